@@ -1,0 +1,108 @@
+package badges
+
+import (
+	"fmt"
+	"html"
+	"strings"
+	"unicode"
+)
+
+// Measures of the picture, in pixels.
+const (
+	height = 20
+	outer  = 6 // between a text and the edge of the picture
+	inner  = 5 // between a text and the border of the two fields
+)
+
+const labelColor = "#50565e"
+
+// color returns the background of the field that shows s. White text on it, and
+// on labelColor, has a contrast of at least 4.5 to 1.
+func color(s State) string {
+	switch s {
+	case Up:
+		return "#1f883d"
+	case Late:
+		return "#b35c00"
+	case Down:
+		return "#cf222e"
+	}
+	return "#6e7781"
+}
+
+// SVGDoc draws a badge: a picture 20 pixels high with the label on the left and
+// the state on the right. Without a label it shows the state alone.
+//
+// Any label can be shown. White space is trimmed and runs of it become one
+// space; what XML cannot hold, such as control characters and bytes that are not
+// UTF-8, becomes U+FFFD. The width of the text is estimated by its characters
+// and the text is fitted to it, so the picture looks alike with any font. Label
+// and state are also given as title and as accessible name.
+func SVGDoc(label string, s State) []byte {
+	label, message := clean(label), clean(string(s))
+	name, left := message, field{}
+	if label != "" {
+		name = label + ": " + message
+		left = field{text: label, width: outer + ceilDiv(textWidth(label), 10) + inner, pad: outer}
+	}
+	right := field{text: message, x: left.width, width: inner + ceilDiv(textWidth(message), 10) + outer, pad: inner}
+	if label == "" {
+		right.width, right.pad = right.width+outer-inner, outer
+	}
+	width := left.width + right.width
+
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" role="img" aria-label="%[3]s">`+
+		`<title>%[3]s</title>`, width, height, html.EscapeString(name))
+	// Every badge has the same gradient, so that it does not matter which one an
+	// HTML document with several badges within finds by this id.
+	b.WriteString(`<linearGradient id="rollcall-badge-shine" x2="0" y2="1">` +
+		`<stop offset="0" stop-color="#fff" stop-opacity=".1"/><stop offset="1" stop-opacity=".1"/></linearGradient>`)
+	if label == "" {
+		fmt.Fprintf(&b, `<rect width="%d" height="%d" rx="3" fill="%s"/>`, width, height, color(s))
+	} else {
+		// The left field reaches one pixel under the right one: no gap at any zoom.
+		fmt.Fprintf(&b, `<path d="M3 0H%[1]dV20H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" fill="%[2]s"/>`, left.width+1, labelColor)
+		fmt.Fprintf(&b, `<path d="M%d 0H%da3 3 0 0 1 3 3v14a3 3 0 0 1-3 3H%[1]dz" fill="%[3]s"/>`, left.width, width-3, color(s))
+	}
+	fmt.Fprintf(&b, `<rect width="%d" height="%d" rx="3" fill="url(#rollcall-badge-shine)"/>`, width, height)
+	b.WriteString(`<g fill="#fff" text-anchor="middle" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11">`)
+	left.draw(&b)
+	right.draw(&b)
+	b.WriteString(`</g></svg>`)
+	return []byte(b.String())
+}
+
+// A field is one half of the picture.
+type field struct {
+	text          string
+	x, width, pad int // pixels; pad is to the left of the text
+}
+
+// draw writes the text twice: a shadow, and the text itself above it.
+func (f field) draw(b *strings.Builder) {
+	if f.text == "" {
+		return
+	}
+	length := textWidth(f.text)
+	middle := 10*(f.x+f.pad) + length/2
+	attributes := fmt.Sprintf(`x="%d.%d" textLength="%d.%d" lengthAdjust="spacingAndGlyphs"`,
+		middle/10, middle%10, length/10, length%10)
+	text := html.EscapeString(f.text)
+	fmt.Fprintf(b, `<text aria-hidden="true" %s y="15" fill="#000" fill-opacity=".3">%s</text>`, attributes, text)
+	fmt.Fprintf(b, `<text %s y="14">%s</text>`, attributes, text)
+}
+
+// clean returns text as XML can hold it and as SVG shows white space.
+func clean(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	return strings.Map(func(r rune) rune {
+		// strings.Map gives U+FFFD for bytes that are not UTF-8.
+		if unicode.IsControl(r) || r == '\uFFFE' || r == '\uFFFF' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }

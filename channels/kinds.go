@@ -1,0 +1,197 @@
+package channels
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Kind tells how a channel delivers: the field kind of API-V3.md section 2.4.
+type Kind string
+
+// The kinds that the package knows by itself.
+const (
+	// Email sends e-mail.
+	Email Kind = "email"
+	// Webhook makes an HTTP request.
+	Webhook Kind = "webhook"
+	// SMS sends a text message to a phone.
+	SMS Kind = "sms"
+)
+
+// MaxSetting is the length that the value of a setting may have, in characters.
+const MaxSetting = 10_000
+
+// A Setting documents one setting of a kind, and checks its values.
+type Setting struct {
+	// Name is the key in [Channel.Settings].
+	Name string
+	// Doc says what the setting is for, in one or a few sentences.
+	Doc string
+	// Required is true when a channel of the kind must have the setting.
+	Required bool
+	// Secret is true when the value is a password or a token, to be shown to
+	// nobody once it is stored.
+	Secret bool
+	// Default is the value of the setting when it is not given. Empty means
+	// that there is none.
+	Default string
+	// Check, unless nil, returns what is wrong with a value, as a phrase that
+	// follows the name of the setting, such as "is not a phone number". It must
+	// not repeat the value. It is not called for the empty value.
+	Check func(value string) error
+}
+
+// A KindInfo documents one kind of channel and its settings. [Kinds] returns
+// those that the package knows; a program that has a [Notifier] of its own
+// appends another:
+//
+//	kinds := append(channels.Kinds(), channels.KindInfo{Kind: "pager", ...})
+type KindInfo struct {
+	// Kind is the kind that is described.
+	Kind Kind
+	// Doc says what the kind does, in one or a few sentences.
+	Doc string
+	// Settings are the settings that a channel of the kind can have.
+	Settings []Setting
+	// Check, unless nil, checks rules that no single setting can: it is given
+	// all settings, once each is valid and has its default. It returns a
+	// [*SettingError], whose Kind may be empty.
+	Check func(settings map[string]string) *SettingError
+}
+
+// A KindError tells that a kind is not known.
+type KindError struct {
+	// Kind is the kind that was asked for.
+	Kind Kind
+	// Known are the kinds there are, in the order in which they were given.
+	Known []Kind
+}
+
+// Error names the kind and those that exist.
+func (e *KindError) Error() string {
+	return fmt.Sprintf("kind is unknown: %q, the known kinds are %s", cut(string(e.Kind)), join(e.Known))
+}
+
+// A SettingError tells which setting of a channel is wrong, and why. It never
+// contains the value of the setting, which may be a secret.
+type SettingError struct {
+	// Kind is the kind of the channel.
+	Kind Kind
+	// Setting is the name of the setting.
+	Setting string
+	// Reason is a phrase that follows the name, such as "is missing".
+	Reason string
+}
+
+// Error returns the name of the setting and the reason, after the kind, such as
+// "email: to is missing".
+func (e *SettingError) Error() string {
+	return fmt.Sprintf("%s: %s %s", e.Kind, cut(e.Setting), e.Reason)
+}
+
+// Validate checks the settings of a channel that is to be stored. It returns a
+// new map: the settings that are not empty, and the defaults of the others. An
+// empty value counts as not given. The kinds are usually those of [Kinds]; when
+// a kind occurs several times in them, the last one counts, so that a program
+// can replace one.
+//
+// A kind that is not in kinds is a [*KindError]. A setting that the kind does
+// not have, that is missing, that is not UTF-8 text without NUL characters and
+// of at most [MaxSetting] characters, or that fails its check is a
+// [*SettingError]. Of several errors the first in alphabetical order of unknown
+// names, then in the order of [KindInfo.Settings], is returned.
+func Validate(kinds []KindInfo, kind Kind, settings map[string]string) (map[string]string, error) {
+	var info *KindInfo
+	known := make([]Kind, len(kinds))
+	for i := range kinds {
+		known[i] = kinds[i].Kind
+		if kinds[i].Kind == kind {
+			info = &kinds[i]
+		}
+	}
+	if info == nil {
+		return nil, &KindError{Kind: kind, Known: known}
+	}
+	if err := info.checkNames(settings); err != nil {
+		return nil, err
+	}
+	valid := make(map[string]string, len(info.Settings))
+	for _, s := range info.Settings {
+		value, err := s.validate(settings[s.Name])
+		if err != nil {
+			return nil, &SettingError{Kind: kind, Setting: s.Name, Reason: err.Error()}
+		}
+		if value != "" {
+			valid[s.Name] = value
+		}
+	}
+	if info.Check != nil {
+		if err := info.Check(valid); err != nil {
+			return nil, &SettingError{Kind: kind, Setting: err.Setting, Reason: err.Reason}
+		}
+	}
+	return valid, nil
+}
+
+// checkNames refuses settings that the kind does not have.
+func (k *KindInfo) checkNames(settings map[string]string) error {
+	names := make([]string, len(k.Settings))
+	for i, s := range k.Settings {
+		names[i] = s.Name
+	}
+	var unknown []string
+	for name := range settings {
+		if !slices.Contains(names, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	return &SettingError{
+		Kind:    k.Kind,
+		Setting: slices.Min(unknown),
+		Reason:  "is not a setting of this kind, which has " + join(names),
+	}
+}
+
+// validate returns the value, or the default for the empty one.
+func (s Setting) validate(value string) (string, error) {
+	switch {
+	case value == "" && s.Default != "":
+		return s.Default, nil
+	case value == "" && s.Required:
+		return "", errors.New("is missing")
+	case value == "":
+		return "", nil
+	case !utf8.ValidString(value):
+		return "", errors.New("is not valid UTF-8")
+	case strings.ContainsRune(value, 0):
+		return "", errors.New("contains a NUL character")
+	case utf8.RuneCountInString(value) > MaxSetting:
+		return "", fmt.Errorf("is too long: %d characters, the maximum is %d", utf8.RuneCountInString(value), MaxSetting)
+	}
+	if s.Check == nil {
+		return value, nil
+	}
+	err := s.Check(value)
+	if err != nil && s.Secret && strings.Contains(err.Error(), value) {
+		return "", errors.New("is malformed") // A check of someone else that repeats a secret.
+	}
+	return value, err
+}
+
+// join lists words with commas.
+func join[S ~string](words []S) string {
+	var b strings.Builder
+	for i, word := range words {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(string(word))
+	}
+	return b.String()
+}

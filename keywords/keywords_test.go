@@ -1,0 +1,158 @@
+package keywords_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rollcall-dev/rollcall/keywords"
+)
+
+func TestClassify(t *testing.T) {
+	tests := []struct {
+		name                    string
+		start, success, failure string
+		text                    string
+		want                    keywords.Class
+	}{
+		{"nothing set", "", "", "", "anything", keywords.None},
+		{"empty text", "start", "ok", "error", "", keywords.None},
+		{"no keyword in the text", "start", "ok", "error", "all quiet", keywords.None},
+		{"start", "begin", "done", "error", "begin now", keywords.Start},
+		{"success", "begin", "done", "error", "now done", keywords.Success},
+		{"failure", "begin", "done", "error", "an error!", keywords.Failure},
+		{"failure before success", "", "done", "error", "done with one error", keywords.Failure},
+		{"failure before success, whatever the order", "", "done", "error", "error, but done", keywords.Failure},
+		{"success before start", "begin", "done", "", "begin and done", keywords.Success},
+		{"failure before start", "begin", "", "error", "begin: error", keywords.Failure},
+		{"one keyword in three lists", "x", "x", "x", "x", keywords.Failure},
+		{"second of several", "", "done,finished", "", "finished", keywords.Success},
+		{"trimmed", "", " \t done ,\u00a0finished\n", "", "finished", keywords.Success},
+		{"white space within counts", "", "all done", "", "all  done", keywords.None},
+		{"white space within matches", "", "all done", "", "all done", keywords.Success},
+		{"case of the text", "", "done", "", "DONE", keywords.None},
+		{"case of the keyword", "", "DONE", "", "done", keywords.None},
+		{"within a word", "", "", "err", "terrible", keywords.Failure},
+		{"the whole text", "", "done", "", "done", keywords.Success},
+		{"longer than the text", "", "done", "", "don", keywords.None},
+		{"only commas", ",", ",,,", " , ", "a, b", keywords.None},
+		{"empty items", "", ",,done,,", ",", "x done, x", keywords.Success},
+		{"across lines", "", "a\nb", "", "xa\nbx", keywords.Success},
+		{"other scripts", "", "готово,完了", "ошибка", "バックアップ完了", keywords.Success},
+		{"bytes, not characters", "", "\u00e9", "", "e\u0301", keywords.None},
+		{"text that is not UTF-8", "", "done", "", "\xff\xfedone\x80", keywords.Success},
+		{"NUL in the text", "", "done", "", "\x00done", keywords.Success},
+		{"not a pattern", "", ".*", "", "abc", keywords.None},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := keywords.New(tt.start, tt.success, tt.failure)
+			if diff := cmp.Diff(tt.want, f.Classify([]byte(tt.text))); diff != "" {
+				t.Errorf("Classify(%q) (-want +got):\n%s", tt.text, diff)
+			}
+		})
+	}
+}
+
+func TestZeroFilter(t *testing.T) {
+	if got := (keywords.Filter{}).Classify([]byte("start ok error")); got != keywords.None {
+		t.Errorf("the zero Filter found %v", got)
+	}
+}
+
+// TestMaxHTTPBody shows what the limit means for a caller that cuts a body.
+func TestMaxHTTPBody(t *testing.T) {
+	f := keywords.New("", "", "error")
+	for end, want := range map[int]keywords.Class{
+		keywords.MaxHTTPBody:     keywords.Failure,
+		keywords.MaxHTTPBody + 1: keywords.None,
+	} {
+		body := []byte(strings.Repeat(".", end-len("error")) + "error")
+		if got := f.Classify(body[:keywords.MaxHTTPBody]); got != want {
+			t.Errorf("a keyword that ends at %d: got %v, want %v", end, got, want)
+		}
+	}
+}
+
+func TestClassString(t *testing.T) {
+	got := fmt.Sprint(keywords.None, keywords.Start, keywords.Success, keywords.Failure, keywords.Class(9))
+	if diff := cmp.Diff("none start success failure Class(9)", got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// FuzzFilter compares a Filter with the rules written down in another way.
+func FuzzFilter(f *testing.F) {
+	f.Add("", "", "", []byte(""))
+	f.Add("begin", "done, ok", "error,fail", []byte("begin: done with an error"))
+	f.Add(",", " , ", "\t", []byte(", \t"))
+	f.Add("a", "\xff", "\x00", []byte("\xff\x00"))
+	f.Fuzz(func(t *testing.T, start, success, failure string, text []byte) {
+		matches := func(list string) bool {
+			for _, word := range strings.Split(list, ",") {
+				word = strings.TrimSpace(word)
+				if len(word) > 0 && strings.Contains(string(text), word) {
+					return true
+				}
+			}
+			return false
+		}
+		want := keywords.None
+		for _, rule := range []struct {
+			list  string
+			class keywords.Class
+		}{{start, keywords.Start}, {success, keywords.Success}, {failure, keywords.Failure}} {
+			if matches(rule.list) {
+				want = rule.class
+			}
+		}
+		before := bytes.Clone(text)
+		filter := keywords.New(start, success, failure)
+		if got := filter.Classify(text); got != want {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		if !bytes.Equal(before, text) {
+			t.Error("Classify changed the text")
+		}
+	})
+}
+
+func ExampleFilter_Classify() {
+	f := keywords.New("started", "completed, finished", "ERROR")
+	fmt.Println(f.Classify([]byte("Backup started at 03:00")))
+	fmt.Println(f.Classify([]byte("Backup finished in 12 s")))
+	fmt.Println(f.Classify([]byte("Backup finished with an ERROR")))
+	fmt.Println(f.Classify([]byte("all quiet")))
+	// Output:
+	// start
+	// success
+	// failure
+	// none
+}
+
+func ExampleFilter_Classify_httpBody() {
+	body := []byte(strings.Repeat("a line of a log\n", 1000) + "ERROR")
+	f := keywords.New("", "", "ERROR")
+	fmt.Println(f.Classify(body[:min(len(body), keywords.MaxHTTPBody)]))
+	// Output: none
+}
+
+func BenchmarkClassify(b *testing.B) {
+	body := []byte(strings.Repeat("a line of a log that goes on\n", 1000))[:keywords.MaxHTTPBody]
+	for name, f := range map[string]keywords.Filter{
+		"usual": keywords.New("starting", "completed,finished", "ERROR,FATAL"),
+		"most":  keywords.New(strings.Repeat("lg,", 66), strings.Repeat("on!,", 50), strings.Repeat("at!,", 50)),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if f.Classify(body) != keywords.None {
+					b.Fatal("a keyword was found")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,41 @@
+package email_test
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/pings/email"
+)
+
+// A report whose subject is encoded and whose body is HTML, as backup programs send it.
+const report = `From: Backup <backup@nas.example.org>
+Subject: =?utf-8?q?Auftrag_=E2=80=9EB=C3=BCro=E2=80=9C:_failed?=
+Content-Type: text/html; charset=utf-8
+Content-Transfer-Encoding: quoted-printable
+
+<style>.error { color: red }</style>
+<table><tr><td>Volume 1</td><td>ERR=
+&#79;R: no space left</td></tr></table>
+`
+
+func ExampleParse() {
+	message := email.Parse([]byte(report))
+	fmt.Println(message.Subject)
+	fmt.Println(message.HTML)
+	// Output:
+	// Auftrag „Büro“: failed
+	// Volume 1 ERROR: no space left
+}
+
+// A program that gets mail by a way of its own classifies it by the keywords of a check, or hands the signal to
+// Monitor.Ping, which does the same.
+func ExampleMessage_Mail() {
+	raw := []byte(strings.ReplaceAll(report, "\n", "\r\n"))
+	signal := pings.Signal{Scheme: "email", UserAgent: "Email from backup@nas.example.org", Body: raw, Mail: email.Parse(raw).Mail()}
+
+	check := checks.Check{SuccessKW: "completed", FailureKW: "ERROR", FilterBody: true}
+	fmt.Println(check.Classify(signal))
+	// Output: fail
+}

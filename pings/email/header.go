@@ -1,0 +1,154 @@
+package email
+
+import (
+	"bytes"
+	"mime"
+	"strings"
+)
+
+// header has the fields of a message or of a part that matter here, unfolded and otherwise as they came. Of a field
+// that is repeated, the first counts.
+type header struct {
+	subject, contentType, encoding, disposition string
+	// stray are lines between the fields that are none. They are most likely text whose author has forgotten the
+	// empty line.
+	stray string
+}
+
+// splitHeader separates the header from the body. Without a header field in the first line, all is body.
+func splitHeader(raw []byte) (h header, body []byte) {
+	first := true
+	var name string
+	var value, stray strings.Builder
+	flush := func() {
+		h.set(name, value.String())
+		name = ""
+		value.Reset()
+	}
+	rest := raw
+	for len(rest) > 0 {
+		line, after := cutLine(rest)
+		if len(line) == 0 {
+			rest = after
+			break
+		}
+		if line[0] == ' ' || line[0] == '\t' {
+			if first {
+				return header{}, raw
+			}
+			// Whatever white space the line was folded at, it was one blank before.
+			folded := &value
+			if name == "" {
+				folded = &stray
+			}
+			folded.WriteByte(' ')
+			folded.Write(bytes.TrimLeft(line, " \t"))
+			rest = after
+			continue
+		}
+		field, text, ok := cutField(line)
+		if !ok && first {
+			return header{}, raw
+		}
+		flush()
+		if name = field; ok {
+			value.Write(text)
+		} else {
+			stray.WriteByte('\n')
+			stray.Write(line)
+		}
+		first, rest = false, after
+	}
+	flush()
+	h.stray = stray.String()
+	return h, rest
+}
+
+func (h *header) set(name, value string) {
+	var field *string
+	switch name {
+	case "subject":
+		field = &h.subject
+	case "content-type":
+		field = &h.contentType
+	case "content-transfer-encoding":
+		field = &h.encoding
+	case "content-disposition":
+		field = &h.disposition
+	default:
+		return
+	}
+	if *field == "" {
+		*field = strings.TrimSpace(value)
+	}
+}
+
+// cutLine returns the first line without its line break, and what follows.
+func cutLine(text []byte) (line, rest []byte) {
+	line, rest, _ = bytes.Cut(text, []byte("\n"))
+	return bytes.TrimRight(line, "\r"), rest
+}
+
+// cutField splits a line into the name of a field in lower case and its value.
+func cutField(line []byte) (name string, value []byte, ok bool) {
+	before, value, found := bytes.Cut(line, []byte(":"))
+	before = bytes.TrimRight(before, " \t")
+	if !found || !isName(before) {
+		return "", nil, false
+	}
+	return strings.ToLower(string(before)), value, true
+}
+
+// isName reports whether a text has only the characters that the name of a field may have (RFC 5322 section 2.2).
+func isName(text []byte) bool {
+	for _, c := range text {
+		if c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return len(text) > 0
+}
+
+// mediaType is a content type or a disposition.
+type mediaType struct {
+	name   string // in lower case, or ""
+	params map[string]string
+}
+
+func (h header) mediaType() mediaType { return parseMediaType(h.contentType) }
+
+// parseMediaType reads a field of the form name; key=value. Where that is malformed it takes what can be understood.
+func parseMediaType(value string) mediaType {
+	if value == "" {
+		return mediaType{}
+	}
+	if name, params, err := mime.ParseMediaType(value); err == nil {
+		return mediaType{name, params}
+	}
+	name := strings.TrimSpace(value)
+	if end := strings.IndexAny(name, "; \t"); end >= 0 {
+		name = name[:end]
+	}
+	m := mediaType{strings.ToLower(name), make(map[string]string)}
+	for item := range strings.FieldsFuncSeq(value[len(name):], func(r rune) bool { return r == ';' }) {
+		key, text, found := strings.Cut(item, "=")
+		key = strings.ToLower(strings.TrimSpace(key))
+		if _, twice := m.params[key]; found && !twice {
+			m.params[key] = unquote(text)
+		}
+	}
+	return m
+}
+
+// unquote returns the value of a parameter without quotes, or up to the first white space.
+func unquote(text string) string {
+	text = strings.TrimSpace(text)
+	if quoted, ok := strings.CutPrefix(text, `"`); ok {
+		quoted, _, _ = strings.Cut(quoted, `"`)
+		return quoted
+	}
+	if end := strings.IndexAny(text, " \t"); end >= 0 {
+		text = text[:end]
+	}
+	return strings.Trim(text, "'")
+}

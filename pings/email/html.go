@@ -1,0 +1,109 @@
+package email
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// htmlText returns the text that a reader of an HTML document sees. Of the two ways to read HTML it uses the
+// tokenizer, whose effort grows with the length of the document only.
+func htmlText(document string) string {
+	var t textWriter
+	z := html.NewTokenizer(strings.NewReader(document))
+	for {
+		switch z.Next() {
+		case html.ErrorToken: // the end
+			return t.out.String()
+		case html.TextToken:
+			if t.hidden == 0 {
+				t.text(string(z.Text()))
+			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, _ := z.TagName()
+			tag := atom.Lookup(name)
+			t.start(tag)
+			switch tag {
+			case atom.Noscript, atom.Noframes, atom.Noembed: // shown by what reads mail
+				z.NextIsNotRawText()
+			}
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			t.end(atom.Lookup(name))
+		}
+	}
+}
+
+// textWriter writes text as a browser lays it out.
+type textWriter struct {
+	out    strings.Builder
+	hidden atom.Atom // the element that is open and not shown, or 0
+	pre    int       // how many elements are open in which white space counts
+	gap    byte      // what is to be written before the next text: ' ', '\n' or nothing
+}
+
+func (t *textWriter) start(tag atom.Atom) {
+	switch tag {
+	case atom.Script, atom.Style, atom.Title, atom.Template, atom.Iframe:
+		if t.hidden == 0 {
+			t.hidden = tag
+		}
+	case atom.Pre, atom.Textarea, atom.Xmp, atom.Listing, atom.Plaintext:
+		t.pre++
+	}
+	t.separate(tag)
+}
+
+func (t *textWriter) end(tag atom.Atom) {
+	switch tag {
+	case t.hidden:
+		t.hidden = 0
+	case atom.Pre, atom.Textarea, atom.Xmp, atom.Listing:
+		t.pre = max(t.pre-1, 0)
+	}
+	t.separate(tag)
+}
+
+// separate notes what the start or the end of an element puts between the texts around it.
+func (t *textWriter) separate(tag atom.Atom) {
+	switch tag {
+	case atom.Td, atom.Th, atom.Img, atom.Input, atom.Button, atom.Select:
+		if t.gap == 0 {
+			t.gap = ' '
+		}
+	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Br, atom.Caption, atom.Center,
+		atom.Dd, atom.Details, atom.Div, atom.Dl, atom.Dt, atom.Fieldset, atom.Figcaption, atom.Figure, atom.Footer,
+		atom.Form, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Head, atom.Header, atom.Hr, atom.Html,
+		atom.Legend, atom.Li, atom.Listing, atom.Main, atom.Menu, atom.Nav, atom.Ol, atom.Option, atom.P, atom.Plaintext,
+		atom.Pre, atom.Section, atom.Summary, atom.Table, atom.Tbody, atom.Textarea, atom.Tfoot, atom.Thead, atom.Title,
+		atom.Tr, atom.Ul, atom.Xmp:
+		t.gap = '\n'
+	}
+}
+
+// text writes text between tags.
+func (t *textWriter) text(text string) {
+	for _, r := range text {
+		switch {
+		case r == '\u00AD' || r == '\u200B' || r == '\uFEFF': // only says where a line may be broken
+		case t.pre > 0:
+			t.put(r)
+		case unicode.IsSpace(r):
+			if t.gap == 0 {
+				t.gap = ' '
+			}
+		default:
+			t.put(r)
+		}
+	}
+}
+
+func (t *textWriter) put(r rune) {
+	if t.gap != 0 && t.out.Len() > 0 {
+		t.out.WriteByte(t.gap)
+	}
+	t.gap = 0
+	t.out.WriteRune(r)
+}

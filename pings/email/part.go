@@ -1,0 +1,131 @@
+package email
+
+import (
+	"bytes"
+	"strings"
+)
+
+// reader collects the text of a message while it goes through the parts.
+type reader struct {
+	text, html strings.Builder
+}
+
+// part reads a part of a message, or the whole of it at depth 0.
+func (r *reader) part(h header, body []byte, depth int) {
+	t := h.mediaType()
+	if isAttachment(h, t, depth == 0 || r.text.Len()+r.html.Len() == 0) {
+		return
+	}
+	family, kind, _ := strings.Cut(t.name, "/")
+	if family == "multipart" {
+		if boundary := strings.TrimRight(t.params["boundary"], " \t"); boundary != "" {
+			if r.parts(body, boundary, depth+1) {
+				return
+			}
+		}
+		r.plain(decodeCharset("", body)) // there are no parts: take it as it is
+		return
+	}
+	switch {
+	case strings.HasSuffix(kind, "html"), t.name == "application/xhtml+xml":
+		r.write(&r.html, htmlText(decodeCharset(t.params["charset"], decodeTransfer(h.encoding, body))))
+	case family == "text", family == "", kind == "":
+		text := decodeCharset(t.params["charset"], decodeTransfer(h.encoding, body))
+		if strings.EqualFold(t.params["format"], "flowed") {
+			text = unflow(text, strings.EqualFold(t.params["delsp"], "yes"))
+		}
+		r.plain(text)
+	}
+}
+
+// isAttachment reports whether a part is there to be saved and not to be read.
+func isAttachment(h header, t mediaType, first bool) bool {
+	if h.disposition != "" {
+		disposition := parseMediaType(h.disposition).name
+		return disposition != "inline" && disposition != ""
+	}
+	return t.params["name"] != "" && !first
+}
+
+// parts reads the parts of a multipart body, and reports whether there are any. What comes before the first and after
+// the last is meant for programs that do not know about parts.
+func (r *reader) parts(body []byte, boundary string, depth int) (found bool) {
+	delimiter := []byte("--" + boundary)
+	start, next, last := nextDelimiter(body, delimiter)
+	for found = start >= 0; start >= 0; {
+		// Parts after the closing delimiter are those of the outer one of two that have the same boundary.
+		between := last
+		body = body[next:]
+		start, next, last = nextDelimiter(body, delimiter)
+		if between || depth > MaxDepth {
+			continue
+		}
+		part := body
+		if start >= 0 {
+			part = trimLineBreak(body[:start])
+		}
+		h, content := splitHeader(part)
+		r.part(h, content, depth)
+	}
+	return found
+}
+
+// nextDelimiter finds the next line that is the delimiter, and where the text after it begins; last says that it is
+// the closing one. start is -1 when there is none.
+func nextDelimiter(body, delimiter []byte) (start, next int, last bool) {
+	for from := 0; ; {
+		i := bytes.Index(body[from:], delimiter)
+		if i < 0 {
+			return -1, 0, false
+		}
+		start = from + i
+		from = start + len(delimiter)
+		if start > 0 && body[start-1] != '\n' {
+			continue
+		}
+		line, rest := cutLine(body[from:])
+		line = bytes.TrimRight(line, " \t")
+		if last = string(line) == "--"; last || len(line) == 0 {
+			return start, len(body) - len(rest), last
+		}
+	}
+}
+
+func trimLineBreak(text []byte) []byte {
+	return bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
+}
+
+// plain adds plain text.
+func (r *reader) plain(text string) {
+	r.write(&r.text, strings.ReplaceAll(text, "\r\n", "\n"))
+}
+
+func (r *reader) write(to *strings.Builder, text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	if to.Len() > 0 {
+		to.WriteByte('\n')
+	}
+	to.WriteString(text)
+}
+
+// unflow joins the lines of a paragraph (RFC 3676): a line that ends with a blank goes on in the next. With
+// deleteSpace that blank is not part of the text.
+func unflow(text string, deleteSpace bool) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		content := strings.TrimRight(line, "\r\n")
+		content = strings.TrimPrefix(content, " ") // put there to protect the start of the line
+		if !strings.HasSuffix(content, " ") || content == "-- " {
+			out.WriteString(content)
+			out.WriteByte('\n')
+			continue
+		}
+		if deleteSpace {
+			content = content[:len(content)-1]
+		}
+		out.WriteString(content)
+	}
+	return out.String()
+}
