@@ -1,0 +1,129 @@
+package schedule_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+)
+
+// checkParse checks what holds for any string, and returns the schedule, if the
+// string is one.
+func checkParse(t *testing.T, expr string) schedule.Schedule {
+	t.Helper()
+	s, err := schedule.Parse(expr)
+	if err != nil {
+		var e *schedule.Error
+		if !errors.As(err, &e) {
+			t.Fatalf("Parse(%q): the error is a %T", expr, err)
+		}
+		if e.Field == "" || e.Reason == "" || !utf8.ValidString(e.Error()) || len(e.Error()) > 400 {
+			t.Fatalf("Parse(%q): %#v", expr, e)
+		}
+		if e.Offset < -1 || e.Offset > len(expr) {
+			t.Fatalf("Parse(%q): offset %d is not in the expression", expr, e.Offset)
+		}
+		return nil
+	}
+	if s.String() != expr {
+		t.Fatalf("Parse(%q).String() = %q", expr, s.String())
+	}
+	if text := schedule.Explain(s, time.UTC); text == "" || strings.Contains(text, "  ") || strings.Contains(text, "%!") {
+		t.Fatalf("Explain(%q) = %q", expr, text)
+	}
+	return s
+}
+
+// checkNext checks what holds for the result of any schedule at any instant, and
+// returns it.
+func checkNext(t *testing.T, s schedule.Schedule, from time.Time) time.Time {
+	t.Helper()
+	next := s.Next(from)
+	if next.IsZero() {
+		return next
+	}
+	if !next.After(from) || next.Location() != from.Location() {
+		t.Fatalf("%q: after %v comes %v", s, from, next)
+	}
+	// Sub saturates after 292 years.
+	if gap := next.Sub(from); gap > 1 {
+		for _, between := range []time.Time{from.Add(gap / 2), from.Add(gap - 1)} {
+			if got := s.Next(between); between.Before(next) && !got.Equal(next) {
+				t.Fatalf("%q: after %v comes %v, but after %v comes %v", s, from, next, between, got)
+			}
+		}
+	}
+	return next
+}
+
+func addVectors(f *testing.F, name string, add func(v vector)) {
+	f.Helper()
+	seen := map[string]bool{}
+	for _, v := range readVectors(f, name) {
+		if key := v.Class + map[bool]string{true: "!"}[v.Error]; len(v.Expr) < 100 && !seen[key+v.Expr[:min(1, len(v.Expr))]] {
+			seen[key+v.Expr[:min(1, len(v.Expr))]] = true
+			add(v)
+		}
+	}
+}
+
+func FuzzParseCron(f *testing.F) {
+	addVectors(f, "cron.jsonl", func(v vector) {
+		if fields := strings.Fields(v.Expr); len(fields) == 5 {
+			f.Add(fields[0], fields[1], fields[2], fields[3], fields[4])
+		}
+	})
+	f.Fuzz(func(t *testing.T, minute, hour, day, month, weekday string) {
+		expr := strings.Join([]string{minute, hour, day, month, weekday}, " ")
+		if s := checkParse(t, expr); s != nil {
+			checkNext(t, s, time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC))
+		}
+	})
+}
+
+func FuzzParseOnCalendar(f *testing.F) {
+	addVectors(f, "oncalendar.jsonl", func(v vector) { f.Add(v.Expr) })
+	f.Fuzz(func(t *testing.T, expr string) {
+		if s := checkParse(t, expr); s != nil {
+			checkNext(t, s, time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC))
+		}
+	})
+}
+
+func FuzzNext(f *testing.F) {
+	for _, name := range []string{"cron.jsonl", "oncalendar.jsonl"} {
+		addVectors(f, name, func(v vector) {
+			if !v.Error {
+				f.Add(v.Expr, v.TZ, v.From.Unix(), int64(v.From.Nanosecond()))
+			}
+		})
+	}
+	f.Add("* * * * *", "Africa/Juba", int64(1<<62), int64(0))
+	f.Add("0 0 * * *", "Asia/Manila", int64(-1<<62), int64(1))
+	f.Add("0 0 29 2 *", "America/Juneau", int64(253402300799), int64(999999999))
+	f.Fuzz(func(t *testing.T, expr, zone string, sec, nsec int64) {
+		s, err := schedule.Parse(expr)
+		if err != nil {
+			return
+		}
+		loc, err := schedule.LoadLocation(zone)
+		if err != nil {
+			// Any other number serves as a fixed offset.
+			loc = time.FixedZone("odd", int(int32(nsec)))
+		}
+		at := time.Unix(sec, nsec).In(loc)
+		for range 3 {
+			if at = checkNext(t, s, at); at.IsZero() {
+				return
+			}
+		}
+		for _, o := range schedule.Upcoming(s, at, 2) {
+			if !o.Time.After(at) {
+				t.Fatalf("%q: Upcoming from %v has %v", expr, at, o.Time)
+			}
+		}
+	})
+}
