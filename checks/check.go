@@ -1,0 +1,217 @@
+package checks
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// Status is the state of a check (API-V3.md section 3).
+type Status string
+
+// The states of a check. Grace is never stored: it follows from the clock.
+const (
+	StatusNew    Status = "new"    // no ping was received yet
+	StatusUp     Status = "up"     // the last ping was a success, and the next is not due yet
+	StatusGrace  Status = "grace"  // the next ping is due and has not come, and the grace time has not passed
+	StatusDown   Status = "down"   // a failure was signalled, or a ping is overdue
+	StatusPaused Status = "paused" // monitoring is off
+)
+
+// Defaults of a new check and bounds of its periods (API-V3.md section 2.1).
+const (
+	DefaultTimeout = 24 * time.Hour
+	DefaultGrace   = time.Hour
+	DefaultTZ      = "UTC"
+	MinPeriod      = time.Minute
+	MaxPeriod      = 365 * 24 * time.Hour
+)
+
+// Check is one monitored job: its settings and its state (API-V3.md section 2.1). It is a value: the methods that
+// change it return a copy. Times are in UTC with microseconds; the zero time stands for "none".
+type Check struct {
+	ID        uuid.UUID
+	ProjectID uuid.UUID
+	// BadgeKey names the check in the address of its badge; it cannot be derived from ID.
+	BadgeKey  uuid.UUID
+	CreatedAt time.Time
+
+	Name string
+	Slug string
+	Tags string // a list with blanks between the tags, as the client gave it
+	Desc string
+
+	// Timeout is how often a Simple check expects a ping. It keeps its value on a Cron check, unused.
+	Timeout time.Duration
+	// Grace is how long after the expected time, or after the start of a run, a check stays out of down.
+	Grace time.Duration
+	// Schedule is the Cron or OnCalendar expression of a Cron check, "" on a Simple check.
+	Schedule string
+	// TZ is the name of the time zone in which Schedule is read. It keeps its value on a Simple check, unused.
+	TZ string
+	// TimingSince is when the settings that decide deadlines last changed. A deadline that a change would put
+	// into the past is at that instant instead, so that history is not rewritten.
+	TimingSince time.Time
+
+	ManualResume bool
+	Methods      string // "" for HEAD, GET and POST, or "POST"
+
+	StartKW, SuccessKW, FailureKW string // comma-separated keywords (section 2.1.1)
+	FilterSubject, FilterBody     bool
+	FilterHTTPBody                bool
+	FilterDefaultFail             bool
+
+	// Channels are the integrations that are told of alerts.
+	Channels []uuid.UUID
+
+	State
+
+	plan plan // the compiled Schedule; see Plans
+}
+
+// State is what pings and the clock have made of a check.
+type State struct {
+	// Stored is the state at the last event: new, up, down or paused. [Check.Status] tells the state at an
+	// instant.
+	Stored Status
+	// NPings counts the pings received, ignored ones included.
+	NPings int64
+	// LastPing is when the last success or failure was received.
+	LastPing time.Time
+	// LastStart is when the current run began, zero when none is in progress.
+	LastStart time.Time
+	// LastStartRun is the run identifier of the current run.
+	LastStartRun uuid.NullUUID
+	// Runs are the starts that wait for their end, to tell how long a run took.
+	Runs pings.Runs
+}
+
+// plan is a compiled schedule with its zone.
+type plan struct {
+	schedule schedule.Schedule
+	zone     *time.Location
+}
+
+// IsCron reports whether this is a Cron check; otherwise it is a Simple check.
+func (c Check) IsCron() bool { return c.Schedule != "" }
+
+// TagList returns the check's tags, each once, in order.
+func (c Check) TagList() []string {
+	var tags []string
+	for tag := range strings.FieldsSeq(c.Tags) {
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}
+
+// HasTags reports whether the check carries all of these tags.
+func (c Check) HasTags(tags []string) bool {
+	if len(tags) == 0 {
+		return true
+	}
+	own := c.TagList()
+	for _, tag := range tags {
+		if !slices.Contains(own, tag) {
+			return false
+		}
+	}
+	return true
+}
+
+// UniqueKey returns the identifier that stands for the check where its UUID is not to be shown (section 2.1).
+func (c Check) UniqueKey() string { return UniqueKey(c.ID) }
+
+// UniqueKey returns the unique_key of the check with this identifier: 40 hexadecimal digits from which the UUID
+// cannot be found.
+func UniqueKey(id uuid.UUID) string {
+	sum := sha1.Sum([]byte(hex.EncodeToString(id[:8])))
+	return hex.EncodeToString(sum[:])
+}
+
+// Status returns the state at an instant, whether or not anyone has recorded the change yet.
+func (c Check) Status(now time.Time) Status {
+	switch c.Stored {
+	case StatusUp, StatusNew:
+		if deadline := c.Deadline(); !deadline.IsZero() && !now.Before(deadline) {
+			return StatusDown
+		}
+		if c.Stored == StatusUp {
+			if due := c.expected(); !due.IsZero() && !now.Before(due) {
+				return StatusGrace
+			}
+		}
+	}
+	return c.Stored
+}
+
+// NextPing returns when the next ping is expected, or the zero time when the check is new, paused or down at that
+// instant. While the check is in grace, the time lies in the past.
+func (c Check) NextPing(now time.Time) time.Time {
+	switch c.Status(now) {
+	case StatusUp, StatusGrace:
+		return c.expected()
+	}
+	return time.Time{}
+}
+
+// Started reports whether a run is in progress at an instant.
+func (c Check) Started(now time.Time) bool {
+	return !c.LastStart.IsZero() && (c.Stored == StatusDown || c.Status(now) != StatusDown)
+}
+
+// Deadline returns the instant at which the check goes down if nothing happens before, or the zero time when it
+// does not: when it is paused, down already, or new without a run in progress.
+func (c Check) Deadline() time.Time {
+	var deadline time.Time
+	switch c.Stored {
+	case StatusUp:
+		if due := c.expected(); !due.IsZero() {
+			deadline = due.Add(c.Grace)
+		}
+	case StatusNew:
+	default:
+		return time.Time{}
+	}
+	if !c.LastStart.IsZero() {
+		if end := c.LastStart.Add(c.Grace); deadline.IsZero() || end.Before(deadline) {
+			deadline = end
+		}
+	}
+	if !deadline.IsZero() && deadline.Before(c.TimingSince) {
+		deadline = c.TimingSince
+	}
+	return deadline
+}
+
+// expected returns when the ping after the last one is due, or the zero time when the schedule has no more times.
+func (c Check) expected() time.Time {
+	if c.LastPing.IsZero() {
+		return time.Time{}
+	}
+	if !c.IsCron() {
+		return c.LastPing.Add(c.Timeout)
+	}
+	p := c.plan
+	if p.schedule == nil {
+		var err error
+		if p, err = compile(c.Schedule, c.TZ); err != nil {
+			// Such a check was validated where the zone was known. Due at once makes it heard of; the zero time
+			// would make it silent for ever.
+			return c.LastPing
+		}
+	}
+	next := p.schedule.Next(c.LastPing.In(p.zone))
+	if next.IsZero() {
+		return time.Time{}
+	}
+	return next.UTC()
+}

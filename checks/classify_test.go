@@ -1,0 +1,77 @@
+package checks_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+var pingSuccess = pings.Signal{Kind: pings.Success}
+
+// TestClassify goes over the rules of API-V3.md 2.1.1 and of the field methods.
+func TestClassify(t *testing.T) {
+	body := func(text string) pings.Signal {
+		return pings.Signal{Kind: pings.Success, Scheme: "https", Method: "POST", Body: []byte(text)}
+	}
+	mail := func(subject, text string) pings.Signal {
+		return pings.Signal{Kind: pings.Success, Scheme: "email", Mail: &pings.Mail{Subject: subject, Text: text}}
+	}
+	words := checks.Check{StartKW: "begin", SuccessKW: "OK, fine", FailureKW: "error"}
+	with := func(change func(*checks.Check)) checks.Check {
+		c := words
+		change(&c)
+		return c
+	}
+	http := with(func(c *checks.Check) { c.FilterHTTPBody = true })
+	strict := with(func(c *checks.Check) { c.FilterHTTPBody, c.FilterDefaultFail = true, true })
+	subject := with(func(c *checks.Check) { c.FilterSubject = true })
+	text := with(func(c *checks.Check) { c.FilterBody = true })
+	both := with(func(c *checks.Check) { c.FilterSubject, c.FilterBody = true, true })
+	post := checks.Check{Methods: "POST"}
+	get := pings.Signal{Kind: pings.Success, Scheme: "http", Method: "GET"}
+
+	for name, test := range map[string]struct {
+		c    checks.Check
+		s    pings.Signal
+		want pings.Kind
+	}{
+		"no filtering":                            {words, body("error"), pings.Success},
+		"start":                                   {http, body("we begin"), pings.Start},
+		"success":                                 {http, body("all fine"), pings.Success},
+		"failure":                                 {http, body("an error"), pings.Fail},
+		"case matters":                            {http, body("ok ERROR"), pings.Ignored},
+		"failure before success before start":     {http, body("begin OK error"), pings.Fail},
+		"success before start":                    {http, body("begin OK"), pings.Success},
+		"no match":                                {http, body("hello"), pings.Ignored},
+		"no match, default fail":                  {strict, body("hello"), pings.Fail},
+		"empty body":                              {http, get, pings.Ignored},
+		"empty body, default fail":                {strict, get, pings.Fail},
+		"a failure signal that matches nothing":   {http, pings.Signal{Kind: pings.Fail, Scheme: "http", Method: "GET"}, pings.Ignored},
+		"a start signal that matches success":     {http, pings.Signal{Kind: pings.Start, Scheme: "http", Body: []byte("OK")}, pings.Success},
+		"within 10,000 bytes":                     {http, body(strings.Repeat("x", 9_995) + "error"), pings.Fail},
+		"across 10,000 bytes":                     {http, body(strings.Repeat("x", 9_996) + "error"), pings.Ignored},
+		"what is looked at is more than is kept":  {http, pings.Signal{Scheme: "http", Body: []byte("x"), Filtered: []byte("x error")}, pings.Fail},
+		"e-mail is not an HTTP body":              {http, mail("error", "error"), pings.Success},
+		"an HTTP body is not e-mail":              {both, body("error"), pings.Success},
+		"in process":                              {strict, pings.Signal{Kind: pings.Log}, pings.Log},
+		"subject":                                 {subject, mail("error", "OK"), pings.Fail},
+		"subject only":                            {subject, mail("hello", "error"), pings.Ignored},
+		"body":                                    {text, mail("error", "OK"), pings.Success},
+		"subject or body":                         {both, mail("hello", "OK"), pings.Success},
+		"failure in the body, success in subject": {both, mail("OK", "error"), pings.Fail},
+		"not across subject and body":             {both, mail("er", "ror"), pings.Ignored},
+		"post by get":                             {post, get, pings.Ignored},
+		"post by head":                            {post, pings.Signal{Kind: pings.Fail, Scheme: "https", Method: "HEAD"}, pings.Ignored},
+		"post by post":                            {post, body(""), pings.Success},
+		"post by e-mail":                          {post, mail("", ""), pings.Success},
+		"post in process":                         {post, pingSuccess, pings.Success},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.c.Classify(test.s.Cleaned()); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package checks_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+func TestSpecAccepts(t *testing.T) {
+	long := strings.Repeat("ü", 10_000)
+	for name, spec := range map[string]checks.Spec{
+		"nothing":           {},
+		"empty texts":       {Name: new(""), Slug: new(""), Tags: new(""), Desc: new(""), Methods: new(""), StartKW: new("")},
+		"name":              {Name: new(long[:200])},
+		"slug":              {Slug: new(strings.Repeat("a-z_09", 16))},
+		"tags":              {Tags: new(long[:1000])},
+		"desc":              {Desc: &long},
+		"keywords":          {StartKW: new(long[:400]), SuccessKW: new(long[:400]), FailureKW: new(long[:400])},
+		"least periods":     {Timeout: new(60 * time.Second), Grace: new(60 * time.Second)},
+		"greatest periods":  {Timeout: new(31536000 * time.Second), Grace: new(31536000 * time.Second)},
+		"cron":              {Schedule: new("*/5 9-17 * * MON-FRI")},
+		"rare cron":         {Schedule: new("0 0 29 2 *")},
+		"OnCalendar":        {Schedule: new("Mon..Fri 09:00")},
+		"several lines":     {Schedule: new("Mon 09:00\nFri 17:00 Europe/Riga")},
+		"post":              {Methods: new("POST")},
+		"zone":              {TZ: new("America/Argentina/Buenos_Aires")},
+		"channels":          {Channels: new("*")},
+		"100 of a schedule": {Schedule: new("00" + strings.Repeat(",0", 45) + " * * * *")},
+	} {
+		if err := spec.Validate(noon); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSpecRefuses(t *testing.T) { // API-V3.md 2.1; an error names the field and the bound
+	for _, test := range []struct {
+		spec        checks.Spec
+		field, text string
+	}{
+		{checks.Spec{Name: new(strings.Repeat("ü", 101))}, "name", "name is too long: 101 characters, the maximum is 100"},
+		{checks.Spec{Name: new("a\x00")}, "name", "name has a NUL character"},
+		{checks.Spec{Name: new("\xff")}, "name", "name is not valid UTF-8"},
+		{checks.Spec{Slug: new(strings.Repeat("a", 101))}, "slug", "slug is too long: 101 characters, the maximum is 100"},
+		{checks.Spec{Slug: new("Upper")}, "slug", `slug may only have a-z, 0-9, hyphen and underscore: "Upper"`},
+		{checks.Spec{Slug: new("a b")}, "slug", `slug may only have a-z, 0-9, hyphen and underscore: "a b"`},
+		{checks.Spec{Slug: new("a\n")}, "slug", `slug may only have a-z, 0-9, hyphen and underscore: "a\n"`},
+		{checks.Spec{Slug: new("ä")}, "slug", `slug may only have a-z, 0-9, hyphen and underscore: "ä"`},
+		{checks.Spec{Tags: new(strings.Repeat("a", 501))}, "tags", "tags is too long: 501 characters, the maximum is 500"},
+		{checks.Spec{Desc: new(strings.Repeat("a", 10_001))}, "desc", "desc is too long: 10001 characters, the maximum is 10000"},
+		{checks.Spec{Timeout: new(59 * time.Second)}, "timeout", "timeout is too small: 59, the minimum is 60"},
+		{checks.Spec{Timeout: new(31536001 * time.Second)}, "timeout", "timeout is too large: 31536001, the maximum is 31536000"},
+		{checks.Spec{Timeout: new(-time.Second)}, "timeout", "timeout is too small: -1, the minimum is 60"},
+		{checks.Spec{Timeout: new(90500 * time.Millisecond)}, "timeout", "timeout is not a whole number of seconds: 1m30.5s"},
+		{checks.Spec{Grace: new(59 * time.Second)}, "grace", "grace is too small: 59, the minimum is 60"},
+		{checks.Spec{Grace: new(31536001 * time.Second)}, "grace", "grace is too large: 31536001, the maximum is 31536000"},
+		{checks.Spec{Schedule: new("")}, "schedule", ""},
+		{checks.Spec{Schedule: new("99 * * * *")}, "schedule", ""},
+		{checks.Spec{Schedule: new("0 0 31 2 *")}, "schedule", ""},
+		{checks.Spec{Schedule: new("2020-01-01 00:00")}, "schedule", `schedule has no time to come: "2020-01-01 00:00"`},
+		{checks.Spec{Schedule: new(strings.Repeat("0,", 47) + "0 * * * *")}, "schedule", "schedule is too long: 103 characters, the maximum is 100"},
+		{checks.Spec{TZ: new("Mars/Phobos")}, "tz", ""},
+		{checks.Spec{TZ: new("")}, "tz", ""},
+		{checks.Spec{TZ: new("Local")}, "tz", ""},
+		{checks.Spec{TZ: new("../etc/passwd")}, "tz", ""},
+		{checks.Spec{Methods: new("GET")}, "methods", `methods must be "" or "POST": "GET"`},
+		{checks.Spec{Methods: new("post")}, "methods", `methods must be "" or "POST": "post"`},
+		{checks.Spec{Channels: new("a\x00")}, "channels", "channels has a NUL character"},
+		{checks.Spec{StartKW: new(strings.Repeat("a", 201))}, "start_kw", "start_kw is too long: 201 characters, the maximum is 200"},
+		{checks.Spec{SuccessKW: new(strings.Repeat("a", 201))}, "success_kw", "success_kw is too long: 201 characters, the maximum is 200"},
+		{checks.Spec{FailureKW: new(strings.Repeat("a", 201))}, "failure_kw", "failure_kw is too long: 201 characters, the maximum is 200"},
+	} {
+		_, err := checks.New(uuid.New(), test.spec, noon)
+		refused, ok := errors.AsType[*checks.FieldError](err)
+		if !ok || refused.Field != test.field {
+			t.Errorf("%s: error %v", test.field, err)
+			continue
+		}
+		if test.text != "" && err.Error() != test.text {
+			t.Errorf("error %q, want %q", err, test.text)
+		}
+	}
+}
+
+// TestRefusedUpdateChangesNothing gives one bad field among good ones.
+func TestRefusedUpdateChangesNothing(t *testing.T) {
+	c := hourly(t)
+	c, _, _ = c.Ping(pingSuccess, noon)
+	got, made, err := c.Update(checks.Spec{Name: new("x"), Timeout: new(time.Minute), FailureKW: new(strings.Repeat("a", 201))}, noon.Add(time.Hour))
+	if err == nil || len(made) != 0 || !cmp.Equal(c, got, cmpopts.IgnoreUnexported(checks.Check{})) {
+		t.Errorf("a refused update: %v, %v", made, err)
+	}
+}
+
+func TestRenamedZone(t *testing.T) {
+	c := newCheck(t, checks.Spec{Schedule: new("0 3 * * *"), TZ: new("Europe/Kiev")})
+	if c.TZ != "Europe/Kyiv" {
+		t.Errorf("zone %s", c.TZ)
+	}
+}
+
+func TestProjectLimits(t *testing.T) { // API-V3.md 8
+	for _, test := range []struct {
+		p             checks.Project
+		checks, pings int
+	}{
+		{checks.Project{Plan: checks.Free}, 20, 100},
+		{checks.Project{Plan: checks.Paid}, 0, 1000},
+		{checks.Project{Plan: checks.Paid, MaxChecks: 5}, 5, 1000},
+		{checks.Project{Plan: checks.Free, MaxChecks: 50}, 50, 100},
+	} {
+		if test.p.CheckLimit() != test.checks || test.p.PingLimit() != test.pings {
+			t.Errorf("%+v: %d checks, %d pings", test.p, test.p.CheckLimit(), test.p.PingLimit())
+		}
+	}
+}
