@@ -1,0 +1,70 @@
+package monitor
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// Tags returns the tags of a project's checks, each once, sorted.
+func (m *Monitor) Tags(ctx context.Context, projectID uuid.UUID) ([]string, error) {
+	list, err := m.store.Checks(ctx, projectID, CheckQuery{})
+	if err != nil {
+		return nil, err
+	}
+	var tags []string
+	for _, c := range list {
+		tags = append(tags, c.TagList()...)
+	}
+	slices.Sort(tags)
+	return slices.Compact(tags), nil
+}
+
+// TagBadge returns what the badge of a tag shows, in the project with this badge key; a tag of [badges.AllTags] is the
+// project's own badge. Error: [checks.ErrNotFound].
+func (m *Monitor) TagBadge(ctx context.Context, badgeKey, tag string) (label string, s badges.Summary, err error) {
+	project, err := m.store.ProjectByBadgeKey(ctx, badgeKey)
+	if err != nil {
+		return "", badges.Summary{}, err
+	}
+	q, label := CheckQuery{}, project.Name
+	if tag != badges.AllTags {
+		q.Tags, label = []string{tag}, tag
+	}
+	list, err := m.store.Checks(ctx, project.ID, q)
+	if err != nil {
+		return "", badges.Summary{}, err
+	}
+	return label, m.summarize(list), nil
+}
+
+// CheckBadge returns what the badge of the check with this badge key shows. Error: [checks.ErrNotFound].
+func (m *Monitor) CheckBadge(ctx context.Context, key uuid.UUID) (label string, s badges.Summary, err error) {
+	c, err := m.store.CheckByBadgeKey(ctx, key)
+	if err != nil {
+		return "", badges.Summary{}, err
+	}
+	label = c.Name
+	if label == "" {
+		label = c.Slug
+	}
+	if label == "" {
+		label = "check"
+	}
+	return label, m.summarize([]checks.Check{c}), nil
+}
+
+func (m *Monitor) summarize(list []checks.Check) badges.Summary {
+	now := m.Now()
+	return badges.Summarize(func(yield func(string) bool) {
+		for _, c := range list {
+			if !yield(string(c.Status(now))) {
+				return
+			}
+		}
+	})
+}

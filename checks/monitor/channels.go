@@ -1,0 +1,80 @@
+package monitor
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// CreateChannel makes an integration in a project. A name that is to be used in Spec.Channels must be non-empty,
+// unique and free of commas (API-V3.md section 2.4); other names are possible. Errors: *[checks.FieldError] for the
+// name, those of [channels.Validate] for kind and settings, [checks.ErrNotFound] for the project.
+func (m *Monitor) CreateChannel(ctx context.Context, projectID uuid.UUID, kind channels.Kind, name string, settings map[string]string) (channels.Channel, error) {
+	if err := validName("name", name, 0); err != nil {
+		return channels.Channel{}, err
+	}
+	settings, err := channels.Validate(m.kinds, kind, settings)
+	if err != nil {
+		return channels.Channel{}, err
+	}
+	c := channels.Channel{ID: uuid.New(), ProjectID: projectID, Kind: kind, Name: name, Settings: settings, CreatedAt: m.Now()}
+	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+		if _, err := tx.LockAccount(ctx, projectID); err != nil {
+			return err
+		}
+		return tx.InsertChannel(ctx, c)
+	})
+	if err != nil {
+		return channels.Channel{}, err
+	}
+	return c, nil
+}
+
+// UpdateChannel gives an integration of a project new settings, in place of all that it has. The checks that it is
+// assigned to stay the same. Errors: those of [channels.Validate] for the settings, [checks.ErrNotFound].
+func (m *Monitor) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, settings map[string]string) (c channels.Channel, err error) {
+	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+		if _, err := tx.LockAccount(ctx, projectID); err != nil {
+			return err
+		}
+		list, err := tx.Channels(ctx, projectID)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(list, func(c channels.Channel) bool { return c.ID == id })
+		if i < 0 {
+			return checks.ErrNotFound
+		}
+		c = list[i]
+		if c.Settings, err = channels.Validate(m.kinds, c.Kind, settings); err != nil {
+			return err
+		}
+		return tx.UpdateChannel(ctx, c)
+	})
+	if err != nil {
+		return channels.Channel{}, err
+	}
+	return c, nil
+}
+
+// Channels returns the integrations of a project, oldest first (API-V3.md section 4.11).
+func (m *Monitor) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
+	return m.store.Channels(ctx, projectID)
+}
+
+// ChannelKinds returns the kinds of integrations that can be made, with their settings.
+func (m *Monitor) ChannelKinds() []channels.KindInfo { return m.kinds }
+
+// DeleteChannel removes an integration of a project and takes it from all checks. Error: [checks.ErrNotFound].
+func (m *Monitor) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
+	return m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+		if _, err := tx.LockAccount(ctx, projectID); err != nil {
+			return err
+		}
+		return tx.DeleteChannel(ctx, projectID, id)
+	})
+}

@@ -1,0 +1,283 @@
+package monitor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// UniqueField is a field by which an upsert looks for an existing check (API-V3.md section 4.3 rule 4).
+type UniqueField string
+
+// The fields that an upsert can look at.
+const (
+	UniqueName    UniqueField = "name"
+	UniqueSlug    UniqueField = "slug"
+	UniqueTags    UniqueField = "tags"
+	UniqueTimeout UniqueField = "timeout" // matches Simple checks only
+	UniqueGrace   UniqueField = "grace"
+)
+
+// Create makes a new check in a project. Errors: *[checks.FieldError] for a setting that is refused,
+// [checks.ErrCheckLimit], [checks.ErrNotFound] for an unknown project, [checks.ErrExists] for a Spec.ID in use.
+func (m *Monitor) Create(ctx context.Context, projectID uuid.UUID, spec checks.Spec) (checks.Check, error) {
+	c, _, err := m.Upsert(ctx, projectID, spec, nil)
+	return c, err
+}
+
+// Upsert updates the project's oldest check whose given fields equal those of the spec, or creates one when there
+// is none; created says which. A field that is looked at but not set in the spec matches no check, and without
+// any field a new check is made. Of several upserts at once that mean the same check, one makes it and the others
+// update it. The errors are those of [Monitor.Create].
+func (m *Monitor) Upsert(ctx context.Context, projectID uuid.UUID, spec checks.Spec, unique []UniqueField) (c checks.Check, created bool, err error) {
+	now := m.Now()
+	fresh, err := checks.New(projectID, spec, now)
+	if err != nil {
+		return checks.Check{}, false, err
+	}
+	match, some, err := matchOf(spec, unique)
+	if err != nil {
+		return checks.Check{}, false, err
+	}
+	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+		project, err := tx.LockAccount(ctx, projectID)
+		if err != nil {
+			return err
+		}
+		if some {
+			l, err := findOne(ctx, tx, projectID, match)
+			if err != nil {
+				return err
+			}
+			if l != nil {
+				created = false
+				err = m.updateLocked(ctx, tx, l, spec, now)
+				c = l.Check
+				return err
+			}
+		}
+		created = true
+		c = fresh
+		return insert(ctx, tx, project, &c, spec.Channels, project.CheckLimit())
+	})
+	if err != nil {
+		return checks.Check{}, false, err
+	}
+	return c, created, nil
+}
+
+// matchOf translates the unique fields of an upsert. some is false when no check can match.
+func matchOf(spec checks.Spec, unique []UniqueField) (match Match, some bool, err error) {
+	some = len(unique) > 0
+	for _, field := range unique {
+		var given bool
+		switch field {
+		case UniqueName:
+			match.Name, given = spec.Name, spec.Name != nil
+		case UniqueSlug:
+			match.Slug, given = spec.Slug, spec.Slug != nil
+		case UniqueTags:
+			match.Tags, given = spec.Tags, spec.Tags != nil
+		case UniqueTimeout:
+			match.Timeout, given = spec.Timeout, spec.Timeout != nil
+		case UniqueGrace:
+			match.Grace, given = spec.Grace, spec.Grace != nil
+		default:
+			return Match{}, false, &checks.FieldError{Field: "unique",
+				Reason: fmt.Sprintf("has an unexpected item: %q, the allowed ones are name, slug, tags, timeout and grace", field)}
+		}
+		some = some && given
+	}
+	return match, some, nil
+}
+
+// findOne locks the oldest check that matches, or returns nil. The caller holds the account's lock, so that no
+// other check can come to match meanwhile.
+func findOne(ctx context.Context, tx Tx, projectID uuid.UUID, match Match) (*Locked, error) {
+	ids, err := tx.FindChecks(ctx, projectID, match)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return tx.LockCheck(ctx, ids[0])
+}
+
+// insert adds a check under the account's lock, if the limit allows one more (0 is none).
+func insert(ctx context.Context, tx Tx, project checks.Project, c *checks.Check, selection *string, limit int) error {
+	if limit > 0 {
+		used, err := tx.CountChecks(ctx, project.ID)
+		if err != nil {
+			return err
+		}
+		if used >= limit {
+			return fmt.Errorf("%w: %d checks", checks.ErrCheckLimit, limit)
+		}
+	}
+	if err := selectChannels(ctx, tx, c, selection); err != nil {
+		return err
+	}
+	return tx.InsertCheck(ctx, *c)
+}
+
+// selectChannels resolves the channels parameter of API-V3.md section 4.3 rule 3.
+func selectChannels(ctx context.Context, tx Tx, c *checks.Check, selection *string) error {
+	if selection == nil {
+		return nil
+	}
+	available, err := tx.Channels(ctx, c.ProjectID)
+	if err != nil {
+		return err
+	}
+	ids, err := channels.Select(available, *selection)
+	if err != nil {
+		return err
+	}
+	c.Channels = ids
+	return nil
+}
+
+// Update changes the settings of a check; what the spec leaves nil stays (API-V3.md section 4.4). A refused update
+// changes nothing. Errors: *[checks.FieldError], *[channels.SelectError], [checks.ErrNotFound].
+func (m *Monitor) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (checks.Check, error) {
+	now := m.Now()
+	if err := spec.Validate(now); err != nil {
+		return checks.Check{}, err
+	}
+	var projectID uuid.UUID
+	if spec.Channels != nil {
+		// Integrations are resolved under the account's lock, which is always taken before that of a check.
+		c, err := m.store.Check(ctx, id)
+		if err != nil {
+			return checks.Check{}, err
+		}
+		projectID = c.ProjectID
+	}
+	return m.change(ctx, id, projectID, func(ctx context.Context, tx Tx, l *Locked) error {
+		return m.updateLocked(ctx, tx, l, spec, now)
+	})
+}
+
+func (m *Monitor) updateLocked(ctx context.Context, tx Tx, l *Locked, spec checks.Spec, now time.Time) error {
+	updated, transitions, err := l.Check.Update(spec, now)
+	if err != nil {
+		return err
+	}
+	if err := selectChannels(ctx, tx, &updated, spec.Channels); err != nil {
+		return err
+	}
+	l.Check = updated
+	l.Transitions = append(l.Transitions, transitions...)
+	if err := tx.SaveSettings(ctx, l); err != nil {
+		return err
+	}
+	return tx.SaveStates(ctx, []*Locked{l})
+}
+
+// change runs fn on a locked check, under the lock of its account when a project is given, and returns the check
+// as it is then.
+func (m *Monitor) change(ctx context.Context, id, projectID uuid.UUID, fn func(ctx context.Context, tx Tx, l *Locked) error) (c checks.Check, err error) {
+	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+		if projectID != uuid.Nil {
+			if _, err := tx.LockAccount(ctx, projectID); err != nil {
+				return err
+			}
+		}
+		l, err := tx.LockCheck(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := fn(ctx, tx, l); err != nil {
+			return err
+		}
+		c = l.Check
+		return nil
+	})
+	if err != nil {
+		return checks.Check{}, err
+	}
+	return c, nil
+}
+
+// Pause turns the monitoring of a check off (API-V3.md section 4.5). Error: [checks.ErrNotFound].
+func (m *Monitor) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error) {
+	now := m.Now()
+	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx Tx, l *Locked) error {
+		c, transitions := l.Check.Pause(now)
+		l.Check = c
+		l.Transitions = append(l.Transitions, transitions...)
+		return tx.SaveStates(ctx, []*Locked{l})
+	})
+}
+
+// Resume turns the monitoring of a paused check on again; the check is new then (API-V3.md section 4.6). Errors:
+// [checks.ErrNotFound], [checks.ErrNotPaused].
+func (m *Monitor) Resume(ctx context.Context, id uuid.UUID) (checks.Check, error) {
+	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx Tx, l *Locked) error {
+		c, err := l.Check.Resume()
+		if err != nil {
+			return err
+		}
+		l.Check = c
+		return tx.SaveStates(ctx, []*Locked{l})
+	})
+}
+
+// Delete removes a check with its log, its flips and its deliveries, and returns it as it was (API-V3.md section
+// 4.7). Error: [checks.ErrNotFound].
+func (m *Monitor) Delete(ctx context.Context, id uuid.UUID) (checks.Check, error) {
+	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx Tx, l *Locked) error {
+		return tx.DeleteCheck(ctx, l)
+	})
+}
+
+// Check returns a check. Its state at an instant is [checks.Check.Status]. Error: [checks.ErrNotFound].
+func (m *Monitor) Check(ctx context.Context, id uuid.UUID) (checks.Check, error) {
+	return m.store.Check(ctx, id)
+}
+
+// CheckByUniqueKey returns the check of a project that has this unique key (API-V3.md section 2.1). Error:
+// [checks.ErrNotFound].
+func (m *Monitor) CheckByUniqueKey(ctx context.Context, projectID uuid.UUID, key string) (checks.Check, error) {
+	return m.store.CheckByUniqueKey(ctx, projectID, key)
+}
+
+// Checks returns the checks of a project, oldest first, restricted by the query (API-V3.md section 4.1).
+func (m *Monitor) Checks(ctx context.Context, projectID uuid.UUID, q CheckQuery) ([]checks.Check, error) {
+	if q.Slug != nil && !checks.ValidSlug(*q.Slug) {
+		return nil, nil // no check can have it, and not every database takes any bytes as a text
+	}
+	return m.store.Checks(ctx, projectID, q)
+}
+
+// provision makes the check that a ping by slug asked for, or finds the one that came to be meanwhile.
+func (m *Monitor) provision(ctx context.Context, projectID uuid.UUID, slug string) (id uuid.UUID, created bool, err error) {
+	spec := checks.Spec{Name: &slug, Slug: &slug, Channels: new("*")}
+	fresh, err := checks.New(projectID, spec, m.Now())
+	if err != nil {
+		return uuid.Nil, false, err
+	}
+	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+		project, err := tx.LockAccount(ctx, projectID)
+		if err != nil {
+			return err
+		}
+		ids, err := tx.FindChecks(ctx, projectID, Match{Slug: &slug})
+		switch {
+		case err != nil:
+			return err
+		case len(ids) > 1:
+			return checks.ErrAmbiguousSlug
+		case len(ids) == 1:
+			id, created = ids[0], false
+			return nil
+		}
+		c := fresh
+		id, created = c.ID, true
+		return insert(ctx, tx, project, &c, spec.Channels, 2*project.CheckLimit())
+	})
+	return id, created, err
+}

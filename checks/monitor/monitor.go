@@ -1,0 +1,115 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// Config changes what a [Monitor] does. The zero value of a field stands for its default.
+type Config struct {
+	// Logger takes what goes wrong in the background. Default: slog.Default().
+	Logger *slog.Logger
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+	// Kinds are the kinds of integrations that can be made. Default: channels.Kinds().
+	Kinds []channels.KindInfo
+
+	// WatchEvery is how often [Monitor.Run] looks for checks that are overdue. Default: 1 second.
+	WatchEvery time.Duration
+	// PruneEvery is how often [Monitor.Run] removes a part of the old pings and flips. Default: 10 seconds.
+	PruneEvery time.Duration
+	// MaxBatch is how many pings are written in one transaction at most. Default: 512.
+	MaxBatch int
+	// MaxQueue is how many pings may wait to be written before further ones are refused with [ErrUnavailable].
+	// Default: 10,000.
+	MaxQueue int
+	// WriteTimeout bounds the transaction of one batch of pings. Default: 5 seconds.
+	WriteTimeout time.Duration
+
+	// Bodies keeps the large bodies of pings. Default: none, so that all of them stay in the database.
+	Bodies BodyStore
+	// BodyThreshold is the size in bytes from which on a body is large; those of exactly this size are not.
+	// Default: 100.
+	BodyThreshold int64
+	// BodyEvery is how often [Monitor.Run] looks for large bodies and for objects to remove. Default: 1 second.
+	BodyEvery time.Duration
+}
+
+// Monitor keeps checks, takes their pings and watches their deadlines. All methods may be called by many
+// goroutines at once, and several Monitors, in one process or in many, may work on one database.
+type Monitor struct {
+	store  Store
+	log    *slog.Logger
+	clock  func() time.Time
+	kinds  []channels.KindInfo
+	watch  time.Duration
+	prune  time.Duration
+	bodies bodies
+	writer writer
+}
+
+// New returns a monitor on a store, whose schema must be up to date. It starts nothing: pings are taken at once,
+// and [Monitor.Run] watches the deadlines. A nil config stands for the defaults.
+func New(store Store, config *Config) (*Monitor, error) {
+	if store == nil {
+		return nil, errors.New("monitor: no store")
+	}
+	var c Config
+	if config != nil {
+		c = *config
+	}
+	for _, n := range []int64{int64(c.WatchEvery), int64(c.PruneEvery), int64(c.MaxBatch), int64(c.MaxQueue), int64(c.WriteTimeout),
+		c.BodyThreshold, int64(c.BodyEvery)} {
+		if n < 0 {
+			return nil, errors.New("monitor: a limit or interval of the configuration is negative")
+		}
+	}
+	m := &Monitor{
+		store: store,
+		log:   c.Logger,
+		clock: c.Now,
+		kinds: c.Kinds,
+		watch: orDefault(c.WatchEvery, time.Second),
+		prune: orDefault(c.PruneEvery, 10*time.Second),
+		bodies: bodies{
+			store:     c.Bodies,
+			threshold: orDefault(c.BodyThreshold, 100),
+			every:     orDefault(c.BodyEvery, time.Second),
+		},
+	}
+	if m.log == nil {
+		m.log = slog.Default()
+	}
+	if m.clock == nil {
+		m.clock = time.Now
+	}
+	if m.kinds == nil {
+		m.kinds = channels.Kinds()
+	}
+	m.writer = writer{
+		store:    store,
+		bodies:   m.bodies,
+		maxBatch: orDefault(c.MaxBatch, 512),
+		maxQueue: orDefault(c.MaxQueue, 10_000),
+		timeout:  orDefault(c.WriteTimeout, 5*time.Second),
+	}
+	return m, nil
+}
+
+func orDefault[T int | int64 | time.Duration](value, standard T) T {
+	if value == 0 {
+		return standard
+	}
+	return value
+}
+
+// Now reads the monitor's clock: UTC with microseconds. Use it to ask a check for its status.
+func (m *Monitor) Now() time.Time { return checks.Instant(m.clock()) }
+
+// Probe tests that the database answers queries (API-V3.md section 4.13).
+func (m *Monitor) Probe(ctx context.Context) error { return m.store.Probe(ctx) }

@@ -1,0 +1,111 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// Ping records a signal for a check and returns the entry of its log. When Ping returns without an error, the ping
+// is durable. When ctx ends first, the ping may or may not have been recorded. Errors: [checks.ErrNotFound],
+// *[checks.FieldError] for a signal that is not valid, [ErrUnavailable].
+func (m *Monitor) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (pings.Ping, error) {
+	if !signal.Valid() {
+		return pings.Ping{}, &checks.FieldError{Field: "signal", Reason: "must be success, start, fail or log, with an exit status of 0 to 255"}
+	}
+	return m.writer.submit(ctx, id, signal, m.Now())
+}
+
+// PingSlug records a signal for the check with a slug, in the project that has the ping key. With create, a check
+// is made when there is none: its name is the slug, it is assigned all integrations, and the account may go up
+// to twice over its check limit that way. Errors: those of [Monitor.Ping], [checks.ErrAmbiguousSlug],
+// [checks.ErrCheckLimit].
+func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create bool, signal pings.Signal) (ping pings.Ping, created bool, err error) {
+	id, created, err := m.checkForSlug(ctx, pingKey, slug, create)
+	if err != nil {
+		return pings.Ping{}, false, err
+	}
+	ping, err = m.Ping(ctx, id, signal)
+	return ping, created, err
+}
+
+// CheckIDBySlug returns the identifier of the check with a slug, in the project that has the ping key. Errors:
+// [checks.ErrNotFound], [checks.ErrAmbiguousSlug], [ErrUnavailable].
+func (m *Monitor) CheckIDBySlug(ctx context.Context, pingKey, slug string) (uuid.UUID, error) {
+	id, _, err := m.checkForSlug(ctx, pingKey, slug, false)
+	return id, err
+}
+
+func (m *Monitor) checkForSlug(ctx context.Context, pingKey, slug string, create bool) (id uuid.UUID, created bool, err error) {
+	if slug == "" || !checks.ValidSlug(slug) {
+		return uuid.Nil, false, checks.ErrNotFound
+	}
+	project, err := m.store.ProjectByPingKey(ctx, pingKey)
+	if err != nil {
+		return uuid.Nil, false, err
+	}
+	ids, err := m.store.CheckIDsBySlug(ctx, project.ID, slug)
+	switch {
+	case err != nil:
+		return uuid.Nil, false, err
+	case len(ids) > 1:
+		return uuid.Nil, false, checks.ErrAmbiguousSlug
+	case len(ids) == 1:
+		return ids[0], false, nil
+	case !create:
+		return uuid.Nil, false, checks.ErrNotFound
+	}
+	return m.provision(ctx, project.ID, slug)
+}
+
+// Pings returns the newest pings of a check, newest first and without bodies: 100 on the free plan and 1000 on the
+// paid one (API-V3.md section 4.8). Error: [checks.ErrNotFound].
+func (m *Monitor) Pings(ctx context.Context, id uuid.UUID) ([]pings.Ping, error) {
+	limit, err := m.pingLimit(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return m.store.Pings(ctx, id, limit)
+}
+
+func (m *Monitor) pingLimit(ctx context.Context, id uuid.UUID) (int, error) {
+	c, err := m.store.Check(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	project, err := m.store.Project(ctx, c.ProjectID)
+	if err != nil {
+		return 0, err
+	}
+	return project.PingLimit(), nil
+}
+
+// Flips returns the status changes of a check in a window of time, newest first (API-V3.md section 4.10). A check
+// that is overdue has gone down, whether or not that has been recorded yet. Error: [checks.ErrNotFound].
+func (m *Monitor) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
+	now := m.Now()
+	c, err := m.store.Check(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	after, before := window.Bounds(now)
+	stored, err := m.store.Flips(ctx, id, after, before)
+	if err != nil && !errors.Is(err, checks.ErrNotFound) {
+		return nil, err
+	}
+	_, transitions := c.Settle(now)
+	for _, t := range transitions {
+		flip := t.Flip()
+		// The watcher may have recorded it since the check was read.
+		if window.Contains(flip.At, now) && !slices.Contains(stored, flip) {
+			stored = slices.Insert(stored, 0, flip)
+		}
+	}
+	return stored, nil
+}

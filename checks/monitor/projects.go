@@ -1,0 +1,226 @@
+package monitor
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// Prefixes of API keys, and the length of a whole key in characters (API-V3.md section 5).
+const (
+	KeyPrefixReadWrite = "rcw_"
+	KeyPrefixReadOnly  = "rcr_"
+	KeyLength          = 32
+)
+
+const (
+	maxName       = 100 // characters of the name of a project, an account or an integration
+	keyHintLength = 8
+)
+
+// ProjectSpec says what project to make.
+type ProjectSpec struct {
+	// Name must be new, 1 to 100 characters.
+	Name string
+	// Account is the account that the project belongs to. Default: [checks.DefaultAccount]. An account is known
+	// by its name together with its plan: projects that share both share the limits.
+	Account string
+	// Plan is the account's plan. Default: [checks.Paid].
+	Plan checks.Plan
+	// MaxChecks is the check limit of the account, when it is not to be the plan's.
+	MaxChecks int
+}
+
+// Keys are the API keys of a new project. They are not stored and cannot be had again.
+type Keys struct {
+	ReadWrite string
+	ReadOnly  string
+}
+
+// CreateProject makes a project with a read-write and a read-only key. Errors: *[checks.FieldError],
+// [checks.ErrExists].
+func (m *Monitor) CreateProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, err error) {
+	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+		p, keys, err = m.insertProject(ctx, tx, spec)
+		return err
+	})
+	if err != nil {
+		return checks.Project{}, Keys{}, err
+	}
+	return p, keys, nil
+}
+
+// CreateFirstProject makes a project like [Monitor.CreateProject], but only if there is none at all. Of several
+// servers that start at once, one makes it.
+func (m *Monitor) CreateFirstProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, created bool, err error) {
+	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+		created = false
+		n, err := tx.CountProjects(ctx)
+		if err != nil || n > 0 {
+			return err
+		}
+		created = true
+		p, keys, err = m.insertProject(ctx, tx, spec)
+		return err
+	})
+	if err != nil {
+		return checks.Project{}, Keys{}, false, err
+	}
+	return p, keys, created, nil
+}
+
+// OpenProject returns the project with this name, and makes it, on the paid plan of the default account, when there
+// is none. It suits a program that embeds monitoring and needs no API keys. Error: *[checks.FieldError].
+func (m *Monitor) OpenProject(ctx context.Context, name string) (checks.Project, error) {
+	p, err := m.store.ProjectByName(ctx, name)
+	if !errors.Is(err, checks.ErrNotFound) {
+		return p, err
+	}
+	p, _, err = m.CreateProject(ctx, ProjectSpec{Name: name})
+	if errors.Is(err, checks.ErrExists) { // another program was faster
+		return m.store.ProjectByName(ctx, name)
+	}
+	return p, err
+}
+
+func (m *Monitor) insertProject(ctx context.Context, tx Tx, spec ProjectSpec) (checks.Project, Keys, error) {
+	p := checks.Project{
+		ID: uuid.New(), Name: spec.Name, Account: spec.Account, Plan: spec.Plan, MaxChecks: spec.MaxChecks,
+		BadgeKey: randomText(checks.PingKeyLength), PingKey: randomText(checks.PingKeyLength), CreatedAt: m.Now(),
+	}
+	if p.Account == "" {
+		p.Account = checks.DefaultAccount
+	}
+	if p.Plan == "" {
+		p.Plan = checks.Paid
+	}
+	switch {
+	case p.Plan != checks.Free && p.Plan != checks.Paid:
+		return checks.Project{}, Keys{}, &checks.FieldError{Field: "plan", Reason: fmt.Sprintf("must be free or paid: %q", p.Plan)}
+	case p.MaxChecks < 0:
+		return checks.Project{}, Keys{}, &checks.FieldError{Field: "max-checks", Reason: fmt.Sprintf("is too small: %d, the minimum is 0", p.MaxChecks)}
+	}
+	if err := errors.Join(validName("name", p.Name, 1), validName("account", p.Account, 1)); err != nil {
+		return checks.Project{}, Keys{}, err
+	}
+	if err := tx.InsertProject(ctx, p); err != nil {
+		return checks.Project{}, Keys{}, err
+	}
+	readWrite, keyRW := m.newKey(p.ID, false)
+	readOnly, keyRO := m.newKey(p.ID, true)
+	for _, key := range []checks.Key{keyRW, keyRO} {
+		if err := tx.InsertKey(ctx, key); err != nil {
+			return checks.Project{}, Keys{}, err
+		}
+	}
+	return p, Keys{ReadWrite: readWrite, ReadOnly: readOnly}, nil
+}
+
+// validName checks the name of a project, an account or an integration.
+func validName(field, value string, least int) error {
+	n := utf8.RuneCountInString(value)
+	switch {
+	case !utf8.ValidString(value):
+		return &checks.FieldError{Field: field, Reason: "is not valid UTF-8"}
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return &checks.FieldError{Field: field, Reason: "has a control character"}
+	case n < least:
+		return &checks.FieldError{Field: field, Reason: "is empty"}
+	case n > maxName:
+		return &checks.FieldError{Field: field, Reason: fmt.Sprintf("is too long: %d characters, the maximum is %d", n, maxName)}
+	}
+	return nil
+}
+
+// Projects returns all projects, by name.
+func (m *Monitor) Projects(ctx context.Context) ([]checks.Project, error) {
+	return m.store.Projects(ctx)
+}
+
+// Project returns the project with this identifier. Error: [checks.ErrNotFound].
+func (m *Monitor) Project(ctx context.Context, id uuid.UUID) (checks.Project, error) {
+	return m.store.Project(ctx, id)
+}
+
+// ProjectByName returns the project with this name. Error: [checks.ErrNotFound].
+func (m *Monitor) ProjectByName(ctx context.Context, name string) (checks.Project, error) {
+	return m.store.ProjectByName(ctx, name)
+}
+
+// DeleteProject removes a project with its checks, keys and integrations. Error: [checks.ErrNotFound].
+func (m *Monitor) DeleteProject(ctx context.Context, id uuid.UUID) error {
+	return m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+		return tx.DeleteProject(ctx, id)
+	})
+}
+
+// CreateKey makes an API key for a project. The text of the key is returned this once and not stored. Error:
+// [checks.ErrNotFound].
+func (m *Monitor) CreateKey(ctx context.Context, projectID uuid.UUID, readOnly bool) (text string, key checks.Key, err error) {
+	text, key = m.newKey(projectID, readOnly)
+	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+		if _, err := tx.LockAccount(ctx, projectID); err != nil {
+			return err
+		}
+		return tx.InsertKey(ctx, key)
+	})
+	if err != nil {
+		return "", checks.Key{}, err
+	}
+	return text, key, nil
+}
+
+func (m *Monitor) newKey(projectID uuid.UUID, readOnly bool) (string, checks.Key) {
+	prefix := KeyPrefixReadWrite
+	if readOnly {
+		prefix = KeyPrefixReadOnly
+	}
+	text := prefix + randomText(KeyLength-len(prefix))
+	return text, checks.Key{
+		ID: uuid.New(), ProjectID: projectID, ReadOnly: readOnly,
+		Hash: sha256.Sum256([]byte(text)), Hint: text[:keyHintLength], CreatedAt: m.Now(),
+	}
+}
+
+// randomText returns n random lower-case letters and digits, with 5 bits of randomness each.
+func randomText(n int) string {
+	var b strings.Builder
+	for b.Len() < n {
+		b.WriteString(strings.ToLower(rand.Text()))
+	}
+	return b.String()[:n]
+}
+
+// Keys returns the API keys of a project, oldest first, without their texts.
+func (m *Monitor) Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, error) {
+	return m.store.Keys(ctx, projectID)
+}
+
+// RevokeKey removes an API key of a project. Error: [checks.ErrNotFound].
+func (m *Monitor) RevokeKey(ctx context.Context, projectID, id uuid.UUID) error {
+	return m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+		return tx.DeleteKey(ctx, projectID, id)
+	})
+}
+
+// Authenticate returns the API key with this text. The error is [checks.ErrNotFound] when it is none; how long
+// the answer takes does not depend on how much of the text is right, as only a hash of it is looked for.
+func (m *Monitor) Authenticate(ctx context.Context, text string) (checks.Key, error) {
+	if len(text) != KeyLength {
+		return checks.Key{}, checks.ErrNotFound
+	}
+	return m.store.Key(ctx, sha256.Sum256([]byte(text)))
+}
+
+// Secret returns the installation's secret under a name, made at the first call and kept with the data.
+func (m *Monitor) Secret(ctx context.Context, name string) (string, error) {
+	return m.store.Setting(ctx, name, randomText(52))
+}

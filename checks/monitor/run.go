@@ -1,0 +1,106 @@
+package monitor
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/flips"
+)
+
+// dueBatch is how many overdue checks are handled in one transaction.
+const dueBatch = 1000
+
+// Run watches the deadlines of all checks, moves large bodies to object storage if there is one, and removes what
+// is kept no longer, until ctx ends. What goes wrong is logged and tried again; the error is always that of ctx.
+// Several servers on one database may each run this: they share the work.
+func (m *Monitor) Run(ctx context.Context) error {
+	var background sync.WaitGroup
+	defer background.Wait()
+	background.Go(func() { m.every(ctx, m.prune, "cannot remove old pings and flips", m.Prune) })
+	if m.bodies.store != nil {
+		background.Go(func() {
+			m.insist(ctx, m.bodies.every, "cannot move the bodies of pings to object storage", m.UploadBodies)
+		})
+		background.Go(func() { m.insist(ctx, m.bodies.every, "cannot remove objects", m.RemoveBodies) })
+	}
+	// At once: what has become overdue while nothing ran is overdue now.
+	m.attempt(ctx, "cannot look for overdue checks", m.Sweep)
+	m.every(ctx, m.watch, "cannot look for overdue checks", m.Sweep)
+	return ctx.Err()
+}
+
+// every runs a task again and again until ctx ends.
+func (m *Monitor) every(ctx context.Context, interval time.Duration, failure string, task func(context.Context) (int, error)) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			m.attempt(ctx, failure, task)
+		}
+	}
+}
+
+// attempt runs a task and logs what goes wrong, a panic included: watching must go on.
+func (m *Monitor) attempt(ctx context.Context, failure string, task func(context.Context) (int, error)) (ok bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			m.log.ErrorContext(ctx, failure, "panic", r)
+		}
+	}()
+	_, err := task(ctx)
+	if err != nil && ctx.Err() == nil {
+		m.log.ErrorContext(ctx, failure, "error", err)
+	}
+	return err == nil
+}
+
+// Sweep takes down every check whose deadline has passed, each with a flip at the instant of its deadline, and
+// returns how many. [Monitor.Run] calls it all the time; call it yourself only where Run does not run.
+func (m *Monitor) Sweep(ctx context.Context) (down int, err error) {
+	for {
+		found, flipped, err := m.sweepBatch(ctx)
+		down += flipped
+		if err != nil || found < dueBatch {
+			return down, err
+		}
+	}
+}
+
+func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error) {
+	now := m.Now()
+	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+		flipped = 0
+		locked, err := tx.LockDue(ctx, now, dueBatch)
+		if err != nil {
+			return err
+		}
+		found = len(locked)
+		for _, l := range locked {
+			c, transitions := l.Check.Settle(now)
+			l.Check = c
+			l.Transitions = append(l.Transitions, transitions...)
+			flipped += len(transitions)
+		}
+		if found == 0 {
+			return nil
+		}
+		// Those that are not overdue get their deadline brought up to date, so that they are not found again.
+		return tx.SaveStates(ctx, locked)
+	})
+	return found, flipped, err
+}
+
+// Prune removes pings beyond the newest that are listed, flips from before the current month and the two before it
+// (API-V3.md section 8), and returns how many of both. [Monitor.Run] calls it all the time.
+func (m *Monitor) Prune(ctx context.Context) (removed int, err error) {
+	removed, err = m.store.PrunePings(ctx)
+	if err != nil {
+		return removed, err
+	}
+	n, err := m.store.PruneFlips(ctx, flips.RetentionBoundary(m.Now()))
+	return removed + n, err
+}

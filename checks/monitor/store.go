@@ -1,0 +1,177 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// ErrUnavailable says that the store could not be reached or is too busy; the operation may succeed later.
+// A store wraps the errors of its driver with it.
+var ErrUnavailable = errors.New("the database is unavailable")
+
+// Store keeps everything that a [Monitor] knows. Package sqlstore has one for PostgreSQL and SQLite, and package
+// storetest the contract that any other must pass. All methods may be called by many goroutines at once.
+// A thing that does not exist is [checks.ErrNotFound]. Times are UTC with microseconds.
+type Store interface {
+	CheckReader
+	LogReader
+	ChannelReader
+	ProjectReader
+	Pruner
+	UploadQueue
+	RemovalQueue
+
+	// Update runs fn in one transaction, which is committed when fn returns nil and rolled back otherwise. When
+	// Update returns nil, all that fn wrote is durable. It may run fn again when the database asks for that, so
+	// fn must have no effect but through tx, and must use nothing else of the store.
+	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
+
+	// Probe runs a test query (API-V3.md section 4.13).
+	Probe(ctx context.Context) error
+
+	// Setting returns a named value that is kept with the data, or stores and returns the given one when there is
+	// none. All callers get the same value.
+	Setting(ctx context.Context, name, initial string) (string, error)
+}
+
+// CheckQuery restricts a list of checks (API-V3.md section 4.1).
+type CheckQuery struct {
+	Slug *string  // only checks with this slug
+	Tags []string // only checks with all of these tags
+}
+
+// CheckReader reads checks.
+type CheckReader interface {
+	// Check returns the check with this identifier.
+	Check(ctx context.Context, id uuid.UUID) (checks.Check, error)
+	// CheckByUniqueKey returns the check of the project with this unique key.
+	CheckByUniqueKey(ctx context.Context, projectID uuid.UUID, key string) (checks.Check, error)
+	// CheckByBadgeKey returns the check with this badge key.
+	CheckByBadgeKey(ctx context.Context, key uuid.UUID) (checks.Check, error)
+	// Checks returns the checks of a project, oldest first.
+	Checks(ctx context.Context, projectID uuid.UUID, q CheckQuery) ([]checks.Check, error)
+	// CheckIDsBySlug returns the identifiers of the project's checks with this slug, two at most.
+	CheckIDsBySlug(ctx context.Context, projectID uuid.UUID, slug string) ([]uuid.UUID, error)
+}
+
+// LogReader reads what has happened to checks.
+type LogReader interface {
+	// Pings returns the newest pings of a check, newest first, without their bodies.
+	Pings(ctx context.Context, checkID uuid.UUID, limit int) ([]pings.Ping, error)
+	// Ping returns the ping with the number n, if it is among the newest limit pings of the check, with its body or
+	// the key of the object that has it.
+	Ping(ctx context.Context, checkID uuid.UUID, n int64, limit int) (pings.Ping, error)
+	// Flips returns the flips of a check after and before the given instants, both exclusive, newest first. A
+	// zero time is no bound.
+	Flips(ctx context.Context, checkID uuid.UUID, after, before time.Time) ([]flips.Flip, error)
+}
+
+// ChannelReader reads integrations.
+type ChannelReader interface {
+	// Channels returns the integrations of a project, oldest first.
+	Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error)
+}
+
+// ProjectReader reads projects and API keys.
+type ProjectReader interface {
+	Project(ctx context.Context, id uuid.UUID) (checks.Project, error)
+	ProjectByName(ctx context.Context, name string) (checks.Project, error)
+	ProjectByPingKey(ctx context.Context, key string) (checks.Project, error)
+	ProjectByBadgeKey(ctx context.Context, key string) (checks.Project, error)
+	// Projects returns all projects, by name.
+	Projects(ctx context.Context) ([]checks.Project, error)
+	// Key returns the API key with this hash.
+	Key(ctx context.Context, hash [32]byte) (checks.Key, error)
+	// Keys returns the API keys of a project, oldest first.
+	Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, error)
+}
+
+// Pruner removes what is kept no longer. The methods may do a part of the work and are called again and again.
+type Pruner interface {
+	// PrunePings removes pings that are not among the newest of their check, as many as their project's
+	// [checks.Project.PingLimit], and pings of checks that are gone. It returns how many it removed. In the same
+	// transaction their objects are put into the queue of those to be removed; an object that may come to be only
+	// now, because an attempt to upload it may be under way, is due when that attempt must be over.
+	PrunePings(ctx context.Context) (removed int, err error)
+	// PruneFlips removes flips older than the given instant, and deliveries that are done and older than that.
+	PruneFlips(ctx context.Context, before time.Time) (removed int, err error)
+}
+
+// Tx is a transaction of a [Store]. Its methods must not be called by two goroutines at once.
+type Tx interface {
+	// LockAccount locks the account of a project until the transaction ends, and returns the project. Whatever
+	// depends on the account's checks as a whole (limits, uniqueness, the set of integrations) is done under it.
+	LockAccount(ctx context.Context, projectID uuid.UUID) (checks.Project, error)
+	// CountChecks returns how many checks the account of a project has.
+	CountChecks(ctx context.Context, projectID uuid.UUID) (int, error)
+	// FindChecks returns the checks of a project that equal the match in every field that is set, oldest first.
+	FindChecks(ctx context.Context, projectID uuid.UUID, m Match) ([]uuid.UUID, error)
+	// Channels returns the integrations of a project, oldest first.
+	Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error)
+
+	// LockCheck locks a check until the transaction ends and returns it.
+	LockCheck(ctx context.Context, id uuid.UUID) (*Locked, error)
+	// LockChecks locks checks until the transaction ends and returns those that exist, in no particular order and
+	// without their Channels, which events do not need.
+	LockChecks(ctx context.Context, ids []uuid.UUID) ([]*Locked, error)
+	// LockDue locks and returns up to limit checks whose deadline may have passed at the given instant, leaving
+	// out those that another transaction has locked. Channels are left out and Due is set. A check that turns out
+	// not to be overdue is not found again before its deadline, once SaveStates has saved it.
+	LockDue(ctx context.Context, now time.Time, limit int) ([]*Locked, error)
+	// InsertCheck adds a new check with its settings and integrations.
+	InsertCheck(ctx context.Context, c checks.Check) error
+	// SaveSettings writes a locked check's settings and integrations. It does not write its state.
+	SaveSettings(ctx context.Context, l *Locked) error
+	// SaveStates writes the state of locked checks, the pings that were added to their logs, their uploads, their
+	// flips and, in the outbox, one delivery for each alert and integration. It also brings their deadlines up to
+	// date.
+	SaveStates(ctx context.Context, locked []*Locked) error
+	// DeleteCheck removes a locked check and all that belongs to it.
+	DeleteCheck(ctx context.Context, l *Locked) error
+
+	// InsertProject adds a project, and its account when that is new. The name must be new ([checks.ErrExists]).
+	InsertProject(ctx context.Context, p checks.Project) error
+	// DeleteProject removes a project and all that belongs to it.
+	DeleteProject(ctx context.Context, id uuid.UUID) error
+	// InsertKey adds an API key.
+	InsertKey(ctx context.Context, k checks.Key) error
+	// DeleteKey removes an API key of a project.
+	DeleteKey(ctx context.Context, projectID, id uuid.UUID) error
+	// InsertChannel adds an integration.
+	InsertChannel(ctx context.Context, c channels.Channel) error
+	// UpdateChannel writes the name and the settings of an integration. Its project and kind stay as they are.
+	UpdateChannel(ctx context.Context, c channels.Channel) error
+	// DeleteChannel removes an integration of a project and takes it from all checks.
+	DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error
+	// CountProjects returns how many projects there are, holding back others that would add one.
+	CountProjects(ctx context.Context) (int, error)
+}
+
+// Match says which existing check an upsert means (API-V3.md section 4.3 rule 4). A nil field is not looked at.
+type Match struct {
+	Name, Slug, Tags *string
+	Timeout          *time.Duration // only Simple checks have one
+	Grace            *time.Duration
+}
+
+// Locked is a check in a transaction that holds its lock, with what the transaction has done to it so far.
+type Locked struct {
+	checks.Check
+	// Due is set when LockDue returned the check.
+	Due bool
+	// Row is the store's own note about the check.
+	Row any
+	// Pings and Transitions are to be added by SaveStates.
+	Pings       []pings.Ping
+	Transitions []checks.Transition
+	// Uploads are the numbers, in rising order, of those of Pings whose bodies are to be moved to object storage.
+	Uploads []int64
+}

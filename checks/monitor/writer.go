@@ -1,0 +1,174 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// maxBatchBytes bounds the bodies of one batch, so that large ones do not make a transaction long.
+const maxBatchBytes = 8 << 20
+
+// writer commits pings in groups: whatever has queued up while one transaction runs goes into the next, and all
+// callers wait for its commit. It needs no goroutine while idle: the first ping starts one, which ends when the
+// queue is empty.
+type writer struct {
+	store    Store
+	bodies   bodies
+	maxBatch int
+	maxQueue int
+	timeout  time.Duration
+
+	mu      sync.Mutex
+	queue   []*pending
+	running bool
+}
+
+// pending is a signal that waits for its commit.
+type pending struct {
+	check  uuid.UUID
+	signal pings.Signal
+	at     time.Time
+
+	done chan struct{} // closed when ping and err are set
+	ping pings.Ping
+	err  error
+}
+
+// submit queues a signal and waits until it is durable. When ctx ends before that, the signal may or may not be
+// recorded.
+func (w *writer) submit(ctx context.Context, check uuid.UUID, signal pings.Signal, at time.Time) (pings.Ping, error) {
+	p := &pending{check: check, signal: signal, at: at, done: make(chan struct{})}
+	w.mu.Lock()
+	if len(w.queue) >= w.maxQueue {
+		w.mu.Unlock()
+		return pings.Ping{}, fmt.Errorf("%w: %d pings wait to be written", ErrUnavailable, w.maxQueue)
+	}
+	w.queue = append(w.queue, p)
+	if !w.running {
+		w.running = true
+		go w.drain()
+	}
+	w.mu.Unlock()
+	select {
+	case <-p.done:
+		return p.ping, p.err
+	case <-ctx.Done():
+		return pings.Ping{}, ctx.Err()
+	}
+}
+
+// drain writes batches until the queue is empty.
+func (w *writer) drain() {
+	for {
+		batch := w.next()
+		if batch == nil {
+			return
+		}
+		// Not a caller's context: one who gives up must not take the others' pings along.
+		ctx, cancel := context.WithTimeout(context.Background(), w.timeout)
+		w.write(ctx, batch)
+		cancel()
+		for _, p := range batch {
+			close(p.done)
+		}
+	}
+}
+
+// next takes the next batch off the queue, or nil, after which drain must end.
+func (w *writer) next() []*pending {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.queue) == 0 {
+		w.running = false
+		w.queue = nil
+		return nil
+	}
+	n, bytes := 0, 0
+	for n < len(w.queue) && n < w.maxBatch && (n == 0 || bytes+len(w.queue[n].signal.Body) <= maxBatchBytes) {
+		bytes += len(w.queue[n].signal.Body)
+		n++
+	}
+	batch := w.queue[:n:n]
+	w.queue = w.queue[n:]
+	return batch
+}
+
+// write records a batch. When the transaction fails although the database is there, one ping of it must be the
+// cause: then each is tried by itself, so that only that one fails.
+func (w *writer) write(ctx context.Context, batch []*pending) {
+	err := w.commit(ctx, batch)
+	if err != nil && ctx.Err() != nil { // the writer's own time limit
+		err = fmt.Errorf("%w: no answer for %v", ErrUnavailable, w.timeout)
+	}
+	switch {
+	case err == nil:
+		return
+	case len(batch) == 1 || errors.Is(err, ErrUnavailable):
+		for _, p := range batch {
+			p.ping, p.err = pings.Ping{}, err
+		}
+		return
+	}
+	for _, p := range batch {
+		if err := w.commit(ctx, []*pending{p}); err != nil {
+			p.ping, p.err = pings.Ping{}, err
+		}
+	}
+}
+
+// commit records a batch in one transaction. A panic while a ping is applied becomes an error, so that one check
+// that cannot be evaluated takes neither the process nor the other pings along.
+func (w *writer) commit(ctx context.Context, batch []*pending) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("monitor: panic while pings were recorded: %v", r)
+		}
+	}()
+	ids := make([]uuid.UUID, 0, len(batch))
+	seen := make(map[uuid.UUID]bool, len(batch))
+	for _, p := range batch {
+		if !seen[p.check] {
+			seen[p.check] = true
+			ids = append(ids, p.check)
+		}
+	}
+	return w.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+		locked, err := tx.LockChecks(ctx, ids)
+		if err != nil {
+			return err
+		}
+		byID := make(map[uuid.UUID]*Locked, len(locked))
+		for _, l := range locked {
+			byID[l.ID] = l
+		}
+		for _, p := range batch {
+			l := byID[p.check]
+			if l == nil {
+				p.ping, p.err = pings.Ping{}, checks.ErrNotFound
+				continue
+			}
+			p.ping, p.err = l.receive(p.signal, p.at), nil
+			if w.bodies.offloads(p.ping.Body) {
+				l.Uploads = append(l.Uploads, p.ping.N)
+			}
+		}
+		return tx.SaveStates(ctx, locked)
+	})
+}
+
+// receive applies a signal to a locked check.
+func (l *Locked) receive(signal pings.Signal, at time.Time) pings.Ping {
+	c, ping, transitions := l.Check.Ping(signal, at)
+	l.Check = c
+	l.Pings = append(l.Pings, ping)
+	l.Transitions = append(l.Transitions, transitions...)
+	return ping
+}

@@ -1,0 +1,83 @@
+package s3store
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/minio/minio-go/v7/pkg/s3utils"
+)
+
+// Config says which bucket to use, and how. Where a field has a default, its zero value stands for that.
+type Config struct {
+	// Endpoint is the URL of the service, "https://" or "http://" with a host and perhaps a port. It has no path: the
+	// bucket is named by Bucket alone. Required.
+	Endpoint string
+	// Bucket is the name of the bucket, which must exist. Required.
+	Bucket string
+	// Region is the region of the bucket. Default: "us-east-1", which services without regions take as well.
+	Region string
+	// AccessKey and SecretKey sign the requests. Required.
+	AccessKey, SecretKey string
+
+	// Timeout bounds each request. Default: 10 seconds.
+	Timeout time.Duration
+	// FailAfter is after how many failures in a row reads fail at once. Default: 5.
+	FailAfter int
+	// Cooldown is for how long they do, until one of them probes the service. Default: 10 seconds.
+	Cooldown time.Duration
+	// Transport sends the requests. Default: one of this store's own, which uses the proxy of the environment and
+	// the certificates of the system.
+	Transport http.RoundTripper
+	// Now is the clock of Cooldown. Default: time.Now.
+	Now func() time.Time
+}
+
+// String describes the bucket, without the keys.
+func (c Config) String() string { return fmt.Sprintf("s3store.Config(%s at %s)", c.Bucket, c.Endpoint) }
+
+// GoString does what String does, so that no way of printing a Config shows its keys.
+func (c Config) GoString() string { return c.String() }
+
+// LogValue does what String does, for package slog.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// endpoint validates the configuration, and returns the parsed endpoint. No error quotes a key.
+func (c *Config) endpoint() (*url.URL, error) {
+	u, err := url.Parse(c.Endpoint)
+	switch {
+	case err != nil || c.Endpoint == "":
+		return nil, errors.New("s3store: the endpoint must be a URL, such as https://s3.example.org")
+	case u.Scheme != "https" && u.Scheme != "http":
+		return nil, errors.New("s3store: the endpoint must begin with https:// or http://")
+	case u.Hostname() == "":
+		return nil, errors.New("s3store: the endpoint has no host")
+	case u.User != nil:
+		return nil, errors.New("s3store: the endpoint must not have a user name or password")
+	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, errors.New("s3store: the endpoint must not have a path or a query")
+	}
+	if err := s3utils.CheckValidBucketNameStrict(c.Bucket); err != nil {
+		return nil, fmt.Errorf("s3store: the bucket %q: %w", c.Bucket, err)
+	}
+	switch {
+	case c.AccessKey == "":
+		return nil, errors.New("s3store: the access key is missing")
+	case c.SecretKey == "":
+		return nil, errors.New("s3store: the secret key is missing")
+	case c.Timeout < 0 || c.FailAfter < 0 || c.Cooldown < 0:
+		return nil, errors.New("s3store: a limit or interval of the configuration is negative")
+	}
+	return u, nil
+}
+
+func orDefault[T comparable](value, standard T) T {
+	var zero T
+	if value == zero {
+		return standard
+	}
+	return value
+}

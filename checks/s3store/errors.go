@@ -1,0 +1,68 @@
+package s3store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+)
+
+// objectFaults are the codes of errors that are about one object. All others are about the bucket, the keys, the
+// service or the way to it.
+var objectFaults = map[string]bool{
+	"EntityTooLarge": true, "EntityTooSmall": true, "KeyTooLongError": true, "InvalidObjectState": true, "InvalidObjectName": true,
+	"XMinioInvalidObjectName": true, "BadDigest": true, "ObjectLocked": true, "ObjectAlreadyExists": true,
+}
+
+// failure turns an error of the client into one that a monitor knows. Only the code and the status of an answer are
+// told, not its text, which may repeat what was sent.
+func failure(ctx context.Context, verb, key string, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s %s: %w", verb, key, ctx.Err())
+	}
+	answer, ok := errors.AsType[minio.ErrorResponse](err)
+	if !ok {
+		return fmt.Errorf("%s %s: %w: %w", verb, key, monitor.ErrBodyUnavailable, withoutURL(err))
+	}
+	switch {
+	case answer.Code == minio.NoSuchKey:
+		return fmt.Errorf("%s %s: %w", verb, key, checks.ErrNotFound)
+	case objectFaults[answer.Code]:
+		return fmt.Errorf("%s %s: %s", verb, key, answer.Code)
+	}
+	return fmt.Errorf("%s %s: %w: %s", verb, key, monitor.ErrBodyUnavailable, answer.Code)
+}
+
+// withoutURL drops the request from the error of an HTTP client: its address says nothing new.
+func withoutURL(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+var errNotS3 = errors.New("the answer is not one of an S3 service")
+
+// onlyS3 refuses a 404 that is not an S3 service's, such as that of a proxy or of a web server at a wrong address.
+// The client would take it for the news that the object does not exist.
+type onlyS3 struct{ http.RoundTripper }
+
+func (t onlyS3) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.RoundTripper.RoundTrip(r)
+	if err != nil || resp.StatusCode != http.StatusNotFound {
+		return resp, err
+	}
+	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind {
+	case "application/xml", "text/xml":
+		return resp, nil
+	}
+	resp.Body.Close()
+	return nil, errNotS3
+}

@@ -1,0 +1,313 @@
+package s3store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/s3store"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/storetest/s3test"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// patience bounds waiting for what happens in the background. It is only reached when something is broken.
+const patience = time.Minute
+
+// service is a monitor on a database and a bucket, with a project.
+type service struct {
+	*monitor.Monitor
+	project checks.Project
+}
+
+func newMonitor(t *testing.T, db dbtest.DB, bodies monitor.BodyStore) *monitor.Monitor {
+	t.Helper()
+	mon, err := monitor.New(db.Open(t), &monitor.Config{Logger: slog.New(slog.DiscardHandler), Bodies: bodies, BodyEvery: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mon
+}
+
+func newService(t *testing.T, db dbtest.DB, bodies monitor.BodyStore) service {
+	t.Helper()
+	s := service{Monitor: newMonitor(t, db, bodies)}
+	var err error
+	if s.project, _, err = s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s service) create(t *testing.T) checks.Check {
+	t.Helper()
+	c, err := s.Create(t.Context(), s.project.ID, checks.Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// large is a body that goes to object storage, and no text.
+func large(i int) []byte {
+	return append(bytes.Repeat([]byte{0xff, 0, '\r', '\n', byte(i)}, 30+i), fmt.Sprint(i)...)
+}
+
+// ping records n pings with large bodies.
+func (s service) ping(t *testing.T, c checks.Check, n int) {
+	t.Helper()
+	for i := range n {
+		if _, err := s.Ping(t.Context(), c.ID, pings.Signal{Body: large(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// read compares the bodies of n pings.
+func (s service) read(t *testing.T, c checks.Check, n int) {
+	t.Helper()
+	for i := range n {
+		if body, err := s.PingBody(t.Context(), c.ID, int64(i+1)); err != nil || !bytes.Equal(body, large(i)) {
+			t.Errorf("body %d came back as %q, %v", i, body, err)
+		}
+	}
+}
+
+// run runs monitors until the function that it returns is called.
+func run(t *testing.T, list ...*monitor.Monitor) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	for _, m := range list {
+		running.Go(func() { _ = m.Run(ctx) })
+	}
+	stop = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+func waitForKeys(t *testing.T, server *s3test.Server, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		keys := server.Keys(t)
+		if len(keys) == n {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("there are %d objects, want %d", len(keys), n)
+		}
+	}
+}
+
+// TestLifeOfBodies moves bodies, reads them, and removes them with their check, all by Run.
+func TestLifeOfBodies(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		server := s3test.Start(t)
+		s := newService(t, db, newStore(t, configFor(server.URL)))
+		stop := run(t, s.Monitor)
+		c, other := s.create(t), s.create(t)
+		s.ping(t, c, 30)
+		s.ping(t, other, 1)
+		waitForKeys(t, server, 31)
+		s.read(t, c, 30)
+		for _, key := range server.Keys(t) {
+			if !strings.HasPrefix(key, c.ID.String()+"/") && !strings.HasPrefix(key, other.ID.String()+"/") {
+				t.Errorf("the key %s is not below the UUID of a check", key)
+			}
+		}
+		stop()
+		if _, err := s.Delete(t.Context(), c.ID); err != nil {
+			t.Fatal(err)
+		}
+		// One process prunes the log and dies; another one goes on.
+		for range 3 {
+			if _, err := s.Prune(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := len(server.Keys(t)); n != 31 {
+			t.Errorf("%d objects before they are removed, want 31", n)
+		}
+		again := newMonitor(t, db, newStore(t, configFor(server.URL)))
+		run(t, again)
+		waitForKeys(t, server, 1)
+		service{Monitor: again}.read(t, other, 1)
+	})
+}
+
+// TestServerDown has no server while pings come in. Nothing is lost, and uploads follow when it is back.
+func TestServerDown(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		server := s3test.Start(t)
+		s := newService(t, db, newStore(t, configFor(server.URL)))
+		c := s.create(t)
+		server.Stop()
+		run(t, s.Monitor)
+		s.ping(t, c, 100)
+		if n, err := s.UploadBodies(t.Context()); n != 0 || err != nil && !errors.Is(err, monitor.ErrBodyUnavailable) {
+			t.Errorf("%d bodies moved, %v", n, err)
+		}
+		s.read(t, c, 100)
+		server.Restart(t)
+		waitForKeys(t, server, 100)
+		s.read(t, c, 100)
+	})
+}
+
+// TestServerSlow holds up the server: pings are taken, reads of what is stored there end with ErrBodyUnavailable, and
+// after a few of them without waiting. What could not be moved moves when the server answers again.
+func TestServerSlow(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		server := s3test.Start(t)
+		proxy := server.StartProxy(t)
+		s := newService(t, db, newStore(t, configFor(proxy.URL)))
+		c := s.create(t)
+		s.ping(t, c, 3)
+		if n, err := s.UploadBodies(t.Context()); n != 3 || err != nil {
+			t.Fatalf("%d bodies moved, %v", n, err)
+		}
+		config := configFor(proxy.URL)
+		reads := &counting{RoundTripper: &http.Transport{DisableKeepAlives: true}, method: http.MethodGet}
+		config.Timeout, config.FailAfter, config.Cooldown, config.Transport = 50*time.Millisecond, 2, 24*time.Hour, reads
+		impatient := service{newMonitor(t, db, newStore(t, config)), s.project}
+		proxy.Hold()
+		stop := run(t, impatient.Monitor)
+		for i := range 20 {
+			if _, err := impatient.Ping(t.Context(), c.ID, pings.Signal{Body: large(3 + i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 50 {
+			if _, err := impatient.PingBody(t.Context(), c.ID, 1); !errors.Is(err, monitor.ErrBodyUnavailable) {
+				t.Fatalf("read %d: %v, want ErrBodyUnavailable", i, err)
+			}
+		}
+		if n := reads.take(); n != 2 {
+			t.Errorf("%d of 50 reads have waited for the server, want 2", n)
+		}
+		stop()
+		proxy.Release()
+		if n, err := s.UploadBodies(t.Context()); n != 20 || err != nil {
+			t.Errorf("%d bodies moved, %v; want 20", n, err)
+		}
+		s.read(t, c, 23)
+	})
+}
+
+// TestReadAlways reads bodies all the time while they come in and move.
+func TestReadAlways(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		const n = 150
+		server := s3test.Start(t)
+		s := newService(t, db, newStore(t, configFor(server.URL)))
+		c := s.create(t)
+		run(t, s.Monitor)
+		var known atomic.Int64
+		done := make(chan struct{})
+		var readers sync.WaitGroup
+		for r := range 3 {
+			readers.Go(func() {
+				for i := int64(r); ; i++ {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					newest := known.Load()
+					if newest == 0 {
+						continue
+					}
+					which := newest - i%min(newest, 20) // among those that move now
+					body, err := s.PingBody(t.Context(), c.ID, which)
+					if err != nil || !bytes.Equal(body, large(int(which-1))) {
+						t.Errorf("body %d came back with %d bytes, %v", which, len(body), err)
+						return
+					}
+				}
+			})
+		}
+		for i := range n {
+			if _, err := s.Ping(t.Context(), c.ID, pings.Signal{Body: large(i)}); err != nil {
+				t.Fatal(err)
+			}
+			known.Store(int64(i + 1))
+		}
+		waitForKeys(t, server, n)
+		close(done)
+		readers.Wait()
+		s.read(t, c, n)
+	})
+}
+
+// onePut counts how often each object is put.
+type onePut struct {
+	*s3store.Store
+	mu   *sync.Mutex
+	puts map[string]int
+}
+
+func (o onePut) Put(ctx context.Context, key string, body []byte) error {
+	o.mu.Lock()
+	o.puts[key]++
+	o.mu.Unlock()
+	return o.Store.Put(ctx, key, body)
+}
+
+// TestSharedQueue has two servers share the work on one PostgreSQL database: each body is uploaded once, by either.
+func TestSharedQueue(t *testing.T) {
+	db := dbtest.PostgreSQL(t)
+	server := s3test.Start(t)
+	var mu sync.Mutex
+	var list [2]onePut
+	for i := range list {
+		list[i] = onePut{newStore(t, configFor(server.URL)), &mu, make(map[string]int)}
+	}
+	const n = 400
+	s := newService(t, db, list[0])
+	c := s.create(t)
+	s.ping(t, c, n)
+	stop := run(t, s.Monitor, newMonitor(t, db, list[1]))
+	waitForKeys(t, server, n)
+	stop()
+	s.read(t, c, n)
+	puts := make(map[string]int)
+	for i, one := range list {
+		t.Logf("server %d has uploaded %d bodies", i, len(one.puts))
+		for key, n := range one.puts {
+			puts[key] += n
+		}
+	}
+	for key, n := range puts {
+		if n != 1 {
+			t.Errorf("%s was put %d times", key, n)
+		}
+	}
+}
+
+// TestLostObject has an object vanish that no ping's removal has asked for.
+func TestLostObject(t *testing.T) {
+	server := s3test.Start(t)
+	s := newService(t, dbtest.SQLite(t), newStore(t, configFor(server.URL)))
+	c := s.create(t)
+	s.ping(t, c, 1)
+	if n, err := s.UploadBodies(t.Context()); n != 1 || err != nil {
+		t.Fatalf("%d bodies moved, %v", n, err)
+	}
+	server.Remove(t, server.Keys(t)[0])
+	if _, err := s.PingBody(t.Context(), c.ID, 1); !errors.Is(err, checks.ErrNotFound) {
+		t.Errorf("error %v, want ErrNotFound", err)
+	}
+}

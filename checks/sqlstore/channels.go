@@ -1,0 +1,91 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+type channelRow struct {
+	bun.BaseModel `bun:"table:rollcall_channels,alias:ch"`
+
+	ID        uuid.UUID `bun:"id,pk"`
+	ProjectID uuid.UUID `bun:"project_id"`
+	Kind      string    `bun:"kind"`
+	Name      string    `bun:"name"`
+	Settings  string    `bun:"settings"`
+	CreatedAt int64     `bun:"created_at"`
+}
+
+// Channels returns the integrations of a project, oldest first.
+func (s *Store) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
+	return channelsOf(ctx, s.db, projectID)
+}
+
+func channelsOf(ctx context.Context, db bun.IDB, projectID uuid.UUID) ([]channels.Channel, error) {
+	var rows []channelRow
+	err := db.NewSelect().Model(&rows).Where("ch.project_id = ?", projectID).OrderExpr("ch.created_at, ch.id").Scan(ctx)
+	if err != nil {
+		return nil, translate(err)
+	}
+	list := make([]channels.Channel, len(rows))
+	for i, r := range rows {
+		list[i] = channels.Channel{
+			ID: r.ID, ProjectID: r.ProjectID, Kind: channels.Kind(r.Kind), Name: r.Name, CreatedAt: instant(r.CreatedAt),
+		}
+		if err := json.Unmarshal([]byte(r.Settings), &list[i].Settings); err != nil {
+			return nil, fmt.Errorf("sqlstore: the settings of integration %s: %w", r.ID, err)
+		}
+	}
+	return list, nil
+}
+
+// InsertChannel adds an integration.
+func (t *transaction) InsertChannel(ctx context.Context, c channels.Channel) error {
+	settings, err := json.Marshal(c.Settings)
+	if err != nil {
+		return err
+	}
+	row := channelRow{
+		ID: c.ID, ProjectID: c.ProjectID, Kind: string(c.Kind), Name: c.Name, Settings: string(settings), CreatedAt: micros(c.CreatedAt),
+	}
+	_, err = t.tx.NewInsert().Model(&row).Exec(ctx)
+	return translate(err)
+}
+
+// UpdateChannel writes the name and the settings of an integration.
+func (t *transaction) UpdateChannel(ctx context.Context, c channels.Channel) error {
+	settings, err := json.Marshal(c.Settings)
+	if err != nil {
+		return err
+	}
+	row := channelRow{ID: c.ID, ProjectID: c.ProjectID, Name: c.Name, Settings: string(settings)}
+	result, err := t.tx.NewUpdate().Model(&row).Column("name", "settings").Where("id = ? AND project_id = ?", c.ID, c.ProjectID).Exec(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return cmp.Or(err, checks.ErrNotFound)
+	}
+	return nil
+}
+
+// DeleteChannel removes an integration of a project and takes it from all checks.
+func (t *transaction) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
+	if err := t.deleteOne(ctx, "rollcall_channels", projectID, id); err != nil {
+		return err
+	}
+	for _, table := range []string{"rollcall_check_channels", "rollcall_deliveries"} {
+		if _, err := t.tx.NewDelete().Table(table).Where("channel_id = ?", id).Exec(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}

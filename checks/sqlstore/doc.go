@@ -1,0 +1,23 @@
+// Package sqlstore keeps Rollcall's data in PostgreSQL or SQLite, through bun. Its [Store] is the store of package
+// monitor.
+//
+// The program that embeds it opens the database with the driver of its choice and picks bun's dialect:
+//
+//	sqldb, err := sql.Open("sqlite", "file:rollcall.db?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+//	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
+//	err = store.Migrate(ctx)
+//
+// All tables have the prefix rollcall_, so that they can live beside the program's own.
+//
+// # SQLite
+//
+// Write-ahead logging lets readers and the writer work at the same time, and synchronous=FULL makes a commit
+// durable against a loss of power; with less, pings that were acknowledged can be lost. A busy timeout is needed
+// where several processes use one file. Version 3.35 or newer is required. The store writes one transaction at a
+// time, whatever the size of the connection pool.
+//
+// # PostgreSQL
+//
+// Version 13 or newer is required, and encoding UTF8. fsync and synchronous_commit stay on for the same reason.
+// Several programs may share the database.
+package sqlstore

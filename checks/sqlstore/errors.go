@@ -1,0 +1,94 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+)
+
+// SQLite's primary result codes that matter here.
+const (
+	sqliteBusy       = 5
+	sqliteLocked     = 6
+	sqliteReadOnly   = 8
+	sqliteIOError    = 10
+	sqliteFull       = 13
+	sqliteCantOpen   = 14
+	sqliteConstraint = 19
+)
+
+// translate turns an error of a driver, by its code, into one that a monitor knows. The driver is not known here:
+// PostgreSQL's drivers have errors with a method SQLState, SQLite's have one with a method Code.
+func translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return checks.ErrNotFound
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if unavailable(err) {
+		return fmt.Errorf("%w: %w", monitor.ErrUnavailable, err)
+	}
+	if state, ok := sqlState(err); ok && state == "23505" {
+		return fmt.Errorf("%w: %w", checks.ErrExists, err)
+	}
+	if code, ok := sqliteCode(err); ok && code&0xff == sqliteConstraint {
+		return fmt.Errorf("%w: %w", checks.ErrExists, err)
+	}
+	return err
+}
+
+func unavailable(err error) bool {
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return true
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	if state, ok := sqlState(err); ok {
+		switch state[:2] {
+		case "08", "53", "57", "58": // connection, resources, operator intervention, system
+			return true
+		}
+		return state == "25006" || retryable(err) // read-only: a standby after a failover
+	}
+	if code, ok := sqliteCode(err); ok {
+		switch code & 0xff {
+		case sqliteBusy, sqliteLocked, sqliteReadOnly, sqliteIOError, sqliteFull, sqliteCantOpen:
+			return true
+		}
+	}
+	return false
+}
+
+// retryable reports whether the database asks to run the transaction again.
+func retryable(err error) bool {
+	state, ok := sqlState(err)
+	return ok && (state == "40001" || state == "40P01") // serialization failure, deadlock
+}
+
+func sqlState(err error) (string, bool) {
+	var coded interface{ SQLState() string }
+	if errors.As(err, &coded) && len(coded.SQLState()) == 5 {
+		return coded.SQLState(), true
+	}
+	return "", false
+}
+
+func sqliteCode(err error) (int, bool) {
+	var coded interface{ Code() int }
+	if errors.As(err, &coded) {
+		return coded.Code(), true
+	}
+	return 0, false
+}

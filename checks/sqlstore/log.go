@@ -1,0 +1,120 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+type pingRow struct {
+	bun.BaseModel `bun:"table:rollcall_pings,alias:p"`
+
+	N          int64         `bun:"n"`
+	Kind       int64         `bun:"kind"`
+	At         int64         `bun:"at"`
+	Scheme     string        `bun:"scheme"`
+	Method     string        `bun:"method"`
+	RemoteAddr string        `bun:"remote_addr"`
+	UA         string        `bun:"ua"`
+	Run        uuid.NullUUID `bun:"run"`
+	ExitStatus *int          `bun:"exit_status"`
+	Duration   *int64        `bun:"duration"`
+	BodySize   int64         `bun:"body_size"`
+	Body       []byte        `bun:"body"`
+	Object     string        `bun:"object"`
+}
+
+func (r *pingRow) ping() (pings.Ping, error) {
+	kind, err := decode(kinds[:], r.Kind)
+	if err != nil {
+		return pings.Ping{}, err
+	}
+	p := pings.Ping{
+		N: r.N, Kind: kind, At: instant(r.At), Scheme: r.Scheme, Method: r.Method, RemoteAddr: r.RemoteAddr,
+		UserAgent: r.UA, RunID: r.Run, ExitStatus: r.ExitStatus, BodySize: r.BodySize, Body: r.Body, BodyKey: r.Object,
+	}
+	if r.Duration != nil {
+		p.Duration = new(time.Duration(*r.Duration) * time.Microsecond)
+	}
+	return p, nil
+}
+
+// chain walks the log of one check from its newest entry on. The entry that prev names may have been pruned, and on
+// SQLite its identifier may then have been given to another check's entry.
+const chain = `WITH RECURSIVE chain (id, prev, n, check_id, depth) AS (
+	SELECT p.id, p.prev, p.n, p.check_id, 1
+	FROM rollcall_checks c JOIN rollcall_states s ON s.check_id = c.id JOIN rollcall_pings p ON p.id = s.log_head
+	WHERE c.uuid = ?
+	UNION ALL
+	SELECT p.id, p.prev, p.n, p.check_id, depth + 1
+	FROM chain JOIN rollcall_pings p ON p.id = chain.prev AND p.check_id = chain.check_id AND p.n = chain.n - 1
+	WHERE depth < ? AND chain.n > ?
+) `
+
+const pingColumns = "p.n, p.kind, p.at, p.scheme, p.method, p.remote_addr, p.ua, p.run, p.exit_status, p.duration, p.body_size"
+
+// Pings returns the newest pings of a check without their bodies.
+func (s *Store) Pings(ctx context.Context, checkID uuid.UUID, limit int) ([]pings.Ping, error) {
+	var rows []pingRow
+	err := s.db.NewRaw(chain+"SELECT "+pingColumns+" FROM chain JOIN rollcall_pings p ON p.id = chain.id ORDER BY p.n DESC",
+		checkID, limit, 0).Scan(ctx, &rows)
+	if err != nil {
+		return nil, translate(err)
+	}
+	list := make([]pings.Ping, len(rows))
+	for i := range rows {
+		if list[i], err = rows[i].ping(); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// Ping returns one of the newest limit pings of a check with its body.
+func (s *Store) Ping(ctx context.Context, checkID uuid.UUID, n int64, limit int) (pings.Ping, error) {
+	var rows []pingRow
+	err := s.db.NewRaw(chain+"SELECT "+pingColumns+", p.body, p.object FROM chain JOIN rollcall_pings p ON p.id = chain.id WHERE chain.n = ?",
+		checkID, limit, n, n).Scan(ctx, &rows)
+	if err != nil {
+		return pings.Ping{}, translate(err)
+	}
+	if len(rows) == 0 {
+		return pings.Ping{}, checks.ErrNotFound
+	}
+	return rows[0].ping()
+}
+
+type flipRow struct {
+	bun.BaseModel `bun:"table:rollcall_flips,alias:f"`
+
+	ID int64 `bun:"id,pk"`
+	At int64 `bun:"at"`
+	Up bool  `bun:"up"`
+}
+
+// Flips returns the flips of a check in a window, newest first.
+func (s *Store) Flips(ctx context.Context, checkID uuid.UUID, after, before time.Time) ([]flips.Flip, error) {
+	var rows []flipRow
+	q := s.db.NewSelect().Model(&rows).Join("JOIN rollcall_checks AS c ON c.id = f.check_id").
+		Where("c.uuid = ?", checkID).OrderExpr("f.at DESC, f.id DESC")
+	if !after.IsZero() {
+		q = q.Where("f.at > ?", after.UnixMicro())
+	}
+	if !before.IsZero() {
+		q = q.Where("f.at < ?", before.UnixMicro())
+	}
+	if err := q.Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	list := make([]flips.Flip, len(rows))
+	for i, r := range rows {
+		list[i] = flips.Flip{At: instant(r.At), Up: r.Up}
+	}
+	return list, nil
+}

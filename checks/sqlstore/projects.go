@@ -1,0 +1,206 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+type accountRow struct {
+	bun.BaseModel `bun:"table:rollcall_accounts,alias:a"`
+
+	ID        int64  `bun:"id,pk,autoincrement"`
+	Name      string `bun:"name"`
+	Plan      string `bun:"plan"`
+	MaxChecks int    `bun:"max_checks"`
+}
+
+type projectRow struct {
+	bun.BaseModel `bun:"table:rollcall_projects,alias:p"`
+
+	ID        uuid.UUID `bun:"id,pk"`
+	AccountID int64     `bun:"account_id"`
+	Name      string    `bun:"name"`
+	BadgeKey  string    `bun:"badge_key"`
+	PingKey   string    `bun:"ping_key"`
+	CreatedAt int64     `bun:"created_at"`
+
+	Account   string `bun:"account,scanonly"`
+	Plan      string `bun:"plan,scanonly"`
+	MaxChecks int    `bun:"max_checks,scanonly"`
+}
+
+func (r projectRow) project() checks.Project {
+	return checks.Project{
+		ID: r.ID, Name: r.Name, Account: r.Account, Plan: checks.Plan(r.Plan), MaxChecks: r.MaxChecks,
+		BadgeKey: r.BadgeKey, PingKey: r.PingKey, CreatedAt: instant(r.CreatedAt),
+	}
+}
+
+func selectProjects(db bun.IDB, rows any) *bun.SelectQuery {
+	return db.NewSelect().Model(rows).ColumnExpr("p.*").ColumnExpr("a.name AS account, a.plan, a.max_checks").
+		Join("JOIN rollcall_accounts AS a ON a.id = p.account_id")
+}
+
+func oneProject(ctx context.Context, db bun.IDB, where string, arg any) (checks.Project, error) {
+	var row projectRow
+	if err := selectProjects(db, &row).Where(where, arg).Scan(ctx); err != nil {
+		return checks.Project{}, translate(err)
+	}
+	return row.project(), nil
+}
+
+// Project returns the project with this identifier.
+func (s *Store) Project(ctx context.Context, id uuid.UUID) (checks.Project, error) {
+	return oneProject(ctx, s.db, "p.id = ?", id)
+}
+
+// ProjectByName returns the project with this name.
+func (s *Store) ProjectByName(ctx context.Context, name string) (checks.Project, error) {
+	return oneProject(ctx, s.db, "p.name = ?", name)
+}
+
+// ProjectByPingKey returns the project with this ping key.
+func (s *Store) ProjectByPingKey(ctx context.Context, key string) (checks.Project, error) {
+	return oneProject(ctx, s.db, "p.ping_key = ?", key)
+}
+
+// ProjectByBadgeKey returns the project with this badge key.
+func (s *Store) ProjectByBadgeKey(ctx context.Context, key string) (checks.Project, error) {
+	return oneProject(ctx, s.db, "p.badge_key = ?", key)
+}
+
+// Projects returns all projects, by name.
+func (s *Store) Projects(ctx context.Context) ([]checks.Project, error) {
+	var rows []projectRow
+	if err := selectProjects(s.db, &rows).OrderExpr("p.name").Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	list := make([]checks.Project, len(rows))
+	for i, r := range rows {
+		list[i] = r.project()
+	}
+	return list, nil
+}
+
+// CountProjects returns how many projects there are.
+func (t *transaction) CountProjects(ctx context.Context) (int, error) {
+	if err := t.s.d.advisoryLock(ctx, t.tx, "rollcall projects"); err != nil {
+		return 0, err
+	}
+	n, err := t.tx.NewSelect().Model((*projectRow)(nil)).Count(ctx)
+	return int(n), err
+}
+
+// InsertProject adds a project, and its account when that is new.
+func (t *transaction) InsertProject(ctx context.Context, p checks.Project) error {
+	account := accountRow{Name: p.Account, Plan: string(p.Plan), MaxChecks: p.MaxChecks}
+	q := t.tx.NewInsert().Model(&account).Returning("id")
+	if p.MaxChecks > 0 {
+		q = q.On("CONFLICT (name, plan) DO UPDATE SET max_checks = EXCLUDED.max_checks")
+	} else {
+		q = q.On("CONFLICT (name, plan) DO UPDATE SET name = EXCLUDED.name") // only to have its id returned
+	}
+	if err := q.Scan(ctx, &account.ID); err != nil {
+		return translate(err)
+	}
+	row := projectRow{
+		ID: p.ID, AccountID: account.ID, Name: p.Name, BadgeKey: p.BadgeKey, PingKey: p.PingKey, CreatedAt: micros(p.CreatedAt),
+	}
+	_, err := t.tx.NewInsert().Model(&row).Exec(ctx)
+	return translate(err)
+}
+
+// DeleteProject removes a project and all that belongs to it. The logs of its checks are removed by PrunePings.
+func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
+	if _, err := t.LockAccount(ctx, id); err != nil {
+		return err
+	}
+	if t.s.d.postgres { // in the order in which pings lock them
+		_, err := t.tx.NewRaw(`SELECT 1 FROM rollcall_states WHERE check_id IN (SELECT id FROM rollcall_checks WHERE project_id = ?)
+			ORDER BY check_id FOR UPDATE`, id).Exec(ctx)
+		if err != nil {
+			return err
+		}
+	}
+	for _, table := range []string{"rollcall_deliveries", "rollcall_flips", "rollcall_check_channels", "rollcall_states"} {
+		_, err := t.tx.NewDelete().Table(table).
+			Where("check_id IN (SELECT id FROM rollcall_checks WHERE project_id = ?)", id).Exec(ctx)
+		if err != nil {
+			return err
+		}
+	}
+	for _, table := range []string{"rollcall_checks", "rollcall_channels", "rollcall_keys"} {
+		if _, err := t.tx.NewDelete().Table(table).Where("project_id = ?", id).Exec(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := t.tx.NewDelete().Table("rollcall_projects").Where("id = ?", id).Exec(ctx)
+	return err
+}
+
+type keyRow struct {
+	bun.BaseModel `bun:"table:rollcall_keys,alias:k"`
+
+	ID        uuid.UUID `bun:"id,pk"`
+	ProjectID uuid.UUID `bun:"project_id"`
+	ReadOnly  bool      `bun:"read_only"`
+	Hash      []byte    `bun:"hash"`
+	Hint      string    `bun:"hint"`
+	CreatedAt int64     `bun:"created_at"`
+}
+
+func (r keyRow) key() checks.Key {
+	return checks.Key{
+		ID: r.ID, ProjectID: r.ProjectID, ReadOnly: r.ReadOnly, Hash: [32]byte(r.Hash), Hint: r.Hint, CreatedAt: instant(r.CreatedAt),
+	}
+}
+
+// Key returns the API key with this hash.
+func (s *Store) Key(ctx context.Context, hash [32]byte) (checks.Key, error) {
+	var row keyRow
+	if err := s.db.NewSelect().Model(&row).Where("k.hash = ?", hash[:]).Scan(ctx); err != nil {
+		return checks.Key{}, translate(err)
+	}
+	return row.key(), nil
+}
+
+// Keys returns the API keys of a project, oldest first.
+func (s *Store) Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, error) {
+	var rows []keyRow
+	if err := s.db.NewSelect().Model(&rows).Where("k.project_id = ?", projectID).OrderExpr("k.created_at, k.id").Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	list := make([]checks.Key, len(rows))
+	for i, r := range rows {
+		list[i] = r.key()
+	}
+	return list, nil
+}
+
+// InsertKey adds an API key.
+func (t *transaction) InsertKey(ctx context.Context, k checks.Key) error {
+	row := keyRow{ID: k.ID, ProjectID: k.ProjectID, ReadOnly: k.ReadOnly, Hash: k.Hash[:], Hint: k.Hint, CreatedAt: micros(k.CreatedAt)}
+	_, err := t.tx.NewInsert().Model(&row).Exec(ctx)
+	return translate(err)
+}
+
+// DeleteKey removes an API key of a project.
+func (t *transaction) DeleteKey(ctx context.Context, projectID, id uuid.UUID) error {
+	return t.deleteOne(ctx, "rollcall_keys", projectID, id)
+}
+
+// deleteOne removes the row of a project with this identifier.
+func (t *transaction) deleteOne(ctx context.Context, table string, projectID, id uuid.UUID) error {
+	res, err := t.tx.NewDelete().Table(table).Where("project_id = ? AND id = ?", projectID, id).Exec(ctx)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return checks.ErrNotFound
+	}
+	return nil
+}

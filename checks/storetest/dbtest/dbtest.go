@@ -1,0 +1,116 @@
+// Package dbtest gives tests real databases: an SQLite file, and a database on a throwaway PostgreSQL server that
+// the test process starts and stops itself.
+//
+//	func TestMain(m *testing.M) { dbtest.Main(m) }
+//
+//	func TestSomething(t *testing.T) {
+//		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+//			store := db.Open(t)
+//			// …
+//		})
+//	}
+//
+// Where PostgreSQL's server programs are not installed, the tests on it are skipped; with the environment variable
+// ROLLCALL_TEST_REQUIRE=all they fail instead.
+package dbtest
+
+import (
+	"database/sql"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+)
+
+// postgres is the server of this process. It is started by the first test that wants it and stopped by Main.
+var postgres cluster
+
+// Main runs the tests of a package and stops the PostgreSQL server if they started one. A package that uses this
+// package calls it from TestMain.
+func Main(m *testing.M) { os.Exit(Run(m)) }
+
+// Run does what [Main] does, but returns the exit status, for a TestMain that has something of its own to clean up.
+func Run(m *testing.M) int {
+	defer postgres.stop()
+	return m.Run()
+}
+
+// DB is a new, empty database.
+type DB struct {
+	// Name is "sqlite" or "postgres".
+	Name string
+	// URL is what the flag --database takes: sqlite:PATH or postgres://….
+	URL string
+}
+
+// Each runs a test once on SQLite and once on PostgreSQL.
+func Each(t *testing.T, test func(t *testing.T, db DB)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { test(t, SQLite(t)) })
+	t.Run("postgres", func(t *testing.T) { test(t, PostgreSQL(t)) })
+}
+
+// SQLite returns a database in a file of the test's temporary directory.
+func SQLite(t testing.TB) DB {
+	return DB{Name: "sqlite", URL: "sqlite:" + filepath.Join(t.TempDir(), "rollcall.db")}
+}
+
+// PostgreSQL returns a database on the server of this process, or skips the test where there can be none.
+func PostgreSQL(t testing.TB) DB {
+	t.Helper()
+	if err := postgres.start(); err != nil {
+		if err == errNoServer && os.Getenv("ROLLCALL_TEST_REQUIRE") != "all" {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	return DB{Name: "postgres", URL: postgres.database(t)}
+}
+
+// Bun opens the database. It is closed when the test ends.
+func (d DB) Bun(t testing.TB) *bun.DB {
+	t.Helper()
+	var db *bun.DB
+	if path, ok := strings.CutPrefix(d.URL, "sqlite:"); ok {
+		sqldb, err := sql.Open("sqlite", "file://"+(&url.URL{Path: path}).EscapedPath()+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		db = bun.NewDB(sqldb, sqlitedialect.New())
+	} else {
+		sqldb, err := sql.Open("pgx", d.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sqldb.SetMaxIdleConns(8)
+		sqldb.SetMaxOpenConns(8)
+		db = bun.NewDB(sqldb, pgdialect.New())
+	}
+	t.Cleanup(func() { db.Close() })
+	// SQLite does not wait by itself when several connections turn on write-ahead logging at once.
+	if err := db.PingContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// Open returns a store on the database with its schema up to date. It is closed when the test ends.
+func (d DB) Open(t testing.TB) *sqlstore.Store {
+	t.Helper()
+	store, err := sqlstore.New(d.Bun(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}

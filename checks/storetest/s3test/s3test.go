@@ -1,0 +1,159 @@
+// Package s3test gives tests a real S3 server: a process of its own with a temporary directory, which a test can
+// stop and start again, and a [Proxy] that holds up what a client and the server say to each other.
+//
+//	server := s3test.Start(t)
+//	store, err := s3store.New(s3store.Config{Endpoint: server.URL, Bucket: s3test.Bucket, AccessKey: s3test.AccessKey, SecretKey: s3test.SecretKey})
+//
+// The server is versitygw, in PATH or where the environment variable ROLLCALL_TEST_S3_SERVER says. Where it is not
+// installed, the tests on it are skipped; with ROLLCALL_TEST_REQUIRE=all they fail instead.
+package s3test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+// What every server has.
+const (
+	Bucket    = "bodies"
+	Region    = "us-east-1"
+	AccessKey = "test-access-key"
+	SecretKey = "test-secret-key"
+)
+
+// patience bounds waiting for the server. It is only reached when something is broken.
+const patience = 30 * time.Second
+
+var errNoServer = errors.New("there is no S3 server to test with (go install github.com/versity/versitygw/cmd/versitygw@v1.8.0, " +
+	"and have it in PATH or name it in ROLLCALL_TEST_S3_SERVER)")
+
+// Server is a running S3 server with an empty bucket.
+type Server struct {
+	// URL is where it listens, on the loopback interface.
+	URL string
+
+	addr    string
+	dir     string
+	program string
+	cmd     *exec.Cmd
+	client  *minio.Client
+}
+
+// Start runs a server until the test ends, or skips the test where there can be none.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	program, err := find()
+	if err != nil {
+		if os.Getenv("ROLLCALL_TEST_REQUIRE") != "all" {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	s := &Server{program: program, dir: t.TempDir()}
+	for _, sub := range []string{"objects", "metadata"} {
+		if err := os.Mkdir(filepath.Join(s.dir, sub), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.addr, err = freeAddress(); err != nil {
+		t.Fatal(err)
+	}
+	s.URL = "http://" + s.addr
+	s.client, err = minio.New(s.addr, &minio.Options{Creds: credentials.NewStaticV4(AccessKey, SecretKey, ""), Region: Region})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Restart(t)
+	t.Cleanup(s.Stop)
+	if err := s.client.MakeBucket(t.Context(), Bucket, minio.MakeBucketOptions{Region: Region}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func find() (string, error) {
+	if path := os.Getenv("ROLLCALL_TEST_S3_SERVER"); path != "" {
+		return path, nil
+	}
+	path, err := exec.LookPath("versitygw")
+	if err != nil {
+		return "", errNoServer
+	}
+	return path, nil
+}
+
+// Restart starts a server that was stopped, at the same address and with the same objects.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	// The metadata in files of its own, because not every file system has extended attributes.
+	s.cmd = exec.Command(s.program, "--port", s.addr, "--quiet", "posix",
+		"--sidecar", filepath.Join(s.dir, "metadata"), filepath.Join(s.dir, "objects"))
+	s.cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+AccessKey, "ROOT_SECRET_KEY="+SecretKey, "VGW_REGION="+Region)
+	s.cmd.SysProcAttr = childAttr()
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.addr)
+		if err == nil {
+			conn.Close()
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatal("the S3 server did not start: ", err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// Stop ends the server as a crash would. Its objects stay.
+func (s *Server) Stop() {
+	if s.cmd.ProcessState == nil {
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+	}
+}
+
+// Keys returns the keys of all objects, sorted.
+func (s *Server) Keys(t testing.TB) []string {
+	t.Helper()
+	keys := []string{}
+	for object := range s.client.ListObjects(t.Context(), Bucket, minio.ListObjectsOptions{Recursive: true}) {
+		if object.Err != nil {
+			t.Fatal(object.Err)
+		}
+		keys = append(keys, object.Key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Remove removes an object behind Rollcall's back.
+func (s *Server) Remove(t testing.TB, key string) {
+	t.Helper()
+	if err := s.client.RemoveObject(t.Context(), Bucket, key, minio.RemoveObjectOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
