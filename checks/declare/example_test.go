@@ -1,0 +1,100 @@
+package declare_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+
+	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+)
+
+func Example() {
+	mon, cleanup := openMonitor()
+	defer cleanup()
+	ctx := context.Background()
+	target := declare.OnMonitor(mon)
+	for _, text := range []string{
+		"projects: [{name: jobs, checks: [{slug: nightly, schedule: '0 3 * * *', tz: Europe/Riga}]}]",
+		"projects: [{name: jobs, checks: [{slug: nightly, timeout: 24h, grace: 600}]}]",
+	} {
+		doc, err := declare.Parse([]byte(text), nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		plan, err := declare.NewPlan(ctx, target, doc, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Print(plan)
+		if _, err := plan.Apply(ctx, target, nil); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// project "jobs"
+	//   + project "jobs"
+	//   + check "nightly"
+	//       + schedule: "0 3 * * *"
+	//       + tz: "Europe/Riga"
+	// project "jobs"
+	//   ~ check "nightly"
+	//       + timeout: 24h
+	//       - schedule: "0 3 * * *"
+	//       - tz: "Europe/Riga"
+	//       ~ grace: 1h -> 10m
+}
+
+// All that is wrong with a file is told, each with its place.
+func ExampleParse() {
+	_, err := declare.Parse([]byte("checks:\n  - slug: nightly\n    grace: 5s\n  - timeout: 1d\n"), nil)
+	fmt.Println(err)
+	// Output:
+	// checks.yaml:3:12: grace is too small: 5, the minimum is 60
+	// checks.yaml:4:5: a check has no slug
+	// checks.yaml:4:14: timeout is neither a whole number of seconds nor a duration such as 90s, 30m or 24h: "1d"
+}
+
+func ExampleDocument_Write() {
+	doc := declare.Document{Projects: []declare.Project{{Name: "jobs", Checks: []declare.Check{}}}}
+	if err := doc.Write(os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// projects:
+	//   - name: jobs
+	//     checks: []
+}
+
+// openMonitor returns a monitor on a new SQLite database.
+func openMonitor() (mon *monitor.Monitor, cleanup func()) {
+	dir, err := os.MkdirTemp("", "rollcall-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	sqldb, err := sql.Open("sqlite", filepath.Join(dir, "rollcall.db")+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)")
+	if err != nil {
+		log.Fatal(err)
+	}
+	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := store.Migrate(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	if mon, err = monitor.New(store, nil); err != nil {
+		log.Fatal(err)
+	}
+	return mon, func() {
+		sqldb.Close()
+		os.RemoveAll(dir)
+	}
+}

@@ -1,0 +1,113 @@
+package declare_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+)
+
+func TestExport(t *testing.T) {
+	s := open(t, dbtest.SQLite(t))
+	s.apply(backups, declare.Options{})
+	const want = `projects:
+  - name: backups
+    plan: free
+    channels:
+      - name: ops
+        kind: email
+        settings:
+          to: ops@example.org
+      - name: pager
+        kind: webhook
+        # headers_down is secret and left out; it stays as it is until it is given, as headers_down: {env: NAME}
+        settings:
+          url_down: https://example.org/down
+    checks:
+      - slug: nightly
+        name: Nightly backup
+        tags: db prod
+        schedule: 0 3 * * *
+        tz: Europe/Riga
+        grace: 30m
+        channels: ops,pager
+      - slug: hourly
+        timeout: 1h
+        grace: 1h
+        channels: ops,pager
+`
+	equal(t, "export", s.export("backups"), want)
+	// On another database it makes the same, but for what was left out.
+	other := open(t, dbtest.SQLite(t))
+	other.apply(want, declare.Options{})
+	equal(t, "export of the copy", other.export("backups"), strings.Replace(want, want[strings.Index(want, "        # "):strings.Index(want, "        settings:\n          url")], "", 1))
+}
+
+// Whatever a check is like, its export makes the same check anew, and changes nothing where it came from.
+func TestRoundTrip(t *testing.T) {
+	s := open(t, dbtest.SQLite(t))
+	anyText := func(most int) *rapid.Generator[string] {
+		return rapid.OneOf(rapid.SampledFrom([]string{"", "yes", "null", "~", "0x1f", "1e3", "2026-01-01", "<<", "*", "- a", "a: b", "# c", " lead", "trail ", "two\nlines", "two\n\n  lines\n",
+			"\nfirst", "tab\there", "\u0085", "\u2028", "\ufeff", "\x01", "\x7f", "'\"\\", "{a}", "[a]", "%", "@", "`", "!x", "&x", "|", ">", "a\r\nb", "...", "---", "\U0001F600", "\u202e", "\ufffe"}),
+			rapid.StringN(0, most/4, most)).Filter(func(s string) bool { return !strings.ContainsRune(s, 0) && len([]rune(s)) <= most })
+	}
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		n++
+		name := fmt.Sprint("p", n)
+		project, err := s.mon.OpenProject(t.Context(), name)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		var names []string
+		for range rapid.IntRange(0, 2).Draw(rt, "channels") {
+			names = append(names, rapid.SampledFrom([]string{"ops", "a,b", "*", " x", "x", "00000000-0000-0000-0000-000000000001", "", "#y"}).Draw(rt, "channel"))
+		}
+		for _, channel := range names {
+			if _, err := s.mon.CreateChannel(t.Context(), project.ID, channels.Webhook, channel, map[string]string{
+				"url_up": "https://example.org/", "body_up": anyText(50).Draw(rt, "body"), "method_up": rapid.SampledFrom([]string{"", "PUT"}).Draw(rt, "method"),
+			}); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		boolean := func(label string) *bool { return new(rapid.Bool().Draw(rt, label)) }
+		spec := checks.Spec{
+			Slug: new("s"), Name: new(anyText(100).Draw(rt, "name")), Tags: new(anyText(100).Draw(rt, "tags")), Desc: new(anyText(200).Draw(rt, "desc")),
+			Grace: new(time.Duration(rapid.Int64Range(60, 31_536_000).Draw(rt, "grace")) * time.Second), Channels: rapid.SampledFrom([]*string{nil, new("*")}).Draw(rt, "selection"),
+			Methods: new(rapid.SampledFrom([]string{"", "POST"}).Draw(rt, "methods")), StartKW: new(anyText(40).Draw(rt, "kw")),
+			ManualResume: boolean("manual_resume"), FilterSubject: boolean("filter_subject"), FilterBody: boolean("filter_body"), FilterHTTPBody: boolean("filter_http_body"), FilterDefaultFail: boolean("filter_default_fail"),
+		}
+		if rapid.Bool().Draw(rt, "cron") {
+			spec.Schedule = new(rapid.SampledFrom([]string{"0 3 * * *", "* * * * *", "daily", "Mon..Fri *-*-* 09:00:00\nSat 10:00", "*-*-* *:00/5"}).Draw(rt, "schedule"))
+			spec.TZ = new(rapid.SampledFrom([]string{"UTC", "Europe/Riga", "US/Pacific"}).Draw(rt, "tz"))
+		} else {
+			spec.Timeout = new(time.Duration(rapid.Int64Range(60, 31_536_000).Draw(rt, "timeout")) * time.Second)
+		}
+		c, err := s.mon.Create(t.Context(), project.ID, spec)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		text := s.export(name)
+		doc, err := parse(text)
+		if err != nil {
+			rt.Fatalf("%v\n%s", err, text)
+		}
+		if p := s.plan(doc, declare.Options{Prune: true}); p.String() != "" {
+			rt.Fatalf("an export is not what there is:\n%s\n%s", p, text)
+		}
+		fresh, err := checks.New(project.ID, doc.Projects[0].Checks[0].Spec, noon)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if fields, _ := declare.Compare(c, fresh); len(fields) > 0 {
+			rt.Fatalf("a new check would differ: %v\n%s", fields, text)
+		}
+	})
+}

@@ -1,0 +1,154 @@
+package declare_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+var noon = time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
+
+// secrets are what the environment and the files of a test hold.
+var secrets = map[string]string{"TOKEN": "Authorization: s3cret", "OTHER": "Authorization: n3xt", "HOOK": "https://example.org/s3cret"}
+
+func parse(text string) (declare.Document, error) {
+	return declare.Parse([]byte(text), &declare.Config{
+		Name: "f.yaml", Now: noon,
+		Env: func(name string) (string, bool) {
+			value, ok := secrets[name]
+			return value, ok
+		},
+		File: func(path string) (string, error) {
+			if value, ok := secrets[path]; ok {
+				return value, nil
+			}
+			return "", os.ErrNotExist
+		},
+	})
+}
+
+func mustParse(t *testing.T, text string) declare.Document {
+	t.Helper()
+	doc, err := parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// site is a database with a monitor.
+type site struct {
+	*testing.T
+	mon *monitor.Monitor
+}
+
+func open(t *testing.T, db dbtest.DB) site {
+	t.Helper()
+	var reads atomic.Int64 // so that what is made later is newer
+	now := func() time.Time { return noon.Add(time.Duration(reads.Add(1)) * time.Millisecond) }
+	mon, err := monitor.New(db.Open(t), &monitor.Config{Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return site{t, mon}
+}
+
+func (s site) plan(doc declare.Document, o declare.Options) declare.Plan {
+	s.Helper()
+	o.Now = noon
+	p, err := declare.NewPlan(s.Context(), declare.OnMonitor(s.mon), doc, &o)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return p
+}
+
+// apply applies a file and returns what it has shown.
+func (s site) apply(text string, o declare.Options) string {
+	s.Helper()
+	p := s.plan(mustParse(s.T, text), o)
+	if _, err := p.Apply(s.Context(), declare.OnMonitor(s.mon), nil); err != nil {
+		s.Fatal(err)
+	}
+	return p.String()
+}
+
+// refused returns the errors of planning a file.
+func (s site) refused(text string, target declare.Target) string {
+	s.Helper()
+	doc := mustParse(s.T, text)
+	p, err := declare.NewPlan(s.Context(), target, doc, &declare.Options{Now: noon})
+	list, ok := errors.AsType[declare.Errors](err)
+	if !ok {
+		s.Fatalf("no errors, but %v and\n%v", err, p)
+	}
+	return list.Error()
+}
+
+func (s site) state(project string) declare.State {
+	s.Helper()
+	state, err := declare.OnMonitor(s.mon).Read(s.Context(), project)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return state
+}
+
+func (s site) export(projects ...string) string {
+	s.Helper()
+	doc := declare.Document{}
+	for _, name := range projects {
+		doc.Projects = append(doc.Projects, declare.Export(s.state(name), nil))
+	}
+	var out bytes.Buffer
+	if err := doc.Write(&out); err != nil {
+		s.Fatal(err)
+	}
+	return out.String()
+}
+
+func (s site) create(project string, spec checks.Spec) checks.Check {
+	s.Helper()
+	p, err := s.mon.OpenProject(s.Context(), project)
+	if err != nil {
+		s.Fatal(err)
+	}
+	c, err := s.mon.Create(s.Context(), p.ID, spec)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return c
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// checksOnly is a target that cannot do more than a server's interface.
+type checksOnly struct{ declare.Target }
+
+func (c checksOnly) Read(ctx context.Context, project string) (declare.State, error) {
+	state, err := c.Target.Read(ctx, project)
+	for i := range state.Channels {
+		state.Channels[i].Settings = nil
+	}
+	state.SettingsHidden = true
+	return state, err
+}

@@ -1,0 +1,142 @@
+package declare_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rollcall-dev/rollcall/checks/declare"
+)
+
+func TestParseErrors(t *testing.T) {
+	for name, test := range map[string]struct{ file, want string }{
+		"empty":            {"", "f.yaml: the file is empty"},
+		"only a comment":   {"# nothing\n", "f.yaml: the file is empty"},
+		"null":             {"~", "f.yaml:1:1: the file is not a mapping with the key projects, or checks"},
+		"a list":           {"- slug: a", "f.yaml:1:1: the file is not a mapping with the key projects, or checks"},
+		"nothing known":    {"x-a: 1", "f.yaml:1:1: the file has neither projects nor checks"},
+		"syntax":           {"checks:\n  - slug: a\n   name: b\n", "f.yaml:3:4: did not find expected '-' indicator, while parsing a block collection"},
+		"not UTF-8":        {"checks: \xff", "f.yaml: invalid leading UTF-8 octet (value: 255)"},
+		"two documents":    {"checks: []\n---\nchecks: []", "f.yaml:2:1: the file has a second document; put everything into one"},
+		"unknown anchor":   {"checks: *a", "f.yaml:1:9: unknown anchor 'a' referenced"},
+		"a cycle":          {"checks: &a [*a]", "f.yaml:1:9: a check is not a mapping\nf.yaml:1:9: a check has no slug"},
+		"merged in itself": {"checks: [&a {slug: x, <<: *a}]", "f.yaml:1:10: merge keys lead into each other too deeply"},
+		"both forms":       {"projects: []\nchecks: []", "f.yaml:1:11: projects cannot stand beside checks and channels at the top of the file"},
+		"unknown at top":   {"project: []\nchecks: []", `f.yaml:1:1: the file has an unknown key: "project", the known keys are projects, channels, checks`},
+		"no value":         {"checks:", "f.yaml:1:1: checks has no value"},
+		"twice":            {"checks: []\nchecks: []", "f.yaml:2:1: checks is there twice"},
+		"no slug":          {"checks:\n  - name: a", "f.yaml:2:5: a check has no slug"},
+		"empty slug":       {`checks: [{slug: ""}]`, "f.yaml:1:17: slug is empty"},
+		"slug form":        {`checks: [{slug: A b}]`, `f.yaml:1:17: slug may only have a-z, 0-9, hyphen and underscore: "A b"`},
+		"same slug":        {"checks:\n- slug: a\n- slug: a", `f.yaml:3:9: the check with the slug "a" is there already, in line 2`},
+		"a number":         {"checks: [{slug: 123}]", `f.yaml:1:17: slug is not a text: write it in quotes, as "123"`},
+		"a cron star":      {"checks:\n- slug: a\n  schedule: * * * * *", "f.yaml:3:14: did not find expected alphabetic or numeric character, while scanning an alias"},
+		"all of a check": {
+			"checks:\n- slug: a\n  timeout: 59\n  grace: 2x\n  schedule: 61 * * * *\n  tz: Europe/Rigga\n  methods: GET\n  manual_resume: 1\n  tags: [a b]\n  colour: red",
+			`f.yaml:3:12: timeout is too small: 59, the minimum is 60
+f.yaml:4:10: grace is neither a whole number of seconds nor a duration such as 90s, 30m or 24h: "2x"
+f.yaml:5:13: schedule is not a valid cron or OnCalendar expression: minute: 61 is not in 0–59
+f.yaml:6:7: tz is not a valid time zone: "Europe/Rigga" is not a time zone of the IANA database
+f.yaml:7:12: methods must be "" or "POST": "GET"
+f.yaml:8:18: manual_resume is not true or false
+f.yaml:9:10: an item of tags has a " " in it: "a b"
+f.yaml:10:3: a check has an unknown key: "colour", the known keys are slug, name, tags, desc, timeout, schedule, tz, grace, channels, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject, filter_body, filter_http_body, filter_default_fail`,
+		},
+		"periods": {
+			"checks:\n- {slug: a, timeout: 1.5}\n- {slug: b, timeout: 99999999999999999999}\n- {slug: c, timeout: 90.5s}\n- {slug: d, grace: 366h24m}\n- {slug: e, grace: 8761h}\n- {slug: f, grace: -1h}",
+			`f.yaml:2:22: timeout is neither a whole number of seconds nor a duration such as 90s, 30m or 24h: "1.5"
+f.yaml:3:22: timeout is neither a whole number of seconds nor a duration such as 90s, 30m or 24h: "99999999999999999999"
+f.yaml:4:22: timeout is not a whole number of seconds: 1m30.5s
+f.yaml:6:20: grace is too large: 31539600, the maximum is 31536000
+f.yaml:7:20: grace is too small: -3600, the minimum is 60`,
+		},
+		"projects": {
+			"projects:\n- {plan: gold}\n- {name: \"\"}\n- {name: a}\n- {name: a, max_checks: -1}",
+			`f.yaml:2:3: a project has no name
+f.yaml:2:10: plan is not free or paid: "gold"
+f.yaml:3:10: name is empty
+f.yaml:5:10: the project "a" is there already, in line 4
+f.yaml:5:25: max_checks is not a whole number of 0 or more`,
+		},
+		"channels": {
+			"channels:\n- {name: a, kind: pigeon}\n- {name: b, kind: email}\n- {name: c, kind: email, settings: {to: nobody}}\n- {name: d, kind: email, settings: {to: a@b.c, cc: x}}\n- {name: d, kind: email, settings: {to: {env: NOSUCH}}}\n- {name: e, kind: email, settings: {to: {file: none}}}\n- {name: f, kind: email, settings: {to: {env: TOKEN}}}\n- {name: g, kind: email, settings: {to: {}}}",
+			`f.yaml:2:19: kind is unknown: "pigeon", the known kinds are email, webhook, sms
+f.yaml:3:3: email: to is missing
+f.yaml:4:37: email: to is not a comma-separated list of e-mail addresses
+f.yaml:5:48: email: cc is not a setting of this kind, which has to
+f.yaml:6:10: the channel "d" is there already, in line 5
+f.yaml:6:47: the environment variable "NOSUCH" is not set
+f.yaml:7:48: the file "none" cannot be read: file does not exist
+f.yaml:8:37: email: to is not a comma-separated list of e-mail addresses
+f.yaml:9:41: the value of to has one of the keys env and file`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			doc, err := parse(test.file)
+			list, ok := errors.AsType[declare.Errors](err)
+			if !ok {
+				t.Fatalf("no errors, but %v and %+v", err, doc)
+			}
+			equal(t, "errors", list.Error(), test.want)
+		})
+	}
+}
+
+func TestParseBounds(t *testing.T) {
+	_, err := parse("checks:\n" + strings.Repeat("- 1\n", 100_000))
+	list, _ := errors.AsType[declare.Errors](err)
+	if len(list) != 100 {
+		t.Errorf("%d errors", len(list))
+	}
+	_, err = parse(strings.Repeat(" ", declare.MaxFile+1))
+	equal(t, "a long file", err.Error(), "f.yaml: the file is too long: 10485761 bytes, the maximum is 10485760")
+	_, err = parse("checks: " + strings.Repeat("[", 100_000))
+	if err == nil {
+		t.Error("a deep file was accepted")
+	}
+	// A list of a list of aliases must not multiply.
+	_, err = parse("x-c: &c [" + strings.Repeat("{slug: a},", 1000) + "]\nprojects: [" + strings.Repeat("{name: a, checks: *c},", 1000) + "]")
+	if err == nil {
+		t.Error("a file of aliases was accepted")
+	}
+}
+
+// JSON is YAML, anchors and merge keys work, and lists are the same as texts.
+func TestForms(t *testing.T) {
+	want := mustParse(t, "checks:\n- slug: a\n  name: \"\\U0001F600 \\\\ud83d\"\n  tags: x y\n  timeout: 3600\n  grace: 90s\n  channels: a,b\n  tz: Europe/Riga\n")
+	for _, text := range []string{
+		`{"checks": [{"slug": "a", "name": "\ud83d\ude00 \\ud83d", "tags": "x y", "timeout": 3600, "grace": 90, "channels": "a,b", "tz": "Europe/Riga"}]}`,
+		"x-all: &all {tz: Europe/Riga, grace: 1h}\nchecks:\n- <<: *all\n  slug: a\n  name: \"\\U0001F600 \\\\ud83d\"\n  tags: [x, y]\n  timeout: 1h\n  grace: 1m30s\n  channels: [a, b]\n",
+		"x-all: &all {tz: Europe/Riga}\nx-g: &g {grace: 90, slug: b}\nchecks:\n- {<<: [*all, *g], slug: &s a, name: \"😀 \\\\ud83d\", tags: x y, timeout: 60m0s, channels: 'a,b'}\n",
+	} {
+		got := mustParse(t, text)
+		equal(t, text, got.Projects[0].Checks[0].Spec, want.Projects[0].Checks[0].Spec)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("projects:\n- name: a\n  plan: free\n  channels:\n  - {name: b, kind: email, settings: {to: {env: X}}}\n  checks:\n  - &c {slug: a, timeout: 1h, tags: [a, b]}\n  - <<: *c\n    slug: d\n")
+	f.Add(`{"checks": [{"slug": "a", "grace": 90, "desc": "\ud83d\ude00"}]}`)
+	f.Add("checks: &a [*a]")
+	f.Fuzz(func(t *testing.T, text string) {
+		doc, err := parse(text)
+		if err != nil {
+			if _, ok := errors.AsType[declare.Errors](err); !ok {
+				t.Fatalf("%T %v", err, err)
+			}
+			return
+		}
+		var b strings.Builder
+		if err := doc.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		again, err := parse(b.String())
+		if err != nil {
+			t.Fatalf("%v\n%s", err, b.String())
+		}
+		var c strings.Builder
+		if err := again.Write(&c); err != nil || c.String() != b.String() {
+			t.Fatalf("%v\n%s\n%s", err, b.String(), c.String())
+		}
+	})
+}

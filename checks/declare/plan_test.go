@@ -1,0 +1,246 @@
+package declare_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+)
+
+const backups = `projects:
+- name: backups
+  plan: free
+  channels:
+  - name: ops
+    kind: email
+    settings: {to: ops@example.org}
+  - name: pager
+    kind: webhook
+    settings:
+      url_down: https://example.org/down
+      headers_down: {env: TOKEN}
+  checks:
+  - slug: nightly
+    name: Nightly backup
+    tags: [db, prod]
+    schedule: 0 3 * * *
+    tz: Europe/Riga
+    grace: 30m
+    channels: [ops, pager]
+  - slug: hourly
+    timeout: 3600
+    channels: "*"
+`
+
+func TestApply(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		s := open(t, db)
+		equal(t, "first", s.apply(backups, declare.Options{}), `project "backups"
+  + project "backups"
+      + plan: "free"
+  + channel "ops"
+      + kind: email
+      + to: "ops@example.org"
+  + channel "pager"
+      + kind: webhook
+      + headers_down: ($TOKEN)
+      + method_down: "POST"
+      + method_up: "POST"
+      + url_down: "https://example.org/down"
+  + check "nightly"
+      + name: "Nightly backup"
+      + tags: "db prod"
+      + schedule: "0 3 * * *"
+      + tz: "Europe/Riga"
+      + grace: 30m
+      + channels: "ops,pager"
+  + check "hourly"
+      + timeout: 1h
+      + channels: "ops,pager"
+`)
+		state := s.state("backups")
+		equal(t, "the secret", state.Channels[1].Settings["headers_down"], secrets["TOKEN"])
+		all := []uuid.UUID{state.Channels[0].ID, state.Channels[1].ID}
+		equal(t, "channels of a check", state.Checks[0].Channels, all)
+		equal(t, "all channels", state.Checks[1].Channels, all)
+		equal(t, "project", []any{state.Project.Plan, state.Project.Account}, []any{checks.Free, checks.DefaultAccount})
+		equal(t, "again", s.apply(backups, declare.Options{Prune: true}), "")
+
+		changed := strings.NewReplacer("env: TOKEN", "file: OTHER", "ops@", "on-call@", "grace: 30m", "grace: 1h", `channels: "*"`, "manual_resume: true",
+			"    name: Nightly backup\n", "", "schedule: 0 3 * * *\n    tz: Europe/Riga", "timeout: 24h").Replace(backups)
+		equal(t, "changes", s.apply(changed, declare.Options{}), `project "backups"
+  ~ channel "ops"
+      ~ to: (hidden) -> "on-call@example.org"
+  ~ channel "pager"
+      ~ headers_down: (hidden) -> (file OTHER)
+  ~ check "nightly"
+      ~ name: "Nightly backup" -> ""
+      + timeout: 24h
+      - schedule: "0 3 * * *"
+      - tz: "Europe/Riga"
+      ~ grace: 30m -> 1h
+  ~ check "hourly"
+      ~ manual_resume: false -> true
+      ~ channels: "ops,pager" -> ""
+`)
+		again := s.state("backups")
+		equal(t, "the secret", again.Channels[1].Settings["headers_down"], secrets["OTHER"])
+		equal(t, "identifiers stay", []any{again.Channels[0].ID, again.Checks[0].ID}, []any{state.Channels[0].ID, state.Checks[0].ID})
+		equal(t, "again", s.apply(changed, declare.Options{Prune: true}), "")
+	})
+}
+
+// Deletions happen on demand only, and never to what a file cannot name.
+func TestPrune(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		s := open(t, db)
+		s.apply(backups, declare.Options{})
+		s.create("backups", checks.Spec{Name: new("no slug")})
+		s.create("backups", checks.Spec{Name: new("one"), Slug: new("twin")})
+		s.create("backups", checks.Spec{Name: new("two"), Slug: new("twin")})
+		s.create("other", checks.Spec{Slug: new("safe")})
+		for range 2 {
+			if _, err := s.mon.CreateChannel(t.Context(), s.state("backups").Project.ID, channels.Email, "twin", map[string]string{"to": "a@example.org"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const less = "projects:\n- name: backups\n  channels: [{name: ops, kind: email, settings: {to: ops@example.org}}]\n  checks: [{slug: hourly, timeout: 1h, channels: ops}]"
+		equal(t, "without", s.apply(less, declare.Options{}), "project \"backups\"\n  ~ check \"hourly\"\n      ~ channels: \"ops,pager\" -> \"ops\"\n")
+		equal(t, "with", s.apply(less, declare.Options{Prune: true}), "project \"backups\"\n  - check \"nightly\"\n  - channel \"pager\"\n")
+		var slugs []string
+		for _, c := range s.state("backups").Checks {
+			slugs = append(slugs, c.Slug)
+		}
+		equal(t, "checks", slugs, []string{"hourly", "", "twin", "twin"})
+		equal(t, "channels", len(s.state("backups").Channels), 3)
+		equal(t, "a key that is not there says nothing", s.apply("projects: [{name: backups}]", declare.Options{Prune: true}), "")
+		equal(t, "an empty list says none", s.apply("projects: [{name: backups, checks: []}]", declare.Options{Prune: true}), "project \"backups\"\n  - check \"hourly\"\n")
+		equal(t, "another project", len(s.state("other").Checks), 1)
+		text := s.export("backups")
+		equal(t, "an export, pruned", s.apply(text, declare.Options{Prune: true}), "")
+		for _, want := range []string{
+			`# Left out, without a slug of its own: the check "no slug" (`, `# Left out, without a slug of its own: the check "two" (`,
+			`# Left out, without a name of its own: the email channel "twin" (`,
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in\n%s", want, text)
+			}
+		}
+	})
+}
+
+// A file of which a part cannot be done changes nothing, and all that is wrong is told.
+func TestRefused(t *testing.T) {
+	s := open(t, dbtest.SQLite(t))
+	s.apply(backups, declare.Options{})
+	s.create("backups", checks.Spec{Slug: new("twin")})
+	s.create("backups", checks.Spec{Slug: new("twin")})
+	before := s.export("backups")
+	equal(t, "errors", s.refused(`projects:
+- name: backups
+  plan: paid
+  max_checks: 9
+  channels:
+  - {name: ops, kind: sms, settings: {to: "+37120000000"}}
+  - {name: pager, kind: webhook, settings: {url_up: "https://example.org/"}}
+  - {name: new, kind: email, settings: {to: a@example.org}}
+  checks:
+  - {slug: fine}
+  - {slug: twin}
+  - {slug: nightly, channels: [new, nobody]}
+- name: fresh
+  checks: [{slug: a, channels: ops}]
+`, declare.OnMonitor(s.mon)), `f.yaml:3:9: plan of the project "backups" is free and cannot be changed to paid
+f.yaml:4:15: max_checks of the project "backups" is 0 and cannot be changed to 9
+f.yaml:6:23: the channel "ops" is of the kind email, which cannot be changed; delete it first
+f.yaml:11:12: the slug is ambiguous: 2 checks of the project "backups" have it: twin
+f.yaml:12:31: channels: no integration has the id or name "nobody"
+f.yaml:14:32: channels: no integration has the id or name "ops"`)
+	equal(t, "afterwards", s.export("backups"), before)
+	if _, err := s.mon.ProjectByName(t.Context(), "fresh"); !errors.Is(err, checks.ErrNotFound) {
+		t.Errorf("project fresh: %v", err)
+	}
+}
+
+// A server's interface makes neither projects nor channels, and does not show settings.
+func TestRestricted(t *testing.T) {
+	s := open(t, dbtest.SQLite(t))
+	s.apply(backups, declare.Options{})
+	target := checksOnly{declare.OnMonitor(s.mon)}
+	equal(t, "errors", s.refused(backups+`  - {slug: x, channels: mail}
+- name: another
+  checks: []
+`, target), `f.yaml:24:25: channels: no integration has the id or name "mail"
+f.yaml:25:9: an API key gives access to one project, and the file has 2; choose one`)
+	equal(t, "errors", s.refused(strings.Replace(backups, "name: ops\n", "name: mail\n", 1), target),
+		`f.yaml:5:11: the channel "mail" cannot be created through the interface of a server: make it there with rollcall channel create, or apply the file there`)
+	equal(t, "errors", s.refused("projects: [{name: nosuch, checks: []}]", target),
+		`f.yaml:1:19: the project "nosuch" cannot be created through the interface of a server: an API key belongs to a project that exists; make it there with rollcall project create`)
+
+	doc := mustParse(t, strings.Replace(backups, "grace: 30m", "grace: 2h", 1))
+	p, err := declare.NewPlan(t.Context(), target, doc, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "plan", p.String(), "project \"backups\"\n  ~ check \"nightly\"\n      ~ grace: 30m -> 2h\n")
+	equal(t, "notes", len(p.Notes), 2) // the settings of two channels
+	if _, err := p.Apply(t.Context(), target, nil); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "grace", s.state("backups").Checks[0].Grace, 2*time.Hour)
+}
+
+// A change that fails ends the application, and the error says how far it came. Applying again does the rest.
+func TestFailure(t *testing.T) {
+	s := open(t, dbtest.SQLite(t))
+	project, _, err := s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "small", MaxChecks: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.mon.Create(t.Context(), project.ID, checks.Spec{Slug: new("old")}); err != nil {
+		t.Fatal(err)
+	}
+	const file = "checks: [{slug: a}, {slug: b}]"
+	o := declare.Options{Project: "small", Now: noon}
+	var done []string
+	_, err = s.plan(mustParse(t, file), o).Apply(t.Context(), declare.OnMonitor(s.mon), func(c declare.Change) { done = append(done, c.Name) })
+	if !errors.Is(err, checks.ErrCheckLimit) {
+		t.Fatal(err)
+	}
+	equal(t, "error", err.Error(), `create the check "b" of the project "small" (1 of 2 changes were made before): the account has reached its check limit: 2 checks`)
+	equal(t, "done", done, []string{"a"})
+	o.Prune = true
+	equal(t, "the rest, which has room after the deletion", s.apply(file, o), "project \"small\"\n  - check \"old\"\n  + check \"b\"\n")
+}
+
+// Secrets are neither in an export nor in what is printed of documents and plans.
+func TestSecrets(t *testing.T) {
+	s := open(t, dbtest.SQLite(t))
+	doc := mustParse(t, backups)
+	p := s.plan(doc, declare.Options{})
+	s.apply(backups, declare.Options{})
+	text := s.export("backups")
+	for _, shown := range []string{text, p.String(), fmt.Sprintf("%v %+v %#v", doc, doc, doc), fmt.Sprintf("%v %+v", p.Changes, p.Changes)} {
+		if strings.Contains(shown, "s3cret") {
+			t.Error(shown)
+		}
+	}
+	if !strings.Contains(text, "# headers_down is secret and left out; it stays as it is until it is given, as headers_down: {env: NAME}\n") {
+		t.Error(text)
+	}
+	equal(t, "an export changes nothing", s.apply(text, declare.Options{Prune: true}), "")
+	removed := strings.Replace(backups, "{env: TOKEN}", `""`, 1)
+	fromOutside := strings.Replace(backups, "https://example.org/down", "{env: HOOK}", 1)
+	equal(t, "any setting from outside", s.apply(fromOutside, declare.Options{}), "project \"backups\"\n  ~ channel \"pager\"\n      ~ url_down: (hidden) -> ($HOOK)\n")
+	equal(t, "is not shown when it is replaced", s.apply(backups, declare.Options{}), "project \"backups\"\n  ~ channel \"pager\"\n      ~ url_down: (hidden) -> \"https://example.org/down\"\n")
+	equal(t, "an empty secret removes it", s.apply(removed, declare.Options{}), "project \"backups\"\n  ~ channel \"pager\"\n      - headers_down: (hidden)\n")
+}

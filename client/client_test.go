@@ -1,0 +1,374 @@
+package client_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+// everything is a spec in which every field of API-V3.md section 4.3 is set.
+func everything() checks.Spec {
+	return checks.Spec{
+		Name: new("Nightly <backup> é"), Slug: new("nightly"), Tags: new(" prod  db prod "), Desc: new("line\nline"),
+		Timeout: new(2 * time.Hour), Grace: new(90 * time.Second), ManualResume: new(true), Methods: new("POST"), Channels: new("*"),
+		StartKW: new("begin"), SuccessKW: new("done,ok"), FailureKW: new("error"),
+		FilterSubject: new(true), FilterBody: new(true), FilterHTTPBody: new(true), FilterDefaultFail: new(true),
+	}
+}
+
+func TestCheckIsWhatWasSet(t *testing.T) {
+	s := serve(t, server.Config{}, checks.Paid)
+	channel, err := s.mon.CreateChannel(t.Context(), s.project.ID, channels.Email, "Ops", map[string]string{"to": "ops@example.org"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.create(everything())
+	id := got.ID.String()
+	want := client.Check{
+		ID: got.ID, UniqueKey: checks.UniqueKey(got.ID),
+		Name: "Nightly <backup> é", Slug: "nightly", Tags: []string{"prod", "db"}, Desc: "line\nline",
+		Timeout: 2 * time.Hour, Grace: 90 * time.Second, Status: checks.StatusNew, ManualResume: true, Methods: "POST",
+		StartKW: "begin", SuccessKW: "done,ok", FailureKW: "error",
+		FilterSubject: true, FilterBody: true, FilterHTTPBody: true, FilterDefaultFail: true,
+		Channels: []uuid.UUID{channel.ID},
+		PingURL:  s.url + "/ping/" + id, UpdateURL: s.url + "/api/v3/checks/" + id,
+		PauseURL: s.url + "/api/v3/checks/" + id + "/pause", ResumeURL: s.url + "/api/v3/checks/" + id + "/resume",
+		BadgeURL: got.BadgeURL,
+	}
+	equal(t, "created", got, want)
+	equal(t, "read", s.get(got), want)
+	if !strings.HasPrefix(got.BadgeURL, s.url+"/b/") || got.ID == uuid.Nil {
+		t.Errorf("badge %q, id %v", got.BadgeURL, got.ID)
+	}
+
+	got, err = s.client.Update(t.Context(), got.ID, checks.Spec{
+		Schedule: new("0 3 * * *"), TZ: new("Europe/Riga"), Tags: new(""), Channels: new(""), Methods: new(""), FilterHTTPBody: new(false),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.Timeout, want.Schedule, want.TZ = 0, "0 3 * * *", "Europe/Riga"
+	want.Tags, want.Channels, want.Methods, want.FilterHTTPBody = nil, nil, "", false
+	equal(t, "updated", got, want)
+
+	if err := s.pinger(got.PingURL).Success(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	want.Status, want.NPings, want.LastPing = checks.StatusUp, 1, noon.Truncate(time.Second)
+	want.NextPing = time.Date(2026, 3, 16, 1, 0, 0, 0, time.UTC)
+	equal(t, "pinged", s.get(got), want)
+
+	// What a read-only key is not told (API-V3.md section 2.1).
+	want.ID, want.PingURL, want.UpdateURL, want.PauseURL, want.ResumeURL = uuid.Nil, "", "", "", ""
+	read, err := s.reader.GetByUniqueKey(t.Context(), want.UniqueKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "with a read-only key", read, want)
+}
+
+func TestList(t *testing.T) {
+	s := serve(t, server.Config{}, checks.Paid)
+	for _, spec := range []checks.Spec{
+		{Name: new("a"), Slug: new("x"), Tags: new("t & u/%3F")},
+		{Name: new("b"), Slug: new("x"), Tags: new("t")},
+		{Name: new("c"), Slug: new("y"), Tags: new("& é")},
+	} {
+		s.create(spec)
+	}
+	for _, test := range []struct {
+		query client.Query
+		want  string
+	}{
+		{client.Query{}, "abc"},
+		{client.Query{Slug: "x"}, "ab"},
+		{client.Query{Slug: "none"}, ""},
+		{client.Query{Slug: "x&tag=t"}, ""},
+		{client.Query{Tags: []string{"t"}}, "ab"},
+		{client.Query{Tags: []string{"t", "&"}}, "a"},
+		{client.Query{Tags: []string{"u/%3F", ""}}, "a"},
+		{client.Query{Slug: "y", Tags: []string{"é"}}, "c"},
+		{client.Query{Tags: []string{"\xff\x00"}}, ""},
+	} {
+		for _, c := range []*client.Client{s.client, s.reader} {
+			list, err := c.List(t.Context(), test.query)
+			got := ""
+			for _, check := range list {
+				got += check.Name
+			}
+			if err != nil || got != test.want {
+				t.Errorf("%+v: %q, %v, want %q", test.query, got, err, test.want)
+			}
+		}
+	}
+}
+
+func TestUpsert(t *testing.T) {
+	s := serve(t, server.Config{}, checks.Paid)
+	spec := checks.Spec{Slug: new("job"), Timeout: new(time.Hour), Grace: new(time.Minute), Tags: new("a"), Name: new("n")}
+	every := []client.UniqueField{client.UniqueName, client.UniqueSlug, client.UniqueTags, client.UniqueTimeout, client.UniqueGrace}
+	first, created, err := s.client.Upsert(t.Context(), spec, every...)
+	if err != nil || !created {
+		t.Fatal(created, err)
+	}
+	spec.Desc = new("changed")
+	second, created, err := s.client.Upsert(t.Context(), spec, every...)
+	if err != nil || created || second.ID != first.ID || second.Desc != "changed" {
+		t.Errorf("created %t, %v, %+v", created, err, second)
+	}
+	if _, created, err = s.client.Upsert(t.Context(), spec); err != nil || !created {
+		t.Errorf("without unique: created %t, %v", created, err)
+	}
+	_, _, err = s.client.Upsert(t.Context(), spec, "desc")
+	if field, ok := errors.AsType[*checks.FieldError](err); !ok || field.Field != "unique" {
+		t.Errorf("unknown unique: %v", err)
+	}
+}
+
+func TestLifeOfACheck(t *testing.T) {
+	s := serve(t, server.Config{}, checks.Paid)
+	c := s.create(checks.Spec{Timeout: new(time.Hour), Grace: new(time.Minute)})
+	ctx := t.Context()
+	if _, err := s.client.Resume(ctx, c.ID); !errors.Is(err, checks.ErrNotPaused) {
+		t.Errorf("resume of a check that is not paused: %v", err)
+	}
+	if got, err := s.client.Pause(ctx, c.ID); err != nil || got.Status != checks.StatusPaused {
+		t.Errorf("paused: %v, %v", got.Status, err)
+	}
+	if got, err := s.client.Resume(ctx, c.ID); err != nil || got.Status != checks.StatusNew {
+		t.Errorf("resumed: %v, %v", got.Status, err)
+	}
+	p := s.pinger(c.PingURL)
+	up := s.clock.Now()
+	if err := p.Success(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.clock.Advance(90 * time.Minute)
+	if got := s.get(c); got.Status != checks.StatusDown || !got.NextPing.IsZero() {
+		t.Errorf("overdue: %v, %v", got.Status, got.NextPing)
+	}
+	down := up.Add(61 * time.Minute)
+	second := func(at time.Time) time.Time { return at.Truncate(time.Second) }
+	all := []flips.Flip{{At: second(down), Up: false}, {At: second(up), Up: true}}
+	for name, test := range map[string]struct {
+		window flips.Window
+		want   []flips.Flip
+	}{
+		"all":               {flips.Window{}, all},
+		"last hour":         {flips.Window{Seconds: new(int64(3600))}, all[:1]},
+		"from":              {flips.Window{Start: up.Add(time.Minute)}, all[:1]},
+		"until":             {flips.Window{End: down}, all[1:]},
+		"none":              {flips.Window{Start: up.Add(time.Minute), End: up.Add(2 * time.Minute)}, nil},
+		"parts of a second": {flips.Window{Start: up.Add(time.Millisecond), End: up.Add(2 * time.Millisecond)}, all[1:]},
+	} {
+		if name == "until" {
+			test.window.End = down.Truncate(time.Second)
+		}
+		got, err := s.client.Flips(ctx, c.ID, test.window)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		equal(t, name, got, test.want)
+		got, err = s.reader.FlipsByUniqueKey(ctx, c.UniqueKey, test.window)
+		if err != nil {
+			t.Errorf("%s by unique key: %v", name, err)
+		}
+		equal(t, name+" by unique key", got, test.want)
+	}
+	if got, err := s.client.Delete(ctx, c.ID); err != nil || got.ID != c.ID || got.Status != checks.StatusDown {
+		t.Errorf("deleted: %+v, %v", got, err)
+	}
+	if _, err := s.client.Get(ctx, c.ID); !errors.Is(err, checks.ErrNotFound) {
+		t.Errorf("after the deletion: %v", err)
+	}
+}
+
+func TestProject(t *testing.T) {
+	s := serve(t, server.Config{}, checks.Paid)
+	list, err := s.client.Channels(t.Context())
+	if err != nil || len(list) != 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+	made, err := s.mon.CreateChannel(t.Context(), s.project.ID, channels.Email, "Ops", map[string]string{"to": "ops@example.org"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err = s.client.Channels(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "channels", list, []client.Channel{{ID: made.ID, Name: "Ops", Kind: channels.Email}})
+
+	s.create(checks.Spec{Tags: new("db")})
+	badges, err := s.reader.Badges(t.Context())
+	if err != nil || len(badges) != 2 || !strings.HasPrefix(badges["*"].SVG3, s.url) || !strings.HasSuffix(badges["db"].JSON, ".json") {
+		t.Errorf("badges %v, %v", badges, err)
+	}
+	if err := s.client.Status(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestErrors holds that an error of the server is told by the same errors as that of an embedded monitor.
+func TestErrors(t *testing.T) {
+	s := serve(t, server.Config{}, checks.Free)
+	ctx := t.Context()
+	c := s.create(checks.Spec{Slug: new("twice")})
+	s.create(checks.Spec{Slug: new("twice")})
+	none := uuid.MustParse("11111111-2222-4333-8444-555555555555")
+	missing := func(err error) bool { return errors.Is(err, checks.ErrNotFound) }
+	status := func(code int) func(error) bool {
+		return func(err error) bool {
+			e, ok := errors.AsType[*client.Error](err)
+			return ok && e.StatusCode == code
+		}
+	}
+	field := func(name string) func(error) bool {
+		return func(err error) bool {
+			e, ok := errors.AsType[*checks.FieldError](err)
+			return ok && e.Field == name
+		}
+	}
+	wrong, err := client.New(s.url, strings.Repeat("x", 32), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		call func() error
+		is   func(error) bool
+		text string
+	}{
+		"get":       {func() error { _, err := s.client.Get(ctx, none); return err }, missing, "client: get check: not found (status 404)"},
+		"get key":   {func() error { _, err := s.client.GetByUniqueKey(ctx, strings.Repeat("0", 40)); return err }, missing, "client: get check: not found (status 404)"},
+		"bad key":   {func() error { _, err := s.client.GetByUniqueKey(ctx, ".."); return err }, missing, "client: get check: not found"},
+		"empty key": {func() error { _, err := s.client.FlipsByUniqueKey(ctx, "", flips.Window{}); return err }, missing, "client: list flips: not found"},
+		"update":    {func() error { _, err := s.client.Update(ctx, none, checks.Spec{}); return err }, missing, ""},
+		"pause":     {func() error { _, err := s.client.Pause(ctx, none); return err }, missing, ""},
+		"resume":    {func() error { _, err := s.client.Resume(ctx, none); return err }, missing, ""},
+		"delete":    {func() error { _, err := s.client.Delete(ctx, none); return err }, missing, ""},
+		"pings":     {func() error { _, err := s.client.Pings(ctx, none); return err }, missing, ""},
+		"body":      {func() error { _, err := s.client.PingBody(ctx, c.ID, 1); return err }, missing, ""},
+		"body -1":   {func() error { _, err := s.client.PingBody(ctx, c.ID, -1); return err }, missing, ""},
+		"flips":     {func() error { _, err := s.client.Flips(ctx, none, flips.Window{}); return err }, missing, ""},
+		"ping":      {func() error { return s.pinger(s.url+"/ping/"+none.String()).Success(ctx, nil) }, missing, "client: success ping: not found (status 404)"},
+		"ambiguous": {func() error {
+			return s.pinger(client.SlugURL(s.url+"/ping/", s.project.PingKey, "twice")).Fail(ctx, nil)
+		}, func(err error) bool { return errors.Is(err, checks.ErrAmbiguousSlug) }, "client: fail ping: ambiguous slug (status 409)"},
+		"timeout": {func() error { _, err := s.client.Create(ctx, checks.Spec{Timeout: new(59 * time.Second)}); return err },
+			field("timeout"), "client: create check: timeout is too small: 59, the minimum is 60 (status 400)"},
+		"part of a second": {func() error {
+			_, err := s.client.Update(ctx, c.ID, checks.Spec{Grace: new(61500 * time.Millisecond)})
+			return err
+		}, field("grace"), "client: update check: grace is not a whole number of seconds: 1m1.5s"},
+		"invalid text": {func() error { _, err := s.client.Create(ctx, checks.Spec{Name: new("\xff")}); return err }, field("name"), ""},
+		"channel":      {func() error { _, err := s.client.Create(ctx, checks.Spec{Channels: new("x")}); return err }, status(400), ""},
+		"own id":       {func() error { _, err := s.client.Create(ctx, checks.Spec{ID: none}); return err }, field("uuid"), ""},
+		"wrong key":    {func() error { _, err := wrong.List(ctx, client.Query{}); return err }, status(401), "client: list checks: wrong api key (status 401)"},
+		"read-only":    {func() error { _, err := s.reader.Pings(ctx, c.ID); return err }, status(403), "client: list pings: the api key is read-only (status 403)"},
+		"window":       {func() error { _, err := s.client.Flips(ctx, c.ID, flips.Window{Seconds: new(int64(-1))}); return err }, status(400), ""},
+		"no signal":    {func() error { return s.pinger(c.PingURL).Ping(ctx, pings.Signal{Kind: pings.Ignored}) }, field("signal"), ""},
+		"exit status":  {func() error { return s.pinger(c.PingURL).ExitStatus(ctx, 256, nil) }, field("signal"), ""},
+		"exit and kind": {func() error {
+			return s.pinger(c.PingURL).Ping(ctx, pings.Signal{Kind: pings.Success, ExitStatus: new(3)})
+		}, field("signal"), "client: success ping: signal is success with the exit status 3"},
+	} {
+		err := test.call()
+		if err == nil || !test.is(err) || test.text != "" && err.Error() != test.text {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for err = nil; err == nil; {
+		_, err = s.client.Create(ctx, checks.Spec{})
+	}
+	if !errors.Is(err, checks.ErrCheckLimit) || errors.Is(err, checks.ErrNotFound) {
+		t.Errorf("beyond the check limit: %v", err)
+	}
+	if list, err := s.client.List(ctx, client.Query{}); err != nil || len(list) != checks.FreeChecks {
+		t.Errorf("%d checks, %v", len(list), err)
+	}
+}
+
+func TestPingBodyIsStreamed(t *testing.T) {
+	s := serve(t, server.Config{PingBodyLimit: 5_000_000}, checks.Paid)
+	c := s.create(checks.Spec{})
+	want := strings.Repeat("\x00é\xff\n", 1_000_000)
+	p := s.pinger(c.PingURL)
+	for range 2 { // the first answer tells the limit
+		if err := p.Success(t.Context(), []byte(want)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.body(c, 2); got != want {
+		t.Errorf("%d bytes, want %d", len(got), len(want))
+	}
+	body, err := s.client.PingBody(t.Context(), c.ID, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := make([]byte, 5)
+	if _, err := io.ReadFull(body, start); err != nil || string(start) != want[:5] {
+		t.Errorf("%q, %v", start, err)
+	}
+	if err := body.Close(); err != nil { // long before its end
+		t.Error(err)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, url := range []string{
+		"", "rollcall.example.org", "ftp://rollcall.example.org", "http://", "https://:443/x", "http://h/%zz", "http://h/?a=b", "http://h/?",
+		"http://h/#x", "http://h#", "http://user:secret-word@h/", "http://h\n/secret-word",
+	} {
+		if c, err := client.New(url, "key", nil); err == nil || c != nil || strings.Contains(err.Error(), "secret-word") {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+	for _, key := range []string{"", "a\nb", "a b", "é", "a\x00"} {
+		if _, err := client.New("http://h", key, nil); err == nil || len(key) > 1 && strings.Contains(err.Error(), key) {
+			t.Errorf("key %q: %v", key, err)
+		}
+	}
+	for _, config := range []client.Config{{Timeout: -1}, {Tries: -1}} {
+		if _, err := client.New("http://h", "key", &config); err == nil {
+			t.Errorf("%+v is accepted", config)
+		}
+		if _, err := client.NewPinger("http://h/x", &config); err == nil {
+			t.Errorf("%+v is accepted by NewPinger", config)
+		}
+	}
+}
+
+// The caller's client is used as it is, and not changed.
+func TestOwnHTTPClient(t *testing.T) {
+	var paths []string
+	own := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		paths = append(paths, r.Method+" "+r.URL.String()+" "+r.UserAgent()+" "+r.Header.Get("X-Api-Key"))
+		return respond(r, 200, "application/json", `{"checks": []}`), nil
+	})}
+	c, err := client.New("https://h:8443/a%2Fb/c//", "the-key", &client.Config{HTTPClient: own, UserAgent: "my job"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.List(t.Context(), client.Query{Slug: "é&"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"GET https://h:8443/a%2Fb/c/api/v3/checks/?slug=%C3%A9%26 my job the-key"}; !slices.Equal(paths, want) {
+		t.Errorf("%q, want %q", paths, want)
+	}
+	if own.CheckRedirect != nil {
+		t.Error("the caller's client was changed")
+	}
+}

@@ -1,0 +1,219 @@
+package client_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+// demo is a server for the examples, with a project.
+type demo struct {
+	url, pingURL string
+	key, pingKey string
+	close        func()
+}
+
+func startDemo() demo {
+	dir, err := os.MkdirTemp("", "rollcall")
+	check(err)
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "rollcall.db")+"?_pragma=busy_timeout(10000)")
+	check(err)
+	store, err := sqlstore.New(bun.NewDB(db, sqlitedialect.New()))
+	check(err)
+	check(store.Migrate(context.Background()))
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	mon, err := monitor.New(store, &monitor.Config{Logger: quiet})
+	check(err)
+	project, keys, err := mon.CreateProject(context.Background(), monitor.ProjectSpec{Name: "demo"})
+	check(err)
+	signer, err := badges.NewSigner([]byte("0123456789abcdef"))
+	check(err)
+	web := httptest.NewUnstartedServer(nil)
+	url := "http://" + web.Listener.Addr().String()
+	srv, err := server.New(mon, &server.Config{BaseURL: url, Signer: signer, Logger: quiet})
+	check(err)
+	web.Config.Handler = srv.Handler()
+	web.Start()
+	return demo{url, url + "/ping", keys.ReadWrite, project.PingKey, func() {
+		web.Close()
+		db.Close()
+		os.RemoveAll(dir)
+	}}
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func Example() {
+	srv := startDemo() // instead of a server of your own, with its URL and key
+	defer srv.close()
+	ctx := context.Background()
+
+	c, err := client.New(srv.url, srv.key, nil)
+	check(err)
+	backup, created, err := c.Upsert(ctx, checks.Spec{
+		Slug: new("backup"), Name: new("Nightly backup"), Tags: new("prod db"),
+		Schedule: new("0 3 * * *"), TZ: new("Europe/Riga"), Grace: new(30 * time.Minute),
+	}, client.UniqueSlug)
+	check(err)
+	fmt.Println(backup.Name, backup.Tags, backup.Status, created)
+
+	p, err := client.NewPinger(backup.PingURL, nil)
+	check(err)
+	check(p.Success(ctx, []byte("42 files")))
+
+	list, err := c.List(ctx, client.Query{Tags: []string{"prod"}})
+	check(err)
+	for _, job := range list {
+		fmt.Println(job.Slug, job.Status, job.NPings)
+	}
+	// Output:
+	// Nightly backup [prod db] new true
+	// backup up 1
+}
+
+func ExamplePinger_Run() {
+	srv := startDemo()
+	defer srv.close()
+	ctx := context.Background()
+	backup := func(context.Context) error { return errors.New("the disk is full") }
+
+	// "?create=1" makes the check when there is none with this slug.
+	p, err := client.NewPinger(client.SlugURL(srv.pingURL, srv.pingKey, "backup")+"?create=1", nil)
+	check(err)
+	err, pingErr := p.Run(ctx, backup)
+	if pingErr != nil {
+		log.Print(pingErr) // monitoring does not work, which is no reason for the job to fail
+	}
+	fmt.Println("the job:", err)
+
+	c, err := client.New(srv.url, srv.key, nil)
+	check(err)
+	list, err := c.List(ctx, client.Query{Slug: "backup"})
+	check(err)
+	fmt.Println("the check:", list[0].Status)
+	// Output:
+	// the job: the disk is full
+	// the check: down
+}
+
+func ExamplePinger_Start() {
+	srv := startDemo()
+	defer srv.close()
+	ctx := context.Background()
+	c, err := client.New(srv.url, srv.key, nil)
+	check(err)
+	sync, err := c.Create(ctx, checks.Spec{Name: new("sync")})
+	check(err)
+
+	p, err := client.NewPinger(sync.PingURL, nil)
+	check(err)
+	run, _ := p.Start(ctx) // what goes wrong with a ping need not concern the job
+	_ = run.Log(ctx, []byte("half way"))
+	_ = run.ExitStatus(ctx, 3, []byte("2 files were locked"))
+
+	entries, err := c.Pings(ctx, sync.ID)
+	check(err)
+	for _, ping := range entries {
+		fmt.Println(ping.N, ping.Kind, ping.RunID.UUID == run.ID())
+	}
+	body, err := c.PingBody(ctx, sync.ID, 3)
+	check(err)
+	defer body.Close()
+	text, err := io.ReadAll(body)
+	check(err)
+	fmt.Printf("%s\n", text)
+	// Output:
+	// 3 fail true
+	// 2 log true
+	// 1 start true
+	// 2 files were locked
+}
+
+// Ping takes the same signal as a monitor that is embedded in the program.
+func ExamplePinger_Ping() {
+	srv := startDemo()
+	defer srv.close()
+	p, err := client.NewPinger(client.SlugURL(srv.pingURL, srv.pingKey, "unknown"), nil)
+	check(err)
+	err = p.Ping(context.Background(), pings.Signal{Kind: pings.Log, Body: []byte("a note")})
+	fmt.Println(err)
+	fmt.Println(errors.Is(err, checks.ErrNotFound))
+	// Output:
+	// client: log ping: not found (status 404)
+	// true
+}
+
+// Errors of the server are told apart like those of a monitor that is embedded in the program.
+func ExampleError() {
+	srv := startDemo()
+	defer srv.close()
+	ctx := context.Background()
+	c, err := client.New(srv.url, srv.key, nil)
+	check(err)
+
+	_, err = c.Create(ctx, checks.Spec{Timeout: new(30 * time.Second)})
+	if refused, ok := errors.AsType[*checks.FieldError](err); ok {
+		fmt.Println(refused.Field, refused.Reason)
+	}
+	if answer, ok := errors.AsType[*client.Error](err); ok {
+		fmt.Println(answer.StatusCode)
+	}
+	// Output:
+	// timeout is too small: 30, the minimum is 60
+	// 400
+}
+
+func ExampleClient_Flips() {
+	srv := startDemo()
+	defer srv.close()
+	ctx := context.Background()
+	c, err := client.New(srv.url, srv.key, nil)
+	check(err)
+	job, err := c.Create(ctx, checks.Spec{Name: new("job")})
+	check(err)
+	p, err := client.NewPinger(job.PingURL, nil)
+	check(err)
+	check(p.Success(ctx, nil))
+	check(p.Fail(ctx, nil))
+
+	list, err := c.Flips(ctx, job.ID, flips.Window{Seconds: new(int64(3600))})
+	check(err)
+	for _, flip := range list {
+		fmt.Println(flip.Up)
+	}
+	// Output:
+	// false
+	// true
+}
+
+func ExampleTail() {
+	tail := client.NewTail(10)
+	fmt.Fprint(tail, "copied 1 file\n")
+	fmt.Fprint(tail, "disk full\n")
+	fmt.Printf("%s", tail.Bytes())
+	// Output: disk full
+}

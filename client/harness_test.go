@@ -1,0 +1,146 @@
+package client_test
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+// noon is the time at which every test with a server starts.
+var noon = time.Date(2026, 3, 15, 12, 0, 0, 250_000_000, time.UTC)
+
+// site is a running server with a project.
+type site struct {
+	*testing.T
+	mon     *monitor.Monitor
+	clock   *dbtest.Clock
+	url     string
+	project checks.Project
+	keys    monitor.Keys
+	client  *client.Client
+	reader  *client.Client // has a read-only key
+}
+
+// serve starts a server on an SQLite database. The address of the server has a path that needs no escaping.
+func serve(t *testing.T, config server.Config, plan checks.Plan) *site {
+	t.Helper()
+	s := &site{T: t, clock: dbtest.NewClock(noon)}
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	var err error
+	if s.mon, err = monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Now: s.clock.Now, Logger: quiet}); err != nil {
+		t.Fatal(err)
+	}
+	if s.project, s.keys, err = s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "Backups", Plan: plan}); err != nil {
+		t.Fatal(err)
+	}
+	if config.Signer, err = badges.NewSigner([]byte("0123456789abcdef0123456789abcdef")); err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewUnstartedServer(nil)
+	s.url = "http://" + web.Listener.Addr().String() + "/watch"
+	config.BaseURL, config.Logger, config.Now = s.url, quiet, s.clock.Now
+	srv, err := server.New(s.mon, &config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web.Config.Handler = srv.Handler()
+	web.Start()
+	t.Cleanup(web.Close)
+	own := &client.Config{HTTPClient: web.Client()}
+	if s.client, err = client.New(s.url+"/", s.keys.ReadWrite, own); err != nil {
+		t.Fatal(err)
+	}
+	if s.reader, err = client.New(s.url, s.keys.ReadOnly, own); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// create makes a check.
+func (s *site) create(spec checks.Spec) client.Check {
+	s.Helper()
+	c, err := s.client.Create(s.Context(), spec)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return c
+}
+
+// get reads a check.
+func (s *site) get(c client.Check) client.Check {
+	s.Helper()
+	got, err := s.client.Get(s.Context(), c.ID)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return got
+}
+
+// pinger returns one for a ping URL.
+func (s *site) pinger(url string) *client.Pinger {
+	s.Helper()
+	p, err := client.NewPinger(url, nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return p
+}
+
+// log reads the log of a check, oldest first, with the bodies.
+func (s *site) log(c client.Check) (list []client.Ping, bodies []string) {
+	s.Helper()
+	newest, err := s.client.Pings(s.Context(), c.ID)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for i := len(newest) - 1; i >= 0; i-- {
+		list = append(list, newest[i])
+		text := ""
+		if newest[i].HasBody {
+			text = s.body(c, newest[i].N)
+		}
+		bodies = append(bodies, text)
+	}
+	return list, bodies
+}
+
+func (s *site) body(c client.Check, n int64) string {
+	s.Helper()
+	body, err := s.client.PingBody(s.Context(), c.ID, n)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer body.Close()
+	text, err := io.ReadAll(body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return string(text)
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// roundTripper is a transport in memory.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -1,0 +1,170 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/client/wire"
+	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// Ping is an entry of a check's ping log (API-V3.md section 2.2).
+type Ping struct {
+	// N is the ping's number within its check.
+	N int64
+	// Kind says what the ping meant to the check.
+	Kind pings.Kind
+	// At is when the ping was received, in UTC with microseconds.
+	At time.Time
+	// Scheme is "http", "https", "email" or "".
+	Scheme string
+	// RemoteAddr is the address that the ping came from.
+	RemoteAddr string
+	// Method is the HTTP method of the ping, or "".
+	Method string
+	// UserAgent is the user agent of the ping.
+	UserAgent string
+	// RunID is the run identifier; not valid when there was none.
+	RunID uuid.NullUUID
+	// Duration is how long the run took that this ping ended, or nil where it ended none. It is a multiple of 10 ms.
+	Duration *time.Duration
+	// HasBody says that [Client.PingBody] returns something for N.
+	HasBody bool
+}
+
+// Pings returns the newest pings of a check, newest first: 100 on the free plan and 1000 on the paid one (API-V3.md
+// section 4.8). The error is [checks.ErrNotFound] when there is no such check.
+func (c *Client) Pings(ctx context.Context, id uuid.UUID) ([]Ping, error) {
+	var document wire.Pings
+	var list []Ping
+	_, err := c.json(ctx, call{what: "list pings", method: http.MethodGet, path: checkPath(id) + "/pings/", repeat: true}, &document, func() error {
+		if document.Pings == nil {
+			return errMissing("pings")
+		}
+		return translate(&list, document.Pings, pingOf)
+	})
+	return list, err
+}
+
+func pingOf(d wire.Ping) (Ping, error) {
+	p := Ping{
+		N: d.N, Kind: pings.Kind(d.Type), At: d.Date.Time, Scheme: d.Scheme, RemoteAddr: d.RemoteAddr,
+		Method: d.Method, UserAgent: d.UA, HasBody: d.BodyURL != nil,
+	}
+	if d.RID != nil {
+		id, err := uuid.Parse(*d.RID)
+		if err != nil {
+			return Ping{}, fmt.Errorf("the answer has a rid that is no uuid: %q", *d.RID)
+		}
+		p.RunID = uuid.NullUUID{UUID: id, Valid: true}
+	}
+	if d.Duration != nil {
+		const unit = 10 * time.Millisecond
+		steps := math.Round(*d.Duration * float64(time.Second/unit))
+		if math.Abs(steps) > float64(math.MaxInt64/unit) {
+			return Ping{}, fmt.Errorf("the answer has a duration that is too long: %v", *d.Duration)
+		}
+		p.Duration = new(time.Duration(steps) * unit)
+	}
+	return p, nil
+}
+
+// PingBody returns the body of a check's ping with the number n, as it was received (API-V3.md section 4.9). The caller
+// closes it, and bounds how long reading may take by ctx, which must not end before. The error is [checks.ErrNotFound]
+// when there is no such check, no such ping, or no body.
+func (c *Client) PingBody(ctx context.Context, id uuid.UUID, n int64) (io.ReadCloser, error) {
+	r, err := c.request(call{what: "get ping body", method: http.MethodGet, repeat: true,
+		path: checkPath(id) + "/pings/" + strconv.FormatInt(n, 10) + "/body"})
+	if err != nil {
+		return nil, err
+	}
+	r.header.Set("Accept", "text/plain, */*")
+	var body io.ReadCloser
+	err = c.caller.do(ctx, r, func(a *answer) (err error) {
+		body, err = a.keep()
+		return err
+	})
+	return body, err
+}
+
+// Flips returns the status changes of a check in a window of time, newest first (API-V3.md section 4.10). The zero
+// Window means all of them. The interface knows whole seconds only: bounds that are finer make the window up to a second
+// longer, and the times of the flips are cut to seconds. The error is [checks.ErrNotFound] when there is no such check.
+func (c *Client) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
+	return c.flips(ctx, checkPath(id), window)
+}
+
+// FlipsByUniqueKey does what [Client.Flips] does for the check of the project that has this unique key.
+func (c *Client) FlipsByUniqueKey(ctx context.Context, key string, window flips.Window) ([]flips.Flip, error) {
+	if !isUniqueKey(key) {
+		return nil, fmt.Errorf("client: list flips: %w", checks.ErrNotFound)
+	}
+	return c.flips(ctx, checksPath+key, window)
+}
+
+func (c *Client) flips(ctx context.Context, path string, window flips.Window) ([]flips.Flip, error) {
+	path += "/flips/"
+	if query := windowQuery(window); query != "" {
+		path += "?" + query
+	}
+	var document flipList
+	var list []flips.Flip
+	_, err := c.json(ctx, call{what: "list flips", method: http.MethodGet, path: path, repeat: true}, &document, func() error {
+		if document == nil {
+			return errMissing("flips")
+		}
+		return translate(&list, document, flipOf)
+	})
+	return list, err
+}
+
+func flipOf(d wire.Flip) (flips.Flip, error) {
+	return flips.Flip{At: d.Timestamp.Time, Up: d.Up != 0}, nil
+}
+
+func windowQuery(w flips.Window) string {
+	query := url.Values{}
+	if w.Seconds != nil {
+		query.Set("seconds", strconv.FormatInt(*w.Seconds, 10))
+	}
+	if !w.Start.IsZero() {
+		query.Set("start", strconv.FormatInt(w.Start.Unix(), 10))
+	}
+	if !w.End.IsZero() {
+		end := w.End.Unix()
+		if w.End.Nanosecond() > 0 {
+			end++
+		}
+		query.Set("end", strconv.FormatInt(end, 10))
+	}
+	return query.Encode()
+}
+
+// flipList reads both forms that a list of flips has: the bare array of API-V3.md section 4.10, and the object around
+// it that Healthchecks sends.
+type flipList []wire.Flip
+
+func (l *flipList) UnmarshalJSON(data []byte) error {
+	if len(data) == 0 || data[0] != '{' {
+		return json.Unmarshal(data, (*[]wire.Flip)(l))
+	}
+	var document struct {
+		Flips []wire.Flip `json:"flips"`
+	}
+	if err := json.Unmarshal(data, &document); err != nil {
+		return err
+	}
+	*l = document.Flips
+	return nil
+}

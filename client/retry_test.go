@@ -1,0 +1,332 @@
+package client_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/flips"
+)
+
+// respond makes an answer.
+func respond(r *http.Request, status int, contentType, body string, headers ...string) *http.Response {
+	h := http.Header{"Content-Type": {contentType}}
+	for i := 0; i < len(headers); i += 2 {
+		h.Set(headers[i], headers[i+1])
+	}
+	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body)), Request: r}
+}
+
+// script is a server that answers in the given order; nil stands for an answer that succeeds, and so does the end of
+// the script.
+type script struct {
+	answers []any // int: a status, error: of the connection, *http.Response, "hang", "broken"
+	success string
+	at      []time.Duration // when each request came
+	bodies  []string
+	began   time.Time
+}
+
+func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.at = append(s.at, time.Since(s.began))
+	if r.Body != nil {
+		body, _ := io.ReadAll(r.Body)
+		s.bodies = append(s.bodies, string(body))
+	}
+	var next any
+	if len(s.answers) > 0 {
+		next, s.answers = s.answers[0], s.answers[1:]
+	}
+	switch a := next.(type) {
+	case int:
+		return respond(r, a, "application/json", `{"error": "scripted"}`), nil
+	case error:
+		return nil, a
+	case *http.Response:
+		a.Request = r
+		return a, nil
+	case string:
+		if a == "hang" {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}
+		res := respond(r, 200, "application/json", "")
+		res.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"checks": [`), brokenReader{}))
+		return res, nil
+	}
+	return respond(r, 200, "application/json", s.success), nil
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+const someCheck = `{"uuid": "11111111-2222-4333-8444-555555555555", "channels": "", "status": "new"}`
+
+var someID = uuid.MustParse("11111111-2222-4333-8444-555555555555")
+
+func (s *script) client(t *testing.T, config client.Config) *client.Client {
+	t.Helper()
+	s.began = time.Now()
+	config.HTTPClient = &http.Client{Transport: s}
+	c, err := client.New("https://rollcall.example.org", "key", &config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (s *script) pinger(t *testing.T, config client.Config) *client.Pinger {
+	t.Helper()
+	s.began = time.Now()
+	config.HTTPClient = &http.Client{Transport: s}
+	p, err := client.NewPinger("https://rollcall.example.org/ping/secret-id", &config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+var (
+	refused = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+	reset   = &net.OpError{Op: "read", Net: "tcp", Err: errors.New("connection reset by peer")}
+)
+
+// TestWhatIsSentAgain holds, for every call and every way in which a server can fail, how often the request is sent
+// when the server works from the second time on.
+func TestWhatIsSentAgain(t *testing.T) {
+	calls := map[string]struct {
+		success string
+		again   bool // what may be done twice
+		call    func(context.Context, *client.Client) error
+	}{
+		"list":  {`{"checks": []}`, true, func(ctx context.Context, c *client.Client) error { _, err := c.List(ctx, client.Query{}); return err }},
+		"get":   {someCheck, true, func(ctx context.Context, c *client.Client) error { _, err := c.Get(ctx, someID); return err }},
+		"pings": {`{"pings": []}`, true, func(ctx context.Context, c *client.Client) error { _, err := c.Pings(ctx, someID); return err }},
+		"flips": {`[]`, true, func(ctx context.Context, c *client.Client) error {
+			_, err := c.Flips(ctx, someID, flips.Window{})
+			return err
+		}},
+		"status": {``, true, func(ctx context.Context, c *client.Client) error { return c.Status(ctx) }},
+		"body": {``, true, func(ctx context.Context, c *client.Client) error {
+			body, err := c.PingBody(ctx, someID, 1)
+			if err == nil {
+				body.Close()
+			}
+			return err
+		}},
+		"update": {someCheck, true, func(ctx context.Context, c *client.Client) error {
+			_, err := c.Update(ctx, someID, checks.Spec{})
+			return err
+		}},
+		"pause": {someCheck, true, func(ctx context.Context, c *client.Client) error { _, err := c.Pause(ctx, someID); return err }},
+		"upsert": {someCheck, true, func(ctx context.Context, c *client.Client) error {
+			_, _, err := c.Upsert(ctx, checks.Spec{Slug: new("x"), Timeout: new(time.Hour)}, client.UniqueSlug, client.UniqueTimeout)
+			return err
+		}},
+		"upsert by a field that is not set": {someCheck, false, func(ctx context.Context, c *client.Client) error {
+			_, _, err := c.Upsert(ctx, checks.Spec{Slug: new("x")}, client.UniqueSlug, client.UniqueName)
+			return err
+		}},
+		"upsert of a cron check by timeout": {someCheck, false, func(ctx context.Context, c *client.Client) error {
+			_, _, err := c.Upsert(ctx, checks.Spec{Timeout: new(time.Hour), Schedule: new("* * * * *")}, client.UniqueTimeout)
+			return err
+		}},
+		"create": {someCheck, false, func(ctx context.Context, c *client.Client) error { _, err := c.Create(ctx, checks.Spec{}); return err }},
+		"resume": {someCheck, false, func(ctx context.Context, c *client.Client) error { _, err := c.Resume(ctx, someID); return err }},
+		"delete": {someCheck, false, func(ctx context.Context, c *client.Client) error { _, err := c.Delete(ctx, someID); return err }},
+	}
+	failures := map[string]struct {
+		answer any
+		unsure bool // the server may have acted
+		never  bool // trying again cannot help
+	}{
+		"429": {answer: 429}, "refused": {answer: refused},
+		"proxy refused": {answer: &net.OpError{Op: "proxyconnect", Net: "tcp", Err: refused}},
+		"502":           {answer: 502, unsure: true}, "503": {answer: 503, unsure: true}, "504": {answer: 504, unsure: true},
+		"reset": {answer: reset, unsure: true}, "eof": {answer: io.EOF, unsure: true}, "hang": {answer: "hang", unsure: true},
+		"400": {answer: 400, never: true}, "401": {answer: 401, never: true}, "403": {answer: 403, never: true},
+		"404": {answer: 404, never: true}, "409": {answer: 409, never: true}, "500": {answer: 500, never: true}, "501": {answer: 501, never: true},
+		"certificate": {answer: &tls.CertificateVerificationError{Err: errors.New("unknown authority")}, never: true},
+	}
+	for name, k := range calls {
+		for failure, f := range failures {
+			t.Run(name+"/"+failure, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := &script{answers: []any{f.answer}, success: k.success}
+					err := k.call(t.Context(), s.client(t, client.Config{}))
+					want := 1
+					if !f.never && (k.again || !f.unsure) {
+						want = 2
+					}
+					if len(s.at) != want || (err == nil) != (want == 2) {
+						t.Errorf("sent %d times, want %d: %v", len(s.at), want, err)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestPausesBetweenTries(t *testing.T) {
+	date := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when synctest's clock starts
+	after := func(headers ...string) *http.Response {
+		return respond(nil, 429, "text/plain", "slow down", headers...)
+	}
+	for name, test := range map[string]struct {
+		answers  []any
+		config   client.Config
+		min, max []time.Duration // when each request comes
+		fails    bool
+	}{
+		"doubled, with chance": {answers: []any{503, 502, 504, reset},
+			min: []time.Duration{0, 125, 375, 875, 1875}, max: []time.Duration{0, 250, 750, 1750, 3750}},
+		"given up": {answers: []any{503, 503, 503, 503, 503, 503}, fails: true,
+			min: []time.Duration{0, 125, 375, 875, 1875}, max: []time.Duration{0, 250, 750, 1750, 3750}},
+		"one try":          {answers: []any{503}, config: client.Config{Tries: 1}, fails: true, min: []time.Duration{0}, max: []time.Duration{0}},
+		"seconds":          {answers: []any{after("Retry-After", "7")}, min: []time.Duration{0, 7000}, max: []time.Duration{0, 7000}},
+		"zero":             {answers: []any{after("Retry-After", "0")}, min: []time.Duration{0, 125}, max: []time.Duration{0, 250}},
+		"date":             {answers: []any{after("Retry-After", date.Add(9*time.Second).Format(http.TimeFormat))}, min: []time.Duration{0, 9000}, max: []time.Duration{0, 9000}},
+		"past":             {answers: []any{after("Retry-After", date.Add(-time.Hour).Format(http.TimeFormat))}, min: []time.Duration{0, 125}, max: []time.Duration{0, 250}},
+		"server's clock":   {answers: []any{after("Retry-After", "Sat, 15 Jun 2030 10:00:05 GMT", "Date", "Sat, 15 Jun 2030 10:00:00 GMT")}, min: []time.Duration{0, 5000}, max: []time.Duration{0, 5000}},
+		"nonsense":         {answers: []any{after("Retry-After", "soon")}, min: []time.Duration{0, 125}, max: []time.Duration{0, 250}},
+		"negative":         {answers: []any{after("Retry-After", "-5")}, min: []time.Duration{0, 125}, max: []time.Duration{0, 250}},
+		"beyond the limit": {answers: []any{after("Retry-After", "60")}, fails: true, min: []time.Duration{0}, max: []time.Duration{0}},
+		"far too long":     {answers: []any{after("Retry-After", "4294967295")}, fails: true, min: []time.Duration{0}, max: []time.Duration{0}},
+		"too large":        {answers: []any{after("Retry-After", "99999999999999999999")}, min: []time.Duration{0, 125}, max: []time.Duration{0, 250}},
+		"far date":         {answers: []any{after("Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT")}, fails: true, min: []time.Duration{0}, max: []time.Duration{0}},
+		"a try takes half": {answers: []any{"hang"}, min: []time.Duration{0, 30125}, max: []time.Duration{0, 30250}},
+		"whole time":       {answers: []any{"hang", "hang", "hang"}, fails: true, min: []time.Duration{0, 30125}, max: []time.Duration{0, 30250}},
+		"broken off":       {answers: []any{"broken"}, min: []time.Duration{0, 125}, max: []time.Duration{0, 250}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &script{answers: test.answers, success: `{"checks": []}`}
+				_, err := s.client(t, test.config).List(t.Context(), client.Query{})
+				if (err != nil) != test.fails {
+					t.Errorf("error %v", err)
+				}
+				if took := time.Since(s.began); took > client.DefaultTimeout {
+					t.Errorf("took %v", took)
+				}
+				if len(s.at) != len(test.min) {
+					t.Fatalf("sent at %v, want %v (ms)", s.at, test.min)
+				}
+				for i, at := range s.at {
+					if at < test.min[i]*time.Millisecond || at > test.max[i]*time.Millisecond {
+						t.Errorf("try %d after %v, want %d to %d ms", i+1, at, test.min[i], test.max[i])
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestErrorAfterRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answers: []any{503, refused, 502}}
+		_, err := s.client(t, client.Config{Tries: 3}).Get(t.Context(), someID)
+		if want := "client: get check: scripted (status 502) (after 3 tries)"; err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+		s = &script{answers: []any{respond(nil, 429, "text/plain; charset=utf-8", "slow\n\tdown\n", "Retry-After", "3600")}}
+		_, err = s.client(t, client.Config{}).Get(t.Context(), someID)
+		if e, ok := errors.AsType[*client.Error](err); !ok || e.StatusCode != 429 || e.RetryAfter != time.Hour || e.Message != "slow down" {
+			t.Errorf("error %+v", err)
+		}
+	})
+}
+
+func TestContextEndsACall(t *testing.T) {
+	for name, answers := range map[string][]any{"while it waits": {"hang"}, "between tries": {respond(nil, 429, "", "", "Retry-After", "30")}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &script{answers: answers}
+				c := s.client(t, client.Config{})
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(5*time.Second, cancel)
+				_, err := c.Get(ctx, someID)
+				if !errors.Is(err, context.Canceled) || time.Since(s.began) != 5*time.Second || len(s.at) != 1 {
+					t.Errorf("after %v and %d requests: %v", time.Since(s.began), len(s.at), err)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		// A pause that would last beyond the deadline is not begun.
+		s := &script{answers: []any{respond(nil, 429, "", "", "Retry-After", "30")}}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, err := s.client(t, client.Config{}).Get(ctx, someID)
+		if _, ok := errors.AsType[*client.Error](err); !ok || time.Since(s.began) != 0 {
+			t.Errorf("after %v: %v", time.Since(s.began), err)
+		}
+	})
+}
+
+// A ping holds its job for no longer than its time limit, and its error does not show the ping URL.
+func TestPingIsBounded(t *testing.T) {
+	for name, answers := range map[string][]any{
+		"hang": {"hang", "hang", "hang", "hang"}, "refused": {refused, refused, refused, refused, refused},
+		"slow": {respond(nil, 503, "text/html", "<html>", "Retry-After", "9"), respond(nil, 503, "", "", "Retry-After", "9")},
+		"mix":  {429, "hang", reset, 503, 503},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &script{answers: answers}
+				err := s.pinger(t, client.Config{}).Fail(t.Context(), []byte("why"))
+				if took := time.Since(s.began); err == nil || took > client.DefaultPingTimeout {
+					t.Errorf("took %v: %v", took, err)
+				}
+				if strings.Contains(fmt.Sprint(err), "secret-id") {
+					t.Errorf("the error shows the ping URL: %v", err)
+				}
+				for _, body := range s.bodies {
+					if body != "why" {
+						t.Errorf("body %q", body)
+					}
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answers: []any{429, "hang", reset, 503}}
+		if err := s.pinger(t, client.Config{Timeout: time.Minute}).Success(t.Context(), nil); err != nil || len(s.at) != 5 {
+			t.Errorf("%d tries: %v", len(s.at), err)
+		}
+	})
+}
+
+// Reading a body may take longer than a call may.
+func TestBodyHasNoTimeLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader, writer := io.Pipe()
+		s := &script{answers: []any{&http.Response{StatusCode: 200, Header: http.Header{}, Body: reader}}}
+		body, err := s.client(t, client.Config{}).PingBody(t.Context(), someID, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			time.Sleep(10 * time.Minute)
+			writer.Write([]byte("late"))
+			writer.Close()
+		}()
+		text, err := io.ReadAll(body)
+		if string(text) != "late" || err != nil {
+			t.Errorf("%q, %v", text, err)
+		}
+		body.Close()
+	})
+}

@@ -1,0 +1,84 @@
+// Package target lets package declare keep the checks of a server the way a file says:
+//
+//	c, err := client.New("https://rollcall.example.org", key, nil)
+//	plan, err := declare.NewPlan(ctx, target.New(c), doc, nil)
+//	_, err = plan.Apply(ctx, target.New(c), nil)
+//
+// The interface of a server (API-V3.md section 4) can make, change and delete the checks of the key's project. It can
+// neither make projects nor make, change or delete channels, so a file that asks for that is refused, before anything
+// is changed. The settings of channels cannot be seen, and are not compared. Neither can the name of the project:
+// whatever project a file names, it is applied to that of the key.
+package target
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/client"
+)
+
+// New returns the target that the project of a client's key is. The key must be a read-write one.
+func New(c *client.Client) declare.Target { return remote{c} }
+
+// remote is a server as a target.
+type remote struct{ client *client.Client }
+
+// Read returns the key's project, whatever its name is: a server does not tell it.
+func (r remote) Read(ctx context.Context, project string) (declare.State, error) {
+	state := declare.State{Project: checks.Project{Name: project}, SettingsHidden: true}
+	list, err := r.client.Channels(ctx)
+	if err != nil {
+		return declare.State{}, err
+	}
+	for _, c := range list {
+		state.Channels = append(state.Channels, channels.Channel{ID: c.ID, Name: c.Name, Kind: c.Kind})
+	}
+	all, err := r.client.List(ctx, client.Query{})
+	if err != nil {
+		return declare.State{}, err
+	}
+	for _, c := range all {
+		if c.ID == uuid.Nil {
+			return declare.State{}, errors.New("the API key is read-only")
+		}
+		state.Checks = append(state.Checks, checkOf(c))
+	}
+	return state, nil
+}
+
+// checkOf returns the settings of a check.
+func checkOf(c client.Check) checks.Check {
+	return checks.Check{
+		ID: c.ID, Name: c.Name, Slug: c.Slug, Tags: strings.Join(c.Tags, " "), Desc: c.Desc,
+		Timeout: c.Timeout, Grace: c.Grace, Schedule: c.Schedule, TZ: c.TZ,
+		ManualResume: c.ManualResume, Methods: c.Methods,
+		StartKW: c.StartKW, SuccessKW: c.SuccessKW, FailureKW: c.FailureKW,
+		FilterSubject: c.FilterSubject, FilterBody: c.FilterBody,
+		FilterHTTPBody: c.FilterHTTPBody, FilterDefaultFail: c.FilterDefaultFail,
+		Channels: c.Channels,
+	}
+}
+
+// CreateCheck is an upsert, so that a request that has to be sent again makes no second check.
+func (r remote) CreateCheck(ctx context.Context, _ uuid.UUID, spec checks.Spec) error {
+	_, _, err := r.client.Upsert(ctx, spec, client.UniqueSlug)
+	return err
+}
+
+func (r remote) UpdateCheck(ctx context.Context, id uuid.UUID, spec checks.Spec) error {
+	_, err := r.client.Update(ctx, id, spec)
+	return err
+}
+
+func (r remote) DeleteCheck(ctx context.Context, id uuid.UUID) error {
+	if _, err := r.client.Delete(ctx, id); !errors.Is(err, checks.ErrNotFound) {
+		return err
+	}
+	return nil
+}

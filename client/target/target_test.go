@@ -1,0 +1,114 @@
+package target_test
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/client/target"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+// serve starts a server and returns its monitor and clients with both kinds of keys.
+func serve(t *testing.T) (mon *monitor.Monitor, project checks.Project, readWrite, readOnly *client.Client) {
+	t.Helper()
+	mon, err := monitor.New(dbtest.SQLite(t).Open(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, keys, err := mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "jobs"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := badges.NewSigner([]byte("0123456789abcdef0123456789abcdef"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := server.New(mon, &server.Config{Signer: signer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(srv.Handler())
+	t.Cleanup(web.Close)
+	var clients [2]*client.Client
+	for i, key := range []string{keys.ReadWrite, keys.ReadOnly} {
+		if clients[i], err = client.New(web.URL, key, &client.Config{HTTPClient: web.Client()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return mon, project, clients[0], clients[1]
+}
+
+// What is applied through a server is the same as what is applied in process, and comparing from either side finds
+// nothing to do then.
+func TestSameAsInProcess(t *testing.T) {
+	mon, project, c, readOnly := serve(t)
+	for _, name := range []string{"ops", "pager"} {
+		if _, err := mon.CreateChannel(t.Context(), project.ID, "email", name, map[string]string{"to": "a@example.org"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := mon.Create(t.Context(), project.ID, checks.Spec{Slug: new("old")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mon.Create(t.Context(), project.ID, checks.Spec{Slug: new("simple"), Schedule: new("0 3 * * *"), Desc: new("gone")}); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := declare.Parse([]byte(`
+projects:
+- name: jobs
+  channels:
+  - {name: ops, kind: email, settings: {to: a@example.org}}
+  checks:
+  - {slug: simple, name: "Ünï", tags: [b, a], timeout: 90s, grace: 60, channels: [pager, ops]}
+  - {slug: cron, schedule: "*/5 * * * *", tz: US/Pacific, methods: POST, manual_resume: true, start_kw: "a,b", success_kw: c, failure_kw: d,
+     filter_subject: true, filter_body: true, filter_http_body: true, filter_default_fail: true, desc: "two\nlines", channels: "*"}
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := &declare.Options{Prune: true}
+	if _, err := declare.NewPlan(t.Context(), target.New(c), doc, options); err == nil || !strings.Contains(err.Error(), `the channel "pager" cannot be deleted through the interface of a server`) {
+		t.Errorf("pruning channels: %v", err)
+	}
+	doc.Projects[0].Channels = nil
+	plan, err := declare.NewPlan(t.Context(), target.New(c), doc, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if created, updated, deleted := plan.Count(); created != 1 || updated != 1 || deleted != 1 {
+		t.Errorf("%d, %d, %d:\n%s", created, updated, deleted, plan)
+	}
+	local, err := declare.NewPlan(t.Context(), declare.OnMonitor(mon), doc, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(local.String(), plan.String()); diff != "" {
+		t.Errorf("the plans differ (-in process +server):\n%s", diff)
+	}
+	if _, err := plan.Apply(t.Context(), target.New(c), nil); err != nil {
+		t.Fatal(err)
+	}
+	for name, place := range map[string]declare.Target{"server": target.New(c), "in process": declare.OnMonitor(mon)} {
+		again, err := declare.NewPlan(t.Context(), place, doc, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.String() != "" {
+			t.Errorf("%s: not all was done:\n%s", name, again)
+		}
+	}
+	if _, err := declare.NewPlan(t.Context(), target.New(readOnly), doc, nil); err == nil {
+		t.Error("a read-only key was accepted")
+	}
+}

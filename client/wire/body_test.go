@@ -1,0 +1,236 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollcall-dev/rollcall/client/wire"
+)
+
+// every has all fields of a request.
+func every() wire.CheckCreate {
+	return wire.CheckCreate{
+		CheckUpdate: wire.CheckUpdate{
+			Name: new("n"), Slug: new("s"), Tags: new("t"), Desc: new("d"), Timeout: new(int64(60)), Grace: new(int64(61)),
+			Schedule: new("* * * * *"), TZ: new("UTC"), ManualResume: new(true), Methods: new("POST"), Channels: new("*"),
+			StartKW: new("a"), SuccessKW: new("b"), FailureKW: new("c"), FilterSubject: new(false), FilterBody: new(true),
+			FilterHTTPBody: new(false), FilterDefaultFail: new(true), APIKey: new("k"),
+		},
+		Unique: []string{"name", "slug"},
+	}
+}
+
+func TestRequestsAreReadAsWritten(t *testing.T) {
+	for _, want := range []wire.CheckCreate{{}, every(), {CheckUpdate: wire.CheckUpdate{Name: new("<\u2028\"\\\U0001F389é")}}} {
+		data, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := wire.ParseBody(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		create, err := body.Create()
+		if diff := cmp.Diff(want, create); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", data, err, diff)
+		}
+		update, err := body.Update()
+		if diff := cmp.Diff(want.CheckUpdate, update); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", data, err, diff)
+		}
+		key, err := body.APIKey()
+		if diff := cmp.Diff(want.APIKey, key); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", data, err, diff)
+		}
+	}
+}
+
+func TestParseBody(t *testing.T) {
+	for data, want := range map[string]string{
+		"":                     "",
+		"{}":                   "",
+		"\r\n\t {} ":           "",
+		`{"a":1,"a":2,"":[]}`:  "",
+		" ":                    "the body is not valid JSON: ",
+		"{":                    "the body is not valid JSON: ",
+		"{}x":                  "the body is not valid JSON: ",
+		"{} {}":                "the body is not valid JSON: ",
+		"\ufeff{}":             "the body is not valid JSON: ",
+		"{'a':1}":              "the body is not valid JSON: ",
+		`{"a":1,}`:             "the body is not valid JSON: ",
+		`{"a":01}`:             "the body is not valid JSON: ",
+		`{"a":NaN}`:            "the body is not valid JSON: ",
+		"{\"a\":\"\n\"}":       "the body is not valid JSON: ",
+		`{"a":"\u12"}`:         "the body is not valid JSON: ",
+		"{\"a\":\"\xc3\"}":     "the body is not valid UTF-8",
+		"{\"\xed\xa0\x80\":1}": "the body is not valid UTF-8",
+		"[]":                   "the body is not a JSON object",
+		"null":                 "the body is not a JSON object",
+		" 5":                   "the body is not a JSON object",
+		strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000): "the body is not valid JSON: ",
+	} {
+		_, err := wire.ParseBody([]byte(data))
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%.40q: %v", data, err)
+		case want != "" && (!errors.Is(err, wire.ErrBody) || !strings.HasPrefix(err.Error(), want)):
+			t.Errorf("%.40q: %v, want %s", data, err, want)
+		}
+	}
+}
+
+func TestFields(t *testing.T) {
+	create := func(u wire.CheckUpdate) wire.CheckCreate { return wire.CheckCreate{CheckUpdate: u} }
+	for data, want := range map[string]any{
+		`{"Name":5,"NAME":5,"name ":5}`:       wire.CheckCreate{},
+		`{"name":1,"name":"x"}`:               create(wire.CheckUpdate{Name: new("x")}), // the last counts
+		`{"n\u0061me":"x"}`:                   create(wire.CheckUpdate{Name: new("x")}),
+		`{"name":null}`:                       "name is not a string",
+		`{"name":{"a":"b"}}`:                  "name is not a string",
+		`{"name":"\ud83c\udf89"}`:             create(wire.CheckUpdate{Name: new("\U0001F389")}),
+		`{"name":"\\ud83c"}`:                  create(wire.CheckUpdate{Name: new(`\ud83c`)}),
+		`{"name":"\u0000"}`:                   create(wire.CheckUpdate{Name: new("\x00")}),
+		`{"name":"\ufffd"}`:                   create(wire.CheckUpdate{Name: new("\ufffd")}),
+		`{"name":"\ud83c"}`:                   `name is not valid Unicode: \ud83c stands alone`,
+		`{"name":"\uDF89\ud83c"}`:             `name is not valid Unicode: \uDF89 stands alone`,
+		`{"name":"a\ud83cudf89"}`:             `name is not valid Unicode: \ud83c stands alone`,
+		`{"name":"\ud83c\\udf89"}`:            `name is not valid Unicode: \ud83c stands alone`,
+		`{"name":"\ud83c\udf89\ud83c\ud83c"}`: `name is not valid Unicode: \ud83c stands alone`,
+		`{"name":"\\\ud83c"}`:                 `name is not valid Unicode: \ud83c stands alone`,
+		`{"other":"\ud83c"}`:                  wire.CheckCreate{},
+		`{"manual_resume":0}`:                 "manual_resume is not a boolean",
+		`{"manual_resume":null}`:              "manual_resume is not a boolean",
+		`{"manual_resume":false}`:             create(wire.CheckUpdate{ManualResume: new(false)}),
+		`{"unique":[]}`:                       wire.CheckCreate{Unique: []string{}},
+		`{"unique":[ "a" , "a"]}`:             wire.CheckCreate{Unique: []string{"a", "a"}},
+		`{"unique":"name"}`:                   "unique is not an array",
+		`{"unique":null}`:                     "unique is not an array",
+		`{"unique":[["a"]]}`:                  "unique has an item that is not a string",
+		`{"unique":["\udc00"]}`:               `unique is not valid Unicode: \udc00 stands alone`,
+		`{"timeout":null}`:                    "timeout is not a number",
+		`{"timeout":"60"}`:                    "timeout is not a number",
+		`{"timeout":true}`:                    "timeout is not a number",
+		`{"grace":[60]}`:                      "grace is not a number",
+		`{"timeout":60.5,"name":5}`:           "name is not a string", // the first in the order of the table
+		`{"grace":60.5,"timeout":"x"}`:        "timeout is not a number",
+		`{"api_key":5}`:                       "api_key is not a string",
+	} {
+		body, err := wire.ParseBody([]byte(data))
+		if err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+		got, err := body.Create()
+		text, refused := want.(string)
+		if !refused {
+			if diff := cmp.Diff(want, any(got)); err != nil || diff != "" {
+				t.Errorf("%s: %v (-want +got):\n%s", data, err, diff)
+			}
+			continue
+		}
+		if typed, ok := errors.AsType[*wire.FieldError](err); !ok || typed.Error() != text {
+			t.Errorf("%s: %v, want %s", data, err, text)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	const large, small = "timeout is too large: ", "timeout is too small: "
+	const maximum, minimum = ", the maximum is 31536000", ", the minimum is 60"
+	for number, want := range map[string]any{
+		"3600": int64(3600), "3600.0": int64(3600), "36e2": int64(3600), "36E+2": int64(3600), "0.36e4": int64(3600),
+		"360000e-2": int64(3600), "3600.000000000000000000000000000000": int64(3600), "36000000000000000000000e-19": int64(3600),
+		"0": int64(0), "-0": int64(0), "0.0": int64(0), "0e5": int64(0), "0e999999999999999999999": int64(0), "-0.0e-5": int64(0),
+		"-60": int64(-60), "-6e1": int64(-60), "999999999999999999": int64(999999999999999999), "1e17": int64(1e17),
+		"60.5":                    "timeout is not a whole number: 60.5",
+		"-0.1":                    "timeout is not a whole number: -0.1",
+		"1e-1":                    "timeout is not a whole number: 1e-1",
+		"1e-400":                  "timeout is not a whole number: 1e-400",
+		"605e-1":                  "timeout is not a whole number: 605e-1",
+		"1e-99999999999999999999": "timeout is not a whole number: 1e-99999999999999999999",
+		"1e18":                    large + "1e18" + maximum,
+		"1000000000000000000":     large + "1000000000000000000" + maximum,
+		"9223372036854775808":     large + "9223372036854775808" + maximum,
+		"1e400":                   large + "1e400" + maximum,
+		"-1e400":                  small + "-1e400" + minimum,
+		"1e999999999":             large + "1e999999999" + maximum,
+		"1e+99999999999999999999": large + "1e+99999999999999999999" + maximum,
+		"-1e99999999999999999999": small + "-1e99999999999999999999" + minimum,
+		strings.Repeat("9", 1000): large + strings.Repeat("9", 40) + "…" + maximum,
+		"0." + strings.Repeat("0", 1000) + "1e1001": int64(1),
+	} {
+		body, err := wire.ParseBody([]byte(`{"timeout": ` + number + "\n}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := body.Update()
+		if text, refused := want.(string); refused {
+			if err == nil || err.Error() != text {
+				t.Errorf("%.40s: %v, want %s", number, err, text)
+			}
+		} else if err != nil || *got.Timeout != want {
+			t.Errorf("%.40s: %v, %v, want %d", number, got.Timeout, err, want)
+		}
+	}
+}
+
+// Whatever the body is: no panic, and what is accepted is what encoding/json makes of the same body.
+func FuzzBody(f *testing.F) {
+	data, err := json.Marshal(every())
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range []string{
+		"", "{}", string(data), `{"timeout":36e2,"grace":60.5}`, `{"timeout":1e999999999}`, `{"grace":-0.0e1}`, `{"name":"\ud83c\udf89"}`,
+		`{"name":"\ud83c\u0041"}`, `{"unique":["name",5]}`, `{"desc":"\\\ud83c"}`, `[{}]`, "null", "{\"tags\":\"\xff\"}",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		body, err := wire.ParseBody(data)
+		if err != nil {
+			if !errors.Is(err, wire.ErrBody) {
+				t.Errorf("ParseBody: %v", err)
+			}
+			return
+		}
+		got, err := body.Create()
+		update, updateErr := body.Update()
+		if err != nil {
+			if _, ok := errors.AsType[*wire.FieldError](err); !ok || len(err.Error()) > 200 {
+				t.Errorf("Create: %v", err)
+			}
+			return
+		}
+		if diff := cmp.Diff(got.CheckUpdate, update); updateErr != nil || diff != "" {
+			t.Errorf("Update: %v (-create +update):\n%s", updateErr, diff)
+		}
+		written, err := json.Marshal(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := wire.ParseBody(written)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Unique) == 0 {
+			got.Unique = nil // an empty array is left out
+		}
+		reread, err := again.Create()
+		if diff := cmp.Diff(got, reread); err != nil || diff != "" {
+			t.Errorf("%s: %v (-first +second):\n%s", written, err, diff)
+		}
+		var loose map[string]any
+		if len(data) > 0 && json.Unmarshal(data, &loose) == nil {
+			if name, ok := loose["name"].(string); ok && (got.Name == nil || *got.Name != name) {
+				t.Errorf("name %v, want %q", got.Name, name)
+			}
+			if n, ok := loose["timeout"].(float64); ok && (got.Timeout == nil || float64(*got.Timeout) != n) {
+				t.Errorf("timeout %v, want %v", got.Timeout, n)
+			}
+		}
+	})
+}
