@@ -1,0 +1,255 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/julienschmidt/httprouter"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/client/wire"
+)
+
+// maxBody is the most that the body of a management request may have, in bytes.
+const maxBody = 1_000_000
+
+// access says what a key must be allowed for an endpoint, and how a read-only key is refused. The code lists of
+// API-V3.md section 4 have no 403 for endpoints that are not about a check.
+type access int
+
+const (
+	open     access = iota // no key is needed
+	read                   // any key
+	write403               // a read-write key, otherwise 403
+	write401               // a read-write key, otherwise 401
+)
+
+// subject says whether an endpoint is about one check, and how that is named.
+type subject int
+
+const (
+	noCheck     subject = iota
+	byUUID              // by :id, a UUID
+	byUniqueKey         // by :id, a UUID or a unique_key
+)
+
+// endpoint is one row of the table of API-V3.md section 4.
+type endpoint struct {
+	method  string
+	path    string // without the last slash
+	access  access
+	subject subject
+	handle  func(*call) error
+}
+
+func endpoints() []endpoint {
+	return []endpoint{
+		{http.MethodGet, "/api/v3/checks", read, noCheck, (*call).listChecks},
+		{http.MethodGet, "/api/v3/checks/:id", read, byUniqueKey, (*call).getCheck},
+		{http.MethodPost, "/api/v3/checks", write401, noCheck, (*call).createCheck},
+		{http.MethodPost, "/api/v3/checks/:id", write403, byUUID, (*call).updateCheck},
+		{http.MethodPost, "/api/v3/checks/:id/pause", write403, byUUID, (*call).pauseCheck},
+		{http.MethodPost, "/api/v3/checks/:id/resume", write403, byUUID, (*call).resumeCheck},
+		{http.MethodDelete, "/api/v3/checks/:id", write403, byUUID, (*call).deleteCheck},
+		{http.MethodGet, "/api/v3/checks/:id/pings", write403, byUUID, (*call).listPings},
+		{http.MethodGet, "/api/v3/checks/:id/pings/:n/body", write403, byUUID, (*call).pingBody},
+		{http.MethodGet, "/api/v3/checks/:id/flips", read, byUniqueKey, (*call).listFlips},
+		{http.MethodGet, "/api/v3/channels", write401, noCheck, (*call).listChannels},
+		{http.MethodGet, "/api/v3/badges", read, noCheck, (*call).listBadges},
+		{http.MethodGet, "/api/v3/status", open, noCheck, (*call).status},
+		// Rollcall's own.
+		{http.MethodGet, "/api/v3", open, noCheck, (*call).reference},
+		{http.MethodGet, "/api/v3/openapi.json", open, noCheck, (*call).openAPI},
+	}
+}
+
+// api routes a request by its path as it was sent, so that an escaped slash in it never makes another path.
+func (s *Server) api() http.Handler {
+	router := httprouter.New()
+	router.RedirectTrailingSlash, router.RedirectFixedPath = false, false
+	for _, e := range endpoints() {
+		handle := func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
+			c := &call{Server: s, w: w, r: r, params: params}
+			if err := c.serve(e); err != nil {
+				s.fail(w, r, err)
+			}
+		}
+		router.Handle(e.method, e.path, handle)
+		if e.method == http.MethodGet {
+			router.Handle(http.MethodHead, e.path, handle)
+		}
+	}
+	router.NotFound = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errNotFound) })
+	router.MethodNotAllowed = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errMethod) })
+	router.GlobalOPTIONS = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Access-Control-Allow-Methods", w.Header().Get("Allow"))
+		w.Header().Set("Access-Control-Max-Age", "600")
+		w.WriteHeader(http.StatusNoContent)
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set("Access-Control-Allow-Headers", "X-Api-Key")
+		w.Header().Set("Cache-Control", "no-store")
+		routed := strip(r, "")
+		routed.URL.Path, routed.URL.RawPath = strings.TrimSuffix(r.URL.EscapedPath(), "/"), ""
+		router.ServeHTTP(w, routed)
+	})
+}
+
+// call is one request to the management interface.
+type call struct {
+	*Server
+	w      http.ResponseWriter
+	r      *http.Request
+	params httprouter.Params
+
+	key   checks.Key
+	check checks.Check // on endpoints of one check
+	body  *wire.Body   // nil until it was read
+}
+
+// serve answers a request: who it is, whether it may, whether the check is there, and only then what it wants.
+func (c *call) serve(e endpoint) error {
+	if e.access != open {
+		if err := c.authenticate(); err != nil {
+			return err
+		}
+		if err := c.limit(); err != nil {
+			return err
+		}
+		switch {
+		case c.key.ReadOnly && e.access == write403:
+			return errReadOnly
+		case c.key.ReadOnly && e.access == write401:
+			return errWrongKey
+		}
+	}
+	if e.subject != noCheck {
+		if err := c.find(c.params.ByName("id"), e.subject); err != nil {
+			return err
+		}
+	}
+	return e.handle(c)
+}
+
+// authenticate finds the API key of the request (API-V3.md section 5). A header, even an empty one, wins over the
+// field of the body, which is not read then.
+func (c *call) authenticate() error {
+	var text string
+	if values, present := c.r.Header["X-Api-Key"]; present {
+		text = values[0]
+	} else if c.r.Method == http.MethodPost {
+		body, err := c.parseBody()
+		if err != nil {
+			return err
+		}
+		field, err := body.APIKey()
+		if err != nil {
+			return err
+		}
+		if field != nil {
+			text = *field
+		}
+	}
+	if utf8.RuneCountInString(text) != monitor.KeyLength {
+		return errMissingKey
+	}
+	key, err := c.mon.Authenticate(c.r.Context(), text)
+	if errors.Is(err, checks.ErrNotFound) {
+		return errWrongKey
+	}
+	c.key = key
+	return err
+}
+
+func (c *call) limit() error {
+	if c.limiter == nil {
+		return nil
+	}
+	if delay := c.limiter.wait(c.key.ID); delay > 0 {
+		return tooMany(c.limiter.perMinute, delay)
+	}
+	return nil
+}
+
+// find reads the check that the path names. A check of another project is told from a missing one only by UUID.
+func (c *call) find(id string, by subject) (err error) {
+	if parsed, ok := canonicalUUID(id); ok {
+		c.check, err = c.mon.Check(c.r.Context(), parsed)
+		if err == nil && c.check.ProjectID != c.key.ProjectID {
+			return errForeign
+		}
+		return err
+	}
+	if by != byUniqueKey || !isUniqueKey(id) {
+		return errNotFound
+	}
+	c.check, err = c.mon.CheckByUniqueKey(c.r.Context(), c.key.ProjectID, id)
+	return err
+}
+
+// parseBody reads the body of the request, once.
+func (c *call) parseBody() (wire.Body, error) {
+	if c.body != nil {
+		return *c.body, nil
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxBody))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge {
+		return wire.Body{}, errBrokenBody
+	} else if err != nil {
+		return wire.Body{}, err
+	}
+	body, err := wire.ParseBody(data)
+	if err != nil {
+		return wire.Body{}, err
+	}
+	c.body = &body
+	return body, nil
+}
+
+// answer sends a JSON document.
+func (c *call) answer(status int, document any) error {
+	body, err := encode(document)
+	if err != nil {
+		return err
+	}
+	write(c.w, status, "application/json", body)
+	return nil
+}
+
+// reference shows the page that describes the interface.
+func (c *call) reference() error {
+	c.docs.ServePage(c.w, c.r)
+	return nil
+}
+
+// openAPI sends the OpenAPI document of the interface.
+func (c *call) openAPI() error {
+	c.docs.ServeDocument(c.w, c.r)
+	return nil
+}
+
+// canonicalUUID reads a UUID in its one accepted form: 36 characters, lower case.
+func canonicalUUID(text string) (uuid.UUID, bool) {
+	id, ok := hyphenUUID(text)
+	return id, ok && text == strings.ToLower(text)
+}
+
+// hyphenUUID reads a UUID in the form with four hyphens, in any case; [uuid.Parse] takes others as well.
+func hyphenUUID(text string) (uuid.UUID, bool) {
+	if len(text) != 36 {
+		return uuid.UUID{}, false
+	}
+	id, err := uuid.Parse(text)
+	return id, err == nil
+}
+
+// isUniqueKey reports whether a text has the form of a unique_key: 40 hexadecimal digits in lower case.
+func isUniqueKey(text string) bool {
+	return len(text) == 40 && strings.Trim(text, "0123456789abcdef") == ""
+}

@@ -1,0 +1,56 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// neverCached is for answers that are right only at this instant.
+const neverCached = "no-store, no-cache, max-age=0"
+
+// badge answers with a badge. Whatever is wrong with an address, it is "not found".
+func (s *Server) badge(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Cache-Control", neverCached)
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodOptions:
+		h.Set("Allow", badgeMethods)
+		h.Set("Access-Control-Allow-Methods", badgeMethods)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	default:
+		h.Set("Allow", badgeMethods)
+		s.fail(w, r, errMethod)
+		return
+	}
+	format, document, err := s.drawBadge(r.Context(), r.URL.EscapedPath())
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	write(w, http.StatusOK, format.ContentType(), document)
+}
+
+const badgeMethods = "GET, HEAD, OPTIONS"
+
+func (s *Server) drawBadge(ctx context.Context, path string) (badges.Format, []byte, error) {
+	if ref, err := s.signer.Parse(path); err == nil {
+		label, summary, err := s.mon.TagBadge(ctx, ref.BadgeKey, ref.Tag)
+		return ref.Format, ref.Format.Document(label, summary, ref.Late), err
+	}
+	text, format, late, err := badges.ParseCheckPath(path)
+	if err != nil {
+		return "", nil, checks.ErrNotFound
+	}
+	key, ok := canonicalUUID(text)
+	if !ok {
+		return "", nil, checks.ErrNotFound
+	}
+	label, summary, err := s.mon.CheckBadge(ctx, key)
+	return format, format.Document(label, summary, late), err
+}

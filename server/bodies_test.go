@@ -1,0 +1,93 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+// shelf keeps bodies in memory, until it is told to fail.
+type shelf struct {
+	sync.Map
+	err error
+}
+
+func (s *shelf) Put(_ context.Context, key string, body []byte) error {
+	s.Store(key, body)
+	return nil
+}
+
+func (s *shelf) Get(_ context.Context, key string, _ int64) ([]byte, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	body, ok := s.Load(key)
+	if !ok {
+		return nil, checks.ErrNotFound
+	}
+	return body.([]byte), nil
+}
+
+func (s *shelf) Remove(_ context.Context, keys []string) error {
+	for _, key := range keys {
+		s.Delete(key)
+	}
+	return nil
+}
+
+// TestBodiesInObjectStorage holds API-V3.md section 4.9 for bodies that are not in the database.
+func TestBodiesInObjectStorage(t *testing.T) {
+	each(t, nil, func(s *site) {
+		bodies := &shelf{}
+		mon, err := monitor.New(s.store, &monitor.Config{Now: s.clock.Now, Bodies: bodies, BodyThreshold: 4, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			s.Fatal(err)
+		}
+		srv, err := server.New(mon, &server.Config{Signer: s.signer, Now: s.clock.Now, Logger: slog.New(slog.NewTextHandler(s.log, nil))})
+		if err != nil {
+			s.Fatal(err)
+		}
+		web := httptest.NewServer(srv.Handler())
+		s.Cleanup(web.Close)
+		s.url, s.client = web.URL, web.Client()
+
+		id := s.create(nil)["uuid"].(string)
+		large := "large\x00\xff\r\n<b>"
+		for _, body := range []string{large, "tiny", ""} {
+			s.send("POST", "/ping/"+id, body).is(200)
+		}
+		read := func(n int) reply { return s.api("GET", fmt.Sprintf("/api/v3/checks/%s/pings/%d/body", id, n), nil) }
+		present := func(n int, body string) {
+			s.Helper()
+			r := read(n)
+			r.is(200)
+			s.equal("body", r.body, body)
+			s.equal("Content-Type", r.header.Get("Content-Type"), "text/plain")
+		}
+		present(1, large)
+		if n, err := mon.UploadBodies(s.Context()); n != 1 || err != nil {
+			s.Fatal(n, err)
+		}
+		present(1, large)
+		present(2, "tiny")
+		read(3).refused(404, "not found")
+		read(4).refused(404, "not found")
+
+		bodies.err = fmt.Errorf("secret: %w: %w", monitor.ErrBodyUnavailable, context.DeadlineExceeded)
+		out := read(1)
+		out.refused(503, "the object storage is unavailable")
+		s.equal("Retry-After", out.header.Get("Retry-After"), "5")
+		present(2, "tiny")
+		bodies.err = nil
+		present(1, large)
+		bodies.Clear()
+		read(1).refused(404, "not found")
+	})
+}

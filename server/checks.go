@@ -1,0 +1,203 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/client/wire"
+)
+
+// listChecks answers API-V3.md section 4.1. A filter without a value is none.
+func (c *call) listChecks() error {
+	params := c.r.URL.Query()
+	var query monitor.CheckQuery
+	if slug := params.Get("slug"); slug != "" {
+		query.Slug = &slug
+	}
+	for _, tag := range params["tag"] {
+		if tag != "" {
+			query.Tags = append(query.Tags, tag)
+		}
+	}
+	document := wire.Checks{Checks: []wire.Check{}}
+	if slices.ContainsFunc(query.Tags, isNoText) {
+		return c.answer(http.StatusOK, document) // no check can have such a tag, and not every database takes it
+	}
+	list, err := c.mon.Checks(c.r.Context(), c.key.ProjectID, query)
+	if err != nil {
+		return err
+	}
+	document.Checks = slices.Grow(document.Checks, len(list))
+	now := c.mon.Now()
+	for _, check := range list {
+		document.Checks = append(document.Checks, c.document(check, now))
+	}
+	return c.answer(http.StatusOK, document)
+}
+
+// isNoText reports whether a text has what no stored text can have.
+func isNoText(text string) bool { return !utf8.ValidString(text) || strings.Contains(text, "\x00") }
+
+// getCheck answers API-V3.md section 4.2.
+func (c *call) getCheck() error {
+	return c.answer(http.StatusOK, c.document(c.check, c.mon.Now()))
+}
+
+// createCheck answers API-V3.md section 4.3.
+func (c *call) createCheck() error {
+	body, err := c.parseBody()
+	if err != nil {
+		return err
+	}
+	request, err := body.Create()
+	if err != nil {
+		return err
+	}
+	spec, err := specOf(request.CheckUpdate)
+	if err != nil {
+		return err
+	}
+	unique := make([]monitor.UniqueField, len(request.Unique))
+	for i, field := range request.Unique {
+		unique[i] = monitor.UniqueField(field)
+	}
+	check, created, err := c.mon.Upsert(c.r.Context(), c.key.ProjectID, spec, unique)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return c.answerChanged(status, check)
+}
+
+// updateCheck answers API-V3.md section 4.4.
+func (c *call) updateCheck() error {
+	body, err := c.parseBody()
+	if err != nil {
+		return err
+	}
+	request, err := body.Update()
+	if err != nil {
+		return err
+	}
+	spec, err := specOf(request)
+	if err != nil {
+		return err
+	}
+	check, err := c.mon.Update(c.r.Context(), c.check.ID, spec)
+	if err != nil {
+		return err
+	}
+	return c.answerChanged(http.StatusOK, check)
+}
+
+// pauseCheck answers API-V3.md section 4.5.
+func (c *call) pauseCheck() error {
+	check, err := c.mon.Pause(c.r.Context(), c.check.ID)
+	if err != nil {
+		return err
+	}
+	return c.answerChanged(http.StatusOK, check)
+}
+
+// resumeCheck answers API-V3.md section 4.6.
+func (c *call) resumeCheck() error {
+	check, err := c.mon.Resume(c.r.Context(), c.check.ID)
+	if err != nil {
+		return err
+	}
+	return c.answerChanged(http.StatusOK, check)
+}
+
+// deleteCheck answers API-V3.md section 4.7.
+func (c *call) deleteCheck() error {
+	check, err := c.mon.Delete(c.r.Context(), c.check.ID)
+	if err != nil {
+		return err
+	}
+	return c.answerChanged(http.StatusOK, check)
+}
+
+// answerChanged sends a check after create, update, pause, resume or delete.
+func (c *call) answerChanged(status int, check checks.Check) error {
+	document := c.document(check, c.mon.Now())
+	document.Subject, document.SubjectFail = new(string), new(string)
+	return c.answer(status, document)
+}
+
+// specOf translates the fields of a request. Only the bounds of periods are looked at, because they are to be known
+// before seconds become a [time.Duration]; the rest is the monitor's to refuse.
+func specOf(u wire.CheckUpdate) (checks.Spec, error) {
+	timeout, timeoutErr := period("timeout", u.Timeout)
+	grace, graceErr := period("grace", u.Grace)
+	if err := errors.Join(timeoutErr, graceErr); err != nil {
+		return checks.Spec{}, err
+	}
+	return checks.Spec{
+		Name: u.Name, Slug: u.Slug, Tags: u.Tags, Desc: u.Desc,
+		Timeout: timeout, Grace: grace, Schedule: u.Schedule, TZ: u.TZ,
+		ManualResume: u.ManualResume, Methods: u.Methods, Channels: u.Channels,
+		StartKW: u.StartKW, SuccessKW: u.SuccessKW, FailureKW: u.FailureKW,
+		FilterSubject: u.FilterSubject, FilterBody: u.FilterBody,
+		FilterHTTPBody: u.FilterHTTPBody, FilterDefaultFail: u.FilterDefaultFail,
+	}, nil
+}
+
+func period(field string, seconds *int64) (*time.Duration, error) {
+	if seconds == nil {
+		return nil, nil
+	}
+	if err := checks.CheckSeconds(field, *seconds); err != nil {
+		return nil, err
+	}
+	return new(time.Duration(*seconds) * time.Second), nil
+}
+
+// document renders a check as API-V3.md section 2.1 has it, for the key of the request.
+func (c *call) document(check checks.Check, now time.Time) wire.Check {
+	d := wire.Check{
+		Name: check.Name, Slug: check.Slug, Tags: check.Tags, Desc: check.Desc,
+		Grace:  int64(check.Grace / time.Second),
+		NPings: check.NPings, Status: string(check.Status(now)),
+		Started:  c.reportStarted && check.Started(now),
+		LastPing: wire.NewTime(check.LastPing), NextPing: wire.NewTime(check.NextPing(now)),
+		ManualResume: check.ManualResume, Methods: check.Methods,
+		StartKW: check.StartKW, SuccessKW: check.SuccessKW, FailureKW: check.FailureKW,
+		FilterSubject: check.FilterSubject, FilterBody: check.FilterBody,
+		FilterHTTPBody: check.FilterHTTPBody, FilterDefaultFail: check.FilterDefaultFail,
+		BadgeURL: c.base.text + badges.CheckPath(check.BadgeKey.String(), badges.SVG, false),
+	}
+	if check.IsCron() {
+		d.Schedule, d.TZ = check.Schedule, check.TZ
+	} else {
+		d.Timeout = int64(check.Timeout / time.Second)
+	}
+	if c.key.ReadOnly {
+		d.UniqueKey = check.UniqueKey()
+		return d
+	}
+	d.UUID = check.ID.String()
+	d.PingURL = c.ping.text + "/" + d.UUID
+	d.UpdateURL = c.checkURL(check)
+	d.PauseURL = d.UpdateURL + "/pause"
+	d.ResumeURL = d.UpdateURL + "/resume"
+	ids := make([]string, len(check.Channels))
+	for i, id := range check.Channels {
+		ids[i] = id.String()
+	}
+	d.Channels = new(strings.Join(ids, ","))
+	return d
+}
+
+func (c *call) checkURL(check checks.Check) string {
+	return c.base.text + "/api/v3/checks/" + check.ID.String()
+}

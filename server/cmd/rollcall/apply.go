@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/client"
+	remote "github.com/rollcall-dev/rollcall/client/target"
+)
+
+// remoteFlags choose a server instead of the database.
+type remoteFlags struct {
+	URL    address `name:"url" placeholder:"URL" help:"Work on the server at this URL, through its API, instead of on the database."`
+	APIKey string  `name:"api-key" secret:"" placeholder:"KEY" help:"API key for --url, read-write."`
+}
+
+// Validate checks that both flags are given, or none. Kong calls it.
+func (f *remoteFlags) Validate() error {
+	if (f.URL == "") != (f.APIKey == "") {
+		return errors.New("--url and --api-key go together")
+	}
+	return nil
+}
+
+// withTarget runs fn with the target that the flags choose.
+func (f *remoteFlags) withTarget(ctx context.Context, a *app, create bool, fn func(declare.Target) error) error {
+	if f.URL == "" {
+		return a.withMonitor(ctx, create, func(mon *monitor.Monitor) error { return fn(declare.OnMonitor(mon)) })
+	}
+	c, err := client.New(string(f.URL), f.APIKey, &client.Config{UserAgent: "rollcall"})
+	if err != nil {
+		return usageError{pingError(err)}
+	}
+	return fn(remote.New(c))
+}
+
+type applyCmd struct {
+	File    string `short:"f" required:"" placeholder:"PATH" help:"The file, in YAML or JSON; - is standard input."`
+	Project string `placeholder:"NAME" help:"Only this project of the file. For a file that names no projects: the project that it is about, default if not given."`
+	DryRun  bool   `help:"Show the changes without making them."`
+	Prune   bool   `help:"Delete checks and channels that are not in the file, with their logs and for good. Only those of the projects in the file."`
+	remoteFlags
+	jsonFlag
+}
+
+func (applyCmd) Help() string {
+	return `Shows how what is there differs from what the file says, and makes it so: + is created, ~ is changed, - is deleted. Everything
+is checked before anything is changed. Projects and channels are known by their name, checks by their slug. What the
+file leaves out of a check has its default. The file:
+
+    projects:
+      - name: backups
+        channels:
+          - name: ops
+            kind: email
+            settings: {to: ops@example.org}
+          - name: pager
+            kind: webhook
+            settings:
+              url_down: https://example.org/down
+              headers_down: {env: PAGER_HEADERS}    # or {file: PATH}, relative to this file
+        checks:
+          - slug: nightly
+            schedule: "0 3 * * *"
+            tz: Europe/Riga
+            grace: 30m
+            channels: [ops, pager]
+
+channels and checks at the top, without projects, are about one project. With --url, channels must exist, and the
+project is that of the API key, whatever its name in the file.
+
+With --json: {"dry_run", "changes", "notes", "projects"}, where changes is an array of {"action", "project", "type", "name",
+"fields"}, fields is an array of {"field", "old", "new"}, and projects has those that were created, with their keys.
+
+Examples:
+
+    rollcall apply -f checks.yaml --dry-run
+    rollcall apply -f checks.yaml --prune
+    rollcall apply -f checks.yaml --url https://rollcall.example.org --api-key rcw_…`
+}
+
+// createdDoc is a project that was created, with its keys, in JSON.
+type createdDoc struct {
+	projectDoc
+	APIKey         string `json:"api_key"`
+	APIKeyReadOnly string `json:"api_key_readonly"`
+	PingKey        string `json:"ping_key"`
+}
+
+// applyDoc is what apply prints with --json.
+type applyDoc struct {
+	DryRun   bool             `json:"dry_run"`
+	Changes  []declare.Change `json:"changes"`
+	Notes    []string         `json:"notes"`
+	Projects []createdDoc     `json:"projects"`
+}
+
+func (c *applyCmd) Run(ctx context.Context, a *app) error {
+	doc, err := c.read()
+	if err != nil {
+		return a.listErrors(err)
+	}
+	if c.Project != "" {
+		if doc, err = doc.Only(c.Project); err != nil {
+			return err
+		}
+	}
+	return c.withTarget(ctx, a, !c.DryRun, func(target declare.Target) error {
+		// A server does not tell the name of the key's project, so its address stands for it.
+		plan, err := declare.NewPlan(ctx, target, doc, &declare.Options{Prune: c.Prune, Project: string(c.URL)})
+		if err != nil {
+			return a.listErrors(err)
+		}
+		if !c.JSON {
+			if err := c.print(a.stdout, nil, func(w io.Writer) { c.show(w, plan) }); err != nil {
+				return err // before anything is changed
+			}
+		}
+		var created []declare.Created
+		var failed error
+		if !c.DryRun {
+			created, failed = plan.Apply(ctx, target, nil)
+		}
+		if err := c.report(a.stdout, plan, created); err != nil {
+			return errors.Join(failed, err)
+		}
+		return failed
+	})
+}
+
+// read reads the file. Files that it names are looked for beside it.
+func (c *applyCmd) read() (declare.Document, error) {
+	config := &declare.Config{Name: c.File, Env: os.LookupEnv}
+	var in io.Reader = os.Stdin
+	dir := "."
+	if c.File == "-" {
+		config.Name = "standard input"
+	} else {
+		file, err := os.Open(c.File)
+		if err != nil {
+			return declare.Document{}, err
+		}
+		defer file.Close()
+		in, dir = file, filepath.Dir(c.File)
+	}
+	config.File = func(path string) (string, error) {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		return readSecret(path)
+	}
+	data, err := io.ReadAll(io.LimitReader(in, declare.MaxFile+1))
+	if err != nil {
+		return declare.Document{}, err
+	}
+	return declare.Parse(data, config)
+}
+
+// listErrors prints the errors of a file, one a line, and returns one that sums them up.
+func (a *app) listErrors(err error) error {
+	list, ok := errors.AsType[declare.Errors](err)
+	if !ok {
+		return err
+	}
+	for _, one := range list {
+		fmt.Fprintln(a.stderr, oneLine(one.Error()))
+	}
+	return fmt.Errorf("%s, nothing was changed", plural(len(list), "error"))
+}
+
+func (c *applyCmd) show(w io.Writer, plan declare.Plan) {
+	fmt.Fprint(w, plan)
+	for _, note := range plan.Notes {
+		fmt.Fprintln(w, "Note:", note+".")
+	}
+	created, updated, deleted := plan.Count()
+	switch {
+	case len(plan.Changes) == 0:
+		fmt.Fprintln(w, "No changes.")
+	case c.DryRun:
+		fmt.Fprintf(w, "\n%d to create, %d to change, %d to delete. Nothing was changed.\n", created, updated, deleted)
+	default:
+		fmt.Fprintf(w, "\n%d to create, %d to change, %d to delete.\n", created, updated, deleted)
+	}
+}
+
+// report prints what was done: the keys of new projects, above all, also when something failed after that.
+func (c *applyCmd) report(w io.Writer, plan declare.Plan, created []declare.Created) error {
+	document := applyDoc{DryRun: c.DryRun, Changes: append([]declare.Change{}, plan.Changes...), Notes: append([]string{}, plan.Notes...), Projects: []createdDoc{}}
+	for i := range document.Changes {
+		if document.Changes[i].Fields == nil {
+			document.Changes[i].Fields = []declare.Field{}
+		}
+	}
+	for _, p := range created {
+		document.Projects = append(document.Projects, createdDoc{newProjectDoc(p.Project), p.Keys.ReadWrite, p.Keys.ReadOnly, p.Project.PingKey})
+	}
+	err := c.print(w, document, func(w io.Writer) {
+		for _, p := range created {
+			fmt.Fprintf(w, "\nCreated the project %q (plan %s). Its keys are shown this once:\n\n", p.Project.Name, p.Project.Plan)
+			printKeys(w, p.Project, p.Keys)
+		}
+	})
+	if err != nil && len(created) > 0 {
+		return fmt.Errorf("%s created, but the keys could not be shown (use rollcall key create): %w", strings.TrimSpace(plural(len(created), "project")+" was"), err)
+	}
+	return err
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/alecthomas/kong"
+)
+
+const (
+	// envPrefix starts the environment variable of every flag.
+	envPrefix = "ROLLCALL_"
+	// fileSuffix ends the variable that names a file which has the value of a secret flag.
+	fileSuffix = "_FILE"
+	// maxSecretFile bounds what is read of such a file, in bytes.
+	maxSecretFile = 64 << 10
+)
+
+// cleanVariables unsets the program's variables that are empty, so that they count as not given: tools that start
+// containers cannot always leave a variable out. A variable that is not text is refused.
+func cleanVariables() error {
+	for _, entry := range os.Environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		switch {
+		case !strings.HasPrefix(name, envPrefix):
+		case value == "":
+			if err := os.Unsetenv(name); err != nil {
+				return err
+			}
+		case !utf8.ValidString(value):
+			return usagef("%s is not valid UTF-8", name)
+		}
+	}
+	return nil
+}
+
+// isSecret reports whether the value of a flag is a secret, which may also come from a file.
+func isSecret(flag *kong.Flag) bool { return flag.Tag != nil && flag.Tag.Has("secret") }
+
+// secretFiles resolves secret flags that are not on the command line from the files that the environment names.
+func secretFiles() kong.Resolver {
+	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		if !isSecret(flag) || len(flag.Envs) == 0 {
+			return nil, nil
+		}
+		name := flag.Envs[0]
+		path, ok := os.LookupEnv(name + fileSuffix)
+		if !ok {
+			return nil, nil
+		}
+		if _, both := os.LookupEnv(name); both {
+			return nil, fmt.Errorf("%s and %s are both set", name, name+fileSuffix)
+		}
+		secret, err := readSecret(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name+fileSuffix, err)
+		}
+		return secret, nil
+	})
+}
+
+// readSecret returns the content of a file without the line break at its end.
+func readSecret(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if info.IsDir() {
+		return "", &fs.PathError{Op: "read", Path: path, Err: errors.New("is a directory")}
+	}
+	if info.Size() > maxSecretFile {
+		return "", fmt.Errorf("%s is too large for a secret: %d bytes, the maximum is %d", path, info.Size(), maxSecretFile)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	secret := strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
+	switch {
+	case secret == "":
+		return "", fmt.Errorf("%s is empty", path)
+	case !utf8.ValidString(secret):
+		return "", fmt.Errorf("%s is not valid UTF-8", path)
+	}
+	return secret, nil
+}
+
+// address is an http or https URL to which paths are appended; the zero value is none.
+type address string
+
+// UnmarshalText validates a URL and removes slashes at its end.
+func (a *address) UnmarshalText(text []byte) error {
+	u, err := url.Parse(string(text))
+	switch {
+	case err != nil:
+		return errors.New("is not a valid URL")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("must begin with http:// or https://")
+	case u.Hostname() == "":
+		return errors.New("has no host")
+	case u.User != nil:
+		return errors.New("must not have a user name or password")
+	case u.RawQuery != "" || u.ForceQuery:
+		return errors.New("must not have a query")
+	case u.Fragment != "" || strings.HasSuffix(string(text), "#"):
+		return errors.New("must not have a fragment")
+	}
+	*a = address(strings.TrimRight(u.String(), "/"))
+	return nil
+}
+
+// proxy is a network whose word about the client's address is believed.
+type proxy struct{ netip.Prefix }
+
+// UnmarshalText takes a network in CIDR notation, or one address.
+func (p *proxy) UnmarshalText(text []byte) error {
+	value := strings.TrimSpace(string(text))
+	if addr, err := netip.ParseAddr(value); err == nil && addr.Zone() == "" {
+		p.Prefix = netip.PrefixFrom(addr, addr.BitLen())
+		return nil
+	}
+	prefix, err := netip.ParsePrefix(value)
+	if err != nil {
+		return fmt.Errorf("%q is not a network in CIDR notation, such as 10.0.0.0/8", value)
+	}
+	p.Prefix = prefix.Masked()
+	return nil
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What is not text is refused before it could become another text.
+func TestInvalidUTF8(t *testing.T) {
+	var b strings.Builder
+	if status := run([]string{"migrate", "--database", "sqlite:\xff.db"}, &b, &b); status != exitUsage {
+		t.Errorf("status %d", status)
+	}
+	t.Setenv("ROLLCALL_DATABASE", "sqlite:\xff.db")
+	if status := run([]string{"migrate"}, &b, &b); status != exitUsage {
+		t.Errorf("status %d", status)
+	}
+	want := "rollcall: argument 3 is not valid UTF-8\nrollcall: ROLLCALL_DATABASE is not valid UTF-8\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAddress(t *testing.T) {
+	for text, want := range map[string]address{
+		"http://localhost:8000":       "http://localhost:8000",
+		"https://example.org/":        "https://example.org",
+		"https://example.org/a/b///":  "https://example.org/a/b",
+		"HTTPS://example.org":         "https://example.org",
+		"http://[2001:db8::1]:8000/p": "http://[2001:db8::1]:8000/p",
+	} {
+		var got address
+		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "/", "localhost", "localhost:8000", "ftp://h", "http://", "http:///p", "http://h?", "http://h?a=b",
+		"http://h#", "http://h#f", "http://u@h", "http://h:port", "http://h\n"} {
+		var got address
+		if err := got.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q was accepted as %q", text, got)
+		}
+	}
+}
+
+func TestProxy(t *testing.T) {
+	for text, want := range map[string]string{
+		"10.0.0.0/8":      "10.0.0.0/8",
+		" 10.1.2.3/8 ":    "10.0.0.0/8",
+		"192.0.2.1":       "192.0.2.1/32",
+		"2001:db8::1":     "2001:db8::1/128",
+		"2001:db8::/32":   "2001:db8::/32",
+		"::ffff:10.0.0.1": "::ffff:10.0.0.1/128",
+	} {
+		var got proxy
+		if err := got.UnmarshalText([]byte(text)); err != nil || got.Prefix != netip.MustParsePrefix(want) {
+			t.Errorf("%s: %v, %v, want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "10.0.0.0/33", "example.org", "10.0.0.0/8 11.0.0.0/8", "fe80::1%eth0"} {
+		var got proxy
+		if err := got.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q was accepted as %v", text, got)
+		}
+	}
+}

@@ -1,0 +1,309 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	"modernc.org/sqlite"
+
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+)
+
+const (
+	// connectTimeout is how long PostgreSQL may take to answer, unless the URL says otherwise.
+	connectTimeout = 10 * time.Second
+	// busyTimeout is how long a statement waits for another process that writes to the same SQLite file.
+	busyTimeout = 10 * time.Second
+	// sqliteConns is how many statements may run at once on SQLite, where all but one of them read.
+	sqliteConns = 8
+	// postgresConns stays well below the 100 connections of a default PostgreSQL, so that several servers fit.
+	postgresConns = 20
+)
+
+// database is where the data are kept: a parsed --database.
+type database struct {
+	path     string          // of the SQLite file, or ""
+	postgres *pgx.ConnConfig // or nil
+	busy     time.Duration
+}
+
+// parseDatabase reads the value of --database. Its errors do not repeat the value, which may have a password.
+func parseDatabase(text string) (database, error) {
+	scheme, rest, found := strings.Cut(text, ":")
+	switch {
+	case found && scheme == "sqlite":
+		path, err := sqlitePath(rest)
+		return database{path: path, busy: busyTimeout}, err
+	case found && (scheme == "postgres" || scheme == "postgresql") && strings.HasPrefix(rest, "//"):
+		config, err := postgresConfig(text)
+		return database{postgres: config}, err
+	}
+	return database{}, usagef("--database: must begin with sqlite: or postgres://")
+}
+
+func sqlitePath(path string) (string, error) {
+	switch {
+	case path == "":
+		return "", usagef("--database: the path is missing, write sqlite:PATH")
+	case path == ":memory:":
+		return "", usagef("--database: a database in memory would be lost with the process, write sqlite:PATH")
+	case strings.HasPrefix(path, "//") && !strings.HasPrefix(path, "///"):
+		return "", usagef("--database: write sqlite:PATH, without //")
+	}
+	return filepath.Clean(path), nil
+}
+
+func postgresConfig(text string) (*pgx.ConnConfig, error) {
+	if !unambiguous(text) {
+		return nil, usagef("--database: is not a valid URL; characters such as / ? # @ & %% in a user name or password must be percent-encoded")
+	}
+	config, err := pgx.ParseConfig(text)
+	if err != nil {
+		reason := "is not a valid PostgreSQL URL"
+		if cause := errors.Unwrap(err); cause != nil { // without the URL, which err itself repeats
+			reason += ": " + cause.Error()
+		}
+		return nil, usagef("--database: %s", reason)
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTimeout
+	}
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "rollcall"
+	}
+	return config, nil
+}
+
+// unambiguous reports whether a URL has its parts where everyone sees them. Elsewhere a part of the password would be
+// taken for that of a host or a parameter, and be shown by errors about those.
+func unambiguous(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Fragment != "" {
+		return false
+	}
+	if at := strings.Count(text, "@"); at > 1 || at == 1 && u.User == nil {
+		return false
+	}
+	for parameter := range strings.SplitSeq(u.RawQuery, "&") {
+		if u.RawQuery != "" && !strings.Contains(parameter, "=") {
+			return false
+		}
+	}
+	return true
+}
+
+// String names the database without its password.
+func (d database) String() string {
+	if d.postgres == nil {
+		return "sqlite:" + d.path
+	}
+	return fmt.Sprintf("postgres://%s:%d/%s", d.postgres.Host, d.postgres.Port, d.postgres.Database)
+}
+
+// open connects to the database. An SQLite file that is missing is made when create is set.
+func (d database) open(ctx context.Context, create bool) (*bun.DB, error) {
+	if d.postgres != nil {
+		return d.openPostgres(ctx)
+	}
+	if err := d.prepareFile(create); err != nil {
+		return nil, err
+	}
+	dsn, err := d.dsn()
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(sqliteConns)
+	db.SetMaxIdleConns(sqliteConns)
+	if err := d.ping(ctx, db); err != nil {
+		return nil, errors.Join(d.explain(err), db.Close())
+	}
+	return bun.NewDB(db, sqlitedialect.New()), nil
+}
+
+func (d database) openPostgres(ctx context.Context) (*bun.DB, error) {
+	db := stdlib.OpenDB(*d.postgres)
+	db.SetMaxOpenConns(postgresConns)
+	db.SetMaxIdleConns(postgresConns)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(d.explain(err), db.Close())
+	}
+	return bun.NewDB(db, pgdialect.New()), nil
+}
+
+// prepareFile makes the SQLite file, readable by its owner alone: it has the bodies of pings. SQLite gives the
+// files beside it the same permissions.
+func (d database) prepareFile(create bool) error {
+	info, err := os.Stat(d.path)
+	switch {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("database %s: is a directory", d)
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("database %s: %w", d, reason(err))
+	case !create:
+		return fmt.Errorf("database %s: there is no such file; rollcall serve or rollcall migrate makes it", d)
+	}
+	file, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("database %s: cannot be made: %w", d, reason(err))
+	}
+	return file.Close()
+}
+
+// reason returns an error of the file system without the path, which the message has already.
+func reason(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err
+	}
+	return err
+}
+
+// dsn returns the driver's name of the SQLite file, as a URI so that every path works.
+func (d database) dsn() (string, error) {
+	path, err := filepath.Abs(d.path)
+	if err != nil {
+		return "", err
+	}
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // a drive letter
+	}
+	query := url.Values{
+		"_busy_timeout": {fmt.Sprint(d.busy.Milliseconds())},
+		"_journal_mode": {"WAL"},
+		// With less, WAL loses the last commits when the power fails, and with them pings that were acknowledged.
+		"_synchronous":  {"FULL"},
+		"_foreign_keys": {"1"},
+		// Transactions of the store write. The driver applies this to explicit transactions only, so reads take
+		// no lock.
+		"_txlock": {"immediate"},
+	}
+	return "file://" + (&url.URL{Path: path}).EscapedPath() + "?" + query.Encode(), nil
+}
+
+// ping opens the first connection. It tries again while the file is busy: SQLite does not wait by itself when two
+// processes turn on write-ahead logging at once.
+func (d database) ping(ctx context.Context, db *sql.DB) error {
+	ctx, cancel := context.WithTimeout(ctx, d.busy)
+	defer cancel()
+	for {
+		err := db.PingContext(ctx)
+		if code, ok := sqliteCode(err); !ok || code != sqliteBusy {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// SQLite's primary result codes that have a text of their own here.
+const (
+	sqliteBusy     = 5
+	sqliteReadOnly = 8
+	sqliteCorrupt  = 11
+	sqliteFull     = 13
+	sqliteCantOpen = 14
+	sqliteNotADB   = 26
+)
+
+func sqliteCode(err error) (int, bool) {
+	coded, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return 0, false
+	}
+	return coded.Code() & 0xff, true
+}
+
+// explain says which database an error is about, and why in words, where the driver has only a code. An error that
+// does not come from the database stays as it is.
+func (d database) explain(err error) error {
+	if errors.Is(err, sqlstore.ErrNewerSchema) {
+		return fmt.Errorf("database %s: it belongs to a newer version of rollcall than %s", d, version())
+	}
+	if code, ok := sqliteCode(err); ok {
+		texts := map[int]string{
+			sqliteBusy:     "is locked by another process",
+			sqliteReadOnly: "is read-only",
+			sqliteCorrupt:  "is damaged",
+			sqliteFull:     "the disk is full",
+			sqliteCantOpen: "cannot be opened",
+			sqliteNotADB:   "is not an SQLite database",
+		}
+		if text, ok := texts[code]; ok {
+			return fmt.Errorf("database %s: %s", d, text)
+		}
+	}
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return fmt.Errorf("database %s: %s", d, answer.Message)
+	}
+	if !errors.Is(err, monitor.ErrUnavailable) && !errors.As(err, new(*pgconn.ConnectError)) {
+		return err
+	}
+	// The driver tells of every attempt, with TLS and without; the first is enough.
+	if lookup, ok := errors.AsType[*net.DNSError](err); ok {
+		err = lookup
+	} else if network, ok := errors.AsType[*net.OpError](err); ok {
+		err = network
+	}
+	return fmt.Errorf("database %s: %w", d, err)
+}
+
+// withMonitor runs fn with a monitor on the database, whose schema is brought up to date first.
+func (a *app) withMonitor(ctx context.Context, create bool, fn func(mon *monitor.Monitor) error) error {
+	d, err := parseDatabase(a.database)
+	if err != nil {
+		return err
+	}
+	return d.withStore(ctx, create, func(store *sqlstore.Store) error {
+		if err := store.Migrate(ctx); err != nil {
+			return err
+		}
+		mon, err := monitor.New(store, nil)
+		if err != nil {
+			return err
+		}
+		return fn(mon)
+	})
+}
+
+// withStore runs fn with a store on the database, which is closed after that.
+func (d database) withStore(ctx context.Context, create bool, fn func(store *sqlstore.Store) error) error {
+	db, err := d.open(ctx, create)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	store, err := sqlstore.New(db)
+	if err != nil {
+		return err
+	}
+	if err := fn(store); err != nil {
+		return d.explain(err)
+	}
+	return nil
+}

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	"net"
+	"net/netip"
+	"net/smtp"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/smtpd"
+)
+
+type emailCheckCmd struct {
+	Address string        `arg:"" help:"E-mail address of a check: <uuid>@DOMAIN or <ping key>+<slug>@DOMAIN."`
+	SMTP    string        `name:"smtp" placeholder:"HOST:PORT" help:"SMTP server to send to (default: port 25 of the mail servers that DNS names for the domain)."`
+	From    string        `default:"rollcall@localhost" placeholder:"ADDRESS" help:"Sender of the message."`
+	Subject string        `default:"Rollcall e-mail check" placeholder:"TEXT" help:"Subject of the message, to see what the check's keywords make of it."`
+	Body    string        `default:"This message tests the e-mail pings of a check." placeholder:"TEXT" help:"Text of the message."`
+	Timeout time.Duration `default:"30s" placeholder:"DURATION" help:"How long to wait for the server, and after that for the message to arrive."`
+	jsonFlag
+}
+
+func (emailCheckCmd) Help() string {
+	return `Sends a message to the address of a check, as a job would, and looks in the check's log in the database for what has
+come of it. The message is a ping like any other: it may change the status of the check.
+
+With --json: {"check", "address", "server", "tls", "answer", "ping"}, where check is the check's id, tls is none or
+the certificate's state, and ping is {"n", "type", "date", "remote_addr", "ua", "size", "status"}.
+
+Examples:
+
+    rollcall email-check --smtp localhost:2525 9c1e5a4f-4e0e-4ea5-8c2c-2f5d1b1d9d3e@ping.example.org
+    rollcall email-check --subject 'backup FAILED' abcdefghijklmnopqrstuv+nightly@ping.example.org`
+}
+
+// Validate checks the flags. Kong calls it.
+func (c *emailCheckCmd) Validate() error {
+	if at := strings.LastIndexByte(c.Address, '@'); at < 1 || at == len(c.Address)-1 {
+		return errors.New("the address must be of the form NAME@DOMAIN")
+	}
+	if _, _, err := net.SplitHostPort(c.SMTP); c.SMTP != "" && err != nil {
+		return errors.New("--smtp: must be of the form HOST:PORT")
+	}
+	if strings.ContainsAny(c.Address+c.From+c.Subject, "\r\n") {
+		return errors.New("--from and --subject must not have line breaks")
+	}
+	if c.Timeout <= 0 {
+		return fmt.Errorf("--timeout: is too small: %v", c.Timeout)
+	}
+	return nil
+}
+
+// emailCheckDoc is the outcome in JSON.
+type emailCheckDoc struct {
+	Check   string       `json:"check"`
+	Address string       `json:"address"`
+	Server  string       `json:"server"`
+	TLS     string       `json:"tls"`
+	Answer  string       `json:"answer"`
+	Ping    emailPingDoc `json:"ping"`
+}
+
+type emailPingDoc struct {
+	N          int64         `json:"n"`
+	Type       pings.Kind    `json:"type"`
+	Date       string        `json:"date"`
+	RemoteAddr string        `json:"remote_addr"`
+	UA         string        `json:"ua"`
+	Size       int64         `json:"size"`
+	Status     checks.Status `json:"status"`
+}
+
+func (c *emailCheckCmd) Run(ctx context.Context, a *app) error {
+	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
+		local, domain, _ := cutLast(c.Address, "@")
+		id, err := smtpd.FindCheck(ctx, mon, local)
+		if err != nil {
+			return missing(err, "check with the address %q in the database", c.Address)
+		}
+		doc := emailCheckDoc{Check: id.String(), Address: c.Address}
+		token := rand.Text()
+		if err := c.deliver(ctx, domain, token, &doc); err != nil {
+			return err
+		}
+		if doc.Ping, err = c.await(ctx, mon, id, token); err != nil {
+			return err
+		}
+		return c.print(a.stdout, doc, func(w io.Writer) { doc.write(w) })
+	})
+}
+
+// cutLast splits a text at the last separator.
+func cutLast(text, separator string) (before, after string, found bool) {
+	i := strings.LastIndex(text, separator)
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+len(separator):], true
+}
+
+func (d emailCheckDoc) write(w io.Writer) {
+	meaning := string(d.Ping.Type)
+	switch d.Ping.Type {
+	case pings.Ignored:
+		meaning = "ignored: no keyword was found, or the check is paused"
+	case pings.Fail:
+		meaning = "fail: a keyword of failure was found, or none at all where the check wants one"
+	}
+	table(w,
+		[]string{"Check:", d.Check},
+		[]string{"Sent to:", d.Address + " by " + d.Server},
+		[]string{"Encryption:", d.TLS},
+		[]string{"Answer:", d.Answer},
+		[]string{"Arrived as:", fmt.Sprintf("ping %d, %s, of %d bytes", d.Ping.N, d.Ping.Date, d.Ping.Size)},
+		[]string{"From:", d.Ping.RemoteAddr + ", " + d.Ping.UA},
+		[]string{"Counted as:", meaning},
+		[]string{"Status now:", string(d.Ping.Status)},
+	)
+}
+
+// deliver sends the message to the first of the domain's servers that can be reached.
+func (c *emailCheckCmd) deliver(ctx context.Context, domain, token string, doc *emailCheckDoc) error {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	servers := []string{c.SMTP}
+	if c.SMTP == "" {
+		var err error
+		if servers, err = mailServers(ctx, domain); err != nil {
+			return err
+		}
+	}
+	var failures []error
+	for _, server := range servers {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", server)
+		if err != nil {
+			failures = append(failures, fmt.Errorf("cannot connect to %s: %w", server, listenReason(err)))
+			continue
+		}
+		deadline, _ := ctx.Deadline()
+		_ = conn.SetDeadline(deadline)
+		doc.Server = server
+		err = c.send(conn, token, doc)
+		conn.Close()
+		return err
+	}
+	return errors.Join(failures...)
+}
+
+// mailServers returns the addresses of a domain's mail servers, the preferred one first.
+func mailServers(ctx context.Context, domain string) ([]string, error) {
+	if literal, ok := strings.CutPrefix(domain, "["); ok {
+		literal = strings.TrimPrefix(strings.TrimSuffix(literal, "]"), "IPv6:")
+		if _, err := netip.ParseAddr(literal); err == nil {
+			return []string{net.JoinHostPort(literal, "25")}, nil
+		}
+	}
+	list, err := net.DefaultResolver.LookupMX(ctx, domain)
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
+		return []string{net.JoinHostPort(domain, "25")}, nil // the host itself, as RFC 5321 section 5.1 has it
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot look up the mail servers of %s: %w", domain, err)
+	}
+	var servers []string
+	for _, mx := range list {
+		servers = append(servers, net.JoinHostPort(strings.TrimSuffix(mx.Host, "."), "25"))
+	}
+	return servers, nil
+}
+
+// send has the conversation with a server.
+func (c *emailCheckCmd) send(conn net.Conn, token string, doc *emailCheckDoc) error {
+	host, _, _ := net.SplitHostPort(doc.Server)
+	said := func(what string, err error) error { return fmt.Errorf("%s does not %s: %w", doc.Server, what, err) }
+	client, err := smtp.NewClient(conn, host)
+	if err != nil {
+		return said("speak SMTP", err)
+	}
+	doc.TLS = "none, the server does not offer STARTTLS"
+	if offered, _ := client.Extension("STARTTLS"); offered {
+		// Servers that send mail do not look at certificates either. What is wrong with it is said.
+		if err := client.StartTLS(&tls.Config{ServerName: host, InsecureSkipVerify: true}); err != nil {
+			return said("do STARTTLS as it offers", err)
+		}
+		state, _ := client.TLSConnectionState()
+		doc.TLS = describeTLS(state, host)
+	}
+	if err := client.Mail(c.From); err != nil {
+		return said("accept the sender "+c.From, err)
+	}
+	if err := client.Rcpt(c.Address); err != nil {
+		return said("accept the address "+c.Address, err)
+	}
+	w, err := client.Data()
+	if err == nil {
+		if _, err = w.Write(c.message(token)); err == nil {
+			err = w.Close()
+		}
+	}
+	if err != nil {
+		return said("accept the message", err)
+	}
+	doc.Answer = "250, accepted"
+	_ = client.Quit() // it has the message
+	return nil
+}
+
+// describeTLS says whether a client that verifies certificates would have accepted this one.
+func describeTLS(state tls.ConnectionState, host string) string {
+	version := tls.VersionName(state.Version)
+	leaf := state.PeerCertificates[0]
+	intermediates := x509.NewCertPool()
+	for _, cert := range state.PeerCertificates[1:] {
+		intermediates.AddCert(cert)
+	}
+	if _, err := leaf.Verify(x509.VerifyOptions{DNSName: host, Intermediates: intermediates}); err != nil {
+		return fmt.Sprintf("%s, but the certificate is not valid: %v", version, err)
+	}
+	return fmt.Sprintf("%s, the certificate is valid until %s", version, timestamp(leaf.NotAfter))
+}
+
+// tokenField is the field of the header by which the message is found again.
+const tokenField = "X-Rollcall-Check"
+
+func (c *emailCheckCmd) message(token string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "From: %s\r\nTo: %s\r\nSubject: %s\r\n", c.From, c.Address, mime.QEncoding.Encode("utf-8", c.Subject))
+	fmt.Fprintf(&b, "Date: %s\r\nMessage-ID: <%s@rollcall>\r\n%s: %s\r\n", time.Now().Format(time.RFC1123Z), token, tokenField, token)
+	b.WriteString("MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n")
+	w := quotedprintable.NewWriter(&b)
+	_, _ = io.WriteString(w, c.Body+"\n") // to memory: it cannot fail
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// await returns the ping that the message has become.
+func (c *emailCheckCmd) await(ctx context.Context, mon *monitor.Monitor, id uuid.UUID, token string) (emailPingDoc, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	for {
+		ping, found, err := findMessage(ctx, mon, id, token)
+		if err != nil {
+			return emailPingDoc{}, err
+		}
+		if found {
+			check, err := mon.Check(ctx, id)
+			if err != nil {
+				return emailPingDoc{}, err
+			}
+			return emailPingDoc{
+				N: ping.N, Type: ping.Kind, Date: timestamp(ping.At), RemoteAddr: ping.RemoteAddr, UA: ping.UserAgent,
+				Size: ping.BodySize, Status: check.Status(mon.Now()),
+			}, nil
+		}
+		select {
+		case <-ctx.Done():
+			return emailPingDoc{}, fmt.Errorf("the message was accepted, but has not arrived in the log of the check within %v; the server may use another database or relay it", c.Timeout)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// findMessage looks for the message among the last pings of a check.
+func findMessage(ctx context.Context, mon *monitor.Monitor, id uuid.UUID, token string) (pings.Ping, bool, error) {
+	log, err := mon.Pings(ctx, id)
+	if err != nil {
+		return pings.Ping{}, false, err
+	}
+	const recent = 20 // others may ping at the same time
+	for _, ping := range log[:min(len(log), recent)] {
+		if ping.Scheme != "email" {
+			continue
+		}
+		body, err := mon.PingBody(ctx, id, ping.N)
+		if err != nil && !errors.Is(err, checks.ErrNotFound) {
+			return pings.Ping{}, false, err
+		}
+		if bytes.Contains(body, []byte(tokenField+": "+token)) {
+			return ping, true, nil
+		}
+	}
+	return pings.Ping{}, false, nil
+}

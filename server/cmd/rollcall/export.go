@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+)
+
+type exportCmd struct {
+	Project string `placeholder:"NAME" help:"Only this project. All by default; with --url that of the key, under this name if it is given."`
+	remoteFlags
+}
+
+func (exportCmd) Help() string {
+	return `Prints projects, channels and checks in the form that rollcall apply reads. Applying it to where it came from changes
+nothing. Settings of channels that rollcall channel kinds calls secret are left out, and so are UUIDs, keys, pings and
+states; other settings are printed as they are, also where apply took them from a file or the environment. Checks without a
+slug of their own and channels without a name of their own cannot be in such a file; comments and standard error tell
+of them.
+
+Example:
+
+    rollcall export > checks.yaml`
+}
+
+func (c *exportCmd) Run(ctx context.Context, a *app) error {
+	var doc declare.Document
+	err := c.withTarget(ctx, a, false, func(target declare.Target) error {
+		names := []string{c.Project}
+		if c.Project == "" && c.URL == "" {
+			var err error
+			if names, err = a.projectNames(ctx); err != nil {
+				return err
+			}
+		}
+		for _, name := range names {
+			state, err := target.Read(ctx, name)
+			if errors.Is(err, checks.ErrNotFound) {
+				return missing(err, "project %q", name)
+			}
+			if err != nil {
+				return err
+			}
+			doc.Projects = append(doc.Projects, declare.Export(state, nil))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer // so that nothing is printed that is not whole
+	if err := doc.Write(&text); err != nil {
+		return err
+	}
+	for _, p := range doc.Projects {
+		for _, remark := range p.Remarks() {
+			fmt.Fprintln(a.stderr, "rollcall:", oneLine(remark))
+		}
+	}
+	if _, err := a.stdout.Write(text.Bytes()); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	return nil
+}
+
+// projectNames returns the names of all projects.
+func (a *app) projectNames(ctx context.Context) ([]string, error) {
+	var names []string
+	err := a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
+		list, err := mon.Projects(ctx)
+		for _, p := range list {
+			names = append(names, p.Name)
+		}
+		return err
+	})
+	return names, err
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+)
+
+// defaultProject is the project of a new database, and the one that commands use that are told no other.
+const defaultProject = "default"
+
+// greet makes the first project of an empty database and shows its keys, with the commands of a first check. Of
+// several servers that start at once, one does.
+func (c *serveCmd) greet(ctx context.Context, mon *monitor.Monitor, stdout io.Writer) error {
+	project, keys, created, err := mon.CreateFirstProject(ctx, monitor.ProjectSpec{Name: defaultProject})
+	if err != nil || !created {
+		return err
+	}
+	out := bufio.NewWriter(stdout)
+	c.printGreeting(out, project, keys)
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("the project %q was created, but its keys could not be shown (use rollcall key create): %w", project.Name, err)
+	}
+	return nil
+}
+
+func (c *serveCmd) printGreeting(w io.Writer, project checks.Project, keys monitor.Keys) {
+	checksURL := string(c.BaseURL) + "/api/v3/checks/"
+	authorization := "X-Api-Key: " + keys.ReadWrite
+	fmt.Fprintf(w, "Created the project %q. Its keys are shown this once:\n\n", project.Name)
+	printKeys(w, project, keys)
+	fmt.Fprint(w, "\nCreate a check that expects a ping every minute, with a minute of grace:\n\n")
+	printCommand(w, "curl", "-sS", checksURL, "-H", authorization, "-H", "Content-Type: application/json",
+		"-d", `{"name": "My first check", "slug": "first", "timeout": 60, "grace": 60}`)
+	fmt.Fprint(w, "\nPing it, here by its slug:\n\n")
+	printCommand(w, "curl", "-sS", string(c.PingBaseURL)+"/"+project.PingKey+"/first")
+	fmt.Fprint(w, "\nSee its status, which becomes grace and then down when no more pings come:\n\n")
+	printCommand(w, "curl", "-sS", checksURL, "-H", authorization)
+	fmt.Fprintln(w)
+}
+
+// printCommand writes a command that can be pasted into a shell.
+func printCommand(w io.Writer, words ...string) {
+	for i, word := range words {
+		words[i] = shellQuote(word)
+	}
+	fmt.Fprintf(w, "  %s\n", strings.Join(words, " "))
+}
+
+// shellQuote quotes a word for a POSIX shell where that is needed.
+func shellQuote(word string) string {
+	plain := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-._/:", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/rollcall-dev/rollcall/"
+
+// imports runs go list and returns, for each package of the module, the packages that it imports, directly or with
+// all that those import.
+func imports(t *testing.T, field string) map[string][]string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{join ."+field+` " "}}`, module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make(map[string][]string)
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		all[strings.TrimPrefix(words[0], module)] = words[1:]
+	}
+	return all
+}
+
+// TestImportDirection holds which package may import which others of the module. What is not listed may import
+// anything, as programs and test helpers do.
+func TestImportDirection(t *testing.T) {
+	leaves := []string{"keywords", "pings", "flips", "channels", "badges", "checks/schedule"}
+	allowed := map[string][]string{
+		"checks":              leaves,
+		"checks/monitor":      append([]string{"checks"}, leaves...),
+		"checks/sqlstore":     append([]string{"checks", "checks/monitor"}, leaves...),
+		"checks/s3store":      append([]string{"checks", "checks/monitor"}, leaves...),
+		"pings/email":         {"pings"},
+		"checks/declare":      append([]string{"checks", "checks/monitor"}, leaves...),
+		"client/wire":         {},
+		"client":              append([]string{"checks", "client/wire"}, leaves...),
+		"client/target":       append([]string{"checks", "checks/declare", "client"}, leaves...),
+		"client/healthchecks": {"checks", "checks/declare", "checks/monitor"},
+		"server/smtpd":        {"checks", "checks/monitor", "pings", "pings/email"},
+		"server":              append([]string{"checks", "checks/monitor", "client/wire", "server/openapi"}, leaves...),
+	}
+	for _, leaf := range leaves {
+		allowed[leaf] = nil
+	}
+	all := imports(t, "Imports")
+	for _, leaf := range leaves {
+		if all[leaf] == nil {
+			t.Errorf("there is no package %s", leaf)
+		}
+	}
+	for pkg, may := range allowed {
+		for _, path := range all[pkg] {
+			if name, ours := strings.CutPrefix(path, module); ours && !slices.Contains(may, name) {
+				t.Errorf("%s imports %s", pkg, name)
+			}
+		}
+	}
+}
+
+// TestHeavyImports holds what a program takes in with each package: the domain has no HTTP and no SQL, bun comes
+// with the store alone, the client of object storage with its adapter, and the database drivers are the program's own choice.
+func TestHeavyImports(t *testing.T) {
+	anywhere := func(pkg string) bool {
+		return strings.HasPrefix(pkg, "server/cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "checks/storetest/")
+	}
+	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "badges", "checks", "checks/schedule", "checks/monitor", "checks/declare", "checks/storetest", "client/wire"}
+	rules := []struct {
+		path string
+		may  func(pkg string) bool
+	}{
+		{"github.com/uptrace/bun", func(pkg string) bool { return pkg == "checks/sqlstore" || anywhere(pkg) }},
+		{"github.com/minio/minio-go", func(pkg string) bool { return pkg == "checks/s3store" || anywhere(pkg) }},
+		{"modernc.org/sqlite", anywhere},
+		{"github.com/jackc/pgx", anywhere},
+		{"github.com/julienschmidt/httprouter", func(pkg string) bool { return pkg == "server" || anywhere(pkg) }},
+		{"net/http", func(pkg string) bool { return !slices.Contains(domain, pkg) }},
+		{"database/sql", func(pkg string) bool { return !slices.Contains(domain, pkg) }},
+	}
+	for pkg, deps := range imports(t, "Deps") {
+		for _, rule := range rules {
+			for _, dep := range deps {
+				// database/sql/driver is only an interface, which uuid.UUID has.
+				hit := dep == rule.path || strings.HasPrefix(dep, rule.path+"/") && dep != "database/sql/driver"
+				if hit && !rule.may(pkg) {
+					t.Errorf("%s depends on %s", pkg, dep)
+				}
+			}
+		}
+	}
+}

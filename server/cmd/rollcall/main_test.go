@@ -1,0 +1,79 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+)
+
+// TestMain lets the scripts and the tests run this binary as the command rollcall.
+func TestMain(m *testing.M) {
+	testscript.Main(suite{m}, map[string]func(){"rollcall": main})
+}
+
+// suite runs the tests and then stops the database server that they used.
+type suite struct{ m *testing.M }
+
+func (s suite) Run() int { return dbtest.Run(s.m) }
+
+// TestScripts runs the scripts that need no database, or make an SQLite file of their own.
+func TestScripts(t *testing.T) {
+	params := scriptParams(nil)
+	params.Dir = "testdata/script"
+	testscript.Run(t, params)
+}
+
+// TestDatabaseScripts runs the scripts that must do the same on both databases, with a new one as $DATABASE.
+func TestDatabaseScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/database/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+				params := scriptParams(map[string]string{"DATABASE": db.URL})
+				params.Files = []string{file}
+				testscript.Run(t, params)
+			})
+		})
+	}
+}
+
+// raceOptions keep commands that are built with the race detector from lingering for a second at their end.
+const raceOptions = "atexit_sleep_ms=0"
+
+// scriptParams returns what all scripts have in common, with variables for these.
+func scriptParams(vars map[string]string) testscript.Params {
+	return testscript.Params{
+		Setup: func(env *testscript.Env) error {
+			env.Values[serversKey{}] = servers{}
+			env.Setenv("GORACE", raceOptions)
+			for name, value := range vars {
+				env.Setenv(name, value)
+			}
+			return nil
+		},
+		RequireUniqueNames: true,
+		Deadline:           time.Now().Add(10 * patience), // for a server that was to refuse to start
+		Condition: func(cond string) (bool, error) {
+			return cond == "root" && os.Getuid() == 0, nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"status":   cmdStatus,
+			"start":    cmdStart,
+			"end":      cmdEnd,
+			"http":     cmdHTTP,
+			"paste":    cmdPaste,
+			"jsonget":  cmdJSONGet,
+			"jsonkeys": cmdJSONKeys,
+			"sql":      cmdSQL,
+			"listen":   cmdListen,
+		},
+	}
+}

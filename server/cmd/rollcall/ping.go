@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// target says which check is pinged.
+type target struct {
+	PingURL     string        `name:"ping-url" secret:"" group:"Check, one of these forms:" placeholder:"URL" help:"Ping URL of the check."`
+	UUID        string        `name:"uuid" group:"Check, one of these forms:" placeholder:"UUID" help:"UUID of the check, with --ping-base-url."`
+	Slug        string        `group:"Check, one of these forms:" placeholder:"SLUG" help:"Slug of the check, with --ping-key and --ping-base-url."`
+	PingKey     string        `secret:"" group:"Check, one of these forms:" placeholder:"KEY" help:"Ping key of the project."`
+	PingBaseURL address       `default:"http://localhost:8000/ping" group:"Check, one of these forms:" placeholder:"URL" help:"URL of the ping endpoints."`
+	Create      bool          `group:"Check, one of these forms:" help:"Make the check if none has this slug."`
+	Timeout     time.Duration `default:"10s" placeholder:"DURATION" help:"How long a ping may take, with everything that is sent again when there is no answer."`
+}
+
+// Validate checks that the flags name one check. Kong calls it.
+func (t *target) Validate() error {
+	forms := 0
+	for _, form := range []string{t.PingURL, t.UUID, t.Slug} {
+		if form != "" {
+			forms++
+		}
+	}
+	switch {
+	case forms == 0:
+		return errors.New("which check? Give --ping-url, --uuid, or --slug with --ping-key")
+	case forms > 1:
+		return errors.New("--ping-url, --uuid and --slug do not go together")
+	case t.Slug != "" && t.PingKey == "":
+		return errors.New("--slug: needs --ping-key")
+	case t.Slug != "" && !checks.ValidSlug(t.Slug):
+		return fmt.Errorf("--slug: may only have up to %d of a-z, 0-9, hyphen and underscore", checks.MaxSlug)
+	case t.Create && t.Slug == "":
+		return errors.New("--create: needs --slug")
+	case t.Timeout <= 0:
+		return errors.New("--timeout: must be more than 0s")
+	}
+	if t.UUID != "" {
+		if id, err := uuid.Parse(t.UUID); err != nil || len(t.UUID) != len(id.String()) {
+			return errors.New("--uuid: is not a UUID")
+		}
+	}
+	if _, err := t.pinger(""); err != nil {
+		return pingError(err)
+	}
+	return nil
+}
+
+// pinger returns the pinger for the check.
+func (t *target) pinger(userAgent string) (*client.Pinger, error) {
+	url := t.PingURL
+	switch {
+	case t.UUID != "":
+		url = string(t.PingBaseURL) + "/" + strings.ToLower(t.UUID)
+	case t.Slug != "":
+		url = client.SlugURL(string(t.PingBaseURL), t.PingKey, t.Slug)
+	}
+	if t.Create {
+		url += "?create=1"
+	}
+	return client.NewPinger(url, &client.Config{Timeout: t.Timeout, UserAgent: userAgent})
+}
+
+// pingError is an error of the client without the name of the package.
+func pingError(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "client: ")) }
+
+type pingCmd struct {
+	target `embed:""`
+	Body   string `placeholder:"TEXT" help:"Body of the ping; with - it is read from standard input. If it is too long its end is sent."`
+	RunID  string `name:"run-id" placeholder:"UUID" help:"Run that the ping belongs to. Within rollcall run it is set already."`
+	Signal string `arg:"" optional:"" default:"success" help:"What the job says: success, start, fail, log, or its exit status, 0 to 255."`
+}
+
+func (pingCmd) Help() string {
+	return `The exit status is 0 when the server has taken the ping, and 1 when it has not.
+
+Examples:
+
+    rollcall ping --ping-url https://rollcall.example.org/ping/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f
+    rollcall ping start --slug backup --ping-key KEY --create
+    df -h | rollcall ping log --body=-`
+}
+
+// Validate checks the command line. Kong calls it.
+func (c *pingCmd) Validate() error {
+	if _, err := c.signal(); err != nil {
+		return err
+	}
+	return c.target.Validate()
+}
+
+// signal returns what is said, but for the body.
+func (c *pingCmd) signal() (pings.Signal, error) {
+	var s pings.Signal
+	switch kind := pings.Kind(c.Signal); kind {
+	case pings.Success, pings.Start, pings.Fail, pings.Log:
+		s.Kind = kind
+	default:
+		status, err := strconv.ParseUint(c.Signal, 10, 8)
+		if err != nil {
+			return s, fmt.Errorf("the signal must be success, start, fail, log, or an exit status of 0 to 255: %q", c.Signal)
+		}
+		s = exitSignal(int(status))
+	}
+	if c.RunID != "" {
+		id, err := uuid.Parse(c.RunID)
+		if err != nil || len(c.RunID) != len(id.String()) {
+			return s, errors.New("--run-id: is not a UUID")
+		}
+		s.RunID = uuid.NullUUID{UUID: id, Valid: true}
+	}
+	return s, nil
+}
+
+// exitSignal is the signal of a job that has ended with an exit status of 0 to 255.
+func exitSignal(status int) pings.Signal {
+	if status == 0 {
+		return pings.Signal{Kind: pings.Success, ExitStatus: &status}
+	}
+	return pings.Signal{Kind: pings.Fail, ExitStatus: &status}
+}
+
+func (c *pingCmd) Run(ctx context.Context) error {
+	s, err := c.signal()
+	if err != nil {
+		return err
+	}
+	p, err := c.pinger("rollcall ping")
+	if err != nil {
+		return err
+	}
+	s.Body = []byte(c.Body)
+	if c.Body == "-" {
+		tail := client.NewTail(p.BodyLimit())
+		if _, err := io.Copy(tail, os.Stdin); err != nil {
+			return fmt.Errorf("standard input: %w", err)
+		}
+		s.Body = tail.Bytes()
+	}
+	if err := p.Ping(ctx, s); err != nil {
+		return pingError(err)
+	}
+	return nil
+}

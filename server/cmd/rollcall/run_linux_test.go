@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal opens a new terminal: what is written to keys is typed on it, and line is the side of the programs.
+func terminal(t *testing.T) (keys, line *os.File) {
+	t.Helper()
+	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("no terminal: ", err)
+	}
+	t.Cleanup(func() { keys.Close() })
+	n, err := unix.IoctlGetInt(int(keys.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(int(keys.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	line, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { line.Close() })
+	return keys, line
+}
+
+// Ctrl-C on a terminal goes to the command by itself. It must not come a second time.
+func TestKeyOfTheTerminalIsNotSentTwice(t *testing.T) {
+	r := record(t)
+	keys, line := terminal(t)
+	cmd := exec.Command("rollcall", "run", "--ping-url", r.URL+"/secret", "--", "sh", "-c", waiting)
+	cmd.Env = cleanEnv()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = line, line, line
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+	defer timer.Stop()
+	screen := bufio.NewReader(keys)
+	until := func(text string) {
+		t.Helper()
+		for {
+			got, err := screen.ReadString('\n')
+			if strings.Contains(got, text) {
+				return
+			}
+			if err != nil {
+				t.Fatalf("%q, %v", got, err)
+			}
+		}
+	}
+	until("ready")
+	for range 3 {
+		fmt.Fprint(keys, "\x03")
+		until("INT")
+	}
+	cmd.Process.Signal(syscall.SIGTERM) // comes after all that was sent before
+	until("TERM")
+	cmd.Wait()
+	if got := r.last(); got != "9: ready\nINT\nINT\nINT\nTERM\n" {
+		t.Errorf("last ping %q", got)
+	}
+}

@@ -1,0 +1,223 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// recorder takes pings and keeps how each began: "start", "0: body".
+type recorder struct {
+	*httptest.Server
+	mu    sync.Mutex
+	pings []string
+}
+
+func record(t *testing.T) *recorder {
+	t.Helper()
+	r := &recorder{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.pings = append(r.pings, path.Base(req.URL.Path)+": "+string(body))
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+// last returns the last ping.
+func (r *recorder) last() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.pings) == 0 {
+		return ""
+	}
+	return r.pings[len(r.pings)-1]
+}
+
+// job is a running "rollcall run" with a shell script.
+type job struct {
+	*exec.Cmd
+	t      *testing.T
+	stdout *bufio.Reader
+	stderr output
+	exited bool
+}
+
+func startJob(t *testing.T, url, script string, env ...string) *job {
+	t.Helper()
+	j := &job{Cmd: exec.Command("rollcall", "run", "--ping-url", url+"/secret", "--", "sh", "-c", script), t: t}
+	j.Env, j.Stderr = append(cleanEnv(), env...), &j.stderr
+	pipe, err := j.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.stdout = bufio.NewReader(pipe)
+	if err := j.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(patience, func() { j.Process.Kill() }) // only when something is broken
+	t.Cleanup(func() {
+		timer.Stop()
+		if !j.exited {
+			j.Process.Kill()
+			j.Wait()
+		}
+	})
+	return j
+}
+
+// line reads a line that the command prints.
+func (j *job) line() string {
+	j.t.Helper()
+	line, err := j.stdout.ReadString('\n')
+	if err != nil {
+		j.t.Fatalf("%q, %v", line, err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// exits waits for the end and asserts the exit status.
+func (j *job) exits(status int) {
+	j.t.Helper()
+	io.Copy(io.Discard, j.stdout)
+	j.Wait()
+	j.exited = true
+	if got := j.ProcessState.ExitCode(); got != status {
+		j.t.Errorf("%v, want exit status %d", j.ProcessState, status)
+	}
+}
+
+// waiting is a script that prints the signals that it gets. At SIGTERM it ends with status 9.
+const waiting = `for s in HUP INT QUIT USR1 USR2; do trap "echo $s" $s; done
+sleep 600 >/dev/null 2>&1 &
+trap "echo TERM; kill $!; exit 9" TERM
+echo ready
+while :; do wait $!; done`
+
+func TestRunPassesSignalsOn(t *testing.T) {
+	r := record(t)
+	j := startJob(t, r.URL, waiting)
+	if got := j.line(); got != "ready" {
+		t.Fatal(got)
+	}
+	want := "ready\n"
+	for _, test := range []struct {
+		sig  syscall.Signal
+		name string
+	}{
+		{syscall.SIGHUP, "HUP"}, {syscall.SIGINT, "INT"}, {syscall.SIGQUIT, "QUIT"}, {syscall.SIGUSR1, "USR1"}, {syscall.SIGUSR2, "USR2"}, {syscall.SIGTERM, "TERM"},
+	} {
+		if err := j.Process.Signal(test.sig); err != nil {
+			t.Fatal(err)
+		}
+		if got := j.line(); got != test.name {
+			t.Errorf("the command got %q, want %s", got, test.name)
+		}
+		want += test.name + "\n"
+	}
+	j.exits(9)
+	if got := r.last(); got != "9: "+want {
+		t.Errorf("last ping %q", got)
+	}
+}
+
+func TestRunReportsDeathBySignal(t *testing.T) {
+	r := record(t)
+	j := startJob(t, r.URL, `sleep 600 >/dev/null 2>&1 & trap "kill $!" EXIT; trap "kill $!; trap - TERM; kill $$" TERM; echo ready; while :; do wait $!; done`)
+	j.line()
+	if err := j.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	j.exits(128 + int(syscall.SIGTERM))
+	if got := r.last(); got != "143: ready\n" {
+		t.Errorf("last ping %q", got)
+	}
+}
+
+// When nobody reads the output any more, the command is told by SIGPIPE, as without rollcall, and that is reported.
+func TestRunWithClosedOutput(t *testing.T) {
+	r := record(t)
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	cmd := exec.Command("rollcall", "run", "--ping-url", r.URL+"/secret", "--", "sh", "-c", "while echo line; do :; done; exit 4")
+	cmd.Env, cmd.Stdout = cleanEnv(), write
+	err = cmd.Run()
+	write.Close()
+	if got := cmd.ProcessState.ExitCode(); got != 128+int(syscall.SIGPIPE) && got != 4 { // 4 where the caller of this test ignores it
+		t.Errorf("exit status %d, %v", got, err)
+	}
+	if got := r.last(); !strings.HasPrefix(got, fmt.Sprint(cmd.ProcessState.ExitCode())+": line\n") {
+		t.Errorf("last ping %.50q", got)
+	}
+}
+
+// What is ignored from the start, as under nohup, is ignored by the command as well.
+func TestRunUnderNohup(t *testing.T) {
+	r := record(t)
+	cmd := exec.Command("sh", "-c", `trap "" HUP; exec rollcall run --ping-url "$0" -- sh -c 'kill -HUP $$; kill -HUP $PPID; echo alive'`, r.URL+"/secret")
+	cmd.Env = cleanEnv()
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "alive\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if got := r.last(); got != "0: alive\n" {
+		t.Errorf("last ping %q", got)
+	}
+}
+
+// A command that has ended is reported though it has left its output to another process.
+func TestRunLeavesBackgroundProcess(t *testing.T) {
+	r := record(t)
+	j := startJob(t, r.URL, "sleep 600 & echo $!", "ROLLCALL_OUTPUT_TIMEOUT=50ms")
+	pid := 0
+	fmt.Sscan(j.line(), &pid)
+	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
+	j.exits(0)
+	if got := r.last(); got != fmt.Sprintf("0: %d\n", pid) || !strings.Contains(j.stderr.String(), "cut off after 50ms") {
+		t.Errorf("last ping %q\n%s", got, j.stderr.String())
+	}
+}
+
+// A signal during the last ping ends the ping, and the exit status stays that of the command.
+func TestSignalDuringLastPing(t *testing.T) {
+	arrived, release := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		if strings.HasSuffix(r.URL.Path, "/8") {
+			close(arrived)
+			<-release
+		}
+	}))
+	defer server.Close()
+	defer close(release)
+	cmd := exec.Command("rollcall", "run", "--ping-url", server.URL+"/secret", "--timeout", "1h", "--", "sh", "-c", "exit 8")
+	var stderr output
+	cmd.Env, cmd.Stderr = cleanEnv(), &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+	defer timer.Stop()
+	<-arrived
+	cmd.Process.Signal(syscall.SIGTERM)
+	cmd.Wait()
+	if cmd.ProcessState.ExitCode() != 8 || !strings.Contains(stderr.String(), "rollcall: fail ping: context canceled") {
+		t.Errorf("%v\n%s", cmd.ProcessState, stderr.String())
+	}
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/s3store"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+)
+
+// s3Flags say where large bodies of pings go. Without an endpoint they stay in the database. The variables are named
+// here because kong would call them S_3.
+type s3Flags struct {
+	Endpoint  address `env:"ROLLCALL_S3_ENDPOINT" group:"Object storage:" placeholder:"URL" help:"URL of an S3-compatible service to which large bodies of pings are moved, without the bucket. None by default: all bodies stay in the database."`
+	Bucket    string  `env:"ROLLCALL_S3_BUCKET" group:"Object storage:" placeholder:"NAME" help:"Name of the bucket, which must exist."`
+	Region    string  `env:"ROLLCALL_S3_REGION" default:"us-east-1" group:"Object storage:" placeholder:"NAME" help:"Region of the bucket."`
+	AccessKey string  `env:"ROLLCALL_S3_ACCESS_KEY" secret:"" group:"Object storage:" placeholder:"TEXT" help:"Access key. It must be allowed to get, put and delete objects of the bucket, and to list it."`
+	SecretKey string  `env:"ROLLCALL_S3_SECRET_KEY" secret:"" group:"Object storage:" placeholder:"TEXT" help:"Secret key that belongs to the access key."`
+	Threshold int64   `env:"ROLLCALL_S3_THRESHOLD" default:"100" group:"Object storage:" placeholder:"BYTES" help:"Bodies with more bytes than this are moved, 1 at least."`
+}
+
+// open returns the store that the flags describe, or nil for none.
+func (f *s3Flags) open() (*s3store.Store, error) {
+	if f.Threshold < 1 {
+		return nil, fmt.Errorf("--s3-threshold: is too small: %d, the minimum is 1", f.Threshold)
+	}
+	if f.Endpoint == "" && f.Bucket == "" && f.AccessKey == "" && f.SecretKey == "" {
+		return nil, nil
+	}
+	for _, flag := range []struct{ name, value string }{
+		{"--s3-endpoint", string(f.Endpoint)}, {"--s3-bucket", f.Bucket}, {"--s3-access-key", f.AccessKey}, {"--s3-secret-key", f.SecretKey},
+	} {
+		if flag.value == "" {
+			return nil, fmt.Errorf("%s: is missing, but needed for object storage", flag.name)
+		}
+	}
+	store, err := s3store.New(s3store.Config{
+		Endpoint: string(f.Endpoint), Bucket: f.Bucket, Region: f.Region, AccessKey: f.AccessKey, SecretKey: f.SecretKey,
+	})
+	if err != nil {
+		return nil, errors.New("object storage: " + strings.TrimPrefix(err.Error(), "s3store: "))
+	}
+	return store, nil
+}
+
+// newMonitor returns the monitor of the service. That object storage cannot be used is no reason not to start, but
+// should be known before the first body is to be moved.
+func (c *serveCmd) newMonitor(ctx context.Context, store *sqlstore.Store, log *slog.Logger) (*monitor.Monitor, error) {
+	config := &monitor.Config{Logger: log}
+	bodies, err := c.S3.open()
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if bodies != nil {
+		config.Bodies, config.BodyThreshold = bodies, c.S3.Threshold
+		go func() {
+			if err := bodies.Probe(ctx); err != nil && ctx.Err() == nil {
+				log.Warn("object storage cannot be used; large bodies stay in the database until it can", "endpoint", c.S3.Endpoint, "bucket", c.S3.Bucket, "error", err)
+			}
+		}()
+	}
+	return monitor.New(store, config)
+}

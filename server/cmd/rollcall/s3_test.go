@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/storetest/s3test"
+)
+
+func s3Args(url string) []string {
+	return []string{"--s3-endpoint", url, "--s3-bucket", s3test.Bucket, "--s3-access-key", s3test.AccessKey, "--s3-secret-key", s3test.SecretKey}
+}
+
+// objectsOf counts the objects of a check.
+func objectsOf(t *testing.T, storage *s3test.Server, c apiCheck) (n int) {
+	t.Helper()
+	for _, key := range storage.Keys(t) {
+		if strings.HasPrefix(key, c.UUID+"/") {
+			n++
+		}
+	}
+	return n
+}
+
+// getBody reads the body of a check's ping.
+func getBody(t *testing.T, p *process, key string, c apiCheck, n int) (status int, body string) {
+	t.Helper()
+	r := request{
+		method: http.MethodGet, url: fmt.Sprintf("%s/api/v3/checks/%s/pings/%d/body", p.url, c.UUID, n), header: http.Header{"X-Api-Key": {key}},
+	}
+	status, body, err := r.do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status, body
+}
+
+// TestKillBetweenCommitAndUpload kills the server when bodies are committed and cannot have been uploaded, because
+// object storage is away. They are readable at all times, and uploaded after the next start.
+func TestKillBetweenCommitAndUpload(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		storage := s3test.Start(t)
+		killBetween(t, db, storage, storage.URL, storage.Stop, func() {}, func() { storage.Restart(t) })
+	})
+}
+
+// TestKillDuringUpload kills the server when object storage does not answer. The next one waits half a minute for
+// what the dead one had claimed.
+func TestKillDuringUpload(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	storage := s3test.Start(t)
+	proxy := storage.StartProxy(t)
+	underWay := func() {
+		// The probe at the start of the server is one of them.
+		if !eventually(patience, func() bool { return proxy.Connections() > 2 }) {
+			t.Fatal("no upload has begun")
+		}
+	}
+	killBetween(t, dbtest.SQLite(t), storage, proxy.URL, proxy.Hold, underWay, proxy.Release)
+}
+
+func killBetween(t *testing.T, db dbtest.DB, storage *s3test.Server, url string, fail, ready, mend func()) {
+	t.Helper()
+	const pings = 20
+	body := func(n int) string { return fmt.Sprint(n, strings.Repeat("\xff\x00\r\n", 50)) }
+	args := append(s3Args(url), "--rate-limit", "0")
+	fail()
+	p := start(t, db.URL, args...)
+	key := keyOf(t, p)
+	c := createCheck(t, p, key, "job")
+	for n := range pings {
+		r := request{method: http.MethodPost, url: p.url + "/ping/" + c.UUID, body: body(n)}
+		if status, text, err := r.do(); status != http.StatusOK {
+			t.Fatal(status, text, err)
+		}
+	}
+	read := func() {
+		t.Helper()
+		for n := range pings {
+			if status, got := getBody(t, p, key, c, n+1); status != http.StatusOK || got != body(n) {
+				t.Errorf("body %d: status %d, %q", n, status, got)
+			}
+		}
+	}
+	read()
+	ready()
+	p.kill()
+	mend()
+	p = start(t, db.URL, args...)
+	read()
+	if !eventually(3*patience, func() bool { return objectsOf(t, storage, c) == pings }) {
+		t.Errorf("%d objects, want %d", objectsOf(t, storage, c), pings)
+	}
+	read()
+}
+
+// TestObjectStorageGone reads a body that is in object storage when that is away: 503, and nothing else suffers.
+func TestObjectStorageGone(t *testing.T) {
+	storage := s3test.Start(t)
+	db := dbtest.SQLite(t)
+	p := start(t, db.URL, s3Args(storage.URL)...)
+	key := keyOf(t, p)
+	c := createCheck(t, p, key, "job")
+	ping := func(body string) {
+		t.Helper()
+		r := request{method: http.MethodPost, url: p.url + "/ping/" + c.UUID, body: body}
+		if status, text, err := r.do(); status != http.StatusOK {
+			t.Fatal(status, text, err)
+		}
+	}
+	large := strings.Repeat("large ", 20)
+	ping(large)
+	ping("small")
+	if !eventually(patience, func() bool { return objectsOf(t, storage, c) == 1 }) {
+		t.Fatal("the body was not moved")
+	}
+	storage.Stop()
+	ping(large)
+	for n, want := range map[int]int{2: http.StatusOK, 3: http.StatusOK, 4: http.StatusNotFound} {
+		if status, body := getBody(t, p, key, c, n); status != want {
+			t.Errorf("body %d: status %d, %s; want %d", n, status, body, want)
+		}
+	}
+	// In the end: the object comes to be before the database knows of it.
+	if !eventually(patience, func() bool { status, _ := getBody(t, p, key, c, 1); return status == http.StatusServiceUnavailable }) {
+		t.Error("the body can be read without object storage")
+	}
+	if _, err := p.stop(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if log := p.stderr.String(); strings.Contains(log, s3test.SecretKey) || !strings.Contains(log, "object storage is unavailable") {
+		t.Errorf("the log does not say what is wrong, or has a key:\n%s", log)
+	}
+
+	p = start(t, db.URL, "--s3-endpoint", storage.URL, "--s3-bucket", "missing", "--s3-access-key", "a", "--s3-secret-key", s3test.SecretKey)
+	if !eventually(patience, func() bool { return strings.Contains(p.stderr.String(), "object storage cannot be used") }) {
+		t.Errorf("the log does not say at the start what is wrong:\n%s", p.stderr.String())
+	}
+	if status, body := getBody(t, p, key, c, 1); status != http.StatusServiceUnavailable || strings.Contains(body, "s3") {
+		t.Errorf("status %d, %s", status, body)
+	}
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+)
+
+// maxTimes bounds the times that are listed.
+const maxTimes = 10_000
+
+type scheduleCmd struct {
+	Expression string        `arg:"" name:"expr" help:"A cron expression of five fields, or a systemd OnCalendar expression; which of the two is detected. Quote it for the shell."`
+	TZ         string        `name:"tz" default:"UTC" placeholder:"ZONE" help:"Time zone in which the expression is read."`
+	From       *time.Time    `placeholder:"TIME" help:"List the times after this one, in the form 2026-01-02T15:04:05Z or with an offset. Now by default."`
+	Count      int           `short:"n" default:"10" placeholder:"N" help:"How many times to list."`
+	Grace      time.Duration `default:"1h" placeholder:"DURATION" help:"Grace time of the check, 1m to 8760h."`
+	jsonFlag
+}
+
+func (scheduleCmd) Help() string {
+	return `Times that a change of the clock moves, skips or repeats are marked. The last column is when a check with this
+schedule and grace time goes down if the ping for that time does not come. No database is used. An expression that a
+check would not accept is an error, with exit status 1.
+
+With --json: {"expression", "type", "tz", "explanation", "from", "grace", "next"}, where type is cron or oncalendar,
+grace is in seconds, and next is an array of {"time", "local", "moved", "repeated", "note", "down"}.
+
+Examples:
+
+    rollcall schedule '0 3 * * *' --tz Europe/Riga
+    rollcall schedule 'Mon..Fri *-*-* 09:00:00' -n 5
+    rollcall schedule '30 2 * * *' --tz America/New_York --from 2026-03-07T00:00:00Z -n 3`
+}
+
+// Validate checks the flags. Kong calls it.
+func (c *scheduleCmd) Validate() error {
+	if c.Count < 1 || c.Count > maxTimes {
+		return fmt.Errorf("-n: must be 1 to %d: %d", maxTimes, c.Count)
+	}
+	if c.From != nil && (c.From.Year() < 1970 || c.From.Year() > 9999) {
+		return errors.New("--from: the year must be 1970 to 9999")
+	}
+	return nil
+}
+
+// scheduleDoc is a schedule in JSON.
+type scheduleDoc struct {
+	Expression  string        `json:"expression"`
+	Type        schedule.Kind `json:"type"`
+	TZ          string        `json:"tz"`
+	Explanation string        `json:"explanation"`
+	From        string        `json:"from"`
+	Grace       int64         `json:"grace"`
+	Next        []timeDoc     `json:"next"`
+}
+
+type timeDoc struct {
+	Time     string `json:"time"`  // in UTC
+	Local    string `json:"local"` // in the time zone
+	Moved    bool   `json:"moved"`
+	Repeated bool   `json:"repeated"`
+	Note     string `json:"note"`
+	Down     string `json:"down"` // in UTC
+}
+
+func (c *scheduleCmd) Run(_ context.Context, a *app) error {
+	from := time.Now()
+	if c.From != nil {
+		from = *c.From
+	}
+	// What a check would refuse is refused here, with the same words.
+	spec := checks.Spec{Schedule: &c.Expression, TZ: &c.TZ, Grace: &c.Grace}
+	if err := spec.Validate(from); err != nil {
+		if field, ok := errors.AsType[*checks.FieldError](err); ok && field.Field == "schedule" {
+			return errors.New(err.Error()) // what was asked, not how: no wrong usage
+		}
+		return err
+	}
+	parsed, err := schedule.Parse(c.Expression)
+	if err != nil {
+		return err
+	}
+	zone, err := schedule.LoadLocation(c.TZ)
+	if err != nil {
+		return err
+	}
+	times := schedule.Upcoming(parsed, from.In(zone), c.Count)
+	return c.print(a.stdout, c.document(parsed, zone, from, times), func(w io.Writer) {
+		c.printText(w, parsed, zone, from, times)
+	})
+}
+
+func (c *scheduleCmd) document(parsed schedule.Schedule, zone *time.Location, from time.Time, times []schedule.Occurrence) scheduleDoc {
+	doc := scheduleDoc{
+		Expression: c.Expression, Type: schedule.Detect(c.Expression), TZ: zone.String(),
+		Explanation: schedule.Explain(parsed, zone), From: timestamp(from), Grace: int64(c.Grace / time.Second),
+		Next: make([]timeDoc, len(times)),
+	}
+	for i, o := range times {
+		doc.Next[i] = timeDoc{
+			Time: timestamp(o.Time), Local: o.Time.In(zone).Format(timeFormat),
+			Moved: o.Moved, Repeated: o.Repeated, Note: o.Note, Down: timestamp(o.Time.Add(c.Grace)),
+		}
+	}
+	return doc
+}
+
+func (c *scheduleCmd) printText(w io.Writer, parsed schedule.Schedule, zone *time.Location, from time.Time, times []schedule.Occurrence) {
+	table(w,
+		[]string{"Expression:", fmt.Sprintf("%s (%s)", c.Expression, schedule.Detect(c.Expression))},
+		[]string{"Meaning:", schedule.Explain(parsed, zone)},
+		[]string{"Times after:", from.In(zone).Format(wallFormat)},
+		[]string{"Grace time:", c.Grace.String()},
+	)
+	fmt.Fprintln(w)
+	const utcFormat = "2006-01-02 15:04:05"
+	rows := [][]string{{"", zone.String(), "UTC", "DOWN WITHOUT A PING (UTC)", ""}}
+	for i, o := range times {
+		rows = append(rows, []string{strconv.Itoa(i + 1), o.Time.In(zone).Format(wallFormat), o.Time.UTC().Format(utcFormat),
+			o.Time.Add(c.Grace).UTC().Format(utcFormat), mark(o)})
+	}
+	table(w, rows...)
+	if len(times) < c.Count {
+		fmt.Fprintln(w, "\nThere are no more times.")
+	}
+}
+
+// wallFormat shows a time as a clock on the wall does.
+const wallFormat = "Mon 2006-01-02 15:04:05 -0700 MST"
+
+// mark says what a change of the clock does to a time, or to those before it.
+func mark(o schedule.Occurrence) string {
+	text := ""
+	switch {
+	case o.Moved:
+		text = "! MOVED: "
+	case o.Repeated:
+		text = "! REPEATED: "
+	case o.Note != "":
+		text = "! "
+	}
+	return text + o.Note
+}

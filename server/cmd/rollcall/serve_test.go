@@ -1,0 +1,217 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+)
+
+// Several servers that start at once on an empty database make one project, and show its keys once.
+func TestFirstStartOfSeveral(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		const servers = 4
+		var processes [servers]*process
+		var errs [servers]error
+		var wg sync.WaitGroup
+		dir := t.TempDir()
+		for i := range servers {
+			wg.Go(func() {
+				if processes[i], errs[i] = startProcess(cleanEnv(), dir, "--database", db.URL); errs[i] == nil {
+					t.Cleanup(processes[i].kill)
+				}
+			})
+		}
+		wg.Wait()
+		greetings := 0
+		for i, p := range processes {
+			if errs[i] != nil {
+				t.Fatal(errs[i])
+			}
+			if strings.Contains(p.stdout.String(), "API key") {
+				greetings++
+			}
+		}
+		if greetings != 1 {
+			t.Errorf("%d servers have shown keys, want 1", greetings)
+		}
+		for _, p := range processes {
+			state, err := p.stop(syscall.SIGTERM)
+			if err != nil || state.ExitCode() != 0 {
+				t.Errorf("a server ended with %v, %v:\n%s", state, err, p.stderr.String())
+			}
+		}
+	})
+}
+
+// slowPing is a ping whose body has not been sent to its end. The server has accepted it.
+type slowPing struct {
+	net.Conn
+	answers *bufio.Reader
+}
+
+// sendSlowPing makes a check and begins a ping.
+func sendSlowPing(t *testing.T, p *process) *slowPing {
+	t.Helper()
+	c := createCheck(t, p, keyOf(t, p), "slow")
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(patience))
+	path := "/ping/" + c.UUID
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n", path)
+	ping := &slowPing{conn, bufio.NewReader(conn)}
+	// The server asks for the body when its handler begins to read it.
+	if line, err := ping.answers.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
+		t.Fatalf("answer %q, %v", line, err)
+	}
+	fmt.Fprint(conn, "bo")
+	return ping
+}
+
+// waitForLog returns when a server has logged a text.
+func waitForLog(t *testing.T, p *process, text string) {
+	t.Helper()
+	if !eventually(patience, func() bool { return strings.Contains(p.stderr.String(), text) }) {
+		t.Fatalf("the server has not logged %q:\n%s", text, p.stderr.String())
+	}
+}
+
+func TestShutdownFinishesRequests(t *testing.T) {
+	p := start(t, dbtest.SQLite(t).URL, "--shutdown-timeout", patience.String())
+	ping := sendSlowPing(t, p)
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	waitForLog(t, p, "msg=stopping")
+	if !eventually(patience, func() bool {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+		if err == nil {
+			conn.Close()
+		}
+		return err != nil
+	}) {
+		t.Fatal("the server still accepts connections")
+	}
+	fmt.Fprint(ping, "dy")
+	ping.answers.ReadString('\n') // the end of 100 Continue
+	res, err := http.ReadResponse(ping.answers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Errorf("the request that was accepted got status %d", res.StatusCode)
+	}
+	if state, err := p.wait(); err != nil || state.ExitCode() != 0 {
+		t.Errorf("the server ended with %v, %v:\n%s", state, err, p.stderr.String())
+	}
+}
+
+func TestShutdownTimeout(t *testing.T) {
+	p := start(t, dbtest.SQLite(t).URL, "--shutdown-timeout", "50ms")
+	ping := sendSlowPing(t, p)
+	state, err := p.stop(syscall.SIGTERM)
+	if err != nil || state.ExitCode() != 0 {
+		t.Errorf("the server ended with %v, %v:\n%s", state, err, p.stderr.String())
+	}
+	waitForLog(t, p, "requests were cut off")
+	if rest, err := ping.answers.ReadString(0); strings.Contains(rest, "200 OK") {
+		t.Errorf("the request that was cut off got %q, %v", rest, err)
+	}
+}
+
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	p := start(t, dbtest.SQLite(t).URL, "--shutdown-timeout", "1h")
+	sendSlowPing(t, p)
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	waitForLog(t, p, "msg=stopping")
+	state, err := p.stop(syscall.SIGTERM)
+	if err != nil || state.ExitCode() == 0 {
+		t.Errorf("the server ended with %v, %v", state, err)
+	}
+}
+
+// The keys of the first project must not get lost without a word.
+func TestGreetingThatCannotBeShown(t *testing.T) {
+	var c serveCmd
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("this system has no /dev/full")
+	}
+	defer full.Close()
+	mon := openMonitor(t, dbtest.SQLite(t))
+	if err := c.greet(t.Context(), mon, full); err == nil || !strings.Contains(err.Error(), "use rollcall key create") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestLocalURL(t *testing.T) {
+	for _, test := range []struct{ listen, addr, want string }{
+		{"127.0.0.1:8000", "127.0.0.1:8000", "http://localhost:8000"},
+		{":8000", "[::]:8000", "http://localhost:8000"},
+		{"0.0.0.0:80", "0.0.0.0:80", "http://localhost:80"},
+		{"[::1]:0", "[::1]:4321", "http://localhost:4321"},
+		{"192.0.2.1:8000", "192.0.2.1:8000", "http://192.0.2.1:8000"},
+		{"[2001:db8::1]:8000", "[2001:db8::1]:8000", "http://[2001:db8::1]:8000"},
+		{"box.example.org:8000", "192.0.2.1:8000", "http://box.example.org:8000"},
+	} {
+		addr, err := net.ResolveTCPAddr("tcp", test.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, string(localURL(test.listen, addr))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.listen, diff)
+		}
+	}
+}
+
+// apiCheck is what the tests look at in a check.
+type apiCheck struct {
+	UUID   string `json:"uuid"`
+	NPings int64  `json:"n_pings"`
+	Status string `json:"status"`
+}
+
+// keyOf returns the key that a first start has printed.
+func keyOf(t *testing.T, p *process) string {
+	t.Helper()
+	for word := range strings.FieldsSeq(p.stdout.String()) {
+		if strings.HasPrefix(word, "rcw_") {
+			return word
+		}
+	}
+	t.Fatalf("no key in %s", p.stdout.String())
+	return ""
+}
+
+func createCheck(t *testing.T, p *process, key, slug string) apiCheck {
+	t.Helper()
+	var c apiCheck
+	call(t, p, key, http.MethodPost, "/api/v3/checks/", `{"slug": "`+slug+`"}`, &c)
+	return c
+}
+
+// call makes a request that must succeed and decodes its answer.
+func call(t *testing.T, p *process, key, method, path, body string, answer any) {
+	t.Helper()
+	r := request{method: method, url: p.url + path, body: body, header: http.Header{"X-Api-Key": {key}}}
+	status, text, err := r.do()
+	if err != nil || status >= 300 {
+		t.Fatalf("%s %s: status %d, %v\n%s", method, path, status, err, text)
+	}
+	if err := json.Unmarshal([]byte(text), answer); err != nil {
+		t.Fatalf("%s %s: %v\n%s", method, path, err, text)
+	}
+}

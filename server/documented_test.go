@@ -1,0 +1,192 @@
+package server_test
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+// in fills the template of the path.
+func (o *operation) in(values map[string]string) string {
+	pairs := []string{}
+	for name, value := range values {
+		pairs = append(pairs, "{"+name+"}", value)
+	}
+	path := strings.NewReplacer(pairs...).Replace(o.Path)
+	if o.pings {
+		return "/ping" + path
+	}
+	return path
+}
+
+// keyed reports whether the operation needs an API key.
+func (o *operation) keyed() bool { return len(*o.Operation.Security) > 0 }
+
+// addresses are values for the parameters in paths, with which every operation of a check finds it.
+func (s *site) addresses() map[string]string {
+	s.Helper()
+	check := s.create(object{"slug": "job", "tags": "prod"})
+	tagged := strings.Split(s.signer.Path(s.project.BadgeKey, "prod", badges.SVG, true), "/")
+	own := strings.Split(strings.TrimSuffix(check["badge_url"].(string), ".svg"), "/")
+	return map[string]string{
+		"id": check["uuid"].(string), "n": "1", "uuid": check["uuid"].(string),
+		"ping_key": s.project.PingKey, "slug": "job", "exit_status": "1",
+		"badge_key": tagged[2], "signature": tagged[3], "tag": "prod", "format": "svg",
+		"states": "2", "check_badge_key": own[len(own)-1],
+	}
+}
+
+// with returns a copy of the values with some of them replaced, which come in pairs.
+func with(values map[string]string, pairs ...string) map[string]string {
+	values = maps.Clone(values)
+	for i := 0; i < len(pairs); i += 2 {
+		values[pairs[i]] = pairs[i+1]
+	}
+	return values
+}
+
+// Every ping endpoint with every method.
+func TestDocumentedPings(t *testing.T) {
+	each(t, nil, func(s *site) {
+		values := s.addresses()
+		s.create(object{"slug": "twice"})
+		s.create(object{"slug": "twice"})
+		for _, o := range documented().operations {
+			if !o.pings {
+				continue
+			}
+			s.send(o.Method, o.in(values), nil).is(200)
+			s.send(o.Method, o.in(values)+"?rid=x", nil).is(400)
+			s.send(o.Method, o.in(with(values, "uuid", unknownUUID, "slug", "none")), nil).is(404)
+			if slices.Contains(o.names, "slug") {
+				s.send(o.Method, o.in(with(values, "slug", "twice")), nil).is(409)
+				fresh := with(values, "slug", strings.ToLower(o.Operation.OperationID))
+				s.send(o.Method, o.in(fresh)+"?create=1", nil).is(201)
+			}
+		}
+	})
+}
+
+// What can happen to every request: no key, too many, a database that fails or cannot be reached.
+func TestDocumentedFailures(t *testing.T) {
+	each(t, &server.Config{RateLimit: 2}, func(s *site) {
+		values := s.addresses()
+		s.api("GET", "/api/v3/checks/", nil).is(200)
+		failing, away := s.during(io.ErrNoProgress), s.during(monitor.ErrUnavailable)
+		for _, o := range documented().operations {
+			values := values
+			if o.Operation.OperationID == "getProjectBadge" {
+				all := strings.Split(s.signer.Path(s.project.BadgeKey, badges.AllTags, badges.SVG, true), "/")
+				values = with(values, "signature", strings.TrimSuffix(all[3], ".svg"))
+			}
+			if o.keyed() {
+				s.send(o.Method, o.in(values), nil).is(401)
+				s.api(o.Method, o.in(values), nil).is(429)
+			}
+			if slices.Contains(o.Operation.Tags, "Service") {
+				continue
+			}
+			failing.api(o.Method, o.in(values), nil).is(500)
+			away.api(o.Method, o.in(values), nil).is(503)
+		}
+		for _, action := range []string{"pause", "resume"} {
+			path := "/api/v3/checks/" + values["id"] + "/" + action
+			s.send("POST", path, "[]").is(400)
+			s.send("POST", path, `{"x":"`+strings.Repeat("a", 1_000_000)+`"}`).is(413)
+		}
+	})
+}
+
+// The examples of request bodies do what the document says when they are sent.
+func TestDocumentedExamples(t *testing.T) {
+	each(t, nil, func(s *site) {
+		for _, name := range []string{"Ops", "On call"} {
+			_, err := s.mon.CreateChannel(s.Context(), s.project.ID, channels.Email, name, map[string]string{"to": "ops@example.org"})
+			if err != nil {
+				s.Fatal(err)
+			}
+		}
+		sent := 0
+		for _, o := range documented().operations {
+			body := o.Operation.RequestBody
+			if body == nil || o.pings {
+				continue
+			}
+			values := s.addresses()
+			for _, name := range slices.Sorted(maps.Keys(body.Value.Content["application/json"].Examples)) {
+				data, err := json.Marshal(body.Value.Content["application/json"].Examples[name].Value.Value)
+				if err != nil {
+					s.Fatal(err)
+				}
+				if strings.HasSuffix(o.Path, "/resume") {
+					s.api("POST", "/api/v3/checks/"+values["id"]+"/pause", nil).is(200)
+				}
+				if answer := s.api(o.Method, o.in(values), string(data)); answer.status >= http.StatusMultipleChoices {
+					s.Errorf("example %s of %s: %d %s", name, o.Operation.OperationID, answer.status, answer.body)
+				}
+				sent++
+			}
+		}
+		if sent < 10 {
+			s.Errorf("%d examples sent", sent)
+		}
+	})
+}
+
+// The documented defaults are those that a new check has.
+func TestDocumentedDefaults(t *testing.T) {
+	each(t, nil, func(s *site) {
+		properties := documented().document.Components.Schemas["CreateCheck"].Value.Properties
+		compared := 0
+		for _, fields := range []object{nil, {"schedule": "0 3 * * *"}} {
+			check := s.create(fields)
+			for name, property := range properties {
+				if value, there := check[name]; there && fields[name] == nil {
+					s.equal("default of "+name, property.Value.Default, value)
+					compared++
+				}
+			}
+		}
+		if compared < 30 {
+			s.Errorf("%d defaults compared", compared)
+		}
+	})
+}
+
+// The page and the document that describe the interface, of a server with addresses of its own.
+func TestReference(t *testing.T) {
+	config := &server.Config{BaseURL: "https://monitor.example.net/jobs", PingBaseURL: "https://alive.example.net"}
+	each(t, config, func(s *site) {
+		for path, mediaType := range map[string]string{
+			"/jobs/api/v3/": "text/html; charset=utf-8", "/jobs/api/v3": "text/html; charset=utf-8",
+			"/jobs/api/v3/openapi.json": "application/json", "/jobs/api/v3/openapi.json/": "application/json",
+		} {
+			got := s.send("GET", path, nil).is(200)
+			s.equal("headers of "+path, []string{
+				got.header.Get("Content-Type"), got.header.Get("Cache-Control"), got.header.Get("Access-Control-Allow-Origin"),
+				got.header.Get("X-Content-Type-Options"),
+			}, []string{mediaType, "no-cache", "*", "nosniff"})
+			for _, address := range []string{config.BaseURL, config.PingBaseURL} {
+				if !strings.Contains(got.body, address) {
+					s.Errorf("%s does not have %s", path, address)
+				}
+			}
+			if strings.Contains(got.body, "rollcall.example.org") {
+				s.Errorf("%s has an address that stands for the server's", path)
+			}
+			same := s.send("GET", path, nil, "If-None-Match", got.header.Get("ETag")).is(304)
+			s.equal("body of 304", same.body, "")
+			s.send("GET", path, nil, "If-None-Match", `"x"`, "Range", "bytes=0-1").is(200)
+			s.send("POST", path, nil).refused(405, "method not allowed")
+		}
+	})
+}

@@ -1,0 +1,164 @@
+package server_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+func TestStatusEndpoint(t *testing.T) {
+	each(t, nil, func(s *site) {
+		check := s.create(nil)
+		s.equal("ok", s.send("GET", "/api/v3/status/", nil).object(200), object{"status": "ok"})
+		s.send("GET", "/api/v3/status", nil, "X-Api-Key", "nonsense").is(200)
+
+		if err := s.bun.Close(); err != nil {
+			s.Fatal(err)
+		}
+		s.send("GET", "/api/v3/status/", nil).refused(500, "the database does not answer")
+		s.api("GET", "/api/v3/checks/", nil).refused(500, "internal error")
+		s.send("GET", check["badge_url"].(string), nil).refused(500, "internal error")
+		s.send("GET", check["ping_url"].(string), nil).text(500, "internal error")
+		if log := s.log.String(); !strings.Contains(log, "database is closed") || strings.Contains(log, s.keys.ReadWrite) {
+			s.Errorf("the log has not the cause, or has the key: %s", log)
+		}
+	})
+}
+
+// outage is a store whose database cannot be reached for the operations that take its own error.
+type outage struct {
+	monitor.Store
+	err error
+}
+
+func (o outage) Key(context.Context, [32]byte) (checks.Key, error) { return checks.Key{}, o.err }
+
+func (o outage) Update(context.Context, func(context.Context, monitor.Tx) error) error { return o.err }
+
+func (o outage) ProjectByBadgeKey(context.Context, string) (checks.Project, error) {
+	if o.err == nil {
+		panic("a mistake")
+	}
+	return checks.Project{}, o.err
+}
+
+func (o outage) CheckByBadgeKey(context.Context, uuid.UUID) (checks.Check, error) {
+	return checks.Check{}, o.err
+}
+
+// during returns a site whose server works on a store with an outage.
+func (s *site) during(err error) *site {
+	broken, newErr := monitor.New(outage{s.store, err}, &monitor.Config{Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler)})
+	if newErr != nil {
+		s.Fatal(newErr)
+	}
+	srv, newErr := server.New(broken, &server.Config{Signer: s.signer, Logger: slog.New(slog.NewTextHandler(s.log, nil))})
+	if newErr != nil {
+		s.Fatal(newErr)
+	}
+	web := httptest.NewServer(srv.Handler())
+	s.Cleanup(web.Close)
+	out := *s
+	out.url = web.URL
+	out.conform(web.Client(), server.Config{})
+	return &out
+}
+
+func TestOutage(t *testing.T) {
+	each(t, nil, func(s *site) {
+		id := s.create(nil)["uuid"].(string)
+		badge := s.signer.Path(s.project.BadgeKey, "*", badges.SVG, true)
+		for _, err := range []error{monitor.ErrUnavailable, context.DeadlineExceeded} {
+			out := s.during(err)
+			for _, r := range []reply{
+				out.api("GET", "/api/v3/checks/", nil), out.api("POST", "/api/v3/checks/", "{}"),
+				out.api("GET", "/api/v3/checks/"+id+"/pings/1/body", nil), out.send("GET", badge, nil),
+			} {
+				r.refused(503, "unavailable")
+				s.equal("Retry-After of "+r.what, r.header.Get("Retry-After"), "5")
+			}
+			ping := out.send("POST", "/ping/"+id, nil)
+			ping.text(503, "unavailable")
+			s.equal("Retry-After of a ping", ping.header.Get("Retry-After"), "5")
+			s.equal("CORS of a ping", ping.header.Get("Access-Control-Allow-Origin"), "*")
+		}
+		secret := s.during(io.ErrNoProgress)
+		secret.api("GET", "/api/v3/checks/", nil).refused(500, "internal error")
+		secret.send("GET", "/ping/"+id, nil).text(500, "internal error")
+		if !strings.Contains(s.log.String(), io.ErrNoProgress.Error()) {
+			s.Error("the cause was not logged")
+		}
+		s.during(nil).send("GET", badge, nil).refused(http.StatusInternalServerError, "internal error")
+		if !strings.Contains(s.log.String(), "a mistake") {
+			s.Error("the panic was not logged")
+		}
+	})
+}
+
+// gate is a store that is only asked for a project when it may be.
+type gate struct {
+	monitor.Store
+	open chan struct{}
+}
+
+func (g gate) ProjectByPingKey(ctx context.Context, key string) (checks.Project, error) {
+	<-g.open
+	return g.Store.ProjectByPingKey(ctx, key)
+}
+
+// A job that hangs up once its ping is sent has pinged.
+func TestClientGoesAway(t *testing.T) {
+	each(t, nil, func(s *site) {
+		check := s.create(object{"slug": "job"})
+		g := gate{s.store, make(chan struct{})}
+		mon, err := monitor.New(g, nil)
+		if err != nil {
+			s.Fatal(err)
+		}
+		srv, err := server.New(mon, &server.Config{Signer: s.signer})
+		if err != nil {
+			s.Fatal(err)
+		}
+		arrived, served := make(chan context.Context), make(chan struct{})
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			arrived <- r.Context()
+			srv.Handler().ServeHTTP(w, r)
+			close(served)
+		}))
+		s.Cleanup(web.Close)
+		ctx, hangUp := context.WithCancel(s.Context())
+		defer hangUp()
+		request, err := http.NewRequestWithContext(ctx, "POST", web.URL+"/ping/"+s.project.PingKey+"/job", strings.NewReader("all done"))
+		if err != nil {
+			s.Fatal(err)
+		}
+		answered := make(chan error)
+		go func() {
+			response, err := web.Client().Do(request)
+			if err == nil {
+				response.Body.Close()
+			}
+			answered <- err
+		}()
+		seen := <-arrived
+		hangUp()
+		if err := <-answered; err == nil {
+			s.Error("the client got an answer")
+		}
+		<-seen.Done() // the server has found out
+		close(g.open)
+		<-served
+		s.equal("n_pings", s.get(check)["n_pings"], any(1.0))
+	})
+}

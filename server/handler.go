@@ -1,0 +1,109 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+)
+
+// Handler returns one handler for everything: the management interface and the badges under the path of
+// Config.BaseURL, and the pings under the path of Config.PingBaseURL. A PingBaseURL without a path gets all requests
+// to its host if that is not the host of BaseURL, and otherwise those requests that are for nothing else. A proxy in
+// front must pass the host and the paths on as they are.
+func (s *Server) Handler() http.Handler {
+	api, badges, pings := s.api(), http.HandlerFunc(s.badge), http.HandlerFunc(s.receive)
+	return s.guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.EscapedPath()
+		if s.ping.path != "" && under(path, s.ping.path) {
+			pings.ServeHTTP(w, strip(r, s.ping.path))
+			return
+		}
+		if s.ping.path == "" && s.ping.host != s.base.host && strings.EqualFold(r.Host, s.ping.host) {
+			pings.ServeHTTP(w, r)
+			return
+		}
+		rest := path
+		if s.base.path != "" {
+			var found bool
+			if rest, found = strings.CutPrefix(path, s.base.path); !found || rest != "" && rest[0] != '/' {
+				rest = "?" // no path has it
+			}
+			r = strip(r, s.base.path)
+		}
+		switch {
+		case under(rest, "/api"):
+			api.ServeHTTP(w, r)
+		case under(rest, "/badge"), under(rest, "/b"):
+			badges.ServeHTTP(w, r)
+		case rest == "/", rest == "":
+			s.home(w, r)
+		case s.ping.path == "" && s.ping.host == s.base.host:
+			pings.ServeHTTP(w, r)
+		default:
+			s.fail(w, r, errNotFound)
+		}
+	}))
+}
+
+// API returns the handler of the management interface, for the paths that start with /api/v3/ (API-V3.md section 4).
+// At /api/v3/ itself it shows a reference for people, and at /api/v3/openapi.json the OpenAPI document that the
+// reference is made from. Neither needs a key.
+func (s *Server) API() http.Handler { return s.guard(s.api()) }
+
+// Pings returns the handler of what monitored jobs send. Its paths are those below {ping_base_url}: /<uuid> and
+// /<ping_key>/<slug>, each alone or followed by /start, /fail, /log or an exit status.
+func (s *Server) Pings() http.Handler { return s.guard(http.HandlerFunc(s.receive)) }
+
+// Badges returns the handler of badges, for the paths that start with /badge/ and /b/.
+func (s *Server) Badges() http.Handler { return s.guard(http.HandlerFunc(s.badge)) }
+
+// under reports whether a path is the given one or lies below it.
+func under(path, parent string) bool {
+	rest, found := strings.CutPrefix(path, parent)
+	return found && (rest == "" || rest[0] == '/')
+}
+
+// strip returns a copy of the request with a prefix taken off its path. The prefix has no character that is ever
+// escaped.
+func strip(r *http.Request, prefix string) *http.Request {
+	stripped := *r
+	stripped.URL = new(url.URL)
+	*stripped.URL = *r.URL
+	stripped.URL.Path = strings.TrimPrefix(r.URL.Path, prefix)
+	stripped.URL.RawPath = strings.TrimPrefix(r.URL.RawPath, prefix)
+	return &stripped
+}
+
+// home answers at the root, so that a person who tries the address sees what it is.
+func (s *Server) home(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		s.fail(w, r, errMethod)
+		return
+	}
+	writeText(w, http.StatusOK, "Rollcall, a dead man's switch for scheduled jobs.\nManagement interface: "+
+		s.base.text+"/api/v3/\nPings: "+s.ping.text+"/\n")
+}
+
+// guard wraps every handler: it sets the headers that keep a browser from taking an answer for something else, and
+// turns a panic into an answer.
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+		h.Set("Referrer-Policy", "no-referrer")
+		defer func() {
+			switch reason := recover(); {
+			case reason == http.ErrAbortHandler:
+				panic(reason)
+			case reason != nil:
+				// Answers are rendered whole before their first byte is sent, so this one is still to come.
+				s.fail(w, r, fmt.Errorf("panic: %v\n%s", reason, debug.Stack()))
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,321 @@
+package server_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/uptrace/bun"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+func TestMain(m *testing.M) { os.Exit(documented().covered(dbtest.Run(m))) }
+
+// noon is the time at which every test starts: in the middle of a month, with a fraction of a second.
+var noon = time.Date(2026, 3, 15, 12, 0, 0, 250_000_000, time.UTC)
+
+// site is a running server with a project, on one database.
+type site struct {
+	*testing.T
+	db      dbtest.DB
+	bun     *bun.DB
+	store   *sqlstore.Store
+	mon     *monitor.Monitor
+	signer  badges.Signer
+	clock   *dbtest.Clock
+	url     string // {base_url}
+	client  *http.Client
+	project checks.Project
+	keys    monitor.Keys
+	log     *lockedBuffer
+}
+
+// each runs a test with a server on both databases. The configuration may be nil.
+func each(t *testing.T, config *server.Config, test func(s *site)) {
+	t.Helper()
+	eachPlan(t, config, checks.Paid, test)
+}
+
+func eachPlan(t *testing.T, config *server.Config, plan checks.Plan, test func(s *site)) {
+	t.Helper()
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		s := serve(t, db, config, dbtest.NewClock(noon))
+		var err error
+		s.project, s.keys, err = s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "Backups", Plan: plan})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(s)
+	})
+}
+
+// serve starts a server on a database, with a monitor of its own.
+func serve(t *testing.T, db dbtest.DB, config *server.Config, clock *dbtest.Clock) *site {
+	t.Helper()
+	s := &site{T: t, db: db, clock: clock, log: &lockedBuffer{}}
+	logger := slog.New(slog.NewTextHandler(s.log, nil))
+	s.bun = db.Bun(t)
+	var err error
+	if s.store, err = sqlstore.New(s.bun); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s.mon, err = monitor.New(s.store, &monitor.Config{Now: clock.Now, Logger: logger}); err != nil {
+		t.Fatal(err)
+	}
+	var c server.Config
+	if config != nil {
+		c = *config
+	}
+	if s.signer, err = badges.NewSigner([]byte("0123456789abcdef0123456789abcdef")); err != nil {
+		t.Fatal(err)
+	}
+	c.Signer = s.signer
+	web := httptest.NewUnstartedServer(nil)
+	s.url = "http://" + web.Listener.Addr().String()
+	if c.BaseURL == "" {
+		c.BaseURL = s.url
+	}
+	c.Now, c.Logger = clock.Now, logger
+	srv, err := server.New(s.mon, &c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web.Config.Handler = srv.Handler()
+	web.Start()
+	t.Cleanup(web.Close)
+	s.conform(web.Client(), c)
+	return s
+}
+
+// lockedBuffer collects a log.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+// reply is what the server answered.
+type reply struct {
+	s      *site
+	what   string
+	status int
+	header http.Header
+	body   string
+}
+
+// send makes a request. The body is a string or []byte that is sent as it is, or anything else, which is sent as
+// JSON, or nil; the headers come in pairs.
+func (s *site) send(method, path string, body any, headers ...string) reply {
+	s.Helper()
+	var data []byte
+	switch b := body.(type) {
+	case nil:
+	case string:
+		data = []byte(b)
+	case []byte:
+		data = b
+	default:
+		var err error
+		if data, err = json.Marshal(body); err != nil {
+			s.Fatal(err)
+		}
+	}
+	if !strings.HasPrefix(path, "http") {
+		path = s.url + path
+	}
+	request, err := http.NewRequestWithContext(s.Context(), method, path, bytes.NewReader(data))
+	if err != nil {
+		s.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			request.Host = headers[i+1]
+		}
+		request.Header.Add(headers[i], headers[i+1])
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return reply{s, method + " " + path, response.StatusCode, response.Header, string(answer)}
+}
+
+// api makes a request with the read-write key.
+func (s *site) api(method, path string, body any) reply {
+	s.Helper()
+	return s.send(method, path, body, "X-Api-Key", s.keys.ReadWrite)
+}
+
+// is asserts the status.
+func (r reply) is(status int) reply {
+	r.s.Helper()
+	if r.status != status {
+		r.s.Fatalf("%s: status %d %s, want %d", r.what, r.status, r.body, status)
+	}
+	return r
+}
+
+// object asserts the status and decodes the JSON object.
+func (r reply) object(status int) object {
+	r.s.Helper()
+	var o object
+	r.is(status).decode(&o)
+	return o
+}
+
+// list asserts the status and decodes the JSON array of objects, which stands under a key unless that is "".
+func (r reply) list(status int, key string) []object {
+	r.s.Helper()
+	var list []object
+	if key == "" {
+		r.is(status).decode(&list)
+		return list
+	}
+	var document map[string][]object
+	r.is(status).decode(&document)
+	if len(document) != 1 || document[key] == nil {
+		r.s.Fatalf("%s: keys are not %q alone: %s", r.what, key, r.body)
+	}
+	return document[key]
+}
+
+func (r reply) decode(into any) {
+	r.s.Helper()
+	if got := r.header.Get("Content-Type"); got != "application/json" {
+		r.s.Errorf("%s: Content-Type %q, want application/json", r.what, got)
+	}
+	if err := json.Unmarshal([]byte(r.body), into); err != nil {
+		r.s.Fatalf("%s: %v: %s", r.what, err, r.body)
+	}
+}
+
+// refused asserts the status and the whole text of an error.
+func (r reply) refused(status int, text string) {
+	r.s.Helper()
+	if r.status != status {
+		r.s.Errorf("%s: status %d %s, want %d", r.what, r.status, r.body, status)
+		return
+	}
+	var o object
+	r.decode(&o)
+	r.s.equal(r.what, o, object{"error": text})
+}
+
+// text asserts the status and the whole plain text.
+func (r reply) text(status int, text string) {
+	r.s.Helper()
+	if r.status != status || r.body != text {
+		r.s.Errorf("%s: %d %q, want %d %q", r.what, r.status, r.body, status, text)
+	}
+}
+
+func (s *site) equal(what string, got, want any) {
+	s.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// create makes a check and returns its document.
+func (s *site) create(fields object) object {
+	s.Helper()
+	if fields == nil {
+		fields = object{}
+	}
+	return s.api("POST", "/api/v3/checks/", fields).object(201)
+}
+
+// get reads a check.
+func (s *site) get(check object) object {
+	s.Helper()
+	return s.api("GET", path(check), nil).object(200)
+}
+
+// path returns the address of a check below {base_url}.
+func path(check object) string { return "/api/v3/checks/" + check["uuid"].(string) }
+
+// ping sends a ping for a check; the suffix may have a signal and a query.
+func (s *site) ping(check object, suffix string) {
+	s.Helper()
+	s.send("GET", check["ping_url"].(string)+suffix, nil).text(200, "OK")
+}
+
+// pings reads the log of a check, newest first.
+func (s *site) pings(check object) []object {
+	s.Helper()
+	return s.api("GET", path(check)+"/pings/", nil).list(200, "pings")
+}
+
+// flips reads the flips of a check as pairs of timestamp and up, newest first.
+func (s *site) flips(check object, query string) [][2]any {
+	s.Helper()
+	var pairs [][2]any
+	for _, flip := range s.api("GET", path(check)+"/flips/"+query, nil).list(200, "") {
+		s.equal("keys of a flip", slices.Sorted(maps.Keys(flip)), []string{"timestamp", "up"})
+		pairs = append(pairs, [2]any{flip["timestamp"], flip["up"]})
+	}
+	return pairs
+}
+
+// status asserts state and next_ping of a check; next is "" for null.
+func (s *site) status(check object, status, next string) {
+	s.Helper()
+	got := s.get(check)
+	want := any(next)
+	if next == "" {
+		want = nil
+	}
+	s.equal("status and next_ping", []any{got["status"], got["next_ping"]}, []any{status, want})
+}
+
+// at returns a time after noon as the server writes it.
+func at(d time.Duration) string { return noon.Add(d).Format("2006-01-02T15:04:05+00:00") }
+
+// otherProject makes another project on the same account.
+func (s *site) otherProject(name string) (checks.Project, monitor.Keys) {
+	s.Helper()
+	p, keys, err := s.mon.CreateProject(s.Context(), monitor.ProjectSpec{Name: name, Account: name})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return p, keys
+}

@@ -1,0 +1,136 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+func TestRateLimit(t *testing.T) {
+	each(t, &server.Config{RateLimit: 3}, func(s *site) {
+		check := s.create(nil)
+		s.get(check)
+		s.api("GET", "/api/v3/nothing", nil).is(404) // not counted
+		s.api("PUT", path(check), nil).is(405)
+		s.send("GET", path(check), nil).is(401)
+		s.api("GET", "/api/v3/checks/"+unknownUUID, nil).is(404)
+		for range 2 { // refused requests are not counted either
+			for _, r := range []reply{
+				s.api("GET", path(check), nil), s.api("POST", "/api/v3/checks/", "{"), s.api("GET", "/api/v3/checks/"+unknownUUID, nil),
+				s.send("POST", path(check)+"/pause", object{"api_key": s.keys.ReadWrite}),
+			} {
+				r.refused(429, "too many requests: the limit is 3 a minute")
+				s.equal("Retry-After", r.header.Get("Retry-After"), "20")
+				s.equal("CORS", r.header.Get("Access-Control-Allow-Origin"), "*")
+			}
+		}
+		s.equal("status", s.send("GET", path(check), nil, "X-Api-Key", s.keys.ReadOnly).object(200)["status"], any("new"))
+		// A read-only key is limited by itself, before its permission is looked at.
+		s.send("DELETE", path(check), nil, "X-Api-Key", s.keys.ReadOnly).is(403)
+		s.send("DELETE", path(check), nil, "X-Api-Key", s.keys.ReadOnly).is(403)
+		s.send("DELETE", path(check), nil, "X-Api-Key", s.keys.ReadOnly).is(429)
+		// Pings, badges and the status endpoint are not limited.
+		for range 5 {
+			s.ping(check, "")
+			s.send("GET", check["badge_url"].(string), nil).is(200)
+			s.send("GET", "/api/v3/status/", nil).is(200)
+		}
+		s.clock.Advance(19500 * time.Millisecond)
+		s.equal("Retry-After", s.api("GET", path(check), nil).is(429).header.Get("Retry-After"), "1")
+		s.clock.Advance(500 * time.Millisecond)
+		s.get(check)
+		s.api("GET", path(check), nil).is(429)
+		s.clock.Advance(10 * time.Minute)
+		for range 3 {
+			s.get(check)
+		}
+		s.api("GET", path(check), nil).is(429)
+	})
+}
+
+func TestNoRateLimit(t *testing.T) {
+	each(t, nil, func(s *site) {
+		for range 150 {
+			s.api("GET", "/api/v3/checks/", nil).is(200)
+		}
+	})
+}
+
+// Two servers on one database are one.
+func TestTwoServers(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		shared := dbtest.NewClock(noon)
+		a, b := serve(t, db, &server.Config{BaseURL: "http://rollcall.example.org"}, shared), serve(t, db, &server.Config{BaseURL: "http://rollcall.example.org"}, shared)
+		var err error
+		if a.project, a.keys, err = a.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "Backups"}); err != nil {
+			t.Fatal(err)
+		}
+		b.project, b.keys = a.project, a.keys
+		check := a.create(object{"timeout": 60, "grace": 60, "tags": "db"})
+		a.equal("read by the other", b.get(check), a.get(check))
+		a.equal("badges", a.badges(), b.badges())
+		id := check["uuid"].(string)
+		const jobs = 40
+		count := a.together(jobs, func(i int) string { return []*site{a, b}[i%2].url + "/ping/" + id })
+		a.equal("statuses", count, map[int]int{200: jobs})
+		for i, ping := range b.pings(check) {
+			a.equal("n", ping["n"], any(float64(jobs-i)))
+		}
+		upserts := a.together(16, func(i int) string {
+			return []*site{a, b}[i%2].url + "/ping/" + a.project.PingKey + "/job?create=1"
+		})
+		a.equal("auto-provisioned", upserts, map[int]int{201: 1, 200: 15})
+
+		shared.Advance(2 * time.Minute)
+		downA, errA := a.mon.Sweep(t.Context())
+		downB, errB := b.mon.Sweep(t.Context())
+		if errA != nil || errB != nil || downA+downB != 1 {
+			t.Errorf("swept %d and %d: %v, %v", downA, downB, errA, errB)
+		}
+		for _, s := range []*site{a, b} {
+			a.equal("flips", s.flips(check, ""), [][2]any{{at(2 * time.Minute), 0.0}, {at(0), 1.0}})
+		}
+		text, key, err := b.mon.CreateKey(t.Context(), a.project.ID, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.send("GET", path(check), nil, "X-Api-Key", text).is(200)
+		if err := a.mon.RevokeKey(t.Context(), a.project.ID, key.ID); err != nil {
+			t.Fatal(err)
+		}
+		b.send("GET", path(check), nil, "X-Api-Key", text).is(401)
+		a.api("DELETE", path(check), nil).is(200)
+		b.api("GET", path(check), nil).is(404)
+	})
+}
+
+func TestManyChecks(t *testing.T) {
+	each(t, nil, func(s *site) {
+		const many = 2_000
+		err := s.store.Update(s.Context(), func(ctx context.Context, tx monitor.Tx) error {
+			for i := range many {
+				c, err := checks.New(s.project.ID, checks.Spec{Name: new(fmt.Sprint(i)), Tags: new("all " + strings.Repeat("x", i%2))}, s.clock.Now())
+				if err != nil {
+					return err
+				}
+				if err := tx.InsertCheck(ctx, c); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.equal("all", len(s.api("GET", "/api/v3/checks/", nil).list(200, "checks")), many)
+		s.equal("tagged", len(s.api("GET", "/api/v3/checks/?tag=x&tag=all", nil).list(200, "checks")), many/2)
+		s.equal("badge", s.send("GET", s.badges()["all"]["json"], nil).body, `{"status":"up","total":2000,"grace":0,"down":0}`)
+	})
+}

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/client/wire"
+	"github.com/rollcall-dev/rollcall/flips"
+)
+
+// listPings answers API-V3.md section 4.8.
+func (c *call) listPings() error {
+	list, err := c.mon.Pings(c.r.Context(), c.check.ID)
+	if err != nil {
+		return err
+	}
+	bodies := c.checkURL(c.check) + "/pings/"
+	document := wire.Pings{Pings: make([]wire.Ping, 0, len(list))}
+	for _, ping := range list {
+		entry := wire.Ping{
+			Type: string(ping.Kind), Date: wire.Micros{Time: ping.At}, N: ping.N,
+			Scheme: ping.Scheme, RemoteAddr: ping.RemoteAddr, Method: ping.Method, UA: ping.UserAgent,
+		}
+		if ping.RunID.Valid {
+			entry.RID = new(ping.RunID.UUID.String())
+		}
+		if ping.Duration != nil {
+			// A whole number of hundredths, divided last, has the shortest decimal form.
+			entry.Duration = new(float64(*ping.Duration/(10*time.Millisecond)) / 100)
+		}
+		if ping.BodySize > 0 {
+			entry.BodyURL = new(bodies + strconv.FormatInt(ping.N, 10) + "/body")
+		}
+		document.Pings = append(document.Pings, entry)
+	}
+	return c.answer(http.StatusOK, document)
+}
+
+// pingBody answers API-V3.md section 4.9.
+func (c *call) pingBody() error {
+	text := c.params.ByName("n")
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || strconv.FormatInt(n, 10) != text {
+		return errNotFound
+	}
+	body, err := c.mon.PingBody(c.r.Context(), c.check.ID, n)
+	if err != nil {
+		return err
+	}
+	write(c.w, http.StatusOK, "text/plain", body)
+	return nil
+}
+
+// listFlips answers API-V3.md section 4.10.
+func (c *call) listFlips() error {
+	query, err := url.ParseQuery(c.r.URL.RawQuery)
+	if err != nil {
+		return errBadQuery
+	}
+	window, err := flips.ParseWindow(func(name string) (string, bool) { return query.Get(name), query.Has(name) })
+	if err != nil {
+		return err
+	}
+	list, err := c.mon.Flips(c.r.Context(), c.check.ID, window)
+	if err != nil {
+		return err
+	}
+	document := make([]wire.Flip, 0, len(list))
+	for _, flip := range list {
+		entry := wire.Flip{Timestamp: wire.Time{Time: flip.At}}
+		if flip.Up {
+			entry.Up = 1
+		}
+		document = append(document, entry)
+	}
+	return c.answer(http.StatusOK, document)
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"net/url"
+	"strings"
+)
+
+// command is an example of a request, to be shown as a shell command.
+type command struct {
+	method, url string
+	query       []string // name=value
+	keyed       bool     // with the key in the header
+	body        string
+	isJSON      bool
+	ping        bool
+}
+
+// widest is how long a command may be on one line.
+const widest = 76
+
+// String returns the command as a shell reads it, on several lines if it is long.
+func (c command) String() string {
+	program := "curl"
+	if c.ping {
+		program += " -m 10 --retry 5" // a ping must not hold up its job
+	}
+	if c.method != "GET" && !(c.method == "POST" && c.body != "") {
+		program += " -X " + c.method
+	}
+	address := c.url
+	if len(c.query) > 0 {
+		address = quote(address + "?" + strings.Join(c.query, "&"))
+	}
+	parts := []string{program + " " + address}
+	if c.keyed {
+		parts = append(parts, `-H "X-Api-Key: $API_KEY"`)
+	}
+	switch {
+	case c.isJSON && c.body != "":
+		parts = append(parts, "-H 'Content-Type: application/json'", "-d "+quote(c.body))
+	case c.body != "":
+		parts = append(parts, "--data-raw "+quote(c.body))
+	}
+	if line := strings.Join(parts, " "); len(line) <= widest && !strings.Contains(line, "\n") {
+		return line
+	}
+	return strings.Join(parts, " \\\n  ")
+}
+
+// quote makes a text one word of a shell command.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// queryItem returns a parameter with a value, escaped as it needs.
+func queryItem(name, value string) string {
+	return url.QueryEscape(name) + "=" + url.QueryEscape(value)
+}

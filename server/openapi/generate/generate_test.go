@@ -1,0 +1,98 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+)
+
+// The files in the repository are those that go generate makes of openapi.yaml as it is now.
+func TestGeneratedFiles(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := generate(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range files {
+		got, err := os.ReadFile(filepath.Join("..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != string(want) {
+			t.Errorf(`%s is out of date: run "go generate ./server/openapi"`, name)
+		}
+	}
+}
+
+// What the JSON says is what the YAML says.
+func TestJSONEqualsYAML(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	converted, err := toJSON(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fromYAML, fromJSON any
+	if err := yaml.Unmarshal(text, &fromYAML); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(converted, &fromJSON); err != nil {
+		t.Fatal(err)
+	}
+	plain, err := json.Marshal(fromYAML) // its numbers become those of JSON
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(plain, &fromYAML); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(fromYAML, fromJSON); diff != "" {
+		t.Errorf("-YAML +JSON:\n%s", diff)
+	}
+}
+
+func TestToJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		"b: 1\na: [x, null, true, 1.5]\n":  `{"b":1,"a":["x",null,true,1.5]}`,
+		"a: &x {k: \"<&>\"}\nb: *x\n":      `{"a":{"k":"<&>"},"b":{"k":"<&>"}}`,
+		"\"200\": \"2026-01-02\"\ne: {}\n": `{"200":"2026-01-02","e":{}}`,
+	} {
+		got, err := toJSON([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dense := strings.NewReplacer("\n", "", "  ", "", `": `, `":`).Replace(string(got)); dense != want {
+			t.Errorf("%q: %s, want %s", text, dense, want)
+		}
+	}
+	for _, text := range []string{"a: 1\na: 2\n", "200: x\n", "[]", "a: *missing\n", "\t"} {
+		if got, err := toJSON([]byte(text)); err == nil {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+}
+
+func TestCommand(t *testing.T) {
+	const url = "https://example.org/x"
+	for want, c := range map[string]command{
+		"curl https://example.org/x":                                                                              {method: "GET", url: url},
+		`curl -X DELETE https://example.org/x -H "X-Api-Key: $API_KEY"`:                                           {method: "DELETE", url: url, keyed: true},
+		"curl 'https://example.org/x?a=b+%26'":                                                                    {method: "GET", url: url, query: []string{queryItem("a", "b &")}},
+		"curl -m 10 --retry 5 https://example.org/x --data-raw 'it'\\''s'":                                        {method: "POST", url: url, body: "it's", ping: true},
+		"curl https://example.org/x \\\n  -H 'Content-Type: application/json' \\\n  -d '{\n  \"desc\": \"y\"\n}'": {method: "POST", url: url, isJSON: true, body: "{\n  \"desc\": \"y\"\n}"},
+	} {
+		if diff := cmp.Diff(want, c.String()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+// Package openapi describes Rollcall's HTTP interfaces: the management interface of API-V3.md, the ping endpoints and
+// the badges, as an OpenAPI 3.1 document and as a page for people that is made from it.
+//
+//	docs := openapi.New("https://rollcall.example.org", "https://rollcall.example.org/ping")
+//	mux.HandleFunc("GET /docs", docs.ServePage)
+//	mux.HandleFunc("GET /openapi.json", docs.ServeDocument)
+//
+// A server of package server does that by itself, at {base_url}/api/v3/ and {base_url}/api/v3/openapi.json.
+//
+// The source is openapi.yaml. What is embedded is made from it by go generate, so the package needs nothing but the
+// standard library.
+package openapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"html"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+//go:generate go run ./generate
+
+// The addresses that stand in the files for those of a server.
+const (
+	placeholder     = "https://rollcall.example.org"
+	pingPlaceholder = placeholder + "/ping"
+)
+
+var (
+	//go:embed openapi.json
+	documentFile string
+	//go:embed reference.html
+	pageFile string
+)
+
+// Docs are the document and the page for a server. They may be used by many goroutines at once.
+type Docs struct {
+	document, page       []byte
+	documentTag, pageTag string
+	policy               string
+}
+
+// New returns the docs for a server with these addresses, the {base_url} and {ping_base_url} of API-V3.md, without a
+// slash at the end. They take the place of https://rollcall.example.org and https://rollcall.example.org/ping in
+// servers and examples. The addresses are not checked, but escaped as it needs.
+func New(baseURL, pingBaseURL string) *Docs {
+	fill := func(file string, escape func(string) string) []byte {
+		return []byte(strings.NewReplacer(pingPlaceholder, escape(pingBaseURL), placeholder, escape(baseURL)).Replace(file))
+	}
+	d := &Docs{
+		document: fill(documentFile, escapeJSON),
+		page:     fill(pageFile, html.EscapeString),
+		policy: "default-src 'none'; style-src 'sha256-" + styleHash(pageFile) +
+			"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
+	}
+	d.documentTag, d.pageTag = entityTag(d.document), entityTag(d.page)
+	return d
+}
+
+// Document returns the OpenAPI document, in JSON.
+func (d *Docs) Document() []byte { return slices.Clone(d.document) }
+
+// ServeDocument answers GET and HEAD with the OpenAPI document, in JSON. Clients may keep it, and ask with its ETag
+// whether it has changed.
+func (d *Docs) ServeDocument(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	serve(w, r, d.document, d.documentTag)
+}
+
+// ServePage answers GET and HEAD with the reference, an HTML page that loads nothing and runs no script. It sets a
+// Content-Security-Policy that allows the page its own style and forbids everything else.
+func (d *Docs) ServePage(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", d.policy)
+	serve(w, r, d.page, d.pageTag)
+}
+
+func serve(w http.ResponseWriter, r *http.Request, content []byte, tag string) {
+	w.Header().Set("Cache-Control", "no-cache") // to be kept, and asked about every time
+	w.Header().Set("ETag", tag)
+	// Nothing but this condition is looked at, so that the answers are those of the document: 200 and 304.
+	whole := *r
+	whole.Header = http.Header{"If-None-Match": r.Header["If-None-Match"]}
+	http.ServeContent(w, &whole, "", time.Time{}, bytes.NewReader(content))
+}
+
+// escapeJSON escapes a text for the inside of a JSON string.
+func escapeJSON(text string) string {
+	quoted, _ := json.Marshal(text) // a string: it cannot fail
+	return string(quoted[1 : len(quoted)-1])
+}
+
+// styleHash returns the hash of the one style sheet of a page, as a Content-Security-Policy has it.
+func styleHash(page string) string {
+	_, rest, _ := strings.Cut(page, "<style>")
+	style, _, _ := strings.Cut(rest, "</style>")
+	sum := sha256.Sum256([]byte(style))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func entityTag(content []byte) string {
+	sum := sha256.Sum256(content)
+	return `"` + hex.EncodeToString(sum[:16]) + `"`
+}

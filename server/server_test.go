@@ -1,0 +1,183 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+)
+
+func newMonitor(t *testing.T) *monitor.Monitor {
+	mon, err := monitor.New(dbtest.SQLite(t).Open(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mon
+}
+
+func newSigner(t *testing.T) badges.Signer {
+	signer, err := badges.NewSigner(bytes.Repeat([]byte("s"), badges.MinSecret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer
+}
+
+func TestNew(t *testing.T) {
+	mon, signer := newMonitor(t), newSigner(t)
+	s, err := New(mon, &Config{Signer: signer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.base.text != "http://localhost:8000" || s.ping.text != "http://localhost:8000/ping" || s.bodyLimit != 100_000 || s.limiter != nil {
+		t.Errorf("defaults: %+v", s)
+	}
+	if s, err = New(mon, &Config{Signer: signer, BaseURL: "HTTPS://Example.org:8443/a-b/c_d//"}); err != nil ||
+		s.base != (baseURL{"HTTPS://Example.org:8443/a-b/c_d", "example.org:8443", "/a-b/c_d"}) {
+		t.Errorf("BaseURL: %+v, %v", s, err)
+	}
+	if _, err := New(nil, &Config{Signer: signer}); err == nil {
+		t.Error("no monitor was accepted")
+	}
+	if _, err := New(mon, nil); err == nil {
+		t.Error("no signer was accepted")
+	}
+	for field, c := range map[string]Config{
+		"RateLimit":      {RateLimit: -1},
+		"PingBodyLimit":  {PingBodyLimit: -1},
+		"TrustedProxies": {TrustedProxies: []netip.Prefix{{}}},
+		"PingBaseURL":    {PingBaseURL: "ping.example.org"},
+	} {
+		c.Signer = signer
+		if _, err := New(mon, &c); err == nil || !strings.HasPrefix(err.Error(), "server: "+field+" ") {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	for _, base := range []string{
+		"/", "localhost", "localhost:8000", "//x", "ftp://x", "http://", "http:///x", "http://:80", "http://x?a", "http://x#a", "http://x?",
+		"http://u@x", "http://x/a b", "http://x/%41", "http://x/a//b", "http://x/é", "http://x:y", "http://[::1", "\x00",
+	} {
+		if s, err := New(mon, &Config{Signer: signer, BaseURL: base}); err == nil {
+			t.Errorf("BaseURL %q was accepted: %+v", base, s.base)
+		}
+	}
+}
+
+// The handlers for a router of one's own do without Handler.
+func TestSeparateHandlers(t *testing.T) {
+	s, err := New(newMonitor(t), &Config{Signer: newSigner(t), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		handler      http.Handler
+		method, path string
+		status       int
+	}{
+		{s.API(), "GET", "/api/v3/status/", 200},
+		{s.API(), "GET", "/", 404},
+		{s.API(), "GET", "/api/v3/checks", 401},
+		{s.API(), "OPTIONS", "*", 204},
+		{s.API(), "CONNECT", "/api/v3/checks", 405},
+		{s.Pings(), "GET", "/" + testID, 404},
+		{s.Pings(), "PUT", "/" + testID, 405},
+		{s.Pings(), "GET", "/" + testID + "/256", 400},
+		{s.Badges(), "GET", "/b/2/" + testID + ".svg", 404},
+		{s.Badges(), "GET", "/badge/x", 404},
+		{s.Handler(), "OPTIONS", "*", 404},
+		{s.Handler(), "GET", "/", 200},
+	} {
+		w := httptest.NewRecorder()
+		c.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), c.method, c.path, nil))
+		if w.Code != c.status || w.Header().Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s %s: %d %s, want %d", c.method, c.path, w.Code, w.Header(), c.status)
+		}
+	}
+}
+
+func TestReadPingBody(t *testing.T) {
+	const text = "0123456789"
+	long := strings.Repeat(text, 2000)
+	for _, c := range []struct {
+		body           string
+		limit          int64
+		kept, filtered string
+	}{
+		{"", 5, "", ""},
+		{text, 10, text, ""},
+		{text, 9, text[:9], text},
+		{long, 9_999, long[:9_999], long[:10_000]},
+		{long, 10_000, long[:10_000], ""},
+		{long, 15_000, long[:15_000], ""},
+		{long, 1 << 40, long, ""},
+	} {
+		kept, filtered, err := readPingBody(iotest.OneByteReader(strings.NewReader(c.body)), c.limit)
+		if err != nil || string(kept) != c.kept || string(filtered) != c.filtered || (kept == nil) != (c.kept == "") || (filtered == nil) != (c.filtered == "") {
+			t.Errorf("%d bytes, limit %d: %d, %d, %v", len(c.body), c.limit, len(kept), len(filtered), err)
+		}
+	}
+	if _, _, err := readPingBody(io.MultiReader(strings.NewReader("half"), iotest.ErrReader(io.ErrUnexpectedEOF)), 100); err == nil {
+		t.Error("half a body was accepted")
+	}
+}
+
+func TestLimiter(t *testing.T) {
+	now := time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
+	l := newLimiter(2, func() time.Time { return now })
+	a, b := uuid.New(), uuid.New()
+	steps := []struct {
+		wait time.Duration
+		key  uuid.UUID
+		want time.Duration
+	}{
+		{0, a, 0}, {0, a, 0}, {0, a, 30 * time.Second}, {0, a, 30 * time.Second}, {0, b, 0},
+		{29 * time.Second, a, time.Second}, {time.Second, a, 0}, {0, a, 30 * time.Second},
+		{-time.Hour, b, 0}, // the clock is set back
+		{2 * time.Hour, a, 0}, {0, a, 0}, {0, a, 30 * time.Second},
+	}
+	for i, step := range steps {
+		now = now.Add(step.wait)
+		if got := l.wait(step.key).Round(time.Microsecond); got != step.want { // it is computed in floating point
+			t.Errorf("step %d: %v, want %v", i, got, step.want)
+		}
+	}
+	for range 10_000 {
+		l.wait(uuid.New())
+	}
+	now = now.Add(2 * refill)
+	l.wait(a)
+	if len(l.keys) != 1 {
+		t.Errorf("%d keys are remembered, want 1", len(l.keys))
+	}
+}
+
+func TestAnswerTo(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		status int
+		text   string
+	}{
+		{errors.New("secret"), 500, "internal error"},
+		{fmt.Errorf("secret: %w", monitor.ErrUnavailable), 503, "unavailable"},
+		{fmt.Errorf("secret: %w", errNotFound), 404, "not found"},
+		{fmt.Errorf("%w: %w", errProbe, monitor.ErrUnavailable), 500, "the database does not answer"},
+	} {
+		if p := answerTo(c.err); p.status != c.status || p.text != c.text {
+			t.Errorf("%v: %d %s", c.err, p.status, p.text)
+		}
+	}
+}

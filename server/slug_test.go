@@ -1,0 +1,89 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+func TestAutoProvisioning(t *testing.T) {
+	eachPlan(t, nil, checks.Free, func(s *site) {
+		base := s.url + "/ping/" + s.project.PingKey + "/"
+		for _, query := range []string{"", "?create=0", "?create=", "?create=true", "?create=11", "?CREATE=1"} {
+			s.send("GET", base+"job"+query, nil).text(404, "not found")
+		}
+		s.send("POST", base+"job/start?create=1", "body").text(201, "Created")
+		s.send("GET", base+"job?create=1", nil).text(200, "OK")
+		list := s.api("GET", "/api/v3/checks/?slug=job", nil).list(200, "checks")
+		s.equal("check", []any{len(list), list[0]["name"], list[0]["slug"], list[0]["timeout"], list[0]["n_pings"], list[0]["status"]},
+			[]any{1, "job", "job", 86400.0, 2.0, "up"})
+
+		// Up to twice the limit, where create over the API stops at the limit.
+		for i := 2; i <= 2*checks.FreeChecks; i++ {
+			s.send("GET", fmt.Sprintf("%sjob%d?create=1", base, i), nil).text(201, "Created")
+		}
+		s.send("GET", base+"more?create=1", nil).text(404, "not found")
+		s.send("GET", base+"job2?create=1", nil).text(200, "OK")
+		if !strings.Contains(s.log.String(), "check limit") {
+			s.Error("the reason was not logged")
+		}
+		s.api("POST", "/api/v3/checks/", "{}").is(403)
+	})
+}
+
+func TestAutoProvisioningChannels(t *testing.T) {
+	each(t, nil, func(s *site) {
+		c, err := s.mon.CreateChannel(s.Context(), s.project.ID, "email", "Ops", map[string]string{"to": "ops@example.org"})
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.send("GET", s.url+"/ping/"+s.project.PingKey+"/job?create=1", nil).text(201, "Created")
+		s.equal("channels", s.api("GET", "/api/v3/checks/", nil).list(200, "checks")[0]["channels"], any(c.ID.String()))
+	})
+}
+
+func TestConcurrentAutoProvisioning(t *testing.T) {
+	each(t, nil, func(s *site) {
+		const jobs = 16
+		count := s.together(jobs, func(int) string { return s.url + "/ping/" + s.project.PingKey + "/job?create=1" })
+		s.equal("statuses", count, map[int]int{201: 1, 200: jobs - 1})
+		list := s.api("GET", "/api/v3/checks/", nil).list(200, "checks")
+		s.equal("checks", []any{len(list), list[0]["n_pings"]}, []any{1, float64(jobs)})
+	})
+}
+
+func TestAmbiguousSlug(t *testing.T) {
+	each(t, nil, func(s *site) {
+		s.create(object{"slug": "job"})
+		second := s.create(object{"slug": "job"})
+		url := s.url + "/ping/" + s.project.PingKey + "/job"
+		for _, suffix := range []string{"", "/start", "?create=1"} {
+			s.send("GET", url+suffix, nil).text(409, "ambiguous slug")
+		}
+		s.ping(second, "")
+		s.api("POST", path(second), object{"slug": "other"}).is(200)
+		s.send("GET", url, nil).text(200, "OK")
+		// The slug of another project is another slug.
+		p, keys := s.otherProject("Other")
+		s.send("POST", "/api/v3/checks/", object{"slug": "job"}, "X-Api-Key", keys.ReadWrite).is(201)
+		s.send("GET", url, nil).text(200, "OK")
+		s.send("GET", s.url+"/ping/"+p.PingKey+"/job", nil).text(200, "OK")
+		s.send("GET", s.url+"/ping/"+p.PingKey+"/other", nil).text(404, "not found")
+	})
+}
+
+// A check's slug that looks like a signal is a slug all the same.
+func TestSlugLikeSignal(t *testing.T) {
+	each(t, nil, func(s *site) {
+		for _, slug := range []string{"start", "fail", "log", "0", "300"} {
+			check := s.create(object{"slug": slug})
+			base := s.url + "/ping/" + s.project.PingKey + "/" + slug
+			s.send("GET", base, nil).text(200, "OK")
+			s.send("GET", base+"/fail", nil).text(200, "OK")
+			log := s.pings(check)
+			s.equal(slug, []any{log[0]["type"], log[1]["type"]}, []any{"fail", "success"})
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package smtpd
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// listener takes connections as long as there are not too many.
+type listener struct {
+	net.Listener
+	server *Server
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		raw, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c, refusal := l.server.admit(raw)
+		if refusal == "" {
+			return c, nil
+		}
+		// There is room for so little in the buffers of a new connection.
+		_ = raw.SetWriteDeadline(time.Now().Add(time.Second))
+		_, _ = raw.Write([]byte("421 " + refusal + "\r\n"))
+		raw.Close()
+	}
+}
+
+// admit makes the connection one of the server's, or says why not.
+func (s *Server) admit(raw net.Conn) (c *conn, refusal string) {
+	c = &conn{Conn: raw, server: s, addr: remoteAddr(raw), end: time.Now().Add(s.config.SessionTimeout)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closing:
+		return nil, "4.3.2 The service is shutting down"
+	case len(s.conns) >= s.config.MaxConnections:
+		return nil, "4.3.2 Too many connections, try again later"
+	case s.clients[c.client()] >= s.config.MaxPerClient:
+		return nil, "4.7.0 Too many connections from your address, try again later"
+	}
+	s.conns[c] = true
+	s.clients[c.client()]++
+	return c, ""
+}
+
+// remoteAddr returns the address of a client, or the zero address when it has none.
+func remoteAddr(raw net.Conn) netip.Addr {
+	addr, err := netip.ParseAddrPort(raw.RemoteAddr().String())
+	if err != nil {
+		return netip.Addr{}
+	}
+	return addr.Addr().WithZone("").Unmap()
+}
+
+// conn is a connection whose deadlines the server has a say in. The library puts TLS on top of it.
+type conn struct {
+	net.Conn
+	server *Server
+	addr   netip.Addr
+	end    time.Time // when the session has lasted too long
+
+	// broken says that reading has failed, at the latest at the end of what the client has sent.
+	broken  atomic.Bool
+	refused atomic.Int64 // recipients
+	data    endFinder
+
+	mu        sync.Mutex
+	hungUp    bool // no further command is waited for
+	receiving int  // messages that are on the way
+	closed    bool
+}
+
+// client is what connections are counted by.
+func (c *conn) client() netip.Prefix {
+	if c.addr.Is6() {
+		p, _ := c.addr.Prefix(64)
+		return p
+	}
+	return netip.PrefixFrom(c.addr, c.addr.BitLen())
+}
+
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.data.read(b, c.Conn.Read)
+	if err != nil {
+		c.broken.Store(true)
+	}
+	return n, err
+}
+
+// SetReadDeadline is called by the library before it waits for a command.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.setReadDeadline(t)
+}
+
+func (c *conn) setReadDeadline(t time.Time) error {
+	if t.IsZero() || t.After(c.end) {
+		t = c.end
+	}
+	if c.hungUp && c.receiving == 0 {
+		t = time.Unix(1, 0) // long past: the library says 421 and ends
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// hangUp lets the connection end as soon as no message is on the way.
+func (c *conn) hangUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hungUp = true
+	if c.receiving == 0 {
+		_ = c.setReadDeadline(c.end)
+	}
+}
+
+// begin and done enclose the receipt of a message.
+func (c *conn) begin() {
+	c.server.mu.Lock()
+	c.server.receiving++
+	c.server.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.receiving++
+	if c.hungUp { // since the client was told to go ahead
+		_ = c.setReadDeadline(time.Now().Add(c.server.config.ReadTimeout))
+	}
+}
+
+func (c *conn) done() {
+	c.mu.Lock()
+	c.receiving--
+	if c.hungUp && c.receiving == 0 {
+		_ = c.setReadDeadline(c.end)
+	}
+	c.mu.Unlock()
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.server.receiving--
+	c.server.checkDrained()
+}
+
+// Close is called by the library, at least once.
+func (c *conn) Close() error {
+	err := c.Conn.Close()
+	c.mu.Lock()
+	again := c.closed
+	c.closed = true
+	c.mu.Unlock()
+	if again {
+		return err
+	}
+	s := c.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	if s.clients[c.client()]--; s.clients[c.client()] == 0 {
+		delete(s.clients, c.client())
+	}
+	s.checkDrained()
+	return err
+}

@@ -1,0 +1,67 @@
+package smtpd_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log"
+	"net"
+	"net/smtp"
+	"os"
+	"path/filepath"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/server/smtpd"
+)
+
+// A program that monitors jobs takes their pings by e-mail, without the rest of the server.
+func Example() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "rollcall")
+	must(err)
+	defer os.RemoveAll(dir)
+	sqldb, err := sql.Open("sqlite", filepath.Join(dir, "jobs.db"))
+	must(err)
+	defer sqldb.Close()
+	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
+	must(err)
+	must(store.Migrate(ctx))
+	mon, err := monitor.New(store, nil)
+	must(err)
+	project, err := mon.OpenProject(ctx, "jobs")
+	must(err)
+	check, err := mon.Create(ctx, project.ID, checks.Spec{
+		Slug: new("nightly"), FilterSubject: new(true), SuccessKW: new("completed"), FailureKW: new("failed"),
+	})
+	must(err)
+
+	srv, err := smtpd.New(mon, &smtpd.Config{Domain: "ping.example.org"})
+	must(err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // port 25 where other mail servers are to reach it
+	must(err)
+	go func() { must(srv.Serve(listener)) }()
+
+	to := project.PingKey + "+nightly@ping.example.org" // or check.ID.String() + "@ping.example.org"
+	err = smtp.SendMail(listener.Addr().String(), nil, "nas@example.org", []string{to}, []byte("Subject: Backup failed\r\n\r\nDisk full.\r\n"))
+	must(err)
+
+	pings, err := mon.Pings(ctx, check.ID)
+	must(err)
+	fmt.Println(pings[0].Scheme, pings[0].Kind)
+	fmt.Println(pings[0].UserAgent)
+	must(srv.Shutdown(ctx))
+	// Output:
+	// email fail
+	// Email from nas@example.org
+}
+
+func must(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

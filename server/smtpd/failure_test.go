@@ -1,0 +1,234 @@
+package smtpd_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/smtpd"
+)
+
+// outage is a store whose database fails as it is told to.
+type outage struct {
+	monitor.Store
+	reads, writes atomic.Pointer[error]
+}
+
+func (o *outage) Check(ctx context.Context, id uuid.UUID) (checks.Check, error) {
+	if err := o.reads.Load(); err != nil {
+		return checks.Check{}, fail(*err)
+	}
+	return o.Store.Check(ctx, id)
+}
+
+func (o *outage) ProjectByPingKey(ctx context.Context, key string) (checks.Project, error) {
+	if err := o.reads.Load(); err != nil {
+		return checks.Project{}, fail(*err)
+	}
+	return o.Store.ProjectByPingKey(ctx, key)
+}
+
+func (o *outage) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {
+	if err := o.writes.Load(); err != nil {
+		return fail(*err)
+	}
+	return o.Store.Update(ctx, fn)
+}
+
+// fail panics for want of an error.
+func fail(err error) error {
+	if err == nil {
+		panic("a mistake")
+	}
+	return err
+}
+
+// TestOutage holds that a message is only acknowledged when it is stored, and that the connection survives.
+func TestOutage(t *testing.T) {
+	each(t, smtpd.Config{}, func(s *site) {
+		c := s.create(checks.Spec{Slug: new("job")})
+		store := &outage{Store: s.store}
+		s = s.on(store)
+		d := s.dial()
+		d.command(250, "EHLO client.example.org")
+		secret := errors.New("password of the database")
+		for _, err := range []error{monitor.ErrUnavailable, context.DeadlineExceeded, secret, nil} {
+			d.command(250, "MAIL FROM:<a@b.example>")
+			store.reads.Store(&err)
+			for _, to := range []string{address(c), s.project.PingKey + "+job@" + domain} {
+				if text := d.command(451, "RCPT TO:<%s>", to); strings.Contains(text, "password") {
+					s.Errorf("the client is told %q", text)
+				}
+			}
+			store.reads.Store(nil)
+			d.command(250, "RCPT TO:<%s>", address(c))
+			store.writes.Store(&err)
+			d.command(354, "DATA")
+			d.send("lost\r\n.\r\n")
+			if text := d.expect(451); strings.Contains(text, "password") {
+				s.Errorf("the client is told %q", text)
+			}
+			store.writes.Store(nil)
+		}
+		d.envelope(address(c))
+		d.command(354, "DATA")
+		d.send("kept\r\n.\r\n")
+		d.expect(250)
+		s.equal("bodies", s.bodies(c), []string{"kept\r\n"})
+		for _, want := range []string{monitor.ErrUnavailable.Error(), secret.Error(), "a mistake"} {
+			if !strings.Contains(s.log.String(), want) {
+				s.Errorf("%q was not logged: %s", want, s.log)
+			}
+		}
+	})
+}
+
+// gate is a store that only writes when it may.
+type gate struct {
+	monitor.Store
+	arrived, open chan struct{}
+}
+
+func newGate(store monitor.Store) gate {
+	return gate{store, make(chan struct{}, 1), make(chan struct{})}
+}
+
+func (g gate) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {
+	g.arrived <- struct{}{}
+	<-g.open
+	return g.Store.Update(ctx, fn)
+}
+
+// TestDurableBeforeAcknowledged has the client wait for the answer while the message is not stored.
+func TestDurableBeforeAcknowledged(t *testing.T) {
+	each(t, smtpd.Config{}, func(s *site) {
+		c := s.create(checks.Spec{})
+		g := newGate(s.store)
+		s = s.on(g)
+		d := s.dial()
+		d.begin(address(c))
+		d.send("x\r\n.\r\n")
+		<-g.arrived
+		answered := make(chan []string)
+		go func() {
+			d.text.ReadLine()
+			answered <- s.bodies(c) // as they are when the answer is there
+		}()
+		select {
+		case <-answered:
+			s.Fatal("answered before it was stored")
+		default:
+		}
+		close(g.open)
+		s.equal("bodies", <-answered, []string{"x\r\n"})
+	})
+}
+
+// A client that hangs up once its message is sent has pinged.
+func TestClientGoesAway(t *testing.T) {
+	each(t, smtpd.Config{}, func(s *site) {
+		c := s.create(checks.Spec{})
+		g := newGate(s.store)
+		s = s.on(g)
+		d := s.dial()
+		d.begin(address(c))
+		d.send("x\r\n.\r\n")
+		<-g.arrived
+		d.conn.(*net.TCPConn).SetLinger(0)
+		d.conn.Close()
+		close(g.open)
+		if err := s.server.Shutdown(s.Context()); err != nil {
+			s.Error(err)
+		}
+		s.equal("bodies", s.bodies(c), []string{"x\r\n"})
+	})
+}
+
+// TestShutdown lets a message that is on the way come to its end, and closes what is idle.
+func TestShutdown(t *testing.T) {
+	each(t, smtpd.Config{}, func(s *site) {
+		c := s.create(checks.Spec{})
+		idle, greeted, enveloped, data, chunks := s.dial(), s.dial(), s.dial(), s.dial(), s.dial()
+		greeted.command(250, "EHLO client.example.org")
+		enveloped.command(250, "EHLO client.example.org")
+		enveloped.envelope(address(c))
+		data.begin(address(c))
+		data.send("first half, ")
+		chunks.command(250, "EHLO client.example.org")
+		chunks.envelope(address(c))
+		chunks.chunk(250, "BDAT 10", "one chunk,")
+
+		stopped := make(chan error, 1)
+		go func() { stopped <- s.server.Shutdown(s.Context()) }()
+		for _, d := range []*dialogue{idle, greeted, enveloped} {
+			d.expect(421)
+			d.ended()
+		}
+		if err := <-s.served; err != nil {
+			s.Errorf("Serve: %v", err)
+		}
+		if conn, err := net.Dial("tcp", s.addr); err == nil {
+			conn.Close()
+			s.Error("the server still takes connections")
+		}
+		select {
+		case err := <-stopped:
+			s.Fatalf("Shutdown has not waited: %v", err)
+		default:
+		}
+		data.send("second half\r\n.\r\n")
+		data.expect(250)
+		data.expect(421)
+		data.ended()
+		chunks.chunk(250, "BDAT 9 LAST", "two chunks"[:9])
+		chunks.expect(421)
+		chunks.ended()
+		if err := <-stopped; err != nil {
+			s.Errorf("Shutdown: %v", err)
+		}
+		s.equal("bodies", s.bodies(c), []string{"first half, second half\r\n", "one chunk,two chunk"})
+
+		if err := s.server.Shutdown(s.Context()); err != nil {
+			s.Errorf("a second Shutdown: %v", err)
+		}
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			s.Fatal(err)
+		}
+		if err := s.server.Serve(listener); err != nil {
+			s.Errorf("Serve after Shutdown: %v", err)
+		}
+	})
+}
+
+// TestShutdownCutsOff ends when its context does, with what is on the way not acknowledged.
+func TestShutdownCutsOff(t *testing.T) {
+	each(t, smtpd.Config{}, func(s *site) {
+		c := s.create(checks.Spec{})
+		data, chunks := s.dial(), s.dial()
+		data.begin(address(c))
+		data.send("first half\r\n")
+		chunks.command(250, "EHLO client.example.org")
+		chunks.envelope(address(c))
+		chunks.chunk(250, "BDAT 3", "one")
+		ctx, cancel := context.WithTimeout(s.Context(), 10*time.Millisecond)
+		defer cancel()
+		if err := s.server.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			s.Errorf("Shutdown: %v", err)
+		}
+		for _, d := range []*dialogue{data, chunks} {
+			if code, text, _ := d.text.ReadResponse(0); code == 250 {
+				s.Errorf("acknowledged: %s", text)
+			}
+		}
+		s.equal("bodies", s.bodies(c), []string(nil))
+	})
+}

@@ -1,0 +1,114 @@
+package smtpd_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/smtpd"
+)
+
+// counter is a store that has one check and counts the messages for it.
+type counter struct {
+	monitor.Store // not used otherwise
+	id            uuid.UUID
+	stored        atomic.Int64
+}
+
+func (c *counter) Check(_ context.Context, id uuid.UUID) (checks.Check, error) {
+	if id != c.id {
+		return checks.Check{}, checks.ErrNotFound
+	}
+	return checks.Check{ID: id}, nil
+}
+
+func (c *counter) ProjectByPingKey(context.Context, string) (checks.Project, error) {
+	return checks.Project{}, checks.ErrNotFound
+}
+
+func (c *counter) Update(context.Context, func(context.Context, monitor.Tx) error) error {
+	c.stored.Add(1)
+	return nil
+}
+
+var (
+	answerLine   = regexp.MustCompile(`^[2-5][0-9][0-9][ -]`)
+	acknowledged = regexp.MustCompile(`(?m)^250 2\.0\.0 OK: queued`)
+)
+
+// FuzzSession holds, for any bytes that a client sends before it hangs up: the server ends the connection, answers in
+// lines of SMTP, and acknowledges as many messages as it has stored. It may only have stored more than it could still
+// acknowledge.
+func FuzzSession(f *testing.F) {
+	store := &counter{id: uuid.MustParse("6f5dd2d1-8a4c-4a52-9d5f-0d9e2f1c7b3a")}
+	mon, err := monitor.New(store, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	cert, _ := certificate(f)
+	server, err := smtpd.New(mon, &smtpd.Config{Domain: domain, TLS: serverTLS(cert), MaxMessageBytes: 1000, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		f.Fatal(err)
+	}
+	listener, err := net.Listen("unix", filepath.Join(f.TempDir(), "smtp")) // which needs no ports
+	if err != nil {
+		f.Fatal(err)
+	}
+	go server.Serve(listener)
+	f.Cleanup(func() { server.Shutdown(context.Background()) })
+
+	transaction := "MAIL FROM:<a@b.example> BODY=8BITMIME SMTPUTF8 SIZE=10\r\nRCPT TO:<6f5dd2d1-8a4c-4a52-9d5f-0d9e2f1c7b3a@" + domain + ">\r\n"
+	for _, sent := range []string{
+		"", "QUIT\r\n", "EHLO x\r\nSTARTTLS\r\nEHLO x\r\n", "HELO x\nNOOP\nVRFY x\nRSET\nHELP\n", "EHLO x\r\nAUTH PLAIN AGEAYg==\r\n",
+		"EHLO x\r\n" + transaction + "DATA\r\nSubject: x\r\n\r\nbody\r\n.\r\nQUIT\r\n",
+		"EHLO x\r\n" + transaction + transaction + "RSET\r\n" + transaction + "DATA\r\n..\r\n.\n\n.\r\r\n.\r\n.\r\n",
+		"EHLO x\r\n" + transaction + "BDAT 3\r\nabcBDAT 0 LAST\r\n" + transaction + "BDAT 4 LAST\r\nab",
+		"EHLO x\r\n" + transaction + "BDAT 3\r\nabcRSET\r\n" + transaction + "BDAT 2000 LAST\r\n",
+		"EHLO x\r\n" + transaction + "DATA\r\n" + strings.Repeat("x", 1500) + "\r\n.\r\n",
+		"EHLO x\r\nMAIL FROM:<>\r\nRCPT TO:<\"a\\\"b\"@" + domain + ">\r\nRCPT TO:<@a:b@c> NOTIFY=NEVER\r\n",
+	} {
+		f.Add([]byte(sent))
+	}
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		before := store.stored.Load()
+		conn, err := net.Dial("unix", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(patience))
+		go func() {
+			conn.Write(sent)
+			conn.(*net.UnixConn).CloseWrite()
+		}()
+		answers, err := io.ReadAll(conn)
+		if ne, ok := err.(net.Error); ok && ne.Timeout() {
+			t.Fatalf("the connection was not closed after %q", answers)
+		}
+		if err == nil && !strings.Contains(string(answers), "Ready to start TLS") { // not encrypted, and not cut off by a reset
+			for line := range strings.Lines(string(answers)) {
+				if !strings.HasSuffix(line, "\r\n") || !answerLine.MatchString(line) {
+					t.Errorf("answer %q", line)
+				}
+			}
+		}
+		stored, acks := store.stored.Load()-before, int64(len(acknowledged.FindAll(answers, -1)))
+		if acks > stored {
+			t.Errorf("%d messages were acknowledged, %d stored", acks, stored)
+		}
+		if err == nil && acks < stored {
+			t.Errorf("%d messages were stored, %d acknowledged: %q", stored, acks, answers)
+		}
+	})
+}

@@ -1,0 +1,130 @@
+package smtpd_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server/smtpd"
+)
+
+func TestMessageSize(t *testing.T) {
+	each(t, smtpd.Config{}, func(s *site) {
+		const limit = 1_000_000
+		c := s.create(checks.Spec{})
+		line := strings.Repeat("x", 98) + "\r\n"
+		fits := strings.Repeat(line, limit/len(line))
+		d := s.dial()
+		d.begin(address(c))
+		d.send(fits + ".\r\n")
+		d.expect(250)
+		for _, tooLong := range []string{"\r\n" + fits, fits + fits} {
+			d.envelope(address(c))
+			d.command(354, "DATA")
+			d.send(tooLong + ".\r\n")
+			d.expect(552)
+		}
+		d.command(250, "MAIL FROM:<a@b.example> SIZE=%d", limit)
+		d.command(250, "RSET")
+		d.command(552, "MAIL FROM:<a@b.example> SIZE=%d", limit+1)
+		d.command(552, "MAIL FROM:<a@b.example> SIZE=4000000000")
+		d.envelope(address(c))
+		d.chunk(250, fmt.Sprintf("BDAT %d LAST", limit), fits)
+		d.envelope(address(c))
+		d.chunk(552, fmt.Sprintf("BDAT %d LAST", limit+1), fits+"x")
+		d.command(221, "QUIT")
+		log := s.bodies(c)
+		if len(log) != 2 || log[0] != fits || log[1] != fits {
+			s.Errorf("%d messages", len(log))
+		}
+	})
+}
+
+func TestMaxRecipients(t *testing.T) {
+	s := one(t, smtpd.Config{MaxRecipients: 2})
+	var list []checks.Check
+	for range 3 {
+		list = append(list, s.create(checks.Spec{}))
+	}
+	d := s.dial()
+	d.command(250, "EHLO client.example.org")
+	d.envelope(address(list[0]), address(list[1]))
+	d.command(452, "RCPT TO:<%s>", address(list[2]))
+	d.command(354, "DATA")
+	d.send(".\r\n")
+	d.expect(250)
+	for i, c := range list {
+		s.equal(fmt.Sprint("pings of check ", i), len(s.pings(c)), min(2-i, 1))
+	}
+}
+
+// A client that tries addresses is sent away.
+func TestGuessing(t *testing.T) {
+	s := one(t, smtpd.Config{})
+	d := s.dial()
+	d.command(250, "EHLO client.example.org")
+	d.command(250, "MAIL FROM:<a@b.example>")
+	for i := range 100 {
+		d.command(550, "RCPT TO:<%08d-0000-4000-8000-000000000000@%s>", i, domain)
+	}
+	d.command(421, "RCPT TO:<00000100-0000-4000-8000-000000000000@%s>", domain)
+	d.expect(421)
+	d.ended()
+}
+
+func TestMaxConnections(t *testing.T) {
+	for name, config := range map[string]smtpd.Config{
+		"all":         {MaxConnections: 2},
+		"of a client": {MaxPerClient: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := one(t, config)
+			first, second := s.dial(), s.dial()
+			third := s.dialRaw()
+			third.expect(421)
+			third.ended()
+			second.command(250, "NOOP")
+			first.command(221, "QUIT")
+			first.ended()
+			for deadline := time.Now().Add(patience); ; { // the server may not have noticed yet
+				d := s.dialRaw()
+				if code, _, _ := d.text.ReadResponse(0); code == 220 {
+					break
+				} else if code != 421 || time.Now().After(deadline) {
+					t.Fatalf("answer %d", code)
+				}
+			}
+		})
+	}
+}
+
+func TestTimeouts(t *testing.T) {
+	for name, config := range map[string]smtpd.Config{
+		"of a command":   {ReadTimeout: 50 * time.Millisecond},
+		"of the session": {SessionTimeout: 50 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := one(t, config)
+			c := s.create(checks.Spec{})
+			idle := s.dial()
+			idle.expect(421)
+			idle.ended()
+
+			slow := s.dial()
+			slow.send("EHLO x\r\nMAIL FROM:<a@b.example>\r\nRCPT TO:<" + address(c) + ">\r\nDATA\r\nhalf a message\r\n")
+			for {
+				line, err := slow.text.ReadLine()
+				if err != nil {
+					break // at the end of patience, expect below would have said so
+				}
+				if strings.HasPrefix(line, "250 2.0.0 OK") {
+					t.Errorf("acknowledged: %s", line)
+				}
+			}
+			slow.ended()
+			s.equal("bodies", s.bodies(c), []string(nil))
+		})
+	}
+}

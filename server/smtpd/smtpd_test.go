@@ -1,0 +1,289 @@
+package smtpd_test
+
+import (
+	"fmt"
+	"net"
+	"net/smtp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/smtpd"
+)
+
+func TestNew(t *testing.T) {
+	mon, err := monitor.New(dbtest.SQLite(t).Open(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		mon    *monitor.Monitor
+		config *smtpd.Config
+		ok     bool
+	}{
+		"no monitor":           {nil, &smtpd.Config{Domain: domain}, false},
+		"no domain":            {mon, nil, false},
+		"a blank":              {mon, &smtpd.Config{Domain: "a b"}, false},
+		"an address":           {mon, &smtpd.Config{Domain: "a@b"}, false},
+		"a negative limit":     {mon, &smtpd.Config{Domain: domain, MaxRecipients: -1}, false},
+		"a limit too large":    {mon, &smtpd.Config{Domain: domain, MaxMessageBytes: 1 << 40}, false},
+		"defaults":             {mon, &smtpd.Config{Domain: domain}, true},
+		"international domain": {mon, &smtpd.Config{Domain: "bücher.example"}, true},
+		"an address literal":   {mon, &smtpd.Config{Domain: "[192.0.2.1]"}, true},
+	} {
+		if _, err := smtpd.New(test.mon, test.config); (err == nil) != test.ok {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// TestPing sends a message to both addresses of a check, as a Go program would, and reads the log.
+func TestPing(t *testing.T) {
+	each(t, smtpd.Config{}, func(s *site) {
+		c := s.create(checks.Spec{Slug: new("nightly-dump_1")})
+		message := crlf("From: Backup <x@y.example>\nSubject: done\n\n.a line with a dot\n..two\n.\nend \x00\xff\n")
+		for _, to := range []string{address(c), s.project.PingKey + "+nightly-dump_1@PING.Example.ORG"} {
+			if err := smtp.SendMail(s.addr, nil, "backup@nas.example.org", []string{to}, []byte(message)); err != nil {
+				s.Fatal(err)
+			}
+		}
+		want := pings.Ping{
+			N: 1, Kind: pings.Success, Scheme: "email", RemoteAddr: "127.0.0.1", UserAgent: "Email from backup@nas.example.org",
+			BodySize: int64(len(message)), Body: []byte(message),
+		}
+		second := want
+		second.N = 2
+		s.equal("log", s.pings(c), []pings.Ping{want, second})
+		got, err := s.mon.Check(s.Context(), c.ID)
+		if err != nil || got.Status(s.mon.Now()) != checks.StatusUp {
+			s.Errorf("status %s, %v", got.Status(s.mon.Now()), err)
+		}
+	})
+}
+
+func TestRecipients(t *testing.T) {
+	each(t, smtpd.Config{}, func(s *site) {
+		c := s.create(checks.Spec{Slug: new("job")})
+		s.create(checks.Spec{Slug: new("twins")})
+		s.create(checks.Spec{Slug: new("twins")})
+		id, key := c.ID.String(), s.project.PingKey
+		d := s.dial()
+		d.command(250, "EHLO client.example.org")
+		d.command(250, "MAIL FROM:<>")
+		for _, test := range []struct {
+			to   string
+			code int
+		}{
+			{id + "@" + domain, 250},
+			{id + "@PING.EXAMPLE.org", 250},
+			{`"` + id + `"@` + domain, 250},
+			{key + "+job@" + domain, 250},
+			{"@relay.example:" + id + "@" + domain, 250}, // a source route is to be ignored
+			{id + "@example.org", 550},
+			{id + "@x." + domain, 550},
+			{id + "@" + domain + ".", 550},
+			{id + "@[127.0.0.1]", 550},
+			{id + "@" + domain + "@" + domain, 550},
+			{id + "%" + domain + "@" + domain, 550},
+			{strings.ToUpper(id) + "@" + domain, 550},
+			{strings.ReplaceAll(id, "-", "") + "@" + domain, 550},
+			{"urn:uuid:" + id + "@" + domain, 501},
+			{"{" + id + "}@" + domain, 550},
+			{id + "+start@" + domain, 550},
+			{"00000000-0000-0000-0000-000000000000@" + domain, 550},
+			{"6f5dd2d1-8a4c-4a52-9d5f-0d9e2f1c7b3a@" + domain, 550},
+			{"postmaster@" + domain, 550},
+			{key + "@" + domain, 550},
+			{key + "+@" + domain, 550},
+			{key + "+none@" + domain, 550},
+			{key + "+twins@" + domain, 550},
+			{key + "+JOB@" + domain, 550},
+			{key + "+job+x@" + domain, 550},
+			{strings.ToUpper(key) + "+job@" + domain, 550},
+			{strings.Repeat("a", 22) + "+job@" + domain, 550},
+			{key + "+" + strings.Repeat("a", 101) + "@" + domain, 550},
+			{key + "+j\xffb@" + domain, 550},
+			{key + "+j\x00b@" + domain, 550},
+			{strings.Repeat("a", 5000) + "@" + domain, 550},
+			{id + "@" + strings.Repeat("ü", 400_000), 550},
+		} {
+			d.send("RCPT TO:<" + test.to + ">\r\n")
+			if code, text, _ := d.text.ReadResponse(0); code != test.code {
+				s.Errorf("%s: %d %s, want %d", test.to, code, text, test.code)
+			}
+		}
+		d.command(354, "DATA")
+		d.send("Subject: x\r\n\r\n.\r\n")
+		d.expect(250)
+		log := s.pings(c)
+		if len(log) != 1 || log[0].UserAgent != "Email from <>" { // five addresses of one check
+			s.Errorf("log %+v", log)
+		}
+	})
+}
+
+func TestInternationalDomain(t *testing.T) {
+	s := one(t, smtpd.Config{Domain: "Bücher.example"})
+	c := s.create(checks.Spec{})
+	d := s.dial()
+	d.command(250, "EHLO client.example.org")
+	d.command(250, "MAIL FROM:<jörg@exämple.org> SMTPUTF8 BODY=8BITMIME")
+	d.command(250, "RCPT TO:<%s@xn--bcher-kva.example>", c.ID)
+	d.command(250, "RCPT TO:<%s@BÜCHER.example>", c.ID)
+	d.command(354, "DATA")
+	d.send("Subject: Störung\r\n\r\n.\r\n")
+	d.expect(250)
+	s.equal("user agent", s.pings(c)[0].UserAgent, "Email from jörg@exämple.org")
+}
+
+// TestKeywords has messages decide the state of a check (API-V3.md section 2.1.1). Package email has the variety.
+func TestKeywords(t *testing.T) {
+	each(t, smtpd.Config{}, func(s *site) {
+		c := s.create(checks.Spec{StartKW: new("began"), SuccessKW: new("completed"), FailureKW: new("FAILED"), FilterSubject: new(true), FilterBody: new(true)})
+		for _, message := range []string{
+			"Subject: backup began\n\n",
+			"Subject: report\nContent-Type: text/html\n\n<b>com</b>pleted\n",
+			"Subject: =?utf-8?q?FAI?= =?utf-8?q?LED?=\n\ncompleted\n",
+			"Subject: nothing to say\n\n",
+			"no header at all, FAILED\n",
+		} {
+			if err := smtp.SendMail(s.addr, nil, "a@b.example", []string{address(c)}, []byte(crlf(message))); err != nil {
+				s.Fatal(err)
+			}
+		}
+		var kinds []pings.Kind
+		for _, p := range s.pings(c) {
+			kinds = append(kinds, p.Kind)
+		}
+		s.equal("kinds", kinds, []pings.Kind{pings.Start, pings.Success, pings.Fail, pings.Ignored, pings.Fail})
+		if d := s.pings(c)[1].Duration; d == nil {
+			s.Error("the run that was started has no duration")
+		}
+	})
+}
+
+// TestSeveralRecipients has one message ping several checks, and leave out one that is deleted meanwhile.
+func TestSeveralRecipients(t *testing.T) {
+	each(t, smtpd.Config{}, func(s *site) {
+		a, b, gone := s.create(checks.Spec{}), s.create(checks.Spec{}), s.create(checks.Spec{})
+		d := s.dial()
+		d.begin(address(a), address(b), address(gone), address(a))
+		if _, err := s.mon.Delete(s.Context(), gone.ID); err != nil {
+			s.Fatal(err)
+		}
+		d.send("Subject: x\r\n\r\nall\r\n.\r\n")
+		d.expect(250)
+		s.equal("bodies of a", s.bodies(a), []string{"Subject: x\r\n\r\nall\r\n"})
+		s.equal("bodies of b", s.bodies(b), []string{"Subject: x\r\n\r\nall\r\n"})
+
+		d.envelope(address(b))
+		if _, err := s.mon.Delete(s.Context(), b.ID); err != nil {
+			s.Fatal(err)
+		}
+		d.command(354, "DATA")
+		d.send("x\r\n.\r\n")
+		d.expect(550)
+		d.command(221, "QUIT")
+		d.ended()
+	})
+}
+
+// TestConcurrentClients sends messages from many clients at once; each is one ping.
+func TestConcurrentClients(t *testing.T) {
+	const clients, messages = 16, 10
+	each(t, smtpd.Config{}, func(s *site) {
+		c := s.create(checks.Spec{})
+		var wg sync.WaitGroup
+		for i := range clients {
+			wg.Go(func() {
+				client, err := smtp.Dial(s.addr)
+				if err != nil {
+					s.Error(err)
+					return
+				}
+				defer client.Close()
+				for n := range messages {
+					if err := sendOne(client, address(c), fmt.Sprintf("Subject: %d of %d\r\n\r\n", n, i)); err != nil {
+						s.Error(err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		seen := make(map[string]bool)
+		for _, body := range s.bodies(c) {
+			seen[body] = true
+		}
+		if len(seen) != clients*messages {
+			s.Errorf("%d different messages, want %d", len(seen), clients*messages)
+		}
+	})
+}
+
+func sendOne(client *smtp.Client, to, message string) error {
+	if err := client.Mail("a@b.example"); err != nil {
+		return err
+	}
+	if err := client.Rcpt(to); err != nil {
+		return err
+	}
+	w, err := client.Data()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write([]byte(message)); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// BenchmarkMessages sends messages on connections that stay open, many at once.
+func BenchmarkMessages(b *testing.B) {
+	for _, db := range []dbtest.DB{dbtest.SQLite(b), dbtest.PostgreSQL(b)} {
+		b.Run(db.Name, func(b *testing.B) {
+			mon, err := monitor.New(db.Open(b), nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			project, err := mon.OpenProject(b.Context(), "jobs")
+			if err != nil {
+				b.Fatal(err)
+			}
+			c, err := mon.Create(b.Context(), project.ID, checks.Spec{FilterBody: new(true), SuccessKW: new("completed")})
+			if err != nil {
+				b.Fatal(err)
+			}
+			server, err := smtpd.New(mon, &smtpd.Config{Domain: domain})
+			if err != nil {
+				b.Fatal(err)
+			}
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				b.Fatal(err)
+			}
+			go server.Serve(listener)
+			defer server.Shutdown(b.Context())
+			message := crlf("Subject: report\n\n" + strings.Repeat("copied a file\n", 100) + "completed\n")
+			b.SetParallelism(16)
+			b.RunParallel(func(pb *testing.PB) {
+				client, err := smtp.Dial(listener.Addr().String())
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				defer client.Quit()
+				for pb.Next() {
+					if err := sendOne(client, address(c), message); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,168 @@
+package server_test
+
+import (
+	"fmt"
+	"net/url"
+	"testing"
+	"time"
+)
+
+func TestUpdate(t *testing.T) {
+	each(t, nil, func(s *site) {
+		check := s.create(object{"name": "a", "slug": "a", "tags": "x", "timeout": 120, "grace": 120})
+		want := s.defaults(check)
+		want["name"], want["slug"], want["tags"], want["timeout"], want["grace"] = "a", "a", "x", 120.0, 120.0
+		for _, step := range []struct {
+			fields  object
+			changed object // what the document has then; nil takes a key away
+		}{
+			{object{}, object{}},
+			{object{"unknown": nil}, object{}},
+			{object{"name": "b"}, object{"name": "b"}},
+			{object{"name": "", "slug": "", "tags": ""}, object{"name": "", "slug": "", "tags": ""}},
+			{object{"timeout": 60}, object{"timeout": 60.0}},
+			{object{"grace": 60, "manual_resume": true, "methods": "POST"}, object{"grace": 60.0, "manual_resume": true, "methods": "POST"}},
+			{object{"schedule": "0 0 * * *"}, object{"schedule": "0 0 * * *", "tz": "UTC", "timeout": nil}},
+			{object{"tz": "Europe/Riga"}, object{"tz": "Europe/Riga"}},
+			{object{"timeout": 90, "schedule": "1 0 * * *"}, object{"schedule": "1 0 * * *"}},
+			{object{"desc": "d"}, object{"desc": "d"}},
+			{object{"timeout": 180}, object{"timeout": 180.0, "schedule": nil, "tz": nil}},
+			{object{"schedule": "0 0 * * *"}, object{"schedule": "0 0 * * *", "tz": "Europe/Riga", "timeout": nil}},
+			{object{"timeout": 60, "filter_subject": true, "filter_body": true, "filter_http_body": true, "filter_default_fail": true},
+				object{"timeout": 60.0, "schedule": nil, "tz": nil, "filter_subject": true, "filter_body": true, "filter_http_body": true, "filter_default_fail": true}},
+			{object{"start_kw": "a", "success_kw": "b", "failure_kw": "c"}, object{"start_kw": "a", "success_kw": "b", "failure_kw": "c"}},
+		} {
+			for key, value := range step.changed {
+				want[key] = value
+				if value == nil {
+					delete(want, key)
+				}
+			}
+			s.equal(fmt.Sprintf("updated with %v", step.fields), s.api("POST", path(check), step.fields).object(200), want)
+			s.equal("read", s.get(check), without(want, "subject", "subject_fail"))
+		}
+		s.equal("no body", s.api("POST", path(check), nil).object(200), want)
+		// One field that is refused keeps the others from being changed.
+		s.api("POST", path(check), object{"name": "x", "desc": "x", "grace": 59}).refused(400, "grace is too small: 59, the minimum is 60")
+		s.api("POST", path(check), object{"name": "x", "schedule": "61 * * * *"}).is(400)
+		s.equal("after refused updates", s.get(check), without(want, "subject", "subject_fail"))
+	})
+}
+
+func TestPauseAndResume(t *testing.T) {
+	each(t, nil, func(s *site) {
+		check := s.create(object{"timeout": 60, "grace": 60})
+		s.api("POST", path(check)+"/resume", nil).refused(409, "check is not paused")
+
+		want := s.defaults(check)
+		want["timeout"], want["grace"], want["status"] = 60.0, 60.0, "paused"
+		s.equal("paused", s.api("POST", path(check)+"/pause", nil).object(200), want)
+		s.equal("paused twice", s.api("POST", path(check)+"/pause/", nil).object(200), want)
+		s.clock.Advance(time.Hour)
+		s.status(check, "paused", "")
+		want["status"] = "new"
+		s.equal("resumed", s.api("POST", path(check)+"/resume", nil).object(200), want)
+		s.api("POST", path(check)+"/resume/", nil).refused(409, "check is not paused")
+
+		// Without manual_resume any ping that means something ends the pause.
+		for signal, status := range map[string]string{"": "up", "/fail": "down", "/start": "new", "/0": "up", "/1": "down"} {
+			s.api("POST", path(check)+"/pause", nil).is(200)
+			s.ping(check, signal)
+			s.equal("after "+signal, s.get(check)["status"], any(status))
+		}
+		s.api("POST", path(check)+"/pause", nil).is(200)
+		s.ping(check, "/log")
+		s.equal("after /log", s.get(check)["status"], any("paused"))
+
+		// Resuming forgets the last ping, not the log.
+		resumed := s.api("POST", path(check)+"/resume", nil).object(200)
+		s.equal("resumed", []any{resumed["status"], resumed["last_ping"], resumed["next_ping"], resumed["n_pings"]}, []any{"new", nil, nil, 6.0})
+	})
+}
+
+func TestManualResume(t *testing.T) {
+	each(t, nil, func(s *site) {
+		check := s.create(object{"manual_resume": true})
+		s.ping(check, "")
+		s.status(check, "up", at(24*time.Hour))
+		s.api("POST", path(check)+"/pause", nil).is(200)
+		for _, signal := range []string{"", "/fail", "/start", "/log", "/3"} {
+			s.ping(check, signal)
+			s.status(check, "paused", "")
+		}
+		s.equal("n_pings", s.get(check)["n_pings"], any(6.0))
+		for _, ping := range s.pings(check)[:5] {
+			s.equal("type", ping["type"], any("ign"))
+		}
+		s.equal("resumed", s.api("POST", path(check)+"/resume", nil).object(200)["status"], any("new"))
+		s.ping(check, "")
+		s.status(check, "up", at(24*time.Hour))
+	})
+}
+
+func TestDelete(t *testing.T) {
+	each(t, nil, func(s *site) {
+		check := s.create(object{"name": "gone", "timeout": 60, "grace": 60})
+		s.send("POST", check["ping_url"].(string), "body").text(200, "OK")
+		s.clock.Advance(90 * time.Second)
+		want := s.get(check)
+		s.equal("before deletion", want["status"], any("grace"))
+		want["subject"], want["subject_fail"] = "", ""
+		s.equal("deleted", s.api("DELETE", path(check), "not looked at").object(200), want)
+		s.api("DELETE", path(check), nil).refused(404, "not found")
+		for _, suffix := range []string{"", "/pings/", "/flips/", "/pings/1/body"} {
+			s.api("GET", path(check)+suffix, nil).refused(404, "not found")
+		}
+		s.send("GET", check["ping_url"].(string), nil).text(404, "not found")
+	})
+}
+
+func TestListFilters(t *testing.T) {
+	each(t, nil, func(s *site) {
+		s.equal("none", s.api("GET", "/api/v3/checks/", nil).body, "{\"checks\":[]}\n")
+		for _, fields := range []object{
+			{"name": "1", "slug": "one", "tags": "prod db"},
+			{"name": "2", "slug": "two", "tags": "prod"},
+			{"name": "3", "slug": "two", "tags": "Prod\tdb  größe,ß"},
+			{"name": "4"},
+		} {
+			s.create(fields)
+			s.clock.Advance(time.Microsecond)
+		}
+		_, other := s.otherProject("Other")
+		s.send("POST", "/api/v3/checks/", object{"name": "foreign", "slug": "one", "tags": "prod"}, "X-Api-Key", other.ReadWrite).is(201)
+		for query, want := range map[string]string{
+			"":                                      "1 2 3 4",
+			"?slug=":                                "1 2 3 4",
+			"?tag=":                                 "1 2 3 4",
+			"?slug=one":                             "1",
+			"?slug=two":                             "2 3",
+			"?slug=three":                           "",
+			"?slug=ONE":                             "",
+			"?slug=%00":                             "",
+			"?slug=%ff":                             "",
+			"?tag=prod":                             "1 2",
+			"?tag=prod&tag=db":                      "1",
+			"?tag=db":                               "1 3",
+			"?tag=pro":                              "",
+			"?tag=prod%20db":                        "",
+			"?tag=%ff":                              "",
+			"?tag=%00":                              "",
+			"?tag=%25":                              "",
+			"?tag=_rod":                             "",
+			"?tag=" + url.QueryEscape("größe,ß"):    "3",
+			"?tag=db&slug=two":                      "3",
+			"?unknown=1&TAG=prod":                   "1 2 3 4",
+			"?tag=prod&tag=" + url.QueryEscape("'"): "",
+		} {
+			var names string
+			for i, check := range s.api("GET", "/api/v3/checks/"+query, nil).list(200, "checks") {
+				if i > 0 {
+					names += " "
+				}
+				names += check["name"].(string)
+			}
+			s.equal(query, names, want)
+		}
+	})
+}
