@@ -1,0 +1,67 @@
+// Command httpserver takes pings in a program that has an HTTP server of its own, beside its own pages. Its argument is
+// the database file.
+package main
+
+import (
+	"context"
+	"database/sql"
+	"log"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	_ "modernc.org/sqlite"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+func main() {
+	sqldb, err := sql.Open("sqlite", os.Args[1]+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	check(err)
+	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
+	check(err)
+	ctx := context.Background()
+	check(store.Migrate(ctx))
+	mon, err := monitor.New(store, nil)
+	check(err)
+	go mon.Run(ctx) // takes checks down whose pings are overdue
+
+	handler, err := routes(ctx, mon, "http://localhost:8080")
+	check(err)
+	web := &http.Server{Addr: "localhost:8080", Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
+	check(web.ListenAndServe())
+}
+
+// routes are the program's own pages, with Rollcall below /alive/, /api/v3/ and for badges.
+func routes(ctx context.Context, mon *monitor.Monitor, url string) (http.Handler, error) {
+	secret, err := mon.Secret(ctx, "badges") // made once and kept in the database
+	if err != nil {
+		return nil, err
+	}
+	signer, err := badges.NewSigner([]byte(secret))
+	if err != nil {
+		return nil, err
+	}
+	rollcall, err := server.New(mon, &server.Config{BaseURL: url, PingBaseURL: url + "/alive", Signer: signer, RateLimit: 100})
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("my program\n")) })
+	mux.Handle("/alive/", http.StripPrefix("/alive", rollcall.Pings()))
+	mux.Handle("/api/v3/", rollcall.API())
+	mux.Handle("/badge/", rollcall.Badges())
+	mux.Handle("/b/", rollcall.Badges())
+	return mux, nil
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,120 @@
+// Package testserver gives the tests of the examples a server to talk to.
+package testserver
+
+import (
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+// Site is a running server with one check.
+type Site struct {
+	URL     string
+	Check   checks.Check
+	PingURL string
+
+	t   *testing.T
+	mon *monitor.Monitor
+}
+
+// Start starts a server that ends with the test.
+func Start(t *testing.T) *Site {
+	t.Helper()
+	s := &Site{t: t}
+	var err error
+	if s.mon, err = monitor.New(dbtest.SQLite(t).Open(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	signer, err := badges.NewSigner([]byte("0123456789abcdef0123456789abcdef"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewUnstartedServer(nil)
+	s.URL = "http://" + web.Listener.Addr().String()
+	srv, err := server.New(s.mon, &server.Config{BaseURL: s.URL, Signer: signer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web.Config.Handler = srv.Handler()
+	web.Start()
+	t.Cleanup(web.Close)
+	project, err := s.mon.OpenProject(t.Context(), "jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Check, err = s.mon.Create(t.Context(), project.ID, checks.Spec{Slug: new("backup")}); err != nil {
+		t.Fatal(err)
+	}
+	s.PingURL = s.URL + "/ping/" + s.Check.ID.String()
+	return s
+}
+
+// Pings returns the pings that have come since the last call, oldest first: each its kind, its exit status if it has
+// one, and its body.
+func (s *Site) Pings() []string {
+	s.t.Helper()
+	list, err := s.mon.Pings(s.t.Context(), s.Check.ID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var texts []string
+	for _, ping := range list {
+		if ping.N <= s.Check.NPings {
+			break
+		}
+		text := string(ping.Kind)
+		if ping.BodySize > 0 {
+			body, err := s.mon.PingBody(s.t.Context(), s.Check.ID, ping.N)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			text += ": " + strings.TrimSpace(string(body))
+		}
+		texts = append([]string{text}, texts...)
+	}
+	s.Check.NPings += int64(len(texts))
+	return texts
+}
+
+// Job makes a directory for PATH with a program "backup" that prints a line, and fails when $FAIL is set.
+func Job(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	script := "#!/bin/sh\necho 12 files\nif [ -n \"$FAIL\" ]; then echo disk full >&2; exit 3; fi\n"
+	if err := os.WriteFile(filepath.Join(dir, "backup"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Rollcall builds the program rollcall into a directory.
+func Rollcall(t *testing.T, dir string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", dir, "github.com/rollcall-dev/rollcall/server/cmd/rollcall").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// Require returns the path of a program, or skips the test where it is not installed; with ROLLCALL_TEST_REQUIRE=all
+// it fails.
+func Require(t *testing.T, program string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil && os.Getenv("ROLLCALL_TEST_REQUIRE") == "all" {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Skip(err)
+	}
+	return path
+}

@@ -1,0 +1,52 @@
+// Command postgres monitors jobs inside a program, with PostgreSQL, which several programs may share. Its argument is
+// the URL of the database.
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log"
+	"os"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+func main() {
+	sqldb, err := sql.Open("pgx", os.Args[1])
+	check(err)
+	defer sqldb.Close()
+	sqldb.SetMaxOpenConns(10)
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	store, err := sqlstore.New(bun.NewDB(sqldb, pgdialect.New()))
+	check(err)
+	check(store.Migrate(ctx)) // under a lock, so that programs may start together
+	mon, err := monitor.New(store, nil)
+	check(err)
+	go mon.Run(ctx) // shares the work with the other programs
+
+	project, err := mon.OpenProject(ctx, "jobs")
+	check(err)
+	spec := checks.Spec{Slug: new("backup"), Timeout: new(checks.DefaultTimeout)}
+	c, _, err := mon.Upsert(ctx, project.ID, spec, []monitor.UniqueField{monitor.UniqueSlug})
+	check(err)
+	_, err = mon.Ping(ctx, c.ID, pings.Signal{Kind: pings.Success, Body: []byte("12 files")})
+	check(err)
+	c, err = mon.Check(ctx, c.ID)
+	check(err)
+	fmt.Printf("%s is %s after %d pings\n", c.Slug, c.Status(mon.Now()), c.NPings)
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,94 @@
+// Package systemd holds a service and its timer, which its test checks and runs.
+package systemd
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/examples/internal/testserver"
+)
+
+// value returns what a unit file has for a key.
+func value(t *testing.T, unit, key string) string {
+	t.Helper()
+	for line := range strings.Lines(unit) {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), key+"="); ok {
+			return text
+		}
+	}
+	t.Fatalf("no %s in\n%s", key, unit)
+	return ""
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+func TestTimer(t *testing.T) {
+	expr := value(t, read(t, "backup.timer"), "OnCalendar")
+	s, err := schedule.Parse(expr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	friday := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	if diff := cmp.Diff(time.Date(2026, 1, 5, 3, 0, 0, 0, time.UTC), s.Next(friday)); diff != "" {
+		t.Errorf("after %v (-want +got):\n%s", friday, diff)
+	}
+	if schedule.Detect(expr) != schedule.KindOnCalendar {
+		t.Errorf("%s is taken for %s", expr, schedule.Detect(expr))
+	}
+	if !strings.Contains(read(t, "backup.timer"), `"schedule": "`+expr+`"`) {
+		t.Error("the schedule of the check is another one")
+	}
+}
+
+// The service is started as systemd does it, with the programs where the test has them.
+func TestService(t *testing.T) {
+	bin := testserver.Job(t)
+	testserver.Rollcall(t, bin)
+	site := testserver.Start(t)
+	command := strings.ReplaceAll(value(t, read(t, "backup.service"), "ExecStart"), "/usr/local/bin", bin)
+	words := strings.Fields(command)
+	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
+	cmd.Env = []string{"ROLLCALL_PING_URL=" + site.PingURL}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if diff := cmp.Diff([]string{"start", "success: 12 files"}, site.Pings()); diff != "" {
+		t.Errorf("pings (-want +got):\n%s", diff)
+	}
+}
+
+func TestVerify(t *testing.T) {
+	analyze := testserver.Require(t, "systemd-analyze")
+	bin := testserver.Job(t)
+	if err := os.WriteFile(filepath.Join(bin, "rollcall"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	args := []string{"verify", "--man=no"}
+	for _, name := range []string{"backup.service", "backup.timer"} {
+		unit := strings.ReplaceAll(read(t, name), "/usr/local/bin", bin)
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(unit), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, path)
+	}
+	out, err := exec.CommandContext(t.Context(), analyze, args...).CombinedOutput()
+	if err != nil || strings.Contains(string(out), dir) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollcall-dev/rollcall/examples/internal/testserver"
+)
+
+func TestWrap(t *testing.T) {
+	site := testserver.Start(t)
+	run := func(dir, pingURL string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), "go", "run", ".", dir)
+		cmd.Env = append(os.Environ(), "PING_URL="+pingURL)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := run(t.TempDir(), site.PingURL); err != nil || out != "0 files\n" {
+		t.Errorf("%v, printed %q", err, out)
+	}
+	if diff := cmp.Diff([]string{"start", "success"}, site.Pings()); diff != "" {
+		t.Errorf("pings (-want +got):\n%s", diff)
+	}
+	if out, err := run("no-such-directory", site.PingURL); err == nil {
+		t.Errorf("it succeeded and printed %q", out)
+	}
+	if diff := cmp.Diff([]string{"start", "fail: open no-such-directory: no such file or directory"}, site.Pings()); diff != "" {
+		t.Errorf("pings (-want +got):\n%s", diff)
+	}
+	// A check that does not exist does not keep the job from running.
+	out, err := run(t.TempDir(), site.URL+"/ping/00000000-0000-0000-0000-000000000000")
+	if err != nil || !strings.Contains(out, "0 files\n") || !strings.Contains(out, "monitoring: ") {
+		t.Errorf("%v, printed %q", err, out)
+	}
+}
