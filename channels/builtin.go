@@ -1,6 +1,7 @@
 package channels
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/mail"
@@ -8,13 +9,18 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
+// maxAddresses is how many receivers a message has at most: as many as every
+// mail server takes (RFC 5321, section 4.5.3.1.8).
+const maxAddresses = 100
+
 // Kinds returns the kinds of channels that the package knows by itself: [Email],
-// [Webhook] and [SMS]. Every call returns a new slice, so a program can append
+// [Webhook], [SMS] and [Group]. Every call returns a new slice, so a program can append
 // kinds of its own to it and pass the result to [Validate].
 func Kinds() []KindInfo {
-	return []KindInfo{emailKind(), webhookKind(), smsKind()}
+	return []KindInfo{emailKind(), webhookKind(), smsKind(), groupKind()}
 }
 
 func emailKind() KindInfo {
@@ -34,7 +40,8 @@ func webhookKind() KindInfo {
 	info := KindInfo{
 		Kind: Webhook,
 		Doc: "Makes an HTTP request when a check goes down, and one when it goes up again. " +
-			"At least one of url_down and url_up is needed; without the other, that change is not told.",
+			"At least one of url_down and url_up is needed; without the other, that change is not told. " +
+			"URLs, headers and bodies may have placeholders such as $NAME, $STATUS and $REASON.",
 		Check: func(settings map[string]string) *SettingError {
 			if settings["url_down"] == "" && settings["url_up"] == "" {
 				return &SettingError{Setting: "url_down", Reason: "and url_up are both missing"}
@@ -45,9 +52,10 @@ func webhookKind() KindInfo {
 	for _, to := range []string{"down", "up"} {
 		info.Settings = append(info.Settings,
 			Setting{
-				Name:  "url_" + to,
-				Doc:   "The http or https URL to request when a check goes " + to + ".",
-				Check: checkURL,
+				Name:   "url_" + to,
+				Doc:    "The http or https URL to request when a check goes " + to + ".",
+				Secret: true, // Many services put a token into it.
+				Check:  checkURL,
 			},
 			Setting{
 				Name:    "method_" + to,
@@ -57,7 +65,8 @@ func webhookKind() KindInfo {
 			},
 			Setting{
 				Name: "body_" + to,
-				Doc:  "The body of the request. Without it the request has a JSON document about the check.",
+				Doc: "The body of the request, except of GET, which has none. " +
+					"Without it the request has a JSON document about the check.",
 			},
 			Setting{
 				Name:   "headers_" + to,
@@ -66,25 +75,14 @@ func webhookKind() KindInfo {
 				Check:  checkHeaders,
 			})
 	}
+	info.Settings = append(info.Settings, Setting{
+		Name: "secret",
+		Doc: "Signs the requests by the scheme of Standard Webhooks: whsec_ and the base64 of 24 to 64 bytes, " +
+			"or another text of at least 16 characters. Several, with blanks between, each make a signature.",
+		Secret: true,
+		Check:  checkSecret,
+	})
 	return info
-}
-
-func smsKind() KindInfo {
-	return KindInfo{
-		Kind: SMS,
-		Doc:  "Sends a text message to a phone.",
-		Settings: []Setting{
-			{
-				Name:     "to",
-				Doc:      "The phone number in international form, such as +37120000000.",
-				Required: true,
-				Check:    checkPhone,
-			},
-			{Name: "account_sid", Doc: "The identifier of the account at the SMS service."},
-			{Name: "auth_token", Doc: "The password of the account at the SMS service.", Secret: true},
-			{Name: "from", Doc: "The number or name that the message comes from."},
-		},
-	}
 }
 
 // checkAddresses accepts a list of e-mail addresses.
@@ -95,6 +93,9 @@ func checkAddresses(value string) error {
 	list, err := mail.ParseAddressList(value)
 	if err != nil || len(list) == 0 { // An empty group has no address and is no error.
 		return errors.New("is not a comma-separated list of e-mail addresses")
+	}
+	if len(list) > maxAddresses {
+		return fmt.Errorf("has too many addresses: %d, the maximum is %d", len(list), maxAddresses)
 	}
 	return nil
 }
@@ -111,6 +112,9 @@ func checkURL(value string) error {
 	}
 	if u.Hostname() == "" {
 		return errors.New("has no host")
+	}
+	if strings.Contains(u.Host, "$") {
+		return errors.New("has a placeholder in its host, which must not depend on the check")
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
@@ -144,8 +148,42 @@ func checkHeaders(value string) error {
 			return fmt.Errorf("has no colon in line %d, a line is Name: value", number)
 		case !isToken(name):
 			return fmt.Errorf("has an invalid header name in line %d", number)
+		case isFramingHeader(name):
+			return fmt.Errorf("sets %s in line %d, which the request has by itself", name, number)
 		case strings.ContainsFunc(content, isHeaderControl):
 			return fmt.Errorf("contains a control character in line %d", number)
+		}
+	}
+	return nil
+}
+
+// isFramingHeader reports whether a header is not the user's to set, because it
+// says where a request goes or where it ends.
+func isFramingHeader(name string) bool {
+	switch strings.ToLower(name) {
+	case "host", "content-length", "transfer-encoding", "trailer", "te", "connection", "keep-alive", "upgrade",
+		"proxy-connection", "proxy-authorization":
+		return true
+	}
+	return false
+}
+
+// checkSecret accepts the keys of signatures, with blanks between them.
+func checkSecret(value string) error {
+	words := strings.Fields(value)
+	if len(words) == 0 {
+		return errors.New("is blank")
+	}
+	for _, word := range words {
+		encoded, found := strings.CutPrefix(word, "whsec_")
+		if !found {
+			if utf8.RuneCountInString(word) < 16 {
+				return errors.New("is too short, the minimum is 16 characters")
+			}
+			continue
+		}
+		if key, err := base64.StdEncoding.DecodeString(encoded); err != nil || len(key) < 24 || len(key) > 64 {
+			return errors.New("is not the base64 of 24 to 64 bytes after whsec_")
 		}
 	}
 	return nil
@@ -164,14 +202,4 @@ func isToken(name string) bool {
 // header must not have; a tab it may.
 func isHeaderControl(r rune) bool {
 	return r != '\t' && unicode.IsControl(r)
-}
-
-// checkPhone accepts E.164 phone numbers. The shortest ones in use have seven
-// digits, the country code included.
-func checkPhone(value string) error {
-	digits, plus := strings.CutPrefix(value, "+")
-	if !plus || len(digits) < 7 || len(digits) > 15 || digits[0] == '0' || strings.Trim(digits, "0123456789") != "" {
-		return errors.New("is not a phone number: + and 7 to 15 digits, such as +37120000000")
-	}
-	return nil
 }

@@ -51,6 +51,11 @@ type Channel struct {
 	Settings map[string]string `json:"-"`
 	// CreatedAt is when the channel was made, in UTC.
 	CreatedAt time.Time
+	// FailedAt is when an alert to the channel was last given up, in UTC; the
+	// zero time if none was since one last arrived. Error says why, in at most
+	// 500 characters.
+	FailedAt time.Time
+	Error    string
 }
 
 // LogValue describes the channel for a log: its identifiers, name and kind, and

@@ -21,9 +21,9 @@ func TestValidate(t *testing.T) {
 		want  settings // nil: as given, for webhooks with the methods
 		err   string
 	}{
-		{"unknown kind", "pigeon", nil, nil, `kind is unknown: "pigeon", the known kinds are email, webhook, sms`},
-		{"no kind", "", nil, nil, `kind is unknown: "", the known kinds are email, webhook, sms`},
-		{"another case", "Email", nil, nil, `kind is unknown: "Email", the known kinds are email, webhook, sms`},
+		{"unknown kind", "pigeon", nil, nil, `kind is unknown: "pigeon", the known kinds are email, webhook, sms, group`},
+		{"no kind", "", nil, nil, `kind is unknown: "", the known kinds are email, webhook, sms, group`},
+		{"another case", "Email", nil, nil, `kind is unknown: "Email", the known kinds are email, webhook, sms, group`},
 
 		{"email", channels.Email, settings{"to": "ops@example.org"}, nil, ""},
 		{"email to several", channels.Email, settings{"to": "a@example.org, Ops <b@example.org>"}, nil, ""},
@@ -37,6 +37,9 @@ func TestValidate(t *testing.T) {
 		{"email with a header", channels.Email, settings{"to": "a@example.org\r\n Bcc: b@example.org"}, nil, "email: to contains a control character"},
 		{"unknown setting", channels.Email, settings{"to": "a@example.org", "tp": "x"}, nil, "email: tp is not a setting of this kind, which has to"},
 		{"first of the unknown settings", channels.Email, settings{"z": "", "b": ""}, nil, "email: b is not a setting of this kind, which has to"},
+
+		{"email to many", channels.Email, settings{"to": strings.Repeat("a@example.org,", 100)}, nil, ""},
+		{"email to too many", channels.Email, settings{"to": strings.Repeat("a@example.org,", 101)}, nil, "email: to has too many addresses: 101, the maximum is 100"},
 
 		{"webhook down", channels.Webhook, settings{"url_down": url}, settings{"url_down": url, "method_down": "POST", "method_up": "POST"}, ""},
 		{"webhook up", channels.Webhook, settings{"url_up": url}, settings{"url_up": url, "method_down": "POST", "method_up": "POST"}, ""},
@@ -53,6 +56,12 @@ func TestValidate(t *testing.T) {
 		{"port zero", channels.Webhook, hook("url_up", "http://h:0/"), nil, "webhook: url_up has an invalid port, which is a number from 1 to 65535"},
 		{"port too large", channels.Webhook, hook("url_up", "http://h:65536/"), nil, "webhook: url_up has an invalid port, which is a number from 1 to 65535"},
 		{"malformed URL", channels.Webhook, hook("url_up", "http://user:"+secret+"@h:x/"), nil, "webhook: url_up is not a URL"},
+		{"placeholder in a host", channels.Webhook, hook("url_up", "https://$SLUG.example.org/"), nil, "webhook: url_up has a placeholder in its host, which must not depend on the check"},
+		{"dollar sign in a host", channels.Webhook, hook("url_up", "https://example.org$TAG1/"), nil, "webhook: url_up has a placeholder in its host, which must not depend on the check"},
+		{"placeholder instead of a host", channels.Webhook, hook("url_up", "https:$NAME"), nil, "webhook: url_up has no host"},
+		{"placeholder in a port", channels.Webhook, hook("url_up", "https://example.org:$TAG1/"), nil, "webhook: url_up is not a URL"},
+		{"placeholders elsewhere", channels.Webhook, hook("url_up", "https://u:$ID@example.org/$NAME?$TAG1=$BODY_JSON#$NOW"), nil, ""},
+		{"half an escape before a placeholder", channels.Webhook, hook("url_up", "https://example.org/%2$TAG1"), nil, "webhook: url_up is not a URL"},
 		{"line break in a URL", channels.Webhook, hook("url_up", "http://h/\nx"), nil, "webhook: url_up is not a URL"},
 		{"method", channels.Webhook, hook("method_up", "DELETE"), nil, "webhook: method_up is not GET, POST or PUT"},
 		{"method in lower case", channels.Webhook, hook("method_down", "get"), nil, "webhook: method_down is not GET, POST or PUT"},
@@ -66,8 +75,18 @@ func TestValidate(t *testing.T) {
 		{"header with a control character", channels.Webhook, hook("headers_up", "A: b\x1b"), nil, "webhook: headers_up contains a control character in line 1"},
 		{"header with a lone carriage return", channels.Webhook, hook("headers_up", "A: b\rC: d"), nil, "webhook: headers_up contains a control character in line 1"},
 
+		{"header of the connection", channels.Webhook, hook("headers_up", "A: b\nhOST: x"), nil, "webhook: headers_up sets hOST in line 2, which the request has by itself"},
+		{"header of the message length", channels.Webhook, hook("headers_up", "Transfer-Encoding: chunked"), nil, "webhook: headers_up sets Transfer-Encoding in line 1, which the request has by itself"},
+		{"secret", channels.Webhook, hook("secret", "whsec_"+strings.Repeat("A", 32)), nil, ""},
+		{"secret of text", channels.Webhook, hook("secret", "sixteen letters."), nil, "webhook: secret is too short, the minimum is 16 characters"},
+		{"long secret of text", channels.Webhook, hook("secret", "0123456789abcdef"), nil, ""},
+		{"several secrets", channels.Webhook, hook("secret", "0123456789abcdef whsec_"+strings.Repeat("A", 32)), nil, ""},
+		{"one short secret of several", channels.Webhook, hook("secret", "0123456789abcdef whsec_AAAA"), nil, "webhook: secret is not the base64 of 24 to 64 bytes after whsec_"},
+		{"secret that is too long", channels.Webhook, hook("secret", "whsec_"+strings.Repeat("AAAA", 22)), nil, "webhook: secret is not the base64 of 24 to 64 bytes after whsec_"},
+		{"secret that is not base64", channels.Webhook, hook("secret", "whsec_"+strings.Repeat("A", 31)+"*"), nil, "webhook: secret is not the base64 of 24 to 64 bytes after whsec_"},
+		{"blank secret", channels.Webhook, hook("secret", " "), nil, "webhook: secret is malformed"},
+
 		{"sms", channels.SMS, settings{"to": "+37120000000"}, nil, ""},
-		{"sms in full", channels.SMS, settings{"to": "+1234567", "account_sid": "AC1", "auth_token": secret, "from": "Rollcall"}, nil, ""},
 		{"sms without number", channels.SMS, settings{"from": "x"}, nil, "sms: to is missing"},
 		{"national number", channels.SMS, settings{"to": "20000000"}, nil, "sms: to is not a phone number: + and 7 to 15 digits, such as +37120000000"},
 		{"number with blanks", channels.SMS, settings{"to": "+371 20000000"}, nil, "sms: to is not a phone number: + and 7 to 15 digits, such as +37120000000"},
@@ -169,7 +188,7 @@ func TestKinds(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff([]channels.Kind{"email", "webhook", "sms"}, got); diff != "" {
+	if diff := cmp.Diff([]channels.Kind{"email", "webhook", "sms", "group"}, got); diff != "" {
 		t.Error(diff)
 	}
 }

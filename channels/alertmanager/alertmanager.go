@@ -1,0 +1,219 @@
+// Package alertmanager sends notifications to a Prometheus Alertmanager, by
+// version 2 of its API.
+//
+//	monitor.Config{
+//		Kinds:     append(channels.Kinds(), alertmanager.Kind()),
+//		Notifiers: map[channels.Kind]channels.Notifier{alertmanager.Alertmanager: alertmanager.New(nil)},
+//	}
+//
+// # The alert
+//
+// A check that is down is an alert with the labels
+//
+//	alertname   RollcallCheckDown, unless the setting labels has another
+//	check       the name of the check, or else its slug or its UUID
+//	uuid, slug  of the check
+//	project     the name of the project
+//	tag_<tag>   "true", for every tag; what cannot be in a label's name is _
+//
+// and those of the setting labels. Its annotations are summary and description;
+// generatorURL is the address of the check.
+//
+// # How long it lasts
+//
+// Prometheus sends its alerts every minute or so, and Alertmanager takes one that
+// is not sent again for resolved. Rollcall tells a change once, so it says when
+// the alert is to end: a year after the check went down. When the check comes up,
+// the same alert is sent with an end in the past, which resolves it. That end is
+// at least a minute ago: an Alertmanager whose clock is slow would otherwise take
+// it for the future and keep the later one. A test ends by itself after five
+// minutes.
+//
+// Alertmanager knows an alert by its labels. One whose check is renamed, moved to
+// other tags or whose channel gets other labels while it is down is not resolved
+// by its coming up; silence it, or restart Alertmanager, which keeps no alerts.
+// After such a restart, a check that is down is told again by the next reminder.
+package alertmanager
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/outbound"
+)
+
+// Alertmanager is the kind of the package.
+const Alertmanager channels.Kind = "alertmanager"
+
+const (
+	// lifetime is how long an alert lasts that nothing resolves.
+	lifetime = 365 * 24 * time.Hour
+	// testLifetime is the same for a test.
+	testLifetime = 5 * time.Minute
+	// skew is how far behind the clock of an Alertmanager may be.
+	skew = time.Minute
+	// maxURLs is how many members of a cluster a channel can have.
+	maxURLs = 10
+)
+
+// Config configures a [Notifier].
+type Config struct {
+	// Client makes the requests. An Alertmanager is usually in a private network,
+	// which the client has to allow. Default: outbound.New(nil), which does not.
+	Client *http.Client
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+}
+
+// Notifier delivers to channels of kind [Alertmanager].
+type Notifier struct {
+	client *http.Client
+	now    func() time.Time
+}
+
+var _ channels.Notifier = (*Notifier)(nil)
+
+// New returns a notifier; a nil config means the defaults.
+func New(config *Config) *Notifier {
+	var c Config
+	if config != nil {
+		c = *config
+	}
+	if c.Client == nil {
+		c.Client = outbound.New(nil)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Notifier{client: c.Client, now: c.Now}
+}
+
+// Notify sends the alert to all members of the cluster, one after the other, and
+// succeeds if one has taken it: they tell each other what was notified, but not
+// alerts, so each needs it. If none has, all errors are returned, none of them
+// permanent. The password and the token are in no error.
+func (s *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
+	body, err := json.Marshal([]alert{newAlert(c.Settings, n, s.now())})
+	if err != nil {
+		return channels.Permanent(err)
+	}
+	var failures []error
+	taken := false
+	for i, base := range splitURLs(c.Settings["url"]) {
+		err := s.post(ctx, base, c.Settings, body)
+		taken = taken || err == nil
+		if err != nil {
+			failures = append(failures, fmt.Errorf("member %d: %w", i+1, err))
+		}
+	}
+	switch {
+	case taken:
+		return nil
+	case len(failures) == 0:
+		return errors.New("the channel has no url")
+	case len(failures) == 1:
+		return errors.Unwrap(failures[0])
+	}
+	return errors.Join(failures...)
+}
+
+func (s *Notifier) post(ctx context.Context, base string, settings map[string]string, body []byte) error {
+	address, err := url.Parse(base)
+	if err != nil {
+		return outbound.Clean(err)
+	}
+	address = address.JoinPath("api/v2/alerts")
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address.String(), bytes.NewReader(body))
+	if err != nil {
+		return outbound.Clean(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if token := settings["token"]; token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	} else if user := settings["username"]; user != "" {
+		req.SetBasicAuth(user, settings["password"])
+	}
+	_, _, err = outbound.Exchange(s.client, req, settings["token"], settings["password"])
+	return err
+}
+
+// alert is postableAlert of the API.
+type alert struct {
+	Labels       map[string]string `json:"labels"`
+	Annotations  map[string]string `json:"annotations"`
+	StartsAt     time.Time         `json:"startsAt"`
+	EndsAt       time.Time         `json:"endsAt"`
+	GeneratorURL string            `json:"generatorURL,omitempty"`
+}
+
+func newAlert(settings map[string]string, n channels.Notification, now time.Time) alert {
+	a := alert{
+		Labels:       labels(settings, n.Check),
+		Annotations:  map[string]string{"summary": message.Title(n), "description": message.Text(n)},
+		StartsAt:     n.At.UTC(),
+		GeneratorURL: n.Check.URL,
+	}
+	switch {
+	case n.Status == channels.Up:
+		a.EndsAt = n.At.UTC()
+		if latest := now.UTC().Add(-skew); a.EndsAt.After(latest) {
+			a.EndsAt = latest
+		}
+		a.StartsAt = n.At.UTC().Add(-n.DownFor)
+		if !a.StartsAt.Before(a.EndsAt) {
+			a.StartsAt = a.EndsAt.Add(-time.Second)
+		}
+	case n.Test:
+		a.EndsAt = now.UTC().Add(testLifetime)
+	default:
+		a.EndsAt = a.StartsAt.Add(lifetime)
+	}
+	return a
+}
+
+// labels returns what Alertmanager knows the alert by. Empty values count as
+// missing there.
+func labels(settings map[string]string, c channels.Check) map[string]string {
+	list := map[string]string{
+		"alertname": "RollcallCheckDown",
+		"check":     message.Name(c),
+		"uuid":      c.ID.String(),
+	}
+	for name, value := range map[string]string{"slug": c.Slug, "project": c.Project} {
+		if value != "" {
+			list[name] = value
+		}
+	}
+	for tag := range strings.FieldsSeq(c.Tags) {
+		list[tagLabel(tag)] = "true"
+	}
+	extra, _ := parseLabels(settings["labels"]) // Checked when the channel was made.
+	maps.Copy(list, extra)
+	return list
+}
+
+// tagLabel returns the name of the label for a tag.
+func tagLabel(tag string) string {
+	return "tag_" + regexp.MustCompile(`[^a-zA-Z0-9_]`).ReplaceAllString(tag, "_")
+}
+
+func splitURLs(list string) []string {
+	var urls []string
+	for item := range strings.SplitSeq(list, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			urls = append(urls, item)
+		}
+	}
+	return urls
+}

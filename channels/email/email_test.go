@@ -1,0 +1,355 @@
+package email_test
+
+import (
+	"fmt"
+	"io"
+	"net/mail"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/email"
+	pings "github.com/rollcall-dev/rollcall/pings/email"
+)
+
+// down is an alert with all that there can be in it.
+func down() channels.Notification {
+	at := time.Date(2026, 3, 15, 4, 0, 0, 0, time.UTC)
+	return channels.Notification{
+		ID: "n1", Incident: "i1", Status: channels.Down, At: at, Reason: "exit status 3",
+		Check: channels.Check{
+			ID: uuid.MustParse("5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f"), Name: "nightly backup", Slug: "nightly",
+			Tags: "db prod", Desc: "Copies /home.\nCall Žanis.", Project: "backups", Timing: "0 3 * * * (Europe/Riga), 1 hour of grace",
+			NPings: 12, URL: "https://rollcall.example.org/api/v3/checks/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f",
+		},
+		Ping: channels.Ping{At: at, Kind: "fail", ExitStatus: new(3), Body: []byte("disk <full>\r\nat /dev/sda1\x1b[0m\xff")},
+		Earlier: []channels.Change{
+			{Status: channels.Down, At: at.Add(-2 * time.Hour), Reason: "no ping in time"},
+			{Status: channels.Up, At: at.Add(-time.Hour)},
+		},
+	}
+}
+
+func channel(to string) channels.Channel {
+	return channels.Channel{Name: "ops", Kind: channels.Email, Settings: map[string]string{"to": to}}
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestMessage(t *testing.T) {
+	s := start(t, email.StartTLS)
+	now := time.Date(2026, 3, 15, 4, 1, 0, 0, time.UTC)
+	n := s.notifier(t, func(c *email.Config) { c.Now = func() time.Time { return now } })
+	if err := n.Notify(t.Context(), channel("Ops <ops@example.org>, b@example.org"), down()); err != nil {
+		t.Fatal(err)
+	}
+	got := s.got()[0]
+	equal(t, "envelope", []any{got.From, got.To}, []any{"rollcall@example.org", []string{"ops@example.org", "b@example.org"}})
+
+	parsed, err := mail.ReadMessage(strings.NewReader(got.Data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var headers []string
+	for _, name := range []string{"From", "To", "Subject", "Date", "Message-Id", "In-Reply-To", "References", "Auto-Submitted", "User-Agent"} {
+		headers = append(headers, name+": "+parsed.Header.Get(name))
+	}
+	equal(t, "headers", headers, []string{
+		`From: "Rollcall" <rollcall@example.org>`, `To: "Ops" <ops@example.org>, <b@example.org>`, "Subject: DOWN: nightly backup",
+		"Date: Sun, 15 Mar 2026 04:01:00 +0000",
+		"Message-Id: <rollcall.alert.676b8bb84ce7267dd520deca4811c8f1@example.org>",
+		"In-Reply-To: <rollcall.incident.4cd9b7672d7fbee8fb51fb1e049f6903@example.org>",
+		"References: <rollcall.incident.4cd9b7672d7fbee8fb51fb1e049f6903@example.org>",
+		"Auto-Submitted: auto-generated", "User-Agent: rollcall",
+	})
+	body := pings.Parse([]byte(got.Data))
+	equal(t, "subject", body.Subject, "DOWN: nightly backup")
+	const want = `“nightly backup” is DOWN.
+
+Reason:       exit status 3
+Since:        Sun, 15 Mar 2026 04:00:00 UTC
+Last ping:    Sun, 15 Mar 2026 04:00:00 UTC (fail, exit status 3)
+Expected:     0 3 * * * (Europe/Riga), 1 hour of grace
+Project:      backups
+Tags:         db prod
+Pings:        12
+Check:        https://rollcall.example.org/api/v3/checks/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f
+
+Copies /home.
+Call Žanis.
+
+Body of the last ping:
+
+disk <full>
+at /dev/sda1�[0m�
+
+Changes before that, which were not told:
+
+- DOWN at Sun, 15 Mar 2026 02:00:00 UTC: no ping in time
+- UP at Sun, 15 Mar 2026 03:00:00 UTC
+
+-- 
+Sent by Rollcall to the integration “ops”.`
+	equal(t, "text", strings.TrimSpace(strings.ReplaceAll(body.Text, "\r\n", "\n")), want)
+	for _, part := range []string{"is DOWN", "exit status 3", "Žanis", "disk <full>", "no ping in time", "/api/v3/checks/5c1ae2b0"} {
+		if !strings.Contains(body.HTML, part) {
+			t.Errorf("%q is not in the HTML part:\n%s", part, body.HTML)
+		}
+	}
+}
+
+func TestSubjects(t *testing.T) {
+	s := start(t, email.StartTLS)
+	n := s.notifier(t, nil)
+	tests := []struct {
+		subject, title string
+		change         func(*channels.Notification)
+	}{
+		{"UP: nightly backup", "“nightly backup” is UP.", func(n *channels.Notification) {
+			n.Status, n.DownFor = channels.Up, 26*time.Hour+5*time.Minute
+		}},
+		{"Still DOWN (reminder 2): nightly backup", "“nightly backup” is still DOWN.", func(n *channels.Notification) { n.Reminder = 2 }},
+		{"Was DOWN: nightly backup", "“nightly backup” was DOWN and is up again.", func(n *channels.Notification) { n.Over = n.At.Add(time.Minute) }},
+		{"[Test] DOWN: nightly backup", "This is a test, asked for by a user. “nightly backup” is DOWN.", func(n *channels.Notification) { n.Test = true }},
+		{"DOWN: nightly", "“nightly” is DOWN.", func(n *channels.Notification) { n.Check.Name = " " }},
+		{"DOWN: 5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f", "“5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f” is DOWN.", func(n *channels.Notification) {
+			n.Check.Name, n.Check.Slug = "", ""
+		}},
+		{"DOWN: Žurka ☃", "“Žurka ☃” is DOWN.", func(n *channels.Notification) { n.Check.Name = "Žurka\t\n☃" }},
+		{"DOWN: a Bcc: x@example.org <!-- c", "“a Bcc: x@example.org <!-- c” is DOWN.", func(n *channels.Notification) {
+			n.Check.Name = "a\r\nBcc: x@example.org\r\n\r\n<!-- \x00\u202ec"
+		}},
+		{"DOWN: " + strings.Repeat("ж", 150) + "…", "“" + strings.Repeat("ж", 300) + "” is DOWN.", func(n *channels.Notification) {
+			n.Check.Name = strings.Repeat("ж", 300)
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.subject, func(t *testing.T) {
+			alert := down()
+			tt.change(&alert)
+			if err := n.Notify(t.Context(), channel("ops@example.org"), alert); err != nil {
+				t.Fatal(err)
+			}
+			got := s.got()[0]
+			equal(t, "receivers", got.To, []string{"ops@example.org"})
+			body := pings.Parse([]byte(got.Data))
+			first, _, _ := strings.Cut(strings.ReplaceAll(body.Text, "\r\n", "\n"), "\n")
+			equal(t, "subject and title", []string{body.Subject, first}, []string{tt.subject, tt.title})
+			parsed, err := mail.ReadMessage(strings.NewReader(got.Data))
+			if err != nil || parsed.Header.Get("Bcc") != "" {
+				t.Errorf("header Bcc %q, %v", parsed.Header.Get("Bcc"), err)
+			}
+			if alert.DownFor > 0 && !strings.Contains(body.Text, "Was down for: 1 d 2 h") {
+				t.Error(body.Text)
+			}
+		})
+	}
+}
+
+// What a ping has sent is text in the message, and neither a part of the conversation nor of the HTML.
+func TestHostileBody(t *testing.T) {
+	s := start(t, email.StartTLS)
+	alert := down()
+	alert.Ping.Body = []byte("a\r\n.\r\nMAIL FROM:<x@example.org>\r\n.\n..b\r--x\n</pre><script>alert(1)</script>" + strings.Repeat("ж", 5000))
+	alert.Check.URL, alert.Check.Tags = "javascript:alert(1)", "<b>"
+	if err := s.notifier(t, nil).Notify(t.Context(), channel("ops@example.org"), alert); err != nil {
+		t.Fatal(err)
+	}
+	got := s.got()
+	if len(got) != 1 {
+		t.Fatalf("%d messages", len(got))
+	}
+	body := pings.Parse([]byte(got[0].Data))
+	const want = "a\n.\nMAIL FROM:<x@example.org>\n.\n..b\n--x\n</pre><script>alert(1)</script>ж"
+	for _, part := range []string{body.Text, body.HTML} {
+		if !strings.Contains(part, want) || !strings.Contains(part, "жж…") || strings.Count(part, "ж") > 2000 || !strings.Contains(part, "<b>") {
+			t.Error(part)
+		}
+	}
+	if strings.Contains(got[0].Data, `href=3D"javascript`) || !strings.Contains(got[0].Data, "&lt;script") {
+		t.Error(got[0].Data)
+	}
+}
+
+// A message that is sent again is the same one; other alerts of the incident are in its thread.
+func TestIdentifiers(t *testing.T) {
+	s := start(t, email.StartTLS)
+	n := s.notifier(t, nil)
+	ids := func(id, incident string) [2]string {
+		alert := down()
+		alert.ID, alert.Incident = id, incident
+		if err := n.Notify(t.Context(), channel("ops@example.org"), alert); err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := mail.ReadMessage(strings.NewReader(s.got()[0].Data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return [2]string{parsed.Header.Get("Message-Id"), parsed.Header.Get("References")}
+	}
+	first, same, up, other, none := ids("a", "1"), ids("a", "1"), ids("b", "1"), ids("<x>\r\ny: z", "2"), ids("c", "")
+	equal(t, "again", same, first)
+	if up[0] == first[0] || up[1] != first[1] || other[1] == first[1] || none[1] != "" {
+		t.Error(first, up, other, none)
+	}
+}
+
+func TestConnections(t *testing.T) {
+	authenticated := func(c *email.Config) { c.Username, c.Password = "rollcall", password }
+	tests := []struct {
+		name   string
+		server email.TLSMode
+		change func(*email.Config)
+		login  string
+		err    string
+	}{
+		{"STARTTLS", email.StartTLS, nil, "", ""},
+		{"STARTTLS by default", email.StartTLS, func(c *email.Config) { c.TLS = "" }, "", ""},
+		{"STARTTLS if there is", email.StartTLS, func(c *email.Config) { c.TLS = email.Opportunistic }, "", ""},
+		{"no STARTTLS if there is none", email.NoTLS, func(c *email.Config) { c.TLS = email.Opportunistic }, "", ""},
+		{"no TLS", email.NoTLS, nil, "", ""},
+		{"no TLS although there is", email.StartTLS, func(c *email.Config) { c.TLS = email.NoTLS }, "", ""},
+		{"implicit TLS", email.ImplicitTLS, nil, "", ""},
+		{"STARTTLS is missing", email.NoTLS, func(c *email.Config) { c.TLS = email.StartTLS }, "", "does not support STARTTLS"},
+		{"wrong certificate", email.StartTLS, func(c *email.Config) { c.RootCAs = nil }, "", "certificate"},
+		{"wrong certificate, implicit", email.ImplicitTLS, func(c *email.Config) { c.RootCAs = nil }, "", "certificate"},
+		{"PLAIN", email.StartTLS, authenticated, "PLAIN", ""},
+		{"PLAIN, implicit", email.ImplicitTLS, authenticated, "PLAIN", ""},
+		{"LOGIN", email.StartTLS, authenticated, "LOGIN", ""},
+		{"wrong password", email.StartTLS, func(c *email.Config) { c.Username, c.Password = "rollcall", "x"+password }, "", "wrong password"},
+		{"AUTH is missing", email.NoTLS, func(c *email.Config) { authenticated(c); c.TLS = email.Opportunistic }, "", "AUTH"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := start(t, tt.server)
+			if tt.login == "LOGIN" {
+				s.say("login", io.EOF)
+			}
+			err := s.notifier(t, tt.change).Notify(t.Context(), channel("ops@example.org"), down())
+			if (err == nil) != (tt.err == "") || !strings.Contains(text(err), tt.err) || channels.IsPermanent(err) || strings.Contains(text(err), password) {
+				t.Errorf("error %v, want %q", err, tt.err)
+			}
+			if delivered := len(s.got()) == 1; delivered != (tt.err == "") {
+				t.Error("delivered:", delivered)
+			}
+			if tt.login != "" {
+				equal(t, "logins", s.logins, []string{tt.login})
+			}
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	unknown, greylisted := refuse(550, "no such user"), refuse(451, "greylisted")
+	tests := []struct {
+		name      string
+		replies   map[string]error
+		delivered []string
+		err       string
+		permanent bool
+	}{
+		{"unknown receiver", map[string]error{"a@example.org": unknown, "b@example.org": unknown}, nil,
+			`the mail server took the message for 0 of 2 addresses: a@example.org: 550 "no such user"; b@example.org: 550 "no such user"`, true},
+		{"one of two", map[string]error{"a@example.org": unknown}, []string{"b@example.org"},
+			`the mail server took the message for 1 of 2 addresses: a@example.org: 550 "no such user"`, true},
+		{"for now", map[string]error{"a@example.org": greylisted}, []string{"b@example.org"},
+			`the mail server took the message for 1 of 2 addresses: a@example.org: 451 "greylisted"`, false},
+		{"one for now, one for good", map[string]error{"a@example.org": greylisted, "b@example.org": unknown}, nil,
+			`the mail server took the message for 0 of 2 addresses: a@example.org: 451 "greylisted"; b@example.org: 550 "no such user"`, false},
+		{"authentication needed", map[string]error{"a@example.org": refuse(530, "log in first")}, []string{"b@example.org"},
+			`the mail server took the message for 1 of 2 addresses: a@example.org: 530 "log in first"`, false},
+		{"sender", map[string]error{"mail": refuse(553, "not you")}, nil, `the mail server refuses the sender: 553 "not you"`, false},
+		{"message", map[string]error{"data": refuse(554, "spam")}, nil,
+			`the mail server took the message for 0 of 2 addresses: a@example.org: 554 "spam"; b@example.org: 554 "spam"`, true},
+		{"message for now", map[string]error{"data": refuse(452, "disk full")}, nil,
+			`the mail server took the message for 0 of 2 addresses: a@example.org: 452 "disk full"; b@example.org: 452 "disk full"`, false},
+		{"connection", map[string]error{"connect": refuse(421, "too busy")}, nil,
+			`connect to the mail server: smtp: EHLO/HELO exchange failed. EHLO response: 421 "too busy", HELO response: 421 "too busy"`, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := start(t, email.StartTLS)
+			for to, reply := range tt.replies {
+				s.say(to, reply)
+			}
+			err := s.notifier(t, nil).Notify(t.Context(), channel("a@example.org,b@example.org"), down())
+			equal(t, "error", text(err), tt.err)
+			equal(t, "permanent", channels.IsPermanent(err), tt.permanent)
+			var delivered []string
+			for _, m := range s.got() {
+				delivered = append(delivered, m.To...)
+			}
+			equal(t, "delivered", delivered, tt.delivered)
+		})
+	}
+}
+
+// Who has the message does not get it again because another address is refused for now.
+func TestGreylisting(t *testing.T) {
+	s := start(t, email.StartTLS)
+	greylisted, unknown := refuse(451, "greylisted"), refuse(550, "no such user")
+	s.say("b@example.org", greylisted, greylisted, nil)
+	s.say("c@example.org", unknown, nil)
+	s.say("mail", nil, refuse(451, "busy"), nil)
+	n := s.notifier(t, nil)
+	c := channel("a@example.org, b@example.org, c@example.org, A@EXAMPLE.ORG")
+	var got []any
+	for range 5 {
+		err := n.Notify(t.Context(), c, down())
+		var to []string
+		for _, m := range s.got() {
+			to = append(to, m.To...)
+		}
+		got = append(got, fmt.Sprint(to, " ", channels.IsPermanent(err), " ", err))
+	}
+	const pending = `the mail server took the message for 1 of 3 addresses: b@example.org: 451 "greylisted"; c@example.org: 550 "no such user"`
+	equal(t, "attempts", got, []any{
+		"[a@example.org] false " + pending,
+		`[] false the mail server refuses the sender: 451 "busy"`,
+		"[] false " + pending,
+		`[b@example.org] true the mail server took the message for 2 of 3 addresses: c@example.org: 550 "no such user"`,
+		"[a@example.org b@example.org c@example.org] false <nil>", // It is over, and nothing is remembered.
+	})
+}
+
+func TestNew(t *testing.T) {
+	tests := []struct {
+		change func(*email.Config)
+		want   string
+	}{
+		{func(*email.Config) {}, ""},
+		{func(c *email.Config) { c.Host = "" }, "email: Host is missing"},
+		{func(c *email.Config) { c.Host = "h\r\nx" }, "email: Host or HELO contains a control character"},
+		{func(c *email.Config) { c.HELO = "h\r\nx" }, "email: Host or HELO contains a control character"},
+		{func(c *email.Config) { c.TLS = "ssl" }, `email: TLS is not starttls, implicit, opportunistic or none: "ssl"`},
+		{func(c *email.Config) { c.Port = 65536 }, "email: Port is not from 1 to 65535: 65536"},
+		{func(c *email.Config) { c.Port = -1 }, "email: Port is not from 1 to 65535: -1"},
+		{func(c *email.Config) { c.Password = password }, "email: of Username and Password one is missing"},
+		{func(c *email.Config) { c.Username = "u" }, "email: of Username and Password one is missing"},
+		{func(c *email.Config) { c.Username, c.Password, c.TLS = "u", password, email.NoTLS }, "email: a Password needs TLS"},
+		{func(c *email.Config) { c.From = "" }, `email: From is not an e-mail address: ""`},
+		{func(c *email.Config) { c.From = "a@example.org, b@example.org" }, `email: From is not an e-mail address: "a@example.org, b@example.org"`},
+	}
+	for _, tt := range tests {
+		config := email.Config{Host: "smtp.example.org", From: "Rollcall <r@example.org>"}
+		tt.change(&config)
+		_, err := email.New(config)
+		equal(t, "error", text(err), tt.want)
+	}
+}

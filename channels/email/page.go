@@ -1,0 +1,37 @@
+package email
+
+// pageTemplate is the HTML part. Mail programs know no style sheets, so styles
+// are in the elements.
+const pageTemplate = `<!DOCTYPE html>
+<html lang="en">
+<head><meta charset="utf-8"><title>{{.Subject}}</title></head>
+<body style="font-family: sans-serif; color: #222; margin: 1em;">
+<h1 style="font-size: 1.2em; border-left: 6px solid {{if .Down}}#c62828{{else}}#2e7d32{{end}}; padding-left: 0.5em;">
+{{- .Title}}</h1>
+<table style="border-collapse: collapse;">
+{{- range .Rows}}
+<tr><th style="text-align: left; padding: 2px 1em 2px 0;">{{.Label}}</th><td>{{.Value}}</td></tr>
+{{- end}}
+</table>
+{{- if .URL}}
+<p><a href="{{.URL}}">{{.URL}}</a></p>
+{{- end}}
+{{- if .Desc}}
+<p style="white-space: pre-wrap;">{{.Desc}}</p>
+{{- end}}
+{{- if .Output}}
+<p>Body of the last ping:</p>
+<pre style="background: #f4f4f4; padding: 0.5em; white-space: pre-wrap;">{{.Output}}</pre>
+{{- end}}
+{{- if .Earlier}}
+<p>Changes before that, which were not told:</p>
+<ul>
+{{- range .Earlier}}
+<li>{{.}}</li>
+{{- end}}
+</ul>
+{{- end}}
+<p style="color: #777; font-size: 0.9em;">{{.Footer}}</p>
+</body>
+</html>
+`

@@ -1,0 +1,246 @@
+// Package message renders notifications as short plain text, for chats, push
+// services and phones:
+//
+//	title := message.Title(n) // DOWN: nightly backup
+//	text := message.Text(n)   // Down since 2026-03-15 04:00:00 UTC: no ping in time. …
+//
+// All that users have written, such as the name of the check, is put on one line
+// and cut, so it cannot pass for another line of the text. A service that gives
+// characters a meaning, such as <!channel>, takes the result of [Render], which
+// escapes what users have written and leaves alone what the package has written.
+//
+// The package is pure.
+package message
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/rollcall-dev/rollcall/channels"
+)
+
+const (
+	maxName    = 100 // characters of a name; names are no longer than that
+	maxValue   = 200 // characters of any other value
+	maxURL     = 500 // bytes of the address of the check; a longer one is left out
+	maxEarlier = 5   // changes that are listed
+)
+
+// Title returns one line that says what has happened to which check, such as
+// "DOWN: nightly backup", "UP: nightly backup", "Still DOWN (reminder 2): nightly
+// backup" or, when the check came up again before that could be told, "Was DOWN:
+// nightly backup". "[TEST] " precedes it in a test.
+func Title(n channels.Notification) string {
+	title, _ := Render(n, nil)
+	return title
+}
+
+// Text returns the lines that go with [Title]: since when and why, the last
+// ping, when pings are expected, the project, the tags, up to five of the changes
+// that were not told before, and the address of the check. What is not known is
+// left out. The body of the ping is not part of it.
+func Text(n channels.Notification) string {
+	_, text := Render(n, nil)
+	return text
+}
+
+// Short returns the first line of [Text], without tests being explained: since
+// when and why.
+func Short(n channels.Notification) string {
+	r := renderer{func(text string) string { return text }}
+	return r.change(n)
+}
+
+// Render returns the title and the text, with all that users have written passed
+// through escape, once it is on one line and cut. A nil escape changes nothing.
+func Render(n channels.Notification, escape func(string) string) (title, text string) {
+	if escape == nil {
+		escape = func(text string) string { return text }
+	}
+	r := renderer{escape}
+	return r.title(n), strings.Join(r.lines(n), "\n")
+}
+
+// Name returns what the check is called, on one line: its name, or else its
+// slug, or else its UUID.
+func Name(c channels.Check) string {
+	for _, name := range []string{c.Name, c.Slug} {
+		if name = line(name, maxName); name != "" {
+			return name
+		}
+	}
+	return c.ID.String()
+}
+
+// Cut returns text if it has at most so many bytes, and otherwise the beginning
+// of it, whole characters with "…" at their end, within the limit.
+func Cut(text string, limit int) string {
+	const mark = "…"
+	if len(text) <= limit {
+		return text
+	}
+	end := max(0, limit-len(mark))
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	if end == 0 {
+		return ""
+	}
+	return text[:end] + mark
+}
+
+// renderer renders with what users have written escaped.
+type renderer struct {
+	escape func(string) string
+}
+
+func (r renderer) title(n channels.Notification) string {
+	what := "DOWN"
+	switch {
+	case n.Status == channels.Up:
+		what = "UP"
+	case !n.Over.IsZero():
+		what = "Was DOWN"
+	case n.Reminder > 0:
+		what = fmt.Sprintf("Still DOWN (reminder %d)", n.Reminder)
+	}
+	if n.Test {
+		what = "[TEST] " + what
+	}
+	return what + ": " + r.escape(Name(n.Check))
+}
+
+func (r renderer) lines(n channels.Notification) []string {
+	var lines []string
+	add := func(label, value string, limit int) {
+		if value = line(value, limit); value != "" {
+			lines = append(lines, label+": "+r.escape(value))
+		}
+	}
+	if n.Test {
+		lines = append(lines, "This is a test of the channel: the check and what follows are made up.")
+	}
+	lines = append(lines, r.change(n), r.ping(n.Ping))
+	add("Expected", n.Check.Timing, maxValue)
+	add("Project", n.Check.Project, maxName)
+	add("Tags", n.Check.Tags, maxValue)
+	lines = append(lines, r.earlier(n.Earlier)...)
+	if url := line(n.Check.URL, maxURL+1); url != "" && len(url) <= maxURL {
+		lines = append(lines, url)
+	}
+	return lines
+}
+
+// change says since when and why, in one line.
+func (r renderer) change(n channels.Notification) string {
+	text := "Down since " + instant(n.At)
+	if n.Status == channels.Up {
+		text = "Up since " + instant(n.At)
+		if n.DownFor > 0 {
+			text += ", after " + duration(n.DownFor)
+		}
+	}
+	if reason := line(n.Reason, maxValue); reason != "" {
+		text += ": " + r.escape(reason)
+	}
+	if !n.Over.IsZero() {
+		text += "; up again since " + instant(n.Over)
+	}
+	return strings.TrimSuffix(text, ".") + "."
+}
+
+func (r renderer) ping(p channels.Ping) string {
+	if p.At.IsZero() {
+		return "Last ping: none"
+	}
+	kinds := map[string]string{"fail": "failure", "ign": "ignored"}
+	kind := kinds[p.Kind]
+	if kind == "" {
+		kind = r.escape(line(p.Kind, maxName))
+	}
+	text := "Last ping: " + strings.TrimSpace(kind+" at "+instant(p.At))
+	if p.ExitStatus != nil {
+		text += fmt.Sprintf(", exit status %d", *p.ExitStatus)
+	}
+	return text
+}
+
+// earlier lists the last of the changes that were not told.
+func (r renderer) earlier(changes []channels.Change) []string {
+	if len(changes) == 0 {
+		return nil
+	}
+	lines := []string{"Before that, untold:"}
+	if left := len(changes) - maxEarlier; left > 0 {
+		lines[0] = fmt.Sprintf("Before that, untold, the last %d of %d:", maxEarlier, len(changes))
+		changes = changes[left:]
+	}
+	for _, c := range changes {
+		text := fmt.Sprintf("%s since %s", c.Status, instant(c.At))
+		if reason := line(c.Reason, maxValue); reason != "" {
+			text += ": " + r.escape(reason)
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// duration tells the two largest units of a duration in English, rounded down.
+func duration(d time.Duration) string {
+	units := []struct {
+		name string
+		size time.Duration
+	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}, {"second", time.Second}}
+	for i, u := range units {
+		if d < u.size {
+			continue
+		}
+		text := count(int64(d/u.size), u.name)
+		if i+1 < len(units) {
+			if rest := d % u.size / units[i+1].size; rest > 0 {
+				text += " " + count(int64(rest), units[i+1].name)
+			}
+		}
+		return text
+	}
+	return "less than a second"
+}
+
+func count(n int64, unit string) string {
+	if n == 1 {
+		return "1 " + unit
+	}
+	return fmt.Sprintf("%d %ss", n, unit)
+}
+
+// line puts a text on one line of at most so many characters, without what
+// cannot be seen: a line break, or a character that turns the direction of
+// writing, could make it look like something else.
+func line(text string, limit int) string {
+	var b strings.Builder
+	length, blank := 0, false
+	for _, r := range text {
+		switch {
+		case unicode.IsSpace(r):
+			blank = length > 0
+			continue
+		case r == utf8.RuneError || !unicode.IsPrint(r):
+			continue
+		}
+		if blank {
+			b.WriteByte(' ')
+			length, blank = length+1, false
+		}
+		if length >= limit {
+			return strings.TrimRight(b.String(), " ") + "…"
+		}
+		b.WriteRune(r)
+		length++
+	}
+	return b.String()
+}

@@ -1,0 +1,48 @@
+package outbound_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/outbound"
+)
+
+func TestHide(t *testing.T) {
+	if outbound.Hide(nil, "s3cret") != nil {
+		t.Error("nil became an error")
+	}
+	err := channels.Permanent(fmt.Errorf("no key s3cret, the s3cret: %w", io.EOF))
+	if got := outbound.Hide(err, "other", "", "no"); got != err {
+		t.Errorf("%v", got)
+	}
+	got := outbound.Hide(err, "s3cret", "the")
+	if diff := cmp.Diff("no key [hidden], the [hidden]: EOF", got.Error()); diff != "" {
+		t.Error(diff)
+	}
+	if !channels.IsPermanent(got) || !errors.Is(got, io.EOF) {
+		t.Error("the error is not wrapped")
+	}
+}
+
+func TestExchange(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintf(w, "%s %s", strings.Repeat("x", 190), body)
+	})
+	const secret = `s3cret "/ž`
+	req := request(t, "POST", server.URL, secret+` s3cret+%22%2F%C5%BE s3cret%20%22%2F%C5%BE s3cret \"/ž`)
+	res, body, err := outbound.Exchange(open(t, outbound.Config{}), req, secret)
+	if err == nil || strings.Contains(err.Error(), "s3c") {
+		t.Errorf("%v", err)
+	}
+	if res.StatusCode != http.StatusBadRequest || !strings.Contains(string(body), secret) {
+		t.Errorf("status %d, body %s", res.StatusCode, body)
+	}
+}

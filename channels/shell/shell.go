@@ -1,0 +1,184 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/rollcall-dev/rollcall/channels"
+)
+
+// errStart is the error of a machine that runs no commands.
+var errStart = errors.New("the command could not be started")
+
+// Shell is the kind of channels that the package delivers to.
+const Shell channels.Kind = "shell"
+
+const (
+	// DefaultTimeout is how long a command may run.
+	DefaultTimeout = 30 * time.Second
+
+	// maxOutput is how many bytes of the output are kept.
+	maxOutput = 64 << 10
+	// maxLine is how many characters of its last line an error shows.
+	maxLine = 200
+	// waitDelay is how long the output is waited for once the command is over
+	// and its process group is killed: what has left the group may hold it open.
+	waitDelay = time.Second
+)
+
+// Kind documents the kind and its settings: command_down and command_up, of
+// which at least one is needed.
+func Kind() channels.KindInfo {
+	return channels.KindInfo{
+		Kind: Shell,
+		Doc: "Runs a command by /bin/sh -c when a check goes down, and one when it goes up again, as the user that the " +
+			"server runs as. The alert is in environment variables such as CHECK_NAME, STATUS and REASON, and the body " +
+			"of the last ping is the standard input.",
+		Settings: []channels.Setting{
+			{Name: "command_down", Doc: "The command to run when a check goes down.", Secret: true, Check: checkCommand},
+			{Name: "command_up", Doc: "The command to run when a check goes up.", Secret: true, Check: checkCommand},
+		},
+		Check: func(settings map[string]string) *channels.SettingError {
+			if settings["command_down"] == "" && settings["command_up"] == "" {
+				return &channels.SettingError{Setting: "command_down", Reason: "and command_up are both missing"}
+			}
+			return nil
+		},
+	}
+}
+
+func checkCommand(value string) error {
+	if strings.TrimSpace(value) == "" {
+		return errors.New("is blank")
+	}
+	return nil
+}
+
+// Config configures a [Notifier]. The zero value of a field stands for its
+// default.
+type Config struct {
+	// Timeout bounds how long a command runs. Default: [DefaultTimeout].
+	Timeout time.Duration
+}
+
+// A Notifier delivers to channels of the kind [Shell]. [New] makes one. Several
+// goroutines can use it at once; each delivery is a process of its own.
+type Notifier struct {
+	timeout time.Duration
+}
+
+var _ channels.Notifier = (*Notifier)(nil)
+
+// New returns a notifier; a nil config means the defaults.
+func New(config *Config) *Notifier {
+	n := &Notifier{timeout: DefaultTimeout}
+	if config != nil && config.Timeout > 0 {
+		n.timeout = config.Timeout
+	}
+	return n
+}
+
+// Notify runs the command of c for n.Status, and nothing if there is none. No
+// error is permanent, since a command can be mended.
+func (s *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
+	command := c.Settings["command_"+string(n.Status)]
+	if command == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
+	cmd.Dir = "/"
+	cmd.Env = environment(n)
+	cmd.Stdin = bytes.NewReader(n.Ping.Body)
+	cmd.WaitDelay = waitDelay
+	output, err := run(cmd)
+	return result(ctx, err, lastLine(output))
+}
+
+// run runs a command in a process group of its own, which it leaves empty, and
+// returns the beginning of its output.
+func run(cmd *exec.Cmd) ([]byte, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	cmd.Stdout, cmd.Stderr = w, w
+	isolate(cmd)
+	err = cmd.Start()
+	_ = w.Close()
+	if err != nil {
+		return nil, errStart // The error may contain the command.
+	}
+	var output head
+	var reading sync.WaitGroup
+	reading.Go(func() { _, _ = io.Copy(&output, r) })
+	err = cmd.Wait()
+	killGroup(cmd) // What it has left in the background.
+	// Who has left the group may hold the pipe open.
+	_ = r.SetReadDeadline(time.Now().Add(waitDelay))
+	reading.Wait()
+	return output, err
+}
+
+// result returns the error that the end of a command stands for.
+func result(ctx context.Context, err error, line string) error {
+	if err == nil {
+		return nil
+	}
+	if line != "" {
+		line = ": " + line
+	}
+	exit, found := errors.AsType[*exec.ExitError](err)
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("the command was killed, because it took too long%s: %w", line, ctx.Err())
+	case ctx.Err() != nil:
+		return fmt.Errorf("the command was killed%s: %w", line, ctx.Err())
+	case errors.Is(err, errStart):
+		return err
+	case found && exit.ExitCode() >= 0:
+		return fmt.Errorf("the command ended with exit status %d%s", exit.ExitCode(), line)
+	case found:
+		return fmt.Errorf("the command ended by %s%s", exit.ProcessState, line)
+	}
+	return fmt.Errorf("the command failed%s", line)
+}
+
+// head is the beginning of what is written to it.
+type head []byte
+
+func (h *head) Write(p []byte) (int, error) {
+	*h = append(*h, p[:min(len(p), maxOutput-len(*h))]...)
+	return len(p), nil
+}
+
+// lastLine returns the last line that says something, without what cannot be
+// seen.
+func lastLine(output []byte) string {
+	text := strings.TrimSpace(strings.ToValidUTF8(string(output), ""))
+	text = text[strings.LastIndexByte(text, '\n')+1:]
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		}
+		return r
+	}, text)
+	if runes := []rune(text); len(runes) > maxLine {
+		text = string(runes[:maxLine]) + "…"
+	}
+	return strings.TrimSpace(text)
+}

@@ -1,0 +1,121 @@
+package shoutrrr
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/outbound"
+)
+
+// eventServices are those that take events and do with them what their users
+// have told them.
+func eventServices() []service {
+	return []service{iftttService(), notifiarrService(), opsgenieService()}
+}
+
+func iftttService() service {
+	return service{
+		info: channels.KindInfo{
+			Kind: "ifttt",
+			Doc: "Triggers an event of IFTTT's Webhooks service, with the title as value1, the text as value2 and " +
+				"the status, up or down, as value3.",
+			Settings: []channels.Setting{
+				secret("key", "The key of the Webhooks service.",
+					pattern(`[\w-]{10,100}`, "is not a key of the Webhooks service")),
+				required("event", "The name of the event.",
+					pattern(`\w{1,100}`, "is not 1 to 100 letters, digits and _")),
+			},
+		},
+		send: func(ctx context.Context, m *delivery) error {
+			_, err := m.do(ctx, request{
+				url:  join("https://maker.ifttt.com/trigger", m.settings["event"], "with", "key", m.settings["key"]),
+				json: map[string]string{"value1": m.title, "value2": m.text, "value3": string(m.n.Status)},
+			})
+			return err
+		},
+	}
+}
+
+func notifiarrService() service {
+	return service{
+		info: channels.KindInfo{
+			Kind: "notifiarr",
+			Doc:  "Posts to a channel of Discord, by the passthrough integration of Notifiarr.",
+			Settings: []channels.Setting{
+				secret("api_key", "The API key.", pattern(`[\w-]{10,100}`, "is not an API key")),
+				required("channel", "The ID of the channel of Discord.",
+					pattern(`[1-9]\d{0,19}`, "is not an ID, which has digits only")),
+			},
+		},
+		escape: markdownEscape,
+		limit:  1900,
+		send: func(ctx context.Context, m *delivery) error {
+			color := "D60510"
+			if m.good() {
+				color = "2EB67D"
+			}
+			_, err := m.do(ctx, request{
+				url: join("https://notifiarr.com/api/v1/notification/passthrough", m.settings["api_key"]),
+				json: map[string]any{
+					"notification": map[string]any{"name": "Rollcall", "event": m.n.ID},
+					"discord": map[string]any{
+						"color": color,
+						"text":  map[string]string{"title": m.title, "description": m.text},
+						"ids":   map[string]any{"channel": integer(m.settings["channel"])},
+					},
+				},
+			})
+			return err
+		},
+	}
+}
+
+// integer is a number in JSON that a float cannot hold.
+type integer string
+
+func (n integer) MarshalJSON() ([]byte, error) { return []byte(n), nil }
+
+func opsgenieService() service {
+	return service{
+		info: channels.KindInfo{
+			Kind: "opsgenie",
+			Doc:  "Creates an alert in Opsgenie when a check goes down, and closes it when the check goes up again.",
+			Settings: []channels.Setting{
+				secret("api_key", "The API key of an API integration.", token),
+				withDefault(optional("region", "The region of the account: us or eu.", oneOf("us", "eu")), "us"),
+				withDefault(optional("priority", "The priority of the alert, from P1 to P5.",
+					oneOf("P1", "P2", "P3", "P4", "P5")), "P3"),
+				optional("tags", "Tags of the alert, separated by commas.", each(text)),
+			},
+		},
+		send: func(ctx context.Context, m *delivery) error {
+			base := "https://api.opsgenie.com/v2/alerts"
+			if m.settings["region"] == "eu" {
+				base = "https://api.eu.opsgenie.com/v2/alerts"
+			}
+			alias := m.n.Incident
+			if alias == "" {
+				alias = m.n.Check.ID.String()
+			}
+			header := map[string]string{"Authorization": "GenieKey " + m.settings["api_key"]}
+			r := request{url: base, header: header, json: map[string]any{
+				"message": message.Cut(m.title, 130), "description": m.text, "alias": alias, "source": "Rollcall",
+				"entity": m.n.Check.Slug, "priority": m.settings["priority"],
+				"tags": append([]string{}, list(m.settings["tags"])...),
+			}}
+			if m.good() {
+				r.url = join(base, alias, "close") + "?identifierType=alias"
+				r.json = map[string]string{"source": "Rollcall", "note": m.text}
+			}
+			_, err := m.do(ctx, r)
+			status, found := errors.AsType[*outbound.StatusError](err)
+			if found && status.Status == http.StatusUnprocessableEntity {
+				return channels.Permanent(err) // What is in the message will be no better tomorrow.
+			}
+			return err
+		},
+	}
+}

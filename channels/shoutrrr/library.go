@@ -1,0 +1,338 @@
+package shoutrrr
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/discord"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/mattermost"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/rocketchat"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/gotify"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/ntfy"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/pushover"
+	"github.com/nicholas-fedor/shoutrrr/pkg/types"
+	"github.com/rollcall-dev/rollcall/channels"
+)
+
+// libraryServices are the kinds whose service in the library can be given an HTTP
+// client. A service is made for each message, from a URL that has nothing of the
+// settings in it; they are then written to its configuration as they are, so that
+// no escaping can go wrong.
+func libraryServices() []service {
+	return []service{
+		discordService(), gotifyService(), mattermostService(), ntfyService(), pushoverService(), rocketchatService(),
+	}
+}
+
+func discordService() service {
+	return service{
+		info: channels.KindInfo{
+			Kind: "discord",
+			Doc:  "Posts to a channel of Discord, by a webhook.",
+			Settings: []channels.Setting{
+				secret("webhook_url", "The URL of the webhook, https://discord.com/api/webhooks/ID/TOKEN.",
+					hookAt(`/api(/v\d+)?/webhooks/\d+/[\w-]+/?`,
+						"discord.com", "discordapp.com", "ptb.discord.com", "canary.discord.com")),
+				optional("thread_id", "The ID of a thread of the channel to post to.",
+					pattern(`\d{1,20}`, "is not an ID, which has digits only")),
+				optional("username", "The name to post as, instead of the webhook's.", text),
+				optional("avatar_url", "The https URL of the picture to post with.", hook),
+			},
+		},
+		escape: markdownEscape,
+		limit:  1900, // More would be split into several embeds.
+		send: func(ctx context.Context, m *delivery) error {
+			u, err := url.Parse(m.settings["webhook_url"])
+			if err != nil {
+				return errors.New("webhook_url is malformed")
+			}
+			parts := strings.Split(strings.Trim(u.Path, "/"), "/")
+			if len(parts) < 2 {
+				return errors.New("webhook_url is malformed")
+			}
+			s, client := &discord.Service{}, m.library(ctx)
+			if err := s.Initialize(&url.URL{Scheme: "discord", Host: "id", User: url.User("token")}, nil); err != nil {
+				return err
+			}
+			s.HTTPClient, s.Sleeper = client, noSleep{}
+			s.Config.WebhookID, s.Config.Token = parts[len(parts)-2], parts[len(parts)-1]
+			s.Config.ThreadID, s.Config.SplitLines = m.settings["thread_id"], false
+			s.Config.Username, s.Config.Avatar = m.settings["username"], m.settings["avatar_url"]
+			s.Config.Color = 0xd60510
+			if m.good() {
+				s.Config.Color = 0x2eb67d
+			}
+			if s.Config.ThreadID == "" {
+				s.Config.ThreadID = u.Query().Get("thread_id")
+			}
+			return client.finish(s.Send(m.text, &types.Params{"title": m.title}))
+		},
+	}
+}
+
+// noSleep keeps the library from waiting before it tries again, which it does
+// for minutes: the outbox tries again.
+type noSleep struct{}
+
+func (noSleep) Sleep(time.Duration) {}
+
+func gotifyService() service {
+	return service{
+		info: channels.KindInfo{
+			Kind: "gotify",
+			Doc:  "Sends a push message by a Gotify server.",
+			Settings: []channels.Setting{
+				required("server_url", "The URL of the server.", server),
+				secret("token", "The token of the application, A and 14 more characters.",
+					pattern(`A[a-zA-Z0-9._-]{14}`,
+						"is not the token of an application, which is A and 14 letters, digits, dots, _ or -")),
+				withDefault(optional("priority", "The priority, from 0 to 10.", number(0, 10)), "8"),
+			},
+		},
+		send: func(ctx context.Context, m *delivery) error {
+			u, err := url.Parse(m.settings["server_url"])
+			if err != nil {
+				return errors.New("server_url is malformed")
+			}
+			s, client := &gotify.Service{}, m.library(ctx)
+			if err := s.Initialize(&url.URL{Scheme: "gotify", Host: "host", Path: "/token"}, nil); err != nil {
+				return err
+			}
+			*s.GetHTTPClient() = http.Client{Transport: client}
+			s.Config.Host, s.Config.Path = u.Host, strings.TrimRight(u.Path, "/")
+			s.Config.DisableTLS, s.Config.UseHeader = u.Scheme == "http", true
+			s.Config.Token = m.settings["token"]
+			s.Config.Priority, _ = strconv.Atoi(m.settings["priority"])
+			return client.finish(s.Send(m.text, &types.Params{"title": m.title}))
+		},
+	}
+}
+
+func mattermostService() service {
+	return service{
+		info: channels.KindInfo{
+			Kind: "mattermost",
+			Doc:  "Posts to a channel of Mattermost, by an incoming webhook.",
+			Settings: []channels.Setting{
+				secret("webhook_url", "The URL of the webhook, which ends in /hooks/ and a key.",
+					incoming(`.*/hooks/[A-Za-z0-9]+`, "http", "https")),
+				optional("channel", "The channel to post to, instead of the webhook's.", text),
+				optional("username", "The name to post as, instead of the webhook's.", text),
+				optional("icon", "The picture to post with: an https URL, or the name of an emoji.", text),
+			},
+		},
+		escape: markdownEscape,
+		send: func(ctx context.Context, m *delivery) error {
+			u, err := url.Parse(m.settings["webhook_url"])
+			if err != nil {
+				return errors.New("webhook_url is malformed")
+			}
+			at := strings.LastIndex(u.Path, "/hooks/")
+			if at < 0 {
+				return errors.New("webhook_url is malformed")
+			}
+			s, client := &mattermost.Service{}, m.library(ctx)
+			if err := s.Initialize(&url.URL{Scheme: "mattermost", Host: "host", Path: "/token"}, nil); err != nil {
+				return err
+			}
+			*s.GetHTTPClient() = http.Client{Transport: client}
+			s.Config.Host = u.Host + u.EscapedPath()[:strings.LastIndex(u.EscapedPath(), "/hooks/")]
+			s.Config.Token, s.Config.DisableTLS = u.Path[at+len("/hooks/"):], u.Scheme == "http"
+			s.Config.Channel, s.Config.UserName = m.settings["channel"], m.settings["username"]
+			s.Config.Icon = m.settings["icon"]
+			return client.finish(s.Send(m.full(), nil))
+		},
+	}
+}
+
+func ntfyService() service {
+	return service{
+		info: channels.KindInfo{
+			Kind: "ntfy",
+			Doc:  "Publishes to a topic of ntfy. Credentials are either token, or username and password.",
+			Settings: []channels.Setting{
+				withDefault(optional("server_url", "The URL of the server.", server), "https://ntfy.sh"),
+				required("topic", "The topic: 1 to 64 letters, digits, _ and -.",
+					pattern(`[-_A-Za-z0-9]{1,64}`, "is not 1 to 64 letters, digits, _ and -")),
+				may(secret("token", "The access token.", token)),
+				optional("username", "The user name.", user),
+				may(secret("password", "The password.", nil)),
+				withDefault(optional("priority", "The priority: min, low, default, high or max.",
+					oneOf("min", "low", "default", "high", "max")), "high"),
+				optional("tags", "Tags and emoji of the message, separated by commas.", each(text)),
+			},
+			Check: tokenOrPassword,
+		},
+		send: func(ctx context.Context, m *delivery) error {
+			u, err := url.Parse(m.settings["server_url"])
+			if err != nil {
+				return errors.New("server_url is malformed")
+			}
+			s, client := &ntfy.Service{}, m.library(ctx)
+			if err := s.Initialize(&url.URL{Scheme: "ntfy", Host: "host", Path: "/topic"}, nil); err != nil {
+				return err
+			}
+			s.SetHTTPClient(&http.Client{Transport: client})
+			s.Config.Scheme, s.Config.Host = u.Scheme, u.Host
+			s.Config.Topic = strings.TrimRight(u.Path, "/") + "/" + m.settings["topic"]
+			s.Config.Username, s.Config.Password = m.settings["username"], m.settings["password"]
+			if m.settings["token"] != "" { // Which ntfy takes as a password without a user.
+				s.Config.Username, s.Config.Password = "", m.settings["token"]
+			}
+			s.Config.Tags = list(m.settings["tags"])
+			return client.finish(s.Send(m.text, &types.Params{"title": m.title, "priority": m.settings["priority"]}))
+		},
+	}
+}
+
+func tokenOrPassword(settings map[string]string) *channels.SettingError {
+	switch {
+	case settings["token"] != "" && settings["username"] != "":
+		return conflict("token", "username")
+	case settings["password"] != "" && settings["username"] == "":
+		return missing("username", "password")
+	}
+	return nil
+}
+
+func pushoverService() service {
+	key := pattern(`[A-Za-z0-9]{30}`, "is not a key, which has 30 letters and digits")
+	return service{
+		info: channels.KindInfo{
+			Kind: "pushover",
+			Doc:  "Sends a push message by Pushover.",
+			Settings: []channels.Setting{
+				secret("token", "The API token of the application.", key),
+				secret("user", "The key of the user or group.", key),
+				optional("devices", "The names of the devices, separated by commas; all of them by default.",
+					each(pattern(`[\w-]{1,25}`, "has a device that is not 1 to 25 letters, digits, _ and -"))),
+				withDefault(optional("priority", "The priority, from -2 (silent) to 1 (high).", number(-2, 1)), "0"),
+			},
+		},
+		limit: 1000,
+		send: func(ctx context.Context, m *delivery) error {
+			s, client := &pushover.Service{}, m.library(ctx)
+			address := &url.URL{Scheme: "pushover", Host: "user", User: url.UserPassword("", "token")}
+			if err := s.Initialize(address, nil); err != nil {
+				return err
+			}
+			s.Client = &http.Client{Transport: client}
+			s.Config.Token, s.Config.User = m.settings["token"], m.settings["user"]
+			s.Config.Devices = list(m.settings["devices"])
+			priority, _ := strconv.ParseInt(m.settings["priority"], 10, 8)
+			s.Config.Priority = int8(priority)
+			return client.finish(s.Send(m.text, &types.Params{"title": m.title}))
+		},
+	}
+}
+
+func rocketchatService() service {
+	return service{
+		info: channels.KindInfo{
+			Kind: "rocketchat",
+			Doc:  "Posts to a channel of Rocket.Chat, by an incoming webhook.",
+			Settings: []channels.Setting{
+				secret("webhook_url", "The https URL of the webhook, which ends in /hooks/, an ID and a token.",
+					incoming(`.*/hooks/[\w-]+/[\w-]+`, "https")),
+				optional("channel", "The channel (#name) or user (@name) to post to, instead of the webhook's.", text),
+				optional("username", "The name to post as, instead of the webhook's.", text),
+			},
+		},
+		escape: rocketEscape,
+		send: func(ctx context.Context, m *delivery) error {
+			u, err := url.Parse(m.settings["webhook_url"])
+			if err != nil {
+				return errors.New("webhook_url is malformed")
+			}
+			parts := strings.Split(u.EscapedPath(), "/")
+			if len(parts) < 4 {
+				return errors.New("webhook_url is malformed")
+			}
+			s, client := &rocketchat.Service{Client: &http.Client{}}, m.library(ctx)
+			if err := s.Initialize(&url.URL{Scheme: "rocketchat", Host: "host", Path: "/a/b"}, nil); err != nil {
+				return err
+			}
+			s.Client.Transport = client
+			keys := parts[len(parts)-2:]
+			s.Config.Host = u.Host + strings.Join(parts[:len(parts)-3], "/")
+			s.Config.TokenA, s.Config.TokenB = keys[0], keys[1]
+			s.Config.Channel, s.Config.UserName = m.settings["channel"], m.settings["username"]
+			return client.finish(s.Send(m.full(), nil))
+		},
+	}
+}
+
+// incoming accepts the URLs of webhooks on servers of the user, by their paths.
+func incoming(path string, schemes ...string) func(string) error {
+	return func(value string) error {
+		u, err := parse(value, schemes...)
+		if err != nil {
+			return err
+		}
+		if u.RawQuery != "" || u.Fragment != "" || pattern(path, "x")(u.EscapedPath()) != nil {
+			return errors.New("is not the URL of an incoming webhook")
+		}
+		return nil
+	}
+}
+
+// library is the HTTP client that the library is given for one message. It sends
+// by the client of the delivery, ends with the context of Notify, and keeps the error
+// of the exchange: those of the library contain URLs with tokens, and tell
+// nothing about the status.
+type library struct {
+	ctx      context.Context // Of one call of Notify; the library does not pass one on.
+	delivery *delivery
+	sent     bool
+	err      error
+}
+
+var _ http.RoundTripper = (*library)(nil)
+
+func (m *delivery) library(ctx context.Context) *library { return &library{ctx: ctx, delivery: m} }
+
+// errSeen is what the library is told of any error. It is none of those after
+// which the library tries again by itself.
+var errSeen = errors.New("the request failed")
+
+// RoundTrip sends a request. After one that failed no other is sent.
+func (l *library) RoundTrip(req *http.Request) (*http.Response, error) {
+	if l.err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close()
+		}
+		return nil, errSeen
+	}
+	res, body, err := l.delivery.exchange(req.Clone(l.ctx))
+	if err != nil {
+		l.err = err
+		return nil, errSeen
+	}
+	l.sent = true
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	return res, nil
+}
+
+// Do is RoundTrip by the name that Discord's service wants.
+func (l *library) Do(req *http.Request) (*http.Response, error) { return l.RoundTrip(req) }
+
+// finish returns the error of Notify for that of the library.
+func (l *library) finish(err error) error {
+	switch {
+	case l.err != nil:
+		return l.err
+	case err != nil && l.sent:
+		return errAnswer
+	case err != nil: // It never came to a request: about the configuration.
+		return fmt.Errorf("the message could not be made: %w", err)
+	}
+	return nil
+}

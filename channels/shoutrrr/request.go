@@ -1,0 +1,100 @@
+package shoutrrr
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/outbound"
+)
+
+// request is an HTTP request of a service.
+type request struct {
+	method string // default POST
+	url    string
+	header map[string]string
+	form   url.Values // the body, or
+	json   any        // the body, as JSON
+}
+
+// do sends a request. It returns the body of the answer, of an error too, since
+// services say in it more than by the status.
+func (m *delivery) do(ctx context.Context, r request) ([]byte, error) {
+	contentType, body := "application/json", []byte(r.form.Encode())
+	if r.form != nil {
+		contentType = "application/x-www-form-urlencoded"
+	} else {
+		var err error
+		if body, err = json.Marshal(r.json); err != nil {
+			return nil, channels.Permanent(err)
+		}
+	}
+	if r.method == "" {
+		r.method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, r.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, outbound.Clean(err)
+	}
+	req.Header.Set("Content-Type", contentType)
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	_, answer, err := m.exchange(req)
+	return answer, err
+}
+
+// exchange sends a request and reads the answer.
+func (m *delivery) exchange(req *http.Request) (*http.Response, []byte, error) {
+	req.Header.Set("User-Agent", outbound.UserAgent) // The library has one of its own.
+	return outbound.Exchange(m.client, req, m.secrets...)
+}
+
+// refused returns the error of a service that has answered 200 and means no. Its
+// text is cut like that of other answers.
+func refused(code any, text string) error {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
+	if runes := []rune(text); len(runes) > 200 {
+		text = string(runes[:200]) + "…"
+	}
+	return fmt.Errorf("the service refuses the message: %v %s", code, text)
+}
+
+// errAnswer is the error of an answer that is not what the service sends: most
+// often the URL is that of something else.
+var errAnswer = errors.New("the answer is not one of this service")
+
+// join appends escaped segments to the path of a URL that is checked already.
+func join(base string, segments ...string) string {
+	var b strings.Builder
+	b.WriteString(strings.TrimRight(base, "/"))
+	for _, s := range segments {
+		b.WriteByte('/')
+		b.WriteString(url.PathEscape(s))
+	}
+	return b.String()
+}
+
+// urlParts returns the parts of a URL that can be secret, if value is one.
+func urlParts(value string) []string {
+	u, err := url.Parse(value)
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	parts := []string{u.Path, u.EscapedPath(), u.RawQuery}
+	for segment := range strings.SplitSeq(u.Path, "/") {
+		if len(segment) >= 16 { // Shorter ones are words such as "services".
+			parts = append(parts, segment)
+		}
+	}
+	for _, values := range u.Query() {
+		parts = append(parts, values...)
+	}
+	return parts
+}

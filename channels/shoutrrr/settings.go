@@ -1,0 +1,189 @@
+package shoutrrr
+
+import (
+	"errors"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/rollcall-dev/rollcall/channels"
+)
+
+// secret, required and optional make settings.
+func secret(name, doc string, check func(string) error) channels.Setting {
+	return channels.Setting{Name: name, Doc: doc, Required: true, Secret: true, Check: check}
+}
+
+func required(name, doc string, check func(string) error) channels.Setting {
+	return channels.Setting{Name: name, Doc: doc, Required: true, Check: check}
+}
+
+func optional(name, doc string, check func(string) error) channels.Setting {
+	return channels.Setting{Name: name, Doc: doc, Check: check}
+}
+
+// withDefault gives a setting a default; it is not required then.
+func withDefault(s channels.Setting, value string) channels.Setting {
+	s.Default, s.Required = value, false
+	return s
+}
+
+// may makes a secret setting one that can be left out.
+func may(s channels.Setting) channels.Setting {
+	s.Required = false
+	return s
+}
+
+// conflict returns the error of two settings that exclude each other.
+func conflict(name, other string) *channels.SettingError {
+	return &channels.SettingError{Setting: name, Reason: "is given beside " + other + ", one of them is enough"}
+}
+
+// missing returns the error of a setting that another one needs.
+func missing(name, other string) *channels.SettingError {
+	return &channels.SettingError{Setting: name, Reason: "is missing, " + other + " needs it"}
+}
+
+// text accepts one line of at most 200 characters.
+func text(value string) error {
+	if len([]rune(value)) > 200 {
+		return errors.New("is too long, the maximum is 200 characters")
+	}
+	for _, r := range value {
+		if r < ' ' || r == 0x7f {
+			return errors.New("contains a control character")
+		}
+	}
+	return nil
+}
+
+// token accepts what can be in a header: ASCII without blanks.
+func token(value string) error {
+	for _, b := range []byte(value) {
+		if b <= ' ' || b > '~' {
+			return errors.New("contains a blank, a control character or one that is not ASCII")
+		}
+	}
+	return nil
+}
+
+// user accepts the name of HTTP basic authentication.
+func user(value string) error {
+	if strings.Contains(value, ":") {
+		return errors.New("contains a colon")
+	}
+	return text(value)
+}
+
+// pattern accepts what an expression matches as a whole.
+func pattern(expression, reason string) func(string) error {
+	return func(value string) error {
+		if !regexp.MustCompile(`\A(?:` + expression + `)\z`).MatchString(value) {
+			return errors.New(reason)
+		}
+		return nil
+	}
+}
+
+// oneOf accepts the listed values.
+func oneOf(values ...string) func(string) error {
+	return func(value string) error {
+		for _, v := range values {
+			if v == value {
+				return nil
+			}
+		}
+		return errors.New("is none of " + strings.Join(values, ", "))
+	}
+}
+
+// number accepts integers within bounds.
+func number(low, high int) func(string) error {
+	return func(value string) error {
+		if n, err := strconv.Atoi(value); err != nil || n < low || n > high {
+			return errors.New("is not a number from " + strconv.Itoa(low) + " to " + strconv.Itoa(high))
+		}
+		return nil
+	}
+}
+
+// server accepts http and https URLs of servers: without credentials, query or
+// fragment.
+func server(value string) error {
+	u, err := parse(value, "http", "https")
+	if err != nil {
+		return err
+	}
+	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return errors.New("has a query or a fragment")
+	}
+	return nil
+}
+
+// hook accepts the https URLs of webhooks.
+func hook(value string) error {
+	_, err := parse(value, "https")
+	return err
+}
+
+// hookAt accepts https URLs of webhooks on certain hosts, whose path is matched.
+func hookAt(path string, hosts ...string) func(string) error {
+	return func(value string) error {
+		u, err := parse(value, "https")
+		if err != nil {
+			return err
+		}
+		found := false
+		for _, host := range hosts {
+			found = found || u.Host == host
+		}
+		if !found || !regexp.MustCompile(`\A(?:`+path+`)\z`).MatchString(u.Path) {
+			return errors.New("is not the URL of a webhook of this service, on " + strings.Join(hosts, " or "))
+		}
+		return nil
+	}
+}
+
+// parse parses the URL of a server. Errors of package url contain the URL.
+func parse(value string, schemes ...string) (*url.URL, error) {
+	u, err := url.Parse(value)
+	switch {
+	case err != nil:
+		return nil, errors.New("is not a URL")
+	case oneOf(schemes...)(u.Scheme) != nil:
+		return nil, errors.New("is not an " + strings.Join(schemes, ":// or ") + ":// URL")
+	case u.Hostname() == "":
+		return nil, errors.New("has no host")
+	case u.User != nil:
+		return nil, errors.New("contains credentials")
+	}
+	return u, nil
+}
+
+// list splits a list at commas, semicolons and line ends. Empty items are left out.
+func list(value string) []string {
+	var items []string
+	for item := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(",;\r\n", r) }) {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// each accepts lists of 1 to 20 items that a check accepts.
+func each(check func(string) error) func(string) error {
+	return func(value string) error {
+		items := list(value)
+		if len(items) == 0 || len(items) > 20 {
+			return errors.New("is not a list of 1 to 20 items, separated by commas")
+		}
+		for _, item := range items {
+			if err := check(item); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,171 @@
+package shoutrrr_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/outbound"
+	"github.com/rollcall-dev/rollcall/channels/shoutrrr"
+)
+
+// TestSettings changes a valid channel by one setting.
+func TestSettings(t *testing.T) {
+	tests := []struct {
+		kind        channels.Kind
+		name, value string
+		want        string
+	}{
+		{"bark", "device_key", "a/b", "bark: device_key is not the key of a device"},
+		{"discord", "webhook_url", "", "discord: webhook_url is missing"},
+		{"discord", "webhook_url", "https://discord.com.evil.org/api/webhooks/1/t",
+			"discord: webhook_url is not the URL of a webhook of this service, on discord.com or discordapp.com or ptb.discord.com or canary.discord.com"},
+		{"discord", "webhook_url", "https://u:p@discord.com/api/webhooks/1/t", "discord: webhook_url contains credentials"},
+		{"discord", "webhook_url", "http://discord.com/api/webhooks/1/t", "discord: webhook_url is not an https:// URL"},
+		{"discord", "webhook_url", "https://%zz", "discord: webhook_url is not a URL"},
+		{"discord", "thread_id", "5&x=y", "discord: thread_id is not an ID, which has digits only"},
+		{"discord", "username", "a\nb", "discord: username contains a control character"},
+		{"gotify", "token", "short", "gotify: token is not the token of an application, which is A and 14 letters, digits, dots, _ or -"},
+		{"gotify", "server_url", "https://h/?x", "gotify: server_url has a query or a fragment"},
+		{"gotify", "server_url", "ftp://h", "gotify: server_url is not an http:// or https:// URL"},
+		{"gotify", "priority", "11", "gotify: priority is not a number from 0 to 10"},
+		{"ifttt", "event", "a/b", "ifttt: event is not 1 to 100 letters, digits and _"},
+		{"lark", "webhook_url", "https://open.feishu.cn/open-apis/bot/v2/hook/../x",
+			"lark: webhook_url is not the URL of a webhook of this service, on open.larksuite.com or open.feishu.cn"},
+		{"matrix", "rooms", "ops", "matrix: rooms has a room that is neither an ID (!…) nor an alias (#…)"},
+		{"matrix", "rooms", ",;", "matrix: rooms is not a list of 1 to 20 items, separated by commas"},
+		{"matrix", "rooms", strings.Repeat("!a,", 21), "matrix: rooms is not a list of 1 to 20 items, separated by commas"},
+		{"matrix", "access_token", "a\r\nX: y", "matrix: access_token contains a blank, a control character or one that is not ASCII"},
+		{"mattermost", "webhook_url", "https://h/x/y", "mattermost: webhook_url is not the URL of an incoming webhook"},
+		{"ntfy", "topic", "a/b", "ntfy: topic is not 1 to 64 letters, digits, _ and -"},
+		{"ntfy", "priority", "loud", "ntfy: priority is none of min, low, default, high, max"},
+		{"ntfy", "token", "t", "ntfy: token is given beside username, one of them is enough"},
+		{"ntfy", "username", "", "ntfy: username is missing, password needs it"},
+		{"ntfy", "username", "a:b", "ntfy: username contains a colon"},
+		{"opsgenie", "priority", "P6", "opsgenie: priority is none of P1, P2, P3, P4, P5"},
+		{"pushover", "user", "x", "pushover: user is not a key, which has 30 letters and digits"},
+		{"pushover", "priority", "2", "pushover: priority is not a number from -2 to 1"},
+		{"rocketchat", "webhook_url", "http://h/hooks/a/b", "rocketchat: webhook_url is not an https:// URL"},
+		{"signal", "number", "20000000", "signal: number is not a phone number: + and 7 to 15 digits, such as +37120000000"},
+		{"slack", "token", "xoxb", "slack: webhook_url is given beside token, one of them is enough"},
+		{"slack", "webhook_url", "", "slack: webhook_url and token are both missing"},
+		{"telegram", "token", "987", "telegram: token is not the token of a bot, such as 123456:ABC-DEF"},
+		{"telegram", "token", "123456:s3cr3tX-abc/../x", "telegram: token is not the token of a bot, such as 123456:ABC-DEF"},
+		{"telegram", "chats", "ops", "telegram: chats has a chat that is neither an ID nor an @name"},
+		{"wecom", "key", "a&b=cdefg", "wecom: key is not the key of a robot"},
+		{"zulip", "topic", strings.Repeat("x", 61), "zulip: topic is not one line of at most 60 characters"},
+	}
+	for _, tt := range tests {
+		t.Run(string(tt.kind)+" "+tt.name, func(t *testing.T) {
+			settings := maps.Clone(samples()[tt.kind].settings)
+			settings[tt.name] = tt.value
+			_, err := channels.Validate(shoutrrr.Kinds(), tt.kind, settings)
+			if diff := cmp.Diff(tt.want, fmt.Sprint(err)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestTelegram sends to several chats.
+func TestTelegram(t *testing.T) {
+	const good, kicked = `{"ok":true}`, `{"ok":false,"error_code":403,"description":"Forbidden: bot was kicked"}`
+	const moved = `{"ok":false,"error_code":400,"description":"upgraded","parameters":{"migrate_to_chat_id":-1009}}`
+	const fast = `{"ok":false,"error_code":429,"description":"slow down","parameters":{"retry_after":5}}`
+	tests := []struct {
+		name      string
+		answers   []answer
+		chats     []any
+		permanent bool
+		delay     time.Duration
+		failed    bool
+	}{
+		{"all", ok(good), []any{"1", "@a"}, false, 0, false},
+		{"one has removed the bot", []answer{{403, kicked, nil}, {200, good, nil}}, []any{"1", "@a"}, true, 0, true},
+		{"one is too fast", []answer{{429, fast, nil}, {200, good, nil}}, []any{"1", "@a"}, false, 5 * time.Second, true},
+		{"removed and too fast", []answer{{403, kicked, nil}, {429, fast, nil}}, []any{"1", "@a"}, false, 5 * time.Second, true},
+		{"moved", []answer{{400, moved, nil}, {200, good, nil}}, []any{"1", "-1009", "@a"}, false, 0, false},
+		{"moved twice", []answer{{400, moved, nil}, {400, moved, nil}, {200, good, nil}}, []any{"1", "-1009", "@a"}, true, 0, true},
+		{"a proxy says 403", []answer{{403, "<html>", nil}}, []any{"1", "@a"}, false, 0, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := serve(t, &outbound.Config{AllowPrivateNetworks: true}, tt.answers...)
+			err := s.send("telegram", values{"token": "1:aaaaaaaaaa", "chats": "1,@a"}, down())
+			var chats []any
+			for _, r := range s.got {
+				chats = append(chats, r.Body.(map[string]any)["chat_id"])
+			}
+			if diff := cmp.Diff(tt.chats, chats); diff != "" {
+				t.Error(diff)
+			}
+			delay, _ := channels.RetryDelay(err)
+			if (err != nil) != tt.failed || channels.IsPermanent(err) != tt.permanent || delay != tt.delay {
+				t.Error(err, delay)
+			}
+		})
+	}
+}
+
+// A homeserver that names the pause in the body only.
+func TestMatrixPause(t *testing.T) {
+	s := serve(t, &outbound.Config{AllowPrivateNetworks: true},
+		answer{429, `{"errcode":"M_LIMIT_EXCEEDED","error":"slow","retry_after_ms":1500}`, nil})
+	err := s.send("matrix", samples()["matrix"].settings, down())
+	if delay, _ := channels.RetryDelay(err); delay != 1500*time.Millisecond {
+		t.Error(err, delay)
+	}
+}
+
+// Example shows a message to ntfy, through a client that answers by itself.
+func Example() {
+	settings, err := channels.Validate(shoutrrr.Kinds(), "ntfy", map[string]string{"topic": "alerts"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	client := &http.Client{Transport: printer{}}
+	notifiers := shoutrrr.New(&shoutrrr.Config{Client: client})
+	n := channels.Notification{
+		Check:  channels.Check{Name: "nightly backup"},
+		Status: channels.Down,
+		At:     time.Date(2026, time.March, 15, 4, 0, 0, 0, time.UTC),
+		Reason: "the expected ping did not come in time",
+	}
+	err = notifiers["ntfy"].Notify(context.Background(), channels.Channel{Kind: "ntfy", Settings: settings}, n)
+	fmt.Println(err, channels.IsPermanent(err))
+	// Output:
+	// POST https://ntfy.sh/alerts DOWN: nightly backup
+	// the receiver answered with status 410 Gone true
+}
+
+// printer is a service that prints its requests and wants no more of them.
+type printer struct{}
+
+func (printer) RoundTrip(req *http.Request) (*http.Response, error) {
+	fmt.Println(req.Method, req.URL, req.Header.Get("Title"))
+	return &http.Response{StatusCode: http.StatusGone, Body: http.NoBody, Request: req}, nil
+}
+
+func ExampleKinds() {
+	for _, info := range shoutrrr.Kinds() {
+		if info.Kind == "pushover" {
+			fmt.Println(info.Doc)
+			for _, s := range info.Settings {
+				fmt.Printf("%s: %s\n", s.Name, s.Doc)
+			}
+		}
+	}
+	// Output:
+	// Sends a push message by Pushover.
+	// token: The API token of the application.
+	// user: The key of the user or group.
+	// devices: The names of the devices, separated by commas; all of them by default.
+	// priority: The priority, from -2 (silent) to 1 (high).
+}

@@ -1,0 +1,397 @@
+package shoutrrr_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/outbound"
+	"github.com/rollcall-dev/rollcall/channels/shoutrrr"
+)
+
+func down() channels.Notification {
+	return channels.Notification{
+		ID:       "n-1",
+		Incident: "i-1",
+		Check:    channels.Check{Name: "nightly backup", Slug: "backup", URL: "https://rollcall.example.org/c/1"},
+		Status:   channels.Down,
+		At:       time.Date(2026, time.March, 15, 4, 0, 0, 0, time.UTC),
+		Reason:   "no ping in time",
+	}
+}
+
+func up() channels.Notification {
+	n := down()
+	n.Status, n.Reason = channels.Up, "success"
+	return n
+}
+
+const (
+	title = "DOWN: nightly backup"
+	body  = `Down since 2026-03-15 04:00:00 UTC: no ping in time.\nLast ping: none\nhttps://rollcall.example.org/c/1`
+	full  = title + `\n` + body
+)
+
+// request is what a service was asked.
+type request struct {
+	Method, URL string
+	// Header has those of the headers that a test looks at.
+	Header map[string]string
+	// Body is JSON if the content is, the fields of a form, or a text.
+	Body any
+}
+
+// service stands for all services at once: requests to any host come to it.
+type service struct {
+	t       *testing.T
+	server  *httptest.Server
+	client  *http.Client
+	mu      sync.Mutex
+	got     []request
+	answers []answer
+}
+
+type answer struct {
+	status int
+	body   string
+	header map[string]string
+}
+
+// redirect sends the requests of a client to the server of the test. What they
+// were meant for is kept in a header.
+type redirect struct {
+	next http.RoundTripper
+	host string
+}
+
+func (r redirect) RoundTrip(req *http.Request) (*http.Response, error) {
+	meant := req.URL.String()
+	req = req.Clone(req.Context())
+	req.Header.Set("X-Meant", meant)
+	req.URL.Scheme, req.URL.Host = "http", r.host
+	return r.next.RoundTrip(req)
+}
+
+func serve(t *testing.T, config *outbound.Config, answers ...answer) *service {
+	t.Helper()
+	s := &service{t: t, answers: answers}
+	s.server = httptest.NewServer(s)
+	t.Cleanup(s.server.Close)
+	s.client = outbound.New(config)
+	t.Cleanup(s.client.CloseIdleConnections)
+	s.client.Transport = redirect{s.client.Transport, s.server.Listener.Addr().String()}
+	return s
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	content, _ := io.ReadAll(r.Body)
+	got := request{Method: r.Method, URL: r.Header.Get("X-Meant"), Header: make(map[string]string)}
+	for _, name := range []string{"Authorization", "Access-Token", "X-Gotify-Key", "Title", "Priority", "Tags"} {
+		if value := r.Header.Get(name); value != "" {
+			got.Header[name] = value
+		}
+	}
+	switch {
+	case strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
+		if err := json.Unmarshal(content, &got.Body); err != nil {
+			s.t.Error(err)
+		}
+	case strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded"):
+		form, _ := url.ParseQuery(string(content))
+		got.Body = form
+	default:
+		got.Body = string(content)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.got = append(s.got, got)
+	a := s.answers[min(len(s.got), len(s.answers))-1]
+	for name, value := range a.header {
+		w.Header().Set(name, value)
+	}
+	w.WriteHeader(a.status)
+	_, _ = io.WriteString(w, a.body)
+}
+
+// send delivers a notification to a channel with valid settings.
+func (s *service) send(kind channels.Kind, settings map[string]string, n channels.Notification) error {
+	s.t.Helper()
+	settings, err := channels.Validate(shoutrrr.Kinds(), kind, settings)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	before := maps.Clone(settings)
+	notifiers := shoutrrr.New(&shoutrrr.Config{Client: s.client, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }})
+	err = notifiers[kind].Notify(s.t.Context(), channels.Channel{Kind: kind, Settings: settings}, n)
+	if diff := cmp.Diff(before, settings); diff != "" {
+		s.t.Errorf("the settings were changed: %s", diff)
+	}
+	return err
+}
+
+// sample is a valid channel of each kind with the answer of success.
+type sample struct {
+	settings map[string]string
+	answers  []answer
+}
+
+func ok(body string) []answer { return []answer{{status: 200, body: body}} }
+
+type values = map[string]string
+
+const (
+	slackHook = "https://hooks.slack.com/services/T00000000/B00000000/s3cr3tXs3cr3tXs3cr3tX"
+	key30     = "s3cr3tXs3cr3tXs3cr3tXs3cr3tX12"
+)
+
+func samples() map[channels.Kind]sample {
+	return map[channels.Kind]sample{
+		"bark":       {values{"device_key": "s3cr3tXkey"}, ok(`{"code":200,"message":"success"}`)},
+		"discord":    {values{"webhook_url": "https://discord.com/api/webhooks/123456/s3cr3tX-token"}, []answer{{status: 204}}},
+		"googlechat": {values{"webhook_url": "https://chat.googleapis.com/v1/spaces/AAA/messages?key=s3cr3tXkey&token=s3cr3tXtoken"}, ok(`{}`)},
+		"gotify":     {values{"server_url": "http://push.example.org:8080/sub/", "token": "As3cr3tX1234567"}, ok(`{"id":1}`)},
+		"ifttt":      {values{"key": "s3cr3tX-key", "event": "alert"}, ok("Congratulations!")},
+		"join":       {values{"api_key": "s3cr3tX%/?", "devices": "d1, d2"}, ok(`{"success":true}`)},
+		"lark":       {values{"webhook_url": "https://open.larksuite.com/open-apis/bot/v2/hook/s3cr3tX-1", "secret": "s3cr3tX ž/@"}, ok(`{"code":0}`)},
+		"matrix": {values{"homeserver": "https://matrix.example.org/", "access_token": "s3cr3tX", "rooms": "#ops/1:example.org"},
+			[]answer{{status: 200, body: `{"room_id":"!a/b?:example.org"}`}, {status: 200, body: `{"event_id":"$1"}`}}},
+		"mattermost": {values{"webhook_url": "https://chat.example.org/sub/hooks/s3cr3tXs3cr3tX", "channel": "ops/@?#%ž", "username": "ž/@"}, ok("ok")},
+		"notifiarr":  {values{"api_key": "s3cr3tX-key", "channel": "1234567890123456789"}, ok(`{}`)},
+		"ntfy": {values{"server_url": "https://ntfy.example.org/sub", "topic": "alerts", "username": "me@example.org",
+			"password": "s3cr3tX:/@?#% ž", "tags": "warning, ž"}, ok(`{"id":"1"}`)},
+		"opsgenie":   {values{"api_key": "s3cr3tX", "tags": "a, b"}, []answer{{status: 202, body: `{}`}}},
+		"pushbullet": {values{"token": "s3cr3tX", "target": "#ops"}, ok(`{}`)},
+		"pushover":   {values{"token": key30, "user": key30, "devices": "a,b", "priority": "1"}, ok(`{"status":1}`)},
+		"rocketchat": {values{"webhook_url": "https://chat.example.org:8443/sub/hooks/s3cr3tXid/s3cr3tXtoken", "channel": "#ž/@?"}, ok("ok")},
+		"signal": {values{"server_url": "http://signal.example.org:8080", "number": "+37120000000", "recipients": "+37129999999, group.YWJj/+=",
+			"username": "u", "password": "s3cr3tX:ž"}, []answer{{status: 201, body: `{"timestamp":"1"}`}}},
+		"slack":    {values{"webhook_url": slackHook, "username": "ž", "icon": "bell"}, ok("ok")},
+		"teams":    {values{"webhook_url": "https://prod.westus.logic.azure.com/workflows/1?sig=s3cr3tX%2F%3D"}, []answer{{status: 202}}},
+		"telegram": {values{"token": "123456:s3cr3tX-abc", "chats": "-100123", "thread_id": "7", "silent": "yes"}, ok(`{"ok":true}`)},
+		"wecom":    {values{"key": "s3cr3tX-key"}, ok(`{"errcode":0,"errmsg":"ok"}`)},
+		"zulip": {values{"site": "https://example.zulipchat.com", "email": "bot@example.org", "api_key": "s3cr3tX", "stream": "ops/@?#% ž"},
+			ok(`{"result":"success"}`)},
+	}
+}
+
+func TestKinds(t *testing.T) {
+	var kinds []channels.Kind
+	for _, info := range shoutrrr.Kinds() {
+		kinds = append(kinds, info.Kind)
+		if !strings.HasSuffix(info.Doc, ".") {
+			t.Errorf("%s: Doc is no sentence: %q", info.Kind, info.Doc)
+		}
+		for _, s := range info.Settings {
+			if s.Name == "" || !strings.HasSuffix(s.Doc, ".") {
+				t.Errorf("%s: %q is not documented: %q", info.Kind, s.Name, s.Doc)
+			}
+			if s.Default != "" && s.Check != nil && s.Check(s.Default) != nil {
+				t.Errorf("%s: the default of %s is wrong", info.Kind, s.Name)
+			}
+		}
+	}
+	want := slices.Sorted(maps.Keys(samples()))
+	if diff := cmp.Diff(want, kinds); diff != "" {
+		t.Errorf("kinds without a sample, or the reverse (-samples +kinds):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(shoutrrr.New(nil)))); diff != "" {
+		t.Errorf("kinds without a notifier, or the reverse:\n%s", diff)
+	}
+}
+
+// TestPrivateNetwork shows for each kind that its requests go through the client
+// that it was given, which refuses the server of the test by default.
+func TestPrivateNetwork(t *testing.T) {
+	for kind, sample := range samples() {
+		t.Run(string(kind), func(t *testing.T) {
+			s := serve(t, nil, sample.answers...)
+			if err := s.send(kind, sample.settings, down()); !errors.Is(err, outbound.ErrPrivateAddress) {
+				t.Error(err)
+			}
+			if len(s.got) != 0 {
+				t.Errorf("requests came through: %v", s.got)
+			}
+		})
+	}
+}
+
+// TestErrors shows for each kind what becomes of statuses, and that no secret is
+// in an error, even if the service repeats all that it was sent.
+func TestErrors(t *testing.T) {
+	for kind, sample := range samples() {
+		var echo strings.Builder
+		for _, value := range sample.settings {
+			echo.WriteString(value + " " + url.QueryEscape(value) + " " + url.PathEscape(value) + "\n")
+		}
+		tests := []struct {
+			name      string
+			answer    answer
+			permanent bool
+			delay     time.Duration
+		}{
+			{"server error", answer{status: 500, body: echo.String()}, false, 0},
+			{"unauthorized", answer{status: 401, body: echo.String()}, false, 0},
+			{"not found", answer{status: 404, body: echo.String()}, false, 0},
+			{"gone", answer{status: 410, body: echo.String()}, true, 0},
+			{"too fast", answer{status: 429, body: echo.String(), header: values{"Retry-After": "17"}}, false, 17 * time.Second},
+			{"redirect in circles", answer{status: 307, header: values{"Location": "/x"}}, false, 0},
+		}
+		for _, tt := range tests {
+			t.Run(string(kind)+"/"+tt.name, func(t *testing.T) {
+				s := serve(t, &outbound.Config{AllowPrivateNetworks: true}, tt.answer)
+				err := s.send(kind, sample.settings, down())
+				if err == nil {
+					t.Fatal("no error")
+				}
+				delay, _ := channels.RetryDelay(err)
+				if channels.IsPermanent(err) != tt.permanent || delay != tt.delay {
+					t.Errorf("permanent %v, delay %v: %v", channels.IsPermanent(err), delay, err)
+				}
+				if strings.Contains(err.Error(), "s3cr3tX") {
+					t.Errorf("a secret is in the error: %v", err)
+				}
+				if tt.answer.status != 307 && len(s.got) != 1 {
+					t.Errorf("%d requests", len(s.got))
+				}
+			})
+		}
+	}
+}
+
+// TestUnreachable has a server that is gone.
+func TestUnreachable(t *testing.T) {
+	for kind, sample := range samples() {
+		t.Run(string(kind), func(t *testing.T) {
+			s := serve(t, &outbound.Config{AllowPrivateNetworks: true}, sample.answers...)
+			s.server.Close()
+			err := s.send(kind, sample.settings, down())
+			if err == nil || channels.IsPermanent(err) || strings.Contains(err.Error(), "s3cr3tX") || strings.Contains(err.Error(), "http") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestCancelled ends the context while the service hangs.
+func TestCancelled(t *testing.T) {
+	for kind, sample := range samples() {
+		t.Run(string(kind), func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				_, _ = io.ReadAll(r.Body) // Or the server would not notice that the client is gone.
+				cancel()
+				<-r.Context().Done()
+			}))
+			defer server.Close()
+			client := outbound.New(&outbound.Config{AllowPrivateNetworks: true})
+			defer client.CloseIdleConnections()
+			client.Transport = redirect{client.Transport, server.Listener.Addr().String()}
+			settings, err := channels.Validate(shoutrrr.Kinds(), kind, sample.settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = shoutrrr.New(&shoutrrr.Config{Client: client})[kind].Notify(ctx, channels.Channel{Settings: settings}, down())
+			if !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestLongAndOdd sends the longest names and texts that there are, to services
+// that take all of them.
+func TestLongAndOdd(t *testing.T) {
+	n := down()
+	odd := strings.Repeat("*\\@<ž😀", 50)
+	n.Check.Name, n.Check.Project, n.Check.Tags, n.Check.Timing, n.Reason = odd, odd, odd, odd, odd
+	for range 10 {
+		n.Earlier = append(n.Earlier, channels.Change{Status: channels.Down, At: n.At, Reason: odd})
+	}
+	for kind, sample := range samples() {
+		t.Run(string(kind), func(t *testing.T) {
+			s := serve(t, &outbound.Config{AllowPrivateNetworks: true}, sample.answers...)
+			if err := s.send(kind, sample.settings, n); err != nil {
+				t.Error(err)
+			}
+			if len(s.got) != len(sample.answers) {
+				t.Errorf("%d requests", len(s.got))
+			}
+		})
+	}
+}
+
+// TestUncheckedSettings has channels that no Validate has seen.
+func TestUncheckedSettings(t *testing.T) {
+	odd := []string{"", " ", "x", "//", "https://h", "https://h/hooks/", "/hooks/", "%zz", "\x00", "http://[::1", ",", "#"}
+	for kind, notifier := range shoutrrr.New(&shoutrrr.Config{Client: &http.Client{Transport: nowhere{}}}) {
+		t.Run(string(kind), func(t *testing.T) {
+			if err := notifier.Notify(t.Context(), channels.Channel{}, channels.Notification{}); err == nil {
+				t.Error("a channel without settings is no error")
+			}
+			for _, value := range odd {
+				settings := make(values)
+				for name := range samples()[kind].settings {
+					settings[name] = value
+				}
+				if err := notifier.Notify(t.Context(), channels.Channel{Settings: settings}, down()); err == nil {
+					t.Errorf("%q is no error", value)
+				}
+			}
+		})
+	}
+}
+
+type nowhere struct{}
+
+func (nowhere) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("no such network")
+}
+
+// TestConcurrent uses one notifier from many goroutines, for the race detector.
+func TestConcurrent(t *testing.T) {
+	for kind, sample := range samples() {
+		s := serve(t, &outbound.Config{AllowPrivateNetworks: true}, answer{status: 500})
+		settings, err := channels.Validate(shoutrrr.Kinds(), kind, sample.settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		notifier := shoutrrr.New(&shoutrrr.Config{Client: s.client})[kind]
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				if err := notifier.Notify(t.Context(), channels.Channel{Settings: settings}, down()); err == nil {
+					t.Error("no error")
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+// TestNoID sends two notifications without ID, which are not the same one.
+func TestNoID(t *testing.T) {
+	s := serve(t, &outbound.Config{AllowPrivateNetworks: true}, samples()["matrix"].answers[0])
+	n := down()
+	n.ID = ""
+	for range 2 {
+		if err := s.send("matrix", samples()["matrix"].settings, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.got) != 4 || s.got[1].URL == s.got[3].URL {
+		t.Errorf("%v", s.got)
+	}
+}

@@ -1,0 +1,113 @@
+package channels
+
+import (
+	"errors"
+	"strings"
+)
+
+func smsKind() KindInfo {
+	return KindInfo{
+		Kind: SMS,
+		Doc: "Sends a text message to a phone, by Twilio. Either the server has an account there, or the channel " +
+			"brings its own: account_sid, auth_token, and one of from and messaging_service_sid.",
+		Settings: []Setting{
+			{
+				Name:     "to",
+				Doc:      "The phone number in international form, such as +37120000000.",
+				Required: true,
+				Check:    checkPhone,
+			},
+			{
+				Name:  "account_sid",
+				Doc:   "The Account SID: AC and 32 hexadecimal digits.",
+				Check: checkSID("AC"),
+			},
+			{
+				Name:   "auth_token",
+				Doc:    "The Auth Token of the account.",
+				Secret: true,
+				Check:  checkAuthToken,
+			},
+			{
+				Name: "from",
+				Doc: "What the message comes from: a phone number of the account in international form, a short code, " +
+					"or a name of at most 11 letters, digits and blanks.",
+				Check: checkSender,
+			},
+			{
+				Name:  "messaging_service_sid",
+				Doc:   "The messaging service that chooses the sender, instead of from: MG and 32 hexadecimal digits.",
+				Check: checkSID("MG"),
+			},
+		},
+		Check: checkSMS,
+	}
+}
+
+// checkSMS accepts a channel without an account, or with a whole one: a sender
+// alone would send as another user of the server's account.
+func checkSMS(settings map[string]string) *SettingError {
+	sid, token := settings["account_sid"] != "", settings["auth_token"] != ""
+	from, service := settings["from"] != "", settings["messaging_service_sid"] != ""
+	switch {
+	case sid && !token:
+		return &SettingError{Setting: "auth_token", Reason: "is missing, account_sid needs it"}
+	case !sid && token:
+		return &SettingError{Setting: "account_sid", Reason: "is missing, auth_token needs it"}
+	case !sid && from:
+		return &SettingError{Setting: "account_sid", Reason: "is missing, from needs it"}
+	case !sid && service:
+		return &SettingError{Setting: "account_sid", Reason: "is missing, messaging_service_sid needs it"}
+	case from && service:
+		return &SettingError{Setting: "from", Reason: "is given beside messaging_service_sid, one of them is enough"}
+	case sid && !from && !service:
+		return &SettingError{Setting: "from", Reason: "and messaging_service_sid are both missing, account_sid needs one"}
+	}
+	return nil
+}
+
+// checkPhone accepts E.164 phone numbers. The shortest ones in use have seven
+// digits, the country code included.
+func checkPhone(value string) error {
+	digits, plus := strings.CutPrefix(value, "+")
+	if !plus || len(digits) < 7 || len(digits) > 15 || digits[0] == '0' || strings.Trim(digits, "0123456789") != "" {
+		return errors.New("is not a phone number: + and 7 to 15 digits, such as +37120000000")
+	}
+	return nil
+}
+
+// checkSID accepts the identifiers of one type that Twilio gives.
+func checkSID(prefix string) func(string) error {
+	return func(value string) error {
+		digits, found := strings.CutPrefix(value, prefix)
+		if !found || len(digits) != 32 || strings.Trim(digits, "0123456789abcdefABCDEF") != "" {
+			return errors.New("is not " + prefix + " and 32 hexadecimal digits")
+		}
+		return nil
+	}
+}
+
+// checkAuthToken accepts what can be a password of HTTP basic authentication.
+func checkAuthToken(value string) error {
+	for _, b := range []byte(value) {
+		if b <= ' ' || b > '~' {
+			return errors.New("contains a blank, a control character or one that is not ASCII")
+		}
+	}
+	return nil
+}
+
+// checkSender accepts phone numbers, short codes and alphanumeric sender ids.
+func checkSender(value string) error {
+	if checkPhone(value) == nil {
+		return nil
+	}
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	const digits = "0123456789"
+	name := len(value) <= 11 && strings.Trim(value, letters+digits+" ") == "" && strings.ContainsAny(value, letters)
+	code := len(value) >= 3 && len(value) <= 8 && strings.Trim(value, digits) == ""
+	if !name && !code {
+		return errors.New("is not a phone number, a short code, or a name of at most 11 letters, digits and blanks")
+	}
+	return nil
+}

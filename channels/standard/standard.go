@@ -1,0 +1,116 @@
+// Package standard puts together the notifiers of all kinds of channels that
+// Rollcall has, as its server uses them:
+//
+//	notifiers, err := standard.New(&standard.Config{
+//		Email: &email.Config{Host: "smtp.example.org", From: "rollcall@example.org"},
+//	})
+//	mon, err := monitor.New(store, &monitor.Config{
+//		Kinds:     standard.Kinds(),
+//		Notifiers: notifiers,
+//	})
+//
+// A program that needs only some of them imports their packages instead
+// (channels/webhook, channels/email and so on), and leaves out the rest with
+// what it depends on. One that has a kind of its own appends it to [Kinds] and
+// adds it to the map.
+package standard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/alertmanager"
+	"github.com/rollcall-dev/rollcall/channels/email"
+	"github.com/rollcall-dev/rollcall/channels/outbound"
+	"github.com/rollcall-dev/rollcall/channels/pagerduty"
+	"github.com/rollcall-dev/rollcall/channels/shell"
+	"github.com/rollcall-dev/rollcall/channels/shoutrrr"
+	"github.com/rollcall-dev/rollcall/channels/sms"
+	"github.com/rollcall-dev/rollcall/channels/webhook"
+)
+
+// Config says what the notifiers may use. The zero value of a field stands for
+// its default.
+type Config struct {
+	// AllowPrivateNetworks lets webhooks and other requests reach loopback,
+	// private and link-local addresses. Only the mail server, which the
+	// program's administrator chooses, is reached wherever it is. Default: they
+	// are refused.
+	AllowPrivateNetworks bool
+	// Email is the mail server for channels of the kind email. Default: none, so
+	// that their deliveries fail and say so.
+	Email *email.Config
+	// SMS is the account for channels of the kind sms that have none of their
+	// own. Default: none.
+	SMS *sms.Config
+	// EnableShell lets channels of the kind shell run commands. Default: their
+	// deliveries fail and say so.
+	EnableShell bool
+}
+
+// Kinds returns all kinds of channels, with their settings. Every call returns a
+// new slice.
+func Kinds() []channels.KindInfo {
+	kinds := channels.Kinds()
+	kinds = append(kinds, pagerduty.Kind(), alertmanager.Kind(), shell.Kind())
+	return append(kinds, shoutrrr.Kinds()...)
+}
+
+// New returns a notifier for each of [Kinds] but groups, whose members are told
+// each by its own kind. A nil config stands for the defaults. The error is that
+// of email.New or sms.New.
+func New(config *Config) (map[channels.Kind]channels.Notifier, error) {
+	var c Config
+	if config != nil {
+		c = *config
+	}
+	client := outbound.New(&outbound.Config{AllowPrivateNetworks: c.AllowPrivateNetworks})
+	notifiers := shoutrrr.New(&shoutrrr.Config{Client: client})
+	notifiers[channels.Webhook] = webhook.New(&webhook.Config{Client: client})
+	notifiers[pagerduty.PagerDuty] = pagerduty.New(&pagerduty.Config{Client: client})
+	notifiers[alertmanager.Alertmanager] = alertmanager.New(&alertmanager.Config{Client: client})
+	notifiers[shell.Shell] = unavailable("shell commands are not enabled on this server")
+	if c.EnableShell {
+		notifiers[shell.Shell] = shell.New(nil)
+	}
+	var err error
+	if notifiers[channels.SMS], err = c.sms(client); err != nil {
+		return nil, err
+	}
+	if notifiers[channels.Email], err = c.email(); err != nil {
+		return nil, err
+	}
+	return notifiers, nil
+}
+
+func (c *Config) sms(client *http.Client) (channels.Notifier, error) {
+	var account sms.Config
+	if c.SMS != nil {
+		account = *c.SMS
+	}
+	if account.Client == nil {
+		account.Client = client
+	}
+	return sms.New(&account)
+}
+
+func (c *Config) email() (channels.Notifier, error) {
+	if c.Email == nil {
+		return unavailable("no mail server is configured on this server"), nil
+	}
+	n, err := email.New(*c.Email)
+	if err != nil {
+		return nil, fmt.Errorf("the mail server: %w", err)
+	}
+	return n, nil
+}
+
+// unavailable returns a notifier whose deliveries fail. That is not permanent:
+// the administrator may restart the server with what is missing.
+func unavailable(reason string) channels.Notifier {
+	err := errors.New(reason)
+	return channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error { return err })
+}

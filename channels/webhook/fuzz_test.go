@@ -1,0 +1,60 @@
+package webhook
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/rollcall-dev/rollcall/channels"
+)
+
+// FuzzExpand holds that values never become anything but values.
+func FuzzExpand(f *testing.F) {
+	f.Add("$NAME and $TAG1", "name", "a b", "body")
+	f.Add("$$NAME$NAME_JSON$TAG10_JSON$", "$STATUS", "$NAME", "\xff\x00")
+	f.Add("$TAG1TAG$TAG01$TAGS_JSON", "\r\nX: y", "", "$")
+	f.Fuzz(func(t *testing.T, template, name, tags, body string) {
+		n := channels.Notification{
+			Status: channels.Down, Check: channels.Check{Name: name, Tags: tags}, Ping: channels.Ping{Body: []byte(body)},
+		}
+		p := newPlaceholders(n, time.Unix(1e9, 0).UTC())
+		got, err := p.expand(template, 1<<16, nil)
+		if err == nil && !strings.Contains(template, "$") && got != template {
+			t.Errorf("%q became %q without a placeholder", template, got)
+		}
+		if err == nil && len(got) > 1<<16 {
+			t.Errorf("%d bytes", len(got))
+		}
+		// All placeholders gone, what is left is the text between them.
+		rest, err := p.expand(template, 1<<16, func(string) string { return "" })
+		if err == nil && len(rest) > len(template) {
+			t.Errorf("%q became %q", template, rest)
+		}
+		for placeholder := range p.values {
+			value, err := p.expand("$"+placeholder, maxBody, nil)
+			if err != nil || value != p.values[placeholder] {
+				t.Errorf("$%s is %q, %v", placeholder, value, err)
+			}
+			if (strings.HasSuffix(placeholder, asJSON) || placeholder == "JSON") && !json.Valid([]byte(value)) {
+				t.Errorf("$%s is no JSON: %q", placeholder, value)
+			}
+			inside, err := p.expand("https://example.org/a/$"+placeholder+"/b?c=$"+placeholder+"&d", maxURL, inURL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u, err := url.Parse(inside)
+			if err != nil || u.Host != "example.org" || !strings.HasSuffix(u.EscapedPath(), "/b") || strings.Count(u.EscapedPath(), "/") != 3 ||
+				strings.Count(u.RawQuery, "&") != 1 || u.Query().Get("c") != cut(value) || u.Fragment != "" {
+				t.Errorf("%q is not the URL that was meant, %v", inside, err)
+			}
+			if header := inHeader(value); !httpguts.ValidHeaderFieldValue(header) || !utf8.ValidString(header) {
+				t.Errorf("%q is no value of a header", header)
+			}
+		}
+	})
+}

@@ -1,0 +1,146 @@
+package webhook
+
+import (
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/rollcall-dev/rollcall/channels"
+)
+
+const (
+	// A template of 10,000 characters can ask for the body of a ping thousands
+	// of times: the results are bounded, in bytes.
+	maxURL    = 16 << 10
+	maxHeader = 16 << 10
+	maxBody   = 1 << 20
+
+	// maxInline bounds one value in a URL or a header, in characters.
+	maxInline = 1000
+	// timeFormat is that of the API; all times are in UTC.
+	timeFormat = "2006-01-02T15:04:05+00:00"
+	// asJSON at the end of the name of a placeholder asks for JSON.
+	asJSON = "_JSON"
+)
+
+// placeholders are the values by name, without the dollar sign.
+type placeholders struct {
+	values map[string]string
+	tags   []string
+}
+
+func newPlaceholders(n channels.Notification, now time.Time) placeholders {
+	p := placeholders{values: make(map[string]string), tags: strings.Fields(n.Check.Tags)}
+	set := func(name, text string) { p.values[name], p.values[name+asJSON] = text, encode(text) }
+	set("CODE", n.Check.ID.String())
+	set("UUID", n.Check.ID.String())
+	set("NAME", n.Check.Name)
+	set("SLUG", n.Check.Slug)
+	set("PROJECT", n.Check.Project)
+	set("TAGS", n.Check.Tags)
+	set("STATUS", string(n.Status))
+	set("REASON", n.Reason)
+	set("NOW", now.Format(timeFormat))
+	set("AT", n.At.UTC().Format(timeFormat))
+	set("BODY", strings.ToValidUTF8(string(n.Ping.Body), "\ufffd"))
+	set("ID", n.ID)
+	set("INCIDENT", n.Incident)
+	p.values["JSON"] = encode(newCheckDocument(n))
+
+	seconds := strconv.FormatInt(int64(n.DownFor/time.Second), 10)
+	p.values["DOWNFOR"], p.values["DOWNFOR"+asJSON] = seconds, seconds
+	p.values["EXITSTATUS"], p.values["EXITSTATUS"+asJSON] = "-1", "null"
+	if status := n.Ping.ExitStatus; status != nil {
+		text := strconv.Itoa(*status)
+		p.values["EXITSTATUS"], p.values["EXITSTATUS"+asJSON] = text, text
+	}
+	return p
+}
+
+// expand replaces the placeholders in one pass, each value by what escape makes
+// of it, unless that is nil. Its error is a phrase that follows the name of the
+// setting.
+func (p placeholders) expand(template string, most int, escape func(string) string) (string, error) {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(template, "$")
+		b.WriteString(before)
+		if !found {
+			break
+		}
+		value, length := p.find(after)
+		switch {
+		case length == 0:
+			value = "$"
+		case escape != nil:
+			value = escape(value)
+		}
+		if b.Len()+len(value) > most {
+			return "", errors.New("is too long once its placeholders are replaced")
+		}
+		b.WriteString(value)
+		template = after[length:]
+	}
+	if b.Len() > most {
+		return "", errors.New("is too long once its placeholders are replaced")
+	}
+	return b.String(), nil
+}
+
+// find returns the value of the longest placeholder that text begins with, and
+// the length of its name; 0 if there is none.
+func (p placeholders) find(text string) (value string, length int) {
+	if value, length = p.tag(text); length > 0 {
+		return value, length
+	}
+	for name, v := range p.values {
+		if len(name) > length && strings.HasPrefix(text, name) {
+			value, length = v, len(name)
+		}
+	}
+	return value, length
+}
+
+// tag does the same for TAG1, TAG2 and so on.
+func (p placeholders) tag(text string) (value string, length int) {
+	rest, found := strings.CutPrefix(text, "TAG")
+	digits := rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))]
+	if !found || digits == "" || digits[0] == '0' {
+		return "", 0
+	}
+	length = len("TAG") + len(digits)
+	if n, err := strconv.Atoi(digits); err == nil && n <= len(p.tags) {
+		value = p.tags[n-1]
+	}
+	if strings.HasPrefix(text[length:], asJSON) {
+		return encode(value), length + len(asJSON)
+	}
+	return value, length
+}
+
+// inURL escapes all but the unreserved characters, so that a value changes no
+// other part of a URL, wherever it stands.
+func inURL(value string) string {
+	return strings.ReplaceAll(url.QueryEscape(cut(value)), "+", "%20")
+}
+
+// inHeader makes a value of a header: a line break would begin another one.
+func inHeader(value string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(cut(value), "\ufffd"))
+}
+
+func cut(value string) string {
+	if utf8.RuneCountInString(value) <= maxInline {
+		return value
+	}
+	return string([]rune(value)[:maxInline])
+}

@@ -1,0 +1,109 @@
+package webhook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// Tolerance is how far the time of a request that [Verify] accepts may be
+	// from the receiver's.
+	Tolerance = 5 * time.Minute
+
+	headerID        = "Webhook-Id"
+	headerTimestamp = "Webhook-Timestamp"
+	headerSignature = "Webhook-Signature"
+
+	// secretPrefix marks a secret in base64.
+	secretPrefix = "whsec_"
+	version      = "v1,"
+)
+
+// ErrSignature is the error of a request whose signature is missing or wrong, or
+// too old.
+var ErrSignature = errors.New("the signature of the webhook is not valid")
+
+// Verify checks in a receiver that a request comes from who knows the secret,
+// and that it was made within [Tolerance] of now, by the scheme of Standard
+// Webhooks. The body is the whole body as it came, before it is parsed. Of
+// several secrets with blanks between them, any may have signed.
+//
+// The error is nil, or wraps [ErrSignature] and says what is wrong, or tells
+// that the secret itself is malformed. A request that was verified before may
+// come again: drop those whose header webhook-id you have seen.
+func Verify(secret string, header http.Header, body []byte, now time.Time) error {
+	keys, err := parseSecret(secret)
+	if err != nil {
+		return err
+	}
+	if len(keys) == 0 {
+		return errors.New("the secret is empty")
+	}
+	id, timestamp, signatures := header.Get(headerID), header.Get(headerTimestamp), header.Get(headerSignature)
+	if id == "" || timestamp == "" || signatures == "" {
+		return fmt.Errorf("%w: a header is missing", ErrSignature)
+	}
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil {
+		return fmt.Errorf("%w: the timestamp is not a number", ErrSignature)
+	}
+	at := time.Unix(seconds, 0)
+	if at.Before(now.Add(-Tolerance)) || at.After(now.Add(Tolerance)) {
+		return fmt.Errorf("%w: the timestamp is more than %v off", ErrSignature, Tolerance)
+	}
+	for signature := range strings.FieldsSeq(signatures) {
+		for _, key := range keys {
+			if hmac.Equal([]byte(signature), []byte(signature1(key, id, timestamp, string(body)))) {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%w: none was made with the secret", ErrSignature)
+}
+
+// sign sets the headers, unless there is no secret.
+func sign(header http.Header, secret, id string, at time.Time, body string) error {
+	keys, err := parseSecret(secret)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	timestamp := strconv.FormatInt(at.Unix(), 10)
+	signatures := make([]string, len(keys))
+	for i, key := range keys {
+		signatures[i] = signature1(key, id, timestamp, body)
+	}
+	header.Set(headerID, id)
+	header.Set(headerTimestamp, timestamp)
+	header.Set(headerSignature, strings.Join(signatures, " "))
+	return nil
+}
+
+// signature1 returns a signature of version 1.
+func signature1(key []byte, id, timestamp, body string) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(id + "." + timestamp + "." + body))
+	return version + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// parseSecret returns the keys of a setting.
+func parseSecret(secret string) ([][]byte, error) {
+	var keys [][]byte
+	for text := range strings.FieldsSeq(secret) {
+		key := []byte(text)
+		if encoded, found := strings.CutPrefix(text, secretPrefix); found {
+			var err error
+			if key, err = base64.StdEncoding.DecodeString(encoded); err != nil || len(key) == 0 {
+				return nil, errors.New("the secret is not base64 after " + secretPrefix) // The error may repeat it.
+			}
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}

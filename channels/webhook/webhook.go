@@ -1,0 +1,130 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/outbound"
+)
+
+// Config configures a [Notifier]. The zero value of a field stands for its
+// default.
+type Config struct {
+	// Client makes the requests. Default: outbound.New(nil), which reaches public
+	// addresses only.
+	Client *http.Client
+	// Now is the clock. Default: [time.Now].
+	Now func() time.Time
+}
+
+// A Notifier delivers to channels of the kind [channels.Webhook]. [New] makes
+// one. Several goroutines can use it at once.
+type Notifier struct {
+	client *http.Client
+	now    func() time.Time
+}
+
+var _ channels.Notifier = (*Notifier)(nil)
+
+// New returns a notifier; a nil config means the defaults.
+func New(config *Config) *Notifier {
+	var c Config
+	if config != nil {
+		c = *config
+	}
+	if c.Client == nil {
+		c.Client = outbound.New(nil)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Notifier{client: c.Client, now: c.Now}
+}
+
+// Notify makes the request that the settings of c ask for, and nothing if there
+// is no URL for n.Status. The errors are those of [outbound.Do]; settings of
+// which no request can be made are an error that is permanent.
+func (w *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
+	target := c.Settings["url_"+string(n.Status)]
+	if target == "" {
+		return nil
+	}
+	req, err := newRequest(ctx, c.Settings, target, n, w.now().UTC())
+	if err != nil {
+		return channels.Permanent(err)
+	}
+	_, err = outbound.Do(w.client, req)
+	return err
+}
+
+// newRequest makes the request from the settings.
+func newRequest(
+	ctx context.Context, settings map[string]string, target string, n channels.Notification, now time.Time,
+) (*http.Request, error) {
+	direction := string(n.Status)
+	method := settings["method_"+direction]
+	if method == "" {
+		method = http.MethodPost
+	}
+	values := newPlaceholders(n, now)
+	target, err := values.expand(target, maxURL, inURL)
+	if err != nil {
+		return nil, fmt.Errorf("url_%s %w", direction, err)
+	}
+	var body string
+	if method != http.MethodGet {
+		if body, err = newBody(settings["body_"+direction], values, n); err != nil {
+			return nil, fmt.Errorf("body_%s %w", direction, err)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target, strings.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("url_%s: %w", direction, outbound.Clean(err))
+	}
+	if method != http.MethodGet {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if err := setHeaders(req.Header, settings["headers_"+direction], values); err != nil {
+		return nil, fmt.Errorf("headers_%s %w", direction, err)
+	}
+	req.Header.Set("Idempotency-Key", inHeader(n.ID))
+	return req, sign(req.Header, settings["secret"], inHeader(n.ID), now, body)
+}
+
+func newBody(template string, values placeholders, n channels.Notification) (string, error) {
+	if template == "" {
+		return encode(newDocument(n)), nil
+	}
+	return values.expand(template, maxBody, nil)
+}
+
+// setHeaders adds the lines of the setting. Several lines of one name are all
+// sent, but the first one replaces a default.
+func setHeaders(header http.Header, lines string, values placeholders) error {
+	seen := make(map[string]bool)
+	for line := range strings.Lines(lines) {
+		line = strings.TrimRight(line, "\r\n")
+		if line == "" {
+			continue
+		}
+		name, template, found := strings.Cut(line, ":")
+		if !found {
+			return errors.New("has a line without a colon")
+		}
+		value, err := values.expand(strings.TrimSpace(template), maxHeader, inHeader)
+		if err != nil {
+			return err
+		}
+		if name = http.CanonicalHeaderKey(name); !seen[name] {
+			header.Del(name)
+			seen[name] = true
+		}
+		header.Add(name, value)
+	}
+	return nil
+}
