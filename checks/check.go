@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -54,7 +53,8 @@ type Check struct {
 	Grace time.Duration
 	// Schedule is the Cron or OnCalendar expression of a Cron check, "" on a Simple check.
 	Schedule string
-	// TZ is the name of the time zone in which Schedule is read. It keeps its value on a Simple check, unused.
+	// TZ is the name of the time zone in which Schedule and QuietHours are read. It keeps its value where there is
+	// neither, unused.
 	TZ string
 	// TimingSince is when the settings that decide deadlines last changed. A deadline that a change would put
 	// into the past is at that instant instead, so that history is not rewritten.
@@ -68,12 +68,22 @@ type Check struct {
 	FilterHTTPBody                bool
 	FilterDefaultFail             bool
 
+	// AlertAfter is how many failures in a row it takes until integrations are told that the check is down. 0 and 1
+	// both mean at once. Failures are fail signals, expected pings that did not come and runs that did not end in
+	// time. Like the other alert rules it changes neither the state nor its transitions.
+	AlertAfter int
+	// RepeatEvery is how often integrations are told again that the check is still down, 0 for never.
+	RepeatEvery time.Duration
+	// QuietHours are the windows, in the form of package quiet, in which alerts are held back; "" for none. At the end
+	// of a window one alert sums up what was held back.
+	QuietHours string
+
 	// Channels are the integrations that are told of alerts.
 	Channels []uuid.UUID
 
 	State
 
-	plan plan // the compiled Schedule; see Plans
+	plan plan // the compiled Schedule and QuietHours; see Plans
 }
 
 // State is what pings and the clock have made of a check.
@@ -91,12 +101,8 @@ type State struct {
 	LastStartRun uuid.NullUUID
 	// Runs are the starts that wait for their end, to tell how long a run took.
 	Runs pings.Runs
-}
-
-// plan is a compiled schedule with its zone.
-type plan struct {
-	schedule schedule.Schedule
-	zone     *time.Location
+	// Alerting is what the alert rules remember.
+	Alerting Alerting
 }
 
 // IsCron reports whether this is a Cron check; otherwise it is a Simple check.
@@ -197,19 +203,25 @@ func (c Check) expected() time.Time {
 	if c.LastPing.IsZero() {
 		return time.Time{}
 	}
+	return c.expectedAfter(c.LastPing)
+}
+
+// expectedAfter returns when the ping after one at the given instant is due, or the zero time when the schedule has no
+// more times.
+func (c Check) expectedAfter(t time.Time) time.Time {
 	if !c.IsCron() {
-		return c.LastPing.Add(c.Timeout)
+		return t.Add(c.Timeout)
 	}
 	p := c.plan
-	if p.schedule == nil {
+	if !p.compiled {
 		var err error
-		if p, err = compile(c.Schedule, c.TZ); err != nil {
+		if p, err = compile(c); err != nil {
 			// Such a check was validated where the zone was known. Due at once makes it heard of; the zero time
 			// would make it silent for ever.
-			return c.LastPing
+			return t
 		}
 	}
-	next := p.schedule.Next(c.LastPing.In(p.zone))
+	next := p.schedule.Next(t.In(p.zone))
 	if next.IsZero() {
 		return time.Time{}
 	}

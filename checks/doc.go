@@ -6,15 +6,20 @@
 // grace when a ping is expected and has not come, and grace becomes down when the grace time has passed as well.
 //
 // The state machine is pure. Every event is a method that takes the instant at which it happens and returns a
-// changed copy, with the transitions that it made; nothing here reads a clock, a file or a network:
+// changed copy, with its [Effects]: the transitions and the alerts; nothing here reads a clock, a file or a network:
 //
 //	c, err := checks.New(projectID, checks.Spec{Timeout: new(time.Hour), Grace: new(10 * time.Minute)}, now)
-//	c, ping, transitions := c.Ping(pings.Signal{Kind: pings.Success}, now)
+//	c, ping, effects := c.Ping(pings.Signal{Kind: pings.Success}, now)
 //	c.Status(now.Add(30 * time.Minute)) // up
 //	c.Status(now.Add(65 * time.Minute)) // grace
 //	c.Status(now.Add(70 * time.Minute)) // down
-//	c, transitions = c.Settle(now.Add(2 * time.Hour))
-//	// transitions[0].To == checks.Down, transitions[0].At == now.Add(70 * time.Minute)
+//	c, effects = c.Settle(now.Add(2 * time.Hour))
+//	// effects.Transitions[0].To == checks.StatusDown, effects.Transitions[0].At == now.Add(70 * time.Minute)
+//
+// Where the status changes, integrations are told: when a check goes down, and when it comes up again after that. The
+// rules of a check can put that off until it has failed several times in a row, hold it back in quiet hours (package
+// quiet), and have it repeated while the check is down. They decide about [Alert] values alone: the state and its
+// transitions are the same with and without rules.
 //
 // A [Spec] is a set of changes to a check's settings, each of them optional; it is validated as a whole before any
 // of it is applied. A [Project] groups checks and knows the limits of its account's plan (section 8).

@@ -31,10 +31,6 @@ type Transition struct {
 // Flip returns the transition as the status change of API-V3.md section 2.3.
 func (t Transition) Flip() flips.Flip { return flips.Flip{At: t.At, Up: t.To == StatusUp} }
 
-// Alerts reports whether integrations are told of the transition: always when the check went down, and when it
-// came up from down.
-func (t Transition) Alerts() bool { return t.To == StatusDown || t.From == StatusDown }
-
 // New returns a new check in the given project with the settings of a spec, defaults for the rest, and no
 // integrations (the caller resolves Spec.Channels). The error is a *[FieldError].
 func New(projectID uuid.UUID, spec Spec, now time.Time) (Check, error) {
@@ -57,27 +53,36 @@ func New(projectID uuid.UUID, spec Spec, now time.Time) (Check, error) {
 func Instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // Settle applies what the clock alone has done: where the deadline has passed, the check goes down at the instant
-// of the deadline. Every event settles first, so that nothing depends on how soon a watcher has come by.
-func (c Check) Settle(now time.Time) (Check, []Transition) {
+// of the deadline, and alerts that are due are raised. Every event settles first, so that the state does not depend on
+// how soon a watcher has come by. [Check.Wake] tells when there is something to settle.
+func (c Check) Settle(now time.Time) (Check, Effects) {
+	var effects Effects
+	c = c.settle(Instant(now), &effects)
+	return c, effects
+}
+
+func (c Check) settle(now time.Time, effects *Effects) Check {
 	deadline := c.Deadline()
 	if deadline.IsZero() || now.Before(deadline) {
-		return c, nil
+		if next := c.Alerting.Next; !next.IsZero() && !now.Before(next) {
+			return c.review(now, effects)
+		}
+		return c
 	}
 	reason := ReasonOverdue
 	if !c.LastStart.IsZero() && !c.LastStart.Add(c.Grace).After(deadline) {
 		reason = ReasonOverrun
 	}
-	t := Transition{From: c.Stored, To: StatusDown, At: deadline, Reason: reason}
-	c.Stored = StatusDown
 	// The start has had its effect. Kept, it would take the check down again as soon as another run succeeds.
 	c.LastStart, c.LastStartRun = time.Time{}, uuid.NullUUID{}
-	return c, []Transition{t}
+	return c.enter(Transition{From: c.Stored, To: StatusDown, At: deadline, Reason: reason}, now, effects)
 }
 
 // Ping applies a signal and returns the entry for the ping log (API-V3.md sections 2.1.1 and 3).
-func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, []Transition) {
+func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effects) {
 	signal, now = signal.Cleaned(), Instant(now)
-	c, transitions := c.Settle(now)
+	var effects Effects
+	c = c.settle(now, &effects)
 	kind := c.Classify(signal)
 	if c.Stored == StatusPaused && c.ManualResume {
 		kind = pings.Ignored
@@ -95,19 +100,22 @@ func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, []Tr
 		if c.Stored == StatusPaused {
 			c.Stored = StatusNew
 		}
+		if c.Alerting.Failures > 0 { // that the run does not end can be the next failure
+			c = c.review(now, &effects)
+		}
 	case pings.Success, pings.Fail:
 		var took time.Duration
 		var paired bool
 		if c.Runs, took, paired = c.Runs.End(signal.RunID, now); paired {
 			ping.Duration = &took
 		}
-		c, transitions = c.finish(kind, signal.RunID, now, transitions)
+		c = c.finish(kind, signal.RunID, now, &effects)
 	}
-	return c, ping, transitions
+	return c, ping, effects
 }
 
 // finish applies a success or a failure.
-func (c Check) finish(kind pings.Kind, run uuid.NullUUID, now time.Time, done []Transition) (Check, []Transition) {
+func (c Check) finish(kind pings.Kind, run uuid.NullUUID, now time.Time, effects *Effects) Check {
 	c.LastPing = now
 	// A start that is overdue already (which it can become while the check is down) must not outlive this ping.
 	if kind == pings.Fail || !run.Valid || run == c.LastStartRun || !c.LastStart.Add(c.Grace).After(now) {
@@ -117,20 +125,24 @@ func (c Check) finish(kind pings.Kind, run uuid.NullUUID, now time.Time, done []
 	if kind == pings.Fail {
 		to, reason = StatusDown, ReasonFail
 	}
-	if c.Stored != to {
-		done = append(done, Transition{From: c.Stored, To: to, At: now, Reason: reason})
-		c.Stored = to
+	switch {
+	case c.Stored != to:
+		return c.enter(Transition{From: c.Stored, To: to, At: now, Reason: reason}, now, effects)
+	case c.Alerting.Failures > 0:
+		c.Alerting = c.Alerting.failed(now, now)
+		return c.review(now, effects)
 	}
-	return c, done
+	return c
 }
 
 // Pause stops monitoring until the check is resumed, or, unless ManualResume is set, until it is pinged
-// (section 4.5). Pausing a paused check changes nothing.
-func (c Check) Pause(now time.Time) (Check, []Transition) {
-	c, transitions := c.Settle(Instant(now))
+// (section 4.5). Alerts that are held back are dropped. Pausing a paused check changes nothing.
+func (c Check) Pause(now time.Time) (Check, Effects) {
+	c, effects := c.Settle(Instant(now))
 	c.Stored = StatusPaused
+	c.Alerting = Alerting{}
 	c.LastStart, c.LastStartRun = time.Time{}, uuid.NullUUID{}
-	return c, transitions
+	return c, effects
 }
 
 // Resume makes a paused check new again, as if it had never been pinged; its log and its count of pings stay
@@ -146,22 +158,25 @@ func (c Check) Resume() (Check, error) {
 }
 
 // Update applies changed settings (section 4.4). A change of the timing counts from the last ping on, but can take
-// the check down no earlier than now. The error is a *[FieldError], and then nothing was changed. The caller
-// resolves Spec.Channels.
-func (c Check) Update(spec Spec, now time.Time) (Check, []Transition, error) {
+// the check down no earlier than now. A change of the alert rules holds at once, for alerts that are held back too.
+// The error is a *[FieldError], and then nothing was changed. The caller resolves Spec.Channels.
+func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 	now = Instant(now)
 	if err := spec.Validate(now); err != nil {
-		return c, nil, err
+		return c, Effects{}, err
 	}
-	c, transitions := c.Settle(now)
+	c, effects := c.Settle(now)
 	before := c.timing()
 	c = spec.applyTo(c)
-	if c.timing() == before {
-		return c, transitions, nil
+	if c.timing() != before {
+		c.TimingSince = now
+		if c.Alerting.Failures > 0 { // failures that the new timing would put into the past are none
+			c.Alerting.ExpectedAt = later(c.Alerting.ExpectedAt, now.Add(-c.Grace))
+		}
+		c = c.settle(now, &effects)
 	}
-	c.TimingSince = now
-	c, more := c.Settle(now)
-	return c, append(transitions, more...), nil
+	c = c.review(now, &effects)
+	return c, effects, nil
 }
 
 // timing is what decides a check's deadlines besides its pings.

@@ -212,7 +212,7 @@ func TestTransitions(t *testing.T) {
 func (s step) take(t *testing.T, i int, c checks.Check) checks.Check {
 	t.Helper()
 	now := noon.Add(s.after)
-	var made []checks.Transition
+	var made checks.Effects
 	var ping pings.Ping
 	before := c
 	switch s.do {
@@ -238,27 +238,13 @@ func (s step) take(t *testing.T, i int, c checks.Check) checks.Check {
 			t.Errorf("step %d: ping %d at %v", i, ping.N, ping.At)
 		}
 	}
-	if diff := cmp.Diff(s.made, made); diff != "" {
+	if diff := cmp.Diff(s.made, made.Transitions); diff != "" {
 		t.Errorf("step %d: transitions (-want +got):\n%s", i, diff)
 	}
 	if ping.Kind != s.kind || c.Status(now) != s.status {
 		t.Errorf("step %d: ping %q, status %v; want %q, %v", i, ping.Kind, c.Status(now), s.kind, s.status)
 	}
 	return c
-}
-
-func TestAlerts(t *testing.T) { // down always; up only after down
-	for _, test := range []struct {
-		from, to checks.Status
-		want     bool
-	}{
-		{"new", "up", false}, {"paused", "up", false}, {"down", "up", true},
-		{"new", "down", true}, {"up", "down", true}, {"paused", "down", true},
-	} {
-		if got := (checks.Transition{From: test.from, To: test.to}).Alerts(); got != test.want {
-			t.Errorf("%v to %v: %v", test.from, test.to, got)
-		}
-	}
 }
 
 func TestResume(t *testing.T) { // API-V3.md 4.6; the log and n_pings stay
@@ -361,7 +347,7 @@ func TestUpdateTiming(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.made, made); diff != "" {
+			if diff := cmp.Diff(test.made, made.Transitions); diff != "" {
 				t.Errorf("transitions (-want +got):\n%s", diff)
 			}
 			if got := c.Deadline(); !got.Equal(test.down) {

@@ -2,37 +2,47 @@ package checks
 
 import (
 	"sync"
+	"time"
 
+	"github.com/rollcall-dev/rollcall/checks/quiet"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
-// maxPlans bounds how many compiled schedules are kept, about 1 kB each.
+// maxPlans bounds how many plans are kept, about 1 kB each.
 const maxPlans = 10_000
 
-// Plans remembers compiled schedules, so that checks that are read from a store again and again are not parsed
-// again and again. The zero value is ready for use, by many goroutines at once.
+// Plans remembers compiled schedules and quiet hours, so that checks that are read from a store again and again are not
+// parsed again and again. The zero value is ready for use, by many goroutines at once.
 type Plans struct {
 	mu    sync.RWMutex
 	plans map[planKey]plan
 }
 
-type planKey struct{ expr, tz string }
+type planKey struct{ expr, quiet, tz string }
 
-// Attach gives a check its compiled schedule. A check without one works all the same, only slower. The error says
-// that the schedule cannot be evaluated here, as where the time zone database does not know the zone; the check
-// then counts as due at once.
+// plan is what is read in a check's zone: its schedule, which is nil on a Simple check, and its quiet hours.
+type plan struct {
+	compiled bool
+	zone     *time.Location
+	schedule schedule.Schedule
+	hours    quiet.Hours
+}
+
+// Attach gives a check its compiled schedule and quiet hours. A check without them works all the same, only slower.
+// The error says that they cannot be evaluated here, as where the time zone database does not know the zone; the check
+// then counts as due at once, and its quiet hours as none.
 func (p *Plans) Attach(c *Check) error {
-	if !c.IsCron() {
+	if !c.IsCron() && c.QuietHours == "" {
 		c.plan = plan{}
 		return nil
 	}
-	key := planKey{c.Schedule, c.TZ}
+	key := planKey{c.Schedule, c.QuietHours, c.TZ}
 	p.mu.RLock()
 	found, ok := p.plans[key]
 	p.mu.RUnlock()
 	if !ok {
 		var err error
-		if found, err = compile(c.Schedule, c.TZ); err != nil {
+		if found, err = compile(*c); err != nil {
 			return err
 		}
 		p.mu.Lock()
@@ -46,14 +56,19 @@ func (p *Plans) Attach(c *Check) error {
 	return nil
 }
 
-func compile(expr, tz string) (plan, error) {
-	s, err := schedule.Parse(expr)
+func compile(c Check) (plan, error) {
+	zone, err := schedule.LoadLocation(c.TZ)
 	if err != nil {
 		return plan{}, err
 	}
-	zone, err := schedule.LoadLocation(tz)
-	if err != nil {
-		return plan{}, err
+	p := plan{compiled: true, zone: zone}
+	if c.IsCron() {
+		if p.schedule, err = schedule.Parse(c.Schedule); err != nil {
+			return plan{}, err
+		}
 	}
-	return plan{s, zone}, nil
+	if hours, err := quiet.Parse(c.QuietHours, zone); err == nil { // else none: better an alert at night than none at all
+		p.hours = hours
+	}
+	return p, nil
 }

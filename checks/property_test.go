@@ -34,7 +34,7 @@ func newHistory(t *rapid.T) *history {
 
 func (h *history) event(t *rapid.T) {
 	h.now = h.now.Add(time.Duration(rapid.IntRange(0, 90).Draw(t, "minutes")) * time.Minute)
-	var made []checks.Transition
+	var made checks.Effects
 	switch do := rapid.IntRange(0, 7).Draw(t, "event"); do {
 	case 0:
 		h.check, made = h.check.Pause(h.now)
@@ -57,7 +57,7 @@ func (h *history) event(t *rapid.T) {
 		}
 		h.check, _, made = h.check.Ping(pings.Signal{Kind: kind, RunID: run}, h.now)
 	}
-	h.made = append(h.made, made...)
+	h.made = append(h.made, made.Transitions...)
 }
 
 func TestProperties(t *testing.T) {
@@ -85,7 +85,7 @@ func TestProperties(t *testing.T) {
 				}
 			}
 			settled, made := c.Settle(now.Add(time.Hour))
-			if again, more := settled.Settle(now.Add(time.Hour)); len(more) > 0 || len(made) > 1 || again.Stored != settled.Stored {
+			if again, more := settled.Settle(now.Add(time.Hour)); len(more.Transitions) > 0 || len(made.Transitions) > 1 || again.Stored != settled.Stored {
 				t.Fatalf("settling twice: %v, then %v", made, more)
 			}
 		}
@@ -111,14 +111,14 @@ func TestWatcherMakesNoDifference(t *testing.T) {
 			watch := rapid.SliceOfN(rapid.IntRange(0, int(gap/time.Minute)), 0, 4).Draw(t, "watch")
 			for _, m := range watch {
 				c, made := watched.check.Settle(watched.now.Add(time.Duration(m) * time.Minute))
-				watched.check, watched.made = c, append(watched.made, made...)
+				watched.check, watched.made = c, append(watched.made, made.Transitions...)
 			}
 			kind := rapid.SampledFrom([]pings.Kind{pings.Success, pings.Start, pings.Fail, pings.Log}).Draw(t, "kind")
 			for _, h := range []*history{watched, alone} {
 				h.now = h.now.Add(gap)
-				var made []checks.Transition
+				var made checks.Effects
 				h.check, _, made = h.check.Ping(pings.Signal{Kind: kind}, h.now)
-				h.made = append(h.made, made...)
+				h.made = append(h.made, made.Transitions...)
 			}
 			if diff := cmp.Diff(alone.check, watched.check, cmpopts.IgnoreUnexported(checks.Check{})); diff != "" {
 				t.Fatalf("a watcher made a difference:\n%s", diff)

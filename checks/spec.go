@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks/quiet"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
@@ -39,7 +40,7 @@ type Spec struct {
 	Grace   *time.Duration // whole seconds, 1 minute to 365 days
 
 	Schedule *string // Cron or OnCalendar, up to 100 characters, with at least one time; makes the check a Cron check
-	TZ       *string // IANA time zone
+	TZ       *string // IANA time zone, of Schedule and QuietHours
 
 	ManualResume *bool
 	Methods      *string // "" or "POST"
@@ -52,6 +53,10 @@ type Spec struct {
 	FilterSubject, FilterBody     *bool
 	FilterHTTPBody                *bool
 	FilterDefaultFail             *bool
+
+	AlertAfter  *int           // failures in a row, 0 to 100; 0 and 1 both alert at once
+	RepeatEvery *time.Duration // whole seconds, 1 minute to 365 days, or 0 for never
+	QuietHours  *string        // windows in the form of package quiet, up to 200 characters; "" for none
 }
 
 var slugForm = regexp.MustCompile(`^[a-z0-9_-]*$`)
@@ -76,6 +81,9 @@ func (s Spec) Validate(now time.Time) error {
 		func() error { return text("start_kw", s.StartKW, MaxKeywords) },
 		func() error { return text("success_kw", s.SuccessKW, MaxKeywords) },
 		func() error { return text("failure_kw", s.FailureKW, MaxKeywords) },
+		func() error { return s.alertAfter() },
+		func() error { return s.repeatEvery() },
+		func() error { return s.quietHours() },
 	} {
 		if err := check(); err != nil {
 			return err
@@ -112,6 +120,9 @@ func (s Spec) applyTo(c Check) Check {
 	set(&c.FilterBody, s.FilterBody)
 	set(&c.FilterHTTPBody, s.FilterHTTPBody)
 	set(&c.FilterDefaultFail, s.FilterDefaultFail)
+	set(&c.AlertAfter, s.AlertAfter)
+	set(&c.RepeatEvery, s.RepeatEvery)
+	set(&c.QuietHours, s.QuietHours)
 	c.plan = plan{}
 	return c
 }
@@ -200,6 +211,42 @@ func (s Spec) zone() error {
 			reason = typed.Reason
 		}
 		return refuse("tz", "is not a valid time zone: %s", reason)
+	}
+	return nil
+}
+
+func (s Spec) alertAfter() error {
+	if s.AlertAfter == nil {
+		return nil
+	}
+	return CheckAlertAfter(int64(*s.AlertAfter))
+}
+
+// CheckAlertAfter checks a number of failures against its bounds, 0 to 100. The error is a *[FieldError] for the field
+// alert_after.
+func CheckAlertAfter(failures int64) error {
+	switch {
+	case failures < 0:
+		return refuse("alert_after", "is too small: %d, the minimum is 0", failures)
+	case failures > MaxAlertAfter:
+		return refuse("alert_after", "is too large: %d, the maximum is %d", failures, MaxAlertAfter)
+	}
+	return nil
+}
+
+func (s Spec) repeatEvery() error {
+	if s.RepeatEvery == nil || *s.RepeatEvery == 0 {
+		return nil
+	}
+	return period("repeat_every", s.RepeatEvery)
+}
+
+func (s Spec) quietHours() error {
+	if err := text("quiet_hours", s.QuietHours, MaxQuietHours); err != nil || s.QuietHours == nil {
+		return err
+	}
+	if _, err := quiet.Parse(*s.QuietHours, time.UTC); err != nil {
+		return refuse("quiet_hours", "cannot be read: %v", err)
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ func TestSpecAccepts(t *testing.T) {
 		"post":              {Methods: new("POST")},
 		"zone":              {TZ: new("America/Argentina/Buenos_Aires")},
 		"channels":          {Channels: new("*")},
+		"no rules":          {AlertAfter: new(0), RepeatEvery: new(time.Duration(0)), QuietHours: new("")},
+		"rules":             {AlertAfter: new(100), RepeatEvery: new(60 * time.Second), QuietHours: new("22:00-06:00; Sat 0:00-24:00")},
+		"rare reminders":    {RepeatEvery: new(31536000 * time.Second)},
 		"100 of a schedule": {Schedule: new("00" + strings.Repeat(",0", 45) + " * * * *")},
 	} {
 		if err := spec.Validate(noon); err != nil {
@@ -76,6 +79,17 @@ func TestSpecRefuses(t *testing.T) { // API-V3.md 2.1; an error names the field 
 		{checks.Spec{StartKW: new(strings.Repeat("a", 201))}, "start_kw", "start_kw is too long: 201 characters, the maximum is 200"},
 		{checks.Spec{SuccessKW: new(strings.Repeat("a", 201))}, "success_kw", "success_kw is too long: 201 characters, the maximum is 200"},
 		{checks.Spec{FailureKW: new(strings.Repeat("a", 201))}, "failure_kw", "failure_kw is too long: 201 characters, the maximum is 200"},
+		{checks.Spec{AlertAfter: new(101)}, "alert_after", "alert_after is too large: 101, the maximum is 100"},
+		{checks.Spec{AlertAfter: new(-1)}, "alert_after", "alert_after is too small: -1, the minimum is 0"},
+		{checks.Spec{RepeatEvery: new(59 * time.Second)}, "repeat_every", "repeat_every is too small: 59, the minimum is 60"},
+		{checks.Spec{RepeatEvery: new(-time.Hour)}, "repeat_every", "repeat_every is too small: -3600, the minimum is 60"},
+		{checks.Spec{RepeatEvery: new(31536001 * time.Second)}, "repeat_every", "repeat_every is too large: 31536001, the maximum is 31536000"},
+		{checks.Spec{RepeatEvery: new(time.Millisecond)}, "repeat_every", "repeat_every is not a whole number of seconds: 1ms"},
+		{checks.Spec{QuietHours: new("22-6")}, "quiet_hours", `quiet_hours cannot be read: "22-6": "22" is not a time like 22:00`},
+		{checks.Spec{QuietHours: new("0:00-24:00")}, "quiet_hours",
+			"quiet_hours cannot be read: the windows cover all time, so that no alert would ever be sent"},
+		{checks.Spec{QuietHours: new("22:00-06:00" + strings.Repeat(" ", 190))}, "quiet_hours", "quiet_hours is too long: 201 characters, the maximum is 200"},
+		{checks.Spec{QuietHours: new("\xff")}, "quiet_hours", "quiet_hours is not valid UTF-8"},
 	} {
 		_, err := checks.New(uuid.New(), test.spec, noon)
 		refused, ok := errors.AsType[*checks.FieldError](err)
@@ -94,7 +108,7 @@ func TestRefusedUpdateChangesNothing(t *testing.T) {
 	c := hourly(t)
 	c, _, _ = c.Ping(pingSuccess, noon)
 	got, made, err := c.Update(checks.Spec{Name: new("x"), Timeout: new(time.Minute), FailureKW: new(strings.Repeat("a", 201))}, noon.Add(time.Hour))
-	if err == nil || len(made) != 0 || !cmp.Equal(c, got, cmpopts.IgnoreUnexported(checks.Check{})) {
+	if err == nil || len(made.Transitions) != 0 || !cmp.Equal(c, got, cmpopts.IgnoreUnexported(checks.Check{})) {
 		t.Errorf("a refused update: %v, %v", made, err)
 	}
 }

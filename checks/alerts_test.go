@@ -1,0 +1,459 @@
+package checks_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// happening is an event on a check at a time like "01 22:30" (the day of March 2026 and the time, in UTC), and the
+// alerts that it must raise.
+type happening struct {
+	at   string
+	do   string // a kind of ping, "pause", "resume", "update", or "" for the clock alone
+	want []string
+	spec checks.Spec // of an update
+}
+
+func instantOf(t *testing.T, at string) time.Time {
+	t.Helper()
+	instant, err := time.Parse("2006-01-02 15:04", "2026-03-"+at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return instant
+}
+
+// show writes an alert as "down 01 12:00" with the instant of the transition, and what else there is to it.
+func show(a checks.Alert) string {
+	form := func(t time.Time) string {
+		if t.IsZero() {
+			return "?"
+		}
+		return t.Format("02 15:04")
+	}
+	s := fmt.Sprintf("%s %s", a.Status, form(a.At))
+	if a.Reminder > 0 {
+		s += fmt.Sprintf(" reminder %d", a.Reminder)
+	}
+	if !a.Since.IsZero() {
+		s += " since " + form(a.Since)
+	}
+	return s
+}
+
+// tell has an event happen, and returns its alerts.
+func (h happening) tell(t *testing.T, c checks.Check) (checks.Check, []string) {
+	t.Helper()
+	now := instantOf(t, h.at)
+	var effects checks.Effects
+	var err error
+	switch h.do {
+	case "":
+		c, effects = c.Settle(now)
+	case "pause":
+		c, effects = c.Pause(now)
+	case "resume":
+		c, err = c.Resume()
+	case "update":
+		c, effects, err = c.Update(h.spec, now)
+	default:
+		c, _, effects = c.Ping(pings.Signal{Kind: pings.Kind(h.do)}, now)
+	}
+	if err != nil {
+		t.Fatalf("at %s: %v", h.at, err)
+	}
+	var told []string
+	for _, a := range effects.Alerts {
+		if !a.RaisedAt.Equal(now) {
+			t.Errorf("at %s: an alert raised at %v", h.at, a.RaisedAt)
+		}
+		told = append(told, show(a))
+	}
+	return c, told
+}
+
+// follow goes through a story and compares the alerts. Between its events it settles at every instant at which the
+// check asks for it, as a watcher does, and there may be no alert then that the story does not have.
+func follow(t *testing.T, spec checks.Spec, story []happening) {
+	t.Helper()
+	c, err := checks.New(uuid.New(), spec, instantOf(t, "01 00:00"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range story {
+		for {
+			wake := c.Wake()
+			if wake.IsZero() || !wake.Before(instantOf(t, h.at)) {
+				break
+			}
+			settled, told := happening{at: wake.Format("02 15:04")}.tell(t, c)
+			if len(told) > 0 {
+				t.Errorf("between the events, at %s: %q", wake.Format("02 15:04"), told)
+			}
+			if c = settled; !c.Wake().IsZero() && !c.Wake().After(wake) {
+				t.Fatalf("settled at %v, and again to be settled at %v", wake, c.Wake())
+			}
+		}
+		if wake := c.Wake(); h.do == "" && len(h.want) > 0 && (wake.IsZero() || wake.After(instantOf(t, h.at))) {
+			t.Errorf("at %s: a watcher would not come before %v", h.at, wake)
+		}
+		var told []string
+		if c, told = h.tell(t, c); !cmp.Equal(h.want, told) {
+			t.Errorf("at %s, %q: alerts %q, want %q", h.at, h.do, told, h.want)
+		}
+	}
+}
+
+// every is a Simple check that expects a ping every hour, with 10 minutes of grace.
+func every(change func(*checks.Spec)) checks.Spec {
+	spec := checks.Spec{Timeout: new(time.Hour), Grace: new(10 * time.Minute)}
+	if change != nil {
+		change(&spec)
+	}
+	return spec
+}
+
+func after(n int) checks.Spec { return every(func(s *checks.Spec) { s.AlertAfter = &n }) }
+
+func repeat(d time.Duration) checks.Spec { return every(func(s *checks.Spec) { s.RepeatEvery = &d }) }
+
+func hours(text string) checks.Spec { return every(func(s *checks.Spec) { s.QuietHours = &text }) }
+
+func tell(alerts ...string) []string { return alerts }
+
+func TestAlertsWithoutRules(t *testing.T) { // down always; up only after down
+	for name, story := range map[string][]happening{
+		"new, up, down, up": {
+			{at: "01 12:00", do: "success"},
+			{at: "01 13:10", want: tell("down 01 13:10")},
+			{at: "01 13:20", do: "fail"},
+			{at: "01 13:30", do: "success", want: tell("up 01 13:30")},
+			{at: "01 13:31", do: "success"},
+		},
+		"new to down":    {{at: "01 12:00", do: "fail", want: tell("down 01 12:00")}},
+		"paused to down": {{at: "01 12:00", do: "pause"}, {at: "01 12:01", do: "fail", want: tell("down 01 12:01")}},
+		"down, paused, up": {
+			{at: "01 12:00", do: "fail", want: tell("down 01 12:00")},
+			{at: "01 12:01", do: "pause"},
+			{at: "01 12:02", do: "success"},
+		},
+		"a run that does not end": {
+			{at: "01 12:00", do: "start"},
+			{at: "01 12:10", want: tell("down 01 12:10")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) { follow(t, every(nil), story) })
+	}
+}
+
+// TestLateAlerts has nobody settle until a ping comes: it raises both alerts.
+func TestLateAlerts(t *testing.T) {
+	c := hourly(t)
+	c, _, _ = c.Ping(pings.Signal{}, noon)
+	now := noon.Add(2 * time.Hour)
+	_, _, effects := c.Ping(pings.Signal{}, now)
+	want := []checks.Alert{
+		{RaisedAt: now, Status: checks.StatusDown, At: noon.Add(70 * time.Minute)},
+		{RaisedAt: now, Status: checks.StatusUp, At: now},
+	}
+	if diff := cmp.Diff(want, effects.Alerts); diff != "" {
+		t.Errorf("alerts (-want +got):\n%s", diff)
+	}
+}
+
+func TestAlertAfter(t *testing.T) {
+	cron := checks.Spec{Schedule: new("0 3 * * *"), Grace: new(time.Hour), AlertAfter: new(3)}
+	for name, test := range map[string]struct {
+		spec  checks.Spec
+		story []happening
+	}{
+		"one is at once": {after(1), []happening{{at: "01 12:00", do: "fail", want: tell("down 01 12:00")}}},
+		"fail signals": {after(3), []happening{
+			{at: "01 12:00", do: "fail"},
+			{at: "01 12:01", do: "fail"},
+			{at: "01 12:02", do: "log"},
+			{at: "01 12:03", do: "fail", want: tell("down 01 12:00")},
+			{at: "01 12:04", do: "fail"},
+			{at: "01 12:05", do: "success", want: tell("up 01 12:05")},
+			{at: "01 12:06", do: "fail"}, // the count begins anew
+		}},
+		"a success between": {after(2), []happening{
+			{at: "01 12:00", do: "fail"},
+			{at: "01 12:01", do: "success"},
+			{at: "01 12:02", do: "fail"},
+			{at: "01 12:03", do: "success"},
+			{at: "01 12:04", do: "success"},
+		}},
+		"silence, Simple": {after(3), []happening{
+			{at: "01 12:00", do: "success"},
+			{at: "01 15:09"}, // down at 13:10, missed again at 14:10
+			{at: "01 15:10", want: tell("down 01 13:10")},
+			{at: "01 20:00"},
+		}},
+		"silence, Cron": {cron, []happening{
+			{at: "01 03:00", do: "success"},
+			{at: "04 03:59"}, // down on the 2nd at 04:00
+			{at: "04 04:00", want: tell("down 02 04:00")},
+		}},
+		"silence after fail signals": {after(4), []happening{
+			{at: "01 12:00", do: "fail"},
+			{at: "01 12:30", do: "fail"}, // the next is expected at 13:30
+			{at: "01 14:39"},
+			{at: "01 14:40", want: tell("down 01 12:00")},
+		}},
+		"a fail signal brings it nearer": {after(3), []happening{
+			{at: "01 12:00", do: "success"},
+			{at: "01 14:10"}, // the second
+			{at: "01 14:11", do: "fail", want: tell("down 01 13:10")},
+		}},
+		"runs that do not end": {after(3), []happening{
+			{at: "01 12:00", do: "start"}, // 12:10
+			{at: "01 13:00", do: "start"}, // 13:10
+			{at: "01 14:00", do: "start"},
+			{at: "01 14:10", want: tell("down 01 12:10")},
+		}},
+		"a run that begins late and does not end fails once": {after(3), []happening{
+			{at: "01 12:00", do: "success"}, // 13:10
+			{at: "01 14:05", do: "start"},   // 14:10, for the ping that was expected at 14:00
+			{at: "01 15:09"},
+			{at: "01 15:10", want: tell("down 01 13:10")},
+		}},
+		"starts without ends do not put it off for ever": {after(2), []happening{
+			{at: "01 12:00", do: "fail"},
+			{at: "01 12:55", do: "start"},
+			{at: "01 13:01", do: "start"},
+			{at: "01 13:07", do: "start"},
+			{at: "01 13:10", want: tell("down 01 12:00")},
+		}},
+		"a schedule without further times": {
+			checks.Spec{Schedule: new("2026-03-01 13:00:00"), Grace: new(time.Hour), AlertAfter: new(3)},
+			[]happening{{at: "01 12:00", do: "success"}, {at: "01 14:00", want: tell("down 01 14:00")}},
+		},
+		"paused": {after(2), []happening{
+			{at: "01 12:00", do: "fail"},
+			{at: "01 12:01", do: "pause"},
+			{at: "01 12:02", do: "fail"},
+			{at: "01 12:03", do: "fail", want: tell("down 01 12:02")},
+		}},
+		"lowered while it counts": {after(5), []happening{
+			{at: "01 12:00", do: "fail"},
+			{at: "01 12:01", do: "update", spec: checks.Spec{AlertAfter: new(2)}},
+			{at: "01 12:02", do: "update", spec: checks.Spec{AlertAfter: new(0)}, want: tell("down 01 12:00")},
+			{at: "01 12:03", do: "success", want: tell("up 01 12:03")},
+		}},
+		"raised after it was told": {after(0), []happening{
+			{at: "01 12:00", do: "fail", want: tell("down 01 12:00")},
+			{at: "01 12:01", do: "update", spec: checks.Spec{AlertAfter: new(3)}},
+			{at: "01 20:00", do: "fail"},
+			{at: "01 20:01", do: "success", want: tell("up 01 20:01")},
+		}},
+		"a shorter timeout makes no failures of the past": {after(3), []happening{
+			{at: "01 00:00", do: "success"},                                              // 01:10, 02:10
+			{at: "01 02:00", do: "update", spec: checks.Spec{Timeout: new(time.Minute)}}, // then 02:01
+			{at: "01 02:01"},
+			{at: "01 02:02", want: tell("down 01 01:10")},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) { follow(t, test.spec, test.story) })
+	}
+}
+
+func TestRepeatEvery(t *testing.T) {
+	for name, test := range map[string]struct {
+		spec  checks.Spec
+		story []happening
+	}{
+		"while it is down": {repeat(2 * time.Hour), []happening{
+			{at: "01 12:00", do: "fail", want: tell("down 01 12:00")},
+			{at: "01 13:59", do: "fail"},
+			{at: "01 14:00", want: tell("down 01 12:00 reminder 1")},
+			{at: "01 16:00", do: "log", want: tell("down 01 12:00 reminder 2")},
+			{at: "01 17:00", do: "success", want: tell("up 01 17:00")},
+			{at: "01 18:00", do: "success"},
+		}},
+		"pausing ends it": {repeat(time.Hour), []happening{
+			{at: "01 12:00", do: "fail", want: tell("down 01 12:00")},
+			{at: "01 12:30", do: "pause"},
+			{at: "02 12:30", do: "resume"},
+			{at: "03 12:30"},
+		}},
+		"counts from the alert": {
+			every(func(s *checks.Spec) { s.RepeatEvery, s.AlertAfter = new(time.Hour), new(2) }), []happening{
+				{at: "01 12:00", do: "fail"},
+				{at: "01 12:40", do: "fail", want: tell("down 01 12:00")},
+				{at: "01 13:40", want: tell("down 01 12:00 reminder 1")},
+			}},
+		"set while it is down": {every(nil), []happening{
+			{at: "01 12:00", do: "fail", want: tell("down 01 12:00")},
+			{at: "01 15:00", do: "update", spec: checks.Spec{RepeatEvery: new(time.Hour)}},
+			{at: "01 16:00", want: tell("down ? reminder 1")},
+			{at: "01 16:01", do: "update", spec: checks.Spec{RepeatEvery: new(time.Duration(0))}},
+			{at: "02 16:00"},
+		}},
+		"shortened": {repeat(5 * time.Hour), []happening{
+			{at: "01 12:00", do: "fail", want: tell("down 01 12:00")},
+			{at: "01 13:30", do: "update", spec: checks.Spec{RepeatEvery: new(time.Hour)}, want: tell("down 01 12:00 reminder 1")},
+			{at: "01 14:00", want: tell("down 01 12:00 reminder 2")},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) { follow(t, test.spec, test.story) })
+	}
+}
+
+// TestRemindersAfterAnOutage has nobody look for a long time: one reminder, and the next at the usual time.
+func TestRemindersAfterAnOutage(t *testing.T) {
+	c := newCheck(t, repeat(time.Hour))
+	c, _, _ = c.Ping(pings.Signal{Kind: pings.Fail}, noon)
+	c, effects := c.Settle(noon.Add(5*time.Hour + 20*time.Minute))
+	if len(effects.Alerts) != 1 || effects.Alerts[0].Reminder != 1 || !c.Wake().Equal(noon.Add(6*time.Hour)) {
+		t.Errorf("%+v, then at %v", effects.Alerts, c.Wake())
+	}
+}
+
+func TestQuietHours(t *testing.T) {
+	const night = "22:00-06:00"
+	for name, test := range map[string]struct {
+		spec  checks.Spec
+		story []happening
+	}{
+		"outside": {hours(night), []happening{
+			{at: "01 12:00", do: "fail", want: tell("down 01 12:00")},
+			{at: "01 21:59", do: "success", want: tell("up 01 21:59")},
+		}},
+		"down in the night": {hours(night), []happening{
+			{at: "01 23:00", do: "fail"},
+			{at: "02 05:59", do: "fail"},
+			{at: "02 06:00", want: tell("down 01 23:00 since 01 23:00")},
+			{at: "02 07:00", do: "success", want: tell("up 02 07:00")},
+		}},
+		"down and up in the night": {hours(night), []happening{
+			{at: "01 23:00", do: "fail"},
+			{at: "02 01:00", do: "success"},
+			{at: "02 01:30", do: "success"},
+			{at: "02 02:30", want: nil},
+			{at: "02 02:30", do: "success"},
+			{at: "02 03:30", do: "success"},
+			{at: "02 04:30", do: "success"},
+			{at: "02 05:30", do: "success"},
+			{at: "02 06:00", want: tell("up 02 01:00 since 01 23:00")},
+			{at: "02 06:30", do: "success"},
+		}},
+		"up in the night": {hours(night), []happening{
+			{at: "01 21:00", do: "fail", want: tell("down 01 21:00")},
+			{at: "02 05:30", do: "success"},
+			{at: "02 06:00", want: tell("up 02 05:30 since 02 05:30")},
+		}},
+		"up and down in the night": {hours(night), []happening{
+			{at: "01 21:00", do: "fail", want: tell("down 01 21:00")},
+			{at: "02 05:00", do: "success"},
+			{at: "02 05:30", do: "fail"},
+			{at: "02 06:00", want: tell("down 02 05:30 since 02 05:00")},
+		}},
+		"paused in the night": {hours(night), []happening{
+			{at: "01 23:00", do: "fail"},
+			{at: "01 23:30", do: "pause"},
+			{at: "02 12:00"},
+			{at: "02 12:01", do: "resume"},
+			{at: "02 12:02", do: "success"},
+		}},
+		"a ping at the end": {hours(night), []happening{
+			{at: "01 23:00", do: "fail"},
+			{at: "02 06:00", do: "success", want: tell("down 01 23:00 since 01 23:00", "up 02 06:00")},
+		}},
+		"overdue in the night": {hours(night), []happening{
+			{at: "01 22:30", do: "success"},
+			{at: "02 06:00", want: tell("down 01 23:40 since 01 23:40")},
+		}},
+		"shortened": {hours(night), []happening{
+			{at: "01 23:00", do: "fail"},
+			{at: "02 01:00", do: "update", spec: checks.Spec{QuietHours: new("22:00-02:00")}},
+			{at: "02 02:00", want: tell("down 01 23:00 since 01 23:00")},
+		}},
+		"taken away": {hours(night), []happening{
+			{at: "01 23:00", do: "fail"},
+			{at: "02 01:00", do: "update", spec: checks.Spec{QuietHours: new("")}, want: tell("down 01 23:00 since 01 23:00")},
+		}},
+		"lengthened": {hours(night), []happening{
+			{at: "01 23:00", do: "fail"},
+			{at: "02 01:00", do: "update", spec: checks.Spec{QuietHours: new("22:00-08:00")}},
+			{at: "02 08:00", want: tell("down 01 23:00 since 01 23:00")},
+		}},
+		"in the zone of a Simple check": {
+			every(func(s *checks.Spec) { s.QuietHours, s.TZ = new(night), new("Europe/Riga") }), []happening{
+				{at: "01 20:00", do: "fail"}, // 22:00
+				{at: "02 04:00", want: tell("down 01 20:00 since 01 20:00")},
+			}},
+		"another zone": {hours(night), []happening{
+			{at: "01 23:00", do: "fail"},
+			{at: "02 01:00", do: "update", spec: checks.Spec{TZ: new("Asia/Tokyo")}, want: tell("down 01 23:00 since 01 23:00")},
+		}},
+		"reminders are left out": {
+			every(func(s *checks.Spec) { s.QuietHours, s.RepeatEvery = new(night), new(3*time.Hour) }), []happening{
+				{at: "01 17:00", do: "fail", want: tell("down 01 17:00")},
+				{at: "01 20:00", want: tell("down 01 17:00 reminder 1")},
+				{at: "02 06:00"}, // the one of 23:00 was left out
+				{at: "02 09:00", want: tell("down 01 17:00 reminder 2")},
+			}},
+		"a reminder that would always fall into the night comes all the same": {
+			every(func(s *checks.Spec) { s.QuietHours, s.RepeatEvery = new("23:00-01:00"), new(24*time.Hour) }),
+			[]happening{
+				{at: "01 12:00", do: "fail", want: tell("down 01 12:00")},
+				{at: "01 23:30", do: "success"},
+				{at: "01 23:40", do: "fail"},
+				{at: "02 01:00", want: tell("down 01 23:40 since 01 23:30")},
+				{at: "02 10:00", do: "update", spec: checks.Spec{QuietHours: new("00:00-02:00")}},
+				{at: "04 02:00", want: tell("down 01 23:40 reminder 1")},
+			}},
+		"failures are counted in the night": {
+			every(func(s *checks.Spec) { s.QuietHours, s.AlertAfter = new(night), new(3) }), []happening{
+				{at: "01 20:00", do: "success"}, // 21:10, 22:10, 23:10
+				{at: "02 06:00", want: tell("down 01 21:10 since 01 21:10")},
+			}},
+		"too few failures in the night": {
+			every(func(s *checks.Spec) { s.QuietHours, s.AlertAfter = new(night), new(3) }), []happening{
+				{at: "01 23:00", do: "fail"},
+				{at: "01 23:10", do: "fail"},
+				{at: "01 23:20", do: "success"},
+				{at: "01 23:30", do: "pause"},
+				{at: "02 12:00"},
+			}},
+		"a failure that is not confirmed at the end": {
+			every(func(s *checks.Spec) { s.QuietHours, s.AlertAfter = new(night), new(2) }), []happening{
+				{at: "01 12:00", do: "fail"},
+				{at: "01 12:01", do: "fail", want: tell("down 01 12:00")},
+				{at: "02 05:00", do: "success"},
+				{at: "02 05:30", do: "fail"},
+				{at: "02 06:00"}, // neither up nor surely down
+				{at: "02 06:40", want: tell("down 02 05:30 since 02 05:00")},
+			}},
+	} {
+		t.Run(name, func(t *testing.T) { follow(t, test.spec, test.story) })
+	}
+}
+
+// TestQuietHoursThatCannotBeEvaluated must not be silent, nor change the state.
+func TestQuietHoursThatCannotBeEvaluated(t *testing.T) {
+	c := newCheck(t, hours("00:00-23:00"))
+	c.TZ = "Mars/Phobos"
+	c, _, effects := c.Ping(pings.Signal{Kind: pings.Fail}, noon)
+	if len(effects.Alerts) != 1 {
+		t.Errorf("alerts %+v, %+v", effects.Alerts, c.Alerting)
+	}
+}
+
+func TestNothingToRememberWithoutRules(t *testing.T) {
+	c := hourly(t)
+	for i, kind := range []pings.Kind{pings.Success, pings.Fail, pings.Start, pings.Success, pings.Start} {
+		c, _, _ = c.Ping(pings.Signal{Kind: kind}, noon.Add(time.Duration(i)*time.Minute))
+		if c.Alerting != (checks.Alerting{}) {
+			t.Errorf("after %v: %+v", kind, c.Alerting)
+		}
+	}
+}

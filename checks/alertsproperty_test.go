@@ -1,0 +1,155 @@
+package checks_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// drawRules draws alert rules.
+func drawRules(t *rapid.T) checks.Spec {
+	return checks.Spec{
+		AlertAfter:  new(rapid.IntRange(0, 4).Draw(t, "alert_after")),
+		RepeatEvery: new(time.Duration(rapid.SampledFrom([]int{0, 45, 180, 24 * 60}).Draw(t, "repeat_every")) * time.Minute),
+		QuietHours: new(rapid.SampledFrom([]string{
+			"", "13:00-14:00", "22:00-06:00", "00:00-23:00", "Sun 00:00-24:00; 00:00-00:30",
+		}).Draw(t, "quiet_hours")),
+	}
+}
+
+// ruled is a check with rules beside one without, to which the same happens, and what integrations were told.
+type ruled struct {
+	plain, check checks.Check
+	now          time.Time
+	told         checks.Status // since the check was last paused
+}
+
+// apply has an event happen to both, and compares all but the alerts.
+func (r *ruled) apply(t *rapid.T, event func(c checks.Check, isRuled bool) (checks.Check, checks.Effects)) {
+	plain, plainEffects := event(r.plain, false)
+	check, effects := event(r.check, true)
+	ignored := []cmp.Option{
+		cmpopts.IgnoreUnexported(checks.Check{}),
+		cmpopts.IgnoreFields(checks.Check{}, "AlertAfter", "RepeatEvery", "QuietHours"),
+		cmpopts.IgnoreFields(checks.State{}, "Alerting"),
+	}
+	if diff := cmp.Diff(plain, check, ignored...); diff != "" {
+		t.Fatalf("the rules have changed the check (-without +with):\n%s", diff)
+	}
+	if diff := cmp.Diff(plainEffects.Transitions, effects.Transitions); diff != "" {
+		t.Fatalf("the rules have changed the transitions (-without +with):\n%s", diff)
+	}
+	for _, ahead := range []time.Duration{0, time.Hour, 70 * time.Minute, 5 * time.Hour} {
+		at := r.now.Add(ahead)
+		if plain.Status(at) != check.Status(at) || !plain.NextPing(at).Equal(check.NextPing(at)) {
+			t.Fatalf("at %v: %v, and with rules %v", at, plain.Status(at), check.Status(at))
+		}
+	}
+	r.plain, r.check = plain, check
+	r.hear(t, effects)
+}
+
+// hear notes alerts, which must tell what is so and what is new.
+func (r *ruled) hear(t *rapid.T, effects checks.Effects) {
+	for i, a := range effects.Alerts {
+		last := i == len(effects.Alerts)-1
+		switch {
+		case !a.RaisedAt.Equal(r.now) || a.At.After(r.now):
+			t.Fatalf("at %v: %+v", r.now, a)
+		case last && r.check.Stored != checks.StatusPaused && a.Status != r.check.Stored:
+			t.Fatalf("told %v of a check that is %v", a.Status, r.check.Stored)
+		case a.Reminder > 0 && r.told != checks.StatusDown:
+			t.Fatalf("reminded of what was not told: %+v", a)
+		case a.Reminder == 0 && a.Status == r.told && a.Since.IsZero():
+			t.Fatalf("told twice that the check is %v: %+v", r.told, a)
+		case a.Status == checks.StatusUp && r.told != checks.StatusDown && a.Since.IsZero():
+			t.Fatalf("up, although nobody was told that it was down: %+v", a)
+		}
+		r.told = a.Status
+	}
+	if r.check.Stored == checks.StatusPaused {
+		r.told = ""
+	}
+}
+
+func (r *ruled) event(t *rapid.T) {
+	r.now = r.now.Add(time.Duration(rapid.IntRange(0, 90).Draw(t, "minutes")) * time.Minute)
+	switch do := rapid.IntRange(0, 9).Draw(t, "event"); do {
+	case 0:
+		r.apply(t, func(c checks.Check, _ bool) (checks.Check, checks.Effects) { return c.Pause(r.now) })
+	case 1:
+		r.apply(t, func(c checks.Check, _ bool) (checks.Check, checks.Effects) { return c.Settle(r.now) })
+	case 2:
+		rules := drawRules(t)
+		grace := time.Duration(rapid.IntRange(1, 60).Draw(t, "grace")) * time.Minute
+		r.apply(t, func(c checks.Check, isRuled bool) (checks.Check, checks.Effects) {
+			spec := checks.Spec{Grace: &grace}
+			if isRuled {
+				rules.Grace = &grace
+				spec = rules
+			}
+			c, effects, err := c.Update(spec, r.now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c, effects
+		})
+	default:
+		kind := []pings.Kind{pings.Success, pings.Start, pings.Fail, pings.Log}[do%4]
+		var run uuid.NullUUID
+		if n := rapid.ByteRange(0, 2).Draw(t, "run"); n > 0 {
+			run = uuid.NullUUID{UUID: uuid.UUID{n}, Valid: true}
+		}
+		r.apply(t, func(c checks.Check, _ bool) (checks.Check, checks.Effects) {
+			c, _, effects := c.Ping(pings.Signal{Kind: kind, RunID: run}, r.now)
+			return c, effects
+		})
+	}
+}
+
+// watch settles the check at every instant at which it asks for it.
+func (r *ruled) watch(t *rapid.T, until time.Time) {
+	for {
+		wake := r.check.Wake()
+		if wake.IsZero() || wake.After(until) {
+			return
+		}
+		if !wake.After(r.now) && !r.now.IsZero() {
+			t.Fatalf("settled at %v, and to be settled at %v", r.now, wake)
+		}
+		r.now = wake
+		r.apply(t, func(c checks.Check, _ bool) (checks.Check, checks.Effects) { return c.Settle(wake) })
+	}
+}
+
+// TestRulesChangeNoState has the same happen to a check with and without rules: states, flips and all else but the
+// alerts are the same at all times. And however the rules are, what a check has come to is told in the end.
+func TestRulesChangeNoState(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := newHistory(t)
+		ruled := &ruled{plain: h.check, now: h.now}
+		var err error
+		if ruled.check, _, err = h.check.Update(drawRules(t), h.now); err != nil {
+			t.Fatal(err)
+		}
+		for range rapid.IntRange(1, 30).Draw(t, "events") {
+			ruled.event(t)
+			if rapid.Bool().Draw(t, "watched") {
+				ruled.watch(t, ruled.now.Add(time.Hour))
+			}
+		}
+		ruled.watch(t, ruled.now.Add(5*24*time.Hour))
+		if c := ruled.check; c.Stored == checks.StatusDown && ruled.told != checks.StatusDown {
+			t.Fatalf("down for days, and told %q: %+v", ruled.told, c.Alerting)
+		} else if c.Stored == checks.StatusUp && ruled.told == checks.StatusDown {
+			t.Fatalf("up, and told down: %+v", c.Alerting)
+		}
+	})
+}

@@ -1,0 +1,46 @@
+package checks_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// BenchmarkPing is the state machine: one success after another, of a Simple check and of a Cron check.
+func BenchmarkPing(b *testing.B) {
+	now := time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
+	for name, spec := range map[string]checks.Spec{"simple": {}, "cron": {Schedule: new("*/5 * * * *"), TZ: new("Europe/Riga")}} {
+		b.Run(name, func(b *testing.B) {
+			c, err := checks.New(uuid.New(), spec, now)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var plans checks.Plans
+			if err := plans.Attach(&c); err != nil {
+				b.Fatal(err)
+			}
+			at := now
+			b.ReportAllocs()
+			for b.Loop() {
+				at = at.Add(time.Second)
+				c, _, _ = c.Ping(pings.Signal{Kind: pings.Success}, at)
+			}
+		})
+	}
+}
+
+// BenchmarkClassify looks for keywords in a body as long as is ever searched, and finds none.
+func BenchmarkClassify(b *testing.B) {
+	c := checks.Check{FilterHTTPBody: true, SuccessKW: "done, finished", FailureKW: "error, failed, fatal"}
+	signal := pings.Signal{Scheme: "http", Method: "POST", Body: []byte(strings.Repeat("all is well so far\n", 530))}
+	b.SetBytes(int64(len(signal.Body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		c.Classify(signal)
+	}
+}
