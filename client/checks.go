@@ -38,7 +38,7 @@ type Check struct {
 	Grace time.Duration
 	// Schedule is the expression of a Cron check, "" for a Simple check.
 	Schedule string
-	// TZ is the time zone of Schedule, "" for a Simple check.
+	// TZ is the time zone of Schedule and QuietHours, "" where there is neither.
 	TZ string
 
 	// Status is the state at the time of the answer.
@@ -59,6 +59,13 @@ type Check struct {
 	FilterSubject, FilterBody     bool
 	FilterHTTPBody                bool
 	FilterDefaultFail             bool
+
+	// AlertAfter is how many failures in a row it takes until integrations are told; 0 and 1 both mean at once.
+	AlertAfter int
+	// RepeatEvery is how often they are told again that the check is still down, 0 for never.
+	RepeatEvery time.Duration
+	// QuietHours are the windows in which alerts are held back, in the form of package checks/quiet; "" for none.
+	QuietHours string
 
 	// Channels are the integrations that are told of alerts.
 	Channels []uuid.UUID
@@ -269,6 +276,7 @@ func checkOf(d wire.Check) (Check, error) {
 		StartKW: d.StartKW, SuccessKW: d.SuccessKW, FailureKW: d.FailureKW,
 		FilterSubject: d.FilterSubject, FilterBody: d.FilterBody,
 		FilterHTTPBody: d.FilterHTTPBody, FilterDefaultFail: d.FilterDefaultFail,
+		AlertAfter: int(d.AlertAfter), RepeatEvery: period(d.RepeatEvery), QuietHours: d.QuietHours,
 		PingURL: d.PingURL, UpdateURL: d.UpdateURL, PauseURL: d.PauseURL, ResumeURL: d.ResumeURL, BadgeURL: d.BadgeURL,
 	}
 	if d.UUID == "" && d.UniqueKey == "" {
@@ -318,6 +326,7 @@ func documentOf(s checks.Spec) (wire.CheckUpdate, error) {
 	}{
 		{"name", s.Name}, {"slug", s.Slug}, {"tags", s.Tags}, {"desc", s.Desc}, {"schedule", s.Schedule}, {"tz", s.TZ},
 		{"methods", s.Methods}, {"channels", s.Channels}, {"start_kw", s.StartKW}, {"success_kw", s.SuccessKW}, {"failure_kw", s.FailureKW},
+		{"quiet_hours", s.QuietHours},
 	} {
 		if field.text != nil && !utf8.ValidString(*field.text) {
 			return wire.CheckUpdate{}, &checks.FieldError{Field: field.name, Reason: "is not valid UTF-8"}
@@ -325,8 +334,13 @@ func documentOf(s checks.Spec) (wire.CheckUpdate, error) {
 	}
 	timeout, timeoutErr := seconds("timeout", s.Timeout)
 	grace, graceErr := seconds("grace", s.Grace)
-	if err := errors.Join(timeoutErr, graceErr); err != nil {
+	every, everyErr := seconds("repeat_every", s.RepeatEvery)
+	if err := errors.Join(timeoutErr, graceErr, everyErr); err != nil {
 		return wire.CheckUpdate{}, err
+	}
+	var after *int64
+	if s.AlertAfter != nil {
+		after = new(int64(*s.AlertAfter))
 	}
 	return wire.CheckUpdate{
 		Name: s.Name, Slug: s.Slug, Tags: s.Tags, Desc: s.Desc,
@@ -335,6 +349,7 @@ func documentOf(s checks.Spec) (wire.CheckUpdate, error) {
 		StartKW: s.StartKW, SuccessKW: s.SuccessKW, FailureKW: s.FailureKW,
 		FilterSubject: s.FilterSubject, FilterBody: s.FilterBody,
 		FilterHTTPBody: s.FilterHTTPBody, FilterDefaultFail: s.FilterDefaultFail,
+		AlertAfter: after, RepeatEvery: every, QuietHours: s.QuietHours,
 	}, nil
 }
 

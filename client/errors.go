@@ -89,7 +89,8 @@ func fieldError(text string) error {
 	field, reason, _ := strings.Cut(text, " ")
 	switch field {
 	case "name", "slug", "tags", "desc", "timeout", "grace", "schedule", "tz", "manual_resume", "methods", "channels", "unique",
-		"start_kw", "success_kw", "failure_kw", "filter_subject", "filter_body", "filter_http_body", "filter_default_fail":
+		"start_kw", "success_kw", "failure_kw", "filter_subject", "filter_body", "filter_http_body", "filter_default_fail",
+		"alert_after", "repeat_every", "quiet_hours":
 		return &checks.FieldError{Field: field, Reason: reason}
 	}
 	return nil

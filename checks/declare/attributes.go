@@ -56,8 +56,8 @@ func attributes() []attribute {
 				s.Schedule = &c.Schedule
 			}
 		}},
-		{"tz", func(c checks.Check) string { return ofCron(c, c.TZ) }, func(s *checks.Spec, c checks.Check) {
-			if c.IsCron() {
+		{"tz", showZone, func(s *checks.Spec, c checks.Check) {
+			if hasZone(c) {
 				s.TZ = &c.TZ
 			}
 		}},
@@ -71,7 +71,22 @@ func attributes() []attribute {
 		boolean("filter_body", func(c *checks.Check) *bool { return &c.FilterBody }, func(s *checks.Spec) **bool { return &s.FilterBody }),
 		boolean("filter_http_body", func(c *checks.Check) *bool { return &c.FilterHTTPBody }, func(s *checks.Spec) **bool { return &s.FilterHTTPBody }),
 		boolean("filter_default_fail", func(c *checks.Check) *bool { return &c.FilterDefaultFail }, func(s *checks.Spec) **bool { return &s.FilterDefaultFail }),
+		{"alert_after", func(c checks.Check) string { return strconv.Itoa(c.AlertAfter) },
+			func(s *checks.Spec, c checks.Check) { s.AlertAfter = &c.AlertAfter }},
+		{"repeat_every", func(c checks.Check) string { return duration(c.RepeatEvery) },
+			func(s *checks.Spec, c checks.Check) { s.RepeatEvery = &c.RepeatEvery }},
+		text("quiet_hours", func(c *checks.Check) *string { return &c.QuietHours }, func(s *checks.Spec) **string { return &s.QuietHours }),
 	}
+}
+
+// hasZone reports whether the zone of a check has an effect.
+func hasZone(c checks.Check) bool { return c.IsCron() || c.QuietHours != "" }
+
+func showZone(c checks.Check) string {
+	if !hasZone(c) {
+		return ""
+	}
+	return strconv.Quote(c.TZ)
 }
 
 func showTimeout(c checks.Check) string {
@@ -102,8 +117,8 @@ func duration(d time.Duration) string {
 }
 
 // Compare returns the settings by which two checks differ, but for their channels, and a spec that makes the second
-// of the first. What has no effect is not compared: the timeout of a Cron check, the tz of a Simple one, and the order
-// of blanks between tags. Slugs are not compared either.
+// of the first. What has no effect is not compared: the timeout of a Cron check, the tz of a Simple one without quiet
+// hours, and the order of blanks between tags. Slugs are not compared either.
 func Compare(from, to checks.Check) ([]Field, checks.Spec) {
 	var fields []Field
 	var spec checks.Spec

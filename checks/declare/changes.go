@@ -43,11 +43,14 @@ func (p *planner) createProject(want Project) {
 	}, makeProject)
 }
 
-func (p *planner) createChannel(project Project, want Channel) {
+func (p *planner) createChannel(project Project, want Channel, available []channels.Channel) {
 	valid, err := channels.Validate(p.options.Kinds, want.Kind, want.values())
 	if err != nil {
 		p.add(want.places.of("settings"), "%v", err)
 		return
+	}
+	if want.Kind == channels.Group {
+		p.compareGroup(want, channels.Channel{}, valid, available)
 	}
 	fields := append([]Field{{Name: "kind", New: string(want.Kind)}}, p.compareSettings(want, nil, valid)...)
 	p.administer(&p.middle, Change{

@@ -45,6 +45,9 @@
 // the schedule counts (section 4.3 rule 2). tags and channels are texts as in section 2.1, or lists. Anchors, aliases
 // and merge keys can be used; keys at the top level that begin with "x-" are there to hold anchors, and are ignored.
 //
+// A check may have the rules for its alerts, see [checks.Check]: alert_after is a number of failures, repeat_every a
+// duration, and quiet_hours a text in the form of package quiet, or a list of its windows.
+//
 // The settings of a channel are texts, or say where the text is: {env: NAME} or {file: PATH}. A plan shows neither
 // such values, nor those of settings that are secret by their kind, nor any that was there before. What is kept of a
 // setting is its value alone, so an export has the value of every setting that is not secret by its kind, wherever it

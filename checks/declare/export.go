@@ -35,7 +35,7 @@ func Export(state State, kinds []channels.KindInfo) Project {
 				p.remarks = append(p.remarks, fmt.Sprintf("Left out, without a name of its own: the %s channel %q (%s).", c.Kind, c.Name, c.ID))
 				continue
 			}
-			p.Channels = append(p.Channels, exportChannel(c, kinds))
+			p.Channels = append(p.Channels, exportChannel(c, kinds, state.Channels))
 		}
 	}
 	slugs := make(map[string]int)
@@ -55,8 +55,11 @@ func Export(state State, kinds []channels.KindInfo) Project {
 // Remarks are sentences about what [Export] had to leave out.
 func (p Project) Remarks() []string { return p.remarks }
 
-func exportChannel(c channels.Channel, kinds []channels.KindInfo) Channel {
+func exportChannel(c channels.Channel, kinds []channels.KindInfo, available []channels.Channel) Channel {
 	out := Channel{Name: c.Name, Kind: c.Kind, Settings: make(map[string]Setting)}
+	if c.Kind == channels.Group {
+		c.Settings = namedMembers(available, c)
+	}
 	left := make(map[string]string, len(c.Settings))
 	for name, value := range c.Settings {
 		left[name] = value

@@ -26,10 +26,9 @@ func TestExport(t *testing.T) {
         settings:
           to: ops@example.org
       - name: pager
-        kind: webhook
+        # url_down is secret and left out; it stays as it is until it is given, as url_down: {env: NAME}
         # headers_down is secret and left out; it stays as it is until it is given, as headers_down: {env: NAME}
-        settings:
-          url_down: https://example.org/down
+        kind: webhook
     checks:
       - slug: nightly
         name: Nightly backup
@@ -44,10 +43,12 @@ func TestExport(t *testing.T) {
         channels: ops,pager
 `
 	equal(t, "export", s.export("backups"), want)
-	// On another database it makes the same, but for what was left out.
+	// On another database it makes the same, once it has what was left out and is needed.
 	other := open(t, dbtest.SQLite(t))
-	other.apply(want, declare.Options{})
-	equal(t, "export of the copy", other.export("backups"), strings.Replace(want, want[strings.Index(want, "        # "):strings.Index(want, "        settings:\n          url")], "", 1))
+	const pager = "        kind: webhook\n"
+	other.apply(strings.Replace(want, pager, pager+"        settings: {url_down: {env: HOOK}}\n", 1), declare.Options{})
+	const headers = "        # headers_down is secret and left out; it stays as it is until it is given, as headers_down: {env: NAME}\n"
+	equal(t, "export of the copy", other.export("backups"), strings.Replace(want, headers, "", 1))
 }
 
 // Whatever a check is like, its export makes the same check anew, and changes nothing where it came from.
@@ -83,6 +84,10 @@ func TestRoundTrip(t *testing.T) {
 			Grace: new(time.Duration(rapid.Int64Range(60, 31_536_000).Draw(rt, "grace")) * time.Second), Channels: rapid.SampledFrom([]*string{nil, new("*")}).Draw(rt, "selection"),
 			Methods: new(rapid.SampledFrom([]string{"", "POST"}).Draw(rt, "methods")), StartKW: new(anyText(40).Draw(rt, "kw")),
 			ManualResume: boolean("manual_resume"), FilterSubject: boolean("filter_subject"), FilterBody: boolean("filter_body"), FilterHTTPBody: boolean("filter_http_body"), FilterDefaultFail: boolean("filter_default_fail"),
+			AlertAfter:  new(rapid.IntRange(0, 100).Draw(rt, "alert_after")),
+			RepeatEvery: new(time.Duration(rapid.SampledFrom([]int64{0, 60, 3661, 31_536_000}).Draw(rt, "repeat_every")) * time.Second),
+			QuietHours:  new(rapid.SampledFrom([]string{"", "22:00-06:00", "22:00-06:00;Sat 0:00-24:00", "Mon..Fri 22:00-06:00\n2026-12-24 18:00/2026-12-27 06:00"}).Draw(rt, "quiet_hours")),
+			TZ:          new(rapid.SampledFrom([]string{"UTC", "Asia/Tokyo"}).Draw(rt, "zone")),
 		}
 		if rapid.Bool().Draw(rt, "cron") {
 			spec.Schedule = new(rapid.SampledFrom([]string{"0 3 * * *", "* * * * *", "daily", "Mon..Fri *-*-* 09:00:00\nSat 10:00", "*-*-* *:00/5"}).Draw(rt, "schedule"))

@@ -251,10 +251,11 @@ func (c Channel) values() map[string]string {
 	return values
 }
 
-// withoutRequiredSecrets returns the kinds with all secret settings optional.
+// withoutRequiredSecrets returns the kinds with all secret settings optional, and without the rules that join settings.
 func withoutRequiredSecrets(kinds []channels.KindInfo) []channels.KindInfo {
 	kinds = slices.Clone(kinds)
 	for i := range kinds {
+		kinds[i].Check = nil // It may ask for a secret.
 		kinds[i].Settings = slices.Clone(kinds[i].Settings)
 		for j := range kinds[i].Settings {
 			s := &kinds[i].Settings[j]

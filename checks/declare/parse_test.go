@@ -40,7 +40,7 @@ f.yaml:6:7: tz is not a valid time zone: "Europe/Rigga" is not a time zone of th
 f.yaml:7:12: methods must be "" or "POST": "GET"
 f.yaml:8:18: manual_resume is not true or false
 f.yaml:9:10: an item of tags has a " " in it: "a b"
-f.yaml:10:3: a check has an unknown key: "colour", the known keys are slug, name, tags, desc, timeout, schedule, tz, grace, channels, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject, filter_body, filter_http_body, filter_default_fail`,
+f.yaml:10:3: a check has an unknown key: "colour", the known keys are slug, name, tags, desc, timeout, schedule, tz, grace, channels, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject, filter_body, filter_http_body, filter_default_fail, alert_after, repeat_every, quiet_hours`,
 		},
 		"periods": {
 			"checks:\n- {slug: a, timeout: 1.5}\n- {slug: b, timeout: 99999999999999999999}\n- {slug: c, timeout: 90.5s}\n- {slug: d, grace: 366h24m}\n- {slug: e, grace: 8761h}\n- {slug: f, grace: -1h}",
@@ -60,7 +60,7 @@ f.yaml:5:25: max_checks is not a whole number of 0 or more`,
 		},
 		"channels": {
 			"channels:\n- {name: a, kind: pigeon}\n- {name: b, kind: email}\n- {name: c, kind: email, settings: {to: nobody}}\n- {name: d, kind: email, settings: {to: a@b.c, cc: x}}\n- {name: d, kind: email, settings: {to: {env: NOSUCH}}}\n- {name: e, kind: email, settings: {to: {file: none}}}\n- {name: f, kind: email, settings: {to: {env: TOKEN}}}\n- {name: g, kind: email, settings: {to: {}}}",
-			`f.yaml:2:19: kind is unknown: "pigeon", the known kinds are email, webhook, sms
+			`f.yaml:2:19: kind is unknown: "pigeon", the known kinds are email, webhook, sms, group
 f.yaml:3:3: email: to is missing
 f.yaml:4:37: email: to is not a comma-separated list of e-mail addresses
 f.yaml:5:48: email: cc is not a setting of this kind, which has to

@@ -1,7 +1,6 @@
 package declare
 
 import (
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -65,6 +64,12 @@ func (p *parser) check(n *yaml.Node) Check {
 		boolean("filter_body", &s.FilterBody),
 		boolean("filter_http_body", &s.FilterHTTPBody),
 		boolean("filter_default_fail", &s.FilterDefaultFail),
+		{"alert_after", func(n *yaml.Node) { s.AlertAfter = p.alertAfter(n) }},
+		{"repeat_every", func(n *yaml.Node) { s.RepeatEvery = p.repeatEvery(n) }},
+		{"quiet_hours", func(n *yaml.Node) {
+			s.QuietHours = p.words(n, "quiet_hours", ";")
+			p.validate(n, checks.Spec{QuietHours: s.QuietHours})
+		}},
 	})
 	p.require(found, "a check", "slug")
 	if s.Slug != nil && *s.Slug == "" {
@@ -105,31 +110,64 @@ func (p *parser) words(n *yaml.Node, field, separator string) *string {
 	return new(strings.Join(words, separator))
 }
 
-// period reads a number of seconds, or a duration as Go writes it.
+// alertAfter reads a number of failures.
+func (p *parser) alertAfter(n *yaml.Node) *int {
+	failures, err := strconv.ParseInt(n.Value, 10, 64)
+	if n.ShortTag() != "!!int" || err != nil {
+		p.add(position(n), "alert_after is not a whole number: %q", shorten(n.Value))
+		return nil
+	}
+	if err := checks.CheckAlertAfter(failures); err != nil {
+		p.add(position(n), "%v", err)
+		return nil
+	}
+	return new(int(failures))
+}
+
+// repeatEvery reads a period, or 0.
+func (p *parser) repeatEvery(n *yaml.Node) *time.Duration {
+	seconds, ok := p.seconds(n, "repeat_every")
+	if ok && seconds == 0 {
+		return new(time.Duration)
+	}
+	return p.bounded(n, "repeat_every", seconds, ok)
+}
+
+// period reads a period.
 func (p *parser) period(n *yaml.Node, field string) *time.Duration {
-	var seconds int64
-	var err error
-	switch n.ShortTag() {
-	case "!!int":
-		if seconds, err = strconv.ParseInt(n.Value, 10, 64); err != nil {
-			p.add(position(n), "%s is not a number of seconds: %s", field, shorten(n.Value))
-			return nil
-		}
-	default:
-		d, err := time.ParseDuration(n.Value)
-		if err != nil || n.Kind != yaml.ScalarNode {
-			p.add(position(n), "%s is neither a whole number of seconds nor a duration such as 90s, 30m or 24h: %q", field, shorten(n.Value))
-			return nil
-		}
-		if d%time.Second != 0 {
-			p.add(position(n), "%s is not a whole number of seconds: %v", field, d)
-			return nil
-		}
-		seconds = int64(d / time.Second)
+	seconds, ok := p.seconds(n, field)
+	return p.bounded(n, field, seconds, ok)
+}
+
+// bounded makes a period of seconds that could be read.
+func (p *parser) bounded(n *yaml.Node, field string, seconds int64, ok bool) *time.Duration {
+	if !ok {
+		return nil
 	}
 	if err := checks.CheckSeconds(field, seconds); err != nil {
 		p.add(position(n), "%v", err)
 		return nil
 	}
-	return new(time.Duration(min(seconds, math.MaxInt32)) * time.Second)
+	return new(time.Duration(seconds) * time.Second)
+}
+
+// seconds reads a number of seconds, or a duration as Go writes it.
+func (p *parser) seconds(n *yaml.Node, field string) (seconds int64, ok bool) {
+	if n.ShortTag() == "!!int" {
+		seconds, err := strconv.ParseInt(n.Value, 10, 64)
+		if err != nil {
+			p.add(position(n), "%s is not a number of seconds: %s", field, shorten(n.Value))
+		}
+		return seconds, err == nil
+	}
+	d, err := time.ParseDuration(n.Value)
+	switch {
+	case err != nil || n.Kind != yaml.ScalarNode:
+		p.add(position(n), "%s is neither a whole number of seconds nor a duration such as 90s, 30m or 24h: %q", field, shorten(n.Value))
+	case d%time.Second != 0:
+		p.add(position(n), "%s is not a whole number of seconds: %v", field, d)
+	default:
+		return int64(d / time.Second), true
+	}
+	return 0, false
 }

@@ -171,7 +171,7 @@ func (p *planner) channels(project Project, state State) []channels.Channel {
 		return available
 	}
 	wanted := make(map[string]bool)
-	for _, want := range project.Channels {
+	for _, want := range groupsLast(project.Channels) {
 		wanted[want.Name] = true
 		var found []channels.Channel
 		for _, have := range state.Channels {
@@ -181,10 +181,10 @@ func (p *planner) channels(project Project, state State) []channels.Channel {
 		}
 		switch len(found) {
 		case 0:
-			p.createChannel(project, want)
+			p.createChannel(project, want, available)
 			available = append(available, channels.Channel{ID: uuid.New(), Name: want.Name, Kind: want.Kind})
 		case 1:
-			p.compareChannel(project, want, found[0], state.SettingsHidden)
+			p.compareChannel(project, want, found[0], available, state.SettingsHidden)
 		default:
 			p.add(want.places.of("name"), "%d channels of the project %q have the name %q", len(found), project.Name, want.Name)
 		}
@@ -212,7 +212,7 @@ func countNamed(list []channels.Channel, name string) int {
 }
 
 // compareChannel plans the change of a channel's settings.
-func (p *planner) compareChannel(project Project, want Channel, have channels.Channel, hidden bool) {
+func (p *planner) compareChannel(project Project, want Channel, have channels.Channel, available []channels.Channel, hidden bool) {
 	if want.Kind != have.Kind {
 		p.add(want.places.of("kind"), "the channel %q is of the kind %s, which cannot be changed; delete it first", want.Name, have.Kind)
 		return
@@ -235,7 +235,11 @@ func (p *planner) compareChannel(project Project, want Channel, have channels.Ch
 		p.add(want.places.of("settings"), "%v", err)
 		return
 	}
-	if fields := p.compareSettings(want, have.Settings, valid); len(fields) > 0 {
+	fields := p.compareSettings(want, have.Settings, valid)
+	if want.Kind == channels.Group {
+		fields = p.compareGroup(want, have, valid, available)
+	}
+	if len(fields) > 0 {
 		p.updateChannel(project, want, have.ID, valid, fields)
 	}
 }

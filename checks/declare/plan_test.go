@@ -55,7 +55,7 @@ func TestApply(t *testing.T) {
       + headers_down: ($TOKEN)
       + method_down: "POST"
       + method_up: "POST"
-      + url_down: "https://example.org/down"
+      + url_down: (secret)
   + check "nightly"
       + name: "Nightly backup"
       + tags: "db prod"
@@ -234,13 +234,17 @@ func TestSecrets(t *testing.T) {
 			t.Error(shown)
 		}
 	}
-	if !strings.Contains(text, "# headers_down is secret and left out; it stays as it is until it is given, as headers_down: {env: NAME}\n") {
-		t.Error(text)
+	for _, name := range []string{"headers_down", "url_down"} {
+		if !strings.Contains(text, "# "+name+" is secret and left out; it stays as it is until it is given, as "+name+": {env: NAME}\n") {
+			t.Error(text)
+		}
 	}
+	equal(t, "a new channel needs it", s.refused(strings.Replace(text, "name: pager", "name: another", 1), declare.OnMonitor(s.mon)),
+		"f.yaml:9:9: webhook: url_down and url_up are both missing")
 	equal(t, "an export changes nothing", s.apply(text, declare.Options{Prune: true}), "")
 	removed := strings.Replace(backups, "{env: TOKEN}", `""`, 1)
 	fromOutside := strings.Replace(backups, "https://example.org/down", "{env: HOOK}", 1)
 	equal(t, "any setting from outside", s.apply(fromOutside, declare.Options{}), "project \"backups\"\n  ~ channel \"pager\"\n      ~ url_down: (hidden) -> ($HOOK)\n")
-	equal(t, "is not shown when it is replaced", s.apply(backups, declare.Options{}), "project \"backups\"\n  ~ channel \"pager\"\n      ~ url_down: (hidden) -> \"https://example.org/down\"\n")
+	equal(t, "is not shown when it is replaced", s.apply(backups, declare.Options{}), "project \"backups\"\n  ~ channel \"pager\"\n      ~ url_down: (hidden) -> (secret)\n")
 	equal(t, "an empty secret removes it", s.apply(removed, declare.Options{}), "project \"backups\"\n  ~ channel \"pager\"\n      - headers_down: (hidden)\n")
 }

@@ -156,6 +156,11 @@ func (c Check) node() *yaml.Node {
 	boolean("filter_body", c.FilterBody)
 	boolean("filter_http_body", c.FilterHTTPBody)
 	boolean("filter_default_fail", c.FilterDefaultFail)
+	if c.AlertAfter != nil {
+		add(n, "alert_after", plain(strconv.Itoa(*c.AlertAfter)))
+	}
+	period("repeat_every", c.RepeatEvery)
+	texts("quiet_hours", c.QuietHours)
 	return n
 }
 

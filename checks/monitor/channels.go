@@ -12,7 +12,8 @@ import (
 
 // CreateChannel makes an integration in a project. A name that is to be used in Spec.Channels must be non-empty,
 // unique and free of commas (API-V3.md section 2.4); other names are possible. Errors: *[checks.FieldError] for the
-// name, those of [channels.Validate] for kind and settings, [checks.ErrNotFound] for the project.
+// name, those of [channels.Validate] for kind and settings, those of [channels.ResolveGroup] for a group,
+// [checks.ErrNotFound] for the project.
 func (m *Monitor) CreateChannel(ctx context.Context, projectID uuid.UUID, kind channels.Kind, name string, settings map[string]string) (channels.Channel, error) {
 	if err := validName("name", name, 0); err != nil {
 		return channels.Channel{}, err
@@ -26,6 +27,15 @@ func (m *Monitor) CreateChannel(ctx context.Context, projectID uuid.UUID, kind c
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err
 		}
+		if kind == channels.Group {
+			list, err := tx.Channels(ctx, projectID)
+			if err != nil {
+				return err
+			}
+			if c.Settings, err = channels.ResolveGroup(list, c.ID, settings); err != nil {
+				return err
+			}
+		}
 		return tx.InsertChannel(ctx, c)
 	})
 	if err != nil {
@@ -35,7 +45,7 @@ func (m *Monitor) CreateChannel(ctx context.Context, projectID uuid.UUID, kind c
 }
 
 // UpdateChannel gives an integration of a project new settings, in place of all that it has. The checks that it is
-// assigned to stay the same. Errors: those of [channels.Validate] for the settings, [checks.ErrNotFound].
+// assigned to stay the same. Errors: those of [channels.Validate] and [channels.ResolveGroup] for the settings, [checks.ErrNotFound].
 func (m *Monitor) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, settings map[string]string) (c channels.Channel, err error) {
 	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
@@ -52,6 +62,11 @@ func (m *Monitor) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, se
 		c = list[i]
 		if c.Settings, err = channels.Validate(m.kinds, c.Kind, settings); err != nil {
 			return err
+		}
+		if c.Kind == channels.Group {
+			if c.Settings, err = channels.ResolveGroup(list, id, c.Settings); err != nil {
+				return err
+			}
 		}
 		return tx.UpdateChannel(ctx, c)
 	})

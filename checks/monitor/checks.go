@@ -162,15 +162,14 @@ func (m *Monitor) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (c
 }
 
 func (m *Monitor) updateLocked(ctx context.Context, tx Tx, l *Locked, spec checks.Spec, now time.Time) error {
-	updated, transitions, err := l.Check.Update(spec, now)
+	updated, effects, err := l.Check.Update(spec, now)
 	if err != nil {
 		return err
 	}
 	if err := selectChannels(ctx, tx, &updated, spec.Channels); err != nil {
 		return err
 	}
-	l.Check = updated
-	l.Transitions = append(l.Transitions, transitions...)
+	l.Apply(updated, effects)
 	if err := tx.SaveSettings(ctx, l); err != nil {
 		return err
 	}
@@ -206,9 +205,7 @@ func (m *Monitor) change(ctx context.Context, id, projectID uuid.UUID, fn func(c
 func (m *Monitor) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	now := m.Now()
 	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx Tx, l *Locked) error {
-		c, transitions := l.Check.Pause(now)
-		l.Check = c
-		l.Transitions = append(l.Transitions, transitions...)
+		l.Apply(l.Check.Pause(now))
 		return tx.SaveStates(ctx, []*Locked{l})
 	})
 }

@@ -22,6 +22,14 @@
 // works from the check and the time alone. The flip of an overdue check is recorded at the instant of its deadline,
 // once, by whoever comes first: the watcher of any server, or the next ping.
 //
+// # Alerts
+//
+// With [Config.Notifiers], [Monitor.Run] delivers alerts. Each arrives at least once, whatever dies in between: it is
+// taken off the outbox only when the notifier has returned without an error, and [channels.Notification].ID lets a
+// receiver drop what it has seen. Alerts about one check to one integration arrive in order. What fails is sent again
+// for a day, less and less often; [Monitor.Deliveries] tells what has become of each alert, and
+// [Monitor.RetryDeliveries] sends those again that were given up. An integration that hangs holds up no other.
+//
 // # Large bodies
 //
 // With [Config.Bodies], the bodies of pings that are larger than [Config.BodyThreshold] move to object storage. Each is

@@ -2,9 +2,12 @@ package monitor
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
@@ -18,6 +21,15 @@ type Config struct {
 	Now func() time.Time
 	// Kinds are the kinds of integrations that can be made. Default: channels.Kinds().
 	Kinds []channels.KindInfo
+	// Notifiers deliver alerts, by the kind of the integration. Default: none; alerts wait in the database then.
+	Notifiers map[channels.Kind]channels.Notifier
+	// Delivery changes how alerts are delivered.
+	Delivery DeliveryConfig
+	// APIBaseURL is where the API can be reached, such as http://localhost:8000, for the address of a check in alerts.
+	// Default: none, so that alerts have no address.
+	APIBaseURL string
+	// Observer is told what the monitor does. Default: none.
+	Observer Observer
 
 	// WatchEvery is how often [Monitor.Run] looks for checks that are overdue. Default: 1 second.
 	WatchEvery time.Duration
@@ -25,8 +37,8 @@ type Config struct {
 	PruneEvery time.Duration
 	// MaxBatch is how many pings are written in one transaction at most. Default: 512.
 	MaxBatch int
-	// MaxQueue is how many pings may wait to be written before further ones are refused with [ErrUnavailable].
-	// Default: 10,000.
+	// MaxQueue is how many pings may wait to be written before further ones are refused with [ErrUnavailable]. So
+	// are those whose bodies would make more than 64 MiB with the waiting ones. Default: 10,000.
 	MaxQueue int
 	// WriteTimeout bounds the transaction of one batch of pings. Default: 5 seconds.
 	WriteTimeout time.Duration
@@ -43,14 +55,23 @@ type Config struct {
 // Monitor keeps checks, takes their pings and watches their deadlines. All methods may be called by many
 // goroutines at once, and several Monitors, in one process or in many, may work on one database.
 type Monitor struct {
-	store  Store
-	log    *slog.Logger
-	clock  func() time.Time
-	kinds  []channels.KindInfo
-	watch  time.Duration
-	prune  time.Duration
-	bodies bodies
-	writer writer
+	store    Store
+	log      *slog.Logger
+	clock    func() time.Time
+	kinds    []channels.KindInfo
+	observer Observer
+	watch    time.Duration
+	prune    time.Duration
+	bodies   bodies
+	writer   writer
+	delivers bool // there are notifiers
+	delivery *delivery
+	vitals   vitals
+
+	keys       lookups[[sha256.Size]byte, checks.Key]
+	byPingKey  lookups[string, checks.Project]
+	byBadgeKey lookups[string, checks.Project]
+	byID       lookups[uuid.UUID, checks.Project]
 }
 
 // New returns a monitor on a store, whose schema must be up to date. It starts nothing: pings are taken at once,
@@ -69,13 +90,21 @@ func New(store Store, config *Config) (*Monitor, error) {
 			return nil, errors.New("monitor: a limit or interval of the configuration is negative")
 		}
 	}
+	delivery, err := newDelivery(&c)
+	if err != nil {
+		return nil, err
+	}
+	store = signalling{store, delivery}
 	m := &Monitor{
-		store: store,
-		log:   c.Logger,
-		clock: c.Now,
-		kinds: c.Kinds,
-		watch: orDefault(c.WatchEvery, time.Second),
-		prune: orDefault(c.PruneEvery, 10*time.Second),
+		store:    store,
+		delivery: delivery,
+		log:      c.Logger,
+		clock:    c.Now,
+		kinds:    c.Kinds,
+		observer: c.Observer,
+		watch:    orDefault(c.WatchEvery, time.Second),
+		prune:    orDefault(c.PruneEvery, 10*time.Second),
+		delivers: len(c.Notifiers) > 0,
 		bodies: bodies{
 			store:     c.Bodies,
 			threshold: orDefault(c.BodyThreshold, 100),
@@ -88,6 +117,10 @@ func New(store Store, config *Config) (*Monitor, error) {
 	if m.clock == nil {
 		m.clock = time.Now
 	}
+	if m.observer == nil {
+		m.observer = silent{}
+	}
+	m.observer = attentive{m.observer, m}
 	if m.kinds == nil {
 		m.kinds = channels.Kinds()
 	}
@@ -97,6 +130,7 @@ func New(store Store, config *Config) (*Monitor, error) {
 		maxBatch: orDefault(c.MaxBatch, 512),
 		maxQueue: orDefault(c.MaxQueue, 10_000),
 		timeout:  orDefault(c.WriteTimeout, 5*time.Second),
+		observer: m.observer,
 	}
 	return m, nil
 }

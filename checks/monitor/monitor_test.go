@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +23,13 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m) }
+func TestMain(m *testing.M) {
+	if arguments := os.Getenv(courierVar); arguments != "" {
+		fmt.Fprintln(os.Stderr, courierMain(arguments))
+		os.Exit(1)
+	}
+	dbtest.Main(m)
+}
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 

@@ -46,7 +46,7 @@ func (m *Monitor) checkForSlug(ctx context.Context, pingKey, slug string, create
 	if slug == "" || !checks.ValidSlug(slug) {
 		return uuid.Nil, false, checks.ErrNotFound
 	}
-	project, err := m.store.ProjectByPingKey(ctx, pingKey)
+	project, err := m.byPingKey.get(ctx, pingKey, m.Now(), m.store.ProjectByPingKey)
 	if err != nil {
 		return uuid.Nil, false, err
 	}
@@ -79,7 +79,7 @@ func (m *Monitor) pingLimit(ctx context.Context, id uuid.UUID) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	project, err := m.store.Project(ctx, c.ProjectID)
+	project, err := m.byID.get(ctx, c.ProjectID, m.Now(), m.store.Project)
 	if err != nil {
 		return 0, err
 	}
@@ -99,8 +99,8 @@ func (m *Monitor) Flips(ctx context.Context, id uuid.UUID, window flips.Window) 
 	if err != nil && !errors.Is(err, checks.ErrNotFound) {
 		return nil, err
 	}
-	_, transitions := c.Settle(now)
-	for _, t := range transitions {
+	_, effects := c.Settle(now)
+	for _, t := range effects.Transitions {
 		flip := t.Flip()
 		// The watcher may have recorded it since the check was read.
 		if window.Contains(flip.At, now) && !slices.Contains(stored, flip) {

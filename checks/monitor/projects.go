@@ -48,6 +48,7 @@ type Keys struct {
 // CreateProject makes a project with a read-write and a read-only key. Errors: *[checks.FieldError],
 // [checks.ErrExists].
 func (m *Monitor) CreateProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, err error) {
+	defer m.forgetLookups() // it can change the limit of its account, which all of the account's projects have
 	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
 		p, keys, err = m.insertProject(ctx, tx, spec)
 		return err
@@ -157,6 +158,7 @@ func (m *Monitor) ProjectByName(ctx context.Context, name string) (checks.Projec
 
 // DeleteProject removes a project with its checks, keys and integrations. Error: [checks.ErrNotFound].
 func (m *Monitor) DeleteProject(ctx context.Context, id uuid.UUID) error {
+	defer m.forgetLookups()
 	return m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
 		return tx.DeleteProject(ctx, id)
 	})
@@ -206,18 +208,27 @@ func (m *Monitor) Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, 
 
 // RevokeKey removes an API key of a project. Error: [checks.ErrNotFound].
 func (m *Monitor) RevokeKey(ctx context.Context, projectID, id uuid.UUID) error {
+	defer m.forgetLookups()
 	return m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
 		return tx.DeleteKey(ctx, projectID, id)
 	})
 }
 
-// Authenticate returns the API key with this text. The error is [checks.ErrNotFound] when it is none; how long
+// Authenticate returns the API key with this text. A key that another process revokes is still good for up to 5 seconds. The error is [checks.ErrNotFound] when it is none; how long
 // the answer takes does not depend on how much of the text is right, as only a hash of it is looked for.
 func (m *Monitor) Authenticate(ctx context.Context, text string) (checks.Key, error) {
 	if len(text) != KeyLength {
 		return checks.Key{}, checks.ErrNotFound
 	}
-	return m.store.Key(ctx, sha256.Sum256([]byte(text)))
+	return m.keys.get(ctx, sha256.Sum256([]byte(text)), m.Now(), m.store.Key)
+}
+
+// forgetLookups makes a change to projects and keys take effect in this process at once.
+func (m *Monitor) forgetLookups() {
+	m.keys.forget()
+	m.byPingKey.forget()
+	m.byBadgeKey.forget()
+	m.byID.forget()
 }
 
 // Secret returns the installation's secret under a name, made at the first call and kept with the data.

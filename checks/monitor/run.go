@@ -11,12 +11,18 @@ import (
 // dueBatch is how many overdue checks are handled in one transaction.
 const dueBatch = 1000
 
-// Run watches the deadlines of all checks, moves large bodies to object storage if there is one, and removes what
-// is kept no longer, until ctx ends. What goes wrong is logged and tried again; the error is always that of ctx.
-// Several servers on one database may each run this: they share the work.
+// Run watches the deadlines of all checks, delivers alerts if there are notifiers, moves large bodies to object storage
+// if there is one, and removes what is kept no longer, until ctx ends. Alerts that are being sent then have 5 seconds
+// left. What goes wrong is logged and tried again; the error is always that of ctx. Several servers on one database may
+// each run this: they share the work.
 func (m *Monitor) Run(ctx context.Context) error {
+	m.vitals.started(m.clock())
+	defer m.vitals.stopped()
 	var background sync.WaitGroup
 	defer background.Wait()
+	if len(m.delivery.notifiers) > 0 {
+		background.Go(func() { m.deliver(ctx) })
+	}
 	background.Go(func() { m.every(ctx, m.prune, "cannot remove old pings and flips", m.Prune) })
 	if m.bodies.store != nil {
 		background.Go(func() {
@@ -59,7 +65,8 @@ func (m *Monitor) attempt(ctx context.Context, failure string, task func(context
 }
 
 // Sweep takes down every check whose deadline has passed, each with a flip at the instant of its deadline, and
-// returns how many. [Monitor.Run] calls it all the time; call it yourself only where Run does not run.
+// returns how many. It also raises the alerts that the rules of checks have put off until now. [Monitor.Run] calls it
+// all the time; call it yourself only where Run does not run.
 func (m *Monitor) Sweep(ctx context.Context) (down int, err error) {
 	for {
 		found, flipped, err := m.sweepBatch(ctx)
@@ -72,25 +79,35 @@ func (m *Monitor) Sweep(ctx context.Context) (down int, err error) {
 
 func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error) {
 	now := m.Now()
+	m.vitals.turn(m.clock(), false)
+	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
+	defer cancel()
+	var lags []time.Duration
 	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
-		flipped = 0
+		flipped, lags = 0, nil
 		locked, err := tx.LockDue(ctx, now, dueBatch)
 		if err != nil {
 			return err
 		}
 		found = len(locked)
 		for _, l := range locked {
-			c, transitions := l.Check.Settle(now)
-			l.Check = c
-			l.Transitions = append(l.Transitions, transitions...)
-			flipped += len(transitions)
+			c, effects := l.Check.Settle(now)
+			l.Apply(c, effects)
+			flipped += len(effects.Transitions)
+			for _, t := range effects.Transitions {
+				lags = append(lags, now.Sub(t.At))
+			}
 		}
 		if found == 0 {
 			return nil
 		}
-		// Those that are not overdue get their deadline brought up to date, so that they are not found again.
+		// Those that had nothing to settle get their deadline brought up to date, so that they are not found again.
 		return tx.SaveStates(ctx, locked)
 	})
+	m.vitals.turn(m.clock(), err == nil)
+	if err == nil {
+		m.observer.Swept(now, lags)
+	}
 	return found, flipped, err
 }
 

@@ -28,6 +28,8 @@ type Store interface {
 	Pruner
 	UploadQueue
 	RemovalQueue
+	DeliveryQueue
+	HealthReader
 
 	// Update runs fn in one transaction, which is committed when fn returns nil and rolled back otherwise. When
 	// Update returns nil, all that fn wrote is durable. It may run fn again when the database asks for that, so
@@ -122,17 +124,19 @@ type Tx interface {
 	// LockChecks locks checks until the transaction ends and returns those that exist, in no particular order and
 	// without their Channels, which events do not need.
 	LockChecks(ctx context.Context, ids []uuid.UUID) ([]*Locked, error)
-	// LockDue locks and returns up to limit checks whose deadline may have passed at the given instant, leaving
-	// out those that another transaction has locked. Channels are left out and Due is set. A check that turns out
-	// not to be overdue is not found again before its deadline, once SaveStates has saved it.
+	// LockDue locks and returns up to limit checks whose deadline or next alert may have come at the given instant,
+	// leaving out those that another transaction has locked. Channels are left out and Due is set. A check that turns
+	// out to have nothing to settle is not found again before it has ([checks.Check.Wake]), once SaveStates has saved
+	// it.
 	LockDue(ctx context.Context, now time.Time, limit int) ([]*Locked, error)
 	// InsertCheck adds a new check with its settings and integrations.
 	InsertCheck(ctx context.Context, c checks.Check) error
 	// SaveSettings writes a locked check's settings and integrations. It does not write its state.
 	SaveSettings(ctx context.Context, l *Locked) error
 	// SaveStates writes the state of locked checks, the pings that were added to their logs, their uploads, their
-	// flips and, in the outbox, one delivery for each alert and integration. It also brings their deadlines up to
-	// date.
+	// flips and, in the outbox, one delivery for each alert and integration, those of one check in the order of its
+	// alerts. A delivery is about the flip to the state that its alert tells. It also brings up to date from when on
+	// LockDue finds the checks ([checks.Check.Wake]).
 	SaveStates(ctx context.Context, locked []*Locked) error
 	// DeleteCheck removes a locked check and all that belongs to it.
 	DeleteCheck(ctx context.Context, l *Locked) error
@@ -169,9 +173,17 @@ type Locked struct {
 	Due bool
 	// Row is the store's own note about the check.
 	Row any
-	// Pings and Transitions are to be added by SaveStates.
+	// Pings, Transitions and Alerts are to be added by SaveStates.
 	Pings       []pings.Ping
 	Transitions []checks.Transition
+	Alerts      []checks.Alert
 	// Uploads are the numbers, in rising order, of those of Pings whose bodies are to be moved to object storage.
 	Uploads []int64
+}
+
+// Apply gives the check the state that an event has led to, and notes what SaveStates is to write besides.
+func (l *Locked) Apply(c checks.Check, effects checks.Effects) {
+	l.Check = c
+	l.Transitions = append(l.Transitions, effects.Transitions...)
+	l.Alerts = append(l.Alerts, effects.Alerts...)
 }

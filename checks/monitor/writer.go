@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -13,8 +14,9 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// maxBatchBytes bounds the bodies of one batch, so that large ones do not make a transaction long.
-const maxBatchBytes = 8 << 20
+// maxBatchBytes bounds the bodies of one batch, so that large ones do not make a transaction long, and maxQueueBytes
+// those of all pings that wait, so that an outage of the database does not take all memory.
+const maxBatchBytes, maxQueueBytes = 8 << 20, 64 << 20
 
 // writer commits pings in groups: whatever has queued up while one transaction runs goes into the next, and all
 // callers wait for its commit. It needs no goroutine while idle: the first ping starts one, which ends when the
@@ -25,9 +27,11 @@ type writer struct {
 	maxBatch int
 	maxQueue int
 	timeout  time.Duration
+	observer Observer
 
 	mu      sync.Mutex
 	queue   []*pending
+	bytes   int // of the bodies in the queue
 	running bool
 }
 
@@ -47,11 +51,13 @@ type pending struct {
 func (w *writer) submit(ctx context.Context, check uuid.UUID, signal pings.Signal, at time.Time) (pings.Ping, error) {
 	p := &pending{check: check, signal: signal, at: at, done: make(chan struct{})}
 	w.mu.Lock()
-	if len(w.queue) >= w.maxQueue {
+	if waiting := len(w.queue); waiting >= w.maxQueue || waiting > 0 && w.bytes+len(signal.Body) > maxQueueBytes {
 		w.mu.Unlock()
-		return pings.Ping{}, fmt.Errorf("%w: %d pings wait to be written", ErrUnavailable, w.maxQueue)
+		w.observer.PingRefused()
+		return pings.Ping{}, fmt.Errorf("%w: %d pings wait to be written", ErrUnavailable, waiting)
 	}
 	w.queue = append(w.queue, p)
+	w.bytes += len(signal.Body)
 	if !w.running {
 		w.running = true
 		go w.drain()
@@ -82,8 +88,24 @@ func (w *writer) drain() {
 	}
 }
 
+// gather lets callers queue up that are about to, so that they share a commit. It yields to them instead of waiting:
+// where nobody else is ready to run, as with a single caller, it returns at once.
+func (w *writer) gather() {
+	for before := 0; ; {
+		w.mu.Lock()
+		queued := len(w.queue)
+		w.mu.Unlock()
+		if queued <= before || queued >= w.maxBatch {
+			return
+		}
+		before = queued
+		runtime.Gosched()
+	}
+}
+
 // next takes the next batch off the queue, or nil, after which drain must end.
 func (w *writer) next() []*pending {
+	w.gather()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.queue) == 0 {
@@ -98,13 +120,14 @@ func (w *writer) next() []*pending {
 	}
 	batch := w.queue[:n:n]
 	w.queue = w.queue[n:]
+	w.bytes -= bytes
 	return batch
 }
 
 // write records a batch. When the transaction fails although the database is there, one ping of it must be the
 // cause: then each is tried by itself, so that only that one fails.
 func (w *writer) write(ctx context.Context, batch []*pending) {
-	err := w.commit(ctx, batch)
+	err := w.observe(ctx, batch)
 	if err != nil && ctx.Err() != nil { // the writer's own time limit
 		err = fmt.Errorf("%w: no answer for %v", ErrUnavailable, w.timeout)
 	}
@@ -115,13 +138,32 @@ func (w *writer) write(ctx context.Context, batch []*pending) {
 		for _, p := range batch {
 			p.ping, p.err = pings.Ping{}, err
 		}
+		w.observer.PingsFailed(len(batch))
 		return
 	}
 	for _, p := range batch {
-		if err := w.commit(ctx, []*pending{p}); err != nil {
+		if err := w.observe(ctx, []*pending{p}); err != nil {
 			p.ping, p.err = pings.Ping{}, err
+			w.observer.PingsFailed(1)
 		}
 	}
+}
+
+// observe commits a batch and tells the observer of it when that has succeeded.
+func (w *writer) observe(ctx context.Context, batch []*pending) error {
+	begin := time.Now()
+	if err := w.commit(ctx, batch); err != nil {
+		return err
+	}
+	took := time.Since(begin)
+	kinds := make(map[pings.Kind]int)
+	for _, p := range batch {
+		if p.err == nil {
+			kinds[p.ping.Kind]++
+		}
+	}
+	w.observer.PingsWritten(kinds, took)
+	return nil
 }
 
 // commit records a batch in one transaction. A panic while a ping is applied becomes an error, so that one check
@@ -140,11 +182,7 @@ func (w *writer) commit(ctx context.Context, batch []*pending) (err error) {
 			ids = append(ids, p.check)
 		}
 	}
-	return w.store.Update(ctx, func(ctx context.Context, tx Tx) error {
-		locked, err := tx.LockChecks(ctx, ids)
-		if err != nil {
-			return err
-		}
+	return record(ctx, w.store, ids, func(locked []*Locked) error {
 		byID := make(map[uuid.UUID]*Locked, len(locked))
 		for _, l := range locked {
 			byID[l.ID] = l
@@ -160,15 +198,14 @@ func (w *writer) commit(ctx context.Context, batch []*pending) (err error) {
 				l.Uploads = append(l.Uploads, p.ping.N)
 			}
 		}
-		return tx.SaveStates(ctx, locked)
+		return nil
 	})
 }
 
 // receive applies a signal to a locked check.
 func (l *Locked) receive(signal pings.Signal, at time.Time) pings.Ping {
-	c, ping, transitions := l.Check.Ping(signal, at)
-	l.Check = c
+	c, ping, effects := l.Check.Ping(signal, at)
 	l.Pings = append(l.Pings, ping)
-	l.Transitions = append(l.Transitions, transitions...)
+	l.Apply(c, effects)
 	return ping
 }

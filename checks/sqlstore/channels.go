@@ -22,6 +22,8 @@ type channelRow struct {
 	Name      string    `bun:"name"`
 	Settings  string    `bun:"settings"`
 	CreatedAt int64     `bun:"created_at"`
+	FailedAt  int64     `bun:"failed_at,nullzero"`
+	Error     string    `bun:"error"`
 }
 
 // Channels returns the integrations of a project, oldest first.
@@ -30,8 +32,12 @@ func (s *Store) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.C
 }
 
 func channelsOf(ctx context.Context, db bun.IDB, projectID uuid.UUID) ([]channels.Channel, error) {
+	return channelsWhere(ctx, db, "ch.project_id = ?", projectID)
+}
+
+func channelsWhere(ctx context.Context, db bun.IDB, where string, arg any) ([]channels.Channel, error) {
 	var rows []channelRow
-	err := db.NewSelect().Model(&rows).Where("ch.project_id = ?", projectID).OrderExpr("ch.created_at, ch.id").Scan(ctx)
+	err := db.NewSelect().Model(&rows).Where(where, arg).OrderExpr("ch.created_at, ch.id").Scan(ctx)
 	if err != nil {
 		return nil, translate(err)
 	}
@@ -39,6 +45,7 @@ func channelsOf(ctx context.Context, db bun.IDB, projectID uuid.UUID) ([]channel
 	for i, r := range rows {
 		list[i] = channels.Channel{
 			ID: r.ID, ProjectID: r.ProjectID, Kind: channels.Kind(r.Kind), Name: r.Name, CreatedAt: instant(r.CreatedAt),
+			FailedAt: instant(r.FailedAt), Error: r.Error,
 		}
 		if err := json.Unmarshal([]byte(r.Settings), &list[i].Settings); err != nil {
 			return nil, fmt.Errorf("sqlstore: the settings of integration %s: %w", r.ID, err)

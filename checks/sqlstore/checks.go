@@ -12,11 +12,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// selectChecks starts a query for whole checks.
-func selectChecks(db bun.IDB, rows any) *bun.SelectQuery {
-	return db.NewSelect().Model(rows).ColumnExpr("c.*").ColumnExpr(stateColumns).Join("JOIN rollcall_states AS s ON s.check_id = c.id")
-}
-
 // Check returns the check with this identifier.
 func (s *Store) Check(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	return s.oneCheck(ctx, "c.uuid = ?", id)
@@ -33,8 +28,8 @@ func (s *Store) CheckByBadgeKey(ctx context.Context, key uuid.UUID) (checks.Chec
 }
 
 func (s *Store) oneCheck(ctx context.Context, where string, args ...any) (checks.Check, error) {
-	var rows []checkRow
-	if err := selectChecks(s.db, &rows).Where(where, args...).OrderExpr("c.id").Limit(1).Scan(ctx); err != nil {
+	rows, err := scanChecks(ctx, selectChecks(s.db).Where(where, args...).OrderExpr("c.id").Limit(1))
+	if err != nil {
 		return checks.Check{}, translate(err)
 	}
 	list, err := s.withChannels(ctx, s.db, rows)
@@ -49,12 +44,12 @@ func (s *Store) oneCheck(ctx context.Context, where string, args ...any) (checks
 
 // Checks returns the checks of a project, oldest first.
 func (s *Store) Checks(ctx context.Context, projectID uuid.UUID, q monitor.CheckQuery) ([]checks.Check, error) {
-	var rows []checkRow
-	query := selectChecks(s.db, &rows).Where("c.project_id = ?", projectID).OrderExpr("c.id")
+	query := selectChecks(s.db).Where("c.project_id = ?", projectID).OrderExpr("c.id")
 	if q.Slug != nil {
 		query = query.Where("c.slug = ?", *q.Slug)
 	}
-	if err := query.Scan(ctx); err != nil {
+	rows, err := scanChecks(ctx, query)
+	if err != nil {
 		return nil, translate(err)
 	}
 	list, err := s.withChannels(ctx, s.db, rows)

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -49,9 +50,12 @@ func (d dialect) begin(ctx context.Context, tx bun.Tx) error {
 	if d.postgres {
 		return nil
 	}
-	_, err := tx.Tx.ExecContext(ctx, "UPDATE rollcall_settings SET value = value WHERE name = ''")
+	_, err := tx.Tx.ExecContext(ctx, lockSQLite)
 	return err
 }
+
+// lockSQLite takes the write lock.
+const lockSQLite = "UPDATE rollcall_settings SET value = value WHERE name = ''"
 
 // lockSchema holds back other migrations until the transaction ends.
 func (d dialect) lockSchema(ctx context.Context, tx bun.Tx) error {
@@ -61,6 +65,20 @@ func (d dialect) lockSchema(ctx context.Context, tx bun.Tx) error {
 	// Any write takes the lock of the whole database, if it is the first statement of the transaction.
 	if _, err := tx.Tx.ExecContext(ctx, "UPDATE rollcall_schema SET version = version WHERE version < 0"); err == nil {
 		return nil
+	}
+	_, err := tx.Tx.ExecContext(ctx, createSchemaTable)
+	return err
+}
+
+// createSchemaTable makes the table of the schema's version, if there is none. PostgreSQL would ask for the right to
+// create tables even where there is nothing to create.
+func (d dialect) createSchemaTable(ctx context.Context, tx bun.Tx) error {
+	if d.postgres {
+		var there bool
+		err := tx.Tx.QueryRowContext(ctx, "SELECT to_regclass('rollcall_schema') IS NOT NULL").Scan(&there)
+		if err != nil || there {
+			return err
+		}
 	}
 	_, err := tx.Tx.ExecContext(ctx, createSchemaTable)
 	return err
@@ -85,22 +103,15 @@ func (d dialect) forUpdate(q *bun.SelectQuery, of, more string) *bun.SelectQuery
 }
 
 // reserve returns n identifiers for new rows of a table, in rising order.
-func (d dialect) reserve(ctx context.Context, tx bun.Tx, table string, n int) ([]int64, error) {
+func (d dialect) reserve(ctx context.Context, db querier, table string, n int) ([]int64, error) {
 	ids := make([]int64, 0, n)
 	if n == 0 {
 		return ids, nil
 	}
 	if !d.postgres {
-		var last int64
-		if err := tx.Tx.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM "+table).Scan(&last); err != nil {
-			return nil, err
-		}
-		for i := range n {
-			ids = append(ids, last+1+int64(i))
-		}
-		return ids, nil
+		return following(db.QueryRowContext(ctx, newestID(table)), n)
 	}
-	rows, err := tx.Tx.QueryContext(ctx, "SELECT nextval('"+table+"_ids') FROM generate_series(1, $1::int)", n)
+	rows, err := db.QueryContext(ctx, "SELECT nextval('"+table+"_ids') FROM generate_series(1, $1::int)", n)
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +126,28 @@ func (d dialect) reserve(ctx context.Context, tx bun.Tx, table string, n int) ([
 	return ids, rows.Err()
 }
 
+// newestID is a query for the largest identifier in a table.
+func newestID(table string) string { return "SELECT coalesce(max(id), 0) FROM " + table }
+
+// following returns the n identifiers after the one in a row.
+func following(newest *sql.Row, n int) ([]int64, error) {
+	var last int64
+	if err := newest.Scan(&last); err != nil {
+		return nil, err
+	}
+	ids := make([]int64, n)
+	for i := range ids {
+		ids[i] = last + 1 + int64(i)
+	}
+	return ids, nil
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 // column is a column of a bulk statement, with its type on PostgreSQL.
 type column struct{ name, pgType string }
 
@@ -126,27 +159,37 @@ func (d dialect) insert(ctx context.Context, tx bun.Tx, table string, columns []
 	if d.postgres {
 		return d.onArrays(ctx, tx, fmt.Sprintf("INSERT INTO %s (%s) SELECT * FROM %s", table, names, unnest(columns)), len(columns), rows)
 	}
+	return d.onEach(ctx, tx, insertEach(table, columns), rows)
+}
+
+// insertEach is a statement for SQLite that adds one row.
+func insertEach(table string, columns []column) string {
 	marks := strings.TrimSuffix(strings.Repeat("?, ", len(columns)), ", ")
-	return d.onEach(ctx, tx, fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, names, marks), rows)
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, columnNames(columns), marks)
 }
 
 // update sets columns of rows of a table that are found by the last of the columns.
 func (d dialect) update(ctx context.Context, tx bun.Tx, table string, columns []column, rows [][]any) error {
-	key := columns[len(columns)-1].name
-	var sets []string
-	for _, c := range columns[:len(columns)-1] {
-		value := "?"
-		if d.postgres {
-			value = "v." + c.name
-		}
-		sets = append(sets, c.name+" = "+value)
-	}
-	set := strings.Join(sets, ", ")
 	if d.postgres {
+		key := columns[len(columns)-1].name
+		var sets []string
+		for _, c := range columns[:len(columns)-1] {
+			sets = append(sets, c.name+" = v."+c.name)
+		}
 		return d.onArrays(ctx, tx, fmt.Sprintf("UPDATE %s t SET %s FROM %s AS v (%s) WHERE t.%s = v.%s",
-			table, set, unnest(columns), columnNames(columns), key, key), len(columns), rows)
+			table, strings.Join(sets, ", "), unnest(columns), columnNames(columns), key, key), len(columns), rows)
 	}
-	return d.onEach(ctx, tx, fmt.Sprintf("UPDATE %s SET %s WHERE %s = ?", table, set, key), rows)
+	return d.onEach(ctx, tx, updateEach(table, columns), rows)
+}
+
+// updateEach is a statement for SQLite that sets columns of one row, which is found by the last of them.
+func updateEach(table string, columns []column) string {
+	last := len(columns) - 1
+	sets := make([]string, last)
+	for i, c := range columns[:last] {
+		sets[i] = c.name + " = ?"
+	}
+	return fmt.Sprintf("UPDATE %s SET %s WHERE %s = ?", table, strings.Join(sets, ", "), columns[last].name)
 }
 
 func columnNames(columns []column) string {
@@ -157,10 +200,13 @@ func columnNames(columns []column) string {
 	return strings.Join(names, ", ")
 }
 
-func unnest(columns []column) string {
+func unnest(columns []column) string { return unnestFrom(1, columns) }
+
+// unnestFrom turns parameters, from the given number on, into rows.
+func unnestFrom(first int, columns []column) string {
 	args := make([]string, len(columns))
 	for i, c := range columns {
-		args[i] = fmt.Sprintf("$%d::%s[]", i+1, c.pgType)
+		args[i] = fmt.Sprintf("$%d::%s[]", first+i, c.pgType)
 	}
 	return "unnest(" + strings.Join(args, ", ") + ")"
 }

@@ -55,6 +55,9 @@ func unavailable(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
+	if unsent(err) {
+		return true
+	}
 	if state, ok := sqlState(err); ok {
 		switch state[:2] {
 		case "08", "53", "57", "58": // connection, resources, operator intervention, system
@@ -75,6 +78,26 @@ func unavailable(err error) bool {
 func retryable(err error) bool {
 	state, ok := sqlState(err)
 	return ok && (state == "40001" || state == "40P01") // serialization failure, deadlock
+}
+
+// disconnected reports whether a connection that was open has turned out to be dead. One that cannot be made is not
+// meant: trying again at once will not help then.
+func disconnected(err error) bool {
+	if network, ok := errors.AsType[*net.OpError](err); ok {
+		return network.Op != "dial" && !network.Timeout()
+	}
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || unsent(err) {
+		return true
+	}
+	state, ok := sqlState(err)
+	return ok && (state == "57P01" || state == "57P02") // ended by an administrator, or by a crash of the server
+}
+
+// unsent reports whether a PostgreSQL driver says that it could not even begin to send a query, because the connection
+// is closed.
+func unsent(err error) bool {
+	var safe interface{ SafeToRetry() bool }
+	return errors.As(err, &safe) && safe.SafeToRetry()
 }
 
 func sqlState(err error) (string, bool) {

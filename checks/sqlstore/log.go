@@ -101,8 +101,10 @@ type flipRow struct {
 // Flips returns the flips of a check in a window, newest first.
 func (s *Store) Flips(ctx context.Context, checkID uuid.UUID, after, before time.Time) ([]flips.Flip, error) {
 	var rows []flipRow
+	// In the order in which they happened to the check. Their instants can be a little out of order, where several
+	// servers have read their clocks before they waited for their turn, or far, where a clock was set back.
 	q := s.db.NewSelect().Model(&rows).Join("JOIN rollcall_checks AS c ON c.id = f.check_id").
-		Where("c.uuid = ?", checkID).OrderExpr("f.at DESC, f.id DESC")
+		Where("c.uuid = ?", checkID).OrderExpr("f.id DESC")
 	if !after.IsZero() {
 		q = q.Where("f.at > ?", after.UnixMicro())
 	}

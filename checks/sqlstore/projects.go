@@ -41,7 +41,7 @@ func (r projectRow) project() checks.Project {
 }
 
 func selectProjects(db bun.IDB, rows any) *bun.SelectQuery {
-	return db.NewSelect().Model(rows).ColumnExpr("p.*").ColumnExpr("a.name AS account, a.plan, a.max_checks").
+	return db.NewSelect().Model(rows).ColumnExpr("?TableColumns").ColumnExpr("a.name AS account, a.plan, a.max_checks").
 		Join("JOIN rollcall_accounts AS a ON a.id = p.account_id")
 }
 

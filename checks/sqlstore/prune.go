@@ -92,11 +92,11 @@ func prunable(ctx context.Context, db bun.IDB, where string, args ...any) (ids [
 	return ids, err
 }
 
-// PruneFlips removes flips older than an instant, and the deliveries that were made before it.
+// PruneFlips removes flips older than an instant, and the deliveries that were made before it and are over.
 func (s *Store) PruneFlips(ctx context.Context, before time.Time) (removed int, err error) {
 	err = s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
 		db := tx.(*transaction).tx
-		if _, err := db.NewDelete().Table("rollcall_deliveries").Where("created_at < ?", micros(before)).Exec(ctx); err != nil {
+		if _, err := db.NewDelete().Table("rollcall_deliveries").Where("created_at < ? AND state <> 'pending'", micros(before)).Exec(ctx); err != nil {
 			return err
 		}
 		res, err := db.NewDelete().Table("rollcall_flips").Where("at < ?", micros(before)).Exec(ctx)

@@ -38,6 +38,14 @@ func orNull[T comparable](v T) any {
 	return v
 }
 
+// orNullBytes turns no bytes into NULL.
+func orNullBytes(b []byte) any {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
+}
+
 func runID(id uuid.NullUUID) any {
 	if !id.Valid {
 		return nil
@@ -95,6 +103,9 @@ type checkRow struct {
 	FilterBody        bool      `bun:"filter_body"`
 	FilterHTTPBody    bool      `bun:"filter_http_body"`
 	FilterDefaultFail bool      `bun:"filter_default_fail"`
+	AlertAfter        int64     `bun:"alert_after"`
+	RepeatEvery       int64     `bun:"repeat_every"`
+	QuietHours        string    `bun:"quiet_hours"`
 
 	Status       int64         `bun:"status,scanonly"`
 	NPings       int64         `bun:"n_pings,scanonly"`
@@ -102,12 +113,11 @@ type checkRow struct {
 	LastStart    int64         `bun:"last_start,scanonly"`
 	LastStartRun uuid.NullUUID `bun:"last_start_run,scanonly"`
 	Runs         []byte        `bun:"runs,scanonly"`
+	Alerting     []byte        `bun:"alerting,scanonly"`
 	LogHead      int64         `bun:"log_head,scanonly"`
 	WatchAt      int64         `bun:"watch_at,scanonly"`
+	Revision     int64         `bun:"revision,scanonly"`
 }
-
-// stateColumns are the columns of rollcall_states that a checkRow scans.
-const stateColumns = "s.status, s.n_pings, s.last_ping, s.last_start, s.last_start_run, s.runs, s.log_head, s.watch_at"
 
 func newCheckRow(c checks.Check) checkRow {
 	return checkRow{
@@ -119,6 +129,7 @@ func newCheckRow(c checks.Check) checkRow {
 		StartKW: c.StartKW, SuccessKW: c.SuccessKW, FailureKW: c.FailureKW,
 		FilterSubject: c.FilterSubject, FilterBody: c.FilterBody,
 		FilterHTTPBody: c.FilterHTTPBody, FilterDefaultFail: c.FilterDefaultFail,
+		AlertAfter: int64(c.AlertAfter), RepeatEvery: int64(c.RepeatEvery / time.Second), QuietHours: c.QuietHours,
 	}
 }
 
@@ -132,6 +143,10 @@ func (s *Store) check(r *checkRow) (checks.Check, error) {
 	if err != nil {
 		return checks.Check{}, err
 	}
+	alerting, err := decodeAlerting(r.Alerting)
+	if err != nil {
+		return checks.Check{}, err
+	}
 	c := checks.Check{
 		ID: r.UUID, ProjectID: r.ProjectID, BadgeKey: r.BadgeKey, CreatedAt: instant(r.CreatedAt),
 		Name: r.Name, Slug: r.Slug, Tags: r.Tags, Desc: r.Description,
@@ -141,9 +156,11 @@ func (s *Store) check(r *checkRow) (checks.Check, error) {
 		StartKW: r.StartKW, SuccessKW: r.SuccessKW, FailureKW: r.FailureKW,
 		FilterSubject: r.FilterSubject, FilterBody: r.FilterBody,
 		FilterHTTPBody: r.FilterHTTPBody, FilterDefaultFail: r.FilterDefaultFail,
+		AlertAfter: int(r.AlertAfter), RepeatEvery: time.Duration(r.RepeatEvery) * time.Second, QuietHours: r.QuietHours,
 		State: checks.State{
 			Stored: status, NPings: r.NPings, LastPing: instant(r.LastPing),
 			LastStart: instant(r.LastStart), LastStartRun: r.LastStartRun, Runs: runs,
+			Alerting: alerting,
 		},
 	}
 	// One check whose schedule cannot be evaluated here must not stop the lists and the watcher that it is part of;

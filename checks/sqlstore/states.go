@@ -1,18 +1,23 @@
 package sqlstore
 
 import (
+	"bytes"
 	"context"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 var stateUpdate = []column{
 	{"status", "smallint"}, {"n_pings", "bigint"}, {"last_ping", "bigint"}, {"last_start", "bigint"},
-	{"last_start_run", "uuid"}, {"runs", "bytea"}, {"log_head", "bigint"}, {"check_id", "bigint"},
+	{"last_start_run", "uuid"}, {"runs", "bytea"}, {"log_head", "bigint"},
+	{"revision", "bigint"}, {"check_id", "bigint"},
 }
 
 var watchUpdate = []column{{"watch_at", "bigint"}, {"check_id", "bigint"}}
+
+var alertingUpdate = []column{{"alerting", "bytea"}, {"check_id", "bigint"}}
 
 var pingInsert = []column{
 	{"id", "bigint"}, {"check_id", "bigint"}, {"n", "bigint"}, {"prev", "bigint"}, {"kind", "smallint"}, {"at", "bigint"},
@@ -26,43 +31,57 @@ var flipInsert = []column{
 	{"id", "bigint"}, {"check_id", "bigint"}, {"at", "bigint"}, {"up", "boolean"}, {"from_status", "smallint"}, {"reason", "text"},
 }
 
+// alertColumns are what the deliveries of an alert are made from. flip_id is NULL when the flip is an earlier one.
+var alertColumns = []column{
+	{"flip_id", "bigint"}, {"check_id", "bigint"}, {"up", "boolean"}, {"reminder", "bigint"}, {"since", "bigint"}, {"at", "bigint"},
+}
+
 // changes are the rows that a set of locked checks adds or updates.
 type changes struct {
-	states, watches, pings, uploads, flips [][]any
-	alerts                                 []int64 // identifiers of the flips that integrations are told of
+	states, watches, alerting, pings, uploads, flips, alerts [][]any
 }
 
 // SaveStates writes the state of locked checks and all that has happened to them.
 func (t *transaction) SaveStates(ctx context.Context, locked []*monitor.Locked) error {
+	t.s.recent.forget(locked)
+	c, err := collect(locked, func(n int) ([]int64, error) {
+		return t.s.reservePings(ctx, t.tx.Tx, n)
+	}, func(n int) ([]int64, error) {
+		return t.s.d.reserve(ctx, t.tx.Tx, "rollcall_flips", n)
+	})
+	if err != nil {
+		return err
+	}
+	return t.write(ctx, c)
+}
+
+// collect takes from locked checks what has happened to them, as rows with reserved identifiers.
+func collect(locked []*monitor.Locked, reservePings, reserveFlips func(n int) ([]int64, error)) (c changes, err error) {
 	var nPings, nFlips int
 	for _, l := range locked {
 		nPings += len(l.Pings)
 		nFlips += len(l.Transitions)
 	}
-	pingIDs, err := t.s.d.reserve(ctx, t.tx, "rollcall_pings", nPings)
+	pingIDs, err := reservePings(nPings)
 	if err != nil {
-		return err
+		return c, err
 	}
-	flipIDs, err := t.s.d.reserve(ctx, t.tx, "rollcall_flips", nFlips)
+	flipIDs, err := reserveFlips(nFlips)
 	if err != nil {
-		return err
+		return c, err
 	}
-	var c changes
 	for _, l := range locked {
 		if err := c.add(l, pingIDs[:len(l.Pings)], flipIDs[:len(l.Transitions)]); err != nil {
-			return err
+			return c, err
 		}
 		pingIDs, flipIDs = pingIDs[len(l.Pings):], flipIDs[len(l.Transitions):]
-		l.Pings, l.Uploads, l.Transitions = nil, nil, nil
+		l.Pings, l.Uploads, l.Transitions, l.Alerts = nil, nil, nil, nil
 	}
-	return t.write(ctx, c)
+	return c, nil
 }
 
 func (t *transaction) write(ctx context.Context, c changes) error {
 	if err := t.s.d.insert(ctx, t.tx, "rollcall_pings", pingInsert, c.pings); err != nil {
-		return err
-	}
-	if err := t.s.d.insert(ctx, t.tx, "rollcall_uploads", uploadInsert, c.uploads); err != nil {
 		return err
 	}
 	if err := t.s.d.update(ctx, t.tx, "rollcall_states", stateUpdate, c.states); err != nil {
@@ -71,10 +90,10 @@ func (t *transaction) write(ctx context.Context, c changes) error {
 	if err := t.s.d.update(ctx, t.tx, "rollcall_states", watchUpdate, c.watches); err != nil {
 		return err
 	}
-	if err := t.s.d.insert(ctx, t.tx, "rollcall_flips", flipInsert, c.flips); err != nil {
+	if err := t.s.d.update(ctx, t.tx, "rollcall_states", alertingUpdate, c.alerting); err != nil {
 		return err
 	}
-	return t.enqueue(ctx, c.alerts)
+	return t.saveRare(ctx, c)
 }
 
 // add notes the changes of one check.
@@ -100,36 +119,54 @@ func (c *changes) add(l *monitor.Locked, pingIDs, flipIDs []int64) error {
 		}
 		flip := tr.Flip()
 		c.flips = append(c.flips, []any{flipIDs[i], row.id, micros(flip.At), flip.Up, from, string(tr.Reason)})
-		if tr.Alerts() {
-			c.alerts = append(c.alerts, flipIDs[i])
-		}
 	}
+	c.addAlerts(l, row, flipIDs)
 	status, err := code(statuses[:], l.Stored)
 	if err != nil {
 		return err
 	}
-	var runs any
-	if len(l.Runs) > 0 {
-		runs = encodeRuns(l.Runs)
-	}
+	row.revision = newRevision()
 	c.states = append(c.states, []any{
-		status, l.NPings, orNull(micros(l.LastPing)), orNull(micros(l.LastStart)), runID(l.LastStartRun), runs,
-		orNull(row.logHead), row.id,
+		status, l.NPings, orNull(micros(l.LastPing)), orNull(micros(l.LastStart)), runID(l.LastStartRun),
+		orNullBytes(encodeRuns(l.Runs)), orNull(row.logHead), row.revision, row.id,
 	})
+	// Of most checks there is nothing to remember, so that their pings need not write it.
+	if alerting := encodeAlerting(l.Alerting); !bytes.Equal(alerting, row.alerting) {
+		row.alerting = alerting
+		c.alerting = append(c.alerting, []any{orNullBytes(alerting), row.id})
+	}
 	c.rearm(l, row)
 	return nil
 }
 
-// rearm keeps watch_at a lower bound of the deadline. Most pings move the deadline later, which needs no write:
-// whoever finds the check too early computes the deadline anew and lands here, with the bound in the past.
+// addAlerts notes the alerts of one check, each with its flip if that is among those which are added as well.
+func (c *changes) addAlerts(l *monitor.Locked, row *lockedRow, flipIDs []int64) {
+	first := 0 // Alerts and transitions are in the same order, and there may be several flips at one instant.
+	for _, a := range l.Alerts {
+		var flip any
+		for i := first; i < len(l.Transitions); i++ {
+			if tr := l.Transitions[i]; tr.To == a.Status && tr.At.Equal(a.At) {
+				first, flip = i, flipIDs[i]
+				break
+			}
+		}
+		c.alerts = append(c.alerts, []any{
+			flip, row.id, a.Status == checks.StatusUp, int64(a.Reminder), orNull(micros(a.Since)), micros(a.RaisedAt),
+		})
+	}
+}
+
+// rearm keeps watch_at a lower bound of the instant at which there is something to settle, mostly the deadline. Most
+// pings move it later, which needs no write: whoever finds the check too early computes it anew and lands here, with
+// the bound in the past.
 func (c *changes) rearm(l *monitor.Locked, row *lockedRow) {
-	deadline := micros(l.Deadline())
-	early := deadline != 0 && row.watchAt != 0 && row.watchAt <= deadline
-	if early && !l.Due || deadline == row.watchAt {
+	wake := micros(l.Wake())
+	early := wake != 0 && row.watchAt != 0 && row.watchAt <= wake
+	if early && !l.Due || wake == row.watchAt {
 		return
 	}
-	row.watchAt = deadline
-	c.watches = append(c.watches, []any{orNull(deadline), row.id})
+	row.watchAt = wake
+	c.watches = append(c.watches, []any{orNull(wake), row.id})
 }
 
 func pingValues(id int64, row *lockedRow, p pings.Ping) ([]any, error) {
@@ -153,17 +190,20 @@ func pingValues(id int64, row *lockedRow, p pings.Ping) ([]any, error) {
 	return values, nil
 }
 
-// enqueue adds a delivery to the outbox for each integration that is assigned to the check of a flip.
-func (t *transaction) enqueue(ctx context.Context, flipIDs []int64) error {
-	rows := make([][]any, len(flipIDs))
-	for i, id := range flipIDs {
-		rows[i] = []any{id}
-	}
-	const insert = `INSERT INTO rollcall_deliveries (flip_id, check_id, channel_id, state, due_at, created_at)
-		SELECT f.id, f.check_id, cc.channel_id, 'pending', f.at, f.at
-		FROM rollcall_flips f JOIN rollcall_check_channels cc ON cc.check_id = f.check_id WHERE f.id `
+// enqueue adds a delivery to the outbox for each alert and each integration that is assigned to its check, in the order
+// of the alerts. It comes before the flips are written: an alert that is not about one of those is about the newest
+// flip that was there before, unless that is so old that it was removed.
+func (t *transaction) enqueue(ctx context.Context, alerts [][]any) error {
+	const insert = `INSERT INTO rollcall_deliveries
+			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at)
+		SELECT coalesce(a.flip_id, (SELECT f.id FROM rollcall_flips f WHERE f.check_id = a.check_id AND f.up = a.up
+			ORDER BY f.at DESC, f.id DESC LIMIT 1), 0), a.check_id, cc.channel_id, a.reminder, a.since, 'pending', a.at, a.at
+		FROM `
+	const joined = " JOIN rollcall_check_channels cc ON cc.check_id = a.check_id ORDER BY a.n, cc.channel_id"
 	if t.s.d.postgres {
-		return t.s.d.onArrays(ctx, t.tx, insert+"= ANY ($1::bigint[])", 1, rows)
+		from := unnest(alertColumns) + " WITH ORDINALITY AS a (" + columnNames(alertColumns) + ", n)"
+		return t.s.d.onArrays(ctx, t.tx, insert+from+joined, len(alertColumns), alerts)
 	}
-	return t.s.d.onEach(ctx, t.tx, insert+"= ?", rows)
+	const from = "(SELECT ? AS flip_id, ? AS check_id, ? AS up, ? AS reminder, ? AS since, ? AS at, 1 AS n) AS a"
+	return t.s.d.onEach(ctx, t.tx, insert+from+joined, alerts)
 }

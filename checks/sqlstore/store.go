@@ -20,8 +20,11 @@ type Store struct {
 	plans checks.Plans
 	// writing lets one transaction at a time write to SQLite. Waiting here is fair and wakes at once; waiting for
 	// SQLite's own lock is neither.
-	writing chan struct{}
-	sweep   sweep
+	writing    chan struct{}
+	sweep      sweep
+	recent     recent
+	pingIDs    idBlock
+	statements statements
 }
 
 var _ monitor.Store = (*Store)(nil)
@@ -36,30 +39,58 @@ func New(db *bun.DB) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{db: db, d: d, writing: make(chan struct{}, 1)}, nil
+	return &Store{db: db, d: d, writing: make(chan struct{}, 1), statements: statements{record: recordStatement(), readAny: readChecks + "= ANY ($1::uuid[])"}}, nil
 }
 
 // Update runs fn in a transaction; see [monitor.Store].
 func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx monitor.Tx) error) error {
-	if !s.d.postgres {
-		select {
-		case s.writing <- struct{}{}:
-			defer func() { <-s.writing }()
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	release, err := s.writeAlone(ctx)
+	if err != nil {
+		return err
 	}
+	defer release()
+	most := maxAttempts
 	for attempt := 1; ; attempt++ {
-		err := s.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-			if err := s.d.begin(ctx, tx); err != nil {
-				return err
+		committing, err := s.try(ctx, fn)
+		again := retryable(err)
+		if !committing && disconnected(err) {
+			// It took the transaction along. After a restart of the database every connection of the pool is dead, and
+			// each is left behind by one attempt. A commit that breaks off leaves open what has happened.
+			again = true
+			if most == maxAttempts {
+				most += s.db.DB.Stats().OpenConnections
 			}
-			return fn(ctx, &transaction{s: s, tx: tx})
-		})
-		if err == nil || !retryable(err) || attempt == maxAttempts {
+		}
+		if err == nil || !again || attempt >= most || ctx.Err() != nil {
 			return translate(err)
 		}
 	}
+}
+
+// writeAlone waits until no other transaction of this store writes to SQLite, and returns what lets the next one.
+func (s *Store) writeAlone(ctx context.Context) (release func(), err error) {
+	if s.d.postgres {
+		return func() {}, nil
+	}
+	select {
+	case s.writing <- struct{}{}:
+		return func() { <-s.writing }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// try runs fn in a transaction, and tells whether that came to its commit.
+func (s *Store) try(ctx context.Context, fn func(ctx context.Context, tx monitor.Tx) error) (committing bool, err error) {
+	err = s.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		if err := s.d.begin(ctx, tx); err != nil {
+			return err
+		}
+		err := fn(ctx, &transaction{s: s, tx: tx})
+		committing = err == nil
+		return err
+	})
+	return committing, err
 }
 
 // Probe runs a test query.

@@ -23,9 +23,11 @@ var _ monitor.Tx = (*transaction)(nil)
 
 // lockedRow is what the store remembers of a locked check.
 type lockedRow struct {
-	id      int64
-	logHead int64
-	watchAt int64
+	id       int64
+	logHead  int64
+	watchAt  int64
+	alerting []byte
+	revision int64
 }
 
 // LockAccount locks the account of a project.
@@ -97,7 +99,7 @@ func (t *transaction) LockChecks(ctx context.Context, ids []uuid.UUID) ([]*monit
 		return nil, nil
 	}
 	if !t.s.d.postgres {
-		return t.read(ctx, "c.uuid IN (?)", bun.List(ids))
+		return t.s.read(ctx, t.tx, "c.uuid IN (?)", bun.List(ids))
 	}
 	var keys []int64
 	err := t.tx.NewSelect().TableExpr("rollcall_states AS s").ColumnExpr("s.check_id").
@@ -107,10 +109,10 @@ func (t *transaction) LockChecks(ctx context.Context, ids []uuid.UUID) ([]*monit
 		return nil, err
 	}
 	// Read only now: what a query reads besides the row it waited for is as old as the query's start.
-	return t.read(ctx, "c.id IN (?)", bun.List(keys))
+	return t.s.read(ctx, t.tx, "c.id IN (?)", bun.List(keys))
 }
 
-// LockDue locks checks whose deadline may have passed.
+// LockDue locks checks whose deadline or next alert may have come.
 func (t *transaction) LockDue(ctx context.Context, now time.Time, limit int) ([]*monitor.Locked, error) {
 	var keys []int64
 	q := t.tx.NewSelect().TableExpr("rollcall_states AS s").ColumnExpr("s.check_id").
@@ -121,25 +123,32 @@ func (t *transaction) LockDue(ctx context.Context, now time.Time, limit int) ([]
 	if err := q.Scan(ctx, &keys); err != nil || len(keys) == 0 {
 		return nil, err
 	}
-	locked, err := t.read(ctx, "c.id IN (?)", bun.List(keys))
+	locked, err := t.s.read(ctx, t.tx, "c.id IN (?)", bun.List(keys))
 	for _, l := range locked {
 		l.Due = true
 	}
 	return locked, err
 }
 
-func (t *transaction) read(ctx context.Context, where string, arg any) ([]*monitor.Locked, error) {
-	var rows []checkRow
-	if err := selectChecks(t.tx, &rows).Where(where, arg).Scan(ctx); err != nil {
+func (s *Store) read(ctx context.Context, db bun.IDB, where string, arg any) ([]*monitor.Locked, error) {
+	rows, err := scanChecks(ctx, selectChecks(db).Where(where, arg))
+	if err != nil {
 		return nil, err
 	}
+	return s.lockedOf(rows)
+}
+
+func (s *Store) lockedOf(rows []checkRow) ([]*monitor.Locked, error) {
 	locked := make([]*monitor.Locked, len(rows))
 	for i := range rows {
-		c, err := t.s.check(&rows[i])
+		c, err := s.check(&rows[i])
 		if err != nil {
 			return nil, err
 		}
-		locked[i] = &monitor.Locked{Check: c, Row: &lockedRow{id: rows[i].ID, logHead: rows[i].LogHead, watchAt: rows[i].WatchAt}}
+		locked[i] = &monitor.Locked{Check: c, Row: &lockedRow{
+			id: rows[i].ID, logHead: rows[i].LogHead, watchAt: rows[i].WatchAt, alerting: rows[i].Alerting,
+			revision: rows[i].Revision,
+		}}
 	}
 	return locked, nil
 }
@@ -176,9 +185,15 @@ func (t *transaction) assign(ctx context.Context, checkID int64, ids []uuid.UUID
 
 // SaveSettings writes a locked check's settings and channels.
 func (t *transaction) SaveSettings(ctx context.Context, l *monitor.Locked) error {
+	was := l.Row.(*lockedRow)
 	row := newCheckRow(l.Check)
-	row.ID = l.Row.(*lockedRow).id
+	row.ID = was.id
 	if _, err := t.tx.NewUpdate().Model(&row).ExcludeColumn("id").WherePK().Exec(ctx); err != nil {
+		return err
+	}
+	was.revision = newRevision()
+	_, err := t.tx.NewRaw("UPDATE rollcall_states SET revision = ? WHERE check_id = ?", was.revision, row.ID).Exec(ctx)
+	if err != nil {
 		return err
 	}
 	if _, err := t.tx.NewDelete().Model((*checkChannelRow)(nil)).Where("check_id = ?", row.ID).Exec(ctx); err != nil {

@@ -127,10 +127,9 @@ func (f fixture) sweep(t *testing.T, now time.Time, limit int) (found []uuid.UUI
 		}
 		for _, l := range locked {
 			found = append(found, l.ID)
-			c, transitions := l.Check.Settle(now)
-			l.Check = c
-			l.Transitions = append(l.Transitions, transitions...)
-			flipped += len(transitions)
+			c, effects := l.Check.Settle(now)
+			l.Apply(c, effects)
+			flipped += len(effects.Transitions)
 		}
 		return tx.SaveStates(ctx, locked)
 	})

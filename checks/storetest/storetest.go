@@ -34,6 +34,8 @@ func Run(t *testing.T, open func(t *testing.T) monitor.Store) {
 		"UpdateRollsBack":       testUpdateRollsBack,
 		"LostUpdates":           testLostUpdates,
 		"LockOrder":             testLockOrder,
+		"Record":                testRecord,
+		"RecordTogether":        testRecordTogether,
 		"PingLog":               testPingLog,
 		"PingBodies":            testPingBodies,
 		"FlipWindows":           testFlipWindows,
@@ -55,12 +57,28 @@ func Run(t *testing.T, open func(t *testing.T) monitor.Store) {
 		"FirstProjectOnlyOnce":  testFirstProjectOnlyOnce,
 		"LockCheckNotFound":     testLockCheckNotFound,
 		"NothingSharedByChecks": testNothingSharedByChecks,
+		"AlertRulesRoundTrip":   testAlertRulesRoundTrip,
+		"AlertRules":            testAlertRules,
+		"AlertOrder":            testAlertOrder,
+		"AlertsInQuietHours":    testAlertsInQuietHours,
+		"AlertsOfLaterRules":    testAlertsOfRulesThatCameLater,
 		"Uploads":               testUploads,
 		"UploadsAreShared":      testUploadsAreShared,
 		"UploadOfPrunedPing":    testUploadOfPrunedPing,
 		"ObjectsOfPrunedPings":  testObjectsOfPrunedPings,
 		"KeysAreNotReused":      testKeysAreNotReused,
 		"Removals":              testRemovals,
+		"DeliveryClaims":        testDeliveryClaims,
+		"DeliveriesInOrder":     testDeliveriesInOrder,
+		"DeliveriesAreFair":     testDeliveriesAreFair,
+		"DeliveriesAreShared":   testDeliveriesAreShared,
+		"Alerts":                testAlerts,
+		"SupersededDeliveries":  testSupersededDeliveries,
+		"GroupDeliveries":       testGroupDeliveries,
+		"DeliveryHistory":       testDeliveryHistory,
+		"Probes":                testProbes,
+		"Backlog":               testBacklog,
+		"LastDurations":         testLastDurations,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, newFixture(t, open(t))) })
 	}
@@ -123,10 +141,9 @@ func (f fixture) ping(t *testing.T, id uuid.UUID, s pings.Signal, at time.Time) 
 }
 
 func apply(l *monitor.Locked, s pings.Signal, at time.Time) pings.Ping {
-	c, ping, transitions := l.Check.Ping(s, at)
-	l.Check = c
+	c, ping, effects := l.Check.Ping(s, at)
 	l.Pings = append(l.Pings, ping)
-	l.Transitions = append(l.Transitions, transitions...)
+	l.Apply(c, effects)
 	return ping
 }
 

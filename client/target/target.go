@@ -61,6 +61,7 @@ func checkOf(c client.Check) checks.Check {
 		StartKW: c.StartKW, SuccessKW: c.SuccessKW, FailureKW: c.FailureKW,
 		FilterSubject: c.FilterSubject, FilterBody: c.FilterBody,
 		FilterHTTPBody: c.FilterHTTPBody, FilterDefaultFail: c.FilterDefaultFail,
+		AlertAfter: c.AlertAfter, RepeatEvery: c.RepeatEvery, QuietHours: c.QuietHours,
 		Channels: c.Channels,
 	}
 }

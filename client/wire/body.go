@@ -33,6 +33,11 @@ type CheckUpdate struct {
 	FilterHTTPBody    *bool   `json:"filter_http_body,omitempty"`
 	FilterDefaultFail *bool   `json:"filter_default_fail,omitempty"`
 
+	// The alert rules are Rollcall's own.
+	AlertAfter  *int64  `json:"alert_after,omitempty"`  // failures in a row, 0 to 100; 0 and 1 alert at once
+	RepeatEvery *int64  `json:"repeat_every,omitempty"` // seconds, 60 to 31536000, or 0 for never
+	QuietHours  *string `json:"quiet_hours,omitempty"`  // windows in the form of package checks/quiet, "" for none
+
 	// APIKey may stand here in place of the header X-Api-Key (section 5).
 	APIKey *string `json:"api_key,omitempty"`
 }
@@ -147,6 +152,9 @@ func (r *reader) update() CheckUpdate {
 		FilterBody:        r.boolean("filter_body"),
 		FilterHTTPBody:    r.boolean("filter_http_body"),
 		FilterDefaultFail: r.boolean("filter_default_fail"),
+		AlertAfter:        r.number("alert_after", 0, MaxAlertAfter),
+		RepeatEvery:       r.seconds("repeat_every"),
+		QuietHours:        r.text("quiet_hours"),
 		APIKey:            r.text("api_key"),
 	}
 }

@@ -18,7 +18,8 @@ func every() wire.CheckCreate {
 			Name: new("n"), Slug: new("s"), Tags: new("t"), Desc: new("d"), Timeout: new(int64(60)), Grace: new(int64(61)),
 			Schedule: new("* * * * *"), TZ: new("UTC"), ManualResume: new(true), Methods: new("POST"), Channels: new("*"),
 			StartKW: new("a"), SuccessKW: new("b"), FailureKW: new("c"), FilterSubject: new(false), FilterBody: new(true),
-			FilterHTTPBody: new(false), FilterDefaultFail: new(true), APIKey: new("k"),
+			FilterHTTPBody: new(false), FilterDefaultFail: new(true), AlertAfter: new(int64(3)), RepeatEvery: new(int64(3600)),
+			QuietHours: new("22:00-06:00"), APIKey: new("k"),
 		},
 		Unique: []string{"name", "slug"},
 	}
@@ -118,6 +119,12 @@ func TestFields(t *testing.T) {
 		`{"timeout":60.5,"name":5}`:           "name is not a string", // the first in the order of the table
 		`{"grace":60.5,"timeout":"x"}`:        "timeout is not a number",
 		`{"api_key":5}`:                       "api_key is not a string",
+		`{"alert_after":2e0}`:                 create(wire.CheckUpdate{AlertAfter: new(int64(2))}),
+		`{"alert_after":1.5}`:                 "alert_after is not a whole number: 1.5",
+		`{"alert_after":1e99}`:                "alert_after is too large: 1e99, the maximum is 100",
+		`{"alert_after":-1e99}`:               "alert_after is too small: -1e99, the minimum is 0",
+		`{"repeat_every":"1h"}`:               "repeat_every is not a number",
+		`{"quiet_hours":null}`:                "quiet_hours is not a string",
 	} {
 		body, err := wire.ParseBody([]byte(data))
 		if err != nil {

@@ -8,10 +8,11 @@ import (
 	"unicode/utf16"
 )
 
-// Bounds of timeout and grace in seconds (API-V3.md sections 2.1 and 8).
+// Bounds of timeout, grace and repeat_every in seconds (API-V3.md sections 2.1 and 8), and of alert_after.
 const (
-	MinPeriod = 60
-	MaxPeriod = 31_536_000
+	MinPeriod     = 60
+	MaxPeriod     = 31_536_000
+	MaxAlertAfter = 100
 )
 
 // maxDigits is a number of decimal digits that always fits 64 bits.
@@ -97,7 +98,10 @@ func (r *reader) boolean(field string) *bool {
 	return &value
 }
 
-func (r *reader) seconds(field string) *int64 {
+func (r *reader) seconds(field string) *int64 { return r.number(field, MinPeriod, MaxPeriod) }
+
+// number reads a whole number that fits 64 bits. The bounds are only for the error about one that does not.
+func (r *reader) number(field string, least, most int64) *int64 {
 	raw, present := r.get(field)
 	switch {
 	case !present:
@@ -111,9 +115,9 @@ func (r *reader) seconds(field string) *int64 {
 	case !whole:
 		r.refuse(field, "is not a whole number: %s", shorten(raw))
 	case !fits && raw[0] == '-':
-		r.refuse(field, "is too small: %s, the minimum is %d", shorten(raw), MinPeriod)
+		r.refuse(field, "is too small: %s, the minimum is %d", shorten(raw), least)
 	case !fits:
-		r.refuse(field, "is too large: %s, the maximum is %d", shorten(raw), MaxPeriod)
+		r.refuse(field, "is too large: %s, the maximum is %d", shorten(raw), most)
 	default:
 		return &n
 	}

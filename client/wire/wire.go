@@ -37,7 +37,7 @@ type Check struct {
 
 	Timeout  int64  `json:"timeout,omitempty"`  // seconds; Simple checks only
 	Schedule string `json:"schedule,omitempty"` // Cron checks only
-	TZ       string `json:"tz,omitempty"`       // Cron checks only
+	TZ       string `json:"tz,omitempty"`       // Cron checks, and Simple ones with quiet hours
 
 	NPings   int64  `json:"n_pings"`
 	Status   string `json:"status"`
@@ -54,7 +54,13 @@ type Check struct {
 	FilterBody        bool   `json:"filter_body"`
 	FilterHTTPBody    bool   `json:"filter_http_body"`
 	FilterDefaultFail bool   `json:"filter_default_fail"`
-	BadgeURL          string `json:"badge_url"`
+
+	// The alert rules are Rollcall's own, and left out where there are none.
+	AlertAfter  int64  `json:"alert_after,omitempty"`  // failures in a row, up to 100
+	RepeatEvery int64  `json:"repeat_every,omitempty"` // seconds
+	QuietHours  string `json:"quiet_hours,omitempty"`  // windows in the form of package checks/quiet
+
+	BadgeURL string `json:"badge_url"`
 
 	UniqueKey string `json:"unique_key,omitempty"` // with a read-only key only
 

@@ -19,7 +19,7 @@ const first = `project "jobs"
       + headers_down: ($PAGER_HEADERS)
       + method_down: "POST"
       + method_up: "POST"
-      + url_down: "https://pager.example.org/down"
+      + url_down: (secret)
   + check "nightly"
       + name: "Nightly backup"
       + tags: "db prod"

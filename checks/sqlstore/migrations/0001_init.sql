@@ -40,7 +40,10 @@ CREATE TABLE rollcall_channels (
     kind       TEXT NOT NULL,
     name       TEXT NOT NULL,
     settings   TEXT NOT NULL,
-    created_at BIGINT NOT NULL
+    created_at BIGINT NOT NULL,
+    -- The last delivery that was given up, until one arrives again.
+    failed_at  BIGINT,
+    error      TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX rollcall_channels_project ON rollcall_channels (project_id, created_at);
 
@@ -69,7 +72,11 @@ CREATE TABLE rollcall_checks (
     filter_subject      BOOLEAN NOT NULL,
     filter_body         BOOLEAN NOT NULL,
     filter_http_body    BOOLEAN NOT NULL,
-    filter_default_fail BOOLEAN NOT NULL
+    filter_default_fail BOOLEAN NOT NULL,
+    -- The alert rules: 0 and '' are none. repeat_every is in seconds.
+    alert_after         BIGINT NOT NULL DEFAULT 0,
+    repeat_every        BIGINT NOT NULL DEFAULT 0,
+    quiet_hours         TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX rollcall_checks_slug ON rollcall_checks (project_id, slug);
 CREATE INDEX rollcall_checks_name ON rollcall_checks (project_id, name);
@@ -85,8 +92,11 @@ CREATE TABLE rollcall_states (
     last_start     BIGINT,
     last_start_run {UUID},
     runs           {BYTES},
+    alerting       {BYTES},
     log_head       BIGINT,
-    watch_at       BIGINT
+    watch_at       BIGINT,
+    -- A random number that each write of the check or of its settings changes.
+    revision       BIGINT NOT NULL DEFAULT 0
 ) {HOT};
 CREATE INDEX rollcall_states_watch ON rollcall_states (watch_at) WHERE watch_at IS NOT NULL;
 
@@ -147,21 +157,29 @@ CREATE TABLE rollcall_flips (
 CREATE INDEX rollcall_flips_check ON rollcall_flips (check_id, at);
 CREATE INDEX rollcall_flips_at ON rollcall_flips (at);
 
--- The outbox: one row a flip and integration, committed together with the flip.
+-- The outbox: one row an alert and integration, committed together with the flip that the alert is about. Of the
+-- pending rows of one check and integration only the one with the lowest id is sent, so that they stay in order.
+-- due_at of a row that is being sent is the end of the lease, and of one that waits for an earlier one the time until
+-- which nobody need look at it.
 CREATE TABLE rollcall_deliveries (
-    id         {ID},
-    flip_id    BIGINT NOT NULL,
-    check_id   BIGINT NOT NULL,
-    channel_id {UUID} NOT NULL,
-    state      TEXT NOT NULL,
-    attempts   BIGINT NOT NULL DEFAULT 0,
-    due_at     BIGINT NOT NULL,
-    created_at BIGINT NOT NULL,
-    error      TEXT NOT NULL DEFAULT ''
+    id          {ID},
+    flip_id     BIGINT NOT NULL,
+    check_id    BIGINT NOT NULL,
+    channel_id  {UUID} NOT NULL,
+    reminder    BIGINT NOT NULL DEFAULT 0, -- 0 for the alert itself, then 1, 2, …
+    since       BIGINT,                    -- the alert sums up the flips from this instant on
+    state       TEXT NOT NULL,
+    attempts    BIGINT NOT NULL DEFAULT 0,
+    due_at      BIGINT NOT NULL,
+    created_at  BIGINT NOT NULL,
+    finished_at BIGINT,
+    error       TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX rollcall_deliveries_due ON rollcall_deliveries (due_at) WHERE state = 'pending';
-CREATE INDEX rollcall_deliveries_check ON rollcall_deliveries (check_id);
-CREATE INDEX rollcall_deliveries_channel ON rollcall_deliveries (channel_id);
+CREATE INDEX rollcall_deliveries_ready ON rollcall_deliveries (channel_id, due_at, id) WHERE state = 'pending';
+CREATE INDEX rollcall_deliveries_order ON rollcall_deliveries (check_id, channel_id, id) WHERE state = 'pending';
+CREATE INDEX rollcall_deliveries_check ON rollcall_deliveries (check_id, id);
+CREATE INDEX rollcall_deliveries_channel ON rollcall_deliveries (channel_id, id);
 CREATE INDEX rollcall_deliveries_created ON rollcall_deliveries (created_at);
 
 {SEQUENCES}

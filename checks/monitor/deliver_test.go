@@ -1,0 +1,295 @@
+package monitor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// inbox is a notifier that keeps what it is given.
+type inbox struct {
+	mu    sync.Mutex
+	notes []note
+	reply func(ctx context.Context, c channels.Channel, n channels.Notification) error // nil: all is taken
+}
+
+type note struct {
+	channel string
+	channels.Notification
+}
+
+func (b *inbox) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
+	b.mu.Lock()
+	reply := b.reply
+	b.mu.Unlock()
+	if reply != nil {
+		if err := reply(ctx, c, n); err != nil {
+			return err
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.notes = append(b.notes, note{c.Name, n})
+	return nil
+}
+
+// set changes how the inbox answers.
+func (b *inbox) set(reply func(ctx context.Context, c channels.Channel, n channels.Notification) error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reply = reply
+}
+
+func (b *inbox) all() []note {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.notes)
+}
+
+// told returns what was taken since the last call, as "channel: check status".
+func (b *inbox) told() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []string
+	for _, n := range b.notes {
+		list = append(list, fmt.Sprintf("%s: %s %s", n.channel, n.Check.Name, n.Status))
+	}
+	b.notes = nil
+	return list
+}
+
+// outbox is a setup whose monitor delivers to an inbox.
+type outbox struct {
+	setup
+	*inbox
+	config monitor.Config
+	store  monitor.Store
+}
+
+// newOutbox returns a monitor with a clock that stands, so that only Deliver sends anything.
+func newOutbox(t *testing.T, store monitor.Store, change func(*monitor.Config)) outbox {
+	t.Helper()
+	s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
+	o := outbox{setup: s, inbox: &inbox{}, store: store}
+	o.config = monitor.Config{
+		Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler),
+		Kinds:     append(channels.Kinds(), channels.KindInfo{Kind: "pager", Settings: []channels.Setting{{Name: "token", Secret: true}}}),
+		Notifiers: map[channels.Kind]channels.Notifier{"pager": o.inbox},
+	}
+	if change != nil {
+		change(&o.config)
+	}
+	o.Monitor = o.server(t, store)
+	return o
+}
+
+// server returns a further monitor with the same configuration.
+func (o outbox) server(t *testing.T, store monitor.Store) *monitor.Monitor {
+	t.Helper()
+	mon, err := monitor.New(store, &o.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mon
+}
+
+func (o outbox) channel(t *testing.T, kind channels.Kind, name string, settings map[string]string) channels.Channel {
+	t.Helper()
+	c, err := o.CreateChannel(t.Context(), o.project.ID, kind, name, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// watched makes a check with all integrations that there are.
+func (o outbox) watched(t *testing.T, name string) checks.Check {
+	t.Helper()
+	return o.create(t, checks.Spec{Name: &name, Channels: new("*")})
+}
+
+// deliver sends what is due and compares what was taken.
+func (o outbox) deliver(t *testing.T, want ...string) {
+	t.Helper()
+	if _, err := o.Deliver(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, o.told()); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+// history lists the deliveries, newest first.
+func (o outbox) history(t *testing.T, q monitor.DeliveryQuery) []monitor.Delivery {
+	t.Helper()
+	q.Project = o.project.ID
+	list, err := o.Deliveries(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// states lists the deliveries, oldest first, as "status state attempts error".
+func (o outbox) states(t *testing.T, want ...string) {
+	t.Helper()
+	var got []string
+	for _, d := range o.history(t, monitor.DeliveryQuery{}) {
+		text := fmt.Sprintf("%s %s %d", d.Status, d.State, d.Attempts)
+		if d.Error != "" {
+			text += " " + d.Error
+		}
+		got = append(got, text)
+	}
+	slices.Reverse(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("deliveries (-want +got):\n%s", diff)
+	}
+}
+
+func eachOutbox(t *testing.T, change func(*monitor.Config), test func(t *testing.T, o outbox)) {
+	t.Helper()
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) { test(t, newOutbox(t, db.Open(t), change)) })
+}
+
+func TestDeliver(t *testing.T) {
+	eachOutbox(t, func(c *monitor.Config) { c.APIBaseURL = "http://localhost:8000/" }, func(t *testing.T, o outbox) {
+		ops := o.channel(t, "pager", "ops", nil)
+		c := o.create(t, checks.Spec{Name: new("backup"), Slug: new("b"), Tags: new("x y"), Desc: new("d"), Channels: new("*"),
+			Timeout: new(time.Hour), Grace: new(10 * time.Minute)})
+		o.deliver(t)
+		o.clock.Advance(time.Minute)
+		_, err := o.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Fail, ExitStatus: new(3), Body: []byte("disk full")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.clock.Advance(time.Second)
+		if n, err := o.Deliver(t.Context()); n != 1 || err != nil {
+			t.Errorf("%d sent, %v", n, err)
+		}
+		failed := noon.Add(time.Minute)
+		down := channels.Notification{
+			Check: channels.Check{ID: c.ID, Name: "backup", Slug: "b", Tags: "x y", Desc: "d", Project: "p",
+				Timing: "every hour, 10 minutes of grace", NPings: 1, URL: "http://localhost:8000/api/v3/checks/" + c.ID.String()},
+			Status: channels.Down, At: failed, Reason: "a failure was signalled, exit status 3",
+			Ping: channels.Ping{At: failed, Kind: "fail", ExitStatus: new(3), Body: []byte("disk full")},
+		}
+		o.clock.Advance(time.Hour)
+		o.ping(t, c.ID, pings.Success)
+		if n, err := o.Deliver(t.Context()); n != 1 || err != nil {
+			t.Errorf("%d sent, %v", n, err)
+		}
+		up := down
+		up.Status, up.Reason = channels.Up, "a success was signalled"
+		up.At = failed.Add(time.Hour + time.Second)
+		up.Check.NPings, up.DownFor = 2, time.Hour+time.Second
+		up.Ping = channels.Ping{At: up.At, Kind: "success"}
+		list := o.all()
+		if len(list) != 2 || list[0].ID == list[1].ID || list[0].ID == "" || list[0].Incident == "" || list[0].Incident != list[1].Incident {
+			t.Fatalf("told %+v", list)
+		}
+		for i, want := range []channels.Notification{down, up} {
+			got := list[i].Notification
+			want.ID, want.Incident = got.ID, got.Incident
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("notification %d (-want +got):\n%s", i, diff)
+			}
+		}
+		want := monitor.Delivery{CheckID: c.ID, CheckName: "backup", ChannelID: ops.ID, ChannelName: "ops", ChannelKind: "pager",
+			Status: channels.Up, State: monitor.DeliverySent, Attempts: 1, CreatedAt: up.At, FinishedAt: up.At}
+		history := o.history(t, monitor.DeliveryQuery{Limit: 1})
+		if len(history) != 1 {
+			t.Fatal(history)
+		}
+		want.ID = history[0].ID
+		if diff := cmp.Diff(want, history[0]); diff != "" {
+			t.Errorf("history (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestRetry has a delivery fail: the pauses double, an attempt is made once each has passed, and the identifier stays.
+func TestRetry(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "ops", map[string]string{"token": "s3cret"})
+		c := o.watched(t, "a")
+		var ids []string
+		o.set(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
+			ids = append(ids, n.ID)
+			return errors.New("the\nhost s3cret is away\x00")
+		})
+		o.ping(t, c.ID, pings.Fail)
+		for attempt, most := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second} {
+			o.deliver(t)
+			o.states(t, fmt.Sprintf("down pending %d the host *** is away ", attempt+1))
+			due := o.history(t, monitor.DeliveryQuery{})[0].Due
+			if wait := due.Sub(o.clock.Now()); wait < most/2 || wait > most {
+				t.Errorf("pause %d is %v, want %v to %v", attempt+1, wait, most/2, most)
+			}
+			o.clock.Set(due.Add(-time.Microsecond))
+			o.deliver(t)
+			o.clock.Set(due)
+		}
+		o.set(nil)
+		o.deliver(t, "ops: a down")
+		o.states(t, "down sent 5")
+		if len(slices.Compact(ids)) != 1 || len(ids) != 4 {
+			t.Errorf("identifiers of the attempts: %q", ids)
+		}
+	})
+}
+
+// TestOrder has an up overtake the down that cannot be sent: both arrive, in order, and the down says that it is over.
+func TestOrder(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "ops", nil)
+		o.channel(t, "pager", "other", nil)
+		a, b := o.watched(t, "a"), o.watched(t, "b")
+		o.set(func(_ context.Context, c channels.Channel, n channels.Notification) error {
+			if c.Name == "ops" && n.Check.Name == "a" {
+				return errors.New("away")
+			}
+			return nil
+		})
+		for _, kind := range []pings.Kind{pings.Fail, pings.Success} {
+			o.ping(t, a.ID, kind)
+			o.ping(t, b.ID, kind)
+			o.clock.Advance(time.Minute)
+		}
+		if _, err := o.Deliver(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := o.told()
+		slices.SortStableFunc(got, func(a, b string) int { return strings.Compare(subject(a), subject(b)) })
+		want := []string{"ops: b down", "ops: b up", "other: a down", "other: a up", "other: b down", "other: b up"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("told (-want +got):\n%s", diff)
+		}
+		o.set(nil)
+		o.clock.Advance(time.Minute)
+		if _, err := o.Deliver(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		notes := o.all()
+		if len(notes) != 2 || notes[0].Status != channels.Down || !notes[0].Over.Equal(noon.Add(time.Minute)) || notes[1].Status != channels.Up {
+			t.Errorf("told %+v", notes)
+		}
+	})
+}
+
+// subject is the integration and the check of what was told.
+func subject(told string) string { return told[:strings.LastIndex(told, " ")] }

@@ -1,0 +1,251 @@
+package monitor_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// courierVar makes the test binary a server that delivers alerts: the database and where to post them, with a blank
+// between.
+const courierVar = "ROLLCALL_TEST_COURIER"
+
+// courierMain is the server. It ends with the test, whose end closes its standard input.
+func courierMain(arguments string) error {
+	database, receiver, _ := strings.Cut(arguments, " ")
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(1)
+	}()
+	db, err := openDatabase(database)
+	if err != nil {
+		return err
+	}
+	store, err := sqlstore.New(db)
+	if err != nil {
+		return err
+	}
+	mon, err := monitor.New(store, &monitor.Config{
+		Logger:    slog.New(slog.DiscardHandler),
+		Notifiers: map[channels.Kind]channels.Notifier{"pager": channels.NotifierFunc(poster(receiver))},
+		Delivery:  monitor.DeliveryConfig{Lease: 300 * time.Millisecond, Every: 50 * time.Millisecond, RetryFirst: 10 * time.Millisecond},
+	})
+	if err != nil {
+		return err
+	}
+	return mon.Run(context.Background())
+}
+
+func openDatabase(database string) (*bun.DB, error) {
+	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
+		db, err := sql.Open("sqlite", "file://"+(&url.URL{Path: path}).EscapedPath()+
+			"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+		return bun.NewDB(db, sqlitedialect.New()), err
+	}
+	db, err := sql.Open("pgx", database)
+	return bun.NewDB(db, pgdialect.New()), err
+}
+
+func poster(receiver string) func(context.Context, channels.Channel, channels.Notification) error {
+	return func(ctx context.Context, _ channels.Channel, n channels.Notification) error {
+		body, err := json.Marshal(n)
+		if err != nil {
+			return err
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, receiver, bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			return errors.New(res.Status)
+		}
+		return nil
+	}
+}
+
+// fleet is a number of servers that are killed and started again.
+type fleet struct {
+	t    *testing.T
+	args string
+
+	mu      sync.Mutex
+	servers []*exec.Cmd
+	kills   int // that are yet to come
+}
+
+func (f *fleet) start(i int) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), courierVar+"="+f.args)
+	if _, err := cmd.StdinPipe(); err != nil {
+		f.t.Error(err)
+	}
+	if err := cmd.Start(); err != nil {
+		f.t.Error(err)
+		return
+	}
+	f.servers[i] = cmd
+}
+
+// kill ends one of the servers as a crash would, and starts another one in its place.
+func (f *fleet) kill() {
+	if !f.mu.TryLock() {
+		return // one is being killed: the new one is to send something first
+	}
+	defer f.mu.Unlock()
+	if f.kills == 0 {
+		return
+	}
+	f.kills--
+	i := rand.IntN(len(f.servers))
+	_ = f.servers[i].Process.Kill()
+	_ = f.servers[i].Wait()
+	f.start(i)
+}
+
+func (f *fleet) stop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.kills > 0 {
+		f.t.Errorf("%d servers less were killed than planned", f.kills)
+	}
+	f.kills = 0
+	for _, cmd := range f.servers {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+}
+
+// TestKillLosesNoAlert kills servers at any moment while alerts are raised and delivered: each arrives, those of one
+// check in order, and none comes again once it was recorded that it has arrived.
+func TestKillLosesNoAlert(t *testing.T) {
+	const jobs, each = 20, 10
+	run := func(t *testing.T, db dbtest.DB, servers, kills int) {
+		o := newOutbox(t, db.Open(t), func(c *monitor.Config) { c.Now, c.Notifiers = nil, nil })
+		o.channel(t, "pager", "ops", nil)
+		var list []checks.Check
+		for i := range jobs {
+			list = append(list, o.watched(t, fmt.Sprint(i)))
+		}
+		f := &fleet{t: t, servers: make([]*exec.Cmd, servers), kills: kills}
+		var mu sync.Mutex
+		seen := make(map[string]int)
+		last := make(map[string]time.Time)
+		all := make(chan struct{})
+		receive := func(n channels.Notification) {
+			mu.Lock()
+			defer mu.Unlock()
+			if seen[n.ID]++; seen[n.ID] > 1 {
+				for _, d := range o.history(t, monitor.DeliveryQuery{Check: n.Check.ID, State: monitor.DeliverySent}) {
+					if d.CreatedAt.Equal(n.At) {
+						t.Errorf("came again after it was recorded: %+v", d)
+					}
+				}
+				return
+			}
+			if n.At.Before(last[n.Check.Name]) {
+				t.Errorf("out of order: %s %v after %v", n.Check.Name, n.At, last[n.Check.Name])
+			}
+			last[n.Check.Name] = n.At
+			if len(seen) == jobs*each {
+				close(all)
+			}
+		}
+		receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			var n channels.Notification
+			if err := json.NewDecoder(r.Body).Decode(&n); err != nil {
+				return // killed while it was sending
+			}
+			switch rand.IntN(8) {
+			case 0:
+				f.kill()
+				receive(n)
+			case 1:
+				receive(n)
+				f.kill()
+			case 2:
+				receive(n)
+				go f.kill()
+			default:
+				receive(n)
+			}
+		}))
+		t.Cleanup(receiver.Close)
+		f.args = db.URL + " " + receiver.URL
+		for i := range servers {
+			f.start(i)
+		}
+		t.Cleanup(f.stop)
+		for i := range each {
+			for _, c := range list {
+				kind := []pings.Kind{pings.Fail, pings.Success}[i%2]
+				o.ping(t, c.ID, kind)
+			}
+		}
+		select {
+		case <-all:
+		case <-time.After(time.Minute): // only when something is broken
+			t.Fatalf("%d alerts have arrived, want %d", len(seen), jobs*each)
+		}
+		recorded := func() int {
+			return len(o.history(t, monitor.DeliveryQuery{State: monitor.DeliverySent, Limit: jobs*each + 1}))
+		}
+		for begin := time.Now(); recorded() < jobs*each && time.Since(begin) < time.Minute; {
+			time.Sleep(10 * time.Millisecond) // for another process
+		}
+		if n := recorded(); n != jobs*each {
+			t.Errorf("%d are recorded as sent, want %d", n, jobs*each)
+		}
+		f.stop()
+		for _, c := range list {
+			flips := o.flips(t, c.ID)
+			slices.Reverse(flips)
+			for i, flip := range flips {
+				if flip.Up != (i%2 == 1) {
+					t.Errorf("flips of %s: %v", c.Name, flips)
+				}
+			}
+			if len(flips) != each {
+				t.Errorf("%d flips of %s, want %d", len(flips), c.Name, each)
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if len(seen) != jobs*each {
+			t.Errorf("%d different alerts have come, want %d", len(seen), jobs*each)
+		}
+	}
+	t.Run("sqlite", func(t *testing.T) { run(t, dbtest.SQLite(t), 1, 10) })
+	t.Run("postgres", func(t *testing.T) { run(t, dbtest.PostgreSQL(t), 2, 20) })
+}

@@ -1,0 +1,312 @@
+package monitor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// answer makes the inbox answer everything with an error.
+func answer(err error) func(context.Context, channels.Channel, channels.Notification) error {
+	return func(context.Context, channels.Channel, channels.Notification) error { return err }
+}
+
+// mark returns the mark of the only integration.
+func (o outbox) mark(t *testing.T) (time.Time, string) {
+	t.Helper()
+	list, err := o.Channels(t.Context(), o.project.ID)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	return list[0].FailedAt, list[0].Error
+}
+
+// TestPermanent has a receiver refuse for good: the delivery fails at once and marks the integration, until another
+// one arrives. Those that failed can be sent again.
+func TestPermanent(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "ops", nil)
+		c := o.watched(t, "a")
+		o.set(answer(channels.Permanent(errors.New("no such number"))))
+		o.ping(t, c.ID, pings.Fail)
+		o.deliver(t)
+		o.states(t, "down failed 1 no such number")
+		if at, text := o.mark(t); !at.Equal(noon) || text != "no such number" {
+			t.Errorf("marked %v, %q", at, text)
+		}
+		o.clock.Advance(48 * time.Hour)
+		o.deliver(t)
+		o.set(nil)
+		o.ping(t, c.ID, pings.Success)
+		o.deliver(t, "ops: a up")
+		if at, text := o.mark(t); !at.IsZero() || text != "" {
+			t.Errorf("after a success: marked %v, %q", at, text)
+		}
+		failed := o.history(t, monitor.DeliveryQuery{State: monitor.DeliveryFailed})
+		if len(failed) != 1 {
+			t.Fatal(failed)
+		}
+		other, err := o.OpenProject(t.Context(), "other")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.RetryDeliveries(t.Context(), other.ID, failed[0].ID); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("sent again from another project: %v", err)
+		}
+		if _, err := o.RetryDeliveries(t.Context(), o.project.ID, failed[0].ID, failed[0].ID+100); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("sent again with one that does not exist: %v", err)
+		}
+		if n, err := o.RetryDeliveries(t.Context(), o.project.ID, failed[0].ID, failed[0].ID); n != 1 || err != nil {
+			t.Errorf("%d are sent again, %v", n, err)
+		}
+		o.deliver(t, "ops: a down")
+		if n, err := o.RetryFailedDeliveries(t.Context(), o.project.ID); n != 0 || err != nil {
+			t.Errorf("%d are sent again, %v", n, err)
+		}
+		o.states(t, "down sent 1", "up sent 1")
+	})
+}
+
+// TestGiveUp has a receiver be away: a delivery is given up after a day and five attempts, whichever is later.
+func TestGiveUp(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "ops", nil)
+		c := o.watched(t, "a")
+		o.set(answer(errors.New("away")))
+		o.ping(t, c.ID, pings.Fail)
+		for range 4 {
+			o.clock.Advance(24 * time.Hour)
+			o.deliver(t)
+		}
+		o.states(t, "down pending 4 away")
+		if at, _ := o.mark(t); !at.IsZero() {
+			t.Errorf("marked %v", at)
+		}
+		o.clock.Advance(time.Hour)
+		o.deliver(t)
+		o.states(t, "down failed 5 away")
+		if at, text := o.mark(t); !at.Equal(o.clock.Now()) || text != "away" {
+			t.Errorf("marked %v, %q", at, text)
+		}
+
+		o.ping(t, c.ID, pings.Success)
+		for o.clock.Now().Before(noon.Add(5*24*time.Hour + 59*time.Minute)) {
+			o.deliver(t)
+			if d := o.history(t, monitor.DeliveryQuery{Limit: 1})[0]; d.State != monitor.DeliveryPending || d.Due.Sub(o.clock.Now()) > 10*time.Minute {
+				t.Fatalf("at %v: %+v", o.clock.Now(), d)
+			}
+			o.clock.Advance(30 * time.Minute)
+		}
+	})
+}
+
+// TestNotConfigured has integrations of kinds that this server cannot deliver to.
+func TestNotConfigured(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, channels.SMS, "phone", map[string]string{"to": "+37120000000"})
+		c := o.watched(t, "a")
+		o.ping(t, c.ID, pings.Fail)
+		o.config.Notifiers = nil
+		if n, err := o.server(t, o.store).Deliver(t.Context()); n != 0 || err != nil {
+			t.Errorf("%d sent, %v", n, err)
+		}
+		o.states(t, "down pending 0")
+		o.deliver(t)
+		o.states(t, `down failed 1 integrations of the kind "sms" are not configured on this server`)
+	})
+}
+
+// TestRetryAfter has a receiver ask for a pause: nothing is sent to it before that, and others are not concerned.
+func TestRetryAfter(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "slow", nil)
+		o.channel(t, "pager", "ops", nil)
+		a, b := o.watched(t, "a"), o.watched(t, "b")
+		calls := 0
+		after := 5 * time.Minute
+		refuse := func(_ context.Context, c channels.Channel, _ channels.Notification) error {
+			if c.Name != "slow" {
+				return nil
+			}
+			calls++
+			return fmt.Errorf("status 429: %w", channels.RetryAfter(errors.New("too many requests"), after))
+		}
+		o.set(refuse)
+		o.ping(t, a.ID, pings.Fail)
+		o.deliver(t, "ops: a down")
+		o.ping(t, b.ID, pings.Fail)
+		o.clock.Advance(after - time.Microsecond)
+		o.deliver(t, "ops: b down")
+		if calls != 1 {
+			t.Errorf("%d attempts before the pause was over", calls)
+		}
+		o.clock.Advance(time.Microsecond)
+		after = 1000 * time.Hour // no receiver can ask for that
+		o.set(refuse)
+		o.deliver(t)
+		o.set(nil)
+		o.clock.Advance(time.Hour - time.Microsecond)
+		o.deliver(t)
+		o.clock.Advance(time.Microsecond)
+		if _, err := o.Deliver(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := o.told()
+		slices.Sort(got)
+		if diff := cmp.Diff([]string{"slow: a down", "slow: b down"}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestPanic has a notifier panic, and one that changes the settings that it is given.
+func TestPanic(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "ops", map[string]string{"token": "t"})
+		c := o.watched(t, "a")
+		o.set(func(_ context.Context, c channels.Channel, _ channels.Notification) error {
+			clear(c.Settings)
+			panic("no token t")
+		})
+		o.ping(t, c.ID, pings.Fail)
+		o.deliver(t)
+		o.states(t, "down pending 1 panic: no ***oken ***")
+		o.set(nil)
+		o.clock.Advance(time.Second)
+		o.deliver(t, "ops: a down")
+	})
+}
+
+// TestUnreadable has one integration whose row cannot be read any more: others get their alerts.
+func TestUnreadable(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		o := newOutbox(t, db.Open(t), nil)
+		o.channel(t, "pager", "bad", nil)
+		o.channel(t, "pager", "ops", nil)
+		c := o.watched(t, "a")
+		o.ping(t, c.ID, pings.Fail)
+		_, err := db.Bun(t).ExecContext(t.Context(), "UPDATE rollcall_channels SET settings = '{' WHERE name = 'bad'")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.deliver(t, "ops: a down")
+		failing := 0
+		for _, d := range o.history(t, monitor.DeliveryQuery{State: monitor.DeliveryPending}) {
+			if d.ChannelName == "bad" && strings.HasPrefix(d.Error, "the alert cannot be read") && d.Attempts == 1 {
+				failing++
+			}
+		}
+		if failing != 1 {
+			t.Errorf("deliveries: %+v", o.history(t, monitor.DeliveryQuery{}))
+		}
+	})
+}
+
+// TestErrorText keeps what an error says without the secrets of its integration, in whatever form it has them.
+func TestErrorText(t *testing.T) {
+	headers := "Authorization: Bearer abc/d \"e\"\nX-Key: k€y"
+	kind := channels.KindInfo{Kind: "hook", Settings: []channels.Setting{{Name: "headers", Secret: true}, {Name: "to"}}}
+	o := newOutbox(t, dbtest.SQLite(t).Open(t), func(c *monitor.Config) {
+		c.Kinds = append(c.Kinds, kind)
+		c.Notifiers["hook"] = c.Notifiers["pager"]
+	})
+	hook := o.channel(t, "hook", "hook", map[string]string{"headers": headers, "to": "ops"})
+	for text, want := range map[string]string{
+		"":                                "unknown error",
+		"\x00\n ":                         "unknown error",
+		"to ops":                          "to ops",
+		"a" + headers + "b":               "a***b",
+		"Bearer abc/d \"e\" is wrong":     "*** is wrong",
+		`abc/d "e"`:                       "***",
+		"?key=" + "k%E2%82%ACy" + "&x":    "?key=***&x",
+		`bad header "Bearer abc/d \"e\""`: `bad header "***"`,
+		"/abc%2Fd%20%22e%22/":             "/***/",
+		"\u202etxt\x1b[31m\xff":           " txt [31m\uFFFD",
+		strings.Repeat("x", 498) + "k€y" + "beyond": strings.Repeat("x", 498) + "**",
+	} {
+		cause := errors.New(text)
+		o.set(answer(cause))
+		err := o.TestChannel(t.Context(), o.project.ID, hook.ID)
+		if !errors.Is(err, cause) || err.Error() != want {
+			t.Errorf("%q: got %q, want %q", text, err, want)
+		}
+	}
+}
+
+// TestSuperseded has a check go down and up while a receiver is away: what is old is not told one by one later, but
+// summed up by the newest state.
+func TestSuperseded(t *testing.T) {
+	for name, tt := range map[string]struct {
+		events []pings.Kind
+		told   []string
+		states string
+	}{
+		"one":   {[]pings.Kind{pings.Fail}, []string{"down"}, "sent"},
+		"over":  {[]pings.Kind{pings.Fail, pings.Success}, []string{"down over", "up"}, "sent sent"},
+		"again": {[]pings.Kind{pings.Fail, pings.Success, pings.Fail}, []string{"down after down up"}, "superseded superseded sent"},
+		"twice over": {[]pings.Kind{pings.Fail, pings.Success, pings.Fail, pings.Success},
+			[]string{"down over after down up", "up"}, "superseded superseded sent sent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachOutbox(t, nil, func(t *testing.T, o outbox) {
+				o.channel(t, "pager", "ops", nil)
+				c := o.watched(t, "a")
+				o.set(answer(errors.New("away")))
+				for _, kind := range tt.events {
+					o.ping(t, c.ID, kind)
+					o.deliver(t)
+					o.clock.Advance(time.Minute)
+				}
+				o.clock.Set(noon.Add(10*time.Minute + time.Second))
+				o.set(nil)
+				if _, err := o.Deliver(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.told, summaries(o.all())); diff != "" {
+					t.Errorf("told (-want +got):\n%s", diff)
+				}
+				var states []string
+				for _, d := range slices.Backward(o.history(t, monitor.DeliveryQuery{})) {
+					states = append(states, string(d.State))
+					if d.State == monitor.DeliverySuperseded && !strings.HasPrefix(d.Error, "a newer alert stands for it") {
+						t.Errorf("the reason is %q", d.Error)
+					}
+				}
+				if got := strings.Join(states, " "); got != tt.states {
+					t.Errorf("states %q, want %q", got, tt.states)
+				}
+			})
+		})
+	}
+}
+
+// summaries writes what was told, with what it sums up.
+func summaries(notes []note) []string {
+	var list []string
+	for _, n := range notes {
+		text := string(n.Status)
+		if !n.Over.IsZero() {
+			text += " over"
+		}
+		if len(n.Earlier) > 0 {
+			text += " after"
+		}
+		for _, change := range n.Earlier {
+			text += " " + string(change.Status)
+		}
+		list = append(list, text)
+	}
+	return list
+}

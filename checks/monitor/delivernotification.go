@@ -1,0 +1,143 @@
+package monitor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// alertBodyTime bounds reading a ping's body from object storage for an alert, which goes without it otherwise.
+const alertBodyTime = 5 * time.Second
+
+// notification puts an alert into the words of package channels.
+func (m *Monitor) notification(ctx context.Context, a Alert) channels.Notification {
+	n := channels.Notification{
+		ID:       alertID(a),
+		Check:    m.describe(a.Check, a.Project),
+		Status:   channels.Down,
+		At:       a.Flip.At,
+		Ping:     channels.Ping{At: a.Ping.At, Kind: string(a.Ping.Kind), ExitStatus: a.Ping.ExitStatus},
+		Reason:   reasonText(a.Flip, a.Ping),
+		Reminder: a.Reminder,
+	}
+	down := a.Flip.At
+	switch {
+	case a.Flip.At.IsZero(): // down for so long that the flip is kept no longer
+		n.At, n.Reason = a.CreatedAt, "the check has been down for months"
+	case a.Flip.Up:
+		n.Status = channels.Up
+		if !a.DownAt.IsZero() {
+			down = a.DownAt
+			n.DownFor = max(0, a.Flip.At.Sub(a.DownAt)) // the clock may have been set back
+		}
+	default:
+		n.Over = a.UpAt
+	}
+	n.Incident = incidentID(a.Check.ID, down)
+	for _, flip := range a.Earlier {
+		change := channels.Change{Status: channels.Down, At: flip.At, Reason: reasonText(flip, pings.Ping{})}
+		if flip.Up {
+			change.Status = channels.Up
+		}
+		n.Earlier = append(n.Earlier, change)
+	}
+	n.Ping.Body = m.alertBody(ctx, a)
+	return n
+}
+
+// describe says what alerts tell about a check.
+func (m *Monitor) describe(c checks.Check, project string) channels.Check {
+	d := channels.Check{
+		ID: c.ID, Name: c.Name, Slug: c.Slug, Tags: c.Tags, Desc: c.Desc,
+		Project: project, Timing: timing(c), NPings: c.NPings,
+	}
+	if m.delivery.baseURL != "" {
+		d.URL = strings.TrimSuffix(m.delivery.baseURL, "/") + "/api/v3/checks/" + c.ID.String()
+	}
+	return d
+}
+
+// alertBody returns the beginning of the body of the last ping, as far as it can be had soon.
+func (m *Monitor) alertBody(ctx context.Context, a Alert) []byte {
+	body := a.Ping.Body
+	if a.Ping.BodyKey != "" && m.bodies.store != nil {
+		ctx, cancel := context.WithTimeout(ctx, alertBodyTime)
+		defer cancel()
+		var err error
+		if body, err = m.storedBody(ctx, a.Ping); err != nil {
+			m.log.WarnContext(ctx, "an alert goes without the body of the last ping", "check", a.Check.ID, "error", err)
+			return nil
+		}
+	}
+	return body[:min(len(body), channels.MaxBody)]
+}
+
+// alertID names a delivery for its receiver. With the instant it differs from that of a delivery with the same number
+// in a database that was made anew for the same checks.
+func alertID(a Alert) string {
+	name := fmt.Sprintf("delivery/%d/%d/%s", a.ID, a.CreatedAt.UnixMicro(), a.Channel.ID)
+	return uuid.NewSHA1(a.Check.ID, []byte(name)).String()
+}
+
+// incidentID names the time for which a check has been down since an instant.
+func incidentID(check uuid.UUID, down time.Time) string {
+	return uuid.NewSHA1(check, fmt.Appendf(nil, "incident/%d", down.UnixMicro())).String()
+}
+
+// reasonText says why a check has gone up or down. The exit status is that of the last ping, if that is the one that
+// was the reason.
+func reasonText(flip AlertFlip, last pings.Ping) string {
+	switch flip.Reason {
+	case checks.ReasonSuccess:
+		return "a success was signalled"
+	case checks.ReasonOverdue:
+		return "the expected ping did not come in time"
+	case checks.ReasonOverrun:
+		return "a run did not end in time"
+	case checks.ReasonFail:
+		if last.Kind == pings.Fail && last.ExitStatus != nil && last.At.Equal(flip.At) {
+			return fmt.Sprintf("a failure was signalled, exit status %d", *last.ExitStatus)
+		}
+		return "a failure was signalled"
+	}
+	return string(flip.Reason)
+}
+
+// timing says in English when a check expects its pings.
+func timing(c checks.Check) string {
+	grace := ", " + periodText(c.Grace) + " of grace"
+	if c.IsCron() {
+		return fmt.Sprintf("%s (%s)%s", strings.ReplaceAll(strings.TrimSpace(c.Schedule), "\n", "; "), c.TZ, grace)
+	}
+	period := periodText(c.Timeout)
+	if one, found := strings.CutPrefix(period, "1 "); found && !strings.Contains(one, " ") {
+		period = one
+	}
+	return "every " + period + grace
+}
+
+// periodText writes a duration of whole seconds in words, such as "1 hour 30 minutes".
+func periodText(d time.Duration) string {
+	var words []string
+	for _, unit := range []struct {
+		name string
+		d    time.Duration
+	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}, {"second", time.Second}} {
+		n := d / unit.d
+		d -= n * unit.d
+		switch {
+		case n == 1:
+			words = append(words, "1 "+unit.name)
+		case n > 1:
+			words = append(words, fmt.Sprintf("%d %ss", n, unit.name))
+		}
+	}
+	return strings.Join(words, " ")
+}

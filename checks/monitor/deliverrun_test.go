@@ -1,0 +1,392 @@
+package monitor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// inBubble runs a test on SQLite where time passes by itself.
+func inBubble(t *testing.T, change func(*monitor.Config), test func(t *testing.T, o outbox)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		test(t, newOutbox(t, dbtest.SQLite(t).Open(t), func(c *monitor.Config) {
+			c.Now = nil
+			if change != nil {
+				change(c)
+			}
+		}))
+	})
+}
+
+// start runs a monitor; the returned function stops it.
+func start(t *testing.T, mon *monitor.Monitor) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- mon.Run(ctx) }()
+	synctest.Wait()
+	return func() {
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+}
+
+// hang does not answer until the caller gives up.
+func hang(ctx context.Context, _ channels.Channel, _ channels.Notification) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestRunDelivers sends at once what the same process has raised, and within a second what another one has.
+func TestRunDelivers(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "ops", nil)
+		a, b := o.watched(t, "a"), o.watched(t, "b")
+		defer start(t, o.Monitor)()
+		begin := time.Now()
+		o.ping(t, a.ID, pings.Fail)
+		synctest.Wait()
+		if got := o.told(); len(got) != 1 || time.Since(begin) != 0 {
+			t.Errorf("after %v: %q", time.Since(begin), got)
+		}
+		if _, err := o.server(t, o.store).Ping(t.Context(), b.ID, pings.Signal{Kind: pings.Fail}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := o.told(); len(got) != 1 {
+			t.Errorf("of another process: %q", got)
+		}
+		o.set(answer(errors.New("away")))
+		o.ping(t, a.ID, pings.Success)
+		o.ping(t, a.ID, pings.Fail)
+		synctest.Wait()
+		o.set(nil)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := o.told(); len(got) != 2 {
+			t.Errorf("after a failure: %q", got)
+		}
+	})
+}
+
+// TestHangingChannel has a receiver take nothing while thousands of alerts to it wait: it is never given more than its
+// share at once, and another one gets its alerts at once.
+func TestHangingChannel(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "dead", nil)
+		var list []checks.Check
+		for i := range 300 {
+			list = append(list, o.watched(t, fmt.Sprint(i)))
+		}
+		o.channel(t, "pager", "ops", nil)
+		last := o.create(t, checks.Spec{Name: new("last"), Channels: new("ops")})
+		var now, most atomic.Int64
+		o.set(func(ctx context.Context, c channels.Channel, n channels.Notification) error {
+			if c.Name != "dead" {
+				return nil
+			}
+			most.Store(max(most.Load(), now.Add(1)))
+			defer now.Add(-1)
+			return hang(ctx, c, n)
+		})
+		for _, c := range list {
+			o.ping(t, c.ID, pings.Fail)
+		}
+		stop := start(t, o.Monitor)
+		for range 5 {
+			begin := time.Now()
+			o.ping(t, last.ID, pings.Fail)
+			synctest.Wait()
+			o.ping(t, last.ID, pings.Success)
+			synctest.Wait()
+			if got := o.told(); len(got) != 2 || time.Since(begin) != 0 {
+				t.Errorf("after %v: %q", time.Since(begin), got)
+			}
+			time.Sleep(7 * time.Second)
+		}
+		if most.Load() != 16 {
+			t.Errorf("%d at once to one integration, want 16", most.Load())
+		}
+		stop()
+		for _, d := range o.history(t, monitor.DeliveryQuery{Limit: 1000}) {
+			if d.ChannelName == "dead" && d.Attempts > 1 {
+				t.Fatalf("tried twice in half a minute: %+v", d)
+			}
+		}
+	})
+}
+
+// TestTimeout bounds an attempt, and renews the lease as long as it lasts.
+func TestTimeout(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "ops", nil)
+		c := o.watched(t, "a")
+		o.ping(t, c.ID, pings.Fail)
+		var calls atomic.Int64
+		o.set(func(ctx context.Context, c channels.Channel, n channels.Notification) error {
+			calls.Add(1)
+			return hang(ctx, c, n)
+		})
+		defer start(t, o.Monitor)()
+		defer start(t, o.server(t, o.store))()
+		time.Sleep(29 * time.Second)
+		if calls.Load() != 1 {
+			t.Errorf("%d attempts while the first is under way", calls.Load())
+		}
+		o.set(nil)
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if got := o.told(); len(got) != 1 {
+			t.Errorf("told %q", got)
+		}
+		o.states(t, "down sent 2")
+	})
+}
+
+// TestPauseOfMany has a receiver ask for a pause while many alerts to it were claimed: those that were not begun are not
+// sent before it is over, and nothing of that counts as an attempt.
+func TestPauseOfMany(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, o outbox) {
+		const jobs = 40
+		o.channel(t, "pager", "ops", nil)
+		for i := range jobs {
+			o.ping(t, o.watched(t, fmt.Sprint(i)).ID, pings.Fail)
+		}
+		var calls atomic.Int64
+		o.set(func(context.Context, channels.Channel, channels.Notification) error {
+			calls.Add(1)
+			time.Sleep(time.Second)
+			return channels.RetryAfter(errors.New("too many"), time.Minute)
+		})
+		defer start(t, o.Monitor)()
+		time.Sleep(30 * time.Second)
+		if calls.Load() != 16 {
+			t.Errorf("%d attempts, want the 16 that were under way", calls.Load())
+		}
+		waiting := 0
+		for _, d := range o.history(t, monitor.DeliveryQuery{}) {
+			if d.Attempts == 0 {
+				waiting++
+			}
+		}
+		if waiting != jobs-16 {
+			t.Errorf("%d were not tried, want %d", waiting, jobs-16)
+		}
+		o.set(nil)
+		time.Sleep(33 * time.Second)
+		synctest.Wait()
+		if got := o.told(); len(got) != jobs {
+			t.Errorf("%d were sent after the pause, want %d", len(got), jobs)
+		}
+	})
+}
+
+// TestStop tells a monitor to stop: what is being sent has 5 seconds, and what was not sent is given back at once, also
+// where a notifier does not return.
+func TestStop(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "ops", nil)
+		for _, name := range []string{"quick", "hangs", "stuck", "done"} {
+			o.ping(t, o.watched(t, name).ID, pings.Fail)
+		}
+		release := make(chan struct{})
+		o.set(func(ctx context.Context, c channels.Channel, n channels.Notification) error {
+			switch n.Check.Name {
+			case "quick":
+				time.Sleep(4 * time.Second)
+			case "hangs":
+				return hang(ctx, c, n)
+			case "stuck":
+				<-release
+			}
+			return nil
+		})
+		stop := start(t, o.Monitor)
+		time.Sleep(100 * time.Millisecond)
+		begin := time.Now()
+		stop()
+		if took := time.Since(begin); took != 6*time.Second {
+			t.Errorf("stopping took %v", took)
+		}
+		o.states(t, "down sent 1", "down pending 0", "down pending 0", "down sent 1")
+		for _, d := range o.history(t, monitor.DeliveryQuery{State: monitor.DeliveryPending}) {
+			if d.Due.After(o.Now()) {
+				t.Errorf("due only at %v, now is %v", d.Due, o.Now())
+			}
+		}
+		close(release)
+		synctest.Wait()
+		o.told()
+		o.set(nil)
+		defer start(t, o.server(t, o.store))()
+		if got := o.told(); len(got) != 2 {
+			t.Errorf("then told %q", got)
+		}
+	})
+}
+
+// cutOff is a store that a monitor cannot reach for a while.
+type cutOff struct {
+	monitor.Store
+	off *atomic.Bool
+}
+
+func (s cutOff) DeliveryDue(ctx context.Context, now time.Time) (bool, error) {
+	if s.off.Load() {
+		return false, monitor.ErrUnavailable
+	}
+	return s.Store.DeliveryDue(ctx, now)
+}
+
+func (s cutOff) ExchangeDeliveries(ctx context.Context, r []monitor.DeliveryResult, c monitor.DeliveryClaim) (monitor.DeliveryBatch, error) {
+	if s.off.Load() {
+		return monitor.DeliveryBatch{}, monitor.ErrUnavailable
+	}
+	return s.Store.ExchangeDeliveries(ctx, r, c)
+}
+
+// TestLeaseLost has a server lose the database while it sends. Another one sends the same alerts when the lease has
+// ended. That the first has sent one is recorded; that it has failed to send another is not, as that is the other
+// one's now.
+func TestLeaseLost(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "ops", nil)
+		for _, name := range []string{"good", "bad"} {
+			o.ping(t, o.watched(t, name).ID, pings.Fail)
+		}
+		var off atomic.Bool
+		o.set(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
+			time.Sleep(20 * time.Second)
+			if n.Check.Name == "bad" {
+				return channels.Permanent(errors.New("bad"))
+			}
+			return nil
+		})
+		first := o.server(t, cutOff{o.store, &off})
+		defer start(t, first)()
+		off.Store(true)
+		time.Sleep(16 * time.Second) // the lease ends
+		o.set(func(context.Context, channels.Channel, channels.Notification) error {
+			time.Sleep(28 * time.Second)
+			return nil
+		})
+		defer start(t, o.server(t, o.store))()
+		o.states(t, "down pending 2", "down pending 2")
+		time.Sleep(5 * time.Second)
+		off.Store(false)
+		time.Sleep(10 * time.Second)
+		o.states(t, "down sent 2", "down pending 2")
+		time.Sleep(20 * time.Second)
+		o.states(t, "down sent 2", "down sent 2")
+	})
+}
+
+// TestDatabaseGone lets the delivery go on after the database was away.
+func TestDatabaseGone(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "ops", nil)
+		c := o.watched(t, "a")
+		var off atomic.Bool
+		defer start(t, o.server(t, cutOff{o.store, &off}))()
+		off.Store(true)
+		o.ping(t, c.ID, pings.Fail)
+		time.Sleep(time.Hour)
+		off.Store(false)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if got := o.told(); len(got) != 1 {
+			t.Errorf("told %q", got)
+		}
+	})
+}
+
+// TestDeletedWhileSent deletes a check and an integration while alerts are on their way.
+func TestDeletedWhileSent(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, o outbox) {
+		gone := o.channel(t, "pager", "gone", nil)
+		a := o.watched(t, "a")
+		o.channel(t, "pager", "ops", nil)
+		b := o.watched(t, "b")
+		o.ping(t, a.ID, pings.Fail)
+		o.ping(t, b.ID, pings.Fail)
+		o.set(func(context.Context, channels.Channel, channels.Notification) error {
+			time.Sleep(time.Second)
+			return errors.New("away")
+		})
+		defer start(t, o.Monitor)()
+		if _, err := o.Delete(t.Context(), a.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.DeleteChannel(t.Context(), o.project.ID, gone.ID); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1100 * time.Millisecond)
+		o.set(nil)
+		time.Sleep(time.Minute)
+		o.states(t, "down sent 2")
+		if got := o.told(); len(got) != 1 || got[0] != "ops: b down" {
+			t.Errorf("told %q", got)
+		}
+	})
+}
+
+// TestTwoServers has two servers share the work on one database: everything arrives once.
+func TestTwoServers(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		const jobs = 40
+		o.channel(t, "pager", "ops", nil)
+		o.channel(t, "pager", "other", nil)
+		for i := range jobs {
+			c := o.watched(t, fmt.Sprint(i))
+			for _, kind := range []pings.Kind{pings.Fail, pings.Success, pings.Fail} {
+				o.clock.Advance(time.Millisecond)
+				o.ping(t, c.ID, kind)
+			}
+		}
+		var wg sync.WaitGroup
+		for _, mon := range []*monitor.Monitor{o.Monitor, o.server(t, o.store)} {
+			wg.Go(func() {
+				for range 4 { // one may find nothing while the other one is at work
+					if _, err := mon.Deliver(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for range 3 { // what waited for one that the other server had
+			o.clock.Advance(time.Second)
+			if _, err := o.Deliver(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		seen := make(map[string]int)
+		last := make(map[string]time.Time)
+		for _, n := range o.all() {
+			seen[n.ID]++
+			key := n.channel + n.Check.Name
+			if n.At.Before(last[key]) {
+				t.Errorf("%s: out of order", key)
+			}
+			last[key] = n.At
+		}
+		if len(seen) != jobs*3*2 || len(o.all()) != len(seen) {
+			t.Errorf("%d alerts arrived, %d of them different; want %d", len(o.all()), len(seen), jobs*3*2)
+		}
+	})
+}

@@ -1,0 +1,47 @@
+package monitor
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+)
+
+// waiting is a store with an alert that is due since long ago.
+type waiting struct{ Store }
+
+func (waiting) ProbeWrite(context.Context) error { return nil }
+
+func (waiting) Backlog(_ context.Context, now time.Time) (Backlog, error) {
+	return Backlog{Pending: 1, OldestDue: now.Add(-time.Hour)}, nil
+}
+
+// A slow receiver keeps alerts waiting, but as long as any are tried the monitor is not sick.
+func TestHealthWithSlowReceiver(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	m, err := New(waiting{}, &Config{
+		Now: func() time.Time { return now }, Notifiers: map[channels.Kind]channels.Notifier{"email": channels.NotifierFunc(nil)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		after   time.Duration
+		attempt bool
+		want    string
+	}{
+		{0, false, "are stuck: one has been due for 1h0m0s"},
+		{0, true, ""},
+		{5 * time.Minute, false, ""},
+		{time.Second, false, "are stuck: one has been due for 1h0m0s"},
+	} {
+		now = now.Add(step.after)
+		if step.attempt {
+			m.observer.Attempted("email", OutcomeRetry, time.Second)
+		}
+		if got := m.deliveryHealth(t.Context()); got.Problem != step.want {
+			t.Errorf("after %v: %q, want %q", step.after, got.Problem, step.want)
+		}
+	}
+}

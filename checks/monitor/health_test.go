@@ -1,0 +1,276 @@
+package monitor_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// sick is a store whose transactions fail, or answer to nothing.
+type sick struct {
+	monitor.Store
+	mu  sync.Mutex
+	err error
+	// hang blocks transactions until the context ends, or, if deaf is not nil, until that is closed.
+	hang bool
+	deaf chan struct{}
+}
+
+func (s *sick) set(err error, hang bool, deaf chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err, s.hang, s.deaf = err, hang, deaf
+}
+
+func (s *sick) before(ctx context.Context) error {
+	s.mu.Lock()
+	err, hang, deaf := s.err, s.hang, s.deaf
+	s.mu.Unlock()
+	switch {
+	case deaf != nil:
+		<-deaf
+	case hang:
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return err
+}
+
+func (s *sick) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {
+	if err := s.before(ctx); err != nil {
+		return err
+	}
+	return s.Store.Update(ctx, fn)
+}
+
+func (s *sick) ProbeWrite(ctx context.Context) error {
+	if err := s.before(ctx); err != nil {
+		return err
+	}
+	return s.Store.ProbeWrite(ctx)
+}
+
+// problems returns the parts that are not healthy with their problems.
+func problems(list []monitor.Condition) map[monitor.Part]string {
+	found := map[monitor.Part]string{}
+	for _, c := range list {
+		if !c.OK() {
+			found[c.Part] = c.Problem
+		}
+	}
+	return found
+}
+
+// Live tells whether the watcher turns, and Health whether it gets anywhere. What is wrong with the database is no
+// reason to start the process anew.
+func TestHealthOfWatcher(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &sick{Store: dbtest.SQLite(t).Open(t)}
+		mon, err := monitor.New(store, &monitor.Config{Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := func(when string, live bool, want map[monitor.Part]string) {
+			t.Helper()
+			if got := mon.Live(); got.OK() != live || got.Part != monitor.PartWatcher {
+				t.Errorf("%s: live is %+v, want %v", when, got, live)
+			}
+			if diff := cmp.Diff(want, problems(mon.Health(t.Context()))); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", when, diff)
+			}
+		}
+		well := map[monitor.Part]string{}
+		time.Sleep(time.Hour)
+		is("before Run", true, well)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		done := make(chan error)
+		go func() { done <- mon.Run(ctx) }()
+		synctest.Wait()
+		is("at the start of Run", true, well)
+		time.Sleep(time.Hour)
+		is("while it runs", true, well)
+
+		store.set(errors.New("disk full"), false, nil)
+		time.Sleep(30 * time.Second)
+		is("soon after the trouble began", true, map[monitor.Part]string{"database": "cannot be written"})
+		time.Sleep(31 * time.Second)
+		is("a minute after", true, map[monitor.Part]string{"database": "cannot be written", "watcher": "has not succeeded for 1m1s"})
+		store.set(nil, false, nil)
+		time.Sleep(2 * time.Second)
+		is("when it is over", true, well)
+
+		store.set(nil, true, nil)
+		time.Sleep(10 * time.Minute)
+		if got := mon.Live(); !got.OK() {
+			t.Errorf("while the database hangs: %+v", got)
+		}
+		if got := problems(mon.Health(t.Context())); got["database"] == "" || got["watcher"] == "" {
+			t.Errorf("while the database hangs: %v", got)
+		}
+		deaf := make(chan struct{})
+		store.set(nil, true, deaf)
+		time.Sleep(4 * time.Minute)
+		if got := mon.Live(); got.Problem != "hangs" {
+			t.Errorf("while the watcher hangs: %+v", got)
+		}
+		store.set(nil, false, nil)
+		close(deaf)
+		time.Sleep(2 * time.Second)
+		is("when that is over", true, well)
+		cancel()
+		<-done
+		is("after Run", false, map[monitor.Part]string{"watcher": "has stopped"})
+	})
+}
+
+// deafNotifier is never asked here.
+type deafNotifier struct{ channels.Notifier }
+
+func TestHealthOfDeliveries(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		store := db.Open(t)
+		s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
+		if _, err := s.CreateChannel(t.Context(), s.project.ID, "email", "ops", map[string]string{"to": "ops@example.org"}); err != nil {
+			t.Fatal(err)
+		}
+		s.ping(t, s.create(t, checks.Spec{Channels: new("*")}).ID, pings.Fail)
+		sends, err := monitor.New(store, &monitor.Config{
+			Now: s.clock.Now, Notifiers: map[channels.Kind]channels.Notifier{"email": deafNotifier{}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			after time.Duration
+			want  map[monitor.Part]string
+		}{
+			{0, map[monitor.Part]string{}},
+			{5 * time.Minute, map[monitor.Part]string{}},
+			{time.Second, map[monitor.Part]string{"deliveries": "are stuck: one has been due for 5m1s"}},
+		} {
+			s.clock.Advance(step.after)
+			if diff := cmp.Diff(step.want, problems(sends.Health(t.Context()))); diff != "" {
+				t.Errorf("after %v (-want +got):\n%s", step.after, diff)
+			}
+			if got := problems(s.Health(t.Context())); len(got) != 0 {
+				t.Errorf("of a monitor that delivers nothing: %v", got)
+			}
+		}
+		if c := s.Ready(t.Context()); !c.OK() || c.Part != monitor.PartDatabase {
+			t.Errorf("ready: %+v", c)
+		}
+	})
+}
+
+// receiver is the other side of heartbeats.
+type receiver struct {
+	mu   sync.Mutex
+	got  []string
+	err  error
+	hang bool
+}
+
+func (r *receiver) Ping(ctx context.Context, s pings.Signal) error {
+	r.mu.Lock()
+	r.got = append(r.got, strings.TrimSpace(string(s.Kind)+" "+string(s.Body)))
+	err, hang := r.err, r.hang
+	r.mu.Unlock()
+	if hang {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return err
+}
+
+func (r *receiver) set(err error, hang bool) (got []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	got, r.got, r.err, r.hang = r.got, nil, err, hang
+	return got
+}
+
+func TestHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &sick{Store: dbtest.SQLite(t).Open(t)}
+		var log lockedLog
+		mon, err := monitor.New(store, &monitor.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mon.Heartbeat(t.Context(), 0, &receiver{}) == nil || mon.Heartbeat(t.Context(), time.Minute, nil) == nil {
+			t.Error("a heartbeat without an interval or a pinger")
+		}
+		var other receiver
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- mon.Heartbeat(ctx, time.Minute, &other) }()
+		after := func(minutes int, err error, hang bool, want ...string) {
+			t.Helper()
+			time.Sleep(time.Duration(minutes) * time.Minute)
+			synctest.Wait()
+			if diff := cmp.Diff(want, other.set(err, hang)); diff != "" {
+				t.Errorf("after %d minutes (-want +got):\n%s", minutes, diff)
+			}
+		}
+		time.Sleep(59 * time.Second)
+		after(0, nil, false) // nothing at the start
+		time.Sleep(2 * time.Second)
+		after(0, nil, false, "success")
+		after(2, nil, false, "success", "success")
+		store.set(errors.New("secret detail"), false, nil)
+		after(1, nil, false, "fail database: cannot be written")
+		store.set(nil, false, nil)
+		after(1, errors.New("no route"), false, "success")
+		time.Sleep(90 * time.Minute)
+		other.set(nil, true)
+		time.Sleep(3 * time.Minute)
+		if got := other.set(nil, false); len(got) != 3 {
+			t.Errorf("beats to a side that hangs: %q", got)
+		}
+		after(2, nil, false, "success", "success")
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Heartbeat returned %v", err)
+		}
+		for text, times := range map[string]int{
+			"secret detail": 1, `msg="this monitor is not healthy; that is over"`: 1, // the cause is for the log alone
+			`msg="a heartbeat was not sent" times=1`: 1, `msg="a heartbeat was not sent"`: 2, "that is over": 2,
+		} {
+			if got := strings.Count(log.String(), text); got != times {
+				t.Errorf("the log has %q %d times, want %d:\n%s", text, got, times, log.String())
+			}
+		}
+	})
+}
+
+// lockedLog collects a log.
+type lockedLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}

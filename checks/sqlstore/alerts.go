@@ -1,0 +1,209 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// alertRow is a delivery with the flip that it is about and the instants around that.
+type alertRow struct {
+	deliveryRow
+
+	FlipAt int64  `bun:"flip_at"`
+	FlipUp bool   `bun:"flip_up"`
+	Reason string `bun:"reason"`
+	DownAt int64  `bun:"down_at"`
+	UpAt   int64  `bun:"up_at"`
+}
+
+// earlierRow is a flip that a delivery sums up.
+type earlierRow struct {
+	DeliveryID int64  `bun:"delivery_id"`
+	At         int64  `bun:"at"`
+	Up         bool   `bun:"up"`
+	Reason     string `bun:"reason"`
+}
+
+// Alerts returns what there is to tell about claimed deliveries, by a fixed number of queries.
+func (s *Store) Alerts(ctx context.Context, claimed []monitor.QueuedDelivery) ([]monitor.Alert, error) {
+	if len(claimed) == 0 {
+		return nil, nil
+	}
+	rows, err := s.alertRows(ctx, claimed)
+	if err != nil || len(rows) == 0 {
+		return nil, translate(err)
+	}
+	about, err := s.alertParts(ctx, rows)
+	if err != nil {
+		return nil, translate(err)
+	}
+	byID := make(map[int64]monitor.QueuedDelivery, len(claimed))
+	for _, q := range claimed {
+		byID[q.ID] = q
+	}
+	alerts := make([]monitor.Alert, 0, len(rows))
+	for _, r := range rows {
+		check, known := about.checks[r.CheckID]
+		channel, there := about.channels[r.ChannelID]
+		if !known || !there {
+			continue
+		}
+		alerts = append(alerts, monitor.Alert{
+			QueuedDelivery: byID[r.ID],
+			Check:          check,
+			Project:        about.projects[check.ProjectID],
+			Channel:        channel,
+			Flip:           monitor.AlertFlip{At: instant(r.FlipAt), Up: r.FlipUp, Reason: checks.Reason(r.Reason)},
+			Reminder:       int(r.Reminder),
+			DownAt:         instant(r.DownAt),
+			UpAt:           instant(r.UpAt),
+			Earlier:        about.earlier[r.ID],
+			Ping:           about.pings[r.CheckID],
+		})
+	}
+	return alerts, nil
+}
+
+func (s *Store) alertRows(ctx context.Context, claimed []monitor.QueuedDelivery) (rows []alertRow, err error) {
+	ids := make([]int64, len(claimed))
+	for i, q := range claimed {
+		ids[i] = q.ID
+	}
+	err = s.db.NewRaw(`SELECT d.id, d.check_id, d.channel_id, d.reminder, coalesce(d.since, 0) AS since,
+			coalesce(f.at, 0) AS flip_at, coalesce(f.up, FALSE) AS flip_up, coalesce(f.reason, '') AS reason,
+			coalesce(CASE WHEN f.up THEN (SELECT b.at FROM rollcall_flips AS b WHERE b.check_id = f.check_id
+				AND b.at <= f.at AND b.id < f.id AND NOT b.up ORDER BY b.at DESC, b.id DESC LIMIT 1) END, 0) AS down_at,
+			coalesce(CASE WHEN NOT f.up THEN (SELECT a.at FROM rollcall_flips AS a WHERE a.check_id = f.check_id
+				AND a.at >= f.at AND a.id > f.id AND a.up ORDER BY a.at, a.id LIMIT 1) END, 0) AS up_at
+		FROM rollcall_deliveries AS d
+		LEFT JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id
+		WHERE d.id IN (?)`, bun.List(ids)).Scan(ctx, &rows)
+	return rows, err
+}
+
+// alertParts is what alerts are put together from.
+type alertParts struct {
+	checks   map[int64]checks.Check
+	projects map[uuid.UUID]string
+	channels map[uuid.UUID]channels.Channel
+	pings    map[int64]pings.Ping
+	earlier  map[int64][]monitor.AlertFlip
+}
+
+func (s *Store) alertParts(ctx context.Context, rows []alertRow) (p alertParts, err error) {
+	var checkIDs, summaries []int64
+	var channelIDs []uuid.UUID
+	seen, seenChannel := make(map[int64]bool), make(map[uuid.UUID]bool)
+	for _, r := range rows {
+		if !seen[r.CheckID] {
+			seen[r.CheckID] = true
+			checkIDs = append(checkIDs, r.CheckID)
+		}
+		if !seenChannel[r.ChannelID] {
+			seenChannel[r.ChannelID] = true
+			channelIDs = append(channelIDs, r.ChannelID)
+		}
+		if r.Since != 0 {
+			summaries = append(summaries, r.ID)
+		}
+	}
+	if err = s.alertChecks(ctx, &p, checkIDs); err != nil {
+		return p, err
+	}
+	list, err := channelsWhere(ctx, s.db, "ch.id IN (?)", bun.List(channelIDs))
+	if err != nil {
+		return p, err
+	}
+	p.channels = make(map[uuid.UUID]channels.Channel, len(list))
+	for _, c := range list {
+		p.channels[c.ID] = c
+	}
+	if p.pings, err = s.newestPings(ctx, checkIDs); err != nil || len(summaries) == 0 {
+		return p, err
+	}
+	p.earlier, err = s.earlierFlips(ctx, summaries)
+	return p, err
+}
+
+// alertChecks reads checks and the names of their projects.
+func (s *Store) alertChecks(ctx context.Context, p *alertParts, ids []int64) error {
+	rows, err := scanChecks(ctx, selectChecks(s.db).Where("c.id IN (?)", bun.List(ids)))
+	if err != nil {
+		return err
+	}
+	p.checks = make(map[int64]checks.Check, len(rows))
+	p.projects = make(map[uuid.UUID]string)
+	var projects []uuid.UUID
+	for i := range rows {
+		c, err := s.check(&rows[i])
+		if err != nil {
+			return err
+		}
+		p.checks[rows[i].ID] = c
+		if _, seen := p.projects[c.ProjectID]; !seen {
+			p.projects[c.ProjectID] = ""
+			projects = append(projects, c.ProjectID)
+		}
+	}
+	if len(projects) == 0 {
+		return nil
+	}
+	var named []projectRow
+	err = s.db.NewSelect().Model(&named).Column("id", "name").Where("p.id IN (?)", bun.List(projects)).Scan(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range named {
+		p.projects[r.ID] = r.Name
+	}
+	return nil
+}
+
+// newestPings reads the newest entry of each check's log with the beginning of its body.
+func (s *Store) newestPings(ctx context.Context, ids []int64) (map[int64]pings.Ping, error) {
+	var rows []struct {
+		CheckID int64 `bun:"check_id"`
+		pingRow
+	}
+	err := s.db.NewRaw(`SELECT s.check_id, `+pingColumns+`, substr(p.body, 1, ?) AS body, p.object
+		FROM rollcall_states AS s JOIN rollcall_pings AS p ON p.id = s.log_head AND p.check_id = s.check_id
+		WHERE s.check_id IN (?)`, channels.MaxBody, bun.List(ids)).Scan(ctx, &rows)
+	if err != nil {
+		return nil, err
+	}
+	newest := make(map[int64]pings.Ping, len(rows))
+	for i := range rows {
+		if newest[rows[i].CheckID], err = rows[i].ping(); err != nil {
+			return nil, err
+		}
+	}
+	return newest, nil
+}
+
+// earlierFlips reads the flips that deliveries sum up, oldest first.
+func (s *Store) earlierFlips(ctx context.Context, ids []int64) (map[int64][]monitor.AlertFlip, error) {
+	var rows []earlierRow
+	err := s.db.NewRaw(`SELECT delivery_id, at, up, reason FROM (
+			SELECT d.id AS delivery_id, e.id, e.at, e.up, e.reason,
+				row_number() OVER (PARTITION BY d.id ORDER BY e.at DESC, e.id DESC) AS n
+			FROM rollcall_deliveries AS d JOIN rollcall_flips AS e
+				ON e.check_id = d.check_id AND e.at >= d.since AND e.id < d.flip_id
+			WHERE d.id IN (?)
+		) AS earlier WHERE n <= ? ORDER BY delivery_id, at, id`, bun.List(ids), monitor.MaxEarlier).Scan(ctx, &rows)
+	if err != nil {
+		return nil, err
+	}
+	earlier := make(map[int64][]monitor.AlertFlip)
+	for _, r := range rows {
+		earlier[r.DeliveryID] = append(earlier[r.DeliveryID],
+			monitor.AlertFlip{At: instant(r.At), Up: r.Up, Reason: checks.Reason(r.Reason)})
+	}
+	return earlier, nil
+}

@@ -1,0 +1,74 @@
+package sqlstore_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// BenchmarkRecord writes batches of one success ping for each of 64 checks: as the ping path does it, and under locks,
+// as it is done when another server has pinged them in between. PostgreSQL runs without fsync.
+func BenchmarkRecord(b *testing.B) {
+	for name, open := range map[string]func(testing.TB) dbtest.DB{"sqlite": dbtest.SQLite, "postgres": dbtest.PostgreSQL} {
+		b.Run(name, func(b *testing.B) {
+			store := open(b).Open(b)
+			mon, err := monitor.New(store, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			project, err := mon.OpenProject(b.Context(), "p")
+			if err != nil {
+				b.Fatal(err)
+			}
+			var ids []uuid.UUID
+			for range 64 {
+				c, err := mon.Create(b.Context(), project.ID, checks.Spec{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				ids = append(ids, c.ID)
+			}
+			at := time.Now()
+			ping := func(locked []*monitor.Locked) error {
+				at = at.Add(time.Millisecond)
+				for _, l := range locked {
+					c, p, effects := l.Check.Ping(pings.Signal{Kind: pings.Success}, at)
+					l.Pings = append(l.Pings, p)
+					l.Apply(c, effects)
+				}
+				return nil
+			}
+			b.Run("remembered", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := store.Record(b.Context(), ids, ping); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+			b.Run("locked", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					err := store.Update(b.Context(), func(ctx context.Context, tx monitor.Tx) error {
+						locked, err := tx.LockChecks(ctx, ids)
+						if err != nil {
+							return err
+						}
+						_ = ping(locked)
+						return tx.SaveStates(ctx, locked)
+					})
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+}

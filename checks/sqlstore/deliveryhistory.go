@@ -1,0 +1,102 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+)
+
+// historyRow is a delivery with what it is about.
+type historyRow struct {
+	deliveryRow
+
+	FinishedAt  int64     `bun:"finished_at"`
+	CheckUUID   uuid.UUID `bun:"check_uuid"`
+	CheckName   string    `bun:"check_name"`
+	ChannelName string    `bun:"channel_name"`
+	ChannelKind string    `bun:"channel_kind"`
+	FlipUp      bool      `bun:"flip_up"`
+}
+
+// Deliveries returns deliveries, newest first.
+func (s *Store) Deliveries(ctx context.Context, query monitor.DeliveryQuery) ([]monitor.Delivery, error) {
+	var rows []historyRow
+	q := s.db.NewSelect().TableExpr("rollcall_deliveries AS d").
+		ColumnExpr("d.id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.channel_id").
+		ColumnExpr("c.uuid AS check_uuid, c.name AS check_name, ch.name AS channel_name, ch.kind AS channel_kind").
+		ColumnExpr("coalesce(f.up, FALSE) AS flip_up").
+		Join("JOIN rollcall_checks AS c ON c.id = d.check_id").
+		Join("JOIN rollcall_channels AS ch ON ch.id = d.channel_id").
+		Join("LEFT JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id").
+		Where("ch.project_id = ?", query.Project).OrderExpr("d.id DESC").Limit(int64(query.Limit))
+	if query.Check != uuid.Nil {
+		q = q.Where("c.uuid = ?", query.Check)
+	}
+	if query.Channel != uuid.Nil {
+		q = q.Where("d.channel_id = ?", query.Channel)
+	}
+	if query.State != "" {
+		q = q.Where("d.state = ?", string(query.State))
+	}
+	if query.Before > 0 {
+		q = q.Where("d.id < ?", query.Before)
+	}
+	if err := q.Scan(ctx, &rows); err != nil {
+		return nil, translate(err)
+	}
+	list := make([]monitor.Delivery, len(rows))
+	for i, r := range rows {
+		list[i] = r.delivery()
+	}
+	return list, nil
+}
+
+func (r *historyRow) delivery() monitor.Delivery {
+	d := monitor.Delivery{
+		ID: r.ID, CheckID: r.CheckUUID, CheckName: r.CheckName,
+		ChannelID: r.ChannelID, ChannelName: r.ChannelName, ChannelKind: channels.Kind(r.ChannelKind),
+		Status: channels.Down, Reminder: int(r.Reminder),
+		State: monitor.DeliveryState(r.State), Attempts: int(r.Attempts),
+		CreatedAt: instant(r.CreatedAt), FinishedAt: instant(r.FinishedAt), Error: r.Error,
+	}
+	if r.FlipUp {
+		d.Status = channels.Up
+	}
+	if d.State == monitor.DeliveryPending {
+		d.Due = instant(r.DueAt)
+	}
+	return d
+}
+
+// RetryDeliveries makes failed deliveries pending again.
+func (s *Store) RetryDeliveries(ctx context.Context, projectID uuid.UUID, ids []int64, now time.Time) (n int, err error) {
+	if ids != nil && len(ids) == 0 {
+		return 0, nil
+	}
+	err = s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+		t := tx.(*transaction)
+		q := t.tx.NewUpdate().Table("rollcall_deliveries").
+			Set("state = 'pending', attempts = 0, due_at = ?, finished_at = NULL, error = ''", micros(now)).
+			Where("state = 'failed'").
+			Where("channel_id IN (SELECT id FROM rollcall_channels WHERE project_id = ?)", projectID)
+		if ids != nil {
+			q = q.Where("id IN (?)", bun.List(ids))
+		}
+		result, err := q.Exec(ctx)
+		if err != nil {
+			return err
+		}
+		changed, err := result.RowsAffected()
+		if n = int(changed); err == nil && ids != nil && n < len(ids) {
+			n, err = 0, checks.ErrNotFound
+		}
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,24 @@
+package sqlstore
+
+import (
+	"context"
+	"io/fs"
+	"testing/fstest"
+)
+
+// MigrateFurther does what MigrateFrom of a later version would do: one that has a further migration.
+func (s *Store) MigrateFurther(ctx context.Context, sql string) (before, after int, err error) {
+	set := fstest.MapFS{"migrations/9999_further.sql": &fstest.MapFile{Data: []byte(sql)}}
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, file := range files {
+		text, err := fs.ReadFile(migrations, file)
+		if err != nil {
+			return 0, 0, err
+		}
+		set[file] = &fstest.MapFile{Data: text}
+	}
+	return s.migrateFiles(ctx, set)
+}

@@ -1,0 +1,29 @@
+package sqlstore
+
+import (
+	"bytes"
+	"testing"
+)
+
+// Whatever a row has for its open runs: they are read or refused, and what is read is written as it was.
+func FuzzDecodeRuns(f *testing.F) {
+	run := append([]byte{0, 6, 0x4d, 1, 2, 3, 4, 5, 1}, bytes.Repeat([]byte{7}, 16)...)
+	for _, seed := range [][]byte{nil, {0}, run, run[:9], run[:20], bytes.Repeat(run, 3), bytes.Repeat([]byte{0}, 9), bytes.Repeat([]byte{0xff}, 25)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, stored []byte) {
+		runs, err := decodeRuns(stored)
+		if err != nil {
+			return
+		}
+		again, err := decodeRuns(encodeRuns(runs))
+		if err != nil || len(again) != len(runs) {
+			t.Fatalf("%x: %v, written and read %v, %v", stored, runs, again, err)
+		}
+		for i := range runs {
+			if !runs[i].StartedAt.Equal(again[i].StartedAt) || runs[i].ID != again[i].ID {
+				t.Errorf("%x: run %d is %v, written and read %v", stored, i, runs[i], again[i])
+			}
+		}
+	})
+}

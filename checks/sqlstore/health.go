@@ -1,0 +1,95 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+)
+
+// Ready reports an error unless the database answers and has all migrations. More than this version knows are fine:
+// during an upgrade the servers of the old version go on.
+func (s *Store) Ready(ctx context.Context) error {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	var version int
+	row := s.db.DB.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM rollcall_schema")
+	if err := row.Scan(&version); err != nil {
+		return translate(err)
+	}
+	if version < len(files) {
+		return fmt.Errorf("sqlstore: the schema has version %d, this version of Rollcall needs %d", version, len(files))
+	}
+	return nil
+}
+
+// ProbeWrite commits a transaction that changes one row, which no one else uses.
+func (s *Store) ProbeWrite(ctx context.Context) error {
+	now := time.Now().UTC().Format(time.RFC3339Nano)
+	return s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+		_, err := tx.(*transaction).tx.NewRaw(`INSERT INTO rollcall_settings (name, value) VALUES ('probed_at', ?)
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, now).Exec(ctx)
+		return err
+	})
+}
+
+// maxBlocked is how many due deliveries are looked at for one that waits for no other.
+const maxBlocked = 1000
+
+// Backlog returns what waits in the outbox, from the indexes of pending deliveries alone.
+func (s *Store) Backlog(ctx context.Context, now time.Time) (b monitor.Backlog, err error) {
+	err = s.db.NewRaw("SELECT count(*) FROM (SELECT 1 FROM rollcall_deliveries WHERE state = 'pending' LIMIT ?) AS p",
+		monitor.MaxPending).Scan(ctx, &b.Pending)
+	if err != nil {
+		return monitor.Backlog{}, translate(err)
+	}
+	var due []int64
+	err = s.db.NewRaw(`SELECT d.due_at FROM (
+			SELECT id, check_id, channel_id, due_at FROM rollcall_deliveries
+			WHERE state = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?
+		) AS d WHERE NOT EXISTS (
+			SELECT 1 FROM rollcall_deliveries AS e
+			WHERE e.state = 'pending' AND e.check_id = d.check_id AND e.channel_id = d.channel_id AND e.id < d.id
+		) ORDER BY d.due_at LIMIT 1`, micros(now), maxBlocked).Scan(ctx, &due)
+	if err != nil {
+		return monitor.Backlog{}, translate(err)
+	}
+	if len(due) > 0 {
+		b.OldestDue = instant(due[0])
+	}
+	return b, nil
+}
+
+// maxBack is how many pings of a check are looked at for one with a duration.
+const maxBack = 5
+
+// LastDurations returns how long the last finished run of each check of a project took, if that is among the last
+// five pings of the check. Each ping is found by its key, so the size of the log does not matter.
+func (s *Store) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error) {
+	var rows []struct {
+		UUID     uuid.UUID `bun:"uuid"`
+		Duration int64     `bun:"duration"`
+	}
+	err := s.db.NewRaw(`WITH RECURSIVE back (uuid, prev, duration, step) AS (
+			SELECT c.uuid, p.prev, p.duration, 1 FROM rollcall_checks AS c
+			JOIN rollcall_states AS s ON s.check_id = c.id JOIN rollcall_pings AS p ON p.id = s.log_head
+			WHERE c.project_id = ?
+			UNION ALL
+			SELECT b.uuid, p.prev, p.duration, b.step + 1 FROM back AS b JOIN rollcall_pings AS p ON p.id = b.prev
+			WHERE b.duration IS NULL AND b.step < ?
+		) SELECT uuid, duration FROM back WHERE duration IS NOT NULL`, projectID, maxBack).Scan(ctx, &rows)
+	if err != nil {
+		return nil, translate(err)
+	}
+	durations := make(map[uuid.UUID]time.Duration, len(rows))
+	for _, row := range rows {
+		durations[row.UUID] = time.Duration(row.Duration) * time.Microsecond
+	}
+	return durations, nil
+}

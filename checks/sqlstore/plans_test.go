@@ -1,0 +1,210 @@
+package sqlstore_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// recorder keeps the queries that are run.
+type recorder struct{ queries []string }
+
+func (r *recorder) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+func (r *recorder) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	r.queries = append(r.queries, e.Query)
+}
+
+// TestPlans runs what the watcher and the delivery of alerts run all the time on a database with many rows: none of
+// the queries goes through a whole table.
+func TestPlans(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+		bundb := db.Bun(t)
+		store, err := sqlstore.New(bundb)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		fillOutbox(t, store, bundb, now)
+		var r recorder
+		watched, err := sqlstore.New(bundb.WithQueryHook(&r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		exercise(t, watched, now)
+		var plans int
+		for _, query := range r.queries {
+			if strings.HasPrefix(query, "BEGIN") || strings.HasPrefix(query, "COMMIT") {
+				continue
+			}
+			plans++
+			if plan := explain(t, bundb, db.Name, query); scans(db.Name).MatchString(plan) {
+				t.Errorf("%.600s\n%s", query, plan)
+			}
+		}
+		if plans < 15 {
+			t.Errorf("only %d queries were seen", plans)
+		}
+	})
+}
+
+// exercise does what a server does all the time.
+func exercise(t *testing.T, store *sqlstore.Store, now time.Time) {
+	if _, err := store.DeliveryDue(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	claim := monitor.DeliveryClaim{Now: now, Until: now.Add(time.Minute), Stale: now.Add(-time.Minute), Limit: 200, PerChannel: 16}
+	var results []monitor.DeliveryResult
+	claimed := 0
+	for range 3 {
+		batch, err := store.ExchangeDeliveries(t.Context(), results, claim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Alerts(t.Context(), batch.Claimed); err != nil {
+			t.Fatal(err)
+		}
+		results, claim.After = nil, batch.After
+		claimed += len(batch.Claimed)
+		for i, q := range batch.Claimed {
+			result := monitor.DeliveryResult{QueuedDelivery: q, State: monitor.DeliverySent}
+			if i == 0 {
+				result.Members = []uuid.UUID{q.ChannelID}
+			}
+			results = append(results, result)
+		}
+	}
+	if claimed < 100 {
+		t.Fatalf("only %d deliveries were claimed", claimed)
+	}
+	err := store.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
+		_, err := tx.LockDue(ctx, now, 100)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fillOutbox makes one real check with a flip and copies its rows.
+func fillOutbox(t *testing.T, store *sqlstore.Store, db *bun.DB, now time.Time) {
+	t.Helper()
+	mon, err := monitor.New(store, &monitor.Config{Now: func() time.Time { return now.Add(-time.Hour) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := mon.OpenProject(t.Context(), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		_, err := mon.CreateChannel(t.Context(), p.ID, channels.Email, fmt.Sprint(i), map[string]string{"to": "a@example.org"})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := mon.Create(t.Context(), p.ID, checks.Spec{Channels: new("*")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []pings.Kind{pings.Fail, pings.Success, pings.Fail} {
+		if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: kind}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	numbers := "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) "
+	newUUID := "lower(hex(randomblob(4))) || '-0000-4000-8000-' || substr('000000000000' || n.i, -12)"
+	if db.Dialect().Name().String() == "pg" {
+		newUUID = "gen_random_uuid()"
+	}
+	copies := func(table, from string, replace map[string]string) {
+		t.Helper()
+		rows, err := db.QueryContext(t.Context(), "SELECT * FROM "+table+" LIMIT 0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns, _ := rows.Columns()
+		rows.Close()
+		var values []string
+		for _, column := range columns {
+			value, ok := replace[column]
+			if !ok {
+				value = "t." + column
+			}
+			values = append(values, value)
+		}
+		query := fmt.Sprintf("%s INSERT INTO %s (%s) SELECT %s FROM n CROSS JOIN %s AS t WHERE %s",
+			"", table, strings.Join(columns, ", "), strings.Join(values, ", "), table, from)
+		if _, err := db.ExecContext(t.Context(), numbers+strings.TrimSpace(query)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copies("rollcall_checks", "t.id = 1", map[string]string{"id": "n.i + 1000", "uuid": newUUID, "badge_key": newUUID})
+	copies("rollcall_states", "t.check_id = 1", map[string]string{"check_id": "n.i + 1000", "log_head": "n.i + 1000",
+		"watch_at": fmt.Sprintf("CASE WHEN n.i %% 100 = 0 THEN %d + n.i END", now.UnixMicro()-1_000_000)})
+	copies("rollcall_pings", "t.id = 1", map[string]string{"id": "n.i + 1000", "check_id": "n.i + 1000"})
+	copies("rollcall_flips", "t.id <= 3", map[string]string{"id": "t.id * 100000 + n.i", "check_id": "n.i + 1000"})
+	// Most are sent; some are pending, of which some have failed, have others behind them or sum up.
+	first := "t.id <= 20 AND n.i % 20 = 0" // those of the first flip
+	for flip := range 2 {
+		copies("rollcall_deliveries", first, map[string]string{
+			"id":      fmt.Sprintf("%d + n.i * 100 + t.id", 10_000_000*(1+flip)),
+			"flip_id": fmt.Sprintf("%d + n.i", 100000*(1+2*flip)), "check_id": "n.i + 1000",
+			"state": "CASE WHEN n.i % 400 = 0 THEN 'pending' ELSE 'sent' END",
+			"error": "CASE WHEN n.i % 800 = 0 THEN 'away' ELSE '' END", "since": "CASE WHEN n.i % 1200 = 0 THEN 1 END",
+		})
+	}
+	if _, err := db.ExecContext(t.Context(), "ANALYZE"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func explain(t *testing.T, db *bun.DB, name, query string) string {
+	t.Helper()
+	keyword := "EXPLAIN "
+	if name == "sqlite" {
+		keyword = "EXPLAIN QUERY PLAN "
+	}
+	rows, err := db.DB.QueryContext(t.Context(), keyword+query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	columns, _ := rows.Columns()
+	var lines []string
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(any)
+		}
+		if err := rows.Scan(values...); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, fmt.Sprint(*values[len(values)-1].(*any)))
+	}
+	return strings.Join(slices.Compact(lines), "\n")
+}
+
+// scans finds in a plan that a table is gone through. Small tables and intermediate results may be.
+func scans(name string) *regexp.Regexp {
+	if name == "sqlite" {
+		return regexp.MustCompile(`(?m)^SCAN (d|h|r|f|s|c|p|a|b|e|o|rollcall_(deliveries|states|flips|checks|pings))( |$)`)
+	}
+	return regexp.MustCompile(`Seq Scan on rollcall_(deliveries|states|flips|checks|pings)`)
+}

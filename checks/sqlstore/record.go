@@ -1,0 +1,375 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+)
+
+var _ monitor.Recorder = (*Store)(nil)
+
+// errStale says that a check is not any more as it was read or remembered. Nothing was written then.
+var errStale = errors.New("sqlstore: a check was changed meanwhile")
+
+// Record saves what fn does to checks; see [monitor.Recorder]. Checks that were pinged lately are not read, and none
+// is locked before it is written: whether they are what fn was given is found out by the write. Where they are not,
+// all is done again under locks. So it is when the connection breaks off, if the revisions tell that the write was not
+// done. When others have written all of the checks since, they do not tell, and the error is that of the connection.
+func (s *Store) Record(ctx context.Context, ids []uuid.UUID, fn func(locked []*monitor.Locked) error) error {
+	var tried map[uuid.UUID]attempt
+	var broken error
+	if len(ids) > 0 && s.recent.trusted() {
+		var err error
+		tried, err = s.recordRecent(ctx, ids, fn)
+		if !errors.Is(err, errStale) && !retryable(err) && !disconnected(err) {
+			return translate(err)
+		}
+		if disconnected(err) {
+			broken = err
+		}
+	}
+	var saved []*monitor.Locked
+	err := s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+		saved = nil
+		locked, err := tx.LockChecks(ctx, ids)
+		if err != nil {
+			return err
+		}
+		if broken != nil {
+			if done, known := outcome(tried, locked); !known {
+				return broken
+			} else if done {
+				return nil
+			}
+		}
+		if err := fn(locked); err != nil {
+			return err
+		}
+		saved = locked
+		return tx.SaveStates(ctx, locked)
+	})
+	if err == nil {
+		s.recent.put(saved)
+	}
+	return err
+}
+
+// attempt is the revision of a check before and after a write of which it is not known whether it was done.
+type attempt struct{ before, after int64 }
+
+// outcome tells from the revisions that checks have now whether an attempt was done. It was done for all or for none.
+func outcome(tried map[uuid.UUID]attempt, now []*monitor.Locked) (done, known bool) {
+	for _, l := range now {
+		a, ok := tried[l.ID]
+		revision := l.Row.(*lockedRow).revision
+		if ok && (revision == a.before || revision == a.after) {
+			return revision == a.after, true
+		}
+	}
+	return false, len(tried) == 0
+}
+
+// recordRecent writes a batch on the strength of what is remembered. When it fails, tried is what it may have written.
+func (s *Store) recordRecent(
+	ctx context.Context, ids []uuid.UUID, fn func(locked []*monitor.Locked) error,
+) (tried map[uuid.UUID]attempt, err error) {
+	locked, missing := s.recent.get(ids)
+	if len(missing) > 0 {
+		read, err := s.readSome(ctx, missing)
+		if err != nil {
+			return nil, err
+		}
+		locked = append(locked, read...)
+	}
+	if err := fn(locked); err != nil || len(locked) == 0 {
+		return nil, err
+	}
+	was := revisions(locked)
+	save := s.saveEach
+	if s.d.postgres {
+		save = s.saveAtOnce
+	}
+	if err := save(ctx, locked, was); err != nil {
+		s.recent.drop(ids, errors.Is(err, errStale))
+		tried = make(map[uuid.UUID]attempt, len(locked))
+		for i, revision := range revisions(locked) {
+			if revision != was[i] {
+				tried[locked[i].ID] = attempt{was[i], revision}
+			}
+		}
+		return tried, err
+	}
+	s.recent.put(locked)
+	s.recent.confirm()
+	return nil, nil
+}
+
+// readSome reads checks. Their identifiers are one parameter, so that the query need not be parsed each time.
+func (s *Store) readSome(ctx context.Context, ids []uuid.UUID) ([]*monitor.Locked, error) {
+	var rows *sql.Rows
+	var err error
+	if s.d.postgres {
+		values := make([][]any, len(ids))
+		for i, id := range ids {
+			values[i] = []any{id.String()}
+		}
+		rows, err = s.db.DB.QueryContext(ctx, s.statements.readAny, arrayText(values, 0))
+	} else {
+		if err := s.prepare(ctx); err != nil {
+			return nil, err
+		}
+		list, _ := json.Marshal(ids) // texts: it cannot fail
+		rows, err = s.statements.read.QueryContext(ctx, string(list))
+	}
+	list, err := scanRows(rows, err)
+	if err != nil {
+		return nil, err
+	}
+	return s.lockedOf(list)
+}
+
+// revisions are those of checks as they were read, or as they are to be written.
+func revisions(locked []*monitor.Locked) []int64 {
+	list := make([]int64, len(locked))
+	for i, l := range locked {
+		list[i] = l.Row.(*lockedRow).revision
+	}
+	return list
+}
+
+// rare reports whether there is more to write than states and pings.
+func (c *changes) rare() bool { return len(c.uploads)+len(c.flips)+len(c.alerts) > 0 }
+
+// saveRare writes what few batches have.
+func (t *transaction) saveRare(ctx context.Context, c changes) error {
+	if err := t.s.d.insert(ctx, t.tx, "rollcall_uploads", uploadInsert, c.uploads); err != nil {
+		return err
+	}
+	if err := t.enqueue(ctx, c.alerts); err != nil {
+		return err
+	}
+	return t.s.d.insert(ctx, t.tx, "rollcall_flips", flipInsert, c.flips)
+}
+
+// recordColumns are what saveAtOnce writes of a state: all of it, and the revision that is there before.
+var recordColumns = []column{
+	{"status", "smallint"}, {"n_pings", "bigint"}, {"last_ping", "bigint"}, {"last_start", "bigint"},
+	{"last_start_run", "uuid"}, {"runs", "bytea"}, {"log_head", "bigint"}, {"revision", "bigint"},
+	{"alerting", "bytea"}, {"watch_at", "bigint"}, {"was", "bigint"}, {"check_id", "bigint"},
+}
+
+// recordStatement writes states and log entries in one round trip, or nothing if one of the states has another
+// revision. The rows are locked in the order of their keys first, as everywhere.
+func recordStatement() string {
+	var sets []string
+	for _, c := range recordColumns {
+		if c.name != "was" && c.name != "check_id" {
+			sets = append(sets, c.name+" = v."+c.name)
+		}
+	}
+	states, entries := unnestFrom(1, recordColumns), unnestFrom(2+len(recordColumns), pingInsert)
+	count := fmt.Sprintf("$%d::bigint", 1+len(recordColumns))
+	return `WITH v AS MATERIALIZED (SELECT * FROM ` + states + ` AS v (` + columnNames(recordColumns) + `)),
+		held AS MATERIALIZED (SELECT s.check_id FROM v JOIN rollcall_states s ON s.check_id = v.check_id
+			WHERE s.revision = v.was ORDER BY s.check_id FOR UPDATE OF s),
+		n AS MATERIALIZED (SELECT count(*) AS n FROM held),
+		saved AS (UPDATE rollcall_states t SET ` + strings.Join(sets, ", ") + ` FROM v
+			WHERE t.check_id = v.check_id AND (SELECT n FROM n) = ` + count + `),
+		logged AS (INSERT INTO rollcall_pings (` + columnNames(pingInsert) + `)
+			SELECT * FROM ` + entries + ` WHERE (SELECT n FROM n) = ` + count + `)
+		SELECT n FROM n`
+}
+
+// saveAtOnce writes a batch on PostgreSQL: by one statement, and in a transaction only if there is more than that.
+func (s *Store) saveAtOnce(ctx context.Context, locked []*monitor.Locked, was []int64) error {
+	c, err := collect(locked, func(n int) ([]int64, error) {
+		return s.reservePings(ctx, s.db.DB, n)
+	}, func(n int) ([]int64, error) {
+		return s.d.reserve(ctx, s.db.DB, "rollcall_flips", n)
+	})
+	if err != nil {
+		return err
+	}
+	for i, l := range locked {
+		row := l.Row.(*lockedRow)
+		last := len(stateUpdate) - 1 // the key
+		c.states[i] = append(c.states[i][:last:last], orNullBytes(row.alerting), orNull(row.watchAt), was[i], row.id)
+	}
+	if !c.rare() {
+		return s.execRecord(ctx, s.db.DB, c)
+	}
+	return s.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		if err := s.execRecord(ctx, tx.Tx, c); err != nil {
+			return err
+		}
+		return (&transaction{s: s, tx: tx}).saveRare(ctx, c)
+	})
+}
+
+func (s *Store) execRecord(ctx context.Context, db querier, c changes) error {
+	args := make([]any, 0, len(recordColumns)+1+len(pingInsert))
+	for i := range recordColumns {
+		args = append(args, arrayOrNull(c.states, i))
+	}
+	args = append(args, len(c.states))
+	for i := range pingInsert {
+		args = append(args, arrayOrNull(c.pings, i))
+	}
+	var held int
+	if err := db.QueryRowContext(ctx, s.statements.record, args...).Scan(&held); err != nil {
+		return err
+	}
+	if held != len(c.states) {
+		return errStale
+	}
+	return nil
+}
+
+// arrayOrNull writes one column of rows as an array, or returns NULL when there is nothing in it, which is less to read:
+// unnest fills it up with NULL.
+func arrayOrNull(rows [][]any, i int) any {
+	for _, row := range rows {
+		if row[i] != nil {
+			return arrayText(rows, i)
+		}
+	}
+	return nil
+}
+
+// idBlock is what is left of identifiers that were reserved together.
+type idBlock struct {
+	mu   sync.Mutex
+	left []int64
+}
+
+// idBlockSize is how many identifiers are reserved at once. Those that are left at the end are lost.
+const idBlockSize = 1024
+
+// reservePings returns n identifiers for entries of the log. On PostgreSQL, where that is a round trip, many are
+// reserved at once. They need not be in the order of the entries: an entry is found by the one after it.
+func (s *Store) reservePings(ctx context.Context, db querier, n int) ([]int64, error) {
+	if !s.d.postgres {
+		return s.d.reserve(ctx, db, "rollcall_pings", n)
+	}
+	b := &s.pingIDs
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.left) < n {
+		more, err := s.d.reserve(ctx, db, "rollcall_pings", max(n, idBlockSize))
+		if err != nil {
+			return nil, err
+		}
+		b.left = more
+	}
+	ids := b.left[:n:n]
+	b.left = b.left[n:]
+	return ids, nil
+}
+
+// statements are those of the ping path. On SQLite they stay prepared, because parsing them takes longer than running
+// them; PostgreSQL's drivers keep them themselves.
+type statements struct {
+	record, readAny string // of PostgreSQL
+
+	mu                            sync.Mutex
+	lock, newest, read, save, log *sql.Stmt // prepared by the first batch
+}
+
+// prepare prepares the statements on SQLite. It must not be called within a transaction: with a pool of one
+// connection it would wait for itself.
+func (s *Store) prepare(ctx context.Context) error {
+	prepared := &s.statements
+	prepared.mu.Lock()
+	defer prepared.mu.Unlock()
+	for _, p := range []struct {
+		stmt  **sql.Stmt
+		query string
+	}{
+		{&prepared.lock, lockSQLite},
+		{&prepared.newest, newestID("rollcall_pings")},
+		{&prepared.read, readChecks + "IN (SELECT value FROM json_each(?))"},
+		{&prepared.save, updateEach("rollcall_states", stateUpdate) + " AND revision = ?"},
+		{&prepared.log, insertEach("rollcall_pings", pingInsert)},
+	} {
+		if *p.stmt != nil {
+			continue
+		}
+		stmt, err := s.db.DB.PrepareContext(ctx, p.query)
+		if err != nil {
+			return err
+		}
+		*p.stmt = stmt
+	}
+	return nil
+}
+
+// saveEach writes a batch on SQLite, row by row.
+func (s *Store) saveEach(ctx context.Context, locked []*monitor.Locked, was []int64) error {
+	release, err := s.writeAlone(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	return s.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		t := &transaction{s: s, tx: tx}
+		c, err := t.saveRows(ctx, locked, was)
+		if err != nil {
+			return err
+		}
+		if err := s.d.update(ctx, tx, "rollcall_states", watchUpdate, c.watches); err != nil {
+			return err
+		}
+		if err := s.d.update(ctx, tx, "rollcall_states", alertingUpdate, c.alerting); err != nil {
+			return err
+		}
+		return t.saveRare(ctx, c)
+	})
+}
+
+// saveRows writes states and log entries with the prepared statements.
+func (t *transaction) saveRows(ctx context.Context, locked []*monitor.Locked, was []int64) (c changes, err error) {
+	// The driver starts a goroutine for each statement that can be cancelled, which costs as much as the statement.
+	// None of these waits for anything but the disk, and the transaction as a whole can be cancelled.
+	within := context.WithoutCancel(ctx)
+	prepared := &t.s.statements
+	if _, err := t.tx.Tx.StmtContext(within, prepared.lock).ExecContext(within); err != nil {
+		return c, err
+	}
+	c, err = collect(locked, func(n int) ([]int64, error) {
+		return following(t.tx.Tx.StmtContext(within, prepared.newest).QueryRowContext(within), n)
+	}, func(n int) ([]int64, error) {
+		return t.s.d.reserve(within, t.tx.Tx, "rollcall_flips", n)
+	})
+	if err != nil {
+		return c, err
+	}
+	save := t.tx.Tx.StmtContext(within, prepared.save)
+	for i, row := range c.states {
+		result, err := save.ExecContext(within, append(row, was[i])...)
+		if err != nil {
+			return c, err
+		}
+		if n, err := result.RowsAffected(); err != nil || n != 1 {
+			return c, errors.Join(err, errStale)
+		}
+	}
+	log := t.tx.Tx.StmtContext(within, prepared.log)
+	for _, row := range c.pings {
+		if _, err := log.ExecContext(within, row...); err != nil {
+			return c, err
+		}
+	}
+	return c, ctx.Err()
+}

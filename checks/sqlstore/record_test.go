@@ -1,0 +1,171 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// TestServersShareChecks has three servers take the pings of the same checks in turn, so that what each remembers is
+// wrong at nearly every ping.
+func TestServersShareChecks(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		var servers []*monitor.Monitor
+		for range 3 {
+			mon, err := monitor.New(db.Open(t), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			servers = append(servers, mon)
+		}
+		project, err := servers[0].OpenProject(t.Context(), "p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := servers[0].Create(t.Context(), project.ID, checks.Spec{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const n = 300
+		for i := range int64(n) {
+			// Runs of one server let it trust what it remembers again.
+			p, err := servers[(i/(1+i%7))%3].Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success})
+			if err != nil || p.N != i+1 {
+				t.Fatalf("ping %d has the number %d: %v", i+1, p.N, err)
+			}
+		}
+		if _, err := servers[1].Update(t.Context(), c.ID, checks.Spec{Methods: new("POST")}); err != nil {
+			t.Fatal(err)
+		}
+		for _, mon := range servers {
+			p, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success, Scheme: "http", Method: "GET"})
+			if err != nil || p.Kind != pings.Ignored {
+				t.Errorf("a server has not seen the new settings: %s, %v", p.Kind, err)
+			}
+		}
+		list, err := servers[2].Pings(t.Context(), c.ID)
+		if err != nil || len(list) != n+3 || list[0].N != n+3 {
+			t.Errorf("%d entries in the log: %v", len(list), err)
+		}
+	})
+}
+
+// breaking is a connection whose answer to the statement of the ping path gets lost once it is armed, after or before
+// the statement was run.
+type breaking struct {
+	*stdlib.Conn
+	after, before *atomic.Bool
+	broken        *atomic.Int64
+	between       func() // what happens once the statement was run and before its answer is lost
+}
+
+func (b breaking) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if !strings.Contains(query, "INSERT INTO rollcall_pings") {
+		return b.Conn.QueryContext(ctx, query, args)
+	}
+	if b.before.CompareAndSwap(true, false) {
+		b.broken.Add(1)
+		return nil, io.ErrUnexpectedEOF
+	}
+	rows, err := b.Conn.QueryContext(ctx, query, args)
+	if err == nil && b.after.CompareAndSwap(true, false) {
+		b.broken.Add(1)
+		err = errors.Join(rows.Close(), io.ErrUnexpectedEOF)
+		b.between()
+	}
+	return rows, err
+}
+
+type breakingConnector struct {
+	driver.Connector
+	breaks breaking
+}
+
+func (c breakingConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	broken := c.breaks
+	broken.Conn = conn.(*stdlib.Conn)
+	return broken, nil
+}
+
+// TestLostAnswer breaks connections to PostgreSQL while a ping is written: whether or not the statement had been run,
+// the ping is there once.
+func TestLostAnswer(t *testing.T) {
+	db := dbtest.PostgreSQL(t)
+	db.Open(t)
+	config, err := pgx.ParseConfig(db.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	between := func() {}
+	b := breaking{
+		after: new(atomic.Bool), before: new(atomic.Bool), broken: new(atomic.Int64), between: func() { between() },
+	}
+	sqldb := sql.OpenDB(breakingConnector{stdlib.GetConnector(*config), b})
+	defer sqldb.Close()
+	store, err := sqlstore.New(bun.NewDB(sqldb, pgdialect.New()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mon, err := monitor.New(store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, err := mon.OpenProject(t.Context(), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := mon.Create(t.Context(), project.ID, checks.Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, arm := range []*atomic.Bool{nil, b.after, b.before, nil, b.after, b.after} {
+		if arm != nil {
+			arm.Store(true)
+		}
+		p, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success})
+		if err != nil || p.N != int64(i+1) {
+			t.Errorf("ping %d has the number %d: %v", i+1, p.N, err)
+		}
+	}
+	list, err := mon.Pings(t.Context(), c.ID)
+	if err != nil || len(list) != 6 || b.broken.Load() != 4 {
+		t.Errorf("%d pings, want 6, with %d broken connections, want 4: %v", len(list), b.broken.Load(), err)
+	}
+	// When another server has pinged the check meanwhile, nobody can tell: the ping is not acknowledged, and there once.
+	other, err := monitor.New(db.Open(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	between = func() {
+		if _, err := other.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Log}); err != nil {
+			t.Error(err)
+		}
+	}
+	b.after.Store(true)
+	if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success}); !errors.Is(err, monitor.ErrUnavailable) {
+		t.Errorf("a ping of which nobody knows: %v, want %v", err, monitor.ErrUnavailable)
+	}
+	if list, err = mon.Pings(t.Context(), c.ID); err != nil || len(list) != 8 || list[0].Kind != pings.Log {
+		t.Errorf("%d pings, want 8: %v", len(list), err)
+	}
+}

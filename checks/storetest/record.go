@@ -1,0 +1,165 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// testRecord records batches and changes the checks in other ways between them: each batch must find what was there.
+func testRecord(t *testing.T, f fixture) {
+	recorder, ok := f.Store.(monitor.Recorder)
+	if !ok {
+		return // it is optional
+	}
+	a, b, gone := f.create(t, checks.Spec{}), f.create(t, checks.Spec{Methods: new("POST")}), f.create(t, checks.Spec{})
+	at := noon
+	ping := func(found int, signal pings.Signal) {
+		t.Helper()
+		at = at.Add(time.Second)
+		var n int
+		err := recorder.Record(t.Context(), []uuid.UUID{a.ID, uuid.New(), gone.ID, b.ID}, func(locked []*monitor.Locked) error {
+			n = len(locked)
+			for _, l := range locked {
+				apply(l, signal, at)
+				apply(l, signal, at.Add(time.Millisecond))
+			}
+			return nil
+		})
+		if err != nil || n != found {
+			t.Fatalf("%d checks, want %d: %v", n, found, err)
+		}
+	}
+	ping(3, pings.Signal{Kind: pings.Success})
+	ping(3, pings.Signal{Kind: pings.Start, RunID: uuid.NullUUID{UUID: uuid.New(), Valid: true}})
+	// A failing fn changes nothing, neither in the store nor in what it remembers.
+	broken := fmt.Errorf("broken")
+	err := recorder.Record(t.Context(), []uuid.UUID{a.ID}, func(locked []*monitor.Locked) error {
+		apply(locked[0], pings.Signal{Kind: pings.Fail}, at)
+		return broken
+	})
+	if err != broken {
+		t.Errorf("a failing fn: %v", err)
+	}
+	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
+		l, err := tx.LockCheck(ctx, a.ID)
+		if err != nil {
+			return err
+		}
+		c, effects := l.Check.Pause(at)
+		l.Apply(c, effects)
+		return tx.SaveStates(ctx, []*monitor.Locked{l})
+	})
+	if got := f.check(t, a.ID); got.Stored != checks.StatusPaused || got.NPings != 4 {
+		t.Errorf("paused: %s with %d pings", got.Stored, got.NPings)
+	}
+	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
+		l, err := tx.LockCheck(ctx, a.ID)
+		if err != nil {
+			return err
+		}
+		c, effects, err := l.Check.Update(checks.Spec{ManualResume: new(true)}, at)
+		if err != nil {
+			return err
+		}
+		l.Apply(c, effects)
+		return tx.SaveSettings(ctx, l) // which alone must be seen, too
+	})
+	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
+		l, err := tx.LockCheck(ctx, gone.ID)
+		if err != nil {
+			return err
+		}
+		return tx.DeleteCheck(ctx, l)
+	})
+	ping(2, pings.Signal{Kind: pings.Success, Method: "GET", Scheme: "http"})
+	for _, want := range []struct {
+		id    uuid.UUID
+		state checks.Status
+		kinds []pings.Kind
+	}{
+		{a.ID, checks.StatusPaused, []pings.Kind{"ign", "ign", "start", "start", "success", "success"}},
+		{b.ID, checks.StatusUp, []pings.Kind{"ign", "ign", "start", "start", "success", "success"}},
+	} {
+		list, err := f.Pings(t.Context(), want.id, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kinds []pings.Kind
+		for i, p := range list {
+			kinds = append(kinds, p.Kind)
+			if p.N != int64(len(list)-i) {
+				t.Errorf("ping %d has the number %d", i, p.N)
+			}
+		}
+		if diff := cmp.Diff(want.kinds, kinds); diff != "" {
+			t.Errorf("pings (-want +got):\n%s", diff)
+		}
+		if got := f.check(t, want.id); got.Stored != want.state || got.NPings != 6 {
+			t.Errorf("%s with %d pings, want %s with 6", got.Stored, got.NPings, want.state)
+		}
+	}
+}
+
+// testRecordTogether has many goroutines record pings of the same checks, by Record and under locks: none is lost.
+func testRecordTogether(t *testing.T, f fixture) {
+	recorder, ok := f.Store.(monitor.Recorder)
+	if !ok {
+		return
+	}
+	var ids []uuid.UUID
+	for range 5 {
+		ids = append(ids, f.create(t, checks.Spec{}).ID)
+	}
+	const goroutines, each = 6, 20
+	var group sync.WaitGroup
+	for g := range goroutines {
+		group.Go(func() {
+			for i := range each {
+				add := func(locked []*monitor.Locked) error {
+					for _, l := range locked {
+						// Flips and runs now and then, so that all ways of writing are gone.
+						kind := []pings.Kind{pings.Success, pings.Success, pings.Fail, pings.Start}[(g+i)%4]
+						apply(l, pings.Signal{Kind: kind}, noon.Add(time.Duration(i)*time.Second))
+					}
+					return nil
+				}
+				var err error
+				if g == 0 {
+					err = f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
+						locked, err := tx.LockChecks(ctx, ids)
+						if err != nil {
+							return err
+						}
+						_ = add(locked)
+						return tx.SaveStates(ctx, locked)
+					})
+				} else {
+					err = recorder.Record(t.Context(), ids, add)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, id := range ids {
+		list, err := f.Pings(t.Context(), id, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.check(t, id).NPings; got != goroutines*each || len(list) != goroutines*each {
+			t.Errorf("%d pings and %d log entries, want %d", got, len(list), goroutines*each)
+		}
+	}
+}
