@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -127,7 +128,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, err error) prob
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
 	}
 	if p.status >= http.StatusInternalServerError && r.Context().Err() == nil {
-		s.log.ErrorContext(r.Context(), "a request failed", "method", r.Method, "path", r.URL.Path, "status", p.status, "error", err)
+		s.log.ErrorContext(r.Context(), "a request failed", "method", r.Method, "path", pathWithoutKeys(r.URL.Path), "status", p.status, "error", err)
 	}
 	if len(p.text) > maxErrorText {
 		end := maxErrorText
@@ -137,6 +138,18 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, err error) prob
 		p.text = p.text[:end] + "…"
 	}
 	return p
+}
+
+// pathWithoutKeys returns a path as it may be logged: without ping keys, the keys and signatures of badges, and API keys
+// that are there by mistake. UUIDs of checks stay, because they are what a reader of the log looks for.
+func pathWithoutKeys(path string) string {
+	segments := strings.Split(path, "/")
+	for i, segment := range segments {
+		if checks.ValidPingKey(segment) || utf8.RuneCountInString(segment) == monitor.KeyLength {
+			segments[i] = "(key)"
+		}
+	}
+	return strings.Join(segments, "/")
 }
 
 // fail answers with the JSON document of an error.
@@ -157,8 +170,10 @@ func encode(document any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+const plainText = "text/plain; charset=utf-8"
+
 func writeText(w http.ResponseWriter, status int, text string) {
-	write(w, status, "text/plain; charset=utf-8", []byte(text))
+	write(w, status, plainText, []byte(text))
 }
 
 // write sends an answer. An error means that the client is gone, which is nothing to handle.

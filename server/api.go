@@ -25,6 +25,7 @@ type access int
 const (
 	open     access = iota // no key is needed
 	read                   // any key
+	scrape                 // any key, also as a bearer token
 	write403               // a read-write key, otherwise 403
 	write401               // a read-write key, otherwise 401
 )
@@ -65,6 +66,7 @@ func endpoints() []endpoint {
 		// Rollcall's own.
 		{http.MethodGet, "/api/v3", open, noCheck, (*call).reference},
 		{http.MethodGet, "/api/v3/openapi.json", open, noCheck, (*call).openAPI},
+		{http.MethodGet, "/api/v3/metrics", scrape, noCheck, (*call).metrics},
 	}
 }
 
@@ -74,6 +76,7 @@ func (s *Server) api() http.Handler {
 	router.RedirectTrailingSlash, router.RedirectFixedPath = false, false
 	for _, e := range endpoints() {
 		handle := func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
+			routed(w, e.path)
 			c := &call{Server: s, w: w, r: r, params: params}
 			if err := c.serve(e); err != nil {
 				s.fail(w, r, err)
@@ -116,7 +119,7 @@ type call struct {
 // serve answers a request: who it is, whether it may, whether the check is there, and only then what it wants.
 func (c *call) serve(e endpoint) error {
 	if e.access != open {
-		if err := c.authenticate(); err != nil {
+		if err := c.authenticate(e.access == scrape); err != nil {
 			return err
 		}
 		if err := c.limit(); err != nil {
@@ -138,11 +141,13 @@ func (c *call) serve(e endpoint) error {
 }
 
 // authenticate finds the API key of the request (API-V3.md section 5). A header, even an empty one, wins over the
-// field of the body, which is not read then.
-func (c *call) authenticate() error {
+// field of the body, which is not read then. Some endpoints take the key as a bearer token too.
+func (c *call) authenticate(asBearer bool) error {
 	var text string
 	if values, present := c.r.Header["X-Api-Key"]; present {
 		text = values[0]
+	} else if asBearer {
+		text = bearer(c.r)
 	} else if c.r.Method == http.MethodPost {
 		body, err := c.parseBody()
 		if err != nil {
@@ -198,7 +203,7 @@ func (c *call) parseBody() (wire.Body, error) {
 	if c.body != nil {
 		return *c.body, nil
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxBody))
+	data, err := io.ReadAll(http.MaxBytesReader(unwrapped(c.w), c.r.Body, maxBody))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge {
 		return wire.Body{}, errBrokenBody
 	} else if err != nil {

@@ -11,11 +11,17 @@ import (
 // neverCached is for answers that are right only at this instant.
 const neverCached = "no-store, no-cache, max-age=0"
 
+// badgePolicy lets a badge be part of other pages, also as a document of its own (object, iframe), in which it can
+// neither run scripts nor load anything.
+const badgePolicy = "default-src 'none'; sandbox"
+
 // badge answers with a badge. Whatever is wrong with an address, it is "not found".
 func (s *Server) badge(w http.ResponseWriter, r *http.Request) {
+	routed(w, routeBadge)
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Cache-Control", neverCached)
+	h.Set("Content-Security-Policy", badgePolicy)
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 	case http.MethodOptions:

@@ -142,6 +142,10 @@ func specOf(u wire.CheckUpdate) (checks.Spec, error) {
 	if err := errors.Join(timeoutErr, graceErr); err != nil {
 		return checks.Spec{}, err
 	}
+	after, every, err := alertRules(u)
+	if err != nil {
+		return checks.Spec{}, err
+	}
 	return checks.Spec{
 		Name: u.Name, Slug: u.Slug, Tags: u.Tags, Desc: u.Desc,
 		Timeout: timeout, Grace: grace, Schedule: u.Schedule, TZ: u.TZ,
@@ -149,7 +153,23 @@ func specOf(u wire.CheckUpdate) (checks.Spec, error) {
 		StartKW: u.StartKW, SuccessKW: u.SuccessKW, FailureKW: u.FailureKW,
 		FilterSubject: u.FilterSubject, FilterBody: u.FilterBody,
 		FilterHTTPBody: u.FilterHTTPBody, FilterDefaultFail: u.FilterDefaultFail,
+		AlertAfter: after, RepeatEvery: every, QuietHours: u.QuietHours,
 	}, nil
+}
+
+// alertRules translates the rules that are numbers.
+func alertRules(u wire.CheckUpdate) (after *int, every *time.Duration, err error) {
+	if u.AlertAfter != nil {
+		if err := checks.CheckAlertAfter(*u.AlertAfter); err != nil {
+			return nil, nil, err
+		}
+		after = new(int(*u.AlertAfter))
+	}
+	if u.RepeatEvery != nil && *u.RepeatEvery == 0 {
+		return after, new(time.Duration), nil
+	}
+	every, err = period("repeat_every", u.RepeatEvery)
+	return after, every, err
 }
 
 func period(field string, seconds *int64) (*time.Duration, error) {
@@ -174,12 +194,16 @@ func (c *call) document(check checks.Check, now time.Time) wire.Check {
 		StartKW: check.StartKW, SuccessKW: check.SuccessKW, FailureKW: check.FailureKW,
 		FilterSubject: check.FilterSubject, FilterBody: check.FilterBody,
 		FilterHTTPBody: check.FilterHTTPBody, FilterDefaultFail: check.FilterDefaultFail,
+		AlertAfter: int64(check.AlertAfter), RepeatEvery: int64(check.RepeatEvery / time.Second), QuietHours: check.QuietHours,
 		BadgeURL: c.base.text + badges.CheckPath(check.BadgeKey.String(), badges.SVG, false),
 	}
 	if check.IsCron() {
 		d.Schedule, d.TZ = check.Schedule, check.TZ
 	} else {
 		d.Timeout = int64(check.Timeout / time.Second)
+		if check.QuietHours != "" { // which are in this zone
+			d.TZ = check.TZ
+		}
 	}
 	if c.key.ReadOnly {
 		d.UniqueKey = check.UniqueKey()

@@ -39,15 +39,16 @@ func (p proxies) origin(r *http.Request) (addr, scheme string) {
 	if r.TLS != nil {
 		scheme = "https"
 	}
-	peer, ok := parseHop(r.RemoteAddr)
+	peer, ok := parsePeer(r.RemoteAddr)
 	if !ok {
 		return "", scheme // not an IP connection
 	}
 	if !p.trust(peer) {
 		return peer.String(), scheme
 	}
-	if proto := lastItem(r.Header.Values("X-Forwarded-Proto")); strings.EqualFold(proto, "http") || strings.EqualFold(proto, "https") {
-		scheme = strings.ToLower(proto)
+	// Not strings.EqualFold, for which the long s of Unicode is an s: what is kept is one of two texts.
+	if proto := strings.ToLower(lastItem(r.Header.Values("X-Forwarded-Proto"))); proto == "http" || proto == "https" {
+		scheme = proto
 	}
 	hops := strings.Join(r.Header.Values("X-Forwarded-For"), ",")
 	for hops != "" && p.trust(peer) {
@@ -64,6 +65,14 @@ func (p proxies) origin(r *http.Request) (addr, scheme string) {
 		peer = next
 	}
 	return peer.String(), scheme
+}
+
+// parsePeer reads the address of a connection, which net/http writes with a port.
+func parsePeer(text string) (netip.Addr, bool) {
+	if withPort, err := netip.ParseAddrPort(text); err == nil {
+		return withPort.Addr().WithZone("").Unmap(), true
+	}
+	return parseHop(text)
 }
 
 // lastItem returns the last item of a comma-separated header, the one that the nearest proxy has added.

@@ -20,21 +20,42 @@ import (
 
 const (
 	// pingTimeout bounds how long a ping is waited for, from when it was received.
-	pingTimeout = 10 * time.Second
+	pingTimeout = 5 * time.Second
 	// maxDrained is how much of a body beyond the limit is still read and thrown away. A client that is cut off
 	// while it sends may never see the answer.
 	maxDrained = 10_000_000
 
+	// maxAnnounced is for how many bytes of a body there is made room before they have come.
+	maxAnnounced = 16 << 10
+
 	pingMethods = "GET, HEAD, POST"
 )
 
-// receive takes a ping.
-func (s *Server) receive(w http.ResponseWriter, r *http.Request) {
+// pingAnswers are the parts that the answers to pings have in common.
+type pingAnswers struct {
+	headers headers // of all
+	ok      headers // of those that are "OK"
+	text    []byte  // "OK"
+}
+
+func newPingAnswers(bodyLimit int64) pingAnswers {
+	return pingAnswers{
+		headers: newHeaders(
+			"Access-Control-Allow-Origin", "*",
+			"Ping-Body-Limit", strconv.FormatInt(bodyLimit, 10),
+			"Cache-Control", neverCached,
+		),
+		ok:   newHeaders("Content-Type", plainText, "Content-Length", "2"),
+		text: []byte("OK"),
+	}
+}
+
+// receive takes a ping. The path is that below {ping_base_url}, still escaped.
+func (s *Server) receive(w http.ResponseWriter, r *http.Request, path string) {
+	routed(w, routePing)
 	h := w.Header()
-	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Ping-Body-Limit", strconv.FormatInt(s.bodyLimit, 10))
-	h.Set("Cache-Control", neverCached)
-	created, err := s.record(r)
+	s.answers.headers.set(h)
+	created, err := s.record(r, path)
 	switch {
 	case err != nil:
 		p := s.explain(w, r, err)
@@ -45,16 +66,18 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) {
 	case created:
 		writeText(w, http.StatusCreated, "Created")
 	default:
-		writeText(w, http.StatusOK, "OK")
+		s.answers.ok.set(h)
+		w.WriteHeader(http.StatusOK)
+		_, _ = w.Write(s.answers.text) // an error means that the client is gone
 	}
 }
 
 // record records a ping; created says that its check was made for it.
-func (s *Server) record(r *http.Request) (created bool, err error) {
+func (s *Server) record(r *http.Request, path string) (created bool, err error) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost {
 		return false, errMethod
 	}
-	target, err := parsePingPath(r.URL.EscapedPath())
+	target, err := parsePingPath(path)
 	if err != nil {
 		return false, err
 	}
@@ -64,8 +87,12 @@ func (s *Server) record(r *http.Request) (created bool, err error) {
 	}
 	signal := pings.Signal{Kind: target.kind, ExitStatus: target.exit, RunID: run, Method: r.Method, UserAgent: r.UserAgent()}
 	signal.RemoteAddr, signal.Scheme = s.proxies.origin(r)
-	if signal.Body, signal.Filtered, err = readPingBody(r.Body, s.bodyLimit); err != nil {
-		return false, errBrokenBody
+	body := r.Body
+	if body != http.NoBody && body != nil {
+		if signal.Body, signal.Filtered, err = readPingBody(body, r.ContentLength, s.bodyLimit); err != nil {
+			return false, errBrokenBody
+		}
+		defer func() { _, _ = io.CopyN(io.Discard, body, maxDrained) }()
 	}
 	// A job may hang up as soon as it has sent its ping. The ping counts all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), pingTimeout)
@@ -80,15 +107,15 @@ func (s *Server) record(r *http.Request) (created bool, err error) {
 		s.log.WarnContext(ctx, "a ping made no check", "slug", target.slug, "error", err)
 		err = errNotFound
 	}
-	_, _ = io.CopyN(io.Discard, r.Body, maxDrained)
 	return created, err
 }
 
 // readPingBody reads the start of a body: what is kept of it, at most limit bytes, and what keywords are looked for
 // in if that is more (API-V3.md section 2.1.1), otherwise nil. An empty body is nil. The error is that of a body that
-// broke off before.
-func readPingBody(body io.Reader, limit int64) (kept, filtered []byte, err error) {
+// broke off before. The length is what the client has announced, or -1.
+func readPingBody(body io.Reader, length, limit int64) (kept, filtered []byte, err error) {
 	var b bytes.Buffer
+	b.Grow(int(min(max(length, 0), maxAnnounced)) + bytes.MinRead)
 	if _, err := b.ReadFrom(io.LimitReader(body, max(limit, keywords.MaxHTTPBody))); err != nil {
 		return nil, nil, err
 	}

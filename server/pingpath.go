@@ -29,6 +29,9 @@ type pingTarget struct {
 // and for an exit status of 256 and up, and errNotFound for whatever else is not such a path. Whether there is such a
 // check is for the caller to find out.
 func parsePingPath(escaped string) (pingTarget, error) {
+	if id, ok := canonicalUUID(strings.TrimPrefix(escaped, "/")); ok && escaped[0] == '/' {
+		return pingTarget{id: id, kind: pings.Success}, nil // what nearly all pings are
+	}
 	path, rooted := strings.CutPrefix(strings.TrimSuffix(escaped, "/"), "/")
 	segments := strings.SplitN(path, "/", 4)
 	for i, segment := range segments {

@@ -22,8 +22,9 @@
 // They answer every request from the database, and keep nothing but how many requests a key has made lately, so any
 // number of servers can share a database. The rate limit then holds for each of them by itself.
 //
-// Nothing here writes an access log. What fails for another reason than the request is logged with Config.Logger, and
-// the client is told no more than "internal error".
+// An access log is written when Config.AccessLog asks for it, and Config.Observer is told of each request, for metrics.
+// What fails for another reason than the request is logged with Config.Logger, and the client is told no more than
+// "internal error".
 package server
 
 import (
@@ -34,6 +35,7 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/badges"
@@ -68,6 +70,11 @@ type Config struct {
 	// ReportStarted makes the field started of a check true while a run is in progress. API-V3.md section 2.1 has
 	// it false in all responses, which is the default.
 	ReportStarted bool
+	// Observer is told of the requests that were answered. Default: none.
+	Observer Observer
+	// AccessLog has each request logged: its method, route (see [Observer]), status, bytes and address, but neither its
+	// path nor its query, which may be secret.
+	AccessLog bool
 	// Logger takes what goes wrong. Default: slog.Default().
 	Logger *slog.Logger
 	// Now is the clock of the rate limit. Default: time.Now.
@@ -80,11 +87,15 @@ type Server struct {
 	log           *slog.Logger
 	base, ping    baseURL
 	bodyLimit     int64
+	answers       pingAnswers
 	signer        badges.Signer
 	proxies       proxies
 	reportStarted bool
 	limiter       *limiter // nil without a limit
 	docs          *openapi.Docs
+	observer      Observer
+	accessLog     bool
+	draining      atomic.Bool
 }
 
 // New returns a server for a monitor. It starts nothing. The error says which value of the configuration is not
@@ -105,13 +116,17 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	case c.PingBodyLimit < 0:
 		return nil, fmt.Errorf("server: PingBodyLimit is too small: %d, the minimum is 0", c.PingBodyLimit)
 	}
-	s := &Server{mon: mon, log: c.Logger, bodyLimit: c.PingBodyLimit, signer: c.Signer, reportStarted: c.ReportStarted}
+	s := &Server{
+		mon: mon, log: c.Logger, bodyLimit: c.PingBodyLimit, signer: c.Signer, reportStarted: c.ReportStarted,
+		observer: c.Observer, accessLog: c.AccessLog,
+	}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
 	if s.bodyLimit == 0 {
 		s.bodyLimit = DefaultPingBodyLimit
 	}
+	s.answers = newPingAnswers(s.bodyLimit)
 	if c.BaseURL == "" {
 		c.BaseURL = DefaultBaseURL
 	}
@@ -152,6 +167,8 @@ func parseBaseURL(field, text string) (baseURL, error) {
 		return baseURL{}, fmt.Errorf("server: %s is not an http or https URL: %q", field, text)
 	case u.Hostname() == "":
 		return baseURL{}, fmt.Errorf("server: %s has no host: %q", field, text)
+	case strings.ContainsAny(u.Host, `"'<>\^{|}`+"`"): // which net/url lets pass, and which no host has
+		return baseURL{}, fmt.Errorf("server: %s has a host that is not valid: %q", field, u.Host)
 	case u.User != nil || strings.ContainsAny(text, "?#"):
 		return baseURL{}, fmt.Errorf("server: %s must have neither a user, a query nor a fragment", field)
 	case strings.ContainsFunc(u.EscapedPath(), unusualInPath) || strings.Contains(u.Path, "//"):

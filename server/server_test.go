@@ -125,12 +125,15 @@ func TestReadPingBody(t *testing.T) {
 		{long, 15_000, long[:15_000], ""},
 		{long, 1 << 40, long, ""},
 	} {
-		kept, filtered, err := readPingBody(iotest.OneByteReader(strings.NewReader(c.body)), c.limit)
-		if err != nil || string(kept) != c.kept || string(filtered) != c.filtered || (kept == nil) != (c.kept == "") || (filtered == nil) != (c.filtered == "") {
-			t.Errorf("%d bytes, limit %d: %d, %d, %v", len(c.body), c.limit, len(kept), len(filtered), err)
+		// What the client says of the length is a hint and no more.
+		for _, length := range []int64{-1, 0, 3, int64(len(c.body)), 1 << 60} {
+			kept, filtered, err := readPingBody(iotest.OneByteReader(strings.NewReader(c.body)), length, c.limit)
+			if err != nil || string(kept) != c.kept || string(filtered) != c.filtered || (kept == nil) != (c.kept == "") || (filtered == nil) != (c.filtered == "") {
+				t.Errorf("%d bytes, limit %d: %d, %d, %v", len(c.body), c.limit, len(kept), len(filtered), err)
+			}
 		}
 	}
-	if _, _, err := readPingBody(io.MultiReader(strings.NewReader("half"), iotest.ErrReader(io.ErrUnexpectedEOF)), 100); err == nil {
+	if _, _, err := readPingBody(io.MultiReader(strings.NewReader("half"), iotest.ErrReader(io.ErrUnexpectedEOF)), 100, 100); err == nil {
 		t.Error("half a body was accepted")
 	}
 }

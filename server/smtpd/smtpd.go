@@ -60,7 +60,7 @@ const (
 const (
 	// lookupTimeout and pingTimeout bound how long the database is waited for.
 	lookupTimeout = 10 * time.Second
-	pingTimeout   = 10 * time.Second
+	pingTimeout   = 5 * time.Second
 	// writeTimeout bounds how long a client may take to accept an answer.
 	writeTimeout = time.Minute
 	// maxAddress is the length of an address that can be one of ours, in bytes, with room for the form of a domain in

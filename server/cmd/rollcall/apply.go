@@ -114,7 +114,7 @@ func (c *applyCmd) Run(ctx context.Context, a *app) error {
 	}
 	return c.withTarget(ctx, a, !c.DryRun, func(target declare.Target) error {
 		// A server does not tell the name of the key's project, so its address stands for it.
-		plan, err := declare.NewPlan(ctx, target, doc, &declare.Options{Prune: c.Prune, Project: string(c.URL)})
+		plan, err := declare.NewPlan(ctx, target, doc, &declare.Options{Prune: c.Prune, Kinds: channelKinds(), Project: string(c.URL)})
 		if err != nil {
 			return a.listErrors(err)
 		}
@@ -137,7 +137,7 @@ func (c *applyCmd) Run(ctx context.Context, a *app) error {
 
 // read reads the file. Files that it names are looked for beside it.
 func (c *applyCmd) read() (declare.Document, error) {
-	config := &declare.Config{Name: c.File, Env: os.LookupEnv}
+	config := &declare.Config{Name: c.File, Kinds: channelKinds(), Env: os.LookupEnv}
 	var in io.Reader = os.Stdin
 	dir := "."
 	if c.File == "-" {

@@ -93,7 +93,9 @@ type channelListCmd struct {
 }
 
 func (channelListCmd) Help() string {
-	return `With --json: an array of {"id", "name", "kind"}.`
+	return `FAILING SINCE is when an alert to the channel was last given up, if none has arrived since.
+
+With --json: an array of {"id", "name", "kind", "failed_at", "error"}; failed_at is null where none has failed.`
 }
 
 func (c channelListCmd) Run(ctx context.Context, a *app) error {
@@ -106,11 +108,20 @@ func (c channelListCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		documents := make([]channelDoc, len(list))
-		rows := [][]string{{"ID", "KIND", "NAME"}}
+		type listed struct {
+			channelDoc
+			FailedAt *string `json:"failed_at"`
+			Error    string  `json:"error"`
+		}
+		documents := make([]listed, len(list))
+		rows := [][]string{{"ID", "KIND", "NAME", "FAILING SINCE", "ERROR"}}
 		for i, channel := range list {
-			documents[i] = newChannelDoc(channel)
-			rows = append(rows, []string{documents[i].ID, string(channel.Kind), channel.Name})
+			documents[i] = listed{newChannelDoc(channel), optionalTimestamp(channel.FailedAt), channel.Error}
+			since := ""
+			if documents[i].FailedAt != nil {
+				since = *documents[i].FailedAt
+			}
+			rows = append(rows, []string{documents[i].ID, string(channel.Kind), channel.Name, since, channel.Error})
 		}
 		return c.print(a.stdout, documents, func(w io.Writer) { table(w, rows...) })
 	})
@@ -132,13 +143,9 @@ func (c channelDeleteCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		list, err := mon.Channels(ctx, project.ID)
+		channel, err := findChannel(ctx, mon, project.ID, c.Channel)
 		if err != nil {
 			return err
-		}
-		channel, err := pickChannel(list, c.Channel)
-		if err != nil {
-			return missing(err, "channel %q", c.Channel)
 		}
 		if err := mon.DeleteChannel(ctx, project.ID, channel.ID); err != nil {
 			return missing(err, "channel %q", c.Channel)
@@ -192,8 +199,7 @@ type settingDoc struct {
 }
 
 func (c channelKindsCmd) Run(a *app) error {
-	// The kinds that a monitor with the default configuration knows; none is needed to list them.
-	kinds := channels.Kinds()
+	kinds := channelKinds()
 	documents := make([]kindDoc, len(kinds))
 	for i, kind := range kinds {
 		documents[i] = kindDoc{kind.Kind, kind.Doc, make([]settingDoc, len(kind.Settings))}

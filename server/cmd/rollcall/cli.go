@@ -32,6 +32,8 @@ type cli struct {
 	Serve   serveCmd   `cmd:"" group:"Service:" help:"Run the service: the API, the ping endpoints and the watcher of deadlines."`
 	Migrate migrateCmd `cmd:"" group:"Service:" help:"Bring the database's schema up to date, and stop."`
 
+	Backup backupCmd `cmd:"" group:"Service:" help:"Copy an SQLite database into a file, also while the service runs."`
+
 	Run  runCmd  `cmd:"" group:"Jobs:" help:"Run a command and report its start, its end and its output."`
 	Ping pingCmd `cmd:"" group:"Jobs:" help:"Send a ping: success, start, fail, log or an exit status."`
 
@@ -51,8 +53,19 @@ type cli struct {
 		Create channelCreateCmd `cmd:"" help:"Create a channel: a place to which alerts go."`
 		List   channelListCmd   `cmd:"" help:"List the channels of a project, without their settings."`
 		Delete channelDeleteCmd `cmd:"" help:"Delete a channel and take it from all checks."`
+		Test   channelTestCmd   `cmd:"" help:"Send a test alert to a channel, now."`
 		Kinds  channelKindsCmd  `cmd:"" help:"List the kinds of channels with the settings of each."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"Manage channels (integrations)."`
+
+	Check struct {
+		List checkListCmd `cmd:"" help:"List the checks of a project with the rules for their alerts."`
+		Set  checkSetCmd  `cmd:"" help:"Set the rules for the alerts of a check: how many failures, reminders, quiet hours."`
+	} `cmd:"" group:"Administration, also while the service runs:" help:"Look at checks and set the rules for their alerts."`
+
+	Deliveries struct {
+		List  deliveriesListCmd  `cmd:"" default:"withargs" help:"List the alerts of a project and what has become of them."`
+		Retry deliveriesRetryCmd `cmd:"" help:"Send failed alerts again."`
+	} `cmd:"" group:"Administration, also while the service runs:" help:"Look at the delivery of alerts."`
 
 	Apply  applyCmd  `cmd:"" group:"Configuration in files:" help:"Make projects, channels and checks what a file says."`
 	Export exportCmd `cmd:"" group:"Configuration in files:" help:"Print projects, channels and checks as a file for apply."`

@@ -104,6 +104,8 @@ func (a *address) UnmarshalText(text []byte) error {
 		return errors.New("must begin with http:// or https://")
 	case u.Hostname() == "":
 		return errors.New("has no host")
+	case strings.Contains(u.Hostname(), "%"): // which means nothing on another machine
+		return errors.New("must not have a zone in its host")
 	case u.User != nil:
 		return errors.New("must not have a user name or password")
 	case u.RawQuery != "" || u.ForceQuery:

@@ -46,7 +46,7 @@ func (c *exportCmd) Run(ctx context.Context, a *app) error {
 			if err != nil {
 				return err
 			}
-			doc.Projects = append(doc.Projects, declare.Export(state, nil))
+			doc.Projects = append(doc.Projects, declare.Export(state, channelKinds()))
 		}
 		return nil
 	})

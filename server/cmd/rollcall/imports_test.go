@@ -28,7 +28,7 @@ func imports(t *testing.T, field string) map[string][]string {
 // TestImportDirection holds which package may import which others of the module. What is not listed may import
 // anything, as programs and test helpers do.
 func TestImportDirection(t *testing.T) {
-	leaves := []string{"keywords", "pings", "flips", "channels", "badges", "checks/schedule"}
+	leaves := []string{"keywords", "pings", "flips", "channels", "badges", "checks/schedule", "checks/quiet"}
 	allowed := map[string][]string{
 		"checks":              leaves,
 		"checks/monitor":      append([]string{"checks"}, leaves...),
@@ -40,8 +40,20 @@ func TestImportDirection(t *testing.T) {
 		"client":              append([]string{"checks", "client/wire"}, leaves...),
 		"client/target":       append([]string{"checks", "checks/declare", "client"}, leaves...),
 		"client/healthchecks": {"checks", "checks/declare", "checks/monitor"},
-		"server/smtpd":        {"checks", "checks/monitor", "pings", "pings/email"},
-		"server":              append([]string{"checks", "checks/monitor", "client/wire", "server/openapi"}, leaves...),
+
+		"channels/message":      {"channels"},
+		"channels/outbound":     {"channels"},
+		"channels/shell":        {"channels"},
+		"channels/email":        {"channels", "channels/outbound"},
+		"channels/webhook":      {"channels", "channels/outbound"},
+		"channels/sms":          {"channels", "channels/message", "channels/outbound"},
+		"channels/pagerduty":    {"channels", "channels/message", "channels/outbound"},
+		"channels/alertmanager": {"channels", "channels/message", "channels/outbound"},
+		"channels/shoutrrr":     {"channels", "channels/message", "channels/outbound"},
+
+		"server/metrics": {"channels", "checks/monitor", "pings"},
+		"server/smtpd":   {"checks", "checks/monitor", "pings", "pings/email"},
+		"server":         append([]string{"checks", "checks/monitor", "client/wire", "server/openapi"}, leaves...),
 	}
 	for _, leaf := range leaves {
 		allowed[leaf] = nil
@@ -67,7 +79,8 @@ func TestHeavyImports(t *testing.T) {
 	anywhere := func(pkg string) bool {
 		return strings.HasPrefix(pkg, "server/cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "checks/storetest/")
 	}
-	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "badges", "checks", "checks/schedule", "checks/monitor", "checks/declare", "checks/storetest", "client/wire"}
+	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "channels/message", "badges", "checks", "checks/schedule", "checks/quiet",
+		"checks/monitor", "checks/declare", "checks/storetest", "client/wire"}
 	rules := []struct {
 		path string
 		may  func(pkg string) bool
@@ -77,6 +90,13 @@ func TestHeavyImports(t *testing.T) {
 		{"modernc.org/sqlite", anywhere},
 		{"github.com/jackc/pgx", anywhere},
 		{"github.com/julienschmidt/httprouter", func(pkg string) bool { return pkg == "server" || anywhere(pkg) }},
+		{"github.com/nicholas-fedor/shoutrrr", func(pkg string) bool {
+			return pkg == "channels/shoutrrr" || pkg == "channels/standard" || anywhere(pkg)
+		}},
+		{"github.com/wneessen/go-mail", func(pkg string) bool {
+			return pkg == "channels/email" || pkg == "channels/standard" || anywhere(pkg)
+		}},
+		{"github.com/prometheus", func(pkg string) bool { return pkg == "server/metrics" || anywhere(pkg) }},
 		{"net/http", func(pkg string) bool { return !slices.Contains(domain, pkg) }},
 		{"database/sql", func(pkg string) bool { return !slices.Contains(domain, pkg) }},
 	}

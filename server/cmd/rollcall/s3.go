@@ -49,8 +49,14 @@ func (f *s3Flags) open() (*s3store.Store, error) {
 
 // newMonitor returns the monitor of the service. That object storage cannot be used is no reason not to start, but
 // should be known before the first body is to be moved.
-func (c *serveCmd) newMonitor(ctx context.Context, store *sqlstore.Store, log *slog.Logger) (*monitor.Monitor, error) {
-	config := &monitor.Config{Logger: log}
+func (c *serveCmd) newMonitor(ctx context.Context, store *sqlstore.Store, log *slog.Logger, g *gauges) (*monitor.Monitor, error) {
+	config := &monitor.Config{Logger: log, APIBaseURL: string(c.BaseURL)}
+	if g != nil {
+		config.Observer = g
+	}
+	if err := c.Notifiers.apply(config); err != nil {
+		return nil, usageError{err}
+	}
 	bodies, err := c.S3.open()
 	if err != nil {
 		return nil, usageError{err}

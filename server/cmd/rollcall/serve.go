@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"syscall"
@@ -31,6 +32,9 @@ const (
 	maxHeaderBytes    = 64 << 10
 )
 
+// gcPercent is by how much the heap may grow between two garbage collections, in percent.
+const gcPercent = 400
+
 type serveCmd struct {
 	Listen         string  `default:"127.0.0.1:8000" group:"Addresses:" placeholder:"HOST:PORT" help:"Address to listen on. Without HOST all of the machine's, and with port 0 one that is free."`
 	BaseURL        address `group:"Addresses:" placeholder:"URL" help:"URL under which clients reach the service (default http://localhost:8000, with the host and port of --listen if that is changed)."`
@@ -45,6 +49,9 @@ type serveCmd struct {
 
 	S3   s3Flags   `embed:"" prefix:"s3-"`
 	SMTP smtpFlags `embed:""`
+
+	Notifiers notifierFlags `embed:""`
+	Operate   operateFlags  `embed:""`
 
 	LogFormat       string        `default:"text" enum:"text,json" group:"Operation:" placeholder:"text|json" help:"Format of the log, which goes to standard error."`
 	LogLevel        string        `default:"info" enum:"debug,info,warn,error" group:"Operation:" placeholder:"LEVEL" help:"Least level that is logged: debug, info, warn or error."`
@@ -86,6 +93,12 @@ func (c *serveCmd) Validate() error {
 	if err := c.SMTP.validate(); err != nil {
 		return err
 	}
+	if err := c.Notifiers.validate(); err != nil {
+		return err
+	}
+	if err := c.Operate.validate(); err != nil {
+		return err
+	}
 	_, err = c.S3.open()
 	return err
 }
@@ -108,16 +121,22 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	defer mail.close()
+	gauges, err := c.Operate.listen()
+	if err != nil {
+		return err
+	}
+	defer gauges.close()
 	err = d.withStore(ctx, true, func(store *sqlstore.Store) error {
 		if err := store.Migrate(ctx); err != nil {
 			return err
 		}
 		log := c.logger(a.stderr)
-		mon, err := c.newMonitor(ctx, store, log)
+		c.fillURLs(listener.Addr())
+		mon, err := c.newMonitor(ctx, store, log, gauges)
 		if err != nil {
 			return err
 		}
-		handler, err := c.handler(ctx, mon, log, listener.Addr())
+		srv, err := c.handler(ctx, mon, log, gauges)
 		if err != nil {
 			return err
 		}
@@ -129,8 +148,9 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		}
 		log.Info("started", "version", version(), "database", d.String(), "base_url", c.BaseURL, "ping_base_url", c.PingBaseURL)
 		mail.announce(a.stdout)
+		gauges.announce(a.stdout)
 		fmt.Fprintf(a.stdout, "rollcall: listening on http://%s\n", listener.Addr())
-		return c.serve(ctx, mon, log, listener, handler, mail)
+		return c.serve(ctx, mon, log, listener, srv, mail, gauges)
 	})
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil // told to stop before it had started
@@ -159,14 +179,18 @@ func (c *serveCmd) logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
-// handler makes the HTTP handler, and fills in the base URLs that were not given.
-func (c *serveCmd) handler(ctx context.Context, mon *monitor.Monitor, log *slog.Logger, addr net.Addr) (http.Handler, error) {
+// fillURLs fills in the base URLs that were not given.
+func (c *serveCmd) fillURLs(addr net.Addr) {
 	if c.BaseURL == "" {
 		c.BaseURL = localURL(c.Listen, addr)
 	}
 	if c.PingBaseURL == "" {
 		c.PingBaseURL = c.BaseURL + "/ping"
 	}
+}
+
+// handler makes the server of HTTP handlers.
+func (c *serveCmd) handler(ctx context.Context, mon *monitor.Monitor, log *slog.Logger, g *gauges) (*server.Server, error) {
 	secret := c.SecretKey
 	if secret == "" {
 		var err error
@@ -182,7 +206,7 @@ func (c *serveCmd) handler(ctx context.Context, mon *monitor.Monitor, log *slog.
 	for i, p := range c.TrustedProxies {
 		networks[i] = p.Prefix
 	}
-	srv, err := server.New(mon, &server.Config{
+	config := &server.Config{
 		BaseURL:        string(c.BaseURL),
 		PingBaseURL:    string(c.PingBaseURL),
 		RateLimit:      c.RateLimit,
@@ -190,12 +214,17 @@ func (c *serveCmd) handler(ctx context.Context, mon *monitor.Monitor, log *slog.
 		Signer:         signer,
 		TrustedProxies: networks,
 		ReportStarted:  c.ReportStarted,
+		AccessLog:      c.Operate.AccessLog,
 		Logger:         log,
-	})
+	}
+	if g != nil {
+		config.Observer = g
+	}
+	srv, err := server.New(mon, config)
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return srv.Handler(), nil
+	return srv, nil
 }
 
 // localURL returns the URL of a server that listens on an address, as a client on the same machine would write it.
@@ -209,9 +238,9 @@ func localURL(listen string, addr net.Addr) address {
 }
 
 // serve answers requests and watches deadlines until ctx ends, and then for as long as requests take to finish.
-func (c *serveCmd) serve(ctx context.Context, mon *monitor.Monitor, log *slog.Logger, listener net.Listener, handler http.Handler, mail *mailer) error {
+func (c *serveCmd) serve(ctx context.Context, mon *monitor.Monitor, log *slog.Logger, listener net.Listener, srv *server.Server, mail *mailer, g *gauges) error {
 	web := &http.Server{
-		Handler:           handler,
+		Handler:           srv.Handler(),
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
@@ -219,11 +248,18 @@ func (c *serveCmd) serve(ctx context.Context, mon *monitor.Monitor, log *slog.Lo
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
+	if os.Getenv("GOGC") == "" {
+		// The heap is small, and nearly all of it is garbage after the ping or the request that it was made for.
+		debug.SetGCPercent(gcPercent)
+	}
 	watching, cancel := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
 	watcher.Go(func() { _ = mon.Run(watching) }) // its error is always that of the context
 	defer watcher.Wait()
 	defer cancel()
+	if err := c.operate(watching, mon, log, g, &watcher); err != nil {
+		return err
+	}
 
 	failed := make(chan error, 1)
 	go func() { failed <- web.Serve(listener) }()
@@ -237,6 +273,8 @@ func (c *serveCmd) serve(ctx context.Context, mon *monitor.Monitor, log *slog.Lo
 	}
 	signal.Reset(os.Interrupt, syscall.SIGTERM) // a second signal ends the process
 	log.Info("stopping", "timeout", c.ShutdownTimeout)
+	srv.Drain()
+	time.Sleep(c.Operate.ShutdownDelay)
 	deadline, cancelShutdown := context.WithTimeout(context.Background(), c.ShutdownTimeout)
 	defer cancelShutdown()
 	var messages sync.WaitGroup

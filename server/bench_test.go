@@ -1,0 +1,122 @@
+package server_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+// instant is a store that takes no time, with one check.
+type instant struct {
+	monitor.Store
+	check checks.Check
+}
+
+func (i instant) Update(ctx context.Context, fn func(ctx context.Context, tx monitor.Tx) error) error {
+	return fn(ctx, instantTx{check: i.check})
+}
+
+type instantTx struct {
+	monitor.Tx
+	check checks.Check
+}
+
+func (i instantTx) LockChecks(context.Context, []uuid.UUID) ([]*monitor.Locked, error) {
+	return []*monitor.Locked{{Check: i.check}}, nil
+}
+
+func (instantTx) SaveStates(context.Context, []*monitor.Locked) error { return nil }
+
+// discard is a connection that nobody reads.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header         { return d.header }
+func (d discard) Write(b []byte) (int, error) { return len(b), nil }
+func (d discard) WriteHeader(int)             {}
+
+// BenchmarkPing is what the server itself adds to a ping: everything between net/http and the store.
+func BenchmarkPing(b *testing.B) {
+	check, err := checks.New(uuid.New(), checks.Spec{}, noon)
+	if err != nil {
+		b.Fatal(err)
+	}
+	mon, err := monitor.New(instant{check: check}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	signer, err := badges.NewSigner([]byte("0123456789abcdef"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	srv, err := server.New(mon, &server.Config{Signer: signer})
+	if err != nil {
+		b.Fatal(err)
+	}
+	handler := srv.Handler()
+	r := httptest.NewRequest("GET", "/ping/"+check.ID.String(), nil)
+	r.Body = http.NoBody
+	w := discard{http.Header{}}
+	b.ReportAllocs()
+	for b.Loop() {
+		clear(w.header)
+		handler.ServeHTTP(w, r)
+	}
+}
+
+// BenchmarkRead measures what a client of the management interface waits for, by a handler on a real database with
+// 1,000 checks.
+func BenchmarkRead(b *testing.B) {
+	for name, open := range map[string]func(testing.TB) dbtest.DB{"sqlite": dbtest.SQLite, "postgres": dbtest.PostgreSQL} {
+		b.Run(name, func(b *testing.B) {
+			mon, err := monitor.New(open(b).Open(b), nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			project, keys, err := mon.CreateProject(b.Context(), monitor.ProjectSpec{Name: "p"})
+			if err != nil {
+				b.Fatal(err)
+			}
+			var check checks.Check
+			for range 1000 {
+				if check, err = mon.Create(b.Context(), project.ID, checks.Spec{Tags: new("prod")}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			signer, err := badges.NewSigner([]byte("0123456789abcdef"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			srv, err := server.New(mon, &server.Config{Signer: signer})
+			if err != nil {
+				b.Fatal(err)
+			}
+			handler := srv.Handler()
+			for what, path := range map[string]string{
+				"list": "/api/v3/checks/", "check": "/api/v3/checks/" + check.ID.String(),
+				"badge": badges.CheckPath(check.BadgeKey.String(), badges.SVG, false),
+				"tag":   signer.Path(project.BadgeKey, "prod", badges.SVG, false),
+			} {
+				b.Run(what, func(b *testing.B) {
+					r := httptest.NewRequest("GET", path, nil)
+					r.Header.Set("X-Api-Key", keys.ReadWrite)
+					b.ReportAllocs()
+					for b.Loop() {
+						w := httptest.NewRecorder()
+						if handler.ServeHTTP(w, r); w.Code != http.StatusOK {
+							b.Fatal(w.Code, w.Body)
+						}
+					}
+				})
+			}
+		})
+	}
+}

@@ -1,0 +1,217 @@
+package server_test
+
+import (
+	"compress/gzip"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+const metricsPath = "/api/v3/metrics/"
+
+// parseMetrics returns the samples of a text that Prometheus can read: by name and labels, those sorted.
+func parseMetrics(s *site, text string) map[string]float64 {
+	s.Helper()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		s.Fatalf("not in the format of Prometheus: %v\n%s", err, text)
+	}
+	problems, err := promlint.New(strings.NewReader(text)).Lint()
+	if err != nil || len(problems) > 0 {
+		s.Errorf("promlint: %v, %v", problems, err)
+	}
+	samples := map[string]float64{}
+	for name, family := range families {
+		for _, m := range family.Metric {
+			var labels []string
+			for _, label := range m.Label {
+				labels = append(labels, fmt.Sprintf("%s=%q", label.GetName(), label.GetValue()))
+			}
+			slices.Sort(labels)
+			key := name + "{" + strings.Join(labels, ",") + "}"
+			if _, twice := samples[key]; twice {
+				s.Errorf("twice: %s", key)
+			}
+			samples[key] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+	}
+	return samples
+}
+
+// metrics reads the metrics of the project with the read-only key.
+func (s *site) metrics() map[string]float64 {
+	s.Helper()
+	r := s.send("GET", metricsPath, nil, "X-Api-Key", s.keys.ReadOnly).is(200)
+	s.equal("Content-Type", r.header.Get("Content-Type"), "text/plain; version=0.0.4; charset=utf-8")
+	for _, secret := range []string{"uuid=", s.keys.ReadOnly, s.project.BadgeKey, s.project.PingKey} {
+		if strings.Contains(r.body, secret) {
+			s.Errorf("the metrics have %q", secret)
+		}
+	}
+	return parseMetrics(s, r.body)
+}
+
+func TestCheckMetrics(t *testing.T) {
+	each(t, nil, func(s *site) {
+		totals := map[string]float64{}
+		for _, status := range []string{"new", "up", "grace", "down", "paused"} {
+			totals[fmt.Sprintf("rollcall_checks{status=%q}", status)] = 0
+		}
+		s.equal("metrics of an empty project", s.metrics(), totals)
+
+		// One check in each state; names that need escaping.
+		job := s.create(object{"name": "Bäckup \"α\"\\\n😀\r\t{}", "slug": "job", "tags": "prod db,x", "timeout": 60, "grace": 60})
+		s.ping(job, "/start")
+		s.clock.Advance(1500 * time.Millisecond)
+		s.ping(job, "")
+		want := maps.Clone(totals)
+		labels := func(extra string) string {
+			name := fmt.Sprintf("name=%q,slug=\"job\"", "Bäckup \"α\"\\\n😀\r\t{}")
+			return "{" + name + extra + fmt.Sprintf(",tags=\"prod db,x\",unique_key=%q}", checks.UniqueKey(mustUUID(s, job)))
+		}
+		set := func(status string, next bool) {
+			for _, each := range []string{"new", "up", "grace", "down", "paused"} {
+				value := 0.0
+				if each == status {
+					value = 1
+				}
+				want["rollcall_check_status"+labels(fmt.Sprintf(",status=%q", each))] = value
+				want[fmt.Sprintf("rollcall_checks{status=%q}", each)] = value
+			}
+			want["rollcall_check_up"+labels("")] = 1
+			if status == "down" {
+				want["rollcall_check_up"+labels("")] = 0
+			}
+			due := "rollcall_check_next_ping_timestamp_seconds" + labels("")
+			delete(want, due)
+			if next {
+				want[due] = float64(noon.UnixMicro())/1e6 + 61.5
+			}
+		}
+		want["rollcall_check_last_ping_timestamp_seconds"+labels("")] = float64(noon.UnixMicro())/1e6 + 1.5
+		want["rollcall_check_pings_total"+labels("")] = 2
+		want["rollcall_check_last_duration_seconds"+labels("")] = 1.5
+		set("up", true)
+		s.equal("metrics of a check that is up", s.metrics(), want)
+		s.clock.Advance(time.Minute)
+		set("grace", true)
+		s.equal("metrics of a check in grace", s.metrics(), want)
+		s.clock.Advance(time.Minute)
+		set("down", false)
+		s.equal("metrics of a check that is down", s.metrics(), want)
+		s.api("POST", path(job)+"/pause", nil).is(200)
+		set("paused", false)
+		s.equal("metrics of a check that is paused", s.metrics(), want)
+		s.api("DELETE", path(job), nil).is(200)
+		s.equal("metrics without the check", s.metrics(), totals)
+	})
+}
+
+func mustUUID(s *site, check object) uuid.UUID {
+	s.Helper()
+	id, err := uuid.Parse(check["uuid"].(string))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return id
+}
+
+// Which keys may read metrics, and how they are sent.
+func TestCheckMetricsKeys(t *testing.T) {
+	each(t, &server.Config{RateLimit: 8}, func(s *site) {
+		s.create(nil)
+		_, other := s.otherProject("other")
+		for _, header := range [][]string{
+			{"X-Api-Key", s.keys.ReadOnly}, {"X-Api-Key", s.keys.ReadWrite},
+			{"Authorization", "Bearer " + s.keys.ReadOnly}, {"Authorization", "bearer  " + s.keys.ReadWrite},
+			{"Authorization", "Bearer x", "X-Api-Key", s.keys.ReadOnly},
+		} {
+			if r := s.send("GET", metricsPath, nil, header...).is(200); !strings.Contains(r.body, "\nrollcall_check_up{") {
+				s.Errorf("%q: %s", header, r.body)
+			}
+		}
+		if r := s.send("GET", metricsPath, nil, "Authorization", "Bearer "+other.ReadOnly).is(200); strings.Contains(r.body, "\nrollcall_check_up{") {
+			s.Errorf("another project: %s", r.body)
+		}
+		for _, header := range [][]string{
+			{}, {"Authorization", "Bearer"}, {"Authorization", s.keys.ReadOnly}, {"Authorization", "Basic " + s.keys.ReadOnly},
+			{"X-Api-Key", "", "Authorization", "Bearer " + s.keys.ReadOnly},
+		} {
+			s.send("GET", metricsPath, nil, header...).refused(401, "missing api key")
+		}
+		s.send("GET", metricsPath+"?api_key="+s.keys.ReadOnly, nil).refused(401, "missing api key")
+		s.send("GET", metricsPath, nil, "Authorization", "Bearer "+strings.Repeat("x", 32)).refused(401, "wrong api key")
+		// No other endpoint takes a bearer token.
+		s.send("GET", "/api/v3/checks/", nil, "Authorization", "Bearer "+s.keys.ReadOnly).refused(401, "missing api key")
+		// It counts like any other request.
+		for range 5 {
+			s.send("GET", metricsPath, nil, "X-Api-Key", s.keys.ReadOnly).is(200)
+		}
+		s.send("GET", metricsPath, nil, "X-Api-Key", s.keys.ReadOnly).is(429)
+	})
+}
+
+// Two checks whose UUIDs begin alike have the same unique_key. Prometheus would refuse all samples for the second.
+func TestCheckMetricsOfTwins(t *testing.T) {
+	each(t, nil, func(s *site) {
+		for _, id := range []string{"11111111-2222-4333-8444-555555555555", "11111111-2222-4333-8444-666666666666"} {
+			if _, err := s.mon.Create(s.Context(), s.project.ID, checks.Spec{ID: uuid.MustParse(id)}); err != nil {
+				s.Fatal(err)
+			}
+		}
+		s.metrics()
+	})
+}
+
+// Many checks, compressed and not.
+func TestCheckMetricsOfMany(t *testing.T) {
+	each(t, nil, func(s *site) {
+		const many = 300
+		for i := range many {
+			if _, err := s.mon.Create(s.Context(), s.project.ID, checks.Spec{Name: new(fmt.Sprint("job ", i))}); err != nil {
+				s.Fatal(err)
+			}
+		}
+		s.equal("new checks", s.metrics()[`rollcall_checks{status="new"}`], float64(many))
+		for accept, packed := range map[string]bool{
+			"gzip": true, "deflate, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.00": false, "identity": false, "": false,
+		} {
+			request, err := http.NewRequestWithContext(s.Context(), "GET", s.url+metricsPath, nil)
+			if err != nil {
+				s.Fatal(err)
+			}
+			request.Header.Set("X-Api-Key", s.keys.ReadOnly)
+			request.Header.Set("Accept-Encoding", accept)
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				s.Fatal(err)
+			}
+			defer response.Body.Close()
+			body := response.Body
+			if got := response.Header.Get("Content-Encoding") == "gzip"; got != packed {
+				s.Errorf("Accept-Encoding %q: compressed is %v", accept, got)
+			} else if packed {
+				if body, err = gzip.NewReader(body); err != nil {
+					s.Fatal(err)
+				}
+			}
+			families, err := new(expfmt.NewTextParser(model.LegacyValidation)).TextToMetricFamilies(body)
+			if err != nil || len(families["rollcall_check_up"].GetMetric()) != many {
+				s.Errorf("Accept-Encoding %q: %d samples, %v", accept, len(families["rollcall_check_up"].GetMetric()), err)
+			}
+		}
+	})
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/uptrace/bun"
+)
+
+type backupCmd struct {
+	File string `arg:"" help:"The new file, which must not exist yet."`
+	jsonFlag
+}
+
+func (backupCmd) Help() string {
+	return `Copies an SQLite database into a new file, as it is at one instant, also while servers work on it and pings come in.
+The file is complete, checked and on the disk when it appears, and readable by its owner alone. It has everything but
+the bodies of pings that were moved to object storage. The schema is not touched, so a backup can be made by the new
+version before it upgrades the database.
+
+To restore a backup, stop the servers, put it in the place of the database, and remove the two files beside that:
+
+    rm -f rollcall.db-wal rollcall.db-shm
+    cp backup.db rollcall.db
+
+A PostgreSQL database is backed up by its own programs:
+
+    pg_dump --format=custom --file=backup.dump "$ROLLCALL_DATABASE"
+    pg_restore --clean --if-exists --single-transaction --no-owner --dbname="$ROLLCALL_DATABASE" backup.dump
+
+With --json: {"file", "bytes"}.
+
+Example:
+
+    rollcall backup --database sqlite:/var/lib/rollcall.db /backup/rollcall-$(date +%F).db`
+}
+
+func (c backupCmd) Run(ctx context.Context, a *app) error {
+	d, err := parseDatabase(a.database)
+	if err != nil {
+		return err
+	}
+	if d.postgres != nil {
+		return usagef("backup is for SQLite; make a backup of %s with pg_dump, as rollcall backup --help shows", d)
+	}
+	db, err := d.open(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	size, err := backUp(ctx, db, c.File)
+	if err != nil {
+		return fmt.Errorf("backup: %w", d.explain(err))
+	}
+	document := struct {
+		File  string `json:"file"`
+		Bytes int64  `json:"bytes"`
+	}{c.File, size}
+	return c.print(a.stdout, document, func(w io.Writer) {
+		fmt.Fprintf(w, "Copied %s to %s: %d bytes.\n", d, printable(c.File), size)
+	})
+}
+
+// backUp copies an SQLite database into a new file and returns its size. The file gets its name only when it is
+// complete, so that whatever happens there is a whole backup or none.
+func backUp(ctx context.Context, db *bun.DB, file string) (size int64, err error) {
+	var tables int
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'rollcall_schema'").Scan(&tables); err != nil {
+		return 0, err
+	} else if tables == 0 {
+		return 0, errors.New("the database has nothing of rollcall")
+	}
+	if _, err := os.Lstat(file); err == nil {
+		return 0, fmt.Errorf("%s: there is such a file already", file)
+	}
+	file, err = filepath.Abs(file)
+	if err != nil {
+		return 0, err
+	}
+	draft, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*.tmp") // for its owner alone
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", file, reason(err))
+	}
+	defer os.Remove(draft.Name())
+	defer draft.Close()
+	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", draft.Name()); err != nil {
+		return 0, err
+	}
+	if err := checkCopy(ctx, draft.Name()); err != nil {
+		return 0, err
+	}
+	if err := draft.Sync(); err != nil {
+		return 0, err
+	}
+	info, err := draft.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), publish(draft.Name(), file)
+}
+
+// checkCopy reads the whole of a copy: what was damaged before is damaged there too, and is better known now than when
+// it is needed.
+func checkCopy(ctx context.Context, path string) error {
+	db, err := sql.Open("sqlite", "file://"+(&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()+"?mode=ro&immutable=1")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var result string
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&result); err != nil {
+		return err
+	}
+	if result != "ok" {
+		return fmt.Errorf("the database is damaged: %s", result)
+	}
+	return nil
+}
+
+// publish gives a finished file its name, unless there is a file of that name by now.
+func publish(draft, file string) error {
+	if err := os.Link(draft, file); errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s: there is such a file already", file)
+	} else if err != nil { // a file system without links
+		if err := os.Rename(draft, file); err != nil {
+			return err
+		}
+	}
+	dir, err := os.Open(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	_ = dir.Sync() // which not every system can do with a directory
+	return nil
+}

@@ -1,0 +1,291 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// TestBackupWhileServing makes backups while a server takes pings. Each has all pings that were acknowledged before it
+// was begun, without a gap, and a server starts on it.
+func TestBackupWhileServing(t *testing.T) {
+	const backups, jobs = 3, 4
+	db := dbtest.SQLite(t)
+	p := start(t, db.URL)
+	key := keyOf(t, p)
+	c := createCheck(t, p, key, "job")
+	dir := t.TempDir()
+	var acknowledged sync.Map
+	var count atomic.Int64
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for job := range jobs {
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				name := fmt.Sprintf("job %d ping %d", job, n)
+				r := request{method: http.MethodPost, url: p.url + "/ping/" + c.UUID, body: name, header: http.Header{"User-Agent": {name}}}
+				if status, body, err := r.do(); err != nil || status != http.StatusOK {
+					t.Errorf("%s: %d %s %v", name, status, body, err)
+					return
+				}
+				acknowledged.Store(name, true)
+				count.Add(1)
+			}
+		})
+	}
+	before := make([]map[string]bool, backups)
+	for i := range backups {
+		if !eventually(patience, func() bool { return count.Load() >= int64(50*(i+1)) }) {
+			t.Fatal("no pings are acknowledged")
+		}
+		before[i] = map[string]bool{}
+		acknowledged.Range(func(name, _ any) bool { before[i][name.(string)] = true; return true })
+		administer(t, db, "backup", filepath.Join(dir, fmt.Sprint(i)))
+	}
+	close(stop)
+	wg.Wait()
+	p.kill()
+	for i := range backups {
+		restored := start(t, "sqlite:"+filepath.Join(dir, fmt.Sprint(i)))
+		checkLog(t, restored, key, c, before[i])
+		restored.kill()
+	}
+	// And in the place of the database, as the help of the command says.
+	file := strings.TrimPrefix(db.URL, "sqlite:")
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Remove(file + suffix); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content, err := os.ReadFile(filepath.Join(dir, "1"))
+	if err == nil {
+		err = os.WriteFile(file, content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkLog(t, start(t, db.URL), key, c, before[1])
+}
+
+// TestBackupFiles: a backup is whole, private and never takes the place of another file.
+func TestBackupFiles(t *testing.T) {
+	db := dbtest.SQLite(t)
+	administer(t, db, "project", "create", "p")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a b#?%20ü.db")
+	var document struct {
+		File  string
+		Bytes int64
+	}
+	if err := json.Unmarshal([]byte(administer(t, db, "backup", "--json", file)), &document); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(file)
+	if err != nil || document.File != file || document.Bytes != info.Size() || info.Mode().Perm() != 0o600 {
+		t.Errorf("%+v, %+v, %v", document, info, err)
+	}
+	original := strings.TrimPrefix(db.URL, "sqlite:")
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(filepath.Join(dir, "nowhere"), link); err != nil {
+		t.Fatal(err)
+	}
+	for _, taken := range []string{file, original, dir, link} {
+		if _, stderr, status := rollcall("--database", db.URL, "backup", taken); status != exitError || !strings.Contains(stderr, "there is such a file already") {
+			t.Errorf("%s: status %d, %s", taken, status, stderr)
+		}
+	}
+	for what, c := range map[string]struct {
+		database, file, want string
+		status               int
+	}{
+		"no such directory": {db.URL, filepath.Join(dir, "none", "x"), "no such file or directory", exitError},
+		"no database":       {"sqlite:" + filepath.Join(dir, "none"), filepath.Join(dir, "x"), "there is no such file", exitError},
+		"not a database":    {"sqlite:" + writeFile(t, "this is no database, however long it may be"), filepath.Join(dir, "x"), "is not an SQLite database", exitError},
+		"empty":             {"sqlite:" + writeFile(t, ""), filepath.Join(dir, "x"), "nothing of rollcall", exitError},
+		"PostgreSQL":        {"postgres://u:secret@127.0.0.1/x", filepath.Join(dir, "x"), "pg_dump", exitUsage},
+	} {
+		_, stderr, status := rollcall("--database", c.database, "backup", c.file)
+		if status != c.status || !strings.Contains(stderr, c.want) || strings.Contains(stderr, "secret") {
+			t.Errorf("%s: status %d, %s", what, status, stderr)
+		}
+	}
+	var names []string
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	if diff := cmp.Diff([]string{filepath.Base(file), "link"}, names); err != nil || diff != "" {
+		t.Errorf("%v, files (-want +got):\n%s", err, diff)
+	}
+	// Damage is told when the backup is made.
+	damaged := "sqlite:" + damage(t, original)
+	if _, stderr, status := rollcall("--database", damaged, "backup", filepath.Join(dir, "y")); status != exitError || !strings.Contains(stderr, "damaged") {
+		t.Errorf("a damaged database: status %d, %s", status, stderr)
+	}
+	// A database of a later version can be backed up all the same.
+	if _, err := db.Bun(t).ExecContext(t.Context(), "UPDATE rollcall_schema SET version = 1000"); err != nil {
+		t.Fatal(err)
+	}
+	administer(t, db, "backup", filepath.Join(dir, "z"))
+}
+
+func writeFile(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// damage returns a copy of a database in which most pages are overwritten.
+func damage(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 8192; i < len(content); i++ {
+		content[i] = 0xA5
+	}
+	return writeFile(t, string(content))
+}
+
+// TestRestoreWhileJobsWentOn: what a restored database does about the time that it knows nothing of. Checks whose pings
+// it has missed are down from their deadline on, and come up at their next ping.
+func TestRestoreWhileJobsWentOn(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		clock := dbtest.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+		begin := clock.Now()
+		mon := monitorAt(t, db, clock)
+		project, err := mon.OpenProject(t.Context(), "jobs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		hourly := mustCreate(t, mon, project, checks.Spec{Name: new("hourly"), Timeout: new(time.Hour), Grace: new(10 * time.Minute)})
+		daily := mustCreate(t, mon, project, checks.Spec{Name: new("daily"), Timeout: new(24 * time.Hour), Grace: new(time.Hour)})
+		mustPing(t, mon, hourly)
+		mustPing(t, mon, daily)
+		clock.Advance(10 * time.Minute)
+		restored := copyOf(t, db)
+
+		// The jobs went on, and the database with them, and then it was lost.
+		for range 5 {
+			clock.Advance(50 * time.Minute)
+			mustPing(t, mon, hourly)
+		}
+		clock.Advance(5 * time.Minute)
+		mon = monitorAt(t, restored, clock)
+		if n, err := mon.Sweep(t.Context()); n != 1 || err != nil {
+			t.Errorf("%d checks went down, %v", n, err)
+		}
+		wantState(t, mon, hourly, checks.StatusDown, 1, []flips.Flip{{At: begin.Add(70 * time.Minute)}, {At: begin, Up: true}})
+		wantState(t, mon, daily, checks.StatusUp, 1, []flips.Flip{{At: begin, Up: true}})
+		mustPing(t, mon, hourly)
+		wantState(t, mon, hourly, checks.StatusUp, 2, []flips.Flip{{At: clock.Now(), Up: true}, {At: begin.Add(70 * time.Minute)}, {At: begin, Up: true}})
+		if n, err := mon.Sweep(t.Context()); n != 0 || err != nil {
+			t.Errorf("%d checks went down, %v", n, err)
+		}
+	})
+}
+
+func monitorAt(t *testing.T, db dbtest.DB, clock *dbtest.Clock) *monitor.Monitor {
+	t.Helper()
+	mon, err := monitor.New(db.Open(t), &monitor.Config{Now: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mon
+}
+
+func mustCreate(t *testing.T, mon *monitor.Monitor, project checks.Project, spec checks.Spec) checks.Check {
+	t.Helper()
+	c, err := mon.Create(t.Context(), project.ID, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func mustPing(t *testing.T, mon *monitor.Monitor, c checks.Check) {
+	t.Helper()
+	if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success, Body: []byte("\x00\xff done")}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantState compares what is known of a check: its state, the number of its pings, and when it went up and down.
+func wantState(t *testing.T, mon *monitor.Monitor, c checks.Check, status checks.Status, count int64, want []flips.Flip) {
+	t.Helper()
+	now, err := mon.Check(t.Context(), c.ID)
+	if err != nil || now.Status(mon.Now()) != status || now.NPings != count {
+		t.Errorf("%s is %s with %d pings, %v; want %s with %d", c.Name, now.Status(mon.Now()), now.NPings, err, status, count)
+	}
+	list, err := mon.Flips(t.Context(), c.ID, flips.Window{})
+	var got []flips.Flip
+	for _, flip := range list {
+		got = append(got, flips.Flip{At: flip.At, Up: flip.Up})
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("flips of %s: %v (-want +got):\n%s", c.Name, err, diff)
+	}
+}
+
+// copyOf backs a database up, as it is documented, and restores it as another.
+func copyOf(t *testing.T, db dbtest.DB) dbtest.DB {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "backup")
+	if db.Name == "sqlite" {
+		administer(t, db, "backup", file)
+		return dbtest.DB{Name: db.Name, URL: "sqlite:" + file}
+	}
+	postgres(t, "pg_dump", "--format=custom", "--file="+file, db.URL)
+	restored := dbtest.PostgreSQL(t)
+	// Twice: into an empty database, and in the place of what is there.
+	for range 2 {
+		postgres(t, "pg_restore", "--clean", "--if-exists", "--single-transaction", "--no-owner", "--dbname="+restored.URL, file)
+	}
+	return restored
+}
+
+// postgres runs a program of PostgreSQL.
+func postgres(t *testing.T, name string, args ...string) {
+	t.Helper()
+	program, err := exec.LookPath(name)
+	if err != nil {
+		found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+		switch {
+		case len(found) > 0:
+			program = slices.Max(found)
+		case os.Getenv("ROLLCALL_TEST_REQUIRE") == "all":
+			t.Fatal(err)
+		default:
+			t.Skip(err)
+		}
+	}
+	if output, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", name, err, output)
+	}
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"database/sql"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+)
+
+// pathOf returns the file of an SQLite database.
+func pathOf(db dbtest.DB) string { return strings.TrimPrefix(db.URL, "sqlite:") }
+
+// What a crash leaves on the disk opens without help, and has all that was acknowledged before, whatever the server was
+// about to do. The server stands still while its files are copied: a crash, too, happens at one instant.
+func TestCrashPoints(t *testing.T) {
+	const copies, slugs, jobs, pause = 12, 3, 8, 150 // pings between two copies
+	db := dbtest.SQLite(t)
+	p := start(t, db.URL)
+	key := keyOf(t, p)
+	var list []apiCheck
+	for i := range slugs {
+		list = append(list, createCheck(t, p, key, fmt.Sprintf("job-%d", i)))
+	}
+	l := startLoad(t, p, list, jobs)
+	dirs := make([]string, copies)
+	names := make([][]string, copies)
+	for i := range copies {
+		l.waitFor(t, pause, 0)
+		if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range list {
+			names[i] = append(names[i], l.names(c.UUID)...)
+		}
+		dirs[i] = copyDatabase(t, pathOf(db))
+		if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.finish()
+	l.verify(t)
+	for i, dir := range dirs {
+		dead := dbtest.DB{Name: "sqlite", URL: "sqlite:" + filepath.Join(dir, "rollcall.db")}
+		mon := openMonitor(t, dead)
+		var log []string
+		for _, c := range list {
+			log = append(log, logOf(t, mon, c)...)
+		}
+		if gone := lost(names[i], log); len(gone) > 0 {
+			t.Errorf("copy %d has lost %d of %d pings, the first %q", i, len(gone), len(names[i]), gone[0])
+		}
+		var verdict string
+		if err := dead.Bun(t).QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
+			t.Errorf("copy %d is damaged: %s, %v", i, verdict, err)
+		}
+	}
+}
+
+// copyDatabase copies what a crash leaves of an SQLite database: the file and the write-ahead log.
+func copyDatabase(t *testing.T, path string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "rollcall.db"+suffix), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// While the disk is full pings are refused, and what was acknowledged can be read. When there is room again, the server
+// goes on by itself.
+func TestDiskFull(t *testing.T) {
+	db := dbtest.SQLite(t)
+	p := start(t, db.URL)
+	list := []apiCheck{createCheck(t, p, keyOf(t, p), "job")}
+	l := startLoad(t, p, list, 4)
+	for range 2 {
+		l.waitFor(t, 50, 0)
+		limitFiles(t, p, fileSize(t, pathOf(db)+"-wal"))
+		l.waitFor(t, 0, 20)
+		var c apiCheck
+		call(t, p, keyOf(t, p), http.MethodGet, "/api/v3/checks/"+list[0].UUID, "", &c)
+		if acknowledged, _ := l.counts(); c.NPings < int64(acknowledged) {
+			t.Errorf("with the disk full, n_pings is %d after %d acknowledged pings", c.NPings, acknowledged)
+		}
+		limitFiles(t, p, unix.RLIM_INFINITY)
+		l.waitFor(t, 50, 0)
+	}
+	l.finish()
+	l.verify(t)
+	p.kill()
+	if gone := lost(l.names(list[0].UUID), logOf(t, openMonitor(t, db), list[0])); len(gone) > 0 {
+		t.Errorf("%d pings are lost, the first %q", len(gone), gone[0])
+	}
+}
+
+// limitFiles lets the writes of a process fail that would make a file longer than this, as they do when the disk is
+// full.
+func limitFiles(t *testing.T, p *process, bytes uint64) {
+	t.Helper()
+	limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
+	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func fileSize(t *testing.T, path string) uint64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uint64(info.Size())
+}
+
+// Another process that keeps the database to itself for longer than the busy time makes pings fail, but the server
+// goes on by itself after that, and reads all the time.
+func TestDatabaseLockedByAnother(t *testing.T) {
+	db := dbtest.SQLite(t)
+	p := start(t, db.URL)
+	key := keyOf(t, p)
+	list := []apiCheck{createCheck(t, p, key, "job")}
+	l := startLoad(t, p, list, 4)
+	l.waitFor(t, 50, 0)
+	other, err := sql.Open("sqlite", pathOf(db)+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	other.SetMaxOpenConns(1)
+	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	for time.Since(began) < busyTimeout { // twice, as each ping waits for half of it
+		l.waitFor(t, 0, 1)
+	}
+	var c apiCheck
+	call(t, p, key, http.MethodGet, "/api/v3/checks/"+list[0].UUID, "", &c)
+	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	l.waitFor(t, 50, 0)
+	l.finish()
+	l.verify(t)
+	p.kill()
+	if gone := lost(l.names(list[0].UUID), logOf(t, openMonitor(t, db), list[0])); len(gone) > 0 {
+		t.Errorf("%d pings are lost, the first %q", len(gone), gone[0])
+	}
+}
+
+// A server that may not make files beside its database does not start, and says why. When it may again, all is there.
+func TestReadOnlyDirectory(t *testing.T) {
+	db := dbtest.SQLite(t)
+	dir := filepath.Dir(pathOf(db))
+	p := start(t, db.URL)
+	list := []apiCheck{createCheck(t, p, keyOf(t, p), "job")}
+	l := startLoad(t, p, list, 2)
+	l.waitFor(t, 20, 0)
+	if _, err := p.stop(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	l.finish()
+
+	program, attr := unprivileged(t, dir, pathOf(db))
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chmod(dir, 0o755) })
+	cmd := exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--database", db.URL)
+	cmd.Env, cmd.SysProcAttr = cleanEnv(), attr
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != exitError || !strings.Contains(string(out), "database "+db.URL+": ") {
+		t.Errorf("the server ended with %v:\n%s", err, out)
+	}
+	t.Logf("the server says: %s", out)
+
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if gone := lost(l.names(list[0].UUID), logOf(t, openMonitor(t, db), list[0])); len(gone) > 0 {
+		t.Errorf("%d pings are lost, the first %q", len(gone), gone[0])
+	}
+}
+
+// unprivileged returns the program and how to run it as a user to whom the permissions of some files apply.
+func unprivileged(t *testing.T, files ...string) (program string, attr *syscall.SysProcAttr) {
+	t.Helper()
+	program, err := exec.LookPath("rollcall")
+	if err != nil {
+		t.Fatal(err)
+	}
+	attr = childAttr()
+	if os.Getuid() != 0 {
+		return program, attr
+	}
+	const nobody = 65534
+	attr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+	for _, file := range files {
+		if err := os.Chown(file, nobody, nobody); err != nil {
+			t.Fatal(err)
+		}
+	}
+	public := filepath.Join(t.TempDir(), "rollcall")
+	if err := os.Chmod(filepath.Dir(filepath.Dir(public)), 0o755); err != nil { // what has all directories of the test
+		t.Fatal(err)
+	}
+	copyProgram(t, program, public)
+	return public, attr
+}
+
+func copyProgram(t *testing.T, from, to string) {
+	t.Helper()
+	in, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.Copy(out, in)
+	if closeErr := out.Close(); err != nil || closeErr != nil {
+		t.Fatal(err, closeErr)
+	}
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/email"
+	"github.com/rollcall-dev/rollcall/channels/sms"
+	"github.com/rollcall-dev/rollcall/channels/standard"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+)
+
+// notifierFlags are the flags about the delivery of alerts, of all commands that can send one.
+type notifierFlags struct {
+	AllowPrivateNetworks bool `group:"Alerts:" help:"Let webhooks and other alerts reach loopback, private and link-local addresses. They are refused otherwise."`
+	EnableShell          bool `group:"Alerts:" help:"Let channels of the kind shell run their commands, as the user that the server runs as."`
+
+	MailHost     string `group:"Alerts:" placeholder:"HOST" help:"Mail server that sends the alerts of channels of the kind email. Without it they fail."`
+	MailPort     int    `group:"Alerts:" placeholder:"PORT" help:"Port of the mail server (default 587, 465 with implicit TLS, 25 without or with optional TLS)."`
+	MailTLS      string `default:"starttls" enum:"starttls,implicit,opportunistic,none" group:"Alerts:" placeholder:"MODE" help:"Encryption to the mail server: starttls (required), implicit, opportunistic (STARTTLS if it is offered) or none."`
+	MailUsername string `group:"Alerts:" placeholder:"NAME" help:"User name at the mail server."`
+	MailPassword string `secret:"" group:"Alerts:" placeholder:"TEXT" help:"Password at the mail server."`
+	MailFrom     string `group:"Alerts:" placeholder:"ADDRESS" help:"Sender of the alerts, such as \"Rollcall <rollcall@example.org>\". Needed with --mail-host."`
+
+	TwilioAccountSID string `group:"Alerts:" placeholder:"SID" help:"Account at Twilio that sends the alerts of channels of the kind sms which have no account of their own."`
+	TwilioAuthToken  string `secret:"" group:"Alerts:" placeholder:"TOKEN" help:"Auth token of that account."`
+	TwilioFrom       string `group:"Alerts:" placeholder:"NUMBER" help:"Sender of these messages: a phone number of the account, a short code or a name."`
+
+	TwilioMessagingServiceSID string `group:"Alerts:" placeholder:"SID" help:"Messaging service that chooses the sender of these messages, instead of --twilio-from."`
+}
+
+// channelKinds returns the kinds of channels that the command line knows.
+func channelKinds() []channels.KindInfo { return standard.Kinds() }
+
+// apply adds to the configuration of a monitor what it needs to deliver alerts.
+func (f notifierFlags) apply(config *monitor.Config) error {
+	c := standard.Config{AllowPrivateNetworks: f.AllowPrivateNetworks, EnableShell: f.EnableShell}
+	if f.MailHost != "" {
+		c.Email = &email.Config{
+			Host: f.MailHost, Port: f.MailPort, TLS: email.TLSMode(f.MailTLS),
+			Username: f.MailUsername, Password: f.MailPassword, From: f.MailFrom,
+		}
+	}
+	if f.TwilioAccountSID != "" {
+		c.SMS = &sms.Config{
+			AccountSID: f.TwilioAccountSID, AuthToken: f.TwilioAuthToken,
+			From: f.TwilioFrom, MessagingServiceSID: f.TwilioMessagingServiceSID,
+		}
+	}
+	notifiers, err := standard.New(&c)
+	if err != nil {
+		return usageError{err}
+	}
+	config.Kinds, config.Notifiers = channelKinds(), notifiers
+	return nil
+}
+
+// validate checks what needs no network.
+func (f notifierFlags) validate() error {
+	switch {
+	case f.MailHost != "" && f.MailFrom == "":
+		return errors.New("--mail-from: is needed with --mail-host")
+	case f.MailHost == "" && (f.MailFrom != "" || f.MailUsername != "" || f.MailPassword != "" || f.MailPort != 0):
+		return errors.New("--mail-host: is needed by the other flags about the mail server")
+	case f.MailPort < 0 || f.MailPort > 65535:
+		return errors.New("--mail-port: must be 1 to 65535")
+	case f.TwilioAccountSID == "" && (f.TwilioAuthToken != "" || f.TwilioFrom != "" || f.TwilioMessagingServiceSID != ""):
+		return errors.New("--twilio-account-sid: is needed by the other flags about Twilio")
+	}
+	return f.apply(new(monitor.Config))
+}

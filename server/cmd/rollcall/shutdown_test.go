@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+)
+
+// A server that is told to stop under load answers all that it has accepted, and takes nothing else: what is in the
+// log is what was acknowledged, and the other way round.
+func TestShutdownUnderLoad(t *testing.T) {
+	const slugs, jobs, pings = 4, 16, 600
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		p := start(t, db.URL)
+		key := keyOf(t, p)
+		var list []apiCheck
+		for i := range slugs {
+			list = append(list, createCheck(t, p, key, fmt.Sprintf("job-%d", i)))
+		}
+		l := startLoad(t, p, list, jobs)
+		l.waitFor(t, pings, 0)
+		began := time.Now()
+		state, err := p.stop(syscall.SIGTERM)
+		if err != nil || state.ExitCode() != 0 {
+			t.Errorf("the server ended with %v, %v:\n%s", state, err, p.stderr.String())
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("the server took %v to end", took)
+		}
+		l.jobs.Wait() // until all of them find that nobody answers
+		l.verify(t)
+		mon := openMonitor(t, db)
+		for _, c := range list {
+			if diff := cmp.Diff(l.names(c.UUID), logOf(t, mon, c)); diff != "" {
+				t.Errorf("the log (-acknowledged +recorded):\n%s", diff)
+			}
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package server
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+// Whatever the query of a ping is: a run identifier is either read or refused, never dropped, and the one that is read
+// is written somewhere in the query.
+func FuzzRunID(f *testing.F) {
+	const id = "11111111-2222-4333-8444-555555555555"
+	for _, seed := range []string{
+		"", "rid", "rid=", "rid=" + id, "rid=" + strings.ToUpper("aaaaaaaa-2222-4333-8444-555555555555"), "rid=%zz", "a=1&rid=" + id + "&rid=x",
+		"r%69d=" + id, "rid=urn:uuid:" + id, "rid={" + id + "}", "rid=" + strings.ReplaceAll(id, "-", ""), "create=1&rid=" + id[:35] + "%35",
+		";rid=" + id, "rid=" + id + "%00", "rid=" + id + "#", "%72id=x", "rid=\xff", "rid=+" + id, "rid==" + id, "&&rid&" + id,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		run, err := parseRunID(query)
+		// What url.ParseQuery sees is seen here too.
+		if values, parseErr := url.ParseQuery(query); parseErr == nil && values.Has("rid") == (err == nil && !run.Valid) {
+			t.Fatalf("%q: %v, %v, want %q", query, run, err, values["rid"])
+		}
+		switch {
+		case err != nil && (err != errBadRunID || run.Valid):
+			t.Errorf("%q: %v, %v", query, run, err)
+		case run.Valid && run.UUID.String() == uuid.Nil.String() && !strings.Contains(query, "0"):
+			t.Errorf("%q: the zero UUID", query)
+		case run.Valid:
+			again, err := parseRunID("rid=" + run.UUID.String())
+			if err != nil || again != run {
+				t.Errorf("%q: %v, written plainly %v, %v", query, run, again, err)
+			}
+		}
+	})
+}
+
+// Whatever the connection and the forwarding headers say: the scheme is http or https, the address is one or none, and
+// headers count only when the connection comes from a trusted proxy.
+func FuzzForwarded(f *testing.F) {
+	for _, seed := range [][4]string{
+		{"10.0.0.1:5", "192.0.2.1", "", "https"}, {"10.0.0.1:5", "192.0.2.1", "192.0.2.2,10.0.0.9", "HTTP, https"},
+		{"192.0.2.9:5", "10.0.0.1", "10.0.0.1", "https"}, {"[::1]:80", "[::ffff:10.0.0.1]:80", "[2001:db8::1%eth0]", "ftp"},
+		{"", "a", ",", ","}, {"@", "\x00", "\xff", "https\r\nX: y"}, {"10.0.0.1", "unknown, 192.0.2.1", "_hidden", " https "},
+		{"10.0.0.1:5", "1.2.3.4.5, 10.0.0.2", "::", "HTTPS"}, {"10.0.0.1:99999", "0x0a.1", "010.0.0.1", "httpſ"},
+		{"10.0.0.1:5", strings.Repeat("10.0.0.2,", 50), strings.Repeat(",", 50), "http"}, {"[fe80::1%lo]:1", "fe80::1%2", "[::1", "x"},
+	} {
+		f.Add(seed[0], seed[1], seed[2], seed[3])
+	}
+	p := trusted(f, "10.0.0.0/8", "fd00::/8")
+	f.Fuzz(func(t *testing.T, peer, first, second, proto string) {
+		r := &http.Request{RemoteAddr: peer, Header: http.Header{"X-Forwarded-For": {first, second}, "X-Forwarded-Proto": {proto}}}
+		got, scheme := p.origin(r)
+		if scheme != "http" && scheme != "https" {
+			t.Errorf("%q: scheme %q", proto, scheme)
+		}
+		addr, err := netip.ParseAddr(got)
+		if got != "" && (err != nil || addr.Zone() != "" || addr.Is4In6() || addr.String() != got) {
+			t.Errorf("%q %q %q: address %q", peer, first, second, got)
+		}
+		alone, plain := p.origin(&http.Request{RemoteAddr: peer, Header: http.Header{}})
+		hop, ok := parseHop(peer)
+		if (!ok || !p.trust(hop)) && (got != alone || scheme != plain) {
+			t.Errorf("%q is not trusted, and made %s %s of %q %q %q", peer, got, scheme, first, second, proto)
+		}
+		// Several headers are one list.
+		r.Header["X-Forwarded-For"] = []string{first + "," + second}
+		if joined, _ := p.origin(r); joined != got {
+			t.Errorf("%q %q: %s, in one header %s", first, second, got, joined)
+		}
+	})
+}
+
+// Whatever base URL is configured: one that is accepted makes addresses that are URLs of the same host, below its path.
+func FuzzBaseURL(f *testing.F) {
+	for _, seed := range []string{
+		"http://localhost:8000", "https://example.org/rollcall/", "HTTPS://EXAMPLE.org", "http://[::1]:80/a", "http://u:p@h", "http://h?x", "http://h#x",
+		"http://h/%2e%2e", "http://h/a//b", "//h", "http:h", "http://h/ä", "http://h\r\nX: y/", "http://h/\"><script>", "http://h:port", "http://%41/",
+		"http://h/..", "http://h/.", "http://h/a/../b", "http://h\\@evil", "http://h /", "javascript://h", "http://h:", "http://ä.example/", "http:///x",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		base, err := parseBaseURL("BaseURL", text)
+		if err != nil {
+			return
+		}
+		u, err := url.Parse(base.text + "/api/v3/checks/")
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if !strings.EqualFold(u.Host, base.host) || u.Path != base.path+"/api/v3/checks/" || u.EscapedPath() != u.Path || u.RawQuery != "" || u.User != nil {
+			t.Errorf("%q: %+v makes %+v", text, base, u)
+		}
+		if strings.ContainsAny(base.text, "\r\n\"'<> \\") {
+			t.Errorf("%q: %q has characters that end a header, a line or an attribute", text, base.text)
+		}
+	})
+}

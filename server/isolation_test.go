@@ -1,0 +1,253 @@
+package server_test
+
+import (
+	"cmp"
+	"encoding/base64"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+// access says with which status a route of another project's check, or of one's own project as a whole, answers each
+// kind of key.
+type accessRow struct {
+	none      int // no key, or a text that has not the form of one
+	unknown   int // a key that does not exist, or does no more
+	foreignRW int
+	foreignRO int
+	ownRO     int
+	ownRW     int
+}
+
+// accessTable has a row for every route of the server (API-V3.md sections 4 and 5, DESIGN of read-only keys). Whoever
+// adds a route adds a row.
+var accessTable = map[[2]string]accessRow{
+	{"GET", "/api/v3/checks"}:                   {401, 401, 200, 200, 200, 200},
+	{"GET", "/api/v3/checks/:id"}:               {401, 401, 403, 403, 200, 200},
+	{"POST", "/api/v3/checks"}:                  {401, 401, 201, 401, 401, 201},
+	{"POST", "/api/v3/checks/:id"}:              {401, 401, 403, 403, 403, 200},
+	{"POST", "/api/v3/checks/:id/pause"}:        {401, 401, 403, 403, 403, 200},
+	{"POST", "/api/v3/checks/:id/resume"}:       {401, 401, 403, 403, 403, 200},
+	{"DELETE", "/api/v3/checks/:id"}:            {401, 401, 403, 403, 403, 200},
+	{"GET", "/api/v3/checks/:id/pings"}:         {401, 401, 403, 403, 403, 200},
+	{"GET", "/api/v3/checks/:id/pings/:n/body"}: {401, 401, 403, 403, 403, 200},
+	{"GET", "/api/v3/checks/:id/flips"}:         {401, 401, 403, 403, 200, 200},
+	{"GET", "/api/v3/channels"}:                 {401, 401, 200, 401, 401, 200},
+	{"GET", "/api/v3/badges"}:                   {401, 401, 200, 200, 200, 200},
+	{"GET", "/api/v3/metrics"}:                  {401, 401, 200, 200, 200, 200},
+	{"GET", "/api/v3/status"}:                   {200, 200, 200, 200, 200, 200},
+	{"GET", "/api/v3"}:                          {200, 200, 200, 200, 200, 200},
+	{"GET", "/api/v3/openapi.json"}:             {200, 200, 200, 200, 200, 200},
+}
+
+func TestAccessTableIsWhole(t *testing.T) {
+	known := slices.SortedFunc(maps.Keys(accessTable), compareRoutes)
+	routes := slices.SortedFunc(slices.Values(server.Routes()), compareRoutes)
+	if !slices.Equal(known, routes) {
+		t.Errorf("the routes of the server are not those of accessTable:\n%q\n%q", routes, known)
+	}
+}
+
+func compareRoutes(a, b [2]string) int {
+	return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0]))
+}
+
+// victim is a project with something of everything, and all that would identify it in an answer.
+type victim struct {
+	s       *site // with its keys
+	check   object
+	marks   []string
+	channel channels.Channel
+	before  []any
+}
+
+func newVictim(s *site) *victim {
+	s.Helper()
+	v := &victim{s: s}
+	var err error
+	if v.channel, err = s.mon.CreateChannel(s.Context(), s.project.ID, channels.Email, "ops-VICTIM", map[string]string{"to": "ops@victim.example"}); err != nil {
+		s.Fatal(err)
+	}
+	v.check = s.create(object{"name": "VICTIM name", "slug": "victim-slug", "tags": "VICTIM-tag", "desc": "VICTIM desc", "channels": "*"})
+	s.send("POST", v.check["ping_url"].(string), "VICTIM body", "User-Agent", "VICTIM agent").text(200, "OK")
+	readOnly := s.send("GET", path(v.check), nil, "X-Api-Key", s.keys.ReadOnly).object(200)
+	badgeKey := strings.TrimSuffix(v.check["badge_url"].(string)[strings.LastIndex(v.check["badge_url"].(string), "/")+1:], ".svg")
+	v.marks = []string{
+		"VICTIM", "victim", v.check["uuid"].(string), readOnly["unique_key"].(string), badgeKey, s.project.ID.String(), s.project.Name,
+		s.project.PingKey, s.project.BadgeKey, s.keys.ReadWrite, s.keys.ReadOnly, v.channel.ID.String(),
+	}
+	v.before = v.state()
+	return v
+}
+
+// state is all that the API tells of the project.
+func (v *victim) state() []any {
+	v.s.Helper()
+	return []any{
+		v.s.api("GET", "/api/v3/checks/", nil).list(200, "checks"), v.s.pings(v.check), v.s.flips(v.check, ""),
+		v.s.api("GET", "/api/v3/channels/", nil).list(200, "channels"), v.s.badges(),
+	}
+}
+
+// untold asserts that an answer has nothing of the victim but what the request said.
+func (v *victim) untold(r reply, sent ...string) {
+	v.s.Helper()
+	said := r.what + strings.Join(sent, "\n")
+	all := r.body
+	for name, values := range r.header {
+		all += "\n" + name + ": " + strings.Join(values, ", ")
+	}
+	for _, mark := range v.marks {
+		if strings.Contains(all, mark) && !strings.Contains(said, mark) {
+			v.s.Errorf("%s: the answer %d has %q:\n%s", r.what, r.status, mark, all)
+		}
+	}
+}
+
+// in fills the path of a route for the victim's check.
+func (v *victim) in(path string) string {
+	return strings.NewReplacer(":id", v.check["uuid"].(string), ":n", "1").Replace(path)
+}
+
+// TestNobodyGetsIn sends every request with every kind of key that is not the project's own, in every place where a
+// key could stand: the status is that of the table, nothing of the project is told, and nothing of it changes.
+func TestNobodyGetsIn(t *testing.T) {
+	each(t, nil, func(s *site) {
+		v := newVictim(s)
+		other, foreign := s.otherProject("Foreign")
+		revoked, key, err := s.mon.CreateKey(s.Context(), s.project.ID, false)
+		if err == nil {
+			err = s.mon.RevokeKey(s.Context(), s.project.ID, key.ID)
+		}
+		if err != nil {
+			s.Fatal(err)
+		}
+		for route, row := range accessTable {
+			method, path := route[0], v.in(route[1])
+			bearer := row.none
+			if path == "/api/v3/metrics" { // as Prometheus sends keys
+				bearer = row.foreignRW
+			}
+			for what, use := range map[string]struct {
+				status  int
+				headers []string
+			}{
+				"no key":              {row.none, nil},
+				"empty":               {row.none, []string{"X-Api-Key", ""}},
+				"short":               {row.none, []string{"X-Api-Key", s.keys.ReadWrite[:31]}},
+				"with a space":        {row.none, []string{"X-Api-Key", s.keys.ReadWrite + " x"}},
+				"short bearer":        {row.none, []string{"Authorization", "Bearer " + s.keys.ReadWrite[:31]}},
+				"bearer":              {bearer, []string{"Authorization", "Bearer " + foreign.ReadWrite}},
+				"basic":               {row.none, []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("x:"+s.keys.ReadWrite))}},
+				"cookie":              {row.none, []string{"Cookie", "api_key=" + s.keys.ReadWrite + "; X-Api-Key=" + s.keys.ReadWrite}},
+				"ping key":            {row.none, []string{"X-Api-Key", s.project.PingKey}},
+				"badge key":           {row.none, []string{"X-Api-Key", s.project.BadgeKey}},
+				"project":             {row.none, []string{"X-Api-Key", s.project.ID.String()}},
+				"SQL":                 {row.none, []string{"X-Api-Key", "' OR 1=1 --"}},
+				"unknown":             {row.unknown, []string{"X-Api-Key", "rcw_" + strings.Repeat("a", 28)}},
+				"SQL of a key's form": {row.unknown, []string{"X-Api-Key", "rcw_' OR hash IS NOT NULL OR '1'='"}},
+				"padded ping key":     {row.unknown, []string{"X-Api-Key", "rcw_" + s.project.PingKey + "aaaaaa"}},
+				"other case":          {row.unknown, []string{"X-Api-Key", strings.ToUpper(s.keys.ReadWrite)}},
+				"prefix exchanged":    {row.unknown, []string{"X-Api-Key", "rcw_" + s.keys.ReadOnly[4:]}},
+				"revoked":             {row.unknown, []string{"X-Api-Key", revoked}},
+				"the first counts":    {row.unknown, []string{"X-Api-Key", revoked, "X-Api-Key", s.keys.ReadWrite}},
+				"foreign read-write":  {row.foreignRW, []string{"X-Api-Key", foreign.ReadWrite}},
+				"foreign read-only":   {row.foreignRO, []string{"X-Api-Key", foreign.ReadOnly}},
+				"foreign for real": {row.foreignRW, []string{"X-Api-Key", foreign.ReadWrite, "X-Forwarded-For", "127.0.0.1", "X-Original-URL", "/api/v3/checks/",
+					"X-Rewrite-URL", "/api/v3/checks/", "X-HTTP-Method-Override", "DELETE", "Cookie", "api_key=" + s.keys.ReadWrite}},
+			} {
+				if what == "SQL of a key's form" && len(use.headers[1]) != monitor.KeyLength {
+					use.headers[1] = (use.headers[1] + strings.Repeat("-", monitor.KeyLength))[:monitor.KeyLength]
+				}
+				r := s.send(method, path, nil, use.headers...)
+				if r.status != use.status {
+					s.Errorf("%s: %s: %d %.200s, want %d", what, r.what, r.status, r.body, use.status)
+				}
+				v.untold(r)
+				// In the query a key counts for nothing, whosever it is.
+				if row.none == 401 && what == "no key" {
+					v.untold(s.send(method, path+"?api_key="+s.keys.ReadWrite+"&key="+s.keys.ReadWrite, nil).is(401))
+				}
+			}
+			if method == "POST" {
+				for text, status := range map[string]int{
+					foreign.ReadWrite: row.foreignRW, foreign.ReadOnly: row.foreignRO, revoked: row.unknown, s.project.PingKey: row.none,
+				} {
+					v.untold(s.send(method, path, object{"api_key": text}).is(status))
+				}
+				// The header is the one that counts.
+				v.untold(s.send(method, path, object{"api_key": s.keys.ReadWrite}, "X-Api-Key", foreign.ReadWrite).is(row.foreignRW))
+			}
+		}
+		v.atCapabilities(other, foreign)
+		s.equal("the victim", v.state(), v.before)
+	})
+}
+
+// atCapabilities tries what needs no API key, or another project's: names, badges and pings of the victim.
+func (v *victim) atCapabilities(other checks.Project, foreign monitor.Keys) {
+	s := v.s
+	s.Helper()
+	id, slug := v.check["uuid"].(string), v.check["slug"].(string)
+	as := func(method, path string, body any) reply {
+		return s.send(method, path, body, "X-Api-Key", foreign.ReadWrite)
+	}
+	unique := s.send("GET", path(v.check), nil, "X-Api-Key", s.keys.ReadOnly).object(200)["unique_key"].(string)
+
+	v.untold(as("GET", "/api/v3/checks/"+unique, nil).is(404))
+	v.untold(as("GET", "/api/v3/checks/"+unique+"/flips/", nil).is(404))
+	for _, query := range []string{"?slug=" + slug, "?tag=VICTIM-tag", "?slug=victim-slug&tag=", "?project=" + s.project.ID.String()} {
+		for _, check := range as("GET", "/api/v3/checks/"+query, nil).list(200, "checks") {
+			if check["slug"] != "" {
+				s.Errorf("%s lists %v", query, check)
+			}
+		}
+	}
+	// An upsert finds nothing there, and a channel of another project is as unknown as one that does not exist.
+	made := as("POST", "/api/v3/checks/", object{"name": "VICTIM name", "slug": slug, "tags": "VICTIM-tag", "unique": []string{"name", "slug", "tags"}}).object(201)
+	if made["uuid"] == id {
+		s.Error("an upsert has found a check of another project")
+	}
+	as("DELETE", path(made), nil).is(200)
+	for _, channel := range []string{v.channel.ID.String(), v.channel.Name} {
+		there := as("POST", "/api/v3/checks/", object{"channels": channel}).is(400)
+		missing := as("POST", "/api/v3/checks/", object{"channels": strings.Repeat("x", len(channel)-1) + "y"})
+		if strings.Contains(channel, "-4") { // a UUID
+			missing = as("POST", "/api/v3/checks/", object{"channels": unknownUUID})
+			s.equal("the refusal", strings.ReplaceAll(there.body, channel, "?"), strings.ReplaceAll(missing.body, unknownUUID, "?"))
+		}
+		v.untold(there, channel)
+		v.untold(missing)
+	}
+	own := as("POST", "/api/v3/checks/", object{"channels": "*"}).object(201)
+	s.equal("all channels", own["channels"], any(""))
+	// Pings by slug stay within the project of the ping key, and nothing else of a key opens them.
+	for _, path := range []string{
+		"/ping/" + other.PingKey + "/" + slug, "/ping/" + other.PingKey + "/" + id, "/ping/" + s.project.BadgeKey + "/" + slug, "/ping/" + s.keys.ReadWrite + "/" + slug,
+		"/ping/" + strings.ToUpper(s.project.PingKey) + "/" + slug, "/ping/" + s.project.ID.String() + "/" + slug, "/ping/" + other.PingKey + "/" + slug + "/../" + id,
+		"/ping/" + unique, "/ping/" + strings.ToUpper(id), "/ping/" + strings.ReplaceAll(id, "-", ""), "/ping/" + id + "/pings", "/ping/" + s.project.PingKey + "/%25",
+	} {
+		v.untold(s.send("POST", path, "x").is(404))
+	}
+	// A signature is for one tag of one project.
+	badge := strings.TrimPrefix(s.badges()["VICTIM-tag"]["svg3"], s.url)
+	signature := strings.Split(badge, "/")[3]
+	for _, path := range []string{
+		strings.Replace(badge, s.project.BadgeKey, other.BadgeKey, 1), strings.Replace(badge, "VICTIM-tag", "other", 1),
+		strings.Replace(badge, signature, strings.Repeat("0", 32), 1),
+		"/badge/" + s.project.BadgeKey + "/" + signature + ".svg", "/b/2/" + id + ".svg", "/b/2/" + unique + ".json", "/badge/" + s.project.BadgeKey + "/VICTIM-tag.svg",
+		strings.Replace(badge, signature, strings.ToUpper(signature), 1), strings.Replace(badge, signature, signature[:31], 1),
+	} {
+		v.untold(s.send("GET", path, nil).is(404))
+	}
+	// What anyone may read says nothing of any project.
+	for _, path := range []string{"/", "/livez?verbose", "/readyz?verbose", "/api/v3/", "/api/v3/openapi.json", "/favicon.ico", "/metrics", "/debug/pprof/", "/.env"} {
+		v.untold(s.undocumented("GET", path))
+	}
+}

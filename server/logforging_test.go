@@ -1,0 +1,120 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+// forged is what a line of a log would be that someone has smuggled in, and what would colour a terminal.
+const forged = "x\r\ntime=2026-03-15T12:00:00Z level=ERROR msg=forged\n{\"level\":\"ERROR\",\"msg\":\"forged\"}\x1b[31m\x1b]0;title\a\u009b31m\u202e\u2028"
+
+// logged returns a site like this one, but on another store, that logs everything, as text and as JSON.
+func (s *site) logged(store monitor.Store) (site *site, text, document *lockedBuffer) {
+	s.Helper()
+	text, document = &lockedBuffer{}, &lockedBuffer{}
+	all := &slog.HandlerOptions{Level: slog.LevelDebug}
+	logger := slog.New(slog.NewMultiHandler(slog.NewTextHandler(text, all), slog.NewJSONHandler(document, all)))
+	mon, err := monitor.New(store, &monitor.Config{Now: s.clock.Now, Logger: logger})
+	if err != nil {
+		s.Fatal(err)
+	}
+	srv, err := server.New(mon, &server.Config{Signer: s.signer, Logger: logger, AccessLog: true})
+	if err != nil {
+		s.Fatal(err)
+	}
+	web := httptest.NewServer(srv.Handler())
+	s.Cleanup(web.Close)
+	other := *s
+	other.url, other.client = web.URL, web.Client()
+	return &other, text, document
+}
+
+// tryEverything makes requests that have keys and forged lines wherever a request has room.
+func (s *site) tryEverything(id string) {
+	s.Helper()
+	escaped := strings.NewReplacer("\r", "%0D", "\n", "%0A", "\x1b", "%1B", "\a", "%07", " ", "%20", "\"", "%22", "{", "%7B", "}", "%7D").Replace(forged)
+	badge := s.signer.Path(s.project.BadgeKey, "a", badges.SVG, true)
+	for _, path := range []string{
+		"/api/v3/checks/", "/api/v3/checks/" + id, "/api/v3/checks/" + s.keys.ReadWrite, "/api/v3/checks/" + escaped, "/ping/" + id, "/ping/" + s.project.PingKey + "/job",
+		"/ping/" + s.project.PingKey + "/new?create=1", "/ping/" + s.project.PingKey + "/" + escaped, "/" + s.keys.ReadWrite, "/" + escaped, badge,
+		"/badge/" + s.keys.ReadWrite + "/" + escaped + ".svg", "/api/v3/metrics", "/api/v3/badges?x=" + s.keys.ReadWrite + escaped,
+	} {
+		for _, method := range []string{"GET", "POST", "DELETE"} {
+			for _, key := range []string{s.keys.ReadWrite, s.keys.ReadOnly, ""} {
+				s.send(method, path, object{"api_key": s.keys.ReadWrite, "name": forged[:90], "tags": forged, "slug": forged}, "X-Api-Key", key,
+					"User-Agent", "x\t\u009b31m\u202e"+s.keys.ReadWrite, "Referer", "https://x/"+s.keys.ReadOnly, "Authorization", "Bearer "+s.keys.ReadOnly)
+			}
+		}
+	}
+	s.raw("GET /api/v3/checks/ HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + s.keys.ReadWrite + "\r\nX\x1b[31m: y\r\n\r\n")
+	s.raw("G\x1b[31mET /" + s.keys.ReadWrite + " HTTP/1.1\r\nHost: x\r\n\r\n")
+}
+
+// TestLogs: whatever is asked and whatever fails, each line of the log is one that the server has written, no
+// character of it acts on a terminal that shows the text, and no key is in it.
+func TestLogs(t *testing.T) {
+	each(t, nil, func(s *site) {
+		id := s.create(object{"slug": "job", "name": forged[:90], "tags": "a " + forged, "desc": forged})["uuid"].(string)
+		lines, hidden := 0, 0
+		for _, store := range []monitor.Store{
+			s.store, outage{s.store, errors.New("the database says " + forged)}, outage{s.store, fmt.Errorf("%w: %s", monitor.ErrUnavailable, forged)}, outage{s.store, nil},
+			panicking{s.store},
+		} {
+			site, text, document := s.logged(store)
+			site.tryEverything(id)
+			lines += site.checkLog(text.String(), document.String())
+			hidden += strings.Count(text.String(), "path=/ping/(key)/new")
+		}
+		if lines < 100 || hidden == 0 {
+			s.Errorf("%d lines were logged, %d with a path that had a key", lines, hidden)
+		}
+	})
+}
+
+// panicking is a store that breaks in the middle of everything, with a forged reason.
+type panicking struct{ monitor.Store }
+
+func (panicking) Update(context.Context, func(context.Context, monitor.Tx) error) error {
+	panic(forged)
+}
+
+// checkLog holds what was logged as text against the same as JSON, and returns the number of lines.
+func (s *site) checkLog(text, document string) int {
+	s.Helper()
+	for name, secret := range map[string]string{
+		"the API key": s.keys.ReadWrite, "the read-only key": s.keys.ReadOnly, "the ping key": s.project.PingKey, "the badge key": s.project.BadgeKey,
+	} {
+		for _, log := range []string{text, document} {
+			if at := strings.Index(log, secret); at >= 0 {
+				s.Errorf("%s is logged: %.300s", name, log[max(0, at-150):])
+			}
+		}
+	}
+	documents := strings.SplitAfter(document, "\n")
+	lines := strings.SplitAfter(text, "\n")
+	s.equal("lines as text and as JSON", len(lines), len(documents))
+	for i, line := range lines[:len(lines)-1] {
+		if !strings.HasPrefix(line, "time=") || strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return !unicode.IsPrint(r) }) {
+			s.Errorf("line %d is not one of the server: %q", i, line)
+		}
+		var entry struct{ Level, Msg string }
+		if err := json.Unmarshal([]byte(documents[i]), &entry); err != nil || entry.Msg == "forged" || entry.Level == "" {
+			s.Errorf("line %d: %v: %q", i, err, documents[i])
+		}
+		if strings.ContainsFunc(strings.TrimSuffix(documents[i], "\n"), func(r rune) bool { return r < ' ' }) {
+			s.Errorf("line %d has a control character: %q", i, documents[i])
+		}
+	}
+	return len(lines) - 1
+}
