@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/client/wire"
+)
+
+// modelState is a check as the pure state machine has it, with a digest of its flips.
+type modelState struct {
+	checks.Check
+	flips  int
+	digest uint64
+	lastUp bool
+}
+
+// finalRecord is what the database says about a check when all is over.
+type finalRecord struct {
+	checks.Check
+	flips  int
+	digest uint64
+}
+
+// model returns the sequential specification of one check: package checks itself. What it is asked is whether there is
+// an order of the operations, in accord with when they were called and answered, in which each would have answered as
+// it did. An operation without an answer may have had its effect or not.
+func model(initial checks.Check) porcupine.Model {
+	m := porcupine.NondeterministicModel{
+		Init: func() []any { return []any{&modelState{Check: initial, digest: digest(0, nil)}} },
+		Step: func(state, input, _ any) (next []any) {
+			o := input.(*operation)
+			after, ok := step(state.(*modelState), o)
+			if ok {
+				next = append(next, after)
+			}
+			if o.optional() && !equal(state.(*modelState), after) {
+				next = append(next, state)
+			}
+			return next
+		},
+		Equal:             func(a, b any) bool { return equal(a.(*modelState), b.(*modelState)) },
+		Hash:              func(state any) uint64 { return hash(state.(*modelState)) },
+		DescribeOperation: func(input, _ any) string { return input.(*operation).String() },
+		DescribeState:     func(state any) string { return state.(*modelState).String() },
+	}
+	return m.ToModel()
+}
+
+func (s *modelState) String() string {
+	return fmt.Sprintf("%s n=%d last_ping=%v timeout=%v manual=%v methods=%q flips=%d", s.Stored, s.NPings, s.LastPing, s.Timeout,
+		s.ManualResume, s.Methods, s.flips)
+}
+
+// step applies an operation and tells whether it can have answered as it did. Deadlines are out of reach in these
+// histories, so that the instant at which a server has read its clock matters to pings alone, whose instants are in the
+// log.
+func step(before *modelState, o *operation) (after *modelState, ok bool) {
+	s := *before
+	switch o.action {
+	case doPing:
+		ok = s.ping(o)
+	case doPause:
+		s.Check, _ = s.Pause(time.Time{})
+		ok = !o.answered() || shows(o.check, s.Check)
+	case doResume:
+		resumed, err := s.Resume()
+		s.Check = resumed
+		ok = !o.answered() || (o.check == nil) == (err != nil) && (err != nil || shows(o.check, s.Check))
+	case doUpdate:
+		updated, _, err := s.Update(o.spec, time.Time{})
+		s.Check = updated
+		ok = err == nil && (!o.answered() || shows(o.check, s.Check))
+	case doRead:
+		ok = shows(o.check, s.Check)
+	case doReadPings:
+		newest := int64(0)
+		if len(o.pings) > 0 {
+			newest = o.pings[0].N
+		}
+		ok = newest == s.NPings && int64(len(o.pings)) == min(s.NPings, checks.PaidPings)
+	case doReadFlips:
+		ok = len(o.flips) == s.flips && (s.flips == 0 || (o.flips[0].Up == 1) == s.lastUp)
+	case doAudit:
+		ok = o.audit.flips == s.flips && o.audit.digest == s.digest && same(o.audit.Check, s.Check)
+	}
+	return &s, ok
+}
+
+// ping applies a ping that is in the log, and tells whether the entry is what the state machine makes of it.
+func (s *modelState) ping(o *operation) bool {
+	c, entry, effects := s.Ping(o.signal, o.logged.At)
+	s.Check = c
+	for _, t := range effects.Transitions {
+		s.flips++
+		s.digest = digest(s.digest, &t)
+		s.lastUp = t.To == checks.StatusUp
+	}
+	return entry.N == o.logged.N && sameEntry(entry, *o.logged)
+}
+
+// shows reports whether the document of a check is that of a state.
+func shows(d *wire.Check, c checks.Check) bool {
+	return d.NPings == c.NPings && d.Status == string(c.Stored) && !d.Started &&
+		d.ManualResume == c.ManualResume && d.Methods == c.Methods && d.Timeout == int64(c.Timeout/time.Second) &&
+		sameTime(d.LastPing, c.LastPing) && sameTime(d.NextPing, c.NextPing(c.LastPing))
+}
+
+// sameTime compares an instant of a document, which has whole seconds.
+func sameTime(d *wire.Time, t time.Time) bool {
+	if d == nil || t.IsZero() {
+		return d == nil && t.IsZero()
+	}
+	return d.Time.Equal(t.Truncate(time.Second))
+}
+
+// same compares what operations change.
+func same(a, b checks.Check) bool {
+	return a.Stored == b.Stored && a.NPings == b.NPings && a.LastPing.Equal(b.LastPing) && a.LastStart.Equal(b.LastStart) &&
+		a.LastStartRun == b.LastStartRun && slices.Equal(a.Runs, b.Runs) &&
+		a.Timeout == b.Timeout && a.ManualResume == b.ManualResume && a.Methods == b.Methods
+}
+
+func equal(a, b *modelState) bool {
+	return a.flips == b.flips && a.digest == b.digest && same(a.Check, b.Check)
+}
+
+func hash(s *modelState) uint64 { return s.digest ^ uint64(s.NPings)<<20 ^ uint64(s.Timeout) }
+
+// digest adds a flip to the digest of those before it.
+func digest(before uint64, t *checks.Transition) uint64 {
+	h := fnv.New64a()
+	fmt.Fprint(h, before)
+	if t != nil {
+		fmt.Fprint(h, t.At.UnixMicro(), t.From, t.To, t.Reason)
+	}
+	return h.Sum64()
+}
