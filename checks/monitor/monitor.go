@@ -131,6 +131,7 @@ func New(store Store, config *Config) (*Monitor, error) {
 		maxQueue: orDefault(c.MaxQueue, 10_000),
 		timeout:  orDefault(c.WriteTimeout, 5*time.Second),
 		observer: m.observer,
+		enough:   make(chan struct{}, 1),
 	}
 	return m, nil
 }

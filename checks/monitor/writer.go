@@ -33,7 +33,24 @@ type writer struct {
 	queue   []*pending
 	bytes   int // of the bodies in the queue
 	running bool
+	last    lastBatch
+	wanted  int           // drain waits for so many pings in the queue, or 0
+	enough  chan struct{} // is told that they are there
 }
+
+// lastBatch is what the next batch goes by.
+type lastBatch struct {
+	size  int // pings
+	left  int // that waited when it was committed
+	took  time.Duration
+	ended time.Time
+}
+
+// largeBatch is from how many pings on callers count as many, for whom a commit is worth waiting for.
+const largeBatch = 16
+
+// maxAwait is the longest that drain waits for them, however slow the database has become.
+const maxAwait = 10 * time.Millisecond
 
 // pending is a signal that waits for its commit.
 type pending struct {
@@ -57,6 +74,10 @@ func (w *writer) submit(ctx context.Context, check uuid.UUID, signal pings.Signa
 		return pings.Ping{}, fmt.Errorf("%w: %d pings wait to be written", ErrUnavailable, waiting)
 	}
 	w.queue = append(w.queue, p)
+	if w.wanted > 0 && len(w.queue) >= w.wanted {
+		w.wanted = 0
+		w.enough <- struct{}{}
+	}
 	w.bytes += len(signal.Body)
 	if !w.running {
 		w.running = true
@@ -80,8 +101,10 @@ func (w *writer) drain() {
 		}
 		// Not a caller's context: one who gives up must not take the others' pings along.
 		ctx, cancel := context.WithTimeout(context.Background(), w.timeout)
+		begin := time.Now()
 		w.write(ctx, batch)
 		cancel()
+		w.note(len(batch), begin)
 		for _, p := range batch {
 			close(p.done)
 		}
@@ -103,9 +126,47 @@ func (w *writer) gather() {
 	}
 }
 
+// note remembers how the last batch went.
+func (w *writer) note(size int, begin time.Time) {
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last = lastBatch{size: size, left: len(w.queue), took: now.Sub(begin), ended: now}
+}
+
+// await waits until the callers of a large batch have come back with their next pings, for as long as that batch took
+// at most. Otherwise two halves of the callers would take turns, each with a commit of its own. Where few pings
+// come, nobody waits.
+func (w *writer) await() {
+	w.mu.Lock()
+	last := w.last
+	wanted := min(last.size+last.left, w.maxBatch)
+	rest := min(last.took, maxAwait) - time.Since(last.ended)
+	if last.size < largeBatch || len(w.queue) == 0 || len(w.queue) >= wanted || rest <= 0 {
+		w.mu.Unlock()
+		return
+	}
+	w.wanted = wanted
+	w.mu.Unlock()
+	timer := time.NewTimer(rest)
+	defer timer.Stop()
+	select {
+	case <-w.enough:
+		return
+	case <-timer.C:
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.wanted == 0 {
+		<-w.enough // it was told in the same instant
+	}
+	w.wanted = 0
+}
+
 // next takes the next batch off the queue, or nil, after which drain must end.
 func (w *writer) next() []*pending {
 	w.gather()
+	w.await()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.queue) == 0 {
