@@ -1,9 +1,11 @@
-// Command notifier has a kind of channel of its own, "chat", and sends a test alert by it. Its argument is the URL that
-// alerts are posted to.
+// Command notifier has a kind of channel of its own, "chat": it makes a check with such a channel, reports a failure
+// and waits until the alert is delivered. Its arguments are the database file and the URL that alerts are posted to.
 package main
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"log"
 	"net/http"
@@ -11,11 +13,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	_ "modernc.org/sqlite"
+
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// chat is the kind, with the settings that a channel of it has. A monitor gets it by
-// monitor.Config{Kinds: append(channels.Kinds(), chat())}.
+// chat is the kind, with the settings that a channel of it has.
 func chat() channels.KindInfo {
 	return channels.KindInfo{
 		Kind:     "chat",
@@ -26,15 +35,15 @@ func chat() channels.KindInfo {
 
 // post delivers an alert. It is a channels.Notifier by channels.NotifierFunc.
 func post(ctx context.Context, c channels.Channel, n channels.Notification) error {
-	text := fmt.Sprintf("%s is %s since %s: %s", n.Check.Name, n.Status, n.At.Format(time.RFC1123), n.Reason)
+	text := fmt.Sprintf("%s is %s: %s", n.Check.Name, n.Status, n.Reason)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Settings["url"], strings.NewReader(text))
 	if err != nil {
-		return channels.Permanent(fmt.Errorf("the setting url is not a URL")) // without the URL, which is a secret
+		return channels.Permanent(errors.New("the setting url is not a URL")) // without the URL, which is a secret
 	}
 	req.Header.Set("Idempotency-Key", n.ID) // the same when the delivery is tried again
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return fmt.Errorf("the chat server cannot be reached")
+		return errors.New("the chat server cannot be reached")
 	}
 	defer res.Body.Close()
 	switch {
@@ -48,19 +57,43 @@ func post(ctx context.Context, c channels.Channel, n channels.Notification) erro
 
 func main() {
 	log.SetFlags(0)
-	settings, err := channels.Validate([]channels.KindInfo{chat()}, "chat", map[string]string{"url": os.Args[1]})
+	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
+	defer stop()
+	sqldb, err := sql.Open("sqlite", os.Args[1]+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	check(err)
+	defer sqldb.Close()
+	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
+	check(err)
+	check(store.Migrate(ctx))
+	mon, err := monitor.New(store, &monitor.Config{
+		Kinds:     append(channels.Kinds(), chat()),
+		Notifiers: map[channels.Kind]channels.Notifier{"chat": channels.NotifierFunc(post)},
+	})
+	check(err)
+	go mon.Run(ctx) // delivers
+
+	project, err := mon.OpenProject(ctx, "jobs")
+	check(err)
+	_, err = mon.CreateChannel(ctx, project.ID, "chat", "ops", map[string]string{"url": os.Args[2]})
+	check(err)
+	backup, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("backup"), Channels: new("ops")})
+	check(err)
+	_, err = mon.Ping(ctx, backup.ID, pings.Signal{Kind: pings.Fail, ExitStatus: new(3)})
+	check(err)
+	for ctx.Err() == nil {
+		list, err := mon.Deliveries(ctx, monitor.DeliveryQuery{Project: project.ID, Check: backup.ID})
+		check(err)
+		if len(list) > 0 && list[0].Attempts > 0 && (list[0].State != monitor.DeliveryPending || list[0].Error != "") {
+			fmt.Println(list[0].State, list[0].Error)
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	log.Fatal(ctx.Err())
+}
+
+func check(err error) {
 	if err != nil {
 		log.Fatal(err)
-	}
-	room := channels.Channel{Name: "ops", Kind: "chat", Settings: settings}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	var notifier channels.Notifier = channels.NotifierFunc(post)
-	err = notifier.Notify(ctx, room, channels.Notification{
-		ID: "test-1", Check: channels.Check{Name: "backup"}, Status: channels.Down,
-		At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Reason: "the ping is overdue", Test: true,
-	})
-	if err != nil {
-		log.Fatalf("%v (try again: %t)", err, !channels.IsPermanent(err))
 	}
 }
