@@ -1,0 +1,55 @@
+package checks_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// A check that expects a ping every hour goes through its states by the clock alone.
+func Example() {
+	now := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	c, err := checks.New(uuid.New(), checks.Spec{Timeout: new(time.Hour), Grace: new(10 * time.Minute)}, now)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(c.Status(now))
+	c, ping, _ := c.Ping(pings.Signal{Kind: pings.Success}, now)
+	fmt.Println("ping", ping.N, ping.Kind)
+	for _, later := range []time.Duration{30 * time.Minute, 65 * time.Minute, 70 * time.Minute} {
+		fmt.Println(later, c.Status(now.Add(later)))
+	}
+	// Whenever somebody looks, the flip has the instant of the deadline.
+	_, effects := c.Settle(now.Add(5 * time.Hour))
+	for _, t := range effects.Transitions {
+		fmt.Println(t.At.Format(time.TimeOnly), t.To, t.Reason)
+	}
+	// Output:
+	// new
+	// ping 1 success
+	// 30m0s up
+	// 1h5m0s grace
+	// 1h10m0s down
+	// 04:10:00 down overdue
+}
+
+// With AlertAfter, integrations are told of the second failure in a row; the state is down from the first on.
+func ExampleEffects() {
+	now := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	c, err := checks.New(uuid.New(), checks.Spec{AlertAfter: new(2)}, now)
+	if err != nil {
+		panic(err)
+	}
+	for range 2 {
+		var effects checks.Effects
+		c, _, effects = c.Ping(pings.Signal{Kind: pings.Fail}, now)
+		fmt.Println(c.Status(now), len(effects.Transitions), "flips", len(effects.Alerts), "alerts")
+	}
+	// Output:
+	// down 1 flips 0 alerts
+	// down 0 flips 1 alerts
+}
