@@ -27,19 +27,27 @@ func (s *site) histories(ctx context.Context, seed uint64, g goal, began time.Ti
 		return err
 	}
 	for number := 1; ; number++ {
-		r := &round{site: s, tally: t, seed: seed, number: number, began: began,
-			limit: max(1, min(roundOperations, g.operations-t.operations.Load()))}
+		// At least a few, also when only kills are missing: they are to hit clients at work.
+		limit := min(roundOperations, max(fewOperations, g.operations-t.operations.Load()))
+		r := &round{site: s, tally: t, seed: seed, number: number, began: began, limit: limit}
 		if err := r.create(ctx); err != nil {
 			return err
 		}
-		s.under(ctx, seed+uint64(number), g.calm, t, r.work)
+		before := t.deaths()
+		s.under(ctx, seed+uint64(number), g.calm, t, func(ctx context.Context) {
+			r.work(ctx)
+			// A machine that is fast enough is done before anything has died.
+			for end := time.Now().Add(10 * g.calm); before < g.kills && t.deaths() == before && time.Now().Before(end); {
+				sleep(ctx, 10*time.Millisecond)
+			}
+		})
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if err := r.audit(ctx); err != nil {
 			return err
 		}
-		if t.operations.Load() >= g.operations && t.kills.Load()+t.restarts.Load() >= g.kills {
+		if t.operations.Load() >= g.operations && t.deaths() >= g.kills {
 			break
 		}
 	}

@@ -25,6 +25,8 @@ const (
 	roundChecks = 24
 	// roundOperations keeps the log of each check well below the 1000 pings that are kept.
 	roundOperations = roundChecks * 700
+	// fewOperations is the least that a round does.
+	fewOperations = 200
 	// clients is how many clients work at once.
 	clients = 12
 )
@@ -44,6 +46,9 @@ type tally struct {
 	backwards    atomic.Int64 // the longest step back in time within a log, in nanoseconds
 	took         time.Duration
 }
+
+// deaths counts what has died, servers and PostgreSQL.
+func (t *tally) deaths() int64 { return t.kills.Load() + t.restarts.Load() }
 
 func (t *tally) String() string {
 	return fmt.Sprintf("%d operations in %v, %d of them without an answer, %d pings acknowledged; %d flips, %d deliveries, "+
