@@ -203,9 +203,11 @@ func TestKillLosesNoAlert(t *testing.T) {
 		}))
 		t.Cleanup(receiver.Close)
 		f.args = db.URL + " " + receiver.URL
+		f.mu.Lock() // the first of them sends alerts while the others are started
 		for i := range servers {
 			f.start(i)
 		}
+		f.mu.Unlock()
 		t.Cleanup(f.stop)
 		for i := range each {
 			for _, c := range list {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -134,13 +135,13 @@ func TestRetryAfter(t *testing.T) {
 		o.channel(t, "pager", "slow", nil)
 		o.channel(t, "pager", "ops", nil)
 		a, b := o.watched(t, "a"), o.watched(t, "b")
-		calls := 0
+		var calls atomic.Int64
 		after := 5 * time.Minute
 		refuse := func(_ context.Context, c channels.Channel, _ channels.Notification) error {
 			if c.Name != "slow" {
 				return nil
 			}
-			calls++
+			calls.Add(1)
 			return fmt.Errorf("status 429: %w", channels.RetryAfter(errors.New("too many requests"), after))
 		}
 		o.set(refuse)
@@ -149,8 +150,8 @@ func TestRetryAfter(t *testing.T) {
 		o.ping(t, b.ID, pings.Fail)
 		o.clock.Advance(after - time.Microsecond)
 		o.deliver(t, "ops: b down")
-		if calls != 1 {
-			t.Errorf("%d attempts before the pause was over", calls)
+		if n := calls.Load(); n != 1 {
+			t.Errorf("%d attempts before the pause was over", n)
 		}
 		o.clock.Advance(time.Microsecond)
 		after = 1000 * time.Hour // no receiver can ask for that
