@@ -29,6 +29,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/rollcall-dev/rollcall/checks/storetest/pgserver"
 )
 
 type cli struct {
@@ -110,16 +112,17 @@ func (m *measurement) measure(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	url, db := m.Database, (*cluster)(nil)
+	url, db := m.Database, (*pgserver.Server)(nil)
 	switch m.Database {
 	case "sqlite":
 		url = "sqlite:" + filepath.Join(dir, "rollcall.db")
 	case "postgres":
-		if db, err = startCluster(ctx, dir); err != nil {
+		// With the settings that it has by itself: fsync and synchronous_commit are on.
+		if db, err = pgserver.New(ctx, dir, "shared_buffers=512MB", "max_wal_size=4GB"); err != nil {
 			return err
 		}
-		defer db.stop()
-		url = db.url
+		defer db.Stop()
+		url = db.URL("postgres")
 	}
 	product, err := start(ctx, url, m.Checks, m.Projects)
 	if err != nil {

@@ -9,13 +9,15 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+
+	"github.com/rollcall-dev/rollcall/checks/storetest/pgserver"
 )
 
 // process is a child that was started.
 type process struct {
 	ready
 	pid      int
-	database *cluster // whose CPU time and writes count as the child's own, or nil
+	database *pgserver.Server // whose CPU time and writes count as the child's own, or nil
 
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -72,7 +74,7 @@ func (p *process) tell(command string) (u usage, err error) {
 		return usage{}, fmt.Errorf("a server did not answer %q: %w", command, err)
 	}
 	if p.database != nil {
-		cpu, written := p.database.used()
+		cpu, written := familyUsage(p.database.PID())
 		u.CPU += cpu
 		u.Written += written
 	}

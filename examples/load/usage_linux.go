@@ -61,8 +61,3 @@ func familyUsage(pid int) (cpu time.Duration, written int64) {
 	}
 	return cpu, written
 }
-
-// processAttributes lets a server end with this process, however that ends.
-func processAttributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
-}

@@ -2,10 +2,7 @@
 
 package main
 
-import (
-	"syscall"
-	"time"
-)
+import "time"
 
 // Elsewhere the usage of processes is not told.
 
@@ -14,5 +11,3 @@ func cpuTime() time.Duration { return 0 }
 func bytesWritten(int) int64 { return 0 }
 
 func familyUsage(int) (cpu time.Duration, written int64) { return 0, 0 }
-
-func processAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }

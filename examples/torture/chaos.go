@@ -15,9 +15,9 @@ func (s *site) chaos(ctx context.Context, seed uint64, calm time.Duration, t *ta
 		switch dice := rng.IntN(10); {
 		case dice < 2 && s.pg != nil:
 			t.restarts.Add(1)
-			s.pg.stop()
+			s.pg.Stop()
 			sleep(ctx, between(rng, 0, 300))
-			if err := s.pg.start(context.WithoutCancel(ctx)); err != nil {
+			if err := s.pg.Start(context.WithoutCancel(ctx)); err != nil {
 				s.problem("%v", err)
 				return
 			}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/checks/storetest/pgserver"
 )
 
 // TestTorture is the short form of all trials, at the same time: most of it is waiting for deadlines of a minute, the
@@ -81,7 +83,7 @@ func publicDir(t *testing.T) string {
 // missing skips a trial for which there is no PostgreSQL, unless nothing may be skipped.
 func missing(t *testing.T, err error) {
 	t.Helper()
-	if errors.Is(err, errNoPostgres) && os.Getenv("ROLLCALL_TEST_REQUIRE") != "all" {
+	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("ROLLCALL_TEST_REQUIRE") != "all" {
 		t.Skip(err)
 	}
 	t.Fatal(err)

@@ -22,6 +22,8 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/rollcall-dev/rollcall/checks/storetest/pgserver"
 )
 
 // setup says what a site is made of.
@@ -38,8 +40,8 @@ type site struct {
 	setup
 	dir      string
 	program  string
-	pg       *postgres // nil on SQLite
-	proxy    *proxy    // nil without one
+	pg       *pgserver.Server // nil on SQLite
+	proxy    *proxy           // nil without one
 	receiver *receiver
 	database string
 	servers  []*server
@@ -67,15 +69,17 @@ func newSite(ctx context.Context, s setup, program, dir string) (_ *site, err er
 	}
 	out.database = "sqlite:" + filepath.Join(out.dir, "rollcall.db")
 	if s.postgres {
-		if out.pg, err = newPostgres(ctx, filepath.Join(out.dir, "postgres")); err != nil {
+		// Without fsync: only processes are killed here, not the machine.
+		if out.pg, err = pgserver.New(ctx, filepath.Join(out.dir, "postgres"),
+			"fsync=off", "max_connections=200"); err != nil {
 			return nil, err
 		}
-		if out.database, err = out.pg.create(ctx, "rollcall"); err != nil {
+		if out.database, err = out.pg.Create(ctx, "rollcall"); err != nil {
 			return nil, err
 		}
 	}
 	if s.proxied {
-		if out.proxy, err = newProxy(fmt.Sprintf("127.0.0.1:%d", out.pg.port)); err != nil {
+		if out.proxy, err = newProxy(fmt.Sprintf("127.0.0.1:%d", out.pg.Port())); err != nil {
 			return nil, err
 		}
 	}
@@ -117,7 +121,7 @@ func (s *site) serverURL() string {
 	if s.proxy == nil {
 		return s.database
 	}
-	return strings.Replace(s.database, fmt.Sprintf(":%d/", s.pg.port), ":"+portOf(s.proxy.listener.Addr())+"/", 1)
+	return strings.Replace(s.database, fmt.Sprintf(":%d/", s.pg.Port()), ":"+portOf(s.proxy.listener.Addr())+"/", 1)
 }
 
 func portOf(addr net.Addr) string {
@@ -160,7 +164,7 @@ func (s *site) close() {
 		s.proxy.close()
 	}
 	if s.pg != nil {
-		s.pg.stop()
+		s.pg.Stop()
 	}
 	if s.kept != nil {
 		s.kept.CloseIdleConnections()

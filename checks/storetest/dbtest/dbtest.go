@@ -16,6 +16,7 @@ package dbtest
 
 import (
 	"database/sql"
+	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -28,6 +29,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/storetest/pgserver"
 )
 
 // postgres is the server of this process. It is started by the first test that wants it and stopped by Main.
@@ -67,7 +69,7 @@ func SQLite(t testing.TB) DB {
 func PostgreSQL(t testing.TB) DB {
 	t.Helper()
 	if err := postgres.start(); err != nil {
-		if err == errNoServer && os.Getenv("ROLLCALL_TEST_REQUIRE") != "all" {
+		if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("ROLLCALL_TEST_REQUIRE") != "all" {
 			t.Skip(err)
 		}
 		t.Fatal(err)

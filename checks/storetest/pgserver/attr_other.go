@@ -1,6 +1,6 @@
 //go:build !linux
 
-package dbtest
+package pgserver
 
 import "syscall"
 

@@ -1,0 +1,219 @@
+// Package pgserver runs throwaway PostgreSQL servers, for tests and for programs that measure or torture:
+//
+//	server, err := pgserver.New(ctx, dir, "fsync=off")
+//	defer server.Stop()
+//	url, err := server.Create(ctx, "jobs")
+//
+// It needs PostgreSQL's server programs, in PATH or where packages install them.
+package pgserver
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+)
+
+// ErrNotInstalled says that there is nothing to run PostgreSQL with, and how to get it.
+var ErrNotInstalled = errors.New("PostgreSQL's server programs are not installed (Debian: apt-get install postgresql)")
+
+// startTime bounds how long a server takes to start.
+const startTime = time.Minute
+
+// Server is a PostgreSQL server of this process, on a port of the loopback interface that stays the same. Its user is
+// postgres, without a password.
+type Server struct {
+	dir      string
+	program  string // the path of the server's binary
+	attr     *syscall.SysProcAttr
+	port     int
+	settings []string
+
+	mu  sync.Mutex
+	cmd *exec.Cmd // nil while it is stopped
+}
+
+// New makes a cluster in a directory, which it creates if need be, and starts its server with settings of the form
+// name=value. When this process runs as root, the directory is given to the user that the server runs as. The error is
+// [ErrNotInstalled] where there is no PostgreSQL. The caller stops the server and removes the directory.
+func New(ctx context.Context, dir string, settings ...string) (*Server, error) {
+	initdb, err := find("initdb")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir, settings: settings}
+	if s.program, err = find("postgres"); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	if s.attr, err = unprivileged(dir); err != nil {
+		return nil, err
+	}
+	initialize := exec.CommandContext(ctx, initdb, "-D", s.data(), "-U", "postgres", "-A", "trust",
+		"-E", "UTF8", "--locale=C", "--no-sync")
+	initialize.Dir, initialize.SysProcAttr = dir, s.attr
+	if out, err := initialize.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	if s.port, err = freePort(); err != nil {
+		return nil, err
+	}
+	if err := s.Start(ctx); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+// find finds a program of PostgreSQL's server, in PATH or where Debian and others install it.
+func find(name string) (string, error) {
+	if path, err := exec.LookPath(name); err == nil {
+		return filepath.EvalSymlinks(path)
+	}
+	var found []string
+	for _, dir := range []string{
+		"/usr/lib/postgresql/*/bin/", "/usr/pgsql-*/bin/",
+		"/usr/local/opt/postgresql*/bin/", "/opt/homebrew/opt/postgresql*/bin/",
+	} {
+		matches, _ := filepath.Glob(dir + name)
+		found = append(found, matches...)
+	}
+	if len(found) == 0 {
+		return "", ErrNotInstalled
+	}
+	return slices.Max(found), nil
+}
+
+// unprivileged returns how to run PostgreSQL, which refuses to run as root: as the user postgres or nobody then, to
+// whom the directory is given.
+func unprivileged(dir string) (*syscall.SysProcAttr, error) {
+	attr := childAttr()
+	if os.Getuid() != 0 {
+		return attr, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, errUID := strconv.ParseUint(u.Uid, 10, 32)
+		gid, errGID := strconv.ParseUint(u.Gid, 10, 32)
+		if err := errors.Join(errUID, errGID, os.Chown(dir, int(uid), int(gid))); err != nil {
+			return nil, err
+		}
+		attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		return attr, nil
+	}
+	return nil, errors.New("PostgreSQL refuses to run as root, and there is no user postgres or nobody")
+}
+
+// Start starts the server, after Stop, and returns when it answers, a minute later at most.
+func (s *Server) Start(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(s.program, "-D", s.data(), "-c", "listen_addresses=127.0.0.1", "-c", "port="+strconv.Itoa(s.port),
+		"-c", "unix_socket_directories="+s.dir)
+	for _, setting := range s.settings {
+		cmd.Args = append(cmd.Args, "-c", setting)
+	}
+	cmd.Dir, cmd.SysProcAttr, cmd.Stdout, cmd.Stderr = s.dir, s.attr, log, log
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.cmd = cmd
+	return s.wait(ctx)
+}
+
+// wait returns when the server answers.
+func (s *Server) wait(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	db, err := sql.Open("pgx", s.URL("postgres"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for {
+		if err = db.PingContext(ctx); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+			return fmt.Errorf("PostgreSQL did not start: %w\n%s", err, log)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// Stop ends the server as "pg_ctl stop -m immediate" does: no transaction is finished, and the next start recovers
+// from the log. Stopping a stopped server does nothing.
+func (s *Server) Stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Signal(syscall.SIGQUIT)
+	_ = s.cmd.Wait()
+	s.cmd = nil
+}
+
+// Port is the port of the server.
+func (s *Server) Port() int { return s.port }
+
+// PID is the number of the server's first process, or 0 while it is stopped.
+func (s *Server) PID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd == nil {
+		return 0
+	}
+	return s.cmd.Process.Pid
+}
+
+// URL returns the address of a database.
+func (s *Server) URL(database string) string {
+	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s", s.port, database)
+}
+
+// Create makes a new database and returns its address. The name must be an identifier of SQL.
+func (s *Server) Create(ctx context.Context, name string) (string, error) {
+	db, err := sql.Open("pgx", s.URL("postgres"))
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, "CREATE DATABASE "+name)
+	return s.URL(name), err
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
