@@ -27,7 +27,7 @@ type outage struct {
 
 // refusedConnections is the outage of a PostgreSQL that does not run.
 func (s *site) refusedConnections() outage {
-	return outage{"refused", func(context.Context) error { s.pg.stop(); return nil }, s.pg.start}
+	return outage{"refused", func(context.Context) error { s.pg.Stop(); return nil }, s.pg.Start}
 }
 
 // silence is the outage of a network that loses everything.
@@ -83,6 +83,7 @@ func (s *site) outage(ctx context.Context, o outage, lasts time.Duration) (repor
 	if err := o.gone(ctx); err != nil {
 		return report, err
 	}
+	went := time.Since(began) // until then some are still acknowledged
 	sleep(ctx, lasts/2)
 	a, err := s.send(ctx, request{method: http.MethodGet, path: "/api/v3/status/"})
 	if err != nil || a.status != http.StatusInternalServerError {
@@ -100,7 +101,7 @@ func (s *site) outage(ctx context.Context, o outage, lasts time.Duration) (repor
 	wg.Wait()
 	meter.stop()
 	all := slices.Concat(results...)
-	report.judge(s, all, gone, restoring, back)
+	report.judge(s, all, gone, went, restoring, back)
 	return report, s.auditPings(ctx, list, all)
 }
 
@@ -131,13 +132,14 @@ func (s *site) pingAll(ctx context.Context, list []*subject, name string, first 
 	return all
 }
 
-// judge compares the answers with what they must be.
-func (r *outageReport) judge(s *site, all []result, gone, restoring, back time.Duration) {
+// judge compares the answers with what they must be. The database began to go at gone and had gone at went; its return
+// was asked for at restoring and complete at back.
+func (r *outageReport) judge(s *site, all []result, gone, went, restoring, back time.Duration) {
 	for _, p := range all {
 		if p.ret > gone && p.call < restoring {
 			r.Answered++
 			r.Slowest = max(r.Slowest, p.ret-p.call)
-			if p.call > gone && p.status == http.StatusOK && p.ret < restoring {
+			if p.call > went && p.status == http.StatusOK && p.ret < restoring {
 				s.problem("outage (%s): a ping was acknowledged while there was no database", r.Name)
 			}
 		}
