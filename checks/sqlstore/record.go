@@ -1,11 +1,13 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -160,6 +162,9 @@ func (t *transaction) saveRare(ctx context.Context, c changes) error {
 	return t.s.d.insert(ctx, t.tx, "rollcall_flips", flipInsert, c.flips)
 }
 
+// divisionByZero is the code with which PostgreSQL says that recordStatement has failed on purpose.
+const divisionByZero = "22012"
+
 // recordColumns are what saveAtOnce writes of a state: all of it, and the revision that is there before.
 var recordColumns = []column{
 	{"status", "smallint"}, {"n_pings", "bigint"}, {"last_ping", "bigint"}, {"last_start", "bigint"},
@@ -168,7 +173,12 @@ var recordColumns = []column{
 }
 
 // recordStatement writes states and log entries in one round trip, or nothing if one of the states has another
-// revision. The rows are locked in the order of their keys first, as everywhere.
+// revision. The rows are locked in the order of the parameters first, which is that of their keys, as everywhere. All
+// is found by a key or by its place: with joins instead, the planner prefers to read all states where there are few,
+// and reads their dead versions, too.
+//
+// A row is found by its place only as it was when the statement began. Whoever changes a row gives it a new revision, so
+// that it is not locked here; for one that does not, the statement fails by dividing by zero rather than write a part.
 func recordStatement() string {
 	var sets []string
 	for _, c := range recordColumns {
@@ -178,15 +188,17 @@ func recordStatement() string {
 	}
 	states, entries := unnestFrom(1, recordColumns), unnestFrom(2+len(recordColumns), pingInsert)
 	count := fmt.Sprintf("$%d::bigint", 1+len(recordColumns))
-	return `WITH v AS MATERIALIZED (SELECT * FROM ` + states + ` AS v (` + columnNames(recordColumns) + `)),
-		held AS MATERIALIZED (SELECT s.check_id FROM v JOIN rollcall_states s ON s.check_id = v.check_id
-			WHERE s.revision = v.was ORDER BY s.check_id FOR UPDATE OF s),
+	return `WITH held AS MATERIALIZED (SELECT v.*, s.place
+			FROM ` + states + ` AS v (` + columnNames(recordColumns) + `)
+			CROSS JOIN LATERAL (SELECT ctid AS place FROM rollcall_states
+				WHERE check_id = v.check_id AND revision = v.was FOR UPDATE) s),
 		n AS MATERIALIZED (SELECT count(*) AS n FROM held),
-		saved AS (UPDATE rollcall_states t SET ` + strings.Join(sets, ", ") + ` FROM v
-			WHERE t.check_id = v.check_id AND (SELECT n FROM n) = ` + count + `),
+		saved AS (UPDATE rollcall_states t SET ` + strings.Join(sets, ", ") + ` FROM held v
+			WHERE t.ctid = ANY (ARRAY(SELECT place FROM held)) AND t.check_id = v.check_id
+				AND (SELECT n FROM n) = ` + count + ` RETURNING 1),
 		logged AS (INSERT INTO rollcall_pings (` + columnNames(pingInsert) + `)
 			SELECT * FROM ` + entries + ` WHERE (SELECT n FROM n) = ` + count + `)
-		SELECT n FROM n`
+		SELECT n / CASE WHEN n < ` + count + ` OR n = (SELECT count(*) FROM saved) THEN 1 ELSE 0 END FROM n`
 }
 
 // saveAtOnce writes a batch on PostgreSQL: by one statement, and in a transaction only if there is more than that.
@@ -204,6 +216,7 @@ func (s *Store) saveAtOnce(ctx context.Context, locked []*monitor.Locked, was []
 		last := len(stateUpdate) - 1 // the key
 		c.states[i] = append(c.states[i][:last:last], orNullBytes(row.alerting), orNull(row.watchAt), was[i], row.id)
 	}
+	slices.SortFunc(c.states, func(a, b []any) int { return cmp.Compare(a[len(a)-1].(int64), b[len(b)-1].(int64)) })
 	if !c.rare() {
 		return s.execRecord(ctx, s.db.DB, c)
 	}
@@ -226,6 +239,9 @@ func (s *Store) execRecord(ctx context.Context, db querier, c changes) error {
 	}
 	var held int
 	if err := db.QueryRowContext(ctx, s.statements.record, args...).Scan(&held); err != nil {
+		if state, ok := sqlState(err); ok && state == divisionByZero {
+			return errStale
+		}
 		return err
 	}
 	if held != len(c.states) {

@@ -169,3 +169,62 @@ func TestLostAnswer(t *testing.T) {
 		t.Errorf("%d pings, want 8: %v", len(list), err)
 	}
 }
+
+// TestRowChangedByHand has somebody change the row of a state, but not its revision, between the moment that a ping's
+// statement begins and the moment that it gets the lock: the ping is written all the same, once and as a whole.
+func TestRowChangedByHand(t *testing.T) {
+	db := dbtest.PostgreSQL(t)
+	mon, err := monitor.New(db.Open(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, err := mon.OpenProject(t.Context(), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := mon.Create(t.Context(), project.ID, checks.Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success}); err != nil { // from now on it is remembered
+		t.Fatal(err)
+	}
+	sqldb, err := sql.Open("pgx", db.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sqldb.Close()
+	tx, err := sqldb.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.Exec(`UPDATE rollcall_states SET last_start = last_start`); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() {
+		_, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success})
+		done <- err
+	}()
+	for waiting := 0; waiting == 0; {
+		err := sqldb.QueryRow(`SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	list, err := mon.Pings(t.Context(), c.ID)
+	if err != nil || len(list) != 2 || list[0].N != 2 {
+		t.Errorf("%d pings, want 2: %v", len(list), err)
+	}
+	if got, err := mon.Check(t.Context(), c.ID); err != nil || got.NPings != 2 {
+		t.Errorf("the check counts %d pings, want 2: %v", got.NPings, err)
+	}
+}
