@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -44,7 +45,8 @@ func (s *Store) oneCheck(ctx context.Context, where string, args ...any) (checks
 
 // Checks returns the checks of a project, oldest first.
 func (s *Store) Checks(ctx context.Context, projectID uuid.UUID, q monitor.CheckQuery) ([]checks.Check, error) {
-	query := selectChecks(s.db).Where("c.project_id = ?", projectID).OrderExpr("c.id")
+	// They are put in order here, as the database would copy all columns to do it.
+	query := selectChecks(s.db).Where("c.project_id = ?", projectID)
 	if q.Slug != nil {
 		query = query.Where("c.slug = ?", *q.Slug)
 	}
@@ -52,6 +54,7 @@ func (s *Store) Checks(ctx context.Context, projectID uuid.UUID, q monitor.Check
 	if err != nil {
 		return nil, translate(err)
 	}
+	rows = inOrder(rows)
 	list, err := s.withChannels(ctx, s.db, rows)
 	if err != nil {
 		return nil, err
@@ -60,6 +63,24 @@ func (s *Store) Checks(ctx context.Context, projectID uuid.UUID, q monitor.Check
 		list = slices.DeleteFunc(list, func(c checks.Check) bool { return !c.HasTags(q.Tags) })
 	}
 	return list, nil
+}
+
+// inOrder returns rows in the order in which their checks were made.
+func inOrder(rows []checkRow) []checkRow {
+	byID := func(a, b *checkRow) int { return cmp.Compare(a.ID, b.ID) }
+	order := make([]*checkRow, len(rows))
+	for i := range rows {
+		order[i] = &rows[i]
+	}
+	if slices.IsSortedFunc(order, byID) {
+		return rows
+	}
+	slices.SortFunc(order, byID)
+	sorted := make([]checkRow, len(rows))
+	for i, row := range order {
+		sorted[i] = *row
+	}
+	return sorted
 }
 
 // CheckIDsBySlug returns the identifiers of the project's checks with this slug, two at most.

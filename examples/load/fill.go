@@ -36,7 +36,7 @@ func openDatabase(url string) (*bun.DB, error) {
 		return bun.NewDB(db, pgdialect.New()), nil
 	}
 	db, err := sql.Open("sqlite", "file:"+path+"?_busy_timeout=10000&_journal_mode=WAL&_synchronous=FULL&_foreign_keys=1&_txlock=immediate"+
-		"&_pragma=wal_autocheckpoint(4000)&_pragma=cache_size(-32000)")
+		"&_pragma=wal_autocheckpoint(16000)&_pragma=cache_size(-32000)")
 	if err != nil {
 		return nil, err
 	}

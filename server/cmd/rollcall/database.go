@@ -208,7 +208,7 @@ func (d database) dsn() (string, error) {
 		"_txlock": {"immediate"},
 		// In pages of 4 kB: fewer of them are written when the same ones change again and again. And 32 MB of cache a
 		// connection, where many checks are pinged.
-		"_pragma": {"wal_autocheckpoint(4000)", "cache_size(-32000)"},
+		"_pragma": {"wal_autocheckpoint(16000)", "cache_size(-32000)"},
 	}
 	return "file://" + (&url.URL{Path: path}).EscapedPath() + "?" + query.Encode(), nil
 }
