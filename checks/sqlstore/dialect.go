@@ -171,15 +171,21 @@ func insertEach(table string, columns []column) string {
 // update sets columns of rows of a table that are found by the last of the columns.
 func (d dialect) update(ctx context.Context, tx bun.Tx, table string, columns []column, rows [][]any) error {
 	if d.postgres {
-		key := columns[len(columns)-1].name
-		var sets []string
-		for _, c := range columns[:len(columns)-1] {
-			sets = append(sets, c.name+" = v."+c.name)
-		}
+		last := len(columns) - 1
+		key := columns[last].name
 		return d.onArrays(ctx, tx, fmt.Sprintf("UPDATE %s t SET %s FROM %s AS v (%s) WHERE t.%s = v.%s",
-			table, strings.Join(sets, ", "), unnest(columns), columnNames(columns), key, key), len(columns), rows)
+			table, assignments(columns[:last]), unnest(columns), columnNames(columns), key, key), len(columns), rows)
 	}
 	return d.onEach(ctx, tx, updateEach(table, columns), rows)
+}
+
+// assignments sets columns to those of the same names of the rows v.
+func assignments(columns []column) string {
+	sets := make([]string, len(columns))
+	for i, c := range columns {
+		sets[i] = c.name + " = v." + c.name
+	}
+	return strings.Join(sets, ", ")
 }
 
 // updateEach is a statement for SQLite that sets columns of one row, which is found by the last of them.

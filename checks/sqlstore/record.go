@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/google/uuid"
@@ -165,7 +164,8 @@ func (t *transaction) saveRare(ctx context.Context, c changes) error {
 // divisionByZero is the code with which PostgreSQL says that recordStatement has failed on purpose.
 const divisionByZero = "22012"
 
-// recordColumns are what saveAtOnce writes of a state: all of it, and the revision that is there before.
+// recordColumns are what saveAtOnce writes of a state, and last by what it is found: the revision that is there before,
+// and the key.
 var recordColumns = []column{
 	{"status", "smallint"}, {"n_pings", "bigint"}, {"last_ping", "bigint"}, {"last_start", "bigint"},
 	{"last_start_run", "uuid"}, {"runs", "bytea"}, {"log_head", "bigint"}, {"revision", "bigint"},
@@ -180,12 +180,7 @@ var recordColumns = []column{
 // A row is found by its place only as it was when the statement began. Whoever changes a row gives it a new revision, so
 // that it is not locked here; for one that does not, the statement fails by dividing by zero rather than write a part.
 func recordStatement() string {
-	var sets []string
-	for _, c := range recordColumns {
-		if c.name != "was" && c.name != "check_id" {
-			sets = append(sets, c.name+" = v."+c.name)
-		}
-	}
+	set := assignments(recordColumns[:len(recordColumns)-2])
 	states, entries := unnestFrom(1, recordColumns), unnestFrom(2+len(recordColumns), pingInsert)
 	count := fmt.Sprintf("$%d::bigint", 1+len(recordColumns))
 	return `WITH held AS MATERIALIZED (SELECT v.*, s.place
@@ -193,7 +188,7 @@ func recordStatement() string {
 			CROSS JOIN LATERAL (SELECT ctid AS place FROM rollcall_states
 				WHERE check_id = v.check_id AND revision = v.was FOR UPDATE) s),
 		n AS MATERIALIZED (SELECT count(*) AS n FROM held),
-		saved AS (UPDATE rollcall_states t SET ` + strings.Join(sets, ", ") + ` FROM held v
+		saved AS (UPDATE rollcall_states t SET ` + set + ` FROM held v
 			WHERE t.ctid = ANY (ARRAY(SELECT place FROM held)) AND t.check_id = v.check_id
 				AND (SELECT n FROM n) = ` + count + ` RETURNING 1),
 		logged AS (INSERT INTO rollcall_pings (` + columnNames(pingInsert) + `)

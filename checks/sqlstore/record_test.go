@@ -22,6 +22,20 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
+// addCheck makes a check with default settings.
+func addCheck(t *testing.T, mon *monitor.Monitor) checks.Check {
+	t.Helper()
+	project, err := mon.OpenProject(t.Context(), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := mon.Create(t.Context(), project.ID, checks.Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // TestServersShareChecks has three servers take the pings of the same checks in turn, so that what each remembers is
 // wrong at nearly every ping.
 func TestServersShareChecks(t *testing.T) {
@@ -34,14 +48,7 @@ func TestServersShareChecks(t *testing.T) {
 			}
 			servers = append(servers, mon)
 		}
-		project, err := servers[0].OpenProject(t.Context(), "p")
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := servers[0].Create(t.Context(), project.ID, checks.Spec{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := addCheck(t, servers[0])
 		const n = 300
 		for i := range int64(n) {
 			// Runs of one server let it trust what it remembers again.
@@ -130,14 +137,7 @@ func TestLostAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	project, err := mon.OpenProject(t.Context(), "p")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := mon.Create(t.Context(), project.ID, checks.Spec{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := addCheck(t, mon)
 	for i, arm := range []*atomic.Bool{nil, b.after, b.before, nil, b.after, b.after} {
 		if arm != nil {
 			arm.Store(true)
@@ -178,14 +178,7 @@ func TestRowChangedByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	project, err := mon.OpenProject(t.Context(), "p")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := mon.Create(t.Context(), project.ID, checks.Spec{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := addCheck(t, mon)
 	if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success}); err != nil { // from now on it is remembered
 		t.Fatal(err)
 	}
