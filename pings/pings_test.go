@@ -133,6 +133,16 @@ func TestSignalCleaned(t *testing.T) {
 	}
 }
 
+func TestSignalCleanedOfInvalidRun(t *testing.T) {
+	id := uuid.New()
+	if got := (pings.Signal{RunID: uuid.NullUUID{UUID: id}}).Cleaned().RunID; got != (uuid.NullUUID{}) {
+		t.Errorf("no run became the run %v", got)
+	}
+	if got := (pings.Signal{RunID: uuid.NullUUID{UUID: id, Valid: true}}).Cleaned().RunID; got.UUID != id || !got.Valid {
+		t.Errorf("the run %s became %v", id, got)
+	}
+}
+
 func FuzzSignalCleaned(f *testing.F) {
 	f.Add("curl", "\xff\x00")
 	f.Fuzz(func(t *testing.T, ua, addr string) {

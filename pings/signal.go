@@ -57,10 +57,14 @@ func (s Signal) Valid() bool {
 }
 
 // Cleaned returns the signal with its short texts cut to their limits, and made valid UTF-8 without NUL, so that
-// every database takes them whatever a client has sent. The body is left as it is.
+// every database takes them whatever a client has sent, and a run identifier that is not valid becomes none. The body is
+// left as it is.
 func (s Signal) Cleaned() Signal {
 	if s.Kind == "" {
 		s.Kind = Success
+	}
+	if !s.RunID.Valid {
+		s.RunID = uuid.NullUUID{}
 	}
 	s.Scheme = clean(s.Scheme, maxLabel)
 	s.Method = clean(s.Method, maxLabel)

@@ -33,54 +33,90 @@ func (s *Store) oneCheck(ctx context.Context, where string, args ...any) (checks
 	if err != nil {
 		return checks.Check{}, translate(err)
 	}
-	list, err := s.withChannels(ctx, s.db, rows)
+	if len(rows) == 0 {
+		return checks.Check{}, checks.ErrNotFound
+	}
+	c, err := s.check(&rows[0])
 	if err != nil {
 		return checks.Check{}, err
 	}
-	if len(list) == 0 {
-		return checks.Check{}, checks.ErrNotFound
-	}
-	return list[0], nil
+	assigned, err := s.assigned(ctx, c.ProjectID, []int64{rows[0].ID})
+	c.Channels = assigned[rows[0].ID]
+	return c, err
 }
 
-// Checks returns the checks of a project, oldest first.
+// Checks returns the checks of a project, oldest first. Of those that are remembered no more than the revision is read:
+// most of the time that a long list takes is that for the columns of its rows.
 func (s *Store) Checks(ctx context.Context, projectID uuid.UUID, q monitor.CheckQuery) ([]checks.Check, error) {
-	// They are put in order here, as the database would copy all columns to do it.
-	query := selectChecks(s.db).Where("c.project_id = ?", projectID)
-	if q.Slug != nil {
-		query = query.Where("c.slug = ?", *q.Slug)
-	}
-	rows, err := scanChecks(ctx, query)
+	list, err := s.revisionsOf(ctx, projectID, q.Slug)
 	if err != nil {
+		return nil, fmt.Errorf("the revisions of checks: %w", translate(err))
+	}
+	s.recent.lookUp(list)
+	if err := s.readListed(ctx, list); err != nil {
 		return nil, translate(err)
 	}
-	rows = inOrder(rows)
-	list, err := s.withChannels(ctx, s.db, rows)
+	list = slices.DeleteFunc(list, func(l listed) bool { return !l.found || !l.check.HasTags(q.Tags) })
+	if len(list) == 0 {
+		return nil, nil
+	}
+	ids := make([]int64, len(list))
+	found := make([]checks.Check, len(list))
+	for i := range list {
+		ids[i], found[i] = list[i].id, list[i].check
+	}
+	assigned, err := s.assigned(ctx, projectID, ids)
+	for i, id := range ids {
+		found[i].Channels = assigned[id]
+	}
+	return found, err
+}
+
+// revisionsOf returns which checks a project has, oldest first. They are put in order here, as the database would take
+// longer.
+func (s *Store) revisionsOf(ctx context.Context, projectID uuid.UUID, slug *string) (list []listed, err error) {
+	query := s.db.NewSelect().TableExpr("rollcall_checks AS c").ColumnExpr("s.check_id, s.revision").
+		Join("JOIN rollcall_states AS s ON s.check_id = c.id").Where("c.project_id = ?", projectID)
+	if slug != nil {
+		query = query.Where("c.slug = ?", *slug)
+	}
+	rows, err := query.Rows(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if len(q.Tags) > 0 {
-		list = slices.DeleteFunc(list, func(c checks.Check) bool { return !c.HasTags(q.Tags) })
-	}
-	return list, nil
+	var l listed
+	list, err = scanList(rows, &l, &l.id, &l.revision)
+	slices.SortFunc(list, func(a, b listed) int { return cmp.Compare(a.id, b.id) })
+	return list, err
 }
 
-// inOrder returns rows in the order in which their checks were made.
-func inOrder(rows []checkRow) []checkRow {
-	byID := func(a, b *checkRow) int { return cmp.Compare(a.ID, b.ID) }
-	order := make([]*checkRow, len(rows))
-	for i := range rows {
-		order[i] = &rows[i]
+// readListed reads the checks of a list that are not remembered, and remembers them. What is gone meanwhile is left out.
+func (s *Store) readListed(ctx context.Context, list []listed) error {
+	var ids []int64
+	for i := range list {
+		if !list[i].found {
+			ids = append(ids, list[i].id)
+		}
 	}
-	if slices.IsSortedFunc(order, byID) {
-		return rows
+	if len(ids) == 0 {
+		return nil
 	}
-	slices.SortFunc(order, byID)
-	sorted := make([]checkRow, len(rows))
-	for i, row := range order {
-		sorted[i] = *row
+	read, err := s.lockedIn(s.db.DB.QueryContext(ctx, s.statements.readByKey, s.d.list(ids)))
+	if err != nil {
+		return err
 	}
-	return sorted
+	at := make(map[int64]*monitor.Locked, len(read))
+	for _, l := range read {
+		at[l.Row.(*lockedRow).id] = l
+	}
+	for i := range list {
+		l := &list[i]
+		if read, ok := at[l.id]; ok && !l.found {
+			l.check, l.found = read.Check, true
+			s.recent.learn(read, l.remembered)
+		}
+	}
+	return nil
 }
 
 // CheckIDsBySlug returns the identifiers of the project's checks with this slug, two at most.
@@ -101,38 +137,27 @@ type checkChannelRow struct {
 // checks, which would make the text of the query long.
 const manyChecks = 100
 
-// withChannels returns the checks of rows, with their channels in the order in which those were made.
-func (s *Store) withChannels(ctx context.Context, db bun.IDB, rows []checkRow) ([]checks.Check, error) {
-	if len(rows) == 0 {
-		return nil, nil
-	}
-	var assigned []checkChannelRow
-	query := db.NewSelect().Model(&assigned).Join("JOIN rollcall_channels AS ch ON ch.id = cc.channel_id").
-		OrderExpr("ch.created_at, ch.id")
-	if len(rows) > manyChecks {
-		query = query.Where("ch.project_id = ?", rows[0].ProjectID)
+// assigned returns the channels of checks of a project, in the order in which those were made.
+func (s *Store) assigned(ctx context.Context, projectID uuid.UUID, ids []int64) (map[int64][]uuid.UUID, error) {
+	query := s.db.NewSelect().TableExpr("rollcall_check_channels AS cc").ColumnExpr("cc.check_id, cc.channel_id").
+		Join("JOIN rollcall_channels AS ch ON ch.id = cc.channel_id").OrderExpr("ch.created_at, ch.id")
+	if len(ids) > manyChecks {
+		query = query.Where("ch.project_id = ?", projectID)
 	} else {
-		ids := make([]int64, len(rows))
-		for i := range rows {
-			ids[i] = rows[i].ID
-		}
 		query = query.Where("cc.check_id IN (?)", bun.List(ids))
 	}
-	if err := query.Scan(ctx); err != nil {
+	rows, err := query.Rows(ctx)
+	var row checkChannelRow
+	var list []checkChannelRow
+	if err == nil {
+		list, err = scanList(rows, &row, &row.CheckID, &row.ChannelID)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("the integrations of checks: %w", translate(err))
 	}
-	byCheck := make(map[int64][]uuid.UUID)
-	for _, a := range assigned {
-		byCheck[a.CheckID] = append(byCheck[a.CheckID], a.ChannelID)
+	assigned := make(map[int64][]uuid.UUID)
+	for _, a := range list {
+		assigned[a.CheckID] = append(assigned[a.CheckID], a.ChannelID)
 	}
-	list := make([]checks.Check, len(rows))
-	for i := range rows {
-		c, err := s.check(&rows[i])
-		if err != nil {
-			return nil, err
-		}
-		c.Channels = byCheck[rows[i].ID]
-		list[i] = c
-	}
-	return list, nil
+	return assigned, nil
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -17,12 +18,14 @@ const (
 	maxDistrust = 64
 )
 
-// recent remembers the checks of the latest batches of pings as they were written, so that the next batch need not
-// read them. Whether one is still right is found out by whoever writes it: each write of a check gives its state a new
-// revision, a random number, and a remembered check is written only over the revision that it is remembered with.
+// recent remembers checks as they were written by the latest batches of pings or read by the latest lists, so that the
+// next ones need not read them. Whether one is still right is told by its revision, a random number that each write of
+// a check or of its settings changes: a remembered check is written only over the revision that it is remembered with,
+// and listed only if the database has that revision.
 type recent struct {
 	mu     sync.Mutex
-	checks map[uuid.UUID]recentCheck
+	checks map[uuid.UUID]*recentCheck
+	byRow  map[int64]*recentCheck // the same, by the keys of their rows
 
 	// Where other servers write the same checks, the memory is wrong again and again. Then it is not asked for a
 	// number of batches, which doubles each time.
@@ -56,7 +59,8 @@ func (r *recent) get(ids []uuid.UUID) (locked []*monitor.Locked, missing []uuid.
 	defer r.mu.Unlock()
 	for _, id := range ids {
 		if known, ok := r.checks[id]; ok {
-			locked = append(locked, &monitor.Locked{Check: known.check, Row: &known.row})
+			row := known.row
+			locked = append(locked, &monitor.Locked{Check: known.check, Row: &row})
 		} else {
 			missing = append(missing, id)
 		}
@@ -68,18 +72,87 @@ func (r *recent) get(ids []uuid.UUID) (locked []*monitor.Locked, missing []uuid.
 func (r *recent) put(locked []*monitor.Locked) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.checks == nil {
-		r.checks = make(map[uuid.UUID]recentCheck)
-	}
 	for _, l := range locked {
-		if len(r.checks) >= maxRecent {
-			for id := range r.checks {
-				delete(r.checks, id) // any one: those that are pinged again come back
-				break
+		known, ok := r.checks[l.ID]
+		if !ok {
+			if len(r.checks) >= maxRecent {
+				for id := range r.checks {
+					r.remove(id) // any one: those that are pinged again come back
+					break
+				}
+			}
+			known = r.add(l)
+		}
+		known.check, known.row = l.Check, *l.Row.(*lockedRow)
+	}
+}
+
+// add makes room for a check that is not remembered.
+func (r *recent) add(l *monitor.Locked) *recentCheck {
+	if r.checks == nil {
+		r.checks, r.byRow = make(map[uuid.UUID]*recentCheck), make(map[int64]*recentCheck)
+	}
+	known := new(recentCheck)
+	r.checks[l.ID], r.byRow[l.Row.(*lockedRow).id] = known, known
+	return known
+}
+
+func (r *recent) remove(id uuid.UUID) {
+	if known, ok := r.checks[id]; ok {
+		delete(r.checks, id)
+		delete(r.byRow, known.row.id)
+	}
+}
+
+// listed is a check of a list: which it is, what the database says of it, and once it is known, the check itself.
+type listed struct {
+	id, revision int64
+	remembered   int64 // the revision that was remembered, 0 for none
+	found        bool
+	check        checks.Check
+}
+
+// lookUpAtOnce is how many checks are looked up before pings get their turn.
+const lookUpAtOnce = 256
+
+// lookUp fills in the checks that are remembered with the revision that the database has.
+func (r *recent) lookUp(list []listed) {
+	for part := range slices.Chunk(list, lookUpAtOnce) {
+		r.mu.Lock()
+		for i := range part {
+			l := &part[i]
+			known, ok := r.byRow[l.id]
+			if !ok {
+				continue
+			}
+			l.remembered = known.row.revision
+			if l.found = l.revision != 0 && l.remembered == l.revision; l.found {
+				l.check = known.check
+				l.check.Runs = slices.Clone(known.check.Runs) // the rest of a check has nothing that could be changed
 			}
 		}
-		r.checks[l.ID] = recentCheck{check: l.Check, row: *l.Row.(*lockedRow)}
+		r.mu.Unlock()
 	}
+}
+
+// learn remembers a check that was read because lookUp did not find it, unless it was written meanwhile or there is no
+// room: what is pinged matters more.
+func (r *recent) learn(l *monitor.Locked, remembered int64) {
+	row := *l.Row.(*lockedRow)
+	if row.revision == 0 {
+		return // written by a program that gives none
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, ok := r.checks[l.ID]
+	if ok && known.row.revision != remembered || !ok && (remembered != 0 || len(r.checks) >= maxRecent) {
+		return
+	}
+	if !ok {
+		known = r.add(l)
+	}
+	known.check, known.row = l.Check, row
+	known.check.Runs = slices.Clone(l.Runs)
 }
 
 // confirm notes that what was remembered was right.
@@ -94,7 +167,7 @@ func (r *recent) drop(ids []uuid.UUID, wrong bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, id := range ids {
-		delete(r.checks, id)
+		r.remove(id)
 	}
 	if wrong {
 		r.distrust = min(max(1, 2*r.distrust), maxDistrust)
@@ -107,6 +180,6 @@ func (r *recent) forget(locked []*monitor.Locked) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, l := range locked {
-		delete(r.checks, l.ID)
+		r.remove(l.ID)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -114,28 +113,15 @@ func (s *Store) recordRecent(
 	return nil, nil
 }
 
-// readSome reads checks. Their identifiers are one parameter, so that the query need not be parsed each time.
+// readSome reads checks by their identifiers.
 func (s *Store) readSome(ctx context.Context, ids []uuid.UUID) ([]*monitor.Locked, error) {
-	var rows *sql.Rows
-	var err error
 	if s.d.postgres {
-		values := make([][]any, len(ids))
-		for i, id := range ids {
-			values[i] = []any{id.String()}
-		}
-		rows, err = s.db.DB.QueryContext(ctx, s.statements.readAny, arrayText(values, 0))
-	} else {
-		if err := s.prepare(ctx); err != nil {
-			return nil, err
-		}
-		list, _ := json.Marshal(ids) // texts: it cannot fail
-		rows, err = s.statements.read.QueryContext(ctx, string(list))
+		return s.lockedIn(s.db.DB.QueryContext(ctx, s.statements.readAny, s.d.list(ids)))
 	}
-	list, err := scanRows(rows, err)
-	if err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
-	return s.lockedOf(list)
+	return s.lockedIn(s.statements.read.QueryContext(ctx, s.d.list(ids)))
 }
 
 // revisions are those of checks as they were read, or as they are to be written.
@@ -289,7 +275,7 @@ func (s *Store) reservePings(ctx context.Context, db querier, n int) ([]int64, e
 // statements are those of the ping path. On SQLite they stay prepared, because parsing them takes longer than running
 // them; PostgreSQL's drivers keep them themselves.
 type statements struct {
-	record, readAny string // of PostgreSQL
+	record, readAny, readByKey string
 
 	mu                            sync.Mutex
 	lock, newest, read, save, log *sql.Stmt // prepared by the first batch
@@ -307,7 +293,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	}{
 		{&prepared.lock, lockSQLite},
 		{&prepared.newest, newestID("rollcall_pings")},
-		{&prepared.read, readChecks + "IN (SELECT value FROM json_each(?))"},
+		{&prepared.read, s.statements.readAny},
 		{&prepared.save, updateEach("rollcall_states", stateUpdate) + " AND revision = ?"},
 		{&prepared.log, insertEach("rollcall_pings", pingInsert)},
 	} {

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 
 	"github.com/uptrace/bun"
 )
@@ -16,8 +17,24 @@ const checkColumns = `c.id, c.uuid, c.project_id, c.unique_key, c.badge_key, c.c
 	s.status, s.n_pings, coalesce(s.last_ping, 0), coalesce(s.last_start, 0), s.last_start_run, s.runs, s.alerting,
 	coalesce(s.log_head, 0), coalesce(s.watch_at, 0), s.revision`
 
-// readChecks is the beginning of a query for whole checks by their UUIDs.
-const readChecks = "SELECT " + checkColumns + " FROM rollcall_checks AS c JOIN rollcall_states AS s ON s.check_id = c.id WHERE c.uuid "
+// readAny is a query for whole checks by many values of a column, which dialect.list makes one parameter of: such a
+// query need not be parsed each time.
+func (d dialect) readAny(column, pgType string) string {
+	const query = "SELECT " + checkColumns + " FROM rollcall_checks AS c JOIN rollcall_states AS s ON s.check_id = c.id WHERE "
+	if d.postgres {
+		return query + column + " = ANY ($1::" + pgType + "[])"
+	}
+	return query + column + " IN (SELECT value FROM json_each(?))"
+}
+
+// list makes one parameter of numbers or UUIDs.
+func (d dialect) list(values any) string {
+	text, _ := json.Marshal(values) // it cannot fail with these
+	if d.postgres {
+		text[0], text[len(text)-1] = '{', '}' // the text of an array, as there is nothing in it to be quoted otherwise
+	}
+	return string(text)
+}
 
 // scanned are the fields that checkColumns are scanned into.
 func (r *checkRow) scanned() []any {
@@ -37,24 +54,29 @@ func selectChecks(db bun.IDB) *bun.SelectQuery {
 		Join("JOIN rollcall_states AS s ON s.check_id = c.id")
 }
 
-// scanChecks runs a query for checks. A list can have thousands of them, which bun takes three times as long to scan.
+// scanChecks runs a query for checks.
 func scanChecks(ctx context.Context, query *bun.SelectQuery) ([]checkRow, error) {
 	return scanRows(query.Rows(ctx))
 }
 
 // scanRows scans the checks that a query has found, or returns its error.
-func scanRows(rows *sql.Rows, err error) (list []checkRow, _ error) {
+func scanRows(rows *sql.Rows, err error) ([]checkRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
 	var row checkRow
-	fields := row.scanned()
+	return scanList(rows, &row, row.scanned()...)
+}
+
+// scanList scans the rows that a query has found, each into the fields of the one row that is given. A list can have
+// thousands of them, for which bun takes three times as long.
+func scanList[T any](rows *sql.Rows, row *T, fields ...any) (list []T, _ error) {
+	defer rows.Close()
 	for rows.Next() {
 		if err := rows.Scan(fields...); err != nil {
 			return nil, err
 		}
-		list = append(list, row)
+		list = append(list, *row)
 	}
 	return list, rows.Err()
 }

@@ -39,7 +39,10 @@ func New(db *bun.DB) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{db: db, d: d, writing: make(chan struct{}, 1), statements: statements{record: recordStatement(), readAny: readChecks + "= ANY ($1::uuid[])"}}, nil
+	return &Store{
+		db: db, d: d, writing: make(chan struct{}, 1),
+		statements: statements{record: recordStatement(), readAny: d.readAny("c.uuid", "uuid"), readByKey: d.readAny("c.id", "bigint")},
+	}, nil
 }
 
 // Update runs fn in a transaction; see [monitor.Store].

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/google/uuid"
@@ -131,14 +132,15 @@ func (t *transaction) LockDue(ctx context.Context, now time.Time, limit int) ([]
 }
 
 func (s *Store) read(ctx context.Context, db bun.IDB, where string, arg any) ([]*monitor.Locked, error) {
-	rows, err := scanChecks(ctx, selectChecks(db).Where(where, arg))
+	return s.lockedIn(selectChecks(db).Where(where, arg).Rows(ctx))
+}
+
+// lockedIn returns the checks that a query has found, or its error.
+func (s *Store) lockedIn(found *sql.Rows, err error) ([]*monitor.Locked, error) {
+	rows, err := scanRows(found, err)
 	if err != nil {
 		return nil, err
 	}
-	return s.lockedOf(rows)
-}
-
-func (s *Store) lockedOf(rows []checkRow) ([]*monitor.Locked, error) {
 	locked := make([]*monitor.Locked, len(rows))
 	for i := range rows {
 		c, err := s.check(&rows[i])
@@ -163,8 +165,9 @@ func (t *transaction) InsertCheck(ctx context.Context, c checks.Check) error {
 	if err != nil {
 		return err
 	}
-	err = t.s.d.insert(ctx, t.tx, "rollcall_states", []column{{"check_id", "bigint"}, {"status", "smallint"}, {"n_pings", "bigint"}},
-		[][]any{{row.ID, status, c.NPings}})
+	err = t.s.d.insert(ctx, t.tx, "rollcall_states",
+		[]column{{"check_id", "bigint"}, {"status", "smallint"}, {"n_pings", "bigint"}, {"revision", "bigint"}},
+		[][]any{{row.ID, status, c.NPings, newRevision()}})
 	if err != nil {
 		return err
 	}
