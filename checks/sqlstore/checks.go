@@ -52,24 +52,27 @@ func (s *Store) Checks(ctx context.Context, projectID uuid.UUID, q monitor.Check
 	if err != nil {
 		return nil, fmt.Errorf("the revisions of checks: %w", translate(err))
 	}
-	s.recent.lookUp(list)
-	if err := s.readListed(ctx, list); err != nil {
+	found := s.recent.lookUp(list)
+	if err := s.readListed(ctx, list, found); err != nil {
 		return nil, translate(err)
 	}
-	list = slices.DeleteFunc(list, func(l listed) bool { return !l.found || !l.check.HasTags(q.Tags) })
-	if len(list) == 0 {
-		return nil, nil
-	}
-	ids := make([]int64, len(list))
-	found := make([]checks.Check, len(list))
+	var ids []int64
+	n := 0
 	for i := range list {
-		ids[i], found[i] = list[i].id, list[i].check
+		if list[i].found && found[i].HasTags(q.Tags) {
+			ids = append(ids, list[i].id)
+			found[n] = found[i]
+			n++
+		}
+	}
+	if n == 0 {
+		return nil, nil
 	}
 	assigned, err := s.assigned(ctx, projectID, ids)
 	for i, id := range ids {
 		found[i].Channels = assigned[id]
 	}
-	return found, err
+	return found[:n], err
 }
 
 // revisionsOf returns which checks a project has, oldest first. They are put in order here, as the database would take
@@ -91,7 +94,7 @@ func (s *Store) revisionsOf(ctx context.Context, projectID uuid.UUID, slug *stri
 }
 
 // readListed reads the checks of a list that are not remembered, and remembers them. What is gone meanwhile is left out.
-func (s *Store) readListed(ctx context.Context, list []listed) error {
+func (s *Store) readListed(ctx context.Context, list []listed, into []checks.Check) error {
 	var ids []int64
 	for i := range list {
 		if !list[i].found {
@@ -112,7 +115,7 @@ func (s *Store) readListed(ctx context.Context, list []listed) error {
 	for i := range list {
 		l := &list[i]
 		if read, ok := at[l.id]; ok && !l.found {
-			l.check, l.found = read.Check, true
+			into[i], l.found = read.Check, true
 			s.recent.learn(read, l.remembered)
 		}
 	}

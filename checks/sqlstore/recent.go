@@ -104,35 +104,36 @@ func (r *recent) remove(id uuid.UUID) {
 	}
 }
 
-// listed is a check of a list: which it is, what the database says of it, and once it is known, the check itself.
+// listed is a check of a list: which it is, and its revision.
 type listed struct {
 	id, revision int64
 	remembered   int64 // the revision that was remembered, 0 for none
 	found        bool
-	check        checks.Check
 }
 
 // lookUpAtOnce is how many checks are looked up before pings get their turn.
 const lookUpAtOnce = 256
 
-// lookUp fills in the checks that are remembered with the revision that the database has.
-func (r *recent) lookUp(list []listed) {
-	for part := range slices.Chunk(list, lookUpAtOnce) {
+// lookUp finds those of a list that are remembered with the revision that the database has, each at its place.
+func (r *recent) lookUp(list []listed) []checks.Check {
+	found := make([]checks.Check, len(list))
+	for first := 0; first < len(list); first += lookUpAtOnce {
 		r.mu.Lock()
-		for i := range part {
-			l := &part[i]
+		for i := first; i < min(first+lookUpAtOnce, len(list)); i++ {
+			l := &list[i]
 			known, ok := r.byRow[l.id]
 			if !ok {
 				continue
 			}
 			l.remembered = known.row.revision
 			if l.found = l.revision != 0 && l.remembered == l.revision; l.found {
-				l.check = known.check
-				l.check.Runs = slices.Clone(known.check.Runs) // the rest of a check has nothing that could be changed
+				found[i] = known.check
+				found[i].Runs = slices.Clone(known.check.Runs) // the rest of a check has nothing that could be changed
 			}
 		}
 		r.mu.Unlock()
 	}
+	return found
 }
 
 // learn remembers a check that was read because lookUp did not find it, unless it was written meanwhile or there is no
