@@ -36,7 +36,7 @@ type demo struct {
 func startDemo() demo {
 	dir, err := os.MkdirTemp("", "rollcall")
 	check(err)
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "rollcall.db")+"?_pragma=busy_timeout(10000)")
+	db, err := sql.Open("sqlite", sqlstore.SQLiteDSN(filepath.Join(dir, "rollcall.db"), 10*time.Second))
 	check(err)
 	store, err := sqlstore.New(bun.NewDB(db, sqlitedialect.New()))
 	check(err)

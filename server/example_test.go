@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
@@ -71,7 +72,7 @@ func openMonitor() (mon *monitor.Monitor, cleanup func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	sqldb, err := sql.Open("sqlite", filepath.Join(dir, "rollcall.db")+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)")
+	sqldb, err := sql.Open("sqlite", sqlstore.SQLiteDSN(filepath.Join(dir, "rollcall.db"), 10*time.Second))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
@@ -79,7 +80,7 @@ func openMonitor() (mon *monitor.Monitor, cleanup func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	sqldb, err := sql.Open("sqlite", filepath.Join(dir, "rollcall.db")+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)")
+	sqldb, err := sql.Open("sqlite", sqlstore.SQLiteDSN(filepath.Join(dir, "rollcall.db"), 10*time.Second))
 	if err != nil {
 		log.Fatal(err)
 	}

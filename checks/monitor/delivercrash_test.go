@@ -12,7 +12,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"slices"
@@ -65,8 +64,7 @@ func courierMain(arguments string) error {
 
 func openDatabase(database string) (*bun.DB, error) {
 	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
-		db, err := sql.Open("sqlite", "file://"+(&url.URL{Path: path}).EscapedPath()+
-			"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+		db, err := sql.Open("sqlite", sqlstore.SQLiteDSN(path, 10*time.Second))
 		return bun.NewDB(db, sqlitedialect.New()), err
 	}
 	db, err := sql.Open("pgx", database)

@@ -172,9 +172,12 @@ func insertEach(table string, columns []column) string {
 func (d dialect) update(ctx context.Context, tx bun.Tx, table string, columns []column, rows [][]any) error {
 	if d.postgres {
 		last := len(columns) - 1
-		key := columns[last].name
-		return d.onArrays(ctx, tx, fmt.Sprintf("UPDATE %s t SET %s FROM %s AS v (%s) WHERE t.%s = v.%s",
-			table, assignments(columns[:last]), unnest(columns), columnNames(columns), key, key), len(columns), rows)
+		key := columns[last]
+		query := fmt.Sprintf("UPDATE %s t SET %s FROM %s AS v (%s) WHERE t.%s = v.%s",
+			table, assignments(columns[:last]), unnest(columns), columnNames(columns), key.name, key.name)
+		// This adds nothing but a way to find the rows by their index. For the join alone, the table is gone through.
+		query += fmt.Sprintf(" AND t.%s = ANY ($%d::%s[])", key.name, len(columns), key.pgType)
+		return d.onArrays(ctx, tx, query, len(columns), rows)
 	}
 	return d.onEach(ctx, tx, updateEach(table, columns), rows)
 }

@@ -3,7 +3,7 @@
 //
 // The program that embeds it opens the database with the driver of its choice and picks bun's dialect:
 //
-//	sqldb, err := sql.Open("sqlite", "file:rollcall.db?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+//	sqldb, err := sql.Open("sqlite", sqlstore.SQLiteDSN("rollcall.db", 10*time.Second))
 //	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
 //	err = store.Migrate(ctx)
 //
@@ -11,9 +11,10 @@
 //
 // # SQLite
 //
-// Write-ahead logging lets readers and the writer work at the same time, and synchronous=FULL makes a commit
-// durable against a loss of power; with less, pings that were acknowledged can be lost. A busy timeout is needed
-// where several processes use one file. Version 3.35 or newer is required. The store writes one transaction at a
+// [SQLiteDSN] has the settings that the store is made for. With another driver, turn on write-ahead logging, which lets
+// readers and the writer work at the same time, and synchronous=FULL, which makes a commit durable against a loss of
+// power; with less, pings that were acknowledged can be lost. A busy timeout is needed where several processes use one
+// file. Version 3.35 or newer is required. The store writes one transaction at a
 // time, whatever the size of the connection pool.
 //
 // # PostgreSQL

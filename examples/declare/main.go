@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"time"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
@@ -19,7 +20,7 @@ import (
 )
 
 func main() {
-	sqldb, err := sql.Open("sqlite", os.Args[1]+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	sqldb, err := sql.Open("sqlite", sqlstore.SQLiteDSN(os.Args[1], 10*time.Second))
 	check(err)
 	defer sqldb.Close()
 	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))

@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	sqldb, err := sql.Open("sqlite", os.Args[1]+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	sqldb, err := sql.Open("sqlite", sqlstore.SQLiteDSN(os.Args[1], 10*time.Second))
 	check(err)
 	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
 	check(err)

@@ -130,6 +130,11 @@ func (m *measurement) measure(ctx context.Context, out io.Writer) error {
 	}
 	defer product.stop()
 	product.database = db
+	if db != nil {
+		if err := recycleLog(ctx, url); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintf(out, "%s, %d checks in %d projects, %d CPUs, %s\n", kindOf(m.Database), m.Checks, m.Projects, runtime.NumCPU(), runtime.Version())
 	switch {
 	case m.Overdue > 0:

@@ -59,7 +59,7 @@ func main() {
 	log.SetFlags(0)
 	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
 	defer stop()
-	sqldb, err := sql.Open("sqlite", os.Args[1]+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	sqldb, err := sql.Open("sqlite", sqlstore.SQLiteDSN(os.Args[1], 10*time.Second))
 	check(err)
 	defer sqldb.Close()
 	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))

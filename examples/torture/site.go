@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +22,7 @@ import (
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/storetest/pgserver"
 )
 
@@ -194,12 +194,7 @@ func (s *site) open() (*bun.DB, error) {
 
 // openFile opens an SQLite file.
 func openFile(path string) (*bun.DB, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	const options = "?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)"
-	db, err := sql.Open("sqlite", "file://"+(&url.URL{Path: path}).EscapedPath()+options)
+	db, err := sql.Open("sqlite", sqlstore.SQLiteDSN(path, 10*time.Second))
 	return bun.NewDB(db, sqlitedialect.New()), err
 }
 

@@ -17,11 +17,11 @@ package dbtest
 import (
 	"database/sql"
 	"errors"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
@@ -82,7 +82,7 @@ func (d DB) Bun(t testing.TB) *bun.DB {
 	t.Helper()
 	var db *bun.DB
 	if path, ok := strings.CutPrefix(d.URL, "sqlite:"); ok {
-		sqldb, err := sql.Open("sqlite", "file://"+(&url.URL{Path: path}).EscapedPath()+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+		sqldb, err := sql.Open("sqlite", sqlstore.SQLiteDSN(path, 10*time.Second))
 		if err != nil {
 			t.Fatal(err)
 		}

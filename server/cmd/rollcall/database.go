@@ -127,11 +127,7 @@ func (d database) open(ctx context.Context, create bool) (*bun.DB, error) {
 	if err := d.prepareFile(create); err != nil {
 		return nil, err
 	}
-	dsn, err := d.dsn()
-	if err != nil {
-		return nil, err
-	}
-	db, err := sql.Open("sqlite", dsn)
+	db, err := sql.Open("sqlite", sqlstore.SQLiteDSN(d.path, d.busy))
 	if err != nil {
 		return nil, err
 	}
@@ -185,32 +181,6 @@ func reason(err error) error {
 		return path.Err
 	}
 	return err
-}
-
-// dsn returns the driver's name of the SQLite file, as a URI so that every path works.
-func (d database) dsn() (string, error) {
-	path, err := filepath.Abs(d.path)
-	if err != nil {
-		return "", err
-	}
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // a drive letter
-	}
-	query := url.Values{
-		"_busy_timeout": {fmt.Sprint(d.busy.Milliseconds())},
-		"_journal_mode": {"WAL"},
-		// With less, WAL loses the last commits when the power fails, and with them pings that were acknowledged.
-		"_synchronous":  {"FULL"},
-		"_foreign_keys": {"1"},
-		// Transactions of the store write. The driver applies this to explicit transactions only, so reads take
-		// no lock.
-		"_txlock": {"immediate"},
-		// In pages of 4 kB: fewer of them are written when the same ones change again and again. And 32 MB of cache a
-		// connection, where many checks are pinged.
-		"_pragma": {"wal_autocheckpoint(16000)", "cache_size(-32000)"},
-	}
-	return "file://" + (&url.URL{Path: path}).EscapedPath() + "?" + query.Encode(), nil
 }
 
 // ping opens the first connection. It tries again while the file is busy: SQLite does not wait by itself when two
