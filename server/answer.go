@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -128,7 +129,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, err error) prob
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
 	}
 	if p.status >= http.StatusInternalServerError && r.Context().Err() == nil {
-		s.log.ErrorContext(r.Context(), "a request failed", "method", r.Method, "path", pathWithoutKeys(r.URL.Path), "status", p.status, "error", err)
+		s.logFailure(r, p, err)
 	}
 	if len(p.text) > maxErrorText {
 		end := maxErrorText
@@ -138,6 +139,44 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, err error) prob
 		p.text = p.text[:end] + "…"
 	}
 	return p
+}
+
+// logFailure logs why a request failed that its client is not at fault for. While the database is away all requests
+// fail in the same way; one a second is logged then.
+func (s *Server) logFailure(r *http.Request, p problem, err error) {
+	attributes := []any{"method", r.Method, "path", pathWithoutKeys(r.URL.Path), "status", p.status, "error", err}
+	if p.status == http.StatusServiceUnavailable {
+		unlogged, ok := s.refusals.log(s.mon.Now())
+		if !ok {
+			return
+		}
+		if unlogged > 0 {
+			attributes = append(attributes, "unlogged", unlogged)
+		}
+	}
+	s.log.ErrorContext(r.Context(), "a request failed", attributes...)
+}
+
+// logEvery is how often a request is logged that was refused because the database is away.
+const logEvery = time.Second
+
+// refusals decides which of them are logged.
+type refusals struct {
+	mu       sync.Mutex
+	logged   time.Time
+	unlogged int
+}
+
+// log notes a refusal. If it is to be logged, unlogged is how many were not, since the last that was.
+func (f *refusals) log(now time.Time) (unlogged int, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if since := now.Sub(f.logged); since >= 0 && since < logEvery {
+		f.unlogged++
+		return 0, false
+	}
+	unlogged, f.logged, f.unlogged = f.unlogged, now, 0
+	return unlogged, true
 }
 
 // pathWithoutKeys returns a path as it may be logged: without ping keys, the keys and signatures of badges, and API keys

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -103,6 +104,39 @@ func TestOutage(t *testing.T) {
 		if !strings.Contains(s.log.String(), "a mistake") {
 			s.Error("the panic was not logged")
 		}
+	})
+}
+
+// TestOutageInTheLog sends many pings while the database is away: the log has a line a second, and how many more there
+// were.
+func TestOutageInTheLog(t *testing.T) {
+	each(t, nil, func(s *site) {
+		id := s.create(nil)["uuid"].(string)
+		out := s.during(monitor.ErrUnavailable)
+		refuse := func(n int) (logged string) {
+			before := s.log.String()
+			for range n {
+				out.send("POST", "/ping/"+id, nil).text(503, "unavailable")
+			}
+			return strings.TrimPrefix(s.log.String(), before)
+		}
+		const line = "a request failed"
+		if log := refuse(20); strings.Count(log, line) != 1 || strings.Contains(log, "unlogged") {
+			s.Errorf("20 refused pings: %s", log)
+		}
+		s.clock.Advance(999 * time.Millisecond)
+		if log := refuse(1); log != "" {
+			s.Errorf("another within a second: %s", log)
+		}
+		s.clock.Advance(time.Millisecond)
+		if log := refuse(5); strings.Count(log, line) != 1 || !strings.Contains(log, "unlogged=20") {
+			s.Errorf("a second later: %s", log)
+		}
+		s.clock.Advance(-time.Hour)
+		if log := refuse(2); strings.Count(log, line) != 1 {
+			s.Errorf("after the clock was set back: %s", log)
+		}
+		out.api("GET", "/api/v3/checks/", nil).refused(503, "unavailable")
 	})
 }
 

@@ -95,6 +95,7 @@ type Server struct {
 	docs          *openapi.Docs
 	observer      Observer
 	accessLog     bool
+	refusals      refusals
 	draining      atomic.Bool
 }
 
