@@ -56,23 +56,17 @@ func (s *Store) Checks(ctx context.Context, projectID uuid.UUID, q monitor.Check
 	if err := s.readListed(ctx, list, found); err != nil {
 		return nil, translate(err)
 	}
-	var ids []int64
 	n := 0
 	for i := range list {
 		if list[i].found && found[i].HasTags(q.Tags) {
-			ids = append(ids, list[i].id)
-			found[n] = found[i]
+			list[n], found[n] = list[i], found[i]
 			n++
 		}
 	}
 	if n == 0 {
 		return nil, nil
 	}
-	assigned, err := s.assigned(ctx, projectID, ids)
-	for i, id := range ids {
-		found[i].Channels = assigned[id]
-	}
-	return found[:n], err
+	return found[:n], s.assignListed(ctx, projectID, list[:n], found)
 }
 
 // revisionsOf returns which checks a project has, oldest first. They are put in order here, as the database would take
@@ -115,8 +109,52 @@ func (s *Store) readListed(ctx context.Context, list []listed, into []checks.Che
 	for i := range list {
 		l := &list[i]
 		if read, ok := at[l.id]; ok && !l.found {
-			into[i], l.found = read.Check, true
+			into[i], l.revision, l.found = read.Check, read.Row.(*lockedRow).revision, true
 			s.recent.learn(read, l.remembered)
+		}
+	}
+	return nil
+}
+
+// assignListed gives the checks of a list their channels. Those that are remembered are right for the revision of the
+// check, except that channels can have been removed since.
+func (s *Store) assignListed(ctx context.Context, projectID uuid.UUID, list []listed, into []checks.Check) error {
+	var unknown []int64
+	for _, l := range list {
+		if !l.assigned {
+			unknown = append(unknown, l.id)
+		}
+	}
+	if len(unknown) > 0 {
+		assigned, err := s.assigned(ctx, projectID, unknown)
+		if err != nil {
+			return err
+		}
+		for i, l := range list {
+			if !l.assigned {
+				into[i].Channels = assigned[l.id]
+				s.recent.learnChannels(l, into[i].Channels)
+			}
+		}
+	}
+	if len(unknown) == len(list) {
+		return nil
+	}
+	var there []uuid.UUID
+	err := s.db.NewSelect().Model((*channelRow)(nil)).Column("ch.id").Where("ch.project_id = ?", projectID).Scan(ctx, &there)
+	if err != nil {
+		return translate(err)
+	}
+	isThere := make(map[uuid.UUID]bool, len(there))
+	for _, id := range there {
+		isThere[id] = true
+	}
+	for i, l := range list {
+		if l.assigned {
+			kept := slices.DeleteFunc(into[i].Channels, func(id uuid.UUID) bool { return !isThere[id] })
+			if into[i].Channels = kept; len(kept) == 0 {
+				into[i].Channels = nil
+			}
 		}
 	}
 	return nil

@@ -39,8 +39,13 @@ func TestListsAsInTheDatabase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		channel, err := servers[0].CreateChannel(t.Context(), project.ID, channels.Email, "c", map[string]string{"to": "a@example.org"})
-		if err != nil {
+		var assignable []uuid.UUID
+		addChannel := func(mon *monitor.Monitor, _ uuid.UUID) error {
+			c, err := mon.CreateChannel(t.Context(), project.ID, channels.Email, "", map[string]string{"to": "a@example.org"})
+			assignable = append(assignable, c.ID)
+			return err
+		}
+		if err := addChannel(servers[0], uuid.Nil); err != nil {
 			t.Fatal(err)
 		}
 		bundb := db.Bun(t)
@@ -60,9 +65,19 @@ func TestListsAsInTheDatabase(t *testing.T) {
 			"update": func(mon *monitor.Monitor, id uuid.UUID) error {
 				_, err := mon.Update(t.Context(), id, checks.Spec{
 					Name: new(fmt.Sprint("n", random.IntN(100))), Slug: new(fmt.Sprint("s", random.IntN(3))),
-					Tags: new(fmt.Sprint("t", random.IntN(3))), Channels: new([]string{"", channel.ID.String()}[random.IntN(2)]),
+					Tags: new(fmt.Sprint("t", random.IntN(3))), Channels: new([]string{"", "*", assignable[random.IntN(len(assignable))].String()}[random.IntN(3)]),
 				})
 				return err
+			},
+			"add channel": addChannel,
+			"remove channel": func(mon *monitor.Monitor, _ uuid.UUID) error {
+				last := len(assignable) - 1
+				if last == 0 {
+					return nil
+				}
+				gone := assignable[last]
+				assignable = assignable[:last]
+				return mon.DeleteChannel(t.Context(), project.ID, gone)
 			},
 			"create": func(mon *monitor.Monitor, _ uuid.UUID) error {
 				_, err := mon.Create(t.Context(), project.ID, checks.Spec{})
@@ -73,13 +88,13 @@ func TestListsAsInTheDatabase(t *testing.T) {
 				return err
 			},
 		}
-		names := []string{"create", "ping", "ping", "ping", "pause", "update", "delete"}
+		names := []string{"add channel", "add channel", "remove channel", "update", "create", "ping", "ping", "ping", "pause", "update", "delete"}
 		for range 20 {
 			if err := changes["create"](servers[0], uuid.Nil); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for i := range 150 {
+		for i := range 300 {
 			list, err := stores[i%3].Checks(t.Context(), project.ID, monitor.CheckQuery{})
 			if err != nil || len(list) == 0 {
 				t.Fatal(len(list), err)

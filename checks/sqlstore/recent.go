@@ -109,6 +109,7 @@ type listed struct {
 	id, revision int64
 	remembered   int64 // the revision that was remembered, 0 for none
 	found        bool
+	assigned     bool // whether its channels are known
 }
 
 // lookUpAtOnce is how many checks are looked up before pings get their turn.
@@ -128,7 +129,8 @@ func (r *recent) lookUp(list []listed) []checks.Check {
 			l.remembered = known.row.revision
 			if l.found = l.revision != 0 && l.remembered == l.revision; l.found {
 				found[i] = known.check
-				found[i].Runs = slices.Clone(known.check.Runs) // the rest of a check has nothing that could be changed
+				found[i].Runs = slices.Clone(known.check.Runs)
+				l.assigned, found[i].Channels = known.row.assigned, slices.Clone(known.check.Channels)
 			}
 		}
 		r.mu.Unlock()
@@ -154,6 +156,16 @@ func (r *recent) learn(l *monitor.Locked, remembered int64) {
 	}
 	known.check, known.row = l.Check, row
 	known.check.Runs = slices.Clone(l.Runs)
+}
+
+// learnChannels remembers the channels of a check of a list, if the check is remembered with the list's revision. They
+// must have been read after that revision was: where they have changed since, the check has another one.
+func (r *recent) learnChannels(l listed, channels []uuid.UUID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known, ok := r.byRow[l.id]; ok && known.row.revision == l.revision {
+		known.row.assigned, known.check.Channels = true, slices.Clone(channels)
+	}
 }
 
 // confirm notes that what was remembered was right.

@@ -29,6 +29,7 @@ type lockedRow struct {
 	watchAt  int64
 	alerting []byte
 	revision int64
+	assigned bool // whether the check's channels are known, which the ping path does not read
 }
 
 // LockAccount locks the account of a project.

@@ -36,6 +36,7 @@ type child struct {
 	Database string
 	Checks   int
 	Projects int
+	Channels int
 
 	monitor monitorStats
 	mon     *monitor.Monitor
@@ -103,7 +104,7 @@ func (c *child) open(ctx context.Context, web *http.Server, r *ready) (closeAll 
 	if err := store.Migrate(ctx); err != nil {
 		return nil, err
 	}
-	f, err := fill(ctx, db, store, c.Checks, c.Projects)
+	f, err := fill(ctx, db, store, c.Checks, c.Projects, c.Channels)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -74,9 +75,10 @@ type filling struct {
 }
 
 // fill makes the first project and the first check as any program does, and copies of their rows for the others,
-// which is the only way to have a million of them soon. All checks are up. With no checks it leaves the database as
+// which is the only way to have a million of them soon. All checks are up, and those of the first project have a number of
+// integrations. With no checks it leaves the database as
 // it is.
-func fill(ctx context.Context, db *bun.DB, store *sqlstore.Store, n, projects int) (f filling, err error) {
+func fill(ctx context.Context, db *bun.DB, store *sqlstore.Store, n, projects, integrations int) (f filling, err error) {
 	f.db = db
 	if n == 0 {
 		return f, nil
@@ -97,7 +99,18 @@ func fill(ctx context.Context, db *bun.DB, store *sqlstore.Store, n, projects in
 	if _, err := mon.Ping(ctx, f.check.ID, pings.Signal{Kind: pings.Success}); err != nil {
 		return f, err
 	}
-	return f, f.copyAll(ctx, n-1, projects)
+	if err := f.copyAll(ctx, n-1, projects); err != nil {
+		return f, err
+	}
+	for i := range integrations {
+		_, err := mon.CreateChannel(ctx, project.ID, channels.Email, fmt.Sprint("mail ", i), map[string]string{"to": "jobs@example.org"})
+		if err != nil {
+			return f, err
+		}
+	}
+	_, err = db.ExecContext(ctx, `INSERT INTO rollcall_check_channels (check_id, channel_id)
+		SELECT c.id, ch.id FROM rollcall_checks AS c JOIN rollcall_channels AS ch ON ch.project_id = c.project_id`)
+	return f, err
 }
 
 // copyAll copies the rows of the first project and of the first check.

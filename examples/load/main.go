@@ -8,7 +8,7 @@
 //	go run ./examples/load
 //	go run ./examples/load --database postgres --connections 256 --svg latency.svg
 //	go run ./examples/load --checks 100000 --rate 0.5
-//	go run ./examples/load --reads
+//	go run ./examples/load --reads --channels 2
 //	go run ./examples/load --overdue 10000 --checks 1000000
 //
 // Everything listens on the loopback interface, and all that was made is removed at the end. PostgreSQL is a throwaway
@@ -43,6 +43,7 @@ type measurement struct {
 	Database       string        `default:"sqlite" help:"sqlite, postgres (a throwaway server with fsync), or the URL of an empty PostgreSQL database."`
 	Checks         int           `default:"1000" help:"How many checks there are. They are pinged in a random order."`
 	Projects       int           `default:"1" help:"How many projects the checks are spread over."`
+	Channels       int           `help:"How many integrations each check of the first project has."`
 	Connections    int           `default:"64" help:"How many connections send pings at once."`
 	NewConnections bool          `help:"Open a connection for each ping."`
 	Rate           float64       `help:"Pings a second; up to 1 it is a share of what the closed loop reaches. 0 sends each ping as soon as the last was answered."`
@@ -62,7 +63,7 @@ func (m *measurement) Validate() error {
 		flag             string
 		value, low, high int
 	}{
-		{"checks", m.Checks, 1, 10_000_000}, {"projects", m.Projects, 1, m.Checks}, {"connections", m.Connections, 1, 10_000},
+		{"checks", m.Checks, 1, 10_000_000}, {"projects", m.Projects, 1, m.Checks}, {"channels", m.Channels, 0, 100}, {"connections", m.Connections, 1, 10_000},
 		{"rounds", m.Rounds, 1, 1000}, {"body", m.Body, 0, 10_000_000}, {"overdue", m.Overdue, 0, m.Checks},
 		{"duration (ms)", int(m.Duration.Milliseconds()), 10, 3_600_000}, {"rate", int(m.Rate), 0, 1_000_000},
 	} {
@@ -124,7 +125,7 @@ func (m *measurement) measure(ctx context.Context, out io.Writer) error {
 		defer db.Stop()
 		url = db.URL("postgres")
 	}
-	product, err := start(ctx, url, m.Checks, m.Projects)
+	product, err := start(ctx, url, m.Checks, m.Projects, m.Channels)
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (m *measurement) measure(ctx context.Context, out io.Writer) error {
 	case m.Reads:
 		return m.measureReads(ctx, out, product)
 	}
-	ceiling, err := start(ctx, "", 0, 0)
+	ceiling, err := start(ctx, "", 0, 0, 0)
 	if err != nil {
 		return err
 	}
