@@ -158,6 +158,11 @@ var recordColumns = []column{
 	{"alerting", "bytea"}, {"watch_at", "bigint"}, {"was", "bigint"}, {"check_id", "bigint"},
 }
 
+// entryColumns are what saveAtOnce writes of a log entry, with the place of the body among all of the batch in place of
+// the body: as one parameter of bytes they are neither written as text nor read from it, which for bodies of 100 kB is
+// most of the work.
+var entryColumns = append(slices.Clip(pingInsert[:len(pingInsert)-1]), column{"body_at", "bigint"}, column{"body_length", "bigint"})
+
 // recordStatement writes states and log entries in one round trip, or nothing if one of the states has another
 // revision. The rows are locked in the order of the parameters first, which is that of their keys, as everywhere. All
 // is found by a key or by its place: with joins instead, the planner prefers to read all states where there are few,
@@ -167,8 +172,9 @@ var recordColumns = []column{
 // that it is not locked here; for one that does not, the statement fails by dividing by zero rather than write a part.
 func recordStatement() string {
 	set := assignments(recordColumns[:len(recordColumns)-2])
-	states, entries := unnestFrom(1, recordColumns), unnestFrom(2+len(recordColumns), pingInsert)
+	states, entries := unnestFrom(1, recordColumns), unnestFrom(2+len(recordColumns), entryColumns)
 	count := fmt.Sprintf("$%d::bigint", 1+len(recordColumns))
+	bodies := fmt.Sprintf("$%d::bytea", 2+len(recordColumns)+len(entryColumns))
 	return `WITH held AS MATERIALIZED (SELECT v.*, s.place
 			FROM ` + states + ` AS v (` + columnNames(recordColumns) + `)
 			CROSS JOIN LATERAL (SELECT ctid AS place FROM rollcall_states
@@ -178,7 +184,8 @@ func recordStatement() string {
 			WHERE t.ctid = ANY (ARRAY(SELECT place FROM held)) AND t.check_id = v.check_id
 				AND (SELECT n FROM n) = ` + count + ` RETURNING 1),
 		logged AS (INSERT INTO rollcall_pings (` + columnNames(pingInsert) + `)
-			SELECT * FROM ` + entries + ` WHERE (SELECT n FROM n) = ` + count + `)
+			SELECT ` + columnNames(entryColumns[:len(pingInsert)-1]) + `, substring(` + bodies + ` FROM body_at::int FOR body_length::int)
+			FROM ` + entries + ` AS e (` + columnNames(entryColumns) + `) WHERE (SELECT n FROM n) = ` + count + `)
 		SELECT n / CASE WHEN n < ` + count + ` OR n = (SELECT count(*) FROM saved) THEN 1 ELSE 0 END FROM n`
 }
 
@@ -210,14 +217,16 @@ func (s *Store) saveAtOnce(ctx context.Context, locked []*monitor.Locked, was []
 }
 
 func (s *Store) execRecord(ctx context.Context, db querier, c changes) error {
-	args := make([]any, 0, len(recordColumns)+1+len(pingInsert))
+	bodies, places := joinBodies(c.pings)
+	args := make([]any, 0, len(recordColumns)+1+len(entryColumns)+1)
 	for i := range recordColumns {
 		args = append(args, arrayOrNull(c.states, i))
 	}
 	args = append(args, len(c.states))
-	for i := range pingInsert {
+	for i := range len(pingInsert) - 1 {
 		args = append(args, arrayOrNull(c.pings, i))
 	}
+	args = append(args, arrayOrNull(places, 0), arrayOrNull(places, 1), bodies)
 	var held int
 	if err := db.QueryRowContext(ctx, s.statements.record, args...).Scan(&held); err != nil {
 		if state, ok := sqlState(err); ok && state == divisionByZero {
@@ -229,6 +238,30 @@ func (s *Store) execRecord(ctx context.Context, db querier, c changes) error {
 		return errStale
 	}
 	return nil
+}
+
+// joinBodies returns the bodies of pings in a row, and where each of them is, from 1 on, as PostgreSQL counts. A ping
+// without a body has no place; without any, there are no places at all.
+func joinBodies(pings [][]any) (bodies []byte, places [][]any) {
+	last := len(pingInsert) - 1
+	size := 0
+	for _, row := range pings {
+		body, _ := row[last].([]byte)
+		size += len(body)
+	}
+	if size == 0 {
+		return nil, nil
+	}
+	bodies = make([]byte, 0, size)
+	places = make([][]any, len(pings))
+	for i, row := range pings {
+		places[i] = []any{nil, nil}
+		if body, ok := row[last].([]byte); ok {
+			places[i] = []any{int64(len(bodies) + 1), int64(len(body))}
+			bodies = append(bodies, body...)
+		}
+	}
+	return bodies, places
 }
 
 // arrayOrNull writes one column of rows as an array, or returns NULL when there is nothing in it, which is less to read:

@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -106,6 +108,55 @@ func testRecord(t *testing.T, f fixture) {
 		}
 		if got := f.check(t, want.id); got.Stored != want.state || got.NPings != 6 {
 			t.Errorf("%s with %d pings, want %s with 6", got.Stored, got.NPings, want.state)
+		}
+	}
+}
+
+// testRecordBodies records batches in which some pings have bodies, of any bytes, and others have none.
+func testRecordBodies(t *testing.T, f fixture) {
+	recorder, ok := f.Store.(monitor.Recorder)
+	if !ok {
+		return
+	}
+	var ids []uuid.UUID
+	for range 7 {
+		ids = append(ids, f.create(t, checks.Spec{}).ID)
+	}
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	bodies := [][]byte{nil, []byte("first"), all, {}, {0}, bytes.Repeat([]byte("x\\\"{,}'\xff"), 20_000), []byte("last")}
+	at := noon
+	for round := range 4 { // read at first, remembered later
+		at = at.Add(time.Second)
+		with := round != 2 // a whole batch without bodies
+		err := recorder.Record(t.Context(), ids, func(locked []*monitor.Locked) error {
+			for _, l := range locked {
+				var s pings.Signal
+				if k := slices.Index(ids, l.ID); with {
+					s.Body = bodies[(k+round)%len(bodies)]
+				}
+				apply(l, s, at)
+				apply(l, pings.Signal{}, at)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, id := range ids {
+			var want []byte
+			if with {
+				want = bodies[(k+round)%len(bodies)]
+			}
+			n := int64(2*round + 1)
+			if got := f.body(t, id, n); !bytes.Equal(got.Body, want) || got.BodySize != int64(len(want)) {
+				t.Errorf("round %d: ping %d of check %d has %d bytes of %d, or others", round, n, k, len(got.Body), len(want))
+			}
+			if got := f.body(t, id, n+1); len(got.Body) != 0 {
+				t.Errorf("round %d: a ping without a body has %d bytes", round, len(got.Body))
+			}
 		}
 	}
 }

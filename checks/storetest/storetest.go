@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) monitor.Store) {
 		"LostUpdates":           testLostUpdates,
 		"LockOrder":             testLockOrder,
 		"Record":                testRecord,
+		"RecordBodies":          testRecordBodies,
 		"RecordTogether":        testRecordTogether,
 		"PingLog":               testPingLog,
 		"PingBodies":            testPingBodies,
