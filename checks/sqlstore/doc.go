@@ -9,6 +9,14 @@
 //
 // All tables have the prefix rollcall_, so that they can live beside the program's own.
 //
+// # Changing rows by hand
+//
+// Stores remember checks that were pinged or listed lately, and tell by the column revision of rollcall_states whether
+// one is still as they remember it. Whoever changes a row of rollcall_checks, rollcall_states or rollcall_check_channels
+// without a Store gives the check another revision in the same transaction, any number that it has not had:
+//
+//	UPDATE rollcall_states SET revision = 4711 WHERE check_id = 12
+//
 // # SQLite
 //
 // [SQLiteDSN] has the settings that the store is made for. With another driver, turn on write-ahead logging, which lets
