@@ -321,6 +321,63 @@ func (b blocked) Update(ctx context.Context, fn func(context.Context, monitor.Tx
 	return b.Store.Update(ctx, fn)
 }
 
+// slowToRecord is a store in which pings are written only when they may be.
+type slowToRecord struct {
+	monitor.Store
+	begun, gate chan struct{}
+}
+
+func (s slowToRecord) Record(ctx context.Context, ids []uuid.UUID, fn func([]*monitor.Locked) error) error {
+	s.begun <- struct{}{}
+	<-s.gate
+	return s.Store.(monitor.Recorder).Record(ctx, ids, fn)
+}
+
+// TestPingInTimeThatIsWrittenLate has the watcher come by after a deadline, while the ping that came before it is still
+// being written: the check does not go down. Others do, once that ping is written.
+func TestPingInTimeThatIsWrittenLate(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		slow := slowToRecord{db.Open(t), make(chan struct{}, 10), make(chan struct{}, 10)}
+		s := newSetup(t, slow, monitor.ProjectSpec{Name: "p"})
+		every := checks.Spec{Timeout: new(time.Minute), Grace: new(time.Minute)}
+		pinged, silent, early := s.create(t, every), s.create(t, every), s.create(t, every)
+		slow.gate <- struct{}{}
+		s.ping(t, early.ID, pings.Success)
+		s.clock.Advance(time.Minute)
+		slow.gate <- struct{}{}
+		slow.gate <- struct{}{}
+		s.ping(t, pinged.ID, pings.Success)
+		s.ping(t, silent.ID, pings.Success)
+		<-slow.begun
+		<-slow.begun
+		<-slow.begun
+		s.clock.Advance(2*time.Minute - time.Second)
+		written := make(chan error)
+		go func() {
+			_, err := s.Ping(t.Context(), pinged.ID, pings.Signal{Kind: pings.Success})
+			written <- err
+		}()
+		<-slow.begun
+		s.clock.Advance(10 * time.Second)
+		if n, err := s.Sweep(t.Context()); n != 1 || err != nil { // early, whose deadline was before the ping
+			t.Errorf("sweep while a ping is written: %d checks down, %v", n, err)
+		}
+		slow.gate <- struct{}{}
+		if err := <-written; err != nil {
+			t.Fatal(err)
+		}
+		if n, err := s.Sweep(t.Context()); n != 1 || err != nil {
+			t.Errorf("sweep after it: %d checks down, %v", n, err)
+		}
+		if diff := cmp.Diff([]flips.Flip{{At: noon.Add(time.Minute), Up: true}}, s.flips(t, pinged.ID)); diff != "" {
+			t.Errorf("the check that was pinged in time: %s", diff)
+		}
+		if list := s.flips(t, silent.ID); len(list) != 2 || list[0].Up || !list[0].At.Equal(noon.Add(3*time.Minute)) {
+			t.Errorf("the check that was not: %v", list)
+		}
+	})
+}
+
 func TestQueueIsBoundedAndCancelledCallersLoseNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dbtest.SQLite(t).Open(t)

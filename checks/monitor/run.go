@@ -66,7 +66,8 @@ func (m *Monitor) attempt(ctx context.Context, failure string, task func(context
 
 // Sweep takes down every check whose deadline has passed, each with a flip at the instant of its deadline, and
 // returns how many. It also raises the alerts that the rules of checks have put off until now. [Monitor.Run] calls it
-// all the time; call it yourself only where Run does not run.
+// all the time; call it yourself only where Run does not run. While pings of this Monitor are being written, the
+// deadlines after the oldest of them wait: it may be the ping that was expected, and received in time.
 func (m *Monitor) Sweep(ctx context.Context) (down int, err error) {
 	for {
 		found, flipped, err := m.sweepBatch(ctx)
@@ -79,19 +80,20 @@ func (m *Monitor) Sweep(ctx context.Context) (down int, err error) {
 
 func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error) {
 	now := m.Now()
+	upTo := m.writer.settled(now)
 	m.vitals.turn(m.clock(), false)
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	var lags []time.Duration
 	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
 		flipped, lags = 0, nil
-		locked, err := tx.LockDue(ctx, now, dueBatch)
+		locked, err := tx.LockDue(ctx, upTo, dueBatch)
 		if err != nil {
 			return err
 		}
 		found = len(locked)
 		for _, l := range locked {
-			c, effects := l.Check.Settle(now)
+			c, effects := l.Check.Settle(upTo)
 			l.Apply(c, effects)
 			flipped += len(effects.Transitions)
 			for _, t := range effects.Transitions {

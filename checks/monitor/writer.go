@@ -32,6 +32,7 @@ type writer struct {
 	mu      sync.Mutex
 	queue   []*pending
 	bytes   int // of the bodies in the queue
+	writing []*pending // the batch that was taken off the queue
 	running bool
 	last    lastBatch
 	wanted  int           // drain waits for so many pings in the queue, or 0
@@ -131,6 +132,7 @@ func (w *writer) note(size int, begin time.Time) {
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.writing = nil
 	w.last = lastBatch{size: size, left: len(w.queue), took: now.Sub(begin), ended: now}
 }
 
@@ -182,7 +184,23 @@ func (w *writer) next() []*pending {
 	batch := w.queue[:n:n]
 	w.queue = w.queue[n:]
 	w.bytes -= bytes
+	w.writing = batch
 	return batch
+}
+
+// settled returns the latest instant up to which all pings that were received are written: now, or when the oldest that
+// is not was received.
+func (w *writer) settled(now time.Time) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, list := range [][]*pending{w.writing, w.queue} {
+		for _, p := range list {
+			if p.at.Before(now) {
+				now = p.at
+			}
+		}
+	}
+	return now
 }
 
 // write records a batch. When the transaction fails although the database is there, one ping of it must be the

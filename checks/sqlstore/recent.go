@@ -130,7 +130,7 @@ func (r *recent) lookUp(list []listed) []checks.Check {
 			if l.found = l.revision != 0 && l.remembered == l.revision; l.found {
 				found[i] = known.check
 				found[i].Runs = slices.Clone(known.check.Runs)
-				l.assigned, found[i].Channels = known.row.assigned, slices.Clone(known.check.Channels)
+				l.assigned, found[i].Channels = known.row.assigned, slices.Clone(known.row.channels)
 			}
 		}
 		r.mu.Unlock()
@@ -164,7 +164,7 @@ func (r *recent) learnChannels(l listed, channels []uuid.UUID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if known, ok := r.byRow[l.id]; ok && known.row.revision == l.revision {
-		known.row.assigned, known.check.Channels = true, slices.Clone(channels)
+		known.row.assigned, known.row.channels = true, slices.Clone(channels)
 	}
 }
 

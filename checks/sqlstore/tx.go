@@ -29,7 +29,8 @@ type lockedRow struct {
 	watchAt  int64
 	alerting []byte
 	revision int64
-	assigned bool // whether the check's channels are known, which the ping path does not read
+	assigned bool        // whether the check's channels are known, which the ping path does not read
+	channels []uuid.UUID // if they are
 }
 
 // LockAccount locks the account of a project.
