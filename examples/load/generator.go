@@ -17,9 +17,10 @@ import (
 // exchangeTimeout is how long a ping may wait for its answer. A server that is as slow as that has failed.
 const exchangeTimeout = 30 * time.Second
 
-// load is what is asked of a server.
+// load is what is asked of a server, or of several on one database.
 type load struct {
-	address     string
+	addresses   []string // connections take them in turn
+	scatter     bool     // the pings of a check go to all servers, not to the same one each time
 	checks      int
 	connections int
 	fresh       bool    // a connection for each ping
@@ -84,6 +85,7 @@ func (l load) generate(ctx context.Context) (outcome, error) {
 type client struct {
 	load
 	index     int
+	address   string
 	conn      net.Conn
 	request   []byte
 	id        []byte // the part of request that is the check
@@ -100,9 +102,9 @@ func newClient(l load, index int) *client {
 	if l.fresh {
 		header += "Connection: close\r\n"
 	}
-	c := &client{load: l, index: index, answer: make([]byte, 4096), random: rand.New(rand.NewPCG(1, uint64(index)))}
+	c := &client{load: l, index: index, address: l.addresses[index%len(l.addresses)], answer: make([]byte, 4096), random: rand.New(rand.NewPCG(1, uint64(index)))}
 	start := method + " /ping/"
-	c.request = fmt.Appendf(nil, "%s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: load\r\n%s\r\n", start, checkID(0), l.address, header)
+	c.request = fmt.Appendf(nil, "%s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: load\r\n%s\r\n", start, checkID(0), c.address, header)
 	c.request = append(c.request, bytes.Repeat([]byte("x"), l.body)...)
 	c.id = c.request[len(start) : len(start)+36]
 	if l.rate == 0 {
@@ -165,7 +167,11 @@ func (c *client) exchange(ctx context.Context) error {
 		}
 		defer c.close()
 	}
-	copy(c.id, checkID(c.random.IntN(c.checks)).String())
+	check := c.random.IntN(c.checks)
+	if n := len(c.addresses); n > 1 && !c.scatter {
+		check = min(check-check%n+c.index%n, c.checks-1)
+	}
+	copy(c.id, checkID(check).String())
 	if _, err := c.conn.Write(c.request); err != nil {
 		return err
 	}

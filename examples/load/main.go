@@ -9,6 +9,7 @@
 //	go run ./examples/load --database postgres --connections 256 --svg latency.svg
 //	go run ./examples/load --checks 100000 --rate 0.5
 //	go run ./examples/load --reads --channels 2
+//	go run ./examples/load --database postgres --servers 2
 //	go run ./examples/load --overdue 10000 --checks 1000000
 //
 // Everything listens on the loopback interface, and all that was made is removed at the end. PostgreSQL is a throwaway
@@ -50,6 +51,8 @@ type measurement struct {
 	Duration       time.Duration `default:"5s" help:"How long a round is, for each of the servers."`
 	Rounds         int           `default:"3" help:"How many rounds there are."`
 	Body           int           `help:"Bytes of the body of a ping; with any, pings are POST requests."`
+	Servers        int           `default:"1" help:"Compare so many servers on one database with one of them. The pings of a check go to the same server each time."`
+	Scatter        bool          `help:"With several servers, the pings of a check go to all of them."`
 	Reads          bool          `help:"Measure lists, single checks and badges while 2,000 pings a second are taken."`
 	Overdue        int           `help:"Measure start-up, memory, the idle watcher, and how long it takes until so many checks that are overdue at once are down."`
 	SVG            string        `help:"Write a chart of latency over load to this file." placeholder:"FILE"`
@@ -65,11 +68,15 @@ func (m *measurement) Validate() error {
 	}{
 		{"checks", m.Checks, 1, 10_000_000}, {"projects", m.Projects, 1, m.Checks}, {"channels", m.Channels, 0, 100}, {"connections", m.Connections, 1, 10_000},
 		{"rounds", m.Rounds, 1, 1000}, {"body", m.Body, 0, 10_000_000}, {"overdue", m.Overdue, 0, m.Checks},
+		{"servers", m.Servers, 1, 16},
 		{"duration (ms)", int(m.Duration.Milliseconds()), 10, 3_600_000}, {"rate", int(m.Rate), 0, 1_000_000},
 	} {
 		if limit.value < limit.low || limit.value > limit.high {
 			return fmt.Errorf("--%s: must be %d to %d: %d", limit.flag, limit.low, limit.high, limit.value)
 		}
+	}
+	if m.Servers > 1 && (m.Reads || m.Overdue > 0) {
+		return fmt.Errorf("--servers: compares pings; leave out --reads and --overdue")
 	}
 	if m.Database != "sqlite" && m.Database != "postgres" && !strings.HasPrefix(m.Database, "postgres://") {
 		return fmt.Errorf("--database: must be sqlite, postgres or postgres://…: %q", m.Database)
@@ -142,6 +149,8 @@ func (m *measurement) measure(ctx context.Context, out io.Writer) error {
 		return m.measureOverdue(ctx, out, product)
 	case m.Reads:
 		return m.measureReads(ctx, out, product)
+	case m.Servers > 1:
+		return m.measureServers(ctx, out, url, product)
 	}
 	ceiling, err := start(ctx, "", 0, 0, 0)
 	if err != nil {

@@ -79,12 +79,16 @@ func TestPostgreSQL(t *testing.T) {
 		measured(t, []string{"--database=" + database, "--checks=20", "--projects=3", "--connections=4", "--rounds=1"}, `PostgreSQL, 20 checks in 3 .*`, `median: .*`)
 	}
 	measured(t, []string{"--database=" + dbtest.PostgreSQL(t).URL, "--checks=100", "--overdue=60"}, `60 checks .*`)
+	for _, flags := range [][]string{{"--servers=3"}, {"--servers=2", "--scatter"}} {
+		args := []string{"--database=" + dbtest.PostgreSQL(t).URL, "--checks=20", "--connections=6", "--rounds=2"}
+		measured(t, append(args, flags...), ` +2 .* \d+\.\d\d`, `median: \d+\.\d\d times the pings of one server`)
+	}
 }
 
 func TestRefused(t *testing.T) {
 	for _, args := range [][]string{
 		{"--checks=0"}, {"--connections=0"}, {"--overdue=2000"}, {"--database=mysql://x"}, {"--duration=1ns"}, {"--projects=5", "--checks=4"},
-		{"--rate=-3"}, {"--unknown"},
+		{"--rate=-3"}, {"--unknown"}, {"--servers=0"}, {"--servers=17"}, {"--servers=2", "--reads"},
 	} {
 		if err := run(t.Context(), args, io.Discard); err == nil {
 			t.Errorf("%v is accepted", args)

@@ -43,8 +43,12 @@ func measureRound(ctx context.Context, l load, p *process) (r round, err error) 
 	return r, nil
 }
 
-func (m *measurement) load(p *process) load {
-	return load{address: p.Address, checks: m.Checks, connections: m.Connections, fresh: m.NewConnections, body: m.Body, duration: m.Duration}
+func (m *measurement) load(servers ...*process) load {
+	var addresses []string
+	for _, p := range servers {
+		addresses = append(addresses, p.Address)
+	}
+	return load{addresses: addresses, scatter: m.Scatter, checks: m.Checks, connections: m.Connections, fresh: m.NewConnections, body: m.Body, duration: m.Duration}
 }
 
 // warmUp is for how long the server takes pings for each check before it is measured, if there are more than 1,000.
