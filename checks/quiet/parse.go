@@ -162,8 +162,9 @@ func parseDays(text string) (days [daysPerWeek]bool, err error) {
 // parseDay reads the name of a day.
 func parseDay(text string) (int, error) {
 	text = strings.TrimSpace(text)
+	lower := strings.ToLower(text) // not strings.EqualFold, for which the long s of Unicode is an s
 	for day := time.Sunday; day <= time.Saturday; day++ {
-		if name := day.String(); strings.EqualFold(text, name) || strings.EqualFold(text, name[:3]) {
+		if name := strings.ToLower(day.String()); lower == name || lower == name[:3] {
 			return int(day), nil
 		}
 	}

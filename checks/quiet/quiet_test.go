@@ -128,6 +128,7 @@ func TestRefused(t *testing.T) {
 		"Sat Sun 22:00-06:00":               `"Sat Sun 22:00-06:00": "Sat Sun" is not a day like Mon`,
 		"Sat, 22:00-06:00":                  `"Sat, 22:00-06:00": "" is not a day like Mon`,
 		"Mon.. 22:00-06:00":                 `"Mon.. 22:00-06:00": "" is not a day like Mon`,
+		"ſat 22:00-06:00":                   `"ſat 22:00-06:00": "ſat" is not a day like Mon`,
 		"Mon-Fri 22:00-06:00":               `"Mon-Fri 22:00-06:00": "Mon" is not a time like 22:00`,
 		"2026-12-24 18:00/06:00":            `"2026-12-24 18:00/06:00": "06:00" is not a date and a time like 2026-12-24 18:00`,
 		"2026-02-30 18:00/2026-03-01 0:00":  `"2026-02-30 18:00/2026-03-01 0:00": 2026-02-30 is not a date like 2026-12-24`,
