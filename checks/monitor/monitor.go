@@ -33,7 +33,8 @@ type Config struct {
 
 	// WatchEvery is how often [Monitor.Run] looks for checks that are overdue. Default: 1 second.
 	WatchEvery time.Duration
-	// PruneEvery is how often [Monitor.Run] removes a part of the old pings and flips. Default: 10 seconds.
+	// PruneEvery is how often [Monitor.Run] removes old flips. Of old pings it removes a part ten times as often. Default:
+	// 10 seconds.
 	PruneEvery time.Duration
 	// MaxBatch is how many pings are written in one transaction at most. Default: 512.
 	MaxBatch int

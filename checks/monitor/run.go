@@ -23,7 +23,8 @@ func (m *Monitor) Run(ctx context.Context) error {
 	if len(m.delivery.notifiers) > 0 {
 		background.Go(func() { m.deliver(ctx) })
 	}
-	background.Go(func() { m.every(ctx, m.prune, "cannot remove old pings and flips", m.Prune) })
+	background.Go(func() { m.every(ctx, max(m.prune/10, 1), "cannot remove old pings", m.store.PrunePings) })
+	background.Go(func() { m.every(ctx, m.prune, "cannot remove old flips", m.pruneFlips) })
 	if m.bodies.store != nil {
 		background.Go(func() {
 			m.insist(ctx, m.bodies.every, "cannot move the bodies of pings to object storage", m.UploadBodies)
@@ -120,6 +121,10 @@ func (m *Monitor) Prune(ctx context.Context) (removed int, err error) {
 	if err != nil {
 		return removed, err
 	}
-	n, err := m.store.PruneFlips(ctx, flips.RetentionBoundary(m.Now()))
+	n, err := m.pruneFlips(ctx)
 	return removed + n, err
+}
+
+func (m *Monitor) pruneFlips(ctx context.Context) (removed int, err error) {
+	return m.store.PruneFlips(ctx, flips.RetentionBoundary(m.Now()))
 }

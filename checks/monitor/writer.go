@@ -31,7 +31,7 @@ type writer struct {
 
 	mu      sync.Mutex
 	queue   []*pending
-	bytes   int // of the bodies in the queue
+	bytes   int        // of the bodies in the queue
 	writing []*pending // the batch that was taken off the queue
 	running bool
 	last    lastBatch

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,10 +13,13 @@ import (
 )
 
 const (
-	// sweepWindow is how many entries of the log are looked at in one query.
+	// sweepWindow is how many entries of the log are looked at in one query, at most.
 	sweepWindow = 5_000
-	// sweepMost bounds the windows of one call, so that it can be stopped.
-	sweepMost = 200
+	// sweepMost bounds how many a call looks at, so that it can be stopped; sweepLeast is how many it looks at when the
+	// log has not grown, so that the logs of removed checks go.
+	sweepMost, sweepLeast = 1_000_000, 500
+	// removeAtOnce is how many rows one transaction removes. On SQLite all pings wait for it.
+	removeAtOnce = 200
 )
 
 // sweep is how far PrunePings has come. The log has no index by check, so that writing it stays cheap; instead the
@@ -35,10 +39,10 @@ func (s *Store) PrunePings(ctx context.Context) (removed int, err error) {
 	if err := s.db.DB.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM rollcall_pings").Scan(&newest); err != nil {
 		return 0, translate(err)
 	}
-	windows := 1 + int(2*max(0, newest-s.sweep.newest)/sweepWindow)
+	left := min(sweepLeast+2*max(0, newest-s.sweep.newest), sweepMost)
 	s.sweep.newest = newest
-	for range min(windows, sweepMost) {
-		n, err := s.pruneWindow(ctx)
+	for ; left > 0; left -= sweepWindow {
+		n, err := s.pruneWindow(ctx, min(left, sweepWindow))
 		removed += n
 		if err != nil || s.sweep.cursor == 0 {
 			return removed, err
@@ -47,10 +51,10 @@ func (s *Store) PrunePings(ctx context.Context) (removed int, err error) {
 	return removed, nil
 }
 
-func (s *Store) pruneWindow(ctx context.Context) (int, error) {
+func (s *Store) pruneWindow(ctx context.Context, window int64) (removed int, err error) {
 	var upTo int64
-	err := s.db.NewRaw("SELECT coalesce(max(id), 0) FROM (SELECT id FROM rollcall_pings WHERE id > ? ORDER BY id LIMIT ?) AS w",
-		s.sweep.cursor, sweepWindow).Scan(ctx, &upTo)
+	err = s.db.NewRaw("SELECT coalesce(max(id), 0) FROM (SELECT id FROM rollcall_pings WHERE id > ? ORDER BY id LIMIT ?) AS w",
+		s.sweep.cursor, window).Scan(ctx, &upTo)
 	if err != nil {
 		return 0, translate(err)
 	}
@@ -62,21 +66,22 @@ func (s *Store) pruneWindow(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, translate(err)
 	}
-	removed := 0
-	if len(ids) > 0 {
+	for part := range slices.Chunk(ids, removeAtOnce) {
+		n := 0
 		err = s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
 			t := tx.(*transaction)
 			// Once more: another process may have removed them since, and on SQLite a new ping may have the
 			// identifier of the newest of them.
-			still, err := prunable(ctx, t.tx, "l.id IN (?)", bun.List(ids))
-			if removed = len(still); err != nil || removed == 0 {
+			still, err := prunable(ctx, t.tx, "l.id IN (?)", bun.List(part))
+			if n = len(still); err != nil || n == 0 {
 				return err
 			}
 			return t.removePings(ctx, still)
 		})
 		if err != nil {
-			return 0, err
+			return removed, err
 		}
+		removed += n
 	}
 	s.sweep.cursor = upTo
 	return removed, nil
@@ -94,18 +99,32 @@ func prunable(ctx context.Context, db bun.IDB, where string, args ...any) (ids [
 
 // PruneFlips removes flips older than an instant, and the deliveries that were made before it and are over.
 func (s *Store) PruneFlips(ctx context.Context, before time.Time) (removed int, err error) {
-	err = s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
-		db := tx.(*transaction).tx
-		if _, err := db.NewDelete().Table("rollcall_deliveries").Where("created_at < ? AND state <> 'pending'", micros(before)).Exec(ctx); err != nil {
-			return err
+	if _, err := s.removeOld(ctx, "rollcall_deliveries", "created_at < ? AND state <> 'pending'", before); err != nil {
+		return 0, err
+	}
+	return s.removeOld(ctx, "rollcall_flips", "at < ?", before)
+}
+
+// removeOld removes the rows of a table that are older than an instant. At the turn of a month that can be very many.
+func (s *Store) removeOld(ctx context.Context, table, older string, before time.Time) (removed int, err error) {
+	for {
+		var ids []int64
+		err := s.db.NewSelect().Table(table).Column("id").Where(older, micros(before)).Limit(removeAtOnce).Scan(ctx, &ids)
+		if err != nil || len(ids) == 0 {
+			return removed, translate(err)
 		}
-		res, err := db.NewDelete().Table("rollcall_flips").Where("at < ?", micros(before)).Exec(ctx)
+		n := int64(0)
+		err = s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+			res, err := tx.(*transaction).tx.NewDelete().Table(table).Where(older, micros(before)).Where("id IN (?)", bun.List(ids)).Exec(ctx)
+			if err != nil {
+				return err
+			}
+			n, err = res.RowsAffected()
+			return err
+		})
 		if err != nil {
-			return err
+			return removed, err
 		}
-		n, err := res.RowsAffected()
-		removed = int(n)
-		return err
-	})
-	return removed, err
+		removed += int(n)
+	}
 }

@@ -1,0 +1,81 @@
+package sqlstore_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// TestPruneInSmallSteps removes many pings and flips: no transaction removes so many of them that pings would wait for
+// long, and in the end those that are to be kept are left.
+func TestPruneInSmallSteps(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		store := db.Open(t)
+		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		mon, err := monitor.New(store, &monitor.Config{Now: func() time.Time { return at }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := addCheck(t, mon)
+		const n = checks.PaidPings + 1100
+		kinds := []pings.Kind{pings.Success, pings.Fail}
+		err = store.Record(t.Context(), []uuid.UUID{c.ID}, func(locked []*monitor.Locked) error {
+			for i := range n { // each a flip
+				next, p, effects := locked[0].Check.Ping(pings.Signal{Kind: kinds[i%2]}, at.Add(time.Duration(i)*time.Second))
+				locked[0].Pings = append(locked[0].Pings, p)
+				locked[0].Apply(next, effects)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r recorder
+		watched, err := sqlstore.New(db.Bun(t).WithQueryHook(&r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		removed := 0
+		for range 10 {
+			more, err := watched.PrunePings(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			removed += more
+		}
+		if removed != n-checks.PaidPings {
+			t.Errorf("%d pings were removed, want %d", removed, n-checks.PaidPings)
+		}
+		const newFlips = 50
+		flips, err := watched.PruneFlips(t.Context(), at.Add((n-newFlips)*time.Second))
+		if err != nil || flips != n-newFlips {
+			t.Errorf("%d flips were removed, want %d: %v", flips, n-newFlips, err)
+		}
+		deletes := 0
+		for _, query := range r.queries {
+			for _, table := range []string{"rollcall_pings", "rollcall_flips"} {
+				if strings.HasPrefix(strings.ReplaceAll(query, `"`, ""), "DELETE FROM "+table+" ") {
+					deletes++
+					if rows := strings.Count(query[strings.Index(query, " IN ("):], ",") + 1; rows > 201 { // and coalesce has one
+						t.Errorf("%d rows at once: %.100s", rows, query)
+					}
+				}
+			}
+		}
+		if deletes < 17 {
+			t.Errorf("only %d deletions were seen", deletes)
+		}
+		log, err := mon.Pings(t.Context(), c.ID)
+		if err != nil || len(log) != checks.PaidPings || log[0].N != n {
+			t.Errorf("%d pings are left: %v", len(log), err)
+		}
+	})
+}
