@@ -76,8 +76,7 @@ type filling struct {
 
 // fill makes the first project and the first check as any program does, and copies of their rows for the others,
 // which is the only way to have a million of them soon. All checks are up, and those of the first project have a number of
-// integrations. With no checks it leaves the database as
-// it is.
+// integrations. With no checks it leaves the database as it is.
 func fill(ctx context.Context, db *bun.DB, store *sqlstore.Store, n, projects, integrations int) (f filling, err error) {
 	f.db = db
 	if n == 0 {
