@@ -123,15 +123,21 @@ func TestListsAsInTheDatabase(t *testing.T) {
 	})
 }
 
+// withCheck opens a store that has one check.
+func withCheck(t *testing.T, db dbtest.DB) (*sqlstore.Store, *monitor.Monitor, checks.Check) {
+	t.Helper()
+	store := db.Open(t)
+	mon, err := monitor.New(store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, mon, addCheck(t, mon)
+}
+
 // TestListsAreTheCallers changes what a list has returned: the next list and the next ping do not see it.
 func TestListsAreTheCallers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		store := db.Open(t)
-		mon, err := monitor.New(store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := addCheck(t, mon)
+		store, mon, c := withCheck(t, db)
 		if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Start}); err != nil {
 			t.Fatal(err)
 		}
@@ -153,14 +159,9 @@ func TestListsAreTheCallers(t *testing.T) {
 // others removed.
 func TestListOfManyChecks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		store := db.Open(t)
-		mon, err := monitor.New(store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := addCheck(t, mon)
+		store, mon, c := withCheck(t, db)
 		want := []uuid.UUID{c.ID}
-		err = store.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
+		err := store.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
 			for range 600 {
 				c, err := checks.New(c.ProjectID, checks.Spec{}, mon.Now())
 				if err != nil {

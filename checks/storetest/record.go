@@ -112,16 +112,22 @@ func testRecord(t *testing.T, f fixture) {
 	}
 }
 
+// createMany makes checks with default settings.
+func (f fixture) createMany(t *testing.T, n int) (ids []uuid.UUID) {
+	t.Helper()
+	for range n {
+		ids = append(ids, f.create(t, checks.Spec{}).ID)
+	}
+	return ids
+}
+
 // testRecordBodies records batches in which some pings have bodies, of any bytes, and others have none.
 func testRecordBodies(t *testing.T, f fixture) {
 	recorder, ok := f.Store.(monitor.Recorder)
 	if !ok {
 		return
 	}
-	var ids []uuid.UUID
-	for range 7 {
-		ids = append(ids, f.create(t, checks.Spec{}).ID)
-	}
+	ids := f.createMany(t, 7)
 	all := make([]byte, 256)
 	for i := range all {
 		all[i] = byte(i)
@@ -167,10 +173,7 @@ func testRecordTogether(t *testing.T, f fixture) {
 	if !ok {
 		return
 	}
-	var ids []uuid.UUID
-	for range 5 {
-		ids = append(ids, f.create(t, checks.Spec{}).ID)
-	}
+	ids := f.createMany(t, 5)
 	const goroutines, each = 6, 20
 	var group sync.WaitGroup
 	for g := range goroutines {
