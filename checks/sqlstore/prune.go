@@ -2,6 +2,9 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -52,17 +55,15 @@ func (s *Store) PrunePings(ctx context.Context) (removed int, err error) {
 }
 
 func (s *Store) pruneWindow(ctx context.Context, window int64) (removed int, err error) {
-	var upTo int64
-	err = s.db.NewRaw("SELECT coalesce(max(id), 0) FROM (SELECT id FROM rollcall_pings WHERE id > ? ORDER BY id LIMIT ?) AS w",
-		s.sweep.cursor, window).Scan(ctx, &upTo)
+	entries, err := s.nextEntries(ctx, s.sweep.cursor, window)
 	if err != nil {
 		return 0, translate(err)
 	}
-	if upTo == 0 {
+	if len(entries) == 0 {
 		s.sweep.cursor = 0 // the end of a round
 		return 0, nil
 	}
-	ids, err := prunable(ctx, s.db, "l.id > ? AND l.id <= ?", s.sweep.cursor, upTo)
+	ids, err := s.prunable(ctx, s.db.DB, entries)
 	if err != nil {
 		return 0, translate(err)
 	}
@@ -72,7 +73,12 @@ func (s *Store) pruneWindow(ctx context.Context, window int64) (removed int, err
 			t := tx.(*transaction)
 			// Once more: another process may have removed them since, and on SQLite a new ping may have the
 			// identifier of the newest of them.
-			still, err := prunable(ctx, t.tx, "l.id IN (?)", bun.List(part))
+			query := "SELECT id, check_id, n FROM rollcall_pings WHERE " + s.d.among("id", "bigint")
+			entries, err := scanEntries(t.tx.Tx.QueryContext(ctx, query, s.d.list(part)))
+			if err != nil {
+				return err
+			}
+			still, err := s.prunable(ctx, t.tx.Tx, entries)
 			if n = len(still); err != nil || n == 0 {
 				return err
 			}
@@ -83,18 +89,99 @@ func (s *Store) pruneWindow(ctx context.Context, window int64) (removed int, err
 		}
 		removed += n
 	}
-	s.sweep.cursor = upTo
+	s.sweep.cursor = entries[len(entries)-1].id
 	return removed, nil
 }
 
-// prunable returns those of some entries of the log that need not be kept.
-func prunable(ctx context.Context, db bun.IDB, where string, args ...any) (ids []int64, err error) {
-	err = db.NewRaw(`SELECT l.id FROM rollcall_pings l LEFT JOIN rollcall_states s ON s.check_id = l.check_id
-		LEFT JOIN rollcall_checks c ON c.id = l.check_id LEFT JOIN rollcall_projects p ON p.id = c.project_id
-		LEFT JOIN rollcall_accounts a ON a.id = p.account_id
-		WHERE (s.check_id IS NULL OR l.n <= s.n_pings - CASE a.plan WHEN ? THEN ? ELSE ? END) AND `+where,
-		append([]any{checks.Free, checks.FreePings, checks.PaidPings}, args...)...).Scan(ctx, &ids)
-	return ids, err
+// entry is what tells whether an entry of the log may be removed.
+type entry struct{ id, check, n int64 }
+
+func scanEntries(rows *sql.Rows, err error) ([]entry, error) {
+	if err != nil {
+		return nil, err
+	}
+	var e entry
+	return scanList(rows, &e, &e.id, &e.check, &e.n)
+}
+
+// nextEntries returns the entries of the log after one of them, in their order.
+func (s *Store) nextEntries(ctx context.Context, after, most int64) (entries []entry, err error) {
+	const query = "SELECT id, check_id, n FROM rollcall_pings WHERE id > "
+	if !s.d.postgres {
+		return scanEntries(s.db.DB.QueryContext(ctx, query+"? ORDER BY id LIMIT ?", after, most))
+	}
+	err = s.db.RunInTx(ctx, &sql.TxOptions{ReadOnly: true}, func(ctx context.Context, tx bun.Tx) (err error) {
+		// Until the log is analyzed again, the planner can take it for so small that it reads and sorts all of it.
+		if _, err := tx.Tx.ExecContext(ctx, "SET LOCAL enable_sort = off"); err != nil {
+			return err
+		}
+		entries, err = scanEntries(tx.Tx.QueryContext(ctx, query+"$1 ORDER BY id LIMIT $2", after, most))
+		return err
+	})
+	return entries, err
+}
+
+// prunable returns those of some entries of the log that need not be kept. It asks for what decides that once for each
+// check, and not in one query with the entries: with statistics from before the log has grown, the planner would look
+// it up for each of them, at six times the cost.
+func (s *Store) prunable(ctx context.Context, db querier, entries []entry) (ids []int64, err error) {
+	oldest := make(map[int64]int64)
+	for _, e := range entries {
+		if n, ok := oldest[e.check]; !ok || e.n < n {
+			oldest[e.check] = e.n
+		}
+	}
+	upTo, err := s.needless(ctx, db, oldest)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if n, ok := upTo[e.check]; ok && e.n <= n {
+			ids = append(ids, e.id)
+		}
+	}
+	return ids, nil
+}
+
+// needless returns up to which ping the log of checks need not be kept, if it goes back as far as the given pings.
+// Without the check it need not be kept at all. Checks whose log is short are missing.
+func (s *Store) needless(ctx context.Context, db querier, oldest map[int64]int64) (upTo map[int64]int64, err error) {
+	upTo = make(map[int64]int64)
+	var check, newest int64
+	collect := func(query string, checks []int64, each func(), fields ...any) error {
+		rows, err := db.QueryContext(ctx, query, s.d.list(checks))
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if err := rows.Scan(fields...); err != nil {
+				return err
+			}
+			each()
+		}
+		return rows.Err()
+	}
+	for check := range oldest {
+		upTo[check] = math.MaxInt64
+	}
+	var long []int64
+	err = collect("SELECT check_id, n_pings FROM rollcall_states WHERE "+s.d.among("check_id", "bigint"),
+		slices.Collect(maps.Keys(oldest)), func() {
+			if oldest[check] > newest-checks.FreePings {
+				delete(upTo, check)
+				return
+			}
+			upTo[check] = newest - checks.PaidPings
+			long = append(long, check)
+		}, &check, &newest)
+	if err != nil || len(long) == 0 {
+		return upTo, err
+	}
+	err = collect("SELECT c.id FROM rollcall_checks c JOIN rollcall_projects p ON p.id = c.project_id "+
+		"JOIN rollcall_accounts a ON a.id = p.account_id WHERE a.plan = '"+string(checks.Free)+"' AND "+s.d.among("c.id", "bigint"),
+		long, func() { upTo[check] += checks.PaidPings - checks.FreePings }, &check)
+	return upTo, err
 }
 
 // PruneFlips removes flips older than an instant, and the deliveries that were made before it and are over.

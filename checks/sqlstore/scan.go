@@ -20,11 +20,16 @@ const checkColumns = `c.id, c.uuid, c.project_id, c.unique_key, c.badge_key, c.c
 // readAny is a query for whole checks by many values of a column, which dialect.list makes one parameter of: such a
 // query need not be parsed each time.
 func (d dialect) readAny(column, pgType string) string {
-	const query = "SELECT " + checkColumns + " FROM rollcall_checks AS c JOIN rollcall_states AS s ON s.check_id = c.id WHERE "
+	return "SELECT " + checkColumns + " FROM rollcall_checks AS c JOIN rollcall_states AS s ON s.check_id = c.id WHERE " +
+		d.among(column, pgType)
+}
+
+// among is the condition that a column has one of many values, which dialect.list makes the only parameter of.
+func (d dialect) among(column, pgType string) string {
 	if d.postgres {
-		return query + column + " = ANY ($1::" + pgType + "[])"
+		return column + " = ANY ($1::" + pgType + "[])"
 	}
-	return query + column + " IN (SELECT value FROM json_each(?))"
+	return column + " IN (SELECT value FROM json_each(?))"
 }
 
 // list makes one parameter of numbers or UUIDs.
