@@ -15,19 +15,23 @@ const pingsWhileReading = 2000
 
 // measureReads measures how long reads take while pings come in.
 func (m *measurement) measureReads(ctx context.Context, out io.Writer, p *process) error {
-	for _, read := range []struct{ what, path string }{
+	for i, read := range []struct{ what, path string }{
 		{"one check", p.Check}, {"badge of a check", p.Badge}, {"badge of a project", p.Tag}, {"list of checks", "/api/v3/checks/"},
 	} {
 		pings := m.load(p)
 		pings.rate, pings.connections = pingsWhileReading, min(m.Connections, 16)
 		var loaded outcome
 		var pingErr error
+		stop := m.profile(p, p, i)
 		var group sync.WaitGroup
 		group.Go(func() { loaded, pingErr = pings.generate(ctx) })
 		o, size, err := readFor(ctx, "http://"+p.Address+read.path, p.Key, m.Duration)
 		group.Wait()
 		if err == nil {
 			err = pingErr
+		}
+		if err := stop(); err != nil {
+			return err
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", read.what, err)
