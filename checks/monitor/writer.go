@@ -35,6 +35,7 @@ type writer struct {
 	writing []*pending // the batch that was taken off the queue
 	running bool
 	last    lastBatch
+	skipped int           // waits that last advised against, in a row
 	wanted  int           // drain waits for so many pings in the queue, or 0
 	enough  chan struct{} // is told that they are there
 }
@@ -52,6 +53,14 @@ const largeBatch = 16
 
 // maxAwait is the longest that drain waits for them, however slow the database has become.
 const maxAwait = 10 * time.Millisecond
+
+// awaitAgain is after how many batches a wait is tried against all appearances.
+const awaitAgain = 32
+
+// closed reports whether the batch was large and held about all callers that there are, each of which sends its next
+// ping when it has its answer: hardly any pings came while it was written. Where pings come at a pace of their own, as
+// many come in that time as in the time before.
+func (l lastBatch) closed() bool { return l.size >= largeBatch && l.left <= l.size/3 }
 
 // pending is a signal that waits for its commit.
 type pending struct {
@@ -136,20 +145,34 @@ func (w *writer) note(size int, begin time.Time) {
 	w.last = lastBatch{size: size, left: len(w.queue), took: now.Sub(begin), ended: now}
 }
 
+// toAwait tells for how many pings in the queue the next batch waits, and how long: for none where wanted is 0.
+func (w *writer) toAwait(now time.Time) (wanted int, rest time.Duration) {
+	last := w.last
+	wanted = min(last.size+last.left, w.maxBatch)
+	rest = min(last.took, maxAwait) - now.Sub(last.ended)
+	if last.size < largeBatch || len(w.queue) == 0 || len(w.queue) >= wanted || rest <= 0 {
+		return 0, 0
+	}
+	if !last.closed() && w.skipped < awaitAgain {
+		w.skipped++
+		return 0, 0
+	}
+	w.skipped = 0
+	return wanted, rest
+}
+
 // await waits until the callers of a large batch have come back with their next pings, for as long as that batch took
-// at most. Otherwise two halves of the callers would take turns, each with a commit of its own. Where few pings
-// come, nobody waits.
+// at most. Otherwise two halves of the callers would take turns, each with a commit of its own. Where pings come at a
+// pace of their own, nobody waits: it would make every answer later, and the next batch large enough to wait again. As
+// halves that take turns look just like that, a wait is tried now and then after large batches.
 func (w *writer) await() {
 	w.mu.Lock()
-	last := w.last
-	wanted := min(last.size+last.left, w.maxBatch)
-	rest := min(last.took, maxAwait) - time.Since(last.ended)
-	if last.size < largeBatch || len(w.queue) == 0 || len(w.queue) >= wanted || rest <= 0 {
-		w.mu.Unlock()
-		return
-	}
+	wanted, rest := w.toAwait(time.Now())
 	w.wanted = wanted
 	w.mu.Unlock()
+	if wanted == 0 {
+		return
+	}
 	timer := time.NewTimer(rest)
 	defer timer.Stop()
 	select {
