@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -28,41 +29,95 @@ const (
 // sweep is how far PrunePings has come. The log has no index by check, so that writing it stays cheap; instead the
 // whole log is gone through, round and round, at twice the pace at which it grows. What is to be removed is then
 // never more than what is to be kept.
+//
+// While the log grows, the place is kept in the database, so that several servers go round together instead of each by
+// itself, and a server that starts goes on.
 type sweep struct {
 	mu     sync.Mutex
-	cursor int64 // all entries up to this one have been looked at in this round
-	newest int64 // the newest entry at the last call
+	cursor int64 // all entries up to this one have been looked at in this round, by this server
 }
+
+// progress is the place that all servers share.
+type progress struct {
+	cursor int64 // all entries up to this one have been looked at in this round
+	newest int64 // the newest entry when that was begun
+}
+
+// progressSetting is the name of its setting.
+const progressSetting = "log_sweep"
+
+func (p progress) String() string { return fmt.Sprintf("%d %d", p.cursor, p.newest) }
 
 // PrunePings looks at the next part of the log and removes what need not be kept.
 func (s *Store) PrunePings(ctx context.Context) (removed int, err error) {
 	s.sweep.mu.Lock()
 	defer s.sweep.mu.Unlock()
 	var newest int64
-	if err := s.db.DB.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM rollcall_pings").Scan(&newest); err != nil {
+	var value string
+	err = s.db.DB.QueryRowContext(ctx, "SELECT (SELECT coalesce(max(id), 0) FROM rollcall_pings), "+
+		"coalesce((SELECT value FROM rollcall_settings WHERE name = '"+progressSetting+"'), '')").Scan(&newest, &value)
+	if err != nil {
 		return 0, translate(err)
 	}
-	left := min(sweepLeast+2*max(0, newest-s.sweep.newest), sweepMost)
-	s.sweep.newest = newest
+	var before progress
+	if value == "" {
+		if value, err = s.Setting(ctx, progressSetting, before.String()); err != nil {
+			return 0, err
+		}
+	}
+	if _, err := fmt.Sscan(value, &before.cursor, &before.newest); err != nil {
+		before = progress{} // a round from the start does no harm
+	}
+	grown := newest != before.newest
+	if grown {
+		s.sweep.cursor = before.cursor
+	}
+	left := min(sweepLeast+2*max(0, newest-before.newest), sweepMost)
 	for ; left > 0; left -= sweepWindow {
-		n, err := s.pruneWindow(ctx, min(left, sweepWindow))
+		entries, err := s.nextEntries(ctx, s.sweep.cursor, min(left, sweepWindow))
+		if err != nil {
+			return removed, translate(err)
+		}
+		after := progress{newest: newest}
+		if len(entries) > 0 { // otherwise it is the end of a round
+			after.cursor = entries[len(entries)-1].id
+		}
+		if grown {
+			if value, err = s.advance(ctx, value, after.String()); err != nil || value == "" {
+				return removed, err
+			}
+		}
+		s.sweep.cursor = after.cursor
+		n, err := s.pruneEntries(ctx, entries)
 		removed += n
-		if err != nil || s.sweep.cursor == 0 {
+		if err != nil || len(entries) == 0 {
 			return removed, err
 		}
 	}
 	return removed, nil
 }
 
-func (s *Store) pruneWindow(ctx context.Context, window int64) (removed int, err error) {
-	entries, err := s.nextEntries(ctx, s.sweep.cursor, window)
-	if err != nil {
-		return 0, translate(err)
-	}
-	if len(entries) == 0 {
-		s.sweep.cursor = 0 // the end of a round
-		return 0, nil
-	}
+// advance replaces the shared progress of the sweep and returns it, or nothing if another server has done so since it
+// was read: that one then looks at what comes next. It is told before the entries are looked at. If a server ends
+// between, they have their turn in the next round.
+func (s *Store) advance(ctx context.Context, before, after string) (now string, err error) {
+	err = s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+		result, err := tx.(*transaction).tx.NewUpdate().Model((*settingRow)(nil)).Set("value = ?", after).
+			Where("name = ? AND value = ?", progressSetting, before).Exec(ctx)
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		now = after
+		return nil
+	})
+	return now, err
+}
+
+// pruneEntries removes those of some entries of the log that need not be kept.
+func (s *Store) pruneEntries(ctx context.Context, entries []entry) (removed int, err error) {
 	ids, err := s.prunable(ctx, s.db.DB, entries)
 	if err != nil {
 		return 0, translate(err)
@@ -79,17 +134,16 @@ func (s *Store) pruneWindow(ctx context.Context, window int64) (removed int, err
 				return err
 			}
 			still, err := s.prunable(ctx, t.tx.Tx, entries)
-			if n = len(still); err != nil || n == 0 {
-				return err
+			if err == nil {
+				n, err = t.removePings(ctx, still)
 			}
-			return t.removePings(ctx, still)
+			return err
 		})
 		if err != nil {
 			return removed, err
 		}
 		removed += n
 	}
-	s.sweep.cursor = entries[len(entries)-1].id
 	return removed, nil
 }
 
@@ -125,6 +179,9 @@ func (s *Store) nextEntries(ctx context.Context, after, most int64) (entries []e
 // check, and not in one query with the entries: with statistics from before the log has grown, the planner would look
 // it up for each of them, at six times the cost.
 func (s *Store) prunable(ctx context.Context, db querier, entries []entry) (ids []int64, err error) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
 	oldest := make(map[int64]int64)
 	for _, e := range entries {
 		if n, ok := oldest[e.check]; !ok || e.n < n {

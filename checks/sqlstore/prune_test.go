@@ -3,6 +3,8 @@ package sqlstore_test
 import (
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -137,6 +139,99 @@ func TestPruneByKey(t *testing.T) {
 		}
 		if rows := scanned() - before; rows > 4*more { // to remove few of few, it may be read as a whole
 			t.Errorf("%d entries were read beside the index", rows)
+		}
+	})
+}
+
+// TestPruneTogether has servers prune one log at the same time, one of which starts later: each entry is removed once, and
+// what one has looked at, the others need not look at.
+func TestPruneTogether(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		first := db.Open(t)
+		mon, err := monitor.New(first, &monitor.Config{Now: func() time.Time { return at }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := addCheck(t, mon)
+		ping := func(n int) {
+			t.Helper()
+			err := first.Record(t.Context(), []uuid.UUID{c.ID}, func(locked []*monitor.Locked) error {
+				for range n {
+					next, p, effects := locked[0].Check.Ping(pings.Signal{}, at)
+					locked[0].Pings = append(locked[0].Pings, p)
+					locked[0].Apply(next, effects)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		ping(checks.PaidPings + 500)
+		servers := []*sqlstore.Store{first, db.Open(t), db.Open(t)}
+		var removed atomic.Int64
+		var group sync.WaitGroup
+		for _, s := range servers {
+			group.Go(func() {
+				for range 4 {
+					n, err := s.PrunePings(t.Context())
+					if err != nil {
+						t.Error(err)
+					}
+					removed.Add(int64(n))
+				}
+			})
+		}
+		group.Wait()
+		if n := removed.Load(); n != 500 {
+			t.Errorf("%d pings were removed, want 500", n)
+		}
+		place := func() (cursor, newest int64) {
+			t.Helper()
+			var value string
+			err := db.Bun(t).QueryRowContext(t.Context(), "SELECT value FROM rollcall_settings WHERE name = 'log_sweep'").Scan(&value)
+			if err == nil {
+				_, err = fmt.Sscan(value, &cursor, &newest)
+			}
+			if err != nil {
+				t.Fatalf("%q: %v", value, err)
+			}
+			return cursor, newest
+		}
+		_, before := place()
+		ping(200) // the log has grown, so the next to look goes on for 500 and twice that
+		if _, err := servers[1].PrunePings(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		cursor, newest := place()
+		if newest != before+200 {
+			t.Errorf("the log was looked at up to %d, want %d", newest, before+200)
+		}
+		if _, err := servers[2].PrunePings(t.Context()); err != nil { // it has not, so the place stays
+			t.Fatal(err)
+		}
+		if c, n := place(); c != cursor || n != newest {
+			t.Errorf("the place went from %d, %d to %d, %d without a ping", cursor, newest, c, n)
+		}
+		if _, err := db.Bun(t).ExecContext(t.Context(), "UPDATE rollcall_settings SET value = 'nonsense' WHERE name = 'log_sweep'"); err != nil {
+			t.Fatal(err)
+		}
+		ping(50)
+		total := 0
+		for range 4 {
+			n, err := servers[0].PrunePings(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			total += n
+		}
+		if log, err := mon.Pings(t.Context(), c.ID); err != nil || len(log) != checks.PaidPings {
+			t.Errorf("%d pings are left, want %d: %v (%d removed)", len(log), checks.PaidPings, err, total)
+		}
+		var rows int
+		if err := db.Bun(t).QueryRowContext(t.Context(), "SELECT count(*) FROM rollcall_pings").Scan(&rows); err != nil || rows != checks.PaidPings {
+			t.Errorf("the log has %d entries, want %d: %v", rows, checks.PaidPings, err)
 		}
 	})
 }

@@ -114,13 +114,17 @@ func (s *Store) RetryRemovals(ctx context.Context, list []monitor.Removal, claim
 // may yet be carried out.
 const uploadSlack = 2 * time.Minute
 
-// removePings removes entries of the log, with their uploads, and queues the removal of their objects.
-func (t *transaction) removePings(ctx context.Context, ids []int64) error {
+// removePings removes entries of the log, with their uploads, and queues the removal of their objects. It returns how
+// many were still there.
+func (t *transaction) removePings(ctx context.Context, ids []int64) (removed int, err error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
 	var removals []removalRow
 	var uploads []uploadRow
-	err := t.tx.NewRaw("DELETE FROM rollcall_uploads WHERE ping_id IN (?) RETURNING object, attempts, due_at", bun.List(ids)).Scan(ctx, &uploads)
+	err = t.tx.NewRaw("DELETE FROM rollcall_uploads WHERE ping_id IN (?) RETURNING object, attempts, due_at", bun.List(ids)).Scan(ctx, &uploads)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, u := range uploads {
 		if u.Attempts > 0 {
@@ -129,12 +133,12 @@ func (t *transaction) removePings(ctx context.Context, ids []int64) error {
 	}
 	var objects []string
 	if err := t.tx.NewRaw("DELETE FROM rollcall_pings WHERE id IN (?) RETURNING coalesce(object, '')", bun.List(ids)).Scan(ctx, &objects); err != nil {
-		return err
+		return 0, err
 	}
 	for _, key := range objects {
 		if key != "" {
 			removals = append(removals, removalRow{Object: key})
 		}
 	}
-	return t.queueRemovals(ctx, removals)
+	return len(objects), t.queueRemovals(ctx, removals)
 }
