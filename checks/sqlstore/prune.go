@@ -79,8 +79,13 @@ func (s *Store) PrunePings(ctx context.Context) (removed int, err error) {
 			return removed, translate(err)
 		}
 		after := progress{newest: newest}
-		if len(entries) > 0 { // otherwise it is the end of a round
+		if len(entries) > 0 {
 			after.cursor = entries[len(entries)-1].id
+		}
+		// What has come since is left for the next round. It would not end while pings come otherwise.
+		ends := len(entries) == 0 || after.cursor >= newest
+		if ends {
+			after.cursor = 0
 		}
 		if grown {
 			if value, err = s.advance(ctx, value, after.String()); err != nil || value == "" {
@@ -90,7 +95,7 @@ func (s *Store) PrunePings(ctx context.Context) (removed int, err error) {
 		s.sweep.cursor = after.cursor
 		n, err := s.pruneEntries(ctx, entries)
 		removed += n
-		if err != nil || len(entries) == 0 {
+		if err != nil || ends {
 			return removed, err
 		}
 	}

@@ -270,6 +270,34 @@ func testPrunePings(t *testing.T, f fixture) {
 	}
 }
 
+// testPruneWhilePinged prunes while pings never stop: what can be removed is no more than what is to be kept, but for what
+// has come since the log was looked at.
+func testPruneWhilePinged(t *testing.T, f fixture) {
+	c := f.create(t, checks.Spec{})
+	const step, steps = 300, 40
+	removed := 0
+	for range steps {
+		f.update(t, func(ctx context.Context, tx monitor.Tx) error {
+			l, err := tx.LockCheck(ctx, c.ID)
+			if err != nil {
+				return err
+			}
+			for range step {
+				apply(l, pings.Signal{}, noon)
+			}
+			return tx.SaveStates(ctx, []*monitor.Locked{l})
+		})
+		n, err := f.PrunePings(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		removed += n
+	}
+	if kept := step*steps - removed; kept < checks.PaidPings || kept > 2*checks.PaidPings+2*step {
+		t.Errorf("%d pings are kept of a check that has %d, of which %d are to be kept", kept, step*steps, checks.PaidPings)
+	}
+}
+
 // pruneAll goes round the whole log.
 func (f fixture) pruneAll(t *testing.T) (removed int) {
 	t.Helper()
