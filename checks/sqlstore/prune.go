@@ -210,8 +210,8 @@ func (s *Store) prunable(ctx context.Context, db querier, entries []entry) (ids 
 func (s *Store) needless(ctx context.Context, db querier, oldest map[int64]int64) (upTo map[int64]int64, err error) {
 	upTo = make(map[int64]int64)
 	var check, newest int64
-	collect := func(query string, checks []int64, each func(), fields ...any) error {
-		rows, err := db.QueryContext(ctx, query, s.d.list(checks))
+	ask := func(query string, keys []int64, each func(), fields ...any) error {
+		rows, err := db.QueryContext(ctx, query, s.d.list(keys))
 		if err != nil {
 			return err
 		}
@@ -228,7 +228,7 @@ func (s *Store) needless(ctx context.Context, db querier, oldest map[int64]int64
 		upTo[check] = math.MaxInt64
 	}
 	var long []int64
-	err = collect("SELECT check_id, n_pings FROM rollcall_states WHERE "+s.d.among("check_id", "bigint"),
+	err = ask("SELECT check_id, n_pings FROM rollcall_states WHERE "+s.d.among("check_id", "bigint"),
 		slices.Collect(maps.Keys(oldest)), func() {
 			if oldest[check] > newest-checks.FreePings {
 				delete(upTo, check)
@@ -240,7 +240,7 @@ func (s *Store) needless(ctx context.Context, db querier, oldest map[int64]int64
 	if err != nil || len(long) == 0 {
 		return upTo, err
 	}
-	err = collect("SELECT c.id FROM rollcall_checks c JOIN rollcall_projects p ON p.id = c.project_id "+
+	err = ask("SELECT c.id FROM rollcall_checks c JOIN rollcall_projects p ON p.id = c.project_id "+
 		"JOIN rollcall_accounts a ON a.id = p.account_id WHERE a.plan = '"+string(checks.Free)+"' AND "+s.d.among("c.id", "bigint"),
 		long, func() { upTo[check] += checks.PaidPings - checks.FreePings }, &check)
 	return upTo, err
