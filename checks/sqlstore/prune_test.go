@@ -90,16 +90,13 @@ func TestPruneByKey(t *testing.T) {
 		if db.Name == "sqlite" {
 			return // it has no such planner
 		}
-		bundb := db.Bun(t)
-		bundb.SetMaxOpenConns(1) // statistics are those of a connection at first
-		store, err := sqlstore.New(bundb)
+		mon, err := monitor.New(db.Open(t), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		mon, err := monitor.New(store, nil)
+		bundb := db.Bun(t)
+		bundb.SetMaxOpenConns(1) // statistics are those of a connection at first
+		store, err := sqlstore.New(bundb)
 		if err != nil {
 			t.Fatal(err)
 		}
