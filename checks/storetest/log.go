@@ -274,7 +274,7 @@ func testPrunePings(t *testing.T, f fixture) {
 // has come since the log was looked at.
 func testPruneWhilePinged(t *testing.T, f fixture) {
 	c := f.create(t, checks.Spec{})
-	const step, steps = 300, 40
+	const step, steps = 300, 20
 	removed := 0
 	for range steps {
 		f.update(t, func(ctx context.Context, tx monitor.Tx) error {
