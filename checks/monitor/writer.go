@@ -57,10 +57,10 @@ const maxAwait = 10 * time.Millisecond
 // awaitAgain is after how many batches a wait is tried against all appearances.
 const awaitAgain = 32
 
-// closed reports whether the batch was large and held about all callers that there are, each of which sends its next
-// ping when it has its answer: hardly any pings came while it was written. Where pings come at a pace of their own, as
-// many come in that time as in the time before.
-func (l lastBatch) closed() bool { return l.size >= largeBatch && l.left <= l.size/3 }
+// closed reports whether the batch held about all callers that there are, each of which sends its next ping when it has
+// its answer: hardly any pings came while it was written. Where pings come at a pace of their own, as many come in that
+// time as in the time before.
+func (l lastBatch) closed() bool { return l.left <= l.size/3 }
 
 // pending is a signal that waits for its commit.
 type pending struct {
