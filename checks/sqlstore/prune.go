@@ -54,7 +54,7 @@ func (s *Store) PrunePings(ctx context.Context) (removed int, err error) {
 	defer s.sweep.mu.Unlock()
 	var newest int64
 	var value string
-	err = s.db.DB.QueryRowContext(ctx, "SELECT (SELECT coalesce(max(id), 0) FROM rollcall_pings), "+
+	err = s.db.DB.QueryRowContext(ctx, "SELECT ("+newestID("rollcall_pings")+"), "+
 		"coalesce((SELECT value FROM rollcall_settings WHERE name = '"+progressSetting+"'), '')").Scan(&newest, &value)
 	if err != nil {
 		return 0, translate(err)
@@ -88,9 +88,11 @@ func (s *Store) PrunePings(ctx context.Context) (removed int, err error) {
 			after.cursor = 0
 		}
 		if grown {
-			if value, err = s.advance(ctx, value, after.String()); err != nil || value == "" {
+			next := after.String()
+			if first, err := s.advance(ctx, value, next); err != nil || !first {
 				return removed, err
 			}
+			value = next
 		}
 		s.sweep.cursor = after.cursor
 		n, err := s.pruneEntries(ctx, entries)
@@ -102,23 +104,21 @@ func (s *Store) PrunePings(ctx context.Context) (removed int, err error) {
 	return removed, nil
 }
 
-// advance replaces the shared progress of the sweep and returns it, or nothing if another server has done so since it
-// was read: that one then looks at what comes next. It is told before the entries are looked at. If a server ends
-// between, they have their turn in the next round.
-func (s *Store) advance(ctx context.Context, before, after string) (now string, err error) {
+// advance replaces the shared progress of the sweep, if this server is the first to do so since it was read: another that
+// was first looks at what comes next. It is told before the entries are looked at. If a server ends between, they have
+// their turn in the next round.
+func (s *Store) advance(ctx context.Context, before, after string) (first bool, err error) {
 	err = s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
 		result, err := tx.(*transaction).tx.NewUpdate().Model((*settingRow)(nil)).Set("value = ?", after).
 			Where("name = ? AND value = ?", progressSetting, before).Exec(ctx)
 		if err != nil {
 			return err
 		}
-		if n, err := result.RowsAffected(); err != nil || n == 0 {
-			return err
-		}
-		now = after
-		return nil
+		n, err := result.RowsAffected()
+		first = n > 0
+		return err
 	})
-	return now, err
+	return first, err
 }
 
 // pruneEntries removes those of some entries of the log that need not be kept.
@@ -208,41 +208,43 @@ func (s *Store) prunable(ctx context.Context, db querier, entries []entry) (ids 
 // needless returns up to which ping the log of checks need not be kept, if it goes back as far as the given pings.
 // Without the check it need not be kept at all. Checks whose log is short are missing.
 func (s *Store) needless(ctx context.Context, db querier, oldest map[int64]int64) (upTo map[int64]int64, err error) {
-	upTo = make(map[int64]int64)
-	var check, newest int64
-	ask := func(query string, keys []int64, each func(), fields ...any) error {
-		rows, err := db.QueryContext(ctx, query, s.d.list(keys))
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			if err := rows.Scan(fields...); err != nil {
-				return err
-			}
-			each()
-		}
-		return rows.Err()
+	rows, err := db.QueryContext(ctx, "SELECT check_id, n_pings FROM rollcall_states WHERE "+s.d.among("check_id", "bigint"),
+		s.d.list(slices.Collect(maps.Keys(oldest))))
+	if err != nil {
+		return nil, err
 	}
+	var state struct{ check, newest int64 }
+	states, err := scanList(rows, &state, &state.check, &state.newest)
+	if err != nil {
+		return nil, err
+	}
+	upTo = make(map[int64]int64, len(oldest))
 	for check := range oldest {
 		upTo[check] = math.MaxInt64
 	}
 	var long []int64
-	err = ask("SELECT check_id, n_pings FROM rollcall_states WHERE "+s.d.among("check_id", "bigint"),
-		slices.Collect(maps.Keys(oldest)), func() {
-			if oldest[check] > newest-checks.FreePings {
-				delete(upTo, check)
-				return
-			}
-			upTo[check] = newest - checks.PaidPings
-			long = append(long, check)
-		}, &check, &newest)
-	if err != nil || len(long) == 0 {
-		return upTo, err
+	for _, l := range states {
+		if oldest[l.check] > l.newest-checks.FreePings {
+			delete(upTo, l.check)
+			continue
+		}
+		upTo[l.check] = l.newest - checks.PaidPings
+		long = append(long, l.check)
 	}
-	err = ask("SELECT c.id FROM rollcall_checks c JOIN rollcall_projects p ON p.id = c.project_id "+
+	if len(long) == 0 {
+		return upTo, nil
+	}
+	rows, err = db.QueryContext(ctx, "SELECT c.id FROM rollcall_checks c JOIN rollcall_projects p ON p.id = c.project_id "+
 		"JOIN rollcall_accounts a ON a.id = p.account_id WHERE a.plan = '"+string(checks.Free)+"' AND "+s.d.among("c.id", "bigint"),
-		long, func() { upTo[check] += checks.PaidPings - checks.FreePings }, &check)
+		s.d.list(long))
+	if err != nil {
+		return nil, err
+	}
+	var check int64
+	free, err := scanList(rows, &check, &check)
+	for _, check := range free {
+		upTo[check] += checks.PaidPings - checks.FreePings
+	}
 	return upTo, err
 }
 

@@ -17,6 +17,23 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
+// addPings records pings of the given kinds in turn, a second apart.
+func addPings(t *testing.T, store *sqlstore.Store, id uuid.UUID, at time.Time, n int, kinds ...pings.Kind) {
+	t.Helper()
+	err := store.Record(t.Context(), []uuid.UUID{id}, func(locked []*monitor.Locked) error {
+		for i := range n {
+			signal := pings.Signal{Kind: kinds[i%len(kinds)]}
+			next, p, effects := locked[0].Check.Ping(signal, at.Add(time.Duration(i)*time.Second))
+			locked[0].Pings = append(locked[0].Pings, p)
+			locked[0].Apply(next, effects)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestPruneInSmallSteps removes many pings and flips: no transaction removes so many of them that pings would wait for
 // long, and in the end those that are to be kept are left.
 func TestPruneInSmallSteps(t *testing.T) {
@@ -29,18 +46,7 @@ func TestPruneInSmallSteps(t *testing.T) {
 		}
 		c := addCheck(t, mon)
 		const n = checks.PaidPings + 1100
-		kinds := []pings.Kind{pings.Success, pings.Fail}
-		err = store.Record(t.Context(), []uuid.UUID{c.ID}, func(locked []*monitor.Locked) error {
-			for i := range n { // each a flip
-				next, p, effects := locked[0].Check.Ping(pings.Signal{Kind: kinds[i%2]}, at.Add(time.Duration(i)*time.Second))
-				locked[0].Pings = append(locked[0].Pings, p)
-				locked[0].Apply(next, effects)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		addPings(t, store, c.ID, at, n, pings.Success, pings.Fail) // each a flip
 		var r recorder
 		watched, err := sqlstore.New(db.Bun(t).WithQueryHook(&r))
 		if err != nil {
@@ -90,17 +96,13 @@ func TestPruneByKey(t *testing.T) {
 		if db.Name == "sqlite" {
 			return // it has no such planner
 		}
-		mon, err := monitor.New(db.Open(t), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, mon, c := withCheck(t, db)
 		bundb := db.Bun(t)
 		bundb.SetMaxOpenConns(1) // statistics are those of a connection at first
 		store, err := sqlstore.New(bundb)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := addCheck(t, mon)
 		exec := func(query string) {
 			t.Helper()
 			if _, err := bundb.DB.ExecContext(t.Context(), query); err != nil {
@@ -144,26 +146,10 @@ func TestPruneByKey(t *testing.T) {
 // what one has looked at, the others need not look at.
 func TestPruneTogether(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		first := db.Open(t)
-		mon, err := monitor.New(first, &monitor.Config{Now: func() time.Time { return at }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := addCheck(t, mon)
+		first, mon, c := withCheck(t, db)
 		ping := func(n int) {
 			t.Helper()
-			err := first.Record(t.Context(), []uuid.UUID{c.ID}, func(locked []*monitor.Locked) error {
-				for range n {
-					next, p, effects := locked[0].Check.Ping(pings.Signal{}, at)
-					locked[0].Pings = append(locked[0].Pings, p)
-					locked[0].Apply(next, effects)
-				}
-				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			addPings(t, first, c.ID, mon.Now(), n, pings.Success)
 		}
 		ping(checks.PaidPings + 500)
 		servers := []*sqlstore.Store{first, db.Open(t), db.Open(t)}

@@ -244,16 +244,7 @@ func testPrunePings(t *testing.T, f fixture) {
 	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.InsertProject(ctx, f.project) })
 	c, quiet := f.create(t, checks.Spec{}), f.create(t, checks.Spec{})
 	f.ping(t, quiet.ID, pings.Signal{Body: []byte("old")}, noon)
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
-		l, err := tx.LockCheck(ctx, c.ID)
-		if err != nil {
-			return err
-		}
-		for range checks.FreePings + 50 {
-			apply(l, pings.Signal{}, noon)
-		}
-		return tx.SaveStates(ctx, []*monitor.Locked{l})
-	})
+	f.pingMany(t, c.ID, checks.FreePings+50)
 	if n := f.pruneAll(t); n != 50 {
 		t.Errorf("%d pings removed, want 50", n)
 	}
@@ -277,16 +268,7 @@ func testPruneWhilePinged(t *testing.T, f fixture) {
 	const step, steps = 300, 20
 	removed := 0
 	for range steps {
-		f.update(t, func(ctx context.Context, tx monitor.Tx) error {
-			l, err := tx.LockCheck(ctx, c.ID)
-			if err != nil {
-				return err
-			}
-			for range step {
-				apply(l, pings.Signal{}, noon)
-			}
-			return tx.SaveStates(ctx, []*monitor.Locked{l})
-		})
+		f.pingMany(t, c.ID, step)
 		n, err := f.PrunePings(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -296,6 +278,21 @@ func testPruneWhilePinged(t *testing.T, f fixture) {
 	if kept := step*steps - removed; kept < checks.PaidPings || kept > 2*checks.PaidPings+2*step {
 		t.Errorf("%d pings are kept of a check that has %d, of which %d are to be kept", kept, step*steps, checks.PaidPings)
 	}
+}
+
+// pingMany records success pings in one transaction.
+func (f fixture) pingMany(t *testing.T, id uuid.UUID, n int) {
+	t.Helper()
+	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
+		l, err := tx.LockCheck(ctx, id)
+		if err != nil {
+			return err
+		}
+		for range n {
+			apply(l, pings.Signal{}, noon)
+		}
+		return tx.SaveStates(ctx, []*monitor.Locked{l})
+	})
 }
 
 // pruneAll goes round the whole log.
