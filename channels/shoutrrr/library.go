@@ -58,7 +58,7 @@ func discordService() service {
 			if len(parts) < 2 {
 				return errors.New("webhook_url is malformed")
 			}
-			s, client := &discord.Service{}, m.library(ctx)
+			s, client := &discord.Service{}, m.forLibrary(ctx)
 			if err := s.Initialize(&url.URL{Scheme: "discord", Host: "id", User: url.User("token")}, nil); err != nil {
 				return err
 			}
@@ -102,7 +102,7 @@ func gotifyService() service {
 			if err != nil {
 				return errors.New("server_url is malformed")
 			}
-			s, client := &gotify.Service{}, m.library(ctx)
+			s, client := &gotify.Service{}, m.forLibrary(ctx)
 			if err := s.Initialize(&url.URL{Scheme: "gotify", Host: "host", Path: "/token"}, nil); err != nil {
 				return err
 			}
@@ -139,7 +139,7 @@ func mattermostService() service {
 			if at < 0 {
 				return errors.New("webhook_url is malformed")
 			}
-			s, client := &mattermost.Service{}, m.library(ctx)
+			s, client := &mattermost.Service{}, m.forLibrary(ctx)
 			if err := s.Initialize(&url.URL{Scheme: "mattermost", Host: "host", Path: "/token"}, nil); err != nil {
 				return err
 			}
@@ -176,7 +176,7 @@ func ntfyService() service {
 			if err != nil {
 				return errors.New("server_url is malformed")
 			}
-			s, client := &ntfy.Service{}, m.library(ctx)
+			s, client := &ntfy.Service{}, m.forLibrary(ctx)
 			if err := s.Initialize(&url.URL{Scheme: "ntfy", Host: "host", Path: "/topic"}, nil); err != nil {
 				return err
 			}
@@ -219,7 +219,7 @@ func pushoverService() service {
 		},
 		limit: 1000,
 		send: func(ctx context.Context, m *delivery) error {
-			s, client := &pushover.Service{}, m.library(ctx)
+			s, client := &pushover.Service{}, m.forLibrary(ctx)
 			address := &url.URL{Scheme: "pushover", Host: "user", User: url.UserPassword("", "token")}
 			if err := s.Initialize(address, nil); err != nil {
 				return err
@@ -256,7 +256,7 @@ func rocketchatService() service {
 			if len(parts) < 4 {
 				return errors.New("webhook_url is malformed")
 			}
-			s, client := &rocketchat.Service{Client: &http.Client{}}, m.library(ctx)
+			s, client := &rocketchat.Service{Client: &http.Client{}}, m.forLibrary(ctx)
 			if err := s.Initialize(&url.URL{Scheme: "rocketchat", Host: "host", Path: "/a/b"}, nil); err != nil {
 				return err
 			}
@@ -297,7 +297,8 @@ type library struct {
 
 var _ http.RoundTripper = (*library)(nil)
 
-func (m *delivery) library(ctx context.Context) *library { return &library{ctx: ctx, delivery: m} }
+// forLibrary returns the client for one message.
+func (m *delivery) forLibrary(ctx context.Context) *library { return &library{ctx: ctx, delivery: m} }
 
 // errSeen is what the library is told of any error. It is none of those after
 // which the library tries again by itself.
