@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -19,7 +18,7 @@ import (
 )
 
 const (
-	// pingTimeout bounds how long a ping is waited for, from when it was received.
+	// pingTimeout bounds how long a ping is waited for, from when it has been read.
 	pingTimeout = 5 * time.Second
 	// maxDrained is how much of a body beyond the limit is still read and thrown away. A client that is cut off
 	// while it sends may never see the answer.
@@ -95,8 +94,7 @@ func (s *Server) record(r *http.Request, path string) (created bool, err error) 
 		defer func() { _, _ = io.CopyN(io.Discard, body, maxDrained) }()
 	}
 	// A job may hang up as soon as it has sent its ping. The ping counts all the same.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), pingTimeout)
-	defer cancel()
+	ctx := s.patience.of(r.Context(), time.Now())
 	if target.id != uuid.Nil {
 		_, err = s.mon.Ping(ctx, target.id, signal)
 	} else {

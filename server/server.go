@@ -88,6 +88,7 @@ type Server struct {
 	base, ping    baseURL
 	bodyLimit     int64
 	answers       pingAnswers
+	patience      patience
 	signer        badges.Signer
 	proxies       proxies
 	reportStarted bool
@@ -128,6 +129,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 		s.bodyLimit = DefaultPingBodyLimit
 	}
 	s.answers = newPingAnswers(s.bodyLimit)
+	s.patience.limit = pingTimeout
 	if c.BaseURL == "" {
 		c.BaseURL = DefaultBaseURL
 	}

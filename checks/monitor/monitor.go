@@ -133,6 +133,7 @@ func New(store Store, config *Config) (*Monitor, error) {
 		timeout:  orDefault(c.WriteTimeout, 5*time.Second),
 		observer: m.observer,
 		enough:   make(chan struct{}, 1),
+		byID:     make(map[uuid.UUID]*Locked),
 	}
 	return m, nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -219,6 +220,48 @@ func TestPingIsDurableAndCounted(t *testing.T) {
 					t.Errorf("entry %d has the number %d", i, p.N)
 				}
 			}
+		}
+	})
+}
+
+// TestAnswersAreOnesOwn has callers of whom many give up while their ping is being written: the others get the answers to
+// their own pings, and none is lost.
+func TestAnswersAreOnesOwn(t *testing.T) {
+	each(t, monitor.ProjectSpec{Name: "p"}, func(t *testing.T, s setup) {
+		list := []checks.Check{s.create(t, checks.Spec{}), s.create(t, checks.Spec{}), s.create(t, checks.Spec{})}
+		var answered atomic.Int64
+		var wg sync.WaitGroup
+		for w := range 16 {
+			wg.Go(func() {
+				for i := range 40 {
+					ctx, cancel := context.WithCancel(t.Context())
+					if (w+i)%3 == 0 {
+						go cancel()
+					}
+					agent := fmt.Sprintf("%d %d", w, i)
+					p, err := s.Ping(ctx, list[i%3].ID, pings.Signal{UserAgent: agent})
+					cancel()
+					if err == nil {
+						answered.Add(1)
+					}
+					if err == nil && p.UserAgent != agent || err != nil && !errors.Is(err, context.Canceled) {
+						t.Errorf("the ping of %s got the answer to %s: %v", agent, p.UserAgent, err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		s.ping(t, list[0].ID, pings.Success) // all others are written before it
+		var written int64
+		for _, c := range list {
+			now, err := s.Check(t.Context(), c.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			written += now.NPings
+		}
+		if written <= answered.Load() || written > 16*40+1 {
+			t.Errorf("%d pings were written, and %d answered", written, answered.Load())
 		}
 	})
 }

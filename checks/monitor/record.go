@@ -11,7 +11,7 @@ type Recorder interface {
 	// Record hands those of the checks with these identifiers that exist to fn, in no particular order and without
 	// their Channels, and saves what fn has done to them as SaveStates does. When Record returns nil, that is durable.
 	// It may run fn again, with the checks as they are then, and keeps only what the last run has done; so fn must
-	// have no other effect that counts, and must not use the store.
+	// have no other effect that counts, and must not use the store. The checks are fn's only until Record returns.
 	Record(ctx context.Context, ids []uuid.UUID, fn func(locked []*Locked) error) error
 }
 

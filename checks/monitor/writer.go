@@ -29,6 +29,9 @@ type writer struct {
 	timeout  time.Duration
 	observer Observer
 
+	byID map[uuid.UUID]*Locked // of the batch that is being written
+	idle sync.Pool             // of *pending
+
 	mu      sync.Mutex
 	queue   []*pending
 	bytes   int        // of the bodies in the queue
@@ -68,15 +71,34 @@ type pending struct {
 	signal pings.Signal
 	at     time.Time
 
-	done chan struct{} // closed when ping and err are set
+	done chan struct{} // is told when ping and err are set
 	ping pings.Ping
 	err  error
+}
+
+// pend returns a signal that is to wait, in the place of one that has its answer if there is such. Each monitor has
+// places of its own: a channel that one test of a program has made in a synctest bubble is of no use in the next.
+func (w *writer) pend(check uuid.UUID, signal pings.Signal, at time.Time) *pending {
+	p, ok := w.idle.Get().(*pending)
+	if !ok {
+		p = &pending{done: make(chan struct{}, 1)}
+	}
+	p.check, p.signal, p.at = check, signal, at
+	return p
+}
+
+// answer returns what has become of a ping, and makes its place free: nothing else refers to it.
+func (w *writer) answer(p *pending) (pings.Ping, error) {
+	ping, err := p.ping, p.err
+	*p = pending{done: p.done}
+	w.idle.Put(p)
+	return ping, err
 }
 
 // submit queues a signal and waits until it is durable. When ctx ends before that, the signal may or may not be
 // recorded.
 func (w *writer) submit(ctx context.Context, check uuid.UUID, signal pings.Signal, at time.Time) (pings.Ping, error) {
-	p := &pending{check: check, signal: signal, at: at, done: make(chan struct{})}
+	p := w.pend(check, signal, at)
 	w.mu.Lock()
 	if waiting := len(w.queue); waiting >= w.maxQueue || waiting > 0 && w.bytes+len(signal.Body) > maxQueueBytes {
 		w.mu.Unlock()
@@ -96,9 +118,9 @@ func (w *writer) submit(ctx context.Context, check uuid.UUID, signal pings.Signa
 	w.mu.Unlock()
 	select {
 	case <-p.done:
-		return p.ping, p.err
+		return w.answer(p)
 	case <-ctx.Done():
-		return pings.Ping{}, ctx.Err()
+		return pings.Ping{}, ctx.Err() // the writer still has it
 	}
 }
 
@@ -116,7 +138,7 @@ func (w *writer) drain() {
 		cancel()
 		w.note(len(batch), begin)
 		for _, p := range batch {
-			close(p.done)
+			p.done <- struct{}{}
 		}
 	}
 }
@@ -276,16 +298,17 @@ func (w *writer) commit(ctx context.Context, batch []*pending) (err error) {
 			err = fmt.Errorf("monitor: panic while pings were recorded: %v", r)
 		}
 	}()
+	byID := w.byID
+	defer clear(byID)
 	ids := make([]uuid.UUID, 0, len(batch))
-	seen := make(map[uuid.UUID]bool, len(batch))
 	for _, p := range batch {
-		if !seen[p.check] {
-			seen[p.check] = true
+		if _, ok := byID[p.check]; !ok {
+			byID[p.check] = nil
 			ids = append(ids, p.check)
 		}
 	}
 	return record(ctx, w.store, ids, func(locked []*Locked) error {
-		byID := make(map[uuid.UUID]*Locked, len(locked))
+		clear(byID) // of an earlier run
 		for _, l := range locked {
 			byID[l.ID] = l
 		}

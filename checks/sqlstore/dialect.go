@@ -157,7 +157,7 @@ type column struct{ name, pgType string }
 func (d dialect) insert(ctx context.Context, tx bun.Tx, table string, columns []column, rows [][]any) error {
 	names := columnNames(columns)
 	if d.postgres {
-		return d.onArrays(ctx, tx, fmt.Sprintf("INSERT INTO %s (%s) SELECT * FROM %s", table, names, unnest(columns)), len(columns), rows)
+		return d.onArrays(ctx, tx, fmt.Sprintf("INSERT INTO %s (%s) %s", table, names, unnest(1, columns)), len(columns), rows)
 	}
 	return d.onEach(ctx, tx, insertEach(table, columns), rows)
 }
@@ -173,8 +173,8 @@ func (d dialect) update(ctx context.Context, tx bun.Tx, table string, columns []
 	if d.postgres {
 		last := len(columns) - 1
 		key := columns[last]
-		query := fmt.Sprintf("UPDATE %s t SET %s FROM %s AS v (%s) WHERE t.%s = v.%s",
-			table, assignments(columns[:last]), unnest(columns), columnNames(columns), key.name, key.name)
+		query := fmt.Sprintf("UPDATE %s t SET %s FROM %s WHERE t.%s = v.%s",
+			table, assignments(columns[:last]), unnestAs("v", 1, columns), key.name, key.name)
 		// This adds nothing but a way to find the rows by their index. For the join alone, the table is gone through.
 		query += fmt.Sprintf(" AND t.%s = ANY ($%d::%s[])", key.name, len(columns), key.pgType)
 		return d.onArrays(ctx, tx, query, len(columns), rows)
@@ -209,15 +209,20 @@ func columnNames(columns []column) string {
 	return strings.Join(names, ", ")
 }
 
-func unnest(columns []column) string { return unnestFrom(1, columns) }
-
-// unnestFrom turns parameters, from the given number on, into rows.
-func unnestFrom(first int, columns []column) string {
-	args := make([]string, len(columns))
+// unnest is a query that turns parameters, from the given number on, into rows: arrays of one column each, of which those
+// that are shorter or NULL are filled up with NULL. Functions in the list of columns are called row by row; in FROM, each
+// of them would first put all of its rows into a store of its own, which takes four times as long.
+func unnest(first int, columns []column) string {
+	list := make([]string, len(columns))
 	for i, c := range columns {
-		args[i] = fmt.Sprintf("$%d::%s[]", first+i, c.pgType)
+		list[i] = fmt.Sprintf("unnest($%d::%s[])", first+i, c.pgType)
 	}
-	return "unnest(" + strings.Join(args, ", ") + ")"
+	return "SELECT " + strings.Join(list, ", ")
+}
+
+// unnestAs is what unnest gives as a table with a name.
+func unnestAs(name string, first int, columns []column) string {
+	return "(" + unnest(first, columns) + ") AS " + name + " (" + columnNames(columns) + ")"
 }
 
 func (d dialect) onEach(ctx context.Context, tx bun.Tx, query string, rows [][]any) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 const (
@@ -52,20 +53,46 @@ func (r *recent) trusted() bool {
 	return true
 }
 
-// get returns the checks that are remembered, and which are not.
-func (r *recent) get(ids []uuid.UUID) (locked []*monitor.Locked, missing []uuid.UUID) {
-	locked = make([]*monitor.Locked, 0, len(ids))
+// batch has room for the checks of a batch, which is used again: to allocate 1 kB for each ping would be noticeable.
+type batch struct {
+	locked []*monitor.Locked
+	copies []copied
+}
+
+// copied is a remembered check that a batch may change.
+type copied struct {
+	locked monitor.Locked
+	row    lockedRow
+	pings  [1]pings.Ping // most have no more
+}
+
+var batches = sync.Pool{New: func() any { return new(batch) }}
+
+// release makes the room of a batch free. Nothing may refer to its checks any more.
+func (b *batch) release() {
+	clear(b.locked)
+	clear(b.copies)
+	batches.Put(b)
+}
+
+// get returns the checks that are remembered, which the caller releases, and which are not.
+func (r *recent) get(ids []uuid.UUID) (b *batch, missing []uuid.UUID) {
+	b = batches.Get().(*batch)
+	b.locked = slices.Grow(b.locked[:0], len(ids))
+	b.copies = slices.Grow(b.copies[:0], len(ids))[:len(ids)]
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, id := range ids {
+	for i, id := range ids {
 		if known, ok := r.checks[id]; ok {
-			row := known.row
-			locked = append(locked, &monitor.Locked{Check: known.check, Row: &row})
+			c := &b.copies[i]
+			c.row = known.row
+			c.locked.Check, c.locked.Row, c.locked.Pings = known.check, &c.row, c.pings[:0]
+			b.locked = append(b.locked, &c.locked)
 		} else {
 			missing = append(missing, id)
 		}
 	}
-	return locked, missing
+	return b, missing
 }
 
 // put remembers checks as they have been written.

@@ -81,14 +81,16 @@ func outcome(tried map[uuid.UUID]attempt, now []*monitor.Locked) (done, known bo
 func (s *Store) recordRecent(
 	ctx context.Context, ids []uuid.UUID, fn func(locked []*monitor.Locked) error,
 ) (tried map[uuid.UUID]attempt, err error) {
-	locked, missing := s.recent.get(ids)
+	remembered, missing := s.recent.get(ids)
+	defer remembered.release()
 	if len(missing) > 0 {
 		read, err := s.readSome(ctx, missing)
 		if err != nil {
 			return nil, err
 		}
-		locked = append(locked, read...)
+		remembered.locked = append(remembered.locked, read...)
 	}
+	locked := remembered.locked
 	if err := fn(locked); err != nil || len(locked) == 0 {
 		return nil, err
 	}
@@ -165,26 +167,27 @@ var entryColumns = append(slices.Clip(pingInsert[:len(pingInsert)-1]), column{"b
 // recordStatement writes states and log entries in one round trip, or nothing if one of the states has another
 // revision. The rows are locked in the order of the parameters first, which is that of their keys, as everywhere. All
 // is found by a key or by its place: with joins instead, the planner prefers to read all states where there are few,
-// and reads their dead versions, too.
+// and reads their dead versions, too. The remainder of a division by one is always 0, but the planner does not know: it
+// expects that one row is held, and finds it by its place, where for more it would read all states as well.
 //
 // A row is found by its place only as it was when the statement began. Whoever changes a row gives it a new revision, so
 // that it is not locked here; for one that does not, the statement fails by dividing by zero rather than write a part.
 func recordStatement() string {
 	set := assignments(recordColumns[:len(recordColumns)-2])
-	states, entries := unnestFrom(1, recordColumns), unnestFrom(2+len(recordColumns), entryColumns)
+	states, entries := unnestAs("v", 1, recordColumns), unnestAs("e", 2+len(recordColumns), entryColumns)
 	count := fmt.Sprintf("$%d::bigint", 1+len(recordColumns))
 	bodies := fmt.Sprintf("$%d::bytea", 2+len(recordColumns)+len(entryColumns))
 	return `WITH held AS MATERIALIZED (SELECT v.*, s.place
-			FROM ` + states + ` AS v (` + columnNames(recordColumns) + `)
+			FROM ` + states + `
 			CROSS JOIN LATERAL (SELECT ctid AS place FROM rollcall_states
-				WHERE check_id = v.check_id AND revision = v.was FOR UPDATE) s),
+				WHERE check_id = v.check_id AND revision = v.was FOR UPDATE) s
+			WHERE v.check_id % 1 = 0),
 		n AS MATERIALIZED (SELECT count(*) AS n FROM held),
 		saved AS (UPDATE rollcall_states t SET ` + set + ` FROM held v
-			WHERE t.ctid = ANY (ARRAY(SELECT place FROM held)) AND t.check_id = v.check_id
-				AND (SELECT n FROM n) = ` + count + ` RETURNING 1),
+			WHERE t.ctid = v.place AND (SELECT n FROM n) = ` + count + ` RETURNING 1),
 		logged AS (INSERT INTO rollcall_pings (` + columnNames(pingInsert) + `)
 			SELECT ` + columnNames(entryColumns[:len(pingInsert)-1]) + `, substring(` + bodies + ` FROM body_at::int FOR body_length::int)
-			FROM ` + entries + ` AS e (` + columnNames(entryColumns) + `) WHERE (SELECT n FROM n) = ` + count + `)
+			FROM ` + entries + ` WHERE (SELECT n FROM n) = ` + count + `)
 		SELECT n / CASE WHEN n < ` + count + ` OR n = (SELECT count(*) FROM saved) THEN 1 ELSE 0 END FROM n`
 }
 
@@ -201,7 +204,7 @@ func (s *Store) saveAtOnce(ctx context.Context, locked []*monitor.Locked, was []
 	for i, l := range locked {
 		row := l.Row.(*lockedRow)
 		last := len(stateUpdate) - 1 // the key
-		c.states[i] = append(c.states[i][:last:last], orNullBytes(row.alerting), orNull(row.watchAt), was[i], row.id)
+		c.states[i] = append(c.states[i][:last], orNullBytes(row.alerting), orNull(row.watchAt), was[i], row.id)
 	}
 	slices.SortFunc(c.states, func(a, b []any) int { return cmp.Compare(a[len(a)-1].(int64), b[len(b)-1].(int64)) })
 	if !c.rare() {

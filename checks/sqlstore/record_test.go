@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
@@ -220,4 +221,82 @@ func TestRowChangedByHand(t *testing.T) {
 	if got, err := mon.Check(t.Context(), c.ID); err != nil || got.NPings != 2 {
 		t.Errorf("the check counts %d pings, want 2: %v", got.NPings, err)
 	}
+}
+
+// scanned returns how many rows PostgreSQL has read so far by going through a table, on the one connection of a pool.
+func scanned(t *testing.T, db *bun.DB, table string) (rows int64) {
+	t.Helper()
+	// Before PostgreSQL 15 statistics were sent with a delay.
+	const flush = "DO $$ BEGIN IF current_setting('server_version_num')::int >= 150000 THEN PERFORM pg_stat_force_next_flush(); END IF; END $$"
+	for _, query := range []string{flush, "SELECT pg_stat_clear_snapshot()"} {
+		if _, err := db.DB.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := db.DB.QueryRowContext(t.Context(), "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = $1", table).Scan(&rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// TestRecordByPlace writes batches where a planner that goes by the number of pages would rather read all states, as
+// they have few: PostgreSQL does not go through the table for a batch.
+func TestRecordByPlace(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		if db.Name == "sqlite" {
+			return // it has no such planner
+		}
+		bundb := db.Bun(t)
+		bundb.SetMaxOpenConns(1)
+		store, err := sqlstore.New(bundb)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		mon, err := monitor.New(store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := mon.OpenProject(t.Context(), "p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []uuid.UUID
+		for range 300 {
+			c, err := mon.Create(t.Context(), p.ID, checks.Spec{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, c.ID)
+		}
+		if _, err := bundb.DB.ExecContext(t.Context(), "VACUUM ANALYZE rollcall_states"); err != nil {
+			t.Fatal(err)
+		}
+		write := func() {
+			t.Helper()
+			for first := 0; first < len(ids); first += 50 {
+				err := store.Record(t.Context(), ids[first:first+50], func(locked []*monitor.Locked) error {
+					for _, l := range locked {
+						c, ping, effects := l.Check.Ping(pings.Signal{Kind: pings.Success}, mon.Now())
+						l.Pings = append(l.Pings, ping)
+						l.Apply(c, effects)
+					}
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		write() // they are read
+		before := scanned(t, bundb, "rollcall_states")
+		write()
+		write()
+		if rows := scanned(t, bundb, "rollcall_states") - before; rows > 0 {
+			t.Errorf("%d states were read by going through the table", rows)
+		}
+	})
 }

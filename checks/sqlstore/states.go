@@ -36,9 +36,19 @@ var alertColumns = []column{
 	{"flip_id", "bigint"}, {"check_id", "bigint"}, {"up", "boolean"}, {"reminder", "bigint"}, {"since", "bigint"}, {"at", "bigint"},
 }
 
-// changes are the rows that a set of locked checks adds or updates.
+// changes are the rows that a set of locked checks adds or updates. Those that each ping has are cut from pieces of memory
+// that are made at once.
 type changes struct {
 	states, watches, alerting, pings, uploads, flips, alerts [][]any
+
+	stateValues, pingValues []any
+}
+
+// cut takes room for n values off a piece of memory.
+func cut(from *[]any, n int) []any {
+	piece := (*from)[:0:n]
+	*from = (*from)[n:]
+	return piece
 }
 
 // SaveStates writes the state of locked checks and all that has happened to them.
@@ -70,6 +80,8 @@ func collect(locked []*monitor.Locked, reservePings, reserveFlips func(n int) ([
 	if err != nil {
 		return c, err
 	}
+	c.states, c.stateValues = make([][]any, 0, len(locked)), make([]any, len(locked)*len(recordColumns))
+	c.pings, c.pingValues = make([][]any, 0, nPings), make([]any, nPings*len(pingInsert))
 	for _, l := range locked {
 		if err := c.add(l, pingIDs[:len(l.Pings)], flipIDs[:len(l.Transitions)]); err != nil {
 			return c, err
@@ -101,7 +113,7 @@ func (c *changes) add(l *monitor.Locked, pingIDs, flipIDs []int64) error {
 	row := l.Row.(*lockedRow)
 	uploads := l.Uploads
 	for i, p := range l.Pings {
-		values, err := pingValues(pingIDs[i], row, p)
+		values, err := appendPing(cut(&c.pingValues, len(pingInsert)), pingIDs[i], row, &p)
 		if err != nil {
 			return err
 		}
@@ -126,10 +138,10 @@ func (c *changes) add(l *monitor.Locked, pingIDs, flipIDs []int64) error {
 		return err
 	}
 	row.revision = newRevision()
-	c.states = append(c.states, []any{
+	c.states = append(c.states, append(cut(&c.stateValues, len(recordColumns)),
 		status, l.NPings, orNull(micros(l.LastPing)), orNull(micros(l.LastStart)), runID(l.LastStartRun),
 		orNullBytes(encodeRuns(l.Runs)), orNull(row.logHead), row.revision, row.id,
-	})
+	))
 	// Of most checks there is nothing to remember, so that their pings need not write it.
 	if alerting := encodeAlerting(l.Alerting); !bytes.Equal(alerting, row.alerting) {
 		row.alerting = alerting
@@ -169,15 +181,16 @@ func (c *changes) rearm(l *monitor.Locked, row *lockedRow) {
 	c.watches = append(c.watches, []any{orNull(wake), row.id})
 }
 
-func pingValues(id int64, row *lockedRow, p pings.Ping) ([]any, error) {
+// appendPing adds the values of a log entry.
+func appendPing(to []any, id int64, row *lockedRow, p *pings.Ping) ([]any, error) {
 	kind, err := code(kinds[:], p.Kind)
 	if err != nil {
 		return nil, err
 	}
-	values := []any{
+	values := append(to,
 		id, row.id, p.N, orNull(row.logHead), kind, micros(p.At),
 		p.Scheme, p.Method, p.RemoteAddr, p.UserAgent, runID(p.RunID), nil, nil, p.BodySize, nil,
-	}
+	)
 	if p.ExitStatus != nil {
 		values[11] = int64(*p.ExitStatus)
 	}
@@ -201,7 +214,7 @@ func (t *transaction) enqueue(ctx context.Context, alerts [][]any) error {
 		FROM `
 	const joined = " JOIN rollcall_check_channels cc ON cc.check_id = a.check_id ORDER BY a.n, cc.channel_id"
 	if t.s.d.postgres {
-		from := unnest(alertColumns) + " WITH ORDINALITY AS a (" + columnNames(alertColumns) + ", n)"
+		from := "(" + unnest(1, alertColumns) + ", generate_subscripts($1::bigint[], 1)) AS a (" + columnNames(alertColumns) + ", n)"
 		return t.s.d.onArrays(ctx, t.tx, insert+from+joined, len(alertColumns), alerts)
 	}
 	const from = "(SELECT ? AS flip_id, ? AS check_id, ? AS up, ? AS reminder, ? AS since, ? AS at, 1 AS n) AS a"
