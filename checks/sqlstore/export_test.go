@@ -22,3 +22,6 @@ func (s *Store) MigrateFurther(ctx context.Context, sql string) (before, after i
 	}
 	return s.migrateFiles(ctx, set)
 }
+
+// WaitForCheckpoint returns when the checkpoint that has begun after bodies is over, if there is one.
+func (s *Store) WaitForCheckpoint() { s.checkpoints.group.Wait() }

@@ -23,6 +23,8 @@ var errStale = errors.New("sqlstore: a check was changed meanwhile")
 // is locked before it is written: whether they are what fn was given is found out by the write. Where they are not,
 // all is done again under locks. So it is when the connection breaks off, if the revisions tell that the write was not
 // done. When others have written all of the checks since, they do not tell, and the error is that of the connection.
+//
+// On SQLite, a checkpoint of large bodies may still run when Record returns. To close the database meanwhile does no harm.
 func (s *Store) Record(ctx context.Context, ids []uuid.UUID, fn func(locked []*monitor.Locked) error) error {
 	var tried map[uuid.UUID]attempt
 	var broken error
@@ -317,10 +319,10 @@ func (s *Store) saveEach(ctx context.Context, locked []*monitor.Locked, was []in
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	return s.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+	var c changes
+	err = s.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) (err error) {
 		t := &transaction{s: s, tx: tx}
-		c, err := t.saveRows(ctx, locked, was)
-		if err != nil {
+		if c, err = t.saveRows(ctx, locked, was); err != nil {
 			return err
 		}
 		if err := s.d.update(ctx, tx, "rollcall_states", watchUpdate, c.watches); err != nil {
@@ -331,6 +333,10 @@ func (s *Store) saveEach(ctx context.Context, locked []*monitor.Locked, was []in
 		}
 		return t.saveRare(ctx, c)
 	})
+	if err == nil {
+		s.checkpointBodies(c)
+	}
+	return err
 }
 
 // saveRows writes states and log entries with the prepared statements.

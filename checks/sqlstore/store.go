@@ -20,11 +20,12 @@ type Store struct {
 	plans checks.Plans
 	// writing lets one transaction at a time write to SQLite. Waiting here is fair and wakes at once; waiting for
 	// SQLite's own lock is neither.
-	writing    chan struct{}
-	sweep      sweep
-	recent     recent
-	pingIDs    idBlock
-	statements statements
+	writing     chan struct{}
+	checkpoints checkpoints
+	sweep       sweep
+	recent      recent
+	pingIDs     idBlock
+	statements  statements
 }
 
 var _ monitor.Store = (*Store)(nil)

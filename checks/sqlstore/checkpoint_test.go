@@ -1,0 +1,81 @@
+package sqlstore_test
+
+import (
+	"bytes"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// TestCheckpoint writes pings with large bodies, fewer than SQLite's own checkpoint waits for, also through a pool of one
+// connection: they get to their place in the file meanwhile. Pings without bodies begin no checkpoint.
+func TestCheckpoint(t *testing.T) {
+	for name, test := range map[string]struct {
+		size, connections int
+		grows             bool
+	}{
+		"bodies": {100_000, 0, true}, "one connection": {100_000, 1, true}, "no bodies": {0, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "rollcall.db")
+			db, err := sql.Open("sqlite", sqlstore.SQLiteDSN(path, 10*time.Second))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			db.SetMaxOpenConns(test.connections)
+			store, err := sqlstore.New(bun.NewDB(db, sqlitedialect.New()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := store.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			mon, err := monitor.New(store, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := addCheck(t, mon).ID
+			before := size(t, path)
+			body := bytes.Repeat([]byte("0123456789"), test.size/10)
+			const n = 100
+			for range n {
+				err := store.Record(t.Context(), []uuid.UUID{id}, func(locked []*monitor.Locked) error {
+					c, ping, effects := locked[0].Check.Ping(pings.Signal{Kind: pings.Success, Body: body}, mon.Now())
+					locked[0].Pings = append(locked[0].Pings, ping)
+					locked[0].Apply(c, effects)
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			store.WaitForCheckpoint()
+			if grown := size(t, path) - before; test.grows != (grown > 4<<20) || !test.grows && grown > 0 {
+				t.Errorf("the file has grown by %d bytes after bodies of %d", grown, n*len(body))
+			}
+			if log, err := mon.Pings(t.Context(), id); err != nil || len(log) != n {
+				t.Errorf("%d pings in the log: %v", len(log), err)
+			}
+		})
+	}
+}
+
+func size(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
