@@ -38,12 +38,7 @@ func BenchmarkRecord(b *testing.B) {
 			at := time.Now()
 			ping := func(locked []*monitor.Locked) error {
 				at = at.Add(time.Millisecond)
-				for _, l := range locked {
-					c, p, effects := l.Check.Ping(pings.Signal{Kind: pings.Success}, at)
-					l.Pings = append(l.Pings, p)
-					l.Apply(c, effects)
-				}
-				return nil
+				return receive(pings.Signal{Kind: pings.Success}, at)(locked)
 			}
 			b.Run("remembered", func(b *testing.B) {
 				b.ReportAllocs()

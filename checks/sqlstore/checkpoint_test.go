@@ -12,7 +12,6 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -34,28 +33,13 @@ func TestCheckpoint(t *testing.T) {
 			}
 			defer db.Close()
 			db.SetMaxOpenConns(test.connections)
-			store, err := sqlstore.New(bun.NewDB(db, sqlitedialect.New()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := store.Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			mon, err := monitor.New(store, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			store, mon := openOn(t, bun.NewDB(db, sqlitedialect.New()))
 			id := addCheck(t, mon).ID
 			before := size(t, path)
 			body := bytes.Repeat([]byte("0123456789"), test.size/10)
 			const n = 100
 			for range n {
-				err := store.Record(t.Context(), []uuid.UUID{id}, func(locked []*monitor.Locked) error {
-					c, ping, effects := locked[0].Check.Ping(pings.Signal{Kind: pings.Success, Body: body}, mon.Now())
-					locked[0].Pings = append(locked[0].Pings, ping)
-					locked[0].Apply(c, effects)
-					return nil
-				})
+				err := store.Record(t.Context(), []uuid.UUID{id}, receive(pings.Signal{Kind: pings.Success, Body: body}, mon.Now()))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -8,9 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/uptrace/bun"
 
-	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -20,25 +17,8 @@ import (
 func TestDeadConnections(t *testing.T) {
 	db := dbtest.PostgreSQL(t)
 	conns := db.Bun(t)
-	store, err := sqlstore.New(conns)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	mon, err := monitor.New(store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	project, err := mon.OpenProject(t.Context(), "jobs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	check, err := mon.Create(t.Context(), project.ID, checks.Spec{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, mon := openOn(t, conns)
+	check := addCheck(t, mon)
 	admin := db.Bun(t)
 	var numbers []int64
 	for round := range 3 {

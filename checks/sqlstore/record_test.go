@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -22,6 +23,35 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
+
+// openOn opens a store on a database, with the newest schema, and a monitor on it.
+func openOn(t *testing.T, db *bun.DB) (*sqlstore.Store, *monitor.Monitor) {
+	t.Helper()
+	store, err := sqlstore.New(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mon, err := monitor.New(store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, mon
+}
+
+// receive gives each of some checks the same signal.
+func receive(signal pings.Signal, at time.Time) func(locked []*monitor.Locked) error {
+	return func(locked []*monitor.Locked) error {
+		for _, l := range locked {
+			c, ping, effects := l.Check.Ping(signal, at)
+			l.Pings = append(l.Pings, ping)
+			l.Apply(c, effects)
+		}
+		return nil
+	}
+}
 
 // addCheck makes a check with default settings.
 func addCheck(t *testing.T, mon *monitor.Monitor) checks.Check {
@@ -249,28 +279,10 @@ func TestRecordByPlace(t *testing.T) {
 		}
 		bundb := db.Bun(t)
 		bundb.SetMaxOpenConns(1)
-		store, err := sqlstore.New(bundb)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		mon, err := monitor.New(store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := mon.OpenProject(t.Context(), "p")
-		if err != nil {
-			t.Fatal(err)
-		}
+		store, mon := openOn(t, bundb)
 		var ids []uuid.UUID
 		for range 300 {
-			c, err := mon.Create(t.Context(), p.ID, checks.Spec{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids = append(ids, c.ID)
+			ids = append(ids, addCheck(t, mon).ID)
 		}
 		if _, err := bundb.DB.ExecContext(t.Context(), "VACUUM ANALYZE rollcall_states"); err != nil {
 			t.Fatal(err)
@@ -278,14 +290,7 @@ func TestRecordByPlace(t *testing.T) {
 		write := func() {
 			t.Helper()
 			for first := 0; first < len(ids); first += 50 {
-				err := store.Record(t.Context(), ids[first:first+50], func(locked []*monitor.Locked) error {
-					for _, l := range locked {
-						c, ping, effects := l.Check.Ping(pings.Signal{Kind: pings.Success}, mon.Now())
-						l.Pings = append(l.Pings, ping)
-						l.Apply(c, effects)
-					}
-					return nil
-				})
+				err := store.Record(t.Context(), ids[first:first+50], receive(pings.Signal{Kind: pings.Success}, mon.Now()))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -30,13 +30,7 @@ func TestContractOneConnection(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) monitor.Store {
 		db := dbtest.SQLite(t).Bun(t)
 		db.SetMaxOpenConns(1)
-		store, err := sqlstore.New(db)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		store, _ := openOn(t, db)
 		return store
 	})
 }
