@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path"
 	"strings"
 	"sync"
@@ -109,6 +110,10 @@ echo ready
 while :; do wait $!; done`
 
 func TestRunPassesSignalsOn(t *testing.T) {
+	// Under nohup, this process ignores a signal, and so would those that it starts.
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
 	r := record(t)
 	j := startJob(t, r.URL, waiting)
 	if got := j.line(); got != "ready" {
