@@ -74,7 +74,7 @@ func TestExplainSQLite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.busy = 20 * time.Millisecond
+	d.busy = time.Second // it bounds opening the file as well
 	migrate := func() error {
 		return d.withStore(t.Context(), false, func(store *sqlstore.Store) error { return store.Migrate(t.Context()) })
 	}
