@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 )
 
 // checkpointEvery is after how many bytes of bodies a checkpoint of SQLite begins.
@@ -16,26 +15,21 @@ const checkpointEvery = 4 << 20
 // for the commit that copies them.
 type checkpoints struct {
 	bytes   int // of bodies since the last one began; whoever writes to SQLite has it
-	running atomic.Bool
-	group   sync.WaitGroup
+	running sync.Mutex
 }
 
 // checkpointBodies begins a checkpoint if enough bodies have been written since the last one. The caller is the only one
 // who writes.
 func (s *Store) checkpointBodies(c changes) {
-	last := len(pingInsert) - 1
-	for _, row := range c.pings {
-		body, _ := row[last].([]byte)
-		s.checkpoints.bytes += len(body)
-	}
-	if s.checkpoints.bytes < checkpointEvery || !s.checkpoints.running.CompareAndSwap(false, true) {
+	s.checkpoints.bytes += bodyBytes(c.pings)
+	if s.checkpoints.bytes < checkpointEvery || !s.checkpoints.running.TryLock() {
 		return
 	}
 	s.checkpoints.bytes = 0
-	s.checkpoints.group.Go(func() {
-		defer s.checkpoints.running.Store(false)
+	go func() {
+		defer s.checkpoints.running.Unlock()
 		// It waits for nobody, and copies only what no reader needs in the log any more. What goes wrong goes wrong for
 		// the checkpoint that SQLite makes itself when the log is full, too, and so is heard of by those who write.
 		_, _ = s.db.DB.ExecContext(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)")
-	})
+	}()
 }

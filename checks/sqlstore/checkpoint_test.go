@@ -2,17 +2,13 @@ package sqlstore_test
 
 import (
 	"bytes"
-	"database/sql"
 	"os"
-	"path/filepath"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
 
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -26,14 +22,11 @@ func TestCheckpoint(t *testing.T) {
 		"bodies": {100_000, 0, true}, "one connection": {100_000, 1, true}, "no bodies": {0, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "rollcall.db")
-			db, err := sql.Open("sqlite", sqlstore.SQLiteDSN(path, 10*time.Second))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close()
-			db.SetMaxOpenConns(test.connections)
-			store, mon := openOn(t, bun.NewDB(db, sqlitedialect.New()))
+			db := dbtest.SQLite(t)
+			path := strings.TrimPrefix(db.URL, "sqlite:")
+			bundb := db.Bun(t)
+			bundb.SetMaxOpenConns(test.connections)
+			store, mon := openOn(t, bundb)
 			id := addCheck(t, mon).ID
 			before := size(t, path)
 			body := bytes.Repeat([]byte("0123456789"), test.size/10)

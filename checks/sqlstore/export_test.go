@@ -24,4 +24,7 @@ func (s *Store) MigrateFurther(ctx context.Context, sql string) (before, after i
 }
 
 // WaitForCheckpoint returns when the checkpoint that has begun after bodies is over, if there is one.
-func (s *Store) WaitForCheckpoint() { s.checkpoints.group.Wait() }
+func (s *Store) WaitForCheckpoint() {
+	s.checkpoints.running.Lock()
+	defer s.checkpoints.running.Unlock()
+}

@@ -164,7 +164,7 @@ var recordColumns = []column{
 // entryColumns are what saveAtOnce writes of a log entry, with the place of the body among all of the batch in place of
 // the body: as one parameter of bytes they are neither written as text nor read from it, which for bodies of 100 kB is
 // most of the work.
-var entryColumns = append(slices.Clip(pingInsert[:len(pingInsert)-1]), column{"body_at", "bigint"}, column{"body_length", "bigint"})
+var entryColumns = append(slices.Clip(pingInsert[:bodyColumn]), column{"body_at", "bigint"}, column{"body_length", "bigint"})
 
 // recordStatement writes states and log entries in one round trip, or nothing if one of the states has another
 // revision. The rows are locked in the order of the parameters first, which is that of their keys, as everywhere. All
@@ -188,7 +188,7 @@ func recordStatement() string {
 		saved AS (UPDATE rollcall_states t SET ` + set + ` FROM held v
 			WHERE t.ctid = v.place AND (SELECT n FROM n) = ` + count + ` RETURNING 1),
 		logged AS (INSERT INTO rollcall_pings (` + columnNames(pingInsert) + `)
-			SELECT ` + columnNames(entryColumns[:len(pingInsert)-1]) + `, substring(` + bodies + ` FROM body_at::int FOR body_length::int)
+			SELECT ` + columnNames(entryColumns[:bodyColumn]) + `, substring(` + bodies + ` FROM body_at::int FOR body_length::int)
 			FROM ` + entries + ` WHERE (SELECT n FROM n) = ` + count + `)
 		SELECT n / CASE WHEN n < ` + count + ` OR n = (SELECT count(*) FROM saved) THEN 1 ELSE 0 END FROM n`
 }
@@ -227,7 +227,7 @@ func (s *Store) execRecord(ctx context.Context, db querier, c changes) error {
 		args = append(args, arrayOrNull(c.states, i))
 	}
 	args = append(args, len(c.states))
-	for i := range len(pingInsert) - 1 {
+	for i := range bodyColumn {
 		args = append(args, arrayOrNull(c.pings, i))
 	}
 	args = append(args, arrayOrNull(places, 0), arrayOrNull(places, 1), bodies)
@@ -244,15 +244,22 @@ func (s *Store) execRecord(ctx context.Context, db querier, c changes) error {
 	return nil
 }
 
+// bodyColumn is the place of the body in a row of the log.
+var bodyColumn = len(pingInsert) - 1
+
+// bodyBytes is the size of the bodies of pings.
+func bodyBytes(pings [][]any) (size int) {
+	for _, row := range pings {
+		body, _ := row[bodyColumn].([]byte)
+		size += len(body)
+	}
+	return size
+}
+
 // joinBodies returns the bodies of pings in a row, and where each of them is, from 1 on, as PostgreSQL counts. A ping
 // without a body has no place; without any, there are no places at all.
 func joinBodies(pings [][]any) (bodies []byte, places [][]any) {
-	last := len(pingInsert) - 1
-	size := 0
-	for _, row := range pings {
-		body, _ := row[last].([]byte)
-		size += len(body)
-	}
+	size := bodyBytes(pings)
 	if size == 0 {
 		return nil, nil
 	}
@@ -260,7 +267,7 @@ func joinBodies(pings [][]any) (bodies []byte, places [][]any) {
 	places = make([][]any, len(pings))
 	for i, row := range pings {
 		places[i] = []any{nil, nil}
-		if body, ok := row[last].([]byte); ok {
+		if body, ok := row[bodyColumn].([]byte); ok {
 			places[i] = []any{int64(len(bodies) + 1), int64(len(body))}
 			bodies = append(bodies, body...)
 		}

@@ -64,13 +64,7 @@ func TestMigrateTogether(t *testing.T) {
 func TestNewerSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		bundb := db.Bun(t)
-		store, err := sqlstore.New(bundb)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		store, _ := openOn(t, bundb)
 		if _, err := bundb.ExecContext(t.Context(), "UPDATE rollcall_schema SET version = 1000"); err != nil {
 			t.Fatal(err)
 		}
