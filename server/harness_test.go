@@ -72,13 +72,8 @@ func serve(t *testing.T, db dbtest.DB, config *server.Config, clock *dbtest.Cloc
 	s := &site{T: t, db: db, clock: clock, log: &lockedBuffer{}}
 	logger := slog.New(slog.NewTextHandler(s.log, nil))
 	s.bun = db.Bun(t)
+	s.store = dbtest.OpenOn(t, s.bun)
 	var err error
-	if s.store, err = sqlstore.New(s.bun); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	if s.mon, err = monitor.New(s.store, &monitor.Config{Now: clock.Now, Logger: logger}); err != nil {
 		t.Fatal(err)
 	}

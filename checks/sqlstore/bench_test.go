@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -19,21 +18,10 @@ func BenchmarkRecord(b *testing.B) {
 	for name, open := range map[string]func(testing.TB) dbtest.DB{"sqlite": dbtest.SQLite, "postgres": dbtest.PostgreSQL} {
 		b.Run(name, func(b *testing.B) {
 			store := open(b).Open(b)
-			mon, err := monitor.New(store, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
-			project, err := mon.OpenProject(b.Context(), "p")
-			if err != nil {
-				b.Fatal(err)
-			}
+			mon := monitorOn(b, store)
 			var ids []uuid.UUID
 			for range 64 {
-				c, err := mon.Create(b.Context(), project.ID, checks.Spec{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				ids = append(ids, c.ID)
+				ids = append(ids, addCheck(b, mon).ID)
 			}
 			at := time.Now()
 			ping := func(locked []*monitor.Locked) error {

@@ -3,7 +3,6 @@ package sqlstore_test
 import (
 	"bytes"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -23,12 +22,12 @@ func TestCheckpoint(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := dbtest.SQLite(t)
-			path := strings.TrimPrefix(db.URL, "sqlite:")
 			bundb := db.Bun(t)
 			bundb.SetMaxOpenConns(test.connections)
-			store, mon := openOn(t, bundb)
+			store := dbtest.OpenOn(t, bundb)
+			mon := monitorOn(t, store)
 			id := addCheck(t, mon).ID
-			before := size(t, path)
+			before := size(t, db.Path())
 			body := bytes.Repeat([]byte("0123456789"), test.size/10)
 			const n = 100
 			for range n {
@@ -38,7 +37,7 @@ func TestCheckpoint(t *testing.T) {
 				}
 			}
 			store.WaitForCheckpoint()
-			if grown := size(t, path) - before; test.grows != (grown > 4<<20) || !test.grows && grown > 0 {
+			if grown := size(t, db.Path()) - before; test.grows != (grown > 4<<20) || !test.grows && grown > 0 {
 				t.Errorf("the file has grown by %d bytes after bodies of %d", grown, n*len(body))
 			}
 			if log, err := mon.Pings(t.Context(), id); err != nil || len(log) != n {

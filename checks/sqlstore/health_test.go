@@ -45,7 +45,7 @@ func TestReady(t *testing.T) {
 func TestBacklogInOrder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		bun := db.Bun(t)
-		store, _ := openOn(t, bun)
+		store := dbtest.OpenOn(t, bun)
 		clock := dbtest.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 		mon, err := monitor.New(store, &monitor.Config{Now: clock.Now})
 		if err != nil {

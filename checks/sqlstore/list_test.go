@@ -131,10 +131,7 @@ func TestListsAsInTheDatabase(t *testing.T) {
 func withCheck(t *testing.T, db dbtest.DB) (*sqlstore.Store, *monitor.Monitor, checks.Check) {
 	t.Helper()
 	store := db.Open(t)
-	mon, err := monitor.New(store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mon := monitorOn(t, store)
 	return store, mon, addCheck(t, mon)
 }
 

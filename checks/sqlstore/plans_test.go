@@ -34,7 +34,7 @@ func TestPlans(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 		bundb := db.Bun(t)
-		store, _ := openOn(t, bundb)
+		store := dbtest.OpenOn(t, bundb)
 		fillOutbox(t, store, bundb, now)
 		var r recorder
 		watched, err := sqlstore.New(bundb.WithQueryHook(&r))

@@ -23,9 +23,9 @@ func addPings(t *testing.T, store *sqlstore.Store, id uuid.UUID, at time.Time, n
 	err := store.Record(t.Context(), []uuid.UUID{id}, func(locked []*monitor.Locked) error {
 		for i := range n {
 			signal := pings.Signal{Kind: kinds[i%len(kinds)]}
-			next, p, effects := locked[0].Check.Ping(signal, at.Add(time.Duration(i)*time.Second))
-			locked[0].Pings = append(locked[0].Pings, p)
-			locked[0].Apply(next, effects)
+			if err := receive(signal, at.Add(time.Duration(i)*time.Second))(locked); err != nil {
+				return err
+			}
 		}
 		return nil
 	})

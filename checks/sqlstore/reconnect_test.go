@@ -17,7 +17,7 @@ import (
 func TestDeadConnections(t *testing.T) {
 	db := dbtest.PostgreSQL(t)
 	conns := db.Bun(t)
-	_, mon := openOn(t, conns)
+	mon := monitorOn(t, dbtest.OpenOn(t, conns))
 	check := addCheck(t, mon)
 	admin := db.Bun(t)
 	var numbers []int64

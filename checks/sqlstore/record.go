@@ -244,9 +244,6 @@ func (s *Store) execRecord(ctx context.Context, db querier, c changes) error {
 	return nil
 }
 
-// bodyColumn is the place of the body in a row of the log.
-var bodyColumn = len(pingInsert) - 1
-
 // bodyBytes is the size of the bodies of pings.
 func bodyBytes(pings [][]any) (size int) {
 	for _, row := range pings {

@@ -24,21 +24,14 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// openOn opens a store on a database, with the newest schema, and a monitor on it.
-func openOn(t *testing.T, db *bun.DB) (*sqlstore.Store, *monitor.Monitor) {
+// monitorOn makes a monitor on a store, with default settings.
+func monitorOn(t testing.TB, store *sqlstore.Store) *monitor.Monitor {
 	t.Helper()
-	store, err := sqlstore.New(db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	mon, err := monitor.New(store, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store, mon
+	return mon
 }
 
 // receive gives each of some checks the same signal.
@@ -54,7 +47,7 @@ func receive(signal pings.Signal, at time.Time) func(locked []*monitor.Locked) e
 }
 
 // addCheck makes a check with default settings.
-func addCheck(t *testing.T, mon *monitor.Monitor) checks.Check {
+func addCheck(t testing.TB, mon *monitor.Monitor) checks.Check {
 	t.Helper()
 	project, err := mon.OpenProject(t.Context(), "p")
 	if err != nil {
@@ -73,11 +66,7 @@ func TestServersShareChecks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		var servers []*monitor.Monitor
 		for range 3 {
-			mon, err := monitor.New(db.Open(t), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			servers = append(servers, mon)
+			servers = append(servers, monitorOn(t, db.Open(t)))
 		}
 		c := addCheck(t, servers[0])
 		const n = 300
@@ -164,10 +153,7 @@ func TestLostAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mon, err := monitor.New(store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mon := monitorOn(t, store)
 	c := addCheck(t, mon)
 	for i, arm := range []*atomic.Bool{nil, b.after, b.before, nil, b.after, b.after} {
 		if arm != nil {
@@ -183,10 +169,7 @@ func TestLostAnswer(t *testing.T) {
 		t.Errorf("%d pings, want 6, with %d broken connections, want 4: %v", len(list), b.broken.Load(), err)
 	}
 	// When another server has pinged the check meanwhile, nobody can tell: the ping is not acknowledged, and there once.
-	other, err := monitor.New(db.Open(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := monitorOn(t, db.Open(t))
 	between = func() {
 		if _, err := other.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Log}); err != nil {
 			t.Error(err)
@@ -205,10 +188,7 @@ func TestLostAnswer(t *testing.T) {
 // statement begins and the moment that it gets the lock: the ping is written all the same, once and as a whole.
 func TestRowChangedByHand(t *testing.T) {
 	db := dbtest.PostgreSQL(t)
-	mon, err := monitor.New(db.Open(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mon := monitorOn(t, db.Open(t))
 	c := addCheck(t, mon)
 	if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success}); err != nil { // from now on it is remembered
 		t.Fatal(err)
@@ -279,7 +259,8 @@ func TestRecordByPlace(t *testing.T) {
 		}
 		bundb := db.Bun(t)
 		bundb.SetMaxOpenConns(1)
-		store, mon := openOn(t, bundb)
+		store := dbtest.OpenOn(t, bundb)
+		mon := monitorOn(t, store)
 		var ids []uuid.UUID
 		for range 300 {
 			ids = append(ids, addCheck(t, mon).ID)

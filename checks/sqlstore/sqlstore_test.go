@@ -30,8 +30,7 @@ func TestContractOneConnection(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) monitor.Store {
 		db := dbtest.SQLite(t).Bun(t)
 		db.SetMaxOpenConns(1)
-		store, _ := openOn(t, db)
-		return store
+		return dbtest.OpenOn(t, db)
 	})
 }
 
@@ -64,7 +63,7 @@ func TestMigrateTogether(t *testing.T) {
 func TestNewerSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		bundb := db.Bun(t)
-		store, _ := openOn(t, bundb)
+		store := dbtest.OpenOn(t, bundb)
 		if _, err := bundb.ExecContext(t.Context(), "UPDATE rollcall_schema SET version = 1000"); err != nil {
 			t.Fatal(err)
 		}

@@ -25,6 +25,9 @@ var pingInsert = []column{
 	{"exit_status", "smallint"}, {"duration", "bigint"}, {"body_size", "bigint"}, {"body", "bytea"},
 }
 
+// bodyColumn is the place of the body among them.
+var bodyColumn = len(pingInsert) - 1
+
 var uploadInsert = []column{{"ping_id", "bigint"}, {"object", "text"}, {"due_at", "bigint"}}
 
 var flipInsert = []column{
@@ -198,7 +201,7 @@ func appendPing(to []any, id int64, row *lockedRow, p *pings.Ping) ([]any, error
 		values[12] = p.Duration.Microseconds()
 	}
 	if len(p.Body) > 0 {
-		values[14] = p.Body
+		values[bodyColumn] = p.Body
 	}
 	return values, nil
 }

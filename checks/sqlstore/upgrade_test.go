@@ -267,10 +267,7 @@ GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO limited;`, "limited", role))
 	if before, after, err := store.MigrateFrom(t.Context()); err != nil || before != f.version || after != f.version {
 		t.Errorf("from %d to %d: %v", before, after, err)
 	}
-	mon, err := monitor.New(store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mon := monitorOn(t, store)
 	if _, err := mon.Ping(t.Context(), f.checks[0].ID, pings.Signal{}); err != nil {
 		t.Error(err)
 	}

@@ -53,6 +53,14 @@ type DB struct {
 	URL string
 }
 
+// Path returns the file of an SQLite database, and nothing for another.
+func (d DB) Path() string {
+	if path, ok := strings.CutPrefix(d.URL, "sqlite:"); ok {
+		return path
+	}
+	return ""
+}
+
 // Each runs a test once on SQLite and once on PostgreSQL.
 func Each(t *testing.T, test func(t *testing.T, db DB)) {
 	t.Helper()
@@ -81,7 +89,7 @@ func PostgreSQL(t testing.TB) DB {
 func (d DB) Bun(t testing.TB) *bun.DB {
 	t.Helper()
 	var db *bun.DB
-	if path, ok := strings.CutPrefix(d.URL, "sqlite:"); ok {
+	if path := d.Path(); path != "" {
 		sqldb, err := sql.Open("sqlite", sqlstore.SQLiteDSN(path, 10*time.Second))
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +115,13 @@ func (d DB) Bun(t testing.TB) *bun.DB {
 // Open returns a store on the database with its schema up to date. It is closed when the test ends.
 func (d DB) Open(t testing.TB) *sqlstore.Store {
 	t.Helper()
-	store, err := sqlstore.New(d.Bun(t))
+	return OpenOn(t, d.Bun(t))
+}
+
+// OpenOn returns a store on connections that are open, with its schema up to date.
+func OpenOn(t testing.TB, db *bun.DB) *sqlstore.Store {
+	t.Helper()
+	store, err := sqlstore.New(db)
 	if err != nil {
 		t.Fatal(err)
 	}

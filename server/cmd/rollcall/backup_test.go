@@ -73,7 +73,7 @@ func TestBackupWhileServing(t *testing.T) {
 		restored.kill()
 	}
 	// And in the place of the database, as the help of the command says.
-	file := strings.TrimPrefix(db.URL, "sqlite:")
+	file := db.Path()
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Remove(file + suffix); err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestBackupFiles(t *testing.T) {
 	if err != nil || document.File != file || document.Bytes != info.Size() || info.Mode().Perm() != 0o600 {
 		t.Errorf("%+v, %+v, %v", document, info, err)
 	}
-	original := strings.TrimPrefix(db.URL, "sqlite:")
+	original := db.Path()
 	link := filepath.Join(dir, "link")
 	if err := os.Symlink(filepath.Join(dir, "nowhere"), link); err != nil {
 		t.Fatal(err)

@@ -18,9 +18,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 )
 
-// pathOf returns the file of an SQLite database.
-func pathOf(db dbtest.DB) string { return strings.TrimPrefix(db.URL, "sqlite:") }
-
 // What a crash leaves on the disk opens without help, and has all that was acknowledged before, whatever the server was
 // about to do. The server stands still while its files are copied: a crash, too, happens at one instant.
 func TestCrashPoints(t *testing.T) {
@@ -43,7 +40,7 @@ func TestCrashPoints(t *testing.T) {
 		for _, c := range list {
 			names[i] = append(names[i], l.names(c.UUID)...)
 		}
-		dirs[i] = copyDatabase(t, pathOf(db))
+		dirs[i] = copyDatabase(t, db.Path())
 		if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +89,7 @@ func TestDiskFull(t *testing.T) {
 	l := startLoad(t, p, list, 4)
 	for range 2 {
 		l.waitFor(t, 50, 0)
-		limitFiles(t, p, fileSize(t, pathOf(db)+"-wal"))
+		limitFiles(t, p, fileSize(t, db.Path()+"-wal"))
 		l.waitFor(t, 0, 20)
 		var c apiCheck
 		call(t, p, keyOf(t, p), http.MethodGet, "/api/v3/checks/"+list[0].UUID, "", &c)
@@ -141,7 +138,7 @@ func TestDatabaseLockedByAnother(t *testing.T) {
 	// Until the database is locked, any number of pings could be taken.
 	before.finish()
 	before.verify(t)
-	other, err := sql.Open("sqlite", pathOf(db)+"?_pragma=busy_timeout(10000)")
+	other, err := sql.Open("sqlite", db.Path()+"?_pragma=busy_timeout(10000)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +169,7 @@ func TestDatabaseLockedByAnother(t *testing.T) {
 // A server that may not make files beside its database does not start, and says why. When it may again, all is there.
 func TestReadOnlyDirectory(t *testing.T) {
 	db := dbtest.SQLite(t)
-	dir := filepath.Dir(pathOf(db))
+	dir := filepath.Dir(db.Path())
 	p := start(t, db.URL)
 	list := []apiCheck{createCheck(t, p, keyOf(t, p), "job")}
 	l := startLoad(t, p, list, 2)
@@ -182,7 +179,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	}
 	l.finish()
 
-	program, attr := unprivileged(t, dir, pathOf(db))
+	program, attr := unprivileged(t, dir, db.Path())
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}

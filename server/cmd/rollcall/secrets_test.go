@@ -110,7 +110,7 @@ func administer(t *testing.T, db dbtest.DB, args ...string) string {
 func contents(t *testing.T, db dbtest.DB) string {
 	t.Helper()
 	var all strings.Builder
-	if path, ok := strings.CutPrefix(db.URL, "sqlite:"); ok {
+	if path := db.Path(); path != "" {
 		for _, suffix := range []string{"", "-wal", "-shm"} {
 			content, err := os.ReadFile(path + suffix)
 			if err != nil {
