@@ -28,12 +28,8 @@ func (s *Server) Handler() http.Handler {
 			s.ready(w, r)
 			return
 		}
-		if s.ping.path != "" && under(path, s.ping.path) {
-			s.receive(w, r, path[len(s.ping.path):])
-			return
-		}
-		if s.ping.path == "" && s.ping.host != s.base.host && strings.EqualFold(r.Host, s.ping.host) {
-			s.receive(w, r, path)
+		if rest, ok := s.pingPath(r, path); ok {
+			s.receive(w, r, rest)
 			return
 		}
 		rest := path
@@ -61,6 +57,24 @@ func (s *Server) Handler() http.Handler {
 			s.fail(w, r, errNotFound)
 		}
 	}))
+}
+
+// IsPing reports whether [Server.Handler] takes a request for a ping by its address alone. Where pings have neither a path
+// nor a host of their own, it does so for none.
+func (s *Server) IsPing(r *http.Request) bool {
+	_, ok := s.pingPath(r, r.URL.EscapedPath())
+	return ok
+}
+
+// pingPath returns what comes below the path of Config.PingBaseURL, if a request with this path is for that.
+func (s *Server) pingPath(r *http.Request, path string) (rest string, ok bool) {
+	switch {
+	case path == livePath, path == readyPath:
+		return "", false
+	case s.ping.path != "":
+		return strings.TrimPrefix(path, s.ping.path), under(path, s.ping.path)
+	}
+	return path, s.ping.host != s.base.host && strings.EqualFold(r.Host, s.ping.host)
 }
 
 // API returns the handler of the management interface, for the paths that start with /api/v3/ (API-V3.md section 4).

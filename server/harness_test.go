@@ -3,11 +3,12 @@ package server_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/pinghttp"
 )
 
 func TestMain(m *testing.M) { os.Exit(documented().covered(dbtest.Run(m))) }
@@ -85,8 +87,12 @@ func serve(t *testing.T, db dbtest.DB, config *server.Config, clock *dbtest.Cloc
 		t.Fatal(err)
 	}
 	c.Signer = s.signer
-	web := httptest.NewUnstartedServer(nil)
-	s.url = "http://" + web.Listener.Addr().String()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	s.url = "http://" + listener.Addr().String()
 	if c.BaseURL == "" {
 		c.BaseURL = s.url
 	}
@@ -95,11 +101,31 @@ func serve(t *testing.T, db dbtest.DB, config *server.Config, clock *dbtest.Cloc
 	if err != nil {
 		t.Fatal(err)
 	}
-	web.Config.Handler = srv.Handler()
-	web.Start()
-	t.Cleanup(web.Close)
-	s.conform(web.Client(), c)
+	s.conform(serveOn(t, listener, srv), c)
 	return s
+}
+
+// serveOn serves as the binary does, until the test ends. It returns a client.
+func serveOn(t *testing.T, listener net.Listener, srv *server.Server) *http.Client {
+	var running sync.WaitGroup
+	handler := srv.Handler()
+	web := pinghttp.New(&http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		running.Add(1)
+		defer running.Done()
+		handler.ServeHTTP(w, r)
+	})}, srv.IsPing)
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(listener) }()
+	client := &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(func() {
+		client.CloseIdleConnections()
+		web.Close()
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+		running.Wait() // they use the database
+	})
+	return client
 }
 
 // lockedBuffer collects a log.

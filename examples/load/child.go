@@ -27,21 +27,28 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/pinghttp"
 )
 
 // child is a server that is measured, in a process of its own: Rollcall on a database, or the ceiling without one. It
 // answers each line on its standard input with a line of JSON, and ends with its input, so that it never outlives the
 // program that has started it.
 type child struct {
-	Database string
-	Checks   int
-	Projects int
-	Channels int
+	Settings settings `embed:""`
 
 	monitor monitorStats
 	mon     *monitor.Monitor
 	fill    func(ctx context.Context, overdue int) error
 	profile *os.File
+}
+
+// settings are those of a [child].
+type settings struct {
+	Database string // none is the ceiling
+	Checks   int
+	Projects int
+	Channels int
+	NetHTTP  bool `name:"net-http"`
 }
 
 // ready is the first line that a child writes.
@@ -73,55 +80,60 @@ func (c *child) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer cancel()
 	r := ready{Address: listener.Addr().String()}
 	web := &http.Server{}
-	if c.Database == "" {
+	serve, end := web.Serve, web.Close
+	if c.Settings.Database == "" {
 		web.Handler = ceiling()
 	} else {
 		// As in the binary.
 		debug.SetGCPercent(400)
 		web.ReadHeaderTimeout, web.ReadTimeout = 10*time.Second, time.Minute
 		web.WriteTimeout, web.IdleTimeout = time.Minute, 2*time.Minute
-		closeAll, err := c.open(ctx, web, &r)
+		srv, closeAll, err := c.open(ctx, &r)
 		if err != nil {
 			return err
 		}
 		defer closeAll()
+		web.Handler = srv.Handler()
+		if !c.Settings.NetHTTP {
+			fast := pinghttp.New(web, srv.IsPing)
+			serve, end = fast.Serve, fast.Close
+		}
 	}
-	defer web.Close()
-	go web.Serve(listener)
+	defer end()
+	go serve(listener)
 	return c.answer(ctx, in, out, r)
 }
 
-// open makes Rollcall's handler on the database, which is filled first, and watches the deadlines.
-func (c *child) open(ctx context.Context, web *http.Server, r *ready) (closeAll func() error, err error) {
-	db, err := openDatabase(c.Database)
+// open makes Rollcall on the database, which is filled first, and watches the deadlines.
+func (c *child) open(ctx context.Context, r *ready) (srv *server.Server, closeAll func() error, err error) {
+	db, err := openDatabase(c.Settings.Database)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	store, err := sqlstore.New(db)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := store.Migrate(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	f, err := fill(ctx, db, store, c.Checks, c.Projects, c.Channels)
+	f, err := fill(ctx, db, store, c.Settings.Checks, c.Settings.Projects, c.Settings.Channels)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c.fill = f.overdue
 	begin := time.Now()
 	// What goes wrong is to be seen: an error that is only logged would pass for speed.
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	if c.mon, err = monitor.New(store, &monitor.Config{Observer: &c.monitor, Logger: log}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	signer, err := badges.NewSigner([]byte("a secret of no importance"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	srv, err := server.New(c.mon, &server.Config{BaseURL: "http://" + r.Address, Signer: signer, Logger: log})
-	if err != nil {
-		return nil, err
+	if srv, err = server.New(c.mon, &server.Config{BaseURL: "http://" + r.Address, Signer: signer, Logger: log}); err != nil {
+		return nil, nil, err
 	}
 	running, stop := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
@@ -134,12 +146,11 @@ func (c *child) open(ctx context.Context, web *http.Server, r *ready) (closeAll 
 	r.Key, r.Check = f.key, "/api/v3/checks/"+f.check.ID.String()
 	r.Badge = badges.CheckPath(f.check.BadgeKey.String(), badges.SVG, false)
 	r.Tag = signer.Path(f.project.BadgeKey, badges.AllTags, badges.SVG, false)
-	web.Handler = srv.Handler()
 	if err := c.mon.Probe(ctx); err != nil {
-		return nil, errors.Join(err, closeAll())
+		return nil, nil, errors.Join(err, closeAll())
 	}
 	r.Started = time.Since(begin)
-	return closeAll, nil
+	return srv, closeAll, nil
 }
 
 // ceiling is as little as a server can do that takes pings: it looks at nothing and keeps nothing.

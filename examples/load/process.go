@@ -25,12 +25,13 @@ type process struct {
 }
 
 // start starts this program once more, as a server. Without a database that is the ceiling.
-func start(ctx context.Context, database string, checks, projects, channels int) (*process, error) {
+func start(ctx context.Context, s settings) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "child", "--database="+database, "--checks="+strconv.Itoa(checks), "--projects="+strconv.Itoa(projects), "--channels="+strconv.Itoa(channels))
+	cmd := exec.CommandContext(ctx, self, "child", "--database="+s.Database, "--checks="+strconv.Itoa(s.Checks),
+		"--projects="+strconv.Itoa(s.Projects), "--channels="+strconv.Itoa(s.Channels), "--net-http="+strconv.FormatBool(s.NetHTTP))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
