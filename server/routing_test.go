@@ -3,9 +3,12 @@ package server_test
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -133,4 +136,46 @@ func TestPingsAtRoot(t *testing.T) {
 		s.send("GET", "/", nil).is(200)
 		s.send("GET", "/api/v3/nothing", nil).refused(404, "not found")
 	})
+}
+
+// TestIsPing holds which requests are for pings by their address alone. Handler goes by the same; see the tests above.
+func TestIsPing(t *testing.T) {
+	mon, err := monitor.New(instant{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := badges.NewSigner([]byte("0123456789abcdef"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		base, ping string
+		urls       map[string]bool
+	}{
+		{"https://example.org", "", map[string]bool{
+			"https://example.org/ping/x": true, "https://other/ping": true, "https://example.org/ping/x/start?rid=1": true,
+			"https://example.org/pingx": false, "https://example.org/%70ing/x": false, "https://example.org/": false,
+			"https://example.org/livez": false, "https://example.org/api/v3/checks/": false, "https://example.org//ping/x": false,
+		}},
+		{"https://example.org/a", "https://example.org/a/b", map[string]bool{
+			"https://example.org/a/b/x": true, "https://example.org/b/x": false, "https://example.org/a/x": false,
+		}},
+		{"https://example.org", "https://ping.example.org", map[string]bool{
+			"https://ping.example.org/x": true, "https://Ping.Example.org/api/v3/checks/": true, "https://example.org/x": false,
+			"https://ping.example.org/livez": false, "https://ping.example.org/readyz": false,
+		}},
+		{"https://example.org", "https://example.org", map[string]bool{
+			"https://example.org/x": false, "https://example.org/api/v3/checks/": false, "https://example.org/": false,
+		}},
+	} {
+		srv, err := server.New(mon, &server.Config{BaseURL: test.base, PingBaseURL: test.ping, Signer: signer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for url, want := range test.urls {
+			if got := srv.IsPing(httptest.NewRequest("GET", url, nil)); got != want {
+				t.Errorf("with %q and %q, %s: got %v, want %v", test.base, test.ping, url, got, want)
+			}
+		}
+	}
 }
