@@ -24,9 +24,6 @@ var _ http.ResponseWriter = (*answer)(nil)
 const maxKept = 4 << 10
 
 func (a *answer) reset() {
-	if a.header == nil {
-		a.header = make(http.Header)
-	}
 	clear(a.header)
 	a.status, a.body = 0, a.body[:0]
 	if cap(a.body) > maxKept {
@@ -59,8 +56,8 @@ func allowsBody(status int) bool {
 	return status != http.StatusNoContent && status != http.StatusNotModified
 }
 
-// message returns the answer as it is sent. last says that no other follows, as the server is
-// ending or the handler wants it.
+// message returns the answer as it is sent. last says that no other follows, as this is the
+// end of the connection or the handler wants it.
 func (a *answer) message(method, date string, ending bool) (message []byte, last bool) {
 	a.WriteHeader(http.StatusOK)
 	h := a.header

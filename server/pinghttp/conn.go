@@ -26,9 +26,19 @@ type conn struct {
 	used   atomic.Bool // it has had a request
 
 	parser parser
-	answer answer
+	memory *memory
 	// When the limits that are set now were set.
 	readSet, writeSet time.Time
+}
+
+// memory is what a connection needs, and the next after it.
+type memory struct {
+	buffer [headSize]byte
+	answer answer
+}
+
+func newMemory() any {
+	return &memory{answer: answer{header: make(http.Header, 16), names: make([]string, 0, 16), text: make([]byte, 0, 1<<10)}}
 }
 
 func newConn(s *Server, nc net.Conn, l *listener) *conn {
@@ -42,9 +52,11 @@ func (c *conn) serve() {
 	defer cancel()
 	ctx = context.WithValue(ctx, http.ServerContextKey, c.s.web)
 	c.parser.ctx = context.WithValue(ctx, http.LocalAddrContextKey, c.LocalAddr())
+	c.memory = c.s.memory.Get().(*memory)
 	rest := c.answerAll()
 	if rest == nil {
 		c.Close()
+		c.s.memory.Put(c.memory) // otherwise the rest is in it
 		return
 	}
 	_ = c.SetDeadline(time.Time{}) // an error means that it is closed, which the next to read is told
@@ -62,7 +74,7 @@ func (c *conn) answerAll() (rest []byte) {
 			rest = nil
 		}
 	}()
-	buffer := make([]byte, headSize)
+	buffer := c.memory.buffer[:]
 	wasPost := false
 	for now := c.opened; ; {
 		c.await(now)
@@ -130,11 +142,11 @@ func (c *conn) finish() {
 
 // respond answers a request. more says whether there may be another.
 func (c *conn) respond(r *http.Request) (now time.Time, more bool) {
-	a := &c.answer
+	a := &c.memory.answer
 	a.reset()
 	c.s.handler().ServeHTTP(a, r)
 	now = time.Now()
-	message, last := a.message(r.Method, c.s.dateOf(now), c.s.closing.Load())
+	message, last := a.message(r.Method, c.s.dateOf(now), r.Close || c.s.closing.Load())
 	renew(&c.writeSet, now, c.s.web.WriteTimeout, c.SetWriteDeadline)
 	_, err := c.Write(message)
 	return now, err == nil && !last

@@ -34,8 +34,8 @@ func (p *parser) parse(head []byte) *http.Request {
 		if !plainFields(fields[1:]) {
 			return nil
 		}
-		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(head)))
-		if err != nil || r.Body != http.NoBody || r.Close {
+		r, err := http.ReadRequest(bufio.NewReaderSize(bytes.NewReader(head), len(head)))
+		if err != nil || r.Body != http.NoBody {
 			return nil
 		}
 		r.RemoteAddr = p.remote
@@ -76,7 +76,7 @@ func plainLine(line []byte) (method, target string, ok bool) {
 }
 
 // plainFields reports whether the fields of a request, up to the end of its head, are well-formed, name one host, and say
-// neither that a body follows nor anything about the connection. Nothing may come after the head.
+// neither that a body follows nor more about the connection than whether it is kept. Nothing may come after the head.
 func plainFields(fields []byte) bool {
 	hosts := 0
 	for {
@@ -101,7 +101,7 @@ func plainFields(fields []byte) bool {
 				return false
 			}
 		case "Connection":
-			if !strings.EqualFold(value, "keep-alive") {
+			if !strings.EqualFold(value, "keep-alive") && !strings.EqualFold(value, "close") {
 				return false
 			}
 		case "Transfer-Encoding", "Trailer", "Te", "Expect", "Upgrade", "Http2-Settings", "Keep-Alive", "Proxy-Connection":

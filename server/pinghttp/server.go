@@ -6,8 +6,8 @@
 //	err := fast.Serve(listener)
 //
 // It is an [http.Server] with a short way in front of it. A request goes the short way when there is nothing to it: GET,
-// HEAD or POST of HTTP/1.1 without a body, whose head has come in one piece of 4 kB at most and has no field that concerns
-// the connection. Everything else is left to the http.Server, with the connection and what was read from it, for as long
+// HEAD or POST of HTTP/1.1 without a body, whose head has come in one piece of 4 kB at most and says no more about the
+// connection than whether it is kept. Everything else is left to the http.Server, with the connection and what was read from it, for as long
 // as the connection lasts.
 //
 // The short way decides only whether there is nothing to a request. [http.ReadRequest] reads it; of one whose fields are,
@@ -36,6 +36,8 @@ type Server struct {
 	web   *http.Server
 	takes func(*http.Request) bool
 	date  atomic.Pointer[date]
+	// memory is that of connections.
+	memory sync.Pool
 
 	mu      sync.Mutex
 	closing atomic.Bool // set while mu is held
@@ -49,7 +51,7 @@ type Server struct {
 // may be exceeded by an eighth on the short way. BaseContext, ConnContext, ConnState and SetKeepAlivesEnabled have no effect
 // on connections until they are left to web.
 func New(web *http.Server, takes func(*http.Request) bool) *Server {
-	return &Server{web: web, takes: takes, conns: make(map[*conn]struct{})}
+	return &Server{web: web, takes: takes, memory: sync.Pool{New: newMemory}, conns: make(map[*conn]struct{})}
 }
 
 // Serve answers the requests of a listener until [Server.Shutdown] or [Server.Close], and closes it. The error is never
