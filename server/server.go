@@ -14,6 +14,8 @@
 //	}
 //	err = web.ListenAndServe()
 //
+// Package server/pinghttp serves the same with less CPU time for each ping.
+//
 // A program that has a router of its own mounts [Server.API], [Server.Badges] and [Server.Pings] where the addresses
 // in its Config say.
 //

@@ -56,8 +56,8 @@ func allowsBody(status int) bool {
 	return status != http.StatusNoContent && status != http.StatusNotModified
 }
 
-// message returns the answer as it is sent. last says that no other follows, as this is the
-// end of the connection or the handler wants it.
+// message returns the answer as it is sent. last says that no other follows, as the connection ends with it or the handler
+// wants that.
 func (a *answer) message(method, date string, ending bool) (message []byte, last bool) {
 	a.WriteHeader(http.StatusOK)
 	h := a.header

@@ -10,6 +10,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -121,7 +122,7 @@ func (h *show) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.short++
 	}
 	h.mu.Unlock()
-	path := r.URL.Path
+	path, status := r.URL.Path, http.StatusOK
 	switch {
 	case strings.HasSuffix(path, "/abort"):
 		panic(http.ErrAbortHandler)
@@ -147,15 +148,20 @@ func (h *show) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	case strings.HasSuffix(path, "/404"):
-		w.WriteHeader(http.StatusNotFound)
+		status = http.StatusNotFound
 	}
 	body, err := io.ReadAll(r.Body)
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	_ = json.NewEncoder(w).Encode(seen{
+	text, _ := json.Marshal(seen{ // of texts and numbers, which never fails
 		Method: r.Method, Target: r.RequestURI, Path: path, RawPath: r.URL.RawPath, Query: r.URL.RawQuery, Proto: r.Proto,
 		Host: r.Host, Remote: r.RemoteAddr, Local: fmt.Sprint(local), Header: r.Header, Length: r.ContentLength,
 		Encoding: r.TransferEncoding, Close: r.Close, NoBody: r.Body == http.NoBody, Body: fmt.Sprint(string(body), err),
 	})
+	if len(text) > 2000 { // which net/http sends in chunks if it has no length
+		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(text)
 }
 
 // exchange has a server answer pieces on one connection. It returns the answers without their dates, and how many
@@ -245,6 +251,7 @@ var exchanges = map[string]struct {
 	"an answer with a type":             {[]string{"GET /ping/text" + fields, "HEAD /ping/text" + fields}, 2},
 	"answers without a body":            {[]string{"GET /ping/204" + fields, "GET /ping/304" + fields, ping}, 3},
 	"an answer with odd fields":         {[]string{"GET /ping/odd" + fields, ping}, 2},
+	"a long target":                     {[]string{"GET /ping/" + strings.Repeat("x", 3000) + fields, "HEAD /ping/" + strings.Repeat("x", 3000) + fields, ping}, 3},
 	"the handler closes":                {[]string{"GET /ping/close" + fields, ping}, 1},
 	"the handler aborts":                {[]string{"GET /ping/abort" + fields, ping}, 1},
 	"a length of nothing":               {[]string{"POST /ping/1 HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", ping}, 2},

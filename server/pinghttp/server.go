@@ -1,5 +1,5 @@
-// Package pinghttp serves HTTP where most requests are pings, for about half of the CPU time that [net/http] takes for
-// one.
+// Package pinghttp serves HTTP where most requests are pings, which it answers in about half of the time that [net/http]
+// takes.
 //
 //	web := &http.Server{Handler: srv.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 //	fast := pinghttp.New(web, srv.IsPing)
@@ -12,9 +12,9 @@
 //
 // The short way decides only whether there is nothing to a request. [http.ReadRequest] reads it; of one whose fields are,
 // byte for byte, those of the request before it on the connection, only the target is read. The handler cannot tell the
-// difference, but that it gets an [http.ResponseWriter] that keeps the answer until it is complete and cannot flush or
-// hijack, and that the context of a request does not end when its client goes away. So it is for requests with short
-// answers that are worth finishing, as pings are.
+// difference, but that it gets an [http.ResponseWriter] that keeps the answer, with its header, until the handler returns,
+// and cannot flush or hijack, and that the context of a request does not end when its client goes away. So it is for
+// requests with short answers that are worth finishing, as pings are.
 //
 // On connections with TLS all requests go to the http.Server.
 package pinghttp
@@ -31,7 +31,8 @@ import (
 	"time"
 )
 
-// Server is an [http.Server] with a short way for pings. It may be used by many goroutines at once.
+// Server is an [http.Server] with a short way for pings. It may be used by many goroutines at once, and is of no use
+// after [Server.Shutdown] or [Server.Close].
 type Server struct {
 	web   *http.Server
 	takes func(*http.Request) bool
@@ -45,11 +46,13 @@ type Server struct {
 	busy    sync.WaitGroup // one for each of conns
 }
 
-// New returns a server for the requests of web, of which takes tells those that may go the short way. It starts nothing.
+// New returns a server for the requests of web, of which takes tells those that may go the short way; many goroutines call
+// it at once. New starts nothing.
 //
-// The handler and the time limits are those of web, whose fields must not be changed any more. IdleTimeout and WriteTimeout
-// may be exceeded by an eighth on the short way. BaseContext, ConnContext, ConnState and SetKeepAlivesEnabled have no effect
-// on connections until they are left to web.
+// The handler, the time limits and the log of errors are those of web, whose fields must not be changed any more. The
+// handler must not change the fields of a request, which may be those of the next one too. On the short way, a time limit
+// may be exceeded by an eighth, WriteTimeout begins with the answer, and BaseContext, ConnContext, ConnState, MaxHeaderBytes
+// and SetKeepAlivesEnabled have no effect.
 func New(web *http.Server, takes func(*http.Request) bool) *Server {
 	return &Server{web: web, takes: takes, memory: sync.Pool{New: newMemory}, conns: make(map[*conn]struct{})}
 }

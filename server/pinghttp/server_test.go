@@ -51,6 +51,7 @@ func inBubble(t *testing.T, web func() *http.Server, test func(b *bench)) {
 func (b *bench) dial() *peer {
 	client, server := net.Pipe()
 	b.l.conns <- server
+	synctest.Wait() // until it is accepted
 	b.Cleanup(func() { client.Close() })
 	return &peer{b, client, bufio.NewReader(client)}
 }
