@@ -149,8 +149,12 @@ func report(out io.Writer, bare, own []round) error {
 	}
 	server := func(r round) float64 { return us(r.server) }
 	generator := func(r round) float64 { return us(r.generator) }
-	fmt.Fprintf(out, "median: %.0f pings/s of %.0f, ratio %.2f; p50 %v, p90 %v, p99 %v, max %v\n", of(own, rate), of(bare, rate), median(ratios),
-		ms(time.Duration(of(own, at(0.5)))), ms(time.Duration(of(own, at(0.9)))), ms(time.Duration(of(own, at(0.99)))), ms(time.Duration(of(own, at(1)))))
+	latencies := func(rounds []round) string {
+		return fmt.Sprintf("p50 %v, p90 %v, p99 %v, max %v", ms(time.Duration(of(rounds, at(0.5)))), ms(time.Duration(of(rounds, at(0.9)))),
+			ms(time.Duration(of(rounds, at(0.99)))), ms(time.Duration(of(rounds, at(1)))))
+	}
+	fmt.Fprintf(out, "median: %.0f pings/s of %.0f, ratio %.2f; %s (ceiling: %s)\n",
+		of(own, rate), of(bare, rate), median(ratios), latencies(own), latencies(bare))
 	_, err := fmt.Fprintf(out, "a ping: server %.1f µs of CPU (ceiling %.1f), generator %.1f (%.1f), %.0f bytes written, %.1f pings a batch\n",
 		of(own, server), of(bare, server), of(own, generator), of(bare, generator),
 		of(own, func(r round) float64 { return r.written }), of(own, func(r round) float64 { return r.batch }))
