@@ -20,16 +20,16 @@ func (s *Server) Handler() http.Handler {
 	api, badges := s.api(), http.HandlerFunc(s.badge)
 	return s.guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()
+		if rest, ok := s.pingPath(r, path); ok {
+			s.receive(w, r, rest)
+			return
+		}
 		switch path {
 		case livePath:
 			s.live(w, r)
 			return
 		case readyPath:
 			s.ready(w, r)
-			return
-		}
-		if rest, ok := s.pingPath(r, path); ok {
-			s.receive(w, r, rest)
 			return
 		}
 		rest := path

@@ -144,14 +144,13 @@ func report(out io.Writer, bare, own []round) error {
 		return median(values)
 	}
 	rate := func(r round) float64 { return r.rate }
-	at := func(share float64) func(round) float64 {
-		return func(r round) float64 { return float64(r.quantile(share)) }
-	}
 	server := func(r round) float64 { return us(r.server) }
 	generator := func(r round) float64 { return us(r.generator) }
 	latencies := func(rounds []round) string {
-		return fmt.Sprintf("p50 %v, p90 %v, p99 %v, max %v", ms(time.Duration(of(rounds, at(0.5)))), ms(time.Duration(of(rounds, at(0.9)))),
-			ms(time.Duration(of(rounds, at(0.99)))), ms(time.Duration(of(rounds, at(1)))))
+		at := func(share float64) time.Duration {
+			return ms(time.Duration(of(rounds, func(r round) float64 { return float64(r.quantile(share)) })))
+		}
+		return fmt.Sprintf("p50 %v, p90 %v, p99 %v, max %v", at(0.5), at(0.9), at(0.99), at(1))
 	}
 	fmt.Fprintf(out, "median: %.0f pings/s of %.0f, ratio %.2f; %s (ceiling: %s)\n",
 		of(own, rate), of(bare, rate), median(ratios), latencies(own), latencies(bare))

@@ -64,8 +64,9 @@ func (a *answer) message(method, date string, ending bool) (message []byte, last
 	if allowsBody(a.status) {
 		if len(a.body) > 0 || method != http.MethodHead {
 			h.Del("Transfer-Encoding")
-			if length := h["Content-Length"]; len(length) != 1 || length[0] != strconv.Itoa(len(a.body)) {
-				h["Content-Length"] = []string{strconv.Itoa(len(a.body))}
+			length := strconv.Itoa(len(a.body))
+			if told := h["Content-Length"]; len(told) != 1 || told[0] != length {
+				h["Content-Length"] = []string{length}
 			}
 		}
 		if _, set := h["Content-Type"]; !set && len(a.body) > 0 {

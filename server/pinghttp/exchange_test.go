@@ -183,18 +183,25 @@ func exchange(t *testing.T, short bool, pieces ...string) (answers []string, tak
 	}
 	l := newListener()
 	l.conns <- c
-	var served sync.WaitGroup
-	served.Go(func() {
-		if err := serve(l); !errors.Is(err, http.ErrServerClosed) {
-			t.Error(err)
-		}
-	})
+	ended := serving(t, serve, l)
 	<-c.closed
 	_ = end()
-	served.Wait()
+	ended()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return split(t, c, h.methods), h.short
+}
+
+// serving has a server serve, and returns what waits until it was closed.
+func serving(t *testing.T, serve func(net.Listener) error, l net.Listener) (ended func()) {
+	served := make(chan error, 1)
+	go func() { served <- serve(l) }()
+	return func() {
+		t.Helper()
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("Serve returned %v", err)
+		}
+	}
 }
 
 // split takes apart what a server has sent in answer to requests with these methods, and after them if one could not be

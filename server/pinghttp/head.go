@@ -113,12 +113,7 @@ func plainFields(fields []byte) bool {
 
 // isToken reports whether a text can be the name of a field.
 func isToken[T []byte | string](text T) bool {
-	for i := range len(text) {
-		if !isLetter(text[i]) && strings.IndexByte("!#$%&'*+-.^_`|~", text[i]) < 0 {
-			return false
-		}
-	}
-	return len(text) > 0
+	return len(text) > 0 && hasOnly(text, "!#$%&'*+-.^_`|~")
 }
 
 // isText reports whether a text can be the value of a field.
@@ -132,16 +127,16 @@ func isText(text []byte) bool {
 }
 
 // isHost reports whether a text is a host with or without a port, as almost all are written.
-func isHost(text string) bool {
+func isHost(text string) bool { return hasOnly(text, "-.:[]_") }
+
+// hasOnly reports whether a text consists of letters and digits of ASCII and of others.
+func hasOnly[T []byte | string](text T, others string) bool {
 	for i := range len(text) {
-		if !isLetter(text[i]) && strings.IndexByte("-.:[]_", text[i]) < 0 {
+		b := text[i]
+		letter := 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9'
+		if !letter && strings.IndexByte(others, b) < 0 {
 			return false
 		}
 	}
 	return true
-}
-
-// isLetter reports whether a byte is a letter or a digit of ASCII.
-func isLetter(b byte) bool {
-	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9'
 }

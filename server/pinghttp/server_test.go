@@ -26,24 +26,21 @@ import (
 type bench struct {
 	*testing.T
 	*pinghttp.Server
-	web    *http.Server
-	l      *listener
-	log    *bytes.Buffer
-	served chan error
+	web *http.Server
+	l   *listener
+	log *bytes.Buffer
 }
 
 // inBubble runs a test with a server for which everything goes the short way, but what is below /api.
 func inBubble(t *testing.T, web func() *http.Server, test func(b *bench)) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &bench{T: t, web: web(), l: newListener(), log: new(bytes.Buffer), served: make(chan error, 1)}
+		b := &bench{T: t, web: web(), l: newListener(), log: new(bytes.Buffer)}
 		b.web.ErrorLog = log.New(b.log, "", 0)
 		b.Server = pinghttp.New(b.web, func(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/api") })
-		go func() { b.served <- b.Serve(b.l) }()
+		ended := serving(t, b.Serve, b.l)
 		test(b)
 		b.Close()
-		if err := <-b.served; !errors.Is(err, http.ErrServerClosed) {
-			t.Errorf("Serve returned %v", err)
-		}
+		ended()
 	})
 }
 
@@ -345,10 +342,7 @@ func TestAcceptErrors(t *testing.T) {
 		for range 10 {
 			l.errs <- &net.OpError{Op: "accept", Err: syscall.EMFILE}
 		}
-		client, server := net.Pipe()
-		defer client.Close()
-		l.conns <- server
-		p := &peer{&bench{T: t}, client, bufio.NewReader(client)}
+		p := (&bench{T: t, l: l}).dial()
 		p.send("/ping")
 		if r := p.answered(); r.StatusCode != http.StatusNotFound {
 			t.Errorf("the answer is %s", r.Status)
@@ -373,8 +367,7 @@ func TestTLS(t *testing.T) {
 		_, long := w.(http.Flusher)
 		fmt.Fprint(w, r.TLS != nil && long)
 	})}, func(*http.Request) bool { return true })
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(tls.NewListener(l, &tls.Config{Certificates: certified.TLS.Certificates})) }()
+	ended := serving(t, s.Serve, tls.NewListener(l, &tls.Config{Certificates: certified.TLS.Certificates}))
 	client := certified.Client()
 	answer, err := client.Get("https://" + l.Addr().String() + "/ping")
 	if err != nil {
@@ -386,9 +379,7 @@ func TestTLS(t *testing.T) {
 	}
 	client.CloseIdleConnections()
 	s.Close()
-	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-		t.Error(err)
-	}
+	ended()
 }
 
 // TestManyConnections holds that connections do not get into the way of each other, as each has memory of its own.
@@ -401,8 +392,7 @@ func TestManyConnections(t *testing.T) {
 		w.Header().Set("Target", r.RequestURI)
 		_, _ = io.WriteString(w, r.UserAgent()+r.URL.Path)
 	})}, func(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/api") })
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(l) }()
+	ended := serving(t, s.Serve, l)
 	transport := &http.Transport{MaxIdleConnsPerHost: 16}
 	client := &http.Client{Transport: transport}
 	var clients sync.WaitGroup
@@ -434,7 +424,5 @@ func TestManyConnections(t *testing.T) {
 	if err := s.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-		t.Error(err)
-	}
+	ended()
 }
