@@ -283,7 +283,8 @@ func arrayOrNull(rows [][]any, i int) any {
 	return nil
 }
 
-// idBlock is what is left of identifiers that were reserved together.
+// idBlock is what is left of identifiers that were reserved together. Nobody holds it while more are reserved: that may
+// have to wait for a connection, which another who waits for the block may have.
 type idBlock struct {
 	mu   sync.Mutex
 	left []int64
@@ -299,18 +300,36 @@ func (s *Store) reservePings(ctx context.Context, db querier, n int) ([]int64, e
 		return s.d.reserve(ctx, db, "rollcall_pings", n)
 	}
 	b := &s.pingIDs
+	if ids := b.take(n); ids != nil || n == 0 {
+		return ids, nil
+	}
+	more, err := s.d.reserve(ctx, db, "rollcall_pings", max(n, idBlockSize))
+	if err != nil {
+		return nil, err
+	}
+	b.put(more[n:])
+	return more[:n:n], nil
+}
+
+// take returns n identifiers, or none if so many are not left.
+func (b *idBlock) take(n int) (ids []int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.left) < n {
-		more, err := s.d.reserve(ctx, db, "rollcall_pings", max(n, idBlockSize))
-		if err != nil {
-			return nil, err
-		}
-		b.left = more
+	if n == 0 || len(b.left) < n {
+		return nil
 	}
-	ids := b.left[:n:n]
+	ids = b.left[:n:n]
 	b.left = b.left[n:]
-	return ids, nil
+	return ids
+}
+
+// put keeps identifiers for later, in place of those that were left if these are more.
+func (b *idBlock) put(ids []int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(ids) > len(b.left) {
+		b.left = ids
+	}
 }
 
 // saveEach writes a batch on SQLite, row by row.

@@ -27,11 +27,15 @@ func TestContract(t *testing.T) {
 
 // TestContractOneConnection finds what would wait for a second connection inside a transaction.
 func TestContractOneConnection(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) monitor.Store {
-		db := dbtest.SQLite(t).Bun(t)
-		db.SetMaxOpenConns(1)
-		return dbtest.OpenOn(t, db)
-	})
+	for name, open := range map[string]func(testing.TB) dbtest.DB{"sqlite": dbtest.SQLite, "postgres": dbtest.PostgreSQL} {
+		t.Run(name, func(t *testing.T) {
+			storetest.Run(t, func(t *testing.T) monitor.Store {
+				db := open(t).Bun(t)
+				db.SetMaxOpenConns(1)
+				return dbtest.OpenOn(t, db)
+			})
+		})
+	}
 }
 
 func TestMigrateTogether(t *testing.T) {
