@@ -23,8 +23,17 @@ func (m *Monitor) Run(ctx context.Context) error {
 	if len(m.delivery.notifiers) > 0 {
 		background.Go(func() { m.deliver(ctx) })
 	}
-	background.Go(func() { m.every(ctx, max(m.prune/10, 1), "cannot remove old pings", m.store.PrunePings) })
-	background.Go(func() { m.every(ctx, m.prune, "cannot remove old flips", m.pruneFlips) })
+	background.Go(func() {
+		interval := max(m.prune/10, 1)
+		m.every(ctx, interval, "cannot remove old pings", func(ctx context.Context) (int, error) {
+			return m.store.PrunePings(ctx, restful(ctx, interval/2))
+		})
+	})
+	background.Go(func() {
+		m.every(ctx, m.prune, "cannot remove old flips", func(ctx context.Context) (int, error) {
+			return m.pruneFlips(ctx, restful(ctx, m.prune/2))
+		})
+	})
 	if m.bodies.store != nil {
 		background.Go(func() {
 			m.insist(ctx, m.bodies.every, "cannot move the bodies of pings to object storage", m.UploadBodies)
@@ -63,6 +72,29 @@ func (m *Monitor) attempt(ctx context.Context, failure string, task func(context
 		m.log.ErrorContext(ctx, failure, "error", err)
 	}
 	return err == nil
+}
+
+// restFactor is how many times as long as a step of a task took it rests before the next.
+const restFactor = 4
+
+// restful returns what a task in the background calls between its steps. It rests in proportion to what the last step took,
+// so that the pings that come meanwhile are held up by one step and not by the whole task. When it has rested for most in
+// all, or ctx ends, the task gets no more rest: it must not fall behind.
+func restful(ctx context.Context, most time.Duration) (pause func()) {
+	begin := time.Now()
+	return func() {
+		end := time.Now()
+		if rest := min(restFactor*end.Sub(begin), most); rest > 0 {
+			timer := time.NewTimer(rest)
+			defer timer.Stop()
+			select {
+			case <-ctx.Done():
+			case <-timer.C:
+			}
+		}
+		begin = time.Now()
+		most -= begin.Sub(end)
+	}
 }
 
 // Sweep takes down every check whose deadline has passed, each with a flip at the instant of its deadline, and
@@ -117,14 +149,14 @@ func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error
 // Prune removes pings beyond the newest that are listed, flips from before the current month and the two before it
 // (API-V3.md section 8), and returns how many of both. [Monitor.Run] calls it all the time.
 func (m *Monitor) Prune(ctx context.Context) (removed int, err error) {
-	removed, err = m.store.PrunePings(ctx)
+	removed, err = m.store.PrunePings(ctx, nil)
 	if err != nil {
 		return removed, err
 	}
-	n, err := m.pruneFlips(ctx)
+	n, err := m.pruneFlips(ctx, nil)
 	return removed + n, err
 }
 
-func (m *Monitor) pruneFlips(ctx context.Context) (removed int, err error) {
-	return m.store.PruneFlips(ctx, flips.RetentionBoundary(m.Now()))
+func (m *Monitor) pruneFlips(ctx context.Context, pause func()) (removed int, err error) {
+	return m.store.PruneFlips(ctx, flips.RetentionBoundary(m.Now()), pause)
 }

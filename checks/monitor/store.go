@@ -96,15 +96,17 @@ type ProjectReader interface {
 	Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, error)
 }
 
-// Pruner removes what is kept no longer. The methods may do a part of the work and are called again and again.
+// Pruner removes what is kept no longer. The methods may do a part of the work and are called again and again. They call
+// pause, if it is not nil, between steps that take no longer than writing a batch of pings, and outside of transactions:
+// it returns when the next step may begin.
 type Pruner interface {
 	// PrunePings removes pings that are not among the newest of their check, as many as their project's
 	// [checks.Project.PingLimit], and pings of checks that are gone. It returns how many it removed. In the same
 	// transaction their objects are put into the queue of those to be removed; an object that may come to be only
 	// now, because an attempt to upload it may be under way, is due when that attempt must be over.
-	PrunePings(ctx context.Context) (removed int, err error)
+	PrunePings(ctx context.Context, pause func()) (removed int, err error)
 	// PruneFlips removes flips older than the given instant, and deliveries that are done and older than that.
-	PruneFlips(ctx context.Context, before time.Time) (removed int, err error)
+	PruneFlips(ctx context.Context, before time.Time, pause func()) (removed int, err error)
 }
 
 // Tx is a transaction of a [Store]. Its methods must not be called by two goroutines at once.

@@ -38,7 +38,8 @@ type writer struct {
 	writing []*pending // the batch that was taken off the queue
 	running bool
 	last    lastBatch
-	skipped int           // waits that last advised against, in a row
+	worth   bool          // the last wait for callers has brought them
+	skipped int           // waits since then that were left out because it has not
 	wanted  int           // drain waits for so many pings in the queue, or 0
 	enough  chan struct{} // is told that they are there
 }
@@ -57,13 +58,8 @@ const largeBatch = 16
 // maxAwait is the longest that drain waits for them, however slow the database has become.
 const maxAwait = 10 * time.Millisecond
 
-// awaitAgain is after how many batches a wait is tried against all appearances.
+// awaitAgain is after how many large batches a wait is tried again that was in vain.
 const awaitAgain = 32
-
-// closed reports whether the batch held about all callers that there are, each of which sends its next ping when it has
-// its answer: hardly any pings came while it was written. Where pings come at a pace of their own, as many come in that
-// time as in the time before.
-func (l lastBatch) closed() bool { return l.left <= l.size/3 }
 
 // pending is a signal that waits for its commit.
 type pending struct {
@@ -175,7 +171,7 @@ func (w *writer) toAwait(now time.Time) (wanted int, rest time.Duration) {
 	if last.size < largeBatch || len(w.queue) == 0 || len(w.queue) >= wanted || rest <= 0 {
 		return 0, 0
 	}
-	if !last.closed() && w.skipped < awaitAgain {
+	if !w.worth && w.skipped < awaitAgain {
 		w.skipped++
 		return 0, 0
 	}
@@ -184,9 +180,10 @@ func (w *writer) toAwait(now time.Time) (wanted int, rest time.Duration) {
 }
 
 // await waits until the callers of a large batch have come back with their next pings, for as long as that batch took
-// at most. Otherwise two halves of the callers would take turns, each with a commit of its own. Where pings come at a
-// pace of their own, nobody waits: it would make every answer later, and the next batch large enough to wait again. As
-// halves that take turns look just like that, a wait is tried now and then after large batches.
+// at most. Otherwise two halves of the callers would take turns, each with a commit of its own. Where callers do not come
+// back at once, as pings come at a pace of their own, nobody waits: it would make every answer later, and the next batch
+// large enough to wait again, above all when the database has just been slow. Only a wait tells, so one is tried now and
+// then.
 func (w *writer) await() {
 	w.mu.Lock()
 	wanted, rest := w.toAwait(time.Now())
@@ -197,17 +194,19 @@ func (w *writer) await() {
 	}
 	timer := time.NewTimer(rest)
 	defer timer.Stop()
+	told := false
 	select {
 	case <-w.enough:
-		return
+		told = true
 	case <-timer.C:
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.wanted == 0 {
+	if w.wanted == 0 && !told {
 		<-w.enough // it was told in the same instant
 	}
 	w.wanted = 0
+	w.worth = len(w.queue) >= wanted-wanted/8 // without those that have left
 }
 
 // next takes the next batch off the queue, or nil, after which drain must end.

@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	// sweepWindow is how many entries of the log are looked at in one query, at most.
-	sweepWindow = 5_000
+	// sweepWindow is how many entries of the log are looked at before the progress is told, at most, and sweepPage how many
+	// in one query: that takes no longer than writing a batch of pings.
+	sweepWindow, sweepPage = 5_000, 500
 	// sweepMost bounds how many a call looks at, so that it can be stopped; sweepLeast is how many it looks at when the
 	// log has not grown, so that the logs of removed checks go.
 	sweepMost, sweepLeast = 1_000_000, 500
@@ -49,7 +50,8 @@ const progressSetting = "log_sweep"
 func (p progress) String() string { return fmt.Sprintf("%d %d", p.cursor, p.newest) }
 
 // PrunePings looks at the next part of the log and removes what need not be kept.
-func (s *Store) PrunePings(ctx context.Context) (removed int, err error) {
+func (s *Store) PrunePings(ctx context.Context, pause func()) (removed int, err error) {
+	pause = orNoPause(pause)
 	s.sweep.mu.Lock()
 	defer s.sweep.mu.Unlock()
 	var newest int64
@@ -74,7 +76,7 @@ func (s *Store) PrunePings(ctx context.Context) (removed int, err error) {
 	}
 	left := min(sweepLeast+2*max(0, newest-before.newest), sweepMost)
 	for ; left > 0; left -= sweepWindow {
-		entries, err := s.nextEntries(ctx, s.sweep.cursor, min(left, sweepWindow))
+		entries, err := s.nextEntries(ctx, s.sweep.cursor, min(left, sweepWindow), pause)
 		if err != nil {
 			return removed, translate(err)
 		}
@@ -93,15 +95,25 @@ func (s *Store) PrunePings(ctx context.Context) (removed int, err error) {
 				return removed, err
 			}
 			value = next
+			pause()
 		}
 		s.sweep.cursor = after.cursor
-		n, err := s.pruneEntries(ctx, entries)
+		n, err := s.pruneEntries(ctx, entries, pause)
 		removed += n
 		if err != nil || ends {
 			return removed, err
 		}
+		pause()
 	}
 	return removed, nil
+}
+
+// orNoPause returns a pause that can be called.
+func orNoPause(pause func()) func() {
+	if pause == nil {
+		return func() {}
+	}
+	return pause
 }
 
 // advance replaces the shared progress of the sweep, if this server is the first to do so since it was read: another that
@@ -122,12 +134,13 @@ func (s *Store) advance(ctx context.Context, before, after string) (first bool, 
 }
 
 // pruneEntries removes those of some entries of the log that need not be kept.
-func (s *Store) pruneEntries(ctx context.Context, entries []entry) (removed int, err error) {
-	ids, err := s.prunable(ctx, s.db.DB, entries)
+func (s *Store) pruneEntries(ctx context.Context, entries []entry, pause func()) (removed int, err error) {
+	ids, err := s.prunable(ctx, s.db.DB, entries, pause)
 	if err != nil {
 		return 0, translate(err)
 	}
 	for part := range slices.Chunk(ids, removeAtOnce) {
+		pause()
 		n := 0
 		err = s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
 			t := tx.(*transaction)
@@ -138,7 +151,7 @@ func (s *Store) pruneEntries(ctx context.Context, entries []entry) (removed int,
 			if err != nil {
 				return err
 			}
-			still, err := s.prunable(ctx, t.tx.Tx, entries)
+			still, err := s.prunable(ctx, t.tx.Tx, entries, func() {})
 			if err == nil {
 				n, err = t.removePings(ctx, still)
 			}
@@ -164,38 +177,51 @@ func scanEntries(rows *sql.Rows, err error) ([]entry, error) {
 }
 
 // nextEntries returns the entries of the log after one of them, in their order.
-func (s *Store) nextEntries(ctx context.Context, after, most int64) (entries []entry, err error) {
+func (s *Store) nextEntries(ctx context.Context, after, most int64, pause func()) (entries []entry, err error) {
+	for {
+		limit := min(most-int64(len(entries)), sweepPage)
+		page, err := s.pageOfEntries(ctx, after, limit)
+		entries = append(entries, page...)
+		if err != nil || int64(len(page)) < limit || int64(len(entries)) == most {
+			return entries, err
+		}
+		after = page[len(page)-1].id
+		pause()
+	}
+}
+
+func (s *Store) pageOfEntries(ctx context.Context, after, limit int64) (page []entry, err error) {
 	const query = "SELECT id, check_id, n FROM rollcall_pings WHERE id > "
 	if !s.d.postgres {
-		return scanEntries(s.db.DB.QueryContext(ctx, query+"? ORDER BY id LIMIT ?", after, most))
+		return scanEntries(s.db.DB.QueryContext(ctx, query+"? ORDER BY id LIMIT ?", after, limit))
 	}
 	err = s.db.RunInTx(ctx, &sql.TxOptions{ReadOnly: true}, func(ctx context.Context, tx bun.Tx) (err error) {
 		// Until the log is analyzed again, the planner can take it for so small that it reads and sorts all of it.
 		if _, err := tx.Tx.ExecContext(ctx, "SET LOCAL enable_sort = off"); err != nil {
 			return err
 		}
-		entries, err = scanEntries(tx.Tx.QueryContext(ctx, query+"$1 ORDER BY id LIMIT $2", after, most))
+		page, err = scanEntries(tx.Tx.QueryContext(ctx, query+"$1 ORDER BY id LIMIT $2", after, limit))
 		return err
 	})
-	return entries, err
+	return page, err
 }
 
 // prunable returns those of some entries of the log that need not be kept. It asks for what decides that once for each
 // check, and not in one query with the entries: with statistics from before the log has grown, the planner would look
 // it up for each of them, at six times the cost.
-func (s *Store) prunable(ctx context.Context, db querier, entries []entry) (ids []int64, err error) {
-	if len(entries) == 0 {
-		return nil, nil
-	}
+func (s *Store) prunable(ctx context.Context, db querier, entries []entry, pause func()) (ids []int64, err error) {
 	oldest := make(map[int64]int64)
 	for _, e := range entries {
 		if n, ok := oldest[e.check]; !ok || e.n < n {
 			oldest[e.check] = e.n
 		}
 	}
-	upTo, err := s.needless(ctx, db, oldest)
-	if err != nil {
-		return nil, err
+	upTo := make(map[int64]int64, len(oldest))
+	for part := range slices.Chunk(slices.Collect(maps.Keys(oldest)), lookUpAtOnce) {
+		pause()
+		if err := s.needless(ctx, db, part, oldest, upTo); err != nil {
+			return nil, err
+		}
 	}
 	for _, e := range entries {
 		if n, ok := upTo[e.check]; ok && e.n <= n {
@@ -205,21 +231,19 @@ func (s *Store) prunable(ctx context.Context, db querier, entries []entry) (ids 
 	return ids, nil
 }
 
-// needless returns up to which ping the log of checks need not be kept, if it goes back as far as the given pings.
-// Without the check it need not be kept at all. Checks whose log is short are missing.
-func (s *Store) needless(ctx context.Context, db querier, oldest map[int64]int64) (upTo map[int64]int64, err error) {
-	rows, err := db.QueryContext(ctx, "SELECT check_id, n_pings FROM rollcall_states WHERE "+s.d.among("check_id", "bigint"),
-		s.d.list(slices.Collect(maps.Keys(oldest))))
+// needless adds up to which ping the log of checks need not be kept, if it goes back as far as their oldest. Without the
+// check it need not be kept at all. Checks whose log is short are left out.
+func (s *Store) needless(ctx context.Context, db querier, ids []int64, oldest, upTo map[int64]int64) error {
+	rows, err := db.QueryContext(ctx, "SELECT check_id, n_pings FROM rollcall_states WHERE "+s.d.among("check_id", "bigint"), s.d.list(ids))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var state struct{ check, newest int64 }
 	states, err := scanList(rows, &state, &state.check, &state.newest)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	upTo = make(map[int64]int64, len(oldest))
-	for check := range oldest {
+	for _, check := range ids {
 		upTo[check] = math.MaxInt64
 	}
 	var long []int64
@@ -232,32 +256,33 @@ func (s *Store) needless(ctx context.Context, db querier, oldest map[int64]int64
 		long = append(long, l.check)
 	}
 	if len(long) == 0 {
-		return upTo, nil
+		return nil
 	}
 	rows, err = db.QueryContext(ctx, "SELECT c.id FROM rollcall_checks c JOIN rollcall_projects p ON p.id = c.project_id "+
 		"JOIN rollcall_accounts a ON a.id = p.account_id WHERE a.plan = '"+string(checks.Free)+"' AND "+s.d.among("c.id", "bigint"),
 		s.d.list(long))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var check int64
 	free, err := scanList(rows, &check, &check)
 	for _, check := range free {
 		upTo[check] += checks.PaidPings - checks.FreePings
 	}
-	return upTo, err
+	return err
 }
 
 // PruneFlips removes flips older than an instant, and the deliveries that were made before it and are over.
-func (s *Store) PruneFlips(ctx context.Context, before time.Time) (removed int, err error) {
-	if _, err := s.removeOld(ctx, "rollcall_deliveries", "created_at < ? AND state <> 'pending'", before); err != nil {
+func (s *Store) PruneFlips(ctx context.Context, before time.Time, pause func()) (removed int, err error) {
+	pause = orNoPause(pause)
+	if _, err := s.removeOld(ctx, "rollcall_deliveries", "created_at < ? AND state <> 'pending'", before, pause); err != nil {
 		return 0, err
 	}
-	return s.removeOld(ctx, "rollcall_flips", "at < ?", before)
+	return s.removeOld(ctx, "rollcall_flips", "at < ?", before, pause)
 }
 
 // removeOld removes the rows of a table that are older than an instant. At the turn of a month that can be very many.
-func (s *Store) removeOld(ctx context.Context, table, older string, before time.Time) (removed int, err error) {
+func (s *Store) removeOld(ctx context.Context, table, older string, before time.Time, pause func()) (removed int, err error) {
 	for {
 		var ids []int64
 		err := s.db.NewSelect().Table(table).Column("id").Where(older, micros(before)).Limit(removeAtOnce).Scan(ctx, &ids)
@@ -277,5 +302,6 @@ func (s *Store) removeOld(ctx context.Context, table, older string, before time.
 			return removed, err
 		}
 		removed += int(n)
+		pause()
 	}
 }

@@ -54,7 +54,7 @@ func TestPruneInSmallSteps(t *testing.T) {
 		}
 		removed := 0
 		for range 10 {
-			more, err := watched.PrunePings(t.Context())
+			more, err := watched.PrunePings(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +64,7 @@ func TestPruneInSmallSteps(t *testing.T) {
 			t.Errorf("%d pings were removed, want %d", removed, n-checks.PaidPings)
 		}
 		const newFlips = 50
-		flips, err := watched.PruneFlips(t.Context(), at.Add((n-newFlips)*time.Second))
+		flips, err := watched.PruneFlips(t.Context(), at.Add((n-newFlips)*time.Second), nil)
 		if err != nil || flips != n-newFlips {
 			t.Errorf("%d flips were removed, want %d: %v", flips, n-newFlips, err)
 		}
@@ -120,7 +120,7 @@ func TestPruneByKey(t *testing.T) {
 			FROM rollcall_pings, generate_series(1, %d) AS i`, more))
 		exec(fmt.Sprintf("UPDATE rollcall_states SET n_pings = %d", n))
 		before := scanned(t, bundb, "rollcall_pings")
-		removed, err := store.PrunePings(t.Context())
+		removed, err := store.PrunePings(t.Context(), nil)
 		if err != nil || removed != n-checks.PaidPings {
 			t.Errorf("%d pings were removed, want %d: %v", removed, n-checks.PaidPings, err)
 		}
@@ -146,7 +146,7 @@ func TestPruneTogether(t *testing.T) {
 		for _, s := range servers {
 			group.Go(func() {
 				for range 4 {
-					n, err := s.PrunePings(t.Context())
+					n, err := s.PrunePings(t.Context(), nil)
 					if err != nil {
 						t.Error(err)
 					}
@@ -172,14 +172,14 @@ func TestPruneTogether(t *testing.T) {
 		}
 		_, before := place()
 		ping(200) // the log has grown, so the next to look goes on for 500 and twice that
-		if _, err := servers[1].PrunePings(t.Context()); err != nil {
+		if _, err := servers[1].PrunePings(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		cursor, newest := place()
 		if newest != before+200 {
 			t.Errorf("the log was looked at up to %d, want %d", newest, before+200)
 		}
-		if _, err := servers[2].PrunePings(t.Context()); err != nil { // it has not, so the place stays
+		if _, err := servers[2].PrunePings(t.Context(), nil); err != nil { // it has not, so the place stays
 			t.Fatal(err)
 		}
 		if c, n := place(); c != cursor || n != newest {
@@ -191,7 +191,7 @@ func TestPruneTogether(t *testing.T) {
 		ping(50)
 		total := 0
 		for range 4 {
-			n, err := servers[0].PrunePings(t.Context())
+			n, err := servers[0].PrunePings(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -242,7 +242,7 @@ func testAlertsOfRulesThatCameLater(t *testing.T, f fixture) {
 	first.Raised, first.Reminder = noon.Add(62*time.Minute), 1
 	same(t, "a reminder", f.told(t, c.ID), []told{down, first})
 
-	if _, err := f.PruneFlips(t.Context(), noon.Add(30*time.Minute)); err != nil {
+	if _, err := f.PruneFlips(t.Context(), noon.Add(30*time.Minute), nil); err != nil {
 		t.Fatal(err)
 	}
 	before := len(f.told(t, c.ID))

@@ -195,7 +195,7 @@ func testDeliveryHistory(t *testing.T, f fixture) {
 		t.Errorf("retried %d, %v; want %d", n, err, len(failed)-1)
 	}
 	// Those that are pending stay, however old they are.
-	if _, err := f.PruneFlips(t.Context(), now); err != nil {
+	if _, err := f.PruneFlips(t.Context(), now, nil); err != nil {
 		t.Fatal(err)
 	}
 	count(monitor.DeliveryQuery{}, len(failed))

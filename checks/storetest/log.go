@@ -269,7 +269,7 @@ func testPruneWhilePinged(t *testing.T, f fixture) {
 	removed := 0
 	for range steps {
 		f.pingMany(t, c.ID, step)
-		n, err := f.PrunePings(t.Context())
+		n, err := f.PrunePings(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,6 +277,30 @@ func testPruneWhilePinged(t *testing.T, f fixture) {
 	}
 	if kept := step*steps - removed; kept < checks.PaidPings || kept > 2*checks.PaidPings+2*step {
 		t.Errorf("%d pings are kept of a check that has %d, of which %d are to be kept", kept, step*steps, checks.PaidPings)
+	}
+}
+
+// testPruneInSteps prunes a log with many pings to remove: it pauses between its steps, and pings are written meanwhile.
+func testPruneInSteps(t *testing.T, f fixture) {
+	c, busy := f.create(t, checks.Spec{}), f.create(t, checks.Spec{})
+	const needless = 1500
+	f.pingMany(t, c.ID, checks.PaidPings+needless)
+	pauses, removed := 0, 0
+	for range 4 {
+		n, err := f.PrunePings(t.Context(), func() {
+			f.ping(t, busy.ID, pings.Signal{}, noon)
+			pauses++
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		removed += n
+	}
+	if removed != needless || pauses < needless/500 {
+		t.Errorf("%d pings were removed with %d pauses, want %d", removed, pauses, needless)
+	}
+	if log, err := f.Pings(t.Context(), busy.ID, 1000); err != nil || len(log) != min(pauses, 1000) {
+		t.Errorf("%d of %d pings that came in the pauses are there: %v", len(log), pauses, err)
 	}
 }
 
@@ -299,7 +323,7 @@ func (f fixture) pingMany(t *testing.T, id uuid.UUID, n int) {
 func (f fixture) pruneAll(t *testing.T) (removed int) {
 	t.Helper()
 	for range 4 {
-		n, err := f.PrunePings(t.Context())
+		n, err := f.PrunePings(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,7 +363,7 @@ func testPruneFlips(t *testing.T, f fixture) {
 	f.assign(t, c.ID, channel.ID)
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon)
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Success}, noon.Add(time.Hour))
-	n, err := f.PruneFlips(t.Context(), noon.Add(time.Hour))
+	n, err := f.PruneFlips(t.Context(), noon.Add(time.Hour), nil)
 	if err != nil || n != 1 {
 		t.Errorf("%d flips removed, want 1; %v", n, err)
 	}

@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) monitor.Store) {
 		"DueChecksAreShared":    testDueChecksAreShared,
 		"DeadlinesAreLazy":      testDeadlinesAreLazy,
 		"PrunePings":            testPrunePings,
+		"PruneInSteps":          testPruneInSteps,
 		"PruneWhilePinged":      testPruneWhilePinged,
 		"PruneLogOfDeleted":     testPruneLogOfDeleted,
 		"PruneFlips":            testPruneFlips,
