@@ -143,18 +143,7 @@ func (s *Store) pruneEntries(ctx context.Context, entries []entry, pause func())
 		pause()
 		n := 0
 		err = s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
-			t := tx.(*transaction)
-			// Once more: another process may have removed them since, and on SQLite a new ping may have the
-			// identifier of the newest of them.
-			query := "SELECT id, check_id, n FROM rollcall_pings WHERE " + s.d.among("id", "bigint")
-			entries, err := scanEntries(t.tx.Tx.QueryContext(ctx, query, s.d.list(part)))
-			if err != nil {
-				return err
-			}
-			still, err := s.prunable(ctx, t.tx.Tx, entries, func() {})
-			if err == nil {
-				n, err = t.removePings(ctx, still)
-			}
+			n, err = tx.(*transaction).removeEntries(ctx, part)
 			return err
 		})
 		if err != nil {
@@ -163,6 +152,22 @@ func (s *Store) pruneEntries(ctx context.Context, entries []entry, pause func())
 		removed += n
 	}
 	return removed, nil
+}
+
+// removeEntries removes entries that could be removed when they were looked at.
+func (t *transaction) removeEntries(ctx context.Context, ids []int64) (removed int, err error) {
+	if !t.s.d.postgres {
+		// Once more: when another process has removed the newest of them since, a new ping can have its identifier on SQLite.
+		query := "SELECT id, check_id, n FROM rollcall_pings WHERE " + t.s.d.among("id", "bigint")
+		entries, err := scanEntries(t.tx.Tx.QueryContext(ctx, query, t.s.d.list(ids)))
+		if err != nil {
+			return 0, err
+		}
+		if ids, err = t.s.prunable(ctx, t.tx.Tx, entries, func() {}); err != nil {
+			return 0, err
+		}
+	}
+	return t.removePings(ctx, ids)
 }
 
 // entry is what tells whether an entry of the log may be removed.

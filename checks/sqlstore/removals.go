@@ -121,8 +121,13 @@ func (t *transaction) removePings(ctx context.Context, ids []int64) (removed int
 		return 0, nil
 	}
 	var removals []removalRow
-	var uploads []uploadRow
-	err = t.tx.NewRaw("DELETE FROM rollcall_uploads WHERE ping_id IN (?) RETURNING object, attempts, due_at", bun.List(ids)).Scan(ctx, &uploads)
+	d, list := t.s.d, t.s.d.list(ids)
+	var u uploadRow
+	rows, err := t.tx.Tx.QueryContext(ctx, "DELETE FROM rollcall_uploads WHERE "+d.among("ping_id", "bigint")+" RETURNING object, attempts, due_at", list)
+	if err != nil {
+		return 0, err
+	}
+	uploads, err := scanList(rows, &u, &u.Object, &u.Attempts, &u.DueAt)
 	if err != nil {
 		return 0, err
 	}
@@ -131,8 +136,13 @@ func (t *transaction) removePings(ctx context.Context, ids []int64) (removed int
 			removals = append(removals, removalRow{Object: u.Object, DueAt: u.DueAt + uploadSlack.Microseconds()})
 		}
 	}
-	var objects []string
-	if err := t.tx.NewRaw("DELETE FROM rollcall_pings WHERE id IN (?) RETURNING coalesce(object, '')", bun.List(ids)).Scan(ctx, &objects); err != nil {
+	rows, err = t.tx.Tx.QueryContext(ctx, "DELETE FROM rollcall_pings WHERE "+d.among("id", "bigint")+" RETURNING coalesce(object, '')", list)
+	if err != nil {
+		return 0, err
+	}
+	var object string
+	objects, err := scanList(rows, &object, &object)
+	if err != nil {
 		return 0, err
 	}
 	for _, key := range objects {
