@@ -23,17 +23,13 @@ func (m *Monitor) Run(ctx context.Context) error {
 	if len(m.delivery.notifiers) > 0 {
 		background.Go(func() { m.deliver(ctx) })
 	}
-	background.Go(func() {
-		interval := max(m.prune/10, 1)
-		m.every(ctx, interval, "cannot remove old pings", func(ctx context.Context) (int, error) {
-			return m.store.PrunePings(ctx, restful(ctx, interval/2))
+	prune := func(interval time.Duration, failure string, task func(ctx context.Context, pause func()) (int, error)) {
+		background.Go(func() {
+			m.every(ctx, interval, failure, func(ctx context.Context) (int, error) { return task(ctx, restful(ctx, interval/2)) })
 		})
-	})
-	background.Go(func() {
-		m.every(ctx, m.prune, "cannot remove old flips", func(ctx context.Context) (int, error) {
-			return m.pruneFlips(ctx, restful(ctx, m.prune/2))
-		})
-	})
+	}
+	prune(max(m.prune/10, 1), "cannot remove old pings", m.store.PrunePings)
+	prune(m.prune, "cannot remove old flips", m.pruneFlips)
 	if m.bodies.store != nil {
 		background.Go(func() {
 			m.insist(ctx, m.bodies.every, "cannot move the bodies of pings to object storage", m.UploadBodies)
@@ -85,11 +81,9 @@ func restful(ctx context.Context, most time.Duration) (pause func()) {
 	return func() {
 		end := time.Now()
 		if rest := min(restFactor*end.Sub(begin), most); rest > 0 {
-			timer := time.NewTimer(rest)
-			defer timer.Stop()
 			select {
 			case <-ctx.Done():
-			case <-timer.C:
+			case <-time.After(rest):
 			}
 		}
 		begin = time.Now()

@@ -194,16 +194,15 @@ func (w *writer) await() {
 	}
 	timer := time.NewTimer(rest)
 	defer timer.Stop()
-	told := false
 	select {
 	case <-w.enough:
-		told = true
 	case <-timer.C:
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.wanted == 0 && !told {
-		<-w.enough // it was told in the same instant
+	select {
+	case <-w.enough: // it was told in the same instant
+	default:
 	}
 	w.wanted = 0
 	w.worth = len(w.queue) >= wanted-wanted/8 // without those that have left

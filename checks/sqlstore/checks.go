@@ -78,11 +78,8 @@ func (s *Store) revisionsOf(ctx context.Context, projectID uuid.UUID, slug *stri
 		query = query.Where("c.slug = ?", *slug)
 	}
 	rows, err := query.Rows(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var l listed
-	list, err = scanList(rows, &l, &l.id, &l.revision)
+	list, err = scanList(rows, err, &l, &l.id, &l.revision)
 	slices.SortFunc(list, func(a, b listed) int { return cmp.Compare(a.id, b.id) })
 	return list, err
 }
@@ -189,10 +186,7 @@ func (s *Store) assigned(ctx context.Context, projectID uuid.UUID, ids []int64) 
 	}
 	rows, err := query.Rows(ctx)
 	var row checkChannelRow
-	var list []checkChannelRow
-	if err == nil {
-		list, err = scanList(rows, &row, &row.CheckID, &row.ChannelID)
-	}
+	list, err := scanList(rows, err, &row, &row.CheckID, &row.ChannelID)
 	if err != nil {
 		return nil, fmt.Errorf("the integrations of checks: %w", translate(err))
 	}

@@ -91,11 +91,11 @@ func (s *Store) PrunePings(ctx context.Context, pause func()) (removed int, err 
 		}
 		if grown {
 			next := after.String()
+			pause()
 			if first, err := s.advance(ctx, value, next); err != nil || !first {
 				return removed, err
 			}
 			value = next
-			pause()
 		}
 		s.sweep.cursor = after.cursor
 		n, err := s.pruneEntries(ctx, entries, pause)
@@ -103,7 +103,6 @@ func (s *Store) PrunePings(ctx context.Context, pause func()) (removed int, err 
 		if err != nil || ends {
 			return removed, err
 		}
-		pause()
 	}
 	return removed, nil
 }
@@ -174,16 +173,14 @@ func (t *transaction) removeEntries(ctx context.Context, ids []int64) (removed i
 type entry struct{ id, check, n int64 }
 
 func scanEntries(rows *sql.Rows, err error) ([]entry, error) {
-	if err != nil {
-		return nil, err
-	}
 	var e entry
-	return scanList(rows, &e, &e.id, &e.check, &e.n)
+	return scanList(rows, err, &e, &e.id, &e.check, &e.n)
 }
 
 // nextEntries returns the entries of the log after one of them, in their order.
 func (s *Store) nextEntries(ctx context.Context, after, most int64, pause func()) (entries []entry, err error) {
 	for {
+		pause()
 		limit := min(most-int64(len(entries)), sweepPage)
 		page, err := s.pageOfEntries(ctx, after, limit)
 		entries = append(entries, page...)
@@ -191,7 +188,6 @@ func (s *Store) nextEntries(ctx context.Context, after, most int64, pause func()
 			return entries, err
 		}
 		after = page[len(page)-1].id
-		pause()
 	}
 }
 
@@ -240,11 +236,8 @@ func (s *Store) prunable(ctx context.Context, db querier, entries []entry, pause
 // check it need not be kept at all. Checks whose log is short are left out.
 func (s *Store) needless(ctx context.Context, db querier, ids []int64, oldest, upTo map[int64]int64) error {
 	rows, err := db.QueryContext(ctx, "SELECT check_id, n_pings FROM rollcall_states WHERE "+s.d.among("check_id", "bigint"), s.d.list(ids))
-	if err != nil {
-		return err
-	}
 	var state struct{ check, newest int64 }
-	states, err := scanList(rows, &state, &state.check, &state.newest)
+	states, err := scanList(rows, err, &state, &state.check, &state.newest)
 	if err != nil {
 		return err
 	}
@@ -266,11 +259,8 @@ func (s *Store) needless(ctx context.Context, db querier, ids []int64, oldest, u
 	rows, err = db.QueryContext(ctx, "SELECT c.id FROM rollcall_checks c JOIN rollcall_projects p ON p.id = c.project_id "+
 		"JOIN rollcall_accounts a ON a.id = p.account_id WHERE a.plan = '"+string(checks.Free)+"' AND "+s.d.among("c.id", "bigint"),
 		s.d.list(long))
-	if err != nil {
-		return err
-	}
 	var check int64
-	free, err := scanList(rows, &check, &check)
+	free, err := scanList(rows, err, &check, &check)
 	for _, check := range free {
 		upTo[check] += checks.PaidPings - checks.FreePings
 	}

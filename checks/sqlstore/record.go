@@ -296,11 +296,11 @@ const idBlockSize = 1024
 // reservePings returns n identifiers for entries of the log. On PostgreSQL, where that is a round trip, many are
 // reserved at once. They need not be in the order of the entries: an entry is found by the one after it.
 func (s *Store) reservePings(ctx context.Context, db querier, n int) ([]int64, error) {
-	if !s.d.postgres {
+	if !s.d.postgres || n == 0 {
 		return s.d.reserve(ctx, db, "rollcall_pings", n)
 	}
 	b := &s.pingIDs
-	if ids := b.take(n); ids != nil || n == 0 {
+	if ids := b.take(n); ids != nil {
 		return ids, nil
 	}
 	more, err := s.d.reserve(ctx, db, "rollcall_pings", max(n, idBlockSize))
@@ -315,7 +315,7 @@ func (s *Store) reservePings(ctx context.Context, db querier, n int) ([]int64, e
 func (b *idBlock) take(n int) (ids []int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if n == 0 || len(b.left) < n {
+	if len(b.left) < n {
 		return nil
 	}
 	ids = b.left[:n:n]

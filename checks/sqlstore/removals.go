@@ -124,10 +124,7 @@ func (t *transaction) removePings(ctx context.Context, ids []int64) (removed int
 	d, list := t.s.d, t.s.d.list(ids)
 	var u uploadRow
 	rows, err := t.tx.Tx.QueryContext(ctx, "DELETE FROM rollcall_uploads WHERE "+d.among("ping_id", "bigint")+" RETURNING object, attempts, due_at", list)
-	if err != nil {
-		return 0, err
-	}
-	uploads, err := scanList(rows, &u, &u.Object, &u.Attempts, &u.DueAt)
+	uploads, err := scanList(rows, err, &u, &u.Object, &u.Attempts, &u.DueAt)
 	if err != nil {
 		return 0, err
 	}
@@ -137,11 +134,8 @@ func (t *transaction) removePings(ctx context.Context, ids []int64) (removed int
 		}
 	}
 	rows, err = t.tx.Tx.QueryContext(ctx, "DELETE FROM rollcall_pings WHERE "+d.among("id", "bigint")+" RETURNING coalesce(object, '')", list)
-	if err != nil {
-		return 0, err
-	}
 	var object string
-	objects, err := scanList(rows, &object, &object)
+	objects, err := scanList(rows, err, &object, &object)
 	if err != nil {
 		return 0, err
 	}

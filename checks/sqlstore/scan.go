@@ -66,16 +66,16 @@ func scanChecks(ctx context.Context, query *bun.SelectQuery) ([]checkRow, error)
 
 // scanRows scans the checks that a query has found, or returns its error.
 func scanRows(rows *sql.Rows, err error) ([]checkRow, error) {
+	var row checkRow
+	return scanList(rows, err, &row, row.scanned()...)
+}
+
+// scanList scans the rows that a query has found, each into the fields of the one row that is given, or returns the
+// query's error. A list can have thousands of them, for which bun takes three times as long.
+func scanList[T any](rows *sql.Rows, err error, row *T, fields ...any) (list []T, _ error) {
 	if err != nil {
 		return nil, err
 	}
-	var row checkRow
-	return scanList(rows, &row, row.scanned()...)
-}
-
-// scanList scans the rows that a query has found, each into the fields of the one row that is given. A list can have
-// thousands of them, for which bun takes three times as long.
-func scanList[T any](rows *sql.Rows, row *T, fields ...any) (list []T, _ error) {
 	defer rows.Close()
 	for rows.Next() {
 		if err := rows.Scan(fields...); err != nil {

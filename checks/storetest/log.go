@@ -285,17 +285,11 @@ func testPruneInSteps(t *testing.T, f fixture) {
 	c, busy := f.create(t, checks.Spec{}), f.create(t, checks.Spec{})
 	const needless = 1500
 	f.pingMany(t, c.ID, checks.PaidPings+needless)
-	pauses, removed := 0, 0
-	for range 4 {
-		n, err := f.PrunePings(t.Context(), func() {
-			f.ping(t, busy.ID, pings.Signal{}, noon)
-			pauses++
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		removed += n
-	}
+	pauses := 0
+	removed := f.pruneInSteps(t, func() {
+		f.ping(t, busy.ID, pings.Signal{}, noon)
+		pauses++
+	})
 	if removed != needless || pauses < needless/500 {
 		t.Errorf("%d pings were removed with %d pauses, want %d", removed, pauses, needless)
 	}
@@ -322,8 +316,13 @@ func (f fixture) pingMany(t *testing.T, id uuid.UUID, n int) {
 // pruneAll goes round the whole log.
 func (f fixture) pruneAll(t *testing.T) (removed int) {
 	t.Helper()
+	return f.pruneInSteps(t, nil)
+}
+
+func (f fixture) pruneInSteps(t *testing.T, pause func()) (removed int) {
+	t.Helper()
 	for range 4 {
-		n, err := f.PrunePings(t.Context(), nil)
+		n, err := f.PrunePings(t.Context(), pause)
 		if err != nil {
 			t.Fatal(err)
 		}
