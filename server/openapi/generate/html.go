@@ -5,7 +5,7 @@ import (
 	_ "embed"
 	"html/template"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 var (
@@ -18,7 +18,7 @@ var (
 // toHTML makes the reference page. It has no script, and loads nothing.
 func toHTML(text []byte) ([]byte, error) {
 	var d document
-	if err := yaml.Unmarshal(text, &d); err != nil {
+	if err := yaml.Load(text, &d); err != nil {
 		return nil, err
 	}
 	p, err := viewer{&d}.page()

@@ -5,17 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // toJSON turns a YAML document into JSON, indented, with the keys in the same order.
 func toJSON(text []byte) ([]byte, error) {
 	var loose map[string]any // refuses a key that is there twice, as nodes do not
-	if err := yaml.Unmarshal(text, &loose); err != nil {
+	if err := yaml.Load(text, &loose); err != nil {
 		return nil, err
 	}
 	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
+	if err := yaml.Load(text, &root); err != nil {
 		return nil, err
 	}
 	return nodeJSON(&root)

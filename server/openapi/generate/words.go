@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark"
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // noNUL is a pattern that nearly every text has. The page says once, at its start, what it means.
