@@ -30,6 +30,7 @@ const retryUnavailable = 5 * time.Second
 type problem struct {
 	status     int
 	text       string
+	field      string // the field or query parameter that is at fault, "" for none
 	retryAfter time.Duration
 }
 
@@ -82,8 +83,8 @@ func answerTo(err error) problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return *p
 	}
-	if text, ok := refusal(err); ok {
-		return problem{status: http.StatusBadRequest, text: text}
+	if field, text := fault(err); field != "" {
+		return problem{status: http.StatusBadRequest, text: text, field: field}
 	}
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return problem{status: http.StatusRequestEntityTooLarge,
@@ -105,21 +106,21 @@ func answerTo(err error) problem {
 	return problem{status: http.StatusInternalServerError, text: "internal error"}
 }
 
-// refusal returns the text of an error about a value that the client has sent. All of them are 400.
-func refusal(err error) (text string, ok bool) {
+// fault returns the field or query parameter whose value err refuses, with the text of the error, or "".
+func fault(err error) (field, text string) {
 	if e, ok := errors.AsType[*wire.FieldError](err); ok {
-		return e.Error(), true
+		return e.Field, e.Error()
 	}
 	if e, ok := errors.AsType[*checks.FieldError](err); ok {
-		return e.Error(), true
+		return e.Field, e.Error()
 	}
 	if e, ok := errors.AsType[*channels.SelectError](err); ok {
-		return e.Error(), true
+		return "channels", e.Error()
 	}
 	if e, ok := errors.AsType[*flips.QueryError](err); ok {
-		return e.Error(), true
+		return e.Param, e.Error()
 	}
-	return "", false
+	return "", ""
 }
 
 // explain turns an error into an answer, setting its headers and logging its cause if the client is not at fault.
@@ -194,7 +195,7 @@ func pathWithoutKeys(path string) string {
 // fail answers with the JSON document of an error.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := s.explain(w, r, err)
-	document, _ := encode(wire.Error{Error: p.text}) // one string: it cannot fail
+	document, _ := encode(wire.Error{Error: p.text, Field: p.field}) // strings: it cannot fail
 	write(w, p.status, "application/json", document)
 }
 

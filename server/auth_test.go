@@ -27,8 +27,8 @@ func TestKeys(t *testing.T) {
 		s.send("POST", list, object{"api_key": wrong}).refused(401, "wrong api key")
 		s.send("POST", list, object{"api_key": "x"}).refused(401, "missing api key")
 		s.send("POST", list, object{"API_KEY": s.keys.ReadWrite}).refused(401, "missing api key")
-		s.send("POST", list, object{"api_key": 5}).refused(400, "api_key is not a string")
-		s.send("POST", list, object{"api_key": nil}).refused(400, "api_key is not a string")
+		s.send("POST", list, object{"api_key": 5}).refusedField("api_key", "api_key is not a string")
+		s.send("POST", list, object{"api_key": nil}).refusedField("api_key", "api_key is not a string")
 		s.send("POST", list, nil).refused(401, "missing api key")
 		s.send("POST", list, "{").is(400)
 

@@ -193,8 +193,8 @@ func TestBounds(t *testing.T) {
 				r := s.api("POST", path, body)
 				var o object
 				r.is(400).decode(&o)
-				if text, _ := o["error"].(string); !strings.HasPrefix(text, c.refused) {
-					s.Errorf("%s=%v: %q, want %q", c.field, c.value, text, c.refused)
+				if text, _ := o["error"].(string); !strings.HasPrefix(text, c.refused) || o["field"] != c.field {
+					s.Errorf("%s=%v: %v, want %q", c.field, c.value, o, c.refused)
 				}
 			}
 		}
@@ -225,20 +225,20 @@ func TestTypes(t *testing.T) {
 			for _, field := range fields {
 				for _, value := range values[kind] {
 					body := `{"` + field + `":` + value + `}`
-					s.api("POST", "/api/v3/checks/", body).refused(400, field+" is not "+article+kind)
+					s.api("POST", "/api/v3/checks/", body).refusedField(field, field+" is not "+article+kind)
 					if field == "unique" {
 						s.api("POST", path(check), body).is(200) // unknown there, so ignored
 						continue
 					}
-					s.api("POST", path(check), body).refused(400, field+" is not "+article+kind)
+					s.api("POST", path(check), body).refusedField(field, field+" is not "+article+kind)
 				}
 			}
 		}
-		s.api("POST", "/api/v3/checks/", `{"unique":["name",5]}`).refused(400, "unique has an item that is not a string")
-		s.api("POST", "/api/v3/checks/", `{"unique":[null]}`).refused(400, "unique has an item that is not a string")
-		s.api("POST", "/api/v3/checks/", `{"name":"\ud800"}`).refused(400, `name is not valid Unicode: \ud800 stands alone`)
-		s.api("POST", "/api/v3/checks/", `{"timeout":60.5}`).refused(400, "timeout is not a whole number: 60.5")
-		s.api("POST", "/api/v3/checks/", `{"timeout":1e400}`).refused(400, "timeout is too large: 1e400, the maximum is 31536000")
+		s.api("POST", "/api/v3/checks/", `{"unique":["name",5]}`).refusedField("unique", "unique has an item that is not a string")
+		s.api("POST", "/api/v3/checks/", `{"unique":[null]}`).refusedField("unique", "unique has an item that is not a string")
+		s.api("POST", "/api/v3/checks/", `{"name":"\ud800"}`).refusedField("name", `name is not valid Unicode: \ud800 stands alone`)
+		s.api("POST", "/api/v3/checks/", `{"timeout":60.5}`).refusedField("timeout", "timeout is not a whole number: 60.5")
+		s.api("POST", "/api/v3/checks/", `{"timeout":1e400}`).refusedField("timeout", "timeout is too large: 1e400, the maximum is 31536000")
 		s.equal("36e2", s.api("POST", "/api/v3/checks/", `{"timeout":36e2,"grace":3600.0}`).object(201)["timeout"], any(3600.0))
 	})
 }
@@ -259,8 +259,9 @@ func TestMalformedBodies(t *testing.T) {
 		} {
 			for _, path := range []string{"/api/v3/checks/", path(check)} {
 				// What follows a colon is encoding/json's.
-				if got, _ := s.api("POST", path, body).object(400)["error"].(string); !strings.HasPrefix(got, text) {
-					s.Errorf("%.40q: %q, want %q", body, got, text)
+				o := s.api("POST", path, body).object(400)
+				if got, _ := o["error"].(string); !strings.HasPrefix(got, text) || len(o) != 1 {
+					s.Errorf("%.40q: %v, want %q and no field", body, o, text)
 				}
 			}
 		}
@@ -341,8 +342,8 @@ func TestChannels(t *testing.T) {
 			"*,Ops":     `channels: no integration has the id or name "*"`,
 			unknownUUID: `channels: no integration has the id or name "` + unknownUUID + `"`,
 		} {
-			s.api("POST", "/api/v3/checks/", object{"channels": selection}).refused(400, text)
-			s.api("POST", path(check), object{"channels": selection, "name": "changed"}).refused(400, text)
+			s.api("POST", "/api/v3/checks/", object{"channels": selection}).refusedField("channels", text)
+			s.api("POST", path(check), object{"channels": selection, "name": "changed"}).refusedField("channels", text)
 		}
 		s.equal("after refused updates", s.get(check), before)
 	})

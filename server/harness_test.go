@@ -249,8 +249,19 @@ func (r reply) decode(into any) {
 	}
 }
 
-// refused asserts the status and the whole text of an error.
+// refused asserts the status and the whole document of an error that is about no single field.
 func (r reply) refused(status int, text string) {
+	r.s.Helper()
+	r.fails(status, object{"error": text})
+}
+
+// refusedField asserts a 400 and the whole document of an error about a field or a query parameter.
+func (r reply) refusedField(field, text string) {
+	r.s.Helper()
+	r.fails(http.StatusBadRequest, object{"error": text, "field": field})
+}
+
+func (r reply) fails(status int, want object) {
 	r.s.Helper()
 	if r.status != status {
 		r.s.Errorf("%s: status %d %s, want %d", r.what, r.status, r.body, status)
@@ -258,7 +269,7 @@ func (r reply) refused(status int, text string) {
 	}
 	var o object
 	r.decode(&o)
-	r.s.equal(r.what, o, object{"error": text})
+	r.s.equal(r.what, o, want)
 }
 
 // text asserts the status and the whole plain text.

@@ -329,7 +329,7 @@ func TestHostileJSON(t *testing.T) {
 		post := func(body string) reply { return s.api("POST", "/api/v3/checks/", body) }
 		// Of a key that stands twice the last counts, as with encoding/json and most others.
 		s.equal("twice", post(`{"name":"first","name":"last","timeout":60,"timeout":120}`).object(201)["name"], any("last"))
-		post(`{"timeout":120,"timeout":"x"}`).refused(400, "timeout is not a number")
+		post(`{"timeout":120,"timeout":"x"}`).refusedField("timeout", "timeout is not a number")
 		s.send("POST", "/api/v3/checks/", `{"api_key":"`+s.keys.ReadWrite+`","api_key":"`+strings.Repeat("x", 32)+`"}`).refused(401, "wrong api key")
 		s.equal("another case", post(`{"Name":"x","NAME":"y","naMe":"z"}`).object(201)["name"], any(""))
 		s.equal("escaped key", post(`{"\u006eame":"x"}`).object(201)["name"], any("x"))
@@ -339,7 +339,7 @@ func TestHostileJSON(t *testing.T) {
 			}
 		}
 		post(`{"timeout":-1e400}`).is(400)
-		post(`{"timeout":1e-400}`).refused(400, "timeout is not a whole number: 1e-400")
+		post(`{"timeout":1e-400}`).refusedField("timeout", "timeout is not a whole number: 1e-400")
 		for _, number := range []string{"NaN", "Infinity", "0x3c", "060", "+60", "60.", ".6e2", "6_0", "60L"} {
 			post(`{"timeout":` + number + `}`).is(400)
 		}

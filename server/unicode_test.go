@@ -154,7 +154,7 @@ func TestNamesOfProjectsAndChannels(t *testing.T) {
 func TestTextsThatAreNone(t *testing.T) {
 	each(t, nil, func(s *site) {
 		for _, field := range []string{"name", "tags", "desc", "start_kw", "success_kw", "failure_kw", "channels", "schedule", "slug"} {
-			s.api("POST", "/api/v3/checks/", `{"`+field+`":"a\u0000b"}`).refused(400, field+" has a NUL character")
+			s.api("POST", "/api/v3/checks/", `{"`+field+`":"a\u0000b"}`).refusedField(field, field+" has a NUL character")
 			s.api("POST", "/api/v3/checks/", "{\""+field+"\":\"a\x00b\"}").is(400) // no JSON
 			for _, half := range []string{`\ud800`, `\udfff`, `\ud83d\u0041`, `\udc00\ud800`, `\ud83d\ud83d\ude00`} {
 				s.api("POST", "/api/v3/checks/", `{"`+field+`":"`+half+`"}`).is(400)

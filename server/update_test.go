@@ -48,7 +48,7 @@ func TestUpdate(t *testing.T) {
 		}
 		s.equal("no body", s.api("POST", path(check), nil).object(200), want)
 		// One field that is refused keeps the others from being changed.
-		s.api("POST", path(check), object{"name": "x", "desc": "x", "grace": 59}).refused(400, "grace is too small: 59, the minimum is 60")
+		s.api("POST", path(check), object{"name": "x", "desc": "x", "grace": 59}).refusedField("grace", "grace is too small: 59, the minimum is 60")
 		s.api("POST", path(check), object{"name": "x", "schedule": "61 * * * *"}).is(400)
 		s.equal("after refused updates", s.get(check), without(want, "subject", "subject_fail"))
 	})

@@ -13,11 +13,12 @@
 // The package is pure and imports nothing of the server.
 package wire
 
-// Error is the document of every answer of 400 and above. Its form is Rollcall's own: API-V3.md section 7 leaves it
-// open.
+// Error is the body of every response with a status of 400 or above. API-V3.md section 7 leaves its form open.
 type Error struct {
 	// Error says what is wrong, for a person.
 	Error string `json:"error"`
+	// Field names the field or query parameter at fault, such as "grace". It is "" when none or several are.
+	Field string `json:"field,omitempty"`
 }
 
 // Status is the answer of the database connectivity test when the query succeeded (API-V3.md section 4.13). Its form

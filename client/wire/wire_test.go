@@ -85,7 +85,8 @@ func TestDocuments(t *testing.T) {
 		`{"badges":{"*":{"svg":"a","svg3":"b","json":"c","json3":"d","shields":"e","shields3":"f"}}}`: wire.Badges{Badges: map[string]wire.BadgeSet{"*": {"a", "b", "c", "d", "e", "f"}}},
 		`{"checks":[]}`:    wire.Checks{Checks: []wire.Check{}},
 		`{"error":"text"}`: wire.Error{Error: "text"},
-		`{"status":"ok"}`:  wire.Status{Status: "ok"},
+		`{"error":"grace is not a number","field":"grace"}`: wire.Error{Error: "grace is not a number", Field: "grace"},
+		`{"status":"ok"}`: wire.Status{Status: "ok"},
 	} {
 		data, err := json.Marshal(document)
 		if err != nil || string(data) != want {
