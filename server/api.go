@@ -70,8 +70,8 @@ func endpoints() []endpoint {
 	}
 }
 
-// api routes a request by its path as it was sent, so that an escaped slash in it never makes another path.
-func (s *Server) api() http.Handler {
+// newRouter returns the router of the management interface. Its errors are JSON documents.
+func (s *Server) newRouter() *httprouter.Router {
 	router := httprouter.New()
 	router.RedirectTrailingSlash, router.RedirectFixedPath = false, false
 	for _, e := range endpoints() {
@@ -94,14 +94,18 @@ func (s *Server) api() http.Handler {
 		w.Header().Set("Access-Control-Max-Age", "600")
 		w.WriteHeader(http.StatusNoContent)
 	})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Access-Control-Allow-Origin", "*")
-		w.Header().Set("Access-Control-Allow-Headers", "X-Api-Key")
-		w.Header().Set("Cache-Control", "no-store")
-		routed := strip(r, "")
-		routed.URL.Path, routed.URL.RawPath = strings.TrimSuffix(r.URL.EscapedPath(), "/"), ""
-		router.ServeHTTP(w, routed)
-	})
+	return router
+}
+
+// api answers a request to the management interface. It routes by the escaped path, so that an escaped slash never
+// separates segments.
+func (s *Server) api(w http.ResponseWriter, r *http.Request, path string) {
+	w.Header().Set("Access-Control-Allow-Origin", "*")
+	w.Header().Set("Access-Control-Allow-Headers", "X-Api-Key")
+	unescaped, address := *r, *r.URL
+	address.Path, address.RawPath = strings.TrimSuffix(path, "/"), ""
+	unescaped.URL = &address
+	s.router.ServeHTTP(w, &unescaped)
 }
 
 // call is one request to the management interface.

@@ -16,7 +16,7 @@ const neverCached = "no-store, no-cache, max-age=0"
 const badgePolicy = "default-src 'none'; sandbox"
 
 // badge answers with a badge. Whatever is wrong with an address, it is "not found".
-func (s *Server) badge(w http.ResponseWriter, r *http.Request) {
+func (s *Server) badge(w http.ResponseWriter, r *http.Request, path string) {
 	routed(w, routeBadge)
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
@@ -34,7 +34,7 @@ func (s *Server) badge(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, errMethod)
 		return
 	}
-	format, document, err := s.drawBadge(r.Context(), r.URL.EscapedPath())
+	format, document, err := s.drawBadge(r.Context(), path)
 	if err != nil {
 		s.fail(w, r, err)
 		return

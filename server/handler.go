@@ -3,113 +3,92 @@ package server
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"runtime/debug"
 	"strings"
 	"time"
 )
 
-// Handler returns one handler for everything: the management interface and the badges under the path of
-// Config.BaseURL, and the pings under the path of Config.PingBaseURL. A PingBaseURL without a path gets all requests
-// to its host if that is not the host of BaseURL, and otherwise those requests that are for nothing else. A proxy in
-// front must pass the host and the paths on as they are.
+// handler answers a request. The path is what follows the base URL that the handler lives under, still escaped.
+type handler func(w http.ResponseWriter, r *http.Request, path string)
+
+// Handler returns one handler for everything: the management interface and the badges below Config.BaseURL, and the
+// pings below Config.PingBaseURL. If PingBaseURL has no path, pings are all requests to its host. If that is also the
+// host of BaseURL, pings are the requests that match nothing else. A reverse proxy must pass on host and path unchanged.
 //
-// Whatever the host, GET /livez answers while the process works, and GET /readyz while the database does too and
-// [Server.Drain] was not called: with 200 and "ok", or with 503 and the part that does not.
+// On every host, GET /livez and GET /readyz report the health of the process. They answer 200 and "ok", or 503 and the
+// part that fails. /readyz also needs the database, and fails after [Server.Drain].
 func (s *Server) Handler() http.Handler {
-	api, badges := s.api(), http.HandlerFunc(s.badge)
-	return s.guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path := r.URL.EscapedPath()
-		if rest, ok := s.pingPath(r, path); ok {
-			s.receive(w, r, rest)
-			return
-		}
-		switch path {
-		case livePath:
-			s.live(w, r)
-			return
-		case readyPath:
-			s.ready(w, r)
-			return
-		}
-		rest := path
-		if s.base.path != "" {
-			var found bool
-			if rest, found = strings.CutPrefix(path, s.base.path); !found || rest != "" && rest[0] != '/' {
-				rest = "?" // no path has it
-			}
-			r = strip(r, s.base.path)
-		}
-		switch {
-		case under(rest, "/api"):
-			api.ServeHTTP(w, r)
-		case under(rest, "/badge"), under(rest, "/b"):
-			badges.ServeHTTP(w, r)
-		case rest == livePath:
-			s.live(w, r)
-		case rest == readyPath:
-			s.ready(w, r)
-		case rest == "/", rest == "":
-			s.home(w, r)
-		case s.ping.path == "" && s.ping.host == s.base.host:
-			s.receive(w, r, r.URL.EscapedPath())
-		default:
-			s.fail(w, r, errNotFound)
-		}
-	}))
-}
-
-// IsPing reports whether [Server.Handler] takes a request for a ping by its address alone. Where pings have neither a path
-// nor a host of their own, it does so for none.
-func (s *Server) IsPing(r *http.Request) bool {
-	_, ok := s.pingPath(r, r.URL.EscapedPath())
-	return ok
-}
-
-// pingPath returns what comes below the path of Config.PingBaseURL, if a request with this path is for that.
-func (s *Server) pingPath(r *http.Request, path string) (rest string, ok bool) {
-	switch {
-	case path == livePath, path == readyPath:
-		return "", false
-	case s.ping.path != "":
-		return strings.TrimPrefix(path, s.ping.path), under(path, s.ping.path)
-	}
-	return path, s.ping.host != s.base.host && strings.EqualFold(r.Host, s.ping.host)
+	return s.guard(func(w http.ResponseWriter, r *http.Request, path string) {
+		handle, rest := s.route(r.Host, path)
+		handle(w, r, rest)
+	})
 }
 
 // API returns the handler of the management interface, for the paths that start with /api/v3/ (API-V3.md section 4).
-// At /api/v3/ itself it shows a reference for people, and at /api/v3/openapi.json the OpenAPI document that the
-// reference is made from. Neither needs a key.
-func (s *Server) API() http.Handler { return s.guard(s.api()) }
+// At /api/v3/ itself it shows a reference for people, and at /api/v3/openapi.json the OpenAPI document behind it.
+// Neither needs a key.
+func (s *Server) API() http.Handler { return s.guard(s.api) }
 
-// Pings returns the handler of what monitored jobs send. Its paths are those below {ping_base_url}: /<uuid> and
+// Pings returns the handler for the pings of monitored jobs. Its paths are those below {ping_base_url}: /<uuid> and
 // /<ping_key>/<slug>, each alone or followed by /start, /fail, /log or an exit status.
-func (s *Server) Pings() http.Handler {
-	return s.guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.receive(w, r, r.URL.EscapedPath()) }))
-}
+func (s *Server) Pings() http.Handler { return s.guard(s.receive) }
 
 // Badges returns the handler of badges, for the paths that start with /badge/ and /b/.
-func (s *Server) Badges() http.Handler { return s.guard(http.HandlerFunc(s.badge)) }
+func (s *Server) Badges() http.Handler { return s.guard(s.badge) }
 
-// under reports whether a path is the given one or lies below it.
-func under(path, parent string) bool {
-	rest, found := strings.CutPrefix(path, parent)
-	return found && (rest == "" || rest[0] == '/')
+// route returns the handler of a request and the path to pass to it. It alone decides which requests are pings.
+func (s *Server) route(host, path string) (handler, string) {
+	pingsShareRoot := s.ping.path == "" && s.ping.host == s.base.host
+	switch {
+	case path == livePath:
+		return s.live, path
+	case path == readyPath:
+		return s.ready, path
+	case s.ping.path != "":
+		if rest, ok := below(path, s.ping.path); ok {
+			return s.receive, rest
+		}
+	case !pingsShareRoot && strings.EqualFold(host, s.ping.host):
+		return s.receive, path
+	}
+	if rest, ok := below(path, s.base.path); ok {
+		if handle := s.routeBelowBase(rest); handle != nil {
+			return handle, rest
+		}
+	}
+	if pingsShareRoot {
+		return s.receive, path
+	}
+	return s.notFound, path
 }
 
-// strip returns a copy of the request with a prefix taken off its path. The prefix has no character that is ever
-// escaped.
-func strip(r *http.Request, prefix string) *http.Request {
-	stripped := *r
-	stripped.URL = new(url.URL)
-	*stripped.URL = *r.URL
-	stripped.URL.Path = strings.TrimPrefix(r.URL.Path, prefix)
-	stripped.URL.RawPath = strings.TrimPrefix(r.URL.RawPath, prefix)
-	return &stripped
+// routeBelowBase returns the handler of a path below Config.BaseURL, or nil.
+func (s *Server) routeBelowBase(path string) handler {
+	switch first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); first {
+	case "api":
+		return s.api
+	case "badge", "b":
+		return s.badge
+	}
+	switch path {
+	case livePath:
+		return s.live
+	case readyPath:
+		return s.ready
+	case "/", "":
+		return s.home
+	}
+	return nil
 }
 
-// home answers at the root, so that a person who tries the address sees what it is.
-func (s *Server) home(w http.ResponseWriter, r *http.Request) {
+// below returns what follows parent in a path, if path is parent or lies below it.
+func below(path, parent string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(path, parent)
+	return rest, ok && (rest == "" || rest[0] == '/')
+}
+
+// home answers at the root, so that a person who opens the address sees what runs there.
+func (s *Server) home(w http.ResponseWriter, r *http.Request, _ string) {
 	routed(w, routeHome)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -120,10 +99,13 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		s.base.text+"/api/v3/\nPings: "+s.ping.text+"/\n")
 }
 
-// guard wraps every handler: it sets the headers that keep a browser from taking an answer for something else, from
-// showing it within another page and from keeping it, and turns a panic into an answer. Handlers that can allow more
-// set their own.
-func (s *Server) guard(next http.Handler) http.Handler {
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request, _ string) {
+	s.fail(w, r, errNotFound)
+}
+
+// guard wraps every handler. It sets headers that keep browsers from sniffing, framing and caching an answer, and turns
+// a panic into an answer. A handler that may allow more overrides the headers.
+func (s *Server) guard(handle handler) http.Handler {
 	fixed := newHeaders(
 		"X-Content-Type-Options", "nosniff",
 		"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox",
@@ -137,8 +119,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h := w.Header()
 		fixed.set(h)
 		if len(r.TransferEncoding) > 0 {
-			// The request may have had a length as well, which net/http drops without a word. A proxy that has gone
-			// by it takes what follows for a part of this body, so nothing that follows is read as a request.
+			// net/http drops a Content-Length beside chunks without a word. A proxy that went by the length takes what
+			// follows for part of this body, so nothing that follows may be read as a request.
 			h.Set("Connection", "close")
 		}
 		defer func() {
@@ -146,11 +128,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			case reason == http.ErrAbortHandler:
 				panic(reason)
 			case reason != nil:
-				// What can go wrong has gone well before the first byte of an answer is sent, so this one is
-				// still to come.
+				// Handlers do all that can fail before they send the first byte, so an answer is still possible.
 				s.fail(w, r, fmt.Errorf("panic: %v\n%s", reason, debug.Stack()))
 			}
 		}()
-		next.ServeHTTP(w, r)
+		handle(w, r, r.URL.EscapedPath())
 	})
 }

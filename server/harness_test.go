@@ -25,7 +25,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/server"
-	"github.com/rollcall-dev/rollcall/server/pinghttp"
 )
 
 func TestMain(m *testing.M) { os.Exit(documented().covered(dbtest.Run(m))) }
@@ -109,11 +108,11 @@ func serve(t *testing.T, db dbtest.DB, config *server.Config, clock *dbtest.Cloc
 func serveOn(t *testing.T, listener net.Listener, srv *server.Server) *http.Client {
 	var running sync.WaitGroup
 	handler := srv.Handler()
-	web := pinghttp.New(&http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	web := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		running.Add(1)
 		defer running.Done()
 		handler.ServeHTTP(w, r)
-	})}, srv.IsPing)
+	})}
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(listener) }()
 	client := &http.Client{Transport: &http.Transport{}}

@@ -24,7 +24,7 @@ func (s *Server) Drain() { s.draining.Store(true) }
 
 // live tells whether the process works: it answers, and its watcher turns. The database does not matter, because
 // starting the process anew would not bring it back.
-func (s *Server) live(w http.ResponseWriter, r *http.Request) {
+func (s *Server) live(w http.ResponseWriter, r *http.Request, _ string) {
 	watcher := s.mon.Live()
 	if s.draining.Load() {
 		watcher.Problem = "" // it may have stopped already, as it should
@@ -33,7 +33,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 }
 
 // ready tells whether requests can be answered.
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ready(w http.ResponseWriter, r *http.Request, _ string) {
 	s.report(w, r, readyPath, func() []monitor.Condition {
 		self := monitor.Condition{Part: partServer}
 		if s.draining.Load() {

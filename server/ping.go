@@ -49,7 +49,7 @@ func newPingAnswers(bodyLimit int64) pingAnswers {
 	}
 }
 
-// receive takes a ping. The path is that below {ping_base_url}, still escaped.
+// receive answers a ping.
 func (s *Server) receive(w http.ResponseWriter, r *http.Request, path string) {
 	routed(w, routePing)
 	h := w.Header()

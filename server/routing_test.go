@@ -3,6 +3,7 @@ package server_test
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"log/slog"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -138,8 +139,8 @@ func TestPingsAtRoot(t *testing.T) {
 	})
 }
 
-// TestIsPing holds which requests are for pings by their address alone. Handler goes by the same; see the tests above.
-func TestIsPing(t *testing.T) {
+// TestPingAddresses holds which addresses are those of pings.
+func TestPingAddresses(t *testing.T) {
 	mon, err := monitor.New(instant{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -165,16 +166,20 @@ func TestIsPing(t *testing.T) {
 			"https://ping.example.org/livez": false, "https://ping.example.org/readyz": false,
 		}},
 		{"https://example.org", "https://example.org", map[string]bool{
-			"https://example.org/x": false, "https://example.org/api/v3/checks/": false, "https://example.org/": false,
+			"https://example.org/x": true, "https://example.org/api/v3/checks/": false, "https://example.org/": false,
 		}},
 	} {
-		srv, err := server.New(mon, &server.Config{BaseURL: test.base, PingBaseURL: test.ping, Signer: signer})
+		observed := make(requests, 1)
+		srv, err := server.New(mon, &server.Config{
+			BaseURL: test.base, PingBaseURL: test.ping, Signer: signer, Observer: observed, Logger: slog.New(slog.DiscardHandler),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for url, want := range test.urls {
-			if got := srv.IsPing(httptest.NewRequest("GET", url, nil)); got != want {
-				t.Errorf("with %q and %q, %s: got %v, want %v", test.base, test.ping, url, got, want)
+			srv.Handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", url, nil))
+			if got := <-observed; strings.HasPrefix(got, "GET /ping ") != want {
+				t.Errorf("with %q and %q, %s: got %q, want a ping: %v", test.base, test.ping, url, got, want)
 			}
 		}
 	}

@@ -14,8 +14,6 @@
 //	}
 //	err = web.ListenAndServe()
 //
-// Package server/pinghttp serves the same with less CPU time for each ping.
-//
 // A program that has a router of its own mounts [Server.API], [Server.Badges] and [Server.Pings] where the addresses
 // in its Config say.
 //
@@ -39,6 +37,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/julienschmidt/httprouter"
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -96,6 +96,7 @@ type Server struct {
 	reportStarted bool
 	limiter       *limiter // nil without a limit
 	docs          *openapi.Docs
+	router        *httprouter.Router // of the management interface
 	observer      Observer
 	accessLog     bool
 	refusals      refusals
@@ -152,6 +153,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	if c.RateLimit > 0 {
 		s.limiter = newLimiter(c.RateLimit, c.Now)
 	}
+	s.router = s.newRouter()
 	return s, nil
 }
 

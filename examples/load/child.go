@@ -27,7 +27,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server"
-	"github.com/rollcall-dev/rollcall/server/pinghttp"
 )
 
 // child is a server that is measured, in a process of its own: Rollcall on a database, or the ceiling without one. It
@@ -48,7 +47,6 @@ type settings struct {
 	Checks   int
 	Projects int
 	Channels int
-	NetHTTP  bool `name:"net-http"`
 }
 
 // ready is the first line that a child writes.
@@ -80,7 +78,6 @@ func (c *child) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer cancel()
 	r := ready{Address: listener.Addr().String()}
 	web := &http.Server{}
-	serve, end := web.Serve, web.Close
 	if c.Settings.Database == "" {
 		web.Handler = ceiling()
 	} else {
@@ -94,13 +91,9 @@ func (c *child) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 		defer closeAll()
 		web.Handler = srv.Handler()
-		if !c.Settings.NetHTTP {
-			fast := pinghttp.New(web, srv.IsPing)
-			serve, end = fast.Serve, fast.Close
-		}
 	}
-	defer end()
-	go serve(listener)
+	defer web.Close()
+	go web.Serve(listener)
 	return c.answer(ctx, in, out, r)
 }
 

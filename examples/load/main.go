@@ -50,7 +50,6 @@ type measurement struct {
 	Rate           float64       `help:"Pings a second; up to 1 it is a share of what the closed loop reaches. 0 sends each ping as soon as the last was answered."`
 	Duration       time.Duration `default:"5s" help:"How long a round is, for each of the servers."`
 	Rounds         int           `default:"3" help:"How many rounds there are."`
-	NetHTTP        bool          `help:"Have net/http alone serve the pings, without the short way for them." name:"net-http"`
 	Body           int           `help:"Bytes of the body of a ping; with any, pings are POST requests."`
 	Servers        int           `default:"1" help:"Compare so many servers on one database with one of them. The pings of a check go to the same server each time."`
 	Scatter        bool          `help:"With several servers, the pings of a check go to all of them."`
@@ -133,7 +132,7 @@ func (m *measurement) measure(ctx context.Context, out io.Writer) error {
 		defer db.Stop()
 		url = db.URL("postgres")
 	}
-	product, err := start(ctx, settings{Database: url, Checks: m.Checks, Projects: m.Projects, Channels: m.Channels, NetHTTP: m.NetHTTP})
+	product, err := start(ctx, settings{Database: url, Checks: m.Checks, Projects: m.Projects, Channels: m.Channels})
 	if err != nil {
 		return err
 	}

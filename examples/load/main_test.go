@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/xml"
 	"io"
 	"os"
@@ -124,20 +123,5 @@ func TestComplete(t *testing.T) {
 	}
 	if err := statusError([]byte("HTTP/1.1 503 Service Unavailable\r\n\r\n")); err == nil {
 		t.Error("503 is no error")
-	}
-}
-
-// TestProfile holds that the program is optimized by the same profile as the binary, whose speed it tells.
-func TestProfile(t *testing.T) {
-	own, err := os.ReadFile("default.pgo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary, err := os.ReadFile(filepath.FromSlash("../../server/cmd/rollcall/default.pgo"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(own, binary) {
-		t.Error("default.pgo is not that of server/cmd/rollcall: copy it")
 	}
 }

@@ -31,7 +31,7 @@ func start(ctx context.Context, s settings) (*process, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, self, "child", "--database="+s.Database, "--checks="+strconv.Itoa(s.Checks),
-		"--projects="+strconv.Itoa(s.Projects), "--channels="+strconv.Itoa(s.Channels), "--net-http="+strconv.FormatBool(s.NetHTTP))
+		"--projects="+strconv.Itoa(s.Projects), "--channels="+strconv.Itoa(s.Channels))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 func (m *measurement) measureServers(ctx context.Context, out io.Writer, url string, first *process) error {
 	servers := []*process{first}
 	for len(servers) < m.Servers {
-		p, err := start(ctx, settings{Database: url, NetHTTP: m.NetHTTP})
+		p, err := start(ctx, settings{Database: url})
 		if err != nil {
 			return err
 		}

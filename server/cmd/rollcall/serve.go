@@ -21,7 +21,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/server"
-	"github.com/rollcall-dev/rollcall/server/pinghttp"
 )
 
 // Limits of an HTTP connection. They are far above what a job on a slow line needs.
@@ -240,7 +239,7 @@ func localURL(listen string, addr net.Addr) address {
 
 // serve answers requests and watches deadlines until ctx ends, and then for as long as requests take to finish.
 func (c *serveCmd) serve(ctx context.Context, mon *monitor.Monitor, log *slog.Logger, listener net.Listener, srv *server.Server, mail *mailer, g *gauges) error {
-	web := pinghttp.New(&http.Server{
+	web := &http.Server{
 		Handler:           srv.Handler(),
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
@@ -248,7 +247,7 @@ func (c *serveCmd) serve(ctx context.Context, mon *monitor.Monitor, log *slog.Lo
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}, srv.IsPing)
+	}
 	if os.Getenv("GOGC") == "" {
 		// The heap is small, and nearly all of it is garbage after the ping or the request that it was made for.
 		debug.SetGCPercent(gcPercent)
