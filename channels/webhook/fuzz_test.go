@@ -18,6 +18,7 @@ func FuzzExpand(f *testing.F) {
 	f.Add("$NAME and $TAG1", "name", "a b", "body")
 	f.Add("$$NAME$NAME_JSON$TAG10_JSON$", "$STATUS", "$NAME", "\xff\x00")
 	f.Add("$TAG1TAG$TAG01$TAGS_JSON", "\r\nX: y", "", "$")
+	f.Add("$NAME", "../..", ".", `a\..`)
 	f.Fuzz(func(t *testing.T, template, name, tags, body string) {
 		n := channels.Notification{
 			Status: channels.Down, Check: channels.Check{Name: name, Tags: tags}, Ping: channels.Ping{Body: []byte(body)},
@@ -43,7 +44,7 @@ func FuzzExpand(f *testing.F) {
 			if (strings.HasSuffix(placeholder, asJSON) || placeholder == "JSON") && !json.Valid([]byte(value)) {
 				t.Errorf("$%s is no JSON: %q", placeholder, value)
 			}
-			inside, err := p.expand("https://example.org/a/$"+placeholder+"/b?c=$"+placeholder+"&d", maxURL, inURL)
+			inside, err := p.expandURL("https://example.org/a/$" + placeholder + "/b?c=$" + placeholder + "&d")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,6 +52,11 @@ func FuzzExpand(f *testing.F) {
 			if err != nil || u.Host != "example.org" || !strings.HasSuffix(u.EscapedPath(), "/b") || strings.Count(u.EscapedPath(), "/") != 3 ||
 				strings.Count(u.RawQuery, "&") != 1 || u.Query().Get("c") != cut(value) || u.Fragment != "" {
 				t.Errorf("%q is not the URL that was meant, %v", inside, err)
+			}
+			for _, segment := range strings.FieldsFunc(u.Path, func(r rune) bool { return r == '/' || r == '\\' }) {
+				if segment == "." || segment == ".." {
+					t.Errorf("%q has a dot segment", inside)
+				}
 			}
 			if header := inHeader(value); !httpguts.ValidHeaderFieldValue(header) || !utf8.ValidString(header) {
 				t.Errorf("%q is no value of a header", header)

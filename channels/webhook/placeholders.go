@@ -3,6 +3,7 @@ package webhook
 import (
 	"errors"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -120,6 +121,49 @@ func (p placeholders) tag(text string) (value string, length int) {
 		return encode(value), length + len(asJSON)
 	}
 	return value, length
+}
+
+// separators divide a path into segments, also for a server that decodes it first.
+var separators = regexp.MustCompile(`(?i)/|%2f|\\|%5c`)
+
+// expandURL replaces the placeholders of a URL as expand does. No value adds a dot segment to the path.
+func (p placeholders) expandURL(template string) (string, error) {
+	pathEnd := strings.IndexAny(template, "?#")
+	if pathEnd < 0 {
+		pathEnd = len(template)
+	}
+	var b strings.Builder
+	for part := range strings.SplitAfterSeq(template[:pathEnd], "/") {
+		expanded, err := p.expand(part, maxURL-b.Len(), inURL)
+		if err != nil {
+			return "", err
+		}
+		if expanded != part {
+			expanded = hideDotSegments(expanded)
+		}
+		b.WriteString(expanded)
+	}
+	rest, err := p.expand(template[pathEnd:], maxURL-b.Len(), inURL)
+	return b.String() + rest, err
+}
+
+// hideDotSegments encodes the dots of dot segments twice. Encoded once they are dot segments still, as %2E and a dot
+// are the same to servers (RFC 3986, section 6.2.2.2).
+func hideDotSegments(path string) string {
+	var b strings.Builder
+	for path != "" {
+		segment, separator := path, ""
+		if at := separators.FindStringIndex(path); at != nil {
+			segment, separator = path[:at[0]], path[at[0]:at[1]]
+		}
+		path = path[len(segment)+len(separator):]
+		switch dots := strings.ReplaceAll(strings.ToUpper(segment), "%2E", "."); dots {
+		case ".", "..":
+			segment = strings.ReplaceAll(dots, ".", "%252E")
+		}
+		b.WriteString(segment + separator)
+	}
+	return b.String()
 }
 
 // inURL escapes all but the unreserved characters, so that a value changes no

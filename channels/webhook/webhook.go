@@ -72,7 +72,7 @@ func newRequest(
 		method = http.MethodPost
 	}
 	values := newPlaceholders(n, now)
-	target, err := values.expand(target, maxURL, inURL)
+	target, err := values.expandURL(target)
 	if err != nil {
 		return nil, fmt.Errorf("url_%s %w", direction, err)
 	}
