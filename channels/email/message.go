@@ -3,12 +3,14 @@ package email
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	netmail "net/mail"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	mail "github.com/wneessen/go-mail"
 
@@ -34,7 +36,7 @@ func (e *Notifier) message(c channels.Channel, n channels.Notification, to []*ne
 	msg := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(e.from)
 	msg.ToMailAddress(to...)
-	msg.Subject(v.Subject)
+	msg.Subject(encodeSubject(v.Subject))
 	msg.SetDateWithValue(e.config.Now())
 	msg.SetMessageIDWithValue(e.identifier("alert", n.ID))
 	if n.Incident != "" {
@@ -47,6 +49,25 @@ func (e *Notifier) message(c channels.Channel, n channels.Notification, to []*ne
 	msg.SetBodyString(mail.TypeTextPlain, v.text())
 	msg.AddAlternativeString(mail.TypeTextHTML, page.String())
 	return msg, nil
+}
+
+// encodeSubject encodes a subject that contains the mark of an encoded word, which mail programs would decode. All other
+// subjects are the library's to encode.
+func encodeSubject(text string) string {
+	if !strings.Contains(text, "=?") {
+		return text
+	}
+	const maxBytes = 45 // of text, so that a word has at most 75 characters (RFC 2047, section 2)
+	var words []string
+	for text != "" {
+		end := min(len(text), maxBytes)
+		for end < len(text) && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		words = append(words, "=?utf-8?b?"+base64.StdEncoding.EncodeToString([]byte(text[:end]))+"?=")
+		text = text[end:]
+	}
+	return strings.Join(words, " ")
 }
 
 // identifier makes the identifier of a message from a text, which may have any

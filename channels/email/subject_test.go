@@ -1,0 +1,58 @@
+package email_test
+
+import (
+	"mime"
+	"net/mail"
+	"strings"
+	"testing"
+
+	"github.com/rollcall-dev/rollcall/channels/email"
+	pings "github.com/rollcall-dev/rollcall/pings/email"
+)
+
+// TestSubjectsThatLookEncoded holds that mail programs show the name of a check as it is, and decode nothing in it.
+func TestSubjectsThatLookEncoded(t *testing.T) {
+	s := start(t, email.NoTLS)
+	n := s.notifier(t, nil)
+	for _, name := range []string{
+		"=?utf-8?q?all_is_well?=",
+		"=?UTF-8?B?YWxsIGlzIHdlbGw=?=",
+		"backup =?iso-8859-1?q?caf=E9?= of today",
+		"=?utf-8?q?a?= =?utf-8?q?b?=",
+		"(=?utf-8?q?in_a_comment?=)",
+		"Žurka =?utf-8?q?=e2=98=83?=",
+		"what =? is ?= this",
+		strings.Repeat("=?utf-8?q?x?= ☃", 9),
+		strings.Repeat("=?utf-8?q?yz?=", 10),
+	} {
+		t.Run(name, func(t *testing.T) {
+			alert := down()
+			alert.Check.Name = name
+			if err := n.Notify(t.Context(), channel("ops@example.org"), alert); err != nil {
+				t.Fatal(err)
+			}
+			data := s.got()[0].Data
+			parsed, err := mail.ReadMessage(strings.NewReader(data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			subject, err := new(mime.WordDecoder).DecodeHeader(parsed.Header.Get("Subject"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "subject", subject, "DOWN: "+name)
+			equal(t, "subject of a ping", pings.Parse([]byte(data)).Subject, "DOWN: "+name)
+			header, _, _ := strings.Cut(data, "\r\n\r\n")
+			for line := range strings.Lines(header) {
+				if len(strings.TrimRight(line, "\r\n")) > 78 {
+					t.Errorf("a line of %d characters: %s", len(line), line)
+				}
+			}
+			for word := range strings.FieldsSeq(parsed.Header.Get("Subject")) {
+				if strings.HasPrefix(word, "=?") && len(word) > 75 { // RFC 2047, section 2
+					t.Errorf("an encoded word of %d characters: %s", len(word), word)
+				}
+			}
+		})
+	}
+}
