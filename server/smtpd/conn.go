@@ -1,6 +1,7 @@
 package smtpd
 
 import (
+	"io"
 	"net"
 	"net/netip"
 	"sync"
@@ -68,6 +69,8 @@ type conn struct {
 	// broken says that reading has failed, at the latest at the end of what the client has sent.
 	broken  atomic.Bool
 	refused atomic.Int64 // recipients
+	// lingers makes Close wait until the client has sent all, so that it gets to read the answer.
+	lingers atomic.Bool
 	data    endFinder
 
 	mu        sync.Mutex
@@ -148,6 +151,9 @@ func (c *conn) done() {
 
 // Close is called by the library, at least once.
 func (c *conn) Close() error {
+	if c.lingers.Swap(false) {
+		c.linger()
+	}
 	err := c.Conn.Close()
 	c.mu.Lock()
 	again := c.closed
@@ -165,4 +171,14 @@ func (c *conn) Close() error {
 	}
 	s.checkDrained()
 	return err
+}
+
+// linger discards what the client is still sending. Closed with unread data, the connection would be reset, and the
+// client would not see the last answer.
+func (c *conn) linger() {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+		_ = c.SetReadDeadline(time.Now().Add(lingerTimeout))
+		_, _ = io.Copy(io.Discard, c.Conn)
+	}
 }

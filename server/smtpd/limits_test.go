@@ -1,7 +1,11 @@
 package smtpd_test
 
 import (
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"net/smtp"
+	"net/textproto"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +44,39 @@ func TestMessageSize(t *testing.T) {
 			s.Errorf("%d messages", len(log))
 		}
 	})
+}
+
+// TestLongLine sends messages of one line that is too long (RFC 5321, section 4.5.3.1.10). The client gets to read the
+// answer although it is still sending.
+func TestLongLine(t *testing.T) {
+	cert, pool := certificate(t)
+	s := one(t, smtpd.Config{TLS: serverTLS(cert)})
+	c := s.create(checks.Spec{})
+	for _, size := range []int{1_000_001, 1_001_000, 1_100_000, 20_000_000} {
+		for _, secure := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d bytes, TLS %t", size, secure), func(t *testing.T) {
+				client, err := smtp.Dial(s.addr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer client.Close()
+				if secure {
+					if err := client.StartTLS(&tls.Config{RootCAs: pool, ServerName: "localhost"}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				err = sendOne(client, address(c), strings.Repeat("x", size))
+				if refusal, ok := errors.AsType[*textproto.Error](err); !ok || refusal.Code != 552 {
+					t.Errorf("error %v, want 552", err)
+				}
+			})
+		}
+	}
+	s.equal("bodies", s.bodies(c), []string(nil))
+
+	d := one(t, smtpd.Config{MaxMessageBytes: 10}).dial()
+	d.command(500, "NOOP %s", strings.Repeat("x", 2000))
+	d.ended()
 }
 
 func TestMaxRecipients(t *testing.T) {

@@ -140,7 +140,8 @@ func (s *session) Data(r io.Reader) (err error) {
 	limit := s.server.config.MaxMessageBytes
 	body, err := s.read(r, limit+1)
 	switch {
-	case errors.Is(err, smtp.ErrDataTooLarge) || int64(len(body)) > limit:
+	case errors.Is(err, smtp.ErrTooLongLine), errors.Is(err, smtp.ErrDataTooLarge), int64(len(body)) > limit:
+		s.conn.lingers.Store(true) // The library hangs up on a line that is too long.
 		return errTooLarge
 	case err != nil:
 		return errBroken

@@ -63,6 +63,8 @@ const (
 	pingTimeout   = 5 * time.Second
 	// writeTimeout bounds how long a client may take to accept an answer.
 	writeTimeout = time.Minute
+	// lingerTimeout bounds how long a client may go on sending a message that is refused.
+	lingerTimeout = time.Minute
 	// maxAddress is the length of an address that can be one of ours, in bytes, with room for the form of a domain in
 	// which it is longest.
 	maxAddress = 1500
