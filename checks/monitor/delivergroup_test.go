@@ -63,6 +63,47 @@ func TestGroup(t *testing.T) {
 	})
 }
 
+// TestGroupReminders turns repeat_every on, off and on again while a check is down. The reminders count from 1 each time,
+// and the members of a group get every one of them.
+func TestGroupReminders(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "a", nil)
+		o.channel(t, channels.Group, "all", map[string]string{"channels": "*"})
+		repeat := func(every time.Duration) checks.Spec { return checks.Spec{RepeatEvery: new(every)} }
+		on, off := repeat(time.Hour), repeat(0)
+		for name, selection := range map[string]string{"group only": "all", "both": "all,a"} {
+			c := o.create(t, checks.Spec{Name: &name, Channels: &selection})
+			o.ping(t, c.ID, pings.Fail)
+			o.deliver(t, "a: "+name+" down")
+			for _, rule := range []checks.Spec{on, off, on} {
+				if _, err := o.Update(t.Context(), c.ID, rule); err != nil {
+					t.Fatal(err)
+				}
+				if *rule.RepeatEvery == 0 {
+					continue
+				}
+				for reminder := range 3 {
+					o.clock.Advance(time.Hour)
+					if _, err := o.Sweep(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := o.Deliver(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					notes := o.all()
+					if len(notes) != 1 || notes[0].channel != "a" || notes[0].Reminder != reminder+1 {
+						t.Errorf("%s: reminder %d: told %+v", name, reminder+1, notes)
+					}
+					o.told()
+				}
+			}
+			if _, err := o.Update(t.Context(), c.ID, off); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 // TestGroupSettings resolves the members when a group is made and changed.
 func TestGroupSettings(t *testing.T) {
 	o := newOutbox(t, dbtest.SQLite(t).Open(t), nil)

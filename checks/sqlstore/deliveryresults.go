@@ -134,15 +134,24 @@ func (t *transaction) expand(ctx context.Context, r *monitor.DeliveryResult, now
 		r.State, r.Error = monitor.DeliveryFailed, noMembers
 		return nil
 	}
-	_, err = t.tx.NewRaw(`INSERT INTO rollcall_deliveries
+	insert := `INSERT INTO rollcall_deliveries
 			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at)
 		SELECT d.flip_id, d.check_id, ch.id, d.reminder, d.since, 'pending', ?, d.created_at
 		FROM rollcall_deliveries AS d CROSS JOIN rollcall_channels AS ch
 		WHERE d.id = ? AND ch.id IN (?) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o
-			WHERE o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id = d.flip_id AND o.reminder = d.reminder)
-		ORDER BY ch.created_at, ch.id`, micros(now), r.ID, bun.List(members)).Exec(ctx)
+			WHERE o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id = d.flip_id AND o.reminder = d.reminder
+				AND o.created_at = d.created_at)
+		ORDER BY ch.created_at, ch.id`
+	if t.s.d.postgres {
+		insert += keepChannels
+	}
+	_, err = t.tx.NewRaw(insert, micros(now), r.ID, bun.List(members)).Exec(ctx)
 	return err
 }
+
+// keepChannels locks the channels that an INSERT into rollcall_deliveries selects as ch. On PostgreSQL a channel could
+// otherwise be deleted between the select and the commit, and the delivery would be left behind.
+const keepChannels = " FOR KEY SHARE OF ch"
 
 // channelMark is the mark of an integration: since when and why it fails, or the zero time when it works.
 type channelMark struct {

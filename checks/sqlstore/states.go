@@ -215,10 +215,11 @@ func (t *transaction) enqueue(ctx context.Context, alerts [][]any) error {
 		SELECT coalesce(a.flip_id, (SELECT f.id FROM rollcall_flips f WHERE f.check_id = a.check_id AND f.up = a.up
 			ORDER BY f.at DESC, f.id DESC LIMIT 1), 0), a.check_id, cc.channel_id, a.reminder, a.since, 'pending', a.at, a.at
 		FROM `
-	const joined = " JOIN rollcall_check_channels cc ON cc.check_id = a.check_id ORDER BY a.n, cc.channel_id"
+	const joined = ` JOIN rollcall_check_channels cc ON cc.check_id = a.check_id JOIN rollcall_channels ch ON ch.id = cc.channel_id
+		ORDER BY a.n, cc.channel_id`
 	if t.s.d.postgres {
 		from := "(" + unnest(1, alertColumns) + ", generate_subscripts($1::bigint[], 1)) AS a (" + columnNames(alertColumns) + ", n)"
-		return t.s.d.onArrays(ctx, t.tx, insert+from+joined, len(alertColumns), alerts)
+		return t.s.d.onArrays(ctx, t.tx, insert+from+joined+keepChannels, len(alertColumns), alerts)
 	}
 	const from = "(SELECT ? AS flip_id, ? AS check_id, ? AS up, ? AS reminder, ? AS since, ? AS at, 1 AS n) AS a"
 	return t.s.d.onEach(ctx, t.tx, insert+from+joined, alerts)
