@@ -49,6 +49,11 @@ type Channel struct {
 	// them. They may hold passwords and tokens, so String, GoString, LogValue
 	// and encoding/json leave their values out.
 	Settings map[string]string `json:"-"`
+	// Sources names, by setting, where a value came from that must not be
+	// printed although the setting is not secret by its kind: "$NAME" for an
+	// environment variable, "file PATH" for a file. Package declare sets and
+	// exports it; nil if all values were given as they are.
+	Sources map[string]string
 	// CreatedAt is when the channel was made, in UTC.
 	CreatedAt time.Time
 	// FailedAt is when an alert to the channel was last given up, in UTC; the

@@ -58,7 +58,7 @@ func (l local) CreateChannel(ctx context.Context, projectID uuid.UUID, kind chan
 }
 
 func (l local) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, settings map[string]string) error {
-	_, err := l.mon.UpdateChannel(ctx, projectID, id, settings)
+	_, err := l.mon.UpdateChannel(ctx, projectID, id, settings, nil)
 	return err
 }
 

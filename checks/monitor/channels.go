@@ -15,20 +15,28 @@ import (
 // name, those of [channels.Validate] for kind and settings, those of [channels.ResolveGroup] for a group,
 // [checks.ErrNotFound] for the project.
 func (m *Monitor) CreateChannel(ctx context.Context, projectID uuid.UUID, kind channels.Kind, name string, settings map[string]string) (channels.Channel, error) {
-	if err := validName("name", name, 0); err != nil {
+	return m.AddChannel(ctx, channels.Channel{ProjectID: projectID, Kind: kind, Name: name, Settings: settings})
+}
+
+// AddChannel does what [Monitor.CreateChannel] does, with the project, the kind, the name, the settings and their
+// sources of c. It sets the other fields.
+func (m *Monitor) AddChannel(ctx context.Context, c channels.Channel) (channels.Channel, error) {
+	if err := validName("name", c.Name, 0); err != nil {
 		return channels.Channel{}, err
 	}
-	settings, err := channels.Validate(m.kinds, kind, settings)
+	settings, err := channels.Validate(m.kinds, c.Kind, c.Settings)
 	if err != nil {
 		return channels.Channel{}, err
 	}
-	c := channels.Channel{ID: uuid.New(), ProjectID: projectID, Kind: kind, Name: name, Settings: settings, CreatedAt: m.Now()}
+	c = channels.Channel{
+		ID: uuid.New(), ProjectID: c.ProjectID, Kind: c.Kind, Name: c.Name, Settings: settings, Sources: c.Sources, CreatedAt: m.Now(),
+	}
 	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
-		if _, err := tx.LockAccount(ctx, projectID); err != nil {
+		if _, err := tx.LockAccount(ctx, c.ProjectID); err != nil {
 			return err
 		}
-		if kind == channels.Group {
-			list, err := tx.Channels(ctx, projectID)
+		if c.Kind == channels.Group {
+			list, err := tx.Channels(ctx, c.ProjectID)
 			if err != nil {
 				return err
 			}
@@ -44,9 +52,9 @@ func (m *Monitor) CreateChannel(ctx context.Context, projectID uuid.UUID, kind c
 	return c, nil
 }
 
-// UpdateChannel gives an integration of a project new settings, in place of all that it has. The checks that it is
-// assigned to stay the same. Errors: those of [channels.Validate] and [channels.ResolveGroup] for the settings, [checks.ErrNotFound].
-func (m *Monitor) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, settings map[string]string) (c channels.Channel, err error) {
+// UpdateChannel gives an integration of a project new settings, in place of all that it has, and their sources; see
+// [channels.Channel]. The checks that it is assigned to stay the same. Errors: those of [channels.Validate] and [channels.ResolveGroup] for the settings, [checks.ErrNotFound].
+func (m *Monitor) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, settings, sources map[string]string) (c channels.Channel, err error) {
 	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err
@@ -60,6 +68,7 @@ func (m *Monitor) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, se
 			return checks.ErrNotFound
 		}
 		c = list[i]
+		c.Sources = sources
 		if c.Settings, err = channels.Validate(m.kinds, c.Kind, settings); err != nil {
 			return err
 		}

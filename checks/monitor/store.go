@@ -153,7 +153,7 @@ type Tx interface {
 	DeleteKey(ctx context.Context, projectID, id uuid.UUID) error
 	// InsertChannel adds an integration.
 	InsertChannel(ctx context.Context, c channels.Channel) error
-	// UpdateChannel writes the name and the settings of an integration. Its project and kind stay as they are.
+	// UpdateChannel writes the name, the settings and their sources of an integration. Its project and kind stay as they are.
 	UpdateChannel(ctx context.Context, c channels.Channel) error
 	// DeleteChannel removes an integration of a project and takes it from all checks.
 	DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error

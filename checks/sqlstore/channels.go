@@ -21,6 +21,7 @@ type channelRow struct {
 	Kind      string    `bun:"kind"`
 	Name      string    `bun:"name"`
 	Settings  string    `bun:"settings"`
+	Sources   string    `bun:"sources"` // "" for none
 	CreatedAt int64     `bun:"created_at"`
 	FailedAt  int64     `bun:"failed_at,nullzero"`
 	Error     string    `bun:"error"`
@@ -50,31 +51,49 @@ func channelsWhere(ctx context.Context, db bun.IDB, where string, arg any) ([]ch
 		if err := json.Unmarshal([]byte(r.Settings), &list[i].Settings); err != nil {
 			return nil, fmt.Errorf("sqlstore: the settings of integration %s: %w", r.ID, err)
 		}
+		if r.Sources == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(r.Sources), &list[i].Sources); err != nil {
+			return nil, fmt.Errorf("sqlstore: the sources of integration %s: %w", r.ID, err)
+		}
 	}
 	return list, nil
 }
 
 // InsertChannel adds an integration.
 func (t *transaction) InsertChannel(ctx context.Context, c channels.Channel) error {
-	settings, err := json.Marshal(c.Settings)
+	row, err := newChannelRow(c)
 	if err != nil {
 		return err
-	}
-	row := channelRow{
-		ID: c.ID, ProjectID: c.ProjectID, Kind: string(c.Kind), Name: c.Name, Settings: string(settings), CreatedAt: micros(c.CreatedAt),
 	}
 	_, err = t.tx.NewInsert().Model(&row).Exec(ctx)
 	return translate(err)
 }
 
-// UpdateChannel writes the name and the settings of an integration.
-func (t *transaction) UpdateChannel(ctx context.Context, c channels.Channel) error {
+// newChannelRow returns the columns of an integration that its owner sets.
+func newChannelRow(c channels.Channel) (channelRow, error) {
+	row := channelRow{ID: c.ID, ProjectID: c.ProjectID, Kind: string(c.Kind), Name: c.Name, CreatedAt: micros(c.CreatedAt)}
 	settings, err := json.Marshal(c.Settings)
+	if err != nil {
+		return channelRow{}, err
+	}
+	row.Settings = string(settings)
+	if len(c.Sources) == 0 {
+		return row, nil
+	}
+	sources, err := json.Marshal(c.Sources)
+	row.Sources = string(sources)
+	return row, err
+}
+
+// UpdateChannel writes the name, the settings and their sources of an integration.
+func (t *transaction) UpdateChannel(ctx context.Context, c channels.Channel) error {
+	row, err := newChannelRow(c)
 	if err != nil {
 		return err
 	}
-	row := channelRow{ID: c.ID, ProjectID: c.ProjectID, Name: c.Name, Settings: string(settings)}
-	result, err := t.tx.NewUpdate().Model(&row).Column("name", "settings").Where("id = ? AND project_id = ?", c.ID, c.ProjectID).Exec(ctx)
+	result, err := t.tx.NewUpdate().Model(&row).Column("name", "settings", "sources").Where("id = ? AND project_id = ?", c.ID, c.ProjectID).Exec(ctx)
 	if err != nil {
 		return translate(err)
 	}

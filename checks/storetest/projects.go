@@ -172,6 +172,7 @@ func testChannels(t *testing.T, f fixture) {
 
 	changed, foreign := first, first
 	changed.Name, changed.Settings = "renamed", map[string]string{"to": "other@example.org"}
+	changed.Sources = map[string]string{"to": "$OPS"}
 	foreign.ProjectID = uuid.New()
 	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.UpdateChannel(ctx, changed) })
 	err = f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return tx.UpdateChannel(ctx, foreign) })
