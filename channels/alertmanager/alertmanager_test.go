@@ -176,8 +176,8 @@ func TestCluster(t *testing.T) {
 		t.Error(err)
 	}
 	err := send(t, at(4, 0, 1), map[string]string{"url": bad + "," + bad, "token": "s3cr3tX"}, down())
-	want := "member 1: the receiver answered with status 500 Internal Server Error: no: Bearer [hidden] [hidden]\n" +
-		"member 2: the receiver answered with status 500 Internal Server Error: no: Bearer [hidden] [hidden]"
+	want := "member 1: the receiver answered with status 500 Internal Server Error: no: Bearer *** ***\n" +
+		"member 2: the receiver answered with status 500 Internal Server Error: no: Bearer *** ***"
 	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" || channels.IsPermanent(err) {
 		t.Error(diff)
 	}

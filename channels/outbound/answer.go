@@ -2,7 +2,6 @@ package outbound
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,9 +14,6 @@ import (
 )
 
 const (
-	// UserAgent is the User-Agent of requests that [Do] sends.
-	UserAgent = "rollcall"
-
 	// maxText is how many characters of an answer an error shows.
 	maxText = 200
 	// maxError is how many characters an error of the connection has.
@@ -49,25 +45,6 @@ func (e *StatusError) Error() string {
 		text += ": " + e.Text
 	}
 	return text
-}
-
-// Do sends a request by a client of [New] and reads the answer. It returns the
-// body, at most [MaxAnswer] bytes of it, if the status is 2xx, and otherwise the
-// error of [CheckStatus]. An error of the connection is one of [Clean]. The
-// request gets [UserAgent] unless it has a User-Agent.
-func Do(client *http.Client, req *http.Request) ([]byte, error) {
-	if req.Header.Get("User-Agent") == "" {
-		req.Header.Set("User-Agent", UserAgent)
-	}
-	res, err := client.Do(req)
-	if err != nil {
-		return nil, Clean(err)
-	}
-	defer res.Body.Close()
-	// A receiver that has answered 2xx has taken the message, even if the rest
-	// of what it says is lost.
-	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxAnswer))
-	return body, CheckStatus(res, body, time.Now())
 }
 
 // CheckStatus returns the error that an answer stands for, and nil for the
@@ -165,20 +142,14 @@ func printable(text string, length int) string {
 	return b.String()
 }
 
-// redact hides the parts of a request that an answer repeats, as error pages do
-// with paths. req, the last of a chain of redirects, may be nil.
+// redact redacts the parts of a request that an answer repeats, as error pages do. req is the last of a chain of
+// redirects, or nil.
 func redact(text string, req *http.Request) string {
 	var list []string
 	for ; req != nil; req = before(req) {
 		list = append(list, secrets(req)...)
 	}
-	slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) }) // One may be a part of another.
-	for _, secret := range list {
-		if len(secret) >= minSecret {
-			text = strings.ReplaceAll(text, secret, "[hidden]")
-		}
-	}
-	return text
+	return channels.Redact(text, slices.DeleteFunc(list, func(secret string) bool { return len(secret) < minSecret })...)
 }
 
 func before(req *http.Request) *http.Request {
@@ -193,13 +164,9 @@ func secrets(req *http.Request) []string {
 	var list []string
 	if u := req.URL; u != nil {
 		list = append(list, u.String(), u.RequestURI(), u.EscapedPath(), u.Path, u.RawQuery)
-		for segment := range strings.SplitSeq(u.Path, "/") {
-			list = append(list, segment, url.PathEscape(segment))
-		}
+		list = append(list, strings.Split(u.Path, "/")...)
 		for _, values := range u.Query() {
-			for _, value := range values {
-				list = append(list, value, url.QueryEscape(value))
-			}
+			list = append(list, values...)
 		}
 		if password, ok := u.User.Password(); ok {
 			list = append(list, password)

@@ -80,21 +80,3 @@ func join(base string, segments ...string) string {
 	}
 	return b.String()
 }
-
-// urlParts returns the parts of a URL that can be secret, if value is one.
-func urlParts(value string) []string {
-	u, err := url.Parse(value)
-	if err != nil || u.Host == "" {
-		return nil
-	}
-	parts := []string{u.Path, u.EscapedPath(), u.RawQuery}
-	for segment := range strings.SplitSeq(u.Path, "/") {
-		if len(segment) >= 16 { // Shorter ones are words such as "services".
-			parts = append(parts, segment)
-		}
-	}
-	for _, values := range u.Query() {
-		parts = append(parts, values...)
-	}
-	return parts
-}

@@ -197,7 +197,7 @@ func TestRefusals(t *testing.T) {
 		want  string
 		delay int
 	}{
-		{"bark", nil, `{"code":400,"message":"no device s3cr3tXkey"}`, "the service refuses the message: 400 no device [hidden]", 0},
+		{"bark", nil, `{"code":400,"message":"no device s3cr3tXkey"}`, "the service refuses the message: 400 no device ***", 0},
 		{"bark", nil, `<html>`, odd, 0},
 		{"gotify", nil, `<html>`, odd, 0},
 		{"join", nil, `{"success":false,"errorMessage":"User doesn't exist"}`, "the service refuses the message:  User doesn't exist", 0},

@@ -143,22 +143,9 @@ func (s *notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 		n:        n,
 		title:    title,
 		text:     message.Cut(text, limit-min(limit, len(title)+1)),
-		secrets:  secrets(s.service.info, c.Settings),
+		secrets:  s.service.info.Secrets(c.Settings),
 	}
-	return outbound.Hide(s.service.send(ctx, m), m.secrets...) // An answer of 200 can tell one too.
-}
-
-// secrets returns what no error may show: the secret settings, and the parts of
-// those that are URLs.
-func secrets(info channels.KindInfo, settings map[string]string) []string {
-	var list []string
-	for _, s := range info.Settings {
-		if value := settings[s.Name]; s.Secret && value != "" {
-			list = append(list, value)
-			list = append(list, urlParts(value)...)
-		}
-	}
-	return list
+	return outbound.Redact(s.service.send(ctx, m), m.secrets...) // An answer of 200 can tell one too.
 }
 
 // A delivery is one notification on its way to one channel.

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -100,9 +97,13 @@ func (m *Monitor) errorText(c channels.Channel, err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		text = fmt.Sprintf("no answer within %v", m.delivery.Timeout)
 	}
-	for _, secret := range m.secrets(c) {
-		text = strings.ReplaceAll(text, secret, "***")
+	var kind channels.KindInfo // Every setting of an unknown kind is a secret.
+	for _, k := range m.kinds {
+		if k.Kind == c.Kind {
+			kind = k
+		}
 	}
+	text = channels.Redact(text, kind.Secrets(c.Settings)...)
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
@@ -116,56 +117,4 @@ func (m *Monitor) errorText(c channels.Channel, err error) string {
 		return "unknown error"
 	}
 	return text
-}
-
-// secrets returns the values of an integration that must not be shown, in all forms in which an error may have them,
-// the longest first. Of a kind that is not known, all are.
-func (m *Monitor) secrets(c channels.Channel) []string {
-	secret := make(map[string]bool, len(c.Settings))
-	for name := range c.Settings {
-		secret[name] = true
-	}
-	for _, kind := range m.kinds { // the last one of a name counts
-		if kind.Kind != c.Kind {
-			continue
-		}
-		for _, s := range kind.Settings {
-			secret[s.Name] = s.Secret
-		}
-	}
-	forms := make(map[string]bool)
-	for name, value := range c.Settings {
-		if !secret[name] {
-			continue
-		}
-		for _, part := range secretParts(value) {
-			quoted := strconv.Quote(part)
-			for _, form := range []string{part, url.QueryEscape(part), url.PathEscape(part), quoted[1 : len(quoted)-1]} {
-				forms[form] = true
-			}
-		}
-	}
-	return slices.SortedFunc(maps.Keys(forms), func(a, b string) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
-		}
-		return strings.Compare(a, b)
-	})
-}
-
-// secretParts returns a secret and, where it has several lines or is a list of headers, its parts.
-func secretParts(value string) []string {
-	parts := []string{value}
-	for line := range strings.Lines(value) {
-		line = strings.TrimSpace(line)
-		parts = append(parts, line)
-		if _, content, found := strings.Cut(line, ":"); found {
-			content = strings.TrimSpace(content)
-			parts = append(parts, content)
-			if _, credentials, found := strings.Cut(content, " "); found { // Authorization: Bearer …
-				parts = append(parts, strings.TrimSpace(credentials))
-			}
-		}
-	}
-	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 }

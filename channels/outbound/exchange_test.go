@@ -13,16 +13,16 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
-func TestHide(t *testing.T) {
-	if outbound.Hide(nil, "s3cret") != nil {
+func TestRedact(t *testing.T) {
+	if outbound.Redact(nil, "s3cret") != nil {
 		t.Error("nil became an error")
 	}
 	err := channels.Permanent(fmt.Errorf("no key s3cret, the s3cret: %w", io.EOF))
-	if got := outbound.Hide(err, "other", "", "no"); got != err {
+	if got := outbound.Redact(err, "other", ""); got != err {
 		t.Errorf("%v", got)
 	}
-	got := outbound.Hide(err, "s3cret", "the")
-	if diff := cmp.Diff("no key [hidden], the [hidden]: EOF", got.Error()); diff != "" {
+	got := outbound.Redact(err, "s3cret")
+	if diff := cmp.Diff("no key ***, the ***: EOF", got.Error()); diff != "" {
 		t.Error(diff)
 	}
 	if !channels.IsPermanent(got) || !errors.Is(got, io.EOF) {

@@ -1,0 +1,62 @@
+package outbound
+
+import (
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+)
+
+// UserAgent is the User-Agent of requests that have none of their own.
+const UserAgent = "rollcall"
+
+// Do sends a request with a client of [New] and returns the body of the answer, at most [MaxAnswer] bytes.
+//
+// A status other than 2xx is an error of [CheckStatus]; the error of a connection is one of [Clean]. A request without
+// a User-Agent gets [UserAgent].
+func Do(client *http.Client, req *http.Request) ([]byte, error) {
+	_, body, err := Exchange(client, req)
+	return body, err
+}
+
+// Exchange is [Do] for services that explain a status in the body. It returns the answer, whose Body is closed, and
+// the body also when [CheckStatus] makes the status an error. Errors are redacted with the given secrets: those of the
+// request's body, which Do cannot know.
+func Exchange(client *http.Client, req *http.Request, secrets ...string) (*http.Response, []byte, error) {
+	if req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", UserAgent)
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, nil, Redact(Clean(err), secrets...)
+	}
+	defer res.Body.Close()
+	// A receiver that answered 2xx has the message, even if the rest of its answer is lost.
+	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxAnswer))
+	// CheckStatus cuts the text, which could leave the beginning of a secret.
+	shown := channels.Redact(string(body), secrets...)
+	return res, body, Redact(CheckStatus(res, []byte(shown), time.Now()), secrets...)
+}
+
+// Redact applies [channels.Redact] to the text of an error. The result wraps err; it is err itself if its text holds
+// no secret. Redact(nil) is nil.
+func Redact(err error, secrets ...string) error {
+	if err == nil {
+		return nil
+	}
+	text := channels.Redact(err.Error(), secrets...)
+	if text == err.Error() {
+		return err
+	}
+	return redactedError{err, text}
+}
+
+// redactedError is an error with another text.
+type redactedError struct {
+	error
+	text string
+}
+
+func (e redactedError) Error() string { return e.text }
+func (e redactedError) Unwrap() error { return e.error }

@@ -1,0 +1,97 @@
+package channels
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	// mask stands for a secret in a redacted text.
+	mask = "***"
+	// minPart is the length in bytes from which a part of a URL counts as secret. Shorter ones are words such as v1.
+	minPart = 4
+	// minSegment is the same for one segment of a path. Shorter ones are words such as services.
+	minSegment = 16
+)
+
+// Redact returns text with each of the secrets replaced by "***", also where it is encoded as in a URL or in JSON.
+// Empty secrets are ignored. Use it for text from a peer that is logged or shown; [KindInfo.Secrets] returns what must
+// not appear in it.
+func Redact(text string, secrets ...string) string {
+	forms := make([]string, 0, 5*len(secrets))
+	for _, secret := range secrets {
+		asJSON, _ := json.Marshal(secret)
+		quoted := strconv.Quote(secret)
+		forms = append(forms, secret, url.QueryEscape(secret), url.PathEscape(secret),
+			string(asJSON[1:len(asJSON)-1]), quoted[1:len(quoted)-1])
+	}
+	// One secret may be a part of another.
+	slices.SortStableFunc(forms, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	for _, form := range forms {
+		if form != "" {
+			text = strings.ReplaceAll(text, form, mask)
+		}
+	}
+	return text
+}
+
+// Secrets returns the values of settings that must not be shown, and the parts of them that are secret by themselves:
+// lines, the values of headers, the paths and parameters of URLs. A setting that k does not have counts as secret, so
+// the zero KindInfo returns all.
+func (k KindInfo) Secrets(settings map[string]string) []string {
+	shown := make(map[string]bool, len(k.Settings))
+	for _, s := range k.Settings {
+		shown[s.Name] = !s.Secret
+	}
+	var list []string
+	for name, value := range settings {
+		if !shown[name] {
+			list = append(list, value)
+			list = append(list, lineParts(value)...)
+			list = append(list, urlParts(value)...)
+		}
+	}
+	return list
+}
+
+// lineParts returns the lines of a text, and of those that are headers the value and the credentials in it.
+func lineParts(text string) []string {
+	var parts []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		parts = append(parts, line)
+		if _, value, found := strings.Cut(line, ":"); found {
+			value = strings.TrimSpace(value)
+			parts = append(parts, value)
+			if _, credentials, found := strings.Cut(value, " "); found { // Authorization: Bearer …
+				parts = append(parts, strings.TrimSpace(credentials))
+			}
+		}
+	}
+	return parts
+}
+
+// urlParts returns the parts of a URL that can be secret, or nil if text is not a URL.
+func urlParts(text string) []string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	parts := []string{u.RequestURI(), u.Path, u.EscapedPath(), u.RawQuery}
+	for segment := range strings.SplitSeq(u.Path, "/") {
+		if len(segment) >= minSegment {
+			parts = append(parts, segment)
+		}
+	}
+	for _, values := range u.Query() {
+		parts = append(parts, values...)
+	}
+	if password, ok := u.User.Password(); ok {
+		parts = append(parts, password)
+	}
+	return slices.DeleteFunc(parts, func(part string) bool { return len(part) < minPart })
+}
