@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -18,38 +19,36 @@ import (
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
-// Check is a check as the server shows it (API-V3.md section 2.1). With a read-only key, ID, Channels and the URLs but
-// that of the badge are not told, and have their zero values. The zero time stands for "none".
+// Check is a check as the server describes it (API-V3.md section 2.1). With a read-only key, ID, Channels and all URLs
+// except BadgeURL have their zero values. A zero time means "none".
 type Check struct {
-	// ID is the identifier of the check.
 	ID uuid.UUID
-	// UniqueKey stands for the check where ID is not to be known. It is told with a read-only key, and worked out
-	// from ID otherwise.
+	// UniqueKey identifies the check without revealing ID. With a read-write key it is derived from ID.
 	UniqueKey string
 
 	Name string
 	Slug string
-	Tags []string // each once
+	Tags []string // without duplicates
 	Desc string
 
-	// Timeout is how often a Simple check expects a ping, 0 for a Cron check.
+	// Timeout is the expected time between two pings of a Simple check, 0 for a Cron check.
 	Timeout time.Duration
-	// Grace is how long after the expected time a check stays out of down.
+	// Grace is how late a ping may be before the check goes down.
 	Grace time.Duration
 	// Schedule is the expression of a Cron check, "" for a Simple check.
 	Schedule string
-	// TZ is the time zone of Schedule and QuietHours, "" where there is neither.
+	// TZ is the time zone of Schedule and QuietHours, "" if the check has neither.
 	TZ string
 
-	// Status is the state at the time of the answer.
+	// Status is the state at the time of the response.
 	Status checks.Status
-	// NPings counts the pings received.
+	// NPings is the number of pings received.
 	NPings int64
-	// Started says that a run is in progress, where the server reports that at all.
+	// Started reports whether a run is in progress, if the server is configured to tell.
 	Started bool
-	// LastPing is when the last success or failure was received, to the second.
+	// LastPing is when the last success or failure arrived, in whole seconds.
 	LastPing time.Time
-	// NextPing is when the next ping is expected, to the second.
+	// NextPing is when the next ping is expected, in whole seconds.
 	NextPing time.Time
 
 	ManualResume bool
@@ -60,17 +59,17 @@ type Check struct {
 	FilterHTTPBody                bool
 	FilterDefaultFail             bool
 
-	// AlertAfter is how many failures in a row it takes until integrations are told; 0 and 1 both mean at once.
+	// AlertAfter is the number of consecutive failures that trigger an alert; 0 and 1 both mean the first.
 	AlertAfter int
-	// RepeatEvery is how often they are told again that the check is still down, 0 for never.
+	// RepeatEvery is the time between reminders while the check is down, 0 for none.
 	RepeatEvery time.Duration
-	// QuietHours are the windows in which alerts are held back, in the form of package checks/quiet; "" for none.
+	// QuietHours are the windows that hold alerts back, in the form of package checks/quiet; "" for none.
 	QuietHours string
 
-	// Channels are the integrations that are told of alerts.
+	// Channels are the integrations that get the alerts.
 	Channels []uuid.UUID
 
-	PingURL   string // takes the pings of the job; see [NewPinger]
+	PingURL   string // receives the pings of the job; see [NewPinger]
 	UpdateURL string
 	PauseURL  string
 	ResumeURL string
@@ -86,18 +85,18 @@ type Query struct {
 // UniqueField is a field by which [Client.Upsert] looks for an existing check (API-V3.md section 4.3 rule 4).
 type UniqueField string
 
-// The fields that an upsert can look at.
+// The fields that identify an existing check.
 const (
 	UniqueName    UniqueField = "name"
 	UniqueSlug    UniqueField = "slug"
 	UniqueTags    UniqueField = "tags"
-	UniqueTimeout UniqueField = "timeout" // matches Simple checks only
+	UniqueTimeout UniqueField = "timeout" // matches only Simple checks
 	UniqueGrace   UniqueField = "grace"
 )
 
 const checksPath = "/api/v3/checks/"
 
-// List returns the checks of the project (API-V3.md section 4.1). The zero Query means all of them.
+// List returns the checks of the project (API-V3.md section 4.1). The zero Query selects all of them.
 func (c *Client) List(ctx context.Context, q Query) ([]Check, error) {
 	params := url.Values{}
 	if q.Slug != "" {
@@ -108,163 +107,110 @@ func (c *Client) List(ctx context.Context, q Query) ([]Check, error) {
 	if query := params.Encode(); query != "" {
 		path += "?" + query
 	}
-	var document wire.Checks
-	var list []Check
-	_, err := c.json(ctx, call{what: "list checks", method: http.MethodGet, path: path, repeat: true}, &document, func() error {
-		if document.Checks == nil {
-			return errMissing("checks")
-		}
-		return translate(&list, document.Checks, checkOf)
-	})
-	return list, err
+	return get(ctx, c, "list checks", path, func(d wire.Checks) ([]Check, error) { return each("checks", d.Checks, checkOf) })
 }
 
-// translate makes a list of domain values of the documents in another.
-func translate[D, V any](into *[]V, documents []D, one func(D) (V, error)) error {
-	list := make([]V, len(documents))
-	for i, d := range documents {
-		var err error
-		if list[i], err = one(d); err != nil {
-			return err
-		}
-	}
-	*into = list
-	return nil
-}
-
-// Get returns a check (API-V3.md section 4.2). The error is [checks.ErrNotFound] when there is none.
+// Get returns a check (API-V3.md section 4.2). The error is [checks.ErrNotFound] if it does not exist.
 func (c *Client) Get(ctx context.Context, id uuid.UUID) (Check, error) {
-	check, _, err := c.check(ctx, call{what: "get check", method: http.MethodGet, path: checkPath(id), repeat: true})
-	return check, err
+	return get(ctx, c, "get check", checkPath(id), checkOf)
 }
 
-// GetByUniqueKey returns the check of the project that has this unique key: 40 lower-case hexadecimal digits. The error
-// is [checks.ErrNotFound] when there is none, and for what cannot be a unique key.
+// GetByUniqueKey returns the check of the project with a unique key: 40 lower-case hexadecimal digits. The error is
+// [checks.ErrNotFound] if it does not exist or the text is no unique key.
 func (c *Client) GetByUniqueKey(ctx context.Context, key string) (Check, error) {
-	const what = "get check"
+	const name = "get check"
 	if !isUniqueKey(key) {
-		return Check{}, fmt.Errorf("client: %s: %w", what, checks.ErrNotFound)
+		return Check{}, fmt.Errorf("client: %s: %w", name, checks.ErrNotFound)
 	}
-	check, _, err := c.check(ctx, call{what: what, method: http.MethodGet, path: checksPath + key, repeat: true})
-	return check, err
+	return get(ctx, c, name, checksPath+key, checkOf)
 }
 
-// Create makes a new check (API-V3.md section 4.3). The errors are *[checks.FieldError] for a setting that is refused
-// and [checks.ErrCheckLimit]. Spec.ID must not be set: the server makes the identifier. When no answer came, the check
-// may exist all the same.
+// Create creates a check (API-V3.md section 4.3). The error is a *[checks.FieldError] for a setting that the server
+// refuses, and [checks.ErrCheckLimit] if the account has no room for another check. Spec.ID must be zero: the server
+// assigns the identifier. If no response arrives, the check may exist nevertheless.
 func (c *Client) Create(ctx context.Context, spec checks.Spec) (Check, error) {
 	check, _, err := c.Upsert(ctx, spec)
 	return check, err
 }
 
-// Upsert updates the project's oldest check whose given fields equal those of the spec, or creates one when there is
-// none; created says which (API-V3.md section 4.3 rule 4). A field that is looked at but not set in the spec matches no
-// check, and without any field a new check is made. Where the request had to be sent again, created may be false for a
-// check that the first try has made. The errors are those of [Client.Create].
+// Upsert updates the oldest check of the project whose unique fields equal those of the spec, and creates one if there
+// is none (API-V3.md section 4.3 rule 4). A unique field that the spec does not set matches no check; without unique
+// fields Upsert always creates one. Created may be false for a check that a try before the last one created. The
+// errors are those of [Client.Create].
 func (c *Client) Upsert(ctx context.Context, spec checks.Spec, unique ...UniqueField) (check Check, created bool, err error) {
-	what := "create check"
+	name := "create check"
 	if len(unique) > 0 {
-		what = "upsert check"
+		name = "upsert check"
 	}
 	update, err := documentOf(spec)
 	if err != nil {
-		return Check{}, false, fmt.Errorf("client: %s: %w", what, err)
+		return Check{}, false, fmt.Errorf("client: %s: %w", name, err)
 	}
 	document := wire.CheckCreate{CheckUpdate: update}
 	for _, field := range unique {
 		document.Unique = append(document.Unique, string(field))
 	}
-	check, status, err := c.check(ctx, call{
-		what: what, method: http.MethodPost, path: checksPath, body: document, repeat: finds(spec, unique),
-		means: map[int]error{http.StatusForbidden: checks.ErrCheckLimit},
-	})
+	check, status, err := do(ctx, c, call{
+		name: name, method: http.MethodPost, path: checksPath, body: document, idempotent: findsItself(spec, unique),
+		causes: map[int]error{http.StatusForbidden: checks.ErrCheckLimit},
+	}, checkOf)
 	return check, status == http.StatusCreated, err
 }
 
-// finds reports whether an upsert is bound to find the check that it has made itself.
-func finds(spec checks.Spec, unique []UniqueField) bool {
-	for _, field := range unique {
-		switch field {
-		case UniqueName:
-			if spec.Name == nil {
-				return false
-			}
-		case UniqueSlug:
-			if spec.Slug == nil {
-				return false
-			}
-		case UniqueTags:
-			if spec.Tags == nil {
-				return false
-			}
-		case UniqueTimeout:
-			if spec.Timeout == nil || spec.Schedule != nil { // a Cron check has none
-				return false
-			}
-		case UniqueGrace:
-			if spec.Grace == nil {
-				return false
-			}
-		}
+// findsItself reports whether an upsert is certain to find the check that it created itself.
+func findsItself(spec checks.Spec, unique []UniqueField) bool {
+	set := map[UniqueField]bool{
+		UniqueName: spec.Name != nil, UniqueSlug: spec.Slug != nil, UniqueTags: spec.Tags != nil, UniqueGrace: spec.Grace != nil,
+		UniqueTimeout: spec.Timeout != nil && spec.Schedule == nil, // a Cron check has no timeout
 	}
-	return len(unique) > 0
+	return len(unique) > 0 && !slices.ContainsFunc(unique, func(field UniqueField) bool { return !set[field] })
 }
 
-// Update changes settings of a check (API-V3.md section 4.4). The errors are [checks.ErrNotFound] and
-// *[checks.FieldError]. Spec.ID is not looked at.
+// Update changes settings of a check (API-V3.md section 4.4). The error is [checks.ErrNotFound] if the check does not
+// exist, and a *[checks.FieldError] for a setting that the server refuses. Spec.ID is ignored.
 func (c *Client) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (Check, error) {
-	const what = "update check"
+	const name = "update check"
 	spec.ID = uuid.Nil
 	document, err := documentOf(spec)
 	if err != nil {
-		return Check{}, fmt.Errorf("client: %s: %w", what, err)
+		return Check{}, fmt.Errorf("client: %s: %w", name, err)
 	}
-	check, _, err := c.check(ctx, call{what: what, method: http.MethodPost, path: checkPath(id), body: document, repeat: true})
-	return check, err
+	return c.change(ctx, call{name: name, method: http.MethodPost, path: checkPath(id), body: document, idempotent: true})
 }
 
-// Pause stops the monitoring of a check (API-V3.md section 4.5). The error is [checks.ErrNotFound] when there is none.
+// Pause stops the monitoring of a check (API-V3.md section 4.5). The error is [checks.ErrNotFound] if it does not exist.
 func (c *Client) Pause(ctx context.Context, id uuid.UUID) (Check, error) {
-	check, _, err := c.check(ctx, call{what: "pause check", method: http.MethodPost, path: checkPath(id) + "/pause", repeat: true})
-	return check, err
+	return c.change(ctx, call{name: "pause check", method: http.MethodPost, path: checkPath(id) + "/pause", idempotent: true})
 }
 
-// Resume makes a paused check new again (API-V3.md section 4.6). The errors are [checks.ErrNotFound] and
-// [checks.ErrNotPaused].
+// Resume makes a paused check new (API-V3.md section 4.6). The error is [checks.ErrNotPaused] if the check is not
+// paused, and [checks.ErrNotFound] if it does not exist.
 func (c *Client) Resume(ctx context.Context, id uuid.UUID) (Check, error) {
-	check, _, err := c.check(ctx, call{
-		what: "resume check", method: http.MethodPost, path: checkPath(id) + "/resume",
-		means: map[int]error{http.StatusConflict: checks.ErrNotPaused},
+	return c.change(ctx, call{
+		name: "resume check", method: http.MethodPost, path: checkPath(id) + "/resume",
+		causes: map[int]error{http.StatusConflict: checks.ErrNotPaused},
 	})
-	return check, err
 }
 
-// Delete removes a check with its log, for good, and returns it as it was (API-V3.md section 4.7). The error is
-// [checks.ErrNotFound] when there is none.
+// Delete deletes a check with its log for good and returns its last state (API-V3.md section 4.7). The error is
+// [checks.ErrNotFound] if it does not exist.
 func (c *Client) Delete(ctx context.Context, id uuid.UUID) (Check, error) {
-	check, _, err := c.check(ctx, call{what: "delete check", method: http.MethodDelete, path: checkPath(id)})
-	return check, err
+	return c.change(ctx, call{name: "delete check", method: http.MethodDelete, path: checkPath(id)})
 }
 
-// check makes a request whose answer is a check.
-func (c *Client) check(ctx context.Context, k call) (Check, int, error) {
-	var document wire.Check
-	var check Check
-	status, err := c.json(ctx, k, &document, func() (err error) {
-		check, err = checkOf(document)
-		return err
-	})
-	return check, status, err
+// change makes a call whose response is a check.
+func (c *Client) change(ctx context.Context, k call) (Check, error) {
+	check, _, err := do(ctx, c, k, checkOf)
+	return check, err
 }
 
 func checkPath(id uuid.UUID) string { return checksPath + id.String() }
 
-// isUniqueKey reports whether a text has the form of a unique_key.
 func isUniqueKey(text string) bool {
 	return len(text) == 40 && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// checkOf reads the document of a check.
+// checkOf translates the document of a check.
 func checkOf(d wire.Check) (Check, error) {
 	c := Check{
 		UniqueKey: d.UniqueKey,
@@ -280,12 +226,12 @@ func checkOf(d wire.Check) (Check, error) {
 		PingURL: d.PingURL, UpdateURL: d.UpdateURL, PauseURL: d.PauseURL, ResumeURL: d.ResumeURL, BadgeURL: d.BadgeURL,
 	}
 	if d.UUID == "" && d.UniqueKey == "" {
-		return Check{}, errors.New("the answer is not a check: it has neither a uuid nor a unique_key")
+		return Check{}, errors.New("the response is not a check: it has neither uuid nor unique_key")
 	}
 	var err error
 	if d.UUID != "" {
 		if c.ID, err = uuid.Parse(d.UUID); err != nil {
-			return Check{}, fmt.Errorf("the answer has a uuid that is none: %q", d.UUID)
+			return Check{}, fmt.Errorf("the uuid in the response is not valid: %q", d.UUID)
 		}
 		c.UniqueKey = checks.UniqueKey(c.ID)
 	}
@@ -295,14 +241,14 @@ func checkOf(d wire.Check) (Check, error) {
 	for text := range strings.SplitSeq(*d.Channels, ",") {
 		id, err := uuid.Parse(text)
 		if err != nil {
-			return Check{}, fmt.Errorf("the answer has a channel that is no uuid: %q", text)
+			return Check{}, fmt.Errorf("a channel in the response is not a UUID: %q", text)
 		}
 		c.Channels = append(c.Channels, id)
 	}
 	return c, nil
 }
 
-// period makes a duration of seconds; what no duration can hold is the longest one.
+// period converts seconds to a duration, the longest one if they do not fit.
 func period(seconds int64) time.Duration {
 	const limit = int64(math.MaxInt64 / time.Second)
 	return time.Duration(min(max(seconds, -limit), limit)) * time.Second
@@ -315,22 +261,10 @@ func timeOf(t *wire.Time) time.Time {
 	return t.Time
 }
 
-// documentOf translates settings. It refuses only what a document cannot say; the rest is the server's to judge.
+// documentOf translates settings. It refuses only what JSON cannot express; the server judges the rest.
 func documentOf(s checks.Spec) (wire.CheckUpdate, error) {
 	if s.ID != uuid.Nil {
-		return wire.CheckUpdate{}, &checks.FieldError{Field: "uuid", Reason: "cannot be chosen: the server makes it"}
-	}
-	for _, field := range []struct {
-		name string
-		text *string
-	}{
-		{"name", s.Name}, {"slug", s.Slug}, {"tags", s.Tags}, {"desc", s.Desc}, {"schedule", s.Schedule}, {"tz", s.TZ},
-		{"methods", s.Methods}, {"channels", s.Channels}, {"start_kw", s.StartKW}, {"success_kw", s.SuccessKW}, {"failure_kw", s.FailureKW},
-		{"quiet_hours", s.QuietHours},
-	} {
-		if field.text != nil && !utf8.ValidString(*field.text) {
-			return wire.CheckUpdate{}, &checks.FieldError{Field: field.name, Reason: "is not valid UTF-8"}
-		}
+		return wire.CheckUpdate{}, &checks.FieldError{Field: "uuid", Reason: "cannot be set: the server assigns it"}
 	}
 	timeout, timeoutErr := seconds("timeout", s.Timeout)
 	grace, graceErr := seconds("grace", s.Grace)
@@ -342,7 +276,7 @@ func documentOf(s checks.Spec) (wire.CheckUpdate, error) {
 	if s.AlertAfter != nil {
 		after = new(int64(*s.AlertAfter))
 	}
-	return wire.CheckUpdate{
+	document := wire.CheckUpdate{
 		Name: s.Name, Slug: s.Slug, Tags: s.Tags, Desc: s.Desc,
 		Timeout: timeout, Grace: grace, Schedule: s.Schedule, TZ: s.TZ,
 		ManualResume: s.ManualResume, Methods: s.Methods, Channels: s.Channels,
@@ -350,7 +284,19 @@ func documentOf(s checks.Spec) (wire.CheckUpdate, error) {
 		FilterSubject: s.FilterSubject, FilterBody: s.FilterBody,
 		FilterHTTPBody: s.FilterHTTPBody, FilterDefaultFail: s.FilterDefaultFail,
 		AlertAfter: after, RepeatEvery: every, QuietHours: s.QuietHours,
-	}, nil
+	}
+	return document, validText(document)
+}
+
+// validText refuses text that is not UTF-8, which encoding/json would silently replace.
+func validText(document wire.CheckUpdate) error {
+	for field, value := range reflect.ValueOf(document).Fields() {
+		if text, ok := value.Interface().(*string); ok && text != nil && !utf8.ValidString(*text) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			return &checks.FieldError{Field: name, Reason: "is not valid UTF-8"}
+		}
+	}
+	return nil
 }
 
 func seconds(field string, d *time.Duration) (*int64, error) {

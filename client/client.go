@@ -1,13 +1,16 @@
-// Package client talks to a Rollcall server: it manages checks by the interface of API-V3.md, and it sends the pings
-// of monitored jobs.
+// Package client talks to a Rollcall server. A [Pinger] reports the runs of a job; a [Client] manages the checks of a
+// project (API-V3.md). Both work with Healthchecks servers too.
 //
-// A [Pinger] is all that a job needs. It takes the ping URL of a check:
+// # Pings
+//
+// A job needs a [Pinger] and the ping URL of its check:
 //
 //	p, err := client.NewPinger("https://rollcall.example.org/ping/"+id, nil)
 //	err, pingErr := p.Run(ctx, backup)
 //
-// [Pinger.Run] reports the start of the function, and its success or failure with the error as text; what is wrong
-// with the pings themselves is told apart, so that it can be ignored. The same by hand:
+// [Pinger.Run] reports the start of the function, then its success, or its failure with the error as text. It returns
+// the error of the job and the error of the pings separately, so that a job need not fail because its monitoring does.
+// The same by hand:
 //
 //	run, _ := p.Start(ctx)
 //	if err := backup(ctx); err != nil {
@@ -16,31 +19,36 @@
 //		_ = run.Success(ctx, nil)
 //	}
 //
-// A [Client] manages the checks of a project, with an API key of it:
+// # Checks
+//
+// A [Client] needs the URL of the server and an API key:
 //
 //	c, err := client.New("https://rollcall.example.org", key, nil)
 //	check, created, err := c.Upsert(ctx, checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *")}, client.UniqueSlug)
 //	p, err := client.NewPinger(check.PingURL, nil)
 //
-// Settings are a [checks.Spec], as for a monitor that is embedded in the program, and errors can be told apart in the
-// same way: errors.Is(err, checks.ErrNotFound) holds for an answer of 404. What the server has answered is in an
-// [Error].
+// Settings and errors are those of the library. A [checks.Spec] holds the settings, errors.Is(err, checks.ErrNotFound)
+// is true after a 404, and a *[checks.FieldError] names the setting that the server refused. An [Error] holds the
+// response itself.
 //
-// # What is repeated
+// # Retries
 //
-// A request is sent again, after a pause that doubles each time and has some chance in it, when it got no answer or one
-// that says "later" (429, 502, 503, 504), as long as Config.Tries and Config.Timeout allow. A Retry-After of the answer
-// is kept to. That holds for what may be done twice: reading, pings, [Client.Update], [Client.Pause], and
-// [Client.Upsert] when the second time is bound to find the check of the first. [Client.Create], [Client.Resume] and
-// [Client.Delete] are sent again only after a 429, or when no connection could be made: never when the server may have
-// acted.
+// The package retries a request that got no response, or one of 429, 502, 503 and 504, within Config.Tries and
+// Config.Timeout. The first retry comes after about 0.2 seconds and each further one after about twice the time of the
+// one before, up to 15 seconds, with jitter. A longer Retry-After is respected.
+//
+// Only requests that may take effect twice are retried after the server may have acted: reads, pings, [Client.Update],
+// [Client.Pause], and [Client.Upsert] if a second request is certain to find the check that the first one created.
+// [Client.Create], [Client.Resume] and [Client.Delete] are retried only after a 429 or a failure to connect.
 //
 // # Redirects
 //
-// A redirect (301, 302, 307, 308) is followed with the same method and body. It is not followed from https to http, and
-// with an API key not to another host.
+// A redirect (301, 302, 307 or 308) keeps the method and the body. It is followed only within the origin: the scheme,
+// the host and the port must stay the same. The one exception is the upgrade from http to https on the same host and
+// the default ports. Any other redirect is an [Error] that names the origin it leads to, so that neither the API key
+// nor the output of a job reaches a server that nobody has configured.
 //
-// The package works with Healthchecks servers as well. It depends on no database and no router.
+// The package depends on no database and no router.
 package client
 
 import (
@@ -61,31 +69,31 @@ const (
 	DefaultTries       = 5
 )
 
-// Config changes how a [Client] or a [Pinger] makes requests. The zero value of a field stands for its default.
+// Config changes how a [Client] or a [Pinger] makes requests. The zero value of a field selects its default.
 type Config struct {
-	// HTTPClient makes the requests: its Transport, Jar and Timeout are respected, and its CheckRedirect is not used.
-	// It is not changed. Default: one with http.DefaultTransport.
+	// HTTPClient makes the requests. Its Transport, Jar and Timeout are used, its CheckRedirect is not.
+	// Default: an http.Client with http.DefaultTransport.
 	HTTPClient *http.Client
-	// UserAgent is the header User-Agent of every request. Servers keep the first 200 characters of it with a ping.
+	// UserAgent is the User-Agent header of every request. The log of a check shows its first 200 characters.
 	// Default: "rollcall-client".
 	UserAgent string
-	// Timeout is how long a call may take, with everything that is sent again. A single try of what may be sent
-	// again may take half of it. Default: [DefaultTimeout] for a Client, [DefaultPingTimeout] for a Pinger.
+	// Timeout bounds a call with all its retries. One try of a request that may be retried gets half of it.
+	// Default: [DefaultTimeout] for a Client, [DefaultPingTimeout] for a Pinger.
 	Timeout time.Duration
-	// Tries is how often a request may be sent, 1 or more. Default: [DefaultTries].
+	// Tries is how often a request may be sent, at least 1. Default: [DefaultTries].
 	Tries int
 }
 
-// Client manages the checks of a project. Its methods may be called by many goroutines at once.
+// Client manages the checks of a project. It is safe for concurrent use.
 type Client struct {
 	caller caller
-	base   string // without a slash at the end
+	base   string // without a trailing slash
 	key    string
 }
 
-// New returns a client for the server at {base_url}, an http or https URL such as "https://rollcall.example.org". The
-// key is an API key of the project (API-V3.md section 5); a read-only key serves for reading checks, flips and badges.
-// It makes no request. The error says what is wrong with an argument, and never contains the key.
+// New returns a client for the server at baseURL, such as "https://rollcall.example.org". The key is an API key of the
+// project (API-V3.md section 5); a read-only key can read checks, flips and badges. New makes no request. Its error
+// says which argument is wrong and never contains the key.
 func New(baseURL, key string, config *Config) (*Client, error) {
 	u, err := parseURL(baseURL)
 	switch {
@@ -98,7 +106,7 @@ func New(baseURL, key string, config *Config) (*Client, error) {
 	case key == "":
 		return nil, errors.New("client: the API key is empty")
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return nil, errors.New("client: the API key has characters that no key has")
+		return nil, errors.New("client: the API key may only have printable ASCII characters, without spaces")
 	}
 	c := &Client{base: strings.TrimRight(u.String(), "/"), key: key}
 	if c.caller, err = newCaller(config, DefaultTimeout); err != nil {
@@ -107,7 +115,7 @@ func New(baseURL, key string, config *Config) (*Client, error) {
 	return c, nil
 }
 
-// parseURL reads an absolute http or https URL. The error continues a sentence and does not quote the URL, which may
+// parseURL parses an absolute http or https URL. Its error continues a sentence and does not quote the URL, which may
 // hold a password.
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
@@ -124,26 +132,27 @@ func parseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// call is one request to the management interface.
+// call is a request to the management API.
 type call struct {
-	what   string // for errors, as in "create check"
-	method string
-	path   string // below {base_url}, escaped
-	body   any    // nil, or a document that is sent as JSON
-	repeat bool   // may be sent again though the server may have acted
-	// means is the error that an answer with a status of section 7 stands for at this endpoint.
-	means map[int]error
+	name       string // for errors, such as "create check"
+	method     string
+	path       string // below the base URL, escaped
+	body       any    // sent as JSON unless nil
+	idempotent bool   // may be retried after the server may have acted
+	causes     map[int]error
 }
 
-// request translates a call.
 func (c *Client) request(k call) (request, error) {
-	r := request{what: k.what, method: k.method, url: c.base + k.path, header: http.Header{}, repeat: k.repeat, sameHost: true, means: k.means}
+	r := request{
+		name: k.name, method: k.method, url: c.base + k.path, header: http.Header{},
+		idempotent: k.idempotent, causes: k.causes,
+	}
 	r.header.Set("X-Api-Key", c.key)
 	r.header.Set("Accept", "application/json")
 	if k.body != nil {
 		body, err := json.Marshal(k.body)
 		if err != nil {
-			return request{}, fmt.Errorf("client: %s: %w", k.what, err)
+			return request{}, fmt.Errorf("client: %s: %w", k.name, err)
 		}
 		r.body = body
 		r.header.Set("Content-Type", "application/json")
@@ -151,27 +160,64 @@ func (c *Client) request(k call) (request, error) {
 	return r, nil
 }
 
-// json makes a request, decodes the document of its answer, and lets accept look at it.
-func (c *Client) json(ctx context.Context, k call, into any, accept func() error) (status int, err error) {
+// do makes a call and translates the JSON document of the response.
+func do[D, V any](ctx context.Context, c *Client, k call, translate func(D) (V, error)) (value V, status int, err error) {
 	r, err := c.request(k)
 	if err != nil {
-		return 0, err
+		return value, 0, err
 	}
-	err = c.caller.do(ctx, r, func(a *answer) error {
-		status = a.StatusCode
-		if err := a.decode(into); err != nil {
+	err = c.caller.do(ctx, r, func(res *response) error {
+		var document D
+		if err := res.decode(&document); err != nil {
 			return err
 		}
-		return accept()
+		status = res.StatusCode
+		var err error
+		value, err = translate(document)
+		return err
 	})
-	return status, err
+	return value, status, err
 }
 
-// Status asks the server to run a query on its database, and returns nil when that succeeded (API-V3.md section 4.13).
-func (c *Client) Status(ctx context.Context) error {
-	r, err := c.request(call{what: "status", method: http.MethodGet, path: "/api/v3/status/", repeat: true})
+// get reads the document at a path.
+func get[D, V any](ctx context.Context, c *Client, name, path string, translate func(D) (V, error)) (V, error) {
+	value, _, err := do(ctx, c, call{name: name, method: http.MethodGet, path: path, idempotent: true}, translate)
+	return value, err
+}
+
+// errMissing reports a response without its list. The response of another program must not pass for an empty list.
+func errMissing(key string) error { return fmt.Errorf("the response has no %s", key) }
+
+// each translates the documents of the list under a key.
+func each[D, V any](key string, documents []D, translate func(D) (V, error)) ([]V, error) {
+	if documents == nil {
+		return nil, errMissing(key)
+	}
+	list := make([]V, len(documents))
+	for i, d := range documents {
+		var err error
+		if list[i], err = translate(d); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// Fetch decodes the JSON document at a path of the server, such as "/api/v1/checks/", into the value that into points
+// to. It serves documents for which this package has no method; it sends the API key and retries like any read.
+func (c *Client) Fetch(ctx context.Context, path string, into any) error {
+	r, err := c.request(call{name: "fetch " + path, method: http.MethodGet, path: path, idempotent: true})
 	if err != nil {
 		return err
 	}
-	return c.caller.do(ctx, r, func(*answer) error { return nil })
+	return c.caller.do(ctx, r, func(res *response) error { return res.decode(into) })
+}
+
+// Status asks the server to query its database and returns nil if that worked (API-V3.md section 4.13).
+func (c *Client) Status(ctx context.Context) error {
+	r, err := c.request(call{name: "status", method: http.MethodGet, path: "/api/v3/status/", idempotent: true})
+	if err != nil {
+		return err
+	}
+	return c.caller.do(ctx, r, func(*response) error { return nil })
 }

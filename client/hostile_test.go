@@ -97,7 +97,7 @@ func TestErrorMessages(t *testing.T) {
 		{500, "application/json", `{"error": 5}`, "internal server error"},
 		{500, "", "x", "internal server error"},
 		{500, "text/plain", "\xff\xfe", "\ufffd"},
-		{599, "application/json", "", "unexpected answer"},
+		{599, "application/json", "", "unexpected response"},
 		{304, "", "", "not modified"},
 		{500, "text/plain", strings.Repeat("é", 5000), strings.Repeat("é", 500)},
 	} {
@@ -109,20 +109,31 @@ func TestErrorMessages(t *testing.T) {
 	}
 }
 
-// Only a text that names a setting is an error of that setting.
+// The field at fault is the one that the document names, whatever language its text is in.
 func TestFieldErrorIsKnownByItsField(t *testing.T) {
-	for text, want := range map[string]string{
-		"tz is not a valid time zone: x": "tz", "the body is not valid JSON": "", "unique": "unique", "": "", "Timeout is bad": "", "seconds is too large": "",
+	for document, want := range map[string]*checks.FieldError{
+		`{"error": "tz is not a valid time zone: x", "field": "tz"}`:           {Field: "tz", Reason: "is not a valid time zone: x"},
+		`{"error": "seconds is too large", "field": "seconds"}`:                {Field: "seconds", Reason: "is too large"},
+		`{"error": "channels: no integration has it", "field": "channels"}`:    {Field: "channels", Reason: "no integration has it"},
+		`{"error": "la zone n'existe pas", "field": "tz"}`:                     {Field: "tz", Reason: "la zone n'existe pas"},
+		`{"error": "tzar is no zone", "field": "tz"}`:                          {Field: "tz", Reason: "tzar is no zone"},
+		`{"error": "tz", "field": "tz"}`:                                       {Field: "tz", Reason: "tz"},
+		`{"field": "max_runtime"}`:                                             {Field: "max_runtime", Reason: "bad request"},
+		`{"error": "tz is not a valid time zone: x"}`:                          nil,
+		`{"error": "the body is not valid JSON", "field": ""}`:                 nil,
+		`{"error": "tz is not a valid time zone: x", "field": null}`:           nil,
+		`{"error": "tz is not a valid time zone: x", "field": ["tz", "name"]}`: nil,
 	} {
-		_, err := always(t, 400, "application/json", `{"error": "`+text+`"}`).Get(t.Context(), someID)
-		field, ok := errors.AsType[*checks.FieldError](err)
-		if ok != (want != "") || ok && field.Field != want {
-			t.Errorf("%q: %v, %+v", text, err, field)
-		}
+		_, err := always(t, 400, "application/json", document).Get(t.Context(), someID)
+		got, _ := errors.AsType[*checks.FieldError](err)
+		equal(t, document, got, want)
+	}
+	if _, err := always(t, 404, "application/json", `{"error": "not found", "field": "tz"}`).Get(t.Context(), someID); !errors.Is(err, checks.ErrNotFound) {
+		t.Errorf("404: %v", err)
 	}
 }
 
-// TestRedirects: the method and the body are kept, and the API key does not go to another host.
+// Redirects keep the method and the body, and neither the API key nor a ping leaves the origin.
 func TestRedirects(t *testing.T) {
 	type seen struct{ method, url, body, key string }
 	for name, c := range map[string]struct {
@@ -132,11 +143,15 @@ func TestRedirects(t *testing.T) {
 		ping     string
 	}{
 		"to https":        {301, "https://one.example.org/x?y=z", "https://one.example.org/x?y=z", "https://one.example.org/x?y=z"},
+		"default ports":   {301, "https://ONE.example.org:443/x", "https://ONE.example.org:443/x", "https://ONE.example.org:443/x"},
+		"default port":    {307, "http://one.example.org:80/x", "http://one.example.org:80/x", "http://one.example.org:80/x"},
+		"to another port": {307, "http://one.example.org:8080/x", "", ""},
+		"https elsewhere": {308, "https://one.example.org:8443/x", "", ""},
 		"found":           {302, "/x", "http://one.example.org/x", "http://one.example.org/x"},
 		"temporary":       {307, "/x", "http://one.example.org/x", "http://one.example.org/x"},
 		"permanent":       {308, "/x", "http://one.example.org/x", "http://one.example.org/x"},
-		"to another host": {308, "https://two.example.org/x", "", "https://two.example.org/x"},
-		"to a lookalike":  {308, "http://one.example.org.evil.example/x", "", "http://one.example.org.evil.example/x"},
+		"to another host": {308, "https://two.example.org/x", "", ""},
+		"to a lookalike":  {308, "http://one.example.org.evil.example/x", "", ""},
 		"see other":       {303, "/x", "", ""},
 		"nowhere":         {301, "", "", ""},
 		"nonsense":        {301, "http://%zz", "", "http://one.example.org/start/fail"}, // no answer that HTTP knows: tried again

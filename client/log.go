@@ -21,11 +21,11 @@ import (
 
 // Ping is an entry of a check's ping log (API-V3.md section 2.2).
 type Ping struct {
-	// N is the ping's number within its check.
+	// N is the number of the ping within its check.
 	N int64
-	// Kind says what the ping meant to the check.
+	// Kind is what the ping meant to the check.
 	Kind pings.Kind
-	// At is when the ping was received, in UTC with microseconds.
+	// At is when the server received the ping, in UTC with microseconds.
 	At time.Time
 	// Scheme is "http", "https", "email" or "".
 	Scheme string
@@ -35,26 +35,20 @@ type Ping struct {
 	Method string
 	// UserAgent is the user agent of the ping.
 	UserAgent string
-	// RunID is the run identifier; not valid when there was none.
+	// RunID is the run identifier; it is not valid if the ping had none.
 	RunID uuid.NullUUID
-	// Duration is how long the run took that this ping ended, or nil where it ended none. It is a multiple of 10 ms.
+	// Duration is how long the run took that this ping ended, in steps of 10 ms, or nil if it ended none.
 	Duration *time.Duration
-	// HasBody says that [Client.PingBody] returns something for N.
+	// HasBody reports whether [Client.PingBody] finds a body for N.
 	HasBody bool
 }
 
 // Pings returns the newest pings of a check, newest first: 100 on the free plan and 1000 on the paid one (API-V3.md
-// section 4.8). The error is [checks.ErrNotFound] when there is no such check.
+// section 4.8). The error is [checks.ErrNotFound] if the check does not exist.
 func (c *Client) Pings(ctx context.Context, id uuid.UUID) ([]Ping, error) {
-	var document wire.Pings
-	var list []Ping
-	_, err := c.json(ctx, call{what: "list pings", method: http.MethodGet, path: checkPath(id) + "/pings/", repeat: true}, &document, func() error {
-		if document.Pings == nil {
-			return errMissing("pings")
-		}
-		return translate(&list, document.Pings, pingOf)
+	return get(ctx, c, "list pings", checkPath(id)+"/pings/", func(d wire.Pings) ([]Ping, error) {
+		return each("pings", d.Pings, pingOf)
 	})
-	return list, err
 }
 
 func pingOf(d wire.Ping) (Ping, error) {
@@ -65,7 +59,7 @@ func pingOf(d wire.Ping) (Ping, error) {
 	if d.RID != nil {
 		id, err := uuid.Parse(*d.RID)
 		if err != nil {
-			return Ping{}, fmt.Errorf("the answer has a rid that is no uuid: %q", *d.RID)
+			return Ping{}, fmt.Errorf("the rid of a ping in the response is not a UUID: %q", *d.RID)
 		}
 		p.RunID = uuid.NullUUID{UUID: id, Valid: true}
 	}
@@ -73,39 +67,39 @@ func pingOf(d wire.Ping) (Ping, error) {
 		const unit = 10 * time.Millisecond
 		steps := math.Round(*d.Duration * float64(time.Second/unit))
 		if math.Abs(steps) > float64(math.MaxInt64/unit) {
-			return Ping{}, fmt.Errorf("the answer has a duration that is too long: %v", *d.Duration)
+			return Ping{}, fmt.Errorf("the duration of a ping in the response is too long: %v", *d.Duration)
 		}
 		p.Duration = new(time.Duration(steps) * unit)
 	}
 	return p, nil
 }
 
-// PingBody returns the body of a check's ping with the number n, as it was received (API-V3.md section 4.9). The caller
-// closes it, and bounds how long reading may take by ctx, which must not end before. The error is [checks.ErrNotFound]
-// when there is no such check, no such ping, or no body.
+// PingBody returns the body of the ping with the number n, as the server received it (API-V3.md section 4.9). The
+// caller closes it. Reading it may take any time, until ctx ends. The error is [checks.ErrNotFound] if the check or the
+// ping does not exist or the ping has no body.
 func (c *Client) PingBody(ctx context.Context, id uuid.UUID, n int64) (io.ReadCloser, error) {
-	r, err := c.request(call{what: "get ping body", method: http.MethodGet, repeat: true,
+	r, err := c.request(call{name: "get ping body", method: http.MethodGet, idempotent: true,
 		path: checkPath(id) + "/pings/" + strconv.FormatInt(n, 10) + "/body"})
 	if err != nil {
 		return nil, err
 	}
 	r.header.Set("Accept", "text/plain, */*")
 	var body io.ReadCloser
-	err = c.caller.do(ctx, r, func(a *answer) (err error) {
-		body, err = a.keep()
+	err = c.caller.do(ctx, r, func(res *response) (err error) {
+		body, err = res.keep()
 		return err
 	})
 	return body, err
 }
 
 // Flips returns the status changes of a check in a window of time, newest first (API-V3.md section 4.10). The zero
-// Window means all of them. The interface knows whole seconds only: bounds that are finer make the window up to a second
-// longer, and the times of the flips are cut to seconds. The error is [checks.ErrNotFound] when there is no such check.
+// Window selects all of them. The API counts in whole seconds: finer bounds are rounded so that the window grows, and
+// the times of the flips are truncated. The error is [checks.ErrNotFound] if the check does not exist.
 func (c *Client) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
 	return c.flips(ctx, checkPath(id), window)
 }
 
-// FlipsByUniqueKey does what [Client.Flips] does for the check of the project that has this unique key.
+// FlipsByUniqueKey is [Client.Flips] for the check of the project with a unique key.
 func (c *Client) FlipsByUniqueKey(ctx context.Context, key string, window flips.Window) ([]flips.Flip, error) {
 	if !isUniqueKey(key) {
 		return nil, fmt.Errorf("client: list flips: %w", checks.ErrNotFound)
@@ -118,19 +112,11 @@ func (c *Client) flips(ctx context.Context, path string, window flips.Window) ([
 	if query := windowQuery(window); query != "" {
 		path += "?" + query
 	}
-	var document flipList
-	var list []flips.Flip
-	_, err := c.json(ctx, call{what: "list flips", method: http.MethodGet, path: path, repeat: true}, &document, func() error {
-		if document == nil {
-			return errMissing("flips")
-		}
-		return translate(&list, document, flipOf)
+	return get(ctx, c, "list flips", path, func(d flipList) ([]flips.Flip, error) {
+		return each("flips", d, func(d wire.Flip) (flips.Flip, error) {
+			return flips.Flip{At: d.Timestamp.Time, Up: d.Up != 0}, nil
+		})
 	})
-	return list, err
-}
-
-func flipOf(d wire.Flip) (flips.Flip, error) {
-	return flips.Flip{At: d.Timestamp.Time, Up: d.Up != 0}, nil
 }
 
 func windowQuery(w flips.Window) string {
@@ -151,8 +137,8 @@ func windowQuery(w flips.Window) string {
 	return query.Encode()
 }
 
-// flipList reads both forms that a list of flips has: the bare array of API-V3.md section 4.10, and the object around
-// it that Healthchecks sends.
+// flipList is a list of flips in either form: the bare array of API-V3.md section 4.10, or the object that Healthchecks
+// wraps around it.
 type flipList []wire.Flip
 
 func (l *flipList) UnmarshalJSON(data []byte) error {

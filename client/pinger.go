@@ -17,31 +17,31 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// DefaultBodyLimit is how many bytes of a body a [Pinger] sends as long as no answer has told what the server keeps.
+// DefaultBodyLimit is the number of bytes of a body that a [Pinger] sends until the server tells its own limit.
 const DefaultBodyLimit = 100_000
 
-// maxBodyLimit bounds what a server can make a Pinger send and keep in memory.
+// maxBodyLimit bounds the bytes that a server can make a Pinger send and keep in memory.
 const maxBodyLimit = 10_000_000
 
-// Pinger sends the pings of one job. Its methods may be called by many goroutines at once.
+// Pinger sends the pings of one job. It is safe for concurrent use.
 //
-// A ping takes no longer than Config.Timeout, 10 seconds by default, with everything that is sent again, and it ends
-// when ctx does. It is a POST, so that it counts with every setting of [Check.Methods]. What goes wrong is returned and
-// may be ignored: nothing else depends on it. The errors are [checks.ErrNotFound] when there is no such check,
-// [checks.ErrAmbiguousSlug], and those of the connection; none of them shows the ping URL. A ping that was sent again
-// may be in the log twice.
+// A ping with all its retries takes at most Config.Timeout, 10 seconds by default, and ends when ctx does. It is a
+// POST, which every setting of [Check.Methods] allows. A job may ignore the error of a ping. The error is
+// [checks.ErrNotFound] if no check has the ping URL, [checks.ErrAmbiguousSlug] if several have the slug, another
+// [Error], or the failure of the connection; its text never contains the ping URL. A ping that was retried may be in
+// the log twice.
 //
-// Of a body longer than the server keeps, the end is sent. Servers tell in every answer how much they keep; before the
-// first one it is [DefaultBodyLimit].
+// If a body is longer than the server keeps, a Pinger sends its end. Every response tells how much the server keeps;
+// before the first one the limit is [DefaultBodyLimit].
 type Pinger struct {
 	caller     caller
 	url, query string // of a success
 	limit      atomic.Int64
 }
 
-// NewPinger returns a pinger for the check with this ping URL: its [Check.PingURL], or what [SlugURL] returns. A query
-// of the URL is part of every ping: with "?create=1" a ping to a slug that no check has makes the check. It makes no
-// request. The error says what is wrong with an argument, and never contains the URL.
+// NewPinger returns a pinger for a ping URL: the [Check.PingURL] of a check, or the result of [SlugURL]. Every ping
+// carries the query of the URL; with "?create=1" the server creates the check if no check has the slug. NewPinger makes
+// no request. Its error says which argument is wrong and never contains the URL.
 func NewPinger(pingURL string, config *Config) (*Pinger, error) {
 	u, err := parseURL(pingURL)
 	if err != nil {
@@ -52,9 +52,9 @@ func NewPinger(pingURL string, config *Config) (*Pinger, error) {
 		return nil, errors.New("client: the ping URL has no path, so it names no check")
 	}
 	for segment := range strings.SplitSeq(path, "/") {
-		// With an empty slug, the signal at the end of the path would be taken for the slug.
+		// The server would take the signal after an empty slug for the slug.
 		if segment == "" || segment == "." || segment == ".." {
-			return nil, fmt.Errorf("client: the path of the ping URL has a segment that is %q", segment)
+			return nil, fmt.Errorf("client: the path of the ping URL has the segment %q", segment)
 		}
 	}
 	p := &Pinger{query: u.RawQuery}
@@ -67,38 +67,38 @@ func NewPinger(pingURL string, config *Config) (*Pinger, error) {
 	return p, nil
 }
 
-// SlugURL returns the ping URL of the check with a slug, in the project that has the ping key, at {ping_base_url}.
+// SlugURL returns the ping URL of the check with a slug in the project with a ping key. The base URL is that of the
+// ping endpoints, such as "https://rollcall.example.org/ping".
 func SlugURL(pingBaseURL, pingKey, slug string) string {
 	return strings.TrimRight(pingBaseURL, "/") + "/" + url.PathEscape(pingKey) + "/" + url.PathEscape(slug)
 }
 
-// BodyLimit returns how many bytes of a body are sent, by what the last answer has told.
+// BodyLimit returns the number of bytes of a body that the server keeps, as the last response told.
 func (p *Pinger) BodyLimit() int { return int(p.limit.Load()) }
 
-// Start says that a run of the job has begun, and returns the run, whose pings carry an identifier made for it. That
-// keeps runs that overlap apart. The run can be used even if there is an error.
+// Start reports that a run of the job has begun. The pings of the returned run carry a new run identifier, so that the
+// server can tell overlapping runs apart. The run is usable even if Start returns an error.
 func (p *Pinger) Start(ctx context.Context) (*Run, error) {
 	r := &Run{pinger: p, id: uuid.New()}
 	return r, r.ping(ctx, pings.Signal{Kind: pings.Start})
 }
 
-// Success says that the job has succeeded. The body may be nil.
+// Success reports that the job succeeded. The body may be nil.
 func (p *Pinger) Success(ctx context.Context, body []byte) error {
 	return p.Ping(ctx, pings.Signal{Kind: pings.Success, Body: body})
 }
 
-// Fail says that the job has failed. The body may be nil.
+// Fail reports that the job failed. The body may be nil.
 func (p *Pinger) Fail(ctx context.Context, body []byte) error {
 	return p.Ping(ctx, pings.Signal{Kind: pings.Fail, Body: body})
 }
 
-// Log adds a note to the log of the check, and changes no state.
+// Log adds an entry to the log of the check and changes no state.
 func (p *Pinger) Log(ctx context.Context, body []byte) error {
 	return p.Ping(ctx, pings.Signal{Kind: pings.Log, Body: body})
 }
 
-// ExitStatus says that the job has ended with a status of 0 to 255: 0 is a success, all others are failures. The body
-// may be nil.
+// ExitStatus reports the exit status of the job, 0 to 255: 0 is a success, any other a failure. The body may be nil.
 func (p *Pinger) ExitStatus(ctx context.Context, status int, body []byte) error {
 	return p.Ping(ctx, exitSignal(status, body))
 }
@@ -111,17 +111,17 @@ func exitSignal(status int, body []byte) pings.Signal {
 	return s
 }
 
-// Ping sends any signal, as a monitor that is embedded in the program takes it. Of the signal, Kind, RunID, ExitStatus
-// and Body are sent. The error is a *[checks.FieldError] for what no ping URL can say: a kind or an exit status that is
-// not valid, or an exit status whose kind is not success for 0 and fail for others.
+// Ping sends a signal, like the method of an embedded monitor. It sends Kind, RunID, ExitStatus and Body and ignores
+// the other fields. The zero Kind is a success. The error is a *[checks.FieldError] for a signal that no ping URL can
+// express: an invalid kind or exit status, or an exit status that contradicts the kind.
 func (p *Pinger) Ping(ctx context.Context, s pings.Signal) error {
 	if s.Kind == "" {
 		s.Kind = pings.Success
 	}
-	what := string(s.Kind) + " ping"
+	name := string(s.Kind) + " ping"
 	suffix, err := signalPath(s)
 	if err != nil {
-		return fmt.Errorf("client: %s: %w", what, err)
+		return fmt.Errorf("client: %s: %w", name, err)
 	}
 	target := p.url + suffix
 	query := p.query
@@ -135,16 +135,16 @@ func (p *Pinger) Ping(ctx context.Context, s pings.Signal) error {
 		target += "?" + query
 	}
 	r := request{
-		what: what, method: http.MethodPost, url: target, body: end(s.Body, p.BodyLimit()), repeat: true,
-		means: map[int]error{http.StatusConflict: checks.ErrAmbiguousSlug}, seen: p.learn,
+		name: name, method: http.MethodPost, url: target, body: end(s.Body, p.BodyLimit()), idempotent: true,
+		causes: map[int]error{http.StatusConflict: checks.ErrAmbiguousSlug}, onHeader: p.learn,
 	}
 	if len(r.body) > 0 {
 		r.header = http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
 	}
-	return p.caller.do(ctx, r, func(*answer) error { return nil })
+	return p.caller.do(ctx, r, func(*response) error { return nil })
 }
 
-// signalPath returns what stands after the path of a success.
+// signalPath returns the suffix of the ping URL for a signal.
 func signalPath(s pings.Signal) (string, error) {
 	switch {
 	case !s.Valid():
@@ -159,14 +159,14 @@ func signalPath(s pings.Signal) (string, error) {
 	return "/" + string(s.Kind), nil
 }
 
-// learn notes how much of a body the server keeps.
+// learn notes the body limit that a response tells.
 func (p *Pinger) learn(h http.Header) {
 	if limit, err := strconv.ParseInt(h.Get("Ping-Body-Limit"), 10, 64); err == nil && limit >= 0 {
 		p.limit.Store(min(limit, maxBodyLimit))
 	}
 }
 
-// end returns the last bytes of a body, up to the limit. It does not begin with a part of a character.
+// end returns the last bytes of a body, up to the limit. It does not begin inside a character.
 func end(body []byte, limit int) []byte {
 	if len(body) <= limit {
 		return body
@@ -174,7 +174,7 @@ func end(body []byte, limit int) []byte {
 	return fromRune(body[len(body)-limit:])
 }
 
-// fromRune returns a text without the part of a character at its start.
+// fromRune skips the rest of a character at the start of a text.
 func fromRune(text []byte) []byte {
 	for i := range min(utf8.UTFMax, len(text)) {
 		if utf8.RuneStart(text[i]) {

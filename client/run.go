@@ -11,8 +11,8 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Run is one run of a job. All its pings carry the same run identifier, by which the server tells runs that overlap
-// from each other, and how long each took. [Pinger.Start] makes one.
+// Run is one run of a job, made by [Pinger.Start]. Its pings carry the same run identifier, by which the server tells
+// overlapping runs apart and measures how long each took.
 type Run struct {
 	pinger *Pinger
 	id     uuid.UUID
@@ -21,23 +21,22 @@ type Run struct {
 // ID returns the run identifier.
 func (r *Run) ID() uuid.UUID { return r.id }
 
-// Success says that the run has succeeded. The body may be nil.
+// Success reports that the run succeeded. The body may be nil.
 func (r *Run) Success(ctx context.Context, body []byte) error {
 	return r.ping(ctx, pings.Signal{Kind: pings.Success, Body: body})
 }
 
-// Fail says that the run has failed. The body may be nil.
+// Fail reports that the run failed. The body may be nil.
 func (r *Run) Fail(ctx context.Context, body []byte) error {
 	return r.ping(ctx, pings.Signal{Kind: pings.Fail, Body: body})
 }
 
-// Log adds a note to the log of the check, and changes no state.
+// Log adds an entry to the log of the check and changes no state.
 func (r *Run) Log(ctx context.Context, body []byte) error {
 	return r.ping(ctx, pings.Signal{Kind: pings.Log, Body: body})
 }
 
-// ExitStatus says that the run has ended with a status of 0 to 255: 0 is a success, all others are failures. The body
-// may be nil.
+// ExitStatus reports the exit status of the run, 0 to 255: 0 is a success, any other a failure. The body may be nil.
 func (r *Run) ExitStatus(ctx context.Context, status int, body []byte) error {
 	return r.ping(ctx, exitSignal(status, body))
 }
@@ -47,15 +46,15 @@ func (r *Run) ping(ctx context.Context, s pings.Signal) error {
 	return r.pinger.Ping(ctx, s)
 }
 
-// errGoexit is what is reported of a job that left by [runtime.Goexit].
-var errGoexit = errors.New("the goroutine of the job has ended before the job was done")
+// goexitReport is the body of the ping for a job that called [runtime.Goexit].
+const goexitReport = "the job ended its goroutine before it returned"
 
-// Run calls job and reports it: its start, and then its success, or its failure with the text of the error as body. A
-// panic is reported as a failure with its stack, and goes on.
+// Run calls job and reports its start, then its success, or its failure with the text of the error as the body. It
+// reports a panic as a failure with the stack and lets it continue.
 //
-// It returns two errors, so that what is wrong with monitoring is not taken for a failure of the job: the one that job
-// has returned, as it is, and what went wrong with the pings, which is safe to ignore. The job is run in any case. The
-// last ping is sent even when ctx has ended. Both pings together take up to twice Config.Timeout in addition to the job.
+// Run returns the error of the job, unchanged, and the error of the pings, which a job may ignore. It calls job whatever
+// happens to the pings, and sends the last ping even if ctx has ended. The pings add up to twice Config.Timeout to the
+// time of the job.
 func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) (jobErr, pingErr error) {
 	run, startErr := p.Start(ctx)
 	after := context.WithoutCancel(ctx)
@@ -66,7 +65,7 @@ func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) (
 		}
 		reason := recover()
 		if reason == nil {
-			_ = run.Fail(after, []byte(errGoexit.Error()))
+			_ = run.Fail(after, []byte(goexitReport))
 			return
 		}
 		_ = run.Fail(after, p.panicBody(reason, debug.Stack()))
@@ -83,7 +82,7 @@ func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) (
 	return jobErr, errors.Join(startErr, endErr)
 }
 
-// panicBody is the report of a panic. If it is too long, its end is cut off, because the reason stands at its start.
+// panicBody returns the report of a panic, cut at its end because the reason comes first.
 func (p *Pinger) panicBody(reason any, stack []byte) []byte {
 	body := fmt.Appendf(nil, "panic: %v\n\n%s", reason, stack)
 	return body[:min(len(body), p.BodyLimit())]

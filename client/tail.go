@@ -5,17 +5,17 @@ import (
 	"sync"
 )
 
-// Tail is a writer that keeps the end of what was written to it, such as the output of a command that goes into the
-// body of a ping. It may be written to by several goroutines at once.
+// Tail is a writer that keeps the last bytes written to it, such as the output of a command for the body of a ping. It
+// is safe for concurrent use.
 type Tail struct {
 	limit int
 
 	mu   sync.Mutex
-	data []byte // up to twice the limit, so that it is moved only now and then
-	cut  bool   // something was left out before data
+	data []byte // up to twice the limit, so that moving its end to the front is rare
+	cut  bool   // data is not all that was written
 }
 
-// NewTail returns a writer that keeps the last bytes, up to the limit; see [Pinger.BodyLimit]. A limit below 0 is 0.
+// NewTail returns a writer that keeps the last limit bytes; see [Pinger.BodyLimit]. A negative limit is 0.
 func NewTail(limit int) *Tail { return &Tail{limit: max(limit, 0)} }
 
 // Write keeps the end of p. It never fails.
@@ -35,7 +35,8 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Bytes returns a copy of what is kept. It does not begin with a part of a character where something was left out.
+// Bytes returns a copy of the bytes that the writer keeps. If earlier ones are gone, it does not begin inside a
+// character.
 func (t *Tail) Bytes() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
