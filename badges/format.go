@@ -2,15 +2,15 @@ package badges
 
 import "encoding/json"
 
-// A Format is the kind of document that a badge is.
+// A Format is the kind of a badge's document.
 type Format string
 
 const (
-	// SVG is a picture: [SVGDoc].
+	// SVG is a picture, made by [SVGDoc].
 	SVG Format = "svg"
-	// JSON is a document for a badge of one's own making: [JSONDoc].
+	// JSON is a document for custom badges, made by [JSONDoc].
 	JSON Format = "json"
-	// Shields is a document for the endpoint badge of Shields: [ShieldsDoc].
+	// Shields is a document for the endpoint badge of Shields, made by [ShieldsDoc].
 	Shields Format = "shields"
 )
 
@@ -19,8 +19,7 @@ func (f Format) Valid() bool {
 	return f == SVG || f == JSON || f == Shields
 }
 
-// ContentType returns the media type of documents of the format, for the header
-// Content-Type. It is "application/octet-stream" for an invalid format.
+// ContentType returns the media type of the format's documents, or "application/octet-stream" for an invalid format.
 func (f Format) ContentType() string {
 	switch f {
 	case SVG:
@@ -31,9 +30,8 @@ func (f Format) ContentType() string {
 	return "application/octet-stream"
 }
 
-// Document returns the badge of the format for the checks that sum counts. It
-// has three states if late is true, and two otherwise. [JSON] does not show the
-// label. The document of an invalid format is nil.
+// Document returns the badge in this format for the checks in sum: with three states if late is true, otherwise with
+// two. [JSON] does not show the label. The document of an invalid format is nil.
 func (f Format) Document(label string, sum Summary, late bool) []byte {
 	switch f {
 	case SVG:
@@ -46,10 +44,8 @@ func (f Format) Document(label string, sum Summary, late bool) []byte {
 	return nil
 }
 
-// JSONDoc returns a JSON object with the state of the checks, under "status",
-// and the counts of sum under "total", "grace" and "down". The counts are the
-// same for badges of two and three states; late tells only whether the status
-// can be "late".
+// JSONDoc returns a JSON object with the state of the checks as "status" and the counts of sum as "total", "grace" and
+// "down". The counts do not depend on late, which only allows the status "late".
 func JSONDoc(sum Summary, late bool) []byte {
 	return marshal(struct {
 		Status State `json:"status"`
@@ -59,10 +55,9 @@ func JSONDoc(sum Summary, late bool) []byte {
 	}{sum.State(late), sum.Total, sum.Grace, sum.Down})
 }
 
-// ShieldsDoc returns a JSON object in the schema, version 1, of the endpoint
-// badge of Shields. The color is "success" for [Up], "important" for [Late],
-// "critical" for [Down] and "inactive" for any other state. Bytes of the label
-// that are not UTF-8 are replaced by U+FFFD.
+// ShieldsDoc returns the JSON object of a Shields endpoint badge, schema version 1. The color is "success" for [Up],
+// "important" for [Late], "critical" for [Down] and "inactive" for any other state. Invalid UTF-8 in the label becomes
+// U+FFFD.
 func ShieldsDoc(label string, s State) []byte {
 	color := "inactive"
 	switch s {
@@ -81,7 +76,7 @@ func ShieldsDoc(label string, s State) []byte {
 	}{1, label, s, color})
 }
 
-// marshal encodes a value that cannot fail to encode: strings and integers.
+// marshal encodes strings and integers, which cannot fail.
 func marshal(v any) []byte {
 	document, err := json.Marshal(v)
 	if err != nil {

@@ -12,15 +12,14 @@ import (
 	"strings"
 )
 
-// AllTags stands in the place of a tag for all checks of a project: API-V3.md
-// section 2.5. A tag of that very text cannot have a badge of its own.
+// AllTags stands for all checks of a project instead of a tag (API-V3.md section 2.5). A tag with this text has no
+// badge of its own.
 const AllTags = "*"
 
-// MinSecret is the least length of the secret of a [Signer], in bytes.
+// MinSecret is the minimum length of a [Signer]'s secret, in bytes.
 const MinSecret = 16
 
-// signatureBytes is how much of the HMAC is in an address. 128 bits cannot be
-// guessed, and leave an address short.
+// signatureBytes is how much of the HMAC is in an address: 128 bits cannot be guessed and keep the address short.
 const signatureBytes = 16
 
 const (
@@ -29,33 +28,32 @@ const (
 	twoStates   = "-2" // after a signature
 )
 
-// ErrNotFound means that a path is not the address of a badge, or that its
-// signature is wrong. The two are not told apart.
+// ErrNotFound means that a path is not the address of a badge, or has a wrong signature. Callers cannot tell the two
+// apart.
 var ErrNotFound = errors.New("badges: not found")
 
-// A Ref is what the address of a badge stands for.
+// A Ref is what the address of a badge refers to.
 type Ref struct {
 	// BadgeKey names the project.
 	BadgeKey string
-	// Tag picks the checks that carry it, or is [AllTags].
+	// Tag selects the checks that have it, or is [AllTags].
 	Tag string
 	// Format is the kind of document.
 	Format Format
-	// Late is true for a badge of three states, false for one of two.
+	// Late is true for three states, false for two.
 	Late bool
 }
 
-// A Signer makes and verifies the signed addresses of the badges of tags. A
-// signature is an HMAC-SHA256, cut to 128 bits, over badge key and tag; all
-// formats of a badge, with two and three states, have the same. Signers are
-// made by [NewSigner].
+// A Signer makes and verifies the signed addresses of badges of tags. [NewSigner] makes one.
+//
+// A signature is an HMAC-SHA256 over badge key and tag, cut to 128 bits. All formats of a badge share it, with two and
+// with three states.
 type Signer struct {
 	secret []byte
 }
 
-// NewSigner makes a Signer. The secret must have at least [MinSecret] bytes, and
-// should be random. Who knows it can make the address of every badge; when it
-// changes, all addresses made before stop working.
+// NewSigner returns a Signer. The secret must have at least [MinSecret] bytes and should be random. Whoever knows it
+// can make the address of every badge. A new secret invalidates all addresses made with the old one.
 func NewSigner(secret []byte) (Signer, error) {
 	if len(secret) < MinSecret {
 		return Signer{}, fmt.Errorf("badges: the secret is too short: %d bytes, the minimum is %d", len(secret), MinSecret)
@@ -63,53 +61,39 @@ func NewSigner(secret []byte) (Signer, error) {
 	return Signer{secret: slices.Clone(secret)}, nil
 }
 
-// String returns a text without the secret, so that a Signer can be printed.
+// String returns a text without the secret.
 func (s Signer) String() string { return "badges.Signer" }
 
 // GoString returns the text of [Signer.String], for the verb %#v.
 func (s Signer) GoString() string { return s.String() }
 
-// Path returns the address of the badge of a tag, below the base URL and
-// escaped as in a URL:
+// Path returns the path of a tag's badge, below the base URL and escaped as in a URL:
 //
 //	/badge/<badge_key>/<signature>[-2]/<tag>.<format>
 //	/badge/<badge_key>/<signature>[-2].<format>
 //
-// The second form is for [AllTags]; "-2" is there when late is false, for a
-// badge of two states. A tag may be any text, of any bytes, except the empty
-// one. The badge key must be neither empty nor "." nor "..", and the format must
-// be valid: the path would otherwise not be understood by [Signer.Parse].
+// The second form is for [AllTags]; "-2" marks a badge of two states. A tag may be any non-empty bytes. The badge key
+// must not be empty, "." or "..", and the format must be valid; otherwise [Signer.Parse] refuses the path.
 //
-// Path panics if the Signer is the zero value, whose signatures anyone could forge.
+// Path panics on the zero Signer, whose signatures anyone could forge.
 func (s Signer) Path(badgeKey, tag string, f Format, late bool) string {
 	if s.secret == nil {
 		panic("badges: Signer.Path: the Signer was not made by NewSigner")
 	}
-	var b strings.Builder
-	b.WriteString(tagPrefix)
-	escape(&b, badgeKey)
-	b.WriteByte('/')
-	b.WriteString(s.sign(badgeKey, tag))
+	path := tagPrefix + escape(badgeKey) + "/" + s.sign(badgeKey, tag)
 	if !late {
-		b.WriteString(twoStates)
+		path += twoStates
 	}
 	if tag != AllTags {
-		b.WriteByte('/')
-		escape(&b, tag)
+		path += "/" + escape(tag)
 	}
-	b.WriteByte('.')
-	b.WriteString(string(f))
-	return b.String()
+	return path + "." + string(f)
 }
 
-// Parse reads a path that [Signer.Path] made, and verifies its signature in
-// constant time. It takes the path as it stands in the URL, still escaped: the
-// result of [net/url.URL.EscapedPath]. Any path that is not right gives
-// [ErrNotFound].
+// Parse reads a path that [Signer.Path] made, and verifies its signature in constant time. It takes the path as it is
+// in the URL, still escaped: the result of [net/url.URL.EscapedPath]. Any other path is [ErrNotFound].
 //
-// Badge key and tag may also be escaped in other ways that mean the same, and
-// the slashes of a tag may be not escaped at all, because some proxies rewrite
-// addresses so.
+// Some proxies rewrite addresses, so any equivalent escaping is accepted, and also unescaped slashes in a tag.
 func (s Signer) Parse(escapedPath string) (Ref, error) {
 	rest, found := strings.CutPrefix(escapedPath, tagPrefix)
 	if !found || s.secret == nil {
@@ -136,9 +120,8 @@ func (s Signer) Parse(escapedPath string) (Ref, error) {
 	return Ref{BadgeKey: key, Tag: tag, Format: f, Late: !two}, nil
 }
 
-// sign returns the signature of a badge in lower-case hexadecimal digits. The
-// lengths keep apart what badge key and tag are, and the first word keeps these
-// signatures apart from any other use of the secret.
+// sign returns the signature of a badge in lower-case hexadecimal digits. Lengths separate badge key and tag; the first
+// word separates these signatures from any other use of the secret.
 func (s Signer) sign(badgeKey, tag string) string {
 	input := []byte("rollcall badge 1\x00")
 	for _, part := range []string{badgeKey, tag} {
@@ -150,32 +133,22 @@ func (s Signer) sign(badgeKey, tag string) string {
 	return hex.EncodeToString(mac.Sum(nil)[:signatureBytes])
 }
 
-// CheckPath returns the address of the badge of one check, below the base URL
-// and escaped as in a URL:
+// CheckPath returns the path of one check's badge, below the base URL and escaped as in a URL:
 //
 //	/b/<2|3>/<key>.<format>
 //
-// The number is that of the states: 3 if late is true. The address is not
-// signed: the key of the check must be one that cannot be guessed, and must not
-// be empty.
+// The number is that of the states: 3 if late is true. The path is not signed, so the key must be impossible to guess,
+// and not empty.
 func CheckPath(checkBadgeKey string, f Format, late bool) string {
-	states := byte('2')
+	states := "2"
 	if late {
-		states = '3'
+		states = "3"
 	}
-	var b strings.Builder
-	b.WriteString(checkPrefix)
-	b.WriteByte(states)
-	b.WriteByte('/')
-	escape(&b, checkBadgeKey)
-	b.WriteByte('.')
-	b.WriteString(string(f))
-	return b.String()
+	return checkPrefix + states + "/" + escape(checkBadgeKey) + "." + string(f)
 }
 
-// ParseCheckPath reads a path that [CheckPath] made, still escaped: the result
-// of [net/url.URL.EscapedPath]. Any path that is not right gives [ErrNotFound].
-// Whether there is a check with the key is for the caller to find out.
+// ParseCheckPath reads a path that [CheckPath] made, still escaped: the result of [net/url.URL.EscapedPath]. Any other
+// path is [ErrNotFound]. The caller looks up the key.
 func ParseCheckPath(escapedPath string) (key string, f Format, late bool, err error) {
 	rest, prefixed := strings.CutPrefix(escapedPath, checkPrefix)
 	rest, f, found := cutFormat(rest)
@@ -188,7 +161,7 @@ func ParseCheckPath(escapedPath string) (key string, f Format, late bool, err er
 	return key, f, states == "3", nil
 }
 
-// cutFormat cuts the format and the dot before it from the end of a path.
+// cutFormat cuts the dot and the format from the end of a path.
 func cutFormat(path string) (rest string, f Format, found bool) {
 	dot := strings.LastIndexByte(path, '.')
 	if dot < 0 {
@@ -198,20 +171,6 @@ func cutFormat(path string) (rest string, f Format, found bool) {
 	return path[:dot], f, f.Valid()
 }
 
-// escape writes one segment of a path. All bytes but the unreserved characters
-// of RFC 3986 are escaped, which is more than url.PathEscape does: what is left
-// means the same to every client, proxy, shell and Markdown renderer. A segment
-// of dots alone would be dropped on the way, but a tag has its format after it.
-func escape(b *strings.Builder, segment string) {
-	const digits = "0123456789ABCDEF"
-	for i := range len(segment) {
-		c := segment[i]
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
-			b.WriteByte(c)
-			continue
-		}
-		b.WriteByte('%')
-		b.WriteByte(digits[c>>4])
-		b.WriteByte(digits[c&15])
-	}
-}
+// escape escapes a segment of a path: all bytes but the unreserved characters of RFC 3986, which every client, proxy,
+// shell and Markdown renderer leaves alone.
+func escape(segment string) string { return strings.ReplaceAll(url.QueryEscape(segment), "+", "%20") }

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// signer returns a Signer whose secret is any text repeated.
+// signer returns a Signer with the text, repeated, as secret.
 func signer(t testing.TB, text string) badges.Signer {
 	t.Helper()
 	s, err := badges.NewSigner([]byte(strings.Repeat(text, badges.MinSecret)))
@@ -59,7 +59,7 @@ func TestZeroSigner(t *testing.T) {
 	zero.Path("k", "tag", badges.SVG, true)
 }
 
-// TestPathForm pins the form of addresses, which must work for years.
+// TestPathForm pins the form of addresses, which are embedded in web pages for years.
 func TestPathForm(t *testing.T) {
 	s, err := badges.NewSigner([]byte("0123456789abcdef"))
 	if err != nil {
@@ -91,7 +91,7 @@ func TestPathForm(t *testing.T) {
 	}
 }
 
-// awkward are tags that break naive addresses.
+// awkward lists tags that break naive addresses.
 var awkward = []string{
 	"prod", "a/b", "/", "//", "a//b", "%", "%2F", "%25", "%zz", ".", "..", "...", "../..", "./x", "?", "a?b=c", "#", "a#b",
 	"**", "%2A", `"`, "'", "<", ">", "<svg>", `\`, `..\`, "&", "&amp;", "+", ";", ":", "@", "!", "$", "(", ")", ",", "=", "[", "]",
@@ -115,7 +115,7 @@ func TestPathRoundTrip(t *testing.T) {
 	}
 }
 
-// checkRoundTrip sends the address of a badge through what it meets on its way.
+// checkRoundTrip sends the address of a badge through clients, proxies and servers.
 func checkRoundTrip(t interface {
 	Helper()
 	Errorf(string, ...any)
@@ -156,7 +156,7 @@ func checkRoundTrip(t interface {
 }
 
 func TestPathRoundTripProperty(t *testing.T) {
-	// Half of the texts are made of what means something in an address.
+	// Half of the texts consist of characters with a meaning in URLs.
 	special := rapid.StringOfN(rapid.SampledFrom([]rune("./%?#*-2svg\\\"<&+;\x00 é🚀")), 1, 12, -1)
 	bytes := rapid.Map(rapid.SliceOfN(rapid.Byte(), 1, 20), func(b []byte) string { return string(b) })
 	text := rapid.OneOf(special, bytes, rapid.StringN(1, 20, -1))
@@ -177,8 +177,8 @@ func TestPathRoundTripProperty(t *testing.T) {
 	})
 }
 
-// TestSignatureCoversKeyAndTag moves a border between badge key and tag, and
-// uses the signature of one badge for another.
+// TestSignatureCoversKeyAndTag moves the border between badge key and tag, and uses the signature of one badge for
+// another.
 func TestSignatureCoversKeyAndTag(t *testing.T) {
 	s := signer(t, "s")
 	signature := func(key, tag string) string {
@@ -297,8 +297,7 @@ func TestParseCheckPathRefuses(t *testing.T) {
 	}
 }
 
-// FuzzSignerParse changes addresses that are right. What Parse accepts must be
-// the badge that was signed.
+// FuzzSignerParse mutates valid addresses. Parse must accept only what was signed.
 func FuzzSignerParse(f *testing.F) {
 	s := signer(f, "s")
 	for _, tag := range append(awkward, badges.AllTags) {
@@ -317,7 +316,7 @@ func FuzzSignerParse(f *testing.F) {
 			}
 			return
 		}
-		// The signature in the address must be the one of what was read.
+		// The address must have the signature of the badge that Parse returned.
 		again := s.Path(got.BadgeKey, got.Tag, got.Format, got.Late)
 		if tail := strings.SplitN(again, "/", 4)[3]; !strings.Contains(address, tail[:32]) {
 			t.Errorf("%q has not the signature of %+v", address, got)

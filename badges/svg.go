@@ -7,17 +7,17 @@ import (
 	"unicode"
 )
 
-// Measures of the picture, in pixels.
+// Lengths in pixels.
 const (
 	height = 20
-	outer  = 6 // between a text and the edge of the picture
-	inner  = 5 // between a text and the border of the two fields
+	outer  = 6 // between text and edge
+	inner  = 5 // between text and the border of the two fields
 )
 
 const labelColor = "#50565e"
 
-// color returns the background of the field that shows s. White text on it, and
-// on labelColor, has a contrast of at least 4.5 to 1.
+// color returns the background color for a state. White text on it, and on labelColor, has a contrast of at least 4.5
+// to 1.
 func color(s State) string {
 	switch s {
 	case Up:
@@ -30,14 +30,12 @@ func color(s State) string {
 	return "#6e7781"
 }
 
-// SVGDoc draws a badge: a picture 20 pixels high with the label on the left and
-// the state on the right. Without a label it shows the state alone.
+// SVGDoc draws a badge 20 pixels high, with the label on the left and the state on the right. Without a label it shows
+// the state alone.
 //
-// Any label can be shown. White space is trimmed and runs of it become one
-// space; what XML cannot hold, such as control characters and bytes that are not
-// UTF-8, becomes U+FFFD. The width of the text is estimated by its characters
-// and the text is fitted to it, so the picture looks alike with any font. Label
-// and state are also given as title and as accessible name.
+// Any label can be shown. Runs of white space become one space, and whatever XML cannot hold, such as control
+// characters and invalid UTF-8, becomes U+FFFD. The text is fitted to a width estimated from its characters, so the
+// badge looks alike with any font. Label and state are also the title and the accessible name.
 func SVGDoc(label string, s State) []byte {
 	label, message := clean(label), clean(string(s))
 	name, left := message, field{}
@@ -54,14 +52,13 @@ func SVGDoc(label string, s State) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" role="img" aria-label="%[3]s">`+
 		`<title>%[3]s</title>`, width, height, html.EscapeString(name))
-	// Every badge has the same gradient, so that it does not matter which one an
-	// HTML document with several badges within finds by this id.
+	// All badges share this gradient, so duplicate ids in one HTML document do no harm.
 	b.WriteString(`<linearGradient id="rollcall-badge-shine" x2="0" y2="1">` +
 		`<stop offset="0" stop-color="#fff" stop-opacity=".1"/><stop offset="1" stop-opacity=".1"/></linearGradient>`)
 	if label == "" {
 		fmt.Fprintf(&b, `<rect width="%d" height="%d" rx="3" fill="%s"/>`, width, height, color(s))
 	} else {
-		// The left field reaches one pixel under the right one: no gap at any zoom.
+		// The left field reaches one pixel under the right one, so that no zoom shows a gap.
 		fmt.Fprintf(&b, `<path d="M3 0H%[1]dV20H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" fill="%[2]s"/>`, left.width+1, labelColor)
 		fmt.Fprintf(&b, `<path d="M%d 0H%da3 3 0 0 1 3 3v14a3 3 0 0 1-3 3H%[1]dz" fill="%[3]s"/>`, left.width, width-3, color(s))
 	}
@@ -79,7 +76,7 @@ type field struct {
 	x, width, pad int // pixels; pad is to the left of the text
 }
 
-// draw writes the text twice: a shadow, and the text itself above it.
+// draw writes the shadow and then the text.
 func (f field) draw(b *strings.Builder) {
 	if f.text == "" {
 		return
@@ -93,11 +90,11 @@ func (f field) draw(b *strings.Builder) {
 	fmt.Fprintf(b, `<text %s y="14">%s</text>`, attributes, text)
 }
 
-// clean returns text as XML can hold it and as SVG shows white space.
+// clean returns the text with the white space of SVG and without characters that XML cannot hold.
 func clean(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	return strings.Map(func(r rune) rune {
-		// strings.Map gives U+FFFD for bytes that are not UTF-8.
+		// strings.Map replaces invalid UTF-8 with U+FFFD by itself.
 		if unicode.IsControl(r) || r == '\uFFFE' || r == '\uFFFF' {
 			return unicode.ReplacementChar
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// picture is what the tests read of an SVG document.
+// picture is the part of an SVG document that the tests read.
 type picture struct {
 	XMLName xml.Name `xml:"http://www.w3.org/2000/svg svg"`
 	Width   int      `xml:"width,attr"`
@@ -85,7 +85,7 @@ func TestSVGDocWithoutLabel(t *testing.T) {
 	}
 }
 
-// TestSVGDocStates checks that a state shows by its word and by its color.
+// TestSVGDocStates checks that word and color of a badge tell its state.
 func TestSVGDocStates(t *testing.T) {
 	for _, s := range []State{Up, Late, Down, "odd<"} {
 		document := SVGDoc("x", s)
@@ -164,8 +164,7 @@ func TestTextWidth(t *testing.T) {
 	}
 }
 
-// FuzzSVGDoc checks that every document is well-formed, that its texts lie
-// within it, and that they do not overlap.
+// FuzzSVGDoc checks that every document is well-formed and that its texts are inside and do not overlap.
 func FuzzSVGDoc(f *testing.F) {
 	for _, label := range []string{"", "backup", "<&\"'>]]>", "\x00\xff\ufffe", "日本 🚀👩‍👩‍👧", "e\u0301", "\u202eabc", "\u0301"} {
 		f.Add(label, "up")

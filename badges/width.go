@@ -2,22 +2,21 @@ package badges
 
 import "unicode"
 
-// Estimates of widths, in tenths of a pixel at a font size of 11 pixels.
+// Estimated widths in tenths of a pixel, for a font size of 11 pixels.
 const (
 	widthLower = 68
 	widthUpper = 78
-	widthWide  = 110 // a character of East Asian writing fills a square
+	widthWide  = 110 // East Asian characters fill a square
 	widthEmoji = 138
 )
 
 const (
-	joiner         = '\u200D' // joins the emoji on its two sides to one
+	joiner         = '\u200D' // joins two emoji to one
 	emojiSelection = '\uFE0F' // shows the character before it as an emoji
 )
 
-// textWidth estimates how wide a text is, in tenths of a pixel, in Verdana and
-// the fonts that have its measures, at a font size of 11 pixels. The estimate
-// for a text that is not empty is more than zero.
+// textWidth estimates the width of a text in tenths of a pixel, for a font size of 11 pixels in Verdana or a similar
+// font. A non-empty text has a positive width.
 func textWidth(text string) int {
 	total, last, joined := 0, 0, false
 	for _, r := range text {
@@ -35,12 +34,12 @@ func textWidth(text string) int {
 		joined = r == joiner
 	}
 	if total == 0 && text != "" {
-		return widthLower // A combining mark without a letter, for example.
+		return widthLower // such as a combining mark without a letter
 	}
 	return total
 }
 
-// runeWidth estimates the width of a character that stands by itself.
+// runeWidth estimates the width of a character on its own.
 func runeWidth(r rune) int {
 	switch {
 	case r < 0x7F:
@@ -55,15 +54,13 @@ func runeWidth(r rune) int {
 	return widthLower
 }
 
-// isZeroWidth reports whether r is drawn over the character before it or not at
-// all.
+// isZeroWidth reports whether r is invisible or drawn over the character before it.
 func isZeroWidth(r rune) bool {
-	const jamoVowel, jamoLast = 0x1160, 0x11FF // the second and third part of a Korean syllable
+	const jamoVowel, jamoLast = 0x1160, 0x11FF // second and third part of a Korean syllable
 	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) || jamoVowel <= r && r <= jamoLast
 }
 
-// isWide reports whether r fills a square, as East Asian characters do, and the
-// replacement character.
+// isWide reports whether r fills a square, as East Asian characters and the replacement character do.
 func isWide(r rune) bool {
 	switch {
 	case 0xFF61 <= r && r <= 0xFFDC: // half-width forms
@@ -76,8 +73,7 @@ func isWide(r rune) bool {
 		unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo, unicode.Yi)
 }
 
-// isEmoji reports whether r is in one of the ranges that are mostly emoji.
-// The letters of which flags are made are not: two of them make one flag.
+// isEmoji reports whether r is in a range of mostly emoji. The letters of flags are not: two of them make one flag.
 func isEmoji(r rune) bool {
 	switch {
 	case 0x1F1E6 <= r && r <= 0x1F1FF:

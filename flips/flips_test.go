@@ -9,7 +9,6 @@ import (
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
-// at parses an instant, to keep tables short.
 func at(t *testing.T, text string) time.Time {
 	t.Helper()
 	instant, err := time.Parse(time.RFC3339Nano, text)

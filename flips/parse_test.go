@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// query returns the function that ParseWindow asks, for the values of a URL.
+// query adapts the values of a URL for ParseWindow.
 func query(q url.Values) func(string) (string, bool) {
 	return func(name string) (string, bool) { return q.Get(name), q.Has(name) }
 }
@@ -110,7 +110,7 @@ func TestQueryError(t *testing.T) {
 	}
 }
 
-// TestParseWindowInRange checks that every window in range is read back.
+// TestParseWindowInRange checks that every window in range can be read.
 func TestParseWindowInRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := url.Values{}
@@ -139,7 +139,7 @@ func TestParseWindowInRange(t *testing.T) {
 	})
 }
 
-// FuzzParseWindow compares with arithmetic that knows no size.
+// FuzzParseWindow compares the result with arithmetic on big integers.
 func FuzzParseWindow(f *testing.F) {
 	for _, value := range []string{"", "0", "-1", "-0", "31536000", "31536001", "10000000000", "9223372036854775808", "1e3", "+5", "\xff"} {
 		f.Add(value, value, value, true, true, true)

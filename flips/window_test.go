@@ -87,8 +87,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestWindowRules checks against the rules as API-V3.md has them, for instants
-// close to the bounds.
+// TestWindowRules compares Window with the rules of API-V3.md, for instants close to the bounds.
 func TestWindowRules(t *testing.T) {
 	epoch := time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
 	nanoseconds := rapid.Int64Range(-3*int64(time.Second), 3*int64(time.Second))
@@ -121,7 +120,7 @@ func TestWindowRules(t *testing.T) {
 		if got := w.Contains(flip, instant); got != want {
 			t.Errorf("Contains = %v, want %v", got, want)
 		}
-		// What a store does: bounds in whole microseconds, both strict.
+		// As in a store: bounds in whole microseconds, both strict.
 		after, before := w.Bounds(instant)
 		micro := func(t time.Time) int64 { return t.UnixMicro() }
 		stored := (after.IsZero() || micro(flip) > micro(after)) && (before.IsZero() || micro(flip) < micro(before))

@@ -1,23 +1,18 @@
-// Package keywords classifies the text of a ping by the words found in it.
+// Package keywords classifies the text of a ping by the keywords in it.
 //
-// A job that cannot choose the address it pings often still says how it went
-// in the text it sends: a backup tool mails "Backup completed" or "ERROR", a
-// script posts its log. A check therefore carries three lists of keywords (API-V3.md
-// section 2.1: start_kw, success_kw and failure_kw). A [Filter] holds the three
-// lists; [Filter.Classify] tells which of them a text matches:
+// A job that cannot choose its ping URL often still says how it went: a backup tool mails "Backup completed" or
+// "ERROR", a script posts its log. A check therefore has three lists of keywords (start_kw, success_kw and failure_kw
+// of API-V3.md section 2.1). A [Filter] holds the lists, and [Filter.Classify] returns which of them matches a text:
 //
 //	f := keywords.New("", "completed, finished", "ERROR")
 //	f.Classify([]byte("backup finished in 12 s")) // keywords.Success
 //	f.Classify([]byte("ERROR: disk full"))        // keywords.Failure
 //	f.Classify([]byte("all quiet"))               // keywords.None
 //
-// What a ping without any keyword means (it is ignored, or it is a failure:
-// API-V3.md section 2.1.1, rule 3) is for the caller to decide, and so is where
-// the text comes from: the subject and the parts of an e-mail, or the first
-// [MaxHTTPBody] bytes of the body of an HTTP request.
+// The caller chooses the text: the subject and the parts of an e-mail, or the first [MaxHTTPBody] bytes of an HTTP
+// body. It also decides what a ping without keywords means (section 2.1.1, rule 3).
 //
-// The package is pure: it does no input or output, and everything in it can be
-// used by several goroutines at once.
+// The package is pure and safe for concurrent use.
 package keywords
 
 import (
@@ -26,13 +21,11 @@ import (
 	"strings"
 )
 
-// MaxHTTPBody is the number of bytes at the start of an HTTP ping body in which
-// keywords are looked for: the "10 kB" of API-V3.md sections 2.1 and 8. The caller
-// cuts the body, so a keyword that only ends after them is not found. Text of an
-// e-mail is not cut.
+// MaxHTTPBody is how many bytes of an HTTP body are searched for keywords: the "10 kB" of API-V3.md sections 2.1 and 8.
+// The caller cuts the body there, so a keyword across the limit is not found. The text of an e-mail is not cut.
 const MaxHTTPBody = 10_000
 
-// A Class is what the keywords found in a text say about the job.
+// A Class is what the keywords in a text say about the job.
 type Class int
 
 const (
@@ -46,8 +39,8 @@ const (
 	Failure
 )
 
-// String returns "none", "start", "success" or "failure", and a text such as
-// "Class(9)" for a value that is not one of the package's constants.
+// String returns "none", "start", "success" or "failure", and a text such as "Class(9)" for a value that is not one of
+// the package's constants.
 func (c Class) String() string {
 	switch c {
 	case None:
@@ -62,18 +55,16 @@ func (c Class) String() string {
 	return "Class(" + strconv.Itoa(int(c)) + ")"
 }
 
-// A Filter is three lists of keywords: for start, success and failure signals.
-// It never changes once made by [New]. The zero value has no keywords and
-// matches nothing.
+// A Filter holds the keywords for start, success and failure signals. [New] makes one, and nothing changes it
+// afterwards. The zero value has no keywords and matches nothing.
 type Filter struct {
 	start, success, failure [][]byte
 }
 
-// New makes a Filter of three comma-separated lists of keywords, in the form in
-// which API-V3.md section 2.1 has them in start_kw, success_kw and failure_kw.
-// White space around a keyword is dropped and white space within it counts, so
-// "all done, ok" is the two keywords "all done" and "ok". Empty items match
-// nothing: "", "," and " , " are lists without keywords. No list is malformed.
+// New returns the Filter of three comma-separated lists of keywords.
+//
+// White space around a keyword is trimmed, white space inside counts: "all done, ok" is the keywords "all done" and
+// "ok". Empty items are dropped, so "" and " , " are lists without keywords. Every text is a valid list.
 func New(start, success, failure string) Filter {
 	return Filter{
 		start:   split(start),
@@ -93,15 +84,13 @@ func split(list string) [][]byte {
 	return words
 }
 
-// Classify returns the class whose list has a keyword that occurs in text.
-// Where several lists match, failure wins over success and success over start,
-// so that a log that says both "done" and "ERROR" is a failure. It returns
-// [None] when no keyword occurs.
+// Classify returns the class with a keyword in text, or [None].
 //
-// A keyword matches anywhere, also within a longer word. It is compared byte
-// for byte: upper and lower case differ (API-V3.md section 2.1.1, rule 4), and
-// so do different Unicode forms of one letter. The text need not be valid UTF-8.
-// It is read, never kept or changed.
+// If several lists match, failure wins over success and success over start: a log with both "done" and "ERROR" is a
+// failure.
+//
+// A keyword matches anywhere, also inside a word. Bytes are compared, so case matters (API-V3.md section 2.1.1, rule
+// 4), and so does the Unicode form of a letter. The text may be invalid UTF-8. Classify does not keep or change it.
 func (f Filter) Classify(text []byte) Class {
 	switch {
 	case containsAny(text, f.failure):
@@ -114,7 +103,6 @@ func (f Filter) Classify(text []byte) Class {
 	return None
 }
 
-// containsAny reports whether one of words occurs in text.
 func containsAny(text []byte, words [][]byte) bool {
 	for _, word := range words {
 		if bytes.Contains(text, word) {

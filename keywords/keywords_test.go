@@ -62,7 +62,7 @@ func TestZeroFilter(t *testing.T) {
 	}
 }
 
-// TestMaxHTTPBody shows what the limit means for a caller that cuts a body.
+// TestMaxHTTPBody shows what the limit means to a caller that cuts a body.
 func TestMaxHTTPBody(t *testing.T) {
 	f := keywords.New("", "", "error")
 	for end, want := range map[int]keywords.Class{
@@ -83,7 +83,7 @@ func TestClassString(t *testing.T) {
 	}
 }
 
-// FuzzFilter compares a Filter with the rules written down in another way.
+// FuzzFilter compares a Filter with a second implementation of the rules.
 func FuzzFilter(f *testing.F) {
 	f.Add("", "", "", []byte(""))
 	f.Add("begin", "done, ok", "error,fail", []byte("begin: done with an error"))

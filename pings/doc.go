@@ -1,9 +1,10 @@
-// Package pings holds what a monitored job says and what is kept of it.
+// Package pings holds what a job sends and what Rollcall keeps of it.
 //
-// A job sends a [Signal]: "I succeeded", "I started", "I failed" or "here is a line for the log". What Rollcall
-// keeps is a [Ping], one entry of a check's ping log (API-V3.md section 2.2). Which kind the entry has is decided
-// by the check's rules (package checks); this package knows the kinds, the limits and how the start of a run is
-// paired with its end:
+// A job sends a [Signal]: "I started", "I succeeded", "I failed" or "note this". Rollcall keeps a [Ping], an entry of
+// the check's ping log (API-V3.md section 2.2). The rules of the check, in package checks, decide the [Kind] of the
+// entry.
+//
+// [Runs] pairs the start of a run with its end:
 //
 //	var open pings.Runs
 //	open = open.Start(run, noon)

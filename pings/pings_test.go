@@ -73,7 +73,7 @@ func TestRunsAreBounded(t *testing.T) {
 	}
 }
 
-// TestRunsAreValues holds that no method changes its receiver, however its memory is shared.
+// TestRunsAreValues checks that no method changes its receiver, however memory is shared.
 func TestRunsAreValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var all []pings.Runs

@@ -7,28 +7,29 @@ import (
 )
 
 const (
-	// MaxRunTime is the longest run whose start is paired with its end.
+	// MaxRunTime is the longest run that gets a duration.
 	MaxRunTime = 72 * time.Hour
-	// MaxOpenRuns is how many starts without an end are remembered for one check; the oldest are forgotten first.
+	// MaxOpenRuns bounds the open runs of one check. The oldest are dropped first.
 	MaxOpenRuns = 100
-	// durationStep is what durations are rounded to.
+	// durationStep is the unit to which durations are rounded.
 	durationStep = 10 * time.Millisecond
 )
 
-// Run is a run that has started and not ended.
+// Run is a run that started and has not ended.
 type Run struct {
-	// ID is the run identifier of the start signal; not valid when it had none.
+	// ID is the run identifier of the start signal. It is not valid if the signal had none.
 	ID uuid.NullUUID
 	// StartedAt is when the start signal was received.
 	StartedAt time.Time
 }
 
-// Runs are the open runs of one check, oldest first. The methods return a changed copy and leave the receiver as
-// it is. A start and an end belong together when both have the same run identifier, or both have none.
+// Runs are the open runs of one check, oldest first. The zero value has none. The methods return a changed copy.
+//
+// A start and an end belong together if both have the same run identifier, or both have none.
 type Runs []Run
 
-// Start returns the runs with one that started at the given time. A second start with the same identifier takes
-// the place of the first. Runs older than [MaxRunTime] are dropped, and the oldest beyond [MaxOpenRuns].
+// Start adds a run that started at the given time. It replaces an open run with the same identifier, and drops runs
+// older than [MaxRunTime] and the oldest beyond [MaxOpenRuns].
 func (r Runs) Start(id uuid.NullUUID, at time.Time) Runs {
 	kept := make(Runs, 0, min(len(r)+1, MaxOpenRuns))
 	for _, run := range r {
@@ -42,9 +43,10 @@ func (r Runs) Start(id uuid.NullUUID, at time.Time) Runs {
 	return append(kept, Run{ID: id, StartedAt: at})
 }
 
-// End returns the runs without the one that has this identifier, and how long that run took, rounded to 10 ms.
-// ok is false, and the runs are as they were, when no such run is open. A run longer than [MaxRunTime] is
-// removed without a duration (ok is false), and so is one that seems to end before it started.
+// End removes the run with this identifier, and returns how long it took, rounded to 10 ms.
+//
+// If no such run is open, ok is false and the runs are unchanged. A run longer than [MaxRunTime], or one that seems to
+// end before its start, is removed, and ok is false.
 func (r Runs) End(id uuid.NullUUID, at time.Time) (rest Runs, took time.Duration, ok bool) {
 	for i, run := range r {
 		if run.ID != id {

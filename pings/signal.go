@@ -7,35 +7,35 @@ import (
 	"github.com/google/uuid"
 )
 
-// MaxUserAgent is the number of characters that are kept of a user agent.
+// MaxUserAgent is the length to which a user agent is cut, in characters.
 const MaxUserAgent = 200
 
-// maxLabel bounds the other short texts of a ping (scheme, method, address), in characters. A real one is far shorter.
+// maxLabel is the length to which scheme, method and address are cut, in characters. Real ones are far shorter.
 const maxLabel = 100
 
-// Signal is what a job sends. Only Kind is required.
+// Signal is what a job sends. The zero value is a success without details.
 type Signal struct {
-	// Kind is what the job says: Success, Start, Fail or Log. The zero value is taken as Success.
+	// Kind is what the job says: Success, Start, Fail or Log. The zero value means Success.
 	Kind Kind
-	// RunID names the run, so that runs that overlap are told apart. Optional.
+	// RunID tells overlapping runs apart. Optional.
 	RunID uuid.NullUUID
-	// ExitStatus is the job's exit status, 0 to 255. It is kept for the log and does not change Kind. Optional.
+	// ExitStatus is the exit status of the job, 0 to 255. It goes into the log and does not change Kind. Optional.
 	ExitStatus *int
-	// Body is what the job has to say, kept as it is. The caller bounds its length. The monitor keeps a
-	// reference until the ping is stored: do not change the bytes after handing them over.
+	// Body is the output of the job, stored as it is. The caller bounds its length. Do not change the bytes afterwards:
+	// the monitor keeps a reference until the ping is stored.
 	Body []byte
-	// Filtered is what keywords are looked for in when the signal came over HTTP and the stored Body is shorter
-	// than the part that API-V3.md section 2.1.1 wants looked at. When nil, Body is used.
+	// Filtered is searched for keywords instead of Body, unless it is nil. An HTTP server sets it if it stores less of
+	// a body than API-V3.md section 2.1.1 wants searched.
 	Filtered []byte
-	// Mail is set when the signal came by e-mail.
+	// Mail is the text of the message, for a signal that came by e-mail.
 	Mail *Mail
 
-	// Scheme, Method, RemoteAddr and UserAgent describe the request. They are empty for a signal given in
-	// process; then the check's rules about HTTP methods and HTTP bodies do not apply.
+	// Scheme, Method, RemoteAddr and UserAgent describe the request. They are empty for a signal from the same process,
+	// to which rules about HTTP methods and bodies do not apply.
 	Scheme, Method, RemoteAddr, UserAgent string
 }
 
-// Mail is the text of an inbound message as far as keyword rules look at it.
+// Mail is the part of an inbound message that is searched for keywords.
 type Mail struct {
 	// Subject is the decoded subject.
 	Subject string
@@ -46,7 +46,7 @@ type Mail struct {
 // OverHTTP reports whether the signal came as an HTTP request.
 func (s Signal) OverHTTP() bool { return s.Scheme == "http" || s.Scheme == "https" }
 
-// Valid reports whether the signal's kind and exit status are ones that a job can send.
+// Valid reports whether a job may send the kind and the exit status of the signal.
 func (s Signal) Valid() bool {
 	switch s.Kind {
 	case "", Success, Start, Fail, Log:
@@ -56,9 +56,8 @@ func (s Signal) Valid() bool {
 	return s.ExitStatus == nil || (*s.ExitStatus >= 0 && *s.ExitStatus <= 255)
 }
 
-// Cleaned returns the signal with its short texts cut to their limits, and made valid UTF-8 without NUL, so that
-// every database takes them whatever a client has sent, and a run identifier that is not valid becomes none. The body is
-// left as it is.
+// Cleaned returns the signal in a form that every database takes: short texts are cut to their limits and are valid
+// UTF-8 without NUL, and an invalid run identifier is zero. An empty Kind becomes Success. The body stays as it is.
 func (s Signal) Cleaned() Signal {
 	if s.Kind == "" {
 		s.Kind = Success
@@ -75,7 +74,7 @@ func (s Signal) Cleaned() Signal {
 
 func clean(text string, limit int) string {
 	if len(text) > limit*utf8.UTFMax {
-		text = text[:limit*utf8.UTFMax] // enough for limit characters; the rest need not be looked at
+		text = text[:limit*utf8.UTFMax] // enough for limit characters
 	}
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\uFFFD")

@@ -1,8 +1,8 @@
 // Package email reads what an inbound message says: its subject, its plain text and the text of its HTML.
 //
 // Jobs that cannot make an HTTP request often can send mail: cron does, and so do most backup programs and storage
-// boxes. Such a message is a ping, and a check's keywords are looked for in its text (API-V3.md section 2.1.1).
-// [Parse] finds that text, and [Message.Mail] hands it to a signal:
+// boxes. Such a message is a ping, and a check's keywords are looked for in its text (API-V3.md section 2.1.1). [Parse]
+// finds that text, and [Message.Mail] hands it to a signal:
 //
 //	message := email.Parse(raw)
 //	signal := pings.Signal{Scheme: "email", Body: raw, Mail: message.Mail()}
@@ -10,14 +10,14 @@
 //
 // # What counts as text
 //
-// Encoded words of the subject are decoded, also where they are folded or split within a character. Transfer
-// encodings and character sets are decoded into UTF-8. Of a message in parts, all parts of the types text/plain and
-// text/html count, however deep they are, up to [MaxDepth]; other types of text count as plain text, as RFC 2046
-// section 4.1.4 wants it. HTML becomes the text that a reader sees: without tags, comments, scripts, styles and
-// titles, with entities replaced, runs of white space shortened to one blank and line breaks between blocks.
+// Encoded words of the subject are decoded, also where they are folded or split within a character. Transfer encodings
+// and character sets are decoded into UTF-8. Of a message in parts, all parts of the types text/plain and text/html
+// count, however deep they are, up to [MaxDepth]; other types of text count as plain text, as RFC 2046 section 4.1.4
+// wants it. HTML becomes the text that a reader sees: without tags, comments, scripts, styles and titles, with entities
+// replaced, runs of white space shortened to one blank and line breaks between blocks.
 //
-// Attachments are not text: parts with the disposition attachment, parts that only have a file name (unless they
-// come first), messages within the message, and everything that is not text.
+// Attachments are not text: parts with the disposition attachment, parts that only have a file name (unless they come
+// first), messages within the message, and everything that is not text.
 //
 // # Broken messages
 //
@@ -58,8 +58,8 @@ func (m Message) Mail() *pings.Mail {
 	return mail
 }
 
-// Parse reads a message: a header, an empty line and a body, with any kind of line break. A message that does not
-// begin with a header field is all body. The bytes are neither changed nor kept.
+// Parse reads a message: a header, an empty line and a body, with any kind of line break. A message that does not begin
+// with a header field is all body. The bytes are neither changed nor kept.
 func Parse(raw []byte) Message {
 	if bytes.IndexByte(raw, '\n') < 0 {
 		raw = bytes.ReplaceAll(raw, []byte("\r"), []byte("\n"))
@@ -81,7 +81,8 @@ func Parse(raw []byte) Message {
 	}
 }
 
-// join puts a line break between two texts, so that no keyword matches across the end of one and the start of the other.
+// join puts a line break between two texts, so that no keyword matches across the end of one and the start of the
+// other.
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b

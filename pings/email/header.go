@@ -10,8 +10,8 @@ import (
 // that is repeated, the first counts.
 type header struct {
 	subject, contentType, encoding, disposition string
-	// stray are lines between the fields that are none. They are most likely text whose author has forgotten the
-	// empty line.
+	// stray are lines between the fields that are none. They are most likely text whose author has forgotten the empty
+	// line.
 	stray string
 }
 

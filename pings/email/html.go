@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// htmlText returns the text that a reader of an HTML document sees. Of the two ways to read HTML it uses the
-// tokenizer, whose effort grows with the length of the document only.
+// htmlText returns the text that a reader of an HTML document sees. Of the two ways to read HTML it uses the tokenizer,
+// whose effort grows with the length of the document only.
 func htmlText(document string) string {
 	var t textWriter
 	z := html.NewTokenizer(strings.NewReader(document))

@@ -70,8 +70,8 @@ func (r *reader) parts(body []byte, boundary string, depth int) (found bool) {
 	return found
 }
 
-// nextDelimiter finds the next line that is the delimiter, and where the text after it begins; last says that it is
-// the closing one. start is -1 when there is none.
+// nextDelimiter finds the next line that is the delimiter, and where the text after it begins; last says that it is the
+// closing one. start is -1 when there is none.
 func nextDelimiter(body, delimiter []byte) (start, next int, last bool) {
 	for from := 0; ; {
 		i := bytes.Index(body[from:], delimiter)
@@ -110,8 +110,8 @@ func (r *reader) write(to *strings.Builder, text string) {
 	to.WriteString(text)
 }
 
-// unflow joins the lines of a paragraph (RFC 3676): a line that ends with a blank goes on in the next. With
-// deleteSpace that blank is not part of the text.
+// unflow joins the lines of a paragraph (RFC 3676): a line that ends with a blank goes on in the next. With deleteSpace
+// that blank is not part of the text.
 func unflow(text string, deleteSpace bool) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {

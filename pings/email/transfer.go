@@ -18,8 +18,8 @@ func decodeTransfer(encoding string, body []byte) []byte {
 	return body
 }
 
-// decodeBase64Lines decodes base64 in lines. A line with blanks in it cannot be base64: gateways append such lines
-// to messages that they do not understand. It is kept as it is.
+// decodeBase64Lines decodes base64 in lines. A line with blanks in it cannot be base64: gateways append such lines to
+// messages that they do not understand. It is kept as it is.
 func decodeBase64Lines(body []byte) []byte {
 	out := make([]byte, 0, base64.StdEncoding.DecodedLen(len(body)))
 	encoded := make([]byte, 0, len(body))

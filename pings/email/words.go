@@ -75,8 +75,8 @@ func decodeRaw(text, fallback string) string {
 // maxWord bounds an encoded word, in bytes. RFC 2047 allows 75, and no line of a header has more than 998.
 const maxWord = 2000
 
-// parseWord reads the encoded word at the start of a text, and returns how long it is. The word may be longer than
-// RFC 2047 allows and may have blanks in it.
+// parseWord reads the encoded word at the start of a text, and returns how long it is. The word may be longer than RFC
+// 2047 allows and may have blanks in it.
 func parseWord(text string) (w word, length int, ok bool) {
 	text = text[:min(len(text), maxWord)]
 	charset, rest, found := strings.Cut(text[len("=?"):], "?")
