@@ -12,13 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxAddresses is how many receivers a message has at most: as many as every
-// mail server takes (RFC 5321, section 4.5.3.1.8).
+// maxAddresses is the maximum number of recipients, which every mail server accepts (RFC 5321, section 4.5.3.1.8).
 const maxAddresses = 100
 
-// Kinds returns the kinds of channels that the package knows by itself: [Email],
-// [Webhook], [SMS] and [Group]. Every call returns a new slice, so a program can append
-// kinds of its own to it and pass the result to [Validate].
+// Kinds returns the kinds that need no other service: [Email], [Webhook], [SMS] and [Group]. Every call returns a new
+// slice, so a program can append kinds of its own and pass the result to [Validate].
 func Kinds() []KindInfo {
 	return []KindInfo{emailKind(), webhookKind(), smsKind(), groupKind()}
 }
@@ -40,7 +38,7 @@ func webhookKind() KindInfo {
 	info := KindInfo{
 		Kind: Webhook,
 		Doc: "Makes an HTTP request when a check goes down, and one when it goes up again. " +
-			"At least one of url_down and url_up is needed; without the other, that change is not told. " +
+			"At least one of url_down and url_up is needed; without the other, that change is not reported. " +
 			"URLs, headers and bodies may have placeholders such as $NAME, $STATUS and $REASON.",
 		Check: func(settings map[string]string) *SettingError {
 			if settings["url_down"] == "" && settings["url_up"] == "" {
@@ -54,7 +52,7 @@ func webhookKind() KindInfo {
 			Setting{
 				Name:   "url_" + to,
 				Doc:    "The http or https URL to request when a check goes " + to + ".",
-				Secret: true, // Many services put a token into it.
+				Secret: true, // many services put a token into it
 				Check:  checkURL,
 			},
 			Setting{
@@ -78,7 +76,7 @@ func webhookKind() KindInfo {
 	info.Settings = append(info.Settings, Setting{
 		Name: "secret",
 		Doc: "Signs the requests by the scheme of Standard Webhooks: whsec_ and the base64 of 24 to 64 bytes, " +
-			"or another text of at least 16 characters. Several, with blanks between, each make a signature.",
+			"or another text of at least 16 characters. Several, separated by spaces, each make a signature.",
 		Secret: true,
 		Check:  checkSecret,
 	})
@@ -91,7 +89,7 @@ func checkAddresses(value string) error {
 		return errors.New("contains a control character")
 	}
 	list, err := mail.ParseAddressList(value)
-	if err != nil || len(list) == 0 { // An empty group has no address and is no error.
+	if err != nil || len(list) == 0 { // an empty group has no address and is no error
 		return errors.New("is not a comma-separated list of e-mail addresses")
 	}
 	if len(list) > maxAddresses {
@@ -100,8 +98,7 @@ func checkAddresses(value string) error {
 	return nil
 }
 
-// checkURL accepts the URLs that a webhook can request. It does not repeat the
-// error of url.Parse, which contains the URL.
+// checkURL accepts the URLs that a webhook can request. The error of url.Parse contains the URL, so it is not repeated.
 func checkURL(value string) error {
 	u, err := url.Parse(value)
 	if err != nil {
@@ -133,7 +130,7 @@ func checkMethod(value string) error {
 	return errors.New("is not GET, POST or PUT")
 }
 
-// checkHeaders accepts HTTP headers, one a line. Empty lines are fine.
+// checkHeaders accepts HTTP headers, one a line, and empty lines.
 func checkHeaders(value string) error {
 	number := 0
 	for line := range strings.Lines(value) {
@@ -149,7 +146,7 @@ func checkHeaders(value string) error {
 		case !isToken(name):
 			return fmt.Errorf("has an invalid header name in line %d", number)
 		case isFramingHeader(name):
-			return fmt.Errorf("sets %s in line %d, which the request has by itself", name, number)
+			return fmt.Errorf("sets %s in line %d, which Rollcall sets", name, number)
 		case strings.ContainsFunc(content, isHeaderControl):
 			return fmt.Errorf("contains a control character in line %d", number)
 		}
@@ -157,8 +154,7 @@ func checkHeaders(value string) error {
 	return nil
 }
 
-// isFramingHeader reports whether a header is not the user's to set, because it
-// says where a request goes or where it ends.
+// isFramingHeader reports whether users must not set a header because it decides where a request goes or ends.
 func isFramingHeader(name string) bool {
 	switch strings.ToLower(name) {
 	case "host", "content-length", "transfer-encoding", "trailer", "te", "connection", "keep-alive", "upgrade",
@@ -168,7 +164,7 @@ func isFramingHeader(name string) bool {
 	return false
 }
 
-// checkSecret accepts the keys of signatures, with blanks between them.
+// checkSecret accepts signing keys, separated by spaces.
 func checkSecret(value string) error {
 	words := strings.Fields(value)
 	if len(words) == 0 {
@@ -189,8 +185,7 @@ func checkSecret(value string) error {
 	return nil
 }
 
-// isToken reports whether name can be the name of an HTTP header: RFC 9110,
-// section 5.6.2.
+// isToken reports whether name is valid as the name of an HTTP header (RFC 9110, section 5.6.2).
 func isToken(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		letterOrDigit := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
@@ -198,8 +193,7 @@ func isToken(name string) bool {
 	})
 }
 
-// isHeaderControl reports whether r is a control character that the value of a
-// header must not have; a tab it may.
+// isHeaderControl reports whether r is a control character that the value of a header must not contain.
 func isHeaderControl(r rune) bool {
 	return r != '\t' && unicode.IsControl(r)
 }

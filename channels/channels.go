@@ -1,25 +1,22 @@
-// Package channels holds the integrations of a project: where its alerts go.
+// Package channels holds the integrations of a project: the places to which its alerts go.
 //
-// A [Channel] is one integration (API-V3.md section 2.4): an e-mail address, a
-// webhook, a phone number. Checks are assigned to channels by a text in the
-// requests that create and update them, which [Select] resolves:
+// A [Channel] is one integration (API-V3.md section 2.4): an e-mail address, a webhook, a phone number. Requests that
+// create and update checks assign channels by a text, which [Select] resolves:
 //
-//	ids, err := channels.Select(available, "*")         // all of them
+//	ids, err := channels.Select(available, "*")          // all of them
 //	ids, err = channels.Select(available, "On call,Ops") // by name or by UUID
 //
-// What a channel needs to deliver depends on its [Kind]. A [KindInfo] documents
-// the settings of one kind, and [Validate] checks a channel's settings against
-// it before the channel is stored:
+// The [Kind] of a channel decides which settings it needs. A [KindInfo] documents the settings of a kind, and
+// [Validate] checks the settings of a channel against it before the channel is stored:
 //
 //	settings, err := channels.Validate(channels.Kinds(), channels.Email,
 //		map[string]string{"to": "ops@example.org"})
 //
-// A [Notifier] delivers: it is the one method that a program implements to add
-// a kind of its own, beside a [KindInfo] appended to [Kinds]. It is given a
-// [Notification], and tells by [Permanent] that trying again is useless.
+// A [Notifier] delivers. To add a kind of its own, a program implements this one method and appends a [KindInfo] to
+// [Kinds]. Notify gets a [Notification]; it marks errors with [Permanent] if a retry is useless, and keeps secrets out
+// of them with [Redact].
 //
-// The package does no input or output, and its functions can be used by several
-// goroutines at once.
+// The package does no input or output and is safe for concurrent use.
 package channels
 
 import (
@@ -37,34 +34,30 @@ import (
 type Channel struct {
 	// ID identifies the channel.
 	ID uuid.UUID
-	// ProjectID is the project that the channel belongs to.
+	// ProjectID is the project of the channel.
 	ProjectID uuid.UUID
-	// Name is the name given by the user. It may be empty, and several channels
-	// may have the same; only a name that is non-empty, unique and free of
-	// commas can be used to assign the channel (API-V3.md section 2.4).
+	// Name is the name that the user chose. It may be empty, and other channels may have the same. Only a name that is
+	// non-empty, unique and free of commas can assign the channel (API-V3.md section 2.4).
 	Name string
-	// Kind tells how the channel delivers.
+	// Kind decides how the channel delivers.
 	Kind Kind
-	// Settings are the settings of the channel, by name, as [Validate] returned
-	// them. They may hold passwords and tokens, so String, GoString, LogValue
-	// and encoding/json leave their values out.
+	// Settings are the settings by name, as [Validate] returned them. They may hold passwords and tokens, so String,
+	// GoString, LogValue and encoding/json leave out their values.
 	Settings map[string]string `json:"-"`
-	// Sources names, by setting, where a value came from that must not be
-	// printed although the setting is not secret by its kind: "$NAME" for an
-	// environment variable, "file PATH" for a file. Package declare sets and
-	// exports it; nil if all values were given as they are.
+	// Sources names, by setting, where a value came from that must not be printed although the setting is not secret by
+	// its kind: "$NAME" for an environment variable, "file PATH" for a file. Package declare sets and exports it; nil
+	// if all values were given as they are.
 	Sources map[string]string
-	// CreatedAt is when the channel was made, in UTC.
+	// CreatedAt is when the channel was created, in UTC.
 	CreatedAt time.Time
-	// FailedAt is when an alert to the channel was last given up, in UTC; the
-	// zero time if none was since one last arrived. Error says why, in at most
-	// 500 characters.
+	// FailedAt is when a delivery to the channel last failed for good, in UTC; the zero time if none did since one last
+	// succeeded. Error is the reason, at most 500 characters.
 	FailedAt time.Time
 	Error    string
 }
 
-// LogValue describes the channel for a log: its identifiers, name and kind, and
-// the names of its settings. It never shows the value of a setting.
+// LogValue describes the channel for a log: its identifiers, name and kind, and the names of its settings without their
+// values.
 func (c Channel) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("id", c.ID.String()),
@@ -75,8 +68,7 @@ func (c Channel) LogValue() slog.Value {
 	)
 }
 
-// String describes the channel in the way of [Channel.LogValue], so that a
-// channel printed with package fmt shows no secret either.
+// String describes the channel like [Channel.LogValue], so that package fmt prints no secret.
 func (c Channel) String() string {
 	return fmt.Sprintf("%s channel %s %q (settings: %s)", c.Kind, c.ID, c.Name, c.settingNames())
 }

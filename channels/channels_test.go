@@ -42,7 +42,7 @@ func TestChannelLogValue(t *testing.T) {
 	}
 }
 
-// TestChannelHidesSettings prints a channel in all usual ways.
+// TestChannelHidesSettings prints a channel in all the usual ways.
 func TestChannelHidesSettings(t *testing.T) {
 	c := secretChannel()
 	nested := struct {

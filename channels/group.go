@@ -8,35 +8,32 @@ import (
 	"github.com/google/uuid"
 )
 
-// Group stands for several other channels of the project: an alert to a group
-// goes to each of its members, and to each of them once.
+// Group is the kind that stands for other channels of the project: each member gets the alert once.
 const Group Kind = "group"
 
-// groupMembers is the setting of a group that names its members.
+// groupMembers is the setting with the members.
 const groupMembers = "channels"
 
 func groupKind() KindInfo {
 	return KindInfo{
 		Kind: Group,
-		Doc: "Stands for several other channels of the project. Each gets the alerts to the group, " +
+		Doc: "Stands for several other integrations of the project. Each gets the alerts to the group, " +
 			"and none gets the same alert twice.",
 		Settings: []Setting{{
 			Name: groupMembers,
-			Doc: "The names or ids of the channels, separated by commas, or * for all that there are now. " +
+			Doc: "The names or IDs of the integrations, separated by commas, or * for all that exist now. " +
 				"None of them can be a group.",
 			Required: true,
 		}},
 	}
 }
 
-// ResolveGroup returns the settings of a group as they are stored: with the
-// identifiers of the members in place of what selects them, which [Select]
-// reads. The channels of the project are in available, with or without the group
-// itself, and id is that of the group. All stands for every channel that is not
-// a group.
+// ResolveGroup returns the settings of a group as they are stored: with the identifiers of the members instead of the
+// selection, which it reads with [Select]. The group's own identifier is id; available are the channels of the project,
+// with or without the group. [All] selects every channel that is not a group.
 //
-// The error is a [*SettingError] when the selection is refused by Select, has
-// the group itself or another group, or selects nothing.
+// The error is a [*SettingError] if Select refuses the selection, or if the selection has the group itself, another
+// group or no channel.
 func ResolveGroup(available []Channel, id uuid.UUID, settings map[string]string) (map[string]string, error) {
 	refuse := func(reason string) error {
 		return &SettingError{Kind: Group, Setting: groupMembers, Reason: reason}
@@ -64,18 +61,17 @@ func ResolveGroup(available []Channel, id uuid.UUID, settings map[string]string)
 		}
 	}
 	if len(members) == 0 {
-		return nil, refuse("selects no channel")
+		return nil, refuse("selects no integration")
 	}
 	text := strings.Join(members, ",")
 	if len(text) > MaxSetting {
-		return nil, refuse(fmt.Sprintf("selects too many channels: %d, the maximum is %d", len(members), (MaxSetting+1)/37))
+		return nil, refuse(fmt.Sprintf("selects too many integrations: %d, the maximum is %d", len(members), (MaxSetting+1)/37))
 	}
 	return map[string]string{groupMembers: text}, nil
 }
 
-// GroupMembers returns the identifiers of the members of a group whose settings
-// [ResolveGroup] has made. The result is not nil. Members may have been deleted
-// since.
+// GroupMembers returns the members of a group whose settings [ResolveGroup] made. The result is not nil. Members may
+// have been deleted since.
 func GroupMembers(c Channel) []uuid.UUID {
 	ids := []uuid.UUID{}
 	for item := range strings.SplitSeq(c.Settings[groupMembers], ",") {

@@ -23,7 +23,7 @@ func TestResolveGroup(t *testing.T) {
 		{"a", []uuid.UUID{id(0)}, ""},
 		{id(2).String() + ",a,a", []uuid.UUID{id(0), id(2)}, ""},
 		{"*", []uuid.UUID{id(0), id(1), id(2)}, ""},
-		{"", nil, "group: channels selects no channel"},
+		{"", nil, "group: channels selects no integration"},
 		{"b", nil, `group: channels cannot be used: 2 integrations have the name "b", use the id`},
 		{"a,x", nil, `group: channels cannot be used: no integration has the id or name "x"`},
 		{"a,group", nil, "group: channels has the group itself"},
@@ -50,7 +50,7 @@ func TestLargeGroup(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := channels.ResolveGroup(available[:271], uuid.Nil, map[string]string{"channels": "*"})
-	if err == nil || err.Error() != "group: channels selects too many channels: 271, the maximum is 270" {
+	if err == nil || err.Error() != "group: channels selects too many integrations: 271, the maximum is 270" {
 		t.Error(err)
 	}
 }

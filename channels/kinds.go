@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// A Kind tells how a channel delivers: the field kind of API-V3.md section 2.4.
+// A Kind is how a channel delivers: the field kind of API-V3.md section 2.4.
 type Kind string
 
-// The kinds that the package knows by itself.
+// The kinds that need no other service. Package standard lists all that Rollcall has.
 const (
 	// Email sends e-mail.
 	Email Kind = "email"
@@ -21,64 +21,54 @@ const (
 	SMS Kind = "sms"
 )
 
-// MaxSetting is the length that the value of a setting may have, in characters.
+// MaxSetting is the maximum length of a setting's value, in characters.
 const MaxSetting = 10_000
 
-// A Setting documents one setting of a kind, and checks its values.
+// A Setting documents one setting of a kind and checks its values.
 type Setting struct {
 	// Name is the key in [Channel.Settings].
 	Name string
-	// Doc says what the setting is for, in one or a few sentences.
+	// Doc says what the setting is for, in one or a few sentences, for users.
 	Doc string
-	// Required is true when a channel of the kind must have the setting.
+	// Required is true if a channel of the kind needs the setting.
 	Required bool
-	// Secret is true when the value is a password or a token, to be shown to
-	// nobody once it is stored.
+	// Secret is true if the value is a password or a token, which is not shown once it is stored.
 	Secret bool
-	// Default is the value of the setting when it is not given. Empty means
-	// that there is none.
+	// Default is the value if none is given. Empty means that there is no default.
 	Default string
-	// Check, unless nil, returns what is wrong with a value, as a phrase that
-	// follows the name of the setting, such as "is not a phone number". It must
-	// not repeat the value. It is not called for the empty value.
+	// Check, unless nil, returns what is wrong with a value, as a phrase that follows the name of the setting, such as
+	// "is not a phone number". It must not repeat the value. It is not called for the empty value.
 	Check func(value string) error
 }
 
-// A KindInfo documents one kind of channel and its settings. [Kinds] returns
-// those that the package knows; a program that has a [Notifier] of its own
-// appends another:
+// A KindInfo documents a kind of channel and its settings. [Kinds] returns those of this package; a program with a
+// [Notifier] of its own appends another:
 //
 //	kinds := append(channels.Kinds(), channels.KindInfo{Kind: "pager", ...})
 type KindInfo struct {
-	// Kind is the kind that is described.
 	Kind Kind
-	// Doc says what the kind does, in one or a few sentences.
-	Doc string
-	// Settings are the settings that a channel of the kind can have.
+	// Doc says what the kind does, in one or a few sentences, for users.
+	Doc      string
 	Settings []Setting
-	// Check, unless nil, checks rules that no single setting can: it is given
-	// all settings, once each is valid and has its default. It returns a
-	// [*SettingError], whose Kind may be empty.
+	// Check, unless nil, checks rules that involve several settings. It gets all settings, each valid and with its
+	// default. It returns a [*SettingError], whose Kind may be empty.
 	Check func(settings map[string]string) *SettingError
 }
 
-// A KindError tells that a kind is not known.
+// A KindError is the error of an unknown kind.
 type KindError struct {
-	// Kind is the kind that was asked for.
 	Kind Kind
-	// Known are the kinds there are, in the order in which they were given.
+	// Known lists the known kinds in the order given to [Validate].
 	Known []Kind
 }
 
-// Error names the kind and those that exist.
+// Error names the unknown kind and the known ones.
 func (e *KindError) Error() string {
 	return fmt.Sprintf("kind is unknown: %q, the known kinds are %s", cut(string(e.Kind)), join(e.Known))
 }
 
-// A SettingError tells which setting of a channel is wrong, and why. It never
-// contains the value of the setting, which may be a secret.
+// A SettingError says which setting of a channel is wrong, and why. It never contains the value, which may be a secret.
 type SettingError struct {
-	// Kind is the kind of the channel.
 	Kind Kind
 	// Setting is the name of the setting.
 	Setting string
@@ -86,23 +76,18 @@ type SettingError struct {
 	Reason string
 }
 
-// Error returns the name of the setting and the reason, after the kind, such as
-// "email: to is missing".
+// Error returns kind, setting and reason, such as "email: to is missing".
 func (e *SettingError) Error() string {
 	return fmt.Sprintf("%s: %s %s", e.Kind, cut(e.Setting), e.Reason)
 }
 
-// Validate checks the settings of a channel that is to be stored. It returns a
-// new map: the settings that are not empty, and the defaults of the others. An
-// empty value counts as not given. The kinds are usually those of [Kinds]; when
-// a kind occurs several times in them, the last one counts, so that a program
-// can replace one.
+// Validate checks the settings of a channel before it is stored. It returns a new map: the settings that are not empty,
+// and the defaults of the others. An empty value counts as not given. If a kind occurs several times in kinds, the last
+// one counts, so a program can replace one of [Kinds].
 //
-// A kind that is not in kinds is a [*KindError]. A setting that the kind does
-// not have, that is missing, that is not UTF-8 text without NUL characters and
-// of at most [MaxSetting] characters, or that fails its check is a
-// [*SettingError]. Of several errors the first in alphabetical order of unknown
-// names, then in the order of [KindInfo.Settings], is returned.
+// An unknown kind is a [*KindError]. A [*SettingError] is a setting that the kind does not have, that is missing, that
+// is not UTF-8 without NUL of at most [MaxSetting] characters, or that fails its check. Of several errors it returns
+// the first one: unknown names alphabetically, then the order of [KindInfo.Settings].
 func Validate(kinds []KindInfo, kind Kind, settings map[string]string) (map[string]string, error) {
 	var info *KindInfo
 	known := make([]Kind, len(kinds))
@@ -158,7 +143,7 @@ func (k *KindInfo) checkNames(settings map[string]string) error {
 	}
 }
 
-// validate returns the value, or the default for the empty one.
+// validate returns the value, or the default for an empty one.
 func (s Setting) validate(value string) (string, error) {
 	switch {
 	case value == "" && s.Default != "":
@@ -179,7 +164,7 @@ func (s Setting) validate(value string) (string, error) {
 	}
 	err := s.Check(value)
 	if err != nil && s.Secret && strings.Contains(err.Error(), value) {
-		return "", errors.New("is malformed") // A check of someone else that repeats a secret.
+		return "", errors.New("is malformed") // a program's own check may repeat the value
 	}
 	return value, err
 }

@@ -75,8 +75,8 @@ func TestValidate(t *testing.T) {
 		{"header with a control character", channels.Webhook, hook("headers_up", "A: b\x1b"), nil, "webhook: headers_up contains a control character in line 1"},
 		{"header with a lone carriage return", channels.Webhook, hook("headers_up", "A: b\rC: d"), nil, "webhook: headers_up contains a control character in line 1"},
 
-		{"header of the connection", channels.Webhook, hook("headers_up", "A: b\nhOST: x"), nil, "webhook: headers_up sets hOST in line 2, which the request has by itself"},
-		{"header of the message length", channels.Webhook, hook("headers_up", "Transfer-Encoding: chunked"), nil, "webhook: headers_up sets Transfer-Encoding in line 1, which the request has by itself"},
+		{"header of the connection", channels.Webhook, hook("headers_up", "A: b\nhOST: x"), nil, "webhook: headers_up sets hOST in line 2, which Rollcall sets"},
+		{"header of the message length", channels.Webhook, hook("headers_up", "Transfer-Encoding: chunked"), nil, "webhook: headers_up sets Transfer-Encoding in line 1, which Rollcall sets"},
 		{"secret", channels.Webhook, hook("secret", "whsec_"+strings.Repeat("A", 32)), nil, ""},
 		{"secret of text", channels.Webhook, hook("secret", "sixteen letters."), nil, "webhook: secret is too short, the minimum is 16 characters"},
 		{"long secret of text", channels.Webhook, hook("secret", "0123456789abcdef"), nil, ""},
@@ -142,7 +142,7 @@ func TestValidateErrors(t *testing.T) {
 	}
 }
 
-// TestValidateHidesSecrets has a check of a program that repeats what it refuses.
+// TestValidateHidesSecrets uses a check that repeats the value that it refuses.
 func TestValidateHidesSecrets(t *testing.T) {
 	kinds := []channels.KindInfo{{Kind: "pager", Settings: []channels.Setting{{
 		Name:   "token",
@@ -168,7 +168,7 @@ func TestValidateReturnsNewMap(t *testing.T) {
 	}
 }
 
-// TestKinds checks that the kinds are fit to be listed, and their defaults valid.
+// TestKinds checks that all kinds are documented and that their defaults are valid.
 func TestKinds(t *testing.T) {
 	var got []channels.Kind
 	for _, info := range channels.Kinds() {
@@ -215,7 +215,7 @@ func ExampleValidate() {
 	// sms: to is not a phone number: + and 7 to 15 digits, such as +37120000000
 }
 
-// A program adds a kind of its own to those of the package.
+// A program adds its own kind to those of the package.
 func ExampleKindInfo() {
 	kinds := append(channels.Kinds(), channels.KindInfo{
 		Kind: "pager",

@@ -46,7 +46,7 @@ func TestPermanent(t *testing.T) {
 	}
 }
 
-// A Notifier prints what it is given.
+// A Notifier that prints what it gets.
 func ExampleNotifier() {
 	var printer channels.Notifier = channels.NotifierFunc(
 		func(_ context.Context, c channels.Channel, n channels.Notification) error {

@@ -12,7 +12,7 @@ import (
 const (
 	// mask stands for a secret in a redacted text.
 	mask = "***"
-	// minPart is the length in bytes from which a part of a URL counts as secret. Shorter ones are words such as v1.
+	// minPart is the length in bytes from which a part of a secret is a secret. Shorter ones are words such as v1.
 	minPart = 4
 	// minSegment is the same for one segment of a path. Shorter ones are words such as services.
 	minSegment = 16
@@ -39,20 +39,24 @@ func Redact(text string, secrets ...string) string {
 	return text
 }
 
-// Secrets returns the values of settings that must not be shown, and the parts of them that are secret by themselves:
-// lines, the values of headers, the paths and parameters of URLs. A setting that k does not have counts as secret, so
-// the zero KindInfo returns all.
-func (k KindInfo) Secrets(settings map[string]string) []string {
+// Secrets returns the values in the settings of c that must not be shown, and the parts of them that are secret by
+// themselves: lines, the values of headers, the paths and parameters of URLs. Values with a source count as secret, and
+// so do settings that k does not have: the zero KindInfo returns all.
+func (k KindInfo) Secrets(c Channel) []string {
 	shown := make(map[string]bool, len(k.Settings))
 	for _, s := range k.Settings {
-		shown[s.Name] = !s.Secret
+		shown[s.Name] = !s.Secret && c.Sources[s.Name] == ""
 	}
 	var list []string
-	for name, value := range settings {
-		if !shown[name] {
-			list = append(list, value)
-			list = append(list, lineParts(value)...)
-			list = append(list, urlParts(value)...)
+	for name, value := range c.Settings {
+		if shown[name] {
+			continue
+		}
+		list = append(list, value)
+		for _, part := range append(lineParts(value), urlParts(value)...) {
+			if len(part) >= minPart {
+				list = append(list, part)
+			}
 		}
 	}
 	return list
@@ -93,5 +97,5 @@ func urlParts(text string) []string {
 	if password, ok := u.User.Password(); ok {
 		parts = append(parts, password)
 	}
-	return slices.DeleteFunc(parts, func(part string) bool { return len(part) < minPart })
+	return parts
 }

@@ -31,13 +31,14 @@ func TestRedact(t *testing.T) {
 
 func TestSecrets(t *testing.T) {
 	kind := channels.KindInfo{Settings: []channels.Setting{
-		{Name: "to"}, {Name: "key", Secret: true}, {Name: "url", Secret: true}, {Name: "headers", Secret: true},
+		{Name: "to"}, {Name: "body"}, {Name: "key", Secret: true}, {Name: "url", Secret: true}, {Name: "headers", Secret: true},
 	}}
 	const segment = "0123456789abcdef"
 	settings := map[string]string{
 		"to": "ops", "key": "k", "url": "https://user:p4ssword@example.org/v1/" + segment + "?token=t0ken&n=1",
-		"headers": "X-Key: one\r\nAuthorization: Bearer t w o\n", "unknown": "unkn0wn",
+		"headers": "X-Key: 0ne!\r\nAuthorization: Bearer t w o\n", "unknown": "unkn0wn", "body": "{\n\"t\": \"fr0m a file\"\n}",
 	}
+	c := channels.Channel{Settings: settings, Sources: map[string]string{"body": "file token"}}
 	tests := []struct{ text, want string }{
 		{"to ops", "to ops"},
 		{"example.org says v1 n", "example.org says v1 n"},
@@ -51,15 +52,16 @@ func TestSecrets(t *testing.T) {
 		{"Authorization: Bearer t w o", "***"},
 		{"Bearer t w o", "***"},
 		{"(t w o)", "(***)"},
-		{"X-Key is one", "X-Key is ***"},
+		{"X-Key is 0ne!", "X-Key is ***"},
 		{"unkn0wn", "***"},
+		{`{ "t": "fr0m a file"`, "{ ***"},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, channels.Redact(tt.text, kind.Secrets(settings)...)); diff != "" {
+		if diff := cmp.Diff(tt.want, channels.Redact(tt.text, kind.Secrets(c)...)); diff != "" {
 			t.Errorf("%s: %s", tt.text, diff)
 		}
 	}
-	if got := channels.Redact("to ops", channels.KindInfo{}.Secrets(settings)...); got != "to ***" {
+	if got := channels.Redact("to ops", channels.KindInfo{}.Secrets(c)...); got != "to ***" {
 		t.Errorf("of an unknown kind: %s", got)
 	}
 }

@@ -7,38 +7,32 @@ import (
 	"github.com/google/uuid"
 )
 
-// All is the selection that stands for every channel of the project.
+// All is the selection of every channel of the project.
 const All = "*"
 
-// A SelectError tells which item of a selection is wrong, and why. Its text is
-// fit to be shown to the sender of the selection.
+// A SelectError says which item of a selection is wrong, and why. Its text may be shown to whoever sent the selection.
 type SelectError struct {
-	// Item is the item as it was given: the text between two commas.
+	// Item is the text between two commas, as given.
 	Item string
 	// Reason says what is wrong and names the item.
 	Reason string
 }
 
-// Error returns the reason after "channels: ", the name of the parameter, such
-// as `channels: no integration has the id or name "x"`.
+// Error returns the reason after the name of the parameter, such as `channels: no integration has the id or name "x"`.
 func (e *SelectError) Error() string { return "channels: " + e.Reason }
 
-// Select resolves the parameter channels of API-V3.md sections 4.3 (rule 3) and
-// 4.4 to the identifiers of channels. The selection is one of:
+// Select resolves the parameter channels of API-V3.md sections 4.3 (rule 3) and 4.4 to the identifiers of channels. The
+// selection is one of:
 //
-//   - [All], that is "*": every channel in available;
+//   - [All], "*": every channel in available;
 //   - the empty text: none;
-//   - a comma-separated list whose items are UUIDs, in the form with four
-//     hyphens and in any case, or names of channels, which match exactly. White
-//     space counts: "Ops, Dev" asks for the names "Ops" and " Dev".
+//   - a comma-separated list of UUIDs, with four hyphens and in any case, or of names, which match exactly. White space
+//     counts: "Ops, Dev" selects the names "Ops" and " Dev".
 //
-// An item that is the identifier of a channel means that channel even if
-// another one has it for a name. A list may name a channel twice.
+// If an item is the UUID of one channel and the name of another, the UUID counts. A list may name a channel twice.
 //
-// Select returns every selected identifier once, in the order of available,
-// and a slice that is not nil. An item that is empty, that matches no channel,
-// or whose name several channels have is a [*SelectError]; it tells of the first
-// such item.
+// Select returns every selected identifier once, in the order of available, and never nil. An item that is empty,
+// matches no channel, or is the name of several is a [*SelectError]; the first such item counts.
 func Select(available []Channel, selection string) ([]uuid.UUID, error) {
 	ids := make([]uuid.UUID, 0, len(available))
 	chosen := make([]bool, len(available))
@@ -55,7 +49,7 @@ func Select(available []Channel, selection string) ([]uuid.UUID, error) {
 	return ids, nil
 }
 
-// choose sets the elements of chosen whose channel is in the list.
+// choose marks in chosen the channels in the list.
 func choose(chosen []bool, available []Channel, list string) error {
 	byID := make(map[uuid.UUID]int, len(available))
 	byName := make(map[string][]int, len(available))
@@ -88,7 +82,7 @@ func choose(chosen []bool, available []Channel, list string) error {
 	return nil
 }
 
-// parseUUID parses the form with four hyphens only; [uuid.Parse] knows others.
+// parseUUID accepts the form with four hyphens only; [uuid.Parse] accepts others.
 func parseUUID(text string) (uuid.UUID, bool) {
 	if len(text) != len(uuid.UUID{}.String()) {
 		return uuid.UUID{}, false
@@ -97,7 +91,7 @@ func parseUUID(text string) (uuid.UUID, bool) {
 	return id, err == nil
 }
 
-// cut shortens a text of a user for an error.
+// cut bounds the text of a user in an error.
 func cut(text string) string {
 	const most = 200
 	if len(text) <= most {

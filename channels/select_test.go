@@ -14,12 +14,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// id returns the n-th of the identifiers that the tests use.
+// id returns the n-th test identifier.
 func id(n int) uuid.UUID {
 	return uuid.MustParse(fmt.Sprintf("a0000000-0000-4000-8000-%012d", n))
 }
 
-// named makes channels with the given names and the identifiers id(0), id(1)...
+// named returns channels with the given names and the identifiers id(0), id(1) and so on.
 func named(names ...string) []channels.Channel {
 	list := make([]channels.Channel, len(names))
 	for i, name := range names {
@@ -115,8 +115,7 @@ func TestSelectError(t *testing.T) {
 	}
 }
 
-// TestSelectProperties writes a selection of known channels, in any order and
-// with repetitions, and reads it.
+// TestSelectProperties writes a selection of known channels, in any order and with repetitions, and resolves it.
 func TestSelectProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "b", "b ", " b", "ö", "*", id(1).String()}), 1, 8).Draw(t, "names")
@@ -175,7 +174,7 @@ func FuzzSelect(f *testing.F) {
 			}
 			return
 		}
-		// A channel is selected if the selection names it, and in order.
+		// A channel is selected if the selection names it.
 		var want []uuid.UUID
 		for i, c := range available {
 			named := slices.ContainsFunc(strings.Split(selection, ","), func(item string) bool {

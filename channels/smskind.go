@@ -8,8 +8,8 @@ import (
 func smsKind() KindInfo {
 	return KindInfo{
 		Kind: SMS,
-		Doc: "Sends a text message to a phone, by Twilio. Either the server has an account there, or the channel " +
-			"brings its own: account_sid, auth_token, and one of from and messaging_service_sid.",
+		Doc: "Sends a text message to a phone, by Twilio. Either the server has an account there, or the integration " +
+			"has its own: account_sid, auth_token, and one of from and messaging_service_sid.",
 		Settings: []Setting{
 			{
 				Name:     "to",
@@ -44,8 +44,8 @@ func smsKind() KindInfo {
 	}
 }
 
-// checkSMS accepts a channel without an account, or with a whole one: a sender
-// alone would send as another user of the server's account.
+// checkSMS accepts a channel without an account, or with a complete one. A sender alone could be that of another user
+// of the server's account.
 func checkSMS(settings map[string]string) *SettingError {
 	sid, token := settings["account_sid"] != "", settings["auth_token"] != ""
 	from, service := settings["from"] != "", settings["messaging_service_sid"] != ""
@@ -66,8 +66,7 @@ func checkSMS(settings map[string]string) *SettingError {
 	return nil
 }
 
-// checkPhone accepts E.164 phone numbers. The shortest ones in use have seven
-// digits, the country code included.
+// checkPhone accepts E.164 phone numbers. The shortest in use have seven digits, with the country code.
 func checkPhone(value string) error {
 	digits, plus := strings.CutPrefix(value, "+")
 	if !plus || len(digits) < 7 || len(digits) > 15 || digits[0] == '0' || strings.Trim(digits, "0123456789") != "" {
@@ -76,7 +75,7 @@ func checkPhone(value string) error {
 	return nil
 }
 
-// checkSID accepts the identifiers of one type that Twilio gives.
+// checkSID accepts Twilio's identifiers of one type.
 func checkSID(prefix string) func(string) error {
 	return func(value string) error {
 		digits, found := strings.CutPrefix(value, prefix)
@@ -87,7 +86,7 @@ func checkSID(prefix string) func(string) error {
 	}
 }
 
-// checkAuthToken accepts what can be a password of HTTP basic authentication.
+// checkAuthToken accepts what HTTP basic authentication accepts as a password.
 func checkAuthToken(value string) error {
 	for _, b := range []byte(value) {
 		if b <= ' ' || b > '~' {
@@ -97,7 +96,7 @@ func checkAuthToken(value string) error {
 	return nil
 }
 
-// checkSender accepts phone numbers, short codes and alphanumeric sender ids.
+// checkSender accepts phone numbers, short codes and alphanumeric sender IDs.
 func checkSender(value string) error {
 	if checkPhone(value) == nil {
 		return nil

@@ -121,7 +121,7 @@ func (s *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 	case taken:
 		return nil
 	case len(failures) == 0:
-		return errors.New("the channel has no url")
+		return errors.New("the integration has no url")
 	case len(failures) == 1:
 		return errors.Unwrap(failures[0])
 	}

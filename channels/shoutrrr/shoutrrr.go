@@ -143,7 +143,7 @@ func (s *notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 		n:        n,
 		title:    title,
 		text:     message.Cut(text, limit-min(limit, len(title)+1)),
-		secrets:  s.service.info.Secrets(c.Settings),
+		secrets:  s.service.info.Secrets(c),
 	}
 	return outbound.Redact(s.service.send(ctx, m), m.secrets...) // An answer of 200 can tell one too.
 }

@@ -57,7 +57,7 @@ type Config struct {
 
 // ErrNoAccount is the error of a channel that has no account while the server
 // has none either.
-var ErrNoAccount = errors.New("neither the channel nor the server has an account at Twilio")
+var ErrNoAccount = errors.New("neither the integration nor the server has a Twilio account")
 
 // Notifier delivers to channels of kind [channels.SMS].
 type Notifier struct {

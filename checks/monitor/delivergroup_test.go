@@ -118,7 +118,7 @@ func TestGroupSettings(t *testing.T) {
 		}
 	}
 	refused(create(""), "is missing")
-	refused(create("*"), "selects no channel")
+	refused(create("*"), "selects no integration")
 	a := o.channel(t, "pager", "a", nil)
 	o.channel(t, "pager", "twin", nil)
 	o.channel(t, "pager", "twin", nil)

@@ -103,7 +103,7 @@ func (m *Monitor) errorText(c channels.Channel, err error) string {
 			kind = k
 		}
 	}
-	text = channels.Redact(text, kind.Secrets(c.Settings)...)
+	text = channels.Redact(text, kind.Secrets(c)...)
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
