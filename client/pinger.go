@@ -54,7 +54,7 @@ func NewPinger(pingURL string, config *Config) (*Pinger, error) {
 	for segment := range strings.SplitSeq(path, "/") {
 		// The server would take the signal after an empty slug for the slug.
 		if segment == "" || segment == "." || segment == ".." {
-			return nil, fmt.Errorf("client: the path of the ping URL has the segment %q", segment)
+			return nil, fmt.Errorf("client: the path of the ping URL has a segment that is %q", segment)
 		}
 	}
 	p := &Pinger{query: u.RawQuery}

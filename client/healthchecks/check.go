@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,10 +19,9 @@ import (
 
 // Check is a check on a Healthchecks server.
 type Check struct {
-	// Spec are its settings, with the UUID. Channels is nil. The settings need not be valid here; see
-	// [checks.Spec.Validate].
+	// Spec holds its settings and its UUID, but not its channels. [checks.Spec.Validate] may refuse them.
 	checks.Spec
-	// Paused says that monitoring is off.
+	// Paused reports whether the check is paused.
 	Paused bool
 	// Channels are the identifiers of its integrations; see [Source.Channels].
 	Channels []string
@@ -34,7 +34,47 @@ type Channel struct {
 	Kind string `json:"kind"`
 }
 
-// document is a check as any version of the interface shows it. What an old version does not have is nil.
+// Refusal says why an entry of the source cannot be imported.
+type Refusal struct {
+	// Entry is the place of the entry in its list, such as "check 3", if the entry cannot be read.
+	Entry string
+	ID    uuid.UUID // zero if it cannot be read
+	Name  string    // "" if it cannot be read
+	Err   error
+}
+
+// Error names the entry and the reason.
+func (r Refusal) Error() string {
+	switch {
+	case r.ID != uuid.Nil:
+		return fmt.Sprintf("check %q (%s): %v", r.Name, r.ID, r.Err)
+	case r.Name != "":
+		return fmt.Sprintf("%s of the source, %q: %v", r.Entry, r.Name, r.Err)
+	}
+	return fmt.Sprintf("%s of the source: %v", r.Entry, r.Err)
+}
+
+// Malformed is the error of a list with entries that cannot be read. It comes together with the other entries.
+type Malformed []Refusal
+
+// Error tells about the first entry.
+func (m Malformed) Error() string {
+	text := "healthchecks: " + m[0].Error()
+	if more := len(m) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
+}
+
+// errorOrNil keeps an empty list from becoming an error.
+func (m Malformed) errorOrNil() error {
+	if len(m) == 0 {
+		return nil
+	}
+	return m
+}
+
+// document is a check in any version of the API. Fields that an old version lacks are nil.
 type document struct {
 	UUID      string `json:"uuid"`     // v3 since 2024
 	PingURL   string `json:"ping_url"` // ends with the UUID
@@ -45,10 +85,10 @@ type document struct {
 	Tags *string `json:"tags"`
 	Desc *string `json:"desc"`
 
-	Timeout  *json.Number `json:"timeout"`
-	Grace    *json.Number `json:"grace"`
-	Schedule *string      `json:"schedule"`
-	TZ       *string      `json:"tz"`
+	Timeout  *json.RawMessage `json:"timeout"`
+	Grace    *json.RawMessage `json:"grace"`
+	Schedule *string          `json:"schedule"`
+	TZ       *string          `json:"tz"`
 
 	Status       string  `json:"status"`
 	ManualResume *bool   `json:"manual_resume"`
@@ -63,56 +103,72 @@ type document struct {
 	FilterHTTPBody    *bool   `json:"filter_http_body"`
 	FilterDefaultFail *bool   `json:"filter_default_fail"`
 
-	// Keywords for the subject of e-mail, in versions without the fields above.
+	// Keywords for the subject of e-mail, in versions that lack the fields above.
 	Subject     string `json:"subject"`
 	SubjectFail string `json:"subject_fail"`
 }
 
-// Checks returns the checks of the project. The errors are *[StatusError], and those of the connection.
+// errReadOnly refuses the whole list: a read-only key reveals no UUID.
+var errReadOnly = errors.New("the API key is read-only, a read-write one is needed")
+
+// Checks returns the checks of the project. The error is a [Malformed] if some entries cannot be read, otherwise a
+// *[client.Error] or the failure of the connection.
 func (s *Source) Checks(ctx context.Context) ([]Check, error) {
-	var answer struct {
-		Checks []document `json:"checks"`
-	}
-	if err := s.get(ctx, "checks", &answer); err != nil {
+	entries, err := s.list(ctx, "checks")
+	if err != nil {
 		return nil, err
 	}
-	if answer.Checks == nil {
-		return nil, errors.New("healthchecks: the answer has no list of checks")
-	}
-	list := make([]Check, len(answer.Checks))
+	list := make([]Check, 0, len(entries))
+	var malformed Malformed
 	seen := make(map[uuid.UUID]bool)
-	for i, d := range answer.Checks {
-		c, err := d.check()
-		if err == nil && seen[c.ID] {
+	for i, entry := range entries {
+		var d document
+		var c Check
+		err := decode(entry, &d)
+		id, idErr := d.id()
+		switch {
+		case errors.Is(idErr, errReadOnly):
+			return nil, fmt.Errorf("healthchecks: %w", idErr)
+		case err != nil:
+		case idErr != nil:
+			err = idErr
+		case seen[id]:
 			err = errors.New("another check has the same uuid")
+		default:
+			c, err = d.check(id)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("healthchecks: check %d of %d: %w", i+1, len(list), err)
+			malformed = append(malformed, Refusal{fmt.Sprintf("check %d", i+1), id, *or(d.Name, ""), err})
+			continue
 		}
-		seen[c.ID] = true
-		list[i] = c
+		seen[id] = true
+		list = append(list, c)
 	}
-	return list, nil
+	return list, malformed.errorOrNil()
 }
 
-// Channels returns the integrations of the project.
+// Channels returns the integrations of the project. The errors are those of [Source.Checks].
 func (s *Source) Channels(ctx context.Context) ([]Channel, error) {
-	var answer struct {
-		Channels []Channel `json:"channels"`
-	}
-	if err := s.get(ctx, "channels", &answer); err != nil {
+	entries, err := s.list(ctx, "channels")
+	if err != nil {
 		return nil, err
 	}
-	return answer.Channels, nil
+	list := make([]Channel, 0, len(entries))
+	var malformed Malformed
+	for i, entry := range entries {
+		var c Channel
+		if err := decode(entry, &c); err != nil {
+			malformed = append(malformed, Refusal{Entry: fmt.Sprintf("integration %d", i+1), Name: c.Name, Err: err})
+			continue
+		}
+		list = append(list, c)
+	}
+	return list, malformed.errorOrNil()
 }
 
-// check translates a check. What the version of the interface does not tell has the default of a new check, so that a
-// check always comes over in the same way.
-func (d document) check() (Check, error) {
-	id, err := d.id()
-	if err != nil {
-		return Check{}, err
-	}
+// check translates a check. Fields that the version of the API lacks get the default of a new check, so that importing a
+// check again changes nothing.
+func (d document) check(id uuid.UUID) (Check, error) {
 	timeout, timeoutErr := period("timeout", d.Timeout, checks.DefaultTimeout)
 	grace, graceErr := period("grace", d.Grace, checks.DefaultGrace)
 	if err := errors.Join(timeoutErr, graceErr); err != nil {
@@ -137,7 +193,7 @@ func (d document) check() (Check, error) {
 	return c, nil
 }
 
-// id returns the UUID of the check. Old versions have it in the ping URL only.
+// id returns the UUID of the check. Old versions have it only in the ping URL.
 func (d document) id() (uuid.UUID, error) {
 	text := d.UUID
 	if text == "" {
@@ -149,9 +205,9 @@ func (d document) id() (uuid.UUID, error) {
 		return id, nil
 	}
 	if d.UniqueKey != "" {
-		return uuid.Nil, errors.New("the answer has no uuid: the API key is read-only, a read-write one is needed")
+		return uuid.Nil, errReadOnly
 	}
-	return uuid.Nil, errors.New("the answer has no uuid")
+	return uuid.Nil, errors.New("it has no uuid")
 }
 
 func or[T any](value *T, otherwise T) *T {
@@ -161,14 +217,14 @@ func or[T any](value *T, otherwise T) *T {
 	return value
 }
 
-// period reads a number of whole seconds.
-func period(field string, value *json.Number, otherwise time.Duration) (*time.Duration, error) {
+// period reads a whole number of seconds.
+func period(field string, value *json.RawMessage, otherwise time.Duration) (*time.Duration, error) {
 	if value == nil {
 		return &otherwise, nil
 	}
-	seconds, err := value.Float64()
+	seconds, err := strconv.ParseFloat(string(*value), 64)
 	if err != nil || seconds != math.Trunc(seconds) || math.Abs(seconds) > math.MaxInt32 {
-		return nil, fmt.Errorf("%s is not a whole number of seconds: %s", field, value)
+		return nil, fmt.Errorf("%s is not a whole number of seconds: %.40s", field, *value)
 	}
 	return new(time.Duration(seconds) * time.Second), nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-dev/rollcall/client/healthchecks"
 )
 
-// Read the checks of another service. The server here stands for it.
+// The server here stands for another service.
 func Example() {
 	there := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"checks": [{"name": "Backup", "slug": "backup", "tags": "", "desc": "", "grace": 600,

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +18,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/client/healthchecks"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -26,6 +28,7 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 const (
 	first  = "31365bce-8da9-4729-8ff3-aaa71d56b712"
 	second = "803f680d-e89b-492b-82ef-2be7b774a92d"
+	third  = "803f680d-e89b-492b-82ef-2be7b774a92e"
 )
 
 // current is an answer in the form of today.
@@ -63,13 +66,25 @@ func serve(t *testing.T, answers map[string]string) *healthchecks.Source {
 
 func handle(t *testing.T, handler http.HandlerFunc, key string) *healthchecks.Source {
 	t.Helper()
-	web := httptest.NewServer(handler)
-	t.Cleanup(web.Close)
-	s, err := healthchecks.New(web.URL+"/", key, &healthchecks.Config{HTTPClient: web.Client(), Wait: func(context.Context, time.Duration) {}})
+	s, err := healthchecks.New("https://hc.example.org/", key, &client.Config{HTTPClient: &http.Client{Transport: inMemory(handler)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// inMemory is a server without a network.
+type inMemory http.HandlerFunc
+
+func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	w := httptest.NewRecorder()
+	m(w, r)
+	res := w.Result()
+	res.Request = r
+	return res, nil
 }
 
 func read(t *testing.T, s *healthchecks.Source) []healthchecks.Check {
@@ -119,61 +134,107 @@ func TestChecks(t *testing.T) {
 	equal(t, "an empty list", read(t, serve(t, map[string]string{"/api/v3/checks/": `{"checks": []}`})), []healthchecks.Check{})
 }
 
-func TestAnswersThatAreNone(t *testing.T) {
-	for answer, want := range map[string]string{
-		`<html>`: "the answer is not what Healthchecks sends",
-		`{}`:     "the answer has no list of checks",
-		`{"checks": [{"name": "x", "unique_key": "ab"}]}`:                                                                          "check 1 of 1: the answer has no uuid: the API key is read-only",
-		`{"checks": [{"name": "x"}]}`:                                                                                              "check 1 of 1: the answer has no uuid",
-		`{"checks": [{"uuid": "` + first + `", "timeout": 60.5}]}`:                                                                 "check 1 of 1: timeout is not a whole number of seconds: 60.5",
-		`{"checks": [{"uuid": "` + first + `", "grace": 1e99}]}`:                                                                   "check 1 of 1: grace is not a whole number of seconds: 1e99",
-		`{"checks": [{"uuid": "` + first + `"}, {"ping_url": "https://hc-ping.com/` + strings.ToUpper(first) + `"}]}`:              "check 2 of 2: another check has the same uuid",
-		`{"checks": [{"uuid": "urn:uuid:` + first + `", "ping_url": "https://hc-ping.com/00000000-0000-0000-0000-000000000000"}]}`: "check 1 of 1: the answer has no uuid",
+func TestResponsesOfSomethingElse(t *testing.T) {
+	for response, want := range map[string]string{
+		`<html>`:           "the response is not a document of the API",
+		`[]`:               "the response is not a document of the API",
+		`{}`:               "the response has no list of checks",
+		`null`:             "the response has no list of checks",
+		`{"checks": null}`: "the response has no list of checks",
+		`{"checks": {}}`:   "the response has no list of checks",
+		`{"checks": [{"name": "x", "unique_key": "ab"}]}`:                                     "the API key is read-only, a read-write one is needed",
+		`{"checks": [{"uuid": "` + first + `"}, 5, {"name": "x", "unique_key": "ab"}, null]}`: "the API key is read-only, a read-write one is needed",
 	} {
-		_, err := serve(t, map[string]string{"/api/v3/checks/": answer}).Checks(t.Context())
-		if err == nil || !strings.HasPrefix(err.Error(), "healthchecks: ") || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", answer, err, want)
+		list, err := serve(t, map[string]string{"/api/v3/checks/": response}).Checks(t.Context())
+		_, malformed := errors.AsType[healthchecks.Malformed](err)
+		if err == nil || malformed || list != nil || !strings.HasPrefix(err.Error(), "healthchecks: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", response, err, want)
 		}
 	}
 }
 
-func TestRetries(t *testing.T) {
-	var statuses []int
-	requests := 0
-	s := handle(t, func(w http.ResponseWriter, r *http.Request) {
-		requests++
-		if len(statuses) > 0 {
-			status := statuses[0]
-			statuses = statuses[1:]
-			w.Header().Set("Retry-After", "3600")
-			w.Header().Set("Location", "https://elsewhere.example.org/x")
-			w.WriteHeader(status)
-			return
+// An entry that cannot be read is named, and keeps nobody from reading the others.
+func TestMalformedEntries(t *testing.T) {
+	const good = `{"uuid": "` + first + `", "name": "Good"}`
+	for entry, want := range map[string]string{
+		`5`:                        `check 2 of the source: it is not a JSON object: number`,
+		`["x"]`:                    `check 2 of the source: it is not a JSON object: array`,
+		`null`:                     `check 2 of the source: it has no uuid`,
+		`{}`:                       `check 2 of the source: it has no uuid`,
+		`{"name": "x"}`:            `check 2 of the source, "x": it has no uuid`,
+		`{"uuid": 5, "name": "x"}`: `check 2 of the source, "x": uuid has the wrong type: number`,
+		`{"uuid": "urn:uuid:` + second + `", "ping_url": "https://hc-ping.com/00000000-0000-0000-0000-000000000000"}`: `check 2 of the source: it has no uuid`,
+		`{"uuid": "` + second + `", "name": 5}`:                              `check "" (` + second + `): name has the wrong type: number`,
+		`{"name": "x", "slug": [], "uuid": "` + second + `"}`:                `check "x" (` + second + `): slug has the wrong type: array`,
+		`{"uuid": "` + second + `", "manual_resume": "yes"}`:                 `check "" (` + second + `): manual_resume has the wrong type: string`,
+		`{"uuid": "` + second + `", "schedule": {}}`:                         `check "" (` + second + `): schedule has the wrong type: object`,
+		`{"uuid": "` + second + `", "timeout": 60.5}`:                        `check "" (` + second + `): timeout is not a whole number of seconds: 60.5`,
+		`{"uuid": "` + second + `", "timeout": "soon"}`:                      `check "" (` + second + `): timeout is not a whole number of seconds: "soon"`,
+		`{"uuid": "` + second + `", "grace": 1e99}`:                          `check "" (` + second + `): grace is not a whole number of seconds: 1e99`,
+		`{"uuid": "` + second + `", "grace": true}`:                          `check "" (` + second + `): grace is not a whole number of seconds: true`,
+		`{"ping_url": "https://hc-ping.com/` + strings.ToUpper(first) + `"}`: `check "" (` + first + `): another check has the same uuid`,
+	} {
+		list, err := serve(t, map[string]string{"/api/v3/checks/": `{"checks": [` + good + `, ` + entry + `, {"uuid": "` + third + `"}]}`}).Checks(t.Context())
+		malformed, _ := errors.AsType[healthchecks.Malformed](err)
+		if len(list) != 2 || *list[0].Name != "Good" || list[1].ID.String() != third || len(malformed) != 1 || malformed[0].Error() != want || err.Error() != "healthchecks: "+want {
+			t.Errorf("%s: %d checks and %v, want %s", entry, len(list), err, want)
 		}
-		fmt.Fprint(w, current)
-	}, "key")
+	}
+	list, err := serve(t, map[string]string{"/api/v3/checks/": `{"checks": [1, 2, 3]}`}).Checks(t.Context())
+	if want := "healthchecks: check 1 of the source: it is not a JSON object: number (and 2 more)"; len(list) != 0 || err == nil || err.Error() != want {
+		t.Errorf("%v, %v, want %s", list, err, want)
+	}
+	s := serve(t, map[string]string{"/api/v3/channels/": `{"channels": [{"id": 5, "name": "odd"}, {"id": "a", "name": "Ops", "kind": "email"}]}`})
+	channels, err := s.Channels(t.Context())
+	equal(t, "integrations", channels, []healthchecks.Channel{{ID: "a", Name: "Ops", Kind: "email"}})
+	if want := `healthchecks: integration 1 of the source, "odd": id has the wrong type: number`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+func TestRetries(t *testing.T) {
 	for _, test := range []struct {
 		statuses []int
 		requests int
 		want     string
 	}{
-		{[]int{429, 503, 500, 502}, 5, ""},
-		{[]int{503, 503, 503, 503, 503}, 5, "503 Service Unavailable"},
+		{[]int{429, 503, 504, 502}, 5, ""},
+		{[]int{503, 503, 503, 503, 503}, 5, "service unavailable (status 503) (after 5 tries)"},
+		{[]int{500}, 1, "internal server error (status 500)"},
 		{[]int{401}, 1, "is the API key right?"},
-		{[]int{403}, 1, "403 Forbidden"},
+		{[]int{403}, 1, "forbidden (status 403)"},
 		{[]int{404, 404}, 3, ""}, // versions 3 and 2
-		{[]int{301}, 1, "redirects to https://elsewhere.example.org; give that address"},
+		{[]int{404, 503, 404, 503}, 5, ""},
+		{[]int{301}, 1, `if "https://elsewhere.example.org" is the right server, use its URL`},
 	} {
-		statuses, requests = test.statuses, 0
-		_, err := s.Checks(t.Context())
-		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
-			t.Errorf("%v: %v, want %q", test.statuses, err, test.want)
-		}
-		equal(t, "requests", requests, test.requests)
+		t.Run(fmt.Sprint(test.statuses), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				requests := 0
+				s := handle(t, func(w http.ResponseWriter, r *http.Request) {
+					requests++
+					if requests > len(test.statuses) {
+						fmt.Fprint(w, current)
+						return
+					}
+					w.Header().Set("Retry-After", "7")
+					w.Header().Set("Location", "https://elsewhere.example.org/x")
+					w.WriteHeader(test.statuses[requests-1])
+				}, "key")
+				began := time.Now()
+				_, err := s.Checks(t.Context())
+				if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+					t.Errorf("%v, want %q", err, test.want)
+				}
+				equal(t, "requests", requests, test.requests)
+				if statuses := test.statuses; statuses[0] == 429 || statuses[0] == 503 {
+					equal(t, "pauses", time.Since(began), 4*7*time.Second)
+				}
+			})
+		})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Checks(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := serve(t, nil).Checks(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -276,10 +337,10 @@ func TestImportRefused(t *testing.T) {
 	if _, err := mon.Create(t.Context(), other.ID, checks.Spec{ID: uuid.MustParse(first)}); err != nil {
 		t.Fatal(err)
 	}
-	const third = "803f680d-e89b-492b-82ef-2be7b774a92e"
 	bad := strings.Replace(current, `"timeout": 86400}`, `"timeout": 86400}, {"uuid": "`+third+`", "name": "Bad", "timeout": 5}`, 1)
 	list := read(t, serve(t, map[string]string{"/api/v3/checks/": bad}))
-	result, err := healthchecks.Import(t.Context(), mon, project.ID, list, nil)
+	malformed := healthchecks.Malformed{{Entry: "check 9", Err: errors.New("it has no uuid")}}
+	result, err := healthchecks.Import(t.Context(), mon, project.ID, list, &healthchecks.Options{Malformed: malformed})
 	if !errors.Is(err, healthchecks.ErrRefused) {
 		t.Error(err)
 	}
@@ -288,6 +349,7 @@ func TestImportRefused(t *testing.T) {
 		texts = append(texts, r.Error())
 	}
 	equal(t, "refused", texts, []string{
+		"check 9 of the source: it has no uuid",
 		`check "Backup" (` + first + `): another project has a check with this uuid`,
 		`check "Bad" (` + third + `): timeout is too small: 5, the minimum is 60`,
 	})
@@ -300,9 +362,15 @@ func TestImportRefused(t *testing.T) {
 		return len(all)
 	}
 	equal(t, "checks", count(), 0)
-	if _, err := healthchecks.Import(t.Context(), mon, project.ID, list, &healthchecks.Options{SkipInvalid: true}); err != nil {
+	if _, err := healthchecks.Import(t.Context(), mon, project.ID, list[1:2], &healthchecks.Options{Malformed: malformed}); !errors.Is(err, healthchecks.ErrRefused) {
+		t.Errorf("one check that is valid and one that is malformed: %v", err)
+	}
+	equal(t, "checks", count(), 0)
+	result, err = healthchecks.Import(t.Context(), mon, project.ID, list, &healthchecks.Options{SkipInvalid: true, Malformed: malformed})
+	if err != nil {
 		t.Error(err)
 	}
+	equal(t, "result", result.String(), "1 created, 0 updated, 0 unchanged, 3 refused")
 	equal(t, "checks", count(), 1)
 }
 

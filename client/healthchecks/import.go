@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -13,47 +13,42 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// Options say how checks are imported. The zero value of a field stands for its default.
+// Options changes how checks are imported. The zero value of a field selects its default.
 type Options struct {
-	// SkipInvalid imports the checks that are right, when others are not. Default: then none is imported.
+	// SkipInvalid imports the valid checks even if others are refused. Default: none is imported then.
 	SkipInvalid bool
-	// DryRun changes nothing, and tells what would be done.
+	// Malformed are the entries that [Source.Checks] could not read. They count as refused.
+	Malformed Malformed
+	// DryRun changes nothing and returns what would be done.
 	DryRun bool
-	// Progress, if not nil, is called after each check.
+	// Progress, unless nil, is called after each check.
 	Progress func(done, total int)
 }
 
-// Result counts what an import has done.
+// Result counts what an import did.
 type Result struct {
 	Created, Updated, Unchanged int
-	// Refused are the checks that were not imported.
+	// Refused are the entries that were not imported.
 	Refused []Refusal
 }
 
-// Refusal says why a check cannot be imported.
-type Refusal struct {
-	ID   uuid.UUID
-	Name string
-	Err  error
-}
-
-// Error names the check and the reason.
-func (r Refusal) Error() string { return fmt.Sprintf("check %q (%s): %v", r.Name, r.ID, r.Err) }
-
-// ErrRefused says that nothing was imported, because some checks cannot be; they are in Result.Refused.
+// ErrRefused means that nothing was imported, because some checks are invalid. Result.Refused lists them.
 var ErrRefused = errors.New("some checks cannot be imported")
 
-// Import makes checks in a project with the UUIDs that they have at their source. A check that exists already is
-// updated to the settings at the source, so that an import can be repeated; its integrations stay. A check that is
-// paused at the source is paused when it is made, or as long as it has had no ping here: once pings arrive here, the
-// source knows nothing of them. Checks are validated before the first is made. The errors are ErrRefused and those of
-// the monitor, as [checks.ErrCheckLimit]; then the Result tells what was done before.
+// Import creates checks in a project with the UUIDs that they have at their source. It updates a check that exists to
+// the settings at the source and keeps its integrations, so that an import can be repeated.
+//
+// Import pauses a check that is paused at the source when it creates the check, and later as long as the check has had
+// no ping here. Once pings arrive here, the source is out of date.
+//
+// Import validates all checks before it creates the first one. The error is ErrRefused or an error of the monitor, such
+// as [checks.ErrCheckLimit]; the Result then tells what was done before.
 func Import(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, list []Check, options *Options) (Result, error) {
 	var o Options
 	if options != nil {
 		o = *options
 	}
-	i := importing{mon: mon, projectID: projectID, options: o}
+	i := importing{mon: mon, projectID: projectID, options: o, result: Result{Refused: slices.Clone(o.Malformed)}}
 	var items []item
 	for _, c := range list {
 		it, err := i.prepare(ctx, c)
@@ -80,6 +75,7 @@ func Import(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, list
 	return i.result, nil
 }
 
+// importing is an import in progress.
 type importing struct {
 	mon       *monitor.Monitor
 	projectID uuid.UUID
@@ -87,17 +83,17 @@ type importing struct {
 	result    Result
 }
 
-// item is a check that can be imported.
+// item is a valid check.
 type item struct {
 	Check
 	wanted checks.Check
-	have   *checks.Check // nil when it is new
+	have   *checks.Check // nil if it is new
 }
 
-// prepare validates a check. The error is a Refusal when the check cannot be imported.
+// prepare validates a check. The error is a Refusal if the check is not valid here.
 func (i *importing) prepare(ctx context.Context, c Check) (item, error) {
 	c.Channels, c.Spec.Channels = nil, nil
-	refuse := func(err error) error { return Refusal{c.ID, *or(c.Name, ""), err} }
+	refuse := func(err error) error { return Refusal{ID: c.ID, Name: *or(c.Name, ""), Err: err} }
 	wanted, err := checks.New(i.projectID, c.Spec, i.mon.Now())
 	if err != nil {
 		return item{}, refuse(err)
@@ -114,17 +110,16 @@ func (i *importing) prepare(ctx context.Context, c Check) (item, error) {
 	return item{c, wanted, &have}, nil
 }
 
+// one creates or updates a check.
 func (i *importing) one(ctx context.Context, it item) error {
 	if it.have == nil {
+		if !i.options.DryRun {
+			if _, err := i.mon.Create(ctx, i.projectID, it.Spec); err != nil {
+				return err
+			}
+		}
 		i.result.Created++
-		if i.options.DryRun {
-			return nil
-		}
-		if _, err := i.mon.Create(ctx, i.projectID, it.Spec); err != nil {
-			i.result.Created--
-			return err
-		}
-		return i.pause(ctx, it)
+		return i.pause(ctx, it.ID, it.Paused)
 	}
 	fields, spec := declare.Compare(*it.have, it.wanted)
 	if it.have.Slug != it.wanted.Slug {
@@ -135,32 +130,24 @@ func (i *importing) one(ctx context.Context, it item) error {
 		i.result.Unchanged++
 		return nil
 	}
+	if !i.options.DryRun {
+		if _, err := i.mon.Update(ctx, it.ID, spec); err != nil {
+			return err
+		}
+	}
 	i.result.Updated++
-	if i.options.DryRun {
-		return nil
-	}
-	if _, err := i.mon.Update(ctx, it.ID, spec); err != nil {
-		i.result.Updated--
-		return err
-	}
-	if pause {
-		return i.pause(ctx, it)
-	}
-	return nil
+	return i.pause(ctx, it.ID, pause)
 }
 
-func (i *importing) pause(ctx context.Context, it item) error {
-	if !it.Paused {
+func (i *importing) pause(ctx context.Context, id uuid.UUID, wanted bool) error {
+	if !wanted || i.options.DryRun {
 		return nil
 	}
-	_, err := i.mon.Pause(ctx, it.ID)
+	_, err := i.mon.Pause(ctx, id)
 	return err
 }
 
-// String tells the counts, as in "10 created, 2 updated, 1 unchanged, 0 refused".
+// String returns the counts, such as "10 created, 2 updated, 1 unchanged, 0 refused".
 func (r Result) String() string {
-	return strings.Join([]string{
-		fmt.Sprintf("%d created", r.Created), fmt.Sprintf("%d updated", r.Updated),
-		fmt.Sprintf("%d unchanged", r.Unchanged), fmt.Sprintf("%d refused", len(r.Refused)),
-	}, ", ")
+	return fmt.Sprintf("%d created, %d updated, %d unchanged, %d refused", r.Created, r.Updated, r.Unchanged, len(r.Refused))
 }

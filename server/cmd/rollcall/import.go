@@ -5,34 +5,46 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/client/healthchecks"
 )
 
-// progressEvery is after how many checks a line tells how far an import is.
-const progressEvery = 100
+const (
+	// progressEvery is the number of checks between two lines about the progress of an import.
+	progressEvery = 100
+	// importTimeout leaves a request room for the Retry-After of a server that limits rates, usually a minute.
+	importTimeout = 5 * time.Minute
+)
 
 type importHealthchecksCmd struct {
 	URL         address `name:"url" required:"" placeholder:"URL" help:"The Healthchecks server, such as https://healthchecks.io."`
-	APIKey      string  `name:"api-key" secret:"" required:"" placeholder:"KEY" help:"API key of the project there, read-write: a read-only one does not show UUIDs."`
-	DryRun      bool    `help:"Show what would be done, without doing it."`
-	SkipInvalid bool    `help:"Import the other checks when some cannot be imported. By default none is imported then."`
+	APIKey      string  `name:"api-key" secret:"" required:"" placeholder:"KEY" help:"API key of the project there, read-write: a read-only one does not reveal UUIDs."`
+	DryRun      bool    `help:"Show what would be done without doing it."`
+	SkipInvalid bool    `help:"Import the valid checks even if others are malformed or refused. By default none is imported then."`
 	projectFlag
 	jsonFlag
 }
 
 func (importHealthchecksCmd) Help() string {
-	return `Takes over all checks of a Healthchecks project, with their UUIDs, into a project that exists here, so that ping URLs change
-only their host. Names, slugs, tags, descriptions, timing, methods, keywords and filters are taken over, and which checks
-are paused; pings and flips are not. Integrations cannot be, because their settings are not told: the output names them.
+	return `Imports all checks of a Healthchecks project with their UUIDs into a project that exists here, so that only the host of
+their ping URLs changes. It imports names, slugs, tags, descriptions, timing, methods, keywords and filters, and which
+checks are paused, but neither pings nor flips. It cannot import integrations, because the API of Healthchecks does not
+reveal their settings; the output names them.
 
-It can be repeated: checks that are there are updated to the settings at the source, and keep their channels.
+An import can be repeated: it updates checks that exist to the settings at the source and keeps their integrations. If a
+check is malformed or refused, nothing is imported and a line on standard error names each such check; --skip-invalid
+imports the others.
 
-With --json: {"dry_run", "created", "updated", "unchanged", "refused", "channels"}, where refused is an array of
-{"uuid", "name", "error"} and channels an array of {"name", "kind", "checks"}: the integrations that were not taken over, and how
-many checks have each.
+With --json: {"dry_run", "created", "updated", "unchanged", "refused", "channels"}. Refused is an array of {"uuid", "name",
+"error"}, with "" for a UUID or a name that cannot be read. Channels is an array of {"name", "kind", "checks"}: the
+integrations that were not imported, with the number of checks that use each.
 
 Example:
 
@@ -61,7 +73,7 @@ type importDoc struct {
 }
 
 func (c *importHealthchecksCmd) Run(ctx context.Context, a *app) error {
-	source, err := healthchecks.New(string(c.URL), c.APIKey, nil)
+	source, err := healthchecks.New(string(c.URL), c.APIKey, &client.Config{UserAgent: "rollcall import", Timeout: importTimeout})
 	if err != nil {
 		return usageError{plainError(err)}
 	}
@@ -70,26 +82,26 @@ func (c *importHealthchecksCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		list, err := source.Checks(ctx)
+		list, malformed, err := readable(source.Checks(ctx))
 		if err != nil {
-			return plainError(err)
+			return err
 		}
-		left, err := source.Channels(ctx)
+		left, ignored, err := readable(source.Channels(ctx))
 		if err != nil {
-			return plainError(err)
+			return err
 		}
 		result, err := healthchecks.Import(ctx, mon, project.ID, list, &healthchecks.Options{
-			SkipInvalid: c.SkipInvalid, DryRun: c.DryRun, Progress: func(done, total int) {
+			SkipInvalid: c.SkipInvalid, Malformed: malformed, DryRun: c.DryRun, Progress: func(done, total int) {
 				if done%progressEvery == 0 && done < total {
 					fmt.Fprintf(a.stderr, "rollcall: %d of %d checks\n", done, total)
 				}
 			},
 		})
-		for _, r := range result.Refused {
-			fmt.Fprintf(a.stderr, "rollcall: %s\n", oneLine(r.Error()))
+		for _, r := range slices.Concat(ignored, result.Refused) {
+			fail(a.stderr, r)
 		}
 		if errors.Is(err, healthchecks.ErrRefused) {
-			return fmt.Errorf("%s of %d cannot be imported, and nothing was; --skip-invalid imports the others", plural(len(result.Refused), "check"), len(list))
+			return fmt.Errorf("%s of %d cannot be imported, and nothing was; --skip-invalid imports the others", plural(len(result.Refused), "check"), len(list)+len(malformed))
 		}
 		if err != nil {
 			return fmt.Errorf("%w (before that: %s)", err, result)
@@ -98,9 +110,18 @@ func (c *importHealthchecksCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// plainError is an error without the name of the package.
+// readable separates the entries of a list that cannot be read from the other errors.
+func readable[T any](list []T, err error) ([]T, healthchecks.Malformed, error) {
+	malformed, ok := errors.AsType[healthchecks.Malformed](err)
+	if err != nil && !ok {
+		return nil, nil, plainError(err)
+	}
+	return list, malformed, nil
+}
+
+// plainError is an error without the names of packages.
 func plainError(err error) error {
-	return errors.New(strings.TrimPrefix(err.Error(), "healthchecks: "))
+	return pingError(errors.New(strings.TrimPrefix(err.Error(), "healthchecks: ")))
 }
 
 func (c *importHealthchecksCmd) report(w io.Writer, project string, result healthchecks.Result, list []healthchecks.Check, left []healthchecks.Channel) error {
@@ -115,7 +136,11 @@ func (c *importHealthchecksCmd) report(w io.Writer, project string, result healt
 		Refused: []refusedDoc{}, Channels: []leftDoc{},
 	}
 	for _, r := range result.Refused {
-		document.Refused = append(document.Refused, refusedDoc{r.ID.String(), r.Name, r.Err.Error()})
+		id := ""
+		if r.ID != uuid.Nil {
+			id = r.ID.String()
+		}
+		document.Refused = append(document.Refused, refusedDoc{id, r.Name, r.Err.Error()})
 	}
 	rows := [][]string{{"  NAME", "KIND", "CHECKS"}}
 	for _, channel := range left {
@@ -127,9 +152,9 @@ func (c *importHealthchecksCmd) report(w io.Writer, project string, result healt
 		if c.DryRun {
 			verb = "Nothing was changed. Would import"
 		}
-		fmt.Fprintf(w, "%s %s into the project %q: %s.\n", verb, plural(len(list)-len(result.Refused), "check"), project, result)
+		fmt.Fprintf(w, "%s %s into the project %q: %s.\n", verb, plural(result.Created+result.Updated+result.Unchanged, "check"), project, result)
 		if len(left) > 0 {
-			fmt.Fprintf(w, "\nThese integrations were not taken over; make them with rollcall channel create:\n\n")
+			fmt.Fprintf(w, "\nThese integrations were not imported; create them with rollcall channel create:\n\n")
 			table(w, rows...)
 		}
 	})

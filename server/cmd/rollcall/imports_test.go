@@ -39,7 +39,7 @@ func TestImportDirection(t *testing.T) {
 		"client/wire":         {},
 		"client":              append([]string{"checks", "client/wire"}, leaves...),
 		"client/target":       append([]string{"checks", "checks/declare", "client"}, leaves...),
-		"client/healthchecks": {"checks", "checks/declare", "checks/monitor"},
+		"client/healthchecks": {"checks", "checks/declare", "checks/monitor", "client"},
 
 		"channels/message":      {"channels"},
 		"channels/outbound":     {"channels"},

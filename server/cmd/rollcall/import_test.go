@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A source with malformed entries is imported without them, and only if that is asked for.
+func TestImportMalformedEntries(t *testing.T) {
+	const good, short, typed = "31365bce-8da9-4729-8ff3-aaa71d56b712", "803f680d-e89b-492b-82ef-2be7b774a92d", "803f680d-e89b-492b-82ef-2be7b774a92e"
+	source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/v3/checks/":
+			fmt.Fprint(w, `{"checks": ["x", {"name": "No UUID"}, {"uuid": "`+typed+`", "name": "Typed", "timeout": {}},
+				{"uuid": "`+short+`", "name": "Cron", "schedule": "* * * *", "tz": "UTC"},
+				{"uuid": "`+good+`", "name": "Good", "timeout": 3600}]}`)
+		default:
+			fmt.Fprint(w, `{"channels": [{"id": 5, "name": "odd"}, {"id": "a", "name": "Ops", "kind": "email"}]}`)
+		}
+	}))
+	defer source.Close()
+	database := "sqlite:" + filepath.Join(t.TempDir(), "rollcall.db")
+	if _, stderr, status := rollcall("project", "create", "jobs", "--database", database); status != 0 {
+		t.Fatal(stderr)
+	}
+	want := []string{
+		`rollcall: integration 1 of the source, "odd": id has the wrong type: number`,
+		`rollcall: check 1 of the source: it is not a JSON object: string`,
+		`rollcall: check 2 of the source, "No UUID": it has no uuid`,
+		`rollcall: check "Typed" (` + typed + `): timeout is not a whole number of seconds: {}`,
+		`rollcall: check "Cron" (` + short + `): schedule is not a valid cron or OnCalendar expression: schedule: a cron expression has 5 parts, this one has 4`,
+	}
+	args := []string{"import", "healthchecks", "--url", source.URL, "--api-key", "key", "--project", "jobs", "--database", database}
+	stdout, stderr, status := rollcall(args...)
+	if diff := cmp.Diff(append(want, "rollcall: 4 checks of 5 cannot be imported, and nothing was; --skip-invalid imports the others"), strings.Split(strings.TrimSpace(stderr), "\n")); diff != "" || status != 1 || stdout != "" {
+		t.Errorf("status %d, stdout %q (-want +got):\n%s", status, stdout, diff)
+	}
+	stdout, stderr, status = rollcall(append(args, "--skip-invalid")...)
+	if diff := cmp.Diff(want, strings.Split(strings.TrimSpace(stderr), "\n")); diff != "" || status != 0 {
+		t.Errorf("status %d, stderr (-want +got):\n%s", status, diff)
+	}
+	if want := `Imported 1 check into the project "jobs": 1 created, 0 updated, 0 unchanged, 4 refused.`; !strings.HasPrefix(stdout, want) || !strings.Contains(stdout, "Ops") {
+		t.Errorf("stdout %q, want %q and the integration", stdout, want)
+	}
+	stdout, _, status = rollcall(append(args, "--skip-invalid", "--json")...)
+	if !strings.Contains(stdout, `"uuid": "",`) || !strings.Contains(stdout, `"uuid": "`+typed+`"`) || status != 0 {
+		t.Errorf("status %d: %s", status, stdout)
+	}
+}
