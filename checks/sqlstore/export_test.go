@@ -6,6 +6,12 @@ import (
 	"testing/fstest"
 )
 
+// CheckVersion is checkVersion.
+func CheckVersion(number int) error { return checkVersion(number) }
+
+// CheckServer is checkServer.
+func (s *Store) CheckServer(ctx context.Context) error { return s.checkServer(ctx) }
+
 // MigrateFurther does what MigrateFrom of a later version would do: one that has a further migration.
 func (s *Store) MigrateFurther(ctx context.Context, sql string) (before, after int, err error) {
 	set := fstest.MapFS{"migrations/9999_further.sql": &fstest.MapFile{Data: []byte(sql)}}

@@ -32,7 +32,7 @@ var ErrNewerSchema = errors.New("sqlstore: the database has a newer schema than 
 // version that runs meanwhile goes on working when the steps have only added tables and columns; the changelog tells
 // when they do more, and it must be stopped first.
 //
-// Other errors: monitor.ErrUnavailable, and those of the driver.
+// Other errors: [ErrOldServer], monitor.ErrUnavailable, and those of the driver.
 func (s *Store) Migrate(ctx context.Context) error {
 	_, _, err := s.MigrateFrom(ctx)
 	return err
@@ -48,6 +48,9 @@ func (s *Store) MigrateFrom(ctx context.Context) (before, after int, err error) 
 func (s *Store) migrateFiles(ctx context.Context, set fs.FS) (before, after int, err error) {
 	files, err := fs.Glob(set, "migrations/*.sql") // sorted by name, so by number
 	if err != nil {
+		return 0, 0, err
+	}
+	if err := s.checkServer(ctx); err != nil {
 		return 0, 0, err
 	}
 	err = s.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {

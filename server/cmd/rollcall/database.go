@@ -225,6 +225,9 @@ func (d database) explain(err error) error {
 	if errors.Is(err, sqlstore.ErrNewerSchema) {
 		return fmt.Errorf("database %s: it belongs to a newer version of rollcall than %s", d, version())
 	}
+	if errors.Is(err, sqlstore.ErrOldServer) {
+		return fmt.Errorf("database %s: %w", d, err)
+	}
 	if code, ok := sqliteCode(err); ok {
 		texts := map[int]string{
 			sqliteBusy:     "is locked by another process",
