@@ -12,37 +12,23 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// Created is a project that was made, with its keys, which cannot be had again.
+// Created is a new project with its keys, which cannot be read again.
 type Created struct {
 	Project checks.Project
 	Keys    monitor.Keys
 }
 
-// applying is what the changes of a plan share.
+// applying is the state that the changes of a plan share.
 type applying struct {
 	target  Target
-	admin   Administrator // nil when target is none
-	ids     map[string]uuid.UUID
+	admin   Administrator        // nil if target is none
+	ids     map[string]uuid.UUID // of the projects that the plan created
 	created []Created
 }
 
-// project returns the identifier of a project.
-func (a *applying) project(ctx context.Context, name string) (uuid.UUID, error) {
-	if id, ok := a.ids[name]; ok {
-		return id, nil
-	}
-	state, err := a.target.Read(ctx, name)
-	if err != nil {
-		return uuid.Nil, err
-	}
-	a.ids[name] = state.Project.ID
-	return state.Project.ID, nil
-}
-
-// Apply makes the changes of a plan one after the other, at the target that the plan was made for, and returns the
-// projects that it has made. After each change it calls done, unless that is nil. When a change fails, those before it
-// have been made and those after it have not; the error says which failed, and wraps that of the target. Planning and
-// applying again makes the rest.
+// Apply makes the changes of a plan one by one, at the target that the plan was made for, and returns the projects that
+// it created. After each change it calls done, unless that is nil. The first change that fails ends Apply, the changes
+// before it stay; the error says which change failed, and wraps the error of the target. A new plan has the rest.
 func (p Plan) Apply(ctx context.Context, target Target, done func(Change)) ([]Created, error) {
 	a := &applying{target: target, ids: make(map[string]uuid.UUID)}
 	a.admin, _ = target.(Administrator)
@@ -50,7 +36,11 @@ func (p Plan) Apply(ctx context.Context, target Target, done func(Change)) ([]Cr
 		if a.admin == nil && c.Type != "check" {
 			return nil, errors.New("declare: the plan was made for another target")
 		}
-		if err := c.run(ctx, a); err != nil {
+		id := c.projectID
+		if id == uuid.Nil {
+			id = a.ids[c.Project]
+		}
+		if err := c.run(ctx, a, id); err != nil {
 			return a.created, fmt.Errorf("%s the %s %q of the project %q (%d of %d changes were made before): %w",
 				c.Action, c.Type, c.Name, c.Project, i, len(p.Changes), err)
 		}
@@ -61,7 +51,7 @@ func (p Plan) Apply(ctx context.Context, target Target, done func(Change)) ([]Cr
 	return a.created, nil
 }
 
-// Count returns how many changes create, update and delete something.
+// Count returns the numbers of changes that create, update and delete something.
 func (p Plan) Count() (created, updated, deleted int) {
 	for _, c := range p.Changes {
 		switch c.Action {
@@ -76,25 +66,26 @@ func (p Plan) Count() (created, updated, deleted int) {
 	return created, updated, deleted
 }
 
-// String shows the changes by project: + for what is created, ~ for what is changed, - for what is deleted. It ends
-// with a line break, and is "" when nothing is to be changed.
+// String lists the changes by project: + creates, ~ changes and - deletes. The text ends with a line break, or is ""
+// if there are no changes.
 func (p Plan) String() string {
-	var b strings.Builder
 	var projects []string
-	byProject := make(map[string][]Change)
+	byProject := make(map[string]*strings.Builder)
 	for _, c := range p.Changes {
-		if byProject[c.Project] == nil {
+		b := byProject[c.Project]
+		if b == nil {
+			b = new(strings.Builder)
+			fmt.Fprintf(b, "project %q\n", c.Project)
+			byProject[c.Project] = b
 			projects = append(projects, c.Project)
 		}
-		byProject[c.Project] = append(byProject[c.Project], c)
+		c.write(b)
 	}
+	var all strings.Builder
 	for _, name := range projects {
-		fmt.Fprintf(&b, "project %q\n", name)
-		for _, c := range byProject[name] {
-			c.write(&b)
-		}
+		all.WriteString(byProject[name].String())
 	}
-	return b.String()
+	return all.String()
 }
 
 func (c Change) write(b *strings.Builder) {

@@ -1,6 +1,6 @@
-// Package declare keeps the checks of a project the way a file says they should be.
+// Package declare keeps projects, channels and checks the way a file describes them.
 //
-// The file is YAML, of which JSON is a part. Its keys are the fields of API-V3.md section 2.1:
+// The file is YAML, and may be JSON. Its keys are the fields of API-V3.md section 2.1:
 //
 //	projects:
 //	  - name: backups
@@ -15,46 +15,47 @@
 //	        grace: 30m
 //	        channels: [ops]
 //
-// [Parse] reads it, [NewPlan] compares it with what is there, and [Plan.Apply] makes the difference:
+// [Parse] reads a file, [NewPlan] compares it with what exists, and [Plan.Apply] makes the changes:
 //
 //	doc, err := declare.Parse(data, &declare.Config{Name: "checks.yaml"})
 //	target := declare.OnMonitor(mon)
 //	plan, err := declare.NewPlan(ctx, target, doc, nil)
-//	fmt.Print(plan)                      // what would be done
-//	_, err = plan.Apply(ctx, target, nil) // do it
+//	fmt.Print(plan)                       // the changes, one a line
+//	_, err = plan.Apply(ctx, target, nil) // make them
 //
 // A [Target] is a monitor in this process, by [OnMonitor], or a server, by package client/target. [Export] and
-// [Document.Write] go the other way: applying what they have written changes nothing.
+// [Document.Write] go the other way. Applying an export changes nothing.
 //
-// # What the file says
+// # What a file means
 //
-// A project, a channel and a check are what the file says, in full: a setting that the file leaves out has its default
-// (section 2.1), whatever it was before. There are two exceptions. The plan, account and max_checks of a project, and
-// the secret settings of a channel, stay as they are where the file leaves them out.
+// A file describes its projects, channels and checks in full: a setting that it leaves out gets its default (section
+// 2.1). There are two exceptions. A project keeps its account, plan and max_checks, and a channel keeps the settings
+// that are secret by its kind.
 //
-// A project and a channel are known by their name, and a check by its slug, which is required here. What is there
-// besides is left alone, unless [Options].Prune is set: then the checks and channels of the file's projects that the
-// file does not have are deleted. A project is never deleted, and neither is a check without a slug of its own, or a
-// channel without a name of its own, which no file can have. A project without the key checks, or channels, says
-// nothing about them; an empty list says that there are none.
+// Names identify projects and channels, and slugs identify checks. Whatever the file does not mention stays, unless
+// [Options].Prune is set: then the file's projects lose the checks and channels that the file does not have. Prune never
+// deletes a project, a check whose slug is empty or shared, or a channel whose name is empty or shared. A project without
+// the key checks keeps its checks; an empty list deletes them. The same holds for channels.
 //
-// A file with checks or channels at its top level, instead of projects, is about one project, which is named by
-// whoever applies the file.
+// A file with channels or checks at its top level, instead of projects, describes one project. Whoever applies the file
+// names it.
 //
-// timeout and grace are whole seconds, or durations such as 90s, 30m or 24h. Where both timeout and schedule are given,
-// the schedule counts (section 4.3 rule 2). tags and channels are texts as in section 2.1, or lists. Anchors, aliases
-// and merge keys can be used; keys at the top level that begin with "x-" are there to hold anchors, and are ignored.
+// A timeout or grace is a whole number of seconds, or a duration such as 90s, 30m or 24h. If a check has a timeout and a
+// schedule, the schedule counts (section 4.3 rule 2). Tags and channels are texts as in section 2.1, or lists. YAML's
+// anchors, aliases and merge keys work; a key at the top level that begins with "x-" may hold anchors and means nothing
+// else. A check may have the alert rules of [checks.Check]: alert_after is a number of failures, repeat_every a duration,
+// and quiet_hours a text in the form of package quiet, or a list of its windows.
 //
-// A check may have the rules for its alerts, see [checks.Check]: alert_after is a number of failures, repeat_every a
-// duration, and quiet_hours a text in the form of package quiet, or a list of its windows.
+// # Secrets
 //
-// The settings of a channel are texts, or say where the text is: {env: NAME} or {file: PATH}. A plan shows neither
-// such values, nor those of settings that are secret by their kind, nor any that was there before. What is kept of a
-// setting is its value alone, so an export has the value of every setting that is not secret by its kind, wherever it
-// came from.
+// The setting of a channel is a text, or the place of the text: {env: NAME} or {file: PATH}. Whoever writes a file decides
+// where its settings are sent, so [Config].Env and [Config].File decide what it may read; by default it reads nothing.
+//
+// Channels remember where their settings came from. Neither a plan nor an export shows such a value, nor one that is
+// secret by its kind, and a plan shows no value that a channel had before.
 //
 // # Errors
 //
-// Nothing is changed unless everything is right. What is wrong with a file is told all at once, as [Errors], each with
+// Nothing changes unless the whole file is right. [Errors] lists everything that is wrong with a file, each error with
 // its line and column.
 package declare

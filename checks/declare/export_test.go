@@ -51,6 +51,38 @@ func TestExport(t *testing.T) {
 	equal(t, "export of the copy", other.export("backups"), strings.Replace(want, headers, "", 1))
 }
 
+// A value that apply read from a variable or a file is not printed, and its source is, whatever the kind of the channel
+// says about the setting.
+func TestExportSources(t *testing.T) {
+	s := open(t, dbtest.SQLite(t))
+	const file = `projects:
+- name: backups
+  channels:
+  - {name: ops, kind: email, settings: {to: {env: OPS}}}
+  - {name: hook, kind: webhook, settings: {url_down: {env: HOOK}, body_down: {file: body.txt}}}
+`
+	inline := strings.Replace(file, "{env: OPS}", secrets["OPS"], 1)
+	s.apply(inline, declare.Options{})
+	if text := s.export("backups"); !strings.Contains(text, "to: s3cret@example.org") || strings.Contains(text, "token=s3cret") {
+		t.Error(text)
+	}
+	equal(t, "the source alone changes", s.apply(file, declare.Options{}), "project \"backups\"\n  ~ channel \"ops\"\n      ~ to: (hidden) -> ($OPS)\n")
+	text := s.export("backups")
+	for _, want := range []string{"to: {env: OPS}", "body_down: {file: body.txt}", "# url_down is secret and left out"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "s3cret") {
+		t.Errorf("a value from outside the file is exported:\n%s", text)
+	}
+	equal(t, "an export changes nothing", s.apply(text, declare.Options{Prune: true}), "")
+	if text := s.export("backups"); strings.Contains(text, "s3cret") {
+		t.Errorf("applying the export forgot the sources:\n%s", text)
+	}
+	equal(t, "a value in the file", s.apply(inline, declare.Options{}), "project \"backups\"\n  ~ channel \"ops\"\n      ~ to: (hidden) -> \"s3cret@example.org\"\n")
+}
+
 // Whatever a check is like, its export makes the same check anew, and changes nothing where it came from.
 func TestRoundTrip(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))

@@ -23,14 +23,19 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 var noon = time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
 
 // secrets are what the environment and the files of a test hold.
-var secrets = map[string]string{"TOKEN": "Authorization: s3cret", "OTHER": "Authorization: n3xt", "HOOK": "https://example.org/s3cret"}
+var secrets = map[string]string{
+	"TOKEN": "Authorization: s3cret", "OTHER": "Authorization: n3xt", "HOOK": "https://example.org/s3cret",
+	"OPS": "s3cret@example.org", "body.txt": "token=s3cret",
+}
 
 func parse(text string) (declare.Document, error) {
 	return declare.Parse([]byte(text), &declare.Config{
 		Name: "f.yaml", Now: noon,
-		Env: func(name string) (string, bool) {
-			value, ok := secrets[name]
-			return value, ok
+		Env: func(name string) (string, error) {
+			if value, ok := secrets[name]; ok {
+				return value, nil
+			}
+			return "", errors.New("is not set")
 		},
 		File: func(path string) (string, error) {
 			if value, ok := secrets[path]; ok {

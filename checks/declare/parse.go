@@ -15,31 +15,36 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// MaxFile is how long a file may be, in bytes.
+// MaxFile is the maximum length of a file, in bytes.
 const MaxFile = 10 << 20
 
-// maxName is how many characters the name of a project, an account or a channel may have.
+// maxName is the maximum length of the name of a project, an account or a channel, in characters.
 const maxName = 100
 
-// Config says how a file is read. The zero value of a field stands for its default.
+// Config says how [Parse] reads a file. The zero value of a field stands for its default.
 type Config struct {
 	// Name is the name of the file in errors. Default: "checks.yaml".
 	Name string
-	// Now decides whether a schedule has a time yet to come. Default: the current time.
+	// Now decides whether a schedule has any time to come. Default: the current time.
 	Now time.Time
-	// Kinds are the kinds of channels that there are. Default: [channels.Kinds].
+	// Kinds are the known kinds of channels. Default: [channels.Kinds].
 	Kinds []channels.KindInfo
-	// Env returns the value of an environment variable, as [os.LookupEnv] does. Default: none is set.
-	Env func(name string) (string, bool)
-	// File returns the value in a file, for settings that name one. Its error must not show the content. Default: no
-	// file can be read.
+	// Env returns the value of the environment variable that a setting names. Whoever writes the file can have that
+	// value sent anywhere, so Env should refuse the variables that the author must not see. Its error follows the name
+	// in a message, as in "is not set". Default: no variable can be read.
+	Env func(name string) (string, error)
+	// File returns the value in the file that a setting names. It should refuse files that the author must not see,
+	// as Env does; [os.Root] confines it to a directory. Its error must not show the content. Default: no file can be
+	// read.
 	File func(path string) (string, error)
 }
 
-// parser reads a file.
+// parser reads one file.
 type parser struct {
 	report
-	config Config
+	config   Config
+	settings []setting // of a check
+	entries  int       // keys and list items read so far
 }
 
 // Parse reads a file. The error is [Errors].
@@ -57,7 +62,7 @@ func Parse(data []byte, config *Config) (Document, error) {
 	if c.Kinds == nil {
 		c.Kinds = channels.Kinds()
 	}
-	p := &parser{report: report{file: c.Name}, config: c}
+	p := &parser{report: report{file: c.Name}, config: c, settings: settings()}
 	if len(data) > MaxFile {
 		p.add(Position{}, "the file is too long: %d bytes, the maximum is %d", len(data), MaxFile)
 	} else if root := p.load(data); root != nil {
@@ -78,8 +83,8 @@ func (p *parser) document(root *yaml.Node) Document {
 	}
 	top := *root
 	top.Content = nil
-	for i := 0; i+1 < len(root.Content); i += 2 { // without what only holds anchors
-		if !strings.HasPrefix(root.Content[i].Value, "x-") {
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if !strings.HasPrefix(root.Content[i].Value, "x-") { // which only hold anchors
 			top.Content = append(top.Content, root.Content[i], root.Content[i+1])
 		}
 	}
@@ -101,7 +106,7 @@ func (p *parser) document(root *yaml.Node) Document {
 	return doc
 }
 
-// lists are the keys that stand in a project, and at the top of a file about one project.
+// lists returns the keys of a project that may also stand at the top of a file about one project.
 func (p *parser) lists(project *Project) []key {
 	return []key{
 		{"channels", func(n *yaml.Node) { project.Channels = p.channels(n) }},
@@ -109,23 +114,11 @@ func (p *parser) lists(project *Project) []key {
 	}
 }
 
-func (p *parser) projects(n *yaml.Node) []Project {
-	items, _ := p.sequence(n, "projects")
-	seen := make(map[string]Position)
-	list := make([]Project, 0, len(items))
-	for _, item := range items {
-		if len(p.list) == maxErrors {
-			break
-		}
-		project := p.project(item)
-		p.unique(seen, "project", project.Name, project.places.of("name"))
-		list = append(list, project)
-	}
-	return list
-}
+// names are the places of the names in a list.
+type names map[string]Position
 
-// unique reports a name that another entry has.
-func (p *parser) unique(seen map[string]Position, what, name string, at Position) {
+// unique reports a name that an earlier item of the list has.
+func (p *parser) unique(seen names, what, name string, at Position) {
 	if name == "" {
 		return // reported before
 	}
@@ -134,6 +127,22 @@ func (p *parser) unique(seen map[string]Position, what, name string, at Position
 		return
 	}
 	seen[name] = at
+}
+
+// require reports a missing key.
+func (p *parser) require(found places, what, key string) {
+	if _, ok := found[key]; !ok {
+		p.add(found.of(""), "%s has no %s", what, key)
+	}
+}
+
+func (p *parser) projects(n *yaml.Node) []Project {
+	seen := make(names)
+	return each(p, n, "projects", func(item *yaml.Node) Project {
+		project := p.project(item)
+		p.unique(seen, "project", project.Name, project.places.of("name"))
+		return project
+	})
 }
 
 func (p *parser) project(n *yaml.Node) Project {
@@ -163,14 +172,7 @@ func (p *parser) project(n *yaml.Node) Project {
 	return project
 }
 
-// require reports a key that is not there.
-func (p *parser) require(found places, what, key string) {
-	if _, ok := found[key]; !ok {
-		p.add(found.of(""), "%s has no %s", what, key)
-	}
-}
-
-// name reads the name of a project, an account or a channel.
+// name reads the name of a project, an account or a channel. It returns "" after an error.
 func (p *parser) name(n *yaml.Node, field string) string {
 	text := p.text(n, field)
 	if text == nil {
@@ -190,19 +192,38 @@ func (p *parser) name(n *yaml.Node, field string) string {
 	return ""
 }
 
-func (p *parser) channels(n *yaml.Node) []Channel {
-	items, _ := p.sequence(n, "channels")
-	seen := make(map[string]Position)
-	list := make([]Channel, 0, len(items))
-	for _, item := range items {
-		if len(p.list) == maxErrors {
-			break
+func (p *parser) checks(n *yaml.Node) []Check {
+	seen := make(names)
+	return each(p, n, "checks", func(item *yaml.Node) Check {
+		check := p.check(item)
+		if check.Slug != nil {
+			p.unique(seen, "check with the slug", *check.Slug, check.places.of("slug"))
 		}
+		return check
+	})
+}
+
+func (p *parser) check(n *yaml.Node) Check {
+	var c Check
+	keys := make([]key, 0, len(p.settings))
+	for _, s := range p.settings {
+		keys = append(keys, key{s.name, func(n *yaml.Node) { s.read(p, n, &c.Spec) }})
+	}
+	c.places = p.object(n, "a check", keys)
+	p.require(c.places, "a check", "slug")
+	if c.Slug != nil && *c.Slug == "" {
+		p.add(c.places.of("slug"), "slug is empty")
+	}
+	return c
+}
+
+func (p *parser) channels(n *yaml.Node) []Channel {
+	seen := make(names)
+	return each(p, n, "channels", func(item *yaml.Node) Channel {
 		channel := p.channel(item)
 		p.unique(seen, "channel", channel.Name, channel.places.of("name"))
-		list = append(list, channel)
-	}
-	return list
+		return channel
+	})
 }
 
 func (p *parser) channel(n *yaml.Node) Channel {
@@ -225,10 +246,9 @@ func (p *parser) channel(n *yaml.Node) Channel {
 	})
 	p.require(c.places, "a channel", "name")
 	p.require(c.places, "a channel", "kind")
-	if len(p.list) > before {
+	if len(p.list) > before || p.full() {
 		return c
 	}
-	// Secrets that are left out may be there already; NewPlan looks for them.
 	_, err := channels.Validate(withoutRequiredSecrets(p.config.Kinds), c.Kind, c.values())
 	if wrong, ok := errors.AsType[*channels.SettingError](err); ok {
 		place, known := at[wrong.Setting]
@@ -242,20 +262,12 @@ func (p *parser) channel(n *yaml.Node) Channel {
 	return c
 }
 
-// values returns the settings as package channels takes them.
-func (c Channel) values() map[string]string {
-	values := make(map[string]string, len(c.Settings))
-	for name, s := range c.Settings {
-		values[name] = s.Value
-	}
-	return values
-}
-
-// withoutRequiredSecrets returns the kinds with all secret settings optional, and without the rules that join settings.
+// withoutRequiredSecrets returns the kinds with optional secrets: a file may leave out those that the channel has
+// already, which only [NewPlan] can know. Rules about several settings go, because they may ask for a secret.
 func withoutRequiredSecrets(kinds []channels.KindInfo) []channels.KindInfo {
 	kinds = slices.Clone(kinds)
 	for i := range kinds {
-		kinds[i].Check = nil // It may ask for a secret.
+		kinds[i].Check = nil
 		kinds[i].Settings = slices.Clone(kinds[i].Settings)
 		for j := range kinds[i].Settings {
 			s := &kinds[i].Settings[j]
@@ -265,19 +277,20 @@ func withoutRequiredSecrets(kinds []channels.KindInfo) []channels.KindInfo {
 	return kinds
 }
 
-// setting reads the value of a setting: a text, or where the text is.
+// setting reads the value of a channel's setting: a text, or the place of the text. A number needs no quotes, because
+// a phone number looks like one.
 func (p *parser) setting(e entry) Setting {
 	switch {
 	case e.value.ShortTag() == "!!null":
 		p.add(e.at, "%s has no value", shorten(e.key))
 		return Setting{}
 	case e.value.Kind == yaml.ScalarNode:
-		return Setting{Value: e.value.Value} // also of what looks like a number, as a phone number does
+		return Setting{Value: e.value.Value}
 	}
 	var s Setting
 	found := p.object(e.value, "the value of "+shorten(e.key), []key{
-		{"env", func(n *yaml.Node) { s = p.lookup(n, "env", "$", "environment variable", p.env) }},
-		{"file", func(n *yaml.Node) { s = p.lookup(n, "file", "file ", "file", p.readFile) }},
+		{"env", func(n *yaml.Node) { s = p.lookUp(n, "env", "environment variable", envSource, p.config.Env) }},
+		{"file", func(n *yaml.Node) { s = p.lookUp(n, "file", "file", fileSource, p.config.File) }},
 	})
 	if len(found) != 2 && e.value.Kind == yaml.MappingNode {
 		p.add(position(e.value), "the value of %s has one of the keys env and file", shorten(e.key))
@@ -285,35 +298,21 @@ func (p *parser) setting(e entry) Setting {
 	return s
 }
 
-func (p *parser) lookup(n *yaml.Node, field, prefix, what string, read func(string) (string, error)) Setting {
-	name := p.text(n, field)
+// lookUp reads the value that the file names by a key.
+func (p *parser) lookUp(n *yaml.Node, key, what, source string, read func(string) (string, error)) Setting {
+	name := p.text(n, key)
 	if name == nil {
 		return Setting{}
 	}
-	value, err := read(*name)
+	value, err := "", errors.New("cannot be read here")
+	if read != nil {
+		value, err = read(*name)
+		if err != nil && what == "file" {
+			err = fmt.Errorf("cannot be read: %w", err)
+		}
+	}
 	if err != nil {
 		p.add(position(n), "the %s %q %v", what, shorten(*name), err)
 	}
-	return Setting{Value: value, Source: prefix + *name}
-}
-
-func (p *parser) env(name string) (string, error) {
-	if p.config.Env == nil {
-		return "", errors.New("cannot be read here")
-	}
-	if value, ok := p.config.Env(name); ok && value != "" {
-		return value, nil
-	}
-	return "", errors.New("is not set")
-}
-
-func (p *parser) readFile(path string) (string, error) {
-	if p.config.File == nil {
-		return "", errors.New("cannot be read here")
-	}
-	value, err := p.config.File(path)
-	if err != nil {
-		return "", fmt.Errorf("cannot be read: %w", err)
-	}
-	return value, nil
+	return Setting{Value: value, Source: source + *name}
 }

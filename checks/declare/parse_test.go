@@ -2,6 +2,7 @@ package declare_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -93,6 +94,30 @@ func TestParseBounds(t *testing.T) {
 	_, err = parse("checks: " + strings.Repeat("[", 100_000))
 	if err == nil {
 		t.Error("a deep file was accepted")
+	}
+	// Ten mappings, each of which merges the one before ten times: 10⁹ keys from a file of 500 bytes.
+	merges := "x-0: &m0 {name: x}\n"
+	for i := range 9 {
+		merges += fmt.Sprintf("x-%d: &m%d {<<: [%s]}\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*m%d,", i), 10), ","))
+	}
+	const many = ": the file has more than 1000000 entries once its aliases and merge keys are expanded"
+	_, err = parse(merges + "checks: [{slug: a, <<: *m9}]")
+	if err == nil || !strings.HasSuffix(err.Error(), many) {
+		t.Errorf("nested merges: %v", err)
+	}
+	// 2,000 projects with the same 2,000 checks, all of them valid.
+	var shared strings.Builder
+	shared.WriteString("x-p: &p\n  checks:\n")
+	for i := range 2000 {
+		fmt.Fprintf(&shared, "  - slug: c%d\n", i)
+	}
+	shared.WriteString("projects:\n")
+	for i := range 2000 {
+		fmt.Fprintf(&shared, "- {<<: *p, name: p%d}\n", i)
+	}
+	_, err = parse(shared.String())
+	if err == nil || !strings.HasSuffix(err.Error(), many) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("a list of checks merged into many projects: %v", err)
 	}
 	// A list of a list of aliases must not multiply.
 	_, err = parse("x-c: &c [" + strings.Repeat("{slug: a},", 1000) + "]\nprojects: [" + strings.Repeat("{name: a, checks: *c},", 1000) + "]")

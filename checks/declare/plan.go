@@ -6,24 +6,24 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// Options say how a plan is made. The zero value of a field stands for its default.
+// Options say how [NewPlan] makes a plan. The zero value of a field stands for its default.
 type Options struct {
-	// Project is the name of the project that a file without project names is about. Default: "default".
+	// Project names the project of a file that names none. Default: "default".
 	Project string
-	// Prune plans the deletion of the checks and channels of the file's projects that are not in the file.
+	// Prune deletes the checks and channels of the file's projects that the file does not have.
 	Prune bool
-	// Kinds are the kinds of channels that there are. Default: [channels.Kinds].
+	// Kinds are the known kinds of channels. Default: [channels.Kinds].
 	Kinds []channels.KindInfo
-	// Now decides whether a schedule has a time yet to come. Default: the current time.
+	// Now decides whether a schedule has any time to come. Default: the current time.
 	Now time.Time
 }
 
@@ -37,7 +37,7 @@ const (
 	Delete Action = "delete"
 )
 
-// Change is one difference between a file and what there is.
+// Change is one difference between a file and what exists.
 type Change struct {
 	Action  Action  `json:"action"`
 	Project string  `json:"project"`
@@ -45,21 +45,21 @@ type Change struct {
 	Name    string  `json:"name"` // of the project or channel, or the slug of the check
 	Fields  []Field `json:"fields"`
 
-	at  Position
-	run func(ctx context.Context, a *applying) error
+	projectID uuid.UUID // zero if the plan creates the project
+	run       func(ctx context.Context, a *applying, projectID uuid.UUID) error
 }
 
-// Plan is the difference between a document and what there is.
+// Plan is the difference between a document and what exists.
 type Plan struct {
-	// Changes are in the order in which they are made: first checks are deleted, so that a check limit is not in the
-	// way, and last channels.
+	// Changes are in the order in which [Plan.Apply] makes them. Deletions of checks come first, to make room below a
+	// check limit, and deletions of channels last.
 	Changes []Change
-	// Notes are sentences about what was left alone although it may not be what was meant.
+	// Notes are sentences about differences that could not be seen.
 	Notes []string
 }
 
-// NewPlan compares a document with what there is at a target. It changes nothing. The error is [Errors] for what cannot
-// be done, or that of the target.
+// NewPlan compares a document with what exists at a target, and changes nothing. The error is [Errors] if the document
+// cannot be applied, or that of the target.
 func NewPlan(ctx context.Context, target Target, doc Document, options *Options) (Plan, error) {
 	var o Options
 	if options != nil {
@@ -76,84 +76,122 @@ func NewPlan(ctx context.Context, target Target, doc Document, options *Options)
 	}
 	p := planner{report: report{file: doc.File}, options: o}
 	_, p.admin = target.(Administrator)
-	for i, project := range doc.Projects {
-		if project.Name == "" {
-			project.Name = o.Project
+	for i, want := range doc.Projects {
+		if want.Name == "" {
+			want.Name = o.Project
 		}
 		if i > 0 && !p.admin {
-			p.add(project.places.of("name"), "an API key gives access to one project, and the file has %d; choose one", len(doc.Projects))
+			p.add(want.places.of("name"), "an API key gives access to one project, and the file has %d; choose one", len(doc.Projects))
 			break
 		}
-		state, err := target.Read(ctx, project.Name)
-		exists := !errors.Is(err, checks.ErrNotFound)
-		if err != nil && exists {
+		have, err := target.Read(ctx, want.Name)
+		missing := errors.Is(err, checks.ErrNotFound)
+		if err != nil && !missing {
 			return Plan{}, err
 		}
-		p.project(project, state, exists)
+		project := projectPlanner{planner: &p, want: want, have: have}
+		project.plan(missing)
 	}
 	if err := p.err(); err != nil {
 		return Plan{}, err
 	}
-	return p.plan(), nil
+	return Plan{Changes: slices.Concat(p.first, p.middle, p.last), Notes: p.notes}, nil
 }
 
-// planner compares.
+// planner collects the changes of a plan.
 type planner struct {
 	report
-	options Options
-	admin   bool
-	notes   []string
-	// deletions of checks come first, and those of channels last.
+	options             Options
+	admin               bool // whether the target is an Administrator
+	notes               []string
 	first, middle, last []Change
-}
-
-func (p *planner) plan() Plan {
-	return Plan{Changes: slices.Concat(p.first, p.middle, p.last), Notes: p.notes}
 }
 
 func (p *planner) note(format string, args ...any) {
 	p.notes = append(p.notes, fmt.Sprintf(format, args...))
 }
 
-// change plans a change of a check.
-func (p *planner) change(into *[]Change, c Change) { *into = append(*into, c) }
-
-// administer plans a change that only an Administrator can make.
-func (p *planner) administer(into *[]Change, c Change, instead string) {
-	if !p.admin {
-		p.add(c.at, "the %s %q cannot be %sd through the interface of a server: %s", c.Type, shorten(c.Name), c.Action, instead)
-		return
-	}
-	p.change(into, c)
+// projectPlanner compares one project.
+type projectPlanner struct {
+	*planner
+	want Project
+	have State // zero if there is no such project
+	// available are the channels after the changes. New ones have made-up identifiers.
+	available []channels.Channel
 }
 
-func (p *planner) project(project Project, state State, exists bool) {
-	if !exists {
-		p.createProject(project)
+func (p *projectPlanner) plan(missing bool) {
+	if missing {
+		p.create()
 	} else {
-		p.compareProject(project, state.Project)
+		p.compare()
 	}
-	available := p.channels(project, state)
-	if project.Checks != nil {
-		p.checks(project, state, available)
+	p.channels()
+	if p.want.Checks != nil {
+		p.checks()
 	}
 }
 
-func (p *planner) compareProject(want Project, have checks.Project) {
-	for _, f := range []struct{ name, want, have string }{
-		{"account", want.Account, have.Account},
-		{"plan", string(want.Plan), string(have.Plan)},
-		{"max_checks", optional(want.MaxChecks), strconv.Itoa(have.MaxChecks)},
-	} {
-		if f.want == "" || f.want == f.have {
-			continue
-		}
-		if !p.admin { // it does not tell
-			p.note("the %s of the project %q cannot be seen through the interface of a server, and was not compared", f.name, want.Name)
-			continue
-		}
-		p.add(want.places.of(f.name), "%s of the project %q is %s and cannot be changed to %s", f.name, want.Name, f.have, f.want)
+// change plans a change. Its place in the file is for the error of a target that cannot make it.
+func (p *projectPlanner) change(at Position, c Change) {
+	c.Project, c.projectID = p.want.Name, p.have.Project.ID
+	switch {
+	case c.Type != "check" && !p.admin:
+		p.add(at, "the %s %q cannot be %sd through the interface of a server: %s", c.Type, shorten(c.Name), c.Action, instead(c))
+	case c.Action != Delete:
+		p.middle = append(p.middle, c)
+	case c.Type == "check":
+		p.first = append(p.first, c)
+	default:
+		p.last = append(p.last, c)
 	}
+}
+
+// instead says how to make a change that a target cannot make.
+func instead(c Change) string {
+	switch {
+	case c.Type == "project":
+		return "an API key belongs to a project that exists; make it there with rollcall project create"
+	case c.Action == Delete:
+		return "delete it there with rollcall channel delete, or apply the file there"
+	}
+	return "make it there with rollcall channel create, or apply the file there"
+}
+
+func (p *projectPlanner) create() {
+	spec := monitor.ProjectSpec{Name: p.want.Name, Account: p.want.Account, Plan: p.want.Plan}
+	fields := []Field{
+		{Name: "account", New: quoted(spec.Account)},
+		{Name: "plan", New: quoted(string(spec.Plan))},
+		{Name: "max_checks", New: optional(p.want.MaxChecks)},
+	}
+	if p.want.MaxChecks != nil {
+		spec.MaxChecks = *p.want.MaxChecks
+	}
+	p.change(p.want.places.of("name"), Change{
+		Action: Create, Type: "project", Name: spec.Name, Fields: set(fields),
+		run: func(ctx context.Context, a *applying, _ uuid.UUID) error {
+			project, keys, err := a.admin.CreateProject(ctx, spec)
+			if err == nil {
+				a.ids[spec.Name] = project.ID
+				a.created = append(a.created, Created{project, keys})
+			}
+			return err
+		},
+	})
+}
+
+// set returns the fields that have a new value.
+func set(fields []Field) []Field {
+	return slices.DeleteFunc(fields, func(f Field) bool { return f.New == "" })
+}
+
+// quoted returns a value in quotes, or "" for none.
+func quoted(value string) string {
+	if value == "" {
+		return ""
+	}
+	return strconv.Quote(value)
 }
 
 func optional(n *int) string {
@@ -163,108 +201,20 @@ func optional(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// checks plans the checks of a project.
-func (p *planner) checks(project Project, state State, available []channels.Channel) {
-	bySlug := make(map[string][]checks.Check)
-	for _, c := range state.Checks {
-		bySlug[c.Slug] = append(bySlug[c.Slug], c)
-	}
-	wanted := make(map[string]bool)
-	for _, want := range project.Checks {
-		if want.Slug == nil || *want.Slug == "" {
-			p.add(want.places.of("slug"), "a check has no slug")
-			continue
-		}
-		slug := *want.Slug
-		wanted[slug] = true
-		target, err := p.wanted(want, available)
-		if err != nil {
-			continue
-		}
-		switch have := bySlug[slug]; len(have) {
-		case 0:
-			p.createCheck(project, want, target, available)
-		case 1:
-			p.compareCheck(project, want, have[0], target, available)
+// compare reports what is different about the project itself, which no change can set.
+func (p *projectPlanner) compare() {
+	want, have := p.want, p.have.Project
+	for _, f := range []struct{ name, want, have string }{
+		{"account", want.Account, have.Account},
+		{"plan", string(want.Plan), string(have.Plan)},
+		{"max_checks", optional(want.MaxChecks), strconv.Itoa(have.MaxChecks)},
+	} {
+		switch {
+		case f.want == "" || f.want == f.have:
+		case p.admin:
+			p.add(want.places.of(f.name), "%s of the project %q is %s and cannot be changed to %s", f.name, want.Name, f.have, f.want)
 		default:
-			p.add(want.places.of("slug"), "the slug is ambiguous: %d checks of the project %q have it: %s", len(have), project.Name, slug)
+			p.note("the %s of the project %q cannot be seen through the interface of a server, and was not compared", f.name, want.Name)
 		}
 	}
-	if !p.options.Prune {
-		return
-	}
-	for _, have := range state.Checks {
-		if have.Slug != "" && !wanted[have.Slug] && len(bySlug[have.Slug]) == 1 {
-			p.deleteCheck(project, have)
-		}
-	}
-}
-
-// wanted returns the check that an entry stands for.
-func (p *planner) wanted(want Check, available []channels.Channel) (checks.Check, error) {
-	c, err := checks.New(uuid.Nil, want.Spec, p.options.Now)
-	if err != nil {
-		place := want.places.of("")
-		if field, ok := errors.AsType[*checks.FieldError](err); ok {
-			place = want.places.of(field.Field)
-		}
-		p.add(place, "%v", err)
-		return checks.Check{}, err
-	}
-	if want.Channels == nil {
-		return c, nil
-	}
-	if c.Channels, err = channels.Select(available, *want.Channels); err != nil {
-		p.add(want.places.of("channels"), "%v", err)
-	}
-	return c, err
-}
-
-func (p *planner) compareCheck(project Project, want Check, have, target checks.Check, available []channels.Channel) {
-	fields, spec := Compare(have, target)
-	if !sameIDs(have.Channels, target.Channels) {
-		fields = append(fields, Field{Name: "channels", Old: names(available, have.Channels), New: names(available, target.Channels)})
-		spec.Channels = new("")
-		if want.Channels != nil {
-			spec.Channels = want.Channels
-		}
-	}
-	if len(fields) > 0 {
-		p.updateCheck(project, want, have.ID, spec, fields)
-	}
-}
-
-func sameIDs(a, b []uuid.UUID) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for _, id := range a {
-		if !slices.Contains(b, id) {
-			return false
-		}
-	}
-	return true
-}
-
-// names shows the channels of a check.
-func names(available []channels.Channel, ids []uuid.UUID) string {
-	var list []string
-	for _, c := range available {
-		if slices.Contains(ids, c.ID) {
-			list = append(list, reference(available, c))
-		}
-	}
-	if len(list) < len(ids) {
-		list = append(list, fmt.Sprintf("(%d deleted)", len(ids)-len(list)))
-	}
-	return strconv.Quote(strings.Join(list, ","))
-}
-
-// reference returns the text by which a list of channels names one: its name if that is clear, or its identifier.
-func reference(available []channels.Channel, c channels.Channel) string {
-	ids, err := channels.Select(available, c.Name)
-	if err != nil || len(ids) != 1 || ids[0] != c.ID || c.Name == channels.All {
-		return c.ID.String()
-	}
-	return c.Name
 }

@@ -1,79 +1,105 @@
 package declare
 
 import (
+	"context"
+	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// channels plans the channels of a project and returns those that there will be. New ones have identifiers that are
-// made up.
-func (p *planner) channels(project Project, state State) []channels.Channel {
-	available := slices.Clone(state.Channels)
-	if project.Channels == nil {
-		return available
+// channels plans the channels of the project.
+func (p *projectPlanner) channels() {
+	p.available = slices.Clone(p.have.Channels)
+	if p.want.Channels == nil {
+		return
 	}
 	wanted := make(map[string]bool)
-	for _, want := range groupsLast(project.Channels) {
+	for _, want := range groupsLast(p.want.Channels) {
 		wanted[want.Name] = true
-		var found []channels.Channel
-		for _, have := range state.Channels {
-			if have.Name == want.Name {
-				found = append(found, have)
-			}
-		}
-		switch len(found) {
+		switch found := named(p.have.Channels, want.Name); len(found) {
 		case 0:
-			p.createChannel(project, want, available)
-			available = append(available, channels.Channel{ID: uuid.New(), Name: want.Name, Kind: want.Kind})
+			p.createChannel(want)
+			p.available = append(p.available, channels.Channel{ID: uuid.New(), Name: want.Name, Kind: want.Kind})
 		case 1:
-			p.compareChannel(project, want, found[0], available, state.SettingsHidden)
+			p.compareChannel(want, found[0])
 		default:
-			p.add(want.places.of("name"), "%d channels of the project %q have the name %q", len(found), project.Name, want.Name)
+			p.add(want.places.of("name"), "%d channels of the project %q have the name %q", len(found), p.want.Name, want.Name)
 		}
 	}
 	if !p.options.Prune {
-		return available
+		return
 	}
-	return slices.DeleteFunc(available, func(c channels.Channel) bool {
-		if wanted[c.Name] || c.Name == "" || countNamed(state.Channels, c.Name) > 1 {
+	p.available = slices.DeleteFunc(p.available, func(c channels.Channel) bool {
+		if wanted[c.Name] || c.Name == "" || len(named(p.have.Channels, c.Name)) > 1 {
 			return false
 		}
-		p.deleteChannel(project, c)
+		p.deleteChannel(c)
 		return true
 	})
 }
 
-func countNamed(list []channels.Channel, name string) int {
-	n := 0
+// groupsLast puts groups behind the channels that may be their members, which must exist first.
+func groupsLast(list []Channel) []Channel {
+	var groups, others []Channel
 	for _, c := range list {
-		if c.Name == name {
-			n++
+		if c.Kind == channels.Group {
+			groups = append(groups, c)
+		} else {
+			others = append(others, c)
 		}
 	}
-	return n
+	return append(others, groups...)
 }
 
-// compareChannel plans the change of a channel's settings.
-func (p *planner) compareChannel(project Project, want Channel, have channels.Channel, available []channels.Channel, hidden bool) {
+// named returns the channels with a name.
+func named(list []channels.Channel, name string) []channels.Channel {
+	var found []channels.Channel
+	for _, c := range list {
+		if c.Name == name {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+func (p *projectPlanner) createChannel(want Channel) {
+	valid, err := channels.Validate(p.options.Kinds, want.Kind, want.values())
+	if err != nil {
+		p.add(want.places.of("settings"), "%v", err)
+		return
+	}
+	if want.Kind == channels.Group {
+		p.compareGroup(want, channels.Channel{}, valid) // for its errors
+	}
+	fields := append([]Field{{Name: "kind", New: string(want.Kind)}}, p.compareSettings(want, channels.Channel{}, valid)...)
+	p.change(want.places.of("name"), Change{
+		Action: Create, Type: "channel", Name: want.Name, Fields: fields,
+		run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {
+			return a.admin.CreateChannel(ctx, channels.Channel{
+				ProjectID: projectID, Kind: want.Kind, Name: want.Name, Settings: valid, Sources: want.sources(),
+			})
+		},
+	})
+}
+
+func (p *projectPlanner) compareChannel(want Channel, have channels.Channel) {
 	if want.Kind != have.Kind {
 		p.add(want.places.of("kind"), "the channel %q is of the kind %s, which cannot be changed; delete it first", want.Name, have.Kind)
 		return
 	}
-	if hidden {
+	if p.have.SettingsHidden {
 		if len(want.Settings) > 0 {
 			p.note("the settings of the channel %q cannot be seen through the interface of a server, and were not compared", want.Name)
 		}
 		return
 	}
 	values := want.values()
-	secret := p.secrets(want)
-	for name, value := range have.Settings {
-		if _, given := values[name]; !given && secret[name] {
-			values[name] = value
+	for name := range secrets(p.options.Kinds, want.Kind) {
+		if _, given := values[name]; !given {
+			values[name] = have.Settings[name]
 		}
 	}
 	valid, err := channels.Validate(p.options.Kinds, want.Kind, values)
@@ -81,21 +107,38 @@ func (p *planner) compareChannel(project Project, want Channel, have channels.Ch
 		p.add(want.places.of("settings"), "%v", err)
 		return
 	}
-	fields := p.compareSettings(want, have.Settings, valid)
+	fields := p.compareSettings(want, have, valid)
 	if want.Kind == channels.Group {
-		fields = p.compareGroup(want, have, valid, available)
+		fields = p.compareGroup(want, have, valid)
 	}
-	if len(fields) > 0 {
-		p.updateChannel(project, want, have.ID, valid, fields)
+	if len(fields) == 0 {
+		return
 	}
+	p.change(want.places.of("settings"), Change{
+		Action: Update, Type: "channel", Name: want.Name, Fields: fields,
+		run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {
+			return a.admin.UpdateChannel(ctx, channels.Channel{
+				ID: have.ID, ProjectID: projectID, Settings: valid, Sources: want.sources(),
+			})
+		},
+	})
 }
 
-// secrets returns the settings of a channel that are not to be shown.
-func (p *planner) secrets(c Channel) map[string]bool {
+func (p *projectPlanner) deleteChannel(have channels.Channel) {
+	p.change(p.want.places.of("channels"), Change{
+		Action: Delete, Type: "channel", Name: have.Name,
+		run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {
+			return a.admin.DeleteChannel(ctx, projectID, have.ID)
+		},
+	})
+}
+
+// secrets returns the names of the settings that are secret by the kind of their channel.
+func secrets(kinds []channels.KindInfo, kind channels.Kind) map[string]bool {
 	secret := make(map[string]bool)
-	for _, kind := range p.options.Kinds {
-		for _, s := range kind.Settings {
-			if kind.Kind == c.Kind && s.Secret {
+	for _, info := range kinds {
+		for _, s := range info.Settings {
+			if info.Kind == kind && s.Secret {
 				secret[s.Name] = true
 			}
 		}
@@ -103,48 +146,61 @@ func (p *planner) secrets(c Channel) map[string]bool {
 	return secret
 }
 
-// compareSettings returns the settings that differ, without values that are secret or come from outside the file. An
-// old value may have come from outside as well.
-func (p *planner) compareSettings(want Channel, old, now map[string]string) []Field {
-	secret := p.secrets(want)
-	names := make([]string, 0, len(now))
-	for name := range now {
-		names = append(names, name)
-	}
-	for name := range old {
-		if _, both := now[name]; !both {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
+// compareSettings returns the settings that differ. It shows no value that is secret or has a source, and no old value,
+// which may have been either.
+func (p *projectPlanner) compareSettings(want Channel, have channels.Channel, now map[string]string) []Field {
+	secret := secrets(p.options.Kinds, want.Kind)
+	either := maps.Clone(now)
+	maps.Copy(either, have.Settings)
 	var fields []Field
-	for _, name := range names {
-		if old[name] == now[name] {
+	for _, name := range slices.Sorted(maps.Keys(either)) {
+		source := want.Settings[name].Source
+		sameSource := secret[name] || have.Sources[name] == source // that of a secret hides nothing more
+		if have.Settings[name] == now[name] && sameSource {
 			continue
 		}
-		f := Field{Name: name, Old: masked(old[name], "(hidden)"), New: quoted(now[name])}
-		switch source := want.Settings[name].Source; {
-		case source != "":
+		f := Field{Name: name, New: quoted(now[name])}
+		if have.Settings[name] != "" {
+			f.Old = "(hidden)"
+		}
+		if source != "" {
 			f.New = "(" + source + ")"
-		case secret[name]:
-			f.New = masked(now[name], "(secret)")
+		} else if secret[name] && f.New != "" {
+			f.New = "(secret)"
 		}
 		fields = append(fields, f)
 	}
 	return fields
 }
 
-func quoted(value string) string {
-	if value == "" {
-		return ""
+// compareGroup returns the difference between the members that a file names and those that a group has. A member that
+// was deleted makes none.
+func (p *projectPlanner) compareGroup(want Channel, have channels.Channel, settings map[string]string) []Field {
+	resolved, err := channels.ResolveGroup(p.available, have.ID, settings)
+	if err != nil {
+		p.add(want.places.of("settings"), "%v", err)
+		return nil
 	}
-	return strconv.Quote(value)
+	before := p.members(have)
+	after := p.members(channels.Channel{Settings: resolved})
+	if slices.Equal(before, after) {
+		return nil
+	}
+	f := Field{Name: "channels", New: p.names(after)}
+	if len(before) > 0 {
+		f.Old = p.names(before)
+	}
+	return []Field{f}
 }
 
-// masked returns a word in place of a value, unless there is none.
-func masked(value, word string) string {
-	if value == "" {
-		return ""
+// members returns the existing members of a group, in the order of the channels.
+func (p *projectPlanner) members(group channels.Channel) []uuid.UUID {
+	list := channels.GroupMembers(group)
+	var ids []uuid.UUID
+	for _, c := range p.available {
+		if slices.Contains(list, c.ID) {
+			ids = append(ids, c.ID)
+		}
 	}
-	return word
+	return ids
 }

@@ -2,6 +2,7 @@ package declare
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 
@@ -10,39 +11,101 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// State is what there is of a project.
+// State is what exists of a project.
 type State struct {
 	Project checks.Project
 	// Channels are the project's channels, oldest first.
 	Channels []channels.Channel
-	// SettingsHidden says that the settings of the channels cannot be seen, and are not in Channels.
+	// SettingsHidden says that the target does not show the settings of channels.
 	SettingsHidden bool
 	// Checks are the project's checks, oldest first.
 	Checks []checks.Check
 }
 
-// Target is a place where checks can be kept: a database, or a server.
+// Target is a place that keeps checks: a database, or a server.
 type Target interface {
-	// Read returns what there is of the project with a name. The error is [checks.ErrNotFound] when it does not exist.
+	// Read returns the state of the project with a name. The error is [checks.ErrNotFound] if there is none.
 	Read(ctx context.Context, project string) (State, error)
-	// CreateCheck makes a check; the slug of the spec is set.
+	// CreateCheck creates a check. The spec has a slug.
 	CreateCheck(ctx context.Context, projectID uuid.UUID, spec checks.Spec) error
 	// UpdateCheck changes the settings of a check that the spec has.
 	UpdateCheck(ctx context.Context, id uuid.UUID, spec checks.Spec) error
-	// DeleteCheck removes a check. It is no error when it does not exist any more.
+	// DeleteCheck deletes a check. A check that is gone already is no error.
 	DeleteCheck(ctx context.Context, id uuid.UUID) error
 }
 
-// Administrator is a Target where projects and channels can be made and changed as well. The interface of API-V3.md
-// cannot do that.
+// Administrator is a [Target] that can also create projects and manage channels, which the API of a server
+// (API-V3.md) cannot.
 type Administrator interface {
 	Target
-	// CreateProject makes a project, and returns it with its keys.
+	// CreateProject creates a project, and returns it with its keys.
 	CreateProject(ctx context.Context, spec monitor.ProjectSpec) (checks.Project, monitor.Keys, error)
-	// CreateChannel makes a channel.
-	CreateChannel(ctx context.Context, projectID uuid.UUID, kind channels.Kind, name string, settings map[string]string) error
-	// UpdateChannel gives a channel new settings.
-	UpdateChannel(ctx context.Context, projectID, id uuid.UUID, settings map[string]string) error
-	// DeleteChannel removes a channel. It is no error when it does not exist any more.
+	// CreateChannel creates a channel from the project, the kind, the name, the settings and their sources of c.
+	CreateChannel(ctx context.Context, c channels.Channel) error
+	// UpdateChannel replaces the settings and the sources of the channel with the project and the ID of c.
+	UpdateChannel(ctx context.Context, c channels.Channel) error
+	// DeleteChannel deletes a channel. A channel that is gone already is no error.
 	DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error
+}
+
+// OnMonitor returns a monitor in this process as a target.
+func OnMonitor(mon *monitor.Monitor) Administrator { return local{mon} }
+
+type local struct{ mon *monitor.Monitor }
+
+func (l local) Read(ctx context.Context, project string) (State, error) {
+	var s State
+	var err error
+	if s.Project, err = l.mon.ProjectByName(ctx, project); err != nil {
+		return State{}, err
+	}
+	if s.Channels, err = l.mon.Channels(ctx, s.Project.ID); err != nil {
+		return State{}, err
+	}
+	if s.Checks, err = l.mon.Checks(ctx, s.Project.ID, monitor.CheckQuery{}); err != nil {
+		return State{}, err
+	}
+	return s, nil
+}
+
+// CreateCheck is an upsert, so that two programs that apply the same file at once create one check.
+func (l local) CreateCheck(ctx context.Context, projectID uuid.UUID, spec checks.Spec) error {
+	_, _, err := l.mon.Upsert(ctx, projectID, spec, []monitor.UniqueField{monitor.UniqueSlug})
+	return err
+}
+
+func (l local) UpdateCheck(ctx context.Context, id uuid.UUID, spec checks.Spec) error {
+	_, err := l.mon.Update(ctx, id, spec)
+	return err
+}
+
+func (l local) DeleteCheck(ctx context.Context, id uuid.UUID) error {
+	_, err := l.mon.Delete(ctx, id)
+	return unlessGone(err)
+}
+
+func (l local) CreateProject(ctx context.Context, spec monitor.ProjectSpec) (checks.Project, monitor.Keys, error) {
+	return l.mon.CreateProject(ctx, spec)
+}
+
+func (l local) CreateChannel(ctx context.Context, c channels.Channel) error {
+	_, err := l.mon.AddChannel(ctx, c)
+	return err
+}
+
+func (l local) UpdateChannel(ctx context.Context, c channels.Channel) error {
+	_, err := l.mon.UpdateChannel(ctx, c.ProjectID, c.ID, c.Settings, c.Sources)
+	return err
+}
+
+func (l local) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
+	return unlessGone(l.mon.DeleteChannel(ctx, projectID, id))
+}
+
+// unlessGone returns the error of a deletion, unless it says that the thing is gone already.
+func unlessGone(err error) error {
+	if errors.Is(err, checks.ErrNotFound) {
+		return nil
+	}
+	return err
 }

@@ -3,27 +3,23 @@ package declare
 import (
 	"bufio"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"go.yaml.in/yaml/v4"
 )
 
-// Write writes the document as a file that [Parse] reads. Keys and entries are always in the same order. Of settings
-// that come from the environment or from files, it is written where they come from.
+// Write writes the document as a file that [Parse] reads, with its keys in a fixed order. It writes the source of a
+// setting in place of a value that has one.
 func (d Document) Write(w io.Writer) error {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	if len(d.Projects) == 1 && d.Projects[0].Name == "" {
 		d.Projects[0].writeLists(root)
 	} else {
-		list := &yaml.Node{Kind: yaml.SequenceNode}
-		for _, p := range d.Projects {
-			list.Content = append(list.Content, p.node())
-		}
-		add(root, "projects", flow(list))
+		add(root, "projects", list(d.Projects, Project.node))
 	}
 	out := bufio.NewWriter(w)
 	dumper, err := yaml.NewDumper(out, yaml.WithIndent(2), yaml.WithLineWidth(-1), yaml.WithCompactSeqIndent(false))
@@ -57,31 +53,27 @@ func (p Project) node() *yaml.Node {
 
 func (p Project) writeLists(n *yaml.Node) {
 	if p.Channels != nil {
-		list := &yaml.Node{Kind: yaml.SequenceNode}
-		for _, c := range p.Channels {
-			list.Content = append(list.Content, c.node())
-		}
-		add(n, "channels", flow(list))
+		add(n, "channels", list(p.Channels, Channel.node))
 	}
 	if p.Checks != nil {
-		list := &yaml.Node{Kind: yaml.SequenceNode}
-		for _, c := range p.Checks {
-			list.Content = append(list.Content, c.node())
-		}
-		add(n, "checks", flow(list))
+		add(n, "checks", list(p.Checks, Check.node))
 	}
 	comment(n, p.remarks)
 }
 
-// flow writes an empty list as [].
-func flow(list *yaml.Node) *yaml.Node {
-	if len(list.Content) == 0 {
-		list.Style = yaml.FlowStyle
+// list returns a list of nodes, an empty one as [].
+func list[T any](items []T, node func(T) *yaml.Node) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.SequenceNode}
+	if len(items) == 0 {
+		n.Style = yaml.FlowStyle
 	}
-	return list
+	for _, item := range items {
+		n.Content = append(n.Content, node(item))
+	}
+	return n
 }
 
-// comment writes lines before the last key of a mapping.
+// comment puts lines above the last key of a mapping.
 func comment(n *yaml.Node, lines []string) {
 	if len(lines) > 0 && len(n.Content) > 1 {
 		n.Content[len(n.Content)-2].HeadComment = strings.Join(lines, "\n")
@@ -94,12 +86,7 @@ func (c Channel) node() *yaml.Node {
 	add(n, "kind", text(string(c.Kind)))
 	if len(c.Settings) > 0 {
 		settings := &yaml.Node{Kind: yaml.MappingNode}
-		names := make([]string, 0, len(c.Settings))
-		for name := range c.Settings {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for _, name := range names {
+		for _, name := range slices.Sorted(maps.Keys(c.Settings)) {
 			add(settings, name, c.Settings[name].node())
 		}
 		add(n, "settings", settings)
@@ -110,11 +97,11 @@ func (c Channel) node() *yaml.Node {
 
 func (s Setting) node() *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
-	if name, ok := strings.CutPrefix(s.Source, "$"); ok {
+	if name, ok := strings.CutPrefix(s.Source, envSource); ok {
 		add(n, "env", text(name))
 		return n
 	}
-	if path, ok := strings.CutPrefix(s.Source, "file "); ok {
+	if path, ok := strings.CutPrefix(s.Source, fileSource); ok {
 		add(n, "file", text(path))
 		return n
 	}
@@ -123,44 +110,11 @@ func (s Setting) node() *yaml.Node {
 
 func (c Check) node() *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode}
-	texts := func(name string, value *string) {
-		if value != nil {
-			add(n, name, text(*value))
+	for _, s := range settings() {
+		if value := s.write(c.Spec); value != nil {
+			add(n, s.name, value)
 		}
 	}
-	period := func(name string, value *time.Duration) {
-		if value != nil {
-			add(n, name, plain(duration(*value)))
-		}
-	}
-	boolean := func(name string, value *bool) {
-		if value != nil {
-			add(n, name, plain(strconv.FormatBool(*value)))
-		}
-	}
-	texts("slug", c.Slug)
-	texts("name", c.Name)
-	texts("tags", c.Tags)
-	texts("desc", c.Desc)
-	period("timeout", c.Timeout)
-	texts("schedule", c.Schedule)
-	texts("tz", c.TZ)
-	period("grace", c.Grace)
-	texts("channels", c.Channels)
-	boolean("manual_resume", c.ManualResume)
-	texts("methods", c.Methods)
-	texts("start_kw", c.StartKW)
-	texts("success_kw", c.SuccessKW)
-	texts("failure_kw", c.FailureKW)
-	boolean("filter_subject", c.FilterSubject)
-	boolean("filter_body", c.FilterBody)
-	boolean("filter_http_body", c.FilterHTTPBody)
-	boolean("filter_default_fail", c.FilterDefaultFail)
-	if c.AlertAfter != nil {
-		add(n, "alert_after", plain(strconv.Itoa(*c.AlertAfter)))
-	}
-	period("repeat_every", c.RepeatEvery)
-	texts("quiet_hours", c.QuietHours)
 	return n
 }
 
@@ -168,10 +122,10 @@ func add(n *yaml.Node, key string, value *yaml.Node) {
 	n.Content = append(n.Content, text(key), value)
 }
 
-// plain is a value that needs no quotes.
+// plain returns the node of a value that needs no quotes.
 func plain(value string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: value} }
 
-// text is a text. What could be read as something else, or not be read at all, gets quotes.
+// text returns the node of a text, in quotes if YAML would read it as something else or not at all.
 func text(value string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
 	lines := strings.Split(value, "\n")

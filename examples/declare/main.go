@@ -1,13 +1,15 @@
-// Command declare keeps the checks of a program the way a file says. Its arguments are the database file and the file
-// with the checks.
+// Command declare keeps the checks of a program the way a file describes them. Its arguments are the database file and
+// the file with the checks.
 package main
 
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -32,8 +34,8 @@ func main() {
 
 	data, err := os.ReadFile(os.Args[2])
 	check(err)
-	doc, err := declare.Parse(data, &declare.Config{Name: os.Args[2], Env: os.LookupEnv})
-	check(err) // tells every error with its line
+	doc, err := declare.Parse(data, &declare.Config{Name: os.Args[2], Env: variable})
+	check(err) // one line for each error in the file
 	target := declare.OnMonitor(mon)
 	plan, err := declare.NewPlan(ctx, target, doc, nil)
 	check(err)
@@ -41,6 +43,15 @@ func main() {
 	_, err = plan.Apply(ctx, target, nil)
 	check(err)
 	fmt.Println(len(plan.Changes), "changes")
+}
+
+// variable reads the variables that are meant for the file. The others are none of its author's business.
+func variable(name string) (string, error) {
+	value := os.Getenv(name)
+	if value == "" || !strings.HasPrefix(name, "JOBS_") {
+		return "", errors.New("is not set, or does not begin with JOBS_")
+	}
+	return value, nil
 }
 
 func check(err error) {

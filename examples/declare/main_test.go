@@ -16,7 +16,7 @@ const first = `project "jobs"
       + to: "ops@example.org"
   + channel "pager"
       + kind: webhook
-      + headers_down: ($PAGER_HEADERS)
+      + headers_down: ($JOBS_PAGER)
       + method_down: "POST"
       + method_up: "POST"
       + url_down: (secret)
@@ -38,7 +38,7 @@ func TestDeclare(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "jobs.db")
 	for _, want := range []string{first, "0 changes\n"} {
 		cmd := exec.CommandContext(t.Context(), "go", "run", ".", db, "checks.yaml")
-		cmd.Env = append(os.Environ(), "PAGER_HEADERS=Authorization: Bearer x")
+		cmd.Env = append(os.Environ(), "JOBS_PAGER=Authorization: Bearer x")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Error(err)

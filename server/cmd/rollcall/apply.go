@@ -46,14 +46,15 @@ type applyCmd struct {
 	Project string `placeholder:"NAME" help:"Only this project of the file. For a file that names no projects: the project that it is about, default if not given."`
 	DryRun  bool   `help:"Show the changes without making them."`
 	Prune   bool   `help:"Delete checks and channels that are not in the file, with their logs and for good. Only those of the projects in the file."`
+	sourceFlags
 	remoteFlags
 	jsonFlag
 }
 
 func (applyCmd) Help() string {
-	return `Shows how what is there differs from what the file says, and makes it so: + is created, ~ is changed, - is deleted. Everything
-is checked before anything is changed. Projects and channels are known by their name, checks by their slug. What the
-file leaves out of a check has its default. The file:
+	return `Shows the differences between the file and the database, and makes the database what the file says: + is created, ~ is
+changed, - is deleted. It checks the whole file before it changes anything. Names identify projects and channels, slugs
+identify checks. A setting of a check that the file leaves out gets its default. The file:
 
     projects:
       - name: backups
@@ -65,7 +66,7 @@ file leaves out of a check has its default. The file:
             kind: webhook
             settings:
               url_down: https://example.org/down
-              headers_down: {env: PAGER_HEADERS}    # or {file: PATH}, relative to this file
+              headers_down: {env: ROLLCALL_PAGER}    # or {file: PATH}, relative to this file
         checks:
           - slug: nightly
             schedule: "0 3 * * *"
@@ -73,11 +74,15 @@ file leaves out of a check has its default. The file:
             grace: 30m
             channels: [ops, pager]
 
-channels and checks at the top, without projects, are about one project. With --url, channels must exist, and the
-project is that of the API key, whatever its name in the file.
+A file about one project may have channels and checks at the top, without projects. With --url, channels must exist, and
+the project is that of the API key, whatever its name in the file.
+
+A file decides what it reads and where that is sent, so {env: NAME} and {file: PATH} reach only variables that begin with
+ROLLCALL_ and hold none of Rollcall's own keys, and files below the directory of the file. --allow-env and --allow-files
+widen that. Neither this command nor export prints a value that came from either.
 
 With --json: {"dry_run", "changes", "notes", "projects"}, where changes is an array of {"action", "project", "type", "name",
-"fields"}, fields is an array of {"field", "old", "new"}, and projects has those that were created, with their keys.
+"fields"}, fields is an array of {"field", "old", "new"}, and projects lists the created ones with their keys.
 
 Examples:
 
@@ -103,7 +108,7 @@ type applyDoc struct {
 }
 
 func (c *applyCmd) Run(ctx context.Context, a *app) error {
-	doc, err := c.read()
+	doc, err := c.read(a)
 	if err != nil {
 		return a.listErrors(err)
 	}
@@ -135,11 +140,11 @@ func (c *applyCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// read reads the file. Files that it names are looked for beside it.
-func (c *applyCmd) read() (declare.Document, error) {
-	config := &declare.Config{Name: c.File, Kinds: channelKinds(), Env: os.LookupEnv}
+// read reads the file.
+func (c *applyCmd) read(a *app) (declare.Document, error) {
+	config := &declare.Config{Name: c.File, Kinds: channelKinds(), Env: c.env(a.secrets)}
 	var in io.Reader = os.Stdin
-	dir := "."
+	dir := ""
 	if c.File == "-" {
 		config.Name = "standard input"
 	} else {
@@ -150,12 +155,7 @@ func (c *applyCmd) read() (declare.Document, error) {
 		defer file.Close()
 		in, dir = file, filepath.Dir(c.File)
 	}
-	config.File = func(path string) (string, error) {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		return readSecret(path)
-	}
+	config.File = c.file(dir)
 	data, err := io.ReadAll(io.LimitReader(in, declare.MaxFile+1))
 	if err != nil {
 		return declare.Document{}, err

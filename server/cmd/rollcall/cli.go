@@ -79,7 +79,8 @@ type cli struct {
 
 // app is what a command has to work with.
 type app struct {
-	database       string // as given
+	database       string   // as given
+	secrets        []string // the variables of Rollcall's own keys
 	stdout, stderr io.Writer
 }
 
@@ -119,7 +120,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return status
 	}
 	command.BindTo(context.Background(), (*context.Context)(nil))
-	if err := command.Run(&app{database: c.Database, stdout: stdout, stderr: stderr}); err != nil {
+	if err := command.Run(&app{database: c.Database, secrets: secretVariables(parser.Model.Node), stdout: stdout, stderr: stderr}); err != nil {
 		if status, ok := errors.AsType[exitStatus](err); ok {
 			return int(status)
 		}

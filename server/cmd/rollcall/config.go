@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"net/netip"
 	"net/url"
 	"os"
@@ -65,28 +65,44 @@ func secretFiles() kong.Resolver {
 	})
 }
 
+// secretVariables returns the variables of all secret flags, and those that name their files.
+func secretVariables(node *kong.Node) []string {
+	var names []string
+	for _, flag := range node.Flags {
+		if isSecret(flag) && len(flag.Envs) > 0 {
+			names = append(names, flag.Envs[0], flag.Envs[0]+fileSuffix)
+		}
+	}
+	for _, child := range node.Children {
+		names = append(names, secretVariables(child)...)
+	}
+	return names
+}
+
 // readSecret returns the content of a file without the line break at its end.
 func readSecret(path string) (string, error) {
-	info, err := os.Stat(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
-	if info.IsDir() {
-		return "", &fs.PathError{Op: "read", Path: path, Err: errors.New("is a directory")}
-	}
-	if info.Size() > maxSecretFile {
-		return "", fmt.Errorf("%s is too large for a secret: %d bytes, the maximum is %d", path, info.Size(), maxSecretFile)
-	}
-	content, err := os.ReadFile(path)
+	defer file.Close()
+	return secretOf(file, path)
+}
+
+// secretOf reads a secret without the line break at its end. Errors name where it comes from, and do not repeat it.
+func secretOf(r io.Reader, name string) (string, error) {
+	content, err := io.ReadAll(io.LimitReader(r, maxSecretFile+1))
 	if err != nil {
 		return "", err
 	}
 	secret := strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
 	switch {
+	case len(content) > maxSecretFile:
+		return "", fmt.Errorf("%s is too large for a secret: the maximum is %d bytes", name, maxSecretFile)
 	case secret == "":
-		return "", fmt.Errorf("%s is empty", path)
+		return "", fmt.Errorf("%s is empty", name)
 	case !utf8.ValidString(secret):
-		return "", fmt.Errorf("%s is not valid UTF-8", path)
+		return "", fmt.Errorf("%s is not valid UTF-8", name)
 	}
 	return secret, nil
 }

@@ -17,11 +17,11 @@ type exportCmd struct {
 }
 
 func (exportCmd) Help() string {
-	return `Prints projects, channels and checks in the form that rollcall apply reads. Applying it to where it came from changes
-nothing. Settings of channels that rollcall channel kinds calls secret are left out, and so are UUIDs, keys, pings and
-states; other settings are printed as they are, also where apply took them from a file or the environment. Checks without a
-slug of their own and channels without a name of their own cannot be in such a file; comments and standard error tell
-of them.
+	return `Prints projects, channels and checks in the form that rollcall apply reads. Applying the output to the same database
+changes nothing. It leaves out UUIDs, keys, pings, states, and the settings of channels that rollcall channel kinds calls
+secret. A value that apply read from a variable or a file is not printed either: {env: NAME} or {file: PATH} is. Checks
+without a slug of their own and channels without a name of their own cannot be in a file; comments and standard error
+list them.
 
 Example:
 

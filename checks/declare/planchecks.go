@@ -1,0 +1,154 @@
+package declare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// checks plans the checks of the project.
+func (p *projectPlanner) checks() {
+	bySlug := make(map[string][]checks.Check)
+	for _, c := range p.have.Checks {
+		bySlug[c.Slug] = append(bySlug[c.Slug], c)
+	}
+	wanted := make(map[string]bool)
+	for _, want := range p.want.Checks {
+		if want.Slug == nil || *want.Slug == "" {
+			p.add(want.places.of("slug"), "a check has no slug")
+			continue
+		}
+		slug := *want.Slug
+		wanted[slug] = true
+		target, err := p.target(want)
+		if err != nil {
+			continue
+		}
+		switch have := bySlug[slug]; len(have) {
+		case 0:
+			p.createCheck(want, target)
+		case 1:
+			p.compareCheck(want, have[0], target)
+		default:
+			p.add(want.places.of("slug"), "the slug is ambiguous: %d checks of the project %q have it: %s", len(have), p.want.Name, slug)
+		}
+	}
+	if !p.options.Prune {
+		return
+	}
+	for _, have := range p.have.Checks {
+		if have.Slug != "" && !wanted[have.Slug] && len(bySlug[have.Slug]) == 1 {
+			p.deleteCheck(have)
+		}
+	}
+}
+
+// target returns the check that an entry of the file describes.
+func (p *projectPlanner) target(want Check) (checks.Check, error) {
+	c, err := checks.New(uuid.Nil, want.Spec, p.options.Now)
+	if err != nil {
+		place := want.places.of("")
+		if field, ok := errors.AsType[*checks.FieldError](err); ok {
+			place = want.places.of(field.Field)
+		}
+		p.add(place, "%v", err)
+		return checks.Check{}, err
+	}
+	if want.Channels == nil {
+		return c, nil
+	}
+	if c.Channels, err = channels.Select(p.available, *want.Channels); err != nil {
+		p.add(want.places.of("channels"), "%v", err)
+	}
+	return c, err
+}
+
+func (p *projectPlanner) createCheck(want Check, target checks.Check) {
+	defaults, err := checks.New(uuid.Nil, checks.Spec{}, p.options.Now)
+	if err != nil {
+		p.add(want.places.of(""), "%v", err)
+		return
+	}
+	fields, _ := Compare(defaults, target)
+	for i := range fields {
+		fields[i].Old = ""
+	}
+	if len(target.Channels) > 0 {
+		fields = append(fields, Field{Name: "channels", New: p.names(target.Channels)})
+	}
+	spec := want.Spec
+	spec.ID = uuid.Nil
+	p.change(want.places.of(""), Change{
+		Action: Create, Type: "check", Name: target.Slug, Fields: set(fields),
+		run: func(ctx context.Context, a *applying, projectID uuid.UUID) error {
+			return a.target.CreateCheck(ctx, projectID, spec)
+		},
+	})
+}
+
+func (p *projectPlanner) compareCheck(want Check, have, target checks.Check) {
+	fields, spec := Compare(have, target)
+	if !sameIDs(have.Channels, target.Channels) {
+		fields = append(fields, Field{Name: "channels", Old: p.names(have.Channels), New: p.names(target.Channels)})
+		spec.Channels = new("")
+		if want.Channels != nil {
+			spec.Channels = want.Channels
+		}
+	}
+	if len(fields) == 0 {
+		return
+	}
+	p.change(want.places.of(""), Change{
+		Action: Update, Type: "check", Name: *want.Slug, Fields: fields,
+		run: func(ctx context.Context, a *applying, _ uuid.UUID) error {
+			return a.target.UpdateCheck(ctx, have.ID, spec)
+		},
+	})
+}
+
+func (p *projectPlanner) deleteCheck(have checks.Check) {
+	p.change(p.want.places.of("checks"), Change{
+		Action: Delete, Type: "check", Name: have.Slug,
+		run: func(ctx context.Context, a *applying, _ uuid.UUID) error { return a.target.DeleteCheck(ctx, have.ID) },
+	})
+}
+
+// sameIDs reports whether two lists without duplicates have the same elements.
+func sameIDs(a, b []uuid.UUID) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(id uuid.UUID) bool { return !slices.Contains(b, id) })
+}
+
+// names shows a list of channels.
+func (p *projectPlanner) names(ids []uuid.UUID) string {
+	list := references(p.available, ids)
+	if len(list) < len(ids) {
+		list = append(list, fmt.Sprintf("(%d deleted)", len(ids)-len(list)))
+	}
+	return strconv.Quote(strings.Join(list, ","))
+}
+
+// references returns the texts by which a check or a group selects channels, in the order of those that are available:
+// the name of a channel where it selects this channel alone, or else its identifier.
+func references(available []channels.Channel, ids []uuid.UUID) []string {
+	var list []string
+	for _, c := range available {
+		if !slices.Contains(ids, c.ID) {
+			continue
+		}
+		selected, err := channels.Select(available, c.Name)
+		if err != nil || len(selected) != 1 || selected[0] != c.ID || c.Name == channels.All {
+			list = append(list, c.ID.String())
+		} else {
+			list = append(list, c.Name)
+		}
+	}
+	return list
+}

@@ -1,0 +1,236 @@
+package declare
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"go.yaml.in/yaml/v4"
+)
+
+const (
+	// maxEntries bounds the keys and list items that are read from a file. Aliases and merge keys can make a short file
+	// stand for more entries than any machine has time for.
+	maxEntries = 1_000_000
+	// maxMerges bounds how deep merge keys may nest. A mapping can be merged into itself.
+	maxMerges = 10
+)
+
+// load returns the root of the only YAML document in a file, or nil after an error.
+func (p *parser) load(data []byte) *yaml.Node {
+	if json.Valid(data) {
+		data = joinSurrogates(data)
+	}
+	loader, err := yaml.NewLoader(bytes.NewReader(data))
+	if err != nil {
+		p.add(Position{}, "%v", err)
+		return nil
+	}
+	var first, second yaml.Node
+	switch err := loader.Load(&first); {
+	case errors.Is(err, io.EOF) || err == nil && len(first.Content) == 0:
+		p.add(Position{}, "the file is empty")
+		return nil
+	case err != nil:
+		p.syntax(err)
+		return nil
+	}
+	switch err := loader.Load(&second); {
+	case errors.Is(err, io.EOF):
+		return first.Content[0]
+	case err != nil:
+		p.syntax(err)
+	default:
+		p.add(position(&second), "the file has a second document; put everything into one")
+	}
+	return nil
+}
+
+// syntax reports an error of the YAML library.
+func (p *parser) syntax(err error) {
+	e, ok := errors.AsType[*yaml.LoadError](err)
+	if !ok {
+		p.add(Position{}, "%v", err)
+		return
+	}
+	text := e.Message
+	if e.ContextMsg != "" {
+		text += ", " + e.ContextMsg
+	}
+	p.add(Position{e.Mark.Line, e.Mark.Column}, "%s", text)
+}
+
+// escape matches one escape sequence of a JSON string; a surrogate pair counts as one.
+var escape = regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\.`)
+
+// joinSurrogates replaces the surrogate pairs of JSON, which YAML does not have, by YAML's eight-digit escapes.
+func joinSurrogates(data []byte) []byte {
+	return escape.ReplaceAllFunc(data, func(e []byte) []byte {
+		if len(e) == 2 {
+			return e
+		}
+		high, _ := strconv.ParseUint(string(e[2:6]), 16, 16) // hexadecimal by the pattern
+		low, _ := strconv.ParseUint(string(e[8:12]), 16, 16)
+		return fmt.Appendf(nil, `\U%08x`, utf16.DecodeRune(rune(high), rune(low)))
+	})
+}
+
+func position(n *yaml.Node) Position { return Position{Line: n.Line, Column: n.Column} }
+
+// follow returns the node that an alias stands for.
+func follow(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+// count reports whether the file may have one more entry. The error of a file with too many replaces all others.
+func (p *parser) count(at Position) bool {
+	if p.entries++; p.entries == maxEntries {
+		p.list = nil
+		p.report.add(at, "the file has more than %d entries once its aliases and merge keys are expanded", maxEntries)
+	}
+	return p.entries < maxEntries
+}
+
+// add reports an error, unless the file has too many entries to be read at all.
+func (p *parser) add(at Position, format string, args ...any) {
+	if p.entries < maxEntries {
+		p.report.add(at, format, args...)
+	}
+}
+
+// full reports whether the rest of the file is not worth reading.
+func (p *parser) full() bool { return len(p.list) == maxErrors || p.entries >= maxEntries }
+
+// entry is a key of a mapping with its value.
+type entry struct {
+	key   string
+	at    Position
+	value *yaml.Node
+}
+
+// mapping returns the entries of a mapping, those of its merge keys last. It reports duplicate keys.
+func (p *parser) mapping(n *yaml.Node, what string) []entry {
+	return p.merge(nil, make(map[string]bool), n, what, 0)
+}
+
+// merge appends the entries of a mapping whose keys no mapping before it had.
+func (p *parser) merge(list []entry, seen map[string]bool, n *yaml.Node, what string, depth int) []entry {
+	n = follow(n)
+	switch {
+	case n.Kind != yaml.MappingNode:
+		p.add(position(n), "%s is not a mapping", what)
+		return list
+	case depth > maxMerges:
+		p.add(position(n), "merge keys lead into each other too deeply")
+		return list
+	case !p.count(position(n)):
+		return list
+	}
+	own := make(map[string]bool)
+	var sources []*yaml.Node
+	for i := 0; i+1 < len(n.Content) && p.count(position(n.Content[i])); i += 2 {
+		key, value := follow(n.Content[i]), follow(n.Content[i+1])
+		at := position(n.Content[i])
+		switch {
+		case key.ShortTag() == "!!merge" && value.Kind == yaml.SequenceNode:
+			sources = append(sources, value.Content...)
+		case key.ShortTag() == "!!merge":
+			sources = append(sources, value)
+		case key.Kind != yaml.ScalarNode:
+			p.add(at, "a key of %s is not a text", what)
+		case own[key.Value]:
+			p.add(at, "%s is there twice", key.Value)
+		case seen[key.Value]:
+			own[key.Value] = true
+		default:
+			own[key.Value], seen[key.Value] = true, true
+			list = append(list, entry{key.Value, at, value})
+		}
+	}
+	for _, source := range sources {
+		if p.full() {
+			break
+		}
+		list = p.merge(list, seen, source, "what is merged", depth+1)
+	}
+	return list
+}
+
+// key is a known key of a mapping with the function that reads its value.
+type key struct {
+	name string
+	read func(n *yaml.Node)
+}
+
+// object reads a mapping with a fixed set of keys, and returns their positions.
+func (p *parser) object(n *yaml.Node, what string, keys []key) places {
+	found := places{"": position(n)}
+	for _, e := range p.mapping(n, what) {
+		i := slices.IndexFunc(keys, func(k key) bool { return k.name == e.key })
+		if i < 0 {
+			names := make([]string, len(keys))
+			for i, k := range keys {
+				names[i] = k.name
+			}
+			p.add(e.at, "%s has an unknown key: %q, the known keys are %s", what, shorten(e.key), strings.Join(names, ", "))
+			continue
+		}
+		found[e.key] = position(e.value)
+		if e.value.ShortTag() == "!!null" {
+			p.add(e.at, "%s has no value", e.key)
+			continue
+		}
+		keys[i].read(e.value)
+	}
+	return found
+}
+
+// each reads the items of a list, until the file has too many errors.
+func each[T any](p *parser, n *yaml.Node, what string, read func(*yaml.Node) T) []T {
+	n = follow(n)
+	if n.Kind != yaml.SequenceNode {
+		p.add(position(n), "%s is not a list", what)
+		return nil
+	}
+	list := make([]T, 0, len(n.Content))
+	for _, item := range n.Content {
+		if item = follow(item); p.full() || !p.count(position(item)) {
+			break
+		}
+		list = append(list, read(item))
+	}
+	return list
+}
+
+// text reads a text. What YAML takes for a number, a date or the like must be quoted.
+func (p *parser) text(n *yaml.Node, what string) *string {
+	n = follow(n)
+	switch {
+	case n.Kind != yaml.ScalarNode:
+		p.add(position(n), "%s is not a text", what)
+		return nil
+	case n.ShortTag() != "!!str" && n.ShortTag() != "!!merge":
+		p.add(position(n), `%s is not a text: write it in quotes, as "%s"`, what, shorten(n.Value))
+		return nil
+	}
+	return &n.Value
+}
+
+// shorten cuts a text to a length that fits an error.
+func shorten(text string) string {
+	const most = 60
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// sourceFlags widen what a file may read by {env: NAME} and {file: PATH}. Whoever writes the file can send that anywhere.
+type sourceFlags struct {
+	AllowFiles []string `placeholder:"DIR" help:"Let {file: PATH} read files below this directory as well as below the directory of the file. Repeatable."`
+	AllowEnv   []string `placeholder:"NAME" help:"Let {env: NAME} read this variable as well as those that begin with ROLLCALL_; all allows every variable. Repeatable."`
+}
+
+// env returns what reads a variable for a file. Rollcall's own keys are in secrets.
+func (f *sourceFlags) env(secrets []string) func(name string) (string, error) {
+	return func(name string) (string, error) {
+		named := slices.Contains(f.AllowEnv, "all") || slices.Contains(f.AllowEnv, name)
+		if own := slices.Contains(secrets, strings.ToUpper(name)); !named && (own || !strings.HasPrefix(name, envPrefix)) {
+			reason := "does not begin with " + envPrefix
+			if own {
+				reason = "holds a key of Rollcall itself"
+			}
+			return "", fmt.Errorf("%s; --allow-env %s lets this file read it", reason, name)
+		}
+		value := os.Getenv(name)
+		if value == "" {
+			return "", errors.New("is not set")
+		}
+		return value, nil
+	}
+}
+
+// file returns what reads a file for the file in dir, which is "" for standard input. Relative paths are relative to
+// dir, or to the working directory.
+func (f *sourceFlags) file(dir string) func(path string) (string, error) {
+	allowed := f.AllowFiles
+	if dir != "" {
+		allowed = append([]string{dir}, allowed...)
+	}
+	return func(path string) (string, error) {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return "", err
+		}
+		for _, dir := range allowed {
+			base, err := filepath.Abs(dir)
+			if err != nil {
+				return "", err
+			}
+			if inside, err := filepath.Rel(base, path); err == nil && filepath.IsLocal(inside) {
+				return readInside(base, inside)
+			}
+		}
+		return "", errors.New("it is outside the directories that this file may read; --allow-files DIR adds one")
+	}
+}
+
+// readInside reads a secret from a file below a directory, which no symbolic link may leave.
+func readInside(dir, path string) (string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	file, err := root.Open(path)
+	if err != nil {
+		return "", reason(err)
+	}
+	defer file.Close()
+	return secretOf(file, path)
+}
