@@ -1,6 +1,10 @@
 package checks
 
-import "time"
+import (
+	"time"
+
+	"github.com/rollcall-dev/rollcall/pings"
+)
 
 // Bounds of the alert rules of a check. A period of reminders is bounded like any other.
 const (
@@ -65,7 +69,7 @@ func (c Check) Wake() time.Time {
 func (c Check) enter(t Transition, now time.Time, effects *Effects) Check {
 	told := c.Stored == StatusDown && c.Alerting.Failures == 0
 	held := c.Alerting.HeldSince
-	c.Stored = t.To
+	c.Stored, c.Since = t.To, t.At
 	effects.Transitions = append(effects.Transitions, t)
 	c.Alerting = Alerting{Since: t.At, HeldSince: held}
 	switch {
@@ -86,7 +90,9 @@ func (c Check) enter(t Transition, now time.Time, effects *Effects) Check {
 // failed counts a failure.
 func (a Alerting) failed(at, expected time.Time) Alerting {
 	a.Failures = min(a.Failures+1, MaxAlertAfter)
-	a.FailedAt, a.ExpectedAt = at, expected
+	if !pings.Late(at, a.FailedAt) {
+		a.FailedAt, a.ExpectedAt = at, expected
+	}
 	return a
 }
 
@@ -197,6 +203,13 @@ func (c Check) quietUntil(now time.Time) (end time.Time, quiet bool) {
 		}
 	}
 	return p.hours.Until(now)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 func later(a, b time.Time) time.Time {

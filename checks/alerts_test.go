@@ -60,7 +60,7 @@ func (h happening) tell(t *testing.T, c checks.Check) (checks.Check, []string) {
 	case "pause":
 		c, effects = c.Pause(now)
 	case "resume":
-		c, err = c.Resume()
+		c, err = c.Resume(now)
 	case "update":
 		c, effects, err = c.Update(h.spec, now)
 	default:

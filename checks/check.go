@@ -91,6 +91,8 @@ type State struct {
 	// Stored is the state at the last event: new, up, down or paused. [Check.Status] tells the state at an
 	// instant.
 	Stored Status
+	// Since is when the check last went up or down, or was paused or resumed. It is the zero time on a new check.
+	Since time.Time
 	// NPings counts the pings received, ignored ones included.
 	NPings int64
 	// LastPing is when the last success or failure was received.

@@ -16,6 +16,13 @@
 //	c, effects = c.Settle(now.Add(2 * time.Hour))
 //	// effects.Transitions[0].To == checks.StatusDown, effects.Transitions[0].At == now.Add(70 * time.Minute)
 //
+// Servers that share a database can record the pings of one check in another order than they received them. The state
+// follows the order of receipt: a late ping is logged and counted, and changes only what newer events left open. So the
+// status, the last ping and the count of pings are the same for every order. There are three limits. A start that is
+// recorded after a success or failure received later begins no run. A deadline that passed before a late success was
+// recorded leaves two transitions, down and up again. And a ping received more than [pings.MaxLate] before the newest
+// counts as received now, because a clock must have been set back.
+//
 // Where the status changes, integrations are told: when a check goes down, and when it comes up again after that. The
 // rules of a check can put that off until it has failed several times in a row, hold it back in quiet hours (package
 // quiet), and have it repeated while the check is down. They decide about [Alert] values alone: the state and its

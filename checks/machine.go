@@ -78,67 +78,134 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 	return c.enter(Transition{From: c.Stored, To: StatusDown, At: deadline, Reason: reason}, now, effects)
 }
 
-// Ping applies a signal and returns the entry for the ping log (API-V3.md sections 2.1.1 and 3).
-func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effects) {
-	signal, now = signal.Cleaned(), Instant(now)
+// Ping applies a signal that was received at an instant, and returns the entry for the ping log (API-V3.md sections 2.1.1
+// and 3). The state follows the order of receipt: a ping that was received before others which are recorded already is
+// logged and counted, and changes only what those have left undecided. See [pings.MaxLate] for how late it may be.
+func (c Check) Ping(signal pings.Signal, at time.Time) (Check, pings.Ping, Effects) {
+	signal, at = signal.Cleaned(), Instant(at)
 	var effects Effects
-	c = c.settle(now, &effects)
+	c = c.settle(at, &effects)
 	kind := c.Classify(signal)
-	if c.Stored == StatusPaused && c.ManualResume {
+	if c.Stored == StatusPaused && c.ManualResume && !c.overtaken(at) {
 		kind = pings.Ignored
 	}
 	c.NPings++
 	ping := pings.Ping{
-		N: c.NPings, Kind: kind, At: now,
+		N: c.NPings, Kind: kind, At: at,
 		Scheme: signal.Scheme, Method: signal.Method, RemoteAddr: signal.RemoteAddr, UserAgent: signal.UserAgent,
 		RunID: signal.RunID, ExitStatus: signal.ExitStatus, Body: signal.Body, BodySize: int64(len(signal.Body)),
 	}
 	switch kind {
 	case pings.Start:
-		c.LastStart, c.LastStartRun = now, signal.RunID
-		c.Runs = c.Runs.Start(signal.RunID, now)
-		if c.Stored == StatusPaused {
-			c.Stored = StatusNew
-		}
-		if c.Alerting.Failures > 0 { // that the run does not end can be the next failure
-			c = c.review(now, &effects)
-		}
+		c = c.rewind(at).start(signal.RunID, at, &effects)
 	case pings.Success, pings.Fail:
 		var took time.Duration
 		var paired bool
-		if c.Runs, took, paired = c.Runs.End(signal.RunID, now); paired {
+		if c.Runs, took, paired = c.Runs.End(signal.RunID, at); paired {
 			ping.Duration = &took
 		}
-		c = c.finish(kind, signal.RunID, now, &effects)
+		c = c.rewind(at).finish(kind, signal.RunID, at, &effects)
 	}
 	return c, ping, effects
 }
 
-// finish applies a success or a failure.
-func (c Check) finish(kind pings.Kind, run uuid.NullUUID, now time.Time, effects *Effects) Check {
-	c.LastPing = now
-	// A start that is overdue already (which it can become while the check is down) must not outlive this ping.
-	if kind == pings.Fail || !run.Valid || run == c.LastStartRun || !c.LastStart.Add(c.Grace).After(now) {
-		c.LastStart, c.LastStartRun = time.Time{}, uuid.NullUUID{}
+// newest returns the instant of the newest event that the state reflects.
+func (c Check) newest() time.Time { return later(later(c.LastPing, c.LastStart), c.Since) }
+
+// overtaken reports whether the check was paused or resumed after a ping was received.
+func (c Check) overtaken(at time.Time) bool {
+	return at.Before(c.Since) && (c.Stored == StatusPaused || c.Stored == StatusNew)
+}
+
+// rewind forgets when the check was last changed if that seems to lie in the future because a clock was set back.
+// Otherwise pings would be late until the clock has caught up.
+func (c Check) rewind(at time.Time) Check {
+	newest := c.newest()
+	if !at.Before(newest) || pings.Late(at, newest) {
+		return c
 	}
+	c.LastPing, c.LastStart, c.Since = earlier(c.LastPing, at), earlier(c.LastStart, at), earlier(c.Since, at)
+	return c
+}
+
+// start applies the start of a run. A late one begins no run if the check has been pinged, paused or resumed since:
+// that was the end of this run, or of any.
+func (c Check) start(run uuid.NullUUID, at time.Time, effects *Effects) Check {
+	ended := at.Before(c.LastPing)
+	if run.Valid || !ended { // without an identifier, an end received later has ended this run
+		c.Runs = c.Runs.Start(run, at)
+	}
+	if ended || at.Before(c.LastStart) || c.overtaken(at) {
+		return c
+	}
+	c.LastStart, c.LastStartRun = at, run
+	if c.Stored == StatusPaused {
+		c.Stored = StatusNew
+	}
+	if c.Alerting.Failures > 0 { // that the run does not end can be the next failure
+		return c.review(later(at, c.newest()), effects)
+	}
+	return c
+}
+
+// finish applies a success or a failure.
+func (c Check) finish(kind pings.Kind, run uuid.NullUUID, at time.Time, effects *Effects) Check {
+	if !at.Before(c.LastStart) {
+		c = c.endRun(kind, run, at)
+	}
+	switch {
+	case at.Before(c.LastPing):
+		if kind == pings.Fail {
+			c = c.failAgain(at, effects)
+		}
+		return c
+	case c.overtaken(at):
+		if c.Stored == StatusPaused {
+			c.LastPing = at // a resume would have cleared it
+		}
+		return c
+	}
+	c.LastPing = at
 	to, reason := StatusUp, ReasonSuccess
 	if kind == pings.Fail {
 		to, reason = StatusDown, ReasonFail
 	}
-	switch {
-	case c.Stored != to:
-		return c.enter(Transition{From: c.Stored, To: to, At: now, Reason: reason}, now, effects)
-	case c.Alerting.Failures > 0:
-		c.Alerting = c.Alerting.failed(now, now)
-		return c.review(now, effects)
+	if c.Stored == to {
+		if kind == pings.Fail {
+			c = c.failAgain(at, effects)
+		}
+		return c
+	}
+	// Where a deadline took the check down before this ping was recorded, it goes up after that.
+	t := Transition{From: c.Stored, To: to, At: later(at, c.Since), Reason: reason}
+	return c.enter(t, later(at, c.newest()), effects)
+}
+
+// failAgain counts a failure of a check that is down. One received before the check went down is none in this row.
+func (c Check) failAgain(at time.Time, effects *Effects) Check {
+	if c.Stored != StatusDown || c.Alerting.Failures == 0 || pings.Late(at, c.Alerting.Since) {
+		return c
+	}
+	c.Alerting = c.Alerting.failed(at, at)
+	return c.review(later(at, c.newest()), effects)
+}
+
+// endRun ends the run in progress, unless the ping is a success of another run. A start that is overdue already (which
+// it can become while the check is down) must not outlive any ping.
+func (c Check) endRun(kind pings.Kind, run uuid.NullUUID, at time.Time) Check {
+	if kind == pings.Fail || !run.Valid || run == c.LastStartRun || !c.LastStart.Add(c.Grace).After(at) {
+		c.LastStart, c.LastStartRun = time.Time{}, uuid.NullUUID{}
 	}
 	return c
 }
 
 // Pause stops monitoring until the check is resumed, or, unless ManualResume is set, until it is pinged
-// (section 4.5). Alerts that are held back are dropped. Pausing a paused check changes nothing.
+// (API-V3.md section 4.5). Alerts that are held back are dropped. Pings received before have no effect any more, even
+// if they are recorded later.
 func (c Check) Pause(now time.Time) (Check, Effects) {
-	c, effects := c.Settle(Instant(now))
+	now = Instant(now)
+	c, effects := c.Settle(now)
+	c.Since = later(now, c.newest())
 	c.Stored = StatusPaused
 	c.Alerting = Alerting{}
 	c.LastStart, c.LastStartRun = time.Time{}, uuid.NullUUID{}
@@ -146,11 +213,12 @@ func (c Check) Pause(now time.Time) (Check, Effects) {
 }
 
 // Resume makes a paused check new again, as if it had never been pinged; its log and its count of pings stay
-// (section 4.6). The error is [ErrNotPaused].
-func (c Check) Resume() (Check, error) {
+// (API-V3.md section 4.6). The error is [ErrNotPaused].
+func (c Check) Resume(now time.Time) (Check, error) {
 	if c.Stored != StatusPaused {
 		return c, ErrNotPaused
 	}
+	c.Since = later(Instant(now), c.newest())
 	c.Stored = StatusNew
 	c.LastPing = time.Time{}
 	c.LastStart, c.LastStartRun = time.Time{}, uuid.NullUUID{}

@@ -225,7 +225,7 @@ func (s step) take(t *testing.T, i int, c checks.Check) checks.Check {
 		c, made = c.Pause(now)
 	case "resume":
 		var err error
-		if c, err = c.Resume(); err != nil {
+		if c, err = c.Resume(now); err != nil {
 			t.Errorf("step %d: %v", i, err)
 		}
 	default:
@@ -250,14 +250,14 @@ func (s step) take(t *testing.T, i int, c checks.Check) checks.Check {
 func TestResume(t *testing.T) { // API-V3.md 4.6; the log and n_pings stay
 	c := hourly(t)
 	c, _, _ = c.Ping(pings.Signal{}, noon)
-	if same, err := c.Resume(); !errors.Is(err, checks.ErrNotPaused) || same.Stored != checks.StatusUp {
+	if same, err := c.Resume(noon); !errors.Is(err, checks.ErrNotPaused) || same.Stored != checks.StatusUp {
 		t.Errorf("resuming a check that is up: %v, %v", same.Stored, err)
 	}
 	c, _ = c.Pause(noon)
 	if c, _ = c.Pause(noon); c.Stored != checks.StatusPaused || c.LastPing.IsZero() {
 		t.Errorf("paused twice: %+v", c.State)
 	}
-	c, err := c.Resume()
+	c, err := c.Resume(noon)
 	if err != nil || c.NPings != 1 || !c.LastPing.IsZero() || c.Stored != checks.StatusNew || !c.NextPing(noon).IsZero() {
 		t.Errorf("resumed: %+v, %v", c.State, err)
 	}

@@ -40,7 +40,7 @@ func (h *history) event(t *rapid.T) {
 		h.check, made = h.check.Pause(h.now)
 	case 1:
 		var err error
-		if h.check, err = h.check.Resume(); err != nil { // nothing happened, so nothing was settled either
+		if h.check, err = h.check.Resume(h.now); err != nil { // nothing happened, so nothing was settled either
 			h.check, made = h.check.Settle(h.now)
 		}
 	case 2:

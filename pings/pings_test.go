@@ -1,6 +1,7 @@
 package pings_test
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -27,20 +28,23 @@ func TestRuns(t *testing.T) {
 		ok    bool
 	}
 	for name, events := range map[string][]event{
-		"start and end":             {{true, id(1), 0, 0, false}, {false, id(1), time.Minute, time.Minute, true}},
-		"without identifiers":       {{true, none, 0, 0, false}, {false, none, time.Minute, time.Minute, true}},
-		"an end alone":              {{false, id(1), 0, 0, false}},
-		"another identifier":        {{true, id(1), 0, 0, false}, {false, id(2), time.Minute, 0, false}},
-		"one with, one without":     {{true, id(1), 0, 0, false}, {false, none, time.Minute, 0, false}},
-		"one without, one with":     {{true, none, 0, 0, false}, {false, id(1), time.Minute, 0, false}},
-		"ends once":                 {{true, id(1), 0, 0, false}, {false, id(1), 1e9, 1e9, true}, {false, id(1), 2e9, 0, false}},
-		"the last start counts":     {{true, id(1), 0, 0, false}, {true, id(1), 3e9, 0, false}, {false, id(1), 5e9, 2e9, true}},
-		"overlapping runs":          {{true, id(1), 0, 0, false}, {true, id(2), 1e9, 0, false}, {false, id(1), 5e9, 5e9, true}, {false, id(2), 6e9, 5e9, true}},
-		"72 hours":                  {{true, id(1), 0, 0, false}, {false, id(1), 72 * time.Hour, 72 * time.Hour, true}},
-		"longer than 72 hours":      {{true, id(1), 0, 0, false}, {false, id(1), 72*time.Hour + 1, 0, false}, {false, id(1), 72*time.Hour + 2, 0, false}},
-		"rounded down to 10 ms":     {{true, id(1), 0, 0, false}, {false, id(1), 1234 * time.Millisecond, 1230 * time.Millisecond, true}},
-		"rounded up to 10 ms":       {{true, id(1), 0, 0, false}, {false, id(1), 1235 * time.Millisecond, 1240 * time.Millisecond, true}},
-		"the clock has jumped back": {{true, id(1), 0, 0, false}, {false, id(1), -time.Second, 0, false}},
+		"start and end":                 {{true, id(1), 0, 0, false}, {false, id(1), time.Minute, time.Minute, true}},
+		"without identifiers":           {{true, none, 0, 0, false}, {false, none, time.Minute, time.Minute, true}},
+		"an end alone":                  {{false, id(1), 0, 0, false}},
+		"another identifier":            {{true, id(1), 0, 0, false}, {false, id(2), time.Minute, 0, false}},
+		"one with, one without":         {{true, id(1), 0, 0, false}, {false, none, time.Minute, 0, false}},
+		"one without, one with":         {{true, none, 0, 0, false}, {false, id(1), time.Minute, 0, false}},
+		"ends once":                     {{true, id(1), 0, 0, false}, {false, id(1), 1e9, 1e9, true}, {false, id(1), 2e9, 0, false}},
+		"the last start counts":         {{true, id(1), 0, 0, false}, {true, id(1), 3e9, 0, false}, {false, id(1), 5e9, 2e9, true}},
+		"overlapping runs":              {{true, id(1), 0, 0, false}, {true, id(2), 1e9, 0, false}, {false, id(1), 5e9, 5e9, true}, {false, id(2), 6e9, 5e9, true}},
+		"72 hours":                      {{true, id(1), 0, 0, false}, {false, id(1), 72 * time.Hour, 72 * time.Hour, true}},
+		"longer than 72 hours":          {{true, id(1), 0, 0, false}, {false, id(1), 72*time.Hour + 1, 0, false}, {false, id(1), 72*time.Hour + 2, 0, false}},
+		"rounded down to 10 ms":         {{true, id(1), 0, 0, false}, {false, id(1), 1234 * time.Millisecond, 1230 * time.Millisecond, true}},
+		"rounded up to 10 ms":           {{true, id(1), 0, 0, false}, {false, id(1), 1235 * time.Millisecond, 1240 * time.Millisecond, true}},
+		"an end of an earlier run":      {{true, id(1), 0, 0, false}, {false, id(1), -time.Second, 0, false}, {false, id(1), 1e9, 1e9, true}},
+		"a start before a newer one":    {{true, id(1), 0, 0, false}, {true, id(1), -time.Second, 0, false}, {false, id(1), 1e9, 1e9, true}},
+		"the clock has jumped back":     {{true, id(1), 0, 0, false}, {false, id(1), -time.Hour, 0, false}, {false, id(1), 1e9, 0, false}},
+		"started before it jumped back": {{true, id(1), 0, 0, false}, {true, id(1), -time.Hour, 0, false}, {false, id(1), -time.Hour + 1e9, 1e9, true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var runs pings.Runs
@@ -70,6 +74,19 @@ func TestRunsAreBounded(t *testing.T) {
 	}
 	if runs = runs.Start(id(250), noon.Add(100*time.Hour)); len(runs) != 1 {
 		t.Errorf("%d runs are left days later", len(runs))
+	}
+}
+
+// TestRunsAreOldestFirst checks that runs are in the order of their starts, whatever the order of the calls.
+func TestRunsAreOldestFirst(t *testing.T) {
+	var runs pings.Runs
+	for _, n := range rand.Perm(110) {
+		runs = runs.Start(id(byte(n)), noon.Add(time.Duration(n)*time.Second))
+	}
+	for i, run := range runs {
+		if want := 110 - pings.MaxOpenRuns + i; run.ID != id(byte(want)) {
+			t.Fatalf("run %d is %v, want %v", i, run.ID, id(byte(want)))
+		}
 	}
 }
 

@@ -1,12 +1,16 @@
 package pings
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 )
 
 const (
+	// MaxLate bounds how much older than the newest ping of its check a ping can be when it is recorded. Several servers
+	// record pings in another order than they received them, but a larger difference means that a clock was set back.
+	MaxLate = 2 * time.Minute
 	// MaxRunTime is the longest run that gets a duration.
 	MaxRunTime = 72 * time.Hour
 	// MaxOpenRuns bounds the open runs of one check. The oldest are dropped first.
@@ -14,6 +18,9 @@ const (
 	// durationStep is the unit to which durations are rounded.
 	durationStep = 10 * time.Millisecond
 )
+
+// Late reports whether a ping was received before another instant, by at most [MaxLate].
+func Late(at, than time.Time) bool { return at.Before(than) && than.Sub(at) <= MaxLate }
 
 // Run is a run that started and has not ended.
 type Run struct {
@@ -28,40 +35,42 @@ type Run struct {
 // A start and an end belong together if both have the same run identifier, or both have none.
 type Runs []Run
 
-// Start adds a run that started at the given time. It replaces an open run with the same identifier, and drops runs
-// older than [MaxRunTime] and the oldest beyond [MaxOpenRuns].
+// Start adds a run that started at the given time. Of two starts with the same identifier it keeps the newer, and it
+// drops runs older than [MaxRunTime] and the oldest beyond [MaxOpenRuns].
 func (r Runs) Start(id uuid.NullUUID, at time.Time) Runs {
-	kept := make(Runs, 0, min(len(r)+1, MaxOpenRuns))
+	kept := make(Runs, 0, min(len(r)+1, MaxOpenRuns+1))
+	place := 0 // of the new run, by its start
 	for _, run := range r {
-		if run.ID != id && at.Sub(run.StartedAt) <= MaxRunTime {
-			kept = append(kept, run)
+		switch {
+		case run.ID == id && Late(at, run.StartedAt):
+			return r
+		case run.ID == id || at.Sub(run.StartedAt) > MaxRunTime:
+			continue
+		}
+		kept = append(kept, run)
+		if !Late(at, run.StartedAt) {
+			place = len(kept)
 		}
 	}
-	if extra := len(kept) - (MaxOpenRuns - 1); extra > 0 {
-		kept = kept[extra:]
-	}
-	return append(kept, Run{ID: id, StartedAt: at})
+	kept = slices.Insert(kept, place, Run{ID: id, StartedAt: at})
+	return kept[max(0, len(kept)-MaxOpenRuns):]
 }
 
 // End removes the run with this identifier, and returns how long it took, rounded to 10 ms.
 //
-// If no such run is open, ok is false and the runs are unchanged. A run longer than [MaxRunTime], or one that seems to
-// end before its start, is removed, and ok is false.
+// If no such run is open, ok is false and the runs are unchanged. So they are if the run started after this end, which
+// must be that of an earlier run. A run longer than [MaxRunTime] is removed, and ok is false.
 func (r Runs) End(id uuid.NullUUID, at time.Time) (rest Runs, took time.Duration, ok bool) {
-	for i, run := range r {
-		if run.ID != id {
-			continue
-		}
-		rest = make(Runs, 0, len(r)-1)
-		rest = append(append(rest, r[:i]...), r[i+1:]...)
-		if len(rest) == 0 {
-			rest = nil
-		}
-		took = at.Sub(run.StartedAt)
-		if took < 0 || took > MaxRunTime {
-			return rest, 0, false
-		}
-		return rest, took.Round(durationStep), true
+	i := slices.IndexFunc(r, func(run Run) bool { return run.ID == id })
+	if i < 0 || Late(at, r[i].StartedAt) {
+		return r, 0, false
 	}
-	return r, 0, false
+	took = at.Sub(r[i].StartedAt)
+	if rest = slices.Concat(r[:i], r[i+1:]); len(rest) == 0 {
+		rest = nil
+	}
+	if took < 0 || took > MaxRunTime {
+		return rest, 0, false
+	}
+	return rest, took.Round(durationStep), true
 }

@@ -213,8 +213,9 @@ func (m *Monitor) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error)
 // Resume turns the monitoring of a paused check on again; the check is new then (API-V3.md section 4.6). Errors:
 // [checks.ErrNotFound], [checks.ErrNotPaused].
 func (m *Monitor) Resume(ctx context.Context, id uuid.UUID) (checks.Check, error) {
+	now := m.Now()
 	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx Tx, l *Locked) error {
-		c, err := l.Check.Resume()
+		c, err := l.Check.Resume(now)
 		if err != nil {
 			return err
 		}

@@ -156,7 +156,7 @@ const divisionByZero = "22012"
 // recordColumns are what saveAtOnce writes of a state, and last by what it is found: the revision that is there before,
 // and the key.
 var recordColumns = []column{
-	{"status", "smallint"}, {"n_pings", "bigint"}, {"last_ping", "bigint"}, {"last_start", "bigint"},
+	{"status", "smallint"}, {"since", "bigint"}, {"n_pings", "bigint"}, {"last_ping", "bigint"}, {"last_start", "bigint"},
 	{"last_start_run", "uuid"}, {"runs", "bytea"}, {"log_head", "bigint"}, {"revision", "bigint"},
 	{"alerting", "bytea"}, {"watch_at", "bigint"}, {"was", "bigint"}, {"check_id", "bigint"},
 }

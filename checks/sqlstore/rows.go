@@ -108,6 +108,7 @@ type checkRow struct {
 	QuietHours        string    `bun:"quiet_hours"`
 
 	Status       int64         `bun:"status,scanonly"`
+	Since        int64         `bun:"since,scanonly"`
 	NPings       int64         `bun:"n_pings,scanonly"`
 	LastPing     int64         `bun:"last_ping,scanonly"`
 	LastStart    int64         `bun:"last_start,scanonly"`
@@ -158,7 +159,7 @@ func (s *Store) check(r *checkRow) (checks.Check, error) {
 		FilterHTTPBody: r.FilterHTTPBody, FilterDefaultFail: r.FilterDefaultFail,
 		AlertAfter: int(r.AlertAfter), RepeatEvery: time.Duration(r.RepeatEvery) * time.Second, QuietHours: r.QuietHours,
 		State: checks.State{
-			Stored: status, NPings: r.NPings, LastPing: instant(r.LastPing),
+			Stored: status, Since: instant(r.Since), NPings: r.NPings, LastPing: instant(r.LastPing),
 			LastStart: instant(r.LastStart), LastStartRun: r.LastStartRun, Runs: runs,
 			Alerting: alerting,
 		},

@@ -14,7 +14,7 @@ const checkColumns = `c.id, c.uuid, c.project_id, c.unique_key, c.badge_key, c.c
 	c.description, c.timeout, c.grace, c.schedule, c.tz, c.timing_since, c.manual_resume, c.methods, c.start_kw,
 	c.success_kw, c.failure_kw, c.filter_subject, c.filter_body, c.filter_http_body, c.filter_default_fail,
 	c.alert_after, c.repeat_every, c.quiet_hours,
-	s.status, s.n_pings, coalesce(s.last_ping, 0), coalesce(s.last_start, 0), s.last_start_run, s.runs, s.alerting,
+	s.status, coalesce(s.since, 0), s.n_pings, coalesce(s.last_ping, 0), coalesce(s.last_start, 0), s.last_start_run, s.runs, s.alerting,
 	coalesce(s.log_head, 0), coalesce(s.watch_at, 0), s.revision`
 
 // readAny is a query for whole checks by many values of a column, which dialect.list makes one parameter of: such a
@@ -48,7 +48,7 @@ func (r *checkRow) scanned() []any {
 		&r.Description, &r.Timeout, &r.Grace, &r.Schedule, &r.TZ, &r.TimingSince, &r.ManualResume, &r.Methods, &r.StartKW,
 		&r.SuccessKW, &r.FailureKW, &r.FilterSubject, &r.FilterBody, &r.FilterHTTPBody, &r.FilterDefaultFail,
 		&r.AlertAfter, &r.RepeatEvery, &r.QuietHours,
-		&r.Status, &r.NPings, &r.LastPing, &r.LastStart, &r.LastStartRun, &r.Runs, &r.Alerting,
+		&r.Status, &r.Since, &r.NPings, &r.LastPing, &r.LastStart, &r.LastStartRun, &r.Runs, &r.Alerting,
 		&r.LogHead, &r.WatchAt, &r.Revision,
 	}
 }

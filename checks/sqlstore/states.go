@@ -10,7 +10,7 @@ import (
 )
 
 var stateUpdate = []column{
-	{"status", "smallint"}, {"n_pings", "bigint"}, {"last_ping", "bigint"}, {"last_start", "bigint"},
+	{"status", "smallint"}, {"since", "bigint"}, {"n_pings", "bigint"}, {"last_ping", "bigint"}, {"last_start", "bigint"},
 	{"last_start_run", "uuid"}, {"runs", "bytea"}, {"log_head", "bigint"},
 	{"revision", "bigint"}, {"check_id", "bigint"},
 }
@@ -142,7 +142,7 @@ func (c *changes) add(l *monitor.Locked, pingIDs, flipIDs []int64) error {
 	}
 	row.revision = newRevision()
 	c.states = append(c.states, append(cut(&c.stateValues, len(recordColumns)),
-		status, l.NPings, orNull(micros(l.LastPing)), orNull(micros(l.LastStart)), runID(l.LastStartRun),
+		status, orNull(micros(l.Since)), l.NPings, orNull(micros(l.LastPing)), orNull(micros(l.LastStart)), runID(l.LastStartRun),
 		orNullBytes(encodeRuns(l.Runs)), orNull(row.logHead), row.revision, row.id,
 	))
 	// Of most checks there is nothing to remember, so that their pings need not write it.

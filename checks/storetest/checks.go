@@ -76,7 +76,7 @@ func testStateRoundTrip(t *testing.T, f fixture) {
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Start, RunID: run}, noon.Add(time.Second))
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Start}, noon.Add(2*time.Second))
 	want := checks.State{
-		Stored: checks.StatusUp, NPings: 3, LastPing: noon, LastStart: noon.Add(2 * time.Second),
+		Stored: checks.StatusUp, Since: noon, NPings: 3, LastPing: noon, LastStart: noon.Add(2 * time.Second),
 		Runs: pings.Runs{{ID: run, StartedAt: noon.Add(time.Second)}, {StartedAt: noon.Add(2 * time.Second)}},
 	}
 	same(t, "state", f.check(t, c.ID).State, want)
@@ -90,7 +90,7 @@ func testStateRoundTrip(t *testing.T, f fixture) {
 		l.Check, _ = l.Check.Pause(noon.Add(3 * time.Second))
 		return tx.SaveStates(ctx, []*monitor.Locked{l})
 	})
-	want.Stored, want.LastStart = checks.StatusPaused, time.Time{}
+	want.Stored, want.Since, want.LastStart = checks.StatusPaused, noon.Add(3*time.Second), time.Time{}
 	same(t, "state of a paused check", f.check(t, c.ID).State, want)
 }
 

@@ -15,6 +15,7 @@ import (
 // modelState is a check as the pure state machine has it, with a digest of its flips.
 type modelState struct {
 	checks.Check
+	until  time.Time // when the check was paused or resumed at the latest, if Since is only the earliest instant
 	flips  int
 	digest uint64
 	lastUp bool
@@ -35,11 +36,12 @@ func model(initial checks.Check) porcupine.Model {
 		Init: func() []any { return []any{&modelState{Check: initial, digest: digest(0, nil)}} },
 		Step: func(state, input, _ any) (next []any) {
 			o := input.(*operation)
-			after, ok := step(state.(*modelState), o)
-			if ok {
-				next = append(next, after)
+			for _, before := range state.(*modelState).certain(o) {
+				if after, ok := step(before, o); ok {
+					next = append(next, after)
+				}
 			}
-			if o.optional() && !equal(state.(*modelState), after) {
+			if o.optional() {
 				next = append(next, state)
 			}
 			return next
@@ -57,20 +59,34 @@ func (s *modelState) String() string {
 		s.ManualResume, s.Methods, s.flips)
 }
 
+// certain returns the states that a state can be, now that it matters whether a ping was received before the check was
+// paused or resumed: no answer has the instant of that.
+func (s *modelState) certain(o *operation) []*modelState {
+	if o.action != doPing || o.logged == nil || o.logged.At.Before(s.Since) || !o.logged.At.Before(s.until) {
+		return []*modelState{s}
+	}
+	received, overtaken := *s, *s
+	received.until = o.logged.At
+	overtaken.Since = o.logged.At.Add(time.Microsecond)
+	return []*modelState{&received, &overtaken}
+}
+
 // step applies an operation and tells whether it can have answered as it did. Deadlines are out of reach in these
-// histories, so that the instant at which a server has read its clock matters to pings alone, whose instants are in the
-// log.
+// histories, so the instants of updates do not matter; those of pings are in the log.
 func step(before *modelState, o *operation) (after *modelState, ok bool) {
 	s := *before
 	switch o.action {
 	case doPing:
 		ok = s.ping(o)
 	case doPause:
-		s.Check, _ = s.Pause(time.Time{})
+		s.Check, _ = s.Pause(o.called)
+		s.until = o.returned
 		ok = !o.answered() || shows(o.check, s.Check)
 	case doResume:
-		resumed, err := s.Resume()
-		s.Check = resumed
+		resumed, err := s.Resume(o.called)
+		if s.Check = resumed; err == nil {
+			s.until = o.returned
+		}
 		ok = !o.answered() || (o.check == nil) == (err != nil) && (err != nil || shows(o.check, s.Check))
 	case doUpdate:
 		updated, _, err := s.Update(o.spec, time.Time{})
@@ -95,6 +111,9 @@ func step(before *modelState, o *operation) (after *modelState, ok bool) {
 // ping applies a ping that is in the log, and tells whether the entry is what the state machine makes of it.
 func (s *modelState) ping(o *operation) bool {
 	c, entry, effects := s.Ping(o.signal, o.logged.At)
+	if !c.Since.Equal(s.Since) {
+		s.until = time.Time{}
+	}
 	s.Check = c
 	for _, t := range effects.Transitions {
 		s.flips++
@@ -127,7 +146,8 @@ func same(a, b checks.Check) bool {
 }
 
 func equal(a, b *modelState) bool {
-	return a.flips == b.flips && a.digest == b.digest && same(a.Check, b.Check)
+	return a.flips == b.flips && a.digest == b.digest && same(a.Check, b.Check) &&
+		a.Since.Equal(b.Since) && a.until.Equal(b.until)
 }
 
 func hash(s *modelState) uint64 { return s.digest ^ uint64(s.NPings)<<20 ^ uint64(s.Timeout) }

@@ -45,6 +45,8 @@ type operation struct {
 	client    int
 	call, ret time.Duration
 
+	called, returned time.Time // the same by the clock that servers read
+
 	signal pings.Signal // of a ping; the user agent names it
 	spec   checks.Spec  // of an update
 

@@ -143,7 +143,7 @@ func (r *round) work(ctx context.Context) {
 // perform makes the request of an operation and notes it, if it can matter.
 func (r *round) perform(ctx context.Context, rng *rand.Rand, o *operation) {
 	req := o.request(rng, len(r.servers), r.pingKey)
-	o.call = time.Since(r.began)
+	o.call, o.called = time.Since(r.began), checks.Instant(time.Now())
 	a, err := r.send(ctx, req)
 	returned := time.Since(r.began)
 	if err != nil && !a.sent {
@@ -168,6 +168,7 @@ func (r *round) perform(ctx context.Context, rng *rand.Rand, o *operation) {
 	if o.answered() && o.action == doPing {
 		r.tally.acknowledged.Add(1)
 	}
+	o.returned = o.called.Add(o.ret - o.call)
 	r.done.Add(1)
 	r.tally.operations.Add(1)
 	r.histories[o.client] = append(r.histories[o.client], o)

@@ -1,0 +1,2 @@
+-- When the check last went up or down, or was paused or resumed; NULL before that. Pings received earlier come too late.
+ALTER TABLE rollcall_states ADD COLUMN since BIGINT;
