@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// Parse reads quiet hours, for a zone; nil is UTC. A text without windows gives hours that are never quiet. Windows
-// that are over are accepted, and windows that together cover all time for ever are refused. The error is an *[Error]
-// for the first window that is refused; whether there is one does not depend on the zone.
+// Parse reads quiet hours in the time zone loc, or in UTC if loc is nil. A text without windows gives hours that are never
+// quiet. Windows in the past are accepted. Weekly windows that together cover all time are refused.
+//
+// The error is an [*Error] about the first window at fault. Whether there is one does not depend on loc.
 func Parse(text string, loc *time.Location) (Hours, error) {
 	if loc == nil {
 		loc = time.UTC
@@ -44,7 +45,7 @@ func (h *Hours) add(window string) error {
 	}
 	fields := strings.Fields(from)
 	if len(fields) == 0 {
-		return fmt.Errorf("it has no begin: write it like 22:00-06:00")
+		return fmt.Errorf("it has no start: write it like 22:00-06:00")
 	}
 	last := len(fields) - 1
 	w := weekly{days: [daysPerWeek]bool{true, true, true, true, true, true, true}}
@@ -70,7 +71,7 @@ func (h *Hours) add(window string) error {
 	return nil
 }
 
-// addOnce reads a window that comes once.
+// addOnce reads a window that comes once, without the slash between its ends.
 func (h *Hours) addOnce(from, to string) error {
 	begin, err := parseDate(from, parseBegin)
 	if err != nil {
@@ -81,13 +82,13 @@ func (h *Hours) addOnce(from, to string) error {
 		return err
 	}
 	if end <= begin {
-		return fmt.Errorf("it ends before it has begun")
+		return fmt.Errorf("it ends before it begins")
 	}
 	h.once = append(h.once, h.span(begin, end))
 	return nil
 }
 
-// parseDate reads a date and a time as Unix time in UTC.
+// parseDate reads a date and a time of the wall clock.
 func parseDate(text string, parse func(string) (int, error)) (int64, error) {
 	fields := strings.Fields(text)
 	if len(fields) != 2 {
@@ -101,7 +102,7 @@ func parseDate(text string, parse func(string) (int, error)) (int64, error) {
 	return date.Unix() + int64(minutes)*60, err
 }
 
-// parseBegin reads the time at which a window begins, in minutes. It cannot be the end of a day.
+// parseBegin reads the time of day at which a window begins, in minutes since midnight.
 func parseBegin(text string) (int, error) {
 	minutes, err := parseTime(text)
 	if err == nil && minutes == minutesPerDay {
@@ -110,7 +111,7 @@ func parseBegin(text string) (int, error) {
 	return minutes, err
 }
 
-// parseTime reads a time of the day, up to 24:00, in minutes.
+// parseTime reads a time of day from 0:00 to 24:00, in minutes since midnight.
 func parseTime(text string) (int, error) {
 	hour, minute, found := strings.Cut(text, ":")
 	h, hourOK := parseNumber(hour)
@@ -119,7 +120,7 @@ func parseTime(text string) (int, error) {
 		return 0, fmt.Errorf("%q is not a time like 22:00", text)
 	}
 	if h*60+m > minutesPerDay || m > 59 {
-		return 0, fmt.Errorf("%s is not a time of the day", text)
+		return 0, fmt.Errorf("%s is not a time of day", text)
 	}
 	return h*60 + m, nil
 }
@@ -159,10 +160,10 @@ func parseDays(text string) (days [daysPerWeek]bool, err error) {
 	return days, nil
 }
 
-// parseDay reads the name of a day.
+// parseDay reads the name of a day; Sunday is 0.
 func parseDay(text string) (int, error) {
 	text = strings.TrimSpace(text)
-	lower := strings.ToLower(text) // not strings.EqualFold, for which the long s of Unicode is an s
+	lower := strings.ToLower(text) // strings.EqualFold would take the long s of Unicode for an s
 	for day := time.Sunday; day <= time.Saturday; day++ {
 		if name := strings.ToLower(day.String()); lower == name || lower == name[:3] {
 			return int(day), nil

@@ -3,6 +3,8 @@ package quiet
 import (
 	"fmt"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/checks/wallclock"
 )
 
 // MaxWindows is how many windows quiet hours may have.
@@ -21,23 +23,24 @@ type Hours struct {
 	once   []span
 }
 
-// weekly is a window that comes every week on some days.
+// A weekly window comes on some days of each week.
 type weekly struct {
 	days     [daysPerWeek]bool // on which it begins; 0 is Sunday
-	from, to int               // minutes from the midnight before it begins; to is at most 24 hours after from
+	from, to int               // minutes since midnight of that day; to is later, by 24 hours at most
 }
 
-// span is a stretch of time, in Unix time. end is the first instant after it.
+// A span is a stretch of time between two instants, without end itself.
 type span struct{ begin, end int64 }
 
-// Error says that quiet hours were refused.
+// Error says why quiet hours are refused.
 type Error struct {
-	// Window is the window that is the cause, as it was given, or "" when it is all of them together.
+	// Window is the window at fault, as written, or "" if all of them together are.
 	Window string
-	// Reason says why, for example "25:00 is not a time of the day".
+	// Reason says why, for example "25:00 is not a time of day".
 	Reason string
 }
 
+// Error returns the window in quotation marks and the reason, or the reason alone.
 func (e *Error) Error() string {
 	if e.Window == "" {
 		return e.Reason
@@ -45,14 +48,14 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%q: %s", e.Window, e.Reason)
 }
 
-// Until reports whether an instant is in quiet hours, and if so when they end, in UTC. Windows that overlap or adjoin
-// count as one.
+// Until reports whether the instant t is in quiet hours, and returns when they end, in UTC. Windows that overlap or
+// follow each other at once count as one. Outside quiet hours, end is the zero Time.
 func (h Hours) Until(t time.Time) (end time.Time, quiet bool) {
 	u, quiet := h.windowEnd(t.Unix())
 	if !quiet {
 		return time.Time{}, false
 	}
-	// This ends: a week has a minute that no weekly window covers, and the other windows are over some day.
+	// The loop ends: Parse leaves a minute of the week that no weekly window covers, and the other windows are finite.
 	for more := true; more; {
 		var later int64
 		if later, more = h.windowEnd(u); more {
@@ -62,40 +65,41 @@ func (h Hours) Until(t time.Time) (end time.Time, quiet bool) {
 	return time.Unix(u, 0).UTC(), true
 }
 
-// windowEnd returns the latest end of the windows that have an instant in them, and whether there are any.
+// windowEnd returns the latest end of the windows that contain the instant u. It reports whether there are any.
 func (h Hours) windowEnd(u int64) (end int64, found bool) {
-	note := func(s span) {
+	extend := func(s span) {
 		if s.begin <= u && u < s.end && (!found || s.end > end) {
 			end, found = s.end, true
 		}
 	}
 	for _, s := range h.once {
-		note(s)
+		extend(s)
 	}
 	if len(h.weekly) == 0 {
 		return end, found
 	}
-	today := floorDiv(u+offsetAt(h.loc, u), secondsPerDay)
-	// A window may have begun the day before, and a zone that changes sides of the date line skips or repeats a day.
+	today := floorDiv(wallclock.At(h.loc, u).Wall(u), secondsPerDay)
+	// A window may have begun the day before, and a zone that crosses the date line skips or repeats a day.
 	for day := today - 3; day <= today+1; day++ {
 		weekday := mod(day+4, daysPerWeek) // January 1, 1970 was a Thursday
 		for _, w := range h.weekly {
 			if w.days[weekday] {
-				note(h.span(day*secondsPerDay+int64(w.from)*60, day*secondsPerDay+int64(w.to)*60))
+				extend(h.span(day*secondsPerDay+int64(w.from)*60, day*secondsPerDay+int64(w.to)*60))
 			}
 		}
 	}
 	return end, found
 }
 
-// span returns the stretch of time between two wall clock times.
+// span returns the stretch of time between two times of the wall clock: from the first passing of one to the last of
+// the other.
 func (h Hours) span(from, to int64) span {
-	begin, _ := passings(h.loc, from)
-	_, end := passings(h.loc, to)
+	begin, _, _ := wallclock.Passings(h.loc, from)
+	_, end, _ := wallclock.Passings(h.loc, to)
 	return span{begin, end}
 }
 
-// coverWeek reports whether the windows leave no minute of the week.
+// coverWeek reports whether windows cover every minute of the week.
 func coverWeek(windows []weekly) bool {
 	var covered [daysPerWeek * minutesPerDay]bool
 	left := len(covered)

@@ -30,6 +30,7 @@ func imports(t *testing.T, field string) map[string][]string {
 func TestImportDirection(t *testing.T) {
 	leaves := []string{"keywords", "pings", "flips", "channels", "badges", "checks/schedule", "checks/quiet"}
 	allowed := map[string][]string{
+		"checks/wallclock":    {},
 		"checks":              leaves,
 		"checks/monitor":      append([]string{"checks"}, leaves...),
 		"checks/sqlstore":     append([]string{"checks", "checks/monitor"}, leaves...),
@@ -58,6 +59,9 @@ func TestImportDirection(t *testing.T) {
 	for _, leaf := range leaves {
 		allowed[leaf] = nil
 	}
+	for _, pkg := range []string{"checks/schedule", "checks/quiet"} {
+		allowed[pkg] = []string{"checks/wallclock"}
+	}
 	all := imports(t, "Imports")
 	for _, leaf := range leaves {
 		if all[leaf] == nil {
@@ -79,7 +83,7 @@ func TestHeavyImports(t *testing.T) {
 	anywhere := func(pkg string) bool {
 		return strings.HasPrefix(pkg, "server/cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "checks/storetest/")
 	}
-	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "channels/message", "badges", "checks", "checks/schedule", "checks/quiet",
+	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "channels/message", "badges", "checks", "checks/schedule", "checks/quiet", "checks/wallclock",
 		"checks/monitor", "checks/declare", "checks/storetest", "client/wire"}
 	rules := []struct {
 		path string
