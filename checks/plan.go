@@ -8,7 +8,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
-// maxPlans bounds how many plans are kept, about 1 kB each.
+// maxPlans bounds how many plans are kept, 2 to 5 kB each with a cron expression.
 const maxPlans = 10_000
 
 // Plans remembers compiled schedules and quiet hours, so that checks that are read from a store again and again are not

@@ -21,6 +21,7 @@ func BenchmarkNext(b *testing.B) {
 		{"cron/daily-zone", "0 3 * * *", "Europe/Riga"},
 		{"cron/weekdays-zone", "0 9 * * 1-5", "America/New_York"},
 		{"cron/leap-monday", "0 0 29 2 MON", "Europe/Riga"},
+		{"cron/both-days", "0 0 */2 * MON", "Europe/Riga"},
 		{"cron/rarest", "0 0 */28 2 MON#5", "Europe/Riga"},
 		{"cron/never", "0 0 */31 * 5L", "Europe/Riga"},
 		{"cron/always-in-gap", "* 3 * 3 7L", "Europe/Riga"},
@@ -70,29 +71,14 @@ func BenchmarkParse(b *testing.B) {
 			}
 		})
 	}
-	b.Run("oncalendar/zone-kept", func(b *testing.B) {
-		var zones schedule.Zones
-		b.ReportAllocs()
-		for b.Loop() {
-			_, _ = zones.Parse("Mon..Fri 09:00 Europe/Riga")
-		}
-	})
 }
 
 func BenchmarkLoadLocation(b *testing.B) {
-	var zones schedule.Zones
-	for _, bench := range []struct {
-		name string
-		load func(string) (*time.Location, error)
-	}{{"anew", schedule.LoadLocation}, {"kept", zones.Load}} {
-		b.Run(bench.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := bench.load("Europe/Kiev"); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := schedule.LoadLocation("Europe/Kiev"); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
@@ -104,35 +90,5 @@ func BenchmarkExplain(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		schedule.Explain(s, time.UTC)
-	}
-}
-
-// BenchmarkCronexpr is BenchmarkNext/cron by way of gorhill/cronexpr, as far as
-// that goes: in UTC, and no more than one question at a time.
-func BenchmarkCronexpr(b *testing.B) {
-	for _, bench := range []struct{ name, expr string }{
-		{"minutes", "*/5 * * * *"},
-		{"daily", "0 3 * * *"},
-		{"weekdays", "0 9 * * 1-5"},
-		{"leap-monday", "0 0 29 2 MON"},
-		{"rarest", "0 0 */28 2 MON#5"},
-	} {
-		b.Run("parse/"+bench.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				newOracle(b, bench.expr)
-			}
-		})
-		b.Run("next/"+bench.name, func(b *testing.B) {
-			o := newOracle(b, bench.expr)
-			from := benchFrom(b, "UTC")
-			at := from
-			b.ReportAllocs()
-			for b.Loop() {
-				if at = o.next(at); at.IsZero() || at.Year() > 2090 {
-					at = from
-				}
-			}
-		})
 	}
 }

@@ -5,104 +5,70 @@ import (
 	"time"
 )
 
-// A calendar is a set of wall clock seconds: those whose second, minute, hour,
-// month and year are in the sets, on days that the day rule allows. It knows
-// nothing of time zones: a wall clock second is counted like Unix time, as if
-// the wall clock were that of UTC.
-//
-// Sets hold value v in bit v.
-type calendar struct {
-	seconds, minutes uint64
-	hours            uint32
-	months           uint16
-	years            *yearSet // nil for every year
-	days             dayRule
-}
+// A calendar finds the times of the wall clock that an OnCalendar line matches. It knows no time zones.
+type calendar struct{ pattern }
 
-// The years of which calendars have days. Go's time package and RFC 3339 agree
-// on their meaning from year 1 to year 9999.
-const (
-	firstYear = 1
-	lastYear  = 9999
-)
-
-// firstSecond is the first second of firstYear, and endSecond the one after the
-// last of lastYear, in Unix time.
-const (
-	firstSecond = -62135596800
-	endSecond   = 253402300800
-)
-
-const secondsPerDay = 24 * 60 * 60
-
-// next returns the first member that is not before wall, looking no further
-// than the end of the given year.
-func (c *calendar) next(wall int64, untilYear int) (int64, bool) {
-	wall = max(wall, firstSecond)
-	if wall >= endSecond {
-		return 0, false
-	}
-	t := time.Unix(wall, 0).UTC()
+// next returns the first matching time of the wall clock that is not before wall.
+func (c *calendar) next(wall int64) (int64, bool) {
+	t := time.Unix(max(wall, 0), 0).UTC() // 0 starts firstCalendarYear
 	year, month, day := t.Date()
-	if year > untilYear {
+	clock, ok := c.clockFrom(t.Clock())
+	if !ok {
+		day++ // perhaps one beyond the month's end
+	}
+	found, ok := c.dateFrom(year, int(month), day)
+	if !ok {
 		return 0, false
 	}
-	midnight := wall - wall%secondsPerDay
-	if wall%secondsPerDay < 0 {
-		midnight -= secondsPerDay
+	if found.After(t) {
+		clock, _ = c.clockFrom(0, 0, 0)
 	}
-	if c.hasMonth(year, month) {
-		days := c.days.in(newMonth(year, month))
-		if days>>day&1 == 1 {
-			if clock, ok := c.clockFrom(t.Clock()); ok {
-				return midnight + clock, true
-			}
-		}
-		if later, ok := nextBit(uint64(days), day+1); ok {
-			return midnight + int64(later-day)*secondsPerDay + c.firstClock(), true
-		}
-	}
-	return c.nextMonths(year, month+1, min(untilYear, lastYear))
+	return found.Unix() + clock, true
 }
 
-// nextMonths returns the first member on or after the first of the given month,
-// which may be the thirteenth.
-func (c *calendar) nextMonths(year int, month time.Month, untilYear int) (int64, bool) {
-	for year <= untilYear {
+// dateFrom returns the first matching date that is not before the given one.
+func (c *calendar) dateFrom(year, month, day int) (time.Time, bool) {
+	until := lastCalendarYear
+	if c.years == nil {
+		until = min(until, year+rarestYears)
+	}
+	for ; year <= until; year, month, day = year+1, 1, 1 {
 		if c.years != nil {
 			y, ok := c.years.from(year)
-			if !ok || y > untilYear {
-				return 0, false
+			if !ok {
+				break
 			}
 			if y > year {
-				year, month = y, time.January
+				year, month, day = y, 1, 1
 			}
 		}
-		weekday := firstWeekday(year)
-		for m, ok := nextBit(uint64(c.months), int(month)); ok; m, ok = nextBit(uint64(c.months), m+1) {
-			days := c.days.in(monthOf(year, time.Month(m), weekday))
-			if days != 0 {
-				first := time.Date(year, time.Month(m), bits.TrailingZeros32(days), 0, 0, 0, 0, time.UTC)
-				return first.Unix() + c.firstClock(), true
+		for m, ok := nextBit(uint64(c.months), month); ok; m, ok = nextBit(uint64(c.months), m+1) {
+			if m > month {
+				day = 1
+			}
+			if d, ok := nextBit(uint64(c.daysOf(year, m)), day); ok {
+				return date(year, m, d), true
 			}
 		}
-		year, month = year+1, time.January
 	}
-	return 0, false
+	return time.Time{}, false
 }
 
-func (c *calendar) hasMonth(year int, month time.Month) bool {
-	return c.months>>month&1 == 1 && (c.years == nil || c.years.has(year))
+// daysOf returns the matching days of a month as a set.
+func (c *calendar) daysOf(year, month int) uint32 {
+	length, first := monthLength(year, month), date(year, month, 1).Weekday()
+	days := c.days.days
+	if c.days.fromEnd != 0 {
+		// Day d is the (length+1-d)th from the end: the set, mirrored.
+		days |= uint32(uint64(bits.Reverse32(c.days.fromEnd)) << 1 >> (31 - length))
+	}
+	// The week turned so that bit 0 is the weekday of the first, and repeated.
+	week := (uint64(c.days.weekdays)>>first | uint64(c.days.weekdays)<<(7-first)) & everyWeekday
+	const weeks = 1<<1 | 1<<8 | 1<<15 | 1<<22 | 1<<29
+	return days & uint32(week*weeks) & (1<<(length+1) - 2)
 }
 
-// firstClock returns the first matching time of a day, in seconds since
-// midnight.
-func (c *calendar) firstClock() int64 {
-	return clock(bits.TrailingZeros32(c.hours), bits.TrailingZeros64(c.minutes), bits.TrailingZeros64(c.seconds))
-}
-
-// clockFrom returns the first matching time of a day that is not before the
-// given one.
+// clockFrom returns the first matching time of a day that is not before the given one, in seconds since midnight.
 func (c *calendar) clockFrom(hour, minute, second int) (int64, bool) {
 	if c.hours>>hour&1 == 1 {
 		if c.minutes>>minute&1 == 1 {
@@ -122,50 +88,4 @@ func (c *calendar) clockFrom(hour, minute, second int) (int64, bool) {
 
 func clock(hour, minute, second int) int64 {
 	return int64(hour*3600 + minute*60 + second)
-}
-
-// has reports whether the wall clock second is a member.
-func (c *calendar) has(wall int64) bool {
-	found, ok := c.next(wall, lastYear)
-	return ok && found == wall
-}
-
-// horizonYears is how far ahead an expression without years is searched for a
-// match. The rarest dates, such as a Monday, 29 February, are at most 40 years
-// apart; what falls into a gap each time for that long does so for ever, as the
-// rules of zones repeat with the calendar.
-const horizonYears = 100
-
-// yearOf returns the year of a wall clock second.
-func yearOf(wall int64) int {
-	return time.Unix(wall, 0).UTC().Year()
-}
-
-// A yearSet is a set of the years that OnCalendar knows.
-type yearSet [4]uint64
-
-// The years of an OnCalendar expression, as in systemd.
-const (
-	firstCalendarYear = 1970
-	lastCalendarYear  = 2199
-)
-
-func (s *yearSet) add(year int) {
-	i := year - firstCalendarYear
-	s[i/64] |= 1 << (i % 64)
-}
-
-func (s *yearSet) has(year int) bool {
-	i := year - firstCalendarYear
-	return i >= 0 && i < len(s)*64 && s[i/64]>>(i%64)&1 == 1
-}
-
-// from returns the first member that is not before year.
-func (s *yearSet) from(year int) (int, bool) {
-	for i := max(year-firstCalendarYear, 0); i < len(s)*64; i = (i/64 + 1) * 64 {
-		if bit, ok := nextBit(s[i/64], i%64); ok {
-			return firstCalendarYear + i/64*64 + bit, true
-		}
-	}
-	return 0, false
 }

@@ -2,51 +2,57 @@ package schedule
 
 import "strings"
 
-// calendarSet reads one field of an OnCalendar line, other than the weekdays
-// and the year: a star alone, or a list of values, ranges and steps.
-func calendarSet(f *field, p part) (uint64, *Error) {
-	if p.text == "*" {
-		return f.every(), nil
-	}
-	var set uint64
-	err := eachTerm(f, p, func(lo, hi, step int) { set |= span(lo, hi, step) })
-	return set, err
+// A calendarTerm is a value or a range of values, with a step.
+type calendarTerm struct {
+	lo, hi, step int
+	single       bool // a value, not a range
+	open         bool // a value with a step, which stands for a range without end
+	base         part // what is before the step
 }
 
-// eachTerm reads a list of values, ranges and steps. A value with a step is a
-// range without end. Values are read by f.
-func eachTerm(f *field, p part, add func(lo, hi, step int)) *Error {
+// eachTerm reads a list of terms.
+func eachTerm(f *field, p part, add func(calendarTerm) *Error) *Error {
 	for more := true; more; {
 		var term part
 		term, p, more = p.cut(",")
 		if strings.Contains(term.text, "*") {
 			return f.fail(term, "a * cannot be part of a list, a range or a step (write %d/5, not */5)", f.lo)
 		}
-		lo, hi, step, err := calendarTerm(f, term)
+		base, step, stepped := term.cut("/")
+		t := calendarTerm{step: 1, base: base, single: !strings.Contains(base.text, "..")}
+		t.open = stepped && t.single
+		var err *Error
+		if t.lo, t.hi, err = f.values(base, ".."); err == nil && stepped {
+			t.step, err = f.step(step)
+		}
+		if err == nil {
+			err = add(t)
+		}
 		if err != nil {
 			return err
 		}
-		add(lo, hi, step)
 	}
 	return nil
 }
 
-func calendarTerm(f *field, p part) (lo, hi, step int, err *Error) {
-	base, stepPart, stepped := p.cut("/")
-	from, to, ranged := base.cut("..")
-	if ranged {
-		lo, hi, err = f.interval(from, to)
-	} else {
-		lo, err = f.value(base)
-		hi = lo
-	}
-	step = 1
-	if err == nil && stepped {
-		if step, err = f.step(stepPart); !ranged {
-			hi = f.hi
+// eachRange reads a list of terms whose steps lead upwards.
+func eachRange(f *field, p part, add func(lo, hi, step int)) *Error {
+	return eachTerm(f, p, func(t calendarTerm) *Error {
+		if t.open {
+			t.hi = f.hi
 		}
+		add(t.lo, t.hi, t.step)
+		return nil
+	})
+}
+
+// calendarSet reads a field other than the weekdays and the year: a star, or a list of terms.
+func calendarSet(f *field, p part) (set uint64, err *Error) {
+	if p.text == "*" {
+		return f.every(), nil
 	}
-	return lo, hi, step, err
+	err = eachRange(f, p, func(lo, hi, step int) { set |= span(lo, hi, step) })
+	return set, err
 }
 
 // parseTime reads hour:minute or hour:minute:second.
@@ -98,52 +104,36 @@ func (c *calendar) parseDate(p part) *Error {
 	return err
 }
 
-// parseFromEnd reads the days after a tilde, where 1 is the last day of the
-// month. A step leads towards the end of the month.
+// parseFromEnd reads the days after a tilde, where 1 is the last day of the month. A step leads towards the end of the
+// month.
 func (c *calendar) parseFromEnd(p part) *Error {
 	if p.text == "*" {
 		return nil
 	}
 	c.days.days = 0
-	for more := true; more; {
-		var term part
-		term, p, more = p.cut(",")
-		base, stepPart, stepped := term.cut("/")
-		from, to, ranged := base.cut("..")
-		lo, hi, step := 0, 0, 1
-		var err *Error
-		if ranged {
-			lo, hi, err = calendarDay.interval(from, to)
-		} else {
-			hi, err = calendarDay.value(base)
-			if lo = hi; err == nil && hi > maxFromEnd {
-				err = calendarDay.fail(base, "%d after ~ is not in 1–%d", hi, maxFromEnd)
-			}
+	return eachTerm(&calendarDay, p, func(t calendarTerm) *Error {
+		if t.single && t.hi > maxFromEnd {
+			return calendarDay.fail(t.base, "%d after ~ is not in 1–%d", t.hi, maxFromEnd)
 		}
-		if err == nil && stepped {
-			if step, err = calendarDay.step(stepPart); !ranged {
-				lo = 1
-			}
+		if t.open {
+			t.lo = calendarDay.lo
 		}
-		if err != nil {
-			return err
-		}
-		for d := hi; d >= lo; d -= step {
+		for d := t.hi; d >= t.lo; d -= t.step {
 			c.days.fromEnd |= 1 << d
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
-// parseYears reads a set of years; the two-digit ones are 1970–2069.
+// parseYears reads a star or a list of years. Years of two digits are 1970 to 2069.
 func (c *calendar) parseYears(p part) *Error {
 	if p.text == "*" {
 		return nil
 	}
 	c.years = new(yearSet)
-	return eachTerm(&calendarYear, p, func(lo, hi, step int) {
-		for y := lo; y <= hi; y += step {
-			c.years.add(y)
+	return eachRange(&calendarYear, p, func(lo, hi, step int) {
+		for year := lo; year <= hi; year += step {
+			c.years.add(year)
 		}
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/checks/wallclock"
 )
 
 // calendarLine is one line of an OnCalendar expression.
@@ -56,10 +58,9 @@ func shorthand(word string) (line string, ok bool) {
 }
 
 // parseLine reads [weekdays] [date] [time] [zone], or a shorthand and a zone.
-func parseLine(line part, load zoneLoader) (calendarLine, *Error) {
+func parseLine(line part) (calendarLine, *Error) {
 	var l calendarLine
-	var space [5]part
-	parts := appendParts(space[:0], line.text, line.offset)
+	parts := line.split()
 	if len(parts) == 0 {
 		return l, &Error{Field: "schedule", Reason: "the line is empty", Offset: line.offset}
 	}
@@ -67,7 +68,7 @@ func parseLine(line part, load zoneLoader) (calendarLine, *Error) {
 		return l, err
 	}
 	if last := parts[len(parts)-1]; len(parts) > 1 && isZoneLike(last.text) {
-		loc, err := lineZone(last, load)
+		loc, err := lineZone(last)
 		if err != nil {
 			return l, err
 		}
@@ -75,7 +76,7 @@ func parseLine(line part, load zoneLoader) (calendarLine, *Error) {
 	}
 	if len(parts) == 1 {
 		if long, ok := shorthand(parts[0].text); ok {
-			parts = appendParts(space[:0], long, 0)
+			parts = part{long, 0}.split()
 		}
 	}
 	return l, l.when.parseParts(parts)
@@ -88,8 +89,8 @@ func isZoneLike(s string) bool {
 
 // lineZone loads the zone of a line. Where that fails, the part may be something
 // else in the wrong place.
-func lineZone(p part, load zoneLoader) (*time.Location, *Error) {
-	loc, err := load(p.text)
+func lineZone(p part) (*time.Location, *Error) {
+	loc, err := loadLocation(p.text)
 	if err == nil {
 		return loc, nil
 	}
@@ -174,28 +175,20 @@ func (l *calendarLine) zone(loc *time.Location) *time.Location {
 	return loc
 }
 
-// next returns the first passing after from of a matching wall clock time.
-// Times that a gap skips do not count, as in systemd.
+// next returns the first passing after from of a matching wall clock time. Times in a gap do not count, as in systemd.
 func (l *calendarLine) next(from int64, loc *time.Location) (int64, bool) {
 	loc = l.zone(loc)
-	p := periodAt(loc, from)
-	// The wall clock second 0 begins the first year of the language.
-	wall := max(afterWall(loc, from, p), 0)
-	until := lastCalendarYear
-	if l.when.years == nil {
-		until = min(until, yearOf(wall)+horizonYears)
-	}
-	for {
-		found, ok := l.when.next(wall, until)
+	wall := max(wallclock.Unseen(loc, from), 0)
+	for limit := wall + horizon; wall < limit || l.when.years != nil; {
+		found, ok := l.when.next(wall)
 		if !ok {
-			return 0, false
+			break
 		}
-		pass := firstPassing(loc, found, p)
-		if !pass.skipped {
-			return pass.at, true
+		at, _, skipped := wallclock.Passings(loc, found)
+		if !skipped {
+			return at, true
 		}
-		// What the clock shows after the gap is the next that can pass.
-		p = pass.period
-		wall = p.wallStart()
+		wall = wallclock.At(loc, at).Wall(at)
 	}
+	return 0, false
 }

@@ -1,75 +1,79 @@
 package schedule
 
-import "time"
+import (
+	"time"
 
-// cron is a parsed cron expression.
+	"github.com/gorhill/cronexpr"
+	"github.com/rollcall-dev/rollcall/checks/wallclock"
+)
+
+// cron is a parsed cron expression. gorhill/cronexpr finds the matching times of the wall clock; this file applies the
+// rules of Debian's cron for stars and for changes of the clock.
 type cron struct {
 	expr string
-	when calendar
-	// wildcard is set when the minute or the hour field begins with a star:
-	// then every matching minute counts, else every matching wall clock time
-	// counts once.
+	when pattern
+	// wildcard is true if the minute or the hour begins with a star. Then every matching minute counts, otherwise
+	// every matching wall clock time counts once.
 	wildcard bool
+	// A time matches if it matches both expressions. and is nil unless the day of month and the weekday both
+	// restrict the days and one of them begins with a star: cronexpr alone would take a day that matches either.
+	match, and *cronexpr.Expression
 }
-
-var _ Schedule = (*cron)(nil)
 
 func (c *cron) String() string { return c.expr }
 
-// Next follows Debian's cron across changes of the wall clock.
 func (c *cron) Next(t time.Time) time.Time {
-	from, ok := inRange(t)
-	if !ok {
-		return time.Time{}
-	}
-	loc := t.Location()
-	var at int64
 	if c.wildcard {
-		at, ok = c.nextMinute(from, loc)
-	} else {
-		at, ok = c.nextTime(from, loc)
+		return nextAfter(t, c.nextMinute)
 	}
-	if !ok {
-		return time.Time{}
-	}
-	return instant(at, loc)
+	return nextAfter(t, c.nextTime)
 }
 
-// nextTime returns the first passing after from of a matching wall clock time;
-// a time skipped by a gap passes at the gap's end.
+// nextTime returns the first passing after from of a matching wall clock time. A time in a gap passes when the clock
+// is set forward.
 func (c *cron) nextTime(from int64, loc *time.Location) (int64, bool) {
-	p := periodAt(loc, from)
-	wall := afterWall(loc, from, p)
-	found, ok := c.when.next(wall, yearOf(wall)+horizonYears)
+	found, ok := c.next(wallclock.Unseen(loc, from))
 	if !ok {
 		return 0, false
 	}
-	return firstPassing(loc, found, p).at, true
+	at, _, _ := wallclock.Passings(loc, found)
+	return at, true
 }
 
-// nextMinute returns the first instant after from at which the wall clock
-// shows a matching time, whether for the first time or again.
+// nextMinute returns the first instant after from at which the wall clock shows a matching time, for the first time or
+// again.
 func (c *cron) nextMinute(from int64, loc *time.Location) (int64, bool) {
-	u := from + 1
-	until := yearOf(u) + horizonYears
-	for {
-		p := periodAt(loc, u)
-		wall := u + p.offset
-		found, ok := c.when.next(wall, until)
+	for u := from + 1; u <= from+horizon; {
+		p := wallclock.At(loc, u)
+		found, ok := c.next(p.Wall(u))
 		switch {
-		case ok && found < p.wallEnd():
-			return found - p.offset, true
-		case p.end == forever:
+		case ok && found < p.WallEnd():
+			return found - p.Offset, true
+		case p.End == wallclock.Forever:
 			return 0, false
-		case p.end-u <= 2*maxShift:
-			// The clock may be set back to before wall.
-			u = p.end
+		case p.End-u <= 2*wallclock.MaxShift:
+			// The clock may go back at p.End, to before the time that it shows at u.
+			u = p.End
 		case !ok:
 			return 0, false
 		default:
-			// No clock shows a time before found from here on but one of
-			// those that have been ruled out.
-			u = max(p.end, found-maxShift)
+			// From p.End on, no clock shows a time before the one at u, and found is the first match after that.
+			u = max(p.End, found-wallclock.MaxShift)
+		}
+	}
+	return 0, false
+}
+
+// next returns the first matching time of the wall clock that is not before wall.
+func (c *cron) next(wall int64) (int64, bool) {
+	until := yearOf(wall) + rarestYears
+	for {
+		at, ok := nextMatch(c.match, wall, until)
+		if !ok || c.and == nil {
+			return at, ok
+		}
+		if wall, ok = nextMatch(c.and, at, until); !ok || wall == at {
+			return wall, ok
 		}
 	}
 }

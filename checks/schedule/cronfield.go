@@ -8,60 +8,45 @@ import (
 // cronParts is the number of fields of a cron expression.
 const cronParts = 5
 
-var (
-	monthNames   = []string{"JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"}
-	weekdayNames = []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}
-)
-
 // The fields of a cron expression. Sunday is 0 and 7.
 var (
-	cronMinute  = field{name: "minute", lo: 0, hi: 59}
-	cronHour    = field{name: "hour", lo: 0, hi: 23}
-	cronDay     = field{name: "day of month", lo: 1, hi: 31}
-	cronMonth   = field{name: "month", lo: 1, hi: 12, names: monthNames}
-	cronWeekday = field{name: "weekday", lo: 0, hi: 7, names: weekdayNames}
+	cronMinute = field{name: "minute", lo: 0, hi: 59}
+	cronHour   = field{name: "hour", lo: 0, hi: 23}
+	cronDay    = field{name: "day of month", lo: 1, hi: 31}
+	cronMonth  = field{name: "month", lo: 1, hi: 12, names: []string{"JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL",
+		"AUG", "SEP", "OCT", "NOV", "DEC"}}
+	cronWeekday = field{name: "weekday", lo: 0, hi: 7, names: []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}}
 )
 
 func parseCron(expr string) (Schedule, error) {
-	var space [cronParts]part
-	parts := appendParts(space[:0], expr, 0)
-	c := &cron{expr: expr}
-	c.when.seconds = 1
+	parts := part{expr, 0}.split()
 	starred := func(i int) bool { return strings.HasPrefix(parts[i].text, "*") }
-	c.wildcard = starred(0) || starred(1)
-	c.when.days.either = !starred(2) && !starred(4)
+	c := &cron{expr: expr, wildcard: starred(0) || starred(1)}
+	p := &c.when
+	p.seconds, p.days.either = 1, !starred(2) && !starred(4)
 
-	var err *Error
-	if c.when.minutes, err = cronSet(&cronMinute, parts[0], nil); err != nil {
+	var sets [cronParts]uint64
+	special := [cronParts]func(part) (bool, *Error){2: p.days.cronDayTerm, 4: p.days.cronWeekdayTerm}
+	for i, f := range [cronParts]*field{&cronMinute, &cronHour, &cronDay, &cronMonth, &cronWeekday} {
+		var err *Error
+		if sets[i], err = cronSet(f, parts[i], special[i]); err != nil {
+			return nil, err
+		}
+	}
+	p.minutes, p.hours, p.months = sets[0], uint32(sets[1]), uint16(sets[3])
+	p.days.days, p.days.weekdays = uint32(sets[2]), uint8(sets[4]&everyWeekday|sets[4]>>7)
+	if err := p.checkDays(parts[2]); err != nil {
 		return nil, err
 	}
-	hours, err := cronSet(&cronHour, parts[1], nil)
-	if err != nil {
-		return nil, err
-	}
-	days, err := cronSet(&cronDay, parts[2], c.when.days.cronDayTerm)
-	if err != nil {
-		return nil, err
-	}
-	months, err := cronSet(&cronMonth, parts[3], nil)
-	if err != nil {
-		return nil, err
-	}
-	weekdays, err := cronSet(&cronWeekday, parts[4], c.when.days.cronWeekdayTerm)
-	if err != nil {
-		return nil, err
-	}
-	c.when.hours, c.when.months = uint32(hours), uint16(months)
-	c.when.days.days, c.when.days.weekdays = uint32(days), foldSunday(weekdays)
-	if err := c.checkDays(parts[2]); err != nil {
-		return nil, err
+	if err := c.compile(); err != nil {
+		return nil, &Error{Field: "schedule", Reason: err.Error(), Offset: -1}
 	}
 	return c, nil
 }
 
-// cronSet reads one field: a list of terms. The function special reads the terms
-// that only this field has, and reports whether p is one.
-func cronSet(f *field, p part, special func(p part) (bool, *Error)) (uint64, *Error) {
+// cronSet reads a field: a list of terms. The function special, if there is one, reads the terms that only this field
+// has, and reports whether a term is one of them.
+func cronSet(f *field, p part, special func(part) (bool, *Error)) (uint64, *Error) {
 	var set uint64
 	for more := true; more; {
 		var term part
@@ -82,20 +67,13 @@ func cronSet(f *field, p part, special func(p part) (bool, *Error)) (uint64, *Er
 	return set, nil
 }
 
-// cronTerm reads a star, a value or a range, and a step behind it.
+// cronTerm reads a star, a value or a range, with or without a step.
 func cronTerm(f *field, p part) (uint64, *Error) {
 	base, stepPart, stepped := p.cut("/")
 	lo, hi := f.lo, f.hi
 	if base.text != "*" {
-		from, to, ranged := base.cut("-")
 		var err *Error
-		if ranged {
-			lo, hi, err = f.interval(from, to)
-		} else {
-			lo, err = f.value(base)
-			hi = lo
-		}
-		if err != nil {
+		if lo, hi, err = f.values(base, "-"); err != nil {
 			return 0, err
 		}
 	}
@@ -107,18 +85,21 @@ func cronTerm(f *field, p part) (uint64, *Error) {
 		return 0, err
 	}
 	if lo == hi {
-		// A single value with a step starts a range that has no end.
-		hi = f.hi
+		hi = f.hi // a single value with a step starts a range to the end of the field
 	}
 	return span(lo, hi, step), nil
 }
 
-// cronDayTerm reads L, the last day of the month, and LW, its last day from
-// Monday to Friday. A step behind them is checked and has no effect.
+// cronDayTerm reads L, the last day of the month, and LW, its last day from Monday to Friday. It reports whether p is
+// one of them. A step behind them has no effect.
 func (r *dayRule) cronDayTerm(p part) (bool, *Error) {
 	base, stepPart, stepped := p.cut("/")
-	workday := strings.EqualFold(base.text, "LW")
-	if !workday && !strings.EqualFold(base.text, "L") {
+	switch strings.ToUpper(base.text) {
+	case "L":
+		r.fromEnd = 1 << 1
+	case "LW":
+		r.lastWorkday = true
+	default:
 		return false, nil
 	}
 	if stepped {
@@ -126,19 +107,14 @@ func (r *dayRule) cronDayTerm(p part) (bool, *Error) {
 			return false, err
 		}
 	}
-	if workday {
-		r.lastWorkday = true
-	} else {
-		r.fromEnd |= 1 << 1
-	}
 	return true, nil
 }
 
-// cronWeekdayTerm reads nL, the last such weekday of the month, and n#k, the
-// kth one.
+// cronWeekdayTerm reads nL, the last such weekday of the month, and n#k, the kth one. It reports whether p is one of
+// them.
 func (r *dayRule) cronWeekdayTerm(p part) (bool, *Error) {
-	if n := len(p.text); n > 1 && (p.text[n-1] == 'L' || p.text[n-1] == 'l') && isDigit(p.text[0]) {
-		day, err := cronWeekday.value(part{p.text[:n-1], p.offset})
+	if n := len(p.text) - 1; n > 0 && strings.EqualFold(p.text[n:], "L") && isDigit(p.text[0]) {
+		day, err := cronWeekday.value(part{p.text[:n], p.offset})
 		if err != nil {
 			return false, err
 		}
@@ -164,34 +140,19 @@ func (r *dayRule) cronWeekdayTerm(p part) (bool, *Error) {
 	return true, nil
 }
 
-// checkDays refuses days that none of the months has, even where the weekday could
-// match instead: it is a mistake all the same.
-func (c *cron) checkDays(p part) *Error {
-	r := &c.when.days
-	if r.fromEnd != 0 || r.lastWorkday {
+// checkDays refuses days that none of the months has. They are a mistake even if the weekday can match instead.
+func (p *pattern) checkDays(days part) *Error {
+	if p.days.fromEnd != 0 || p.days.lastWorkday {
 		return nil
 	}
-	longest := 0
-	for m, ok := nextBit(uint64(c.when.months), 1); ok; m, ok = nextBit(uint64(c.when.months), m+1) {
-		longest = max(longest, longestMonth(m))
+	longest := 0 // in leap years, as 2000 is
+	for _, month := range members(uint64(p.months)) {
+		longest = max(longest, monthLength(2000, month))
 	}
-	if first := bits.TrailingZeros32(r.days); first > longest {
-		return cronDay.fail(p, "no month of the expression has a day %d", first)
+	if first := bits.TrailingZeros32(p.days.days); first > longest {
+		return cronDay.fail(days, "no month of the expression has a day %d", first)
 	}
 	return nil
-}
-
-// longestMonth returns the length of a month in leap years.
-func longestMonth(m int) int {
-	if m == 2 {
-		return 29
-	}
-	return int(daysBefore[m] - daysBefore[m-1])
-}
-
-// foldSunday turns weekday 7 into weekday 0.
-func foldSunday(set uint64) uint8 {
-	return uint8(set&0x7f | set>>7)
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }

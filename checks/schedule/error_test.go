@@ -138,20 +138,6 @@ func TestSpeed(t *testing.T) {
 	}
 }
 
-func TestPeriod(t *testing.T) {
-	// The clocks go forward between the two.
-	from := time.Date(2025, 3, 29, 12, 0, 0, 5, mustZone(t, "Europe/Riga"))
-	if got, want := schedule.Period(24*time.Hour).Next(from), from.Add(24*time.Hour); !got.Equal(want) || got.Location() != from.Location() {
-		t.Errorf("a day after %v comes %v, want %v", from, got, want)
-	}
-	if got := schedule.Period(90 * time.Minute).String(); got != "1h30m0s" {
-		t.Errorf("String() = %q", got)
-	}
-	if got := schedule.Period(0).Next(from); !got.IsZero() {
-		t.Errorf("a period of zero has a run at %v", got)
-	}
-}
-
 // TestBounds asks where time ends.
 func TestBounds(t *testing.T) {
 	for _, test := range []struct {

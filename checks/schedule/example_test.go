@@ -169,23 +169,3 @@ func ExampleLoadLocation() {
 	// UTC
 	// tz: "localtime" is not a time zone of the IANA database
 }
-
-func ExampleZones() {
-	var zones schedule.Zones
-	first, err := zones.Load("Asia/Calcutta")
-	if err != nil {
-		log.Fatal(err)
-	}
-	second, err := zones.Load("Asia/Calcutta")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(first, first == second)
-	// Output: Asia/Kolkata true
-}
-
-func ExamplePeriod() {
-	s := schedule.Period(90 * time.Minute)
-	fmt.Println(s, s.Next(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)).Format("15:04"), schedule.Explain(s, nil))
-	// Output: 1h30m0s 13:30 every 1 hour and 30 minutes
-}

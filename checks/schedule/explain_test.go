@@ -2,7 +2,6 @@ package schedule_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
@@ -44,41 +43,6 @@ func TestExplainZones(t *testing.T) {
 		if got := schedule.Explain(s, tokyo); got != test.want {
 			t.Errorf("Explain(%q)\n got %s\nwant %s", test.expr, got, test.want)
 		}
-	}
-}
-
-func TestExplainPeriod(t *testing.T) {
-	for _, test := range []struct {
-		period time.Duration
-		want   string
-	}{
-		{time.Minute, "every minute"},
-		{5 * time.Minute, "every five minutes"},
-		{90 * time.Minute, "every 1 hour and 30 minutes"},
-		{time.Hour, "every hour"},
-		{36 * time.Hour, "every 1 day and 12 hours"},
-		{24 * time.Hour, "every day"},
-		{14 * 24 * time.Hour, "every two weeks"},
-		{365 * 24 * time.Hour, "every 365 days"},
-		{time.Hour + time.Second + time.Millisecond, "every 1 hour, 1 second and 1ms"},
-		{30 * time.Second, "every 30 seconds"},
-		{0, "never"},
-		{-time.Hour, "never"},
-	} {
-		if got := schedule.Explain(schedule.Period(test.period), time.UTC); got != test.want {
-			t.Errorf("Explain(Period(%v)) = %q, want %q", test.period, got, test.want)
-		}
-	}
-}
-
-// foreign is a Schedule of another package.
-type foreign struct{ schedule.Schedule }
-
-func (foreign) String() string { return "at high tide" }
-
-func TestExplainForeign(t *testing.T) {
-	if got := schedule.Explain(foreign{}, time.UTC); got != "at high tide" {
-		t.Errorf("Explain is %q", got)
 	}
 }
 

@@ -7,16 +7,10 @@ import (
 	"strings"
 )
 
-const (
-	everyMonth   = 1<<13 - 2
-	everyDay     = 1<<32 - 2
-	everyWeekday = 1<<7 - 1
-)
-
 // dayPhrase describes the days, with the blank or the comma that leads over
 // from the times before it. Single times are told that they come every day.
-func (c *calendar) dayPhrase(single bool) string {
-	r := &c.days
+func (p *pattern) dayPhrase(single bool) string {
+	r := &p.days
 	anyDay, anyWeekday := r.anyDay(), r.anyWeekday()
 	lead := ", "
 	if single {
@@ -24,7 +18,7 @@ func (c *calendar) dayPhrase(single bool) string {
 	}
 	switch {
 	case r.matchesAll():
-		limits := c.limits()
+		limits := p.limits()
 		if single {
 			return " every day" + limits
 		}
@@ -33,14 +27,14 @@ func (c *calendar) dayPhrase(single bool) string {
 		}
 		return ""
 	case anyDay:
-		return c.weekdayPhrase(lead, single)
+		return p.weekdayPhrase(lead, single)
 	case anyWeekday:
-		return lead + c.datePhrase()
+		return lead + p.datePhrase()
 	case r.either:
-		return lead + r.onDays() + " of " + c.monthsText("and") + " and " +
-			r.weekdayText() + c.inMonths() + c.inYears()
+		return lead + r.onDays() + " of " + p.monthsText("and") + " and " +
+			r.weekdayText() + p.inMonths() + p.inYears()
 	}
-	return lead + c.bothPhrase() + c.inYears()
+	return lead + p.bothPhrase() + p.inYears()
 }
 
 func (r *dayRule) anyDay() bool     { return r.days == everyDay }
@@ -55,13 +49,13 @@ func (r *dayRule) matchesAll() bool {
 }
 
 // weekdayPhrase describes days that depend on the weekday only.
-func (c *calendar) weekdayPhrase(lead string, single bool) string {
-	r := &c.days
-	limits := c.limits()
+func (p *pattern) weekdayPhrase(lead string, single bool) string {
+	r := &p.days
+	limits := p.limits()
 	if r.last != 0 || r.nth != [5]uint8{} {
 		// No year: this is cron.
 		if r.weekdays == 0 {
-			return lead + "on " + r.nthText("and") + " of " + c.monthsText("and")
+			return lead + "on " + r.nthText("and") + " of " + p.monthsText("and")
 		}
 		if limits == "" {
 			limits = " of every month"
@@ -85,11 +79,11 @@ func (c *calendar) weekdayPhrase(lead string, single bool) string {
 }
 
 // datePhrase describes days that depend on the day of the month only.
-func (c *calendar) datePhrase() string {
-	months := members(uint64(c.months))
-	r := &c.days
+func (p *pattern) datePhrase() string {
+	months := members(uint64(p.months))
+	r := &p.days
 	if len(months) > 1 || r.fromEnd != 0 || r.lastWorkday || bits.OnesCount32(r.days) > 7 {
-		return r.onDays() + " of " + c.monthsText("and") + c.inYears()
+		return r.onDays() + " of " + p.monthsText("and") + p.inYears()
 	}
 	days := members(uint64(r.days))
 	text := "on " + list(ranges(days, strconv.Itoa), "and")
@@ -98,11 +92,11 @@ func (c *calendar) datePhrase() string {
 	}
 	text += " " + monthWords[months[0]]
 	switch {
-	case c.years != nil:
-		if years := c.years.list(); len(years) == 1 {
+	case p.years != nil:
+		if years := p.years.list(); len(years) == 1 {
 			return text + " " + strconv.Itoa(years[0])
 		}
-		return text + c.inYears()
+		return text + p.inYears()
 	case months[0] == 2 && r.days == 1<<29:
 		return text + " in leap years"
 	}
@@ -111,16 +105,16 @@ func (c *calendar) datePhrase() string {
 
 // bothPhrase describes days that depend on the day of the month and on the
 // weekday.
-func (c *calendar) bothPhrase() string {
-	r := &c.days
+func (p *pattern) bothPhrase() string {
+	r := &p.days
 	plain := r.last == 0 && r.nth == [5]uint8{}
 	if plain && bits.OnesCount8(r.weekdays) == 1 && !r.lastWorkday {
 		name := weekdayWords[bits.TrailingZeros8(r.weekdays)]
-		if n := c.week(); n != "" {
-			return "on the " + n + " " + name + " of " + c.monthsText("and")
+		if n := p.week(); n != "" {
+			return "on the " + n + " " + name + " of " + p.monthsText("and")
 		}
 		if r.fromEnd == 0 && bits.OnesCount32(r.days) == 1 {
-			return "every " + name + " the " + nth(bits.TrailingZeros32(r.days)) + c.inMonths()
+			return "every " + name + " the " + nth(bits.TrailingZeros32(r.days)) + p.inMonths()
 		}
 	}
 	subject := r.nthText("or")
@@ -135,8 +129,8 @@ func (c *calendar) bothPhrase() string {
 		subject = weekdays + subject
 	}
 	months := "the month"
-	if c.months != everyMonth {
-		months = c.monthsText("or")
+	if p.months != everyMonth {
+		months = p.monthsText("or")
 	}
 	return "when " + subject + " falls on " + r.daysText("or") + " of " + months
 }
@@ -144,8 +138,8 @@ func (c *calendar) bothPhrase() string {
 // week returns which of its weekday in a month the days amount to, if they are
 // a week: the second one from the 8th to the 14th, the last one from the 25th to
 // the 31st of October.
-func (c *calendar) week() string {
-	r := &c.days
+func (p *pattern) week() string {
+	r := &p.days
 	if r.fromEnd != 0 {
 		if r.days == 0 && r.fromEnd == 0x7f<<1 {
 			return "last"
@@ -157,8 +151,8 @@ func (c *calendar) week() string {
 			return ordinal(i + 1)
 		}
 	}
-	for _, m := range members(uint64(c.months)) {
-		if m == 2 || r.days != 0x7f<<(longestMonth(m)-6) {
+	for _, m := range members(uint64(p.months)) {
+		if m == 2 || r.days != 0x7f<<(monthLength(2000, m)-6) {
 			return ""
 		}
 	}
@@ -290,11 +284,11 @@ func weekdayRange(set uint8) (from, to int, ok bool) {
 }
 
 // monthsText names the months, for sentences such as "the 1st of every month".
-func (c *calendar) monthsText(word string) string {
-	if c.months == everyMonth {
+func (p *pattern) monthsText(word string) string {
+	if p.months == everyMonth {
 		return "every month"
 	}
-	months := members(uint64(c.months))
+	months := members(uint64(p.months))
 	if isRun(months) {
 		return "every month from " + monthWords[months[0]] + " to " + monthWords[months[len(months)-1]]
 	}
@@ -302,11 +296,11 @@ func (c *calendar) monthsText(word string) string {
 }
 
 // inMonths limits a sentence to the months.
-func (c *calendar) inMonths() string {
-	if c.months == everyMonth {
+func (p *pattern) inMonths() string {
+	if p.months == everyMonth {
 		return ""
 	}
-	months := members(uint64(c.months))
+	months := members(uint64(p.months))
 	if isRun(months) {
 		return " from " + monthWords[months[0]] + " to " + monthWords[months[len(months)-1]]
 	}
@@ -314,8 +308,8 @@ func (c *calendar) inMonths() string {
 }
 
 // limits limits a sentence to the months and the years.
-func (c *calendar) limits() string {
-	months, years := c.inMonths(), c.inYears()
+func (p *pattern) limits() string {
+	months, years := p.inMonths(), p.inYears()
 	if months != "" && strings.HasPrefix(years, " from") {
 		return months + "," + years
 	}
@@ -325,11 +319,11 @@ func (c *calendar) limits() string {
 func monthWord(m int) string { return monthWords[m] }
 
 // inYears limits a sentence to the years.
-func (c *calendar) inYears() string {
-	if c.years == nil {
+func (p *pattern) inYears() string {
+	if p.years == nil {
 		return ""
 	}
-	years := c.years.list()
+	years := p.years.list()
 	first, last := years[0], years[len(years)-1]
 	step, ok := progression(years)
 	switch {

@@ -20,12 +20,12 @@ type clockwork struct {
 	daily bool
 }
 
-func (c *calendar) clockwork() clockwork {
+func (p *pattern) clockwork() clockwork {
 	return clockwork{
-		hours:   members(uint64(c.hours)),
-		minutes: members(c.minutes),
-		seconds: members(c.seconds),
-		daily:   c.days.matchesAll() && c.months == everyMonth && c.years == nil,
+		hours:   members(uint64(p.hours)),
+		minutes: members(p.minutes),
+		seconds: members(p.seconds),
+		daily:   p.days.matchesAll() && p.months == everyMonth && p.years == nil,
 	}
 }
 

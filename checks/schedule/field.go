@@ -87,18 +87,16 @@ func (f *field) step(p part) (int, *Error) {
 	return n, nil
 }
 
-// interval reads both ends of a range.
-func (f *field) interval(from, to part) (lo, hi int, err *Error) {
-	if lo, err = f.value(from); err != nil {
-		return 0, 0, err
+// values reads a value, or a range with the given mark between its ends. The ends of a single value are equal.
+func (f *field) values(p part, mark string) (lo, hi int, err *Error) {
+	from, to, ranged := p.cut(mark)
+	if lo, err = f.value(from); err != nil || !ranged {
+		return lo, lo, err
 	}
-	if hi, err = f.value(to); err != nil {
-		return 0, 0, err
+	if hi, err = f.value(to); err == nil && hi < lo {
+		err = f.fail(from, "the range from %s to %s runs backwards", bare(from.text), bare(to.text))
 	}
-	if hi < lo {
-		return 0, 0, f.fail(from, "the range from %s to %s runs backwards", bare(from.text), bare(to.text))
-	}
-	return lo, hi, nil
+	return lo, hi, err
 }
 
 // span returns the set of the values from lo to hi, step apart. Sets hold value
@@ -117,10 +115,7 @@ func (f *field) every() uint64 { return span(f.lo, f.hi, 1) }
 // nextBit returns the smallest member of set that is at least v.
 func nextBit(set uint64, v int) (int, bool) {
 	rest := set >> v
-	if v > 63 || rest == 0 {
-		return 0, false
-	}
-	return v + bits.TrailingZeros64(rest), true
+	return v + bits.TrailingZeros64(rest), rest != 0
 }
 
 func isASCII(s string) bool {

@@ -107,25 +107,45 @@ var (
 	fromMonday   = named(1, "mon", "tue", "wed", "thu", "fri", "sat", "sun")
 )
 
-// cronModel returns the matcher of a cron expression, and whether it has a
-// wildcard in the minute or the hour.
+// cronModel returns the matcher of a cron expression, and whether it has a wildcard in the minute or the hour.
 func cronModel(expr string) (matcher, bool) {
+	date, clock := cronParts(expr)
 	f := strings.Fields(expr)
-	starred := func(i int) bool { return f[i][0] == '*' }
+	return func(w wall) bool { return clock(w) && date(w) }, f[0][0] == '*' || f[1][0] == '*'
+}
+
+// cronParts returns the matchers of the date and of the time of day.
+func cronParts(expr string) (date, clock matcher) {
+	f := strings.Fields(expr)
 	minutes := table(0, 59, func(v int) bool { return inTerms(f[0], "-", v, 0, 59, number) })
 	hours := table(0, 23, func(v int) bool { return inTerms(f[1], "-", v, 0, 23, number) })
-	date := onceADay(func(w wall) bool {
-		day, weekday := cronDayMatches(f[2], w), cronWeekdayMatches(f[4], w)
-		if starred(2) || starred(4) {
-			day = day && weekday
-		} else {
-			day = day || weekday
+	date = onceADay(func(w wall) bool {
+		if !inTerms(f[3], "-", w.month, 1, 12, monthValue) {
+			return false
 		}
-		return day && inTerms(f[3], "-", w.month, 1, 12, monthValue)
+		day, weekday := cronDayMatches(f[2], w), cronWeekdayMatches(f[4], w)
+		if f[2][0] == '*' || f[4][0] == '*' {
+			return day && weekday
+		}
+		return day || weekday
 	})
-	return func(w wall) bool {
-		return minutes[w.minute] && hours[w.hour] && date(w)
-	}, starred(0) || starred(1)
+	return date, func(w wall) bool { return minutes[w.minute] && hours[w.hour] }
+}
+
+// nextByDay looks through all days after an instant in UTC for the first run of a cron expression, for 41 years.
+func nextByDay(expr string, from time.Time) time.Time {
+	date, clock := cronParts(expr)
+	for midnight := from.Truncate(day * time.Second); midnight.Year() <= min(from.Year()+41, 9999); midnight = midnight.AddDate(0, 0, 1) {
+		if !date(wallOf(midnight)) {
+			continue
+		}
+		for at := midnight; at.Day() == midnight.Day(); at = at.Add(time.Minute) {
+			if at.After(from) && clock(wallOf(at)) {
+				return at
+			}
+		}
+	}
+	return time.Time{}
 }
 
 func cronDayMatches(field string, w wall) bool {

@@ -1,33 +1,30 @@
 package schedule
 
 import (
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/checks/wallclock"
 )
 
-// Occurrence is an expected run, with what a reader should know about changes of
-// the wall clock near it.
+// An Occurrence is an expected run, with what changes of the clock do to it.
 type Occurrence struct {
-	// Time is the instant of the run, as [Schedule.Next] returned it.
+	// Time is the instant of the run, as [Schedule.Next] returns it.
 	Time time.Time
-	// Moved is set when no wall clock shows the time that the expression asks
-	// for, because a gap skips it, and the run is expected at the gap's end
-	// instead. Only cron expressions with fixed times have such runs.
+	// Moved is true if a gap skips the time that the expression asks for, so that the run is expected at the end of the
+	// gap. Only cron expressions with fixed times have such runs.
 	Moved bool
-	// Repeated is set when the wall clock shows the time of the run twice,
-	// because it is set back. It is set for the first pass and, where the
-	// schedule counts it (cron expressions with a wildcard), for the second.
+	// Repeated is true if the wall clock shows the time of the run twice. It is true for the first pass, and also for the
+	// second if the schedule counts it, as a cron expression with a wildcard does.
 	Repeated bool
-	// Note says in English what Moved and Repeated mean here, which times before
-	// the run are skipped, and how the clock has changed since the run before.
-	// It is empty when there is nothing to say.
+	// Note says in English what Moved and Repeated mean for this run, which times before it are skipped, and how the
+	// clock has changed since the run before. It is empty if there is nothing to say.
 	Note string
 }
 
-// Upcoming returns the first n expected runs after from, fewer if the schedule
-// ends before, in from's location. Each change of the wall clock that lies
-// between two runs, or between from and the first run, is told in a Note if it
-// leaves the offset from UTC changed; that takes a few microseconds a run.
+// Upcoming returns the first n expected runs after from, or fewer if the schedule ends earlier, in from's location. A run
+// whose offset from UTC differs from that of the run before, or of from, names the change of the clock in its Note.
 func Upcoming(s Schedule, from time.Time, n int) []Occurrence {
 	var all []Occurrence
 	for range n {
@@ -41,30 +38,19 @@ func Upcoming(s Schedule, from time.Time, n int) []Occurrence {
 	return all
 }
 
-// annotate makes the Occurrence of a result that was got by asking from another
-// instant.
+// annotate describes the run at an instant, where from is the run before or the instant that the caller asked from.
 func annotate(s Schedule, from, at time.Time) Occurrence {
-	o := Occurrence{Time: at}
 	n := notes{from: from.Unix(), at: at.Unix()}
-	var rules []rule
-	switch s := s.(type) {
-	case *cron:
-		rules = s.rules()
-	case *onCalendar:
-		rules = s.rules()
-	}
-	for _, r := range rules {
+	for _, r := range s.rules() {
 		r.note(&n, at.Location())
 	}
 	if c, ok := lastChange(at.Location(), n.from, n.at); ok {
 		n.add(c.String(at))
 	}
-	o.Moved, o.Repeated, o.Note = n.moved, n.repeated, strings.Join(n.texts, "; ")
-	return o
+	return Occurrence{Time: at, Moved: n.moved, Repeated: n.repeated, Note: strings.Join(n.texts, "; ")}
 }
 
-// notes collects what there is to say about the run at an instant, after one at
-// the instant from.
+// notes collects what to say about the run at an instant, after a run at the instant from.
 type notes struct {
 	from, at        int64
 	moved, repeated bool
@@ -72,31 +58,28 @@ type notes struct {
 }
 
 func (n *notes) add(text string) {
-	for _, t := range n.texts {
-		if t == text {
-			return
-		}
+	if !slices.Contains(n.texts, text) {
+		n.texts = append(n.texts, text)
 	}
-	n.texts = append(n.texts, text)
 }
 
-// A rule is what decides about the runs of one zone.
+// A rule decides about the runs in one zone.
 type rule struct {
-	when *calendar
+	// next returns the first matching time of the wall clock that is not before wall.
+	next func(wall int64) (int64, bool)
 	loc  *time.Location // nil for the zone of the question
-	// moves is set when a time in a gap moves to the gap's end, repeats when
-	// both passes of a time count.
+	// moves is true if a time in a gap moves to the gap's end, repeats if both passes of a time count.
 	moves, repeats bool
 }
 
 func (c *cron) rules() []rule {
-	return []rule{{when: &c.when, moves: !c.wildcard, repeats: c.wildcard}}
+	return []rule{{next: c.next, moves: !c.wildcard, repeats: c.wildcard}}
 }
 
 func (c *onCalendar) rules() []rule {
 	rules := make([]rule, len(c.lines))
 	for i := range c.lines {
-		rules[i] = rule{when: &c.lines[i].when, loc: c.lines[i].loc}
+		rules[i] = rule{next: c.lines[i].when.next, loc: c.lines[i].loc}
 	}
 	return rules
 }
@@ -106,67 +89,64 @@ func (r rule) note(n *notes, loc *time.Location) {
 	if r.loc != nil {
 		loc = r.loc
 	}
-	p := periodAt(loc, n.at)
-	if r.when.has(n.at + p.offset) {
-		r.notePasses(n, loc, p)
+	wall := wallclock.At(loc, n.at).Wall(n.at)
+	match, ok := r.next(wall)
+	matches := ok && match == wall
+	if matches {
+		r.notePasses(n, loc, wall)
 	}
-	if c, ok := lastChange(loc, n.from, n.at); ok && c.after > c.before {
-		times := r.skipped(c)
-		if len(times) == 0 {
-			return
-		}
-		text := clockRange(times)
-		switch {
-		case !r.moves && len(times) == 1:
-			n.add(text + " is skipped")
-		case !r.moves:
-			n.add(text + " are skipped")
-		case c.at == n.at:
-			n.moved = n.moved || !r.when.has(n.at+p.offset)
-			verb := " does"
-			if len(times) > 1 {
-				verb = " do"
-			}
-			n.add(text + verb + " not exist: the run is expected when the gap ends, at " + clockText(n.at+p.offset))
-		}
-	}
-}
-
-// notePasses notes a wall clock time that comes twice. The period is that of the
-// run.
-func (r rule) notePasses(n *notes, loc *time.Location, p period) {
-	wall := n.at + p.offset
-	shown := clockText(wall)
-	if p.start != always && n.at-p.start <= 2*maxShift && periodAt(loc, p.start-1).wallEnd() > wall {
-		if r.repeats {
-			n.repeated = true
-			n.add(shown + " for the second time")
-		}
+	c, ok := lastChange(loc, n.from, n.at)
+	if !ok {
 		return
 	}
-	if p.end != forever && p.end-n.at <= 2*maxShift && periodAt(loc, p.end).wallStart() <= wall {
-		n.repeated = true
-		if r.repeats {
-			n.add(shown + " comes twice, this is the first time")
-		} else {
-			n.add(shown + " comes twice, the run is expected the first time only")
-		}
+	times := r.skipped(c)
+	if len(times) == 0 {
+		return
+	}
+	be, do := " is", " does"
+	if len(times) > 1 {
+		be, do = " are", " do"
+	}
+	text := clockRange(times)
+	switch {
+	case !r.moves:
+		n.add(text + be + " skipped")
+	case c.at == n.at:
+		n.moved = n.moved || !matches
+		n.add(text + do + " not exist: the run is expected when the gap ends, at " + clockText(wall))
 	}
 }
 
-// skipped returns the first and the last matching wall clock second in a gap,
-// one if they are the same, none if there is none.
+// notePasses adds a note if the run's wall clock time comes twice.
+func (r rule) notePasses(n *notes, loc *time.Location, wall int64) {
+	first, last, _ := wallclock.Passings(loc, wall)
+	if first == last || n.at != first && !r.repeats {
+		return
+	}
+	n.repeated = true
+	text := clockText(wall)
+	switch {
+	case n.at != first:
+		n.add(text + " for the second time")
+	case r.repeats:
+		n.add(text + " comes twice, this is the first time")
+	default:
+		n.add(text + " comes twice, the run is expected the first time only")
+	}
+}
+
+// skipped returns the first and the last matching time in the gap that a change makes, one if they are equal, or none.
 func (r rule) skipped(c change) []int64 {
 	var times []int64
-	wall, end := c.at+c.before, c.at+c.after
-	for {
-		found, ok := r.when.next(wall, lastYear)
+	for wall, end := c.at+c.before, c.at+c.after; wall < end; {
+		found, ok := r.next(wall)
 		if !ok || found >= end {
-			return times
+			break
 		}
 		times = append(times[:min(len(times), 1)], found)
 		wall = found + 1
 	}
+	return times
 }
 
 // A change is an instant at which the offset from UTC changes, in seconds.
@@ -174,25 +154,23 @@ type change struct {
 	at, before, after int64
 }
 
-// lastChange returns the last change in (from, until] if the offset is not the
-// same at both ends.
+// lastChange returns the last change in (from, until] if the offset is not the same at both ends.
 func lastChange(loc *time.Location, from, until int64) (change, bool) {
-	p := periodAt(loc, until)
-	if p.start <= from || periodAt(loc, from).offset == p.offset {
+	p := wallclock.At(loc, until)
+	if p.Start <= from || wallclock.At(loc, from).Offset == p.Offset {
 		return change{}, false
 	}
-	for p.start > from {
-		before := periodAt(loc, p.start-1)
-		if before.offset != p.offset {
-			return change{p.start, before.offset, p.offset}, true
+	for p.Start > from {
+		before := wallclock.At(loc, p.Start-1)
+		if before.Offset != p.Offset {
+			return change{p.Start, before.Offset, p.Offset}, true
 		}
 		p = before
 	}
 	return change{}, false
 }
 
-// String describes a change for a run after it, with the date if it is on
-// another day.
+// String describes a change for a run after it, with the date if it was on another day.
 func (c change) String(run time.Time) string {
 	before, after := c.at+c.before, c.at+c.after
 	from, to := time.Unix(before, 0).UTC(), time.Unix(after, 0).UTC()
@@ -205,13 +183,13 @@ func (c change) String(run time.Time) string {
 		return text + clockText(before) + from.Format(date) + " to " + clockText(after) + to.Format(date)
 	}
 	text += clockText(before) + " to " + clockText(after)
-	if y, m, d := run.Date(); y != to.Year() || m != to.Month() || d != to.Day() {
+	if run.Format(date) != to.Format(date) {
 		text += to.Format(date)
 	}
 	return text
 }
 
-// clockText returns the time of day of a wall clock second, such as 02:30.
+// clockText returns the time of day of a wall clock time, such as 02:30.
 func clockText(wall int64) string {
 	t := time.Unix(wall, 0).UTC()
 	if t.Second() != 0 {

@@ -11,9 +11,7 @@ type onCalendar struct {
 	lines []calendarLine
 }
 
-var _ Schedule = (*onCalendar)(nil)
-
-func parseOnCalendar(expr string, load zoneLoader) (Schedule, error) {
+func parseOnCalendar(expr string) (Schedule, error) {
 	text := part{expr, 0}.trim()
 	if text.text == "" {
 		return nil, &Error{Field: "schedule", Reason: "the expression is empty", Offset: -1}
@@ -24,7 +22,7 @@ func parseOnCalendar(expr string, load zoneLoader) (Schedule, error) {
 	for more := true; more; number++ {
 		var line part
 		line, text, more = text.cut("\n")
-		parsed, err := parseLine(line, load)
+		parsed, err := parseLine(line)
 		if err != nil {
 			if several {
 				err.Line = number
@@ -38,22 +36,14 @@ func parseOnCalendar(expr string, load zoneLoader) (Schedule, error) {
 
 func (c *onCalendar) String() string { return c.expr }
 
-// Next returns the earliest result of all lines.
-func (c *onCalendar) Next(t time.Time) time.Time {
-	from, ok := inRange(t)
-	if !ok {
-		return time.Time{}
-	}
-	var best int64
-	found := false
+func (c *onCalendar) Next(t time.Time) time.Time { return nextAfter(t, c.first) }
+
+// first returns the earliest result of all lines after from.
+func (c *onCalendar) first(from int64, loc *time.Location) (best int64, found bool) {
 	for i := range c.lines {
-		at, ok := c.lines[i].next(from, t.Location())
-		if ok && (!found || at < best) {
+		if at, ok := c.lines[i].next(from, loc); ok && (!found || at < best) {
 			best, found = at, true
 		}
 	}
-	if !found {
-		return time.Time{}
-	}
-	return instant(best, t.Location())
+	return best, found
 }

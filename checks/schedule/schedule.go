@@ -6,108 +6,93 @@ import (
 	"unicode"
 )
 
-// Schedule tells when runs of a job are expected. Every Schedule of this
-// package is immutable and safe for concurrent use.
+// A Schedule says when runs of a job are expected. [Parse] makes one. It is immutable and safe for concurrent use.
 type Schedule interface {
-	// Next returns the first instant strictly after t at which a run is
-	// expected, in t's location. The wall clock is that of t.Location(); a line
-	// of an OnCalendar expression that names its own zone is evaluated there
-	// instead. The zero Time means that there is no such instant.
+	// Next returns the first instant strictly after t at which a run is expected, in t's location. The wall clock is
+	// that of t's location, except for a line of an OnCalendar expression that names its own zone. The zero Time means
+	// that no run is expected any more.
 	Next(t time.Time) time.Time
 
-	// String returns the expression exactly as it was given to [Parse]; for a
-	// schedule made by [Period] it is the text of the duration, such as "1h0m0s".
+	// String returns the expression exactly as it was given to [Parse].
 	String() string
+
+	explain(loc *time.Location) string
+	rules() []rule
 }
 
-// Kind names the language of a schedule.
+var (
+	_ Schedule = (*cron)(nil)
+	_ Schedule = (*onCalendar)(nil)
+)
+
+// Kind names the language of an expression.
 type Kind string
 
-// The kinds of schedules.
 const (
-	// KindPeriod is a fixed period, made by [Period].
-	KindPeriod Kind = "period"
 	// KindCron is a cron expression of five fields.
 	KindCron Kind = "cron"
-	// KindOnCalendar is one or more lines of systemd's OnCalendar language.
+	// KindOnCalendar is systemd's OnCalendar language, in one or more lines.
 	KindOnCalendar Kind = "oncalendar"
 )
 
-// Detect returns the language in which [Parse] reads expr (API-V3.md, 2.1,
-// field schedule): [KindCron] for a single line of five parts separated by
-// blanks, [KindOnCalendar] for anything else. Blanks around the expression, line
-// breaks among them, do not count. The expression need not be valid.
+// Detect returns the language in which [Parse] reads expr (API-V3.md, 2.1, field schedule): [KindCron] for a single line
+// of five parts with blanks between them, [KindOnCalendar] for anything else. Blanks and line breaks around the
+// expression do not count. The expression need not be valid.
 func Detect(expr string) Kind {
 	trimmed := strings.TrimSpace(expr)
-	if strings.Contains(trimmed, "\n") || countParts(trimmed) != cronParts {
+	if strings.Contains(trimmed, "\n") || len(strings.Fields(trimmed)) != cronParts {
 		return KindOnCalendar
 	}
 	return KindCron
 }
 
-// Parse reads a cron or OnCalendar expression; [Detect] says which of the two
-// it takes expr for (API-V3.md, 2.1, field schedule). Any string of any length
-// gets an answer; the error is always an [*Error] that names the field and,
-// where it is known, the place.
+// Parse reads an expression in the language that [Detect] finds. It takes strings of any length and content. Its error is
+// an [*Error], which names the field and the place at fault.
 //
-// An expression that is well formed but never fires, such as "2001-01-01" or
-// "0 0 */31 * 5L", is accepted: its Next returns the zero Time.
+// Parse accepts a well-formed expression that never fires, such as "2001-01-01" or "0 0 */31 * 5L". The Next of such a
+// Schedule returns the zero Time.
 //
-// Each zone that an OnCalendar expression names is loaded anew, see
-// [LoadLocation]; [Zones.Parse] keeps them.
+// Parse loads each zone that an OnCalendar expression names, see [LoadLocation].
 func Parse(expr string) (Schedule, error) {
-	return parse(expr, loadLocation)
-}
-
-func parse(expr string, load zoneLoader) (Schedule, error) {
 	if Detect(expr) == KindCron {
 		return parseCron(expr)
 	}
-	return parseOnCalendar(expr, load)
+	return parseOnCalendar(expr)
 }
 
-// zoneLoader is loadLocation or another function that answers the same.
-type zoneLoader func(name string) (*time.Location, *Error)
+// nextAfter asks next for the first Unix time after t in t's location, if t is in the years that schedules know.
+func nextAfter(t time.Time, next func(from int64, loc *time.Location) (int64, bool)) time.Time {
+	from := t.Unix()
+	if from >= endSecond {
+		return time.Time{}
+	}
+	at, ok := next(max(from, firstSecond), t.Location())
+	if !ok {
+		return time.Time{}
+	}
+	return time.Unix(at, 0).In(t.Location())
+}
 
-// part is a piece of an expression and its byte offset in the whole.
+// A part is a piece of an expression.
 type part struct {
 	text   string
-	offset int
+	offset int // of its first byte in the expression
 }
 
-// appendParts appends to parts the pieces of s between its blanks. The first
-// byte of s is at the given offset of the whole expression.
-func appendParts(parts []part, s string, offset int) []part {
+// split returns the pieces of p between its blanks.
+func (p part) split() []part {
+	var parts []part
 	start := -1
-	for i, r := range s {
+	for i, r := range p.text + " " {
 		switch blank := unicode.IsSpace(r); {
 		case blank && start >= 0:
-			parts = append(parts, part{s[start:i], offset + start})
+			parts = append(parts, part{p.text[start:i], p.offset + start})
 			start = -1
 		case !blank && start < 0:
 			start = i
 		}
 	}
-	if start >= 0 {
-		parts = append(parts, part{s[start:], offset + start})
-	}
 	return parts
-}
-
-// countParts counts the pieces that appendParts would find, up to one more than
-// a cron expression has.
-func countParts(s string) int {
-	n, inside := 0, false
-	for _, r := range s {
-		blank := unicode.IsSpace(r)
-		if !blank && !inside {
-			if n++; n > cronParts {
-				break
-			}
-		}
-		inside = !blank
-	}
-	return n
 }
 
 // cut splits a part at the first sep, like strings.Cut.

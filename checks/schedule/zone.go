@@ -1,27 +1,40 @@
 package schedule
 
 import (
+	_ "embed"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 )
 
-// LoadLocation returns the time zone of the given name in the IANA database, for
-// use as the zone of a schedule (API-V3.md, 2.1, field tz). Names are
-// case-sensitive, as they are there. A name that the database has given up, such
-// as Europe/Kiev or US/Eastern, answers the zone under its current name:
-// store what [time.Location.String] of the result says. UTC, GMT, Etc/UTC and
-// names like EST5EDT stay what they are.
+// zoneNames are the names of the IANA time zone database, release 2025c, which is in the public domain. Each line has
+// the current name of a zone, and then the names that the database keeps for those who have stored them. A country that
+// shares its data with a neighbour has a name and a line of its own.
 //
-// Anything else is refused with an [*Error] whose Field is "tz": the empty name,
-// "Local", "localtime", "Factory", what begins with "posix" or "right/", and
-// paths.
+//go:embed zones.txt
+var zoneNames string
+
+// currentNames maps each name to the current one.
+var currentNames = sync.OnceValue(func() map[string]string {
+	names := make(map[string]string)
+	for line := range strings.Lines(zoneNames) {
+		all := strings.Fields(line)
+		for _, name := range all {
+			names[name] = all[0]
+		}
+	}
+	return names
+})
+
+// LoadLocation returns the time zone with the given name in the IANA database, for a schedule (API-V3.md, 2.1, field tz).
+// Case matters. For an old name such as Europe/Kiev or US/Eastern it returns the zone under its current name: store what
+// [time.Location.String] returns.
 //
-// The data come from where [time.LoadLocation] takes them. A program that cannot
-// count on the machine to have them imports time/tzdata, which adds about 450 kB
-// to it; this package leaves that to the program. Each call reads the data anew,
-// in about 10 µs; [Zones] keeps them.
+// The error is an [*Error] whose Field is "tz". LoadLocation refuses what names no single zone of the database: the empty
+// name, "Local", "localtime", "Factory", paths, and names that begin with "posix" or "right/".
+//
+// It reads the data anew at each call, in some 10 µs, from where [time.LoadLocation] finds them.
 func LoadLocation(name string) (*time.Location, error) {
 	loc, err := loadLocation(name)
 	if err != nil {
@@ -30,61 +43,20 @@ func LoadLocation(name string) (*time.Location, error) {
 	return loc, nil
 }
 
-// Zones loads time zones and keeps what it has loaded. The zero value is ready
-// for use; it is safe for concurrent use and must not be copied after the first.
-// It holds at most one Location for each zone of the IANA database, less than 1 MB
-// if all of them are asked for.
-type Zones struct {
-	loaded sync.Map // of *time.Location by name
-}
-
-// Load is [LoadLocation], but about 20 ns for a name that it has loaded before.
-// All names of a zone, old and current, get the identical Location.
-func (z *Zones) Load(name string) (*time.Location, error) {
-	loc, err := z.load(name)
-	if err != nil {
-		return nil, err
-	}
-	return loc, nil
-}
-
-// Parse is the function [Parse], but takes the zones that an OnCalendar
-// expression names from z.
-func (z *Zones) Parse(expr string) (Schedule, error) {
-	return parse(expr, z.load)
-}
-
-func (z *Zones) load(name string) (*time.Location, *Error) {
-	if loc, ok := z.loaded.Load(name); ok {
-		return loc.(*time.Location), nil
-	}
-	loc, err := loadLocation(name)
-	if err != nil {
-		return nil, err
-	}
-	kept, _ := z.loaded.LoadOrStore(loc.String(), loc)
-	if loc.String() != name {
-		z.loaded.Store(strings.Clone(name), kept)
-	}
-	return kept.(*time.Location), nil
-}
-
 func loadLocation(name string) (*time.Location, *Error) {
 	if name == "UTC" {
 		return time.UTC, nil
 	}
-	if !isZoneName(name) {
-		return nil, notZone(name)
-	}
-	if current, ok := currentName(name); ok {
+	if current, listed := currentNames()[name]; listed {
 		if loc, err := time.LoadLocation(current); err == nil {
 			return loc, nil
 		}
-		// The data are older than the new name.
-	} else if !hasWord(currentZones, name) && similarZone(name) != "" {
-		// Where file names ignore case, time.LoadLocation would find it.
+		// The data are older than the current name.
+	} else if !isZoneName(name) || similarZone(name) != "" {
+		// On a file system that ignores case, time.LoadLocation would find a similar name.
 		return nil, notZone(name)
 	}
+	// A zone that is not listed may be newer than the list.
 	loc, err := time.LoadLocation(name)
 	if err != nil {
 		return nil, notZone(name)
@@ -92,30 +64,12 @@ func loadLocation(name string) (*time.Location, *Error) {
 	return loc, nil
 }
 
-// longestZoneName is more bytes than any name of the database has.
-const longestZoneName = 64
+var zoneName = regexp.MustCompile(`^[A-Z][\w+-]*(/[A-Z][\w+-]*)*$`)
 
-// isZoneName reports whether the name is formed like those of the database:
-// words that begin with a capital, between slashes. That keeps out paths,
-// localtime, posixrules, posix/… and right/…. Local and Factory are formed alike
-// but mean no zone; SystemV/… has not been in the database for long.
+// isZoneName reports whether a name has the form of those in the database: words that begin with a capital, with slashes
+// between them. Local and Factory are no zones, SystemV/… is not in the database any more.
 func isZoneName(name string) bool {
-	if len(name) > longestZoneName || name == "Local" || name == "Factory" || strings.HasPrefix(name, "SystemV/") {
-		return false
-	}
-	start := true
-	for i := range len(name) {
-		c := name[i]
-		upper := c >= 'A' && c <= 'Z'
-		switch {
-		case start && !upper:
-			return false
-		case !upper && (c < 'a' || c > 'z') && !isDigit(c) && !strings.ContainsRune("_+-/", rune(c)):
-			return false
-		}
-		start = c == '/'
-	}
-	return !start
+	return zoneName.MatchString(name) && name != "Local" && name != "Factory" && !strings.HasPrefix(name, "SystemV/")
 }
 
 // notZone returns the error about a name, with the name that may have been meant.
@@ -129,48 +83,20 @@ func notZone(name string) *Error {
 	return &Error{Field: "tz", Reason: reason, Offset: -1}
 }
 
-// similarZone returns the zone whose name, or whose name without the region, is
-// the given one but for case and blanks.
-func similarZone(name string) string {
-	if name == "" || len(name) > longestZoneName || !utf8.ValidString(name) {
-		return ""
-	}
+// similarZone returns the zone whose name, or whose current name without the region, differs from the given one only in
+// case and blanks.
+func similarZone(name string) (similar string) {
 	name = strings.ReplaceAll(name, " ", "_")
-	similar := ""
-	for zone := range strings.FieldsSeq(currentZones) {
-		if strings.EqualFold(zone, name) {
-			return zone
+	for line := range strings.Lines(zoneNames) {
+		current, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		for known := range strings.FieldsSeq(line) {
+			if strings.EqualFold(known, name) {
+				return current
+			}
 		}
-		if city := zone[strings.LastIndexByte(zone, '/')+1:]; strings.EqualFold(city, name) {
-			similar = zone
+		if strings.EqualFold(current[strings.LastIndexByte(current, '/')+1:], name) {
+			similar = current
 		}
 	}
 	return similar
 }
-
-// currentName returns the name that has taken the place of an old one.
-func currentName(old string) (string, bool) {
-	_, rest, found := strings.Cut(renamedZones, "\n"+old+" ")
-	if !found {
-		return "", false
-	}
-	current, _, _ := strings.Cut(rest, "\n")
-	return current, true
-}
-
-// hasWord reports whether text has the word between blanks.
-func hasWord(text, word string) bool {
-	for {
-		i := strings.Index(text, word)
-		if i < 0 {
-			return false
-		}
-		end := i + len(word)
-		if i > 0 && isBlank(text[i-1]) && end < len(text) && isBlank(text[end]) {
-			return true
-		}
-		text = text[i+1:]
-	}
-}
-
-func isBlank(c byte) bool { return c == ' ' || c == '\n' }

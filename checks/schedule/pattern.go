@@ -1,0 +1,93 @@
+package schedule
+
+import "time"
+
+// A pattern holds the values that an expression allows in each field. Sets hold value v in bit v.
+type pattern struct {
+	seconds, minutes uint64
+	hours            uint32
+	months           uint16
+	years            *yearSet // nil for every year
+	days             dayRule
+}
+
+// A dayRule holds the days that an expression allows. In sets of weekdays, Sunday is bit 0.
+type dayRule struct {
+	// Days of the month by number, and counted from its end: bit 1 is the last day.
+	days, fromEnd uint32
+	weekdays      uint8
+
+	// Only cron expressions set the fields below.
+
+	// lastWorkday allows the last day of the month from Monday to Friday.
+	lastWorkday bool
+	// nth[0] holds the weekdays whose first occurrence in the month is allowed, and so on. last holds those whose last
+	// occurrence is.
+	nth  [5]uint8
+	last uint8
+	// either is true if it is enough that the day of the month or the weekday matches.
+	either bool
+}
+
+const (
+	everyMonth   = 1<<13 - 2
+	everyDay     = 1<<32 - 2
+	everyWeekday = 1<<7 - 1
+)
+
+// Years of an OnCalendar expression, as in systemd.
+const (
+	firstCalendarYear = 1970
+	lastCalendarYear  = 2199
+)
+
+// A yearSet is a set of years from firstCalendarYear on.
+type yearSet [4]uint64
+
+func (s *yearSet) add(year int) {
+	i := year - firstCalendarYear
+	s[i/64] |= 1 << (i % 64)
+}
+
+// from returns the first member that is not before year, which is not before firstCalendarYear.
+func (s *yearSet) from(year int) (int, bool) {
+	for i := year - firstCalendarYear; i < len(s)*64; i = (i/64 + 1) * 64 {
+		if bit, ok := nextBit(s[i/64], i%64); ok {
+			return firstCalendarYear + i/64*64 + bit, true
+		}
+	}
+	return 0, false
+}
+
+// rarestYears is the longest time between two matching dates of an expression without years. It separates two Mondays
+// that are a 29 February, with a year such as 2100 between them.
+const rarestYears = 40
+
+// horizon is how far ahead a schedule looks for a time that is not in a gap, in seconds: 100 years. A time that has been
+// in a gap for that long always is, because the rules of a zone repeat with the calendar.
+const horizon = 100 * 366 * secondsPerDay
+
+const secondsPerDay = 24 * 60 * 60
+
+// Results lie in the years 1 to 9999, in which package time and RFC 3339 agree: from firstSecond up to and without
+// endSecond.
+const (
+	lastYear    = 9999
+	firstSecond = -62135596800
+	endSecond   = 253402300800
+)
+
+// yearOf returns the year of a wall clock time.
+func yearOf(wall int64) int {
+	return time.Unix(wall, 0).UTC().Year()
+}
+
+// date returns midnight of a day on a wall clock.
+func date(year, month, day int) time.Time {
+	return time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
+}
+
+// monthLength returns the number of days of a month.
+func monthLength(year, month int) int {
+	return date(year, month+1, 0).Day()
+}
