@@ -99,7 +99,7 @@ Body of the last ping:
 disk <full>
 at /dev/sda1�[0m�
 
-Changes before that, which were not told:
+Changes not reported before:
 
 - DOWN at Sun, 15 Mar 2026 02:00:00 UTC: no ping in time
 - UP at Sun, 15 Mar 2026 03:00:00 UTC
@@ -126,7 +126,7 @@ func TestSubjects(t *testing.T) {
 		}},
 		{"Still DOWN (reminder 2): nightly backup", "“nightly backup” is still DOWN.", func(n *channels.Notification) { n.Reminder = 2 }},
 		{"Was DOWN: nightly backup", "“nightly backup” was DOWN and is up again.", func(n *channels.Notification) { n.Over = n.At.Add(time.Minute) }},
-		{"[Test] DOWN: nightly backup", "This is a test, asked for by a user. “nightly backup” is DOWN.", func(n *channels.Notification) { n.Test = true }},
+		{"[Test] DOWN: nightly backup", "This is a test sent by a user. “nightly backup” is DOWN.", func(n *channels.Notification) { n.Test = true }},
 		{"DOWN: nightly", "“nightly” is DOWN.", func(n *channels.Notification) { n.Check.Name = " " }},
 		{"DOWN: 5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f", "“5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f” is DOWN.", func(n *channels.Notification) {
 			n.Check.Name, n.Check.Slug = "", ""
@@ -135,7 +135,7 @@ func TestSubjects(t *testing.T) {
 		{"DOWN: a Bcc: x@example.org <!-- c", "“a Bcc: x@example.org <!-- c” is DOWN.", func(n *channels.Notification) {
 			n.Check.Name = "a\r\nBcc: x@example.org\r\n\r\n<!-- \x00\u202ec"
 		}},
-		{"DOWN: " + strings.Repeat("ж", 150) + "…", "“" + strings.Repeat("ж", 300) + "” is DOWN.", func(n *channels.Notification) {
+		{"DOWN: " + strings.Repeat("ж", 100) + "…", "“" + strings.Repeat("ж", 100) + "…” is DOWN.", func(n *channels.Notification) {
 			n.Check.Name = strings.Repeat("ж", 300)
 		}},
 	}
@@ -155,7 +155,7 @@ func TestSubjects(t *testing.T) {
 			if err != nil || parsed.Header.Get("Bcc") != "" {
 				t.Errorf("header Bcc %q, %v", parsed.Header.Get("Bcc"), err)
 			}
-			if alert.DownFor > 0 && !strings.Contains(body.Text, "Was down for: 1 d 2 h") {
+			if alert.DownFor > 0 && !strings.Contains(body.Text, "Was down for: 1 day 2 hours") {
 				t.Error(body.Text)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	netmail "net/mail"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -15,13 +16,12 @@ import (
 	mail "github.com/wneessen/go-mail"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/message"
 )
 
 const (
-	// maxSubject is how many characters of a check's name a subject has.
-	maxSubject = 150
-	// maxOutput is how many characters of a ping's body a message shows.
-	maxOutput = 2000
+	// maxText is the length to which a text in a message is cut, in characters.
+	maxText = 2000
 
 	timeFormat = "Mon, 2 Jan 2006 15:04:05 MST"
 )
@@ -96,14 +96,15 @@ type view struct {
 type row struct{ Label, Value string }
 
 func newView(c channels.Channel, n channels.Notification) view {
-	name := checkName(n.Check)
-	subject, title := headline(n)
+	plain := n
+	plain.Test = false
 	v := view{
-		Subject: subject + ": " + cut(name, maxSubject),
-		Title:   fmt.Sprintf("“%s” %s.", name, title),
+		Subject: message.Title(plain),
+		Title:   fmt.Sprintf("“%s” %s.", message.Name(n.Check), verb(n)),
 		Down:    n.Status == channels.Down && n.Over.IsZero(),
-		Desc:    block(n.Check.Desc, maxOutput),
-		Output:  block(string(n.Ping.Body), maxOutput),
+		Rows:    rows(n),
+		Desc:    block(n.Check.Desc),
+		Output:  block(string(n.Ping.Body)),
 		URL:     line(n.Check.URL),
 		Footer:  "Sent by Rollcall.",
 	}
@@ -112,9 +113,8 @@ func newView(c channels.Channel, n channels.Notification) view {
 	}
 	if n.Test {
 		v.Subject = "[Test] " + v.Subject
-		v.Title = "This is a test, asked for by a user. " + v.Title
+		v.Title = "This is a test sent by a user. " + v.Title
 	}
-	v.Rows = rows(n)
 	for _, change := range n.Earlier {
 		text := strings.ToUpper(string(change.Status)) + " at " + formatTime(change.At)
 		if change.Reason != "" {
@@ -125,39 +125,37 @@ func newView(c channels.Channel, n channels.Notification) view {
 	return v
 }
 
-// headline returns the beginning of the subject, and what the title says.
-func headline(n channels.Notification) (subject, title string) {
+// verb returns what the check is or was, for the title.
+func verb(n channels.Notification) string {
 	switch {
 	case n.Status == channels.Up:
-		return "UP", "is UP"
+		return "is UP"
 	case !n.Over.IsZero():
-		return "Was DOWN", "was DOWN and is up again"
+		return "was DOWN and is up again"
 	case n.Reminder > 0:
-		return fmt.Sprintf("Still DOWN (reminder %d)", n.Reminder), "is still DOWN"
+		return "is still DOWN"
 	}
-	return "DOWN", "is DOWN"
+	return "is DOWN"
 }
 
 // rows returns the facts, without those that there are none of.
 func rows(n channels.Notification) []row {
+	var downFor string
+	if n.DownFor > 0 {
+		downFor = message.Duration(n.DownFor)
+	}
 	list := []row{
 		{"Reason", line(n.Reason)},
 		{"Since", formatTime(n.At)},
 		{"Up again", formatTime(n.Over)},
-		{"Was down for", formatDuration(n.DownFor)},
+		{"Was down for", downFor},
 		{"Last ping", lastPing(n.Ping)},
 		{"Expected", line(n.Check.Timing)},
 		{"Project", line(n.Check.Project)},
 		{"Tags", line(n.Check.Tags)},
 		{"Pings", fmt.Sprint(n.Check.NPings)},
 	}
-	kept := list[:0]
-	for _, r := range list {
-		if r.Value != "" {
-			kept = append(kept, r)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(list, func(r row) bool { return r.Value == "" })
 }
 
 func lastPing(p channels.Ping) string {
@@ -188,23 +186,13 @@ func (v view) text() string {
 		fmt.Fprintf(&b, "\nBody of the last ping:\n\n%s\n", v.Output)
 	}
 	if len(v.Earlier) > 0 {
-		b.WriteString("\nChanges before that, which were not told:\n\n")
+		b.WriteString("\nChanges not reported before:\n\n")
 		for _, change := range v.Earlier {
 			fmt.Fprintf(&b, "- %s\n", change)
 		}
 	}
 	fmt.Fprintf(&b, "\n-- \n%s\n", v.Footer)
 	return b.String()
-}
-
-func checkName(c channels.Check) string {
-	if name := line(c.Name); name != "" {
-		return name
-	}
-	if slug := line(c.Slug); slug != "" {
-		return slug
-	}
-	return c.ID.String()
 }
 
 func formatTime(t time.Time) string {
@@ -214,49 +202,12 @@ func formatTime(t time.Time) string {
 	return t.UTC().Format(timeFormat)
 }
 
-// formatDuration returns the two largest units, such as "3 h 20 min".
-func formatDuration(d time.Duration) string {
-	d = d.Round(time.Second)
-	if d <= 0 {
-		return ""
-	}
-	units := []struct {
-		name   string
-		length time.Duration
-	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}}
-	var parts []string
-	for _, unit := range units {
-		count := d / unit.length
-		d -= count * unit.length
-		if count > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", count, unit.name))
-		}
-		if len(parts) == 2 || len(parts) == 1 && count == 0 {
-			break
-		}
-	}
-	return strings.Join(parts, " ")
-}
-
 func hasControl(text string) bool { return strings.ContainsFunc(text, unicode.IsControl) }
 
-// line returns a text on one line, without what cannot be seen, so that it can
-// stand in a header.
-func line(text string) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\ufffd"))
-	return strings.Join(strings.Fields(text), " ")
-}
+func line(text string) string { return message.Line(text, maxText) }
 
-// block returns the beginning of a text of several lines.
-func block(text string, length int) string {
+// block returns the beginning of a text of several lines, without control characters.
+func block(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\r\n", "\n")
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -271,12 +222,9 @@ func block(text string, length int) string {
 		}
 		return r
 	}, text)
-	return cut(strings.TrimRight(text, " \t\n"), length)
-}
-
-func cut(text string, length int) string {
-	if runes := []rune(text); len(runes) > length {
-		return string(runes[:length]) + "…"
+	text = strings.TrimRight(text, " \t\n")
+	if runes := []rune(text); len(runes) > maxText {
+		return string(runes[:maxText]) + "…"
 	}
 	return text
 }

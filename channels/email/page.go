@@ -24,7 +24,7 @@ const pageTemplate = `<!DOCTYPE html>
 <pre style="background: #f4f4f4; padding: 0.5em; white-space: pre-wrap;">{{.Output}}</pre>
 {{- end}}
 {{- if .Earlier}}
-<p>Changes before that, which were not told:</p>
+<p>Changes not reported before:</p>
 <ul>
 {{- range .Earlier}}
 <li>{{.}}</li>

@@ -22,8 +22,8 @@ func TestSubjectsThatLookEncoded(t *testing.T) {
 		"(=?utf-8?q?in_a_comment?=)",
 		"Žurka =?utf-8?q?=e2=98=83?=",
 		"what =? is ?= this",
-		strings.Repeat("=?utf-8?q?x?= ☃", 9),
-		strings.Repeat("=?utf-8?q?yz?=", 10),
+		strings.Repeat("=?utf-8?q?x?= ☃", 6),
+		strings.Repeat("=?utf-8?q?yz?=", 6),
 	} {
 		t.Run(name, func(t *testing.T) {
 			alert := down()

@@ -68,7 +68,7 @@ func Render(n channels.Notification, escape func(string) string) (title, text st
 // slug, or else its UUID.
 func Name(c channels.Check) string {
 	for _, name := range []string{c.Name, c.Slug} {
-		if name = line(name, maxName); name != "" {
+		if name = Line(name, maxName); name != "" {
 			return name
 		}
 	}
@@ -116,19 +116,19 @@ func (r renderer) title(n channels.Notification) string {
 func (r renderer) lines(n channels.Notification) []string {
 	var lines []string
 	add := func(label, value string, limit int) {
-		if value = line(value, limit); value != "" {
+		if value = Line(value, limit); value != "" {
 			lines = append(lines, label+": "+r.escape(value))
 		}
 	}
 	if n.Test {
-		lines = append(lines, "This is a test of the channel: the check and what follows are made up.")
+		lines = append(lines, "This is a test of the integration. The check and all that follows are made up.")
 	}
 	lines = append(lines, r.change(n), r.ping(n.Ping))
 	add("Expected", n.Check.Timing, maxValue)
 	add("Project", n.Check.Project, maxName)
 	add("Tags", n.Check.Tags, maxValue)
 	lines = append(lines, r.earlier(n.Earlier)...)
-	if url := line(n.Check.URL, maxURL+1); url != "" && len(url) <= maxURL {
+	if url := Line(n.Check.URL, maxURL+1); url != "" && len(url) <= maxURL {
 		lines = append(lines, url)
 	}
 	return lines
@@ -140,10 +140,10 @@ func (r renderer) change(n channels.Notification) string {
 	if n.Status == channels.Up {
 		text = "Up since " + instant(n.At)
 		if n.DownFor > 0 {
-			text += ", after " + duration(n.DownFor)
+			text += ", after " + Duration(n.DownFor)
 		}
 	}
-	if reason := line(n.Reason, maxValue); reason != "" {
+	if reason := Line(n.Reason, maxValue); reason != "" {
 		text += ": " + r.escape(reason)
 	}
 	if !n.Over.IsZero() {
@@ -159,7 +159,7 @@ func (r renderer) ping(p channels.Ping) string {
 	kinds := map[string]string{"fail": "failure", "ign": "ignored"}
 	kind := kinds[p.Kind]
 	if kind == "" {
-		kind = r.escape(line(p.Kind, maxName))
+		kind = r.escape(Line(p.Kind, maxName))
 	}
 	text := "Last ping: " + strings.TrimSpace(kind+" at "+instant(p.At))
 	if p.ExitStatus != nil {
@@ -173,14 +173,14 @@ func (r renderer) earlier(changes []channels.Change) []string {
 	if len(changes) == 0 {
 		return nil
 	}
-	lines := []string{"Before that, untold:"}
+	lines := []string{"Not reported before:"}
 	if left := len(changes) - maxEarlier; left > 0 {
-		lines[0] = fmt.Sprintf("Before that, untold, the last %d of %d:", maxEarlier, len(changes))
+		lines[0] = fmt.Sprintf("Not reported before, the last %d of %d:", maxEarlier, len(changes))
 		changes = changes[left:]
 	}
 	for _, c := range changes {
 		text := fmt.Sprintf("%s since %s", c.Status, instant(c.At))
-		if reason := line(c.Reason, maxValue); reason != "" {
+		if reason := Line(c.Reason, maxValue); reason != "" {
 			text += ": " + r.escape(reason)
 		}
 		lines = append(lines, text)
@@ -190,8 +190,8 @@ func (r renderer) earlier(changes []channels.Change) []string {
 
 func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// duration tells the two largest units of a duration in English, rounded down.
-func duration(d time.Duration) string {
+// Duration returns the two largest units of a duration in English, rounded down, such as "2 hours 5 minutes".
+func Duration(d time.Duration) string {
 	units := []struct {
 		name string
 		size time.Duration
@@ -218,10 +218,8 @@ func count(n int64, unit string) string {
 	return fmt.Sprintf("%d %ss", n, unit)
 }
 
-// line puts a text on one line of at most so many characters, without what
-// cannot be seen: a line break, or a character that turns the direction of
-// writing, could make it look like something else.
-func line(text string, limit int) string {
+// Line returns a text on one line, cut at the limit, in characters. Runs of white space become one space, and invisible characters are dropped: a line break or a change of writing direction could make the text look like another.
+func Line(text string, limit int) string {
 	var b strings.Builder
 	length, blank := 0, false
 	for _, r := range text {

@@ -92,14 +92,14 @@ func TestText(t *testing.T) {
 		{"over", with(down(), func(n *channels.Notification) { n.Over = at(4, 30) }),
 			strings.Replace(first, "time.", "time; up again since 2026-03-15 04:30:00 UTC.", 1) + tail + url},
 		{"test", with(down(), func(n *channels.Notification) { n.Test = true }),
-			"This is a test of the channel: the check and what follows are made up.\n" + first + tail + url},
+			"This is a test of the integration. The check and all that follows are made up.\n" + first + tail + url},
 		{"least", channels.Notification{Status: channels.Down, At: at(4, 0)},
 			"Down since 2026-03-15 04:00:00 UTC.\nLast ping: none"},
 		{"failure", channels.Notification{Status: channels.Down, At: at(4, 0), Ping: channels.Ping{At: at(4, 0), Kind: "fail", ExitStatus: new(3)}},
 			"Down since 2026-03-15 04:00:00 UTC.\nLast ping: failure at 2026-03-15 04:00:00 UTC, exit status 3"},
 		{"earlier", channels.Notification{Status: channels.Up, At: at(6, 0), Earlier: []channels.Change{
 			{Status: channels.Down, At: at(1, 0), Reason: "no ping in time"}, {Status: channels.Up, At: at(2, 0)}}},
-			"Up since 2026-03-15 06:00:00 UTC.\nLast ping: none\nBefore that, untold:\n" +
+			"Up since 2026-03-15 06:00:00 UTC.\nLast ping: none\nNot reported before:\n" +
 				"down since 2026-03-15 01:00:00 UTC: no ping in time\nup since 2026-03-15 02:00:00 UTC"},
 		{"odd URL", channels.Notification{Status: channels.Down, At: at(4, 0), Check: channels.Check{URL: strings.Repeat("x", 501)}},
 			"Down since 2026-03-15 04:00:00 UTC.\nLast ping: none"},
@@ -155,7 +155,7 @@ func TestRender(t *testing.T) {
 	n.Check.URL = "https://example.org/8*"
 	title, text := message.Render(n, func(s string) string { return strings.ReplaceAll(s, "*", `\*`) })
 	want := "DOWN: 1\\*\nDown since 2026-03-15 04:00:00 UTC: 5\\*.\nLast ping: 6\\* at 2026-03-15 03:00:00 UTC\n" +
-		"Expected: 4\\*\nProject: 2\\*\nTags: 3\\*\nBefore that, untold:\nup since 2026-03-15 01:00:00 UTC: 7\\*\nhttps://example.org/8*"
+		"Expected: 4\\*\nProject: 2\\*\nTags: 3\\*\nNot reported before:\nup since 2026-03-15 01:00:00 UTC: 7\\*\nhttps://example.org/8*"
 	if diff := cmp.Diff(want, title+"\n"+text); diff != "" {
 		t.Error(diff)
 	}

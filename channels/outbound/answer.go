@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/message"
 )
 
 const (
@@ -64,7 +64,7 @@ func CheckStatus(res *http.Response, body []byte, now time.Time) error {
 	if res.StatusCode >= 200 && res.StatusCode <= 299 {
 		return nil
 	}
-	err := &StatusError{Status: res.StatusCode, Text: printable(redact(string(body), res.Request), maxText)}
+	err := &StatusError{Status: res.StatusCode, Text: message.Line(redact(string(body), res.Request), maxText)}
 	switch res.StatusCode {
 	case http.StatusGone:
 		return channels.Permanent(err)
@@ -112,35 +112,8 @@ func Clean(err error) error {
 // cleanError bounds the text of an error, which can quote what a peer has sent.
 type cleanError struct{ error }
 
-func (e cleanError) Error() string { return printable(e.error.Error(), maxError) }
+func (e cleanError) Error() string { return message.Line(e.error.Error(), maxError) }
 func (e cleanError) Unwrap() error { return e.error }
-
-// printable returns the beginning of a text on one line, without what cannot be
-// seen.
-func printable(text string, length int) string {
-	var b strings.Builder
-	count, blank := 0, false
-	for _, r := range text {
-		if unicode.IsSpace(r) {
-			blank = count > 0
-			continue
-		}
-		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
-			continue
-		}
-		if blank && count < length {
-			b.WriteByte(' ')
-			count++
-		}
-		if count >= length {
-			return strings.TrimSuffix(b.String(), " ") + "…"
-		}
-		b.WriteRune(r)
-		blank = false
-		count++
-	}
-	return b.String()
-}
 
 // redact redacts the parts of a request that an answer repeats, as error pages do. req is the last of a chain of
 // redirects, or nil.

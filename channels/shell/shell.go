@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/message"
 )
 
 // errStart is the error of a machine that runs no commands.
@@ -163,22 +163,8 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lastLine returns the last line that says something, without what cannot be
-// seen.
+// lastLine returns the last line that is not blank.
 func lastLine(output []byte) string {
-	text := strings.TrimSpace(strings.ToValidUTF8(string(output), ""))
-	text = text[strings.LastIndexByte(text, '\n')+1:]
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r):
-			return -1
-		}
-		return r
-	}, text)
-	if runes := []rune(text); len(runes) > maxLine {
-		text = string(runes[:maxLine]) + "…"
-	}
-	return strings.TrimSpace(text)
+	text := strings.TrimSpace(string(output))
+	return message.Line(text[strings.LastIndexByte(text, '\n')+1:], maxLine)
 }
