@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/email"
 )
 
-// A server can stop to answer, or say nonsense, at any point. Nobody gets a part of a message.
+// A server can stop answering, or talk nonsense, at any point. Nobody gets part of a message.
 func TestBrokenServers(t *testing.T) {
 	script := []string{"220 hello", "250 hello", "250 sender", "250 receiver", "354 go on", "250 taken", "221 bye"}
 	for step := range script {
@@ -38,8 +38,8 @@ func TestBrokenServers(t *testing.T) {
 	}
 }
 
-// scripted runs a server that says line by line what the script says, and at one step something else, and waits then.
-// When it says nothing, it calls silent.
+// scripted runs a server that follows the script line by line. At one step it says something else and waits; when it
+// says nothing, it calls silent.
 func scripted(t *testing.T, script []string, step int, instead string, silent func()) email.Config {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -68,7 +68,7 @@ func scripted(t *testing.T, script []string, step int, instead string, silent fu
 			silent()
 		default:
 			fmt.Fprint(conn, instead, "\r\n")
-			lines.Scan() // The client may try something else, or give up.
+			lines.Scan() // the client may try something else, or give up
 			return
 		}
 		_, _ = io.Copy(io.Discard, conn) // until the client gives up

@@ -17,46 +17,40 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// DefaultTimeout is how long a delivery may take in all.
+// DefaultTimeout bounds a delivery.
 const DefaultTimeout = 30 * time.Second
 
-// A TLSMode says how a connection is encrypted.
+// A TLSMode is how a connection is encrypted.
 type TLSMode string
 
 const (
-	// StartTLS requires that a plain connection becomes encrypted. It is the
-	// default, with port 587.
+	// StartTLS requires STARTTLS on a plain connection, by default on port 587. It is the default mode.
 	StartTLS TLSMode = "starttls"
 	// ImplicitTLS encrypts from the start, by default on port 465.
 	ImplicitTLS TLSMode = "implicit"
-	// Opportunistic encrypts if the server offers it, by default on port 25. An
-	// attacker on the way can prevent that. A password is only sent encrypted, or
-	// to localhost.
+	// Opportunistic encrypts if the server offers STARTTLS, by default on port 25. An attacker on the network can
+	// prevent that. A password is only sent encrypted or to localhost.
 	Opportunistic TLSMode = "opportunistic"
-	// NoTLS does not encrypt, by default on port 25. No password can be used.
+	// NoTLS does not encrypt, by default on port 25. It does not allow a password.
 	NoTLS TLSMode = "none"
 )
 
-// Config configures a [Notifier]. Host and From are required; the zero value of
-// another field stands for its default.
+// Config configures a [Notifier]. Host and From are required. The zero value of any other field means its default.
 type Config struct {
-	// Host is the name or address of the SMTP server. The certificate of the
-	// server must be for it.
+	// Host is the name or address of the SMTP server. It must match the server's certificate.
 	Host string
-	// Port is the TCP port. Default: that of the TLS mode.
+	// Port is the TCP port. Default: the port of the TLS mode.
 	Port int
 	// TLS is how the connection is encrypted. Default: [StartTLS].
 	TLS TLSMode
-	// RootCAs are the certificate authorities that are trusted. Default: those
-	// of the system.
+	// RootCAs are the trusted certificate authorities. Default: those of the system.
 	RootCAs *x509.CertPool
-	// Username and Password are for AUTH, by PLAIN or LOGIN, or another mechanism
-	// if the server has neither. Default: no authentication.
+	// Username and Password log in by PLAIN or LOGIN, or another mechanism if the server has neither. Default: no
+	// login.
 	Username, Password string
 	// From is the sender, such as "Rollcall <rollcall@example.org>".
 	From string
-	// HELO is the name by which the program greets the server. Default: the name
-	// of the machine.
+	// HELO is the name in the greeting to the server. Default: the name of the machine.
 	HELO string
 	// Timeout bounds a delivery. Default: [DefaultTimeout].
 	Timeout time.Duration
@@ -64,9 +58,8 @@ type Config struct {
 	Now func() time.Time
 }
 
-// A Notifier delivers to channels of the kind [channels.Email]. [New] makes one.
-// Several goroutines can use it at once; each delivery has a connection of its
-// own.
+// A Notifier delivers to channels of the kind [channels.Email]. [New] makes one. It is safe for concurrent use; each
+// delivery has its own connection.
 type Notifier struct {
 	config Config
 	from   *netmail.Address
@@ -97,7 +90,7 @@ func New(config Config) (*Notifier, error) {
 	return e, nil
 }
 
-// withDefaults checks what does not need a look at the address of the sender.
+// withDefaults checks all but From, and sets the defaults.
 func (c Config) withDefaults() (Config, error) {
 	ports := map[TLSMode]int{StartTLS: 587, ImplicitTLS: 465, Opportunistic: 25, NoTLS: 25}
 	if c.TLS == "" {
@@ -129,9 +122,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Notify sends a message to the addresses of the setting "to". The package
-// comment says which errors are permanent. A message about a change that n.Over
-// has ended is sent all the same.
+// Notify sends a message to the addresses of the setting "to". The package comment says which errors are permanent. A
+// check that recovered meanwhile, n.Over, is still reported.
 func (e *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
 	to, err := recipients(c.Settings["to"])
 	if err != nil {
@@ -159,8 +151,7 @@ func (e *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 	return summary(to, results, again)
 }
 
-// summary returns what has become of all addresses: any that is to be tried
-// again makes the alert one to be tried again.
+// summary returns the result for all addresses. If any of them is to be retried, the alert is.
 func summary(to []*netmail.Address, results, again map[string]error) error {
 	var list []string
 	for _, a := range to {
@@ -181,7 +172,7 @@ func summary(to []*netmail.Address, results, again map[string]error) error {
 	return channels.Permanent(err)
 }
 
-// recipients reads the setting, and drops what is there twice.
+// recipients parses the setting and drops duplicates.
 func recipients(setting string) ([]*netmail.Address, error) {
 	list, err := netmail.ParseAddressList(setting)
 	if err != nil || len(list) == 0 || hasControl(setting) {

@@ -16,7 +16,7 @@ import (
 	pings "github.com/rollcall-dev/rollcall/pings/email"
 )
 
-// down is an alert with all that there can be in it.
+// down returns an alert with every field set.
 func down() channels.Notification {
 	at := time.Date(2026, 3, 15, 4, 0, 0, 0, time.UTC)
 	return channels.Notification{
@@ -162,7 +162,7 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
-// What a ping has sent is text in the message, and neither a part of the conversation nor of the HTML.
+// The body of a ping is text in the message: it changes neither the SMTP conversation nor the HTML.
 func TestHostileBody(t *testing.T) {
 	s := start(t, email.StartTLS)
 	alert := down()

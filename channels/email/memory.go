@@ -5,19 +5,17 @@ import (
 	"sync"
 )
 
-// maxMemory is how many alerts a [Notifier] remembers that were delivered in
-// part.
+// maxMemory is how many partly delivered alerts a [Notifier] remembers.
 const maxMemory = 1000
 
-// memory holds, for alerts that are to be tried again, what has become of the
-// addresses that are done with. The zero value is empty.
+// memory holds the results for addresses that are done, of alerts that are retried. The zero value is empty.
 type memory struct {
 	mu      sync.Mutex
 	results map[string]map[string]error
-	order   []string // of the identifiers, oldest first
+	order   []string // identifiers, oldest first
 }
 
-// take removes and returns the results of an alert; the map is never nil.
+// take removes and returns the results of an alert. The map is never nil.
 func (m *memory) take(id string) map[string]error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -30,7 +28,7 @@ func (m *memory) take(id string) map[string]error {
 	return results
 }
 
-// keep stores the results of an alert, and forgets the oldest if there are many.
+// keep stores the results of an alert and forgets the oldest beyond maxMemory.
 func (m *memory) keep(id string, results map[string]error) {
 	if len(results) == 0 || id == "" {
 		return

@@ -26,7 +26,7 @@ const (
 	timeFormat = "Mon, 2 Jan 2006 15:04:05 MST"
 )
 
-// message makes the message for all addresses.
+// message returns the message for all addresses.
 func (e *Notifier) message(c channels.Channel, n channels.Notification, to []*netmail.Address) (*mail.Msg, error) {
 	v := newView(c, n)
 	var page bytes.Buffer
@@ -51,8 +51,8 @@ func (e *Notifier) message(c channels.Channel, n channels.Notification, to []*ne
 	return msg, nil
 }
 
-// encodeSubject encodes a subject that contains the mark of an encoded word, which mail programs would decode. All other
-// subjects are the library's to encode.
+// encodeSubject encodes a subject that contains the mark of an encoded word, so that mail programs show it literally.
+// The library encodes all other subjects.
 func encodeSubject(text string) string {
 	if !strings.Contains(text, "=?") {
 		return text
@@ -70,22 +70,20 @@ func encodeSubject(text string) string {
 	return strings.Join(words, " ")
 }
 
-// identifier makes the identifier of a message from a text, which may have any
-// characters.
+// identifier returns a Message-ID derived from any text.
 func (e *Notifier) identifier(what, text string) string {
 	sum := sha256.Sum256([]byte(text))
 	domain := e.from.Address[strings.LastIndexByte(e.from.Address, '@')+1:]
 	return "rollcall." + what + "." + hex.EncodeToString(sum[:16]) + "@" + domain
 }
 
-// view is what both parts of a message show.
+// view is the content of both parts of a message.
 type view struct {
 	Subject string
-	// Title is a sentence.
-	Title string
-	Down  bool
-	Rows  []row
-	Desc  string
+	Title   string
+	Down    bool
+	Rows    []row
+	Desc    string
 	// Output is the beginning of the last ping's body.
 	Output  string
 	Earlier []string
@@ -125,7 +123,7 @@ func newView(c channels.Channel, n channels.Notification) view {
 	return v
 }
 
-// verb returns what the check is or was, for the title.
+// verb returns the verb phrase of the title.
 func verb(n channels.Notification) string {
 	switch {
 	case n.Status == channels.Up:
@@ -138,7 +136,7 @@ func verb(n channels.Notification) string {
 	return "is DOWN"
 }
 
-// rows returns the facts, without those that there are none of.
+// rows returns the facts that are known.
 func rows(n channels.Notification) []row {
 	var downFor string
 	if n.DownFor > 0 {
@@ -169,7 +167,7 @@ func lastPing(p channels.Ping) string {
 	return text + ")"
 }
 
-// text is the plain part.
+// text returns the plain part.
 func (v view) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", v.Title)

@@ -1,7 +1,6 @@
 package email
 
-// pageTemplate is the HTML part. Mail programs know no style sheets, so styles
-// are in the elements.
+// pageTemplate is the HTML part. Mail programs ignore style sheets, so each element has its styles.
 const pageTemplate = `<!DOCTYPE html>
 <html lang="en">
 <head><meta charset="utf-8"><title>{{.Subject}}</title></head>

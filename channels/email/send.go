@@ -16,13 +16,12 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
-// quitTimeout bounds the goodbye, once the message is delivered.
+// quitTimeout bounds QUIT after the message is delivered.
 const quitTimeout = 2 * time.Second
 
-// send holds one conversation with the server. It adds to results what has
-// become of an address for good: nil when the message is delivered, or the
-// server's refusal. It returns why the others are to be tried again. Its error is
-// about all that are not in results.
+// send holds one conversation with the server. It adds the final results to results: nil for an address that has the
+// message, or the server's refusal. It returns in again why other addresses are to be retried. An error applies to all
+// addresses that are not in results.
 func (e *Notifier) send(
 	ctx context.Context, msg *mail.Msg, to []*netmail.Address, results map[string]error,
 ) (again map[string]error, err error) {
@@ -30,8 +29,7 @@ func (e *Notifier) send(
 	defer cancel()
 	hangUp := func() {}
 	defer func() { hangUp() }()
-	// The library does not look at the context once it is connected, and closes
-	// no connection on which it fails.
+	// Once connected, the library ignores the context, and it leaves failed connections open.
 	options := e.options(func(conn net.Conn) {
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 		hangUp = func() {
@@ -71,7 +69,7 @@ func (e *Notifier) converse(
 		case isReply(err):
 			again[a.Address] = err
 		default:
-			return nil, err // The connection is lost.
+			return nil, err // the connection is lost
 		}
 	}
 	if len(accepted) > 0 {
@@ -87,28 +85,27 @@ func (e *Notifier) converse(
 			}
 		}
 	}
-	// It is delivered, whatever the server says to this.
+	// The message is delivered, whatever the server says to QUIT.
 	_ = client.UpdateDeadline(quitTimeout)
 	_ = client.Quit()
 	return again, nil
 }
 
-// data sends the message.
 func data(client *smtp.Client, msg *mail.Msg) error {
 	w, err := client.Data()
 	if err != nil {
 		return err
 	}
 	if _, err := msg.WriteTo(w); err != nil {
-		return err // Without the end of the message, which would deliver a part of it.
+		return err // without the final dot, which would deliver part of the message
 	}
 	return w.Close()
 }
 
-// path returns an address as the commands of SMTP want it.
+// path returns an address in the form of SMTP commands.
 func path(a *netmail.Address) string { return (&netmail.Address{Address: a.Address}).String() }
 
-// options are the library's. connected is told of the connection.
+// options returns the options of the library. It passes the connection to connected.
 func (e *Notifier) options(connected func(net.Conn)) []mail.Option {
 	c := e.config
 	tlsConfig := &tls.Config{ServerName: c.Host, RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
@@ -147,9 +144,8 @@ func isReply(err error) bool {
 	return found
 }
 
-// isRefusal reports whether an error is a reply that trying again will not
-// change: 5xx, but for those that ask for authentication or encryption or do not
-// understand, which are about the configuration and not about an address.
+// isRefusal reports whether a reply is final: 5xx, except the codes for a missing login, missing encryption or an
+// unknown command. Those are about the configuration, not about an address.
 func isRefusal(err error) bool {
 	reply, found := errors.AsType[*textproto.Error](err)
 	if !found || reply.Code < 500 || reply.Code > 599 {
@@ -162,5 +158,5 @@ func isRefusal(err error) bool {
 	return true
 }
 
-// clean bounds what a server has said.
+// clean bounds the text of the server.
 func clean(err error) error { return outbound.Clean(err) }

@@ -17,20 +17,20 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/email"
 )
 
-// server is a mail server that keeps what it gets.
+// server is a mail server that keeps what it receives.
 type server struct {
 	config email.Config // to reach it
 	smtp   *smtp.Server
 
 	mu sync.Mutex
-	// replies are what the server says to an address, to "mail" and to "data"; each is said once if it is in a list of
-	// several, the last one for ever.
+	// replies are the server's replies to an address, to "mail" and to "data". Of several, each is used once and the
+	// last one repeatedly.
 	replies  map[string][]error
 	messages []message
 	logins   []string
 }
 
-// message is what was delivered in one transaction.
+// message is what one transaction delivered.
 type message struct {
 	From string
 	To   []string
@@ -39,10 +39,10 @@ type message struct {
 
 const password = "p4ssword"
 
-// start runs a server for a test. With tls off it offers none.
+// start runs a server for a test. Without TLS in the mode it offers none.
 func start(t *testing.T, mode email.TLSMode) *server {
 	t.Helper()
-	web := httptest.NewUnstartedServer(nil) // for its certificate, which is for 127.0.0.1
+	web := httptest.NewUnstartedServer(nil) // for its certificate for 127.0.0.1
 	web.StartTLS()
 	cert, roots := web.TLS.Certificates[0], x509.NewCertPool()
 	roots.AddCert(web.Certificate())

@@ -10,7 +10,7 @@ import (
 	pings "github.com/rollcall-dev/rollcall/pings/email"
 )
 
-// TestSubjectsThatLookEncoded holds that mail programs show the name of a check as it is, and decode nothing in it.
+// TestSubjectsThatLookEncoded checks that mail programs show the name of a check literally.
 func TestSubjectsThatLookEncoded(t *testing.T) {
 	s := start(t, email.NoTLS)
 	n := s.notifier(t, nil)

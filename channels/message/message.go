@@ -1,13 +1,10 @@
-// Package message renders notifications as short plain text, for chats, push
-// services and phones:
+// Package message renders notifications as short plain text, for chats, push services and phones:
 //
 //	title := message.Title(n) // DOWN: nightly backup
 //	text := message.Text(n)   // Down since 2026-03-15 04:00:00 UTC: no ping in time. …
 //
-// All that users have written, such as the name of the check, is put on one line
-// and cut, so it cannot pass for another line of the text. A service that gives
-// characters a meaning, such as <!channel>, takes the result of [Render], which
-// escapes what users have written and leaves alone what the package has written.
+// Text from users, such as the name of the check, is put on one line and cut, so it cannot pass for another line. For a
+// service where characters have a meaning, such as <!channel>, [Render] escapes the text from users and nothing else.
 //
 // The package is pure.
 package message
@@ -23,39 +20,36 @@ import (
 )
 
 const (
-	maxName    = 100 // characters of a name; names are no longer than that
+	maxName    = 100 // characters of a name, as many as a check's may have
 	maxValue   = 200 // characters of any other value
-	maxURL     = 500 // bytes of the address of the check; a longer one is left out
-	maxEarlier = 5   // changes that are listed
+	maxURL     = 500 // bytes of the check's address; a longer one is left out
+	maxEarlier = 5   // changes
 )
 
-// Title returns one line that says what has happened to which check, such as
-// "DOWN: nightly backup", "UP: nightly backup", "Still DOWN (reminder 2): nightly
-// backup" or, when the check came up again before that could be told, "Was DOWN:
-// nightly backup". "[TEST] " precedes it in a test.
+// Title returns one line with what happened to which check: "DOWN: nightly backup", "UP: nightly backup", "Still DOWN
+// (reminder 2): nightly backup" or, if the check recovered before the alert could be sent, "Was DOWN: nightly backup".
+// A test has "[TEST] " before that.
 func Title(n channels.Notification) string {
 	title, _ := Render(n, nil)
 	return title
 }
 
-// Text returns the lines that go with [Title]: since when and why, the last
-// ping, when pings are expected, the project, the tags, up to five of the changes
-// that were not told before, and the address of the check. What is not known is
-// left out. The body of the ping is not part of it.
+// Text returns the lines below [Title]: since when and why, the last ping, when pings are expected, the project, the
+// tags, up to five earlier changes that were not reported, and the address of the check. Unknown values are left out.
+// The body of the ping is not included.
 func Text(n channels.Notification) string {
 	_, text := Render(n, nil)
 	return text
 }
 
-// Short returns the first line of [Text], without tests being explained: since
-// when and why.
+// Short returns since when and why: the first line of [Text], without the remark about a test.
 func Short(n channels.Notification) string {
 	r := renderer{func(text string) string { return text }}
 	return r.change(n)
 }
 
-// Render returns the title and the text, with all that users have written passed
-// through escape, once it is on one line and cut. A nil escape changes nothing.
+// Render returns title and text, with escape applied to each text from users after it is put on one line and cut. A nil
+// escape changes nothing.
 func Render(n channels.Notification, escape func(string) string) (title, text string) {
 	if escape == nil {
 		escape = func(text string) string { return text }
@@ -64,8 +58,7 @@ func Render(n channels.Notification, escape func(string) string) (title, text st
 	return r.title(n), strings.Join(r.lines(n), "\n")
 }
 
-// Name returns what the check is called, on one line: its name, or else its
-// slug, or else its UUID.
+// Name returns the name of a check on one line, or else its slug, or else its UUID.
 func Name(c channels.Check) string {
 	for _, name := range []string{c.Name, c.Slug} {
 		if name = Line(name, maxName); name != "" {
@@ -75,8 +68,7 @@ func Name(c channels.Check) string {
 	return c.ID.String()
 }
 
-// Cut returns text if it has at most so many bytes, and otherwise the beginning
-// of it, whole characters with "…" at their end, within the limit.
+// Cut cuts text to a limit in bytes, at a character, with "…" at the end and within the limit.
 func Cut(text string, limit int) string {
 	const mark = "…"
 	if len(text) <= limit {
@@ -92,7 +84,7 @@ func Cut(text string, limit int) string {
 	return text[:end] + mark
 }
 
-// renderer renders with what users have written escaped.
+// renderer escapes the text from users.
 type renderer struct {
 	escape func(string) string
 }
@@ -134,7 +126,7 @@ func (r renderer) lines(n channels.Notification) []string {
 	return lines
 }
 
-// change says since when and why, in one line.
+// change returns since when and why, on one line.
 func (r renderer) change(n channels.Notification) string {
 	text := "Down since " + instant(n.At)
 	if n.Status == channels.Up {
@@ -168,7 +160,7 @@ func (r renderer) ping(p channels.Ping) string {
 	return text
 }
 
-// earlier lists the last of the changes that were not told.
+// earlier lists the latest of the changes that were not reported.
 func (r renderer) earlier(changes []channels.Change) []string {
 	if len(changes) == 0 {
 		return nil
@@ -218,7 +210,8 @@ func count(n int64, unit string) string {
 	return fmt.Sprintf("%d %ss", n, unit)
 }
 
-// Line returns a text on one line, cut at the limit, in characters. Runs of white space become one space, and invisible characters are dropped: a line break or a change of writing direction could make the text look like another.
+// Line returns text on one line, cut at the limit, in characters. Runs of white space become one space. Invisible
+// characters are dropped: a change of writing direction could make the text look like another.
 func Line(text string, limit int) string {
 	var b strings.Builder
 	length, blank := 0, false

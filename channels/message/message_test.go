@@ -147,7 +147,7 @@ func TestDowntime(t *testing.T) {
 	}
 }
 
-// Only what users have written is escaped, and all of that.
+// TestRender checks that text from users is escaped, all of it and nothing else.
 func TestRender(t *testing.T) {
 	n := down()
 	n.Check.Name, n.Check.Project, n.Check.Tags, n.Check.Timing, n.Reason, n.Ping.Kind = "1*", "2*", "3*", "4*", "5*", "6*"

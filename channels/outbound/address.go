@@ -7,33 +7,29 @@ import (
 	"syscall"
 )
 
-// ErrPrivateAddress is the error of a connection to an address that is not part
-// of the public internet. It is not permanent in the sense of
-// [channels.Permanent]: what a name resolves to can be mended.
+// ErrPrivateAddress is the error of a connection to an address outside the public internet. It is not permanent: a name
+// may resolve to another address tomorrow.
 var ErrPrivateAddress = errors.New("the address is in a private or reserved network, which is not allowed")
 
-// Control refuses connections to addresses that are not public, with an error
-// that wraps [ErrPrivateAddress]. It is a value for the field Control of
-// [net.Dialer], which calls it with each address that a name resolves to.
-// Networks other than TCP and UDP are refused too.
-func Control(network, address string, _ syscall.RawConn) error {
+// control is the Control of a [net.Dialer], which calls it with each address that a name resolves to. It refuses
+// addresses that are not public, and networks other than TCP and UDP, with [ErrPrivateAddress].
+func control(network, address string, _ syscall.RawConn) error {
 	switch network {
 	case "tcp4", "tcp6", "udp4", "udp6":
 	default:
 		return fmt.Errorf("%w: network %s", ErrPrivateAddress, network)
 	}
 	target, err := netip.ParseAddrPort(address)
-	if err != nil || !IsPublic(target.Addr()) {
-		return ErrPrivateAddress // The dialer adds the address.
+	if err != nil || !isPublic(target.Addr()) {
+		return ErrPrivateAddress // the dialer adds the address
 	}
 	return nil
 }
 
-// IsPublic reports whether an address is a unicast address of the public
-// internet by the registries of special-purpose addresses (RFC 6890). An IPv6
-// address that stands for an IPv4 address (mapped, NAT64 by 64:ff9b::/96, 6to4)
-// is public if that one is. An address with a zone is not.
-func IsPublic(addr netip.Addr) bool {
+// isPublic reports whether an address is a unicast address of the public internet by the registries of special-purpose
+// addresses (RFC 6890). An IPv6 address that embeds an IPv4 address (mapped, NAT64 by 64:ff9b::/96, 6to4) is public if
+// that is. An address with a zone is not.
+func isPublic(addr netip.Addr) bool {
 	if !addr.IsValid() || addr.Zone() != "" {
 		return false
 	}
@@ -51,14 +47,14 @@ func IsPublic(addr netip.Addr) bool {
 		inPrefix(addr, "2001:db8::/32"), inPrefix(addr, "3fff::/20"): // documentation
 		return false
 	}
-	return inPrefix(addr, "2000::/3") // All that is handed out so far.
+	return inPrefix(addr, "2000::/3") // all that is allocated so far
 }
 
 func inPrefix(addr netip.Addr, prefix string) bool {
 	return netip.MustParsePrefix(prefix).Contains(addr)
 }
 
-// isPublic4 reports whether an IPv4 address is in none of the special ranges.
+// isPublic4 reports whether an IPv4 address is outside all special ranges.
 func isPublic4(b [4]byte) bool {
 	switch b[0] {
 	case 0, 10, 127:
@@ -66,7 +62,7 @@ func isPublic4(b [4]byte) bool {
 	case 100:
 		return b[1]&0xc0 != 64 // 100.64.0.0/10, carrier-grade NAT
 	case 169:
-		return b[1] != 254 // link-local, where clouds keep their metadata
+		return b[1] != 254 // link-local, with the metadata services of clouds
 	case 172:
 		return b[1]&0xf0 != 16
 	case 192:
@@ -77,5 +73,5 @@ func isPublic4(b [4]byte) bool {
 	case 203:
 		return b[1] != 0 || b[2] != 113 // documentation
 	}
-	return b[0] < 224 // multicast and reserved from there
+	return b[0] < 224 // multicast, then reserved
 }

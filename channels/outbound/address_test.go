@@ -1,12 +1,10 @@
-package outbound_test
+package outbound
 
 import (
 	"errors"
 	"net"
 	"net/netip"
 	"testing"
-
-	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
 func TestIsPublic(t *testing.T) {
@@ -32,11 +30,11 @@ func TestIsPublic(t *testing.T) {
 		"2606:4700:4700::1111%eth0": false,
 	}
 	for text, want := range tests {
-		if got := outbound.IsPublic(netip.MustParseAddr(text)); got != want {
-			t.Errorf("IsPublic(%s) = %v, want %v", text, got, want)
+		if got := isPublic(netip.MustParseAddr(text)); got != want {
+			t.Errorf("isPublic(%s) = %v, want %v", text, got, want)
 		}
 	}
-	if outbound.IsPublic(netip.Addr{}) {
+	if isPublic(netip.Addr{}) {
 		t.Error("the zero address is public")
 	}
 }
@@ -58,9 +56,9 @@ func TestControl(t *testing.T) {
 		{"ip4", "8.8.8.8", false},
 	}
 	for _, tt := range tests {
-		err := outbound.Control(tt.network, tt.address, nil)
-		if tt.want != (err == nil) || err != nil && !errors.Is(err, outbound.ErrPrivateAddress) {
-			t.Errorf("Control(%q, %q): %v", tt.network, tt.address, err)
+		err := control(tt.network, tt.address, nil)
+		if tt.want != (err == nil) || err != nil && !errors.Is(err, ErrPrivateAddress) {
+			t.Errorf("control(%q, %q): %v", tt.network, tt.address, err)
 		}
 	}
 }
@@ -74,15 +72,15 @@ func TestDialer(t *testing.T) {
 	defer listener.Close()
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	for _, host := range []string{"localhost", "127.0.0.1", "0.0.0.0", "::ffff:127.0.0.1", ""} {
-		conn, err := outbound.NewDialer(nil).DialContext(t.Context(), "tcp", net.JoinHostPort(host, port))
-		if !errors.Is(err, outbound.ErrPrivateAddress) {
+		conn, err := newDialer(&Config{}).DialContext(t.Context(), "tcp", net.JoinHostPort(host, port))
+		if !errors.Is(err, ErrPrivateAddress) {
 			t.Errorf("%q: %v", host, err)
 		}
 		if conn != nil {
 			_ = conn.Close()
 		}
 	}
-	conn, err := outbound.NewDialer(&outbound.Config{AllowPrivateNetworks: true}).DialContext(t.Context(), "tcp", listener.Addr().String())
+	conn, err := newDialer(&Config{AllowPrivateNetworks: true}).DialContext(t.Context(), "tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +93,7 @@ func FuzzIsPublic(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		addr, err := netip.ParseAddr(text)
-		if err != nil || !outbound.IsPublic(addr) {
+		if err != nil || !isPublic(addr) {
 			return
 		}
 		addr = addr.Unmap()
@@ -106,7 +104,7 @@ func FuzzIsPublic(f *testing.F) {
 			b := addr.As4()
 			nat64 := netip.AddrFrom16([16]byte{0, 0x64, 0xff, 0x9b, 12: b[0], b[1], b[2], b[3]})
 			sixToFour := netip.AddrFrom16([16]byte{0x20, 2, b[0], b[1], b[2], b[3]})
-			if !outbound.IsPublic(nat64) || !outbound.IsPublic(sixToFour) {
+			if !isPublic(nat64) || !isPublic(sixToFour) {
 				t.Errorf("%s is public, and %s or %s is not", addr, nat64, sixToFour)
 			}
 		}

@@ -16,26 +16,23 @@ import (
 const (
 	// maxText is how many characters of an answer an error shows.
 	maxText = 200
-	// maxError is how many characters an error of the connection has.
+	// maxError is how many characters of a connection error are shown.
 	maxError = 300
 	// maxRetryAfter is the longest pause that a receiver can ask for.
 	maxRetryAfter = 24 * time.Hour
-	// minSecret is the least length, in bytes, of a part of a URL or of a header
-	// that an error hides; a shorter one tells nothing.
+	// minSecret is the length in bytes from which a part of a URL or a header is redacted. Shorter ones are words such
+	// as v1.
 	minSecret = 4
 )
 
-// A StatusError tells that a receiver has answered a request with a status that
-// is not 2xx.
+// A StatusError is the error of an answer with a status other than 2xx.
 type StatusError struct {
 	// Status is the HTTP status.
 	Status int
-	// Text is the beginning of the answer: at most 200 printable characters,
-	// without the parts of the request that may be secret.
+	// Text is the beginning of the answer: at most 200 printable characters, with the secrets of the request redacted.
 	Text string
 }
 
-// Error returns the status and the text.
 func (e *StatusError) Error() string {
 	text := "the receiver answered with status " + strconv.Itoa(e.Status)
 	if name := http.StatusText(e.Status); name != "" {
@@ -47,20 +44,15 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// CheckStatus returns the error that an answer stands for, and nil for the
-// statuses 2xx. It is a [*StatusError], marked
+// checkStatus returns the error of an answer, or nil for a status 2xx. It is a [*StatusError], marked
 //
-//   - by [channels.Permanent] for 410, by which a receiver says that it is gone
-//     for good. All other statuses may be cured, by the receiver or by its
-//     administrator, while the alert is tried again: a 404 by a deployment that
-//     ends, a 401 by a token that is renewed;
-//   - by [channels.RetryAfter] for 429 and 503 with a header Retry-After, in
-//     seconds or as a date, which is compared with now. More than 24 hours count
-//     as 24 hours.
+//   - by [channels.Permanent] for 410: the receiver is gone for good. Any other status may be cured while the alert is
+//     retried: a 404 by a deployment, a 401 by a new token;
+//   - by [channels.RetryAfter] for 429 and 503 with a Retry-After header in seconds or as a date, which is compared
+//     with now. It is cut at 24 hours.
 //
-// The body of the answer is given apart, since it can be read only once. Parts
-// of the request's URL and headers that the answer repeats are not shown.
-func CheckStatus(res *http.Response, body []byte, now time.Time) error {
+// The body is passed separately, because it can be read only once.
+func checkStatus(res *http.Response, body []byte, now time.Time) error {
 	if res.StatusCode >= 200 && res.StatusCode <= 299 {
 		return nil
 	}
@@ -76,14 +68,14 @@ func CheckStatus(res *http.Response, body []byte, now time.Time) error {
 	return err
 }
 
-// retryAfter reads the header (RFC 9110, section 10.2.3); 0 means no pause.
+// retryAfter parses the header (RFC 9110, section 10.2.3). It returns 0 for no pause.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
 		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
 	}
 	if value != "" && strings.Trim(value, "0123456789") == "" {
-		return maxRetryAfter // More digits than a number has.
+		return maxRetryAfter // more digits than fit in a number
 	}
 	at, err := http.ParseTime(value)
 	if err != nil {
@@ -92,31 +84,30 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return max(0, min(at.Sub(now), maxRetryAfter))
 }
 
-// Clean returns an error of a client, or of the parsing of a URL, without the
-// URL, which may hold a token, and with at most 300 characters. It wraps what
-// the error wraps, so that [errors.Is] works for [ErrPrivateAddress] and for
-// those of package context. Clean(nil) is nil.
+// Clean returns the error of a client, or of parsing a URL, without the URL, which may contain a token, and cut at 300
+// characters. It wraps what err wraps, so [errors.Is] finds [ErrPrivateAddress] and the errors of package context.
+// Clean(nil) is nil.
 func Clean(err error) error {
 	if err == nil {
 		return nil
 	}
 	for e, found := errors.AsType[*url.Error](err); found; e, found = errors.AsType[*url.Error](err) {
 		if e.Op == "parse" {
-			return errors.New("the URL is malformed") // The reason repeats parts of it.
+			return errors.New("the URL is malformed") // the reason repeats parts of the URL
 		}
 		err = e.Err
 	}
 	return cleanError{err}
 }
 
-// cleanError bounds the text of an error, which can quote what a peer has sent.
+// cleanError bounds the text of an error, which may quote a peer.
 type cleanError struct{ error }
 
 func (e cleanError) Error() string { return message.Line(e.error.Error(), maxError) }
 func (e cleanError) Unwrap() error { return e.error }
 
-// redact redacts the parts of a request that an answer repeats, as error pages do. req is the last of a chain of
-// redirects, or nil.
+// redact redacts what an answer repeats of its request, as error pages do. req is the last of a chain of redirects, or
+// nil.
 func redact(text string, req *http.Request) string {
 	var list []string
 	for ; req != nil; req = before(req) {
@@ -132,7 +123,7 @@ func before(req *http.Request) *http.Request {
 	return req.Response.Request
 }
 
-// secrets returns what of a request may be secret.
+// secrets returns the parts of a request that may be secret.
 func secrets(req *http.Request) []string {
 	var list []string
 	if u := req.URL; u != nil {
@@ -151,7 +142,7 @@ func secrets(req *http.Request) []string {
 		}
 		for _, value := range values {
 			list = append(list, value)
-			if _, token, found := strings.Cut(value, " "); found { // "Bearer" is none.
+			if _, token, found := strings.Cut(value, " "); found { // without "Bearer"
 				list = append(list, token)
 			}
 		}

@@ -11,54 +11,52 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 )
 
 const (
-	// DefaultTimeout is how long a request may take in all, with its redirects
-	// and the body of the answer.
+	// DefaultTimeout bounds a request, with redirects and the body of the answer.
 	DefaultTimeout = 30 * time.Second
-	// MaxAnswer is how many bytes of the body of an answer are read. A longer
-	// body ends there.
+	// MaxAnswer is how much of an answer's body is read, in bytes.
 	MaxAnswer = 64 << 10
 	// MaxRedirects is how many redirects are followed.
 	MaxRedirects = 3
 
-	// connectTimeout bounds name resolution with the connection, and TLS.
+	// connectTimeout bounds name resolution and connection together, and the TLS handshake.
 	connectTimeout = 10 * time.Second
-	// idleTimeout is how long a connection waits for another request.
+	// idleTimeout is how long an unused connection is kept.
 	idleTimeout = 10 * time.Second
 	maxHeaders  = 64 << 10
 )
 
-// Config says how a client connects. The zero value of a field stands for its
-// default.
+// Config configures a client. The zero value of a field means its default.
 type Config struct {
-	// AllowPrivateNetworks allows connections to every address, those of the
-	// machine itself included. Default: only public addresses.
+	// AllowPrivateNetworks allows connections to every address, also to the local machine. Default: public addresses
+	// only.
 	AllowPrivateNetworks bool
 	// Timeout bounds a whole request. Default: [DefaultTimeout].
 	Timeout time.Duration
-	// RootCAs are the certificate authorities that are trusted. Default: those
-	// of the system.
+	// RootCAs are the trusted certificate authorities. Default: those of the system.
 	RootCAs *x509.CertPool
-	// Proxy returns the proxy for a request, or nil for none, as
-	// [http.ProxyFromEnvironment] does. The connection to a proxy is always
-	// allowed, and so is what it connects to: it has to keep private networks
-	// away by itself, except for hosts that are written as private addresses or
-	// as localhost, which are refused here. Default: no proxy, whatever the
+	// Proxy returns the proxy for a request, or nil for none, like [http.ProxyFromEnvironment]. The client connects to
+	// any proxy and cannot see where the proxy connects, so the proxy must keep requests out of private networks
+	// itself. Hosts written as private addresses or as localhost are refused here. Default: no proxy, whatever the
 	// environment says.
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
-// New returns a client with the limits that the package comment describes; a nil
-// config means the defaults. It keeps connections for 10 seconds at most, and
-// its CloseIdleConnections closes them at once.
+// New returns a client with the limits of the package comment. A nil config means the defaults. The client keeps idle
+// connections for 10 seconds; CloseIdleConnections closes them at once.
 func New(config *Config) *http.Client {
-	c := withDefaults(config)
-	direct := newTransport(NewDialer(&c).DialContext, c.RootCAs)
+	var c Config
+	if config != nil {
+		c = *config
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = DefaultTimeout
+	}
+	direct := newTransport(newDialer(&c).DialContext, c.RootCAs)
 	t := &transport{direct: direct, proxy: c.Proxy, private: c.AllowPrivateNetworks}
 	if c.Proxy != nil {
 		proxied := newTransport((&net.Dialer{Timeout: connectTimeout}).DialContext, c.RootCAs)
@@ -68,28 +66,13 @@ func New(config *Config) *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: checkRedirect, Timeout: c.Timeout}
 }
 
-// NewDialer returns a dialer for connections that are not HTTP: it gives up
-// after 10 seconds, or [Config.Timeout] if that is shorter, and refuses the
-// addresses that [Control] refuses unless the config allows them. Only these two
-// fields count; a nil config means the defaults.
-func NewDialer(config *Config) *net.Dialer {
-	c := withDefaults(config)
-	dialer := &net.Dialer{Timeout: min(connectTimeout, c.Timeout)}
+// newDialer returns a dialer with [control], unless the config allows private networks.
+func newDialer(c *Config) *net.Dialer {
+	dialer := &net.Dialer{Timeout: connectTimeout}
 	if !c.AllowPrivateNetworks {
-		dialer.Control = Control
+		dialer.Control = control
 	}
 	return dialer
-}
-
-func withDefaults(config *Config) Config {
-	var c Config
-	if config != nil {
-		c = *config
-	}
-	if c.Timeout <= 0 {
-		c.Timeout = DefaultTimeout
-	}
-	return c
 }
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
@@ -99,21 +82,21 @@ func newTransport(dial dialFunc, roots *x509.CertPool) *http.Transport {
 		DialContext:            dial,
 		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    connectTimeout,
-		ForceAttemptHTTP2:      true, // Off by default with a dialer of one's own.
+		ForceAttemptHTTP2:      true, // off by default with a custom dialer
 		MaxResponseHeaderBytes: maxHeaders,
 		MaxIdleConnsPerHost:    2,
 		IdleConnTimeout:        idleTimeout,
 	}
 }
 
-// transport bounds the answers, and keeps requests by a proxy apart from others.
+// transport bounds answers, and keeps proxied connections apart from direct ones.
 type transport struct {
 	direct, proxied *http.Transport
 	proxy           func(*http.Request) (*url.URL, error)
-	private         bool // Private networks are allowed.
+	private         bool // private networks are allowed
 }
 
-// CloseIdleConnections is what the method of [http.Client] calls.
+// CloseIdleConnections is called by the method of [http.Client].
 func (t *transport) CloseIdleConnections() {
 	t.direct.CloseIdleConnections()
 	if t.proxied != nil {
@@ -121,12 +104,12 @@ func (t *transport) CloseIdleConnections() {
 	}
 }
 
-// RoundTrip sends one request; redirects are requests of their own.
+// RoundTrip sends one request, without following redirects.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	next, err := t.choose(req)
 	if err != nil {
 		if req.Body != nil {
-			_ = req.Body.Close() // A RoundTripper has to, even then.
+			_ = req.Body.Close() // a RoundTripper must close it in any case
 		}
 		return nil, err
 	}
@@ -135,8 +118,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if _, err := res.Location(); err != nil {
-		// Without it a redirect is an answer as any other. The error of the
-		// client would contain the URL that cannot be parsed.
+		// A Location that cannot be parsed would make an error with the URL in it.
 		res.Header.Del("Location")
 	}
 	res.Body = &limitedBody{Reader: io.LimitReader(res.Body, MaxAnswer), Closer: res.Body}
@@ -149,7 +131,7 @@ func (t *transport) choose(req *http.Request) (*http.Transport, error) {
 	}
 	proxy, err := t.proxy(req)
 	if err != nil {
-		return nil, errors.New("the proxy for the request is not known") // The error may contain URLs.
+		return nil, errors.New("the proxy for the request is not known") // the error may contain URLs
 	}
 	if proxy == nil {
 		return t.direct, nil
@@ -160,14 +142,14 @@ func (t *transport) choose(req *http.Request) (*http.Transport, error) {
 	return t.proxied, nil
 }
 
-// namesPrivate reports whether a host is a private address without any look-up.
+// namesPrivate reports whether a host is a private address or a name of the local machine, without a lookup.
 func namesPrivate(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
 	}
 	addr, err := netip.ParseAddr(host)
-	return err == nil && !IsPublic(addr)
+	return err == nil && !isPublic(addr)
 }
 
 // limitedBody is the beginning of a body.
@@ -176,13 +158,7 @@ type limitedBody struct {
 	io.Closer
 }
 
-// KeptHeaders returns the names of the headers that a request keeps when it is
-// redirected to another host. All others may be credentials.
-func KeptHeaders() []string {
-	return []string{"Accept", "Content-Type", "Idempotency-Key", "User-Agent"}
-}
-
-// checkRedirect decides whether a redirect is followed. Its errors show no URL.
+// checkRedirect decides whether a redirect is followed. Its errors contain no URL.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	first, last := via[0], via[len(via)-1]
 	switch {
@@ -194,7 +170,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 		return fmt.Errorf("the receiver redirects with status %d, which would turn %s into %s and lose the message",
 			req.Response.StatusCode, last.Method, req.Method)
 	}
-	req.Header.Del("Referer") // The URL of the request before, with its secrets.
+	req.Header.Del("Referer") // it has the first URL, with its secrets
 	if !sameHost(first.URL, req.URL) {
 		for name := range req.Header {
 			if !isKept(name) {
@@ -205,8 +181,8 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// sameHost reports whether b is as trusted as a: the same host and port, or the
-// same host with the default ports of http and https.
+// sameHost reports whether b is as trusted as a: the same host and port, or the same host with the default ports of
+// http and https.
 func sameHost(a, b *url.URL) bool {
 	if !strings.EqualFold(a.Hostname(), b.Hostname()) {
 		return false
@@ -225,4 +201,11 @@ func port(u *url.URL) string {
 	return "80"
 }
 
-func isKept(name string) bool { return slices.Contains(KeptHeaders(), name) }
+// isKept reports whether a redirect to another host keeps a header. All others may be credentials.
+func isKept(name string) bool {
+	switch name {
+	case "Accept", "Content-Type", "Idempotency-Key", "User-Agent":
+		return true
+	}
+	return false
+}

@@ -13,16 +13,16 @@ const UserAgent = "rollcall"
 
 // Do sends a request with a client of [New] and returns the body of the answer, at most [MaxAnswer] bytes.
 //
-// A status other than 2xx is an error of [CheckStatus]; the error of a connection is one of [Clean]. A request without
-// a User-Agent gets [UserAgent].
+// A status other than 2xx is a [*StatusError], permanent for 410 and with a pause for a Retry-After header. The error
+// of a connection is one of [Clean]. A request without a User-Agent gets [UserAgent].
 func Do(client *http.Client, req *http.Request) ([]byte, error) {
 	_, body, err := Exchange(client, req)
 	return body, err
 }
 
-// Exchange is [Do] for services that explain a status in the body. It returns the answer, whose Body is closed, and
-// the body also when [CheckStatus] makes the status an error. Errors are redacted with the given secrets: those of the
-// request's body, which Do cannot know.
+// Exchange is [Do] for services that explain a status in the body. It returns the answer, whose Body is closed, and the
+// body also with a [*StatusError]. Errors are redacted with the given secrets: those in the request's body, which Do
+// cannot know.
 func Exchange(client *http.Client, req *http.Request, secrets ...string) (*http.Response, []byte, error) {
 	if req.Header.Get("User-Agent") == "" {
 		req.Header.Set("User-Agent", UserAgent)
@@ -34,13 +34,13 @@ func Exchange(client *http.Client, req *http.Request, secrets ...string) (*http.
 	defer res.Body.Close()
 	// A receiver that answered 2xx has the message, even if the rest of its answer is lost.
 	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxAnswer))
-	// CheckStatus cuts the text, which could leave the beginning of a secret.
+	// Redact before checkStatus cuts the text, which could leave the beginning of a secret.
 	shown := channels.Redact(string(body), secrets...)
-	return res, body, Redact(CheckStatus(res, []byte(shown), time.Now()), secrets...)
+	return res, body, Redact(checkStatus(res, []byte(shown), time.Now()), secrets...)
 }
 
-// Redact applies [channels.Redact] to the text of an error. The result wraps err; it is err itself if its text holds
-// no secret. Redact(nil) is nil.
+// Redact applies [channels.Redact] to the text of an error. The result wraps err, or is err itself if nothing was
+// redacted. Redact(nil) is nil.
 func Redact(err error, secrets ...string) error {
 	if err == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// document is the default body; the package comment documents it.
+// document is the default body. The package comment documents it.
 type document struct {
 	ID       string           `json:"id"`
 	Incident string           `json:"incident"`
@@ -85,14 +85,13 @@ func formatTime(t time.Time) *string {
 	return new(t.UTC().Format(timeFormat))
 }
 
-// encode returns JSON in which <, > and & stand as they are, as chat services
-// want them. What is not UTF-8 becomes U+FFFD.
+// encode returns JSON with <, > and & unescaped, as chat services want it. Invalid UTF-8 becomes U+FFFD.
 func encode(v any) string {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
-		return "null" // None of the types here can fail.
+		return "null" // none of the types here can fail
 	}
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }

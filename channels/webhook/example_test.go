@@ -50,7 +50,7 @@ func ExampleVerify() {
 			http.Error(w, err.Error(), http.StatusUnauthorized)
 			return
 		}
-		fmt.Println("alert", r.Header.Get("webhook-id")) // Drop it if it was here before.
+		fmt.Println("alert", r.Header.Get("webhook-id")) // drop it if it was here before
 	}
 	server := httptest.NewServer(http.HandlerFunc(receiver))
 	defer server.Close()

@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// FuzzExpand holds that values never become anything but values.
+// FuzzExpand checks that a value stays a value: in text, in a URL and in a header.
 func FuzzExpand(f *testing.F) {
 	f.Add("$NAME and $TAG1", "name", "a b", "body")
 	f.Add("$$NAME$NAME_JSON$TAG10_JSON$", "$STATUS", "$NAME", "\xff\x00")
@@ -31,7 +31,7 @@ func FuzzExpand(f *testing.F) {
 		if err == nil && len(got) > 1<<16 {
 			t.Errorf("%d bytes", len(got))
 		}
-		// All placeholders gone, what is left is the text between them.
+		// Without the values, only the text between the placeholders is left.
 		rest, err := p.expand(template, 1<<16, func(string) string { return "" })
 		if err == nil && len(rest) > len(template) {
 			t.Errorf("%q became %q", template, rest)

@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// A template of 10,000 characters can ask for the body of a ping thousands
-	// of times: the results are bounded, in bytes.
+	// Bounds of the expanded texts, in bytes. A template of 10,000 characters can contain the body of a ping thousands
+	// of times.
 	maxURL    = 16 << 10
 	maxHeader = 16 << 10
 	maxBody   = 1 << 20
 
 	// maxInline bounds one value in a URL or a header, in characters.
 	maxInline = 1000
-	// timeFormat is that of the API; all times are in UTC.
+	// timeFormat is the format of the API, for times in UTC.
 	timeFormat = "2006-01-02T15:04:05+00:00"
-	// asJSON at the end of the name of a placeholder asks for JSON.
+	// asJSON is the suffix of placeholders for JSON.
 	asJSON = "_JSON"
 )
 
-// placeholders are the values by name, without the dollar sign.
+// placeholders holds the values by name, without the dollar sign.
 type placeholders struct {
 	values map[string]string
 	tags   []string
@@ -62,9 +62,8 @@ func newPlaceholders(n channels.Notification, now time.Time) placeholders {
 	return p
 }
 
-// expand replaces the placeholders in one pass, each value by what escape makes
-// of it, unless that is nil. Its error is a phrase that follows the name of the
-// setting.
+// expand replaces the placeholders in one pass, each by escape of its value. A nil escape changes nothing. The error is
+// a phrase that follows the name of the setting.
 func (p placeholders) expand(template string, most int, escape func(string) string) (string, error) {
 	var b strings.Builder
 	for {
@@ -92,8 +91,8 @@ func (p placeholders) expand(template string, most int, escape func(string) stri
 	return b.String(), nil
 }
 
-// find returns the value of the longest placeholder that text begins with, and
-// the length of its name; 0 if there is none.
+// find returns the value of the longest placeholder at the start of text and the length of its name, or 0 if there is
+// none.
 func (p placeholders) find(text string) (value string, length int) {
 	if value, length = p.tag(text); length > 0 {
 		return value, length
@@ -106,7 +105,7 @@ func (p placeholders) find(text string) (value string, length int) {
 	return value, length
 }
 
-// tag does the same for TAG1, TAG2 and so on.
+// tag is find for TAG1, TAG2 and so on.
 func (p placeholders) tag(text string) (value string, length int) {
 	rest, found := strings.CutPrefix(text, "TAG")
 	digits := rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))]
@@ -123,10 +122,10 @@ func (p placeholders) tag(text string) (value string, length int) {
 	return value, length
 }
 
-// separators divide a path into segments, also for a server that decodes it first.
+// separators matches the separators of path segments, also those that a server decodes.
 var separators = regexp.MustCompile(`(?i)/|%2f|\\|%5c`)
 
-// expandURL replaces the placeholders of a URL as expand does. No value adds a dot segment to the path.
+// expandURL replaces the placeholders of a URL. Values add no dot segment to the path.
 func (p placeholders) expandURL(template string) (string, error) {
 	pathEnd := strings.IndexAny(template, "?#")
 	if pathEnd < 0 {
@@ -147,8 +146,8 @@ func (p placeholders) expandURL(template string) (string, error) {
 	return b.String() + rest, err
 }
 
-// hideDotSegments encodes the dots of dot segments twice. Encoded once they are dot segments still, as %2E and a dot
-// are the same to servers (RFC 3986, section 6.2.2.2).
+// hideDotSegments encodes the dots of dot segments twice. Encoding them once does not help: %2E is equivalent to a dot
+// (RFC 3986, section 6.2.2.2), and many servers resolve dot segments after decoding.
 func hideDotSegments(path string) string {
 	var b strings.Builder
 	for path != "" {
@@ -166,13 +165,12 @@ func hideDotSegments(path string) string {
 	return b.String()
 }
 
-// inURL escapes all but the unreserved characters, so that a value changes no
-// other part of a URL, wherever it stands.
+// inURL escapes all but the unreserved characters, so that a value stays within its part of the URL.
 func inURL(value string) string {
 	return strings.ReplaceAll(url.QueryEscape(cut(value)), "+", "%20")
 }
 
-// inHeader makes a value of a header: a line break would begin another one.
+// inHeader returns the value of a header. A line break would begin another one.
 func inHeader(value string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// Tolerance is how far the time of a request that [Verify] accepts may be
-	// from the receiver's.
+	// Tolerance is the clock difference between sender and receiver that [Verify] accepts.
 	Tolerance = 5 * time.Minute
 
 	headerID        = "Webhook-Id"
@@ -26,18 +25,15 @@ const (
 	version      = "v1,"
 )
 
-// ErrSignature is the error of a request whose signature is missing or wrong, or
-// too old.
+// ErrSignature is the error of a request with a missing, wrong or outdated signature.
 var ErrSignature = errors.New("the signature of the webhook is not valid")
 
-// Verify checks in a receiver that a request comes from who knows the secret,
-// and that it was made within [Tolerance] of now, by the scheme of Standard
-// Webhooks. The body is the whole body as it came, before it is parsed. Of
-// several secrets with blanks between them, any may have signed.
+// Verify checks in a receiver that the sender of a request knows the secret, and that it was sent within [Tolerance] of
+// now, by the scheme of Standard Webhooks. The body is the whole body before any parsing. Of several secrets, separated
+// by spaces, any may have signed.
 //
-// The error is nil, or wraps [ErrSignature] and says what is wrong, or tells
-// that the secret itself is malformed. A request that was verified before may
-// come again: drop those whose header webhook-id you have seen.
+// A bad signature is an error that wraps [ErrSignature] and says what is wrong; a malformed secret is another error. A
+// verified request may be a repetition: drop it if you have seen its webhook-id before.
 func Verify(secret string, header http.Header, body []byte, now time.Time) error {
 	keys, err := parseSecret(secret)
 	if err != nil {
@@ -68,7 +64,7 @@ func Verify(secret string, header http.Header, body []byte, now time.Time) error
 	return fmt.Errorf("%w: none was made with the secret", ErrSignature)
 }
 
-// sign sets the headers, unless there is no secret.
+// sign sets the headers of the signature, unless there is no secret.
 func sign(header http.Header, secret, id string, at time.Time, body string) error {
 	keys, err := parseSecret(secret)
 	if err != nil || len(keys) == 0 {
@@ -92,7 +88,7 @@ func signature1(key []byte, id, timestamp, body string) string {
 	return version + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// parseSecret returns the keys of a setting.
+// parseSecret returns the keys in a setting.
 func parseSecret(secret string) ([][]byte, error) {
 	var keys [][]byte
 	for text := range strings.FieldsSeq(secret) {
@@ -100,7 +96,7 @@ func parseSecret(secret string) ([][]byte, error) {
 		if encoded, found := strings.CutPrefix(text, secretPrefix); found {
 			var err error
 			if key, err = base64.StdEncoding.DecodeString(encoded); err != nil || len(key) == 0 {
-				return nil, errors.New("the secret is not base64 after " + secretPrefix) // The error may repeat it.
+				return nil, errors.New("the secret is not base64 after " + secretPrefix) // the error may repeat the secret
 			}
 		}
 		keys = append(keys, key)

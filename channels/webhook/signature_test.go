@@ -12,7 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/webhook"
 )
 
-// key is a secret as Standard Webhooks has it.
+// key is a secret in the form of Standard Webhooks.
 var key = "whsec_" + base64.StdEncoding.EncodeToString([]byte("0123456789abcdefghijklmn"))
 
 func TestSignature(t *testing.T) {
@@ -41,7 +41,7 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// TestStandard has the example of the reference libraries of Standard Webhooks.
+// TestStandard uses the example of the reference libraries of Standard Webhooks.
 func TestStandard(t *testing.T) {
 	header := http.Header{
 		"Webhook-Id": {"msg_p5jXN8AQM9LWM0D4loKWxJek"}, "Webhook-Timestamp": {"1614265330"},

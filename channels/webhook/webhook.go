@@ -12,18 +12,15 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
-// Config configures a [Notifier]. The zero value of a field stands for its
-// default.
+// Config configures a [Notifier]. The zero value of a field means its default.
 type Config struct {
-	// Client makes the requests. Default: outbound.New(nil), which reaches public
-	// addresses only.
+	// Client makes the requests. Default: outbound.New(nil), which reaches public addresses only.
 	Client *http.Client
 	// Now is the clock. Default: [time.Now].
 	Now func() time.Time
 }
 
-// A Notifier delivers to channels of the kind [channels.Webhook]. [New] makes
-// one. Several goroutines can use it at once.
+// A Notifier delivers to channels of the kind [channels.Webhook]. [New] makes one. It is safe for concurrent use.
 type Notifier struct {
 	client *http.Client
 	now    func() time.Time
@@ -31,7 +28,7 @@ type Notifier struct {
 
 var _ channels.Notifier = (*Notifier)(nil)
 
-// New returns a notifier; a nil config means the defaults.
+// New returns a notifier. A nil config means the defaults.
 func New(config *Config) *Notifier {
 	var c Config
 	if config != nil {
@@ -46,9 +43,8 @@ func New(config *Config) *Notifier {
 	return &Notifier{client: c.Client, now: c.Now}
 }
 
-// Notify makes the request that the settings of c ask for, and nothing if there
-// is no URL for n.Status. The errors are those of [outbound.Do]; settings of
-// which no request can be made are an error that is permanent.
+// Notify sends the request that the settings of c describe, or nothing if there is no URL for n.Status. Errors are
+// those of [outbound.Do]. Settings that make no valid request are a permanent error.
 func (w *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
 	target := c.Settings["url_"+string(n.Status)]
 	if target == "" {
@@ -62,7 +58,7 @@ func (w *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 	return err
 }
 
-// newRequest makes the request from the settings.
+// newRequest builds the request from the settings.
 func newRequest(
 	ctx context.Context, settings map[string]string, target string, n channels.Notification, now time.Time,
 ) (*http.Request, error) {
@@ -103,8 +99,7 @@ func newBody(template string, values placeholders, n channels.Notification) (str
 	return values.expand(template, maxBody, nil)
 }
 
-// setHeaders adds the lines of the setting. Several lines of one name are all
-// sent, but the first one replaces a default.
+// setHeaders adds the headers of the setting. Repeated names are all sent; the first of them replaces a default.
 func setHeaders(header http.Header, lines string, values placeholders) error {
 	seen := make(map[string]bool)
 	for line := range strings.Lines(lines) {

@@ -20,7 +20,7 @@ import (
 
 type settings = map[string]string
 
-// now is when the tests send.
+// now is the clock of the tests.
 var now = time.Date(2026, 3, 15, 4, 1, 2, 345, time.UTC)
 
 func down() channels.Notification {
@@ -41,13 +41,13 @@ func up() channels.Notification {
 	return n
 }
 
-// request is what a receiver has got.
+// request is a request that a receiver got.
 type request struct {
 	Method, URI, Body string
 	Header            http.Header
 }
 
-// receive starts a receiver, and a notifier that reaches it.
+// receive starts a receiver and returns a notifier that can reach it.
 func receive(t *testing.T, status int) (*webhook.Notifier, string, <-chan request) {
 	t.Helper()
 	got := make(chan request, 10)
@@ -62,7 +62,7 @@ func receive(t *testing.T, status int) (*webhook.Notifier, string, <-chan reques
 	return webhook.New(&webhook.Config{Client: client, Now: func() time.Time { return now }}), server.URL, got
 }
 
-// channel makes a channel as a user makes it.
+// channel validates the settings of a user.
 func channel(t *testing.T, given settings) channels.Channel {
 	t.Helper()
 	valid, err := channels.Validate(channels.Kinds(), channels.Webhook, given)
@@ -175,7 +175,7 @@ func TestPlaceholders(t *testing.T) {
 	}
 }
 
-// Values stay what they are, whatever they look like.
+// Values stay values, whatever they look like.
 func TestHostileValues(t *testing.T) {
 	n := down()
 	n.Check.Name = "$STATUS/../?a=b&c#d %41+\"\r\nX-Evil: 1 ä"
@@ -202,7 +202,7 @@ func TestHostileValues(t *testing.T) {
 		[]int{len("/?") + 500*6 + 500*3, 500*2 + 499, 15000})
 }
 
-// A template can ask for a long value many times.
+// A template can repeat a long value many times.
 func TestTooLong(t *testing.T) {
 	notifier, url, got := receive(t, 200)
 	n := down()
@@ -233,7 +233,7 @@ func TestErrors(t *testing.T) {
 	if !errors.Is(err, outbound.ErrPrivateAddress) || strings.Contains(err.Error(), "s3cret") {
 		t.Error(err)
 	}
-	for _, given := range []settings{ // that no validation has let in
+	for _, given := range []settings{ // which validation refuses
 		{"url_down": "http://u:s3cret@h:x/"}, {"url_down": "http://h/", "method_down": "no method"},
 		{"url_down": "http://h/", "secret": "whsec_s3cret*"}, {"url_down": "http://h/", "headers_down": "s3cret"},
 	} {
