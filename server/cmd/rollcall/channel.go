@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/channels"
@@ -15,17 +16,20 @@ type channelCreateCmd struct {
 	projectFlag
 	Kind string   `required:"" placeholder:"KIND" help:"Kind of the channel; see rollcall channel kinds."`
 	Name string   `placeholder:"NAME" help:"Name of the channel. One that is unique and without commas can be used to assign the channel to a check."`
-	Set  []string `sep:"none" placeholder:"KEY=VALUE" help:"A setting of the kind. Can be given several times."`
+	Set  []string `sep:"none" placeholder:"KEY=VALUE" help:"A setting of the kind. KEY=@FILE reads the value from a file, KEY=@- from standard input; the value @NAME is written @@NAME. Repeatable."`
 	jsonFlag
 }
 
 func (channelCreateCmd) Help() string {
-	return `With --json: {"id", "name", "kind"}.
+	return `Everyone on the machine can see the command line of a process, so give secrets by @FILE or @-. One line break at the end
+of what is read does not count.
+
+With --json: {"id", "name", "kind"}.
 
 Examples:
 
     rollcall channel create --kind email --name ops --set to=ops@example.org
-    rollcall channel create --kind webhook --name pager --set url_down=https://example.org/down`
+    rollcall channel create --kind webhook --name pager --set url_down=https://example.org/down --set headers_down=@token`
 }
 
 // channelDoc is a channel in the JSON of this command line and of the API (API-V3.md section 2.4).
@@ -82,9 +86,27 @@ func parseSettings(items []string) (map[string]string, error) {
 		if _, twice := settings[key]; twice {
 			return nil, usagef("--set: %s is given twice", key)
 		}
+		value, err := settingValue(value)
+		if err != nil {
+			return nil, fmt.Errorf("--set: %s: %w; write @@ for a value that begins with @", key, err)
+		}
 		settings[key] = value
 	}
 	return settings, nil
+}
+
+// settingValue returns the value that a text after --set KEY= stands for.
+func settingValue(text string) (string, error) {
+	from, ok := strings.CutPrefix(text, "@")
+	switch {
+	case !ok:
+		return text, nil
+	case strings.HasPrefix(from, "@"):
+		return from, nil
+	case from == "-":
+		return secretOf(os.Stdin, "standard input")
+	}
+	return readSecret(from)
 }
 
 type channelListCmd struct {

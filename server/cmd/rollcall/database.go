@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -173,6 +174,18 @@ func (d database) prepareFile(create bool) error {
 		return fmt.Errorf("database %s: cannot be made: %w", d, reason(err))
 	}
 	return file.Close()
+}
+
+// exposed returns the files of an SQLite database that other users of the machine can read or write.
+func (d database) exposed() []string {
+	var files []string
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(d.path + suffix)
+		if d.path != "" && runtime.GOOS != "windows" && err == nil && info.Mode().Perm()&0o007 != 0 {
+			files = append(files, d.path+suffix)
+		}
+	}
+	return files
 }
 
 // reason returns an error of the file system without the path, which the message has already.

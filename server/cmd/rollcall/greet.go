@@ -46,10 +46,15 @@ func (c *serveCmd) printGreeting(w io.Writer, project checks.Project, keys monit
 
 // printCommand writes a command that can be pasted into a shell.
 func printCommand(w io.Writer, words ...string) {
+	fmt.Fprintf(w, "  %s\n", shellCommand(words...))
+}
+
+// shellCommand joins words to a command for a POSIX shell.
+func shellCommand(words ...string) string {
 	for i, word := range words {
 		words[i] = shellQuote(word)
 	}
-	fmt.Fprintf(w, "  %s\n", strings.Join(words, " "))
+	return strings.Join(words, " ")
 }
 
 // shellQuote quotes a word for a POSIX shell where that is needed.

@@ -20,7 +20,7 @@ import (
 // target says which check is pinged.
 type target struct {
 	PingURL     string        `name:"ping-url" secret:"" group:"Check, one of these forms:" placeholder:"URL" help:"Ping URL of the check."`
-	UUID        string        `name:"uuid" group:"Check, one of these forms:" placeholder:"UUID" help:"UUID of the check, with --ping-base-url."`
+	UUID        string        `name:"uuid" secret:"" group:"Check, one of these forms:" placeholder:"UUID" help:"UUID of the check, with --ping-base-url."`
 	Slug        string        `group:"Check, one of these forms:" placeholder:"SLUG" help:"Slug of the check, with --ping-key and --ping-base-url."`
 	PingKey     string        `secret:"" group:"Check, one of these forms:" placeholder:"KEY" help:"Ping key of the project."`
 	PingBaseURL address       `default:"http://localhost:8000/ping" group:"Check, one of these forms:" placeholder:"URL" help:"URL of the ping endpoints."`

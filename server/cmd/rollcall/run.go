@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -37,6 +39,7 @@ type runCmd struct {
 	NoStart  bool `help:"Do not report the start of the command."`
 	NoOutput bool `help:"Do not send the output of the command. It then writes to the terminal itself."`
 	Quiet    bool `short:"q" help:"Do not pass on the output of the command, only send it."`
+	PassKeys bool `help:"Let the command see Rollcall's own keys. Without it, the variables that hold them are taken from its environment."`
 	// A process that the command has left in the background may keep the output open for good.
 	OutputTimeout time.Duration `default:"10s" placeholder:"DURATION" help:"How long the end of the output is waited for once the command has ended; 0s is for good."`
 
@@ -51,8 +54,13 @@ that has killed it, 127 when it was not found, and 126 when it could not be run.
 A ping that fails is mentioned on standard error and changes nothing else; the command runs in any case. Only when the
 command line is wrong it does not, and the exit status is 2.
 
-The command has $ROLLCALL_RUN_ID in its environment, so that a "rollcall ping log" within belongs to the same run. A
-process that it leaves in the background should have its output redirected: it is cut off at --output-timeout.
+The command has $ROLLCALL_RUN_ID in its environment, so that a "rollcall ping log" within belongs to the same run. It does
+not have the variables that hold Rollcall's own keys, such as $ROLLCALL_PING_URL, $ROLLCALL_UUID, $ROLLCALL_PING_KEY,
+$ROLLCALL_API_KEY, $ROLLCALL_DATABASE, and their _FILE variants: a job may print its environment, and its output is
+sent. --pass-keys leaves them in.
+
+A process that the command leaves in the background should have its output redirected: it is cut off at
+--output-timeout.
 
 Examples:
 
@@ -130,7 +138,7 @@ func (c *runCmd) execute(a *app, tail *client.Tail, run uuid.UUID, signals <-cha
 	if errors.Is(cmd.Err, exec.ErrDot) {
 		cmd.Err = nil // the directory is in $PATH, which is for the user to decide
 	}
-	cmd.Env = append(os.Environ(), envPrefix+"RUN_ID="+run.String())
+	cmd.Env = append(c.environment(a.secrets), envPrefix+"RUN_ID="+run.String())
 	cmd.Stdin = os.Stdin
 	cmd.Stdout, cmd.Stderr = c.output(a.stdout, tail), c.output(a.stderr, tail)
 	cmd.WaitDelay = c.OutputTimeout
@@ -157,6 +165,17 @@ func (c *runCmd) execute(a *app, tail *client.Tail, run uuid.UUID, signals <-cha
 		return exitSignaled + int(ws.Signal()), cmd.ProcessState.String()
 	}
 	return cmd.ProcessState.ExitCode(), ""
+}
+
+// environment returns the variables for the command. It needs no key of Rollcall, and may print its environment.
+func (c *runCmd) environment(secrets []string) []string {
+	if c.PassKeys {
+		return os.Environ()
+	}
+	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(secrets, strings.ToUpper(name)) // in any case, for Windows
+	})
 }
 
 // output returns what the command writes one of its streams to. A stream that goes to one file only is given to the

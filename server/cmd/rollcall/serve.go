@@ -131,6 +131,9 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 		log := c.logger(a.stderr)
+		if files := d.exposed(); len(files) > 0 {
+			log.Warn("other users of this machine can read or write the database", "fix", shellCommand(append([]string{"chmod", "600"}, files...)...))
+		}
 		c.fillURLs(listener.Addr())
 		mon, err := c.newMonitor(ctx, store, log, gauges)
 		if err != nil {
