@@ -1,13 +1,13 @@
-// Package target lets package declare keep the checks of a server the way a file says:
+// Package target lets package declare manage the checks of a project through the API of a server:
 //
 //	c, err := client.New("https://rollcall.example.org", key, nil)
 //	plan, err := declare.NewPlan(ctx, target.New(c), doc, nil)
 //	_, err = plan.Apply(ctx, target.New(c), nil)
 //
-// The interface of a server (API-V3.md section 4) can make, change and delete the checks of the key's project. It can
-// neither make projects nor make, change or delete channels, so a file that asks for that is refused, before anything
-// is changed. The settings of channels cannot be seen, and are not compared. Neither can the name of the project:
-// whatever project a file names, it is applied to that of the key.
+// The API (API-V3.md section 4) can create, update and delete the checks of the key's project. It can neither create
+// projects nor create, update or delete channels, so a plan that needs that is refused before anything changes. The API
+// reveals neither the settings of channels, which are not compared, nor the name of the project: whatever project a file
+// names, its checks go to the project of the key.
 package target
 
 import (
@@ -23,13 +23,13 @@ import (
 	"github.com/rollcall-dev/rollcall/client"
 )
 
-// New returns the target that the project of a client's key is. The key must be a read-write one.
+// New returns the project of a client's key as a target. The key must be a read-write one.
 func New(c *client.Client) declare.Target { return remote{c} }
 
-// remote is a server as a target.
+// remote is a project on a server.
 type remote struct{ client *client.Client }
 
-// Read returns the key's project, whatever its name is: a server does not tell it.
+// Read returns the project of the key under the given name, because the API does not reveal its real one.
 func (r remote) Read(ctx context.Context, project string) (declare.State, error) {
 	state := declare.State{Project: checks.Project{Name: project}, SettingsHidden: true}
 	list, err := r.client.Channels(ctx)
@@ -66,7 +66,7 @@ func checkOf(c client.Check) checks.Check {
 	}
 }
 
-// CreateCheck is an upsert, so that a request that has to be sent again makes no second check.
+// CreateCheck upserts, so that a retried request creates no second check.
 func (r remote) CreateCheck(ctx context.Context, _ uuid.UUID, spec checks.Spec) error {
 	_, _, err := r.client.Upsert(ctx, spec, client.UniqueSlug)
 	return err

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// serve starts a server and returns its monitor and clients with both kinds of keys.
+// serve starts a server and returns its monitor and a client for each kind of key.
 func serve(t *testing.T) (mon *monitor.Monitor, project checks.Project, readWrite, readOnly *client.Client) {
 	t.Helper()
 	mon, err := monitor.New(dbtest.SQLite(t).Open(t), nil)
@@ -49,8 +49,8 @@ func serve(t *testing.T) (mon *monitor.Monitor, project checks.Project, readWrit
 	return mon, project, clients[0], clients[1]
 }
 
-// What is applied through a server is the same as what is applied in process, and comparing from either side finds
-// nothing to do then.
+// Applying a file through a server has the same effect as applying it in process: afterwards, a plan on either side is
+// empty.
 func TestSameAsInProcess(t *testing.T) {
 	mon, project, c, readOnly := serve(t)
 	for _, name := range []string{"ops", "pager"} {
@@ -105,7 +105,7 @@ projects:
 			t.Fatal(err)
 		}
 		if again.String() != "" {
-			t.Errorf("%s: not all was done:\n%s", name, again)
+			t.Errorf("%s: still to do:\n%s", name, again)
 		}
 	}
 	if _, err := declare.NewPlan(t.Context(), target.New(readOnly), doc, nil); err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
-// every has all fields of a request.
+// every sets all fields of a request.
 func every() wire.CheckCreate {
 	return wire.CheckCreate{
 		CheckUpdate: wire.CheckUpdate{
@@ -88,7 +88,7 @@ func TestFields(t *testing.T) {
 	create := func(u wire.CheckUpdate) wire.CheckCreate { return wire.CheckCreate{CheckUpdate: u} }
 	for data, want := range map[string]any{
 		`{"Name":5,"NAME":5,"name ":5}`:       wire.CheckCreate{},
-		`{"name":1,"name":"x"}`:               create(wire.CheckUpdate{Name: new("x")}), // the last counts
+		`{"name":1,"name":"x"}`:               create(wire.CheckUpdate{Name: new("x")}), // the last one counts
 		`{"n\u0061me":"x"}`:                   create(wire.CheckUpdate{Name: new("x")}),
 		`{"name":null}`:                       "name is not a string",
 		`{"name":{"a":"b"}}`:                  "name is not a string",
@@ -116,7 +116,7 @@ func TestFields(t *testing.T) {
 		`{"timeout":"60"}`:                    "timeout is not a number",
 		`{"timeout":true}`:                    "timeout is not a number",
 		`{"grace":[60]}`:                      "grace is not a number",
-		`{"timeout":60.5,"name":5}`:           "name is not a string", // the first in the order of the table
+		`{"timeout":60.5,"name":5}`:           "name is not a string", // the first in the order of CheckUpdate
 		`{"grace":60.5,"timeout":"x"}`:        "timeout is not a number",
 		`{"api_key":5}`:                       "api_key is not a string",
 		`{"alert_after":2e0}`:                 create(wire.CheckUpdate{AlertAfter: new(int64(2))}),
@@ -184,7 +184,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// Whatever the body is: no panic, and what is accepted is what encoding/json makes of the same body.
+// Whatever the body is, nothing panics, and an accepted body means what encoding/json makes of it.
 func FuzzBody(f *testing.F) {
 	data, err := json.Marshal(every())
 	if err != nil {

@@ -10,24 +10,26 @@ import (
 
 // Bounds of timeout, grace and repeat_every in seconds (API-V3.md sections 2.1 and 8), and of alert_after.
 const (
-	MinPeriod     = 60
-	MaxPeriod     = 31_536_000
-	MaxAlertAfter = 100
+	minPeriod     = 60
+	maxPeriod     = 31_536_000
+	maxAlertAfter = 100
 )
 
-// maxDigits is a number of decimal digits that always fits 64 bits.
+// maxDigits is the number of decimal digits that always fit 64 bits.
 const maxDigits = 18
 
-// reader reads the fields of a body one by one. It keeps the first error, and returns nil from then on.
+// reader reads the fields of a body one by one. It keeps the first error and returns nil from then on.
 type reader struct {
 	body Body
 	err  error
 }
 
-// get returns the JSON text of a field, or false when there is none, or when an error was found before.
-func (r *reader) get(field string) (string, bool) {
-	raw, present := r.body.fields[field]
-	return string(raw), present && r.err == nil
+// field returns the JSON text of a field, or nil if the field is absent or an earlier one was refused.
+func (r *reader) field(name string) json.RawMessage {
+	if r.err != nil {
+		return nil
+	}
+	return r.body.fields[name]
 }
 
 func (r *reader) refuse(field, format string, args ...any) {
@@ -35,9 +37,9 @@ func (r *reader) refuse(field, format string, args ...any) {
 }
 
 func (r *reader) text(field string) *string {
-	raw, present := r.get(field)
+	raw := r.field(field)
 	switch {
-	case !present:
+	case raw == nil:
 		return nil
 	case raw[0] != '"':
 		r.refuse(field, "is not a string")
@@ -46,14 +48,14 @@ func (r *reader) text(field string) *string {
 	return r.unquote(field, raw)
 }
 
-// unquote decodes a JSON string. encoding/json would turn what no text can hold into U+FFFD without a word.
-func (r *reader) unquote(field, raw string) *string {
-	if escape := loneSurrogate(raw); escape != "" {
+// unquote decodes a JSON string. It refuses half a surrogate pair, which encoding/json silently replaces by U+FFFD.
+func (r *reader) unquote(field string, raw json.RawMessage) *string {
+	if escape := loneSurrogate(string(raw)); escape != "" {
 		r.refuse(field, "is not valid Unicode: %s stands alone", escape)
 		return nil
 	}
 	var text string
-	if err := json.Unmarshal([]byte(raw), &text); err != nil {
+	if err := json.Unmarshal(raw, &text); err != nil {
 		r.refuse(field, "is not a string")
 		return nil
 	}
@@ -61,12 +63,12 @@ func (r *reader) unquote(field, raw string) *string {
 }
 
 func (r *reader) texts(field string) []string {
-	raw, present := r.get(field)
-	if !present {
+	raw := r.field(field)
+	if raw == nil {
 		return nil
 	}
 	var items []json.RawMessage
-	if raw[0] != '[' || json.Unmarshal([]byte(raw), &items) != nil {
+	if raw[0] != '[' || json.Unmarshal(raw, &items) != nil {
 		r.refuse(field, "is not an array")
 		return nil
 	}
@@ -76,7 +78,7 @@ func (r *reader) texts(field string) []string {
 			r.refuse(field, "has an item that is not a string")
 			return nil
 		}
-		text := r.unquote(field, string(item))
+		text := r.unquote(field, item)
 		if text == nil {
 			return nil
 		}
@@ -86,25 +88,23 @@ func (r *reader) texts(field string) []string {
 }
 
 func (r *reader) boolean(field string) *bool {
-	raw, present := r.get(field)
-	if !present {
+	switch raw := string(r.field(field)); raw {
+	case "":
 		return nil
+	case "true", "false":
+		return new(raw == "true")
 	}
-	if raw != "true" && raw != "false" {
-		r.refuse(field, "is not a boolean")
-		return nil
-	}
-	value := raw == "true"
-	return &value
+	r.refuse(field, "is not a boolean")
+	return nil
 }
 
-func (r *reader) seconds(field string) *int64 { return r.number(field, MinPeriod, MaxPeriod) }
+func (r *reader) seconds(field string) *int64 { return r.number(field, minPeriod, maxPeriod) }
 
-// number reads a whole number that fits 64 bits. The bounds are only for the error about one that does not.
+// number reads a whole number that fits 64 bits. The bounds serve only the text of the error for one that does not.
 func (r *reader) number(field string, least, most int64) *int64 {
-	raw, present := r.get(field)
+	raw := string(r.field(field))
 	switch {
-	case !present:
+	case raw == "":
 		return nil
 	case raw[0] != '-' && (raw[0] < '0' || raw[0] > '9'):
 		r.refuse(field, "is not a number")
@@ -124,9 +124,9 @@ func (r *reader) number(field string, least, most int64) *int64 {
 	return nil
 }
 
-// integer reads a JSON number exactly, however it is written: 3600, 3600.0, 36e2 and 360000E-2 are the same. whole
-// is false when it has a fraction, fits when it has more digits than fit an int64. It never computes the power of
-// ten of a number that does not fit, so that 1e999999999 costs no more than 1.
+// integer parses a JSON number exactly: 3600, 3600.0, 36e2 and 360000E-2 are the same. whole reports whether it has no
+// fraction, fits whether it has at most maxDigits digits. Numbers that do not fit are never expanded, so 1e999999999
+// costs no more than 1.
 func integer(number string) (n int64, whole, fits bool) {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(number), "e")
 	mantissa, negative := strings.CutPrefix(mantissa, "-")
@@ -136,11 +136,11 @@ func integer(number string) (n int64, whole, fits bool) {
 		return 0, true, true
 	}
 	significant := strings.TrimRight(digits, "0")
-	zeros := len(digits) - len(significant) - len(after) // to append; negative when there is a fraction
+	zeros := len(digits) - len(significant) - len(after) // to append; negative if there is a fraction
 	if exponent != "" {
 		power, err := strconv.Atoi(exponent)
 		if err != nil || power > 1<<30 || power < -1<<30 {
-			// Beyond any number of digits that a body can have.
+			// No body has enough digits to make up for this.
 			return 0, exponent[0] != '-', false
 		}
 		zeros += power
@@ -158,37 +158,36 @@ func integer(number string) (n int64, whole, fits bool) {
 	return n, true, true
 }
 
-// loneSurrogate returns the first \u escape in a JSON string that is half of a surrogate pair without the other
-// half, or "".
+// loneSurrogate returns the first \u escape of a JSON string that is half a surrogate pair without the other half, or "".
 func loneSurrogate(raw string) string {
-	for i := 0; i < len(raw); i++ {
-		if raw[i] != '\\' {
-			continue
+	for {
+		start := strings.IndexByte(raw, '\\')
+		if start < 0 {
+			return ""
 		}
-		i++ // now at the character after the backslash
-		first, ok := escaped(raw[i:])
-		if !ok || !utf16.IsSurrogate(first) {
-			continue
+		raw = raw[start:]
+		first := escaped(raw)
+		switch {
+		case !utf16.IsSurrogate(first):
+			raw = raw[2:]
+		case utf16.DecodeRune(first, escaped(raw[6:])) == '\uFFFD':
+			return raw[:6]
+		default:
+			raw = raw[12:]
 		}
-		rest := raw[i+5:]
-		if second, ok := escaped(strings.TrimPrefix(rest, `\`)); rest[0] != '\\' || !ok || utf16.DecodeRune(first, second) == '\uFFFD' {
-			return raw[i-1 : i+5]
-		}
-		i += 10 // the rest of the pair
 	}
-	return ""
 }
 
-// escaped reads "uXXXX" at the start of a text.
-func escaped(text string) (rune, bool) {
-	if len(text) < 5 || text[0] != 'u' {
-		return 0, false
+// escaped returns the code of the escape \uXXXX at the start of a text, or 0.
+func escaped(text string) rune {
+	if !strings.HasPrefix(text, `\u`) {
+		return 0
 	}
-	code, err := strconv.ParseUint(text[1:5], 16, 16)
-	return rune(code), err == nil
+	code, _ := strconv.ParseUint(text[2:6], 16, 16) // the text is valid JSON
+	return rune(code)
 }
 
-// shorten cuts a number for an error text.
+// shorten cuts a number for the text of an error.
 func shorten(number string) string {
 	const most = 40
 	if len(number) <= most {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// The forms of timestamps. What is finer is cut off.
+// The layouts of timestamps. They truncate finer times.
 const (
-	secondsForm = "2006-01-02T15:04:05-07:00"
-	microsForm  = "2006-01-02T15:04:05.000000-07:00"
+	secondsLayout = "2006-01-02T15:04:05-07:00"
+	microsLayout  = "2006-01-02T15:04:05.000000-07:00"
 )
 
-// Time is a timestamp of whole seconds, written in UTC: "2026-01-02T03:04:05+00:00". It is read from any ISO 8601
-// timestamp with an offset, and is in UTC then.
+// Time is a timestamp in whole seconds, written in UTC: "2026-01-02T03:04:05+00:00". Any ISO 8601 timestamp with an
+// offset can be read; the result is in UTC.
 type Time struct{ time.Time }
 
-// NewTime returns a pointer to the instant, or nil for the zero time, which is null in a document.
+// NewTime returns a pointer to a timestamp, or nil, which is null in JSON, for the zero time.
 func NewTime(t time.Time) *Time {
 	if t.IsZero() {
 		return nil
@@ -24,31 +24,30 @@ func NewTime(t time.Time) *Time {
 	return &Time{t}
 }
 
-// MarshalJSON writes the timestamp. The error is for years that have not four digits.
-func (t Time) MarshalJSON() ([]byte, error) { return marshalTime(t.Time, secondsForm) }
+// MarshalJSON writes the timestamp. It fails if the year does not have four digits.
+func (t Time) MarshalJSON() ([]byte, error) { return marshalTime(t.Time, secondsLayout) }
 
 // UnmarshalJSON reads a timestamp.
 func (t *Time) UnmarshalJSON(data []byte) error { return unmarshalTime(&t.Time, data) }
 
-// Micros is a timestamp with microseconds, written in UTC: "2026-01-02T03:04:05.000006+00:00". It is read like a
-// [Time].
+// Micros is a [Time] with microseconds: "2026-01-02T03:04:05.000006+00:00".
 type Micros struct{ time.Time }
 
-// MarshalJSON writes the timestamp. The error is for years that have not four digits.
-func (t Micros) MarshalJSON() ([]byte, error) { return marshalTime(t.Time, microsForm) }
+// MarshalJSON writes the timestamp. It fails if the year does not have four digits.
+func (t Micros) MarshalJSON() ([]byte, error) { return marshalTime(t.Time, microsLayout) }
 
 // UnmarshalJSON reads a timestamp.
 func (t *Micros) UnmarshalJSON(data []byte) error { return unmarshalTime(&t.Time, data) }
 
-func marshalTime(t time.Time, form string) ([]byte, error) {
+func marshalTime(t time.Time, layout string) ([]byte, error) {
 	t = t.UTC()
 	if year := t.Year(); year < 0 || year > 9999 {
-		return nil, fmt.Errorf("wire: the year of a timestamp has not four digits: %d", year)
+		return nil, fmt.Errorf("wire: the year of a timestamp does not have four digits: %d", year)
 	}
-	return t.AppendFormat(nil, `"`+form+`"`), nil
+	return t.AppendFormat(nil, `"`+layout+`"`), nil
 }
 
-// unmarshalTime leaves t as it is when data is null, as unmarshalers do by convention.
+// unmarshalTime ignores null, as unmarshalers do by convention.
 func unmarshalTime(t *time.Time, data []byte) error {
 	if bytes.Equal(data, []byte("null")) {
 		return nil

@@ -1,16 +1,20 @@
-// Package wire holds the JSON documents of the management interface (API-V3.md section 2), shared by the server and
-// the client.
+// Package wire holds the JSON documents of the management API (API-V3.md section 2), which the server and the client
+// share.
 //
-// What the server sends are structs that encoding/json writes and reads: [Check], [Ping], [Flip], [Channel],
-// [BadgeSet], and the lists of them. What it is sent are [CheckCreate] and [CheckUpdate], in which a field that is
-// nil is left out:
+// [CheckCreate] and [CheckUpdate] are the bodies of requests; fields that are nil are left out:
 //
 //	body, err := json.Marshal(wire.CheckCreate{CheckUpdate: wire.CheckUpdate{Name: new("backup"), Timeout: new(int64(3600))}})
 //
-// The server reads them with [ParseBody], which is stricter than encoding/json: keys match exactly, null is refused,
-// and every error names the field.
+// All other documents are responses: [Check], [Ping], [Flip], [Channel], [BadgeSet] and the lists of them, [Status] and
+// [Error]. Use encoding/json to read and write them.
 //
-// The package is pure and imports nothing of the server.
+// A server reads the body of a request with [ParseBody], which is stricter than encoding/json: keys match exactly, null
+// is refused, and every error names the field.
+//
+//	body, err := wire.ParseBody(data)
+//	update, err := body.Update()
+//
+// The package imports no other package of the module.
 package wire
 
 // Error is the body of every response with a status of 400 or above. API-V3.md section 7 leaves its form open.
@@ -21,14 +25,13 @@ type Error struct {
 	Field string `json:"field,omitempty"`
 }
 
-// Status is the answer of the database connectivity test when the query succeeded (API-V3.md section 4.13). Its form
-// is Rollcall's own.
+// Status is the response of a successful database connectivity test. API-V3.md section 4.13 leaves its form open.
 type Status struct {
 	Status string `json:"status"`
 }
 
-// Check is a check as API-V3.md section 2.1 shows it. Fields that are not in every variant of the document are left
-// out when they are empty.
+// Check is a check (API-V3.md section 2.1). Fields that some variants of the document lack are left out if they are
+// empty.
 type Check struct {
 	Name  string `json:"name"`
 	Slug  string `json:"slug"`
@@ -56,29 +59,29 @@ type Check struct {
 	FilterHTTPBody    bool   `json:"filter_http_body"`
 	FilterDefaultFail bool   `json:"filter_default_fail"`
 
-	// The alert rules are Rollcall's own, and left out where there are none.
+	// The alert rules are an extension by Rollcall, left out if they are not set.
 	AlertAfter  int64  `json:"alert_after,omitempty"`  // failures in a row, up to 100
 	RepeatEvery int64  `json:"repeat_every,omitempty"` // seconds
 	QuietHours  string `json:"quiet_hours,omitempty"`  // windows in the form of package checks/quiet
 
 	BadgeURL string `json:"badge_url"`
 
-	UniqueKey string `json:"unique_key,omitempty"` // with a read-only key only
+	UniqueKey string `json:"unique_key,omitempty"` // only with a read-only key
 
-	// These are left out with a read-only key.
+	// Left out with a read-only key.
 	UUID      string  `json:"uuid,omitempty"`
 	PingURL   string  `json:"ping_url,omitempty"`
 	UpdateURL string  `json:"update_url,omitempty"`
 	PauseURL  string  `json:"pause_url,omitempty"`
 	ResumeURL string  `json:"resume_url,omitempty"`
-	Channels  *string `json:"channels,omitempty"` // integrations with commas between, "" for none
+	Channels  *string `json:"channels,omitempty"` // comma-separated integrations, "" for none
 
-	// These are "" in the answers of create, update, pause, resume and delete, and left out elsewhere.
+	// "" in the responses of create, update, pause, resume and delete, left out elsewhere.
 	Subject     *string `json:"subject,omitempty"`
 	SubjectFail *string `json:"subject_fail,omitempty"`
 }
 
-// Checks is the answer of API-V3.md section 4.1.
+// Checks is the response of API-V3.md section 4.1.
 type Checks struct {
 	Checks []Check `json:"checks"`
 }
@@ -92,20 +95,20 @@ type Ping struct {
 	RemoteAddr string   `json:"remote_addr"`
 	Method     string   `json:"method"`
 	UA         string   `json:"ua"`
-	RID        *string  `json:"rid"`                // the run identifier, null when none
-	Duration   *float64 `json:"duration,omitempty"` // seconds, in steps of 0.01; only on pings that ended a run
-	BodyURL    *string  `json:"body_url"`           // null when the ping had no body
+	RID        *string  `json:"rid"`                // the run identifier, null if there is none
+	Duration   *float64 `json:"duration,omitempty"` // seconds, in steps of 0.01; only on pings that end a run
+	BodyURL    *string  `json:"body_url"`           // null if the ping has no body
 }
 
-// Pings is the answer of API-V3.md section 4.8.
+// Pings is the response of API-V3.md section 4.8.
 type Pings struct {
 	Pings []Ping `json:"pings"`
 }
 
-// Flip is a status change (API-V3.md section 2.3). The answer of section 4.10 is a bare array of them.
+// Flip is a status change (API-V3.md section 2.3). The response of section 4.10 is a bare array of them.
 type Flip struct {
 	Timestamp Time `json:"timestamp"`
-	Up        int  `json:"up"` // 1 when the check went up, 0 when it went down
+	Up        int  `json:"up"` // 1 if the check went up, 0 if it went down
 }
 
 // Channel is an integration (API-V3.md section 2.4).
@@ -115,13 +118,13 @@ type Channel struct {
 	Kind string `json:"kind"`
 }
 
-// Channels is the answer of API-V3.md section 4.11.
+// Channels is the response of API-V3.md section 4.11.
 type Channels struct {
 	Channels []Channel `json:"channels"`
 }
 
-// BadgeSet holds the addresses of the badges of a tag (API-V3.md section 2.5). A 3 is in the names of those that
-// report three states.
+// BadgeSet holds the URLs of the badges of a tag (API-V3.md section 2.5). Those with a 3 in their name report three
+// states.
 type BadgeSet struct {
 	SVG      string `json:"svg"`
 	SVG3     string `json:"svg3"`
@@ -131,7 +134,7 @@ type BadgeSet struct {
 	Shields3 string `json:"shields3"`
 }
 
-// Badges is the answer of API-V3.md section 4.12, by tag; the tag "*" stands for all checks of the project.
+// Badges is the response of API-V3.md section 4.12, by tag. The tag "*" stands for all checks of the project.
 type Badges struct {
 	Badges map[string]BadgeSet `json:"badges"`
 }
