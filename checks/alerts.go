@@ -6,12 +6,6 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Bounds of the alert rules of a check. A period of reminders is bounded like any other.
-const (
-	MaxAlertAfter = 100
-	MaxQuietHours = 200 // characters
-)
-
 // Effects are what an event brought about besides the changed check, in the order in which it happened.
 type Effects struct {
 	Transitions []Transition

@@ -36,7 +36,9 @@ func BenchmarkPing(b *testing.B) {
 
 // BenchmarkClassify looks for keywords in a body as long as is ever searched, and finds none.
 func BenchmarkClassify(b *testing.B) {
-	c := checks.Check{FilterHTTPBody: true, SuccessKW: "done, finished", FailureKW: "error, failed, fatal"}
+	c := checks.Check{Settings: checks.Settings{
+		FilterHTTPBody: true, SuccessKW: "done, finished", FailureKW: "error, failed, fatal",
+	}}
 	signal := pings.Signal{Scheme: "http", Method: "POST", Body: []byte(strings.Repeat("all is well so far\n", 530))}
 	b.SetBytes(int64(len(signal.Body)))
 	b.ReportAllocs()

@@ -3,8 +3,6 @@ package checks
 import (
 	"crypto/sha1"
 	"encoding/hex"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,15 +22,6 @@ const (
 	StatusPaused Status = "paused" // monitoring is off
 )
 
-// Defaults of a new check and bounds of its periods (API-V3.md section 2.1).
-const (
-	DefaultTimeout = 24 * time.Hour
-	DefaultGrace   = time.Hour
-	DefaultTZ      = "UTC"
-	MinPeriod      = time.Minute
-	MaxPeriod      = 365 * 24 * time.Hour
-)
-
 // Check is one monitored job: its settings and its state (API-V3.md section 2.1). It is a value: the methods that
 // change it return a copy. Times are in UTC with microseconds; the zero time stands for "none".
 type Check struct {
@@ -42,41 +31,10 @@ type Check struct {
 	BadgeKey  uuid.UUID
 	CreatedAt time.Time
 
-	Name string
-	Slug string
-	Tags string // a list with blanks between the tags, as the client gave it
-	Desc string
-
-	// Timeout is how often a Simple check expects a ping. It keeps its value on a Cron check, unused.
-	Timeout time.Duration
-	// Grace is how long after the expected time, or after the start of a run, a check stays out of down.
-	Grace time.Duration
-	// Schedule is the Cron or OnCalendar expression of a Cron check, "" on a Simple check.
-	Schedule string
-	// TZ is the name of the time zone in which Schedule and QuietHours are read. It keeps its value where there is
-	// neither, unused.
-	TZ string
-	// TimingSince is when the settings that decide deadlines last changed. A deadline that a change would put
-	// into the past is at that instant instead, so that history is not rewritten.
+	Settings
+	// TimingSince is when the settings that decide deadlines last changed. A deadline that a change would put into the
+	// past is at that instant instead, so that history is not rewritten.
 	TimingSince time.Time
-
-	ManualResume bool
-	Methods      string // "" for HEAD, GET and POST, or "POST"
-
-	StartKW, SuccessKW, FailureKW string // comma-separated keywords (section 2.1.1)
-	FilterSubject, FilterBody     bool
-	FilterHTTPBody                bool
-	FilterDefaultFail             bool
-
-	// AlertAfter is how many failures in a row it takes until integrations are told that the check is down. 0 and 1
-	// both mean at once. Failures are fail signals, expected pings that did not come and runs that did not end in
-	// time. Like the other alert rules it changes neither the state nor its transitions.
-	AlertAfter int
-	// RepeatEvery is how often integrations are told again that the check is still down, 0 for never.
-	RepeatEvery time.Duration
-	// QuietHours are the windows, in the form of package quiet, in which alerts are held back; "" for none. At the end
-	// of a window one alert sums up what was held back.
-	QuietHours string
 
 	// Channels are the integrations that are told of alerts.
 	Channels []uuid.UUID
@@ -105,34 +63,6 @@ type State struct {
 	Runs pings.Runs
 	// Alerting is what the alert rules remember.
 	Alerting Alerting
-}
-
-// IsCron reports whether this is a Cron check; otherwise it is a Simple check.
-func (c Check) IsCron() bool { return c.Schedule != "" }
-
-// TagList returns the check's tags, each once, in order.
-func (c Check) TagList() []string {
-	var tags []string
-	for tag := range strings.FieldsSeq(c.Tags) {
-		if !slices.Contains(tags, tag) {
-			tags = append(tags, tag)
-		}
-	}
-	return tags
-}
-
-// HasTags reports whether the check carries all of these tags.
-func (c Check) HasTags(tags []string) bool {
-	if len(tags) == 0 {
-		return true
-	}
-	own := c.TagList()
-	for _, tag := range tags {
-		if !slices.Contains(own, tag) {
-			return false
-		}
-	}
-	return true
 }
 
 // UniqueKey returns the identifier that stands for the check where its UUID is not to be shown (section 2.1).

@@ -18,7 +18,7 @@ func TestClassify(t *testing.T) {
 	mail := func(subject, text string) pings.Signal {
 		return pings.Signal{Kind: pings.Success, Scheme: "email", Mail: &pings.Mail{Subject: subject, Text: text}}
 	}
-	words := checks.Check{StartKW: "begin", SuccessKW: "OK, fine", FailureKW: "error"}
+	words := checks.Check{Settings: checks.Settings{StartKW: "begin", SuccessKW: "OK, fine", FailureKW: "error"}}
 	with := func(change func(*checks.Check)) checks.Check {
 		c := words
 		change(&c)
@@ -29,7 +29,7 @@ func TestClassify(t *testing.T) {
 	subject := with(func(c *checks.Check) { c.FilterSubject = true })
 	text := with(func(c *checks.Check) { c.FilterBody = true })
 	both := with(func(c *checks.Check) { c.FilterSubject, c.FilterBody = true, true })
-	post := checks.Check{Methods: "POST"}
+	post := checks.Check{Settings: checks.Settings{Methods: "POST"}}
 	get := pings.Signal{Kind: pings.Success, Scheme: "http", Method: "GET"}
 
 	for name, test := range map[string]struct {

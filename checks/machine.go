@@ -37,8 +37,7 @@ func New(projectID uuid.UUID, spec Spec, now time.Time) (Check, error) {
 	now = Instant(now)
 	c := Check{
 		ID: uuid.New(), ProjectID: projectID, BadgeKey: uuid.New(), CreatedAt: now,
-		Timeout: DefaultTimeout, Grace: DefaultGrace, TZ: DefaultTZ, TimingSince: now,
-		State: State{Stored: StatusNew},
+		Settings: Defaults(), TimingSince: now, State: State{Stored: StatusNew},
 	}
 	if spec.ID != uuid.Nil {
 		c.ID = spec.ID

@@ -33,7 +33,8 @@ func TestNewCheck(t *testing.T) { // API-V3.md 2.1: the defaults
 	c := newCheck(t, checks.Spec{})
 	want := checks.Check{
 		ID: c.ID, ProjectID: c.ProjectID, BadgeKey: c.BadgeKey, CreatedAt: noon, TimingSince: noon,
-		Timeout: 86400 * time.Second, Grace: 3600 * time.Second, TZ: "UTC", State: checks.State{Stored: "new"},
+		Settings: checks.Settings{Timeout: 86400 * time.Second, Grace: 3600 * time.Second, TZ: "UTC"},
+		State:    checks.State{Stored: "new"},
 	}
 	if diff := cmp.Diff(want, c, cmpopts.IgnoreUnexported(checks.Check{})); diff != "" {
 		t.Errorf("a new check (-want +got):\n%s", diff)
@@ -413,7 +414,7 @@ func TestUniqueKey(t *testing.T) {
 }
 
 func TestTags(t *testing.T) {
-	c := checks.Check{Tags: "  db prod\tdb  ünï "}
+	c := checks.Settings{Tags: "  db prod\tdb  ünï "}
 	if diff := cmp.Diff([]string{"db", "prod", "ünï"}, c.TagList()); diff != "" {
 		t.Error(diff)
 	}

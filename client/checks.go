@@ -214,7 +214,7 @@ func isUniqueKey(text string) bool {
 func checkOf(d wire.Check) (Check, error) {
 	c := Check{
 		UniqueKey: d.UniqueKey,
-		Name:      d.Name, Slug: d.Slug, Tags: checks.Check{Tags: d.Tags}.TagList(), Desc: d.Desc,
+		Name:      d.Name, Slug: d.Slug, Tags: checks.Settings{Tags: d.Tags}.TagList(), Desc: d.Desc,
 		Timeout: period(d.Timeout), Grace: period(d.Grace), Schedule: d.Schedule, TZ: d.TZ,
 		Status: checks.Status(d.Status), NPings: d.NPings, Started: d.Started,
 		LastPing: timeOf(d.LastPing), NextPing: timeOf(d.NextPing),

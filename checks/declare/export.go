@@ -97,8 +97,7 @@ func exportChannel(c channels.Channel, kinds []channels.KindInfo, available []ch
 
 func exportCheck(c checks.Check, available []channels.Channel) Check {
 	out := Check{}
-	defaults := checks.Check{Timeout: checks.DefaultTimeout, Grace: checks.DefaultGrace, TZ: checks.DefaultTZ}
-	_, out.Spec = Compare(defaults, c)
+	_, out.Spec = Compare(checks.Check{Settings: checks.Defaults()}, c)
 	if !c.IsCron() {
 		out.Timeout = &c.Timeout
 	} else {

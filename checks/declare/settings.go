@@ -24,8 +24,7 @@ type setting struct {
 	copy func(to *checks.Spec, from checks.Spec)
 }
 
-// settings lists the settings of a check in the order of an export. A new setting needs a row here and one in
-// [effective].
+// settings lists the settings of a check in the order of an export. A new setting needs a row here.
 func settings() []setting {
 	return []setting{
 		define("slug", texts, func(s *checks.Spec) **string { return &s.Slug }),
@@ -54,20 +53,10 @@ func settings() []setting {
 
 // effective returns the settings of a check that have an effect, without its slug and its channels.
 func effective(c checks.Check) checks.Spec {
-	s := checks.Spec{
-		Name: &c.Name, Tags: &c.Tags, Desc: &c.Desc, Grace: &c.Grace, ManualResume: &c.ManualResume, Methods: &c.Methods,
-		StartKW: &c.StartKW, SuccessKW: &c.SuccessKW, FailureKW: &c.FailureKW,
-		FilterSubject: &c.FilterSubject, FilterBody: &c.FilterBody, FilterHTTPBody: &c.FilterHTTPBody,
-		FilterDefaultFail: &c.FilterDefaultFail,
-		AlertAfter:        &c.AlertAfter, RepeatEvery: &c.RepeatEvery, QuietHours: &c.QuietHours,
-	}
-	if c.IsCron() {
-		s.Schedule = &c.Schedule
-	} else {
-		s.Timeout = &c.Timeout
-	}
-	if c.IsCron() || c.QuietHours != "" {
-		s.TZ = &c.TZ
+	s := c.Settings.Spec()
+	s.Slug = nil
+	if !c.IsCron() && c.QuietHours == "" {
+		s.TZ = nil
 	}
 	return s
 }
@@ -147,7 +136,7 @@ func lists(separator string) form[string] {
 }
 
 func showTags(list string) string {
-	return strconv.Quote(strings.Join(checks.Check{Tags: list}.TagList(), " "))
+	return strconv.Quote(strings.Join(checks.Settings{Tags: list}.TagList(), " "))
 }
 
 // duration writes whole seconds without trailing zero units, as in 1h30m.

@@ -109,9 +109,9 @@ func (m *Monitor) test(ctx context.Context, project checks.Project, c channels.C
 	now := m.Now()
 	err := notify(ctx, notifier, c, func() channels.Notification {
 		check := checks.Check{
-			ID: uuid.New(), Name: "Test", Slug: "test", Timeout: checks.DefaultTimeout, Grace: checks.DefaultGrace,
-			State: checks.State{NPings: 1},
+			ID: uuid.New(), Settings: checks.Defaults(), State: checks.State{NPings: 1},
 		}
+		check.Name, check.Slug = "Test", "test"
 		return channels.Notification{
 			ID: uuid.NewString(), Incident: uuid.NewString(), Check: m.describe(check, project.Name),
 			Status: channels.Down, At: now,

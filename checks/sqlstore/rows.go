@@ -150,14 +150,17 @@ func (s *Store) check(r *checkRow) (checks.Check, error) {
 	}
 	c := checks.Check{
 		ID: r.UUID, ProjectID: r.ProjectID, BadgeKey: r.BadgeKey, CreatedAt: instant(r.CreatedAt),
-		Name: r.Name, Slug: r.Slug, Tags: r.Tags, Desc: r.Description,
-		Timeout: time.Duration(r.Timeout) * time.Second, Grace: time.Duration(r.Grace) * time.Second,
-		Schedule: r.Schedule, TZ: r.TZ, TimingSince: instant(r.TimingSince),
-		ManualResume: r.ManualResume, Methods: r.Methods,
-		StartKW: r.StartKW, SuccessKW: r.SuccessKW, FailureKW: r.FailureKW,
-		FilterSubject: r.FilterSubject, FilterBody: r.FilterBody,
-		FilterHTTPBody: r.FilterHTTPBody, FilterDefaultFail: r.FilterDefaultFail,
-		AlertAfter: int(r.AlertAfter), RepeatEvery: time.Duration(r.RepeatEvery) * time.Second, QuietHours: r.QuietHours,
+		Settings: checks.Settings{
+			Name: r.Name, Slug: r.Slug, Tags: r.Tags, Desc: r.Description,
+			Timeout: time.Duration(r.Timeout) * time.Second, Grace: time.Duration(r.Grace) * time.Second,
+			Schedule: r.Schedule, TZ: r.TZ,
+			ManualResume: r.ManualResume, Methods: r.Methods,
+			StartKW: r.StartKW, SuccessKW: r.SuccessKW, FailureKW: r.FailureKW,
+			FilterSubject: r.FilterSubject, FilterBody: r.FilterBody,
+			FilterHTTPBody: r.FilterHTTPBody, FilterDefaultFail: r.FilterDefaultFail,
+			AlertAfter: int(r.AlertAfter), RepeatEvery: time.Duration(r.RepeatEvery) * time.Second, QuietHours: r.QuietHours,
+		},
+		TimingSince: instant(r.TimingSince),
 		State: checks.State{
 			Stored: status, Since: instant(r.Since), NPings: r.NPings, LastPing: instant(r.LastPing),
 			LastStart: instant(r.LastStart), LastStartRun: r.LastStartRun, Runs: runs,

@@ -55,14 +55,16 @@ func (r remote) Read(ctx context.Context, project string) (declare.State, error)
 // checkOf returns the settings of a check.
 func checkOf(c client.Check) checks.Check {
 	return checks.Check{
-		ID: c.ID, Name: c.Name, Slug: c.Slug, Tags: strings.Join(c.Tags, " "), Desc: c.Desc,
-		Timeout: c.Timeout, Grace: c.Grace, Schedule: c.Schedule, TZ: c.TZ,
-		ManualResume: c.ManualResume, Methods: c.Methods,
-		StartKW: c.StartKW, SuccessKW: c.SuccessKW, FailureKW: c.FailureKW,
-		FilterSubject: c.FilterSubject, FilterBody: c.FilterBody,
-		FilterHTTPBody: c.FilterHTTPBody, FilterDefaultFail: c.FilterDefaultFail,
-		AlertAfter: c.AlertAfter, RepeatEvery: c.RepeatEvery, QuietHours: c.QuietHours,
-		Channels: c.Channels,
+		ID: c.ID, Channels: c.Channels,
+		Settings: checks.Settings{
+			Name: c.Name, Slug: c.Slug, Tags: strings.Join(c.Tags, " "), Desc: c.Desc,
+			Timeout: c.Timeout, Grace: c.Grace, Schedule: c.Schedule, TZ: c.TZ,
+			ManualResume: c.ManualResume, Methods: c.Methods,
+			StartKW: c.StartKW, SuccessKW: c.SuccessKW, FailureKW: c.FailureKW,
+			FilterSubject: c.FilterSubject, FilterBody: c.FilterBody,
+			FilterHTTPBody: c.FilterHTTPBody, FilterDefaultFail: c.FilterDefaultFail,
+			AlertAfter: c.AlertAfter, RepeatEvery: c.RepeatEvery, QuietHours: c.QuietHours,
+		},
 	}
 }
 

@@ -21,11 +21,11 @@ type classes struct{ Subject, Body, Both, Strict pings.Kind }
 // TestCorpus classifies messages as real programs send them, and messages that are broken as real ones are. What is
 // expected is in testdata/expected.txt (API-V3.md section 2.1.1).
 func TestCorpus(t *testing.T) {
-	words := checks.Check{
+	words := checks.Check{Settings: checks.Settings{
 		StartKW:   "STARTED, began, 開始",
 		SuccessKW: "completed, SUCCESS, OK:, завершено, 成功",
 		FailureKW: "ERROR, failed, FAILED, ошибка, エラー, Störung",
-	}
+	}}
 	expected := readExpected(t)
 	for _, name := range messages(t) {
 		want, ok := expected[name]

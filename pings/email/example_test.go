@@ -35,7 +35,7 @@ func ExampleMessage_Mail() {
 	raw := []byte(strings.ReplaceAll(report, "\n", "\r\n"))
 	signal := pings.Signal{Scheme: "email", UserAgent: "Email from backup@nas.example.org", Body: raw, Mail: email.Parse(raw).Mail()}
 
-	check := checks.Check{SuccessKW: "completed", FailureKW: "ERROR", FilterBody: true}
+	check := checks.Check{Settings: checks.Settings{SuccessKW: "completed", FailureKW: "ERROR", FilterBody: true}}
 	fmt.Println(check.Classify(signal))
 	// Output: fail
 }

@@ -1,0 +1,223 @@
+package checks
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+)
+
+// Defaults of a new check, and the bounds of its periods (API-V3.md section 2.1).
+const (
+	DefaultTimeout = 24 * time.Hour
+	DefaultGrace   = time.Hour
+	DefaultTZ      = "UTC"
+	MinPeriod      = time.Minute
+	MaxPeriod      = 365 * 24 * time.Hour
+)
+
+// Bounds of the texts of a check, in characters.
+const (
+	MaxName       = 100
+	MaxSlug       = 100
+	MaxTags       = 500
+	MaxDesc       = 10_000
+	MaxKeywords   = 200
+	MaxSchedule   = 100
+	MaxQuietHours = 200
+)
+
+// MaxAlertAfter bounds the failures that it can take to alert.
+const MaxAlertAfter = 100
+
+// Settings are what a user sets of a check (API-V3.md section 2.1). The integrations are not among them: their form
+// differs between a request and a stored check.
+type Settings struct {
+	Name string
+	// Slug names the check in ping addresses: a–z, 0–9, hyphen and underscore. It is "" for none, and need not be unique.
+	Slug string
+	// Tags is a list with blanks between the tags, as the client gave it; see [Settings.TagList].
+	Tags string
+	Desc string
+
+	// Timeout is the expected time between two pings of a Simple check. A Cron check keeps the value and ignores it.
+	Timeout time.Duration
+	// Grace is how late an expected ping may be, and how long a run may take after its start, before the check is down.
+	Grace time.Duration
+	// Schedule is the cron or OnCalendar expression of a Cron check, "" for a Simple check.
+	Schedule string
+	// TZ is the IANA time zone of Schedule and QuietHours. A check without either keeps the value and ignores it.
+	TZ string
+
+	// ManualResume makes a paused check ignore pings until it is resumed.
+	ManualResume bool
+	// Methods are the HTTP methods of pings that count: "" for HEAD, GET and POST, or "POST".
+	Methods string
+
+	// StartKW, SuccessKW and FailureKW are comma-separated, case-sensitive keywords (API-V3.md section 2.1.1).
+	StartKW, SuccessKW, FailureKW string
+	// FilterSubject and FilterBody look for keywords in the subject and the text of an e-mail.
+	FilterSubject, FilterBody bool
+	// FilterHTTPBody looks for keywords in the first 10,000 bytes of the body of an HTTP ping.
+	FilterHTTPBody bool
+	// FilterDefaultFail makes a ping without a keyword a failure where a filter applies; otherwise it is ignored.
+	FilterDefaultFail bool
+
+	// AlertAfter is how many failures in a row raise the alert that the check is down; 0 and 1 both mean the first.
+	// Failures are fail signals, expected pings that did not come, and runs that did not end in time. Alert rules change
+	// neither the state nor its transitions.
+	AlertAfter int
+	// RepeatEvery is the time between reminders while the check is down, 0 for none.
+	RepeatEvery time.Duration
+	// QuietHours are the windows that hold alerts back, in the form of package quiet; "" for none. At the end of a window
+	// one alert sums up what was held back.
+	QuietHours string
+}
+
+// Defaults returns the settings of a new check for which none are given: a Simple check (API-V3.md section 2.1).
+func Defaults() Settings {
+	return Settings{Timeout: DefaultTimeout, Grace: DefaultGrace, TZ: DefaultTZ}
+}
+
+// IsCron reports whether the settings are those of a Cron check; otherwise they are those of a Simple check.
+func (s Settings) IsCron() bool { return s.Schedule != "" }
+
+// TagList returns the tags in order, each once.
+func (s Settings) TagList() []string {
+	var tags []string
+	for tag := range strings.FieldsSeq(s.Tags) {
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}
+
+// HasTags reports whether all of the given tags are among the settings' tags.
+func (s Settings) HasTags(tags []string) bool {
+	if len(tags) == 0 {
+		return true
+	}
+	own := s.TagList()
+	return !slices.ContainsFunc(tags, func(tag string) bool { return !slices.Contains(own, tag) })
+}
+
+// Spec changes settings of a check, new or existing (API-V3.md sections 4.3 and 4.4). A nil field leaves the setting of
+// an existing check alone, and gives a new check the default.
+type Spec struct {
+	// ID becomes the identifier of a new check; the zero UUID stands for a random one. An update ignores it.
+	ID uuid.UUID
+
+	Name *string // up to 100 characters
+	Slug *string // up to 100 of a–z, 0–9, hyphen and underscore
+	Tags *string // up to 500 characters, blanks between the tags
+	Desc *string // up to 10,000 characters
+
+	Timeout *time.Duration // whole seconds, 1 minute to 365 days; makes the check a Simple check unless Schedule is set
+	Grace   *time.Duration // whole seconds, 1 minute to 365 days
+
+	Schedule *string // cron or OnCalendar, up to 100 characters, with a time to come; makes the check a Cron check
+	TZ       *string // IANA time zone of Schedule and QuietHours
+
+	ManualResume *bool
+	Methods      *string // "" or "POST"
+
+	// Channels selects integrations: "*" for all, "" for none, or identifiers or names with commas between them. This
+	// package does not know the integrations of the project; its caller resolves Channels.
+	Channels *string
+
+	StartKW, SuccessKW, FailureKW *string // up to 200 characters each
+	FilterSubject, FilterBody     *bool
+	FilterHTTPBody                *bool
+	FilterDefaultFail             *bool
+
+	AlertAfter  *int           // failures in a row, 0 to 100
+	RepeatEvery *time.Duration // whole seconds, 1 minute to 365 days, or 0 for never
+	QuietHours  *string        // windows in the form of package quiet, up to 200 characters; "" for none
+}
+
+// Spec returns the spec that gives a check these settings.
+func (s Settings) Spec() Spec {
+	spec := Spec{
+		Name: &s.Name, Slug: &s.Slug, Tags: &s.Tags, Desc: &s.Desc, Grace: &s.Grace, TZ: &s.TZ,
+		ManualResume: &s.ManualResume, Methods: &s.Methods,
+		StartKW: &s.StartKW, SuccessKW: &s.SuccessKW, FailureKW: &s.FailureKW,
+		FilterSubject: &s.FilterSubject, FilterBody: &s.FilterBody,
+		FilterHTTPBody: &s.FilterHTTPBody, FilterDefaultFail: &s.FilterDefaultFail,
+		AlertAfter: &s.AlertAfter, RepeatEvery: &s.RepeatEvery, QuietHours: &s.QuietHours,
+	}
+	if s.IsCron() {
+		spec.Schedule = &s.Schedule
+	} else {
+		spec.Timeout = &s.Timeout
+	}
+	return spec
+}
+
+// Validate checks every field that is set. The instant decides whether a schedule has a time to come. The error is a
+// *[FieldError] for the first field that is refused.
+func (s Spec) Validate(now time.Time) error {
+	return cmp.Or(
+		text("name", s.Name, MaxName),
+		s.slug(),
+		text("tags", s.Tags, MaxTags),
+		text("desc", s.Desc, MaxDesc),
+		period("timeout", s.Timeout),
+		period("grace", s.Grace),
+		s.schedule(now),
+		s.zone(),
+		s.methods(),
+		text("channels", s.Channels, 0),
+		text("start_kw", s.StartKW, MaxKeywords),
+		text("success_kw", s.SuccessKW, MaxKeywords),
+		text("failure_kw", s.FailureKW, MaxKeywords),
+		s.alertAfter(),
+		optionalPeriod("repeat_every", s.RepeatEvery),
+		s.quietHours(),
+	)
+}
+
+// applyTo returns a check with the validated settings. It leaves the integrations alone.
+func (s Spec) applyTo(c Check) Check {
+	set(&c.Name, s.Name)
+	set(&c.Slug, s.Slug)
+	set(&c.Tags, s.Tags)
+	set(&c.Desc, s.Desc)
+	set(&c.Grace, s.Grace)
+	switch {
+	case s.Schedule != nil: // overrides timeout (section 4.3 rule 2)
+		c.Schedule = *s.Schedule
+	case s.Timeout != nil:
+		c.Schedule = ""
+		c.Timeout = *s.Timeout
+	}
+	if s.TZ != nil {
+		if zone, err := schedule.LoadLocation(*s.TZ); err == nil {
+			c.TZ = zone.String() // the current name of a zone that was renamed
+		}
+	}
+	set(&c.ManualResume, s.ManualResume)
+	set(&c.Methods, s.Methods)
+	set(&c.StartKW, s.StartKW)
+	set(&c.SuccessKW, s.SuccessKW)
+	set(&c.FailureKW, s.FailureKW)
+	set(&c.FilterSubject, s.FilterSubject)
+	set(&c.FilterBody, s.FilterBody)
+	set(&c.FilterHTTPBody, s.FilterHTTPBody)
+	set(&c.FilterDefaultFail, s.FilterDefaultFail)
+	set(&c.AlertAfter, s.AlertAfter)
+	set(&c.RepeatEvery, s.RepeatEvery)
+	set(&c.QuietHours, s.QuietHours)
+	c.plan = plan{}
+	return c
+}
+
+func set[T any](field *T, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}

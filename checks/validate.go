@@ -1,0 +1,144 @@
+package checks
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rollcall-dev/rollcall/checks/quiet"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+)
+
+var slugForm = regexp.MustCompile(`^[a-z0-9_-]*$`)
+
+// ValidSlug reports whether a text can be the slug of a check: up to 100 of a–z, 0–9, hyphen and underscore.
+func ValidSlug(slug string) bool { return len(slug) <= MaxSlug && slugForm.MatchString(slug) }
+
+func refuse(field, format string, args ...any) error {
+	return &FieldError{Field: field, Reason: fmt.Sprintf(format, args...)}
+}
+
+// text checks a text that may hold anything but NUL (which PostgreSQL cannot store), of up to limit characters;
+// a limit of 0 is none.
+func text(field string, value *string, limit int) error {
+	switch {
+	case value == nil:
+		return nil
+	case !utf8.ValidString(*value):
+		return refuse(field, "is not valid UTF-8")
+	case strings.IndexByte(*value, 0) >= 0:
+		return refuse(field, "has a NUL character")
+	case limit > 0 && utf8.RuneCountInString(*value) > limit:
+		return refuse(field, "is too long: %d characters, the maximum is %d", utf8.RuneCountInString(*value), limit)
+	}
+	return nil
+}
+
+func (s Spec) slug() error {
+	if err := text("slug", s.Slug, MaxSlug); err != nil || s.Slug == nil {
+		return err
+	}
+	if !slugForm.MatchString(*s.Slug) {
+		return refuse("slug", "may only have a-z, 0-9, hyphen and underscore: %q", *s.Slug)
+	}
+	return nil
+}
+
+func period(field string, d *time.Duration) error {
+	if d == nil {
+		return nil
+	}
+	if *d%time.Second != 0 {
+		return refuse(field, "is not a whole number of seconds: %v", *d)
+	}
+	return CheckSeconds(field, int64(*d/time.Second))
+}
+
+// CheckSeconds checks a period in seconds against the bounds of API-V3.md section 2.1, 60 to 31536000. The error
+// is a *[FieldError] with the given field.
+func CheckSeconds(field string, seconds int64) error {
+	const least, most = int64(MinPeriod / time.Second), int64(MaxPeriod / time.Second)
+	switch {
+	case seconds < least:
+		return refuse(field, "is too small: %d, the minimum is %d", seconds, least)
+	case seconds > most:
+		return refuse(field, "is too large: %d, the maximum is %d", seconds, most)
+	}
+	return nil
+}
+
+func (s Spec) schedule(now time.Time) error {
+	if err := text("schedule", s.Schedule, MaxSchedule); err != nil || s.Schedule == nil {
+		return err
+	}
+	parsed, err := schedule.Parse(*s.Schedule)
+	if err != nil {
+		return refuse("schedule", "is not a valid cron or OnCalendar expression: %v", err)
+	}
+	// Asked from a day back, in UTC: what is over everywhere is refused, whichever zone the check is in.
+	if parsed.Next(now.UTC().Add(-24 * time.Hour)).IsZero() {
+		return refuse("schedule", "has no time to come: %q", *s.Schedule)
+	}
+	return nil
+}
+
+func (s Spec) zone() error {
+	if s.TZ == nil {
+		return nil
+	}
+	if _, err := schedule.LoadLocation(*s.TZ); err != nil {
+		reason := err.Error()
+		if typed, ok := errors.AsType[*schedule.Error](err); ok {
+			reason = typed.Reason
+		}
+		return refuse("tz", "is not a valid time zone: %s", reason)
+	}
+	return nil
+}
+
+func (s Spec) alertAfter() error {
+	if s.AlertAfter == nil {
+		return nil
+	}
+	return CheckAlertAfter(int64(*s.AlertAfter))
+}
+
+// CheckAlertAfter checks a number of failures against its bounds, 0 to 100. The error is a *[FieldError] for the field
+// alert_after.
+func CheckAlertAfter(failures int64) error {
+	switch {
+	case failures < 0:
+		return refuse("alert_after", "is too small: %d, the minimum is 0", failures)
+	case failures > MaxAlertAfter:
+		return refuse("alert_after", "is too large: %d, the maximum is %d", failures, MaxAlertAfter)
+	}
+	return nil
+}
+
+// optionalPeriod checks a period for which 0 stands for none.
+func optionalPeriod(field string, d *time.Duration) error {
+	if d == nil || *d == 0 {
+		return nil
+	}
+	return period(field, d)
+}
+
+func (s Spec) quietHours() error {
+	if err := text("quiet_hours", s.QuietHours, MaxQuietHours); err != nil || s.QuietHours == nil {
+		return err
+	}
+	if _, err := quiet.Parse(*s.QuietHours, time.UTC); err != nil {
+		return refuse("quiet_hours", "cannot be read: %v", err)
+	}
+	return nil
+}
+
+func (s Spec) methods() error {
+	if s.Methods != nil && *s.Methods != "" && *s.Methods != "POST" {
+		return refuse("methods", `must be "" or "POST": %q`, *s.Methods)
+	}
+	return nil
+}
