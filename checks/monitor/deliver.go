@@ -12,53 +12,52 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// DeliveryConfig changes how alerts are delivered. The zero value of a field stands for its default.
+// DeliveryConfig configures the delivery of alerts. The zero value of a field stands for its default.
 type DeliveryConfig struct {
-	// Every is how often [Monitor.Run] looks for alerts that another process has raised or that are to be sent again.
-	// Those of its own process it sends at once. Default: 1 second.
+	// Every is how often [Monitor.Run] looks for alerts that another process has raised and for those to send again. It
+	// sends alerts of its own process at once. Default: 1 second.
 	Every time.Duration
-	// Sends is how many alerts are sent at the same time at most, and SendsPerChannel how many of those to one
-	// integration. Up to four times as many are claimed, so that there is always one to send. Defaults: 512 and 16.
+	// Sends is the largest number of alerts that are sent at the same time, and SendsPerChannel the largest number of
+	// those to one channel. Up to four times as many are claimed ahead. Defaults: 512 and 16.
 	Sends, SendsPerChannel int
-	// Timeout is how long one attempt may take. Default: 30 seconds.
+	// Timeout bounds one attempt. Default: 30 seconds.
 	Timeout time.Duration
-	// RetryFirst is how long after its first failure an alert is sent again. The pause doubles with each further
-	// failure until it is RetryMost; each is cut by up to a half at random. Defaults: 1 second and 10 minutes.
+	// RetryFirst is the pause after the first failed attempt. The pause doubles with each further failure up to
+	// RetryMost. Jitter shortens each by up to a half. Defaults: 1 second and 10 minutes.
 	RetryFirst, RetryMost time.Duration
-	// GiveUp is how long after it was raised an alert is given up that could not be sent in at least 5 attempts.
-	// Default: 24 hours.
+	// GiveUp is the age at which an alert fails that could not be sent in at least 5 attempts. It is also how long an
+	// alert may wait where no server has any notifier. Default: 24 hours.
 	GiveUp time.Duration
-	// Lease is for how long an alert is left to the process that is sending it, which renews the lease all the time.
-	// It is how long an alert waits when that process dies. Default: 15 seconds.
+	// Lease is how long a claimed alert belongs to the process that sends it, which renews the lease meanwhile. When that
+	// process dies, the alert waits so long. Default: 15 seconds.
 	Lease time.Duration
 }
 
 const (
-	// giveUpAttempts is how often an alert is tried at least before it is given up.
+	// giveUpAttempts is the least number of attempts before an alert is given up.
 	giveUpAttempts = 5
-	// staleAfter is how old an alert that has failed must be for newer ones to stand for it.
+	// staleAfter is the age at which newer alerts may supersede an alert that has failed.
 	staleAfter = 10 * time.Minute
 	// maxRetryAfter bounds the pause that a receiver can ask for.
 	maxRetryAfter = time.Hour
-	// stopTime is how long alerts that are being sent may take when the monitor is told to stop, and returnTime how
-	// long after that their notifiers may take to return.
+	// When the monitor stops, unfinished sends have stopTime left, and their notifiers then have returnTime to return.
 	stopTime, returnTime = 5 * time.Second, time.Second
-	// After a failure of the database waiting doubles from the first of these to the second.
+	// deliverWait is the first pause after a failure of the database. It doubles up to deliverWaitMost.
 	deliverWait, deliverWaitMost = 250 * time.Millisecond, 10 * time.Second
 )
 
-// MaxDeliveryError is the length of [Delivery].Error in characters.
+// MaxDeliveryError is the largest length of [Delivery].Error in characters.
 const MaxDeliveryError = 500
 
-// delivery is what a monitor has for the delivery of alerts.
+// delivery is the part of a monitor that delivers alerts.
 type delivery struct {
 	DeliveryConfig
 	notifiers map[channels.Kind]channels.Notifier
 	baseURL   string
-	raised    chan struct{} // has an item when this process has raised an alert
+	raised    chan struct{} // signals that this process has raised an alert
 
 	mu     sync.Mutex
-	paused map[uuid.UUID]time.Time // until when integrations want to be left alone
+	paused map[uuid.UUID]time.Time // until when channels have asked for a pause
 }
 
 func newDelivery(c *Config) (*delivery, error) {
@@ -92,15 +91,15 @@ func newDelivery(c *Config) (*delivery, error) {
 	}, nil
 }
 
-// wake tells the courier that there is something to send.
+// wake signals the courier that there is something to send.
 func (d *delivery) wake() {
 	select {
 	case d.raised <- struct{}{}:
-	default: // it has been told already
+	default: // a signal waits already
 	}
 }
 
-// pause leaves an integration alone until an instant.
+// pause keeps the courier from sending to a channel until an instant.
 func (d *delivery) pause(channel uuid.UUID, until time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -109,7 +108,7 @@ func (d *delivery) pause(channel uuid.UUID, until time.Time) {
 	}
 }
 
-// pausedUntil reports whether an integration wants to be left alone, and until when.
+// pausedUntil reports whether a channel has asked for a pause, and when that ends.
 func (d *delivery) pausedUntil(channel uuid.UUID, now time.Time) (until time.Time, paused bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -117,36 +116,101 @@ func (d *delivery) pausedUntil(channel uuid.UUID, now time.Time) (until time.Tim
 	return until, now.Before(until)
 }
 
-// addPaused makes the integrations that want to be left alone count as busy.
-func (d *delivery) addPaused(busy map[uuid.UUID]int, now time.Time) {
+// addPaused counts channels that have asked for a pause as busy with n deliveries.
+func (d *delivery) addPaused(busy map[uuid.UUID]int, n int, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for channel, until := range d.paused {
 		if now.Before(until) {
-			busy[channel] = ahead * d.SendsPerChannel
+			busy[channel] = n
 		} else {
 			delete(d.paused, channel)
 		}
 	}
 }
 
-// Deliver sends the alerts that are due until none is left that can be sent now, and returns how many were sent.
-// [Monitor.Run] does this all the time; call it yourself only where Run does not run. When ctx ends, alerts that are
-// being sent have 5 seconds left, and what was not sent is left to others at once. Without any of [Config].Notifiers
-// nothing is sent. The error is that of ctx, or [ErrUnavailable] and others of the store.
+// Deliver sends the alerts that are due until none is left that can be sent now, and returns how many it sent.
+// [Monitor.Run] does this all the time; call Deliver only where Run does not run. When ctx ends, unfinished sends have
+// 5 seconds left, and other servers can send the rest at once.
+//
+// Without Config.Notifiers nothing is sent, as another server may have some. Alerts that no server has tried for
+// [DeliveryConfig].GiveUp then fail. [Monitor.RetryFailedDeliveries] makes those pending again.
+//
+// The error is that of ctx, [ErrUnavailable] or another error of the store.
 func (m *Monitor) Deliver(ctx context.Context) (sent int, err error) {
-	if len(m.delivery.notifiers) == 0 {
-		return 0, nil
+	if !m.delivers() {
+		_, err := m.abandon(ctx)
+		return 0, err
 	}
 	c := newCourier(m)
 	err = c.run(ctx, true)
 	return c.sent, err
 }
 
+// delivers reports whether the monitor has notifiers.
+func (m *Monitor) delivers() bool { return len(m.delivery.notifiers) > 0 }
+
 // deliver sends alerts until ctx ends.
 func (m *Monitor) deliver(ctx context.Context) { _ = newCourier(m).run(ctx, false) }
 
-// signalling is a store that tells when alerts were committed through it.
+// abandonChannels and abandonLines bound what one transaction of abandon ends: so many lines of so many channels.
+const abandonChannels, abandonLines = 20, 10
+
+// abandon fails the deliveries that have been due for GiveUp without any server claiming them, and returns how many.
+func (m *Monitor) abandon(ctx context.Context) (failed int, err error) {
+	for {
+		n, err := m.abandonSome(ctx)
+		failed += n
+		if err != nil || n == 0 {
+			return failed, err
+		}
+	}
+}
+
+func (m *Monitor) abandonSome(ctx context.Context) (failed int, err error) {
+	now := m.Now()
+	late := now.Add(-m.delivery.GiveUp)
+	due, err := m.store.DueChannels(ctx, late, uuid.Nil, abandonChannels)
+	if err != nil || len(due) == 0 {
+		return 0, err
+	}
+	// A lease that ends at late is none: the claim only finds the lines.
+	claim := DeliveryClaim{Now: late, Until: late}
+	for _, channel := range due {
+		claim.Room = append(claim.Room, ChannelRoom{channel, abandonLines})
+	}
+	text := fmt.Sprintf("not sent within %v: no server has a notifier", m.delivery.GiveUp)
+	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+		claimed, err := tx.ClaimDeliveries(ctx, claim)
+		if err != nil {
+			return err
+		}
+		lines, err := tx.LockLines(ctx, deliveryIDs(claimed))
+		if err != nil {
+			return err
+		}
+		changes := DeliveryChanges{Now: now, Marks: make(map[uuid.UUID]ChannelMark)}
+		for _, line := range lines {
+			line[0].Attempts-- // nobody has tried it
+			for _, w := range line {
+				if w.Due.After(late) {
+					continue
+				}
+				w.State, w.Error = DeliveryFailed, text
+				changes.Deliveries = append(changes.Deliveries, w.QueuedDelivery)
+				changes.Marks[w.ChannelID] = ChannelMark{FailedAt: now, Error: text}
+			}
+		}
+		failed = len(changes.Deliveries)
+		return tx.SaveDeliveries(ctx, changes)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return failed, nil
+}
+
+// signalling is a store that wakes the courier when it has committed alerts.
 type signalling struct {
 	Store
 	delivery *delivery
@@ -170,7 +234,7 @@ type signallingTx struct {
 	raised bool
 }
 
-// SaveStates notes whether there are alerts among what is saved.
+// SaveStates notes whether it saves alerts.
 func (t *signallingTx) SaveStates(ctx context.Context, locked []*Locked) error {
 	for _, l := range locked {
 		t.raised = t.raised || len(l.Alerts) > 0

@@ -291,5 +291,45 @@ func TestOrder(t *testing.T) {
 	})
 }
 
+// TestFair has many alerts to one channel due before those to others: all have their turn.
+func TestFair(t *testing.T) {
+	const jobs, others = 60, 5
+	config := func(c *monitor.Config) { c.Delivery = monitor.DeliveryConfig{Sends: 1, SendsPerChannel: 1} }
+	eachOutbox(t, config, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "busy", nil)
+		for i := range jobs {
+			o.ping(t, o.watched(t, fmt.Sprint(i)).ID, pings.Fail)
+		}
+		o.clock.Advance(time.Minute)
+		for i := range others {
+			name := fmt.Sprint("other", i)
+			o.channel(t, "pager", name, nil)
+			for range 2 {
+				c := o.create(t, checks.Spec{Channels: &name})
+				o.ping(t, c.ID, pings.Fail)
+			}
+		}
+		if n, err := o.Deliver(t.Context()); n != jobs+2*others || err != nil {
+			t.Fatalf("%d sent, %v", n, err)
+		}
+		var order []string
+		for _, n := range o.all() {
+			order = append(order, n.channel)
+		}
+		count := make(map[string]int)
+		for _, channel := range order[:4*(others+1)] {
+			count[channel]++
+		}
+		delete(count, "busy")
+		want := make(map[string]int)
+		for i := range others {
+			want[fmt.Sprint("other", i)] = 2
+		}
+		if diff := cmp.Diff(want, count); diff != "" {
+			t.Errorf("among the first (-want +got):\n%s\nin the order %q", diff, slices.Compact(order))
+		}
+	})
+}
+
 // subject is the integration and the check of what was told.
 func subject(told string) string { return told[:strings.LastIndex(told, " ")] }

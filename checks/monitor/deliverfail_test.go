@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
@@ -211,6 +212,33 @@ func TestUnreadable(t *testing.T) {
 		}
 		if failing != 1 {
 			t.Errorf("deliveries: %+v", o.history(t, monitor.DeliveryQuery{}))
+		}
+	})
+}
+
+// TestOrphans claims deliveries whose channel or check no longer exists: they end, and are not claimed again.
+func TestOrphans(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		o := newOutbox(t, db.Open(t), nil)
+		o.channel(t, "pager", "ops", nil)
+		c := o.watched(t, "a")
+		o.ping(t, c.ID, pings.Fail)
+		bundb := db.Bun(t)
+		for _, columns := range []string{"check_id, '" + uuid.NewString() + "'", "check_id + 1000, channel_id"} {
+			_, err := bundb.ExecContext(t.Context(), `INSERT INTO rollcall_deliveries (flip_id, check_id, channel_id, state, due_at, created_at)
+				SELECT flip_id, `+columns+`, state, due_at, created_at FROM rollcall_deliveries WHERE id = 1`)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		o.deliver(t, "ops: a down")
+		var pending int
+		err := bundb.NewRaw("SELECT count(*) FROM rollcall_deliveries WHERE state = 'pending'").Scan(t.Context(), &pending)
+		if err != nil || pending != 0 {
+			t.Errorf("%d deliveries are pending, %v", pending, err)
+		}
+		if at, text := o.mark(t); !at.IsZero() {
+			t.Errorf("the channel that exists is marked %v, %q", at, text)
 		}
 	})
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// DefaultDeliveries is how many deliveries are listed where [DeliveryQuery].Limit is 0.
+// DefaultDeliveries is the number of deliveries that are listed where [DeliveryQuery].Limit is 0.
 const DefaultDeliveries = 100
 
-// Deliveries returns deliveries of a project, newest first. They are kept as long as flips (API-V3.md section 8), and
-// those that are pending until they are over. Error: *[checks.FieldError] for the state or the limit.
+// Deliveries returns deliveries of a project, newest first. They are kept as long as flips (API-V3.md section 8), pending
+// ones until they end. The error is a *[checks.FieldError] for the state or the limit.
 func (m *Monitor) Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error) {
 	states := []DeliveryState{"", DeliveryPending, DeliverySent, DeliveryFailed, DeliverySuperseded}
 	switch {
@@ -32,30 +32,82 @@ func (m *Monitor) Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, 
 	return m.store.Deliveries(ctx, q)
 }
 
-// RetryDeliveries makes failed deliveries of a project pending again, due at once, and returns how many. The error is
-// [checks.ErrNotFound], and nothing was changed, when one of the identifiers is not that of a failed delivery of the
-// project.
+// RetryDeliveries makes failed deliveries of a project pending again, as if they had never been tried, and returns how
+// many. The error is [checks.ErrNotFound], and nothing was changed, when one of the identifiers is not that of a failed
+// delivery of the project.
 func (m *Monitor) RetryDeliveries(ctx context.Context, projectID uuid.UUID, ids ...int64) (int, error) {
-	slices.Sort(ids)
-	return m.retry(ctx, projectID, append([]int64{}, slices.Compact(ids)...))
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	query := DeliveryQuery{Project: projectID, IDs: ids, State: DeliveryFailed, Limit: len(ids)}
+	list, err := m.store.Deliveries(ctx, query)
+	if err != nil {
+		return 0, err
+	}
+	if len(list) < len(ids) {
+		return 0, checks.ErrNotFound
+	}
+	return m.retry(ctx, list, len(ids))
 }
 
-// RetryFailedDeliveries makes all failed deliveries of a project pending again, due at once, and returns how many.
-func (m *Monitor) RetryFailedDeliveries(ctx context.Context, projectID uuid.UUID) (int, error) {
-	return m.retry(ctx, projectID, nil)
+// retryPage is the number of deliveries that one transaction makes pending again.
+const retryPage = 500
+
+// RetryFailedDeliveries makes all failed deliveries of a project pending again, as if they had never been tried, and
+// returns how many.
+func (m *Monitor) RetryFailedDeliveries(ctx context.Context, projectID uuid.UUID) (retried int, err error) {
+	query := DeliveryQuery{Project: projectID, State: DeliveryFailed, Limit: retryPage}
+	for {
+		list, err := m.store.Deliveries(ctx, query)
+		if err != nil || len(list) == 0 {
+			return retried, err
+		}
+		n, err := m.retry(ctx, list, 0)
+		retried += n
+		if err != nil {
+			return retried, err
+		}
+		query.Before = list[len(list)-1].ID
+	}
 }
 
-func (m *Monitor) retry(ctx context.Context, projectID uuid.UUID, ids []int64) (int, error) {
-	n, err := m.store.RetryDeliveries(ctx, projectID, ids, m.Now())
-	if err == nil && n > 0 {
+// retry makes those of the deliveries that have failed pending again. The error is [checks.ErrNotFound], and nothing was
+// changed, when that are fewer than least.
+func (m *Monitor) retry(ctx context.Context, list []Delivery, least int) (retried int, err error) {
+	ids := make([]int64, len(list))
+	for i, d := range list {
+		ids[i] = d.ID
+	}
+	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+		rows, err := tx.LockDeliveries(ctx, ids)
+		if err != nil {
+			return err
+		}
+		changes := DeliveryChanges{Now: m.Now()}
+		for _, q := range rows {
+			if q.State == DeliveryFailed {
+				q.State, q.Attempts, q.Due, q.Error = DeliveryPending, 0, changes.Now, ""
+				changes.Deliveries = append(changes.Deliveries, q)
+			}
+		}
+		if retried = len(changes.Deliveries); retried < least {
+			return checks.ErrNotFound
+		}
+		return tx.SaveDeliveries(ctx, changes)
+	})
+	if err != nil {
+		return 0, err
+	}
+	if retried > 0 {
 		m.delivery.wake()
 	}
-	return n, err
+	return retried, nil
 }
 
-// TestChannel sends a test alert to an integration of a project now, and to each member of a group. It is not recorded
-// and not tried again. It returns what the notifier returned, with the text that would be kept in [Delivery].Error;
-// *[NotConfiguredError] when there is none for the kind, and [checks.ErrNotFound].
+// TestChannel sends a test alert to a channel of a project, or to each member of a group. It neither records nor repeats
+// the attempt. The error is that of the notifier, with the text that [Delivery].Error would keep; *[NotConfiguredError]
+// when there is none for the kind; or [checks.ErrNotFound].
 func (m *Monitor) TestChannel(ctx context.Context, projectID, channelID uuid.UUID) error {
 	project, err := m.store.Project(ctx, projectID)
 	if err != nil {
@@ -85,7 +137,7 @@ func (m *Monitor) TestChannel(ctx context.Context, projectID, channelID uuid.UUI
 		}
 	}
 	if members == 0 {
-		return errors.New("the group has no members")
+		return errNoMembers
 	}
 	return errors.Join(failures...)
 }
@@ -98,7 +150,7 @@ func channelByID(list []channels.Channel, id uuid.UUID) (channels.Channel, bool)
 	return list[i], true
 }
 
-// test sends a test alert to one integration.
+// test sends a test alert to one channel.
 func (m *Monitor) test(ctx context.Context, project checks.Project, c channels.Channel) error {
 	notifier := m.delivery.notifiers[c.Kind]
 	if notifier == nil {
@@ -125,7 +177,7 @@ func (m *Monitor) test(ctx context.Context, project checks.Project, c channels.C
 	return &sendError{err: err, text: m.errorText(c, err)}
 }
 
-// sendError is a notifier's error with a text that can be shown.
+// sendError is an error of a notifier with a text that users may see.
 type sendError struct {
 	err  error
 	text string

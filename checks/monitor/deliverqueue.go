@@ -11,120 +11,135 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// DeliveryState says what has become of a delivery.
+// DeliveryState is the state of a delivery.
 type DeliveryState string
 
-// The states of a delivery. All but the first are final.
+// The states of a delivery. All but DeliveryPending are final.
 const (
-	DeliveryPending    DeliveryState = "pending"    // to be sent, or to be sent again
+	DeliveryPending    DeliveryState = "pending"    // to be sent, being sent, or to be sent again
 	DeliverySent       DeliveryState = "sent"       // the receiver has taken it
 	DeliveryFailed     DeliveryState = "failed"     // it was given up
 	DeliverySuperseded DeliveryState = "superseded" // it could not be sent in time, and a newer alert stands for it
 )
 
-// DeliveryQueue is the outbox: deliveries, one for each alert and integration, which [Tx].SaveStates adds. Those of
-// one check to one integration are sent one after the other, in the order in which the alerts were raised. All methods
-// work whatever has happened to the check and the integration meanwhile.
-type DeliveryQueue interface {
-	// DeliveryDue reports whether a delivery is due at the given instant. It is asked all the time and must be cheap.
-	DeliveryDue(ctx context.Context, now time.Time) (bool, error)
-	// ExchangeDeliveries records what has become of deliveries that were claimed, and then claims others, all in one
-	// transaction.
-	//
-	// A result of DeliverySent is recorded as long as the delivery is pending; any other only if, besides, nobody else
-	// has claimed the delivery since. When a delivery is over, the next one of its check and integration becomes due.
-	// The mark of an integration, [channels.Channel].FailedAt, is set when a delivery to it has failed and taken off
-	// when one was sent.
-	//
-	// Claimed is what is pending and due and has no earlier pending one of the same check and integration, the
-	// longest due of an integration first. Where such a delivery has failed before, was made before
-	// [DeliveryClaim].Stale and has newer ones behind it, those in between are superseded: only the newest is kept,
-	// and if that one tells that the check is up, the first pending one about the last time that it went down. The
-	// first that is kept is claimed instead and sums up the flips of those that are not.
-	ExchangeDeliveries(ctx context.Context, results []DeliveryResult, claim DeliveryClaim) (DeliveryBatch, error)
-	// Alerts returns what there is to tell about claimed deliveries, in any order. Those whose check or integration is
-	// gone are left out.
+// DeliveryReader reads the outbox, which holds one delivery for each alert and channel. [Tx].SaveStates adds them.
+type DeliveryReader interface {
+	// DueChannels returns up to limit channels that have a delivery due at the given instant: those with an ID greater
+	// than after, in the order of their IDs. A courier asks all the time, so the answer must be cheap when nothing is due.
+	DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error)
+	// Alerts returns the content of claimed deliveries, in any order. It leaves out a delivery whose check or channel no
+	// longer exists.
 	Alerts(ctx context.Context, claimed []QueuedDelivery) ([]Alert, error)
-	// Deliveries returns deliveries, newest first.
+	// Deliveries returns the history of deliveries, newest first. It leaves out those whose check or channel no longer
+	// exists.
 	Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error)
-	// RetryDeliveries makes failed deliveries of a project pending again, due at the given instant and as if they had
-	// never been tried: those with these identifiers, or all when ids is nil. It returns how many. The error is
-	// [checks.ErrNotFound], and nothing was changed, when one of ids is not a failed delivery of the project.
-	RetryDeliveries(ctx context.Context, projectID uuid.UUID, ids []int64, now time.Time) (int, error)
+	// Backlog returns what waits in the outbox at an instant. It must be cheap however much that is.
+	Backlog(ctx context.Context, now time.Time) (Backlog, error)
 }
 
-// QueuedDelivery is a delivery that was claimed.
+// DeliveryQueue is the outbox inside a transaction. The pending deliveries of one check to one channel form a line in
+// the order of their IDs. Only the first of a line can be claimed, so alerts arrive in the order in which they were raised.
+type DeliveryQueue interface {
+	// ClaimDeliveries leases the first delivery of each line that is due: it adds 1 to Attempts, sets Due to the end of
+	// the lease, and returns them. The longest due of a channel come first. Deliveries that another transaction has
+	// locked are left out.
+	ClaimDeliveries(ctx context.Context, c DeliveryClaim) ([]QueuedDelivery, error)
+	// LockDeliveries locks deliveries, whatever their state, until the transaction ends and returns those that exist.
+	LockDeliveries(ctx context.Context, ids []int64) ([]QueuedDelivery, error)
+	// LockLines locks the lines that begin with these claimed deliveries until the transaction ends. It returns each
+	// line, in order and with the claimed delivery first, by the ID of that.
+	LockLines(ctx context.Context, ids []int64) (map[int64][]WaitingDelivery, error)
+	// SaveDeliveries writes changes to locked deliveries and what follows from them.
+	SaveDeliveries(ctx context.Context, c DeliveryChanges) error
+}
+
+// QueuedDelivery is a delivery in the outbox.
 type QueuedDelivery struct {
 	// ID is the store's own number of the delivery. It is never given to another one.
 	ID int64
-	// ChannelID is the integration that it goes to.
+	// ChannelID is the channel that the delivery goes to.
 	ChannelID uuid.UUID
-	// Attempts counts how often it was claimed, this time included. It tells this claim from later ones.
+	// State is DeliveryPending when the delivery was claimed.
+	State DeliveryState
+	// Attempts counts the claims. It tells one claim from the next.
 	Attempts int
 	// CreatedAt is when the alert was raised.
 	CreatedAt time.Time
-}
-
-// DeliveryResult says what has become of a delivery that was claimed.
-type DeliveryResult struct {
-	QueuedDelivery
-	// State is the state that the delivery gets; DeliveryPending if it is to be sent again, or is still being sent.
-	State DeliveryState
-	// Due is when a pending one may be claimed next.
+	// Due is when a pending delivery may be claimed next. While it is being sent, that is the end of the lease.
 	Due time.Time
-	// Uncounted takes the claim back, so that Attempts is what it was before.
-	Uncounted bool
-	// Error is what went wrong. When it is empty the former text stays, or goes if the delivery was sent.
+	// Since is the instant from which on the alert sums up earlier flips, or the zero time.
+	Since time.Time
+	// Error is what went wrong last, or "".
 	Error string
-	// Members, unless nil, are the integrations of the group that the delivery went to. One with DeliverySent
-	// is then replaced by deliveries to those of them that exist and do not have the same alert already, and
-	// fails when none exists.
-	Members []uuid.UUID
 }
 
-// DeliveryClaim says what is to be claimed.
+// WaitingDelivery is a delivery in a line, with the flip that it is about.
+type WaitingDelivery struct {
+	QueuedDelivery
+	// FlipID is the store's own number of the flip.
+	FlipID int64
+	// FlipAt is the instant of the flip, or CreatedAt when the flip was pruned.
+	FlipAt time.Time
+	// FlipUp tells whether the check went up. It is false when the flip was pruned.
+	FlipUp bool
+}
+
+// DeliveryClaim says which deliveries to claim.
 type DeliveryClaim struct {
-	// Now is the time of the results, and what is claimed is due by then. Until is the end of the claim.
+	// Now is the instant by which a delivery must be due, and Until the end of the lease.
 	Now, Until time.Time
-	// Stale is the instant before which deliveries are superseded that have failed.
-	Stale time.Time
-	// Limit is how many are claimed at most; with 0 nothing is.
-	Limit int
-	// PerChannel is how many of one integration are claimed at most, less the number in Busy for it.
-	PerChannel int
-	Busy       map[uuid.UUID]int
-	// After is the integration behind which to begin, so that all have their turn.
-	After uuid.UUID
+	// Room lists the channels to claim for. Each occurs once.
+	Room []ChannelRoom
 }
 
-// DeliveryBatch is what was claimed.
-type DeliveryBatch struct {
-	Claimed []QueuedDelivery
-	// After is what to pass to the next claim.
-	After uuid.UUID
-	// More is true when a claim of the same size might find more at once.
-	More bool
+// ChannelRoom is the largest number of deliveries to claim for a channel.
+type ChannelRoom struct {
+	Channel uuid.UUID
+	N       int
 }
 
-// Alert is what there is to tell about a delivery.
+// DeliveryChanges is what a step of the delivery writes.
+type DeliveryChanges struct {
+	// Now is when the deliveries that reach a final state have ended. The next in line then becomes due, unless it was
+	// claimed before.
+	Now time.Time
+	// Deliveries are locked deliveries of which State, Attempts, Due, Since and Error have changed.
+	Deliveries []QueuedDelivery
+	// Copies names further channels for the alert of a delivery, by the ID of the delivery. Each gets a delivery of its
+	// own, due at Now, unless the channel no longer exists or has the same alert already: a delivery for the same check,
+	// flip and reminder that was raised at the same instant.
+	Copies map[int64][]uuid.UUID
+	// Marks are new values of [channels.Channel].FailedAt and Error, by the ID of the channel.
+	Marks map[uuid.UUID]ChannelMark
+}
+
+// ChannelMark tells since when and why a channel fails. The zero value is a channel that works.
+type ChannelMark struct {
+	FailedAt time.Time
+	Error    string
+}
+
+// Alert is the content of a delivery.
 type Alert struct {
 	QueuedDelivery
-	// Check is the check as it is now, without its integrations, and Project the name of its project.
+	// Check is the check as it is now, without its channels, and Project the name of its project.
 	Check   checks.Check
 	Project string
-	// Channel is the integration that the alert goes to.
+	// Channel is the channel that the alert goes to.
 	Channel channels.Channel
-	// Flip is the status change that the alert is about. It is the zero value when it is kept no longer.
+	// Members are the members of a group that exist, oldest first. It is nil for a channel of another kind.
+	Members []uuid.UUID
+	// Flip is the status change that the alert is about, or the zero value when it was pruned.
 	Flip AlertFlip
-	// Reminder is 0 for the alert itself, and counts those that repeat it from 1.
+	// Reminder is 0 for the alert itself and counts the reminders from 1.
 	Reminder int
-	// DownAt is when the check last went down before a flip up, and UpAt when it first came up after a flip down; the
-	// zero time where there is no such flip.
+	// DownAt is when the check last went down before a flip up, and UpAt when it first came up after a flip down. Both
+	// are the zero time when there is no such flip.
 	DownAt, UpAt time.Time
-	// Earlier are the flips before this one that the alert sums up, oldest first, [MaxEarlier] of them at most.
+	// Earlier are the flips before this one that the alert sums up, oldest first, at most [MaxEarlier].
 	Earlier []AlertFlip
-	// Ping is the newest entry of the check's log with no more than [channels.MaxBody] bytes of its body; the zero value
-	// if there is none.
+	// Ping is the newest entry of the check's log, with at most [channels.MaxBody] bytes of its body. It is the zero
+	// value when the log is empty.
 	Ping pings.Ping
 }
 
@@ -135,7 +150,7 @@ type AlertFlip struct {
 	Reason checks.Reason
 }
 
-// MaxEarlier is how many earlier flips an alert sums up, the newest ones.
+// MaxEarlier is the largest number of earlier flips that an alert sums up. It sums up the newest.
 const MaxEarlier = 100
 
 // Delivery is an entry of the history of deliveries.
@@ -145,39 +160,62 @@ type Delivery struct {
 	// CheckID and CheckName are those of the check that the alert is about.
 	CheckID   uuid.UUID
 	CheckName string
-	// ChannelID, ChannelName and ChannelKind are those of the integration that it goes to.
+	// ChannelID, ChannelName and ChannelKind are those of the channel that it goes to.
 	ChannelID   uuid.UUID
 	ChannelName string
 	ChannelKind channels.Kind
-	// Status is what the alert tells.
+	// Status is the status that the alert reports.
 	Status channels.Status
-	// Reminder is 0 for the alert itself, and counts those that repeat it from 1.
+	// Reminder is 0 for the alert itself and counts the reminders from 1.
 	Reminder int
-	// State says what has become of it.
+	// State is the state of the delivery.
 	State DeliveryState
-	// Attempts counts how often it was tried, an attempt that is under way included.
+	// Attempts counts the attempts to send it, including one that is under way.
 	Attempts int
 	// CreatedAt is when the alert was raised, in UTC.
 	CreatedAt time.Time
-	// Due is when a pending one is tried next; of one that is being sent or waits for an earlier one it is when that
-	// is looked at again. It is the zero time for one that is over.
+	// Due is when a pending delivery is tried next. For one that is being sent or waits for an earlier one, it is when
+	// the outbox looks at it again. It is the zero time in a final state.
 	Due time.Time
-	// FinishedAt is when it was over, or the zero time.
+	// FinishedAt is when the delivery reached its final state, or the zero time.
 	FinishedAt time.Time
-	// Error is what went wrong last, at most 500 characters.
+	// Error is what went wrong last, at most [MaxDeliveryError] characters.
 	Error string
 }
 
-// DeliveryQuery selects deliveries. The zero value of a field is no condition, but for Project.
+// DeliveryQuery selects deliveries. The zero value of a field other than Project selects all.
 type DeliveryQuery struct {
 	// Project is the project that the deliveries belong to.
 	Project uuid.UUID
-	// Check and Channel select those of one check and to one integration.
+	// IDs selects the deliveries with these identifiers.
+	IDs []int64
+	// Check and Channel select the deliveries of one check and to one channel.
 	Check, Channel uuid.UUID
-	// State selects those in one state.
+	// State selects the deliveries in one state.
 	State DeliveryState
-	// Before selects those with a lower ID: pass the last one of a page to have the next.
+	// Before selects lower identifiers: pass the last one of a page to get the next page.
 	Before int64
-	// Limit is how many are returned at most. Default: 100.
+	// Limit is the largest number to return. Default: [DefaultDeliveries].
 	Limit int
+}
+
+// MaxPending is how far a [Backlog] counts pending deliveries.
+const MaxPending = 100_000
+
+// Backlog is what waits in the outbox.
+type Backlog struct {
+	// Pending is the number of pending deliveries, including those that wait for a later time, at most [MaxPending].
+	Pending int
+	// OldestDue is the due time of the delivery that has been due the longest, or the zero time when none is due. A
+	// delivery that waits for an earlier one of its line does not count.
+	OldestDue time.Time
+}
+
+// deliveryIDs returns the IDs of deliveries.
+func deliveryIDs(list []QueuedDelivery) []int64 {
+	ids := make([]int64, len(list))
+	for i, q := range list {
+		ids[i] = q.ID
+	}
+	return ids
 }

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -246,18 +248,18 @@ type cutOff struct {
 	off *atomic.Bool
 }
 
-func (s cutOff) DeliveryDue(ctx context.Context, now time.Time) (bool, error) {
+func (s cutOff) DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error) {
 	if s.off.Load() {
-		return false, monitor.ErrUnavailable
+		return nil, monitor.ErrUnavailable
 	}
-	return s.Store.DeliveryDue(ctx, now)
+	return s.Store.DueChannels(ctx, now, after, limit)
 }
 
-func (s cutOff) ExchangeDeliveries(ctx context.Context, r []monitor.DeliveryResult, c monitor.DeliveryClaim) (monitor.DeliveryBatch, error) {
+func (s cutOff) Update(ctx context.Context, fn func(ctx context.Context, tx monitor.Tx) error) error {
 	if s.off.Load() {
-		return monitor.DeliveryBatch{}, monitor.ErrUnavailable
+		return monitor.ErrUnavailable
 	}
-	return s.Store.ExchangeDeliveries(ctx, r, c)
+	return s.Store.Update(ctx, fn)
 }
 
 // TestLeaseLost has a server lose the database while it sends. Another one sends the same alerts when the lease has

@@ -12,14 +12,120 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// NotConfiguredError says that alerts to an integration cannot be sent, because [Config].Notifiers has none for its
-// kind.
+// NotConfiguredError says that [Config].Notifiers has no notifier for a kind of channel.
 type NotConfiguredError struct {
 	Kind channels.Kind
 }
 
 func (e *NotConfiguredError) Error() string {
 	return fmt.Sprintf("integrations of the kind %q are not configured on this server", e.Kind)
+}
+
+// errNoMembers says that a group has no member that exists.
+var errNoMembers = errors.New("the group has no members")
+
+// dispatch begins to send what was claimed.
+func (c *courier) dispatch(ctx, sending context.Context, claimed []QueuedDelivery) error {
+	if len(claimed) == 0 {
+		return nil
+	}
+	alerts, err := c.read(ctx, claimed)
+	if err != nil && !errors.Is(err, ErrUnavailable) && ctx.Err() == nil {
+		alerts, err = c.readEach(ctx, claimed), nil
+	}
+	if err != nil {
+		c.giveBack(c.m.Now(), claimed...)
+		return err
+	}
+	for _, a := range alerts {
+		switch notifier := c.d.notifiers[a.Channel.Kind]; {
+		case a.Channel.Kind == channels.Group && len(a.Members) == 0:
+			c.done = append(c.done, result{QueuedDelivery: a.QueuedDelivery, to: DeliveryFailed, text: errNoMembers.Error()})
+		case a.Channel.Kind == channels.Group:
+			c.done = append(c.done, result{QueuedDelivery: a.QueuedDelivery, to: DeliverySent, copies: a.Members})
+		case notifier == nil:
+			c.conclude(ctx, &send{Alert: a, err: channels.Permanent(&NotConfiguredError{a.Channel.Kind})})
+		default:
+			c.start(sending, notifier, a)
+		}
+	}
+	return nil
+}
+
+// read reads the alerts of claimed deliveries. It ends those whose check or channel no longer exists.
+func (c *courier) read(ctx context.Context, claimed []QueuedDelivery) ([]Alert, error) {
+	alerts, err := c.m.store.Alerts(ctx, claimed)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[int64]bool, len(alerts))
+	for _, a := range alerts {
+		found[a.ID] = true
+	}
+	for _, q := range claimed {
+		if !found[q.ID] {
+			c.done = append(c.done, result{
+				QueuedDelivery: q, to: DeliveryFailed, text: "the check or the channel no longer exists", orphan: true,
+			})
+		}
+	}
+	return alerts, nil
+}
+
+// readEach reads alerts one by one, so that one that cannot be read holds up no other. That one fails as if it could
+// not be sent.
+func (c *courier) readEach(ctx context.Context, claimed []QueuedDelivery) (alerts []Alert) {
+	for _, q := range claimed {
+		list, err := c.read(ctx, []QueuedDelivery{q})
+		if err != nil {
+			c.conclude(ctx, &send{Alert: Alert{QueuedDelivery: q}, err: fmt.Errorf("the alert cannot be read: %w", err)})
+		}
+		alerts = append(alerts, list...)
+	}
+	return alerts
+}
+
+// start sends an alert as soon as not too many others are being sent.
+func (c *courier) start(ctx context.Context, notifier channels.Notifier, a Alert) {
+	l := c.lanes[a.ChannelID]
+	if l == nil {
+		l = &lane{slots: make(chan struct{}, c.d.SendsPerChannel)}
+		c.lanes[a.ChannelID] = l
+	}
+	l.claimed++
+	s := &send{Alert: a, lane: l}
+	c.sends[s] = true
+	go func() {
+		s.err = c.await(ctx, s, notifier)
+		c.finished <- s
+	}()
+}
+
+// await waits for the turn of an alert and sends it. A pause that its receiver asks for holds from then on, before
+// anything else is sent there.
+func (c *courier) await(ctx context.Context, s *send, notifier channels.Notifier) error {
+	for _, slots := range []chan struct{}{s.lane.slots, c.slots} {
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+		case <-c.halted:
+			return &notBegunError{c.m.Now()}
+		}
+	}
+	if until, paused := c.d.pausedUntil(s.ChannelID, c.m.Now()); paused {
+		return &notBegunError{until}
+	}
+	select {
+	case <-c.halted:
+		return &notBegunError{c.m.Now()}
+	default:
+	}
+	s.began.Store(new(time.Now()))
+	err := c.m.send(ctx, notifier, s.Alert)
+	if after, found := channels.RetryDelay(err); found && after > 0 {
+		c.d.pause(s.ChannelID, c.m.Now().Add(min(after, maxRetryAfter)))
+	}
+	return err
 }
 
 // send makes one attempt to deliver an alert.
@@ -43,47 +149,40 @@ func notify(
 	return notifier.Notify(ctx, c, n())
 }
 
-// conclude decides what becomes of an alert after an attempt to send it.
+// conclude records the end of an attempt to send an alert.
 func (c *courier) conclude(ctx context.Context, s *send) {
 	now := c.m.Now()
-	result := DeliveryResult{QueuedDelivery: s.QueuedDelivery, State: DeliverySent}
+	r := result{QueuedDelivery: s.QueuedDelivery}
+	r.to, r.due = c.d.judge(s.QueuedDelivery, s.err, now)
 	outcome := OutcomeSent
-	if s.err != nil {
-		result.Error = c.m.errorText(s.Channel, s.err)
-		result.State, outcome = DeliveryFailed, OutcomeFailed
-		old := now.Sub(s.CreatedAt) >= c.d.GiveUp && s.Attempts >= giveUpAttempts
-		if !channels.IsPermanent(s.err) && !old {
-			result.State, outcome = DeliveryPending, OutcomeRetry
-		}
-		result.Due = c.retryAt(s, now)
-	} else {
+	switch r.to {
+	case DeliverySent:
 		c.sent++
+	case DeliveryFailed:
+		outcome = OutcomeFailed
+	default:
+		outcome = OutcomeRetry
 	}
-	c.done = append(c.done, result)
+	if s.err != nil {
+		r.text = c.m.errorText(s.Channel, s.err)
+	}
+	c.done = append(c.done, r)
 	c.m.observer.Attempted(s.Channel.Kind, outcome, s.took())
-	c.logOutcome(ctx, s, outcome, result)
-}
-
-// retryAt returns when to try again. A receiver that asks for a pause gets it.
-func (c *courier) retryAt(s *send, now time.Time) time.Time {
-	if after, found := channels.RetryDelay(s.err); found && after > 0 {
-		return now.Add(max(min(after, maxRetryAfter), c.d.RetryFirst))
-	}
-	return now.Add(backoff(c.d.RetryFirst, c.d.RetryMost, s.Attempts))
+	c.logOutcome(ctx, s, outcome, r)
 }
 
 // logOutcome logs what is given up, and the first of the failures of an integration.
-func (c *courier) logOutcome(ctx context.Context, s *send, outcome Outcome, r DeliveryResult) {
+func (c *courier) logOutcome(ctx context.Context, s *send, outcome Outcome, r result) {
 	attributes := []any{
 		"delivery", s.ID, "check", s.Check.ID, "channel", s.ChannelID, "kind", s.Channel.Kind, "attempts", s.Attempts,
 	}
 	switch {
 	case outcome == OutcomeFailed:
-		c.m.log.WarnContext(ctx, "an alert was given up", append(attributes, "error", r.Error)...)
+		c.m.log.WarnContext(ctx, "an alert was given up", append(attributes, "error", r.text)...)
 	case outcome == OutcomeRetry && !c.failing[s.ChannelID]:
 		c.failing[s.ChannelID] = true
 		c.m.log.WarnContext(ctx, "alerts to an integration cannot be sent now",
-			append(attributes, "again_at", r.Due, "error", r.Error)...)
+			append(attributes, "again_at", r.due, "error", r.text)...)
 	case outcome == OutcomeSent && c.failing[s.ChannelID]:
 		delete(c.failing, s.ChannelID)
 		c.m.log.InfoContext(ctx, "alerts to an integration can be sent again", attributes...)
@@ -110,9 +209,7 @@ func (m *Monitor) errorText(c channels.Channel, err error) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
-	if runes := []rune(text); len(runes) > MaxDeliveryError {
-		text = string(runes[:MaxDeliveryError])
-	}
+	text = cutText(text, MaxDeliveryError)
 	if strings.TrimSpace(text) == "" {
 		return "unknown error"
 	}

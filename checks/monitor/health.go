@@ -39,24 +39,9 @@ type HealthReader interface {
 	Ready(ctx context.Context) error
 	// ProbeWrite commits a transaction that writes.
 	ProbeWrite(ctx context.Context) error
-	// Backlog returns what waits in the outbox at an instant. It must be cheap however much that is.
-	Backlog(ctx context.Context, now time.Time) (Backlog, error)
 	// LastDurations returns how long the last finished run of each check of a project took. It may leave out checks
 	// whose last run was followed by other pings.
 	LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error)
-}
-
-// MaxPending is as far as the deliveries of a [Backlog] are counted.
-const MaxPending = 100_000
-
-// Backlog is what waits in the outbox.
-type Backlog struct {
-	// Pending is how many deliveries were neither sent nor given up, those that wait for a later time included. Of
-	// more than [MaxPending] it is that.
-	Pending int
-	// OldestDue is since when the delivery that has been due for longest could have been sent; the zero time when
-	// none is due. One that has to wait for an earlier delivery is not due.
-	OldestDue time.Time
 }
 
 const (
@@ -177,7 +162,7 @@ func (m *Monitor) watcherHealth() Condition {
 
 func (m *Monitor) deliveryHealth(ctx context.Context) Condition {
 	c := Condition{Part: PartDeliveries}
-	if !m.delivers {
+	if !m.delivers() {
 		return c
 	}
 	m.vitals.mu.Lock()

@@ -21,7 +21,8 @@ type Config struct {
 	Now func() time.Time
 	// Kinds are the kinds of integrations that can be made. Default: channels.Kinds().
 	Kinds []channels.KindInfo
-	// Notifiers deliver alerts, by the kind of the integration. Default: none; alerts wait in the database then.
+	// Notifiers deliver alerts, by the kind of the channel. Default: none; another server on the same database must have
+	// some then, or alerts fail after [DeliveryConfig].GiveUp.
 	Notifiers map[channels.Kind]channels.Notifier
 	// Delivery changes how alerts are delivered.
 	Delivery DeliveryConfig
@@ -65,7 +66,6 @@ type Monitor struct {
 	prune    time.Duration
 	bodies   bodies
 	writer   writer
-	delivers bool // there are notifiers
 	delivery *delivery
 	vitals   vitals
 
@@ -105,7 +105,6 @@ func New(store Store, config *Config) (*Monitor, error) {
 		observer: c.Observer,
 		watch:    orDefault(c.WatchEvery, time.Second),
 		prune:    orDefault(c.PruneEvery, 10*time.Second),
-		delivers: len(c.Notifiers) > 0,
 		bodies: bodies{
 			store:     c.Bodies,
 			threshold: orDefault(c.BodyThreshold, 100),

@@ -20,8 +20,10 @@ func (m *Monitor) Run(ctx context.Context) error {
 	defer m.vitals.stopped()
 	var background sync.WaitGroup
 	defer background.Wait()
-	if len(m.delivery.notifiers) > 0 {
+	if m.delivers() {
 		background.Go(func() { m.deliver(ctx) })
+	} else {
+		background.Go(func() { m.every(ctx, m.prune, "cannot give up alerts that no server sends", m.abandon) })
 	}
 	prune := func(interval time.Duration, failure string, task func(ctx context.Context, pause func()) (int, error)) {
 		background.Go(func() {

@@ -28,7 +28,7 @@ type Store interface {
 	Pruner
 	UploadQueue
 	RemovalQueue
-	DeliveryQueue
+	DeliveryReader
 	HealthReader
 
 	// Update runs fn in one transaction, which is committed when fn returns nil and rolled back otherwise. When
@@ -111,6 +111,8 @@ type Pruner interface {
 
 // Tx is a transaction of a [Store]. Its methods must not be called by two goroutines at once.
 type Tx interface {
+	DeliveryQueue
+
 	// LockAccount locks the account of a project until the transaction ends, and returns the project. Whatever
 	// depends on the account's checks as a whole (limits, uniqueness, the set of integrations) is done under it.
 	LockAccount(ctx context.Context, projectID uuid.UUID) (checks.Project, error)

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -60,6 +61,7 @@ func (s *Store) Alerts(ctx context.Context, claimed []monitor.QueuedDelivery) ([
 			Check:          check,
 			Project:        about.projects[check.ProjectID],
 			Channel:        channel,
+			Members:        about.members[channel.ID],
 			Flip:           monitor.AlertFlip{At: instant(r.FlipAt), Up: r.FlipUp, Reason: checks.Reason(r.Reason)},
 			Reminder:       int(r.Reminder),
 			DownAt:         instant(r.DownAt),
@@ -93,6 +95,7 @@ type alertParts struct {
 	checks   map[int64]checks.Check
 	projects map[uuid.UUID]string
 	channels map[uuid.UUID]channels.Channel
+	members  map[uuid.UUID][]uuid.UUID
 	pings    map[int64]pings.Ping
 	earlier  map[int64][]monitor.AlertFlip
 }
@@ -125,11 +128,41 @@ func (s *Store) alertParts(ctx context.Context, rows []alertRow) (p alertParts, 
 	for _, c := range list {
 		p.channels[c.ID] = c
 	}
+	if p.members, err = s.groupMembers(ctx, list); err != nil {
+		return p, err
+	}
 	if p.pings, err = s.newestPings(ctx, checkIDs); err != nil || len(summaries) == 0 {
 		return p, err
 	}
 	p.earlier, err = s.earlierFlips(ctx, summaries)
 	return p, err
+}
+
+// groupMembers returns the existing members of the groups among some channels, oldest first.
+func (s *Store) groupMembers(ctx context.Context, list []channels.Channel) (map[uuid.UUID][]uuid.UUID, error) {
+	wanted := make(map[uuid.UUID][]uuid.UUID)
+	var ids []uuid.UUID
+	for _, c := range list {
+		if c.Kind == channels.Group {
+			wanted[c.ID] = channels.GroupMembers(c)
+			ids = append(ids, wanted[c.ID]...)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var existing []uuid.UUID
+	err := s.db.NewSelect().Model((*channelRow)(nil)).Column("ch.id").Where("ch.id IN (?)", bun.List(ids)).
+		OrderExpr("ch.created_at, ch.id").Scan(ctx, &existing)
+	members := make(map[uuid.UUID][]uuid.UUID, len(wanted))
+	for group, ids := range wanted {
+		for _, id := range existing {
+			if slices.Contains(ids, id) {
+				members[group] = append(members[group], id)
+			}
+		}
+	}
+	return members, err
 }
 
 // alertChecks reads checks and the names of their projects.

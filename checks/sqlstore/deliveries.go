@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,133 +27,31 @@ type deliveryRow struct {
 	Error     string    `bun:"error"`
 }
 
-// pair is what deliveries are kept in order for.
-type pair struct {
+// queuedColumns are the columns of a deliveryRow that its method queued reads.
+const queuedColumns = "d.id, d.flip_id, d.check_id, d.channel_id, d.since, d.state, d.attempts, d.due_at, d.created_at, d.error"
+
+func (r *deliveryRow) queued() monitor.QueuedDelivery {
+	return monitor.QueuedDelivery{
+		ID: r.ID, ChannelID: r.ChannelID, State: monitor.DeliveryState(r.State), Attempts: int(r.Attempts),
+		CreatedAt: instant(r.CreatedAt), Due: instant(r.DueAt), Since: instant(r.Since), Error: r.Error,
+	}
+}
+
+// line identifies the pending deliveries of one check to one channel.
+type line struct {
 	check   int64
 	channel uuid.UUID
 }
 
-func (r *deliveryRow) pair() pair { return pair{r.CheckID, r.ChannelID} }
+func (r *deliveryRow) line() line { return line{r.CheckID, r.ChannelID} }
 
-// DeliveryDue reports whether a delivery is due.
-func (s *Store) DeliveryDue(ctx context.Context, now time.Time) (due bool, err error) {
-	err = s.db.NewRaw("SELECT EXISTS (SELECT 1 FROM rollcall_deliveries WHERE state = 'pending' AND due_at <= ?)",
-		micros(now)).Scan(ctx, &due)
-	return due, translate(err)
-}
-
-// ExchangeDeliveries records results and claims deliveries.
-func (s *Store) ExchangeDeliveries(
-	ctx context.Context, results []monitor.DeliveryResult, claim monitor.DeliveryClaim,
-) (batch monitor.DeliveryBatch, err error) {
-	err = s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
-		t := tx.(*transaction)
-		if err := t.recordResults(ctx, results, claim.Now); err != nil {
-			return err
-		}
-		c := claiming{transaction: t, DeliveryClaim: claim}
-		c.batch.After = claim.After
-		if claim.Limit > 0 {
-			if err := c.run(ctx); err != nil {
-				return err
-			}
-		}
-		batch = c.batch
-		return nil
-	})
-	if err != nil {
-		return monitor.DeliveryBatch{}, err
-	}
-	return batch, nil
-}
-
-const (
-	// channelWindow is how many integrations are looked at for a claim.
-	channelWindow = 1000
-	// claimRounds is how many times more deliveries are looked for in one transaction. From the second time on that
-	// is parkMost beyond what may be claimed, as there are some that wait for others.
-	claimRounds, parkMost = 20, 200
-	// parkTime is for how long a delivery is left alone that waits for an earlier one which can be claimed.
-	parkTime = time.Second
-)
-
-// claiming is a claim under way.
-type claiming struct {
-	*transaction
-	monitor.DeliveryClaim
-	batch monitor.DeliveryBatch
-}
-
-// room is how many deliveries of an integration may be claimed.
-type room struct {
-	channel uuid.UUID
-	n       int
-}
-
-// run claims integration by integration, so that many deliveries to one of them hold up no other, and gives each the
-// same share of the limit as long as it can use it.
-func (c *claiming) run(ctx context.Context) error {
-	rooms, more, err := c.rooms(ctx)
-	if err != nil {
-		return err
-	}
-	for round := 0; len(rooms) > 0 && c.left() > 0; round++ {
-		if round == claimRounds {
-			more = true
-			break
-		}
-		extra := 0
-		if round > 0 {
-			extra = parkMost
-		}
-		if rooms, err = c.round(ctx, rooms, extra); err != nil {
-			return err
-		}
-	}
-	c.batch.More = more
-	return nil
-}
-
-// left is how many may be claimed yet.
-func (c *claiming) left() int { return c.Limit - len(c.batch.Claimed) }
-
-// rooms returns the integrations that something is due of and that have room, beginning after those that had their
-// turn last. more is true when there may be others.
-func (c *claiming) rooms(ctx context.Context) (list []room, more bool, err error) {
-	found, err := c.dueChannels(ctx, c.After)
-	if err != nil {
-		return nil, false, err
-	}
-	if more = len(found) == channelWindow; !more && c.After != uuid.Nil {
-		first, err := c.dueChannels(ctx, uuid.Nil)
-		if err != nil {
-			return nil, false, err
-		}
-		for _, id := range first {
-			if string(id[:]) > string(c.After[:]) {
-				break
-			}
-			found = append(found, id)
-		}
-		more = len(first) == channelWindow
-	}
-	for _, id := range found {
-		if n := c.PerChannel - c.Busy[id]; n > 0 {
-			list = append(list, room{id, n})
-		}
-	}
-	if len(found) > 0 && len(list) == 0 {
-		c.batch.After = found[len(found)-1]
-	}
-	return list, more, nil
-}
-
-// dueChannels returns the integrations behind the given one that something is due of. It goes from one to the next by
-// the index, so that it takes no longer when there are many deliveries of one.
-func (c *claiming) dueChannels(ctx context.Context, after uuid.UUID) (ids []uuid.UUID, err error) {
-	err = c.tx.NewRaw(`WITH RECURSIVE ch (id) AS (
+// DueChannels returns the channels that have a delivery due. It goes from one channel to the next by the index, so many
+// deliveries to one channel do not slow it down.
+func (s *Store) DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) (ids []uuid.UUID, err error) {
+	err = s.db.NewRaw(`WITH RECURSIVE ch (id) AS (
 			SELECT (SELECT channel_id FROM rollcall_deliveries
 				WHERE state = 'pending' AND channel_id > ? ORDER BY channel_id LIMIT 1)
+			WHERE EXISTS (SELECT 1 FROM rollcall_deliveries WHERE state = 'pending' AND due_at <= ?)
 			UNION ALL
 			SELECT (SELECT d.channel_id FROM rollcall_deliveries AS d
 				WHERE d.state = 'pending' AND d.channel_id > ch.id ORDER BY d.channel_id LIMIT 1)
@@ -160,112 +59,77 @@ func (c *claiming) dueChannels(ctx context.Context, after uuid.UUID) (ids []uuid
 		)
 		SELECT ch.id FROM ch WHERE ch.id IS NOT NULL AND EXISTS (SELECT 1 FROM rollcall_deliveries AS d
 			WHERE d.state = 'pending' AND d.channel_id = ch.id AND d.due_at <= ?) LIMIT ?`,
-		after, micros(c.Now), channelWindow).Scan(ctx, &ids)
-	return ids, err
+		after, micros(now), micros(now), limit).Scan(ctx, &ids)
+	return ids, translate(err)
 }
 
-// round claims a share for each of the integrations, and returns those that there may be more of.
-func (c *claiming) round(ctx context.Context, rooms []room, extra int) ([]room, error) {
-	left := c.left()
-	share := max(1, left/len(rooms))
-	plan := make([]room, 0, len(rooms))
-	for _, r := range rooms {
-		if n := min(share, r.n, left); n > 0 {
-			plan = append(plan, room{r.channel, n})
-			left -= n
+const (
+	// claimPasses is how often one claim looks for deliveries. From the second pass on it looks at parkMost more than it
+	// may claim, because some of those it finds wait for others.
+	claimPasses, parkMost = 20, 200
+	// parkTime is how long a delivery is left alone that waits for one which can be claimed.
+	parkTime = time.Second
+)
+
+// ClaimDeliveries leases the first delivery of each line that is due. It parks the others that it finds: it moves their
+// due_at to when the first of their line may be over, so that the next claim does not find them again.
+func (t *transaction) ClaimDeliveries(ctx context.Context, c monitor.DeliveryClaim) (claimed []monitor.QueuedDelivery, err error) {
+	rooms := slices.Clone(c.Room)
+	for pass := 0; pass < claimPasses && len(rooms) > 0; pass++ {
+		beyond := 0
+		if pass > 0 {
+			beyond = parkMost
 		}
-	}
-	c.batch.After = plan[len(plan)-1].channel
-	rows, err := c.lockReady(ctx, plan, extra)
-	if err != nil {
-		return nil, err
-	}
-	claimed, err := c.take(ctx, plan, rows)
-	if err != nil {
-		return nil, err
-	}
-	found := make(map[uuid.UUID]int)
-	for i := range rows {
-		found[rows[i].ChannelID]++
-	}
-	rest := rooms[len(plan):]
-	for i, p := range plan {
-		if n := rooms[i].n - claimed[p.channel]; n > 0 && found[p.channel] >= p.n+extra {
-			rest = append(rest, room{p.channel, n})
+		rows, err := t.lockDue(ctx, c.Now, rooms, beyond)
+		if err != nil {
+			return nil, err
 		}
+		found, taken := make(map[uuid.UUID]int), make(map[uuid.UUID]int)
+		got, err := t.take(ctx, c, rooms, rows)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			found[r.ChannelID]++
+		}
+		for _, q := range got {
+			taken[q.ChannelID]++
+		}
+		claimed = append(claimed, got...)
+		var rest []monitor.ChannelRoom
+		for _, r := range rooms {
+			// A channel can have more only if the query found as many as it was asked for.
+			if n := r.N - taken[r.Channel]; n > 0 && found[r.Channel] >= r.N+beyond {
+				rest = append(rest, monitor.ChannelRoom{Channel: r.Channel, N: n})
+			}
+		}
+		rooms = rest
 	}
-	return rest, nil
+	return claimed, nil
 }
 
-// take claims those of locked deliveries that have no earlier one, and parks the others.
-func (c *claiming) take(ctx context.Context, plan []room, rows []deliveryRow) (map[uuid.UUID]int, error) {
-	heads, err := c.heads(ctx, rows)
-	if err != nil {
-		return nil, err
-	}
-	rows, err = c.supersede(ctx, rows, heads)
-	if err != nil {
-		return nil, err
-	}
-	room := make(map[uuid.UUID]int, len(plan))
-	for _, p := range plan {
-		room[p.channel] = p.n
-	}
-	until := micros(c.Until)
-	claimed := make(map[uuid.UUID]int)
-	ours := make(map[pair]bool)
-	var updates [][]any
-	for _, r := range rows {
-		if heads[r.pair()].ID == r.ID && claimed[r.ChannelID] < room[r.ChannelID] {
-			claimed[r.ChannelID]++
-			ours[r.pair()] = true
-			updates = append(updates, []any{r.Attempts + 1, until, r.ID})
-			c.batch.Claimed = append(c.batch.Claimed, monitor.QueuedDelivery{
-				ID: r.ID, ChannelID: r.ChannelID, Attempts: int(r.Attempts) + 1, CreatedAt: instant(r.CreatedAt),
-			})
+// lockDue locks and returns the deliveries of each channel that have been due the longest. It leaves out those that
+// another transaction has locked.
+func (t *transaction) lockDue(
+	ctx context.Context, now time.Time, rooms []monitor.ChannelRoom, beyond int,
+) (rows []deliveryRow, err error) {
+	if t.s.d.postgres {
+		values := make([][]any, len(rooms))
+		for i, r := range rooms {
+			values[i] = []any{r.Channel.String(), int64(r.N + beyond)}
 		}
-	}
-	for _, r := range rows {
-		head := heads[r.pair()]
-		due := micros(c.Now.Add(parkTime))
-		switch {
-		case head.ID == r.ID:
-			continue
-		case ours[r.pair()]:
-			due = until
-		case head.DueAt > micros(c.Now):
-			due = head.DueAt
-		}
-		updates = append(updates, []any{r.Attempts, due, r.ID})
-	}
-	return claimed, c.s.d.update(ctx, c.tx, "rollcall_deliveries",
-		[]column{{"attempts", "bigint"}, {"due_at", "bigint"}, {"id", "bigint"}}, updates)
-}
-
-// pendingColumns are those that a claim needs to know.
-const pendingColumns = `d.id, d.flip_id, d.check_id, d.channel_id, coalesce(d.since, 0) AS since,
-	d.attempts, d.due_at, d.created_at, d.error`
-
-// lockReady locks and returns the deliveries that are longest due of each integration, leaving out those that another
-// transaction has locked.
-func (c *claiming) lockReady(ctx context.Context, plan []room, extra int) (rows []deliveryRow, err error) {
-	if c.s.d.postgres {
-		values := make([][]any, len(plan))
-		for i, p := range plan {
-			values[i] = []any{p.channel.String(), int64(p.n + extra)}
-		}
-		err = c.tx.NewRaw(`SELECT d.* FROM unnest(?::uuid[], ?::bigint[]) AS ch (id, room) CROSS JOIN LATERAL (
-			SELECT `+pendingColumns+` FROM rollcall_deliveries AS d
+		err = t.tx.NewRaw(`SELECT d.* FROM unnest(?::uuid[], ?::bigint[]) AS ch (id, room) CROSS JOIN LATERAL (
+			SELECT `+queuedColumns+` FROM rollcall_deliveries AS d
 			WHERE d.state = 'pending' AND d.channel_id = ch.id AND d.due_at <= ?
 			ORDER BY d.due_at, d.id LIMIT ch.room FOR UPDATE SKIP LOCKED) AS d`,
-			arrayText(values, 0), arrayText(values, 1), micros(c.Now)).Scan(ctx, &rows)
+			arrayText(values, 0), arrayText(values, 1), micros(now)).Scan(ctx, &rows)
 		return rows, err
 	}
-	for _, p := range plan {
+	for _, r := range rooms {
 		var list []deliveryRow
-		err = c.tx.NewRaw("SELECT "+pendingColumns+` FROM rollcall_deliveries AS d
+		err = t.tx.NewRaw("SELECT "+queuedColumns+` FROM rollcall_deliveries AS d
 			WHERE d.state = 'pending' AND d.channel_id = ? AND d.due_at <= ? ORDER BY d.due_at, d.id LIMIT ?`,
-			p.channel, micros(c.Now), p.n+extra).Scan(ctx, &list)
+			r.Channel, micros(now), r.N+beyond).Scan(ctx, &list)
 		if err != nil {
 			return nil, err
 		}
@@ -274,29 +138,72 @@ func (c *claiming) lockReady(ctx context.Context, plan []room, extra int) (rows 
 	return rows, nil
 }
 
-// heads returns the earliest pending delivery for each pair of the given ones. It is a query of its own, after they are
-// locked: whoever ends the earlier of two and has not come to the later one yet is seen to have ended it, or else
-// waits for the lock and makes the later one due after this.
-func (c *claiming) heads(ctx context.Context, rows []deliveryRow) (map[pair]deliveryRow, error) {
-	if len(rows) == 0 {
-		return nil, nil
-	}
-	var ids []int64
-	err := c.tx.NewRaw(`SELECT (SELECT h.id FROM rollcall_deliveries AS h WHERE h.state = 'pending'
-			AND h.check_id = r.check_id AND h.channel_id = r.channel_id ORDER BY h.id LIMIT 1)
-		FROM rollcall_deliveries AS r WHERE r.id IN (?)`, bun.List(deliveryIDs(rows))).Scan(ctx, &ids)
+// take leases those of the locked deliveries that are the first of their line, as far as there is room, and parks those
+// that are not.
+func (t *transaction) take(
+	ctx context.Context, c monitor.DeliveryClaim, rooms []monitor.ChannelRoom, rows []deliveryRow,
+) (claimed []monitor.QueuedDelivery, err error) {
+	heads, err := t.heads(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[int64]deliveryRow, len(rows))
-	for _, r := range rows {
-		byID[r.ID] = r
+	room := make(map[uuid.UUID]int, len(rooms))
+	for _, r := range rooms {
+		room[r.Channel] = r.N
 	}
-	heads := make(map[pair]deliveryRow, len(ids))
+	ours := make(map[line]bool)
+	var updates [][]any
+	for _, r := range rows {
+		if heads[r.line()].ID != r.ID || room[r.ChannelID] == 0 {
+			continue
+		}
+		room[r.ChannelID]--
+		ours[r.line()] = true
+		r.Attempts, r.DueAt = r.Attempts+1, micros(c.Until)
+		updates = append(updates, []any{r.Attempts, r.DueAt, r.ID})
+		claimed = append(claimed, r.queued())
+	}
+	for _, r := range rows {
+		head := heads[r.line()]
+		due := micros(c.Now.Add(parkTime))
+		switch {
+		case head.ID == r.ID:
+			continue
+		case ours[r.line()]:
+			due = micros(c.Until)
+		case head.DueAt > micros(c.Now):
+			due = head.DueAt
+		}
+		updates = append(updates, []any{r.Attempts, due, r.ID})
+	}
+	return claimed, t.s.d.update(ctx, t.tx, "rollcall_deliveries",
+		[]column{{"attempts", "bigint"}, {"due_at", "bigint"}, {"id", "bigint"}}, updates)
+}
+
+// heads returns the first delivery of the line of each of these. It must run after they are locked, as a query of its
+// own. Whoever ends the first of a line and has not come to the next yet is then seen to have ended it, or waits for the
+// lock and makes the next one due after this transaction.
+func (t *transaction) heads(ctx context.Context, rows []deliveryRow) (map[line]deliveryRow, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	byID := make(map[int64]deliveryRow, len(rows))
+	ids := make([]int64, len(rows))
+	for i, r := range rows {
+		ids[i], byID[r.ID] = r.ID, r
+	}
+	var first []int64
+	err := t.tx.NewRaw(`SELECT (SELECT h.id FROM rollcall_deliveries AS h WHERE h.state = 'pending'
+			AND h.check_id = r.check_id AND h.channel_id = r.channel_id ORDER BY h.id LIMIT 1)
+		FROM rollcall_deliveries AS r WHERE r.id IN (?)`, bun.List(ids)).Scan(ctx, &first)
+	if err != nil {
+		return nil, err
+	}
+	heads := make(map[line]deliveryRow, len(first))
 	var others []int64
-	for _, id := range ids {
+	for _, id := range first {
 		if r, ok := byID[id]; ok {
-			heads[r.pair()] = r
+			heads[r.line()] = r
 		} else {
 			others = append(others, id)
 		}
@@ -305,18 +212,9 @@ func (c *claiming) heads(ctx context.Context, rows []deliveryRow) (map[pair]deli
 		return heads, nil
 	}
 	var list []deliveryRow
-	err = c.tx.NewRaw("SELECT "+pendingColumns+" FROM rollcall_deliveries AS d WHERE d.id IN (?)", bun.List(others)).
-		Scan(ctx, &list)
+	err = t.tx.NewRaw("SELECT "+queuedColumns+" FROM rollcall_deliveries AS d WHERE d.id IN (?)", bun.List(others)).Scan(ctx, &list)
 	for _, r := range list {
-		heads[r.pair()] = r
+		heads[r.line()] = r
 	}
 	return heads, err
-}
-
-func deliveryIDs(rows []deliveryRow) []int64 {
-	ids := make([]int64, len(rows))
-	for i := range rows {
-		ids[i] = rows[i].ID
-	}
-	return ids
 }

@@ -2,13 +2,11 @@ package sqlstore
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
@@ -35,6 +33,9 @@ func (s *Store) Deliveries(ctx context.Context, query monitor.DeliveryQuery) ([]
 		Join("JOIN rollcall_channels AS ch ON ch.id = d.channel_id").
 		Join("LEFT JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id").
 		Where("ch.project_id = ?", query.Project).OrderExpr("d.id DESC").Limit(int64(query.Limit))
+	if query.IDs != nil {
+		q = q.Where("d.id IN (?)", bun.List(query.IDs))
+	}
 	if query.Check != uuid.Nil {
 		q = q.Where("c.uuid = ?", query.Check)
 	}
@@ -72,31 +73,4 @@ func (r *historyRow) delivery() monitor.Delivery {
 		d.Due = instant(r.DueAt)
 	}
 	return d
-}
-
-// RetryDeliveries makes failed deliveries pending again.
-func (s *Store) RetryDeliveries(ctx context.Context, projectID uuid.UUID, ids []int64, now time.Time) (n int, err error) {
-	if ids != nil && len(ids) == 0 {
-		return 0, nil
-	}
-	err = s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
-		t := tx.(*transaction)
-		q := t.tx.NewUpdate().Table("rollcall_deliveries").
-			Set("state = 'pending', attempts = 0, due_at = ?, finished_at = NULL, error = ''", micros(now)).
-			Where("state = 'failed'").
-			Where("channel_id IN (SELECT id FROM rollcall_channels WHERE project_id = ?)", projectID)
-		if ids != nil {
-			q = q.Where("id IN (?)", bun.List(ids))
-		}
-		result, err := q.Exec(ctx)
-		if err != nil {
-			return err
-		}
-		changed, err := result.RowsAffected()
-		if n = int(changed); err == nil && ids != nil && n < len(ids) {
-			n, err = 0, checks.ErrNotFound
-		}
-		return err
-	})
-	return n, err
 }

@@ -60,28 +60,38 @@ func TestPlans(t *testing.T) {
 
 // exercise does what a server does all the time.
 func exercise(t *testing.T, store *sqlstore.Store, now time.Time) {
-	if _, err := store.DeliveryDue(t.Context(), now); err != nil {
-		t.Fatal(err)
+	var due []uuid.UUID
+	for _, at := range []time.Time{now.Add(-time.Hour * 24), now} {
+		var err error
+		if due, err = store.DueChannels(t.Context(), at, uuid.Nil, 1000); err != nil {
+			t.Fatal(err)
+		}
 	}
-	claim := monitor.DeliveryClaim{Now: now, Until: now.Add(time.Minute), Stale: now.Add(-time.Minute), Limit: 200, PerChannel: 16}
-	var results []monitor.DeliveryResult
+	claim := monitor.DeliveryClaim{Now: now, Until: now.Add(time.Minute)}
+	for _, channel := range due {
+		claim.Room = append(claim.Room, monitor.ChannelRoom{Channel: channel, N: 10})
+	}
+	changes := monitor.DeliveryChanges{Now: now}
 	claimed := 0
 	for range 3 {
-		batch, err := store.ExchangeDeliveries(t.Context(), results, claim)
+		var got []monitor.QueuedDelivery
+		err := store.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) (err error) {
+			got, err = exchange(ctx, tx, changes, claim)
+			return err
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.Alerts(t.Context(), batch.Claimed); err != nil {
+		if _, err := store.Alerts(t.Context(), got); err != nil {
 			t.Fatal(err)
 		}
-		results, claim.After = nil, batch.After
-		claimed += len(batch.Claimed)
-		for i, q := range batch.Claimed {
-			result := monitor.DeliveryResult{QueuedDelivery: q, State: monitor.DeliverySent}
+		changes.Deliveries, claimed = nil, claimed+len(got)
+		for i, q := range got {
+			q.State = monitor.DeliverySent
+			changes.Deliveries = append(changes.Deliveries, q)
 			if i == 0 {
-				result.Members = []uuid.UUID{q.ChannelID}
+				changes.Copies = map[int64][]uuid.UUID{q.ID: {q.ChannelID}}
 			}
-			results = append(results, result)
 		}
 	}
 	if claimed < 100 {
@@ -94,6 +104,26 @@ func exercise(t *testing.T, store *sqlstore.Store, now time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// exchange does what one turn of the delivery does: it saves results, claims others and looks at the lines of some.
+func exchange(ctx context.Context, tx monitor.Tx, changes monitor.DeliveryChanges, claim monitor.DeliveryClaim) ([]monitor.QueuedDelivery, error) {
+	ids := []int64{1}
+	for _, q := range changes.Deliveries {
+		ids = append(ids, q.ID)
+	}
+	if _, err := tx.LockDeliveries(ctx, ids); err != nil {
+		return nil, err
+	}
+	if err := tx.SaveDeliveries(ctx, changes); err != nil {
+		return nil, err
+	}
+	claimed, err := tx.ClaimDeliveries(ctx, claim)
+	if err != nil || len(claimed) == 0 {
+		return nil, err
+	}
+	_, err = tx.LockLines(ctx, []int64{claimed[0].ID, claimed[len(claimed)-1].ID})
+	return claimed, err
 }
 
 // fillOutbox makes one real check with a flip and copies its rows.

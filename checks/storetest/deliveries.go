@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"sync"
@@ -15,7 +16,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// watched adds a check with integrations.
+// watched adds a check with channels.
 func (f fixture) watched(t *testing.T, list ...channels.Channel) checks.Check {
 	t.Helper()
 	c, err := checks.New(f.project.ID, checks.Spec{Name: new("watched")}, noon)
@@ -41,40 +42,61 @@ func (f fixture) flip(t *testing.T, c checks.Check, at time.Time, times int) {
 	}
 }
 
-// lease is how long claims of tests last.
-const lease = 15 * time.Second
+// lease is how long the claims of tests last, and perChannel how many deliveries of a channel they claim.
+const lease, perChannel = 15 * time.Second, 10
 
-func claimAt(now time.Time) monitor.DeliveryClaim {
-	return monitor.DeliveryClaim{Now: now, Until: now.Add(lease), Stale: now.Add(-10 * time.Minute), Limit: 100, PerChannel: 10}
-}
-
-func (f fixture) exchange(t *testing.T, claim monitor.DeliveryClaim, results ...monitor.DeliveryResult) monitor.DeliveryBatch {
+// exchange saves changes to deliveries and then claims others, in one transaction.
+func (f fixture) exchange(t *testing.T, now time.Time, room int, changes monitor.DeliveryChanges) (claimed []monitor.QueuedDelivery) {
 	t.Helper()
-	batch, err := f.ExchangeDeliveries(t.Context(), results, claim)
+	list, err := f.Channels(t.Context(), f.project.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return batch
+	claim := monitor.DeliveryClaim{Now: now, Until: now.Add(lease)}
+	for _, c := range list {
+		claim.Room = append(claim.Room, monitor.ChannelRoom{Channel: c.ID, N: room})
+	}
+	changes.Now = now
+	var ids []int64
+	for _, q := range changes.Deliveries {
+		ids = append(ids, q.ID)
+	}
+	f.update(t, func(ctx context.Context, tx monitor.Tx) (err error) {
+		if _, err := tx.LockDeliveries(ctx, ids); err != nil {
+			return err
+		}
+		if err := tx.SaveDeliveries(ctx, changes); err != nil {
+			return err
+		}
+		claimed, err = tx.ClaimDeliveries(ctx, claim)
+		return err
+	})
+	return claimed
 }
 
 // claimed claims at an instant.
 func (f fixture) claimed(t *testing.T, now time.Time) []monitor.QueuedDelivery {
 	t.Helper()
-	return f.exchange(t, claimAt(now)).Claimed
+	return f.exchange(t, now, perChannel, monitor.DeliveryChanges{})
 }
 
-// record records one result.
-func (f fixture) record(t *testing.T, now time.Time, r monitor.DeliveryResult) {
+// save writes changed deliveries.
+func (f fixture) save(t *testing.T, now time.Time, list ...monitor.QueuedDelivery) {
 	t.Helper()
-	f.exchange(t, monitor.DeliveryClaim{Now: now}, r)
+	f.exchange(t, now, 0, monitor.DeliveryChanges{Deliveries: list})
 }
 
-func sent(q monitor.QueuedDelivery) monitor.DeliveryResult {
-	return monitor.DeliveryResult{QueuedDelivery: q, State: monitor.DeliverySent}
+func sent(list ...monitor.QueuedDelivery) monitor.DeliveryChanges {
+	var c monitor.DeliveryChanges
+	for _, q := range list {
+		c.Deliveries = append(c.Deliveries, ended(q, monitor.DeliverySent, ""))
+	}
+	return c
 }
 
-func again(q monitor.QueuedDelivery, due time.Time, text string) monitor.DeliveryResult {
-	return monitor.DeliveryResult{QueuedDelivery: q, State: monitor.DeliveryPending, Due: due, Error: text}
+func ended(q monitor.QueuedDelivery, state monitor.DeliveryState, text string) monitor.QueuedDelivery {
+	q.State, q.Error = state, text
+	return q
 }
 
 func (f fixture) history(t *testing.T, q monitor.DeliveryQuery) []monitor.Delivery {
@@ -102,101 +124,135 @@ func (f fixture) alerts(t *testing.T, claimed []monitor.QueuedDelivery) []monito
 	return list
 }
 
-// testDeliveryClaims claims deliveries and records what has become of them.
-func testDeliveryClaims(t *testing.T, f fixture) {
-	c := f.watched(t, f.addChannel(t, "ops", noon))
-	due := func(now time.Time, want bool) {
-		t.Helper()
-		if got, err := f.DeliveryDue(t.Context(), now); got != want || err != nil {
-			t.Errorf("due at %v: %v, %v", now, got, err)
+// testDueChannels finds the channels that something is due for, page by page.
+func testDueChannels(t *testing.T, f fixture) {
+	var ids []uuid.UUID
+	for i := range 5 {
+		c := f.addChannel(t, "", noon)
+		if i == 4 {
+			break // nothing is due for this one
+		}
+		ids = append(ids, c.ID)
+		for range 3 {
+			f.flip(t, f.watched(t, c), noon, 2)
 		}
 	}
-	due(noon, false)
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	due := func(now time.Time, after uuid.UUID, limit int, want ...uuid.UUID) {
+		t.Helper()
+		got, err := f.DueChannels(t.Context(), now, after, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "due channels", got, want)
+	}
+	due(noon.Add(-time.Microsecond), uuid.Nil, 10)
+	due(noon, uuid.Nil, 10, ids...)
+	due(noon, uuid.Nil, 3, ids[:3]...)
+	due(noon, ids[2], 3, ids[3])
+	due(noon, ids[3], 3)
+	later := noon.Add(time.Minute)
+	claimed := f.claimed(t, later)
+	if len(claimed) != 12 {
+		t.Errorf("claimed %+v, want the first of each check", claimed)
+	}
+	due(later, uuid.Nil, 10)
+	due(later.Add(lease), uuid.Nil, 10, ids...)
+}
+
+// testDeliveryClaims claims one delivery after the other of a line, and saves what became of them.
+func testDeliveryClaims(t *testing.T, f fixture) {
+	c := f.watched(t, f.addChannel(t, "ops", noon))
 	f.flip(t, c, noon, 2)
-	due(noon.Add(-time.Microsecond), false)
-	due(noon, true)
 	if list := f.claimed(t, noon.Add(-time.Microsecond)); len(list) != 0 {
 		t.Errorf("claimed before they are due: %+v", list)
 	}
-	if list := f.exchange(t, monitor.DeliveryClaim{Now: noon}).Claimed; len(list) != 0 {
-		t.Errorf("claimed without being asked: %+v", list)
+	if list := f.exchange(t, noon, 0, monitor.DeliveryChanges{}); len(list) != 0 {
+		t.Errorf("claimed without room: %+v", list)
 	}
 	now := noon.Add(time.Minute)
 	first := f.claimed(t, now)
-	same(t, "claimed", first, []monitor.QueuedDelivery{{ID: first[0].ID, ChannelID: c.Channels[0], Attempts: 1, CreatedAt: noon}})
+	if len(first) != 1 {
+		t.Fatalf("claimed %+v, want the first", first)
+	}
+	same(t, "claimed", first[0], monitor.QueuedDelivery{ID: first[0].ID, ChannelID: c.Channels[0], State: monitor.DeliveryPending,
+		Attempts: 1, CreatedAt: noon, Due: now.Add(lease)})
 	if list := f.claimed(t, now.Add(lease-time.Microsecond)); len(list) != 0 {
 		t.Errorf("claimed while others have it: %+v", list)
 	}
-	// What was claimed by someone who has died is claimed again, and the dead one's word does not count any more,
-	// unless it is that the alert was sent.
+	// The lease of one who has died ends.
 	now = now.Add(lease)
 	second := f.claimed(t, now)
 	if len(second) != 1 || second[0].ID != first[0].ID || second[0].Attempts != 2 {
 		t.Fatalf("claimed again: %+v", second)
 	}
-	f.record(t, now, again(first[0], now, "late"))
-	if list := f.claimed(t, now); len(list) != 0 {
-		t.Errorf("claimed on the word of a former one: %+v", list)
-	}
-	// To be tried again, and given back.
-	f.record(t, now, again(second[0], now.Add(time.Second), "away"))
+	retry := second[0]
+	retry.Due, retry.Error, retry.Since = now.Add(time.Second), "away", noon.Add(-time.Hour)
+	f.save(t, now, retry)
 	now = now.Add(time.Second)
 	third := f.claimed(t, now)
-	if len(third) != 1 || third[0].Attempts != 3 {
+	retry.Attempts, retry.Due = 3, now.Add(lease)
+	if len(third) != 1 {
 		t.Fatalf("after a failure: %+v", third)
 	}
-	back := again(third[0], now, "")
-	back.Uncounted = true
-	f.record(t, now, back)
-	f.record(t, now, back)
-	fourth := f.claimed(t, now)
-	if len(fourth) != 1 || fourth[0].Attempts != 3 {
-		t.Fatalf("given back: %+v", fourth)
-	}
+	same(t, "after a failure", third[0], retry)
 	if d := f.history(t, monitor.DeliveryQuery{})[1]; d.Error != "away" || d.State != monitor.DeliveryPending || d.Attempts != 3 {
 		t.Errorf("while it is pending: %+v", d)
 	}
-	// The one behind it is claimed in the same transaction that records the end of the first.
-	batch := f.exchange(t, claimAt(now), sent(first[0]))
-	if len(batch.Claimed) != 1 || batch.Claimed[0].ID <= first[0].ID || batch.Claimed[0].Attempts != 1 {
-		t.Fatalf("behind it: %+v", batch.Claimed)
+	// The next of the line is claimed in the same transaction that saves the end of the first.
+	next := f.exchange(t, now, perChannel, sent(third[0]))
+	if len(next) != 1 || next[0].ID <= first[0].ID || next[0].Attempts != 1 {
+		t.Fatalf("next: %+v", next)
 	}
-	f.record(t, now, monitor.DeliveryResult{QueuedDelivery: fourth[0], State: monitor.DeliveryFailed, Error: "too late"})
-	f.record(t, now, monitor.DeliveryResult{QueuedDelivery: batch.Claimed[0], State: monitor.DeliveryFailed, Error: "refused"})
-	due(now.Add(time.Hour), false)
-	list := f.history(t, monitor.DeliveryQuery{})
+	f.exchange(t, now, 0, monitor.DeliveryChanges{
+		Deliveries: []monitor.QueuedDelivery{ended(next[0], monitor.DeliveryFailed, "refused")},
+		Marks:      map[uuid.UUID]monitor.ChannelMark{c.Channels[0]: {FailedAt: now, Error: "refused"}},
+	})
+	if list := f.claimed(t, now.Add(time.Hour)); len(list) != 0 {
+		t.Errorf("claimed what has ended: %+v", list)
+	}
 	want := []monitor.Delivery{
 		{Status: channels.Up, State: monitor.DeliveryFailed, Attempts: 1, CreatedAt: noon.Add(time.Second), Error: "refused"},
 		{Status: channels.Down, State: monitor.DeliverySent, Attempts: 3, CreatedAt: noon},
 	}
+	list := f.history(t, monitor.DeliveryQuery{})
 	for i := range want {
 		want[i].ID, want[i].CheckID, want[i].CheckName = list[i].ID, c.ID, "watched"
 		want[i].ChannelID, want[i].ChannelName, want[i].ChannelKind = c.Channels[0], "ops", "email"
 		want[i].FinishedAt = now
 	}
 	same(t, "history", list, want)
-	marked, err := f.Channels(t.Context(), f.project.ID)
-	if err != nil || !marked[0].FailedAt.Equal(now) || marked[0].Error != "refused" {
-		t.Errorf("the integration: %+v, %v", marked, err)
+	f.marked(t, now, "refused")
+	f.exchange(t, now, 0, monitor.DeliveryChanges{Marks: map[uuid.UUID]monitor.ChannelMark{c.Channels[0]: {}, uuid.New(): {}}})
+	f.marked(t, time.Time{}, "")
+	// A delivery that has ended can be made pending again.
+	again := next[0]
+	again.Attempts, again.Due = 0, now
+	f.save(t, now, again)
+	list = f.history(t, monitor.DeliveryQuery{State: monitor.DeliveryPending})
+	if len(list) != 1 || !list[0].FinishedAt.IsZero() || list[0].Error != "" || len(f.claimed(t, now)) != 1 {
+		t.Errorf("pending again: %+v", list)
 	}
 }
 
-// testDeliveriesInOrder has many alerts of one check and integration wait behind the first, which does not hold up
-// those of others.
+// marked compares the mark of the only channel.
+func (f fixture) marked(t *testing.T, at time.Time, text string) {
+	t.Helper()
+	list, err := f.Channels(t.Context(), f.project.ID)
+	if err != nil || len(list) != 1 || !list[0].FailedAt.Equal(at) || list[0].Error != text {
+		t.Errorf("the channel: %+v, %v; want the mark %v, %q", list, err, at, text)
+	}
+}
+
+// testDeliveriesInOrder has many alerts of one check to one channel wait behind the first, which does not hold up those
+// of others.
 func testDeliveriesInOrder(t *testing.T, f fixture) {
 	ops := f.addChannel(t, "ops", noon)
 	a, b := f.watched(t, ops), f.watched(t, ops)
 	f.flip(t, a, noon, 500)
 	f.flip(t, b, noon.Add(500*time.Second), 1)
 	now := noon.Add(time.Hour)
-	claim := claimAt(now)
-	claim.PerChannel = 2
-	var list []monitor.QueuedDelivery
-	for more := true; more; {
-		batch := f.exchange(t, claim)
-		list, more = append(list, batch.Claimed...), batch.More
-		claim.Busy = map[uuid.UUID]int{ops.ID: len(list)}
-	}
+	list := f.exchange(t, now, 2, monitor.DeliveryChanges{})
 	if len(list) != 2 {
 		t.Fatalf("claimed %+v, want the first of each check", list)
 	}
@@ -206,66 +262,41 @@ func testDeliveriesInOrder(t *testing.T, f fixture) {
 			t.Errorf("after %d: %+v", last, list[0])
 		}
 		last = list[0].ID
-		claim.Busy = map[uuid.UUID]int{ops.ID: 1}
-		list = f.exchange(t, claim, sent(list[0])).Claimed
+		list = f.exchange(t, now, 1, sent(list[0]))
 		if len(list) != 1 {
 			t.Fatalf("behind it: %+v", list)
 		}
 	}
 }
 
-// testDeliveriesAreFair has thousands of alerts to one integration due before one to another.
-func testDeliveriesAreFair(t *testing.T, f fixture) {
-	const jobs = 60
-	busy := f.addChannel(t, "busy", noon)
-	var others []channels.Channel
-	for range 5 {
-		others = append(others, f.addChannel(t, "", noon))
+// testDeliveryRoom has more deliveries to one channel due than there is room for: none is claimed in place of those of
+// others.
+func testDeliveryRoom(t *testing.T, f fixture) {
+	busy, quiet := f.addChannel(t, "busy", noon), f.addChannel(t, "quiet", noon)
+	for i := range 60 {
+		f.flip(t, f.watched(t, busy), noon.Add(time.Duration(i)*time.Second), 1)
 	}
-	for range jobs {
-		f.flip(t, f.watched(t, busy), noon, 1)
-	}
-	for _, c := range others {
-		f.flip(t, f.watched(t, c), noon.Add(time.Minute), 1)
-		f.flip(t, f.watched(t, c), noon.Add(time.Minute), 1)
-	}
-	count := func(list []monitor.QueuedDelivery) map[uuid.UUID]int {
-		n := make(map[uuid.UUID]int)
-		for _, q := range list {
-			n[q.ChannelID]++
+	f.flip(t, f.watched(t, quiet), noon.Add(time.Hour), 1)
+	now := noon.Add(2 * time.Hour)
+	for i := range 3 {
+		var instants []time.Time
+		n := map[uuid.UUID]int{}
+		for _, q := range f.exchange(t, now, 4, monitor.DeliveryChanges{}) {
+			if n[q.ChannelID]++; q.ChannelID == busy.ID {
+				instants = append(instants, q.CreatedAt)
+			}
 		}
-		return n
-	}
-	claim := claimAt(noon.Add(time.Hour))
-	claim.Limit, claim.PerChannel = 6, 4
-	batch := f.exchange(t, claim)
-	if n := count(batch.Claimed); len(n) != 6 {
-		t.Errorf("claimed %v, want one of each integration", n)
-	}
-	claim.Limit, claim.After, claim.Busy = 100, batch.After, count(batch.Claimed)
-	batch = f.exchange(t, claim)
-	want := map[uuid.UUID]int{busy.ID: 3}
-	for _, c := range others {
-		want[c.ID] = 1
-	}
-	same(t, "then", count(batch.Claimed), want)
-	// One claim at a time: all have their turn. Those that are full are left out.
-	claim = claimAt(noon.Add(2 * time.Hour))
-	claim.Limit, claim.PerChannel = 1, 1
-	seen := make(map[uuid.UUID]int)
-	for range 6 {
-		batch = f.exchange(t, claim)
-		claim.After = batch.After
-		for id := range count(batch.Claimed) {
-			seen[id]++
+		want := map[uuid.UUID]int{busy.ID: 4, quiet.ID: 1}
+		if i > 0 {
+			delete(want, quiet.ID)
 		}
-	}
-	if len(seen) != 6 {
-		t.Errorf("in six turns: %v", seen)
-	}
-	claim.Limit, claim.Busy = 100, map[uuid.UUID]int{busy.ID: 1}
-	if n := count(f.exchange(t, claim).Claimed); n[busy.ID] != 0 || len(n) != 5 {
-		t.Errorf("with one that is full: %v", n)
+		same(t, "claimed of each channel", n, want)
+		slices.SortFunc(instants, time.Time.Compare)
+		for j, at := range instants {
+			if oldest := noon.Add(time.Duration(4*i+j) * time.Second); !at.Equal(oldest) {
+				t.Errorf("claim %d: %d is of %v, want the longest due, of %v", i, j, at, oldest)
+			}
+		}
 	}
 }
 
@@ -282,18 +313,12 @@ func testDeliveriesAreShared(t *testing.T, f fixture) {
 	seen := make(map[int64]int)
 	for range 4 {
 		wg.Go(func() {
-			var results []monitor.DeliveryResult
+			var claimed []monitor.QueuedDelivery
 			for range 200 {
-				batch, err := f.ExchangeDeliveries(t.Context(), results, claimAt(now))
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				results = nil
+				claimed = f.exchange(t, now, perChannel, sent(claimed...))
 				mu.Lock()
-				for _, q := range batch.Claimed {
+				for _, q := range claimed {
 					seen[q.ID]++
-					results = append(results, sent(q))
 				}
 				done := len(seen) == 3*jobs
 				mu.Unlock()
@@ -312,4 +337,58 @@ func testDeliveriesAreShared(t *testing.T, f fixture) {
 	if len(seen) != 3*jobs {
 		t.Errorf("%d were claimed, want %d", len(seen), 3*jobs)
 	}
+}
+
+// testDeliveryLines locks the line of a claimed delivery, and saves it with others in the line.
+func testDeliveryLines(t *testing.T, f fixture) {
+	ops := f.addChannel(t, "ops", noon)
+	c := f.watched(t, ops)
+	f.flip(t, c, noon, 4)
+	f.flip(t, f.watched(t, ops, f.addChannel(t, "pager", noon)), noon, 2)
+	now := noon.Add(time.Hour)
+	var first monitor.QueuedDelivery
+	for _, q := range f.claimed(t, now) {
+		if first.ID == 0 || q.ID < first.ID {
+			first = q
+		}
+	}
+	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
+		if lines, err := tx.LockLines(ctx, nil); err != nil || len(lines) != 0 {
+			t.Errorf("no lines: %v, %v", lines, err)
+		}
+		lines, err := tx.LockLines(ctx, []int64{first.ID})
+		if err != nil {
+			return err
+		}
+		line := lines[first.ID]
+		if len(lines) != 1 || len(line) != 4 {
+			t.Fatalf("lines %+v", lines)
+		}
+		same(t, "the first of the line", line[0].QueuedDelivery, first)
+		for i, w := range line {
+			at := noon.Add(time.Duration(i) * time.Second)
+			if i > 0 && (w.ID <= line[i-1].ID || w.FlipID <= line[i-1].FlipID) || w.FlipUp != (i%2 == 1) || !w.FlipAt.Equal(at) {
+				t.Errorf("delivery %d of the line: %+v", i, w)
+			}
+		}
+		// The third takes the place of the first two.
+		third := line[2].QueuedDelivery
+		third.Attempts, third.Due, third.Since, third.Error = 2, now.Add(lease), noon, "away"
+		return tx.SaveDeliveries(ctx, monitor.DeliveryChanges{Now: now, Deliveries: []monitor.QueuedDelivery{
+			ended(line[0].QueuedDelivery, monitor.DeliverySuperseded, "x"), ended(line[1].QueuedDelivery, monitor.DeliverySuperseded, "y"), third,
+		}})
+	})
+	if list := f.claimed(t, now); len(list) != 0 {
+		t.Errorf("claimed %+v while the third is being sent", list)
+	}
+	list := f.history(t, monitor.DeliveryQuery{Check: c.ID})
+	if list[2].State != monitor.DeliverySuperseded || list[2].Error != "y" || !list[2].FinishedAt.Equal(now) {
+		t.Errorf("superseded: %+v", list[2])
+	}
+	if list[1].State != monitor.DeliveryPending || list[1].Attempts != 2 || list[1].Error != "away" {
+		t.Errorf("in place of it: %+v", list[1])
+	}
+	alerts := f.alerts(t, []monitor.QueuedDelivery{{ID: list[1].ID}})
+	want := []monitor.AlertFlip{{At: noon, Reason: checks.ReasonFail}, {At: noon.Add(time.Second), Up: true, Reason: checks.ReasonSuccess}}
+	same(t, "the flips that it sums up", alerts[0].Earlier, want)
 }

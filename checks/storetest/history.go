@@ -3,8 +3,6 @@ package storetest
 import (
 	"bytes"
 	"context"
-	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -44,7 +42,7 @@ func testAlerts(t *testing.T, f fixture) {
 	if got := f.alerts(t, claimed)[1]; !got.UpAt.Equal(noon.Add(2*time.Minute)) || got.Ping.N != 3 || len(got.Ping.Body) != 0 {
 		t.Errorf("later: up at %v, ping %+v", got.UpAt, got.Ping)
 	}
-	next := f.exchange(t, claimAt(noon.Add(4*time.Minute)), sent(claimed[0]), sent(claimed[1])).Claimed
+	next := f.exchange(t, noon.Add(4*time.Minute), perChannel, sent(claimed...))
 	up := f.alerts(t, next)
 	if len(up) != 1 || !up[0].DownAt.Equal(noon) || !up[0].UpAt.IsZero() || !up[0].Flip.Up || up[0].Flip.Reason != checks.ReasonSuccess {
 		t.Errorf("up: %+v", up)
@@ -57,99 +55,86 @@ func testAlerts(t *testing.T, f fixture) {
 	if list := f.alerts(t, claimed); len(list) != 0 {
 		t.Errorf("of a deleted integration: %+v", list)
 	}
-	f.record(t, noon, sent(claimed[0]))
-	f.record(t, noon, again(next[0], noon, "x"))
+	f.exchange(t, noon, 0, sent(claimed...))
+	f.save(t, noon, next...)
+	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
+		if list, err := tx.LockDeliveries(ctx, []int64{claimed[0].ID, next[0].ID}); err != nil || len(list) != 0 {
+			t.Errorf("locked what was deleted: %+v, %v", list, err)
+		}
+		return nil
+	})
 }
 
-// testSupersededDeliveries has alerts wait behind one that has failed for long.
-func testSupersededDeliveries(t *testing.T, f fixture) {
-	for name, tt := range map[string]struct {
-		flips   int
-		want    []monitor.DeliveryState // oldest first
-		earlier []bool
-	}{
-		"down":          {1, []monitor.DeliveryState{monitor.DeliveryPending}, nil},
-		"down up":       {2, []monitor.DeliveryState{monitor.DeliveryPending, monitor.DeliveryPending}, nil},
-		"down again":    {3, []monitor.DeliveryState{monitor.DeliverySuperseded, monitor.DeliverySuperseded, monitor.DeliveryPending}, []bool{false, true}},
-		"down up again": {4, []monitor.DeliveryState{monitor.DeliverySuperseded, monitor.DeliverySuperseded, monitor.DeliveryPending, monitor.DeliveryPending}, []bool{false, true}},
-	} {
-		ops := f.addChannel(t, name, noon)
-		c := f.watched(t, ops)
-		f.flip(t, c, noon, tt.flips)
-		first := f.claimed(t, noon.Add(10*time.Minute))
-		if len(first) != 1 {
-			t.Fatalf("%s: claimed %+v", name, first)
-		}
-		f.record(t, noon, again(first[0], noon, "away"))
-		now := noon.Add(10 * time.Minute)
-		if list := f.claimed(t, now); len(list) != 1 || list[0].ID != first[0].ID { // not old enough by a microsecond
-			t.Fatalf("%s: claimed %+v", name, list)
-		}
-		now = now.Add(lease)
-		list := f.claimed(t, now)
-		if len(list) != 1 || list[0].Attempts != 3 {
-			t.Fatalf("%s: claimed %+v", name, list)
-		}
-		var states []monitor.DeliveryState
-		for _, d := range slices.Backward(f.history(t, monitor.DeliveryQuery{Channel: ops.ID})) {
-			states = append(states, d.State)
-			if (d.State == monitor.DeliverySuperseded) != !d.FinishedAt.IsZero() {
-				t.Errorf("%s: %+v", name, d)
-			}
-		}
-		same(t, name, states, tt.want)
-		alerts := f.alerts(t, list)
-		var earlier []bool
-		for _, flip := range alerts[0].Earlier {
-			earlier = append(earlier, flip.Up)
-		}
-		same(t, name+": earlier", earlier, tt.earlier)
-		if alerts[0].Flip.Up {
-			t.Errorf("%s: first told that it is up", name)
-		}
-		for len(list) > 0 {
-			list = f.exchange(t, claimAt(now), sent(list[0])).Claimed
-		}
-	}
-}
-
-// testGroupDeliveries replaces a delivery to a group.
-func testGroupDeliveries(t *testing.T, f fixture) {
+// testDeliveryCopies copies a delivery to a group to its members, each alert once.
+func testDeliveryCopies(t *testing.T, f fixture) {
 	group, a, b := f.addChannel(t, "group", noon), f.addChannel(t, "a", noon.Add(1)), f.addChannel(t, "b", noon.Add(time.Second))
 	c := f.watched(t, group, a)
-	f.flip(t, c, noon, 1)
 	now := noon.Add(time.Minute)
-	var toGroup monitor.QueuedDelivery
-	for _, q := range f.claimed(t, now) {
-		if q.ChannelID == group.ID {
-			toGroup = q
+	claimGroup := func() (toGroup monitor.QueuedDelivery) {
+		t.Helper()
+		for _, q := range f.claimed(t, now) {
+			if q.ChannelID == group.ID {
+				toGroup = q
+			} else {
+				f.exchange(t, now, 0, sent(q))
+			}
 		}
+		return toGroup
 	}
-	expanded := sent(toGroup)
-	expanded.Members = []uuid.UUID{b.ID, uuid.New(), a.ID}
-	batch := f.exchange(t, claimAt(now), expanded)
-	if len(batch.Claimed) != 1 || batch.Claimed[0].ChannelID != b.ID || !batch.Claimed[0].CreatedAt.Equal(noon) {
-		t.Errorf("then claimed %+v, want one to b, as a has the alert already", batch.Claimed)
+	f.flip(t, c, noon, 1)
+	toGroup := claimGroup()
+	changes := sent(toGroup)
+	changes.Copies = map[int64][]uuid.UUID{toGroup.ID: {b.ID, uuid.New(), a.ID}}
+	claimed := f.exchange(t, now, perChannel, changes)
+	if len(claimed) != 1 || claimed[0].ChannelID != b.ID || !claimed[0].CreatedAt.Equal(noon) {
+		t.Errorf("then claimed %+v, want one to b, as a has the alert already", claimed)
 	}
-	if alerts := f.alerts(t, batch.Claimed); len(alerts) != 1 || !alerts[0].Flip.At.Equal(noon) {
+	if alerts := f.alerts(t, claimed); len(alerts) != 1 || !alerts[0].Flip.At.Equal(noon) {
 		t.Errorf("alerts %+v", alerts)
 	}
-	f.exchange(t, claimAt(now), expanded)
+	f.exchange(t, now, 0, changes)
 	if n := len(f.history(t, monitor.DeliveryQuery{})); n != 3 {
 		t.Errorf("%d deliveries, want 3", n)
 	}
-	other := f.watched(t, group)
-	f.flip(t, other, noon, 1)
-	empty := sent(f.claimed(t, now)[0])
-	empty.Members = []uuid.UUID{uuid.New()}
-	f.exchange(t, claimAt(now), empty)
-	failed := f.history(t, monitor.DeliveryQuery{Check: other.ID})
-	if len(failed) != 1 || failed[0].State != monitor.DeliveryFailed || failed[0].Error == "" {
-		t.Errorf("to a group without members: %+v", failed)
+	// A reminder with the number of a former one is another alert.
+	for range 2 {
+		now = now.Add(time.Minute)
+		f.change(t, c.ID, checks.Spec{RepeatEvery: new(time.Minute)}, now)
+		now = now.Add(time.Minute)
+		f.settle(t, now)
+		reminder := claimGroup()
+		changes := sent(reminder)
+		changes.Copies = map[int64][]uuid.UUID{reminder.ID: {a.ID, b.ID}}
+		f.exchange(t, now, 0, changes)
+		f.change(t, c.ID, checks.Spec{RepeatEvery: new(time.Duration(0))}, now)
+		got := f.history(t, monitor.DeliveryQuery{Channel: b.ID, Limit: 1})
+		if len(got) != 1 || got[0].Reminder != 1 || !got[0].CreatedAt.Equal(now) {
+			t.Errorf("the reminder of %v to b: %+v", now, got)
+		}
+		if n := len(f.history(t, monitor.DeliveryQuery{Channel: a.ID})); n != len(f.history(t, monitor.DeliveryQuery{Channel: group.ID})) {
+			t.Errorf("%d deliveries to a, want as many as to the group", n)
+		}
+		f.exchange(t, now, 0, sent(f.claimed(t, now)...))
 	}
 }
 
-// testDeliveryHistory selects, prunes and retries deliveries.
+// testGroupMembers reads the members of a group that exist.
+func testGroupMembers(t *testing.T, f fixture) {
+	b, a := f.addChannel(t, "b", noon.Add(time.Second)), f.addChannel(t, "a", noon)
+	group := channels.Channel{ID: uuid.New(), ProjectID: f.project.ID, Kind: channels.Group, Name: "group",
+		Settings: map[string]string{"channels": b.ID.String() + "," + uuid.NewString() + "," + a.ID.String()}, CreatedAt: noon}
+	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.InsertChannel(ctx, group) })
+	f.flip(t, f.watched(t, group, a), noon, 1)
+	for _, alert := range f.alerts(t, f.claimed(t, noon)) {
+		var want []uuid.UUID
+		if alert.Channel.Kind == channels.Group {
+			want = []uuid.UUID{a.ID, b.ID}
+		}
+		same(t, "members", alert.Members, want)
+	}
+}
+
+// testDeliveryHistory selects and prunes deliveries.
 func testDeliveryHistory(t *testing.T, f fixture) {
 	ops, pager := f.addChannel(t, "ops", noon), f.addChannel(t, "pager", noon)
 	a, b := f.watched(t, ops, pager), f.watched(t, ops)
@@ -157,11 +142,11 @@ func testDeliveryHistory(t *testing.T, f fixture) {
 	f.flip(t, b, noon.Add(time.Minute), 1)
 	now := noon.Add(time.Hour)
 	for i, q := range f.claimed(t, now) {
-		r := monitor.DeliveryResult{QueuedDelivery: q, State: monitor.DeliveryFailed, Error: "refused"}
+		state := monitor.DeliveryFailed
 		if i > 0 && q.ChannelID == ops.ID && q.CreatedAt.Equal(noon) {
-			r.State = monitor.DeliverySent
+			state = monitor.DeliverySent
 		}
-		f.record(t, now, r)
+		f.save(t, now, ended(q, state, "refused"))
 	}
 	count := func(q monitor.DeliveryQuery, want int) {
 		t.Helper()
@@ -178,21 +163,15 @@ func testDeliveryHistory(t *testing.T, f fixture) {
 	count(monitor.DeliveryQuery{Before: all[1].ID}, 1)
 	count(monitor.DeliveryQuery{Project: uuid.New()}, 0)
 
+	count(monitor.DeliveryQuery{IDs: []int64{all[0].ID, all[2].ID, 999_999}}, 2)
+	count(monitor.DeliveryQuery{IDs: []int64{all[0].ID}, Project: uuid.New()}, 0)
+
 	failed := f.history(t, monitor.DeliveryQuery{State: monitor.DeliveryFailed})
-	ids := []int64{failed[0].ID}
-	for _, bad := range [][]int64{{failed[0].ID, 999_999}, {999_999}} {
-		if n, err := f.RetryDeliveries(t.Context(), f.project.ID, bad, now); n != 0 || !errors.Is(err, checks.ErrNotFound) {
-			t.Errorf("retried %v: %d, %v", bad, n, err)
-		}
+	for _, d := range failed {
+		f.save(t, now, monitor.QueuedDelivery{ID: d.ID, ChannelID: d.ChannelID, State: monitor.DeliveryPending, Due: now})
 	}
-	if n, err := f.RetryDeliveries(t.Context(), f.project.ID, ids, now); n != 1 || err != nil {
-		t.Errorf("retried %d, %v", n, err)
-	}
-	if list := f.claimed(t, now); len(list) != 1 || list[0].ID != ids[0] || list[0].Attempts != 1 {
-		t.Errorf("claimed %+v", list)
-	}
-	if n, err := f.RetryDeliveries(t.Context(), f.project.ID, nil, now); n != len(failed)-1 || err != nil {
-		t.Errorf("retried %d, %v; want %d", n, err, len(failed)-1)
+	if list := f.claimed(t, now); len(list) != len(failed) || list[0].Attempts != 1 {
+		t.Errorf("claimed %+v, want all that had failed", list)
 	}
 	// Those that are pending stay, however old they are.
 	if _, err := f.PruneFlips(t.Context(), now, nil); err != nil {

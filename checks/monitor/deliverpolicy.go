@@ -1,0 +1,205 @@
+package monitor
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+)
+
+// This file holds the rules of the delivery as pure functions: who gets a turn, what becomes of a delivery after an
+// attempt, and which deliveries a newer one supersedes. The courier runs them inside transactions of the store.
+
+// result is what became of a claimed delivery.
+type result struct {
+	QueuedDelivery               // as it was claimed
+	to             DeliveryState // the state it gets; DeliveryPending when it is still being sent or must be sent again
+	due            time.Time     // when a pending one may be claimed next
+	uncounted      bool          // the claim was no attempt, so Attempts goes back by 1
+	text           string        // what went wrong; "" keeps the former text of a pending delivery
+	copies         []uuid.UUID   // the members of the group that it went to
+	orphan         bool          // its check or its channel no longer exists
+}
+
+// over reports whether the result is final.
+func (r *result) over() bool { return r.to != DeliveryPending }
+
+// judge decides what becomes of a delivery after an attempt: the state it gets, and when a pending one is tried again.
+func (d *DeliveryConfig) judge(q QueuedDelivery, err error, now time.Time) (to DeliveryState, due time.Time) {
+	switch {
+	case err == nil:
+		return DeliverySent, time.Time{}
+	case channels.IsPermanent(err), now.Sub(q.CreatedAt) >= d.GiveUp && q.Attempts >= giveUpAttempts:
+		return DeliveryFailed, time.Time{}
+	}
+	if after, found := channels.RetryDelay(err); found && after > 0 {
+		return DeliveryPending, now.Add(max(min(after, maxRetryAfter), d.RetryFirst))
+	}
+	return DeliveryPending, now.Add(backoff(d.RetryFirst, d.RetryMost, q.Attempts))
+}
+
+// settle applies results to the deliveries as the outbox has them now, and returns what to write. That a delivery was
+// sent counts whoever has claimed it since. Any other result counts only while its claim is the last one.
+func settle(rows []QueuedDelivery, results []result, now time.Time) DeliveryChanges {
+	changes := DeliveryChanges{Now: now, Copies: make(map[int64][]uuid.UUID), Marks: make(map[uuid.UUID]ChannelMark)}
+	rows = slices.Clone(rows)
+	byID := make(map[int64]*QueuedDelivery, len(rows))
+	for i := range rows {
+		byID[rows[i].ID] = &rows[i]
+	}
+	changed := make(map[int64]bool)
+	for _, r := range results {
+		row := byID[r.ID]
+		if row == nil || row.State != DeliveryPending || r.to != DeliverySent && row.Attempts != r.Attempts {
+			continue
+		}
+		changed[r.ID] = true
+		row.State = r.to
+		switch {
+		case !r.over():
+			row.Due = r.due
+			if r.uncounted {
+				row.Attempts--
+			}
+			if r.text != "" {
+				row.Error = r.text
+			}
+			continue
+		case r.copies != nil:
+			changes.Copies[r.ID] = r.copies
+		case r.to == DeliveryFailed && !r.orphan:
+			changes.Marks[row.ChannelID] = ChannelMark{FailedAt: now, Error: r.text}
+		case r.to == DeliverySent:
+			changes.Marks[row.ChannelID] = ChannelMark{}
+		}
+		row.Error = r.text
+	}
+	for _, row := range rows {
+		if changed[row.ID] {
+			changes.Deliveries = append(changes.Deliveries, row)
+		}
+	}
+	return changes
+}
+
+// stale reports whether newer alerts may stand for a claimed delivery: it has failed, and is older than staleAfter.
+func stale(q QueuedDelivery, now time.Time) bool {
+	return q.Error != "" && q.CreatedAt.Before(now.Add(-staleAfter))
+}
+
+// supersede decides which deliveries of a line that begins with a stale one need not be sent any more. The newest is
+// kept. If that one reports that the check is up, so is the first one about the last time that it went down. The first
+// that is kept takes over the claim and sums up the flips of those that were superseded.
+func supersede(line []WaitingDelivery) (superseded []QueuedDelivery, first QueuedDelivery) {
+	newest := line[len(line)-1]
+	kept := newest
+	if newest.FlipUp {
+		var down int64 // the flip that began the last time down
+		for _, w := range line {
+			if !w.FlipUp {
+				down = w.FlipID
+			}
+		}
+		if i := slices.IndexFunc(line, func(w WaitingDelivery) bool { return !w.FlipUp && w.FlipID == down }); i >= 0 {
+			kept = line[i]
+		}
+	}
+	claimed := line[0].QueuedDelivery
+	since := kept.from()
+	for _, w := range line {
+		if w.ID == kept.ID || w.ID == newest.ID {
+			continue
+		}
+		if from := w.from(); from.Before(since) {
+			since = from
+		}
+		w.State, w.Error = DeliverySuperseded, supersededText(w.Error)
+		superseded = append(superseded, w.QueuedDelivery)
+	}
+	first = kept.QueuedDelivery
+	if len(superseded) == 0 {
+		return nil, first
+	}
+	first.Since, first.Error, first.Due = since, claimed.Error, claimed.Due
+	if first.ID != claimed.ID {
+		first.Attempts = max(first.Attempts+1, claimed.Attempts) // so that the pauses do not begin anew
+	}
+	return superseded, first
+}
+
+// from returns the instant of the first flip that a delivery reports.
+func (w *WaitingDelivery) from() time.Time {
+	if w.Since.IsZero() {
+		return w.FlipAt
+	}
+	return w.Since
+}
+
+// supersededText is the reason why a delivery was superseded, after the error of its last attempt.
+func supersededText(last string) string {
+	if last == "" {
+		return "a newer alert stands for it"
+	}
+	return cutText("a newer alert stands for it; before that: "+last, MaxDeliveryError)
+}
+
+func cutText(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most])
+	}
+	return text
+}
+
+// rooms returns the channels that have room for more than they are busy with, at most perChannel each. The turns begin
+// with the channel after the given one and go round in the order of the IDs.
+func rooms(due []uuid.UUID, after uuid.UUID, busy map[uuid.UUID]int, perChannel int) (list []ChannelRoom) {
+	due = slices.Clone(due)
+	slices.SortFunc(due, func(a, b uuid.UUID) int {
+		if aNext, bNext := bytes.Compare(a[:], after[:]) > 0, bytes.Compare(b[:], after[:]) > 0; aNext != bNext {
+			if aNext {
+				return -1
+			}
+			return 1
+		}
+		return bytes.Compare(a[:], b[:])
+	})
+	for _, channel := range slices.Compact(due) {
+		if n := perChannel - busy[channel]; n > 0 {
+			list = append(list, ChannelRoom{channel, n})
+		}
+	}
+	return list
+}
+
+// share spreads a number of claims over channels: an equal part for each, but at least 1, in their order until nothing
+// is left. It returns a part of at most the room of each channel that gets one.
+func share(list []ChannelRoom, limit int) (parts []ChannelRoom) {
+	if len(list) == 0 {
+		return nil
+	}
+	equal := max(1, limit/len(list))
+	for _, r := range list {
+		n := min(equal, r.N, limit)
+		if n <= 0 {
+			break
+		}
+		parts = append(parts, ChannelRoom{r.Channel, n})
+		limit -= n
+	}
+	return parts
+}
+
+// unshared returns the channels that may have more to claim after each has got its part: those that got none, and
+// those that used up their part and have room left.
+func unshared(list, parts []ChannelRoom, claimed map[uuid.UUID]int) []ChannelRoom {
+	rest := slices.Clone(list[len(parts):])
+	for i, part := range parts {
+		if n := list[i].N - part.N; n > 0 && claimed[part.Channel] == part.N {
+			rest = append(rest, ChannelRoom{part.Channel, n})
+		}
+	}
+	return rest
+}

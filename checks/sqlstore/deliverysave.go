@@ -1,0 +1,153 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+)
+
+// LockDeliveries locks deliveries in the order of their keys and returns those that exist.
+func (t *transaction) LockDeliveries(ctx context.Context, ids []int64) ([]monitor.QueuedDelivery, error) {
+	var rows []deliveryRow
+	q := t.tx.NewSelect().Model(&rows).ColumnExpr(queuedColumns).Where("d.id IN (?)", bun.List(ids)).OrderExpr("d.id")
+	if err := t.s.d.forUpdate(q, "d", "").Scan(ctx); err != nil {
+		return nil, err
+	}
+	list := make([]monitor.QueuedDelivery, len(rows))
+	for i := range rows {
+		list[i] = rows[i].queued()
+	}
+	return list, nil
+}
+
+// LockLines locks lines and returns them by the IDs of their first deliveries.
+func (t *transaction) LockLines(ctx context.Context, ids []int64) (map[int64][]monitor.WaitingDelivery, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var rows []struct {
+		deliveryRow
+		First  int64 `bun:"first"`
+		FlipAt int64 `bun:"flip_at"`
+		FlipUp bool  `bun:"flip_up"`
+	}
+	query := "SELECT " + queuedColumns + `, h.id AS first, coalesce(f.at, d.created_at) AS flip_at, coalesce(f.up, FALSE) AS flip_up
+		FROM rollcall_deliveries AS h
+		JOIN rollcall_deliveries AS d ON d.check_id = h.check_id AND d.channel_id = h.channel_id AND d.state = 'pending'
+		LEFT JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id
+		WHERE h.id IN (?) ORDER BY d.id`
+	if t.s.d.postgres {
+		query += " FOR UPDATE OF d"
+	}
+	if err := t.tx.NewRaw(query, bun.List(ids)).Scan(ctx, &rows); err != nil {
+		return nil, err
+	}
+	lines := make(map[int64][]monitor.WaitingDelivery, len(ids))
+	for i := range rows {
+		r := &rows[i]
+		lines[r.First] = append(lines[r.First], monitor.WaitingDelivery{
+			QueuedDelivery: r.queued(), FlipID: r.FlipID, FlipAt: instant(r.FlipAt), FlipUp: r.FlipUp,
+		})
+	}
+	return lines, nil
+}
+
+var deliveryUpdate = []column{
+	{"state", "text"}, {"attempts", "bigint"}, {"due_at", "bigint"}, {"since", "bigint"}, {"finished_at", "bigint"},
+	{"error", "text"}, {"id", "bigint"},
+}
+
+// SaveDeliveries writes changes to locked deliveries and what follows from them.
+func (t *transaction) SaveDeliveries(ctx context.Context, c monitor.DeliveryChanges) error {
+	var rows [][]any
+	var ended []int64
+	for _, q := range c.Deliveries {
+		var finished any
+		if q.State != monitor.DeliveryPending {
+			finished = micros(c.Now)
+			ended = append(ended, q.ID)
+		}
+		rows = append(rows, []any{
+			string(q.State), int64(q.Attempts), micros(q.Due), orNull(micros(q.Since)), finished, q.Error, q.ID,
+		})
+	}
+	if err := t.s.d.update(ctx, t.tx, "rollcall_deliveries", deliveryUpdate, rows); err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Copies)) {
+		if err := t.copyDelivery(ctx, id, c.Copies[id], c.Now); err != nil {
+			return err
+		}
+	}
+	if err := t.wakeNext(ctx, ended, c.Now); err != nil {
+		return err
+	}
+	return t.markChannels(ctx, c.Marks)
+}
+
+// wakeNext makes the next of each line due whose first delivery has ended. One that was claimed before is left alone, as
+// it may be on its way. One that is due already is written too, so that this waits for a transaction that has locked it
+// and is about to park it behind what has just ended.
+func (t *transaction) wakeNext(ctx context.Context, ended []int64, now time.Time) error {
+	if len(ended) == 0 {
+		return nil
+	}
+	_, err := t.tx.NewRaw(`UPDATE rollcall_deliveries SET due_at = CASE WHEN due_at < ?0 THEN due_at ELSE ?0 END
+		WHERE state = 'pending' AND attempts = 0 AND id IN (
+			SELECT (SELECT h.id FROM rollcall_deliveries AS h WHERE h.state = 'pending'
+				AND h.check_id = d.check_id AND h.channel_id = d.channel_id ORDER BY h.id LIMIT 1)
+			FROM rollcall_deliveries AS d WHERE d.id IN (?1))`, micros(now), bun.List(ended)).Exec(ctx)
+	return err
+}
+
+// keepChannels locks the channels that an INSERT into rollcall_deliveries selects as ch. On PostgreSQL a channel could
+// otherwise be deleted between the select and the commit, and the delivery would be left behind.
+const keepChannels = " FOR KEY SHARE OF ch"
+
+// copyDelivery adds deliveries of the same alert to further channels.
+func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID, now time.Time) error {
+	if len(to) == 0 {
+		return nil
+	}
+	insert := `INSERT INTO rollcall_deliveries
+			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at)
+		SELECT d.flip_id, d.check_id, ch.id, d.reminder, d.since, 'pending', ?, d.created_at
+		FROM rollcall_deliveries AS d CROSS JOIN rollcall_channels AS ch
+		WHERE d.id = ? AND ch.id IN (?) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o
+			WHERE o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id = d.flip_id AND o.reminder = d.reminder
+				AND o.created_at = d.created_at)
+		ORDER BY ch.created_at, ch.id`
+	if t.s.d.postgres {
+		insert += keepChannels
+	}
+	_, err := t.tx.NewRaw(insert, micros(now), id, bun.List(to)).Exec(ctx)
+	return err
+}
+
+// markChannels writes the marks of channels, in the order of their IDs. Most of those that work have no mark to remove.
+func (t *transaction) markChannels(ctx context.Context, marks map[uuid.UUID]monitor.ChannelMark) error {
+	var failing [][]any
+	var working []uuid.UUID
+	for _, id := range slices.SortedFunc(maps.Keys(marks), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+		if m := marks[id]; m.FailedAt.IsZero() {
+			working = append(working, id)
+		} else {
+			failing = append(failing, []any{micros(m.FailedAt), m.Error, id.String()})
+		}
+	}
+	err := t.s.d.update(ctx, t.tx, "rollcall_channels",
+		[]column{{"failed_at", "bigint"}, {"error", "text"}, {"id", "uuid"}}, failing)
+	if err != nil || len(working) == 0 {
+		return err
+	}
+	_, err = t.tx.NewRaw("UPDATE rollcall_channels SET failed_at = NULL, error = '' WHERE id IN (?) AND failed_at IS NOT NULL",
+		bun.List(working)).Exec(ctx)
+	return err
+}
