@@ -8,7 +8,7 @@ import (
 func smsKind() KindInfo {
 	return KindInfo{
 		Kind: SMS,
-		Doc: "Sends a text message to a phone, by Twilio. Either the server has an account there, or the integration " +
+		Doc: "Sends a text message to a phone through Twilio. Either the server has an account there, or the integration " +
 			"has its own: account_sid, auth_token, and one of from and messaging_service_sid.",
 		Settings: []Setting{
 			{

@@ -1,5 +1,4 @@
-// Package alertmanager sends notifications to a Prometheus Alertmanager, by
-// version 2 of its API.
+// Package alertmanager sends notifications to a Prometheus Alertmanager, through version 2 of its API.
 //
 //	monitor.Config{
 //		Kinds:     append(channels.Kinds(), alertmanager.Kind()),
@@ -14,25 +13,21 @@
 //	check       the name of the check, or else its slug or its UUID
 //	uuid, slug  of the check
 //	project     the name of the project
-//	tag_<tag>   "true", for every tag; what cannot be in a label's name is _
+//	tag_<tag>   "true", for every tag; characters that a label's name cannot have are _
 //
-// and those of the setting labels. Its annotations are summary and description;
-// generatorURL is the address of the check.
+// and those of the setting labels. Its annotations are summary and description; generatorURL is the address of the
+// check.
 //
 // # How long it lasts
 //
-// Prometheus sends its alerts every minute or so, and Alertmanager takes one that
-// is not sent again for resolved. Rollcall tells a change once, so it says when
-// the alert is to end: a year after the check went down. When the check comes up,
-// the same alert is sent with an end in the past, which resolves it. That end is
-// at least a minute ago: an Alertmanager whose clock is slow would otherwise take
-// it for the future and keep the later one. A test ends by itself after five
-// minutes.
+// Prometheus repeats its alerts every minute or so, and Alertmanager resolves an alert that is not repeated. Rollcall
+// reports a change once, so the alert ends a year after the check went down. When the check comes up, the same alert is
+// sent with an end in the past, which resolves it. That end is at least a minute ago: an Alertmanager with a slow clock
+// would take a later one for the future and keep the year. A test ends after five minutes.
 //
-// Alertmanager knows an alert by its labels. One whose check is renamed, moved to
-// other tags or whose channel gets other labels while it is down is not resolved
-// by its coming up; silence it, or restart Alertmanager, which keeps no alerts.
-// After such a restart, a check that is down is told again by the next reminder.
+// Alertmanager knows an alert by its labels. If a check is renamed, gets other tags, or its channel gets other labels
+// while it is down, its recovery does not resolve the alert. Silence it then, or restart Alertmanager, which keeps no
+// alerts. After a restart, the next reminder reports again what is down.
 package alertmanager
 
 import (
@@ -57,20 +52,20 @@ import (
 const Alertmanager channels.Kind = "alertmanager"
 
 const (
-	// lifetime is how long an alert lasts that nothing resolves.
+	// lifetime is how long an alert lasts unless it is resolved.
 	lifetime = 365 * 24 * time.Hour
 	// testLifetime is the same for a test.
 	testLifetime = 5 * time.Minute
-	// skew is how far behind the clock of an Alertmanager may be.
+	// skew is how slow the clock of an Alertmanager may be.
 	skew = time.Minute
-	// maxURLs is how many members of a cluster a channel can have.
+	// maxURLs is the maximum number of cluster members of a channel.
 	maxURLs = 10
 )
 
 // Config configures a [Notifier].
 type Config struct {
-	// Client makes the requests. An Alertmanager is usually in a private network,
-	// which the client has to allow. Default: outbound.New(nil), which does not.
+	// Client sends the requests. An Alertmanager is usually in a private network, which the client has to allow.
+	// Default: outbound.New(nil), which does not.
 	Client *http.Client
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -84,7 +79,7 @@ type Notifier struct {
 
 var _ channels.Notifier = (*Notifier)(nil)
 
-// New returns a notifier; a nil config means the defaults.
+// New returns a notifier. A nil config means the defaults.
 func New(config *Config) *Notifier {
 	var c Config
 	if config != nil {
@@ -99,10 +94,9 @@ func New(config *Config) *Notifier {
 	return &Notifier{client: c.Client, now: c.Now}
 }
 
-// Notify sends the alert to all members of the cluster, one after the other, and
-// succeeds if one has taken it: they tell each other what was notified, but not
-// alerts, so each needs it. If none has, all errors are returned, none of them
-// permanent. The password and the token are in no error.
+// Notify sends the alert to all members of the cluster, one after the other. Members share what they notified but not
+// alerts, so each needs it. Notify succeeds if one member accepts the alert; otherwise it returns all errors, none of
+// them permanent. No error contains the password or the token.
 func (s *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
 	body, err := json.Marshal([]alert{newAlert(c.Settings, n, s.now())})
 	if err != nil {
@@ -148,7 +142,7 @@ func (s *Notifier) post(ctx context.Context, base string, settings map[string]st
 	return err
 }
 
-// alert is postableAlert of the API.
+// alert is the postableAlert of the API.
 type alert struct {
 	Labels       map[string]string `json:"labels"`
 	Annotations  map[string]string `json:"annotations"`
@@ -182,8 +176,7 @@ func newAlert(settings map[string]string, n channels.Notification, now time.Time
 	return a
 }
 
-// labels returns what Alertmanager knows the alert by. Empty values count as
-// missing there.
+// labels returns the labels that identify the alert. Alertmanager treats an empty value as missing.
 func labels(settings map[string]string, c channels.Check) map[string]string {
 	list := map[string]string{
 		"alertname": "RollcallCheckDown",
@@ -198,7 +191,7 @@ func labels(settings map[string]string, c channels.Check) map[string]string {
 	for tag := range strings.FieldsSeq(c.Tags) {
 		list[tagLabel(tag)] = "true"
 	}
-	extra, _ := parseLabels(settings["labels"]) // Checked when the channel was made.
+	extra, _ := parseLabels(settings["labels"]) // checked when the channel was stored
 	maps.Copy(list, extra)
 	return list
 }

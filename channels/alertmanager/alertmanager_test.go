@@ -42,8 +42,7 @@ func up(after time.Duration) channels.Notification {
 	return n
 }
 
-// serve runs an Alertmanager that checks what its API wants of an alert
-// (postableAlerts of its OpenAPI document, and its validation) and keeps them.
+// serve runs an Alertmanager that validates alerts by its API (postableAlerts of its OpenAPI document) and keeps them.
 func serve(t *testing.T, status int) (address string, got *[]alert, header *http.Header) {
 	t.Helper()
 	got, header = new([]alert), new(http.Header)
@@ -118,7 +117,7 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// TestLabelsStay asserts that the alert is the same one when it ends.
+// TestLabelsStay checks that the alert has the same labels when it ends.
 func TestLabelsStay(t *testing.T) {
 	address, got, header := serve(t, 200)
 	settings := map[string]string{"url": address, "token": "s3cr3tX", "labels": "alertname=Cron"}
@@ -247,7 +246,7 @@ func FuzzLabels(f *testing.F) {
 	})
 }
 
-// Example shows an alert, through a client that answers by itself.
+// An alert, with a client that answers itself.
 func Example() {
 	s := alertmanager.New(&alertmanager.Config{
 		Client: &http.Client{Transport: printer{}},

@@ -10,8 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// Kind documents the kind and its settings: url, username, password, token and
-// labels.
+// Kind describes the kind and its settings: url, username, password, token and labels.
 func Kind() channels.KindInfo {
 	return channels.KindInfo{
 		Kind: Alertmanager,
@@ -88,7 +87,7 @@ func checkCredentials(settings map[string]string) *channels.SettingError {
 	return nil
 }
 
-// parseLabels reads lines of the form name=value. Empty lines are fine.
+// parseLabels parses lines of the form name=value, and skips empty lines.
 func parseLabels(text string) (map[string]string, error) {
 	name := regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 	list := make(map[string]string)

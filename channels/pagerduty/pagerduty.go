@@ -1,15 +1,14 @@
-// Package pagerduty sends notifications to PagerDuty by its Events API v2. A
-// check that goes down triggers an alert, and the same check coming up resolves
-// it; a reminder triggers it again, which PagerDuty adds to the log of the alert.
+// Package pagerduty sends notifications to PagerDuty through its Events API v2. A check that goes down triggers an
+// alert, and the same check coming up resolves it. A reminder triggers it again, which PagerDuty adds to the log of the
+// alert.
 //
 //	monitor.Config{
 //		Kinds:     append(channels.Kinds(), pagerduty.Kind()),
 //		Notifiers: map[channels.Kind]channels.Notifier{pagerduty.PagerDuty: pagerduty.New(nil)},
 //	}
 //
-// The notification's Incident is the deduplication key, so that a delivery that
-// is tried again makes no second alert. A test triggers an alert too, of severity
-// info, that somebody has to resolve in PagerDuty.
+// The incident of the notification is the deduplication key, so a retry makes no second alert. A test triggers an alert
+// of severity info, which somebody has to resolve in PagerDuty.
 package pagerduty
 
 import (
@@ -28,13 +27,13 @@ import (
 // PagerDuty is the kind of the package.
 const PagerDuty channels.Kind = "pagerduty"
 
-// Limits of the API, in characters and in bytes; ours are bytes, which is stricter.
+// Limits of the API, in characters for PagerDuty and in bytes here, which is stricter.
 const (
 	maxSummary  = 1024
 	maxDedupKey = 255
 )
 
-// Kind documents the kind and its settings: routing_key, severity and region.
+// Kind describes the kind and its settings: routing_key, severity and region.
 func Kind() channels.KindInfo {
 	return channels.KindInfo{
 		Kind: PagerDuty,
@@ -88,7 +87,7 @@ func checkOneOf(reason string, values ...string) func(string) error {
 
 // Config configures a [Notifier].
 type Config struct {
-	// Client makes the requests. Default: outbound.New(nil).
+	// Client sends the requests. Default: outbound.New(nil).
 	Client *http.Client
 }
 
@@ -99,7 +98,7 @@ type Notifier struct {
 
 var _ channels.Notifier = (*Notifier)(nil)
 
-// New returns a notifier; a nil config means the defaults.
+// New returns a notifier. A nil config means the defaults.
 func New(config *Config) *Notifier {
 	if config == nil || config.Client == nil {
 		return &Notifier{client: outbound.New(nil)}
@@ -107,9 +106,8 @@ func New(config *Config) *Notifier {
 	return &Notifier{client: config.Client}
 }
 
-// Notify sends one event. A 400, by which PagerDuty says that it will never take
-// this event or this key, is permanent; 429, 5xx and all other failures are to be
-// tried again. The routing key is in no error.
+// Notify sends one event. A 400 is permanent: PagerDuty will never accept this event or this key. Other failures are
+// retried. No error contains the routing key.
 func (s *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
 	body, err := json.Marshal(newEvent(c.Settings, n))
 	if err != nil {
@@ -164,7 +162,7 @@ type link struct {
 func newEvent(settings map[string]string, n channels.Notification) event {
 	e := event{RoutingKey: settings["routing_key"], Action: "trigger", DedupKey: dedupKey(n)}
 	if n.Status == channels.Up {
-		e.Action = "resolve" // Anything else in it would be ignored.
+		e.Action = "resolve" // PagerDuty ignores all other fields
 		return e
 	}
 	severity := settings["severity"]
@@ -192,8 +190,7 @@ func newEvent(settings map[string]string, n channels.Notification) event {
 	return e
 }
 
-// dedupKey returns the key by which PagerDuty knows the alert: the incident, or
-// the check itself when there is none.
+// dedupKey returns the key by which PagerDuty knows the alert: the incident, or else the check.
 func dedupKey(n channels.Notification) string {
 	key := n.Incident
 	if key == "" {

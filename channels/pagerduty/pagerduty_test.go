@@ -116,7 +116,7 @@ func TestNotify(t *testing.T) {
 			if err := json.Unmarshal([]byte(tt.want), &want); err != nil {
 				t.Fatal(err)
 			}
-			if payload, found := got["payload"].(map[string]any); found { // Tested by package message.
+			if payload, found := got["payload"].(map[string]any); found { // package message tests it
 				delete(payload["custom_details"].(map[string]any), "text")
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -129,7 +129,7 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// TestLimits has names that are longer than PagerDuty takes.
+// TestLimits uses names longer than PagerDuty accepts.
 func TestLimits(t *testing.T) {
 	n := down()
 	n.Incident, n.Check.Name, n.Reason = strings.Repeat("i", 999), strings.Repeat("ž", 999), strings.Repeat("ž", 999)
@@ -189,7 +189,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Example shows an event, through a client that answers by itself.
+// An event, with a client that answers itself.
 func Example() {
 	s := pagerduty.New(&pagerduty.Config{Client: &http.Client{Transport: printer{}}})
 	c := channels.Channel{Kind: pagerduty.PagerDuty, Settings: map[string]string{"routing_key": "0123456789abcdef0123456789abcdef"}}

@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// timeFormat is that of the API; all times are in UTC.
+// timeFormat is the format of the API, for times in UTC.
 const timeFormat = "2006-01-02T15:04:05+00:00"
 
 // environment returns the variables of a command.
@@ -47,7 +47,7 @@ func environment(n channels.Notification) []string {
 	}
 	list := make([]string, len(variables))
 	for i, v := range variables {
-		list[i] = v.name + "=" + strings.ReplaceAll(v.value, "\x00", "") // It would end the value.
+		list[i] = v.name + "=" + strings.ReplaceAll(v.value, "\x00", "") // a NUL would end the value
 	}
 	return list
 }

@@ -4,7 +4,7 @@ package shell
 
 import "os/exec"
 
-// There is no /bin/sh, so no command is ever started here.
+// Without /bin/sh, no command is ever started here.
 
 func isolate(*exec.Cmd) {}
 

@@ -7,13 +7,11 @@ import (
 	"syscall"
 )
 
-// isolate gives a command that is not started yet a process group of its own,
-// all of which is killed when its context ends.
+// isolate gives a command its own process group, which is killed when the command's context ends. Call it before Start.
 func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// killGroup kills what is left of the group of a command that has ended. The
-// group keeps its number while it has members.
+// killGroup kills the rest of a process group after its command ended. The group keeps its number while it has members.
 func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -16,31 +16,30 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/message"
 )
 
-// errStart is the error of a machine that runs no commands.
+// errStart means that no command can be started on this machine.
 var errStart = errors.New("the command could not be started")
 
-// Shell is the kind of channels that the package delivers to.
+// Shell is the kind of the package.
 const Shell channels.Kind = "shell"
 
 const (
-	// DefaultTimeout is how long a command may run.
+	// DefaultTimeout bounds the run of a command.
 	DefaultTimeout = 30 * time.Second
 
-	// maxOutput is how many bytes of the output are kept.
+	// maxOutput is how much of the output is kept, in bytes.
 	maxOutput = 64 << 10
-	// maxLine is how many characters of its last line an error shows.
+	// maxLine is how many characters of the last line an error shows.
 	maxLine = 200
-	// waitDelay is how long the output is waited for once the command is over
-	// and its process group is killed: what has left the group may hold it open.
+	// waitDelay is how long to wait for the output once the process group is dead: a process that left the group may
+	// hold it open.
 	waitDelay = time.Second
 )
 
-// Kind documents the kind and its settings: command_down and command_up, of
-// which at least one is needed.
+// Kind describes the kind and its settings: command_down and command_up, at least one of which is needed.
 func Kind() channels.KindInfo {
 	return channels.KindInfo{
 		Kind: Shell,
-		Doc: "Runs a command by /bin/sh -c when a check goes down, and one when it goes up again, as the user that the " +
+		Doc: "Runs a command with /bin/sh -c when a check goes down, and one when it goes up again, as the user that the " +
 			"server runs as. The alert is in environment variables such as CHECK_NAME, STATUS and REASON, and the body " +
 			"of the last ping is the standard input.",
 		Settings: []channels.Setting{
@@ -63,22 +62,21 @@ func checkCommand(value string) error {
 	return nil
 }
 
-// Config configures a [Notifier]. The zero value of a field stands for its
-// default.
+// Config configures a [Notifier]. The zero value of a field means its default.
 type Config struct {
-	// Timeout bounds how long a command runs. Default: [DefaultTimeout].
+	// Timeout bounds the run of a command. Default: [DefaultTimeout].
 	Timeout time.Duration
 }
 
-// A Notifier delivers to channels of the kind [Shell]. [New] makes one. Several
-// goroutines can use it at once; each delivery is a process of its own.
+// A Notifier delivers to channels of the kind [Shell]. [New] makes one. It is safe for concurrent use; each delivery is
+// a process.
 type Notifier struct {
 	timeout time.Duration
 }
 
 var _ channels.Notifier = (*Notifier)(nil)
 
-// New returns a notifier; a nil config means the defaults.
+// New returns a notifier. A nil config means the defaults.
 func New(config *Config) *Notifier {
 	n := &Notifier{timeout: DefaultTimeout}
 	if config != nil && config.Timeout > 0 {
@@ -87,8 +85,7 @@ func New(config *Config) *Notifier {
 	return n
 }
 
-// Notify runs the command of c for n.Status, and nothing if there is none. No
-// error is permanent, since a command can be mended.
+// Notify runs the command of c for n.Status, if there is one. No error is permanent, since a user can fix the command.
 func (s *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
 	command := c.Settings["command_"+string(n.Status)]
 	if command == "" {
@@ -105,8 +102,7 @@ func (s *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 	return result(ctx, err, lastLine(output))
 }
 
-// run runs a command in a process group of its own, which it leaves empty, and
-// returns the beginning of its output.
+// run runs a command in its own process group, leaves that empty, and returns the beginning of the output.
 func run(cmd *exec.Cmd) ([]byte, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -118,20 +114,20 @@ func run(cmd *exec.Cmd) ([]byte, error) {
 	err = cmd.Start()
 	_ = w.Close()
 	if err != nil {
-		return nil, errStart // The error may contain the command.
+		return nil, errStart // the error may contain the command
 	}
 	var output head
 	var reading sync.WaitGroup
 	reading.Go(func() { _, _ = io.Copy(&output, r) })
 	err = cmd.Wait()
-	killGroup(cmd) // What it has left in the background.
-	// Who has left the group may hold the pipe open.
+	killGroup(cmd) // what the command left in the background
+	// A process that left the group may hold the pipe open.
 	_ = r.SetReadDeadline(time.Now().Add(waitDelay))
 	reading.Wait()
 	return output, err
 }
 
-// result returns the error that the end of a command stands for.
+// result returns the error for the end of a command.
 func result(ctx context.Context, err error, line string) error {
 	if err == nil {
 		return nil
@@ -155,7 +151,7 @@ func result(ctx context.Context, err error, line string) error {
 	return fmt.Errorf("the command failed%s", line)
 }
 
-// head is the beginning of what is written to it.
+// head keeps the beginning of what is written to it.
 type head []byte
 
 func (h *head) Write(p []byte) (int, error) {

@@ -33,7 +33,7 @@ func down() channels.Notification {
 	}
 }
 
-// notify runs a command, and returns what it has written to the file "out" in the directory $HOME.
+// notify runs a command, and returns what it wrote to the file "out" in $HOME.
 func notify(t *testing.T, n channels.Notification, command string) (string, error) {
 	t.Helper()
 	home := t.TempDir()
@@ -101,13 +101,13 @@ func TestStandardInput(t *testing.T) {
 	got, err := notify(t, down(), "cat > $HOME/out")
 	equal(t, "body", fmt.Sprintf("%q %v", got, err), fmt.Sprintf("%q <nil>", down().Ping.Body))
 	n := down()
-	n.Ping.Body = make([]byte, 1<<20) // that nobody reads
+	n.Ping.Body = make([]byte, 1<<20) // which nobody reads
 	if _, err := notify(t, n, "true"); err != nil {
 		t.Error(err)
 	}
 }
 
-// The alert never becomes a part of the command.
+// The alert never becomes part of the command.
 func TestInjection(t *testing.T) {
 	for _, name := range []string{"$(touch $HOME/evil)", "`touch $HOME/evil`", "\"; touch $HOME/evil; \"", "'; touch $HOME/evil; '", "a\x00b\nc", "$STATUS"} {
 		n := down()
@@ -138,7 +138,7 @@ func TestResults(t *testing.T) {
 		if err != nil {
 			text = err.Error()
 		}
-		if tt.command == "if" { // Shells have different words for it.
+		if tt.command == "if" { // shells word the error differently
 			text, _, _ = strings.Cut(text, ":")
 		}
 		equal(t, tt.command, text, tt.want)
@@ -151,7 +151,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// A command, and all that it has started, is killed when its time is up.
+// At the time limit, a command and all that it started are killed.
 func TestKilled(t *testing.T) {
 	n := down()
 	for _, tt := range []struct {
@@ -174,14 +174,14 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// What a command leaves in the background is killed when it ends. It holds the fifo open for as long as it lives.
+// What a command leaves in the background is killed when it ends. It holds the fifo open while it lives.
 func TestBackground(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { // Both ends wait for each other to open it.
+	go func() { // both ends wait for each other to open it
 		_, err := os.ReadFile(path)
 		ended <- err
 	}()

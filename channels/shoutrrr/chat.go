@@ -18,7 +18,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
-// chatServices are the chats that are sent to without the library.
+// chatServices are chats that the library cannot send to with our client.
 func chatServices() []service {
 	return []service{larkService(), matrixService(), signalService(), slackService(), telegramService(), wecomService()}
 }
@@ -27,8 +27,8 @@ func slackService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "slack",
-			Doc: "Posts to a channel of Slack: by an incoming webhook (webhook_url), or as a bot (token and channel). " +
-				"Other chats that take Slack's webhooks work too.",
+			Doc: "Posts to a Slack channel, with an incoming webhook (webhook_url) or as a bot (token and channel). " +
+				"Other chats that accept Slack's webhooks work too.",
 			Settings: []channels.Setting{
 				may(secret("webhook_url", "The https URL of the incoming webhook.", hook)),
 				may(secret("token", "The token of the bot, which begins with xoxb-. It needs the scope chat:write.", token)),
@@ -102,7 +102,7 @@ func telegramService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "telegram",
-			Doc:  "Sends messages by a bot of Telegram, to one or several chats.",
+			Doc:  "Sends messages as a Telegram bot, to one or several chats.",
 			Settings: []channels.Setting{
 				secret("token", "The token of the bot, such as 123456:ABC-DEF.",
 					pattern(`\d{1,20}:[\w-]{10,100}`, "is not the token of a bot, such as 123456:ABC-DEF")),
@@ -127,7 +127,7 @@ func telegramService() service {
 					other = append(other, err)
 				}
 			}
-			if len(other) > 0 { // The first is marked if there is to be a pause.
+			if len(other) > 0 { // the first error has the pause, if there is one
 				return other[0]
 			}
 			return errors.Join(hopeless...)
@@ -135,8 +135,7 @@ func telegramService() service {
 	}
 }
 
-// sendTelegram sends to one chat. A group that has become a supergroup has another
-// ID, which the answer names.
+// sendTelegram sends to one chat. A group that became a supergroup has a new ID, which the answer names.
 func sendTelegram(ctx context.Context, m *delivery, chat string, follow bool) error {
 	body := map[string]any{
 		"chat_id":              chat,
@@ -177,7 +176,7 @@ func matrixService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "matrix",
-			Doc:  "Sends messages to rooms of Matrix, as the user of an access token, which joins them if it has to.",
+			Doc:  "Sends messages to Matrix rooms as the user of an access token, and joins the rooms if need be.",
 			Settings: []channels.Setting{
 				required("homeserver", "The URL of the homeserver, such as https://matrix.example.org.", server),
 				secret("access_token", "The access token of the user.", token),
@@ -197,7 +196,7 @@ func matrixService() service {
 					first = err
 				}
 			}
-			return first // What is sent again has the same transaction, so a room shows it once.
+			return first // a repeated message has the same transaction ID, so a room shows it once
 		},
 	}
 }
@@ -220,13 +219,13 @@ func sendMatrix(ctx context.Context, m *delivery, room string) error {
 		method: http.MethodPut,
 		url:    join(base, "_matrix", "client", "v3", "rooms", joined.RoomID, "send", "m.room.message", "rollcall-"+m.n.ID),
 		header: header,
-		// Without mentions of anybody, @room included.
+		// An empty mention list: even @room mentions nobody.
 		json: map[string]any{"msgtype": "m.text", "body": m.full(), "m.mentions": struct{}{}},
 	})
 	return matrixError(err, answer)
 }
 
-// matrixError adds the pause that older homeservers name in the body only.
+// matrixError adds the pause that older homeservers have in the body only.
 func matrixError(err error, answer []byte) error {
 	var result struct {
 		Code       string `json:"errcode"`
@@ -245,7 +244,7 @@ func signalService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "signal",
-			Doc: "Sends messages by Signal, through a server of signal-cli-rest-api. " +
+			Doc: "Sends Signal messages through a signal-cli-rest-api server. " +
 				"Credentials are either token, or username and password.",
 			Settings: []channels.Setting{
 				required("server_url", "The URL of the server.", server),
@@ -284,7 +283,7 @@ func larkService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "lark",
-			Doc:  "Posts to a group of Lark or Feishu, by a custom bot.",
+			Doc:  "Posts to a Lark or Feishu group as a custom bot.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the bot, https://open.larksuite.com/open-apis/bot/v2/hook/…, "+
 					"or the same at open.feishu.cn.",
@@ -293,7 +292,7 @@ func larkService() service {
 			},
 		},
 		send: func(ctx context.Context, m *delivery) error {
-			// A text of a post is not looked through for <at>, as that of a plain message is.
+			// A post is not searched for <at>, unlike a plain message.
 			paragraph := [][]any{{map[string]string{"tag": "text", "text": m.text}}}
 			body := map[string]any{
 				"msg_type": "post",
@@ -303,7 +302,7 @@ func larkService() service {
 			}
 			if secret := m.settings["secret"]; secret != "" {
 				stamp := strconv.FormatInt(m.now().Unix(), 10)
-				sum := hmac.New(sha256.New, []byte(stamp+"\n"+secret)).Sum(nil) // Of nothing: the text is the key.
+				sum := hmac.New(sha256.New, []byte(stamp+"\n"+secret)).Sum(nil) // the text is the key, and nothing is hashed
 				body["timestamp"], body["sign"] = stamp, base64.StdEncoding.EncodeToString(sum)
 			}
 			answer, err := m.do(ctx, request{url: m.settings["webhook_url"], json: body})
@@ -323,7 +322,7 @@ func wecomService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "wecom",
-			Doc:  "Posts to a group of WeCom (WeChat Work), by a group robot.",
+			Doc:  "Posts to a WeCom (WeChat Work) group as a group robot.",
 			Settings: []channels.Setting{
 				secret("key", "The key of the robot, which is at the end of its URL.",
 					pattern(`[\w-]{8,100}`, "is not the key of a robot")),
@@ -347,8 +346,8 @@ func wecomService() service {
 	}
 }
 
-// codeError returns the error of an answer that has a code, which is 0 when all is
-// well. The codes that mean "too fast" ask for a pause of a minute.
+// codeError returns the error of an answer with a code, which is 0 for success. The codes for "too fast" ask for a
+// pause of a minute.
 func codeError(malformed error, code *int, text string, tooFast ...int) error {
 	if malformed != nil || code == nil {
 		return errAnswer

@@ -2,18 +2,16 @@ package shoutrrr
 
 import "strings"
 
-// gap is a character without width. It separates characters that mean something
-// together, where a service has no way to escape them.
+// gap is a zero-width character. It separates characters that have a meaning together, for services without escapes.
 const gap = "\u200b"
 
-// slackEscape escapes the three characters that Slack's markup is made of; a
-// mention, <!channel>, is nothing without them.
+// slackEscape escapes the three characters of Slack's markup. Without them there is no mention such as <!channel>.
 func slackEscape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// markdownEscape escapes for Discord and Mattermost: emphasis, code, links,
-// mentions of the forms <@1> and @all, channels and emoji.
+// markdownEscape escapes for Discord and Mattermost: emphasis, code, links, mentions such as <@1> and @all, channels
+// and emoji.
 func markdownEscape(text string) string {
 	pairs := []string{"@", "@" + gap}
 	for _, c := range "\\*_~`|[]<>#:!" {
@@ -22,8 +20,7 @@ func markdownEscape(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// rocketEscape escapes for Rocket.Chat, which knows the backslash for emphasis
-// only.
+// rocketEscape escapes for Rocket.Chat, which knows the backslash for emphasis only.
 func rocketEscape(text string) string {
 	return strings.NewReplacer(
 		`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "#", `\#`,
@@ -31,9 +28,8 @@ func rocketEscape(text string) string {
 	).Replace(text)
 }
 
-// atEscape keeps names of users from being called.
+// atEscape prevents mentions.
 func atEscape(text string) string { return strings.ReplaceAll(text, "@", "@"+gap) }
 
-// googleEscape keeps <users/all> and links of the form <url|text> from Google
-// Chat, which has no escapes.
+// googleEscape prevents <users/all> and links of the form <url|text> in Google Chat, which has no escapes.
 func googleEscape(text string) string { return strings.ReplaceAll(text, "<", "<"+gap) }

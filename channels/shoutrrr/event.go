@@ -10,8 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
-// eventServices are those that take events and do with them what their users
-// have told them.
+// eventServices take events and handle them by the rules of their users.
 func eventServices() []service {
 	return []service{iftttService(), notifiarrService(), opsgenieService()}
 }
@@ -43,10 +42,10 @@ func notifiarrService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "notifiarr",
-			Doc:  "Posts to a channel of Discord, by the passthrough integration of Notifiarr.",
+			Doc:  "Posts to a Discord channel through Notifiarr's passthrough integration.",
 			Settings: []channels.Setting{
 				secret("api_key", "The API key.", pattern(`[\w-]{10,100}`, "is not an API key")),
-				required("channel", "The ID of the channel of Discord.",
+				required("channel", "The ID of the Discord channel.",
 					pattern(`[1-9]\d{0,19}`, "is not an ID, which has digits only")),
 			},
 		},
@@ -73,7 +72,7 @@ func notifiarrService() service {
 	}
 }
 
-// integer is a number in JSON that a float cannot hold.
+// integer is a JSON number too large for a float.
 type integer string
 
 func (n integer) MarshalJSON() ([]byte, error) { return []byte(n), nil }
@@ -113,7 +112,7 @@ func opsgenieService() service {
 			_, err := m.do(ctx, r)
 			status, found := errors.AsType[*outbound.StatusError](err)
 			if found && status.Status == http.StatusUnprocessableEntity {
-				return channels.Permanent(err) // What is in the message will be no better tomorrow.
+				return channels.Permanent(err) // the same message will be refused tomorrow
 			}
 			return err
 		},

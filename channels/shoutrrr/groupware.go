@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/message"
 )
 
-// groupwareServices are more chats that are sent to without the library.
+// groupwareServices are more chats that the library cannot send to with our client.
 func groupwareServices() []service {
 	return []service{googlechatService(), teamsService(), zulipService()}
 }
@@ -18,7 +18,7 @@ func googlechatService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "googlechat",
-			Doc:  "Posts to a space of Google Chat, by a webhook. All about one period of being down goes to one thread.",
+			Doc:  "Posts to a Google Chat space with a webhook. All alerts about one period of being down are one thread.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the webhook, "+
 					"https://chat.googleapis.com/v1/spaces/…/messages?key=…&token=….",
@@ -46,7 +46,7 @@ func teamsService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "teams",
-			Doc:  "Posts a card to a channel or chat of Microsoft Teams, by the webhook of a workflow.",
+			Doc:  "Posts a card to a Microsoft Teams channel or chat with the webhook of a workflow.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The https URL of the webhook.", hook),
 			},
@@ -56,7 +56,7 @@ func teamsService() service {
 			if m.good() {
 				color = "Good"
 			}
-			// Runs of text are not looked through for Markdown, as text blocks are.
+			// Runs of text are not searched for Markdown, unlike text blocks.
 			run := func(text string, more map[string]any) map[string]any {
 				inline := map[string]any{"type": "TextRun", "text": text}
 				for name, value := range more {
@@ -93,7 +93,7 @@ func zulipService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "zulip",
-			Doc:  "Posts to a channel (stream) of Zulip, as a bot.",
+			Doc:  "Posts to a Zulip channel (stream) as a bot.",
 			Settings: []channels.Setting{
 				required("site", "The URL of the organization, such as https://example.zulipchat.com.", server),
 				required("email", "The e-mail address of the bot.", user),
@@ -120,9 +120,8 @@ func zulipService() service {
 	}
 }
 
-// zulipContent puts all into a block of code, in which Zulip looks for neither
-// markup nor mentions: it has no escapes. No line can end the block, since what
-// users have written stands behind a label or a status.
+// zulipContent puts the message into a code block, in which Zulip ignores markup and mentions: it has no escapes. No
+// line can end the block, because text from users always follows a label or a status.
 func zulipContent(m *delivery) string {
 	text, link := m.full(), ""
 	if rest, found := strings.CutSuffix(text, "\n"+m.n.Check.URL); found && m.n.Check.URL != "" {

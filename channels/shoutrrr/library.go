@@ -22,10 +22,8 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// libraryServices are the kinds whose service in the library can be given an HTTP
-// client. A service is made for each message, from a URL that has nothing of the
-// settings in it; they are then written to its configuration as they are, so that
-// no escaping can go wrong.
+// libraryServices are the services whose library type accepts an HTTP client. Each message makes a service from a URL
+// without settings, and then sets its configuration, so no escaping can go wrong.
 func libraryServices() []service {
 	return []service{
 		discordService(), gotifyService(), mattermostService(), ntfyService(), pushoverService(), rocketchatService(),
@@ -36,7 +34,7 @@ func discordService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "discord",
-			Doc:  "Posts to a channel of Discord, by a webhook.",
+			Doc:  "Posts to a Discord channel with a webhook.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the webhook, https://discord.com/api/webhooks/ID/TOKEN.",
 					hookAt(`/api(/v\d+)?/webhooks/\d+/[\w-]+/?`,
@@ -48,7 +46,7 @@ func discordService() service {
 			},
 		},
 		escape: markdownEscape,
-		limit:  1900, // More would be split into several embeds.
+		limit:  1900, // a longer text becomes several embeds
 		send: func(ctx context.Context, m *delivery) error {
 			u, err := url.Parse(m.settings["webhook_url"])
 			if err != nil {
@@ -78,8 +76,7 @@ func discordService() service {
 	}
 }
 
-// noSleep keeps the library from waiting before it tries again, which it does
-// for minutes: the outbox tries again.
+// noSleep keeps the library from waiting minutes between retries. The outbox retries.
 type noSleep struct{}
 
 func (noSleep) Sleep(time.Duration) {}
@@ -88,7 +85,7 @@ func gotifyService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "gotify",
-			Doc:  "Sends a push message by a Gotify server.",
+			Doc:  "Sends a push message through a Gotify server.",
 			Settings: []channels.Setting{
 				required("server_url", "The URL of the server.", server),
 				secret("token", "The token of the application, A and 14 more characters.",
@@ -120,7 +117,7 @@ func mattermostService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "mattermost",
-			Doc:  "Posts to a channel of Mattermost, by an incoming webhook.",
+			Doc:  "Posts to a Mattermost channel with an incoming webhook.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the webhook, which ends in /hooks/ and a key.",
 					incoming(`.*/hooks/[A-Za-z0-9]+`, "http", "https")),
@@ -157,7 +154,7 @@ func ntfyService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "ntfy",
-			Doc:  "Publishes to a topic of ntfy. Credentials are either token, or username and password.",
+			Doc:  "Publishes to an ntfy topic. Credentials are either token, or username and password.",
 			Settings: []channels.Setting{
 				withDefault(optional("server_url", "The URL of the server.", server), "https://ntfy.sh"),
 				required("topic", "The topic: 1 to 64 letters, digits, _ and -.",
@@ -184,7 +181,7 @@ func ntfyService() service {
 			s.Config.Scheme, s.Config.Host = u.Scheme, u.Host
 			s.Config.Topic = strings.TrimRight(u.Path, "/") + "/" + m.settings["topic"]
 			s.Config.Username, s.Config.Password = m.settings["username"], m.settings["password"]
-			if m.settings["token"] != "" { // Which ntfy takes as a password without a user.
+			if m.settings["token"] != "" { // ntfy takes it as a password without a user
 				s.Config.Username, s.Config.Password = "", m.settings["token"]
 			}
 			s.Config.Tags = list(m.settings["tags"])
@@ -208,7 +205,7 @@ func pushoverService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "pushover",
-			Doc:  "Sends a push message by Pushover.",
+			Doc:  "Sends a push message through Pushover.",
 			Settings: []channels.Setting{
 				secret("token", "The API token of the application.", key),
 				secret("user", "The key of the user or group.", key),
@@ -238,7 +235,7 @@ func rocketchatService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "rocketchat",
-			Doc:  "Posts to a channel of Rocket.Chat, by an incoming webhook.",
+			Doc:  "Posts to a Rocket.Chat channel with an incoming webhook.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The https URL of the webhook, which ends in /hooks/, an ID and a token.",
 					incoming(`.*/hooks/[\w-]+/[\w-]+`, "https")),
@@ -270,7 +267,7 @@ func rocketchatService() service {
 	}
 }
 
-// incoming accepts the URLs of webhooks on servers of the user, by their paths.
+// incoming accepts the URLs of incoming webhooks on servers of the user, by path.
 func incoming(path string, schemes ...string) func(string) error {
 	return func(value string) error {
 		u, err := parse(value, schemes...)
@@ -284,12 +281,11 @@ func incoming(path string, schemes ...string) func(string) error {
 	}
 }
 
-// library is the HTTP client that the library is given for one message. It sends
-// by the client of the delivery, ends with the context of Notify, and keeps the error
-// of the exchange: those of the library contain URLs with tokens, and tell
-// nothing about the status.
+// library is the HTTP client of the library for one message. It sends with the client of the delivery, ends with the
+// context of Notify and keeps the error of the exchange: those of the library contain URLs with tokens, and not the
+// status.
 type library struct {
-	ctx      context.Context // Of one call of Notify; the library does not pass one on.
+	ctx      context.Context // of one call of Notify; the library passes none on
 	delivery *delivery
 	sent     bool
 	err      error
@@ -300,11 +296,10 @@ var _ http.RoundTripper = (*library)(nil)
 // forLibrary returns the client for one message.
 func (m *delivery) forLibrary(ctx context.Context) *library { return &library{ctx: ctx, delivery: m} }
 
-// errSeen is what the library is told of any error. It is none of those after
-// which the library tries again by itself.
+// errSeen is the only error that the library sees. It never retries after it.
 var errSeen = errors.New("the request failed")
 
-// RoundTrip sends a request. After one that failed no other is sent.
+// RoundTrip sends a request. After a failed one, it sends no other.
 func (l *library) RoundTrip(req *http.Request) (*http.Response, error) {
 	if l.err != nil {
 		if req.Body != nil {
@@ -322,17 +317,17 @@ func (l *library) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// Do is RoundTrip by the name that Discord's service wants.
+// Do is RoundTrip under the name that Discord's service needs.
 func (l *library) Do(req *http.Request) (*http.Response, error) { return l.RoundTrip(req) }
 
-// finish returns the error of Notify for that of the library.
+// finish returns the error of Notify for an error of the library.
 func (l *library) finish(err error) error {
 	switch {
 	case l.err != nil:
 		return l.err
 	case err != nil && l.sent:
 		return errAnswer
-	case err != nil: // It never came to a request: about the configuration.
+	case err != nil: // there was no request, so the configuration is wrong
 		return fmt.Errorf("the message could not be made: %w", err)
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// pushServices are the push services that are sent to without the library.
+// pushServices are push services that the library cannot send to with our client.
 func pushServices() []service {
 	return []service{barkService(), joinService(), pushbulletService()}
 }
@@ -18,7 +18,7 @@ func barkService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "bark",
-			Doc:  "Sends a push message by Bark.",
+			Doc:  "Sends a push message through Bark.",
 			Settings: []channels.Setting{
 				withDefault(optional("server_url", "The URL of the server.", server), "https://api.day.app"),
 				secret("device_key", "The key of the device.", pattern(`[\w-]{8,100}`, "is not the key of a device")),
@@ -56,14 +56,14 @@ func joinService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "join",
-			Doc:  "Sends a push message by Join (joaoapps).",
+			Doc:  "Sends a push message through Join (joaoapps).",
 			Settings: []channels.Setting{
 				secret("api_key", "The API key.", token),
 				required("devices", "The IDs of the devices, or group.all and the like, separated by commas.",
 					each(pattern(`[\w.-]{1,100}`, "has a device that is not letters, digits, dots, _ and -"))),
 			},
 		},
-		limit: 1500, // All goes into the URL.
+		limit: 1500, // it is all in the URL
 		send: func(ctx context.Context, m *delivery) error {
 			query := url.Values{
 				"apikey": {m.settings["api_key"]}, "deviceIds": {strings.Join(list(m.settings["devices"]), ",")},
@@ -93,14 +93,14 @@ func pushbulletService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "pushbullet",
-			Doc:  "Sends a push message by Pushbullet.",
+			Doc:  "Sends a push message through Pushbullet.",
 			Settings: []channels.Setting{
 				secret("token", "The access token.", token),
 				optional("target", "A device, an e-mail address or a channel (#tag); all devices of the account by default.", text),
 			},
 		},
 		send: func(ctx context.Context, m *delivery) error {
-			// The guid makes a push that is sent again the same one.
+			// The guid makes a repeated push the same push.
 			body := map[string]string{"type": "note", "title": m.title, "body": m.text, "guid": m.n.ID}
 			switch target := m.settings["target"]; {
 			case strings.HasPrefix(target, "#"):

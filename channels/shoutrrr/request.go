@@ -23,8 +23,8 @@ type request struct {
 	json   any        // the body, as JSON
 }
 
-// do sends a request. It returns the body of the answer, of an error too, since
-// services say in it more than by the status.
+// do sends a request and returns the body of the answer, also with an error: services say more in it than in the
+// status.
 func (m *delivery) do(ctx context.Context, r request) ([]byte, error) {
 	contentType, body := "application/json", []byte(r.form.Encode())
 	if r.form != nil {
@@ -52,12 +52,12 @@ func (m *delivery) do(ctx context.Context, r request) ([]byte, error) {
 
 // exchange sends a request and reads the answer.
 func (m *delivery) exchange(req *http.Request) (*http.Response, []byte, error) {
-	req.Header.Set("User-Agent", outbound.UserAgent) // The library has one of its own.
+	req.Header.Set("User-Agent", outbound.UserAgent) // the library sets another
 	return outbound.Exchange(m.client, req, m.secrets...)
 }
 
-// refused returns the error of a service that has answered 200 and means no. Its
-// text is cut like that of other answers.
+// refused returns the error of a service that answered 200 and refused the message. The text is cut like that of other
+// answers.
 func refused(code any, text string) error {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
 	if runes := []rune(text); len(runes) > 200 {
@@ -66,11 +66,10 @@ func refused(code any, text string) error {
 	return fmt.Errorf("the service refuses the message: %v %s", code, text)
 }
 
-// errAnswer is the error of an answer that is not what the service sends: most
-// often the URL is that of something else.
+// errAnswer is the error of an answer in another form than the service's. Most often the URL is wrong.
 var errAnswer = errors.New("the answer is not one of this service")
 
-// join appends escaped segments to the path of a URL that is checked already.
+// join appends escaped segments to the path of a valid URL.
 func join(base string, segments ...string) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimRight(base, "/"))

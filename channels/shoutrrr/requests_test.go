@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
-// raw is a body in JSON.
+// raw parses a JSON body.
 func raw(t *testing.T, document string) any {
 	t.Helper()
 	var v any
@@ -23,7 +23,7 @@ func raw(t *testing.T, document string) any {
 
 func unquote(text string) string { return strings.ReplaceAll(text, `\n`, "\n") }
 
-// TestRequests asserts what each service is asked for the samples.
+// TestRequests checks the request of each service for the samples.
 func TestRequests(t *testing.T) {
 	bearer := values{"Authorization": "Bearer s3cr3tX"}
 	none := values{}
@@ -104,7 +104,7 @@ func TestRequests(t *testing.T) {
 
 const larkSign = "TTNM5Vm7sfQ4jxbJTgMeruQzQTyqSXkeFprZt/Ai1yM="
 
-// TestOther asserts what other settings and notifications make different.
+// TestOther checks the requests for other settings and notifications.
 func TestOther(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -148,7 +148,7 @@ func TestOther(t *testing.T) {
 	}
 }
 
-// TestMentions has a check that is called as those want who would call everybody.
+// TestMentions uses check names that try to mention everybody.
 func TestMentions(t *testing.T) {
 	const name = "<!channel> @everyone <@1> [x](http://evil) *b* <users/all> & `c`"
 	const gap = "\u200b"
@@ -187,7 +187,7 @@ func TestMentions(t *testing.T) {
 	}
 }
 
-// TestRefusals are answers that say 200 and mean something else.
+// TestRefusals uses answers with status 200 that refuse the message.
 func TestRefusals(t *testing.T) {
 	const odd = "the answer is not one of this service"
 	tests := []struct {

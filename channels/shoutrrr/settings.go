@@ -23,24 +23,24 @@ func optional(name, doc string, check func(string) error) channels.Setting {
 	return channels.Setting{Name: name, Doc: doc, Check: check}
 }
 
-// withDefault gives a setting a default; it is not required then.
+// withDefault gives a setting a default, so that it is not required.
 func withDefault(s channels.Setting, value string) channels.Setting {
 	s.Default, s.Required = value, false
 	return s
 }
 
-// may makes a secret setting one that can be left out.
+// may makes a secret setting optional.
 func may(s channels.Setting) channels.Setting {
 	s.Required = false
 	return s
 }
 
-// conflict returns the error of two settings that exclude each other.
+// conflict is the error of two settings that exclude each other.
 func conflict(name, other string) *channels.SettingError {
 	return &channels.SettingError{Setting: name, Reason: "is given beside " + other + ", one of them is enough"}
 }
 
-// missing returns the error of a setting that another one needs.
+// missing is the error of a setting that another one needs.
 func missing(name, other string) *channels.SettingError {
 	return &channels.SettingError{Setting: name, Reason: "is missing, " + other + " needs it"}
 }
@@ -58,7 +58,7 @@ func text(value string) error {
 	return nil
 }
 
-// token accepts what can be in a header: ASCII without blanks.
+// token accepts ASCII without spaces, which fits into a header.
 func token(value string) error {
 	for _, b := range []byte(value) {
 		if b <= ' ' || b > '~' {
@@ -68,7 +68,7 @@ func token(value string) error {
 	return nil
 }
 
-// user accepts the name of HTTP basic authentication.
+// user accepts a user name for HTTP basic authentication.
 func user(value string) error {
 	if strings.Contains(value, ":") {
 		return errors.New("contains a colon")
@@ -76,7 +76,7 @@ func user(value string) error {
 	return text(value)
 }
 
-// pattern accepts what an expression matches as a whole.
+// pattern accepts text that an expression matches as a whole.
 func pattern(expression, reason string) func(string) error {
 	return func(value string) error {
 		if !regexp.MustCompile(`\A(?:` + expression + `)\z`).MatchString(value) {
@@ -108,8 +108,7 @@ func number(low, high int) func(string) error {
 	}
 }
 
-// server accepts http and https URLs of servers: without credentials, query or
-// fragment.
+// server accepts http and https URLs without credentials, query or fragment.
 func server(value string) error {
 	u, err := parse(value, "http", "https")
 	if err != nil {
@@ -127,7 +126,7 @@ func hook(value string) error {
 	return err
 }
 
-// hookAt accepts https URLs of webhooks on certain hosts, whose path is matched.
+// hookAt accepts https URLs on certain hosts with a matching path.
 func hookAt(path string, hosts ...string) func(string) error {
 	return func(value string) error {
 		u, err := parse(value, "https")
@@ -145,7 +144,7 @@ func hookAt(path string, hosts ...string) func(string) error {
 	}
 }
 
-// parse parses the URL of a server. Errors of package url contain the URL.
+// parse parses the URL of a server. The errors of package url contain the URL.
 func parse(value string, schemes ...string) (*url.URL, error) {
 	u, err := url.Parse(value)
 	switch {
@@ -161,7 +160,7 @@ func parse(value string, schemes ...string) (*url.URL, error) {
 	return u, nil
 }
 
-// list splits a list at commas, semicolons and line ends. Empty items are left out.
+// list splits a list at commas, semicolons and line breaks, and drops empty items.
 func list(value string) []string {
 	var items []string
 	for item := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(",;\r\n", r) }) {
@@ -172,7 +171,7 @@ func list(value string) []string {
 	return items
 }
 
-// each accepts lists of 1 to 20 items that a check accepts.
+// each accepts lists of 1 to 20 items that pass the check.
 func each(check func(string) error) func(string) error {
 	return func(value string) error {
 		items := list(value)

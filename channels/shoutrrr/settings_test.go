@@ -15,7 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/shoutrrr"
 )
 
-// TestSettings changes a valid channel by one setting.
+// TestSettings changes one setting of a valid channel.
 func TestSettings(t *testing.T) {
 	tests := []struct {
 		kind        channels.Kind
@@ -113,7 +113,7 @@ func TestTelegram(t *testing.T) {
 	}
 }
 
-// A homeserver that names the pause in the body only.
+// TestMatrixPause uses a homeserver that has the pause in the body only.
 func TestMatrixPause(t *testing.T) {
 	s := serve(t, &outbound.Config{AllowPrivateNetworks: true},
 		answer{429, `{"errcode":"M_LIMIT_EXCEEDED","error":"slow","retry_after_ms":1500}`, nil})
@@ -123,7 +123,7 @@ func TestMatrixPause(t *testing.T) {
 	}
 }
 
-// Example shows a message to ntfy, through a client that answers by itself.
+// A message to ntfy, with a client that answers itself.
 func Example() {
 	settings, err := channels.Validate(shoutrrr.Kinds(), "ntfy", map[string]string{"topic": "alerts"})
 	if err != nil {
@@ -145,7 +145,7 @@ func Example() {
 	// the receiver answered with status 410 Gone true
 }
 
-// printer is a service that prints its requests and wants no more of them.
+// printer is a service that prints its requests and refuses more.
 type printer struct{}
 
 func (printer) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -163,7 +163,7 @@ func ExampleKinds() {
 		}
 	}
 	// Output:
-	// Sends a push message by Pushover.
+	// Sends a push message through Pushover.
 	// token: The API token of the application.
 	// user: The key of the user or group.
 	// devices: The names of the devices, separated by commas; all of them by default.

@@ -1,35 +1,30 @@
-// Package shoutrrr sends notifications to chats and push services: Slack,
-// Discord, Telegram, Matrix, Microsoft Teams, ntfy, Pushover and a dozen others.
-// Each is a kind of channel with settings of its own, which [Kinds] documents.
+// Package shoutrrr sends notifications to chats and push services: Slack, Discord, Telegram, Matrix, Microsoft Teams,
+// ntfy, Pushover and a dozen others. Each is a kind of channel with its own settings, which [Kinds] documents.
 //
 //	monitor.Config{
 //		Kinds:     append(channels.Kinds(), shoutrrr.Kinds()...),
 //		Notifiers: shoutrrr.New(nil),
 //	}
 //
-// # How they are sent
+// # Requests
 //
-// Every request goes through the client of [Config], by default one of package
-// outbound, so none reaches a private network unless the client allows it, and
-// answers are limited. Discord, Gotify, Mattermost, ntfy, Pushover and Rocket.Chat
-// are sent by the library github.com/nicholas-fedor/shoutrrr. It cannot be given a
-// client for its other services, and cannot end their requests when a context
-// ends; these are sent by the package itself, and so have what the library lacks:
-// one message for a request that is repeated (Matrix), the end of an alert
-// (Opsgenie), threads (Google Chat).
+// Every request goes through the client of [Config], by default one of package outbound. So no request reaches a
+// private network unless the client allows it, and answers are limited.
 //
-// # What is sent
+// Discord, Gotify, Mattermost, ntfy, Pushover and Rocket.Chat are sent with the library
+// github.com/nicholas-fedor/shoutrrr. For its other services the library accepts no client and cannot end requests with
+// a context, so this package sends those itself.
 //
-// The title and the text of package message. Where a service gives characters a
-// meaning, those that users have written are escaped, so that a check named
-// <!channel> or @everyone calls nobody.
+// # Content
+//
+// A message is the title and the text of package message. Text from users is escaped where a service gives characters a
+// meaning, so a check named <!channel> or @everyone mentions nobody.
 //
 // # Errors
 //
-// Errors are those of package outbound: 410 is permanent, 429 asks for the pause
-// that the service names, all else is to be tried again. Services that answer 200
-// and say in the text that they refuse are errors too. No error contains a secret
-// setting. A Telegram channel with several chats is special: see [Kinds].
+// Errors are those of package outbound: 410 is permanent, 429 asks for the pause that the service names, anything else
+// is retried. A service that answers 200 and refuses in the text is an error too. No error contains a secret setting.
+// [Kinds] describes Telegram channels with several chats.
 package shoutrrr
 
 import (
@@ -47,21 +42,17 @@ import (
 
 // Config configures the notifiers.
 type Config struct {
-	// Client makes the requests. Gotify, Mattermost, Signal and others often run
-	// in a private network, which the client has to allow. Default:
-	// outbound.New(nil), which does not.
+	// Client sends the requests. Gotify, Mattermost, Signal and others often run in a private network, which the client
+	// has to allow. Default: outbound.New(nil), which does not.
 	Client *http.Client
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
 
-// Kinds documents the kinds of the package, in alphabetical order. Every call
-// returns a new slice.
+// Kinds returns the kinds of the package in alphabetical order. Every call returns a new slice.
 //
-// A channel of kind telegram may name several chats. A chat that refuses the
-// message for good, because it does not exist or has removed the bot, does not
-// keep it from the others; the error is permanent then, so that the others do not
-// get the message again and again.
+// A channel of kind telegram may have several chats. If one of them refuses the message for good, because it does not
+// exist or removed the bot, the others still get it. The error is then permanent, so that they do not get it again.
 func Kinds() []channels.KindInfo {
 	list := services()
 	kinds := make([]channels.KindInfo, len(list))
@@ -71,7 +62,7 @@ func Kinds() []channels.KindInfo {
 	return kinds
 }
 
-// New returns a notifier for each of [Kinds]; a nil config means the defaults.
+// New returns a notifier for each of [Kinds]. A nil config means the defaults.
 func New(config *Config) map[channels.Kind]channels.Notifier {
 	var c Config
 	if config != nil {
@@ -90,23 +81,21 @@ func New(config *Config) map[channels.Kind]channels.Notifier {
 	return notifiers
 }
 
-// A service is one row of the table that drives the package.
+// A service is a row in the table that drives the package.
 type service struct {
 	info channels.KindInfo
-	// escape takes the meaning from what users have written. Nil where the
-	// service takes plain text.
+	// escape escapes text from users. It is nil for a service of plain text.
 	escape func(string) string
-	// limit is how many bytes the text may have. It is well below what services
-	// count in characters. 0 means maxText.
+	// limit bounds the text in bytes, well below what services count in characters. 0 means maxText.
 	limit int
 	// send sends one message.
 	send func(ctx context.Context, m *delivery) error
 }
 
-// maxText is how many bytes of text are sent where the service takes as many.
+// maxText bounds the text in bytes for services that accept as much.
 const maxText = 3500
 
-// services lists all kinds, in alphabetical order.
+// services returns all services in alphabetical order of their kinds.
 func services() []service {
 	list := slices.Concat(libraryServices(), chatServices(), groupwareServices(), pushServices(), eventServices())
 	slices.SortFunc(list, func(a, b service) int { return strings.Compare(string(a.info.Kind), string(b.info.Kind)) })
@@ -124,11 +113,11 @@ var _ channels.Notifier = (*notifier)(nil)
 
 func (s *notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
 	for _, setting := range s.service.info.Settings {
-		if setting.Required && c.Settings[setting.Name] == "" { // A channel that was stored unchecked.
+		if setting.Required && c.Settings[setting.Name] == "" { // a channel that was stored unchecked
 			return &channels.SettingError{Kind: s.service.info.Kind, Setting: setting.Name, Reason: "is missing"}
 		}
 	}
-	if n.ID == "" { // Services that drop what they have seen would drop all but the first.
+	if n.ID == "" { // services that drop duplicates would drop all but the first
 		n.ID = uuid.NewString()
 	}
 	title, text := message.Render(n, s.service.escape)
@@ -145,7 +134,7 @@ func (s *notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 		text:     message.Cut(text, limit-min(limit, len(title)+1)),
 		secrets:  s.service.info.Secrets(c),
 	}
-	return outbound.Redact(s.service.send(ctx, m), m.secrets...) // An answer of 200 can tell one too.
+	return outbound.Redact(s.service.send(ctx, m), m.secrets...) // an answer of 200 can contain a secret too
 }
 
 // A delivery is one notification on its way to one channel.
@@ -154,14 +143,13 @@ type delivery struct {
 	now      func() time.Time
 	settings map[string]string
 	n        channels.Notification
-	// title and text are what package message has made of n, escaped and cut.
+	// title and text are rendered by package message, escaped and cut.
 	title, text string
-	// secrets are what no error may show.
+	// secrets are redacted in errors.
 	secrets []string
 }
 
-// full returns title and text, for services without titles.
+// full returns title and text in one, for services without titles.
 func (m *delivery) full() string { return m.title + "\n" + m.text }
 
-// good reports whether the news is good.
 func (m *delivery) good() bool { return m.n.Status == channels.Up }

@@ -44,16 +44,16 @@ const (
 	full  = title + `\n` + body
 )
 
-// request is what a service was asked.
+// request is a request that a service got.
 type request struct {
 	Method, URL string
-	// Header has those of the headers that a test looks at.
+	// Header has the headers that tests look at.
 	Header map[string]string
-	// Body is JSON if the content is, the fields of a form, or a text.
+	// Body is parsed JSON, the fields of a form, or a text.
 	Body any
 }
 
-// service stands for all services at once: requests to any host come to it.
+// service is a server for the requests to all hosts.
 type service struct {
 	t       *testing.T
 	server  *httptest.Server
@@ -69,8 +69,7 @@ type answer struct {
 	header map[string]string
 }
 
-// redirect sends the requests of a client to the server of the test. What they
-// were meant for is kept in a header.
+// redirect sends the requests of a client to the server of the test, with the original address in a header.
 type redirect struct {
 	next http.RoundTripper
 	host string
@@ -141,7 +140,7 @@ func (s *service) send(kind channels.Kind, settings map[string]string, n channel
 	return err
 }
 
-// sample is a valid channel of each kind with the answer of success.
+// sample is a valid channel of a kind, with the answer for success.
 type sample struct {
 	settings map[string]string
 	answers  []answer
@@ -211,8 +210,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestPrivateNetwork shows for each kind that its requests go through the client
-// that it was given, which refuses the server of the test by default.
+// TestPrivateNetwork checks for each kind that requests go through the given client, which refuses the server of the
+// test by default.
 func TestPrivateNetwork(t *testing.T) {
 	for kind, sample := range samples() {
 		t.Run(string(kind), func(t *testing.T) {
@@ -227,8 +226,8 @@ func TestPrivateNetwork(t *testing.T) {
 	}
 }
 
-// TestErrors shows for each kind what becomes of statuses, and that no secret is
-// in an error, even if the service repeats all that it was sent.
+// TestErrors checks for each kind what statuses lead to, and that no error contains a secret, even if the service
+// repeats the whole request.
 func TestErrors(t *testing.T) {
 	for kind, sample := range samples() {
 		var echo strings.Builder
@@ -270,7 +269,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestUnreachable has a server that is gone.
+// TestUnreachable uses a server that is gone.
 func TestUnreachable(t *testing.T) {
 	for kind, sample := range samples() {
 		t.Run(string(kind), func(t *testing.T) {
@@ -291,7 +290,7 @@ func TestCancelled(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-				_, _ = io.ReadAll(r.Body) // Or the server would not notice that the client is gone.
+				_, _ = io.ReadAll(r.Body) // or the server would not notice that the client is gone
 				cancel()
 				<-r.Context().Done()
 			}))
@@ -311,8 +310,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestLongAndOdd sends the longest names and texts that there are, to services
-// that take all of them.
+// TestLongAndOdd sends the longest possible names and texts, to services that accept all of them.
 func TestLongAndOdd(t *testing.T) {
 	n := down()
 	odd := strings.Repeat("*\\@<ž😀", 50)
@@ -333,7 +331,7 @@ func TestLongAndOdd(t *testing.T) {
 	}
 }
 
-// TestUncheckedSettings has channels that no Validate has seen.
+// TestUncheckedSettings uses channels that Validate has not seen.
 func TestUncheckedSettings(t *testing.T) {
 	odd := []string{"", " ", "x", "//", "https://h", "https://h/hooks/", "/hooks/", "%zz", "\x00", "http://[::1", ",", "#"}
 	for kind, notifier := range shoutrrr.New(&shoutrrr.Config{Client: &http.Client{Transport: nowhere{}}}) {
@@ -381,7 +379,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestNoID sends two notifications without ID, which are not the same one.
+// TestNoID sends two notifications without ID, which count as two.
 func TestNoID(t *testing.T) {
 	s := serve(t, &outbound.Config{AllowPrivateNetworks: true}, samples()["matrix"].answers[0])
 	n := down()

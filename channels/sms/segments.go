@@ -8,22 +8,20 @@ import (
 const (
 	maxSegments = 3
 
-	// A message of one segment has 140 bytes: 160 characters of 7 bits, or 70
-	// UTF-16 units. With more, each segment has a header.
+	// A message of one segment has 140 bytes: 160 characters of 7 bits, or 70 UTF-16 units. With more segments, each
+	// has a header.
 	single7, part7   = 160, 153
 	single16, part16 = 70, 67
 )
 
-// basic7 is the default alphabet of GSM 03.38, and extended7 its extension, whose
-// characters count twice.
+// basic7 is the default alphabet of GSM 03.38. Characters of its extension, extended7, count twice.
 const (
 	basic7 = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?" +
 		"¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
 	extended7 = "\f^{}\\[~]|€"
 )
 
-// width7 returns how many characters of 7 bits r takes, or 0 if it is in neither
-// alphabet.
+// width7 returns how many characters of 7 bits r takes, or 0 if it is in neither alphabet.
 func width7(r rune) int {
 	switch {
 	case strings.ContainsRune(basic7, r):
@@ -34,8 +32,8 @@ func width7(r rune) int {
 	return 0
 }
 
-// segments returns how many segments a text takes. A character never spans two,
-// neither in the extension of the alphabet nor in UTF-16.
+// segments returns how many segments a text takes. No character spans two, neither in the extended alphabet nor in
+// UTF-16.
 func segments(text string) int {
 	width, single, part := width7, single7, part7
 	if strings.ContainsFunc(text, func(r rune) bool { return width7(r) == 0 }) {
@@ -56,15 +54,14 @@ func segments(text string) int {
 	return count
 }
 
-// fit cuts a text to what maxSegments hold, with "..." at its end: "…" is not in
-// the alphabet.
+// fit cuts a text to maxSegments, with "..." at the end, since "…" is not in the alphabet.
 func fit(text string) string {
 	text = strings.ToValidUTF8(text, "?")
 	if segments(text) <= maxSegments {
 		return text
 	}
 	runes := []rune(text)
-	runes = runes[:min(len(runes), maxSegments*part7)] // No more fit in any alphabet.
+	runes = runes[:min(len(runes), maxSegments*part7)] // no alphabet fits more
 	for len(runes) > 0 && segments(string(runes)+"...") > maxSegments {
 		runes = runes[:len(runes)-1]
 	}

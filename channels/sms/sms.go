@@ -1,18 +1,14 @@
-// Package sms sends notifications as text messages to phones, by the Messages
-// API of Twilio.
+// Package sms sends notifications as text messages to phones, through the Messages API of Twilio.
 //
-// The account is either the server's, from [Config], or the channel's own, from
-// its settings:
+// The account is the server's, from [Config], or the channel's own, from its settings:
 //
 //	notifier, err := sms.New(&sms.Config{AccountSID: "AC…", AuthToken: token, From: "+37129999999"})
 //	monitor.Config{Notifiers: map[channels.Kind]channels.Notifier{channels.SMS: notifier}}
 //
-// A message says what happened, since when and why. It is cut after three
-// segments, since each is paid for: 459 characters of the GSM alphabet, or 201
-// UTF-16 units if it has any other character.
+// A message says what happened, since when and why. It is cut at three segments, since each costs money: 459 characters
+// of the GSM alphabet, or 201 UTF-16 units if it has any other character.
 //
-// Twilio knows no idempotency keys: a message whose acknowledgement was lost is
-// sent again.
+// Twilio has no idempotency keys: if an acknowledgement is lost, the message is sent again.
 package sms
 
 import (
@@ -31,32 +27,29 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
-// DefaultBaseURL is where the API of Twilio is.
+// DefaultBaseURL is the address of Twilio's API.
 const DefaultBaseURL = "https://api.twilio.com"
 
-// pause is how long to wait after a 429 that does not say it.
+// pause is how long to wait after a 429 without a Retry-After.
 const pause = time.Minute
 
-// Config configures a [Notifier]. Without an account, only channels that have one
-// of their own are delivered to.
+// Config configures a [Notifier]. Without an account, it delivers only to channels with their own.
 type Config struct {
 	// AccountSID and AuthToken are the account for channels without one.
 	AccountSID string
 	AuthToken  string
-	// From is the sender of these channels' messages: a phone number in
-	// international form, a short code, or a name. Either it or
-	// MessagingServiceSID is needed with an account.
+	// From is the sender for these channels: a phone number in international form, a short code, or a name. An account
+	// needs it or MessagingServiceSID.
 	From string
 	// MessagingServiceSID is the messaging service that chooses the sender.
 	MessagingServiceSID string
-	// BaseURL is where the API is. Default: [DefaultBaseURL].
+	// BaseURL is the address of the API. Default: [DefaultBaseURL].
 	BaseURL string
-	// Client makes the requests. Default: outbound.New(nil).
+	// Client sends the requests. Default: outbound.New(nil).
 	Client *http.Client
 }
 
-// ErrNoAccount is the error of a channel that has no account while the server
-// has none either.
+// ErrNoAccount is the error of a channel without an account on a server without one.
 var ErrNoAccount = errors.New("neither the integration nor the server has a Twilio account")
 
 // Notifier delivers to channels of kind [channels.SMS].
@@ -68,14 +61,13 @@ type Notifier struct {
 
 var _ channels.Notifier = (*Notifier)(nil)
 
-// account is who sends.
+// account is the sender.
 type account struct {
 	sid, token, from, service string
 }
 
-// New returns a notifier; a nil config means no account. It fails if the account
-// is not whole, by the rules that channels.Validate has for channels, or if the
-// base URL is none.
+// New returns a notifier. A nil config means no account. The account must be complete, by the rules of
+// channels.Validate for channels, and the base URL valid.
 func New(config *Config) (*Notifier, error) {
 	var c Config
 	if config != nil {
@@ -87,7 +79,7 @@ func New(config *Config) (*Notifier, error) {
 	if c.Client == nil {
 		c.Client = outbound.New(nil)
 	}
-	// The number stands in for one of a channel, which the rules need.
+	// The rules need a number, which is a channel's otherwise.
 	_, err := channels.Validate(channels.Kinds(), channels.SMS, map[string]string{
 		"to": "+10000000000", "account_sid": c.AccountSID, "auth_token": c.AuthToken,
 		"from": c.From, "messaging_service_sid": c.MessagingServiceSID,
@@ -106,10 +98,9 @@ func New(config *Config) (*Notifier, error) {
 	}, nil
 }
 
-// Notify sends one message. It returns an error marked by [channels.Permanent]
-// for a number that Twilio will never send to: it is invalid, is no mobile number,
-// or its owner has stopped messages. A 429 asks for a pause, of a minute if Twilio
-// does not say. Without an account, the error is [ErrNoAccount].
+// Notify sends one message. The error is permanent for a number that Twilio will never send to: it is invalid, not a
+// mobile number, or its owner opted out. A 429 asks for a pause, of a minute if Twilio names none. Without an account,
+// the error is [ErrNoAccount].
 func (s *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
 	from := s.account
 	if c.Settings["account_sid"] != "" {
@@ -145,7 +136,7 @@ func (s *Notifier) send(ctx context.Context, from account, to, text string) erro
 	return classify(res.StatusCode, body, err)
 }
 
-// classify marks the error of an answer by what Twilio says in its body.
+// classify marks an error by the code in Twilio's answer.
 func classify(status int, body []byte, err error) error {
 	var problem struct {
 		Code int `json:"code"`
@@ -160,20 +151,19 @@ func classify(status int, body []byte, err error) error {
 	return err
 }
 
-// isHopeless reports whether an error code of Twilio is about the receiver, so
-// that the same message fails again tomorrow.
+// isHopeless reports whether one of Twilio's error codes is about the recipient, so that the message would fail again
+// tomorrow.
 func isHopeless(code int) bool {
 	return slices.Contains([]int{
 		21211, // the number is invalid
 		21214, // the number cannot be reached
 		21217, // the number does not appear to be valid
-		21610, // the receiver has stopped messages
-		21614, // the number is not that of a mobile phone
+		21610, // the recipient opted out
+		21614, // the number is not a mobile number
 	}, code)
 }
 
-// Text returns the message for a notification, of at most three segments: its
-// title, since when, and why.
+// Text returns the message for a notification, at most three segments: its title, since when, and why.
 func Text(n channels.Notification) string {
 	return fit(message.Title(n) + "\n" + message.Short(n))
 }

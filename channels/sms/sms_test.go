@@ -160,7 +160,7 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	notifier := serve(t, sms.Config{}, func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.ReadAll(r.Body) // Or the server would not notice that the client is gone.
+		_, _ = io.ReadAll(r.Body) // or the server would not notice that the client is gone
 		cancel()
 		<-r.Context().Done()
 	})
@@ -220,7 +220,7 @@ func TestText(t *testing.T) {
 	if !strings.HasSuffix(got, "r...") || utf8.RuneCountInString(got) != 201 {
 		t.Errorf("%d characters: %q", utf8.RuneCountInString(got), got)
 	}
-	got = sms.Text(long(strings.Repeat("😀", 100))) // Two units each, 33 a segment.
+	got = sms.Text(long(strings.Repeat("😀", 100))) // two units each, 33 a segment
 	if !strings.HasPrefix(got, "DOWN: "+strings.Repeat("😀", 90)) || !strings.HasSuffix(got, "...") || len([]rune(got)) > 110 {
 		t.Errorf("%q", got)
 	}
@@ -250,7 +250,7 @@ func ExampleNew() {
 		AuthToken:  "token",
 		From:       "Rollcall",
 		BaseURL:    twilio.URL,
-		Client:     twilio.Client(), // In place of the one that refuses private networks.
+		Client:     twilio.Client(), // instead of the one that refuses private networks
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -1,5 +1,4 @@
-// Package standard puts together the notifiers of all kinds of channels that
-// Rollcall has, as its server uses them:
+// Package standard assembles the notifiers of all kinds of channels, as the server uses them:
 //
 //	notifiers, err := standard.New(&standard.Config{
 //		Email: &email.Config{Host: "smtp.example.org", From: "rollcall@example.org"},
@@ -9,10 +8,9 @@
 //		Notifiers: notifiers,
 //	})
 //
-// A program that needs only some of them imports their packages instead
-// (channels/webhook, channels/email and so on), and leaves out the rest with
-// what it depends on. One that has a kind of its own appends it to [Kinds] and
-// adds it to the map.
+// A program that needs only some of them imports their packages instead, such as channels/webhook and channels/email,
+// and avoids the dependencies of the rest. A program with a kind of its own appends it to [Kinds] and adds its notifier
+// to the map.
 package standard
 
 import (
@@ -32,36 +30,28 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/webhook"
 )
 
-// Config says what the notifiers may use. The zero value of a field stands for
-// its default.
+// Config configures the notifiers. The zero value of a field means its default.
 type Config struct {
-	// AllowPrivateNetworks lets webhooks and other requests reach loopback,
-	// private and link-local addresses. Only the mail server, which the
-	// program's administrator chooses, is reached wherever it is. Default: they
-	// are refused.
+	// AllowPrivateNetworks lets webhooks and other requests reach loopback, private and link-local addresses. The mail
+	// server is always reached, since the administrator chooses it. Default: such addresses are refused.
 	AllowPrivateNetworks bool
-	// Email is the mail server for channels of the kind email. Default: none, so
-	// that their deliveries fail and say so.
+	// Email is the mail server for channels of kind email. Default: none; deliveries fail and say so.
 	Email *email.Config
-	// SMS is the account for channels of the kind sms that have none of their
-	// own. Default: none.
+	// SMS is the account for channels of kind sms without their own. Default: none.
 	SMS *sms.Config
-	// EnableShell lets channels of the kind shell run commands. Default: their
-	// deliveries fail and say so.
+	// EnableShell lets channels of kind shell run commands. Default: deliveries fail and say so.
 	EnableShell bool
 }
 
-// Kinds returns all kinds of channels, with their settings. Every call returns a
-// new slice.
+// Kinds returns all kinds of channels with their settings. Every call returns a new slice.
 func Kinds() []channels.KindInfo {
 	kinds := channels.Kinds()
 	kinds = append(kinds, pagerduty.Kind(), alertmanager.Kind(), shell.Kind())
 	return append(kinds, shoutrrr.Kinds()...)
 }
 
-// New returns a notifier for each of [Kinds] but groups, whose members are told
-// each by its own kind. A nil config stands for the defaults. The error is that
-// of email.New or sms.New.
+// New returns a notifier for each of [Kinds] except group, whose members are notified by their own kinds. A nil config
+// means the defaults. Errors are those of email.New and sms.New.
 func New(config *Config) (map[channels.Kind]channels.Notifier, error) {
 	var c Config
 	if config != nil {
@@ -108,8 +98,8 @@ func (c *Config) email() (channels.Notifier, error) {
 	return n, nil
 }
 
-// unavailable returns a notifier whose deliveries fail. That is not permanent:
-// the administrator may restart the server with what is missing.
+// unavailable returns a notifier that fails. The error is not permanent, as the administrator can configure what is
+// missing.
 func unavailable(reason string) channels.Notifier {
 	err := errors.New(reason)
 	return channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error { return err })

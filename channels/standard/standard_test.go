@@ -19,8 +19,8 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/standard"
 )
 
-// TestNewHasAllKinds: every kind but the group has a notifier, and nothing else
-// has one. No kind is there twice.
+// TestNewHasAllKinds checks that each kind but the group has a notifier, that there is no other notifier, and that no
+// kind is listed twice.
 func TestNewHasAllKinds(t *testing.T) {
 	notifiers, err := standard.New(nil)
 	if err != nil {
@@ -43,8 +43,7 @@ func TestNewHasAllKinds(t *testing.T) {
 	}
 }
 
-// TestPrivateNetworks: a webhook reaches the machine itself only when that is
-// allowed.
+// TestPrivateNetworks checks that a webhook reaches the local machine only if that is allowed.
 func TestPrivateNetworks(t *testing.T) {
 	requests := 0
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests++ }))
@@ -65,8 +64,7 @@ func TestPrivateNetworks(t *testing.T) {
 	}
 }
 
-// TestUnavailable: what the server was not given fails with the reason, and is
-// tried again, since the administrator can give it.
+// TestUnavailable checks that what the server lacks fails with the reason, and is retried.
 func TestUnavailable(t *testing.T) {
 	notifiers, err := standard.New(nil)
 	if err != nil {
@@ -94,7 +92,7 @@ func TestNewErrors(t *testing.T) {
 	}
 }
 
-// A program adds a kind of its own to the standard ones.
+// A program adds its own kind to the standard ones.
 func Example() {
 	notifiers, err := standard.New(nil)
 	if err != nil {
@@ -106,7 +104,7 @@ func Example() {
 		fmt.Println("beep:", n.Check.Name, "is", n.Status)
 		return nil
 	})
-	// Both go into the Config of a monitor. Here one is called by hand.
+	// Both go into the Config of a monitor. Here the notifier is called directly.
 	n := channels.Notification{Status: channels.Down, Check: channels.Check{Name: "backup"}}
 	err = notifiers[kinds[len(kinds)-1].Kind].Notify(context.Background(), channels.Channel{}, n)
 	fmt.Println(err)
