@@ -43,6 +43,9 @@ var (
 	errForeign    = &problem{status: http.StatusForbidden, text: "the check belongs to another project"}
 	errNotFound   = &problem{status: http.StatusNotFound, text: "not found"}
 	errMethod     = &problem{status: http.StatusMethodNotAllowed, text: "method not allowed"}
+	errLateKey    = &problem{status: http.StatusUnauthorized, text: "missing api key in the first " + strconv.Itoa(maxKeylessBody) + " bytes of the body"}
+	errTooLarge   = &problem{status: http.StatusRequestEntityTooLarge, text: "the body is too large: the maximum is " + strconv.Itoa(maxBody) + " bytes"}
+	errBusy       = &problem{status: http.StatusServiceUnavailable, text: "too many large bodies at once", retryAfter: retryUnavailable}
 	errBrokenBody = &problem{status: http.StatusBadRequest, text: "the body could not be read to its end"}
 	errBadURL     = &problem{status: http.StatusBadRequest, text: "invalid url format"}
 	errBadRunID   = &problem{status: http.StatusBadRequest, text: "invalid uuid format"}
@@ -85,10 +88,6 @@ func answerTo(err error) problem {
 	}
 	if field, text := fault(err); field != "" {
 		return problem{status: http.StatusBadRequest, text: text, field: field}
-	}
-	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return problem{status: http.StatusRequestEntityTooLarge,
-			text: "the body is too large: the maximum is " + strconv.FormatInt(tooLarge.Limit, 10) + " bytes"}
 	}
 	for _, known := range statuses {
 		if !errors.Is(err, known.is) {

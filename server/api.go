@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"unicode/utf8"
@@ -14,9 +13,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
-
-// maxBody is the most that the body of a management request may have, in bytes.
-const maxBody = 1_000_000
 
 // access says what a key must be allowed for an endpoint, and how a read-only key is refused. The code lists of
 // API-V3.md section 4 have no 403 for endpoints that are not about a check.
@@ -77,7 +73,8 @@ func (s *Server) newRouter() *httprouter.Router {
 	for _, e := range endpoints() {
 		handle := func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
 			routed(w, e.path)
-			c := &call{Server: s, w: w, r: r, params: params}
+			c := &call{Server: s, w: w, r: r, params: params, body: s.newBody(r)}
+			defer c.body.release()
 			if err := c.serve(e); err != nil {
 				s.fail(w, r, err)
 			}
@@ -115,9 +112,10 @@ type call struct {
 	r      *http.Request
 	params httprouter.Params
 
-	key   checks.Key
-	check checks.Check // on endpoints of one check
-	body  *wire.Body   // nil until it was read
+	key    checks.Key
+	check  checks.Check // on endpoints of one check
+	body   *body
+	parsed *wire.Body // nil until the body was parsed
 }
 
 // serve answers a request: who it is, whether it may, whether the check is there, and only then what it wants.
@@ -145,26 +143,52 @@ func (c *call) serve(e endpoint) error {
 }
 
 // authenticate finds the API key of the request (API-V3.md section 5). A header, even an empty one, wins over the
-// field of the body, which is not read then. Some endpoints take the key as a bearer token too.
+// field of the body. Some endpoints also take the key as a bearer token.
 func (c *call) authenticate(asBearer bool) error {
-	var text string
 	if values, present := c.r.Header["X-Api-Key"]; present {
-		text = values[0]
-	} else if asBearer {
-		text = bearer(c.r)
-	} else if c.r.Method == http.MethodPost {
-		body, err := c.parseBody()
-		if err != nil {
-			return err
-		}
-		field, err := body.APIKey()
-		if err != nil {
-			return err
-		}
-		if field != nil {
-			text = *field
-		}
+		return c.identify(values[0])
 	}
+	if asBearer {
+		return c.identify(bearer(c.r))
+	}
+	if c.r.Method != http.MethodPost {
+		return errMissingKey
+	}
+	if err := c.readKeyless(); err != nil {
+		return err
+	}
+	body, err := c.parseBody()
+	if err != nil {
+		return err
+	}
+	field, err := body.APIKey()
+	if err != nil {
+		return err
+	}
+	if field == nil {
+		return errMissingKey
+	}
+	return c.identify(*field)
+}
+
+// readKeyless reads as much of the body as anyone may send. If there is more, that part must have a valid key.
+func (c *call) readKeyless() error {
+	if c.r.ContentLength > maxBody {
+		return errTooLarge
+	}
+	start, err := c.body.readTo(c.r.Context(), maxKeylessBody+1)
+	if err != nil || len(start) <= maxKeylessBody {
+		return err
+	}
+	key, found := keyInPrefix(start)
+	if !found {
+		return errLateKey
+	}
+	return c.identify(key)
+}
+
+// identify looks up an API key.
+func (c *call) identify(text string) error {
 	if utf8.RuneCountInString(text) != monitor.KeyLength {
 		return errMissingKey
 	}
@@ -202,23 +226,27 @@ func (c *call) find(id string, by subject) (err error) {
 	return err
 }
 
-// parseBody reads the body of the request, once.
+// parseBody reads and parses the body of the request, once.
 func (c *call) parseBody() (wire.Body, error) {
-	if c.body != nil {
-		return *c.body, nil
+	if c.parsed != nil {
+		return *c.parsed, nil
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(unwrapped(c.w), c.r.Body, maxBody))
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge {
-		return wire.Body{}, errBrokenBody
-	} else if err != nil {
-		return wire.Body{}, err
+	if c.r.ContentLength > maxBody {
+		return wire.Body{}, errTooLarge
 	}
-	body, err := wire.ParseBody(data)
+	data, err := c.body.readTo(c.r.Context(), maxBody+1)
 	if err != nil {
 		return wire.Body{}, err
 	}
-	c.body = &body
-	return body, nil
+	if len(data) > maxBody {
+		return wire.Body{}, errTooLarge
+	}
+	parsed, err := wire.ParseBody(data)
+	if err != nil {
+		return wire.Body{}, err
+	}
+	c.parsed = &parsed
+	return parsed, nil
 }
 
 // answer sends a JSON document.

@@ -9,3 +9,12 @@ func Routes() [][2]string {
 	}
 	return routes
 }
+
+// ReserveBodies takes all of the memory for bodies, and fails if any of it is in use.
+func (s *Server) ReserveBodies() (release func()) {
+	all := max(bodyMemory, 4*s.bodyLimit)
+	if !s.bodyMemory.TryAcquire(all) {
+		panic("the memory for bodies is in use")
+	}
+	return func() { s.bodyMemory.Release(all) }
+}

@@ -114,6 +114,11 @@ func (s *Server) guard(handle handler) http.Handler {
 	)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := &recorder{ResponseWriter: w, route: routeOther}
+		if hasBody(r) {
+			// Otherwise net/http reads up to 256 kB of the body before it sends the first byte of the answer.
+			_ = http.NewResponseController(w).EnableFullDuplex()
+			defer drain(answer, r)
+		}
 		defer s.answered(r, answer, time.Now())
 		w = answer
 		h := w.Header()

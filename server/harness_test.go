@@ -39,6 +39,7 @@ type site struct {
 	bun     *bun.DB
 	store   *sqlstore.Store
 	mon     *monitor.Monitor
+	server  *server.Server
 	signer  badges.Signer
 	clock   *dbtest.Clock
 	url     string // {base_url}
@@ -96,11 +97,10 @@ func serve(t *testing.T, db dbtest.DB, config *server.Config, clock *dbtest.Cloc
 		c.BaseURL = s.url
 	}
 	c.Now, c.Logger = clock.Now, logger
-	srv, err := server.New(s.mon, &c)
-	if err != nil {
+	if s.server, err = server.New(s.mon, &c); err != nil {
 		t.Fatal(err)
 	}
-	s.conform(serveOn(t, listener, srv), c)
+	s.conform(serveOn(t, listener, s.server), c)
 	return s
 }
 

@@ -53,14 +53,6 @@ func (r *recorder) Write(p []byte) (int, error) {
 // Unwrap is for [http.ResponseController].
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// unwrapped returns the writer of package http itself, which closes a connection when a body is too large.
-func unwrapped(w http.ResponseWriter) http.ResponseWriter {
-	if r, ok := w.(*recorder); ok {
-		return r.ResponseWriter
-	}
-	return w
-}
-
 // routed notes which route a request is for.
 func routed(w http.ResponseWriter, route string) {
 	if r, ok := w.(*recorder); ok {

@@ -1,9 +1,8 @@
 package server
 
 import (
-	"bytes"
+	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -20,13 +19,6 @@ import (
 const (
 	// pingTimeout bounds how long a ping is waited for, from when it has been read.
 	pingTimeout = 5 * time.Second
-	// maxDrained is how much of a body beyond the limit is still read and thrown away. A client that is cut off
-	// while it sends may never see the answer.
-	maxDrained = 10_000_000
-
-	// maxAnnounced is for how many bytes of a body there is made room before they have come.
-	maxAnnounced = 16 << 10
-
 	pingMethods = "GET, HEAD, POST"
 )
 
@@ -86,12 +78,10 @@ func (s *Server) record(r *http.Request, path string) (created bool, err error) 
 	}
 	signal := pings.Signal{Kind: target.kind, ExitStatus: target.exit, RunID: run, Method: r.Method, UserAgent: r.UserAgent()}
 	signal.RemoteAddr, signal.Scheme = s.proxies.origin(r)
-	body := r.Body
-	if body != http.NoBody && body != nil {
-		if signal.Body, signal.Filtered, err = readPingBody(body, r.ContentLength, s.bodyLimit); err != nil {
-			return false, errBrokenBody
-		}
-		defer func() { _, _ = io.CopyN(io.Discard, body, maxDrained) }()
+	body := s.newBody(r)
+	defer body.release()
+	if signal.Body, signal.Filtered, err = readPingBody(r.Context(), body, s.bodyLimit); err != nil {
+		return false, err
 	}
 	// A job may hang up as soon as it has sent its ping. The ping counts all the same.
 	ctx := s.patience.of(r.Context(), time.Now())
@@ -108,21 +98,15 @@ func (s *Server) record(r *http.Request, path string) (created bool, err error) 
 	return created, err
 }
 
-// readPingBody reads the start of a body: what is kept of it, at most limit bytes, and what keywords are looked for
-// in if that is more (API-V3.md section 2.1.1), otherwise nil. An empty body is nil. The error is that of a body that
-// broke off before. The length is what the client has announced, or -1.
-func readPingBody(body io.Reader, length, limit int64) (kept, filtered []byte, err error) {
-	var b bytes.Buffer
-	b.Grow(int(min(max(length, 0), maxAnnounced)) + bytes.MinRead)
-	if _, err := b.ReadFrom(io.LimitReader(body, max(limit, keywords.MaxHTTPBody))); err != nil {
+// readPingBody reads the start of a body. Kept is what is stored of it, at most limit bytes. Filtered is what keywords
+// are looked for in, if that is more (API-V3.md section 2.1.1), otherwise nil. An empty body is nil.
+func readPingBody(ctx context.Context, b *body, limit int64) (kept, filtered []byte, err error) {
+	kept, err = b.readTo(ctx, max(limit, keywords.MaxHTTPBody))
+	if err != nil || len(kept) == 0 {
 		return nil, nil, err
 	}
-	kept = b.Bytes()
 	if int64(len(kept)) > limit {
 		kept, filtered = kept[:limit:limit], kept[:min(len(kept), keywords.MaxHTTPBody)]
-	}
-	if len(kept) == 0 {
-		kept = nil
 	}
 	return kept, filtered, nil
 }

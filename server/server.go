@@ -17,10 +17,12 @@
 // A program that has a router of its own mounts [Server.API], [Server.Badges] and [Server.Pings] where the addresses
 // in its Config say.
 //
-// The handlers set no time limits on slow clients; that is for the [net/http.Server] around them, as above. They bound
-// what they keep in memory: a management body to 1 MB, a ping body to the larger of Config.PingBodyLimit and 10 kB.
-// They answer every request from the database, and keep nothing but how many requests a key has made lately, so any
-// number of servers can share a database. The rate limit then holds for each of them by itself.
+// The handlers set no time limits on slow clients: the [net/http.Server] around them does, as above, and [LimitConns]
+// bounds its connections. They bound the memory that bodies take: a management body to 1 MB, or to 64 kB until its API
+// key is known, a ping body to the larger of Config.PingBodyLimit and 10 kB, and all bodies together to 16 MB beside
+// 16 kB each.
+//
+// Any number of servers can share a database. Each counts the requests of a key by itself for the rate limit.
 //
 // An access log is written when Config.AccessLog asks for it, and Config.Observer is told of each request, for metrics.
 // What fails for another reason than the request is logged with Config.Logger, and the client is told no more than
@@ -39,6 +41,7 @@ import (
 	"time"
 
 	"github.com/julienschmidt/httprouter"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -95,6 +98,7 @@ type Server struct {
 	proxies       proxies
 	reportStarted bool
 	limiter       *limiter // nil without a limit
+	bodyMemory    *semaphore.Weighted
 	docs          *openapi.Docs
 	router        *httprouter.Router // of the management interface
 	observer      Observer
@@ -131,6 +135,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	if s.bodyLimit == 0 {
 		s.bodyLimit = DefaultPingBodyLimit
 	}
+	s.bodyMemory = semaphore.NewWeighted(max(bodyMemory, 4*s.bodyLimit))
 	s.answers = newPingAnswers(s.bodyLimit)
 	s.patience.limit = pingTimeout
 	if c.BaseURL == "" {

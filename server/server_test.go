@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -127,13 +128,15 @@ func TestReadPingBody(t *testing.T) {
 	} {
 		// What the client says of the length is a hint and no more.
 		for _, length := range []int64{-1, 0, 3, int64(len(c.body)), 1 << 60} {
-			kept, filtered, err := readPingBody(iotest.OneByteReader(strings.NewReader(c.body)), length, c.limit)
+			b := &body{src: iotest.OneByteReader(strings.NewReader(c.body)), length: length, memory: semaphore.NewWeighted(1e6)}
+			kept, filtered, err := readPingBody(t.Context(), b, c.limit)
 			if err != nil || string(kept) != c.kept || string(filtered) != c.filtered || (kept == nil) != (c.kept == "") || (filtered == nil) != (c.filtered == "") {
 				t.Errorf("%d bytes, limit %d: %d, %d, %v", len(c.body), c.limit, len(kept), len(filtered), err)
 			}
 		}
 	}
-	if _, _, err := readPingBody(io.MultiReader(strings.NewReader("half"), iotest.ErrReader(io.ErrUnexpectedEOF)), 100, 100); err == nil {
+	half := io.MultiReader(strings.NewReader("half"), iotest.ErrReader(io.ErrUnexpectedEOF))
+	if _, _, err := readPingBody(t.Context(), &body{src: half, length: 100}, 100); err == nil {
 		t.Error("half a body was accepted")
 	}
 }

@@ -1,0 +1,117 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+const (
+	// maxBody is the most that the body of a management request may have, in bytes.
+	maxBody = 1_000_000
+	// maxKeylessBody is how many bytes of a management body are read before a valid API key is known.
+	maxKeylessBody = 64 << 10
+	// maxDrained is how many bytes of a body are read and dropped after the answer. Clients that send all of a body
+	// before they read would get a connection reset instead of the answer.
+	maxDrained = 10_000_000
+
+	// freeBody is how many bytes of each body need no reservation: the bound on connections bounds their sum.
+	freeBody = 16 << 10
+	// bodyMemory is how many bytes the bodies of all requests may reserve at once, beyond freeBody of each.
+	bodyMemory = 16_000_000
+	// reserveTimeout is how long a request waits for a reservation.
+	reserveTimeout = time.Second
+)
+
+// body reads the body of a request step by step, and reserves memory for it.
+type body struct {
+	src      io.Reader
+	length   int64 // as announced, or -1
+	memory   *semaphore.Weighted
+	reserved int64
+	buf      bytes.Buffer
+	ended    bool
+}
+
+// newBody returns the body of a request, before anything is read. The caller releases it.
+func (s *Server) newBody(r *http.Request) *body {
+	return &body{src: r.Body, length: r.ContentLength, memory: s.bodyMemory, ended: !hasBody(r)}
+}
+
+// release returns the reserved memory.
+func (b *body) release() { b.memory.Release(b.reserved) }
+
+// readTo reads until it has n bytes in all or the body ends, and returns what it has. Its errors are errBusy and
+// errBrokenBody.
+func (b *body) readTo(ctx context.Context, n int64) ([]byte, error) {
+	for have := int64(b.buf.Len()); !b.ended && have < n; have = int64(b.buf.Len()) {
+		step := min(n, max(freeBody, 8*have))
+		if b.length >= 0 {
+			step = min(step, max(b.length, have+1))
+		}
+		if err := b.reserve(ctx, step-freeBody); err != nil {
+			return nil, err
+		}
+		if b.length > have {
+			b.buf.Grow(int(step-have) + bytes.MinRead)
+		}
+		_, err := io.CopyN(&b.buf, b.src, step-have)
+		if b.ended = err == io.EOF; err != nil && !b.ended {
+			return nil, errBrokenBody
+		}
+	}
+	return b.buf.Bytes(), nil
+}
+
+// reserve raises the reservation to n bytes.
+func (b *body) reserve(ctx context.Context, n int64) error {
+	if n <= b.reserved {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, reserveTimeout)
+	defer cancel()
+	if err := b.memory.Acquire(ctx, n-b.reserved); err != nil {
+		return errBusy
+	}
+	b.reserved = n
+	return nil
+}
+
+// keyInPrefix returns the field api_key of a JSON object of which only the start is known.
+func keyInPrefix(prefix []byte) (key string, found bool) {
+	d := json.NewDecoder(bytes.NewReader(prefix))
+	if first, err := d.Token(); err != nil || first != json.Delim('{') {
+		return "", false
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return "", false
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return "", false
+		}
+		if name == "api_key" {
+			return key, json.Unmarshal(value, &key) == nil
+		}
+	}
+	return "", false
+}
+
+func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
+
+// drain sends the answer and then drops what is left of the request's body.
+func drain(answer *recorder, r *http.Request) {
+	if answer.status == 0 || r.ProtoMajor != 1 {
+		return // without an answer, or with HTTP/2, which needs no draining
+	}
+	if err := http.NewResponseController(answer).Flush(); err == nil {
+		_, _ = io.CopyN(io.Discard, r.Body, maxDrained) // an error means that the client is gone
+	}
+}

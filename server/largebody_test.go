@@ -1,0 +1,117 @@
+package server_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// TestAnswerWhileSending: a client whose body is not wanted gets its answer while it still sends, may send the rest,
+// and then goes on with the same connection.
+func TestAnswerWhileSending(t *testing.T) {
+	each(t, nil, func(s *site) {
+		const size = 5_000_000
+		check := s.create(nil)
+		for name, c := range map[string]struct {
+			path, headers string
+			status        int
+		}{
+			"too large":               {"/api/v3/checks/", "X-Api-Key: " + s.keys.ReadWrite, 413},
+			"too large for an update": {path(check), "X-Api-Key: " + s.keys.ReadWrite, 413},
+			"too large without a key": {"/api/v3/checks/", "X: y", 413},
+			"wrong key":               {"/api/v3/checks/", "X-Api-Key: " + strings.Repeat("x", 32), 401},
+			"read-only key":           {"/api/v3/checks/", "X-Api-Key: " + s.keys.ReadOnly, 401},
+			"no endpoint":             {"/api/v3/nothing/", "X: y", 404},
+			"another method":          {"/badge/x", "X: y", 405},
+			"no check":                {"/ping/nothing", "X: y", 404},
+			"ping":                    {"/ping/" + check["uuid"].(string), "X: y", 200},
+		} {
+			body := strings.Repeat(" ", size/2)
+			conn := s.connect(fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\n%s\r\nContent-Length: %d\r\n\r\n", c.path, c.headers, size) + body)
+			answers := bufio.NewReader(conn)
+			for i, want := range []int{c.status, 200} {
+				answer, err := http.ReadResponse(answers, nil)
+				if err != nil {
+					s.Fatalf("%s: answer %d: %v", name, i, err)
+				}
+				if answer.StatusCode != want {
+					s.Errorf("%s: answer %d is %d, want %d", name, i, answer.StatusCode, want)
+				}
+				_, _ = io.Copy(io.Discard, answer.Body)
+				if i > 0 {
+					break
+				}
+				if _, err := io.WriteString(conn, body+"GET /api/v3/status/ HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+					s.Fatalf("%s: the rest: %v", name, err)
+				}
+			}
+			conn.Close()
+		}
+	})
+}
+
+// TestKeyOfLargeBody: a body is read beyond 64 kB only for a valid key.
+func TestKeyOfLargeBody(t *testing.T) {
+	each(t, nil, func(s *site) {
+		const list = "/api/v3/checks/"
+		fill := func(n int) string { return `"x":{"y":["` + strings.Repeat("x", n) + `"]}` }
+		key := `"api_key":"` + s.keys.ReadWrite + `"`
+		wrong := `"api_key":"` + strings.Repeat("x", 32) + `"`
+		send := func(fields ...string) reply {
+			s.Helper()
+			return s.send("POST", list, "{"+strings.Join(fields, ",")+"}")
+		}
+		send(key, fill(900_000), `"name":"n"`).is(201)
+		send(fill(60_000), key, fill(900_000)).is(201)
+		send(fill(65_400), key).is(201) // 65,536 bytes at most
+		send(fill(66_000), key).refused(401, "missing api key in the first 65536 bytes of the body")
+		send(fill(900_000)).refused(401, "missing api key in the first 65536 bytes of the body")
+		send(wrong, fill(900_000)).refused(401, "wrong api key")
+		send(key, fill(900_000), wrong).refused(401, "wrong api key") // the last one counts
+		send(`"api_key":5`, fill(900_000)).is(401)
+		send(`"api_key":"x"`, fill(900_000)).refused(401, "missing api key")
+		send(`{"api_key":`, fill(900_000)).is(401)
+		s.send("POST", list, "["+key+","+fill(900_000)+"]").is(401)
+		s.send("POST", list, strings.Repeat("[", 100_000)).is(401)
+		send(fill(1000), key, "}"+fill(900_000)).is(400)
+
+		// Nobody waits for what is not read.
+		for _, headers := range []string{"", "X-Api-Key: " + s.keys.ReadOnly + "\r\n", "X-Api-Key: " + strings.Repeat("x", 32) + "\r\n"} {
+			begun := "POST " + list + " HTTP/1.1\r\nHost: x\r\n" + headers + "Content-Length: 900000\r\n\r\n{" + wrong + "," + fill(70_000)
+			s.equal("status", s.raw(begun).status, 401)
+		}
+	})
+}
+
+// TestBodyMemory: while requests hold all of the memory for bodies, small bodies are still read and larger ones get 503.
+func TestBodyMemory(t *testing.T) {
+	each(t, nil, func(s *site) {
+		check := s.create(nil)
+		id := check["uuid"].(string)
+		large, small := strings.Repeat("x", 20_000), strings.Repeat("x", 16_000)
+		release := s.server.ReserveBodies()
+		s.send("POST", "/ping/"+id, small).text(200, "OK")
+		s.api("POST", path(check), object{"desc": small[:9000]}).is(200)
+		var refused [3]reply
+		var waiting sync.WaitGroup
+		waiting.Go(func() { refused[0] = s.send("POST", "/ping/"+id, large) })
+		waiting.Go(func() { refused[1] = s.api("POST", path(check), object{"x": large}) })
+		waiting.Go(func() { refused[2] = s.send("POST", path(check), object{"x": large, "api_key": s.keys.ReadWrite}) })
+		waiting.Wait()
+		for _, r := range refused {
+			if !strings.Contains(r.body, "too many large bodies at once") {
+				s.Errorf("%s: %s", r.what, r.body)
+			}
+			s.equal("Retry-After", r.is(503).header.Get("Retry-After"), "5")
+		}
+		release()
+		s.send("POST", "/ping/"+id, large).text(200, "OK")
+		s.api("POST", path(check), object{"x": large}).is(200)
+		s.server.ReserveBodies()() // all of it was given back
+		s.equal("n_pings", s.get(check)["n_pings"], any(2.0))
+	})
+}
