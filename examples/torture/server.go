@@ -37,7 +37,8 @@ func (s *server) start(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(s.program, append([]string{"serve", "--listen", "127.0.0.1:0", "--rate-limit", "0"}, s.args...)...)
+	cmd := exec.Command(s.program, append([]string{"serve", "--listen", "127.0.0.1:0", "--rate-limit", "0",
+		"--max-connections", "20000", "--max-connections-per-client", "20000"}, s.args...)...)
 	cmd.Env, cmd.Stderr, cmd.SysProcAttr = cleanEnv(), log, childAttr()
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/metrics"
 )
 
@@ -109,12 +110,13 @@ func (c *serveCmd) operate(ctx context.Context, mon *monitor.Monitor, log *slog.
 	g.Watch(mon)
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", g.Handler())
-	web := &http.Server{
-		Handler: mux, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	web := newWeb(mux, log)
+	limited, err := server.LimitConns(web, g.listener, server.ConnLimits{Total: maxScrapers})
+	if err != nil {
+		return err
 	}
 	background.Go(func() {
-		if err := web.Serve(g.listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := web.Serve(limited); !errors.Is(err, http.ErrServerClosed) {
 			log.Error("metrics cannot be served", "error", err)
 		}
 	})

@@ -7,11 +7,9 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strconv"
 	"sync"
 	"syscall"
@@ -23,18 +21,6 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// Limits of an HTTP connection. They are far above what a job on a slow line needs.
-const (
-	readHeaderTimeout = 10 * time.Second
-	readTimeout       = time.Minute
-	writeTimeout      = time.Minute
-	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 64 << 10
-)
-
-// gcPercent is by how much the heap may grow between two garbage collections, in percent.
-const gcPercent = 400
-
 type serveCmd struct {
 	Listen         string  `default:"127.0.0.1:8000" group:"Addresses:" placeholder:"HOST:PORT" help:"Address to listen on. Without HOST all of the machine's, and with port 0 one that is free."`
 	BaseURL        address `group:"Addresses:" placeholder:"URL" help:"URL under which clients reach the service (default http://localhost:8000, with the host and port of --listen if that is changed)."`
@@ -43,6 +29,8 @@ type serveCmd struct {
 
 	RateLimit     int   `default:"100" group:"Limits:" placeholder:"N" help:"Requests a minute that each API key may make; 0 is any number. Pings are not limited."`
 	PingBodyLimit int64 `default:"100000" group:"Limits:" placeholder:"BYTES" help:"How much of a ping's body is stored; the rest is cut off."`
+
+	Connections connFlags `embed:""`
 
 	SecretKey     string `secret:"" group:"Behaviour:" placeholder:"TEXT" help:"Signs the addresses of badges, 16 characters at least. Made and kept in the database when not given."`
 	ReportStarted bool   `group:"Behaviour:" help:"Let the field started of a check be true while a run is in progress. It is always false otherwise."`
@@ -89,6 +77,9 @@ func (c *serveCmd) Validate() error {
 		return fmt.Errorf("--secret-key: is too short: %d bytes, the minimum is %d", len(c.SecretKey), badges.MinSecret)
 	case c.ShutdownTimeout < 0:
 		return fmt.Errorf("--shutdown-timeout: is too small: %v, the minimum is 0s", c.ShutdownTimeout)
+	}
+	if err := c.Connections.validate(); err != nil {
+		return err
 	}
 	if err := c.SMTP.validate(); err != nil {
 		return err
@@ -205,17 +196,13 @@ func (c *serveCmd) handler(ctx context.Context, mon *monitor.Monitor, log *slog.
 	if err != nil {
 		return nil, err
 	}
-	networks := make([]netip.Prefix, len(c.TrustedProxies))
-	for i, p := range c.TrustedProxies {
-		networks[i] = p.Prefix
-	}
 	config := &server.Config{
 		BaseURL:        string(c.BaseURL),
 		PingBaseURL:    string(c.PingBaseURL),
 		RateLimit:      c.RateLimit,
 		PingBodyLimit:  c.PingBodyLimit,
 		Signer:         signer,
-		TrustedProxies: networks,
+		TrustedProxies: c.trustedNetworks(),
 		ReportStarted:  c.ReportStarted,
 		AccessLog:      c.Operate.AccessLog,
 		Logger:         log,
@@ -242,18 +229,11 @@ func localURL(listen string, addr net.Addr) address {
 
 // serve answers requests and watches deadlines until ctx ends, and then for as long as requests take to finish.
 func (c *serveCmd) serve(ctx context.Context, mon *monitor.Monitor, log *slog.Logger, listener net.Listener, srv *server.Server, mail *mailer, g *gauges) error {
-	web := &http.Server{
-		Handler:           srv.Handler(),
-		ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
-	if os.Getenv("GOGC") == "" {
-		// The heap is small, and nearly all of it is garbage after the ping or the request that it was made for.
-		debug.SetGCPercent(gcPercent)
+	setMemory()
+	web := newWeb(srv.Handler(), log)
+	limited, err := c.limitConns(web, listener)
+	if err != nil {
+		return err
 	}
 	watching, cancel := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
@@ -265,7 +245,7 @@ func (c *serveCmd) serve(ctx context.Context, mon *monitor.Monitor, log *slog.Lo
 	}
 
 	failed := make(chan error, 1)
-	go func() { failed <- web.Serve(listener) }()
+	go func() { failed <- web.Serve(limited) }()
 	mail.start()
 	select {
 	case err := <-failed:

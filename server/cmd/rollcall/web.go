@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+// Time limits of an HTTP connection. They are far above what a job on a slow line needs.
+const (
+	readHeaderTimeout = 10 * time.Second
+	readTimeout       = time.Minute // of a whole request with its body
+	writeTimeout      = time.Minute
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 64 << 10
+)
+
+const (
+	// maxConnections is the default of --max-connections, if the process may open twice as many files.
+	maxConnections = 2048
+	// maxScrapers bounds the connections to the metrics listener.
+	maxScrapers = 64
+)
+
+const (
+	// gcPercent lets the heap grow to five times the live memory between garbage collections: nearly all of it is
+	// garbage after each request.
+	gcPercent = 400
+	// memoryLimit is the heap size, in bytes, above which the collector works harder than that.
+	memoryLimit = 512 << 20
+)
+
+// setMemory configures the garbage collector, unless the environment does.
+func setMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
+	}
+}
+
+func newWeb(handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+}
+
+// connFlags are the flags of serve that bound HTTP connections.
+type connFlags struct {
+	MaxConnections          int `group:"Limits:" placeholder:"N" help:"HTTP connections at once (default: half of the files that the process may open, 2048 at most)."`
+	MaxConnectionsPerClient int `group:"Limits:" placeholder:"N" help:"HTTP connections at once from one client: an IPv4 address or a /64 network of IPv6 (default: half of --max-connections). Trusted proxies are exempt."`
+}
+
+func (f *connFlags) validate() error {
+	switch {
+	case f.MaxConnections < 0:
+		return fmt.Errorf("--max-connections: is too small: %d, the minimum is 0", f.MaxConnections)
+	case f.MaxConnectionsPerClient < 0:
+		return fmt.Errorf("--max-connections-per-client: is too small: %d, the minimum is 0", f.MaxConnectionsPerClient)
+	}
+	return nil
+}
+
+// limits returns the bounds for a process that may open so many files.
+func (f *connFlags) limits(files int, exempt []netip.Prefix) server.ConnLimits {
+	l := server.ConnLimits{Total: f.MaxConnections, PerClient: f.MaxConnectionsPerClient, Exempt: exempt}
+	if l.Total == 0 {
+		l.Total = max(1, min(maxConnections, files/2))
+	}
+	if l.PerClient == 0 {
+		l.PerClient = max(1, l.Total/2)
+	}
+	return l
+}
+
+// limitConns bounds the connections of the HTTP server.
+func (c *serveCmd) limitConns(web *http.Server, listener net.Listener) (net.Listener, error) {
+	return server.LimitConns(web, listener, c.Connections.limits(openFiles(), c.trustedNetworks()))
+}
+
+func (c *serveCmd) trustedNetworks() []netip.Prefix {
+	networks := make([]netip.Prefix, len(c.TrustedProxies))
+	for i, p := range c.TrustedProxies {
+		networks[i] = p.Prefix
+	}
+	return networks
+}

@@ -1,0 +1,205 @@
+package server_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+// pipes is a listener whose connections are pipes, so that time is that of a synctest bubble.
+type pipes struct {
+	conns  chan net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipes) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+func (l *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// from is a pipe that seems to come from an address.
+type from struct {
+	net.Conn
+	addr netip.AddrPort
+}
+
+func (f from) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(f.addr) }
+
+// limitedSite is a server with bounded connections. A request for /slow is answered when slow is closed.
+type limitedSite struct {
+	*testing.T
+	listener *pipes
+	slow     chan struct{}
+}
+
+// limited runs a test in a bubble with such a server.
+func limited(t *testing.T, limits server.ConnLimits, test func(s *limitedSite)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &limitedSite{t, &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}, make(chan struct{})}
+		web := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/slow" {
+				<-s.slow
+			}
+		})}
+		l, err := server.LimitConns(web, s.listener, limits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := make(chan error, 1)
+		go func() { served <- web.Serve(l) }()
+		test(s)
+		close(s.slow)
+		web.Close()
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("Serve returned %v", err)
+		}
+	})
+}
+
+// limitedPeer is a client of a limitedSite.
+type limitedPeer struct {
+	net.Conn
+	answers *bufio.Reader
+}
+
+// dial connects from an address.
+func (s *limitedSite) dial(addr string) *limitedPeer {
+	near, far := net.Pipe()
+	s.Cleanup(func() { near.Close() })
+	go func() { s.listener.conns <- from{far, netip.AddrPortFrom(netip.MustParseAddr(addr), 5000)} }()
+	synctest.Wait()
+	return &limitedPeer{near, bufio.NewReader(near)}
+}
+
+// send sends a request and does not wait for the answer.
+func (p *limitedPeer) send(path string) {
+	go io.WriteString(p, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n")
+	synctest.Wait()
+}
+
+// answered reports whether an answer comes within the time.
+func (p *limitedPeer) answered(within time.Duration) bool {
+	_ = p.SetReadDeadline(time.Now().Add(within))
+	answer, err := http.ReadResponse(p.answers, nil)
+	return err == nil && answer.StatusCode == http.StatusOK
+}
+
+// gone reports whether the server has closed the connection.
+func (p *limitedPeer) gone() bool {
+	_ = p.SetReadDeadline(time.Now().Add(time.Millisecond))
+	_, err := p.Read(make([]byte, 1))
+	return err == io.EOF
+}
+
+func (s *limitedSite) check(what string, ok bool) {
+	s.Helper()
+	if !ok {
+		s.Error(what)
+	}
+}
+
+func TestConnectionsOfClient(t *testing.T) {
+	limits := server.ConnLimits{PerClient: 2, Exempt: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
+	limited(t, limits, func(s *limitedSite) {
+		first, second := s.dial("192.0.2.1"), s.dial("192.0.2.1")
+		s.check("a third connection was accepted", s.dial("192.0.2.1").gone())
+		other := s.dial("192.0.2.2")
+		other.send("/")
+		s.check("another client was not answered", other.answered(time.Second))
+
+		time.Sleep(time.Millisecond)
+		first.send("/")
+		s.check("the first was not answered", first.answered(time.Second))
+		time.Sleep(time.Second)
+		third := s.dial("::ffff:192.0.2.1")
+		s.check("the one that had waited longest was kept", second.gone())
+		s.check("another one was closed", !first.gone() && !other.gone())
+		third.send("/")
+		s.check("the new one was not answered", third.answered(time.Second))
+
+		third.Close()
+		synctest.Wait()
+		s.check("there is no room after a connection has ended", !s.dial("192.0.2.1").gone())
+
+		a, b := s.dial("2001:db8::1"), s.dial("2001:db8::ffff:1")
+		s.check("a network of IPv6 is not one client", s.dial("2001:db8:0:0:1::").gone())
+		s.check("another network of IPv6 is", !s.dial("2001:db8:0:1::").gone() && !a.gone() && !b.gone())
+		for range 5 {
+			s.check("a proxy was bounded", !s.dial("10.1.2.3").gone())
+		}
+	})
+}
+
+func TestBusyConnectionsOfClient(t *testing.T) {
+	limited(t, server.ConnLimits{PerClient: 2}, func(s *limitedSite) {
+		first, second := s.dial("192.0.2.1"), s.dial("192.0.2.1")
+		first.send("/slow")
+		time.Sleep(time.Second)
+		second.send("/slow")
+		time.Sleep(9*time.Second - time.Nanosecond)
+		s.check("a busy connection was replaced", s.dial("192.0.2.1").gone() && !first.gone() && !second.gone())
+		third := s.dial("192.0.2.1")
+		s.check("the one that was busy longest was kept", first.gone() && !second.gone())
+		third.send("/")
+		s.check("the new one was not answered", third.answered(time.Second))
+		time.Sleep(time.Minute)
+		s.dial("192.0.2.1")
+		s.check("a busy connection was closed before one that waits", third.gone() && !second.gone())
+	})
+}
+
+func TestConnectionsInAll(t *testing.T) {
+	limited(t, server.ConnLimits{Total: 2, PerClient: 2}, func(s *limitedSite) {
+		s.dial("192.0.2.1").send("/slow")
+		idle := s.dial("192.0.2.2")
+		third := s.dial("192.0.2.3")
+		third.send("/")
+		s.check("a third connection was served", !third.answered(500*time.Millisecond))
+		s.check("the new one was not served in place of an idle one", third.answered(600*time.Millisecond) && idle.gone())
+
+		third.send("/slow")
+		fourth := s.dial("192.0.2.4")
+		fourth.send("/")
+		s.check("a new one was served while all were busy", !fourth.answered(8*time.Second))
+		s.check("a busy one is kept for ever", fourth.answered(2*time.Second))
+	})
+	limited(t, server.ConnLimits{Total: 1}, func(s *limitedSite) {
+		busy, waiting := s.dial("192.0.2.1"), s.dial("192.0.2.2")
+		busy.send("/slow")
+		waiting.send("/")
+		s.slow <- struct{}{}
+		s.check("the busy one was not answered", busy.answered(time.Second))
+		s.check("a connection that waited was not served", waiting.answered(2*time.Second))
+	})
+	limited(t, server.ConnLimits{Total: 1}, func(s *limitedSite) {
+		s.dial("192.0.2.1").send("/slow")
+		s.dial("192.0.2.2") // Serve returns although the listener holds it back
+	})
+	limited(t, server.ConnLimits{}, func(s *limitedSite) {
+		for range 100 {
+			s.check("a connection without limits was closed", !s.dial("192.0.2.1").gone())
+		}
+	})
+}
