@@ -19,7 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// everything is a spec in which every field of API-V3.md section 4.3 is set.
+// everything sets every field of API-V3.md section 4.3.
 func everything() checks.Spec {
 	return checks.Spec{
 		Name: new("Nightly <backup> é"), Slug: new("nightly"), Tags: new(" prod  db prod "), Desc: new("line\nline"),
@@ -71,7 +71,7 @@ func TestCheckIsWhatWasSet(t *testing.T) {
 	want.NextPing = time.Date(2026, 3, 16, 1, 0, 0, 0, time.UTC)
 	equal(t, "pinged", s.get(got), want)
 
-	// What a read-only key is not told (API-V3.md section 2.1).
+	// A read-only key does not reveal these (API-V3.md section 2.1).
 	want.ID, want.PingURL, want.UpdateURL, want.PauseURL, want.ResumeURL = uuid.Nil, "", "", "", ""
 	read, err := s.reader.GetByUniqueKey(t.Context(), want.UniqueKey)
 	if err != nil {
@@ -222,7 +222,7 @@ func TestProject(t *testing.T) {
 	}
 }
 
-// TestErrors holds that an error of the server is told by the same errors as that of an embedded monitor.
+// TestErrors asserts that the errors of a server are those of an embedded monitor.
 func TestErrors(t *testing.T) {
 	s := serve(t, server.Config{}, checks.Free)
 	ctx := t.Context()
@@ -306,7 +306,7 @@ func TestPingBodyIsStreamed(t *testing.T) {
 	c := s.create(checks.Spec{})
 	want := strings.Repeat("\x00é\xff\n", 1_000_000)
 	p := s.pinger(c.PingURL)
-	for range 2 { // the first answer tells the limit
+	for range 2 { // the first response tells the limit
 		if err := p.Success(t.Context(), []byte(want)); err != nil {
 			t.Fatal(err)
 		}
@@ -322,7 +322,7 @@ func TestPingBodyIsStreamed(t *testing.T) {
 	if _, err := io.ReadFull(body, start); err != nil || string(start) != want[:5] {
 		t.Errorf("%q, %v", start, err)
 	}
-	if err := body.Close(); err != nil { // long before its end
+	if err := body.Close(); err != nil { // long before the end of the body
 		t.Error(err)
 	}
 }
@@ -351,7 +351,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// The caller's client is used as it is, and not changed.
+// The caller's http.Client is used unchanged.
 func TestOwnHTTPClient(t *testing.T) {
 	var paths []string
 	own := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {

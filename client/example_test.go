@@ -26,7 +26,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// demo is a server for the examples, with a project.
+// demo is a server with a project.
 type demo struct {
 	url, pingURL string
 	key, pingKey string
@@ -101,12 +101,12 @@ func ExamplePinger_Run() {
 	ctx := context.Background()
 	backup := func(context.Context) error { return errors.New("the disk is full") }
 
-	// "?create=1" makes the check when there is none with this slug.
+	// "?create=1" creates the check if none has this slug.
 	p, err := client.NewPinger(client.SlugURL(srv.pingURL, srv.pingKey, "backup")+"?create=1", nil)
 	check(err)
 	err, pingErr := p.Run(ctx, backup)
 	if pingErr != nil {
-		log.Print(pingErr) // monitoring does not work, which is no reason for the job to fail
+		log.Print(pingErr) // no reason for the job to fail
 	}
 	fmt.Println("the job:", err)
 
@@ -131,7 +131,7 @@ func ExamplePinger_Start() {
 
 	p, err := client.NewPinger(sync.PingURL, nil)
 	check(err)
-	run, _ := p.Start(ctx) // what goes wrong with a ping need not concern the job
+	run, _ := p.Start(ctx) // the job goes on if a ping fails
 	_ = run.Log(ctx, []byte("half way"))
 	_ = run.ExitStatus(ctx, 3, []byte("2 files were locked"))
 
@@ -153,7 +153,7 @@ func ExamplePinger_Start() {
 	// 2 files were locked
 }
 
-// Ping takes the same signal as a monitor that is embedded in the program.
+// Ping takes the same signal as an embedded monitor.
 func ExamplePinger_Ping() {
 	srv := startDemo()
 	defer srv.close()
@@ -167,7 +167,7 @@ func ExamplePinger_Ping() {
 	// true
 }
 
-// Errors of the server are told apart like those of a monitor that is embedded in the program.
+// The errors of a server are those of an embedded monitor.
 func ExampleError() {
 	srv := startDemo()
 	defer srv.close()

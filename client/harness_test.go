@@ -21,10 +21,10 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// noon is the time at which every test with a server starts.
+// noon is when every test with a server begins.
 var noon = time.Date(2026, 3, 15, 12, 0, 0, 250_000_000, time.UTC)
 
-// site is a running server with a project.
+// site is a server with a project.
 type site struct {
 	*testing.T
 	mon     *monitor.Monitor
@@ -36,7 +36,7 @@ type site struct {
 	reader  *client.Client // has a read-only key
 }
 
-// serve starts a server on an SQLite database. The address of the server has a path that needs no escaping.
+// serve starts a server on an SQLite database. Its base URL has a path.
 func serve(t *testing.T, config server.Config, plan checks.Plan) *site {
 	t.Helper()
 	s := &site{T: t, clock: dbtest.NewClock(noon)}
@@ -71,7 +71,7 @@ func serve(t *testing.T, config server.Config, plan checks.Plan) *site {
 	return s
 }
 
-// create makes a check.
+// create creates a check.
 func (s *site) create(spec checks.Spec) client.Check {
 	s.Helper()
 	c, err := s.client.Create(s.Context(), spec)
@@ -91,7 +91,7 @@ func (s *site) get(c client.Check) client.Check {
 	return got
 }
 
-// pinger returns one for a ping URL.
+// pinger returns a pinger for a ping URL.
 func (s *site) pinger(url string) *client.Pinger {
 	s.Helper()
 	p, err := client.NewPinger(url, nil)
@@ -101,7 +101,7 @@ func (s *site) pinger(url string) *client.Pinger {
 	return p
 }
 
-// log reads the log of a check, oldest first, with the bodies.
+// log returns the pings of a check, oldest first, and their bodies.
 func (s *site) log(c client.Check) (list []client.Ping, bodies []string) {
 	s.Helper()
 	newest, err := s.client.Pings(s.Context(), c.ID)
@@ -140,7 +140,7 @@ func equal(t *testing.T, what string, got, want any) {
 	}
 }
 
-// roundTripper is a transport in memory.
+// roundTripper is a server without a network.
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

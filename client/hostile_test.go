@@ -19,7 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// always returns a client whose every request is answered in the same way.
+// always returns a client that gets the same response to every request.
 func always(t *testing.T, status int, contentType, body string) *client.Client {
 	t.Helper()
 	web := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -52,8 +52,8 @@ func TestBothFormsOfFlips(t *testing.T) {
 	}
 }
 
-// An answer that is not one of API-V3.md must not pass for a check, or for an empty list.
-func TestAnswersOfSomethingElse(t *testing.T) {
+// The response of another program must not pass for a check or for an empty list.
+func TestResponsesOfSomethingElse(t *testing.T) {
 	for _, body := range []string{
 		"", "null", "{}", `"x"`, "5", "OK", "<html>Log in</html>", "[[", "[{}", `{"checks": null, "pings": null, "flips": null, "channels": null, "badges": null}`,
 		`{"checks": {}, "pings": {}, "flips": {}, "channels": 1, "badges": []}`, `{"checks": [{}], "pings": [{"date": "x"}], "flips": [5], "channels": [{}], "badges": {"a": 1}}`,
@@ -109,7 +109,7 @@ func TestErrorMessages(t *testing.T) {
 	}
 }
 
-// The field at fault is the one that the document names, whatever language its text is in.
+// The document names the field at fault, whatever language its text is in.
 func TestFieldErrorIsKnownByItsField(t *testing.T) {
 	for document, want := range map[string]*checks.FieldError{
 		`{"error": "tz is not a valid time zone: x", "field": "tz"}`:           {Field: "tz", Reason: "is not a valid time zone: x"},
@@ -139,7 +139,7 @@ func TestRedirects(t *testing.T) {
 	for name, c := range map[string]struct {
 		status   int
 		location string
-		api      string // where the request of the API arrives, "" when it is refused
+		api      string // where the API request arrives, "" if it is refused
 		ping     string
 	}{
 		"to https":        {301, "https://one.example.org/x?y=z", "https://one.example.org/x?y=z", "https://one.example.org/x?y=z"},
@@ -154,7 +154,7 @@ func TestRedirects(t *testing.T) {
 		"to a lookalike":  {308, "http://one.example.org.evil.example/x", "", ""},
 		"see other":       {303, "/x", "", ""},
 		"nowhere":         {301, "", "", ""},
-		"nonsense":        {301, "http://%zz", "", "http://one.example.org/start/fail"}, // no answer that HTTP knows: tried again
+		"nonsense":        {301, "http://%zz", "", "http://one.example.org/start/fail"}, // not an HTTP response, so the ping is retried
 		"other scheme":    {301, "file:///etc/passwd", "", ""},
 		"script":          {301, "javascript:alert(1)", "", ""},
 		"in a circle":     {301, "/start", "", ""},
@@ -218,7 +218,7 @@ func TestNoRedirectFromHTTPS(t *testing.T) {
 	}
 }
 
-// What a server says of its limit is not trusted blindly.
+// A server cannot make a pinger send any amount.
 func TestBodyLimitOfTheServer(t *testing.T) {
 	header := ""
 	var sent int64
@@ -227,7 +227,7 @@ func TestBodyLimitOfTheServer(t *testing.T) {
 		if header != "" {
 			w.Header().Set("Ping-Body-Limit", header)
 		}
-		w.WriteHeader(404) // it is told with errors as well
+		w.WriteHeader(404) // errors tell the limit too
 	}))
 	defer web.Close()
 	for text, want := range map[string]int{
@@ -248,7 +248,7 @@ func TestBodyLimitOfTheServer(t *testing.T) {
 	}
 }
 
-// The error of a connection leaves the address out, which is a secret.
+// The error of a connection does not contain the ping URL, which is a secret.
 func TestConnectionErrorsKeepTheURLSecret(t *testing.T) {
 	web := httptest.NewServer(nil)
 	web.Close()
@@ -262,7 +262,7 @@ func TestConnectionErrorsKeepTheURLSecret(t *testing.T) {
 	}
 }
 
-// What Healthchecks sends has more keys, and null where Rollcall has a text.
+// Healthchecks sends more keys than Rollcall, and null where Rollcall sends a text.
 func TestDocumentsOfHealthchecks(t *testing.T) {
 	c := always(t, 200, "application/json", `{"uuid": "11111111-2222-4333-8444-555555555555", "name": "n", "tags": "a b", "timeout": 86400, "grace": 60,
 		"last_ping": "2026-03-23T10:18:23.123456+00:00", "next_ping": null, "status": "up", "last_duration": 5, "manual_resume": false, "subject": "", "success_kw": "", "methods": ""}`)
@@ -286,7 +286,7 @@ func TestDocumentsOfHealthchecks(t *testing.T) {
 	}})
 }
 
-// Whatever the server answers: no panic, and what is accepted has an identifier.
+// Whatever the server sends, nothing panics, and every check has an identifier.
 func FuzzAnswers(f *testing.F) {
 	for _, seed := range []string{someCheck, "", "null", `[]`, `{"flips": [{"timestamp": "2026-03-23T10:18:23Z", "up": 1}]}`, `{"checks": [` + someCheck + `]}`,
 		`{"pings": [{"date": "2026-03-23T10:18:23Z", "rid": "x", "duration": 1e9}]}`, `{"channels": [{"id": "x"}]}`, `{"error": "tags are bad"}`} {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDependencies holds that a program that uses the client takes in no database, no router and no server.
+// TestDependencies asserts that importing the client links no database, no router and no server.
 func TestDependencies(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {

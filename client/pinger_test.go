@@ -17,7 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// kinds returns the kinds of a log.
+// kinds returns the kinds of the pings in a log.
 func kinds(list []client.Ping) (kinds []pings.Kind) {
 	for _, p := range list {
 		kinds = append(kinds, p.Kind)
@@ -101,7 +101,7 @@ func TestPingCreates(t *testing.T) {
 	}
 }
 
-// Runs that overlap are told apart.
+// The server tells overlapping runs apart.
 func TestOverlappingRuns(t *testing.T) {
 	s := serve(t, server.Config{}, checks.Paid)
 	c := s.create(checks.Spec{})
@@ -119,7 +119,7 @@ func TestOverlappingRuns(t *testing.T) {
 	}
 }
 
-// One pinger serves many goroutines, each with runs of its own.
+// Many goroutines can share a pinger, each with its own runs.
 func TestPingerIsShared(t *testing.T) {
 	s := serve(t, server.Config{}, checks.Paid)
 	c := s.create(checks.Spec{})
@@ -160,7 +160,7 @@ func TestBodyIsCutAtItsStart(t *testing.T) {
 	if p.BodyLimit() != 10 {
 		t.Errorf("limit %d", p.BodyLimit())
 	}
-	// "é" has two bytes, "€" three; of a character that the cut goes through nothing is left.
+	// "é" has two bytes, "€" three. The cut removes a character that it goes through.
 	for _, body := range []string{"0123456789", "x0123456789", "é123456789", "€123456789", "€12345678", strings.Repeat("\x80", 12), "\U0001F4A912345678"} {
 		if err := run.Log(t.Context(), []byte(body)); err != nil {
 			t.Fatal(err)
@@ -218,7 +218,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// The start of the report of a panic is what says why.
+// The report of a panic is cut at its end, because the reason comes first.
 func TestPanicReportKeepsItsStart(t *testing.T) {
 	s := serve(t, server.Config{PingBodyLimit: 20}, checks.Paid)
 	c := s.create(checks.Spec{})
@@ -231,7 +231,7 @@ func TestPanicReportKeepsItsStart(t *testing.T) {
 	}
 }
 
-// A job runs whatever becomes of its pings, and its end is reported when its context has ended.
+// A job runs even if its pings fail, and its end is reported even if its context has ended.
 func TestRunWithoutServerOrContext(t *testing.T) {
 	s := serve(t, server.Config{}, checks.Paid)
 	c := s.create(checks.Spec{})

@@ -12,7 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/client"
 )
 
-// recorder is a real server that records what it is sent.
+// recorder is a server that records its requests.
 type recorder struct {
 	*httptest.Server
 	seen []string // method, path, API key and body of each request
@@ -30,7 +30,7 @@ func record(t *testing.T, answer http.HandlerFunc) *recorder {
 	return r
 }
 
-// send makes a request with the API key and a ping with the output of a job.
+// send makes a request with an API key and a ping with the output of a job.
 func send(t *testing.T, url string) (api, ping error) {
 	t.Helper()
 	c, err := client.New(url, "the-key", nil)

@@ -20,7 +20,7 @@ import (
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
-// respond makes an answer.
+// respond returns a response.
 func respond(r *http.Request, status int, contentType, body string, headers ...string) *http.Response {
 	h := http.Header{"Content-Type": {contentType}}
 	for i := 0; i < len(headers); i += 2 {
@@ -29,10 +29,9 @@ func respond(r *http.Request, status int, contentType, body string, headers ...s
 	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body)), Request: r}
 }
 
-// script is a server that answers in the given order; nil stands for an answer that succeeds, and so does the end of
-// the script.
+// script is a server that sends these responses in order. After the last one, and for nil, it sends a success.
 type script struct {
-	answers []any // int: a status, error: of the connection, *http.Response, "hang", "broken"
+	answers []any // a status, an error of the connection, a response, "hang" or "broken"
 	success string
 	at      []time.Duration // when each request came
 	bodies  []string
@@ -104,12 +103,12 @@ var (
 	reset   = &net.OpError{Op: "read", Net: "tcp", Err: errors.New("connection reset by peer")}
 )
 
-// TestWhatIsSentAgain holds, for every call and every way in which a server can fail, how often the request is sent
-// when the server works from the second time on.
-func TestWhatIsSentAgain(t *testing.T) {
+// TestWhatIsRetried asserts, for every call and every failure, how often a request is sent to a server that works from
+// the second request on.
+func TestWhatIsRetried(t *testing.T) {
 	calls := map[string]struct {
 		success string
-		again   bool // what may be done twice
+		again   bool // may take effect twice
 		call    func(context.Context, *client.Client) error
 	}{
 		"list":  {`{"checks": []}`, true, func(ctx context.Context, c *client.Client) error { _, err := c.List(ctx, client.Query{}); return err }},
@@ -151,7 +150,7 @@ func TestWhatIsSentAgain(t *testing.T) {
 	failures := map[string]struct {
 		answer any
 		unsure bool // the server may have acted
-		never  bool // trying again cannot help
+		never  bool // a retry cannot help
 	}{
 		"429": {answer: 429}, "refused": {answer: refused},
 		"proxy refused": {answer: &net.OpError{Op: "proxyconnect", Net: "tcp", Err: refused}},
@@ -181,7 +180,7 @@ func TestWhatIsSentAgain(t *testing.T) {
 }
 
 func TestPausesBetweenTries(t *testing.T) {
-	date := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when synctest's clock starts
+	date := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // the clock of synctest begins here
 	after := func(headers ...string) *http.Response {
 		return respond(nil, 429, "text/plain", "slow down", headers...)
 	}
@@ -265,7 +264,7 @@ func TestContextEndsACall(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		// A pause that would last beyond the deadline is not begun.
+		// A pause that would end after the deadline does not begin.
 		s := &script{answers: []any{respond(nil, 429, "", "", "Retry-After", "30")}}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -276,7 +275,7 @@ func TestContextEndsACall(t *testing.T) {
 	})
 }
 
-// A ping holds its job for no longer than its time limit, and its error does not show the ping URL.
+// A ping delays its job no longer than its timeout, and its error does not contain the ping URL.
 func TestPingIsBounded(t *testing.T) {
 	for name, answers := range map[string][]any{
 		"hang": {"hang", "hang", "hang", "hang"}, "refused": {refused, refused, refused, refused, refused},
@@ -309,7 +308,7 @@ func TestPingIsBounded(t *testing.T) {
 	})
 }
 
-// Reading a body may take longer than a call may.
+// Reading the body of a ping may take longer than the timeout of a call.
 func TestBodyHasNoTimeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader, writer := io.Pipe()

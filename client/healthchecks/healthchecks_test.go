@@ -31,7 +31,7 @@ const (
 	third  = "803f680d-e89b-492b-82ef-2be7b774a92e"
 )
 
-// current is an answer in the form of today.
+// current is a response of today's version.
 const current = `{"checks": [
 {"name": "Backup", "slug": "backup", "tags": "prod db", "desc": "nightly", "grace": 3600, "n_pings": 4, "status": "up", "started": true,
  "last_ping": "2026-01-02T03:04:05+00:00", "next_ping": "2026-01-03T03:00:00+00:00", "manual_resume": true, "methods": "POST", "subject": "", "subject_fail": "",
@@ -43,11 +43,11 @@ const current = `{"checks": [
  "uuid": "` + second + `", "ping_url": "https://hc-ping.com/` + second + `", "channels": "", "timeout": 86400}
 ]}`
 
-// old is an answer in the form of version 1: without uuid, slug, methods and keyword fields.
+// old is a response of version 1, which has no uuid, slug, methods and keyword fields.
 const old = `{"checks": [{"name": "Old", "tags": "", "grace": 900, "n_pings": 1, "status": "up", "last_ping": null, "next_ping": null, "timeout": 3600,
  "subject": "SUCCESS", "subject_fail": "FAIL", "ping_url": "https://hc-ping.com/` + first + `", "update_url": "x", "pause_url": "y"}]}`
 
-// serve answers requests for these paths with these bodies, and all others with 404.
+// serve returns the source on a server that responds to these paths with these bodies and to others with 404.
 func serve(t *testing.T, answers map[string]string) *healthchecks.Source {
 	t.Helper()
 	return handle(t, func(w http.ResponseWriter, r *http.Request) {
@@ -153,7 +153,7 @@ func TestResponsesOfSomethingElse(t *testing.T) {
 	}
 }
 
-// An entry that cannot be read is named, and keeps nobody from reading the others.
+// An entry that cannot be read is named, and the others are read.
 func TestMalformedEntries(t *testing.T) {
 	const good = `{"uuid": "` + first + `", "name": "Good"}`
 	for entry, want := range map[string]string{
@@ -291,7 +291,7 @@ func TestImport(t *testing.T) {
 			[]any{"Backup", "backup", "0 3 * * *", "Europe/Riga", time.Hour, "POST", "ERROR", true, true})
 		run("again", healthchecks.Options{}, "0 created, 0 updated, 2 unchanged, 0 refused")
 
-		// What has changed here goes back to what the source has, but a check that is pinged here is not paused.
+		// An import restores the settings of the source, but it does not pause a check that gets pings here.
 		channel, err := mon.CreateChannel(t.Context(), project.ID, "email", "ops", map[string]string{"to": "ops@example.org"})
 		if err != nil {
 			t.Fatal(err)
@@ -309,7 +309,7 @@ func TestImport(t *testing.T) {
 	})
 }
 
-// A check that is made but was not paused yet, because the import broke off there, is paused by the next one.
+// If an import breaks off between creating and pausing a check, the next one pauses it.
 func TestImportBrokenOff(t *testing.T) {
 	mon, project := open(t, monitor.ProjectSpec{Name: "jobs", MaxChecks: 1})
 	list := read(t, serve(t, map[string]string{"/api/v3/checks/": current}))
@@ -327,7 +327,7 @@ func TestImportBrokenOff(t *testing.T) {
 	}
 }
 
-// Nothing is imported unless everything can be, or that is asked for.
+// Nothing is imported if a check is refused, unless SkipInvalid is set.
 func TestImportRefused(t *testing.T) {
 	mon, project := open(t, monitor.ProjectSpec{Name: "jobs"})
 	other, err := mon.OpenProject(t.Context(), "other")

@@ -1,5 +1,4 @@
-// Command httpserver takes pings in a program that has an HTTP server of its own, beside its own pages. Its argument is
-// the database file.
+// Command httpserver serves Rollcall beside the pages of a program's own HTTP server. Its argument is the database file.
 package main
 
 import (
@@ -29,7 +28,7 @@ func main() {
 	check(store.Migrate(ctx))
 	mon, err := monitor.New(store, nil)
 	check(err)
-	go mon.Run(ctx) // takes checks down whose pings are overdue
+	go mon.Run(ctx) // takes overdue checks down
 
 	handler, err := routes(ctx, mon, "http://localhost:8080")
 	check(err)
@@ -37,9 +36,9 @@ func main() {
 	check(web.ListenAndServe())
 }
 
-// routes are the program's own pages, with Rollcall below /alive/, /api/v3/ and for badges.
+// routes serves the program's own pages, the ping endpoints below /alive/, the API below /api/v3/ and the badges.
 func routes(ctx context.Context, mon *monitor.Monitor, url string) (http.Handler, error) {
-	secret, err := mon.Secret(ctx, "badges") // made once and kept in the database
+	secret, err := mon.Secret(ctx, "badges") // created once and stored in the database
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
-// Command wrap reports a function of a program as a job: its start, and its end or its failure. The ping URL of the
-// check is in $PING_URL.
+// Command wrap reports a function as a job: its start, then its success or its failure. $PING_URL is the ping URL of its
+// check.
 package main
 
 import (
@@ -18,7 +18,7 @@ func main() {
 	}
 	err, pingErr := pinger.Run(context.Background(), func(ctx context.Context) error { return backup(ctx, os.Args[1]) })
 	if pingErr != nil {
-		log.Print("monitoring: ", pingErr) // no reason to stop
+		log.Print("monitoring: ", pingErr) // no reason for the job to fail
 	}
 	if err != nil {
 		log.Fatal(err)

@@ -31,7 +31,7 @@ func TestWrap(t *testing.T) {
 	if diff := cmp.Diff([]string{"start", "fail: open no-such-directory: no such file or directory"}, site.Pings()); diff != "" {
 		t.Errorf("pings (-want +got):\n%s", diff)
 	}
-	// A check that does not exist does not keep the job from running.
+	// The job runs even if its check does not exist.
 	out, err := run(t.TempDir(), site.URL+"/ping/00000000-0000-0000-0000-000000000000")
 	if err != nil || !strings.Contains(out, "0 files\n") || !strings.Contains(out, "monitoring: ") {
 		t.Errorf("%v, printed %q", err, out)
