@@ -7,7 +7,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/wallclock"
 )
 
-// MaxWindows is how many windows quiet hours may have.
+// MaxWindows is the largest number of windows in quiet hours.
 const MaxWindows = 20
 
 const (

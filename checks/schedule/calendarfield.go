@@ -71,8 +71,8 @@ func (c *calendar) parseTime(p part) *Error {
 	return err
 }
 
-// parseDate reads year-month-day or month-day, where ~ in place of the last
-// hyphen counts the day from the end of the month.
+// parseDate reads year-month-day or month-day. With ~ in place of the last hyphen, the day counts from the end of the
+// month.
 func (c *calendar) parseDate(p part) *Error {
 	var fields [2]part // before the day
 	n, fromEnd := 0, false
@@ -138,14 +138,13 @@ func (c *calendar) parseYears(p part) *Error {
 	})
 }
 
-// parseWeekdays reads names and ranges of weekdays; a comma behind them does
-// not matter.
+// parseWeekdays reads a list of weekdays and ranges of them. A comma may follow it.
 func (c *calendar) parseWeekdays(p part) *Error {
 	if strings.Contains(p.text, ":") {
-		return &Error{Field: "schedule", Reason: bare(p.text) + " has to stand behind the date", Offset: p.offset}
+		return p.fail("schedule", "%s must follow the date", bare(p.text))
 	}
-	if !startsLikeWeekday(p.text) {
-		return &Error{Field: "schedule", Reason: bare(p.text) + " is not a weekday, a date or a time", Offset: p.offset}
+	if !strings.ContainsAny(p.text[:1], "FMSTWfmstw") {
+		return p.fail("schedule", "%s is not a weekday, a date or a time", bare(p.text))
 	}
 	p.text = strings.TrimSuffix(p.text, ",")
 	var set uint64
@@ -164,31 +163,21 @@ func (c *calendar) parseWeekdays(p part) *Error {
 			}
 		}
 		if err == nil && hi < lo {
-			err = calendarWeekday.fail(term, "the range %s runs backwards: a week ends with Sunday", term.text)
+			err = calendarWeekday.fail(term, "the range %s runs backwards: the week ends on Sunday", term.text)
 		}
 		if err != nil {
 			return err
 		}
 		set |= span(lo, hi, 1)
 	}
-	// Days of a calendar count from Sunday.
-	c.days.weekdays = uint8(set<<1&0x7f | set>>6)
+	c.days.weekdays = uint8(set<<1&everyWeekday | set>>6) // from Sunday
 	return nil
 }
 
-func startsLikeWeekday(s string) bool {
-	for _, name := range longWeekdays {
-		if len(s) >= 1 && strings.EqualFold(s[:1], name[:1]) {
-			return true
-		}
-	}
-	return false
-}
-
-// weekday reads a weekday's name, short or full, in any case; Monday is 0.
+// weekday reads a weekday's name, short or full, in any case. Monday is 0.
 func weekday(p part) (int, *Error) {
 	for i, long := range longWeekdays {
-		if isASCII(p.text) && (strings.EqualFold(p.text, long) || strings.EqualFold(p.text, long[:3])) {
+		if sameWord(long, p.text) || sameWord(long[:3], p.text) {
 			return i, nil
 		}
 	}

@@ -1,21 +1,19 @@
 package schedule
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/wallclock"
 )
 
-// calendarLine is one line of an OnCalendar expression.
+// A calendarLine is a line of an OnCalendar expression.
 type calendarLine struct {
 	when calendar
-	loc  *time.Location // nil where the line names no zone
+	loc  *time.Location // nil if the line names no zone
 }
 
-// The fields of a line of an OnCalendar expression. Weekdays are read by the
-// function weekday.
+// The fields of a line. The function weekday reads weekdays.
 var (
 	calendarWeekday = field{name: "weekday"}
 	calendarYear    = field{name: "year", lo: firstCalendarYear, hi: lastCalendarYear, century: true}
@@ -26,15 +24,13 @@ var (
 	calendarSecond  = field{name: "second", lo: 0, hi: 59}
 )
 
-// longWeekdays are the full names of the weekdays, from Monday, so that a range
-// such as Sat..Sun runs forwards.
+// longWeekdays begin with Monday, so that a range such as Sat..Sun runs forwards.
 var longWeekdays = []string{"MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"}
 
-// maxFromEnd is the largest single day that can be counted from a month's end,
-// so that every month has it.
+// maxFromEnd is the largest single day that counts from the end of a month. Every month has it.
 const maxFromEnd = 28
 
-// shorthands are the words that stand for a whole line.
+// shorthands are words that stand for weekdays, date and time.
 var shorthands = [...]struct{ word, line string }{
 	{"minutely", "*-*-* *:*:00"},
 	{"hourly", "*-*-* *:00:00"},
@@ -47,10 +43,10 @@ var shorthands = [...]struct{ word, line string }{
 	{"annually", "*-01-01 00:00:00"},
 }
 
-// shorthand returns the line that a word stands for, if it is a shorthand.
+// shorthand returns the line that a word stands for.
 func shorthand(word string) (line string, ok bool) {
 	for _, s := range shorthands {
-		if strings.EqualFold(word, s.word) && isASCII(word) {
+		if sameWord(s.word, word) {
 			return s.line, true
 		}
 	}
@@ -62,7 +58,7 @@ func parseLine(line part) (calendarLine, *Error) {
 	var l calendarLine
 	parts := line.split()
 	if len(parts) == 0 {
-		return l, &Error{Field: "schedule", Reason: "the line is empty", Offset: line.offset}
+		return l, line.fail("schedule", "the line is empty")
 	}
 	if err := mistaken(parts); err != nil {
 		return l, err
@@ -87,8 +83,7 @@ func isZoneLike(s string) bool {
 	return s[0] != '*' && !isDigit(s[0])
 }
 
-// lineZone loads the zone of a line. Where that fails, the part may be something
-// else in the wrong place.
+// lineZone loads the zone of a line. If there is no such zone, p may be another part in the wrong place.
 func lineZone(p part) (*time.Location, *Error) {
 	loc, err := loadLocation(p.text)
 	if err == nil {
@@ -99,48 +94,44 @@ func lineZone(p part) (*time.Location, *Error) {
 		return nil, misplaced(p)
 	}
 	if _, not := weekday(p); not == nil {
-		return nil, calendarWeekday.fail(p, "%s has to stand before the date and the time", p.text)
+		return nil, calendarWeekday.fail(p, "%s must come before the date and the time", p.text)
 	}
 	return nil, err
 }
 
-// misplaced answers a shorthand among other parts.
+// misplaced returns the error about a shorthand among other parts.
 func misplaced(p part) *Error {
-	return &Error{Field: "schedule", Reason: p.text + " has to stand alone or before a time zone", Offset: p.offset}
+	return p.fail("schedule", "%s must stand alone or before a time zone", p.text)
 }
 
-// mistaken answers what is not written in this language but in another one that
-// people know.
+// mistaken returns an error if the parts look like an expression of another language.
 func mistaken(parts []part) *Error {
 	first, n := parts[0].text, len(parts)
 	if _, ok := shorthand(first); ok && n > 1 && !isZoneLike(parts[1].text) {
 		return misplaced(parts[0])
 	}
 	if first[0] == '@' {
-		reason := bare(first) + " is not supported"
 		if _, ok := shorthand(first[1:]); ok {
-			reason += ": write " + strings.ToLower(first[1:])
+			return parts[0].fail("schedule", "%s is not supported: write %s", first, strings.ToLower(first[1:]))
 		}
-		return &Error{Field: "schedule", Reason: reason, Offset: parts[0].offset}
+		return parts[0].fail("schedule", "%s is not supported", bare(first))
 	}
 	number := !isZoneLike(first) && !isDate(first) && !strings.Contains(first, ":")
 	if n > 1 && (number && n > 2 || parts[1].text == "*") {
-		reason := fmt.Sprintf("a cron expression has %d parts, this one has %d", cronParts, n)
 		if n == cronParts {
-			reason = "a cron expression has to stand alone, not among other lines"
+			return parts[0].fail("schedule", "a cron expression cannot be one of several lines")
 		}
-		return &Error{Field: "schedule", Reason: reason, Offset: parts[0].offset}
+		return parts[0].fail("schedule", "a cron expression has %d parts, this one has %d", cronParts, n)
 	}
 	return nil
 }
 
-// parseParts reads the parts of a line before its zone. From the last to the
-// first: what has a colon is the time, what has a hyphen or a tilde and does
-// not begin with a letter is the date, and one part may remain for the weekdays.
+// parseParts reads the parts of a line before its zone, from the last to the first: a part with a colon is the time, one
+// with a hyphen or a tilde that does not begin with a letter is the date, and the weekdays may remain.
 func (c *calendar) parseParts(parts []part) *Error {
 	c.seconds, c.minutes, c.hours = 1, 1, 1
 	c.months, c.days.days = uint16(calendarMonth.every()), uint32(calendarDay.every())
-	c.days.weekdays = 0x7f
+	c.days.weekdays = everyWeekday
 	if n := len(parts); strings.Contains(parts[n-1].text, ":") {
 		if err := c.parseTime(parts[n-1]); err != nil {
 			return err
@@ -159,15 +150,14 @@ func (c *calendar) parseParts(parts []part) *Error {
 	case 1:
 		return c.parseWeekdays(parts[0])
 	}
-	// The first of them may be the weekdays, or what should stand behind.
-	return &Error{Field: "schedule", Reason: bare(parts[1].text) + " is not a date, a time or a time zone", Offset: parts[1].offset}
+	return parts[1].fail("schedule", "%s is not a date, a time or a time zone", bare(parts[1].text))
 }
 
 func isDate(s string) bool {
 	return strings.ContainsAny(s, "-~") && (s[0] == '*' || isDigit(s[0]))
 }
 
-// zone returns the zone of the line, in a schedule asked about in loc.
+// zone returns the zone of the line, which is loc if it names none.
 func (l *calendarLine) zone(loc *time.Location) *time.Location {
 	if l.loc != nil {
 		return l.loc

@@ -15,9 +15,9 @@ type cron struct {
 	// wildcard is true if the minute or the hour begins with a star. Then every matching minute counts, otherwise
 	// every matching wall clock time counts once.
 	wildcard bool
-	// A time matches if it matches both expressions. and is nil unless the day of month and the weekday both
-	// restrict the days and one of them begins with a star: cronexpr alone would take a day that matches either.
-	match, and *cronexpr.Expression
+	// A time must match both expressions. match is the whole expression and also is nil, unless a day must match both the
+	// day of month and the weekday. Because cronexpr is content with one of them, each then has an expression.
+	match, also *cronexpr.Expression
 }
 
 func (c *cron) String() string { return c.expr }
@@ -57,7 +57,7 @@ func (c *cron) nextMinute(from int64, loc *time.Location) (int64, bool) {
 		case !ok:
 			return 0, false
 		default:
-			// From p.End on, no clock shows a time before the one at u, and found is the first match after that.
+			// After p.End the clock shows no time before the one at u again, so that found is the next match.
 			u = max(p.End, found-wallclock.MaxShift)
 		}
 	}
@@ -69,10 +69,10 @@ func (c *cron) next(wall int64) (int64, bool) {
 	until := yearOf(wall) + rarestYears
 	for {
 		at, ok := nextMatch(c.match, wall, until)
-		if !ok || c.and == nil {
+		if !ok || c.also == nil {
 			return at, ok
 		}
-		if wall, ok = nextMatch(c.and, at, until); !ok || wall == at {
+		if wall, ok = nextMatch(c.also, at, until); !ok || wall == at {
 			return wall, ok
 		}
 	}

@@ -36,7 +36,7 @@ func (c *cron) compile() error {
 	case p.days.either || days == "*" || weekdays == "*":
 		c.match = parse(days, weekdays)
 	default:
-		c.match, c.and = parse(days, "*"), parse("*", weekdays)
+		c.match, c.also = parse(days, "*"), parse("*", weekdays)
 	}
 	return err
 }
@@ -50,14 +50,10 @@ func spell(set uint64, f field) string {
 }
 
 func (r *dayRule) spellDays() string {
-	plain := spell(uint64(r.days), cronDay)
-	if plain == "*" {
-		return plain
+	if r.days == everyDay {
+		return "*"
 	}
-	var terms []string
-	if plain != "" {
-		terms = append(terms, plain)
-	}
+	terms := words(members(uint64(r.days)), strconv.Itoa)
 	if r.fromEnd != 0 {
 		terms = append(terms, "L")
 	}
@@ -83,8 +79,8 @@ func (r *dayRule) spellWeekdays() string {
 	return strings.Join(terms, ",")
 }
 
-// nextMatch returns the first time of the wall clock, not before wall nor after the year until, that matches an
-// expression.
+// nextMatch returns the first time of the wall clock that matches an expression and is not before wall. It gives up after
+// the year until.
 func nextMatch(expr *cronexpr.Expression, wall int64, until int) (int64, bool) {
 	wall = max(wall, firstSecond)
 	for year := yearOf(wall); year <= min(until, lastYear); year = yearOf(wall) {

@@ -27,14 +27,14 @@ func TestParseErrors(t *testing.T) {
 		{"* * * * 8", "weekday: 8 is not in 0–7", 8},
 		{"* * * * 8L", "weekday: 8 is not in 0–7", 8},
 		{"5-1 * * * *", "minute: the range from 5 to 1 runs backwards", 0},
-		{"*/0 * * * *", "minute: a step of 0 leads nowhere", 2},
+		{"*/0 * * * *", "minute: a step must be at least 1", 2},
 		{"1,,2 * * * *", "minute: a value is missing", 2},
 		{"*/ * * * *", "minute: a value is missing", 2},
 		{"a * * * *", "minute: a is not a number", 0},
 		{"* * * JANUARY *", "month: JANUARY is neither a number nor a name from JAN to DEC", 6},
 		{"* * * * MON#6", "weekday: 6 after # is not in 1–5", 12},
 		{"* * * * MON#", `weekday: "" after # is not a number from 1 to 5`, 12},
-		{"* * L/0 * *", "day of month: a step of 0 leads nowhere", 6},
+		{"* * L/0 * *", "day of month: a step must be at least 1", 6},
 		{"* * 15W * *", "day of month: 15W is not a number", 4},
 		{"0 0 30 2 MON", "day of month: no month of the expression has a day 30", 4},
 		{"0 0 31 4,6,9,11 *", "day of month: no month of the expression has a day 31", 4},
@@ -51,19 +51,19 @@ func TestParseErrors(t *testing.T) {
 		{"*-13-1", "month: 13 is not in 1–12", 2},
 		{"*-*~29", "day of month: 29 after ~ is not in 1–28", 4},
 		{"*:*/5", "minute: a * cannot be part of a list, a range or a step (write 0/5, not */5)", 2},
-		{"*-*~1/0", "day of month: a step of 0 leads nowhere", 6},
-		{"Fri..Mon", "weekday: the range Fri..Mon runs backwards: a week ends with Sunday", 0},
+		{"*-*~1/0", "day of month: a step must be at least 1", 6},
+		{"Fri..Mon", "weekday: the range Fri..Mon runs backwards: the week ends on Sunday", 0},
 		{"Mo 12:00", "weekday: Mo is not a weekday such as Mon or Monday", 0},
-		{"12:00 Mon", "weekday: Mon has to stand before the date and the time", 6},
-		{"12:00 *-*-*", "schedule: 12:00 has to stand behind the date", 0},
-		{"daily 12:00", "schedule: daily has to stand alone or before a time zone", 0},
-		{"Mon daily", "schedule: daily has to stand alone or before a time zone", 4},
+		{"12:00 Mon", "weekday: Mon must come before the date and the time", 6},
+		{"12:00 *-*-*", "schedule: 12:00 must follow the date", 0},
+		{"daily 12:00", "schedule: daily must stand alone or before a time zone", 0},
+		{"Mon daily", "schedule: daily must stand alone or before a time zone", 4},
 		{"12:00 Europe/Nowhere", `tz: "Europe/Nowhere" is not a time zone of the IANA database`, 6},
 		{"12:00 riga", `tz: "riga" is not a time zone of the IANA database; did you mean Europe/Riga?`, 6},
 		{"12:00\n25:00", "line 2: hour: 25 is not in 0–23", 6},
 		{"\n12:00\n25:00\n", "line 3: hour: 25 is not in 0–23", 7},
 		{"12:00\n\n13:00", "line 2: schedule: the line is empty", 6},
-		{"daily\n*/5 * * * *", "line 2: schedule: a cron expression has to stand alone, not among other lines", 6},
+		{"daily\n*/5 * * * *", "line 2: schedule: a cron expression cannot be one of several lines", 6},
 		{strings.Repeat("9", 99) + ":00", `hour: "999999999999999999999999…" is not in 0–23`, 0},
 	} {
 		_, err := schedule.Parse(test.expr)
@@ -105,8 +105,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestSpeed holds Parse to a millisecond, and Next to some, which leaves room for
-// the race detector on a busy machine.
+// TestSpeed limits Parse to one millisecond and Next to five, which leaves room for the race detector on a busy machine.
 func TestSpeed(t *testing.T) {
 	riga := mustZone(t, "Europe/Riga")
 	best := func(f func()) time.Duration {
@@ -138,7 +137,7 @@ func TestSpeed(t *testing.T) {
 	}
 }
 
-// TestBounds asks where time ends.
+// TestBounds asks at both ends of time.
 func TestBounds(t *testing.T) {
 	for _, test := range []struct {
 		expr string

@@ -56,7 +56,7 @@ func ExampleError() {
 	}
 	// Output:
 	// hour: 25 is not in 0–23 (byte 2)
-	// line 2: weekday: the range Fri..Mon runs backwards: a week ends with Sunday (byte 15)
+	// line 2: weekday: the range Fri..Mon runs backwards: the week ends on Sunday (byte 15)
 	// tz: "riga" is not a time zone of the IANA database; did you mean Europe/Riga? (byte 6)
 }
 

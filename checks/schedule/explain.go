@@ -13,8 +13,25 @@ import (
 func Explain(s Schedule, loc *time.Location) string { return s.explain(loc) }
 
 func (c *cron) explain(loc *time.Location) string {
-	_, fires := c.next(0)
-	return c.when.explain(fires) + inZone(loc)
+	return c.when.explain(c.next) + inZone(loc)
+}
+
+// explain names the zone once if all lines have the same.
+func (c *onCalendar) explain(loc *time.Location) string {
+	texts, zones := make([]string, len(c.lines)), make([]string, len(c.lines))
+	same := true
+	for i := range c.lines {
+		l := &c.lines[i]
+		texts[i], zones[i] = l.when.explain(l.when.next), inZone(l.zone(loc))
+		same = same && zones[i] == zones[0]
+	}
+	if same {
+		return strings.Join(texts, "; and ") + zones[0]
+	}
+	for i := range texts {
+		texts[i] += zones[i]
+	}
+	return strings.Join(texts, "; and ")
 }
 
 func inZone(loc *time.Location) string {
@@ -24,33 +41,12 @@ func inZone(loc *time.Location) string {
 	return ", in " + loc.String()
 }
 
-// explain describes a pattern without a zone.
-func (p *pattern) explain(fires bool) string {
+// explain describes a pattern, whose first time after another next returns.
+func (p *pattern) explain(next func(wall int64) (int64, bool)) string {
 	text, single := p.clockwork().phrase()
 	text += p.dayPhrase(single)
-	if !fires {
+	if _, ok := next(0); !ok {
 		text += ", which never happens"
-	}
-	return text
-}
-
-// explain names the zone once if it is that of all lines.
-func (c *onCalendar) explain(loc *time.Location) string {
-	same := true
-	for i := range c.lines {
-		same = same && inZone(c.lines[i].zone(loc)) == inZone(c.lines[0].zone(loc))
-	}
-	texts := make([]string, len(c.lines))
-	for i := range c.lines {
-		_, fires := c.lines[i].when.next(0)
-		texts[i] = c.lines[i].when.explain(fires)
-		if !same {
-			texts[i] += inZone(c.lines[i].zone(loc))
-		}
-	}
-	text := strings.Join(texts, "; and ")
-	if same {
-		text += inZone(c.lines[0].zone(loc))
 	}
 	return text
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
-// A sentence is an expression and its explanation without the zone.
+// A sentence is an expression and its explanation without zone.
 type sentence struct{ expr, want string }
 
 func TestExplain(t *testing.T) {
@@ -49,6 +49,7 @@ func TestExplainZones(t *testing.T) {
 func cronSentences() []sentence {
 	return []sentence{
 		{"0 0 */2 * 1,5L", "at 00:00 when a Monday or the last Friday falls on an odd day of the month"},
+		{"3-59/5 8 * * *", "every five minutes from 08:03 to 08:58"},
 		{"0 0 2-31/2 * 2", "at 00:00 on even days of every month and every Tuesday"},
 		{"0 0 2-31/2,LW * *", "at 00:00 on even days and the last weekday (Monday to Friday) of every month"},
 		{"0 0 3/3 * *", "at 00:00 on every third day from the 3rd to the 30th of every month"},

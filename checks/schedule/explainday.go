@@ -1,101 +1,85 @@
 package schedule
 
 import (
-	"fmt"
 	"math/bits"
 	"strconv"
 	"strings"
 )
 
-// dayPhrase describes the days, with the blank or the comma that leads over
-// from the times before it. Single times are told that they come every day.
+// dayPhrase describes the days, with the blank or the comma between them and the time of day. A single time, such as "at
+// 09:00", needs a day even if all days match. A frequency, such as "every hour", does not.
 func (p *pattern) dayPhrase(single bool) string {
 	r := &p.days
-	anyDay, anyWeekday := r.anyDay(), r.anyWeekday()
 	lead := ", "
 	if single {
 		lead = " "
 	}
 	switch {
+	case r.matchesAll() && single:
+		return " every day" + p.limits()
 	case r.matchesAll():
-		limits := p.limits()
-		if single {
-			return " every day" + limits
-		}
-		if limits != "" {
-			return "," + limits
-		}
-		return ""
-	case anyDay:
-		return p.weekdayPhrase(lead, single)
-	case anyWeekday:
+		return afterComma(p.limits())
+	case r.days == everyDay:
+		return p.weekdayPhrase(single, lead)
+	case r.weekdays == everyWeekday:
 		return lead + p.datePhrase()
 	case r.either:
-		return lead + r.onDays() + " of " + p.monthsText("and") + " and " +
-			r.weekdayText() + p.inMonths() + p.inYears()
+		return lead + r.onDays() + p.ofMonths("and") + " and " + r.weekdayText() + p.inMonths()
 	}
 	return lead + p.bothPhrase() + p.inYears()
 }
 
-func (r *dayRule) anyDay() bool     { return r.days == everyDay }
-func (r *dayRule) anyWeekday() bool { return r.weekdays == everyWeekday }
-
-// matchesAll reports whether the rule allows every day.
-func (r *dayRule) matchesAll() bool {
-	if r.either {
-		return r.anyDay() || r.anyWeekday()
+func afterComma(text string) string {
+	if text == "" {
+		return ""
 	}
-	return r.anyDay() && r.anyWeekday()
+	return "," + text
+}
+
+// matchesAll reports whether every day matches.
+func (r *dayRule) matchesAll() bool {
+	anyDay, anyWeekday := r.days == everyDay, r.weekdays == everyWeekday
+	return anyDay && anyWeekday || r.either && (anyDay || anyWeekday)
 }
 
 // weekdayPhrase describes days that depend on the weekday only.
-func (p *pattern) weekdayPhrase(lead string, single bool) string {
-	r := &p.days
-	limits := p.limits()
-	if r.last != 0 || r.nth != [5]uint8{} {
-		// No year: this is cron.
-		if r.weekdays == 0 {
-			return lead + "on " + r.nthText("and") + " of " + p.monthsText("and")
-		}
-		if limits == "" {
+func (p *pattern) weekdayPhrase(single bool, lead string) string {
+	r, limits := &p.days, p.limits()
+	if special := r.nthText("and"); special != "" {
+		switch {
+		case r.weekdays == 0:
+			return lead + "on " + special + p.ofMonths("and")
+		case limits == "":
 			limits = " of every month"
 		}
 		return lead + r.weekdayText() + limits
 	}
-	if from, to, ok := weekdayRange(r.weekdays); ok {
-		if limits != "" {
-			limits = "," + limits
-		}
-		return ", " + weekdayWords[from] + " to " + weekdayWords[to] + limits
+	if span := weekdaySpan(r.weekdays); span != "" {
+		return ", " + span + afterComma(limits)
 	}
-	names := weekdayList(r.weekdays)
+	names := list(weekdayNames(r.weekdays), "and")
 	if single {
-		return " every " + list(names, "and") + limits
+		return " every " + names + limits
 	}
-	for i := range names {
-		names[i] += "s"
-	}
-	return ", on " + list(names, "and") + limits
+	return ", on " + strings.ReplaceAll(names, "day", "days") + limits
 }
 
 // datePhrase describes days that depend on the day of the month only.
 func (p *pattern) datePhrase() string {
-	months := members(uint64(p.months))
-	r := &p.days
+	months, r := members(uint64(p.months)), &p.days
 	if len(months) > 1 || r.fromEnd != 0 || r.lastWorkday || bits.OnesCount32(r.days) > 7 {
-		return r.onDays() + " of " + p.monthsText("and") + p.inYears()
+		return r.onDays() + p.ofMonths("and") + p.inYears()
 	}
 	days := members(uint64(r.days))
 	text := "on " + list(ranges(days, strconv.Itoa), "and")
 	if isRun(days) {
-		text = "from " + strconv.Itoa(days[0]) + " to " + strconv.Itoa(days[len(days)-1])
+		text = fromTo(days, strconv.Itoa)
 	}
-	text += " " + monthWords[months[0]]
+	text += " " + monthWord(months[0])
 	switch {
+	case p.years != nil && len(p.years.list()) == 1:
+		return text + " " + strconv.Itoa(p.years.list()[0])
 	case p.years != nil:
-		if years := p.years.list(); len(years) == 1 {
-			return text + " " + strconv.Itoa(years[0])
-		}
 		return text + p.inYears()
 	case months[0] == 2 && r.days == 1<<29:
 		return text + " in leap years"
@@ -103,68 +87,62 @@ func (p *pattern) datePhrase() string {
 	return text + " every year"
 }
 
-// bothPhrase describes days that depend on the day of the month and on the
-// weekday.
+// bothPhrase describes days that must match in the day of the month and in the weekday.
 func (p *pattern) bothPhrase() string {
 	r := &p.days
-	plain := r.last == 0 && r.nth == [5]uint8{}
-	if plain && bits.OnesCount8(r.weekdays) == 1 && !r.lastWorkday {
-		name := weekdayWords[bits.TrailingZeros8(r.weekdays)]
-		if n := p.week(); n != "" {
-			return "on the " + n + " " + name + " of " + p.monthsText("and")
+	subject := r.nthText("or")
+	if subject == "" && bits.OnesCount8(r.weekdays) == 1 && !r.lastWorkday {
+		name := weekdayNames(r.weekdays)[0]
+		if which := p.week(); which != "" {
+			return "on the " + which + " " + name + p.ofMonths("and")
 		}
 		if r.fromEnd == 0 && bits.OnesCount32(r.days) == 1 {
 			return "every " + name + " the " + nth(bits.TrailingZeros32(r.days)) + p.inMonths()
 		}
 	}
-	subject := r.nthText("or")
 	if r.weekdays != 0 {
-		weekdays := "a " + list(weekdayList(r.weekdays), "or")
-		if from, to, ok := weekdayRange(r.weekdays); ok {
-			weekdays = "a day from " + weekdayWords[from] + " to " + weekdayWords[to]
+		weekdays := "a " + list(weekdayNames(r.weekdays), "or")
+		if span := weekdaySpan(r.weekdays); span != "" {
+			weekdays = "a day from " + span
 		}
-		if subject != "" {
-			weekdays += " or "
-		}
-		subject = weekdays + subject
+		subject = join(weekdays, " or ", subject)
 	}
-	months := "the month"
+	months := " of the month"
 	if p.months != everyMonth {
-		months = p.monthsText("or")
+		months = p.ofMonths("or")
 	}
-	return "when " + subject + " falls on " + r.daysText("or") + " of " + months
+	return "when " + subject + " falls on " + r.daysText("or") + months
 }
 
-// week returns which of its weekday in a month the days amount to, if they are
-// a week: the second one from the 8th to the 14th, the last one from the 25th to
-// the 31st of October.
+// week returns which of its weekday in the month the days allow, or "". Days 8 to 14 allow the second one, 25 to 31 the
+// last one of October.
 func (p *pattern) week() string {
+	const week = 1<<7 - 1
 	r := &p.days
 	if r.fromEnd != 0 {
-		if r.days == 0 && r.fromEnd == 0x7f<<1 {
+		if r.days == 0 && r.fromEnd == week<<1 {
 			return "last"
 		}
 		return ""
 	}
 	for i := range 4 {
-		if r.days == 0x7f<<(7*i+1) {
+		if r.days == week<<(7*i+1) {
 			return ordinal(i + 1)
 		}
 	}
 	for _, m := range members(uint64(p.months)) {
-		if m == 2 || r.days != 0x7f<<(monthLength(2000, m)-6) {
+		if m == 2 || r.days != week<<(monthLength(2000, m)-6) {
 			return ""
 		}
 	}
 	return "last"
 }
 
-// onDays names the days of the month with the word before them, for sentences
-// such as "on the 1st and 15th of every month".
+// onDays returns the days of the month with a preposition, such as "on the 1st and 15th".
 func (r *dayRule) onDays() string {
 	days := members(uint64(r.days))
 	if isRun(days) && r.fromEnd == 0 && !r.lastWorkday {
-		return "from the " + nth(days[0]) + " to the " + nth(days[len(days)-1])
+		return fromTo(days, theNth)
 	}
 	return "on " + r.daysText("and")
 }
@@ -175,8 +153,7 @@ const (
 	evenDays = everyDay &^ oddDays
 )
 
-// daysText names the days of the month, for sentences such as "the 1st and 15th
-// of every month".
+// daysText returns the days of the month, such as "the 1st and 15th".
 func (r *dayRule) daysText(word string) string {
 	var items []string
 	days := members(uint64(r.days))
@@ -191,7 +168,7 @@ func (r *dayRule) daysText(word string) string {
 	case r.days == evenDays:
 		items = append(items, "even days")
 	case regular && step > 1 && len(days) > 4 && word == "and":
-		items = append(items, "every "+ordinal(step)+" day from the "+nth(days[0])+" to the "+nth(days[len(days)-1]))
+		items = append(items, "every "+ordinal(step)+" day "+fromTo(days, theNth))
 	case len(days) > 0:
 		items = append(items, ranges(days, nth)...)
 		items[0] = "the " + items[0]
@@ -222,32 +199,29 @@ func daysFromEnd(n int) string {
 	return ordinal(n) + "-to-last"
 }
 
-// weekdayText names weekdays, all of them and the nth ones.
+// weekdayText returns the weekdays and the nth weekdays, such as "every Monday and on the last Friday".
 func (r *dayRule) weekdayText() string {
 	var text string
-	if from, to, ok := weekdayRange(r.weekdays); ok {
-		text = "every day from " + weekdayWords[from] + " to " + weekdayWords[to]
+	if span := weekdaySpan(r.weekdays); span != "" {
+		text = "every day from " + span
 	} else if r.weekdays != 0 {
-		text = "every " + list(weekdayList(r.weekdays), "and")
+		text = "every " + list(weekdayNames(r.weekdays), "and")
 	}
 	if special := r.nthText("and"); special != "" {
-		if text != "" {
-			text += " and "
-		}
-		text += "on " + special
+		text = join(text, " and ", "on "+special)
 	}
 	return text
 }
 
-// nthText names the nth weekdays of a month.
+// nthText returns the nth weekdays of a month, such as "the second Tuesday and last Friday".
 func (r *dayRule) nthText(word string) string {
 	var items []string
 	for i, set := range r.nth {
-		for _, name := range weekdayList(set) {
+		for _, name := range weekdayNames(set) {
 			items = append(items, ordinal(i+1)+" "+name)
 		}
 	}
-	for _, name := range weekdayList(r.last) {
+	for _, name := range weekdayNames(r.last) {
 		items = append(items, "last "+name)
 	}
 	if len(items) == 0 {
@@ -256,53 +230,53 @@ func (r *dayRule) nthText(word string) string {
 	return "the " + list(items, word)
 }
 
-// weekdayList names the weekdays of a set, from Monday.
-func weekdayList(set uint8) []string {
+// weekdayNames returns the weekdays of a set, from Monday.
+func weekdayNames(set uint8) []string {
 	var names []string
 	for i := range 7 {
-		if d := (i + 1) % 7; set>>d&1 == 1 {
-			names = append(names, weekdayWords[d])
+		if day := (i + 1) % 7; set>>day&1 == 1 {
+			names = append(names, weekdayWord(day))
 		}
 	}
 	return names
 }
 
-// weekdayRange reports whether a set is a run of three to six weekdays, perhaps
-// over the end of the week.
-func weekdayRange(set uint8) (from, to int, ok bool) {
+// weekdaySpan returns a text such as "Monday to Friday" for three to six weekdays in a row, perhaps over the end of the
+// week, and "" for other sets.
+func weekdaySpan(set uint8) string {
 	n := bits.OnesCount8(set)
 	if n < 3 || n > 6 {
-		return 0, 0, false
+		return ""
 	}
 	for first := range 7 {
 		run := uint32(1<<n-1) << first
 		if uint8(run&everyWeekday|run>>7) == set {
-			return first, (first + n - 1) % 7, true
+			return weekdayWord(first) + " to " + weekdayWord((first+n-1)%7)
 		}
 	}
-	return 0, 0, false
+	return ""
 }
 
-// monthsText names the months, for sentences such as "the 1st of every month".
-func (p *pattern) monthsText(word string) string {
-	if p.months == everyMonth {
-		return "every month"
-	}
+// ofMonths returns the months for a sentence about their days, such as " of every month".
+func (p *pattern) ofMonths(word string) string {
 	months := members(uint64(p.months))
-	if isRun(months) {
-		return "every month from " + monthWords[months[0]] + " to " + monthWords[months[len(months)-1]]
+	switch {
+	case p.months == everyMonth:
+		return " of every month"
+	case isRun(months):
+		return " of every month " + fromTo(months, monthWord)
 	}
-	return list(ranges(months, monthWord), word)
+	return " of " + list(ranges(months, monthWord), word)
 }
 
 // inMonths limits a sentence to the months.
 func (p *pattern) inMonths() string {
-	if p.months == everyMonth {
-		return ""
-	}
 	months := members(uint64(p.months))
-	if isRun(months) {
-		return " from " + monthWords[months[0]] + " to " + monthWords[months[len(months)-1]]
+	switch {
+	case p.months == everyMonth:
+		return ""
+	case isRun(months):
+		return " " + fromTo(months, monthWord)
 	}
 	return " in " + list(ranges(months, monthWord), "and")
 }
@@ -316,25 +290,22 @@ func (p *pattern) limits() string {
 	return months + years
 }
 
-func monthWord(m int) string { return monthWords[m] }
-
 // inYears limits a sentence to the years.
 func (p *pattern) inYears() string {
 	if p.years == nil {
 		return ""
 	}
 	years := p.years.list()
-	first, last := years[0], years[len(years)-1]
-	step, ok := progression(years)
+	step, regular := progression(years)
 	switch {
-	case !ok || len(years) < 3 || step > 1 && len(years) == 3:
+	case !regular || len(years) < 3 || step > 1 && len(years) == 3:
 		return " in " + list(ranges(years, strconv.Itoa), "and")
 	case step == 1:
-		return " from " + strconv.Itoa(first) + " to " + strconv.Itoa(last)
-	case last+step > lastCalendarYear:
-		return " " + everyUnit(step, "year") + " from " + strconv.Itoa(first)
+		return " " + fromTo(years, strconv.Itoa)
+	case years[len(years)-1]+step > lastCalendarYear:
+		return " " + everyUnit(step, "year") + " from " + strconv.Itoa(years[0])
 	}
-	return fmt.Sprintf(" %s from %d to %d", everyUnit(step, "year"), first, last)
+	return " " + everyUnit(step, "year") + " " + fromTo(years, strconv.Itoa)
 }
 
 // list returns the members in ascending order.

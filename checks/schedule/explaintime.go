@@ -6,18 +6,16 @@ import (
 	"strconv"
 )
 
-// maxClockTimes is how many times of a day are listed one by one, and
-// fewClockTimes how many are so even where they are regular.
+// Up to maxClockTimes times of a day are listed one by one if they are irregular, up to fewClockTimes in any case.
 const (
 	maxClockTimes = 8
 	fewClockTimes = 4
 )
 
-// clockwork is what a calendar says about the time of day.
+// clockwork is the time of day of a pattern.
 type clockwork struct {
 	hours, minutes, seconds []int
-	// daily is set when every day matches: then hours may run over midnight.
-	daily bool
+	daily                   bool // every day matches, so that hours may run over midnight
 }
 
 func (p *pattern) clockwork() clockwork {
@@ -29,8 +27,8 @@ func (p *pattern) clockwork() clockwork {
 	}
 }
 
-// phrase describes the times. It reports whether they are single times, such as
-// "at 09:00", which want a day, rather than "every hour".
+// phrase describes the times. It reports whether they are single times, such as "at 09:00", and not a frequency, such as
+// "every hour".
 func (w clockwork) phrase() (text string, single bool) {
 	if len(w.seconds) > 1 || w.seconds[0] != 0 {
 		return w.secondsPhrase()
@@ -38,48 +36,36 @@ func (w clockwork) phrase() (text string, single bool) {
 	if len(w.minutes) == 1 {
 		return w.hourly(w.minutes[0])
 	}
-	step, even := cycle(w.minutes, 60) // step is 0 where it is not the same everywhere
-	first, last := w.minutes[0], w.minutes[len(w.minutes)-1]
-	switch {
-	case len(w.minutes)*len(w.hours) <= fewClockTimes:
+	step, regular := progression(w.minutes)
+	frequency, times := everyUnit(step, "minute"), len(w.minutes)*len(w.hours)
+	switch first := w.minutes[0]; {
+	case times <= fewClockTimes:
 		return w.clockTimes(), true
-	case even && first == 0:
-		return everyUnit(step, "minute") + w.window(), false
-	case len(w.minutes)*len(w.hours) <= maxClockTimes && !isRun(w.minutes):
+	case isCycle(w.minutes, 60) && first == 0:
+		return frequency + w.window(), false
+	case times <= maxClockTimes && !isRun(w.minutes):
 		return w.clockTimes(), true
-	case even && len(w.minutes) > 3:
-		text = everyUnit(step, "minute")
-	case len(w.minutes) > 3 && step > 0 || isRun(w.minutes):
-		if len(w.hours) == 1 {
-			h := w.hours[0]
-			return everyUnit(step, "minute") + " from " + hhmm(h, first) + " to " + hhmm(h, last), false
-		}
-		text = everyUnit(step, "minute")
-	default:
-		past := list(words(w.minutes, strconv.Itoa), "and") + " minutes past "
-		return "at " + past + w.hourTail(), false
+	case !regular || len(w.minutes) <= 3 && !isRun(w.minutes):
+		return "at " + list(words(w.minutes, strconv.Itoa), "and") + " minutes past " + w.hourTail(), false
+	case len(w.hours) == 1:
+		return frequency + " " + fromTo(w.minutes, func(m int) string { return hhmm(w.hours[0], m) }), false
 	}
-	return fmt.Sprintf("%s from minute %d to minute %d of %s", text, first, last, w.hourTail()), false
+	minute := func(m int) string { return "minute " + strconv.Itoa(m) }
+	return frequency + " " + fromTo(w.minutes, minute) + " of " + w.hourTail(), false
 }
 
-func isRun(values []int) bool {
-	step, ok := progression(values)
-	return ok && step == 1 && len(values) > 2
-}
-
-// hourly describes the times at which the minute hand stands at one place.
+// hourly describes the times of a pattern with a single minute.
 func (w clockwork) hourly(minute int) (text string, single bool) {
-	first, last := w.hours[0], w.hours[len(w.hours)-1]
-	step, even := progression(w.hours)
+	step, regular := progression(w.hours)
 	switch {
 	case len(w.hours) == 24 && minute == 0:
 		return "every hour", false
 	case len(w.hours) == 24:
 		return "at " + plural(minute, "minute") + " past every hour", false
-	case even && first == 0 && minute == 0 && step*len(w.hours) == 24 && len(w.hours) > 2:
+	case isCycle(w.hours, 24) && w.hours[0] == 0 && minute == 0 && len(w.hours) > 2:
 		return everyUnit(step, "hour"), false
-	case even && len(w.hours) > 3:
-		return everyUnit(step, "hour") + " from " + hhmm(first, minute) + " to " + hhmm(last, minute), false
+	case regular && len(w.hours) > 3:
+		return everyUnit(step, "hour") + " " + fromTo(w.hours, func(h int) string { return hhmm(h, minute) }), false
 	}
 	return w.clockTimes(), true
 }
@@ -90,27 +76,27 @@ func (w clockwork) clockTimes() string {
 	for _, h := range w.hours {
 		for _, m := range w.minutes {
 			for _, s := range w.seconds {
-				if text := hhmm(h, m); len(w.seconds) == 1 && s == 0 {
-					times = append(times, text)
-				} else {
-					times = append(times, fmt.Sprintf("%s:%02d", text, s))
+				text := hhmm(h, m)
+				if len(w.seconds) > 1 || s != 0 {
+					text += fmt.Sprintf(":%02d", s)
 				}
+				times = append(times, text)
 			}
 		}
 	}
 	return "at " + list(times, "and")
 }
 
-// window tells to which hours a frequency is limited; it is empty if to none.
+// window limits a frequency to the hours.
 func (w clockwork) window() string {
 	if len(w.hours) == 24 {
 		return ""
 	}
-	if step, ok := cycle(w.hours, 24); ok && len(w.hours) > 2 {
-		return " during " + everyOther(step, w.hours)
+	if isCycle(w.hours, 24) && len(w.hours) > 2 {
+		return " during " + w.hourTail()
 	}
 	parts := runs(w.hours)
-	if n := len(parts) - 1; w.daily && n > 0 && parts[0][0] == 0 && w.hours[len(w.hours)-1] == 23 {
+	if n := len(parts) - 1; w.daily && n > 0 && w.hours[0] == 0 && w.hours[len(w.hours)-1] == 23 {
 		// The first run goes on from the last.
 		parts[n] = slices.Concat(parts[n], parts[0])
 		parts = parts[1:]
@@ -120,37 +106,33 @@ func (w clockwork) window() string {
 	}
 	spans := make([]string, len(parts))
 	for i, run := range parts {
-		spans[i] = "from " + hhmm(run[0], 0) + " to " + hhmm(run[len(run)-1], 59)
+		spans[i] = wholeHours(run)
 	}
 	return " " + list(spans, "and")
 }
 
 // hourTail names the hours, for sentences such as "17 minutes past every hour".
 func (w clockwork) hourTail() string {
-	first, last := w.hours[0], w.hours[len(w.hours)-1]
-	if len(w.hours) == 24 {
+	switch step, _ := progression(w.hours); {
+	case len(w.hours) == 24:
 		return "every hour"
+	case isCycle(w.hours, 24) && len(w.hours) > 2 && w.hours[0] == 0:
+		return "every " + ordinal(step) + " hour"
+	case isCycle(w.hours, 24) && len(w.hours) > 2:
+		return "every " + ordinal(step) + " hour from " + hhmm(w.hours[0], 0)
+	case isRun(w.hours):
+		return "every hour " + wholeHours(w.hours)
 	}
-	if step, ok := cycle(w.hours, 24); ok && len(w.hours) > 2 {
-		return everyOther(step, w.hours)
-	}
-	if isRun(w.hours) {
-		return "every hour from " + hhmm(first, 0) + " to " + hhmm(last, 59)
-	}
-	two := func(h int) string { return fmt.Sprintf("%02d", h) }
+	hours := list(ranges(w.hours, func(h int) string { return fmt.Sprintf("%02d", h) }), "and")
 	if len(w.hours) == 1 {
-		return "the hour of " + two(first)
+		return "the hour of " + hours
 	}
-	return "the hours of " + list(ranges(w.hours, two), "and")
+	return "the hours of " + hours
 }
 
-// everyOther describes hours at an even distance, all day long.
-func everyOther(step int, hours []int) string {
-	text := "every " + ordinal(step) + " hour"
-	if hours[0] != 0 {
-		text += " from " + hhmm(hours[0], 0)
-	}
-	return text
+// wholeHours returns a text such as "from 09:00 to 17:59".
+func wholeHours(run []int) string {
+	return "from " + hhmm(run[0], 0) + " to " + hhmm(run[len(run)-1], 59)
 }
 
 // secondsPhrase is phrase for times that are not all full minutes.
@@ -158,33 +140,30 @@ func (w clockwork) secondsPhrase() (text string, single bool) {
 	if len(w.hours)*len(w.minutes)*len(w.seconds) <= maxClockTimes {
 		return w.clockTimes(), true
 	}
-	step, even := cycle(w.seconds, 60)
-	regular := even && w.seconds[0] == 0
-	frequency := everyUnit(step, "second")
-	past := "at " + list(ranges(w.seconds, strconv.Itoa), "and") + " seconds past "
-	if len(w.seconds) == 1 {
-		past = "at " + plural(w.seconds[0], "second") + " past "
+	step, _ := progression(w.seconds)
+	regular := isCycle(w.seconds, 60) && w.seconds[0] == 0
+	first, last := w.minutes[0], w.minutes[len(w.minutes)-1]
+	if regular && len(w.minutes) < 60 && len(w.hours) == 1 && last-first < len(w.minutes) {
+		return fmt.Sprintf("%s from %s:00 to %s:59", everyUnit(step, "second"), hhmm(w.hours[0], first), hhmm(w.hours[0], last)), false
 	}
-	if len(w.minutes) == 60 {
-		if regular {
-			return frequency + w.window(), false
-		}
-		return past + "every minute" + w.window(), false
+	var minutes, tail string
+	switch minuteStep, _ := progression(w.minutes); {
+	case len(w.minutes) == 60:
+		minutes, tail = "every minute", w.window()
+	case isCycle(w.minutes, 60) && first == 0 && len(w.minutes) > 4:
+		minutes, tail = "every "+ordinal(minuteStep)+" minute", " of "+w.hourTail()
+	case len(w.minutes) == 1:
+		minutes, tail = "minute "+strconv.Itoa(first), " of "+w.hourTail()
+	default:
+		minutes, tail = "minutes "+list(ranges(w.minutes, strconv.Itoa), "and"), " of "+w.hourTail()
 	}
-	if first, last := w.minutes[0], w.minutes[len(w.minutes)-1]; regular && len(w.hours) == 1 && last-first < len(w.minutes) {
-		h := w.hours[0]
-		return frequency + " from " + hhmm(h, first) + ":00 to " + hhmm(h, last) + ":59", false
+	switch {
+	case regular && len(w.minutes) == 60:
+		return everyUnit(step, "second") + tail, false
+	case regular:
+		return everyUnit(step, "second") + " in " + minutes + tail, false
+	case len(w.seconds) == 1:
+		return "at " + plural(w.seconds[0], "second") + " past " + minutes + tail, false
 	}
-	var minutes string
-	if step, ok := cycle(w.minutes, 60); ok && w.minutes[0] == 0 && len(w.minutes) > 4 {
-		minutes = "every " + ordinal(step) + " minute"
-	} else if len(w.minutes) == 1 {
-		minutes = "minute " + strconv.Itoa(w.minutes[0])
-	} else {
-		minutes = "minutes " + list(ranges(w.minutes, strconv.Itoa), "and")
-	}
-	if regular {
-		return frequency + " in " + minutes + " of " + w.hourTail(), false
-	}
-	return past + minutes + " of " + w.hourTail(), false
+	return "at " + list(ranges(w.seconds, strconv.Itoa), "and") + " seconds past " + minutes + tail, false
 }

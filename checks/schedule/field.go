@@ -1,31 +1,27 @@
 package schedule
 
 import (
-	"fmt"
 	"math/bits"
 	"strings"
 )
 
-// field describes one field of an expression: what it is called in errors, the
-// values it may have, and the names that stand for them.
+// A field describes a field of an expression.
 type field struct {
-	name   string
-	lo, hi int
-	// names are in upper case; names[i] stands for lo+i.
-	names []string
-	// century is set where two digits mean a year from 1970 to 2069.
-	century bool
+	name    string   // in errors
+	lo, hi  int      // smallest and largest value
+	names   []string // upper-case names of the values, from lo on
+	century bool     // two digits mean a year from 1970 to 2069
 }
 
 // fail returns an error about p.
 func (f *field) fail(p part, format string, args ...any) *Error {
-	return &Error{Field: f.name, Reason: fmt.Sprintf(format, args...), Offset: p.offset}
+	return p.fail(f.name, format, args...)
 }
 
 // value reads a number or a name of the field and checks its range.
 func (f *field) value(p part) (int, *Error) {
 	for i, name := range f.names {
-		if len(name) == len(p.text) && strings.EqualFold(name, p.text) && isASCII(p.text) {
+		if sameWord(name, p.text) {
 			return f.lo + i, nil
 		}
 	}
@@ -44,11 +40,10 @@ func (f *field) value(p part) (int, *Error) {
 	return v, nil
 }
 
-// maxNumber is what every larger number is read as. It is above all ranges, so
-// that a number of any length can be judged without overflow.
+// maxNumber stands for every larger number. It is out of all ranges, and keeps numbers of any length from overflowing.
 const maxNumber = 1_000_000
 
-// number reads decimal digits, and nothing else, as a number.
+// number reads a number in decimal digits.
 func (f *field) number(p part) (int, *Error) {
 	if p.text == "" {
 		return 0, f.fail(p, "a value is missing")
@@ -82,7 +77,7 @@ func (f *field) step(p part) (int, *Error) {
 		return 0, err
 	}
 	if n == 0 {
-		return 0, f.fail(p, "a step of 0 leads nowhere")
+		return 0, f.fail(p, "a step must be at least 1")
 	}
 	return n, nil
 }
@@ -99,8 +94,7 @@ func (f *field) values(p part, mark string) (lo, hi int, err *Error) {
 	return lo, hi, err
 }
 
-// span returns the set of the values from lo to hi, step apart. Sets hold value
-// v in bit v; hi is below 64.
+// span returns the set of every step-th value from lo to hi, which is below 64. Sets hold value v in bit v.
 func span(lo, hi, step int) uint64 {
 	var set uint64
 	for v := lo; v <= hi; v += step {
@@ -118,18 +112,12 @@ func nextBit(set uint64, v int) (int, bool) {
 	return v + bits.TrailingZeros64(rest), rest != 0
 }
 
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
+// sameWord reports whether two words of ASCII letters differ in case at most.
+func sameWord(word, s string) bool {
+	return len(word) == len(s) && strings.EqualFold(word, s) // the other letters that fold to an ASCII letter are longer
 }
 
-// trimZeros removes leading zeros and shortens what is long all the same, for
-// errors.
+// trimZeros returns a number for errors, without leading zeros.
 func trimZeros(s string) string {
-	s = strings.TrimLeft(s[:len(s)-1], "0") + s[len(s)-1:]
-	return bare(s)
+	return bare(strings.TrimLeft(s[:len(s)-1], "0") + s[len(s)-1:])
 }

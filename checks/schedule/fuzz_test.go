@@ -10,8 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
-// checkParse checks what holds for any string, and returns the schedule, if the
-// string is one.
+// checkParse checks what holds for any string. It returns the schedule, or nil.
 func checkParse(t *testing.T, expr string) schedule.Schedule {
 	t.Helper()
 	s, err := schedule.Parse(expr)
@@ -37,8 +36,7 @@ func checkParse(t *testing.T, expr string) schedule.Schedule {
 	return s
 }
 
-// checkNext checks what holds for the result of any schedule at any instant, and
-// returns it.
+// checkNext checks what holds for any schedule at any instant, and returns the next run.
 func checkNext(t *testing.T, s schedule.Schedule, from time.Time) time.Time {
 	t.Helper()
 	next := s.Next(from)

@@ -8,8 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// genTerm draws a value, a range or a step of a field, with the given mark of
-// ranges.
+// genTerm draws a value, a range or a step of a field, where mark stands between the ends of a range.
 func genTerm(t *rapid.T, mark string, lo, hi int) string {
 	a := rapid.IntRange(lo, hi).Draw(t, "a")
 	text := strconv.Itoa(a)
@@ -51,8 +50,7 @@ func genCronField(t *rapid.T, lo, hi int, special ...string) string {
 	})
 }
 
-// genCron draws a cron expression that is well formed, but for days of the month
-// that never come.
+// genCron draws a well-formed cron expression. None of its months may have its days.
 func genCron(t *rapid.T) string {
 	return strings.Join([]string{
 		genCronField(t, 0, 59),

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// This file is a second, naive implementation of both languages, for valid
-// expressions only. It shares no code and no idea with the package: it asks the
-// text about each value, and finds results by looking at every minute.
+// This file is a second, naive implementation of both languages, for valid expressions only. It shares neither code nor
+// approach with the package: it asks the text about each value, and finds results by looking at every minute.
 
 // wall is what a wall clock shows.
 type wall struct {
@@ -27,7 +26,7 @@ func (w wall) monthLength() int {
 	return time.Date(w.year, time.Month(w.month)+1, 0, 12, 0, 0, 0, time.UTC).Day()
 }
 
-// A matcher tells whether an expression matches what a wall clock shows.
+// A matcher reports whether an expression matches what a wall clock shows.
 type matcher func(w wall) bool
 
 // table asks once about each value.
@@ -39,7 +38,7 @@ func table(lo, hi int, ask func(int) bool) []bool {
 	return answers
 }
 
-// onceADay asks once about each day, if asked day by day.
+// onceADay remembers the answer for the last day.
 func onceADay(ask matcher) matcher {
 	var asked wall
 	var answer bool
@@ -52,8 +51,7 @@ func onceADay(ask matcher) matcher {
 	}
 }
 
-// inTerms reports whether v is in a list of terms of the form a, a-b, a/n, a-b/n
-// or, where star is allowed, * and */n, with the given mark of ranges.
+// inTerms reports whether v is in a list of terms such as a, a-b, a/n, a-b/n, * and */n, where mark stands for the hyphen.
 func inTerms(list, mark string, v, lo, hi int, value func(string) int) bool {
 	for _, term := range strings.Split(list, ",") {
 		base, stepText, stepped := strings.Cut(term, "/")
@@ -191,8 +189,7 @@ func cronWeekdayMatches(field string, w wall) bool {
 	return false
 }
 
-// calendarModel returns the matcher of one line of an OnCalendar expression
-// without zone, which leaves the second alone, and the seconds that match.
+// calendarModel returns the matcher of an OnCalendar line without zone, which ignores seconds, and the seconds that match.
 func calendarModel(line string) (matches matcher, seconds []int64) {
 	weekdays, date, clock := "", "*-*-*", "00:00:00"
 	for _, p := range strings.Fields(line) {
@@ -259,7 +256,7 @@ func calendarDayMatches(field string, fromEnd bool, w wall) bool {
 	return false
 }
 
-// A minute is one of a zone's history.
+// A minute is an instant in a zone.
 type minute struct {
 	unix int64
 	wall wall
@@ -269,8 +266,7 @@ type minute struct {
 	gap []wall
 }
 
-// minutes lists the minutes of loc in [from, until), which has to begin more than
-// a day before anything of interest.
+// minutes lists the minutes of loc in [from, until). It must begin more than a day before anything of interest.
 func minutes(loc *time.Location, from, until int64) []minute {
 	var all []minute
 	highest := int64(-1 << 62) // of all minutes that the wall clock has shown

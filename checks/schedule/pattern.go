@@ -59,15 +59,13 @@ func (s *yearSet) from(year int) (int, bool) {
 	return 0, false
 }
 
-// rarestYears is the longest time between two matching dates of an expression without years. It separates two Mondays
-// that are a 29 February, with a year such as 2100 between them.
+// rarestYears is the longest time between matching dates of an expression without years. From one 29 February on a Monday
+// to the next it is 40 years if a year such as 2100 lies between them.
 const rarestYears = 40
 
 // horizon is how far ahead a schedule looks for a time that is not in a gap, in seconds: 100 years. A time that has been
 // in a gap for that long always is, because the rules of a zone repeat with the calendar.
-const horizon = 100 * 366 * secondsPerDay
-
-const secondsPerDay = 24 * 60 * 60
+const horizon = 100 * 366 * 24 * 60 * 60
 
 // Results lie in the years 1 to 9999, in which package time and RFC 3339 agree: from firstSecond up to and without
 // endSecond.

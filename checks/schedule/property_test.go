@@ -15,8 +15,8 @@ import (
 
 var deep = flag.Int("deep", 1, "how many random expressions of each language to check at every change of the clock")
 
-// troubledZones have changed their clocks in many ways since 2000: by half an
-// hour, by a day, at midnight, during Ramadan, twice a year, for good.
+// troubledZones have changed their clocks in many ways since 2000: by half an hour, by a day, at midnight, for Ramadan,
+// twice a year, for good.
 func troubledZones() []string {
 	return []string{
 		"Africa/Cairo", "Africa/Casablanca", "Africa/Juba", "America/Asuncion", "America/Caracas",
@@ -38,8 +38,8 @@ func mustZone(t testing.TB, name string) *time.Location {
 	return loc
 }
 
-// changes finds the instants at which the offset changes, from the first year up to
-// and without the end year, by looking at the offset only.
+// changes finds the instants at which the offset changes, from the first year to the one before end, by looking at the
+// offset only.
 func changes(loc *time.Location, first, end int) []int64 {
 	offset := func(u int64) int {
 		_, o := time.Unix(u, 0).In(loc).Zone()
@@ -86,8 +86,7 @@ func genExpr(t *rapid.T) (expr string, results func([]minute) []int64) {
 // day is the length of a day without a change, in seconds.
 const day = 24 * 3600
 
-// checkWindow compares Next with the results of the model, from every result and
-// from some instants between two, over days around a change.
+// checkWindow compares Next with the results of the model, from every result and from an instant between any two.
 func checkWindow(expr string, loc *time.Location, all []minute, results []int64, random *rand.Rand) error {
 	s, err := schedule.Parse(expr)
 	if err != nil {
@@ -130,8 +129,7 @@ func awkward() (cron, calendar []string) {
 		}
 }
 
-// TestChanges compares the results of both languages with those of the naive
-// model around every change of the clock from 2000 to 2037.
+// TestChanges compares results with those of the model around every change of the clock from 2000 to 2037.
 func TestChanges(t *testing.T) {
 	for _, name := range troubledZones() {
 		t.Run(name, func(t *testing.T) {
@@ -146,8 +144,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestRuledYears does the same for some years of which the data have only a rule,
-// and at the ends of these years, where the time package is not exact.
+// TestRuledYears does the same for some years that the data describe by a rule only, and around New Year, where package
+// time is not exact.
 func TestRuledYears(t *testing.T) {
 	for _, name := range []string{"America/New_York", "America/Nuuk", "Australia/Lord_Howe", "Europe/Dublin", "Pacific/Auckland", "Asia/Tokyo"} {
 		t.Run(name, func(t *testing.T) {
@@ -160,8 +158,8 @@ func TestRuledYears(t *testing.T) {
 	}
 }
 
-// checkAround checks the days around an instant: three of the awkward cron
-// expressions, two of the others, and some random ones.
+// checkAround checks the days around an instant with three awkward cron expressions, two awkward OnCalendar lines and
+// some random ones.
 func checkAround(t *testing.T, loc *time.Location, at int64, i int) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(uint64(at), uint64(*deep)))
@@ -281,8 +279,7 @@ func TestRareDates(t *testing.T) {
 	}
 }
 
-// TestExplainTellsLimits checks that no limit of an expression is left out of its
-// explanation.
+// TestExplainTellsLimits checks that an explanation mentions every field that restricts the expression.
 func TestExplainTellsLimits(t *testing.T) {
 	mentions := func(text string, words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })

@@ -39,8 +39,7 @@ func readVectors(t testing.TB, name string) []vector {
 	return list
 }
 
-// TestVectors holds the package to the results of the reference
-// implementations; testdata/README.md tells where they come from.
+// TestVectors compares results with those of the reference implementations, see testdata/README.md.
 func TestVectors(t *testing.T) {
 	for _, file := range []struct {
 		name  string

@@ -5,16 +5,12 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// The English words of explanations.
 var (
-	weekdayWords = [...]string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"}
-	monthWords   = [...]string{"", "January", "February", "March", "April", "May", "June", "July",
-		"August", "September", "October", "November", "December"}
 	numberWords  = [...]string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
-	ordinalWords = [...]string{"", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth",
-		"ninth", "tenth"}
+	ordinalWords = [...]string{"", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"}
 )
 
 // cardinal spells numbers up to ten, as is usual in running text.
@@ -49,23 +45,13 @@ func nth(n int) string {
 	return strconv.Itoa(n) + suffix
 }
 
-// list joins items with commas and the word.
-func list(items []string, word string) string {
-	if len(items) < 2 {
-		return strings.Join(items, "")
-	}
-	last := len(items) - 1
-	return strings.Join(items[:last], ", ") + " " + word + " " + items[last]
-}
+func theNth(n int) string { return "the " + nth(n) }
 
-// words turns values into items of a list.
-func words(values []int, word func(int) string) []string {
-	items := make([]string, len(values))
-	for i, v := range values {
-		items[i] = word(v)
-	}
-	return items
-}
+func monthWord(month int) string { return time.Month(month).String() }
+
+func weekdayWord(day int) string { return time.Weekday(day).String() }
+
+func hhmm(hour, minute int) string { return fmt.Sprintf("%02d:%02d", hour, minute) }
 
 // plural returns "1 minute", "2 minutes" and so on.
 func plural(n int, unit string) string {
@@ -83,9 +69,51 @@ func everyUnit(n int, unit string) string {
 	return "every " + cardinal(n) + " " + unit + "s"
 }
 
-func hhmm(hour, minute int) string { return fmt.Sprintf("%02d:%02d", hour, minute) }
+// list joins items with commas, and the last one with the word.
+func list(items []string, word string) string {
+	if len(items) < 2 {
+		return strings.Join(items, "")
+	}
+	last := len(items) - 1
+	return strings.Join(items[:last], ", ") + " " + word + " " + items[last]
+}
 
-// members lists a set in ascending order.
+// join puts the word between two texts unless one is empty.
+func join(a, word, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + word + b
+}
+
+// words turns values into items of a list.
+func words(values []int, word func(int) string) []string {
+	items := make([]string, len(values))
+	for i, v := range values {
+		items[i] = word(v)
+	}
+	return items
+}
+
+// fromTo names the first and the last value, as in "from Monday to Friday".
+func fromTo(values []int, word func(int) string) string {
+	return "from " + word(values[0]) + " to " + word(values[len(values)-1])
+}
+
+// ranges names values, with runs of three and more as ranges.
+func ranges(values []int, word func(int) string) []string {
+	var items []string
+	for _, run := range runs(values) {
+		if isRun(run) {
+			items = append(items, word(run[0])+" to "+word(run[len(run)-1]))
+		} else {
+			items = append(items, words(run, word)...)
+		}
+	}
+	return items
+}
+
+// members returns a set in ascending order.
 func members(set uint64) []int {
 	values := make([]int, 0, bits.OnesCount64(set))
 	for ; set != 0; set &= set - 1 {
@@ -94,8 +122,7 @@ func members(set uint64) []int {
 	return values
 }
 
-// progression reports the step between values, if it is the same everywhere.
-// One value has none.
+// progression reports whether there are several values at the same distance, and returns it, or 0.
 func progression(values []int) (step int, ok bool) {
 	if len(values) < 2 {
 		return 0, false
@@ -109,11 +136,17 @@ func progression(values []int) (step int, ok bool) {
 	return step, true
 }
 
-// cycle reports whether values go on at the same step for ever, counted modulo
-// the given number: 5, 20, 35 and 50 do, modulo 60.
-func cycle(values []int, modulo int) (step int, ok bool) {
-	step, ok = progression(values)
-	return step, ok && step*len(values) == modulo
+// isCycle reports whether values go on for ever at the same distance, modulo the given number, as 5, 20, 35 and 50 do
+// modulo 60.
+func isCycle(values []int, modulo int) bool {
+	step, ok := progression(values)
+	return ok && step*len(values) == modulo
+}
+
+// isRun reports whether values are three or more neighbours.
+func isRun(values []int) bool {
+	step, _ := progression(values)
+	return step == 1 && len(values) > 2
 }
 
 // runs splits values into runs of neighbours.
@@ -127,17 +160,4 @@ func runs(values []int) [][]int {
 		}
 	}
 	return all
-}
-
-// ranges names values, with runs of three and more as ranges.
-func ranges(values []int, word func(int) string) []string {
-	var items []string
-	for _, run := range runs(values) {
-		if len(run) >= 3 {
-			items = append(items, word(run[0])+" to "+word(run[len(run)-1]))
-		} else {
-			items = append(items, words(run, word)...)
-		}
-	}
-	return items
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
-// TestHardChanges has what the reference implementations get wrong or disagree
-// about, worked out by hand.
+// TestHardChanges has results, worked out by hand, that the reference implementations get wrong or disagree about.
 func TestHardChanges(t *testing.T) {
 	for _, test := range []struct {
 		name, expr, zone, from string
