@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// breaker lets calls fail at once after several have failed in a row.
+// breaker is a circuit breaker: after several failures in a row, calls fail at once.
 type breaker struct {
 	failAfter int
 	cooldown  time.Duration
@@ -13,20 +13,20 @@ type breaker struct {
 
 	mu       sync.Mutex
 	failures int       // in a row
-	until    time.Time // when the next call may go through, once failures has reached failAfter
-	probing  bool      // that call is under way
+	until    time.Time // when a probe may go through, once failures has reached failAfter
+	probing  bool      // a probe is running
 }
 
-// outcome is what a call that was allowed says about the service.
+// outcome is what an allowed call says about the service.
 type outcome int
 
 const (
 	answered  outcome = iota // it works
-	failed                   // it does not
-	abandoned                // nothing: the caller gave up
+	failed                   // it does not work
+	abandoned                // unknown: the caller gave up
 )
 
-// allow reports whether a call may be made. Each that may is followed by one report.
+// allow reports whether a call may be made. The caller reports the outcome of each allowed call.
 func (b *breaker) allow() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -40,7 +40,7 @@ func (b *breaker) allow() bool {
 	return true
 }
 
-// report takes the outcome of a call.
+// report records the outcome of a call.
 func (b *breaker) report(o outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,41 +11,41 @@ import (
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
-// Config says which bucket to use, and how. Where a field has a default, its zero value stands for that.
+// Config says which bucket to use, and how. The zero value of an optional field means its default.
 type Config struct {
-	// Endpoint is the URL of the service, "https://" or "http://" with a host and perhaps a port. It has no path: the
-	// bucket is named by Bucket alone. Required.
+	// Endpoint is the URL of the service, "https://" or "http://" with a host and an optional port. It has no path:
+	// only Bucket names the bucket. Required.
 	Endpoint string
 	// Bucket is the name of the bucket, which must exist. Required.
 	Bucket string
-	// Region is the region of the bucket. Default: "us-east-1", which services without regions take as well.
+	// Region is the region of the bucket. Default: "us-east-1", which services without regions accept too.
 	Region string
 	// AccessKey and SecretKey sign the requests. Required.
 	AccessKey, SecretKey string
 
 	// Timeout bounds each request. Default: 10 seconds.
 	Timeout time.Duration
-	// FailAfter is after how many failures in a row reads fail at once. Default: 5.
+	// FailAfter is the number of failures in a row after which reads fail at once. Default: 5.
 	FailAfter int
-	// Cooldown is for how long they do, until one of them probes the service. Default: 10 seconds.
+	// Cooldown is how long reads fail at once before one of them probes the service. Default: 10 seconds.
 	Cooldown time.Duration
-	// Transport sends the requests. Default: one of this store's own, which uses the proxy of the environment and
-	// the certificates of the system.
+	// Transport sends the requests. Default: one of the store's own, with the proxy of the environment and the
+	// certificates of the system.
 	Transport http.RoundTripper
 	// Now is the clock of Cooldown. Default: time.Now.
 	Now func() time.Time
 }
 
-// String describes the bucket, without the keys.
+// String describes the bucket without the keys.
 func (c Config) String() string { return fmt.Sprintf("s3store.Config(%s at %s)", c.Bucket, c.Endpoint) }
 
-// GoString does what String does, so that no way of printing a Config shows its keys.
+// GoString returns the text of String, for the verb %#v.
 func (c Config) GoString() string { return c.String() }
 
-// LogValue does what String does, for package slog.
+// LogValue returns the text of String, for package slog.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// endpoint validates the configuration, and returns the parsed endpoint. No error quotes a key.
+// endpoint validates the configuration and returns the parsed endpoint. No error quotes a key.
 func (c *Config) endpoint() (*url.URL, error) {
 	u, err := url.Parse(c.Endpoint)
 	switch {

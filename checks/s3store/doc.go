@@ -8,19 +8,19 @@
 //		SecretKey: secretKey,
 //	})
 //	mon, err := monitor.New(store, &monitor.Config{Bodies: bodies})
-//	err = mon.Run(ctx) // moves large bodies as they come in
+//	err = mon.Run(ctx) // moves large bodies to the bucket
 //
-// The bucket must exist. The key needs the permissions to get, put and delete objects (s3:GetObject, s3:PutObject and
-// s3:DeleteObject) and, so that an object that is missing is told from one that is refused, to list the bucket
-// (s3:ListBucket). Versioning should be off, or old versions expire, for what is removed to be gone; nothing else
-// should expire or change objects.
+// The bucket must exist. The key needs permission to get, put and delete objects (s3:GetObject, s3:PutObject,
+// s3:DeleteObject). It also needs permission to list the bucket (s3:ListBucket); without it, S3 refuses missing objects
+// as it refuses forbidden ones. Turn versioning off, or let old versions expire, so that removed bodies are gone.
+// Nothing else should expire or change objects.
 //
-// # When the storage fails
+// # Failures
 //
-// Each call is one request, bounded by [Config.Timeout], and nothing is retried here: package monitor does that for
-// what it writes, and leaves the body in the database until the storage has acknowledged it.
+// Each call is one request, bounded by [Config.Timeout], without retries. Package monitor retries writes, and keeps a
+// body in the database until the storage acknowledges it.
 //
-// Reads would each wait for a storage that does not answer. After [Config.FailAfter] of them have failed in a row,
-// further ones fail at once for [Config.Cooldown]. Then one goes through as a probe: if it succeeds, all do again; if
-// it fails, the others fail at once for another such time.
+// A storage that does not answer would delay every read. After [Config.FailAfter] failed reads in a row, reads fail at
+// once for [Config.Cooldown]. Then one read goes through as a probe. If it succeeds, so do the others; if it fails,
+// reads fail at once for another Cooldown.
 package s3store

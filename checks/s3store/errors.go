@@ -14,15 +14,15 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// objectFaults are the codes of errors that are about one object. All others are about the bucket, the keys, the
-// service or the way to it.
+// objectFaults are the error codes about a single object. All others are about the bucket, the keys, the service or the
+// network.
 var objectFaults = map[string]bool{
 	"EntityTooLarge": true, "EntityTooSmall": true, "KeyTooLongError": true, "InvalidObjectState": true, "InvalidObjectName": true,
 	"XMinioInvalidObjectName": true, "BadDigest": true, "ObjectLocked": true, "ObjectAlreadyExists": true,
 }
 
-// failure turns an error of the client into one that a monitor knows. Only the code and the status of an answer are
-// told, not its text, which may repeat what was sent.
+// failure turns an error of the client into one of package monitor. It shows the code or the status of an answer, and
+// not its text, which may repeat the request.
 func failure(ctx context.Context, verb, key string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s %s: %w", verb, key, ctx.Err())
@@ -40,7 +40,7 @@ func failure(ctx context.Context, verb, key string, err error) error {
 	return fmt.Errorf("%s %s: %w: %s", verb, key, monitor.ErrBodyUnavailable, answer.Code)
 }
 
-// withoutURL drops the request from the error of an HTTP client: its address says nothing new.
+// withoutURL drops the URL from the error of an HTTP client.
 func withoutURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
@@ -50,8 +50,8 @@ func withoutURL(err error) error {
 
 var errNotS3 = errors.New("the answer is not one of an S3 service")
 
-// onlyS3 refuses a 404 that is not an S3 service's, such as that of a proxy or of a web server at a wrong address.
-// The client would take it for the news that the object does not exist.
+// onlyS3 refuses a 404 that is not from an S3 service but from a proxy or another web server. The client would take it
+// for a missing object.
 type onlyS3 struct{ http.RoundTripper }
 
 func (t onlyS3) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// A monitor with object storage takes and returns large bodies whether or not the storage can be reached.
+// A monitor with object storage accepts and returns large bodies, even while the storage cannot be reached.
 func Example() {
 	bodies, err := s3store.New(s3store.Config{
 		Endpoint:  "https://s3.example.org",
@@ -36,7 +36,7 @@ func Example() {
 		return
 	}
 	defer sqldb.Close()
-	sqldb.SetMaxOpenConns(1) // each connection has a memory of its own
+	sqldb.SetMaxOpenConns(1) // each connection has its own memory
 	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
 	if err == nil {
 		err = store.Migrate(ctx)
@@ -51,7 +51,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	// go mon.Run(ctx) moves what is larger than 1000 bytes to the bucket.
+	// go mon.Run(ctx) moves bodies of more than 1000 bytes to the bucket.
 	project, err := mon.OpenProject(ctx, "backups")
 	if err != nil {
 		fmt.Println(err)
@@ -72,7 +72,7 @@ func Example() {
 	// Output: 50000 <nil>
 }
 
-// The keys of a configuration are not shown, however it is printed.
+// The keys of a configuration are never printed.
 func ExampleConfig() {
 	config := s3store.Config{Endpoint: "https://s3.example.org", Bucket: "rollcall", AccessKey: "access", SecretKey: "secret"}
 	fmt.Printf("%+v\n", config)
@@ -85,7 +85,7 @@ func ExampleConfig() {
 	// s3store: the endpoint must begin with https:// or http://
 }
 
-// Probe tells what is wrong before the first body is moved.
+// Probe says what is wrong before the first body is moved.
 func ExampleStore_Probe() {
 	bodies, err := s3store.New(s3store.Config{
 		Endpoint: "http://127.0.0.1:1", Bucket: "rollcall", AccessKey: "the access key", SecretKey: "the secret key",

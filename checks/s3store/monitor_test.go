@@ -21,7 +21,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// patience bounds waiting for what happens in the background. It is only reached when something is broken.
+// patience bounds waits for background work. Only a failure reaches it.
 const patience = time.Minute
 
 // service is a monitor on a database and a bucket, with a project.
@@ -58,12 +58,12 @@ func (s service) create(t *testing.T) checks.Check {
 	return c
 }
 
-// large is a body that goes to object storage, and no text.
+// large returns a binary body that goes to object storage.
 func large(i int) []byte {
 	return append(bytes.Repeat([]byte{0xff, 0, '\r', '\n', byte(i)}, 30+i), fmt.Sprint(i)...)
 }
 
-// ping records n pings with large bodies.
+// ping sends n pings with large bodies.
 func (s service) ping(t *testing.T, c checks.Check, n int) {
 	t.Helper()
 	for i := range n {
@@ -83,7 +83,7 @@ func (s service) read(t *testing.T, c checks.Check, n int) {
 	}
 }
 
-// run runs monitors until the function that it returns is called.
+// run runs monitors until stop is called.
 func run(t *testing.T, list ...*monitor.Monitor) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -112,7 +112,7 @@ func waitForKeys(t *testing.T, server *s3test.Server, n int) {
 	}
 }
 
-// TestLifeOfBodies moves bodies, reads them, and removes them with their check, all by Run.
+// TestLifeOfBodies lets Run move bodies, reads them, and removes them with their check.
 func TestLifeOfBodies(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		server := s3test.Start(t)
@@ -132,7 +132,7 @@ func TestLifeOfBodies(t *testing.T) {
 		if _, err := s.Delete(t.Context(), c.ID); err != nil {
 			t.Fatal(err)
 		}
-		// One process prunes the log and dies; another one goes on.
+		// One process prunes the log and dies; another continues.
 		for range 3 {
 			if _, err := s.Prune(t.Context()); err != nil {
 				t.Fatal(err)
@@ -148,7 +148,7 @@ func TestLifeOfBodies(t *testing.T) {
 	})
 }
 
-// TestServerDown has no server while pings come in. Nothing is lost, and uploads follow when it is back.
+// TestServerDown sends pings while the server is down. Nothing is lost, and the uploads follow when it is back.
 func TestServerDown(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		server := s3test.Start(t)
@@ -167,8 +167,8 @@ func TestServerDown(t *testing.T) {
 	})
 }
 
-// TestServerSlow holds up the server: pings are taken, reads of what is stored there end with ErrBodyUnavailable, and
-// after a few of them without waiting. What could not be moved moves when the server answers again.
+// TestServerSlow holds up the server. Pings are accepted; reads of stored bodies fail with ErrBodyUnavailable, after a
+// few of them at once. The remaining bodies move when the server answers again.
 func TestServerSlow(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		server := s3test.Start(t)
@@ -207,7 +207,7 @@ func TestServerSlow(t *testing.T) {
 	})
 }
 
-// TestReadAlways reads bodies all the time while they come in and move.
+// TestReadAlways reads bodies all the time while they arrive and move.
 func TestReadAlways(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		const n = 150
@@ -230,7 +230,7 @@ func TestReadAlways(t *testing.T) {
 					if newest == 0 {
 						continue
 					}
-					which := newest - i%min(newest, 20) // among those that move now
+					which := newest - i%min(newest, 20) // among those that are moving
 					body, err := s.PingBody(t.Context(), c.ID, which)
 					if err != nil || !bytes.Equal(body, large(int(which-1))) {
 						t.Errorf("body %d came back with %d bytes, %v", which, len(body), err)
@@ -266,7 +266,7 @@ func (o onePut) Put(ctx context.Context, key string, body []byte) error {
 	return o.Store.Put(ctx, key, body)
 }
 
-// TestSharedQueue has two servers share the work on one PostgreSQL database: each body is uploaded once, by either.
+// TestSharedQueue lets two servers share the work on one PostgreSQL database: one of them uploads each body, once.
 func TestSharedQueue(t *testing.T) {
 	db := dbtest.PostgreSQL(t)
 	server := s3test.Start(t)
@@ -297,7 +297,7 @@ func TestSharedQueue(t *testing.T) {
 	}
 }
 
-// TestLostObject has an object vanish that no ping's removal has asked for.
+// TestLostObject removes an object behind Rollcall's back.
 func TestLostObject(t *testing.T) {
 	server := s3test.Start(t)
 	s := newService(t, dbtest.SQLite(t), newStore(t, configFor(server.URL)))

@@ -31,7 +31,7 @@ type Store struct {
 
 var _ monitor.BodyStore = (*Store)(nil)
 
-// New returns a store. It sends nothing: whether the bucket can be used is what [Store.Probe] finds out.
+// New returns a store and sends nothing. [Store.Probe] finds out whether the bucket can be used.
 func New(config Config) (*Store, error) {
 	endpoint, err := config.endpoint()
 	if err != nil {
@@ -47,7 +47,7 @@ func New(config Config) (*Store, error) {
 		Secure:     endpoint.Scheme == "https",
 		Region:     orDefault(config.Region, "us-east-1"),
 		Transport:  onlyS3{transport},
-		MaxRetries: 1, // none: it counts attempts
+		MaxRetries: 1, // one attempt, no retry
 	})
 	if err != nil {
 		return nil, fmt.Errorf("s3store: %w", err)
@@ -78,22 +78,22 @@ func newTransport(timeout time.Duration) *http.Transport {
 func (s *Store) Put(ctx context.Context, key string, body []byte) error {
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	// Both sums, so that neither the way nor a service that knows only one of them can damage the object unnoticed.
+	// With both sums, a fault of the network, or of a service that checks only one of them, cannot go unnoticed.
 	sum, hash := md5.Sum(body), sha256.Sum256(body)
 	info, err := s.client.PutObject(limited, s.bucket, key, bytes.NewReader(body), int64(len(body)),
 		base64.StdEncoding.EncodeToString(sum[:]), hex.EncodeToString(hash[:]),
-		minio.PutObjectOptions{ContentType: "application/octet-stream", DisableContentSha256: true}) // not once more, in chunks
+		minio.PutObjectOptions{ContentType: "application/octet-stream", DisableContentSha256: true}) // the SHA-256 is sent above, not again in chunks
 	if err != nil {
 		return failure(ctx, "put", key, err)
 	}
-	if info.ETag == "" { // what answers everything with 200 has not stored anything
+	if info.ETag == "" { // a server that answers everything with 200 has stored nothing
 		return failure(ctx, "put", key, errNotS3)
 	}
 	return nil
 }
 
-// Get returns an object of size bytes; see [monitor.BodyStore]. While reads fail at once, after several failures in
-// a row, the error is [monitor.ErrBodyUnavailable].
+// Get returns an object of size bytes; see [monitor.BodyStore]. After several failures in a row it fails at once, with
+// [monitor.ErrBodyUnavailable].
 func (s *Store) Get(ctx context.Context, key string, size int64) ([]byte, error) {
 	if !s.reads.allow() {
 		return nil, fmt.Errorf("get %s: %w: the last %d reads have failed", key, monitor.ErrBodyUnavailable, s.reads.failAfter)
@@ -105,7 +105,7 @@ func (s *Store) Get(ctx context.Context, key string, size int64) ([]byte, error)
 	case errors.Is(err, monitor.ErrBodyUnavailable) || errors.Is(err, context.DeadlineExceeded):
 		result = failed
 	case !errors.Is(err, context.Canceled):
-		result = answered // also when it was about this one object
+		result = answered // also if the failure is about this object only
 	}
 	return body, err
 }
@@ -149,16 +149,16 @@ func (s *Store) Remove(ctx context.Context, keys []string) error {
 			first = err
 		}
 	}
-	if err := limited.Err(); first == nil && err != nil { // the client stops without a word
+	if err := limited.Err(); first == nil && err != nil { // the client stops without an error
 		first = failure(ctx, "remove", keys[0], err)
 	}
 	return first
 }
 
-// probeKey is the object of Probe. It is always the same one, so that none is left over when a process dies.
+// probeKey is the object of Probe. It is always the same, so that crashed processes leave at most one behind.
 const probeKey = "rollcall-probe"
 
-// Probe stores, reads and removes a small object named rollcall-probe, to find out whether the bucket can be used. Its
+// Probe stores, reads and removes a small object named rollcall-probe, to find out whether the bucket can be used. The
 // error is [monitor.ErrBodyUnavailable] and says why not.
 func (s *Store) Probe(ctx context.Context) error {
 	want := []byte(probeKey)
@@ -168,7 +168,7 @@ func (s *Store) Probe(ctx context.Context) error {
 	got, err := s.Get(ctx, probeKey, int64(len(want)))
 	switch {
 	case errors.Is(err, checks.ErrNotFound):
-		err = nil // another one's probe has removed it
+		err = nil // another process removed it
 	case err == nil && !bytes.Equal(got, want):
 		err = errors.New("the object that came back is not the one that was stored")
 	}

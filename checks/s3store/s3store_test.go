@@ -26,8 +26,7 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// configFor is a configuration for a server, or a proxy of one. Its time limit is only reached when something is
-// broken.
+// configFor is a configuration for a server, or for a proxy of one. Only a failure reaches its timeout.
 func configFor(url string) s3store.Config {
 	return s3store.Config{
 		Endpoint: url, Bucket: s3test.Bucket, Region: s3test.Region,
@@ -107,7 +106,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// everyCall calls each method of a store and expects ErrBodyUnavailable of all, without a secret in its text.
+// everyCall calls each method of a store. All must return ErrBodyUnavailable, without a secret in the text.
 func everyCall(t *testing.T, s *s3store.Store) (texts string) {
 	t.Helper()
 	_, err := s.Get(t.Context(), "check/1", 4)
@@ -129,7 +128,7 @@ func everyCall(t *testing.T, s *s3store.Store) (texts string) {
 	return texts
 }
 
-// TestUnusable has everything that can be wrong with the configuration or the server.
+// TestUnusable goes through everything that can be wrong with the configuration or the server.
 func TestUnusable(t *testing.T) {
 	server := s3test.Start(t)
 	page := func(status int, kind string) string {
@@ -170,7 +169,7 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// TestNoAnswer has a server that is infinitely slow: every call ends.
+// TestNoAnswer uses a server that never answers: every call ends.
 func TestNoAnswer(t *testing.T) {
 	proxy := s3test.Start(t).StartProxy(t)
 	proxy.Hold()
@@ -181,7 +180,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// counting counts the requests with a method that pass it.
+// counting counts the requests with one method.
 type counting struct {
 	http.RoundTripper
 	method string
@@ -206,7 +205,7 @@ func (c *counting) take() (n int) {
 	return n
 }
 
-// TestFailFast has reads fail without a request after several have failed, and recover by one probe.
+// TestFailFast checks that reads fail without a request after several failures, and recover with one probe.
 func TestFailFast(t *testing.T) {
 	server := s3test.Start(t)
 	requests := &counting{RoundTripper: &http.Transport{DisableKeepAlives: true}, method: http.MethodGet}
@@ -250,7 +249,7 @@ func TestFailFast(t *testing.T) {
 	read(nil, 5)
 }
 
-// gated is a transport whose requests fail when the test lets them.
+// gated is a transport whose requests fail unless the test lets them through.
 type gated struct {
 	entered chan struct{}
 	wait    chan error
@@ -266,8 +265,8 @@ func (g gated) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// TestOneProbe lets only one read through while the others fail at once; a caller who gives up during it says
-// nothing about the storage.
+// TestOneProbe checks that only one read goes through while the others fail at once. A caller who gives up during it
+// says nothing about the storage.
 func TestOneProbe(t *testing.T) {
 	gate := gated{make(chan struct{}, 100), make(chan error, 10)}
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -10,8 +10,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// FindCheck returns the identifier of the check that the part of an address before the @ names: <uuid> or
-// <ping_key>+<slug>. Errors: [checks.ErrNotFound], also for a text of another form; [checks.ErrAmbiguousSlug];
+// FindCheck returns the identifier of the check with the local part (before the @) of an address: <uuid> or
+// <ping_key>+<slug>. Errors: [checks.ErrNotFound], also for text of another form; [checks.ErrAmbiguousSlug];
 // [monitor.ErrUnavailable].
 func FindCheck(ctx context.Context, mon *monitor.Monitor, local string) (uuid.UUID, error) {
 	r, ok := parseRecipient(local)
@@ -25,17 +25,17 @@ func FindCheck(ctx context.Context, mon *monitor.Monitor, local string) (uuid.UU
 	return r.id, err
 }
 
-// recipient is a check that is addressed: by its identifier, or by the ping key of its project and its slug.
+// recipient identifies a check: by its UUID, or by the ping key of its project and its slug.
 type recipient struct {
 	id        uuid.UUID
 	key, slug string
 }
 
-// parseRecipient reads what is before the @ of an address.
+// parseRecipient parses the local part of an address.
 func parseRecipient(local string) (recipient, bool) {
 	if key, slug, found := strings.Cut(local, "+"); found {
 		return recipient{key: key, slug: slug}, checks.ValidPingKey(key) && slug != "" && checks.ValidSlug(slug)
 	}
 	id, err := uuid.Parse(local)
-	return recipient{id: id}, err == nil && id.String() == local // uuid.Parse takes other forms as well
+	return recipient{id: id}, err == nil && id.String() == local // uuid.Parse accepts other forms too
 }

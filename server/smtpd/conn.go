@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// listener takes connections as long as there are not too many.
+// listener accepts connections up to the limits.
 type listener struct {
 	net.Listener
 	server *Server
@@ -25,14 +25,14 @@ func (l *listener) Accept() (net.Conn, error) {
 		if refusal == "" {
 			return c, nil
 		}
-		// There is room for so little in the buffers of a new connection.
+		// The buffers of a new connection have room for this.
 		_ = raw.SetWriteDeadline(time.Now().Add(time.Second))
 		_, _ = raw.Write([]byte("421 " + refusal + "\r\n"))
 		raw.Close()
 	}
 }
 
-// admit makes the connection one of the server's, or says why not.
+// admit registers the connection, or says why not.
 func (s *Server) admit(raw net.Conn) (c *conn, refusal string) {
 	c = &conn{Conn: raw, server: s, addr: remoteAddr(raw), end: time.Now().Add(s.config.SessionTimeout)}
 	s.mu.Lock()
@@ -50,7 +50,7 @@ func (s *Server) admit(raw net.Conn) (c *conn, refusal string) {
 	return c, ""
 }
 
-// remoteAddr returns the address of a client, or the zero address when it has none.
+// remoteAddr returns the address of a client, or the zero address if it has none.
 func remoteAddr(raw net.Conn) netip.Addr {
 	addr, err := netip.ParseAddrPort(raw.RemoteAddr().String())
 	if err != nil {
@@ -59,27 +59,27 @@ func remoteAddr(raw net.Conn) netip.Addr {
 	return addr.Addr().WithZone("").Unmap()
 }
 
-// conn is a connection whose deadlines the server has a say in. The library puts TLS on top of it.
+// conn is a connection whose deadlines the server controls. The library puts TLS on top of it.
 type conn struct {
 	net.Conn
 	server *Server
 	addr   netip.Addr
-	end    time.Time // when the session has lasted too long
+	end    time.Time // when the session must end
 
-	// broken says that reading has failed, at the latest at the end of what the client has sent.
+	// broken means that reading failed, or that the client has sent everything.
 	broken  atomic.Bool
 	refused atomic.Int64 // recipients
-	// lingers makes Close wait until the client has sent all, so that it gets to read the answer.
+	// lingers makes Close wait for the client to stop sending, so that it can read the last reply.
 	lingers atomic.Bool
 	data    endFinder
 
 	mu        sync.Mutex
-	hungUp    bool // no further command is waited for
-	receiving int  // messages that are on the way
+	hungUp    bool // wait for no further command
+	receiving int  // messages being received
 	closed    bool
 }
 
-// client is what connections are counted by.
+// client returns the key for counting connections.
 func (c *conn) client() netip.Prefix {
 	if c.addr.Is6() {
 		p, _ := c.addr.Prefix(64)
@@ -108,12 +108,12 @@ func (c *conn) setReadDeadline(t time.Time) error {
 		t = c.end
 	}
 	if c.hungUp && c.receiving == 0 {
-		t = time.Unix(1, 0) // long past: the library says 421 and ends
+		t = time.Unix(1, 0) // long past: the library replies 421 and closes
 	}
 	return c.Conn.SetReadDeadline(t)
 }
 
-// hangUp lets the connection end as soon as no message is on the way.
+// hangUp closes the connection as soon as no message is being received.
 func (c *conn) hangUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,7 +131,7 @@ func (c *conn) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.receiving++
-	if c.hungUp { // since the client was told to go ahead
+	if c.hungUp { // since the client got its 354
 		_ = c.setReadDeadline(time.Now().Add(c.server.config.ReadTimeout))
 	}
 }
@@ -173,8 +173,8 @@ func (c *conn) Close() error {
 	return err
 }
 
-// linger discards what the client is still sending. Closed with unread data, the connection would be reset, and the
-// client would not see the last answer.
+// linger discards what the client is still sending. Closing with unread data would reset the connection, and the client
+// would not see the last reply.
 func (c *conn) linger() {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()

@@ -2,28 +2,27 @@ package smtpd
 
 import "bytes"
 
-// endFinder finds the end of a message after DATA where the library does not: it takes CR CR LF for the middle of a line,
-// and then does not know the end in CR CR LF . CR LF. Programs that turn LF into CR LF once too often send just that,
-// and would wait for an answer in vain.
+// endFinder finds the end of a message that the library misses. Programs that convert LF to CR LF twice send CR CR LF.
+// For the library that is not a line break, so it misses the end in CR CR LF . CR LF, and the client would wait for a
+// reply in vain.
 //
-// It works on connections without TLS. All its methods are called by the goroutine that serves the connection.
+// It works on connections without TLS. Only the goroutine that serves the connection calls its methods.
 type endFinder struct {
-	on     bool   // a message is received after DATA
-	tail   []byte // the last bytes that were passed on of it
-	held   []byte // what has come after its end, and is not passed on yet
-	missed bool   // the library has not known its end
+	on     bool   // a message is being received after DATA
+	tail   []byte // the last bytes that were passed on
+	held   []byte // received after the end of the message, not passed on yet
+	missed bool   // the library missed the end
 }
 
 var (
 	endOfData = []byte("\r\n.\r\n")
-	// closing ends the message for the library, which is at the start of a line after an end that it has missed.
+	// closing ends the message for the library, which is at the start of a line after an end that it missed.
 	closing = []byte(".\r\n")
 )
 
-// start begins a message.
 func (f *endFinder) start() { *f = endFinder{on: true, held: f.held} }
 
-// finish ends it and returns the message without what was added to close it.
+// finish ends the message and returns it without the closing that was added.
 func (f *endFinder) finish(message []byte) []byte {
 	f.on = false
 	if f.missed {
@@ -32,7 +31,7 @@ func (f *endFinder) finish(message []byte) []byte {
 	return message
 }
 
-// read passes on what read returns, and no more at once than up to the end of the message.
+// read passes on what the function reads, up to the end of the message.
 func (f *endFinder) read(b []byte, read func([]byte) (int, error)) (n int, err error) {
 	if f.on && bytes.HasSuffix(f.tail, endOfData) {
 		f.missed, f.tail = true, nil

@@ -19,7 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
 
-// A program that monitors jobs takes their pings by e-mail, without the rest of the server.
+// A program that monitors jobs receives their pings by e-mail, without the rest of the server.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "rollcall")
@@ -42,7 +42,7 @@ func Example() {
 
 	srv, err := smtpd.New(mon, &smtpd.Config{Domain: "ping.example.org"})
 	must(err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // port 25 where other mail servers are to reach it
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // port 25 in production
 	must(err)
 	go func() { must(srv.Serve(listener)) }()
 

@@ -16,7 +16,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
 
-// outage is a store whose database fails as it is told to.
+// outage is a store with a database that fails on demand.
 type outage struct {
 	monitor.Store
 	reads, writes atomic.Pointer[error]
@@ -43,7 +43,7 @@ func (o *outage) Update(ctx context.Context, fn func(context.Context, monitor.Tx
 	return o.Store.Update(ctx, fn)
 }
 
-// fail panics for want of an error.
+// fail panics if there is no error.
 func fail(err error) error {
 	if err == nil {
 		panic("a mistake")
@@ -51,7 +51,7 @@ func fail(err error) error {
 	return err
 }
 
-// TestOutage holds that a message is only acknowledged when it is stored, and that the connection survives.
+// TestOutage checks that only stored messages are acknowledged, and that the connection survives.
 func TestOutage(t *testing.T) {
 	each(t, smtpd.Config{}, func(s *site) {
 		c := s.create(checks.Spec{Slug: new("job")})
@@ -91,7 +91,7 @@ func TestOutage(t *testing.T) {
 	})
 }
 
-// gate is a store that only writes when it may.
+// gate is a store that writes only when the gate is open.
 type gate struct {
 	monitor.Store
 	arrived, open chan struct{}
@@ -107,7 +107,7 @@ func (g gate) Update(ctx context.Context, fn func(context.Context, monitor.Tx) e
 	return g.Store.Update(ctx, fn)
 }
 
-// TestDurableBeforeAcknowledged has the client wait for the answer while the message is not stored.
+// TestDurableBeforeAcknowledged checks that the client waits until the message is stored.
 func TestDurableBeforeAcknowledged(t *testing.T) {
 	each(t, smtpd.Config{}, func(s *site) {
 		c := s.create(checks.Spec{})
@@ -120,7 +120,7 @@ func TestDurableBeforeAcknowledged(t *testing.T) {
 		answered := make(chan []string)
 		go func() {
 			d.text.ReadLine()
-			answered <- s.bodies(c) // as they are when the answer is there
+			answered <- s.bodies(c) // as they are when the reply arrives
 		}()
 		select {
 		case <-answered:
@@ -132,7 +132,7 @@ func TestDurableBeforeAcknowledged(t *testing.T) {
 	})
 }
 
-// A client that hangs up once its message is sent has pinged.
+// A client that disconnects after sending its message has pinged.
 func TestClientGoesAway(t *testing.T) {
 	each(t, smtpd.Config{}, func(s *site) {
 		c := s.create(checks.Spec{})
@@ -152,7 +152,7 @@ func TestClientGoesAway(t *testing.T) {
 	})
 }
 
-// TestShutdown lets a message that is on the way come to its end, and closes what is idle.
+// TestShutdown checks that messages being received are finished, and that idle connections are closed.
 func TestShutdown(t *testing.T) {
 	each(t, smtpd.Config{}, func(s *site) {
 		c := s.create(checks.Spec{})
@@ -209,7 +209,7 @@ func TestShutdown(t *testing.T) {
 	})
 }
 
-// TestShutdownCutsOff ends when its context does, with what is on the way not acknowledged.
+// TestShutdownCutsOff checks that Shutdown ends with its context, and does not acknowledge unfinished messages.
 func TestShutdownCutsOff(t *testing.T) {
 	each(t, smtpd.Config{}, func(s *site) {
 		c := s.create(checks.Spec{})

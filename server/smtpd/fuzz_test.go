@@ -21,7 +21,7 @@ import (
 
 // counter is a store that has one check and counts the messages for it.
 type counter struct {
-	monitor.Store // not used otherwise
+	monitor.Store // for the methods that are not used
 	id            uuid.UUID
 	stored        atomic.Int64
 }
@@ -47,9 +47,8 @@ var (
 	acknowledged = regexp.MustCompile(`(?m)^250 2\.0\.0 OK: queued`)
 )
 
-// FuzzSession holds, for any bytes that a client sends before it hangs up: the server ends the connection, answers in
-// lines of SMTP, and acknowledges as many messages as it has stored. It may only have stored more than it could still
-// acknowledge.
+// FuzzSession sends arbitrary bytes and disconnects. The server must end the connection, reply in lines of SMTP, and
+// acknowledge no more messages than it stored. It may store messages that it can no longer acknowledge.
 func FuzzSession(f *testing.F) {
 	store := &counter{id: uuid.MustParse("6f5dd2d1-8a4c-4a52-9d5f-0d9e2f1c7b3a")}
 	mon, err := monitor.New(store, nil)
@@ -61,7 +60,7 @@ func FuzzSession(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	listener, err := net.Listen("unix", filepath.Join(f.TempDir(), "smtp")) // which needs no ports
+	listener, err := net.Listen("unix", filepath.Join(f.TempDir(), "smtp")) // needs no ports
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -96,7 +95,7 @@ func FuzzSession(f *testing.F) {
 		if ne, ok := err.(net.Error); ok && ne.Timeout() {
 			t.Fatalf("the connection was not closed after %q", answers)
 		}
-		if err == nil && !strings.Contains(string(answers), "Ready to start TLS") { // not encrypted, and not cut off by a reset
+		if err == nil && !strings.Contains(string(answers), "Ready to start TLS") { // neither encrypted nor cut off by a reset
 			for line := range strings.Lines(string(answers)) {
 				if !strings.HasSuffix(line, "\r\n") || !answerLine.MatchString(line) {
 					t.Errorf("answer %q", line)

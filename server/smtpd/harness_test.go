@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 const (
 	domain = "ping.example.org"
-	// patience bounds every wait for the other side. It is only reached when something is broken.
+	// patience bounds every wait. Only a failure reaches it.
 	patience = 30 * time.Second
 )
 
@@ -43,11 +43,11 @@ type site struct {
 	project checks.Project
 	server  *smtpd.Server
 	addr    string
-	served  chan error // what Serve has returned
+	served  chan error // the result of Serve
 	log     *logBuffer
 }
 
-// logBuffer is a log that may be read while it is written.
+// logBuffer is a log that can be read while it is written.
 type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -65,13 +65,13 @@ func (l *logBuffer) String() string {
 	return l.buf.String()
 }
 
-// each runs a test against a server on each database.
+// each runs a test on each database.
 func each(t *testing.T, config smtpd.Config, test func(s *site)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) { test(newSite(t, db.Open(t), config)) })
 }
 
-// one runs a test of what has nothing to do with the database.
+// one runs a test that does not depend on the database.
 func one(t *testing.T, config smtpd.Config) *site {
 	t.Helper()
 	return newSite(t, dbtest.SQLite(t).Open(t), config)
@@ -142,7 +142,7 @@ func (s *site) create(spec checks.Spec) checks.Check {
 // address is the address of a check.
 func address(c checks.Check) string { return c.ID.String() + "@" + domain }
 
-// log returns the pings of a check with their bodies, oldest first, and without what differs at every run.
+// pings returns the pings of a check with their bodies, oldest first, without their times.
 func (s *site) pings(c checks.Check) []pings.Ping {
 	s.Helper()
 	list, err := s.mon.Pings(s.Context(), c.ID)
@@ -180,7 +180,7 @@ func (s *site) equal(what string, got, want any) {
 	}
 }
 
-// dialogue is a conversation with a server in its own words.
+// dialogue is a conversation with a server in raw SMTP.
 type dialogue struct {
 	s    *site
 	conn net.Conn
@@ -206,7 +206,7 @@ func (s *site) dialRaw() *dialogue {
 	return &dialogue{s, conn, textproto.NewConn(conn)}
 }
 
-// expect reads an answer.
+// expect reads a reply.
 func (d *dialogue) expect(code int) string {
 	d.s.Helper()
 	got, text, err := d.text.ReadResponse(0)
@@ -223,21 +223,21 @@ func (d *dialogue) send(text string) {
 	}
 }
 
-// command sends a line and reads the answer to it.
+// command sends a line and reads the reply.
 func (d *dialogue) command(code int, format string, args ...any) string {
 	d.s.Helper()
 	d.send(fmt.Sprintf(format, args...) + "\r\n")
 	return d.expect(code)
 }
 
-// chunk sends a line with data after it and reads the answer.
+// chunk sends a line with data after it and reads the reply.
 func (d *dialogue) chunk(code int, line, data string) string {
 	d.s.Helper()
 	d.send(line + "\r\n" + data)
 	return d.expect(code)
 }
 
-// begin says everything up to DATA.
+// begin sends everything up to DATA.
 func (d *dialogue) begin(recipients ...string) {
 	d.s.Helper()
 	d.command(250, "EHLO client.example.org")
@@ -263,7 +263,7 @@ func (d *dialogue) ended() {
 	}
 }
 
-// certificate makes a certificate for localhost, and returns it with the pool that trusts it.
+// certificate returns a new certificate for localhost and a pool that trusts it.
 func certificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -46,8 +46,8 @@ func TestMessageSize(t *testing.T) {
 	})
 }
 
-// TestLongLine sends messages of one line that is too long (RFC 5321, section 4.5.3.1.10). The client gets to read the
-// answer although it is still sending.
+// TestLongLine sends messages of one line that is too long (RFC 5321, section 4.5.3.1.10). The client can read the
+// reply although it is still sending.
 func TestLongLine(t *testing.T) {
 	cert, pool := certificate(t)
 	s := one(t, smtpd.Config{TLS: serverTLS(cert)})
@@ -97,7 +97,7 @@ func TestMaxRecipients(t *testing.T) {
 	}
 }
 
-// A client that tries addresses is sent away.
+// A client that guesses addresses is disconnected.
 func TestGuessing(t *testing.T) {
 	s := one(t, smtpd.Config{})
 	d := s.dial()
@@ -154,7 +154,7 @@ func TestTimeouts(t *testing.T) {
 			for {
 				line, err := slow.text.ReadLine()
 				if err != nil {
-					break // at the end of patience, expect below would have said so
+					break // if patience was the reason, expect would have failed above
 				}
 				if strings.HasPrefix(line, "250 2.0.0 OK") {
 					t.Errorf("acknowledged: %s", line)

@@ -46,7 +46,7 @@ func TestCommandOrder(t *testing.T) {
 	d.command(250, "RSET")
 	d.command(250, "MAIL FROM:<a@b.example>")
 	d.command(250, "RCPT TO:<%s>", address(c))
-	d.command(250, "EHLO again.example.org") // as RSET
+	d.command(250, "EHLO again.example.org") // like RSET
 	d.command(502, "DATA")
 	d.command(250, "NOOP")
 	d.command(252, "VRFY root")
@@ -56,8 +56,8 @@ func TestCommandOrder(t *testing.T) {
 	s.equal("bodies", s.bodies(c), []string(nil))
 }
 
-// TestLineBreaks holds where a message ends, and that what is stored is the message as it came. Servers that also end a
-// message at other line breaks than CR LF can be made to take a part of it for commands.
+// TestLineBreaks checks where a message ends, and that it is stored unchanged. A server that accepts other line breaks
+// than CR LF can be tricked into taking part of a message for commands.
 func TestLineBreaks(t *testing.T) {
 	for name, test := range map[string]struct{ sent, stored string }{
 		"empty":                 {".\r\n", ""},
@@ -92,7 +92,7 @@ func TestLineBreaks(t *testing.T) {
 	}
 }
 
-// TestEndAfterDoubledCR sends a message with CR CR LF in pieces of every size, and commands right after it.
+// TestEndAfterDoubledCR sends a message with CR CR LF in pieces of every size, followed by commands.
 func TestEndAfterDoubledCR(t *testing.T) {
 	s := one(t, smtpd.Config{})
 	c := s.create(checks.Spec{})
@@ -123,7 +123,6 @@ func TestEndAfterDoubledCR(t *testing.T) {
 	s.equal("bodies", s.bodies(c), want)
 }
 
-// TestPipelining sends everything at once.
 func TestPipelining(t *testing.T) {
 	each(t, smtpd.Config{}, func(s *site) {
 		c := s.create(checks.Spec{})
@@ -139,7 +138,7 @@ func TestPipelining(t *testing.T) {
 	})
 }
 
-// TestChunks has messages come by BDAT.
+// TestChunks sends messages with BDAT.
 func TestChunks(t *testing.T) {
 	s := one(t, smtpd.Config{MaxMessageBytes: 10})
 	c := s.create(checks.Spec{})
@@ -162,7 +161,7 @@ func TestChunks(t *testing.T) {
 	s.equal("bodies", s.bodies(c), []string{".\r\n\x00\n", "0123456789", ""})
 }
 
-// TestGivingUp has a client give up a message between two chunks. It must start a new connection then.
+// TestGivingUp gives up a message between two chunks. The client must then open a new connection.
 func TestGivingUp(t *testing.T) {
 	for name, sent := range map[string]struct {
 		code int
@@ -190,7 +189,7 @@ func TestGivingUp(t *testing.T) {
 	}
 }
 
-// TestBreakingOff holds that a message of which only the start has come is no ping.
+// TestBreakingOff checks that an incomplete message is no ping.
 func TestBreakingOff(t *testing.T) {
 	for name, start := range map[string]string{
 		"data":           "DATA\r\nSubject: OK\r\n\r\nfirst half\r\n",
@@ -216,7 +215,7 @@ func TestBreakingOff(t *testing.T) {
 					t.Errorf("acknowledged: %s", line)
 				}
 			}
-			if err := s.server.Shutdown(t.Context()); err != nil { // nothing is on the way after this
+			if err := s.server.Shutdown(t.Context()); err != nil { // nothing is being received after this
 				t.Error(err)
 			}
 			s.equal("bodies", s.bodies(c), []string(nil))
@@ -231,14 +230,14 @@ func TestStartTLS(t *testing.T) {
 		d := s.dial()
 		d.command(250, "EHLO client.example.org")
 		d.envelope(address(c))
-		// What was said before does not count, nor what comes with the command and without TLS.
+		// The session before TLS does not count, nor do unencrypted commands sent along with STARTTLS.
 		d.send("STARTTLS\r\nRSET\r\nNOOP\r\n")
 		d.expect(220)
 		secure := tls.Client(d.conn, &tls.Config{RootCAs: pool, ServerName: "localhost"})
 		if err := secure.Handshake(); err == nil {
 			d = &dialogue{s, secure, textproto.NewConn(secure)}
 			d.command(502, "MAIL FROM:<a@b.example>")
-		} // otherwise the server has taken those commands for a part of the handshake, which is as good
+		} // otherwise the server took those commands for part of the handshake, which is as good
 
 		d = s.dial()
 		d.command(250, "EHLO client.example.org")
@@ -262,7 +261,7 @@ func TestStartTLS(t *testing.T) {
 	})
 }
 
-// A client that speaks anything but SMTP is not listened to for long.
+// A client that speaks another protocol is disconnected soon.
 func TestOtherProtocols(t *testing.T) {
 	s := one(t, smtpd.Config{})
 	for _, sent := range []string{

@@ -18,16 +18,16 @@ import (
 	"github.com/rollcall-dev/rollcall/pings/email"
 )
 
-// Answers to clients. The texts say what a person needs who reads them in a bounce.
+// Replies to clients. People read the texts in bounces.
 var (
-	errRelay       = answer(550, 5, 7, 1, "This server takes messages for the addresses of checks only")
+	errRelay       = answer(550, 5, 7, 1, "This server accepts messages only for the addresses of checks")
 	errNoCheck     = answer(550, 5, 1, 1, "There is no check with this address")
 	errAmbiguous   = answer(550, 5, 1, 4, "Several checks have this slug, use the address with the UUID")
 	errTooMany     = answer(421, 4, 7, 0, "Too many recipients that do not exist")
-	errNested      = answer(503, 5, 5, 1, "The last message has not been sent, use RSET first")
+	errNested      = answer(503, 5, 5, 1, "A message is in progress, use RSET first")
 	errAborted     = answer(421, 4, 3, 0, "A message was given up, start a new connection")
 	errTooLarge    = answer(552, 5, 3, 4, "The message is too large")
-	errBroken      = answer(451, 4, 4, 2, "The message broke off")
+	errBroken      = answer(451, 4, 4, 2, "The message is incomplete")
 	errUnavailable = answer(451, 4, 3, 0, "The message could not be stored, try again later")
 )
 
@@ -35,18 +35,18 @@ func answer(code, class, subject, detail int, text string) *smtp.SMTPError {
 	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{class, subject, detail}, Message: text}
 }
 
-// session is what a client has said so far. With BDAT, Data runs beside the other methods.
+// session is the state of a conversation. With BDAT, Data runs concurrently with the other methods.
 type session struct {
 	server *Server
 	conn   *conn
-	secure bool // by TLS
+	secure bool // TLS
 
 	mu        sync.Mutex
 	open      bool // MAIL was accepted
 	from      string
 	checks    []uuid.UUID
 	receiving bool // Data is running
-	aborted   bool // a message has been given up between two chunks
+	aborted   bool // a message was given up between two chunks
 }
 
 func (s *Server) newSession(c *smtp.Conn) (smtp.Session, error) {
@@ -67,8 +67,8 @@ func (s *session) Reset() {
 	}
 }
 
-// abort is called with the lock when a message is given up between two chunks. The library could take the end of its
-// Data for that of the next message, so there must be none.
+// abort ends the connection because a message was given up between two chunks. The library could take the end of its
+// Data for the end of the next message, so there must be none. The caller holds the lock.
 func (s *session) abort() {
 	s.aborted = true
 	s.conn.hangUp()
@@ -104,16 +104,16 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) (err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Contains(s.checks, id) { // by two addresses it is still one ping
+	if !slices.Contains(s.checks, id) { // two addresses of a check make one ping
 		s.checks = append(s.checks, id)
 	}
 	return nil
 }
 
-// find returns the check that has an address.
+// find returns the check with an address.
 func (s *Server) find(to string) (uuid.UUID, *smtp.SMTPError) {
 	at := strings.LastIndexByte(to, '@')
-	// Long names of domains are not even looked at: to bring one into its ASCII form takes the square of its length.
+	// The time to convert a domain to ASCII is quadratic in its length, so long ones are refused first.
 	if at < 0 || len(to) > maxAddress || asciiDomain(to[at+1:]) != s.config.Domain {
 		return uuid.Nil, errRelay
 	}
@@ -132,7 +132,7 @@ func (s *Server) find(to string) (uuid.UUID, *smtp.SMTPError) {
 	return uuid.Nil, errUnavailable
 }
 
-// Data receives a message and pings the checks that it is for.
+// Data receives a message and pings its checks.
 func (s *session) Data(r io.Reader) (err error) {
 	s.conn.begin()
 	defer s.conn.done()
@@ -141,12 +141,12 @@ func (s *session) Data(r io.Reader) (err error) {
 	body, err := s.read(r, limit+1)
 	switch {
 	case errors.Is(err, smtp.ErrTooLongLine), errors.Is(err, smtp.ErrDataTooLarge), int64(len(body)) > limit:
-		s.conn.lingers.Store(true) // The library hangs up on a line that is too long.
+		s.conn.lingers.Store(true) // the library hangs up on a line that is too long
 		return errTooLarge
 	case err != nil:
 		return errBroken
 	case s.conn.broken.Load():
-		return errBroken // of a chunk that breaks off, the library passes on the start as if it were whole
+		return errBroken // the library passes on a chunk that breaks off as if it were complete
 	}
 	s.mu.Lock()
 	from, list := s.from, s.checks
@@ -156,7 +156,7 @@ func (s *session) Data(r io.Reader) (err error) {
 		Mail: s.server.parse(body),
 	}
 	if from == "" {
-		signal.UserAgent += "<>" // as the envelope of a bounce or an automatic reply has it
+		signal.UserAgent += "<>" // as in the envelope of a bounce
 	}
 	if s.conn.addr.IsValid() {
 		signal.RemoteAddr = s.conn.addr.String()
@@ -172,7 +172,7 @@ func (s *session) read(r io.Reader, limit int64) ([]byte, error) {
 	s.mu.Lock()
 	s.receiving = true
 	s.mu.Unlock()
-	_, chunks := r.(*io.PipeReader) // as the library does it for BDAT
+	_, chunks := r.(*io.PipeReader) // the library's way for BDAT
 	if !chunks && !s.secure {
 		s.conn.data.start()
 	}
@@ -184,19 +184,19 @@ func (s *session) read(r io.Reader, limit int64) ([]byte, error) {
 	defer s.mu.Unlock()
 	s.receiving = false
 	if errors.Is(err, smtp.ErrDataReset) {
-		s.abort() // Reset may come after this, or may have been before
+		s.abort() // Reset may come later, or may have come before
 	}
 	return body, err
 }
 
-// parse reads the text of a message, of as many messages at once as there are processors.
+// parse returns the text of a message. It parses as many messages at once as there are processors.
 func (s *Server) parse(raw []byte) *pings.Mail {
 	s.parsing <- struct{}{}
 	defer func() { <-s.parsing }()
 	return email.Parse(raw).Mail()
 }
 
-// ping records the signal for all checks, in one commit where possible.
+// ping records the signal for all checks, in one commit if possible.
 func (s *Server) ping(list []uuid.UUID, signal pings.Signal) *smtp.SMTPError {
 	ctx, cancel := context.WithTimeout(s.ctx, pingTimeout)
 	defer cancel()
@@ -209,7 +209,7 @@ func (s *Server) ping(list []uuid.UUID, signal pings.Signal) *smtp.SMTPError {
 	gone := 0
 	for _, err := range errs {
 		switch {
-		case errors.Is(err, checks.ErrNotFound): // it was deleted since RCPT
+		case errors.Is(err, checks.ErrNotFound): // deleted since RCPT
 			gone++
 		case err != nil:
 			s.log.Error("a message could not be stored", "recipients", len(list), "error", err)
@@ -222,7 +222,7 @@ func (s *Server) ping(list []uuid.UUID, signal pings.Signal) *smtp.SMTPError {
 	return nil
 }
 
-// recoverPanic turns a panic into an answer, so that one message cannot take the process along.
+// recoverPanic turns a panic into a reply, so that one message cannot crash the process.
 func (s *session) recoverPanic(err *error) {
 	if r := recover(); r != nil {
 		s.server.log.Error("panic while a message was handled", "panic", r, "stack", string(debug.Stack()))

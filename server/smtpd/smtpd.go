@@ -1,5 +1,5 @@
-// Package smtpd takes pings by e-mail: an SMTP listener for the addresses of checks. It is a thin shell: it reads
-// messages, calls a [monitor.Monitor] and answers with what came of it.
+// Package smtpd receives pings by e-mail, at the addresses of checks. It is a thin shell: it reads messages over SMTP,
+// calls a [monitor.Monitor] and replies with the result.
 //
 //	srv, err := smtpd.New(mon, &smtpd.Config{Domain: "ping.example.org"})
 //	listener, err := net.Listen("tcp", ":25")
@@ -7,25 +7,24 @@
 //
 // # Addresses
 //
-// A check has two addresses, <uuid>@domain and <ping_key>+<slug>@domain. A recipient of any other form, a check that
-// does not exist and a slug that several checks have are refused with 550 before the message is sent. The domain is
-// compared without regard to case; what is before it must be written as it is.
+// A check has two addresses, <uuid>@domain and <ping_key>+<slug>@domain. The server refuses any other recipient with
+// 550 before the message is sent: another form, an unknown check, or a slug that several checks have. Case is ignored
+// in the domain and significant before it.
 //
-// # What a message becomes
+// # Pings
 //
-// Each check that is addressed gets one ping of the kind success, which the check's keywords may change (API-V3.md
-// section 2.1.1; package email says what they are looked for in). The ping's body is the message as it came, its
-// scheme is email, its user agent is "Email from" and the sender of the envelope, and its address is that of the client
-// that delivered the message: a relay, where there is one.
+// Each addressed check gets one ping of kind success, which the keywords of the check may change (API-V3.md section
+// 2.1.1; package email says where they are searched). The body of the ping is the unchanged message, its scheme is
+// email, its user agent is "Email from" and the sender of the envelope. Its address is that of the client, which may be
+// a relay.
 //
-// # What is promised
+// # Guarantees
 //
-// A message is acknowledged with 250 only when all of its pings are durable. When one could not be stored, the answer
-// is 451 for the message as a whole, as SMTP knows no other; a client that tries again then repeats the pings of the
-// checks for which it went well. A check that is deleted while its message is on the way is passed over, unless it was
-// the only one. A message that breaks off is no ping.
+// The server acknowledges a message with 250 only if all its pings are durable. If one cannot be stored, the reply is
+// 451 for the whole message, since SMTP has no other; a client that retries then repeats the other pings. A check that
+// is deleted meanwhile is skipped, unless it is the only one. An incomplete message is no ping.
 //
-// Several servers may share a database, and an SMTP listener may share a process with other parts of Rollcall.
+// Several servers may share a database, and a process may run an SMTP listener next to other parts of Rollcall.
 package smtpd
 
 import (
@@ -58,68 +57,67 @@ const (
 )
 
 const (
-	// lookupTimeout and pingTimeout bound how long the database is waited for.
+	// lookupTimeout and pingTimeout bound waits for the database.
 	lookupTimeout = 10 * time.Second
 	pingTimeout   = 5 * time.Second
-	// writeTimeout bounds how long a client may take to accept an answer.
+	// writeTimeout bounds how long a client may take to read a reply.
 	writeTimeout = time.Minute
-	// lingerTimeout bounds how long a client may go on sending a message that is refused.
+	// lingerTimeout bounds how long a client may go on sending a refused message.
 	lingerTimeout = time.Minute
-	// maxAddress is the length of an address that can be one of ours, in bytes, with room for the form of a domain in
-	// which it is longest.
+	// maxAddress is the maximum length of an address in bytes, with room for the longest form of a domain.
 	maxAddress = 1500
-	// maxRefused is how many recipients of one connection may be refused before it is closed: it is trying addresses.
+	// maxRefused is the number of refused recipients after which a connection is closed, because the client is guessing
+	// addresses.
 	maxRefused = 100
 )
 
-// Config says for which addresses a [Server] takes messages, and how much. The zero value of a field other than Domain
-// stands for its default.
+// Config configures a [Server]. The zero value of any field but Domain means its default.
 type Config struct {
-	// Domain is what is after the @ of the addresses. An international name may be given in either form. Required.
+	// Domain is the domain of the addresses. An international name may be in either form. Required.
 	Domain string
-	// TLS, when set, is offered to clients by STARTTLS. It is never required: many jobs cannot do it.
+	// TLS, unless nil, is offered by STARTTLS. It is never required: many jobs cannot use it.
 	TLS *tls.Config
-	// MaxMessageBytes is how long a message may be, in bytes; a longer one is refused with 552.
-	// Default: [DefaultMaxMessageBytes].
+	// MaxMessageBytes is the maximum length of a message. A longer one is refused with 552. Default:
+	// [DefaultMaxMessageBytes].
 	MaxMessageBytes int64
-	// MaxRecipients is how many recipients a message may have; further ones are refused with 452, after which a client
-	// sends the message again to those. Default: [DefaultMaxRecipients].
+	// MaxRecipients is the maximum number of recipients. Further ones are refused with 452, and the client sends them
+	// the message again. Default: [DefaultMaxRecipients].
 	MaxRecipients int
-	// MaxConnections and MaxPerClient are how many connections there may be at once, from all clients and from one IP
-	// address (or one /64 of IPv6). Further ones are closed with 421. Each connection may hold one message in memory,
-	// and parts of one that is being read. Defaults: [DefaultMaxConnections], [DefaultMaxPerClient].
+	// MaxConnections and MaxPerClient bound the simultaneous connections, in all and from one IP address (or one /64 of
+	// IPv6). Further ones are closed with 421. Each connection may hold one message in memory, and parts of one that is
+	// being read. Defaults: [DefaultMaxConnections], [DefaultMaxPerClient].
 	MaxConnections, MaxPerClient int
 	// ReadTimeout is how long a client may take for a command, for a message after DATA and for a chunk after BDAT.
-	// Default: [DefaultReadTimeout], as RFC 5321 section 4.5.3.2 asks for.
+	// Default: [DefaultReadTimeout], as RFC 5321 section 4.5.3.2 recommends.
 	ReadTimeout time.Duration
-	// SessionTimeout is how long a connection may last. Default: [DefaultSessionTimeout].
+	// SessionTimeout bounds a connection. Default: [DefaultSessionTimeout].
 	SessionTimeout time.Duration
-	// Logger takes what goes wrong, and with level debug what clients do wrong. Default: slog.Default().
+	// Logger logs failures, and at level debug the mistakes of clients. Default: slog.Default().
 	Logger *slog.Logger
 }
 
-// Server is an SMTP server for pings. Its methods may be called by many goroutines at once.
+// Server is an SMTP server for pings. It is safe for concurrent use.
 type Server struct {
 	mon     *monitor.Monitor
 	log     *slog.Logger
 	config  Config
 	smtp    *smtp.Server
-	parsing chan struct{} // held while a message is parsed, which takes several times its length of memory
+	parsing chan struct{} // held while a message is parsed, which takes several times its length in memory
 
-	// ctx is that of all calls to the monitor. It ends when Shutdown cuts connections off.
+	// ctx is the context of all calls to the monitor. It ends when Shutdown cuts off connections.
 	ctx    context.Context
 	cancel context.CancelFunc
 
 	mu        sync.Mutex
 	listeners map[net.Listener]bool
 	conns     map[*conn]bool
-	clients   map[netip.Prefix]int // how many connections each has
-	receiving int                  // messages that are on the way
+	clients   map[netip.Prefix]int // connections of each
+	receiving int                  // messages being received
 	closing   bool
-	drained   chan struct{} // closed when closing and nothing is left
+	drained   chan struct{} // closed once closing is set and nothing is left
 }
 
-// New returns a server. It starts nothing. The error says which value of the configuration is not acceptable.
+// New returns a server and starts nothing. The error says which value of the configuration is invalid.
 func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	if mon == nil {
 		return nil, errors.New("smtpd: no monitor")
@@ -145,9 +143,9 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	s.smtp.TLSConfig = c.TLS
 	s.smtp.EnableSMTPUTF8 = true
 	s.smtp.MaxRecipients = c.MaxRecipients
-	// One more than is allowed: the library takes a message that just fits for one that is too long.
+	// One more than allowed: the library refuses a message of exactly the maximum.
 	s.smtp.MaxMessageBytes = c.MaxMessageBytes + 1
-	// Jobs send lines of any length. A message that has only one is not worse than others.
+	// Jobs send lines of any length, so a message may be one line.
 	s.smtp.MaxLineLength = int(c.MaxMessageBytes) + 1000
 	s.smtp.ReadTimeout = c.ReadTimeout
 	s.smtp.WriteTimeout = min(writeTimeout, c.ReadTimeout)
@@ -155,12 +153,12 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	return s, nil
 }
 
-// libraryLog takes what the SMTP library logs.
+// libraryLog receives the log of the SMTP library.
 type libraryLog struct{ log *slog.Logger }
 
 func (l libraryLog) Printf(format string, args ...any) {
 	level := slog.LevelError
-	if strings.HasPrefix(format, "error handling") { // a connection that broke
+	if strings.HasPrefix(format, "error handling") { // a broken connection
 		level = slog.LevelDebug
 	}
 	l.log.Log(context.Background(), level, "SMTP", "error", fmt.Sprintf(format, args...))
@@ -168,7 +166,7 @@ func (l libraryLog) Printf(format string, args ...any) {
 
 func (l libraryLog) Println(args ...any) { l.log.Error("SMTP", "error", fmt.Sprint(args...)) }
 
-// complete fills in the defaults.
+// complete checks the configuration and sets the defaults.
 func (c *Config) complete() error {
 	if len(c.Domain) < maxAddress {
 		c.Domain = asciiDomain(c.Domain)
@@ -179,7 +177,7 @@ func (c *Config) complete() error {
 	if c.MaxMessageBytes < 0 || c.MaxRecipients < 0 || c.MaxConnections < 0 || c.MaxPerClient < 0 || c.ReadTimeout < 0 || c.SessionTimeout < 0 {
 		return errors.New("smtpd: a limit of the configuration is negative")
 	}
-	const maxMessage = 1 << 30 // of which clients may make the server keep many at once
+	const maxMessage = 1 << 30 // clients can make the server keep many at once
 	if c.MaxMessageBytes > maxMessage {
 		return fmt.Errorf("smtpd: MaxMessageBytes is too large: %d, the maximum is %d", c.MaxMessageBytes, maxMessage)
 	}
@@ -201,7 +199,7 @@ func setDefault[T int | int64 | time.Duration](value *T, standard T) {
 	}
 }
 
-// asciiDomain returns the form of a domain that is compared: in lower case, international names in their ASCII form.
+// asciiDomain returns the form of a domain for comparison: lower case, international names in ASCII.
 func asciiDomain(domain string) string {
 	if ascii, err := idna.Lookup.ToASCII(domain); err == nil {
 		return ascii
@@ -209,8 +207,8 @@ func asciiDomain(domain string) string {
 	return strings.ToLower(domain)
 }
 
-// Serve takes connections from a listener until [Server.Shutdown], after which it returns nil, or until the listener
-// fails. It closes the listener. It may be called for several listeners.
+// Serve accepts connections until [Server.Shutdown], and then returns nil, or until the listener fails. It closes the
+// listener. It may be called for several listeners.
 func (s *Server) Serve(l net.Listener) error {
 	defer l.Close()
 	s.mu.Lock()
@@ -232,9 +230,9 @@ func (s *Server) Serve(l net.Listener) error {
 	return err
 }
 
-// Shutdown stops the server: it takes no more connections, closes those that wait for a command, and waits for the
-// messages that are on the way. When ctx ends first, it closes the rest, waits until nothing of them runs any more and
-// returns the error of ctx; their messages are not acknowledged.
+// Shutdown stops the server. It accepts no more connections, closes idle ones, and waits for messages being received.
+// If ctx ends first, it closes the rest without acknowledging their messages, waits for them to stop, and returns the
+// error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closing = true
@@ -256,14 +254,14 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.cancel()
 	s.mu.Lock()
 	for c := range s.conns {
-		c.Conn.Close() // the library closes c itself when it finds out
+		c.Conn.Close() // the library closes c itself when it notices
 	}
 	s.mu.Unlock()
 	<-s.drained
 	return ctx.Err()
 }
 
-// checkDrained is called with the lock when something may have been the last.
+// checkDrained runs after anything that may have been the last. The caller holds the lock.
 func (s *Server) checkDrained() {
 	if !s.closing || len(s.conns) > 0 || s.receiving > 0 {
 		return

@@ -41,7 +41,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestPing sends a message to both addresses of a check, as a Go program would, and reads the log.
+// TestPing sends a message to both addresses of a check with net/smtp, and reads the log.
 func TestPing(t *testing.T) {
 	each(t, smtpd.Config{}, func(s *site) {
 		c := s.create(checks.Spec{Slug: new("nightly-dump_1")})
@@ -82,7 +82,7 @@ func TestRecipients(t *testing.T) {
 			{id + "@PING.EXAMPLE.org", 250},
 			{`"` + id + `"@` + domain, 250},
 			{key + "+job@" + domain, 250},
-			{"@relay.example:" + id + "@" + domain, 250}, // a source route is to be ignored
+			{"@relay.example:" + id + "@" + domain, 250}, // a source route is ignored
 			{id + "@example.org", 550},
 			{id + "@x." + domain, 550},
 			{id + "@" + domain + ".", 550},
@@ -140,7 +140,7 @@ func TestInternationalDomain(t *testing.T) {
 	s.equal("user agent", s.pings(c)[0].UserAgent, "Email from jörg@exämple.org")
 }
 
-// TestKeywords has messages decide the state of a check (API-V3.md section 2.1.1). Package email has the variety.
+// TestKeywords lets messages decide the state of a check (API-V3.md section 2.1.1). Package email tests the variety.
 func TestKeywords(t *testing.T) {
 	each(t, smtpd.Config{}, func(s *site) {
 		c := s.create(checks.Spec{StartKW: new("began"), SuccessKW: new("completed"), FailureKW: new("FAILED"), FilterSubject: new(true), FilterBody: new(true)})
@@ -166,7 +166,7 @@ func TestKeywords(t *testing.T) {
 	})
 }
 
-// TestSeveralRecipients has one message ping several checks, and leave out one that is deleted meanwhile.
+// TestSeveralRecipients pings several checks with one message, and skips one that is deleted meanwhile.
 func TestSeveralRecipients(t *testing.T) {
 	each(t, smtpd.Config{}, func(s *site) {
 		a, b, gone := s.create(checks.Spec{}), s.create(checks.Spec{}), s.create(checks.Spec{})
@@ -192,7 +192,7 @@ func TestSeveralRecipients(t *testing.T) {
 	})
 }
 
-// TestConcurrentClients sends messages from many clients at once; each is one ping.
+// TestConcurrentClients checks that each message of many concurrent clients is one ping.
 func TestConcurrentClients(t *testing.T) {
 	const clients, messages = 16, 10
 	each(t, smtpd.Config{}, func(s *site) {
@@ -242,7 +242,7 @@ func sendOne(client *smtp.Client, to, message string) error {
 	return w.Close()
 }
 
-// BenchmarkMessages sends messages on connections that stay open, many at once.
+// BenchmarkMessages sends messages on many open connections at once.
 func BenchmarkMessages(b *testing.B) {
 	for _, db := range []dbtest.DB{dbtest.SQLite(b), dbtest.PostgreSQL(b)} {
 		b.Run(db.Name, func(b *testing.B) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Clock is a clock that a test sets, for monitor.Config.Now and the like.
+// Clock is a clock that a test controls, for monitor.Config.Now and others.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -14,21 +14,21 @@ type Clock struct {
 // NewClock returns a clock that stands at the given time.
 func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
-// Now returns the time at which the clock stands.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Advance moves the clock on.
+// Advance moves the clock forward.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// Set sets the clock.
+// Set sets the time of the clock.
 func (c *Clock) Set(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package dbtest gives tests real databases: an SQLite file, and a database on a throwaway PostgreSQL server that
-// the test process starts and stops itself.
+// Package dbtest gives tests real databases: an SQLite file, and a database on a throwaway PostgreSQL server that the
+// test process starts and stops itself.
 //
 //	func TestMain(m *testing.M) { dbtest.Main(m) }
 //
@@ -10,7 +10,7 @@
 //		})
 //	}
 //
-// Where PostgreSQL's server programs are not installed, the tests on it are skipped; with the environment variable
+// Where PostgreSQL's server programs are missing, its tests are skipped; with the environment variable
 // ROLLCALL_TEST_REQUIRE=all they fail instead.
 package dbtest
 
@@ -32,14 +32,13 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/storetest/pgserver"
 )
 
-// postgres is the server of this process. It is started by the first test that wants it and stopped by Main.
+// postgres is the server of this process. The first test that needs it starts it, and Main stops it.
 var postgres cluster
 
-// Main runs the tests of a package and stops the PostgreSQL server if they started one. A package that uses this
-// package calls it from TestMain.
+// Main runs the tests of a package and stops the PostgreSQL server if they started one. Call it from TestMain.
 func Main(m *testing.M) { os.Exit(Run(m)) }
 
-// Run does what [Main] does, but returns the exit status, for a TestMain that has something of its own to clean up.
+// Run is [Main] for a TestMain that has to clean up something itself: it returns the exit status.
 func Run(m *testing.M) int {
 	defer postgres.stop()
 	return m.Run()
@@ -49,11 +48,11 @@ func Run(m *testing.M) int {
 type DB struct {
 	// Name is "sqlite" or "postgres".
 	Name string
-	// URL is what the flag --database takes: sqlite:PATH or postgres://….
+	// URL is the value of the flag --database: sqlite:PATH or postgres://….
 	URL string
 }
 
-// Path returns the file of an SQLite database, and nothing for another.
+// Path returns the file of an SQLite database, or "".
 func (d DB) Path() string {
 	if path, ok := strings.CutPrefix(d.URL, "sqlite:"); ok {
 		return path
@@ -61,19 +60,19 @@ func (d DB) Path() string {
 	return ""
 }
 
-// Each runs a test once on SQLite and once on PostgreSQL.
+// Each runs a test on SQLite and on PostgreSQL.
 func Each(t *testing.T, test func(t *testing.T, db DB)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { test(t, SQLite(t)) })
 	t.Run("postgres", func(t *testing.T) { test(t, PostgreSQL(t)) })
 }
 
-// SQLite returns a database in a file of the test's temporary directory.
+// SQLite returns a database in a file in the test's temporary directory.
 func SQLite(t testing.TB) DB {
 	return DB{Name: "sqlite", URL: "sqlite:" + filepath.Join(t.TempDir(), "rollcall.db")}
 }
 
-// PostgreSQL returns a database on the server of this process, or skips the test where there can be none.
+// PostgreSQL returns a database on the server of this process, or skips the test if PostgreSQL is missing.
 func PostgreSQL(t testing.TB) DB {
 	t.Helper()
 	if err := postgres.start(); err != nil {
@@ -85,7 +84,7 @@ func PostgreSQL(t testing.TB) DB {
 	return DB{Name: "postgres", URL: postgres.database(t)}
 }
 
-// Bun opens the database. It is closed when the test ends.
+// Bun opens the database until the test ends.
 func (d DB) Bun(t testing.TB) *bun.DB {
 	t.Helper()
 	var db *bun.DB
@@ -105,20 +104,20 @@ func (d DB) Bun(t testing.TB) *bun.DB {
 		db = bun.NewDB(sqldb, pgdialect.New())
 	}
 	t.Cleanup(func() { db.Close() })
-	// SQLite does not wait by itself when several connections turn on write-ahead logging at once.
+	// SQLite does not wait when several connections turn on write-ahead logging at once.
 	if err := db.PingContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return db
 }
 
-// Open returns a store on the database with its schema up to date. It is closed when the test ends.
+// Open returns a migrated store on the database until the test ends.
 func (d DB) Open(t testing.TB) *sqlstore.Store {
 	t.Helper()
 	return OpenOn(t, d.Bun(t))
 }
 
-// OpenOn returns a store on connections that are open, with its schema up to date.
+// OpenOn returns a migrated store on open connections.
 func OpenOn(t testing.TB, db *bun.DB) *sqlstore.Store {
 	t.Helper()
 	store, err := sqlstore.New(db)

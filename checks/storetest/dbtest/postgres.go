@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/storetest/pgserver"
 )
 
-// cluster is the PostgreSQL server of this test process.
+// cluster is the PostgreSQL server of the test process.
 type cluster struct {
 	once      sync.Once
 	err       error
@@ -20,13 +20,13 @@ type cluster struct {
 	databases atomic.Int64
 }
 
-// start makes a cluster in a temporary directory and starts its server, once.
+// start starts the server in a temporary directory, once.
 func (c *cluster) start() error {
 	c.once.Do(func() {
 		if c.dir, c.err = os.MkdirTemp("", "rollcall-pg-"); c.err != nil {
 			return
 		}
-		// The server outlives the test that has started it. It has no fsync: only processes die here.
+		// The server outlives the test that started it. It runs without fsync, as only processes crash in tests.
 		c.server, c.err = pgserver.New(context.Background(), c.dir, "fsync=off", "max_connections=200")
 		if c.err != nil {
 			c.stop()
@@ -45,7 +45,7 @@ func (c *cluster) stop() {
 	}
 }
 
-// database makes a new database and returns its URL.
+// database creates a database and returns its URL.
 func (c *cluster) database(t testing.TB) string {
 	t.Helper()
 	url, err := c.server.Create(t.Context(), fmt.Sprintf("test%d", c.databases.Add(1)))

@@ -1,4 +1,4 @@
-// Package pgserver runs throwaway PostgreSQL servers, for tests and for programs that measure or torture:
+// Package pgserver runs throwaway PostgreSQL servers for tests, and for programs that measure or torture:
 //
 //	server, err := pgserver.New(ctx, dir, "fsync=off")
 //	defer server.Stop()
@@ -26,28 +26,28 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 )
 
-// ErrNotInstalled says that there is nothing to run PostgreSQL with, and how to get it.
+// ErrNotInstalled means that PostgreSQL's server programs are missing. Its text says how to get them.
 var ErrNotInstalled = errors.New("PostgreSQL's server programs are not installed (Debian: apt-get install postgresql)")
 
-// startTime bounds how long a server takes to start.
+// startTime bounds the start of a server.
 const startTime = time.Minute
 
-// Server is a PostgreSQL server of this process, on a port of the loopback interface that stays the same. Its user is
-// postgres, without a password.
+// Server is a PostgreSQL server that belongs to this process. Its port on the loopback interface stays the same. The
+// user is postgres, without a password.
 type Server struct {
 	dir      string
-	program  string // the path of the server's binary
+	program  string // path of the server's binary
 	attr     *syscall.SysProcAttr
 	port     int
 	settings []string
 
 	mu  sync.Mutex
-	cmd *exec.Cmd // nil while it is stopped
+	cmd *exec.Cmd // nil while stopped
 }
 
-// New makes a cluster in a directory, which it creates if need be, and starts its server with settings of the form
-// name=value. When this process runs as root, the directory is given to the user that the server runs as. The error is
-// [ErrNotInstalled] where there is no PostgreSQL. The caller stops the server and removes the directory.
+// New creates a cluster in a directory, which it makes if need be, and starts its server with settings of the form
+// name=value. If this process runs as root, the directory is given to the user that the server runs as. The error is
+// [ErrNotInstalled] if PostgreSQL is missing. The caller stops the server and removes the directory.
 func New(ctx context.Context, dir string, settings ...string) (*Server, error) {
 	initdb, err := find("initdb")
 	if err != nil {
@@ -81,7 +81,7 @@ func New(ctx context.Context, dir string, settings ...string) (*Server, error) {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// find finds a program of PostgreSQL's server, in PATH or where Debian and others install it.
+// find looks for one of PostgreSQL's server programs, in PATH and where Debian and others install it.
 func find(name string) (string, error) {
 	if path, err := exec.LookPath(name); err == nil {
 		return filepath.EvalSymlinks(path)
@@ -100,8 +100,8 @@ func find(name string) (string, error) {
 	return slices.Max(found), nil
 }
 
-// unprivileged returns how to run PostgreSQL, which refuses to run as root: as the user postgres or nobody then, to
-// whom the directory is given.
+// unprivileged returns how to run PostgreSQL, which refuses to run as root: as user postgres or nobody, who gets the
+// directory.
 func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 	attr := childAttr()
 	if os.Getuid() != 0 {
@@ -123,7 +123,7 @@ func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 	return nil, errors.New("PostgreSQL refuses to run as root, and there is no user postgres or nobody")
 }
 
-// Start starts the server, after Stop, and returns when it answers, a minute later at most.
+// Start starts a stopped server, and returns once it answers, at the latest after a minute.
 func (s *Server) Start(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +145,7 @@ func (s *Server) Start(ctx context.Context) error {
 	return s.wait(ctx)
 }
 
-// wait returns when the server answers.
+// wait returns once the server answers.
 func (s *Server) wait(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -167,8 +167,8 @@ func (s *Server) wait(ctx context.Context) error {
 	}
 }
 
-// Stop ends the server as "pg_ctl stop -m immediate" does: no transaction is finished, and the next start recovers
-// from the log. Stopping a stopped server does nothing.
+// Stop ends the server like "pg_ctl stop -m immediate": no transaction is finished, and the next start recovers from
+// the log. It does nothing if the server is stopped.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,10 +180,10 @@ func (s *Server) Stop() {
 	s.cmd = nil
 }
 
-// Port is the port of the server.
+// Port returns the port of the server.
 func (s *Server) Port() int { return s.port }
 
-// PID is the number of the server's first process, or 0 while it is stopped.
+// PID returns the process ID of the server, or 0 while it is stopped.
 func (s *Server) PID() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,12 +193,12 @@ func (s *Server) PID() int {
 	return s.cmd.Process.Pid
 }
 
-// URL returns the address of a database.
+// URL returns the URL of a database.
 func (s *Server) URL(database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s", s.port, database)
 }
 
-// Create makes a new database and returns its address. The name must be an identifier of SQL.
+// Create creates a database and returns its URL. The name must be an SQL identifier.
 func (s *Server) Create(ctx context.Context, name string) (string, error) {
 	db, err := sql.Open("pgx", s.URL("postgres"))
 	if err != nil {

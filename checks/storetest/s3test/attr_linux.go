@@ -2,5 +2,5 @@ package s3test
 
 import "syscall"
 
-// childAttr lets the server end with the test process, however that ends.
+// childAttr ends the server with the test process, however that ends.
 func childAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Proxy passes TCP connections on to a server, until it is told to hold them up.
+// Proxy forwards TCP connections to a server until it is told to hold them.
 type Proxy struct {
-	// URL is where it listens, on the loopback interface.
+	// URL is its address on the loopback interface.
 	URL string
 
 	server   string
@@ -38,22 +38,21 @@ func (s *Server) StartProxy(t testing.TB) *Proxy {
 	return p
 }
 
-// Hold stops all data, in both directions and also of connections that are open: the server seems to be infinitely
-// slow.
+// Hold stops all data in both directions, on open connections too: the server seems infinitely slow.
 func (p *Proxy) Hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.gate = make(chan struct{})
 }
 
-// Release lets all data pass again.
+// Release lets data pass again.
 func (p *Proxy) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	close(p.gate)
 }
 
-// Connections returns how many clients are connected.
+// Connections returns the number of connected clients.
 func (p *Proxy) Connections() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,7 +78,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// keep notes a pair of connections for close, or closes them when that was first.
+// keep registers a pair of connections for close. If the proxy is closed, it closes them and returns false.
 func (p *Proxy) keep(client, server net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +93,7 @@ func (p *Proxy) keep(client, server net.Conn) bool {
 	}
 }
 
-// pass copies from one connection to the other while the gate is open, and closes both at the end.
+// pass copies data while the gate is open, and closes both connections at the end.
 func (p *Proxy) pass(from, to net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {

@@ -1,11 +1,11 @@
-// Package s3test gives tests a real S3 server: a process of its own with a temporary directory, which a test can
-// stop and start again, and a [Proxy] that holds up what a client and the server say to each other.
+// Package s3test gives tests a real S3 server: a process with a temporary directory, which a test can stop and start
+// again, and a [Proxy] that delays the traffic between client and server.
 //
 //	server := s3test.Start(t)
 //	store, err := s3store.New(s3store.Config{Endpoint: server.URL, Bucket: s3test.Bucket, AccessKey: s3test.AccessKey, SecretKey: s3test.SecretKey})
 //
-// The server is versitygw, in PATH or where the environment variable ROLLCALL_TEST_S3_SERVER says. Where it is not
-// installed, the tests on it are skipped; with ROLLCALL_TEST_REQUIRE=all they fail instead.
+// The server is versitygw, from PATH or from the environment variable ROLLCALL_TEST_S3_SERVER. Where it is missing,
+// tests are skipped; with ROLLCALL_TEST_REQUIRE=all they fail instead.
 package s3test
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// What every server has.
+// Bucket and keys of every server.
 const (
 	Bucket    = "bodies"
 	Region    = "us-east-1"
@@ -31,7 +31,7 @@ const (
 	SecretKey = "test-secret-key"
 )
 
-// patience bounds waiting for the server. It is only reached when something is broken.
+// patience bounds waits for the server. Only a failure reaches it.
 const patience = 30 * time.Second
 
 var errNoServer = errors.New("there is no S3 server to test with (go install github.com/versity/versitygw/cmd/versitygw@v1.8.0, " +
@@ -39,7 +39,7 @@ var errNoServer = errors.New("there is no S3 server to test with (go install git
 
 // Server is a running S3 server with an empty bucket.
 type Server struct {
-	// URL is where it listens, on the loopback interface.
+	// URL is its address on the loopback interface.
 	URL string
 
 	addr    string
@@ -49,7 +49,7 @@ type Server struct {
 	client  *minio.Client
 }
 
-// Start runs a server until the test ends, or skips the test where there can be none.
+// Start runs a server until the test ends, or skips the test if the program is missing.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	program, err := find()
@@ -92,10 +92,10 @@ func find() (string, error) {
 	return path, nil
 }
 
-// Restart starts a server that was stopped, at the same address and with the same objects.
+// Restart starts a stopped server at the same address with the same objects.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
-	// The metadata in files of its own, because not every file system has extended attributes.
+	// Metadata goes into files, because not every file system has extended attributes.
 	s.cmd = exec.Command(s.program, "--port", s.addr, "--quiet", "posix",
 		"--sidecar", filepath.Join(s.dir, "metadata"), filepath.Join(s.dir, "objects"))
 	s.cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+AccessKey, "ROOT_SECRET_KEY="+SecretKey, "VGW_REGION="+Region)
