@@ -178,7 +178,8 @@ func (c *Client) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (Ch
 	return c.change(ctx, call{name: name, method: http.MethodPost, path: checkPath(id), body: document, idempotent: true})
 }
 
-// Pause stops the monitoring of a check (API-V3.md section 4.5). The error is [checks.ErrNotFound] if it does not exist.
+// Pause stops the monitoring of a check (API-V3.md section 4.5). The error is [checks.ErrNotFound] if the check does not
+// exist.
 func (c *Client) Pause(ctx context.Context, id uuid.UUID) (Check, error) {
 	return c.change(ctx, call{name: "pause check", method: http.MethodPost, path: checkPath(id) + "/pause", idempotent: true})
 }

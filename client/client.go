@@ -24,7 +24,8 @@
 // A [Client] needs the URL of the server and an API key:
 //
 //	c, err := client.New("https://rollcall.example.org", key, nil)
-//	check, created, err := c.Upsert(ctx, checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *")}, client.UniqueSlug)
+//	spec := checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *"), TZ: new("Europe/Riga")}
+//	check, created, err := c.Upsert(ctx, spec, client.UniqueSlug)
 //	p, err := client.NewPinger(check.PingURL, nil)
 //
 // Settings and errors are those of the library. A [checks.Spec] holds the settings, errors.Is(err, checks.ErrNotFound)

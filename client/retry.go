@@ -51,7 +51,7 @@ func (c *caller) do(ctx context.Context, r request, read func(*response) error) 
 	}
 }
 
-// describe adds the name of the request and the number of tries to an error. If ctx has ended, the error wraps that too.
+// describe adds the name of the request and the number of tries to an error. The error of ctx is wrapped too.
 func describe(ctx context.Context, r request, tries int, err error) error {
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
 		err = fmt.Errorf("%w: %w", ended, err)

@@ -52,8 +52,8 @@ const goexitReport = "the job ended its goroutine before it returned"
 // Run calls job and reports its start, then its success, or its failure with the text of the error as the body. It
 // reports a panic as a failure with the stack and lets it continue.
 //
-// Run returns the error of the job, unchanged, and the error of the pings, which a job may ignore. It calls job whatever
-// happens to the pings, and sends the last ping even if ctx has ended. The pings add up to twice Config.Timeout to the
+// Run returns the error of the job, unchanged, and the error of the pings, which a job may ignore. It calls job even if
+// the first ping fails, and sends the last ping even if ctx has ended. The pings add up to twice Config.Timeout to the
 // time of the job.
 func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) (jobErr, pingErr error) {
 	run, startErr := p.Start(ctx)

@@ -166,8 +166,8 @@ func (s *Source) Channels(ctx context.Context) ([]Channel, error) {
 	return list, malformed.errorOrNil()
 }
 
-// check translates a check. Fields that the version of the API lacks get the default of a new check, so that importing a
-// check again changes nothing.
+// check translates a check. Fields that the version of the API lacks get the default of a new check, so that importing
+// it again changes nothing.
 func (d document) check(id uuid.UUID) (Check, error) {
 	timeout, timeoutErr := period("timeout", d.Timeout, checks.DefaultTimeout)
 	grace, graceErr := period("grace", d.Grace, checks.DefaultGrace)

@@ -6,12 +6,13 @@
 //	result, err := healthchecks.Import(ctx, mon, projectID, list, nil)
 //	fmt.Println(result) // 10 created, 2 updated, 1 unchanged, 0 refused
 //
-// [Source.Checks] returns a [Malformed] error together with the checks that it can read. To import these alone, pass the
-// error on:
+// If [Source.Checks] cannot read some entries, it returns the others together with a [Malformed] error. To import the
+// others alone, pass the error on:
 //
 //	malformed, ok := errors.AsType[healthchecks.Malformed](err)
 //	...
-//	result, err := healthchecks.Import(ctx, mon, projectID, list, &healthchecks.Options{SkipInvalid: true, Malformed: malformed})
+//	options := &healthchecks.Options{SkipInvalid: true, Malformed: malformed}
+//	result, err := healthchecks.Import(ctx, mon, projectID, list, options)
 //
 // Integrations have to be created by hand: the API of Healthchecks does not reveal their settings.
 package healthchecks

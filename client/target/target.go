@@ -5,9 +5,10 @@
 //	_, err = plan.Apply(ctx, target.New(c), nil)
 //
 // The API (API-V3.md section 4) can create, update and delete the checks of the key's project. It can neither create
-// projects nor create, update or delete channels, so a plan that needs that is refused before anything changes. The API
-// reveals neither the settings of channels, which are not compared, nor the name of the project: whatever project a file
-// names, its checks go to the project of the key.
+// projects nor create, update or delete channels, so a plan that needs that is refused before anything changes.
+//
+// The API reveals neither the settings of channels, which are not compared, nor the name of the project. Whatever
+// project a file names, its checks go to the project of the key.
 package target
 
 import (

@@ -96,9 +96,9 @@ func (b Body) APIKey() (*string, error) {
 	return key, r.err
 }
 
-// Create reads the fields of a request that creates a check. Keys match exactly; unknown ones are ignored. Create checks
-// types but not bounds, except that numbers must fit 64 bits. The error is a *[FieldError] for the first wrong field in
-// the order of [CheckUpdate].
+// Create reads the fields of a request that creates a check. Keys match exactly; unknown ones are ignored. Types are
+// checked but bounds are not, except that numbers must fit 64 bits. The error is a *[FieldError] for the first wrong
+// field in the order of [CheckUpdate].
 func (b Body) Create() (CheckCreate, error) {
 	r := reader{body: b}
 	c := CheckCreate{CheckUpdate: r.update(), Unique: r.texts("unique")}

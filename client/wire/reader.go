@@ -158,7 +158,8 @@ func integer(number string) (n int64, whole, fits bool) {
 	return n, true, true
 }
 
-// loneSurrogate returns the first \u escape of a JSON string that is half a surrogate pair without the other half, or "".
+// loneSurrogate returns the first \u escape of a JSON string that is half a surrogate pair without its other half, or
+// "".
 func loneSurrogate(raw string) string {
 	for {
 		start := strings.IndexByte(raw, '\\')

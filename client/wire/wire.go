@@ -3,7 +3,8 @@
 //
 // [CheckCreate] and [CheckUpdate] are the bodies of requests; fields that are nil are left out:
 //
-//	body, err := json.Marshal(wire.CheckCreate{CheckUpdate: wire.CheckUpdate{Name: new("backup"), Timeout: new(int64(3600))}})
+//	update := wire.CheckUpdate{Name: new("backup"), Timeout: new(int64(3600))}
+//	body, err := json.Marshal(wire.CheckCreate{CheckUpdate: update, Unique: []string{"name"}})
 //
 // All other documents are responses: [Check], [Ping], [Flip], [Channel], [BadgeSet] and the lists of them, [Status] and
 // [Error]. Use encoding/json to read and write them.
