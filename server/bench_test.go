@@ -34,7 +34,7 @@ func (i instantTx) LockChecks(context.Context, []uuid.UUID) ([]*monitor.Locked, 
 	return []*monitor.Locked{{Check: i.check}}, nil
 }
 
-func (instantTx) SaveStates(context.Context, []*monitor.Locked) error { return nil }
+func (instantTx) SaveChecks(context.Context, []*monitor.Locked) error { return nil }
 
 // discard is a connection that nobody reads.
 type discard struct{ header http.Header }

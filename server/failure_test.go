@@ -146,9 +146,9 @@ type gate struct {
 	open chan struct{}
 }
 
-func (g gate) ProjectByPingKey(ctx context.Context, key string) (checks.Project, error) {
+func (g gate) Projects(ctx context.Context, f monitor.ProjectFilter) ([]checks.Project, error) {
 	<-g.open
-	return g.Store.ProjectByPingKey(ctx, key)
+	return g.Store.Projects(ctx, f)
 }
 
 // A job that hangs up once its ping is sent has pinged.

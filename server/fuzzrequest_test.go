@@ -82,7 +82,7 @@ func newFuzzWorld(f *testing.F) *fuzzWorld {
 		if err != nil {
 			return err
 		}
-		return tx.InsertCheck(ctx, foreign)
+		return tx.SaveChecks(ctx, []*monitor.Locked{{Check: foreign}})
 	})
 	if err != nil {
 		f.Fatal(err)
@@ -94,7 +94,7 @@ func newFuzzWorld(f *testing.F) *fuzzWorld {
 // refill makes the check that requests name, if it is not there.
 func (w *fuzzWorld) refill(t testing.TB) {
 	t.Helper()
-	if _, err := w.store.Check(t.Context(), uuid.MustParse(fuzzID)); err == nil {
+	if found, err := w.store.Checks(t.Context(), monitor.CheckFilter{ID: new(uuid.MustParse(fuzzID))}); err == nil && len(found) > 0 {
 		return
 	}
 	c, err := checks.New(w.own.ID, checks.Spec{Name: new("job"), Slug: new("job"), Tags: new("db prod")}, time.Now())
@@ -102,7 +102,9 @@ func (w *fuzzWorld) refill(t testing.TB) {
 		t.Fatal(err)
 	}
 	c.ID, c.BadgeKey = uuid.MustParse(fuzzID), uuid.MustParse(fuzzBadge)
-	err = w.store.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return tx.InsertCheck(ctx, c) })
+	err = w.store.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
+		return tx.SaveChecks(ctx, []*monitor.Locked{{Check: c}})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

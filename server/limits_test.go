@@ -120,7 +120,7 @@ func TestManyChecks(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := tx.InsertCheck(ctx, c); err != nil {
+				if err := tx.SaveChecks(ctx, []*monitor.Locked{{Check: c}}); err != nil {
 					return err
 				}
 			}

@@ -12,7 +12,7 @@ import (
 
 // Tags returns the tags of a project's checks, each once, sorted.
 func (m *Monitor) Tags(ctx context.Context, projectID uuid.UUID) ([]string, error) {
-	list, err := m.store.Checks(ctx, projectID, CheckQuery{})
+	list, err := m.store.Checks(ctx, CheckFilter{ProjectID: &projectID})
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,9 @@ func (m *Monitor) Tags(ctx context.Context, projectID uuid.UUID) ([]string, erro
 // TagBadge returns what the badge of a tag shows, in the project with this badge key; a tag of [badges.AllTags] is the
 // project's own badge. Error: [checks.ErrNotFound].
 func (m *Monitor) TagBadge(ctx context.Context, badgeKey, tag string) (label string, s badges.Summary, err error) {
-	project, err := m.byBadgeKey.get(ctx, badgeKey, m.Now(), m.store.ProjectByBadgeKey)
+	project, err := m.byBadgeKey.get(ctx, badgeKey, m.Now(), func(ctx context.Context, key string) (checks.Project, error) {
+		return one(m.store.Projects(ctx, ProjectFilter{BadgeKey: &key}))
+	})
 	if err != nil {
 		return "", badges.Summary{}, err
 	}
@@ -35,7 +37,7 @@ func (m *Monitor) TagBadge(ctx context.Context, badgeKey, tag string) (label str
 	if tag != badges.AllTags {
 		q.Tags, label = []string{tag}, tag
 	}
-	list, err := m.store.Checks(ctx, project.ID, q)
+	list, err := m.store.Checks(ctx, CheckFilter{ProjectID: &project.ID, CheckQuery: q})
 	if err != nil {
 		return "", badges.Summary{}, err
 	}
@@ -44,7 +46,7 @@ func (m *Monitor) TagBadge(ctx context.Context, badgeKey, tag string) (label str
 
 // CheckBadge returns what the badge of the check with this badge key shows. Error: [checks.ErrNotFound].
 func (m *Monitor) CheckBadge(ctx context.Context, key uuid.UUID) (label string, s badges.Summary, err error) {
-	c, err := m.store.CheckByBadgeKey(ctx, key)
+	c, err := one(m.store.Checks(ctx, CheckFilter{BadgeKey: &key}))
 	if err != nil {
 		return "", badges.Summary{}, err
 	}

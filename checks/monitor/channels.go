@@ -44,7 +44,7 @@ func (m *Monitor) AddChannel(ctx context.Context, c channels.Channel) (channels.
 				return err
 			}
 		}
-		return tx.InsertChannel(ctx, c)
+		return tx.SaveChannel(ctx, c)
 	})
 	if err != nil {
 		return channels.Channel{}, err
@@ -77,7 +77,7 @@ func (m *Monitor) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, se
 				return err
 			}
 		}
-		return tx.UpdateChannel(ctx, c)
+		return tx.SaveChannel(ctx, c)
 	})
 	if err != nil {
 		return channels.Channel{}, err

@@ -120,7 +120,7 @@ func insert(ctx context.Context, tx Tx, project checks.Project, c *checks.Check,
 	if err := selectChannels(ctx, tx, c, selection); err != nil {
 		return err
 	}
-	return tx.InsertCheck(ctx, *c)
+	return tx.SaveChecks(ctx, []*Locked{{Check: *c}})
 }
 
 // selectChannels resolves the channels parameter of API-V3.md section 4.3 rule 3.
@@ -150,7 +150,7 @@ func (m *Monitor) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (c
 	var projectID uuid.UUID
 	if spec.Channels != nil {
 		// Integrations are resolved under the account's lock, which is always taken before that of a check.
-		c, err := m.store.Check(ctx, id)
+		c, err := m.Check(ctx, id)
 		if err != nil {
 			return checks.Check{}, err
 		}
@@ -170,10 +170,8 @@ func (m *Monitor) updateLocked(ctx context.Context, tx Tx, l *Locked, spec check
 		return err
 	}
 	l.Apply(updated, effects)
-	if err := tx.SaveSettings(ctx, l); err != nil {
-		return err
-	}
-	return tx.SaveStates(ctx, []*Locked{l})
+	l.SettingsChanged = true
+	return tx.SaveChecks(ctx, []*Locked{l})
 }
 
 // change runs fn on a locked check, under the lock of its account when a project is given, and returns the check
@@ -206,7 +204,7 @@ func (m *Monitor) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error)
 	now := m.Now()
 	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx Tx, l *Locked) error {
 		l.Apply(l.Check.Pause(now))
-		return tx.SaveStates(ctx, []*Locked{l})
+		return tx.SaveChecks(ctx, []*Locked{l})
 	})
 }
 
@@ -220,7 +218,7 @@ func (m *Monitor) Resume(ctx context.Context, id uuid.UUID) (checks.Check, error
 			return err
 		}
 		l.Check = c
-		return tx.SaveStates(ctx, []*Locked{l})
+		return tx.SaveChecks(ctx, []*Locked{l})
 	})
 }
 
@@ -234,13 +232,13 @@ func (m *Monitor) Delete(ctx context.Context, id uuid.UUID) (checks.Check, error
 
 // Check returns a check. Its state at an instant is [checks.Check.Status]. Error: [checks.ErrNotFound].
 func (m *Monitor) Check(ctx context.Context, id uuid.UUID) (checks.Check, error) {
-	return m.store.Check(ctx, id)
+	return one(m.store.Checks(ctx, CheckFilter{ID: &id}))
 }
 
 // CheckByUniqueKey returns the check of a project that has this unique key (API-V3.md section 2.1). Error:
 // [checks.ErrNotFound].
 func (m *Monitor) CheckByUniqueKey(ctx context.Context, projectID uuid.UUID, key string) (checks.Check, error) {
-	return m.store.CheckByUniqueKey(ctx, projectID, key)
+	return one(m.store.Checks(ctx, CheckFilter{ProjectID: &projectID, UniqueKey: &key}))
 }
 
 // Checks returns the checks of a project, oldest first, restricted by the query (API-V3.md section 4.1).
@@ -248,7 +246,18 @@ func (m *Monitor) Checks(ctx context.Context, projectID uuid.UUID, q CheckQuery)
 	if q.Slug != nil && !checks.ValidSlug(*q.Slug) {
 		return nil, nil // no check can have it, and not every database takes any bytes as a text
 	}
-	return m.store.Checks(ctx, projectID, q)
+	return m.store.Checks(ctx, CheckFilter{ProjectID: &projectID, CheckQuery: q})
+}
+
+// one returns the first thing that a store has found, or [checks.ErrNotFound].
+func one[T any](list []T, err error) (first T, _ error) {
+	if err == nil && len(list) == 0 {
+		err = checks.ErrNotFound
+	}
+	if err != nil {
+		return first, err
+	}
+	return list[0], nil
 }
 
 // provision makes the check that a ping by slug asked for, or finds the one that came to be meanwhile.

@@ -234,10 +234,10 @@ type signallingTx struct {
 	raised bool
 }
 
-// SaveStates notes whether it saves alerts.
-func (t *signallingTx) SaveStates(ctx context.Context, locked []*Locked) error {
+// SaveChecks notes whether it saves alerts.
+func (t *signallingTx) SaveChecks(ctx context.Context, locked []*Locked) error {
 	for _, l := range locked {
 		t.raised = t.raised || len(l.Alerts) > 0
 	}
-	return t.Tx.SaveStates(ctx, locked)
+	return t.Tx.SaveChecks(ctx, locked)
 }

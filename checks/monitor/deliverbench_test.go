@@ -59,7 +59,7 @@ func newFleet(b *testing.B, db dbtest.DB, size, integrations int, notify channel
 				}
 				c.Channels = []uuid.UUID{targets[len(f.ids)%integrations]}
 				f.ids = append(f.ids, c.ID)
-				if err := tx.InsertCheck(ctx, c); err != nil {
+				if err := tx.SaveChecks(ctx, []*monitor.Locked{{Check: c}}); err != nil {
 					return err
 				}
 			}

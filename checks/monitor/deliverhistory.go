@@ -109,7 +109,7 @@ func (m *Monitor) retry(ctx context.Context, list []Delivery, least int) (retrie
 // the attempt. The error is that of the notifier, with the text that [Delivery].Error would keep; *[NotConfiguredError]
 // when there is none for the kind; or [checks.ErrNotFound].
 func (m *Monitor) TestChannel(ctx context.Context, projectID, channelID uuid.UUID) error {
-	project, err := m.store.Project(ctx, projectID)
+	project, err := m.Project(ctx, projectID)
 	if err != nil {
 		return err
 	}

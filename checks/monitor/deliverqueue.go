@@ -22,7 +22,7 @@ const (
 	DeliverySuperseded DeliveryState = "superseded" // it could not be sent in time, and a newer alert stands for it
 )
 
-// DeliveryReader reads the outbox, which holds one delivery for each alert and channel. [Tx].SaveStates adds them.
+// DeliveryReader reads the outbox, which holds one delivery for each alert and channel. [Tx].SaveChecks adds them.
 type DeliveryReader interface {
 	// DueChannels returns up to limit channels that have a delivery due at the given instant: those with an ID greater
 	// than after, in the order of their IDs. A courier asks all the time, so the answer must be cheap when nothing is due.

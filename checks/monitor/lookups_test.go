@@ -20,14 +20,14 @@ type counting struct {
 	lookups *atomic.Int64
 }
 
-func (c counting) Key(ctx context.Context, hash [32]byte) (checks.Key, error) {
+func (c counting) Keys(ctx context.Context, f monitor.KeyFilter) ([]checks.Key, error) {
 	c.lookups.Add(1)
-	return c.Store.Key(ctx, hash)
+	return c.Store.Keys(ctx, f)
 }
 
-func (c counting) ProjectByPingKey(ctx context.Context, key string) (checks.Project, error) {
+func (c counting) Projects(ctx context.Context, f monitor.ProjectFilter) ([]checks.Project, error) {
 	c.lookups.Add(1)
-	return c.Store.ProjectByPingKey(ctx, key)
+	return c.Store.Projects(ctx, f)
 }
 
 // TestLookups: keys and projects are not looked up for each request, what this process changes holds at once, and

@@ -178,7 +178,7 @@ func TestRun(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- mon.Run(ctx) }()
 		time.Sleep(2*time.Minute + 1500*time.Millisecond)
-		got, err := store.Check(t.Context(), c.ID)
+		got, err := mon.Check(t.Context(), c.ID)
 		if err != nil || got.Stored != checks.StatusDown {
 			t.Errorf("recorded a second after the deadline: %v, %v", got.Stored, err)
 		}
@@ -310,13 +310,13 @@ func (p poison) Update(ctx context.Context, fn func(context.Context, monitor.Tx)
 	return p.Store.Update(ctx, func(ctx context.Context, tx monitor.Tx) error { return fn(ctx, poisonTx{tx, p.bad}) })
 }
 
-func (p poisonTx) SaveStates(ctx context.Context, locked []*monitor.Locked) error {
+func (p poisonTx) SaveChecks(ctx context.Context, locked []*monitor.Locked) error {
 	for _, l := range locked {
 		if l.ID == p.bad {
 			return errPoison
 		}
 	}
-	return p.Tx.SaveStates(ctx, locked)
+	return p.Tx.SaveChecks(ctx, locked)
 }
 
 func TestBatchWithOneThatCannotBeWritten(t *testing.T) {
@@ -364,37 +364,35 @@ func (b blocked) Update(ctx context.Context, fn func(context.Context, monitor.Tx
 	return b.Store.Update(ctx, fn)
 }
 
-// slowToRecord is a store in which pings are written only when they may be.
-type slowToRecord struct {
+// slowOnce is a store that, once armed, holds up the next transaction until it may begin.
+type slowOnce struct {
 	monitor.Store
+	armed       *atomic.Bool
 	begun, gate chan struct{}
 }
 
-func (s slowToRecord) Record(ctx context.Context, ids []uuid.UUID, fn func([]*monitor.Locked) error) error {
-	s.begun <- struct{}{}
-	<-s.gate
-	return s.Store.(monitor.Recorder).Record(ctx, ids, fn)
+func (s slowOnce) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {
+	if s.armed.CompareAndSwap(true, false) {
+		s.begun <- struct{}{}
+		<-s.gate
+	}
+	return s.Store.Update(ctx, fn)
 }
 
 // TestPingInTimeThatIsWrittenLate has the watcher come by after a deadline, while the ping that came before it is still
 // being written: the check does not go down. Others do, once that ping is written.
 func TestPingInTimeThatIsWrittenLate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		slow := slowToRecord{db.Open(t), make(chan struct{}, 10), make(chan struct{}, 10)}
+		slow := slowOnce{db.Open(t), new(atomic.Bool), make(chan struct{}), make(chan struct{})}
 		s := newSetup(t, slow, monitor.ProjectSpec{Name: "p"})
 		every := checks.Spec{Timeout: new(time.Minute), Grace: new(time.Minute)}
 		pinged, silent, early := s.create(t, every), s.create(t, every), s.create(t, every)
-		slow.gate <- struct{}{}
 		s.ping(t, early.ID, pings.Success)
 		s.clock.Advance(time.Minute)
-		slow.gate <- struct{}{}
-		slow.gate <- struct{}{}
 		s.ping(t, pinged.ID, pings.Success)
 		s.ping(t, silent.ID, pings.Success)
-		<-slow.begun
-		<-slow.begun
-		<-slow.begun
 		s.clock.Advance(2*time.Minute - time.Second)
+		slow.armed.Store(true)
 		written := make(chan error)
 		go func() {
 			_, err := s.Ping(t.Context(), pinged.ID, pings.Signal{Kind: pings.Success})

@@ -3,6 +3,7 @@ package monitor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
@@ -14,10 +15,13 @@ import (
 
 // Ping records a signal for a check and returns the entry of its log. When Ping returns without an error, the ping
 // is durable. When ctx ends first, the ping may or may not have been recorded. Errors: [checks.ErrNotFound],
-// *[checks.FieldError] for a signal that is not valid, [ErrUnavailable].
+// *[checks.FieldError] for a signal that is not valid or a body larger than Config.MaxBody, [ErrUnavailable].
 func (m *Monitor) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (pings.Ping, error) {
 	if !signal.Valid() {
 		return pings.Ping{}, &checks.FieldError{Field: "signal", Reason: "must be success, start, fail or log, with an exit status of 0 to 255"}
+	}
+	if len(signal.Body) > m.maxBody {
+		return pings.Ping{}, &checks.FieldError{Field: "body", Reason: fmt.Sprintf("is too large: %d bytes, the maximum is %d", len(signal.Body), m.maxBody)}
 	}
 	return m.writer.submit(ctx, id, signal, m.Now())
 }
@@ -46,11 +50,13 @@ func (m *Monitor) checkForSlug(ctx context.Context, pingKey, slug string, create
 	if slug == "" || !checks.ValidSlug(slug) {
 		return uuid.Nil, false, checks.ErrNotFound
 	}
-	project, err := m.byPingKey.get(ctx, pingKey, m.Now(), m.store.ProjectByPingKey)
+	project, err := m.byPingKey.get(ctx, pingKey, m.Now(), func(ctx context.Context, key string) (checks.Project, error) {
+		return one(m.store.Projects(ctx, ProjectFilter{PingKey: &key}))
+	})
 	if err != nil {
 		return uuid.Nil, false, err
 	}
-	ids, err := m.store.CheckIDsBySlug(ctx, project.ID, slug)
+	ids, err := m.store.FindChecks(ctx, project.ID, Match{Slug: &slug})
 	switch {
 	case err != nil:
 		return uuid.Nil, false, err
@@ -75,11 +81,11 @@ func (m *Monitor) Pings(ctx context.Context, id uuid.UUID) ([]pings.Ping, error)
 }
 
 func (m *Monitor) pingLimit(ctx context.Context, id uuid.UUID) (int, error) {
-	c, err := m.store.Check(ctx, id)
+	c, err := m.Check(ctx, id)
 	if err != nil {
 		return 0, err
 	}
-	project, err := m.byID.get(ctx, c.ProjectID, m.Now(), m.store.Project)
+	project, err := m.byID.get(ctx, c.ProjectID, m.Now(), m.Project)
 	if err != nil {
 		return 0, err
 	}
@@ -90,7 +96,7 @@ func (m *Monitor) pingLimit(ctx context.Context, id uuid.UUID) (int, error) {
 // that is overdue has gone down, whether or not that has been recorded yet. Error: [checks.ErrNotFound].
 func (m *Monitor) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
 	now := m.Now()
-	c, err := m.store.Check(ctx, id)
+	c, err := m.Check(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -81,13 +81,13 @@ func (m *Monitor) CreateFirstProject(ctx context.Context, spec ProjectSpec) (p c
 // OpenProject returns the project with this name, and makes it, on the paid plan of the default account, when there
 // is none. It suits a program that embeds monitoring and needs no API keys. Error: *[checks.FieldError].
 func (m *Monitor) OpenProject(ctx context.Context, name string) (checks.Project, error) {
-	p, err := m.store.ProjectByName(ctx, name)
+	p, err := m.ProjectByName(ctx, name)
 	if !errors.Is(err, checks.ErrNotFound) {
 		return p, err
 	}
 	p, _, err = m.CreateProject(ctx, ProjectSpec{Name: name})
 	if errors.Is(err, checks.ErrExists) { // another program was faster
-		return m.store.ProjectByName(ctx, name)
+		return m.ProjectByName(ctx, name)
 	}
 	return p, err
 }
@@ -143,17 +143,17 @@ func validName(field, value string, least int) error {
 
 // Projects returns all projects, by name.
 func (m *Monitor) Projects(ctx context.Context) ([]checks.Project, error) {
-	return m.store.Projects(ctx)
+	return m.store.Projects(ctx, ProjectFilter{})
 }
 
 // Project returns the project with this identifier. Error: [checks.ErrNotFound].
 func (m *Monitor) Project(ctx context.Context, id uuid.UUID) (checks.Project, error) {
-	return m.store.Project(ctx, id)
+	return one(m.store.Projects(ctx, ProjectFilter{ID: &id}))
 }
 
 // ProjectByName returns the project with this name. Error: [checks.ErrNotFound].
 func (m *Monitor) ProjectByName(ctx context.Context, name string) (checks.Project, error) {
-	return m.store.ProjectByName(ctx, name)
+	return one(m.store.Projects(ctx, ProjectFilter{Name: &name}))
 }
 
 // DeleteProject removes a project with its checks, keys and integrations. Error: [checks.ErrNotFound].
@@ -203,7 +203,7 @@ func randomText(n int) string {
 
 // Keys returns the API keys of a project, oldest first, without their texts.
 func (m *Monitor) Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, error) {
-	return m.store.Keys(ctx, projectID)
+	return m.store.Keys(ctx, KeyFilter{ProjectID: &projectID})
 }
 
 // RevokeKey removes an API key of a project. Error: [checks.ErrNotFound].
@@ -220,7 +220,9 @@ func (m *Monitor) Authenticate(ctx context.Context, text string) (checks.Key, er
 	if len(text) != KeyLength {
 		return checks.Key{}, checks.ErrNotFound
 	}
-	return m.keys.get(ctx, sha256.Sum256([]byte(text)), m.Now(), m.store.Key)
+	return m.keys.get(ctx, sha256.Sum256([]byte(text)), m.Now(), func(ctx context.Context, hash [sha256.Size]byte) (checks.Key, error) {
+		return one(m.store.Keys(ctx, KeyFilter{Hash: &hash}))
+	})
 }
 
 // forgetLookups makes a change to projects and keys take effect in this process at once.

@@ -17,7 +17,7 @@ type Upload struct {
 	Due time.Time
 }
 
-// UploadQueue holds the uploads, which [Tx].SaveStates adds. All methods work whatever has happened to the ping
+// UploadQueue holds the uploads, which [Tx].SaveChecks adds. All methods work whatever has happened to the ping
 // meanwhile.
 type UploadQueue interface {
 	// ClaimUploads returns up to limit uploads that are due at the given instant, the longest due first, and makes

@@ -133,7 +133,7 @@ func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error
 			return nil
 		}
 		// Those that had nothing to settle get their deadline brought up to date, so that they are not found again.
-		return tx.SaveStates(ctx, locked)
+		return tx.SaveChecks(ctx, locked)
 	})
 	m.vitals.turn(m.clock(), err == nil)
 	if err == nil {

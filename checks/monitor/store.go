@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"time"
 
@@ -44,61 +45,77 @@ type Store interface {
 	Setting(ctx context.Context, name, initial string) (string, error)
 }
 
-// CheckQuery restricts a list of checks (API-V3.md section 4.1).
+// CheckQuery restricts a list of checks (API-V3.md section 4.1). The zero value allows all.
 type CheckQuery struct {
 	Slug *string  // only checks with this slug
 	Tags []string // only checks with all of these tags
 }
 
+// CheckFilter says which checks a [Store] returns. A nil field is not looked at.
+type CheckFilter struct {
+	ID        *uuid.UUID
+	ProjectID *uuid.UUID
+	UniqueKey *string
+	BadgeKey  *uuid.UUID
+	CheckQuery
+}
+
 // CheckReader reads checks.
 type CheckReader interface {
-	// Check returns the check with this identifier.
-	Check(ctx context.Context, id uuid.UUID) (checks.Check, error)
-	// CheckByUniqueKey returns the check of the project with this unique key.
-	CheckByUniqueKey(ctx context.Context, projectID uuid.UUID, key string) (checks.Check, error)
-	// CheckByBadgeKey returns the check with this badge key.
-	CheckByBadgeKey(ctx context.Context, key uuid.UUID) (checks.Check, error)
-	// Checks returns the checks of a project, oldest first.
-	Checks(ctx context.Context, projectID uuid.UUID, q CheckQuery) ([]checks.Check, error)
-	// CheckIDsBySlug returns the identifiers of the project's checks with this slug, two at most.
-	CheckIDsBySlug(ctx context.Context, projectID uuid.UUID, slug string) ([]uuid.UUID, error)
+	// Checks returns checks with their Channels, oldest first. The filter has an ID, a ProjectID or a BadgeKey.
+	Checks(ctx context.Context, f CheckFilter) ([]checks.Check, error)
+	CheckFinder
+}
+
+// CheckFinder finds checks by their settings.
+type CheckFinder interface {
+	// FindChecks returns the checks of a project that equal the match in every field that is set, oldest first.
+	FindChecks(ctx context.Context, projectID uuid.UUID, m Match) ([]uuid.UUID, error)
 }
 
 // LogReader reads what has happened to checks.
 type LogReader interface {
 	// Pings returns the newest pings of a check, newest first, without their bodies.
 	Pings(ctx context.Context, checkID uuid.UUID, limit int) ([]pings.Ping, error)
-	// Ping returns the ping with the number n, if it is among the newest limit pings of the check, with its body or
-	// the key of the object that has it.
+	// Ping returns ping number n, if it is among the newest limit pings of the check, with its body or the key of the
+	// object that has it.
 	Ping(ctx context.Context, checkID uuid.UUID, n int64, limit int) (pings.Ping, error)
 	// Flips returns the flips of a check after and before the given instants, both exclusive, newest first. A
 	// zero time is no bound.
 	Flips(ctx context.Context, checkID uuid.UUID, after, before time.Time) ([]flips.Flip, error)
 }
 
-// ChannelReader reads integrations.
+// ChannelReader reads channels.
 type ChannelReader interface {
-	// Channels returns the integrations of a project, oldest first.
+	// Channels returns the channels of a project, oldest first.
 	Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error)
+}
+
+// ProjectFilter says which projects a [Store] returns. A nil field is not looked at.
+type ProjectFilter struct {
+	ID       *uuid.UUID
+	Name     *string
+	PingKey  *string
+	BadgeKey *string
+}
+
+// KeyFilter says which API keys a [Store] returns. A nil field is not looked at.
+type KeyFilter struct {
+	ProjectID *uuid.UUID
+	Hash      *[sha256.Size]byte
 }
 
 // ProjectReader reads projects and API keys.
 type ProjectReader interface {
-	Project(ctx context.Context, id uuid.UUID) (checks.Project, error)
-	ProjectByName(ctx context.Context, name string) (checks.Project, error)
-	ProjectByPingKey(ctx context.Context, key string) (checks.Project, error)
-	ProjectByBadgeKey(ctx context.Context, key string) (checks.Project, error)
-	// Projects returns all projects, by name.
-	Projects(ctx context.Context) ([]checks.Project, error)
-	// Key returns the API key with this hash.
-	Key(ctx context.Context, hash [32]byte) (checks.Key, error)
-	// Keys returns the API keys of a project, oldest first.
-	Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, error)
+	// Projects returns projects by name.
+	Projects(ctx context.Context, f ProjectFilter) ([]checks.Project, error)
+	// Keys returns API keys, oldest first.
+	Keys(ctx context.Context, f KeyFilter) ([]checks.Key, error)
 }
 
-// Pruner removes what is kept no longer. The methods may do a part of the work and are called again and again. They call
-// pause, if it is not nil, between steps that take no longer than writing a batch of pings, and outside of transactions:
-// it returns when the next step may begin.
+// Pruner removes what is kept no longer. A call may do a part of the work; the monitor calls again and again. Between
+// steps that take no longer than writing a batch of pings, and outside of transactions, the methods call pause unless it
+// is nil. It returns when the next step may begin.
 type Pruner interface {
 	// PrunePings removes pings that are not among the newest of their check, as many as their project's
 	// [checks.Project.PingLimit], and pings of checks that are gone. It returns how many it removed. In the same
@@ -111,37 +128,32 @@ type Pruner interface {
 
 // Tx is a transaction of a [Store]. Its methods must not be called by two goroutines at once.
 type Tx interface {
+	CheckFinder
+	ChannelReader
 	DeliveryQueue
 
-	// LockAccount locks the account of a project until the transaction ends, and returns the project. Whatever
-	// depends on the account's checks as a whole (limits, uniqueness, the set of integrations) is done under it.
+	// LockAccount locks the account of a project until the transaction ends, and returns the project. Whatever depends on
+	// all checks of the account (limits, uniqueness, the set of channels) is done under this lock, and a transaction that
+	// locks checks too takes it first.
 	LockAccount(ctx context.Context, projectID uuid.UUID) (checks.Project, error)
 	// CountChecks returns how many checks the account of a project has.
 	CountChecks(ctx context.Context, projectID uuid.UUID) (int, error)
-	// FindChecks returns the checks of a project that equal the match in every field that is set, oldest first.
-	FindChecks(ctx context.Context, projectID uuid.UUID, m Match) ([]uuid.UUID, error)
-	// Channels returns the integrations of a project, oldest first.
-	Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error)
 
-	// LockCheck locks a check until the transaction ends and returns it.
+	// LockCheck locks a check until the transaction ends and returns it with its Channels.
 	LockCheck(ctx context.Context, id uuid.UUID) (*Locked, error)
 	// LockChecks locks checks until the transaction ends and returns those that exist, in no particular order and
 	// without their Channels, which events do not need.
 	LockChecks(ctx context.Context, ids []uuid.UUID) ([]*Locked, error)
 	// LockDue locks and returns up to limit checks whose deadline or next alert may have come at the given instant,
-	// leaving out those that another transaction has locked. Channels are left out and Due is set. A check that turns
-	// out to have nothing to settle is not found again before it has ([checks.Check.Wake]), once SaveStates has saved
-	// it.
+	// leaving out those that another transaction has locked. It leaves Channels out and sets Due. A check that turns
+	// out to have nothing to settle is not found again before it has ([checks.Check.Wake]), once SaveChecks has saved it.
 	LockDue(ctx context.Context, now time.Time, limit int) ([]*Locked, error)
-	// InsertCheck adds a new check with its settings and integrations.
-	InsertCheck(ctx context.Context, c checks.Check) error
-	// SaveSettings writes a locked check's settings and integrations. It does not write its state.
-	SaveSettings(ctx context.Context, l *Locked) error
-	// SaveStates writes the state of locked checks, the pings that were added to their logs, their uploads, their
-	// flips and, in the outbox, one delivery for each alert and integration, those of one check in the order of its
-	// alerts. A delivery is about the flip to the state that its alert tells. It also brings up to date from when on
-	// LockDue finds the checks ([checks.Check.Wake]).
-	SaveStates(ctx context.Context, locked []*Locked) error
+	// SaveChecks writes the state of checks, the pings that were added to their logs, their uploads, their flips and, in
+	// the outbox, one delivery for each alert and channel, those of one check in the order of its alerts. A delivery is
+	// about the flip to the state that its alert tells. Where SettingsChanged is set, it writes the settings and Channels
+	// as well; where Row is nil, it adds the check. The error is [checks.ErrExists] for an ID that is in use. From
+	// [checks.Check.Wake] on, LockDue finds the check.
+	SaveChecks(ctx context.Context, locked []*Locked) error
 	// DeleteCheck removes a locked check and all that belongs to it.
 	DeleteCheck(ctx context.Context, l *Locked) error
 
@@ -149,18 +161,19 @@ type Tx interface {
 	InsertProject(ctx context.Context, p checks.Project) error
 	// DeleteProject removes a project and all that belongs to it.
 	DeleteProject(ctx context.Context, id uuid.UUID) error
+	// CountProjects returns how many projects there are. Until the transaction ends, no other that has called
+	// CountProjects adds one.
+	CountProjects(ctx context.Context) (int, error)
 	// InsertKey adds an API key.
 	InsertKey(ctx context.Context, k checks.Key) error
 	// DeleteKey removes an API key of a project.
 	DeleteKey(ctx context.Context, projectID, id uuid.UUID) error
-	// InsertChannel adds an integration.
-	InsertChannel(ctx context.Context, c channels.Channel) error
-	// UpdateChannel writes the name, the settings and their sources of an integration. Its project and kind stay as they are.
-	UpdateChannel(ctx context.Context, c channels.Channel) error
-	// DeleteChannel removes an integration of a project and takes it from all checks.
+	// SaveChannel adds a channel, or writes the name, the settings and their sources of the one
+	// with its ID. The project and the kind of
+	// a channel never change; the error is [checks.ErrNotFound] for the ID of another project's channel.
+	SaveChannel(ctx context.Context, c channels.Channel) error
+	// DeleteChannel removes a channel of a project and takes it from all checks.
 	DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error
-	// CountProjects returns how many projects there are, holding back others that would add one.
-	CountProjects(ctx context.Context) (int, error)
 }
 
 // Match says which existing check an upsert means (API-V3.md section 4.3 rule 4). A nil field is not looked at.
@@ -173,11 +186,13 @@ type Match struct {
 // Locked is a check in a transaction that holds its lock, with what the transaction has done to it so far.
 type Locked struct {
 	checks.Check
+	// Row is the store's own note about the check; nil for a check that SaveChecks is to add.
+	Row any
 	// Due is set when LockDue returned the check.
 	Due bool
-	// Row is the store's own note about the check.
-	Row any
-	// Pings, Transitions and Alerts are to be added by SaveStates.
+	// SettingsChanged makes SaveChecks write the settings and Channels.
+	SettingsChanged bool
+	// Pings, Transitions and Alerts are what SaveChecks adds.
 	Pings       []pings.Ping
 	Transitions []checks.Transition
 	Alerts      []checks.Alert
@@ -185,7 +200,7 @@ type Locked struct {
 	Uploads []int64
 }
 
-// Apply gives the check the state that an event has led to, and notes what SaveStates is to write besides.
+// Apply gives the check the state that an event has led to, and notes what else SaveChecks is to write.
 func (l *Locked) Apply(c checks.Check, effects checks.Effects) {
 	l.Check = c
 	l.Transitions = append(l.Transitions, effects.Transitions...)

@@ -167,7 +167,7 @@ func (s *Store) groupMembers(ctx context.Context, list []channels.Channel) (map[
 
 // alertChecks reads checks and the names of their projects.
 func (s *Store) alertChecks(ctx context.Context, p *alertParts, ids []int64) error {
-	rows, err := scanChecks(ctx, selectChecks(s.db).Where("c.id IN (?)", bun.List(ids)))
+	rows, err := scanRows(s.db.QueryContext(ctx, selectChecks+" WHERE c.id IN (?)", bun.List(ids)))
 	if err != nil {
 		return err
 	}

@@ -61,17 +61,7 @@ func channelsWhere(ctx context.Context, db bun.IDB, where string, arg any) ([]ch
 	return list, nil
 }
 
-// InsertChannel adds an integration.
-func (t *transaction) InsertChannel(ctx context.Context, c channels.Channel) error {
-	row, err := newChannelRow(c)
-	if err != nil {
-		return err
-	}
-	_, err = t.tx.NewInsert().Model(&row).Exec(ctx)
-	return translate(err)
-}
-
-// newChannelRow returns the columns of an integration that its owner sets.
+// newChannelRow returns the columns of a channel that its owner sets.
 func newChannelRow(c channels.Channel) (channelRow, error) {
 	row := channelRow{ID: c.ID, ProjectID: c.ProjectID, Kind: string(c.Kind), Name: c.Name, CreatedAt: micros(c.CreatedAt)}
 	settings, err := json.Marshal(c.Settings)
@@ -87,13 +77,15 @@ func newChannelRow(c channels.Channel) (channelRow, error) {
 	return row, err
 }
 
-// UpdateChannel writes the name, the settings and their sources of an integration.
-func (t *transaction) UpdateChannel(ctx context.Context, c channels.Channel) error {
+// SaveChannel adds a channel, or writes its name, its settings and their sources.
+func (t *transaction) SaveChannel(ctx context.Context, c channels.Channel) error {
 	row, err := newChannelRow(c)
 	if err != nil {
 		return err
 	}
-	result, err := t.tx.NewUpdate().Model(&row).Column("name", "settings", "sources").Where("id = ? AND project_id = ?", c.ID, c.ProjectID).Exec(ctx)
+	result, err := t.tx.NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").
+		Set("name = EXCLUDED.name").Set("settings = EXCLUDED.settings").Set("sources = EXCLUDED.sources").
+		Where("ch.project_id = EXCLUDED.project_id").Exec(ctx)
 	if err != nil {
 		return translate(err)
 	}

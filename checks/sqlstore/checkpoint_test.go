@@ -31,7 +31,7 @@ func TestCheckpoint(t *testing.T) {
 			body := bytes.Repeat([]byte("0123456789"), test.size/10)
 			const n = 100
 			for range n {
-				err := store.Record(t.Context(), []uuid.UUID{id}, receive(pings.Signal{Kind: pings.Success, Body: body}, mon.Now()))
+				err := record(t.Context(), store, []uuid.UUID{id}, receive(pings.Signal{Kind: pings.Success, Body: body}, mon.Now()))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -53,7 +53,7 @@ func (r race) fail(ctx context.Context, hold func()) error {
 			return err
 		}
 		failed(l)
-		if err := tx.SaveStates(ctx, []*monitor.Locked{l}); err != nil {
+		if err := tx.SaveChecks(ctx, []*monitor.Locked{l}); err != nil {
 			return err
 		}
 		hold()
@@ -63,7 +63,7 @@ func (r race) fail(ctx context.Context, hold func()) error {
 
 // record records a failure as the writer of pings does.
 func (r race) record(ctx context.Context, _ func()) error {
-	return r.store.Record(ctx, []uuid.UUID{r.check}, func(locked []*monitor.Locked) error {
+	return record(ctx, r.store, []uuid.UUID{r.check}, func(locked []*monitor.Locked) error {
 		failed(locked[0])
 		return nil
 	})

@@ -234,12 +234,14 @@ func (d dialect) onEach(ctx context.Context, tx bun.Tx, query string, rows [][]a
 		return err
 	}
 	defer stmt.Close()
+	// SQLite's driver starts a goroutine for every statement that can be cancelled, which costs as much as the statement.
+	within := context.WithoutCancel(ctx)
 	for _, row := range rows {
-		if _, err := stmt.ExecContext(ctx, row...); err != nil {
+		if _, err := stmt.ExecContext(within, row...); err != nil {
 			return err
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 func (d dialect) onArrays(ctx context.Context, tx bun.Tx, query string, width int, rows [][]any) error {

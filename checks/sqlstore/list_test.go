@@ -99,7 +99,7 @@ func TestListsAsInTheDatabase(t *testing.T) {
 			steps = 60
 		}
 		for i := range steps {
-			list, err := stores[i%3].Checks(t.Context(), project.ID, monitor.CheckQuery{})
+			list, err := stores[i%3].Checks(t.Context(), monitor.CheckFilter{ProjectID: &project.ID})
 			if err != nil || len(list) == 0 {
 				t.Fatal(len(list), err)
 			}
@@ -112,12 +112,12 @@ func TestListsAsInTheDatabase(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want, err := fresh.Checks(t.Context(), project.ID, q)
+				want, err := fresh.Checks(t.Context(), monitor.CheckFilter{ProjectID: &project.ID, CheckQuery: q})
 				if err != nil {
 					t.Fatal(err)
 				}
 				for k, store := range stores {
-					got, err := store.Checks(t.Context(), project.ID, q)
+					got, err := store.Checks(t.Context(), monitor.CheckFilter{ProjectID: &project.ID, CheckQuery: q})
 					if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(checks.Check{})); diff != "" || err != nil {
 						t.Fatalf("step %d, %s: server %d (-database +list): %s, %v", i, name, k, diff, err)
 					}
@@ -143,7 +143,7 @@ func TestListsAreTheCallers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 { // read, then remembered
-			list, err := store.Checks(t.Context(), c.ProjectID, monitor.CheckQuery{})
+			list, err := store.Checks(t.Context(), monitor.CheckFilter{ProjectID: &c.ProjectID})
 			if err != nil || len(list) != 1 || len(list[0].Runs) != 1 || list[0].Runs[0].ID.Valid {
 				t.Fatal(list, err)
 			}
@@ -168,7 +168,7 @@ func TestListOfManyChecks(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := tx.InsertCheck(ctx, c); err != nil {
+				if err := tx.SaveChecks(ctx, []*monitor.Locked{{Check: c}}); err != nil {
 					return err
 				}
 				want = append(want, c.ID)
@@ -180,7 +180,7 @@ func TestListOfManyChecks(t *testing.T) {
 		}
 		for range 3 {
 			var got []uuid.UUID
-			list, err := store.Checks(t.Context(), c.ProjectID, monitor.CheckQuery{})
+			list, err := store.Checks(t.Context(), monitor.CheckFilter{ProjectID: &c.ProjectID})
 			for _, c := range list {
 				got = append(got, c.ID)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 type accountRow struct {
@@ -53,30 +54,15 @@ func oneProject(ctx context.Context, db bun.IDB, where string, arg any) (checks.
 	return row.project(), nil
 }
 
-// Project returns the project with this identifier.
-func (s *Store) Project(ctx context.Context, id uuid.UUID) (checks.Project, error) {
-	return oneProject(ctx, s.db, "p.id = ?", id)
-}
-
-// ProjectByName returns the project with this name.
-func (s *Store) ProjectByName(ctx context.Context, name string) (checks.Project, error) {
-	return oneProject(ctx, s.db, "p.name = ?", name)
-}
-
-// ProjectByPingKey returns the project with this ping key.
-func (s *Store) ProjectByPingKey(ctx context.Context, key string) (checks.Project, error) {
-	return oneProject(ctx, s.db, "p.ping_key = ?", key)
-}
-
-// ProjectByBadgeKey returns the project with this badge key.
-func (s *Store) ProjectByBadgeKey(ctx context.Context, key string) (checks.Project, error) {
-	return oneProject(ctx, s.db, "p.badge_key = ?", key)
-}
-
-// Projects returns all projects, by name.
-func (s *Store) Projects(ctx context.Context) ([]checks.Project, error) {
+// Projects returns projects by name.
+func (s *Store) Projects(ctx context.Context, f monitor.ProjectFilter) ([]checks.Project, error) {
+	var where conditions
+	addSet(&where, "p.id", f.ID)
+	addSet(&where, "p.name", f.Name)
+	addSet(&where, "p.ping_key", f.PingKey)
+	addSet(&where, "p.badge_key", f.BadgeKey)
 	var rows []projectRow
-	if err := selectProjects(s.db, &rows).OrderExpr("p.name").Scan(ctx); err != nil {
+	if err := selectProjects(s.db, &rows).Where(where.String(), where.args...).OrderExpr("p.name").Scan(ctx); err != nil {
 		return nil, translate(err)
 	}
 	list := make([]checks.Project, len(rows))
@@ -159,19 +145,16 @@ func (r keyRow) key() checks.Key {
 	}
 }
 
-// Key returns the API key with this hash.
-func (s *Store) Key(ctx context.Context, hash [32]byte) (checks.Key, error) {
-	var row keyRow
-	if err := s.db.NewSelect().Model(&row).Where("k.hash = ?", hash[:]).Scan(ctx); err != nil {
-		return checks.Key{}, translate(err)
+// Keys returns API keys, oldest first.
+func (s *Store) Keys(ctx context.Context, f monitor.KeyFilter) ([]checks.Key, error) {
+	var where conditions
+	addSet(&where, "k.project_id", f.ProjectID)
+	if f.Hash != nil {
+		where.add("k.hash", f.Hash[:])
 	}
-	return row.key(), nil
-}
-
-// Keys returns the API keys of a project, oldest first.
-func (s *Store) Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, error) {
 	var rows []keyRow
-	if err := s.db.NewSelect().Model(&rows).Where("k.project_id = ?", projectID).OrderExpr("k.created_at, k.id").Scan(ctx); err != nil {
+	err := s.db.NewSelect().Model(&rows).Where(where.String(), where.args...).OrderExpr("k.created_at, k.id").Scan(ctx)
+	if err != nil {
 		return nil, translate(err)
 	}
 	list := make([]checks.Key, len(rows))

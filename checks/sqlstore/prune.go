@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -17,92 +16,55 @@ import (
 )
 
 const (
-	// sweepWindow is how many entries of the log are looked at before the progress is told, at most, and sweepPage how many
-	// in one query: that takes no longer than writing a batch of pings.
-	sweepWindow, sweepPage = 5_000, 500
-	// sweepMost bounds how many a call looks at, so that it can be stopped; sweepLeast is how many it looks at when the
-	// log has not grown, so that the logs of removed checks go.
-	sweepMost, sweepLeast = 1_000_000, 500
+	// logPage is how many log entries one query reads; that takes no longer than writing a batch of pings.
+	logPage = 500
+	// maxLook and minLook bound how many log entries one call of PrunePings looks at: minLook where the log has not grown,
+	// so that the logs of deleted checks are removed too.
+	maxLook, minLook = 100_000, 500
 	// removeAtOnce is how many rows one transaction removes. On SQLite all pings wait for it.
 	removeAtOnce = 200
+	// lookUpAtOnce is how many checks one query reads.
+	lookUpAtOnce = 256
 )
 
-// sweep is how far PrunePings has come. The log has no index by check, so that writing it stays cheap; instead the
-// whole log is gone through, round and round, at twice the pace at which it grows. What is to be removed is then
-// never more than what is to be kept.
-//
-// While the log grows, the place is kept in the database, so that several servers go round together instead of each by
-// itself, and a server that starts goes on.
-type sweep struct {
+// pruning is how far PrunePings has come. The log has no index by check, which keeps appending cheap. Instead, PrunePings
+// goes round the whole log at twice the pace at which it grows, so that no more entries wait for removal than are kept.
+type pruning struct {
 	mu     sync.Mutex
-	cursor int64 // all entries up to this one have been looked at in this round, by this server
+	cursor int64 // entries up to this one have been looked at in this round
+	newest int64 // the newest entry at the last call
 }
-
-// progress is the place that all servers share.
-type progress struct {
-	cursor int64 // all entries up to this one have been looked at in this round
-	newest int64 // the newest entry when that was begun
-}
-
-// progressSetting is the name of its setting.
-const progressSetting = "log_sweep"
-
-func (p progress) String() string { return fmt.Sprintf("%d %d", p.cursor, p.newest) }
 
 // PrunePings looks at the next part of the log and removes what need not be kept.
 func (s *Store) PrunePings(ctx context.Context, pause func()) (removed int, err error) {
 	pause = orNoPause(pause)
-	s.sweep.mu.Lock()
-	defer s.sweep.mu.Unlock()
+	p := &s.pruning
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var newest int64
-	var value string
-	err = s.db.DB.QueryRowContext(ctx, "SELECT ("+newestID("rollcall_pings")+"), "+
-		"coalesce((SELECT value FROM rollcall_settings WHERE name = '"+progressSetting+"'), '')").Scan(&newest, &value)
-	if err != nil {
+	if err := s.db.DB.QueryRowContext(ctx, newestID("rollcall_pings")).Scan(&newest); err != nil {
 		return 0, translate(err)
 	}
-	var before progress
-	if value == "" {
-		if value, err = s.Setting(ctx, progressSetting, before.String()); err != nil {
-			return 0, err
-		}
-	}
-	if _, err := fmt.Sscan(value, &before.cursor, &before.newest); err != nil {
-		before = progress{} // a round from the start does no harm
-	}
-	grown := newest != before.newest
-	if grown {
-		s.sweep.cursor = before.cursor
-	}
-	left := min(sweepLeast+2*max(0, newest-before.newest), sweepMost)
-	for ; left > 0; left -= sweepWindow {
-		entries, err := s.nextEntries(ctx, s.sweep.cursor, min(left, sweepWindow), pause)
+	left := min(minLook+2*max(0, newest-p.newest), maxLook)
+	p.newest = newest
+	for left > 0 {
+		pause()
+		entries, err := s.logAfter(ctx, p.cursor, min(left, logPage))
 		if err != nil {
 			return removed, translate(err)
 		}
-		after := progress{newest: newest}
-		if len(entries) > 0 {
-			after.cursor = entries[len(entries)-1].id
-		}
-		// What has come since is left for the next round. It would not end while pings come otherwise.
-		ends := len(entries) == 0 || after.cursor >= newest
-		if ends {
-			after.cursor = 0
-		}
-		if grown {
-			next := after.String()
-			pause()
-			if first, err := s.advance(ctx, value, next); err != nil || !first {
-				return removed, err
-			}
-			value = next
-		}
-		s.sweep.cursor = after.cursor
+		left -= logPage
 		n, err := s.pruneEntries(ctx, entries, pause)
 		removed += n
-		if err != nil || ends {
+		if err != nil {
 			return removed, err
 		}
+		if len(entries) == 0 || entries[len(entries)-1].id >= newest {
+			// The round ends here. While pings come, it would never end otherwise.
+			p.cursor = 0
+			return removed, nil
+		}
+		p.cursor = entries[len(entries)-1].id
 	}
 	return removed, nil
 }
@@ -113,23 +75,6 @@ func orNoPause(pause func()) func() {
 		return func() {}
 	}
 	return pause
-}
-
-// advance replaces the shared progress of the sweep, if this server is the first to do so since it was read: another that
-// was first looks at what comes next. It is told before the entries are looked at. If a server ends between, they have
-// their turn in the next round.
-func (s *Store) advance(ctx context.Context, before, after string) (first bool, err error) {
-	err = s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
-		result, err := tx.(*transaction).tx.NewUpdate().Model((*settingRow)(nil)).Set("value = ?", after).
-			Where("name = ? AND value = ?", progressSetting, before).Exec(ctx)
-		if err != nil {
-			return err
-		}
-		n, err := result.RowsAffected()
-		first = n > 0
-		return err
-	})
-	return first, err
 }
 
 // pruneEntries removes those of some entries of the log that need not be kept.
@@ -177,21 +122,8 @@ func scanEntries(rows *sql.Rows, err error) ([]entry, error) {
 	return scanList(rows, err, &e, &e.id, &e.check, &e.n)
 }
 
-// nextEntries returns the entries of the log after one of them, in their order.
-func (s *Store) nextEntries(ctx context.Context, after, most int64, pause func()) (entries []entry, err error) {
-	for {
-		pause()
-		limit := min(most-int64(len(entries)), sweepPage)
-		page, err := s.pageOfEntries(ctx, after, limit)
-		entries = append(entries, page...)
-		if err != nil || int64(len(page)) < limit || int64(len(entries)) == most {
-			return entries, err
-		}
-		after = page[len(page)-1].id
-	}
-}
-
-func (s *Store) pageOfEntries(ctx context.Context, after, limit int64) (page []entry, err error) {
+// logAfter returns the log entries after one of them, in order.
+func (s *Store) logAfter(ctx context.Context, after, limit int64) (page []entry, err error) {
 	const query = "SELECT id, check_id, n FROM rollcall_pings WHERE id > "
 	if !s.d.postgres {
 		return scanEntries(s.db.DB.QueryContext(ctx, query+"? ORDER BY id LIMIT ?", after, limit))

@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -46,6 +45,20 @@ func receive(signal pings.Signal, at time.Time) func(locked []*monitor.Locked) e
 	}
 }
 
+// record saves what fn does to checks, as the writer of pings does.
+func record(ctx context.Context, store *sqlstore.Store, ids []uuid.UUID, fn func(locked []*monitor.Locked) error) error {
+	return store.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+		locked, err := tx.LockChecks(ctx, ids)
+		if err != nil {
+			return err
+		}
+		if err := fn(locked); err != nil {
+			return err
+		}
+		return tx.SaveChecks(ctx, locked)
+	})
+}
+
 // addCheck makes a check with default settings.
 func addCheck(t testing.TB, mon *monitor.Monitor) checks.Check {
 	t.Helper()
@@ -60,8 +73,8 @@ func addCheck(t testing.TB, mon *monitor.Monitor) checks.Check {
 	return c
 }
 
-// TestServersShareChecks has three servers take the pings of the same checks in turn, so that what each remembers is
-// wrong at nearly every ping.
+// TestServersShareChecks has three servers take the pings of the same checks in turn, so that what each has cached is
+// stale at nearly every ping.
 func TestServersShareChecks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		var servers []*monitor.Monitor
@@ -71,7 +84,6 @@ func TestServersShareChecks(t *testing.T) {
 		c := addCheck(t, servers[0])
 		const n = 300
 		for i := range int64(n) {
-			// Runs of one server let it trust what it remembers again.
 			p, err := servers[(i/(1+i%7))%3].Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success})
 			if err != nil || p.N != i+1 {
 				t.Fatalf("ping %d has the number %d: %v", i+1, p.N, err)
@@ -93,30 +105,36 @@ func TestServersShareChecks(t *testing.T) {
 	})
 }
 
-// breaking is a connection whose answer to the statement of the ping path gets lost once it is armed, after or before
-// the statement was run.
+// breaking is a connection that loses the answer to a commit once it is armed, after or before the commit was done.
 type breaking struct {
 	*stdlib.Conn
 	after, before *atomic.Bool
 	broken        *atomic.Int64
-	between       func() // what happens once the statement was run and before its answer is lost
+	between       func() // what happens after the commit and before its answer is lost
 }
 
-func (b breaking) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if !strings.Contains(query, "INSERT INTO rollcall_pings") {
-		return b.Conn.QueryContext(ctx, query, args)
+func (b breaking) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	tx, err := b.Conn.BeginTx(ctx, opts)
+	return breakingTx{tx, b}, err
+}
+
+type breakingTx struct {
+	driver.Tx
+	conn breaking
+}
+
+func (tx breakingTx) Commit() error {
+	if tx.conn.before.CompareAndSwap(true, false) {
+		tx.conn.broken.Add(1)
+		return errors.Join(tx.Tx.Rollback(), io.ErrUnexpectedEOF)
 	}
-	if b.before.CompareAndSwap(true, false) {
-		b.broken.Add(1)
-		return nil, io.ErrUnexpectedEOF
+	err := tx.Tx.Commit()
+	if err == nil && tx.conn.after.CompareAndSwap(true, false) {
+		tx.conn.broken.Add(1)
+		tx.conn.between()
+		return io.ErrUnexpectedEOF
 	}
-	rows, err := b.Conn.QueryContext(ctx, query, args)
-	if err == nil && b.after.CompareAndSwap(true, false) {
-		b.broken.Add(1)
-		err = errors.Join(rows.Close(), io.ErrUnexpectedEOF)
-		b.between()
-	}
-	return rows, err
+	return err
 }
 
 type breakingConnector struct {
@@ -134,9 +152,9 @@ func (c breakingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return broken, nil
 }
 
-// TestLostAnswer breaks connections to PostgreSQL while a ping is written: whether or not the statement had been run,
-// the ping is there once.
-func TestLostAnswer(t *testing.T) {
+// TestLostCommit breaks connections to PostgreSQL while a ping is committed: whether or not the commit was done, the ping
+// is there once.
+func TestLostCommit(t *testing.T) {
 	db := dbtest.PostgreSQL(t)
 	db.Open(t)
 	config, err := pgx.ParseConfig(db.URL)
@@ -184,13 +202,13 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestRowChangedByHand has somebody change the row of a state, but not its revision, between the moment that a ping's
-// statement begins and the moment that it gets the lock: the ping is written all the same, once and as a whole.
+// TestRowChangedByHand has somebody change the row of a state, but not its revision, while a ping waits for its lock: the
+// ping is written all the same, once and as a whole.
 func TestRowChangedByHand(t *testing.T) {
 	db := dbtest.PostgreSQL(t)
 	mon := monitorOn(t, db.Open(t))
 	c := addCheck(t, mon)
-	if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success}); err != nil { // from now on it is remembered
+	if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success}); err != nil { // from now on it is cached
 		t.Fatal(err)
 	}
 	sqldb, err := sql.Open("pgx", db.URL)
@@ -271,7 +289,7 @@ func TestRecordByPlace(t *testing.T) {
 		write := func() {
 			t.Helper()
 			for first := 0; first < len(ids); first += 50 {
-				err := store.Record(t.Context(), ids[first:first+50], receive(pings.Signal{Kind: pings.Success}, mon.Now()))
+				err := record(t.Context(), store, ids[first:first+50], receive(pings.Signal{Kind: pings.Success}, mon.Now()))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -173,6 +173,13 @@ func (s *Store) check(r *checkRow) (checks.Check, error) {
 	return c, nil
 }
 
+// locked returns what the store keeps of a locked check.
+func (r *checkRow) locked() *lockedRow {
+	return &lockedRow{
+		id: r.ID, logHead: r.LogHead, watchAt: r.WatchAt, alerting: r.Alerting, revision: r.Revision, before: r.Revision,
+	}
+}
+
 // Open runs are kept as a sequence of: start (8 bytes), 1 and the run identifier (16 bytes) or 0.
 
 func encodeRuns(runs pings.Runs) []byte {

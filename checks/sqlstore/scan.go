@@ -1,11 +1,10 @@
 package sqlstore
 
 import (
-	"context"
+	"cmp"
 	"database/sql"
 	"encoding/json"
-
-	"github.com/uptrace/bun"
+	"strings"
 )
 
 // checkColumns are the columns of a whole check, in the order of checkRow.scanned. They are named, as a later version
@@ -16,13 +15,6 @@ const checkColumns = `c.id, c.uuid, c.project_id, c.unique_key, c.badge_key, c.c
 	c.alert_after, c.repeat_every, c.quiet_hours,
 	s.status, coalesce(s.since, 0), s.n_pings, coalesce(s.last_ping, 0), coalesce(s.last_start, 0), s.last_start_run, s.runs, s.alerting,
 	coalesce(s.log_head, 0), coalesce(s.watch_at, 0), s.revision`
-
-// readAny is a query for whole checks by many values of a column, which dialect.list makes one parameter of: such a
-// query need not be parsed each time.
-func (d dialect) readAny(column, pgType string) string {
-	return "SELECT " + checkColumns + " FROM rollcall_checks AS c JOIN rollcall_states AS s ON s.check_id = c.id WHERE " +
-		d.among(column, pgType)
-}
 
 // among is the condition that a column has one of many values, which dialect.list makes the only parameter of.
 func (d dialect) among(column, pgType string) string {
@@ -53,16 +45,8 @@ func (r *checkRow) scanned() []any {
 	}
 }
 
-// selectChecks starts a query for whole checks, which scanChecks runs.
-func selectChecks(db bun.IDB) *bun.SelectQuery {
-	return db.NewSelect().TableExpr("rollcall_checks AS c").ColumnExpr(checkColumns).
-		Join("JOIN rollcall_states AS s ON s.check_id = c.id")
-}
-
-// scanChecks runs a query for checks.
-func scanChecks(ctx context.Context, query *bun.SelectQuery) ([]checkRow, error) {
-	return scanRows(query.Rows(ctx))
-}
+// selectChecks is the start of a query for whole checks, whose rows scanRows scans.
+const selectChecks = "SELECT " + checkColumns + " FROM rollcall_checks AS c JOIN rollcall_states AS s ON s.check_id = c.id"
 
 // scanRows scans the checks that a query has found, or returns its error.
 func scanRows(rows *sql.Rows, err error) ([]checkRow, error) {
@@ -84,4 +68,26 @@ func scanList[T any](rows *sql.Rows, err error, row *T, fields ...any) (list []T
 		list = append(list, *row)
 	}
 	return list, rows.Err()
+}
+
+// conditions collects the equalities of a WHERE clause, for bun's placeholders.
+type conditions struct {
+	equalities []string
+	args       []any
+}
+
+func (c *conditions) add(column string, value any) {
+	c.equalities, c.args = append(c.equalities, column+" = ?"), append(c.args, value)
+}
+
+// String returns the clause. Without any condition it allows all rows.
+func (c *conditions) String() string {
+	return cmp.Or(strings.Join(c.equalities, " AND "), "TRUE")
+}
+
+// addSet adds a condition unless the value is nil.
+func addSet[T any](c *conditions, column string, value *T) {
+	if value != nil {
+		c.add(column, *value)
+	}
 }

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"bytes"
 	"context"
+	"math/rand/v2"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -39,62 +40,68 @@ var alertColumns = []column{
 	{"flip_id", "bigint"}, {"check_id", "bigint"}, {"up", "boolean"}, {"reminder", "bigint"}, {"since", "bigint"}, {"at", "bigint"},
 }
 
-// changes are the rows that a set of locked checks adds or updates. Those that each ping has are cut from pieces of memory
-// that are made at once.
+// newRevision returns a number that no other write gives a check. A counter would not do: after a failover to a server
+// that misses the last commits, others can have counted to the same number.
+func newRevision() int64 { return rand.Int64() }
+
+// changes are the rows that a set of locked checks adds or updates.
 type changes struct {
 	states, watches, alerting, pings, uploads, flips, alerts [][]any
-
-	stateValues, pingValues []any
 }
 
-// cut takes room for n values off a piece of memory.
-func cut(from *[]any, n int) []any {
-	piece := (*from)[:0:n]
-	*from = (*from)[n:]
-	return piece
-}
-
-// SaveStates writes the state of locked checks and all that has happened to them.
-func (t *transaction) SaveStates(ctx context.Context, locked []*monitor.Locked) error {
-	t.s.recent.forget(locked)
-	c, err := collect(locked, func(n int) ([]int64, error) {
-		return t.s.reservePings(ctx, t.tx.Tx, n)
-	}, func(n int) ([]int64, error) {
-		return t.s.d.reserve(ctx, t.tx.Tx, "rollcall_flips", n)
-	})
+// SaveChecks writes locked checks and all that has happened to them. It is the only place that writes rollcall_checks and
+// rollcall_states, so that every change gives the check a new revision.
+func (t *transaction) SaveChecks(ctx context.Context, locked []*monitor.Locked) error {
+	for _, l := range locked {
+		save := t.updateSettings
+		switch {
+		case l.Row == nil:
+			save = t.insertCheck
+		case !l.SettingsChanged:
+			continue
+		}
+		if err := save(ctx, l); err != nil {
+			return err
+		}
+		l.SettingsChanged = false
+	}
+	c, err := t.collect(ctx, locked)
 	if err != nil {
 		return err
 	}
+	t.saved = append(t.saved, locked...)
 	return t.write(ctx, c)
 }
 
-// collect takes from locked checks what has happened to them, as rows with reserved identifiers.
-func collect(locked []*monitor.Locked, reservePings, reserveFlips func(n int) ([]int64, error)) (c changes, err error) {
-	var nPings, nFlips int
+// collect turns what has happened to locked checks into rows.
+func (t *transaction) collect(ctx context.Context, locked []*monitor.Locked) (c changes, err error) {
+	var pings, flips int
 	for _, l := range locked {
-		nPings += len(l.Pings)
-		nFlips += len(l.Transitions)
+		pings += len(l.Pings)
+		flips += len(l.Transitions)
 	}
-	pingIDs, err := reservePings(nPings)
+	pingIDs, err := t.s.d.reserve(ctx, t.tx.Tx, "rollcall_pings", pings)
 	if err != nil {
 		return c, err
 	}
-	flipIDs, err := reserveFlips(nFlips)
+	flipIDs, err := t.s.d.reserve(ctx, t.tx.Tx, "rollcall_flips", flips)
 	if err != nil {
 		return c, err
 	}
-	c.states, c.stateValues = make([][]any, 0, len(locked)), make([]any, len(locked)*len(recordColumns))
-	c.pings, c.pingValues = make([][]any, 0, nPings), make([]any, nPings*len(pingInsert))
 	for _, l := range locked {
 		if err := c.add(l, pingIDs[:len(l.Pings)], flipIDs[:len(l.Transitions)]); err != nil {
 			return c, err
 		}
 		pingIDs, flipIDs = pingIDs[len(l.Pings):], flipIDs[len(l.Transitions):]
+		for _, p := range l.Pings {
+			t.bodyBytes += len(p.Body)
+		}
 		l.Pings, l.Uploads, l.Transitions, l.Alerts = nil, nil, nil, nil
 	}
 	return c, nil
 }
 
+// write writes rows, deliveries before flips; see enqueue.
 func (t *transaction) write(ctx context.Context, c changes) error {
 	if err := t.s.d.insert(ctx, t.tx, "rollcall_pings", pingInsert, c.pings); err != nil {
 		return err
@@ -108,7 +115,13 @@ func (t *transaction) write(ctx context.Context, c changes) error {
 	if err := t.s.d.update(ctx, t.tx, "rollcall_states", alertingUpdate, c.alerting); err != nil {
 		return err
 	}
-	return t.saveRare(ctx, c)
+	if err := t.s.d.insert(ctx, t.tx, "rollcall_uploads", uploadInsert, c.uploads); err != nil {
+		return err
+	}
+	if err := t.enqueue(ctx, c.alerts); err != nil {
+		return err
+	}
+	return t.s.d.insert(ctx, t.tx, "rollcall_flips", flipInsert, c.flips)
 }
 
 // add notes the changes of one check.
@@ -116,7 +129,7 @@ func (c *changes) add(l *monitor.Locked, pingIDs, flipIDs []int64) error {
 	row := l.Row.(*lockedRow)
 	uploads := l.Uploads
 	for i, p := range l.Pings {
-		values, err := appendPing(cut(&c.pingValues, len(pingInsert)), pingIDs[i], row, &p)
+		values, err := pingValues(pingIDs[i], row, &p)
 		if err != nil {
 			return err
 		}
@@ -141,10 +154,10 @@ func (c *changes) add(l *monitor.Locked, pingIDs, flipIDs []int64) error {
 		return err
 	}
 	row.revision = newRevision()
-	c.states = append(c.states, append(cut(&c.stateValues, len(recordColumns)),
+	c.states = append(c.states, []any{
 		status, orNull(micros(l.Since)), l.NPings, orNull(micros(l.LastPing)), orNull(micros(l.LastStart)), runID(l.LastStartRun),
 		orNullBytes(encodeRuns(l.Runs)), orNull(row.logHead), row.revision, row.id,
-	))
+	})
 	// Of most checks there is nothing to remember, so that their pings need not write it.
 	if alerting := encodeAlerting(l.Alerting); !bytes.Equal(alerting, row.alerting) {
 		row.alerting = alerting
@@ -184,16 +197,16 @@ func (c *changes) rearm(l *monitor.Locked, row *lockedRow) {
 	c.watches = append(c.watches, []any{orNull(wake), row.id})
 }
 
-// appendPing adds the values of a log entry.
-func appendPing(to []any, id int64, row *lockedRow, p *pings.Ping) ([]any, error) {
+// pingValues returns the values of a log entry, in the order of pingInsert.
+func pingValues(id int64, row *lockedRow, p *pings.Ping) ([]any, error) {
 	kind, err := code(kinds[:], p.Kind)
 	if err != nil {
 		return nil, err
 	}
-	values := append(to,
+	values := []any{
 		id, row.id, p.N, orNull(row.logHead), kind, micros(p.At),
 		p.Scheme, p.Method, p.RemoteAddr, p.UserAgent, runID(p.RunID), nil, nil, p.BodySize, nil,
-	)
+	}
 	if p.ExitStatus != nil {
 		values[11] = int64(*p.ExitStatus)
 	}

@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -22,10 +24,8 @@ type Store struct {
 	// SQLite's own lock is neither.
 	writing     chan struct{}
 	checkpoints checkpoints
-	sweep       sweep
-	recent      recent
-	pingIDs     idBlock
-	statements  statements
+	pruning     pruning
+	cache       cache
 }
 
 var _ monitor.Store = (*Store)(nil)
@@ -40,10 +40,7 @@ func New(db *bun.DB) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{
-		db: db, d: d, writing: make(chan struct{}, 1),
-		statements: statements{record: recordStatement(), readAny: d.readAny("c.uuid", "uuid"), readByKey: d.readAny("c.id", "bigint")},
-	}, nil
+	return &Store{db: db, d: d, writing: make(chan struct{}, 1)}, nil
 }
 
 // Update runs fn in a transaction; see [monitor.Store].
@@ -53,22 +50,54 @@ func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx moni
 		return err
 	}
 	defer release()
-	most := maxAttempts
+	attempts := maxAttempts
 	for attempt := 1; ; attempt++ {
-		committing, err := s.try(ctx, fn)
+		t, committing, err := s.try(ctx, fn)
 		again := retryable(err)
-		if !committing && disconnected(err) {
-			// It took the transaction along. After a restart of the database every connection of the pool is dead, and
-			// each is left behind by one attempt. A commit that breaks off leaves open what has happened.
+		if disconnected(err) {
+			// After a restart of the database every connection of the pool is dead, and each attempt discards one.
+			if attempts == maxAttempts {
+				attempts += s.db.DB.Stats().OpenConnections
+			}
 			again = true
-			if most == maxAttempts {
-				most += s.db.DB.Stats().OpenConnections
+			if committing {
+				done, known := s.outcome(ctx, t.saved)
+				if done {
+					err = nil
+				}
+				again = known
 			}
 		}
-		if err == nil || !again || attempt >= most || ctx.Err() != nil {
+		if err == nil {
+			s.cache.put(t.saved)
+			s.checkpointBodies(t.bodyBytes)
+			return nil
+		}
+		if !again || attempt >= attempts || ctx.Err() != nil {
 			return translate(err)
 		}
 	}
+}
+
+// outcome finds out what became of a commit whose answer got lost: the revisions of the checks that it wrote tell. Others
+// may have written all of them since, or there are none; then known is false. Locking the rows waits for a commit that is
+// still under way.
+func (s *Store) outcome(ctx context.Context, saved []*monitor.Locked) (done, known bool) {
+	written := make(map[int64]*lockedRow, len(saved))
+	for _, l := range saved {
+		row := l.Row.(*lockedRow)
+		written[row.id] = row
+	}
+	_, _, err := s.try(ctx, func(ctx context.Context, tx monitor.Tx) error {
+		rows, err := tx.(*transaction).lockKeys(ctx, slices.Collect(maps.Keys(written)))
+		for _, row := range rows {
+			w := written[row.id]
+			done = done || row.revision == w.revision
+			known = known || row.revision == w.revision || row.revision == w.before
+		}
+		return err
+	})
+	return done, known && err == nil
 }
 
 // writeAlone waits until no other transaction of this store writes to SQLite, and returns what lets the next one.
@@ -84,17 +113,18 @@ func (s *Store) writeAlone(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// try runs fn in a transaction, and tells whether that came to its commit.
-func (s *Store) try(ctx context.Context, fn func(ctx context.Context, tx monitor.Tx) error) (committing bool, err error) {
+// try runs fn in a transaction and reports whether that came to its commit.
+func (s *Store) try(ctx context.Context, fn func(ctx context.Context, tx monitor.Tx) error) (t *transaction, committing bool, err error) {
 	err = s.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		t = &transaction{s: s, tx: tx}
 		if err := s.d.begin(ctx, tx); err != nil {
 			return err
 		}
-		err := fn(ctx, &transaction{s: s, tx: tx})
+		err := fn(ctx, t)
 		committing = err == nil
 		return err
 	})
-	return committing, err
+	return t, committing, err
 }
 
 // Probe runs a test query.

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,20 +17,25 @@ import (
 type transaction struct {
 	s  *Store
 	tx bun.Tx
+
+	saved     []*monitor.Locked // what SaveChecks wrote
+	bodyBytes int               // the bodies of pings among it
 }
 
 var _ monitor.Tx = (*transaction)(nil)
 
-// lockedRow is what the store remembers of a locked check.
+// lockedRow is what the store keeps of a locked check besides the check itself.
 type lockedRow struct {
 	id       int64
 	logHead  int64
 	watchAt  int64
 	alerting []byte
-	revision int64
-	assigned bool        // whether the check's channels are known, which the ping path does not read
-	channels []uuid.UUID // if they are
+	revision int64 // the row's revision, or the one that SaveChecks gives it
+	before   int64 // the revision that the row was locked with
 }
+
+// lockedKey is the key of a locked row and its revision.
+type lockedKey struct{ id, revision int64 }
 
 // LockAccount locks the account of a project.
 func (t *transaction) LockAccount(ctx context.Context, projectID uuid.UUID) (checks.Project, error) {
@@ -51,28 +55,6 @@ func (t *transaction) CountChecks(ctx context.Context, projectID uuid.UUID) (n i
 	err = t.tx.NewRaw(`SELECT count(*) FROM rollcall_checks WHERE project_id IN (
 		SELECT id FROM rollcall_projects WHERE account_id = (SELECT account_id FROM rollcall_projects WHERE id = ?))`, projectID).Scan(ctx, &n)
 	return n, translate(err)
-}
-
-// FindChecks returns the checks of a project that equal the match.
-func (t *transaction) FindChecks(ctx context.Context, projectID uuid.UUID, m monitor.Match) (ids []uuid.UUID, err error) {
-	q := t.tx.NewSelect().Model((*checkRow)(nil)).Column("c.uuid").Where("c.project_id = ?", projectID).OrderExpr("c.id")
-	if m.Name != nil {
-		q = q.Where("c.name = ?", *m.Name)
-	}
-	if m.Slug != nil {
-		q = q.Where("c.slug = ?", *m.Slug)
-	}
-	if m.Tags != nil {
-		q = q.Where("c.tags = ?", *m.Tags)
-	}
-	if m.Timeout != nil {
-		q = q.Where("c.schedule = '' AND c.timeout = ?", int64(*m.Timeout/time.Second))
-	}
-	if m.Grace != nil {
-		q = q.Where("c.grace = ?", int64(*m.Grace/time.Second))
-	}
-	err = q.Scan(ctx, &ids)
-	return ids, translate(err)
 }
 
 // Channels returns the integrations of a project.
@@ -96,84 +78,101 @@ func (t *transaction) LockCheck(ctx context.Context, id uuid.UUID) (*monitor.Loc
 	return l, translate(err)
 }
 
-// LockChecks locks checks, in the order of their keys, so that two transactions never wait for each other.
+// LockChecks locks checks and returns those that exist.
 func (t *transaction) LockChecks(ctx context.Context, ids []uuid.UUID) ([]*monitor.Locked, error) {
-	if len(ids) == 0 {
-		return nil, nil
+	keys, missing := t.s.cache.keys(ids)
+	if len(missing) > 0 {
+		rows, err := t.tx.Tx.QueryContext(ctx, "SELECT id FROM rollcall_checks WHERE "+t.s.d.among("uuid", "uuid"), t.s.d.list(missing))
+		var key int64
+		more, err := scanList(rows, err, &key, &key)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, more...)
 	}
-	if !t.s.d.postgres {
-		return t.s.read(ctx, t.tx, "c.uuid IN (?)", bun.List(ids))
-	}
-	var keys []int64
-	err := t.tx.NewSelect().TableExpr("rollcall_states AS s").ColumnExpr("s.check_id").
-		Join("JOIN rollcall_checks AS c ON c.id = s.check_id").Where("c.uuid IN (?)", bun.List(ids)).
-		OrderExpr("s.check_id").For("UPDATE OF s").Scan(ctx, &keys)
-	if err != nil || len(keys) == 0 {
+	locked, err := t.lockKeys(ctx, keys)
+	if err != nil {
 		return nil, err
 	}
-	// Read only now: what a query reads besides the row it waited for is as old as the query's start.
-	return t.s.read(ctx, t.tx, "c.id IN (?)", bun.List(keys))
+	return t.load(ctx, locked)
+}
+
+// lockKeys locks rows in the order of their keys, so that two transactions never wait for each other.
+func (t *transaction) lockKeys(ctx context.Context, keys []int64) ([]lockedKey, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	query := "SELECT check_id, revision FROM rollcall_states WHERE " + t.s.d.among("check_id", "bigint")
+	if t.s.d.postgres {
+		query += " ORDER BY check_id FOR UPDATE"
+	}
+	rows, err := t.tx.Tx.QueryContext(ctx, query, t.s.d.list(keys))
+	var row lockedKey
+	return scanList(rows, err, &row, &row.id, &row.revision)
 }
 
 // LockDue locks checks whose deadline or next alert may have come.
 func (t *transaction) LockDue(ctx context.Context, now time.Time, limit int) ([]*monitor.Locked, error) {
-	var keys []int64
-	q := t.tx.NewSelect().TableExpr("rollcall_states AS s").ColumnExpr("s.check_id").
+	q := t.tx.NewSelect().TableExpr("rollcall_states AS s").ColumnExpr("s.check_id, s.revision").
 		Where("s.watch_at IS NOT NULL AND s.watch_at <= ?", micros(now)).OrderExpr("s.watch_at").Limit(int64(limit))
-	if t.s.d.postgres {
-		q = q.For("UPDATE OF s SKIP LOCKED")
-	}
-	if err := q.Scan(ctx, &keys); err != nil || len(keys) == 0 {
+	rows, err := t.s.d.forUpdate(q, "s", " SKIP LOCKED").Rows(ctx)
+	var row lockedKey
+	due, err := scanList(rows, err, &row, &row.id, &row.revision)
+	if err != nil {
 		return nil, err
 	}
-	locked, err := t.s.read(ctx, t.tx, "c.id IN (?)", bun.List(keys))
+	locked, err := t.load(ctx, due)
 	for _, l := range locked {
 		l.Due = true
 	}
 	return locked, err
 }
 
-func (s *Store) read(ctx context.Context, db bun.IDB, where string, arg any) ([]*monitor.Locked, error) {
-	return s.lockedIn(selectChecks(db).Where(where, arg).Rows(ctx))
-}
-
-// lockedIn returns the checks that a query has found, or its error.
-func (s *Store) lockedIn(found *sql.Rows, err error) ([]*monitor.Locked, error) {
-	rows, err := scanRows(found, err)
+// load returns the checks of locked rows, from the cache where it has the row's revision. The others are read only now:
+// a query that waits for a lock sees the rest of its tables as they were when it started.
+func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*monitor.Locked, error) {
+	locked, missing := t.s.cache.get(rows)
+	if len(missing) == 0 {
+		return locked, nil
+	}
+	found, err := scanRows(t.tx.Tx.QueryContext(ctx, selectChecks+" WHERE "+t.s.d.among("c.id", "bigint"), t.s.d.list(missing)))
 	if err != nil {
 		return nil, err
 	}
-	locked := make([]*monitor.Locked, len(rows))
-	for i := range rows {
-		c, err := s.check(&rows[i])
+	for i := range found {
+		c, err := t.s.check(&found[i])
 		if err != nil {
 			return nil, err
 		}
-		locked[i] = &monitor.Locked{Check: c, Row: &lockedRow{
-			id: rows[i].ID, logHead: rows[i].LogHead, watchAt: rows[i].WatchAt, alerting: rows[i].Alerting,
-			revision: rows[i].Revision,
-		}}
+		locked = append(locked, &monitor.Locked{Check: c, Row: found[i].locked()})
 	}
 	return locked, nil
 }
 
-// InsertCheck adds a new check.
-func (t *transaction) InsertCheck(ctx context.Context, c checks.Check) error {
-	row := newCheckRow(c)
+// insertCheck adds the rows of a new check, whose state SaveChecks then writes.
+func (t *transaction) insertCheck(ctx context.Context, l *monitor.Locked) error {
+	row := newCheckRow(l.Check)
 	if _, err := t.tx.NewInsert().Model(&row).Returning("id").Exec(ctx, &row.ID); err != nil {
 		return err
 	}
-	status, err := code(statuses[:], c.Stored)
-	if err != nil {
+	l.Row = &lockedRow{id: row.ID}
+	if _, err := t.tx.NewRaw("INSERT INTO rollcall_states (check_id, status, n_pings) VALUES (?, 0, 0)", row.ID).Exec(ctx); err != nil {
 		return err
 	}
-	err = t.s.d.insert(ctx, t.tx, "rollcall_states",
-		[]column{{"check_id", "bigint"}, {"status", "smallint"}, {"n_pings", "bigint"}, {"revision", "bigint"}},
-		[][]any{{row.ID, status, c.NPings, newRevision()}})
-	if err != nil {
+	return t.assign(ctx, row.ID, l.Channels)
+}
+
+// updateSettings writes the settings and channels of a locked check.
+func (t *transaction) updateSettings(ctx context.Context, l *monitor.Locked) error {
+	row := newCheckRow(l.Check)
+	row.ID = l.Row.(*lockedRow).id
+	if _, err := t.tx.NewUpdate().Model(&row).ExcludeColumn("id").WherePK().Exec(ctx); err != nil {
 		return err
 	}
-	return t.assign(ctx, row.ID, c.Channels)
+	if _, err := t.tx.NewDelete().Model((*checkChannelRow)(nil)).Where("check_id = ?", row.ID).Exec(ctx); err != nil {
+		return err
+	}
+	return t.assign(ctx, row.ID, l.Channels)
 }
 
 func (t *transaction) assign(ctx context.Context, checkID int64, ids []uuid.UUID) error {
@@ -188,27 +187,9 @@ func (t *transaction) assign(ctx context.Context, checkID int64, ids []uuid.UUID
 	return err
 }
 
-// SaveSettings writes a locked check's settings and channels.
-func (t *transaction) SaveSettings(ctx context.Context, l *monitor.Locked) error {
-	was := l.Row.(*lockedRow)
-	row := newCheckRow(l.Check)
-	row.ID = was.id
-	if _, err := t.tx.NewUpdate().Model(&row).ExcludeColumn("id").WherePK().Exec(ctx); err != nil {
-		return err
-	}
-	was.revision = newRevision()
-	_, err := t.tx.NewRaw("UPDATE rollcall_states SET revision = ? WHERE check_id = ?", was.revision, row.ID).Exec(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := t.tx.NewDelete().Model((*checkChannelRow)(nil)).Where("check_id = ?", row.ID).Exec(ctx); err != nil {
-		return err
-	}
-	return t.assign(ctx, row.ID, l.Channels)
-}
-
 // DeleteCheck removes a locked check. The entries of its log, which can be many, are removed by PrunePings.
 func (t *transaction) DeleteCheck(ctx context.Context, l *monitor.Locked) error {
+	t.s.cache.forget(l.ID)
 	id := l.Row.(*lockedRow).id
 	for _, from := range []struct{ table, column string }{
 		{"rollcall_deliveries", "check_id"}, {"rollcall_flips", "check_id"}, {"rollcall_check_channels", "check_id"},

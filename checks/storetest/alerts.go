@@ -77,10 +77,8 @@ func (f fixture) change(t *testing.T, id uuid.UUID, spec checks.Spec, now time.T
 			return err
 		}
 		l.Apply(c, effects)
-		if err := tx.SaveSettings(ctx, l); err != nil {
-			return err
-		}
-		return tx.SaveStates(ctx, []*monitor.Locked{l})
+		l.SettingsChanged = true
+		return tx.SaveChecks(ctx, []*monitor.Locked{l})
 	})
 }
 
@@ -183,7 +181,7 @@ func testAlertOrder(t *testing.T, f fixture) {
 				apply(l, pings.Signal{Kind: pings.Success}, noon)
 			}
 		}
-		return tx.SaveStates(ctx, locked)
+		return tx.SaveChecks(ctx, locked)
 	})
 	for _, id := range ids {
 		got := f.told(t, id)

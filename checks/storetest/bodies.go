@@ -27,7 +27,7 @@ func (f fixture) pingLarge(t *testing.T, id uuid.UUID, at time.Time, bodies ...[
 		for _, body := range bodies {
 			l.Uploads = append(l.Uploads, apply(l, pings.Signal{Body: body}, at).N)
 		}
-		return tx.SaveStates(ctx, []*monitor.Locked{l})
+		return tx.SaveChecks(ctx, []*monitor.Locked{l})
 	})
 }
 

@@ -37,10 +37,8 @@ func testCheckRoundTrip(t *testing.T, f fixture) {
 	if want := time.Date(2026, 3, 2, 1, 0, 0, 0, time.UTC); !up.NextPing(noon).Equal(want) {
 		t.Errorf("next ping of a check that was read: %v, want %v", up.NextPing(noon), want)
 	}
-	if _, err := f.Check(t.Context(), uuid.New()); !errors.Is(err, checks.ErrNotFound) {
-		t.Errorf("a check that does not exist: %v", err)
-	}
-	err := f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return tx.InsertCheck(ctx, simple) })
+	f.gone(t, uuid.New())
+	err := f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return addCheck(ctx, tx, simple) })
 	if !errors.Is(err, checks.ErrExists) {
 		t.Errorf("a second check with the same identifier: %v, want ErrExists", err)
 	}
@@ -57,8 +55,8 @@ func testSettingsAndState(t *testing.T, f fixture) {
 		if l.Check, _, err = l.Check.Update(fullSpec(), noon.Add(time.Second)); err != nil {
 			return err
 		}
-		l.NPings = 99 // not a setting
-		return tx.SaveSettings(ctx, l)
+		l.SettingsChanged = true
+		return tx.SaveChecks(ctx, []*monitor.Locked{l})
 	})
 	got := f.check(t, c.ID)
 	if got.Name != "nightly" || got.Timeout != 90*time.Second || !got.TimingSince.Equal(noon.Add(time.Second)) {
@@ -88,7 +86,7 @@ func testStateRoundTrip(t *testing.T, f fixture) {
 		}
 		same(t, "state under the lock", l.State, want)
 		l.Check, _ = l.Check.Pause(noon.Add(3 * time.Second))
-		return tx.SaveStates(ctx, []*monitor.Locked{l})
+		return tx.SaveChecks(ctx, []*monitor.Locked{l})
 	})
 	want.Stored, want.Since, want.LastStart = checks.StatusPaused, noon.Add(3*time.Second), time.Time{}
 	same(t, "state of a paused check", f.check(t, c.ID).State, want)
@@ -110,7 +108,7 @@ func testCheckQueries(t *testing.T, f fixture) {
 		{"by two tags", monitor.CheckQuery{Tags: []string{"prod", "db"}}, []uuid.UUID{a.ID}},
 		{"by slug and tag", monitor.CheckQuery{Slug: new("x"), Tags: []string{"prod"}}, []uuid.UUID{a.ID}},
 	} {
-		list, err := f.Checks(t.Context(), f.project.ID, test.q)
+		list, err := f.Checks(t.Context(), monitor.CheckFilter{ProjectID: &f.project.ID, CheckQuery: test.q})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,23 +118,33 @@ func testCheckQueries(t *testing.T, f fixture) {
 		}
 		same(t, test.name, got, test.want)
 	}
-	other, err := f.Checks(t.Context(), uuid.New(), monitor.CheckQuery{})
+	other, err := f.Checks(t.Context(), monitor.CheckFilter{ProjectID: new(uuid.New())})
 	if err != nil || len(other) != 0 {
 		t.Errorf("checks of another project: %v, %v", other, err)
 	}
 
-	got, err := f.CheckByUniqueKey(t.Context(), f.project.ID, a.UniqueKey())
-	if err != nil || got.ID != a.ID {
-		t.Errorf("by unique key: %v, %v", got.ID, err)
+	for name, test := range map[string]struct {
+		filter monitor.CheckFilter
+		want   []uuid.UUID
+	}{
+		"by unique key":                       {monitor.CheckFilter{ProjectID: &f.project.ID, UniqueKey: new(a.UniqueKey())}, []uuid.UUID{a.ID}},
+		"by unique key in another project":    {monitor.CheckFilter{ProjectID: new(uuid.New()), UniqueKey: new(a.UniqueKey())}, nil},
+		"by an empty unique key":              {monitor.CheckFilter{ProjectID: &f.project.ID, UniqueKey: new("")}, nil},
+		"by badge key":                        {monitor.CheckFilter{BadgeKey: &b.BadgeKey}, []uuid.UUID{b.ID}},
+		"by the identifier of another check":  {monitor.CheckFilter{BadgeKey: &b.ID}, nil},
+		"by the zero value, which no one has": {monitor.CheckFilter{ID: new(uuid.Nil)}, nil},
+	} {
+		list, err := f.Checks(t.Context(), test.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []uuid.UUID
+		for _, check := range list {
+			got = append(got, check.ID)
+		}
+		same(t, name, got, test.want)
 	}
-	if _, err := f.CheckByUniqueKey(t.Context(), uuid.New(), a.UniqueKey()); !errors.Is(err, checks.ErrNotFound) {
-		t.Errorf("by unique key in another project: %v", err)
-	}
-	got, err = f.CheckByBadgeKey(t.Context(), b.BadgeKey)
-	if err != nil || got.ID != b.ID {
-		t.Errorf("by badge key: %v, %v", got.ID, err)
-	}
-	ids, err := f.CheckIDsBySlug(t.Context(), f.project.ID, "x")
+	ids, err := f.FindChecks(t.Context(), f.project.ID, monitor.Match{Slug: new("x")})
 	if err != nil || len(ids) != 2 {
 		t.Errorf("identifiers by slug: %v, %v", ids, err)
 	}
@@ -183,9 +191,7 @@ func testDeleteCheck(t *testing.T, f fixture) {
 		}
 		return tx.DeleteCheck(ctx, l)
 	})
-	if _, err := f.Check(t.Context(), c.ID); !errors.Is(err, checks.ErrNotFound) {
-		t.Errorf("a deleted check: %v", err)
-	}
+	f.gone(t, c.ID)
 	log, err := f.Pings(t.Context(), c.ID, 10)
 	if err != nil || len(log) != 0 {
 		t.Errorf("the log of a deleted check: %v, %v", log, err)
@@ -206,8 +212,8 @@ func (f fixture) assign(t *testing.T, id uuid.UUID, ids ...uuid.UUID) {
 		if err != nil {
 			return err
 		}
-		l.Channels = ids
-		return tx.SaveSettings(ctx, l)
+		l.Channels, l.SettingsChanged = ids, true
+		return tx.SaveChecks(ctx, []*monitor.Locked{l})
 	})
 }
 
@@ -220,7 +226,7 @@ func testUpdateRollsBack(t *testing.T, f fixture) {
 			return err
 		}
 		apply(l, pings.Signal{}, noon)
-		if err := tx.SaveStates(ctx, []*monitor.Locked{l}); err != nil {
+		if err := tx.SaveChecks(ctx, []*monitor.Locked{l}); err != nil {
 			return err
 		}
 		return failure
@@ -248,7 +254,7 @@ func testLostUpdates(t *testing.T, f fixture) {
 						return err
 					}
 					apply(l, pings.Signal{}, noon)
-					return tx.SaveStates(ctx, []*monitor.Locked{l})
+					return tx.SaveChecks(ctx, []*monitor.Locked{l})
 				})
 				if err != nil {
 					t.Error(err)
@@ -296,7 +302,7 @@ func testLockOrder(t *testing.T, f fixture) {
 					for _, l := range locked {
 						apply(l, pings.Signal{}, noon)
 					}
-					return tx.SaveStates(ctx, locked)
+					return tx.SaveChecks(ctx, locked)
 				})
 				if err != nil {
 					t.Error(err)
@@ -344,7 +350,7 @@ func testNothingSharedByChecks(t *testing.T, f fixture) {
 				apply(l, pings.Signal{Kind: pings.Log, UserAgent: `NULL "quoted" \back {,}`}, noon)
 			}
 		}
-		return tx.SaveStates(ctx, locked)
+		return tx.SaveChecks(ctx, locked)
 	})
 	for _, want := range []struct {
 		id     uuid.UUID

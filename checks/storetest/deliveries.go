@@ -26,7 +26,7 @@ func (f fixture) watched(t *testing.T, list ...channels.Channel) checks.Check {
 	for _, channel := range list {
 		c.Channels = append(c.Channels, channel.ID)
 	}
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.InsertCheck(ctx, c) })
+	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return addCheck(ctx, tx, c) })
 	return c
 }
 

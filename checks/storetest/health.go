@@ -47,7 +47,7 @@ func testBacklog(t *testing.T, f fixture) {
 		t.Fatal(err)
 	}
 	c.Channels = []uuid.UUID{one.ID, two.ID}
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.InsertCheck(ctx, c) })
+	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return addCheck(ctx, tx, c) })
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon.Add(time.Second))
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Success}, noon.Add(time.Minute))
 	// Down and up, each to both channels. The second waits for the first.

@@ -123,7 +123,7 @@ func testGroupMembers(t *testing.T, f fixture) {
 	b, a := f.addChannel(t, "b", noon.Add(time.Second)), f.addChannel(t, "a", noon)
 	group := channels.Channel{ID: uuid.New(), ProjectID: f.project.ID, Kind: channels.Group, Name: "group",
 		Settings: map[string]string{"channels": b.ID.String() + "," + uuid.NewString() + "," + a.ID.String()}, CreatedAt: noon}
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.InsertChannel(ctx, group) })
+	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.SaveChannel(ctx, group) })
 	f.flip(t, f.watched(t, group, a), noon, 1)
 	for _, alert := range f.alerts(t, f.claimed(t, noon)) {
 		var want []uuid.UUID

@@ -65,7 +65,7 @@ func testPingBodies(t *testing.T, f fixture) {
 		for _, body := range bodies {
 			apply(l, pings.Signal{Body: body}, noon)
 		}
-		return tx.SaveStates(ctx, []*monitor.Locked{l})
+		return tx.SaveChecks(ctx, []*monitor.Locked{l})
 	})
 	for i, body := range bodies {
 		p, err := f.Ping(t.Context(), c.ID, int64(i+1), 10)
@@ -131,7 +131,7 @@ func (f fixture) sweep(t *testing.T, now time.Time, limit int) (found []uuid.UUI
 			l.Apply(c, effects)
 			flipped += len(effects.Transitions)
 		}
-		return tx.SaveStates(ctx, locked)
+		return tx.SaveChecks(ctx, locked)
 	})
 	return found, flipped
 }
@@ -150,7 +150,7 @@ func testDueChecks(t *testing.T, f fixture) {
 			return err
 		}
 		l.Check, _ = l.Check.Pause(noon)
-		return tx.SaveStates(ctx, []*monitor.Locked{l})
+		return tx.SaveChecks(ctx, []*monitor.Locked{l})
 	})
 	deadline := noon.Add(2 * time.Minute)
 	if found, _ := f.sweep(t, deadline.Add(-time.Microsecond), 10); len(found) != 0 {
@@ -202,11 +202,7 @@ func testDueChecksAreShared(t *testing.T, f fixture) {
 	}
 	wg.Wait()
 	f.sweep(t, noon.Add(time.Hour), n) // what was locked by another when the last one looked
-	list, err := f.Checks(t.Context(), f.project.ID, monitor.CheckQuery{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range list {
+	for _, c := range f.list(t) {
 		got, err := f.Flips(t.Context(), c.ID, time.Time{}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
@@ -309,7 +305,7 @@ func (f fixture) pingMany(t *testing.T, id uuid.UUID, n int) {
 		for range n {
 			apply(l, pings.Signal{}, noon)
 		}
-		return tx.SaveStates(ctx, []*monitor.Locked{l})
+		return tx.SaveChecks(ctx, []*monitor.Locked{l})
 	})
 }
 

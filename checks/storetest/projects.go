@@ -21,40 +21,41 @@ import (
 func testProjects(t *testing.T, f fixture) {
 	second := newProject("another")
 	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.InsertProject(ctx, second) })
-	for what, read := range map[string]func() (checks.Project, error){
-		"by identifier": func() (checks.Project, error) { return f.Project(t.Context(), second.ID) },
-		"by name":       func() (checks.Project, error) { return f.ProjectByName(t.Context(), "another") },
-		"by ping key":   func() (checks.Project, error) { return f.ProjectByPingKey(t.Context(), "ping-another") },
-		"by badge key":  func() (checks.Project, error) { return f.ProjectByBadgeKey(t.Context(), "badge-another") },
+	for what, filter := range map[string]monitor.ProjectFilter{
+		"by identifier": {ID: &second.ID},
+		"by name":       {Name: new("another")},
+		"by ping key":   {PingKey: new("ping-another")},
+		"by badge key":  {BadgeKey: new("badge-another")},
 	} {
-		got, err := read()
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, what, got, second)
+		same(t, what, f.projects(t, filter), []checks.Project{second})
 	}
-	for what, read := range map[string]func() (checks.Project, error){
-		"by identifier": func() (checks.Project, error) { return f.Project(t.Context(), uuid.New()) },
-		"by name":       func() (checks.Project, error) { return f.ProjectByName(t.Context(), "Another") },
-		"by ping key":   func() (checks.Project, error) { return f.ProjectByPingKey(t.Context(), "") },
-		"by badge key":  func() (checks.Project, error) { return f.ProjectByBadgeKey(t.Context(), "x' OR '1'='1") },
+	for what, filter := range map[string]monitor.ProjectFilter{
+		"by identifier":           {ID: new(uuid.New())},
+		"by the zero identifier":  {ID: new(uuid.Nil)},
+		"by name":                 {Name: new("Another")},
+		"by ping key":             {PingKey: new("")},
+		"by badge key":            {BadgeKey: new("x' OR '1'='1")},
+		"by two, of two projects": {ID: &second.ID, Name: &f.project.Name},
 	} {
-		if _, err := read(); !errors.Is(err, checks.ErrNotFound) {
-			t.Errorf("%s, none: %v", what, err)
-		}
+		same(t, what+", none", f.projects(t, filter), []checks.Project(nil))
 	}
-	list, err := f.Projects(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "all, by name", list, []checks.Project{second, f.project})
+	same(t, "all, by name", f.projects(t, monitor.ProjectFilter{}), []checks.Project{second, f.project})
 
 	twin := newProject("another")
 	twin.BadgeKey, twin.PingKey = "b", "p"
-	err = f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return tx.InsertProject(ctx, twin) })
+	err := f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return tx.InsertProject(ctx, twin) })
 	if !errors.Is(err, checks.ErrExists) {
 		t.Errorf("a second project of the same name: %v, want ErrExists", err)
 	}
+}
+
+func (f fixture) projects(t *testing.T, filter monitor.ProjectFilter) []checks.Project {
+	t.Helper()
+	list, err := f.Projects(t.Context(), filter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 func testAccountsAndPlans(t *testing.T, f fixture) {
@@ -85,8 +86,8 @@ func testAccountsAndPlans(t *testing.T, f fixture) {
 	limited := newProject("limited")
 	limited.MaxChecks = 7
 	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.InsertProject(ctx, limited) })
-	if got, err := f.Project(t.Context(), sibling.ID); err != nil || got.MaxChecks != 7 {
-		t.Errorf("a limit is the account's: %v, %v", got.MaxChecks, err)
+	if got := f.projects(t, monitor.ProjectFilter{ID: &sibling.ID}); len(got) != 1 || got[0].MaxChecks != 7 {
+		t.Errorf("a limit is the account's: %v", got)
 	}
 }
 
@@ -101,18 +102,12 @@ func testDeleteProject(t *testing.T, f fixture) {
 		return errors.Join(tx.InsertKey(ctx, key), tx.InsertProject(ctx, other))
 	})
 	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.DeleteProject(ctx, f.project.ID) })
-	if _, err := f.Check(t.Context(), c.ID); !errors.Is(err, checks.ErrNotFound) {
-		t.Errorf("a check of a deleted project: %v", err)
-	}
-	if _, err := f.Key(t.Context(), key.Hash); !errors.Is(err, checks.ErrNotFound) {
-		t.Errorf("a key of a deleted project: %v", err)
-	}
+	f.gone(t, c.ID)
+	same(t, "keys of a deleted project", f.keys(t, monitor.KeyFilter{Hash: &key.Hash}), []checks.Key(nil))
 	if list, err := f.Channels(t.Context(), f.project.ID); err != nil || len(list) != 0 {
 		t.Errorf("integrations of a deleted project: %v, %v", list, err)
 	}
-	if list, err := f.Projects(t.Context()); err != nil || len(list) != 1 || list[0].ID != other.ID {
-		t.Errorf("projects that are left: %v, %v", list, err)
-	}
+	same(t, "projects that are left", f.projects(t, monitor.ProjectFilter{}), []checks.Project{other})
 	err := f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return tx.DeleteProject(ctx, f.project.ID) })
 	if !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("deleted twice: %v", err)
@@ -125,24 +120,24 @@ func testKeys(t *testing.T, f fixture) {
 	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
 		return errors.Join(tx.InsertKey(ctx, second), tx.InsertKey(ctx, first))
 	})
-	got, err := f.Key(t.Context(), hashOf("two"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "by hash", got, second)
-	list, err := f.Keys(t.Context(), f.project.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "all, oldest first", list, []checks.Key{first, second})
-	err = f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return tx.DeleteKey(ctx, uuid.New(), first.ID) })
+	same(t, "by hash", f.keys(t, monitor.KeyFilter{Hash: new(hashOf("two"))}), []checks.Key{second})
+	same(t, "by the zero hash", f.keys(t, monitor.KeyFilter{Hash: new([32]byte{})}), []checks.Key(nil))
+	same(t, "all, oldest first", f.keys(t, monitor.KeyFilter{ProjectID: &f.project.ID}), []checks.Key{first, second})
+	err := f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return tx.DeleteKey(ctx, uuid.New(), first.ID) })
 	if !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("a key of another project: %v", err)
 	}
 	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.DeleteKey(ctx, f.project.ID, first.ID) })
-	if _, err := f.Key(t.Context(), hashOf("one")); !errors.Is(err, checks.ErrNotFound) {
-		t.Errorf("a deleted key: %v", err)
+	same(t, "a deleted key", f.keys(t, monitor.KeyFilter{Hash: new(hashOf("one"))}), []checks.Key(nil))
+}
+
+func (f fixture) keys(t *testing.T, filter monitor.KeyFilter) []checks.Key {
+	t.Helper()
+	list, err := f.Keys(t.Context(), filter)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return list
 }
 
 func testChannels(t *testing.T, f fixture) {
@@ -174,8 +169,8 @@ func testChannels(t *testing.T, f fixture) {
 	changed.Name, changed.Settings = "renamed", map[string]string{"to": "other@example.org"}
 	changed.Sources = map[string]string{"to": "$OPS"}
 	foreign.ProjectID = uuid.New()
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.UpdateChannel(ctx, changed) })
-	err = f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return tx.UpdateChannel(ctx, foreign) })
+	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.SaveChannel(ctx, changed) })
+	err = f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return tx.SaveChannel(ctx, foreign) })
 	if !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("updating an integration of another project: %v", err)
 	}
@@ -207,15 +202,15 @@ func testChannelsOfManyChecks(t *testing.T, f fixture) {
 			if i%2 == 0 {
 				c.Channels = []uuid.UUID{channel.ID}
 			}
-			if err := tx.InsertCheck(ctx, c); err != nil {
+			if err := addCheck(ctx, tx, c); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	list, err := f.Checks(t.Context(), f.project.ID, monitor.CheckQuery{})
-	if err != nil || len(list) != 150 {
-		t.Fatal(len(list), err)
+	list := f.list(t)
+	if len(list) != 150 {
+		t.Fatalf("%d checks, want 150", len(list))
 	}
 	for i, c := range list {
 		if len(c.Channels) != 1-i%2 {

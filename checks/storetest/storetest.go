@@ -34,9 +34,9 @@ func Run(t *testing.T, open func(t *testing.T) monitor.Store) {
 		"UpdateRollsBack":       testUpdateRollsBack,
 		"LostUpdates":           testLostUpdates,
 		"LockOrder":             testLockOrder,
-		"Record":                testRecord,
-		"RecordBodies":          testRecordBodies,
-		"RecordTogether":        testRecordTogether,
+		"Batches":               testBatches,
+		"BatchesWithBodies":     testBatchesWithBodies,
+		"BatchesTogether":       testBatchesTogether,
 		"PingLog":               testPingLog,
 		"PingBodies":            testPingBodies,
 		"FlipWindows":           testFlipWindows,
@@ -126,8 +126,12 @@ func (f fixture) create(t *testing.T, spec checks.Spec) checks.Check {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.InsertCheck(ctx, c) })
+	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return addCheck(ctx, tx, c) })
 	return c
+}
+
+func addCheck(ctx context.Context, tx monitor.Tx, c checks.Check) error {
+	return tx.SaveChecks(ctx, []*monitor.Locked{{Check: c}})
 }
 
 // ping records a signal of a check.
@@ -140,7 +144,7 @@ func (f fixture) ping(t *testing.T, id uuid.UUID, s pings.Signal, at time.Time) 
 			return err
 		}
 		ping = apply(l, s, at)
-		return tx.SaveStates(ctx, []*monitor.Locked{l})
+		return tx.SaveChecks(ctx, []*monitor.Locked{l})
 	})
 	return ping
 }
@@ -154,11 +158,29 @@ func apply(l *monitor.Locked, s pings.Signal, at time.Time) pings.Ping {
 
 func (f fixture) check(t *testing.T, id uuid.UUID) checks.Check {
 	t.Helper()
-	c, err := f.Check(t.Context(), id)
+	list, err := f.Checks(t.Context(), monitor.CheckFilter{ID: &id})
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d checks, want 1: %v", len(list), err)
+	}
+	return list[0]
+}
+
+// gone fails the test if the check exists.
+func (f fixture) gone(t *testing.T, id uuid.UUID) {
+	t.Helper()
+	if list, err := f.Checks(t.Context(), monitor.CheckFilter{ID: &id}); err != nil || len(list) != 0 {
+		t.Errorf("%d checks, want none: %v", len(list), err)
+	}
+}
+
+// list returns the checks of the fixture's project.
+func (f fixture) list(t *testing.T) []checks.Check {
+	t.Helper()
+	list, err := f.Checks(t.Context(), monitor.CheckFilter{ProjectID: &f.project.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return list
 }
 
 func (f fixture) addChannel(t *testing.T, name string, at time.Time) channels.Channel {
@@ -167,7 +189,7 @@ func (f fixture) addChannel(t *testing.T, name string, at time.Time) channels.Ch
 		ID: uuid.New(), ProjectID: f.project.ID, Kind: "email", Name: name,
 		Settings: map[string]string{"to": "ops@example.org"}, CreatedAt: at,
 	}
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.InsertChannel(ctx, c) })
+	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.SaveChannel(ctx, c) })
 	return c
 }
 

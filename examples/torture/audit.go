@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -40,9 +42,11 @@ func readRecord(ctx context.Context, db *bun.DB, id uuid.UUID) (record, error) {
 		return record{}, err
 	}
 	var r record
-	if r.check, err = store.Check(ctx, id); err != nil {
-		return record{}, err
+	found, err := store.Checks(ctx, monitor.CheckFilter{ID: &id})
+	if err != nil || len(found) == 0 {
+		return record{}, errors.Join(err, fmt.Errorf("%d checks %s", len(found), id))
 	}
+	r.check = found[0]
 	if r.log, err = store.Pings(ctx, id, whole); err != nil {
 		return record{}, err
 	}

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
@@ -22,18 +20,18 @@ type outage struct {
 	reads, writes atomic.Pointer[error]
 }
 
-func (o *outage) Check(ctx context.Context, id uuid.UUID) (checks.Check, error) {
+func (o *outage) Checks(ctx context.Context, f monitor.CheckFilter) ([]checks.Check, error) {
 	if err := o.reads.Load(); err != nil {
-		return checks.Check{}, fail(*err)
+		return nil, fail(*err)
 	}
-	return o.Store.Check(ctx, id)
+	return o.Store.Checks(ctx, f)
 }
 
-func (o *outage) ProjectByPingKey(ctx context.Context, key string) (checks.Project, error) {
+func (o *outage) Projects(ctx context.Context, f monitor.ProjectFilter) ([]checks.Project, error) {
 	if err := o.reads.Load(); err != nil {
-		return checks.Project{}, fail(*err)
+		return nil, fail(*err)
 	}
-	return o.Store.ProjectByPingKey(ctx, key)
+	return o.Store.Projects(ctx, f)
 }
 
 func (o *outage) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {

@@ -17,19 +17,29 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// testRecord records batches and changes the checks in other ways between them: each batch must find what was there.
-func testRecord(t *testing.T, f fixture) {
-	recorder, ok := f.Store.(monitor.Recorder)
-	if !ok {
-		return // it is optional
-	}
+// batch saves what fn does to checks, as the writer of pings does.
+func (f fixture) batch(t *testing.T, ids []uuid.UUID, fn func(locked []*monitor.Locked) error) error {
+	return f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
+		locked, err := tx.LockChecks(ctx, ids)
+		if err != nil {
+			return err
+		}
+		if err := fn(locked); err != nil {
+			return err
+		}
+		return tx.SaveChecks(ctx, locked)
+	})
+}
+
+// testBatches writes batches and changes the checks in other ways between them: each batch must find what is there.
+func testBatches(t *testing.T, f fixture) {
 	a, b, gone := f.create(t, checks.Spec{}), f.create(t, checks.Spec{Methods: new("POST")}), f.create(t, checks.Spec{})
 	at := noon
 	ping := func(found int, signal pings.Signal) {
 		t.Helper()
 		at = at.Add(time.Second)
 		var n int
-		err := recorder.Record(t.Context(), []uuid.UUID{a.ID, uuid.New(), gone.ID, b.ID}, func(locked []*monitor.Locked) error {
+		err := f.batch(t, []uuid.UUID{a.ID, uuid.New(), gone.ID, b.ID}, func(locked []*monitor.Locked) error {
 			n = len(locked)
 			for _, l := range locked {
 				apply(l, signal, at)
@@ -45,7 +55,7 @@ func testRecord(t *testing.T, f fixture) {
 	ping(3, pings.Signal{Kind: pings.Start, RunID: uuid.NullUUID{UUID: uuid.New(), Valid: true}})
 	// A failing fn changes nothing, neither in the store nor in what it remembers.
 	broken := fmt.Errorf("broken")
-	err := recorder.Record(t.Context(), []uuid.UUID{a.ID}, func(locked []*monitor.Locked) error {
+	err := f.batch(t, []uuid.UUID{a.ID}, func(locked []*monitor.Locked) error {
 		apply(locked[0], pings.Signal{Kind: pings.Fail}, at)
 		return broken
 	})
@@ -59,7 +69,7 @@ func testRecord(t *testing.T, f fixture) {
 		}
 		c, effects := l.Check.Pause(at)
 		l.Apply(c, effects)
-		return tx.SaveStates(ctx, []*monitor.Locked{l})
+		return tx.SaveChecks(ctx, []*monitor.Locked{l})
 	})
 	if got := f.check(t, a.ID); got.Stored != checks.StatusPaused || got.NPings != 4 {
 		t.Errorf("paused: %s with %d pings", got.Stored, got.NPings)
@@ -74,7 +84,8 @@ func testRecord(t *testing.T, f fixture) {
 			return err
 		}
 		l.Apply(c, effects)
-		return tx.SaveSettings(ctx, l) // which alone must be seen, too
+		l.SettingsChanged = true
+		return tx.SaveChecks(ctx, []*monitor.Locked{l})
 	})
 	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
 		l, err := tx.LockCheck(ctx, gone.ID)
@@ -121,12 +132,8 @@ func (f fixture) createMany(t *testing.T, n int) (ids []uuid.UUID) {
 	return ids
 }
 
-// testRecordBodies records batches in which some pings have bodies, of any bytes, and others have none.
-func testRecordBodies(t *testing.T, f fixture) {
-	recorder, ok := f.Store.(monitor.Recorder)
-	if !ok {
-		return
-	}
+// testBatchesWithBodies writes batches in which some pings have bodies of any bytes and others have none.
+func testBatchesWithBodies(t *testing.T, f fixture) {
 	ids := f.createMany(t, 7)
 	all := make([]byte, 256)
 	for i := range all {
@@ -134,10 +141,10 @@ func testRecordBodies(t *testing.T, f fixture) {
 	}
 	bodies := [][]byte{nil, []byte("first"), all, {}, {0}, bytes.Repeat([]byte("x\\\"{,}'\xff"), 20_000), []byte("last")}
 	at := noon
-	for round := range 4 { // read at first, remembered later
+	for round := range 4 { // a store may read at first and use a cache later
 		at = at.Add(time.Second)
 		with := round != 2 // a whole batch without bodies
-		err := recorder.Record(t.Context(), ids, func(locked []*monitor.Locked) error {
+		err := f.batch(t, ids, func(locked []*monitor.Locked) error {
 			for _, l := range locked {
 				var s pings.Signal
 				if k := slices.Index(ids, l.ID); with {
@@ -167,12 +174,8 @@ func testRecordBodies(t *testing.T, f fixture) {
 	}
 }
 
-// testRecordTogether has many goroutines record pings of the same checks, by Record and under locks: none is lost.
-func testRecordTogether(t *testing.T, f fixture) {
-	recorder, ok := f.Store.(monitor.Recorder)
-	if !ok {
-		return
-	}
+// testBatchesTogether has many goroutines write pings of the same checks: none is lost.
+func testBatchesTogether(t *testing.T, f fixture) {
 	ids := f.createMany(t, 5)
 	const goroutines, each = 6, 20
 	var group sync.WaitGroup
@@ -187,20 +190,7 @@ func testRecordTogether(t *testing.T, f fixture) {
 					}
 					return nil
 				}
-				var err error
-				if g == 0 {
-					err = f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
-						locked, err := tx.LockChecks(ctx, ids)
-						if err != nil {
-							return err
-						}
-						_ = add(locked)
-						return tx.SaveStates(ctx, locked)
-					})
-				} else {
-					err = recorder.Record(t.Context(), ids, add)
-				}
-				if err != nil {
+				if err := f.batch(t, ids, add); err != nil {
 					t.Error(err)
 				}
 			}

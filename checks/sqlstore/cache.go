@@ -1,0 +1,109 @@
+package sqlstore
+
+import (
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+)
+
+// maxCacheBytes bounds the memory of the cache: about 80,000 checks without long texts.
+const maxCacheBytes = 128 << 20
+
+// cache keeps checks as this store committed them, so that a batch of pings need not read them again.
+//
+// An entry is used only in a transaction that has locked the check's row and found the entry's revision there. A stale
+// entry therefore costs a read and nothing else, whatever other servers do.
+type cache struct {
+	mu    sync.Mutex
+	byID  map[uuid.UUID]*cacheEntry
+	byKey map[int64]*cacheEntry // the same entries by the key of their row
+	bytes int
+}
+
+type cacheEntry struct {
+	check checks.Check // without Channels
+	row   lockedRow
+	size  int
+}
+
+// keys returns the row keys of the cached checks among ids, and the ids that are not cached.
+func (c *cache) keys(ids []uuid.UUID) (keys []int64, missing []uuid.UUID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	keys = make([]int64, 0, len(ids))
+	for _, id := range ids {
+		if entry, ok := c.byID[id]; ok {
+			keys = append(keys, entry.row.id)
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	return keys, missing
+}
+
+// get returns copies of the checks that are cached with the revision of their locked row, and the keys of the others.
+func (c *cache) get(rows []lockedKey) (locked []*monitor.Locked, missing []int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	locked = make([]*monitor.Locked, 0, len(rows))
+	for _, row := range rows {
+		entry, ok := c.byKey[row.id]
+		if !ok || entry.row.revision != row.revision {
+			missing = append(missing, row.id)
+			continue
+		}
+		state := entry.row
+		locked = append(locked, &monitor.Locked{Check: entry.check, Row: &state})
+	}
+	return locked, missing
+}
+
+// put caches checks as a transaction has committed them.
+func (c *cache) put(saved []*monitor.Locked) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byID == nil {
+		c.byID, c.byKey = make(map[uuid.UUID]*cacheEntry), make(map[int64]*cacheEntry)
+	}
+	for _, l := range saved {
+		c.remove(l.ID)
+		entry := &cacheEntry{check: l.Check, row: *l.Row.(*lockedRow)}
+		entry.check.Channels = nil
+		entry.row.before = entry.row.revision
+		entry.size = sizeOf(&entry.check)
+		for c.bytes+entry.size > maxCacheBytes && len(c.byID) > 0 {
+			for id := range c.byID { // any: a check that is pinged again comes back
+				c.remove(id)
+				break
+			}
+		}
+		c.byID[l.ID], c.byKey[entry.row.id] = entry, entry
+		c.bytes += entry.size
+	}
+}
+
+// forget removes a deleted check.
+func (c *cache) forget(id uuid.UUID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.remove(id)
+}
+
+func (c *cache) remove(id uuid.UUID) {
+	if entry, ok := c.byID[id]; ok {
+		delete(c.byID, id)
+		delete(c.byKey, entry.row.id)
+		c.bytes -= entry.size
+	}
+}
+
+// sizeOf estimates the memory of an entry in bytes: its texts and open runs, and 1.2 kB for all that has a fixed size,
+// the two maps included.
+func sizeOf(c *checks.Check) int {
+	const fixed, run = 1200, 48
+	return fixed + run*len(c.Runs) + len(c.Name) + len(c.Slug) + len(c.Tags) + len(c.Desc) + len(c.Schedule) + len(c.TZ) +
+		len(c.StartKW) + len(c.SuccessKW) + len(c.FailureKW) + len(c.QuietHours)
+}
