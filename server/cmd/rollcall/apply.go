@@ -91,14 +91,6 @@ Examples:
     rollcall apply -f checks.yaml --url https://rollcall.example.org --api-key rcw_…`
 }
 
-// createdDoc is a project that was created, with its keys, in JSON.
-type createdDoc struct {
-	projectDoc
-	APIKey         string `json:"api_key"`
-	APIKeyReadOnly string `json:"api_key_readonly"`
-	PingKey        string `json:"ping_key"`
-}
-
 // applyDoc is what apply prints with --json.
 type applyDoc struct {
 	DryRun   bool             `json:"dry_run"`
@@ -200,12 +192,12 @@ func (c *applyCmd) report(w io.Writer, plan declare.Plan, created []declare.Crea
 		}
 	}
 	for _, p := range created {
-		document.Projects = append(document.Projects, createdDoc{newProjectDoc(p.Project), p.Keys.ReadWrite, p.Keys.ReadOnly, p.Project.PingKey})
+		document.Projects = append(document.Projects, newCreatedDoc(p.Project, p.Keys))
 	}
 	err := c.print(w, document, func(w io.Writer) {
-		for _, p := range created {
-			fmt.Fprintf(w, "\nCreated the project %q (plan %s). Its keys are shown this once:\n\n", p.Project.Name, p.Project.Plan)
-			printKeys(w, p.Project, p.Keys)
+		for _, project := range document.Projects {
+			fmt.Fprintln(w)
+			project.write(w)
 		}
 	})
 	if err != nil && len(created) > 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,27 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-type channelCreateCmd struct {
-	projectFlag
-	Kind string   `required:"" placeholder:"KIND" help:"Kind of the channel; see rollcall channel kinds."`
-	Name string   `placeholder:"NAME" help:"Name of the channel. One that is unique and without commas can be used to assign the channel to a check."`
-	Set  []string `sep:"none" placeholder:"KEY=VALUE" help:"A setting of the kind. KEY=@FILE reads the value from a file, KEY=@- from standard input; the value @NAME is written @@NAME. Repeatable."`
-	jsonFlag
-}
-
-func (channelCreateCmd) Help() string {
-	return `Everyone on the machine can see the command line of a process, so give secrets by @FILE or @-. One line break at the end
-of what is read does not count.
-
-With --json: {"id", "name", "kind"}.
-
-Examples:
-
-    rollcall channel create --kind email --name ops --set to=ops@example.org
-    rollcall channel create --kind webhook --name pager --set url_down=https://example.org/down --set headers_down=@token`
-}
-
-// channelDoc is a channel in the JSON of this command line and of the API (API-V3.md section 2.4).
+// channelDoc is an integration in the JSON of this command line and of the API (API-V3.md section 2.4).
 type channelDoc struct {
 	ID   string        `json:"id"`
 	Name string        `json:"name"`
@@ -43,12 +24,32 @@ func newChannelDoc(c channels.Channel) channelDoc {
 	return channelDoc{ID: c.ID.String(), Name: c.Name, Kind: c.Kind}
 }
 
-// describe names a channel in a sentence.
-func (c channelDoc) describe() string {
-	if c.Name == "" {
-		return fmt.Sprintf("the %s channel %s", c.Kind, c.ID)
+// String names the integration in a sentence.
+func (d channelDoc) String() string {
+	if d.Name == "" {
+		return fmt.Sprintf("the %s integration %s", d.Kind, d.ID)
 	}
-	return fmt.Sprintf("the %s channel %q (%s)", c.Kind, c.Name, c.ID)
+	return fmt.Sprintf("the %s integration %q (%s)", d.Kind, d.Name, d.ID)
+}
+
+type channelCreateCmd struct {
+	projectFlag
+	Kind string   `required:"" placeholder:"KIND" help:"Kind of the integration; rollcall channel kinds lists them."`
+	Name string   `placeholder:"NAME" help:"Name of the integration, up to 100 characters. Checks can be assigned by a name that is unique and has no comma."`
+	Set  []string `sep:"none" placeholder:"KEY=VALUE" help:"A setting of the kind. KEY=@FILE reads the value from a file, KEY=@- from standard input; a value that begins with @ is written with @@. Repeatable."`
+	jsonFlag
+}
+
+func (channelCreateCmd) Help() string {
+	return `Every user of the machine can see the command line of a process, so give secrets by @FILE or @-. A line break at the end
+of a file is not part of the value.
+
+With --json: {"id", "name", "kind"}.
+
+Examples:
+
+    rollcall channel create --kind email --name ops --set to=ops@example.org
+    rollcall channel create --kind webhook --name pager --set url_down=https://example.org/down --set headers_down=@token`
 }
 
 func (c channelCreateCmd) Run(ctx context.Context, a *app) error {
@@ -56,19 +57,13 @@ func (c channelCreateCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-		project, err := c.find(ctx, mon)
-		if err != nil {
-			return err
-		}
+	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		channel, err := mon.CreateChannel(ctx, project.ID, channels.Kind(c.Kind), c.Name, settings)
 		if err != nil {
 			return missing(err, "project %q", c.Project)
 		}
 		document := newChannelDoc(channel)
-		return c.print(a.stdout, document, func(w io.Writer) {
-			fmt.Fprintf(w, "Created %s in the project %q.\n", document.describe(), project.Name)
-		})
+		return c.say(a.stdout, document, "Created %s in the project %q.", document, project.Name)
 	})
 }
 
@@ -95,7 +90,7 @@ func parseSettings(items []string) (map[string]string, error) {
 	return settings, nil
 }
 
-// settingValue returns the value that a text after --set KEY= stands for.
+// settingValue returns the value that the text after --set KEY= stands for.
 func settingValue(text string) (string, error) {
 	from, ok := strings.CutPrefix(text, "@")
 	switch {
@@ -115,53 +110,85 @@ type channelListCmd struct {
 }
 
 func (channelListCmd) Help() string {
-	return `FAILING SINCE is when an alert to the channel was last given up, if none has arrived since.
+	return `FAILING SINCE is the time at which an alert was given up, if none has arrived since.
 
-With --json: an array of {"id", "name", "kind", "failed_at", "error"}; failed_at is null where none has failed.`
+With --json: an array of {"id", "name", "kind", "failed_at", "error"}, where failed_at is null if no alert has failed.`
 }
 
 func (c channelListCmd) Run(ctx context.Context, a *app) error {
-	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-		project, err := c.find(ctx, mon)
-		if err != nil {
-			return err
-		}
+	type listed struct {
+		channelDoc
+		FailedAt *string `json:"failed_at"`
+		Error    string  `json:"error"`
+	}
+	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		list, err := mon.Channels(ctx, project.ID)
 		if err != nil {
 			return err
 		}
-		type listed struct {
-			channelDoc
-			FailedAt *string `json:"failed_at"`
-			Error    string  `json:"error"`
-		}
-		documents := make([]listed, len(list))
-		rows := [][]string{{"ID", "KIND", "NAME", "FAILING SINCE", "ERROR"}}
-		for i, channel := range list {
-			documents[i] = listed{newChannelDoc(channel), optionalTimestamp(channel.FailedAt), channel.Error}
-			since := ""
-			if documents[i].FailedAt != nil {
-				since = *documents[i].FailedAt
-			}
-			rows = append(rows, []string{documents[i].ID, string(channel.Kind), channel.Name, since, channel.Error})
-		}
-		return c.print(a.stdout, documents, func(w io.Writer) { table(w, rows...) })
+		return printList(c.jsonFlag, a.stdout, list,
+			func(c channels.Channel) listed {
+				return listed{newChannelDoc(c), optionalTimestamp(c.FailedAt), c.Error}
+			},
+			[]string{"ID", "KIND", "NAME", "FAILING SINCE", "ERROR"},
+			func(d listed) []string { return []string{d.ID, string(d.Kind), d.Name, or(d.FailedAt), d.Error} })
 	})
 }
 
 type channelDeleteCmd struct {
-	Channel string `arg:"" help:"Id of the channel, or its name if no other channel of the project has it."`
+	Channel string `arg:"" help:"Id of the integration, or its name if no other integration of the project has it."`
 	projectFlag
 	jsonFlag
 }
 
 func (channelDeleteCmd) Help() string {
-	return `With --json: {"id", "name", "kind"} of the channel that was deleted.`
+	return `Checks no longer alert it. Its alerts are deleted, also those that are pending.
+
+With --json: {"id", "name", "kind"} of the deleted integration.`
 }
 
 func (c channelDeleteCmd) Run(ctx context.Context, a *app) error {
-	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-		project, err := c.find(ctx, mon)
+	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
+		channel, err := findChannel(ctx, mon, project.ID, c.Channel)
+		if err != nil {
+			return err
+		}
+		if err := mon.DeleteChannel(ctx, project.ID, channel.ID); err != nil {
+			return missing(err, "integration %q", c.Channel)
+		}
+		document := newChannelDoc(channel)
+		return c.say(a.stdout, document, "Deleted %s of the project %q.", document, project.Name)
+	})
+}
+
+type channelTestCmd struct {
+	Channel string `arg:"" help:"Id of the integration, or its name if no other integration of the project has it."`
+	projectFlag
+	notifierFlags
+	jsonFlag
+}
+
+func (channelTestCmd) Help() string {
+	return `This command sends the alert itself, with its own flags and variables; the service takes no part. The alert says that it
+is a test. A test of a group goes to each of its members. The exit status is 1 if the receiver does not accept it.
+
+With --json: {"id", "name", "kind", "sent", "error"}.
+
+Example:
+
+    rollcall channel test ops --mail-host smtp.example.org --mail-from rollcall@example.org`
+}
+
+// Validate checks the flags about delivery. Kong calls it.
+func (c channelTestCmd) Validate() error { return c.validate() }
+
+func (c channelTestCmd) Run(ctx context.Context, a *app) error {
+	var config monitor.Config
+	if err := c.apply(&config); err != nil {
+		return err
+	}
+	return a.withConfig(ctx, false, &config, func(mon *monitor.Monitor) error {
+		project, err := projectByName(ctx, mon, c.Project)
 		if err != nil {
 			return err
 		}
@@ -169,34 +196,20 @@ func (c channelDeleteCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		if err := mon.DeleteChannel(ctx, project.ID, channel.ID); err != nil {
-			return missing(err, "channel %q", c.Channel)
+		failure := mon.TestChannel(ctx, project.ID, channel.ID)
+		document := struct {
+			channelDoc
+			Sent  bool   `json:"sent"`
+			Error string `json:"error"`
+		}{channelDoc: newChannelDoc(channel), Sent: failure == nil}
+		if failure != nil {
+			document.Error = failure.Error()
+			if !c.JSON {
+				return fmt.Errorf("%s: %w", document, failure)
+			}
 		}
-		document := newChannelDoc(channel)
-		return c.print(a.stdout, document, func(w io.Writer) {
-			fmt.Fprintf(w, "Deleted %s of the project %q.\n", document.describe(), project.Name)
-		})
+		return errors.Join(c.say(a.stdout, document, "Sent a test alert to %s.", document), failure)
 	})
-}
-
-// pickChannel returns the channel with an id or a name.
-func pickChannel(list []channels.Channel, text string) (channels.Channel, error) {
-	var named []channels.Channel
-	for _, channel := range list {
-		if channel.ID.String() == strings.ToLower(text) {
-			return channel, nil
-		}
-		if channel.Name == text && text != "" {
-			named = append(named, channel)
-		}
-	}
-	switch len(named) {
-	case 0:
-		return channels.Channel{}, checks.ErrNotFound
-	case 1:
-		return named[0], nil
-	}
-	return channels.Channel{}, fmt.Errorf("%d channels have the name %q, use the id", len(named), text)
 }
 
 type channelKindsCmd struct{ jsonFlag }
@@ -205,7 +218,7 @@ func (channelKindsCmd) Help() string {
 	return `With --json: an array of {"kind", "doc", "settings"}, where settings is an array of {"name", "doc", "required", "secret", "default"}.`
 }
 
-// kindDoc is a kind of channels in JSON.
+// kindDoc is a kind of integrations in JSON.
 type kindDoc struct {
 	Kind     channels.Kind `json:"kind"`
 	Doc      string        `json:"doc"`
@@ -221,28 +234,28 @@ type settingDoc struct {
 }
 
 func (c channelKindsCmd) Run(a *app) error {
-	kinds := channelKinds()
-	documents := make([]kindDoc, len(kinds))
-	for i, kind := range kinds {
-		documents[i] = kindDoc{kind.Kind, kind.Doc, make([]settingDoc, len(kind.Settings))}
-		for j, s := range kind.Settings {
-			documents[i].Settings[j] = settingDoc{s.Name, s.Doc, s.Required, s.Secret, s.Default}
+	var documents []kindDoc
+	for _, kind := range channelKinds() {
+		document := kindDoc{kind.Kind, kind.Doc, []settingDoc{}}
+		for _, s := range kind.Settings {
+			document.Settings = append(document.Settings, settingDoc{s.Name, s.Doc, s.Required, s.Secret, s.Default})
 		}
+		documents = append(documents, document)
 	}
 	return c.print(a.stdout, documents, func(w io.Writer) {
 		for i, kind := range documents {
 			if i > 0 {
 				fmt.Fprintln(w)
 			}
-			printKind(w, kind)
+			kind.write(w)
 		}
 	})
 }
 
-func printKind(w io.Writer, kind kindDoc) {
-	fmt.Fprintf(w, "%s: %s\n", kind.Kind, kind.Doc)
+func (d kindDoc) write(w io.Writer) {
+	fmt.Fprintf(w, "%s: %s\n", d.Kind, d.Doc)
 	var rows [][]string
-	for _, s := range kind.Settings {
+	for _, s := range d.Settings {
 		var notes []string
 		if s.Required {
 			notes = append(notes, "required")

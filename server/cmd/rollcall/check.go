@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strconv"
 	"time"
@@ -26,41 +25,34 @@ type checkDoc struct {
 	TZ          string        `json:"tz"`
 }
 
-const checkDocHelp = `{"uuid", "slug", "name", "status", "next_ping", "alert_after", "repeat_every", "quiet_hours", "tz"};
-next_ping is null where none is expected, repeat_every is in seconds, and rules that are not set are 0 or "".`
+const checkDocHelp = `{"uuid", "slug", "name", "status", "next_ping", "alert_after", "repeat_every", "quiet_hours", "tz"},
+where next_ping is null if none is expected, repeat_every is in seconds, and a rule that is not set is 0 or "".`
 
-func newCheckDoc(c checks.Check, now time.Time) checkDoc {
-	return checkDoc{
-		UUID: c.ID.String(), Slug: c.Slug, Name: c.Name,
-		Status: c.Status(now), NextPing: optionalTimestamp(c.NextPing(now)),
-		AlertAfter: c.AlertAfter, RepeatEvery: int64(c.RepeatEvery / time.Second), QuietHours: c.QuietHours, TZ: c.TZ,
+// newCheckDoc returns the document of a check at an instant.
+func newCheckDoc(now time.Time) func(checks.Check) checkDoc {
+	return func(c checks.Check) checkDoc {
+		return checkDoc{
+			UUID: c.ID.String(), Slug: c.Slug, Name: c.Name,
+			Status: c.Status(now), NextPing: optionalTimestamp(c.NextPing(now)),
+			AlertAfter: c.AlertAfter, RepeatEvery: int64(c.RepeatEvery / time.Second), QuietHours: c.QuietHours, TZ: c.TZ,
+		}
 	}
 }
 
-// row is the check in a table.
-func (c checkDoc) row() []string {
-	next, after, every, zone := "", "", "", ""
-	if c.NextPing != nil {
-		next = *c.NextPing
-	}
-	if c.AlertAfter > 1 {
-		after = strconv.Itoa(c.AlertAfter)
-	}
-	if c.RepeatEvery > 0 {
-		every = (time.Duration(c.RepeatEvery) * time.Second).String()
-	}
-	if c.QuietHours != "" {
-		zone = c.TZ
-	}
-	return []string{c.UUID, c.Slug, c.Name, string(c.Status), next, after, every, c.QuietHours, zone}
-}
+var checkHeader = []string{"UUID", "SLUG", "NAME", "STATUS", "NEXT PING", "ALERT AFTER", "REPEAT EVERY", "QUIET HOURS", "TZ"}
 
-func printChecks(w io.Writer, list ...checkDoc) {
-	rows := [][]string{{"UUID", "SLUG", "NAME", "STATUS", "NEXT PING", "ALERT AFTER", "REPEAT EVERY", "QUIET HOURS", "TZ"}}
-	for _, c := range list {
-		rows = append(rows, c.row())
+func (d checkDoc) row() []string {
+	after, every, zone := "", "", ""
+	if d.AlertAfter > 1 {
+		after = strconv.Itoa(d.AlertAfter)
 	}
-	table(w, rows...)
+	if d.RepeatEvery > 0 {
+		every = (time.Duration(d.RepeatEvery) * time.Second).String()
+	}
+	if d.QuietHours != "" {
+		zone = d.TZ
+	}
+	return []string{d.UUID, d.Slug, d.Name, string(d.Status), or(d.NextPing), after, every, d.QuietHours, zone}
 }
 
 type checkListCmd struct {
@@ -73,43 +65,33 @@ func (checkListCmd) Help() string {
 }
 
 func (c checkListCmd) Run(ctx context.Context, a *app) error {
-	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-		project, err := c.find(ctx, mon)
-		if err != nil {
-			return err
-		}
+	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
 		if err != nil {
 			return err
 		}
-		now := mon.Now()
-		documents := make([]checkDoc, len(list))
-		for i, check := range list {
-			documents[i] = newCheckDoc(check, now)
-		}
-		return c.print(a.stdout, documents, func(w io.Writer) { printChecks(w, documents...) })
+		return printList(c.jsonFlag, a.stdout, list, newCheckDoc(mon.Now()), checkHeader, checkDoc.row)
 	})
 }
 
 type checkSetCmd struct {
-	Slug        *string `xor:"check" required:"" placeholder:"SLUG" help:"The check, by its slug, if no other check of the project has it."`
-	ID          *string `name:"id" xor:"check" required:"" placeholder:"UUID" help:"The check, by its UUID."`
-	AlertAfter  *string `placeholder:"N" help:"Alert after so many failures in a row: 2 to 100."`
-	RepeatEvery *string `placeholder:"DURATION" help:"Repeat the alert while the check is down: 1m to 8760h, or a number of seconds."`
-	QuietHours  *string `placeholder:"WINDOWS" help:"Hold alerts back in these windows, with semicolons between them."`
-	TZ          *string `name:"tz" env:"-" placeholder:"ZONE" help:"Time zone of the quiet hours and of the schedule."`
+	Slug        *string `xor:"check" required:"" placeholder:"SLUG" help:"Slug of the check, if no other check of the project has it."`
+	ID          *string `name:"id" xor:"check" required:"" placeholder:"UUID" help:"UUID of the check."`
+	AlertAfter  *string `placeholder:"N" help:"Alert after this many failures in a row, 2 to 100."`
+	RepeatEvery *string `placeholder:"DURATION" help:"Repeat the alert while the check is down, every 1m to 8760h, or a number of seconds."`
+	QuietHours  *string `placeholder:"WINDOWS" help:"Hold alerts back in these windows, separated by semicolons."`
+	TZ          *string `name:"tz" env:"-" placeholder:"ZONE" help:"Time zone of the quiet hours and of the schedule, such as Europe/Riga."`
 	projectFlag
 	jsonFlag
 }
 
 func (checkSetCmd) Help() string {
-	return `Sets rules for the alerts of a check; the others stay as they are. A rule that is given as 0, none or an empty text is
-taken away. Rules change neither the state of the check nor its history, and hold at once, for alerts that are held
-back too.
+	return `Sets rules for the alerts of a check, and leaves the others as they are. The value 0, none or "" removes a rule. A rule
+takes effect at once, also on alerts that are held back, and changes neither the status of the check nor its history.
 
-Failures are failure signals, expected pings that did not come, and runs that did not end in time. Quiet hours are
-windows such as 22:00-06:00 (every day), Sat,Sun 00:00-24:00, Mon..Fri 22:00-06:00 (the days on which it begins) and
-2026-12-24 18:00/2026-12-27 06:00 (once). At the end of a window one alert sums up what was held back.
+Failures are fail signals, pings that did not come in time, and runs that did not end in time. Quiet hours are windows such
+as 22:00-06:00 (every day), Sat,Sun 00:00-24:00, Mon..Fri 22:00-06:00 (named by the day on which it begins) and
+2026-12-24 18:00/2026-12-27 06:00 (once). At the end of a window, one alert sums up what was held back.
 
 With --json: ` + checkDocHelp + `
 
@@ -125,65 +107,43 @@ func (c checkSetCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-		project, err := c.find(ctx, mon)
+	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
+		check, err := c.find(ctx, mon, project.ID)
 		if err != nil {
 			return err
 		}
-		id, name, err := c.check(ctx, mon, project.ID)
-		if err != nil {
-			return missing(err, "check %q", name)
+		if check, err = mon.Update(ctx, check.ID, spec); err != nil {
+			return missing(err, "the check")
 		}
-		check, err := mon.Update(ctx, id, spec)
-		if err != nil {
-			return missing(err, "check %q", name)
-		}
-		document := newCheckDoc(check, mon.Now())
-		return c.print(a.stdout, document, func(w io.Writer) { printChecks(w, document) })
+		document := newCheckDoc(mon.Now())(check)
+		return c.print(a.stdout, document, func(w io.Writer) { table(w, checkHeader, document.row()) })
 	})
 }
 
-// check finds the check, and returns what it was named by too. A slug may look like a UUID.
-func (c checkSetCmd) check(
-	ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID,
-) (id uuid.UUID, name string, err error) {
-	if c.ID != nil {
-		if id, err = uuid.Parse(*c.ID); err != nil || len(*c.ID) != 36 {
-			return uuid.Nil, *c.ID, usagef("--id: %q is not a UUID", *c.ID)
-		}
-		check, err := mon.Check(ctx, id)
-		if err == nil && check.ProjectID != projectID {
-			err = checks.ErrNotFound
-		}
-		return id, *c.ID, err
+// find returns the check. A slug may look like a UUID.
+func (c checkSetCmd) find(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID) (checks.Check, error) {
+	if c.Slug != nil {
+		return checkBySlug(ctx, mon, projectID, *c.Slug)
 	}
-	list, err := mon.Checks(ctx, projectID, monitor.CheckQuery{Slug: c.Slug})
-	switch {
-	case err != nil:
-		return uuid.Nil, *c.Slug, err
-	case len(list) == 0 || *c.Slug == "":
-		return uuid.Nil, *c.Slug, checks.ErrNotFound
-	case len(list) > 1:
-		return uuid.Nil, *c.Slug, fmt.Errorf("%d checks have the slug %q, use --id", len(list), *c.Slug)
+	id, ok := parseUUID(*c.ID)
+	if !ok {
+		return checks.Check{}, usagef("--id: %q is not a UUID", *c.ID)
 	}
-	return list[0].ID, *c.Slug, nil
+	return checkByID(ctx, mon, projectID, id)
 }
 
-// spec reads the rules.
+// spec returns the rules that the flags set.
 func (c checkSetCmd) spec() (checks.Spec, error) {
 	spec := checks.Spec{TZ: c.TZ}
 	if c.AlertAfter == nil && c.RepeatEvery == nil && c.QuietHours == nil && c.TZ == nil {
 		return spec, usagef("nothing to set: give --alert-after, --repeat-every, --quiet-hours or --tz")
 	}
 	if c.AlertAfter != nil {
-		n, err := strconv.ParseInt(ruleValue(*c.AlertAfter), 10, 64)
+		n, err := strconv.Atoi(ruleValue(*c.AlertAfter))
 		if err != nil {
 			return spec, usagef("--alert-after: %q is not a whole number", *c.AlertAfter)
 		}
-		if err := checks.CheckAlertAfter(n); err != nil {
-			return spec, err
-		}
-		spec.AlertAfter = new(int(n))
+		spec.AlertAfter = &n
 	}
 	if c.RepeatEvery != nil {
 		every, err := parseSeconds(ruleValue(*c.RepeatEvery))
@@ -194,16 +154,16 @@ func (c checkSetCmd) spec() (checks.Spec, error) {
 		spec.RepeatEvery = &every
 	}
 	if c.QuietHours != nil {
-		if hours := *c.QuietHours; ruleValue(hours) == "0" {
-			spec.QuietHours = new("")
-		} else {
-			spec.QuietHours = &hours
+		hours := *c.QuietHours
+		if ruleValue(hours) == "0" {
+			hours = ""
 		}
+		spec.QuietHours = &hours
 	}
 	return spec, spec.Validate(time.Now())
 }
 
-// ruleValue returns the value of a flag that sets a rule, with 0 for all that takes it away.
+// ruleValue returns the value of a flag that sets a rule, as 0 if it removes the rule.
 func ruleValue(text string) string {
 	if text == "" || text == "none" {
 		return "0"

@@ -269,29 +269,6 @@ func (d database) explain(err error) error {
 	return fmt.Errorf("database %s: %w", d, err)
 }
 
-// withMonitor runs fn with a monitor on the database, whose schema is brought up to date first.
-func (a *app) withMonitor(ctx context.Context, create bool, fn func(mon *monitor.Monitor) error) error {
-	return a.withConfig(ctx, create, &monitor.Config{Kinds: channelKinds()}, fn)
-}
-
-// withConfig does what withMonitor does, with a configuration of the monitor.
-func (a *app) withConfig(ctx context.Context, create bool, config *monitor.Config, fn func(mon *monitor.Monitor) error) error {
-	d, err := parseDatabase(a.database)
-	if err != nil {
-		return err
-	}
-	return d.withStore(ctx, create, func(store *sqlstore.Store) error {
-		if err := store.Migrate(ctx); err != nil {
-			return err
-		}
-		mon, err := monitor.New(store, config)
-		if err != nil {
-			return err
-		}
-		return fn(mon)
-	})
-}
-
 // withStore runs fn with a store on the database, which is closed after that.
 func (d database) withStore(ctx context.Context, create bool, fn func(store *sqlstore.Store) error) error {
 	db, err := d.open(ctx, create)

@@ -1,13 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"strconv"
-	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
@@ -17,19 +15,19 @@ import (
 type deliveriesListCmd struct {
 	projectFlag
 	Check   string `placeholder:"CHECK" help:"Only alerts about this check: its UUID, or its slug if no other check of the project has it."`
-	Channel string `placeholder:"CHANNEL" help:"Only alerts to this channel: its id, or its name if no other channel of the project has it."`
+	Channel string `placeholder:"CHANNEL" help:"Only alerts to this integration: its id, or its name if no other integration of the project has it."`
 	State   string `placeholder:"STATE" help:"Only alerts in this state: pending, sent, failed or superseded."`
-	Number  int    `short:"n" default:"100" placeholder:"N" help:"How many alerts to list at most."`
-	Before  int64  `placeholder:"ID" help:"Only alerts before this one: the last of a list, to have the next page."`
+	Number  int    `short:"n" default:"100" placeholder:"N" help:"Maximum number of alerts, at least 1. The newest come first."`
+	Before  int64  `placeholder:"ID" help:"Only alerts before this one. The last id of a list gives the next page."`
 	jsonFlag
 }
 
 func (deliveriesListCmd) Help() string {
-	return `An alert is pending until it is sent; failed when the receiver refused it for good or did not take it for a day;
-superseded when it could not be sent in time and a newer one stood for it. They are kept as long as flips.
+	return `An alert is pending until it is sent. It has failed if the receiver refused it for good, or accepted it on no attempt in a
+day. It is superseded if a newer alert took its place before it could be sent. Alerts are kept as long as flips.
 
 With --json: an array of {"id", "check", "check_name", "channel", "channel_name", "kind", "status", "reminder", "state",
-"attempts", "created", "due", "finished", "error"}; due and finished are null where there is none.
+"attempts", "created", "due", "finished", "error"}, where due and finished are null if there is no such time.
 
 Examples:
 
@@ -37,7 +35,7 @@ Examples:
     rollcall deliveries --check nightly --channel ops -n 10`
 }
 
-// Validate checks what needs no database. Kong calls it.
+// Validate checks the flags. Kong calls it.
 func (c *deliveriesListCmd) Validate() error {
 	if c.Number < 1 {
 		return fmt.Errorf("-n: is too small: %d, the minimum is 1", c.Number)
@@ -72,26 +70,28 @@ func newDeliveryDoc(d monitor.Delivery) deliveryDoc {
 	}
 }
 
-func optionalTimestamp(t time.Time) *string {
-	if t.IsZero() {
-		return nil
+func (d deliveryDoc) row() []string {
+	alert := string(d.Status)
+	if d.Reminder > 0 {
+		alert = fmt.Sprintf("still %s (%d)", d.Status, d.Reminder)
 	}
-	return new(timestamp(t))
+	return []string{
+		strconv.FormatInt(d.ID, 10), d.Created, cmp.Or(d.CheckName, d.Check), alert, cmp.Or(d.ChannelName, d.Channel),
+		string(d.State), strconv.Itoa(d.Attempts), or(cmp.Or(d.Due, d.Finished)), d.Error,
+	}
 }
 
 func (c *deliveriesListCmd) Run(ctx context.Context, a *app) error {
-	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-		project, err := c.find(ctx, mon)
-		if err != nil {
-			return err
-		}
+	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		query := monitor.DeliveryQuery{
 			Project: project.ID, State: monitor.DeliveryState(c.State), Before: c.Before, Limit: c.Number,
 		}
 		if c.Check != "" {
-			if query.Check, err = findCheck(ctx, mon, project.ID, c.Check); err != nil {
-				return missing(err, "check %q", c.Check)
+			check, err := c.check(ctx, mon, project)
+			if err != nil {
+				return err
 			}
+			query.Check = check.ID
 		}
 		if c.Channel != "" {
 			channel, err := findChannel(ctx, mon, project.ID, c.Channel)
@@ -104,63 +104,16 @@ func (c *deliveriesListCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		documents := make([]deliveryDoc, len(list))
-		for i, d := range list {
-			documents[i] = newDeliveryDoc(d)
-		}
-		return c.print(a.stdout, documents, func(w io.Writer) { printDeliveries(w, documents) })
+		header := []string{"ID", "CREATED", "CHECK", "ALERT", "CHANNEL", "STATE", "ATTEMPTS", "NEXT OR END", "ERROR"}
+		return printList(c.jsonFlag, a.stdout, list, newDeliveryDoc, header, deliveryDoc.row)
 	})
 }
 
-func printDeliveries(w io.Writer, list []deliveryDoc) {
-	rows := [][]string{{"ID", "CREATED", "CHECK", "ALERT", "CHANNEL", "STATE", "ATTEMPTS", "NEXT OR END", "ERROR"}}
-	for _, d := range list {
-		alert := string(d.Status)
-		if d.Reminder > 0 {
-			alert = fmt.Sprintf("still %s (%d)", d.Status, d.Reminder)
-		}
-		end := d.Due
-		if end == nil {
-			end = d.Finished
-		}
-		if end == nil {
-			end = new("")
-		}
-		rows = append(rows, []string{
-			strconv.FormatInt(d.ID, 10), d.Created, nameOr(d.CheckName, d.Check), alert, nameOr(d.ChannelName, d.Channel),
-			string(d.State), strconv.Itoa(d.Attempts), *end, d.Error,
-		})
+func (c *deliveriesListCmd) check(ctx context.Context, mon *monitor.Monitor, project checks.Project) (checks.Check, error) {
+	if id, ok := parseUUID(c.Check); ok {
+		return checkByID(ctx, mon, project.ID, id)
 	}
-	table(w, rows...)
-}
-
-// nameOr returns what a person knows a thing by.
-func nameOr(name, id string) string {
-	if name == "" {
-		return id
-	}
-	return name
-}
-
-// findCheck returns the identifier of the check of a project with a UUID or a slug.
-func findCheck(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, text string) (uuid.UUID, error) {
-	if id, err := uuid.Parse(text); err == nil && len(text) == 36 {
-		c, err := mon.Check(ctx, id)
-		if err == nil && c.ProjectID != projectID {
-			err = checks.ErrNotFound
-		}
-		return id, err
-	}
-	list, err := mon.Checks(ctx, projectID, monitor.CheckQuery{Slug: &text})
-	switch {
-	case err != nil:
-		return uuid.Nil, err
-	case len(list) == 0 || text == "":
-		return uuid.Nil, checks.ErrNotFound
-	case len(list) > 1:
-		return uuid.Nil, fmt.Errorf("%d checks have the slug %q, use the UUID", len(list), text)
-	}
-	return list[0].ID, nil
+	return checkBySlug(ctx, mon, project.ID, c.Check)
 }
 
 type deliveriesRetryCmd struct {
@@ -171,37 +124,37 @@ type deliveriesRetryCmd struct {
 }
 
 func (deliveriesRetryCmd) Help() string {
-	return `The alerts are sent as if they had never been tried, with the same idempotency keys.
+	return `The service sends the alerts as if for the first time, with the idempotency keys that they had.
 
-With --json: {"retried"}, the number of alerts.`
+With --json: {"retried"}, the number of alerts.
+
+Examples:
+
+    rollcall deliveries retry 17 18
+    rollcall deliveries retry --all-failed --project backups`
 }
 
-// Validate checks what needs no database. Kong calls it.
+// Validate checks the command line. Kong calls it.
 func (c *deliveriesRetryCmd) Validate() error {
 	if c.AllFailed == (len(c.ID) > 0) {
-		return fmt.Errorf("give the ids of failed alerts, or --all-failed")
+		return errors.New("give the ids of failed alerts, or --all-failed")
 	}
 	return nil
 }
 
 func (c *deliveriesRetryCmd) Run(ctx context.Context, a *app) error {
-	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-		project, err := c.find(ctx, mon)
-		if err != nil {
-			return err
-		}
-		var n int
+	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
+		retry := func() (int, error) { return mon.RetryDeliveries(ctx, project.ID, c.ID...) }
 		if c.AllFailed {
-			n, err = mon.RetryFailedDeliveries(ctx, project.ID)
-		} else if n, err = mon.RetryDeliveries(ctx, project.ID, c.ID...); err != nil {
-			return missing(err, "one of the ids: such a failed alert")
+			retry = func() (int, error) { return mon.RetryFailedDeliveries(ctx, project.ID) }
 		}
+		n, err := retry()
 		if err != nil {
-			return err
+			return missing(err, "one of the ids: such a failed alert")
 		}
 		document := struct {
 			Retried int `json:"retried"`
 		}{n}
-		return c.print(a.stdout, document, func(w io.Writer) { fmt.Fprintf(w, "%s will be sent again.\n", plural(n, "alert")) })
+		return c.say(a.stdout, document, "%s will be sent again.", plural(n, "alert"))
 	})
 }

@@ -32,8 +32,7 @@ func (c *serveCmd) greet(ctx context.Context, mon *monitor.Monitor, stdout io.Wr
 func (c *serveCmd) printGreeting(w io.Writer, project checks.Project, keys monitor.Keys) {
 	checksURL := string(c.BaseURL) + "/api/v3/checks/"
 	authorization := "X-Api-Key: " + keys.ReadWrite
-	fmt.Fprintf(w, "Created the project %q. Its keys are shown this once:\n\n", project.Name)
-	printKeys(w, project, keys)
+	newCreatedDoc(project, keys).write(w)
 	fmt.Fprint(w, "\nCreate a check that expects a ping every minute, with a minute of grace:\n\n")
 	printCommand(w, "curl", "-sS", checksURL, "-H", authorization, "-H", "Content-Type: application/json",
 		"-d", `{"name": "My first check", "slug": "first", "timeout": 60, "grace": 60}`)

@@ -78,7 +78,7 @@ func (c *importHealthchecksCmd) Run(ctx context.Context, a *app) error {
 		return usageError{plainError(err)}
 	}
 	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-		project, err := c.find(ctx, mon)
+		project, err := projectByName(ctx, mon, c.Project)
 		if err != nil {
 			return err
 		}

@@ -43,9 +43,9 @@ func TestImportDirection(t *testing.T) {
 		"client/healthchecks": {"checks", "checks/declare", "checks/monitor", "client"},
 
 		"channels/message":      {"channels"},
-		"channels/outbound":     {"channels"},
-		"channels/shell":        {"channels"},
-		"channels/email":        {"channels", "channels/outbound"},
+		"channels/outbound":     {"channels", "channels/message"},
+		"channels/shell":        {"channels", "channels/message"},
+		"channels/email":        {"channels", "channels/message", "channels/outbound"},
 		"channels/webhook":      {"channels", "channels/outbound"},
 		"channels/sms":          {"channels", "channels/message", "channels/outbound"},
 		"channels/pagerduty":    {"channels", "channels/message", "channels/outbound"},

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/google/uuid"
 
@@ -11,23 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-type keyCreateCmd struct {
-	projectFlag
-	ReadOnly bool `help:"Make a key that can only read, and is shown no secrets."`
-	jsonFlag
-}
-
-func (keyCreateCmd) Help() string {
-	return `The key is not stored and cannot be shown again.
-
-With --json: {"id", "project", "read_only", "api_key"}.
-
-Example:
-
-    rollcall key create --project backups --read-only`
-}
-
-// keyDoc is an API key in the JSON of this command line.
+// keyDoc is an API key in JSON.
 type keyDoc struct {
 	ID       string `json:"id"`
 	Project  string `json:"project"`
@@ -38,7 +21,7 @@ func newKeyDoc(key checks.Key, project checks.Project) keyDoc {
 	return keyDoc{ID: key.ID.String(), Project: project.Name, ReadOnly: key.ReadOnly}
 }
 
-// access says in words what a key may do.
+// access says what a key allows.
 func (k keyDoc) access() string {
 	if k.ReadOnly {
 		return "read-only"
@@ -46,12 +29,24 @@ func (k keyDoc) access() string {
 	return "read-write"
 }
 
+type keyCreateCmd struct {
+	projectFlag
+	ReadOnly bool `help:"Create a key that can only read, and that is shown no UUIDs and no ping URLs."`
+	jsonFlag
+}
+
+func (keyCreateCmd) Help() string {
+	return `The database stores only a hash of the key, so the key is never shown again.
+
+With --json: {"id", "project", "read_only", "api_key"}.
+
+Example:
+
+    rollcall key create --project backups --read-only`
+}
+
 func (c keyCreateCmd) Run(ctx context.Context, a *app) error {
-	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-		project, err := c.find(ctx, mon)
-		if err != nil {
-			return err
-		}
+	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		text, key, err := mon.CreateKey(ctx, project.ID, c.ReadOnly)
 		if err != nil {
 			return missing(err, "project %q", c.Project)
@@ -60,9 +55,8 @@ func (c keyCreateCmd) Run(ctx context.Context, a *app) error {
 			keyDoc
 			APIKey string `json:"api_key"`
 		}{newKeyDoc(key, project), text}
-		return c.print(a.stdout, document, func(w io.Writer) {
-			fmt.Fprintf(w, "Created a %s key for the project %q. It is shown this once:\n\n  %s\n", document.access(), project.Name, text)
-		})
+		return c.say(a.stdout, document, "Created a %s key for the project %q. It is shown this once:\n\n  %s",
+			document.access(), project.Name, text)
 	})
 }
 
@@ -72,45 +66,42 @@ type keyListCmd struct {
 }
 
 func (keyListCmd) Help() string {
-	return `With --json: an array of {"id", "project", "read_only", "hint", "created"}; hint is how the key begins.`
+	return `With --json: an array of {"id", "project", "read_only", "hint", "created"}, where hint is the beginning of the key.`
 }
 
 func (c keyListCmd) Run(ctx context.Context, a *app) error {
-	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-		project, err := c.find(ctx, mon)
-		if err != nil {
-			return err
-		}
+	type listed struct {
+		keyDoc
+		Hint    string `json:"hint"`
+		Created string `json:"created"`
+	}
+	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
 		keys, err := mon.Keys(ctx, project.ID)
 		if err != nil {
 			return err
 		}
-		type listed struct {
-			keyDoc
-			Hint    string `json:"hint"`
-			Created string `json:"created"`
-		}
-		documents := make([]listed, len(keys))
-		rows := [][]string{{"ID", "ACCESS", "BEGINS WITH", "CREATED"}}
-		for i, key := range keys {
-			documents[i] = listed{newKeyDoc(key, project), key.Hint, timestamp(key.CreatedAt)}
-			rows = append(rows, []string{documents[i].ID, documents[i].access(), key.Hint, documents[i].Created})
-		}
-		return c.print(a.stdout, documents, func(w io.Writer) { table(w, rows...) })
+		return printList(c.jsonFlag, a.stdout, keys,
+			func(k checks.Key) listed { return listed{newKeyDoc(k, project), k.Hint, timestamp(k.CreatedAt)} },
+			[]string{"ID", "ACCESS", "BEGINS WITH", "CREATED"},
+			func(d listed) []string { return []string{d.ID, d.access(), d.Hint, d.Created} })
 	})
 }
 
 type keyRevokeCmd struct {
 	Key string `arg:"" help:"The key itself, or its id as key list shows it."`
-	// No default: an id and a key are found without knowing the project.
-	Project string `placeholder:"NAME" help:"Revoke it only if it belongs to this project."`
+	// No default: a key and an id identify their project.
+	Project string `placeholder:"NAME" help:"Revoke the key only if it belongs to this project. Any project by default."`
 	jsonFlag
 }
 
 func (keyRevokeCmd) Help() string {
-	return `Requests with the key are refused from then on, within 5 seconds on every server.
+	return `Every server refuses the key within 5 seconds.
 
-With --json: {"id", "project", "read_only"} of the key that was revoked.`
+With --json: {"id", "project", "read_only"} of the revoked key.
+
+Example:
+
+    rollcall key revoke 5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f`
 }
 
 func (c keyRevokeCmd) Run(ctx context.Context, a *app) error {
@@ -123,30 +114,27 @@ func (c keyRevokeCmd) Run(ctx context.Context, a *app) error {
 			return missing(err, "the key")
 		}
 		document := newKeyDoc(key, project)
-		return c.print(a.stdout, document, func(w io.Writer) {
-			fmt.Fprintf(w, "Revoked the %s key %s of the project %q.\n", document.access(), document.ID, project.Name)
-		})
+		return c.say(a.stdout, document, "Revoked the %s key %s of the project %q.", document.access(), document.ID, project.Name)
 	})
 }
 
-// find returns the key that is meant, with its project. Errors do not repeat a key.
-func (c keyRevokeCmd) find(ctx context.Context, mon *monitor.Monitor) (checks.Key, checks.Project, error) {
+// find returns the key with its project. Errors do not repeat the key.
+func (c keyRevokeCmd) find(ctx context.Context, mon *monitor.Monitor) (key checks.Key, project checks.Project, err error) {
 	projects, err := c.projects(ctx, mon)
 	if err != nil {
-		return checks.Key{}, checks.Project{}, err
+		return key, project, err
 	}
 	id, err := uuid.Parse(c.Key)
 	if err != nil {
-		key, err := mon.Authenticate(ctx, c.Key)
-		if err != nil {
-			return checks.Key{}, checks.Project{}, missing(err, "the key")
+		if key, err = mon.Authenticate(ctx, c.Key); err != nil {
+			return key, project, missing(err, "the key")
 		}
 		id = key.ID
 	}
 	for _, project := range projects {
 		keys, err := mon.Keys(ctx, project.ID)
 		if err != nil {
-			return checks.Key{}, checks.Project{}, err
+			return key, project, err
 		}
 		for _, key := range keys {
 			if key.ID == id {
@@ -155,12 +143,12 @@ func (c keyRevokeCmd) find(ctx context.Context, mon *monitor.Monitor) (checks.Ke
 		}
 	}
 	if c.Project != "" {
-		return checks.Key{}, checks.Project{}, fmt.Errorf("the project %q has no such key", c.Project)
+		return key, project, fmt.Errorf("the project %q has no such key", c.Project)
 	}
-	return checks.Key{}, checks.Project{}, missing(checks.ErrNotFound, "the key")
+	return key, project, missing(checks.ErrNotFound, "the key")
 }
 
-// projects returns the projects whose keys may be meant.
+// projects returns the projects that the key may belong to.
 func (c keyRevokeCmd) projects(ctx context.Context, mon *monitor.Monitor) ([]checks.Project, error) {
 	if c.Project == "" {
 		return mon.Projects(ctx)

@@ -16,12 +16,7 @@ type jsonFlag struct {
 	JSON bool `name:"json" help:"Print one JSON document."`
 }
 
-// timeFormat is that of the API's timestamps.
-const timeFormat = "2006-01-02T15:04:05-07:00"
-
-func timestamp(t time.Time) string { return t.UTC().Format(timeFormat) }
-
-// print writes the document when JSON is asked for, and otherwise what text writes.
+// print writes the document if JSON is wanted, and otherwise what text writes.
 func (f jsonFlag) print(w io.Writer, document any, text func(w io.Writer)) error {
 	out := bufio.NewWriter(w)
 	if f.JSON {
@@ -40,7 +35,23 @@ func (f jsonFlag) print(w io.Writer, document any, text func(w io.Writer)) error
 	return nil
 }
 
-// table writes rows with aligned columns. The cells are shown without control characters.
+// say writes the document if JSON is wanted, and otherwise a sentence.
+func (f jsonFlag) say(w io.Writer, document any, format string, args ...any) error {
+	return f.print(w, document, func(w io.Writer) { fmt.Fprintf(w, format+"\n", args...) })
+}
+
+// printList writes the documents of items if JSON is wanted, and otherwise a table with a row for each.
+func printList[T, D any](f jsonFlag, w io.Writer, items []T, document func(T) D, header []string, row func(D) []string) error {
+	documents := make([]D, len(items))
+	rows := [][]string{header}
+	for i, item := range items {
+		documents[i] = document(item)
+		rows = append(rows, row(documents[i]))
+	}
+	return f.print(w, documents, func(w io.Writer) { table(w, rows...) })
+}
+
+// table writes rows in aligned columns, without control characters.
 func table(w io.Writer, rows ...[]string) {
 	var widths []int
 	cells := make([][]string, len(rows))
@@ -79,14 +90,11 @@ func printable(text string) string {
 	return b.String()
 }
 
-// unsafeRune reports whether a character is not to be printed: controls, and those that change the direction of
-// the text around them.
+// unsafeRune reports whether a character is a control, or changes the direction of the text around it.
 func unsafeRune(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
-// oneLine joins the lines of an error's text.
-func oneLine(text string) string {
-	return printable(strings.Join(strings.Fields(text), " "))
-}
+// oneLine joins the lines of an error.
+func oneLine(text string) string { return printable(strings.Join(strings.Fields(text), " ")) }
 
 // plural returns a count with its noun.
 func plural(n int, noun string) string {
@@ -94,4 +102,25 @@ func plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// timeFormat is the format of the API's timestamps.
+const timeFormat = "2006-01-02T15:04:05-07:00"
+
+func timestamp(t time.Time) string { return t.UTC().Format(timeFormat) }
+
+// optionalTimestamp returns nil for the zero time.
+func optionalTimestamp(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	return new(timestamp(t))
+}
+
+// or returns what a pointer points to, or "".
+func or(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
 }

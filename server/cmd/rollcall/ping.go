@@ -50,10 +50,8 @@ func (t *target) Validate() error {
 	case t.Timeout <= 0:
 		return errors.New("--timeout: must be more than 0s")
 	}
-	if t.UUID != "" {
-		if id, err := uuid.Parse(t.UUID); err != nil || len(t.UUID) != len(id.String()) {
-			return errors.New("--uuid: is not a UUID")
-		}
+	if _, ok := parseUUID(t.UUID); t.UUID != "" && !ok {
+		return errors.New("--uuid: is not a UUID")
 	}
 	if _, err := t.pinger(""); err != nil {
 		return pingError(err)
@@ -118,8 +116,8 @@ func (c *pingCmd) signal() (pings.Signal, error) {
 		s = exitSignal(int(status))
 	}
 	if c.RunID != "" {
-		id, err := uuid.Parse(c.RunID)
-		if err != nil || len(c.RunID) != len(id.String()) {
+		id, ok := parseUUID(c.RunID)
+		if !ok {
 			return s, errors.New("--run-id: is not a UUID")
 		}
 		s.RunID = uuid.NullUUID{UUID: id, Valid: true}

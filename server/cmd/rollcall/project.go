@@ -11,25 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-type projectCreateCmd struct {
-	Name      string `arg:"" help:"Name of the project: 1 to 100 characters, not in use."`
-	Plan      string `default:"paid" enum:"free,paid" placeholder:"free|paid" help:"Plan of the account: free has 20 checks an account and lists 100 pings a check; paid has no check limit and lists 1000 pings."`
-	Account   string `default:"default" placeholder:"NAME" help:"Account that the project belongs to; the projects of an account share its limits."`
-	MaxChecks int    `placeholder:"N" help:"Check limit of the account, instead of that of the plan; 0 for that of the plan."`
-	jsonFlag
-}
-
-func (projectCreateCmd) Help() string {
-	return `The keys are not stored and cannot be shown again; key create makes new ones.
-
-With --json: {"id", "name", "plan", "api_key", "api_key_readonly", "ping_key"}.
-
-Example:
-
-    rollcall project create backups --plan free`
-}
-
-// projectDoc is a project in the JSON of this command line.
+// projectDoc is a project in JSON.
 type projectDoc struct {
 	ID   string      `json:"id"`
 	Name string      `json:"name"`
@@ -38,6 +20,50 @@ type projectDoc struct {
 
 func newProjectDoc(p checks.Project) projectDoc {
 	return projectDoc{ID: p.ID.String(), Name: p.Name, Plan: p.Plan}
+}
+
+// createdDoc is a new project with its keys, in JSON.
+type createdDoc struct {
+	projectDoc
+	APIKey         string `json:"api_key"`
+	APIKeyReadOnly string `json:"api_key_readonly"`
+	PingKey        string `json:"ping_key"`
+}
+
+func newCreatedDoc(project checks.Project, keys monitor.Keys) createdDoc {
+	return createdDoc{newProjectDoc(project), keys.ReadWrite, keys.ReadOnly, project.PingKey}
+}
+
+// write shows the keys of the project, under a sentence.
+func (d createdDoc) write(w io.Writer) {
+	fmt.Fprintf(w, "Created the project %q (plan %s). Its keys are shown this once:\n\n", d.Name, d.Plan)
+	d.writeKeys(w)
+}
+
+func (d createdDoc) writeKeys(w io.Writer) {
+	table(w,
+		[]string{"  API key", d.APIKey},
+		[]string{"  API key, read-only", d.APIKeyReadOnly},
+		[]string{"  ping key", d.PingKey},
+	)
+}
+
+type projectCreateCmd struct {
+	Name      string `arg:"" help:"Name of the project, 1 to 100 characters. No other project may have it."`
+	Plan      string `default:"paid" enum:"free,paid" placeholder:"free|paid" help:"Plan of the account: free has 20 checks an account and lists 100 pings a check; paid has no check limit and lists 1000 pings."`
+	Account   string `default:"default" placeholder:"NAME" help:"Account of the project. The projects of an account share its check limit."`
+	MaxChecks int    `placeholder:"N" help:"Check limit of the account in place of the plan's; 0 keeps the plan's."`
+	jsonFlag
+}
+
+func (projectCreateCmd) Help() string {
+	return `The database stores only hashes of the API keys, so they are never shown again; key create makes new ones.
+
+With --json: {"id", "name", "plan", "api_key", "api_key_readonly", "ping_key"}.
+
+Example:
+
+    rollcall project create backups --plan free`
 }
 
 func (c projectCreateCmd) Run(ctx context.Context, a *app) error {
@@ -51,60 +77,42 @@ func (c projectCreateCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		document := struct {
-			projectDoc
-			APIKey         string `json:"api_key"`
-			APIKeyReadOnly string `json:"api_key_readonly"`
-			PingKey        string `json:"ping_key"`
-		}{newProjectDoc(project), keys.ReadWrite, keys.ReadOnly, project.PingKey}
-		err = c.print(a.stdout, document, func(w io.Writer) {
-			fmt.Fprintf(w, "Created the project %q (plan %s). Its keys are shown this once:\n\n", project.Name, project.Plan)
-			printKeys(w, project, keys)
-		})
-		if err != nil {
+		document := newCreatedDoc(project, keys)
+		if err := c.print(a.stdout, document, document.write); err != nil {
 			return fmt.Errorf("the project was created, but its keys could not be shown (use rollcall key create): %w", err)
 		}
 		return nil
 	})
 }
 
-// printKeys shows the keys of a new project.
-func printKeys(w io.Writer, project checks.Project, keys monitor.Keys) {
-	table(w,
-		[]string{"  API key", keys.ReadWrite},
-		[]string{"  API key, read-only", keys.ReadOnly},
-		[]string{"  ping key", project.PingKey},
-	)
-}
-
 type projectListCmd struct{ jsonFlag }
 
 func (projectListCmd) Help() string {
-	return `With --json: an array of {"id", "name", "plan", "account", "max_checks"}; max_checks is 0 where the plan's limit holds.`
+	return `With --json: an array of {"id", "name", "plan", "account", "max_checks"}, where max_checks is 0 if the plan's limit applies.`
 }
 
 func (c projectListCmd) Run(ctx context.Context, a *app) error {
+	type listed struct {
+		projectDoc
+		Account   string `json:"account"`
+		MaxChecks int    `json:"max_checks"`
+		limit     int
+	}
 	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
 		projects, err := mon.Projects(ctx)
 		if err != nil {
 			return err
 		}
-		type listed struct {
-			projectDoc
-			Account   string `json:"account"`
-			MaxChecks int    `json:"max_checks"`
-		}
-		documents := make([]listed, len(projects))
-		rows := [][]string{{"NAME", "PLAN", "ACCOUNT", "CHECK LIMIT", "ID"}}
-		for i, p := range projects {
-			documents[i] = listed{newProjectDoc(p), p.Account, p.MaxChecks}
-			limit := "none"
-			if n := p.CheckLimit(); n > 0 {
-				limit = strconv.Itoa(n)
-			}
-			rows = append(rows, []string{p.Name, string(p.Plan), p.Account, limit, p.ID.String()})
-		}
-		return c.print(a.stdout, documents, func(w io.Writer) { table(w, rows...) })
+		return printList(c.jsonFlag, a.stdout, projects,
+			func(p checks.Project) listed { return listed{newProjectDoc(p), p.Account, p.MaxChecks, p.CheckLimit()} },
+			[]string{"NAME", "PLAN", "ACCOUNT", "CHECK LIMIT", "ID"},
+			func(d listed) []string {
+				limit := "none"
+				if d.limit > 0 {
+					limit = strconv.Itoa(d.limit)
+				}
+				return []string{d.Name, string(d.Plan), d.Account, limit, d.ID}
+			})
 	})
 }
 
@@ -114,19 +122,17 @@ type projectDeleteCmd struct {
 }
 
 func (projectDeleteCmd) Help() string {
-	return `The checks of the project are deleted with their logs, and its keys and channels with them, at once and for good: there is no question first.
+	return `Deletes the project with its checks and their logs, its keys and its integrations, at once, for good and without asking.
 
-With --json: {"id", "name", "plan", "checks", "keys", "channels"}; the last three are how many were deleted.`
+With --json: {"id", "name", "plan", "checks", "keys", "channels"}, where the last three are numbers of deleted things.`
 }
 
 func (c projectDeleteCmd) Run(ctx context.Context, a *app) error {
-	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-		project, err := projectByName(ctx, mon, c.Name)
-		if err != nil {
-			return err
-		}
-		owned, err := countOwned(ctx, mon, project)
-		if err != nil {
+	return projectFlag{c.Name}.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
+		list, checksErr := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
+		keys, keysErr := mon.Keys(ctx, project.ID)
+		channels, channelsErr := mon.Channels(ctx, project.ID)
+		if err := errors.Join(checksErr, keysErr, channelsErr); err != nil {
 			return err
 		}
 		if err := mon.DeleteProject(ctx, project.ID); err != nil {
@@ -134,56 +140,11 @@ func (c projectDeleteCmd) Run(ctx context.Context, a *app) error {
 		}
 		document := struct {
 			projectDoc
-			ownedDoc
-		}{newProjectDoc(project), owned}
-		return c.print(a.stdout, document, func(w io.Writer) {
-			fmt.Fprintf(w, "Deleted the project %q with %s, %s and %s.\n", project.Name,
-				plural(owned.Checks, "check"), plural(owned.Keys, "key"), plural(owned.Channels, "channel"))
-		})
+			Checks   int `json:"checks"`
+			Keys     int `json:"keys"`
+			Channels int `json:"channels"`
+		}{newProjectDoc(project), len(list), len(keys), len(channels)}
+		return c.say(a.stdout, document, "Deleted the project %q with %s, %s and %s.", project.Name,
+			plural(len(list), "check"), plural(len(keys), "key"), plural(len(channels), "integration"))
 	})
-}
-
-// ownedDoc counts what belongs to a project.
-type ownedDoc struct {
-	Checks   int `json:"checks"`
-	Keys     int `json:"keys"`
-	Channels int `json:"channels"`
-}
-
-func countOwned(ctx context.Context, mon *monitor.Monitor, project checks.Project) (ownedDoc, error) {
-	list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
-	if err != nil {
-		return ownedDoc{}, err
-	}
-	keys, err := mon.Keys(ctx, project.ID)
-	if err != nil {
-		return ownedDoc{}, err
-	}
-	chans, err := mon.Channels(ctx, project.ID)
-	if err != nil {
-		return ownedDoc{}, err
-	}
-	return ownedDoc{len(list), len(keys), len(chans)}, nil
-}
-
-// projectFlag is the flag of commands that work on one project.
-type projectFlag struct {
-	Project string `default:"default" placeholder:"NAME" help:"Name of the project."`
-}
-
-func (f projectFlag) find(ctx context.Context, mon *monitor.Monitor) (checks.Project, error) {
-	return projectByName(ctx, mon, f.Project)
-}
-
-func projectByName(ctx context.Context, mon *monitor.Monitor, name string) (checks.Project, error) {
-	project, err := mon.ProjectByName(ctx, name)
-	return project, missing(err, "project %q", name)
-}
-
-// missing names the thing that was not found, and returns any other error as it is.
-func missing(err error, format string, args ...any) error {
-	if errors.Is(err, checks.ErrNotFound) {
-		return fmt.Errorf(format+" does not exist", args...)
-	}
-	return err
 }

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+)
+
+// withMonitor runs fn with a monitor on the database, after the migrations. It creates a missing SQLite file if create
+// is set.
+func (a *app) withMonitor(ctx context.Context, create bool, fn func(mon *monitor.Monitor) error) error {
+	return a.withConfig(ctx, create, &monitor.Config{Kinds: channelKinds()}, fn)
+}
+
+// withConfig does what withMonitor does, with a configuration of the monitor.
+func (a *app) withConfig(ctx context.Context, create bool, config *monitor.Config, fn func(mon *monitor.Monitor) error) error {
+	d, err := parseDatabase(a.database)
+	if err != nil {
+		return err
+	}
+	return d.withStore(ctx, create, func(store *sqlstore.Store) error {
+		if err := store.Migrate(ctx); err != nil {
+			return err
+		}
+		mon, err := monitor.New(store, config)
+		if err != nil {
+			return err
+		}
+		return fn(mon)
+	})
+}
+
+// projectFlag is the flag of commands that work on one project.
+type projectFlag struct {
+	Project string `default:"default" placeholder:"NAME" help:"Name of the project."`
+}
+
+// in runs fn with a monitor and the project of the flag.
+func (f projectFlag) in(ctx context.Context, a *app, fn func(mon *monitor.Monitor, project checks.Project) error) error {
+	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
+		project, err := projectByName(ctx, mon, f.Project)
+		if err != nil {
+			return err
+		}
+		return fn(mon, project)
+	})
+}
+
+func projectByName(ctx context.Context, mon *monitor.Monitor, name string) (checks.Project, error) {
+	project, err := mon.ProjectByName(ctx, name)
+	return project, missing(err, "project %q", name)
+}
+
+// checkByID returns a check of a project.
+func checkByID(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, id uuid.UUID) (checks.Check, error) {
+	check, err := mon.Check(ctx, id)
+	if err == nil && check.ProjectID != projectID {
+		err = checks.ErrNotFound
+	}
+	return check, missing(err, "check %q", id)
+}
+
+// checkBySlug returns the only check of a project with a slug.
+func checkBySlug(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, slug string) (checks.Check, error) {
+	list, err := mon.Checks(ctx, projectID, monitor.CheckQuery{Slug: &slug})
+	switch {
+	case err != nil:
+		return checks.Check{}, err
+	case len(list) == 0 || slug == "":
+		return checks.Check{}, missing(checks.ErrNotFound, "check %q", slug)
+	case len(list) > 1:
+		return checks.Check{}, fmt.Errorf("%d checks have the slug %q, use the UUID", len(list), slug)
+	}
+	return list[0], nil
+}
+
+// findChannel returns the integration of a project with an id, or the only one with a name.
+func findChannel(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, text string) (channels.Channel, error) {
+	list, err := mon.Channels(ctx, projectID)
+	if err != nil {
+		return channels.Channel{}, err
+	}
+	var named []channels.Channel
+	for _, channel := range list {
+		if channel.ID.String() == strings.ToLower(text) {
+			return channel, nil
+		}
+		if channel.Name == text && text != "" {
+			named = append(named, channel)
+		}
+	}
+	switch len(named) {
+	case 0:
+		return channels.Channel{}, missing(checks.ErrNotFound, "integration %q", text)
+	case 1:
+		return named[0], nil
+	}
+	return channels.Channel{}, fmt.Errorf("%d integrations have the name %q, use the id", len(named), text)
+}
+
+// missing says in words what was not found, and returns any other error as it is.
+func missing(err error, format string, args ...any) error {
+	if errors.Is(err, checks.ErrNotFound) {
+		return fmt.Errorf(format+" does not exist", args...)
+	}
+	return err
+}
+
+// parseUUID reads a UUID in its canonical form, in any case.
+func parseUUID(text string) (id uuid.UUID, ok bool) {
+	id, err := uuid.Parse(text)
+	return id, err == nil && len(text) == len(id.String())
+}
