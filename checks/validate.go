@@ -54,18 +54,16 @@ func period(field string, d *time.Duration) error {
 	if *d%time.Second != 0 {
 		return refuse(field, "is not a whole number of seconds: %v", *d)
 	}
-	return CheckSeconds(field, int64(*d/time.Second))
+	return number(field, *d/time.Second, MinPeriod/time.Second, MaxPeriod/time.Second)
 }
 
-// CheckSeconds checks a period in seconds against the bounds of API-V3.md section 2.1, 60 to 31536000. The error
-// is a *[FieldError] with the given field.
-func CheckSeconds(field string, seconds int64) error {
-	const least, most = int64(MinPeriod / time.Second), int64(MaxPeriod / time.Second)
+// number checks a whole number against its bounds.
+func number[T int | time.Duration](field string, n, least, most T) error {
 	switch {
-	case seconds < least:
-		return refuse(field, "is too small: %d, the minimum is %d", seconds, least)
-	case seconds > most:
-		return refuse(field, "is too large: %d, the maximum is %d", seconds, most)
+	case n < least:
+		return refuse(field, "is too small: %d, the minimum is %d", n, least)
+	case n > most:
+		return refuse(field, "is too large: %d, the maximum is %d", n, most)
 	}
 	return nil
 }
@@ -103,19 +101,7 @@ func (s Spec) alertAfter() error {
 	if s.AlertAfter == nil {
 		return nil
 	}
-	return CheckAlertAfter(int64(*s.AlertAfter))
-}
-
-// CheckAlertAfter checks a number of failures against its bounds, 0 to 100. The error is a *[FieldError] for the field
-// alert_after.
-func CheckAlertAfter(failures int64) error {
-	switch {
-	case failures < 0:
-		return refuse("alert_after", "is too small: %d, the minimum is 0", failures)
-	case failures > MaxAlertAfter:
-		return refuse("alert_after", "is too large: %d, the maximum is %d", failures, MaxAlertAfter)
-	}
-	return nil
+	return number("alert_after", *s.AlertAfter, 0, MaxAlertAfter)
 }
 
 // optionalPeriod checks a period for which 0 stands for none.

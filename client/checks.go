@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -26,19 +25,9 @@ type Check struct {
 	// UniqueKey identifies the check without revealing ID. With a read-write key it is derived from ID.
 	UniqueKey string
 
-	Name string
-	Slug string
-	Tags []string // without duplicates
-	Desc string
-
-	// Timeout is the expected time between two pings of a Simple check, 0 for a Cron check.
-	Timeout time.Duration
-	// Grace is how late a ping may be before the check goes down.
-	Grace time.Duration
-	// Schedule is the expression of a Cron check, "" for a Simple check.
-	Schedule string
-	// TZ is the time zone of Schedule and QuietHours, "" if the check has neither.
-	TZ string
+	// Settings are what a user sets. Timeout is 0 for a Cron check, and TZ is "" if the check has neither a schedule nor
+	// quiet hours.
+	checks.Settings
 
 	// Status is the state at the time of the response.
 	Status checks.Status
@@ -50,21 +39,6 @@ type Check struct {
 	LastPing time.Time
 	// NextPing is when the next ping is expected, in whole seconds.
 	NextPing time.Time
-
-	ManualResume bool
-	Methods      string // "" for HEAD, GET and POST, or "POST"
-
-	StartKW, SuccessKW, FailureKW string // comma-separated keywords (section 2.1.1)
-	FilterSubject, FilterBody     bool
-	FilterHTTPBody                bool
-	FilterDefaultFail             bool
-
-	// AlertAfter is the number of consecutive failures that trigger an alert; 0 and 1 both mean the first.
-	AlertAfter int
-	// RepeatEvery is the time between reminders while the check is down, 0 for none.
-	RepeatEvery time.Duration
-	// QuietHours are the windows that hold alerts back, in the form of package checks/quiet; "" for none.
-	QuietHours string
 
 	// Channels are the integrations that get the alerts.
 	Channels []uuid.UUID
@@ -215,15 +189,9 @@ func isUniqueKey(text string) bool {
 func checkOf(d wire.Check) (Check, error) {
 	c := Check{
 		UniqueKey: d.UniqueKey,
-		Name:      d.Name, Slug: d.Slug, Tags: checks.Settings{Tags: d.Tags}.TagList(), Desc: d.Desc,
-		Timeout: period(d.Timeout), Grace: period(d.Grace), Schedule: d.Schedule, TZ: d.TZ,
-		Status: checks.Status(d.Status), NPings: d.NPings, Started: d.Started,
+		Settings:  d.Settings(),
+		Status:    checks.Status(d.Status), NPings: d.NPings, Started: d.Started,
 		LastPing: timeOf(d.LastPing), NextPing: timeOf(d.NextPing),
-		ManualResume: d.ManualResume, Methods: d.Methods,
-		StartKW: d.StartKW, SuccessKW: d.SuccessKW, FailureKW: d.FailureKW,
-		FilterSubject: d.FilterSubject, FilterBody: d.FilterBody,
-		FilterHTTPBody: d.FilterHTTPBody, FilterDefaultFail: d.FilterDefaultFail,
-		AlertAfter: int(d.AlertAfter), RepeatEvery: period(d.RepeatEvery), QuietHours: d.QuietHours,
 		PingURL: d.PingURL, UpdateURL: d.UpdateURL, PauseURL: d.PauseURL, ResumeURL: d.ResumeURL, BadgeURL: d.BadgeURL,
 	}
 	if d.UUID == "" && d.UniqueKey == "" {
@@ -249,12 +217,6 @@ func checkOf(d wire.Check) (Check, error) {
 	return c, nil
 }
 
-// period converts seconds to a duration, the longest one if they do not fit.
-func period(seconds int64) time.Duration {
-	const limit = int64(math.MaxInt64 / time.Second)
-	return time.Duration(min(max(seconds, -limit), limit)) * time.Second
-}
-
 func timeOf(t *wire.Time) time.Time {
 	if t == nil {
 		return time.Time{}
@@ -267,24 +229,9 @@ func documentOf(s checks.Spec) (wire.CheckUpdate, error) {
 	if s.ID != uuid.Nil {
 		return wire.CheckUpdate{}, &checks.FieldError{Field: "uuid", Reason: "cannot be set: the server assigns it"}
 	}
-	timeout, timeoutErr := seconds("timeout", s.Timeout)
-	grace, graceErr := seconds("grace", s.Grace)
-	every, everyErr := seconds("repeat_every", s.RepeatEvery)
-	if err := errors.Join(timeoutErr, graceErr, everyErr); err != nil {
+	document, err := wire.NewCheckUpdate(s)
+	if err != nil {
 		return wire.CheckUpdate{}, err
-	}
-	var after *int64
-	if s.AlertAfter != nil {
-		after = new(int64(*s.AlertAfter))
-	}
-	document := wire.CheckUpdate{
-		Name: s.Name, Slug: s.Slug, Tags: s.Tags, Desc: s.Desc,
-		Timeout: timeout, Grace: grace, Schedule: s.Schedule, TZ: s.TZ,
-		ManualResume: s.ManualResume, Methods: s.Methods, Channels: s.Channels,
-		StartKW: s.StartKW, SuccessKW: s.SuccessKW, FailureKW: s.FailureKW,
-		FilterSubject: s.FilterSubject, FilterBody: s.FilterBody,
-		FilterHTTPBody: s.FilterHTTPBody, FilterDefaultFail: s.FilterDefaultFail,
-		AlertAfter: after, RepeatEvery: every, QuietHours: s.QuietHours,
 	}
 	return document, validText(document)
 }
@@ -298,14 +245,4 @@ func validText(document wire.CheckUpdate) error {
 		}
 	}
 	return nil
-}
-
-func seconds(field string, d *time.Duration) (*int64, error) {
-	if d == nil {
-		return nil, nil
-	}
-	if *d%time.Second != 0 {
-		return nil, &checks.FieldError{Field: field, Reason: fmt.Sprintf("is not a whole number of seconds: %v", *d)}
-	}
-	return new(int64(*d / time.Second)), nil
 }

@@ -39,12 +39,14 @@ func TestCheckIsWhatWasSet(t *testing.T) {
 	id := got.ID.String()
 	want := client.Check{
 		ID: got.ID, UniqueKey: checks.UniqueKey(got.ID),
-		Name: "Nightly <backup> é", Slug: "nightly", Tags: []string{"prod", "db"}, Desc: "line\nline",
-		Timeout: 2 * time.Hour, Grace: 90 * time.Second, Status: checks.StatusNew, ManualResume: true, Methods: "POST",
-		StartKW: "begin", SuccessKW: "done,ok", FailureKW: "error",
-		FilterSubject: true, FilterBody: true, FilterHTTPBody: true, FilterDefaultFail: true,
-		Channels: []uuid.UUID{channel.ID},
-		PingURL:  s.url + "/ping/" + id, UpdateURL: s.url + "/api/v3/checks/" + id,
+		Settings: checks.Settings{
+			Name: "Nightly <backup> é", Slug: "nightly", Tags: *everything().Tags, Desc: "line\nline",
+			Timeout: 2 * time.Hour, Grace: 90 * time.Second, ManualResume: true, Methods: "POST",
+			StartKW: "begin", SuccessKW: "done,ok", FailureKW: "error",
+			FilterSubject: true, FilterBody: true, FilterHTTPBody: true, FilterDefaultFail: true,
+		},
+		Status: checks.StatusNew, Channels: []uuid.UUID{channel.ID},
+		PingURL: s.url + "/ping/" + id, UpdateURL: s.url + "/api/v3/checks/" + id,
 		PauseURL: s.url + "/api/v3/checks/" + id + "/pause", ResumeURL: s.url + "/api/v3/checks/" + id + "/resume",
 		BadgeURL: got.BadgeURL,
 	}
@@ -61,7 +63,7 @@ func TestCheckIsWhatWasSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	want.Timeout, want.Schedule, want.TZ = 0, "0 3 * * *", "Europe/Riga"
-	want.Tags, want.Channels, want.Methods, want.FilterHTTPBody = nil, nil, "", false
+	want.Tags, want.Channels, want.Methods, want.FilterHTTPBody = "", nil, "", false
 	equal(t, "updated", got, want)
 
 	if err := s.pinger(got.PingURL).Success(t.Context(), nil); err != nil {

@@ -79,7 +79,7 @@ func Example() {
 		Schedule: new("0 3 * * *"), TZ: new("Europe/Riga"), Grace: new(30 * time.Minute),
 	}, client.UniqueSlug)
 	check(err)
-	fmt.Println(backup.Name, backup.Tags, backup.Status, created)
+	fmt.Println(backup.Name, backup.TagList(), backup.Status, created)
 
 	p, err := client.NewPinger(backup.PingURL, nil)
 	check(err)

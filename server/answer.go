@@ -107,9 +107,6 @@ func answerTo(err error) problem {
 
 // fault returns the field or query parameter whose value err refuses, with the text of the error, or "".
 func fault(err error) (field, text string) {
-	if e, ok := errors.AsType[*wire.FieldError](err); ok {
-		return e.Field, e.Error()
-	}
 	if e, ok := errors.AsType[*checks.FieldError](err); ok {
 		return e.Field, e.Error()
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -60,15 +59,11 @@ func (c *call) createCheck() error {
 	if err != nil {
 		return err
 	}
-	spec, err := specOf(request.CheckUpdate)
-	if err != nil {
-		return err
-	}
 	unique := make([]monitor.UniqueField, len(request.Unique))
 	for i, field := range request.Unique {
 		unique[i] = monitor.UniqueField(field)
 	}
-	check, created, err := c.mon.Upsert(c.r.Context(), c.key.ProjectID, spec, unique)
+	check, created, err := c.mon.Upsert(c.r.Context(), c.key.ProjectID, request.Spec(), unique)
 	if err != nil {
 		return err
 	}
@@ -89,11 +84,7 @@ func (c *call) updateCheck() error {
 	if err != nil {
 		return err
 	}
-	spec, err := specOf(request)
-	if err != nil {
-		return err
-	}
-	check, err := c.mon.Update(c.r.Context(), c.check.ID, spec)
+	check, err := c.mon.Update(c.r.Context(), c.check.ID, request.Spec())
 	if err != nil {
 		return err
 	}
@@ -134,77 +125,15 @@ func (c *call) answerChanged(status int, check checks.Check) error {
 	return c.answer(status, document)
 }
 
-// specOf translates the fields of a request. Only the bounds of periods are looked at, because they are to be known
-// before seconds become a [time.Duration]; the rest is the monitor's to refuse.
-func specOf(u wire.CheckUpdate) (checks.Spec, error) {
-	timeout, timeoutErr := period("timeout", u.Timeout)
-	grace, graceErr := period("grace", u.Grace)
-	if err := errors.Join(timeoutErr, graceErr); err != nil {
-		return checks.Spec{}, err
-	}
-	after, every, err := alertRules(u)
-	if err != nil {
-		return checks.Spec{}, err
-	}
-	return checks.Spec{
-		Name: u.Name, Slug: u.Slug, Tags: u.Tags, Desc: u.Desc,
-		Timeout: timeout, Grace: grace, Schedule: u.Schedule, TZ: u.TZ,
-		ManualResume: u.ManualResume, Methods: u.Methods, Channels: u.Channels,
-		StartKW: u.StartKW, SuccessKW: u.SuccessKW, FailureKW: u.FailureKW,
-		FilterSubject: u.FilterSubject, FilterBody: u.FilterBody,
-		FilterHTTPBody: u.FilterHTTPBody, FilterDefaultFail: u.FilterDefaultFail,
-		AlertAfter: after, RepeatEvery: every, QuietHours: u.QuietHours,
-	}, nil
-}
-
-// alertRules translates the rules that are numbers.
-func alertRules(u wire.CheckUpdate) (after *int, every *time.Duration, err error) {
-	if u.AlertAfter != nil {
-		if err := checks.CheckAlertAfter(*u.AlertAfter); err != nil {
-			return nil, nil, err
-		}
-		after = new(int(*u.AlertAfter))
-	}
-	if u.RepeatEvery != nil && *u.RepeatEvery == 0 {
-		return after, new(time.Duration), nil
-	}
-	every, err = period("repeat_every", u.RepeatEvery)
-	return after, every, err
-}
-
-func period(field string, seconds *int64) (*time.Duration, error) {
-	if seconds == nil {
-		return nil, nil
-	}
-	if err := checks.CheckSeconds(field, *seconds); err != nil {
-		return nil, err
-	}
-	return new(time.Duration(*seconds) * time.Second), nil
-}
-
 // document renders a check as API-V3.md section 2.1 has it, for the key of the request.
 func (c *call) document(check checks.Check, now time.Time) wire.Check {
 	d := wire.Check{
-		Name: check.Name, Slug: check.Slug, Tags: check.Tags, Desc: check.Desc,
-		Grace:  int64(check.Grace / time.Second),
 		NPings: check.NPings, Status: string(check.Status(now)),
 		Started:  c.reportStarted && check.Started(now),
 		LastPing: wire.NewTime(check.LastPing), NextPing: wire.NewTime(check.NextPing(now)),
-		ManualResume: check.ManualResume, Methods: check.Methods,
-		StartKW: check.StartKW, SuccessKW: check.SuccessKW, FailureKW: check.FailureKW,
-		FilterSubject: check.FilterSubject, FilterBody: check.FilterBody,
-		FilterHTTPBody: check.FilterHTTPBody, FilterDefaultFail: check.FilterDefaultFail,
-		AlertAfter: int64(check.AlertAfter), RepeatEvery: int64(check.RepeatEvery / time.Second), QuietHours: check.QuietHours,
 		BadgeURL: c.base.text + badges.CheckPath(check.BadgeKey.String(), badges.SVG, false),
 	}
-	if check.IsCron() {
-		d.Schedule, d.TZ = check.Schedule, check.TZ
-	} else {
-		d.Timeout = int64(check.Timeout / time.Second)
-		if check.QuietHours != "" { // which are in this zone
-			d.TZ = check.TZ
-		}
-	}
+	d.SetSettings(check.Settings)
 	if c.key.ReadOnly {
 		d.UniqueKey = check.UniqueKey()
 		return d

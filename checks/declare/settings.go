@@ -194,20 +194,11 @@ func (p *parser) integer(n *yaml.Node, name string) *int {
 
 // period reads a number of seconds, or a duration in Go's notation.
 func (p *parser) period(n *yaml.Node, name string) *time.Duration {
-	d, err := time.ParseDuration(n.Value)
+	value := n.Value
 	if n.ShortTag() == "!!int" {
-		var seconds int64
-		if seconds, err = strconv.ParseInt(n.Value, 10, 64); err != nil {
-			p.add(position(n), "%s is not a number of seconds: %s", name, shorten(n.Value))
-			return nil
-		}
-		// Before the multiplication, which could overflow. Whether 0 is fine depends on the setting.
-		if err := checks.CheckSeconds(name, seconds); err != nil && seconds != 0 {
-			p.add(position(n), "%v", err)
-			return nil
-		}
-		return new(time.Duration(seconds) * time.Second)
+		value += "s"
 	}
+	d, err := time.ParseDuration(value)
 	if err != nil || n.Kind != yaml.ScalarNode {
 		p.add(position(n), "%s is neither a whole number of seconds nor a duration such as 90s, 30m or 24h: %q", name, shorten(n.Value))
 		return nil

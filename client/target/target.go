@@ -14,7 +14,6 @@ package target
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -48,25 +47,9 @@ func (r remote) Read(ctx context.Context, project string) (declare.State, error)
 		if c.ID == uuid.Nil {
 			return declare.State{}, errors.New("the API key is read-only")
 		}
-		state.Checks = append(state.Checks, checkOf(c))
+		state.Checks = append(state.Checks, checks.Check{ID: c.ID, Settings: c.Settings, Channels: c.Channels})
 	}
 	return state, nil
-}
-
-// checkOf returns the settings of a check.
-func checkOf(c client.Check) checks.Check {
-	return checks.Check{
-		ID: c.ID, Channels: c.Channels,
-		Settings: checks.Settings{
-			Name: c.Name, Slug: c.Slug, Tags: strings.Join(c.Tags, " "), Desc: c.Desc,
-			Timeout: c.Timeout, Grace: c.Grace, Schedule: c.Schedule, TZ: c.TZ,
-			ManualResume: c.ManualResume, Methods: c.Methods,
-			StartKW: c.StartKW, SuccessKW: c.SuccessKW, FailureKW: c.FailureKW,
-			FilterSubject: c.FilterSubject, FilterBody: c.FilterBody,
-			FilterHTTPBody: c.FilterHTTPBody, FilterDefaultFail: c.FilterDefaultFail,
-			AlertAfter: c.AlertAfter, RepeatEvery: c.RepeatEvery, QuietHours: c.QuietHours,
-		},
-	}
 }
 
 // CreateCheck upserts, so that a retried request creates no second check.

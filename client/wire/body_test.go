@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
@@ -124,6 +125,11 @@ func TestFields(t *testing.T) {
 		`{"alert_after":1e99}`:                "alert_after is too large: 1e99, the maximum is 100",
 		`{"alert_after":-1e99}`:               "alert_after is too small: -1e99, the minimum is 0",
 		`{"repeat_every":"1h"}`:               "repeat_every is not a number",
+		`{"repeat_every":-0.0}`:               create(wire.CheckUpdate{RepeatEvery: new(int64(0))}),
+		`{"repeat_every":59}`:                 "repeat_every is too small: 59, the minimum is 60",
+		`{"repeat_every":-1}`:                 "repeat_every is too small: -1, the minimum is 60",
+		`{"repeat_every":0.5}`:                "repeat_every is not a whole number: 0.5",
+		`{"alert_after":101}`:                 "alert_after is too large: 101, the maximum is 100",
 		`{"quiet_hours":null}`:                "quiet_hours is not a string",
 	} {
 		body, err := wire.ParseBody([]byte(data))
@@ -138,7 +144,7 @@ func TestFields(t *testing.T) {
 			}
 			continue
 		}
-		if typed, ok := errors.AsType[*wire.FieldError](err); !ok || typed.Error() != text {
+		if typed, ok := errors.AsType[*checks.FieldError](err); !ok || typed.Error() != text {
 			t.Errorf("%s: %v, want %s", data, err, text)
 		}
 	}
@@ -150,8 +156,12 @@ func TestNumbers(t *testing.T) {
 	for number, want := range map[string]any{
 		"3600": int64(3600), "3600.0": int64(3600), "36e2": int64(3600), "36E+2": int64(3600), "0.36e4": int64(3600),
 		"360000e-2": int64(3600), "3600.000000000000000000000000000000": int64(3600), "36000000000000000000000e-19": int64(3600),
-		"0": int64(0), "-0": int64(0), "0.0": int64(0), "0e5": int64(0), "0e999999999999999999999": int64(0), "-0.0e-5": int64(0),
-		"-60": int64(-60), "-6e1": int64(-60), "999999999999999999": int64(999999999999999999), "1e17": int64(1e17),
+		"60": int64(60), "31536e3": int64(31536000),
+		"0": small + "0" + minimum, "-0": small + "-0" + minimum, "0.0": small + "0.0" + minimum, "0e5": small + "0e5" + minimum,
+		"0e999999999999999999999": small + "0e999999999999999999999" + minimum, "-0.0e-5": small + "-0.0e-5" + minimum,
+		"59": small + "59" + minimum, "-60": small + "-60" + minimum, "-6e1": small + "-6e1" + minimum,
+		"31536001": large + "31536001" + maximum, "1e17": large + "1e17" + maximum,
+		"999999999999999999":      large + "999999999999999999" + maximum,
 		"60.5":                    "timeout is not a whole number: 60.5",
 		"-0.1":                    "timeout is not a whole number: -0.1",
 		"1e-1":                    "timeout is not a whole number: 1e-1",
@@ -167,7 +177,7 @@ func TestNumbers(t *testing.T) {
 		"1e+99999999999999999999": large + "1e+99999999999999999999" + maximum,
 		"-1e99999999999999999999": small + "-1e99999999999999999999" + minimum,
 		strings.Repeat("9", 1000): large + strings.Repeat("9", 40) + "…" + maximum,
-		"0." + strings.Repeat("0", 1000) + "1e1001": int64(1),
+		"0." + strings.Repeat("0", 1000) + "6e1002": int64(60),
 	} {
 		body, err := wire.ParseBody([]byte(`{"timeout": ` + number + "\n}"))
 		if err != nil {
@@ -207,7 +217,7 @@ func FuzzBody(f *testing.F) {
 		got, err := body.Create()
 		update, updateErr := body.Update()
 		if err != nil {
-			if _, ok := errors.AsType[*wire.FieldError](err); !ok || len(err.Error()) > 200 {
+			if _, ok := errors.AsType[*checks.FieldError](err); !ok || len(err.Error()) > 200 {
 				t.Errorf("Create: %v", err)
 			}
 			return

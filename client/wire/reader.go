@@ -5,14 +5,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf16"
-)
 
-// Bounds of timeout, grace and repeat_every in seconds (API-V3.md sections 2.1 and 8), and of alert_after.
-const (
-	minPeriod     = 60
-	maxPeriod     = 31_536_000
-	maxAlertAfter = 100
+	"github.com/rollcall-dev/rollcall/checks"
 )
 
 // maxDigits is the number of decimal digits that always fit 64 bits.
@@ -33,7 +29,7 @@ func (r *reader) field(name string) json.RawMessage {
 }
 
 func (r *reader) refuse(field, format string, args ...any) {
-	r.err = &FieldError{Field: field, Reason: fmt.Sprintf(format, args...)}
+	r.err = &checks.FieldError{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
 func (r *reader) text(field string) *string {
@@ -98,15 +94,27 @@ func (r *reader) boolean(field string) *bool {
 	return nil
 }
 
-func (r *reader) seconds(field string) *int64 { return r.number(field, minPeriod, maxPeriod) }
+// seconds reads a period in whole seconds.
+func (r *reader) seconds(field string) *int64 {
+	return r.number(field, int64(checks.MinPeriod/time.Second), int64(checks.MaxPeriod/time.Second))
+}
 
-// number reads a whole number that fits 64 bits. The bounds serve only the text of the error for one that does not.
+// optionalSeconds reads a period in whole seconds, or 0 for none.
+func (r *reader) optionalSeconds(field string) *int64 {
+	raw := string(r.field(field))
+	if n, whole, fits := integer(raw); isNumber(raw) && whole && fits && n == 0 {
+		return &n
+	}
+	return r.seconds(field)
+}
+
+// number reads a whole number within bounds.
 func (r *reader) number(field string, least, most int64) *int64 {
 	raw := string(r.field(field))
 	switch {
 	case raw == "":
 		return nil
-	case raw[0] != '-' && (raw[0] < '0' || raw[0] > '9'):
+	case !isNumber(raw):
 		r.refuse(field, "is not a number")
 		return nil
 	}
@@ -114,15 +122,18 @@ func (r *reader) number(field string, least, most int64) *int64 {
 	switch {
 	case !whole:
 		r.refuse(field, "is not a whole number: %s", shorten(raw))
-	case !fits && raw[0] == '-':
+	case fits && n < least || !fits && raw[0] == '-':
 		r.refuse(field, "is too small: %s, the minimum is %d", shorten(raw), least)
-	case !fits:
+	case !fits || n > most:
 		r.refuse(field, "is too large: %s, the maximum is %d", shorten(raw), most)
 	default:
 		return &n
 	}
 	return nil
 }
+
+// isNumber tells a number from other JSON values.
+func isNumber(raw string) bool { return raw != "" && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') }
 
 // integer parses a JSON number exactly: 3600, 3600.0, 36e2 and 360000E-2 are the same. whole reports whether it has no
 // fraction, fits whether it has at most maxDigits digits. Numbers that do not fit are never expanded, so 1e999999999

@@ -15,7 +15,7 @@
 //	body, err := wire.ParseBody(data)
 //	update, err := body.Update()
 //
-// The package imports no other package of the module.
+// Package checks is the only package of the module that it imports.
 package wire
 
 // Error is the body of every response with a status of 400 or above. API-V3.md section 7 leaves its form open.
@@ -29,62 +29,6 @@ type Error struct {
 // Status is the response of a successful database connectivity test. API-V3.md section 4.13 leaves its form open.
 type Status struct {
 	Status string `json:"status"`
-}
-
-// Check is a check (API-V3.md section 2.1). Fields that some variants of the document lack are left out if they are
-// empty.
-type Check struct {
-	Name  string `json:"name"`
-	Slug  string `json:"slug"`
-	Tags  string `json:"tags"`
-	Desc  string `json:"desc"`
-	Grace int64  `json:"grace"` // seconds
-
-	Timeout  int64  `json:"timeout,omitempty"`  // seconds; Simple checks only
-	Schedule string `json:"schedule,omitempty"` // Cron checks only
-	TZ       string `json:"tz,omitempty"`       // Cron checks, and Simple ones with quiet hours
-
-	NPings   int64  `json:"n_pings"`
-	Status   string `json:"status"`
-	Started  bool   `json:"started"`
-	LastPing *Time  `json:"last_ping"`
-	NextPing *Time  `json:"next_ping"`
-
-	ManualResume      bool   `json:"manual_resume"`
-	Methods           string `json:"methods"`
-	StartKW           string `json:"start_kw"`
-	SuccessKW         string `json:"success_kw"`
-	FailureKW         string `json:"failure_kw"`
-	FilterSubject     bool   `json:"filter_subject"`
-	FilterBody        bool   `json:"filter_body"`
-	FilterHTTPBody    bool   `json:"filter_http_body"`
-	FilterDefaultFail bool   `json:"filter_default_fail"`
-
-	// The alert rules are an extension by Rollcall, left out if they are not set.
-	AlertAfter  int64  `json:"alert_after,omitempty"`  // failures in a row, up to 100
-	RepeatEvery int64  `json:"repeat_every,omitempty"` // seconds
-	QuietHours  string `json:"quiet_hours,omitempty"`  // windows in the form of package checks/quiet
-
-	BadgeURL string `json:"badge_url"`
-
-	UniqueKey string `json:"unique_key,omitempty"` // only with a read-only key
-
-	// Left out with a read-only key.
-	UUID      string  `json:"uuid,omitempty"`
-	PingURL   string  `json:"ping_url,omitempty"`
-	UpdateURL string  `json:"update_url,omitempty"`
-	PauseURL  string  `json:"pause_url,omitempty"`
-	ResumeURL string  `json:"resume_url,omitempty"`
-	Channels  *string `json:"channels,omitempty"` // comma-separated integrations, "" for none
-
-	// "" in the responses of create, update, pause, resume and delete, left out elsewhere.
-	Subject     *string `json:"subject,omitempty"`
-	SubjectFail *string `json:"subject_fail,omitempty"`
-}
-
-// Checks is the response of API-V3.md section 4.1.
-type Checks struct {
-	Checks []Check `json:"checks"`
 }
 
 // Ping is an entry of the ping log (API-V3.md section 2.2).

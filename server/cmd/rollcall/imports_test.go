@@ -37,7 +37,7 @@ func TestImportDirection(t *testing.T) {
 		"checks/s3store":      append([]string{"checks", "checks/monitor"}, leaves...),
 		"pings/email":         {"pings"},
 		"checks/declare":      append([]string{"checks", "checks/monitor"}, leaves...),
-		"client/wire":         {},
+		"client/wire":         {"checks"},
 		"client":              append([]string{"checks", "client/wire"}, leaves...),
 		"client/target":       append([]string{"checks", "checks/declare", "client"}, leaves...),
 		"client/healthchecks": {"checks", "checks/declare", "checks/monitor", "client"},
