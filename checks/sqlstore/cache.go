@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// maxCacheBytes bounds the memory of the cache: about 80,000 checks without long texts.
+// maxCacheBytes bounds the memory of the cache: about 100,000 Simple checks without long texts, or 30,000 Cron checks.
 const maxCacheBytes = 128 << 20
 
 // cache keeps checks as this store committed them, so that a batch of pings need not read them again.
@@ -17,6 +17,8 @@ const maxCacheBytes = 128 << 20
 // An entry is used only in a transaction that has locked the check's row and found the entry's revision there. A stale
 // entry therefore costs a read and nothing else, whatever other servers do.
 type cache struct {
+	limit int // bytes
+
 	mu    sync.Mutex
 	byID  map[uuid.UUID]*cacheEntry
 	byKey map[int64]*cacheEntry // the same entries by the key of their row
@@ -74,7 +76,7 @@ func (c *cache) put(saved []*monitor.Locked) {
 		entry.check.Channels = nil
 		entry.row.before = entry.row.revision
 		entry.size = sizeOf(&entry.check)
-		for c.bytes+entry.size > maxCacheBytes && len(c.byID) > 0 {
+		for c.bytes+entry.size > c.limit && len(c.byID) > 0 {
 			for id := range c.byID { // any: a check that is pinged again comes back
 				c.remove(id)
 				break
@@ -100,10 +102,14 @@ func (c *cache) remove(id uuid.UUID) {
 	}
 }
 
-// sizeOf estimates the memory of an entry in bytes: its texts and open runs, and 1.2 kB for all that has a fixed size,
-// the two maps included.
+// sizeOf estimates the memory of an entry in bytes: what has a fixed size, places in two maps included; the compiled
+// schedule, although checks with the same schedule share it; open runs and texts.
 func sizeOf(c *checks.Check) int {
-	const fixed, run = 1200, 48
-	return fixed + run*len(c.Runs) + len(c.Name) + len(c.Slug) + len(c.Tags) + len(c.Desc) + len(c.Schedule) + len(c.TZ) +
+	const fixed, schedule, run = 1200, 3000, 48
+	size := fixed
+	if c.IsCron() {
+		size += schedule
+	}
+	return size + run*len(c.Runs) + len(c.Name) + len(c.Slug) + len(c.Tags) + len(c.Desc) + len(c.Schedule) + len(c.TZ) +
 		len(c.StartKW) + len(c.SuccessKW) + len(c.FailureKW) + len(c.QuietHours)
 }

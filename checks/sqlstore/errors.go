@@ -15,17 +15,20 @@ import (
 
 // SQLite's primary result codes that matter here.
 const (
-	sqliteBusy       = 5
-	sqliteLocked     = 6
-	sqliteReadOnly   = 8
-	sqliteIOError    = 10
-	sqliteFull       = 13
-	sqliteCantOpen   = 14
-	sqliteConstraint = 19
+	sqliteBusy     = 5
+	sqliteLocked   = 6
+	sqliteReadOnly = 8
+	sqliteIOError  = 10
+	sqliteFull     = 13
+	sqliteCantOpen = 14
+
+	// Extended codes of a value that must be unique and is not.
+	sqliteConstraintPrimaryKey = 1555
+	sqliteConstraintUnique     = 2067
 )
 
-// translate turns an error of a driver, by its code, into one that a monitor knows. The driver is not known here:
-// PostgreSQL's drivers have errors with a method SQLState, SQLite's have one with a method Code.
+// translate turns an error of a driver, by its code, into one that a monitor knows. No driver is imported: the errors of
+// PostgreSQL's drivers have a method SQLState, those of SQLite's a method Code.
 func translate(err error) error {
 	if err == nil {
 		return nil
@@ -39,13 +42,19 @@ func translate(err error) error {
 	if unavailable(err) {
 		return fmt.Errorf("%w: %w", monitor.ErrUnavailable, err)
 	}
-	if state, ok := sqlState(err); ok && state == "23505" {
-		return fmt.Errorf("%w: %w", checks.ErrExists, err)
-	}
-	if code, ok := sqliteCode(err); ok && code&0xff == sqliteConstraint {
+	if notUnique(err) {
 		return fmt.Errorf("%w: %w", checks.ErrExists, err)
 	}
 	return err
+}
+
+// notUnique reports whether a value that must be unique exists already.
+func notUnique(err error) bool {
+	if state, ok := sqlState(err); ok {
+		return state == "23505"
+	}
+	code, ok := sqliteCode(err)
+	return ok && (code == sqliteConstraintPrimaryKey || code == sqliteConstraintUnique)
 }
 
 func unavailable(err error) bool {

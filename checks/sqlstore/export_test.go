@@ -29,6 +29,16 @@ func (s *Store) MigrateFurther(ctx context.Context, sql string) (before, after i
 	return s.migrateFiles(ctx, set)
 }
 
+// LimitCache changes how many bytes the cache takes at most.
+func (s *Store) LimitCache(bytes int) { s.cache.limit = bytes }
+
+// CacheSize returns how many checks are cached and how many bytes they take.
+func (s *Store) CacheSize() (entries, bytes int) {
+	s.cache.mu.Lock()
+	defer s.cache.mu.Unlock()
+	return len(s.cache.byID), s.cache.bytes
+}
+
 // WaitForCheckpoint returns when the checkpoint that has begun after bodies is over, if there is one.
 func (s *Store) WaitForCheckpoint() {
 	s.checkpoints.running.Lock()

@@ -40,7 +40,7 @@ func New(db *bun.DB) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{db: db, d: d, writing: make(chan struct{}, 1)}, nil
+	return &Store{db: db, d: d, writing: make(chan struct{}, 1), cache: cache{limit: maxCacheBytes}}, nil
 }
 
 // Update runs fn in a transaction; see [monitor.Store].

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,6 +130,25 @@ func testKeys(t *testing.T, f fixture) {
 	}
 	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.DeleteKey(ctx, f.project.ID, first.ID) })
 	same(t, "a deleted key", f.keys(t, monitor.KeyFilter{Hash: new(hashOf("one"))}), []checks.Key(nil))
+}
+
+// testKeyOfNoProject adds a key to a project that does not exist, which no lock has shown to be there: the store refuses it
+// or keeps it, but does not say that the key exists.
+func testKeyOfNoProject(t *testing.T, f fixture) {
+	stray := checks.Key{ID: uuid.New(), ProjectID: uuid.New(), Hash: hashOf("stray"), CreatedAt: noon}
+	err := f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return tx.InsertKey(ctx, stray) })
+	if errors.Is(err, checks.ErrExists) || errors.Is(err, monitor.ErrUnavailable) {
+		t.Errorf("a key of a project that does not exist: %v", err)
+	}
+	err = f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
+		k := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Hash: hashOf("one"), CreatedAt: noon}
+		twin := k
+		twin.ID = uuid.New()
+		return cmp.Or(tx.InsertKey(ctx, k), tx.InsertKey(ctx, twin))
+	})
+	if !errors.Is(err, checks.ErrExists) {
+		t.Errorf("two keys with one hash: %v, want ErrExists", err)
+	}
 }
 
 func (f fixture) keys(t *testing.T, filter monitor.KeyFilter) []checks.Key {

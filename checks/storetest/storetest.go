@@ -52,6 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) monitor.Store) {
 		"AccountsAndPlans":      testAccountsAndPlans,
 		"DeleteProject":         testDeleteProject,
 		"Keys":                  testKeys,
+		"KeyOfNoProject":        testKeyOfNoProject,
 		"Channels":              testChannels,
 		"ChannelsOfManyChecks":  testChannelsOfManyChecks,
 		"Settings":              testSettings,

@@ -1,0 +1,116 @@
+package sqlstore_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// TestCacheIsBoundedByBytes pings checks with long descriptions, more than the cache takes: it stays within its limit, and
+// each ping finds what the one before has left.
+func TestCacheIsBoundedByBytes(t *testing.T) {
+	store, mon, c := withCheck(t, dbtest.SQLite(t))
+	const limit = 200_000
+	store.LimitCache(limit)
+	var ids []uuid.UUID
+	for i := range 40 {
+		spec := checks.Spec{Name: new(fmt.Sprint(i)), Desc: new(strings.Repeat("x", 10_000))}
+		c, err := mon.Create(t.Context(), c.ProjectID, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, c.ID)
+	}
+	for round := range int64(3) {
+		for _, id := range ids {
+			p, err := mon.Ping(t.Context(), id, pings.Signal{Kind: pings.Success})
+			if err != nil || p.N != round+1 {
+				t.Fatalf("ping %d of a check: number %d, %v", round+1, p.N, err)
+			}
+			entries, bytes := store.CacheSize()
+			if bytes > limit || entries*10_000 > bytes {
+				t.Fatalf("%d entries with %d bytes, the limit is %d", entries, bytes, limit)
+			}
+		}
+	}
+	if entries, _ := store.CacheSize(); entries < limit/2/11_200 {
+		t.Errorf("only %d entries", entries)
+	}
+}
+
+// TestListsDoNotFillTheCache lists checks and reads them one by one: the cache is for those that are pinged.
+func TestListsDoNotFillTheCache(t *testing.T) {
+	db := dbtest.SQLite(t)
+	_, _, c := withCheck(t, db)
+	store := db.Open(t)
+	mon := monitorOn(t, store)
+	if list, err := mon.Checks(t.Context(), c.ProjectID, monitor.CheckQuery{}); err != nil || len(list) != 1 {
+		t.Fatal(len(list), err)
+	}
+	if _, err := mon.Check(t.Context(), c.ID); err != nil {
+		t.Fatal(err)
+	}
+	if entries, bytes := store.CacheSize(); entries != 0 || bytes != 0 {
+		t.Errorf("%d entries with %d bytes", entries, bytes)
+	}
+}
+
+// TestCacheForgets deletes checks that are cached: nothing of them is left.
+func TestCacheForgets(t *testing.T) {
+	store, mon, c := withCheck(t, dbtest.SQLite(t))
+	if entries, _ := store.CacheSize(); entries != 1 {
+		t.Fatalf("%d entries, want 1", entries)
+	}
+	if _, err := mon.Delete(t.Context(), c.ID); err != nil {
+		t.Fatal(err)
+	}
+	if entries, bytes := store.CacheSize(); entries != 0 || bytes != 0 {
+		t.Errorf("%d entries with %d bytes", entries, bytes)
+	}
+}
+
+// BenchmarkCacheMemory reports how much memory an entry takes, for the estimate that bounds the cache.
+func BenchmarkCacheMemory(b *testing.B) {
+	for name, spec := range map[string]checks.Spec{
+		"simple": {}, "cron": {Schedule: new("*/5 8-18 * * 1-5"), TZ: new("Europe/Riga")},
+	} {
+		b.Run(name, func(b *testing.B) {
+			store := dbtest.SQLite(b).Open(b)
+			mon := monitorOn(b, store)
+			project, err := mon.OpenProject(b.Context(), "p")
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				const n = 2000
+				before := heap()
+				for i := range n {
+					if spec.Schedule != nil {
+						spec.Schedule = new(fmt.Sprintf("%d %d * * 1-5", i%60, i/60%24))
+					}
+					if _, err := mon.Create(b.Context(), project.ID, spec); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(heap()-before)/n, "heap-B/check")
+			}
+			entries, bytes := store.CacheSize()
+			b.ReportMetric(float64(bytes)/float64(entries), "estimated-B/check")
+		})
+	}
+}
+
+func heap() uint64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
