@@ -84,7 +84,8 @@ func (s *Server) record(r *http.Request, path string) (created bool, err error) 
 		return false, err
 	}
 	// A job may hang up as soon as it has sent its ping. The ping counts all the same.
-	ctx := s.patience.of(r.Context(), time.Now())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), pingTimeout)
+	defer cancel()
 	if target.id != uuid.Nil {
 		_, err = s.mon.Ping(ctx, target.id, signal)
 	} else {

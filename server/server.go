@@ -64,7 +64,7 @@ type Config struct {
 	// RateLimit is how many requests to the management interface each API key may make a minute, on average and
 	// at once (section 8). 0 is any number. Pings and badges are not limited.
 	RateLimit int
-	// PingBodyLimit is how many bytes of the body of a ping are kept; the rest is cut off.
+	// PingBodyLimit is how many bytes of the body of a ping are kept, at most [monitor.MaxBody]; the rest is cut off.
 	// Default: [DefaultPingBodyLimit].
 	PingBodyLimit int64
 	// Signer signs the addresses of badges. Servers on one database need the same.
@@ -93,7 +93,6 @@ type Server struct {
 	base, ping    baseURL
 	bodyLimit     int64
 	answers       pingAnswers
-	patience      patience
 	signer        badges.Signer
 	proxies       proxies
 	reportStarted bool
@@ -124,6 +123,8 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 		return nil, fmt.Errorf("server: RateLimit is too small: %d, the minimum is 0", c.RateLimit)
 	case c.PingBodyLimit < 0:
 		return nil, fmt.Errorf("server: PingBodyLimit is too small: %d, the minimum is 0", c.PingBodyLimit)
+	case c.PingBodyLimit > monitor.MaxBody:
+		return nil, fmt.Errorf("server: PingBodyLimit is too large: %d, the maximum is %d", c.PingBodyLimit, monitor.MaxBody)
 	}
 	s := &Server{
 		mon: mon, log: c.Logger, bodyLimit: c.PingBodyLimit, signer: c.Signer, reportStarted: c.ReportStarted,
@@ -137,7 +138,6 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	}
 	s.bodyMemory = semaphore.NewWeighted(max(bodyMemory, 4*s.bodyLimit))
 	s.answers = newPingAnswers(s.bodyLimit)
-	s.patience.limit = pingTimeout
 	if c.BaseURL == "" {
 		c.BaseURL = DefaultBaseURL
 	}

@@ -60,6 +60,7 @@ func TestNew(t *testing.T) {
 	for field, c := range map[string]Config{
 		"RateLimit":      {RateLimit: -1},
 		"PingBodyLimit":  {PingBodyLimit: -1},
+		"large body":     {PingBodyLimit: monitor.MaxBody + 1},
 		"TrustedProxies": {TrustedProxies: []netip.Prefix{{}}},
 		"PingBaseURL":    {PingBaseURL: "ping.example.org"},
 	} {

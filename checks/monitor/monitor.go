@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -43,8 +42,6 @@ type Config struct {
 	// MaxQueue is how many pings may be queued for writing before further ones are refused with [ErrUnavailable]. So is a
 	// ping whose body would bring the bodies in the queue over 64 MiB. Default: 10,000.
 	MaxQueue int
-	// MaxBody is the largest body of a ping in bytes, at most 8 MiB; see [Monitor.Ping]. Default: 8 MiB.
-	MaxBody int
 	// WriteTimeout bounds the transaction of one batch of pings. Default: 5 seconds.
 	WriteTimeout time.Duration
 
@@ -69,7 +66,6 @@ type Monitor struct {
 	prune    time.Duration
 	bodies   bodies
 	writer   writer
-	maxBody  int
 	delivery *delivery
 	vitals   vitals
 
@@ -90,13 +86,10 @@ func New(store Store, config *Config) (*Monitor, error) {
 		c = *config
 	}
 	for _, n := range []int64{int64(c.WatchEvery), int64(c.PruneEvery), int64(c.MaxBatch), int64(c.MaxQueue), int64(c.WriteTimeout),
-		int64(c.MaxBody), c.BodyThreshold, int64(c.BodyEvery)} {
+		c.BodyThreshold, int64(c.BodyEvery)} {
 		if n < 0 {
 			return nil, errors.New("monitor: a limit or interval of the configuration is negative")
 		}
-	}
-	if c.MaxBody > maxBatchBytes {
-		return nil, fmt.Errorf("monitor: MaxBody is too large: %d bytes, the maximum is %d", c.MaxBody, maxBatchBytes)
 	}
 	delivery, err := newDelivery(&c)
 	if err != nil {
@@ -112,7 +105,6 @@ func New(store Store, config *Config) (*Monitor, error) {
 		observer: c.Observer,
 		watch:    orDefault(c.WatchEvery, time.Second),
 		prune:    orDefault(c.PruneEvery, 10*time.Second),
-		maxBody:  orDefault(c.MaxBody, maxBatchBytes),
 		bodies: bodies{
 			store:     c.Bodies,
 			threshold: orDefault(c.BodyThreshold, 100),

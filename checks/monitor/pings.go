@@ -15,13 +15,13 @@ import (
 
 // Ping records a signal for a check and returns the entry of its log. When Ping returns without an error, the ping
 // is durable. When ctx ends first, the ping may or may not have been recorded. Errors: [checks.ErrNotFound],
-// *[checks.FieldError] for a signal that is not valid or a body larger than Config.MaxBody, [ErrUnavailable].
+// *[checks.FieldError] for a signal that is not valid or a body larger than [MaxBody], [ErrUnavailable].
 func (m *Monitor) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (pings.Ping, error) {
 	if !signal.Valid() {
 		return pings.Ping{}, &checks.FieldError{Field: "signal", Reason: "must be success, start, fail or log, with an exit status of 0 to 255"}
 	}
-	if len(signal.Body) > m.maxBody {
-		return pings.Ping{}, &checks.FieldError{Field: "body", Reason: fmt.Sprintf("is too large: %d bytes, the maximum is %d", len(signal.Body), m.maxBody)}
+	if len(signal.Body) > MaxBody {
+		return pings.Ping{}, &checks.FieldError{Field: "body", Reason: fmt.Sprintf("is too large: %d bytes, the maximum is %d", len(signal.Body), MaxBody)}
 	}
 	return m.writer.submit(ctx, id, signal, m.Now())
 }

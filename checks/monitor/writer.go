@@ -14,9 +14,12 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// maxBatchBytes bounds the bodies of one batch, which keeps its transaction short. maxQueueBytes bounds the bodies of all
-// queued pings, which keeps memory bounded while the database is away.
-const maxBatchBytes, maxQueueBytes = 8 << 20, 64 << 20
+// MaxBody is the largest body of a ping in bytes. The bodies of one batch are no more either, which keeps its transaction
+// short.
+const MaxBody = 8 << 20
+
+// maxQueueBytes bounds the bodies of all queued pings, which keeps memory bounded while the database is away.
+const maxQueueBytes = 64 << 20
 
 // writer commits pings in groups: whatever has queued up while one transaction runs goes into the next, and every
 // caller waits for the commit of its ping. While the queue is empty, no goroutine runs.
@@ -99,7 +102,7 @@ func (w *writer) next() []*queuedPing {
 		return nil
 	}
 	n, bytes := 0, 0
-	for n < len(w.queue) && n < w.maxBatch && (n == 0 || bytes+len(w.queue[n].signal.Body) <= maxBatchBytes) {
+	for n < len(w.queue) && n < w.maxBatch && (n == 0 || bytes+len(w.queue[n].signal.Body) <= MaxBody) {
 		bytes += len(w.queue[n].signal.Body)
 		n++
 	}

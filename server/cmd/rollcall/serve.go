@@ -28,7 +28,7 @@ type serveCmd struct {
 	TrustedProxies []proxy `group:"Addresses:" placeholder:"CIDR" help:"Networks of the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed. None by default."`
 
 	RateLimit     int   `default:"100" group:"Limits:" placeholder:"N" help:"Requests a minute that each API key may make; 0 is any number. Pings are not limited."`
-	PingBodyLimit int64 `default:"100000" group:"Limits:" placeholder:"BYTES" help:"How much of a ping's body is stored; the rest is cut off."`
+	PingBodyLimit int64 `default:"100000" group:"Limits:" placeholder:"BYTES" help:"How much of a ping's body is stored, 1 to 8388608; the rest is cut off."`
 
 	Connections connFlags `embed:""`
 
@@ -73,6 +73,8 @@ func (c *serveCmd) Validate() error {
 		return fmt.Errorf("--rate-limit: is too small: %d, the minimum is 0", c.RateLimit)
 	case c.PingBodyLimit < 1:
 		return fmt.Errorf("--ping-body-limit: is too small: %d, the minimum is 1", c.PingBodyLimit)
+	case c.PingBodyLimit > monitor.MaxBody:
+		return fmt.Errorf("--ping-body-limit: is too large: %d, the maximum is %d", c.PingBodyLimit, monitor.MaxBody)
 	case c.SecretKey != "" && len(c.SecretKey) < badges.MinSecret:
 		return fmt.Errorf("--secret-key: is too short: %d bytes, the minimum is %d", len(c.SecretKey), badges.MinSecret)
 	case c.ShutdownTimeout < 0:
