@@ -14,8 +14,8 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// decodeCharset turns bytes in a character set into UTF-8. When the name is not known, or missing, the bytes are taken
-// for UTF-8 if they can be that, and otherwise for Windows-1252. A byte order mark wins over the name.
+// decodeCharset converts text in a character set to UTF-8. If the name is unknown or missing, valid UTF-8 is UTF-8 and
+// anything else Windows-1252. A byte order mark overrides the name.
 func decodeCharset(name string, text []byte) string {
 	switch {
 	case bytes.HasPrefix(text, []byte("\xef\xbb\xbf")):
@@ -37,7 +37,7 @@ func decodeCharset(name string, text []byte) string {
 	return convert(charmap.Windows1252, text)
 }
 
-// lookupCharset finds a character set by one of its names. That of ASCII is not known: programs that say so send
+// lookupCharset finds a character set by one of its names. ASCII counts as unknown: programs that declare it send
 // anything.
 func lookupCharset(name string, text []byte) (charset encoding.Encoding, known bool) {
 	name = strings.ToLower(strings.Trim(name, " \t\"'"))
@@ -50,7 +50,7 @@ func lookupCharset(name string, text []byte) (charset encoding.Encoding, known b
 		return simplifiedchinese.HZGB2312, true
 	case "utf-16", "ucs-2", "iso-10646-ucs-2", "unicode":
 		order := unicode.LittleEndian
-		if len(text) > 0 && text[0] == 0 { // most texts begin with a character of Latin script or with a blank
+		if len(text) > 0 && text[0] == 0 { // most texts begin with a Latin character or a space
 			order = unicode.BigEndian
 		}
 		return unicode.UTF16(order, unicode.IgnoreBOM), true
@@ -65,7 +65,7 @@ func lookupCharset(name string, text []byte) (charset encoding.Encoding, known b
 	case "utf-32be":
 		return utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM), true
 	}
-	// The names of the web first: mail says iso-8859-1 and means Windows-1252 as often as web pages do.
+	// The names of the web come first: mail in iso-8859-1 is Windows-1252 as often as web pages are.
 	if charset, err := htmlindex.Get(name); err == nil && charset != encoding.Replacement {
 		return charset, true
 	}
@@ -77,7 +77,7 @@ func lookupCharset(name string, text []byte) (charset encoding.Encoding, known b
 	return nil, false
 }
 
-// convert decodes a text. Bytes that mean nothing in the character set become U+FFFD.
+// convert decodes text. Invalid bytes become U+FFFD.
 func convert(charset encoding.Encoding, text []byte) string {
 	decoded, err := charset.NewDecoder().Bytes(text)
 	if err != nil {

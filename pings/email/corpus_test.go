@@ -15,11 +15,11 @@ import (
 	"github.com/rollcall-dev/rollcall/pings/email"
 )
 
-// classes are what a message is under the filters of TestCorpus.
+// classes are the kinds of a message under the filters of TestCorpus.
 type classes struct{ Subject, Body, Both, Strict pings.Kind }
 
-// TestCorpus classifies messages as real programs send them, and messages that are broken as real ones are. What is
-// expected is in testdata/expected.txt (API-V3.md section 2.1.1).
+// TestCorpus classifies messages of real programs, and messages broken in ways that occur. The expected kinds are in
+// testdata/expected.txt (API-V3.md section 2.1.1).
 func TestCorpus(t *testing.T) {
 	words := checks.Check{Settings: checks.Settings{
 		StartKW:   "STARTED, began, 開始",
@@ -80,7 +80,6 @@ func readExpected(t testing.TB) map[string]classes {
 	return expected
 }
 
-// messages returns the names of the messages in testdata.
 func messages(t testing.TB) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/messages/*.eml")

@@ -1,8 +1,8 @@
-// Package email reads what an inbound message says: its subject, its plain text and the text of its HTML.
+// Package email extracts the text of an inbound message: its subject, its plain text and the text of its HTML.
 //
-// Jobs that cannot make an HTTP request often can send mail: cron does, and so do most backup programs and storage
-// boxes. Such a message is a ping, and a check's keywords are looked for in its text (API-V3.md section 2.1.1). [Parse]
-// finds that text, and [Message.Mail] hands it to a signal:
+// Jobs that cannot make an HTTP request can often send mail: cron does, and so do most backup programs and storage
+// boxes. Such a message is a ping, and its text is searched for the keywords of the check (API-V3.md section 2.1.1).
+// [Parse] extracts the text, and [Message.Mail] puts it into a signal:
 //
 //	message := email.Parse(raw)
 //	signal := pings.Signal{Scheme: "email", Body: raw, Mail: message.Mail()}
@@ -10,23 +10,23 @@
 //
 // # What counts as text
 //
-// Encoded words of the subject are decoded, also where they are folded or split within a character. Transfer encodings
-// and character sets are decoded into UTF-8. Of a message in parts, all parts of the types text/plain and text/html
-// count, however deep they are, up to [MaxDepth]; other types of text count as plain text, as RFC 2046 section 4.1.4
-// wants it. HTML becomes the text that a reader sees: without tags, comments, scripts, styles and titles, with entities
-// replaced, runs of white space shortened to one blank and line breaks between blocks.
+// Encoded words in the subject are decoded, even if they are folded or split within a character. Transfer encodings and
+// character sets are decoded to UTF-8. In a multipart message, all parts of type text/plain and text/html count, nested
+// up to [MaxDepth]. Other types of text count as plain text (RFC 2046 section 4.1.4).
 //
-// Attachments are not text: parts with the disposition attachment, parts that only have a file name (unless they come
-// first), messages within the message, and everything that is not text.
+// HTML becomes the text that a reader sees: without tags, comments, scripts, styles and titles, with entities replaced,
+// runs of white space as one space, and line breaks between blocks.
+//
+// Attachments do not count: parts with the disposition attachment, parts with a file name and no disposition (unless
+// they come first), enclosed messages, and everything that is not text.
 //
 // # Broken messages
 //
-// [Parse] never fails. What programs send is often not quite a message: header fields are malformed, boundaries are
-// missing, base64 is damaged, the character set is unknown or wrong. Whatever can be read then is read, in the worst
-// case the bytes as they are. Its time grows with the length of the message only, and it takes a few times its length
-// of memory.
+// [Parse] never fails. Real messages have malformed header fields, missing boundaries, damaged base64, and unknown or
+// wrong character sets. Parse extracts what it can, in the worst case the bytes as they are. Its time is linear in the
+// length of the message, and its memory a few times that length.
 //
-// The package is pure: it does no input or output, and its functions may be called by many goroutines at once.
+// The package is pure and safe for concurrent use.
 package email
 
 import (
@@ -36,20 +36,20 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// MaxDepth is how deep the parts of a message may be nested. What lies deeper is not looked at.
+// MaxDepth is how deep parts may be nested. Deeper ones are ignored.
 const MaxDepth = 20
 
-// Message is the text of an inbound message, in UTF-8 and with "\n" as line break. The zero value is an empty message.
+// Message is the text of an inbound message, in UTF-8 with "\n" as line break. The zero value is an empty message.
 type Message struct {
-	// Subject is the decoded subject in one line, or "".
+	// Subject is the decoded subject on one line.
 	Subject string
-	// Text is the text of the plain parts, in their order.
+	// Text is the text of the plain parts in order.
 	Text string
-	// HTML is the text of the HTML parts, in their order.
+	// HTML is the text of the HTML parts in order.
 	HTML string
 }
 
-// Mail returns the message in the form that keyword rules look at.
+// Mail returns the message in the form that is searched for keywords.
 func (m Message) Mail() *pings.Mail {
 	mail := &pings.Mail{Subject: m.Subject, Text: m.Text}
 	if m.HTML != "" {
@@ -58,13 +58,13 @@ func (m Message) Mail() *pings.Mail {
 	return mail
 }
 
-// Parse reads a message: a header, an empty line and a body, with any kind of line break. A message that does not begin
-// with a header field is all body. The bytes are neither changed nor kept.
+// Parse parses a message: a header, an empty line and a body, with any kind of line break. A message that does not
+// start with a header field is all body. Parse does not change or keep the bytes.
 func Parse(raw []byte) Message {
 	if bytes.IndexByte(raw, '\n') < 0 {
 		raw = bytes.ReplaceAll(raw, []byte("\r"), []byte("\n"))
 	}
-	if bytes.HasPrefix(raw, []byte("From ")) { // the line between the messages of a mailbox file
+	if bytes.HasPrefix(raw, []byte("From ")) { // the separator line of a mailbox file
 		if _, rest, found := bytes.Cut(raw, []byte("\n")); found {
 			raw = rest
 		}
@@ -81,8 +81,7 @@ func Parse(raw []byte) Message {
 	}
 }
 
-// join puts a line break between two texts, so that no keyword matches across the end of one and the start of the
-// other.
+// join joins two texts with a line break, so that no keyword matches across them.
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b

@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings/email"
 )
 
-// A report whose subject is encoded and whose body is HTML, as backup programs send it.
+// A backup report with an encoded subject and an HTML body.
 const report = `From: Backup <backup@nas.example.org>
 Subject: =?utf-8?q?Auftrag_=E2=80=9EB=C3=BCro=E2=80=9C:_failed?=
 Content-Type: text/html; charset=utf-8
@@ -29,8 +29,8 @@ func ExampleParse() {
 	// Volume 1 ERROR: no space left
 }
 
-// A program that gets mail by a way of its own classifies it by the keywords of a check, or hands the signal to
-// Monitor.Ping, which does the same.
+// A program with its own mail server classifies a message by the keywords of a check, or passes the signal to a
+// monitor.
 func ExampleMessage_Mail() {
 	raw := []byte(strings.ReplaceAll(report, "\n", "\r\n"))
 	signal := pings.Signal{Scheme: "email", UserAgent: "Email from backup@nas.example.org", Body: raw, Mail: email.Parse(raw).Mail()}

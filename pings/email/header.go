@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// header has the fields of a message or of a part that matter here, unfolded and otherwise as they came. Of a field
-// that is repeated, the first counts.
+// header holds the relevant fields of a message or of a part, unfolded but not decoded. Of a repeated field, the first
+// counts.
 type header struct {
 	subject, contentType, encoding, disposition string
-	// stray are lines between the fields that are none. They are most likely text whose author has forgotten the empty
-	// line.
+	// stray are the lines between the fields that are not fields: most likely text whose author forgot the empty line.
 	stray string
 }
 
-// splitHeader separates the header from the body. Without a header field in the first line, all is body.
+// splitHeader separates header and body. If the first line is not a header field, all is body.
 func splitHeader(raw []byte) (h header, body []byte) {
 	first := true
 	var name string
@@ -36,7 +35,7 @@ func splitHeader(raw []byte) (h header, body []byte) {
 			if first {
 				return header{}, raw
 			}
-			// Whatever white space the line was folded at, it was one blank before.
+			// Folding replaces one space by any white space.
 			folded := &value
 			if name == "" {
 				folded = &stray
@@ -83,13 +82,13 @@ func (h *header) set(name, value string) {
 	}
 }
 
-// cutLine returns the first line without its line break, and what follows.
+// cutLine returns the first line without its line break, and the rest.
 func cutLine(text []byte) (line, rest []byte) {
 	line, rest, _ = bytes.Cut(text, []byte("\n"))
 	return bytes.TrimRight(line, "\r"), rest
 }
 
-// cutField splits a line into the name of a field in lower case and its value.
+// cutField splits a line into the lower-case name of a field and its value.
 func cutField(line []byte) (name string, value []byte, ok bool) {
 	before, value, found := bytes.Cut(line, []byte(":"))
 	before = bytes.TrimRight(before, " \t")
@@ -99,7 +98,7 @@ func cutField(line []byte) (name string, value []byte, ok bool) {
 	return strings.ToLower(string(before)), value, true
 }
 
-// isName reports whether a text has only the characters that the name of a field may have (RFC 5322 section 2.2).
+// isName reports whether a text is valid as the name of a field (RFC 5322 section 2.2).
 func isName(text []byte) bool {
 	for _, c := range text {
 		if c <= ' ' || c > '~' {
@@ -111,13 +110,13 @@ func isName(text []byte) bool {
 
 // mediaType is a content type or a disposition.
 type mediaType struct {
-	name   string // in lower case, or ""
+	name   string // lower case
 	params map[string]string
 }
 
 func (h header) mediaType() mediaType { return parseMediaType(h.contentType) }
 
-// parseMediaType reads a field of the form name; key=value. Where that is malformed it takes what can be understood.
+// parseMediaType parses a field of the form name; key=value. From a malformed one it takes what it can.
 func parseMediaType(value string) mediaType {
 	if value == "" {
 		return mediaType{}
@@ -140,7 +139,7 @@ func parseMediaType(value string) mediaType {
 	return m
 }
 
-// unquote returns the value of a parameter without quotes, or up to the first white space.
+// unquote returns the value of a parameter: the text within quotes, or up to the first white space.
 func unquote(text string) string {
 	text = strings.TrimSpace(text)
 	if quoted, ok := strings.CutPrefix(text, `"`); ok {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// htmlText returns the text that a reader of an HTML document sees. Of the two ways to read HTML it uses the tokenizer,
-// whose effort grows with the length of the document only.
+// htmlText returns the text that a reader of an HTML document sees. It uses the tokenizer, whose time is linear in the
+// length of the document; the parser's is not.
 func htmlText(document string) string {
 	var t textWriter
 	z := html.NewTokenizer(strings.NewReader(document))
@@ -26,7 +26,7 @@ func htmlText(document string) string {
 			tag := atom.Lookup(name)
 			t.start(tag)
 			switch tag {
-			case atom.Noscript, atom.Noframes, atom.Noembed: // shown by what reads mail
+			case atom.Noscript, atom.Noframes, atom.Noembed: // mail programs show their content
 				z.NextIsNotRawText()
 			}
 		case html.EndTagToken:
@@ -39,9 +39,9 @@ func htmlText(document string) string {
 // textWriter writes text as a browser lays it out.
 type textWriter struct {
 	out    strings.Builder
-	hidden atom.Atom // the element that is open and not shown, or 0
-	pre    int       // how many elements are open in which white space counts
-	gap    byte      // what is to be written before the next text: ' ', '\n' or nothing
+	hidden atom.Atom // the open element that is not shown, or 0
+	pre    int       // open elements in which white space counts
+	gap    byte      // to write before the next text: ' ', '\n' or 0
 }
 
 func (t *textWriter) start(tag atom.Atom) {
@@ -66,7 +66,7 @@ func (t *textWriter) end(tag atom.Atom) {
 	t.separate(tag)
 }
 
-// separate notes what the start or the end of an element puts between the texts around it.
+// separate sets the gap that the start or the end of an element makes.
 func (t *textWriter) separate(tag atom.Atom) {
 	switch tag {
 	case atom.Td, atom.Th, atom.Img, atom.Input, atom.Button, atom.Select:
@@ -83,11 +83,10 @@ func (t *textWriter) separate(tag atom.Atom) {
 	}
 }
 
-// text writes text between tags.
 func (t *textWriter) text(text string) {
 	for _, r := range text {
 		switch {
-		case r == '\u00AD' || r == '\u200B' || r == '\uFEFF': // only says where a line may be broken
+		case r == '\u00AD' || r == '\u200B' || r == '\uFEFF': // invisible line break opportunities
 		case t.pre > 0:
 			t.put(r)
 		case unicode.IsSpace(r):

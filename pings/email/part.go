@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// reader collects the text of a message while it goes through the parts.
+// reader collects the text of the parts.
 type reader struct {
 	text, html strings.Builder
 }
 
-// part reads a part of a message, or the whole of it at depth 0.
+// part reads a part, or the whole message at depth 0.
 func (r *reader) part(h header, body []byte, depth int) {
 	t := h.mediaType()
 	if isAttachment(h, t, depth == 0 || r.text.Len()+r.html.Len() == 0) {
@@ -23,7 +23,7 @@ func (r *reader) part(h header, body []byte, depth int) {
 				return
 			}
 		}
-		r.plain(decodeCharset("", body)) // there are no parts: take it as it is
+		r.plain(decodeCharset("", body)) // no parts: read it as it is
 		return
 	}
 	switch {
@@ -38,7 +38,7 @@ func (r *reader) part(h header, body []byte, depth int) {
 	}
 }
 
-// isAttachment reports whether a part is there to be saved and not to be read.
+// isAttachment reports whether a part is meant to be saved rather than read.
 func isAttachment(h header, t mediaType, first bool) bool {
 	if h.disposition != "" {
 		disposition := parseMediaType(h.disposition).name
@@ -47,13 +47,14 @@ func isAttachment(h header, t mediaType, first bool) bool {
 	return t.params["name"] != "" && !first
 }
 
-// parts reads the parts of a multipart body, and reports whether there are any. What comes before the first and after
-// the last is meant for programs that do not know about parts.
+// parts reads the parts of a multipart body, and reports whether there are any. It skips the text before the first and
+// after the last, which is for programs without MIME.
 func (r *reader) parts(body []byte, boundary string, depth int) (found bool) {
 	delimiter := []byte("--" + boundary)
 	start, next, last := nextDelimiter(body, delimiter)
 	for found = start >= 0; start >= 0; {
-		// Parts after the closing delimiter are those of the outer one of two that have the same boundary.
+		// If two nested multiparts have the same boundary, the parts after the closing delimiter belong to the outer
+		// one.
 		between := last
 		body = body[next:]
 		start, next, last = nextDelimiter(body, delimiter)
@@ -70,8 +71,8 @@ func (r *reader) parts(body []byte, boundary string, depth int) (found bool) {
 	return found
 }
 
-// nextDelimiter finds the next line that is the delimiter, and where the text after it begins; last says that it is the
-// closing one. start is -1 when there is none.
+// nextDelimiter finds the next delimiter line and the start of the text after it. last reports whether it is the
+// closing one. start is -1 if there is none.
 func nextDelimiter(body, delimiter []byte) (start, next int, last bool) {
 	for from := 0; ; {
 		i := bytes.Index(body[from:], delimiter)
@@ -95,7 +96,6 @@ func trimLineBreak(text []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
 }
 
-// plain adds plain text.
 func (r *reader) plain(text string) {
 	r.write(&r.text, strings.ReplaceAll(text, "\r\n", "\n"))
 }
@@ -110,13 +110,13 @@ func (r *reader) write(to *strings.Builder, text string) {
 	to.WriteString(text)
 }
 
-// unflow joins the lines of a paragraph (RFC 3676): a line that ends with a blank goes on in the next. With deleteSpace
-// that blank is not part of the text.
+// unflow joins the lines of a paragraph (RFC 3676): a line that ends with a space continues on the next. deleteSpace
+// removes that space.
 func unflow(text string, deleteSpace bool) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
 		content := strings.TrimRight(line, "\r\n")
-		content = strings.TrimPrefix(content, " ") // put there to protect the start of the line
+		content = strings.TrimPrefix(content, " ") // protects the start of the line
 		if !strings.HasSuffix(content, " ") || content == "-- " {
 			out.WriteString(content)
 			out.WriteByte('\n')

@@ -3,10 +3,11 @@ package email
 import (
 	"bytes"
 	"encoding/base64"
+	"strconv"
 	"strings"
 )
 
-// decodeTransfer undoes a transfer encoding. An unknown one is taken for none.
+// decodeTransfer decodes a transfer encoding. An unknown one counts as none.
 func decodeTransfer(encoding string, body []byte) []byte {
 	encoding, _, _ = strings.Cut(encoding, ";")
 	switch strings.ToLower(strings.Trim(encoding, " \t\"")) {
@@ -18,8 +19,8 @@ func decodeTransfer(encoding string, body []byte) []byte {
 	return body
 }
 
-// decodeBase64Lines decodes base64 in lines. A line with blanks in it cannot be base64: gateways append such lines to
-// messages that they do not understand. It is kept as it is.
+// decodeBase64Lines decodes lines of base64. A line with spaces is not base64 and is kept as it is: gateways append
+// such lines to messages that they do not understand.
 func decodeBase64Lines(body []byte) []byte {
 	out := make([]byte, 0, base64.StdEncoding.DecodedLen(len(body)))
 	encoded := make([]byte, 0, len(body))
@@ -38,15 +39,15 @@ func decodeBase64Lines(body []byte) []byte {
 	return append(out, decodeBase64(encoded)...)
 }
 
-// decodeBase64 decodes base64, leaving out bytes that do not belong there (RFC 2045 section 6.8). It takes several
-// encoded texts in a row, each with its padding, and a text that breaks off.
+// decodeBase64 decodes base64 and skips other bytes (RFC 2045 section 6.8). It accepts concatenated texts, each with
+// its padding, and an incomplete end.
 func decodeBase64(text []byte) []byte {
 	out := make([]byte, 0, base64.StdEncoding.DecodedLen(len(text)))
 	quantum := make([]byte, 0, 4)
 	flush := func() {
 		if len(quantum) > 1 {
 			var b [3]byte
-			n, _ := base64.RawStdEncoding.Decode(b[:], quantum) // only letters of the alphabet: it cannot fail
+			n, _ := base64.RawStdEncoding.Decode(b[:], quantum) // cannot fail: only letters of the alphabet
 			out = append(out, b[:n]...)
 		}
 		quantum = quantum[:0]
@@ -71,7 +72,7 @@ func decodeQuotedPrintable(body []byte) []byte {
 	for len(body) > 0 {
 		line, rest := cutLine(body)
 		ended := len(rest) > 0 || body[len(body)-1] == '\n'
-		line = bytes.TrimRight(line, " \t") // added on the way
+		line = bytes.TrimRight(line, " \t") // added in transit
 		if n := len(line); n > 0 && line[n-1] == '=' {
 			line, ended = line[:n-1], false
 		}
@@ -93,23 +94,11 @@ func decodeQuotedPrintable(body []byte) []byte {
 	return out
 }
 
-// hexByte reads two hexadecimal digits at the start of a text.
+// hexByte parses two hexadecimal digits at the start of a text.
 func hexByte[T string | []byte](text T) (b byte, ok bool) {
 	if len(text) < 2 {
 		return 0, false
 	}
-	for _, c := range []byte{text[0], text[1]} {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		b = b<<4 | c
-	}
-	return b, true
+	n, err := strconv.ParseUint(string(text[:2]), 16, 8)
+	return byte(n), err == nil
 }

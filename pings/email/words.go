@@ -7,18 +7,18 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// word is an encoded word (RFC 2047) with its text decoded into bytes, not yet into characters.
+// word is an encoded word (RFC 2047) after Q or base64 decoding, before character set decoding.
 type word struct {
 	charset string
 	text    []byte
 }
 
-// decodeWords decodes the encoded words of a header field. Bytes outside of them that are not UTF-8 are taken for text
-// in the fallback character set. Adjacent words in one character set are decoded together, because many programs split
-// words within a character.
+// decodeWords decodes the encoded words of a header field. Text outside of them that is not UTF-8 is in the fallback
+// character set. Adjacent words of one character set are decoded together, because many programs split words within a
+// character.
 func decodeWords(value, fallback string) string {
 	var out strings.Builder
-	var pending word // what was decoded and not written yet
+	var pending word // decoded, not written yet
 	flush := func() {
 		out.WriteString(decodeCharset(pending.charset, pending.text))
 		pending = word{}
@@ -36,7 +36,7 @@ func decodeWords(value, fallback string) string {
 			value = value[start:]
 			continue
 		}
-		// White space between two encoded words is not part of the text.
+		// White space between encoded words is not part of the text.
 		between := value[:start]
 		adjacent := pending.charset != "" && strings.TrimSpace(between) == ""
 		if !adjacent || pending.charset != w.charset {
@@ -54,35 +54,35 @@ func decodeWords(value, fallback string) string {
 	return oneLine(out.String())
 }
 
-// oneLine puts blanks in place of line breaks, which a field can only have by mistake or by malice.
+// oneLine replaces line breaks by spaces. A field has line breaks only by mistake or malice.
 func oneLine(text string) string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	return strings.TrimSpace(strings.Join(lines, " "))
 }
 
-// decodeRaw decodes text that should have been encoded and was not.
+// decodeRaw decodes text that should have been encoded.
 func decodeRaw(text, fallback string) string {
-	const escape = "\x1b" // which begins another character set in text that looks like ASCII
+	const escape = "\x1b" // switches the character set in text that looks like ASCII
 	if utf8.ValidString(text) && !strings.Contains(text, escape) {
 		return text
 	}
 	if charset, known := lookupCharset(fallback, nil); known && charset == unicode.UTF8 {
-		fallback = "" // it is not that
+		fallback = "" // it is not UTF-8
 	}
 	return decodeCharset(fallback, []byte(text))
 }
 
-// maxWord bounds an encoded word, in bytes. RFC 2047 allows 75, and no line of a header has more than 998.
+// maxWord bounds an encoded word in bytes. RFC 2047 allows 75, and a header line has at most 998.
 const maxWord = 2000
 
-// parseWord reads the encoded word at the start of a text, and returns how long it is. The word may be longer than RFC
-// 2047 allows and may have blanks in it.
+// parseWord parses the encoded word at the start of a text and returns its length. The word may be longer than RFC 2047
+// allows, and may contain spaces.
 func parseWord(text string) (w word, length int, ok bool) {
 	text = text[:min(len(text), maxWord)]
 	charset, rest, found := strings.Cut(text[len("=?"):], "?")
 	encoding, rest, both := strings.Cut(rest, "?")
 	encoded, rest, ended := strings.Cut(rest, "?=")
-	charset, _, _ = strings.Cut(charset, "*") // the language of RFC 2231 section 5
+	charset, _, _ = strings.Cut(charset, "*") // drop the language (RFC 2231 section 5)
 	if !found || !both || !ended || charset == "" {
 		return word{}, 0, false
 	}
@@ -98,7 +98,7 @@ func parseWord(text string) (w word, length int, ok bool) {
 	return w, len(text) - len(rest), true
 }
 
-// decodeQ decodes the encoding Q: quoted-printable with underscores for blanks.
+// decodeQ decodes the Q encoding: quoted-printable with underscores for spaces.
 func decodeQ(text string) []byte {
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
