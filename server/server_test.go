@@ -58,11 +58,11 @@ func TestNew(t *testing.T) {
 		t.Error("no signer was accepted")
 	}
 	for field, c := range map[string]Config{
-		"RateLimit":      {RateLimit: -1},
-		"PingBodyLimit":  {PingBodyLimit: -1},
-		"large body":     {PingBodyLimit: monitor.MaxBody + 1},
-		"TrustedProxies": {TrustedProxies: []netip.Prefix{{}}},
-		"PingBaseURL":    {PingBaseURL: "ping.example.org"},
+		"RateLimit":                   {RateLimit: -1},
+		"PingBodyLimit is too small:": {PingBodyLimit: -1},
+		"PingBodyLimit is too large:": {PingBodyLimit: monitor.MaxBody + 1},
+		"TrustedProxies":              {TrustedProxies: []netip.Prefix{{}}},
+		"PingBaseURL":                 {PingBaseURL: "ping.example.org"},
 	} {
 		c.Signer = signer
 		if _, err := New(mon, &c); err == nil || !strings.HasPrefix(err.Error(), "server: "+field+" ") {
