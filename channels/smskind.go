@@ -31,7 +31,7 @@ func smsKind() KindInfo {
 			{
 				Name: "from",
 				Doc: "What the message comes from: a phone number of the account in international form, a short code, " +
-					"or a name of at most 11 letters, digits and blanks.",
+					"or a name of at most 11 letters, digits and spaces.",
 				Check: checkSender,
 			},
 			{
@@ -59,7 +59,7 @@ func checkSMS(settings map[string]string) *SettingError {
 	case !sid && service:
 		return &SettingError{Setting: "account_sid", Reason: "is missing, messaging_service_sid needs it"}
 	case from && service:
-		return &SettingError{Setting: "from", Reason: "is given beside messaging_service_sid, one of them is enough"}
+		return &SettingError{Setting: "from", Reason: "cannot be combined with messaging_service_sid"}
 	case sid && !from && !service:
 		return &SettingError{Setting: "from", Reason: "and messaging_service_sid are both missing, account_sid needs one"}
 	}
@@ -90,7 +90,7 @@ func checkSID(prefix string) func(string) error {
 func checkAuthToken(value string) error {
 	for _, b := range []byte(value) {
 		if b <= ' ' || b > '~' {
-			return errors.New("contains a blank, a control character or one that is not ASCII")
+			return errors.New("contains a space, a control character or a non-ASCII character")
 		}
 	}
 	return nil
@@ -106,7 +106,7 @@ func checkSender(value string) error {
 	name := len(value) <= 11 && strings.Trim(value, letters+digits+" ") == "" && strings.ContainsAny(value, letters)
 	code := len(value) >= 3 && len(value) <= 8 && strings.Trim(value, digits) == ""
 	if !name && !code {
-		return errors.New("is not a phone number, a short code, or a name of at most 11 letters, digits and blanks")
+		return errors.New("is not a phone number, a short code, or a name of at most 11 letters, digits and spaces")
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func TestValidateSMS(t *testing.T) {
 		maps.Copy(all, more)
 		return all
 	}
-	const sender = "sms: from is not a phone number, a short code, or a name of at most 11 letters, digits and blanks"
+	const sender = "sms: from is not a phone number, a short code, or a name of at most 11 letters, digits and spaces"
 	tests := []struct {
 		name  string
 		given settings
@@ -40,12 +40,12 @@ func TestValidateSMS(t *testing.T) {
 			"sms: account_sid is not AC and 32 hexadecimal digits"},
 		{"wrong service", with(settings{"messaging_service_sid": account}), "sms: messaging_service_sid is not MG and 32 hexadecimal digits"},
 		{"token with a blank", with(settings{"from": "x", "auth_token": "two words"}),
-			"sms: auth_token contains a blank, a control character or one that is not ASCII"},
+			"sms: auth_token contains a space, a control character or a non-ASCII character"},
 		{"no token", with(settings{"from": "x", "auth_token": ""}), "sms: auth_token is missing, account_sid needs it"},
 		{"no account", with(settings{"from": "x", "account_sid": ""}), "sms: account_sid is missing, auth_token needs it"},
 		{"no sender", with(nil), "sms: from and messaging_service_sid are both missing, account_sid needs one"},
 		{"two senders", with(settings{"from": "x", "messaging_service_sid": service}),
-			"sms: from is given beside messaging_service_sid, one of them is enough"},
+			"sms: from cannot be combined with messaging_service_sid"},
 		{"sender alone", settings{"to": "+37120000000", "from": "x"}, "sms: account_sid is missing, from needs it"},
 		{"service alone", settings{"to": "+37120000000", "messaging_service_sid": service},
 			"sms: account_sid is missing, messaging_service_sid needs it"},

@@ -149,8 +149,8 @@ func TestEnd(t *testing.T) {
 		n            channels.Notification
 		starts, ends time.Time
 	}{
-		{"told late", at(9, 0, 0), up(time.Hour), at(4, 0, 0), at(5, 0, 0)},
-		{"told at once", at(5, 0, 1), up(time.Hour), at(4, 0, 0), at(4, 59, 1)},
+		{"reported late", at(9, 0, 0), up(time.Hour), at(4, 0, 0), at(5, 0, 0)},
+		{"reported at once", at(5, 0, 1), up(time.Hour), at(4, 0, 0), at(4, 59, 1)},
 		{"down for seconds", at(4, 0, 3), up(2 * time.Second), at(3, 59, 2), at(3, 59, 3)},
 		{"clock of the sender is behind", at(3, 0, 0), up(time.Hour), at(2, 58, 59), at(2, 59, 0)},
 		{"test", at(4, 0, 1), test, at(4, 0, 0), at(4, 5, 1)},
@@ -209,7 +209,7 @@ func TestSettings(t *testing.T) {
 		{"url", "http://[::1]:9093,https://h/am/", "<nil>"},
 		{"password", "x", "alertmanager: username is missing, password needs it"},
 		{"username", "a:b", "alertmanager: username contains a colon"},
-		{"token", "x\ny", "alertmanager: token contains a blank, a control character or one that is not ASCII"},
+		{"token", "x\ny", "alertmanager: token contains a space, a control character or a non-ASCII character"},
 		{"labels", "a=b\nc", "alertmanager: labels has no = in line 2, a line is name=value"},
 		{"labels", "1a=b", "alertmanager: labels has an invalid name in line 1: letters, digits and _, no digit first"},
 		{"labels", "é=b", "alertmanager: labels has an invalid name in line 1: letters, digits and _, no digit first"},
@@ -228,7 +228,7 @@ func TestSettings(t *testing.T) {
 	}
 	both := map[string]string{"url": "http://h", "token": "a", "username": "b"}
 	_, err := channels.Validate([]channels.KindInfo{alertmanager.Kind()}, alertmanager.Alertmanager, both)
-	if diff := cmp.Diff("alertmanager: token is given beside username and password", fmt.Sprint(err)); diff != "" {
+	if diff := cmp.Diff("alertmanager: token cannot be combined with username and password", fmt.Sprint(err)); diff != "" {
 		t.Error(diff)
 	}
 }

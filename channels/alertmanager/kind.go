@@ -70,7 +70,7 @@ func checkUsername(value string) error {
 func checkToken(value string) error {
 	for _, b := range []byte(value) {
 		if b <= ' ' || b > '~' {
-			return errors.New("contains a blank, a control character or one that is not ASCII")
+			return errors.New("contains a space, a control character or a non-ASCII character")
 		}
 	}
 	return nil
@@ -80,7 +80,7 @@ func checkCredentials(settings map[string]string) *channels.SettingError {
 	user, password, token := settings["username"] != "", settings["password"] != "", settings["token"] != ""
 	switch {
 	case token && (user || password):
-		return &channels.SettingError{Setting: "token", Reason: "is given beside username and password"}
+		return &channels.SettingError{Setting: "token", Reason: "cannot be combined with username and password"}
 	case password && !user:
 		return &channels.SettingError{Setting: "username", Reason: "is missing, password needs it"}
 	}

@@ -37,7 +37,7 @@ func may(s channels.Setting) channels.Setting {
 
 // conflict is the error of two settings that exclude each other.
 func conflict(name, other string) *channels.SettingError {
-	return &channels.SettingError{Setting: name, Reason: "is given beside " + other + ", one of them is enough"}
+	return &channels.SettingError{Setting: name, Reason: "cannot be combined with " + other}
 }
 
 // missing is the error of a setting that another one needs.
@@ -62,7 +62,7 @@ func text(value string) error {
 func token(value string) error {
 	for _, b := range []byte(value) {
 		if b <= ' ' || b > '~' {
-			return errors.New("contains a blank, a control character or one that is not ASCII")
+			return errors.New("contains a space, a control character or a non-ASCII character")
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ func TestOutage(t *testing.T) {
 			store.reads.Store(&err)
 			for _, to := range []string{address(c), s.project.PingKey + "+job@" + domain} {
 				if text := d.command(451, "RCPT TO:<%s>", to); strings.Contains(text, "password") {
-					s.Errorf("the client is told %q", text)
+					s.Errorf("the reply is %q", text)
 				}
 			}
 			store.reads.Store(nil)
@@ -72,7 +72,7 @@ func TestOutage(t *testing.T) {
 			d.command(354, "DATA")
 			d.send("lost\r\n.\r\n")
 			if text := d.expect(451); strings.Contains(text, "password") {
-				s.Errorf("the client is told %q", text)
+				s.Errorf("the reply is %q", text)
 			}
 			store.writes.Store(nil)
 		}

@@ -27,7 +27,7 @@ func TestNew(t *testing.T) {
 	}{
 		"no monitor":           {nil, &smtpd.Config{Domain: domain}, false},
 		"no domain":            {mon, nil, false},
-		"a blank":              {mon, &smtpd.Config{Domain: "a b"}, false},
+		"a space":              {mon, &smtpd.Config{Domain: "a b"}, false},
 		"an address":           {mon, &smtpd.Config{Domain: "a@b"}, false},
 		"a negative limit":     {mon, &smtpd.Config{Domain: domain, MaxRecipients: -1}, false},
 		"a limit too large":    {mon, &smtpd.Config{Domain: domain, MaxMessageBytes: 1 << 40}, false},
