@@ -13,30 +13,40 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// ErrBodyUnavailable says that object storage cannot be reached or used, so that a body that is kept there cannot
-// be read now (API-V3.md section 4.9). It may be possible later.
+// ErrBodyUnavailable says that object storage cannot be used, so a body that is kept there cannot be read now
+// (API-V3.md section 4.9). It may be possible later.
 var ErrBodyUnavailable = errors.New("the object storage is unavailable")
 
-// BodyStore keeps the bodies of pings outside of the database. Package s3store has one for S3-compatible object
-// storage. All methods may be called by many goroutines at once and return soon after ctx ends; they should return
-// within seconds whatever the storage does. An error that is about the storage as a whole, not about one object,
-// wraps [ErrBodyUnavailable]: the monitor leaves it alone for a while then.
+// BodyStore keeps the bodies of pings outside the database. Package s3store has one for S3-compatible object storage. All
+// methods may be called by many goroutines at once. They return soon after ctx ends, and should return within seconds
+// whatever the storage does. An error about the storage as a whole, not about one object, wraps [ErrBodyUnavailable]:
+// the monitor then pauses.
 type BodyStore interface {
-	// Put stores an object. When Put returns nil the object is durable: the database's copy of it is deleted next.
-	// The same object may be put more than once.
+	// Put stores an object. When Put returns nil, the object is durable and the monitor deletes the database's copy. The
+	// same object may be put more than once.
 	Put(ctx context.Context, key string, body []byte) error
-	// Get returns an object, which has size bytes. The error is [checks.ErrNotFound] when there is none.
+	// Get returns an object of size bytes. The error is [checks.ErrNotFound] when it does not exist.
 	Get(ctx context.Context, key string, size int64) ([]byte, error)
-	// Remove removes up to 500 objects. One that does not exist is no error. When Remove returns an error, some of
-	// the objects may have been removed.
+	// Remove removes up to 500 objects. One that does not exist is no error. When Remove returns an error, it may have
+	// removed some of them.
 	Remove(ctx context.Context, keys []string) error
 }
 
-// bodies is what a monitor has for object storage.
+// bodies is the part of a monitor that uses object storage.
 type bodies struct {
 	store     BodyStore // nil when there is none
+	queue     BodyQueue // nil when there is none
 	threshold int64
 	every     time.Duration
+}
+
+func newBodies(c *Config, store Store) (bodies, error) {
+	b := bodies{store: c.Bodies, threshold: orDefault(c.BodyThreshold, 100), every: orDefault(c.BodyEvery, time.Second)}
+	b.queue, _ = store.(BodyQueue)
+	if b.store != nil && b.queue == nil {
+		return b, errors.New("monitor: the store is no BodyQueue, so bodies cannot be moved to object storage")
+	}
+	return b, nil
 }
 
 // offloads reports whether a body is to be moved to object storage.
@@ -44,10 +54,9 @@ func (b *bodies) offloads(body []byte) bool {
 	return b.store != nil && int64(len(body)) > b.threshold
 }
 
-// PingBody returns the body of a check's ping with the number n as it was received (API-V3.md section 4.9),
-// wherever it is kept at the moment. The error is [checks.ErrNotFound] when there is no such check, no such ping
-// among those that [Monitor.Pings] returns, or no body, and [ErrBodyUnavailable] when the body is in object storage
-// and cannot be read from there now.
+// PingBody returns the body of the ping with the number n as it was received (API-V3.md section 4.9), wherever it is
+// kept. The error is [checks.ErrNotFound] when there is no such check, no such ping among those that [Monitor.Pings]
+// returns, or no body; and [ErrBodyUnavailable] when the body is in object storage and cannot be read now.
 func (m *Monitor) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, error) {
 	limit, err := m.pingLimit(ctx, id)
 	if err != nil {
@@ -65,6 +74,7 @@ func (m *Monitor) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, 
 	return m.storedBody(ctx, ping)
 }
 
+// storedBody reads a body from object storage.
 func (m *Monitor) storedBody(ctx context.Context, ping pings.Ping) ([]byte, error) {
 	if m.bodies.store == nil {
 		return nil, fmt.Errorf("%w: none is configured", ErrBodyUnavailable)
@@ -76,7 +86,7 @@ func (m *Monitor) storedBody(ctx context.Context, ping pings.Ping) ([]byte, erro
 	case err == nil:
 		err = fmt.Errorf("%d bytes instead of %d", len(body), ping.BodySize)
 	case errors.Is(err, checks.ErrNotFound):
-		// Removed, with the ping, since that was read, or else lost.
+		// The object was removed with its ping after the ping was read, or it is lost.
 		m.log.WarnContext(ctx, "the body of a ping is not in object storage", "object", ping.BodyKey)
 		return nil, err
 	case errors.Is(err, ErrBodyUnavailable) || ctx.Err() != nil:
@@ -85,50 +95,10 @@ func (m *Monitor) storedBody(ctx context.Context, ping pings.Ping) ([]byte, erro
 	return nil, fmt.Errorf("%w: object %s: %w", ErrBodyUnavailable, ping.BodyKey, err)
 }
 
-const (
-	// claimTime is how long what was claimed is left to the one who claimed it, who stops after workTime.
-	claimTime, workTime = 30 * time.Second, 20 * time.Second
-	// settleTime bounds recording what became of a claim. That is done even when the monitor is told to stop.
-	settleTime = 5 * time.Second
-	// After a failure of object storage as a whole, waiting doubles from the first of these to the second.
-	outageWait, outageWaitMost = time.Second, time.Minute
-	// The same for one object that is refused.
-	objectWait, objectWaitMost = time.Minute, time.Hour
-)
+// outageWait is the first pause after a failure of object storage as a whole. It doubles up to outageWaitMost.
+const outageWait, outageWaitMost = time.Second, time.Minute
 
-// errNotTried marks what was claimed and not tried, because something else had failed.
-var errNotTried = errors.New("not tried")
-
-// concernsAll reports whether an error is not the fault of the object that it came with.
-func concernsAll(err error) bool {
-	for _, target := range []error{ErrBodyUnavailable, ErrUnavailable, errNotTried, context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
-}
-
-// failure says when what was claimed at an instant, and failed, is tried again. An object that was refused is tried
-// less and less often; when all fail, the task as a whole is (see insist), and no object has to pay for it.
-func (m *Monitor) failure(ctx context.Context, what, key string, attempts int, now time.Time, err error) (counted int, due time.Time) {
-	if concernsAll(err) {
-		return max(1, attempts-1), now
-	}
-	wait := backoff(objectWait, objectWaitMost, attempts)
-	m.log.WarnContext(ctx, what, "object", key, "attempts", attempts, "again_in", wait.Round(time.Second), "error", err)
-	return attempts, now.Add(wait)
-}
-
-// firstCause returns the earlier error, unless only the later one says what has happened.
-func firstCause(earlier, later error) error {
-	if earlier == nil || earlier == errNotTried && later != nil {
-		return later
-	}
-	return earlier
-}
-
-// insist runs a task again and again until ctx ends, after failures less and less often.
+// insist runs a task every interval until ctx ends. After failures it waits longer and longer.
 func (m *Monitor) insist(ctx context.Context, interval time.Duration, failure string, task func(context.Context) (int, error)) {
 	failures := 0
 	for {
@@ -148,8 +118,8 @@ func (m *Monitor) insist(ctx context.Context, interval time.Duration, failure st
 	}
 }
 
-// backoff returns how long to wait after a number of failures: between half and all of a time that doubles with
-// each, so that several servers do not come back all at once.
+// backoff returns the pause after a number of failures, at least 1: a time that doubles with each from first up to most,
+// less up to a half of jitter, so that several servers do not come back at once.
 func backoff(first, most time.Duration, failures int) time.Duration {
 	wait := first
 	for range failures - 1 {

@@ -11,18 +11,17 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // crashing is a store whose process dies before it can record what has been done.
-type crashing struct{ monitor.Store }
+type crashing struct{ *sqlstore.Store }
 
 var errCrash = errors.New("crash")
 
-func (crashing) FinishUploads(context.Context, []monitor.Upload) error   { return errCrash }
-func (crashing) RetryUploads(context.Context, []monitor.Upload) error    { return errCrash }
-func (crashing) FinishRemovals(context.Context, []monitor.Removal) error { return errCrash }
+func (crashing) SettleBodies(context.Context, []monitor.BodyResult) error { return errCrash }
 
 // TestCrashAfterUpload has a process die after an upload and before it was recorded. Either the ping is there and
 // its upload is repeated, or it is gone and the object is removed.

@@ -11,20 +11,20 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// Part is a part of the service whose health is told.
+// Part is a part of the service that [Monitor.Health] looks at.
 type Part string
 
 // The parts of the service.
 const (
 	PartDatabase   Part = "database"   // it can be read and written
-	PartWatcher    Part = "watcher"    // overdue checks are looked for
+	PartWatcher    Part = "watcher"    // it looks for overdue checks
 	PartDeliveries Part = "deliveries" // alerts go out
 )
 
 // Condition is the health of one part.
 type Condition struct {
 	Part Part
-	// Problem says in a few words of English what is wrong, and shows nothing of the inside; "" is healthy.
+	// Problem says in a few words of English what is wrong, without internal details; "" is healthy.
 	Problem string
 	// Err is the cause, for the log. It may be nil.
 	Err error
@@ -33,44 +33,33 @@ type Condition struct {
 // OK reports whether the part is healthy.
 func (c Condition) OK() bool { return c.Problem == "" }
 
-// HealthReader tells how a store is.
-type HealthReader interface {
-	// Ready reports an error unless the database answers and its schema is up to date.
-	Ready(ctx context.Context) error
-	// ProbeWrite commits a transaction that writes.
-	ProbeWrite(ctx context.Context) error
-	// LastDurations returns how long the last finished run of each check of a project took. It may leave out checks
-	// whose last run was followed by other pings.
-	LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error)
-}
-
 const (
 	// sweepTimeout bounds one transaction of the watcher, so that a connection that hangs does not end the watching.
 	sweepTimeout = time.Minute
-	// probeTimeout is how long the database has to answer when its health is asked for.
+	// probeTimeout bounds how long a question about health waits for the database.
 	probeTimeout = 5 * time.Second
-	// stuckAfter is how long a due delivery may wait, with no attempt at any, before deliveries count as stuck.
+	// stuckAfter is how long a due delivery may wait, without an attempt at any, before deliveries count as stuck.
 	stuckAfter = 5 * time.Minute
 )
 
-// vitals is what the watcher leaves behind as signs of life. Its times come from Config.Now as it is, so that with
-// a real clock they are compared by the monotonic one.
+// vitals records signs of life of the watcher and the delivery. Its times come from Config.Now as it is, so a real clock
+// compares them by its monotonic reading.
 type vitals struct {
 	mu      sync.Mutex
-	running int       // how many Runs there are
+	running int       // the number of Runs
 	ended   bool      // a Run has ended
-	turned  time.Time // when a look for overdue checks last began or ended
-	swept   time.Time // when one last succeeded, or else when Run began
+	turned  time.Time // when a sweep last began or ended
+	swept   time.Time // when a sweep last succeeded, or when Run began
 	tried   time.Time // when an attempt to deliver an alert last ended
 }
 
-// attentive is an observer that also notes attempts to deliver for the monitor's own health.
+// attentive is an observer that also records attempts to deliver in the vitals.
 type attentive struct {
 	Observer
 	m *Monitor
 }
 
-// Attempted notes when an attempt has ended.
+// Attempted records when an attempt ended.
 func (a attentive) Attempted(kind channels.Kind, outcome Outcome, took time.Duration) {
 	a.m.vitals.mu.Lock()
 	a.m.vitals.tried = a.m.clock()
@@ -78,7 +67,7 @@ func (a attentive) Attempted(kind channels.Kind, outcome Outcome, took time.Dura
 	a.Observer.Attempted(kind, outcome, took)
 }
 
-// started and stopped tell of the begin and the end of a Run.
+// started records the beginning of a Run.
 func (v *vitals) started(now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -88,6 +77,7 @@ func (v *vitals) started(now time.Time) {
 	v.running++
 }
 
+// stopped records the end of a Run.
 func (v *vitals) stopped() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -95,7 +85,7 @@ func (v *vitals) stopped() {
 	v.ended = true
 }
 
-// turn tells of the begin or the end of a look for overdue checks; ok that it has succeeded.
+// turn records the beginning or the end of a sweep; ok tells that it has succeeded.
 func (v *vitals) turn(now time.Time, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -105,9 +95,9 @@ func (v *vitals) turn(now time.Time, ok bool) {
 	}
 }
 
-// Live tells whether the watcher is at work, whatever comes of it: with a database that is out of reach it is. A
-// process of which this is not true should be started anew. Where [Monitor.Run] has not been called, as in a program
-// that leaves watching to another, it is healthy.
+// Live reports whether the watcher is at work, with or without success: while the database is out of reach, it is. A
+// process whose watcher is not should be restarted. Where [Monitor.Run] was not called, as in a program that leaves the
+// watching to another, the watcher is healthy.
 func (m *Monitor) Live() Condition {
 	c := Condition{Part: PartWatcher}
 	m.vitals.mu.Lock()
@@ -121,26 +111,28 @@ func (m *Monitor) Live() Condition {
 	return c
 }
 
-// Ready tells whether the database answers and has an up-to-date schema. It waits for 5 seconds at most.
+// Ready reports whether the database answers and has an up-to-date schema. It waits at most 5 seconds.
 func (m *Monitor) Ready(ctx context.Context) Condition {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	if err := m.store.Ready(ctx); err != nil {
+	if err := m.store.Probe(ctx, false); err != nil {
 		return Condition{PartDatabase, "is out of reach or not migrated", err}
 	}
 	return Condition{Part: PartDatabase}
 }
 
-// Health tells how each part of the service is: whether the database takes and commits a write; whether overdue checks
-// were looked for with success within the last minute, or ten times Config.WatchEvery, if that is longer; and whether
-// no alert has been due for more than 5 minutes while this monitor has tried none, so that one slow receiver is no
-// sickness. It writes to the database, and waits for it for 5 seconds at most. Deliveries are not looked at without
-// Config.Notifiers, and the watcher not before [Monitor.Run] was called.
+// Health reports on each part of the service:
+//
+//   - The database is healthy when it commits a write. Health writes to it and waits at most 5 seconds.
+//   - The watcher is healthy when a sweep has succeeded within the last minute, or within ten times Config.WatchEvery if
+//     that is longer. It counts from the call of [Monitor.Run].
+//   - Deliveries are healthy unless an alert has been due for more than 5 minutes in which this monitor has tried none. A
+//     slow receiver alone is no problem. They are always healthy without Config.Notifiers.
 func (m *Monitor) Health(ctx context.Context) []Condition {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	database := Condition{Part: PartDatabase}
-	if err := m.store.ProbeWrite(ctx); err != nil {
+	if err := m.store.Probe(ctx, true); err != nil {
 		database.Problem, database.Err = "cannot be written", err
 	}
 	return []Condition{database, m.watcherHealth(), m.deliveryHealth(ctx)}
@@ -183,7 +175,7 @@ func (m *Monitor) deliveryHealth(ctx context.Context) Condition {
 	return c
 }
 
-// Backlog returns what waits in the outbox. The query is cheap.
+// Backlog returns what waits in the outbox. The query is cheap however much that is.
 func (m *Monitor) Backlog(ctx context.Context) (Backlog, error) { return m.store.Backlog(ctx, m.Now()) }
 
 // Queued returns how many pings wait to be written.
@@ -193,8 +185,8 @@ func (m *Monitor) Queued() int {
 	return len(m.writer.queue)
 }
 
-// LastDurations returns how long the last finished run of each check of a project took, as far as that is among the
-// last few pings of the check.
+// LastDurations returns how long the last finished run of each check of a project took. It leaves out checks whose last
+// run was followed by several other pings.
 func (m *Monitor) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error) {
 	return m.store.LastDurations(ctx, projectID)
 }

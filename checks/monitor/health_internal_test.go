@@ -8,10 +8,10 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// waiting is a store with an alert that is due since long ago.
+// waiting is a store with an alert that has been due for an hour.
 type waiting struct{ Store }
 
-func (waiting) ProbeWrite(context.Context) error { return nil }
+func (waiting) Probe(context.Context, bool) error { return nil }
 
 func (waiting) Backlog(_ context.Context, now time.Time) (Backlog, error) {
 	return Backlog{Pending: 1, OldestDue: now.Add(-time.Hour)}, nil

@@ -56,11 +56,11 @@ func (s *sick) Update(ctx context.Context, fn func(context.Context, monitor.Tx) 
 	return s.Store.Update(ctx, fn)
 }
 
-func (s *sick) ProbeWrite(ctx context.Context) error {
-	if err := s.before(ctx); err != nil {
+func (s *sick) Probe(ctx context.Context, write bool) error {
+	if err := s.before(ctx); write && err != nil {
 		return err
 	}
-	return s.Store.ProbeWrite(ctx)
+	return s.Store.Probe(ctx, write)
 }
 
 // problems returns the parts that are not healthy with their problems.

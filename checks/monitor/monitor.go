@@ -45,7 +45,8 @@ type Config struct {
 	// WriteTimeout bounds the transaction of one batch of pings. Default: 5 seconds.
 	WriteTimeout time.Duration
 
-	// Bodies keeps the large bodies of pings. Default: none, so that all of them stay in the database.
+	// Bodies keeps the large bodies of pings; the store must be a [BodyQueue] then. Default: none, so that all of them
+	// stay in the database.
 	Bodies BodyStore
 	// BodyThreshold is the size in bytes from which on a body is large; those of exactly this size are not.
 	// Default: 100.
@@ -95,6 +96,10 @@ func New(store Store, config *Config) (*Monitor, error) {
 	if err != nil {
 		return nil, err
 	}
+	bodies, err := newBodies(&c, store)
+	if err != nil {
+		return nil, err
+	}
 	store = signalling{store, delivery}
 	m := &Monitor{
 		store:    store,
@@ -105,11 +110,7 @@ func New(store Store, config *Config) (*Monitor, error) {
 		observer: c.Observer,
 		watch:    orDefault(c.WatchEvery, time.Second),
 		prune:    orDefault(c.PruneEvery, 10*time.Second),
-		bodies: bodies{
-			store:     c.Bodies,
-			threshold: orDefault(c.BodyThreshold, 100),
-			every:     orDefault(c.BodyEvery, time.Second),
-		},
+		bodies:   bodies,
 	}
 	if m.log == nil {
 		m.log = slog.Default()
@@ -146,4 +147,4 @@ func orDefault[T int | int64 | time.Duration](value, standard T) T {
 func (m *Monitor) Now() time.Time { return checks.Instant(m.clock()) }
 
 // Probe tests that the database answers queries (API-V3.md section 4.13).
-func (m *Monitor) Probe(ctx context.Context) error { return m.store.Probe(ctx) }
+func (m *Monitor) Probe(ctx context.Context) error { return m.store.Probe(ctx, false) }

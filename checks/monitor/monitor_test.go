@@ -96,6 +96,14 @@ func TestNew(t *testing.T) {
 	if _, err := monitor.New(store, nil); err != nil {
 		t.Error(err)
 	}
+	// A store need not be able to move bodies, unless there is object storage.
+	plain := struct{ monitor.Store }{store}
+	if _, err := monitor.New(plain, nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := monitor.New(plain, &monitor.Config{Bodies: &shelf{}}); err == nil {
+		t.Error("object storage with a store that is no BodyQueue")
+	}
 }
 
 // TestDown has a check go down by the clock: it is down at its deadline for everyone who reads it, and the flip is

@@ -27,18 +27,16 @@ type Store interface {
 	ChannelReader
 	ProjectReader
 	Pruner
-	UploadQueue
-	RemovalQueue
 	DeliveryReader
-	HealthReader
 
 	// Update runs fn in one transaction, which is committed when fn returns nil and rolled back otherwise. When
 	// Update returns nil, all that fn wrote is durable. It may run fn again when the database asks for that, so
 	// fn must have no effect but through tx, and must use nothing else of the store.
 	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 
-	// Probe runs a test query (API-V3.md section 4.13).
-	Probe(ctx context.Context) error
+	// Probe runs a test query (API-V3.md section 4.13), and with write commits a transaction that writes. The error also
+	// tells that the schema lacks something that this version of the store needs.
+	Probe(ctx context.Context, write bool) error
 
 	// Setting returns a named value that is kept with the data, or stores and returns the given one when there is
 	// none. All callers get the same value.
@@ -83,6 +81,9 @@ type LogReader interface {
 	// Flips returns the flips of a check after and before the given instants, both exclusive, newest first. A
 	// zero time is no bound.
 	Flips(ctx context.Context, checkID uuid.UUID, after, before time.Time) ([]flips.Flip, error)
+	// LastDurations returns how long the last finished run of each check of a project took. It may leave out checks whose
+	// last run was followed by other pings.
+	LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error)
 }
 
 // ChannelReader reads channels.

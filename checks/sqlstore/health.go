@@ -11,9 +11,10 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// Ready reports an error unless the database answers and has all migrations. More than this version knows are fine:
-// during an upgrade the servers of the old version go on.
-func (s *Store) Ready(ctx context.Context) error {
+// Probe asks for the version of the schema. The error tells that the database does not answer or lacks migrations. More
+// migrations than this version knows are fine: during an upgrade, servers of the old version go on. With write, Probe
+// also commits a transaction that changes one row, which nothing else uses.
+func (s *Store) Probe(ctx context.Context, write bool) error {
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		return err
@@ -24,13 +25,11 @@ func (s *Store) Ready(ctx context.Context) error {
 		return translate(err)
 	}
 	if version < len(files) {
-		return fmt.Errorf("sqlstore: the schema has version %d, this version of Rollcall needs %d", version, len(files))
+		return fmt.Errorf("sqlstore: the schema has version %d, this version of Rollcall needs %d: run migrate", version, len(files))
 	}
-	return nil
-}
-
-// ProbeWrite commits a transaction that changes one row, which no one else uses.
-func (s *Store) ProbeWrite(ctx context.Context) error {
+	if !write {
+		return nil
+	}
 	now := time.Now().UTC().Format(time.RFC3339Nano)
 	return s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
 		_, err := tx.(*transaction).tx.NewRaw(`INSERT INTO rollcall_settings (name, value) VALUES ('probed_at', ?)
@@ -39,10 +38,10 @@ func (s *Store) ProbeWrite(ctx context.Context) error {
 	})
 }
 
-// maxBlocked is how many due deliveries are looked at for one that waits for no other.
+// maxBlocked is the number of due deliveries among which Backlog looks for the first of a line.
 const maxBlocked = 1000
 
-// Backlog returns what waits in the outbox, from the indexes of pending deliveries alone.
+// Backlog returns what waits in the outbox. It reads no more than the indexes of pending deliveries.
 func (s *Store) Backlog(ctx context.Context, now time.Time) (b monitor.Backlog, err error) {
 	err = s.db.NewRaw("SELECT count(*) FROM (SELECT 1 FROM rollcall_deliveries WHERE state = 'pending' LIMIT ?) AS p",
 		monitor.MaxPending).Scan(ctx, &b.Pending)
@@ -66,11 +65,11 @@ func (s *Store) Backlog(ctx context.Context, now time.Time) (b monitor.Backlog, 
 	return b, nil
 }
 
-// maxBack is how many pings of a check are looked at for one with a duration.
+// maxBack is the number of pings of a check among which LastDurations looks for one with a duration.
 const maxBack = 5
 
-// LastDurations returns how long the last finished run of each check of a project took, if that is among the last
-// five pings of the check. Each ping is found by its key, so the size of the log does not matter.
+// LastDurations returns how long the last finished run of each check of a project took, if that is among the last five
+// pings of the check. It finds each ping by its key, so the size of the log does not matter.
 func (s *Store) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error) {
 	var rows []struct {
 		UUID     uuid.UUID `bun:"uuid"`

@@ -13,15 +13,15 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Ready is about the schema too: an empty database, one that lacks migrations, and one of a newer version.
-func TestReady(t *testing.T) {
+// TestProbeSchema probes an empty database, one that lacks migrations, and one of a newer version.
+func TestProbeSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		bun := db.Bun(t)
 		store, err := sqlstore.New(bun)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Ready(t.Context()); err == nil {
+		if err := store.Probe(t.Context(), false); err == nil {
 			t.Error("an empty database is ready")
 		}
 		if err := store.Migrate(t.Context()); err != nil {
@@ -34,7 +34,7 @@ func TestReady(t *testing.T) {
 			if _, err := bun.ExecContext(t.Context(), "UPDATE rollcall_schema SET version = version "+step.change); err != nil {
 				t.Fatal(err)
 			}
-			if err := store.Ready(t.Context()); (err == nil) != step.ready {
+			if err := store.Probe(t.Context(), false); (err == nil) != step.ready {
 				t.Errorf("version %s: %v", step.change, err)
 			}
 		}

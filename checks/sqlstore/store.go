@@ -127,12 +127,6 @@ func (s *Store) try(ctx context.Context, fn func(ctx context.Context, tx monitor
 	return t, committing, err
 }
 
-// Probe runs a test query.
-func (s *Store) Probe(ctx context.Context) error {
-	var one int
-	return translate(s.db.DB.QueryRowContext(ctx, "SELECT 1 FROM (SELECT count(*) FROM rollcall_settings) AS t").Scan(&one))
-}
-
 type settingRow struct {
 	bun.BaseModel `bun:"table:rollcall_settings"`
 

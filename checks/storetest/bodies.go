@@ -31,30 +31,43 @@ func (f fixture) pingLarge(t *testing.T, id uuid.UUID, at time.Time, bodies ...[
 	})
 }
 
-func (f fixture) claim(t *testing.T, now time.Time, limit int) []monitor.Upload {
+// claim claims uploads.
+func (f fixture) claim(t *testing.T, now time.Time, limit int) []monitor.BodyJob {
 	t.Helper()
-	list, err := f.ClaimUploads(t.Context(), now, now.Add(time.Minute), limit)
+	list, err := f.ClaimBodies(t.Context(), monitor.UploadTask, now, now.Add(time.Minute), limit)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return list
-}
-
-func (f fixture) finish(t *testing.T, done ...monitor.Upload) {
-	t.Helper()
-	if err := f.FinishUploads(t.Context(), done); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // removals claims all removals that are due.
-func (f fixture) removals(t *testing.T, now time.Time) []monitor.Removal {
+func (f fixture) removals(t *testing.T, now time.Time) []monitor.BodyJob {
 	t.Helper()
-	list, err := f.ClaimRemovals(t.Context(), now, now.Add(time.Minute), 10_000)
+	list, err := f.ClaimBodies(t.Context(), monitor.RemovalTask, now, now.Add(time.Minute), 10_000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return list
+}
+
+func done(list []monitor.BodyJob) (results []monitor.BodyResult) {
+	for _, job := range list {
+		results = append(results, monitor.BodyResult{BodyJob: job})
+	}
+	return results
+}
+
+func (f fixture) finish(t *testing.T, list ...monitor.BodyJob) {
+	t.Helper()
+	f.settleBodies(t, done(list)...)
+}
+
+func (f fixture) settleBodies(t *testing.T, results ...monitor.BodyResult) {
+	t.Helper()
+	if err := f.SettleBodies(t.Context(), results); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (f fixture) deleteCheck(t *testing.T, id uuid.UUID) {
@@ -121,10 +134,12 @@ func testUploads(t *testing.T, f fixture) {
 	if len(again) != 1 || again[0].Key != last[0].Key || again[0].Attempts != 2 {
 		t.Fatalf("claimed %v a minute later, want the third again", again)
 	}
-	again[0].Attempts, again[0].Due = 7, noon.Add(time.Hour)
-	if err := f.RetryUploads(t.Context(), append(again, list...)); err != nil {
-		t.Fatal(err)
+	again[0].Attempts = 7
+	retry := done(append(again, list...))
+	for i := range retry {
+		retry[i].RetryAt = noon.Add(time.Hour)
 	}
+	f.settleBodies(t, retry...)
 	if early := f.claim(t, noon.Add(time.Hour-time.Microsecond), 10); len(early) != 0 {
 		t.Errorf("claimed before the time of the retry: %v", early)
 	}
@@ -160,9 +175,9 @@ func testUploadsAreShared(t *testing.T, f fixture) {
 	for range 4 {
 		wg.Go(func() {
 			for {
-				list, err := f.ClaimUploads(t.Context(), noon, noon.Add(time.Minute), 7)
+				list, err := f.ClaimBodies(t.Context(), monitor.UploadTask, noon, noon.Add(time.Minute), 7)
 				if err == nil {
-					err = f.FinishUploads(t.Context(), list)
+					err = f.SettleBodies(t.Context(), done(list))
 				}
 				if err != nil {
 					t.Error(err)
@@ -222,9 +237,7 @@ func testUploadOfPrunedPing(t *testing.T, f fixture) {
 	if len(list) != 1 || list[0].Key != claimed[1].Key {
 		t.Errorf("removals %v, want that of %s", list, claimed[1].Key)
 	}
-	if err := f.FinishRemovals(t.Context(), list); err != nil {
-		t.Fatal(err)
-	}
+	f.finish(t, list...)
 	// The other one's process has died. What was never tried has no object.
 	list = f.removals(t, noon.Add(time.Hour))
 	if len(list) != 1 || list[0].Key != claimed[0].Key {
@@ -295,37 +308,26 @@ func testRemovals(t *testing.T, f fixture) {
 	if len(list) != 3 || len(f.removals(t, noon)) != 0 {
 		t.Fatalf("claimed %v, want three, once", list)
 	}
-	claimed := list[0].Due
-	if !claimed.Equal(noon.Add(time.Minute)) || list[0].Attempts != 1 {
+	if !list[0].Due.Equal(noon.Add(time.Minute)) || list[0].Attempts != 1 {
 		t.Errorf("claimed %+v", list[0])
 	}
 	// The first is done, the second has failed, and the third comes to be once more while it is removed.
-	if err := f.FinishRemovals(t.Context(), list[:1]); err != nil {
-		t.Fatal(err)
-	}
+	f.finish(t, list[:1]...)
 	failed := list[1]
-	failed.Attempts, failed.Due = 5, noon.Add(time.Hour)
-	if err := f.RetryRemovals(t.Context(), []monitor.Removal{failed}, claimed); err != nil {
-		t.Fatal(err)
-	}
+	failed.Attempts = 5
+	f.settleBodies(t, monitor.BodyResult{BodyJob: failed, RetryAt: noon.Add(time.Hour)})
 	for _, u := range uploads {
 		if u.Key == list[2].Key {
 			f.finish(t, u)
 		}
 	}
-	if err := f.FinishRemovals(t.Context(), list[2:]); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.RetryRemovals(t.Context(), []monitor.Removal{{Key: list[2].Key, Due: noon.Add(time.Hour)}}, claimed); err != nil {
-		t.Fatal(err)
-	}
+	f.finish(t, list[2:]...)
+	f.settleBodies(t, monitor.BodyResult{BodyJob: list[2], RetryAt: noon.Add(time.Hour)})
 	again := f.removals(t, noon)
 	if len(again) != 1 || again[0].Key != list[2].Key {
 		t.Errorf("claimed %v, want the object that came to be again", again)
 	}
-	if err := f.FinishRemovals(t.Context(), again); err != nil {
-		t.Fatal(err)
-	}
+	f.finish(t, again...)
 	again = f.removals(t, noon.Add(time.Hour))
 	if len(again) != 1 || again[0].Key != failed.Key || again[0].Attempts != 6 {
 		t.Errorf("claimed %v an hour later, want the one that had failed", again)

@@ -15,16 +15,15 @@ import (
 
 func testProbes(t *testing.T, f fixture) {
 	for range 2 {
-		if err := f.Ready(t.Context()); err != nil {
-			t.Errorf("ready: %v", err)
-		}
-		if err := f.ProbeWrite(t.Context()); err != nil {
-			t.Errorf("probe of writing: %v", err)
+		for _, write := range []bool{false, true} {
+			if err := f.Probe(t.Context(), write); err != nil {
+				t.Errorf("probe, write %v: %v", write, err)
+			}
 		}
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if f.Ready(gone) == nil || f.ProbeWrite(gone) == nil {
+	if f.Probe(gone, false) == nil || f.Probe(gone, true) == nil {
 		t.Error("a probe without an answer has succeeded")
 	}
 }

@@ -282,7 +282,7 @@ func testCancelledContext(t *testing.T, f fixture) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a transaction with a cancelled context: %v", err)
 	}
-	if err := f.Probe(t.Context()); err != nil {
+	if err := f.Probe(t.Context(), false); err != nil {
 		t.Errorf("the store does not work any more: %v", err)
 	}
 }

@@ -1,0 +1,197 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+const (
+	// uploadBatch is the number of uploads in one claim, and uploadWorkers how many of them run at once.
+	uploadBatch, uploadWorkers = 64, 8
+	// removalBatch is the number of removals in one claim.
+	removalBatch = 500
+	// leaseTime is how long claimed jobs belong to the process that claimed them, which stops after workTime.
+	leaseTime, workTime = 30 * time.Second, 20 * time.Second
+	// settleTime bounds recording the results of a claim. They are recorded even when the monitor stops.
+	settleTime = 5 * time.Second
+	// objectWait is the first pause after object storage has refused one object. It doubles up to objectWaitMost.
+	objectWait, objectWaitMost = time.Minute, time.Hour
+)
+
+var (
+	// errNotTried marks a job that was not tried because another one had failed.
+	errNotTried = errors.New("not tried")
+	// errGone says that the ping was removed, and with it the upload of its body.
+	errGone = errors.New("the ping is gone")
+)
+
+// UploadBodies moves bodies larger than [Config].BodyThreshold from the database to object storage until none is left
+// that is due, and returns how many it has moved. [Monitor.Run] calls it all the time. The error is
+// [ErrBodyUnavailable] when object storage cannot be used; the bodies then stay in the database. A body that object
+// storage refuses is logged and tried again later.
+func (m *Monitor) UploadBodies(ctx context.Context) (moved int, err error) {
+	return m.workBodies(ctx, UploadTask, uploadBatch, m.uploadAll)
+}
+
+// RemoveBodies removes the objects of pings that no longer exist until none is left that is due, and returns how many
+// it has removed. [Monitor.Run] calls it all the time. The error is [ErrBodyUnavailable] when object storage cannot be
+// used; the objects are then removed later.
+func (m *Monitor) RemoveBodies(ctx context.Context) (removed int, err error) {
+	return m.workBodies(ctx, RemovalTask, removalBatch, m.removeAll)
+}
+
+// workBodies claims jobs of a task and works on them until none is left that is due, and returns how many are done.
+func (m *Monitor) workBodies(ctx context.Context, task BodyTask, batch int, work func(context.Context, []BodyJob) []error) (done int, err error) {
+	if m.bodies.store == nil {
+		return 0, nil
+	}
+	for {
+		now := m.Now()
+		jobs, err := m.bodies.queue.ClaimBodies(ctx, task, now, now.Add(leaseTime), batch)
+		if err != nil || len(jobs) == 0 {
+			return done, err
+		}
+		working, cancel := context.WithTimeout(ctx, workTime)
+		errs := work(working, jobs)
+		cancel()
+		n, err := m.settleBodies(ctx, jobs, errs)
+		done += n
+		if err != nil || len(jobs) < batch {
+			return done, err
+		}
+	}
+}
+
+// settleBodies records what became of jobs and returns how many are done. The error is what keeps all jobs from success.
+func (m *Monitor) settleBodies(ctx context.Context, jobs []BodyJob, errs []error) (done int, err error) {
+	now := m.Now()
+	results := make([]BodyResult, 0, len(jobs))
+	var cause error
+	for i, job := range jobs {
+		r := BodyResult{BodyJob: job}
+		switch err := errs[i]; {
+		case err == nil:
+			done++
+		case errors.Is(err, errGone):
+			continue
+		case concernsAll(err):
+			cause = firstCause(cause, err)
+			// The task as a whole pauses, so no job pays for it. Of an upload that was tried, an object may exist.
+			r.Attempts, r.RetryAt = max(1, job.Attempts-1), now
+		default:
+			wait := backoff(objectWait, objectWaitMost, job.Attempts)
+			r.RetryAt = now.Add(wait)
+			m.log.WarnContext(ctx, "an object failed", "task", job.Task, "object", job.Key, "attempts", job.Attempts,
+				"again_in", wait.Round(time.Second), "error", err)
+		}
+		results = append(results, r)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	if err := m.bodies.queue.SettleBodies(ctx, results); err != nil {
+		return 0, errors.Join(cause, err)
+	}
+	return done, cause
+}
+
+// concernsAll reports whether an error is not the fault of the object that it came with.
+func concernsAll(err error) bool {
+	for _, target := range []error{ErrBodyUnavailable, ErrUnavailable, errNotTried, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// firstCause returns the earlier error, unless only the later one tells what has happened.
+func firstCause(earlier, later error) error {
+	if earlier == nil || earlier == errNotTried && later != nil {
+		return later
+	}
+	return earlier
+}
+
+// uploadAll uploads several bodies at a time and returns the error of each. It begins no further upload once one shows
+// that object storage as a whole cannot be used.
+func (m *Monitor) uploadAll(ctx context.Context, jobs []BodyJob) []error {
+	errs := make([]error, len(jobs))
+	var next atomic.Int64
+	var stop atomic.Bool
+	var workers sync.WaitGroup
+	for range min(uploadWorkers, len(jobs)) {
+		workers.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(jobs) {
+					return
+				}
+				errs[i] = errNotTried
+				if !stop.Load() && ctx.Err() == nil {
+					errs[i] = m.upload(ctx, jobs[i])
+				}
+				if concernsAll(errs[i]) {
+					stop.Store(true)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return errs
+}
+
+// upload moves one body. A panic of the storage, which may be another program's code, becomes an error.
+func (m *Monitor) upload(ctx context.Context, job BodyJob) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	body, err := m.bodies.queue.UploadBody(ctx, job)
+	if errors.Is(err, checks.ErrNotFound) {
+		return errGone
+	}
+	if err != nil {
+		return err
+	}
+	return m.bodies.store.Put(ctx, job.Key, body)
+}
+
+// removeAll removes objects and returns the error of each. When the request for all fails because of some of them, it
+// removes them one by one.
+func (m *Monitor) removeAll(ctx context.Context, jobs []BodyJob) []error {
+	keys := make([]string, len(jobs))
+	for i, job := range jobs {
+		keys[i] = job.Key
+	}
+	errs := make([]error, len(jobs))
+	err := m.removeObjects(ctx, keys)
+	if err == nil {
+		return errs
+	}
+	for i := range errs {
+		errs[i] = err
+		if !concernsAll(err) && len(keys) > 1 {
+			errs[i] = m.removeObjects(ctx, keys[i:i+1])
+			if concernsAll(errs[i]) {
+				err = errNotTried // nor are the others
+			}
+		}
+	}
+	return errs
+}
+
+func (m *Monitor) removeObjects(ctx context.Context, keys []string) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return m.bodies.store.Remove(ctx, keys)
+}

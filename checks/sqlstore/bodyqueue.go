@@ -1,0 +1,281 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+)
+
+var _ monitor.BodyQueue = (*Store)(nil)
+
+// objectKey names the object of a ping's body. It has the key of the row of the check, which is never given to another
+// check: a program may make a new check with the UUID of a deleted one whose objects have yet to be removed.
+func objectKey(check uuid.UUID, row, n int64) string {
+	return fmt.Sprintf("%s/%d-%d", check, row, n)
+}
+
+type uploadRow struct {
+	bun.BaseModel `bun:"table:rollcall_uploads,alias:u"`
+
+	PingID   int64  `bun:"ping_id,pk"`
+	Object   string `bun:"object"`
+	Attempts int64  `bun:"attempts"`
+	DueAt    int64  `bun:"due_at"`
+}
+
+type removalRow struct {
+	bun.BaseModel `bun:"table:rollcall_removals,alias:r"`
+
+	Object   string `bun:"object,pk"`
+	Attempts int64  `bun:"attempts"`
+	DueAt    int64  `bun:"due_at"`
+}
+
+// ClaimBodies leases jobs that are due. It asks without a lock first whether there are any.
+func (s *Store) ClaimBodies(
+	ctx context.Context, task monitor.BodyTask, now, until time.Time, limit int,
+) (jobs []monitor.BodyJob, err error) {
+	table, columns := "rollcall_uploads", "ping_id AS id, object, attempts"
+	if task == monitor.RemovalTask {
+		table, columns = "rollcall_removals", "0 AS id, object, attempts"
+	}
+	var due bool
+	err = s.db.NewRaw("SELECT EXISTS (SELECT 1 FROM ? WHERE due_at <= ?)", bun.Ident(table), micros(now)).Scan(ctx, &due)
+	if err != nil || !due {
+		return nil, translate(err)
+	}
+	err = s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+		t := tx.(*transaction)
+		var rows []struct {
+			ID       int64  `bun:"id"`
+			Object   string `bun:"object"`
+			Attempts int    `bun:"attempts"`
+		}
+		q := t.tx.NewSelect().TableExpr("? AS q", bun.Ident(table)).ColumnExpr(columns).
+			Where("due_at <= ?", micros(now)).OrderExpr("due_at").Limit(int64(limit))
+		if err := s.d.forUpdate(q, "q", " SKIP LOCKED").Scan(ctx, &rows); err != nil {
+			return err
+		}
+		jobs = make([]monitor.BodyJob, len(rows))
+		for i, r := range rows {
+			jobs[i] = monitor.BodyJob{Task: task, ID: r.ID, Key: r.Object, Attempts: r.Attempts + 1, Due: instant(micros(until))}
+		}
+		return t.lease(ctx, jobs)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return jobs, nil
+}
+
+// lease writes Attempts and Due of queued jobs.
+func (t *transaction) lease(ctx context.Context, jobs []monitor.BodyJob) error {
+	var uploads, removals [][]any
+	for _, job := range jobs {
+		if job.Task == monitor.UploadTask {
+			uploads = append(uploads, []any{int64(job.Attempts), micros(job.Due), job.ID})
+		} else {
+			removals = append(removals, []any{int64(job.Attempts), micros(job.Due), job.Key})
+		}
+	}
+	columns := []column{{"attempts", "bigint"}, {"due_at", "bigint"}, {"ping_id", "bigint"}}
+	if err := t.s.d.update(ctx, t.tx, "rollcall_uploads", columns, uploads); err != nil {
+		return err
+	}
+	columns[2] = column{"object", "text"}
+	return t.s.d.update(ctx, t.tx, "rollcall_removals", columns, removals)
+}
+
+// UploadBody returns the body of an upload. It looks for the key as well as the ID: on SQLite the ID of a pruned entry
+// may have been given to another one.
+func (s *Store) UploadBody(ctx context.Context, job monitor.BodyJob) (body []byte, err error) {
+	err = s.db.NewRaw(`SELECT p.body FROM rollcall_uploads u JOIN rollcall_pings p ON p.id = u.ping_id
+		WHERE u.ping_id = ? AND u.object = ?`, job.ID, job.Key).Scan(ctx, &body)
+	return body, translate(err)
+}
+
+// SettleBodies records what became of jobs.
+func (s *Store) SettleBodies(ctx context.Context, results []monitor.BodyResult) error {
+	var uploads, removals []monitor.BodyResult
+	for _, r := range results {
+		if r.Task == monitor.UploadTask {
+			uploads = append(uploads, r)
+		} else {
+			removals = append(removals, r)
+		}
+	}
+	if len(results) == 0 {
+		return nil
+	}
+	return s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+		t := tx.(*transaction)
+		if err := t.settleUploads(ctx, uploads); err != nil {
+			return err
+		}
+		return t.settleRemovals(ctx, removals)
+	})
+}
+
+// settleUploads locks the uploads before it touches the pings, as removePings does. Of the two, whoever comes second
+// then sees what the first has done.
+func (t *transaction) settleUploads(ctx context.Context, results []monitor.BodyResult) error {
+	if len(results) == 0 {
+		return nil
+	}
+	ids := make([]int64, len(results))
+	for i, r := range results {
+		ids[i] = r.ID
+	}
+	var rows []uploadRow
+	q := t.tx.NewSelect().Model(&rows).Where("ping_id IN (?)", bun.List(ids)).OrderExpr("ping_id")
+	if err := t.s.d.forUpdate(q, "u", "").Scan(ctx); err != nil {
+		return err
+	}
+	queued := make(map[int64]string, len(rows))
+	for _, r := range rows {
+		queued[r.PingID] = r.Object
+	}
+	var moved [][]any
+	var finished []int64
+	var missing, again []monitor.BodyJob
+	for _, r := range results {
+		switch still := queued[r.ID] == r.Key; {
+		case r.RetryAt.IsZero() && still:
+			moved = append(moved, []any{nil, r.Key, r.ID})
+			finished = append(finished, r.ID)
+		case r.RetryAt.IsZero():
+			missing = append(missing, r.BodyJob)
+		case still:
+			r.Due = r.RetryAt
+			again = append(again, r.BodyJob)
+		}
+	}
+	columns := []column{{"body", "bytea"}, {"object", "text"}, {"id", "bigint"}}
+	if err := t.s.d.update(ctx, t.tx, "rollcall_pings", columns, moved); err != nil {
+		return err
+	}
+	if len(finished) > 0 {
+		if _, err := t.tx.NewDelete().Model((*uploadRow)(nil)).Where("ping_id IN (?)", bun.List(finished)).Exec(ctx); err != nil {
+			return err
+		}
+	}
+	if err := t.lease(ctx, again); err != nil {
+		return err
+	}
+	return t.disown(ctx, missing)
+}
+
+// disown queues the removal of objects that were uploaded although their uploads are no longer queued, unless they are
+// the objects of their pings: another server may have been faster.
+func (t *transaction) disown(ctx context.Context, jobs []monitor.BodyJob) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	ids := make([]int64, len(jobs))
+	for i, job := range jobs {
+		ids[i] = job.ID
+	}
+	var owned []string
+	err := t.tx.NewRaw("SELECT object FROM rollcall_pings WHERE id IN (?) AND object IS NOT NULL", bun.List(ids)).Scan(ctx, &owned)
+	if err != nil {
+		return err
+	}
+	var removals []removalRow
+	for _, job := range jobs {
+		if !slices.Contains(owned, job.Key) {
+			removals = append(removals, removalRow{Object: job.Key})
+		}
+	}
+	return t.queueRemovals(ctx, removals)
+}
+
+// settleRemovals leaves alone those whose due_at is no longer that of the claim.
+func (t *transaction) settleRemovals(ctx context.Context, results []monitor.BodyResult) error {
+	if len(results) == 0 {
+		return nil
+	}
+	keys := make([]string, len(results))
+	for i, r := range results {
+		keys[i] = r.Key
+	}
+	var rows []removalRow
+	q := t.tx.NewSelect().Model(&rows).Where("r.object IN (?)", bun.List(keys)).OrderExpr("r.object")
+	if err := t.s.d.forUpdate(q, "r", "").Scan(ctx); err != nil {
+		return err
+	}
+	due := make(map[string]int64, len(rows))
+	for _, r := range rows {
+		due[r.Object] = r.DueAt
+	}
+	var done []string
+	var again []monitor.BodyJob
+	for _, r := range results {
+		switch at, queued := due[r.Key]; {
+		case !queued || at != micros(r.Due):
+		case r.RetryAt.IsZero():
+			done = append(done, r.Key)
+		default:
+			r.Due = r.RetryAt
+			again = append(again, r.BodyJob)
+		}
+	}
+	if len(done) > 0 {
+		if _, err := t.tx.NewDelete().Model((*removalRow)(nil)).Where("object IN (?)", bun.List(done)).Exec(ctx); err != nil {
+			return err
+		}
+	}
+	return t.lease(ctx, again)
+}
+
+// queueRemovals adds removals to the queue. One that is queued already gets a new due time, which tells whoever works on
+// it that it must be done once more.
+func (t *transaction) queueRemovals(ctx context.Context, rows []removalRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := t.tx.NewInsert().Model(&rows).On("CONFLICT (object) DO UPDATE").Set("due_at = EXCLUDED.due_at").Exec(ctx)
+	return err
+}
+
+// uploadSlack is how long after the end of a lease an upload may still take effect: object storage may yet carry out a
+// request that was given up.
+const uploadSlack = 2 * time.Minute
+
+// removePings removes entries of the log, with their uploads, and queues the removal of their objects. It returns how
+// many were still there.
+func (t *transaction) removePings(ctx context.Context, ids []int64) (removed int, err error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	var removals []removalRow
+	d, list := t.s.d, t.s.d.list(ids)
+	var u uploadRow
+	rows, err := t.tx.Tx.QueryContext(ctx, "DELETE FROM rollcall_uploads WHERE "+d.among("ping_id", "bigint")+" RETURNING object, attempts, due_at", list)
+	uploads, err := scanList(rows, err, &u, &u.Object, &u.Attempts, &u.DueAt)
+	if err != nil {
+		return 0, err
+	}
+	for _, u := range uploads {
+		if u.Attempts > 0 {
+			removals = append(removals, removalRow{Object: u.Object, DueAt: u.DueAt + uploadSlack.Microseconds()})
+		}
+	}
+	rows, err = t.tx.Tx.QueryContext(ctx, "DELETE FROM rollcall_pings WHERE "+d.among("id", "bigint")+" RETURNING coalesce(object, '')", list)
+	var object string
+	objects, err := scanList(rows, err, &object, &object)
+	if err != nil {
+		return 0, err
+	}
+	for _, key := range objects {
+		if key != "" {
+			removals = append(removals, removalRow{Object: key})
+		}
+	}
+	return len(objects), t.queueRemovals(ctx, removals)
+}
