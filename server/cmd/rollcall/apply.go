@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -15,13 +14,13 @@ import (
 	remote "github.com/rollcall-dev/rollcall/client/target"
 )
 
-// remoteFlags choose a server instead of the database.
+// remoteFlags select a server in place of the database.
 type remoteFlags struct {
-	URL    address `name:"url" placeholder:"URL" help:"Work on the server at this URL, through its API, instead of on the database."`
-	APIKey string  `name:"api-key" secret:"" placeholder:"KEY" help:"API key for --url, read-write."`
+	URL    address `name:"url" placeholder:"URL" help:"Use the API of the server at this URL, in place of the database."`
+	APIKey string  `name:"api-key" secret:"" placeholder:"KEY" help:"Read-write API key for --url. It selects the project."`
 }
 
-// Validate checks that both flags are given, or none. Kong calls it.
+// Validate checks the flags. Kong calls it.
 func (f *remoteFlags) Validate() error {
 	if (f.URL == "") != (f.APIKey == "") {
 		return errors.New("--url and --api-key go together")
@@ -29,7 +28,7 @@ func (f *remoteFlags) Validate() error {
 	return nil
 }
 
-// withTarget runs fn with the target that the flags choose.
+// withTarget runs fn with the target that the flags select.
 func (f *remoteFlags) withTarget(ctx context.Context, a *app, create bool, fn func(declare.Target) error) error {
 	if f.URL == "" {
 		return a.withMonitor(ctx, create, func(mon *monitor.Monitor) error { return fn(declare.OnMonitor(mon)) })
@@ -43,9 +42,9 @@ func (f *remoteFlags) withTarget(ctx context.Context, a *app, create bool, fn fu
 
 type applyCmd struct {
 	File    string `short:"f" required:"" placeholder:"PATH" help:"The file, in YAML or JSON; - is standard input."`
-	Project string `placeholder:"NAME" help:"Only this project of the file. For a file that names no projects: the project that it is about, default if not given."`
+	Project string `placeholder:"NAME" help:"Apply only this project of the file. A file that names no project describes this one, or else the project default."`
 	DryRun  bool   `help:"Show the changes without making them."`
-	Prune   bool   `help:"Delete checks and channels that are not in the file, with their logs and for good. Only those of the projects in the file."`
+	Prune   bool   `help:"Delete, with their logs and for good, the checks and channels that the file's projects have and the file does not."`
 	sourceFlags
 	remoteFlags
 	jsonFlag
@@ -91,7 +90,7 @@ Examples:
     rollcall apply -f checks.yaml --url https://rollcall.example.org --api-key rcw_…`
 }
 
-// applyDoc is what apply prints with --json.
+// applyDoc is the outcome in JSON.
 type applyDoc struct {
 	DryRun   bool             `json:"dry_run"`
 	Changes  []declare.Change `json:"changes"`
@@ -110,14 +109,14 @@ func (c *applyCmd) Run(ctx context.Context, a *app) error {
 		}
 	}
 	return c.withTarget(ctx, a, !c.DryRun, func(target declare.Target) error {
-		// A server does not tell the name of the key's project, so its address stands for it.
+		// A server does not reveal the name of the key's project, so its URL stands for the name.
 		plan, err := declare.NewPlan(ctx, target, doc, &declare.Options{Prune: c.Prune, Kinds: channelKinds(), Project: string(c.URL)})
 		if err != nil {
 			return a.listErrors(err)
 		}
 		if !c.JSON {
 			if err := c.print(a.stdout, nil, func(w io.Writer) { c.show(w, plan) }); err != nil {
-				return err // before anything is changed
+				return err // before anything changes
 			}
 		}
 		var created []declare.Created
@@ -155,7 +154,7 @@ func (c *applyCmd) read(a *app) (declare.Document, error) {
 	return declare.Parse(data, config)
 }
 
-// listErrors prints the errors of a file, one a line, and returns one that sums them up.
+// listErrors prints the errors of a file, one a line, and returns their number as an error.
 func (a *app) listErrors(err error) error {
 	list, ok := errors.AsType[declare.Errors](err)
 	if !ok {
@@ -183,9 +182,12 @@ func (c *applyCmd) show(w io.Writer, plan declare.Plan) {
 	}
 }
 
-// report prints what was done: the keys of new projects, above all, also when something failed after that.
+// report prints the outcome: above all the keys of new projects, also if a later change failed.
 func (c *applyCmd) report(w io.Writer, plan declare.Plan, created []declare.Created) error {
-	document := applyDoc{DryRun: c.DryRun, Changes: append([]declare.Change{}, plan.Changes...), Notes: append([]string{}, plan.Notes...), Projects: []createdDoc{}}
+	document := applyDoc{
+		DryRun: c.DryRun, Changes: append([]declare.Change{}, plan.Changes...), Notes: append([]string{}, plan.Notes...),
+		Projects: []createdDoc{},
+	}
 	for i := range document.Changes {
 		if document.Changes[i].Fields == nil {
 			document.Changes[i].Fields = []declare.Field{}
@@ -201,7 +203,7 @@ func (c *applyCmd) report(w io.Writer, plan declare.Plan, created []declare.Crea
 		}
 	})
 	if err != nil && len(created) > 0 {
-		return fmt.Errorf("%s created, but the keys could not be shown (use rollcall key create): %w", strings.TrimSpace(plural(len(created), "project")+" was"), err)
+		return fmt.Errorf("created %s, but the keys could not be shown (use rollcall key create): %w", plural(len(created), "project"), err)
 	}
 	return err
 }

@@ -15,22 +15,21 @@ import (
 )
 
 type backupCmd struct {
-	File string `arg:"" help:"The new file, which must not exist yet."`
+	File string `arg:"" help:"The new file. It must not exist."`
 	jsonFlag
 }
 
 func (backupCmd) Help() string {
-	return `Copies an SQLite database into a new file, as it is at one instant, also while servers work on it and pings come in.
-The file is complete, checked and on the disk when it appears, and readable by its owner alone. It has everything but
-the bodies of pings that were moved to object storage. The schema is not touched, so a backup can be made by the new
-version before it upgrades the database.
+	return `Copies an SQLite database into a new file, in the state of one instant, also while servers use it. When the file appears
+it is complete, checked and on disk; only its owner can read it. It holds everything but the bodies of pings in object
+storage. The command does not change the schema, so a new version can make the backup before it upgrades the database.
 
-To restore a backup, stop the servers, put it in the place of the database, and remove the two files beside that:
+To restore a backup, stop the servers, remove the two files beside the database, and copy the backup over it:
 
     rm -f rollcall.db-wal rollcall.db-shm
     cp backup.db rollcall.db
 
-A PostgreSQL database is backed up by its own programs:
+PostgreSQL has its own programs for backups:
 
     pg_dump --format=custom --file=backup.dump "$ROLLCALL_DATABASE"
     pg_restore --clean --if-exists --single-transaction --no-owner --dbname="$ROLLCALL_DATABASE" backup.dump
@@ -68,14 +67,14 @@ func (c backupCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// backUp copies an SQLite database into a new file and returns its size. The file gets its name only when it is
-// complete, so that whatever happens there is a whole backup or none.
+// backUp copies an SQLite database into a new file and returns the file's size in bytes. The file gets its name when it
+// is complete, so that a crash leaves a whole backup or none.
 func backUp(ctx context.Context, db *bun.DB, file string) (size int64, err error) {
 	var tables int
 	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'rollcall_schema'").Scan(&tables); err != nil {
 		return 0, err
 	} else if tables == 0 {
-		return 0, errors.New("the database has nothing of rollcall")
+		return 0, errors.New("the database has no tables of rollcall")
 	}
 	if _, err := os.Lstat(file); err == nil {
 		return 0, fmt.Errorf("%s: there is such a file already", file)
@@ -106,8 +105,7 @@ func backUp(ctx context.Context, db *bun.DB, file string) (size int64, err error
 	return info.Size(), publish(draft.Name(), file)
 }
 
-// checkCopy reads the whole of a copy: what was damaged before is damaged there too, and is better known now than when
-// it is needed.
+// checkCopy reads a whole copy, so that a damaged database is noticed before its backup is needed.
 func checkCopy(ctx context.Context, path string) error {
 	db, err := sql.Open("sqlite", "file://"+(&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()+"?mode=ro&immutable=1")
 	if err != nil {
@@ -124,7 +122,7 @@ func checkCopy(ctx context.Context, path string) error {
 	return nil
 }
 
-// publish gives a finished file its name, unless there is a file of that name by now.
+// publish gives a finished file its name, and never replaces a file.
 func publish(draft, file string) error {
 	if err := os.Link(draft, file); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s: there is such a file already", file)
@@ -138,6 +136,6 @@ func publish(draft, file string) error {
 		return err
 	}
 	defer dir.Close()
-	_ = dir.Sync() // which not every system can do with a directory
+	_ = dir.Sync() // not every system can sync a directory
 	return nil
 }

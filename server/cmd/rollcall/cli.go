@@ -20,71 +20,70 @@ import (
 // Exit statuses.
 const (
 	exitOK    = 0
-	exitError = 1 // what was asked for could not be done
-	exitUsage = 2 // the command line is wrong, whatever the state of the database
+	exitError = 1 // the command failed
+	exitUsage = 2 // the command line is wrong, whatever is in the database
 )
 
 // cli is the command line.
 type cli struct {
-	Database string           `secret:"" default:"sqlite:rollcall.db" placeholder:"URL" help:"The database: sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME."`
+	Database string           `secret:"" default:"sqlite:rollcall.db" placeholder:"URL" help:"The database: sqlite:PATH, or postgres://USER:PASSWORD@HOST/NAME for PostgreSQL 15 or later."`
 	Version  kong.VersionFlag `env:"-" help:"Print the version and exit."`
 
-	Serve   serveCmd   `cmd:"" group:"Service:" help:"Run the service: the API, the ping endpoints and the watcher of deadlines."`
-	Migrate migrateCmd `cmd:"" group:"Service:" help:"Bring the database's schema up to date, and stop."`
-
-	Backup backupCmd `cmd:"" group:"Service:" help:"Copy an SQLite database into a file, also while the service runs."`
+	Serve   serveCmd   `cmd:"" group:"Service:" help:"Run the service: the API, the ping endpoints, the watcher of deadlines and the delivery of alerts."`
+	Migrate migrateCmd `cmd:"" group:"Service:" help:"Bring the database schema up to date, and exit."`
+	Backup  backupCmd  `cmd:"" group:"Service:" help:"Copy an SQLite database into a file, also while the service runs."`
 
 	Run  runCmd  `cmd:"" group:"Jobs:" help:"Run a command and report its start, its end and its output."`
 	Ping pingCmd `cmd:"" group:"Jobs:" help:"Send a ping: success, start, fail, log or an exit status."`
 
 	Project struct {
-		Create projectCreateCmd `cmd:"" help:"Create a project and print its keys, this once."`
+		Create projectCreateCmd `cmd:"" help:"Create a project and print its keys, which are shown this once."`
 		List   projectListCmd   `cmd:"" help:"List the projects."`
-		Delete projectDeleteCmd `cmd:"" help:"Delete a project with its checks, keys and channels."`
+		Delete projectDeleteCmd `cmd:"" help:"Delete a project with its checks, keys and integrations."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"Manage projects."`
 
 	Key struct {
-		Create keyCreateCmd `cmd:"" help:"Create an API key and print it, this once."`
-		List   keyListCmd   `cmd:"" help:"List the API keys of a project, without their texts."`
+		Create keyCreateCmd `cmd:"" help:"Create an API key and print it, which is shown this once."`
+		List   keyListCmd   `cmd:"" help:"List the API keys of a project by id and first characters."`
 		Revoke keyRevokeCmd `cmd:"" help:"Revoke an API key."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"Manage API keys."`
 
 	Channel struct {
-		Create channelCreateCmd `cmd:"" help:"Create a channel: a place to which alerts go."`
-		List   channelListCmd   `cmd:"" help:"List the channels of a project, without their settings."`
-		Delete channelDeleteCmd `cmd:"" help:"Delete a channel and take it from all checks."`
-		Test   channelTestCmd   `cmd:"" help:"Send a test alert to a channel, now."`
-		Kinds  channelKindsCmd  `cmd:"" help:"List the kinds of channels with the settings of each."`
-	} `cmd:"" group:"Administration, also while the service runs:" help:"Manage channels (integrations)."`
+		Create channelCreateCmd `cmd:"" help:"Create an integration, which alerts can go to."`
+		List   channelListCmd   `cmd:"" help:"List the integrations of a project, without their settings."`
+		Delete channelDeleteCmd `cmd:"" help:"Delete an integration and take it from all checks."`
+		Test   channelTestCmd   `cmd:"" help:"Send a test alert to an integration, now."`
+		Kinds  channelKindsCmd  `cmd:"" help:"List the kinds of integrations and their settings."`
+	} `cmd:"" group:"Administration, also while the service runs:" help:"Manage integrations: e-mail addresses, webhooks, chats and others that alerts go to."`
 
 	Check struct {
-		List checkListCmd `cmd:"" help:"List the checks of a project with the rules for their alerts."`
-		Set  checkSetCmd  `cmd:"" help:"Set the rules for the alerts of a check: how many failures, reminders, quiet hours."`
-	} `cmd:"" group:"Administration, also while the service runs:" help:"Look at checks and set the rules for their alerts."`
+		List checkListCmd `cmd:"" help:"List the checks of a project with their status and alert rules."`
+		Set  checkSetCmd  `cmd:"" help:"Set the alert rules of a check: failures in a row, reminders and quiet hours."`
+	} `cmd:"" group:"Administration, also while the service runs:" help:"List checks and set their alert rules."`
 
 	Deliveries struct {
-		List  deliveriesListCmd  `cmd:"" default:"withargs" help:"List the alerts of a project and what has become of them."`
+		List  deliveriesListCmd  `cmd:"" default:"withargs" help:"List the alerts of a project with the state of their delivery."`
 		Retry deliveriesRetryCmd `cmd:"" help:"Send failed alerts again."`
-	} `cmd:"" group:"Administration, also while the service runs:" help:"Look at the delivery of alerts."`
+	} `cmd:"" group:"Administration, also while the service runs:" help:"List alerts and send failed ones again."`
 
-	Apply  applyCmd  `cmd:"" group:"Configuration in files:" help:"Make projects, channels and checks what a file says."`
-	Export exportCmd `cmd:"" group:"Configuration in files:" help:"Print projects, channels and checks as a file for apply."`
+	Apply  applyCmd  `cmd:"" group:"Configuration in files:" help:"Create, update and delete projects, integrations and checks until they match a file."`
+	Export exportCmd `cmd:"" group:"Configuration in files:" help:"Print projects, integrations and checks as a file for apply."`
 	Import struct {
-		Healthchecks importHealthchecksCmd `cmd:"" help:"Take over the checks of a Healthchecks server, with their UUIDs."`
-	} `cmd:"" group:"Configuration in files:" help:"Take over checks from elsewhere."`
+		Healthchecks importHealthchecksCmd `cmd:"" help:"Copy the checks of a Healthchecks project, with their UUIDs."`
+	} `cmd:"" group:"Configuration in files:" help:"Copy checks from another service."`
 
 	Schedule   scheduleCmd   `cmd:"" group:"Tools:" help:"Explain a cron or OnCalendar expression and print its next times."`
-	EmailCheck emailCheckCmd `cmd:"" group:"Tools:" help:"Send a message to the address of a check and show what has come of it."`
+	EmailCheck emailCheckCmd `cmd:"" group:"Tools:" help:"Send an e-mail ping to a check and show the outcome."`
 }
 
-// app is what a command has to work with.
+// app is the environment of a command.
 type app struct {
-	database       string   // as given
-	secrets        []string // the variables of Rollcall's own keys
+	database       string   // the value of --database
+	secrets        []string // the names of the variables that hold Rollcall's own keys
 	stdout, stderr io.Writer
 }
 
-// usageError says that the command line is wrong.
+// usageError is the error of a wrong command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -94,7 +93,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // run parses the command line, runs the command and returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
 	for i, arg := range args {
-		if !utf8.ValidString(arg) { // kong would replace what is not valid
+		if !utf8.ValidString(arg) { // kong would replace invalid bytes
 			return fail(stderr, usagef("argument %d is not valid UTF-8", i+1))
 		}
 	}
@@ -112,7 +111,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	command, err := parser.Parse(args)
 	if _, file := errors.AsType[*fs.PathError](err); file {
-		return fail(stderr, err) // that of a secret
+		return fail(stderr, err) // a file with a secret, not the command line
 	}
 	if err != nil {
 		status := fail(stderr, usageError{err})
@@ -132,7 +131,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 func options(stdout, stderr io.Writer, helpStatus int) []kong.Option {
 	return []kong.Option{
 		kong.Name("rollcall"),
-		kong.Description("Rollcall is a dead man's switch for scheduled jobs: a job reports in by a ping, and when a ping is overdue, Rollcall says so."),
+		kong.Description("Rollcall is a dead man's switch for scheduled jobs: a job sends a ping, and Rollcall alerts you when a ping is overdue."),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { os.Exit(helpStatus) }),
 		kong.DefaultEnvars(strings.TrimSuffix(envPrefix, "_")),
@@ -143,7 +142,7 @@ func options(stdout, stderr io.Writer, helpStatus int) []kong.Option {
 	}
 }
 
-// describeValue is the text of a flag in --help: what it is for, its default and its environment variables.
+// describeValue returns the help of a flag: its text, its default and its environment variables.
 func describeValue(v *kong.Value) string {
 	if v.Flag == nil || len(v.Flag.Envs) == 0 {
 		return v.Help
@@ -160,7 +159,7 @@ func describeValue(v *kong.Value) string {
 	return v.Help + " (" + strings.Join(notes, ", ") + ")"
 }
 
-// commandPath returns how the command is called whose command line is wrong.
+// commandPath returns the full name of the command with the wrong command line.
 func commandPath(err error) string {
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil {
 		if node := parse.Context.Selected(); node != nil {
@@ -170,7 +169,7 @@ func commandPath(err error) string {
 	return "rollcall"
 }
 
-// fail prints an error in one line and returns the exit status for it.
+// fail prints an error on one line and returns its exit status.
 func fail(stderr io.Writer, err error) int {
 	fmt.Fprintf(stderr, "rollcall: %s\n", oneLine(err.Error()))
 	if isUsage(err) {
@@ -179,22 +178,13 @@ func fail(stderr io.Writer, err error) int {
 	return exitError
 }
 
-// isUsage reports whether an error is the fault of the command line alone. A value that no database would take is.
+// isUsage reports whether the command line is to blame for an error, because no database would accept the value.
 func isUsage(err error) bool {
-	if _, ok := errors.AsType[usageError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[*checks.FieldError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[*channels.KindError](err); ok {
-		return true
-	}
-	_, ok := errors.AsType[*channels.SettingError](err)
-	return ok
+	return errors.As(err, new(usageError)) || errors.As(err, new(*checks.FieldError)) ||
+		errors.As(err, new(*channels.KindError)) || errors.As(err, new(*channels.SettingError))
 }
 
-// version returns the version that the binary was built from.
+// version returns the version of the binary, and of Go.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// envPrefix starts the environment variable of every flag.
+	// envPrefix begins the environment variable of every flag.
 	envPrefix = "ROLLCALL_"
-	// fileSuffix ends the variable that names a file which has the value of a secret flag.
+	// fileSuffix ends the variable that names the file with the value of a secret flag.
 	fileSuffix = "_FILE"
-	// maxSecretFile bounds what is read of such a file, in bytes.
+	// maxSecretFile bounds the size of such a file, in bytes.
 	maxSecretFile = 64 << 10
 )
 
-// cleanVariables unsets the program's variables that are empty, so that they count as not given: tools that start
-// containers cannot always leave a variable out. A variable that is not text is refused.
+// cleanVariables unsets the program's empty variables, because tools that start containers cannot always leave a variable
+// out. The error names a variable that is not UTF-8.
 func cleanVariables() error {
 	for _, entry := range os.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
@@ -40,10 +40,10 @@ func cleanVariables() error {
 	return nil
 }
 
-// isSecret reports whether the value of a flag is a secret, which may also come from a file.
+// isSecret reports whether the value of a flag is a secret, and may also come from a file.
 func isSecret(flag *kong.Flag) bool { return flag.Tag != nil && flag.Tag.Has("secret") }
 
-// secretFiles resolves secret flags that are not on the command line from the files that the environment names.
+// secretFiles resolves the secret flags that the command line leaves out from the files that the environment names.
 func secretFiles() kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		if !isSecret(flag) || len(flag.Envs) == 0 {
@@ -65,7 +65,7 @@ func secretFiles() kong.Resolver {
 	})
 }
 
-// secretVariables returns the variables of all secret flags, and those that name their files.
+// secretVariables returns the variables of all secret flags, and the variables that name their files.
 func secretVariables(node *kong.Node) []string {
 	var names []string
 	for _, flag := range node.Flags {
@@ -89,7 +89,7 @@ func readSecret(path string) (string, error) {
 	return secretOf(file, path)
 }
 
-// secretOf reads a secret without the line break at its end. Errors name where it comes from, and do not repeat it.
+// secretOf reads a secret without the line break at its end. Errors name its source and do not repeat it.
 func secretOf(r io.Reader, name string) (string, error) {
 	content, err := io.ReadAll(io.LimitReader(r, maxSecretFile+1))
 	if err != nil {
@@ -107,10 +107,10 @@ func secretOf(r io.Reader, name string) (string, error) {
 	return secret, nil
 }
 
-// address is an http or https URL to which paths are appended; the zero value is none.
+// address is an http or https URL without a slash at its end. The zero value stands for none.
 type address string
 
-// UnmarshalText validates a URL and removes slashes at its end.
+// UnmarshalText reads a URL to which paths can be appended.
 func (a *address) UnmarshalText(text []byte) error {
 	u, err := url.Parse(string(text))
 	switch {
@@ -120,7 +120,7 @@ func (a *address) UnmarshalText(text []byte) error {
 		return errors.New("must begin with http:// or https://")
 	case u.Hostname() == "":
 		return errors.New("has no host")
-	case strings.Contains(u.Hostname(), "%"): // which means nothing on another machine
+	case strings.Contains(u.Hostname(), "%"): // a zone means nothing on another machine
 		return errors.New("must not have a zone in its host")
 	case u.User != nil:
 		return errors.New("must not have a user name or password")
@@ -133,10 +133,10 @@ func (a *address) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// proxy is a network whose word about the client's address is believed.
+// proxy is a network whose forwarding headers are trusted.
 type proxy struct{ netip.Prefix }
 
-// UnmarshalText takes a network in CIDR notation, or one address.
+// UnmarshalText reads a network in CIDR notation, or one address.
 func (p *proxy) UnmarshalText(text []byte) error {
 	value := strings.TrimSpace(string(text))
 	if addr, err := netip.ParseAddr(value); err == nil && addr.Zone() == "" {

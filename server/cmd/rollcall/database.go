@@ -27,27 +27,26 @@ import (
 )
 
 const (
-	// connectTimeout is how long PostgreSQL may take to answer, unless the URL says otherwise.
+	// connectTimeout bounds the first answer of PostgreSQL, unless the URL says otherwise.
 	connectTimeout = 10 * time.Second
-	// busyTimeout is how long a statement waits for another process that writes to the same SQLite file.
+	// busyTimeout is how long a statement waits for another process to finish writing to the same SQLite file.
 	busyTimeout = 10 * time.Second
-	// sqliteConns is how many statements may run at once on SQLite, where all but one of them read.
+	// sqliteConns bounds the concurrent statements on SQLite, of which one can write.
 	sqliteConns = 8
-	// postgresConns stays well below the 100 connections of a default PostgreSQL, so that several servers fit.
+	// postgresConns leaves room for several servers within the 100 connections of a default PostgreSQL.
 	postgresConns = 20
-	// probeIdle is how long a connection to PostgreSQL must have been idle to be tested before it is used again. A busy
-	// server tests none.
+	// probeIdle is how long a connection to PostgreSQL must have been idle to be probed before it is used again.
 	probeIdle = 50 * time.Millisecond
 )
 
-// database is where the data are kept: a parsed --database.
+// database is a parsed --database.
 type database struct {
-	path     string          // of the SQLite file, or ""
-	postgres *pgx.ConnConfig // or nil
-	busy     time.Duration
+	path     string          // of the SQLite file, "" for PostgreSQL
+	postgres *pgx.ConnConfig // nil for SQLite
+	busy     time.Duration   // the busy timeout of SQLite
 }
 
-// parseDatabase reads the value of --database. Its errors do not repeat the value, which may have a password.
+// parseDatabase reads the value of --database. Errors do not repeat the value, which may hold a password.
 func parseDatabase(text string) (database, error) {
 	scheme, rest, found := strings.Cut(text, ":")
 	switch {
@@ -80,7 +79,7 @@ func postgresConfig(text string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(text)
 	if err != nil {
 		reason := "is not a valid PostgreSQL URL"
-		if cause := errors.Unwrap(err); cause != nil { // without the URL, which err itself repeats
+		if cause := errors.Unwrap(err); cause != nil { // err itself repeats the URL
 			reason += ": " + cause.Error()
 		}
 		return nil, usagef("--database: %s", reason)
@@ -94,8 +93,8 @@ func postgresConfig(text string) (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
-// unambiguous reports whether a URL has its parts where everyone sees them. Elsewhere a part of the password would be
-// taken for that of a host or a parameter, and be shown by errors about those.
+// unambiguous reports whether every reader splits a URL into the same parts. Otherwise an error about a host or a
+// parameter could show a piece of the password.
 func unambiguous(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || u.Fragment != "" {
@@ -120,7 +119,7 @@ func (d database) String() string {
 	return fmt.Sprintf("postgres://%s:%d/%s", d.postgres.Host, d.postgres.Port, d.postgres.Database)
 }
 
-// open connects to the database. An SQLite file that is missing is made when create is set.
+// open connects to the database. It creates a missing SQLite file if create is set.
 func (d database) open(ctx context.Context, create bool) (*bun.DB, error) {
 	if d.postgres != nil {
 		return d.openPostgres(ctx)
@@ -141,8 +140,8 @@ func (d database) open(ctx context.Context, create bool) (*bun.DB, error) {
 }
 
 func (d database) openPostgres(ctx context.Context) (*bun.DB, error) {
-	// After a restart of PostgreSQL all connections of the pool are dead. The driver asks after one that was idle for a
-	// second; a restart can be faster than that.
+	// A restart of PostgreSQL leaves dead connections in the pool. The driver probes those that were idle for a second,
+	// and a restart can be faster.
 	db := stdlib.OpenDB(*d.postgres, stdlib.OptionShouldPing(func(_ context.Context, p stdlib.ShouldPingParams) bool {
 		return p.IdleDuration > probeIdle
 	}))
@@ -155,8 +154,8 @@ func (d database) openPostgres(ctx context.Context) (*bun.DB, error) {
 	return bun.NewDB(db, pgdialect.New()), nil
 }
 
-// prepareFile makes the SQLite file, readable by its owner alone: it has the bodies of pings. SQLite gives the
-// files beside it the same permissions.
+// prepareFile creates the SQLite file for its owner alone, because it holds the output of jobs. SQLite gives the files
+// beside it the same permissions.
 func (d database) prepareFile(create bool) error {
 	info, err := os.Stat(d.path)
 	switch {
@@ -188,7 +187,7 @@ func (d database) exposed() []string {
 	return files
 }
 
-// reason returns an error of the file system without the path, which the message has already.
+// reason returns an error of the file system without the path.
 func reason(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
@@ -196,8 +195,8 @@ func reason(err error) error {
 	return err
 }
 
-// ping opens the first connection. It tries again while the file is busy: SQLite does not wait by itself when two
-// processes turn on write-ahead logging at once.
+// ping opens the first connection, and retries while the file is busy: SQLite itself does not wait if two processes
+// turn on write-ahead logging at once.
 func (d database) ping(ctx context.Context, db *sql.DB) error {
 	ctx, cancel := context.WithTimeout(ctx, d.busy)
 	defer cancel()
@@ -214,7 +213,7 @@ func (d database) ping(ctx context.Context, db *sql.DB) error {
 	}
 }
 
-// SQLite's primary result codes that have a text of their own here.
+// SQLite's primary result codes with a text in explain.
 const (
 	sqliteBusy     = 5
 	sqliteReadOnly = 8
@@ -232,8 +231,8 @@ func sqliteCode(err error) (int, bool) {
 	return coded.Code() & 0xff, true
 }
 
-// explain says which database an error is about, and why in words, where the driver has only a code. An error that
-// does not come from the database stays as it is.
+// explain adds the name of the database to its errors, and words to those of which the driver gives only a code. It
+// returns any other error as it is.
 func (d database) explain(err error) error {
 	if errors.Is(err, sqlstore.ErrNewerSchema) {
 		return fmt.Errorf("database %s: it belongs to a newer version of rollcall than %s", d, version())
@@ -260,7 +259,7 @@ func (d database) explain(err error) error {
 	if !errors.Is(err, monitor.ErrUnavailable) && !errors.As(err, new(*pgconn.ConnectError)) {
 		return err
 	}
-	// The driver tells of every attempt, with TLS and without; the first is enough.
+	// The driver reports every attempt, with TLS and without. The first is enough.
 	if lookup, ok := errors.AsType[*net.DNSError](err); ok {
 		err = lookup
 	} else if network, ok := errors.AsType[*net.OpError](err); ok {
@@ -269,7 +268,7 @@ func (d database) explain(err error) error {
 	return fmt.Errorf("database %s: %w", d, err)
 }
 
-// withStore runs fn with a store on the database, which is closed after that.
+// withStore runs fn with a store on the database, and closes the database.
 func (d database) withStore(ctx context.Context, create bool, fn func(store *sqlstore.Store) error) error {
 	db, err := d.open(ctx, create)
 	if err != nil {

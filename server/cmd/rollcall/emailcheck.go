@@ -26,18 +26,18 @@ import (
 )
 
 type emailCheckCmd struct {
-	Address string        `arg:"" help:"E-mail address of a check: <uuid>@DOMAIN or <ping key>+<slug>@DOMAIN."`
-	SMTP    string        `name:"smtp" placeholder:"HOST:PORT" help:"SMTP server to send to (default: port 25 of the mail servers that DNS names for the domain)."`
+	Address string        `arg:"" help:"E-mail address of the check: <uuid>@DOMAIN or <ping key>+<slug>@DOMAIN."`
+	SMTP    string        `name:"smtp" placeholder:"HOST:PORT" help:"SMTP server to send to (default: port 25 of the domain's mail servers in DNS)."`
 	From    string        `default:"rollcall@localhost" placeholder:"ADDRESS" help:"Sender of the message."`
-	Subject string        `default:"Rollcall e-mail check" placeholder:"TEXT" help:"Subject of the message, to see what the check's keywords make of it."`
+	Subject string        `default:"Rollcall e-mail check" placeholder:"TEXT" help:"Subject of the message, to try the check's keywords."`
 	Body    string        `default:"This message tests the e-mail pings of a check." placeholder:"TEXT" help:"Text of the message."`
-	Timeout time.Duration `default:"30s" placeholder:"DURATION" help:"How long to wait for the server, and after that for the message to arrive."`
+	Timeout time.Duration `default:"30s" placeholder:"DURATION" help:"How long to wait for the server, and then again for the ping."`
 	jsonFlag
 }
 
 func (emailCheckCmd) Help() string {
-	return `Sends a message to the address of a check, as a job would, and looks in the check's log in the database for what has
-come of it. The message is a ping like any other: it may change the status of the check.
+	return `Sends a message to the address of a check, as a job would, and waits for the ping in the check's log in the database.
+The ping counts: it may change the status of the check and send alerts.
 
 With --json: {"check", "address", "server", "tls", "answer", "ping"}, where check is the check's id, tls is none or
 the certificate's state, and ping is {"n", "type", "date", "remote_addr", "ua", "size", "status"}.
@@ -87,7 +87,8 @@ type emailPingDoc struct {
 
 func (c *emailCheckCmd) Run(ctx context.Context, a *app) error {
 	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-		local, domain, _ := cutLast(c.Address, "@")
+		at := strings.LastIndexByte(c.Address, '@')
+		local, domain := c.Address[:at], c.Address[at+1:]
 		id, err := smtpd.FindCheck(ctx, mon, local)
 		if err != nil {
 			return missing(err, "check with the address %q in the database", c.Address)
@@ -104,22 +105,13 @@ func (c *emailCheckCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// cutLast splits a text at the last separator.
-func cutLast(text, separator string) (before, after string, found bool) {
-	i := strings.LastIndex(text, separator)
-	if i < 0 {
-		return text, "", false
-	}
-	return text[:i], text[i+len(separator):], true
-}
-
 func (d emailCheckDoc) write(w io.Writer) {
 	meaning := string(d.Ping.Type)
 	switch d.Ping.Type {
 	case pings.Ignored:
 		meaning = "ignored: no keyword was found, or the check is paused"
 	case pings.Fail:
-		meaning = "fail: a keyword of failure was found, or none at all where the check wants one"
+		meaning = "fail: a failure keyword was found, or no keyword and the check requires one"
 	}
 	table(w,
 		[]string{"Check:", d.Check},
@@ -133,7 +125,7 @@ func (d emailCheckDoc) write(w io.Writer) {
 	)
 }
 
-// deliver sends the message to the first of the domain's servers that can be reached.
+// deliver sends the message to the first mail server of the domain that accepts connections.
 func (c *emailCheckCmd) deliver(ctx context.Context, domain, token string, doc *emailCheckDoc) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -161,7 +153,7 @@ func (c *emailCheckCmd) deliver(ctx context.Context, domain, token string, doc *
 	return errors.Join(failures...)
 }
 
-// mailServers returns the addresses of a domain's mail servers, the preferred one first.
+// mailServers returns the addresses of a domain's mail servers, preferred ones first.
 func mailServers(ctx context.Context, domain string) ([]string, error) {
 	if literal, ok := strings.CutPrefix(domain, "["); ok {
 		literal = strings.TrimPrefix(strings.TrimSuffix(literal, "]"), "IPv6:")
@@ -171,7 +163,7 @@ func mailServers(ctx context.Context, domain string) ([]string, error) {
 	}
 	list, err := net.DefaultResolver.LookupMX(ctx, domain)
 	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
-		return []string{net.JoinHostPort(domain, "25")}, nil // the host itself, as RFC 5321 section 5.1 has it
+		return []string{net.JoinHostPort(domain, "25")}, nil // RFC 5321 section 5.1: the host itself
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot look up the mail servers of %s: %w", domain, err)
@@ -183,7 +175,7 @@ func mailServers(ctx context.Context, domain string) ([]string, error) {
 	return servers, nil
 }
 
-// send has the conversation with a server.
+// send sends the message over a connection, and describes the server in doc.
 func (c *emailCheckCmd) send(conn net.Conn, token string, doc *emailCheckDoc) error {
 	host, _, _ := net.SplitHostPort(doc.Server)
 	said := func(what string, err error) error { return fmt.Errorf("%s does not %s: %w", doc.Server, what, err) }
@@ -193,7 +185,7 @@ func (c *emailCheckCmd) send(conn net.Conn, token string, doc *emailCheckDoc) er
 	}
 	doc.TLS = "none, the server does not offer STARTTLS"
 	if offered, _ := client.Extension("STARTTLS"); offered {
-		// Servers that send mail do not look at certificates either. What is wrong with it is said.
+		// Mail servers do not verify certificates either. describeTLS reports an invalid one.
 		if err := client.StartTLS(&tls.Config{ServerName: host, InsecureSkipVerify: true}); err != nil {
 			return said("do STARTTLS as it offers", err)
 		}
@@ -216,11 +208,11 @@ func (c *emailCheckCmd) send(conn net.Conn, token string, doc *emailCheckDoc) er
 		return said("accept the message", err)
 	}
 	doc.Answer = "250, accepted"
-	_ = client.Quit() // it has the message
+	_ = client.Quit() // the message is accepted, whatever the answer
 	return nil
 }
 
-// describeTLS says whether a client that verifies certificates would have accepted this one.
+// describeTLS says whether the certificate of a server is valid for a host.
 func describeTLS(state tls.ConnectionState, host string) string {
 	version := tls.VersionName(state.Version)
 	leaf := state.PeerCertificates[0]
@@ -234,7 +226,7 @@ func describeTLS(state tls.ConnectionState, host string) string {
 	return fmt.Sprintf("%s, the certificate is valid until %s", version, timestamp(leaf.NotAfter))
 }
 
-// tokenField is the field of the header by which the message is found again.
+// tokenField is the header field that identifies the message in the log.
 const tokenField = "X-Rollcall-Check"
 
 func (c *emailCheckCmd) message(token string) []byte {
@@ -243,12 +235,12 @@ func (c *emailCheckCmd) message(token string) []byte {
 	fmt.Fprintf(&b, "Date: %s\r\nMessage-ID: <%s@rollcall>\r\n%s: %s\r\n", time.Now().Format(time.RFC1123Z), token, tokenField, token)
 	b.WriteString("MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n")
 	w := quotedprintable.NewWriter(&b)
-	_, _ = io.WriteString(w, c.Body+"\n") // to memory: it cannot fail
+	_, _ = io.WriteString(w, c.Body+"\n") // memory cannot fail
 	_ = w.Close()
 	return b.Bytes()
 }
 
-// await returns the ping that the message has become.
+// await waits for the ping of the message.
 func (c *emailCheckCmd) await(ctx context.Context, mon *monitor.Monitor, id uuid.UUID, token string) (emailPingDoc, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -275,7 +267,7 @@ func (c *emailCheckCmd) await(ctx context.Context, mon *monitor.Monitor, id uuid
 	}
 }
 
-// findMessage looks for the message among the last pings of a check.
+// findMessage looks for the message among the latest pings of a check.
 func findMessage(ctx context.Context, mon *monitor.Monitor, id uuid.UUID, token string) (pings.Ping, bool, error) {
 	log, err := mon.Pings(ctx, id)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 type exportCmd struct {
-	Project string `placeholder:"NAME" help:"Only this project. All by default; with --url that of the key, under this name if it is given."`
+	Project string `placeholder:"NAME" help:"Print only this project. All by default; with --url, the name to give to the project of the key."`
 	remoteFlags
 }
 
@@ -53,7 +53,7 @@ func (c *exportCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	var text bytes.Buffer // so that nothing is printed that is not whole
+	var text bytes.Buffer // prints all or nothing
 	if err := doc.Write(&text); err != nil {
 		return err
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// defaultProject is the project of a new database, and the one that commands use that are told no other.
+// defaultProject is the first project of a database, and the default of --project.
 const defaultProject = "default"
 
-// greet makes the first project of an empty database and shows its keys, with the commands of a first check. Of
-// several servers that start at once, one does.
+// greet creates the first project of an empty database, and prints its keys with the commands for a first check. Of
+// several servers that start at once, one greets.
 func (c *serveCmd) greet(ctx context.Context, mon *monitor.Monitor, stdout io.Writer) error {
 	project, keys, created, err := mon.CreateFirstProject(ctx, monitor.ProjectSpec{Name: defaultProject})
 	if err != nil || !created {
@@ -38,12 +38,12 @@ func (c *serveCmd) printGreeting(w io.Writer, project checks.Project, keys monit
 		"-d", `{"name": "My first check", "slug": "first", "timeout": 60, "grace": 60}`)
 	fmt.Fprint(w, "\nPing it, here by its slug:\n\n")
 	printCommand(w, "curl", "-sS", string(c.PingBaseURL)+"/"+project.PingKey+"/first")
-	fmt.Fprint(w, "\nSee its status, which becomes grace and then down when no more pings come:\n\n")
+	fmt.Fprint(w, "\nSee its status, which becomes grace and then down when the pings stop:\n\n")
 	printCommand(w, "curl", "-sS", checksURL, "-H", authorization)
 	fmt.Fprintln(w)
 }
 
-// printCommand writes a command that can be pasted into a shell.
+// printCommand writes a command to paste into a shell.
 func printCommand(w io.Writer, words ...string) {
 	fmt.Fprintf(w, "  %s\n", shellCommand(words...))
 }
@@ -56,7 +56,7 @@ func shellCommand(words ...string) string {
 	return strings.Join(words, " ")
 }
 
-// shellQuote quotes a word for a POSIX shell where that is needed.
+// shellQuote quotes a word for a POSIX shell if necessary.
 func shellQuote(word string) string {
 	plain := func(r rune) bool {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-._/:", r)

@@ -11,11 +11,11 @@ import (
 type migrateCmd struct{ jsonFlag }
 
 func (migrateCmd) Help() string {
-	return `Every command that uses the database does this first, and so does serve, so there is seldom a need for it: run it to
-upgrade the database at a time of your choice, before the servers. Several may run at once, one of them does the
-work. A database that belongs to a newer version of rollcall is left alone.
+	return `serve, and every other command that uses the database, migrates it first. Use migrate to upgrade the database at a time
+of your choice, before the servers. If several run at once, one of them does the work. A database of a newer version of
+rollcall is an error, and stays as it is.
 
-With --json: {"from", "to"}, the versions of the schema before and after; 0 is an empty database.`
+With --json: {"from", "to"}, the versions of the schema before and after, where 0 is an empty database.`
 }
 
 func (c migrateCmd) Run(ctx context.Context, a *app) error {

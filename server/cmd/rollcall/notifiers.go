@@ -10,29 +10,29 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// notifierFlags are the flags about the delivery of alerts, of all commands that can send one.
+// notifierFlags configure the delivery of alerts, for all commands that can send one.
 type notifierFlags struct {
-	AllowPrivateNetworks bool `group:"Alerts:" help:"Let webhooks and other alerts reach loopback, private and link-local addresses. They are refused otherwise."`
-	EnableShell          bool `group:"Alerts:" help:"Let channels of the kind shell run their commands, as the user that the server runs as."`
+	AllowPrivateNetworks bool `group:"Alerts:" help:"Let alerts reach loopback, private and link-local addresses. Without it, alerts to them fail."`
+	EnableShell          bool `group:"Alerts:" help:"Let integrations of the kind shell run their commands, as the user of the server. Without it, they fail."`
 
-	MailHost     string `group:"Alerts:" placeholder:"HOST" help:"Mail server that sends the alerts of channels of the kind email. Without it they fail."`
-	MailPort     int    `group:"Alerts:" placeholder:"PORT" help:"Port of the mail server (default 587, 465 with implicit TLS, 25 without or with optional TLS)."`
-	MailTLS      string `default:"starttls" enum:"starttls,implicit,opportunistic,none" group:"Alerts:" placeholder:"MODE" help:"Encryption to the mail server: starttls (required), implicit, opportunistic (STARTTLS if it is offered) or none."`
+	MailHost     string `group:"Alerts:" placeholder:"HOST" help:"Mail server that sends the alerts of the kind email. Without it, they fail."`
+	MailPort     int    `group:"Alerts:" placeholder:"PORT" help:"Port of the mail server (default 587; 465 with implicit TLS, 25 with opportunistic or no TLS)."`
+	MailTLS      string `default:"starttls" enum:"starttls,implicit,opportunistic,none" group:"Alerts:" placeholder:"MODE" help:"Encryption to the mail server: starttls (required), implicit, opportunistic (STARTTLS if offered) or none."`
 	MailUsername string `group:"Alerts:" placeholder:"NAME" help:"User name at the mail server."`
 	MailPassword string `secret:"" group:"Alerts:" placeholder:"TEXT" help:"Password at the mail server."`
-	MailFrom     string `group:"Alerts:" placeholder:"ADDRESS" help:"Sender of the alerts, such as \"Rollcall <rollcall@example.org>\". Needed with --mail-host."`
+	MailFrom     string `group:"Alerts:" placeholder:"ADDRESS" help:"Sender of the alerts, such as \"Rollcall <rollcall@example.org>\". Required with --mail-host."`
 
-	TwilioAccountSID string `group:"Alerts:" placeholder:"SID" help:"Account at Twilio that sends the alerts of channels of the kind sms which have no account of their own."`
+	TwilioAccountSID string `group:"Alerts:" placeholder:"SID" help:"Twilio account that sends the alerts of the kind sms, unless the integration has an account of its own."`
 	TwilioAuthToken  string `secret:"" group:"Alerts:" placeholder:"TOKEN" help:"Auth token of that account."`
-	TwilioFrom       string `group:"Alerts:" placeholder:"NUMBER" help:"Sender of these messages: a phone number of the account, a short code or a name."`
+	TwilioFrom       string `group:"Alerts:" placeholder:"NUMBER" help:"Sender of text messages: a phone number of the account, a short code or a name."`
 
-	TwilioMessagingServiceSID string `group:"Alerts:" placeholder:"SID" help:"Messaging service that chooses the sender of these messages, instead of --twilio-from."`
+	TwilioMessagingServiceSID string `group:"Alerts:" placeholder:"SID" help:"Messaging service that chooses the sender of text messages, in place of --twilio-from."`
 }
 
-// channelKinds returns the kinds of channels that the command line knows.
+// channelKinds returns all kinds of integrations.
 func channelKinds() []channels.KindInfo { return standard.Kinds() }
 
-// apply adds to the configuration of a monitor what it needs to deliver alerts.
+// apply configures a monitor to deliver alerts.
 func (f notifierFlags) apply(config *monitor.Config) error {
 	c := standard.Config{AllowPrivateNetworks: f.AllowPrivateNetworks, EnableShell: f.EnableShell}
 	if f.MailHost != "" {
@@ -55,7 +55,7 @@ func (f notifierFlags) apply(config *monitor.Config) error {
 	return nil
 }
 
-// validate checks what needs no network.
+// validate checks the flags without using the network.
 func (f notifierFlags) validate() error {
 	switch {
 	case f.MailHost != "" && f.MailFrom == "":

@@ -18,19 +18,19 @@ import (
 	"github.com/rollcall-dev/rollcall/server/metrics"
 )
 
-// minHeartbeat is the least time between heartbeats.
+// minHeartbeat is the minimum of --heartbeat-every.
 const minHeartbeat = time.Second
 
-// operateFlags say how the service itself is watched.
+// operateFlags configure how the service itself is watched and stopped.
 type operateFlags struct {
-	MetricsListen  string        `group:"Operation:" placeholder:"HOST:PORT" help:"Address to serve metrics for Prometheus on, at /metrics and without a key. Off when empty."`
-	HeartbeatURL   string        `secret:"" name:"heartbeat-url" group:"Operation:" placeholder:"URL" help:"Ping URL of a check of another Rollcall or Healthchecks, which is told that this server is healthy, or why it is not. Off when empty."`
-	HeartbeatEvery time.Duration `default:"1m" group:"Operation:" placeholder:"DURATION" help:"Time between heartbeats, 1s at least."`
-	AccessLog      bool          `group:"Operation:" help:"Log every HTTP request: its route and status, but not its path, which may be secret."`
-	ShutdownDelay  time.Duration `default:"0s" group:"Operation:" placeholder:"DURATION" help:"How long requests are still taken after SIGTERM or SIGINT while /readyz says that the server is shutting down."`
+	MetricsListen  string        `group:"Operation:" placeholder:"HOST:PORT" help:"Address of the metrics for Prometheus, at /metrics and without a key. None by default."`
+	HeartbeatURL   string        `secret:"" name:"heartbeat-url" group:"Operation:" placeholder:"URL" help:"Ping URL of a check at another Rollcall or Healthchecks, which receives the health of this server. None by default."`
+	HeartbeatEvery time.Duration `default:"1m" group:"Operation:" placeholder:"DURATION" help:"Time between heartbeats, at least 1s."`
+	AccessLog      bool          `group:"Operation:" help:"Log every HTTP request with its route and status, but without its path, which may hold a key."`
+	ShutdownDelay  time.Duration `default:"0s" group:"Operation:" placeholder:"DURATION" help:"How long the server accepts requests after SIGTERM or SIGINT, while /readyz already fails."`
 }
 
-// validate checks what needs no network.
+// validate checks the flags without using the network.
 func (f *operateFlags) validate() error {
 	if f.MetricsListen != "" {
 		_, port, err := net.SplitHostPort(f.MetricsListen)
@@ -51,7 +51,7 @@ func (f *operateFlags) validate() error {
 	return err
 }
 
-// pinger returns where heartbeats go, or nil.
+// pinger returns the pinger for heartbeats, or nil for none.
 func (f *operateFlags) pinger() (*client.Pinger, error) {
 	if f.HeartbeatURL == "" {
 		return nil, nil

@@ -17,18 +17,18 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// target says which check is pinged.
+// target selects the check to ping.
 type target struct {
 	PingURL     string        `name:"ping-url" secret:"" group:"Check, one of these forms:" placeholder:"URL" help:"Ping URL of the check."`
 	UUID        string        `name:"uuid" secret:"" group:"Check, one of these forms:" placeholder:"UUID" help:"UUID of the check, with --ping-base-url."`
 	Slug        string        `group:"Check, one of these forms:" placeholder:"SLUG" help:"Slug of the check, with --ping-key and --ping-base-url."`
 	PingKey     string        `secret:"" group:"Check, one of these forms:" placeholder:"KEY" help:"Ping key of the project."`
 	PingBaseURL address       `default:"http://localhost:8000/ping" group:"Check, one of these forms:" placeholder:"URL" help:"URL of the ping endpoints."`
-	Create      bool          `group:"Check, one of these forms:" help:"Make the check if none has this slug."`
-	Timeout     time.Duration `default:"10s" placeholder:"DURATION" help:"How long a ping may take, with everything that is sent again when there is no answer."`
+	Create      bool          `group:"Check, one of these forms:" help:"Create the check if none has this slug."`
+	Timeout     time.Duration `default:"10s" placeholder:"DURATION" help:"How long a ping may take, with all retries."`
 }
 
-// Validate checks that the flags name one check. Kong calls it.
+// Validate checks that the flags select one check. Kong calls it.
 func (t *target) Validate() error {
 	forms := 0
 	for _, form := range []string{t.PingURL, t.UUID, t.Slug} {
@@ -74,18 +74,18 @@ func (t *target) pinger(userAgent string) (*client.Pinger, error) {
 	return client.NewPinger(url, &client.Config{Timeout: t.Timeout, UserAgent: userAgent})
 }
 
-// pingError is an error of the client without the name of the package.
+// pingError removes the name of the package from an error of the client.
 func pingError(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "client: ")) }
 
 type pingCmd struct {
 	target `embed:""`
-	Body   string `placeholder:"TEXT" help:"Body of the ping; with - it is read from standard input. If it is too long its end is sent."`
-	RunID  string `name:"run-id" placeholder:"UUID" help:"Run that the ping belongs to. Within rollcall run it is set already."`
-	Signal string `arg:"" optional:"" default:"success" help:"What the job says: success, start, fail, log, or its exit status, 0 to 255."`
+	Body   string `placeholder:"TEXT" help:"Body of the ping; - reads it from standard input. Only the end of a long body is sent."`
+	RunID  string `name:"run-id" placeholder:"UUID" help:"Run that the ping belongs to. rollcall run sets it for its command."`
+	Signal string `arg:"" optional:"" default:"success" help:"What the job reports: success, start, fail, log, or its exit status, 0 to 255."`
 }
 
 func (pingCmd) Help() string {
-	return `The exit status is 0 when the server has taken the ping, and 1 when it has not.
+	return `The exit status is 0 if the server has accepted the ping, and 1 if it has not.
 
 Examples:
 
@@ -102,7 +102,7 @@ func (c *pingCmd) Validate() error {
 	return c.target.Validate()
 }
 
-// signal returns what is said, but for the body.
+// signal returns the signal without its body.
 func (c *pingCmd) signal() (pings.Signal, error) {
 	var s pings.Signal
 	switch kind := pings.Kind(c.Signal); kind {
@@ -125,7 +125,7 @@ func (c *pingCmd) signal() (pings.Signal, error) {
 	return s, nil
 }
 
-// exitSignal is the signal of a job that has ended with an exit status of 0 to 255.
+// exitSignal returns the signal of a job that has ended with an exit status of 0 to 255.
 func exitSignal(status int) pings.Signal {
 	if status == 0 {
 		return pings.Signal{Kind: pings.Success, ExitStatus: &status}

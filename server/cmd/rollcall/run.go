@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// exitCannotRun and exitNoCommand are the exit statuses of a shell for a command that it cannot run or find.
+	// exitCannotRun and exitNoCommand are a shell's exit statuses for a command that it cannot run or find.
 	exitCannotRun = 126
 	exitNoCommand = 127
-	// exitSignaled is what a shell adds the number of a signal to, for a command that the signal has killed.
+	// exitSignaled plus the number of a signal is a shell's exit status for a command that the signal has killed.
 	exitSignaled = 128
 )
 
-// exitStatus is an error that only says with which status to exit. Nothing is printed for it.
+// exitStatus is an error that sets the exit status and prints nothing.
 type exitStatus int
 
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
@@ -37,30 +37,29 @@ func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)
 type runCmd struct {
 	target   `embed:""`
 	NoStart  bool `help:"Do not report the start of the command."`
-	NoOutput bool `help:"Do not send the output of the command. It then writes to the terminal itself."`
-	Quiet    bool `short:"q" help:"Do not pass on the output of the command, only send it."`
-	PassKeys bool `help:"Let the command see Rollcall's own keys. Without it, the variables that hold them are taken from its environment."`
-	// A process that the command has left in the background may keep the output open for good.
-	OutputTimeout time.Duration `default:"10s" placeholder:"DURATION" help:"How long the end of the output is waited for once the command has ended; 0s is for good."`
+	NoOutput bool `help:"Do not send the output of the command. The command then writes to the terminal itself."`
+	Quiet    bool `short:"q" help:"Send the output of the command without printing it."`
+	PassKeys bool `help:"Leave Rollcall's own keys in the environment of the command."`
+	// A background process of the command may keep the output open for good.
+	OutputTimeout time.Duration `default:"10s" placeholder:"DURATION" help:"How long to wait for the end of the output after the command has ended; 0s waits for good."`
 
 	Command []string `arg:"" passthrough:"partial" help:"The command with its arguments, after --."`
 }
 
 func (runCmd) Help() string {
-	return `The start of the command is reported, and its end with its exit status and the end of its output, as much as the
-server keeps. Signals are passed on to the command, and the exit status is its own: 128 and the number of the signal
-that has killed it, 127 when it was not found, and 126 when it could not be run.
+	return `Reports the start of the command, and its end with the exit status and the last part of the output, as much as the
+server keeps. Signals go to the command. The exit status is that of the command, or 128 plus the number of the signal that
+killed it, 127 if it was not found, and 126 if it could not be run.
 
-A ping that fails is mentioned on standard error and changes nothing else; the command runs in any case. Only when the
-command line is wrong it does not, and the exit status is 2.
+A ping that fails prints a line on standard error and changes nothing else: the command runs all the same. Only a wrong
+command line keeps it from running, with exit status 2.
 
-The command has $ROLLCALL_RUN_ID in its environment, so that a "rollcall ping log" within belongs to the same run. It does
-not have the variables that hold Rollcall's own keys, such as $ROLLCALL_PING_URL, $ROLLCALL_UUID, $ROLLCALL_PING_KEY,
-$ROLLCALL_API_KEY, $ROLLCALL_DATABASE, and their _FILE variants: a job may print its environment, and its output is
-sent. --pass-keys leaves them in.
+The command gets $ROLLCALL_RUN_ID, which makes a "rollcall ping log" within it part of the same run. It does not get the
+variables that hold Rollcall's own keys, because a job may print its environment, and the output is sent. Those are
+$ROLLCALL_PING_URL, $ROLLCALL_UUID, $ROLLCALL_PING_KEY, $ROLLCALL_API_KEY, $ROLLCALL_DATABASE, the other secret flags of
+rollcall, and their _FILE variants. --pass-keys leaves them in.
 
-A process that the command leaves in the background should have its output redirected: it is cut off at
---output-timeout.
+Redirect the output of a process that the command leaves in the background; it is cut off after --output-timeout.
 
 Examples:
 
@@ -79,7 +78,7 @@ func (c *runCmd) Validate() error {
 	return c.target.Validate()
 }
 
-// command returns the words of the command. Kong leaves the -- before them.
+// command returns the command without the -- before it, which kong leaves there.
 func (c *runCmd) command() []string {
 	if len(c.Command) > 0 && c.Command[0] == "--" {
 		return c.Command[1:]
@@ -99,18 +98,18 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 			fail(a.stderr, pingError(err))
 		}
 	}
-	// A write to an output that nobody reads any more must not end this process before the last ping. Caught signals,
-	// other than ignored ones, are as usual in the command.
+	// Writing to a closed pipe must not end this process before the last ping. The command gets the default handling
+	// back, as for every signal that is caught and not ignored.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	defer signal.Stop(pipes)
 	if !c.NoStart {
 		ping(ctx, pings.Signal{Kind: pings.Start})
 	}
-	// Only now: until the command runs, a signal ends this process, as it would end the command.
+	// From here on: before the command runs, a signal ends this process as it would end the command.
 	signals := make(chan os.Signal, 16)
 	for _, sig := range passedOn() {
-		if !signal.Ignored(sig) { // as under nohup: then the command is to ignore it as well
+		if !signal.Ignored(sig) { // the command inherits an ignored one, as under nohup
 			signal.Notify(signals, sig)
 		}
 	}
@@ -121,7 +120,7 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	if s.Body = tail.Bytes(); len(s.Body) == 0 {
 		s.Body = []byte(report)
 	}
-	// A signal that comes now is in a hurry. The exit status stays that of the command.
+	// A signal cancels the last ping. The exit status stays that of the command.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := relay(signals, func(os.Signal) { cancel() })
@@ -130,13 +129,13 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	return exitStatus(status)
 }
 
-// execute runs the command and returns its exit status as a shell tells it, with a report where that has no reason in
-// the output.
+// execute runs the command and returns its exit status as a shell would. The report explains a status that the output
+// does not.
 func (c *runCmd) execute(a *app, tail *client.Tail, run uuid.UUID, signals <-chan os.Signal) (status int, report string) {
 	words := c.command()
 	cmd := exec.Command(words[0], words[1:]...)
 	if errors.Is(cmd.Err, exec.ErrDot) {
-		cmd.Err = nil // the directory is in $PATH, which is for the user to decide
+		cmd.Err = nil // the user put the current directory into $PATH
 	}
 	cmd.Env = append(c.environment(a.secrets), envPrefix+"RUN_ID="+run.String())
 	cmd.Stdin = os.Stdin
@@ -153,13 +152,13 @@ func (c *runCmd) execute(a *app, tail *client.Tail, run uuid.UUID, signals <-cha
 	}
 	stop := relay(signals, func(sig os.Signal) {
 		if !alreadySent(sig) {
-			_ = cmd.Process.Signal(sig) // an error means that the command has ended
+			_ = cmd.Process.Signal(sig) // fails if the command has ended
 		}
 	})
 	err := cmd.Wait()
 	stop()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		fail(a.stderr, fmt.Errorf("the command has left a process that keeps its output open, which was cut off after %v", c.OutputTimeout))
+		fail(a.stderr, fmt.Errorf("a process of the command keeps its output open, which was cut off after %v", c.OutputTimeout))
 	}
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return exitSignaled + int(ws.Signal()), cmd.ProcessState.String()
@@ -167,7 +166,7 @@ func (c *runCmd) execute(a *app, tail *client.Tail, run uuid.UUID, signals <-cha
 	return cmd.ProcessState.ExitCode(), ""
 }
 
-// environment returns the variables for the command. It needs no key of Rollcall, and may print its environment.
+// environment returns the variables of the command.
 func (c *runCmd) environment(secrets []string) []string {
 	if c.PassKeys {
 		return os.Environ()
@@ -178,8 +177,7 @@ func (c *runCmd) environment(secrets []string) []string {
 	})
 }
 
-// output returns what the command writes one of its streams to. A stream that goes to one file only is given to the
-// command as it is.
+// output returns the writer for a stream of the command. A file gets the stream from the command directly.
 func (c *runCmd) output(own io.Writer, tail *client.Tail) io.Writer {
 	switch {
 	case c.NoOutput && c.Quiet:
@@ -189,10 +187,10 @@ func (c *runCmd) output(own io.Writer, tail *client.Tail) io.Writer {
 	case c.Quiet:
 		return tail
 	}
-	return io.MultiWriter(tail, own) // in this order, to have what was not taken any more
+	return io.MultiWriter(tail, own) // the tail first: it must get what own fails to write
 }
 
-// runReason returns why a command could not be started, without its name.
+// runReason returns the reason why a command could not be started, without its name.
 func runReason(err error) error {
 	if e, ok := errors.AsType[*exec.Error](err); ok {
 		err = e.Err

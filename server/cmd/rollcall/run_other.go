@@ -4,8 +4,8 @@ package main
 
 import "os"
 
-// passedOn are the signals that are passed on to a command.
+// passedOn returns the signals that a command receives.
 func passedOn() []os.Signal { return []os.Signal{os.Interrupt} }
 
-// alreadySent reports whether a signal has gone to the command as well: an interrupt goes to all that share a console.
+// alreadySent reports whether the command has the signal already. An interrupt goes to every process of the console.
 func alreadySent(os.Signal) bool { return true }

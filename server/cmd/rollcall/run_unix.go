@@ -9,14 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// passedOn are the signals that are passed on to a command.
+// passedOn returns the signals that a command receives.
 func passedOn() []os.Signal {
 	return []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2}
 }
 
-// alreadySent reports whether a signal has come from a key of the terminal, which sends it to the command as well:
-// many programs take a second one for impatience. It is not known where a signal comes from; this takes it to be the
-// terminal's if it could be.
+// alreadySent reports whether a signal may come from a key of the terminal, which sends it to the command as well. A
+// second one would make many programs give up their cleanup.
 func alreadySent(sig os.Signal) bool {
 	if sig != syscall.SIGINT && sig != syscall.SIGQUIT {
 		return false

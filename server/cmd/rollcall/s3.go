@@ -12,18 +12,18 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
 
-// s3Flags say where large bodies of pings go. Without an endpoint they stay in the database. The variables are named
-// here because kong would call them S_3.
+// s3Flags configure object storage for large bodies of pings. Without an endpoint they stay in the database. The
+// variables have names here because kong would call them S_3.
 type s3Flags struct {
-	Endpoint  address `env:"ROLLCALL_S3_ENDPOINT" group:"Object storage:" placeholder:"URL" help:"URL of an S3-compatible service to which large bodies of pings are moved, without the bucket. None by default: all bodies stay in the database."`
-	Bucket    string  `env:"ROLLCALL_S3_BUCKET" group:"Object storage:" placeholder:"NAME" help:"Name of the bucket, which must exist."`
+	Endpoint  address `env:"ROLLCALL_S3_ENDPOINT" group:"Object storage:" placeholder:"URL" help:"URL of the S3-compatible service, without the bucket, that large bodies of pings are moved to. By default all bodies stay in the database."`
+	Bucket    string  `env:"ROLLCALL_S3_BUCKET" group:"Object storage:" placeholder:"NAME" help:"Name of the bucket. It must exist."`
 	Region    string  `env:"ROLLCALL_S3_REGION" default:"us-east-1" group:"Object storage:" placeholder:"NAME" help:"Region of the bucket."`
-	AccessKey string  `env:"ROLLCALL_S3_ACCESS_KEY" secret:"" group:"Object storage:" placeholder:"TEXT" help:"Access key. It must be allowed to get, put and delete objects of the bucket, and to list it."`
-	SecretKey string  `env:"ROLLCALL_S3_SECRET_KEY" secret:"" group:"Object storage:" placeholder:"TEXT" help:"Secret key that belongs to the access key."`
-	Threshold int64   `env:"ROLLCALL_S3_THRESHOLD" default:"100" group:"Object storage:" placeholder:"BYTES" help:"Bodies with more bytes than this are moved, 1 at least."`
+	AccessKey string  `env:"ROLLCALL_S3_ACCESS_KEY" secret:"" group:"Object storage:" placeholder:"TEXT" help:"Access key that may list the bucket and get, put and delete its objects."`
+	SecretKey string  `env:"ROLLCALL_S3_SECRET_KEY" secret:"" group:"Object storage:" placeholder:"TEXT" help:"Secret key of the access key."`
+	Threshold int64   `env:"ROLLCALL_S3_THRESHOLD" default:"100" group:"Object storage:" placeholder:"BYTES" help:"Move bodies with more bytes than this, at least 1."`
 }
 
-// open returns the store that the flags describe, or nil for none.
+// open returns the store that the flags configure, or nil for none.
 func (f *s3Flags) open() (*s3store.Store, error) {
 	if f.Threshold < 1 {
 		return nil, fmt.Errorf("--s3-threshold: is too small: %d, the minimum is 1", f.Threshold)
@@ -47,8 +47,8 @@ func (f *s3Flags) open() (*s3store.Store, error) {
 	return store, nil
 }
 
-// newMonitor returns the monitor of the service. That object storage cannot be used is no reason not to start, but
-// should be known before the first body is to be moved.
+// newMonitor returns the monitor of the service. It starts a probe of the object storage, so that a wrong setting is
+// logged before the first body moves. The service works without object storage meanwhile.
 func (c *serveCmd) newMonitor(ctx context.Context, store *sqlstore.Store, log *slog.Logger, g *gauges) (*monitor.Monitor, error) {
 	config := &monitor.Config{Logger: log, APIBaseURL: string(c.BaseURL)}
 	if g != nil {
