@@ -123,7 +123,7 @@ func TestBackupFiles(t *testing.T) {
 		"no such directory": {db.URL, filepath.Join(dir, "none", "x"), "no such file or directory", exitError},
 		"no database":       {"sqlite:" + filepath.Join(dir, "none"), filepath.Join(dir, "x"), "there is no such file", exitError},
 		"not a database":    {"sqlite:" + writeFile(t, "this is no database, however long it may be"), filepath.Join(dir, "x"), "is not an SQLite database", exitError},
-		"empty":             {"sqlite:" + writeFile(t, ""), filepath.Join(dir, "x"), "nothing of rollcall", exitError},
+		"empty":             {"sqlite:" + writeFile(t, ""), filepath.Join(dir, "x"), "no tables of rollcall", exitError},
 		"PostgreSQL":        {"postgres://u:secret@127.0.0.1/x", filepath.Join(dir, "x"), "pg_dump", exitUsage},
 	} {
 		_, stderr, status := rollcall("--database", c.database, "backup", c.file)

@@ -140,7 +140,7 @@ func (c *emailCheckCmd) deliver(ctx context.Context, domain, token string, doc *
 	for _, server := range servers {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", server)
 		if err != nil {
-			failures = append(failures, fmt.Errorf("cannot connect to %s: %w", server, listenReason(err)))
+			failures = append(failures, fmt.Errorf("cannot connect to %s: %w", server, netReason(err)))
 			continue
 		}
 		deadline, _ := ctx.Deadline()

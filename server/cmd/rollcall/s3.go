@@ -1,15 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/s3store"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
 
 // s3Flags configure object storage for large bodies of pings. Without an endpoint they stay in the database. The
@@ -45,29 +41,4 @@ func (f *s3Flags) open() (*s3store.Store, error) {
 		return nil, errors.New("object storage: " + strings.TrimPrefix(err.Error(), "s3store: "))
 	}
 	return store, nil
-}
-
-// newMonitor returns the monitor of the service. It starts a probe of the object storage, so that a wrong setting is
-// logged before the first body moves. The service works without object storage meanwhile.
-func (c *serveCmd) newMonitor(ctx context.Context, store *sqlstore.Store, log *slog.Logger, g *gauges) (*monitor.Monitor, error) {
-	config := &monitor.Config{Logger: log, APIBaseURL: string(c.BaseURL)}
-	if g != nil {
-		config.Observer = g
-	}
-	if err := c.Notifiers.apply(config); err != nil {
-		return nil, usageError{err}
-	}
-	bodies, err := c.S3.open()
-	if err != nil {
-		return nil, usageError{err}
-	}
-	if bodies != nil {
-		config.Bodies, config.BodyThreshold = bodies, c.S3.Threshold
-		go func() {
-			if err := bodies.Probe(ctx); err != nil && ctx.Err() == nil {
-				log.Warn("object storage cannot be used; large bodies stay in the database until it can", "endpoint", c.S3.Endpoint, "bucket", c.S3.Bucket, "error", err)
-			}
-		}()
-	}
-	return monitor.New(store, config)
 }

@@ -1,17 +1,14 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"net/netip"
 	"net/url"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
@@ -19,114 +16,50 @@ import (
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
 
-// smtpFlags are the flags of serve for pings by e-mail.
+// smtpFlags are the flags of serve about pings by e-mail.
 type smtpFlags struct {
-	SMTPListen      string `name:"smtp-listen" group:"E-mail:" placeholder:"HOST:PORT" help:"Address to listen on for pings by e-mail. Off when empty."`
-	PingEmailDomain string `name:"ping-email-domain" group:"E-mail:" placeholder:"DOMAIN" help:"What is after the @ of the addresses of checks (default: the host of the base URL)."`
-	SMTPTLSCert     string `name:"smtp-tls-cert" group:"E-mail:" placeholder:"FILE" help:"Certificate chain in PEM that is offered by STARTTLS. It is read again when the file changes."`
-	SMTPTLSKey      string `name:"smtp-tls-key" group:"E-mail:" placeholder:"FILE" help:"Key of the certificate in PEM."`
+	SMTPListen      string `name:"smtp-listen" group:"E-mail:" placeholder:"HOST:PORT" help:"Address to listen on for pings by e-mail. None by default."`
+	PingEmailDomain string `name:"ping-email-domain" group:"E-mail:" placeholder:"DOMAIN" help:"Domain of the e-mail addresses of checks (default: the host of the base URL)."`
+	SMTPTLSCert     string `name:"smtp-tls-cert" group:"E-mail:" placeholder:"FILE" help:"Certificate chain in PEM for STARTTLS. A changed file is read again within 10 seconds."`
+	SMTPTLSKey      string `name:"smtp-tls-key" group:"E-mail:" placeholder:"FILE" help:"Private key of the certificate in PEM."`
+
+	tls *tls.Config // nil without a certificate
 }
 
-// validate checks what needs neither the network nor a file.
+// validate checks the flags without using the network or files.
 func (f *smtpFlags) validate() error {
-	if (f.SMTPTLSCert == "") != (f.SMTPTLSKey == "") {
+	switch {
+	case (f.SMTPTLSCert == "") != (f.SMTPTLSKey == ""):
 		return errors.New("--smtp-tls-cert and --smtp-tls-key: both or neither must be given")
+	case f.SMTPListen == "" && f.SMTPTLSCert != "":
+		return errors.New("--smtp-tls-cert: has no effect without --smtp-listen")
+	case f.SMTPListen != "":
+		return validListen("--smtp-listen", f.SMTPListen)
 	}
-	if f.SMTPListen == "" {
-		if f.SMTPTLSCert != "" {
-			return errors.New("--smtp-tls-cert: has no effect without --smtp-listen")
-		}
+	return nil
+}
+
+// loadCertificate reads the certificate, if there is one.
+func (f *smtpFlags) loadCertificate() error {
+	if f.SMTPTLSCert == "" {
 		return nil
 	}
-	_, port, err := net.SplitHostPort(f.SMTPListen)
+	pair := &keyPair{certFile: f.SMTPTLSCert, keyFile: f.SMTPTLSKey}
+	if err := pair.load(); err != nil {
+		return fmt.Errorf("--smtp-tls-cert: %w", err)
+	}
+	f.tls = &tls.Config{GetCertificate: pair.get}
+	return nil
+}
+
+// newServer returns the SMTP server. Without a domain, that is the host of the base URL.
+func (f *smtpFlags) newServer(mon *monitor.Monitor, log *slog.Logger, base address) (*smtpd.Server, error) {
+	f.PingEmailDomain = cmp.Or(f.PingEmailDomain, mailDomain(base))
+	server, err := smtpd.New(mon, &smtpd.Config{Domain: f.PingEmailDomain, TLS: f.tls, Logger: log})
 	if err != nil {
-		return errors.New("--smtp-listen: must be of the form HOST:PORT")
+		return nil, usagef("--ping-email-domain: %w", err)
 	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fmt.Errorf("--smtp-listen: the port must be 0 to 65535: %q", port)
-	}
-	return nil
-}
-
-// mailer is the SMTP side of a server. A nil one is off.
-type mailer struct {
-	listener net.Listener
-	config   smtpd.Config
-	server   *smtpd.Server
-	stopped  chan error // what Serve has returned
-}
-
-// listen takes the address and reads the certificate. The caller closes the mailer.
-func (f *smtpFlags) listen() (*mailer, error) {
-	if f.SMTPListen == "" {
-		return nil, nil
-	}
-	m := &mailer{config: smtpd.Config{Domain: f.PingEmailDomain}, stopped: make(chan error, 1)}
-	if f.SMTPTLSCert != "" {
-		pair := &keyPair{certFile: f.SMTPTLSCert, keyFile: f.SMTPTLSKey}
-		if err := pair.load(); err != nil {
-			return nil, fmt.Errorf("--smtp-tls-cert: %w", err)
-		}
-		m.config.TLS = &tls.Config{GetCertificate: pair.get}
-	}
-	var err error
-	if m.listener, err = net.Listen("tcp", f.SMTPListen); err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w", f.SMTPListen, listenReason(err))
-	}
-	return m, nil
-}
-
-func (m *mailer) close() {
-	if m != nil {
-		m.listener.Close()
-	}
-}
-
-// prepare makes the server, for the host of the base URL where no domain is given.
-func (m *mailer) prepare(mon *monitor.Monitor, log *slog.Logger, base address) (err error) {
-	if m == nil {
-		return nil
-	}
-	if m.config.Domain == "" {
-		m.config.Domain = mailDomain(base)
-	}
-	m.config.Logger = log
-	if m.server, err = smtpd.New(mon, &m.config); err != nil {
-		return usagef("--ping-email-domain: %w", err)
-	}
-	return nil
-}
-
-// announce says where messages are taken.
-func (m *mailer) announce(stdout io.Writer) {
-	if m != nil {
-		fmt.Fprintf(stdout, "rollcall: taking e-mail for %s on %s\n", m.config.Domain, m.listener.Addr())
-	}
-}
-
-// start begins to take messages.
-func (m *mailer) start() {
-	if m != nil {
-		go func() { m.stopped <- m.server.Serve(m.listener) }()
-	}
-}
-
-// failed yields an error when messages can be taken no longer.
-func (m *mailer) failed() <-chan error {
-	if m == nil {
-		return nil
-	}
-	return m.stopped
-}
-
-// shutdown waits for the messages that are on the way until ctx ends, and then cuts them off.
-func (m *mailer) shutdown(ctx context.Context, log *slog.Logger) {
-	if m == nil {
-		return
-	}
-	if err := m.server.Shutdown(ctx); err != nil {
-		log.Warn("messages were cut off at the end of the shutdown timeout")
-	}
+	return server, nil
 }
 
 // mailDomain returns the host of a URL as the domain of an e-mail address.
@@ -145,17 +78,17 @@ func mailDomain(base address) string {
 	return "[" + host + "]"
 }
 
-// reloadEvery is how often at most the files of a certificate are looked at.
+// reloadEvery is the minimum time between two looks at the files of a certificate.
 const reloadEvery = 10 * time.Second
 
-// keyPair is a certificate whose files may be renewed while the server runs.
+// keyPair is a certificate whose files may change while the server runs.
 type keyPair struct {
 	certFile, keyFile string
 
 	mu      sync.Mutex
 	cert    *tls.Certificate
-	changed [2]time.Time // when the files were changed that are loaded
-	looked  time.Time
+	changed [2]time.Time // the modification times of the loaded files
+	looked  time.Time    // the last look at the files
 }
 
 func (p *keyPair) load() error {
@@ -182,8 +115,7 @@ func (p *keyPair) modified() (times [2]time.Time, err error) {
 	return times, nil
 }
 
-// get returns the certificate for a handshake. While new files cannot be read, because only one of them has been
-// replaced for example, the old certificate stays.
+// get returns the certificate for a handshake. The old certificate stays until both new files are in place.
 func (p *keyPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/metrics"
+	"github.com/rollcall-dev/rollcall/server/smtpd"
+)
+
+// service is a serve command that runs. What is off is nil.
+type service struct {
+	*serveCmd
+	log *slog.Logger
+
+	webListener, mailListener, metricsListener net.Listener
+
+	mon     *monitor.Monitor
+	web     *server.Server
+	mail    *smtpd.Server
+	metrics *metrics.Metrics
+}
+
+// listen reads the certificate and opens the listeners.
+func (s *service) listen() error {
+	if err := s.SMTP.loadCertificate(); err != nil {
+		return err
+	}
+	for _, l := range []struct {
+		address string
+		into    *net.Listener
+	}{
+		{s.Listen, &s.webListener}, {s.SMTP.SMTPListen, &s.mailListener}, {s.Operate.MetricsListen, &s.metricsListener},
+	} {
+		if l.address == "" {
+			continue
+		}
+		listener, err := net.Listen("tcp", l.address)
+		if err != nil {
+			return fmt.Errorf("cannot listen on %s: %w", l.address, netReason(err))
+		}
+		*l.into = listener
+	}
+	return nil
+}
+
+func (s *service) close() {
+	for _, listener := range []net.Listener{s.webListener, s.mailListener, s.metricsListener} {
+		if listener != nil {
+			listener.Close()
+		}
+	}
+}
+
+// netReason returns the cause of a network error, without the address.
+func netReason(err error) error {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err
+	}
+	if call, ok := errors.AsType[*os.SyscallError](err); ok {
+		err = call.Err
+	}
+	return err
+}
+
+// assemble makes the parts of the service.
+func (s *service) assemble(ctx context.Context, store *sqlstore.Store) (err error) {
+	if s.BaseURL == "" {
+		s.BaseURL = localURL(s.Listen, s.webListener.Addr())
+	}
+	if s.PingBaseURL == "" {
+		s.PingBaseURL = s.BaseURL + "/ping"
+	}
+	if s.metricsListener != nil {
+		s.metrics = metrics.New()
+	}
+	if s.mon, err = s.newMonitor(ctx, store); err != nil {
+		return err
+	}
+	if s.web, err = s.newServer(ctx); err != nil {
+		return err
+	}
+	if s.mailListener != nil {
+		s.mail, err = s.SMTP.newServer(s.mon, s.log, s.BaseURL)
+	}
+	return err
+}
+
+// localURL returns the URL of a server that listens on an address, as a client on the same machine would write it.
+func localURL(listen string, addr net.Addr) address {
+	host, _, _ := net.SplitHostPort(listen)
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && (ip.IsUnspecified() || ip.IsLoopback()) {
+		host = "localhost"
+	}
+	_, port, _ := net.SplitHostPort(addr.String())
+	return address("http://" + net.JoinHostPort(host, port))
+}
+
+// newMonitor starts a probe of the object storage, so that a wrong setting is logged before the first body moves. The
+// service works without object storage meanwhile.
+func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monitor.Monitor, error) {
+	config := &monitor.Config{Logger: s.log, APIBaseURL: string(s.BaseURL)}
+	if s.metrics != nil {
+		config.Observer = s.metrics
+	}
+	if err := s.Notifiers.apply(config); err != nil {
+		return nil, usageError{err}
+	}
+	bodies, err := s.S3.open()
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if bodies != nil {
+		config.Bodies, config.BodyThreshold = bodies, s.S3.Threshold
+		go func() {
+			if err := bodies.Probe(ctx); err != nil && ctx.Err() == nil {
+				s.log.Warn("object storage cannot be used; large bodies stay in the database until it can", "endpoint", s.S3.Endpoint, "bucket", s.S3.Bucket, "error", err)
+			}
+		}()
+	}
+	return monitor.New(store, config)
+}
+
+func (s *service) newServer(ctx context.Context) (*server.Server, error) {
+	secret := s.SecretKey
+	if secret == "" {
+		var err error
+		if secret, err = s.mon.Secret(ctx, "secret_key"); err != nil {
+			return nil, err
+		}
+	}
+	signer, err := badges.NewSigner([]byte(secret))
+	if err != nil {
+		return nil, err
+	}
+	config := &server.Config{
+		BaseURL:        string(s.BaseURL),
+		PingBaseURL:    string(s.PingBaseURL),
+		RateLimit:      s.RateLimit,
+		PingBodyLimit:  s.PingBodyLimit,
+		Signer:         signer,
+		TrustedProxies: s.trustedNetworks(),
+		ReportStarted:  s.ReportStarted,
+		AccessLog:      s.Operate.AccessLog,
+		Logger:         s.log,
+	}
+	if s.metrics != nil {
+		config.Observer = s.metrics
+	}
+	web, err := server.New(s.mon, config)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return web, nil
+}
+
+// announce prints the addresses of the service.
+func (s *service) announce(w io.Writer) {
+	if s.mail != nil {
+		fmt.Fprintf(w, "rollcall: taking e-mail for %s on %s\n", s.SMTP.PingEmailDomain, s.mailListener.Addr())
+	}
+	if s.metrics != nil {
+		fmt.Fprintf(w, "rollcall: metrics on http://%s/metrics\n", s.metricsListener.Addr())
+	}
+	fmt.Fprintf(w, "rollcall: listening on http://%s\n", s.webListener.Addr())
+}
+
+// serve runs the service until ctx ends, and then until the requests in progress are finished.
+func (s *service) serve(ctx context.Context) error {
+	setMemory()
+	web := newWeb(s.web.Handler(), s.log)
+	listener, err := s.limitConns(web, s.webListener)
+	if err != nil {
+		return err
+	}
+	var background sync.WaitGroup
+	defer background.Wait()
+	ctxBackground, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := s.startBackground(ctxBackground, &background); err != nil {
+		return err
+	}
+	failed := make(chan error, 2)
+	go func() { failed <- web.Serve(listener) }()
+	if s.mail != nil {
+		go func() { failed <- s.mail.Serve(s.mailListener) }()
+	}
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	signal.Reset(os.Interrupt, syscall.SIGTERM) // a second signal ends the process
+	s.log.Info("stopping", "timeout", s.ShutdownTimeout)
+	s.web.Drain()
+	time.Sleep(s.Operate.ShutdownDelay)
+	return s.shutdown(web)
+}
+
+// shutdown lets requests and messages finish, and cuts off those that take longer than the shutdown timeout.
+func (s *service) shutdown(web *http.Server) error {
+	deadline, cancel := context.WithTimeout(context.Background(), s.ShutdownTimeout)
+	defer cancel()
+	var messages sync.WaitGroup
+	defer messages.Wait()
+	if s.mail != nil {
+		messages.Go(func() {
+			if err := s.mail.Shutdown(deadline); err != nil {
+				s.log.Warn("messages were cut off at the end of the shutdown timeout")
+			}
+		})
+	}
+	if err := web.Shutdown(deadline); err != nil {
+		s.log.Warn("requests were cut off at the end of the shutdown timeout", "timeout", s.ShutdownTimeout)
+		return web.Close()
+	}
+	return nil
+}
+
+// startBackground starts the watcher, the heartbeats and the server of metrics, which run until ctx ends.
+func (s *service) startBackground(ctx context.Context, group *sync.WaitGroup) error {
+	group.Go(func() { _ = s.mon.Run(ctx) }) // returns the error of ctx
+	pinger, err := s.Operate.pinger()
+	if err != nil {
+		return usageError{err}
+	}
+	if pinger != nil {
+		group.Go(func() { _ = s.mon.Heartbeat(ctx, s.Operate.HeartbeatEvery, pinger) }) // returns the error of ctx
+	}
+	if s.metrics == nil {
+		return nil
+	}
+	s.metrics.Watch(s.mon)
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", s.metrics.Handler())
+	web := newWeb(mux, s.log)
+	listener, err := server.LimitConns(web, s.metricsListener, server.ConnLimits{Total: maxScrapers})
+	if err != nil {
+		return err
+	}
+	group.Go(func() {
+		if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("metrics cannot be served", "error", err) // the service goes on
+		}
+	})
+	group.Go(func() {
+		<-ctx.Done()
+		web.Close()
+	})
+	return nil
+}
