@@ -89,6 +89,9 @@ func answerTo(err error) problem {
 	if field, text := fault(err); field != "" {
 		return problem{status: http.StatusBadRequest, text: text, field: field}
 	}
+	if e, ok := errors.AsType[*monitor.CreateRateError](err); ok {
+		return problem{status: http.StatusTooManyRequests, text: e.Error(), retryAfter: e.RetryAfter}
+	}
 	for _, known := range statuses {
 		if !errors.Is(err, known.is) {
 			continue

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -60,6 +61,10 @@ func TestDocumentedPings(t *testing.T) {
 		values := s.addresses()
 		s.create(object{"slug": "twice"})
 		s.create(object{"slug": "twice"})
+		limited := s.another(s.store, monitor.Config{CreateRate: 60})
+		for i := range 60 {
+			limited.send("GET", fmt.Sprintf("/ping/%s/job-%d?create=1", s.project.PingKey, i), nil).is(201)
+		}
 		for _, o := range documented().operations {
 			if !o.pings {
 				continue
@@ -70,6 +75,7 @@ func TestDocumentedPings(t *testing.T) {
 			if slices.Contains(o.names, "slug") {
 				s.send(o.Method, o.in(with(values, "slug", "twice")), nil).is(409)
 				fresh := with(values, "slug", strings.ToLower(o.Operation.OperationID))
+				limited.send(o.Method, o.in(fresh)+"?create=1", nil).is(429)
 				s.send(o.Method, o.in(fresh)+"?create=1", nil).is(201)
 			}
 		}

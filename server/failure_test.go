@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -37,36 +35,48 @@ func TestStatusEndpoint(t *testing.T) {
 	})
 }
 
-// outage is a store whose database cannot be reached for the operations that take its own error.
+// outage is a store that fails to read keys and badges and to write anything; without an error it panics at badges.
 type outage struct {
 	monitor.Store
 	err error
 }
 
-func (o outage) Key(context.Context, [32]byte) (checks.Key, error) { return checks.Key{}, o.err }
-
 func (o outage) Update(context.Context, func(context.Context, monitor.Tx) error) error { return o.err }
 
-func (o outage) ProjectByBadgeKey(context.Context, string) (checks.Project, error) {
-	if o.err == nil {
+func (o outage) Keys(context.Context, monitor.KeyFilter) ([]checks.Key, error) { return nil, o.err }
+
+func (o outage) Projects(ctx context.Context, f monitor.ProjectFilter) ([]checks.Project, error) {
+	switch {
+	case f.BadgeKey == nil:
+		return o.Store.Projects(ctx, f)
+	case o.err == nil:
 		panic("a mistake")
 	}
-	return checks.Project{}, o.err
+	return nil, o.err
 }
 
-func (o outage) CheckByBadgeKey(context.Context, uuid.UUID) (checks.Check, error) {
-	return checks.Check{}, o.err
+func (o outage) Checks(ctx context.Context, f monitor.CheckFilter) ([]checks.Check, error) {
+	if f.BadgeKey == nil {
+		return o.Store.Checks(ctx, f)
+	}
+	return nil, o.err
 }
 
 // during returns a site whose server works on a store with an outage.
 func (s *site) during(err error) *site {
-	broken, newErr := monitor.New(outage{s.store, err}, &monitor.Config{Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler)})
-	if newErr != nil {
-		s.Fatal(newErr)
+	return s.another(outage{s.store, err}, monitor.Config{})
+}
+
+// another returns a site with another monitor, on the same project.
+func (s *site) another(store monitor.Store, config monitor.Config) *site {
+	config.Now, config.Logger = s.clock.Now, slog.New(slog.DiscardHandler)
+	mon, err := monitor.New(store, &config)
+	if err != nil {
+		s.Fatal(err)
 	}
-	srv, newErr := server.New(broken, &server.Config{Signer: s.signer, Logger: slog.New(slog.NewTextHandler(s.log, nil))})
-	if newErr != nil {
-		s.Fatal(newErr)
+	srv, err := server.New(mon, &server.Config{Signer: s.signer, Logger: slog.New(slog.NewTextHandler(s.log, nil))})
+	if err != nil {
+		s.Fatal(err)
 	}
 	web := httptest.NewServer(srv.Handler())
 	s.Cleanup(web.Close)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/keywords"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -92,8 +93,10 @@ func (s *Server) record(r *http.Request, path string) (created bool, err error) 
 		create, _ := queryValue(r.URL.RawQuery, "create")
 		_, created, err = s.mon.PingSlug(ctx, target.key, target.slug, create == "1", signal)
 	}
-	if errors.Is(err, checks.ErrCheckLimit) {
-		s.log.WarnContext(ctx, "a ping made no check", "slug", target.slug, "error", err)
+	if errors.Is(err, checks.ErrCheckLimit) || errors.Is(err, monitor.ErrCreatedChecks) {
+		if unlogged, ok := s.uncreated.log(s.mon.Now()); ok {
+			s.log.WarnContext(ctx, "a ping created no check", "slug", target.slug, "error", err, "unlogged", unlogged)
+		}
 		err = errNotFound
 	}
 	return created, err

@@ -102,7 +102,8 @@ type Server struct {
 	router        *httprouter.Router // of the management interface
 	observer      Observer
 	accessLog     bool
-	refusals      refusals
+	refusals      refusals // that got 503
+	uncreated     refusals // pings that created no check
 	draining      atomic.Bool
 }
 

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 func TestAutoProvisioning(t *testing.T) {
@@ -30,6 +32,33 @@ func TestAutoProvisioning(t *testing.T) {
 			s.Error("the reason was not logged")
 		}
 		s.api("POST", "/api/v3/checks/", "{}").is(403)
+	})
+}
+
+// TestCreationLimits: pings create checks at a bounded rate and up to a bounded number, the API does not care.
+func TestCreationLimits(t *testing.T) {
+	each(t, nil, func(s *site) {
+		base := "/ping/" + s.project.PingKey + "/"
+		limited := s.another(s.store, monitor.Config{CreateRate: 2, MaxCreated: 4})
+		create := func(slug string) reply { return limited.send("GET", limited.url+base+slug+"?create=1", nil) }
+		create("a").text(201, "Created")
+		create("b").text(201, "Created")
+		refused := create("c")
+		refused.text(429, "too many new checks: pings may create 2 a minute")
+		s.equal("Retry-After", refused.header.Get("Retry-After"), "30")
+		create("a").text(200, "OK") // it exists
+		limited.send("GET", limited.url+base+"c", nil).text(404, "not found")
+		limited.api("POST", "/api/v3/checks/", object{"slug": "by-api"}).is(201)
+		s.clock.Advance(30 * time.Second)
+		create("c").text(201, "Created")
+		s.clock.Advance(time.Hour)
+		create("d").text(404, "not found")
+		if !strings.Contains(s.log.String(), "the project has as many checks as pings may create: 4") {
+			s.Error("the reason was not logged")
+		}
+		create("c").text(200, "OK")
+		limited.api("POST", "/api/v3/checks/", object{"slug": "d"}).is(201)
+		create("d").text(200, "OK")
 	})
 }
 

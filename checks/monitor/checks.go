@@ -260,10 +260,15 @@ func one[T any](list []T, err error) (first T, _ error) {
 	return list[0], nil
 }
 
-// provision makes the check that a ping by slug asked for, or finds the one that came to be meanwhile.
+// provision creates the check that a ping by slug asked for, or finds one that was created meanwhile.
 func (m *Monitor) provision(ctx context.Context, projectID uuid.UUID, slug string) (id uuid.UUID, created bool, err error) {
 	spec := checks.Spec{Name: &slug, Slug: &slug, Channels: new("*")}
-	fresh, err := checks.New(projectID, spec, m.Now())
+	now := m.Now()
+	fresh, err := checks.New(projectID, spec, now)
+	if err != nil {
+		return uuid.Nil, false, err
+	}
+	undo, err := m.creations.take(projectID, now)
 	if err != nil {
 		return uuid.Nil, false, err
 	}
@@ -282,9 +287,27 @@ func (m *Monitor) provision(ctx context.Context, projectID uuid.UUID, slug strin
 			id, created = ids[0], false
 			return nil
 		}
+		if err := m.roomForCreated(ctx, tx, projectID); err != nil {
+			return err
+		}
 		c := fresh
 		id, created = c.ID, true
 		return insert(ctx, tx, project, &c, spec.Channels, 2*project.CheckLimit())
 	})
+	if err == nil && !created {
+		undo()
+	}
 	return id, created, err
+}
+
+// roomForCreated returns [ErrCreatedChecks] if the project has so many checks that pings create no more.
+func (m *Monitor) roomForCreated(ctx context.Context, tx Tx, projectID uuid.UUID) error {
+	if m.maxCreated == 0 {
+		return nil
+	}
+	all, err := tx.FindChecks(ctx, projectID, Match{})
+	if err == nil && len(all) >= m.maxCreated {
+		return fmt.Errorf("%w: %d", ErrCreatedChecks, m.maxCreated)
+	}
+	return err
 }

@@ -42,6 +42,11 @@ type Config struct {
 	// MaxQueue is how many pings may be queued for writing before further ones are refused with [ErrUnavailable]. So is a
 	// ping whose body would bring the bodies in the queue over 64 MiB. Default: 10,000.
 	MaxQueue int
+	// CreateRate is how many checks the pings of a project may create a minute, on average and at once. Each monitor
+	// counts by itself. Default: any number.
+	CreateRate int
+	// MaxCreated is the number of checks of a project at which its pings create no more. Default: none.
+	MaxCreated int
 	// WriteTimeout bounds the transaction of one batch of pings. Default: 5 seconds.
 	WriteTimeout time.Duration
 
@@ -70,6 +75,9 @@ type Monitor struct {
 	delivery *delivery
 	vitals   vitals
 
+	creations  creations
+	maxCreated int
+
 	keys       lookups[[sha256.Size]byte, checks.Key]
 	byPingKey  lookups[string, checks.Project]
 	byBadgeKey lookups[string, checks.Project]
@@ -87,7 +95,7 @@ func New(store Store, config *Config) (*Monitor, error) {
 		c = *config
 	}
 	for _, n := range []int64{int64(c.WatchEvery), int64(c.PruneEvery), int64(c.MaxBatch), int64(c.MaxQueue), int64(c.WriteTimeout),
-		c.BodyThreshold, int64(c.BodyEvery)} {
+		int64(c.CreateRate), int64(c.MaxCreated), c.BodyThreshold, int64(c.BodyEvery)} {
 		if n < 0 {
 			return nil, errors.New("monitor: a limit or interval of the configuration is negative")
 		}
@@ -112,6 +120,7 @@ func New(store Store, config *Config) (*Monitor, error) {
 		prune:    orDefault(c.PruneEvery, 10*time.Second),
 		bodies:   bodies,
 	}
+	m.creations.perMinute, m.maxCreated = c.CreateRate, c.MaxCreated
 	if m.log == nil {
 		m.log = slog.Default()
 	}

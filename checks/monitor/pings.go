@@ -29,7 +29,7 @@ func (m *Monitor) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (
 // PingSlug records a signal for the check with a slug, in the project that has the ping key. With create, a check
 // is made when there is none: its name is the slug, it is assigned all integrations, and the account may go up
 // to twice over its check limit that way. Errors: those of [Monitor.Ping], [checks.ErrAmbiguousSlug],
-// [checks.ErrCheckLimit].
+// [checks.ErrCheckLimit], [ErrCreatedChecks], *[CreateRateError].
 func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create bool, signal pings.Signal) (ping pings.Ping, created bool, err error) {
 	id, created, err := m.checkForSlug(ctx, pingKey, slug, create)
 	if err != nil {

@@ -153,7 +153,7 @@ func testCheckQueries(t *testing.T, f fixture) {
 func testFindChecks(t *testing.T, f fixture) {
 	first := f.create(t, checks.Spec{Name: new("a"), Slug: new("s"), Tags: new("t u"), Timeout: new(time.Hour), Grace: new(time.Minute)})
 	second := f.create(t, checks.Spec{Name: new("a"), Timeout: new(time.Hour)})
-	f.create(t, checks.Spec{Name: new("cron"), Schedule: new("* * * * *")})
+	third := f.create(t, checks.Spec{Name: new("cron"), Schedule: new("* * * * *")})
 	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
 		for _, test := range []struct {
 			name string
@@ -167,6 +167,7 @@ func testFindChecks(t *testing.T, f fixture) {
 			{"not one tag of several", monitor.Match{Tags: new("t")}, nil},
 			{"timeout", monitor.Match{Timeout: new(time.Hour)}, []uuid.UUID{first.ID, second.ID}},
 			{"timeout of Simple checks only", monitor.Match{Timeout: new(checks.DefaultTimeout)}, nil},
+			{"all but the other project's", monitor.Match{}, []uuid.UUID{first.ID, second.ID, third.ID}},
 			{"name and grace", monitor.Match{Name: new("a"), Grace: new(time.Hour)}, []uuid.UUID{second.ID}},
 		} {
 			ids, err := tx.FindChecks(ctx, f.project.ID, test.m)

@@ -25,8 +25,10 @@ type serveCmd struct {
 	PingBaseURL    address `group:"Addresses:" placeholder:"URL" help:"URL of the ping endpoints for jobs (default: the base URL + /ping)."`
 	TrustedProxies []proxy `group:"Addresses:" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted, such as 10.0.0.0/8. None by default."`
 
-	RateLimit     int   `default:"100" group:"Limits:" placeholder:"N" help:"Requests a minute for each API key; 0 is no limit. Pings do not count."`
-	PingBodyLimit int64 `default:"100000" group:"Limits:" placeholder:"BYTES" help:"How many bytes of a ping's body are stored, 1 to 8388608. The rest is cut off."`
+	RateLimit        int   `default:"100" group:"Limits:" placeholder:"N" help:"Requests a minute for each API key; 0 is no limit. Pings do not count."`
+	CreateRateLimit  int   `default:"60" group:"Limits:" placeholder:"N" help:"Checks a minute that the pings of a project may create with ?create=1; 0 is no limit."`
+	MaxCreatedChecks int   `default:"1000" group:"Limits:" placeholder:"N" help:"Number of checks of a project at which its pings create no more; 0 is no limit."`
+	PingBodyLimit    int64 `default:"100000" group:"Limits:" placeholder:"BYTES" help:"How many bytes of a ping's body are stored, 1 to 8388608. The rest is cut off."`
 
 	Connections connFlags `embed:""`
 
@@ -66,6 +68,10 @@ func (c *serveCmd) Validate() error {
 	switch {
 	case c.RateLimit < 0:
 		return fmt.Errorf("--rate-limit: is too small: %d, the minimum is 0", c.RateLimit)
+	case c.CreateRateLimit < 0:
+		return fmt.Errorf("--create-rate-limit: is too small: %d, the minimum is 0", c.CreateRateLimit)
+	case c.MaxCreatedChecks < 0:
+		return fmt.Errorf("--max-created-checks: is too small: %d, the minimum is 0", c.MaxCreatedChecks)
 	case c.PingBodyLimit < 1:
 		return fmt.Errorf("--ping-body-limit: is too small: %d, the minimum is 1", c.PingBodyLimit)
 	case c.PingBodyLimit > monitor.MaxBody:

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -182,6 +183,21 @@ type apiCheck struct {
 	UUID   string `json:"uuid"`
 	NPings int64  `json:"n_pings"`
 	Status string `json:"status"`
+}
+
+// TestCreationFlags: the flags bound the checks that pings create.
+func TestCreationFlags(t *testing.T) {
+	p := start(t, dbtest.SQLite(t).URL, "--create-rate-limit", "2", "--max-created-checks", "1")
+	match := regexp.MustCompile(`ping key +(\w+)`).FindStringSubmatch(p.stdout.String())
+	if match == nil {
+		t.Fatal(p.stdout.String())
+	}
+	for i, want := range []int{201, 404, 429} {
+		url := fmt.Sprintf("%s/ping/%s/job-%d?create=1", p.url, match[1], i)
+		if status, body, err := (request{method: http.MethodGet, url: url}).do(); status != want {
+			t.Errorf("ping %d: %d %s %v, want %d", i, status, body, err, want)
+		}
+	}
 }
 
 // keyOf returns the key that a first start has printed.

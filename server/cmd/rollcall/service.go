@@ -114,7 +114,9 @@ func localURL(listen string, addr net.Addr) address {
 // newMonitor starts a probe of the object storage, so that a wrong setting is logged before the first body moves. The
 // service works without object storage meanwhile.
 func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monitor.Monitor, error) {
-	config := &monitor.Config{Logger: s.log, APIBaseURL: string(s.BaseURL)}
+	config := &monitor.Config{
+		Logger: s.log, APIBaseURL: string(s.BaseURL), CreateRate: s.CreateRateLimit, MaxCreated: s.MaxCreatedChecks,
+	}
 	if s.metrics != nil {
 		config.Observer = s.metrics
 	}
