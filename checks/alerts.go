@@ -6,42 +6,40 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Effects are what an event brought about besides the changed check, in the order in which it happened.
+// Effects are the consequences of an event besides the changed check, in the order in which they happened.
 type Effects struct {
 	Transitions []Transition
 	Alerts      []Alert
 }
 
-// Alert is a message about a check that its integrations are to be sent.
+// Alert is a message about a check to its channels.
 type Alert struct {
 	// RaisedAt is the instant of the event that raised the alert.
 	RaisedAt time.Time
-	// Status is what is told: StatusUp or StatusDown, the state that the check had come to.
+	// Status is the status that the alert reports: StatusUp or StatusDown.
 	Status Status
-	// At is when that state began: the instant of the transition. It is the zero time where the check had nothing to
-	// remember it by, because its rules came later.
+	// At is when that status began: the instant of the transition. It is the zero time when the alert rules were set
+	// after the transition, so that the check did not keep it.
 	At time.Time
-	// Reminder is 0 for the alert itself, and counts from 1 the messages that the check is still down.
+	// Reminder is 0 for the alert itself and counts the reminders that the check is still down from 1. It starts anew
+	// when RepeatEvery was 0 in between.
 	Reminder int
-	// Since is the instant of the first transition that was not told because of quiet hours. It is the zero time for
-	// an alert that was not held back.
+	// Since is the instant of the first transition that quiet hours held back, or the zero time.
 	Since time.Time
 }
 
-// Alerting is what a check has to remember for its alert rules. It is the zero value whenever there is nothing to
-// remember, and so always on a check without rules.
+// Alerting is the state of the alert rules of a check. It is the zero value when there is nothing to keep, and so always
+// on a check without rules.
 type Alerting struct {
-	// Since is the instant of the transition to the present state.
+	// Since is the instant of the transition to the current status.
 	Since time.Time
-	// Failures counts the failures since the check went down, while the alert about that has not been raised;
-	// otherwise it is 0.
+	// Failures counts the failures since the check went down, until the alert about it is raised. Then it is 0.
 	Failures int
-	// FailedAt is the instant of the last of them, and ExpectedAt the time from which the next ping is expected: that
-	// of the run that failed.
+	// FailedAt is the instant of the last failure, and ExpectedAt the time at which the run that failed was expected.
 	FailedAt, ExpectedAt time.Time
-	// HeldSince is the instant of the first transition that was not told because of quiet hours.
+	// HeldSince is the instant of the first transition that quiet hours held back.
 	HeldSince time.Time
-	// RepeatFrom is the instant of the alert or the reminder after which the next reminder comes.
+	// RepeatFrom is the instant from which RepeatEvery counts: that of the last alert or reminder.
 	RepeatFrom time.Time
 	// Reminders counts the reminders since the alert.
 	Reminders int
@@ -49,8 +47,8 @@ type Alerting struct {
 	Next time.Time
 }
 
-// Wake returns the instant from which on [Check.Settle] has something to do: the deadline, or an alert that is due
-// before it. It is the zero time when there is nothing to wait for.
+// Wake returns the instant at which [Check.Settle] next has something to do: the deadline, or an alert that is due
+// earlier. It is the zero time when there is nothing to wait for.
 func (c Check) Wake() time.Time {
 	deadline, next := c.Deadline(), c.Alerting.Next
 	if deadline.IsZero() || !next.IsZero() && next.Before(deadline) {
@@ -59,9 +57,9 @@ func (c Check) Wake() time.Time {
 	return deadline
 }
 
-// enter puts a check into the state that a transition leads to.
+// enter gives a check the status that a transition leads to, and raises the alert about it or starts to wait for it.
 func (c Check) enter(t Transition, now time.Time, effects *Effects) Check {
-	told := c.Stored == StatusDown && c.Alerting.Failures == 0
+	alerted := c.Stored == StatusDown && c.Alerting.Failures == 0
 	held := c.Alerting.HeldSince
 	c.Stored, c.Since = t.To, t.At
 	effects.Transitions = append(effects.Transitions, t)
@@ -73,10 +71,10 @@ func (c Check) enter(t Transition, now time.Time, effects *Effects) Check {
 			c.Alerting.ExpectedAt = t.At.Add(-c.Grace)
 		}
 		return c.review(now, effects)
-	case told || !held.IsZero():
-		return c.tell(now, effects)
+	case alerted || !held.IsZero():
+		return c.raise(now, effects)
 	}
-	// Nobody was told that it was down.
+	// No alert said that it was down, so none says that it is up.
 	c.Alerting = Alerting{}
 	return c
 }
@@ -90,7 +88,7 @@ func (a Alerting) failed(at, expected time.Time) Alerting {
 	return a
 }
 
-// review raises what the rules say is due at an instant, and finds the next instant at which something may be.
+// review raises the alert that the rules make due, if any, and finds the next instant at which one may be due.
 func (c Check) review(now time.Time, effects *Effects) Check {
 	switch {
 	case c.Stored == StatusDown && c.Alerting.Failures > 0:
@@ -98,19 +96,18 @@ func (c Check) review(now time.Time, effects *Effects) Check {
 	case c.Stored == StatusDown:
 		return c.remind(now, effects)
 	case c.Stored == StatusUp && !c.Alerting.HeldSince.IsZero():
-		return c.tell(now, effects)
+		return c.raise(now, effects)
 	}
 	c.Alerting = Alerting{}
 	return c
 }
 
-// confirm counts the failures up to an instant that the clock alone has made, and tells that the check is down when
-// they are enough.
+// confirm counts the failures that the clock alone has caused by now, and raises the alert when they reach AlertAfter.
 func (c Check) confirm(now time.Time, effects *Effects) Check {
 	for c.Alerting.Failures < c.AlertAfter {
 		at, expected := c.nextFailure()
 		if at.IsZero() {
-			break // no further ping is expected, so this is the last chance to tell
+			break // no further ping is expected, so raise the alert now
 		}
 		if now.Before(at) {
 			c.Alerting.Next = at
@@ -118,17 +115,17 @@ func (c Check) confirm(now time.Time, effects *Effects) Check {
 		}
 		c.Alerting = c.Alerting.failed(at, expected)
 	}
-	return c.tell(now, effects)
+	return c.raise(now, effects)
 }
 
-// nextFailure returns when a check that is down fails again if nothing happens before: the next expected ping does
-// not come either, or a run that has begun since the last failure does not end in time. expected is the time from
-// which the ping after that is expected. Both are zero when no ping is expected any more.
+// nextFailure returns when a check that is down fails again unless it is pinged: the next expected ping does not come
+// either, or a run that began after the last failure does not end in time. expected is the value of ExpectedAt after
+// that failure. Both are the zero time when no ping is expected any more.
 func (c Check) nextFailure() (at, expected time.Time) {
 	a := c.Alerting
 	if expected = c.expectedAfter(a.ExpectedAt); expected.After(a.ExpectedAt) {
 		at = expected.Add(c.Grace)
-	} else { // there are no more times, or none can be found
+	} else { // the schedule has no further time, or cannot be evaluated
 		expected = time.Time{}
 	}
 	if c.LastStart.After(a.FailedAt) {
@@ -139,8 +136,8 @@ func (c Check) nextFailure() (at, expected time.Time) {
 	return at, expected
 }
 
-// tell raises the alert about the present state, or holds it back until the end of the quiet hours.
-func (c Check) tell(now time.Time, effects *Effects) Check {
+// raise raises the alert about the current status, or holds it back until the end of the quiet hours.
+func (c Check) raise(now time.Time, effects *Effects) Check {
 	if end, quiet := c.quietUntil(now); quiet {
 		if c.Alerting.HeldSince.IsZero() {
 			c.Alerting.HeldSince = c.Alerting.Since
@@ -158,15 +155,15 @@ func (c Check) tell(now time.Time, effects *Effects) Check {
 	return c
 }
 
-// remind tells again that the check is down, if that is due. A reminder that would come in quiet hours is left out,
-// and the next one comes a full period after their end. One that comes late does not move those after it.
+// remind raises a reminder that the check is still down, if one is due. Quiet hours cancel a reminder, and the next one
+// follows a full period after their end. A reminder that comes late does not delay those after it.
 func (c Check) remind(now time.Time, effects *Effects) Check {
 	a := c.Alerting
 	if c.RepeatEvery == 0 {
 		c.Alerting = Alerting{}
 		return c
 	}
-	if a.RepeatFrom.IsZero() { // the rule has come after the alert
+	if a.RepeatFrom.IsZero() { // the rule was set after the alert
 		a.RepeatFrom = now
 	}
 	if periods := now.Sub(a.RepeatFrom) / c.RepeatEvery; periods > 0 {
@@ -184,7 +181,8 @@ func (c Check) remind(now time.Time, effects *Effects) Check {
 	return c
 }
 
-// quietUntil reports whether an instant is in the quiet hours of the check, and when they end.
+// quietUntil reports whether an instant is in the quiet hours of the check, and when they end. Quiet hours that cannot be
+// evaluated are none: better an alert at night than no alert.
 func (c Check) quietUntil(now time.Time) (end time.Time, quiet bool) {
 	if c.QuietHours == "" {
 		return time.Time{}, false
@@ -193,7 +191,7 @@ func (c Check) quietUntil(now time.Time) (end time.Time, quiet bool) {
 	if !p.compiled {
 		var err error
 		if p, err = compile(c); err != nil {
-			return time.Time{}, false // better an alert at night than none
+			return time.Time{}, false
 		}
 	}
 	return p.hours.Until(now)

@@ -10,16 +10,15 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// CreateChannel makes an integration in a project. A name that is to be used in Spec.Channels must be non-empty,
-// unique and free of commas (API-V3.md section 2.4); other names are possible. Errors: *[checks.FieldError] for the
-// name, those of [channels.Validate] for kind and settings, those of [channels.ResolveGroup] for a group,
-// [checks.ErrNotFound] for the project.
+// CreateChannel adds a channel to a project. Spec.Channels can use its name only if that is non-empty, unique and free of
+// commas (API-V3.md section 2.4). Errors: *[checks.FieldError] for the name, those of [channels.Validate] for kind and
+// settings, those of [channels.ResolveGroup] for a group, [checks.ErrNotFound] for the project.
 func (m *Monitor) CreateChannel(ctx context.Context, projectID uuid.UUID, kind channels.Kind, name string, settings map[string]string) (channels.Channel, error) {
 	return m.AddChannel(ctx, channels.Channel{ProjectID: projectID, Kind: kind, Name: name, Settings: settings})
 }
 
-// AddChannel does what [Monitor.CreateChannel] does, with the project, the kind, the name, the settings and their
-// sources of c. It sets the other fields.
+// AddChannel does what [Monitor.CreateChannel] does, with the project, kind, name, settings and sources of c. It ignores
+// the other fields. The channel that it returns has them.
 func (m *Monitor) AddChannel(ctx context.Context, c channels.Channel) (channels.Channel, error) {
 	if err := validName("name", c.Name, 0); err != nil {
 		return channels.Channel{}, err
@@ -52,8 +51,8 @@ func (m *Monitor) AddChannel(ctx context.Context, c channels.Channel) (channels.
 	return c, nil
 }
 
-// UpdateChannel gives an integration of a project new settings, in place of all that it has, and their sources; see
-// [channels.Channel]. The checks that it is assigned to stay the same. Errors: those of [channels.Validate] and [channels.ResolveGroup] for the settings, [checks.ErrNotFound].
+// UpdateChannel replaces all settings of a channel and their sources; see [channels.Channel]. Its checks stay the same.
+// Errors: those of [channels.Validate] and [channels.ResolveGroup] for the settings, [checks.ErrNotFound].
 func (m *Monitor) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, settings, sources map[string]string) (c channels.Channel, err error) {
 	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
@@ -85,15 +84,16 @@ func (m *Monitor) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, se
 	return c, nil
 }
 
-// Channels returns the integrations of a project, oldest first (API-V3.md section 4.11).
+// Channels returns the channels of a project, oldest first (API-V3.md section 4.11).
 func (m *Monitor) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
 	return m.store.Channels(ctx, projectID)
 }
 
-// ChannelKinds returns the kinds of integrations that can be made, with their settings.
+// ChannelKinds returns the kinds of channels that [Monitor.CreateChannel] accepts, with their settings.
 func (m *Monitor) ChannelKinds() []channels.KindInfo { return m.kinds }
 
-// DeleteChannel removes an integration of a project and takes it from all checks. Error: [checks.ErrNotFound].
+// DeleteChannel removes a channel of a project, takes it from all checks and deletes its deliveries. Error:
+// [checks.ErrNotFound].
 func (m *Monitor) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
 	return m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {

@@ -20,13 +20,13 @@ type courier struct {
 	lanes    map[uuid.UUID]*lane // by channel
 	slots    chan struct{}       // a counting semaphore; capacity is the number of concurrent sends
 	finished chan *send
-	done     []result // to be recorded
-	after    uuid.UUID
+	done     []result           // to be recorded
+	after    uuid.UUID          // the channel that had its turn last
 	renewing bool               // the leases of unfinished sends must be renewed
 	halted   chan struct{}      // closed when no further send may begin
 	stopping bool               // unfinished sends were cancelled
 	failing  map[uuid.UUID]bool // channels whose failure has been logged
-	sent     int
+	sent     int                // alerts that were sent
 }
 
 // ahead is how many times more alerts the courier claims than it sends at once, so that it has some to send while it
@@ -154,8 +154,8 @@ func (c *courier) turn(ctx, sending context.Context) (again bool, err error) {
 // room returns how many more deliveries the courier may claim.
 func (c *courier) room() int { return ahead*c.d.Sends - len(c.sends) }
 
-// results returns what to record, and with it the renewed leases of unfinished sends. The lease of a send that its
-// notifier holds far beyond the timeout is not renewed any more.
+// results returns the results to record and, when it is time, the renewed leases of unfinished sends. It renews no lease
+// of a send whose notifier has not returned long after the timeout.
 func (c *courier) results(now time.Time) []result {
 	results := c.done
 	if !c.renewing {
@@ -176,7 +176,7 @@ func (c *courier) giveBack(due time.Time, list ...QueuedDelivery) {
 	}
 }
 
-// collectAll takes note of all that has been sent by now.
+// collectAll collects all sends that have ended.
 func (c *courier) collectAll(ctx context.Context) {
 	for {
 		select {
@@ -188,6 +188,7 @@ func (c *courier) collectAll(ctx context.Context) {
 	}
 }
 
+// collect takes a send that has ended off the books and concludes it or gives it back.
 func (c *courier) collect(ctx context.Context, s *send) {
 	delete(c.sends, s)
 	if s.lane.claimed--; s.lane.claimed == 0 {
@@ -204,7 +205,7 @@ func (c *courier) collect(ctx context.Context, s *send) {
 	c.conclude(ctx, s)
 }
 
-// stop lets what is under way come to an end, records it, and gives back the rest.
+// stop waits for unfinished sends, records their results, and gives back the rest.
 func (c *courier) stop(ctx context.Context, cancel context.CancelFunc) error {
 	close(c.halted)
 	for _, wait := range []time.Duration{stopTime, returnTime} {

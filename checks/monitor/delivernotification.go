@@ -13,10 +13,10 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// alertBodyTime bounds reading a ping's body from object storage for an alert, which goes without it otherwise.
+// alertBodyTime bounds reading a body from object storage for an alert. After that, the alert goes without it.
 const alertBodyTime = 5 * time.Second
 
-// notification puts an alert into the words of package channels.
+// notification returns the content of an alert for a notifier.
 func (m *Monitor) notification(ctx context.Context, a Alert) channels.Notification {
 	n := channels.Notification{
 		ID:       alertID(a),
@@ -29,7 +29,7 @@ func (m *Monitor) notification(ctx context.Context, a Alert) channels.Notificati
 	}
 	down := a.Flip.At
 	switch {
-	case a.Flip.At.IsZero(): // down for so long that the flip is kept no longer
+	case a.Flip.At.IsZero(): // the flip was pruned
 		n.At, n.Reason = a.CreatedAt, "the check has been down for months"
 	case a.Flip.Up:
 		n.Status = channels.Up
@@ -52,7 +52,7 @@ func (m *Monitor) notification(ctx context.Context, a Alert) channels.Notificati
 	return n
 }
 
-// describe says what alerts tell about a check.
+// describe returns what alerts say about a check.
 func (m *Monitor) describe(c checks.Check, project string) channels.Check {
 	d := channels.Check{
 		ID: c.ID, Name: c.Name, Slug: c.Slug, Tags: c.Tags, Desc: c.Desc,
@@ -64,7 +64,7 @@ func (m *Monitor) describe(c checks.Check, project string) channels.Check {
 	return d
 }
 
-// alertBody returns the beginning of the body of the last ping, as far as it can be had soon.
+// alertBody returns the beginning of the body of the last ping, or nil when object storage does not return it in time.
 func (m *Monitor) alertBody(ctx context.Context, a Alert) []byte {
 	body := a.Ping.Body
 	if a.Ping.BodyKey != "" && m.bodies.store != nil {
@@ -79,20 +79,19 @@ func (m *Monitor) alertBody(ctx context.Context, a Alert) []byte {
 	return body[:min(len(body), channels.MaxBody)]
 }
 
-// alertID names a delivery for its receiver. With the instant it differs from that of a delivery with the same number
-// in a database that was made anew for the same checks.
+// alertID identifies a delivery for its receiver. The instant tells it from a delivery with the same number in a new
+// database with the same checks.
 func alertID(a Alert) string {
 	name := fmt.Sprintf("delivery/%d/%d/%s", a.ID, a.CreatedAt.UnixMicro(), a.Channel.ID)
 	return uuid.NewSHA1(a.Check.ID, []byte(name)).String()
 }
 
-// incidentID names the time for which a check has been down since an instant.
+// incidentID identifies the time down of a check that began at an instant.
 func incidentID(check uuid.UUID, down time.Time) string {
 	return uuid.NewSHA1(check, fmt.Appendf(nil, "incident/%d", down.UnixMicro())).String()
 }
 
-// reasonText says why a check has gone up or down. The exit status is that of the last ping, if that is the one that
-// was the reason.
+// reasonText says why a check went up or down. It has the exit status of the last ping if that caused the flip.
 func reasonText(flip AlertFlip, last pings.Ping) string {
 	switch flip.Reason {
 	case checks.ReasonSuccess:
@@ -110,7 +109,7 @@ func reasonText(flip AlertFlip, last pings.Ping) string {
 	return string(flip.Reason)
 }
 
-// timing says in English when a check expects its pings.
+// timing describes in English when a check expects its pings.
 func timing(c checks.Check) string {
 	grace := ", " + periodText(c.Grace) + " of grace"
 	if c.IsCron() {

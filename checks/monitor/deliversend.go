@@ -24,7 +24,7 @@ func (e *NotConfiguredError) Error() string {
 // errNoMembers says that a group has no member that exists.
 var errNoMembers = errors.New("the group has no members")
 
-// dispatch begins to send what was claimed.
+// dispatch begins to send claimed deliveries.
 func (c *courier) dispatch(ctx, sending context.Context, claimed []QueuedDelivery) error {
 	if len(claimed) == 0 {
 		return nil
@@ -85,7 +85,7 @@ func (c *courier) readEach(ctx context.Context, claimed []QueuedDelivery) (alert
 	return alerts
 }
 
-// start sends an alert as soon as not too many others are being sent.
+// start sends an alert in a goroutine of its own.
 func (c *courier) start(ctx context.Context, notifier channels.Notifier, a Alert) {
 	l := c.lanes[a.ChannelID]
 	if l == nil {
@@ -101,8 +101,8 @@ func (c *courier) start(ctx context.Context, notifier channels.Notifier, a Alert
 	}()
 }
 
-// await waits for the turn of an alert and sends it. A pause that its receiver asks for holds from then on, before
-// anything else is sent there.
+// await waits for a slot of the channel and one of the courier, and then sends an alert. A pause that the receiver asks
+// for begins before the slots are free again.
 func (c *courier) await(ctx context.Context, s *send, notifier channels.Notifier) error {
 	for _, slots := range []chan struct{}{s.lane.slots, c.slots} {
 		select {
@@ -135,8 +135,8 @@ func (m *Monitor) send(ctx context.Context, notifier channels.Notifier, a Alert)
 	return notify(ctx, notifier, a.Channel, func() channels.Notification { return m.notification(ctx, a) })
 }
 
-// notify calls a notifier, which may be another program's code: it gets its own copy of the settings, and a panic of it
-// is an error.
+// notify calls a notifier, which may be another program's code. The notifier gets its own copy of the settings, and a
+// panic becomes an error.
 func notify(
 	ctx context.Context, notifier channels.Notifier, c channels.Channel, n func() channels.Notification,
 ) (err error) {
@@ -171,7 +171,7 @@ func (c *courier) conclude(ctx context.Context, s *send) {
 	c.logOutcome(ctx, s, outcome, r)
 }
 
-// logOutcome logs what is given up, and the first of the failures of an integration.
+// logOutcome logs an alert that was given up, and the begin and the end of failures of a channel.
 func (c *courier) logOutcome(ctx context.Context, s *send, outcome Outcome, r result) {
 	attributes := []any{
 		"delivery", s.ID, "check", s.Check.ID, "channel", s.ChannelID, "kind", s.Channel.Kind, "attempts", s.Attempts,
@@ -181,16 +181,16 @@ func (c *courier) logOutcome(ctx context.Context, s *send, outcome Outcome, r re
 		c.m.log.WarnContext(ctx, "an alert was given up", append(attributes, "error", r.text)...)
 	case outcome == OutcomeRetry && !c.failing[s.ChannelID]:
 		c.failing[s.ChannelID] = true
-		c.m.log.WarnContext(ctx, "alerts to an integration cannot be sent now",
+		c.m.log.WarnContext(ctx, "alerts to a channel fail",
 			append(attributes, "again_at", r.due, "error", r.text)...)
 	case outcome == OutcomeSent && c.failing[s.ChannelID]:
 		delete(c.failing, s.ChannelID)
-		c.m.log.InfoContext(ctx, "alerts to an integration can be sent again", attributes...)
+		c.m.log.InfoContext(ctx, "alerts to a channel arrive again", attributes...)
 	}
 }
 
-// errorText returns the text of a notifier's error in a form that can be kept and shown: in one line, without the
-// secrets of the integration, and not longer than [MaxDeliveryError].
+// errorText returns the text of a notifier's error as users may see it: in one line, without the secrets of the channel,
+// and at most [MaxDeliveryError] characters long.
 func (m *Monitor) errorText(c channels.Channel, err error) string {
 	text := err.Error()
 	if errors.Is(err, context.DeadlineExceeded) {

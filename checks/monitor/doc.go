@@ -24,19 +24,21 @@
 //
 // # Alerts
 //
-// With [Config.Notifiers], [Monitor.Run] delivers alerts. Each arrives at least once, whatever dies in between: it is
-// taken off the outbox only when the notifier has returned without an error, and [channels.Notification].ID lets a
-// receiver drop what it has seen. Alerts about one check to one integration arrive in order. What fails is sent again
-// for a day, less and less often; [Monitor.Deliveries] tells what has become of each alert, and
-// [Monitor.RetryDeliveries] sends those again that were given up. An integration that hangs holds up no other.
+// With [Config.Notifiers], [Monitor.Run] delivers alerts. Each arrives at least once, whatever dies in between: it leaves
+// the outbox only when the notifier has returned without an error, and [channels.Notification].ID lets a receiver drop
+// duplicates. Alerts about one check to one channel arrive in order. Failed attempts are repeated for a day with growing
+// pauses. [Monitor.Deliveries] returns the history, and [Monitor.RetryDeliveries] retries alerts that were given up. A
+// channel that hangs holds up no other.
+//
+// One of the monitors that share a database needs notifiers. Where none has any, alerts fail after
+// [DeliveryConfig].GiveUp.
 //
 // # Large bodies
 //
-// With [Config.Bodies], the bodies of pings that are larger than [Config.BodyThreshold] move to object storage. Each is
-// committed with its ping first, uploaded by [Monitor.Run], and taken out of the database only when the object is
-// durable, so that neither an outage of the storage nor a crash loses a body. [Monitor.PingBody] finds it at every
-// moment of that. When a ping leaves the log, or its check is deleted, its object is removed, also after a crash in
-// between.
+// With [Config.Bodies], bodies larger than [Config.BodyThreshold] move to object storage. Each is committed with its ping,
+// then uploaded by [Monitor.Run], and leaves the database only when the object is durable. Neither an outage of the
+// storage nor a crash loses a body, and [Monitor.PingBody] finds it at every moment. When a ping leaves the log or its
+// check is deleted, its object is removed.
 //
 // # Sharing
 //

@@ -18,16 +18,15 @@ type Pinger interface {
 // beatTimeout bounds one heartbeat.
 const beatTimeout = 30 * time.Second
 
-// remindEvery is how often a heartbeat that goes on failing is logged again.
+// remindEvery is how often trouble that lasts is logged again.
 const remindEvery = time.Hour
 
-// Heartbeat tells another monitor that this one is at work: every interval it looks at [Monitor.Health] and sends a
-// success, or else a failure whose body has one line for each part that is not healthy. It returns when ctx ends, with
-// its error. It starts with waiting, so that a program which crashes soon after each start is never called healthy.
+// Heartbeat reports to another monitor until ctx ends, and returns the error of ctx. Every interval it asks for
+// [Monitor.Health] and sends a success, or a failure whose body has one line for each part that is not healthy. It waits
+// for one interval first, so a program that crashes soon after each start never reports that it is healthy.
 //
-// A heartbeat that cannot be sent is logged, but again only after an hour of failures; the other monitor notices.
-// Nothing waits for heartbeats. The interval must be positive, and longer than 30 seconds for no beat to be left out
-// when the other side does not answer.
+// Heartbeat logs that a beat could not be sent, and repeats that once an hour while beats go on failing. The interval
+// must be positive. If it is 30 seconds or less, a monitor that does not answer makes it skip beats.
 func (m *Monitor) Heartbeat(ctx context.Context, every time.Duration, to Pinger) error {
 	if every <= 0 || to == nil {
 		return errors.New("monitor: a heartbeat needs a positive interval and a pinger")
@@ -66,13 +65,13 @@ func (m *Monitor) beat(ctx context.Context, to Pinger, sent, healthy *trouble) {
 		signal.Kind, signal.Body = pings.Fail, []byte(report.String())
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return // told to stop, which is no sickness
+		return // a monitor that is stopping is not sick
 	}
 	healthy.note(ctx, errors.Join(causes...))
 	sent.note(ctx, to.Ping(ctx, signal))
 }
 
-// trouble logs what goes wrong again and again: at first, once an hour, and when it is over.
+// trouble logs a failure that repeats: the first time, once an hour, and when it is over.
 type trouble struct {
 	log    *slog.Logger
 	what   string

@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// alertRow is a delivery with the flip that it is about and the instants around that.
+// alertRow is a delivery with its flip and the instants of the flips around it.
 type alertRow struct {
 	deliveryRow
 
@@ -32,7 +32,7 @@ type earlierRow struct {
 	Reason     string `bun:"reason"`
 }
 
-// Alerts returns what there is to tell about claimed deliveries, by a fixed number of queries.
+// Alerts returns the content of claimed deliveries. The number of queries does not depend on how many they are.
 func (s *Store) Alerts(ctx context.Context, claimed []monitor.QueuedDelivery) ([]monitor.Alert, error) {
 	if len(claimed) == 0 {
 		return nil, nil
@@ -90,7 +90,7 @@ func (s *Store) alertRows(ctx context.Context, claimed []monitor.QueuedDelivery)
 	return rows, err
 }
 
-// alertParts is what alerts are put together from.
+// alertParts holds the rows that alerts are made of, by their keys.
 type alertParts struct {
 	checks   map[int64]checks.Check
 	projects map[uuid.UUID]string

@@ -27,7 +27,7 @@ type channelRow struct {
 	Error     string    `bun:"error"`
 }
 
-// Channels returns the integrations of a project, oldest first.
+// Channels returns the channels of a project, oldest first.
 func (s *Store) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
 	return channelsOf(ctx, s.db, projectID)
 }
@@ -49,13 +49,13 @@ func channelsWhere(ctx context.Context, db bun.IDB, where string, arg any) ([]ch
 			FailedAt: instant(r.FailedAt), Error: r.Error,
 		}
 		if err := json.Unmarshal([]byte(r.Settings), &list[i].Settings); err != nil {
-			return nil, fmt.Errorf("sqlstore: the settings of integration %s: %w", r.ID, err)
+			return nil, fmt.Errorf("sqlstore: the settings of channel %s: %w", r.ID, err)
 		}
 		if r.Sources == "" {
 			continue
 		}
 		if err := json.Unmarshal([]byte(r.Sources), &list[i].Sources); err != nil {
-			return nil, fmt.Errorf("sqlstore: the sources of integration %s: %w", r.ID, err)
+			return nil, fmt.Errorf("sqlstore: the sources of channel %s: %w", r.ID, err)
 		}
 	}
 	return list, nil
@@ -95,7 +95,8 @@ func (t *transaction) SaveChannel(ctx context.Context, c channels.Channel) error
 	return nil
 }
 
-// DeleteChannel removes an integration of a project and takes it from all checks.
+// DeleteChannel removes a channel of a project, takes it from all checks and deletes its deliveries. Those that another
+// transaction is adding hold the channel locked, so the last statement finds them.
 func (t *transaction) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
 	if err := t.deleteOne(ctx, "rollcall_channels", projectID, id); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// historyRow is a delivery with what it is about.
+// historyRow is a delivery with its check, its channel and the direction of its flip.
 type historyRow struct {
 	deliveryRow
 
