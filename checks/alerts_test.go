@@ -12,8 +12,8 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// happening is an event on a check at a time like "01 22:30" (the day of March 2026 and the time, in UTC), and the
-// alerts that it must raise.
+// happening is an event of a check at a time like "01 22:30" (day of March 2026 and time in UTC), with the alerts that it
+// must raise.
 type happening struct {
 	at   string
 	do   string // a kind of ping, "pause", "resume", "update", or "" for the clock alone
@@ -30,7 +30,7 @@ func instantOf(t *testing.T, at string) time.Time {
 	return instant
 }
 
-// show writes an alert as "down 01 12:00" with the instant of the transition, and what else there is to it.
+// show formats an alert as "down 01 12:00", with the instant of the transition, and appends its other fields.
 func show(a checks.Alert) string {
 	form := func(t time.Time) string {
 		if t.IsZero() {
@@ -48,8 +48,8 @@ func show(a checks.Alert) string {
 	return s
 }
 
-// tell has an event happen, and returns its alerts.
-func (h happening) tell(t *testing.T, c checks.Check) (checks.Check, []string) {
+// apply applies the event and returns its alerts.
+func (h happening) apply(t *testing.T, c checks.Check) (checks.Check, []string) {
 	t.Helper()
 	now := instantOf(t, h.at)
 	var effects checks.Effects
@@ -79,8 +79,8 @@ func (h happening) tell(t *testing.T, c checks.Check) (checks.Check, []string) {
 	return c, told
 }
 
-// follow goes through a story and compares the alerts. Between its events it settles at every instant at which the
-// check asks for it, as a watcher does, and there may be no alert then that the story does not have.
+// follow applies a story and compares the alerts. Between the events it settles whenever the check asks for it, as the
+// watcher does. Only the alerts of the story may be raised.
 func follow(t *testing.T, spec checks.Spec, story []happening) {
 	t.Helper()
 	c, err := checks.New(uuid.New(), spec, instantOf(t, "01 00:00"))
@@ -93,7 +93,7 @@ func follow(t *testing.T, spec checks.Spec, story []happening) {
 			if wake.IsZero() || !wake.Before(instantOf(t, h.at)) {
 				break
 			}
-			settled, told := happening{at: wake.Format("02 15:04")}.tell(t, c)
+			settled, told := happening{at: wake.Format("02 15:04")}.apply(t, c)
 			if len(told) > 0 {
 				t.Errorf("between the events, at %s: %q", wake.Format("02 15:04"), told)
 			}
@@ -105,7 +105,7 @@ func follow(t *testing.T, spec checks.Spec, story []happening) {
 			t.Errorf("at %s: a watcher would not come before %v", h.at, wake)
 		}
 		var told []string
-		if c, told = h.tell(t, c); !cmp.Equal(h.want, told) {
+		if c, told = h.apply(t, c); !cmp.Equal(h.want, told) {
 			t.Errorf("at %s, %q: alerts %q, want %q", h.at, h.do, told, h.want)
 		}
 	}
@@ -153,7 +153,7 @@ func TestAlertsWithoutRules(t *testing.T) { // down always; up only after down
 	}
 }
 
-// TestLateAlerts has nobody settle until a ping comes: it raises both alerts.
+// TestLateAlerts settles nothing until a ping comes, which raises both alerts.
 func TestLateAlerts(t *testing.T) {
 	c := hourly(t)
 	c, _, _ = c.Ping(pings.Signal{}, noon)
@@ -307,7 +307,7 @@ func TestRepeatEvery(t *testing.T) {
 	}
 }
 
-// TestRemindersAfterAnOutage has nobody look for a long time: one reminder, and the next at the usual time.
+// TestRemindersAfterAnOutage settles nothing for a long time. One reminder follows, and the next at the usual time.
 func TestRemindersAfterAnOutage(t *testing.T) {
 	c := newCheck(t, repeat(time.Hour))
 	c, _, _ = c.Ping(pings.Signal{Kind: pings.Fail}, noon)
@@ -438,7 +438,7 @@ func TestQuietHours(t *testing.T) {
 	}
 }
 
-// TestQuietHoursThatCannotBeEvaluated must not be silent, nor change the state.
+// TestQuietHoursThatCannotBeEvaluated must raise alerts and leave the state as it is.
 func TestQuietHoursThatCannotBeEvaluated(t *testing.T) {
 	c := newCheck(t, hours("00:00-23:00"))
 	c.TZ = "Mars/Phobos"

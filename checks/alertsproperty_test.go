@@ -24,14 +24,14 @@ func drawRules(t *rapid.T) checks.Spec {
 	}
 }
 
-// ruled is a check with rules beside one without, to which the same happens, and what integrations were told.
+// ruled is a check with rules beside one without, which get the same events, and the status that was last reported.
 type ruled struct {
 	plain, check checks.Check
 	now          time.Time
 	told         checks.Status // since the check was last paused
 }
 
-// apply has an event happen to both, and compares all but the alerts.
+// apply applies an event to both and compares all but the alerts.
 func (r *ruled) apply(t *rapid.T, event func(c checks.Check, isRuled bool) (checks.Check, checks.Effects)) {
 	plain, plainEffects := event(r.plain, false)
 	check, effects := event(r.check, true)
@@ -56,7 +56,7 @@ func (r *ruled) apply(t *rapid.T, event func(c checks.Check, isRuled bool) (chec
 	r.hear(t, effects)
 }
 
-// hear notes alerts, which must tell what is so and what is new.
+// hear records alerts. Each must report what is true and new.
 func (r *ruled) hear(t *rapid.T, effects checks.Effects) {
 	waiting := r.check.Alerting.Failures > 0 || !r.check.Alerting.HeldSince.IsZero() // another alert is to follow
 	for i, a := range effects.Alerts {
@@ -115,7 +115,7 @@ func (r *ruled) event(t *rapid.T) {
 	}
 }
 
-// watch settles the check at every instant at which it asks for it.
+// watch settles the check whenever it asks for it.
 func (r *ruled) watch(t *rapid.T, until time.Time) {
 	for {
 		wake := r.check.Wake()
@@ -130,8 +130,8 @@ func (r *ruled) watch(t *rapid.T, until time.Time) {
 	}
 }
 
-// TestRulesChangeNoState has the same happen to a check with and without rules: states, flips and all else but the
-// alerts are the same at all times. And however the rules are, what a check has come to is told in the end.
+// TestRulesChangeNoState applies the same events to a check with and without rules. All but the alerts is the same at all
+// times. Whatever the rules are, the last status is reported in the end.
 func TestRulesChangeNoState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHistory(t)

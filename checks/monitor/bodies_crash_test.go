@@ -16,15 +16,15 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// crashing is a store whose process dies before it can record what has been done.
+// crashing is a store whose process dies before it can record results.
 type crashing struct{ *sqlstore.Store }
 
 var errCrash = errors.New("crash")
 
 func (crashing) SettleBodies(context.Context, []monitor.BodyResult) error { return errCrash }
 
-// TestCrashAfterUpload has a process die after an upload and before it was recorded. Either the ping is there and
-// its upload is repeated, or it is gone and the object is removed.
+// TestCrashAfterUpload has a process die after an upload, before it is recorded. If the ping still exists, the upload is
+// repeated; otherwise the object is removed.
 func TestCrashAfterUpload(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		store := db.Open(t)
@@ -43,7 +43,7 @@ func TestCrashAfterUpload(t *testing.T) {
 			t.Fatal(err)
 		}
 		pruneAll(t, s.Monitor)
-		upload(t, s.Monitor, 0) // claimed by the one who died
+		upload(t, s.Monitor, 0) // leased to the dead process
 		s.clock.Advance(10 * time.Minute)
 		upload(t, s.Monitor, 1)
 		if n, err := s.RemoveBodies(t.Context()); n != 1 || err != nil {
@@ -66,7 +66,7 @@ func pruneAll(t *testing.T, m *monitor.Monitor) {
 	}
 }
 
-// TestPrunedWhileUploaded removes a ping while its body is on the way: the object must not stay.
+// TestPrunedWhileUploaded removes a ping while its body is being uploaded. The object must not stay.
 func TestPrunedWhileUploaded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		s, sh := withBodies(t, db.Open(t))
@@ -77,7 +77,7 @@ func TestPrunedWhileUploaded(t *testing.T) {
 				t.Error(err)
 			}
 			pruneAll(t, s.Monitor)
-			// Whoever removes objects meanwhile must not take this one for removed.
+			// A removal meanwhile must not count for the object that is yet to come.
 			if _, err := s.RemoveBodies(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -97,8 +97,8 @@ func TestPrunedWhileUploaded(t *testing.T) {
 	})
 }
 
-// TestObjectsAreRemoved removes the objects of deleted checks and of pruned pings, also when the process dies in
-// between, object storage is away for a while, or one object cannot be removed.
+// TestObjectsAreRemoved removes the objects of deleted checks and pruned pings, even when the process dies in between,
+// object storage is away for a while, or one object cannot be removed.
 func TestObjectsAreRemoved(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		store := db.Open(t)
@@ -155,8 +155,7 @@ func TestObjectsAreRemoved(t *testing.T) {
 	})
 }
 
-// TestShutdownReleasesUploads ends a monitor in the middle of an upload: another one need not wait for the claim to
-// end.
+// TestShutdownReleasesUploads stops a monitor in the middle of an upload. Another one need not wait for the lease to end.
 func TestShutdownReleasesUploads(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		store := db.Open(t)
@@ -172,7 +171,7 @@ func TestShutdownReleasesUploads(t *testing.T) {
 	})
 }
 
-// hanging is a body store that does not answer until the caller gives up, which it makes it do.
+// hanging is a body store that makes its caller give up, and does not answer before.
 type hanging struct{ giveUp func() }
 
 func (h hanging) Put(ctx context.Context, _ string, _ []byte) error {
@@ -185,8 +184,8 @@ func (h hanging) Get(ctx context.Context, _ string, _ int64) ([]byte, error) {
 }
 func (h hanging) Remove(ctx context.Context, _ []string) error { return h.Put(ctx, "", nil) }
 
-// TestNoOrphans has pings, deletions, prunings, uploads and removals of two servers at once, while object storage
-// fails now and then. In the end each body that is listed can be read, and there are no other objects.
+// TestNoOrphans runs pings, deletions, pruning, uploads and removals of two servers at once while object storage fails now
+// and then. In the end each listed body can be read, and there are no other objects.
 func TestNoOrphans(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		const jobs, rounds, each = 3, 4, 5
@@ -216,7 +215,7 @@ func TestNoOrphans(t *testing.T) {
 							t.Error(err)
 							return
 						}
-						s.clock.Advance(time.Second) // claims end while they are worked on
+						s.clock.Advance(time.Second) // so that leases end during the work
 					}
 				})
 			}

@@ -20,7 +20,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// shelf is a body store in memory that does what a test says.
+// shelf is a body store in memory whose faults a test sets.
 type shelf struct {
 	mu      sync.Mutex
 	objects map[string][]byte
@@ -170,7 +170,7 @@ func TestBodiesMove(t *testing.T) {
 		check()
 		upload(t, s.Monitor, 0)
 
-		// Without object storage, what is there can be read no longer; the rest can.
+		// Without object storage, only bodies in the database can be read.
 		without := s.another(t, db.Open(t), nil)
 		if _, err := without.PingBody(t.Context(), c.ID, 2); !errors.Is(err, monitor.ErrBodyUnavailable) {
 			t.Errorf("without object storage: %v, want ErrBodyUnavailable", err)
@@ -191,7 +191,7 @@ func TestBodiesMove(t *testing.T) {
 	})
 }
 
-// TestBodyErrors holds that whatever a body store returns becomes one of the errors of API-V3.md section 4.9.
+// TestBodyErrors turns whatever a body store returns into one of the errors of API-V3.md section 4.9.
 func TestBodyErrors(t *testing.T) {
 	s, sh := withBodies(t, dbtest.SQLite(t).Open(t))
 	c := s.create(t, checks.Spec{})
@@ -215,8 +215,8 @@ func TestBodyErrors(t *testing.T) {
 	}
 }
 
-// TestBodiesOutage has no storage while pings come in: nothing is lost, no object pays for it by waiting longer, and
-// all follow as soon as the storage is back.
+// TestBodiesOutage receives pings while the storage is away. Nothing is lost, no object waits longer because of it, and
+// all are uploaded as soon as the storage is back.
 func TestBodiesOutage(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		s, sh := withBodies(t, db.Open(t))
@@ -242,7 +242,7 @@ func TestBodiesOutage(t *testing.T) {
 	})
 }
 
-// TestBodyRefused has one object that the storage never takes: it holds up no other and is tried less and less often.
+// TestBodyRefused has one object that the storage always refuses. It holds up no other, and its pauses grow.
 func TestBodyRefused(t *testing.T) {
 	for name, refusal := range map[string]func(){"error": nil, "panic": func() { panic("refused") }} {
 		t.Run(name, func(t *testing.T) {
@@ -289,8 +289,8 @@ func TestBodyRefused(t *testing.T) {
 	}
 }
 
-// TestRunMovesBodies watches Run in a bubble where time passes by itself: it moves bodies within seconds, asks less
-// and less often while the storage is away, and goes on by itself.
+// TestRunMovesBodies runs a monitor in a bubble. It moves bodies within seconds, makes growing pauses while the storage is
+// away, and goes on afterwards.
 func TestRunMovesBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dbtest.SQLite(t).Open(t)
@@ -354,7 +354,7 @@ func TestRunMovesBodies(t *testing.T) {
 	})
 }
 
-// TestBodiesOfManyChecks has all that is moved come from one commit of pings of several checks.
+// TestBodiesOfManyChecks moves bodies of several checks whose pings were committed together.
 func TestBodiesOfManyChecks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		s, sh := withBodies(t, db.Open(t))

@@ -20,11 +20,11 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// inbox is a notifier that keeps what it is given.
+// inbox is a notifier that keeps the notifications it accepts.
 type inbox struct {
 	mu    sync.Mutex
 	notes []note
-	reply func(ctx context.Context, c channels.Channel, n channels.Notification) error // nil: all is taken
+	reply func(ctx context.Context, c channels.Channel, n channels.Notification) error // nil: it accepts all
 }
 
 type note struct {
@@ -60,8 +60,8 @@ func (b *inbox) all() []note {
 	return slices.Clone(b.notes)
 }
 
-// told returns what was taken since the last call, as "channel: check status".
-func (b *inbox) told() []string {
+// received returns the notifications accepted since the last call, as "channel: check status".
+func (b *inbox) received() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var list []string
@@ -80,7 +80,7 @@ type outbox struct {
 	store  monitor.Store
 }
 
-// newOutbox returns a monitor with a clock that stands, so that only Deliver sends anything.
+// newOutbox returns a monitor whose clock stands still, so that only Deliver sends alerts.
 func newOutbox(t *testing.T, store monitor.Store, change func(*monitor.Config)) outbox {
 	t.Helper()
 	s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
@@ -116,20 +116,20 @@ func (o outbox) channel(t *testing.T, kind channels.Kind, name string, settings 
 	return c
 }
 
-// watched makes a check with all integrations that there are.
+// watched makes a check with all channels of the project.
 func (o outbox) watched(t *testing.T, name string) checks.Check {
 	t.Helper()
 	return o.create(t, checks.Spec{Name: &name, Channels: new("*")})
 }
 
-// deliver sends what is due and compares what was taken.
+// deliver sends the alerts that are due and compares those that were received.
 func (o outbox) deliver(t *testing.T, want ...string) {
 	t.Helper()
 	if _, err := o.Deliver(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, o.told()); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, o.received()); diff != "" {
+		t.Errorf("received (-want +got):\n%s", diff)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestDeliver(t *testing.T) {
 		up.Ping = channels.Ping{At: up.At, Kind: "success"}
 		list := o.all()
 		if len(list) != 2 || list[0].ID == list[1].ID || list[0].ID == "" || list[0].Incident == "" || list[0].Incident != list[1].Incident {
-			t.Fatalf("told %+v", list)
+			t.Fatalf("received %+v", list)
 		}
 		for i, want := range []channels.Notification{down, up} {
 			got := list[i].Notification
@@ -222,7 +222,7 @@ func TestDeliver(t *testing.T) {
 	})
 }
 
-// TestRetry has a delivery fail: the pauses double, an attempt is made once each has passed, and the identifier stays.
+// TestRetry has a delivery fail again and again. The pauses double, one attempt follows each, and the identifier stays the same.
 func TestRetry(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", map[string]string{"token": "s3cret"})
@@ -253,7 +253,8 @@ func TestRetry(t *testing.T) {
 	})
 }
 
-// TestOrder has an up overtake the down that cannot be sent: both arrive, in order, and the down says that it is over.
+// TestOrder has a check come up while the alert that it is down cannot be sent. Both alerts arrive in order, and the first
+// says that the outage is over.
 func TestOrder(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
@@ -273,11 +274,11 @@ func TestOrder(t *testing.T) {
 		if _, err := o.Deliver(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		got := o.told()
+		got := o.received()
 		slices.SortStableFunc(got, func(a, b string) int { return strings.Compare(subject(a), subject(b)) })
 		want := []string{"ops: b down", "ops: b up", "other: a down", "other: a up", "other: b down", "other: b up"}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("told (-want +got):\n%s", diff)
+			t.Errorf("received (-want +got):\n%s", diff)
 		}
 		o.set(nil)
 		o.clock.Advance(time.Minute)
@@ -286,12 +287,12 @@ func TestOrder(t *testing.T) {
 		}
 		notes := o.all()
 		if len(notes) != 2 || notes[0].Status != channels.Down || !notes[0].Over.Equal(noon.Add(time.Minute)) || notes[1].Status != channels.Up {
-			t.Errorf("told %+v", notes)
+			t.Errorf("received %+v", notes)
 		}
 	})
 }
 
-// TestFair has many alerts to one channel due before those to others: all have their turn.
+// TestFair has many alerts to one channel become due before those to others. All channels have their turn.
 func TestFair(t *testing.T) {
 	const jobs, others = 60, 5
 	config := func(c *monitor.Config) { c.Delivery = monitor.DeliveryConfig{Sends: 1, SendsPerChannel: 1} }
@@ -331,5 +332,5 @@ func TestFair(t *testing.T) {
 	})
 }
 
-// subject is the integration and the check of what was told.
-func subject(told string) string { return told[:strings.LastIndex(told, " ")] }
+// subject returns the channel and the check of a received notification.
+func subject(received string) string { return received[:strings.LastIndex(received, " ")] }

@@ -32,11 +32,11 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// courierVar makes the test binary a server that delivers alerts: the database and where to post them, with a blank
-// between.
+// courierVar makes the test binary a server that delivers alerts. Its value is the database and the URL to post them to,
+// separated by a blank.
 const courierVar = "ROLLCALL_TEST_COURIER"
 
-// courierMain is the server. It ends with the test, whose end closes its standard input.
+// courierMain runs that server until its standard input is closed, at the latest when the test process ends.
 func courierMain(arguments string) error {
 	database, receiver, _ := strings.Cut(arguments, " ")
 	go func() {
@@ -93,14 +93,14 @@ func poster(receiver string) func(context.Context, channels.Channel, channels.No
 	}
 }
 
-// fleet is a number of servers that are killed and started again.
+// fleet is a group of servers that are killed and restarted.
 type fleet struct {
 	t    *testing.T
 	args string
 
 	mu      sync.Mutex
 	servers []*exec.Cmd
-	kills   int // that are yet to come
+	kills   int // left to do
 }
 
 func (f *fleet) start(i int) {
@@ -116,10 +116,10 @@ func (f *fleet) start(i int) {
 	f.servers[i] = cmd
 }
 
-// kill ends one of the servers as a crash would, and starts another one in its place.
+// kill ends one of the servers like a crash and starts another one in its place.
 func (f *fleet) kill() {
 	if !f.mu.TryLock() {
-		return // one is being killed: the new one is to send something first
+		return // another call is killing one; let the new one send first
 	}
 	defer f.mu.Unlock()
 	if f.kills == 0 {
@@ -145,8 +145,8 @@ func (f *fleet) stop() {
 	}
 }
 
-// TestKillLosesNoAlert kills servers at any moment while alerts are raised and delivered: each arrives, those of one
-// check in order, and none comes again once it was recorded that it has arrived.
+// TestKillLosesNoAlert kills servers at any moment while alerts are raised and delivered. Every alert arrives, those of
+// one check in order, and none arrives again after it was recorded as sent.
 func TestKillLosesNoAlert(t *testing.T) {
 	const jobs, each = 20, 10
 	run := func(t *testing.T, db dbtest.DB, servers, kills int) {
@@ -181,8 +181,8 @@ func TestKillLosesNoAlert(t *testing.T) {
 			if err := json.NewDecoder(r.Body).Decode(&n); err != nil {
 				return // killed while it was sending
 			}
-			// What a killed server has sent can be on its way here while another server sends it too and records
-			// that, so only what arrives well after that is wrong.
+			// An alert of a killed server can be on its way here while another server sends it again and records that. So
+			// only an alert that arrives well after its record is wrong.
 			for _, d := range o.history(t, monitor.DeliveryQuery{Check: n.Check.ID, State: monitor.DeliverySent}) {
 				if d.CreatedAt.Equal(n.At) && arrived.Sub(d.FinishedAt) > time.Second {
 					t.Errorf("came again after it was recorded: %+v", d)
@@ -204,7 +204,7 @@ func TestKillLosesNoAlert(t *testing.T) {
 		}))
 		t.Cleanup(receiver.Close)
 		f.args = db.URL + " " + receiver.URL
-		f.mu.Lock() // the first of them sends alerts while the others are started
+		f.mu.Lock() // the first server sends alerts while the others start
 		for i := range servers {
 			f.start(i)
 		}

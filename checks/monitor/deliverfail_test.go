@@ -20,12 +20,12 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// answer makes the inbox answer everything with an error.
+// answer makes the inbox refuse every notification with an error.
 func answer(err error) func(context.Context, channels.Channel, channels.Notification) error {
 	return func(context.Context, channels.Channel, channels.Notification) error { return err }
 }
 
-// mark returns the mark of the only integration.
+// mark returns the mark of the only channel.
 func (o outbox) mark(t *testing.T) (time.Time, string) {
 	t.Helper()
 	list, err := o.Channels(t.Context(), o.project.ID)
@@ -35,8 +35,8 @@ func (o outbox) mark(t *testing.T) (time.Time, string) {
 	return list[0].FailedAt, list[0].Error
 }
 
-// TestPermanent has a receiver refuse for good: the delivery fails at once and marks the integration, until another
-// one arrives. Those that failed can be sent again.
+// TestPermanent has a receiver refuse for good. The delivery fails at once and marks the channel until another delivery
+// arrives. Failed deliveries can be retried.
 func TestPermanent(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
@@ -81,7 +81,7 @@ func TestPermanent(t *testing.T) {
 	})
 }
 
-// TestGiveUp has a receiver be away: a delivery is given up after a day and five attempts, whichever is later.
+// TestGiveUp has a receiver stay away. A delivery fails after a day and five attempts, whichever is later.
 func TestGiveUp(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
@@ -114,7 +114,7 @@ func TestGiveUp(t *testing.T) {
 	})
 }
 
-// TestNotConfigured has integrations of kinds that this server cannot deliver to.
+// TestNotConfigured has a channel of a kind without a notifier.
 func TestNotConfigured(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, channels.SMS, "phone", map[string]string{"to": "+37120000000"})
@@ -130,7 +130,7 @@ func TestNotConfigured(t *testing.T) {
 	})
 }
 
-// TestRetryAfter has a receiver ask for a pause: nothing is sent to it before that, and others are not concerned.
+// TestRetryAfter has a receiver ask for a pause. Nothing is sent to it meanwhile, and other channels are not affected.
 func TestRetryAfter(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "slow", nil)
@@ -155,7 +155,7 @@ func TestRetryAfter(t *testing.T) {
 			t.Errorf("%d attempts before the pause was over", n)
 		}
 		o.clock.Advance(time.Microsecond)
-		after = 1000 * time.Hour // no receiver can ask for that
+		after = 1000 * time.Hour // longer than a receiver can ask for
 		o.set(refuse)
 		o.deliver(t)
 		o.set(nil)
@@ -165,7 +165,7 @@ func TestRetryAfter(t *testing.T) {
 		if _, err := o.Deliver(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		got := o.told()
+		got := o.received()
 		slices.Sort(got)
 		if diff := cmp.Diff([]string{"slow: a down", "slow: b down"}, got); diff != "" {
 			t.Error(diff)
@@ -173,7 +173,7 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
-// TestPanic has a notifier panic, and one that changes the settings that it is given.
+// TestPanic has a notifier change the settings it was given and panic.
 func TestPanic(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", map[string]string{"token": "t"})
@@ -191,7 +191,7 @@ func TestPanic(t *testing.T) {
 	})
 }
 
-// TestUnreadable has one integration whose row cannot be read any more: others get their alerts.
+// TestUnreadable has a channel whose row cannot be read. Others get their alerts.
 func TestUnreadable(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		o := newOutbox(t, db.Open(t), nil)
@@ -216,7 +216,7 @@ func TestUnreadable(t *testing.T) {
 	})
 }
 
-// TestOrphans claims deliveries whose channel or check no longer exists: they end, and are not claimed again.
+// TestOrphans claims deliveries whose channel or check no longer exists. They end and are not claimed again.
 func TestOrphans(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		o := newOutbox(t, db.Open(t), nil)
@@ -243,7 +243,7 @@ func TestOrphans(t *testing.T) {
 	})
 }
 
-// TestErrorText keeps what an error says without the secrets of its integration, in whatever form it has them.
+// TestErrorText removes the secrets of a channel from an error, in whatever form the error has them.
 func TestErrorText(t *testing.T) {
 	headers := "Authorization: Bearer abc/d \"e\"\nX-Key: k€y"
 	kind := channels.KindInfo{Kind: "hook", Settings: []channels.Setting{{Name: "headers", Secret: true}, {Name: "to"}}}
@@ -274,12 +274,12 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// TestSuperseded has a check go down and up while a receiver is away: what is old is not told one by one later, but
-// summed up by the newest state.
+// TestSuperseded has a check go down and up while a receiver is away. Later the receiver gets a summary in the newest
+// alert instead of every old one.
 func TestSuperseded(t *testing.T) {
 	for name, tt := range map[string]struct {
 		events []pings.Kind
-		told   []string
+		want   []string
 		states string
 	}{
 		"one":   {[]pings.Kind{pings.Fail}, []string{"down"}, "sent"},
@@ -303,8 +303,8 @@ func TestSuperseded(t *testing.T) {
 				if _, err := o.Deliver(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(tt.told, summaries(o.all())); diff != "" {
-					t.Errorf("told (-want +got):\n%s", diff)
+				if diff := cmp.Diff(tt.want, summaries(o.all())); diff != "" {
+					t.Errorf("received (-want +got):\n%s", diff)
 				}
 				var states []string
 				for _, d := range slices.Backward(o.history(t, monitor.DeliveryQuery{})) {
@@ -321,7 +321,7 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
-// summaries writes what was told, with what it sums up.
+// summaries describes notifications with the changes that they sum up.
 func summaries(notes []note) []string {
 	var list []string
 	for _, n := range notes {

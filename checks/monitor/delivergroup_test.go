@@ -18,7 +18,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// TestGroup sends to the members of a group, each alert once.
+// TestGroup sends each alert once to every member of a group.
 func TestGroup(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		a, b := o.channel(t, "pager", "a", nil), o.channel(t, "pager", "b", nil)
@@ -42,11 +42,11 @@ func TestGroup(t *testing.T) {
 			if n, err := o.Deliver(t.Context()); n != 4 || err != nil {
 				t.Errorf("%s: %d sent, %v", name, n, err)
 			}
-			got := o.told()
+			got := o.received()
 			want := []string{"a: " + name + " down", "a: " + name + " up", "b: " + name + " down", "b: " + name + " up"}
 			slices.SortStableFunc(got, func(a, b string) int { return strings.Compare(subject(a), subject(b)) })
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("told (-want +got):\n%s", diff)
+				t.Errorf("received (-want +got):\n%s", diff)
 			}
 		}
 		for _, id := range []uuid.UUID{a.ID, b.ID} {
@@ -92,9 +92,9 @@ func TestGroupReminders(t *testing.T) {
 					}
 					notes := o.all()
 					if len(notes) != 1 || notes[0].channel != "a" || notes[0].Reminder != reminder+1 {
-						t.Errorf("%s: reminder %d: told %+v", name, reminder+1, notes)
+						t.Errorf("%s: reminder %d: received %+v", name, reminder+1, notes)
 					}
-					o.told()
+					o.received()
 				}
 			}
 			if _, err := o.Update(t.Context(), c.ID, off); err != nil {
@@ -104,7 +104,7 @@ func TestGroupReminders(t *testing.T) {
 	})
 }
 
-// TestGroupSettings resolves the members when a group is made and changed.
+// TestGroupSettings resolves the members when a group is created and when it is changed.
 func TestGroupSettings(t *testing.T) {
 	o := newOutbox(t, dbtest.SQLite(t).Open(t), nil)
 	create := func(selection string) error {
@@ -134,7 +134,7 @@ func TestGroupSettings(t *testing.T) {
 	}
 }
 
-// TestTestChannel sends test alerts, which are not recorded.
+// TestTestChannel sends test alerts, which leave no record.
 func TestTestChannel(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		a := o.channel(t, "pager", "a", map[string]string{"token": "s3cret"})
@@ -146,17 +146,17 @@ func TestTestChannel(t *testing.T) {
 			t.Error(err)
 		}
 		if notes := o.all(); len(notes) != 1 || !notes[0].Test || notes[0].Check.Project != "p" || notes[0].ID == "" {
-			t.Errorf("told %+v", notes)
+			t.Errorf("received %+v", notes)
 		}
 		if missing, ok := errors.AsType[*monitor.NotConfiguredError](test(sms.ID)); !ok || missing.Kind != channels.SMS {
 			t.Errorf("without a notifier: %v", missing)
 		}
-		o.told()
+		o.received()
 		if err := test(group.ID); err == nil || !strings.Contains(err.Error(), `sms "sms"`) {
 			t.Errorf("to a group with one that is not configured: %v", err)
 		}
-		if got := o.told(); len(got) != 2 {
-			t.Errorf("told %q", got)
+		if got := o.received(); len(got) != 2 {
+			t.Errorf("received %q", got)
 		}
 		cause := channels.Permanent(errors.New("wrong token s3cret"))
 		o.set(answer(cause))
@@ -194,7 +194,7 @@ func channelMark(t *testing.T, o outbox, id uuid.UUID) (time.Time, string) {
 	return time.Time{}, ""
 }
 
-// TestBodyFromObjectStorage has the last ping's body in object storage, and that be away.
+// TestBodyFromObjectStorage reads the body of the last ping from object storage, and does without when that is away.
 func TestBodyFromObjectStorage(t *testing.T) {
 	sh := &shelf{}
 	eachOutbox(t, func(c *monitor.Config) { c.Bodies, c.BodyThreshold = sh, 4 }, func(t *testing.T, o outbox) {
@@ -216,7 +216,7 @@ func TestBodyFromObjectStorage(t *testing.T) {
 				t.Fatal(err)
 			}
 			notes := o.all()
-			o.told()
+			o.received()
 			want := channels.MaxBody
 			if down != nil {
 				want = 0
@@ -228,7 +228,7 @@ func TestBodyFromObjectStorage(t *testing.T) {
 	})
 }
 
-// TestReminderOfOldFlip tells of a check that has been down for so long that its flip is gone.
+// TestReminderOfOldFlip sends an alert about a flip that was pruned.
 func TestReminderOfOldFlip(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
@@ -243,12 +243,12 @@ func TestReminderOfOldFlip(t *testing.T) {
 		}
 		notes := o.all()
 		if len(notes) != 1 || notes[0].Status != channels.Down || notes[0].At.IsZero() || notes[0].Reason == "" {
-			t.Errorf("told %+v", notes)
+			t.Errorf("received %+v", notes)
 		}
 	})
 }
 
-// TestTiming says in English when pings are expected.
+// TestTiming describes in English when pings are expected.
 func TestTiming(t *testing.T) {
 	o := newOutbox(t, dbtest.SQLite(t).Open(t), nil)
 	o.channel(t, "pager", "ops", nil)

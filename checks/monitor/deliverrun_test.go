@@ -19,7 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// inBubble runs a test on SQLite where time passes by itself.
+// inBubble runs a test on SQLite in a synctest bubble, where time passes by itself.
 func inBubble(t *testing.T, change func(*monitor.Config), test func(t *testing.T, o outbox)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -53,7 +53,7 @@ func hang(ctx context.Context, _ channels.Channel, _ channels.Notification) erro
 	return ctx.Err()
 }
 
-// TestRunDelivers sends at once what the same process has raised, and within a second what another one has.
+// TestRunDelivers sends alerts of its own process at once, and those of another one within a second.
 func TestRunDelivers(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
@@ -62,7 +62,7 @@ func TestRunDelivers(t *testing.T) {
 		begin := time.Now()
 		o.ping(t, a.ID, pings.Fail)
 		synctest.Wait()
-		if got := o.told(); len(got) != 1 || time.Since(begin) != 0 {
+		if got := o.received(); len(got) != 1 || time.Since(begin) != 0 {
 			t.Errorf("after %v: %q", time.Since(begin), got)
 		}
 		if _, err := o.server(t, o.store).Ping(t.Context(), b.ID, pings.Signal{Kind: pings.Fail}); err != nil {
@@ -70,7 +70,7 @@ func TestRunDelivers(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if got := o.told(); len(got) != 1 {
+		if got := o.received(); len(got) != 1 {
 			t.Errorf("of another process: %q", got)
 		}
 		o.set(answer(errors.New("away")))
@@ -80,14 +80,14 @@ func TestRunDelivers(t *testing.T) {
 		o.set(nil)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if got := o.told(); len(got) != 2 {
+		if got := o.received(); len(got) != 2 {
 			t.Errorf("after a failure: %q", got)
 		}
 	})
 }
 
-// TestHangingChannel has a receiver take nothing while thousands of alerts to it wait: it is never given more than its
-// share at once, and another one gets its alerts at once.
+// TestHangingChannel has a receiver hang while hundreds of alerts to it wait. It never gets more than its share at once,
+// and another channel gets its alerts without delay.
 func TestHangingChannel(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "dead", nil)
@@ -116,7 +116,7 @@ func TestHangingChannel(t *testing.T) {
 			synctest.Wait()
 			o.ping(t, last.ID, pings.Success)
 			synctest.Wait()
-			if got := o.told(); len(got) != 2 || time.Since(begin) != 0 {
+			if got := o.received(); len(got) != 2 || time.Since(begin) != 0 {
 				t.Errorf("after %v: %q", time.Since(begin), got)
 			}
 			time.Sleep(7 * time.Second)
@@ -133,7 +133,7 @@ func TestHangingChannel(t *testing.T) {
 	})
 }
 
-// TestTimeout bounds an attempt, and renews the lease as long as it lasts.
+// TestTimeout bounds an attempt and renews the lease while it lasts.
 func TestTimeout(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
@@ -153,15 +153,15 @@ func TestTimeout(t *testing.T) {
 		o.set(nil)
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		if got := o.told(); len(got) != 1 {
-			t.Errorf("told %q", got)
+		if got := o.received(); len(got) != 1 {
+			t.Errorf("received %q", got)
 		}
 		o.states(t, "down sent 2")
 	})
 }
 
-// TestPauseOfMany has a receiver ask for a pause while many alerts to it were claimed: those that were not begun are not
-// sent before it is over, and nothing of that counts as an attempt.
+// TestPauseOfMany has a receiver ask for a pause while many alerts to it are claimed. Those that have not begun wait until
+// it is over, and that does not count as an attempt.
 func TestPauseOfMany(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, o outbox) {
 		const jobs = 40
@@ -192,14 +192,14 @@ func TestPauseOfMany(t *testing.T) {
 		o.set(nil)
 		time.Sleep(33 * time.Second)
 		synctest.Wait()
-		if got := o.told(); len(got) != jobs {
+		if got := o.received(); len(got) != jobs {
 			t.Errorf("%d were sent after the pause, want %d", len(got), jobs)
 		}
 	})
 }
 
-// TestStop tells a monitor to stop: what is being sent has 5 seconds, and what was not sent is given back at once, also
-// where a notifier does not return.
+// TestStop stops a monitor. Unfinished sends have 5 seconds, and the rest is given back at once, even where a notifier
+// does not return.
 func TestStop(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
@@ -233,16 +233,16 @@ func TestStop(t *testing.T) {
 		}
 		close(release)
 		synctest.Wait()
-		o.told()
+		o.received()
 		o.set(nil)
 		defer start(t, o.server(t, o.store))()
-		if got := o.told(); len(got) != 2 {
-			t.Errorf("then told %q", got)
+		if got := o.received(); len(got) != 2 {
+			t.Errorf("then received %q", got)
 		}
 	})
 }
 
-// cutOff is a store that a monitor cannot reach for a while.
+// cutOff is a store that a monitor cannot reach while off is set.
 type cutOff struct {
 	monitor.Store
 	off *atomic.Bool
@@ -262,9 +262,8 @@ func (s cutOff) Update(ctx context.Context, fn func(ctx context.Context, tx moni
 	return s.Store.Update(ctx, fn)
 }
 
-// TestLeaseLost has a server lose the database while it sends. Another one sends the same alerts when the lease has
-// ended. That the first has sent one is recorded; that it has failed to send another is not, as that is the other
-// one's now.
+// TestLeaseLost has a server lose the database while it sends. Another one sends the same alerts after the lease. The
+// success of the first server counts. Its failure does not, because the delivery now belongs to the other.
 func TestLeaseLost(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
@@ -298,7 +297,7 @@ func TestLeaseLost(t *testing.T) {
 	})
 }
 
-// TestDatabaseGone lets the delivery go on after the database was away.
+// TestDatabaseGone delivers again after the database was away.
 func TestDatabaseGone(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
@@ -311,13 +310,13 @@ func TestDatabaseGone(t *testing.T) {
 		off.Store(false)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if got := o.told(); len(got) != 1 {
-			t.Errorf("told %q", got)
+		if got := o.received(); len(got) != 1 {
+			t.Errorf("received %q", got)
 		}
 	})
 }
 
-// TestDeletedWhileSent deletes a check and an integration while alerts are on their way.
+// TestDeletedWhileSent deletes a check and a channel while alerts are on their way.
 func TestDeletedWhileSent(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, o outbox) {
 		gone := o.channel(t, "pager", "gone", nil)
@@ -341,13 +340,13 @@ func TestDeletedWhileSent(t *testing.T) {
 		o.set(nil)
 		time.Sleep(time.Minute)
 		o.states(t, "down sent 2")
-		if got := o.told(); len(got) != 1 || got[0] != "ops: b down" {
-			t.Errorf("told %q", got)
+		if got := o.received(); len(got) != 1 || got[0] != "ops: b down" {
+			t.Errorf("received %q", got)
 		}
 	})
 }
 
-// TestTwoServers has two servers share the work on one database: everything arrives once.
+// TestTwoServers has two servers share the work on one database. Every alert arrives once.
 func TestTwoServers(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		const jobs = 40
@@ -363,7 +362,7 @@ func TestTwoServers(t *testing.T) {
 		var wg sync.WaitGroup
 		for _, mon := range []*monitor.Monitor{o.Monitor, o.server(t, o.store)} {
 			wg.Go(func() {
-				for range 4 { // one may find nothing while the other one is at work
+				for range 4 { // one may find nothing while the other works
 					if _, err := mon.Deliver(t.Context()); err != nil {
 						t.Error(err)
 					}
@@ -371,7 +370,7 @@ func TestTwoServers(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		for range 3 { // what waited for one that the other server had
+		for range 3 { // those that waited behind one of the other server
 			o.clock.Advance(time.Second)
 			if _, err := o.Deliver(t.Context()); err != nil {
 				t.Fatal(err)

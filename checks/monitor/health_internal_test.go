@@ -17,7 +17,7 @@ func (waiting) Backlog(_ context.Context, now time.Time) (Backlog, error) {
 	return Backlog{Pending: 1, OldestDue: now.Add(-time.Hour)}, nil
 }
 
-// A slow receiver keeps alerts waiting, but as long as any are tried the monitor is not sick.
+// TestHealthWithSlowReceiver has alerts wait for a slow receiver. While any are tried, the monitor is healthy.
 func TestHealthWithSlowReceiver(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	m, err := New(waiting{}, &Config{

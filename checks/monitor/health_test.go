@@ -19,7 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// sick is a store whose transactions fail, or answer to nothing.
+// sick is a store whose transactions fail or hang.
 type sick struct {
 	monitor.Store
 	mu  sync.Mutex
@@ -63,7 +63,7 @@ func (s *sick) Probe(ctx context.Context, write bool) error {
 	return s.Store.Probe(ctx, write)
 }
 
-// problems returns the parts that are not healthy with their problems.
+// problems returns the problems of the parts that are not healthy.
 func problems(list []monitor.Condition) map[monitor.Part]string {
 	found := map[monitor.Part]string{}
 	for _, c := range list {
@@ -74,8 +74,8 @@ func problems(list []monitor.Condition) map[monitor.Part]string {
 	return found
 }
 
-// Live tells whether the watcher turns, and Health whether it gets anywhere. What is wrong with the database is no
-// reason to start the process anew.
+// Live reports whether the watcher is at work, and Health whether it succeeds. A failure of the database is no reason to
+// restart the process.
 func TestHealthOfWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &sick{Store: dbtest.SQLite(t).Open(t)}

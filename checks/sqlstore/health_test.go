@@ -41,7 +41,7 @@ func TestProbeSchema(t *testing.T) {
 	})
 }
 
-// A delivery that waits for an earlier one, which is tried again later, is not due.
+// TestBacklogInOrder has a delivery wait for an earlier one, which is tried again later. Neither is due.
 func TestBacklogInOrder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		bun := db.Bun(t)

@@ -20,23 +20,22 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// recorder keeps the queries that are run.
-type recorder struct{ queries []string }
+// queryLog keeps the queries that were run.
+type queryLog struct{ queries []string }
 
-func (r *recorder) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
-func (r *recorder) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+func (r *queryLog) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+func (r *queryLog) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 	r.queries = append(r.queries, e.Query)
 }
 
-// TestPlans runs what the watcher and the delivery of alerts run all the time on a database with many rows: none of
-// the queries goes through a whole table.
+// TestPlans runs the queries of the watcher and of the delivery on a database with many rows. None of them scans a table.
 func TestPlans(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 		bundb := db.Bun(t)
 		store := dbtest.OpenOn(t, bundb)
 		fillOutbox(t, store, bundb, now)
-		var r recorder
+		var r queryLog
 		watched, err := sqlstore.New(bundb.WithQueryHook(&r))
 		if err != nil {
 			t.Fatal(err)
@@ -58,7 +57,7 @@ func TestPlans(t *testing.T) {
 	})
 }
 
-// exercise does what a server does all the time.
+// exercise runs what a server runs all the time.
 func exercise(t *testing.T, store *sqlstore.Store, now time.Time) {
 	var due []uuid.UUID
 	for _, at := range []time.Time{now.Add(-time.Hour * 24), now} {
@@ -106,7 +105,7 @@ func exercise(t *testing.T, store *sqlstore.Store, now time.Time) {
 	}
 }
 
-// exchange does what one turn of the delivery does: it saves results, claims others and looks at the lines of some.
+// exchange does what one turn of the delivery does: it saves results, claims deliveries and locks the lines of some.
 func exchange(ctx context.Context, tx monitor.Tx, changes monitor.DeliveryChanges, claim monitor.DeliveryClaim) ([]monitor.QueuedDelivery, error) {
 	ids := []int64{1}
 	for _, q := range changes.Deliveries {
@@ -154,7 +153,7 @@ func fillOutbox(t *testing.T, store *sqlstore.Store, db *bun.DB, now time.Time) 
 	}
 	postgres := db.Dialect().Name().String() == "pg"
 	rows := 20_000
-	if testing.Short() && !postgres { // SQLite is part of this process, and slow under the race detector
+	if testing.Short() && !postgres { // SQLite runs in this process and is slow under the race detector
 		rows = 5000
 	}
 	numbers := fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", rows)
@@ -189,7 +188,7 @@ func fillOutbox(t *testing.T, store *sqlstore.Store, db *bun.DB, now time.Time) 
 		"watch_at": fmt.Sprintf("CASE WHEN n.i %% 100 = 0 THEN %d + n.i END", now.UnixMicro()-1_000_000)})
 	copies("rollcall_pings", "t.id = 1", map[string]string{"id": "n.i + 1000", "check_id": "n.i + 1000"})
 	copies("rollcall_flips", "t.id <= 3", map[string]string{"id": "t.id * 100000 + n.i", "check_id": "n.i + 1000"})
-	// Most are sent; some are pending, of which some have failed, have others behind them or sum up.
+	// Most are sent. Some are pending, and some of those have failed, have others behind them or sum up flips.
 	first := "t.id <= 20 AND n.i % 20 = 0" // those of the first flip
 	for flip := range 2 {
 		copies("rollcall_deliveries", first, map[string]string{
@@ -230,7 +229,7 @@ func explain(t *testing.T, db *bun.DB, name, query string) string {
 	return strings.Join(slices.Compact(lines), "\n")
 }
 
-// scans finds in a plan that a table is gone through. Small tables and intermediate results may be.
+// scans matches a plan that scans a table. Small tables and intermediate results may be scanned.
 func scans(name string) *regexp.Regexp {
 	if name == "sqlite" {
 		return regexp.MustCompile(`(?m)^SCAN (d|h|r|f|s|c|p|a|b|e|o|rollcall_(deliveries|states|flips|checks|pings))( |$)`)

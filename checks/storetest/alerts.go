@@ -14,42 +14,42 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// told is what a delivery says.
-type told struct {
+// queued is a delivery with what its alert reports.
+type queued struct {
 	Channel  string
 	Status   channels.Status
 	At       time.Time // of the flip
 	Reminder int
 	Raised   time.Time
-	Earlier  int // flips that it sums up
+	Earlier  int // number of flips that it sums up
 }
 
-// told returns the deliveries of a check in the order in which they were made.
-func (f fixture) told(t *testing.T, id uuid.UUID) []told {
+// queued returns the new deliveries of a check, oldest first.
+func (f fixture) queued(t *testing.T, id uuid.UUID) []queued {
 	t.Helper()
 	list, err := f.Deliveries(t.Context(), monitor.DeliveryQuery{Project: f.project.ID, Check: id, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
 	slices.Reverse(list)
-	queued := make([]monitor.QueuedDelivery, len(list))
+	claimed := make([]monitor.QueuedDelivery, len(list))
 	for i, d := range list {
 		if d.State != monitor.DeliveryPending || d.Attempts != 0 || !d.Due.Equal(d.CreatedAt) {
 			t.Errorf("a new delivery: %+v", d)
 		}
-		queued[i] = monitor.QueuedDelivery{ID: d.ID, ChannelID: d.ChannelID, CreatedAt: d.CreatedAt}
+		claimed[i] = monitor.QueuedDelivery{ID: d.ID, ChannelID: d.ChannelID, CreatedAt: d.CreatedAt}
 	}
-	alerts, err := f.Alerts(t.Context(), queued)
+	alerts, err := f.Alerts(t.Context(), claimed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []told
+	var all []queued
 	for _, d := range list {
 		i := slices.IndexFunc(alerts, func(a monitor.Alert) bool { return a.ID == d.ID })
 		if i < 0 {
-			t.Fatalf("nothing to tell about delivery %d", d.ID)
+			t.Fatalf("no alert for delivery %d", d.ID)
 		}
-		all = append(all, told{
+		all = append(all, queued{
 			Channel: d.ChannelName, Status: d.Status, At: alerts[i].Flip.At, Reminder: d.Reminder, Raised: d.CreatedAt,
 			Earlier: len(alerts[i].Earlier),
 		})
@@ -57,14 +57,14 @@ func (f fixture) told(t *testing.T, id uuid.UUID) []told {
 	return all
 }
 
-// settle settles all checks that are due, as a watcher does.
+// settle settles all checks that are due, as the watcher does.
 func (f fixture) settle(t *testing.T, now time.Time) (found int) {
 	t.Helper()
 	ids, _ := f.sweep(t, now, 100)
 	return len(ids)
 }
 
-// change changes the settings of a check.
+// change updates the settings of a check.
 func (f fixture) change(t *testing.T, id uuid.UUID, spec checks.Spec, now time.Time) {
 	t.Helper()
 	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
@@ -88,7 +88,7 @@ func testAlertRulesRoundTrip(t *testing.T, f fixture) {
 	})
 	same(t, "a check with rules", f.check(t, c.ID), c)
 
-	// What the rules remember comes back as it was, step by step.
+	// The state of the rules is read as it was saved, step by step.
 	want := c
 	for i, kind := range []pings.Kind{pings.Fail, pings.Fail, pings.Fail, pings.Success} {
 		at := noon.Add(time.Duration(i) * time.Minute)
@@ -96,7 +96,7 @@ func testAlertRulesRoundTrip(t *testing.T, f fixture) {
 		want, _, _ = want.Ping(pings.Signal{Kind: kind}, at)
 		same(t, "a check after "+string(kind), f.check(t, c.ID), want)
 	}
-	late := noon.Add(11 * time.Hour) // in the night
+	late := noon.Add(11 * time.Hour) // in the quiet hours
 	f.ping(t, c.ID, pings.Signal{}, late)
 	for range 3 {
 		f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, late)
@@ -118,42 +118,42 @@ func testAlertRules(t *testing.T, f fixture) {
 		Timeout: new(time.Hour), Grace: new(10 * time.Minute), AlertAfter: new(2), RepeatEvery: new(30 * time.Minute),
 	})
 	f.assign(t, c.ID, ops.ID)
-	other := f.create(t, checks.Spec{}) // has no integration, and is told to nobody
+	other := f.create(t, checks.Spec{}) // has no channel
 	f.ping(t, other.ID, pings.Signal{Kind: pings.Fail}, noon)
 
 	f.ping(t, c.ID, pings.Signal{}, noon)
 	f.settle(t, at(70)) // down, for the first time
-	same(t, "after the first failure", f.told(t, c.ID), []told(nil))
+	same(t, "after the first failure", f.queued(t, c.ID), []queued(nil))
 	if found := f.settle(t, at(130).Add(-1)); found != 0 {
 		t.Errorf("%d checks are due before the second failure", found)
 	}
 	f.settle(t, at(131))
-	down := told{Channel: "ops", Status: channels.Down, At: at(70), Raised: at(131)}
-	want := []told{down}
-	same(t, "after the second failure", f.told(t, c.ID), want)
+	down := queued{Channel: "ops", Status: channels.Down, At: at(70), Raised: at(131)}
+	want := []queued{down}
+	same(t, "after the second failure", f.queued(t, c.ID), want)
 
 	f.assign(t, c.ID, ops.ID, pager.ID)
 	if found := f.settle(t, at(161).Add(-1)); found != 0 {
 		t.Errorf("%d checks are due before the reminder", found)
 	}
 	f.settle(t, at(162))
-	got := f.told(t, c.ID)
+	got := f.queued(t, c.ID)
 	for _, name := range channelOrder(got, 1, 2) {
-		want = append(want, told{Channel: name, Status: channels.Down, At: at(70), Raised: at(162), Reminder: 1})
+		want = append(want, queued{Channel: name, Status: channels.Down, At: at(70), Raised: at(162), Reminder: 1})
 	}
 	same(t, "after the reminder", got, want)
 
 	f.assign(t, c.ID, pager.ID)
 	f.ping(t, c.ID, pings.Signal{}, at(170))
-	want = append(want, told{Channel: "pager", Status: channels.Up, At: at(170), Raised: at(170)})
-	same(t, "up again", f.told(t, c.ID), want)
+	want = append(want, queued{Channel: "pager", Status: channels.Up, At: at(170), Raised: at(170)})
+	same(t, "up again", f.queued(t, c.ID), want)
 	f.settle(t, at(239)) // which may find it: what it waited for while it was down would have been due
-	same(t, "later", f.told(t, c.ID), want)
-	same(t, "of a check without integrations", f.told(t, other.ID), []told(nil))
+	same(t, "later", f.queued(t, c.ID), want)
+	same(t, "of a check without channels", f.queued(t, other.ID), []queued(nil))
 }
 
-// channelOrder returns the channels of n deliveries from the given one on: within one alert any order is right.
-func channelOrder(list []told, from, n int) []string {
+// channelOrder returns the channels of n deliveries, beginning at an index. The deliveries of one alert have no order.
+func channelOrder(list []queued, from, n int) []string {
 	var names []string
 	for _, d := range list[min(from, len(list)):min(from+n, len(list))] {
 		names = append(names, d.Channel)
@@ -161,7 +161,7 @@ func channelOrder(list []told, from, n int) []string {
 	return names
 }
 
-// testAlertOrder has many alerts of many checks in one transaction, most of them at one instant.
+// testAlertOrder saves many alerts of many checks in one transaction, all at one instant.
 func testAlertOrder(t *testing.T, f fixture) {
 	ops := f.addChannel(t, "ops", noon)
 	var ids []uuid.UUID
@@ -184,7 +184,7 @@ func testAlertOrder(t *testing.T, f fixture) {
 		return tx.SaveChecks(ctx, locked)
 	})
 	for _, id := range ids {
-		got := f.told(t, id)
+		got := f.queued(t, id)
 		if len(got) != 8 {
 			t.Fatalf("%d deliveries, want 8", len(got))
 		}
@@ -194,7 +194,7 @@ func testAlertOrder(t *testing.T, f fixture) {
 			}
 		}
 	}
-	// Each is about a flip of its own.
+	// Each alert has a flip of its own.
 	list, err := f.Deliveries(t.Context(), monitor.DeliveryQuery{Project: f.project.ID, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +204,7 @@ func testAlertOrder(t *testing.T, f fixture) {
 	}
 }
 
-// testAlertsInQuietHours holds back alerts, and sums them up at the end.
+// testAlertsInQuietHours holds back alerts and sums them up at the end.
 func testAlertsInQuietHours(t *testing.T, f fixture) {
 	ops := f.addChannel(t, "ops", noon)
 	c := f.create(t, checks.Spec{QuietHours: new("11:00-13:00")})
@@ -216,17 +216,17 @@ func testAlertsInQuietHours(t *testing.T, f fixture) {
 	if found := f.settle(t, end.Add(-time.Microsecond)); found != 0 {
 		t.Errorf("%d checks are due in quiet hours", found)
 	}
-	same(t, "in quiet hours", f.told(t, c.ID), []told(nil))
+	same(t, "in quiet hours", f.queued(t, c.ID), []queued(nil))
 	f.settle(t, end.Add(time.Second))
-	same(t, "at their end", f.told(t, c.ID), []told{{
+	same(t, "at their end", f.queued(t, c.ID), []queued{{
 		Channel: "ops", Status: channels.Down, At: noon.Add(3 * time.Minute), Raised: end.Add(time.Second), Earlier: 2,
 	}})
 	if found := f.settle(t, end.AddDate(0, 0, 30)); found != 0 {
-		t.Errorf("%d checks are due after all was told", found)
+		t.Errorf("%d checks are due after the last alert", found)
 	}
 }
 
-// testAlertsOfRulesThatCameLater has a check that was down before it had rules, and one whose flip is kept no longer.
+// testAlertsOfRulesThatCameLater has a check that was down before it had rules, and a reminder whose flip was pruned.
 func testAlertsOfRulesThatCameLater(t *testing.T, f fixture) {
 	ops := f.addChannel(t, "ops", noon)
 	c := f.create(t, checks.Spec{})
@@ -235,17 +235,17 @@ func testAlertsOfRulesThatCameLater(t *testing.T, f fixture) {
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon.Add(time.Minute))
 	f.change(t, c.ID, checks.Spec{RepeatEvery: new(time.Hour)}, noon.Add(2*time.Minute))
 	f.settle(t, noon.Add(62*time.Minute))
-	down := told{Channel: "ops", Status: channels.Down, At: noon.Add(time.Minute), Raised: noon.Add(time.Minute)}
+	down := queued{Channel: "ops", Status: channels.Down, At: noon.Add(time.Minute), Raised: noon.Add(time.Minute)}
 	first := down
 	first.Raised, first.Reminder = noon.Add(62*time.Minute), 1
-	same(t, "a reminder", f.told(t, c.ID), []told{down, first})
+	same(t, "a reminder", f.queued(t, c.ID), []queued{down, first})
 
 	if _, err := f.PruneFlips(t.Context(), noon.Add(30*time.Minute), nil); err != nil {
 		t.Fatal(err)
 	}
-	before := len(f.told(t, c.ID))
+	before := len(f.queued(t, c.ID))
 	f.settle(t, noon.Add(122*time.Minute))
-	if after := f.told(t, c.ID); len(after) != before+1 || after[before].Reminder != 2 {
-		t.Errorf("a reminder of what is kept no longer: %+v", after)
+	if after := f.queued(t, c.ID); len(after) != before+1 || after[before].Reminder != 2 {
+		t.Errorf("a reminder about a pruned flip: %+v", after)
 	}
 }

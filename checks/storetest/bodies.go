@@ -128,8 +128,7 @@ func testUploads(t *testing.T, f fixture) {
 			t.Errorf("the body of a finished upload: %v, want ErrNotFound", err)
 		}
 	}
-	// What was claimed and not finished, because its process has died, is claimed again; and what has failed when
-	// it is due.
+	// A job whose process has died is claimed again after its lease, and one that failed when it is due.
 	again := f.claim(t, noon.Add(time.Minute), 10)
 	if len(again) != 1 || again[0].Key != last[0].Key || again[0].Attempts != 2 {
 		t.Fatalf("claimed %v a minute later, want the third again", again)
@@ -148,7 +147,7 @@ func testUploads(t *testing.T, f fixture) {
 		t.Fatalf("claimed %v at the time of the retry", again)
 	}
 	f.finish(t, again[0])
-	f.finish(t, again[0]) // by another one who had claimed it as well
+	f.finish(t, again[0]) // by another server that had claimed it too
 	if p := f.body(t, c.ID, 3); p.BodyKey != again[0].Key {
 		t.Errorf("finished twice, the key is %q", p.BodyKey)
 	}
@@ -160,7 +159,7 @@ func testUploads(t *testing.T, f fixture) {
 	}
 }
 
-// testUploadsAreShared has several claim at once: no upload is given to two.
+// testUploadsAreShared has several servers claim at once. No upload is leased to two of them.
 func testUploadsAreShared(t *testing.T, f fixture) {
 	const n = 100
 	c := f.create(t, checks.Spec{})
@@ -194,7 +193,7 @@ func testUploadsAreShared(t *testing.T, f fixture) {
 		})
 	}
 	wg.Wait()
-	f.finish(t, f.claim(t, noon, n)...) // what was locked by another when the last one looked
+	f.finish(t, f.claim(t, noon, n)...) // those that another had locked when the last one looked
 	for key, count := range times {
 		if count != 1 {
 			t.Errorf("%s was claimed %d times", key, count)
@@ -209,7 +208,7 @@ func testUploadsAreShared(t *testing.T, f fixture) {
 	}
 }
 
-// testUploadOfPrunedPing prunes pings whose uploads wait, are under way, and have just been made.
+// testUploadOfPrunedPing prunes pings whose uploads wait, run, and have just been done.
 func testUploadOfPrunedPing(t *testing.T, f fixture) {
 	kept, gone := f.create(t, checks.Spec{}), f.create(t, checks.Spec{})
 	f.pingLarge(t, kept.ID, noon, []byte("kept"))
@@ -227,18 +226,18 @@ func testUploadOfPrunedPing(t *testing.T, f fixture) {
 	if _, err := f.UploadBody(t.Context(), claimed[0]); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("the body of a ping that is gone: %v, want ErrNotFound", err)
 	}
-	// Until the claims end, the objects may come to be.
+	// Until the leases end, the objects may still be uploaded.
 	if list := f.removals(t, noon.Add(time.Minute)); len(list) != 0 {
 		t.Errorf("removals while the uploads may be under way: %v", list)
 	}
-	// One upload is made nevertheless, and its object is due to be removed at once.
+	// One upload is done nevertheless. The removal of its object is due at once.
 	f.finish(t, claimed[1], keptUpload)
 	list := f.removals(t, noon)
 	if len(list) != 1 || list[0].Key != claimed[1].Key {
 		t.Errorf("removals %v, want that of %s", list, claimed[1].Key)
 	}
 	f.finish(t, list...)
-	// The other one's process has died. What was never tried has no object.
+	// The process of the other has died. An upload that was never tried left no object.
 	list = f.removals(t, noon.Add(time.Hour))
 	if len(list) != 1 || list[0].Key != claimed[0].Key {
 		t.Errorf("removals %v, want that of %s", list, claimed[0].Key)
@@ -311,7 +310,7 @@ func testRemovals(t *testing.T, f fixture) {
 	if !list[0].Due.Equal(noon.Add(time.Minute)) || list[0].Attempts != 1 {
 		t.Errorf("claimed %+v", list[0])
 	}
-	// The first is done, the second has failed, and the third comes to be once more while it is removed.
+	// The first is done, the second has failed, and the object of the third is uploaded again during the removal.
 	f.finish(t, list[:1]...)
 	failed := list[1]
 	failed.Attempts = 5

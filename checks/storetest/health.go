@@ -49,7 +49,7 @@ func testBacklog(t *testing.T, f fixture) {
 	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return addCheck(ctx, tx, c) })
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon.Add(time.Second))
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Success}, noon.Add(time.Minute))
-	// Down and up, each to both channels. The second waits for the first.
+	// Two alerts to each of two channels. The second waits for the first.
 	want := monitor.Backlog{Pending: 4, OldestDue: noon.Add(time.Second)}
 	if diff := cmp.Diff(want, backlog(noon.Add(time.Hour))); diff != "" {
 		t.Errorf("of two alerts (-want +got):\n%s", diff)
@@ -79,7 +79,7 @@ func testLastDurations(t *testing.T, f fixture) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	delete(got, lost.ID) // may be left out
+	delete(got, lost.ID) // LastDurations may leave it out
 	want := map[uuid.UUID]time.Duration{done.ID: time.Minute, running.ID: 2 * time.Minute, noted.ID: 2 * time.Minute}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

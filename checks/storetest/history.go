@@ -14,7 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// testAlerts reads what there is to tell.
+// testAlerts reads the content of deliveries.
 func testAlerts(t *testing.T, f fixture) {
 	ops := f.addChannel(t, "ops", noon)
 	c, quiet := f.watched(t, ops), f.watched(t, ops)
@@ -173,7 +173,7 @@ func testDeliveryHistory(t *testing.T, f fixture) {
 	if list := f.claimed(t, now); len(list) != len(failed) || list[0].Attempts != 1 {
 		t.Errorf("claimed %+v, want all that had failed", list)
 	}
-	// Those that are pending stay, however old they are.
+	// Pending deliveries are never pruned.
 	if _, err := f.PruneFlips(t.Context(), now, nil); err != nil {
 		t.Fatal(err)
 	}
