@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs backup and reports its start, its output and its exit status. The ping URL of the check is in $PING_URL.
-ping() { curl -fsS -m 10 --retry 5 -o /dev/null "$@" || true; } # a ping that fails must not stop the job
+# Runs backup, and reports its start, its output and its exit status to the check with the ping URL $PING_URL.
+ping() { curl -fsS -m 10 --retry 5 -o /dev/null "$@" || true; } # a failed ping must not stop the job
 
 out=$(mktemp) || exit
 trap 'rm -f "$out"' EXIT

@@ -1,4 +1,4 @@
-// Command embed monitors jobs inside a program, with SQLite and without any HTTP. Its argument is the database file.
+// Command embed monitors jobs inside a program, with SQLite and without HTTP. Its argument is the database file.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 	check(store.Migrate(ctx))
 	mon, err := monitor.New(store, nil)
 	check(err)
-	go mon.Run(ctx) // takes checks down whose pings are overdue
+	go mon.Run(ctx) // watches deadlines and delivers alerts
 
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)

@@ -1,4 +1,4 @@
-// Package kubernetes holds a CronJob, whose command its test runs.
+// Package kubernetes holds a CronJob. Its test runs the command of the container.
 package kubernetes
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/examples/internal/testserver"
 )
 
-// cronJob is what the test needs of a CronJob.
+// cronJob has every field of the file, so that an unknown one is an error.
 type cronJob struct {
 	APIVersion string `yaml:"apiVersion"`
 	Kind       string

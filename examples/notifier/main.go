@@ -1,5 +1,5 @@
-// Command notifier has a kind of channel of its own, "chat": it makes a check with such a channel, reports a failure
-// and waits until the alert is delivered. Its arguments are the database file and the URL that alerts are posted to.
+// Command notifier adds a kind of integration, "chat". It assigns one to a check, reports a failure of the check and waits
+// for the delivery of the alert. Its arguments are the database file and the URL to post alerts to.
 package main
 
 import (
@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 	_ "modernc.org/sqlite"
@@ -24,7 +25,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// chat is the kind, with the settings that a channel of it has.
+// chat describes the kind and its settings.
 func chat() channels.KindInfo {
 	return channels.KindInfo{
 		Kind:     "chat",
@@ -33,14 +34,14 @@ func chat() channels.KindInfo {
 	}
 }
 
-// post delivers an alert. It is a channels.Notifier by channels.NotifierFunc.
+// post delivers an alert. channels.NotifierFunc makes it a channels.Notifier.
 func post(ctx context.Context, c channels.Channel, n channels.Notification) error {
 	text := fmt.Sprintf("%s is %s: %s", n.Check.Name, n.Status, n.Reason)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Settings["url"], strings.NewReader(text))
 	if err != nil {
-		return channels.Permanent(errors.New("the setting url is not a URL")) // without the URL, which is a secret
+		return channels.Permanent(errors.New("the setting url is not a URL")) // the URL itself is a secret
 	}
-	req.Header.Set("Idempotency-Key", n.ID) // the same when the delivery is tried again
+	req.Header.Set("Idempotency-Key", n.ID) // a retry has the same key
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return errors.New("the chat server cannot be reached")
@@ -52,7 +53,7 @@ func post(ctx context.Context, c channels.Channel, n channels.Notification) erro
 	case res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusGone:
 		return channels.Permanent(fmt.Errorf("the chat room does not exist (status %d)", res.StatusCode))
 	}
-	return fmt.Errorf("the chat server answers with status %d", res.StatusCode) // is tried again
+	return fmt.Errorf("the chat server answers with status %d", res.StatusCode) // will be retried
 }
 
 func main() {
@@ -70,16 +71,19 @@ func main() {
 		Notifiers: map[channels.Kind]channels.Notifier{"chat": channels.NotifierFunc(post)},
 	})
 	check(err)
-	go mon.Run(ctx) // delivers
+	go mon.Run(ctx) // delivers alerts
 
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)
-	_, err = mon.CreateChannel(ctx, project.ID, "chat", "ops", map[string]string{"url": os.Args[2]})
+	ops, err := openChannel(ctx, mon, project.ID, "ops", map[string]string{"url": os.Args[2]})
 	check(err)
-	backup, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("backup"), Channels: new("ops")})
+	spec := checks.Spec{Name: new("backup"), Channels: new(ops.ID.String())}
+	backup, _, err := mon.Upsert(ctx, project.ID, spec, []monitor.UniqueField{monitor.UniqueName})
 	check(err)
-	_, err = mon.Ping(ctx, backup.ID, pings.Signal{Kind: pings.Fail, ExitStatus: new(3)})
-	check(err)
+	for _, signal := range []pings.Signal{{Kind: pings.Success}, {Kind: pings.Fail, ExitStatus: new(3)}} {
+		_, err = mon.Ping(ctx, backup.ID, signal)
+		check(err)
+	}
 	for ctx.Err() == nil {
 		list, err := mon.Deliveries(ctx, monitor.DeliveryQuery{Project: project.ID, Check: backup.ID})
 		check(err)
@@ -90,6 +94,20 @@ func main() {
 		time.Sleep(20 * time.Millisecond)
 	}
 	log.Fatal(ctx.Err())
+}
+
+// openChannel returns the integration with a name, which it creates at the first start of the program.
+func openChannel(ctx context.Context, mon *monitor.Monitor, project uuid.UUID, name string, settings map[string]string) (channels.Channel, error) {
+	list, err := mon.Channels(ctx, project)
+	if err != nil {
+		return channels.Channel{}, err
+	}
+	for _, c := range list {
+		if c.Name == name {
+			return mon.UpdateChannel(ctx, project, c.ID, settings, nil)
+		}
+	}
+	return mon.CreateChannel(ctx, project, "chat", name, settings)
 }
 
 func check(err error) {

@@ -1,5 +1,5 @@
-// Command postgres monitors jobs inside a program, with PostgreSQL, which several programs may share. Its argument is
-// the URL of the database.
+// Command postgres monitors jobs inside a program, with a PostgreSQL database that several programs can share. Its
+// argument is the URL of the database.
 package main
 
 import (
@@ -28,10 +28,10 @@ func main() {
 	defer stop()
 	store, err := sqlstore.New(bun.NewDB(sqldb, pgdialect.New()))
 	check(err)
-	check(store.Migrate(ctx)) // under a lock, so that programs may start together
+	check(store.Migrate(ctx)) // takes a lock, so that programs can start together
 	mon, err := monitor.New(store, nil)
 	check(err)
-	go mon.Run(ctx) // shares the work with the other programs
+	go mon.Run(ctx) // shares the deadlines and the alerts with the other programs
 
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)

@@ -1,4 +1,4 @@
-// Package systemd holds a service and its timer, which its test checks and runs.
+// Package systemd holds a service and its timer. Its tests verify and run them.
 package systemd
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/examples/internal/testserver"
 )
 
-// value returns what a unit file has for a key.
+// value returns the value of a key in a unit file.
 func value(t *testing.T, unit, key string) string {
 	t.Helper()
 	for line := range strings.Lines(unit) {
@@ -50,11 +50,11 @@ func TestTimer(t *testing.T) {
 		t.Errorf("%s is taken for %s", expr, schedule.Detect(expr))
 	}
 	if !strings.Contains(read(t, "backup.timer"), `"schedule": "`+expr+`"`) {
-		t.Error("the schedule of the check is another one")
+		t.Error("the check has another schedule")
 	}
 }
 
-// The service is started as systemd does it, with the programs where the test has them.
+// TestService starts the service as systemd does, with the programs of the test.
 func TestService(t *testing.T) {
 	bin := testserver.Job(t)
 	testserver.Rollcall(t, bin)
