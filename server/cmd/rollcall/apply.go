@@ -28,16 +28,18 @@ func (f *remoteFlags) Validate() error {
 	return nil
 }
 
-// withTarget runs fn with the target that the flags select.
-func (f *remoteFlags) withTarget(ctx context.Context, a *app, create bool, fn func(declare.Target) error) error {
+// withTarget runs fn with the target that the flags select. The monitor is nil for a server.
+func (f *remoteFlags) withTarget(
+	ctx context.Context, a *app, create bool, fn func(target declare.Target, mon *monitor.Monitor) error,
+) error {
 	if f.URL == "" {
-		return a.withMonitor(ctx, create, func(mon *monitor.Monitor) error { return fn(declare.OnMonitor(mon)) })
+		return a.withMonitor(ctx, create, func(mon *monitor.Monitor) error { return fn(declare.OnMonitor(mon), mon) })
 	}
 	c, err := client.New(string(f.URL), f.APIKey, &client.Config{UserAgent: "rollcall"})
 	if err != nil {
 		return usageError{pingError(err)}
 	}
-	return fn(remote.New(c))
+	return fn(remote.New(c), nil)
 }
 
 type applyCmd struct {
@@ -108,7 +110,7 @@ func (c *applyCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
-	return c.withTarget(ctx, a, !c.DryRun, func(target declare.Target) error {
+	return c.withTarget(ctx, a, !c.DryRun, func(target declare.Target, _ *monitor.Monitor) error {
 		// A server does not reveal the name of the key's project, so its URL stands for the name.
 		plan, err := declare.NewPlan(ctx, target, doc, &declare.Options{Prune: c.Prune, Kinds: channelKinds(), Project: string(c.URL)})
 		if err != nil {

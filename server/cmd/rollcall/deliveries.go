@@ -36,12 +36,7 @@ Examples:
 }
 
 // Validate checks the flags. Kong calls it.
-func (c *deliveriesListCmd) Validate() error {
-	if c.Number < 1 {
-		return fmt.Errorf("-n: is too small: %d, the minimum is 1", c.Number)
-	}
-	return nil
-}
+func (c *deliveriesListCmd) Validate() error { return atLeast("-n", c.Number, 1) }
 
 // deliveryDoc is a delivery in JSON.
 type deliveryDoc struct {

@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
@@ -30,21 +28,22 @@ Example:
 
 func (c *exportCmd) Run(ctx context.Context, a *app) error {
 	var doc declare.Document
-	err := c.withTarget(ctx, a, false, func(target declare.Target) error {
+	err := c.withTarget(ctx, a, false, func(target declare.Target, mon *monitor.Monitor) error {
 		names := []string{c.Project}
-		if c.Project == "" && c.URL == "" {
-			var err error
-			if names, err = a.projectNames(ctx); err != nil {
+		if c.Project == "" && mon != nil {
+			projects, err := mon.Projects(ctx)
+			if err != nil {
 				return err
+			}
+			names = nil
+			for _, p := range projects {
+				names = append(names, p.Name)
 			}
 		}
 		for _, name := range names {
 			state, err := target.Read(ctx, name)
-			if errors.Is(err, checks.ErrNotFound) {
-				return missing(err, "project %q", name)
-			}
 			if err != nil {
-				return err
+				return missing(err, "project %q", name)
 			}
 			doc.Projects = append(doc.Projects, declare.Export(state, channelKinds()))
 		}
@@ -66,17 +65,4 @@ func (c *exportCmd) Run(ctx context.Context, a *app) error {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	return nil
-}
-
-// projectNames returns the names of all projects.
-func (a *app) projectNames(ctx context.Context) ([]string, error) {
-	var names []string
-	err := a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-		list, err := mon.Projects(ctx)
-		for _, p := range list {
-			names = append(names, p.Name)
-		}
-		return err
-	})
-	return names, err
 }

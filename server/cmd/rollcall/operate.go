@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -26,14 +27,10 @@ func (f *operateFlags) validate() error {
 			return err
 		}
 	}
-	switch {
-	case f.HeartbeatEvery < minHeartbeat:
-		return fmt.Errorf("--heartbeat-every: is too small: %v, the minimum is %v", f.HeartbeatEvery, minHeartbeat)
-	case f.ShutdownDelay < 0:
-		return fmt.Errorf("--shutdown-delay: is too small: %v, the minimum is 0s", f.ShutdownDelay)
-	}
 	_, err := f.pinger()
-	return err
+	return cmp.Or(
+		atLeast("--heartbeat-every", f.HeartbeatEvery, minHeartbeat), atLeast("--shutdown-delay", f.ShutdownDelay, 0), err,
+	)
 }
 
 // pinger returns the pinger for heartbeats, or nil for none.

@@ -21,8 +21,8 @@ type s3Flags struct {
 
 // open returns the store that the flags configure, or nil for none.
 func (f *s3Flags) open() (*s3store.Store, error) {
-	if f.Threshold < 1 {
-		return nil, fmt.Errorf("--s3-threshold: is too small: %d, the minimum is 1", f.Threshold)
+	if err := atLeast("--s3-threshold", f.Threshold, 1); err != nil {
+		return nil, err
 	}
 	if f.Endpoint == "" && f.Bucket == "" && f.AccessKey == "" && f.SecretKey == "" {
 		return nil, nil

@@ -62,27 +62,30 @@ Examples:
 
 // Validate checks the flags without using the network or the database. Kong calls it.
 func (c *serveCmd) Validate() error {
-	if err := validListen("--listen", c.Listen); err != nil {
-		return err
-	}
 	switch {
-	case c.RateLimit < 0:
-		return fmt.Errorf("--rate-limit: is too small: %d, the minimum is 0", c.RateLimit)
-	case c.CreateRateLimit < 0:
-		return fmt.Errorf("--create-rate-limit: is too small: %d, the minimum is 0", c.CreateRateLimit)
-	case c.MaxCreatedChecks < 0:
-		return fmt.Errorf("--max-created-checks: is too small: %d, the minimum is 0", c.MaxCreatedChecks)
-	case c.PingBodyLimit < 1:
-		return fmt.Errorf("--ping-body-limit: is too small: %d, the minimum is 1", c.PingBodyLimit)
 	case c.PingBodyLimit > monitor.MaxBody:
 		return fmt.Errorf("--ping-body-limit: is too large: %d, the maximum is %d", c.PingBodyLimit, monitor.MaxBody)
 	case c.SecretKey != "" && len(c.SecretKey) < badges.MinSecret:
 		return fmt.Errorf("--secret-key: is too short: %d bytes, the minimum is %d", len(c.SecretKey), badges.MinSecret)
-	case c.ShutdownTimeout < 0:
-		return fmt.Errorf("--shutdown-timeout: is too small: %v, the minimum is 0s", c.ShutdownTimeout)
 	}
 	_, err := c.S3.open()
-	return cmp.Or(c.Connections.validate(), c.SMTP.validate(), c.Notifiers.validate(), c.Operate.validate(), err)
+	return cmp.Or(
+		validListen("--listen", c.Listen),
+		atLeast("--rate-limit", c.RateLimit, 0),
+		atLeast("--create-rate-limit", c.CreateRateLimit, 0),
+		atLeast("--max-created-checks", c.MaxCreatedChecks, 0),
+		atLeast("--ping-body-limit", c.PingBodyLimit, 1),
+		atLeast("--shutdown-timeout", c.ShutdownTimeout, 0),
+		c.Connections.validate(), c.SMTP.validate(), c.Notifiers.validate(), c.Operate.validate(), err,
+	)
+}
+
+// atLeast checks the value of a flag against its minimum.
+func atLeast[T cmp.Ordered](flag string, value, least T) error {
+	if value < least {
+		return fmt.Errorf("%s: is too small: %v, the minimum is %v", flag, value, least)
+	}
+	return nil
 }
 
 // validListen checks the value of a flag for an address to listen on.

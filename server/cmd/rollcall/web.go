@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"cmp"
 	"log/slog"
 	"net"
 	"net/http"
@@ -66,13 +66,10 @@ type connFlags struct {
 }
 
 func (f *connFlags) validate() error {
-	switch {
-	case f.MaxConnections < 0:
-		return fmt.Errorf("--max-connections: is too small: %d, the minimum is 0", f.MaxConnections)
-	case f.MaxConnectionsPerClient < 0:
-		return fmt.Errorf("--max-connections-per-client: is too small: %d, the minimum is 0", f.MaxConnectionsPerClient)
-	}
-	return nil
+	return cmp.Or(
+		atLeast("--max-connections", f.MaxConnections, 0),
+		atLeast("--max-connections-per-client", f.MaxConnectionsPerClient, 0),
+	)
 }
 
 // limits returns the bounds for a process that may open so many files.
