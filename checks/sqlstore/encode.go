@@ -7,15 +7,15 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// What the alert rules remember is kept as the version of its form, 1, and varints: instants in microseconds and
-// counts, in the order of the fields. It is NULL where there is nothing to remember.
+// The state of a check's alert rules is stored as a version byte, 1, followed by varints in the order of the fields:
+// instants in microseconds, and counts. The zero value is NULL.
 
 const (
 	alertingVersion = 1
 	alertingFields  = 8
 )
 
-var errAlerting = errors.New("sqlstore: a row has a state of the alert rules that cannot be read")
+var errAlerting = errors.New("sqlstore: the column alerting has a value that this version cannot read")
 
 // encodeAlerting returns nil for the zero value.
 func encodeAlerting(a checks.Alerting) []byte {

@@ -89,8 +89,8 @@ func retryable(err error) bool {
 	return ok && (state == "40001" || state == "40P01") // serialization failure, deadlock
 }
 
-// disconnected reports whether a connection that was open has turned out to be dead. One that cannot be made is not
-// meant: trying again at once will not help then.
+// disconnected reports whether an open connection turned out to be dead. A connection that cannot be made does not count:
+// trying again at once would not help.
 func disconnected(err error) bool {
 	if network, ok := errors.AsType[*net.OpError](err); ok {
 		return network.Op != "dial" && !network.Timeout()
@@ -102,8 +102,7 @@ func disconnected(err error) bool {
 	return ok && (state == "57P01" || state == "57P02") // ended by an administrator, or by a crash of the server
 }
 
-// unsent reports whether a PostgreSQL driver says that it could not even begin to send a query, because the connection
-// is closed.
+// unsent reports whether a PostgreSQL driver could not even begin to send a query, because the connection is closed.
 func unsent(err error) bool {
 	var safe interface{ SafeToRetry() bool }
 	return errors.As(err, &safe) && safe.SafeToRetry()

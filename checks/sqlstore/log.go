@@ -45,8 +45,8 @@ func (r *pingRow) ping() (pings.Ping, error) {
 	return p, nil
 }
 
-// chain walks the log of one check from its newest entry on. The entry that prev names may have been pruned, and on
-// SQLite its identifier may then have been given to another check's entry.
+// chain walks the log of one check from its newest entry back. The entry that prev names may have been pruned; on SQLite
+// another check's entry may then have its identifier.
 const chain = `WITH RECURSIVE chain (id, prev, n, check_id, depth) AS (
 	SELECT p.id, p.prev, p.n, p.check_id, 1
 	FROM rollcall_checks c JOIN rollcall_states s ON s.check_id = c.id JOIN rollcall_pings p ON p.id = s.log_head
@@ -59,7 +59,7 @@ const chain = `WITH RECURSIVE chain (id, prev, n, check_id, depth) AS (
 
 const pingColumns = "p.n, p.kind, p.at, p.scheme, p.method, p.remote_addr, p.ua, p.run, p.exit_status, p.duration, p.body_size"
 
-// Pings returns the newest pings of a check without their bodies.
+// Pings returns the newest pings of a check, newest first, without their bodies.
 func (s *Store) Pings(ctx context.Context, checkID uuid.UUID, limit int) ([]pings.Ping, error) {
 	var rows []pingRow
 	err := s.db.NewRaw(chain+"SELECT "+pingColumns+" FROM chain JOIN rollcall_pings p ON p.id = chain.id ORDER BY p.n DESC",
@@ -76,7 +76,7 @@ func (s *Store) Pings(ctx context.Context, checkID uuid.UUID, limit int) ([]ping
 	return list, nil
 }
 
-// Ping returns one of the newest limit pings of a check with its body.
+// Ping returns ping number n with its body, if it is among the newest limit pings of the check.
 func (s *Store) Ping(ctx context.Context, checkID uuid.UUID, n int64, limit int) (pings.Ping, error) {
 	var rows []pingRow
 	err := s.db.NewRaw(chain+"SELECT "+pingColumns+", p.body, p.object FROM chain JOIN rollcall_pings p ON p.id = chain.id WHERE chain.n = ?",
@@ -101,8 +101,7 @@ type flipRow struct {
 // Flips returns the flips of a check in a window, newest first.
 func (s *Store) Flips(ctx context.Context, checkID uuid.UUID, after, before time.Time) ([]flips.Flip, error) {
 	var rows []flipRow
-	// In the order in which they happened to the check. Their instants can be a little out of order, where several
-	// servers have read their clocks before they waited for their turn, or far, where a clock was set back.
+	// By identifier, the order in which they were committed: instants can be out of order where a clock was set back.
 	q := s.db.NewSelect().Model(&rows).Join("JOIN rollcall_checks AS c ON c.id = f.check_id").
 		Where("c.uuid = ?", checkID).OrderExpr("f.id DESC")
 	if !after.IsZero() {

@@ -15,36 +15,35 @@ var migrations embed.FS
 
 const createSchemaTable = "CREATE TABLE IF NOT EXISTS rollcall_schema (version BIGINT NOT NULL)"
 
-// ErrNewerSchema says that the database was written by a newer version of Rollcall than this one.
+// ErrNewerSchema says that a newer version of Rollcall has migrated the database.
 var ErrNewerSchema = errors.New("sqlstore: the database has a newer schema than this version of Rollcall knows")
 
-// Migrate brings the schema up to date. A program that embeds Rollcall calls it at each start, before anything else;
-// when there is nothing to do, that is one short transaction.
+// Migrate brings the schema up to date. Call it at each start, before anything else; when there is nothing to do, it is
+// one short transaction.
 //
-// All steps are made in one transaction and under a lock: a crash leaves the schema and the data as they were, and of
-// several programs that start at once one does the work while the others wait for it, for as long as ctx lasts (on
-// SQLite, for its busy timeout). Only tables with the prefix rollcall_ are touched. The user of the database needs
-// the right to create and to alter tables in its schema; a program whose user has not runs the command
-// "rollcall migrate" as another before it is upgraded, and Migrate then finds nothing to do.
+// All steps run in one transaction and under a lock. A crash leaves the schema and the data as they were. Of several
+// programs that start at once, one migrates while the others wait, until ctx ends (on SQLite, until the busy timeout).
+// Only tables with the prefix rollcall_ are touched. The database user needs the right to create and alter tables. If it
+// has none, run "rollcall migrate" as another user before the upgrade; Migrate then finds nothing to do.
 //
-// There is no way back: the error is [ErrNewerSchema] when this version is older than the database, which is then left
-// alone. To return to an older version, restore the backup that was made before the upgrade. A program of the older
-// version that runs meanwhile goes on working when the steps have only added tables and columns; the changelog tells
-// when they do more, and it must be stopped first.
+// There is no way back: to return to an older version, restore the backup made before the upgrade. Programs of the older
+// version keep running beside a schema that has only gained tables and columns; the changelog says when a migration does
+// more.
 //
-// Other errors: [ErrOldServer], monitor.ErrUnavailable, and those of the driver.
+// Errors: [ErrNewerSchema], which leaves the database as it is; [ErrOldServer]; monitor.ErrUnavailable; those of the
+// driver.
 func (s *Store) Migrate(ctx context.Context) error {
 	_, _, err := s.MigrateFrom(ctx)
 	return err
 }
 
-// MigrateFrom does what [Store.Migrate] does, and returns the versions of the schema before and after; 0 is an
-// empty database.
+// MigrateFrom does what [Store.Migrate] does and returns the schema's versions before and after. Version 0 is an empty
+// database.
 func (s *Store) MigrateFrom(ctx context.Context) (before, after int, err error) {
 	return s.migrateFiles(ctx, migrations)
 }
 
-// migrateFiles applies those of a set of migrations that the database has not had yet.
+// migrateFiles applies the migrations of a set that the database lacks.
 func (s *Store) migrateFiles(ctx context.Context, set fs.FS) (before, after int, err error) {
 	files, err := fs.Glob(set, "migrations/*.sql") // sorted by name, so by number
 	if err != nil {

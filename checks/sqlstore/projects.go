@@ -88,7 +88,7 @@ func (t *transaction) InsertProject(ctx context.Context, p checks.Project) error
 	if p.MaxChecks > 0 {
 		q = q.On("CONFLICT (name, plan) DO UPDATE SET max_checks = EXCLUDED.max_checks")
 	} else {
-		q = q.On("CONFLICT (name, plan) DO UPDATE SET name = EXCLUDED.name") // only to have its id returned
+		q = q.On("CONFLICT (name, plan) DO UPDATE SET name = EXCLUDED.name") // returns its id
 	}
 	if err := q.Scan(ctx, &account.ID); err != nil {
 		return translate(err)
@@ -100,12 +100,12 @@ func (t *transaction) InsertProject(ctx context.Context, p checks.Project) error
 	return translate(err)
 }
 
-// DeleteProject removes a project and all that belongs to it. The logs of its checks are removed by PrunePings.
+// DeleteProject removes a project and all that belongs to it. PrunePings removes the logs of its checks.
 func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	if _, err := t.LockAccount(ctx, id); err != nil {
 		return err
 	}
-	if t.s.d.postgres { // in the order in which pings lock them
+	if t.s.d.postgres { // in the order in which lockKeys locks them
 		_, err := t.tx.NewRaw(`SELECT 1 FROM rollcall_states WHERE check_id IN (SELECT id FROM rollcall_checks WHERE project_id = ?)
 			ORDER BY check_id FOR UPDATE`, id).Exec(ctx)
 		if err != nil {

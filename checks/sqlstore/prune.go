@@ -69,7 +69,7 @@ func (s *Store) PrunePings(ctx context.Context, pause func()) (removed int, err 
 	return removed, nil
 }
 
-// orNoPause returns a pause that can be called.
+// orNoPause returns pause, or a function that does nothing.
 func orNoPause(pause func()) func() {
 	if pause == nil {
 		return func() {}
@@ -77,7 +77,7 @@ func orNoPause(pause func()) func() {
 	return pause
 }
 
-// pruneEntries removes those of some entries of the log that need not be kept.
+// pruneEntries removes the log entries among these that need not be kept.
 func (s *Store) pruneEntries(ctx context.Context, entries []entry, pause func()) (removed int, err error) {
 	ids, err := s.prunable(ctx, s.db.DB, entries, pause)
 	if err != nil {
@@ -98,10 +98,10 @@ func (s *Store) pruneEntries(ctx context.Context, entries []entry, pause func())
 	return removed, nil
 }
 
-// removeEntries removes entries that could be removed when they were looked at.
+// removeEntries removes entries that were prunable when PrunePings looked at them.
 func (t *transaction) removeEntries(ctx context.Context, ids []int64) (removed int, err error) {
 	if !t.s.d.postgres {
-		// Once more: when another process has removed the newest of them since, a new ping can have its identifier on SQLite.
+		// Look again: if another process has removed the newest entry since, a new ping can have its identifier on SQLite.
 		query := "SELECT id, check_id, n FROM rollcall_pings WHERE " + t.s.d.among("id", "bigint")
 		entries, err := scanEntries(t.tx.Tx.QueryContext(ctx, query, t.s.d.list(ids)))
 		if err != nil {
@@ -114,7 +114,7 @@ func (t *transaction) removeEntries(ctx context.Context, ids []int64) (removed i
 	return t.removePings(ctx, ids)
 }
 
-// entry is what tells whether an entry of the log may be removed.
+// entry is the part of a log entry that decides whether it may be removed.
 type entry struct{ id, check, n int64 }
 
 func scanEntries(rows *sql.Rows, err error) ([]entry, error) {
@@ -139,9 +139,8 @@ func (s *Store) logAfter(ctx context.Context, after, limit int64) (page []entry,
 	return page, err
 }
 
-// prunable returns those of some entries of the log that need not be kept. It asks for what decides that once for each
-// check, and not in one query with the entries: with statistics from before the log has grown, the planner would look
-// it up for each of them, at six times the cost.
+// prunable returns the entries that need not be kept. It reads each check's limit once, not in a join with the entries:
+// with statistics from before the log grew, the planner would look the check up for every entry.
 func (s *Store) prunable(ctx context.Context, db querier, entries []entry, pause func()) (ids []int64, err error) {
 	oldest := make(map[int64]int64)
 	for _, e := range entries {
@@ -164,8 +163,8 @@ func (s *Store) prunable(ctx context.Context, db querier, entries []entry, pause
 	return ids, nil
 }
 
-// needless adds up to which ping the log of checks need not be kept, if it goes back as far as their oldest. Without the
-// check it need not be kept at all. Checks whose log is short are left out.
+// needless sets, for each check, the number of the last ping that need not be kept: all pings of a deleted check, none
+// (no number is set) where the log is short.
 func (s *Store) needless(ctx context.Context, db querier, ids []int64, oldest, upTo map[int64]int64) error {
 	rows, err := db.QueryContext(ctx, "SELECT check_id, n_pings FROM rollcall_states WHERE "+s.d.among("check_id", "bigint"), s.d.list(ids))
 	var state struct{ check, newest int64 }
@@ -199,7 +198,7 @@ func (s *Store) needless(ctx context.Context, db querier, ids []int64, oldest, u
 	return err
 }
 
-// PruneFlips removes flips older than an instant, and the deliveries that were made before it and are over.
+// PruneFlips removes flips older than an instant, and finished deliveries that were created before it.
 func (s *Store) PruneFlips(ctx context.Context, before time.Time, pause func()) (removed int, err error) {
 	pause = orNoPause(pause)
 	if _, err := s.removeOld(ctx, "rollcall_deliveries", "created_at < ? AND state <> 'pending'", before, pause); err != nil {
@@ -208,7 +207,7 @@ func (s *Store) PruneFlips(ctx context.Context, before time.Time, pause func()) 
 	return s.removeOld(ctx, "rollcall_flips", "at < ?", before, pause)
 }
 
-// removeOld removes the rows of a table that are older than an instant. At the turn of a month that can be very many.
+// removeOld removes the rows of a table that are older than an instant. After the turn of a month they can be many.
 func (s *Store) removeOld(ctx context.Context, table, older string, before time.Time, pause func()) (removed int, err error) {
 	for {
 		var ids []int64

@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Instants are kept as microseconds since 1970, with NULL for the zero time.
+// Instants are stored as microseconds since 1970, the zero time as NULL.
 
 func micros(t time.Time) int64 {
 	if t.IsZero() {
@@ -29,7 +29,7 @@ func instant(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// orNull turns the zero value into NULL.
+// orNull returns NULL for the zero value.
 func orNull[T comparable](v T) any {
 	var zero T
 	if v == zero {
@@ -38,7 +38,7 @@ func orNull[T comparable](v T) any {
 	return v
 }
 
-// orNullBytes turns no bytes into NULL.
+// orNullBytes returns NULL for an empty slice.
 func orNullBytes(b []byte) any {
 	if len(b) == 0 {
 		return nil
@@ -53,10 +53,10 @@ func runID(id uuid.NullUUID) any {
 	return id.UUID.String()
 }
 
-// statuses are the stored states; their index is what is kept of them.
+// statuses are the stored states. The database has their index.
 var statuses = [...]checks.Status{checks.StatusNew, checks.StatusUp, checks.StatusDown, checks.StatusPaused}
 
-// kinds are the kinds of pings; their index is what is kept of them.
+// kinds are the kinds of pings. The database has their index.
 var kinds = [...]pings.Kind{pings.Success, pings.Start, pings.Fail, pings.Log, pings.Ignored}
 
 func code[T comparable](list []T, v T) (int64, error) {
@@ -65,17 +65,17 @@ func code[T comparable](list []T, v T) (int64, error) {
 			return int64(i), nil
 		}
 	}
-	return 0, fmt.Errorf("sqlstore: cannot keep %v", v)
+	return 0, fmt.Errorf("sqlstore: %v has no code", v)
 }
 
 func decode[T comparable](list []T, i int64) (v T, err error) {
 	if i < 0 || i >= int64(len(list)) {
-		return v, fmt.Errorf("sqlstore: a row has the unknown code %d", i)
+		return v, fmt.Errorf("sqlstore: a row has the code %d, which this version does not know", i)
 	}
 	return list[i], nil
 }
 
-// checkRow is a check's settings; the fields that are only scanned come from rollcall_states.
+// checkRow is a row of rollcall_checks. The scanonly fields are those of rollcall_states.
 type checkRow struct {
 	bun.BaseModel `bun:"table:rollcall_checks,alias:c"`
 
@@ -167,20 +167,20 @@ func (s *Store) check(r *checkRow) (checks.Check, error) {
 			Alerting: alerting,
 		},
 	}
-	// One check whose schedule cannot be evaluated here must not stop the lists and the watcher that it is part of;
-	// it is down after its grace time, which is heard of.
+	// A check whose schedule cannot be evaluated here must not stop lists and the watcher. It goes down after its grace
+	// time, so that someone is alerted.
 	_ = s.plans.Attach(&c)
 	return c, nil
 }
 
-// locked returns what the store keeps of a locked check.
+// locked returns the lockedRow of a row that was just locked.
 func (r *checkRow) locked() *lockedRow {
 	return &lockedRow{
 		id: r.ID, logHead: r.LogHead, watchAt: r.WatchAt, alerting: r.Alerting, revision: r.Revision, before: r.Revision,
 	}
 }
 
-// Open runs are kept as a sequence of: start (8 bytes), 1 and the run identifier (16 bytes) or 0.
+// Open runs are stored one after the other: the start (8 bytes), then 1 and the run identifier (16 bytes), or 0.
 
 func encodeRuns(runs pings.Runs) []byte {
 	var b []byte
@@ -195,7 +195,7 @@ func encodeRuns(runs pings.Runs) []byte {
 	return b
 }
 
-var errRuns = errors.New("sqlstore: a row has open runs that cannot be read")
+var errRuns = errors.New("sqlstore: the column runs has a value that this version cannot read")
 
 func decodeRuns(b []byte) (pings.Runs, error) {
 	var runs pings.Runs

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// checkColumns are the columns of a whole check, in the order of checkRow.scanned. They are named, as a later version
-// may add some while this one runs. The zero value stands for NULL.
+// checkColumns are the columns of a whole check, in the order of checkRow.scanned. They are named because a later version
+// may add some while this one runs.
 const checkColumns = `c.id, c.uuid, c.project_id, c.unique_key, c.badge_key, c.created_at, c.name, c.slug, c.tags,
 	c.description, c.timeout, c.grace, c.schedule, c.tz, c.timing_since, c.manual_resume, c.methods, c.start_kw,
 	c.success_kw, c.failure_kw, c.filter_subject, c.filter_body, c.filter_http_body, c.filter_default_fail,
@@ -16,7 +16,7 @@ const checkColumns = `c.id, c.uuid, c.project_id, c.unique_key, c.badge_key, c.c
 	s.status, coalesce(s.since, 0), s.n_pings, coalesce(s.last_ping, 0), coalesce(s.last_start, 0), s.last_start_run, s.runs, s.alerting,
 	coalesce(s.log_head, 0), coalesce(s.watch_at, 0), s.revision`
 
-// among is the condition that a column has one of many values, which dialect.list makes the only parameter of.
+// among is the condition that a column has one of the values of a list; dialect.list makes its only parameter.
 func (d dialect) among(column, pgType string) string {
 	if d.postgres {
 		return column + " = ANY ($1::" + pgType + "[])"
@@ -24,11 +24,11 @@ func (d dialect) among(column, pgType string) string {
 	return column + " IN (SELECT value FROM json_each(?))"
 }
 
-// list makes one parameter of numbers or UUIDs.
+// list makes one parameter of numbers or UUIDs, so that the text of the query does not depend on how many there are.
 func (d dialect) list(values any) string {
-	text, _ := json.Marshal(values) // it cannot fail with these
+	text, _ := json.Marshal(values) // cannot fail for these types
 	if d.postgres {
-		text[0], text[len(text)-1] = '{', '}' // the text of an array, as there is nothing in it to be quoted otherwise
+		text[0], text[len(text)-1] = '{', '}' // the text of an array; nothing in it needs other quotes than JSON's
 	}
 	return string(text)
 }
@@ -48,14 +48,14 @@ func (r *checkRow) scanned() []any {
 // selectChecks is the start of a query for whole checks, whose rows scanRows scans.
 const selectChecks = "SELECT " + checkColumns + " FROM rollcall_checks AS c JOIN rollcall_states AS s ON s.check_id = c.id"
 
-// scanRows scans the checks that a query has found, or returns its error.
+// scanRows scans the rows of a query for checks. It takes and returns the error of the query.
 func scanRows(rows *sql.Rows, err error) ([]checkRow, error) {
 	var row checkRow
 	return scanList(rows, err, &row, row.scanned()...)
 }
 
-// scanList scans the rows that a query has found, each into the fields of the one row that is given, or returns the
-// query's error. A list can have thousands of them, for which bun takes three times as long.
+// scanList scans rows, each into the given fields of row, and collects copies of row. It takes and returns the error of
+// the query. For thousands of rows it is three times as fast as bun.
 func scanList[T any](rows *sql.Rows, err error, row *T, fields ...any) (list []T, _ error) {
 	if err != nil {
 		return nil, err

@@ -26,8 +26,8 @@ var pingInsert = []column{
 	{"exit_status", "smallint"}, {"duration", "bigint"}, {"body_size", "bigint"}, {"body", "bytea"},
 }
 
-// bodyColumn is the place of the body among them.
-var bodyColumn = len(pingInsert) - 1
+// The columns of pingInsert that pingValues sets only where there is something to set.
+var exitColumn, durationColumn, bodyColumn = 11, 12, len(pingInsert) - 1
 
 var uploadInsert = []column{{"ping_id", "bigint"}, {"object", "text"}, {"due_at", "bigint"}}
 
@@ -35,7 +35,7 @@ var flipInsert = []column{
 	{"id", "bigint"}, {"check_id", "bigint"}, {"at", "bigint"}, {"up", "boolean"}, {"from_status", "smallint"}, {"reason", "text"},
 }
 
-// alertColumns are what the deliveries of an alert are made from. flip_id is NULL when the flip is an earlier one.
+// alertColumns is what enqueue makes deliveries from. flip_id is NULL when an earlier flip caused the alert.
 var alertColumns = []column{
 	{"flip_id", "bigint"}, {"check_id", "bigint"}, {"up", "boolean"}, {"reminder", "bigint"}, {"since", "bigint"}, {"at", "bigint"},
 }
@@ -49,8 +49,8 @@ type changes struct {
 	states, watches, alerting, pings, uploads, flips, alerts [][]any
 }
 
-// SaveChecks writes locked checks and all that has happened to them. It is the only place that writes rollcall_checks and
-// rollcall_states, so that every change gives the check a new revision.
+// SaveChecks writes checks and all that has happened to them. Nothing else writes rollcall_checks and rollcall_states, so
+// every change gives the check a new revision.
 func (t *transaction) SaveChecks(ctx context.Context, locked []*monitor.Locked) error {
 	for _, l := range locked {
 		save := t.updateSettings
@@ -124,7 +124,7 @@ func (t *transaction) write(ctx context.Context, c changes) error {
 	return t.s.d.insert(ctx, t.tx, "rollcall_flips", flipInsert, c.flips)
 }
 
-// add notes the changes of one check.
+// add adds the rows of one check.
 func (c *changes) add(l *monitor.Locked, pingIDs, flipIDs []int64) error {
 	row := l.Row.(*lockedRow)
 	uploads := l.Uploads
@@ -158,7 +158,7 @@ func (c *changes) add(l *monitor.Locked, pingIDs, flipIDs []int64) error {
 		status, orNull(micros(l.Since)), l.NPings, orNull(micros(l.LastPing)), orNull(micros(l.LastStart)), runID(l.LastStartRun),
 		orNullBytes(encodeRuns(l.Runs)), orNull(row.logHead), row.revision, row.id,
 	})
-	// Of most checks there is nothing to remember, so that their pings need not write it.
+	// Most checks have no alert rules; their pings need not write this column.
 	if alerting := encodeAlerting(l.Alerting); !bytes.Equal(alerting, row.alerting) {
 		row.alerting = alerting
 		c.alerting = append(c.alerting, []any{orNullBytes(alerting), row.id})
@@ -167,7 +167,7 @@ func (c *changes) add(l *monitor.Locked, pingIDs, flipIDs []int64) error {
 	return nil
 }
 
-// addAlerts notes the alerts of one check, each with its flip if that is among those which are added as well.
+// addAlerts adds the alerts of one check, each with its flip if that is added too.
 func (c *changes) addAlerts(l *monitor.Locked, row *lockedRow, flipIDs []int64) {
 	first := 0 // Alerts and transitions are in the same order, and there may be several flips at one instant.
 	for _, a := range l.Alerts {
@@ -184,9 +184,9 @@ func (c *changes) addAlerts(l *monitor.Locked, row *lockedRow, flipIDs []int64) 
 	}
 }
 
-// rearm keeps watch_at a lower bound of the instant at which there is something to settle, mostly the deadline. Most
-// pings move it later, which needs no write: whoever finds the check too early computes it anew and lands here, with
-// the bound in the past.
+// rearm keeps watch_at a lower bound of the instant at which there is something to settle, usually the deadline. Most
+// pings move the deadline later, which needs no write: the watcher finds the check too early, and saving it sets the
+// bound again.
 func (c *changes) rearm(l *monitor.Locked, row *lockedRow) {
 	wake := micros(l.Wake())
 	early := wake != 0 && row.watchAt != 0 && row.watchAt <= wake
@@ -208,10 +208,10 @@ func pingValues(id int64, row *lockedRow, p *pings.Ping) ([]any, error) {
 		p.Scheme, p.Method, p.RemoteAddr, p.UserAgent, runID(p.RunID), nil, nil, p.BodySize, nil,
 	}
 	if p.ExitStatus != nil {
-		values[11] = int64(*p.ExitStatus)
+		values[exitColumn] = int64(*p.ExitStatus)
 	}
 	if p.Duration != nil {
-		values[12] = p.Duration.Microseconds()
+		values[durationColumn] = p.Duration.Microseconds()
 	}
 	if len(p.Body) > 0 {
 		values[bodyColumn] = p.Body
@@ -219,9 +219,9 @@ func pingValues(id int64, row *lockedRow, p *pings.Ping) ([]any, error) {
 	return values, nil
 }
 
-// enqueue adds a delivery to the outbox for each alert and each integration that is assigned to its check, in the order
-// of the alerts. It comes before the flips are written: an alert that is not about one of those is about the newest
-// flip that was there before, unless that is so old that it was removed.
+// enqueue adds to the outbox one delivery for each alert and each channel of its check, in the order of the alerts. It
+// must run before the new flips are written: an alert without one of them is about the newest flip there is, if that has
+// not been pruned.
 func (t *transaction) enqueue(ctx context.Context, alerts [][]any) error {
 	const insert = `INSERT INTO rollcall_deliveries
 			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at)

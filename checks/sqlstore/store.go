@@ -12,16 +12,16 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// maxAttempts is how often a transaction is run that the database asks to run again.
+// maxAttempts is how often Update runs a transaction that the database asks to run again.
 const maxAttempts = 5
 
-// Store keeps checks, their logs, projects, keys and integrations in a database. It is safe for concurrent use.
+// Store keeps projects, keys, checks, their logs, channels and deliveries in a database. It is safe for concurrent use.
 type Store struct {
 	db    *bun.DB
 	d     dialect
 	plans checks.Plans
-	// writing lets one transaction at a time write to SQLite. Waiting here is fair and wakes at once; waiting for
-	// SQLite's own lock is neither.
+	// writing is held by the transaction that writes to SQLite. Waiting here is fair and wakes at once; waiting for SQLite's
+	// own lock is neither.
 	writing     chan struct{}
 	checkpoints checkpoints
 	pruning     pruning
@@ -30,8 +30,8 @@ type Store struct {
 
 var _ monitor.Store = (*Store)(nil)
 
-// New returns a store on an open database, which is PostgreSQL or SQLite after its dialect. It runs no query; call
-// [Store.Migrate] before the store is used. Closing the database is left to the caller.
+// New returns a store on an open database; bun's dialect says whether that is PostgreSQL or SQLite. It runs no query: call
+// [Store.Migrate] before you use the store. The caller closes the database.
 func New(db *bun.DB) (*Store, error) {
 	if db == nil {
 		return nil, errors.New("sqlstore: no database")
@@ -100,7 +100,8 @@ func (s *Store) outcome(ctx context.Context, saved []*monitor.Locked) (done, kno
 	return done, known && err == nil
 }
 
-// writeAlone waits until no other transaction of this store writes to SQLite, and returns what lets the next one.
+// writeAlone waits until no other transaction of this store writes to SQLite, and returns a function that lets the next
+// one write.
 func (s *Store) writeAlone(ctx context.Context) (release func(), err error) {
 	if s.d.postgres {
 		return func() {}, nil
@@ -134,7 +135,7 @@ type settingRow struct {
 	Value string `bun:"value"`
 }
 
-// Setting returns a named value, or keeps and returns the given one when there is none.
+// Setting returns a named value, or stores and returns the given one when there is none.
 func (s *Store) Setting(ctx context.Context, name, initial string) (string, error) {
 	row := settingRow{Name: name, Value: initial}
 	err := s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {

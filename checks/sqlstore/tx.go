@@ -12,8 +12,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// transaction is the store inside a transaction. Nothing here may use s.db: with a pool of one connection that
-// would wait for itself.
+// transaction is the store inside a transaction. It must not use s.db: with a pool of one connection it would wait for
+// itself.
 type transaction struct {
 	s  *Store
 	tx bun.Tx
@@ -40,7 +40,7 @@ type lockedKey struct{ id, revision int64 }
 // LockAccount locks the account of a project.
 func (t *transaction) LockAccount(ctx context.Context, projectID uuid.UUID) (checks.Project, error) {
 	if t.s.d.postgres {
-		// Locked before it is read, so that what is read is what the last holder left.
+		// Lock first, so that the read below sees what the last holder left.
 		_, err := t.tx.NewRaw("SELECT 1 FROM rollcall_accounts WHERE id = (SELECT account_id FROM rollcall_projects WHERE id = ?) FOR UPDATE",
 			projectID).Exec(ctx)
 		if err != nil {
@@ -57,7 +57,7 @@ func (t *transaction) CountChecks(ctx context.Context, projectID uuid.UUID) (n i
 	return n, translate(err)
 }
 
-// Channels returns the integrations of a project.
+// Channels returns the channels of a project, oldest first.
 func (t *transaction) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
 	return channelsOf(ctx, t.tx, projectID)
 }
@@ -187,7 +187,7 @@ func (t *transaction) assign(ctx context.Context, checkID int64, ids []uuid.UUID
 	return err
 }
 
-// DeleteCheck removes a locked check. The entries of its log, which can be many, are removed by PrunePings.
+// DeleteCheck removes a locked check. PrunePings removes the entries of its log, which can be many.
 func (t *transaction) DeleteCheck(ctx context.Context, l *monitor.Locked) error {
 	t.s.cache.forget(l.ID)
 	id := l.Row.(*lockedRow).id

@@ -6,8 +6,7 @@ import (
 	"fmt"
 )
 
-// MinPostgres is the oldest major version of PostgreSQL that the store works with. The statements need nothing newer
-// than PostgreSQL 10; 15 is the oldest version that the tests run on and that still gets fixes.
+// MinPostgres is the oldest major version of PostgreSQL that the store works with: the oldest that its tests run on.
 const MinPostgres = 15
 
 // ErrOldServer says that the PostgreSQL server is older than [MinPostgres].
