@@ -27,9 +27,7 @@ func (m *Monitor) Tags(ctx context.Context, projectID uuid.UUID) ([]string, erro
 // TagBadge returns what the badge of a tag shows, in the project with this badge key; a tag of [badges.AllTags] is the
 // project's own badge. Error: [checks.ErrNotFound].
 func (m *Monitor) TagBadge(ctx context.Context, badgeKey, tag string) (label string, s badges.Summary, err error) {
-	project, err := m.byBadgeKey.get(ctx, badgeKey, m.Now(), func(ctx context.Context, key string) (checks.Project, error) {
-		return one(m.store.Projects(ctx, ProjectFilter{BadgeKey: &key}))
-	})
+	project, err := m.byBadgeKey.get(ctx, badgeKey, m.Now())
 	if err != nil {
 		return "", badges.Summary{}, err
 	}

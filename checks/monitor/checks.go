@@ -11,10 +11,10 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// UniqueField is a field by which an upsert looks for an existing check (API-V3.md section 4.3 rule 4).
+// UniqueField is a field by which an upsert finds an existing check (API-V3.md section 4.3 rule 4).
 type UniqueField string
 
-// The fields that an upsert can look at.
+// The fields by which an upsert can find a check.
 const (
 	UniqueName    UniqueField = "name"
 	UniqueSlug    UniqueField = "slug"
@@ -23,17 +23,16 @@ const (
 	UniqueGrace   UniqueField = "grace"
 )
 
-// Create makes a new check in a project. Errors: *[checks.FieldError] for a setting that is refused,
+// Create adds a check to a project. Errors: *[checks.FieldError] for an invalid setting, *[channels.SelectError],
 // [checks.ErrCheckLimit], [checks.ErrNotFound] for an unknown project, [checks.ErrExists] for a Spec.ID in use.
 func (m *Monitor) Create(ctx context.Context, projectID uuid.UUID, spec checks.Spec) (checks.Check, error) {
 	c, _, err := m.Upsert(ctx, projectID, spec, nil)
 	return c, err
 }
 
-// Upsert updates the project's oldest check whose given fields equal those of the spec, or creates one when there
-// is none; created says which. A field that is looked at but not set in the spec matches no check, and without
-// any field a new check is made. Of several upserts at once that mean the same check, one makes it and the others
-// update it. The errors are those of [Monitor.Create].
+// Upsert updates the project's oldest check that equals the spec in the unique fields, or creates one; created says which.
+// A unique field that the spec does not set matches no check. Without unique fields, Upsert always creates a check. Of
+// concurrent upserts of the same check, one creates it and the others update it. Errors: those of [Monitor.Create].
 func (m *Monitor) Upsert(ctx context.Context, projectID uuid.UUID, spec checks.Spec, unique []UniqueField) (c checks.Check, created bool, err error) {
 	now := m.Now()
 	fresh, err := checks.New(projectID, spec, now)
@@ -71,7 +70,7 @@ func (m *Monitor) Upsert(ctx context.Context, projectID uuid.UUID, spec checks.S
 	return c, created, nil
 }
 
-// matchOf translates the unique fields of an upsert. some is false when no check can match.
+// matchOf returns what the unique fields of an upsert look for. some is false when no check can match.
 func matchOf(spec checks.Spec, unique []UniqueField) (match Match, some bool, err error) {
 	some = len(unique) > 0
 	for _, field := range unique {
@@ -96,8 +95,8 @@ func matchOf(spec checks.Spec, unique []UniqueField) (match Match, some bool, er
 	return match, some, nil
 }
 
-// findOne locks the oldest check that matches, or returns nil. The caller holds the account's lock, so that no
-// other check can come to match meanwhile.
+// findOne locks the oldest check that matches, or returns nil. The caller holds the account's lock, so that no other
+// transaction makes a check match.
 func findOne(ctx context.Context, tx Tx, projectID uuid.UUID, match Match) (*Locked, error) {
 	ids, err := tx.FindChecks(ctx, projectID, match)
 	if err != nil || len(ids) == 0 {
@@ -123,7 +122,7 @@ func insert(ctx context.Context, tx Tx, project checks.Project, c *checks.Check,
 	return tx.SaveChecks(ctx, []*Locked{{Check: *c}})
 }
 
-// selectChannels resolves the channels parameter of API-V3.md section 4.3 rule 3.
+// selectChannels sets the channels that a selection names (API-V3.md section 4.3 rule 3). A nil selection changes nothing.
 func selectChannels(ctx context.Context, tx Tx, c *checks.Check, selection *string) error {
 	if selection == nil {
 		return nil
@@ -140,8 +139,8 @@ func selectChannels(ctx context.Context, tx Tx, c *checks.Check, selection *stri
 	return nil
 }
 
-// Update changes the settings of a check; what the spec leaves nil stays (API-V3.md section 4.4). A refused update
-// changes nothing. Errors: *[checks.FieldError], *[channels.SelectError], [checks.ErrNotFound].
+// Update changes the settings that the spec sets (API-V3.md section 4.4). With an error it changes nothing. Errors:
+// *[checks.FieldError], *[channels.SelectError], [checks.ErrNotFound].
 func (m *Monitor) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (checks.Check, error) {
 	now := m.Now()
 	if err := spec.Validate(now); err != nil {
@@ -149,7 +148,7 @@ func (m *Monitor) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (c
 	}
 	var projectID uuid.UUID
 	if spec.Channels != nil {
-		// Integrations are resolved under the account's lock, which is always taken before that of a check.
+		// Channels are selected under the account's lock, which comes before the lock of a check.
 		c, err := m.Check(ctx, id)
 		if err != nil {
 			return checks.Check{}, err
@@ -174,8 +173,7 @@ func (m *Monitor) updateLocked(ctx context.Context, tx Tx, l *Locked, spec check
 	return tx.SaveChecks(ctx, []*Locked{l})
 }
 
-// change runs fn on a locked check, under the lock of its account when a project is given, and returns the check
-// as it is then.
+// change runs fn on a locked check and returns the changed check. If a project is given, it locks its account first.
 func (m *Monitor) change(ctx context.Context, id, projectID uuid.UUID, fn func(ctx context.Context, tx Tx, l *Locked) error) (c checks.Check, err error) {
 	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
 		if projectID != uuid.Nil {
@@ -199,7 +197,7 @@ func (m *Monitor) change(ctx context.Context, id, projectID uuid.UUID, fn func(c
 	return c, nil
 }
 
-// Pause turns the monitoring of a check off (API-V3.md section 4.5). Error: [checks.ErrNotFound].
+// Pause turns off the monitoring of a check (API-V3.md section 4.5). Error: [checks.ErrNotFound].
 func (m *Monitor) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	now := m.Now()
 	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx Tx, l *Locked) error {
@@ -208,7 +206,7 @@ func (m *Monitor) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error)
 	})
 }
 
-// Resume turns the monitoring of a paused check on again; the check is new then (API-V3.md section 4.6). Errors:
+// Resume turns the monitoring of a paused check on again, as that of a new check (API-V3.md section 4.6). Errors:
 // [checks.ErrNotFound], [checks.ErrNotPaused].
 func (m *Monitor) Resume(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	now := m.Now()
@@ -222,15 +220,15 @@ func (m *Monitor) Resume(ctx context.Context, id uuid.UUID) (checks.Check, error
 	})
 }
 
-// Delete removes a check with its log, its flips and its deliveries, and returns it as it was (API-V3.md section
-// 4.7). Error: [checks.ErrNotFound].
+// Delete removes a check with its log, flips and deliveries, and returns it as it was (API-V3.md section 4.7). Error:
+// [checks.ErrNotFound].
 func (m *Monitor) Delete(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx Tx, l *Locked) error {
 		return tx.DeleteCheck(ctx, l)
 	})
 }
 
-// Check returns a check. Its state at an instant is [checks.Check.Status]. Error: [checks.ErrNotFound].
+// Check returns a check; [checks.Check.Status] is its status at an instant. Error: [checks.ErrNotFound].
 func (m *Monitor) Check(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	return one(m.store.Checks(ctx, CheckFilter{ID: &id}))
 }
@@ -241,15 +239,15 @@ func (m *Monitor) CheckByUniqueKey(ctx context.Context, projectID uuid.UUID, key
 	return one(m.store.Checks(ctx, CheckFilter{ProjectID: &projectID, UniqueKey: &key}))
 }
 
-// Checks returns the checks of a project, oldest first, restricted by the query (API-V3.md section 4.1).
+// Checks returns the checks of a project that the query allows, oldest first (API-V3.md section 4.1).
 func (m *Monitor) Checks(ctx context.Context, projectID uuid.UUID, q CheckQuery) ([]checks.Check, error) {
 	if q.Slug != nil && !checks.ValidSlug(*q.Slug) {
-		return nil, nil // no check can have it, and not every database takes any bytes as a text
+		return nil, nil // no check has it, and not every database takes any bytes as text
 	}
 	return m.store.Checks(ctx, CheckFilter{ProjectID: &projectID, CheckQuery: q})
 }
 
-// one returns the first thing that a store has found, or [checks.ErrNotFound].
+// one returns the first item of a list, or [checks.ErrNotFound]. It passes on the error of the query.
 func one[T any](list []T, err error) (first T, _ error) {
 	if err == nil && len(list) == 0 {
 		err = checks.ErrNotFound

@@ -1,8 +1,7 @@
-// Package monitor is the service that other programs embed: it keeps checks in a database, takes their pings,
-// watches their deadlines and records when they go up and down.
+// Package monitor is the service that other programs embed: it keeps checks in a database, takes their pings, watches
+// their deadlines, records when they go up and down, and delivers alerts.
 //
-// A monitor needs a store (package sqlstore has one for SQLite and PostgreSQL), and a database driver of your
-// choice:
+// A monitor needs a store. Package sqlstore has one for SQLite and PostgreSQL:
 //
 //	store, err := sqlstore.New(db) // a *bun.DB
 //	err = store.Migrate(ctx)
@@ -12,15 +11,14 @@
 //	_, err = mon.Ping(ctx, c.ID, pings.Signal{Kind: pings.Success})
 //	err = mon.Run(ctx) // watches deadlines until ctx ends
 //
-// # What is promised
+// # Guarantees
 //
-// When [Monitor.Ping] returns without an error, the ping is durable: it was committed together with the change of
-// its check's state, with the flip if there was one, and with the alerts of that flip in the outbox. Pings that
-// arrive at the same time share one commit.
+// When [Monitor.Ping] returns without an error, the ping is durable. The same commit has the change of its check's state,
+// the flip if there was one, and the flip's alerts in the outbox. Pings that arrive at the same time share a commit.
 //
-// The state of a check that is read is right at that instant, whether or not the watcher has come by: [checks.Check.Status]
-// works from the check and the time alone. The flip of an overdue check is recorded at the instant of its deadline,
-// once, by whoever comes first: the watcher of any server, or the next ping.
+// The status of a check is right at the instant at which it is read, whether or not the watcher has come by:
+// [checks.Check.Status] needs only the check and the time. The flip of an overdue check has the time of the deadline. It
+// is recorded once, by whatever comes first: the watcher of any server, or the next ping.
 //
 // # Alerts
 //
@@ -40,7 +38,7 @@
 // storage nor a crash loses a body, and [Monitor.PingBody] finds it at every moment. When a ping leaves the log or its
 // check is deleted, its object is removed.
 //
-// # Sharing
+// # Several servers
 //
 // Several monitors may share one database, in one process or in many.
 package monitor

@@ -7,16 +7,18 @@ import (
 )
 
 const (
-	// lookupAge is for how long the answer to a lookup is used again. What another process changes takes effect by
-	// then at the latest; five seconds are promised.
+	// lookupAge is how long a lookup stays cached. Changes of another process take effect after that; the command line
+	// promises five seconds.
 	lookupAge = 3 * time.Second
-	// maxLookups bounds how many answers are kept.
+	// maxLookups bounds how many lookups are cached.
 	maxLookups = 10_000
 )
 
-// lookups remembers for a short time what was found by a key: the API keys and projects that most requests begin with.
-// That there is nothing is not remembered, so that a new key can be used at once and a stranger fills no memory.
+// lookups caches what read finds by a key, for a short time: the API keys and projects that most requests begin with.
+// Errors are not cached, so that a new key works at once and a stranger fills no memory.
 type lookups[K comparable, V any] struct {
+	read func(context.Context, K) (V, error)
+
 	mu    sync.Mutex
 	known map[K]lookup[V]
 	epoch int // counts calls of forget
@@ -27,8 +29,8 @@ type lookup[V any] struct {
 	read  time.Time
 }
 
-// get returns what is remembered of a key, or else what read finds.
-func (l *lookups[K, V]) get(ctx context.Context, key K, now time.Time, read func(context.Context, K) (V, error)) (V, error) {
+// get returns what is cached for a key, or else what read finds.
+func (l *lookups[K, V]) get(ctx context.Context, key K, now time.Time) (V, error) {
 	l.mu.Lock()
 	found, ok := l.known[key]
 	epoch := l.epoch
@@ -36,14 +38,14 @@ func (l *lookups[K, V]) get(ctx context.Context, key K, now time.Time, read func
 	if age := now.Sub(found.read); ok && age >= 0 && age < lookupAge {
 		return found.value, nil
 	}
-	value, err := read(ctx, key)
+	value, err := l.read(ctx, key)
 	if err != nil {
 		return value, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.epoch != epoch {
-		return value, nil // it may be what was to be forgotten
+		return value, nil // forget was called meanwhile: the value may be stale
 	}
 	if l.known == nil || len(l.known) >= maxLookups {
 		l.known = make(map[K]lookup[V])
@@ -52,7 +54,7 @@ func (l *lookups[K, V]) get(ctx context.Context, key K, now time.Time, read func
 	return value, nil
 }
 
-// forget makes the next lookups find what is there.
+// forget empties the cache.
 func (l *lookups[K, V]) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

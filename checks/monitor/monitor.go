@@ -15,29 +15,29 @@ import (
 
 // Config changes what a [Monitor] does. The zero value of a field stands for its default.
 type Config struct {
-	// Logger takes what goes wrong in the background. Default: slog.Default().
+	// Logger takes errors of background work. Default: slog.Default().
 	Logger *slog.Logger
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
-	// Kinds are the kinds of integrations that can be made. Default: channels.Kinds().
+	// Kinds are the kinds of channels that can be created. Default: channels.Kinds().
 	Kinds []channels.KindInfo
 	// Notifiers deliver alerts, by the kind of the channel. Default: none; another server on the same database must have
 	// some then, or alerts fail after [DeliveryConfig].GiveUp.
 	Notifiers map[channels.Kind]channels.Notifier
 	// Delivery changes how alerts are delivered.
 	Delivery DeliveryConfig
-	// APIBaseURL is where the API can be reached, such as http://localhost:8000, for the address of a check in alerts.
-	// Default: none, so that alerts have no address.
+	// APIBaseURL is the address of the API, such as http://localhost:8000, for links to checks in alerts. Default: none;
+	// alerts have no link then.
 	APIBaseURL string
-	// Observer is told what the monitor does. Default: none.
+	// Observer receives events, for metrics. Default: none.
 	Observer Observer
 
-	// WatchEvery is how often [Monitor.Run] looks for checks that are overdue. Default: 1 second.
+	// WatchEvery is how often [Monitor.Run] looks for overdue checks. Default: 1 second.
 	WatchEvery time.Duration
-	// PruneEvery is how often [Monitor.Run] removes old flips. Of old pings it removes a part ten times as often. Default:
-	// 10 seconds.
+	// PruneEvery is how often [Monitor.Run] removes old flips; it removes old pings ten times as often, a part at a time.
+	// Default: 10 seconds.
 	PruneEvery time.Duration
-	// MaxBatch is how many pings are written in one transaction at most. Default: 512.
+	// MaxBatch is the most pings that one transaction writes. Default: 512.
 	MaxBatch int
 	// MaxQueue is how many pings may be queued for writing before further ones are refused with [ErrUnavailable]. So is a
 	// ping whose body would bring the bodies in the queue over 64 MiB. Default: 10,000.
@@ -53,15 +53,14 @@ type Config struct {
 	// Bodies keeps the large bodies of pings; the store must be a [BodyQueue] then. Default: none, so that all of them
 	// stay in the database.
 	Bodies BodyStore
-	// BodyThreshold is the size in bytes from which on a body is large; those of exactly this size are not.
-	// Default: 100.
+	// BodyThreshold is the size in bytes above which a body is large. Default: 100.
 	BodyThreshold int64
-	// BodyEvery is how often [Monitor.Run] looks for large bodies and for objects to remove. Default: 1 second.
+	// BodyEvery is how often [Monitor.Run] looks for bodies to upload and objects to remove. Default: 1 second.
 	BodyEvery time.Duration
 }
 
-// Monitor keeps checks, takes their pings and watches their deadlines. All methods may be called by many
-// goroutines at once, and several Monitors, in one process or in many, may work on one database.
+// Monitor keeps checks, takes their pings and watches their deadlines. It is safe for concurrent use, and several
+// Monitors, in one process or in many, may work on one database.
 type Monitor struct {
 	store    Store
 	log      *slog.Logger
@@ -84,8 +83,8 @@ type Monitor struct {
 	byID       lookups[uuid.UUID, checks.Project]
 }
 
-// New returns a monitor on a store, whose schema must be up to date. It starts nothing: pings are taken at once,
-// and [Monitor.Run] watches the deadlines. A nil config stands for the defaults.
+// New returns a monitor on a store whose schema is up to date. A nil config stands for the defaults. New starts nothing:
+// the monitor takes pings at once, and [Monitor.Run] watches deadlines.
 func New(store Store, config *Config) (*Monitor, error) {
 	if store == nil {
 		return nil, errors.New("monitor: no store")
@@ -97,7 +96,7 @@ func New(store Store, config *Config) (*Monitor, error) {
 	for _, n := range []int64{int64(c.WatchEvery), int64(c.PruneEvery), int64(c.MaxBatch), int64(c.MaxQueue), int64(c.WriteTimeout),
 		int64(c.CreateRate), int64(c.MaxCreated), c.BodyThreshold, int64(c.BodyEvery)} {
 		if n < 0 {
-			return nil, errors.New("monitor: a limit or interval of the configuration is negative")
+			return nil, errors.New("monitor: a limit or an interval of Config is negative")
 		}
 	}
 	delivery, err := newDelivery(&c)
@@ -142,6 +141,16 @@ func New(store Store, config *Config) (*Monitor, error) {
 		timeout:  orDefault(c.WriteTimeout, 5*time.Second),
 		observer: m.observer,
 	}
+	m.keys.read = func(ctx context.Context, hash [sha256.Size]byte) (checks.Key, error) {
+		return one(store.Keys(ctx, KeyFilter{Hash: &hash}))
+	}
+	m.byPingKey.read = func(ctx context.Context, key string) (checks.Project, error) {
+		return one(store.Projects(ctx, ProjectFilter{PingKey: &key}))
+	}
+	m.byBadgeKey.read = func(ctx context.Context, key string) (checks.Project, error) {
+		return one(store.Projects(ctx, ProjectFilter{BadgeKey: &key}))
+	}
+	m.byID.read = m.Project
 	return m, nil
 }
 

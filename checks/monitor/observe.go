@@ -17,26 +17,26 @@ const (
 	OutcomeFailed Outcome = "failed" // it failed and was given up
 )
 
-// Observer is told what a [Monitor] does, for metrics; package server/metrics has one for Prometheus. The methods are
-// called by many goroutines at once, never inside a transaction. They hold up the work that they are told of, so they
-// must return at once, and must not panic.
+// Observer receives events of a [Monitor], for metrics; package server/metrics has one for Prometheus. Many goroutines
+// call the methods at once, never inside a transaction. The monitor waits for them, so they must return at once and must
+// not panic.
 type Observer interface {
-	// PingsWritten tells that a batch of pings was committed: how many of each kind, and how long the transaction
-	// took. Pings for checks that do not exist are not among them, so there may be none at all.
+	// PingsWritten reports a committed batch of pings: how many of each kind, and how long the transaction took. Pings of
+	// unknown checks do not count, so kinds may be empty.
 	PingsWritten(kinds map[pings.Kind]int, took time.Duration)
-	// PingsFailed tells that a batch of so many pings could not be written. Of a batch that is then tried ping by
-	// ping, only those that fail again are told of, each as a batch of its own.
+	// PingsFailed reports how many pings could not be written. Of a batch that is retried ping by ping, only those that
+	// fail again count, one at a time.
 	PingsFailed(size int)
-	// PingRefused tells that a ping was not taken because Config.MaxQueue others wait.
+	// PingRefused reports a ping that was refused because the queue is full; see [Config].MaxQueue.
 	PingRefused()
-	// Swept tells of one look for overdue checks that has succeeded, when that was by the monitor's clock, and for
-	// each check that went down how long that was after its deadline.
+	// Swept reports a successful sweep: its time by the monitor's clock and, for each check that it took down, how long
+	// that was after the deadline.
 	Swept(at time.Time, lags []time.Duration)
-	// Attempted tells of an attempt to deliver an alert, and how long it took.
+	// Attempted reports an attempt to deliver an alert and how long it took.
 	Attempted(kind channels.Kind, outcome Outcome, took time.Duration)
 }
 
-// silent is the observer of a monitor that has none.
+// silent is the observer of a monitor without one.
 type silent struct{}
 
 var _ Observer = silent{}

@@ -13,9 +13,9 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Ping records a signal for a check and returns the entry of its log. When Ping returns without an error, the ping
-// is durable. When ctx ends first, the ping may or may not have been recorded. Errors: [checks.ErrNotFound],
-// *[checks.FieldError] for a signal that is not valid or a body larger than [MaxBody], [ErrUnavailable].
+// Ping records a signal for a check and returns the log entry. When Ping returns without an error, the ping is durable.
+// When ctx ends first, the ping may or may not have been recorded. Errors: [checks.ErrNotFound]; *[checks.FieldError] for
+// an invalid signal or a body larger than [MaxBody]; [ErrUnavailable]; the error of ctx.
 func (m *Monitor) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (pings.Ping, error) {
 	if !signal.Valid() {
 		return pings.Ping{}, &checks.FieldError{Field: "signal", Reason: "must be success, start, fail or log, with an exit status of 0 to 255"}
@@ -26,10 +26,10 @@ func (m *Monitor) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (
 	return m.writer.submit(ctx, id, signal, m.Now())
 }
 
-// PingSlug records a signal for the check with a slug, in the project that has the ping key. With create, a check
-// is made when there is none: its name is the slug, it is assigned all integrations, and the account may go up
-// to twice over its check limit that way. Errors: those of [Monitor.Ping], [checks.ErrAmbiguousSlug],
-// [checks.ErrCheckLimit], [ErrCreatedChecks], *[CreateRateError].
+// PingSlug records a signal for the check with a slug, in the project with the ping key. With create, it creates the check
+// if there is none: the name is the slug, all channels are assigned, and the account may have twice as many checks as its
+// limit. Errors: those of [Monitor.Ping], [checks.ErrAmbiguousSlug], [checks.ErrCheckLimit],
+// [ErrCreatedChecks], *[CreateRateError].
 func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create bool, signal pings.Signal) (ping pings.Ping, created bool, err error) {
 	id, created, err := m.checkForSlug(ctx, pingKey, slug, create)
 	if err != nil {
@@ -39,7 +39,7 @@ func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create boo
 	return ping, created, err
 }
 
-// CheckIDBySlug returns the identifier of the check with a slug, in the project that has the ping key. Errors:
+// CheckIDBySlug returns the identifier of the check with a slug, in the project with the ping key. Errors:
 // [checks.ErrNotFound], [checks.ErrAmbiguousSlug], [ErrUnavailable].
 func (m *Monitor) CheckIDBySlug(ctx context.Context, pingKey, slug string) (uuid.UUID, error) {
 	id, _, err := m.checkForSlug(ctx, pingKey, slug, false)
@@ -50,9 +50,7 @@ func (m *Monitor) checkForSlug(ctx context.Context, pingKey, slug string, create
 	if slug == "" || !checks.ValidSlug(slug) {
 		return uuid.Nil, false, checks.ErrNotFound
 	}
-	project, err := m.byPingKey.get(ctx, pingKey, m.Now(), func(ctx context.Context, key string) (checks.Project, error) {
-		return one(m.store.Projects(ctx, ProjectFilter{PingKey: &key}))
-	})
+	project, err := m.byPingKey.get(ctx, pingKey, m.Now())
 	if err != nil {
 		return uuid.Nil, false, err
 	}
@@ -70,8 +68,8 @@ func (m *Monitor) checkForSlug(ctx context.Context, pingKey, slug string, create
 	return m.provision(ctx, project.ID, slug)
 }
 
-// Pings returns the newest pings of a check, newest first and without bodies: 100 on the free plan and 1000 on the
-// paid one (API-V3.md section 4.8). Error: [checks.ErrNotFound].
+// Pings returns the newest pings of a check, newest first, without bodies: up to 100 on the free plan, up to 1000 on the
+// paid plan (API-V3.md section 4.8). Error: [checks.ErrNotFound].
 func (m *Monitor) Pings(ctx context.Context, id uuid.UUID) ([]pings.Ping, error) {
 	limit, err := m.pingLimit(ctx, id)
 	if err != nil {
@@ -85,15 +83,15 @@ func (m *Monitor) pingLimit(ctx context.Context, id uuid.UUID) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	project, err := m.byID.get(ctx, c.ProjectID, m.Now(), m.Project)
+	project, err := m.byID.get(ctx, c.ProjectID, m.Now())
 	if err != nil {
 		return 0, err
 	}
 	return project.PingLimit(), nil
 }
 
-// Flips returns the status changes of a check in a window of time, newest first (API-V3.md section 4.10). A check
-// that is overdue has gone down, whether or not that has been recorded yet. Error: [checks.ErrNotFound].
+// Flips returns the flips of a check in a window of time, newest first (API-V3.md section 4.10). They include that of an
+// overdue check which the watcher has not recorded yet. Error: [checks.ErrNotFound].
 func (m *Monitor) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
 	now := m.Now()
 	c, err := m.Check(ctx, id)
@@ -108,7 +106,7 @@ func (m *Monitor) Flips(ctx context.Context, id uuid.UUID, window flips.Window) 
 	_, effects := c.Settle(now)
 	for _, t := range effects.Transitions {
 		flip := t.Flip()
-		// The watcher may have recorded it since the check was read.
+		// The watcher may have recorded it after the check was read.
 		if window.Contains(flip.At, now) && !slices.Contains(stored, flip) {
 			stored = slices.Insert(stored, 0, flip)
 		}

@@ -22,33 +22,33 @@ const (
 )
 
 const (
-	maxName       = 100 // characters of the name of a project, an account or an integration
+	maxName       = 100 // characters of the name of a project, an account or a channel
 	keyHintLength = 8
 )
 
-// ProjectSpec says what project to make.
+// ProjectSpec describes a new project.
 type ProjectSpec struct {
 	// Name must be new, 1 to 100 characters.
 	Name string
-	// Account is the account that the project belongs to. Default: [checks.DefaultAccount]. An account is known
-	// by its name together with its plan: projects that share both share the limits.
+	// Account is the account that the project belongs to. Default: [checks.DefaultAccount]. Projects that share the name
+	// of the account and the plan share its limits.
 	Account string
 	// Plan is the account's plan. Default: [checks.Paid].
 	Plan checks.Plan
-	// MaxChecks is the check limit of the account, when it is not to be the plan's.
+	// MaxChecks is the account's check limit. Default: the plan's.
 	MaxChecks int
 }
 
-// Keys are the API keys of a new project. They are not stored and cannot be had again.
+// Keys are the texts of a new project's API keys. Only their hashes are stored, so nobody can read them again.
 type Keys struct {
 	ReadWrite string
 	ReadOnly  string
 }
 
-// CreateProject makes a project with a read-write and a read-only key. Errors: *[checks.FieldError],
-// [checks.ErrExists].
+// CreateProject creates a project with a read-write and a read-only key. Errors: *[checks.FieldError], and
+// [checks.ErrExists] for a name in use.
 func (m *Monitor) CreateProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, err error) {
-	defer m.forgetLookups() // it can change the limit of its account, which all of the account's projects have
+	defer m.forgetLookups() // MaxChecks also changes the other projects of the account
 	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
 		p, keys, err = m.insertProject(ctx, tx, spec)
 		return err
@@ -59,8 +59,8 @@ func (m *Monitor) CreateProject(ctx context.Context, spec ProjectSpec) (p checks
 	return p, keys, nil
 }
 
-// CreateFirstProject makes a project like [Monitor.CreateProject], but only if there is none at all. Of several
-// servers that start at once, one makes it.
+// CreateFirstProject does what [Monitor.CreateProject] does if there is no project yet. Of several servers that start at
+// once, one creates it.
 func (m *Monitor) CreateFirstProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, created bool, err error) {
 	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
 		created = false
@@ -78,8 +78,8 @@ func (m *Monitor) CreateFirstProject(ctx context.Context, spec ProjectSpec) (p c
 	return p, keys, created, nil
 }
 
-// OpenProject returns the project with this name, and makes it, on the paid plan of the default account, when there
-// is none. It suits a program that embeds monitoring and needs no API keys. Error: *[checks.FieldError].
+// OpenProject returns the project with this name. If there is none, it creates one on the paid plan of the default
+// account. Use it in a program that embeds monitoring and needs no API keys. Error: *[checks.FieldError].
 func (m *Monitor) OpenProject(ctx context.Context, name string) (checks.Project, error) {
 	p, err := m.ProjectByName(ctx, name)
 	if !errors.Is(err, checks.ErrNotFound) {
@@ -125,7 +125,7 @@ func (m *Monitor) insertProject(ctx context.Context, tx Tx, spec ProjectSpec) (c
 	return p, Keys{ReadWrite: readWrite, ReadOnly: readOnly}, nil
 }
 
-// validName checks the name of a project, an account or an integration.
+// validName checks the name of a project, an account or a channel.
 func validName(field, value string, least int) error {
 	n := utf8.RuneCountInString(value)
 	switch {
@@ -164,7 +164,7 @@ func (m *Monitor) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// CreateKey makes an API key for a project. The text of the key is returned this once and not stored. Error:
+// CreateKey creates an API key for a project and returns its text, of which only the hash is stored. Error:
 // [checks.ErrNotFound].
 func (m *Monitor) CreateKey(ctx context.Context, projectID uuid.UUID, readOnly bool) (text string, key checks.Key, err error) {
 	text, key = m.newKey(projectID, readOnly)
@@ -214,18 +214,17 @@ func (m *Monitor) RevokeKey(ctx context.Context, projectID, id uuid.UUID) error 
 	})
 }
 
-// Authenticate returns the API key with this text. A key that another process revokes is still good for up to 5 seconds. The error is [checks.ErrNotFound] when it is none; how long
-// the answer takes does not depend on how much of the text is right, as only a hash of it is looked for.
+// Authenticate returns the API key with this text, or [checks.ErrNotFound]. It looks for a hash of the text, so the time
+// that it takes does not depend on how much of the text is right. A key that another process revokes stays valid for up to
+// 5 seconds.
 func (m *Monitor) Authenticate(ctx context.Context, text string) (checks.Key, error) {
 	if len(text) != KeyLength {
 		return checks.Key{}, checks.ErrNotFound
 	}
-	return m.keys.get(ctx, sha256.Sum256([]byte(text)), m.Now(), func(ctx context.Context, hash [sha256.Size]byte) (checks.Key, error) {
-		return one(m.store.Keys(ctx, KeyFilter{Hash: &hash}))
-	})
+	return m.keys.get(ctx, sha256.Sum256([]byte(text)), m.Now())
 }
 
-// forgetLookups makes a change to projects and keys take effect in this process at once.
+// forgetLookups makes changes of projects and keys take effect in this process at once.
 func (m *Monitor) forgetLookups() {
 	m.keys.forget()
 	m.byPingKey.forget()
@@ -233,7 +232,7 @@ func (m *Monitor) forgetLookups() {
 	m.byID.forget()
 }
 
-// Secret returns the installation's secret under a name, made at the first call and kept with the data.
+// Secret returns a secret of the installation by name. The first call makes it up and stores it in the database.
 func (m *Monitor) Secret(ctx context.Context, name string) (string, error) {
 	return m.store.Setting(ctx, name, randomText(52))
 }

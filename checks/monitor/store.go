@@ -14,13 +14,13 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// ErrUnavailable says that the store could not be reached or is too busy; the operation may succeed later.
-// A store wraps the errors of its driver with it.
+// ErrUnavailable says that the database cannot be reached or is too busy; the operation may succeed later. A store wraps
+// its driver's errors in it.
 var ErrUnavailable = errors.New("the database is unavailable")
 
-// Store keeps everything that a [Monitor] knows. Package sqlstore has one for PostgreSQL and SQLite, and package
-// storetest the contract that any other must pass. All methods may be called by many goroutines at once.
-// A thing that does not exist is [checks.ErrNotFound]. Times are UTC with microseconds.
+// Store keeps everything that a [Monitor] knows. Package sqlstore has one for PostgreSQL and SQLite; package storetest has
+// the contract that every other must pass. A store is safe for concurrent use. Methods for one thing that does not exist
+// return [checks.ErrNotFound]; lists are empty then. Times are UTC in whole microseconds.
 type Store interface {
 	CheckReader
 	LogReader
@@ -29,17 +29,17 @@ type Store interface {
 	Pruner
 	DeliveryReader
 
-	// Update runs fn in one transaction, which is committed when fn returns nil and rolled back otherwise. When
-	// Update returns nil, all that fn wrote is durable. It may run fn again when the database asks for that, so
-	// fn must have no effect but through tx, and must use nothing else of the store.
+	// Update runs fn in a transaction, commits it if fn returns nil, and rolls it back otherwise. When Update returns nil,
+	// all that fn wrote is durable. It may run fn again when the database asks for that, so fn must have no other effect
+	// that counts, and must use the store through tx alone.
 	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 
 	// Probe runs a test query (API-V3.md section 4.13), and with write commits a transaction that writes. The error also
 	// tells that the schema lacks something that this version of the store needs.
 	Probe(ctx context.Context, write bool) error
 
-	// Setting returns a named value that is kept with the data, or stores and returns the given one when there is
-	// none. All callers get the same value.
+	// Setting returns a named value of the installation. If there is none, it stores and returns the initial one; all
+	// callers get the same value.
 	Setting(ctx context.Context, name, initial string) (string, error)
 }
 
@@ -71,7 +71,7 @@ type CheckFinder interface {
 	FindChecks(ctx context.Context, projectID uuid.UUID, m Match) ([]uuid.UUID, error)
 }
 
-// LogReader reads what has happened to checks.
+// LogReader reads pings and flips.
 type LogReader interface {
 	// Pings returns the newest pings of a check, newest first, without their bodies.
 	Pings(ctx context.Context, checkID uuid.UUID, limit int) ([]pings.Ping, error)
@@ -118,12 +118,12 @@ type ProjectReader interface {
 // steps that take no longer than writing a batch of pings, and outside of transactions, the methods call pause unless it
 // is nil. It returns when the next step may begin.
 type Pruner interface {
-	// PrunePings removes pings that are not among the newest of their check, as many as their project's
-	// [checks.Project.PingLimit], and pings of checks that are gone. It returns how many it removed. In the same
-	// transaction their objects are put into the queue of those to be removed; an object that may come to be only
-	// now, because an attempt to upload it may be under way, is due when that attempt must be over.
+	// PrunePings removes pings beyond the newest [checks.Project.PingLimit] of their check, and pings of deleted checks. It
+	// returns how many it removed. The same transaction queues their objects for removal. If an upload of the body may be
+	// under way, the removal is due when that upload must have ended.
 	PrunePings(ctx context.Context, pause func()) (removed int, err error)
-	// PruneFlips removes flips older than the given instant, and deliveries that are done and older than that.
+	// PruneFlips removes flips older than the given instant, and finished deliveries created before it. It returns how many
+	// flips it removed.
 	PruneFlips(ctx context.Context, before time.Time, pause func()) (removed int, err error)
 }
 
@@ -169,22 +169,21 @@ type Tx interface {
 	InsertKey(ctx context.Context, k checks.Key) error
 	// DeleteKey removes an API key of a project.
 	DeleteKey(ctx context.Context, projectID, id uuid.UUID) error
-	// SaveChannel adds a channel, or writes the name, the settings and their sources of the one
-	// with its ID. The project and the kind of
-	// a channel never change; the error is [checks.ErrNotFound] for the ID of another project's channel.
+	// SaveChannel adds a channel, or writes the name, the settings and their sources of the one with its ID. The project
+	// and the kind of a channel never change. The error is [checks.ErrNotFound] for the ID of another project's channel.
 	SaveChannel(ctx context.Context, c channels.Channel) error
 	// DeleteChannel removes a channel of a project and takes it from all checks.
 	DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error
 }
 
-// Match says which existing check an upsert means (API-V3.md section 4.3 rule 4). A nil field is not looked at.
+// Match is what an upsert looks for (API-V3.md section 4.3 rule 4). A nil field is not looked at.
 type Match struct {
 	Name, Slug, Tags *string
 	Timeout          *time.Duration // only Simple checks have one
 	Grace            *time.Duration
 }
 
-// Locked is a check in a transaction that holds its lock, with what the transaction has done to it so far.
+// Locked is a check that a transaction has locked, with what has happened to it in the transaction.
 type Locked struct {
 	checks.Check
 	// Row is the store's own note about the check; nil for a check that SaveChecks is to add.
@@ -197,11 +196,11 @@ type Locked struct {
 	Pings       []pings.Ping
 	Transitions []checks.Transition
 	Alerts      []checks.Alert
-	// Uploads are the numbers, in rising order, of those of Pings whose bodies are to be moved to object storage.
+	// Uploads are the numbers of the Pings whose bodies move to object storage, in rising order.
 	Uploads []int64
 }
 
-// Apply gives the check the state that an event has led to, and notes what else SaveChecks is to write.
+// Apply sets the state after an event and adds the event's effects to what SaveChecks writes.
 func (l *Locked) Apply(c checks.Check, effects checks.Effects) {
 	l.Check = c
 	l.Transitions = append(l.Transitions, effects.Transitions...)
