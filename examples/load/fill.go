@@ -181,7 +181,7 @@ func (f filling) copyRows(ctx context.Context, table string, n int, replace map[
 
 // overdue makes the first n checks overdue, by setting back what was recorded of them.
 func (f filling) overdue(ctx context.Context, n int) error {
-	_, err := f.db.NewRaw("UPDATE rollcall_states SET last_ping = last_ping - ?, watch_at = watch_at - ? WHERE check_id <= ?",
+	_, err := f.db.NewRaw("UPDATE rollcall_states SET last_ping = last_ping - ?, watch_at = watch_at - ?, revision = revision + 1 WHERE check_id <= ?",
 		int64(48*time.Hour/time.Microsecond), int64(48*time.Hour/time.Microsecond), n).Exec(ctx)
 	return err
 }
