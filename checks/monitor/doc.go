@@ -40,5 +40,18 @@
 //
 // # Several servers
 //
-// Several monitors may share one database, in one process or in many.
+// Several monitors may share one database, in one process or in many. They divide the work, and each may take pings of
+// any check. Their clocks must agree: the state of a check follows the time at which each ping was received, in whatever
+// order the pings are committed (package checks).
+//
+// A ping can be received just before the deadline by one server and committed just after it, when the watcher of another
+// has taken the check down already. To keep that from raising a false alert, set [Config.CommitMargin] on all of them. It
+// must cover what a commit takes plus the difference of the clocks; 2 seconds do unless the database is overloaded. Every
+// alert about a missed deadline then comes 2 seconds later. Flips and alerts keep the time of the deadline, and so do
+// [checks.Check.Status] and all that is read.
+//
+// A ping that waits longer than the margin for its commit, at most [Config.WriteTimeout] for each batch queued before it,
+// can still raise a false alert; as soon as it is committed, the check is up again. The margin concerns the watcher alone:
+// the next ping, pause or update of a check records a missed deadline at once. A server that is alone needs no margin,
+// because its watcher waits for the pings that it has received itself.
 package monitor

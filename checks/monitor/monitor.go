@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -49,6 +50,11 @@ type Config struct {
 	MaxCreated int
 	// WriteTimeout bounds the transaction of one batch of pings. Default: 5 seconds.
 	WriteTimeout time.Duration
+	// CommitMargin is how long after a deadline the watcher waits before it takes a check down, at most a minute. In
+	// that time another server that shares the database can commit a ping that it received before the deadline. Alerts
+	// about missed deadlines come that much later; flips and alerts have the time of the deadline all the same. Default:
+	// none, which is right for a server that is alone.
+	CommitMargin time.Duration
 
 	// Bodies keeps the large bodies of pings; the store must be a [BodyQueue] then. Default: none, so that all of them
 	// stay in the database.
@@ -59,6 +65,9 @@ type Config struct {
 	BodyEvery time.Duration
 }
 
+// MaxCommitMargin bounds [Config.CommitMargin]. It is the shortest grace time.
+const MaxCommitMargin = checks.MinPeriod
+
 // Monitor keeps checks, takes their pings and watches their deadlines. It is safe for concurrent use, and several
 // Monitors, in one process or in many, may work on one database.
 type Monitor struct {
@@ -68,6 +77,7 @@ type Monitor struct {
 	kinds    []channels.KindInfo
 	observer Observer
 	watch    time.Duration
+	margin   time.Duration
 	prune    time.Duration
 	bodies   bodies
 	writer   writer
@@ -94,10 +104,13 @@ func New(store Store, config *Config) (*Monitor, error) {
 		c = *config
 	}
 	for _, n := range []int64{int64(c.WatchEvery), int64(c.PruneEvery), int64(c.MaxBatch), int64(c.MaxQueue), int64(c.WriteTimeout),
-		int64(c.CreateRate), int64(c.MaxCreated), c.BodyThreshold, int64(c.BodyEvery)} {
+		int64(c.CommitMargin), int64(c.CreateRate), int64(c.MaxCreated), c.BodyThreshold, int64(c.BodyEvery)} {
 		if n < 0 {
 			return nil, errors.New("monitor: a limit or an interval of Config is negative")
 		}
+	}
+	if c.CommitMargin > MaxCommitMargin {
+		return nil, fmt.Errorf("monitor: CommitMargin is too long: %v, the maximum is %v", c.CommitMargin, MaxCommitMargin)
 	}
 	delivery, err := newDelivery(&c)
 	if err != nil {
@@ -116,6 +129,7 @@ func New(store Store, config *Config) (*Monitor, error) {
 		kinds:    c.Kinds,
 		observer: c.Observer,
 		watch:    orDefault(c.WatchEvery, time.Second),
+		margin:   c.CommitMargin,
 		prune:    orDefault(c.PruneEvery, 10*time.Second),
 		bodies:   bodies,
 	}
@@ -139,6 +153,7 @@ func New(store Store, config *Config) (*Monitor, error) {
 		maxBatch: orDefault(c.MaxBatch, 512),
 		maxQueue: orDefault(c.MaxQueue, 10_000),
 		timeout:  orDefault(c.WriteTimeout, 5*time.Second),
+		now:      m.Now,
 		observer: m.observer,
 	}
 	m.keys.read = func(ctx context.Context, hash [sha256.Size]byte) (checks.Key, error) {

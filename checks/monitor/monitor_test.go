@@ -93,6 +93,11 @@ func TestNew(t *testing.T) {
 	if _, err := monitor.New(store, &monitor.Config{MaxBatch: -1}); err == nil {
 		t.Error("a negative limit")
 	}
+	for margin, ok := range map[time.Duration]bool{-1: false, 0: true, monitor.MaxCommitMargin: true, monitor.MaxCommitMargin + 1: false} {
+		if _, err := monitor.New(store, &monitor.Config{CommitMargin: margin}); (err == nil) != ok {
+			t.Errorf("a commit margin of %v: %v", margin, err)
+		}
+	}
 	if _, err := monitor.New(store, nil); err != nil {
 		t.Error(err)
 	}

@@ -23,7 +23,7 @@ func (m *Monitor) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (
 	if len(signal.Body) > MaxBody {
 		return pings.Ping{}, &checks.FieldError{Field: "body", Reason: fmt.Sprintf("is too large: %d bytes, the maximum is %d", len(signal.Body), MaxBody)}
 	}
-	return m.writer.submit(ctx, id, signal, m.Now())
+	return m.writer.submit(ctx, id, signal)
 }
 
 // PingSlug records a signal for the check with a slug, in the project with the ping key. With create, it creates the check

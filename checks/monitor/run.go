@@ -93,10 +93,12 @@ func restful(ctx context.Context, most time.Duration) (pause func()) {
 	}
 }
 
-// Sweep takes down every check whose deadline has passed, each with a flip at the instant of its deadline, and
-// returns how many. It also raises the alerts that the rules of checks have put off until now. [Monitor.Run] calls it
-// all the time; call it yourself only where Run does not run. While pings of this Monitor are being written, the
-// deadlines after the oldest of them wait: it may be the ping that was expected, and received in time.
+// Sweep takes down every check whose deadline passed [Config.CommitMargin] ago, each with a flip at the instant of its
+// deadline, and returns how many. It also raises the alerts that the rules of checks have put off until then. [Monitor.Run]
+// calls it every [Config.WatchEvery]; call it yourself only where Run does not run.
+//
+// Pings that this Monitor received and has not committed yet hold back all later deadlines: one of them may be the ping
+// that was expected, received in time.
 func (m *Monitor) Sweep(ctx context.Context) (down int, err error) {
 	for {
 		found, flipped, err := m.sweepBatch(ctx)
@@ -108,8 +110,10 @@ func (m *Monitor) Sweep(ctx context.Context) (down int, err error) {
 }
 
 func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error) {
-	now := m.Now()
-	upTo := m.writer.settled(now)
+	now, upTo := m.writer.settled()
+	if settled := now.Add(-m.margin); settled.Before(upTo) { // on other servers
+		upTo = settled
+	}
 	m.vitals.turn(m.clock(), false)
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()

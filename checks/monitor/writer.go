@@ -29,6 +29,7 @@ type writer struct {
 	maxBatch int
 	maxQueue int
 	timeout  time.Duration
+	now      func() time.Time
 	observer Observer
 
 	mu      sync.Mutex
@@ -50,8 +51,8 @@ type queuedPing struct {
 }
 
 // submit queues a signal and waits until it is durable. When ctx ends first, the signal may or may not be recorded.
-func (w *writer) submit(ctx context.Context, check uuid.UUID, signal pings.Signal, at time.Time) (pings.Ping, error) {
-	p := &queuedPing{check: check, signal: signal, at: at, done: make(chan struct{})}
+func (w *writer) submit(ctx context.Context, check uuid.UUID, signal pings.Signal) (pings.Ping, error) {
+	p := &queuedPing{check: check, signal: signal, done: make(chan struct{})}
 	if err := w.enqueue(p); err != nil {
 		w.observer.PingRefused()
 		return pings.Ping{}, err
@@ -71,6 +72,7 @@ func (w *writer) enqueue(p *queuedPing) error {
 	if len(w.queue) >= w.maxQueue || w.bytes+len(p.signal.Body) > maxQueueBytes {
 		return fmt.Errorf("%w: %d pings with %d bytes of bodies are queued", ErrUnavailable, len(w.queue), w.bytes)
 	}
+	p.at = w.now() // under the lock: settled must not miss a ping that has its time already
 	w.queue = append(w.queue, p)
 	w.bytes += len(p.signal.Body)
 	if !w.running {
@@ -84,6 +86,9 @@ func (w *writer) enqueue(p *queuedPing) error {
 func (w *writer) drain() {
 	for batch := w.next(); batch != nil; batch = w.next() {
 		w.write(batch)
+		w.mu.Lock()
+		w.writing = nil // first: once a ping was answered, Sweep must not wait for it
+		w.mu.Unlock()
 		for _, p := range batch {
 			close(p.done)
 		}
@@ -95,7 +100,6 @@ func (w *writer) next() []*queuedPing {
 	w.gather()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.writing = nil
 	if len(w.queue) == 0 {
 		w.running = false
 		w.queue = nil
@@ -127,19 +131,21 @@ func (w *writer) gather() {
 	}
 }
 
-// settled returns the latest instant up to which all received pings are written: now, or the time at which the oldest
-// unwritten ping was received.
-func (w *writer) settled(now time.Time) time.Time {
+// settled returns the time, and the latest instant up to which all received pings are written: now, or the time at which
+// the oldest unwritten ping was received.
+func (w *writer) settled() (now, upTo time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	now = w.now()
+	upTo = now
 	for _, list := range [][]*queuedPing{w.writing, w.queue} {
 		for _, p := range list {
-			if p.at.Before(now) {
-				now = p.at
+			if p.at.Before(upTo) {
+				upTo = p.at
 			}
 		}
 	}
-	return now
+	return now, upTo
 }
 
 // write records a batch. When the transaction fails although the database is there, one of the pings must be the cause:

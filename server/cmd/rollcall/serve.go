@@ -19,6 +19,9 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
 
+// sharedMargin is the commit margin on PostgreSQL, where other servers may share the database.
+const sharedMargin = 2 * time.Second
+
 type serveCmd struct {
 	Listen         string  `default:"127.0.0.1:8000" group:"Addresses:" placeholder:"HOST:PORT" help:"Address to listen on. Without HOST it is every address of the machine; port 0 takes a free port."`
 	BaseURL        address `group:"Addresses:" placeholder:"URL" help:"URL of the service for its clients (default http://localhost:8000, or the host and port of --listen)."`
@@ -40,6 +43,8 @@ type serveCmd struct {
 
 	Notifiers notifierFlags `embed:""`
 	Operate   operateFlags  `embed:""`
+
+	CommitMargin *time.Duration `group:"Operation:" placeholder:"DURATION" help:"How long after a deadline a check goes down, so that another server on the database can commit a ping that it received in time: 0s to 1m (default: 2s on PostgreSQL, 0s on SQLite). A server that is alone needs none."`
 
 	LogFormat       string        `default:"text" enum:"text,json" group:"Operation:" placeholder:"text|json" help:"Format of the log on standard error."`
 	LogLevel        string        `default:"info" enum:"debug,info,warn,error" group:"Operation:" placeholder:"LEVEL" help:"Lowest level to log: debug, info, warn or error."`
@@ -67,6 +72,8 @@ func (c *serveCmd) Validate() error {
 		return fmt.Errorf("--ping-body-limit: is too large: %d, the maximum is %d", c.PingBodyLimit, monitor.MaxBody)
 	case c.SecretKey != "" && len(c.SecretKey) < badges.MinSecret:
 		return fmt.Errorf("--secret-key: is too short: %d bytes, the minimum is %d", len(c.SecretKey), badges.MinSecret)
+	case c.CommitMargin != nil && *c.CommitMargin > monitor.MaxCommitMargin:
+		return fmt.Errorf("--commit-margin: is too large: %v, the maximum is %v", *c.CommitMargin, monitor.MaxCommitMargin)
 	}
 	_, err := c.S3.open()
 	return cmp.Or(
@@ -75,6 +82,7 @@ func (c *serveCmd) Validate() error {
 		atLeast("--create-rate-limit", c.CreateRateLimit, 0),
 		atLeast("--max-created-checks", c.MaxCreatedChecks, 0),
 		atLeast("--ping-body-limit", c.PingBodyLimit, 1),
+		atLeast("--commit-margin", c.margin(database{}), 0),
 		atLeast("--shutdown-timeout", c.ShutdownTimeout, 0),
 		c.Connections.validate(), c.SMTP.validate(), c.Notifiers.validate(), c.Operate.validate(), err,
 	)
@@ -105,6 +113,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	c.CommitMargin = new(c.margin(d))
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	s := &service{serveCmd: c, log: c.logger(a.stderr)}
@@ -134,6 +143,17 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		return nil // stopped before it had started
 	}
 	return err
+}
+
+// margin returns the commit margin on a database.
+func (c *serveCmd) margin(d database) time.Duration {
+	switch {
+	case c.CommitMargin != nil:
+		return *c.CommitMargin
+	case d.postgres != nil:
+		return sharedMargin
+	}
+	return 0
 }
 
 func (c *serveCmd) logger(w io.Writer) *slog.Logger {

@@ -231,3 +231,24 @@ func call(t *testing.T, p *process, key, method, path, body string, answer any) 
 		t.Fatalf("%s %s: %v\n%s", method, path, err, text)
 	}
 }
+
+func TestCommitMargin(t *testing.T) {
+	for _, test := range []struct {
+		database string
+		flag     *time.Duration
+		want     time.Duration
+	}{
+		{"postgres://db/rollcall", nil, 2 * time.Second},
+		{"postgres://db/rollcall", new(time.Duration(0)), 0},
+		{"sqlite:rollcall.db", nil, 0},
+		{"sqlite:rollcall.db", new(5 * time.Second), 5 * time.Second},
+	} {
+		d, err := parseDatabase(test.database)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (&serveCmd{CommitMargin: test.flag}).margin(d); got != test.want {
+			t.Errorf("%s: %v, want %v", test.database, got, test.want)
+		}
+	}
+}

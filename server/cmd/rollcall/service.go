@@ -115,7 +115,8 @@ func localURL(listen string, addr net.Addr) address {
 // service works without object storage meanwhile.
 func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monitor.Monitor, error) {
 	config := &monitor.Config{
-		Logger: s.log, APIBaseURL: string(s.BaseURL), CreateRate: s.CreateRateLimit, MaxCreated: s.MaxCreatedChecks,
+		Logger: s.log, APIBaseURL: string(s.BaseURL), CommitMargin: *s.CommitMargin,
+		CreateRate: s.CreateRateLimit, MaxCreated: s.MaxCreatedChecks,
 	}
 	if s.metrics != nil {
 		config.Observer = s.metrics
