@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -17,11 +18,12 @@ import (
 type alertRow struct {
 	deliveryRow
 
-	FlipAt int64  `bun:"flip_at"`
-	FlipUp bool   `bun:"flip_up"`
-	Reason string `bun:"reason"`
-	DownAt int64  `bun:"down_at"`
-	UpAt   int64  `bun:"up_at"`
+	Project string `bun:"project"`
+	FlipAt  int64  `bun:"flip_at"`
+	FlipUp  bool   `bun:"flip_up"`
+	Reason  string `bun:"reason"`
+	DownAt  int64  `bun:"down_at"`
+	UpAt    int64  `bun:"up_at"`
 }
 
 // earlierRow is a flip that a delivery sums up.
@@ -59,7 +61,7 @@ func (s *Store) Alerts(ctx context.Context, claimed []monitor.QueuedDelivery) ([
 		alerts = append(alerts, monitor.Alert{
 			QueuedDelivery: byID[r.ID],
 			Check:          check,
-			Project:        about.projects[check.ProjectID],
+			Project:        r.Project,
 			Channel:        channel,
 			Members:        about.members[channel.ID],
 			Flip:           monitor.AlertFlip{At: instant(r.FlipAt), Up: r.FlipUp, Reason: checks.Reason(r.Reason)},
@@ -78,13 +80,14 @@ func (s *Store) alertRows(ctx context.Context, claimed []monitor.QueuedDelivery)
 	for i, q := range claimed {
 		ids[i] = q.ID
 	}
-	err = s.db.NewRaw(`SELECT d.id, d.check_id, d.channel_id, d.reminder, coalesce(d.since, 0) AS since,
+	err = s.db.NewRaw(`SELECT d.id, d.check_id, d.channel_id, d.reminder, coalesce(d.since, 0) AS since, pr.name AS project,
 			coalesce(f.at, 0) AS flip_at, coalesce(f.up, FALSE) AS flip_up, coalesce(f.reason, '') AS reason,
 			coalesce(CASE WHEN f.up THEN (SELECT b.at FROM rollcall_flips AS b WHERE b.check_id = f.check_id
 				AND b.at <= f.at AND b.id < f.id AND NOT b.up ORDER BY b.at DESC, b.id DESC LIMIT 1) END, 0) AS down_at,
 			coalesce(CASE WHEN NOT f.up THEN (SELECT a.at FROM rollcall_flips AS a WHERE a.check_id = f.check_id
 				AND a.at >= f.at AND a.id > f.id AND a.up ORDER BY a.at, a.id LIMIT 1) END, 0) AS up_at
 		FROM rollcall_deliveries AS d
+		JOIN rollcall_checks AS c ON c.id = d.check_id JOIN rollcall_projects AS pr ON pr.id = c.project_id
 		LEFT JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id
 		WHERE d.id IN (?)`, bun.List(ids)).Scan(ctx, &rows)
 	return rows, err
@@ -93,7 +96,6 @@ func (s *Store) alertRows(ctx context.Context, claimed []monitor.QueuedDelivery)
 // alertParts holds the rows that alerts are made of, by their keys.
 type alertParts struct {
 	checks   map[int64]checks.Check
-	projects map[uuid.UUID]string
 	channels map[uuid.UUID]channels.Channel
 	members  map[uuid.UUID][]uuid.UUID
 	pings    map[int64]pings.Ping
@@ -101,23 +103,15 @@ type alertParts struct {
 }
 
 func (s *Store) alertParts(ctx context.Context, rows []alertRow) (p alertParts, err error) {
-	var checkIDs, summaries []int64
-	var channelIDs []uuid.UUID
-	seen, seenChannel := make(map[int64]bool), make(map[uuid.UUID]bool)
+	checkIDs := distinct(rows, func(r alertRow) int64 { return r.CheckID })
+	channelIDs := distinct(rows, func(r alertRow) uuid.UUID { return r.ChannelID })
+	var summaries []int64
 	for _, r := range rows {
-		if !seen[r.CheckID] {
-			seen[r.CheckID] = true
-			checkIDs = append(checkIDs, r.CheckID)
-		}
-		if !seenChannel[r.ChannelID] {
-			seenChannel[r.ChannelID] = true
-			channelIDs = append(channelIDs, r.ChannelID)
-		}
 		if r.Since != 0 {
 			summaries = append(summaries, r.ID)
 		}
 	}
-	if err = s.alertChecks(ctx, &p, checkIDs); err != nil {
+	if p.checks, err = s.alertChecks(ctx, checkIDs); err != nil {
 		return p, err
 	}
 	list, err := channelsWhere(ctx, s.db, "ch.id IN (?)", bun.List(channelIDs))
@@ -165,38 +159,28 @@ func (s *Store) groupMembers(ctx context.Context, list []channels.Channel) (map[
 	return members, err
 }
 
-// alertChecks reads checks and the names of their projects.
-func (s *Store) alertChecks(ctx context.Context, p *alertParts, ids []int64) error {
+// distinct returns the different keys of rows.
+func distinct[R any, K comparable](rows []R, key func(R) K) []K {
+	keys := make(map[K]bool, len(rows))
+	for _, r := range rows {
+		keys[key(r)] = true
+	}
+	return slices.Collect(maps.Keys(keys))
+}
+
+// alertChecks reads checks by their keys.
+func (s *Store) alertChecks(ctx context.Context, ids []int64) (map[int64]checks.Check, error) {
 	rows, err := scanRows(s.db.QueryContext(ctx, selectChecks+" WHERE c.id IN (?)", bun.List(ids)))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.checks = make(map[int64]checks.Check, len(rows))
-	p.projects = make(map[uuid.UUID]string)
-	var projects []uuid.UUID
+	byID := make(map[int64]checks.Check, len(rows))
 	for i := range rows {
-		c, err := s.check(&rows[i])
-		if err != nil {
-			return err
-		}
-		p.checks[rows[i].ID] = c
-		if _, seen := p.projects[c.ProjectID]; !seen {
-			p.projects[c.ProjectID] = ""
-			projects = append(projects, c.ProjectID)
+		if byID[rows[i].ID], err = s.check(&rows[i]); err != nil {
+			return nil, err
 		}
 	}
-	if len(projects) == 0 {
-		return nil
-	}
-	var named []projectRow
-	err = s.db.NewSelect().Model(&named).Column("id", "name").Where("p.id IN (?)", bun.List(projects)).Scan(ctx)
-	if err != nil {
-		return err
-	}
-	for _, r := range named {
-		p.projects[r.ID] = r.Name
-	}
-	return nil
+	return byID, nil
 }
 
 // newestPings reads the newest entry of each check's log with the beginning of its body.

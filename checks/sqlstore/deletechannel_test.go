@@ -103,9 +103,41 @@ func (r race) settled(t *testing.T, done <-chan error) {
 	}
 }
 
-// TestChannelDeletedDuringFlip deletes a channel while an alert to it is committed, in either order: no delivery is left.
+type step func(r race, ctx context.Context, hold func()) error
+
+// run begins the second step inside the transaction of the first, and returns when both have ended.
+func (r race) run(t *testing.T, first, second step) {
+	t.Helper()
+	done := make(chan error, 1)
+	var started bool
+	err := first(r, t.Context(), func() {
+		if started {
+			return // the first transaction runs again
+		}
+		started = true
+		go func() { done <- second(r, t.Context(), func() {}) }()
+		r.settled(t, done)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// count compares the numbers of deliveries and flips.
+func (r race) count(t *testing.T, deliveries, flips int) {
+	t.Helper()
+	var d, f int
+	err := r.db.NewRaw("SELECT (SELECT count(*) FROM rollcall_deliveries), (SELECT count(*) FROM rollcall_flips)").Scan(t.Context(), &d, &f)
+	if err != nil || d != deliveries || f != flips {
+		t.Errorf("%d deliveries and %d flips, %v; want %d and %d", d, f, err, deliveries, flips)
+	}
+}
+
+// TestChannelDeletedDuringFlip deletes a channel while an alert to it is committed, in either order. No delivery is left.
 func TestChannelDeletedDuringFlip(t *testing.T) {
-	type step func(r race, ctx context.Context, hold func()) error
 	for name, order := range map[string][2]step{
 		"alert first":         {race.fail, race.deleteChannel},
 		"deletion first":      {race.deleteChannel, race.fail},
@@ -113,28 +145,49 @@ func TestChannelDeletedDuringFlip(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRace(t)
-			second := make(chan error, 1)
-			var started bool
-			first := order[0](r, t.Context(), func() {
-				if started {
-					return // the first transaction runs again
-				}
-				started = true
-				go func() { second <- order[1](r, t.Context(), func() {}) }()
-				r.settled(t, second)
-			})
-			if first != nil {
-				t.Error(first)
-			}
-			if err := <-second; err != nil {
-				t.Error(err)
-			}
-			var deliveries, flips int
-			err := r.db.NewRaw("SELECT (SELECT count(*) FROM rollcall_deliveries), (SELECT count(*) FROM rollcall_flips)").
-				Scan(t.Context(), &deliveries, &flips)
-			if err != nil || deliveries != 0 || flips != 1 {
-				t.Errorf("%d deliveries to a deleted channel and %d flips, %v", deliveries, flips, err)
-			}
+			r.run(t, order[0], order[1])
+			r.count(t, 0, 1)
 		})
 	}
+}
+
+// TestMemberDeletedDuringExpansion deletes a member of a group while an alert to the group is copied to it, in either
+// order. Only the delivery to the group is left.
+func TestMemberDeletedDuringExpansion(t *testing.T) {
+	for name, order := range map[string][2]step{
+		"copy first": {race.copyAlert, race.deleteChannel}, "deletion first": {race.deleteChannel, race.copyAlert},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRace(t)
+			if err := r.record(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			// The channel of the delivery acts as the group.
+			member := r.channel
+			member.ID, member.Name = uuid.New(), "member"
+			err := r.store.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return tx.SaveChannel(ctx, member) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.channel = member
+			r.run(t, order[0], order[1])
+			r.count(t, 1, 1)
+		})
+	}
+}
+
+// copyAlert copies the alert of the only delivery to the channel.
+func (r race) copyAlert(ctx context.Context, hold func()) error {
+	return r.store.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+		list, err := tx.LockDeliveries(ctx, []int64{1})
+		if err != nil {
+			return err
+		}
+		list[0].State = monitor.DeliverySent
+		err = tx.SaveDeliveries(ctx, monitor.DeliveryChanges{
+			Now: time.Now(), Deliveries: list, Copies: map[int64][]uuid.UUID{1: {r.channel.ID}},
+		})
+		hold()
+		return err
+	})
 }

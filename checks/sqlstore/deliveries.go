@@ -187,33 +187,21 @@ func (t *transaction) heads(ctx context.Context, rows []deliveryRow) (map[line]d
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	byID := make(map[int64]deliveryRow, len(rows))
 	ids := make([]int64, len(rows))
 	for i, r := range rows {
-		ids[i], byID[r.ID] = r.ID, r
+		ids[i] = r.ID
 	}
-	var first []int64
+	// By two queries, as PostgreSQL would scan the table for their join.
 	err := t.tx.NewRaw(`SELECT (SELECT h.id FROM rollcall_deliveries AS h WHERE h.state = 'pending'
 			AND h.check_id = r.check_id AND h.channel_id = r.channel_id ORDER BY h.id LIMIT 1)
-		FROM rollcall_deliveries AS r WHERE r.id IN (?)`, bun.List(ids)).Scan(ctx, &first)
+		FROM rollcall_deliveries AS r WHERE r.id IN (?)`, bun.List(ids)).Scan(ctx, &ids)
 	if err != nil {
 		return nil, err
 	}
+	var first []deliveryRow
+	err = t.tx.NewRaw("SELECT "+queuedColumns+" FROM rollcall_deliveries AS d WHERE d.id IN (?)", bun.List(ids)).Scan(ctx, &first)
 	heads := make(map[line]deliveryRow, len(first))
-	var others []int64
-	for _, id := range first {
-		if r, ok := byID[id]; ok {
-			heads[r.line()] = r
-		} else {
-			others = append(others, id)
-		}
-	}
-	if len(others) == 0 {
-		return heads, nil
-	}
-	var list []deliveryRow
-	err = t.tx.NewRaw("SELECT "+queuedColumns+" FROM rollcall_deliveries AS d WHERE d.id IN (?)", bun.List(others)).Scan(ctx, &list)
-	for _, r := range list {
+	for _, r := range first {
 		heads[r.line()] = r
 	}
 	return heads, err
