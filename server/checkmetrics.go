@@ -5,9 +5,12 @@ import (
 	"compress/gzip"
 	"io"
 	"net/http"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -16,32 +19,33 @@ import (
 // metricsType is the text format of Prometheus.
 const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 
-// checkSample is what the metrics say about a check.
+// checkSample is a check at the time of a scrape.
 type checkSample struct {
 	checks.Check
-	labels   string // without braces
+	labels   []*dto.LabelPair
 	status   checks.Status
 	next     time.Time
-	duration *time.Duration
+	duration *time.Duration // of the last finished run, if known
 }
 
-// sampleFamily is a metric of checks. Its value is absent for a check when some is false.
-type sampleFamily struct {
-	name, kind, help string
-	value            func(*checkSample) (value float64, some bool)
+// checkFamily is a metric with at most one value for each check.
+type checkFamily struct {
+	name, help string
+	kind       dto.MetricType
+	value      func(*checkSample) (value float64, some bool)
 }
 
-func sampleFamilies() []sampleFamily {
-	return []sampleFamily{
-		{"rollcall_check_up", "gauge", "0 when the check is down, otherwise 1.",
+func checkFamilies() []checkFamily {
+	return []checkFamily{
+		{"rollcall_check_up", "0 when the check is down, otherwise 1.", dto.MetricType_GAUGE,
 			func(s *checkSample) (float64, bool) { return boolValue(s.status != checks.StatusDown), true }},
-		{"rollcall_check_last_ping_timestamp_seconds", "gauge", "When the last success or failure was received.",
+		{"rollcall_check_last_ping_timestamp_seconds", "Time of the last success or failure.", dto.MetricType_GAUGE,
 			func(s *checkSample) (float64, bool) { return unix(s.LastPing), !s.LastPing.IsZero() }},
-		{"rollcall_check_next_ping_timestamp_seconds", "gauge", "When the next ping is expected, or was, in grace.",
+		{"rollcall_check_next_ping_timestamp_seconds", "Time at which the next ping is due, or was due in grace.", dto.MetricType_GAUGE,
 			func(s *checkSample) (float64, bool) { return unix(s.next), !s.next.IsZero() }},
-		{"rollcall_check_pings_total", "counter", "Pings that were received.",
+		{"rollcall_check_pings_total", "Pings received.", dto.MetricType_COUNTER,
 			func(s *checkSample) (float64, bool) { return float64(s.NPings), true }},
-		{"rollcall_check_last_duration_seconds", "gauge", "How long the last finished run took.",
+		{"rollcall_check_last_duration_seconds", "Duration of the last finished run.", dto.MetricType_GAUGE,
 			func(s *checkSample) (float64, bool) {
 				if s.duration == nil {
 					return 0, false
@@ -51,13 +55,13 @@ func sampleFamilies() []sampleFamily {
 	}
 }
 
-// checkStatuses are the states of a check, in the order of the metrics.
+// checkStatuses lists the states of a check in the order of the metrics.
 func checkStatuses() []checks.Status {
 	return []checks.Status{checks.StatusNew, checks.StatusUp, checks.StatusGrace, checks.StatusDown, checks.StatusPaused}
 }
 
-// metrics sends the state of all checks of the project for Prometheus. Identifiers are those that a read-only key may
-// see, whatever the key is: labels end up where many can read them.
+// metrics sends the state of all checks of the project to Prometheus. Many people can read labels, so checks are
+// identified as for a read-only key, whatever the key.
 func (c *call) metrics() error {
 	list, err := c.mon.Checks(c.r.Context(), c.key.ProjectID, monitor.CheckQuery{})
 	if err != nil {
@@ -72,10 +76,12 @@ func (c *call) metrics() error {
 	seen := make(map[string]bool, len(list))
 	for _, check := range list {
 		s := checkSample{Check: check, labels: checkLabels(check), status: check.Status(now), next: check.NextPing(now)}
-		if seen[s.labels] {
-			continue // the unique_key is a part of the UUID; Prometheus refuses all when one is there twice
+		// Checks whose UUIDs start alike share a unique_key. Prometheus drops a scrape that has one sample twice.
+		identity := check.Name + "\x00" + check.Slug + "\x00" + check.Tags + "\x00" + check.UniqueKey()
+		if seen[identity] {
+			continue
 		}
-		seen[s.labels] = true
+		seen[identity] = true
 		if d, some := durations[check.ID]; some {
 			s.duration = &d
 		}
@@ -87,7 +93,7 @@ func (c *call) metrics() error {
 	var to io.Writer = c.w
 	if acceptsGzip(c.r) {
 		h.Set("Content-Encoding", "gzip")
-		packed, _ := gzip.NewWriterLevel(c.w, gzip.BestSpeed) // a level that there is
+		packed, _ := gzip.NewWriterLevel(c.w, gzip.BestSpeed) // fails only for an unknown level
 		defer packed.Close()
 		to = packed
 	}
@@ -97,57 +103,52 @@ func (c *call) metrics() error {
 	return nil
 }
 
-// writeSamples writes samples in the text format.
+// writeSamples writes the metrics of checks in the text format.
 func writeSamples(out *bufio.Writer, samples []checkSample) {
-	var number []byte
-	line := func(name, labels string, value float64) {
-		out.WriteString(name)
-		out.WriteByte('{')
-		out.WriteString(labels)
-		out.WriteString("} ")
-		number = strconv.AppendFloat(number[:0], value, 'f', -1, 64)
-		out.Write(number)
-		out.WriteByte('\n')
-	}
-	head := func(name, kind, help string) {
-		out.WriteString("# HELP " + name + " " + help + "\n# TYPE " + name + " " + kind + "\n")
-	}
-	for _, f := range sampleFamilies() {
-		head(f.name, f.kind, f.help)
-		for i := range samples {
-			if value, some := f.value(&samples[i]); some {
-				line(f.name, samples[i].labels, value)
-			}
+	write := func(name, help string, kind dto.MetricType, metrics []*dto.Metric) {
+		if len(metrics) > 0 {
+			_, _ = expfmt.MetricFamilyToText(out, &dto.MetricFamily{Name: &name, Help: &help, Type: &kind, Metric: metrics})
 		}
 	}
+	for _, f := range checkFamilies() {
+		var metrics []*dto.Metric
+		for i := range samples {
+			if value, some := f.value(&samples[i]); some {
+				metrics = append(metrics, metric(f.kind, value, samples[i].labels))
+			}
+		}
+		write(f.name, f.help, f.kind, metrics)
+	}
+	var each, total []*dto.Metric
 	totals := make(map[checks.Status]int)
-	head("rollcall_check_status", "gauge", "1 for the status that the check has, 0 for all others.")
 	for i := range samples {
 		totals[samples[i].status]++
 		for _, status := range checkStatuses() {
-			labels := samples[i].labels + `,status="` + string(status) + `"`
-			line("rollcall_check_status", labels, boolValue(samples[i].status == status))
+			labels := append(slices.Clip(samples[i].labels), label("status", string(status)))
+			each = append(each, metric(dto.MetricType_GAUGE, boolValue(samples[i].status == status), labels))
 		}
 	}
-	head("rollcall_checks", "gauge", "Checks of the project by status.")
 	for _, status := range checkStatuses() {
-		line("rollcall_checks", `status="`+string(status)+`"`, float64(totals[status]))
+		total = append(total, metric(dto.MetricType_GAUGE, float64(totals[status]), []*dto.LabelPair{label("status", string(status))}))
 	}
+	write("rollcall_check_status", "1 for the status that the check has, 0 for all others.", dto.MetricType_GAUGE, each)
+	write("rollcall_checks", "Checks of the project by status.", dto.MetricType_GAUGE, total)
 }
 
-// checkLabels names a check.
-func checkLabels(c checks.Check) string {
-	return `name="` + escapeLabel(c.Name) + `",slug="` + escapeLabel(c.Slug) + `",tags="` + escapeLabel(c.Tags) +
-		`",unique_key="` + c.UniqueKey() + `"`
+func metric(kind dto.MetricType, value float64, labels []*dto.LabelPair) *dto.Metric {
+	if kind == dto.MetricType_COUNTER {
+		return &dto.Metric{Label: labels, Counter: &dto.Counter{Value: &value}}
+	}
+	return &dto.Metric{Label: labels, Gauge: &dto.Gauge{Value: &value}}
 }
 
-// escapeLabel writes any text as the value of a label.
-func escapeLabel(text string) string {
-	text = strings.ToValidUTF8(text, "\ufffd")
-	if !strings.ContainsAny(text, "\\\"\n") {
-		return text
-	}
-	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text)
+func checkLabels(c checks.Check) []*dto.LabelPair {
+	return []*dto.LabelPair{label("name", c.Name), label("slug", c.Slug), label("tags", c.Tags), label("unique_key", c.UniqueKey())}
+}
+
+func label(name, value string) *dto.LabelPair {
+	value = strings.ToValidUTF8(value, "\ufffd")
+	return &dto.LabelPair{Name: &name, Value: &value}
 }
 
 func boolValue(b bool) float64 {
@@ -157,10 +158,10 @@ func boolValue(b bool) float64 {
 	return 0
 }
 
-// unix is a time in seconds since 1970.
+// unix returns a time in seconds since 1970.
 func unix(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
-// acceptsGzip reports whether the client takes an answer that is compressed.
+// acceptsGzip reports whether the client accepts a compressed answer.
 func acceptsGzip(r *http.Request) bool {
 	for item := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
 		coding, weight, _ := strings.Cut(strings.ReplaceAll(item, " ", ""), ";")
