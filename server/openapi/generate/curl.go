@@ -1,14 +1,12 @@
 package main
 
-import (
-	"net/url"
-	"strings"
-)
+import "strings"
 
-// command is an example of a request, to be shown as a shell command.
+// command is an example of a request, which the page shows as a shell command.
 type command struct {
+	Summary     string
 	method, url string
-	query       []string // name=value
+	query       []string // name=value, escaped
 	keyed       bool     // with the key in the header
 	body        string
 	isJSON      bool
@@ -18,8 +16,8 @@ type command struct {
 // widest is how long a command may be on one line.
 const widest = 76
 
-// String returns the command as a shell reads it, on several lines if it is long.
-func (c command) String() string {
+// Text returns the command as a shell reads it, on several lines if it is long.
+func (c command) Text() string {
 	program := "curl"
 	if c.ping {
 		program += " -m 10 --retry 5" // a ping must not hold up its job
@@ -49,8 +47,3 @@ func (c command) String() string {
 
 // quote makes a text one word of a shell command.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
-
-// queryItem returns a parameter with a value, escaped as it needs.
-func queryItem(name, value string) string {
-	return url.QueryEscape(name) + "=" + url.QueryEscape(value)
-}

@@ -36,13 +36,17 @@ func run() error {
 
 // generate returns the contents of the files that are made from the OpenAPI document, by their names.
 func generate(text []byte) (map[string][]byte, error) {
-	document, err := toJSON(text)
+	document, err := load(text)
 	if err != nil {
 		return nil, err
 	}
-	page, err := toHTML(text)
+	asJSON, err := document.indented()
 	if err != nil {
 		return nil, err
 	}
-	return map[string][]byte{"openapi.json": document, "reference.html": page}, nil
+	page, err := toHTML(document)
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{"openapi.json": asJSON, "reference.html": page}, nil
 }

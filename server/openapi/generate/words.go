@@ -4,117 +4,169 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
-	"strconv"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
-	"go.yaml.in/yaml/v4"
 )
 
-// noNUL is a pattern that nearly every text has. The page says once, at its start, what it means.
-const noNUL = `^[^\x00]*$`
-
-// rule is what a schema says about a value, in words.
-type rule struct {
-	Ref    string   // the name of a schema, which Type ends with
-	Type   string   // "string", "array of ", …
-	Bounds []string // "60 to 31536000", "up to 100 characters", …
-	Values []string // all that are allowed, in JSON
-	Form   string   // a pattern
-	Preset string   // the default, in JSON
+// field is a named value: a property, a parameter or a header.
+type field struct {
+	Name, In    string
+	Required    bool
+	Description value
+	Schema      value
 }
 
-func describe(s schema) rule {
-	r := rule{Ref: componentName(s.Ref), Type: strings.Join(s.Type, " or ")}
-	if s.Items != nil {
-		item := describe(*s.Items)
-		r.Type, r.Ref, r.Values = "array of "+item.Type, item.Ref, item.Values
-	}
-	if s.Additional.Kind == yaml.MappingNode {
-		var values schema
-		if s.Additional.Decode(&values) == nil {
-			r.Type, r.Ref = "object of ", componentName(values.Ref)
-		}
-	}
-	if s.Format != "" && s.Format != "int64" {
-		r.Type += " (" + s.Format + ")"
-	}
-	if s.Format == "" && s.Pattern != noNUL {
-		r.Form = s.Pattern
-	}
-	for _, value := range s.Enum {
-		r.Values = append(r.Values, oneLine(&value))
-	}
-	if !s.Const.IsZero() {
-		r.Values = []string{oneLine(&s.Const)}
-	}
-	if !s.Default.IsZero() {
-		r.Preset = oneLine(&s.Default)
-	}
-	r.Bounds = bounds(s)
-	return r
-}
-
-func bounds(s schema) []string {
-	var list []string
-	switch {
-	case s.Minimum != nil && s.Maximum != nil:
-		list = append(list, number(*s.Minimum)+" to "+number(*s.Maximum))
-	case s.Minimum != nil:
-		list = append(list, number(*s.Minimum)+" and up")
-	}
-	switch {
-	case s.MinLength > 0 && s.MaxLength > 0:
-		list = append(list, strconv.Itoa(s.MinLength)+" to "+strconv.Itoa(s.MaxLength)+" characters")
-	case s.MaxLength > 0:
-		list = append(list, "up to "+strconv.Itoa(s.MaxLength)+" characters")
-	case s.MinLength > 0:
-		list = append(list, "not empty")
-	}
-	if s.MaxItems > 0 {
-		list = append(list, "up to "+strconv.Itoa(s.MaxItems)+" items")
+func properties(schema value) []field {
+	var list []field
+	schema = schema.Resolved()
+	required := schema.Get("required").strings()
+	for _, p := range schema.Get("properties").Entries() {
+		list = append(list, field{p.Key, "", slices.Contains(required, p.Key), p.Value.Get("description"), p.Value})
 	}
 	return list
 }
 
-func number(n int64) string { return strconv.FormatInt(n, 10) }
-
-// oneLine renders a value as JSON on one line.
-func oneLine(n *yaml.Node) string {
-	var b bytes.Buffer
-	if err := writeNode(&b, n); err != nil {
-		return n.Value
+func params(list []value) []field {
+	var fields []field
+	for _, p := range list {
+		p = p.Resolved()
+		required := p.Get("required").String() == "true"
+		fields = append(fields, field{p.Get("name").String(), p.Get("in").String(), required, p.Get("description"), p.Get("schema")})
 	}
-	return strings.ReplaceAll(b.String(), "\n", "")
+	return fields
 }
 
-// show renders an example as people write it: a text as it is, all else as indented JSON.
-func show(n *yaml.Node) (string, error) {
-	for n.Kind == yaml.AliasNode {
-		n = n.Alias
+func headers(response value) []field {
+	var list []field
+	for _, h := range response.Get("headers").Entries() {
+		v := h.Value.Resolved()
+		list = append(list, field{h.Key, "", false, v.Get("description"), v.Get("schema")})
 	}
-	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
-		return n.Value, nil
+	return list
+}
+
+// example is an example of a value.
+type example struct {
+	Summary string
+	Value   value
+}
+
+// examples returns those of a media type.
+func examples(media value) []example {
+	if single := media.Get("example"); single.Found() {
+		return []example{{Value: single}}
 	}
-	text, err := nodeJSON(n)
+	var list []example
+	for _, e := range media.Get("examples").Entries() {
+		list = append(list, example{e.Value.Get("summary").String(), e.Value.Get("value")})
+	}
+	return list
+}
+
+// Text writes the example as people do: a text as it is, anything else as indented JSON.
+func (e example) Text() (string, error) {
+	if e.Value.isText() {
+		return e.Value.String(), nil
+	}
+	text, err := e.Value.indented()
 	return strings.TrimSuffix(string(text), "\n"), err
 }
 
-// prose renders Markdown. Headings become smaller by one, because the page's own stand above them.
-func prose(text string) (template.HTML, error) {
-	var b bytes.Buffer
-	if err := goldmark.Convert([]byte(strings.ReplaceAll("\n"+text, "\n## ", "\n### ")), &b); err != nil {
-		return "", err
-	}
-	return template.HTML(b.String()), nil
+// rule is what a schema demands of a value, in words.
+type rule struct {
+	Ref     string   // name of the schema that Type ends with
+	Type    string   // "string", "array of ", …
+	Bounds  []string // "60 to 31536000", "up to 100 characters", …
+	Values  []string // the only ones allowed, in JSON
+	Pattern string
+	Default string // in JSON
 }
 
-// phrase renders Markdown that is one paragraph, without the paragraph.
-func phrase(text string) (template.HTML, error) {
+// noNUL is a pattern that nearly every text has. The start of the page explains it.
+const noNUL = `^[^\x00]*$`
+
+func describe(s value) (r rule, err error) {
+	r = rule{Ref: s.Ref(), Type: strings.Join(s.Get("type").strings(), " or "), Bounds: bounds(s)}
+	if items := s.Get("items"); items.Found() {
+		item, err := describe(items)
+		if err != nil {
+			return r, err
+		}
+		r.Type, r.Ref, r.Values = "array of "+item.Type, item.Ref, item.Values
+	}
+	if ref := s.Get("additionalProperties").Ref(); ref != "" {
+		r.Type, r.Ref = "object of ", ref
+	}
+	format := s.Get("format").String()
+	if format != "" && format != "int64" {
+		r.Type += " (" + format + ")"
+	}
+	if pattern := s.Get("pattern").String(); format == "" && pattern != noNUL {
+		r.Pattern = pattern
+	}
+	for _, allowed := range append(s.Get("enum").Items(), s.Get("const")) {
+		if !allowed.Found() {
+			continue
+		}
+		text, err := allowed.JSON()
+		if err != nil {
+			return r, err
+		}
+		r.Values = append(r.Values, string(text))
+	}
+	if preset := s.Get("default"); preset.Found() {
+		text, err := preset.JSON()
+		if err != nil {
+			return r, err
+		}
+		r.Default = string(text)
+	}
+	return r, nil
+}
+
+// bounds returns the bounds of a schema that it has, in words.
+func bounds(s value) (list []string) {
+	for _, b := range [][3]string{ // the keyword of the least and of the most, what is counted
+		{"minimum", "maximum", ""}, {"minLength", "maxLength", " characters"}, {"minItems", "maxItems", " items"},
+	} {
+		least, most := s.Get(b[0]).String(), s.Get(b[1]).String()
+		switch {
+		case least != "" && most != "":
+			list = append(list, least+" to "+most+b[2])
+		case most != "":
+			list = append(list, "up to "+most+b[2])
+		case least == "1" && b[0] == "minLength":
+			list = append(list, "not empty")
+		case least != "":
+			list = append(list, least+b[2]+" and up")
+		}
+	}
+	return list
+}
+
+var pathParameter = regexp.MustCompile(`\{\w+\}`)
+
+// markParameters marks the parameters of a path.
+func markParameters(path string) template.HTML {
+	return template.HTML(pathParameter.ReplaceAllString(template.HTMLEscapeString(path), "<var>$0</var>"))
+}
+
+// prose renders Markdown. Its headings go one level down, below those of the page.
+func prose(text value) (template.HTML, error) {
+	var b bytes.Buffer
+	err := goldmark.Convert([]byte(strings.ReplaceAll("\n"+text.String(), "\n## ", "\n### ")), &b)
+	return template.HTML(b.String()), err
+}
+
+// phrase renders Markdown of one paragraph, without its tags.
+func phrase(text value) (template.HTML, error) {
 	h, err := prose(text)
 	inner := strings.TrimSuffix(strings.TrimPrefix(string(h), "<p>"), "</p>\n")
 	if err == nil && strings.Contains(inner, "<p>") {
-		err = fmt.Errorf("more than a paragraph: %.60s", text)
+		err = fmt.Errorf("line %d: more than a paragraph: %.60s", text.node.Line, text)
 	}
 	return template.HTML(inner), err
 }
