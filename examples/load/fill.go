@@ -2,210 +2,161 @@ package main
 
 import (
 	"context"
-	"database/sql"
-	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect"
-	"github.com/uptrace/bun/dialect/pgdialect"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
-	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/examples/internal/program"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// openDatabase opens a database the way the binary does.
-func openDatabase(url string) (*bun.DB, error) {
-	path, isFile := strings.CutPrefix(url, "sqlite:")
-	if !isFile {
-		db, err := sql.Open("pgx", url)
-		if err != nil {
-			return nil, err
-		}
-		db.SetMaxOpenConns(20)
-		db.SetMaxIdleConns(20)
-		return bun.NewDB(db, pgdialect.New()), nil
+// fixture is a database with one project, whose checks are all up.
+type fixture struct {
+	db     *bun.DB
+	key    string   // an API key of the project
+	checks []string // their UUIDs
+}
+
+// fill makes a project with n checks, each with a number of integrations, in an empty database. The caller closes the
+// database.
+func fill(ctx context.Context, url string, n, integrations int) (f *fixture, err error) {
+	f = new(fixture)
+	if f.db, err = program.OpenDatabase(url); err != nil {
+		return nil, err
 	}
-	db, err := sql.Open("sqlite", sqlstore.SQLiteDSN(path, 10*time.Second))
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.db.Close())
+		}
+	}()
+	store, err := sqlstore.New(f.db)
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(8)
-	db.SetMaxIdleConns(8)
-	return bun.NewDB(db, sqlitedialect.New()), db.Ping()
+	if err := store.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	if err := f.create(ctx, store, n, integrations); err != nil {
+		return nil, err
+	}
+	if f.postgres() {
+		if err := f.prepareLog(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return f, f.db.NewSelect().Table("rollcall_checks").Column("uuid").Scan(ctx, &f.checks)
 }
 
-// logFiles are 16 MB each: more than the rounds of a measurement fill.
-const logFiles = 40
-
-// recycleLog brings a new PostgreSQL server to where one is after its first checkpoints: with files of its write-ahead
-// log that it can use again. A new one fills each file with zeroes first, for which all commits wait.
-func recycleLog(ctx context.Context, url string) error {
-	db, err := openDatabase(url)
+// create makes the project and one check as any program does, and copies the rows of the check: a million calls would
+// take too long.
+func (f *fixture) create(ctx context.Context, store *sqlstore.Store, n, integrations int) error {
+	mon, err := monitor.New(store, nil)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	for range logFiles {
-		_, err := db.ExecContext(ctx, "SELECT pg_logical_emit_message(false, 'load', 'x'), pg_switch_wal()")
+	project, keys, err := mon.CreateProject(ctx, monitor.ProjectSpec{Name: "load"})
+	if err != nil {
+		return err
+	}
+	f.key = keys.ReadWrite
+	for i := range integrations {
+		_, err := mon.CreateChannel(ctx, project.ID, channels.Email, fmt.Sprint("mail ", i), map[string]string{"to": "jobs@example.org"})
 		if err != nil {
 			return err
 		}
 	}
-	_, err = db.ExecContext(ctx, "CHECKPOINT")
-	return err
-}
-
-// filling is what a database was filled with.
-type filling struct {
-	db      *bun.DB
-	check   checks.Check // the first
-	project checks.Project
-	key     string
-}
-
-// fill makes the first project and the first check as any program does, and copies of their rows for the others,
-// which is the only way to have a million of them soon. All checks are up, and those of the first project have a number of
-// integrations. With no checks it leaves the database as it is.
-func fill(ctx context.Context, db *bun.DB, store *sqlstore.Store, n, projects, integrations int) (f filling, err error) {
-	f.db = db
-	if n == 0 {
-		return f, nil
-	}
-	mon, err := monitor.New(store, nil)
+	check, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("check 0"), Slug: new("check-0"), Tags: new("prod db")})
 	if err != nil {
-		return f, err
+		return err
 	}
-	project, keys, err := mon.CreateProject(ctx, monitor.ProjectSpec{Name: "load"})
+	if _, err := mon.Ping(ctx, check.ID, pings.Signal{Kind: pings.Success}); err != nil {
+		return err
+	}
+	err = f.copyRow(ctx, "rollcall_checks", n-1, map[string]string{
+		"id": "id + i", "uuid": f.randomUUID(), "badge_key": f.randomUUID(),
+		"unique_key": "'key ' || i", "name": "'check ' || i", "slug": "'check-' || i",
+	})
 	if err != nil {
-		return f, err
+		return err
 	}
-	f.project, f.key = project, keys.ReadWrite
-	f.check, err = mon.Create(ctx, project.ID, checks.Spec{ID: checkID(0), Name: new("check 0"), Slug: new("check-0"), Tags: new("prod db")})
+	err = f.copyRow(ctx, "rollcall_states", n-1, map[string]string{"check_id": "check_id + i", "n_pings": "0", "log_head": "NULL"})
 	if err != nil {
-		return f, err
+		return err
 	}
-	if _, err := mon.Ping(ctx, f.check.ID, pings.Signal{Kind: pings.Success}); err != nil {
-		return f, err
-	}
-	if err := f.copyAll(ctx, n-1, projects); err != nil {
-		return f, err
-	}
-	for i := range integrations {
-		_, err := mon.CreateChannel(ctx, project.ID, channels.Email, fmt.Sprint("mail ", i), map[string]string{"to": "jobs@example.org"})
-		if err != nil {
-			return f, err
-		}
-	}
-	_, err = db.ExecContext(ctx, `INSERT INTO rollcall_check_channels (check_id, channel_id)
+	_, err = f.db.ExecContext(ctx, `INSERT INTO rollcall_check_channels (check_id, channel_id)
 		SELECT c.id, ch.id FROM rollcall_checks AS c JOIN rollcall_channels AS ch ON ch.project_id = c.project_id`)
-	return f, err
-}
-
-// copyAll copies the rows of the first project and of the first check.
-func (f filling) copyAll(ctx context.Context, n, projects int) error {
-	owner := "'" + f.project.ID.String() + "'"
-	if projects > 1 {
-		owner = fmt.Sprintf("CASE WHEN i %% %d = 0 THEN %s ELSE %s END", projects, f.asUUID(owner), f.uuid(1, fmt.Sprintf("(i %% %d)", projects)))
-	}
-	text := func(prefix string) string { return "'" + prefix + "' || i" }
-	err := f.copyRows(ctx, "rollcall_projects", projects-1, map[string]string{
-		"id": f.uuid(1, "i"), "name": text("load "), "badge_key": text("badge"), "ping_key": text("ping"),
-	})
-	if err != nil {
-		return err
-	}
-	err = f.copyRows(ctx, "rollcall_checks", n, map[string]string{
-		"id": "id + i", "uuid": f.uuid(0, "i"), "badge_key": f.uuid(2, "i"), "unique_key": text("key "), "project_id": f.asUUID(owner),
-		"name": text("check "), "slug": text("check-"),
-	})
-	if err != nil {
-		return err
-	}
-	err = f.copyRows(ctx, "rollcall_states", n, map[string]string{"check_id": "check_id + i", "n_pings": "0", "log_head": "NULL"})
-	if err != nil || !f.postgres() {
-		return err
-	}
-	_, err = f.db.ExecContext(ctx, "VACUUM ANALYZE") // which PostgreSQL would do by itself in the middle of a round
 	return err
 }
 
-// copyRows adds n copies of the only row of a table. What replaces a column is an expression over i, which counts from 1.
-func (f filling) copyRows(ctx context.Context, table string, n int, replace map[string]string) error {
-	if n == 0 {
-		return nil
-	}
+// copyRow adds n copies of the only row of a table. An expression that replaces a column may use i, from 1 to n.
+func (f *fixture) copyRow(ctx context.Context, table string, n int, replace map[string]string) error {
 	rows, err := f.db.QueryContext(ctx, "SELECT * FROM "+table+" LIMIT 0")
 	if err != nil {
 		return err
 	}
 	columns, err := rows.Columns()
-	if err := rows.Close(); err != nil {
+	if err := errors.Join(err, rows.Close()); err != nil {
 		return err
 	}
-	if err != nil {
-		return err
-	}
-	values := make([]string, len(columns))
-	left := maps.Clone(replace)
+	values, left := make([]string, len(columns)), maps.Clone(replace)
 	for k, column := range columns {
 		values[k] = column
-		if replacement, found := replace[column]; found {
-			values[k] = replacement
+		if expression, found := replace[column]; found {
+			values[k] = expression
 			delete(left, column)
 		}
 	}
 	if len(left) > 0 {
-		return fmt.Errorf("%s has other columns than this program knows: %v", table, left)
+		return fmt.Errorf("%s does not have the columns %v", table, left)
 	}
-	series := fmt.Sprintf("generate_series(1::bigint, %d) AS series (i)", n)
-	with := ""
-	if !f.postgres() {
-		with = fmt.Sprintf("WITH RECURSIVE series (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM series WHERE i < %d) ", n)
-		series = "series"
-	}
-	_, err = f.db.ExecContext(ctx, fmt.Sprintf("%sINSERT INTO %s (%s) SELECT %s FROM %s, %s",
-		with, table, strings.Join(columns, ", "), strings.Join(values, ", "), table, series))
+	_, err = f.db.ExecContext(ctx, fmt.Sprintf(`INSERT INTO %s (%s)
+		WITH RECURSIVE series (i) AS (SELECT 1 WHERE %d > 0 UNION ALL SELECT i + 1 FROM series WHERE i < %d)
+		SELECT %s FROM %s, series`, table, strings.Join(columns, ", "), n, n, strings.Join(values, ", "), table))
 	return err
 }
 
-// overdue makes the first n checks overdue, by setting back what was recorded of them.
-func (f filling) overdue(ctx context.Context, n int) error {
-	_, err := f.db.NewRaw("UPDATE rollcall_states SET last_ping = last_ping - ?, watch_at = watch_at - ?, revision = revision + 1 WHERE check_id <= ?",
-		int64(48*time.Hour/time.Microsecond), int64(48*time.Hour/time.Microsecond), n).Exec(ctx)
+func (f *fixture) postgres() bool { return f.db.Dialect().Name() == dialect.PG }
+
+func (f *fixture) randomUUID() string {
+	if f.postgres() {
+		return "gen_random_uuid()"
+	}
+	return "lower(printf('%s-%s-4%s-8%s-%s', hex(randomblob(4)), hex(randomblob(2)), substr(hex(randomblob(2)), 2), " +
+		"substr(hex(randomblob(2)), 2), hex(randomblob(6))))"
+}
+
+// logFiles is how many files of 16 MB the write-ahead log has: more than a measurement fills.
+const logFiles = 40
+
+// prepareLog brings a new PostgreSQL server to where an old one is: with files of the write-ahead log to recycle, and
+// with statistics. Otherwise commits would wait for the server to fill each file with zeroes, and it would vacuum in the
+// middle of a round.
+func (f *fixture) prepareLog(ctx context.Context) error {
+	for range logFiles {
+		if _, err := f.db.ExecContext(ctx, "SELECT pg_logical_emit_message(false, 'load', 'x'), pg_switch_wal()"); err != nil {
+			return err
+		}
+	}
+	if _, err := f.db.ExecContext(ctx, "VACUUM ANALYZE"); err != nil {
+		return err
+	}
+	_, err := f.db.ExecContext(ctx, "CHECKPOINT")
 	return err
 }
 
-func (f filling) postgres() bool { return f.db.Dialect().Name() == dialect.PG }
-
-// checkID returns the identifier of check i. Neighbours are far apart, as random identifiers are.
-func checkID(i int) (id uuid.UUID) {
-	binary.BigEndian.PutUint64(id[8:], 0x8000<<48|uint64(i))
-	binary.BigEndian.PutUint64(id[:8], uint64(uint32(i)*2654435761)<<32|0x4000)
-	return id
-}
-
-// uuid is checkID for the database, for one of several kinds of things.
-func (f filling) uuid(kind int, i string) string {
-	if f.postgres() {
-		return fmt.Sprintf("(lpad(to_hex(%s * 2654435761 %% 4294967296), 8, '0') || '-000%d-4000-8000-' || lpad(to_hex(%s), 12, '0'))::uuid", i, kind, i)
-	}
-	return fmt.Sprintf("printf('%%08x-000%d-4000-8000-%%012x', %s * 2654435761 %% 4294967296, %s)", kind, i, i)
-}
-
-func (f filling) asUUID(expression string) string {
-	if f.postgres() {
-		return "(" + expression + ")::uuid"
-	}
-	return expression
+// overdue makes n checks overdue by moving their recorded times back.
+func (f *fixture) overdue(ctx context.Context, n int) error {
+	const twoDays = int64(48 * time.Hour / time.Microsecond)
+	_, err := f.db.NewRaw("UPDATE rollcall_states SET last_ping = last_ping - ?, watch_at = watch_at - ?, "+
+		"revision = revision + 1 WHERE check_id IN (SELECT check_id FROM rollcall_states LIMIT ?)", twoDays, twoDays, n).Exec(ctx)
+	return err
 }

@@ -1,23 +1,30 @@
-// Command load measures how many pings a Rollcall server takes, and how fast it answers them.
+// Command load measures how many pings a Rollcall server takes and how fast it answers them.
 //
-// It runs two servers in turn, each in a process of its own: the bare ceiling, which is net/http with httprouter and
-// answers OK, and Rollcall on a new database. The figure to look at is the ratio of the two in one round, which says
-// more than pings a second do: those depend on the machine and on what else it does. The generator runs on one core,
-// keeps its connections open and sends the next ping on each as soon as the last one was answered.
+// It runs two servers in turn, each in a process of its own: the ceiling, which is net/http with httprouter and answers
+// OK to everything, and rollcall on a new database. Compare the share of the ceiling that rollcall reaches in the same
+// round: pings a second depend on the machine and on what else runs there. The pings come from one core, over
+// connections that stay open and send the next ping as soon as the last one was answered.
 //
-//	go run ./examples/load
-//	go run ./examples/load --database postgres --connections 256 --svg latency.svg
-//	go run ./examples/load --checks 100000 --rate 0.5
-//	go run ./examples/load --reads --channels 2
-//	go run ./examples/load --database postgres --servers 2
-//	go run ./examples/load --overdue 10000 --checks 1000000
+//	go run ./examples/load                                            # SQLite, 1,000 checks, 64 connections
+//	go run ./examples/load --database postgres --connections 256
+//	go run ./examples/load --checks 100000 --rate 0.5                 # latency at half of the highest rate
+//	go run ./examples/load --new-connections                          # a connection for each ping
+//	go run ./examples/load --database postgres --servers 2            # two servers on one database against one
+//	go run ./examples/load --reads --channels 2                       # lists, checks and badges under 2,000 pings/s
+//	go run ./examples/load --checks 1000000 --overdue 10000
+//	go run ./examples/load --profile cpu.pprof                        # a CPU profile of rollcall, for go tool pprof
 //
-// Everything listens on the loopback interface, and all that was made is removed at the end. PostgreSQL is a throwaway
-// server with fsync, or one that a URL names; of that, the database must be empty.
+// Each round prints a line for each server, and the last two lines are the medians of the rounds. CPU is the time of the
+// server and its database a ping, generator the time of this program a ping, batch the pings in a transaction. These
+// need Linux. rollcall serves metrics meanwhile.
+//
+// All servers listen on the loopback interface, and the program removes its files at the end. PostgreSQL is a throwaway
+// server with fsync, or the server of an empty database that a URL names.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -32,59 +39,59 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/rollcall-dev/rollcall/checks/storetest/pgserver"
+	"github.com/rollcall-dev/rollcall/examples/internal/program"
 )
 
-type cli struct {
-	Run   measurement `cmd:"" default:"withargs" help:"Measure."`
-	Child child       `cmd:"" hidden:""`
-}
-
-// measurement is what to measure. Each run is bounded by its rounds and their duration.
-type measurement struct {
+type options struct {
 	Database       string        `default:"sqlite" help:"sqlite, postgres (a throwaway server with fsync), or the URL of an empty PostgreSQL database."`
-	Checks         int           `default:"1000" help:"How many checks there are. They are pinged in a random order."`
-	Projects       int           `default:"1" help:"How many projects the checks are spread over."`
-	Channels       int           `help:"How many integrations each check of the first project has."`
-	Connections    int           `default:"64" help:"How many connections send pings at once."`
-	NewConnections bool          `help:"Open a connection for each ping."`
-	Rate           float64       `help:"Pings a second; up to 1 it is a share of what the closed loop reaches. 0 sends each ping as soon as the last was answered."`
-	Duration       time.Duration `default:"5s" help:"How long a round is, for each of the servers."`
-	Rounds         int           `default:"3" help:"How many rounds there are."`
+	Checks         int           `default:"1000" help:"Number of checks. They are pinged in random order."`
+	Channels       int           `help:"Number of integrations of each check."`
+	Connections    int           `default:"64" help:"Number of connections that send pings at once."`
+	NewConnections bool          `help:"Use a new connection for each ping."`
+	Rate           float64       `help:"Pings a second; up to 1 it is a share of the highest rate. 0 sends each ping as soon as the last one was answered."`
+	Duration       time.Duration `default:"5s" help:"Length of a round for each of the servers."`
+	Rounds         int           `default:"3" help:"Number of rounds."`
 	Body           int           `help:"Bytes of the body of a ping; with any, pings are POST requests."`
-	Servers        int           `default:"1" help:"Compare so many servers on one database with one of them. The pings of a check go to the same server each time."`
-	Scatter        bool          `help:"With several servers, the pings of a check go to all of them."`
-	Reads          bool          `help:"Measure lists, single checks and badges while 2,000 pings a second are taken."`
-	Overdue        int           `help:"Measure start-up, memory, the idle watcher, and how long it takes until so many checks that are overdue at once are down."`
-	SVG            string        `help:"Write a chart of latency over load to this file." placeholder:"FILE"`
-	Profile        string        `help:"Write the CPU profiles of the Rollcall server into this directory." placeholder:"DIR"`
-	Dir            string        `help:"Where the databases are, on the disk that is to be measured. Default: the directory for temporary files."`
+	Servers        int           `default:"1" help:"Compare this many servers on one database with one of them. Each check is always pinged at the same server."`
+	Scatter        bool          `help:"With several servers, ping each check at all of them."`
+	Reads          bool          `help:"Measure lists, single checks and badges while the server takes 2,000 pings a second."`
+	Overdue        int           `help:"Measure start-up, memory, the idle watcher, and how soon this many checks are down that become overdue at once."`
+	Rollcall       string        `help:"The binary to measure (default: built from this module)." placeholder:"FILE"`
+	Profile        string        `help:"Write a CPU profile of rollcall to this file." placeholder:"FILE"`
+	Dir            string        `help:"Where the databases go, on the disk to be measured (default: the directory for temporary files)." placeholder:"DIR"`
 }
 
-// Validate bounds what a typing error could make of a measurement. Kong calls it.
-func (m *measurement) Validate() error {
+// Validate rejects what would crash or never end. Kong calls it.
+func (o *options) Validate() error {
 	for _, limit := range []struct {
 		flag             string
 		value, low, high int
 	}{
-		{"checks", m.Checks, 1, 10_000_000}, {"projects", m.Projects, 1, m.Checks}, {"channels", m.Channels, 0, 100}, {"connections", m.Connections, 1, 10_000},
-		{"rounds", m.Rounds, 1, 1000}, {"body", m.Body, 0, 10_000_000}, {"overdue", m.Overdue, 0, m.Checks},
-		{"servers", m.Servers, 1, 16},
-		{"duration (ms)", int(m.Duration.Milliseconds()), 10, 3_600_000}, {"rate", int(m.Rate), 0, 1_000_000},
+		{"checks", o.Checks, 1, 10_000_000}, {"channels", o.Channels, 0, 100}, {"connections", o.Connections, 1, 10_000},
+		{"rounds", o.Rounds, 1, 1000}, {"body", o.Body, 0, 10_000_000}, {"servers", o.Servers, 1, 16},
+		{"overdue", o.Overdue, 0, o.Checks}, {"rate", int(o.Rate), 0, 1_000_000},
+		{"duration (ms)", int(o.Duration.Milliseconds()), 10, 3_600_000},
 	} {
 		if limit.value < limit.low || limit.value > limit.high {
 			return fmt.Errorf("--%s: must be %d to %d: %d", limit.flag, limit.low, limit.high, limit.value)
 		}
 	}
-	if m.Servers > 1 && (m.Reads || m.Overdue > 0) {
-		return fmt.Errorf("--servers: compares pings; leave out --reads and --overdue")
-	}
-	if m.Database != "sqlite" && m.Database != "postgres" && !strings.HasPrefix(m.Database, "postgres://") {
-		return fmt.Errorf("--database: must be sqlite, postgres or postgres://…: %q", m.Database)
+	switch {
+	case o.Servers > 1 && (o.Reads || o.Overdue > 0):
+		return fmt.Errorf("--servers: cannot be combined with --reads or --overdue")
+	case o.Profile != "" && o.Rollcall != "":
+		return fmt.Errorf("--profile: cannot be combined with --rollcall, because it needs a binary with a profiler")
+	case o.Database != "sqlite" && o.Database != "postgres" && !strings.HasPrefix(o.Database, "postgres://"):
+		return fmt.Errorf("--database: must be sqlite, postgres or postgres://…: %q", o.Database)
 	}
 	return nil
 }
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == ceilingArg {
+		serveCeiling()
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
@@ -95,74 +102,107 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
-	var c cli
-	parser, err := kong.New(&c, kong.Name("load"), kong.Description("Measure how many pings a Rollcall server takes."))
+	var o options
+	parser, err := kong.New(&o, kong.Name("load"), kong.Description("Measure how many pings a Rollcall server takes."))
 	if err != nil {
 		return err
 	}
-	parsed, err := parser.Parse(args)
-	if err != nil {
+	if _, err := parser.Parse(args); err != nil {
 		return err
 	}
-	if strings.HasPrefix(parsed.Command(), "child") {
-		return c.Child.serve(ctx, os.Stdin, out)
-	}
-	return c.Run.measure(ctx, out)
-}
-
-// measure starts the servers, does what was asked for and stops them.
-func (m *measurement) measure(ctx context.Context, out io.Writer) error {
-	// The generator is to leave the machine to the servers: one core, and little garbage collection.
+	// The load leaves the machine to the servers: one core, and little garbage collection.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	dir, err := os.MkdirTemp(m.Dir, "rollcall-load-")
+	dir, err := os.MkdirTemp(o.Dir, "rollcall-load-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	url, db := m.Database, (*pgserver.Server)(nil)
-	switch m.Database {
-	case "sqlite":
-		url = "sqlite:" + filepath.Join(dir, "rollcall.db")
-	case "postgres":
-		// With the settings that it has by itself: fsync and synchronous_commit are on.
-		if db, err = pgserver.New(ctx, dir, "shared_buffers=512MB", "max_wal_size=4GB"); err != nil {
-			return err
-		}
-		defer db.Stop()
-		url = db.URL("postgres")
-	}
-	product, err := start(ctx, settings{Database: url, Checks: m.Checks, Projects: m.Projects, Channels: m.Channels})
+	return o.measure(ctx, dir, out)
+}
+
+// measure starts the servers and measures what the flags ask for.
+func (o *options) measure(ctx context.Context, dir string, out io.Writer) (err error) {
+	product := new(target)
+	defer product.stop()
+	url, err := o.createDatabase(ctx, dir, product)
 	if err != nil {
 		return err
 	}
-	defer product.stop()
-	product.database = db
-	if db != nil {
-		if err := recycleLog(ctx, url); err != nil {
-			return err
-		}
+	data, err := fill(ctx, url, o.Checks, o.Channels)
+	if err != nil {
+		return err
 	}
-	fmt.Fprintf(out, "%s, %d checks in %d projects, %d CPUs, %s\n", kindOf(m.Database), m.Checks, m.Projects, runtime.NumCPU(), runtime.Version())
+	defer data.db.Close()
+	if err := o.startServers(ctx, dir, url, product); err != nil {
+		return err
+	}
+	if o.Profile != "" {
+		defer func() {
+			_, stopErr := product.servers[0].Stop(syscall.SIGUSR1)
+			err = errors.Join(err, stopErr)
+		}()
+	}
+	fmt.Fprintf(out, "%s, %d checks, %d connections, %d CPUs, %s\n", product.name, o.Checks, o.Connections, runtime.NumCPU(), runtime.Version())
 	switch {
-	case m.Overdue > 0:
-		return m.measureOverdue(ctx, out, product)
-	case m.Reads:
-		return m.measureReads(ctx, out, product)
-	case m.Servers > 1:
-		return m.measureServers(ctx, out, url, product)
+	case o.Overdue > 0:
+		return o.measureOverdue(ctx, out, data, product)
+	case o.Reads:
+		return o.measureReads(ctx, out, data, product)
+	case o.Servers > 1:
+		one := &target{name: "one server", servers: product.servers[:1], pg: product.pg}
+		product.name = fmt.Sprintf("%d servers", o.Servers)
+		return o.compare(ctx, out, data, one, product)
 	}
-	ceiling, err := start(ctx, settings{})
+	ceiling, err := startCeiling()
 	if err != nil {
 		return err
 	}
 	defer ceiling.stop()
-	return m.measurePings(ctx, out, ceiling, product)
+	return o.compare(ctx, out, data, ceiling, product)
 }
 
-func kindOf(database string) string {
-	if database == "sqlite" {
-		return "SQLite"
+// createDatabase makes an empty database, unless the flags name one, and returns its URL.
+func (o *options) createDatabase(ctx context.Context, dir string, t *target) (url string, err error) {
+	t.name = "PostgreSQL"
+	switch o.Database {
+	case "sqlite":
+		t.name = "SQLite"
+		file := filepath.Join(dir, "rollcall.db")
+		return "sqlite:" + file, os.WriteFile(file, nil, 0o600) // rollcall warns of files that others can read
+	case "postgres":
+		// fsync and synchronous_commit are on by default.
+		if t.pg, err = pgserver.New(ctx, dir, "shared_buffers=512MB", "max_wal_size=4GB"); err != nil {
+			return "", err
+		}
+		return t.pg.URL("postgres"), nil
 	}
-	return "PostgreSQL"
+	return o.Database, nil
+}
+
+// startServers starts rollcall on the database, as often as the flags say. A profile is that of the first one.
+func (o *options) startServers(ctx context.Context, dir, url string, t *target) (err error) {
+	binary := o.Rollcall
+	switch {
+	case o.Profile != "":
+		binary, err = buildProfiled(ctx, dir)
+	case binary == "":
+		binary, err = program.Build(ctx, dir)
+	}
+	if err != nil {
+		return err
+	}
+	for range o.Servers {
+		// Warnings go where they are seen: work that fails would pass for speed.
+		s := &program.Server{Path: binary, Args: []string{"--database", url, "--log-level", "warn"}, Log: os.Stderr}
+		if len(t.servers) == 0 && o.Profile != "" {
+			s.Env = []string{profileEnv + "=" + o.Profile}
+		}
+		began := time.Now()
+		if err := s.Start(ctx); err != nil {
+			return err
+		}
+		t.servers, t.startup = append(t.servers, s), time.Since(began)
+	}
+	return nil
 }

@@ -1,32 +1,47 @@
 package main
 
 import (
-	"encoding/xml"
+	"context"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/examples/internal/program"
 )
 
-// TestMain makes the test program the servers that the tests start, too.
+// binary is the rollcall that the tests measure.
+var binary string
+
+// TestMain makes the test program the ceiling that the tests start, too.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "child" {
+	if len(os.Args) == 2 && os.Args[1] == ceilingArg {
 		main()
 		return
 	}
-	dbtest.Main(m)
+	os.Exit(build(m))
 }
 
-// measured runs the program and returns what it prints, which must have lines of these forms.
-func measured(t *testing.T, args []string, forms ...string) {
+func build(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "rollcall-load-test-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	if binary, err = program.Build(context.Background(), dir); err != nil {
+		panic(err)
+	}
+	return dbtest.Run(m)
+}
+
+// measured runs the program and checks that its output has lines of the given forms.
+func measured(t *testing.T, flags string, forms ...string) {
 	t.Helper()
 	var out strings.Builder
-	if err := run(t.Context(), append(args, "--duration=200ms"), &out); err != nil {
+	if err := run(t.Context(), append(strings.Fields(flags), "--duration=200ms"), &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, form := range forms {
@@ -36,92 +51,71 @@ func measured(t *testing.T, args []string, forms ...string) {
 	}
 }
 
+// figures is the form of what a round prints about rollcall; that of the ceiling has neither CPU time for sure nor batches.
+const figures = `( +\d+)( +\d+\.\d\d){4}( +\d+\.\d){2} +\d+ +[1-9]\d*\.\d`
+
 func TestLoad(t *testing.T) {
-	chart := filepath.Join(t.TempDir(), "latency.svg")
-	pings := []string{
-		`SQLite, 70 checks in 7 projects, .*`, ` +2( +\d+){2} +\d+\.\d\d( +\d\S*s){4} +\d+\.\d +\d+`,
-		`median: \d+ pings/s of \d+, ratio \d\.\d\d; p50 .*`, `a ping: server .* pings a batch`,
-	}
-	measured(t, []string{"--checks=70", "--projects=7", "--connections=8", "--rounds=2", "--svg=" + chart}, pings...)
-	text, err := os.ReadFile(chart)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := 0
-	for d := xml.NewDecoder(strings.NewReader(string(text))); ; {
-		token, err := d.Token()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatalf("the chart is not XML: %v\n%s", err, text)
-		}
-		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "polyline" {
-			lines++
-		}
-	}
-	if lines != 4 {
-		t.Errorf("the chart has %d lines, want p50, p90, p99 and max", lines)
-	}
-	measured(t, []string{"--checks=3", "--connections=4", "--rounds=1", "--new-connections", "--body=20000"}, `median: [1-9].*`)
-	measured(t, []string{"--checks=3", "--connections=4", "--rounds=1", "--rate=100"}, `median: \d\d?\d? pings/s of .*`)
-	measured(t, []string{"--checks=30", "--reads", "--connections=2"}, `one check .*`, `badge of a check .*`, `badge of a project .*`, `list of checks .*`)
+	const ceiling = `  ceiling  +[1-9]\d* +1\.00( +\d+\.\d\d){3} .*`
+	measured(t, "--rollcall="+binary+" --checks=70 --connections=8 --rounds=2",
+		`SQLite, 70 checks, 8 connections, .*`, ` round  server +pings/s +share +p50 ms +p99 ms +max ms +CPU µs +generator µs +bytes +batch`,
+		`     2`+ceiling, `     2  SQLite     `+figures, `median`+ceiling, `median  SQLite     `+figures)
+	measured(t, "--rollcall="+binary+" --checks=3 --connections=4 --rounds=1 --new-connections --body=20000", `median  SQLite     `+figures)
+	measured(t, "--rollcall="+binary+" --checks=3 --connections=4 --rounds=1 --rate=100", `median  SQLite +\d\d?\d? .*`)
+}
+
+func TestReads(t *testing.T) {
+	const read = ` +\d+ +[1-9]\d*( +\d+\.\d\d){3} +[1-9]\d* +\d+\.\d\d`
+	measured(t, "--rollcall="+binary+" --checks=30 --channels=2 --reads --connections=2",
+		`check`+read, `badge of a check`+read, `badge of all`+read, `list of checks`+read)
 }
 
 func TestOverdue(t *testing.T) {
-	measured(t, []string{"--checks=2000", "--overdue=1500"}, `start-up: .*`, `idle watcher: .*`, `1500 checks that were overdue at once are down after .*`)
+	measured(t, "--rollcall="+binary+" --checks=2000 --overdue=1500",
+		`start-up: .*; memory: .* MB`, `idle watcher: .*`, `1500 checks that became overdue at once were down after .*`)
 }
 
-// TestPostgreSQL takes the server of the tests, and makes one of its own as a user does.
+// TestPostgreSQL measures on the server of the tests, and on one that the program starts.
 func TestPostgreSQL(t *testing.T) {
-	db := dbtest.PostgreSQL(t)
-	for _, database := range []string{db.URL, "postgres"} {
-		measured(t, []string{"--database=" + database, "--checks=20", "--projects=3", "--connections=4", "--rounds=1"}, `PostgreSQL, 20 checks in 3 .*`, `median: .*`)
+	for _, database := range []string{dbtest.PostgreSQL(t).URL, "postgres"} {
+		measured(t, "--rollcall="+binary+" --database="+database+" --checks=20 --connections=4 --rounds=1", `median  PostgreSQL `+figures)
 	}
-	measured(t, []string{"--database=" + dbtest.PostgreSQL(t).URL, "--checks=100", "--overdue=60"}, `60 checks .*`)
-	for _, flags := range [][]string{{"--servers=3"}, {"--servers=2", "--scatter"}} {
-		args := []string{"--database=" + dbtest.PostgreSQL(t).URL, "--checks=20", "--connections=6", "--rounds=2"}
-		measured(t, append(args, flags...), ` +2 .* \d+\.\d\d`, `median: \d+\.\d\d times the pings of one server`)
+	measured(t, "--rollcall="+binary+" --database="+dbtest.PostgreSQL(t).URL+" --checks=100 --overdue=60", `60 checks .*`)
+	for flags, name := range map[string]string{"--servers=3": "3 servers  ", "--servers=2 --scatter": "2 servers  "} {
+		measured(t, "--rollcall="+binary+" --database="+dbtest.PostgreSQL(t).URL+" --checks=20 --connections=6 --rounds=2 "+flags,
+			`     2  one server +[1-9]\d* +1\.00 .*`, `median  `+name+figures)
+	}
+}
+
+func TestProfile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "cpu.pprof")
+	measured(t, "--checks=3 --connections=4 --rounds=1 --profile="+file)
+	if profile, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(profile), "\x1f\x8b") {
+		t.Errorf("not a profile, which is compressed by gzip: %.20q, %v", profile, err)
 	}
 }
 
 func TestRefused(t *testing.T) {
-	for _, args := range [][]string{
-		{"--checks=0"}, {"--connections=0"}, {"--overdue=2000"}, {"--database=mysql://x"}, {"--duration=1ns"}, {"--projects=5", "--checks=4"},
-		{"--rate=-3"}, {"--unknown"}, {"--servers=0"}, {"--servers=17"}, {"--servers=2", "--reads"},
+	for _, flags := range []string{
+		"--checks=0", "--connections=0", "--overdue=2000", "--database=mysql://x", "--duration=1ns", "--rate=-3", "--unknown",
+		"--servers=0", "--servers=17", "--servers=2 --reads", "--rollcall=x --profile=y",
 	} {
-		if err := run(t.Context(), args, io.Discard); err == nil {
-			t.Errorf("%v is accepted", args)
+		if err := run(t.Context(), strings.Fields(flags), io.Discard); err == nil {
+			t.Errorf("%s is accepted", flags)
 		}
 	}
 }
 
-func TestQuantile(t *testing.T) {
-	o := outcome{}
-	if got := o.quantile(0.5); got != 0 {
-		t.Errorf("of nothing: %v", got)
-	}
-	for i := range 100 {
-		o.latencies = append(o.latencies, time.Duration(i+1))
-	}
-	for share, want := range map[float64]time.Duration{0: 1, 0.5: 51, 0.99: 100, 1: 100} {
-		if got := o.quantile(share); got != want {
-			t.Errorf("quantile %v: %d, want %d", share, got, want)
+func TestMedians(t *testing.T) {
+	for _, test := range []struct {
+		values []float64
+		want   float64
+	}{{[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1, 9, 2}, 3}} {
+		var rounds []round
+		for _, v := range test.values {
+			rounds = append(rounds, round{v})
 		}
-	}
-}
-
-func TestComplete(t *testing.T) {
-	for answer, want := range map[string]bool{
-		"": false, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nO": false, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK": true,
-		"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n": true, "HTTP/1.1 200 OK\r\n\r\n": false,
-		"HTTP/1.1 503 x\r\nDate: y\r\nContent-Length: 1\r\nX: z\r\n\r\nn": true,
-	} {
-		if got := complete([]byte(answer)); got != want {
-			t.Errorf("%q: %v", answer, got)
+		if got := medians(rounds)[0]; got != test.want {
+			t.Errorf("median of %v: %v, want %v", test.values, got, test.want)
 		}
-	}
-	if err := statusError([]byte("HTTP/1.1 503 Service Unavailable\r\n\r\n")); err == nil {
-		t.Error("503 is no error")
 	}
 }

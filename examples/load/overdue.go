@@ -5,46 +5,54 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/examples/internal/loadgen"
+	"github.com/rollcall-dev/rollcall/examples/internal/program"
 )
 
-// measureOverdue measures what a Rollcall server costs that only watches, and how soon it has taken many checks down.
-func (m *measurement) measureOverdue(ctx context.Context, out io.Writer, p *process) error {
-	u, err := p.tell("collect")
+// measureOverdue measures what a server costs that only watches, and how soon it takes down many checks.
+func (o *options) measureOverdue(ctx context.Context, out io.Writer, data *fixture, t *target) error {
+	memory, _ := program.Memory(t.servers[0].PID())
+	fmt.Fprintf(out, "start-up: %v; memory: %.1f MB\n", t.startup.Round(time.Millisecond), float64(memory)/1e6)
+	before, err := t.usage(ctx)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "start-up: %v with an open database; heap: %.1f MB, %.0f bytes a check\n",
-		ms(p.Started), float64(u.Heap)/1e6, float64(u.Heap)/float64(m.Checks))
+	if err := wait(ctx, o.Duration); err != nil {
+		return err
+	}
+	idle, err := t.usage(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "idle watcher: %.2f %% of a core\n", 100*float64(idle.CPU-before.CPU)/float64(o.Duration))
 
+	if err := data.overdue(ctx, o.Overdue); err != nil {
+		return err
+	}
+	began := time.Now()
+	for time.Since(began) < loadgen.Timeout {
+		now, err := t.usage(ctx)
+		if err != nil {
+			return err
+		}
+		if now.down >= float64(o.Overdue) {
+			fmt.Fprintf(out, "%.0f checks that became overdue at once were down after %v, with %v of CPU\n",
+				now.down, time.Since(began).Round(10*time.Millisecond), now.CPU-idle.CPU)
+			return nil
+		}
+		if err := wait(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("not all of %d overdue checks were down after %v", o.Overdue, loadgen.Timeout)
+}
+
+// wait waits for a time, or until ctx ends, and returns the error of ctx.
+func wait(ctx context.Context, d time.Duration) error {
 	select {
-	case <-time.After(m.Duration):
 	case <-ctx.Done():
-		return ctx.Err()
+	case <-time.After(d):
 	}
-	idle, err := p.tell("usage")
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "idle watcher: %.2f %% of a core\n", 100*float64(idle.CPU-u.CPU)/float64(m.Duration))
-
-	if _, err := p.tell(fmt.Sprint("overdue ", m.Overdue)); err != nil {
-		return err
-	}
-	begin := time.Now()
-	for begin.Add(exchangeTimeout).After(time.Now()) {
-		if u, err = p.tell("usage"); err != nil {
-			return err
-		}
-		if u.Down >= int64(m.Overdue) {
-			_, err := fmt.Fprintf(out, "%d checks that were overdue at once are down after %v, with %v of CPU\n",
-				u.Down, ms(time.Since(begin)), ms(u.CPU-idle.CPU))
-			return err
-		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return fmt.Errorf("only %d of %d overdue checks are down after %v", u.Down, m.Overdue, exchangeTimeout)
+	return ctx.Err()
 }

@@ -2,68 +2,85 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/examples/internal/loadgen"
 )
 
-// pingsWhileReading is the load of pings a second under which reads are measured.
+// pingsWhileReading is the rate of pings, a second, during reads.
 const pingsWhileReading = 2000
 
 // measureReads measures how long reads take while pings come in.
-func (m *measurement) measureReads(ctx context.Context, out io.Writer, p *process) error {
-	for i, read := range []struct{ what, path string }{
-		{"one check", p.Check}, {"badge of a check", p.Badge}, {"badge of a project", p.Tag}, {"list of checks", "/api/v3/checks/"},
+func (o *options) measureReads(ctx context.Context, out io.Writer, data *fixture, t *target) error {
+	api, err := client.New(t.servers[0].Greeting().URL, data.key, nil)
+	if err != nil {
+		return err
+	}
+	check, err := api.Get(ctx, uuid.MustParse(data.checks[0]))
+	if err != nil {
+		return err
+	}
+	badges, err := api.Badges(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%-18s %9s %8s %8s %8s %8s %8s %8s\n", "read", "bytes", "reads", "p50 ms", "p99 ms", "max ms", "pings/s", "p99 ms")
+	for _, read := range []struct{ what, url string }{
+		{"check", check.UpdateURL}, {"badge of a check", check.BadgeURL}, {"badge of all", badges["*"].SVG}, {"list of checks", "/api/v3/checks/"},
 	} {
-		pings := m.load(p)
-		pings.rate, pings.connections = pingsWhileReading, min(m.Connections, 16)
-		var loaded outcome
+		load := o.load(data, t)
+		load.Rate, load.Connections = pingsWhileReading, min(o.Connections, 16)
+		var pings loadgen.Result
 		var pingErr error
-		stop := m.profile(p, p, i)
 		var group sync.WaitGroup
-		group.Go(func() { loaded, pingErr = pings.generate(ctx) })
-		o, size, err := readFor(ctx, "http://"+p.Address+read.path, p.Key, m.Duration)
+		group.Go(func() { pings, pingErr = load.Run(ctx) })
+		reads, size, err := readFor(ctx, t.servers[0].Greeting().URL, read.url, data.key, o.Duration)
 		group.Wait()
-		if err == nil {
-			err = pingErr
-		}
-		if err := stop(); err != nil {
-			return err
-		}
-		if err != nil {
+		if err := errors.Join(err, pingErr); err != nil {
 			return fmt.Errorf("%s: %w", read.what, err)
 		}
-		fmt.Fprintf(out, "%-20s %8d bytes, p50 %v, p90 %v, p99 %v, max %v (%d reads; %.0f pings/s with p99 %v)\n", read.what, size,
-			ms(o.quantile(0.5)), ms(o.quantile(0.9)), ms(o.quantile(0.99)), ms(o.quantile(1)), len(o.latencies), loaded.rate, ms(loaded.quantile(0.99)))
+		fmt.Fprintf(out, "%-18s %9d %8d %8.2f %8.2f %8.2f %8.0f %8.2f\n", read.what, size, len(reads.Latencies),
+			ms(reads.Quantile(0.5)), ms(reads.Quantile(0.99)), ms(reads.Quantile(1)), pings.Rate, ms(pings.Quantile(0.99)))
 	}
 	return nil
 }
 
-// readFor reads an address again and again, with pauses as long as the reads.
-func readFor(ctx context.Context, url, key string, duration time.Duration) (o outcome, size int64, err error) {
+// readFor reads the path of a URL from a server again and again, with pauses as long as the reads.
+func readFor(ctx context.Context, server, address, key string, duration time.Duration) (r loadgen.Result, size int64, err error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return r, 0, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server+u.EscapedPath(), nil)
+	if err != nil {
+		return r, 0, err
+	}
+	request.Header.Set("X-Api-Key", key)
 	for end := time.Now().Add(duration); time.Now().Before(end); {
 		begin := time.Now()
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		response, err := http.DefaultClient.Do(request)
 		if err != nil {
-			return o, 0, err
+			return r, 0, err
 		}
-		request.Header.Set("X-Api-Key", key)
-		answer, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return o, 0, err
-		}
-		size, err = io.Copy(io.Discard, answer.Body)
-		answer.Body.Close()
-		if err != nil || answer.StatusCode != http.StatusOK {
-			return o, 0, fmt.Errorf("%s, %v", answer.Status, err)
+		size, err = io.Copy(io.Discard, response.Body)
+		response.Body.Close()
+		if err != nil || response.StatusCode != http.StatusOK {
+			return r, 0, fmt.Errorf("%s: %w", response.Status, err)
 		}
 		took := time.Since(begin)
-		o.latencies = append(o.latencies, took)
+		r.Latencies = append(r.Latencies, took)
 		time.Sleep(took)
 	}
-	slices.Sort(o.latencies)
-	return o, size, nil
+	slices.Sort(r.Latencies)
+	return r, size, nil
 }
