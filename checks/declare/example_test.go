@@ -53,7 +53,7 @@ func Example() {
 	//       ~ grace: 1h -> 10m
 }
 
-// All that is wrong with a file is told, each with its place.
+// Parse reports every error of a file with its place.
 func ExampleParse() {
 	_, err := declare.Parse([]byte("checks:\n  - slug: nightly\n    grace: 5s\n  - timeout: 1d\n"), nil)
 	fmt.Println(err)

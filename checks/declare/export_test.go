@@ -43,7 +43,7 @@ func TestExport(t *testing.T) {
         channels: ops,pager
 `
 	equal(t, "export", s.export("backups"), want)
-	// On another database it makes the same, once it has what was left out and is needed.
+	// On another database it creates the same, once it has the required secret.
 	other := open(t, dbtest.SQLite(t))
 	const pager = "        kind: webhook\n"
 	other.apply(strings.Replace(want, pager, pager+"        settings: {url_down: {env: HOOK}}\n", 1), declare.Options{})
@@ -51,8 +51,8 @@ func TestExport(t *testing.T) {
 	equal(t, "export of the copy", other.export("backups"), strings.Replace(want, headers, "", 1))
 }
 
-// A value that apply read from a variable or a file is not printed, and its source is, whatever the kind of the channel
-// says about the setting.
+// An export has the source of a value from a variable or a file, and not the value, even if its kind does not call the
+// setting secret.
 func TestExportSources(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
 	const file = `projects:
@@ -83,7 +83,7 @@ func TestExportSources(t *testing.T) {
 	equal(t, "a value in the file", s.apply(inline, declare.Options{}), "project \"backups\"\n  ~ channel \"ops\"\n      ~ to: (hidden) -> \"s3cret@example.org\"\n")
 }
 
-// Whatever a check is like, its export makes the same check anew, and changes nothing where it came from.
+// The export of any check describes the same check, and changes nothing where it came from.
 func TestRoundTrip(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
 	anyText := func(most int) *rapid.Generator[string] {

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 var noon = time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
 
-// secrets are what the environment and the files of a test hold.
+// secrets are the values of the variables and the files of a test.
 var secrets = map[string]string{
 	"TOKEN": "Authorization: s3cret", "OTHER": "Authorization: n3xt", "HOOK": "https://example.org/s3cret",
 	"OPS": "s3cret@example.org", "body.txt": "token=s3cret",
@@ -63,7 +63,7 @@ type site struct {
 
 func open(t *testing.T, db dbtest.DB) site {
 	t.Helper()
-	var reads atomic.Int64 // so that what is made later is newer
+	var reads atomic.Int64 // so that each object is newer than the one before
 	now := func() time.Time { return noon.Add(time.Duration(reads.Add(1)) * time.Millisecond) }
 	mon, err := monitor.New(db.Open(t), &monitor.Config{Now: now})
 	if err != nil {
@@ -82,7 +82,7 @@ func (s site) plan(doc declare.Document, o declare.Options) declare.Plan {
 	return p
 }
 
-// apply applies a file and returns what it has shown.
+// apply applies a file and returns the plan.
 func (s site) apply(text string, o declare.Options) string {
 	s.Helper()
 	p := s.plan(mustParse(s.T, text), o)
@@ -146,7 +146,7 @@ func equal(t *testing.T, what string, got, want any) {
 	}
 }
 
-// checksOnly is a target that cannot do more than a server's interface.
+// checksOnly is a target with the limits of the API of a server.
 type checksOnly struct{ declare.Target }
 
 func (c checksOnly) Read(ctx context.Context, project string) (declare.State, error) {

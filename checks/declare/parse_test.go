@@ -119,14 +119,14 @@ func TestParseBounds(t *testing.T) {
 	if err == nil || !strings.HasSuffix(err.Error(), many) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a list of checks merged into many projects: %v", err)
 	}
-	// A list of a list of aliases must not multiply.
+	// A list of aliases to a list of entries must not multiply them.
 	_, err = parse("x-c: &c [" + strings.Repeat("{slug: a},", 1000) + "]\nprojects: [" + strings.Repeat("{name: a, checks: *c},", 1000) + "]")
 	if err == nil {
 		t.Error("a file of aliases was accepted")
 	}
 }
 
-// JSON is YAML, anchors and merge keys work, and lists are the same as texts.
+// JSON is YAML, anchors and merge keys work, and a list equals its joined text.
 func TestForms(t *testing.T) {
 	want := mustParse(t, "checks:\n- slug: a\n  name: \"\\U0001F600 \\\\ud83d\"\n  tags: x y\n  timeout: 3600\n  grace: 90s\n  channels: a,b\n  tz: Europe/Riga\n")
 	for _, text := range []string{

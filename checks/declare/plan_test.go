@@ -99,7 +99,7 @@ func TestApply(t *testing.T) {
 	})
 }
 
-// Deletions happen on demand only, and never to what a file cannot name.
+// Only Prune deletes, and only what a file can name.
 func TestPrune(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		s := open(t, db)
@@ -138,7 +138,7 @@ func TestPrune(t *testing.T) {
 	})
 }
 
-// A file of which a part cannot be done changes nothing, and all that is wrong is told.
+// A file with an impossible part changes nothing, and all errors are reported.
 func TestRefused(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
 	s.apply(backups, declare.Options{})
@@ -171,7 +171,7 @@ f.yaml:14:32: channels: no integration has the id or name "ops"`)
 	}
 }
 
-// A server's interface makes neither projects nor channels, and does not show settings.
+// The API of a server neither creates projects and channels nor shows settings.
 func TestRestricted(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
 	s.apply(backups, declare.Options{})
@@ -199,7 +199,7 @@ f.yaml:25:9: an API key gives access to one project, and the file has 2; choose 
 	equal(t, "grace", s.state("backups").Checks[0].Grace, 2*time.Hour)
 }
 
-// A change that fails ends the application, and the error says how far it came. Applying again does the rest.
+// A change that fails ends Apply, and the error says how far it came. Applying again does the rest.
 func TestFailure(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
 	project, _, err := s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "small", MaxChecks: 2})
@@ -222,7 +222,7 @@ func TestFailure(t *testing.T) {
 	equal(t, "the rest, which has room after the deletion", s.apply(file, o), "project \"small\"\n  - check \"old\"\n  + check \"b\"\n")
 }
 
-// Secrets are neither in an export nor in what is printed of documents and plans.
+// Secrets appear neither in an export nor in a printed document or plan.
 func TestSecrets(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
 	doc := mustParse(t, backups)

@@ -74,7 +74,7 @@ func TestMemoryUnderAttack(t *testing.T) {
 	}
 }
 
-// holdOpen sends a text over many connections from an address, and returns what closes them.
+// holdOpen sends a text over many connections from an address, and returns the function that closes them.
 func holdOpen(t *testing.T, p *process, from string, connections int, text string) (end func()) {
 	t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
@@ -88,7 +88,7 @@ func holdOpen(t *testing.T, p *process, from string, connections int, text strin
 				return
 			}
 			_ = conn.SetDeadline(time.Now().Add(patience))
-			_, _ = io.WriteString(conn, text) // which the server may not read to its end
+			_, _ = io.WriteString(conn, text) // the server need not read all of it
 			conns[i] = conn
 		})
 	}
@@ -102,7 +102,7 @@ func holdOpen(t *testing.T, p *process, from string, connections int, text strin
 	}
 }
 
-// peakMemory returns the most resident memory that a process has needed so far, in kB.
+// peakMemory returns the peak resident memory of a process, in kB.
 func peakMemory(t *testing.T, p *process) (kB int) {
 	t.Helper()
 	status, err := os.Open(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))

@@ -23,8 +23,8 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// TestBackupWhileServing makes backups while a server takes pings. Each has all pings that were acknowledged before it
-// was begun, without a gap, and a server starts on it.
+// TestBackupWhileServing makes backups while a server accepts pings. A server can start on each backup, which has every
+// ping acknowledged before it began, without gaps.
 func TestBackupWhileServing(t *testing.T) {
 	const backups, jobs = 3, 4
 	db := dbtest.SQLite(t)
@@ -72,7 +72,7 @@ func TestBackupWhileServing(t *testing.T) {
 		checkLog(t, restored, key, c, before[i])
 		restored.kill()
 	}
-	// And in the place of the database, as the help of the command says.
+	// Restore as the help of the command says.
 	file := db.Path()
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Remove(file + suffix); err != nil {
@@ -89,7 +89,7 @@ func TestBackupWhileServing(t *testing.T) {
 	checkLog(t, start(t, db.URL), key, c, before[1])
 }
 
-// TestBackupFiles: a backup is whole, private and never takes the place of another file.
+// TestBackupFiles: a backup is complete and private, and never replaces another file.
 func TestBackupFiles(t *testing.T) {
 	db := dbtest.SQLite(t)
 	administer(t, db, "project", "create", "p")
@@ -139,12 +139,12 @@ func TestBackupFiles(t *testing.T) {
 	if diff := cmp.Diff([]string{filepath.Base(file), "link"}, names); err != nil || diff != "" {
 		t.Errorf("%v, files (-want +got):\n%s", err, diff)
 	}
-	// Damage is told when the backup is made.
+	// Making the backup reports damage.
 	damaged := "sqlite:" + damage(t, original)
 	if _, stderr, status := rollcall("--database", damaged, "backup", filepath.Join(dir, "y")); status != exitError || !strings.Contains(stderr, "damaged") {
 		t.Errorf("a damaged database: status %d, %s", status, stderr)
 	}
-	// A database of a later version can be backed up all the same.
+	// The backup of a database of a later version works.
 	if _, err := db.Bun(t).ExecContext(t.Context(), "UPDATE rollcall_schema SET version = 1000"); err != nil {
 		t.Fatal(err)
 	}
@@ -173,8 +173,8 @@ func damage(t *testing.T, path string) string {
 	return writeFile(t, string(content))
 }
 
-// TestRestoreWhileJobsWentOn: what a restored database does about the time that it knows nothing of. Checks whose pings
-// it has missed are down from their deadline on, and come up at their next ping.
+// TestRestoreWhileJobsWentOn restores a backup that missed pings. Their checks go down at their deadlines, and up at their
+// next pings.
 func TestRestoreWhileJobsWentOn(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		clock := dbtest.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
@@ -191,7 +191,7 @@ func TestRestoreWhileJobsWentOn(t *testing.T) {
 		clock.Advance(10 * time.Minute)
 		restored := copyOf(t, db)
 
-		// The jobs went on, and the database with them, and then it was lost.
+		// The jobs go on, and then the database is lost.
 		for range 5 {
 			clock.Advance(50 * time.Minute)
 			mustPing(t, mon, hourly)
@@ -236,7 +236,7 @@ func mustPing(t *testing.T, mon *monitor.Monitor, c checks.Check) {
 	}
 }
 
-// wantState compares what is known of a check: its state, the number of its pings, and when it went up and down.
+// wantState compares the state of a check, the number of its pings, and its flips.
 func wantState(t *testing.T, mon *monitor.Monitor, c checks.Check, status checks.Status, count int64, want []flips.Flip) {
 	t.Helper()
 	now, err := mon.Check(t.Context(), c.ID)
@@ -253,7 +253,7 @@ func wantState(t *testing.T, mon *monitor.Monitor, c checks.Check, status checks
 	}
 }
 
-// copyOf backs a database up, as it is documented, and restores it as another.
+// copyOf backs up a database as the help documents it, and restores it as another.
 func copyOf(t *testing.T, db dbtest.DB) dbtest.DB {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "backup")
@@ -263,7 +263,7 @@ func copyOf(t *testing.T, db dbtest.DB) dbtest.DB {
 	}
 	postgres(t, "pg_dump", "--format=custom", "--file="+file, db.URL)
 	restored := dbtest.PostgreSQL(t)
-	// Twice: into an empty database, and in the place of what is there.
+	// Twice: into an empty database, and over an existing one.
 	for range 2 {
 		postgres(t, "pg_restore", "--clean", "--if-exists", "--single-transaction", "--no-owner", "--dbname="+restored.URL, file)
 	}

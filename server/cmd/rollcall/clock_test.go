@@ -13,14 +13,14 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// What holds when the clock of a server is set back or forth: pings are dated by the clock and numbered in the order in
-// which they come, flips are listed in the order in which they happened, the state is that of the last ping, and its
-// deadline counts from when that came by the clock of that moment.
+// TestClockChanges sets the clock of a server back and forth. Pings have the time of the clock and are numbered in the
+// order of arrival. Flips are listed in the order in which they happened. The last ping decides the state, and its time
+// the deadline.
 func TestClockJumps(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	type event struct {
 		at   time.Duration // after noon
-		kind pings.Kind    // "" for a look of the watcher
+		kind pings.Kind    // "" for a pass of the watcher
 	}
 	type outcome struct {
 		Status             checks.Status
@@ -39,11 +39,11 @@ func TestClockJumps(t *testing.T) {
 			[]event{{0, pings.Success}, {-hour, ""}, {-hour, pings.Success}},
 			outcome{"up", -hour, -hour + 10*minute, 2, []time.Duration{-hour, 0}, []flips.Flip{flip(0, true)}},
 		},
-		"back an hour, and no ping comes": { // it is missed by the clock that there is
+		"back an hour, and no ping comes": { // the deadline counts by the new clock
 			[]event{{0, pings.Success}, {-hour, pings.Success}, {-hour + 15*minute, ""}},
 			outcome{"down", -hour, 0, 2, []time.Duration{-hour, 0}, []flips.Flip{flip(-hour+15*minute, false), flip(0, true)}},
 		},
-		"back an hour after the last ping": { // an hour later than otherwise
+		"back an hour after the last ping": { // the deadline comes an hour late
 			[]event{{0, pings.Success}, {-hour, ""}, {14 * minute, ""}, {15 * minute, ""}},
 			outcome{"down", 0, 0, 1, []time.Duration{0}, []flips.Flip{flip(15*minute, false), flip(0, true)}},
 		},
@@ -51,12 +51,12 @@ func TestClockJumps(t *testing.T) {
 			[]event{{0, pings.Fail}, {-hour, ""}, {-hour, pings.Success}},
 			outcome{"up", -hour, -hour + 10*minute, 2, []time.Duration{-hour, 0}, []flips.Flip{flip(-hour, true), flip(0, false)}},
 		},
-		"forward a day": { // as if nothing had come for a day
+		"forward a day": { // as if no ping had come for a day
 			[]event{{0, pings.Success}, {day, ""}, {day, pings.Success}},
 			outcome{"up", day, day + 10*minute, 2, []time.Duration{day, 0},
 				[]flips.Flip{flip(day, true), flip(15*minute, false), flip(0, true)}},
 		},
-		"forward a day and back": { // the ping that was dated a day too late is over with the next
+		"forward a day and back": { // the next ping replaces the one with the late date
 			[]event{{0, pings.Success}, {day, pings.Success}, {minute, ""}, {minute, pings.Success}, {17 * minute, ""}},
 			outcome{"down", minute, 0, 3, []time.Duration{minute, day, 0},
 				[]flips.Flip{flip(16*minute, false), flip(day, true), flip(15*minute, false), flip(0, true)}},

@@ -40,14 +40,14 @@ func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// servers are those that a script has started, by name.
+// servers are the servers of a script by name.
 type servers map[string]*process
 
-// serversKey is where a script keeps its servers.
+// serversKey is the key of a script's servers.
 type serversKey struct{}
 
 // cmdStart starts a server and waits until it listens: start NAME FLAGS… Then $NAME is its URL, and the file
-// NAME.out has what it has printed so far.
+// NAME.out has its output so far.
 func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: start NAME FLAGS...")
@@ -84,7 +84,7 @@ func cmdEnd(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// httpClient does not keep connections, so that a server that stops need not wait for them.
+// httpClient keeps no idle connections, for which a stopping server would wait.
 var httpClient = &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
 
 // request is one HTTP request of a script.
@@ -111,8 +111,8 @@ func (r request) do() (status int, body string, err error) {
 }
 
 // cmdHTTP makes a request and writes the body of the answer to the file response:
-// http STATUS METHOD URL [KEY [BODY]]. It tries again for up to 5 seconds, the time that README gives to
-// administration commands to take effect, until the status is the one that is wanted.
+// http STATUS METHOD URL [KEY [BODY]]. It retries until it gets the wanted status, for up to 5 seconds: the
+// time within which administration commands take effect.
 func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 || len(args) > 5 {
 		ts.Fatalf("usage: http STATUS METHOD URL [KEY [BODY]]")
@@ -137,8 +137,8 @@ func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("response"), []byte(body), 0o600))
 }
 
-// cmdPaste does what the N-th curl line of a file does when it is pasted into a shell, and writes the body of the
-// answer to the file response: paste FILE N
+// cmdPaste runs the N-th curl line of a file as a shell would, and writes the body of the answer to the file response:
+// paste FILE N
 func cmdPaste(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: paste FILE N")
@@ -166,7 +166,7 @@ func cmdPaste(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("%s has no such curl line", args[0])
 }
 
-// parseCurl reads a curl command line as far as rollcall prints any. Anything else in it is an error.
+// parseCurl reads a curl command line with the options that rollcall prints. Others are an error.
 func parseCurl(line string) (request, error) {
 	words, err := splitShell(line)
 	if err != nil {
@@ -192,8 +192,8 @@ func parseCurl(line string) (request, error) {
 	return r, nil
 }
 
-// splitShell splits a line as a POSIX shell does that has words, single quotes and backslashes. What could mean
-// something else to a shell is an error.
+// splitShell splits a line into words as a POSIX shell does. It knows single quotes and backslashes; other special
+// characters are an error.
 func splitShell(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -230,8 +230,8 @@ func splitShell(line string) ([]string, error) {
 	return words, nil
 }
 
-// lookup finds a value in a JSON document by a path such as checks.0.status; "." is the document itself. There must
-// be exactly one document.
+// lookup returns the value at a path of a JSON document, such as checks.0.status; "." is the document itself. The file
+// must have exactly one document.
 func lookup(ts *testscript.TestScript, file, path string) any {
 	decoder := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
 	decoder.UseNumber()
@@ -261,7 +261,7 @@ func lookup(ts *testscript.TestScript, file, path string) any {
 	return value
 }
 
-// cmdJSONGet sets a variable to a value of a JSON document, or with = checks the value:
+// cmdJSONGet sets a variable to a value of a JSON document, or checks the value with =:
 // jsonget VAR FILE PATH, jsonget = FILE PATH VALUE
 func cmdJSONGet(ts *testscript.TestScript, neg bool, args []string) {
 	switch {
@@ -296,7 +296,7 @@ func cmdJSONKeys(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdSQL changes an SQLite file behind the program's back: sql FILE STATEMENT
+// cmdSQL runs a statement on an SQLite file: sql FILE STATEMENT
 func cmdSQL(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: sql FILE STATEMENT")
@@ -308,7 +308,7 @@ func cmdSQL(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// cmdListen takes a port that nobody else can listen on then, until the script ends: listen VAR
+// cmdListen occupies a port until the script ends: listen VAR
 func cmdListen(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: listen VAR")

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is not text is refused before it could become another text.
+// Invalid UTF-8 is refused before kong could replace it.
 func TestInvalidUTF8(t *testing.T) {
 	var b strings.Builder
 	if status := run([]string{"migrate", "--database", "sqlite:\xff.db"}, &b, &b); status != exitUsage {

@@ -14,8 +14,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 )
 
-// A server that is killed in the middle of concurrent pings has lost none that it had acknowledged, and the numbers
-// of the pings have neither gaps nor duplicates.
+// A server that is killed during concurrent pings loses none that it acknowledged, and numbers them without gaps and
+// duplicates.
 func TestKillLosesNoAcknowledgedPing(t *testing.T) {
 	const (
 		crashes = 3
@@ -48,8 +48,8 @@ func TestKillLosesNoAcknowledgedPing(t *testing.T) {
 	})
 }
 
-// pingUntilKilled pings checks from many jobs at once, kills the server when enough pings are acknowledged, and
-// returns the names of those for each check.
+// pingUntilKilled pings checks from many jobs at once, kills the server after enough acknowledged pings, and returns
+// their names by check.
 func pingUntilKilled(t *testing.T, p *process, list []apiCheck, prefix string, jobs int, enough int64) [][]string {
 	t.Helper()
 	acknowledged := make([][]string, len(list))
@@ -87,7 +87,7 @@ func pingUntilKilled(t *testing.T, p *process, list []apiCheck, prefix string, j
 	return acknowledged
 }
 
-// checkLog compares the log of a check with the pings that were acknowledged.
+// checkLog compares the log of a check with the acknowledged pings.
 func checkLog(t *testing.T, p *process, key string, c apiCheck, acknowledged map[string]bool) {
 	t.Helper()
 	var log struct {

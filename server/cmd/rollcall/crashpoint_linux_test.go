@@ -18,8 +18,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 )
 
-// What a crash leaves on the disk opens without help, and has all that was acknowledged before, whatever the server was
-// about to do. The server stands still while its files are copied: a crash, too, happens at one instant.
+// The files of a crashed server open without repair, and have every acknowledged ping, whatever the server was doing. The
+// test stops the server while it copies the files, because a crash happens at one instant.
 func TestCrashPoints(t *testing.T) {
 	const copies, slugs, jobs, pause = 12, 3, 8, 150 // pings between two copies
 	db := dbtest.SQLite(t)
@@ -64,7 +64,7 @@ func TestCrashPoints(t *testing.T) {
 	}
 }
 
-// copyDatabase copies what a crash leaves of an SQLite database: the file and the write-ahead log.
+// copyDatabase copies the files of an SQLite database that a crash leaves: the database and the write-ahead log.
 func copyDatabase(t *testing.T, path string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -80,8 +80,8 @@ func copyDatabase(t *testing.T, path string) (dir string) {
 	return dir
 }
 
-// While the disk is full pings are refused, and what was acknowledged can be read. When there is room again, the server
-// goes on by itself.
+// While the disk is full, the server refuses pings, and acknowledged ones can be read. It goes on by itself once there is
+// room.
 func TestDiskFull(t *testing.T) {
 	db := dbtest.SQLite(t)
 	p := start(t, db.URL)
@@ -107,8 +107,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// limitFiles lets the writes of a process fail that would make a file longer than this, as they do when the disk is
-// full.
+// limitFiles bounds the length of the files of a process. Longer writes fail, as on a full disk.
 func limitFiles(t *testing.T, p *process, bytes uint64) {
 	t.Helper()
 	limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
@@ -126,8 +125,8 @@ func fileSize(t *testing.T, path string) uint64 {
 	return uint64(info.Size())
 }
 
-// Another process that keeps the database to itself for longer than the busy time makes pings fail, but the server
-// goes on by itself after that, and reads all the time.
+// Pings fail while another process locks the database for longer than the busy timeout. Reads work all the time, and pings
+// again after it.
 func TestDatabaseLockedByAnother(t *testing.T) {
 	db := dbtest.SQLite(t)
 	p := start(t, db.URL)
@@ -135,7 +134,7 @@ func TestDatabaseLockedByAnother(t *testing.T) {
 	list := []apiCheck{createCheck(t, p, key, "before"), createCheck(t, p, key, "job")}
 	before := startLoad(t, p, list[:1], 4)
 	before.waitFor(t, 50, 0)
-	// Until the database is locked, any number of pings could be taken.
+	// Stopped here, because any number of pings may succeed before the lock.
 	before.finish()
 	before.verify(t)
 	other, err := sql.Open("sqlite", db.Path()+"?_pragma=busy_timeout(10000)")
@@ -166,7 +165,7 @@ func TestDatabaseLockedByAnother(t *testing.T) {
 	}
 }
 
-// A server that may not make files beside its database does not start, and says why. When it may again, all is there.
+// A server that cannot create files beside its database does not start, and says why. It loses nothing.
 func TestReadOnlyDirectory(t *testing.T) {
 	db := dbtest.SQLite(t)
 	dir := filepath.Dir(db.Path())
@@ -200,7 +199,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	}
 }
 
-// unprivileged returns the program and how to run it as a user to whom the permissions of some files apply.
+// unprivileged returns the program, and the credentials of a user whom file permissions bind.
 func unprivileged(t *testing.T, files ...string) (program string, attr *syscall.SysProcAttr) {
 	t.Helper()
 	program, err := exec.LookPath("rollcall")
@@ -219,7 +218,7 @@ func unprivileged(t *testing.T, files ...string) (program string, attr *syscall.
 		}
 	}
 	public := filepath.Join(t.TempDir(), "rollcall")
-	if err := os.Chmod(filepath.Dir(filepath.Dir(public)), 0o755); err != nil { // what has all directories of the test
+	if err := os.Chmod(filepath.Dir(filepath.Dir(public)), 0o755); err != nil { // the parent of the test's directories
 		t.Fatal(err)
 	}
 	copyProgram(t, program, public)

@@ -48,7 +48,7 @@ func TestParseDatabase(t *testing.T) {
 	}
 }
 
-// FuzzParseDatabase looks for a password that an error repeats.
+// FuzzParseDatabase looks for errors that repeat a password.
 func FuzzParseDatabase(f *testing.F) {
 	const secret = "qYzXw"
 	for _, seed := range [][2]string{
@@ -58,7 +58,7 @@ func FuzzParseDatabase(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, before, after string) {
-		// What stands before an unescaped password is the user's to know, so the password is all of it.
+		// The whole value is the password, because nobody can tell where an unescaped one begins.
 		text := "postgres://user:" + before + secret + after + "@localhost/x"
 		if _, err := parseDatabase(text); err != nil && strings.Contains(err.Error(), secret) {
 			t.Errorf("%q: %v", text, err)
@@ -66,7 +66,7 @@ func FuzzParseDatabase(f *testing.F) {
 	})
 }
 
-// A file that another process has locked for too long, or that may not be written, is told of in words.
+// Errors explain in words that a file is locked or read-only.
 func TestExplainSQLite(t *testing.T) {
 	db := dbtest.SQLite(t)
 	db.Open(t)
@@ -74,7 +74,7 @@ func TestExplainSQLite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.busy = time.Second // it bounds opening the file as well
+	d.busy = time.Second // also bounds opening the file
 	migrate := func() error {
 		return d.withStore(t.Context(), false, func(store *sqlstore.Store) error { return store.Migrate(t.Context()) })
 	}
@@ -113,7 +113,7 @@ func mustExec(t *testing.T, conn *sql.Conn, statement string) {
 	}
 }
 
-// The settings without which pings could get lost, or servers would fail each other.
+// Settings that keep pings from getting lost, and servers from failing each other.
 func TestSQLiteSettings(t *testing.T) {
 	d, err := parseDatabase(dbtest.SQLite(t).URL)
 	if err != nil {
@@ -136,7 +136,7 @@ func TestSQLiteSettings(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
-	// A writer holds back no reader.
+	// Readers do not wait for a writer.
 	tx, err := db.DB.Begin()
 	if err != nil {
 		t.Fatal(err)

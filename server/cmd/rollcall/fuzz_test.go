@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Whatever is given as a URL: one that is accepted can have a path appended, and has neither secrets nor a query.
+// An accepted URL can have a path appended, and has neither a secret nor a query.
 func FuzzAddress(f *testing.F) {
 	for _, seed := range []string{
 		"http://localhost:8000", "https://example.org/rollcall///", "HTTP://H", "http://u:p@h", "http://h?", "http://h#", "http://h/%2F", "http://[::1]:8000",
@@ -31,7 +31,7 @@ func FuzzAddress(f *testing.F) {
 	})
 }
 
-// Whatever is given as a trusted proxy: a network that is accepted is masked and has the address in it that was given.
+// An accepted network is masked, and contains the given address.
 func FuzzProxy(f *testing.F) {
 	for _, seed := range []string{
 		"10.0.0.0/8", "10.1.2.3/8", "192.0.2.1", "::1", "fd00::/8", "::ffff:10.0.0.0/104", "::ffff:10.0.0.1", "fe80::1%eth0", "0.0.0.0/0", "::/0", "10.0.0.0/33",

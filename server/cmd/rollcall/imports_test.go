@@ -9,8 +9,8 @@ import (
 
 const module = "github.com/rollcall-dev/rollcall/"
 
-// imports runs go list and returns, for each package of the module, the packages that it imports, directly or with
-// all that those import.
+// imports runs go list, and returns the imports of each package of the module: the direct ones, or all, by the field of
+// go list.
 func imports(t *testing.T, field string) map[string][]string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{join ."+field+` " "}}`, module+"...").Output()
@@ -25,8 +25,8 @@ func imports(t *testing.T, field string) map[string][]string {
 	return all
 }
 
-// TestImportDirection holds which package may import which others of the module. What is not listed may import
-// anything, as programs and test helpers do.
+// TestImportDirection lists the imports that each package may have within the module. Programs and test helpers are not
+// listed, and may import anything.
 func TestImportDirection(t *testing.T) {
 	leaves := []string{"keywords", "pings", "flips", "channels", "badges", "checks/schedule", "checks/quiet"}
 	allowed := map[string][]string{
@@ -77,8 +77,8 @@ func TestImportDirection(t *testing.T) {
 	}
 }
 
-// TestHeavyImports holds what a program takes in with each package: the domain has no HTTP and no SQL, bun comes
-// with the store alone, the client of object storage with its adapter, and the database drivers are the program's own choice.
+// TestHeavyImports bounds the dependencies of each package. The domain imports neither HTTP nor SQL, only the store
+// imports bun, only its adapter the client of object storage, and each program chooses its database drivers.
 func TestHeavyImports(t *testing.T) {
 	anywhere := func(pkg string) bool {
 		return strings.HasPrefix(pkg, "server/cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "checks/storetest/")
@@ -107,7 +107,7 @@ func TestHeavyImports(t *testing.T) {
 	for pkg, deps := range imports(t, "Deps") {
 		for _, rule := range rules {
 			for _, dep := range deps {
-				// database/sql/driver is only an interface, which uuid.UUID has.
+				// uuid.UUID implements the interfaces of database/sql/driver.
 				hit := dep == rule.path || strings.HasPrefix(dep, rule.path+"/") && dep != "database/sql/driver"
 				if hit && !rule.may(pkg) {
 					t.Errorf("%s depends on %s", pkg, dep)

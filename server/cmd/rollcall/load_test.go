@@ -17,12 +17,12 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// load is a number of jobs that ping checks of one server all the time. The log of a check shows its newest 1000 pings;
-// a test that looks at it stops before.
+// load is a number of jobs that ping checks of one server without pause. A test that reads the log of a check stops before
+// 1000 pings, which the log shows.
 type load struct {
 	mu           sync.Mutex
 	acknowledged map[string]map[string]bool // the names of pings, by check
-	count        int                        // of the acknowledged
+	count        int                        // of acknowledged pings
 	unavailable  int                        // answered with 503
 	problems     []string
 	client       *http.Client
@@ -53,7 +53,7 @@ func startLoad(t *testing.T, p *process, list []apiCheck, jobs int) *load {
 	return l
 }
 
-// ping sends one ping, with its name as the user agent. The error is that of a server that does not answer.
+// ping sends one ping with its name as the user agent. The error says that the server does not answer.
 func (l *load) ping(url, check, name string) error {
 	req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(name))
 	if err != nil {
@@ -96,7 +96,7 @@ func (l *load) counts() (acknowledged, unavailable int) {
 	return l.count, l.unavailable
 }
 
-// waitFor returns when so many more pings were acknowledged, or answered with 503.
+// waitFor waits for a number of further pings that are acknowledged, or answered with 503.
 func (l *load) waitFor(t *testing.T, acknowledged, unavailable int) {
 	t.Helper()
 	a, u := l.counts()
@@ -109,7 +109,7 @@ func (l *load) waitFor(t *testing.T, acknowledged, unavailable int) {
 	}
 }
 
-// names returns the names of the pings of a check that were acknowledged until now.
+// names returns the names of the acknowledged pings of a check so far.
 func (l *load) names(check string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,7 +121,7 @@ func (l *load) names(check string) []string {
 	return names
 }
 
-// verify reports answers that must not be.
+// verify reports wrong answers.
 func (l *load) verify(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
@@ -131,8 +131,7 @@ func (l *load) verify(t *testing.T) {
 	}
 }
 
-// logOf returns the names of the pings in the log of a check, sorted, when their numbers have neither gaps nor
-// duplicates.
+// logOf returns the sorted names of the pings in the log of a check, whose numbers must have no gaps and no duplicates.
 func logOf(t *testing.T, mon *monitor.Monitor, c apiCheck) []string {
 	t.Helper()
 	check, err := mon.Check(t.Context(), uuid.MustParse(c.UUID))
@@ -163,7 +162,7 @@ func logOf(t *testing.T, mon *monitor.Monitor, c apiCheck) []string {
 	return names
 }
 
-// lost returns those of some names that a log does not have.
+// lost returns the names that a log does not have.
 func lost(acknowledged, log []string) []string {
 	has := make(map[string]bool, len(log))
 	for _, name := range log {

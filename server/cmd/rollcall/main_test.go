@@ -16,19 +16,19 @@ func TestMain(m *testing.M) {
 	testscript.Main(suite{m}, map[string]func(){"rollcall": main})
 }
 
-// suite runs the tests and then stops the database server that they used.
+// suite runs the tests, and then stops their database server.
 type suite struct{ m *testing.M }
 
 func (s suite) Run() int { return dbtest.Run(s.m) }
 
-// TestScripts runs the scripts that need no database, or make an SQLite file of their own.
+// TestScripts runs the scripts that need no database, or create an SQLite file.
 func TestScripts(t *testing.T) {
 	params := scriptParams(nil)
 	params.Dir = "testdata/script"
 	testscript.Run(t, params)
 }
 
-// TestDatabaseScripts runs the scripts that must do the same on both databases, with a new one as $DATABASE.
+// TestDatabaseScripts runs the other scripts on both databases. $DATABASE is a new one.
 func TestDatabaseScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/database/*.txt")
 	if err != nil || len(files) == 0 {
@@ -45,10 +45,10 @@ func TestDatabaseScripts(t *testing.T) {
 	}
 }
 
-// raceOptions keep commands that are built with the race detector from lingering for a second at their end.
+// raceOptions keep the race detector from delaying the end of a command by a second.
 const raceOptions = "atexit_sleep_ms=0"
 
-// scriptParams returns what all scripts have in common, with variables for these.
+// scriptParams returns the parameters of all scripts, with some variables.
 func scriptParams(vars map[string]string) testscript.Params {
 	return testscript.Params{
 		Setup: func(env *testscript.Env) error {
@@ -60,7 +60,7 @@ func scriptParams(vars map[string]string) testscript.Params {
 			return nil
 		},
 		RequireUniqueNames: true,
-		Deadline:           time.Now().Add(10 * patience), // for a server that was to refuse to start
+		Deadline:           time.Now().Add(10 * patience), // for a server that should have refused to start
 		Condition: func(cond string) (bool, error) {
 			return cond == "root" && os.Getuid() == 0, nil
 		},

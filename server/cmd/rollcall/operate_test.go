@@ -53,7 +53,7 @@ func TestMetricsAndAccessLog(t *testing.T) {
 	})
 }
 
-// One server watches another.
+// One server watches another by its heartbeats.
 func TestHeartbeat(t *testing.T) {
 	watching := start(t, dbtest.SQLite(t).URL)
 	key := keyOf(t, watching)

@@ -2,5 +2,5 @@ package main
 
 import "syscall"
 
-// childAttr lets a server end with the test process, however that ends.
+// childAttr makes a server end with the test process, however that ends.
 func childAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// patience bounds every wait of the tests for another process. It is only reached when something is broken.
+// patience bounds every wait for another process. Only a broken test reaches it.
 const patience = 30 * time.Second
 
 // process is a running "rollcall serve".
 type process struct {
-	url    string // where it listens
+	url    string // of the service
 	cmd    *exec.Cmd
 	stdout output
 	stderr output
 	exited chan struct{}
 }
 
-// output keeps what a process has written.
+// output keeps the output of a process.
 type output struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -44,8 +44,7 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-// startProcess runs "rollcall serve" on a free port and returns when it listens. The caller ends it with kill, at
-// the latest.
+// startProcess runs "rollcall serve" on a free port, and returns when it listens. The caller must kill it in the end.
 func startProcess(env []string, dir string, args ...string) (*process, error) {
 	p := &process{exited: make(chan struct{})}
 	p.cmd = exec.Command("rollcall", append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
@@ -86,7 +85,7 @@ func (p *process) kill() {
 	<-p.exited
 }
 
-// stop sends a signal and returns how the process ended.
+// stop sends a signal, and returns the state in which the process ended.
 func (p *process) stop(sig os.Signal) (*os.ProcessState, error) {
 	if err := p.cmd.Process.Signal(sig); err != nil {
 		return nil, err
@@ -115,7 +114,7 @@ func start(t *testing.T, database string, args ...string) *process {
 	return p
 }
 
-// cleanEnv is the environment without the variables of rollcall itself.
+// cleanEnv returns the environment without the variables of rollcall.
 func cleanEnv() []string {
 	env := []string{"GORACE=" + raceOptions}
 	for _, entry := range os.Environ() {

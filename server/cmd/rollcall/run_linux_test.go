@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal opens a new terminal: what is written to keys is typed on it, and line is the side of the programs.
+// terminal opens a new terminal. Writing to keys types on it, and line is the side of the programs.
 func terminal(t *testing.T) (keys, line *os.File) {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -36,7 +36,7 @@ func terminal(t *testing.T) (keys, line *os.File) {
 	return keys, line
 }
 
-// Ctrl-C on a terminal goes to the command by itself. It must not come a second time.
+// The terminal sends Ctrl-C to the command, which must not get it a second time.
 func TestKeyOfTheTerminalIsNotSentTwice(t *testing.T) {
 	r := record(t)
 	keys, line := terminal(t)
@@ -67,7 +67,7 @@ func TestKeyOfTheTerminalIsNotSentTwice(t *testing.T) {
 		fmt.Fprint(keys, "\x03")
 		until("INT")
 	}
-	cmd.Process.Signal(syscall.SIGTERM) // comes after all that was sent before
+	cmd.Process.Signal(syscall.SIGTERM) // arrives after all earlier signals
 	until("TERM")
 	cmd.Wait()
 	if got := r.last(); got != "9: ready\nINT\nINT\nINT\nTERM\n" {

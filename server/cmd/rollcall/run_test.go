@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// recorder takes pings and keeps how each began: "start", "0: body".
+// recorder accepts pings and keeps their kinds and bodies: "start", "0: body".
 type recorder struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -70,7 +70,7 @@ func startJob(t *testing.T, url, script string, env ...string) *job {
 	if err := j.Start(); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(patience, func() { j.Process.Kill() }) // only when something is broken
+	timer := time.AfterFunc(patience, func() { j.Process.Kill() }) // only if the test is broken
 	t.Cleanup(func() {
 		timer.Stop()
 		if !j.exited {
@@ -81,7 +81,7 @@ func startJob(t *testing.T, url, script string, env ...string) *job {
 	return j
 }
 
-// line reads a line that the command prints.
+// line reads the next line of output.
 func (j *job) line() string {
 	j.t.Helper()
 	line, err := j.stdout.ReadString('\n')
@@ -102,7 +102,7 @@ func (j *job) exits(status int) {
 	}
 }
 
-// waiting is a script that prints the signals that it gets. At SIGTERM it ends with status 9.
+// waiting is a script that prints its signals, and ends with status 9 at SIGTERM.
 const waiting = `for s in HUP INT QUIT USR1 USR2; do trap "echo $s" $s; done
 sleep 600 >/dev/null 2>&1 &
 trap "echo TERM; kill $!; exit 9" TERM
@@ -110,7 +110,7 @@ echo ready
 while :; do wait $!; done`
 
 func TestRunPassesSignalsOn(t *testing.T) {
-	// Under nohup, this process ignores a signal, and so would those that it starts.
+	// Under nohup, this process and its children would ignore SIGHUP.
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
@@ -153,7 +153,7 @@ func TestRunReportsDeathBySignal(t *testing.T) {
 	}
 }
 
-// When nobody reads the output any more, the command is told by SIGPIPE, as without rollcall, and that is reported.
+// If nobody reads the output any more, the command gets SIGPIPE, as without rollcall, and that is reported.
 func TestRunWithClosedOutput(t *testing.T) {
 	r := record(t)
 	read, write, err := os.Pipe()
@@ -165,7 +165,7 @@ func TestRunWithClosedOutput(t *testing.T) {
 	cmd.Env, cmd.Stdout = cleanEnv(), write
 	err = cmd.Run()
 	write.Close()
-	if got := cmd.ProcessState.ExitCode(); got != 128+int(syscall.SIGPIPE) && got != 4 { // 4 where the caller of this test ignores it
+	if got := cmd.ProcessState.ExitCode(); got != 128+int(syscall.SIGPIPE) && got != 4 { // 4 if the caller of this test ignores SIGPIPE
 		t.Errorf("exit status %d, %v", got, err)
 	}
 	if got := r.last(); !strings.HasPrefix(got, fmt.Sprint(cmd.ProcessState.ExitCode())+": line\n") {
@@ -173,7 +173,7 @@ func TestRunWithClosedOutput(t *testing.T) {
 	}
 }
 
-// What is ignored from the start, as under nohup, is ignored by the command as well.
+// The command inherits ignored signals, as under nohup.
 func TestRunUnderNohup(t *testing.T) {
 	r := record(t)
 	cmd := exec.Command("sh", "-c", `trap "" HUP; exec rollcall run --ping-url "$0" -- sh -c 'kill -HUP $$; kill -HUP $PPID; echo alive'`, r.URL+"/secret")
@@ -186,7 +186,7 @@ func TestRunUnderNohup(t *testing.T) {
 	}
 }
 
-// A command that has ended is reported though it has left its output to another process.
+// The end of a command is reported even if another process keeps its output open.
 func TestRunLeavesBackgroundProcess(t *testing.T) {
 	r := record(t)
 	j := startJob(t, r.URL, "sleep 600 & echo $!", "ROLLCALL_OUTPUT_TIMEOUT=50ms")
@@ -199,7 +199,7 @@ func TestRunLeavesBackgroundProcess(t *testing.T) {
 	}
 }
 
-// A signal during the last ping ends the ping, and the exit status stays that of the command.
+// A signal during the last ping cancels the ping, and leaves the exit status of the command.
 func TestSignalDuringLastPing(t *testing.T) {
 	arrived, release := make(chan struct{}), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -15,7 +15,7 @@ func s3Args(url string) []string {
 	return []string{"--s3-endpoint", url, "--s3-bucket", s3test.Bucket, "--s3-access-key", s3test.AccessKey, "--s3-secret-key", s3test.SecretKey}
 }
 
-// objectsOf counts the objects of a check.
+// objectsOf returns the number of objects of a check.
 func objectsOf(t *testing.T, storage *s3test.Server, c apiCheck) (n int) {
 	t.Helper()
 	for _, key := range storage.Keys(t) {
@@ -39,8 +39,8 @@ func getBody(t *testing.T, p *process, key string, c apiCheck, n int) (status in
 	return status, body
 }
 
-// TestKillBetweenCommitAndUpload kills the server when bodies are committed and cannot have been uploaded, because
-// object storage is away. They are readable at all times, and uploaded after the next start.
+// TestKillBetweenCommitAndUpload kills the server after it committed bodies, while object storage is down. They are always
+// readable, and the next server uploads them.
 func TestKillBetweenCommitAndUpload(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		storage := s3test.Start(t)
@@ -48,8 +48,8 @@ func TestKillBetweenCommitAndUpload(t *testing.T) {
 	})
 }
 
-// TestKillDuringUpload kills the server when object storage does not answer. The next one waits half a minute for
-// what the dead one had claimed.
+// TestKillDuringUpload kills the server while object storage does not answer. The next server uploads the bodies after the
+// lease of half a minute.
 func TestKillDuringUpload(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
@@ -57,7 +57,7 @@ func TestKillDuringUpload(t *testing.T) {
 	storage := s3test.Start(t)
 	proxy := storage.StartProxy(t)
 	underWay := func() {
-		// The probe at the start of the server is one of them.
+		// One of them is the probe at the start of the server.
 		if !eventually(patience, func() bool { return proxy.Connections() > 2 }) {
 			t.Fatal("no upload has begun")
 		}
@@ -100,7 +100,7 @@ func killBetween(t *testing.T, db dbtest.DB, storage *s3test.Server, url string,
 	read()
 }
 
-// TestObjectStorageGone reads a body that is in object storage when that is away: 503, and nothing else suffers.
+// TestObjectStorageGone reads a body while object storage is down: only that request fails, with 503.
 func TestObjectStorageGone(t *testing.T) {
 	storage := s3test.Start(t)
 	db := dbtest.SQLite(t)
@@ -127,7 +127,7 @@ func TestObjectStorageGone(t *testing.T) {
 			t.Errorf("body %d: status %d, %s; want %d", n, status, body, want)
 		}
 	}
-	// In the end: the object comes to be before the database knows of it.
+	// Polled, because the object exists before the database records it.
 	if !eventually(patience, func() bool { status, _ := getBody(t, p, key, c, 1); return status == http.StatusServiceUnavailable }) {
 		t.Error("the body can be read without object storage")
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 )
 
-// TestKeysAreNeitherStoredNorLogged looks for the keys of a project in the database, as raw bytes, and in all that a
-// server logs at its most talkative, after they were used, misused and in requests that failed.
+// TestKeysAreNeitherStoredNorLogged uses the keys of a project rightly, wrongly and in failing requests, and looks for
+// them in the bytes of the database and in a debug log.
 func TestKeysAreNeitherStoredNorLogged(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		p := start(t, db.URL, "--log-level", "debug", "--log-format", "json", "--access-log", "--smtp-listen", "127.0.0.1:0", "--ping-email-domain", "ping.example.org")
@@ -35,7 +35,7 @@ func TestKeysAreNeitherStoredNorLogged(t *testing.T) {
 				for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut} {
 					for _, header := range []http.Header{{"X-Api-Key": {key}}, {"X-Api-Key": {readOnly}}, {"X-Api-Key": {key + "x"}}, {"Authorization": {"Bearer " + key}}, {}} {
 						r := request{method: method, url: p.url + path, header: header}
-						if strings.HasPrefix(path, "/api/") { // the body of a ping is kept, whatever it is
+						if strings.HasPrefix(path, "/api/") { // the body of a ping may be stored
 							r.body = `{"api_key": "` + key + `", "slug": "` + pingKey + `"}`
 						}
 						if _, _, err := r.do(); err != nil {
@@ -69,7 +69,7 @@ func TestKeysAreNeitherStoredNorLogged(t *testing.T) {
 			if at := strings.Index(log, secret); at >= 0 {
 				t.Errorf("%s is logged: %.400s", name, log[max(0, at-200):])
 			}
-			if at := strings.Index(stored, secret); at >= 0 && secret != pingKey { // which addresses are made of
+			if at := strings.Index(stored, secret); at >= 0 && secret != pingKey { // ping keys are stored
 				t.Errorf("%s is stored: %.400q", name, stored[max(0, at-200):])
 			}
 		}
@@ -87,7 +87,7 @@ func wordAfter(t *testing.T, text, label string) string {
 	return words[0]
 }
 
-// sendMail sends a message to each address. Addresses that are refused are as good.
+// sendMail sends a message to each address, and ignores refusals.
 func sendMail(t *testing.T, p *process, to ...string) {
 	t.Helper()
 	addr := wordAfter(t, p.stdout.String(), "taking e-mail for ping.example.org on")
@@ -96,7 +96,7 @@ func sendMail(t *testing.T, p *process, to ...string) {
 	}
 }
 
-// administer runs a command on the database, which must succeed, and returns what it prints.
+// administer runs a command on the database, which must succeed, and returns its output.
 func administer(t *testing.T, db dbtest.DB, args ...string) string {
 	t.Helper()
 	var stdout, stderr strings.Builder
@@ -106,7 +106,7 @@ func administer(t *testing.T, db dbtest.DB, args ...string) string {
 	return stdout.String()
 }
 
-// contents returns all that a database holds: the bytes of SQLite's files, or every row as text.
+// contents returns the content of a database: the bytes of SQLite's files, or every row as text.
 func contents(t *testing.T, db dbtest.DB) string {
 	t.Helper()
 	var all strings.Builder

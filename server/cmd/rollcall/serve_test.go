@@ -19,7 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 )
 
-// Several servers that start at once on an empty database make one project, and show its keys once.
+// Of several servers that start at once on an empty database, one creates a project and prints its keys.
 func TestFirstStartOfSeveral(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		const servers = 4
@@ -56,13 +56,13 @@ func TestFirstStartOfSeveral(t *testing.T) {
 	})
 }
 
-// slowPing is a ping whose body has not been sent to its end. The server has accepted it.
+// slowPing is a ping in progress: the server has accepted it, and waits for the rest of its body.
 type slowPing struct {
 	net.Conn
 	answers *bufio.Reader
 }
 
-// sendSlowPing makes a check and begins a ping.
+// sendSlowPing creates a check and begins a ping.
 func sendSlowPing(t *testing.T, p *process) *slowPing {
 	t.Helper()
 	c := createCheck(t, p, keyOf(t, p), "slow")
@@ -75,7 +75,7 @@ func sendSlowPing(t *testing.T, p *process) *slowPing {
 	path := "/ping/" + c.UUID
 	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n", path)
 	ping := &slowPing{conn, bufio.NewReader(conn)}
-	// The server asks for the body when its handler begins to read it.
+	// The server asks for the body once its handler reads it.
 	if line, err := ping.answers.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("answer %q, %v", line, err)
 	}
@@ -83,7 +83,7 @@ func sendSlowPing(t *testing.T, p *process) *slowPing {
 	return ping
 }
 
-// waitForLog returns when a server has logged a text.
+// waitForLog waits until a server logs a text.
 func waitForLog(t *testing.T, p *process, text string) {
 	t.Helper()
 	if !eventually(patience, func() bool { return strings.Contains(p.stderr.String(), text) }) {
@@ -144,7 +144,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-// The keys of the first project must not get lost without a word.
+// Losing the keys of the first project is an error.
 func TestGreetingThatCannotBeShown(t *testing.T) {
 	var c serveCmd
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -178,7 +178,7 @@ func TestLocalURL(t *testing.T) {
 	}
 }
 
-// apiCheck is what the tests look at in a check.
+// apiCheck has the fields of a check that the tests read.
 type apiCheck struct {
 	UUID   string `json:"uuid"`
 	NPings int64  `json:"n_pings"`
@@ -200,7 +200,7 @@ func TestCreationFlags(t *testing.T) {
 	}
 }
 
-// keyOf returns the key that a first start has printed.
+// keyOf returns the key that a first start printed.
 func keyOf(t *testing.T, p *process) string {
 	t.Helper()
 	for word := range strings.FieldsSeq(p.stdout.String()) {

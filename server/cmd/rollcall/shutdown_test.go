@@ -11,8 +11,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 )
 
-// A server that is told to stop under load answers all that it has accepted, and takes nothing else: what is in the
-// log is what was acknowledged, and the other way round.
+// A server that stops under load answers every request that it accepted, and accepts no more: the log has exactly the
+// acknowledged pings.
 func TestShutdownUnderLoad(t *testing.T) {
 	const slugs, jobs, pings = 4, 16, 600
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
@@ -32,7 +32,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("the server took %v to end", took)
 		}
-		l.jobs.Wait() // until all of them find that nobody answers
+		l.jobs.Wait() // all of them find the server gone
 		l.verify(t)
 		mon := openMonitor(t, db)
 		for _, c := range list {

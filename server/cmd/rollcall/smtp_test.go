@@ -31,7 +31,7 @@ import (
 
 const mailDomainOfTests = "ping.example.org"
 
-// startMail runs a server that takes e-mail, and returns where.
+// startMail runs a server with a mail listener, and returns the listener's address.
 func startMail(t *testing.T, database string, args ...string) (p *process, addr string) {
 	t.Helper()
 	p = start(t, database, append([]string{"--smtp-listen", "127.0.0.1:0", "--ping-email-domain", mailDomainOfTests}, args...)...)
@@ -44,14 +44,14 @@ func startMail(t *testing.T, database string, args ...string) (p *process, addr 
 	return nil, ""
 }
 
-// rollcall runs a command as a user would, and returns what it has printed and its exit status.
+// rollcall runs a command as a user would, and returns its output and its exit status.
 func rollcall(args ...string) (stdout, stderr string, status int) {
 	var out, errs bytes.Buffer
 	status = run(args, &out, &errs)
 	return out.String(), errs.String(), status
 }
 
-// TestEmailCheck goes all the way: a message through the listener, and what came of it.
+// TestEmailCheck sends a message through the listener, and reads the outcome.
 func TestEmailCheck(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		p, addr := startMail(t, db.URL)
@@ -106,7 +106,7 @@ func TestEmailCheck(t *testing.T) {
 	})
 }
 
-// checkMessageByAPI compares what the API says of the third message (API-V3.md sections 4.8 and 4.9).
+// checkMessageByAPI compares the third message as the API shows it (API-V3.md sections 4.8 and 4.9).
 func checkMessageByAPI(t *testing.T, p *process, key string, c apiCheck) {
 	t.Helper()
 	var log struct {
@@ -135,7 +135,7 @@ func checkMessageByAPI(t *testing.T, p *process, key string, c apiCheck) {
 	}
 }
 
-// A server that is killed has lost no message that it had acknowledged.
+// A killed server loses no message that it acknowledged.
 func TestKillLosesNoAcknowledgedMessage(t *testing.T) {
 	const clients, enough = 6, 60
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
@@ -171,7 +171,7 @@ func TestKillLosesNoAcknowledgedMessage(t *testing.T) {
 	})
 }
 
-// TestShutdownFinishesMessages has a message on the way when the server is told to stop.
+// TestShutdownFinishesMessages stops the server in the middle of a message.
 func TestShutdownFinishesMessages(t *testing.T) {
 	p, addr := startMail(t, dbtest.SQLite(t).URL, "--shutdown-timeout", patience.String())
 	c := createCheck(t, p, keyOf(t, p), "slow")
@@ -200,7 +200,7 @@ func TestShutdownFinishesMessages(t *testing.T) {
 	}
 }
 
-// TestSTARTTLS has a certificate offered, and a new one after its files were replaced.
+// TestSTARTTLS connects by STARTTLS, and gets the new certificate after its files were replaced.
 func TestSTARTTLS(t *testing.T) {
 	dir := t.TempDir()
 	db := dbtest.SQLite(t).URL
