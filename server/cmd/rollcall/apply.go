@@ -53,9 +53,9 @@ type applyCmd struct {
 }
 
 func (applyCmd) Help() string {
-	return `Shows the differences between the file and the database, and makes the database what the file says: + is created, ~ is
-changed, - is deleted. It checks the whole file before it changes anything. Names identify projects and channels, slugs
-identify checks. A setting of a check that the file leaves out gets its default. The file:
+	return `The output lists the changes: + is created, ~ is updated, - is deleted. Nothing changes unless the whole file is right.
+Names identify projects and channels, slugs identify checks. A setting of a check that the file leaves out gets its
+default. The file:
 
     projects:
       - name: backups

@@ -20,9 +20,9 @@ type backupCmd struct {
 }
 
 func (backupCmd) Help() string {
-	return `Copies an SQLite database into a new file, in the state of one instant, also while servers use it. When the file appears
-it is complete, checked and on disk; only its owner can read it. It holds everything but the bodies of pings in object
-storage. The command does not change the schema, so a new version can make the backup before it upgrades the database.
+	return `The copy is the state of one instant. When the file appears, it is complete, checked and on disk, and only its owner can
+read it. It holds everything but the bodies of pings in object storage. The command does not change the schema, so a new
+version can make the backup before it upgrades the database.
 
 To restore a backup, stop the servers, remove the two files beside the database, and copy the backup over it:
 

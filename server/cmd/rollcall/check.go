@@ -86,8 +86,8 @@ type checkSetCmd struct {
 }
 
 func (checkSetCmd) Help() string {
-	return `Sets rules for the alerts of a check, and leaves the others as they are. The value 0, none or "" removes a rule. A rule
-takes effect at once, also on alerts that are held back, and changes neither the status of the check nor its history.
+	return `Rules without a flag stay as they are. The value 0, none or "" removes a rule. A rule takes effect at once, also on alerts
+that are held back, and changes neither the status of the check nor its history.
 
 Failures are fail signals, pings that did not come in time, and runs that did not end in time. Quiet hours are windows such
 as 22:00-06:00 (every day), Sat,Sun 00:00-24:00, Mon..Fri 22:00-06:00 (named by the day on which it begins) and

@@ -36,8 +36,8 @@ type emailCheckCmd struct {
 }
 
 func (emailCheckCmd) Help() string {
-	return `Sends a message to the address of a check, as a job would, and waits for the ping in the check's log in the database.
-The ping counts: it may change the status of the check and send alerts.
+	return `The command sends a message to the address of a check, as a job would, and waits until the check's log in the database has
+the ping. The ping counts: it may change the status of the check and send alerts.
 
 With --json: {"check", "address", "server", "tls", "answer", "ping"}, where check is the check's id, tls is none or
 the certificate's state, and ping is {"n", "type", "date", "remote_addr", "ua", "size", "status"}.

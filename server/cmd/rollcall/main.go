@@ -1,10 +1,10 @@
 // Command rollcall runs and administers Rollcall, a dead man's switch for scheduled jobs.
 //
-//	rollcall serve             # starts the service; the first start prints a key and a curl line to try
-//	rollcall --help            # lists all commands
-//	rollcall serve --help      # explains one of them
+//	rollcall serve             # run the service; its first start prints a key and a curl command to try
+//	rollcall --help            # list all commands
+//	rollcall serve --help      # explain one of them
 //
-// It exits with status 0 when all went well, 1 when something went wrong, and 2 when the command line is wrong.
+// The exit status is 0 on success, 1 on failure, and 2 if the command line is wrong.
 package main
 
 import (

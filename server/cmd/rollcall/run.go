@@ -47,9 +47,9 @@ type runCmd struct {
 }
 
 func (runCmd) Help() string {
-	return `Reports the start of the command, and its end with the exit status and the last part of the output, as much as the
-server keeps. Signals go to the command. The exit status is that of the command, or 128 plus the number of the signal that
-killed it, 127 if it was not found, and 126 if it could not be run.
+	return `The server gets the exit status of the command and the last part of its output, as much as the server keeps. Signals go to
+the command. rollcall exits with the status of the command, or 128 plus the number of the signal that killed it, 127 if
+it was not found, and 126 if it could not be run.
 
 A ping that fails prints a line on standard error and changes nothing else: the command runs all the same. Only a wrong
 command line keeps it from running, with exit status 2.

@@ -52,7 +52,7 @@ func (f *smtpFlags) loadCertificate() error {
 	return nil
 }
 
-// newServer returns the SMTP server. Without a domain, that is the host of the base URL.
+// newServer returns the SMTP server. Its domain defaults to the host of the base URL.
 func (f *smtpFlags) newServer(mon *monitor.Monitor, log *slog.Logger, base address) (*smtpd.Server, error) {
 	f.PingEmailDomain = cmp.Or(f.PingEmailDomain, mailDomain(base))
 	server, err := smtpd.New(mon, &smtpd.Config{Domain: f.PingEmailDomain, TLS: f.tls, Logger: log})

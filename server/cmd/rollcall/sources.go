@@ -15,7 +15,7 @@ type sourceFlags struct {
 	AllowEnv   []string `placeholder:"NAME" help:"Let {env: NAME} read this variable as well as those that begin with ROLLCALL_; all allows every variable. Repeatable."`
 }
 
-// env returns what reads a variable for a file. Rollcall's own keys are in secrets.
+// env returns the function that reads variables for a file. The variables of Rollcall's own keys are in secrets.
 func (f *sourceFlags) env(secrets []string) func(name string) (string, error) {
 	return func(name string) (string, error) {
 		named := slices.Contains(f.AllowEnv, "all") || slices.Contains(f.AllowEnv, name)
@@ -34,8 +34,8 @@ func (f *sourceFlags) env(secrets []string) func(name string) (string, error) {
 	}
 }
 
-// file returns what reads a file for the file in dir, which is "" for standard input. Relative paths are relative to
-// dir, or to the working directory.
+// file returns the function that reads files for the file in dir. For standard input dir is "", and paths are relative
+// to the working directory.
 func (f *sourceFlags) file(dir string) func(path string) (string, error) {
 	allowed := f.AllowFiles
 	if dir != "" {
