@@ -14,25 +14,25 @@ import (
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
-// access says what a key must be allowed for an endpoint, and how a read-only key is refused. The code lists of
-// API-V3.md section 4 have no 403 for endpoints that are not about a check.
+// access is the kind of key that an endpoint needs. A read-only key gets 403 where API-V3.md section 4 lists it, and 401
+// on endpoints that are not about a check.
 type access int
 
 const (
-	open     access = iota // no key is needed
+	open     access = iota // no key
 	read                   // any key
 	scrape                 // any key, also as a bearer token
 	write403               // a read-write key, otherwise 403
 	write401               // a read-write key, otherwise 401
 )
 
-// subject says whether an endpoint is about one check, and how that is named.
+// subject is what the parameter :id of an endpoint names.
 type subject int
 
 const (
-	noCheck     subject = iota
-	byUUID              // by :id, a UUID
-	byUniqueKey         // by :id, a UUID or a unique_key
+	noCheck     subject = iota // there is no :id
+	byUUID                     // a check, by UUID
+	byUniqueKey                // a check, by UUID or unique_key
 )
 
 // endpoint is one row of the table of API-V3.md section 4.
@@ -59,7 +59,7 @@ func endpoints() []endpoint {
 		{http.MethodGet, "/api/v3/channels", write401, noCheck, (*call).listChannels},
 		{http.MethodGet, "/api/v3/badges", read, noCheck, (*call).listBadges},
 		{http.MethodGet, "/api/v3/status", open, noCheck, (*call).status},
-		// Rollcall's own.
+		// Beyond the specification.
 		{http.MethodGet, "/api/v3", open, noCheck, (*call).reference},
 		{http.MethodGet, "/api/v3/openapi.json", open, noCheck, (*call).openAPI},
 		{http.MethodGet, "/api/v3/metrics", scrape, noCheck, (*call).metrics},
@@ -72,7 +72,7 @@ func (s *Server) newRouter() *httprouter.Router {
 	router.RedirectTrailingSlash, router.RedirectFixedPath = false, false
 	for _, e := range endpoints() {
 		handle := func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
-			routed(w, e.path)
+			setRoute(w, e.path)
 			c := &call{Server: s, w: w, r: r, params: params, body: s.newBody(r)}
 			defer c.body.release()
 			if err := c.serve(e); err != nil {
@@ -99,10 +99,10 @@ func (s *Server) newRouter() *httprouter.Router {
 func (s *Server) api(w http.ResponseWriter, r *http.Request, path string) {
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 	w.Header().Set("Access-Control-Allow-Headers", "X-Api-Key")
-	unescaped, address := *r, *r.URL
+	routed, address := *r, *r.URL
 	address.Path, address.RawPath = strings.TrimSuffix(path, "/"), ""
-	unescaped.URL = &address
-	s.router.ServeHTTP(w, &unescaped)
+	routed.URL = &address
+	s.router.ServeHTTP(w, &routed)
 }
 
 // call is one request to the management interface.
@@ -115,10 +115,10 @@ type call struct {
 	key    checks.Key
 	check  checks.Check // on endpoints of one check
 	body   *body
-	parsed *wire.Body // nil until the body was parsed
+	parsed *wire.Body // the parsed body, once parseBody has been called
 }
 
-// serve answers a request: who it is, whether it may, whether the check is there, and only then what it wants.
+// serve checks the key, the rate limit, the permission and the check, in this order, and then calls the handler.
 func (c *call) serve(e endpoint) error {
 	if e.access != open {
 		if err := c.authenticate(e.access == scrape); err != nil {
@@ -142,7 +142,7 @@ func (c *call) serve(e endpoint) error {
 	return e.handle(c)
 }
 
-// authenticate finds the API key of the request (API-V3.md section 5). A header, even an empty one, wins over the
+// authenticate looks up the API key of the request (API-V3.md section 5). A header, even an empty one, wins over the
 // field of the body. Some endpoints also take the key as a bearer token.
 func (c *call) authenticate(asBearer bool) error {
 	if values, present := c.r.Header["X-Api-Key"]; present {
@@ -171,7 +171,7 @@ func (c *call) authenticate(asBearer bool) error {
 	return c.identify(*field)
 }
 
-// readKeyless reads as much of the body as anyone may send. If there is more, that part must have a valid key.
+// readKeyless reads the part of the body that needs no key. If the body is longer, that part must have a valid key.
 func (c *call) readKeyless() error {
 	if c.r.ContentLength > maxBody {
 		return errTooLarge
@@ -210,7 +210,7 @@ func (c *call) limit() error {
 	return nil
 }
 
-// find reads the check that the path names. A check of another project is told from a missing one only by UUID.
+// find reads the check that the path names. Only by UUID does a check of another project differ from a missing one.
 func (c *call) find(id string, by subject) (err error) {
 	if parsed, ok := canonicalUUID(id); ok {
 		c.check, err = c.mon.Check(c.r.Context(), parsed)
@@ -259,25 +259,25 @@ func (c *call) answer(status int, document any) error {
 	return nil
 }
 
-// reference shows the page that describes the interface.
+// reference serves the reference for people.
 func (c *call) reference() error {
 	c.docs.ServePage(c.w, c.r)
 	return nil
 }
 
-// openAPI sends the OpenAPI document of the interface.
+// openAPI serves the OpenAPI document.
 func (c *call) openAPI() error {
 	c.docs.ServeDocument(c.w, c.r)
 	return nil
 }
 
-// canonicalUUID reads a UUID in its one accepted form: 36 characters, lower case.
+// canonicalUUID parses a UUID in its canonical form: 36 characters, lower case.
 func canonicalUUID(text string) (uuid.UUID, bool) {
 	id, ok := hyphenUUID(text)
 	return id, ok && text == strings.ToLower(text)
 }
 
-// hyphenUUID reads a UUID in the form with four hyphens, in any case; [uuid.Parse] takes others as well.
+// hyphenUUID parses a UUID with its four hyphens, in any case. [uuid.Parse] accepts other forms too.
 func hyphenUUID(text string) (uuid.UUID, bool) {
 	if len(text) != 36 {
 		return uuid.UUID{}, false

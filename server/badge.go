@@ -8,19 +8,16 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// neverCached is for answers that are right only at this instant.
-const neverCached = "no-store, no-cache, max-age=0"
-
-// badgePolicy lets a badge be part of other pages, also as a document of its own (object, iframe), in which it can
-// neither run scripts nor load anything.
+// badgePolicy allows other pages to embed a badge, also as a document of its own (object, iframe). There it can neither
+// run scripts nor load anything.
 const badgePolicy = "default-src 'none'; sandbox"
 
-// badge answers with a badge. Whatever is wrong with an address, it is "not found".
+// badge answers with a badge. Any bad address is "not found".
 func (s *Server) badge(w http.ResponseWriter, r *http.Request, path string) {
-	routed(w, routeBadge)
+	setRoute(w, routeBadge)
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Cache-Control", neverCached)
+	h.Set("Cache-Control", noCaching)
 	h.Set("Content-Security-Policy", badgePolicy)
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:

@@ -107,7 +107,7 @@ func keyInPrefix(prefix []byte) (key string, found bool) {
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
 // drain sends the answer and then drops what is left of the request's body.
-func drain(answer *recorder, r *http.Request) {
+func drain(answer *response, r *http.Request) {
 	if answer.status == 0 || r.ProtoMajor != 1 {
 		return // without an answer, or with HTTP/2, which needs no draining
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
-// listChecks answers API-V3.md section 4.1. A filter without a value is none.
+// listChecks answers API-V3.md section 4.1. An empty filter matches all checks.
 func (c *call) listChecks() error {
 	params := c.r.URL.Query()
 	var query monitor.CheckQuery
@@ -26,8 +26,8 @@ func (c *call) listChecks() error {
 		}
 	}
 	document := wire.Checks{Checks: []wire.Check{}}
-	if slices.ContainsFunc(query.Tags, isNoText) {
-		return c.answer(http.StatusOK, document) // no check can have such a tag, and not every database takes it
+	if slices.ContainsFunc(query.Tags, notStorable) {
+		return c.answer(http.StatusOK, document) // no check has such a tag, and some databases refuse the query
 	}
 	list, err := c.mon.Checks(c.r.Context(), c.key.ProjectID, query)
 	if err != nil {
@@ -41,8 +41,8 @@ func (c *call) listChecks() error {
 	return c.answer(http.StatusOK, document)
 }
 
-// isNoText reports whether a text has what no stored text can have.
-func isNoText(text string) bool { return !utf8.ValidString(text) || strings.Contains(text, "\x00") }
+// notStorable reports whether no database can store a text.
+func notStorable(text string) bool { return !utf8.ValidString(text) || strings.Contains(text, "\x00") }
 
 // getCheck answers API-V3.md section 4.2.
 func (c *call) getCheck() error {
@@ -118,14 +118,14 @@ func (c *call) deleteCheck() error {
 	return c.answerChanged(http.StatusOK, check)
 }
 
-// answerChanged sends a check after create, update, pause, resume or delete.
+// answerChanged answers create, update, pause, resume and delete, which add subject and subject_fail.
 func (c *call) answerChanged(status int, check checks.Check) error {
 	document := c.document(check, c.mon.Now())
 	document.Subject, document.SubjectFail = new(string), new(string)
 	return c.answer(status, document)
 }
 
-// document renders a check as API-V3.md section 2.1 has it, for the key of the request.
+// document renders a check for the key of the request (API-V3.md section 2.1).
 func (c *call) document(check checks.Check, now time.Time) wire.Check {
 	d := wire.Check{
 		NPings: check.NPings, Status: string(check.Status(now)),

@@ -89,7 +89,7 @@ func below(path, parent string) (rest string, ok bool) {
 
 // home answers at the root, so that a person who opens the address sees what runs there.
 func (s *Server) home(w http.ResponseWriter, r *http.Request, _ string) {
-	routed(w, routeHome)
+	setRoute(w, routeHome)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		s.fail(w, r, errMethod)
@@ -106,26 +106,22 @@ func (s *Server) notFound(w http.ResponseWriter, r *http.Request, _ string) {
 // guard wraps every handler. It sets headers that keep browsers from sniffing, framing and caching an answer, and turns
 // a panic into an answer. A handler that may allow more overrides the headers.
 func (s *Server) guard(handle handler) http.Handler {
-	fixed := newHeaders(
-		"X-Content-Type-Options", "nosniff",
-		"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox",
-		"Referrer-Policy", "no-referrer",
-		"Cache-Control", "no-store",
-	)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer := &recorder{ResponseWriter: w, route: routeOther}
+		answer := &response{ResponseWriter: w, route: routeOther}
 		if hasBody(r) {
 			// Otherwise net/http reads up to 256 kB of the body before it sends the first byte of the answer.
 			_ = http.NewResponseController(w).EnableFullDuplex()
 			defer drain(answer, r)
 		}
-		defer s.answered(r, answer, time.Now())
-		w = answer
+		defer s.observe(r, answer, time.Now())
 		h := w.Header()
-		fixed.set(h)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
 		if len(r.TransferEncoding) > 0 {
-			// net/http drops a Content-Length beside chunks without a word. A proxy that went by the length takes what
-			// follows for part of this body, so nothing that follows may be read as a request.
+			// net/http silently drops a Content-Length beside chunks. To a proxy that went by the length, what follows is
+			// part of this body, so it must not be read as a request.
 			h.Set("Connection", "close")
 		}
 		defer func() {
@@ -134,9 +130,9 @@ func (s *Server) guard(handle handler) http.Handler {
 				panic(reason)
 			case reason != nil:
 				// Handlers do all that can fail before they send the first byte, so an answer is still possible.
-				s.fail(w, r, fmt.Errorf("panic: %v\n%s", reason, debug.Stack()))
+				s.fail(answer, r, fmt.Errorf("panic: %v\n%s", reason, debug.Stack()))
 			}
 		}()
-		handle(w, r, r.URL.EscapedPath())
+		handle(answer, r, r.URL.EscapedPath())
 	})
 }

@@ -8,31 +8,30 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// Paths of the health of the process. They are at the root, whatever the path of Config.BaseURL is, because what
-// probes a process asks it and not the proxy in front of it. No ping has such a path.
+// Paths of the health probes. They also answer at the root when Config.BaseURL has a path, because probes reach the
+// process directly and not through its proxy. No ping has such a path.
 const (
 	livePath  = "/livez"
 	readyPath = "/readyz"
 )
 
-// partServer is the part of the service that this package is.
+// partServer names this package in reports.
 const partServer monitor.Part = "server"
 
-// Drain makes /readyz answer that the server is shutting down, so that a load balancer sends no more requests. All
-// requests are still answered.
+// Drain makes /readyz fail, so that a load balancer sends no more requests. The server still answers all requests.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// live tells whether the process works: it answers, and its watcher turns. The database does not matter, because
-// starting the process anew would not bring it back.
+// live reports whether the process works: it answers, and its watcher runs. It ignores the database, because restarting
+// the process would not bring it back.
 func (s *Server) live(w http.ResponseWriter, r *http.Request, _ string) {
 	watcher := s.mon.Live()
 	if s.draining.Load() {
-		watcher.Problem = "" // it may have stopped already, as it should
+		watcher.Problem = "" // it stops before the last request is answered
 	}
 	s.report(w, r, livePath, func() []monitor.Condition { return []monitor.Condition{watcher} })
 }
 
-// ready tells whether requests can be answered.
+// ready reports whether the server can answer requests.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request, _ string) {
 	s.report(w, r, readyPath, func() []monitor.Condition {
 		self := monitor.Condition{Part: partServer}
@@ -43,9 +42,9 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request, _ string) {
 	})
 }
 
-// report answers with the health of parts: "ok", or 503 and those that are not healthy. With ?verbose it names all.
+// report answers "ok", or 503 and the parts that are not healthy. With ?verbose it names all parts.
 func (s *Server) report(w http.ResponseWriter, r *http.Request, route string, look func() []monitor.Condition) {
-	routed(w, route)
+	setRoute(w, route)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		s.fail(w, r, errMethod)

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// limiter counts the requests of each API key. A key that has been idle for so long that its allowance is full again
-// is forgotten, so no more is kept than the keys of the last two minutes.
+// limiter limits the requests of each API key. It forgets a key whose allowance is full again, so it keeps no more than
+// the keys of the last two minutes.
 type limiter struct {
 	perMinute int
 	now       func() time.Time
 
-	mu    sync.Mutex
-	keys  map[uuid.UUID]*allowance
-	swept time.Time
+	mu      sync.Mutex
+	keys    map[uuid.UUID]*allowance
+	cleaned time.Time
 }
 
 type allowance struct {
@@ -24,7 +24,7 @@ type allowance struct {
 	used   time.Time
 }
 
-// refill is how long it takes for an allowance to be full again.
+// refill is how long an empty allowance takes to be full again.
 const refill = time.Minute
 
 func newLimiter(perMinute int, now func() time.Time) *limiter {
@@ -34,12 +34,12 @@ func newLimiter(perMinute int, now func() time.Time) *limiter {
 	return &limiter{perMinute: perMinute, now: now, keys: make(map[uuid.UUID]*allowance)}
 }
 
-// wait counts a request and returns 0 when it is allowed, or how long it takes until one is.
+// wait counts a request and returns 0, or it returns how long the key has to wait for its next request.
 func (l *limiter) wait(key uuid.UUID) time.Duration {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sweep(now)
+	l.forgetIdle(now)
 	a := l.keys[key]
 	if a == nil {
 		a = &allowance{bucket: rate.NewLimiter(rate.Limit(float64(l.perMinute)/refill.Seconds()), l.perMinute)}
@@ -49,17 +49,17 @@ func (l *limiter) wait(key uuid.UUID) time.Duration {
 	turn := a.bucket.ReserveN(now, 1)
 	delay := turn.DelayFrom(now)
 	if delay > 0 {
-		turn.CancelAt(now) // a request that is refused does not count
+		turn.CancelAt(now) // refused requests do not count
 	}
 	return delay
 }
 
-// sweep forgets idle keys, now and then.
-func (l *limiter) sweep(now time.Time) {
-	if now.Sub(l.swept) < refill {
+// forgetIdle forgets the keys that are idle, at most once per refill.
+func (l *limiter) forgetIdle(now time.Time) {
+	if now.Sub(l.cleaned) < refill {
 		return
 	}
-	l.swept = now
+	l.cleaned = now
 	for key, a := range l.keys {
 		if now.Sub(a.used) >= refill {
 			delete(l.keys, key)

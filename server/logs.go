@@ -27,7 +27,7 @@ func (c *call) listPings() error {
 			entry.RID = new(ping.RunID.UUID.String())
 		}
 		if ping.Duration != nil {
-			// A whole number of hundredths, divided last, has the shortest decimal form.
+			// Whole hundredths, divided last, have the shortest decimal form.
 			entry.Duration = new(float64(*ping.Duration/(10*time.Millisecond)) / 100)
 		}
 		if ping.BodySize > 0 {

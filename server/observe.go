@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Observer is told of the requests that were answered, for metrics; package server/metrics has one for Prometheus. Its
-// method is called by many goroutines at once, and must return at once.
+// Observer receives the requests that were answered, for metrics; package server/metrics has one for Prometheus. Many
+// goroutines call it at once, and it must not block.
 type Observer interface {
-	// Answered tells which route a request was for, its method, the status of the answer, and how long it took. The
-	// route is one of few, and never what the client has sent: the path of an endpoint with names for its parameters,
-	// as in "/api/v3/checks/:id"; "/ping" or "/badge" for all pings and all badges; "/", "/livez" and "/readyz"; and
-	// "other". The method is "other" where it is not one that HTTP defines.
+	// Answered reports the route and the method of a request, the status of the answer, and how long it took. The route
+	// is one of few, and never what the client sent: the path of an endpoint with names for its parameters, as in
+	// "/api/v3/checks/:id"; "/ping" and "/badge" for all pings and all badges; "/", "/livez" and "/readyz"; or "other".
+	// The method is "other" unless HTTP defines it.
 	Answered(route, method string, status int, took time.Duration)
 }
 
-// The routes besides those of endpoints.
+// The routes other than those of endpoints.
 const (
 	routePing  = "/ping"
 	routeBadge = "/badge"
@@ -24,8 +24,8 @@ const (
 	routeOther = "other"
 )
 
-// recorder is the answer to a request, with what is told of it.
-type recorder struct {
+// response is the answer to a request, with what the observer and the access log need of it.
+type response struct {
 	http.ResponseWriter
 	route  string
 	status int
@@ -33,7 +33,7 @@ type recorder struct {
 }
 
 // WriteHeader notes the status.
-func (r *recorder) WriteHeader(status int) {
+func (r *response) WriteHeader(status int) {
 	if r.status == 0 && status >= http.StatusOK {
 		r.status = status
 	}
@@ -41,7 +41,7 @@ func (r *recorder) WriteHeader(status int) {
 }
 
 // Write counts the bytes.
-func (r *recorder) Write(p []byte) (int, error) {
+func (r *response) Write(p []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
@@ -51,20 +51,20 @@ func (r *recorder) Write(p []byte) (int, error) {
 }
 
 // Unwrap is for [http.ResponseController].
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// routed notes which route a request is for.
-func routed(w http.ResponseWriter, route string) {
-	if r, ok := w.(*recorder); ok {
+// setRoute notes the route of a request.
+func setRoute(w http.ResponseWriter, route string) {
+	if r, ok := w.(*response); ok {
 		r.route = route
 	}
 }
 
-// answered tells of a request. The log has its route and not its path: whoever knows the path of a ping or of a badge
-// may use it.
-func (s *Server) answered(r *http.Request, answer *recorder, begin time.Time) {
+// observe reports a request to the observer and to the access log. The log has the route, not the path: whoever knows
+// the path of a ping or a badge may use it.
+func (s *Server) observe(r *http.Request, answer *response, begin time.Time) {
 	if answer.status == 0 {
-		return // it was cut off
+		return // the handler gave up without an answer
 	}
 	took := time.Since(begin)
 	method := r.Method

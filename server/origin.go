@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// proxies are the networks whose forwarding headers are believed.
+// proxies lists the networks whose forwarding headers are trusted.
 type proxies []netip.Prefix
 
 func newProxies(networks []netip.Prefix) (proxies, error) {
@@ -17,7 +17,7 @@ func newProxies(networks []netip.Prefix) (proxies, error) {
 		if !network.IsValid() {
 			return nil, fmt.Errorf("server: TrustedProxies has an invalid network: %v", network)
 		}
-		// Addresses are compared in their IPv4 form where they have one.
+		// parsePeer and parseHop unmap IPv4 addresses, so networks must be unmapped too.
 		if addr := network.Addr(); addr.Is4In6() && network.Bits() >= 96 {
 			network = netip.PrefixFrom(addr.Unmap(), network.Bits()-96)
 		}
@@ -30,10 +30,9 @@ func (p proxies) trust(addr netip.Addr) bool {
 	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(addr) })
 }
 
-// origin returns the address that a request came from, without a port, and its scheme. What X-Forwarded-For and
-// X-Forwarded-Proto say counts only as far as trusted proxies have said it: each hop of the list was added by the
-// one to its right, so the list is followed from its end for as long as the hops are trusted. A hop that is not an
-// address says nothing, and what is to the left of it could be from anyone.
+// origin returns the address of the client without a port, and the scheme of the request. Forwarding headers count only
+// if the peer is trusted. In X-Forwarded-For each hop was added by the one to its right, so origin follows the list from
+// its end while the hops are trusted. It stops at a hop that is not an address, because anyone may have sent the rest.
 func (p proxies) origin(r *http.Request) (addr, scheme string) {
 	scheme = "http"
 	if r.TLS != nil {
@@ -46,7 +45,7 @@ func (p proxies) origin(r *http.Request) (addr, scheme string) {
 	if !p.trust(peer) {
 		return peer.String(), scheme
 	}
-	// Not strings.EqualFold, for which the long s of Unicode is an s: what is kept is one of two texts.
+	// Not strings.EqualFold: it takes the long s of Unicode for an s.
 	if proto := strings.ToLower(lastItem(r.Header.Values("X-Forwarded-Proto"))); proto == "http" || proto == "https" {
 		scheme = proto
 	}
@@ -67,7 +66,7 @@ func (p proxies) origin(r *http.Request) (addr, scheme string) {
 	return peer.String(), scheme
 }
 
-// parsePeer reads the address of a connection, which net/http writes with a port.
+// parsePeer parses the address of a connection, which net/http writes with a port.
 func parsePeer(text string) (netip.Addr, bool) {
 	if withPort, err := netip.ParseAddrPort(text); err == nil {
 		return withPort.Addr().WithZone("").Unmap(), true
@@ -75,7 +74,7 @@ func parsePeer(text string) (netip.Addr, bool) {
 	return parseHop(text)
 }
 
-// lastItem returns the last item of a comma-separated header, the one that the nearest proxy has added.
+// lastItem returns the last item of a comma-separated header: the one that the nearest proxy added.
 func lastItem(values []string) string {
 	if len(values) == 0 {
 		return ""
@@ -84,9 +83,8 @@ func lastItem(values []string) string {
 	return strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
 }
 
-// parseHop reads an address in the forms in which servers and proxies write it: 192.0.2.1, 192.0.2.1:80, 2001:db8::1,
-// [2001:db8::1] and [2001:db8::1]:80. An IPv4 address in its IPv6 form becomes IPv4, and a zone is dropped, which
-// means nothing on another machine.
+// parseHop parses an address as servers and proxies write it: 192.0.2.1, 192.0.2.1:80, 2001:db8::1, [2001:db8::1] or
+// [2001:db8::1]:80. It turns an IPv4-mapped address into IPv4 and drops the zone, which only means something locally.
 func parseHop(text string) (netip.Addr, bool) {
 	text = strings.TrimSpace(text)
 	addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,36 +17,21 @@ import (
 )
 
 const (
-	// pingTimeout bounds how long a ping is waited for, from when it has been read.
+	// pingTimeout bounds the wait for the commit of a ping, after the request was read.
 	pingTimeout = 5 * time.Second
 	pingMethods = "GET, HEAD, POST"
+	// noCaching is the Cache-Control of answers that are right only at this instant.
+	noCaching = "no-store, no-cache, max-age=0"
 )
-
-// pingAnswers are the parts that the answers to pings have in common.
-type pingAnswers struct {
-	headers headers // of all
-	ok      headers // of those that are "OK"
-	text    []byte  // "OK"
-}
-
-func newPingAnswers(bodyLimit int64) pingAnswers {
-	return pingAnswers{
-		headers: newHeaders(
-			"Access-Control-Allow-Origin", "*",
-			"Ping-Body-Limit", strconv.FormatInt(bodyLimit, 10),
-			"Cache-Control", neverCached,
-		),
-		ok:   newHeaders("Content-Type", plainText, "Content-Length", "2"),
-		text: []byte("OK"),
-	}
-}
 
 // receive answers a ping.
 func (s *Server) receive(w http.ResponseWriter, r *http.Request, path string) {
-	routed(w, routePing)
+	setRoute(w, routePing)
 	h := w.Header()
-	s.answers.headers.set(h)
-	created, err := s.record(r, path)
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Ping-Body-Limit", s.bodyLimitText)
+	h.Set("Cache-Control", noCaching)
+	created, err := s.submit(r, path)
 	switch {
 	case err != nil:
 		p := s.explain(w, r, err)
@@ -58,14 +42,12 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, path string) {
 	case created:
 		writeText(w, http.StatusCreated, "Created")
 	default:
-		s.answers.ok.set(h)
-		w.WriteHeader(http.StatusOK)
-		_, _ = w.Write(s.answers.text) // an error means that the client is gone
+		writeText(w, http.StatusOK, "OK")
 	}
 }
 
-// record records a ping; created says that its check was made for it.
-func (s *Server) record(r *http.Request, path string) (created bool, err error) {
+// submit passes a ping to the monitor. created reports whether its check was created for it.
+func (s *Server) submit(r *http.Request, path string) (created bool, err error) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost {
 		return false, errMethod
 	}
@@ -84,26 +66,26 @@ func (s *Server) record(r *http.Request, path string) (created bool, err error) 
 	if signal.Body, signal.Filtered, err = readPingBody(r.Context(), body, s.bodyLimit); err != nil {
 		return false, err
 	}
-	// A job may hang up as soon as it has sent its ping. The ping counts all the same.
+	// A job may hang up as soon as it has sent its ping, which counts all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), pingTimeout)
 	defer cancel()
 	if target.id != uuid.Nil {
 		_, err = s.mon.Ping(ctx, target.id, signal)
-	} else {
-		create, _ := queryValue(r.URL.RawQuery, "create")
-		_, created, err = s.mon.PingSlug(ctx, target.key, target.slug, create == "1", signal)
+		return false, err
 	}
+	create, _ := queryValue(r.URL.RawQuery, "create")
+	_, created, err = s.mon.PingSlug(ctx, target.key, target.slug, create == "1", signal)
 	if errors.Is(err, checks.ErrCheckLimit) || errors.Is(err, monitor.ErrCreatedChecks) {
-		if unlogged, ok := s.uncreated.log(s.mon.Now()); ok {
+		if unlogged, ok := s.createLog.pass(s.mon.Now()); ok {
 			s.log.WarnContext(ctx, "a ping created no check", "slug", target.slug, "error", err, "unlogged", unlogged)
 		}
-		err = errNotFound
+		return false, errNotFound
 	}
 	return created, err
 }
 
-// readPingBody reads the start of a body. Kept is what is stored of it, at most limit bytes. Filtered is what keywords
-// are looked for in, if that is more (API-V3.md section 2.1.1), otherwise nil. An empty body is nil.
+// readPingBody reads the start of a body. kept is the part to store, at most limit bytes, or nil if the body is empty.
+// filtered is the part to search for keywords if that is longer (API-V3.md section 2.1.1), otherwise nil.
 func readPingBody(ctx context.Context, b *body, limit int64) (kept, filtered []byte, err error) {
 	kept, err = b.readTo(ctx, max(limit, keywords.MaxHTTPBody))
 	if err != nil || len(kept) == 0 {
@@ -115,7 +97,7 @@ func readPingBody(ctx context.Context, b *body, limit int64) (kept, filtered []b
 	return kept, filtered, nil
 }
 
-// parseRunID reads the run identifier of a ping's query.
+// parseRunID parses the parameter rid of a ping's query.
 func parseRunID(query string) (uuid.NullUUID, error) {
 	text, present := queryValue(query, "rid")
 	if !present {
@@ -128,8 +110,8 @@ func parseRunID(query string) (uuid.NullUUID, error) {
 	return uuid.NullUUID{UUID: id, Valid: true}, nil
 }
 
-// queryValue returns the first value of a query parameter. Unlike [url.ParseQuery] it does not drop a value that is
-// badly escaped: a ping with a run identifier that cannot be read must not pass for one without.
+// queryValue returns the first value of a query parameter. Unlike [url.ParseQuery] it keeps a badly escaped value: a
+// ping with a broken run identifier must not pass for one without any.
 func queryValue(query, name string) (value string, present bool) {
 	for pair := range strings.SplitSeq(query, "&") {
 		key, value, _ := strings.Cut(pair, "=")

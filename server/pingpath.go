@@ -11,26 +11,25 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// pingTarget is what the path of a ping says: which check, and what about it.
+// pingTarget is the meaning of a ping's path: a check, by its UUID or by ping key and slug, and a signal.
 type pingTarget struct {
-	id        uuid.UUID // of the check, or the zero UUID
-	key, slug string    // or the ping key of the project, and the slug of the check
+	id        uuid.UUID // zero if the check has key and slug
+	key, slug string
 	kind      pings.Kind
-	exit      *int // the exit status, if the path has one
+	exit      *int // exit status, if the path has one
 }
 
-// parsePingPath reads the path of a ping below {ping_base_url}, still escaped:
+// parsePingPath parses the path of a ping below {ping_base_url}, still escaped:
 //
 //	/<uuid>             /<ping_key>/<slug>
 //	/<uuid>/<signal>    /<ping_key>/<slug>/<signal>
 //
 // where the signal is start, fail, log or an exit status; one slash at the end does not matter. A first segment that
-// is a UUID in its canonical form is never a ping key. The error is errBadURL for a slug with an upper-case letter
-// and for an exit status of 256 and up, and errNotFound for whatever else is not such a path. Whether there is such a
-// check is for the caller to find out.
+// is a canonical UUID is never a ping key. The error is errBadURL for a slug with an upper-case letter and for an exit
+// status above 255, and errNotFound for any other path. parsePingPath does not look up the check.
 func parsePingPath(escaped string) (pingTarget, error) {
 	if id, ok := canonicalUUID(strings.TrimPrefix(escaped, "/")); ok && escaped[0] == '/' {
-		return pingTarget{id: id, kind: pings.Success}, nil // what nearly all pings are
+		return pingTarget{id: id, kind: pings.Success}, nil // nearly all pings
 	}
 	path, rooted := strings.CutPrefix(strings.TrimSuffix(escaped, "/"), "/")
 	segments := strings.SplitN(path, "/", 4)

@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
-// probeTimeout is how long the database has to answer the test query.
+// probeTimeout bounds the test query of the database.
 const probeTimeout = 5 * time.Second
 
 // listChannels answers API-V3.md section 4.11.

@@ -1,32 +1,34 @@
-// Package server is the HTTP side of Rollcall: the management interface of API-V3.md, the addresses that monitored
-// jobs ping, and the status badges. It is a thin shell: it decodes requests, calls a [monitor.Monitor] and renders
-// what that returns.
+// Package server serves Rollcall over HTTP: the management interface of API-V3.md, the ping endpoints and the status
+// badges. It is a thin shell: it decodes requests, calls a [monitor.Monitor] and renders the result.
 //
 //	signer, err := badges.NewSigner(secret)
 //	srv, err := server.New(mon, &server.Config{BaseURL: "https://rollcall.example.org", Signer: signer})
 //	web := &http.Server{
-//		Addr:              ":8000",
 //		Handler:           srv.Handler(),
 //		ReadHeaderTimeout: 10 * time.Second,
 //		ReadTimeout:       time.Minute,
 //		WriteTimeout:      time.Minute,
 //		IdleTimeout:       2 * time.Minute,
 //	}
-//	err = web.ListenAndServe()
+//	listener, err := net.Listen("tcp", ":8000")
+//	listener, err = server.LimitConns(web, listener, server.ConnLimits{Total: 2048, PerClient: 1024})
+//	err = web.Serve(listener)
 //
-// A program that has a router of its own mounts [Server.API], [Server.Badges] and [Server.Pings] where the addresses
-// in its Config say.
+// A program with its own router mounts [Server.API], [Server.Badges] and [Server.Pings] at the addresses in its Config.
 //
-// The handlers set no time limits on slow clients: the [net/http.Server] around them does, as above, and [LimitConns]
-// bounds its connections. They bound the memory that bodies take: a management body to 1 MB, or to 64 kB until its API
-// key is known, a ping body to the larger of Config.PingBodyLimit and 10 kB, and all bodies together to 16 MB beside
-// 16 kB each.
+// # Limits
 //
-// Any number of servers can share a database. Each counts the requests of a key by itself for the rate limit.
+// The handlers leave slow clients to the timeouts of the [net/http.Server], and the number of connections to
+// [LimitConns]. They bound the memory for bodies. Of a management body they read 1 MB at most, and 64 kB until its API
+// key is known; of a ping body the larger of Config.PingBodyLimit and 10 kB. Each request may hold 16 kB of its body.
+// Beyond that, all requests together may hold 16 MB, or four times PingBodyLimit if that is more.
 //
-// An access log is written when Config.AccessLog asks for it, and Config.Observer is told of each request, for metrics.
-// What fails for another reason than the request is logged with Config.Logger, and the client is told no more than
-// "internal error".
+// Any number of servers can share a database. Each server counts the requests of a key for itself.
+//
+// # Logging
+//
+// Config.AccessLog writes a line for each request, and Config.Observer receives each request, for metrics. If a request
+// fails for a reason that is not its own, the cause goes to Config.Logger, and the client gets only "internal error".
 package server
 
 import (
@@ -36,6 +38,7 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -54,45 +57,45 @@ const (
 	DefaultPingBodyLimit = 100_000
 )
 
-// Config says how a [Server] is reached and what it allows. Only Signer is required.
+// Config configures a [Server]. Only Signer is required.
 type Config struct {
-	// BaseURL is the {base_url} of API-V3.md: an http or https URL without query. With a path, that path stands
-	// before every path that [Server.Handler] answers but those of pings. Default: [DefaultBaseURL].
+	// BaseURL is the {base_url} of API-V3.md: an http or https URL without a query. If it has a path, [Server.Handler]
+	// answers below that path. Default: [DefaultBaseURL].
 	BaseURL string
 	// PingBaseURL is the {ping_base_url}. Default: BaseURL + "/ping".
 	PingBaseURL string
-	// RateLimit is how many requests to the management interface each API key may make a minute, on average and
-	// at once (section 8). 0 is any number. Pings and badges are not limited.
+	// RateLimit is how many requests a minute each API key may make to the management interface, on average and at once
+	// (section 8). 0 is no limit. Pings and badges do not count.
 	RateLimit int
-	// PingBodyLimit is how many bytes of the body of a ping are kept, at most [monitor.MaxBody]; the rest is cut off.
+	// PingBodyLimit is how many bytes of a ping's body are kept, at most [monitor.MaxBody]. The rest is cut off.
 	// Default: [DefaultPingBodyLimit].
 	PingBodyLimit int64
-	// Signer signs the addresses of badges. Servers on one database need the same.
+	// Signer signs the addresses of badges. Servers on one database need the same signer.
 	Signer badges.Signer
-	// TrustedProxies are the networks of the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed, for
-	// the address and the scheme of pings. Default: none.
+	// TrustedProxies are the networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted for the address
+	// and the scheme of a ping. Default: none.
 	TrustedProxies []netip.Prefix
-	// ReportStarted makes the field started of a check true while a run is in progress. API-V3.md section 2.1 has
-	// it false in all responses, which is the default.
+	// ReportStarted makes the field started of a check true during a run. API-V3.md section 2.1 has it false in all
+	// responses, which is the default.
 	ReportStarted bool
-	// Observer is told of the requests that were answered. Default: none.
+	// Observer receives the requests that were answered. Default: none.
 	Observer Observer
-	// AccessLog has each request logged: its method, route (see [Observer]), status, bytes and address, but neither its
-	// path nor its query, which may be secret.
+	// AccessLog logs each request with its method, route (see [Observer]), status, bytes and address. It leaves out the
+	// path and the query, which may be secret.
 	AccessLog bool
-	// Logger takes what goes wrong. Default: slog.Default().
+	// Logger receives failures and the access log. Default: slog.Default().
 	Logger *slog.Logger
 	// Now is the clock of the rate limit. Default: time.Now.
 	Now func() time.Time
 }
 
-// Server makes the HTTP handlers. They may be used by many goroutines at once.
+// Server holds the HTTP handlers. It is safe for concurrent use.
 type Server struct {
 	mon           *monitor.Monitor
 	log           *slog.Logger
 	base, ping    baseURL
 	bodyLimit     int64
-	answers       pingAnswers
+	bodyLimitText string
 	signer        badges.Signer
 	proxies       proxies
 	reportStarted bool
@@ -102,13 +105,12 @@ type Server struct {
 	router        *httprouter.Router // of the management interface
 	observer      Observer
 	accessLog     bool
-	refusals      refusals // that got 503
-	uncreated     refusals // pings that created no check
+	outageLog     logLimit // requests that got 503
+	createLog     logLimit // pings that created no check
 	draining      atomic.Bool
 }
 
-// New returns a server for a monitor. It starts nothing. The error says which value of the configuration is not
-// acceptable.
+// New returns a server for a monitor. It starts nothing. The error names the field of the configuration that is wrong.
 func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	if mon == nil {
 		return nil, errors.New("server: no monitor")
@@ -138,7 +140,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 		s.bodyLimit = DefaultPingBodyLimit
 	}
 	s.bodyMemory = semaphore.NewWeighted(max(bodyMemory, 4*s.bodyLimit))
-	s.answers = newPingAnswers(s.bodyLimit)
+	s.bodyLimitText = strconv.FormatInt(s.bodyLimit, 10)
 	if c.BaseURL == "" {
 		c.BaseURL = DefaultBaseURL
 	}
@@ -163,10 +165,10 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	return s, nil
 }
 
-// baseURL is an address under which there is more.
+// baseURL is a parsed BaseURL or PingBaseURL.
 type baseURL struct {
 	text string // without a slash at the end
-	host string // in lower case, with the port if the address has one
+	host string // lower case, with the port if there is one
 	path string // "" or "/…", without a slash at the end
 }
 
@@ -180,7 +182,7 @@ func parseBaseURL(field, text string) (baseURL, error) {
 		return baseURL{}, fmt.Errorf("server: %s is not an http or https URL: %q", field, text)
 	case u.Hostname() == "":
 		return baseURL{}, fmt.Errorf("server: %s has no host: %q", field, text)
-	case strings.ContainsAny(u.Host, `"'<>\^{|}`+"`"): // which net/url lets pass, and which no host has
+	case strings.ContainsAny(u.Host, `"'<>\^{|}`+"`"): // net/url accepts them, although no host has them
 		return baseURL{}, fmt.Errorf("server: %s has a host that is not valid: %q", field, u.Host)
 	case u.User != nil || strings.ContainsAny(text, "?#"):
 		return baseURL{}, fmt.Errorf("server: %s must have neither a user, a query nor a fragment", field)
@@ -190,7 +192,7 @@ func parseBaseURL(field, text string) (baseURL, error) {
 	return baseURL{text: text, host: strings.ToLower(u.Host), path: u.Path}, nil
 }
 
-// unusualInPath reports whether a character of a path has more than one way to be written.
+// unusualInPath reports whether a character can be written in more than one way in a path.
 func unusualInPath(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("/-._~", r))
 }

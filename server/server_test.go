@@ -172,7 +172,7 @@ func TestLimiter(t *testing.T) {
 	}
 }
 
-func TestAnswerTo(t *testing.T) {
+func TestProblemOf(t *testing.T) {
 	for _, c := range []struct {
 		err    error
 		status int
@@ -183,7 +183,7 @@ func TestAnswerTo(t *testing.T) {
 		{fmt.Errorf("secret: %w", errNotFound), 404, "not found"},
 		{fmt.Errorf("%w: %w", errProbe, monitor.ErrUnavailable), 500, "the database does not answer"},
 	} {
-		if p := answerTo(c.err); p.status != c.status || p.text != c.text {
+		if p := problemOf(c.err); p.status != c.status || p.text != c.text {
 			t.Errorf("%v: %d %s", c.err, p.status, p.text)
 		}
 	}

@@ -1,0 +1,114 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/client/wire"
+	"github.com/rollcall-dev/rollcall/flips"
+)
+
+// retryUnavailable is the Retry-After of a 503.
+const retryUnavailable = 5 * time.Second
+
+// problem is an error as the client sees it.
+type problem struct {
+	status     int
+	text       string
+	field      string // field or query parameter at fault, if it is one
+	retryAfter time.Duration
+}
+
+func (p *problem) Error() string { return p.text }
+
+var (
+	errMissingKey = &problem{status: http.StatusUnauthorized, text: "missing api key"}
+	errLateKey    = &problem{status: http.StatusUnauthorized, text: "missing api key in the first " + strconv.Itoa(maxKeylessBody) + " bytes of the body"}
+	errWrongKey   = &problem{status: http.StatusUnauthorized, text: "wrong api key"}
+	errReadOnly   = &problem{status: http.StatusForbidden, text: "the api key is read-only"}
+	errForeign    = &problem{status: http.StatusForbidden, text: "the check belongs to another project"}
+	errNotFound   = &problem{status: http.StatusNotFound, text: "not found"}
+	errMethod     = &problem{status: http.StatusMethodNotAllowed, text: "method not allowed"}
+	errTooLarge   = &problem{status: http.StatusRequestEntityTooLarge, text: "the body is too large: the maximum is " + strconv.Itoa(maxBody) + " bytes"}
+	errBrokenBody = &problem{status: http.StatusBadRequest, text: "the body could not be read to its end"}
+	errBadURL     = &problem{status: http.StatusBadRequest, text: "invalid url format"}
+	errBadRunID   = &problem{status: http.StatusBadRequest, text: "invalid uuid format"}
+	errBadQuery   = &problem{status: http.StatusBadRequest, text: "the query is not properly escaped"}
+	errBusy       = &problem{status: http.StatusServiceUnavailable, text: "too many large bodies at once", retryAfter: retryUnavailable}
+	errProbe      = &problem{status: http.StatusInternalServerError, text: "the database does not answer"}
+)
+
+// tooMany is the answer beyond the rate limit (API-V3.md section 8).
+func tooMany(perMinute int, delay time.Duration) *problem {
+	return &problem{
+		status:     http.StatusTooManyRequests,
+		text:       "too many requests: the limit is " + strconv.Itoa(perMinute) + " a minute",
+		retryAfter: delay,
+	}
+}
+
+// statuses maps errors of the library to HTTP statuses (API-V3.md section 7). The text is sent in place of the error's
+// own, unless it is "".
+var statuses = []struct {
+	is     error
+	status int
+	text   string
+}{
+	{wire.ErrBody, http.StatusBadRequest, ""},
+	{checks.ErrNotFound, http.StatusNotFound, errNotFound.text},
+	{checks.ErrNotPaused, http.StatusConflict, checks.ErrNotPaused.Error()},
+	{checks.ErrAmbiguousSlug, http.StatusConflict, checks.ErrAmbiguousSlug.Error()},
+	{checks.ErrExists, http.StatusConflict, checks.ErrExists.Error()},
+	{checks.ErrCheckLimit, http.StatusForbidden, ""}, // the error's text has the limit
+	{monitor.ErrBodyUnavailable, http.StatusServiceUnavailable, monitor.ErrBodyUnavailable.Error()},
+	{monitor.ErrUnavailable, http.StatusServiceUnavailable, "unavailable"},
+	{context.DeadlineExceeded, http.StatusServiceUnavailable, "unavailable"},
+	{context.Canceled, http.StatusServiceUnavailable, "unavailable"}, // the client is gone and reads nothing
+}
+
+// problemOf returns what to tell the client about an error. Unknown errors become "internal error".
+func problemOf(err error) problem {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return *p
+	}
+	if field, text := fault(err); field != "" {
+		return problem{status: http.StatusBadRequest, text: text, field: field}
+	}
+	if e, ok := errors.AsType[*monitor.CreateRateError](err); ok {
+		return problem{status: http.StatusTooManyRequests, text: e.Error(), retryAfter: e.RetryAfter}
+	}
+	for _, known := range statuses {
+		if !errors.Is(err, known.is) {
+			continue
+		}
+		p := problem{status: known.status, text: known.text}
+		if p.text == "" {
+			p.text = err.Error()
+		}
+		if p.status == http.StatusServiceUnavailable {
+			p.retryAfter = retryUnavailable
+		}
+		return p
+	}
+	return problem{status: http.StatusInternalServerError, text: "internal error"}
+}
+
+// fault returns the field or query parameter whose value err refuses, with the text of the error, or "".
+func fault(err error) (field, text string) {
+	if e, ok := errors.AsType[*checks.FieldError](err); ok {
+		return e.Field, e.Error()
+	}
+	if e, ok := errors.AsType[*channels.SelectError](err); ok {
+		return "channels", e.Error()
+	}
+	if e, ok := errors.AsType[*flips.QueryError](err); ok {
+		return e.Param, e.Error()
+	}
+	return "", ""
+}
