@@ -36,7 +36,7 @@ func (s *Store) listChecks(ctx context.Context, where string, args ...any) ([]ch
 		if list[i], err = s.check(&rows[i]); err != nil {
 			return nil, err
 		}
-		ids[i] = rows[i].ID
+		ids[i] = rows[i].id
 	}
 	assigned, err := s.assigned(ctx, list[0].ProjectID, ids)
 	for i := range list {
@@ -68,7 +68,7 @@ func findChecks(ctx context.Context, db bun.IDB, projectID uuid.UUID, m monitor.
 	if m.Grace != nil {
 		where.add("c.grace", int64(*m.Grace/time.Second))
 	}
-	err = db.NewSelect().Model((*checkRow)(nil)).Column("c.uuid").Where(where.String(), where.args...).OrderExpr("c.id").Scan(ctx, &ids)
+	err = db.NewSelect().TableExpr("rollcall_checks AS c").Column("c.uuid").Where(where.String(), where.args...).OrderExpr("c.id").Scan(ctx, &ids)
 	return ids, translate(err)
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -73,111 +72,6 @@ func decode[T comparable](list []T, i int64) (v T, err error) {
 		return v, fmt.Errorf("sqlstore: a row has the code %d, which this version does not know", i)
 	}
 	return list[i], nil
-}
-
-// checkRow is a row of rollcall_checks. The scanonly fields are those of rollcall_states.
-type checkRow struct {
-	bun.BaseModel `bun:"table:rollcall_checks,alias:c"`
-
-	ID                int64     `bun:"id,pk,autoincrement"`
-	UUID              uuid.UUID `bun:"uuid"`
-	ProjectID         uuid.UUID `bun:"project_id"`
-	UniqueKey         string    `bun:"unique_key"`
-	BadgeKey          uuid.UUID `bun:"badge_key"`
-	CreatedAt         int64     `bun:"created_at"`
-	Name              string    `bun:"name"`
-	Slug              string    `bun:"slug"`
-	Tags              string    `bun:"tags"`
-	Description       string    `bun:"description"`
-	Timeout           int64     `bun:"timeout"`
-	Grace             int64     `bun:"grace"`
-	Schedule          string    `bun:"schedule"`
-	TZ                string    `bun:"tz"`
-	TimingSince       int64     `bun:"timing_since"`
-	ManualResume      bool      `bun:"manual_resume"`
-	Methods           string    `bun:"methods"`
-	StartKW           string    `bun:"start_kw"`
-	SuccessKW         string    `bun:"success_kw"`
-	FailureKW         string    `bun:"failure_kw"`
-	FilterSubject     bool      `bun:"filter_subject"`
-	FilterBody        bool      `bun:"filter_body"`
-	FilterHTTPBody    bool      `bun:"filter_http_body"`
-	FilterDefaultFail bool      `bun:"filter_default_fail"`
-	AlertAfter        int64     `bun:"alert_after"`
-	RepeatEvery       int64     `bun:"repeat_every"`
-	QuietHours        string    `bun:"quiet_hours"`
-
-	Status       int64         `bun:"status,scanonly"`
-	Since        int64         `bun:"since,scanonly"`
-	NPings       int64         `bun:"n_pings,scanonly"`
-	LastPing     int64         `bun:"last_ping,scanonly"`
-	LastStart    int64         `bun:"last_start,scanonly"`
-	LastStartRun uuid.NullUUID `bun:"last_start_run,scanonly"`
-	Runs         []byte        `bun:"runs,scanonly"`
-	Alerting     []byte        `bun:"alerting,scanonly"`
-	LogHead      int64         `bun:"log_head,scanonly"`
-	WatchAt      int64         `bun:"watch_at,scanonly"`
-	Revision     int64         `bun:"revision,scanonly"`
-}
-
-func newCheckRow(c checks.Check) checkRow {
-	return checkRow{
-		UUID: c.ID, ProjectID: c.ProjectID, UniqueKey: c.UniqueKey(), BadgeKey: c.BadgeKey, CreatedAt: micros(c.CreatedAt),
-		Name: c.Name, Slug: c.Slug, Tags: c.Tags, Description: c.Desc,
-		Timeout: int64(c.Timeout / time.Second), Grace: int64(c.Grace / time.Second),
-		Schedule: c.Schedule, TZ: c.TZ, TimingSince: micros(c.TimingSince),
-		ManualResume: c.ManualResume, Methods: c.Methods,
-		StartKW: c.StartKW, SuccessKW: c.SuccessKW, FailureKW: c.FailureKW,
-		FilterSubject: c.FilterSubject, FilterBody: c.FilterBody,
-		FilterHTTPBody: c.FilterHTTPBody, FilterDefaultFail: c.FilterDefaultFail,
-		AlertAfter: int64(c.AlertAfter), RepeatEvery: int64(c.RepeatEvery / time.Second), QuietHours: c.QuietHours,
-	}
-}
-
-// check returns the check of a row, with its schedule compiled and without its channels.
-func (s *Store) check(r *checkRow) (checks.Check, error) {
-	status, err := decode(statuses[:], r.Status)
-	if err != nil {
-		return checks.Check{}, err
-	}
-	runs, err := decodeRuns(r.Runs)
-	if err != nil {
-		return checks.Check{}, err
-	}
-	alerting, err := decodeAlerting(r.Alerting)
-	if err != nil {
-		return checks.Check{}, err
-	}
-	c := checks.Check{
-		ID: r.UUID, ProjectID: r.ProjectID, BadgeKey: r.BadgeKey, CreatedAt: instant(r.CreatedAt),
-		Settings: checks.Settings{
-			Name: r.Name, Slug: r.Slug, Tags: r.Tags, Desc: r.Description,
-			Timeout: time.Duration(r.Timeout) * time.Second, Grace: time.Duration(r.Grace) * time.Second,
-			Schedule: r.Schedule, TZ: r.TZ,
-			ManualResume: r.ManualResume, Methods: r.Methods,
-			StartKW: r.StartKW, SuccessKW: r.SuccessKW, FailureKW: r.FailureKW,
-			FilterSubject: r.FilterSubject, FilterBody: r.FilterBody,
-			FilterHTTPBody: r.FilterHTTPBody, FilterDefaultFail: r.FilterDefaultFail,
-			AlertAfter: int(r.AlertAfter), RepeatEvery: time.Duration(r.RepeatEvery) * time.Second, QuietHours: r.QuietHours,
-		},
-		TimingSince: instant(r.TimingSince),
-		State: checks.State{
-			Stored: status, Since: instant(r.Since), NPings: r.NPings, LastPing: instant(r.LastPing),
-			LastStart: instant(r.LastStart), LastStartRun: r.LastStartRun, Runs: runs,
-			Alerting: alerting,
-		},
-	}
-	// A check whose schedule cannot be evaluated here must not stop lists and the watcher. It goes down after its grace
-	// time, so that someone is alerted.
-	_ = s.plans.Attach(&c)
-	return c, nil
-}
-
-// locked returns the lockedRow of a row that was just locked.
-func (r *checkRow) locked() *lockedRow {
-	return &lockedRow{
-		id: r.ID, logHead: r.LogHead, watchAt: r.WatchAt, alerting: r.Alerting, revision: r.Revision, before: r.Revision,
-	}
 }
 
 // Open runs are stored one after the other: the start (8 bytes), then 1 and the run identifier (16 bytes), or 0.

@@ -151,28 +151,29 @@ func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*monitor.Lo
 
 // insertCheck adds the rows of a new check, whose state SaveChecks then writes.
 func (t *transaction) insertCheck(ctx context.Context, l *monitor.Locked) error {
-	row := newCheckRow(l.Check)
-	if _, err := t.tx.NewInsert().Model(&row).Returning("id").Exec(ctx, &row.ID); err != nil {
+	var id int64
+	insert := t.tx.NewInsert().Model(settingsOf(l.Check)).TableExpr("rollcall_checks").Returning("id")
+	if _, err := insert.Exec(ctx, &id); err != nil {
 		return err
 	}
-	l.Row = &lockedRow{id: row.ID}
-	if _, err := t.tx.NewRaw("INSERT INTO rollcall_states (check_id, status, n_pings) VALUES (?, 0, 0)", row.ID).Exec(ctx); err != nil {
+	l.Row = &lockedRow{id: id}
+	if _, err := t.tx.NewRaw("INSERT INTO rollcall_states (check_id, status, n_pings) VALUES (?, 0, 0)", id).Exec(ctx); err != nil {
 		return err
 	}
-	return t.assign(ctx, row.ID, l.Channels)
+	return t.assign(ctx, id, l.Channels)
 }
 
 // updateSettings writes the settings and channels of a locked check.
 func (t *transaction) updateSettings(ctx context.Context, l *monitor.Locked) error {
-	row := newCheckRow(l.Check)
-	row.ID = l.Row.(*lockedRow).id
-	if _, err := t.tx.NewUpdate().Model(&row).ExcludeColumn("id").WherePK().Exec(ctx); err != nil {
+	id := l.Row.(*lockedRow).id
+	update := t.tx.NewUpdate().Model(settingsOf(l.Check)).TableExpr("rollcall_checks").Where("id = ?", id)
+	if _, err := update.Exec(ctx); err != nil {
 		return err
 	}
-	if _, err := t.tx.NewDelete().Model((*checkChannelRow)(nil)).Where("check_id = ?", row.ID).Exec(ctx); err != nil {
+	if _, err := t.tx.NewDelete().Model((*checkChannelRow)(nil)).Where("check_id = ?", id).Exec(ctx); err != nil {
 		return err
 	}
-	return t.assign(ctx, row.ID, l.Channels)
+	return t.assign(ctx, id, l.Channels)
 }
 
 func (t *transaction) assign(ctx context.Context, checkID int64, ids []uuid.UUID) error {
