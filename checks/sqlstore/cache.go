@@ -71,19 +71,23 @@ func (c *cache) put(saved []*monitor.Locked) {
 		c.byID, c.byKey = make(map[uuid.UUID]*cacheEntry), make(map[int64]*cacheEntry)
 	}
 	for _, l := range saved {
-		c.remove(l.ID)
-		entry := &cacheEntry{check: l.Check, row: *l.Row.(*lockedRow)}
+		entry, ok := c.byID[l.ID]
+		if !ok {
+			entry = new(cacheEntry)
+			c.byID[l.ID], c.byKey[l.Row.(*lockedRow).id] = entry, entry
+		}
+		entry.check, entry.row = l.Check, *l.Row.(*lockedRow)
 		entry.check.Channels = nil
 		entry.row.before = entry.row.revision
+		c.bytes -= entry.size
 		entry.size = sizeOf(&entry.check)
-		for c.bytes+entry.size > c.limit && len(c.byID) > 0 {
-			for id := range c.byID { // any: a check that is pinged again comes back
-				c.remove(id)
-				break
-			}
-		}
-		c.byID[l.ID], c.byKey[entry.row.id] = entry, entry
 		c.bytes += entry.size
+	}
+	for id := range c.byID { // in any order: a check that is pinged again comes back
+		if c.bytes <= c.limit {
+			break
+		}
+		c.remove(id)
 	}
 }
 
