@@ -133,14 +133,12 @@ func (d *delivery) addPaused(busy map[uuid.UUID]int, n int, now time.Time) {
 // [Monitor.Run] does this all the time; call Deliver only where Run does not run. When ctx ends, unfinished sends have
 // 5 seconds left, and other servers can send the rest at once.
 //
-// Without Config.Notifiers nothing is sent, as another server may have some. Alerts that no server has tried for
-// [DeliveryConfig].GiveUp then fail. [Monitor.RetryFailedDeliveries] makes those pending again.
+// Without Config.Notifiers nothing is sent, as another server may have some; see [Monitor.Prune].
 //
 // The error is that of ctx, [ErrUnavailable] or another error of the store.
 func (m *Monitor) Deliver(ctx context.Context) (sent int, err error) {
 	if !m.delivers() {
-		_, err := m.abandon(ctx)
-		return 0, err
+		return 0, nil
 	}
 	c := newCourier(m)
 	err = c.run(ctx, true)
@@ -156,13 +154,11 @@ func (m *Monitor) deliver(ctx context.Context) { _ = newCourier(m).run(ctx, fals
 // abandonChannels and abandonLines bound what one transaction of abandon ends: so many lines of so many channels.
 const abandonChannels, abandonLines = 20, 10
 
-// abandon fails the deliveries that have been due for GiveUp without any server claiming them, and returns how many.
-func (m *Monitor) abandon(ctx context.Context) (failed int, err error) {
+// abandon fails the deliveries that have been due for GiveUp without any server claiming them.
+func (m *Monitor) abandon(ctx context.Context) error {
 	for {
-		n, err := m.abandonSome(ctx)
-		failed += n
-		if err != nil || n == 0 {
-			return failed, err
+		if failed, err := m.abandonSome(ctx); err != nil || failed == 0 {
+			return err
 		}
 	}
 }

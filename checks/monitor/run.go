@@ -22,8 +22,6 @@ func (m *Monitor) Run(ctx context.Context) error {
 	defer background.Wait()
 	if m.delivers() {
 		background.Go(func() { m.deliver(ctx) })
-	} else {
-		background.Go(func() { m.every(ctx, m.prune, "cannot give up alerts that no server sends", m.abandon) })
 	}
 	prune := func(interval time.Duration, failure string, task func(ctx context.Context, pause func()) (int, error)) {
 		background.Go(func() {
@@ -147,7 +145,8 @@ func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error
 }
 
 // Prune removes pings beyond the newest that are listed, flips from before the current month and the two before it
-// (API-V3.md section 8), and returns how many of both. [Monitor.Run] calls it all the time.
+// (API-V3.md section 8), and returns how many of both. Without Config.Notifiers, it fails the alerts that no server has
+// tried for [DeliveryConfig].GiveUp, so that they are removed like others. [Monitor.Run] calls it all the time.
 func (m *Monitor) Prune(ctx context.Context) (removed int, err error) {
 	removed, err = m.store.PrunePings(ctx, nil)
 	if err != nil {
@@ -158,5 +157,10 @@ func (m *Monitor) Prune(ctx context.Context) (removed int, err error) {
 }
 
 func (m *Monitor) pruneFlips(ctx context.Context, pause func()) (removed int, err error) {
+	if !m.delivers() {
+		if err := m.abandon(ctx); err != nil {
+			return 0, err
+		}
+	}
 	return m.store.PruneFlips(ctx, flips.RetentionBoundary(m.Now()), pause)
 }
