@@ -177,8 +177,8 @@ func testAlertOrder(t *testing.T, f fixture) {
 		}
 		for range 4 {
 			for _, l := range locked {
-				apply(l, pings.Signal{Kind: pings.Fail}, noon)
-				apply(l, pings.Signal{Kind: pings.Success}, noon)
+				Receive(l, pings.Signal{Kind: pings.Fail}, noon)
+				Receive(l, pings.Signal{Kind: pings.Success}, noon)
 			}
 		}
 		return tx.SaveChecks(ctx, locked)

@@ -25,7 +25,7 @@ func (f fixture) pingLarge(t *testing.T, id uuid.UUID, at time.Time, bodies ...[
 			return err
 		}
 		for _, body := range bodies {
-			l.Uploads = append(l.Uploads, apply(l, pings.Signal{Body: body}, at).N)
+			l.Uploads = append(l.Uploads, Receive(l, pings.Signal{Body: body}, at).N)
 		}
 		return tx.SaveChecks(ctx, []*monitor.Locked{l})
 	})

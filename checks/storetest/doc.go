@@ -1,0 +1,120 @@
+// Package storetest is the contract of a [monitor.Store], as tests. A store that passes them can serve a monitor:
+//
+//	func TestContract(t *testing.T) {
+//		storetest.Run(t, func(t *testing.T) monitor.Store { return openMyStore(t) })
+//	}
+//
+// [Run] runs one subtest for each requirement below, on a new store each time. Run it once more on a store with a single
+// database connection: that finds whatever waits for a second connection inside a transaction. Package sqlstore does both.
+//
+// # Transactions
+//
+//   - UpdateRollsBack: if its function fails, Update returns that error and nothing has changed.
+//   - CancelledContext: with a cancelled context, Update returns [context.Canceled]. The store works on.
+//   - LostUpdates: a transaction that has locked a check sees all that earlier ones wrote. None overwrites another.
+//   - LockOrder: LockChecks takes IDs in any order and never leads to a deadlock, or Update runs its function again.
+//   - LockMissing: LockCheck returns [checks.ErrNotFound] for an unknown check. LockChecks leaves it out.
+//
+// # Checks
+//
+//   - CheckRoundTrip: settings come back as they were saved, and a schedule that was read can be evaluated. An ID that is in
+//     use is [checks.ErrExists].
+//   - StateRoundTrip: the state comes back as it was saved, with its open runs, from Checks and from LockCheck.
+//   - SettingsAndState: writing settings leaves the state alone.
+//   - AnyText: text without NUL comes back unchanged and can be searched for, whatever its characters.
+//   - CheckQueries: Checks looks at all fields of its filter, compares tags as whole words, and returns the oldest first. A
+//     zero ID or an empty key matches nothing.
+//   - FindChecks: a match compares whole values, with their case, and a timeout only of Simple checks. Oldest first.
+//   - DeleteCheck: pings and flips go with their check.
+//
+// # Batches of pings
+//
+//   - Batches: a batch sees all that came between it and the batch before: pauses, new settings, deleted checks. A batch
+//     that fails leaves no trace, not even in a cache.
+//   - MixedBatch: one batch may hold checks with several pings, with one and with none. Each gets its own.
+//   - BatchesWithBodies: one batch may hold pings with bodies of any bytes and pings without.
+//   - ConcurrentBatches: concurrent batches of the same checks lose no ping.
+//
+// # The log
+//
+//   - PingLog: Pings returns all fields but the body, newest first.
+//   - PingBodies: a body comes back byte for byte. A ping that is not among the newest of the check, as many as the limit, is
+//     [checks.ErrNotFound].
+//   - FlipWindows: the bounds of Flips are exclusive and count microseconds.
+//   - LastDurations: the duration of a run stands until the next one ends, also while a run is in progress. It may be left out
+//     after other pings.
+//
+// # Deadlines
+//
+//   - DueChecks: LockDue returns a check from the microsecond of its deadline on, and no longer once it is down. Checks that
+//     are new, paused or down are not due.
+//   - DueChecksAreShared: several watchers together find every due check, and none of them twice.
+//   - DeadlinesAreLazy: LockDue may return a check once too early if a ping has put its deadline off, but not again before the
+//     real deadline. A ping that moves the deadline earlier counts at once.
+//
+// # Pruning
+//
+//   - PrunePings: the newest pings of each check stay with their bodies, as many as the plan allows, and numbers go on.
+//   - PruneInSteps: PrunePings calls pause at least once in 500 pings that it removes, and others can write meanwhile.
+//   - PruneWhilePinged: if each call finds 300 new pings, no more than about twice the pings to keep are in the log.
+//   - PruneLogOfDeleted: PrunePings removes the log of a deleted check and nothing else.
+//   - PruneFlips: flips of exactly the given instant stay, and older ones go.
+//
+// # Projects, accounts and keys
+//
+//   - Projects: Projects looks at all fields of its filter, compares whole values with their case, and sorts by name. A name
+//     that is in use is [checks.ErrExists].
+//   - Accounts: an account is a name with a plan. Its projects count their checks together and share a limit, which the
+//     project that was added last has set.
+//   - FirstProject: of several servers that add a project if CountProjects returns 0, one does.
+//   - DeleteProject: checks, channels and keys go with their project. A deleted project is [checks.ErrNotFound].
+//   - Keys: keys are found by their hash and listed with the oldest first. Only their own project can delete them.
+//   - KeyErrors: a hash that is in use is [checks.ErrExists]. An unknown project is not, whether or not it is an error.
+//   - Setting: concurrent callers that store a setting all get the same value.
+//
+// # Channels
+//
+//   - Channels: channels come back with their settings and sources, oldest first. Only their own project can change or
+//     delete them.
+//   - AssignedChannels: the channels of a check come back oldest first, without those that were deleted.
+//   - ChannelsOfManyChecks: a list of checks has the channels of each, however long it is.
+//
+// # Alerts
+//
+//   - AlertRulesRoundTrip: alert rules and what they remember come back after each event.
+//   - AlertRules: LockDue returns a check when an alert or a reminder is due, and not again before the next one. Each alert
+//     goes to the channels that are assigned when it is raised.
+//   - AlertOrder: a transaction with many alerts queues those of one check in order, each about a flip of its own.
+//   - AlertsInQuietHours: an alert that was held back sums up the flips since then.
+//   - AlertsOfLaterRules: reminders of a check that was down before it had rules refer to its last flip, as long as it is kept.
+//   - Alerts: an alert holds the check and the newest ping as they are now, and when the check came up or went down.
+//   - GroupMembers: the alert to a group lists the members that exist, oldest first.
+//
+// # Deliveries
+//
+//   - DueChannels: channels with a due delivery come in the order of their IDs, page by page.
+//   - DeliveryClaims: a claim leases a delivery and counts an attempt. A lease that ends, a retry and a delivery that is made
+//     pending again can be claimed; a delivery in a final state cannot.
+//   - DeliveriesInOrder: only the first delivery of a line can be claimed, and a long line holds up no other.
+//   - DeliveryRoom: a claim takes at most as many as a channel has room for, the longest due first.
+//   - DeliveryLines: a line can be locked and saved as a whole, to supersede deliveries by a later one.
+//   - DeliveriesAreShared: several servers claim every delivery once.
+//   - DeliveryCopies: each member of a group gets a copy of an alert once, and reminders are alerts of their own.
+//   - DeliveryHistory: Deliveries looks at all fields of its query. Pruning removes only deliveries in a final state.
+//
+// # Object storage
+//
+// These are skipped for a store that is no [monitor.BodyQueue].
+//
+//   - Uploads: an upload is leased, retried and finished once. Its body is in the database until then, and its key after that.
+//   - UploadsAreShared: several servers claim every upload once.
+//   - UploadOfPrunedPing: if a ping is pruned while its body is uploaded, the object is removed as soon as it may exist.
+//   - ObjectsOfPrunedPings: the objects of pruned pings are queued for removal, and no others.
+//   - KeysAreNotReused: a new check with the ID of a deleted one gets other keys.
+//   - Removals: a removal is leased, retried and finished once. An object that is uploaded again meanwhile is removed again.
+//
+// # Health
+//
+//   - Probes: Probe succeeds on a store that works, and fails with a cancelled context.
+//   - Backlog: pending deliveries are counted, and the longest due is that of a first in line.
+package storetest
