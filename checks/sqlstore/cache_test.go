@@ -14,8 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// TestCacheIsBoundedByBytes pings checks with long descriptions, more than the cache takes: it stays within its limit, and
-// each ping finds what the one before has left.
+// TestCacheIsBoundedByBytes pings more checks with long descriptions than the cache has room for.
 func TestCacheIsBoundedByBytes(t *testing.T) {
 	store, mon, c := withCheck(t, dbtest.SQLite(t))
 	const limit = 200_000
@@ -24,60 +23,55 @@ func TestCacheIsBoundedByBytes(t *testing.T) {
 	for i := range 40 {
 		spec := checks.Spec{Name: new(fmt.Sprint(i)), Desc: new(strings.Repeat("x", 10_000))}
 		c, err := mon.Create(t.Context(), c.ProjectID, spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ids = append(ids, c.ID)
 	}
 	for round := range int64(3) {
 		for _, id := range ids {
 			p, err := mon.Ping(t.Context(), id, pings.Signal{Kind: pings.Success})
 			if err != nil || p.N != round+1 {
-				t.Fatalf("ping %d of a check: number %d, %v", round+1, p.N, err)
+				t.Fatalf("ping %d of a check has number %d, error %v", round+1, p.N, err)
 			}
 			entries, bytes := store.CacheSize()
 			if bytes > limit || entries*10_000 > bytes {
-				t.Fatalf("%d entries with %d bytes, the limit is %d", entries, bytes, limit)
+				t.Fatalf("%d entries take %d bytes, the limit is %d", entries, bytes, limit)
 			}
 		}
 	}
 	if entries, _ := store.CacheSize(); entries < limit/2/11_200 {
-		t.Errorf("only %d entries", entries)
+		t.Errorf("the cache has only %d entries", entries)
 	}
 }
 
-// TestListsDoNotFillTheCache lists checks and reads them one by one: the cache is for those that are pinged.
-func TestListsDoNotFillTheCache(t *testing.T) {
+// TestReadsAreNotCached lists a check and reads it. The cache is for checks that are pinged.
+func TestReadsAreNotCached(t *testing.T) {
 	db := dbtest.SQLite(t)
 	_, _, c := withCheck(t, db)
 	store := db.Open(t)
 	mon := monitorOn(t, store)
 	if list, err := mon.Checks(t.Context(), c.ProjectID, monitor.CheckQuery{}); err != nil || len(list) != 1 {
-		t.Fatal(len(list), err)
+		t.Fatalf("the list has %d checks, want 1; error %v", len(list), err)
 	}
-	if _, err := mon.Check(t.Context(), c.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err := mon.Check(t.Context(), c.ID)
+	must(t, err)
 	if entries, bytes := store.CacheSize(); entries != 0 || bytes != 0 {
-		t.Errorf("%d entries with %d bytes", entries, bytes)
+		t.Errorf("the cache has %d entries with %d bytes, want none", entries, bytes)
 	}
 }
 
-// TestCacheForgets deletes checks that are cached: nothing of them is left.
-func TestCacheForgets(t *testing.T) {
+func TestDeletedCheckLeavesTheCache(t *testing.T) {
 	store, mon, c := withCheck(t, dbtest.SQLite(t))
 	if entries, _ := store.CacheSize(); entries != 1 {
-		t.Fatalf("%d entries, want 1", entries)
+		t.Fatalf("the cache has %d entries, want 1", entries)
 	}
-	if _, err := mon.Delete(t.Context(), c.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err := mon.Delete(t.Context(), c.ID)
+	must(t, err)
 	if entries, bytes := store.CacheSize(); entries != 0 || bytes != 0 {
-		t.Errorf("%d entries with %d bytes", entries, bytes)
+		t.Errorf("the cache has %d entries with %d bytes, want none", entries, bytes)
 	}
 }
 
-// BenchmarkCacheMemory reports how much memory an entry takes, for the estimate that bounds the cache.
+// BenchmarkCacheMemory reports how much memory a cached check takes, and the estimate by which the cache is bounded.
 func BenchmarkCacheMemory(b *testing.B) {
 	for name, spec := range map[string]checks.Spec{
 		"simple": {}, "cron": {Schedule: new("*/5 8-18 * * 1-5"), TZ: new("Europe/Riga")},
@@ -86,9 +80,7 @@ func BenchmarkCacheMemory(b *testing.B) {
 			store := dbtest.SQLite(b).Open(b)
 			mon := monitorOn(b, store)
 			project, err := mon.OpenProject(b.Context(), "p")
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			for b.Loop() {
 				const n = 2000
 				before := heap()
@@ -96,9 +88,8 @@ func BenchmarkCacheMemory(b *testing.B) {
 					if spec.Schedule != nil {
 						spec.Schedule = new(fmt.Sprintf("%d %d * * 1-5", i%60, i/60%24))
 					}
-					if _, err := mon.Create(b.Context(), project.ID, spec); err != nil {
-						b.Fatal(err)
-					}
+					_, err := mon.Create(b.Context(), project.ID, spec)
+					must(b, err)
 				}
 				b.ReportMetric(float64(heap()-before)/n, "heap-B/check")
 			}
@@ -108,6 +99,7 @@ func BenchmarkCacheMemory(b *testing.B) {
 	}
 }
 
+// heap returns the bytes of live objects.
 func heap() uint64 {
 	var stats runtime.MemStats
 	runtime.GC()

@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/storetest"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -63,16 +64,14 @@ func (r race) fail(ctx context.Context, hold func()) error {
 
 // record records a failure as the writer of pings does.
 func (r race) record(ctx context.Context, _ func()) error {
-	return record(ctx, r.store, []uuid.UUID{r.check}, func(locked []*monitor.Locked) error {
+	return storetest.Record(ctx, r.store, []uuid.UUID{r.check}, func(locked []*monitor.Locked) error {
 		failed(locked[0])
 		return nil
 	})
 }
 
 func failed(l *monitor.Locked) {
-	c, ping, effects := l.Check.Ping(pings.Signal{Kind: pings.Fail}, time.Now())
-	l.Pings = append(l.Pings, ping)
-	l.Apply(c, effects)
+	storetest.Receive(l, pings.Signal{Kind: pings.Fail}, time.Now())
 }
 
 func (r race) deleteChannel(ctx context.Context, hold func()) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
 
-// TestSQLiteDSN opens files with all kinds of names, and asks SQLite for its settings.
+// TestSQLiteDSN opens files with names of all kinds and asks SQLite for its settings.
 func TestSQLiteDSN(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -20,23 +20,21 @@ func TestSQLiteDSN(t *testing.T) {
 		filepath.Join(dir, "x?y", "..", "i%3f.db"),
 	} {
 		db, err := sql.Open("sqlite", sqlstore.SQLiteDSN(path, 1234*time.Millisecond))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for pragma, want := range map[string]string{
 			"journal_mode": "wal", "synchronous": "2", "busy_timeout": "1234", "foreign_keys": "1", "wal_autocheckpoint": "16000",
 			"cache_size": "-32000",
 		} {
 			var got any
 			if err := db.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || fmt.Sprint(got) != want {
-				t.Errorf("%s: %s is %v, %v", path, pragma, got, err)
+				t.Errorf("%s: %s is %v, want %s; error %v", path, pragma, got, want, err)
 			}
 		}
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 		if _, err := os.Stat(filepath.Clean(path)); err != nil {
-			t.Errorf("it made another file: %v", err)
+			t.Errorf("SQLite has created another file: %v", err)
 		}
 	}
 }

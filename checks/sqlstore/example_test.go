@@ -14,8 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
 
-// The program opens the database with a driver of its choice. Here it is in memory, for which the pool must have one
-// connection.
+// A program opens the database with a driver of its choice. A database in memory, as here, belongs to one connection.
 func Example() {
 	ctx := context.Background()
 	sqldb, err := sql.Open("sqlite", ":memory:")
@@ -28,7 +27,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	if err := store.Migrate(ctx); err != nil { // at every start; it does nothing when the schema is up to date
+	if err := store.Migrate(ctx); err != nil { // at every start; does nothing if the schema is up to date
 		panic(err)
 	}
 	mon, err := monitor.New(store, nil)

@@ -1,10 +1,11 @@
 package sqlstore_test
 
 import (
-	"errors"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -17,97 +18,69 @@ import (
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
 func TestContract(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) {
-		storetest.Run(t, func(t *testing.T) monitor.Store { return dbtest.SQLite(t).Open(t) })
-	})
-	t.Run("postgres", func(t *testing.T) {
-		storetest.Run(t, func(t *testing.T) monitor.Store { return dbtest.PostgreSQL(t).Open(t) })
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		storetest.Run(t, func(t *testing.T) monitor.Store { return db.Another(t).Open(t) })
 	})
 }
 
-// TestContractOneConnection finds what would wait for a second connection inside a transaction.
+// TestContractOneConnection finds whatever waits for a second connection inside a transaction.
 func TestContractOneConnection(t *testing.T) {
-	for name, open := range map[string]func(testing.TB) dbtest.DB{"sqlite": dbtest.SQLite, "postgres": dbtest.PostgreSQL} {
-		t.Run(name, func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T) monitor.Store {
-				db := open(t).Bun(t)
-				db.SetMaxOpenConns(1)
-				return dbtest.OpenOn(t, db)
-			})
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		storetest.Run(t, func(t *testing.T) monitor.Store {
+			bundb := db.Another(t).Bun(t)
+			bundb.SetMaxOpenConns(1)
+			return dbtest.OpenOn(t, bundb)
 		})
+	})
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
-func TestMigrateTogether(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		var wg sync.WaitGroup
-		for range 6 {
-			store, err := sqlstore.New(db.Bun(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			wg.Go(func() {
-				if err := store.Migrate(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		store, err := sqlstore.New(db.Bun(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		before, after, err := store.MigrateFrom(t.Context())
-		if err != nil || before != after || after == 0 {
-			t.Errorf("migrated again from %d to %d: %v", before, after, err)
-		}
-	})
+// monitorOn returns a monitor with default settings.
+func monitorOn(t testing.TB, store *sqlstore.Store) *monitor.Monitor {
+	t.Helper()
+	mon, err := monitor.New(store, nil)
+	must(t, err)
+	return mon
 }
 
-func TestNewerSchema(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		bundb := db.Bun(t)
-		store := dbtest.OpenOn(t, bundb)
-		if _, err := bundb.ExecContext(t.Context(), "UPDATE rollcall_schema SET version = 1000"); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Migrate(t.Context()); !errors.Is(err, sqlstore.ErrNewerSchema) {
-			t.Errorf("error %v, want ErrNewerSchema", err)
-		}
-	})
+// addCheck adds a check with default settings.
+func addCheck(t testing.TB, mon *monitor.Monitor) checks.Check {
+	t.Helper()
+	project, err := mon.OpenProject(t.Context(), "p")
+	must(t, err)
+	c, err := mon.Create(t.Context(), project.ID, checks.Spec{})
+	must(t, err)
+	return c
 }
 
-// TestCheckThatCannotBeEvaluated has one check among others whose zone is not known any more: the others are watched
-// as before, and it goes down.
-func TestCheckThatCannotBeEvaluated(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-		mon, err := monitor.New(db.Open(t), &monitor.Config{Now: func() time.Time { return now }})
-		if err != nil {
-			t.Fatal(err)
+// withCheck opens a store and adds a check to it.
+func withCheck(t *testing.T, db dbtest.DB) (*sqlstore.Store, *monitor.Monitor, checks.Check) {
+	t.Helper()
+	store := db.Open(t)
+	mon := monitorOn(t, store)
+	return store, mon, addCheck(t, mon)
+}
+
+// record gives each of some checks the same signal, in one transaction.
+func record(t testing.TB, store *sqlstore.Store, ids []uuid.UUID, signal pings.Signal, at time.Time) {
+	t.Helper()
+	must(t, storetest.Record(t.Context(), store, ids, func(locked []*monitor.Locked) error {
+		for _, l := range locked {
+			storetest.Receive(l, signal, at)
 		}
-		project, err := mon.OpenProject(t.Context(), "p")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, schedule := range []string{"0 3 * * *", "0 4 * * *"} {
-			c, err := mon.Create(t.Context(), project.ID, checks.Spec{Schedule: &schedule})
-			if err == nil {
-				_, err = mon.Ping(t.Context(), c.ID, pings.Signal{})
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := db.Bun(t).ExecContext(t.Context(), "UPDATE rollcall_checks SET tz = 'Mars/Phobos' WHERE schedule = '0 3 * * *'"); err != nil {
-			t.Fatal(err)
-		}
-		now = now.AddDate(0, 0, 2)
-		if n, err := mon.Sweep(t.Context()); n != 2 || err != nil {
-			t.Errorf("%d checks went down, want 2; %v", n, err)
-		}
-		if list, err := mon.Checks(t.Context(), project.ID, monitor.CheckQuery{}); len(list) != 2 || err != nil {
-			t.Errorf("%d checks are listed, %v", len(list), err)
-		}
-	})
+		return nil
+	}))
+}
+
+// count returns how many rows a table has.
+func count(t *testing.T, db *bun.DB, table string) (rows int) {
+	t.Helper()
+	must(t, db.DB.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&rows))
+	return rows
 }

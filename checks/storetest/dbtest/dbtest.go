@@ -60,11 +60,17 @@ func (d DB) Path() string {
 	return ""
 }
 
-// Each runs a test on SQLite and on PostgreSQL.
-func Each(t *testing.T, test func(t *testing.T, db DB)) {
+// runner is *testing.T or *testing.B.
+type runner[T any] interface {
+	testing.TB
+	Run(name string, fn func(T)) bool
+}
+
+// Each runs a test or a benchmark on SQLite and on PostgreSQL.
+func Each[T runner[T]](t T, test func(t T, db DB)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { test(t, SQLite(t)) })
-	t.Run("postgres", func(t *testing.T) { test(t, PostgreSQL(t)) })
+	t.Run("sqlite", func(t T) { test(t, SQLite(t)) })
+	t.Run("postgres", func(t T) { test(t, PostgreSQL(t)) })
 }
 
 // SQLite returns a database in a file in the test's temporary directory.
@@ -82,6 +88,15 @@ func PostgreSQL(t testing.TB) DB {
 		t.Fatal(err)
 	}
 	return DB{Name: "postgres", URL: postgres.database(t)}
+}
+
+// Another returns another empty database of the same kind.
+func (d DB) Another(t testing.TB) DB {
+	t.Helper()
+	if d.Path() != "" {
+		return SQLite(t)
+	}
+	return PostgreSQL(t)
 }
 
 // Bun opens the database until the test ends.

@@ -1,0 +1,157 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// TestDeadConnections ends all connections of a pool, as a restart of PostgreSQL does. A ping that meets a dead one is
+// written over another, once.
+func TestDeadConnections(t *testing.T) {
+	db := dbtest.PostgreSQL(t)
+	pool := db.Bun(t)
+	mon := monitorOn(t, dbtest.OpenOn(t, pool))
+	check := addCheck(t, mon)
+	admin := db.Bun(t)
+	var numbers []int64
+	for restart := range 3 {
+		fill(t, pool)
+		fill(t, pool) // the driver tests a connection before its second use, but not one that was just used again
+		_, err := admin.ExecContext(t.Context(), `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+		must(t, err)
+		ping, err := mon.Ping(t.Context(), check.ID, pings.Signal{UserAgent: fmt.Sprint(restart)})
+		if err != nil {
+			t.Errorf("first ping after restart %d: %v", restart+1, err)
+		}
+		numbers = append(numbers, ping.N)
+	}
+	if diff := cmp.Diff([]int64{1, 2, 3}, numbers); diff != "" {
+		t.Errorf("ping numbers (-want +got):\n%s", diff)
+	}
+}
+
+// fill opens all connections of a pool.
+func fill(t *testing.T, pool *bun.DB) {
+	t.Helper()
+	var conns []bun.Conn
+	for range pool.DB.Stats().MaxOpenConnections {
+		conn, err := pool.Conn(t.Context())
+		must(t, err)
+		conns = append(conns, conn)
+	}
+	var wg sync.WaitGroup
+	for _, conn := range conns {
+		wg.Go(func() { conn.Close() })
+	}
+	wg.Wait()
+}
+
+// breaker breaks connections at a commit.
+type breaker struct {
+	driver.Connector
+	beforeCommit, afterCommit atomic.Bool // break the next commit, once
+	broken                    atomic.Int64
+	between                   func() // called after a commit whose answer is lost
+}
+
+func (b *breaker) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := b.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return breakingConn{conn.(*stdlib.Conn), b}, nil
+}
+
+type breakingConn struct {
+	*stdlib.Conn
+	breaker *breaker
+}
+
+func (c breakingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	tx, err := c.Conn.BeginTx(ctx, opts)
+	return breakingTx{tx, c.breaker}, err
+}
+
+type breakingTx struct {
+	driver.Tx
+	breaker *breaker
+}
+
+func (tx breakingTx) Commit() error {
+	b := tx.breaker
+	if b.beforeCommit.CompareAndSwap(true, false) {
+		b.broken.Add(1)
+		return errors.Join(tx.Tx.Rollback(), io.ErrUnexpectedEOF)
+	}
+	err := tx.Tx.Commit()
+	if err == nil && b.afterCommit.CompareAndSwap(true, false) {
+		b.broken.Add(1)
+		b.between()
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// TestLostCommit breaks connections to PostgreSQL while they commit a ping. The ping is there once, whether or not the
+// server committed it.
+func TestLostCommit(t *testing.T) {
+	db := dbtest.PostgreSQL(t)
+	db.Open(t)
+	config, err := pgx.ParseConfig(db.URL)
+	must(t, err)
+	b := &breaker{Connector: stdlib.GetConnector(*config), between: func() {}}
+	sqldb := sql.OpenDB(b)
+	defer sqldb.Close()
+	store, err := sqlstore.New(bun.NewDB(sqldb, pgdialect.New()))
+	must(t, err)
+	mon := monitorOn(t, store)
+	c := addCheck(t, mon)
+	for i, arm := range []*atomic.Bool{nil, &b.afterCommit, &b.beforeCommit, nil, &b.afterCommit, &b.afterCommit} {
+		if arm != nil {
+			arm.Store(true)
+		}
+		p, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success})
+		if err != nil || p.N != int64(i+1) {
+			t.Errorf("ping %d has number %d, error %v", i+1, p.N, err)
+		}
+	}
+	log, err := mon.Pings(t.Context(), c.ID)
+	if err != nil || len(log) != 6 || b.broken.Load() != 4 {
+		t.Errorf("the log has %d pings after %d broken commits, want 6 after 4; error %v", len(log), b.broken.Load(), err)
+	}
+
+	// If another server pings the check in between, nobody can tell whether the commit was done: the ping is not
+	// acknowledged, and it is there once.
+	other := monitorOn(t, db.Open(t))
+	b.between = func() {
+		if _, err := other.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Log}); err != nil {
+			t.Error(err)
+		}
+	}
+	b.afterCommit.Store(true)
+	if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success}); !errors.Is(err, monitor.ErrUnavailable) {
+		t.Errorf("ping with an unknown outcome: error %v, want ErrUnavailable", err)
+	}
+	if log, err = mon.Pings(t.Context(), c.ID); err != nil || len(log) != 8 || log[0].Kind != pings.Log {
+		t.Errorf("the log has %d pings, want 8; error %v", len(log), err)
+	}
+}
