@@ -8,13 +8,13 @@ import (
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
-// dueBatch is how many overdue checks are handled in one transaction.
+// dueBatch is the most overdue checks that one transaction settles.
 const dueBatch = 1000
 
-// Run watches the deadlines of all checks, delivers alerts if there are notifiers, moves large bodies to object storage
-// if there is one, and removes what is kept no longer, until ctx ends. Alerts that are being sent then have 5 seconds
-// left. What goes wrong is logged and tried again; the error is always that of ctx. Several servers on one database may
-// each run this: they share the work.
+// Run watches the deadlines of all checks, delivers alerts if there are notifiers, moves large bodies to object storage if
+// there is one, and prunes logs and flips, until ctx ends. Alerts that are being sent then have 5 seconds left. Run logs
+// errors and tries again; it returns the error of ctx. Several servers on one database may each run this and share the
+// work.
 func (m *Monitor) Run(ctx context.Context) error {
 	m.vitals.started(m.clock())
 	defer m.vitals.stopped()
@@ -25,7 +25,7 @@ func (m *Monitor) Run(ctx context.Context) error {
 	}
 	prune := func(interval time.Duration, failure string, task func(ctx context.Context, pause func()) (int, error)) {
 		background.Go(func() {
-			m.every(ctx, interval, failure, func(ctx context.Context) (int, error) { return task(ctx, restful(ctx, interval/2)) })
+			m.every(ctx, interval, failure, func(ctx context.Context) (int, error) { return task(ctx, paced(ctx, interval/2)) })
 		})
 	}
 	prune(max(m.prune/10, 1), "cannot remove old pings", m.store.PrunePings)
@@ -36,13 +36,13 @@ func (m *Monitor) Run(ctx context.Context) error {
 		})
 		background.Go(func() { m.insist(ctx, m.bodies.every, "cannot remove objects", m.RemoveBodies) })
 	}
-	// At once: what has become overdue while nothing ran is overdue now.
+	// Sweep at once: checks may have become overdue while no server ran.
 	m.attempt(ctx, "cannot look for overdue checks", m.Sweep)
 	m.every(ctx, m.watch, "cannot look for overdue checks", m.Sweep)
 	return ctx.Err()
 }
 
-// every runs a task again and again until ctx ends.
+// every runs a task at each interval until ctx ends.
 func (m *Monitor) every(ctx context.Context, interval time.Duration, failure string, task func(context.Context) (int, error)) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -56,7 +56,7 @@ func (m *Monitor) every(ctx context.Context, interval time.Duration, failure str
 	}
 }
 
-// attempt runs a task and logs what goes wrong, a panic included: watching must go on.
+// attempt runs a task and logs its error or panic: watching must go on.
 func (m *Monitor) attempt(ctx context.Context, failure string, task func(context.Context) (int, error)) (ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -70,24 +70,24 @@ func (m *Monitor) attempt(ctx context.Context, failure string, task func(context
 	return err == nil
 }
 
-// restFactor is how many times as long as a step of a task took it rests before the next.
-const restFactor = 4
+// pauseFactor is how many times as long as a step the pause after it is.
+const pauseFactor = 4
 
-// restful returns what a task in the background calls between its steps. It rests in proportion to what the last step took,
-// so that the pings that come meanwhile are held up by one step and not by the whole task. When it has rested for most in
-// all, or ctx ends, the task gets no more rest: it must not fall behind.
-func restful(ctx context.Context, most time.Duration) (pause func()) {
+// paced returns a function that background work calls between its steps. It pauses in proportion to the last step, so that
+// pings wait for one step and not for the whole task. After budget in all, or when ctx ends, it pauses no more: the task
+// must not fall behind.
+func paced(ctx context.Context, budget time.Duration) (pause func()) {
 	begin := time.Now()
 	return func() {
 		end := time.Now()
-		if rest := min(restFactor*end.Sub(begin), most); rest > 0 {
+		if wait := min(pauseFactor*end.Sub(begin), budget); wait > 0 {
 			select {
 			case <-ctx.Done():
-			case <-time.After(rest):
+			case <-time.After(wait):
 			}
 		}
 		begin = time.Now()
-		most -= begin.Sub(end)
+		budget -= begin.Sub(end)
 	}
 }
 
@@ -134,7 +134,7 @@ func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error
 		if found == 0 {
 			return nil
 		}
-		// Those that had nothing to settle get their deadline brought up to date, so that they are not found again.
+		// Saving a check that had nothing to settle sets its next deadline, so that LockDue does not find it again.
 		return tx.SaveChecks(ctx, locked)
 	})
 	m.vitals.turn(m.clock(), err == nil)
