@@ -1,5 +1,5 @@
-// Package metrics tells Prometheus how a Rollcall server is. It observes a [monitor.Monitor] and the handlers of
-// package server, and is a collector for the registry of the program that embeds them:
+// Package metrics exports the state of a Rollcall server to Prometheus. [Metrics] observes a [monitor.Monitor] and the
+// handlers of package server, and is a collector for the program's registry:
 //
 //	m := metrics.New()
 //	mon, err := monitor.New(store, &monitor.Config{Observer: m})
@@ -7,13 +7,13 @@
 //	srv, err := server.New(mon, &server.Config{Observer: m, Signer: signer})
 //	prometheus.MustRegister(m)
 //
-// A program that has no registry serves [Metrics.Handler], which adds the metrics of the Go runtime and the process.
+// A program without a registry serves [Metrics.Handler], which adds the metrics of the Go runtime and the process.
 //
-// The metrics are about the process, and those of all processes on one database are to be added up, but for
-// rollcall_deliveries_pending and rollcall_delivery_oldest_due_age_seconds, which each reads from the database, every
-// ten seconds at most. No label has a value that a client can choose.
+// To get the metrics of several processes on one database, add them up, except rollcall_deliveries_pending and
+// rollcall_delivery_oldest_due_age_seconds: every process reads these two from the database, at most every ten seconds.
+// Clients cannot choose the value of any label.
 //
-// What the checks of a project are like is told by the server itself, at /api/v3/metrics/.
+// The server exports the checks of a project at /api/v3/metrics/.
 package metrics
 
 import (
@@ -35,15 +35,15 @@ import (
 )
 
 const (
-	// backlogEvery is how often the outbox is looked at, however often metrics are read.
+	// backlogEvery is the least time between two reads of the outbox.
 	backlogEvery = 10 * time.Second
-	// backlogTimeout is how long the database has to answer.
+	// backlogTimeout bounds a read of the outbox.
 	backlogTimeout = 2 * time.Second
-	// maxScrapes is how many requests for metrics are answered at once.
+	// maxScrapes bounds the concurrent requests to the Handler.
 	maxScrapes = 4
 )
 
-// Source is what a [Metrics] reads when it is itself read. A *[monitor.Monitor] is one.
+// Source is what [Metrics] reads during a scrape. *[monitor.Monitor] implements it.
 type Source interface {
 	Now() time.Time
 	Queued() int
@@ -52,7 +52,7 @@ type Source interface {
 
 var _ Source = (*monitor.Monitor)(nil)
 
-// Metrics observes and is a collector. All methods may be called by many goroutines at once.
+// Metrics is an observer and a collector. It is safe for concurrent use.
 type Metrics struct {
 	pings         *prometheus.CounterVec // by kind
 	pingsFailed   prometheus.Counter
@@ -78,8 +78,8 @@ type Metrics struct {
 	mu      sync.Mutex
 	source  Source // nil before Watch
 	backlog monitor.Backlog
-	known   bool // backlog has been read
-	read    time.Time
+	known   bool      // whether the last read of the backlog succeeded
+	read    time.Time // time of the last read
 }
 
 var (
@@ -87,39 +87,39 @@ var (
 	_ monitor.Observer     = (*Metrics)(nil)
 )
 
-// New returns metrics that are all zero.
+// New returns metrics whose values are zero.
 func New() *Metrics {
 	m := &Metrics{
-		pings:         counters("pings_total", "Pings that were recorded, by what their checks made of them.", "kind"),
+		pings:         counters("pings_total", "Pings recorded, by what their checks made of them.", "kind"),
 		pingsFailed:   counter("pings_failed_total", "Pings that could not be written to the database."),
-		pingsRefused:  counter("pings_refused_total", "Pings that were refused because too many waited to be written."),
-		batchesFailed: counter("ping_batches_failed_total", "Transactions of pings that have failed."),
-		batchSize: histogram("ping_batch_size", "How many pings were recorded in one transaction.",
+		pingsRefused:  counter("pings_refused_total", "Pings refused because the queue was full."),
+		batchesFailed: counter("ping_batches_failed_total", "Transactions of pings that failed."),
+		batchSize: histogram("ping_batch_size", "Pings recorded in one transaction.",
 			prometheus.ExponentialBuckets(1, 2, 10)),
-		commit: histogram("ping_commit_duration_seconds", "How long a transaction of pings took until it was durable.",
+		commit: histogram("ping_commit_duration_seconds", "Duration of a transaction of pings until it was durable.",
 			[]float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5}),
-		lag: histogram("overdue_lag_seconds", "How long after its deadline the watcher took a check down.",
+		lag: histogram("overdue_lag_seconds", "Time from the deadline of a check until the watcher took it down.",
 			[]float64{.5, 1, 2, 5, 10, 30, 60, 300, 1800, 7200}),
 		lastSweep: prometheus.NewGauge(prometheus.GaugeOpts{Name: "rollcall_sweep_last_success_timestamp_seconds",
-			Help: "When overdue checks were last looked for with success."}),
-		attempts: counters("delivery_attempts_total", "Attempts to deliver an alert, by kind of channel and outcome.",
+			Help: "Time of the last successful sweep over overdue checks."}),
+		attempts: counters("delivery_attempts_total", "Attempts to deliver an alert, by kind of integration and outcome.",
 			"kind", "outcome"),
-		delivery: histograms("delivery_duration_seconds", "How long an attempt to deliver an alert took.",
+		delivery: histograms("delivery_duration_seconds", "Duration of an attempt to deliver an alert.",
 			[]float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30}, "kind"),
-		requests: counters("http_requests_total", "HTTP requests that were answered.", "route", "method", "code"),
-		request: histograms("http_request_duration_seconds", "How long the answer to an HTTP request took.",
+		requests: counters("http_requests_total", "HTTP requests answered.", "route", "method", "code"),
+		request: histograms("http_request_duration_seconds", "Duration of an HTTP request until its answer.",
 			[]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}, "route"),
-		limited: counter("http_requests_rate_limited_total", "API requests that were refused because of the rate limit."),
+		limited: counter("http_requests_rate_limited_total", "HTTP requests refused because of a rate limit."),
 		build: prometheus.NewGauge(prometheus.GaugeOpts{Name: "rollcall_build_info",
-			Help: "1, with the version of Rollcall.", ConstLabels: prometheus.Labels{"version": version()}}),
-		queue: prometheus.NewDesc("rollcall_ping_queue_length", "Pings that wait to be written.", nil, nil),
+			Help: "Always 1; the label has the version of Rollcall.", ConstLabels: prometheus.Labels{"version": version()}}),
+		queue: prometheus.NewDesc("rollcall_ping_queue_length", "Pings in the queue for writing.", nil, nil),
 		pending: prometheus.NewDesc("rollcall_deliveries_pending",
-			"Alerts that were neither delivered nor given up, counted up to 100000.", nil, nil),
+			"Alerts neither delivered nor given up, counted up to 100000.", nil, nil),
 		oldest: prometheus.NewDesc("rollcall_delivery_oldest_due_age_seconds",
-			"For how long the alert that is due for longest has been due, 0 when none is.", nil, nil),
+			"Time since the oldest pending alert became due, 0 if none is due.", nil, nil),
 	}
 	for _, kind := range []pings.Kind{pings.Success, pings.Start, pings.Fail, pings.Log, pings.Ignored} {
-		m.pings.WithLabelValues(string(kind)) // so that their rates begin at 0
+		m.pings.WithLabelValues(string(kind)) // so that their rates start at 0
 	}
 	m.build.Set(1)
 	return m
@@ -142,14 +142,14 @@ func histograms(name, help string, buckets []float64, labels ...string) *prometh
 	return prometheus.NewHistogramVec(o, labels)
 }
 
-// Watch has the gauges of the writer and of the outbox read from a monitor. Without it they are absent. Call it once.
+// Watch sets the monitor whose queue and outbox the gauges show. Without a monitor these gauges are absent. Call Watch once.
 func (m *Metrics) Watch(source Source) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.source = source
 }
 
-// PingsWritten is for [monitor.Observer], as are the next four.
+// PingsWritten counts a batch of pings. It implements [monitor.Observer], as do the next four methods.
 func (m *Metrics) PingsWritten(kinds map[pings.Kind]int, took time.Duration) {
 	size := 0
 	for kind, n := range kinds {
@@ -166,10 +166,10 @@ func (m *Metrics) PingsFailed(size int) {
 	m.pingsFailed.Add(float64(size))
 }
 
-// PingRefused counts a ping that the queue did not take.
+// PingRefused counts a ping that found the queue full.
 func (m *Metrics) PingRefused() { m.pingsRefused.Inc() }
 
-// Swept notes a look for overdue checks.
+// Swept records a sweep over overdue checks.
 func (m *Metrics) Swept(at time.Time, lags []time.Duration) {
 	m.lastSweep.Set(float64(at.UnixMicro()) / 1e6)
 	for _, lag := range lags {
@@ -183,7 +183,7 @@ func (m *Metrics) Attempted(kind channels.Kind, outcome monitor.Outcome, took ti
 	m.delivery.WithLabelValues(string(kind)).Observe(took.Seconds())
 }
 
-// Answered counts an HTTP request. It is for the observer of package server.
+// Answered counts an HTTP request. It implements the Observer of package server.
 func (m *Metrics) Answered(route, method string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
 	m.request.WithLabelValues(route).Observe(took.Seconds())
@@ -197,7 +197,7 @@ func (m *Metrics) parts() []prometheus.Collector {
 		m.lastSweep, m.attempts, m.delivery, m.requests, m.request, m.limited, m.build}
 }
 
-// Describe is for [prometheus.Collector].
+// Describe implements [prometheus.Collector].
 func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, part := range m.parts() {
 		part.Describe(to)
@@ -207,8 +207,8 @@ func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	to <- m.oldest
 }
 
-// Collect is for [prometheus.Collector]. When the database does not answer within 2 seconds, the metrics of the outbox
-// are left out.
+// Collect implements [prometheus.Collector]. It leaves out the metrics of the outbox if the database does not answer
+// within 2 seconds.
 func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	for _, part := range m.parts() {
 		part.Collect(to)
@@ -231,7 +231,7 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, age)
 }
 
-// refresh reads the outbox unless that was done just before, with success or not.
+// refresh reads the outbox, unless the last attempt was less than backlogEvery ago.
 func (m *Metrics) refresh() {
 	if !m.read.IsZero() && time.Since(m.read) < backlogEvery {
 		return
@@ -242,8 +242,8 @@ func (m *Metrics) refresh() {
 	m.backlog, m.known, m.read = backlog, err == nil, time.Now()
 }
 
-// Handler serves the metrics with those of the Go runtime and of the process, from a registry of its own. It needs no
-// key, so it is for an address that only Prometheus reaches.
+// Handler serves the metrics together with those of the Go runtime and the process, from its own registry. It asks for no
+// key, so serve it only where Prometheus alone can reach it.
 func (m *Metrics) Handler() http.Handler {
 	registry := prometheus.NewRegistry()
 	process := collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})
@@ -252,7 +252,7 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(registry, options)
 }
 
-// version returns the version of this module in the program.
+// version returns the version of this module in the running program.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

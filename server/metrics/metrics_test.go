@@ -37,8 +37,8 @@ var _ server.Observer = (*metrics.Metrics)(nil)
 
 var noon = time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
 
-// scrape reads metrics over HTTP, as Prometheus does: the samples of Rollcall by name and labels, of histograms how
-// many values they have.
+// scrape reads metrics over HTTP as Prometheus does. It returns Rollcall's samples by name and labels, and the count of
+// each histogram.
 func scrape(t *testing.T, handler http.Handler) map[string]float64 {
 	t.Helper()
 	web := httptest.NewServer(handler)
@@ -86,7 +86,7 @@ func labels(m *dto.Metric) string {
 	return "{" + strings.Join(list, ",") + "}"
 }
 
-// idle is what metrics are when nothing has happened.
+// idle returns the metrics of a server to which nothing has happened.
 func idle() map[string]float64 {
 	samples := map[string]float64{"rollcall_build_info{version=unknown}": 1}
 	for _, kind := range []string{"success", "start", "fail", "log", "ign"} {
@@ -160,7 +160,7 @@ func TestMetrics(t *testing.T) {
 			}
 			answer.Body.Close()
 		}
-		web.Close() // what was answered has been told
+		web.Close() // afterwards, every answer has been observed
 		clock.Advance(time.Hour)
 		if n, err := mon.Sweep(t.Context()); n != 1 || err != nil {
 			t.Fatalf("sweep: %d, %v", n, err)
@@ -174,7 +174,7 @@ func TestMetrics(t *testing.T) {
 		want := idle()
 		maps.Copy(want, map[string]float64{
 			"rollcall_pings_total{kind=success}": 1, "rollcall_pings_total{kind=start}": 1,
-			"rollcall_ping_batch_size{}": 3, "rollcall_ping_commit_duration_seconds{}": 3, // one for no check
+			"rollcall_ping_batch_size{}": 3, "rollcall_ping_commit_duration_seconds{}": 3, // one batch had no check
 			"rollcall_overdue_lag_seconds{}": 1, "rollcall_sweep_last_success_timestamp_seconds{}": float64(swept.Unix()),
 			"rollcall_pings_refused_total{}": 1, "rollcall_pings_failed_total{}": 3, "rollcall_ping_batches_failed_total{}": 1,
 			"rollcall_delivery_attempts_total{kind=email,outcome=retry}": 1, "rollcall_delivery_duration_seconds{kind=email}": 1,
@@ -197,7 +197,7 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// source is a monitor that counts how often its outbox is read.
+// source counts how often its outbox is read.
 type source struct {
 	reads int
 	err   error
@@ -229,7 +229,7 @@ func (s *source) is(t *testing.T, m *metrics.Metrics, want map[string]float64) {
 	}
 }
 
-// However often metrics are read, the database is not, also while it fails.
+// The database is read at most every ten seconds, also while it fails, however often Prometheus scrapes.
 func TestScrapesAreCheap(t *testing.T) {
 	m := metrics.New()
 	well := &source{}
@@ -243,7 +243,7 @@ func TestScrapesAreCheap(t *testing.T) {
 	broken.is(t, m, map[string]float64{"rollcall_ping_queue_length{}": 7})
 }
 
-// A program registers the metrics in its own registry.
+// The program registers the metrics in its own registry.
 func ExampleMetrics() {
 	registry := prometheus.NewRegistry()
 	m := metrics.New()
