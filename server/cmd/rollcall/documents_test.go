@@ -1,0 +1,158 @@
+package main
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// root is the directory of the module.
+const root = "../../.."
+
+// documents returns the Markdown files of the module with their texts.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	texts := make(map[string]string)
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "testdata") {
+			return fs.SkipDir
+		}
+		if filepath.Ext(path) != ".md" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		texts[path] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"README.md", "CHANGELOG.md", "client/README.md", "checks/README.md", "server/README.md"} {
+		if texts[filepath.Join(root, name)] == "" {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	return texts
+}
+
+var (
+	fence   = regexp.MustCompile("(?ms)^ *```.*?^ *```")
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	dropped = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+)
+
+// anchors returns the anchors that GitHub gives to the headings of a document.
+func anchors(text string) map[string]bool {
+	all := make(map[string]bool)
+	for _, found := range heading.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		all[strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(found[1]), ""), " ", "-")] = true
+	}
+	return all
+}
+
+// TestDocumentLinks follows the links of all documents to files and to headings.
+func TestDocumentLinks(t *testing.T) {
+	texts := documents(t)
+	for path, text := range texts {
+		for _, found := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+			if strings.Contains(found[1], "://") {
+				continue
+			}
+			target, anchor, _ := strings.Cut(found[1], "#")
+			file := path
+			if target != "" {
+				file = filepath.Join(filepath.Dir(path), target)
+			}
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("%s: %s: %v", path, found[1], err)
+			} else if anchor != "" && !anchors(texts[file])[anchor] {
+				t.Errorf("%s: %s: no such heading", path, found[1])
+			}
+		}
+	}
+}
+
+// TestDocumentFlags looks up the flags that the manuals name on the command line. Flags of other programs are listed.
+func TestDocumentFlags(t *testing.T) {
+	var c cli
+	parser, err := kong.New(&c, options(io.Discard, io.Discard, exitOK)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := make(map[string]bool)
+	for _, other := range []string{
+		"retry", "data-binary", // curl
+		"format", "file", "clean", "if-exists", "single-transaction", "no-owner", "dbname", // pg_dump, pg_restore
+	} {
+		known[other] = true
+	}
+	var visit func(node *kong.Node)
+	visit = func(node *kong.Node) {
+		for _, flag := range node.Flags {
+			known[flag.Name] = true
+		}
+		for _, child := range node.Children {
+			visit(child)
+		}
+	}
+	visit(parser.Model.Node)
+	texts := documents(t)
+	for _, name := range []string{
+		"README.md", "client/README.md", "checks/README.md", "server/README.md", "server/THREATS.md", ".github/SECURITY.md",
+	} {
+		for _, found := range regexp.MustCompile("(?m)[ `\\[(|]--([a-z0-9]+(?:-[a-z0-9]+)*)\\b").FindAllStringSubmatch(texts[filepath.Join(root, name)], -1) {
+			if !known[found[1]] {
+				t.Errorf("%s: rollcall has no flag --%s", name, found[1])
+			}
+		}
+	}
+}
+
+// TestReadmeQuickStart starts a server as the quick start says, and runs the commands that follow in a shell.
+func TestReadmeQuickStart(t *testing.T) {
+	_, section, _ := strings.Cut(documents(t)[filepath.Join(root, "README.md")], "\n## Quick start\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	blocks := regexp.MustCompile("(?s)```(sh|text)\n(.*?)```").FindAllStringSubmatch(section, -1)
+	if len(blocks) < 8 {
+		t.Fatalf("found %d blocks", len(blocks))
+	}
+	flags, ok := strings.CutPrefix(blocks[0][2], "go install ./server/cmd/rollcall\nrollcall serve ")
+	if !ok || blocks[1][2] != "export API_KEY=rcw_… PING_KEY=…\n" {
+		t.Fatalf("begins with %q, %q", blocks[0][2], blocks[1][2])
+	}
+	p := start(t, "sqlite:rollcall.db", strings.Fields(flags)...)
+	pingKey := regexp.MustCompile(`ping key +(\S+)`).FindStringSubmatch(p.stdout.String())[1]
+	local := strings.NewReplacer("http://localhost:8000", p.url, "/tmp/", p.cmd.Dir+"/")
+	shell := func(script string) (string, error) {
+		command := exec.CommandContext(t.Context(), "sh", "-e", "-c", local.Replace(script))
+		command.Dir, command.Env = p.cmd.Dir, append(cleanEnv(), "API_KEY="+keyOf(t, p), "PING_KEY="+pingKey)
+		out, err := command.CombinedOutput()
+		return string(out), err
+	}
+	for i, block := range blocks[2:] {
+		switch next := blocks[min(i+3, len(blocks)-1)]; {
+		case block[1] == "text": // the output of the block before
+		case next[1] == "text":
+			var out string
+			var err error
+			if !eventually(patience, func() bool {
+				out, err = shell(block[2])
+				return err == nil && strings.TrimSpace(out) == strings.TrimSpace(next[2])
+			}) {
+				t.Errorf("%s\n%v, printed %q, want %q", block[2], err, out, next[2])
+			}
+		default:
+			if out, err := shell(block[2]); err != nil {
+				t.Errorf("%s\n%v, printed %q", block[2], err, out)
+			}
+		}
+	}
+}
