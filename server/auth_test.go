@@ -32,7 +32,7 @@ func TestKeys(t *testing.T) {
 		s.send("POST", list, nil).refused(401, "missing api key")
 		s.send("POST", list, "{").is(400)
 
-		// The header wins, and a malformed body comes to light only after it.
+		// The header wins. A malformed body matters only after the key.
 		s.send("POST", list, object{"api_key": s.keys.ReadWrite}, "X-Api-Key", wrong).refused(401, "wrong api key")
 		s.send("POST", list, object{"api_key": s.keys.ReadWrite}, "X-Api-Key", "").refused(401, "missing api key")
 		s.send("POST", list, object{"api_key": wrong}, "X-Api-Key", s.keys.ReadWrite).is(201)
@@ -67,14 +67,14 @@ func TestRevokedKey(t *testing.T) {
 	})
 }
 
-// route is an endpoint with the status codes that it has for keys that lack something.
+// route is an endpoint with its status codes for insufficient keys.
 type route struct {
 	method, path      string
 	readOnly, foreign int
 	missing           int // for a check that does not exist
 }
 
-// routes is the table of API-V3.md section 4. {id} is a check, and {key} its unique_key.
+// routes is the table of API-V3.md section 4. {id} is the UUID of a check, {key} its unique_key.
 var routes = []route{
 	{"GET", "/api/v3/checks/", 200, 200, 200},
 	{"GET", "/api/v3/checks/{id}", 200, 403, 404},
@@ -132,7 +132,7 @@ func TestAccess(t *testing.T) {
 			if r.missing == 404 {
 				missing.refused(404, "not found")
 			}
-			if r.readOnly == 403 { // whether or not there is such a check
+			if r.readOnly == 403 { // also for a missing check
 				s.send(r.method, r.in(unknownUUID, strings.Repeat("0", 40)), nil, "X-Api-Key", s.keys.ReadOnly).is(403)
 			}
 			if !strings.Contains(r.path, "status") {
@@ -141,7 +141,7 @@ func TestAccess(t *testing.T) {
 		}
 		s.equal("the check", s.get(check), before)
 
-		// A read-write key may name its own checks by unique_key, where that is accepted.
+		// A read-write key may use the unique_key of its own checks where that is accepted.
 		s.equal("by unique_key", s.api("GET", "/api/v3/checks/"+key, nil).object(200), before)
 		s.api("GET", "/api/v3/checks/"+key+"/flips", nil).is(200)
 		s.api("DELETE", "/api/v3/checks/"+key, nil).refused(404, "not found")
@@ -180,7 +180,7 @@ func TestReadOnlyDocuments(t *testing.T) {
 	})
 }
 
-// The unique_key is the SHA-1 of the first half of the UUID: a fixed pair, so that a client may rely on it.
+// The unique_key is the SHA-1 of the first half of the UUID. Clients may rely on this pair.
 func TestUniqueKey(t *testing.T) {
 	each(t, nil, func(s *site) {
 		check := s.create(nil)

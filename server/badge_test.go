@@ -172,7 +172,7 @@ func TestBadgesRefused(t *testing.T) {
 			s.equal("Allow", r.header.Get("Allow"), "GET, HEAD, OPTIONS")
 			s.equal("CORS", s.send("OPTIONS", address, nil).is(204).header.Get("Access-Control-Allow-Origin"), "*")
 		}
-		// A badge lives as long as its check or project.
+		// A badge ends with its check or project.
 		s.api("DELETE", path(check), nil).is(200)
 		s.send("GET", own, nil).refused(404, "not found")
 		s.send("GET", tagged, nil).is(200)

@@ -15,7 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// instant is a store that takes no time, with one check.
+// instant is a store with one check that answers at once.
 type instant struct {
 	monitor.Store
 	check checks.Check
@@ -36,14 +36,14 @@ func (i instantTx) LockChecks(context.Context, []uuid.UUID) ([]*monitor.Locked, 
 
 func (instantTx) SaveChecks(context.Context, []*monitor.Locked) error { return nil }
 
-// discard is a connection that nobody reads.
+// discard is a response that nobody reads.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d discard) WriteHeader(int)             {}
 
-// BenchmarkPing is what the server itself adds to a ping: everything between net/http and the store.
+// BenchmarkPing measures the cost of a ping between net/http and the store.
 func BenchmarkPing(b *testing.B) {
 	check, err := checks.New(uuid.New(), checks.Spec{}, noon)
 	if err != nil {
@@ -72,8 +72,7 @@ func BenchmarkPing(b *testing.B) {
 	}
 }
 
-// BenchmarkRead measures what a client of the management interface waits for, by a handler on a real database with
-// 1,000 checks.
+// BenchmarkRead measures reads of the management interface on a real database with 1,000 checks.
 func BenchmarkRead(b *testing.B) {
 	for name, open := range map[string]func(testing.TB) dbtest.DB{"sqlite": dbtest.SQLite, "postgres": dbtest.PostgreSQL} {
 		b.Run(name, func(b *testing.B) {

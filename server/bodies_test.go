@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// shelf keeps bodies in memory, until it is told to fail.
+// shelf keeps bodies in memory. If err is set, reads fail.
 type shelf struct {
 	sync.Map
 	err error
@@ -42,7 +42,7 @@ func (s *shelf) Remove(_ context.Context, keys []string) error {
 	return nil
 }
 
-// TestBodiesInObjectStorage holds API-V3.md section 4.9 for bodies that are not in the database.
+// TestBodiesInObjectStorage tests API-V3.md section 4.9 with bodies in object storage.
 func TestBodiesInObjectStorage(t *testing.T) {
 	each(t, nil, func(s *site) {
 		bodies := &shelf{}

@@ -41,7 +41,7 @@ func TestBodies(t *testing.T) {
 	})
 }
 
-// A body that breaks off is no ping, and an answer does not wait for more than is looked at.
+// TestBrokenBody: an incomplete body is not a ping.
 func TestBrokenBody(t *testing.T) {
 	each(t, nil, func(s *site) {
 		check := s.create(nil)

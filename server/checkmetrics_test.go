@@ -21,7 +21,7 @@ import (
 
 const metricsPath = "/api/v3/metrics/"
 
-// parseMetrics returns the samples of a text that Prometheus can read: by name and labels, those sorted.
+// parseMetrics parses the text format of Prometheus. It returns the samples by name and sorted labels.
 func parseMetrics(s *site, text string) map[string]float64 {
 	s.Helper()
 	parser := expfmt.NewTextParser(model.LegacyValidation)
@@ -72,7 +72,7 @@ func TestCheckMetrics(t *testing.T) {
 		}
 		s.equal("metrics of an empty project", s.metrics(), totals)
 
-		// One check in each state; names that need escaping.
+		// A check in each state, with a name that needs escaping.
 		job := s.create(object{"name": "Bäckup \"α\"\\\n😀\r\t{}", "slug": "job", "tags": "prod db,x", "timeout": 60, "grace": 60})
 		s.ping(job, "/start")
 		s.clock.Advance(1500 * time.Millisecond)
@@ -129,7 +129,7 @@ func mustUUID(s *site, check object) uuid.UUID {
 	return id
 }
 
-// Which keys may read metrics, and how they are sent.
+// TestCheckMetricsKeys: which keys may read metrics, and how they are sent.
 func TestCheckMetricsKeys(t *testing.T) {
 	each(t, &server.Config{RateLimit: 8}, func(s *site) {
 		s.create(nil)
@@ -156,7 +156,7 @@ func TestCheckMetricsKeys(t *testing.T) {
 		s.send("GET", metricsPath, nil, "Authorization", "Bearer "+strings.Repeat("x", 32)).refused(401, "wrong api key")
 		// No other endpoint takes a bearer token.
 		s.send("GET", "/api/v3/checks/", nil, "Authorization", "Bearer "+s.keys.ReadOnly).refused(401, "missing api key")
-		// It counts like any other request.
+		// It counts against the rate limit.
 		for range 5 {
 			s.send("GET", metricsPath, nil, "X-Api-Key", s.keys.ReadOnly).is(200)
 		}
@@ -164,7 +164,7 @@ func TestCheckMetricsKeys(t *testing.T) {
 	})
 }
 
-// Two checks whose UUIDs begin alike have the same unique_key. Prometheus would refuse all samples for the second.
+// TestCheckMetricsOfTwins: checks whose UUIDs start alike share a unique_key. Prometheus drops a scrape with equal samples.
 func TestCheckMetricsOfTwins(t *testing.T) {
 	each(t, nil, func(s *site) {
 		for _, id := range []string{"11111111-2222-4333-8444-555555555555", "11111111-2222-4333-8444-666666666666"} {
@@ -176,7 +176,7 @@ func TestCheckMetricsOfTwins(t *testing.T) {
 	})
 }
 
-// Many checks, compressed and not.
+// TestCheckMetricsOfMany: many checks, compressed and not.
 func TestCheckMetricsOfMany(t *testing.T) {
 	each(t, nil, func(s *site) {
 		const many = 300

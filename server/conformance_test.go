@@ -24,7 +24,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/openapi"
 )
 
-// contract is the OpenAPI document, and what the tests of this process have seen of it.
+// contract is the OpenAPI document, with the answers that the tests of this process have seen.
 type contract struct {
 	document   *openapi3.T
 	operations []*operation
@@ -41,7 +41,7 @@ type operation struct {
 	names []string // of the path's parameters
 }
 
-// documented is the contract that every request of these tests is held against.
+// documented is the contract for every request of these tests.
 var documented = sync.OnceValue(func() *contract {
 	docs := openapi.New("https://rollcall.example.org", "https://rollcall.example.org/ping")
 	document, err := openapi3.NewLoader().LoadFromData(docs.Document())
@@ -54,7 +54,7 @@ var documented = sync.OnceValue(func() *contract {
 			c.operations = append(c.operations, newOperation(document, path, item, method, op))
 		}
 	}
-	// Those with the fewest parameters first, so that /{uuid}/start goes before /{ping_key}/{slug}.
+	// Operations with the fewest parameters first, so that /{uuid}/start goes before /{ping_key}/{slug}.
 	slices.SortFunc(c.operations, func(a, b *operation) int {
 		return 10*(len(a.names)-len(b.names)) + strings.Compare(a.Operation.OperationID, b.Operation.OperationID)
 	})
@@ -76,8 +76,8 @@ func newOperation(document *openapi3.T, path string, item *openapi3.PathItem, me
 	return o
 }
 
-// find returns the operation for a path, still escaped, and the values of the path's parameters. Of several that the
-// path may stand for, it is the one whose parameters are right.
+// find returns the operation for an escaped path, with the values of its parameters. If several match, it takes the one
+// whose parameters are valid.
 func (c *contract) find(pings bool, method, path string) (*operation, map[string]string) {
 	var found *operation
 	var values map[string]string
@@ -112,15 +112,15 @@ func (o *operation) input(r *http.Request, params map[string]string, pathOnly bo
 	}
 }
 
-// conforming is a transport that holds requests and answers against the OpenAPI document. Whatever the server has
-// accepted must be a request that the document allows, and every answer must be one that it has.
+// conforming is a transport that checks requests and answers against the OpenAPI document: the document must allow what
+// the server accepts, and must have every answer.
 type conforming struct {
 	s          *site
 	next       http.RoundTripper
 	base, ping *url.URL
 }
 
-// conform makes the client of the site, whose server has this configuration, a conforming one.
+// conform wraps the client of the site, whose server has this configuration, in a conforming transport.
 func (s *site) conform(client *http.Client, config server.Config) {
 	s.Helper()
 	if config.BaseURL == "" {
@@ -168,7 +168,7 @@ func (c *conforming) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// locate tells whether a request is a ping, and its path below the address that it is for.
+// locate reports whether a request is a ping, and returns its path below the base URL.
 func (c *conforming) locate(r *http.Request) (pings bool, path string) {
 	path = r.URL.EscapedPath()
 	if c.ping.Path == "" && c.ping.Host != c.base.Host {
@@ -206,9 +206,9 @@ func (c *conforming) check(r *http.Request, sent []byte, response *http.Response
 	}
 	request := r.Clone(r.Context())
 	request.Body = io.NopCloser(bytes.NewReader(sent))
-	request.Header.Set("Content-Type", "application/json") // whatever it was, it is not looked at
+	request.Header.Set("Content-Type", "application/json") // the server ignores it
 	input := o.input(request, params, false)
-	// When the key is in the header, pause and resume do not look at the body.
+	// With the key in the header, pause and resume ignore the body.
 	input.Options.ExcludeRequestBody = strings.HasSuffix(o.Path, "e") && r.Header.Get("X-Api-Key") != ""
 	refused := openapi3filter.ValidateRequest(r.Context(), input)
 	if refused != nil && status < http.StatusBadRequest {
@@ -223,7 +223,7 @@ func (c *conforming) check(r *http.Request, sent []byte, response *http.Response
 	})
 }
 
-// beyondSchemas reports whether a request was refused for a reason that no schema can tell.
+// beyondSchemas reports whether a request was refused for a reason that no schema can express.
 func beyondSchemas(r *http.Request, answer []byte) bool {
 	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
 		return true
@@ -246,14 +246,14 @@ func (c *contract) see(answers ...string) {
 	}
 }
 
-// unseen are documented answers that no test gets over the client of a site, with the reason.
+// unseen lists documented answers that no test gets through the client of a site, and why.
 var unseen = map[string]string{
 	"the body could not be read to its end":                    "TestBrokenBody has connections of its own",
 	`{"error":"too many requests: the limit is 100 a minute"}`: "the tests have lower limits",
 	`{"error":"schedule is not a valid cron or OnCalendar expression: schedule: a cron expression has 5 parts, this one has 4","field":"schedule"}`: "the words are those of package schedule",
 }
 
-// expected returns what the tests have to see: every status of every operation, and every example of an error.
+// expected returns what the tests must see: every status of every operation, and every example of an error.
 func (c *contract) expected() map[string]bool {
 	answers := map[string]bool{}
 	for _, o := range c.operations {
@@ -278,8 +278,8 @@ func (c *contract) expected() map[string]bool {
 	return answers
 }
 
-// covered returns the exit status of the tests: that of m.Run, or 1 when all tests of the package have passed without
-// having seen every documented answer.
+// covered returns the exit status of the tests: that of m.Run, or 1 if all tests have passed without seeing every
+// documented answer.
 func (c *contract) covered(status int) int {
 	for _, name := range []string{"test.run", "test.skip", "test.list", "test.fuzz"} {
 		if flag.Lookup(name).Value.String() != "" {

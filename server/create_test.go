@@ -11,7 +11,7 @@ import (
 
 var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// defaults is the document of a check that was created without any field, but for what only the server knows.
+// defaults is the document of a check that was created without any field, without the fields that the server chooses.
 func (s *site) defaults(check object) object {
 	id, _ := check["uuid"].(string)
 	if !uuidForm.MatchString(id) {
@@ -100,13 +100,13 @@ func TestReadableJSON(t *testing.T) {
 	})
 }
 
-// Every field at both sides of each of its bounds.
+// TestBounds tests every field on both sides of its bounds.
 func TestBounds(t *testing.T) {
 	of := func(n int, text string) string { return strings.Repeat(text, n) }
 	cases := []struct {
 		field   string
 		value   any
-		refused string // how the error starts, "" when the value is accepted
+		refused string // start of the error, "" if the value is accepted
 	}{
 		{"timeout", 60, ""},
 		{"timeout", 59, "timeout is too small: 59, the minimum is 60"},
@@ -258,7 +258,7 @@ func TestMalformedBodies(t *testing.T) {
 			strings.Repeat(`{"a":`, 100_000):                                              "the body is not valid JSON: ",
 		} {
 			for _, path := range []string{"/api/v3/checks/", path(check)} {
-				// What follows a colon is encoding/json's.
+				// encoding/json writes the text after the colon.
 				o := s.api("POST", path, body).object(400)
 				if got, _ := o["error"].(string); !strings.HasPrefix(got, text) || len(o) != 1 {
 					s.Errorf("%.40q: %v, want %q and no field", body, o, text)
@@ -267,7 +267,7 @@ func TestMalformedBodies(t *testing.T) {
 		}
 		s.send("POST", "/api/v3/checks/", "name=x", "X-Api-Key", s.keys.ReadWrite, "Content-Type", "application/x-www-form-urlencoded").is(400)
 		s.send("POST", "/api/v3/checks/", "{}", "X-Api-Key", s.keys.ReadWrite, "Content-Type", "text/plain").is(201)
-		// A text that quotes what was sent is cut.
+		// A text that quotes the request is cut.
 		long := s.api("POST", "/api/v3/checks/", object{"methods": strings.Repeat("é", 100_000)}).object(400)["error"].(string)
 		if len(long) > 1010 || !strings.HasPrefix(long, "methods must be") {
 			s.Errorf("%d bytes: %.100s", len(long), long)
@@ -302,7 +302,7 @@ func TestChannels(t *testing.T) {
 			if err != nil {
 				s.Fatal(err)
 			}
-			s.clock.Advance(time.Microsecond) // the list is in this order
+			s.clock.Advance(time.Microsecond) // sets the order of the list
 			ids = append(ids, c.ID.String())
 			want = append(want, object{"id": c.ID.String(), "name": name, "kind": "email"})
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// in fills the template of the path.
+// in fills in the parameters of the path.
 func (o *operation) in(values map[string]string) string {
 	pairs := []string{}
 	for name, value := range values {
@@ -32,7 +32,7 @@ func (o *operation) in(values map[string]string) string {
 // keyed reports whether the operation needs an API key.
 func (o *operation) keyed() bool { return len(*o.Operation.Security) > 0 }
 
-// addresses are values for the parameters in paths, with which every operation of a check finds it.
+// addresses returns values of path parameters that name an existing check.
 func (s *site) addresses() map[string]string {
 	s.Helper()
 	check := s.create(object{"slug": "job", "tags": "prod"})
@@ -46,7 +46,7 @@ func (s *site) addresses() map[string]string {
 	}
 }
 
-// with returns a copy of the values with some of them replaced, which come in pairs.
+// with returns a copy of the values, some replaced by name and value pairs.
 func with(values map[string]string, pairs ...string) map[string]string {
 	values = maps.Clone(values)
 	for i := 0; i < len(pairs); i += 2 {
@@ -55,7 +55,7 @@ func with(values map[string]string, pairs ...string) map[string]string {
 	return values
 }
 
-// Every ping endpoint with every method.
+// TestDocumentedPings tests every ping endpoint with every method.
 func TestDocumentedPings(t *testing.T) {
 	each(t, nil, func(s *site) {
 		values := s.addresses()
@@ -82,7 +82,7 @@ func TestDocumentedPings(t *testing.T) {
 	})
 }
 
-// What can happen to every request: no key, too many, a database that fails or cannot be reached.
+// TestDocumentedFailures tests what every request can meet: no key, the rate limit, a database that fails or is away.
 func TestDocumentedFailures(t *testing.T) {
 	each(t, &server.Config{RateLimit: 2}, func(s *site) {
 		values := s.addresses()
@@ -112,7 +112,7 @@ func TestDocumentedFailures(t *testing.T) {
 	})
 }
 
-// The examples of request bodies do what the document says when they are sent.
+// TestDocumentedExamples sends the examples of request bodies.
 func TestDocumentedExamples(t *testing.T) {
 	each(t, nil, func(s *site) {
 		for _, name := range []string{"Ops", "On call"} {
@@ -148,7 +148,7 @@ func TestDocumentedExamples(t *testing.T) {
 	})
 }
 
-// The documented defaults are those that a new check has.
+// TestDocumentedDefaults compares the documented defaults with a new check.
 func TestDocumentedDefaults(t *testing.T) {
 	each(t, nil, func(s *site) {
 		properties := documented().document.Components.Schemas["CreateCheck"].Value.Properties
@@ -168,7 +168,7 @@ func TestDocumentedDefaults(t *testing.T) {
 	})
 }
 
-// The page and the document that describe the interface, of a server with addresses of its own.
+// TestReference reads the page and the document of a server with its own addresses.
 func TestReference(t *testing.T) {
 	config := &server.Config{BaseURL: "https://monitor.example.net/jobs", PingBaseURL: "https://alive.example.net"}
 	each(t, config, func(s *site) {

@@ -22,7 +22,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// A program that has an HTTP server of its own takes pings beside it.
+// A program with its own HTTP server accepts pings beside its pages.
 func ExampleServer_Pings() {
 	mon, cleanup := openMonitor()
 	defer cleanup()

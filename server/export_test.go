@@ -1,7 +1,6 @@
 package server
 
-// Routes returns the method and the path of every endpoint of the management interface, for the tests that must know
-// all of them.
+// Routes returns the method and the path of every endpoint of the management interface.
 func Routes() [][2]string {
 	var routes [][2]string
 	for _, e := range endpoints() {
@@ -10,7 +9,7 @@ func Routes() [][2]string {
 	return routes
 }
 
-// ReserveBodies takes all of the memory for bodies, and fails if any of it is in use.
+// ReserveBodies reserves all memory for bodies. It panics if any is in use.
 func (s *Server) ReserveBodies() (release func()) {
 	all := max(bodyMemory, 4*s.bodyLimit)
 	if !s.bodyMemory.TryAcquire(all) {

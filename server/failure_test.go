@@ -35,7 +35,7 @@ func TestStatusEndpoint(t *testing.T) {
 	})
 }
 
-// outage is a store that fails to read keys and badges and to write anything; without an error it panics at badges.
+// outage is a store that fails to write, and to read keys and badges. Without an error it panics on badges.
 type outage struct {
 	monitor.Store
 	err error
@@ -62,7 +62,7 @@ func (o outage) Checks(ctx context.Context, f monitor.CheckFilter) ([]checks.Che
 	return nil, o.err
 }
 
-// during returns a site whose server works on a store with an outage.
+// during returns a site whose server has a store with an outage.
 func (s *site) during(err error) *site {
 	return s.another(outage{s.store, err}, monitor.Config{})
 }
@@ -117,8 +117,7 @@ func TestOutage(t *testing.T) {
 	})
 }
 
-// TestOutageInTheLog sends many pings while the database is away: the log has a line a second, and how many more there
-// were.
+// TestOutageInTheLog sends many pings during an outage: the log has one line a second, with the number of unlogged ones.
 func TestOutageInTheLog(t *testing.T) {
 	each(t, nil, func(s *site) {
 		id := s.create(nil)["uuid"].(string)
@@ -150,7 +149,7 @@ func TestOutageInTheLog(t *testing.T) {
 	})
 }
 
-// gate is a store that is only asked for a project when it may be.
+// gate is a store that reads projects once open is closed.
 type gate struct {
 	monitor.Store
 	open chan struct{}
@@ -161,7 +160,7 @@ func (g gate) Projects(ctx context.Context, f monitor.ProjectFilter) ([]checks.P
 	return g.Store.Projects(ctx, f)
 }
 
-// A job that hangs up once its ping is sent has pinged.
+// TestClientGoesAway: a ping counts although its job hangs up as soon as it is sent.
 func TestClientGoesAway(t *testing.T) {
 	each(t, nil, func(s *site) {
 		check := s.create(object{"slug": "job"})
@@ -200,7 +199,7 @@ func TestClientGoesAway(t *testing.T) {
 		if err := <-answered; err == nil {
 			s.Error("the client got an answer")
 		}
-		<-seen.Done() // the server has found out
+		<-seen.Done() // the server has noticed
 		close(g.open)
 		<-served
 		s.equal("n_pings", s.get(check)["n_pings"], any(1.0))

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Whatever the query of a ping is: a run identifier is either read or refused, never dropped, and the one that is read
-// is written somewhere in the query.
+// FuzzRunID: for any query, a run identifier is accepted or refused, never dropped. An accepted one occurs in the
+// query.
 func FuzzRunID(f *testing.F) {
 	const id = "11111111-2222-4333-8444-555555555555"
 	for _, seed := range []string{
@@ -23,7 +23,7 @@ func FuzzRunID(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, query string) {
 		run, err := parseRunID(query)
-		// What url.ParseQuery sees is seen here too.
+		// queryValue finds whatever url.ParseQuery finds.
 		if values, parseErr := url.ParseQuery(query); parseErr == nil && values.Has("rid") == (err == nil && !run.Valid) {
 			t.Fatalf("%q: %v, %v, want %q", query, run, err, values["rid"])
 		}
@@ -41,8 +41,8 @@ func FuzzRunID(f *testing.F) {
 	})
 }
 
-// Whatever the connection and the forwarding headers say: the scheme is http or https, the address is one or none, and
-// headers count only when the connection comes from a trusted proxy.
+// FuzzForwarded: for any peer and any forwarding headers, the scheme is http or https, the address is valid or empty, and
+// headers count only from a trusted proxy.
 func FuzzForwarded(f *testing.F) {
 	for _, seed := range [][4]string{
 		{"10.0.0.1:5", "192.0.2.1", "", "https"}, {"10.0.0.1:5", "192.0.2.1", "192.0.2.2,10.0.0.9", "HTTP, https"},
@@ -69,7 +69,7 @@ func FuzzForwarded(f *testing.F) {
 		if (!ok || !p.trust(hop)) && (got != alone || scheme != plain) {
 			t.Errorf("%q is not trusted, and made %s %s of %q %q %q", peer, got, scheme, first, second, proto)
 		}
-		// Several headers are one list.
+		// Repeated headers form one list.
 		r.Header["X-Forwarded-For"] = []string{first + "," + second}
 		if joined, _ := p.origin(r); joined != got {
 			t.Errorf("%q %q: %s, in one header %s", first, second, got, joined)
@@ -77,7 +77,7 @@ func FuzzForwarded(f *testing.F) {
 	})
 }
 
-// Whatever base URL is configured: one that is accepted makes addresses that are URLs of the same host, below its path.
+// FuzzBaseURL: from any accepted base URL, addresses are URLs of the same host, below its path.
 func FuzzBaseURL(f *testing.F) {
 	for _, seed := range []string{
 		"http://localhost:8000", "https://example.org/rollcall/", "HTTPS://EXAMPLE.org", "http://[::1]:80/a", "http://u:p@h", "http://h?x", "http://h#x",

@@ -25,14 +25,14 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// What the requests of FuzzRequest can name. Nothing random is in it, so that an input means the same in every run.
+// Names for the requests of FuzzRequest. They are fixed, so that an input means the same in every run.
 const (
 	fuzzID        = "6f5dd2d1-8a4c-4a52-9d5f-0d9e2f1c7b3a"
 	fuzzBadge     = "7a1ee4b2-1c3d-4e5f-8a9b-0c1d2e3f4a5b"
 	fuzzPingKey   = "abcdefghijklmnopqrstuv"
 	fuzzReadWrite = "rcw_aaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	fuzzReadOnly  = "rcr_bbbbbbbbbbbbbbbbbbbbbbbbbbbb"
-	fuzzForeign   = "zqxjkv" // in everything that belongs to the other project
+	fuzzForeign   = "zqxjkv" // marks everything of the other project
 )
 
 // fuzzWorld is a server with two projects, on SQLite.
@@ -91,7 +91,7 @@ func newFuzzWorld(f *testing.F) *fuzzWorld {
 	return w
 }
 
-// refill makes the check that requests name, if it is not there.
+// refill creates the check that requests name, unless it exists.
 func (w *fuzzWorld) refill(t testing.TB) {
 	t.Helper()
 	if found, err := w.store.Checks(t.Context(), monitor.CheckFilter{ID: new(uuid.MustParse(fuzzID))}); err == nil && len(found) > 0 {
@@ -110,7 +110,7 @@ func (w *fuzzWorld) refill(t testing.TB) {
 	}
 }
 
-// fuzzRequests are seeds: every route, and forms of each that were made for trouble.
+// fuzzRequests returns the seeds: every route, plain and in hostile forms.
 func fuzzRequests() []string {
 	const key, ro = "X-Api-Key: " + fuzzReadWrite + "\r\n", "X-Api-Key: " + fuzzReadOnly + "\r\n"
 	request := func(line, headers, body string) string {
@@ -162,8 +162,8 @@ func fuzzRequests() []string {
 	}
 }
 
-// FuzzRequest holds, for any HTTP request: the server does not fail, says of its answer what a browser must know,
-// redirects nowhere, refuses in the form of an error, and tells nothing of the other project.
+// FuzzRequest: for any HTTP request, the server does not fail, sets its security headers, redirects nowhere, answers errors
+// in their form, and reveals nothing of the other project.
 func FuzzRequest(f *testing.F) {
 	w := newFuzzWorld(f)
 	for _, seed := range fuzzRequests() {
@@ -178,7 +178,7 @@ func FuzzRequest(f *testing.F) {
 		recorder := httptest.NewRecorder()
 		w.handler.ServeHTTP(recorder, r.WithContext(t.Context()))
 		answer := recorder.Result()
-		health := strings.HasSuffix(r.URL.EscapedPath(), "z") // nothing watches deadlines here, which is 503
+		health := strings.HasSuffix(r.URL.EscapedPath(), "z") // 503, because no watcher runs here
 		if answer.StatusCode >= 500 && !health || w.log.String() != "" {
 			t.Fatalf("%d %s\n%s", answer.StatusCode, recorder.Body, w.log)
 		}

@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(documented().covered(dbtest.Run(m))) }
 
-// noon is the time at which every test starts: in the middle of a month, with a fraction of a second.
+// noon is the start of every test, in the middle of a month and with a fraction of a second.
 var noon = time.Date(2026, 3, 15, 12, 0, 0, 250_000_000, time.UTC)
 
 // site is a running server with a project, on one database.
@@ -68,7 +68,7 @@ func eachPlan(t *testing.T, config *server.Config, plan checks.Plan, test func(s
 	})
 }
 
-// serve starts a server on a database, with a monitor of its own.
+// serve starts a server with its own monitor on a database.
 func serve(t *testing.T, db dbtest.DB, config *server.Config, clock *dbtest.Clock) *site {
 	t.Helper()
 	s := &site{T: t, db: db, clock: clock, log: &lockedBuffer{}}
@@ -104,7 +104,7 @@ func serve(t *testing.T, db dbtest.DB, config *server.Config, clock *dbtest.Cloc
 	return s
 }
 
-// serveOn serves as the binary does, until the test ends. It returns a client.
+// serveOn serves until the test ends, and returns a client.
 func serveOn(t *testing.T, listener net.Listener, srv *server.Server) *http.Client {
 	var running sync.WaitGroup
 	handler := srv.Handler()
@@ -148,7 +148,7 @@ func (l *lockedBuffer) String() string {
 // object is a JSON object.
 type object = map[string]any
 
-// reply is what the server answered.
+// reply is an answer of the server.
 type reply struct {
 	s      *site
 	what   string
@@ -157,8 +157,8 @@ type reply struct {
 	body   string
 }
 
-// send makes a request. The body is a string or []byte that is sent as it is, or anything else, which is sent as
-// JSON, or nil; the headers come in pairs.
+// send sends a request. A body of type string or []byte is sent as it is, any other as JSON; nil is no body. Headers are
+// pairs of name and value.
 func (s *site) send(method, path string, body any, headers ...string) reply {
 	s.Helper()
 	var data []byte
@@ -199,7 +199,7 @@ func (s *site) send(method, path string, body any, headers ...string) reply {
 	return reply{s, method + " " + path, response.StatusCode, response.Header, string(answer)}
 }
 
-// api makes a request with the read-write key.
+// api sends a request with the read-write key.
 func (s *site) api(method, path string, body any) reply {
 	s.Helper()
 	return s.send(method, path, body, "X-Api-Key", s.keys.ReadWrite)
@@ -222,7 +222,7 @@ func (r reply) object(status int) object {
 	return o
 }
 
-// list asserts the status and decodes the JSON array of objects, which stands under a key unless that is "".
+// list asserts the status and decodes the JSON array of objects, which is the value of key unless that is "".
 func (r reply) list(status int, key string) []object {
 	r.s.Helper()
 	var list []object
@@ -248,13 +248,13 @@ func (r reply) decode(into any) {
 	}
 }
 
-// refused asserts the status and the whole document of an error that is about no single field.
+// refused asserts the status and the whole document of an error without a field.
 func (r reply) refused(status int, text string) {
 	r.s.Helper()
 	r.fails(status, object{"error": text})
 }
 
-// refusedField asserts a 400 and the whole document of an error about a field or a query parameter.
+// refusedField asserts a 400 and the whole document of an error with a field or query parameter.
 func (r reply) refusedField(field, text string) {
 	r.s.Helper()
 	r.fails(http.StatusBadRequest, object{"error": text, "field": field})
@@ -286,7 +286,7 @@ func (s *site) equal(what string, got, want any) {
 	}
 }
 
-// create makes a check and returns its document.
+// create creates a check and returns its document.
 func (s *site) create(fields object) object {
 	s.Helper()
 	if fields == nil {
@@ -304,7 +304,7 @@ func (s *site) get(check object) object {
 // path returns the address of a check below {base_url}.
 func path(check object) string { return "/api/v3/checks/" + check["uuid"].(string) }
 
-// ping sends a ping for a check; the suffix may have a signal and a query.
+// ping sends a ping to a check. The suffix may have a signal and a query.
 func (s *site) ping(check object, suffix string) {
 	s.Helper()
 	s.send("GET", check["ping_url"].(string)+suffix, nil).text(200, "OK")
@@ -338,10 +338,10 @@ func (s *site) status(check object, status, next string) {
 	s.equal("status and next_ping", []any{got["status"], got["next_ping"]}, []any{status, want})
 }
 
-// at returns a time after noon as the server writes it.
+// at formats a time after noon as the server does.
 func at(d time.Duration) string { return noon.Add(d).Format("2006-01-02T15:04:05+00:00") }
 
-// otherProject makes another project on the same account.
+// otherProject creates a project in another account.
 func (s *site) otherProject(name string) (checks.Project, monitor.Keys) {
 	s.Helper()
 	p, keys, err := s.mon.CreateProject(s.Context(), monitor.ProjectSpec{Name: name, Account: name})

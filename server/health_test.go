@@ -15,7 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// Health is at the root for whoever asks, whatever the addresses are, and below the base URL.
+// TestHealth: the probes answer at the root of every host, and below the base URL.
 func TestHealth(t *testing.T) {
 	for _, config := range []*server.Config{
 		nil,
@@ -25,7 +25,7 @@ func TestHealth(t *testing.T) {
 	} {
 		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 			s := serve(t, db, config, dbtest.NewClock(noon))
-			s.client = http.DefaultClient // the OpenAPI document does not have these paths
+			s.client = http.DefaultClient // these paths are not in the OpenAPI document
 			paths := []string{"/livez", "/readyz"}
 			if config != nil && strings.HasSuffix(config.BaseURL, "/jobs") {
 				paths = append(paths, "/jobs/livez", "/jobs/readyz")

@@ -15,7 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// undocumented makes a request that the OpenAPI document need not know.
+// undocumented sends a request that need not be in the OpenAPI document.
 func (s *site) undocumented(method, path string, headers ...string) reply {
 	s.Helper()
 	plain := *s
@@ -23,8 +23,7 @@ func (s *site) undocumented(method, path string, headers ...string) reply {
 	return plain.send(method, path, nil, headers...)
 }
 
-// exchange sends bytes over a connection of their own, says that there will be no more, and returns all answers. Only
-// pings are answered then: a client that has hung up waits for nothing else.
+// exchange sends bytes over a new connection, closes its sending side, and returns all answers.
 func (s *site) exchange(sent string) []reply {
 	s.Helper()
 	conn := s.connect(sent)
@@ -39,7 +38,7 @@ func (s *site) exchange(sent string) []reply {
 	}
 }
 
-// raw sends bytes over a connection of their own and returns the first answer.
+// raw sends bytes over a new connection and returns the first answer.
 func (s *site) raw(sent string) reply {
 	s.Helper()
 	answer, err := http.ReadResponse(bufio.NewReader(s.connect(sent)), nil)
@@ -56,7 +55,7 @@ func (s *site) connect(sent string) *net.TCPConn {
 		s.Fatal(err)
 	}
 	s.Cleanup(func() { conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(30 * time.Second)) // only reached when something is broken
+	_ = conn.SetDeadline(time.Now().Add(30 * time.Second)) // only reached if something is broken
 	if _, err := io.WriteString(conn, sent); err != nil {
 		s.Fatal(err)
 	}
@@ -72,8 +71,8 @@ func (s *site) reply(sent string, answer *http.Response) reply {
 	return reply{s, fmt.Sprintf("%.100q", sent), answer.StatusCode, answer.Header, string(body)}
 }
 
-// TestHeadersOfAnswers: whatever is asked, an answer says that it is to be taken for what it says it is, loads and
-// runs nothing, is not to be kept unless it is meant to be, and tells nothing of the software.
+// TestHeadersOfAnswers: every answer forbids sniffing, loading, running and caching (unless it may be cached), and does
+// not name the software.
 func TestHeadersOfAnswers(t *testing.T) {
 	each(t, nil, func(s *site) {
 		check := s.create(object{"tags": "<script>alert(1)</script>"})
@@ -99,7 +98,7 @@ func TestHeadersOfAnswers(t *testing.T) {
 			{"GET", badge, 200, framed, "no-store, no-cache, max-age=0"},
 			{"GET", "/b/2/nothing.svg", 404, framed, "no-store, no-cache, max-age=0"},
 			{"GET", "/api/v3/openapi.json", 200, strict, "no-cache"},
-			{"GET", "/api/v3/", 200, "", "no-cache"}, // its own policy, below
+			{"GET", "/api/v3/", 200, "", "no-cache"}, // with its own policy, see below
 		} {
 			r := s.api(c.method, c.path, nil).is(c.status)
 			want := map[string]string{
@@ -130,12 +129,12 @@ func TestHeadersOfAnswers(t *testing.T) {
 				s.Errorf("%s: %s", address, r.body)
 			}
 		}
-		// A body that someone has sent is never a page.
+		// The body of a ping is never served as a page.
 		s.equal("type of a body", s.api("GET", path(check)+"/pings/1/body", nil).header.Get("Content-Type"), "text/plain")
 	})
 }
 
-// TestAddressesAreConfigured: no header of a request gets into an address that is handed out.
+// TestAddressesAreConfigured: no header of a request influences an address in an answer.
 func TestAddressesAreConfigured(t *testing.T) {
 	each(t, &server.Config{BaseURL: "https://rollcall.example.org"}, func(s *site) {
 		const evil = "evil.example"
@@ -150,7 +149,7 @@ func TestAddressesAreConfigured(t *testing.T) {
 		}
 		id := made.object(201)["uuid"].(string)
 		s.equal("ping_url", made.object(201)["ping_url"], any("https://rollcall.example.org/ping/"+id))
-		// With an address in the request line, and with none.
+		// With an absolute address in the request line, and without a host.
 		absolute := s.raw("GET http://" + evil + "/api/v3/checks/" + id + " HTTP/1.1\r\nHost: " + evil + "\r\nX-Api-Key: " + s.keys.ReadWrite + "\r\n\r\n").is(200)
 		if strings.Contains(absolute.body, evil) {
 			s.Error(absolute.body)
@@ -161,7 +160,7 @@ func TestAddressesAreConfigured(t *testing.T) {
 	})
 }
 
-// TestPathForms: a path is taken as it is written, and never leads from one part of the server to another.
+// TestPathForms: a path is taken as written, and never leads from one part of the server to another.
 func TestPathForms(t *testing.T) {
 	each(t, nil, func(s *site) {
 		id := s.create(nil)["uuid"].(string)
@@ -187,8 +186,8 @@ func TestPathForms(t *testing.T) {
 	})
 }
 
-// TestSmuggling: where the end of a request is not beyond doubt, nothing that may be a second one is done, or the
-// framing is the one that every proxy must use.
+// TestSmuggling: if the end of a request is doubtful, the server refuses it, or frames it as every proxy must, and never
+// takes part of a body for a request.
 func TestSmuggling(t *testing.T) {
 	each(t, nil, func(s *site) {
 		check := s.create(nil)
@@ -221,7 +220,7 @@ func TestSmuggling(t *testing.T) {
 		s.equal("n_pings", s.get(check)["n_pings"], any(0.0))
 
 		// With both a length and chunks, the chunks count, and the connection ends with the answer (RFC 9112 section
-		// 6.3): what a proxy that goes by the length takes for the body is not a request here.
+		// 6.3): what a proxy takes for the body, going by the length, is not a request here.
 		chunk := "0\r\n\r\n"
 		answers := s.exchange("POST /ping/" + id + "/log HTTP/1.1\r\nHost: x\r\nContent-Length: " + fmt.Sprint(len(chunk)+len(hidden)) +
 			"\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk + hidden)
@@ -231,7 +230,7 @@ func TestSmuggling(t *testing.T) {
 		s.equal("type", s.pings(check)[0]["type"], any("log"))
 		s.equal("n_pings", s.get(check)["n_pings"], any(1.0))
 
-		// A body that is not read to its end is not a request.
+		// The rest of a body that no handler has read is not a request.
 		rest := s.exchange("POST /api/v3/checks/ HTTP/1.1\r\nHost: x\r\nX-Api-Key: wrong\r\nContent-Length: " + fmt.Sprint(len(hidden)) + "\r\n\r\n" + hidden)
 		if len(rest) != 1 || rest[0].status != 401 {
 			s.Errorf("%d answers", len(rest))
@@ -240,7 +239,7 @@ func TestSmuggling(t *testing.T) {
 	})
 }
 
-// TestMethodsAreWhatTheyAre: only the request line says the method.
+// TestMethodsAreWhatTheyAre: only the request line sets the method.
 func TestMethodsAreWhatTheyAre(t *testing.T) {
 	each(t, nil, func(s *site) {
 		check := s.create(object{"methods": "POST"})
@@ -277,11 +276,11 @@ func TestProtocols(t *testing.T) {
 		s.raw("CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n").is(405)
 		s.raw("GET " + ping + " HTTP/3.0\r\nHost: x\r\n\r\n").is(505)
 		s.raw("GET " + ping + " HTTP/9\r\nHost: x\r\n\r\n").is(400)
-		s.raw("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n").is(400) // TLS where there is none
+		s.raw("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n").is(400) // TLS to a server without it
 		s.raw("TRACE / HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + s.keys.ReadWrite + "\r\n\r\n").is(405)
 		s.equal("n_pings", s.get(check)["n_pings"], any(3.0))
 
-		// A client that waits to be told to go on is told, or is refused without its body.
+		// A client that expects 100 Continue gets it, or is refused without its body.
 		go100 := s.exchange("POST " + ping + " HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\nbody")
 		if len(go100) != 2 || go100[0].status != 100 || go100[1].status != 200 {
 			s.Errorf("%d answers to Expect", len(go100))
@@ -291,7 +290,7 @@ func TestProtocols(t *testing.T) {
 	})
 }
 
-// TestCompressedBodies: a body is what was sent. Nothing unpacks it, so nothing small becomes large.
+// TestCompressedBodies: nothing decompresses a body, so nothing small becomes large.
 func TestCompressedBodies(t *testing.T) {
 	each(t, nil, func(s *site) {
 		var packed bytes.Buffer
@@ -308,7 +307,7 @@ func TestCompressedBodies(t *testing.T) {
 	})
 }
 
-// TestPreflights: any page may ask, but no browser sends along what it knows of a user, and only one header is let in.
+// TestPreflights: any page may call the API, without credentials of the browser and with one additional header.
 func TestPreflights(t *testing.T) {
 	each(t, nil, func(s *site) {
 		for _, path := range []string{"/api/v3/checks/", "/api/v3/checks/" + unknownUUID, "/api/v3/badges"} {
@@ -323,11 +322,11 @@ func TestPreflights(t *testing.T) {
 	})
 }
 
-// TestHostileJSON: what is legal JSON and yet made for trouble.
+// TestHostileJSON: JSON that is legal and hostile.
 func TestHostileJSON(t *testing.T) {
 	each(t, nil, func(s *site) {
 		post := func(body string) reply { return s.api("POST", "/api/v3/checks/", body) }
-		// Of a key that stands twice the last counts, as with encoding/json and most others.
+		// Of a duplicate key the last one counts, as in encoding/json and most other parsers.
 		s.equal("twice", post(`{"name":"first","name":"last","timeout":60,"timeout":120}`).object(201)["name"], any("last"))
 		post(`{"timeout":120,"timeout":"x"}`).refusedField("timeout", "timeout is not a number")
 		s.send("POST", "/api/v3/checks/", `{"api_key":"`+s.keys.ReadWrite+`","api_key":"`+strings.Repeat("x", 32)+`"}`).refused(401, "wrong api key")
@@ -343,7 +342,7 @@ func TestHostileJSON(t *testing.T) {
 		for _, number := range []string{"NaN", "Infinity", "0x3c", "060", "+60", "60.", ".6e2", "6_0", "60L"} {
 			post(`{"timeout":` + number + `}`).is(400)
 		}
-		// Nesting is refused at a depth that costs nothing, or not looked at below that.
+		// Deep nesting is refused at once, or ignored in an unknown field.
 		post(`{"x":` + strings.Repeat("[", 400_000) + strings.Repeat("]", 400_000) + "}").is(400)
 		post(strings.Repeat(`{"name":`, 100_000) + "1" + strings.Repeat("}", 100_000)).is(400)
 		post(`{"x":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "}").is(201)

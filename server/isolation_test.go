@@ -14,19 +14,17 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// access says with which status a route of another project's check, or of one's own project as a whole, answers each
-// kind of key.
+// access is the status of a route for each kind of key, on a check of another project or on the key's own project.
 type accessRow struct {
-	none      int // no key, or a text that has not the form of one
-	unknown   int // a key that does not exist, or does no more
+	none      int // no key, or a malformed one
+	unknown   int // a key that does not exist, or no longer
 	foreignRW int
 	foreignRO int
 	ownRO     int
 	ownRW     int
 }
 
-// accessTable has a row for every route of the server (API-V3.md sections 4 and 5, DESIGN of read-only keys). Whoever
-// adds a route adds a row.
+// accessTable has a row for every route of the server (API-V3.md sections 4 and 5). Every new route needs one.
 var accessTable = map[[2]string]accessRow{
 	{"GET", "/api/v3/checks"}:                   {401, 401, 200, 200, 200, 200},
 	{"GET", "/api/v3/checks/:id"}:               {401, 401, 403, 403, 200, 200},
@@ -58,7 +56,7 @@ func compareRoutes(a, b [2]string) int {
 	return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0]))
 }
 
-// victim is a project with something of everything, and all that would identify it in an answer.
+// victim is a project with something of every kind, and the texts that identify it in an answer.
 type victim struct {
 	s       *site // with its keys
 	check   object
@@ -86,7 +84,7 @@ func newVictim(s *site) *victim {
 	return v
 }
 
-// state is all that the API tells of the project.
+// state returns all that the API shows of the project.
 func (v *victim) state() []any {
 	v.s.Helper()
 	return []any{
@@ -95,7 +93,7 @@ func (v *victim) state() []any {
 	}
 }
 
-// untold asserts that an answer has nothing of the victim but what the request said.
+// untold asserts that an answer reveals nothing of the victim beyond the request.
 func (v *victim) untold(r reply, sent ...string) {
 	v.s.Helper()
 	said := r.what + strings.Join(sent, "\n")
@@ -110,13 +108,13 @@ func (v *victim) untold(r reply, sent ...string) {
 	}
 }
 
-// in fills the path of a route for the victim's check.
+// in fills in the path of a route for the victim's check.
 func (v *victim) in(path string) string {
 	return strings.NewReplacer(":id", v.check["uuid"].(string), ":n", "1").Replace(path)
 }
 
-// TestNobodyGetsIn sends every request with every kind of key that is not the project's own, in every place where a
-// key could stand: the status is that of the table, nothing of the project is told, and nothing of it changes.
+// TestNobodyGetsIn sends every request with every kind of foreign key, in every place for a key. The status is that of the
+// table, and nothing of the project is revealed or changed.
 func TestNobodyGetsIn(t *testing.T) {
 	each(t, nil, func(s *site) {
 		v := newVictim(s)
@@ -170,7 +168,7 @@ func TestNobodyGetsIn(t *testing.T) {
 					s.Errorf("%s: %s: %d %.200s, want %d", what, r.what, r.status, r.body, use.status)
 				}
 				v.untold(r)
-				// In the query a key counts for nothing, whosever it is.
+				// A key in the query never counts.
 				if row.none == 401 && what == "no key" {
 					v.untold(s.send(method, path+"?api_key="+s.keys.ReadWrite+"&key="+s.keys.ReadWrite, nil).is(401))
 				}
@@ -181,7 +179,7 @@ func TestNobodyGetsIn(t *testing.T) {
 				} {
 					v.untold(s.send(method, path, object{"api_key": text}).is(status))
 				}
-				// The header is the one that counts.
+				// The header counts.
 				v.untold(s.send(method, path, object{"api_key": s.keys.ReadWrite}, "X-Api-Key", foreign.ReadWrite).is(row.foreignRW))
 			}
 		}
@@ -190,7 +188,7 @@ func TestNobodyGetsIn(t *testing.T) {
 	})
 }
 
-// atCapabilities tries what needs no API key, or another project's: names, badges and pings of the victim.
+// atCapabilities tries what needs no API key, or that of another project: names, badges and pings of the victim.
 func (v *victim) atCapabilities(other checks.Project, foreign monitor.Keys) {
 	s := v.s
 	s.Helper()
@@ -209,7 +207,7 @@ func (v *victim) atCapabilities(other checks.Project, foreign monitor.Keys) {
 			}
 		}
 	}
-	// An upsert finds nothing there, and a channel of another project is as unknown as one that does not exist.
+	// An upsert finds nothing there. A channel of another project is as unknown as a missing one.
 	made := as("POST", "/api/v3/checks/", object{"name": "VICTIM name", "slug": slug, "tags": "VICTIM-tag", "unique": []string{"name", "slug", "tags"}}).object(201)
 	if made["uuid"] == id {
 		s.Error("an upsert has found a check of another project")
@@ -227,7 +225,7 @@ func (v *victim) atCapabilities(other checks.Project, foreign monitor.Keys) {
 	}
 	own := as("POST", "/api/v3/checks/", object{"channels": "*"}).object(201)
 	s.equal("all channels", own["channels"], any(""))
-	// Pings by slug stay within the project of the ping key, and nothing else of a key opens them.
+	// Pings by slug stay within the project of the ping key, and no API key works in its place.
 	for _, path := range []string{
 		"/ping/" + other.PingKey + "/" + slug, "/ping/" + other.PingKey + "/" + id, "/ping/" + s.project.BadgeKey + "/" + slug, "/ping/" + s.keys.ReadWrite + "/" + slug,
 		"/ping/" + strings.ToUpper(s.project.PingKey) + "/" + slug, "/ping/" + s.project.ID.String() + "/" + slug, "/ping/" + other.PingKey + "/" + slug + "/../" + id,
@@ -246,7 +244,7 @@ func (v *victim) atCapabilities(other checks.Project, foreign monitor.Keys) {
 	} {
 		v.untold(s.send("GET", path, nil).is(404))
 	}
-	// What anyone may read says nothing of any project.
+	// What anyone may read reveals no project.
 	for _, path := range []string{"/", "/livez?verbose", "/readyz?verbose", "/api/v3/", "/api/v3/openapi.json", "/favicon.ico", "/metrics", "/debug/pprof/", "/.env"} {
 		v.untold(s.undocumented("GET", path))
 	}

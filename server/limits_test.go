@@ -32,7 +32,7 @@ func TestRateLimit(t *testing.T) {
 			}
 		}
 		s.equal("status", s.send("GET", path(check), nil, "X-Api-Key", s.keys.ReadOnly).object(200)["status"], any("new"))
-		// A read-only key is limited by itself, before its permission is looked at.
+		// A read-only key has its own limit, which is checked before its permission.
 		s.send("DELETE", path(check), nil, "X-Api-Key", s.keys.ReadOnly).is(403)
 		s.send("DELETE", path(check), nil, "X-Api-Key", s.keys.ReadOnly).is(403)
 		s.send("DELETE", path(check), nil, "X-Api-Key", s.keys.ReadOnly).is(429)
@@ -63,7 +63,7 @@ func TestNoRateLimit(t *testing.T) {
 	})
 }
 
-// Two servers on one database are one.
+// TestTwoServers: two servers on one database act as one.
 func TestTwoServers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		shared := dbtest.NewClock(noon)

@@ -16,10 +16,10 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// forged is what a line of a log would be that someone has smuggled in, and what would colour a terminal.
+// forged is a smuggled log line that also colours a terminal.
 const forged = "x\r\ntime=2026-03-15T12:00:00Z level=ERROR msg=forged\n{\"level\":\"ERROR\",\"msg\":\"forged\"}\x1b[31m\x1b]0;title\a\u009b31m\u202e\u2028"
 
-// logged returns a site like this one, but on another store, that logs everything, as text and as JSON.
+// logged returns a site like this one on another store, which logs everything as text and as JSON.
 func (s *site) logged(store monitor.Store) (site *site, text, document *lockedBuffer) {
 	s.Helper()
 	text, document = &lockedBuffer{}, &lockedBuffer{}
@@ -40,7 +40,7 @@ func (s *site) logged(store monitor.Store) (site *site, text, document *lockedBu
 	return &other, text, document
 }
 
-// tryEverything makes requests that have keys and forged lines wherever a request has room.
+// tryEverything sends requests with keys and forged lines in every place.
 func (s *site) tryEverything(id string) {
 	s.Helper()
 	escaped := strings.NewReplacer("\r", "%0D", "\n", "%0A", "\x1b", "%1B", "\a", "%07", " ", "%20", "\"", "%22", "{", "%7B", "}", "%7D").Replace(forged)
@@ -61,8 +61,8 @@ func (s *site) tryEverything(id string) {
 	s.raw("G\x1b[31mET /" + s.keys.ReadWrite + " HTTP/1.1\r\nHost: x\r\n\r\n")
 }
 
-// TestLogs: whatever is asked and whatever fails, each line of the log is one that the server has written, no
-// character of it acts on a terminal that shows the text, and no key is in it.
+// TestLogs: whatever is requested and whatever fails, the server writes each line of the log, no character acts on a
+// terminal, and no key is in it.
 func TestLogs(t *testing.T) {
 	each(t, nil, func(s *site) {
 		id := s.create(object{"slug": "job", "name": forged[:90], "tags": "a " + forged, "desc": forged})["uuid"].(string)
@@ -82,14 +82,14 @@ func TestLogs(t *testing.T) {
 	})
 }
 
-// panicking is a store that breaks in the middle of everything, with a forged reason.
+// panicking is a store that panics with a forged reason.
 type panicking struct{ monitor.Store }
 
 func (panicking) Update(context.Context, func(context.Context, monitor.Tx) error) error {
 	panic(forged)
 }
 
-// checkLog holds what was logged as text against the same as JSON, and returns the number of lines.
+// checkLog compares the log as text with the log as JSON, and returns the number of lines.
 func (s *site) checkLog(text, document string) int {
 	s.Helper()
 	for name, secret := range map[string]string{

@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// requests is what an observer was told, each request as its method, its route and its status.
+// requests is an observer that keeps the method, route and status of each request.
 type requests chan string
 
 func (r requests) Answered(route, method string, status int, took time.Duration) {
@@ -45,7 +45,7 @@ func TestObserver(t *testing.T) {
 		}
 		got := make([]string, len(want))
 		for i := range got {
-			got[i] = <-told // an answer may arrive before it is told of
+			got[i] = <-told // an answer may arrive before it is observed
 		}
 		slices.Sort(got)
 		slices.Sort(want)

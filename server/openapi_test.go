@@ -14,7 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/openapi"
 )
 
-// The OpenAPI document has the endpoints that the router has.
+// TestDocumentedEndpoints compares the OpenAPI document with the router.
 func TestDocumentedEndpoints(t *testing.T) {
 	var document struct {
 		Paths map[string]map[string]json.RawMessage
@@ -47,7 +47,7 @@ func TestDocumentedEndpoints(t *testing.T) {
 	}
 }
 
-// The schemas of the OpenAPI document have the fields of the documents in package wire, and no others.
+// TestDocumentedFields compares the schemas of the OpenAPI document with package wire.
 func TestDocumentedFields(t *testing.T) {
 	var document struct {
 		Components struct {

@@ -82,8 +82,7 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// Whatever X-Forwarded-For says, the answer is an address, and what stands to the left of the first hop that is not
-// trusted has no effect on it.
+// FuzzOrigin: for any X-Forwarded-For, the result is an address, and hops left of the first untrusted one have no effect.
 func FuzzOrigin(f *testing.F) {
 	for _, seed := range []string{"1.2.3.4", "1.2.3.4, 10.0.0.1", "[::1]:80,fe80::1%x", ",,", "a,b", "::ffff:10.0.0.1"} {
 		f.Add(seed)

@@ -187,7 +187,7 @@ func TestRunIDs(t *testing.T) {
 			{"", 4 * time.Millisecond, 2.99, nil}, // 2.994 s
 			{"", 0, nil, nil},
 			{"/start", 0, nil, nil},
-			{"/start", time.Hour, nil, nil}, // takes the place of the first
+			{"/start", time.Hour, nil, nil}, // replaces the first
 			{"/fail", time.Minute, 60.0, nil},
 			{"/start", 0, nil, nil},
 			{"", 72 * time.Hour, 259200.0, nil},
@@ -219,7 +219,7 @@ func TestMethodsField(t *testing.T) {
 	})
 }
 
-// together sends pings at the same time and counts their statuses.
+// together sends pings at once and counts their statuses.
 func (s *site) together(n int, url func(i int) string) map[int]int {
 	var mu sync.Mutex
 	count := map[int]int{}
@@ -266,7 +266,7 @@ func TestPingLimits(t *testing.T) {
 				check := s.create(nil)
 				total := limit + 5
 				s.equal("statuses", s.together(total, func(int) string { return check["ping_url"].(string) }), map[int]int{200: total})
-				for range 2 { // before and after the old ones are removed
+				for range 2 { // before and after pruning
 					list := s.pings(check)
 					s.equal("listed", []any{len(list), list[0]["n"], list[limit-1]["n"]}, []any{limit, float64(total), 6.0})
 					s.api("GET", path(check)+"/pings/6/body", nil).is(200)

@@ -96,7 +96,7 @@ func FuzzPingPath(f *testing.F) {
 			}
 			return
 		}
-		// What is accepted can be written in one plain way, and means the same then.
+		// The plain form of an accepted path means the same.
 		plain := "/" + got.id.String()
 		if got.slug != "" {
 			if !checks.ValidSlug(got.slug) || !checks.ValidPingKey(got.key) {

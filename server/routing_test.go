@@ -43,7 +43,7 @@ func TestMethods(t *testing.T) {
 						continue
 					}
 					r := s.send(method, path, nil)
-					if method != "HEAD" { // which has no body
+					if method != "HEAD" { // its answer has no body
 						r.refused(405, "method not allowed")
 					}
 					s.equal("Allow of "+method+" "+path, r.is(405).header.Get("Allow"), want)
@@ -97,7 +97,7 @@ func TestUnknownPaths(t *testing.T) {
 	})
 }
 
-// Addresses with a path: the handler answers below it.
+// TestMountedAtPath: with a path in a base URL, the handler answers below it.
 func TestMountedAtPath(t *testing.T) {
 	each(t, &server.Config{BaseURL: "https://example.org/rollcall/", PingBaseURL: "https://example.org/p/"}, func(s *site) {
 		s.send("GET", "/api/v3/status/", nil).is(404)
@@ -139,7 +139,7 @@ func TestPingsAtRoot(t *testing.T) {
 	})
 }
 
-// TestPingAddresses holds which addresses are those of pings.
+// TestPingAddresses: which addresses are those of pings.
 func TestPingAddresses(t *testing.T) {
 	mon, err := monitor.New(instant{}, nil)
 	if err != nil {

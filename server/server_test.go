@@ -79,7 +79,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// The handlers for a router of one's own do without Handler.
+// TestSeparateHandlers: API, Pings and Badges work without Handler.
 func TestSeparateHandlers(t *testing.T) {
 	s, err := New(newMonitor(t), &Config{Signer: newSigner(t), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -127,7 +127,7 @@ func TestReadPingBody(t *testing.T) {
 		{long, 15_000, long[:15_000], ""},
 		{long, 1 << 40, long, ""},
 	} {
-		// What the client says of the length is a hint and no more.
+		// The announced length is only a hint.
 		for _, length := range []int64{-1, 0, 3, int64(len(c.body)), 1 << 60} {
 			b := &body{src: iotest.OneByteReader(strings.NewReader(c.body)), length: length, memory: semaphore.NewWeighted(1e6)}
 			kept, filtered, err := readPingBody(t.Context(), b, c.limit)
@@ -158,7 +158,7 @@ func TestLimiter(t *testing.T) {
 	}
 	for i, step := range steps {
 		now = now.Add(step.wait)
-		if got := l.wait(step.key).Round(time.Microsecond); got != step.want { // it is computed in floating point
+		if got := l.wait(step.key).Round(time.Microsecond); got != step.want { // the limiter computes in floating point
 			t.Errorf("step %d: %v, want %v", i, got, step.want)
 		}
 	}

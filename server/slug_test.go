@@ -22,7 +22,7 @@ func TestAutoProvisioning(t *testing.T) {
 		s.equal("check", []any{len(list), list[0]["name"], list[0]["slug"], list[0]["timeout"], list[0]["n_pings"], list[0]["status"]},
 			[]any{1, "job", "job", 86400.0, 2.0, "up"})
 
-		// Up to twice the limit, where create over the API stops at the limit.
+		// Pings create up to twice the limit; the API stops at the limit.
 		for i := 2; i <= 2*checks.FreeChecks; i++ {
 			s.send("GET", fmt.Sprintf("%sjob%d?create=1", base, i), nil).text(201, "Created")
 		}
@@ -35,7 +35,7 @@ func TestAutoProvisioning(t *testing.T) {
 	})
 }
 
-// TestCreationLimits: pings create checks at a bounded rate and up to a bounded number, the API does not care.
+// TestCreationLimits: pings create checks at a bounded rate and up to a bounded number. The API has neither bound.
 func TestCreationLimits(t *testing.T) {
 	each(t, nil, func(s *site) {
 		base := "/ping/" + s.project.PingKey + "/"
@@ -94,7 +94,7 @@ func TestAmbiguousSlug(t *testing.T) {
 		s.ping(second, "")
 		s.api("POST", path(second), object{"slug": "other"}).is(200)
 		s.send("GET", url, nil).text(200, "OK")
-		// The slug of another project is another slug.
+		// Slugs of other projects do not matter.
 		p, keys := s.otherProject("Other")
 		s.send("POST", "/api/v3/checks/", object{"slug": "job"}, "X-Api-Key", keys.ReadWrite).is(201)
 		s.send("GET", url, nil).text(200, "OK")
@@ -103,7 +103,7 @@ func TestAmbiguousSlug(t *testing.T) {
 	})
 }
 
-// A check's slug that looks like a signal is a slug all the same.
+// TestSlugLikeSignal: a slug may look like a signal.
 func TestSlugLikeSignal(t *testing.T) {
 	each(t, nil, func(s *site) {
 		for _, slug := range []string{"start", "fail", "log", "0", "300"} {

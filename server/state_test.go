@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// sweep lets the watcher come by once.
+// sweep runs the watcher once.
 func (s *site) sweep(want int) {
 	s.Helper()
 	down, err := s.mon.Sweep(s.Context())
@@ -25,7 +25,7 @@ func TestStatesByTheClock(t *testing.T) {
 		check := s.create(object{"timeout": 60, "grace": 120})
 		s.clock.Advance(time.Hour)
 		s.sweep(0)
-		s.status(check, "new", "") // a new check waits for ever
+		s.status(check, "new", "") // a new check has no deadline
 
 		s.ping(check, "")
 		start := time.Hour
@@ -40,7 +40,7 @@ func TestStatesByTheClock(t *testing.T) {
 		s.status(check, "grace", at(start+time.Minute))
 		s.clock.Advance(time.Microsecond)
 
-		// Down at the deadline, before the watcher has come by and after, and however late it does.
+		// Down at the deadline, before and after a sweep, however late.
 		down := [][2]any{{at(start + 3*time.Minute), 0.0}, {at(start), 1.0}}
 		for range 2 {
 			s.status(check, "down", "")
@@ -69,7 +69,7 @@ func TestStatesByTheClock(t *testing.T) {
 	})
 }
 
-// A ping that comes after the deadline and before the watcher records both flips.
+// TestLatePing: a ping after the deadline and before the sweep records both flips.
 func TestLatePing(t *testing.T) {
 	each(t, nil, func(s *site) {
 		check := s.create(object{"timeout": 60, "grace": 60})
@@ -80,7 +80,7 @@ func TestLatePing(t *testing.T) {
 		s.sweep(0)
 		s.clock.Advance(time.Minute)
 		s.ping(check, "/log")
-		s.status(check, "grace", at(11*time.Minute)) // a log entry puts nothing off
+		s.status(check, "grace", at(11*time.Minute)) // a log entry does not move the deadline
 	})
 }
 
@@ -107,7 +107,7 @@ func TestStartOverrun(t *testing.T) {
 		s.equal("flips", len(s.flips(check, "")), 2)
 
 		s.ping(check, "/start")
-		s.api("POST", path(check)+"/pause", nil).is(200) // which forgets the start
+		s.api("POST", path(check)+"/pause", nil).is(200) // forgets the start
 		s.ping(check, "")
 		s.clock.Advance(30 * time.Minute)
 		s.status(check, "up", s.get(check)["next_ping"].(string))
@@ -194,7 +194,7 @@ func TestFlipFilters(t *testing.T) {
 	})
 }
 
-// Flips of the current month and of the two before it are kept (API-V3.md section 8).
+// TestFlipRetention: flips of the current month and the two before it are kept (API-V3.md section 8).
 func TestFlipRetention(t *testing.T) {
 	each(t, nil, func(s *site) {
 		check := s.create(object{"timeout": 31536000})
@@ -220,7 +220,7 @@ func noonIn(year int, month time.Month, day int) time.Time {
 	return time.Date(year, month, day, 12, 0, 0, 0, time.UTC)
 }
 
-// A change of the timing takes a check down no earlier than now.
+// TestShorterTiming: new settings take a check down no earlier than now.
 func TestShorterTiming(t *testing.T) {
 	each(t, nil, func(s *site) {
 		check := s.create(nil)

@@ -16,8 +16,8 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// trouble are characters at which texts break: edges of the surrogates and of the encodings, noncharacters, marks that
-// combine or turn the direction, controls, what SQL, JSON, arrays and patterns give a meaning to.
+// trouble lists characters that break naive code: edges of surrogates and encodings, noncharacters, combining and
+// direction marks, controls, and the syntax of SQL, JSON, arrays and patterns.
 var trouble = []rune("\x01\x07\b\t\n\r\x1b\x1f \"#$%&'()*,/:;<=>?@[\\]^_`{|}~\x7f\u0080\u0085\u009b\u00a0\u00ad\u00df\u0130\u0131\u017f\u0300\u0301\u034f\u05d0" +
 	"\u0627\u07ff\u0800\u0e33\u115f\u180e\u1e9e\u200b\u200d\u200e\u202e\u2028\u2029\u2066\u20dd\u3000\ud7ff\ue000\ufdd0\ufe0f\ufeff\ufffc\ufffd\ufffe\uffff" +
 	"\U00010000\U0001d173\U0001f1f1\U0001f469\U0001fffe\U000e0001\U000e0041\U0010fffe\U0010ffff")
@@ -27,12 +27,12 @@ func anyRune() *rapid.Generator[rune] {
 	return rapid.OneOf(rapid.SampledFrom(trouble), rapid.Int32Range(1, 0x10FFFF)).Filter(utf8.ValidRune)
 }
 
-// anyText draws a text of up to most characters, often of just that many.
+// anyText draws a text of up to most characters, often of exactly that many.
 func anyText(most int) *rapid.Generator[string] {
 	return rapid.OneOf(rapid.StringOfN(anyRune(), 0, min(most, 20), -1), rapid.StringOfN(anyRune(), most, most, -1))
 }
 
-// escapedJSON writes a JSON string in ASCII alone, with surrogate pairs.
+// escapedJSON writes a JSON string in ASCII only, with surrogate pairs.
 func escapedJSON(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -42,7 +42,7 @@ func escapedJSON(text string) string {
 	return b.String() + `"`
 }
 
-// TestTextsOfChecks: every text of a check comes back as it was sent, whichever way JSON wrote it.
+// TestTextsOfChecks: every text of a check comes back as it was sent, however JSON escaped it.
 func TestTextsOfChecks(t *testing.T) {
 	each(t, nil, func(s *site) {
 		rapid.Check(s.T, func(t *rapid.T) {
@@ -71,7 +71,7 @@ func TestTextsOfChecks(t *testing.T) {
 	})
 }
 
-// TestTextsOfPings: a user agent comes back as it was sent, as far as HTTP can send it, and a body always.
+// TestTextsOfPings: a user agent comes back as HTTP sent it, and a body unchanged.
 func TestTextsOfPings(t *testing.T) {
 	each(t, nil, func(s *site) {
 		rapid.Check(s.T, func(t *rapid.T) {
@@ -89,7 +89,7 @@ func TestTextsOfPings(t *testing.T) {
 			}
 		})
 		check := s.create(nil)
-		// What is no text becomes one.
+		// Invalid UTF-8 is replaced.
 		for sent, want := range map[string]string{
 			"a\xff\xfe\xffb": "a\ufffdb", "\xed\xa0\x80": "\ufffd", "\xc0\x80": "\ufffd", "é\xe9": "é\ufffd", "a\tb": "a\tb",
 			strings.Repeat("\U0001f600", 201): strings.Repeat("\U0001f600", 200),
@@ -100,7 +100,7 @@ func TestTextsOfPings(t *testing.T) {
 	})
 }
 
-// TestTextsOfForwarding: what a trusted proxy says is an address or is not taken; nothing else of it is kept.
+// TestTextsOfForwarding: of the forwarding headers of a trusted proxy only addresses are kept.
 func TestTextsOfForwarding(t *testing.T) {
 	each(t, &server.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, func(s *site) {
 		check := s.create(nil)
@@ -116,7 +116,7 @@ func TestTextsOfForwarding(t *testing.T) {
 	})
 }
 
-// TestNamesOfProjectsAndChannels: names are any text without controls, and come back as they were given.
+// TestNamesOfProjectsAndChannels: names may be any text without control characters, and come back unchanged.
 func TestNamesOfProjectsAndChannels(t *testing.T) {
 	each(t, nil, func(s *site) {
 		n := 0
@@ -150,12 +150,12 @@ func TestNamesOfProjectsAndChannels(t *testing.T) {
 	})
 }
 
-// TestTextsThatAreNone: NUL, halves of surrogate pairs and bytes that are not UTF-8 are refused, not mended.
+// TestTextsThatAreNone: NUL, lone surrogates and invalid UTF-8 are refused, not repaired.
 func TestTextsThatAreNone(t *testing.T) {
 	each(t, nil, func(s *site) {
 		for _, field := range []string{"name", "tags", "desc", "start_kw", "success_kw", "failure_kw", "channels", "schedule", "slug"} {
 			s.api("POST", "/api/v3/checks/", `{"`+field+`":"a\u0000b"}`).refusedField(field, field+" has a NUL character")
-			s.api("POST", "/api/v3/checks/", "{\""+field+"\":\"a\x00b\"}").is(400) // no JSON
+			s.api("POST", "/api/v3/checks/", "{\""+field+"\":\"a\x00b\"}").is(400) // invalid JSON
 			for _, half := range []string{`\ud800`, `\udfff`, `\ud83d\u0041`, `\udc00\ud800`, `\ud83d\ud83d\ude00`} {
 				s.api("POST", "/api/v3/checks/", `{"`+field+`":"`+half+`"}`).is(400)
 			}

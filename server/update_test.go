@@ -14,7 +14,7 @@ func TestUpdate(t *testing.T) {
 		want["name"], want["slug"], want["tags"], want["timeout"], want["grace"] = "a", "a", "x", 120.0, 120.0
 		for _, step := range []struct {
 			fields  object
-			changed object // what the document has then; nil takes a key away
+			changed object // expected changes of the document; nil removes a key
 		}{
 			{object{}, object{}},
 			{object{"unknown": nil}, object{}},
@@ -31,7 +31,7 @@ func TestUpdate(t *testing.T) {
 			{object{"timeout": 60, "filter_subject": true, "filter_body": true, "filter_http_body": true, "filter_default_fail": true},
 				object{"timeout": 60.0, "schedule": nil, "tz": nil, "filter_subject": true, "filter_body": true, "filter_http_body": true, "filter_default_fail": true}},
 			{object{"alert_after": 3, "repeat_every": 60}, object{"alert_after": 3.0, "repeat_every": 60.0}},
-			// The zone that quiet hours are in is shown with them.
+			// The time zone of quiet hours is shown with them.
 			{object{"quiet_hours": "22:00-06:00"}, object{"quiet_hours": "22:00-06:00", "tz": "Europe/Riga"}},
 			{object{"alert_after": 0, "repeat_every": 0}, object{"alert_after": nil, "repeat_every": nil}},
 			{object{"quiet_hours": ""}, object{"quiet_hours": nil, "tz": nil}},
@@ -47,7 +47,7 @@ func TestUpdate(t *testing.T) {
 			s.equal("read", s.get(check), without(want, "subject", "subject_fail"))
 		}
 		s.equal("no body", s.api("POST", path(check), nil).object(200), want)
-		// One field that is refused keeps the others from being changed.
+		// If one field is refused, nothing changes.
 		s.api("POST", path(check), object{"name": "x", "desc": "x", "grace": 59}).refusedField("grace", "grace is too small: 59, the minimum is 60")
 		s.api("POST", path(check), object{"name": "x", "schedule": "61 * * * *"}).is(400)
 		s.equal("after refused updates", s.get(check), without(want, "subject", "subject_fail"))
@@ -69,7 +69,7 @@ func TestPauseAndResume(t *testing.T) {
 		s.equal("resumed", s.api("POST", path(check)+"/resume", nil).object(200), want)
 		s.api("POST", path(check)+"/resume/", nil).refused(409, "check is not paused")
 
-		// Without manual_resume any ping that means something ends the pause.
+		// Without manual_resume, any ping but an ignored one ends the pause.
 		for signal, status := range map[string]string{"": "up", "/fail": "down", "/start": "new", "/0": "up", "/1": "down"} {
 			s.api("POST", path(check)+"/pause", nil).is(200)
 			s.ping(check, signal)
@@ -79,7 +79,7 @@ func TestPauseAndResume(t *testing.T) {
 		s.ping(check, "/log")
 		s.equal("after /log", s.get(check)["status"], any("paused"))
 
-		// Resuming forgets the last ping, not the log.
+		// Resuming forgets the last ping and keeps the log.
 		resumed := s.api("POST", path(check)+"/resume", nil).object(200)
 		s.equal("resumed", []any{resumed["status"], resumed["last_ping"], resumed["next_ping"], resumed["n_pings"]}, []any{"new", nil, nil, 6.0})
 	})

@@ -37,7 +37,7 @@ func TestUpsert(t *testing.T) {
 		}
 		got := upsert(200, object{"slug": "s", "name": "new name", "timeout": 120}, "slug")
 		s.equal("updated", []any{got["uuid"], got["name"], got["timeout"], got["desc"]}, []any{first["uuid"], "new name", 120.0, "kept"})
-		// Fields that match in part, or that the body does not have, make a new check.
+		// Fields that match in part, or are missing from the body, match no check.
 		upsert(201, object{"name": "new name", "slug": "other"}, "name", "slug")
 		upsert(201, object{"name": "new name"}, "name", "slug")
 		upsert(201, object{}, "name")

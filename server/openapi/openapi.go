@@ -1,14 +1,13 @@
 // Package openapi describes Rollcall's HTTP interfaces: the management interface of API-V3.md, the ping endpoints and
-// the badges, as an OpenAPI 3.1 document and as a page for people that is made from it.
+// the badges, as an OpenAPI 3.1 document and as a reference page for people.
 //
 //	docs := openapi.New("https://rollcall.example.org", "https://rollcall.example.org/ping")
 //	mux.HandleFunc("GET /docs", docs.ServePage)
 //	mux.HandleFunc("GET /openapi.json", docs.ServeDocument)
 //
-// A server of package server does that by itself, at {base_url}/api/v3/ and {base_url}/api/v3/openapi.json.
+// Package server serves both at {base_url}/api/v3/ and {base_url}/api/v3/openapi.json.
 //
-// The source is openapi.yaml. What is embedded is made from it by go generate, so the package needs nothing but the
-// standard library.
+// The source is openapi.yaml. The package embeds what go generate makes from it, so it needs only the standard library.
 package openapi
 
 import (
@@ -27,7 +26,7 @@ import (
 
 //go:generate go run ./generate
 
-// The addresses that stand in the files for those of a server.
+// Placeholders in the files for the addresses of a server.
 const (
 	placeholder     = "https://rollcall.example.org"
 	pingPlaceholder = placeholder + "/ping"
@@ -40,16 +39,16 @@ var (
 	pageFile string
 )
 
-// Docs are the document and the page for a server. They may be used by many goroutines at once.
+// Docs holds the document and the page of a server. It is safe for concurrent use.
 type Docs struct {
 	document, page       []byte
 	documentTag, pageTag string
 	policy               string
 }
 
-// New returns the docs for a server with these addresses, the {base_url} and {ping_base_url} of API-V3.md, without a
-// slash at the end. They take the place of https://rollcall.example.org and https://rollcall.example.org/ping in
-// servers and examples. The addresses are not checked, but escaped as it needs.
+// New returns the docs of a server with these addresses, the {base_url} and {ping_base_url} of API-V3.md, without a slash
+// at the end. They replace https://rollcall.example.org and https://rollcall.example.org/ping in servers and examples.
+// New escapes the addresses and does not validate them.
 func New(baseURL, pingBaseURL string) *Docs {
 	fill := func(file string, escape func(string) string) []byte {
 		return []byte(strings.NewReplacer(pingPlaceholder, escape(pingBaseURL), placeholder, escape(baseURL)).Replace(file))
@@ -64,18 +63,17 @@ func New(baseURL, pingBaseURL string) *Docs {
 	return d
 }
 
-// Document returns the OpenAPI document, in JSON.
+// Document returns the OpenAPI document as JSON.
 func (d *Docs) Document() []byte { return slices.Clone(d.document) }
 
-// ServeDocument answers GET and HEAD with the OpenAPI document, in JSON. Clients may keep it, and ask with its ETag
-// whether it has changed.
+// ServeDocument answers GET and HEAD with the OpenAPI document as JSON. Clients may cache it and revalidate its ETag.
 func (d *Docs) ServeDocument(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	serve(w, r, d.document, d.documentTag)
 }
 
-// ServePage answers GET and HEAD with the reference, an HTML page that loads nothing and runs no script. It sets a
-// Content-Security-Policy that allows the page its own style and forbids everything else.
+// ServePage answers GET and HEAD with the reference page, which loads nothing and runs no script. It sets a
+// Content-Security-Policy that allows the style of the page and nothing else.
 func (d *Docs) ServePage(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", d.policy)
@@ -83,21 +81,21 @@ func (d *Docs) ServePage(w http.ResponseWriter, r *http.Request) {
 }
 
 func serve(w http.ResponseWriter, r *http.Request, content []byte, tag string) {
-	w.Header().Set("Cache-Control", "no-cache") // to be kept, and asked about every time
+	w.Header().Set("Cache-Control", "no-cache") // cache, and revalidate every time
 	w.Header().Set("ETag", tag)
-	// Nothing but this condition is looked at, so that the answers are those of the document: 200 and 304.
+	// With other conditions and ranges, ServeContent would send answers that the document does not have.
 	whole := *r
 	whole.Header = http.Header{"If-None-Match": r.Header["If-None-Match"]}
 	http.ServeContent(w, &whole, "", time.Time{}, bytes.NewReader(content))
 }
 
-// escapeJSON escapes a text for the inside of a JSON string.
+// escapeJSON escapes a text within a JSON string.
 func escapeJSON(text string) string {
-	quoted, _ := json.Marshal(text) // a string: it cannot fail
+	quoted, _ := json.Marshal(text) // strings always encode
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// styleHash returns the hash of the one style sheet of a page, as a Content-Security-Policy has it.
+// styleHash returns the hash of the style sheet of a page, for its Content-Security-Policy.
 func styleHash(page string) string {
 	_, rest, _ := strings.Cut(page, "<style>")
 	style, _, _ := strings.Cut(rest, "</style>")

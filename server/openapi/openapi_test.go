@@ -44,7 +44,7 @@ func TestDocumentIsValid(t *testing.T) {
 	if err := load(data); err != nil {
 		t.Error(err)
 	}
-	// The validator finds what is wrong: a schema that is none, a lost component, a bad example, two equal names.
+	// The validator finds an invalid schema, a missing component, a wrong example and a duplicate name.
 	for old, wrong := range map[string]string{
 		`"maximum": 31536000`:              `"maximum": "31536000"`,
 		`#/components/responses/NotFound"`: `#/components/responses/NotFond"`,
@@ -60,7 +60,7 @@ func TestDocumentIsValid(t *testing.T) {
 	}
 }
 
-// get asks a handler.
+// get sends a GET to a handler.
 func get(handler http.HandlerFunc, headers ...string) *http.Response {
 	r := httptest.NewRequest("GET", "/", nil)
 	for i := 0; i < len(headers); i += 2 {
@@ -78,7 +78,7 @@ func page(t *testing.T, docs *openapi.Docs) (page string, header http.Header) {
 	return w.Body.String(), w.Header()
 }
 
-// Whatever the addresses of a server are, they stay text.
+// TestAddresses: the addresses of a server never become markup.
 func TestAddresses(t *testing.T) {
 	const base, ping = `http://a"<b>'&c.example/x`, `http://p"</style><script>.example`
 	docs := openapi.New(base, ping)
@@ -104,7 +104,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// all returns what the first group of a pattern matches.
+// all returns the matches of the first group of a pattern.
 func all(html, pattern string) []string {
 	var found []string
 	for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(html, -1) {
@@ -113,8 +113,7 @@ func all(html, pattern string) []string {
 	return found
 }
 
-// The page holds together: every link has its target, no two targets are the same, and every operation and schema is
-// there.
+// TestPage: every link has a target, targets are unique, and every operation and schema is on the page.
 func TestPage(t *testing.T) {
 	docs := openapi.New("https://monitor.example.net", "https://alive.example.net")
 	html, _ := page(t, docs)
@@ -147,7 +146,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// A browser that obeys the policy has all that the page needs.
+// TestPagePolicy: the policy allows all that the page needs.
 func TestPagePolicy(t *testing.T) {
 	html, header := page(t, openapi.New("https://monitor.example.net", "https://alive.example.net"))
 	if found := all(html, `(<script|<img|<iframe|<form|<link| style=| on[a-z]+=| src=|@import|url\()`); found != nil {

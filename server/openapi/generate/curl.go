@@ -13,7 +13,7 @@ type command struct {
 	ping        bool
 }
 
-// widest is how long a command may be on one line.
+// widest is the longest command on one line, in characters.
 const widest = 76
 
 // Text returns the command as a shell reads it, on several lines if it is long.

@@ -18,9 +18,9 @@ type entry struct {
 	Value value
 }
 
-// load parses a document. It refuses a key that stands twice in a mapping, and a reference to nothing.
+// load parses a document. It refuses a duplicate key and a reference to a missing component.
 func load(text []byte) (value, error) {
-	var plain map[string]any // nodes keep both of two equal keys
+	var plain map[string]any // refuses duplicate keys, which nodes keep
 	if err := yaml.Load(text, &plain); err != nil {
 		return value{}, err
 	}
@@ -64,7 +64,7 @@ func (v value) Get(keys ...string) value {
 	return v
 }
 
-// Entries returns what a mapping has, in the order of the document.
+// Entries returns the entries of a mapping in the order of the document.
 func (v value) Entries() []entry {
 	if !v.Found() || v.node.Kind != yaml.MappingNode {
 		return nil
@@ -76,7 +76,7 @@ func (v value) Entries() []entry {
 	return list
 }
 
-// Items returns what a sequence has.
+// Items returns the items of a sequence.
 func (v value) Items() []value {
 	if !v.Found() || v.node.Kind != yaml.SequenceNode {
 		return nil

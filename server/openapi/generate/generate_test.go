@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// The files in the repository are those that go generate makes of openapi.yaml as it is now.
+// TestGeneratedFiles: the files in the repository are up to date.
 func TestGeneratedFiles(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", source))
 	if err != nil {
@@ -32,7 +32,7 @@ func TestGeneratedFiles(t *testing.T) {
 	}
 }
 
-// What the JSON says is what the YAML says.
+// TestJSONEqualsYAML: both have the same content.
 func TestJSONEqualsYAML(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", source))
 	if err != nil {
@@ -46,7 +46,7 @@ func TestJSONEqualsYAML(t *testing.T) {
 	if err := json.Unmarshal(converted, &fromJSON); err != nil {
 		t.Fatal(err)
 	}
-	plain, err := json.Marshal(fromYAML) // its numbers become those of JSON
+	plain, err := json.Marshal(fromYAML) // so that both have the numbers of JSON
 	if err != nil {
 		t.Fatal(err)
 	}

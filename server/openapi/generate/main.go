@@ -1,6 +1,5 @@
-// Command generate makes openapi.json and reference.html from openapi.yaml, all in the current directory. It is run by
-// "go generate ./server/openapi", so that programs with a Rollcall server in them need neither a YAML nor a Markdown
-// library.
+// Command generate makes openapi.json and reference.html from openapi.yaml, all in the current directory. "go generate
+// ./server/openapi" runs it, so that programs that embed a Rollcall server need no YAML and no Markdown library.
 package main
 
 import (

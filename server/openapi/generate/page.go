@@ -38,14 +38,14 @@ func toHTML(document value) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// operation is what several methods of a path do.
+// operation is an operation of a path, with all methods that mean the same.
 type operation struct {
 	value
 	Path     string
 	Server   string
 	Params   []value
 	Methods  []string
-	Also     []string // anchors of the methods but the first
+	Also     []string // anchors of the second method and the following ones
 	Body     value
 	Commands []command
 }

@@ -66,7 +66,7 @@ func examples(media value) []example {
 	return list
 }
 
-// Text writes the example as people do: a text as it is, anything else as indented JSON.
+// Text returns the example as the page shows it: a text as it is, anything else as indented JSON.
 func (e example) Text() (string, error) {
 	if e.Value.isText() {
 		return e.Value.String(), nil
@@ -75,7 +75,7 @@ func (e example) Text() (string, error) {
 	return strings.TrimSuffix(string(text), "\n"), err
 }
 
-// rule is what a schema demands of a value, in words.
+// rule describes what a schema demands of a value.
 type rule struct {
 	Ref     string   // name of the schema that Type ends with
 	Type    string   // "string", "array of ", …
