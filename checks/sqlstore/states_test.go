@@ -1,9 +1,13 @@
 package sqlstore_test
 
 import (
+	"context"
 	"database/sql"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -76,6 +80,36 @@ func TestRowChangedByHand(t *testing.T) {
 	}
 	if got, err := mon.Check(t.Context(), c.ID); err != nil || got.NPings != 2 {
 		t.Errorf("the check counts %d pings, want 2; error %v", got.NPings, err)
+	}
+}
+
+// TestBatchesFindStatesByKey writes batches to 1,000 checks: PostgreSQL does not scan the table of states for them.
+func TestBatchesFindStatesByKey(t *testing.T) {
+	pool := dbtest.PostgreSQL(t).Bun(t)
+	pool.SetMaxOpenConns(1)
+	store := dbtest.OpenOn(t, pool)
+	mon := monitorOn(t, store)
+	project := addCheck(t, mon).ProjectID
+	var ids []uuid.UUID
+	must(t, store.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
+		var created []*monitor.Locked
+		for range 1000 {
+			c, err := checks.New(project, checks.Spec{}, mon.Now())
+			must(t, err)
+			ids, created = append(ids, c.ID), append(created, &monitor.Locked{Check: c})
+		}
+		return tx.SaveChecks(ctx, created)
+	}))
+	_, err := pool.DB.ExecContext(t.Context(), "VACUUM ANALYZE rollcall_states")
+	must(t, err)
+	before := scanned(t, pool, "rollcall_states")
+	for range 3 {
+		for batch := range slices.Chunk(ids, 50) {
+			record(t, store, batch, pings.Signal{Kind: pings.Success}, mon.Now())
+		}
+	}
+	if rows := scanned(t, pool, "rollcall_states") - before; rows > 0 {
+		t.Errorf("read %d states by scanning the table", rows)
 	}
 }
 
