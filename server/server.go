@@ -32,6 +32,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -119,50 +120,46 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	if config != nil {
 		c = *config
 	}
-	switch {
-	case reflect.ValueOf(c.Signer).IsZero():
-		return nil, errors.New("server: Signer is not set")
-	case c.RateLimit < 0:
-		return nil, fmt.Errorf("server: RateLimit is too small: %d, the minimum is 0", c.RateLimit)
-	case c.PingBodyLimit < 0:
-		return nil, fmt.Errorf("server: PingBodyLimit is too small: %d, the minimum is 0", c.PingBodyLimit)
-	case c.PingBodyLimit > monitor.MaxBody:
-		return nil, fmt.Errorf("server: PingBodyLimit is too large: %d, the maximum is %d", c.PingBodyLimit, monitor.MaxBody)
+	if err := c.validate(); err != nil {
+		return nil, err
 	}
+	c.BaseURL, c.PingBodyLimit = cmp.Or(c.BaseURL, DefaultBaseURL), cmp.Or(c.PingBodyLimit, DefaultPingBodyLimit)
 	s := &Server{
-		mon: mon, log: c.Logger, bodyLimit: c.PingBodyLimit, signer: c.Signer, reportStarted: c.ReportStarted,
+		mon: mon, log: cmp.Or(c.Logger, slog.Default()), signer: c.Signer, reportStarted: c.ReportStarted,
 		observer: c.Observer, accessLog: c.AccessLog,
-	}
-	if s.log == nil {
-		s.log = slog.Default()
-	}
-	if s.bodyLimit == 0 {
-		s.bodyLimit = DefaultPingBodyLimit
-	}
-	s.bodyMemory = semaphore.NewWeighted(max(bodyMemory, 4*s.bodyLimit))
-	s.bodyLimitText = strconv.FormatInt(s.bodyLimit, 10)
-	if c.BaseURL == "" {
-		c.BaseURL = DefaultBaseURL
+		bodyLimit: c.PingBodyLimit, bodyLimitText: strconv.FormatInt(c.PingBodyLimit, 10),
+		bodyMemory: semaphore.NewWeighted(max(bodyMemory, 4*c.PingBodyLimit)),
 	}
 	var err error
 	if s.base, err = parseBaseURL("BaseURL", c.BaseURL); err != nil {
 		return nil, err
 	}
-	if c.PingBaseURL == "" {
-		c.PingBaseURL = s.base.text + "/ping"
-	}
-	if s.ping, err = parseBaseURL("PingBaseURL", c.PingBaseURL); err != nil {
+	if s.ping, err = parseBaseURL("PingBaseURL", cmp.Or(c.PingBaseURL, s.base.text+"/ping")); err != nil {
 		return nil, err
 	}
-	s.docs = openapi.New(s.base.text, s.ping.text)
 	if s.proxies, err = newProxies(c.TrustedProxies); err != nil {
 		return nil, err
 	}
 	if c.RateLimit > 0 {
 		s.limiter = newLimiter(c.RateLimit, c.Now)
 	}
+	s.docs = openapi.New(s.base.text, s.ping.text)
 	s.router = s.newRouter()
 	return s, nil
+}
+
+func (c *Config) validate() error {
+	switch {
+	case reflect.ValueOf(c.Signer).IsZero():
+		return errors.New("server: Signer is not set")
+	case c.RateLimit < 0:
+		return fmt.Errorf("server: RateLimit is too small: %d, the minimum is 0", c.RateLimit)
+	case c.PingBodyLimit < 0:
+		return fmt.Errorf("server: PingBodyLimit is too small: %d, the minimum is 0", c.PingBodyLimit)
+	case c.PingBodyLimit > monitor.MaxBody:
+		return fmt.Errorf("server: PingBodyLimit is too large: %d, the maximum is %d", c.PingBodyLimit, monitor.MaxBody)
+	}
+	return nil
 }
 
 // baseURL is a parsed BaseURL or PingBaseURL.
