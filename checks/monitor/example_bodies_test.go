@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// directory is a body store in a directory, for a program on one machine.
+// directory keeps bodies as files, for a program on one machine.
 type directory string
 
 var _ monitor.BodyStore = directory("")
@@ -48,7 +48,7 @@ func (d directory) Remove(_ context.Context, keys []string) error {
 	return nil
 }
 
-// Anything that can put, get and remove bytes can keep the bodies of pings.
+// Anything that puts, gets and removes bytes can keep the bodies of pings.
 func ExampleBodyStore() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "bodies-")

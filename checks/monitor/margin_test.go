@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
@@ -16,23 +14,42 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// slowStore is a store whose transactions wait until they are released.
-type slowStore struct {
+// stalling is a store that, once armed, holds up the next transaction until it is released.
+type stalling struct {
 	monitor.Store
+	armed          atomic.Bool
 	began, release chan struct{}
 }
 
-func (s *slowStore) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {
-	close(s.began)
-	<-s.release
+func newStalling(store monitor.Store) *stalling {
+	return &stalling{Store: store, began: make(chan struct{}), release: make(chan struct{})}
+}
+
+func (s *stalling) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {
+	if s.armed.CompareAndSwap(true, false) {
+		s.began <- struct{}{}
+		<-s.release
+	}
 	return s.Store.Update(ctx, fn)
+}
+
+// hold runs fn until its transaction is held up. finish lets it go on and returns its error.
+func (s *stalling) hold(fn func() error) (finish func() error) {
+	s.armed.Store(true)
+	done := make(chan error, 1)
+	go func() { done <- fn() }()
+	<-s.began
+	return func() error {
+		s.release <- struct{}{}
+		return <-done
+	}
 }
 
 // servers are two monitors on one database, of which one is slow, and a check that was pinged at noon.
 type servers struct {
 	setup
 	slow  *monitor.Monitor
-	store *slowStore
+	store *stalling // of the slow one
 	check checks.Check
 }
 
@@ -40,53 +57,30 @@ const margin = 2 * time.Second
 
 func newServers(t *testing.T, db dbtest.DB) servers {
 	t.Helper()
-	clock := dbtest.NewClock(noon)
-	slow := &slowStore{Store: db.Open(t), began: make(chan struct{}), release: make(chan struct{})}
-	config := &monitor.Config{Now: clock.Now, Logger: slog.New(slog.DiscardHandler), CommitMargin: margin}
-	s := servers{setup: setup{clock: clock}, store: slow}
-	var err error
-	if s.slow, err = monitor.New(slow, config); err != nil {
-		t.Fatal(err)
-	}
-	if s.Monitor, err = monitor.New(db.Open(t), config); err != nil {
-		t.Fatal(err)
-	}
-	if s.project, _, err = s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"}); err != nil {
-		t.Fatal(err)
-	}
-	s.check = s.create(t, checks.Spec{Timeout: new(time.Minute), Grace: new(time.Minute)})
+	config := monitor.Config{CommitMargin: margin}
+	s := servers{setup: configured(t, db.Open(t), monitor.ProjectSpec{Name: "p"}, config), store: newStalling(db.Open(t))}
+	s.slow = s.with(t, s.store, config)
+	s.check = s.create(t, everyMinute())
 	s.ping(t, s.check.ID, pings.Success)
 	return s
-}
-
-// sweep has the fast server look for overdue checks.
-func (s servers) sweep(t *testing.T, want int) {
-	t.Helper()
-	if down, err := s.Sweep(t.Context()); err != nil || down != want {
-		t.Errorf("at %v: %d checks taken down, %v; want %d", s.clock.Now(), down, err, want)
-	}
 }
 
 // receive has the slow server receive a success. The function that it returns lets the server commit it.
 func (s servers) receive(t *testing.T) (commit func()) {
 	t.Helper()
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.slow.Ping(context.WithoutCancel(t.Context()), s.check.ID, pings.Signal{})
-		done <- err
-	}()
-	<-s.store.began
+	finish := s.store.hold(func() error {
+		_, err := s.slow.Ping(t.Context(), s.check.ID, pings.Signal{})
+		return err
+	})
 	return func() {
-		close(s.store.release)
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		t.Helper()
+		must(t, finish())
 	}
 }
 
-// TestCommitMargin has one server receive a ping in time, and another look for overdue checks before it is committed.
+// TestCommitMargin has one server receive a ping in time, and another one sweep before it is committed.
 func TestCommitMargin(t *testing.T) {
-	deadline := noon.Add(2 * time.Minute)
+	up, down := flips.Flip{At: noon, Up: true}, flips.Flip{At: noon.Add(2 * time.Minute)}
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		s := newServers(t, db)
 		s.clock.Advance(2*time.Minute - time.Second)
@@ -94,11 +88,9 @@ func TestCommitMargin(t *testing.T) {
 		s.clock.Advance(time.Second + margin - time.Microsecond)
 		s.sweep(t, 0)
 		commit()
-		s.clock.Advance(time.Hour/60 - margin)
+		s.clock.Advance(time.Minute - margin)
 		s.sweep(t, 0)
-		if diff := cmp.Diff([]flips.Flip{{At: noon, Up: true}}, s.flips(t, s.check.ID)); diff != "" {
-			t.Error(diff)
-		}
+		s.flipsAre(t, s.check.ID, up)
 	})
 	t.Run("no ping", func(t *testing.T) {
 		s := newServers(t, dbtest.SQLite(t))
@@ -106,9 +98,7 @@ func TestCommitMargin(t *testing.T) {
 		s.sweep(t, 0)
 		s.clock.Advance(time.Microsecond)
 		s.sweep(t, 1)
-		if diff := cmp.Diff([]flips.Flip{{At: deadline}, {At: noon, Up: true}}, s.flips(t, s.check.ID)); diff != "" {
-			t.Error(diff)
-		}
+		s.flipsAre(t, s.check.ID, down, up)
 	})
 	t.Run("a commit after the margin", func(t *testing.T) {
 		s := newServers(t, dbtest.SQLite(t))
@@ -118,16 +108,38 @@ func TestCommitMargin(t *testing.T) {
 		s.sweep(t, 1)
 		commit()
 		s.sweep(t, 0)
-		want := []flips.Flip{{At: deadline, Up: true}, {At: deadline}, {At: noon, Up: true}}
-		if diff := cmp.Diff(want, s.flips(t, s.check.ID)); diff != "" {
-			t.Error(diff)
-		}
+		s.flipsAre(t, s.check.ID, flips.Flip{At: down.At, Up: true}, down, up)
 	})
 }
 
-// TestSweepBesidesPing has the watcher come by between the moment at which a ping reads the clock and the one at which
-// it is queued.
-func TestSweepBesidesPing(t *testing.T) {
+// TestSweepBesideUncommittedPing sweeps past a deadline while the same server still writes a ping that came before it. The
+// check does not go down, and others only if their deadlines were before the ping.
+func TestSweepBesideUncommittedPing(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		store := newStalling(db.Open(t))
+		s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
+		pinged, silent, early := s.create(t, everyMinute()), s.create(t, everyMinute()), s.create(t, everyMinute())
+		s.ping(t, early.ID, pings.Success)
+		s.clock.Advance(time.Minute)
+		s.ping(t, pinged.ID, pings.Success)
+		s.ping(t, silent.ID, pings.Success)
+		s.clock.Advance(2*time.Minute - time.Second)
+		finish := store.hold(func() error {
+			_, err := s.Ping(t.Context(), pinged.ID, pings.Signal{Kind: pings.Success})
+			return err
+		})
+		s.clock.Advance(10 * time.Second)
+		s.sweep(t, 1) // early
+		must(t, finish())
+		s.sweep(t, 1) // silent
+		up := flips.Flip{At: noon.Add(time.Minute), Up: true}
+		s.flipsAre(t, pinged.ID, up)
+		s.flipsAre(t, silent.ID, flips.Flip{At: noon.Add(3 * time.Minute)}, up)
+	})
+}
+
+// TestSweepBesidePing sweeps between the moment at which a ping reads the clock and the one at which it is queued.
+func TestSweepBesidePing(t *testing.T) {
 	clock := dbtest.NewClock(noon)
 	var between atomic.Pointer[func()]
 	now := func() time.Time {
@@ -138,14 +150,11 @@ func TestSweepBesidesPing(t *testing.T) {
 		return at
 	}
 	mon, err := monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Now: now, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := setup{Monitor: mon, clock: clock}
-	if s.project, _, err = s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"}); err != nil {
-		t.Fatal(err)
-	}
-	c := s.create(t, checks.Spec{Timeout: new(time.Minute), Grace: new(time.Minute)})
+	s.project, _, err = s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
+	must(t, err)
+	c := s.create(t, everyMinute())
 	s.ping(t, c.ID, pings.Success)
 	clock.Advance(2*time.Minute - time.Microsecond)
 	swept := make(chan struct{})
@@ -153,11 +162,9 @@ func TestSweepBesidesPing(t *testing.T) {
 		clock.Advance(time.Minute)
 		go func() {
 			defer close(swept)
-			if down, err := s.Sweep(context.WithoutCancel(t.Context())); err != nil || down > 0 {
-				t.Errorf("%d checks taken down, %v", down, err)
-			}
+			s.sweep(t, 0)
 		}()
-		select { // The watcher either runs to its end or waits for the ping.
+		select { // the sweep either ends or waits for the ping
 		case <-swept:
 		case <-time.After(200 * time.Millisecond):
 		}
@@ -165,7 +172,5 @@ func TestSweepBesidesPing(t *testing.T) {
 	between.Store(&sweep)
 	s.ping(t, c.ID, pings.Success)
 	<-swept
-	if diff := cmp.Diff([]flips.Flip{{At: noon, Up: true}}, s.flips(t, c.ID)); diff != "" {
-		t.Error(diff)
-	}
+	s.flipsAre(t, c.ID, flips.Flip{At: noon, Up: true})
 }

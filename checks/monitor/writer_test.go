@@ -10,177 +10,133 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
-	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// TestAnswersAreOnesOwn has callers of whom many give up while their ping is being written: the others get the answers to
-// their own pings, and none is lost.
-func TestAnswersAreOnesOwn(t *testing.T) {
-	each(t, monitor.ProjectSpec{Name: "p"}, func(t *testing.T, s setup) {
+// TestCancelledCallers has many callers give up while their pings are written. The others get the answers to their own
+// pings, and none of those is lost.
+func TestCancelledCallers(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
 		list := []checks.Check{s.create(t, checks.Spec{}), s.create(t, checks.Spec{}), s.create(t, checks.Spec{})}
+		const callers, each = 16, 40
 		var answered atomic.Int64
-		var wg sync.WaitGroup
-		for w := range 16 {
-			wg.Go(func() {
-				for i := range 40 {
-					ctx, cancel := context.WithCancel(t.Context())
-					if (w+i)%3 == 0 {
-						go cancel()
-					}
-					agent := fmt.Sprintf("%d %d", w, i)
-					p, err := s.Ping(ctx, list[i%3].ID, pings.Signal{UserAgent: agent})
-					cancel()
-					if err == nil {
-						answered.Add(1)
-					}
-					if err == nil && p.UserAgent != agent || err != nil && !errors.Is(err, context.Canceled) {
-						t.Errorf("the ping of %s got the answer to %s: %v", agent, p.UserAgent, err)
-					}
+		together(callers, func(caller int) {
+			for i := range each {
+				ctx, cancel := context.WithCancel(t.Context())
+				if (caller+i)%3 == 0 {
+					go cancel()
 				}
-			})
-		}
-		wg.Wait()
-		s.ping(t, list[0].ID, pings.Success) // all others are written before it
+				agent := fmt.Sprintf("%d %d", caller, i)
+				p, err := s.Ping(ctx, list[i%3].ID, pings.Signal{UserAgent: agent})
+				cancel()
+				switch {
+				case err == nil:
+					answered.Add(1)
+					if p.UserAgent != agent {
+						t.Errorf("the ping of %s got the answer to that of %s", agent, p.UserAgent)
+					}
+				case !errors.Is(err, context.Canceled):
+					t.Errorf("the ping of %s: error %v, want context.Canceled", agent, err)
+				}
+			}
+		})
+		s.ping(t, list[0].ID, pings.Success) // is written after all others
 		var written int64
 		for _, c := range list {
-			now, err := s.Check(t.Context(), c.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			written += now.NPings
+			written += s.nPings(t, c.ID)
 		}
-		if written <= answered.Load() || written > 16*40+1 {
-			t.Errorf("%d pings were written, and %d answered", written, answered.Load())
+		if written <= answered.Load() || written > callers*each+1 {
+			t.Errorf("%d pings were written and %d answered", written, answered.Load())
 		}
 	})
 }
 
-// TestBadPingFailsAlone has a ping that no check can take among good ones.
+// TestBadPingFailsAlone sends pings that no check can take among good ones.
 func TestBadPingFailsAlone(t *testing.T) {
-	each(t, monitor.ProjectSpec{Name: "p"}, func(t *testing.T, s setup) {
+	each(t, func(t *testing.T, s setup) {
 		c := s.create(t, checks.Spec{})
-		var wg sync.WaitGroup
-		for i := range 40 {
-			wg.Go(func() {
-				if _, err := s.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success}); err != nil {
-					t.Error(err)
-				}
-				if i%4 == 0 {
-					if _, err := s.Ping(t.Context(), uuid.New(), pings.Signal{}); !errors.Is(err, checks.ErrNotFound) {
-						t.Errorf("a ping of no check: %v", err)
-					}
-				}
-			})
-		}
-		wg.Wait()
-		if c, _ = s.Check(t.Context(), c.ID); c.NPings != 40 {
-			t.Errorf("%d pings", c.NPings)
-		}
-		if _, err := s.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Ignored}); err == nil {
-			t.Error("a signal that no job can send was taken")
-		}
-	})
-}
-
-// poison is a store that cannot write the pings of one check.
-type poison struct {
-	monitor.Store
-	bad uuid.UUID
-}
-
-type poisonTx struct {
-	monitor.Tx
-	bad uuid.UUID
-}
-
-var errPoison = errors.New("cannot be written")
-
-func (p poison) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {
-	return p.Store.Update(ctx, func(ctx context.Context, tx monitor.Tx) error { return fn(ctx, poisonTx{tx, p.bad}) })
-}
-
-func (p poisonTx) SaveChecks(ctx context.Context, locked []*monitor.Locked) error {
-	for _, l := range locked {
-		if l.ID == p.bad {
-			return errPoison
-		}
-	}
-	return p.Tx.SaveChecks(ctx, locked)
-}
-
-func TestBatchWithOneThatCannotBeWritten(t *testing.T) {
-	store := dbtest.SQLite(t).Open(t)
-	s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
-	good, bad := s.create(t, checks.Spec{}), s.create(t, checks.Spec{})
-	mon, err := monitor.New(poison{store, bad.ID}, &monitor.Config{Now: s.clock.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	for range 30 {
-		wg.Go(func() {
-			if _, err := mon.Ping(t.Context(), good.ID, pings.Signal{}); err != nil {
+		together(40, func(i int) {
+			if _, err := s.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success}); err != nil {
 				t.Error(err)
 			}
-		})
-		wg.Go(func() {
-			if _, err := mon.Ping(t.Context(), bad.ID, pings.Signal{}); !errors.Is(err, errPoison) {
-				t.Errorf("error %v", err)
+			if i%4 == 0 {
+				if _, err := s.Ping(t.Context(), uuid.New(), pings.Signal{}); !errors.Is(err, checks.ErrNotFound) {
+					t.Errorf("ping of an unknown check: error %v, want ErrNotFound", err)
+				}
 			}
 		})
-	}
-	wg.Wait()
-	if c, _ := s.Check(t.Context(), good.ID); c.NPings != 30 {
-		t.Errorf("%d good pings", c.NPings)
-	}
-	if c, _ := s.Check(t.Context(), bad.ID); c.NPings != 0 {
-		t.Errorf("%d bad pings", c.NPings)
-	}
+		if n := s.nPings(t, c.ID); n != 40 {
+			t.Errorf("the check counts %d pings, want 40", n)
+		}
+		if _, err := s.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Ignored}); err == nil {
+			t.Error("a signal of a kind that no job can send was accepted")
+		}
+	})
 }
 
-// failsTogether is a store that cannot write two checks at once, and takes its time.
-type failsTogether struct {
+// unsaved is a store that asks before it saves checks.
+type unsaved struct {
 	monitor.Store
-	batch, single time.Duration
+	before func(ctx context.Context, locked []*monitor.Locked) error
 }
 
-func (s failsTogether) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {
-	return s.Store.Update(ctx, func(ctx context.Context, tx monitor.Tx) error { return fn(ctx, failsTogetherTx{tx, s}) })
+func (s unsaved) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {
+	return s.Store.Update(ctx, func(ctx context.Context, tx monitor.Tx) error { return fn(ctx, unsavedTx{tx, s}) })
 }
 
-type failsTogetherTx struct {
+type unsavedTx struct {
 	monitor.Tx
-	store failsTogether
+	store unsaved
 }
 
-func (tx failsTogetherTx) SaveChecks(ctx context.Context, locked []*monitor.Locked) error {
-	took := tx.store.single * time.Duration(min(len(locked), 1))
-	if len(locked) > 1 {
-		took = tx.store.batch
-	}
-	select {
-	case <-time.After(took):
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if len(locked) > 1 {
-		return errPoison
+func (tx unsavedTx) SaveChecks(ctx context.Context, locked []*monitor.Locked) error {
+	if err := tx.store.before(ctx, locked); err != nil {
+		return err
 	}
 	return tx.Tx.SaveChecks(ctx, locked)
 }
 
-// TestSingleRetries has a batch fail after most of its time limit: each of its pings is then tried alone, with a time limit
-// of its own, and a ping for which that is too short is told that the database is unavailable.
+var errUnsaved = errors.New("cannot be saved")
+
+// TestCheckThatCannotBeSaved has a check in every batch that makes it fail. The pings of the other check are written.
+func TestCheckThatCannotBeSaved(t *testing.T) {
+	store := dbtest.SQLite(t).Open(t)
+	s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
+	good, bad := s.create(t, checks.Spec{}), s.create(t, checks.Spec{})
+	mon := s.with(t, unsaved{store, func(_ context.Context, locked []*monitor.Locked) error {
+		for _, l := range locked {
+			if l.ID == bad.ID {
+				return errUnsaved
+			}
+		}
+		return nil
+	}}, monitor.Config{})
+	together(60, func(i int) {
+		id, want := good.ID, error(nil)
+		if i%2 == 1 {
+			id, want = bad.ID, errUnsaved
+		}
+		if _, err := mon.Ping(t.Context(), id, pings.Signal{}); !errors.Is(err, want) {
+			t.Errorf("ping %d: error %v, want %v", i, err, want)
+		}
+	})
+	for id, want := range map[uuid.UUID]int64{good.ID: 30, bad.ID: 0} {
+		if n := s.nPings(t, id); n != want {
+			t.Errorf("the check counts %d pings, want %d", n, want)
+		}
+	}
+}
+
+// TestSingleRetries has a batch fail after most of its time limit. Each of its pings is then tried alone, with a time limit
+// of its own.
 func TestSingleRetries(t *testing.T) {
 	for name, test := range map[string]struct {
-		single time.Duration
+		single time.Duration // to save one check
 		want   error
 	}{
 		"in time":  {3 * time.Second, nil},
@@ -191,87 +147,43 @@ func TestSingleRetries(t *testing.T) {
 			s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
 			ids := []uuid.UUID{s.create(t, checks.Spec{}).ID, s.create(t, checks.Spec{}).ID, s.create(t, checks.Spec{}).ID}
 			synctest.Test(t, func(t *testing.T) {
-				slow := slowOnce{failsTogether{store, 4 * time.Second, test.single}, new(atomic.Bool), make(chan struct{}), make(chan struct{})}
+				slow := newStalling(unsaved{store, func(ctx context.Context, locked []*monitor.Locked) error {
+					took, err := test.single*time.Duration(len(locked)), error(nil)
+					if len(locked) > 1 {
+						took, err = 4*time.Second, errUnsaved
+					}
+					select {
+					case <-time.After(took):
+						return err
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+				}})
 				mon, err := monitor.New(slow, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				results := make(chan error)
-				slow.armed.Store(true)
-				go func() { // while it is held up, the others become one batch
+				must(t, err)
+				finish := slow.hold(func() error { // meanwhile the others queue up and become one batch
 					_, err := mon.Ping(t.Context(), uuid.New(), pings.Signal{})
-					results <- err
-				}()
-				<-slow.begun
+					return err
+				})
+				var wg sync.WaitGroup
 				for _, id := range ids {
-					go func() {
-						_, err := mon.Ping(t.Context(), id, pings.Signal{})
-						results <- err
-					}()
+					wg.Go(func() {
+						if _, err := mon.Ping(t.Context(), id, pings.Signal{}); !errors.Is(err, test.want) {
+							t.Errorf("ping of the batch: error %v, want %v", err, test.want)
+						}
+					})
 				}
 				synctest.Wait()
-				slow.gate <- struct{}{}
-				if err := <-results; !errors.Is(err, checks.ErrNotFound) {
-					t.Errorf("the ping before them: %v", err)
+				if err := finish(); !errors.Is(err, checks.ErrNotFound) {
+					t.Errorf("ping of an unknown check: error %v, want ErrNotFound", err)
 				}
-				for range ids {
-					if err := <-results; !errors.Is(err, test.want) {
-						t.Errorf("a ping of the batch: %v, want %v", err, test.want)
-					}
-				}
+				wg.Wait()
 			})
 		})
 	}
 }
 
-// TestBodiesAreBounded pings with bodies up to the largest, until the queue takes no more of them.
-func TestBodiesAreBounded(t *testing.T) {
-	const most, queued = 8 << 20, 64 << 20
-	store := dbtest.SQLite(t).Open(t)
-	s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
-	id := s.create(t, checks.Spec{}).ID
-	_, err := s.Ping(t.Context(), id, pings.Signal{Body: make([]byte, most+1)})
-	if field, ok := errors.AsType[*checks.FieldError](err); !ok || field.Field != "body" {
-		t.Errorf("a body that is a byte too large: %v", err)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		gate := make(chan struct{})
-		mon, err := monitor.New(blocked{store, gate}, &monitor.Config{WriteTimeout: time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
-		results := make(chan error, 20)
-		body := make([]byte, most)
-		ping := func() {
-			go func() {
-				_, err := mon.Ping(t.Context(), uuid.New(), pings.Signal{Body: body}) // of no check, which takes no disk
-				results <- err
-			}()
-			synctest.Wait()
-		}
-		ping() // is being written
-		for range queued / most {
-			ping()
-		}
-		select {
-		case err := <-results:
-			t.Fatalf("a body within the limits: %v", err)
-		default:
-		}
-		ping()
-		if err := <-results; !errors.Is(err, monitor.ErrUnavailable) {
-			t.Errorf("a body beyond them: %v", err)
-		}
-		close(gate)
-		for range 1 + queued/most {
-			if err := <-results; !errors.Is(err, checks.ErrNotFound) {
-				t.Errorf("a body that was taken: %v", err)
-			}
-		}
-	})
-}
-
-// blocked is a store whose transactions wait until they may go on.
+// blocked is a store whose transactions wait until the gate is closed.
 type blocked struct {
 	monitor.Store
 	gate chan struct{}
@@ -286,117 +198,103 @@ func (b blocked) Update(ctx context.Context, fn func(context.Context, monitor.Tx
 	return b.Store.Update(ctx, fn)
 }
 
-// slowOnce is a store that, once armed, holds up the next transaction until it may begin.
-type slowOnce struct {
-	monitor.Store
-	armed       *atomic.Bool
-	begun, gate chan struct{}
+// queue is a monitor in a bubble whose pings are not written until the gate is closed.
+type queue struct {
+	mon     *monitor.Monitor
+	gate    chan struct{}
+	results chan error
 }
 
-func (s slowOnce) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {
-	if s.armed.CompareAndSwap(true, false) {
-		s.begun <- struct{}{}
-		<-s.gate
+func newQueue(t *testing.T, store monitor.Store, config monitor.Config) queue {
+	t.Helper()
+	q := queue{gate: make(chan struct{}), results: make(chan error, 20)}
+	config.WriteTimeout = time.Hour
+	var err error
+	q.mon, err = monitor.New(blocked{store, q.gate}, &config)
+	must(t, err)
+	return q
+}
+
+// ping sends a ping and returns once it waits or has failed.
+func (q queue) ping(ctx context.Context, id uuid.UUID, s pings.Signal) {
+	go func() {
+		_, err := q.mon.Ping(ctx, id, s)
+		q.results <- err
+	}()
+	synctest.Wait()
+}
+
+// answered compares the errors of the next n pings that are answered.
+func (q queue) answered(t *testing.T, what string, n int, want error) {
+	t.Helper()
+	for range n {
+		if err := <-q.results; !errors.Is(err, want) {
+			t.Errorf("%s: error %v, want %v", what, err, want)
+		}
 	}
-	return s.Store.Update(ctx, fn)
 }
 
-// TestPingInTimeThatIsWrittenLate has the watcher come by after a deadline, while the ping that came before it is still
-// being written: the check does not go down. Others do, once that ping is written.
-func TestPingInTimeThatIsWrittenLate(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		slow := slowOnce{db.Open(t), new(atomic.Bool), make(chan struct{}), make(chan struct{})}
-		s := newSetup(t, slow, monitor.ProjectSpec{Name: "p"})
-		every := checks.Spec{Timeout: new(time.Minute), Grace: new(time.Minute)}
-		pinged, silent, early := s.create(t, every), s.create(t, every), s.create(t, every)
-		s.ping(t, early.ID, pings.Success)
-		s.clock.Advance(time.Minute)
-		s.ping(t, pinged.ID, pings.Success)
-		s.ping(t, silent.ID, pings.Success)
-		s.clock.Advance(2*time.Minute - time.Second)
-		slow.armed.Store(true)
-		written := make(chan error)
-		go func() {
-			_, err := s.Ping(t.Context(), pinged.ID, pings.Signal{Kind: pings.Success})
-			written <- err
-		}()
-		<-slow.begun
-		s.clock.Advance(10 * time.Second)
-		if n, err := s.Sweep(t.Context()); n != 1 || err != nil { // early, whose deadline was before the ping
-			t.Errorf("sweep while a ping is written: %d checks down, %v", n, err)
+// TestBodiesAreBounded queues bodies of the largest size until the queue takes no more.
+func TestBodiesAreBounded(t *testing.T) {
+	const most, queued = 8 << 20, 64 << 20
+	store := dbtest.SQLite(t).Open(t)
+	s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
+	id := s.create(t, checks.Spec{}).ID
+	_, err := s.Ping(t.Context(), id, pings.Signal{Body: make([]byte, most+1)})
+	if field, ok := errors.AsType[*checks.FieldError](err); !ok || field.Field != "body" {
+		t.Errorf("body that is a byte too large: error %v, want a *checks.FieldError", err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t, store, monitor.Config{})
+		body := make([]byte, most)
+		ping := func() { // of an unknown check, so that nothing is written to the disk
+			q.ping(t.Context(), uuid.New(), pings.Signal{Body: body})
 		}
-		slow.gate <- struct{}{}
-		if err := <-written; err != nil {
-			t.Fatal(err)
+		for range 1 + queued/most { // one is being written
+			ping()
 		}
-		if n, err := s.Sweep(t.Context()); n != 1 || err != nil {
-			t.Errorf("sweep after it: %d checks down, %v", n, err)
+		if n := len(q.results); n > 0 {
+			t.Fatalf("%d bodies within the limits were refused: %v", n, <-q.results)
 		}
-		if diff := cmp.Diff([]flips.Flip{{At: noon.Add(time.Minute), Up: true}}, s.flips(t, pinged.ID)); diff != "" {
-			t.Errorf("the check that was pinged in time: %s", diff)
-		}
-		if list := s.flips(t, silent.ID); len(list) != 2 || list[0].Up || !list[0].At.Equal(noon.Add(3*time.Minute)) {
-			t.Errorf("the check that was not: %v", list)
-		}
+		ping()
+		q.answered(t, "body beyond the limits", 1, monitor.ErrUnavailable)
+		close(q.gate)
+		q.answered(t, "queued body", 1+queued/most, checks.ErrNotFound)
 	})
 }
 
-func TestQueueIsBoundedAndCancelledCallersLoseNothing(t *testing.T) {
+// TestQueueIsBounded fills the queue and cancels all callers. Their pings count until they are written, and they are.
+func TestQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dbtest.SQLite(t).Open(t)
 		s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
 		c := s.create(t, checks.Spec{})
-		gate := make(chan struct{})
-		mon, err := monitor.New(blocked{store, gate}, &monitor.Config{MaxQueue: 5, MaxBatch: 3, WriteTimeout: time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := newQueue(t, store, monitor.Config{MaxQueue: 5, MaxBatch: 3})
 		ctx, cancel := context.WithCancel(t.Context())
-		results := make(chan error, 20)
-		ping := func(ctx context.Context) {
-			go func() {
-				_, err := mon.Ping(ctx, c.ID, pings.Signal{})
-				results <- err
-			}()
-			synctest.Wait()
+		for range 7 { // one is being written, and five wait
+			q.ping(ctx, c.ID, pings.Signal{})
 		}
-		ping(ctx) // is being written
-		for range 5 {
-			ping(ctx) // wait
-		}
-		ping(ctx)
-		if err := <-results; !errors.Is(err, monitor.ErrUnavailable) {
-			t.Errorf("one more than the queue takes: %v", err)
-		}
+		q.answered(t, "ping beyond the limit", 1, monitor.ErrUnavailable)
 		cancel()
-		for range 6 {
-			if err := <-results; !errors.Is(err, context.Canceled) {
-				t.Errorf("a cancelled caller: %v", err)
-			}
-		}
-		ping(t.Context()) // the queue is full until they are written
-		if err := <-results; !errors.Is(err, monitor.ErrUnavailable) {
-			t.Errorf("while the queue is full: %v", err)
-		}
-		close(gate)
+		q.answered(t, "ping of a cancelled caller", 6, context.Canceled)
+		q.ping(t.Context(), c.ID, pings.Signal{})
+		q.answered(t, "ping to the full queue", 1, monitor.ErrUnavailable)
+		close(q.gate)
 		synctest.Wait()
-		if got, _ := s.Check(t.Context(), c.ID); got.NPings != 6 {
-			t.Errorf("%d pings were recorded of 6 that were taken", got.NPings)
+		if n := s.nPings(t, c.ID); n != 6 {
+			t.Errorf("%d pings were written, want the 6 that were queued", n)
 		}
 	})
 }
 
 func TestWriteTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := dbtest.SQLite(t).Open(t)
-		mon, err := monitor.New(blocked{store, nil}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mon, err := monitor.New(blocked{dbtest.SQLite(t).Open(t), nil}, nil)
+		must(t, err)
 		begin := time.Now()
 		_, err = mon.Ping(t.Context(), uuid.New(), pings.Signal{})
 		if !errors.Is(err, monitor.ErrUnavailable) || time.Since(begin) != 5*time.Second {
-			t.Errorf("after %v: %v", time.Since(begin), err)
+			t.Errorf("after %v: error %v, want ErrUnavailable after 5 s", time.Since(begin), err)
 		}
 	})
 }

@@ -1,0 +1,87 @@
+package monitor_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+func TestConcurrentPings(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
+		list := []checks.Check{s.create(t, checks.Spec{}), s.create(t, checks.Spec{}), s.create(t, checks.Spec{})}
+		const clients, each = 20, 15
+		together(clients, func(client int) {
+			for i := range each {
+				if _, err := s.Ping(t.Context(), list[(client+i)%3].ID, pings.Signal{Body: fmt.Append(nil, client, i)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		for _, c := range list {
+			log, err := s.Pings(t.Context(), c.ID)
+			must(t, err)
+			if len(log) != clients*each/3 {
+				t.Errorf("the log has %d pings, want %d", len(log), clients*each/3)
+			}
+			for i, p := range log {
+				if p.N != int64(len(log)-i) {
+					t.Errorf("entry %d of %d has number %d", i, len(log), p.N)
+				}
+			}
+		}
+	})
+}
+
+func TestPingSlug(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
+		channel, err := s.CreateChannel(t.Context(), s.project.ID, "email", "ops", map[string]string{"to": "ops@example.org"})
+		must(t, err)
+		ping := func(key, slug string, create bool) (bool, error) {
+			_, created, err := s.PingSlug(t.Context(), key, slug, create, pings.Signal{})
+			return created, err
+		}
+		if _, err := ping(s.project.PingKey, "backup", false); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("unknown slug: error %v, want ErrNotFound", err)
+		}
+		var created atomic.Int64
+		together(8, func(int) {
+			one, err := ping(s.project.PingKey, "backup", true)
+			if err != nil {
+				t.Error(err)
+			}
+			if one {
+				created.Add(1)
+			}
+		})
+		list, err := s.Checks(t.Context(), s.project.ID, monitor.CheckQuery{Slug: new("backup")})
+		if err != nil || created.Load() != 1 || len(list) != 1 || list[0].NPings != 8 || list[0].Name != "backup" ||
+			!cmp.Equal(list[0].Channels, []uuid.UUID{channel.ID}) {
+			t.Errorf("8 pings have created the check %d times: %+v, error %v", created.Load(), list, err)
+		}
+
+		s.create(t, checks.Spec{Slug: new("twin")})
+		s.create(t, checks.Spec{Slug: new("twin")})
+		for _, create := range []bool{false, true} {
+			if _, err := ping(s.project.PingKey, "twin", create); !errors.Is(err, checks.ErrAmbiguousSlug) {
+				t.Errorf("slug of two checks: error %v, want ErrAmbiguousSlug", err)
+			}
+		}
+		for _, slug := range []string{"", "Upper", "a b", "ä", "a\x00", strings.Repeat("a", 101)} {
+			if _, err := ping(s.project.PingKey, slug, true); !errors.Is(err, checks.ErrNotFound) {
+				t.Errorf("invalid slug %q: error %v, want ErrNotFound", slug, err)
+			}
+		}
+		if _, err := ping("no-such-key", "backup", true); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("unknown ping key: error %v, want ErrNotFound", err)
+		}
+	})
+}

@@ -1,0 +1,119 @@
+package monitor_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+)
+
+func TestKeys(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
+		p, keys, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "q"})
+		must(t, err)
+		if len(keys.ReadWrite) != 32 || !strings.HasPrefix(keys.ReadWrite, "rcw_") || len(keys.ReadOnly) != 32 ||
+			!strings.HasPrefix(keys.ReadOnly, "rcr_") || len(p.PingKey) != 22 || strings.ToLower(p.PingKey) != p.PingKey {
+			t.Errorf("keys %+v, ping key %s", keys, p.PingKey)
+		}
+		for text, readOnly := range map[string]bool{keys.ReadWrite: false, keys.ReadOnly: true} {
+			key, err := s.Authenticate(t.Context(), text)
+			if err != nil || key.ProjectID != p.ID || key.ReadOnly != readOnly {
+				t.Errorf("key of the project: %+v, error %v", key, err)
+			}
+		}
+		for _, text := range []string{"", "rcw_", keys.ReadWrite + "x", strings.ToUpper(keys.ReadWrite), keys.ReadOnly[:31] + "0"} {
+			if _, err := s.Authenticate(t.Context(), text); !errors.Is(err, checks.ErrNotFound) {
+				t.Errorf("%q: error %v, want ErrNotFound", text, err)
+			}
+		}
+
+		text, key, err := s.CreateKey(t.Context(), p.ID, true)
+		must(t, err)
+		if list, err := s.Keys(t.Context(), p.ID); err != nil || len(list) != 3 {
+			t.Errorf("the project has %d keys, want 3; error %v", len(list), err)
+		}
+		if err := s.RevokeKey(t.Context(), s.project.ID, key.ID); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("RevokeKey of another project's key: error %v, want ErrNotFound", err)
+		}
+		must(t, s.RevokeKey(t.Context(), p.ID, key.ID))
+		if _, err := s.Authenticate(t.Context(), text); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("revoked key: error %v, want ErrNotFound", err)
+		}
+		if _, _, err := s.CreateKey(t.Context(), uuid.New(), false); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("CreateKey for an unknown project: error %v, want ErrNotFound", err)
+		}
+	})
+}
+
+func TestProjectNames(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
+		for name, spec := range map[string]monitor.ProjectSpec{
+			"empty":             {Name: ""},
+			"too long":          {Name: strings.Repeat("ü", 101)},
+			"control character": {Name: "a\nb"},
+			"not UTF-8":         {Name: "\xff"},
+			"unknown plan":      {Name: "x", Plan: "gold"},
+			"negative limit":    {Name: "x", MaxChecks: -1},
+		} {
+			_, _, err := s.CreateProject(t.Context(), spec)
+			if _, ok := errors.AsType[*checks.FieldError](err); !ok {
+				t.Errorf("%s: error %v, want a *checks.FieldError", name, err)
+			}
+		}
+		if _, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"}); !errors.Is(err, checks.ErrExists) {
+			t.Errorf("name that is in use: error %v, want ErrExists", err)
+		}
+		if _, _, created, err := s.CreateFirstProject(t.Context(), monitor.ProjectSpec{Name: "first"}); created || err != nil {
+			t.Errorf("first project beside another: created %v, error %v", created, err)
+		}
+	})
+}
+
+// vault is a store of keys that notes the hashes it is asked for. Any other use panics.
+type vault struct {
+	monitor.Store
+	keys  map[[32]byte]checks.Key
+	asked [][32]byte
+}
+
+func (v *vault) Keys(_ context.Context, f monitor.KeyFilter) ([]checks.Key, error) {
+	v.asked = append(v.asked, *f.Hash)
+	if key, ok := v.keys[*f.Hash]; ok {
+		return []checks.Key{key}, nil
+	}
+	return nil, nil
+}
+
+// TestAuthenticateByHash holds what keeps keys from being guessed by the time that an answer takes: Authenticate does
+// nothing with a key but to hash all of it and to look up the hash. The hashes of similar keys differ, so a timing tells
+// nothing about how much of a key is right.
+func TestAuthenticateByHash(t *testing.T) {
+	const right = "rcw_0123456789abcdefghijklmnopqr"
+	store := &vault{keys: map[[32]byte]checks.Key{sha256.Sum256([]byte(right)): {ID: uuid.New()}}}
+	mon, err := monitor.New(store, nil)
+	must(t, err)
+	for _, text := range []string{
+		right, right[:31] + "s", "s" + right[1:], strings.ToUpper(right), "rcr_" + right[4:], strings.Repeat("\x00", 32), strings.Repeat("é", 16),
+	} {
+		store.asked = nil
+		key, err := mon.Authenticate(t.Context(), text)
+		if found := err == nil && key.ID != uuid.Nil; found != (text == right) || !found && !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("%q: key %v, error %v", text, key, err)
+		}
+		if len(store.asked) != 1 || store.asked[0] != sha256.Sum256([]byte(text)) {
+			t.Errorf("%q: the store was asked for %x, want the hash once", text, store.asked)
+		}
+	}
+	for _, text := range []string{"", right[:31], right + "x", right + "\x00", strings.Repeat("é", 32)} {
+		store.asked = nil
+		if _, err := mon.Authenticate(t.Context(), text); !errors.Is(err, checks.ErrNotFound) || store.asked != nil {
+			t.Errorf("%q, not a key's length: error %v, want ErrNotFound; the store was asked for %x", text, err, store.asked)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package monitor_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+func (s setup) prune(t *testing.T) {
+	t.Helper()
+	_, err := s.Prune(t.Context())
+	must(t, err)
+}
+
+// TestPingLimits lists as many pings as API-V3.md section 4.8 allows, whether or not the others were pruned.
+func TestPingLimits(t *testing.T) {
+	for plan, limit := range map[checks.Plan]int{checks.Free: 100, checks.Paid: 1000} {
+		t.Run(string(plan), func(t *testing.T) {
+			s := newSetup(t, dbtest.SQLite(t).Open(t), monitor.ProjectSpec{Name: "p", Plan: plan})
+			c := s.create(t, checks.Spec{})
+			together(limit+5, func(int) {
+				if _, err := s.Ping(t.Context(), c.ID, pings.Signal{Body: []byte("x")}); err != nil {
+					t.Error(err)
+				}
+			})
+			for _, pruned := range []bool{false, true} {
+				log, err := s.Pings(t.Context(), c.ID)
+				if err != nil || len(log) != limit || log[0].N != int64(limit+5) {
+					t.Errorf("pruned %v: the log has %d pings, want %d; error %v", pruned, len(log), limit, err)
+				}
+				if _, err := s.PingBody(t.Context(), c.ID, 5); !errors.Is(err, checks.ErrNotFound) {
+					t.Errorf("pruned %v: body of the newest ping beyond the limit: error %v, want ErrNotFound", pruned, err)
+				}
+				if body, err := s.PingBody(t.Context(), c.ID, 6); err != nil || string(body) != "x" {
+					t.Errorf("pruned %v: body of the oldest ping in the list: %q, error %v", pruned, body, err)
+				}
+				s.prune(t)
+			}
+		})
+	}
+}
+
+// TestFlipRetention covers API-V3.md section 8: flips of the current month and of the two before it are kept.
+func TestFlipRetention(t *testing.T) {
+	s := newSetup(t, dbtest.SQLite(t).Open(t), monitor.ProjectSpec{Name: "p"})
+	c := s.create(t, checks.Spec{})
+	s.ping(t, c.ID, pings.Success) // goes down on 2 March
+	s.clock.Set(time.Date(2026, 4, 15, 0, 0, 0, 0, time.UTC))
+	s.ping(t, c.ID, pings.Fail)
+	for _, test := range []struct {
+		now  time.Time
+		want int
+	}{
+		{time.Date(2026, 5, 31, 23, 59, 59, 0, time.UTC), 2},
+		{time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC), 0},
+	} {
+		s.clock.Set(test.now)
+		s.prune(t)
+		if got := s.flips(t, c.ID); len(got) != test.want {
+			t.Errorf("flips at %v: %v, want %d", test.now, got, test.want)
+		}
+	}
+}

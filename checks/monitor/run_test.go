@@ -1,0 +1,83 @@
+package monitor_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// TestDownAtTheDeadline reads a check around its deadline. Its flip is the same before and after a late sweep.
+func TestDownAtTheDeadline(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
+		c := s.create(t, everyMinute())
+		s.ping(t, c.ID, pings.Success)
+		up, down := flips.Flip{At: noon, Up: true}, flips.Flip{At: noon.Add(2 * time.Minute)}
+		s.clock.Advance(2*time.Minute - time.Microsecond)
+		s.flipsAre(t, c.ID, up)
+		s.clock.Advance(time.Microsecond)
+		s.flipsAre(t, c.ID, down, up)
+		if list, err := s.Flips(t.Context(), c.ID, flips.Window{Start: down.At}); err != nil || len(list) != 0 {
+			t.Errorf("flips newer than the deadline: %v, want none; error %v", list, err)
+		}
+		s.clock.Advance(time.Hour)
+		s.sweep(t, 1)
+		s.sweep(t, 0)
+		s.flipsAre(t, c.ID, down, up)
+	})
+}
+
+// TestManyDownAtOnce takes down more checks than one transaction does.
+func TestManyDownAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
+		const workers, each = 10, 120
+		together(workers, func(int) {
+			for range each {
+				c, err := s.Create(t.Context(), s.project.ID, everyMinute())
+				if err == nil {
+					_, err = s.Ping(t.Context(), c.ID, pings.Signal{})
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+		s.clock.Advance(time.Hour)
+		s.sweep(t, workers*each)
+	})
+}
+
+// TestRun has Run take a check down, in a bubble where time passes by itself.
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mon, err := monitor.New(dbtest.SQLite(t).Open(t), nil)
+		must(t, err)
+		s := setup{Monitor: mon}
+		s.project, _, err = mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
+		must(t, err)
+		c := s.create(t, everyMinute())
+		start := s.Now()
+		s.ping(t, c.ID, pings.Success)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- mon.Run(ctx) }()
+		time.Sleep(2*time.Minute + 1500*time.Millisecond)
+		if got, err := mon.Check(t.Context(), c.ID); err != nil || got.Stored != checks.StatusDown {
+			t.Errorf("a second after the deadline the database says %v, want down; error %v", got.Stored, err)
+		}
+		s.flipsAre(t, c.ID, flips.Flip{At: start.Add(2 * time.Minute)}, flips.Flip{At: start, Up: true})
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run returned %v, want context.Canceled", err)
+		}
+	})
+}
