@@ -19,7 +19,7 @@ const AllTags = "*"
 // MinSecret is the minimum length of a [Signer]'s secret, in bytes.
 const MinSecret = 16
 
-// signatureBytes is how much of the HMAC is in an address: 128 bits cannot be guessed and keep the address short.
+// signatureBytes is the length to which the HMAC is cut: 128 bits cannot be guessed and keep the address short.
 const signatureBytes = 16
 
 const (
@@ -34,7 +34,7 @@ var ErrNotFound = errors.New("badges: not found")
 
 // A Ref is what the address of a badge refers to.
 type Ref struct {
-	// BadgeKey names the project.
+	// BadgeKey identifies the project.
 	BadgeKey string
 	// Tag selects the checks that have it, or is [AllTags].
 	Tag string
@@ -44,7 +44,7 @@ type Ref struct {
 	Late bool
 }
 
-// A Signer makes and verifies the signed addresses of badges of tags. [NewSigner] makes one.
+// A Signer makes and verifies the signed addresses of tag badges. [NewSigner] makes one.
 //
 // A signature is an HMAC-SHA256 over badge key and tag, cut to 128 bits. All formats of a badge share it, with two and
 // with three states.
@@ -52,8 +52,8 @@ type Signer struct {
 	secret []byte
 }
 
-// NewSigner returns a Signer. The secret must have at least [MinSecret] bytes and should be random. Whoever knows it
-// can make the address of every badge. A new secret invalidates all addresses made with the old one.
+// NewSigner returns a Signer. The secret must have at least [MinSecret] bytes and should be random. Anyone who knows it
+// can forge the address of any badge. A new secret invalidates all addresses made with the old one.
 func NewSigner(secret []byte) (Signer, error) {
 	if len(secret) < MinSecret {
 		return Signer{}, fmt.Errorf("badges: the secret is too short: %d bytes, the minimum is %d", len(secret), MinSecret)
@@ -90,10 +90,10 @@ func (s Signer) Path(badgeKey, tag string, f Format, late bool) string {
 	return path + "." + string(f)
 }
 
-// Parse reads a path that [Signer.Path] made, and verifies its signature in constant time. It takes the path as it is
-// in the URL, still escaped: the result of [net/url.URL.EscapedPath]. Any other path is [ErrNotFound].
+// Parse reads a path that [Signer.Path] made, and verifies its signature in constant time. The path is still escaped:
+// the result of [net/url.URL.EscapedPath]. Any other path is [ErrNotFound].
 //
-// Some proxies rewrite addresses, so any equivalent escaping is accepted, and also unescaped slashes in a tag.
+// Parse accepts any equivalent escaping, and unescaped slashes in a tag, because some proxies rewrite paths.
 func (s Signer) Parse(escapedPath string) (Ref, error) {
 	rest, found := strings.CutPrefix(escapedPath, tagPrefix)
 	if !found || s.secret == nil {
@@ -120,8 +120,8 @@ func (s Signer) Parse(escapedPath string) (Ref, error) {
 	return Ref{BadgeKey: key, Tag: tag, Format: f, Late: !two}, nil
 }
 
-// sign returns the signature of a badge in lower-case hexadecimal digits. Lengths separate badge key and tag; the first
-// word separates these signatures from any other use of the secret.
+// sign returns the signature of a badge in lower-case hexadecimal digits. The lengths keep badge key and tag apart; the
+// prefix keeps these signatures apart from other uses of the secret.
 func (s Signer) sign(badgeKey, tag string) string {
 	input := []byte("rollcall badge 1\x00")
 	for _, part := range []string{badgeKey, tag} {
@@ -137,8 +137,8 @@ func (s Signer) sign(badgeKey, tag string) string {
 //
 //	/b/<2|3>/<key>.<format>
 //
-// The number is that of the states: 3 if late is true. The path is not signed, so the key must be impossible to guess,
-// and not empty.
+// The number of states is 3 if late is true, otherwise 2. The path is not signed, so the key must be impossible to
+// guess. It must not be empty.
 func CheckPath(checkBadgeKey string, f Format, late bool) string {
 	states := "2"
 	if late {

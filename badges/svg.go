@@ -33,9 +33,9 @@ func color(s State) string {
 // SVGDoc draws a badge 20 pixels high, with the label on the left and the state on the right. Without a label it shows
 // the state alone.
 //
-// Any label can be shown. Runs of white space become one space, and whatever XML cannot hold, such as control
-// characters and invalid UTF-8, becomes U+FFFD. The text is fitted to a width estimated from its characters, so the
-// badge looks alike with any font. Label and state are also the title and the accessible name.
+// Any label is valid. Runs of white space become one space. Characters that XML cannot hold, such as control
+// characters and invalid UTF-8, become U+FFFD. The text is fitted to a width estimated from its characters, so the
+// badge looks the same in any font. Label and state are also the title and the accessible name.
 func SVGDoc(label string, s State) []byte {
 	label, message := clean(label), clean(string(s))
 	name, left := message, field{}
@@ -90,7 +90,7 @@ func (f field) draw(b *strings.Builder) {
 	fmt.Fprintf(b, `<text %s y="14">%s</text>`, attributes, text)
 }
 
-// clean returns the text with the white space of SVG and without characters that XML cannot hold.
+// clean collapses white space, as SVG does, and replaces characters that XML cannot hold.
 func clean(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	return strings.Map(func(r rune) rune {

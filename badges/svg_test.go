@@ -37,7 +37,7 @@ func parse(t *testing.T, document []byte) picture {
 		t.Fatalf("%v in %s", err, document)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		t.Fatalf("something after the end: %v in %s", err, document)
+		t.Fatalf("data after the root element: %v in %s", err, document)
 	}
 	return p
 }
@@ -85,7 +85,7 @@ func TestSVGDocWithoutLabel(t *testing.T) {
 	}
 }
 
-// TestSVGDocStates checks that word and color of a badge tell its state.
+// TestSVGDocStates checks that each state has its own word and color.
 func TestSVGDocStates(t *testing.T) {
 	for _, s := range []State{Up, Late, Down, "odd<"} {
 		document := SVGDoc("x", s)

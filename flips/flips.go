@@ -28,8 +28,8 @@ type Flip struct {
 const retentionMonths = 2
 
 // RetentionBoundary returns the instant before which flips may be removed: the start, in UTC, of the month two before
-// that of now. A flip at the boundary is kept. So the flips of the current month and of two full months stay (API-V3.md
-// sections 4.10 and 8).
+// that of now. A flip at the boundary is kept. This keeps the current month and two full months (API-V3.md sections
+// 4.10 and 8).
 func RetentionBoundary(now time.Time) time.Time {
 	year, month, _ := now.UTC().Date()
 	return time.Date(year, month-retentionMonths, 1, 0, 0, 0, 0, time.UTC)

@@ -35,8 +35,8 @@ type QueryError struct {
 	// Value is the value as the client sent it.
 	Value   string
 	Problem Problem
-	// Bound is the bound that the value exceeds: 0 for [TooSmall], [MaxSeconds] or [MaxTimestamp] for [TooLarge]. It
-	// means nothing for [NotWhole].
+	// Bound is the bound that the value exceeds: 0 for [TooSmall], [MaxSeconds] or [MaxTimestamp] for [TooLarge]. It is
+	// unused for [NotWhole].
 	Bound int64
 }
 
@@ -68,7 +68,7 @@ func cut(value string) string {
 //	func(name string) (string, bool) { return q.Get(name), q.Has(name) }
 //
 // All three are whole numbers in decimal digits: seconds from 0 to [MaxSeconds], start and end UNIX timestamps from 0
-// to [MaxTimestamp]. Any other value, also the empty one, is a [*QueryError].
+// to [MaxTimestamp]. Any other value, including the empty one, is a [*QueryError].
 func ParseWindow(get func(name string) (value string, present bool)) (Window, error) {
 	seconds, err := parseParam(get, "seconds", MaxSeconds)
 	if err != nil {

@@ -110,7 +110,7 @@ func TestQueryError(t *testing.T) {
 	}
 }
 
-// TestParseWindowInRange checks that every window in range can be read.
+// TestParseWindowInRange checks that ParseWindow accepts every window in range.
 func TestParseWindowInRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := url.Values{}
@@ -173,7 +173,7 @@ func FuzzParseWindow(f *testing.F) {
 				t.Fatalf("refused: %v", err)
 			}
 			if (w.Seconds != nil) != hasSeconds || w.Start.IsZero() == hasStart || w.End.IsZero() == hasEnd {
-				t.Errorf("a bound is missing or too many: %+v", w)
+				t.Errorf("the window does not have the bounds of the query: %+v", w)
 			}
 			w.Bounds(time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC))
 			return
@@ -186,7 +186,7 @@ func FuzzParseWindow(f *testing.F) {
 			t.Errorf("the error names %s, want %s", problem.Param, bad[0])
 		}
 		if text := err.Error(); !utf8.ValidString(text) || len(text) > 300 {
-			t.Errorf("the text is not fit to be shown: %q", text)
+			t.Errorf("the error text is not valid UTF-8 or too long: %q", text)
 		}
 	})
 }

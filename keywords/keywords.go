@@ -21,8 +21,8 @@ import (
 	"strings"
 )
 
-// MaxHTTPBody is how many bytes of an HTTP body are searched for keywords: the "10 kB" of API-V3.md sections 2.1 and 8.
-// The caller cuts the body there, so a keyword across the limit is not found. The text of an e-mail is not cut.
+// MaxHTTPBody is the number of bytes of an HTTP body to search for keywords: the "10 kB" of API-V3.md sections 2.1
+// and 8. The caller cuts the body there, so a keyword across the limit does not match. E-mail text has no limit.
 const MaxHTTPBody = 10_000
 
 // A Class is what the keywords in a text say about the job.
@@ -55,8 +55,8 @@ func (c Class) String() string {
 	return "Class(" + strconv.Itoa(int(c)) + ")"
 }
 
-// A Filter holds the keywords for start, success and failure signals. [New] makes one, and nothing changes it
-// afterwards. The zero value has no keywords and matches nothing.
+// A Filter holds the keywords for start, success and failure signals. [New] makes one. It is immutable. The zero value
+// has no keywords and matches nothing.
 type Filter struct {
 	start, success, failure [][]byte
 }
@@ -89,8 +89,8 @@ func split(list string) [][]byte {
 // If several lists match, failure wins over success and success over start: a log with both "done" and "ERROR" is a
 // failure.
 //
-// A keyword matches anywhere, also inside a word. Bytes are compared, so case matters (API-V3.md section 2.1.1, rule
-// 4), and so does the Unicode form of a letter. The text may be invalid UTF-8. Classify does not keep or change it.
+// A keyword matches anywhere, even inside a word. Classify compares bytes, so case matters (API-V3.md section 2.1.1,
+// rule 4), and so does Unicode normalization. The text may be invalid UTF-8. Classify does not keep or change it.
 func (f Filter) Classify(text []byte) Class {
 	switch {
 	case containsAny(text, f.failure):

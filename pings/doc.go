@@ -1,6 +1,6 @@
-// Package pings holds what a job sends and what Rollcall keeps of it.
+// Package pings defines the signals that jobs send and the pings that Rollcall logs.
 //
-// A job sends a [Signal]: "I started", "I succeeded", "I failed" or "note this". Rollcall keeps a [Ping], an entry of
+// A job sends a [Signal]: "I started", "I succeeded", "I failed" or "note this". Rollcall logs a [Ping], an entry of
 // the check's ping log (API-V3.md section 2.2). The rules of the check, in package checks, decide the [Kind] of the
 // entry.
 //

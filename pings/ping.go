@@ -22,9 +22,9 @@ const (
 type Ping struct {
 	// N numbers the pings of a check: 1, 2, 3 and so on, without gaps.
 	N int64
-	// Kind is what the rules of the check made of the signal.
+	// Kind is how the check classified the signal.
 	Kind Kind
-	// At is when the ping was received, in UTC, in microseconds.
+	// At is when the ping was received, in UTC and whole microseconds.
 	At time.Time
 	// Scheme is "http", "https" or "email", or "" for a signal from the same process.
 	Scheme string

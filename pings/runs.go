@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// MaxLate bounds how much older than the newest ping of its check a ping can be when it is recorded. Several servers
-	// record pings in another order than they received them, but a larger difference means that a clock was set back.
+	// MaxLate is how far a ping may lie behind the newest recorded ping of its check. Several servers may record pings
+	// out of order; a larger difference means that a clock was set back.
 	MaxLate = 2 * time.Minute
 	// MaxRunTime is the longest run that gets a duration.
 	MaxRunTime = 72 * time.Hour
@@ -19,8 +19,8 @@ const (
 	durationStep = 10 * time.Millisecond
 )
 
-// Late reports whether a ping was received before another instant, by at most [MaxLate].
-func Late(at, than time.Time) bool { return at.Before(than) && than.Sub(at) <= MaxLate }
+// Late reports whether at is before newer, by at most [MaxLate].
+func Late(at, newer time.Time) bool { return at.Before(newer) && newer.Sub(at) <= MaxLate }
 
 // Run is a run that started and has not ended.
 type Run struct {
@@ -39,7 +39,7 @@ type Runs []Run
 // drops runs older than [MaxRunTime] and the oldest beyond [MaxOpenRuns].
 func (r Runs) Start(id uuid.NullUUID, at time.Time) Runs {
 	kept := make(Runs, 0, min(len(r)+1, MaxOpenRuns+1))
-	place := 0 // of the new run, by its start
+	place := 0 // index of the new run
 	for _, run := range r {
 		switch {
 		case run.ID == id && Late(at, run.StartedAt):
@@ -58,8 +58,8 @@ func (r Runs) Start(id uuid.NullUUID, at time.Time) Runs {
 
 // End removes the run with this identifier, and returns how long it took, rounded to 10 ms.
 //
-// If no such run is open, ok is false and the runs are unchanged. So they are if the run started after this end, which
-// must be that of an earlier run. A run longer than [MaxRunTime] is removed, and ok is false.
+// If no such run is open, ok is false and the runs are unchanged. The same holds if the run started after at, because
+// the end then belongs to an earlier run. A run longer than [MaxRunTime] is removed, and ok is false.
 func (r Runs) End(id uuid.NullUUID, at time.Time) (rest Runs, took time.Duration, ok bool) {
 	i := slices.IndexFunc(r, func(run Run) bool { return run.ID == id })
 	if i < 0 || Late(at, r[i].StartedAt) {

@@ -7,10 +7,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// MaxUserAgent is the length to which a user agent is cut, in characters.
+// MaxUserAgent is the maximum length of a user agent, in characters. [Signal.Cleaned] cuts longer ones.
 const MaxUserAgent = 200
 
-// maxLabel is the length to which scheme, method and address are cut, in characters. Real ones are far shorter.
+// maxLabel is the maximum length of scheme, method and address, in characters. Real ones are far shorter.
 const maxLabel = 100
 
 // Signal is what a job sends. The zero value is a success without details.
@@ -21,11 +21,11 @@ type Signal struct {
 	RunID uuid.NullUUID
 	// ExitStatus is the exit status of the job, 0 to 255. It goes into the log and does not change Kind. Optional.
 	ExitStatus *int
-	// Body is the output of the job, stored as it is. The caller bounds its length. Do not change the bytes afterwards:
+	// Body is the output of the job, stored unchanged. The caller bounds its length. Do not modify the bytes afterwards:
 	// the monitor keeps a reference until the ping is stored.
 	Body []byte
-	// Filtered is searched for keywords instead of Body, unless it is nil. An HTTP server sets it if it stores less of
-	// a body than API-V3.md section 2.1.1 wants searched.
+	// Filtered, unless nil, is the text to search for keywords instead of Body. An HTTP server sets it if it stores less
+	// of a body than the keyword search needs (API-V3.md section 2.1.1).
 	Filtered []byte
 	// Mail is the text of the message, for a signal that came by e-mail.
 	Mail *Mail
@@ -35,7 +35,7 @@ type Signal struct {
 	Scheme, Method, RemoteAddr, UserAgent string
 }
 
-// Mail is the part of an inbound message that is searched for keywords.
+// Mail is the text of an inbound message to search for keywords.
 type Mail struct {
 	// Subject is the decoded subject.
 	Subject string
@@ -56,8 +56,9 @@ func (s Signal) Valid() bool {
 	return s.ExitStatus == nil || (*s.ExitStatus >= 0 && *s.ExitStatus <= 255)
 }
 
-// Cleaned returns the signal in a form that every database takes: short texts are cut to their limits and are valid
-// UTF-8 without NUL, and an invalid run identifier is zero. An empty Kind becomes Success. The body stays as it is.
+// Cleaned returns the signal in a form that every database accepts. It cuts short texts to their limits, replaces
+// invalid UTF-8 and NUL in them, and zeroes an invalid run identifier. An empty Kind becomes Success. The body is
+// unchanged.
 func (s Signal) Cleaned() Signal {
 	if s.Kind == "" {
 		s.Kind = Success

@@ -68,7 +68,7 @@ func readExpected(t testing.TB) map[string]classes {
 			continue
 		}
 		if len(columns) != 5 {
-			t.Fatalf("expected.txt: %q has not five columns", lines.Text())
+			t.Fatalf("expected.txt: %q does not have five columns", lines.Text())
 		}
 		for _, kind := range columns[1:] {
 			if !slices.Contains(kinds, pings.Kind(kind)) {

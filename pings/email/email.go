@@ -1,8 +1,8 @@
 // Package email extracts the text of an inbound message: its subject, its plain text and the text of its HTML.
 //
 // Jobs that cannot make an HTTP request can often send mail: cron does, and so do most backup programs and storage
-// boxes. Such a message is a ping, and its text is searched for the keywords of the check (API-V3.md section 2.1.1).
-// [Parse] extracts the text, and [Message.Mail] puts it into a signal:
+// boxes. Such a message is a ping, and its text decides the outcome by the keywords of the check (API-V3.md section
+// 2.1.1). [Parse] extracts the text, and [Message.Mail] puts it into a signal:
 //
 //	message := email.Parse(raw)
 //	signal := pings.Signal{Scheme: "email", Body: raw, Mail: message.Mail()}
@@ -23,8 +23,8 @@
 // # Broken messages
 //
 // [Parse] never fails. Real messages have malformed header fields, missing boundaries, damaged base64, and unknown or
-// wrong character sets. Parse extracts what it can, in the worst case the bytes as they are. Its time is linear in the
-// length of the message, and its memory a few times that length.
+// wrong character sets. Parse extracts what it can, at worst the raw bytes. Its time is linear in the length of the
+// message, and its memory a few times that length.
 //
 // The package is pure and safe for concurrent use.
 package email
@@ -36,7 +36,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// MaxDepth is how deep parts may be nested. Deeper ones are ignored.
+// MaxDepth is the maximum nesting depth of parts. Parse ignores deeper ones.
 const MaxDepth = 20
 
 // Message is the text of an inbound message, in UTF-8 with "\n" as line break. The zero value is an empty message.
@@ -49,7 +49,7 @@ type Message struct {
 	HTML string
 }
 
-// Mail returns the message in the form that is searched for keywords.
+// Mail returns the texts to search for keywords.
 func (m Message) Mail() *pings.Mail {
 	mail := &pings.Mail{Subject: m.Subject, Text: m.Text}
 	if m.HTML != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings/email"
 )
 
-// TestParse compares whole texts. TestCorpus has the variety.
+// TestParse compares whole texts. TestCorpus covers the variety of real messages.
 func TestParse(t *testing.T) {
 	for name, test := range map[string]struct {
 		raw  string
@@ -55,7 +55,7 @@ func TestMail(t *testing.T) {
 	}
 }
 
-// bombs returns messages of about the given size that try to take long or to need much memory.
+// bombs returns messages of about the given size that try to exhaust time or memory.
 func bombs(size int) map[string][]byte {
 	fill := func(head, repeated, tail string) []byte {
 		n := max(size-len(head)-len(tail), 0) / len(repeated)
@@ -97,7 +97,7 @@ func bombs(size int) map[string][]byte {
 	}
 }
 
-// TestBombs checks that memory is proportionate. Time is not measured: anything worse than linear would not end.
+// TestBombs checks that memory is proportional to the message. Parsing in worse than linear time would not end.
 func TestBombs(t *testing.T) {
 	const size = 1_000_000
 	for name, raw := range bombs(size) {
@@ -116,7 +116,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// FuzzParse checks the promises for arbitrary bytes.
+// FuzzParse checks the documented guarantees of Parse for arbitrary bytes.
 func FuzzParse(f *testing.F) {
 	for _, name := range messages(f) {
 		if raw := readMessage(f, name); len(raw) < 10_000 {

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// header holds the relevant fields of a message or of a part, unfolded but not decoded. Of a repeated field, the first
-// counts.
+// header holds the relevant fields of a message or of a part, unfolded but not decoded. If a field is repeated, the
+// first one counts.
 type header struct {
 	subject, contentType, encoding, disposition string
-	// stray are the lines between the fields that are not fields: most likely text whose author forgot the empty line.
+	// stray holds header lines that are not fields, most likely text whose author forgot the empty line.
 	stray string
 }
 
-// splitHeader separates header and body. If the first line is not a header field, all is body.
+// splitHeader separates header and body. If the first line is not a header field, the whole message is body.
 func splitHeader(raw []byte) (h header, body []byte) {
 	first := true
 	var name string
@@ -35,7 +35,7 @@ func splitHeader(raw []byte) (h header, body []byte) {
 			if first {
 				return header{}, raw
 			}
-			// Folding replaces one space by any white space.
+			// Unfolding replaces the line break and the white space after it with one space.
 			folded := &value
 			if name == "" {
 				folded = &stray
@@ -116,7 +116,7 @@ type mediaType struct {
 
 func (h header) mediaType() mediaType { return parseMediaType(h.contentType) }
 
-// parseMediaType parses a field of the form name; key=value. From a malformed one it takes what it can.
+// parseMediaType parses a field of the form name; key=value. It keeps the valid pieces of a malformed one.
 func parseMediaType(value string) mediaType {
 	if value == "" {
 		return mediaType{}

@@ -41,7 +41,7 @@ type textWriter struct {
 	out    strings.Builder
 	hidden atom.Atom // the open element that is not shown, or 0
 	pre    int       // open elements in which white space counts
-	gap    byte      // to write before the next text: ' ', '\n' or 0
+	gap    byte      // separator before the next text: ' ', '\n' or 0 for none
 }
 
 func (t *textWriter) start(tag atom.Atom) {

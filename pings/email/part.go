@@ -23,7 +23,7 @@ func (r *reader) part(h header, body []byte, depth int) {
 				return
 			}
 		}
-		r.plain(decodeCharset("", body)) // no parts: read it as it is
+		r.plain(decodeCharset("", body)) // no parts: the body is plain text
 		return
 	}
 	switch {
@@ -47,8 +47,8 @@ func isAttachment(h header, t mediaType, first bool) bool {
 	return t.params["name"] != "" && !first
 }
 
-// parts reads the parts of a multipart body, and reports whether there are any. It skips the text before the first and
-// after the last, which is for programs without MIME.
+// parts reads the parts of a multipart body, and reports whether there are any. It skips the preamble and the epilogue,
+// which are for programs without MIME.
 func (r *reader) parts(body []byte, boundary string, depth int) (found bool) {
 	delimiter := []byte("--" + boundary)
 	start, next, last := nextDelimiter(body, delimiter)
@@ -116,7 +116,7 @@ func unflow(text string, deleteSpace bool) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
 		content := strings.TrimRight(line, "\r\n")
-		content = strings.TrimPrefix(content, " ") // protects the start of the line
+		content = strings.TrimPrefix(content, " ") // space-stuffing
 		if !strings.HasSuffix(content, " ") || content == "-- " {
 			out.WriteString(content)
 			out.WriteByte('\n')

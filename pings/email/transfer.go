@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// decodeTransfer decodes a transfer encoding. An unknown one counts as none.
+// decodeTransfer decodes a transfer encoding. It returns the body unchanged if the encoding is unknown.
 func decodeTransfer(encoding string, body []byte) []byte {
 	encoding, _, _ = strings.Cut(encoding, ";")
 	switch strings.ToLower(strings.Trim(encoding, " \t\"")) {
@@ -19,8 +19,8 @@ func decodeTransfer(encoding string, body []byte) []byte {
 	return body
 }
 
-// decodeBase64Lines decodes lines of base64. A line with spaces is not base64 and is kept as it is: gateways append
-// such lines to messages that they do not understand.
+// decodeBase64Lines decodes lines of base64. It keeps lines with spaces unchanged: they are not base64, but text that
+// gateways append to messages that they do not understand.
 func decodeBase64Lines(body []byte) []byte {
 	out := make([]byte, 0, base64.StdEncoding.DecodedLen(len(body)))
 	encoded := make([]byte, 0, len(body))
@@ -66,7 +66,8 @@ func decodeBase64(text []byte) []byte {
 	return out
 }
 
-// decodeQuotedPrintable decodes quoted-printable (RFC 2045 section 6.7). An equals sign that encodes nothing stays.
+// decodeQuotedPrintable decodes quoted-printable (RFC 2045 section 6.7). It keeps an equals sign without two
+// hexadecimal digits.
 func decodeQuotedPrintable(body []byte) []byte {
 	out := make([]byte, 0, len(body))
 	for len(body) > 0 {

@@ -13,8 +13,8 @@ type word struct {
 	text    []byte
 }
 
-// decodeWords decodes the encoded words of a header field. Text outside of them that is not UTF-8 is in the fallback
-// character set. Adjacent words of one character set are decoded together, because many programs split words within a
+// decodeWords decodes the encoded words of a header field. It reads other text that is not UTF-8 in the fallback
+// character set. It decodes adjacent words of one character set together, because many programs split words within a
 // character.
 func decodeWords(value, fallback string) string {
 	var out strings.Builder
@@ -67,7 +67,7 @@ func decodeRaw(text, fallback string) string {
 		return text
 	}
 	if charset, known := lookupCharset(fallback, nil); known && charset == unicode.UTF8 {
-		fallback = "" // it is not UTF-8
+		fallback = "" // the text is not valid UTF-8
 	}
 	return decodeCharset(fallback, []byte(text))
 }
