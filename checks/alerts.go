@@ -129,8 +129,8 @@ func (c Check) nextFailure() (at, expected time.Time) {
 		expected = time.Time{}
 	}
 	if c.LastStart.After(a.FailedAt) {
-		if end := c.LastStart.Add(c.Grace); at.IsZero() || end.Before(at) {
-			at, expected = end, later(c.LastStart, a.ExpectedAt)
+		if end := c.overrunAt(); at.IsZero() || end.Before(at) {
+			at, expected = end, later(end.Add(-c.Grace), a.ExpectedAt)
 		}
 	}
 	return at, expected

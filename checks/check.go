@@ -119,15 +119,21 @@ func (c Check) Deadline() time.Time {
 	default:
 		return time.Time{}
 	}
-	if !c.LastStart.IsZero() {
-		if end := c.LastStart.Add(c.Grace); deadline.IsZero() || end.Before(deadline) {
-			deadline = end
-		}
+	if end := c.overrunAt(); !end.IsZero() && (deadline.IsZero() || end.Before(deadline)) {
+		deadline = end
 	}
 	if !deadline.IsZero() && deadline.Before(c.TimingSince) {
 		deadline = c.TimingSince
 	}
 	return deadline
+}
+
+// overrunAt returns the instant from which the run in progress takes too long, or the zero time when there is none.
+func (c Check) overrunAt() time.Time {
+	if c.LastStart.IsZero() {
+		return time.Time{}
+	}
+	return c.LastStart.Add(c.runLimit())
 }
 
 // expected returns when the ping after the last one is due, or the zero time when the schedule has no more times.

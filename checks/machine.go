@@ -69,7 +69,7 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 		return c
 	}
 	reason := ReasonOverdue
-	if !c.LastStart.IsZero() && !c.LastStart.Add(c.Grace).After(deadline) {
+	if end := c.overrunAt(); !end.IsZero() && !end.After(deadline) {
 		reason = ReasonOverrun
 	}
 	// The start has had its effect. Kept, it would take the check down again as soon as another run succeeds.
@@ -192,7 +192,7 @@ func (c Check) failAgain(at time.Time, effects *Effects) Check {
 // endRun ends the run in progress, unless the ping is a success of another run. A start that is overdue already (which
 // it can become while the check is down) must not outlive any ping.
 func (c Check) endRun(kind pings.Kind, run uuid.NullUUID, at time.Time) Check {
-	if kind == pings.Fail || !run.Valid || run == c.LastStartRun || !c.LastStart.Add(c.Grace).After(at) {
+	if kind == pings.Fail || !run.Valid || run == c.LastStartRun || !c.overrunAt().After(at) {
 		c.LastStart, c.LastStartRun = time.Time{}, uuid.NullUUID{}
 	}
 	return c
@@ -244,17 +244,4 @@ func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 	}
 	c = c.review(now, &effects)
 	return c, effects, nil
-}
-
-// timing is what decides a check's deadlines besides its pings.
-type timing struct {
-	timeout, grace time.Duration
-	schedule, tz   string
-}
-
-func (c Check) timing() timing {
-	if c.IsCron() {
-		return timing{grace: c.Grace, schedule: c.Schedule, tz: c.TZ}
-	}
-	return timing{grace: c.Grace, timeout: c.Timeout}
 }

@@ -86,6 +86,17 @@ func Defaults() Settings {
 // IsCron reports whether the settings are those of a Cron check; otherwise they are those of a Simple check.
 func (s Settings) IsCron() bool { return s.Schedule != "" }
 
+// timing returns the settings that decide deadlines, without those that have no effect.
+func (s Settings) timing() Settings {
+	if s.IsCron() {
+		return Settings{Grace: s.Grace, Schedule: s.Schedule, TZ: s.TZ}
+	}
+	return Settings{Grace: s.Grace, Timeout: s.Timeout}
+}
+
+// runLimit returns how long a run may take after its start.
+func (s Settings) runLimit() time.Duration { return s.Grace }
+
 // TagList returns the tags in order, each once.
 func (s Settings) TagList() []string {
 	var tags []string
