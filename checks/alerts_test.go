@@ -154,6 +154,32 @@ func TestAlertsWithoutRules(t *testing.T) { // down always; up only after down
 }
 
 // TestLateAlerts settles nothing until a ping comes, which raises both alerts.
+// TestAlertsOfLongRuns counts failures of a check whose runs may take longer than the time between two pings.
+func TestAlertsOfLongRuns(t *testing.T) {
+	spec := after(2)
+	spec.MaxRuntime = new(5 * time.Hour)
+	for name, story := range map[string][]happening{
+		// A run that takes too long is one failure, and the next is a ping that does not come after that.
+		"overrun, then no ping": {
+			{at: "01 12:00", do: "start"},
+			{at: "01 17:00"},
+			{at: "01 18:00", want: tell("down 01 17:00")},
+		},
+		"overrun, then a failure": {
+			{at: "01 12:00", do: "start"},
+			{at: "01 17:00"},
+			{at: "01 17:10", do: "fail", want: tell("down 01 17:00")},
+		},
+		"fail, then a run while pings are missing": {
+			{at: "01 12:00", do: "fail"},
+			{at: "01 12:10", do: "start"},
+			{at: "01 13:10", want: tell("down 01 12:00")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) { follow(t, spec, story) })
+	}
+}
+
 func TestLateAlerts(t *testing.T) {
 	c := hourly(t)
 	c, _, _ = c.Ping(pings.Signal{}, noon)

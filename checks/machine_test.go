@@ -248,6 +248,83 @@ func (s step) take(t *testing.T, i int, c checks.Check) checks.Check {
 	return c
 }
 
+// TestMaxRuntime holds that max_runtime replaces the grace time for runs, and for runs alone.
+func TestMaxRuntime(t *testing.T) {
+	const minute = time.Minute
+	tr := func(from, to checks.Status, after time.Duration, reason checks.Reason) []checks.Transition {
+		return []checks.Transition{{From: from, To: to, At: noon.Add(after), Reason: reason}}
+	}
+	up := tr("new", "up", 0, "success")
+	for name, test := range map[string]struct {
+		limit time.Duration
+		steps []step
+	}{
+		"longer than the grace time": {30 * minute, []step{
+			{0, "start", 0, "start", nil, "new"},
+			{30*minute - 1, "", 0, "", nil, "new"},
+			{30 * minute, "", 0, "", tr("new", "down", 30*minute, "overrun"), "down"},
+		}},
+		"shorter": {minute, []step{
+			{0, "success", 0, "success", up, "up"},
+			{10 * minute, "start", 0, "start", nil, "up"},
+			{11*minute - 1, "", 0, "", nil, "up"},
+			{11 * minute, "", 0, "", tr("up", "down", 11*minute, "overrun"), "down"},
+		}},
+		"a run does not put off the next ping": {3 * time.Hour, []step{
+			{0, "success", 0, "success", up, "up"},
+			{50 * minute, "start", 0, "start", nil, "up"},
+			{60 * minute, "", 0, "", nil, "grace"},
+			{70 * minute, "", 0, "", tr("up", "down", 70*minute, "overdue"), "down"},
+		}},
+		"a run that goes on after the check went down": {3 * time.Hour, []step{
+			{0, "fail", 0, "fail", tr("new", "down", 0, "fail"), "down"},
+			{minute, "start", 1, "start", nil, "down"},
+			{30 * minute, "success", 2, "success", tr("down", "up", 30*minute, "success"), "up"},
+			{89 * minute, "success", 2, "success", nil, "up"},
+			{149 * minute, "success", 2, "success", nil, "up"},
+			{181 * minute, "", 0, "", tr("up", "down", 181*minute, "overrun"), "down"},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := hourly(t)
+			c.MaxRuntime = test.limit
+			for i, s := range test.steps {
+				c = s.take(t, i, c)
+			}
+		})
+	}
+}
+
+func TestUpdateMaxRuntime(t *testing.T) {
+	started, _, _ := hourly(t).Ping(pings.Signal{Kind: pings.Start}, noon)
+	at := func(m time.Duration) time.Time { return noon.Add(m * time.Minute) }
+	for name, test := range map[string]struct {
+		limit    time.Duration
+		deadline time.Time
+		made     int
+	}{
+		"longer":                {time.Hour, at(60), 0},
+		"shorter, not over":     {8 * time.Minute, at(8), 0},
+		"shorter, already over": {time.Minute, time.Time{}, 1}, // not before the update
+		"as the grace time":     {10 * time.Minute, at(10), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, made, err := started.Update(checks.Spec{MaxRuntime: &test.limit}, at(5))
+			if err != nil || len(made.Transitions) != test.made || !c.Deadline().Equal(test.deadline) {
+				t.Fatalf("deadline %v, transitions %v, %v", c.Deadline(), made.Transitions, err)
+			}
+			for _, tr := range made.Transitions {
+				if !tr.At.Equal(at(5)) || tr.Reason != checks.ReasonOverrun {
+					t.Errorf("transition %+v", tr)
+				}
+			}
+			if changed := !c.TimingSince.Equal(started.TimingSince); changed != (test.limit != 10*time.Minute) {
+				t.Errorf("the timing counts as changed: %v", changed)
+			}
+		})
+	}
+}
+
 func TestResume(t *testing.T) { // API-V3.md 4.6; the log and n_pings stay
 	c := hourly(t)
 	c, _, _ = c.Ping(pings.Signal{}, noon)

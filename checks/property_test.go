@@ -22,6 +22,9 @@ type history struct {
 
 func newHistory(t *rapid.T) *history {
 	spec := checks.Spec{Timeout: new(time.Hour), Grace: new(10 * time.Minute), ManualResume: new(rapid.Bool().Draw(t, "manual"))}
+	if rapid.Bool().Draw(t, "limited") {
+		spec.MaxRuntime = new(time.Duration(rapid.IntRange(1, 90).Draw(t, "max_runtime")) * time.Minute)
+	}
 	if rapid.Bool().Draw(t, "cron") {
 		spec.Schedule, spec.TZ = new("*/30 * * * *"), new("Europe/Riga")
 	}

@@ -46,8 +46,10 @@ type Settings struct {
 
 	// Timeout is the expected time between two pings of a Simple check. A Cron check keeps the value and ignores it.
 	Timeout time.Duration
-	// Grace is how late an expected ping may be, and how long a run may take after its start, before the check is down.
+	// Grace is how late an expected ping may be before the check is down.
 	Grace time.Duration
+	// MaxRuntime is how long a run may take after its start before the check is down; 0 means as long as Grace.
+	MaxRuntime time.Duration
 	// Schedule is the cron or OnCalendar expression of a Cron check, "" for a Simple check.
 	Schedule string
 	// TZ is the IANA time zone of Schedule and QuietHours. A check without either keeps the value and ignores it.
@@ -89,13 +91,13 @@ func (s Settings) IsCron() bool { return s.Schedule != "" }
 // timing returns the settings that decide deadlines, without those that have no effect.
 func (s Settings) timing() Settings {
 	if s.IsCron() {
-		return Settings{Grace: s.Grace, Schedule: s.Schedule, TZ: s.TZ}
+		return Settings{Grace: s.Grace, MaxRuntime: s.runLimit(), Schedule: s.Schedule, TZ: s.TZ}
 	}
-	return Settings{Grace: s.Grace, Timeout: s.Timeout}
+	return Settings{Grace: s.Grace, MaxRuntime: s.runLimit(), Timeout: s.Timeout}
 }
 
 // runLimit returns how long a run may take after its start.
-func (s Settings) runLimit() time.Duration { return s.Grace }
+func (s Settings) runLimit() time.Duration { return cmp.Or(s.MaxRuntime, s.Grace) }
 
 // TagList returns the tags in order, each once.
 func (s Settings) TagList() []string {
@@ -131,6 +133,8 @@ type Spec struct {
 	Timeout *time.Duration // whole seconds, 1 minute to 365 days; makes the check a Simple check unless Schedule is set
 	Grace   *time.Duration // whole seconds, 1 minute to 365 days
 
+	MaxRuntime *time.Duration // whole seconds, 1 minute to 365 days, or 0 for the grace time
+
 	Schedule *string // cron or OnCalendar, up to 100 characters, with a time to come; makes the check a Cron check
 	TZ       *string // IANA time zone of Schedule and QuietHours
 
@@ -154,7 +158,7 @@ type Spec struct {
 // Spec returns the spec that gives a check these settings.
 func (s Settings) Spec() Spec {
 	spec := Spec{
-		Name: &s.Name, Slug: &s.Slug, Tags: &s.Tags, Desc: &s.Desc, Grace: &s.Grace, TZ: &s.TZ,
+		Name: &s.Name, Slug: &s.Slug, Tags: &s.Tags, Desc: &s.Desc, Grace: &s.Grace, MaxRuntime: &s.MaxRuntime, TZ: &s.TZ,
 		ManualResume: &s.ManualResume, Methods: &s.Methods,
 		StartKW: &s.StartKW, SuccessKW: &s.SuccessKW, FailureKW: &s.FailureKW,
 		FilterSubject: &s.FilterSubject, FilterBody: &s.FilterBody,
@@ -179,6 +183,7 @@ func (s Spec) Validate(now time.Time) error {
 		text("desc", s.Desc, MaxDesc),
 		period("timeout", s.Timeout),
 		period("grace", s.Grace),
+		optionalPeriod("max_runtime", s.MaxRuntime),
 		s.schedule(now),
 		s.zone(),
 		s.methods(),
@@ -199,6 +204,7 @@ func (s Spec) applyTo(c Check) Check {
 	set(&c.Tags, s.Tags)
 	set(&c.Desc, s.Desc)
 	set(&c.Grace, s.Grace)
+	set(&c.MaxRuntime, s.MaxRuntime)
 	switch {
 	case s.Schedule != nil: // overrides timeout (section 4.3 rule 2)
 		c.Schedule = *s.Schedule

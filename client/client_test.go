@@ -23,7 +23,7 @@ import (
 func everything() checks.Spec {
 	return checks.Spec{
 		Name: new("Nightly <backup> é"), Slug: new("nightly"), Tags: new(" prod  db prod "), Desc: new("line\nline"),
-		Timeout: new(2 * time.Hour), Grace: new(90 * time.Second), ManualResume: new(true), Methods: new("POST"), Channels: new("*"),
+		Timeout: new(2 * time.Hour), Grace: new(90 * time.Second), MaxRuntime: new(3 * time.Hour), ManualResume: new(true), Methods: new("POST"), Channels: new("*"),
 		StartKW: new("begin"), SuccessKW: new("done,ok"), FailureKW: new("error"),
 		FilterSubject: new(true), FilterBody: new(true), FilterHTTPBody: new(true), FilterDefaultFail: new(true),
 	}
@@ -41,7 +41,7 @@ func TestCheckIsWhatWasSet(t *testing.T) {
 		ID: got.ID, UniqueKey: checks.UniqueKey(got.ID),
 		Settings: checks.Settings{
 			Name: "Nightly <backup> é", Slug: "nightly", Tags: *everything().Tags, Desc: "line\nline",
-			Timeout: 2 * time.Hour, Grace: 90 * time.Second, ManualResume: true, Methods: "POST",
+			Timeout: 2 * time.Hour, Grace: 90 * time.Second, MaxRuntime: 3 * time.Hour, ManualResume: true, Methods: "POST",
 			StartKW: "begin", SuccessKW: "done,ok", FailureKW: "error",
 			FilterSubject: true, FilterBody: true, FilterHTTPBody: true, FilterDefaultFail: true,
 		},

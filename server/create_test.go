@@ -114,6 +114,12 @@ func TestBounds(t *testing.T) {
 		{"timeout", 31536001, "timeout is too large: 31536001, the maximum is 31536000"},
 		{"timeout", 0, "timeout is too small: 0, the minimum is 60"},
 		{"timeout", -60, "timeout is too small: -60, the minimum is 60"},
+		{"max_runtime", 0, ""},
+		{"max_runtime", 60, ""},
+		{"max_runtime", 59, "max_runtime is too small: 59, the minimum is 60"},
+		{"max_runtime", -1, "max_runtime is too small: -1, the minimum is 60"},
+		{"max_runtime", 31536000, ""},
+		{"max_runtime", 31536001, "max_runtime is too large: 31536001, the maximum is 31536000"},
 		{"alert_after", 0, ""},
 		{"alert_after", 100, ""},
 		{"alert_after", 101, "alert_after is too large: 101, the maximum is 100"},
@@ -205,7 +211,7 @@ func TestBounds(t *testing.T) {
 func TestTypes(t *testing.T) {
 	kinds := map[string][]string{
 		"string":  {"name", "slug", "tags", "desc", "schedule", "tz", "methods", "channels", "start_kw", "success_kw", "failure_kw", "quiet_hours", "api_key"},
-		"number":  {"timeout", "grace", "alert_after", "repeat_every"},
+		"number":  {"timeout", "grace", "max_runtime", "alert_after", "repeat_every"},
 		"boolean": {"manual_resume", "filter_subject", "filter_body", "filter_http_body", "filter_default_fail"},
 		"array":   {"unique"},
 	}

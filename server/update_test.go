@@ -30,10 +30,12 @@ func TestUpdate(t *testing.T) {
 			{object{"schedule": "0 0 * * *"}, object{"schedule": "0 0 * * *", "tz": "Europe/Riga", "timeout": nil}},
 			{object{"timeout": 60, "filter_subject": true, "filter_body": true, "filter_http_body": true, "filter_default_fail": true},
 				object{"timeout": 60.0, "schedule": nil, "tz": nil, "filter_subject": true, "filter_body": true, "filter_http_body": true, "filter_default_fail": true}},
+			{object{"max_runtime": 7200}, object{"max_runtime": 7200.0}},
 			{object{"alert_after": 3, "repeat_every": 60}, object{"alert_after": 3.0, "repeat_every": 60.0}},
 			// The time zone of quiet hours is shown with them.
 			{object{"quiet_hours": "22:00-06:00"}, object{"quiet_hours": "22:00-06:00", "tz": "Europe/Riga"}},
 			{object{"alert_after": 0, "repeat_every": 0}, object{"alert_after": nil, "repeat_every": nil}},
+			{object{"max_runtime": 0}, object{"max_runtime": nil}},
 			{object{"quiet_hours": ""}, object{"quiet_hours": nil, "tz": nil}},
 			{object{"start_kw": "a", "success_kw": "b", "failure_kw": "c"}, object{"start_kw": "a", "success_kw": "b", "failure_kw": "c"}},
 		} {

@@ -40,10 +40,10 @@
 // A file with channels or checks at its top level, instead of projects, describes one project. Whoever applies the file
 // names it.
 //
-// A timeout or grace is a whole number of seconds, or a duration such as 90s, 30m or 24h. If a check has a timeout and a
-// schedule, the schedule counts (section 4.3 rule 2). Tags and channels are texts as in section 2.1, or lists. YAML's
-// anchors, aliases and merge keys work; a key at the top level that begins with "x-" may hold anchors and means nothing
-// else. A check may have the alert rules of [checks.Check]: alert_after is a number of failures, repeat_every a duration,
+// A timeout, grace or max_runtime is a whole number of seconds, or a duration such as 90s, 30m or 24h. If a check has a
+// timeout and a schedule, the schedule counts (section 4.3 rule 2). Tags and channels are texts as in section 2.1, or
+// lists. YAML's anchors, aliases and merge keys work; a key at the top level that begins with "x-" may hold anchors and
+// means nothing else. A check may have the alert rules of [checks.Check]: alert_after is a number of failures, repeat_every a duration,
 // and quiet_hours a text in the form of package quiet, or a list of its windows.
 //
 // # Secrets

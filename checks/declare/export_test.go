@@ -116,6 +116,7 @@ func TestRoundTrip(t *testing.T) {
 			Grace: new(time.Duration(rapid.Int64Range(60, 31_536_000).Draw(rt, "grace")) * time.Second), Channels: rapid.SampledFrom([]*string{nil, new("*")}).Draw(rt, "selection"),
 			Methods: new(rapid.SampledFrom([]string{"", "POST"}).Draw(rt, "methods")), StartKW: new(anyText(40).Draw(rt, "kw")),
 			ManualResume: boolean("manual_resume"), FilterSubject: boolean("filter_subject"), FilterBody: boolean("filter_body"), FilterHTTPBody: boolean("filter_http_body"), FilterDefaultFail: boolean("filter_default_fail"),
+			MaxRuntime:  new(time.Duration(rapid.SampledFrom([]int64{0, 60, 3661, 31_536_000}).Draw(rt, "max_runtime")) * time.Second),
 			AlertAfter:  new(rapid.IntRange(0, 100).Draw(rt, "alert_after")),
 			RepeatEvery: new(time.Duration(rapid.SampledFrom([]int64{0, 60, 3661, 31_536_000}).Draw(rt, "repeat_every")) * time.Second),
 			QuietHours:  new(rapid.SampledFrom([]string{"", "22:00-06:00", "22:00-06:00;Sat 0:00-24:00", "Mon..Fri 22:00-06:00\n2026-12-24 18:00/2026-12-27 06:00"}).Draw(rt, "quiet_hours")),

@@ -41,15 +41,16 @@ f.yaml:6:7: tz is not a valid time zone: "Europe/Rigga" is not a time zone of th
 f.yaml:7:12: methods must be "" or "POST": "GET"
 f.yaml:8:18: manual_resume is not true or false
 f.yaml:9:10: an item of tags has a " " in it: "a b"
-f.yaml:10:3: a check has an unknown key: "colour", the known keys are slug, name, tags, desc, timeout, schedule, tz, grace, channels, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject, filter_body, filter_http_body, filter_default_fail, alert_after, repeat_every, quiet_hours`,
+f.yaml:10:3: a check has an unknown key: "colour", the known keys are slug, name, tags, desc, timeout, schedule, tz, grace, max_runtime, channels, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject, filter_body, filter_http_body, filter_default_fail, alert_after, repeat_every, quiet_hours`,
 		},
 		"periods": {
-			"checks:\n- {slug: a, timeout: 1.5}\n- {slug: b, timeout: 99999999999999999999}\n- {slug: c, timeout: 90.5s}\n- {slug: d, grace: 366h24m}\n- {slug: e, grace: 8761h}\n- {slug: f, grace: -1h}",
+			"checks:\n- {slug: a, timeout: 1.5}\n- {slug: b, timeout: 99999999999999999999}\n- {slug: c, timeout: 90.5s}\n- {slug: d, grace: 366h24m}\n- {slug: e, grace: 8761h}\n- {slug: f, grace: -1h}\n- {slug: g, max_runtime: 0}\n- {slug: h, max_runtime: 59}",
 			`f.yaml:2:22: timeout is neither a whole number of seconds nor a duration such as 90s, 30m or 24h: "1.5"
 f.yaml:3:22: timeout is neither a whole number of seconds nor a duration such as 90s, 30m or 24h: "99999999999999999999"
 f.yaml:4:22: timeout is not a whole number of seconds: 1m30.5s
 f.yaml:6:20: grace is too large: 31539600, the maximum is 31536000
-f.yaml:7:20: grace is too small: -3600, the minimum is 60`,
+f.yaml:7:20: grace is too small: -3600, the minimum is 60
+f.yaml:9:26: max_runtime is too small: 59, the minimum is 60`,
 		},
 		"projects": {
 			"projects:\n- {plan: gold}\n- {name: \"\"}\n- {name: a}\n- {name: a, max_checks: -1}",

@@ -35,6 +35,7 @@ func settings() []setting {
 		define("schedule", texts, func(s *checks.Spec) **string { return &s.Schedule }),
 		define("tz", texts, func(s *checks.Spec) **string { return &s.TZ }),
 		define("grace", periods, func(s *checks.Spec) **time.Duration { return &s.Grace }),
+		define("max_runtime", periods, func(s *checks.Spec) **time.Duration { return &s.MaxRuntime }),
 		define("channels", lists(","), func(s *checks.Spec) **string { return &s.Channels }),
 		define("manual_resume", booleans, func(s *checks.Spec) **bool { return &s.ManualResume }),
 		define("methods", texts, func(s *checks.Spec) **string { return &s.Methods }),

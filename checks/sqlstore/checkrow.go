@@ -43,6 +43,7 @@ func (r *checkRow) settings() []field {
 		{"description", &c.Desc},
 		{"timeout", (*secondsColumn)(&c.Timeout)},
 		{"grace", (*secondsColumn)(&c.Grace)},
+		{"max_runtime", (*secondsColumn)(&c.MaxRuntime)},
 		{"schedule", &c.Schedule},
 		{"tz", &c.TZ},
 		{"timing_since", (*instantColumn)(&c.TimingSince)},

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"io/fs"
+	"math"
 	"testing/fstest"
 )
 
@@ -14,19 +15,38 @@ func (s *Store) CheckServer(ctx context.Context) error { return s.checkServer(ct
 
 // MigrateFurther does what MigrateFrom does in a later version, which has one more migration.
 func (s *Store) MigrateFurther(ctx context.Context, sql string) (before, after int, err error) {
-	set := fstest.MapFS{"migrations/9999_further.sql": &fstest.MapFile{Data: []byte(sql)}}
-	files, err := fs.Glob(migrations, "migrations/*.sql")
+	set, err := firstMigrations(math.MaxInt)
 	if err != nil {
 		return 0, 0, err
 	}
-	for _, file := range files {
+	set["migrations/9999_further.sql"] = &fstest.MapFile{Data: []byte(sql)}
+	return s.migrateFiles(ctx, set)
+}
+
+// MigrateOnly does what MigrateFrom of an earlier version did: one that has only the first migrations.
+func (s *Store) MigrateOnly(ctx context.Context, first int) error {
+	set, err := firstMigrations(first)
+	if err != nil {
+		return err
+	}
+	_, _, err = s.migrateFiles(ctx, set)
+	return err
+}
+
+func firstMigrations(n int) (fstest.MapFS, error) {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	set := make(fstest.MapFS)
+	for _, file := range files[:min(n, len(files))] {
 		text, err := fs.ReadFile(migrations, file)
 		if err != nil {
-			return 0, 0, err
+			return nil, err
 		}
 		set[file] = &fstest.MapFile{Data: text}
 	}
-	return s.migrateFiles(ctx, set)
+	return set, nil
 }
 
 // LimitCache sets the largest size of the cache in bytes.

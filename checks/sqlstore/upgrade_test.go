@@ -192,6 +192,49 @@ func TestUpgrade(t *testing.T) {
 	})
 }
 
+// TestUpgradeFromTheFirst reads a check that the first version wrote. Settings that were added since have their defaults.
+func TestUpgradeFromTheFirst(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		bundb := db.Bun(t)
+		store := unmigrated(t, bundb)
+		must(t, store.MigrateOnly(t.Context(), 1))
+		const id, project = "11111111-2222-4333-8444-555555555555", "11111111-2222-4333-8444-666666666666"
+		at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixMicro()
+		for _, query := range []struct {
+			sql  string
+			args []any
+		}{
+			{"INSERT INTO rollcall_accounts (name, plan) VALUES ('default', 'paid')", nil},
+			{"INSERT INTO rollcall_projects (id, account_id, name, badge_key, ping_key, created_at) SELECT ?, id, 'p', 'b', 'k', ? FROM rollcall_accounts",
+				[]any{project, at}},
+			{`INSERT INTO rollcall_checks (uuid, project_id, unique_key, badge_key, created_at, name, slug, tags, description, timeout,
+				grace, schedule, tz, timing_since, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject, filter_body,
+				filter_http_body, filter_default_fail)
+				VALUES (?, ?, 'u', ?, ?, 'n', 's', '', '', 3600, 60, '', 'UTC', ?, FALSE, '', '', '', '', FALSE, FALSE, FALSE, FALSE)`,
+				[]any{id, project, id, at, at}},
+			{"INSERT INTO rollcall_states (check_id, status, n_pings, last_ping) SELECT id, 1, 1, ? FROM rollcall_checks", []any{at}},
+		} {
+			if _, err := bundb.NewRaw(query.sql, query.args...).Exec(t.Context()); err != nil {
+				t.Fatalf("%s: %v", query.sql, err)
+			}
+		}
+		must(t, store.Migrate(t.Context()))
+		got, err := store.Checks(t.Context(), monitor.CheckFilter{ID: new(uuid.MustParse(id))})
+		if err != nil || len(got) != 1 {
+			t.Fatalf("%v, %v", got, err)
+		}
+		want := checks.Defaults()
+		want.Name, want.Slug, want.Timeout, want.Grace = "n", "s", time.Hour, time.Minute
+		if diff := cmp.Diff(want, got[0].Settings); diff != "" {
+			t.Errorf("settings (-want +got):\n%s", diff)
+		}
+		state := checks.State{Stored: checks.StatusUp, NPings: 1, LastPing: time.UnixMicro(at).UTC()}
+		if diff := cmp.Diff(state, got[0].State); diff != "" {
+			t.Errorf("state (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestUpgradeThatFails applies migrations that end in an error or lose their connection. They leave everything as it was.
 func TestUpgradeThatFails(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {

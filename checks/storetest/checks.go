@@ -18,7 +18,7 @@ import (
 func fullSpec() checks.Spec {
 	return checks.Spec{
 		Name: new("nightly"), Slug: new("nightly-1"), Tags: new("db  prod"), Desc: new("line\nline"),
-		Timeout: new(90 * time.Second), Grace: new(120 * time.Second),
+		Timeout: new(90 * time.Second), Grace: new(120 * time.Second), MaxRuntime: new(150 * time.Second),
 		ManualResume: new(true), Methods: new("POST"),
 		StartKW: new("begin"), SuccessKW: new("ok,fine"), FailureKW: new("bad"),
 		FilterSubject: new(true), FilterBody: new(true), FilterHTTPBody: new(true), FilterDefaultFail: new(true),

@@ -51,6 +51,7 @@
 //   - DueChecksAreShared: several watchers together find every due check, and none of them twice.
 //   - DeadlinesAreLazy: LockDue may return a check once too early if a ping has put its deadline off, but not again before the
 //     real deadline. A ping that moves the deadline earlier counts at once.
+//   - DueRuns: LockDue returns a check when its run has taken as long as MaxRuntime allows.
 //
 // # Pruning
 //

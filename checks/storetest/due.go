@@ -117,3 +117,17 @@ func testDeadlinesAreLazy(t *testing.T, f fixture) {
 		t.Errorf("%d flips when the run has overrun, want 1", n)
 	}
 }
+
+func testDueRuns(t *testing.T, f fixture) {
+	for _, limit := range []time.Duration{time.Minute, 10 * time.Minute} { // shorter and longer than the grace time
+		c := f.create(t, checks.Spec{Timeout: new(time.Hour), Grace: new(5 * time.Minute), MaxRuntime: &limit})
+		f.ping(t, c.ID, pings.Signal{}, noon)
+		f.ping(t, c.ID, pings.Signal{Kind: pings.Start}, noon)
+		if _, n := f.sweep(t, noon.Add(limit-time.Microsecond), 10); n != 0 {
+			t.Errorf("limit %v: %d flips before it, want 0", limit, n)
+		}
+		if found, n := f.sweep(t, noon.Add(limit), 10); n != 1 || found[0] != c.ID {
+			t.Errorf("limit %v: %d flips at it, want 1", limit, n)
+		}
+	}
+}

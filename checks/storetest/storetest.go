@@ -49,6 +49,7 @@ func contract() []requirement {
 		{"DueChecks", testDueChecks},
 		{"DueChecksAreShared", testDueChecksAreShared},
 		{"DeadlinesAreLazy", testDeadlinesAreLazy},
+		{"DueRuns", testDueRuns},
 
 		{"PrunePings", testPrunePings},
 		{"PruneInSteps", testPruneInSteps},

@@ -19,7 +19,8 @@ func every() wire.CheckCreate {
 			Name: new("n"), Slug: new("s"), Tags: new("t"), Desc: new("d"), Timeout: new(int64(60)), Grace: new(int64(61)),
 			Schedule: new("* * * * *"), TZ: new("UTC"), ManualResume: new(true), Methods: new("POST"), Channels: new("*"),
 			StartKW: new("a"), SuccessKW: new("b"), FailureKW: new("c"), FilterSubject: new(false), FilterBody: new(true),
-			FilterHTTPBody: new(false), FilterDefaultFail: new(true), AlertAfter: new(int64(3)), RepeatEvery: new(int64(3600)),
+			FilterHTTPBody: new(false), FilterDefaultFail: new(true), MaxRuntime: new(int64(7200)),
+			AlertAfter: new(int64(3)), RepeatEvery: new(int64(3600)),
 			QuietHours: new("22:00-06:00"), APIKey: new("k"),
 		},
 		Unique: []string{"name", "slug"},
@@ -130,6 +131,8 @@ func TestFields(t *testing.T) {
 		`{"repeat_every":-1}`:                 "repeat_every is too small: -1, the minimum is 60",
 		`{"repeat_every":0.5}`:                "repeat_every is not a whole number: 0.5",
 		`{"alert_after":101}`:                 "alert_after is too large: 101, the maximum is 100",
+		`{"max_runtime":0}`:                   create(wire.CheckUpdate{MaxRuntime: new(int64(0))}),
+		`{"max_runtime":59}`:                  "max_runtime is too small: 59, the minimum is 60",
 		`{"quiet_hours":null}`:                "quiet_hours is not a string",
 	} {
 		body, err := wire.ParseBody([]byte(data))

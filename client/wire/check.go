@@ -37,7 +37,8 @@ type Check struct {
 	FilterHTTPBody    bool   `json:"filter_http_body"`
 	FilterDefaultFail bool   `json:"filter_default_fail"`
 
-	// The alert rules are an extension by Rollcall, left out if they are not set.
+	// Extensions by Rollcall, left out if they are not set.
+	MaxRuntime  int64  `json:"max_runtime,omitempty"`  // seconds
 	AlertAfter  int64  `json:"alert_after,omitempty"`  // failures in a row, up to 100
 	RepeatEvery int64  `json:"repeat_every,omitempty"` // seconds
 	QuietHours  string `json:"quiet_hours,omitempty"`  // windows in the form of package checks/quiet
@@ -89,7 +90,8 @@ type CheckUpdate struct {
 	FilterHTTPBody    *bool   `json:"filter_http_body,omitempty"`
 	FilterDefaultFail *bool   `json:"filter_default_fail,omitempty"`
 
-	// The alert rules are an extension by Rollcall.
+	// Extensions by Rollcall.
+	MaxRuntime  *int64  `json:"max_runtime,omitempty"`  // seconds, 60 to 31536000, or 0 for the grace time
 	AlertAfter  *int64  `json:"alert_after,omitempty"`  // failures in a row, 0 to 100; 0 and 1 alert on the first
 	RepeatEvery *int64  `json:"repeat_every,omitempty"` // seconds, 60 to 31536000, or 0 for never
 	QuietHours  *string `json:"quiet_hours,omitempty"`  // windows in the form of package checks/quiet, "" for none
@@ -126,6 +128,7 @@ func (r *reader) update() CheckUpdate {
 		FilterBody:        r.boolean("filter_body"),
 		FilterHTTPBody:    r.boolean("filter_http_body"),
 		FilterDefaultFail: r.boolean("filter_default_fail"),
+		MaxRuntime:        r.optionalSeconds("max_runtime"),
 		AlertAfter:        r.number("alert_after", 0, checks.MaxAlertAfter),
 		RepeatEvery:       r.optionalSeconds("repeat_every"),
 		QuietHours:        r.text("quiet_hours"),
@@ -152,7 +155,7 @@ func NewCheckUpdate(s checks.Spec) (u CheckUpdate, err error) {
 		StartKW: s.StartKW, SuccessKW: s.SuccessKW, FailureKW: s.FailureKW,
 		FilterSubject: s.FilterSubject, FilterBody: s.FilterBody,
 		FilterHTTPBody: s.FilterHTTPBody, FilterDefaultFail: s.FilterDefaultFail,
-		RepeatEvery: seconds("repeat_every", s.RepeatEvery), QuietHours: s.QuietHours,
+		MaxRuntime: seconds("max_runtime", s.MaxRuntime), RepeatEvery: seconds("repeat_every", s.RepeatEvery), QuietHours: s.QuietHours,
 	}
 	if s.AlertAfter != nil {
 		u.AlertAfter = new(int64(*s.AlertAfter))
@@ -175,7 +178,7 @@ func (u CheckUpdate) Spec() checks.Spec {
 		StartKW: u.StartKW, SuccessKW: u.SuccessKW, FailureKW: u.FailureKW,
 		FilterSubject: u.FilterSubject, FilterBody: u.FilterBody,
 		FilterHTTPBody: u.FilterHTTPBody, FilterDefaultFail: u.FilterDefaultFail,
-		RepeatEvery: period(u.RepeatEvery), QuietHours: u.QuietHours,
+		MaxRuntime: period(u.MaxRuntime), RepeatEvery: period(u.RepeatEvery), QuietHours: u.QuietHours,
 	}
 	if u.AlertAfter != nil {
 		s.AlertAfter = new(int(*u.AlertAfter))
@@ -198,6 +201,7 @@ func (d *Check) SetSettings(s checks.Settings) {
 	d.StartKW, d.SuccessKW, d.FailureKW = s.StartKW, s.SuccessKW, s.FailureKW
 	d.FilterSubject, d.FilterBody = s.FilterSubject, s.FilterBody
 	d.FilterHTTPBody, d.FilterDefaultFail = s.FilterHTTPBody, s.FilterDefaultFail
+	d.MaxRuntime = seconds(s.MaxRuntime)
 	d.AlertAfter, d.RepeatEvery, d.QuietHours = int64(s.AlertAfter), seconds(s.RepeatEvery), s.QuietHours
 }
 
@@ -210,7 +214,7 @@ func (d Check) Settings() checks.Settings {
 		StartKW: d.StartKW, SuccessKW: d.SuccessKW, FailureKW: d.FailureKW,
 		FilterSubject: d.FilterSubject, FilterBody: d.FilterBody,
 		FilterHTTPBody: d.FilterHTTPBody, FilterDefaultFail: d.FilterDefaultFail,
-		AlertAfter: int(d.AlertAfter), RepeatEvery: duration(d.RepeatEvery), QuietHours: d.QuietHours,
+		MaxRuntime: duration(d.MaxRuntime), AlertAfter: int(d.AlertAfter), RepeatEvery: duration(d.RepeatEvery), QuietHours: d.QuietHours,
 	}
 }
 

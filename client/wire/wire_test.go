@@ -70,9 +70,9 @@ func TestDocuments(t *testing.T) {
 		},
 		`{"name":"","slug":"","tags":"","desc":"","grace":60,"timeout":60,"tz":"UTC","n_pings":0,"status":"new","started":false,"last_ping":null,` +
 			`"next_ping":null,"manual_resume":false,"methods":"","start_kw":"","success_kw":"","failure_kw":"","filter_subject":false,` +
-			`"filter_body":false,"filter_http_body":false,"filter_default_fail":false,"alert_after":2,"repeat_every":3600,` +
+			`"filter_body":false,"filter_http_body":false,"filter_default_fail":false,"max_runtime":7200,"alert_after":2,"repeat_every":3600,` +
 			`"quiet_hours":"22:00-06:00","badge_url":"b"}`: wire.Check{
-			Grace: 60, Timeout: 60, TZ: "UTC", Status: "new", AlertAfter: 2, RepeatEvery: 3600, QuietHours: "22:00-06:00", BadgeURL: "b",
+			Grace: 60, Timeout: 60, TZ: "UTC", Status: "new", MaxRuntime: 7200, AlertAfter: 2, RepeatEvery: 3600, QuietHours: "22:00-06:00", BadgeURL: "b",
 		},
 		`{"pings":[{"type":"start","date":"2026-01-02T03:04:05.000000+00:00","n":1,"scheme":"http","remote_addr":"192.0.2.1","method":"GET","ua":"","rid":null,"body_url":null}]}`: wire.Pings{
 			Pings: []wire.Ping{{Type: "start", Date: wire.Micros{Time: now.Time}, N: 1, Scheme: "http", RemoteAddr: "192.0.2.1", Method: "GET"}},

@@ -19,14 +19,16 @@ type checkDoc struct {
 	Name        string        `json:"name"`
 	Status      checks.Status `json:"status"`
 	NextPing    *string       `json:"next_ping"`
+	MaxRuntime  int64         `json:"max_runtime"`
 	AlertAfter  int           `json:"alert_after"`
 	RepeatEvery int64         `json:"repeat_every"`
 	QuietHours  string        `json:"quiet_hours"`
 	TZ          string        `json:"tz"`
 }
 
-const checkDocHelp = `{"uuid", "slug", "name", "status", "next_ping", "alert_after", "repeat_every", "quiet_hours", "tz"},
-where next_ping is null if none is expected, repeat_every is in seconds, and a rule that is not set is 0 or "".`
+const checkDocHelp = `{"uuid", "slug", "name", "status", "next_ping", "max_runtime", "alert_after", "repeat_every", "quiet_hours",
+"tz"}, where next_ping is null if none is expected, max_runtime and repeat_every are in seconds, and what is not set is 0
+or "".`
 
 // newCheckDoc returns the document of a check at an instant.
 func newCheckDoc(now time.Time) func(checks.Check) checkDoc {
@@ -34,25 +36,31 @@ func newCheckDoc(now time.Time) func(checks.Check) checkDoc {
 		return checkDoc{
 			UUID: c.ID.String(), Slug: c.Slug, Name: c.Name,
 			Status: c.Status(now), NextPing: optionalTimestamp(c.NextPing(now)),
-			AlertAfter: c.AlertAfter, RepeatEvery: int64(c.RepeatEvery / time.Second), QuietHours: c.QuietHours, TZ: c.TZ,
+			MaxRuntime: int64(c.MaxRuntime / time.Second), AlertAfter: c.AlertAfter, RepeatEvery: int64(c.RepeatEvery / time.Second), QuietHours: c.QuietHours, TZ: c.TZ,
 		}
 	}
 }
 
-var checkHeader = []string{"UUID", "SLUG", "NAME", "STATUS", "NEXT PING", "ALERT AFTER", "REPEAT EVERY", "QUIET HOURS", "TZ"}
+var checkHeader = []string{"UUID", "SLUG", "NAME", "STATUS", "NEXT PING", "MAX RUNTIME", "ALERT AFTER", "REPEAT EVERY", "QUIET HOURS", "TZ"}
 
 func (d checkDoc) row() []string {
-	after, every, zone := "", "", ""
+	after, zone := "", ""
 	if d.AlertAfter > 1 {
 		after = strconv.Itoa(d.AlertAfter)
-	}
-	if d.RepeatEvery > 0 {
-		every = (time.Duration(d.RepeatEvery) * time.Second).String()
 	}
 	if d.QuietHours != "" {
 		zone = d.TZ
 	}
-	return []string{d.UUID, d.Slug, d.Name, string(d.Status), or(d.NextPing), after, every, d.QuietHours, zone}
+	return []string{d.UUID, d.Slug, d.Name, string(d.Status), or(d.NextPing),
+		optionalSeconds(d.MaxRuntime), after, optionalSeconds(d.RepeatEvery), d.QuietHours, zone}
+}
+
+// optionalSeconds writes a period, "" for none.
+func optionalSeconds(seconds int64) string {
+	if seconds == 0 {
+		return ""
+	}
+	return (time.Duration(seconds) * time.Second).String()
 }
 
 type checkListCmd struct {
@@ -77,6 +85,7 @@ func (c checkListCmd) Run(ctx context.Context, a *app) error {
 type checkSetCmd struct {
 	Slug        *string `xor:"check" required:"" placeholder:"SLUG" help:"Slug of the check, if no other check of the project has it."`
 	ID          *string `name:"id" xor:"check" required:"" placeholder:"UUID" help:"UUID of the check."`
+	MaxRuntime  *string `placeholder:"DURATION" help:"How long a run may take after its start, 1m to 8760h, or a number of seconds. Without it, as long as the grace time."`
 	AlertAfter  *string `placeholder:"N" help:"Alert after this many failures in a row, 2 to 100."`
 	RepeatEvery *string `placeholder:"DURATION" help:"Repeat the alert while the check is down, every 1m to 8760h, or a number of seconds."`
 	QuietHours  *string `placeholder:"WINDOWS" help:"Hold alerts back in these windows, separated by semicolons."`
@@ -86,8 +95,10 @@ type checkSetCmd struct {
 }
 
 func (checkSetCmd) Help() string {
-	return `Rules without a flag stay as they are. The value 0, none or "" removes a rule. A rule takes effect at once, also on alerts
-that are held back, and changes neither the status of the check nor its history.
+	return `Settings without a flag stay as they are. The value 0, none or "" removes a setting.
+
+A run that takes longer than --max-runtime takes the check down. The rules for alerts take effect at once, also on alerts
+that are held back, and change neither the status of the check nor its history.
 
 Failures are fail signals, pings that did not come in time, and runs that did not end in time. Quiet hours are windows such
 as 22:00-06:00 (every day), Sat,Sun 00:00-24:00, Mon..Fri 22:00-06:00 (named by the day on which it begins) and
@@ -99,7 +110,8 @@ Examples:
 
     rollcall check set --slug nightly --alert-after 2 --repeat-every 4h
     rollcall check set --slug nightly --quiet-hours '22:00-06:00; Sat,Sun 00:00-24:00' --tz Europe/Riga
-    rollcall check set --slug nightly --alert-after none`
+    rollcall check set --slug nightly --alert-after none
+    rollcall check set --slug nightly --max-runtime 3h`
 }
 
 func (c checkSetCmd) Run(ctx context.Context, a *app) error {
@@ -132,30 +144,29 @@ func (c checkSetCmd) find(ctx context.Context, mon *monitor.Monitor, projectID u
 	return checkByID(ctx, mon, projectID, id)
 }
 
-// spec returns the rules that the flags set.
+// spec returns the settings that the flags set.
 func (c checkSetCmd) spec() (checks.Spec, error) {
 	spec := checks.Spec{TZ: c.TZ}
-	if c.AlertAfter == nil && c.RepeatEvery == nil && c.QuietHours == nil && c.TZ == nil {
-		return spec, usagef("nothing to set: give --alert-after, --repeat-every, --quiet-hours or --tz")
+	if c.MaxRuntime == nil && c.AlertAfter == nil && c.RepeatEvery == nil && c.QuietHours == nil && c.TZ == nil {
+		return spec, usagef("nothing to set: give --max-runtime, --alert-after, --repeat-every, --quiet-hours or --tz")
+	}
+	var err error
+	if spec.MaxRuntime, err = periodFlag("--max-runtime", c.MaxRuntime); err != nil {
+		return spec, err
+	}
+	if spec.RepeatEvery, err = periodFlag("--repeat-every", c.RepeatEvery); err != nil {
+		return spec, err
 	}
 	if c.AlertAfter != nil {
-		n, err := strconv.Atoi(ruleValue(*c.AlertAfter))
+		n, err := strconv.Atoi(valueOrZero(*c.AlertAfter))
 		if err != nil {
 			return spec, usagef("--alert-after: %q is not a whole number", *c.AlertAfter)
 		}
 		spec.AlertAfter = &n
 	}
-	if c.RepeatEvery != nil {
-		every, err := parseSeconds(ruleValue(*c.RepeatEvery))
-		if err != nil {
-			return spec, usagef("--repeat-every: %q is neither a number of seconds nor a duration such as 90s, 30m or 24h",
-				*c.RepeatEvery)
-		}
-		spec.RepeatEvery = &every
-	}
 	if c.QuietHours != nil {
 		hours := *c.QuietHours
-		if ruleValue(hours) == "0" {
+		if valueOrZero(hours) == "0" {
 			hours = ""
 		}
 		spec.QuietHours = &hours
@@ -163,8 +174,20 @@ func (c checkSetCmd) spec() (checks.Spec, error) {
 	return spec, spec.Validate(time.Now())
 }
 
-// ruleValue returns the value of a flag that sets a rule, as 0 if it removes the rule.
-func ruleValue(text string) string {
+// periodFlag reads the value of a flag for a period, if it is given.
+func periodFlag(flag string, text *string) (*time.Duration, error) {
+	if text == nil {
+		return nil, nil
+	}
+	d, err := parseSeconds(valueOrZero(*text))
+	if err != nil {
+		return nil, usagef("%s: %q is neither a number of seconds nor a duration such as 90s, 30m or 24h", flag, *text)
+	}
+	return &d, nil
+}
+
+// valueOrZero returns the value of a flag, as 0 if it removes the setting.
+func valueOrZero(text string) string {
 	if text == "" || text == "none" {
 		return "0"
 	}
