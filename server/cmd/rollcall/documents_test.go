@@ -118,6 +118,9 @@ func TestDocumentFlags(t *testing.T) {
 
 // TestReadmeQuickStart starts a server as the quick start says, and runs the commands that follow in a shell.
 func TestReadmeQuickStart(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil && os.Getenv("ROLLCALL_TEST_REQUIRE") != "all" {
+		t.Skip(err)
+	}
 	_, section, _ := strings.Cut(documents(t)[filepath.Join(root, "README.md")], "\n## Quick start\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	blocks := regexp.MustCompile("(?s)```(sh|text)\n(.*?)```").FindAllStringSubmatch(section, -1)
