@@ -15,8 +15,8 @@ import (
 // maxAddresses is the maximum number of recipients, which every mail server accepts (RFC 5321, section 4.5.3.1.8).
 const maxAddresses = 100
 
-// Kinds returns the kinds that need no other service: [Email], [Webhook], [SMS] and [Group]. Every call returns a new
-// slice, so a program can append kinds of its own and pass the result to [Validate].
+// Kinds returns the kinds of this package: [Email], [Webhook], [SMS] and [Group]. Every call returns a new slice, so a
+// program can append its own kinds and pass the result to [Validate].
 func Kinds() []KindInfo {
 	return []KindInfo{emailKind(), webhookKind(), smsKind(), groupKind()}
 }
@@ -98,7 +98,7 @@ func checkAddresses(value string) error {
 	return nil
 }
 
-// checkURL accepts the URLs that a webhook can request. The error of url.Parse contains the URL, so it is not repeated.
+// checkURL accepts the URLs that a webhook can request. It hides the error of url.Parse, which contains the URL.
 func checkURL(value string) error {
 	u, err := url.Parse(value)
 	if err != nil {
@@ -142,11 +142,11 @@ func checkHeaders(value string) error {
 		name, content, found := strings.Cut(line, ":")
 		switch {
 		case !found:
-			return fmt.Errorf("has no colon in line %d, a line is Name: value", number)
+			return fmt.Errorf("has no colon in line %d, write Name: value", number)
 		case !isToken(name):
 			return fmt.Errorf("has an invalid header name in line %d", number)
 		case isFramingHeader(name):
-			return fmt.Errorf("sets %s in line %d, which Rollcall sets", name, number)
+			return fmt.Errorf("sets %s in line %d, which only Rollcall may set", name, number)
 		case strings.ContainsFunc(content, isHeaderControl):
 			return fmt.Errorf("contains a control character in line %d", number)
 		}

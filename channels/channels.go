@@ -12,9 +12,9 @@
 //	settings, err := channels.Validate(channels.Kinds(), channels.Email,
 //		map[string]string{"to": "ops@example.org"})
 //
-// A [Notifier] delivers. To add a kind of its own, a program implements this one method and appends a [KindInfo] to
-// [Kinds]. Notify gets a [Notification]; it marks errors with [Permanent] if a retry is useless, and keeps secrets out
-// of them with [Redact].
+// A [Notifier] delivers a [Notification] to a channel. It marks errors with [Permanent] if a retry is useless, and keeps
+// secrets out of them with [Redact]. To add its own kind, a program implements a Notifier and appends a [KindInfo] to
+// [Kinds].
 //
 // The package does no input or output and is safe for concurrent use.
 package channels
@@ -30,7 +30,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// A Channel is an integration of a project: one place to which alerts go.
+// A Channel is one place to which a project's alerts go.
 type Channel struct {
 	// ID identifies the channel.
 	ID uuid.UUID
@@ -44,13 +44,13 @@ type Channel struct {
 	// Settings are the settings by name, as [Validate] returned them. They may hold passwords and tokens, so String,
 	// GoString, LogValue and encoding/json leave out their values.
 	Settings map[string]string `json:"-"`
-	// Sources names, by setting, where a value came from that must not be printed although the setting is not secret by
-	// its kind: "$NAME" for an environment variable, "file PATH" for a file. Package declare sets and exports it; nil
-	// if all values were given as they are.
+	// Sources maps a setting to the origin of its value: "$NAME" for an environment variable, "file PATH" for a file.
+	// Such a value is secret, even if its kind does not say so. Package declare sets and exports the map; it is nil if
+	// all values were given literally.
 	Sources map[string]string
 	// CreatedAt is when the channel was created, in UTC.
 	CreatedAt time.Time
-	// FailedAt is when a delivery to the channel last failed for good, in UTC; the zero time if none did since one last
+	// FailedAt is when a delivery to the channel last failed for good, in UTC. It is the zero time if a later delivery
 	// succeeded. Error is the reason, at most 500 characters.
 	FailedAt time.Time
 	Error    string

@@ -11,7 +11,7 @@ import (
 // Group is the kind that stands for other channels of the project: each member gets the alert once.
 const Group Kind = "group"
 
-// groupMembers is the setting with the members.
+// groupMembers is the setting that lists the members.
 const groupMembers = "channels"
 
 func groupKind() KindInfo {
@@ -28,11 +28,11 @@ func groupKind() KindInfo {
 	}
 }
 
-// ResolveGroup returns the settings of a group as they are stored: with the identifiers of the members instead of the
-// selection, which it reads with [Select]. The group's own identifier is id; available are the channels of the project,
-// with or without the group. [All] selects every channel that is not a group.
+// ResolveGroup returns the settings of a group to store: it resolves the selection with [Select] and replaces it with
+// the identifiers of the members. The group's own identifier is id; available are the channels of the project, with or
+// without the group. [All] selects every channel that is not a group.
 //
-// The error is a [*SettingError] if Select refuses the selection, or if the selection has the group itself, another
+// The error is a [*SettingError] if Select refuses the selection, or if the selection contains the group itself, another
 // group or no channel.
 func ResolveGroup(available []Channel, id uuid.UUID, settings map[string]string) (map[string]string, error) {
 	refuse := func(reason string) error {
@@ -55,9 +55,9 @@ func ResolveGroup(available []Channel, id uuid.UUID, settings map[string]string)
 			members = append(members, c.ID.String())
 		case selection == All:
 		case c.ID == id:
-			return nil, refuse("has the group itself")
+			return nil, refuse("contains the group itself")
 		default:
-			return nil, refuse(fmt.Sprintf("has the group %q, a group cannot be in a group", cut(c.Name)))
+			return nil, refuse(fmt.Sprintf("contains the group %q, a group cannot be in a group", cut(c.Name)))
 		}
 	}
 	if len(members) == 0 {

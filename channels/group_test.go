@@ -26,8 +26,8 @@ func TestResolveGroup(t *testing.T) {
 		{"", nil, "group: channels selects no integration"},
 		{"b", nil, `group: channels cannot be used: 2 integrations have the name "b", use the id`},
 		{"a,x", nil, `group: channels cannot be used: no integration has the id or name "x"`},
-		{"a,group", nil, "group: channels has the group itself"},
-		{"a,other", nil, `group: channels has the group "other", a group cannot be in a group`},
+		{"a,group", nil, "group: channels contains the group itself"},
+		{"a,other", nil, `group: channels contains the group "other", a group cannot be in a group`},
 	}
 	for _, tt := range tests {
 		settings, err := channels.ResolveGroup(available, id(3), map[string]string{"channels": tt.selection})
@@ -43,7 +43,7 @@ func TestResolveGroup(t *testing.T) {
 	}
 }
 
-// TestLargeGroup has more members than fit into a setting.
+// TestLargeGroup uses more members than fit into a setting.
 func TestLargeGroup(t *testing.T) {
 	available := named(strings.Split(strings.Repeat("x,", 271), ",")...)
 	if _, err := channels.ResolveGroup(available[:270], uuid.Nil, map[string]string{"channels": "*"}); err != nil {

@@ -11,7 +11,7 @@ import (
 // A Kind is how a channel delivers: the field kind of API-V3.md section 2.4.
 type Kind string
 
-// The kinds that need no other service. Package standard lists all that Rollcall has.
+// The kinds of this package, besides [Group]. Package standard lists all kinds of Rollcall.
 const (
 	// Email sends e-mail.
 	Email Kind = "email"
@@ -32,7 +32,7 @@ type Setting struct {
 	Doc string
 	// Required is true if a channel of the kind needs the setting.
 	Required bool
-	// Secret is true if the value is a password or a token, which is not shown once it is stored.
+	// Secret is true if the value is a password or a token. Stored secrets are never shown.
 	Secret bool
 	// Default is the value if none is given. Empty means that there is no default.
 	Default string
@@ -85,9 +85,9 @@ func (e *SettingError) Error() string {
 // and the defaults of the others. An empty value counts as not given. If a kind occurs several times in kinds, the last
 // one counts, so a program can replace one of [Kinds].
 //
-// An unknown kind is a [*KindError]. A [*SettingError] is a setting that the kind does not have, that is missing, that
-// is not UTF-8 without NUL of at most [MaxSetting] characters, or that fails its check. Of several errors it returns
-// the first one: unknown names alphabetically, then the order of [KindInfo.Settings].
+// An unknown kind is a [*KindError]. A [*SettingError] reports a setting that the kind does not have, that is missing,
+// that is not UTF-8 without NUL of at most [MaxSetting] characters, or that fails its check. Of several errors it
+// returns the first: unknown names alphabetically, then the order of [KindInfo.Settings].
 func Validate(kinds []KindInfo, kind Kind, settings map[string]string) (map[string]string, error) {
 	var info *KindInfo
 	known := make([]Kind, len(kinds))

@@ -68,15 +68,15 @@ func TestValidate(t *testing.T) {
 		{"empty method", channels.Webhook, hook("method_up", ""), settings{"url_down": url, "method_down": "POST", "method_up": "POST"}, ""},
 		{"headers with other line ends", channels.Webhook, hook("headers_up", "A: b\r\n\r\nC: d\r\n"), nil, ""},
 		{"header without value", channels.Webhook, hook("headers_up", "A:"), nil, ""},
-		{"header without colon", channels.Webhook, hook("headers_up", "A: b\n"+secret), nil, "webhook: headers_up has no colon in line 2, a line is Name: value"},
+		{"header without colon", channels.Webhook, hook("headers_up", "A: b\n"+secret), nil, "webhook: headers_up has no colon in line 2, write Name: value"},
 		{"header without name", channels.Webhook, hook("headers_up", ": b"), nil, "webhook: headers_up has an invalid header name in line 1"},
 		{"header with a blank in its name", channels.Webhook, hook("headers_up", "A : b"), nil, "webhook: headers_up has an invalid header name in line 1"},
 		{"header with an accent", channels.Webhook, hook("headers_up", "É: b"), nil, "webhook: headers_up has an invalid header name in line 1"},
 		{"header with a control character", channels.Webhook, hook("headers_up", "A: b\x1b"), nil, "webhook: headers_up contains a control character in line 1"},
 		{"header with a lone carriage return", channels.Webhook, hook("headers_up", "A: b\rC: d"), nil, "webhook: headers_up contains a control character in line 1"},
 
-		{"header of the connection", channels.Webhook, hook("headers_up", "A: b\nhOST: x"), nil, "webhook: headers_up sets hOST in line 2, which Rollcall sets"},
-		{"header of the message length", channels.Webhook, hook("headers_up", "Transfer-Encoding: chunked"), nil, "webhook: headers_up sets Transfer-Encoding in line 1, which Rollcall sets"},
+		{"header of the connection", channels.Webhook, hook("headers_up", "A: b\nhOST: x"), nil, "webhook: headers_up sets hOST in line 2, which only Rollcall may set"},
+		{"header of the message length", channels.Webhook, hook("headers_up", "Transfer-Encoding: chunked"), nil, "webhook: headers_up sets Transfer-Encoding in line 1, which only Rollcall may set"},
 		{"secret", channels.Webhook, hook("secret", "whsec_"+strings.Repeat("A", 32)), nil, ""},
 		{"secret of text", channels.Webhook, hook("secret", "sixteen letters."), nil, "webhook: secret is too short, the minimum is 16 characters"},
 		{"long secret of text", channels.Webhook, hook("secret", "0123456789abcdef"), nil, ""},
@@ -174,7 +174,7 @@ func TestKinds(t *testing.T) {
 	for _, info := range channels.Kinds() {
 		got = append(got, info.Kind)
 		if !strings.HasSuffix(info.Doc, ".") {
-			t.Errorf("%s: Doc is no sentence: %q", info.Kind, info.Doc)
+			t.Errorf("%s: Doc is not a sentence: %q", info.Kind, info.Doc)
 		}
 		for _, s := range info.Settings {
 			if s.Name == "" || !strings.HasSuffix(s.Doc, ".") {

@@ -33,7 +33,7 @@ type Check struct {
 	Timing string
 	// NPings is the number of pings received.
 	NPings int64
-	// URL is the address of the check in the API, or empty if the sender does not know its own address.
+	// URL is the address of the check in the API, or empty if unknown.
 	URL string
 }
 
@@ -49,10 +49,10 @@ type Ping struct {
 	Body []byte
 }
 
-// MaxBody is how much of a ping's body a notification has, in bytes.
+// MaxBody is the maximum length of a ping's body in a notification, in bytes.
 const MaxBody = 10_000
 
-// A Change is a change of status that a later notification reports too.
+// A Change is an earlier change of status that a notification also reports.
 type Change struct {
 	Status Status
 	// At is when the status changed, in UTC.
@@ -64,10 +64,10 @@ type Change struct {
 // A Notification is one alert: a check went down, or is up again.
 type Notification struct {
 	// ID is the idempotency key: the same in every attempt to deliver the alert to the channel, and different for other
-	// alerts and channels. Receivers can drop what they have seen.
+	// alerts and channels. Receivers can use it to drop repeated alerts.
 	ID string
-	// Incident identifies one period of being down. All alerts about it have the same, on all channels, so a receiver
-	// can find what an alert of status Up resolves.
+	// Incident identifies one outage of the check. All alerts about it share the value, on all channels, so a receiver
+	// can find the alert that an Up resolves.
 	Incident string
 	Check    Check
 	// Status is the new status.
@@ -87,7 +87,7 @@ type Notification struct {
 	// Earlier are the preceding changes that were not reported, because of quiet hours or because the channel could not
 	// be reached, oldest first.
 	Earlier []Change
-	// Test is true if a user sends the alert to try the channel. All but Check.Project is then made up.
+	// Test is true if a user sends the alert to try the channel. Everything but Check.Project is then made up.
 	Test bool
 }
 

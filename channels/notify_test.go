@@ -46,7 +46,7 @@ func TestPermanent(t *testing.T) {
 	}
 }
 
-// A Notifier that prints what it gets.
+// A Notifier that prints notifications.
 func ExampleNotifier() {
 	var printer channels.Notifier = channels.NotifierFunc(
 		func(_ context.Context, c channels.Channel, n channels.Notification) error {

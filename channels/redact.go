@@ -12,15 +12,14 @@ import (
 const (
 	// mask stands for a secret in a redacted text.
 	mask = "***"
-	// minPart is the length in bytes from which a part of a secret is a secret. Shorter ones are words such as v1.
+	// minPart is the minimum length in bytes of a part of a secret to redact. Shorter parts are words such as v1.
 	minPart = 4
-	// minSegment is the same for one segment of a path. Shorter ones are words such as services.
+	// minSegment is the minimum length in bytes of a path segment to redact. Shorter ones are words such as services.
 	minSegment = 16
 )
 
-// Redact returns text with each of the secrets replaced by "***", also where it is encoded as in a URL or in JSON.
-// Empty secrets are ignored. Use it for text from a peer that is logged or shown; [KindInfo.Secrets] returns what must
-// not appear in it.
+// Redact returns text with each of the secrets replaced by "***", also in its URL and JSON encodings. It ignores empty
+// secrets. Use it before logging or showing text from a peer; [KindInfo.Secrets] returns the secrets of a channel.
 func Redact(text string, secrets ...string) string {
 	forms := make([]string, 0, 5*len(secrets))
 	for _, secret := range secrets {
@@ -39,9 +38,9 @@ func Redact(text string, secrets ...string) string {
 	return text
 }
 
-// Secrets returns the values in the settings of c that must not be shown, and the parts of them that are secret by
-// themselves: lines, the values of headers, the paths and parameters of URLs. Values with a source count as secret, and
-// so do settings that k does not have: the zero KindInfo returns all.
+// Secrets returns the values in the settings of c that must not be shown, and those parts of them that are secret on
+// their own: lines, header values, paths and parameters of URLs. Values with a source count as secret, and so do
+// settings that k does not have. The zero KindInfo therefore returns all values.
 func (k KindInfo) Secrets(c Channel) []string {
 	shown := make(map[string]bool, len(k.Settings))
 	for _, s := range k.Settings {
@@ -62,7 +61,7 @@ func (k KindInfo) Secrets(c Channel) []string {
 	return list
 }
 
-// lineParts returns the lines of a text, and of those that are headers the value and the credentials in it.
+// lineParts returns the lines of a text, and the value and the credentials of each line that is a header.
 func lineParts(text string) []string {
 	var parts []string
 	for line := range strings.Lines(text) {

@@ -10,7 +10,7 @@ import (
 // All is the selection of every channel of the project.
 const All = "*"
 
-// A SelectError says which item of a selection is wrong, and why. Its text may be shown to whoever sent the selection.
+// A SelectError says which item of a selection is wrong, and why. Its text may be shown to the user who sent it.
 type SelectError struct {
 	// Item is the text between two commas, as given.
 	Item string
@@ -31,8 +31,8 @@ func (e *SelectError) Error() string { return "channels: " + e.Reason }
 //
 // If an item is the UUID of one channel and the name of another, the UUID counts. A list may name a channel twice.
 //
-// Select returns every selected identifier once, in the order of available, and never nil. An item that is empty,
-// matches no channel, or is the name of several is a [*SelectError]; the first such item counts.
+// Select returns every selected identifier once, in the order of available, and never nil. It returns a [*SelectError]
+// about the first item that is empty, matches no channel, or is the name of several.
 func Select(available []Channel, selection string) ([]uuid.UUID, error) {
 	ids := make([]uuid.UUID, 0, len(available))
 	chosen := make([]bool, len(available))
@@ -91,7 +91,7 @@ func parseUUID(text string) (uuid.UUID, bool) {
 	return id, err == nil
 }
 
-// cut bounds the text of a user in an error.
+// cut shortens user input for an error.
 func cut(text string) string {
 	const most = 200
 	if len(text) <= most {

@@ -170,7 +170,7 @@ func FuzzSelect(f *testing.F) {
 				t.Errorf("the error is about %q, which is not in the selection", problem.Item)
 			}
 			if text := err.Error(); !utf8.ValidString(text) || len(text) > 4000 {
-				t.Errorf("the text is not fit to be shown: %q", text)
+				t.Errorf("the error text is not valid UTF-8 or too long: %q", text)
 			}
 			return
 		}

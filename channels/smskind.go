@@ -30,7 +30,7 @@ func smsKind() KindInfo {
 			},
 			{
 				Name: "from",
-				Doc: "What the message comes from: a phone number of the account in international form, a short code, " +
+				Doc: "The sender: a phone number of the account in international form, a short code, " +
 					"or a name of at most 11 letters, digits and spaces.",
 				Check: checkSender,
 			},
@@ -44,8 +44,8 @@ func smsKind() KindInfo {
 	}
 }
 
-// checkSMS accepts a channel without an account, or with a complete one. A sender alone could be that of another user
-// of the server's account.
+// checkSMS accepts a channel without an account, or with a complete one. A sender needs an account: in the server's
+// account it could belong to another user.
 func checkSMS(settings map[string]string) *SettingError {
 	sid, token := settings["account_sid"] != "", settings["auth_token"] != ""
 	from, service := settings["from"] != "", settings["messaging_service_sid"] != ""
@@ -75,7 +75,7 @@ func checkPhone(value string) error {
 	return nil
 }
 
-// checkSID accepts Twilio's identifiers of one type.
+// checkSID returns a check for Twilio identifiers with a prefix.
 func checkSID(prefix string) func(string) error {
 	return func(value string) error {
 		digits, found := strings.CutPrefix(value, prefix)

@@ -8,7 +8,7 @@
 //	}
 //
 // The incident of the notification is the deduplication key, so a retry makes no second alert. A test triggers an alert
-// of severity info, which somebody has to resolve in PagerDuty.
+// of severity info, which the user resolves in PagerDuty.
 package pagerduty
 
 import (
@@ -190,7 +190,7 @@ func newEvent(settings map[string]string, n channels.Notification) event {
 	return e
 }
 
-// dedupKey returns the key by which PagerDuty knows the alert: the incident, or else the check.
+// dedupKey returns the deduplication key of the alert: the incident, or else the UUID of the check.
 func dedupKey(n channels.Notification) string {
 	key := n.Incident
 	if key == "" {

@@ -189,7 +189,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// An event, with a client that answers itself.
+// The client prints the event and answers it without a network.
 func Example() {
 	s := pagerduty.New(&pagerduty.Config{Client: &http.Client{Transport: printer{}}})
 	c := channels.Channel{Kind: pagerduty.PagerDuty, Settings: map[string]string{"routing_key": "0123456789abcdef0123456789abcdef"}}

@@ -1,6 +1,6 @@
 // Package shell delivers alerts by running a command. It is the [channels.Notifier] of the kind [Shell].
 //
-// Whoever can create a channel of this kind runs commands as the user of the program. So it is not one of
+// Anyone who can create a channel of this kind can run commands as the user of the program. It is therefore not one of
 // [channels.Kinds]; a program that trusts all its users adds it:
 //
 //	mon, err := monitor.New(store, &monitor.Config{
@@ -25,11 +25,11 @@
 //	LAST_PING      when the last ping came; PING_KIND is its kind
 //	EXIT_STATUS    of the last ping
 //	ALERT_ID       the same when the command runs again for an alert
-//	INCIDENT       the same for all alerts about one period of being down
+//	INCIDENT       the same for all alerts about one outage
 //	TEST           1 if a user tries the integration, else 0
 //
-// A variable without a value is set and empty. NUL characters are dropped. PATH and HOME are those of the program; no
-// other variable of the program is passed on, so its secrets stay with it. Put variables into double quotes:
+// A variable without a value is set and empty. NUL characters are dropped. The command gets PATH and HOME of the program
+// but no other variable, so that it does not see the program's secrets. Put variables into double quotes:
 // "$CHECK_NAME". The standard input is the body of the last ping, at most 10,000 bytes. The working directory is the
 // root of the file system.
 //
@@ -38,8 +38,8 @@
 // Exit status 0 is a delivery. Any other, or death by a signal, is an error with the last line of the output, and is
 // retried. Only the first 64 kB of standard output and error are read.
 //
-// After the time limit, or when the context ends, the whole process group is killed. When the command ends, what it
-// left in the background is killed too. To let something outlive the command, start it in its own session with setsid.
+// After the time limit, or when the context ends, Notify kills the whole process group. When the command ends, Notify
+// kills its background processes too. To let one outlive the command, start it in its own session with setsid.
 //
 // The package works on Unix systems only.
 package shell

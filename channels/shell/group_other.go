@@ -4,7 +4,7 @@ package shell
 
 import "os/exec"
 
-// Without /bin/sh, no command is ever started here.
+// No process ever starts on these systems, because they have no /bin/sh.
 
 func isolate(*exec.Cmd) {}
 

@@ -7,11 +7,12 @@ import (
 	"syscall"
 )
 
-// isolate gives a command its own process group, which is killed when the command's context ends. Call it before Start.
+// isolate gives a command its own process group, and kills the group when the command's context ends. Call it before
+// Start.
 func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// killGroup kills the rest of a process group after its command ended. The group keeps its number while it has members.
+// killGroup kills the processes that an ended command left in its group. A group with members keeps its number.
 func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

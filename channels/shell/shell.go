@@ -26,12 +26,12 @@ const (
 	// DefaultTimeout bounds the run of a command.
 	DefaultTimeout = 30 * time.Second
 
-	// maxOutput is how much of the output is kept, in bytes.
+	// maxOutput is the maximum length of the output to keep, in bytes.
 	maxOutput = 64 << 10
-	// maxLine is how many characters of the last line an error shows.
+	// maxLine is the maximum length of the output line in an error, in characters.
 	maxLine = 200
-	// waitDelay is how long to wait for the output once the process group is dead: a process that left the group may
-	// hold it open.
+	// waitDelay bounds the wait for the output after the process group is dead: a process that left the group may hold
+	// the pipe open.
 	waitDelay = time.Second
 )
 
@@ -102,7 +102,7 @@ func (s *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 	return result(ctx, err, lastLine(output))
 }
 
-// run runs a command in its own process group, leaves that empty, and returns the beginning of the output.
+// run runs a command in its own process group, kills what it left there, and returns the beginning of the output.
 func run(cmd *exec.Cmd) ([]byte, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -120,8 +120,7 @@ func run(cmd *exec.Cmd) ([]byte, error) {
 	var reading sync.WaitGroup
 	reading.Go(func() { _, _ = io.Copy(&output, r) })
 	err = cmd.Wait()
-	killGroup(cmd) // what the command left in the background
-	// A process that left the group may hold the pipe open.
+	killGroup(cmd)
 	_ = r.SetReadDeadline(time.Now().Add(waitDelay))
 	reading.Wait()
 	return output, err
@@ -138,7 +137,7 @@ func result(ctx context.Context, err error, line string) error {
 	exit, found := errors.AsType[*exec.ExitError](err)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("the command was killed, because it took too long%s: %w", line, ctx.Err())
+		return fmt.Errorf("the command took too long and was killed%s: %w", line, ctx.Err())
 	case ctx.Err() != nil:
 		return fmt.Errorf("the command was killed%s: %w", line, ctx.Err())
 	case errors.Is(err, errStart):
@@ -151,7 +150,7 @@ func result(ctx context.Context, err error, line string) error {
 	return fmt.Errorf("the command failed%s", line)
 }
 
-// head keeps the beginning of what is written to it.
+// head is a writer that keeps the first maxOutput bytes.
 type head []byte
 
 func (h *head) Write(p []byte) (int, error) {

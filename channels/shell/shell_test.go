@@ -107,7 +107,7 @@ func TestStandardInput(t *testing.T) {
 	}
 }
 
-// The alert never becomes part of the command.
+// TestInjection checks that the alert never becomes part of the command.
 func TestInjection(t *testing.T) {
 	for _, name := range []string{"$(touch $HOME/evil)", "`touch $HOME/evil`", "\"; touch $HOME/evil; \"", "'; touch $HOME/evil; '", "a\x00b\nc", "$STATUS"} {
 		n := down()
@@ -151,7 +151,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// At the time limit, a command and all that it started are killed.
+// TestKilled checks that the time limit kills a command and all processes that it started.
 func TestKilled(t *testing.T) {
 	n := down()
 	for _, tt := range []struct {
@@ -174,7 +174,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// What a command leaves in the background is killed when it ends. It holds the fifo open while it lives.
+// TestBackground checks that background processes die with the command. They hold the fifo open while they live.
 func TestBackground(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

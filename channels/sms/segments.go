@@ -21,7 +21,7 @@ const (
 	extended7 = "\f^{}\\[~]|€"
 )
 
-// width7 returns how many characters of 7 bits r takes, or 0 if it is in neither alphabet.
+// width7 returns the width of r in 7-bit characters, or 0 if r is in neither alphabet.
 func width7(r rune) int {
 	switch {
 	case strings.ContainsRune(basic7, r):
@@ -32,8 +32,8 @@ func width7(r rune) int {
 	return 0
 }
 
-// segments returns how many segments a text takes. No character spans two, neither in the extended alphabet nor in
-// UTF-16.
+// segments returns the number of segments of a text. No character spans two segments, neither in the extended alphabet
+// nor in UTF-16.
 func segments(text string) int {
 	width, single, part := width7, single7, part7
 	if strings.ContainsFunc(text, func(r rune) bool { return width7(r) == 0 }) {

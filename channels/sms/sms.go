@@ -33,7 +33,7 @@ const DefaultBaseURL = "https://api.twilio.com"
 // pause is how long to wait after a 429 without a Retry-After.
 const pause = time.Minute
 
-// Config configures a [Notifier]. Without an account, it delivers only to channels with their own.
+// Config configures a [Notifier]. Without an account, it delivers only to channels that have their own.
 type Config struct {
 	// AccountSID and AuthToken are the account for channels without one.
 	AccountSID string
@@ -49,7 +49,7 @@ type Config struct {
 	Client *http.Client
 }
 
-// ErrNoAccount is the error of a channel without an account on a server without one.
+// ErrNoAccount means that neither the channel nor the server has an account.
 var ErrNoAccount = errors.New("neither the integration nor the server has a Twilio account")
 
 // Notifier delivers to channels of kind [channels.SMS].
@@ -61,13 +61,13 @@ type Notifier struct {
 
 var _ channels.Notifier = (*Notifier)(nil)
 
-// account is the sender.
+// An account sends messages, from a number or through a messaging service.
 type account struct {
 	sid, token, from, service string
 }
 
-// New returns a notifier. A nil config means no account. The account must be complete, by the rules of
-// channels.Validate for channels, and the base URL valid.
+// New returns a notifier. A nil config means no account. The account must be complete, as [channels.Validate] requires
+// of a channel, and the base URL valid.
 func New(config *Config) (*Notifier, error) {
 	var c Config
 	if config != nil {
@@ -79,7 +79,7 @@ func New(config *Config) (*Notifier, error) {
 	if c.Client == nil {
 		c.Client = outbound.New(nil)
 	}
-	// The rules need a number, which is a channel's otherwise.
+	// Validate requires a recipient; this one never gets a message.
 	_, err := channels.Validate(channels.Kinds(), channels.SMS, map[string]string{
 		"to": "+10000000000", "account_sid": c.AccountSID, "auth_token": c.AuthToken,
 		"from": c.From, "messaging_service_sid": c.MessagingServiceSID,
@@ -142,7 +142,7 @@ func classify(status int, body []byte, err error) error {
 		Code int `json:"code"`
 	}
 	if json.Unmarshal(body, &problem) == nil && isHopeless(problem.Code) {
-		err = fmt.Errorf("no message can be sent to this number (error %d of Twilio): %w", problem.Code, err)
+		err = fmt.Errorf("cannot send to this number (Twilio error %d): %w", problem.Code, err)
 		return channels.Permanent(err)
 	}
 	if _, found := channels.RetryDelay(err); !found && status == http.StatusTooManyRequests {
@@ -151,8 +151,7 @@ func classify(status int, body []byte, err error) error {
 	return err
 }
 
-// isHopeless reports whether one of Twilio's error codes is about the recipient, so that the message would fail again
-// tomorrow.
+// isHopeless reports whether an error code of Twilio is about the recipient, so that a retry would fail too.
 func isHopeless(code int) bool {
 	return slices.Contains([]int{
 		21211, // the number is invalid

@@ -38,7 +38,7 @@ func down() channels.Notification {
 
 const text = "DOWN: nightly backup\nDown since 2026-03-15 04:00:00 UTC: no ping in time."
 
-// serve runs a Twilio that answers with a status, and returns a notifier for it.
+// serve runs a fake Twilio and returns a notifier for it.
 func serve(t *testing.T, config sms.Config, handler http.HandlerFunc) *sms.Notifier {
 	t.Helper()
 	server := httptest.NewServer(handler)

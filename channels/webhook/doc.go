@@ -6,8 +6,8 @@
 //		Notifiers: map[channels.Kind]channels.Notifier{channels.Webhook: notifier},
 //	})
 //
-// The settings url_down, method_down, body_down and headers_down are for a check that goes down, the same with _up for
-// one that comes up. Without a URL for a change, nothing is sent. An optional secret signs all requests.
+// The settings url_down, method_down, body_down and headers_down apply when a check goes down, those with _up when it
+// comes up. Without a URL for a change, the channel does not report it. An optional secret signs all requests.
 //
 // # Request
 //
@@ -15,12 +15,12 @@
 // document below; a GET has none. The Content-Type is application/json and the User-Agent rollcall, unless the settings
 // have other headers. The header Idempotency-Key is the identifier of the alert, which stays the same in a retry.
 //
-// Package outbound decides which addresses can be reached, which redirects are followed and which answers count: a 2xx
-// is a delivery. A receiver that does not answer within 30 seconds gets the request again.
+// Package outbound decides which addresses to allow and which redirects to follow. A 2xx answer completes the delivery.
+// A receiver that does not answer within 30 seconds gets the request again.
 //
 // # Placeholders
 //
-// These words are replaced in the URL (but not in its host), in the values of headers and in the body:
+// Notify replaces these words in the URL (but not in its host), in the values of headers and in the body:
 //
 //	$NAME $SLUG $PROJECT    of the check
 //	$UUID, $CODE            the UUID of the check
@@ -34,25 +34,25 @@
 //	$EXITSTATUS             of the last ping, or -1
 //	$BODY                   of the last ping, at most 10,000 bytes
 //	$ID                     the identifier of the alert
-//	$INCIDENT               the identifier of the period of being down
+//	$INCIDENT               the identifier of the outage
 //	$JSON                   the object check of the default document
 //
 // All but $JSON also exist with the suffix _JSON, which stands for the value as JSON: a string with quotes, a number
 // for $DOWNFOR_JSON, and a number or null for $EXITSTATUS_JSON. So {"text": $NAME_JSON} is right, and {"text": "$NAME"}
 // breaks on a name with a quote. The placeholders are those of Healthchecks and some more.
 //
-// The longest matching placeholder counts, whatever follows: $NAME_down is the name and then _down. Other dollar signs
-// stay. Values are not searched for placeholders.
+// The longest matching placeholder wins: $NAME_down is the name and then _down. Other dollar signs stay. Placeholders
+// in values have no effect.
 //
-// In a header, control characters become spaces. In a URL, values are percent-encoded, and add no dot segment to the
-// path: a check named .. arrives as %2E%2E in a segment that is decoded once. In both, values are cut at 1,000
-// characters.
+// In a header, control characters become spaces. In a URL, values are percent-encoded and add no dot segment to the
+// path: a check named .. arrives as %2E%2E after the receiver has decoded the segment once. In both, values are cut at
+// 1,000 characters.
 //
 // # Default document
 //
 //	{
 //	  "id": "...",              // identifier of the alert
-//	  "incident": "...",        // the same for all alerts about one period of being down
+//	  "incident": "...",        // the same for all alerts about one outage
 //	  "type": "check.down",     // or check.up
 //	  "status": "down",         // or up
 //	  "at": "2026-01-02T03:04:05+00:00",

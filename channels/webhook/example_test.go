@@ -50,7 +50,7 @@ func ExampleVerify() {
 			http.Error(w, err.Error(), http.StatusUnauthorized)
 			return
 		}
-		fmt.Println("alert", r.Header.Get("webhook-id")) // drop it if it was here before
+		fmt.Println("alert", r.Header.Get("webhook-id")) // drop it if you have seen it before
 	}
 	server := httptest.NewServer(http.HandlerFunc(receiver))
 	defer server.Close()
@@ -64,6 +64,6 @@ func ExampleVerify() {
 	// Output:
 	// alert n1
 	// <nil>
-	// the signature of the webhook is not valid: none was made with the secret
-	// the receiver answered with status 401 Unauthorized: the signature of the webhook is not valid: none was made with the secret
+	// webhook: invalid signature: no signature matches the secret
+	// the receiver answered with status 401 Unauthorized: webhook: invalid signature: no signature matches the secret
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// FuzzExpand checks that a value stays a value: in text, in a URL and in a header.
+// FuzzExpand checks that a value cannot break out of a text, a URL or a header.
 func FuzzExpand(f *testing.F) {
 	f.Add("$NAME and $TAG1", "name", "a b", "body")
 	f.Add("$$NAME$NAME_JSON$TAG10_JSON$", "$STATUS", "$NAME", "\xff\x00")
@@ -42,7 +42,7 @@ func FuzzExpand(f *testing.F) {
 				t.Errorf("$%s is %q, %v", placeholder, value, err)
 			}
 			if (strings.HasSuffix(placeholder, asJSON) || placeholder == "JSON") && !json.Valid([]byte(value)) {
-				t.Errorf("$%s is no JSON: %q", placeholder, value)
+				t.Errorf("$%s is not JSON: %q", placeholder, value)
 			}
 			inside, err := p.expandURL("https://example.org/a/$" + placeholder + "/b?c=$" + placeholder + "&d")
 			if err != nil {
@@ -51,7 +51,7 @@ func FuzzExpand(f *testing.F) {
 			u, err := url.Parse(inside)
 			if err != nil || u.Host != "example.org" || !strings.HasSuffix(u.EscapedPath(), "/b") || strings.Count(u.EscapedPath(), "/") != 3 ||
 				strings.Count(u.RawQuery, "&") != 1 || u.Query().Get("c") != cut(value) || u.Fragment != "" {
-				t.Errorf("%q is not the URL that was meant, %v", inside, err)
+				t.Errorf("the value changed the structure of the URL %q, %v", inside, err)
 			}
 			for _, segment := range strings.FieldsFunc(u.Path, func(r rune) bool { return r == '/' || r == '\\' }) {
 				if segment == "." || segment == ".." {
@@ -59,7 +59,7 @@ func FuzzExpand(f *testing.F) {
 				}
 			}
 			if header := inHeader(value); !httpguts.ValidHeaderFieldValue(header) || !utf8.ValidString(header) {
-				t.Errorf("%q is no value of a header", header)
+				t.Errorf("%q is not a valid header value", header)
 			}
 		}
 	})

@@ -13,8 +13,8 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/webhook"
 )
 
-// TestDotSegments sends names that look like dot segments to a router that matches the escaped path. It also checks
-// what servers that decode the path before they resolve dot segments make of it.
+// TestDotSegments sends names that look like dot segments to a router that matches the escaped path, and to servers that
+// decode the path before they resolve dot segments.
 func TestDotSegments(t *testing.T) {
 	tests := []struct{ segment, name, want string }{
 		{"$NAME", "nightly", "nightly"},
@@ -69,7 +69,7 @@ func TestDotSegments(t *testing.T) {
 	}
 }
 
-// TestDotSegmentsOfTheTemplate checks that segments without a placeholder stay as the user wrote them.
+// TestDotSegmentsOfTheTemplate checks that segments without a placeholder are unchanged.
 func TestDotSegmentsOfTheTemplate(t *testing.T) {
 	n := down()
 	n.Check.Name = ".."

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// Bounds of the expanded texts, in bytes. A template of 10,000 characters can contain the body of a ping thousands
-	// of times.
+	// Limits of the expanded texts, in bytes. A template of 10,000 characters can repeat the body of a ping thousands of
+	// times.
 	maxURL    = 16 << 10
 	maxHeader = 16 << 10
 	maxBody   = 1 << 20
@@ -62,9 +62,9 @@ func newPlaceholders(n channels.Notification, now time.Time) placeholders {
 	return p
 }
 
-// expand replaces the placeholders in one pass, each by escape of its value. A nil escape changes nothing. The error is
-// a phrase that follows the name of the setting.
-func (p placeholders) expand(template string, most int, escape func(string) string) (string, error) {
+// expand replaces each placeholder with its value, passed through escape unless that is nil. The result has at most
+// limit bytes. The error is a phrase that follows the name of the setting.
+func (p placeholders) expand(template string, limit int, escape func(string) string) (string, error) {
 	var b strings.Builder
 	for {
 		before, after, found := strings.Cut(template, "$")
@@ -79,13 +79,13 @@ func (p placeholders) expand(template string, most int, escape func(string) stri
 		case escape != nil:
 			value = escape(value)
 		}
-		if b.Len()+len(value) > most {
+		if b.Len()+len(value) > limit {
 			return "", errors.New("is too long once its placeholders are replaced")
 		}
 		b.WriteString(value)
 		template = after[length:]
 	}
-	if b.Len() > most {
+	if b.Len() > limit {
 		return "", errors.New("is too long once its placeholders are replaced")
 	}
 	return b.String(), nil

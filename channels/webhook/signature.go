@@ -26,25 +26,25 @@ const (
 )
 
 // ErrSignature is the error of a request with a missing, wrong or outdated signature.
-var ErrSignature = errors.New("the signature of the webhook is not valid")
+var ErrSignature = errors.New("webhook: invalid signature")
 
-// Verify checks in a receiver that the sender of a request knows the secret, and that it was sent within [Tolerance] of
-// now, by the scheme of Standard Webhooks. The body is the whole body before any parsing. Of several secrets, separated
-// by spaces, any may have signed.
+// Verify checks the Standard Webhooks signature of a request in a receiver: the sender knows the secret and sent the
+// request within [Tolerance] of now. The body is the raw, complete body. If secret holds several secrets, separated by
+// spaces, any one of them may have signed.
 //
 // A bad signature is an error that wraps [ErrSignature] and says what is wrong; a malformed secret is another error. A
-// verified request may be a repetition: drop it if you have seen its webhook-id before.
+// verified request may be a retry: drop it if you have seen its webhook-id before.
 func Verify(secret string, header http.Header, body []byte, now time.Time) error {
 	keys, err := parseSecret(secret)
 	if err != nil {
 		return err
 	}
 	if len(keys) == 0 {
-		return errors.New("the secret is empty")
+		return errors.New("webhook: the secret is empty")
 	}
 	id, timestamp, signatures := header.Get(headerID), header.Get(headerTimestamp), header.Get(headerSignature)
 	if id == "" || timestamp == "" || signatures == "" {
-		return fmt.Errorf("%w: a header is missing", ErrSignature)
+		return fmt.Errorf("%w: %s, %s or %s is missing", ErrSignature, headerID, headerTimestamp, headerSignature)
 	}
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil {
@@ -56,15 +56,15 @@ func Verify(secret string, header http.Header, body []byte, now time.Time) error
 	}
 	for signature := range strings.FieldsSeq(signatures) {
 		for _, key := range keys {
-			if hmac.Equal([]byte(signature), []byte(signature1(key, id, timestamp, string(body)))) {
+			if hmac.Equal([]byte(signature), []byte(signatureV1(key, id, timestamp, string(body)))) {
 				return nil
 			}
 		}
 	}
-	return fmt.Errorf("%w: none was made with the secret", ErrSignature)
+	return fmt.Errorf("%w: no signature matches the secret", ErrSignature)
 }
 
-// sign sets the headers of the signature, unless there is no secret.
+// sign sets the signature headers if there is a secret.
 func sign(header http.Header, secret, id string, at time.Time, body string) error {
 	keys, err := parseSecret(secret)
 	if err != nil || len(keys) == 0 {
@@ -73,7 +73,7 @@ func sign(header http.Header, secret, id string, at time.Time, body string) erro
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 	signatures := make([]string, len(keys))
 	for i, key := range keys {
-		signatures[i] = signature1(key, id, timestamp, body)
+		signatures[i] = signatureV1(key, id, timestamp, body)
 	}
 	header.Set(headerID, id)
 	header.Set(headerTimestamp, timestamp)
@@ -81,8 +81,8 @@ func sign(header http.Header, secret, id string, at time.Time, body string) erro
 	return nil
 }
 
-// signature1 returns a signature of version 1.
-func signature1(key []byte, id, timestamp, body string) string {
+// signatureV1 returns a signature of version 1.
+func signatureV1(key []byte, id, timestamp, body string) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(id + "." + timestamp + "." + body))
 	return version + base64.StdEncoding.EncodeToString(mac.Sum(nil))

@@ -99,7 +99,7 @@ func newBody(template string, values placeholders, n channels.Notification) (str
 	return values.expand(template, maxBody, nil)
 }
 
-// setHeaders adds the headers of the setting. Repeated names are all sent; the first of them replaces a default.
+// setHeaders adds the headers of the setting. A name may be repeated; its first line replaces a default header.
 func setHeaders(header http.Header, lines string, values placeholders) error {
 	seen := make(map[string]bool)
 	for line := range strings.Lines(lines) {

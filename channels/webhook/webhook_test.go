@@ -175,7 +175,7 @@ func TestPlaceholders(t *testing.T) {
 	}
 }
 
-// Values stay values, whatever they look like.
+// TestHostileValues uses values that look like JSON, headers or placeholders.
 func TestHostileValues(t *testing.T) {
 	n := down()
 	n.Check.Name = "$STATUS/../?a=b&c#d %41+\"\r\nX-Evil: 1 ä"
@@ -202,7 +202,7 @@ func TestHostileValues(t *testing.T) {
 		[]int{len("/?") + 500*6 + 500*3, 500*2 + 499, 15000})
 }
 
-// A template can repeat a long value many times.
+// TestTooLong repeats a long value many times in one template.
 func TestTooLong(t *testing.T) {
 	notifier, url, got := receive(t, 200)
 	n := down()

@@ -125,9 +125,9 @@ func TestGroupSettings(t *testing.T) {
 	refused(create("x"), `cannot be used: no integration has the id or name "x"`)
 	refused(create("a,twin"), `cannot be used: 2 integrations have the name "twin", use the id`)
 	group := o.channel(t, channels.Group, "group", map[string]string{"channels": "a"})
-	refused(create("a,group"), `has the group "group", a group cannot be in a group`)
+	refused(create("a,group"), `contains the group "group", a group cannot be in a group`)
 	_, err := o.UpdateChannel(t.Context(), o.project.ID, group.ID, map[string]string{"channels": "a,group"}, nil)
-	refused(err, "has the group itself")
+	refused(err, "contains the group itself")
 	updated, err := o.UpdateChannel(t.Context(), o.project.ID, group.ID, map[string]string{"channels": strings.ToUpper(a.ID.String())}, nil)
 	if err != nil || updated.Settings["channels"] != a.ID.String() {
 		t.Errorf("updated to %v, %v", updated.Settings, err)
