@@ -11,36 +11,37 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/examples/internal/loadgen"
+	"github.com/rollcall-dev/rollcall/examples/internal/program"
 )
 
-// abuse is what clients do that mean no good, or cannot do better. While they do, jobs must be served as ever.
-type abuse struct {
-	name   string
-	count  int           // connections
-	begin  string        // what is sent first; %s is the path of a ping
-	more   string        // what is sent again and again, if anything
-	every  time.Duration // how often
-	deaf   bool          // nothing is read
-	within time.Duration // after which the server has ended the connection; 0 when it need not
-}
-
 const (
-	// slowClients is how many connections of each kind of slow client there are.
+	// slowClients is the number of slow clients of each kind.
 	slowClients = 50
-	// commonFiles is how many files a process may have open on most systems, and reservedFiles how many of them are left
-	// for other things.
-	commonFiles, reservedFiles = 1024, 500
-	// maxAbuseMemory bounds what the server may need with all of them.
+	// reservedFiles is how many of the files that this process may open are left for other things.
+	reservedFiles = 500
+	// maxAbuseMemory bounds the memory of the server.
 	maxAbuseMemory = 1 << 30
 )
 
-// abuses returns what is done. The limits are those of the server's connections.
-func abuses(idle int) []abuse {
-	const (
-		post     = "POST %s HTTP/1.1\r\nHost: localhost\r\n"
-		document = "GET /api/v3/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
-	)
+// abuse is a kind of client that means harm or cannot do better.
+type abuse struct {
+	name   string
+	count  int           // connections
+	begin  string        // sent first
+	more   string        // sent again and again unless empty
+	every  time.Duration // how often
+	deaf   bool          // reads nothing
+	within time.Duration // how soon the server must close the connection; 0 if it need not
+}
+
+// abuses returns all kinds. The time limits are those of the server.
+func abuses(idle int, ping string) []abuse {
+	post := "POST " + ping + " HTTP/1.1\r\nHost: localhost\r\n"
+	const document = "GET /api/v3/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	megabyte := "100000\r\n" + strings.Repeat("x", 1<<20) + "\r\n"
 	return []abuse{
 		{name: "slow headers", count: slowClients, within: 10 * time.Second,
@@ -49,7 +50,7 @@ func abuses(idle int) []abuse {
 			begin: post + "Content-Length: 1000\r\n\r\n", more: "x", every: time.Second},
 		{name: "endless bodies", count: 10, within: time.Minute,
 			begin: post + "Transfer-Encoding: chunked\r\n\r\n", more: megabyte, every: 50 * time.Millisecond},
-		{name: "answers that nobody reads", count: slowClients, within: time.Minute,
+		{name: "unread answers", count: slowClients, within: time.Minute,
 			begin: strings.Repeat(document, 100), more: document, every: time.Second, deaf: true},
 		{name: "no request", count: slowClients, within: 10 * time.Second},
 		{name: "nothing after a request", count: idle, begin: post + "Content-Length: 0\r\n\r\n"},
@@ -58,109 +59,105 @@ func abuses(idle int) []abuse {
 
 // abuseReport is what was seen.
 type abuseReport struct {
-	Connections    int
-	Pings, Refused int           // of well-behaved jobs
-	P99, Slowest   time.Duration // of their pings
-	Memory, Before uint64
-	Ended          []string // how long each kind of connection lived at most
+	connections    int
+	pings          loadgen.Result // of well-behaved jobs
+	refused        int            // of them
+	memory, before uint64         // peak memory, and memory before
+	ended          []string       // the longest life of each kind of connection that must end
 }
 
-func (r abuseReport) String() string {
+func (r *abuseReport) String() string {
 	return fmt.Sprintf("%d connections; %d pings meanwhile, %d refused, p99 %v, the slowest %v; "+
 		"memory %d MB, %d MB before; connections lived at most: %s",
-		r.Connections, r.Pings, r.Refused, r.P99.Round(time.Millisecond), r.Slowest.Round(time.Millisecond),
-		r.Memory>>20, r.Before>>20, strings.Join(r.Ended, ", "))
+		r.connections, len(r.pings.Latencies), r.refused, r.pings.Quantile(0.99).Round(time.Millisecond),
+		r.pings.Quantile(1).Round(time.Millisecond), r.memory>>20, r.before>>20, strings.Join(r.ended, ", "))
 }
 
-// abuse lets all kinds of bad clients work at the same time as a few good ones.
-func (s *site) abuse(ctx context.Context, idle int) (report abuseReport, err error) {
-	victims, err := s.createMany(ctx, "victim", 1)
+// runAbuse lets bad clients of all kinds work at once, beside a job that must not notice them.
+func runAbuse(ctx context.Context, s *site, o options) (fmt.Stringer, error) {
+	list, err := s.create(ctx, "job", 17, timeouts()[0])
 	if err != nil {
-		return report, err
+		return nil, err
 	}
-	list, err := s.createMany(ctx, "good", 16)
-	if err != nil {
-		return report, err
-	}
-	meter := newMeter(s.servers[0].pid)
-	defer meter.stop()
-	sleep(ctx, 200*time.Millisecond)
-	report.Before = meter.most()
+	victim, list := list[0], list[1:]
+	r := new(abuseReport)
+	r.before, _ = program.Memory(s.servers[0].PID())
 	working, stop := context.WithCancel(ctx)
 	defer stop()
-	began := time.Now()
 	var good sync.WaitGroup
 	var results []result
-	good.Go(func() { results = s.pingAll(working, list, "good", 0, began) })
-	report.Connections, report.Ended = s.bad(ctx, idle, "/ping/"+victims[0].id.String())
+	good.Go(func() { results = s.pingAll(working, list, 0, time.Now()) })
+	s.abuse(ctx, abuses(o.Idle, "/ping/"+victim.id.String()), r)
 	stop()
 	good.Wait()
-	report.Memory = meter.most()
-	var took []time.Duration
+	_, r.memory = program.Memory(s.servers[0].PID())
 	for _, p := range results {
-		took = append(took, p.ret-p.call)
+		r.pings.Latencies = append(r.pings.Latencies, p.ret-p.call)
 		if p.status != http.StatusOK {
-			report.Refused++
+			r.refused++
 		}
 	}
-	if report.Refused*100 > len(results) {
-		s.problem("abuse: %d of %d pings were refused", report.Refused, len(results))
+	slices.Sort(r.pings.Latencies)
+	if r.refused*100 > len(results) {
+		s.problem("%d of %d pings were refused", r.refused, len(results))
 	}
-	slices.Sort(took)
-	report.Pings, report.P99, report.Slowest = len(took), percentile(took, 0.99), percentile(took, 1)
-	if report.Slowest > answerWithin+s.slack {
-		s.problem("abuse: a ping was answered only after %v", report.Slowest)
+	if slowest := r.pings.Quantile(1); slowest > answerWithin+s.slack {
+		s.problem("a ping was answered only after %v", slowest)
 	}
-	if report.Memory > maxAbuseMemory {
-		s.problem("abuse: the server needed %d MB", report.Memory>>20)
+	if r.memory > maxAbuseMemory {
+		s.problem("the server used %d MB", r.memory>>20)
 	}
-	return report, s.auditPings(ctx, list, results)
+	return r, s.auditPings(ctx, list, results)
 }
 
-// bad opens all bad connections and returns when the server has ended those that it must end.
-func (s *site) bad(ctx context.Context, idle int, ping string) (connections int, ended []string) {
-	address := strings.TrimPrefix(s.servers[0].address(), "http://")
+// abuse opens all bad connections and returns once the server has closed those that it must close.
+func (s *site) abuse(ctx context.Context, kinds []abuse, r *abuseReport) {
+	address := strings.TrimPrefix(s.servers[0].Greeting().URL, "http://")
 	wanted, release := context.WithCancel(ctx)
 	defer release()
-	var all, mustEnd sync.WaitGroup
-	var mu sync.Mutex
-	for _, a := range abuses(idle) {
-		if a.begin != "" && strings.Contains(a.begin, "%s") {
-			a.begin = fmt.Sprintf(a.begin, ping)
+	lives := make([][]time.Duration, len(kinds))
+	var idle, mustEnd sync.WaitGroup
+	for k, a := range kinds {
+		lives[k] = make([]time.Duration, min(a.count, openFiles()-reservedFiles))
+		group := &idle
+		if a.within > 0 {
+			group = &mustEnd
 		}
-		lived := make([]time.Duration, min(a.count, openFiles()-reservedFiles))
-		connections += len(lived)
-		var kind sync.WaitGroup
-		for i := range lived {
-			kind.Go(func() {
+		for i := range lives[k] {
+			group.Go(func() {
 				var err error
-				if lived[i], err = a.run(wanted, address); err != nil {
-					s.problem("abuse: %s: %v", a.name, err)
+				if lives[k][i], err = a.run(wanted, address); err != nil {
+					s.problem("%s: %v", a.name, err)
 				}
 			})
 		}
-		if a.within == 0 {
-			all.Go(kind.Wait)
-			continue
-		}
-		mustEnd.Go(func() {
-			kind.Wait()
-			longest := slices.Max(lived)
-			if longest > a.within+answerWithin+s.slack {
-				s.problem("abuse: %s: a connection lived for %v, want %v at most", a.name, longest, a.within)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			ended = append(ended, fmt.Sprintf("%s %v", a.name, longest.Round(100*time.Millisecond)))
-		})
 	}
 	mustEnd.Wait()
 	release()
-	all.Wait()
-	return connections, ended
+	idle.Wait()
+	for k, a := range kinds {
+		r.connections += len(lives[k])
+		if a.within == 0 {
+			continue
+		}
+		longest := slices.Max(lives[k])
+		r.ended = append(r.ended, fmt.Sprintf("%s %v", a.name, longest.Round(100*time.Millisecond)))
+		if longest > a.within+answerWithin+s.slack {
+			s.problem("%s: a connection lived for %v, want %v at most", a.name, longest, a.within)
+		}
+	}
 }
 
-// run makes one connection and returns how long the server let it live, or how long it was wanted.
+// openFiles returns how many files and connections this process may have open.
+func openFiles() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 1024 // the default of most systems
+	}
+	return int(min(limit.Cur, 1<<20))
+}
+
+// run makes one connection and returns how long the server let it live. It closes the connection when ctx ends.
 func (a abuse) run(ctx context.Context, address string) (lived time.Duration, err error) {
 	conn, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -168,7 +165,7 @@ func (a abuse) run(ctx context.Context, address string) (lived time.Duration, er
 	}
 	defer conn.Close()
 	began := time.Now()
-	if err := a.write(conn, a.begin); err != nil {
+	if err := write(conn, a.begin); err != nil {
 		return 0, err
 	}
 	gone := make(chan struct{})
@@ -193,14 +190,14 @@ func (a abuse) run(ctx context.Context, address string) (lived time.Duration, er
 			return time.Since(began), ctx.Err()
 		case <-time.After(a.every):
 		}
-		if a.write(conn, a.more) != nil {
+		if write(conn, a.more) != nil {
 			return time.Since(began), nil
 		}
 	}
 }
 
-// write sends a text, as far as the other side takes it.
-func (a abuse) write(conn net.Conn, text string) error {
+// write sends as much of a text as the other side takes within a second.
+func write(conn net.Conn, text string) error {
 	_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
 	_, err := io.WriteString(conn, text)
 	if errors.Is(err, os.ErrDeadlineExceeded) {

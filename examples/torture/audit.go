@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -19,43 +18,42 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// record is all that the database has about one check.
+// record is everything that the database holds about one check.
 type record struct {
 	check checks.Check
 	log   []pings.Ping // oldest first
-	flips []flipRecord // in the order in which they were written
+	flips []flipRecord // in the order of writing
 }
 
-// flipRecord is a flip, with how many deliveries of it there are in the outbox.
+// flipRecord is a flip with the number of its deliveries in the outbox.
 type flipRecord struct {
 	checks.Transition
 	Deliveries int
 }
 
-// whole is more than a log ever has here.
+// whole is longer than any log in this program.
 const whole = 1_000_000
 
-// readRecord reads what there is about a check.
-func readRecord(ctx context.Context, db *bun.DB, id uuid.UUID) (record, error) {
-	store, err := sqlstore.New(db)
+// read reads the record of a check.
+func (s *site) read(ctx context.Context, id uuid.UUID) (r record, err error) {
+	store, err := sqlstore.New(s.db)
 	if err != nil {
-		return record{}, err
+		return r, err
 	}
-	var r record
 	found, err := store.Checks(ctx, monitor.CheckFilter{ID: &id})
 	if err != nil || len(found) == 0 {
-		return record{}, errors.Join(err, fmt.Errorf("%d checks %s", len(found), id))
+		return r, errors.Join(err, fmt.Errorf("%d checks %s", len(found), id))
 	}
 	r.check = found[0]
 	if r.log, err = store.Pings(ctx, id, whole); err != nil {
-		return record{}, err
+		return r, err
 	}
 	slices.Reverse(r.log)
-	r.flips, err = readFlips(ctx, db, id)
+	r.flips, err = s.readFlips(ctx, id)
 	return r, err
 }
 
-func readFlips(ctx context.Context, db *bun.DB, id uuid.UUID) ([]flipRecord, error) {
+func (s *site) readFlips(ctx context.Context, id uuid.UUID) ([]flipRecord, error) {
 	var rows []struct {
 		At         int64
 		Up         bool
@@ -63,7 +61,7 @@ func readFlips(ctx context.Context, db *bun.DB, id uuid.UUID) ([]flipRecord, err
 		Reason     string
 		Deliveries int
 	}
-	err := db.NewRaw(`SELECT f.at, f.up, f.from_status, f.reason,
+	err := s.db.NewRaw(`SELECT f.at, f.up, f.from_status, f.reason,
 		(SELECT count(*) FROM rollcall_deliveries d WHERE d.flip_id = f.id) AS deliveries
 		FROM rollcall_flips f JOIN rollcall_checks c ON c.id = f.check_id WHERE c.uuid = ? ORDER BY f.id`, id).Scan(ctx, &rows)
 	if err != nil {
@@ -83,7 +81,7 @@ func readFlips(ctx context.Context, db *bun.DB, id uuid.UUID) ([]flipRecord, err
 	return list, nil
 }
 
-// digest sums up the flips as the model does.
+// digest hashes the flips as the model does.
 func (r record) digest() uint64 {
 	d := digest(0, nil)
 	for _, f := range r.flips {
@@ -92,49 +90,47 @@ func (r record) digest() uint64 {
 	return d
 }
 
-// faults tells what of a record cannot be, whatever the clients have done.
-func (r record) faults(channels int) (faults []string) {
-	for i, p := range r.log {
-		if p.N != int64(i+1) {
-			faults = append(faults, fmt.Sprintf("the entry %d of the log has the number %d", i+1, p.N))
-			break
-		}
-	}
+// faults returns what is wrong with a record, whatever the clients did.
+func (r record) faults() (faults []string) {
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	if r.check.NPings != int64(len(r.log)) {
-		faults = append(faults, fmt.Sprintf("n_pings is %d with %d entries in the log", r.check.NPings, len(r.log)))
+		fault("n_pings is %d with %d entries in the log", r.check.NPings, len(r.log))
 	}
-	names := make(map[string]int64)
+	names, last := make(map[string]int64), int64(0)
 	for _, p := range r.log {
+		if p.N != last+1 {
+			fault("entry %d of the log follows entry %d", p.N, last)
+		}
+		last = p.N
 		if earlier := names[p.UserAgent]; earlier > 0 {
-			faults = append(faults, fmt.Sprintf("%q is recorded twice, as %d and %d", p.UserAgent, earlier, p.N))
+			fault("%q is recorded twice, as %d and %d", p.UserAgent, earlier, p.N)
 		}
 		names[p.UserAgent] = p.N
 	}
 	for i, f := range r.flips {
 		if i > 0 && f.To == r.flips[i-1].To && f.From != checks.StatusPaused && f.From != checks.StatusNew {
-			faults = append(faults, fmt.Sprintf("two flips in a row to %s, at %v and %v", f.To, r.flips[i-1].At, f.At))
+			fault("two flips in a row to %s, at %v and %v", f.To, r.flips[i-1].At, f.At)
 		}
 		want := 0
 		if f.To == checks.StatusDown || f.From == checks.StatusDown {
-			want = channels // always when it went down, and when it came up from down
+			want = len(channelNames) // alerts go out for every flip to down, and for flips to up only from down
 		}
 		if f.Deliveries != want {
-			faults = append(faults, fmt.Sprintf("the flip from %s to %s at %v has %d deliveries, want %d",
-				f.From, f.To, f.At, f.Deliveries, want))
+			fault("the flip from %s to %s at %v has %d deliveries, want %d", f.From, f.To, f.At, f.Deliveries, want)
 		}
 	}
 	return faults
 }
 
-// replay gives the log to the pure state machine, and tells where what it makes of that differs from the database. It
-// is for checks that were only pinged. The check is asked for what has become of it until now.
+// replay feeds the log to the state machine, up to now, and returns how the result differs from the database. It suits
+// checks that were only pinged.
 func (r record) replay(initial checks.Check, now time.Time) string {
 	c := initial
 	var transitions []checks.Transition
 	for _, entry := range r.log {
 		changed, made, effects := c.Ping(signalOf(entry), entry.At)
 		if !sameEntry(made, entry) {
-			return fmt.Sprintf("the entry %d of the log is a %s, want %s", entry.N, entry.Kind, made.Kind)
+			return fmt.Sprintf("entry %d of the log is a %s, want %s", entry.N, entry.Kind, made.Kind)
 		}
 		c = changed
 		transitions = append(transitions, effects.Transitions...)
@@ -155,25 +151,14 @@ func (r record) replay(initial checks.Check, now time.Time) string {
 	return strings.Join(diffs, "\n")
 }
 
-// signalOf returns the signal of an entry of the log. The checks here filter nothing, so that the kind of an entry is
-// that of its signal.
+// signalOf returns the signal of a log entry. Its kind is that of the entry because the checks have no keyword filters.
 func signalOf(p pings.Ping) pings.Signal {
 	return pings.Signal{Kind: p.Kind, RunID: p.RunID, ExitStatus: p.ExitStatus, Scheme: p.Scheme, Method: p.Method,
 		RemoteAddr: p.RemoteAddr, UserAgent: p.UserAgent, Body: make([]byte, p.BodySize)}
 }
 
-// sameEntry compares what the state machine says of a ping with the entry of the log.
+// sameEntry compares the entry that the state machine makes with the logged one.
 func sameEntry(made, logged pings.Ping) bool {
 	made.Body, logged.Body = nil, nil
 	return cmp.Equal(made, logged)
-}
-
-// backwards returns the longest step back in time from one entry of the log to the next.
-func (r record) backwards() (most time.Duration) {
-	for i := range r.log {
-		if i > 0 {
-			most = max(most, r.log[i-1].At.Sub(r.log[i].At))
-		}
-	}
-	return most
 }

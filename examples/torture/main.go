@@ -1,6 +1,6 @@
-// Command torture tries to make Rollcall lose something: it runs real servers on real databases, lets clients work on
-// them, and kills and starves them meanwhile. Then it holds all that the clients were told, and all that the databases
-// have, against the pure state machine of package checks.
+// Command torture tries to make Rollcall lose something. It runs real servers on real databases, lets clients work on
+// them, and meanwhile kills and starves them. Then it compares everything that the clients saw and everything that the
+// databases hold with the pure state machine of package checks.
 //
 //	go run ./examples/torture                      # all trials: some minutes
 //	go run ./examples/torture --only three-servers --seed 17
@@ -9,70 +9,59 @@
 // The trials:
 //
 //	sqlite, shared-file, postgres, three-servers
-//	    Clients ping checks in all ways, pause, resume, update and read them, while servers are killed (-9) and frozen
-//	    and PostgreSQL is broken off: one server on an SQLite file, two on one file, one and three on PostgreSQL. The
-//	    history of every check must be linearizable: there must be an order of its requests, in accord with when they
-//	    were sent and answered, in which the state machine gives the same answers. A request without an answer may have
-//	    had its effect or not. In the end the database must have what the model has, microsecond by microsecond: the
-//	    log, the state, the flips, and a delivery for each alert and channel, which has arrived at least once and in
-//	    order at a receiver that refuses some at first. Checks that are left alone must have gone down at the instant
-//	    of their deadlines.
+//	    Clients ping, pause, resume, update and read checks, while servers are killed and frozen and PostgreSQL is
+//	    restarted: one server on an SQLite file, two on one file, one and three on PostgreSQL. The history of every
+//	    check must be linearizable: some order of its requests, in accord with when they were sent and answered, makes
+//	    the state machine give the same answers. A request without an answer may have had its effect or not. In the end
+//	    the database must equal the model, microsecond by microsecond: the log, the state, the flips, and a delivery for
+//	    each alert and channel. Each delivery must have arrived at least once, and in order, at a receiver that refuses
+//	    some at first. Checks that are left alone must have gone down at the instant of their deadlines.
 //	refused, silent
-//	    PostgreSQL is gone under load: it does not run, or the network to it swallows everything. Pings must be refused
-//	    soon, in bounded memory, and be taken again when it is back.
+//	    PostgreSQL is gone under load: it does not run, or it accepts connections and never answers. The server must
+//	    refuse pings soon, in bounded memory, and take them again once PostgreSQL is back.
 //	abuse
 //	    Slow clients, endless bodies and ten thousand idle connections. Jobs must not notice.
 //
-// It exits with 1 when something was not as it must be. What is chosen at random follows from --seed, which is printed;
-// what happens at the same time does not, so that a seed makes a failure likely and not certain.
+// It exits with 1 if it finds a problem. All random choices follow from --seed, which it prints. Concurrency does not,
+// so a seed makes a failure likely and not certain. It needs Linux.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/rollcall-dev/rollcall/examples/internal/program"
 )
 
-// options are the flags.
 type options struct {
-	seed     uint64
-	goal     goal
-	outage   time.Duration
-	idle     int
-	slack    time.Duration
-	soak     time.Duration
-	only     string
-	database string
-	rollcall string
-	dir      string
+	Seed         uint64        `help:"Seed of all random choices (default: a random one)."`
+	Only         []string      `help:"Run only these trials, separated by commas." placeholder:"TRIAL"`
+	Operations   int64         `default:"100000" help:"Operations of a history, at least."`
+	Kills        int64         `default:"50" help:"Kills of servers and restarts of PostgreSQL in a history, at least."`
+	Calm         time.Duration `default:"3s" help:"Mean time between them."`
+	Outage       time.Duration `default:"1m" help:"How long PostgreSQL is gone."`
+	Idle         int           `default:"10000" help:"Idle connections, if the machine allows that many."`
+	Slack        time.Duration `default:"1s" help:"Added to every time limit, for a busy machine."`
+	Soak         time.Duration `help:"Instead of the trials, put a server under half of its highest load for this long."`
+	SoakDatabase string        `default:"sqlite" enum:"sqlite,postgres" help:"Database of the soak: sqlite or postgres."`
+	Rollcall     string        `help:"The binary to run (default: built from this module)." placeholder:"FILE"`
+	Dir          string        `help:"Directory for databases and logs (default: a new one, removed if there was no problem)." placeholder:"DIR"`
 }
 
 func main() {
 	var o options
-	flag.Uint64Var(&o.seed, "seed", rand.Uint64(), "what is chosen at random follows from this")
-	flag.Int64Var(&o.goal.operations, "operations", 100_000, "least number of operations of a history")
-	flag.Int64Var(&o.goal.kills, "kills", 50, "least number of kills and restarts of a history")
-	flag.DurationVar(&o.goal.calm, "calm", 3*time.Second, "how long there is calm between them, in the mean")
-	flag.DurationVar(&o.outage, "outage", time.Minute, "how long PostgreSQL is gone")
-	flag.IntVar(&o.idle, "idle", 10_000, "how many idle connections there are, if the machine allows so many")
-	flag.DurationVar(&o.slack, "slack", time.Second, "what bounds of time may be exceeded by, because the machine is busy")
-	flag.StringVar(&o.only, "only", "", "only these trials, with commas between")
-	flag.DurationVar(&o.soak, "soak", 0, "instead of the trials, keep a server under half of its highest load for so long")
-	flag.StringVar(&o.database, "soak-database", "sqlite", "where the soaked server keeps its data: sqlite or postgres")
-	flag.StringVar(&o.rollcall, "rollcall", "", "the binary to run (default: built from this module)")
-	flag.StringVar(&o.dir, "dir", "", "where databases, logs and graphs go (default: a new directory, removed when all was well)")
-	flag.Parse()
+	kong.Parse(&o, kong.Name("torture"), kong.Description("Try to make Rollcall lose something."))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, o, os.Stdout); err != nil {
@@ -81,7 +70,7 @@ func main() {
 	}
 }
 
-// errFound says that something was not as it must be; it has been printed.
+// errFound means that problems were printed.
 var errFound = errors.New("problems were found")
 
 func run(ctx context.Context, o options, out io.Writer) error {
@@ -89,13 +78,16 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	temporary := o.dir == ""
-	if o.dir, err = workDir(o.dir); err != nil {
+	temporary := o.Dir == ""
+	if o.Dir, err = workDir(o.Dir); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "seed %d, files in %s\n", o.seed, o.dir)
-	if o.rollcall == "" {
-		if o.rollcall, err = build(ctx, o.dir); err != nil {
+	if o.Seed == 0 {
+		o.Seed = rand.Uint64()
+	}
+	fmt.Fprintf(out, "seed %d, files in %s\n", o.Seed, o.Dir)
+	if o.Rollcall == "" {
+		if o.Rollcall, err = program.Build(ctx, o.Dir); err != nil {
 			return err
 		}
 	}
@@ -113,33 +105,13 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if failed {
 		return errFound
 	}
-	if temporary && o.soak == 0 {
-		return os.RemoveAll(o.dir)
+	if temporary {
+		return os.RemoveAll(o.Dir)
 	}
 	return nil
 }
 
-// trials returns what the flags select.
-func (o options) trials() ([]trial, error) {
-	if o.soak > 0 {
-		return []trial{{setup{name: "soak", postgres: o.database == "postgres", metrics: true, servers: 1}, runSoak}}, nil
-	}
-	all := trials()
-	if o.only == "" {
-		return all, nil
-	}
-	var selected []trial
-	for name := range strings.SplitSeq(o.only, ",") {
-		i := slices.IndexFunc(all, func(t trial) bool { return t.name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("there is no trial %q", name)
-		}
-		selected = append(selected, all[i])
-	}
-	return selected, nil
-}
-
-// workDir makes a directory that another user, who may have to run PostgreSQL, can look into.
+// workDir makes a directory that other users can enter, because PostgreSQL may have to run as one.
 func workDir(dir string) (string, error) {
 	if dir != "" {
 		abs, err := filepath.Abs(dir)
@@ -155,13 +127,66 @@ func workDir(dir string) (string, error) {
 	return dir, os.Chmod(dir, 0o755)
 }
 
-// build builds the program rollcall into a directory and returns its path.
-func build(ctx context.Context, dir string) (string, error) {
-	path := filepath.Join(dir, "rollcall")
-	const program = "github.com/rollcall-dev/rollcall/server/cmd/rollcall"
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, program).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("cannot build rollcall: %w\n%s", err, out)
+// trial is one ordeal, on servers and a database of its own.
+type trial struct {
+	name     string
+	postgres bool
+	proxied  bool // the servers reach PostgreSQL through a proxy
+	servers  int
+	run      func(ctx context.Context, s *site, o options) (report fmt.Stringer, err error)
+}
+
+func allTrials() []trial {
+	return []trial{
+		{name: "sqlite", servers: 1, run: runHistories},
+		{name: "shared-file", servers: 2, run: runHistories},
+		{name: "postgres", postgres: true, servers: 1, run: runHistories},
+		{name: "three-servers", postgres: true, servers: 3, run: runHistories},
+		{name: "refused", postgres: true, servers: 1, run: runRefused},
+		{name: "silent", postgres: true, proxied: true, servers: 1, run: runSilent},
+		{name: "abuse", servers: 1, run: runAbuse},
 	}
-	return path, nil
+}
+
+// trials returns the trials that the flags select.
+func (o options) trials() ([]trial, error) {
+	all := allTrials()
+	switch {
+	case o.Soak > 0:
+		return []trial{{name: "soak", postgres: o.SoakDatabase == "postgres", servers: 1, run: runSoak}}, nil
+	case len(o.Only) == 0:
+		return all, nil
+	}
+	var selected []trial
+	for _, name := range o.Only {
+		i := slices.IndexFunc(all, func(t trial) bool { return t.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no trial %q", name)
+		}
+		selected = append(selected, all[i])
+	}
+	return selected, nil
+}
+
+// shutdownWithin is how long an idle server may take to exit.
+const shutdownWithin = 10 * time.Second
+
+// perform makes the site of a trial, runs the trial, prints its report, and returns the problems.
+func (t trial) perform(ctx context.Context, o options, out io.Writer) (problems []string, err error) {
+	s, err := newSite(ctx, t, o)
+	defer s.close()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.name, err)
+	}
+	report, err := t.run(ctx, s, o)
+	if err != nil {
+		return s.problems, fmt.Errorf("%s: %w", t.name, err)
+	}
+	for i, server := range s.servers {
+		if took, err := server.Stop(syscall.SIGTERM); err != nil || took > shutdownWithin+s.slack {
+			s.problem("server %d exited %v after SIGTERM: %v", i+1, took, err)
+		}
+	}
+	fmt.Fprintf(out, "%s: %s\n", t.name, report)
+	return s.problems, nil
 }

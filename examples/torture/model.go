@@ -12,25 +12,25 @@ import (
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
-// modelState is a check as the pure state machine has it, with a digest of its flips.
+// modelState is a check in the state machine, with a digest of its flips.
 type modelState struct {
 	checks.Check
-	until  time.Time // when the check was paused or resumed at the latest, if Since is only the earliest instant
+	until  time.Time // the latest instant at which the check was paused or resumed; Since is then the earliest
 	flips  int
 	digest uint64
 	lastUp bool
 }
 
-// finalRecord is what the database says about a check when all is over.
+// finalRecord is what the database holds about a check in the end.
 type finalRecord struct {
 	checks.Check
 	flips  int
 	digest uint64
 }
 
-// model returns the sequential specification of one check: package checks itself. What it is asked is whether there is
-// an order of the operations, in accord with when they were called and answered, in which each would have answered as
-// it did. An operation without an answer may have had its effect or not.
+// model returns the sequential specification of one check, which is package checks itself. Porcupine looks for an order
+// of the operations, in accord with when they were called and answered, in which each answers as it did. An operation
+// without an answer may have had its effect or not.
 func model(initial checks.Check) porcupine.Model {
 	m := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{&modelState{Check: initial, digest: digest(0, nil)}} },
@@ -59,8 +59,8 @@ func (s *modelState) String() string {
 		s.ManualResume, s.Methods, s.flips)
 }
 
-// certain returns the states that a state can be, now that it matters whether a ping was received before the check was
-// paused or resumed: no answer has the instant of that.
+// certain returns the states that a state may stand for before a ping. No answer tells when exactly a check was paused
+// or resumed, so a ping that was received about then may have come before or after.
 func (s *modelState) certain(o *operation) []*modelState {
 	if o.action != doPing || o.logged == nil || o.logged.At.Before(s.Since) || !o.logged.At.Before(s.until) {
 		return []*modelState{s}
@@ -71,8 +71,8 @@ func (s *modelState) certain(o *operation) []*modelState {
 	return []*modelState{&received, &overtaken}
 }
 
-// step applies an operation and tells whether it can have answered as it did. Deadlines are out of reach in these
-// histories, so the instants of updates do not matter; those of pings are in the log.
+// step applies an operation and reports whether it can have answered as it did. No deadline passes in these histories, so
+// the instants of updates do not matter. The log has the instants of pings.
 func step(before *modelState, o *operation) (after *modelState, ok bool) {
 	s := *before
 	switch o.action {
@@ -108,7 +108,7 @@ func step(before *modelState, o *operation) (after *modelState, ok bool) {
 	return &s, ok
 }
 
-// ping applies a ping that is in the log, and tells whether the entry is what the state machine makes of it.
+// ping applies a logged ping and reports whether its entry is the one that the state machine makes.
 func (s *modelState) ping(o *operation) bool {
 	c, entry, effects := s.Ping(o.signal, o.logged.At)
 	if !c.Since.Equal(s.Since) {
@@ -123,14 +123,14 @@ func (s *modelState) ping(o *operation) bool {
 	return entry.N == o.logged.N && sameEntry(entry, *o.logged)
 }
 
-// shows reports whether the document of a check is that of a state.
+// shows reports whether a document of the API describes a check.
 func shows(d *wire.Check, c checks.Check) bool {
 	return d.NPings == c.NPings && d.Status == string(c.Stored) && !d.Started &&
 		d.ManualResume == c.ManualResume && d.Methods == c.Methods && d.Timeout == int64(c.Timeout/time.Second) &&
 		sameTime(d.LastPing, c.LastPing) && sameTime(d.NextPing, c.NextPing(c.LastPing))
 }
 
-// sameTime compares an instant of a document, which has whole seconds.
+// sameTime compares an instant with that of a document, which is in whole seconds.
 func sameTime(d *wire.Time, t time.Time) bool {
 	if d == nil || t.IsZero() {
 		return d == nil && t.IsZero()
@@ -138,7 +138,7 @@ func sameTime(d *wire.Time, t time.Time) bool {
 	return d.Time.Equal(t.Truncate(time.Second))
 }
 
-// same compares what operations change.
+// same compares the fields that operations change.
 func same(a, b checks.Check) bool {
 	return a.Stored == b.Stored && a.NPings == b.NPings && a.LastPing.Equal(b.LastPing) && a.LastStart.Equal(b.LastStart) &&
 		a.LastStartRun == b.LastStartRun && slices.Equal(a.Runs, b.Runs) &&
@@ -152,7 +152,7 @@ func equal(a, b *modelState) bool {
 
 func hash(s *modelState) uint64 { return s.digest ^ uint64(s.NPings)<<20 ^ uint64(s.Timeout) }
 
-// digest adds a flip to the digest of those before it.
+// digest adds a flip to the digest of the flips before it.
 func digest(before uint64, t *checks.Transition) uint64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, before)

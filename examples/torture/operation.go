@@ -8,14 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client/wire"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// action is what a client does to a check.
+// action is what a client does with a check.
 type action int
 
 const (
@@ -33,56 +31,52 @@ func (a action) String() string {
 	return [...]string{"ping", "pause", "resume", "update", "read", "read pings", "read flips", "audit"}[a]
 }
 
-// doubt is for how long after its request broke off an operation may take effect, if it does at all: a commit can be
-// under way in PostgreSQL when the server that has asked for it dies.
+// doubt is how long an operation may still take effect after its request broke off: PostgreSQL may be committing when
+// the server dies.
 const doubt = 10 * time.Second
 
-// operation is one request, with its answer as far as the model looks at that. Times count from the start of the
-// program.
+// operation is one request with the parts of its answer that the model looks at.
 type operation struct {
 	action    action
 	subject   *subject
 	client    int
-	call, ret time.Duration
+	call, ret time.Duration // since the start of the trial
 
-	called, returned time.Time // the same by the clock that servers read
+	called, returned time.Time // the same instants on the clock of the servers
 
-	signal pings.Signal // of a ping; the user agent names it
+	signal pings.Signal // of a ping; its user agent is unique
 	spec   checks.Spec  // of an update
 
-	status int         // 0 when there was no answer, or one that leaves open what has happened; ret has the doubt then
-	check  *wire.Check // from the answers that have one
+	status int         // 0 if it is unknown whether the operation took effect; ret then includes doubt
+	check  *wire.Check // from answers that have one
 	pings  []wire.Ping // the newest
 	flips  []wire.Flip
 
-	logged *pings.Ping  // the entry of the log that a ping made
+	logged *pings.Ping  // the log entry of a ping
 	audit  *finalRecord // of an audit
 }
 
 func (o *operation) answered() bool { return o.status != 0 }
 
-// optional reports whether it is open what the operation has done. Of a ping the log says that.
+// optional reports whether the operation may have had no effect. For a ping, the log tells.
 func (o *operation) optional() bool { return !o.answered() && o.action != doPing }
 
+// String describes the operation for whoever has to find out why a history is not linearizable.
 func (o *operation) String() string {
-	text := fmt.Sprintf("client %d %s", o.client, o.action)
-	switch o.action {
-	case doPing:
+	text := fmt.Sprintf("client %d %s (%d)", o.client, o.action, o.status)
+	switch {
+	case o.action == doUpdate:
+		text += fmt.Sprintf(" timeout=%v manual_resume=%v methods=%q", *o.spec.Timeout, *o.spec.ManualResume, *o.spec.Methods)
+	case o.action == doPing:
 		text += fmt.Sprintf(" %s %s", o.signal.Kind, o.signal.Method)
 		if o.logged != nil {
 			text += fmt.Sprintf(" -> n=%d %s at %s", o.logged.N, o.logged.Kind, o.logged.At.Format("15:04:05.000000"))
 		}
-	case doUpdate:
-		text += fmt.Sprintf(" timeout=%v manual_resume=%v methods=%q", *o.spec.Timeout, *o.spec.ManualResume, *o.spec.Methods)
-	}
-	text += fmt.Sprintf(" (%d)", o.status)
-	if o.audit != nil {
-		text += fmt.Sprintf(": %v", &modelState{Check: o.audit.Check, flips: o.audit.flips})
-	}
-	if len(o.pings) > 0 {
+	case o.audit != nil:
+		text += fmt.Sprintf(" %v", &modelState{Check: o.audit.Check, flips: o.audit.flips})
+	case len(o.pings) > 0:
 		text += fmt.Sprintf(" newest n=%d", o.pings[0].N)
-	}
-	if len(o.flips) > 0 {
+	case len(o.flips) > 0:
 		text += fmt.Sprintf(" %d flips, newest up=%d", len(o.flips), o.flips[0].Up)
 	}
 	if o.check != nil {
@@ -92,16 +86,7 @@ func (o *operation) String() string {
 	return text
 }
 
-// subject is a check that clients work on.
-type subject struct {
-	id      uuid.UUID
-	slug    string
-	initial checks.Check
-	steered bool            // it is paused, resumed and updated, not only pinged
-	runs    []uuid.NullUUID // identifiers of its runs
-}
-
-// timeouts are so long that no deadline passes while the program runs, whatever a check is changed to.
+// timeouts are so long that no deadline passes while the program runs.
 func timeouts() []time.Duration {
 	return []time.Duration{100 * time.Hour, 200 * time.Hour, 300 * time.Hour}
 }
@@ -158,7 +143,7 @@ func chooseSignal(rng *rand.Rand, s *subject) pings.Signal {
 	return signal
 }
 
-// request returns the request that the operation is.
+// request returns the HTTP request of the operation.
 func (o *operation) request(rng *rand.Rand, servers int, pingKey string) request {
 	r := request{server: rng.IntN(servers), method: http.MethodPost, path: "/api/v3/checks/" + o.subject.id.String()}
 	switch o.action {
@@ -195,13 +180,13 @@ func (o *operation) request(rng *rand.Rand, servers int, pingKey string) request
 	return r
 }
 
-// note keeps what an answer says. The error is that of an answer that must not be.
+// note keeps an answer. The error reports an answer that must not be.
 func (o *operation) note(a answer) error {
 	if a.status == http.StatusServiceUnavailable {
 		if a.header.Get("Retry-After") == "" {
 			return fmt.Errorf("%s: 503 without Retry-After", o)
 		}
-		return nil // whether it has happened is open
+		return nil // it may have taken effect or not
 	}
 	if o.action == doResume && a.status == http.StatusConflict {
 		o.status = a.status

@@ -2,42 +2,36 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/examples/internal/program"
 )
 
 const (
-	// answerWithin is how long a ping may be waited for while there is no database, and recoverWithin how long after
-	// its return the last ping may fail.
+	// answerWithin is how long a ping may wait for its answer while PostgreSQL is gone, and recoverWithin how long pings
+	// may fail once it is back.
 	answerWithin, recoverWithin = 5 * time.Second, 2 * time.Second
-	// maxOutageMemory bounds what the server may need.
+	// maxOutageMemory bounds the memory of the server.
 	maxOutageMemory = 512 << 20
 )
 
-// outage is how a database can be gone.
-type outage struct {
-	name      string
-	gone, fix func(context.Context) error
+func runRefused(ctx context.Context, s *site, o options) (fmt.Stringer, error) {
+	stop := func() error { s.pg.Stop(); return nil }
+	return s.outage(ctx, o.Outage, stop, func() error { return s.pg.Start(ctx) })
 }
 
-// refusedConnections is the outage of a PostgreSQL that does not run.
-func (s *site) refusedConnections() outage {
-	return outage{"refused", func(context.Context) error { s.pg.Stop(); return nil }, s.pg.Start}
+func runSilent(ctx context.Context, s *site, o options) (fmt.Stringer, error) {
+	return s.outage(ctx, o.Outage, s.proxy.hold, s.proxy.release)
 }
 
-// silence is the outage of a network that loses everything.
-func (s *site) silence() outage {
-	hold := func(context.Context) error { s.proxy.hold(); return nil }
-	release := func(context.Context) error { s.proxy.release(); return nil }
-	return outage{"silent", hold, release}
-}
-
-// result is a ping and what has become of it. Times count from the start of the outage run.
+// result is a ping and what became of it. Times count from the start of the trial.
 type result struct {
 	call, ret time.Duration
 	status    int
@@ -47,135 +41,137 @@ type result struct {
 
 // outageReport is what was seen of an outage.
 type outageReport struct {
-	Name           string
-	Answered       int           // pings answered while the database was gone
-	Slowest        time.Duration // of them
-	Recovered      time.Duration // after the database was back, until the last failure
-	FailedAfter    int           // pings that failed after it was back
-	Memory, Before uint64        // most memory during the outage, and before
+	gone, went      time.Duration // when the database began to go, and had gone
+	restoring, back time.Duration // when it began to return, and had returned
+
+	answered       int           // pings answered during the outage
+	slowest        time.Duration // of them
+	failedAfter    int           // pings that failed once the database was back
+	recovered      time.Duration // the last of them, since the database was back
+	memory, before uint64        // peak memory, and memory before the outage
 }
 
-func (r outageReport) String() string {
+func (r *outageReport) String() string {
 	return fmt.Sprintf("%d pings answered during the outage, the slowest after %v; after it %d failed, the last after %v; "+
-		"memory %d MB, %d MB before", r.Answered, r.Slowest.Round(time.Millisecond),
-		r.FailedAfter, r.Recovered.Round(time.Millisecond), r.Memory>>20, r.Before>>20)
+		"memory %d MB, %d MB before", r.answered, r.slowest.Round(time.Millisecond),
+		r.failedAfter, r.recovered.Round(time.Millisecond), r.memory>>20, r.before>>20)
 }
 
 // outage takes the database away under load for a while, and gives it back.
-func (s *site) outage(ctx context.Context, o outage, lasts time.Duration) (report outageReport, err error) {
+func (s *site) outage(ctx context.Context, lasts time.Duration, take, giveBack func() error) (fmt.Stringer, error) {
 	const pingers, jobs = 24, 48
-	list, err := s.createMany(ctx, "outage", jobs)
+	list, err := s.create(ctx, "outage", jobs, timeouts()[0])
 	if err != nil {
-		return report, err
+		return nil, err
 	}
 	began := time.Now()
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	results := make([][]result, pingers)
-	var wg sync.WaitGroup
+	var group sync.WaitGroup
 	for i := range results {
-		wg.Go(func() { results[i] = s.pingAll(working, list, fmt.Sprintf("%s %d", o.name, i), i, began) })
+		group.Go(func() { results[i] = s.pingAll(working, list, i, began) })
 	}
-	meter := newMeter(s.servers[0].pid)
 	sleep(ctx, time.Second)
-	report = outageReport{Name: o.name, Before: meter.most()}
-	gone := time.Since(began)
-	if err := o.gone(ctx); err != nil {
-		return report, err
+	r := new(outageReport)
+	r.before, _ = program.Memory(s.servers[0].PID())
+	r.gone = time.Since(began)
+	if err := take(); err != nil {
+		return nil, err
 	}
-	went := time.Since(began) // until then some are still acknowledged
+	r.went = time.Since(began)
 	sleep(ctx, lasts/2)
-	a, err := s.send(ctx, request{method: http.MethodGet, path: "/api/v3/status/"})
-	if err != nil || a.status != http.StatusInternalServerError {
-		s.problem("outage (%s): the status endpoint answers %d, %v", o.name, a.status, err)
+	s.checkStatus(ctx)
+	sleep(ctx, time.Until(began.Add(r.gone+lasts)))
+	r.restoring = time.Since(began)
+	if err := giveBack(); err != nil {
+		return nil, err
 	}
-	sleep(ctx, time.Until(began.Add(gone+lasts)))
-	report.Memory = meter.most()
-	restoring := time.Since(began)
-	if err := o.fix(ctx); err != nil {
-		return report, err
-	}
-	back := time.Since(began)
+	r.back = time.Since(began)
 	sleep(ctx, 2*recoverWithin)
 	stop()
-	wg.Wait()
-	meter.stop()
+	group.Wait()
+	_, r.memory = program.Memory(s.servers[0].PID())
 	all := slices.Concat(results...)
-	report.judge(s, all, gone, went, restoring, back)
-	return report, s.auditPings(ctx, list, all)
+	r.judge(s, all)
+	return r, s.auditPings(ctx, list, all)
 }
 
-// pingAll pings checks one after the other until ctx ends, half of them by slug.
-func (s *site) pingAll(ctx context.Context, list []*subject, name string, first int, began time.Time) (all []result) {
+// checkStatus checks that the status endpoint reports the outage.
+func (s *site) checkStatus(ctx context.Context) {
+	api, err := client.New(s.servers[0].Greeting().URL, s.keys.Key, nil)
+	if err == nil {
+		err = api.Status(ctx)
+	}
+	if refused, ok := errors.AsType[*client.Error](err); !ok || refused.StatusCode != http.StatusInternalServerError {
+		s.problem("the status endpoint answers during the outage: %v", err)
+	}
+}
+
+// pingAll pings checks one after another until ctx ends. Pingers with even numbers ping by slug.
+func (s *site) pingAll(ctx context.Context, list []*subject, pinger int, began time.Time) (all []result) {
 	body := strings.Repeat("x", 10_000)
 	for n := 0; ctx.Err() == nil; n++ {
-		r := result{name: fmt.Sprintf("%s %d", name, n), subject: list[(first+n)%len(list)], call: time.Since(began)}
+		r := result{name: fmt.Sprintf("pinger %d ping %d", pinger, n), subject: list[(pinger+n)%len(list)], call: time.Since(began)}
 		path := "/ping/" + r.subject.id.String()
-		if first%2 == 0 {
-			path = "/ping/" + s.pingKey + "/" + r.subject.slug
+		if pinger%2 == 0 {
+			path = "/ping/" + s.keys.PingKey + "/" + r.subject.slug
 		}
-		a, err := s.send(context.WithoutCancel(ctx),
-			request{method: http.MethodPost, path: path, body: body, userAgent: r.name})
+		a, err := s.send(context.WithoutCancel(ctx), request{method: http.MethodPost, path: path, body: body, userAgent: r.name})
 		r.ret, r.status = time.Since(began), a.status
+		pause := 5 * time.Millisecond
 		switch {
 		case err != nil:
 			s.problem("a ping got no answer: %v", err)
 		case a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") != "":
-			sleep(ctx, 20*time.Millisecond)
+			pause = 20 * time.Millisecond
 		case a.status != http.StatusOK:
 			s.problem("a ping was answered with %d: %s", a.status, a.body)
-		default:
-			sleep(ctx, 5*time.Millisecond)
 		}
+		sleep(ctx, pause)
 		all = append(all, r)
 	}
 	return all
 }
 
-// judge compares the answers with what they must be. The database began to go at gone and had gone at went; its return
-// was asked for at restoring and complete at back.
-func (r *outageReport) judge(s *site, all []result, gone, went, restoring, back time.Duration) {
+// judge compares the answers with what they must be.
+func (r *outageReport) judge(s *site, all []result) {
 	for _, p := range all {
-		if p.ret > gone && p.call < restoring {
-			r.Answered++
-			r.Slowest = max(r.Slowest, p.ret-p.call)
-			if p.call > went && p.status == http.StatusOK && p.ret < restoring {
-				s.problem("outage (%s): a ping was acknowledged while there was no database", r.Name)
+		if p.ret > r.gone && p.call < r.restoring {
+			r.answered++
+			r.slowest = max(r.slowest, p.ret-p.call)
+			if p.call > r.went && p.status == http.StatusOK && p.ret < r.restoring {
+				s.problem("a ping was acknowledged while there was no database")
 			}
 		}
-		if p.call > back && p.status != http.StatusOK {
-			r.FailedAfter++
-			r.Recovered = max(r.Recovered, p.ret-back)
+		if p.call > r.back && p.status != http.StatusOK {
+			r.failedAfter++
+			r.recovered = max(r.recovered, p.ret-r.back)
 		}
 	}
-	if r.Slowest > answerWithin+s.slack {
-		s.problem("outage (%s): a ping was answered only after %v", r.Name, r.Slowest)
+	if r.answered == 0 {
+		s.problem("no ping was answered during the outage")
 	}
-	if r.Recovered > recoverWithin+s.slack {
-		s.problem("outage (%s): a ping failed %v after the database was back", r.Name, r.Recovered)
+	if r.slowest > answerWithin+s.slack {
+		s.problem("a ping was answered only after %v", r.slowest)
 	}
-	if r.Memory > maxOutageMemory {
-		s.problem("outage (%s): the server needed %d MB", r.Name, r.Memory>>20)
+	if r.recovered > recoverWithin+s.slack {
+		s.problem("a ping failed %v after the database was back", r.recovered)
 	}
-	if r.Answered == 0 {
-		s.problem("outage (%s): no ping was answered", r.Name)
+	if r.memory > maxOutageMemory {
+		s.problem("the server used %d MB", r.memory>>20)
 	}
 }
 
-// auditPings checks that the log has all pings that were acknowledged, and none twice.
+// auditPings checks that the log has every acknowledged ping, and none twice.
 func (s *site) auditPings(ctx context.Context, list []*subject, all []result) error {
-	db, err := s.open()
-	if err != nil {
-		return err
-	}
-	defer db.Close()
 	logged := make(map[string]bool)
 	for _, subject := range list {
-		rec, err := readRecord(ctx, db, subject.id)
+		rec, err := s.read(ctx, subject.id)
 		if err != nil {
 			return err
 		}
-		for _, fault := range rec.faults(s.channels) {
+		for _, fault := range rec.faults() {
 			s.problem("check %s: %s", subject.slug, fault)
 		}
 		for _, p := range rec.log {
@@ -188,12 +184,4 @@ func (s *site) auditPings(ctx context.Context, list []*subject, all []result) er
 		}
 	}
 	return nil
-}
-
-// percentile returns the latency that a share of the results, from 0 to 1, stays within.
-func percentile(sorted []time.Duration, share float64) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[int(math.Ceil(share*float64(len(sorted))))-1]
 }

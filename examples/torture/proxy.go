@@ -1,92 +1,61 @@
 package main
 
 import (
-	"io"
 	"net"
 	"sync"
 )
 
-// proxy passes TCP connections on to an address, until it is told to hold them up: then the other side seems to be
-// there and never says a word, as behind a network that drops packets.
+// proxy passes TCP connections on to a server. While it holds them, the server seems to be there and never answers, as
+// behind a network that drops packets.
 type proxy struct {
-	listener net.Listener
-	target   string
-
-	mu   sync.Mutex
-	gate chan struct{} // closed while data may pass
+	net.Listener
+	target string
+	gate   sync.RWMutex // locked while nothing may pass
 }
 
+// newProxy starts a proxy that runs until it is closed.
 func newProxy(target string) (*proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{listener: listener, target: target, gate: make(chan struct{})}
-	close(p.gate)
+	p := &proxy{Listener: listener, target: target}
 	go p.accept()
 	return p, nil
 }
 
-// hold stops all data, of open connections and of new ones.
-func (p *proxy) hold() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.gate = make(chan struct{})
-}
-
-// release lets all data pass again.
-func (p *proxy) release() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	close(p.gate)
-}
-
-func (p *proxy) pass() <-chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.gate
-}
-
-// close takes no more connections. Those that are open end with their ends.
-func (p *proxy) close() { _ = p.listener.Close() }
+func (p *proxy) hold() error    { p.gate.Lock(); return nil }
+func (p *proxy) release() error { p.gate.Unlock(); return nil }
 
 func (p *proxy) accept() {
 	for {
-		near, err := p.listener.Accept()
+		near, err := p.Accept()
 		if err != nil {
 			return
 		}
 		go func() {
-			defer near.Close()
 			far, err := net.Dial("tcp", p.target)
 			if err != nil {
+				near.Close()
 				return
 			}
-			defer far.Close()
-			var both sync.WaitGroup
-			both.Go(func() { p.copy(far, near) })
-			both.Go(func() { p.copy(near, far) })
-			both.Wait()
+			go p.pass(near, far)
+			p.pass(far, near)
 		}()
 	}
 }
 
-// copy passes data on until one side ends, and ends the other then.
-func (p *proxy) copy(to, from net.Conn) {
+// pass copies data until one side ends, and then ends both.
+func (p *proxy) pass(to, from net.Conn) {
 	defer to.Close()
+	defer from.Close()
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
-		<-p.pass()
-		if n > 0 {
-			if _, err := to.Write(buffer[:n]); err != nil {
-				return
-			}
-		}
-		if err != nil {
-			if err != io.EOF {
-				_ = from.Close()
-			}
+		p.gate.RLock()
+		_, failed := to.Write(buffer[:n])
+		p.gate.RUnlock()
+		if err != nil || failed != nil {
 			return
 		}
 	}

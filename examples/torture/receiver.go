@@ -11,28 +11,27 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 )
 
-// alert is what a webhook tells, as far as it is looked at.
+// alert is the part of a webhook that is compared.
 type alert struct {
 	Status string
 	At     time.Time // in whole seconds
 }
 
-// pair is what alerts are in order for.
+// pair is a check and a channel. Alerts arrive in order for each pair.
 type pair struct {
 	check   uuid.UUID
 	channel string
 }
 
-// receiver takes the webhooks of all channels of a site. It refuses some of them at first.
+// receiver takes the webhooks of all channels of a site. It refuses some at first.
 type receiver struct {
 	url string
 	web *http.Server
 
 	mu      sync.Mutex
-	seen    map[string]int // requests by their idempotency key
+	seen    map[string]int // accepted requests by idempotency key
 	alerts  map[pair][]alert
 	refused int
 	repeats int
@@ -65,7 +64,7 @@ func (r *receiver) receive(w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil || key == "" {
-		r.faults = append(r.faults, fmt.Sprintf("a webhook with the key %q cannot be read: %v", key, err))
+		r.faults = append(r.faults, fmt.Sprintf("unreadable webhook with the key %q: %v", key, err))
 		return
 	}
 	const often = 50
@@ -83,17 +82,12 @@ func (r *receiver) receive(w http.ResponseWriter, req *http.Request) {
 	r.alerts[p] = append(r.alerts[p], alert{document.Status, document.At.UTC()})
 }
 
-// auditDeliveries waits until the outbox is empty, and compares it with what has arrived: everything at least once, and
-// what is about one check and channel in order.
+// auditDeliveries waits until the outbox is empty and compares it with what arrived: everything at least once, and in
+// order for each check and channel.
 func (s *site) auditDeliveries(ctx context.Context, t *tally) error {
-	db, err := s.open()
-	if err != nil {
-		return err
-	}
-	defer db.Close()
 	for deadline := time.Now().Add(2 * patience); ; sleep(ctx, 200*time.Millisecond) {
 		var pending int
-		row := db.QueryRowContext(ctx, "SELECT count(*) FROM rollcall_deliveries WHERE state = 'pending'")
+		row := s.db.QueryRowContext(ctx, "SELECT count(*) FROM rollcall_deliveries WHERE state = 'pending'")
 		if err := row.Scan(&pending); err != nil {
 			return err
 		}
@@ -105,7 +99,7 @@ func (s *site) auditDeliveries(ctx context.Context, t *tally) error {
 			break
 		}
 	}
-	want, err := s.sent(ctx, db)
+	want, err := s.sent(ctx)
 	if err != nil {
 		return err
 	}
@@ -120,15 +114,14 @@ func (s *site) auditDeliveries(ctx context.Context, t *tally) error {
 		}
 	}
 	if len(s.receiver.alerts) > len(want) {
-		s.problem("%d pairs of check and channel have received alerts, want %d", len(s.receiver.alerts), len(want))
+		s.problem("%d pairs of check and channel got alerts, want %d", len(s.receiver.alerts), len(want))
 	}
-	t.received.Store(int64(len(s.receiver.seen)))
-	t.repeats.Store(int64(s.receiver.repeats))
+	t.received, t.repeats = len(s.receiver.seen), s.receiver.repeats
 	return nil
 }
 
-// sent returns what the outbox says was sent, in order.
-func (s *site) sent(ctx context.Context, db *bun.DB) (map[pair][]alert, error) {
+// sent returns the alerts that the outbox has as sent, in order.
+func (s *site) sent(ctx context.Context) (map[pair][]alert, error) {
 	var rows []struct {
 		UUID  uuid.UUID
 		Name  string
@@ -136,7 +129,7 @@ func (s *site) sent(ctx context.Context, db *bun.DB) (map[pair][]alert, error) {
 		At    int64
 		State string
 	}
-	err := db.NewRaw(`SELECT c.uuid, ch.name, f.up, f.at, d.state FROM rollcall_deliveries d
+	err := s.db.NewRaw(`SELECT c.uuid, ch.name, f.up, f.at, d.state FROM rollcall_deliveries d
 		JOIN rollcall_flips f ON f.id = d.flip_id JOIN rollcall_checks c ON c.id = d.check_id
 		JOIN rollcall_channels ch ON ch.id = d.channel_id ORDER BY d.id`).Scan(ctx, &rows)
 	if err != nil {
@@ -149,7 +142,7 @@ func (s *site) sent(ctx context.Context, db *bun.DB) (map[pair][]alert, error) {
 			status = "up"
 		}
 		if row.State != "sent" {
-			s.problem("the delivery that %s is %s, to %s, is %s", row.UUID, status, row.Name, row.State)
+			s.problem("the delivery about %s being %s to %s is %s", row.UUID, status, row.Name, row.State)
 		}
 		p := pair{row.UUID, row.Name}
 		sent[p] = append(sent[p], alert{status, time.UnixMicro(row.At).UTC().Truncate(time.Second)})

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -16,119 +14,50 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/client/wire"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-const (
-	// roundChecks is how many checks a round works on. Half of them are paused, resumed and updated, too.
-	roundChecks = 24
-	// roundOperations keeps the log of each check well below the 1000 pings that are kept.
-	roundOperations = roundChecks * 700
-	// fewOperations is the least that a round does.
-	fewOperations = 200
-	// clients is how many clients work at once.
-	clients = 12
-)
+// clients is the number of clients that work at once.
+const clients = 12
 
-// tally is what a run has done so far.
-type tally struct {
-	operations   atomic.Int64 // that had an answer, or may have had an effect
-	unanswered   atomic.Int64
-	acknowledged atomic.Int64 // pings
-	flips        atomic.Int64
-	deliveries   atomic.Int64
-	received     atomic.Int64 // deliveries that have arrived
-	repeats      atomic.Int64 // and that have arrived again
-	kills        atomic.Int64 // of servers
-	freezes      atomic.Int64 // of servers, too
-	restarts     atomic.Int64 // of PostgreSQL
-	backwards    atomic.Int64 // the longest step back in time within a log, in nanoseconds
-	took         time.Duration
-}
-
-// deaths counts what has died, servers and PostgreSQL.
-func (t *tally) deaths() int64 { return t.kills.Load() + t.restarts.Load() }
-
-func (t *tally) String() string {
-	return fmt.Sprintf("%d operations in %v, %d of them without an answer, %d pings acknowledged; %d flips, %d deliveries, "+
-		"%d of all have arrived, %d more than once; %d kills, %d freezes, %d restarts of PostgreSQL; "+
-		"a log went back in time by %v at most", t.operations.Load(), t.took.Round(time.Second), t.unanswered.Load(),
-		t.acknowledged.Load(), t.flips.Load(), t.deliveries.Load(), t.received.Load(), t.repeats.Load(),
-		t.kills.Load(), t.freezes.Load(), t.restarts.Load(),
-		time.Duration(t.backwards.Load()).Round(time.Millisecond))
-}
-
-// round is a history of some checks that nothing else works on.
+// round is a history of checks that nothing else works on.
 type round struct {
 	*site
 	tally    *tally
 	seed     uint64
 	number   int
-	subjects []*subject
-	began    time.Time // of the program
+	began    time.Time // of the trial
 	limit    int64     // of operations
+	subjects []*subject
 
 	done      atomic.Int64
 	histories [clients][]*operation
 }
 
+// random returns the source of random choices of one client. Number 0 is for the round itself.
+func (r *round) random(client int) *rand.Rand {
+	return rand.New(rand.NewPCG(r.seed, uint64(r.number)<<32|uint64(client)))
+}
+
 // create makes the checks of the round.
-func (r *round) create(ctx context.Context) error {
-	rng := rand.New(rand.NewPCG(r.seed, uint64(r.number)<<32))
-	for i := range roundChecks {
-		s := &subject{slug: fmt.Sprintf("round-%d-%d", r.number, i), steered: i%2 == 0}
-		for range 3 {
-			s.runs = append(s.runs, uuid.NullUUID{UUID: uuid.UUID{byte(rng.Uint32()), 15: byte(len(s.runs))}, Valid: true})
+func (r *round) create(ctx context.Context) (err error) {
+	r.subjects, err = r.site.create(ctx, fmt.Sprint("round-", r.number), roundChecks, timeouts()[0])
+	rng := r.random(0)
+	for i, s := range r.subjects {
+		s.steered = i%2 == 0
+		for n := range 3 {
+			s.runs = append(s.runs, uuid.NullUUID{UUID: uuid.UUID{byte(rng.Uint32()), 15: byte(n)}, Valid: true})
 		}
-		spec := checks.Spec{Slug: &s.slug, Timeout: new(timeouts()[0]), Grace: new(100 * time.Hour)}
-		if err := r.site.create(ctx, s, spec); err != nil {
-			return err
-		}
-		r.subjects = append(r.subjects, s)
 	}
-	return nil
-}
-
-// create makes a check with all channels through the API.
-func (s *site) create(ctx context.Context, made *subject, spec checks.Spec) error {
-	body := fmt.Sprintf(`{"slug": %q, "timeout": %d, "grace": %d, "channels": "*"}`,
-		*spec.Slug, int64(spec.Timeout.Seconds()), int64(spec.Grace.Seconds()))
-	a, err := s.send(ctx, request{method: http.MethodPost, path: "/api/v3/checks/", body: body})
-	if err != nil || a.status != http.StatusCreated {
-		return fmt.Errorf("cannot create a check: status %d, %w", a.status, errors.Join(err, errors.New(string(a.body))))
-	}
-	var document wire.Check
-	if err := json.Unmarshal(a.body, &document); err != nil {
-		return err
-	}
-	if made.id, err = uuid.Parse(document.UUID); err != nil {
-		return err
-	}
-	spec.ID = made.id
-	made.initial, err = checks.New(uuid.Nil, spec, time.Now())
 	return err
-}
-
-// createMany makes checks whose deadlines are out of reach.
-func (s *site) createMany(ctx context.Context, prefix string, n int) ([]*subject, error) {
-	list := make([]*subject, n)
-	for i := range list {
-		list[i] = &subject{slug: fmt.Sprintf("%s-%d", prefix, i)}
-		spec := checks.Spec{Slug: &list[i].slug, Timeout: new(timeouts()[0]), Grace: new(timeouts()[0])}
-		if err := s.create(ctx, list[i], spec); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
 }
 
 // work lets the clients work until they have done enough.
 func (r *round) work(ctx context.Context) {
-	var wg sync.WaitGroup
+	var group sync.WaitGroup
 	for c := range clients {
-		wg.Go(func() {
-			rng := rand.New(rand.NewPCG(r.seed, uint64(r.number)<<32|uint64(c+1)))
+		group.Go(func() {
+			rng := r.random(c + 1)
 			for n := 0; ctx.Err() == nil && r.done.Load() < r.limit; n++ {
 				name := fmt.Sprintf("torture round %d client %d operation %d", r.number, c, n)
 				o := choose(rng, r.subjects[rng.IntN(len(r.subjects))], name)
@@ -137,15 +66,15 @@ func (r *round) work(ctx context.Context) {
 			}
 		})
 	}
-	wg.Wait()
+	group.Wait()
 }
 
-// perform makes the request of an operation and notes it, if it can matter.
+// perform makes the request of an operation, and notes the operation if it can matter.
 func (r *round) perform(ctx context.Context, rng *rand.Rand, o *operation) {
-	req := o.request(rng, len(r.servers), r.pingKey)
+	req := o.request(rng, len(r.servers), r.keys.PingKey)
 	o.call, o.called = time.Since(r.began), checks.Instant(time.Now())
 	a, err := r.send(ctx, req)
-	returned := time.Since(r.began)
+	o.ret = time.Since(r.began)
 	if err != nil && !a.sent {
 		sleep(ctx, 10*time.Millisecond) // until a server is back
 		return
@@ -155,8 +84,9 @@ func (r *round) perform(ctx context.Context, rng *rand.Rand, o *operation) {
 			r.problem("%v", err)
 		}
 	}
-	o.ret = returned
 	switch {
+	case o.answered() && o.action == doPing:
+		r.tally.acknowledged.Add(1)
 	case o.answered():
 	case o.action >= doRead:
 		return // without an answer, a read says nothing
@@ -165,22 +95,14 @@ func (r *round) perform(ctx context.Context, rng *rand.Rand, o *operation) {
 		r.tally.unanswered.Add(1)
 		sleep(ctx, 50*time.Millisecond) // until a server or the database is back
 	}
-	if o.answered() && o.action == doPing {
-		r.tally.acknowledged.Add(1)
-	}
 	o.returned = o.called.Add(o.ret - o.call)
 	r.done.Add(1)
 	r.tally.operations.Add(1)
 	r.histories[o.client] = append(r.histories[o.client], o)
 }
 
-// audit compares what the clients have seen with what the database has. The servers must be running and idle.
+// audit compares what the clients saw with what the database holds. The servers must be running and idle.
 func (r *round) audit(ctx context.Context) error {
-	db, err := r.open()
-	if err != nil {
-		return err
-	}
-	defer db.Close()
 	bySubject := make(map[*subject][]*operation)
 	for _, history := range r.histories {
 		for _, o := range history {
@@ -188,11 +110,11 @@ func (r *round) audit(ctx context.Context) error {
 		}
 	}
 	for _, s := range r.subjects {
-		rec, err := readRecord(ctx, db, s.id)
+		rec, err := r.read(ctx, s.id)
 		if err != nil {
 			return err
 		}
-		for _, fault := range rec.faults(r.site.channels) {
+		for _, fault := range rec.faults() {
 			r.problem("check %s: %s", s.slug, fault)
 		}
 		if !s.steered {
@@ -201,22 +123,15 @@ func (r *round) audit(ctx context.Context) error {
 			}
 		}
 		r.judge(s, bySubject[s], rec)
-		r.count(rec)
+		r.tally.flips += len(rec.flips)
+		for _, f := range rec.flips {
+			r.tally.deliveries += f.Deliveries
+		}
 	}
 	return nil
 }
 
-func (r *round) count(rec record) {
-	r.tally.flips.Add(int64(len(rec.flips)))
-	for _, f := range rec.flips {
-		r.tally.deliveries.Add(int64(f.Deliveries))
-	}
-	if back := int64(rec.backwards()); back > r.tally.backwards.Load() {
-		r.tally.backwards.Store(back)
-	}
-}
-
-// judge asks whether the history of a check is one that the state machine could have had.
+// judge compares the history of a check with its log, and asks whether the state machine allows the history.
 func (r *round) judge(s *subject, history []*operation, rec record) {
 	logged := make(map[string]*pings.Ping, len(rec.log))
 	for i := range rec.log {
@@ -239,7 +154,7 @@ func (r *round) judge(s *subject, history []*operation, rec record) {
 		add(o)
 	}
 	for name, p := range logged {
-		r.problem("check %s: the log has a ping that nobody has sent: %d, %q", s.slug, p.N, name)
+		r.problem("check %s: the log has a ping that nobody sent: %d, %q", s.slug, p.N, name)
 	}
 	end := time.Since(r.began)
 	add(&operation{action: doAudit, status: http.StatusOK, subject: s, client: clients, call: end, ret: end + 1,
@@ -258,7 +173,7 @@ func (r *round) linearize(s *subject, list []porcupine.Operation) {
 	r.problem("check %s: its history is %s: %s; see %s %v", s.slug, result, stuck(m, list, info), path, err)
 }
 
-// stuck tells how far a history makes sense, and which of its operations comes next and cannot.
+// stuck describes how much of a history can be put in order, and which operation comes next and does not fit.
 func stuck(m porcupine.Model, list []porcupine.Operation, info porcupine.LinearizationInfo) string {
 	var longest []porcupine.Operation
 	for _, order := range info.PartialLinearizationsOperations()[0] {

@@ -2,200 +2,142 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
-	_ "modernc.org/sqlite" // the driver "sqlite"
 
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/storetest/pgserver"
+	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/examples/internal/program"
 )
 
-// setup says what a site is made of.
-type setup struct {
-	name     string
-	postgres bool
-	proxied  bool // the servers reach PostgreSQL through a proxy
-	metrics  bool // the servers serve metrics
-	servers  int
-}
+// patience bounds every wait. It is only reached when something is broken.
+const patience = time.Minute
 
-// site is one database with the servers on it, all of this process.
+// site is one database with the servers on it, all of them processes of this program.
 type site struct {
-	setup
+	trial
 	dir      string
-	program  string
+	database string           // the value of --database
 	pg       *pgserver.Server // nil on SQLite
-	proxy    *proxy           // nil without one
+	proxy    *proxy           // nil unless the trial is proxied
+	db       *bun.DB          // to look at what the servers have written
 	receiver *receiver
-	database string
-	servers  []*server
+	servers  []*program.Server
+	keys     program.Greeting
 
-	slack        time.Duration // by which bounds of time may be exceeded, because the machine is busy
-	key, pingKey string
-	channels     int          // of the project; all checks have all
-	kept         *http.Client // keeps connections
-	fresh        *http.Client // makes one for each request
+	slack time.Duration // added to every time limit
+	kept  *http.Client  // keeps connections
+	fresh *http.Client  // opens a connection for each request
 
 	mu       sync.Mutex
 	problems []string
 }
 
-// newSite makes an empty database and starts the servers on it.
-func newSite(ctx context.Context, s setup, program, dir string) (_ *site, err error) {
-	out := &site{setup: s, program: program, dir: filepath.Join(dir, s.name)}
-	defer func() {
-		if err != nil {
-			out.close()
-		}
-	}()
-	if err := os.MkdirAll(out.dir, 0o755); err != nil {
-		return nil, err
+// newSite makes an empty database and starts the servers of a trial on it. The caller closes the site, even after an
+// error.
+func newSite(ctx context.Context, t trial, o options) (s *site, err error) {
+	const timeout = 30 * time.Second
+	dial := (&net.Dialer{Timeout: 5 * time.Second}).DialContext
+	s = &site{
+		trial: t, slack: o.Slack, dir: filepath.Join(o.Dir, t.name),
+		kept:  &http.Client{Timeout: timeout, Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 256}},
+		fresh: &http.Client{Timeout: timeout, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}},
 	}
-	out.database = "sqlite:" + filepath.Join(out.dir, "rollcall.db")
-	if s.postgres {
-		// Without fsync: only processes are killed here, not the machine.
-		if out.pg, err = pgserver.New(ctx, filepath.Join(out.dir, "postgres"),
-			"fsync=off", "max_connections=200"); err != nil {
-			return nil, err
-		}
-		if out.database, err = out.pg.Create(ctx, "rollcall"); err != nil {
-			return nil, err
-		}
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return s, err
 	}
-	if s.proxied {
-		if out.proxy, err = newProxy(fmt.Sprintf("127.0.0.1:%d", out.pg.Port())); err != nil {
-			return nil, err
+	s.database = "sqlite:" + filepath.Join(s.dir, "rollcall.db")
+	if t.postgres {
+		// fsync is off because only processes are killed here, not the machine.
+		if s.pg, err = pgserver.New(ctx, filepath.Join(s.dir, "postgres"), "fsync=off", "max_connections=200"); err != nil {
+			return s, err
+		}
+		if s.database, err = s.pg.Create(ctx, "rollcall"); err != nil {
+			return s, err
 		}
 	}
-	if out.receiver, err = newReceiver(); err != nil {
-		return nil, err
+	if s.receiver, err = newReceiver(); err != nil {
+		return s, err
 	}
-	out.clients()
-	for i := range s.servers {
-		srv := &server{program: program, log: filepath.Join(out.dir, fmt.Sprintf("server%d.log", i+1)),
-			args: []string{"--database", out.serverURL(), "--allow-private-networks"}}
-		if s.metrics {
-			srv.args = append(srv.args, "--metrics-listen", "127.0.0.1:0")
-		}
-		out.servers = append(out.servers, srv)
-		if err := srv.start(ctx); err != nil {
-			return nil, err
-		}
+	if err := s.startServers(ctx, o.Rollcall); err != nil {
+		return s, err
 	}
-	if err := out.readKeys(); err != nil {
-		return nil, err
+	if s.db, err = program.OpenDatabase(s.database); err != nil {
+		return s, err
 	}
-	return out, out.createChannels(ctx)
+	s.db.SetMaxIdleConns(-1) // PostgreSQL restarts
+	return s, nil
 }
 
-// createChannels makes the channels that all checks are assigned to.
-func (s *site) createChannels(ctx context.Context) error {
-	for _, name := range []string{"first", "second"} {
-		if _, err := s.command(ctx, "channel", "create", "--kind", "webhook", "--name", name,
-			"--set", "url_down="+s.receiver.url+"/"+name, "--set", "url_up="+s.receiver.url+"/"+name); err != nil {
+// channelNames are the channels of the project. All checks are assigned to all of them.
+var channelNames = [...]string{"first", "second"}
+
+func (s *site) startServers(ctx context.Context, binary string) (err error) {
+	database := s.database
+	if s.proxied {
+		direct := fmt.Sprintf("127.0.0.1:%d", s.pg.Port())
+		if s.proxy, err = newProxy(direct); err != nil {
 			return err
 		}
-		s.channels++
+		database = strings.Replace(database, direct, s.proxy.Addr().String(), 1)
 	}
-	return nil
-}
-
-// serverURL returns the address of the database for the servers.
-func (s *site) serverURL() string {
-	if s.proxy == nil {
-		return s.database
-	}
-	return strings.Replace(s.database, fmt.Sprintf(":%d/", s.pg.Port()), ":"+portOf(s.proxy.listener.Addr())+"/", 1)
-}
-
-func portOf(addr net.Addr) string {
-	_, port, _ := net.SplitHostPort(addr.String())
-	return port
-}
-
-func (s *site) clients() {
-	dial := (&net.Dialer{Timeout: 5 * time.Second}).DialContext
-	const limit = 30 * time.Second
-	s.kept = &http.Client{Timeout: limit, Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 256}}
-	s.fresh = &http.Client{Timeout: limit, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
-}
-
-// readKeys takes the keys from what the first server has printed.
-func (s *site) readKeys() error {
-	find := func(expr string) string {
-		match := regexp.MustCompile(expr).FindStringSubmatch(s.servers[0].greeting)
-		if match == nil {
-			return ""
+	for i := range s.trial.servers {
+		log, err := os.Create(filepath.Join(s.dir, fmt.Sprintf("server%d.log", i+1)))
+		if err != nil {
+			return err
 		}
-		return match[1]
+		server := &program.Server{Path: binary, Args: []string{"--database", database, "--allow-private-networks"}, Log: log}
+		if err := server.Start(ctx); err != nil {
+			return err
+		}
+		s.servers = append(s.servers, server)
 	}
-	s.key, s.pingKey = find(`\b(rcw_\w+)`), find(`(?m)^ *ping key +(\w+)$`)
-	if s.key == "" || s.pingKey == "" {
-		return fmt.Errorf("the first server has shown no keys:\n%s", s.servers[0].greeting)
+	s.keys = s.servers[0].Greeting()
+	if s.keys.Key == "" || s.keys.PingKey == "" {
+		return errors.New("the first server has shown no keys")
+	}
+	for _, name := range channelNames {
+		url := s.receiver.url + "/" + name
+		out, err := program.Command(ctx, binary, "channel", "create", "--database", s.database, "--kind", "webhook", "--name", name,
+			"--set", "url_down="+url, "--set", "url_up="+url).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("create channel: %w\n%s", err, out)
+		}
 	}
 	return nil
 }
 
 // close ends all processes of the site.
 func (s *site) close() {
-	for _, srv := range s.servers {
-		srv.kill()
+	for _, server := range s.servers {
+		server.Kill()
+		server.Log.Close()
 	}
 	if s.receiver != nil {
 		s.receiver.close()
 	}
 	if s.proxy != nil {
-		s.proxy.close()
+		s.proxy.Close()
+	}
+	if s.db != nil {
+		s.db.Close()
 	}
 	if s.pg != nil {
 		s.pg.Stop()
 	}
-	if s.kept != nil {
-		s.kept.CloseIdleConnections()
-		s.fresh.CloseIdleConnections()
-	}
-}
-
-// command runs a command of rollcall on the database and returns what it has printed.
-func (s *site) command(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, s.program, append(args, "--database", s.database)...)
-	cmd.Env, cmd.SysProcAttr = cleanEnv(), childAttr()
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("rollcall %s: %w\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out), nil
-}
-
-// open opens the database, to look at what the servers have written.
-func (s *site) open() (*bun.DB, error) {
-	if s.postgres {
-		db, err := sql.Open("pgx", s.database)
-		return bun.NewDB(db, pgdialect.New()), err
-	}
-	return openFile(strings.TrimPrefix(s.database, "sqlite:"))
-}
-
-// openFile opens an SQLite file.
-func openFile(path string) (*bun.DB, error) {
-	db, err := sql.Open("sqlite", sqlstore.SQLiteDSN(path, 10*time.Second))
-	return bun.NewDB(db, sqlitedialect.New()), err
+	s.kept.CloseIdleConnections()
 }
 
 // problem notes that something is not as it must be.
@@ -208,29 +150,61 @@ func (s *site) problem(format string, args ...any) {
 	}
 }
 
+// subject is a check that clients work on.
+type subject struct {
+	id      uuid.UUID
+	slug    string
+	initial checks.Check
+	steered bool            // clients also pause, resume and update it
+	runs    []uuid.NullUUID // IDs of its runs
+}
+
+// create makes checks with a common timeout and grace time through the API.
+func (s *site) create(ctx context.Context, prefix string, n int, period time.Duration) ([]*subject, error) {
+	api, err := client.New(s.servers[0].Greeting().URL, s.keys.Key, nil)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*subject, n)
+	for i := range list {
+		slug := fmt.Sprintf("%s-%d", prefix, i)
+		spec := checks.Spec{Slug: &slug, Timeout: &period, Grace: &period, Channels: new("*")}
+		made, err := api.Create(ctx, spec)
+		if err != nil {
+			return nil, err
+		}
+		spec.ID = made.ID
+		initial, err := checks.New(uuid.Nil, spec, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		list[i] = &subject{id: made.ID, slug: slug, initial: initial}
+	}
+	return list, nil
+}
+
 // request is an HTTP request to one of the servers.
 type request struct {
 	server       int
 	method, path string
 	body         string
 	userAgent    string
-	fresh        bool // on a connection of its own, so that net/http never sends it twice
+	fresh        bool // uses a connection of its own, so that net/http never sends it twice
 }
 
 // answer is what came back.
 type answer struct {
-	sent   bool // it may have had an effect, even when there is no answer
-	status int  // 0 when there is none
+	sent   bool // the request may have had an effect, even without an answer
+	status int  // 0 without an answer
 	header http.Header
 	body   []byte
 }
 
-// errDown says that the server does not run, so that nothing was sent.
 var errDown = errors.New("the server is down")
 
 // send makes a request.
 func (s *site) send(ctx context.Context, r request) (answer, error) {
-	base := s.servers[r.server].address()
+	base := s.servers[r.server].Greeting().URL
 	if base == "" {
 		return answer{}, errDown
 	}
@@ -238,11 +212,9 @@ func (s *site) send(ctx context.Context, r request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if r.userAgent != "" {
-		req.Header.Set("User-Agent", r.userAgent)
-	}
+	req.Header.Set("User-Agent", r.userAgent)
 	if strings.HasPrefix(r.path, "/api/") {
-		req.Header.Set("X-Api-Key", s.key)
+		req.Header.Set("X-Api-Key", s.keys.Key)
 	}
 	client := s.kept
 	if r.fresh {
@@ -259,4 +231,14 @@ func (s *site) send(ctx context.Context, r request) (answer, error) {
 		return answer{sent: true}, err
 	}
 	return answer{sent: true, status: res.StatusCode, header: res.Header, body: body}, nil
+}
+
+// sleep waits, and reports whether ctx still lives.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
 }
