@@ -1,18 +1,14 @@
-// Package prometheus holds a configuration of Prometheus with alert rules; its test scrapes a server as it says.
+// Package prometheus holds a configuration of Prometheus with alert rules. Its test scrapes a server by them.
 package prometheus
 
 import (
-	"bufio"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	client "github.com/prometheus/client_golang/prometheus"
@@ -22,11 +18,11 @@ import (
 	"github.com/prometheus/common/model"
 	"go.yaml.in/yaml/v4"
 
-	"github.com/rollcall-dev/rollcall/examples/internal/testserver"
+	"github.com/rollcall-dev/rollcall/examples/internal/program"
 	"github.com/rollcall-dev/rollcall/server/metrics"
 )
 
-// config is what the configuration uses of what Prometheus has.
+// config has the options of Prometheus that the configuration uses.
 type config struct {
 	Global struct {
 		ScrapeInterval model.Duration `yaml:"scrape_interval"`
@@ -71,46 +67,23 @@ func load(t *testing.T, file string, into any) {
 	}
 }
 
-// serve runs the program, and returns its addresses and the read-only key that it prints.
-func serve(t *testing.T) (url, metricsURL, key string) {
+// serve runs rollcall until the test ends and returns what it prints at its start.
+func serve(t *testing.T) program.Greeting {
 	t.Helper()
 	dir := t.TempDir()
-	testserver.Rollcall(t, dir)
-	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "rollcall"), "serve", "--database", "sqlite:"+filepath.Join(dir, "db"),
-		"--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = time.Minute
-	stdout, err := cmd.StdoutPipe()
+	path, err := program.Build(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	s := &program.Server{Path: path, Args: []string{"--database", "sqlite:" + filepath.Join(dir, "db")}, Log: os.Stderr}
+	if err := s.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Wait() }) // which is after the context has ended
-	lines := bufio.NewScanner(stdout)
-	for url == "" && lines.Scan() {
-		for word := range strings.FieldsSeq(lines.Text()) {
-			if strings.HasPrefix(word, "rcr_") {
-				key = word
-			}
-		}
-		if after, found := strings.CutPrefix(lines.Text(), "rollcall: metrics on "); found {
-			metricsURL = strings.TrimSuffix(after, "/metrics")
-		}
-		url, _ = strings.CutPrefix(lines.Text(), "rollcall: listening on ")
-		if !strings.HasPrefix(url, "http") {
-			url = ""
-		}
-	}
-	if url == "" || metricsURL == "" || key == "" {
-		t.Fatalf("the server has not said where it is: %q %q %q", url, metricsURL, key)
-	}
-	return url, metricsURL, key
+	t.Cleanup(s.Kill)
+	return s.Greeting()
 }
 
-// scrape reads metrics as Prometheus does.
+// scrape reads metrics as Prometheus does. The key may be empty.
 func scrape(t *testing.T, url, key string) map[string]*dto.MetricFamily {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -144,15 +117,15 @@ func scrape(t *testing.T, url, key string) map[string]*dto.MetricFamily {
 func TestScrape(t *testing.T) {
 	var c config
 	load(t, "prometheus.yml", &c)
-	url, metricsURL, key := serve(t)
+	greeting := serve(t)
 	found := map[string]bool{}
 	for _, job := range c.ScrapeConfigs {
-		base, path, credentials := metricsURL, job.MetricsPath, ""
+		base, path, credentials := strings.TrimSuffix(greeting.MetricsURL, "/metrics"), job.MetricsPath, ""
 		if path == "" {
 			path = "/metrics" // the default of Prometheus
 		}
 		if job.Authorization.CredentialsFile != "" {
-			base, credentials = url, key
+			base, credentials = greeting.URL, greeting.ReadOnlyKey
 		}
 		for name := range scrape(t, base+path, credentials) {
 			found[name] = true
@@ -162,13 +135,11 @@ func TestScrape(t *testing.T) {
 		t.Errorf("metrics are missing: %v", found)
 	}
 
-	// The rules use no metric that there is not.
+	// The rules use only metrics that exist.
 	for _, name := range names() {
 		found[name] = true
 	}
-	for _, name := range []string{"up", "last_duration_seconds"} { // of the checks, of which there are none yet
-		found["rollcall_check_"+name] = true
-	}
+	found["rollcall_check_up"], found["rollcall_check_last_duration_seconds"] = true, true // there are no checks yet
 	for _, file := range c.RuleFiles {
 		var r rules
 		load(t, file, &r)
@@ -190,7 +161,7 @@ func TestScrape(t *testing.T) {
 	}
 }
 
-// names returns the metrics of a server, also those that have no values yet.
+// names returns the metrics of a server, including those without a value yet.
 func names() []string {
 	descs := make(chan *client.Desc, 100)
 	metrics.New().Describe(descs)

@@ -1,4 +1,4 @@
-// Package testserver gives the tests of the examples a server to talk to.
+// Package testserver gives tests of the examples a server to talk to, and programs to run.
 package testserver
 
 import (
@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/examples/internal/program"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -58,8 +59,8 @@ func Start(t *testing.T) *Site {
 	return s
 }
 
-// Pings returns the pings that have come since the last call, oldest first: each its kind, its exit status if it has
-// one, and its body.
+// Pings returns the pings since the last call, oldest first, each as its kind and, if it has a body, a colon and the
+// trimmed body.
 func (s *Site) Pings() []string {
 	s.t.Helper()
 	list, err := s.mon.Pings(s.t.Context(), s.Check.ID)
@@ -85,7 +86,7 @@ func (s *Site) Pings() []string {
 	return texts
 }
 
-// Job makes a directory for PATH with a program "backup" that prints a line, and fails when $FAIL is set.
+// Job returns a directory for PATH with a program "backup". It prints a line, and exits with 3 if $FAIL is set.
 func Job(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -96,20 +97,19 @@ func Job(t *testing.T) string {
 	return dir
 }
 
-// Rollcall builds the program rollcall into a directory.
+// Rollcall builds the rollcall binary into a directory.
 func Rollcall(t *testing.T, dir string) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", dir, "github.com/rollcall-dev/rollcall/server/cmd/rollcall").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if _, err := program.Build(t.Context(), dir); err != nil {
+		t.Fatal(err)
 	}
 }
 
-// Require returns the path of a program, or skips the test where it is not installed; with ROLLCALL_TEST_REQUIRE=all
-// it fails.
-func Require(t *testing.T, program string) string {
+// Require returns the path of a program. If the program is not installed, the test is skipped, or fails with
+// ROLLCALL_TEST_REQUIRE=all.
+func Require(t *testing.T, name string) string {
 	t.Helper()
-	path, err := exec.LookPath(program)
+	path, err := exec.LookPath(name)
 	if err != nil && os.Getenv("ROLLCALL_TEST_REQUIRE") == "all" {
 		t.Fatal(err)
 	}
