@@ -78,7 +78,7 @@ type connectionError struct {
 func (e *connectionError) Error() string { return e.err.Error() }
 func (e *connectionError) Unwrap() error { return e.err }
 
-// errNoResponse ends a try that takes too long.
+// errNoResponse cancels a try that takes too long.
 var errNoResponse = errors.New("no answer in time")
 
 // response is a response with a status of 200 to 299.
@@ -86,10 +86,10 @@ type response struct {
 	*http.Response
 	timer  *time.Timer
 	cancel context.CancelCauseFunc
-	kept   bool
+	kept   bool // the caller of do closes the body
 }
 
-// try sends a request once and follows its redirects. The limit includes reading the response unless read keeps it.
+// try sends a request once and follows its redirects. The limit includes reading the body unless read keeps it.
 func (c *caller) try(ctx context.Context, r request, limit time.Duration, read func(*response) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(limit, func() { cancel(errNoResponse) })
@@ -114,7 +114,7 @@ func (c *caller) try(ctx context.Context, r request, limit time.Duration, read f
 	return err
 }
 
-// follow sends a request, and again to where redirects lead, until the response is a success or an error.
+// follow sends a request and follows redirects until a response is a success or an error.
 func (c *caller) follow(ctx context.Context, r request) (*http.Response, error) {
 	target := r.url
 	for hops := 0; ; hops++ {
@@ -171,7 +171,7 @@ func connectionFailure(ctx context.Context, err error) error {
 	return &connectionError{err: err, unsent: ok && (op.Op == "dial" || op.Op == "proxyconnect")}
 }
 
-// redirect returns the URL that a response redirects to, or "". net/http is not left to follow it, because it turns a
+// redirect returns the URL that a response redirects to, or "". net/http must not follow redirects itself: it turns a
 // POST into a GET and sends the API key to other ports and hosts.
 func redirect(res *http.Response) (string, error) {
 	switch res.StatusCode {

@@ -33,14 +33,14 @@ type Check struct {
 	Status checks.Status
 	// NPings is the number of pings received.
 	NPings int64
-	// Started reports whether a run is in progress, if the server is configured to tell.
+	// Started reports whether a run is in progress. It is always false unless the server is configured to report it.
 	Started bool
 	// LastPing is when the last success or failure arrived, in whole seconds.
 	LastPing time.Time
 	// NextPing is when the next ping is expected, in whole seconds.
 	NextPing time.Time
 
-	// Channels are the integrations that get the alerts.
+	// Channels are the channels that get the alerts.
 	Channels []uuid.UUID
 
 	PingURL   string // receives the pings of the job; see [NewPinger]
@@ -90,7 +90,7 @@ func (c *Client) Get(ctx context.Context, id uuid.UUID) (Check, error) {
 }
 
 // GetByUniqueKey returns the check of the project with a unique key: 40 lower-case hexadecimal digits. The error is
-// [checks.ErrNotFound] if it does not exist or the text is no unique key.
+// [checks.ErrNotFound] if it does not exist or key is not a unique key.
 func (c *Client) GetByUniqueKey(ctx context.Context, key string) (Check, error) {
 	const name = "get check"
 	if !isUniqueKey(key) {
@@ -101,15 +101,15 @@ func (c *Client) GetByUniqueKey(ctx context.Context, key string) (Check, error) 
 
 // Create creates a check (API-V3.md section 4.3). The error is a *[checks.FieldError] for a setting that the server
 // refuses, and [checks.ErrCheckLimit] if the account has no room for another check. Spec.ID must be zero: the server
-// assigns the identifier. If no response arrives, the check may exist nevertheless.
+// assigns the identifier. If no response arrives, the server may still have created the check.
 func (c *Client) Create(ctx context.Context, spec checks.Spec) (Check, error) {
 	check, _, err := c.Upsert(ctx, spec)
 	return check, err
 }
 
 // Upsert updates the oldest check of the project whose unique fields equal those of the spec, and creates one if there
-// is none (API-V3.md section 4.3 rule 4). A unique field that the spec does not set matches no check; without unique
-// fields Upsert always creates one. Created may be false for a check that a try before the last one created. The
+// is none (API-V3.md section 4.3 rule 4). A unique field that the spec does not set matches no check. Without unique
+// fields, Upsert always creates a check. If a retry finds the check that an earlier try created, created is false. The
 // errors are those of [Client.Create].
 func (c *Client) Upsert(ctx context.Context, spec checks.Spec, unique ...UniqueField) (check Check, created bool, err error) {
 	name := "create check"
@@ -131,7 +131,7 @@ func (c *Client) Upsert(ctx context.Context, spec checks.Spec, unique ...UniqueF
 	return check, status == http.StatusCreated, err
 }
 
-// findsItself reports whether an upsert is certain to find the check that it created itself.
+// findsItself reports whether a retried upsert is certain to find the check that an earlier try created.
 func findsItself(spec checks.Spec, unique []UniqueField) bool {
 	set := map[UniqueField]bool{
 		UniqueName: spec.Name != nil, UniqueSlug: spec.Slug != nil, UniqueTags: spec.Tags != nil, UniqueGrace: spec.Grace != nil,

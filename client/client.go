@@ -34,20 +34,20 @@
 //
 // # Retries
 //
-// The package retries a request that got no response, or one of 429, 502, 503 and 504, within Config.Tries and
-// Config.Timeout. The first retry comes after about 0.2 seconds and each further one after about twice the time of the
-// one before, up to 15 seconds, with jitter. A longer Retry-After is respected.
+// The package retries a request that got no response or a status of 429, 502, 503 or 504, within Config.Tries and
+// Config.Timeout. The first pause is about 0.2 seconds. Each further one is about twice as long, up to 15 seconds, with
+// jitter. The package honours a longer Retry-After.
 //
-// Only requests that may take effect twice are retried after the server may have acted: reads, pings, [Client.Update],
-// [Client.Pause], and [Client.Upsert] if a second request is certain to find the check that the first one created.
-// [Client.Create], [Client.Resume] and [Client.Delete] are retried only after a 429 or a failure to connect.
+// If the server may already have acted, the package retries only what may safely take effect twice: reads, pings,
+// [Client.Update], [Client.Pause], and [Client.Upsert] if a retry is certain to find the check that an earlier try
+// created. It retries [Client.Create], [Client.Resume] and [Client.Delete] only after a 429 or a failure to connect.
 //
 // # Redirects
 //
-// A redirect (301, 302, 307 or 308) keeps the method and the body. It is followed only within the origin: the scheme,
-// the host and the port must stay the same. The one exception is the upgrade from http to https on the same host and
-// the default ports. Any other redirect is an [Error] that names the origin it leads to, so that neither the API key
-// nor the output of a job reaches a server that nobody has configured.
+// The package follows a redirect (301, 302, 307 or 308) with the same method and body, but only within the origin:
+// scheme, host and port must stay the same. The one exception is the upgrade from http to https on the same host and
+// the default ports. Any other redirect is an [Error] that names the new origin. Neither the API key nor the output of
+// a job thus reaches a server that nobody configured.
 //
 // The package depends on no database and no router.
 package client
@@ -70,18 +70,17 @@ const (
 	DefaultTries       = 5
 )
 
-// Config changes how a [Client] or a [Pinger] makes requests. The zero value of a field selects its default.
+// Config configures the requests of a [Client] or a [Pinger]. The zero value of a field selects its default.
 type Config struct {
-	// HTTPClient makes the requests. Its Transport, Jar and Timeout are used, its CheckRedirect is not.
-	// Default: an http.Client with http.DefaultTransport.
+	// HTTPClient makes the requests. Its CheckRedirect is ignored. Default: an http.Client with http.DefaultTransport.
 	HTTPClient *http.Client
 	// UserAgent is the User-Agent header of every request. The log of a check shows its first 200 characters.
 	// Default: "rollcall-client".
 	UserAgent string
-	// Timeout bounds a call with all its retries. One try of a request that may be retried gets half of it.
-	// Default: [DefaultTimeout] for a Client, [DefaultPingTimeout] for a Pinger.
+	// Timeout bounds a call with all its retries. A try that can be retried gets at most half of it. Default:
+	// [DefaultTimeout] for a Client, [DefaultPingTimeout] for a Pinger.
 	Timeout time.Duration
-	// Tries is how often a request may be sent, at least 1. Default: [DefaultTries].
+	// Tries is the maximum number of times that a request is sent. Default: [DefaultTries].
 	Tries int
 }
 
@@ -101,13 +100,13 @@ func New(baseURL, key string, config *Config) (*Client, error) {
 	case err != nil:
 		return nil, fmt.Errorf("client: the base URL %w", err)
 	case u.User != nil:
-		return nil, errors.New("client: the base URL has a user")
+		return nil, errors.New("client: the base URL must not contain a user name")
 	case u.RawQuery != "" || u.ForceQuery:
-		return nil, errors.New("client: the base URL has a query")
+		return nil, errors.New("client: the base URL must not contain a query")
 	case key == "":
 		return nil, errors.New("client: the API key is empty")
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return nil, errors.New("client: the API key may only have printable ASCII characters, without spaces")
+		return nil, errors.New("client: the API key must consist of printable ASCII characters without spaces")
 	}
 	c := &Client{base: strings.TrimRight(u.String(), "/"), key: key}
 	if c.caller, err = newCaller(config, DefaultTimeout); err != nil {
@@ -116,19 +115,19 @@ func New(baseURL, key string, config *Config) (*Client, error) {
 	return c, nil
 }
 
-// parseURL parses an absolute http or https URL. Its error continues a sentence and does not quote the URL, which may
-// hold a password.
+// parseURL parses an absolute http or https URL. The caller puts the subject before its error. The error does not quote
+// the URL, which may hold a password.
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
 		return nil, errors.New("is not a valid URL")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, errors.New("does not begin with http:// or https://")
+		return nil, errors.New("must begin with http:// or https://")
 	case u.Hostname() == "":
 		return nil, errors.New("has no host")
 	case u.Fragment != "" || strings.HasSuffix(text, "#"):
-		return nil, errors.New("has a fragment")
+		return nil, errors.New("must not contain a fragment")
 	}
 	return u, nil
 }
@@ -161,7 +160,7 @@ func (c *Client) request(k call) (request, error) {
 	return r, nil
 }
 
-// do makes a call and translates the JSON document of the response.
+// do makes a call and translates the JSON document that it returns.
 func do[D, V any](ctx context.Context, c *Client, k call, translate func(D) (V, error)) (value V, status int, err error) {
 	r, err := c.request(k)
 	if err != nil {
@@ -186,10 +185,10 @@ func get[D, V any](ctx context.Context, c *Client, name, path string, translate 
 	return value, err
 }
 
-// errMissing reports a response without its list. The response of another program must not pass for an empty list.
+// errMissing is the error for a response without its list: another program's response must not pass for an empty list.
 func errMissing(key string) error { return fmt.Errorf("the response has no %s", key) }
 
-// each translates the documents of the list under a key.
+// each translates a list of documents. For a nil list, it returns an error that names the key.
 func each[D, V any](key string, documents []D, translate func(D) (V, error)) ([]V, error) {
 	if documents == nil {
 		return nil, errMissing(key)
@@ -205,7 +204,7 @@ func each[D, V any](key string, documents []D, translate func(D) (V, error)) ([]
 }
 
 // Fetch decodes the JSON document at a path of the server, such as "/api/v1/checks/", into the value that into points
-// to. It serves documents for which this package has no method; it sends the API key and retries like any read.
+// to. Use it for documents that have no method here. It sends the API key and retries like any read.
 func (c *Client) Fetch(ctx context.Context, path string, into any) error {
 	r, err := c.request(call{name: "fetch " + path, method: http.MethodGet, path: path, idempotent: true})
 	if err != nil {

@@ -285,7 +285,7 @@ func TestErrors(t *testing.T) {
 		"exit status":  {func() error { return s.pinger(c.PingURL).ExitStatus(ctx, 256, nil) }, field("signal"), ""},
 		"exit and kind": {func() error {
 			return s.pinger(c.PingURL).Ping(ctx, pings.Signal{Kind: pings.Success, ExitStatus: new(3)})
-		}, field("signal"), "client: success ping: signal is success with the exit status 3"},
+		}, field("signal"), "client: success ping: signal is success, which contradicts the exit status 3"},
 	} {
 		err := test.call()
 		if err == nil || !test.is(err) || test.text != "" && err.Error() != test.text {
@@ -308,7 +308,7 @@ func TestPingBodyIsStreamed(t *testing.T) {
 	c := s.create(checks.Spec{})
 	want := strings.Repeat("\x00é\xff\n", 1_000_000)
 	p := s.pinger(c.PingURL)
-	for range 2 { // the first response tells the limit
+	for range 2 { // the first response states the limit
 		if err := p.Success(t.Context(), []byte(want)); err != nil {
 			t.Fatal(err)
 		}

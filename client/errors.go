@@ -16,7 +16,8 @@ import (
 // maxMessage bounds the message of an error in bytes.
 const maxMessage = 1000
 
-// Error is a response with a status of 300 or above (API-V3.md section 7). It wraps what the response means:
+// Error is a response with a status of 300 or above (API-V3.md section 7). It wraps the library's error for the
+// response:
 //
 //   - [checks.ErrNotFound] for 404;
 //   - [checks.ErrNotPaused] for 409 of [Client.Resume];
@@ -28,7 +29,7 @@ type Error struct {
 	StatusCode int
 	// Message says what is wrong: up to 1000 bytes of the server's text, or the usual phrase for the status.
 	Message string
-	// RetryAfter is how long the server asks to wait before the next request, 0 if it does not say.
+	// RetryAfter is the value of the Retry-After header, 0 if there is none.
 	RetryAfter time.Duration
 
 	cause error
@@ -37,10 +38,10 @@ type Error struct {
 // Error returns the message and the status, such as "check is not paused (status 409)".
 func (e *Error) Error() string { return fmt.Sprintf("%s (status %d)", e.Message, e.StatusCode) }
 
-// Unwrap returns what the response means, or nil.
+// Unwrap returns the library's error for the response, or nil.
 func (e *Error) Unwrap() error { return e.cause }
 
-// newError reads a response that is not a success.
+// newError reads the error from a response.
 func newError(res *http.Response, causes map[int]error) *Error {
 	document := errorDocument(res)
 	e := &Error{StatusCode: res.StatusCode, Message: clean(document.Error), RetryAfter: retryAfter(res, time.Now())}
@@ -62,20 +63,20 @@ func newError(res *http.Response, causes map[int]error) *Error {
 	return e
 }
 
-// errorDocument returns what a response says in JSON or in plain text. The HTML page of a proxy says nothing.
+// errorDocument reads an error in JSON or plain text. It ignores other types, such as the HTML page of a proxy.
 func errorDocument(res *http.Response) wire.Error {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // a truncated body only worsens the message
 	var document wire.Error
 	switch kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind {
 	case "application/json":
-		_ = json.Unmarshal(body, &document) // keeps the fields that it can read
+		_ = json.Unmarshal(body, &document) // a field of the wrong type stays empty
 	case "text/plain":
 		document.Error = string(body)
 	}
 	return document
 }
 
-// clean makes one line of valid UTF-8 of a text, up to maxMessage bytes.
+// clean turns a text into one line of valid UTF-8 of at most maxMessage bytes.
 func clean(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\ufffd")), " ")
 	if len(text) > maxMessage {
@@ -84,7 +85,7 @@ func clean(text string) string {
 	return text
 }
 
-// reason returns a message without the name of the field that it begins with.
+// reason removes the name of the field from the start of a message.
 func reason(message, field string) string {
 	for _, separator := range []string{": ", " "} {
 		if rest, ok := strings.CutPrefix(message, field+separator); ok {

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// noon is when every test with a server begins.
+// noon is the time at the start of every test with a server.
 var noon = time.Date(2026, 3, 15, 12, 0, 0, 250_000_000, time.UTC)
 
 // site is a server with a project.

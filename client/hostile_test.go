@@ -53,7 +53,7 @@ func TestBothFormsOfFlips(t *testing.T) {
 }
 
 // The response of another program must not pass for a check or for an empty list.
-func TestResponsesOfSomethingElse(t *testing.T) {
+func TestResponsesOfAnotherProgram(t *testing.T) {
 	for _, body := range []string{
 		"", "null", "{}", `"x"`, "5", "OK", "<html>Log in</html>", "[[", "[{}", `{"checks": null, "pings": null, "flips": null, "channels": null, "badges": null}`,
 		`{"checks": {}, "pings": {}, "flips": {}, "channels": 1, "badges": []}`, `{"checks": [{}], "pings": [{"date": "x"}], "flips": [5], "channels": [{}], "badges": {"a": 1}}`,
@@ -218,7 +218,7 @@ func TestNoRedirectFromHTTPS(t *testing.T) {
 	}
 }
 
-// A server cannot make a pinger send any amount.
+// A server cannot raise the body limit without bound.
 func TestBodyLimitOfTheServer(t *testing.T) {
 	header := ""
 	var sent int64
@@ -227,7 +227,7 @@ func TestBodyLimitOfTheServer(t *testing.T) {
 		if header != "" {
 			w.Header().Set("Ping-Body-Limit", header)
 		}
-		w.WriteHeader(404) // errors tell the limit too
+		w.WriteHeader(404) // errors state the limit too
 	}))
 	defer web.Close()
 	for text, want := range map[string]int{

@@ -37,9 +37,9 @@ type Ping struct {
 	UserAgent string
 	// RunID is the run identifier; it is not valid if the ping had none.
 	RunID uuid.NullUUID
-	// Duration is how long the run took that this ping ended, in steps of 10 ms, or nil if it ended none.
+	// Duration is the length of the run that this ping ended, in steps of 10 ms, or nil if it ended none.
 	Duration *time.Duration
-	// HasBody reports whether [Client.PingBody] finds a body for N.
+	// HasBody reports whether the ping has a body; see [Client.PingBody].
 	HasBody bool
 }
 
@@ -75,7 +75,7 @@ func pingOf(d wire.Ping) (Ping, error) {
 }
 
 // PingBody returns the body of the ping with the number n, as the server received it (API-V3.md section 4.9). The
-// caller closes it. Reading it may take any time, until ctx ends. The error is [checks.ErrNotFound] if the check or the
+// caller closes it. Only ctx bounds how long reading it may take. The error is [checks.ErrNotFound] if the check or the
 // ping does not exist or the ping has no body.
 func (c *Client) PingBody(ctx context.Context, id uuid.UUID, n int64) (io.ReadCloser, error) {
 	r, err := c.request(call{name: "get ping body", method: http.MethodGet, idempotent: true,
@@ -93,8 +93,8 @@ func (c *Client) PingBody(ctx context.Context, id uuid.UUID, n int64) (io.ReadCl
 }
 
 // Flips returns the status changes of a check in a window of time, newest first (API-V3.md section 4.10). The zero
-// Window selects all of them. The API counts in whole seconds: finer bounds are rounded so that the window grows, and
-// the times of the flips are truncated. The error is [checks.ErrNotFound] if the check does not exist.
+// Window selects all of them. The API counts in whole seconds: Flips widens finer bounds, and the server truncates the
+// times of the flips. The error is [checks.ErrNotFound] if the check does not exist.
 func (c *Client) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
 	return c.flips(ctx, checkPath(id), window)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// DefaultBodyLimit is the number of bytes of a body that a [Pinger] sends until the server tells its own limit.
+// DefaultBodyLimit is the number of bytes of a body that a [Pinger] sends until a response states the server's limit.
 const DefaultBodyLimit = 100_000
 
 // maxBodyLimit bounds the bytes that a server can make a Pinger send and keep in memory.
@@ -31,11 +31,11 @@ const maxBodyLimit = 10_000_000
 // [Error], or the failure of the connection; its text never contains the ping URL. A ping that was retried may be in
 // the log twice.
 //
-// If a body is longer than the server keeps, a Pinger sends its end. Every response tells how much the server keeps;
-// before the first one the limit is [DefaultBodyLimit].
+// If a body is longer than the server keeps, a Pinger sends only its end. Every response states the server's limit.
+// Before the first response, the limit is [DefaultBodyLimit].
 type Pinger struct {
 	caller     caller
-	url, query string // of a success
+	url, query string // of a success ping
 	limit      atomic.Int64
 }
 
@@ -49,12 +49,12 @@ func NewPinger(pingURL string, config *Config) (*Pinger, error) {
 	}
 	path := strings.TrimPrefix(u.EscapedPath(), "/")
 	if path == "" {
-		return nil, errors.New("client: the ping URL has no path, so it names no check")
+		return nil, errors.New("client: the ping URL has no path and so names no check")
 	}
 	for segment := range strings.SplitSeq(path, "/") {
-		// The server would take the signal after an empty slug for the slug.
+		// After an empty slug, the server would take the signal for the slug.
 		if segment == "" || segment == "." || segment == ".." {
-			return nil, fmt.Errorf("client: the path of the ping URL has a segment that is %q", segment)
+			return nil, fmt.Errorf("client: the path of the ping URL contains an invalid segment: %q", segment)
 		}
 	}
 	p := &Pinger{query: u.RawQuery}
@@ -67,13 +67,13 @@ func NewPinger(pingURL string, config *Config) (*Pinger, error) {
 	return p, nil
 }
 
-// SlugURL returns the ping URL of the check with a slug in the project with a ping key. The base URL is that of the
-// ping endpoints, such as "https://rollcall.example.org/ping".
+// SlugURL returns the ping URL of a check by the ping key of its project and its slug. The base URL is that of the ping
+// endpoints, such as "https://rollcall.example.org/ping".
 func SlugURL(pingBaseURL, pingKey, slug string) string {
 	return strings.TrimRight(pingBaseURL, "/") + "/" + url.PathEscape(pingKey) + "/" + url.PathEscape(slug)
 }
 
-// BodyLimit returns the number of bytes of a body that the server keeps, as the last response told.
+// BodyLimit returns the number of bytes of a body that the server keeps, according to the last response.
 func (p *Pinger) BodyLimit() int { return int(p.limit.Load()) }
 
 // Start reports that a run of the job has begun. The pings of the returned run carry a new run identifier, so that the
@@ -135,7 +135,7 @@ func (p *Pinger) Ping(ctx context.Context, s pings.Signal) error {
 		target += "?" + query
 	}
 	r := request{
-		name: name, method: http.MethodPost, url: target, body: end(s.Body, p.BodyLimit()), idempotent: true,
+		name: name, method: http.MethodPost, url: target, body: lastBytes(s.Body, p.BodyLimit()), idempotent: true,
 		causes: map[int]error{http.StatusConflict: checks.ErrAmbiguousSlug}, onHeader: p.learn,
 	}
 	if len(r.body) > 0 {
@@ -150,7 +150,7 @@ func signalPath(s pings.Signal) (string, error) {
 	case !s.Valid():
 		return "", &checks.FieldError{Field: "signal", Reason: "must be success, start, fail or log, with an exit status of 0 to 255"}
 	case s.ExitStatus != nil && s.Kind != exitSignal(*s.ExitStatus, nil).Kind:
-		return "", &checks.FieldError{Field: "signal", Reason: fmt.Sprintf("is %s with the exit status %d", s.Kind, *s.ExitStatus)}
+		return "", &checks.FieldError{Field: "signal", Reason: fmt.Sprintf("is %s, which contradicts the exit status %d", s.Kind, *s.ExitStatus)}
 	case s.ExitStatus != nil:
 		return "/" + strconv.Itoa(*s.ExitStatus), nil
 	case s.Kind == pings.Success:
@@ -159,23 +159,23 @@ func signalPath(s pings.Signal) (string, error) {
 	return "/" + string(s.Kind), nil
 }
 
-// learn notes the body limit that a response tells.
+// learn stores the body limit that a response states.
 func (p *Pinger) learn(h http.Header) {
 	if limit, err := strconv.ParseInt(h.Get("Ping-Body-Limit"), 10, 64); err == nil && limit >= 0 {
 		p.limit.Store(min(limit, maxBodyLimit))
 	}
 }
 
-// end returns the last bytes of a body, up to the limit. It does not begin inside a character.
-func end(body []byte, limit int) []byte {
+// lastBytes returns the end of a body, at most limit bytes. It starts at a whole character.
+func lastBytes(body []byte, limit int) []byte {
 	if len(body) <= limit {
 		return body
 	}
-	return fromRune(body[len(body)-limit:])
+	return skipPartialRune(body[len(body)-limit:])
 }
 
-// fromRune skips the rest of a character at the start of a text.
-func fromRune(text []byte) []byte {
+// skipPartialRune removes the rest of a cut character from the start of a text.
+func skipPartialRune(text []byte) []byte {
 	for i := range min(utf8.UTFMax, len(text)) {
 		if utf8.RuneStart(text[i]) {
 			return text[i:]

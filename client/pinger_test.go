@@ -187,7 +187,7 @@ func TestRun(t *testing.T) {
 		"panic": {job: func(context.Context) error { panic(broken) }, panics: broken, last: pings.Fail,
 			body: "panic: the disk is full\n\ngoroutine ", alsoInEnd: "pinger_test.go"},
 		"nil panic": {job: func(context.Context) error { panic(nil) }, panics: "", last: pings.Fail, body: "panic: panic called with nil argument"},
-		"goexit":    {job: func(context.Context) error { runtime.Goexit(); return nil }, last: pings.Fail, body: "the job ended its goroutine before it returned"},
+		"goexit":    {job: func(context.Context) error { runtime.Goexit(); return nil }, last: pings.Fail, body: "the job called runtime.Goexit instead of returning"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := s.create(checks.Spec{})

@@ -10,14 +10,14 @@ import (
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
-// Channel is an integration of the project (API-V3.md section 2.4).
+// Channel is a channel of the project, an "integration" in API-V3.md section 2.4.
 type Channel struct {
 	ID   uuid.UUID
 	Name string
 	Kind channels.Kind
 }
 
-// Channels returns the integrations of the project (API-V3.md section 4.11).
+// Channels returns the channels of the project (API-V3.md section 4.11).
 func (c *Client) Channels(ctx context.Context) ([]Channel, error) {
 	return get(ctx, c, "list channels", "/api/v3/channels/", func(d wire.Channels) ([]Channel, error) {
 		return each("channels", d.Channels, channelOf)

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// firstPause is the longest pause before the first retry. Each further one may be twice as long as the one before.
+	// firstPause bounds the pause before the first retry. The bound doubles with each further retry.
 	firstPause = 250 * time.Millisecond
-	// longestPause bounds the pauses that no Retry-After asks for.
+	// longestPause bounds every pause except one that a Retry-After asks for.
 	longestPause = 15 * time.Second
 )
 
-// do sends a request until it succeeds, must not be retried, or time or tries run out. Each try that gets a response
-// with a status of 200 to 299 passes it to read, and closes its body afterwards unless read keeps it.
+// do sends a request until it succeeds, must not be retried, or runs out of time or tries. It passes a response with a
+// status of 200 to 299 to read, and then closes its body unless read keeps it.
 func (c *caller) do(ctx context.Context, r request, read func(*response) error) error {
 	end := time.Now().Add(c.timeout)
 	if own, ok := ctx.Deadline(); ok && own.Before(end) {
@@ -51,7 +51,7 @@ func (c *caller) do(ctx context.Context, r request, read func(*response) error) 
 	}
 }
 
-// describe adds the name of the request and the number of tries to an error. The error of ctx is wrapped too.
+// describe adds the name of the request, the number of tries and the error of ctx to an error.
 func describe(ctx context.Context, r request, tries int, err error) error {
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
 		err = fmt.Errorf("%w: %w", ended, err)
@@ -80,8 +80,8 @@ func mayRetry(err error, idempotent bool) bool {
 	return ok && (idempotent || e.unsent)
 }
 
-// retryAfter returns how long a response asks to wait, 0 if it does not say. A date is relative to the server's clock
-// if the response tells the time.
+// retryAfter returns how long a response asks to wait, 0 if it does not say. If the response has a Date header, a date
+// in Retry-After counts from that, because the clocks may differ.
 func retryAfter(res *http.Response, now time.Time) time.Duration {
 	text := res.Header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil {

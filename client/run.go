@@ -47,14 +47,14 @@ func (r *Run) ping(ctx context.Context, s pings.Signal) error {
 }
 
 // goexitReport is the body of the ping for a job that called [runtime.Goexit].
-const goexitReport = "the job ended its goroutine before it returned"
+const goexitReport = "the job called runtime.Goexit instead of returning"
 
 // Run calls job and reports its start, then its success, or its failure with the text of the error as the body. It
 // reports a panic as a failure with the stack and lets it continue.
 //
 // Run returns the error of the job, unchanged, and the error of the pings, which a job may ignore. It calls job even if
-// the first ping fails, and sends the last ping even if ctx has ended. The pings add up to twice Config.Timeout to the
-// time of the job.
+// the first ping fails, and sends the last ping even if ctx has ended. The pings delay the job by at most twice
+// Config.Timeout.
 func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) (jobErr, pingErr error) {
 	run, startErr := p.Start(ctx)
 	after := context.WithoutCancel(ctx)
@@ -82,7 +82,7 @@ func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) (
 	return jobErr, errors.Join(startErr, endErr)
 }
 
-// panicBody returns the report of a panic, cut at its end because the reason comes first.
+// panicBody returns the report of a panic. It cuts the end, because the reason comes first.
 func (p *Pinger) panicBody(reason any, stack []byte) []byte {
 	body := fmt.Appendf(nil, "panic: %v\n\n%s", reason, stack)
 	return body[:min(len(body), p.BodyLimit())]

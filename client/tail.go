@@ -12,7 +12,7 @@ type Tail struct {
 
 	mu   sync.Mutex
 	data []byte // up to twice the limit, so that moving its end to the front is rare
-	cut  bool   // data is not all that was written
+	cut  bool   // earlier bytes were dropped
 }
 
 // NewTail returns a writer that keeps the last limit bytes; see [Pinger.BodyLimit]. A negative limit is 0.
@@ -35,14 +35,14 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Bytes returns a copy of the bytes that the writer keeps. If earlier ones are gone, it does not begin inside a
+// Bytes returns a copy of the bytes that the writer keeps. If it has dropped earlier ones, the copy starts at a whole
 // character.
 func (t *Tail) Bytes() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	kept := end(t.data, t.limit)
+	kept := lastBytes(t.data, t.limit)
 	if t.cut && len(kept) == len(t.data) {
-		kept = fromRune(kept)
+		kept = skipPartialRune(kept)
 	}
 	return bytes.Clone(kept)
 }

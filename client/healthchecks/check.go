@@ -19,15 +19,15 @@ import (
 
 // Check is a check on a Healthchecks server.
 type Check struct {
-	// Spec holds its settings and its UUID, but not its channels. [checks.Spec.Validate] may refuse them.
+	// Spec holds its settings and its UUID, but not its channels. It is not validated yet.
 	checks.Spec
 	// Paused reports whether the check is paused.
 	Paused bool
-	// Channels are the identifiers of its integrations; see [Source.Channels].
+	// Channels are the identifiers of its channels; see [Source.Channels].
 	Channels []string
 }
 
-// Channel is an integration on a Healthchecks server.
+// Channel is a channel, also called integration, on a Healthchecks server.
 type Channel struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -36,7 +36,7 @@ type Channel struct {
 
 // Refusal says why an entry of the source cannot be imported.
 type Refusal struct {
-	// Entry is the place of the entry in its list, such as "check 3", if the entry cannot be read.
+	// Entry is the position of the entry in its list, such as "check 3". It is set if the entry cannot be read.
 	Entry string
 	ID    uuid.UUID // zero if it cannot be read
 	Name  string    // "" if it cannot be read
@@ -54,10 +54,10 @@ func (r Refusal) Error() string {
 	return fmt.Sprintf("%s of the source: %v", r.Entry, r.Err)
 }
 
-// Malformed is the error of a list with entries that cannot be read. It comes together with the other entries.
+// Malformed is the error of a list with entries that cannot be read. The readable entries are returned with it.
 type Malformed []Refusal
 
-// Error tells about the first entry.
+// Error describes the first entry and counts the others.
 func (m Malformed) Error() string {
 	text := "healthchecks: " + m[0].Error()
 	if more := len(m) - 1; more > 0 {
@@ -66,7 +66,7 @@ func (m Malformed) Error() string {
 	return text
 }
 
-// errorOrNil keeps an empty list from becoming an error.
+// errorOrNil returns nil for an empty list.
 func (m Malformed) errorOrNil() error {
 	if len(m) == 0 {
 		return nil
@@ -147,7 +147,7 @@ func (s *Source) Checks(ctx context.Context) ([]Check, error) {
 	return list, malformed.errorOrNil()
 }
 
-// Channels returns the integrations of the project. The errors are those of [Source.Checks].
+// Channels returns the channels of the project. The errors are those of [Source.Checks].
 func (s *Source) Channels(ctx context.Context) ([]Channel, error) {
 	entries, err := s.list(ctx, "channels")
 	if err != nil {
@@ -166,8 +166,8 @@ func (s *Source) Channels(ctx context.Context) ([]Channel, error) {
 	return list, malformed.errorOrNil()
 }
 
-// check translates a check. Fields that the version of the API lacks get the default of a new check, so that importing
-// it again changes nothing.
+// check translates a check. A field that this version of the API lacks gets the default of a new check, so that a
+// repeated import changes nothing.
 func (d document) check(id uuid.UUID) (Check, error) {
 	timeout, timeoutErr := period("timeout", d.Timeout, checks.DefaultTimeout)
 	grace, graceErr := period("grace", d.Grace, checks.DefaultGrace)

@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-dev/rollcall/client/healthchecks"
 )
 
-// The server here stands for another service.
+// The test server stands in for a Healthchecks server.
 func Example() {
 	there := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"checks": [{"name": "Backup", "slug": "backup", "tags": "", "desc": "", "grace": 600,

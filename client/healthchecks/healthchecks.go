@@ -14,7 +14,7 @@
 //	options := &healthchecks.Options{SkipInvalid: true, Malformed: malformed}
 //	result, err := healthchecks.Import(ctx, mon, projectID, list, options)
 //
-// Integrations have to be created by hand: the API of Healthchecks does not reveal their settings.
+// Create channels by hand: the API of Healthchecks does not reveal their settings.
 package healthchecks
 
 import (
@@ -33,7 +33,7 @@ type Source struct{ client *client.Client }
 
 // New returns the project of an API key on the server at baseURL, such as "https://healthchecks.io". The key must be a
 // read-write one. New makes no request. Its error says which argument is wrong and never contains the key. The config
-// is that of a [client.Client], which makes and retries the requests.
+// is that of the [client.Client] that makes the requests.
 func New(baseURL, key string, config *client.Config) (*Source, error) {
 	c, err := client.New(baseURL, key, config)
 	if err != nil {
@@ -42,8 +42,8 @@ func New(baseURL, key string, config *client.Config) (*Source, error) {
 	return &Source{c}, nil
 }
 
-// list returns the entries of one of the project's lists. It asks for older versions of the API if the server answers
-// 404 to the newest one.
+// list returns the entries of one of the project's lists. It tries older versions of the API if the server answers 404
+// to the newest one.
 func (s *Source) list(ctx context.Context, name string) ([]json.RawMessage, error) {
 	var document map[string]json.RawMessage
 	var err error
@@ -54,7 +54,7 @@ func (s *Source) list(ctx context.Context, name string) ([]json.RawMessage, erro
 		}
 	}
 	if refused, ok := errors.AsType[*client.Error](err); ok && refused.StatusCode == http.StatusUnauthorized {
-		err = fmt.Errorf("%w; is the API key right?", err)
+		err = fmt.Errorf("%w: check the API key", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("healthchecks: %w", err)
@@ -66,7 +66,7 @@ func (s *Source) list(ctx context.Context, name string) ([]json.RawMessage, erro
 	return entries, nil
 }
 
-// decode decodes an entry. Its error continues the name of the entry.
+// decode decodes an entry. The caller names the entry in its error.
 func decode(entry json.RawMessage, into any) error {
 	err := json.Unmarshal(entry, into)
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

@@ -134,7 +134,7 @@ func TestChecks(t *testing.T) {
 	equal(t, "an empty list", read(t, serve(t, map[string]string{"/api/v3/checks/": `{"checks": []}`})), []healthchecks.Check{})
 }
 
-func TestResponsesOfSomethingElse(t *testing.T) {
+func TestResponsesOfAnotherProgram(t *testing.T) {
 	for response, want := range map[string]string{
 		`<html>`:           "the response is not a document of the API",
 		`[]`:               "the response is not a document of the API",
@@ -201,7 +201,7 @@ func TestRetries(t *testing.T) {
 		{[]int{429, 503, 504, 502}, 5, ""},
 		{[]int{503, 503, 503, 503, 503}, 5, "service unavailable (status 503) (after 5 tries)"},
 		{[]int{500}, 1, "internal server error (status 500)"},
-		{[]int{401}, 1, "is the API key right?"},
+		{[]int{401}, 1, "check the API key"},
 		{[]int{403}, 1, "forbidden (status 403)"},
 		{[]int{404, 404}, 3, ""}, // versions 3 and 2
 		{[]int{404, 503, 404, 503}, 5, ""},

@@ -13,13 +13,13 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// Options changes how checks are imported. The zero value of a field selects its default.
+// Options configures an import. The zero value of a field selects its default.
 type Options struct {
-	// SkipInvalid imports the valid checks even if others are refused. Default: none is imported then.
+	// SkipInvalid imports the valid checks even if others are refused. Default: if one is refused, none is imported.
 	SkipInvalid bool
 	// Malformed are the entries that [Source.Checks] could not read. They count as refused.
 	Malformed Malformed
-	// DryRun changes nothing and returns what would be done.
+	// DryRun changes nothing and counts what an import would do.
 	DryRun bool
 	// Progress, unless nil, is called after each check.
 	Progress func(done, total int)
@@ -35,14 +35,14 @@ type Result struct {
 // ErrRefused means that nothing was imported, because some checks are invalid. Result.Refused lists them.
 var ErrRefused = errors.New("some checks cannot be imported")
 
-// Import creates checks in a project with the UUIDs that they have at their source. It updates a check that exists to
-// the settings at the source and keeps its integrations, so that an import can be repeated.
+// Import copies checks into a project with their UUIDs. It updates the settings of a check that exists already but
+// keeps its channels, so that an import can be repeated.
 //
-// Import pauses a check that is paused at the source when it creates the check, and later as long as the check has had
-// no ping here. Once pings arrive here, the source is out of date.
+// Import pauses a check that is paused at the source, unless the check has had pings here: then the source is out of
+// date.
 //
 // Import validates all checks before it creates the first one. The error is ErrRefused or an error of the monitor, such
-// as [checks.ErrCheckLimit]; the Result then tells what was done before.
+// as [checks.ErrCheckLimit]. The Result then counts the changes made before it.
 func Import(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, list []Check, options *Options) (Result, error) {
 	var o Options
 	if options != nil {
@@ -66,7 +66,7 @@ func Import(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, list
 	}
 	for n, it := range items {
 		if err := i.one(ctx, it); err != nil {
-			return i.result, fmt.Errorf("check %q (%s), after %d of %d: %w", it.wanted.Name, it.ID, n, len(items), err)
+			return i.result, fmt.Errorf("check %q (%s), after %d of %d checks: %w", it.wanted.Name, it.ID, n, len(items), err)
 		}
 		if o.Progress != nil {
 			o.Progress(n+1, len(items))

@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/client/target"
 )
 
-// The server here has no checks and no channels.
+// The test server has no checks and no channels.
 func Example() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

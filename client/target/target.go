@@ -5,10 +5,10 @@
 //	_, err = plan.Apply(ctx, target.New(c), nil)
 //
 // The API (API-V3.md section 4) can create, update and delete the checks of the key's project. It can neither create
-// projects nor create, update or delete channels, so a plan that needs that is refused before anything changes.
+// projects nor create, update or delete channels. [declare.NewPlan] refuses a plan that needs that.
 //
-// The API reveals neither the settings of channels, which are not compared, nor the name of the project. Whatever
-// project a file names, its checks go to the project of the key.
+// The API hides the settings of channels, so a plan does not compare them. It also hides the name of the project:
+// whatever project a file names, its checks go to the project of the key.
 package target
 
 import (
@@ -45,7 +45,7 @@ func (r remote) Read(ctx context.Context, project string) (declare.State, error)
 	}
 	for _, c := range all {
 		if c.ID == uuid.Nil {
-			return declare.State{}, errors.New("the API key is read-only")
+			return declare.State{}, errors.New("the API key is read-only, a read-write one is needed")
 		}
 		state.Checks = append(state.Checks, checks.Check{ID: c.ID, Settings: c.Settings, Channels: c.Channels})
 	}

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// ErrBody is wrapped by the errors about a whole body rather than one of its fields. Their text may be shown to the
-// sender.
+// ErrBody is the error of a body that cannot be parsed at all. The text of an error that wraps it is safe to show to
+// the sender.
 var ErrBody = errors.New("the body")
 
 // Body is a request body that is a JSON object. The zero value is the empty object.
@@ -16,8 +16,8 @@ type Body struct {
 	fields map[string]json.RawMessage
 }
 
-// ParseBody parses a request body: one JSON object in UTF-8, or nothing, which means the empty object. It does not look
-// at the fields. The error wraps [ErrBody].
+// ParseBody parses a request body: one JSON object in UTF-8, or nothing, which means the empty object. It does not
+// check the fields. The error wraps [ErrBody].
 func ParseBody(data []byte) (Body, error) {
 	if len(data) == 0 {
 		return Body{}, nil

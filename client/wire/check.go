@@ -8,8 +8,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// Check is a check (API-V3.md section 2.1). Fields that some variants of the document lack are left out if they are
-// empty.
+// Check is a check (API-V3.md section 2.1). A field that not every check has is left out if it is empty.
 type Check struct {
 	Name  string `json:"name"`
 	Slug  string `json:"slug"`
@@ -96,7 +95,7 @@ type CheckUpdate struct {
 	RepeatEvery *int64  `json:"repeat_every,omitempty"` // seconds, 60 to 31536000, or 0 for never
 	QuietHours  *string `json:"quiet_hours,omitempty"`  // windows in the form of package checks/quiet, "" for none
 
-	// APIKey takes the place of the header X-Api-Key (section 5).
+	// APIKey replaces the header X-Api-Key (section 5).
 	APIKey *string `json:"api_key,omitempty"`
 }
 
@@ -136,8 +135,8 @@ func (r *reader) update() CheckUpdate {
 	}
 }
 
-// NewCheckUpdate returns the request that sets what a spec sets; [CheckUpdate.Spec] is the reverse. It ignores Spec.ID.
-// The error is a *[checks.FieldError] for a period that is not in whole seconds.
+// NewCheckUpdate returns the request with the settings of a spec; [CheckUpdate.Spec] is the reverse. It ignores
+// Spec.ID. The error is a *[checks.FieldError] for a period that is not in whole seconds.
 func NewCheckUpdate(s checks.Spec) (u CheckUpdate, err error) {
 	seconds := func(field string, d *time.Duration) *int64 {
 		if d == nil {
@@ -163,7 +162,7 @@ func NewCheckUpdate(s checks.Spec) (u CheckUpdate, err error) {
 	return u, err
 }
 
-// Spec returns what the request sets. [checks.Spec.Validate] judges it.
+// Spec returns the settings of the request. It does not validate them; see [checks.Spec.Validate].
 func (u CheckUpdate) Spec() checks.Spec {
 	period := func(seconds *int64) *time.Duration {
 		if seconds == nil {
@@ -205,7 +204,7 @@ func (d *Check) SetSettings(s checks.Settings) {
 	d.AlertAfter, d.RepeatEvery, d.QuietHours = int64(s.AlertAfter), seconds(s.RepeatEvery), s.QuietHours
 }
 
-// Settings returns the settings of the check. Those that the document lacks are zero.
+// Settings returns the settings of the check. A setting that the document leaves out is zero.
 func (d Check) Settings() checks.Settings {
 	return checks.Settings{
 		Name: d.Name, Slug: d.Slug, Tags: d.Tags, Desc: d.Desc,
@@ -220,7 +219,7 @@ func (d Check) Settings() checks.Settings {
 
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 
-// duration converts seconds to a duration, the longest one if they do not fit.
+// duration converts seconds to a duration. It clamps numbers that do not fit.
 func duration(seconds int64) time.Duration {
 	const limit = int64(math.MaxInt64 / time.Second)
 	return time.Duration(min(max(seconds, -limit), limit)) * time.Second

@@ -44,7 +44,8 @@ func (r *reader) text(field string) *string {
 	return r.unquote(field, raw)
 }
 
-// unquote decodes a JSON string. It refuses half a surrogate pair, which encoding/json silently replaces by U+FFFD.
+// unquote decodes a JSON string. It refuses half a surrogate pair, which encoding/json would silently replace with
+// U+FFFD.
 func (r *reader) unquote(field string, raw json.RawMessage) *string {
 	if escape := loneSurrogate(string(raw)); escape != "" {
 		r.refuse(field, "is not valid Unicode: %s stands alone", escape)
@@ -132,7 +133,7 @@ func (r *reader) number(field string, least, most int64) *int64 {
 	return nil
 }
 
-// isNumber tells a number from other JSON values.
+// isNumber reports whether a JSON value is a number.
 func isNumber(raw string) bool { return raw != "" && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') }
 
 // integer parses a JSON number exactly: 3600, 3600.0, 36e2 and 360000E-2 are the same. whole reports whether it has no
@@ -199,7 +200,7 @@ func escaped(text string) rune {
 	return rune(code)
 }
 
-// shorten cuts a number for the text of an error.
+// shorten cuts a long number for an error text.
 func shorten(number string) string {
 	const most = 40
 	if len(number) <= most {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The layouts of timestamps. They truncate finer times.
+// The layouts of timestamps. Formatting truncates finer times.
 const (
 	secondsLayout = "2006-01-02T15:04:05-07:00"
 	microsLayout  = "2006-01-02T15:04:05.000000-07:00"
@@ -54,7 +54,7 @@ func unmarshalTime(t *time.Time, data []byte) error {
 	}
 	parsed, err := time.Parse(`"`+time.RFC3339Nano+`"`, string(data))
 	if err != nil {
-		return fmt.Errorf("wire: not a timestamp: %w", err)
+		return fmt.Errorf("wire: invalid timestamp: %w", err)
 	}
 	*t = parsed.UTC()
 	return nil

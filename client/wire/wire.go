@@ -1,7 +1,7 @@
 // Package wire holds the JSON documents of the management API (API-V3.md section 2), which the server and the client
 // share.
 //
-// [CheckCreate] and [CheckUpdate] are the bodies of requests; fields that are nil are left out:
+// [CheckCreate] and [CheckUpdate] are the bodies of requests. They leave out nil fields:
 //
 //	update := wire.CheckUpdate{Name: new("backup"), Timeout: new(int64(3600))}
 //	body, err := json.Marshal(wire.CheckCreate{CheckUpdate: update, Unique: []string{"name"}})
@@ -15,7 +15,7 @@
 //	body, err := wire.ParseBody(data)
 //	update, err := body.Update()
 //
-// Package checks is the only package of the module that it imports.
+// Of this module, it imports only package checks.
 package wire
 
 // Error is the body of every response with a status of 400 or above. API-V3.md section 7 leaves its form open.
@@ -56,7 +56,7 @@ type Flip struct {
 	Up        int  `json:"up"` // 1 if the check went up, 0 if it went down
 }
 
-// Channel is an integration (API-V3.md section 2.4).
+// Channel is a channel, an "integration" in API-V3.md section 2.4.
 type Channel struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
