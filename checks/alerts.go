@@ -28,8 +28,8 @@ type Alert struct {
 	Since time.Time
 }
 
-// Alerting is the state of the alert rules of a check. It is the zero value when there is nothing to keep, and so always
-// on a check without rules.
+// Alerting is the state of the alert rules of a check. It is the zero value when there is nothing to keep, and so
+// always on a check without rules.
 type Alerting struct {
 	// Since is the instant of the transition to the current status.
 	Since time.Time
@@ -181,8 +181,8 @@ func (c Check) remind(now time.Time, effects *Effects) Check {
 	return c
 }
 
-// quietUntil reports whether an instant is in the quiet hours of the check, and when they end. Quiet hours that cannot be
-// evaluated are none: better an alert at night than no alert.
+// quietUntil reports whether an instant is in the quiet hours of the check, and when they end. Quiet hours that cannot
+// be evaluated are none: better an alert at night than no alert.
 func (c Check) quietUntil(now time.Time) (end time.Time, quiet bool) {
 	if c.QuietHours == "" {
 		return time.Time{}, false

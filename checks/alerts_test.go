@@ -12,8 +12,8 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// happening is an event of a check at a time like "01 22:30" (day of March 2026 and time in UTC), with the alerts that it
-// must raise.
+// happening is an event of a check at a time like "01 22:30" (day of March 2026 and time in UTC), with the alerts that
+// it must raise.
 type happening struct {
 	at   string
 	do   string // a kind of ping, "pause", "resume", "update", or "" for the clock alone

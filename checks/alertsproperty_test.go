@@ -130,8 +130,8 @@ func (r *ruled) watch(t *rapid.T, until time.Time) {
 	}
 }
 
-// TestRulesChangeNoState applies the same events to a check with and without rules. All but the alerts is the same at all
-// times. Whatever the rules are, the last status is reported in the end.
+// TestRulesChangeNoState applies the same events to a check with and without rules. All but the alerts is the same at
+// all times. Whatever the rules are, the last status is reported in the end.
 func TestRulesChangeNoState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHistory(t)

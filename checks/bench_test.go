@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// BenchmarkPing is the state machine: one success after another, of a Simple check and of a Cron check.
+// BenchmarkPing applies one success after another to a Simple check and to a Cron check.
 func BenchmarkPing(b *testing.B) {
 	now := time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
 	for name, spec := range map[string]checks.Spec{"simple": {}, "cron": {Schedule: new("*/5 * * * *"), TZ: new("Europe/Riga")}} {
@@ -34,7 +34,7 @@ func BenchmarkPing(b *testing.B) {
 	}
 }
 
-// BenchmarkClassify looks for keywords in a body as long as is ever searched, and finds none.
+// BenchmarkClassify searches a body of the largest size that is searched, and finds no keyword.
 func BenchmarkClassify(b *testing.B) {
 	c := checks.Check{Settings: checks.Settings{
 		FilterHTTPBody: true, SuccessKW: "done, finished", FailureKW: "error, failed, fatal",

@@ -10,44 +10,43 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Status is the state of a check (API-V3.md section 3).
+// Status is the status of a check (API-V3.md section 3).
 type Status string
 
-// The states of a check. Grace is never stored: it follows from the clock.
+// The statuses of a check. Grace is never stored: it follows from the clock.
 const (
-	StatusNew    Status = "new"    // no ping was received yet
+	StatusNew    Status = "new"    // no success or failure was received yet, or the check was resumed
 	StatusUp     Status = "up"     // the last ping was a success, and the next is not due yet
 	StatusGrace  Status = "grace"  // the next ping is due and has not come, and the grace time has not passed
-	StatusDown   Status = "down"   // a failure was signalled, or a ping is overdue
+	StatusDown   Status = "down"   // the job failed, a ping is overdue, or a run takes too long
 	StatusPaused Status = "paused" // monitoring is off
 )
 
-// Check is one monitored job: its settings and its state (API-V3.md section 2.1). It is a value: the methods that
-// change it return a copy. Times are in UTC with microseconds; the zero time stands for "none".
+// Check is one monitored job with its settings and its state (API-V3.md section 2.1). It is a value: the methods that
+// change it return a copy. Times are in UTC and have microseconds. The zero time means "none".
 type Check struct {
 	ID        uuid.UUID
 	ProjectID uuid.UUID
-	// BadgeKey names the check in the address of its badge; it cannot be derived from ID.
+	// BadgeKey identifies the check in the URL of its badge. It is random, so that the URL does not reveal ID.
 	BadgeKey  uuid.UUID
 	CreatedAt time.Time
 
 	Settings
-	// TimingSince is when the settings that decide deadlines last changed. A deadline that a change would put into the
-	// past is at that instant instead, so that history is not rewritten.
+	// TimingSince is when the settings that decide deadlines last changed. No deadline is earlier than that, so a
+	// change cannot take the check down in the past.
 	TimingSince time.Time
 
-	// Channels are the integrations that are told of alerts.
+	// Channels are the integrations that receive the alerts.
 	Channels []uuid.UUID
 
 	State
 
-	plan plan // the compiled Schedule and QuietHours; see Plans
+	plan plan // the compiled Schedule and QuietHours, see Plans
 }
 
 // State is what pings and the clock have made of a check.
 type State struct {
-	// Stored is the state at the last event: new, up, down or paused. [Check.Status] tells the state at an
-	// instant.
+	// Stored is the status after the last event: new, up, down or paused. See [Check.Status] for that at an instant.
 	Stored Status
 	// Since is when the check last went up or down, or was paused or resumed. It is the zero time on a new check.
 	Since time.Time
@@ -55,27 +54,29 @@ type State struct {
 	NPings int64
 	// LastPing is when the last success or failure was received.
 	LastPing time.Time
-	// LastStart is when the current run began, zero when none is in progress.
+	// LastStart is when the run in progress started, the zero time if there is none.
 	LastStart time.Time
-	// LastStartRun is the run identifier of the current run.
+	// LastStartRun is the run identifier of the run in progress.
 	LastStartRun uuid.NullUUID
-	// Runs are the starts that wait for their end, to tell how long a run took.
+	// Runs are the starts that wait for their end, which gets the duration of the run.
 	Runs pings.Runs
-	// Alerting is what the alert rules remember.
+	// Alerting is the state of the alert rules.
 	Alerting Alerting
 }
 
-// UniqueKey returns the identifier that stands for the check where its UUID is not to be shown (section 2.1).
+// clearRun forgets the run in progress.
+func (s *State) clearRun() { s.LastStart, s.LastStartRun = time.Time{}, uuid.NullUUID{} }
+
+// UniqueKey returns the identifier that a read-only key sees instead of the UUID (API-V3.md section 2.1).
 func (c Check) UniqueKey() string { return UniqueKey(c.ID) }
 
-// UniqueKey returns the unique_key of the check with this identifier: 40 hexadecimal digits from which the UUID
-// cannot be found.
+// UniqueKey returns the unique_key of the check with an identifier: 40 hexadecimal digits that do not reveal it.
 func UniqueKey(id uuid.UUID) string {
 	sum := sha1.Sum([]byte(hex.EncodeToString(id[:8])))
 	return hex.EncodeToString(sum[:])
 }
 
-// Status returns the state at an instant, whether or not anyone has recorded the change yet.
+// Status returns the status at an instant, whether or not anyone has recorded the change yet.
 func (c Check) Status(now time.Time) Status {
 	switch c.Stored {
 	case StatusUp, StatusNew:
@@ -91,8 +92,8 @@ func (c Check) Status(now time.Time) Status {
 	return c.Stored
 }
 
-// NextPing returns when the next ping is expected, or the zero time when the check is new, paused or down at that
-// instant. While the check is in grace, the time lies in the past.
+// NextPing returns when the next ping is expected. While the check is in grace, that is in the past. It is the zero
+// time for a check that is new, paused or down at the given instant.
 func (c Check) NextPing(now time.Time) time.Time {
 	switch c.Status(now) {
 	case StatusUp, StatusGrace:
@@ -106,8 +107,8 @@ func (c Check) Started(now time.Time) bool {
 	return !c.LastStart.IsZero() && (c.Stored == StatusDown || c.Status(now) != StatusDown)
 }
 
-// Deadline returns the instant at which the check goes down if nothing happens before, or the zero time when it
-// does not: when it is paused, down already, or new without a run in progress.
+// Deadline returns when the check goes down unless a ping comes before. It is the zero time for a check that cannot go
+// down by the clock: one that is paused or down, or new with no run in progress.
 func (c Check) Deadline() time.Time {
 	var deadline time.Time
 	switch c.Stored {
@@ -128,7 +129,7 @@ func (c Check) Deadline() time.Time {
 	return deadline
 }
 
-// overrunAt returns the instant from which the run in progress takes too long, or the zero time when there is none.
+// overrunAt returns when the run in progress will have taken too long, or the zero time if no run is in progress.
 func (c Check) overrunAt() time.Time {
 	if c.LastStart.IsZero() {
 		return time.Time{}
@@ -136,7 +137,7 @@ func (c Check) overrunAt() time.Time {
 	return c.LastStart.Add(c.runLimit())
 }
 
-// expected returns when the ping after the last one is due, or the zero time when the schedule has no more times.
+// expected returns when the ping after the last one is due, or the zero time if the schedule has no further time.
 func (c Check) expected() time.Time {
 	if c.LastPing.IsZero() {
 		return time.Time{}
@@ -144,8 +145,8 @@ func (c Check) expected() time.Time {
 	return c.expectedAfter(c.LastPing)
 }
 
-// expectedAfter returns when the ping after one at the given instant is due, or the zero time when the schedule has no
-// more times.
+// expectedAfter returns when the ping after one at the given instant is due, or the zero time if the schedule has no
+// further time.
 func (c Check) expectedAfter(t time.Time) time.Time {
 	if !c.IsCron() {
 		return t.Add(c.Timeout)
@@ -154,8 +155,8 @@ func (c Check) expectedAfter(t time.Time) time.Time {
 	if !p.compiled {
 		var err error
 		if p, err = compile(c); err != nil {
-			// Such a check was validated where the zone was known. Due at once makes it heard of; the zero time
-			// would make it silent for ever.
+			// Only a check that was saved where its time zone was known gets here. It is due at once: with the zero
+			// time it would never alert.
 			return t
 		}
 	}

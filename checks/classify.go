@@ -5,10 +5,9 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Classify says what the check's rules make of a signal: which methods count, and the keyword rules of API-V3.md
-// section 2.1.1. Keywords decide whatever the signal itself says, so that with filtering enabled even a signal
-// of failure that matches no keyword is ignored. A signal given in process is neither HTTP nor e-mail, and means
-// what it says.
+// Classify returns the kind that the check gives to a signal, by its methods (API-V3.md section 2.1) and its keywords
+// (section 2.1.1). Where filtering is enabled, keywords alone decide: even a fail signal is ignored if no keyword
+// matches. A signal given in process is neither HTTP nor e-mail, and keeps its kind.
 func (c Check) Classify(s pings.Signal) pings.Kind {
 	if s.OverHTTP() && c.Methods == "POST" && s.Method != "POST" {
 		return pings.Ignored
@@ -20,7 +19,7 @@ func (c Check) Classify(s pings.Signal) pings.Kind {
 			text = s.Mail.Subject
 		}
 		if c.FilterBody {
-			// The line break keeps a keyword from matching across the end of one and the start of the other.
+			// No keyword has a line break, so none matches across the end of the subject.
 			text += "\n" + s.Mail.Text
 		}
 		return c.byKeyword([]byte(text))

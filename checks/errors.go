@@ -2,26 +2,26 @@ package checks
 
 import "errors"
 
-// Errors to branch on with errors.Is. The server maps each to one HTTP status, and the client maps that back.
+// Errors to branch on with errors.Is. The server answers each with its own HTTP status, and the client maps it back.
 var (
-	// ErrNotFound says that the check, ping, body, project, key or integration does not exist.
+	// ErrNotFound reports that the check, ping, body, project, key or integration does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrNotPaused says that a check was to be resumed that is not paused (API-V3.md section 4.6).
+	// ErrNotPaused reports a resume of a check that is not paused (API-V3.md section 4.6).
 	ErrNotPaused = errors.New("check is not paused")
-	// ErrCheckLimit says that the account has as many checks as its plan allows (section 4.3).
+	// ErrCheckLimit reports that the account has as many checks as its plan allows (API-V3.md sections 4.3 and 8).
 	ErrCheckLimit = errors.New("the account has reached its check limit")
-	// ErrAmbiguousSlug says that several checks of the project have the slug of a ping.
+	// ErrAmbiguousSlug reports a ping by a slug that several checks of the project have.
 	ErrAmbiguousSlug = errors.New("ambiguous slug")
-	// ErrExists says that something with this name exists already.
+	// ErrExists reports that the name or the identifier is taken.
 	ErrExists = errors.New("already exists")
 )
 
-// FieldError says that a value was refused: which one, and why. Its text names the field and the bound, as in
-// "timeout is too small: 59, the minimum is 60".
+// FieldError reports a value that was refused. Its text names the field and the bound, as in "timeout is too small: 59,
+// the minimum is 60", and may be shown to the user.
 type FieldError struct {
 	// Field is the name of the field as in API-V3.md section 2.1, for example "timeout".
 	Field string
-	// Reason continues the field's name to a sentence, for example "is too small: 59, the minimum is 60".
+	// Reason completes the sentence that begins with the field, for example "is too small: 59, the minimum is 60".
 	Reason string
 }
 

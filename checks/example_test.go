@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// A check that expects a ping every hour goes through its states by the clock alone.
+// A check that expects a ping every hour goes from up to grace to down by the clock alone.
 func Example() {
 	now := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 	c, err := checks.New(uuid.New(), checks.Spec{Timeout: new(time.Hour), Grace: new(10 * time.Minute)}, now)
@@ -23,7 +23,7 @@ func Example() {
 	for _, later := range []time.Duration{30 * time.Minute, 65 * time.Minute, 70 * time.Minute} {
 		fmt.Println(later, c.Status(now.Add(later)))
 	}
-	// Whenever somebody looks, the flip has the instant of the deadline.
+	// The flip has the instant of the deadline, however late Settle is called.
 	_, effects := c.Settle(now.Add(5 * time.Hour))
 	for _, t := range effects.Transitions {
 		fmt.Println(t.At.Format(time.TimeOnly), t.To, t.Reason)
@@ -37,7 +37,7 @@ func Example() {
 	// 04:10:00 down overdue
 }
 
-// With AlertAfter, integrations are told of the second failure in a row; the state is down from the first on.
+// With an AlertAfter of 2, the second failure in a row raises the alert. The status is down from the first on.
 func ExampleEffects() {
 	now := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 	c, err := checks.New(uuid.New(), checks.Spec{AlertAfter: new(2)}, now)

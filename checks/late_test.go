@@ -14,8 +14,8 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// TestLatePings applies signals in the order of their commits, which is not that of their receipt: step.after is when
-// each was received. The state must follow the time of receipt.
+// TestLatePings applies signals in the order of their commits. step.after is when each was received, and the status
+// must follow that.
 func TestLatePings(t *testing.T) {
 	const second, minute = time.Second, time.Minute
 	tr := func(from, to checks.Status, after time.Duration, reason checks.Reason) []checks.Transition {
@@ -143,7 +143,7 @@ func TestLatePings(t *testing.T) {
 	}
 }
 
-// TestLateFailures holds that a late failure counts for alert_after where it is known to be one of the row.
+// TestLateFailures checks that a late failure counts for AlertAfter if it was received after the check went down.
 func TestLateFailures(t *testing.T) {
 	at := func(s time.Duration) time.Time { return noon.Add(s * time.Second) }
 	for name, test := range map[string]struct {
@@ -212,14 +212,14 @@ func TestLateDurations(t *testing.T) {
 	}
 }
 
-// signalAt is a signal with the instant of its receipt.
+// signalAt is a signal with the time of its receipt.
 type signalAt struct {
 	kind pings.Kind
 	run  uuid.NullUUID
 	at   time.Time
 }
 
-// drawSignals draws signals with distinct instants, in the order of receipt, all within pings.MaxLate.
+// drawSignals draws signals in the order of receipt, with distinct times that all lie within pings.MaxLate.
 func drawSignals(t *rapid.T, from time.Time, withRuns bool) []signalAt {
 	limit := int(pings.MaxLate/time.Second) - 1
 	seconds := rapid.SliceOfNDistinct(rapid.IntRange(0, limit), 1, 12, rapid.ID[int]).Draw(t, "seconds")
@@ -235,18 +235,17 @@ func drawSignals(t *rapid.T, from time.Time, withRuns bool) []signalAt {
 	return list
 }
 
-// TestOrderOfCommits holds that the state does not depend on the order in which servers commit what they have received,
-// as long as no run overruns between the receipt of a signal and its commit.
-// The status, the last ping and the count are the same for any order. So is the run in progress, unless a deadline passed
-// between the signals, or runs have identifiers: a start committed after the end of another run, which was received
-// later, begins no run.
+// TestOrderOfCommits checks that the state does not depend on the order in which servers commit what they have
+// received, as long as no run overruns between the receipt of a signal and its commit. The status, the last ping and
+// the count are the same for any order. So is the run in progress, unless a deadline passed between the signals, or
+// runs have identifiers: a start committed after the end of another run, which was received later, begins no run.
 func TestOrderOfCommits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHistory(t)
 		for range rapid.IntRange(0, 5).Draw(t, "events before") {
 			h.event(t)
 		}
-		// The deadlines of what happened before lie within the signals, or before all of them.
+		// The deadline of the events before lies among the signals, or before all of them.
 		begin := h.now.Add(time.Second)
 		if wake := h.check.Deadline(); !wake.IsZero() && rapid.Bool().Draw(t, "around the deadline") {
 			begin = latest(begin, wake.Add(-pings.MaxLate/2))
@@ -283,7 +282,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// applyAll applies signals and settles the check at the end. No transition may come before an earlier one.
+// applyAll applies signals and settles the check at the end.
 func applyAll(c checks.Check, list []signalAt, end time.Time) checks.Check {
 	for _, s := range list {
 		c, _, _ = c.Ping(pings.Signal{Kind: s.kind, RunID: s.run}, s.at)
@@ -292,7 +291,7 @@ func applyAll(c checks.Check, list []signalAt, end time.Time) checks.Check {
 	return c
 }
 
-// TestTransitionsStayInOrder holds that flips of late pings do not come before those that were recorded.
+// TestTransitionsStayInOrder checks that the transition of a late ping is not before those that were recorded.
 func TestTransitionsStayInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newHistory(t).check

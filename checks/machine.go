@@ -14,15 +14,15 @@ type Reason string
 
 // The reasons of a transition.
 const (
-	ReasonSuccess Reason = "success" // a success was signalled
-	ReasonFail    Reason = "fail"    // a failure was signalled
-	ReasonOverdue Reason = "overdue" // the expected ping did not come in time
-	ReasonOverrun Reason = "overrun" // a run started and did not end within the grace time
+	ReasonSuccess Reason = "success" // the job signalled success
+	ReasonFail    Reason = "fail"    // the job signalled failure
+	ReasonOverdue Reason = "overdue" // the expected ping did not come within the grace time
+	ReasonOverrun Reason = "overrun" // a run did not end within MaxRuntime, or else the grace time
 )
 
-// Transition is a change of a check to up or to down. Pausing and resuming make none.
+// Transition is a change of a check to up or to down. Pause and resume are none.
 type Transition struct {
-	From   Status // the stored state before: new, up, down or paused
+	From   Status // State.Stored before: new, up, down or paused
 	To     Status // StatusUp or StatusDown
 	At     time.Time
 	Reason Reason
@@ -31,8 +31,8 @@ type Transition struct {
 // Flip returns the transition as the status change of API-V3.md section 2.3.
 func (t Transition) Flip() flips.Flip { return flips.Flip{At: t.At, Up: t.To == StatusUp} }
 
-// New returns a new check in the given project with the settings of a spec, defaults for the rest, and no
-// integrations (the caller resolves Spec.Channels). The error is a *[FieldError].
+// New returns a new check of a project. What the spec leaves nil has its default, and there are no integrations: the
+// caller resolves Spec.Channels. The error is a *[FieldError].
 func New(projectID uuid.UUID, spec Spec, now time.Time) (Check, error) {
 	now = Instant(now)
 	c := Check{
@@ -48,12 +48,12 @@ func New(projectID uuid.UUID, spec Spec, now time.Time) (Check, error) {
 	return spec.applyTo(c), nil
 }
 
-// Instant returns a time as Rollcall keeps it: in UTC, cut to microseconds.
+// Instant returns a time as checks have it: in UTC, cut to microseconds.
 func Instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// Settle applies what the clock alone has done: where the deadline has passed, the check goes down at the instant
-// of the deadline, and alerts that are due are raised. Every event settles first, so that the state does not depend on
-// how soon a watcher has come by. [Check.Wake] tells when there is something to settle.
+// Settle applies what the clock alone has done until now. If the deadline has passed, the check goes down, at the
+// instant of the deadline; alerts that are due are raised. Every event settles first, so the state does not depend on
+// when the watcher looks. [Check.Wake] returns when there is something to settle.
 func (c Check) Settle(now time.Time) (Check, Effects) {
 	var effects Effects
 	c = c.settle(Instant(now), &effects)
@@ -72,14 +72,14 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 	if end := c.overrunAt(); !end.IsZero() && !end.After(deadline) {
 		reason = ReasonOverrun
 	}
-	// The start has had its effect. Kept, it would take the check down again as soon as another run succeeds.
-	c.LastStart, c.LastStartRun = time.Time{}, uuid.NullUUID{}
+	c.clearRun() // or it would take the check down once more, after another run succeeds
 	return c.enter(Transition{From: c.Stored, To: StatusDown, At: deadline, Reason: reason}, now, effects)
 }
 
-// Ping applies a signal that was received at an instant, and returns the entry for the ping log (API-V3.md sections 2.1.1
-// and 3). The state follows the order of receipt: a ping that was received before others which are recorded already is
-// logged and counted, and changes only what those have left undecided. See [pings.MaxLate] for how late it may be.
+// Ping applies a signal that was received at an instant, and returns the entry for the ping log (API-V3.md sections
+// 2.1.1 and 3). The state follows the order of receipt, not that of the calls: a ping older than the newest event of
+// the check is logged and counted, and changes only what newer events left open. [pings.MaxLate] bounds how late it may
+// be.
 func (c Check) Ping(signal pings.Signal, at time.Time) (Check, pings.Ping, Effects) {
 	signal, at = signal.Cleaned(), Instant(at)
 	var effects Effects
@@ -108,7 +108,8 @@ func (c Check) Ping(signal pings.Signal, at time.Time) (Check, pings.Ping, Effec
 	return c, ping, effects
 }
 
-// newest returns the instant of the newest event that the state reflects.
+// newest returns the instant of the newest event that the state reflects: a success, a failure, the start of the run in
+// progress, a transition, a pause or a resume.
 func (c Check) newest() time.Time { return later(later(c.LastPing, c.LastStart), c.Since) }
 
 // overtaken reports whether the check was paused or resumed after a ping was received.
@@ -116,8 +117,8 @@ func (c Check) overtaken(at time.Time) bool {
 	return at.Before(c.Since) && (c.Stored == StatusPaused || c.Stored == StatusNew)
 }
 
-// rewind forgets when the check was last changed if that seems to lie in the future because a clock was set back.
-// Otherwise pings would be late until the clock has caught up.
+// rewind moves the newest event back to a ping that is too old to be late. A clock was set back then, and without this
+// all pings would be late until the clock catches up.
 func (c Check) rewind(at time.Time) Check {
 	newest := c.newest()
 	if !at.Before(newest) || pings.Late(at, newest) {
@@ -127,11 +128,11 @@ func (c Check) rewind(at time.Time) Check {
 	return c
 }
 
-// start applies the start of a run. A late one begins no run if the check has been pinged, paused or resumed since:
-// that was the end of this run, or of any.
+// start applies the start of a run. A late start begins no run if a success, a failure, a pause or a resume came after
+// it, which may have ended that run.
 func (c Check) start(run uuid.NullUUID, at time.Time, effects *Effects) Check {
 	ended := at.Before(c.LastPing)
-	if run.Valid || !ended { // without an identifier, an end received later has ended this run
+	if run.Valid || !ended { // a run without an identifier was ended by any ping after it
 		c.Runs = c.Runs.Start(run, at)
 	}
 	if ended || at.Before(c.LastStart) || c.overtaken(at) {
@@ -141,7 +142,7 @@ func (c Check) start(run uuid.NullUUID, at time.Time, effects *Effects) Check {
 	if c.Stored == StatusPaused {
 		c.Stored = StatusNew
 	}
-	if c.Alerting.Failures > 0 { // that the run does not end can be the next failure
+	if c.Alerting.Failures > 0 { // the next failure may be that this run does not end
 		return c.review(later(at, c.newest()), effects)
 	}
 	return c
@@ -154,13 +155,10 @@ func (c Check) finish(kind pings.Kind, run uuid.NullUUID, at time.Time, effects 
 	}
 	switch {
 	case at.Before(c.LastPing):
-		if kind == pings.Fail {
-			c = c.failAgain(at, effects)
-		}
-		return c
+		return c.stay(kind, at, effects)
 	case c.overtaken(at):
 		if c.Stored == StatusPaused {
-			c.LastPing = at // a resume would have cleared it
+			c.LastPing = at // a resume would clear it
 		}
 		return c
 	}
@@ -170,49 +168,48 @@ func (c Check) finish(kind pings.Kind, run uuid.NullUUID, at time.Time, effects 
 		to, reason = StatusDown, ReasonFail
 	}
 	if c.Stored == to {
-		if kind == pings.Fail {
-			c = c.failAgain(at, effects)
-		}
-		return c
+		return c.stay(kind, at, effects)
 	}
-	// Where a deadline took the check down before this ping was recorded, it goes up after that.
+	// If a missed deadline took the check down before this ping was recorded, it goes up again at that deadline.
 	t := Transition{From: c.Stored, To: to, At: later(at, c.Since), Reason: reason}
 	return c.enter(t, later(at, c.newest()), effects)
 }
 
-// failAgain counts a failure of a check that is down. One received before the check went down is none in this row.
-func (c Check) failAgain(at time.Time, effects *Effects) Check {
-	if c.Stored != StatusDown || c.Alerting.Failures == 0 || pings.Late(at, c.Alerting.Since) {
+// stay applies a success or a failure that leaves the status as it is. While the check is down and the alert waits for
+// more failures in a row, a failure counts, unless it was received before the check went down.
+func (c Check) stay(kind pings.Kind, at time.Time, effects *Effects) Check {
+	waiting := c.Stored == StatusDown && c.Alerting.Failures > 0
+	if kind != pings.Fail || !waiting || pings.Late(at, c.Alerting.Since) {
 		return c
 	}
 	c.Alerting = c.Alerting.failed(at, at)
 	return c.review(later(at, c.newest()), effects)
 }
 
-// endRun ends the run in progress, unless the ping is a success of another run. A start that is overdue already (which
-// it can become while the check is down) must not outlive any ping.
+// endRun ends the run in progress, unless the ping is a success of another run. Any ping ends a run that has taken too
+// long, which it can while the check is down.
 func (c Check) endRun(kind pings.Kind, run uuid.NullUUID, at time.Time) Check {
 	if kind == pings.Fail || !run.Valid || run == c.LastStartRun || !c.overrunAt().After(at) {
-		c.LastStart, c.LastStartRun = time.Time{}, uuid.NullUUID{}
+		c.clearRun()
 	}
 	return c
 }
 
-// Pause stops monitoring until the check is resumed, or, unless ManualResume is set, until it is pinged
-// (API-V3.md section 4.5). Alerts that are held back are dropped. Pings received before have no effect any more, even
-// if they are recorded later.
+// Pause turns monitoring off until the check is resumed or, without ManualResume, pinged (API-V3.md sections 3 and
+// 4.5). It ends the run in progress and drops alerts that are held back. Pings received before it no longer change the
+// status.
 func (c Check) Pause(now time.Time) (Check, Effects) {
 	now = Instant(now)
 	c, effects := c.Settle(now)
 	c.Since = later(now, c.newest())
 	c.Stored = StatusPaused
 	c.Alerting = Alerting{}
-	c.LastStart, c.LastStartRun = time.Time{}, uuid.NullUUID{}
+	c.clearRun()
 	return c, effects
 }
 
-// Resume makes a paused check new again, as if it had never been pinged; its log and its count of pings stay
-// (API-V3.md section 4.6). The error is [ErrNotPaused].
+// Resume makes a paused check new (API-V3.md section 4.6). It clears the last ping, and keeps the count of pings. The
+// error is [ErrNotPaused].
 func (c Check) Resume(now time.Time) (Check, error) {
 	if c.Stored != StatusPaused {
 		return c, ErrNotPaused
@@ -220,13 +217,13 @@ func (c Check) Resume(now time.Time) (Check, error) {
 	c.Since = later(Instant(now), c.newest())
 	c.Stored = StatusNew
 	c.LastPing = time.Time{}
-	c.LastStart, c.LastStartRun = time.Time{}, uuid.NullUUID{}
+	c.clearRun()
 	return c, nil
 }
 
-// Update applies changed settings (section 4.4). A change of the timing counts from the last ping on, but can take
-// the check down no earlier than now. A change of the alert rules holds at once, for alerts that are held back too.
-// The error is a *[FieldError], and then nothing was changed. The caller resolves Spec.Channels.
+// Update changes settings (API-V3.md section 4.4). New timing counts from the last ping on, but takes the check down no
+// earlier than now. New alert rules take effect at once, also on alerts that are held back. The caller resolves
+// Spec.Channels. The error is a *[FieldError]; nothing has changed then.
 func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 	now = Instant(now)
 	if err := spec.Validate(now); err != nil {
@@ -237,7 +234,7 @@ func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 	c = spec.applyTo(c)
 	if c.timing() != before {
 		c.TimingSince = now
-		if c.Alerting.Failures > 0 { // failures that the new timing would put into the past are none
+		if c.Alerting.Failures > 0 { // failures that the new timing would put into the past do not count
 			c.Alerting.ExpectedAt = later(c.Alerting.ExpectedAt, now.Add(-c.Grace))
 		}
 		c = c.settle(now, &effects)

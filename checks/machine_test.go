@@ -24,7 +24,7 @@ func newCheck(t *testing.T, spec checks.Spec) checks.Check {
 	return c
 }
 
-// hourly is a Simple check with a timeout of 60 and a grace time of 10 minutes.
+// hourly returns a Simple check with a timeout of 60 minutes and a grace time of 10.
 func hourly(t *testing.T) checks.Check {
 	return newCheck(t, checks.Spec{Timeout: new(time.Hour), Grace: new(10 * time.Minute)})
 }
@@ -47,7 +47,7 @@ func TestNewCheck(t *testing.T) { // API-V3.md 2.1: the defaults
 	}
 }
 
-// step is an event on a check, what its ping became, and the transitions and the state that must follow.
+// step is an event, with the kind that its ping must get, and the transitions and the status that must follow.
 type step struct {
 	after time.Duration // since noon
 	do    string        // a kind of ping, "pause", "resume", or "" for the clock alone
@@ -209,7 +209,7 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// take applies one step and checks what follows from it.
+// take applies the step and checks what follows.
 func (s step) take(t *testing.T, i int, c checks.Check) checks.Check {
 	t.Helper()
 	now := noon.Add(s.after)
@@ -248,7 +248,7 @@ func (s step) take(t *testing.T, i int, c checks.Check) checks.Check {
 	return c
 }
 
-// TestMaxRuntime holds that max_runtime replaces the grace time for runs, and for runs alone.
+// TestMaxRuntime checks that MaxRuntime replaces the grace time for runs, and for runs alone.
 func TestMaxRuntime(t *testing.T) {
 	const minute = time.Minute
 	tr := func(from, to checks.Status, after time.Duration, reason checks.Reason) []checks.Transition {
@@ -369,7 +369,7 @@ func TestLastAndNextPing(t *testing.T) {
 func TestCronCheck(t *testing.T) {
 	c := newCheck(t, checks.Spec{Schedule: new("0 3 * * *"), TZ: new("Europe/Riga"), Grace: new(time.Hour)})
 	c, _, _ = c.Ping(pings.Signal{}, time.Date(2026, 3, 28, 1, 0, 10, 0, time.UTC))
-	// On March 29, 2026 the clocks in Riga go from 03:00 to 04:00; what is due in the gap is due at its end.
+	// On March 29, 2026 the clocks in Riga go from 03:00 to 04:00. A ping due in the gap is due at its end.
 	due := time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC)
 	if got := c.NextPing(due); !got.Equal(due) || got.Location() != time.UTC {
 		t.Errorf("next ping %v, want %v", got, due)
@@ -392,7 +392,8 @@ func TestScheduleThatEnds(t *testing.T) {
 	}
 }
 
-// TestScheduleThatCannotBeEvaluated must not be silent: the check was made where its zone was known.
+// TestScheduleThatCannotBeEvaluated checks that a check whose zone is no longer known goes down instead of staying
+// silent.
 func TestScheduleThatCannotBeEvaluated(t *testing.T) {
 	c := newCheck(t, checks.Spec{Schedule: new("0 3 * * *"), Grace: new(time.Hour)})
 	c.TZ = "Mars/Phobos"

@@ -8,11 +8,11 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
-// maxPlans bounds how many plans are kept, 2 to 5 kB each with a cron expression.
+// maxPlans bounds the plans in a cache. One with a cron expression takes 2 to 5 kB.
 const maxPlans = 10_000
 
-// Plans remembers compiled schedules and quiet hours, so that checks that are read from a store again and again are not
-// parsed again and again. The zero value is ready for use, by many goroutines at once.
+// Plans caches compiled schedules and quiet hours, for a store that reads the same checks again and again. The zero
+// value is ready for use. It is safe for concurrent use.
 type Plans struct {
 	mu    sync.RWMutex
 	plans map[planKey]plan
@@ -20,7 +20,7 @@ type Plans struct {
 
 type planKey struct{ expr, quiet, tz string }
 
-// plan is what is read in a check's zone: its schedule, which is nil on a Simple check, and its quiet hours.
+// plan holds the schedule of a check, nil for a Simple check, and its quiet hours, both in the zone of the check.
 type plan struct {
 	compiled bool
 	zone     *time.Location
@@ -28,9 +28,9 @@ type plan struct {
 	hours    quiet.Hours
 }
 
-// Attach gives a check its compiled schedule and quiet hours. A check without them works all the same, only slower.
-// The error says that they cannot be evaluated here, as where the time zone database does not know the zone; the check
-// then counts as due at once, and its quiet hours as none.
+// Attach gives a check its compiled schedule and quiet hours. Without them the check works, but more slowly. The error
+// says that they cannot be evaluated, for example because the time zone database lacks the zone. The check is then due
+// as soon as it was pinged, and has no quiet hours.
 func (p *Plans) Attach(c *Check) error {
 	if !c.IsCron() && c.QuietHours == "" {
 		c.plan = plan{}
@@ -67,7 +67,7 @@ func compile(c Check) (plan, error) {
 			return plan{}, err
 		}
 	}
-	if hours, err := quiet.Parse(c.QuietHours, zone); err == nil { // else none: better an alert at night than none at all
+	if hours, err := quiet.Parse(c.QuietHours, zone); err == nil { // otherwise none: an alert at night is better than no alert
 		p.hours = hours
 	}
 	return p, nil

@@ -7,42 +7,42 @@ import (
 	"github.com/google/uuid"
 )
 
-// Plan is what an account is entitled to (API-V3.md section 8).
+// Plan decides the limits of an account (API-V3.md section 8).
 type Plan string
 
-// The plans. Limits are in [Project.CheckLimit] and [Project.PingLimit].
+// The plans. See [Project.CheckLimit] and [Project.PingLimit] for their limits.
 const (
 	Free Plan = "free"
 	Paid Plan = "paid"
 )
 
-// Limits of the plans.
+// Limits of the plans (API-V3.md sections 4.8 and 8).
 const (
 	FreeChecks = 20
 	FreePings  = 100
 	PaidPings  = 1000
 )
 
-// DefaultAccount is the account of projects that name none.
+// DefaultAccount is the account of a project for which none is given.
 const DefaultAccount = "default"
 
-// Project groups checks, integrations and keys. It belongs to an account, whose plan limits it together with the
-// account's other projects.
+// Project groups checks, integrations and keys (API-V3.md section 1). It belongs to an account. The check limit holds
+// for all projects of an account together.
 type Project struct {
 	ID      uuid.UUID
 	Name    string
 	Account string
 	Plan    Plan
-	// MaxChecks overrides the check limit of the plan; 0 does not.
+	// MaxChecks replaces the check limit of the plan, unless it is 0.
 	MaxChecks int
-	// BadgeKey names the project in the addresses of its badges.
+	// BadgeKey identifies the project in the URLs of its badges.
 	BadgeKey string
-	// PingKey names the project in ping addresses by slug: 22 lower-case letters and digits.
+	// PingKey identifies the project in ping URLs with a slug. It is a secret of 22 lower-case letters and digits.
 	PingKey   string
 	CreatedAt time.Time
 }
 
-// CheckLimit returns how many checks the project's account may have, 0 for any number.
+// CheckLimit returns how many checks the account of the project may have, 0 for any number.
 func (p Project) CheckLimit() int {
 	switch {
 	case p.MaxChecks > 0:
@@ -53,7 +53,7 @@ func (p Project) CheckLimit() int {
 	return 0
 }
 
-// PingLimit returns how many pings of a check are listed and kept, the newest ones.
+// PingLimit returns how many pings of a check are listed and kept: the newest 100 or 1000 (API-V3.md section 4.8).
 func (p Project) PingLimit() int {
 	if p.Plan == Free {
 		return FreePings
@@ -69,14 +69,14 @@ func ValidPingKey(text string) bool {
 	return len(text) == PingKeyLength && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
-// Key is an API key as it is kept: not the key itself, but what is needed to recognise it (section 5).
+// Key is an API key (API-V3.md section 5) without its text, of which only the hash is stored.
 type Key struct {
 	ID        uuid.UUID
 	ProjectID uuid.UUID
 	ReadOnly  bool
 	// Hash is the SHA-256 of the key.
 	Hash [32]byte
-	// Hint is the start of the key, enough for a person to tell keys apart.
+	// Hint is the start of the key, so that a person can tell keys apart.
 	Hint      string
 	CreatedAt time.Time
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// history is a check to which random events happen, at random instants.
+// history is a check with random events at random instants.
 type history struct {
 	check checks.Check
 	now   time.Time
@@ -103,8 +103,8 @@ func TestProperties(t *testing.T) {
 	})
 }
 
-// TestWatcherMakesNoDifference applies the same events to two checks, of which one is settled at random instants in
-// between: whether and when a watcher runs must not be seen in the end.
+// TestWatcherMakesNoDifference applies the same events to two checks and settles one of them at random instants in
+// between. Whether and when a watcher looks must make no difference.
 func TestWatcherMakesNoDifference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		watched := newHistory(t)

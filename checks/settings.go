@@ -38,7 +38,8 @@ const MaxAlertAfter = 100
 // differs between a request and a stored check.
 type Settings struct {
 	Name string
-	// Slug names the check in ping addresses: a–z, 0–9, hyphen and underscore. It is "" for none, and need not be unique.
+	// Slug names the check in ping addresses: a–z, 0–9, hyphen and underscore. It is "" for none, and need not be
+	// unique.
 	Slug string
 	// Tags is a list with blanks between the tags, as the client gave it; see [Settings.TagList].
 	Tags string
@@ -70,13 +71,13 @@ type Settings struct {
 	FilterDefaultFail bool
 
 	// AlertAfter is how many failures in a row raise the alert that the check is down; 0 and 1 both mean the first.
-	// Failures are fail signals, expected pings that did not come, and runs that did not end in time. Alert rules change
-	// neither the state nor its transitions.
+	// Failures are fail signals, expected pings that did not come, and runs that did not end in time. Alert rules
+	// change neither the state nor its transitions.
 	AlertAfter int
 	// RepeatEvery is the time between reminders while the check is down, 0 for none.
 	RepeatEvery time.Duration
-	// QuietHours are the windows that hold alerts back, in the form of package quiet; "" for none. At the end of a window
-	// one alert sums up what was held back.
+	// QuietHours are the windows that hold alerts back, in the form of package quiet; "" for none. At the end of a
+	// window one alert sums up what was held back.
 	QuietHours string
 }
 

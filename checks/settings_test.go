@@ -110,7 +110,7 @@ func TestSpecRefuses(t *testing.T) { // API-V3.md 2.1; an error names the field 
 	}
 }
 
-// TestRefusedUpdateChangesNothing gives one bad field among good ones.
+// TestRefusedUpdateChangesNothing updates with one bad field among good ones.
 func TestRefusedUpdateChangesNothing(t *testing.T) {
 	c := hourly(t)
 	c, _, _ = c.Ping(pingSuccess, noon)

@@ -21,8 +21,8 @@ func refuse(field, format string, args ...any) error {
 	return &FieldError{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
-// text checks a text that may hold anything but NUL (which PostgreSQL cannot store), of up to limit characters;
-// a limit of 0 is none.
+// text checks a text of up to limit characters, or of any length if the limit is 0. It refuses NUL, which PostgreSQL
+// cannot store.
 func text(field string, value *string, limit int) error {
 	switch {
 	case value == nil:
@@ -76,7 +76,7 @@ func (s Spec) schedule(now time.Time) error {
 	if err != nil {
 		return refuse("schedule", "is not a valid cron or OnCalendar expression: %v", err)
 	}
-	// Asked from a day back, in UTC: what is over everywhere is refused, whichever zone the check is in.
+	// From a day ago in UTC, so that a schedule is refused only if it is over in every time zone.
 	if parsed.Next(now.UTC().Add(-24 * time.Hour)).IsZero() {
 		return refuse("schedule", "has no time to come: %q", *s.Schedule)
 	}

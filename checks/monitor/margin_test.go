@@ -112,8 +112,8 @@ func TestCommitMargin(t *testing.T) {
 	})
 }
 
-// TestSweepBesideUncommittedPing sweeps past a deadline while the same server still writes a ping that came before it. The
-// check does not go down, and others only if their deadlines were before the ping.
+// TestSweepBesideUncommittedPing sweeps past a deadline while the same server still writes a ping that came before it.
+// The check does not go down, and others only if their deadlines were before the ping.
 func TestSweepBesideUncommittedPing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		store := newStalling(db.Open(t))

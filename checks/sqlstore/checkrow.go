@@ -10,7 +10,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// checkRow is a row of rollcall_checks with that of rollcall_states. Its check lacks what is encoded in the other fields.
+// checkRow is a row of rollcall_checks with that of rollcall_states. Its check lacks what is encoded in the other
+// fields.
 type checkRow struct {
 	id        int64
 	uniqueKey string
@@ -80,8 +81,8 @@ func (r *checkRow) state() []field {
 	}
 }
 
-// selectChecks is the start of a query for whole checks, whose rows scanRows scans. It names the columns because a later
-// version may add some while this one runs.
+// selectChecks is the start of a query for whole checks, whose rows scanRows scans. It names the columns because a
+// later version may add some while this one runs.
 var selectChecks = func() string {
 	columns := []string{"c.id"}
 	row := new(checkRow)
