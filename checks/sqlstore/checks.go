@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -21,7 +22,7 @@ func (s *Store) Checks(ctx context.Context, f monitor.CheckFilter) ([]checks.Che
 	addSet(&where, "c.unique_key", f.UniqueKey)
 	addSet(&where, "c.badge_key", f.BadgeKey)
 	addSet(&where, "c.slug", f.Slug)
-	list, err := s.listChecks(ctx, where.String()+" ORDER BY c.id", where.args...)
+	list, err := s.listChecks(ctx, where.String(), where.args...)
 	return slices.DeleteFunc(list, func(c checks.Check) bool { return !c.HasTags(f.Tags) }), err
 }
 
@@ -31,6 +32,8 @@ func (s *Store) listChecks(ctx context.Context, where string, args ...any) ([]ch
 	if err != nil || len(rows) == 0 {
 		return nil, translate(err)
 	}
+	// SQLite would sort whole rows.
+	slices.SortFunc(rows, func(a, b checkRow) int { return cmp.Compare(a.id, b.id) })
 	list, ids := make([]checks.Check, len(rows)), make([]int64, len(rows))
 	for i := range rows {
 		if list[i], err = s.check(&rows[i]); err != nil {
