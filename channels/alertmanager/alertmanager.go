@@ -13,7 +13,7 @@
 //	check       the name of the check, or else its slug or its UUID
 //	uuid, slug  of the check
 //	project     the name of the project
-//	tag_<tag>   "true", for every tag; characters that a label's name cannot have are _
+//	tag_<tag>   "true", for every tag; _ replaces characters that are invalid in label names
 //
 // and those of the setting labels. Its annotations are summary and description; generatorURL is the address of the
 // check.
@@ -25,9 +25,9 @@
 // sent with an end in the past, which resolves it. That end is at least a minute ago: an Alertmanager with a slow clock
 // would take a later one for the future and keep the year. A test ends after five minutes.
 //
-// Alertmanager knows an alert by its labels. If a check is renamed, gets other tags, or its channel gets other labels
-// while it is down, its recovery does not resolve the alert. Silence it then, or restart Alertmanager, which keeps no
-// alerts. After a restart, the next reminder reports again what is down.
+// Alertmanager identifies an alert by its labels. If someone changes the name or the tags of a check that is down, or
+// the labels of its channel, the recovery does not resolve the alert. Silence it then, or restart Alertmanager, which
+// does not store alerts. The next reminder reports the checks that are still down to the restarted Alertmanager.
 package alertmanager
 
 import (
@@ -52,11 +52,11 @@ import (
 const Alertmanager channels.Kind = "alertmanager"
 
 const (
-	// lifetime is how long an alert lasts unless it is resolved.
+	// lifetime is how long an unresolved alert lasts.
 	lifetime = 365 * 24 * time.Hour
-	// testLifetime is the same for a test.
+	// testLifetime is how long a test alert lasts.
 	testLifetime = 5 * time.Minute
-	// skew is how slow the clock of an Alertmanager may be.
+	// skew is how far the clock of an Alertmanager may lag behind.
 	skew = time.Minute
 	// maxURLs is the maximum number of cluster members of a channel.
 	maxURLs = 10
@@ -64,8 +64,8 @@ const (
 
 // Config configures a [Notifier].
 type Config struct {
-	// Client sends the requests. An Alertmanager is usually in a private network, which the client has to allow.
-	// Default: outbound.New(nil), which does not.
+	// Client sends the requests. An Alertmanager is usually in a private network, which the client must allow. Default:
+	// outbound.New(nil), which refuses private networks.
 	Client *http.Client
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -94,25 +94,25 @@ func New(config *Config) *Notifier {
 	return &Notifier{client: c.Client, now: c.Now}
 }
 
-// Notify sends the alert to all members of the cluster, one after the other. Members share what they notified but not
-// alerts, so each needs it. Notify succeeds if one member accepts the alert; otherwise it returns all errors, none of
-// them permanent. No error contains the password or the token.
+// Notify sends the alert to all members of the cluster, one after the other. Members share their notification log but
+// not their alerts, so each member needs the alert. Notify succeeds if one member accepts it; otherwise it returns all
+// errors, none of them permanent. No error contains the password or the token.
 func (s *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
 	body, err := json.Marshal([]alert{newAlert(c.Settings, n, s.now())})
 	if err != nil {
 		return channels.Permanent(err)
 	}
 	var failures []error
-	taken := false
+	accepted := false
 	for i, base := range splitURLs(c.Settings["url"]) {
 		err := s.post(ctx, base, c.Settings, body)
-		taken = taken || err == nil
+		accepted = accepted || err == nil
 		if err != nil {
 			failures = append(failures, fmt.Errorf("member %d: %w", i+1, err))
 		}
 	}
 	switch {
-	case taken:
+	case accepted:
 		return nil
 	case len(failures) == 0:
 		return errors.New("the integration has no url")
@@ -191,7 +191,7 @@ func labels(settings map[string]string, c channels.Check) map[string]string {
 	for tag := range strings.FieldsSeq(c.Tags) {
 		list[tagLabel(tag)] = "true"
 	}
-	extra, _ := parseLabels(settings["labels"]) // checked when the channel was stored
+	extra, _ := parseLabels(settings["labels"]) // Kind has validated them
 	maps.Copy(list, extra)
 	return list
 }

@@ -117,7 +117,7 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// TestLabelsStay checks that the alert has the same labels when it ends.
+// TestLabelsStay checks that the alert keeps its labels when it is resolved.
 func TestLabelsStay(t *testing.T) {
 	address, got, header := serve(t, 200)
 	settings := map[string]string{"url": address, "token": "s3cr3tX", "labels": "alertname=Cron"}
@@ -194,7 +194,7 @@ func TestPrivateNetwork(t *testing.T) {
 		t.Error(err)
 	}
 	if err := alertmanager.New(nil).Notify(t.Context(), channels.Channel{}, down()); err == nil {
-		t.Error("a channel without settings is no error")
+		t.Error("no error for a channel without settings")
 	}
 }
 
@@ -210,13 +210,13 @@ func TestSettings(t *testing.T) {
 		{"password", "x", "alertmanager: username is missing, password needs it"},
 		{"username", "a:b", "alertmanager: username contains a colon"},
 		{"token", "x\ny", "alertmanager: token contains a space, a control character or a non-ASCII character"},
-		{"labels", "a=b\nc", "alertmanager: labels has no = in line 2, a line is name=value"},
+		{"labels", "a=b\nc", "alertmanager: labels has no = in line 2, write name=value"},
 		{"labels", "1a=b", "alertmanager: labels has an invalid name in line 1: letters, digits and _, no digit first"},
 		{"labels", "é=b", "alertmanager: labels has an invalid name in line 1: letters, digits and _, no digit first"},
-		{"labels", "uuid=1", "alertmanager: labels has in line 1 a name that Rollcall sets itself"},
-		{"labels", "tag_x=1", "alertmanager: labels has in line 1 a name that Rollcall sets itself"},
+		{"labels", "uuid=1", "alertmanager: labels uses a name in line 1 that only Rollcall may set"},
+		{"labels", "tag_x=1", "alertmanager: labels uses a name in line 1 that only Rollcall may set"},
 		{"labels", "a=", "alertmanager: labels has no value in line 1"},
-		{"labels", "a=1\na=2", "alertmanager: labels has in line 2 a name that it had before"},
+		{"labels", "a=1\na=2", "alertmanager: labels repeats a name in line 2"},
 	}
 	for _, tt := range tests {
 		settings := map[string]string{"url": "http://h"}
@@ -246,7 +246,7 @@ func FuzzLabels(f *testing.F) {
 	})
 }
 
-// An alert, with a client that answers itself.
+// The client prints the alert and answers it without a network.
 func Example() {
 	s := alertmanager.New(&alertmanager.Config{
 		Client: &http.Client{Transport: printer{}},

@@ -30,7 +30,7 @@ func Kind() channels.KindInfo {
 			{
 				Name: "labels",
 				Doc: "More labels of the alert, one name=value a line, such as severity=critical. " +
-					"It may be another alertname.",
+					"alertname=... replaces RollcallCheckDown.",
 				Check: func(value string) error {
 					_, err := parseLabels(value)
 					return err
@@ -103,15 +103,15 @@ func parseLabels(text string) (map[string]string, error) {
 		_, twice := list[key]
 		switch {
 		case !found:
-			return nil, fmt.Errorf("has no = in line %d, a line is name=value", number)
+			return nil, fmt.Errorf("has no = in line %d, write name=value", number)
 		case !name.MatchString(key):
 			return nil, fmt.Errorf("has an invalid name in line %d: letters, digits and _, no digit first", number)
 		case key == "check" || key == "uuid" || key == "slug" || key == "project" || strings.HasPrefix(key, "tag_"):
-			return nil, fmt.Errorf("has in line %d a name that Rollcall sets itself", number)
+			return nil, fmt.Errorf("uses a name in line %d that only Rollcall may set", number)
 		case value == "":
 			return nil, fmt.Errorf("has no value in line %d", number)
 		case twice:
-			return nil, fmt.Errorf("has in line %d a name that it had before", number)
+			return nil, fmt.Errorf("repeats a name in line %d", number)
 		}
 		list[key] = value
 	}

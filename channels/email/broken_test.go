@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/email"
 )
 
-// A server can stop answering, or talk nonsense, at any point. Nobody gets part of a message.
+// TestBrokenServers uses servers that fall silent or reply nonsense at each step. No recipient gets part of a message.
 func TestBrokenServers(t *testing.T) {
 	script := []string{"220 hello", "250 hello", "250 sender", "250 receiver", "354 go on", "250 taken", "221 bye"}
 	for step := range script {

@@ -20,8 +20,8 @@
 // The last one is about a check that recovered before the alert could be sent. A test has [Test] before the subject.
 //
 // The Message-ID is derived from the identifier of the alert, so mail programs that drop duplicates recognize a
-// repeated message. In-Reply-To and References are derived from the incident: all alerts about one period of being down
-// are one thread. Auto-Submitted keeps vacation notices away.
+// repeated message. In-Reply-To and References are derived from the incident: all alerts about one outage form a thread.
+// Auto-Submitted keeps vacation notices away.
 //
 // # Delivery
 //
@@ -29,12 +29,12 @@
 //
 // If the server refuses an address for good (a 5xx reply to RCPT), the others still get the message; the error is
 // permanent and names the address. If it refuses an address for now (4xx, as greylisting does), the delivery is
-// retried, and only the addresses that do not have the message yet get it. This is remembered in memory, so after a
-// restart the others get the message again.
+// retried, and only addresses without the message get it. The notifier remembers this in memory, so after a restart the
+// others get the message again.
 //
-// If the server cannot be reached, or refuses the sender or the password, the delivery is retried too, since its
+// If the server cannot be reached, or refuses the sender or the password, the delivery is retried too, since an
 // administrator can fix that.
 //
-// The administrator of the program chooses the mail server. It may be in a private network, so package outbound does
-// not guard it.
+// The administrator of the program chooses the mail server. It may be in a private network; the address limits of
+// package outbound do not apply.
 package email

@@ -45,7 +45,7 @@ type Config struct {
 	TLS TLSMode
 	// RootCAs are the trusted certificate authorities. Default: those of the system.
 	RootCAs *x509.CertPool
-	// Username and Password log in by PLAIN or LOGIN, or another mechanism if the server has neither. Default: no
+	// Username and Password log in with PLAIN or LOGIN, or another mechanism if the server has neither. Default: no
 	// login.
 	Username, Password string
 	// From is the sender, such as "Rollcall <rollcall@example.org>".
@@ -106,7 +106,7 @@ func (c Config) withDefaults() (Config, error) {
 	case c.Port < 0 || c.Port > 65535:
 		return c, fmt.Errorf("email: Port is not from 1 to 65535: %d", c.Port)
 	case (c.Username == "") != (c.Password == ""):
-		return c, errors.New("email: of Username and Password one is missing")
+		return c, errors.New("email: Username and Password must be set together")
 	case c.TLS == NoTLS && c.Password != "":
 		return c, errors.New("email: a Password needs TLS")
 	}
@@ -122,8 +122,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Notify sends a message to the addresses of the setting "to". The package comment says which errors are permanent. A
-// check that recovered meanwhile, n.Over, is still reported.
+// Notify sends a message to the addresses of the setting "to". The package comment says which errors are permanent. It
+// also reports a check that has recovered meanwhile (n.Over).
 func (e *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
 	to, err := recipients(c.Settings["to"])
 	if err != nil {
@@ -138,24 +138,24 @@ func (e *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 		_, done := results[a.Address]
 		return done
 	})
-	again := make(map[string]error)
+	retry := make(map[string]error)
 	if len(left) > 0 {
-		again, err = e.send(ctx, msg, left, results)
+		retry, err = e.send(ctx, msg, left, results)
 	}
-	if err != nil || len(again) > 0 {
+	if err != nil || len(retry) > 0 {
 		e.memory.keep(n.ID, results)
 	}
 	if err != nil {
 		return err
 	}
-	return summary(to, results, again)
+	return summary(to, results, retry)
 }
 
-// summary returns the result for all addresses. If any of them is to be retried, the alert is.
-func summary(to []*netmail.Address, results, again map[string]error) error {
+// summary joins the errors of all addresses. The result is permanent if no address needs a retry.
+func summary(to []*netmail.Address, results, retry map[string]error) error {
 	var list []string
 	for _, a := range to {
-		if err := cmp.Or(again[a.Address], results[a.Address]); err != nil {
+		if err := cmp.Or(retry[a.Address], results[a.Address]); err != nil {
 			list = append(list, fmt.Sprintf("%s: %v", a.Address, err))
 		}
 	}
@@ -164,9 +164,9 @@ func summary(to []*netmail.Address, results, again map[string]error) error {
 	}
 	err := clean(errors.New(strings.Join(list, "; ")))
 	if len(to) > 1 {
-		err = fmt.Errorf("the mail server took the message for %d of %d addresses: %w", len(to)-len(list), len(to), err)
+		err = fmt.Errorf("the mail server accepted the message for %d of %d addresses: %w", len(to)-len(list), len(to), err)
 	}
-	if len(again) > 0 {
+	if len(retry) > 0 {
 		return err
 	}
 	return channels.Permanent(err)

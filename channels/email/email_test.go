@@ -162,7 +162,7 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
-// The body of a ping is text in the message: it changes neither the SMTP conversation nor the HTML.
+// TestHostileBody checks that the body of a ping cannot change the SMTP conversation or the HTML.
 func TestHostileBody(t *testing.T) {
 	s := start(t, email.StartTLS)
 	alert := down()
@@ -187,7 +187,7 @@ func TestHostileBody(t *testing.T) {
 	}
 }
 
-// A message that is sent again is the same one; other alerts of the incident are in its thread.
+// TestIdentifiers checks that a retry has the same Message-ID, and that all alerts of an incident share a thread.
 func TestIdentifiers(t *testing.T) {
 	s := start(t, email.StartTLS)
 	n := s.notifier(t, nil)
@@ -265,20 +265,20 @@ func TestRefusals(t *testing.T) {
 		permanent bool
 	}{
 		{"unknown receiver", map[string]error{"a@example.org": unknown, "b@example.org": unknown}, nil,
-			`the mail server took the message for 0 of 2 addresses: a@example.org: 550 "no such user"; b@example.org: 550 "no such user"`, true},
+			`the mail server accepted the message for 0 of 2 addresses: a@example.org: 550 "no such user"; b@example.org: 550 "no such user"`, true},
 		{"one of two", map[string]error{"a@example.org": unknown}, []string{"b@example.org"},
-			`the mail server took the message for 1 of 2 addresses: a@example.org: 550 "no such user"`, true},
+			`the mail server accepted the message for 1 of 2 addresses: a@example.org: 550 "no such user"`, true},
 		{"for now", map[string]error{"a@example.org": greylisted}, []string{"b@example.org"},
-			`the mail server took the message for 1 of 2 addresses: a@example.org: 451 "greylisted"`, false},
+			`the mail server accepted the message for 1 of 2 addresses: a@example.org: 451 "greylisted"`, false},
 		{"one for now, one for good", map[string]error{"a@example.org": greylisted, "b@example.org": unknown}, nil,
-			`the mail server took the message for 0 of 2 addresses: a@example.org: 451 "greylisted"; b@example.org: 550 "no such user"`, false},
+			`the mail server accepted the message for 0 of 2 addresses: a@example.org: 451 "greylisted"; b@example.org: 550 "no such user"`, false},
 		{"authentication needed", map[string]error{"a@example.org": refuse(530, "log in first")}, []string{"b@example.org"},
-			`the mail server took the message for 1 of 2 addresses: a@example.org: 530 "log in first"`, false},
+			`the mail server accepted the message for 1 of 2 addresses: a@example.org: 530 "log in first"`, false},
 		{"sender", map[string]error{"mail": refuse(553, "not you")}, nil, `the mail server refuses the sender: 553 "not you"`, false},
 		{"message", map[string]error{"data": refuse(554, "spam")}, nil,
-			`the mail server took the message for 0 of 2 addresses: a@example.org: 554 "spam"; b@example.org: 554 "spam"`, true},
+			`the mail server accepted the message for 0 of 2 addresses: a@example.org: 554 "spam"; b@example.org: 554 "spam"`, true},
 		{"message for now", map[string]error{"data": refuse(452, "disk full")}, nil,
-			`the mail server took the message for 0 of 2 addresses: a@example.org: 452 "disk full"; b@example.org: 452 "disk full"`, false},
+			`the mail server accepted the message for 0 of 2 addresses: a@example.org: 452 "disk full"; b@example.org: 452 "disk full"`, false},
 		{"connection", map[string]error{"connect": refuse(421, "too busy")}, nil,
 			`connect to the mail server: smtp: EHLO/HELO exchange failed. EHLO response: 421 "too busy", HELO response: 421 "too busy"`, false},
 	}
@@ -300,7 +300,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Who has the message does not get it again because another address is refused for now.
+// TestGreylisting checks that a retry skips the addresses that already have the message.
 func TestGreylisting(t *testing.T) {
 	s := start(t, email.StartTLS)
 	greylisted, unknown := refuse(451, "greylisted"), refuse(550, "no such user")
@@ -318,13 +318,13 @@ func TestGreylisting(t *testing.T) {
 		}
 		got = append(got, fmt.Sprint(to, " ", channels.IsPermanent(err), " ", err))
 	}
-	const pending = `the mail server took the message for 1 of 3 addresses: b@example.org: 451 "greylisted"; c@example.org: 550 "no such user"`
+	const pending = `the mail server accepted the message for 1 of 3 addresses: b@example.org: 451 "greylisted"; c@example.org: 550 "no such user"`
 	equal(t, "attempts", got, []any{
 		"[a@example.org] false " + pending,
 		`[] false the mail server refuses the sender: 451 "busy"`,
 		"[] false " + pending,
-		`[b@example.org] true the mail server took the message for 2 of 3 addresses: c@example.org: 550 "no such user"`,
-		"[a@example.org b@example.org c@example.org] false <nil>", // It is over, and nothing is remembered.
+		`[b@example.org] true the mail server accepted the message for 2 of 3 addresses: c@example.org: 550 "no such user"`,
+		"[a@example.org b@example.org c@example.org] false <nil>", // All addresses are done, so the notifier has forgotten the alert.
 	})
 }
 
@@ -340,8 +340,8 @@ func TestNew(t *testing.T) {
 		{func(c *email.Config) { c.TLS = "ssl" }, `email: TLS is not starttls, implicit, opportunistic or none: "ssl"`},
 		{func(c *email.Config) { c.Port = 65536 }, "email: Port is not from 1 to 65535: 65536"},
 		{func(c *email.Config) { c.Port = -1 }, "email: Port is not from 1 to 65535: -1"},
-		{func(c *email.Config) { c.Password = password }, "email: of Username and Password one is missing"},
-		{func(c *email.Config) { c.Username = "u" }, "email: of Username and Password one is missing"},
+		{func(c *email.Config) { c.Password = password }, "email: Username and Password must be set together"},
+		{func(c *email.Config) { c.Username = "u" }, "email: Username and Password must be set together"},
 		{func(c *email.Config) { c.Username, c.Password, c.TLS = "u", password, email.NoTLS }, "email: a Password needs TLS"},
 		{func(c *email.Config) { c.From = "" }, `email: From is not an e-mail address: ""`},
 		{func(c *email.Config) { c.From = "a@example.org, b@example.org" }, `email: From is not an e-mail address: "a@example.org, b@example.org"`},

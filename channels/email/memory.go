@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// maxMemory is how many partly delivered alerts a [Notifier] remembers.
+// maxMemory is the number of partly delivered alerts that a [Notifier] remembers.
 const maxMemory = 1000
 
-// memory holds the results for addresses that are done, of alerts that are retried. The zero value is empty.
+// memory holds the final results, by address, of alerts that still have addresses to retry. The zero value is empty.
 type memory struct {
 	mu      sync.Mutex
-	results map[string]map[string]error
-	order   []string // identifiers, oldest first
+	results map[string]map[string]error // by alert and address
+	order   []string                    // alerts, oldest first
 }
 
 // take removes and returns the results of an alert. The map is never nil.

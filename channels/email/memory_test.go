@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The memory is bounded and forgets the oldest alerts, however often another one is retried.
+// TestMemory checks that the memory is bounded and forgets the oldest alerts, however often another one is retried.
 func TestMemory(t *testing.T) {
 	var m memory
 	result := func() map[string]error { return map[string]error{"a@example.org": nil} }

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// maxText is the length to which a text in a message is cut, in characters.
+	// maxText is the maximum length of one text in a message, in characters.
 	maxText = 2000
 
 	timeFormat = "Mon, 2 Jan 2006 15:04:05 MST"
@@ -136,7 +136,7 @@ func verb(n channels.Notification) string {
 	return "is DOWN"
 }
 
-// rows returns the facts that are known.
+// rows returns the known facts.
 func rows(n channels.Notification) []row {
 	var downFor string
 	if n.DownFor > 0 {

@@ -19,12 +19,12 @@ import (
 // quitTimeout bounds QUIT after the message is delivered.
 const quitTimeout = 2 * time.Second
 
-// send holds one conversation with the server. It adds the final results to results: nil for an address that has the
-// message, or the server's refusal. It returns in again why other addresses are to be retried. An error applies to all
-// addresses that are not in results.
+// send holds one conversation with the server. It adds final results to results: nil for an address that got the
+// message, or the server's refusal. It returns the errors of addresses to retry. err applies to all addresses that are
+// not in results.
 func (e *Notifier) send(
 	ctx context.Context, msg *mail.Msg, to []*netmail.Address, results map[string]error,
-) (again map[string]error, err error) {
+) (retry map[string]error, err error) {
 	ctx, cancel := context.WithTimeout(ctx, e.config.Timeout)
 	defer cancel()
 	hangUp := func() {}
@@ -37,11 +37,11 @@ func (e *Notifier) send(
 			_ = conn.Close()
 		}
 	})
-	again, err = e.converse(ctx, options, msg, to, results)
+	retry, err = e.converse(ctx, options, msg, to, results)
 	if cause := ctx.Err(); err != nil && cause != nil {
 		return nil, fmt.Errorf("the mail server did not answer in time: %w", cause)
 	}
-	return again, clean(err)
+	return retry, clean(err)
 }
 
 func (e *Notifier) converse(
@@ -58,7 +58,7 @@ func (e *Notifier) converse(
 	if err := client.Mail(path(e.from)); err != nil {
 		return nil, fmt.Errorf("the mail server refuses the sender: %w", err)
 	}
-	again := make(map[string]error)
+	retry := make(map[string]error)
 	var accepted []*netmail.Address
 	for _, a := range to {
 		switch err := client.Rcpt(path(a)); {
@@ -67,7 +67,7 @@ func (e *Notifier) converse(
 		case isRefusal(err):
 			results[a.Address] = err
 		case isReply(err):
-			again[a.Address] = err
+			retry[a.Address] = err
 		default:
 			return nil, err // the connection is lost
 		}
@@ -81,14 +81,14 @@ func (e *Notifier) converse(
 			if err == nil || isRefusal(err) {
 				results[a.Address] = err
 			} else {
-				again[a.Address] = err
+				retry[a.Address] = err
 			}
 		}
 	}
 	// The message is delivered, whatever the server says to QUIT.
 	_ = client.UpdateDeadline(quitTimeout)
 	_ = client.Quit()
-	return again, nil
+	return retry, nil
 }
 
 func data(client *smtp.Client, msg *mail.Msg) error {
@@ -97,7 +97,7 @@ func data(client *smtp.Client, msg *mail.Msg) error {
 		return err
 	}
 	if _, err := msg.WriteTo(w); err != nil {
-		return err // without the final dot, which would deliver part of the message
+		return err // w.Close would send the final dot and deliver part of the message
 	}
 	return w.Close()
 }
@@ -145,7 +145,7 @@ func isReply(err error) bool {
 }
 
 // isRefusal reports whether a reply is final: 5xx, except the codes for a missing login, missing encryption or an
-// unknown command. Those are about the configuration, not about an address.
+// unknown command, which are about the configuration and not about an address.
 func isRefusal(err error) bool {
 	reply, found := errors.AsType[*textproto.Error](err)
 	if !found || reply.Code < 500 || reply.Code > 599 {
@@ -158,5 +158,5 @@ func isRefusal(err error) bool {
 	return true
 }
 
-// clean bounds the text of the server.
+// clean limits the length of the server's text in err.
 func clean(err error) error { return outbound.Clean(err) }

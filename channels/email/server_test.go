@@ -23,8 +23,8 @@ type server struct {
 	smtp   *smtp.Server
 
 	mu sync.Mutex
-	// replies are the server's replies to an address, to "mail" and to "data". Of several, each is used once and the
-	// last one repeatedly.
+	// replies are the server's replies to an address, to "mail" and to "data". The server sends them in order and
+	// repeats the last one.
 	replies  map[string][]error
 	messages []message
 	logins   []string

@@ -3,8 +3,8 @@
 //	title := message.Title(n) // DOWN: nightly backup
 //	text := message.Text(n)   // Down since 2026-03-15 04:00:00 UTC: no ping in time. …
 //
-// Text from users, such as the name of the check, is put on one line and cut, so it cannot pass for another line. For a
-// service where characters have a meaning, such as <!channel>, [Render] escapes the text from users and nothing else.
+// Text from users, such as the name of the check, is cut and stays on one line, so that it cannot fake another line. For
+// a service with markup, such as <!channel>, [Render] escapes the text from users and nothing else.
 //
 // The package is pure.
 package message
@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	maxName    = 100 // characters of a name, as many as a check's may have
-	maxValue   = 200 // characters of any other value
-	maxURL     = 500 // bytes of the check's address; a longer one is left out
+	maxName    = 100 // characters, the maximum of a check's name
+	maxValue   = 200 // characters
+	maxURL     = 500 // bytes; a longer address is left out
 	maxEarlier = 5   // changes
 )
 
-// Title returns one line with what happened to which check: "DOWN: nightly backup", "UP: nightly backup", "Still DOWN
+// Title returns one line that says what happened to the check: "DOWN: nightly backup", "UP: nightly backup", "Still DOWN
 // (reminder 2): nightly backup" or, if the check recovered before the alert could be sent, "Was DOWN: nightly backup".
-// A test has "[TEST] " before that.
+// The title of a test begins with "[TEST] ".
 func Title(n channels.Notification) string {
 	title, _ := Render(n, nil)
 	return title
@@ -48,8 +48,8 @@ func Short(n channels.Notification) string {
 	return r.change(n)
 }
 
-// Render returns title and text, with escape applied to each text from users after it is put on one line and cut. A nil
-// escape changes nothing.
+// Render returns title and text. It puts each text from users on one line, cuts it, and passes it through escape unless
+// that is nil.
 func Render(n channels.Notification, escape func(string) string) (title, text string) {
 	if escape == nil {
 		escape = func(text string) string { return text }
@@ -68,7 +68,7 @@ func Name(c channels.Check) string {
 	return c.ID.String()
 }
 
-// Cut cuts text to a limit in bytes, at a character, with "…" at the end and within the limit.
+// Cut cuts text between characters to at most limit bytes, including a final "…".
 func Cut(text string, limit int) string {
 	const mark = "…"
 	if len(text) <= limit {
@@ -84,7 +84,7 @@ func Cut(text string, limit int) string {
 	return text[:end] + mark
 }
 
-// renderer escapes the text from users.
+// renderer renders notifications and escapes the text from users.
 type renderer struct {
 	escape func(string) string
 }
@@ -113,7 +113,7 @@ func (r renderer) lines(n channels.Notification) []string {
 		}
 	}
 	if n.Test {
-		lines = append(lines, "This is a test of the integration. The check and all that follows are made up.")
+		lines = append(lines, "This is a test of the integration. The check and everything below are made up.")
 	}
 	lines = append(lines, r.change(n), r.ping(n.Ping))
 	add("Expected", n.Check.Timing, maxValue)
@@ -210,8 +210,8 @@ func count(n int64, unit string) string {
 	return fmt.Sprintf("%d %ss", n, unit)
 }
 
-// Line returns text on one line, cut at the limit, in characters. Runs of white space become one space. Invisible
-// characters are dropped: a change of writing direction could make the text look like another.
+// Line returns text on one line of at most limit characters, and "…" if it was cut. Runs of white space become one
+// space. Line drops invisible characters: a change of writing direction could make the text look like another.
 func Line(text string, limit int) string {
 	var b strings.Builder
 	length, blank := 0, false

@@ -92,7 +92,7 @@ func TestText(t *testing.T) {
 		{"over", with(down(), func(n *channels.Notification) { n.Over = at(4, 30) }),
 			strings.Replace(first, "time.", "time; up again since 2026-03-15 04:30:00 UTC.", 1) + tail + url},
 		{"test", with(down(), func(n *channels.Notification) { n.Test = true }),
-			"This is a test of the integration. The check and all that follows are made up.\n" + first + tail + url},
+			"This is a test of the integration. The check and everything below are made up.\n" + first + tail + url},
 		{"least", channels.Notification{Status: channels.Down, At: at(4, 0)},
 			"Down since 2026-03-15 04:00:00 UTC.\nLast ping: none"},
 		{"failure", channels.Notification{Status: channels.Down, At: at(4, 0), Ping: channels.Ping{At: at(4, 0), Kind: "fail", ExitStatus: new(3)}},
@@ -147,7 +147,7 @@ func TestDowntime(t *testing.T) {
 	}
 }
 
-// TestRender checks that text from users is escaped, all of it and nothing else.
+// TestRender checks that Render escapes all text from users and nothing else.
 func TestRender(t *testing.T) {
 	n := down()
 	n.Check.Name, n.Check.Project, n.Check.Tags, n.Check.Timing, n.Reason, n.Ping.Kind = "1*", "2*", "3*", "4*", "5*", "6*"

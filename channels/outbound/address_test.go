@@ -63,7 +63,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// A name that resolves to the machine itself is refused when it is dialed.
+// TestDialer checks that the dialer refuses names that resolve to the machine itself.
 func TestDialer(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// maxText is how many characters of an answer an error shows.
+	// maxText is the maximum length of an answer in an error, in characters.
 	maxText = 200
-	// maxError is how many characters of a connection error are shown.
+	// maxError is the maximum length of a connection error, in characters.
 	maxError = 300
 	// maxRetryAfter is the longest pause that a receiver can ask for.
 	maxRetryAfter = 24 * time.Hour
-	// minSecret is the length in bytes from which a part of a URL or a header is redacted. Shorter ones are words such
-	// as v1.
+	// minSecret is the minimum length in bytes of a part of a URL or a header to redact. Shorter ones are words such as
+	// v1.
 	minSecret = 4
 )
 
@@ -46,10 +46,10 @@ func (e *StatusError) Error() string {
 
 // checkStatus returns the error of an answer, or nil for a status 2xx. It is a [*StatusError], marked
 //
-//   - by [channels.Permanent] for 410: the receiver is gone for good. Any other status may be cured while the alert is
-//     retried: a 404 by a deployment, a 401 by a new token;
-//   - by [channels.RetryAfter] for 429 and 503 with a Retry-After header in seconds or as a date, which is compared
-//     with now. It is cut at 24 hours.
+//   - by [channels.Permanent] for 410: the receiver is gone for good. Someone may fix any other status between retries:
+//     a 404 by a deployment, a 401 by a new token;
+//   - by [channels.RetryAfter] for 429 and 503 with a Retry-After header, in seconds or as a date relative to now. The
+//     pause is at most 24 hours.
 //
 // The body is passed separately, because it can be read only once.
 func checkStatus(res *http.Response, body []byte, now time.Time) error {
@@ -75,7 +75,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
 	}
 	if value != "" && strings.Trim(value, "0123456789") == "" {
-		return maxRetryAfter // more digits than fit in a number
+		return maxRetryAfter // the number overflows
 	}
 	at, err := http.ParseTime(value)
 	if err != nil {
@@ -84,16 +84,16 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return max(0, min(at.Sub(now), maxRetryAfter))
 }
 
-// Clean returns the error of a client, or of parsing a URL, without the URL, which may contain a token, and cut at 300
-// characters. It wraps what err wraps, so [errors.Is] finds [ErrPrivateAddress] and the errors of package context.
-// Clean(nil) is nil.
+// Clean removes the URL, which may contain a token, from the error of a client or of [url.Parse]. It cuts the text at
+// 300 characters. The result wraps what err wraps, so [errors.Is] finds [ErrPrivateAddress] and the errors of package
+// context. Clean(nil) is nil.
 func Clean(err error) error {
 	if err == nil {
 		return nil
 	}
 	for e, found := errors.AsType[*url.Error](err); found; e, found = errors.AsType[*url.Error](err) {
 		if e.Op == "parse" {
-			return errors.New("the URL is malformed") // the reason repeats parts of the URL
+			return errors.New("the URL is malformed") // e repeats parts of the URL
 		}
 		err = e.Err
 	}
@@ -106,17 +106,18 @@ type cleanError struct{ error }
 func (e cleanError) Error() string { return message.Line(e.error.Error(), maxError) }
 func (e cleanError) Unwrap() error { return e.error }
 
-// redact redacts what an answer repeats of its request, as error pages do. req is the last of a chain of redirects, or
-// nil.
+// redact hides secrets of the request that an answer repeats, as error pages do. req is the last of a chain of
+// redirects, or nil.
 func redact(text string, req *http.Request) string {
 	var list []string
-	for ; req != nil; req = before(req) {
+	for ; req != nil; req = redirectedFrom(req) {
 		list = append(list, secrets(req)...)
 	}
 	return channels.Redact(text, slices.DeleteFunc(list, func(secret string) bool { return len(secret) < minSecret })...)
 }
 
-func before(req *http.Request) *http.Request {
+// redirectedFrom returns the request whose answer redirected to req, or nil.
+func redirectedFrom(req *http.Request) *http.Request {
 	if req.Response == nil {
 		return nil
 	}

@@ -18,14 +18,14 @@ import (
 const (
 	// DefaultTimeout bounds a request, with redirects and the body of the answer.
 	DefaultTimeout = 30 * time.Second
-	// MaxAnswer is how much of an answer's body is read, in bytes.
+	// MaxAnswer is the number of bytes that the client reads of an answer's body.
 	MaxAnswer = 64 << 10
-	// MaxRedirects is how many redirects are followed.
+	// MaxRedirects is the number of redirects that the client follows.
 	MaxRedirects = 3
 
-	// connectTimeout bounds name resolution and connection together, and the TLS handshake.
+	// connectTimeout bounds name resolution and connection together, and again the TLS handshake.
 	connectTimeout = 10 * time.Second
-	// idleTimeout is how long an unused connection is kept.
+	// idleTimeout is how long the client keeps an idle connection.
 	idleTimeout = 10 * time.Second
 	maxHeaders  = 64 << 10
 )
@@ -40,13 +40,13 @@ type Config struct {
 	// RootCAs are the trusted certificate authorities. Default: those of the system.
 	RootCAs *x509.CertPool
 	// Proxy returns the proxy for a request, or nil for none, like [http.ProxyFromEnvironment]. The client connects to
-	// any proxy and cannot see where the proxy connects, so the proxy must keep requests out of private networks
-	// itself. Hosts written as private addresses or as localhost are refused here. Default: no proxy, whatever the
-	// environment says.
+	// any proxy and cannot see where the proxy connects, so the proxy itself must keep requests out of private networks.
+	// The client only refuses hosts written as private addresses or as localhost. Default: no proxy; the client ignores
+	// the environment.
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
-// New returns a client with the limits of the package comment. A nil config means the defaults. The client keeps idle
+// New returns a client with the limits in the package comment. A nil config means the defaults. The client keeps idle
 // connections for 10 seconds; CloseIdleConnections closes them at once.
 func New(config *Config) *http.Client {
 	var c Config
@@ -57,7 +57,7 @@ func New(config *Config) *http.Client {
 		c.Timeout = DefaultTimeout
 	}
 	direct := newTransport(newDialer(&c).DialContext, c.RootCAs)
-	t := &transport{direct: direct, proxy: c.Proxy, private: c.AllowPrivateNetworks}
+	t := &transport{direct: direct, proxy: c.Proxy, allowPrivate: c.AllowPrivateNetworks}
 	if c.Proxy != nil {
 		proxied := newTransport((&net.Dialer{Timeout: connectTimeout}).DialContext, c.RootCAs)
 		proxied.Proxy = c.Proxy
@@ -93,10 +93,10 @@ func newTransport(dial dialFunc, roots *x509.CertPool) *http.Transport {
 type transport struct {
 	direct, proxied *http.Transport
 	proxy           func(*http.Request) (*url.URL, error)
-	private         bool // private networks are allowed
+	allowPrivate    bool
 }
 
-// CloseIdleConnections is called by the method of [http.Client].
+// CloseIdleConnections implements the method that [http.Client.CloseIdleConnections] looks for.
 func (t *transport) CloseIdleConnections() {
 	t.direct.CloseIdleConnections()
 	if t.proxied != nil {
@@ -109,7 +109,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	next, err := t.choose(req)
 	if err != nil {
 		if req.Body != nil {
-			_ = req.Body.Close() // a RoundTripper must close it in any case
+			_ = req.Body.Close() // a RoundTripper must always close the body
 		}
 		return nil, err
 	}
@@ -131,12 +131,12 @@ func (t *transport) choose(req *http.Request) (*http.Transport, error) {
 	}
 	proxy, err := t.proxy(req)
 	if err != nil {
-		return nil, errors.New("the proxy for the request is not known") // the error may contain URLs
+		return nil, errors.New("choosing the proxy for the request failed") // err may contain URLs
 	}
 	if proxy == nil {
 		return t.direct, nil
 	}
-	if host := req.URL.Hostname(); !t.private && namesPrivate(host) {
+	if host := req.URL.Hostname(); !t.allowPrivate && namesPrivate(host) {
 		return nil, ErrPrivateAddress
 	}
 	return t.proxied, nil
@@ -152,25 +152,25 @@ func namesPrivate(host string) bool {
 	return err == nil && !isPublic(addr)
 }
 
-// limitedBody is the beginning of a body.
+// limitedBody reads the beginning of a body and closes the whole.
 type limitedBody struct {
 	io.Reader
 	io.Closer
 }
 
-// checkRedirect decides whether a redirect is followed. Its errors contain no URL.
+// checkRedirect decides whether to follow a redirect. Its errors contain no URL.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	first, last := via[0], via[len(via)-1]
 	switch {
 	case len(via) > MaxRedirects:
 		return fmt.Errorf("the receiver redirects more than %d times", MaxRedirects)
 	case last.URL.Scheme == "https" && req.URL.Scheme != "https":
-		return errors.New("the receiver redirects from https to an address without it")
+		return errors.New("the receiver redirects from https to an insecure address")
 	case req.Method != last.Method && req.Response.StatusCode != http.StatusSeeOther:
 		return fmt.Errorf("the receiver redirects with status %d, which would turn %s into %s and lose the message",
 			req.Response.StatusCode, last.Method, req.Method)
 	}
-	req.Header.Del("Referer") // it has the first URL, with its secrets
+	req.Header.Del("Referer") // contains the first URL, with its secrets
 	if !sameHost(first.URL, req.URL) {
 		for name := range req.Header {
 			if !isKept(name) {

@@ -77,7 +77,7 @@ func TestPrivateAddress(t *testing.T) {
 	}
 }
 
-// The environment may name a proxy that reaches what the client must not.
+// TestEnvironmentProxyIsNotUsed checks that a proxy in the environment cannot lead into a private network.
 func TestEnvironmentProxyIsNotUsed(t *testing.T) {
 	proxy := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the proxy was used") })
 	t.Setenv("HTTP_PROXY", proxy.URL)
@@ -177,7 +177,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// Headers that may be credentials do not go to another host.
+// TestRedirectToAnotherHost checks that possible credentials in headers do not go to another host.
 func TestRedirectToAnotherHost(t *testing.T) {
 	got := make(chan http.Header, 2)
 	other := serve(t, func(_ http.ResponseWriter, r *http.Request) { got <- r.Header })
@@ -225,7 +225,7 @@ func TestRedirectFromHTTPS(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(secure.Certificate())
 	_, err := outbound.Do(open(t, outbound.Config{RootCAs: roots}), request(t, "POST", secure.URL, "x"))
-	if diff := cmp.Diff("the receiver redirects from https to an address without it", fmt.Sprint(err)); diff != "" {
+	if diff := cmp.Diff("the receiver redirects from https to an insecure address", fmt.Sprint(err)); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := outbound.Do(open(t, outbound.Config{RootCAs: x509.NewCertPool()}), request(t, "POST", secure.URL, "x")); err == nil ||
@@ -269,7 +269,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	if _, err := outbound.Do(open(t, outbound.Config{}), request(t, "GET", server.URL+"/headers", "")); err == nil {
-		t.Error("long headers are no error")
+		t.Error("no error for long headers")
 	}
 	_, err = outbound.Do(open(t, outbound.Config{Timeout: 50 * time.Millisecond}), request(t, "GET", server.URL+"/hang?s3cret", ""))
 	if !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "s3cret") {

@@ -8,20 +8,20 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// UserAgent is the User-Agent of requests that have none of their own.
+// UserAgent is the default User-Agent of requests.
 const UserAgent = "rollcall"
 
 // Do sends a request with a client of [New] and returns the body of the answer, at most [MaxAnswer] bytes.
 //
-// A status other than 2xx is a [*StatusError], permanent for 410 and with a pause for a Retry-After header. The error
-// of a connection is one of [Clean]. A request without a User-Agent gets [UserAgent].
+// A status other than 2xx is a [*StatusError], permanent for 410 and with a pause for a Retry-After header. Connection
+// errors are passed through [Clean]. A request without a User-Agent gets [UserAgent].
 func Do(client *http.Client, req *http.Request) ([]byte, error) {
 	_, body, err := Exchange(client, req)
 	return body, err
 }
 
-// Exchange is [Do] for services that explain a status in the body. It returns the answer, whose Body is closed, and the
-// body also with a [*StatusError]. Errors are redacted with the given secrets: those in the request's body, which Do
+// Exchange is [Do] for services that explain a status in the body. It returns the answer, whose Body is closed, and its
+// body, both also with a [*StatusError]. It redacts the given secrets in errors: those of the request's body, which Do
 // cannot know.
 func Exchange(client *http.Client, req *http.Request, secrets ...string) (*http.Response, []byte, error) {
 	if req.Header.Get("User-Agent") == "" {

@@ -9,8 +9,8 @@
 //	})
 //
 // A program that needs only some of them imports their packages instead, such as channels/webhook and channels/email,
-// and avoids the dependencies of the rest. A program with a kind of its own appends it to [Kinds] and adds its notifier
-// to the map.
+// and avoids the dependencies of the rest. A program with its own kind appends it to [Kinds] and adds its notifier to
+// the map.
 package standard
 
 import (
@@ -32,8 +32,8 @@ import (
 
 // Config configures the notifiers. The zero value of a field means its default.
 type Config struct {
-	// AllowPrivateNetworks lets webhooks and other requests reach loopback, private and link-local addresses. The mail
-	// server is always reached, since the administrator chooses it. Default: such addresses are refused.
+	// AllowPrivateNetworks lets webhooks and other requests reach loopback, private and link-local addresses. Default:
+	// such addresses are refused. The mail server may always have one, since the administrator chooses it.
 	AllowPrivateNetworks bool
 	// Email is the mail server for channels of kind email. Default: none; deliveries fail and say so.
 	Email *email.Config
@@ -50,8 +50,8 @@ func Kinds() []channels.KindInfo {
 	return append(kinds, shoutrrr.Kinds()...)
 }
 
-// New returns a notifier for each of [Kinds] except group, whose members are notified by their own kinds. A nil config
-// means the defaults. Errors are those of email.New and sms.New.
+// New returns a notifier for each of [Kinds] except group: alerts to a group go to its members. A nil config means the
+// defaults. Errors are those of email.New and sms.New.
 func New(config *Config) (map[channels.Kind]channels.Notifier, error) {
 	var c Config
 	if config != nil {
@@ -98,8 +98,8 @@ func (c *Config) email() (channels.Notifier, error) {
 	return n, nil
 }
 
-// unavailable returns a notifier that fails. The error is not permanent, as the administrator can configure what is
-// missing.
+// unavailable returns a notifier that always fails. The error is not permanent, because the administrator can change the
+// configuration.
 func unavailable(reason string) channels.Notifier {
 	err := errors.New(reason)
 	return channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error { return err })

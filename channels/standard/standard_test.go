@@ -64,7 +64,7 @@ func TestPrivateNetworks(t *testing.T) {
 	}
 }
 
-// TestUnavailable checks that what the server lacks fails with the reason, and is retried.
+// TestUnavailable checks that deliveries without the needed configuration fail with the reason and can be retried.
 func TestUnavailable(t *testing.T) {
 	notifiers, err := standard.New(nil)
 	if err != nil {
