@@ -18,30 +18,30 @@ type Created struct {
 	Keys    monitor.Keys
 }
 
-// applying is the state that the changes of a plan share.
+// applying is the shared state of the changes that Apply makes.
 type applying struct {
 	target  Target
-	admin   Administrator        // nil if target is none
-	ids     map[string]uuid.UUID // of the projects that the plan created
+	admin   Administrator        // nil if target manages only checks
+	ids     map[string]uuid.UUID // ids of the created projects, by name
 	created []Created
 }
 
-// Apply makes the changes of a plan one by one, at the target that the plan was made for, and returns the projects that
-// it created. After each change it calls done, unless that is nil. The first change that fails ends Apply, the changes
-// before it stay; the error says which change failed, and wraps the error of the target. A new plan has the rest.
+// Apply makes the changes of a plan in order and returns the projects that it created. Target must be the one that the
+// plan was made for. Apply calls done after each change, unless done is nil. It stops at the first change that fails and
+// keeps the changes before it; the error names the failed change and wraps the target's error. A new plan has the rest.
 func (p Plan) Apply(ctx context.Context, target Target, done func(Change)) ([]Created, error) {
 	a := &applying{target: target, ids: make(map[string]uuid.UUID)}
 	a.admin, _ = target.(Administrator)
 	for i, c := range p.Changes {
 		if a.admin == nil && c.Type != "check" {
-			return nil, errors.New("declare: the plan was made for another target")
+			return nil, errors.New("declare: this target manages only checks; apply the plan to the target that it was made for")
 		}
 		id := c.projectID
 		if id == uuid.Nil {
 			id = a.ids[c.Project]
 		}
 		if err := c.run(ctx, a, id); err != nil {
-			return a.created, fmt.Errorf("%s the %s %q of the project %q (%d of %d changes were made before): %w",
+			return a.created, fmt.Errorf("%s the %s %q of the project %q, after %d of %d changes: %w",
 				c.Action, c.Type, c.Name, c.Project, i, len(p.Changes), err)
 		}
 		if done != nil {
@@ -51,7 +51,7 @@ func (p Plan) Apply(ctx context.Context, target Target, done func(Change)) ([]Cr
 	return a.created, nil
 }
 
-// Count returns the numbers of changes that create, update and delete something.
+// Count returns how many changes create, update and delete something.
 func (p Plan) Count() (created, updated, deleted int) {
 	for _, c := range p.Changes {
 		switch c.Action {

@@ -1,4 +1,4 @@
-// Package declare keeps projects, channels and checks the way a file describes them.
+// Package declare manages projects, channels and checks from a file.
 //
 // The file is YAML, and may be JSON. Its keys are the fields of API-V3.md section 2.1:
 //
@@ -23,39 +23,38 @@
 //	fmt.Print(plan)                       // the changes, one a line
 //	_, err = plan.Apply(ctx, target, nil) // make them
 //
-// A [Target] is a monitor in this process, by [OnMonitor], or a server, by package client/target. [Export] and
-// [Document.Write] go the other way. Applying an export changes nothing.
+// A [Target] is a monitor in this process ([OnMonitor]) or a server (package client/target). [Export] and
+// [Document.Write] turn existing projects into a file. Applying an export changes nothing.
 //
 // # What a file means
 //
 // A file describes its projects, channels and checks in full: a setting that it leaves out gets its default (section
-// 2.1). There are two exceptions. A project keeps its account, plan and max_checks, and a channel keeps the settings
-// that are secret by its kind.
+// 2.1). There are two exceptions: a project keeps its account, plan and max_checks, and a channel keeps the settings
+// that its kind marks as secret.
 //
-// Names identify projects and channels, and slugs identify checks. Whatever the file does not mention stays, unless
-// [Options].Prune is set: then the file's projects lose the checks and channels that the file does not have. Prune never
-// deletes a project, a check whose slug is empty or shared, or a channel whose name is empty or shared. A project without
-// the key checks keeps its checks; an empty list deletes them. The same holds for channels.
+// Names identify projects and channels, and slugs identify checks. By default nothing is deleted. [Options].Prune
+// deletes the checks and channels of the file's projects that are not in the file. Prune never deletes a project, a
+// check whose slug is empty or shared, or a channel whose name is empty or shared. It keeps the checks of a project
+// without the key checks; an empty list deletes them all. The same holds for channels.
 //
-// A file with channels or checks at its top level, instead of projects, describes one project. Whoever applies the file
-// names it.
+// A file with channels or checks at its top level, instead of projects, describes one project. [Options].Project names
+// it.
 //
 // A timeout, grace or max_runtime is a whole number of seconds, or a duration such as 90s, 30m or 24h. If a check has a
-// timeout and a schedule, the schedule counts (section 4.3 rule 2). Tags and channels are texts as in section 2.1, or
-// lists. YAML's anchors, aliases and merge keys work; a key at the top level that begins with "x-" may hold anchors and
-// means nothing else. A check may have the alert rules of [checks.Check]: alert_after is a number of failures, repeat_every a duration,
-// and quiet_hours a text in the form of package quiet, or a list of its windows.
+// timeout and a schedule, the schedule counts (section 4.3 rule 2). Tags and channels are strings as in section 2.1, or
+// lists. YAML's anchors, aliases and merge keys work; top-level keys that begin with "x-" may hold anchors and are
+// otherwise ignored. A check may have the alert rules of [checks.Check]: alert_after is a number of failures,
+// repeat_every a duration, and quiet_hours a string in the form of package quiet, or a list of its windows.
 //
 // # Secrets
 //
-// The setting of a channel is a text, or the place of the text: {env: NAME} or {file: PATH}. Whoever writes a file decides
-// where its settings are sent, so [Config].Env and [Config].File decide what it may read; by default it reads nothing.
+// The value of a channel's setting is a string, or names its source: {env: NAME} or {file: PATH}. A file can send its
+// values anywhere, so [Config].Env and [Config].File limit what it may read; by default it reads nothing.
 //
-// Channels remember where their settings came from. Neither a plan nor an export shows such a value, nor one that is
-// secret by its kind, and a plan shows no value that a channel had before.
+// Channels remember the sources of their settings. Plans and exports show neither a value from a source nor one that the
+// kind marks as secret. Plans show no old values of channels.
 //
 // # Errors
 //
-// Nothing changes unless the whole file is right. [Errors] lists everything that is wrong with a file, each error with
-// its line and column.
+// Nothing changes unless the whole file is valid. [Errors] lists all errors of a file with their lines and columns.
 package declare

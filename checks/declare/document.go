@@ -7,13 +7,12 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// Document is what a file says. [Parse] reads one from a file, [Export] describes what exists, and a program may
-// compose one itself.
+// Document is the content of a file. [Parse] reads one, [Export] returns an existing project for one, and a program can
+// build one itself.
 type Document struct {
 	// File is the name of the file, for errors.
 	File string
-	// Projects are the projects, each name once. A project without a name stands for the one that [Options] names, and
-	// must be alone.
+	// Projects are the projects, with unique names. The only project may have no name; [Options].Project names it then.
 	Projects []Project
 }
 
@@ -21,21 +20,21 @@ type Document struct {
 type Project struct {
 	// Name is the name of the project, 1 to 100 characters.
 	Name string
-	// Account, Plan and MaxChecks are those of [checks.Project]. A plan creates the project with them, and cannot change
-	// them later: another value than the project has is an error. The zero values accept what the project has.
+	// Account, Plan and MaxChecks are those of [checks.Project]. A plan sets them when it creates the project and cannot
+	// change them later: [NewPlan] fails if they differ. The zero values match any project.
 	Account   string
 	Plan      checks.Plan
 	MaxChecks *int
-	// Channels are the channels, each name once. Nil leaves the channels of the project alone.
+	// Channels are the channels, with unique names. Nil leaves the channels of the project alone.
 	Channels []Channel
-	// Checks are the checks, each slug once. Nil leaves the checks of the project alone.
+	// Checks are the checks, with unique slugs. Nil leaves the checks of the project alone.
 	Checks []Check
 
 	places  places
-	remarks []string // what an export had to leave out
+	remarks []string // what [Export] left out
 }
 
-// Only returns the document reduced to the project with a name. A single project without a name gets that name. The
+// Only returns a document with only the named project. If the document's project has no name, it gets this one. The
 // error is [checks.ErrNotFound] if there is no such project.
 func (d Document) Only(name string) (Document, error) {
 	for _, project := range d.Projects {
@@ -52,14 +51,14 @@ type Channel struct {
 	// Name is the name of the channel, 1 to 100 characters.
 	Name string
 	Kind channels.Kind
-	// Settings are the settings by name. A missing setting that is secret by its kind keeps its value.
+	// Settings are the settings by name. A missing secret setting keeps its value.
 	Settings map[string]Setting
 
 	places  places
 	remarks []string
 }
 
-// values returns the settings as package channels takes them.
+// values returns the values of the settings by name.
 func (c Channel) values() map[string]string {
 	values := make(map[string]string, len(c.Settings))
 	for name, s := range c.Settings {
@@ -79,7 +78,7 @@ func (c Channel) sources() map[string]string {
 	return sources
 }
 
-// The beginnings of a [Setting.Source].
+// Prefixes of [Setting.Source].
 const (
 	envSource  = "$"
 	fileSource = "file "
@@ -87,9 +86,9 @@ const (
 
 // Setting is the value of a setting of a channel.
 type Setting struct {
-	// Value is the value. It is never shown if it has a Source, or if the setting is secret by its kind.
+	// Value is the value. Plans and exports hide it if it has a Source, or if the kind marks the setting as secret.
 	Value string `json:"-"`
-	// Source says where the value came from, as in "$ROLLCALL_PAGER" or "file pager.key". It is "" for a value in the
+	// Source says where the value came from, such as "$ROLLCALL_PAGER" or "file pager.key". It is "" for a value in the
 	// file itself.
 	Source string
 }
@@ -105,15 +104,15 @@ func (s Setting) String() string {
 // GoString returns the text of [Setting.String].
 func (s Setting) GoString() string { return s.String() }
 
-// Check is a check. Its slug is required, and Spec.ID has no effect. A nil setting means its default, and nil Channels
-// mean none.
+// Check is a check. Its slug is required, and Spec.ID has no effect. A nil setting stands for its default; nil Channels
+// stand for none.
 type Check struct {
 	checks.Spec
 
 	places places
 }
 
-// places are the positions of an entry, under "", and of its keys.
+// places maps the keys of an entry to their positions, and "" to the position of the entry itself.
 type places map[string]Position
 
 // of returns the position of a key, or of the entry if it has no such key.

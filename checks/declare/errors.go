@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxErrors bounds the errors that are reported of one file.
+// maxErrors bounds the errors reported for one file.
 const maxErrors = 100
 
 // Position is a place in a file. Both numbers count from 1; the zero Position stands for an unknown place.
@@ -16,7 +16,7 @@ type Position struct {
 	Column int // in characters
 }
 
-// Error says what is wrong with a file, and where. It shows no secret.
+// Error is an error at a position of a file. It contains no secrets.
 type Error struct {
 	// File is the name of the file, as given to [Parse].
 	File string
@@ -25,7 +25,7 @@ type Error struct {
 	Text string
 }
 
-// Error returns the text after its place, as in "checks.yaml:12:5: timeout is too small: 59, the minimum is 60".
+// Error returns the position and the text, such as "checks.yaml:12:5: timeout is too small: 59, the minimum is 60".
 func (e *Error) Error() string {
 	if e.Line == 0 {
 		return e.File + ": " + e.Text
@@ -33,7 +33,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Text)
 }
 
-// Errors are the errors of one file, in the order of their places.
+// Errors are the errors of one file, in order of their positions.
 type Errors []*Error
 
 // Error returns the errors, one a line.
@@ -60,7 +60,7 @@ type report struct {
 	list Errors
 }
 
-// add adds an error, unless it repeats the one before: an alias can lead to the same place many times.
+// add adds an error, unless it repeats the previous one: aliases can reach the same place many times.
 func (r *report) add(at Position, format string, args ...any) {
 	e := Error{File: r.file, Position: at, Text: fmt.Sprintf(format, args...)}
 	if n := len(r.list); n < maxErrors && (n == 0 || *r.list[n-1] != e) {

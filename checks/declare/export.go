@@ -10,10 +10,9 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// Export returns a project in the form of a file. It leaves out defaults and the settings of channels that are secret,
-// and gives the source of a setting in place of a value that has one. Checks without a slug of their own and channels
-// without a name of their own cannot be in a file; comments of [Document.Write] list them. Nil kinds stand for
-// [channels.Kinds].
+// Export returns a project as a file describes it. It leaves out defaults and secret settings, and replaces values from
+// a source by the source. It also leaves out checks without a unique slug and channels without a unique name;
+// [Document.Write] lists them in comments. Nil kinds stand for [channels.Kinds].
 func Export(state State, kinds []channels.KindInfo) Project {
 	if kinds == nil {
 		kinds = channels.Kinds()
@@ -28,7 +27,7 @@ func Export(state State, kinds []channels.KindInfo) Project {
 	if !state.SettingsHidden {
 		p.exportChannels(state.Channels, kinds)
 	} else if len(state.Channels) > 0 {
-		p.remark("Left out: the channels, whose settings cannot be seen through the interface of a server.")
+		p.remark("Left out: the channels, because the API does not show their settings.")
 	}
 	slugs := make(map[string]int)
 	for _, c := range state.Checks {
@@ -36,7 +35,7 @@ func Export(state State, kinds []channels.KindInfo) Project {
 	}
 	for _, c := range state.Checks {
 		if c.Slug == "" || slugs[c.Slug] > 1 {
-			p.remark("Left out, without a slug of its own: the check %q (%s).", c.Name, c.ID)
+			p.remark("Left out, because it has no unique slug: the check %q (%s).", c.Name, c.ID)
 			continue
 		}
 		p.Checks = append(p.Checks, exportCheck(c, state.Channels))
@@ -44,7 +43,7 @@ func Export(state State, kinds []channels.KindInfo) Project {
 	return p
 }
 
-// Remarks returns sentences about what [Export] left out.
+// Remarks returns a sentence for each check and channel that [Export] left out.
 func (p Project) Remarks() []string { return p.remarks }
 
 func (p *Project) remark(format string, args ...any) {
@@ -55,7 +54,7 @@ func (p *Project) exportChannels(list []channels.Channel, kinds []channels.KindI
 	p.Channels = []Channel{}
 	for _, c := range list {
 		if c.Name == "" || len(named(list, c.Name)) > 1 {
-			p.remark("Left out, without a name of its own: the %s channel %q (%s).", c.Kind, c.Name, c.ID)
+			p.remark("Left out, because it has no unique name: the %s channel %q (%s).", c.Kind, c.Name, c.ID)
 			continue
 		}
 		p.Channels = append(p.Channels, exportChannel(c, kinds, list))
@@ -81,7 +80,7 @@ func exportChannel(c channels.Channel, kinds []channels.KindInfo, available []ch
 			switch {
 			case value == "":
 			case s.Secret:
-				out.remarks = append(out.remarks, fmt.Sprintf("%s is secret and left out; it stays as it is until it is given, as %s: {env: NAME}", s.Name, s.Name))
+				out.remarks = append(out.remarks, fmt.Sprintf("%s is secret and left out. Applying this file keeps its value. To change it, add %s: {env: NAME}", s.Name, s.Name))
 			case source != "":
 				out.Settings[s.Name] = Setting{Source: source}
 			case value != s.Default:
@@ -89,8 +88,8 @@ func exportChannel(c channels.Channel, kinds []channels.KindInfo, available []ch
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(left)) { // of an unknown kind, where anything may be secret
-		out.remarks = append(out.remarks, fmt.Sprintf("%s is left out, because the kind is not known", name))
+	for _, name := range slices.Sorted(maps.Keys(left)) { // settings of an unknown kind may be secret
+		out.remarks = append(out.remarks, fmt.Sprintf("%s is left out, because its kind is unknown and it may be secret", name))
 	}
 	return out
 }

@@ -26,8 +26,8 @@ func TestExport(t *testing.T) {
         settings:
           to: ops@example.org
       - name: pager
-        # url_down is secret and left out; it stays as it is until it is given, as url_down: {env: NAME}
-        # headers_down is secret and left out; it stays as it is until it is given, as headers_down: {env: NAME}
+        # url_down is secret and left out. Applying this file keeps its value. To change it, add url_down: {env: NAME}
+        # headers_down is secret and left out. Applying this file keeps its value. To change it, add headers_down: {env: NAME}
         kind: webhook
     checks:
       - slug: nightly
@@ -43,16 +43,16 @@ func TestExport(t *testing.T) {
         channels: ops,pager
 `
 	equal(t, "export", s.export("backups"), want)
-	// On another database it creates the same, once it has the required secret.
+	// With the required secret added, the export creates the same channels and checks in another database.
 	other := open(t, dbtest.SQLite(t))
 	const pager = "        kind: webhook\n"
 	other.apply(strings.Replace(want, pager, pager+"        settings: {url_down: {env: HOOK}}\n", 1), declare.Options{})
-	const headers = "        # headers_down is secret and left out; it stays as it is until it is given, as headers_down: {env: NAME}\n"
+	const headers = "        # headers_down is secret and left out. Applying this file keeps its value. To change it, add headers_down: {env: NAME}\n"
 	equal(t, "export of the copy", other.export("backups"), strings.Replace(want, headers, "", 1))
 }
 
-// An export has the source of a value from a variable or a file, and not the value, even if its kind does not call the
-// setting secret.
+// An export names the source of a value from a variable or a file and hides the value, even if the kind does not mark
+// the setting as secret.
 func TestExportSources(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
 	const file = `projects:
@@ -83,7 +83,7 @@ func TestExportSources(t *testing.T) {
 	equal(t, "a value in the file", s.apply(inline, declare.Options{}), "project \"backups\"\n  ~ channel \"ops\"\n      ~ to: (hidden) -> \"s3cret@example.org\"\n")
 }
 
-// The export of any check describes the same check, and changes nothing where it came from.
+// Applying the export of any check changes nothing, and describes the same check for another database.
 func TestRoundTrip(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
 	anyText := func(most int) *rapid.Generator[string] {
@@ -138,7 +138,7 @@ func TestRoundTrip(t *testing.T) {
 			rt.Fatalf("%v\n%s", err, text)
 		}
 		if p := s.plan(doc, declare.Options{Prune: true}); p.String() != "" {
-			rt.Fatalf("an export is not what there is:\n%s\n%s", p, text)
+			rt.Fatalf("applying an export would change something:\n%s\n%s", p, text)
 		}
 		fresh, err := checks.New(project.ID, doc.Projects[0].Checks[0].Spec, noon)
 		if err != nil {

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 var noon = time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
 
-// secrets are the values of the variables and the files of a test.
+// secrets holds the values of the environment variables and files that the tests read.
 var secrets = map[string]string{
 	"TOKEN": "Authorization: s3cret", "OTHER": "Authorization: n3xt", "HOOK": "https://example.org/s3cret",
 	"OPS": "s3cret@example.org", "body.txt": "token=s3cret",
@@ -63,7 +63,7 @@ type site struct {
 
 func open(t *testing.T, db dbtest.DB) site {
 	t.Helper()
-	var reads atomic.Int64 // so that each object is newer than the one before
+	var reads atomic.Int64 // each read of the clock is later, so that objects have a fixed order
 	now := func() time.Time { return noon.Add(time.Duration(reads.Add(1)) * time.Millisecond) }
 	mon, err := monitor.New(db.Open(t), &monitor.Config{Now: now})
 	if err != nil {
@@ -82,7 +82,7 @@ func (s site) plan(doc declare.Document, o declare.Options) declare.Plan {
 	return p
 }
 
-// apply applies a file and returns the plan.
+// apply applies a file and returns the text of its plan.
 func (s site) apply(text string, o declare.Options) string {
 	s.Helper()
 	p := s.plan(mustParse(s.T, text), o)
@@ -99,7 +99,7 @@ func (s site) refused(text string, target declare.Target) string {
 	p, err := declare.NewPlan(s.Context(), target, doc, &declare.Options{Now: noon})
 	list, ok := errors.AsType[declare.Errors](err)
 	if !ok {
-		s.Fatalf("no errors, but %v and\n%v", err, p)
+		s.Fatalf("error %v and plan\n%v; want Errors", err, p)
 	}
 	return list.Error()
 }
@@ -146,7 +146,7 @@ func equal(t *testing.T, what string, got, want any) {
 	}
 }
 
-// checksOnly is a target with the limits of the API of a server.
+// checksOnly is a target with the limits of the API: it manages only checks and hides the settings of channels.
 type checksOnly struct{ declare.Target }
 
 func (c checksOnly) Read(ctx context.Context, project string) (declare.State, error) {

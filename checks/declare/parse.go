@@ -25,17 +25,16 @@ const maxName = 100
 type Config struct {
 	// Name is the name of the file in errors. Default: "checks.yaml".
 	Name string
-	// Now decides whether a schedule has any time to come. Default: the current time.
+	// Now is the time for validation: a schedule that never fires after it is refused. Default: the current time.
 	Now time.Time
 	// Kinds are the known kinds of channels. Default: [channels.Kinds].
 	Kinds []channels.KindInfo
-	// Env returns the value of the environment variable that a setting names. Whoever writes the file can have that
-	// value sent anywhere, so Env should refuse the variables that the author must not see. Its error follows the name
-	// in a message, as in "is not set". Default: no variable can be read.
+	// Env returns the value of an environment variable that a setting names. The file's author can send that value
+	// anywhere, so Env should refuse variables that the author must not see. The error follows the variable's name in a
+	// message, such as "is not set". By default no variable can be read.
 	Env func(name string) (string, error)
-	// File returns the value in the file that a setting names. It should refuse files that the author must not see,
-	// as Env does; [os.Root] confines it to a directory. Its error must not show the content. Default: no file can be
-	// read.
+	// File returns the value in a file that a setting names. Like Env, it should refuse files that the author must not
+	// see; [os.Root] confines it to a directory. The error must not contain the content. By default no file can be read.
 	File func(path string) (string, error)
 }
 
@@ -47,7 +46,7 @@ type parser struct {
 	entries  int       // keys and list items read so far
 }
 
-// Parse reads a file. The error is [Errors].
+// Parse reads a file. A nil config stands for the defaults. The error is always [Errors].
 func Parse(data []byte, config *Config) (Document, error) {
 	var c Config
 	if config != nil {
@@ -78,13 +77,13 @@ func (p *parser) document(root *yaml.Node) Document {
 	doc := Document{File: p.file}
 	root = follow(root)
 	if root.Kind != yaml.MappingNode {
-		p.add(position(root), "the file is not a mapping with the key projects, or checks")
+		p.add(position(root), "the file must be a mapping with the key projects, channels or checks")
 		return doc
 	}
 	top := *root
 	top.Content = nil
 	for i := 0; i+1 < len(root.Content); i += 2 {
-		if !strings.HasPrefix(root.Content[i].Value, "x-") { // which only hold anchors
+		if !strings.HasPrefix(root.Content[i].Value, "x-") { // these keys only hold anchors
 			top.Content = append(top.Content, root.Content[i], root.Content[i+1])
 		}
 	}
@@ -95,18 +94,18 @@ func (p *parser) document(root *yaml.Node) Document {
 	_, hasChecks := found["checks"]
 	switch {
 	case many && (hasChannels || hasChecks):
-		p.add(found.of("projects"), "projects cannot stand beside checks and channels at the top of the file")
+		p.add(found.of("projects"), "projects and top-level channels or checks cannot be combined; move these into a project")
 	case many:
 	case hasChannels || hasChecks:
 		single.places = found
 		doc.Projects = []Project{single}
 	default:
-		p.add(position(root), "the file has neither projects nor checks")
+		p.add(position(root), "the file has none of the keys projects, channels and checks")
 	}
 	return doc
 }
 
-// lists returns the keys of a project that may also stand at the top of a file about one project.
+// lists returns the keys of a project that a file for one project may have at its top level.
 func (p *parser) lists(project *Project) []key {
 	return []key{
 		{"channels", func(n *yaml.Node) { project.Channels = p.channels(n) }},
@@ -114,16 +113,16 @@ func (p *parser) lists(project *Project) []key {
 	}
 }
 
-// names are the places of the names in a list.
+// names maps the names in a list to their positions.
 type names map[string]Position
 
-// unique reports a name that an earlier item of the list has.
+// unique reports a name that an earlier item of the list already has.
 func (p *parser) unique(seen names, what, name string, at Position) {
 	if name == "" {
-		return // reported before
+		return // already reported
 	}
 	if first, twice := seen[name]; twice {
-		p.add(at, "the %s %q is there already, in line %d", what, shorten(name), first.Line)
+		p.add(at, "duplicate %s %q, first used in line %d", what, shorten(name), first.Line)
 		return
 	}
 	seen[name] = at
@@ -172,7 +171,7 @@ func (p *parser) project(n *yaml.Node) Project {
 	return project
 }
 
-// name reads the name of a project, an account or a channel. It returns "" after an error.
+// name reads the name of a project, an account or a channel. It returns "" and reports an error if the name is invalid.
 func (p *parser) name(n *yaml.Node, field string) string {
 	text := p.text(n, field)
 	if text == nil {
@@ -197,7 +196,7 @@ func (p *parser) checks(n *yaml.Node) []Check {
 	return each(p, n, "checks", func(item *yaml.Node) Check {
 		check := p.check(item)
 		if check.Slug != nil {
-			p.unique(seen, "check with the slug", *check.Slug, check.places.of("slug"))
+			p.unique(seen, "slug", *check.Slug, check.places.of("slug"))
 		}
 		return check
 	})
@@ -262,8 +261,8 @@ func (p *parser) channel(n *yaml.Node) Channel {
 	return c
 }
 
-// withoutRequiredSecrets returns the kinds with optional secrets: a file may leave out those that the channel has
-// already, which only [NewPlan] can know. Rules about several settings go, because they may ask for a secret.
+// withoutRequiredSecrets returns the kinds with all secrets optional and without rules about several settings. A file may
+// leave out a secret that the channel already has; only [NewPlan] can tell.
 func withoutRequiredSecrets(kinds []channels.KindInfo) []channels.KindInfo {
 	kinds = slices.Clone(kinds)
 	for i := range kinds {
@@ -277,8 +276,8 @@ func withoutRequiredSecrets(kinds []channels.KindInfo) []channels.KindInfo {
 	return kinds
 }
 
-// setting reads the value of a channel's setting: a text, or the place of the text. A number needs no quotes, because
-// a phone number looks like one.
+// setting reads the value of a channel's setting: a string or its source. Numbers need no quotes, because a phone number
+// looks like one.
 func (p *parser) setting(e entry) Setting {
 	switch {
 	case e.value.ShortTag() == "!!null":
@@ -293,12 +292,12 @@ func (p *parser) setting(e entry) Setting {
 		{"file", func(n *yaml.Node) { s = p.lookUp(n, "file", "file", fileSource, p.config.File) }},
 	})
 	if len(found) != 2 && e.value.Kind == yaml.MappingNode {
-		p.add(position(e.value), "the value of %s has one of the keys env and file", shorten(e.key))
+		p.add(position(e.value), "the value of %s must have one of the keys env and file", shorten(e.key))
 	}
 	return s
 }
 
-// lookUp reads the value that the file names by a key.
+// lookUp reads a value from the variable or file that n names.
 func (p *parser) lookUp(n *yaml.Node, key, what, source string, read func(string) (string, error)) Setting {
 	name := p.text(n, key)
 	if name == nil {

@@ -13,24 +13,24 @@ func TestParseErrors(t *testing.T) {
 	for name, test := range map[string]struct{ file, want string }{
 		"empty":            {"", "f.yaml: the file is empty"},
 		"only a comment":   {"# nothing\n", "f.yaml: the file is empty"},
-		"null":             {"~", "f.yaml:1:1: the file is not a mapping with the key projects, or checks"},
-		"a list":           {"- slug: a", "f.yaml:1:1: the file is not a mapping with the key projects, or checks"},
-		"nothing known":    {"x-a: 1", "f.yaml:1:1: the file has neither projects nor checks"},
+		"null":             {"~", "f.yaml:1:1: the file must be a mapping with the key projects, channels or checks"},
+		"a list":           {"- slug: a", "f.yaml:1:1: the file must be a mapping with the key projects, channels or checks"},
+		"nothing known":    {"x-a: 1", "f.yaml:1:1: the file has none of the keys projects, channels and checks"},
 		"syntax":           {"checks:\n  - slug: a\n   name: b\n", "f.yaml:3:4: did not find expected '-' indicator, while parsing a block collection"},
 		"not UTF-8":        {"checks: \xff", "f.yaml: invalid leading UTF-8 octet (value: 255)"},
 		"two documents":    {"checks: []\n---\nchecks: []", "f.yaml:2:1: the file has a second document; put everything into one"},
 		"unknown anchor":   {"checks: *a", "f.yaml:1:9: unknown anchor 'a' referenced"},
 		"a cycle":          {"checks: &a [*a]", "f.yaml:1:9: a check is not a mapping\nf.yaml:1:9: a check has no slug"},
-		"merged in itself": {"checks: [&a {slug: x, <<: *a}]", "f.yaml:1:10: merge keys lead into each other too deeply"},
-		"both forms":       {"projects: []\nchecks: []", "f.yaml:1:11: projects cannot stand beside checks and channels at the top of the file"},
+		"merged in itself": {"checks: [&a {slug: x, <<: *a}]", "f.yaml:1:10: merge keys are nested more than 10 deep"},
+		"both forms":       {"projects: []\nchecks: []", "f.yaml:1:11: projects and top-level channels or checks cannot be combined; move these into a project"},
 		"unknown at top":   {"project: []\nchecks: []", `f.yaml:1:1: the file has an unknown key: "project", the known keys are projects, channels, checks`},
 		"no value":         {"checks:", "f.yaml:1:1: checks has no value"},
-		"twice":            {"checks: []\nchecks: []", "f.yaml:2:1: checks is there twice"},
+		"twice":            {"checks: []\nchecks: []", `f.yaml:2:1: duplicate key "checks"`},
 		"no slug":          {"checks:\n  - name: a", "f.yaml:2:5: a check has no slug"},
 		"empty slug":       {`checks: [{slug: ""}]`, "f.yaml:1:17: slug is empty"},
 		"slug form":        {`checks: [{slug: A b}]`, `f.yaml:1:17: slug may only have a-z, 0-9, hyphen and underscore: "A b"`},
-		"same slug":        {"checks:\n- slug: a\n- slug: a", `f.yaml:3:9: the check with the slug "a" is there already, in line 2`},
-		"a number":         {"checks: [{slug: 123}]", `f.yaml:1:17: slug is not a text: write it in quotes, as "123"`},
+		"same slug":        {"checks:\n- slug: a\n- slug: a", `f.yaml:3:9: duplicate slug "a", first used in line 2`},
+		"a number":         {"checks: [{slug: 123}]", `f.yaml:1:17: slug is not a string: write it in quotes, as "123"`},
 		"a cron star":      {"checks:\n- slug: a\n  schedule: * * * * *", "f.yaml:3:14: did not find expected alphabetic or numeric character, while scanning an alias"},
 		"all of a check": {
 			"checks:\n- slug: a\n  timeout: 59\n  grace: 2x\n  schedule: 61 * * * *\n  tz: Europe/Rigga\n  methods: GET\n  manual_resume: 1\n  tags: [a b]\n  colour: red",
@@ -40,7 +40,7 @@ f.yaml:5:13: schedule is not a valid cron or OnCalendar expression: minute: 61 i
 f.yaml:6:7: tz is not a valid time zone: "Europe/Rigga" is not a time zone of the IANA database
 f.yaml:7:12: methods must be "" or "POST": "GET"
 f.yaml:8:18: manual_resume is not true or false
-f.yaml:9:10: an item of tags has a " " in it: "a b"
+f.yaml:9:10: an item of tags contains " ": "a b"
 f.yaml:10:3: a check has an unknown key: "colour", the known keys are slug, name, tags, desc, timeout, schedule, tz, grace, max_runtime, channels, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject, filter_body, filter_http_body, filter_default_fail, alert_after, repeat_every, quiet_hours`,
 		},
 		"periods": {
@@ -57,7 +57,7 @@ f.yaml:9:26: max_runtime is too small: 59, the minimum is 60`,
 			`f.yaml:2:3: a project has no name
 f.yaml:2:10: plan is not free or paid: "gold"
 f.yaml:3:10: name is empty
-f.yaml:5:10: the project "a" is there already, in line 4
+f.yaml:5:10: duplicate project "a", first used in line 4
 f.yaml:5:25: max_checks is not a whole number of 0 or more`,
 		},
 		"channels": {
@@ -66,18 +66,18 @@ f.yaml:5:25: max_checks is not a whole number of 0 or more`,
 f.yaml:3:3: email: to is missing
 f.yaml:4:37: email: to is not a comma-separated list of e-mail addresses
 f.yaml:5:48: email: cc is not a setting of this kind, which has to
-f.yaml:6:10: the channel "d" is there already, in line 5
+f.yaml:6:10: duplicate channel "d", first used in line 5
 f.yaml:6:47: the environment variable "NOSUCH" is not set
 f.yaml:7:48: the file "none" cannot be read: file does not exist
 f.yaml:8:37: email: to is not a comma-separated list of e-mail addresses
-f.yaml:9:41: the value of to has one of the keys env and file`,
+f.yaml:9:41: the value of to must have one of the keys env and file`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			doc, err := parse(test.file)
 			list, ok := errors.AsType[declare.Errors](err)
 			if !ok {
-				t.Fatalf("no errors, but %v and %+v", err, doc)
+				t.Fatalf("error %v and document %+v; want Errors", err, doc)
 			}
 			equal(t, "errors", list.Error(), test.want)
 		})
@@ -96,7 +96,7 @@ func TestParseBounds(t *testing.T) {
 	if err == nil {
 		t.Error("a deep file was accepted")
 	}
-	// Ten mappings, each of which merges the one before ten times: 10⁹ keys from a file of 500 bytes.
+	// Each of ten mappings merges the previous one ten times: 500 bytes expand to 10⁹ keys.
 	merges := "x-0: &m0 {name: x}\n"
 	for i := range 9 {
 		merges += fmt.Sprintf("x-%d: &m%d {<<: [%s]}\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*m%d,", i), 10), ","))
@@ -127,7 +127,7 @@ func TestParseBounds(t *testing.T) {
 	}
 }
 
-// JSON is YAML, anchors and merge keys work, and a list equals its joined text.
+// Parse accepts JSON, anchors, merge keys, and lists in place of joined strings.
 func TestForms(t *testing.T) {
 	want := mustParse(t, "checks:\n- slug: a\n  name: \"\\U0001F600 \\\\ud83d\"\n  tags: x y\n  timeout: 3600\n  grace: 90s\n  channels: a,b\n  tz: Europe/Riga\n")
 	for _, text := range []string{

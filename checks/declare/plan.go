@@ -17,13 +17,13 @@ import (
 
 // Options say how [NewPlan] makes a plan. The zero value of a field stands for its default.
 type Options struct {
-	// Project names the project of a file that names none. Default: "default".
+	// Project is the name of a project that has none in the file. Default: "default".
 	Project string
-	// Prune deletes the checks and channels of the file's projects that the file does not have.
+	// Prune deletes the checks and channels of the file's projects that are not in the file.
 	Prune bool
 	// Kinds are the known kinds of channels. Default: [channels.Kinds].
 	Kinds []channels.KindInfo
-	// Now decides whether a schedule has any time to come. Default: the current time.
+	// Now is the time for validation: a schedule that never fires after it is refused. Default: the current time.
 	Now time.Time
 }
 
@@ -42,7 +42,7 @@ type Change struct {
 	Action  Action  `json:"action"`
 	Project string  `json:"project"`
 	Type    string  `json:"type"` // "project", "channel" or "check"
-	Name    string  `json:"name"` // of the project or channel, or the slug of the check
+	Name    string  `json:"name"` // name of the project or channel, or slug of the check
 	Fields  []Field `json:"fields"`
 
 	projectID uuid.UUID // zero if the plan creates the project
@@ -51,15 +51,15 @@ type Change struct {
 
 // Plan is the difference between a document and what exists.
 type Plan struct {
-	// Changes are in the order in which [Plan.Apply] makes them. Deletions of checks come first, to make room below a
+	// Changes are in the order in which [Plan.Apply] makes them. Deletions of checks come first, to make room within the
 	// check limit, and deletions of channels last.
 	Changes []Change
-	// Notes are sentences about differences that could not be seen.
+	// Notes say what the plan does not compare, because the target does not show it.
 	Notes []string
 }
 
-// NewPlan compares a document with what exists at a target, and changes nothing. The error is [Errors] if the document
-// cannot be applied, or that of the target.
+// NewPlan compares a document with the state of a target and changes nothing. Nil options stand for the defaults. The
+// error is [Errors] if the document cannot be applied, or else the target's error.
 func NewPlan(ctx context.Context, target Target, doc Document, options *Options) (Plan, error) {
 	var o Options
 	if options != nil {
@@ -104,7 +104,7 @@ type planner struct {
 	options             Options
 	admin               bool // whether the target is an Administrator
 	notes               []string
-	first, middle, last []Change
+	first, middle, last []Change // in the order of Plan.Changes
 }
 
 func (p *planner) note(format string, args ...any) {
@@ -116,7 +116,7 @@ type projectPlanner struct {
 	*planner
 	want Project
 	have State // zero if there is no such project
-	// available are the channels after the changes. New ones have made-up identifiers.
+	// available are the channels after the changes. New ones have random IDs, so that checks can select them.
 	available []channels.Channel
 }
 
@@ -132,12 +132,12 @@ func (p *projectPlanner) plan(missing bool) {
 	}
 }
 
-// change plans a change. Its place in the file is for the error of a target that cannot make it.
+// change plans a change. It reports an error at the position if the target cannot make the change.
 func (p *projectPlanner) change(at Position, c Change) {
 	c.Project, c.projectID = p.want.Name, p.have.Project.ID
 	switch {
 	case c.Type != "check" && !p.admin:
-		p.add(at, "the %s %q cannot be %sd through the interface of a server: %s", c.Type, shorten(c.Name), c.Action, instead(c))
+		p.add(at, "the %s %q cannot be %sd through the API: %s", c.Type, shorten(c.Name), c.Action, instead(c))
 	case c.Action != Delete:
 		p.middle = append(p.middle, c)
 	case c.Type == "check":
@@ -151,11 +151,11 @@ func (p *projectPlanner) change(at Position, c Change) {
 func instead(c Change) string {
 	switch {
 	case c.Type == "project":
-		return "an API key belongs to a project that exists; make it there with rollcall project create"
+		return "an API key belongs to an existing project; run rollcall project create on the server"
 	case c.Action == Delete:
-		return "delete it there with rollcall channel delete, or apply the file there"
+		return "run rollcall channel delete on the server, or apply the file there"
 	}
-	return "make it there with rollcall channel create, or apply the file there"
+	return "run rollcall channel create on the server, or apply the file there"
 }
 
 func (p *projectPlanner) create() {
@@ -181,7 +181,7 @@ func (p *projectPlanner) create() {
 	})
 }
 
-// set returns the fields that have a new value.
+// set returns the fields with a new value. It reuses the slice.
 func set(fields []Field) []Field {
 	return slices.DeleteFunc(fields, func(f Field) bool { return f.New == "" })
 }
@@ -201,7 +201,7 @@ func optional(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// compare reports what is different about the project itself, which no change can set.
+// compare reports differences of the project itself, which no change can fix.
 func (p *projectPlanner) compare() {
 	want, have := p.want, p.have.Project
 	for _, f := range []struct{ name, want, have string }{
@@ -214,7 +214,7 @@ func (p *projectPlanner) compare() {
 		case p.admin:
 			p.add(want.places.of(f.name), "%s of the project %q is %s and cannot be changed to %s", f.name, want.Name, f.have, f.want)
 		default:
-			p.note("the %s of the project %q cannot be seen through the interface of a server, and was not compared", f.name, want.Name)
+			p.note("the API does not show the %s of the project %q, so the plan does not compare it", f.name, want.Name)
 		}
 	}
 }

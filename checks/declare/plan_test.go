@@ -99,7 +99,7 @@ func TestApply(t *testing.T) {
 	})
 }
 
-// Only Prune deletes, and only what a file can name.
+// Only Prune deletes, and only checks and channels that a file can name.
 func TestPrune(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		s := open(t, db)
@@ -122,14 +122,14 @@ func TestPrune(t *testing.T) {
 		}
 		equal(t, "checks", slugs, []string{"hourly", "", "twin", "twin"})
 		equal(t, "channels", len(s.state("backups").Channels), 3)
-		equal(t, "a key that is not there says nothing", s.apply("projects: [{name: backups}]", declare.Options{Prune: true}), "")
-		equal(t, "an empty list says none", s.apply("projects: [{name: backups, checks: []}]", declare.Options{Prune: true}), "project \"backups\"\n  - check \"hourly\"\n")
+		equal(t, "a missing key prunes nothing", s.apply("projects: [{name: backups}]", declare.Options{Prune: true}), "")
+		equal(t, "an empty list prunes all", s.apply("projects: [{name: backups, checks: []}]", declare.Options{Prune: true}), "project \"backups\"\n  - check \"hourly\"\n")
 		equal(t, "another project", len(s.state("other").Checks), 1)
 		text := s.export("backups")
 		equal(t, "an export, pruned", s.apply(text, declare.Options{Prune: true}), "")
 		for _, want := range []string{
-			`# Left out, without a slug of its own: the check "no slug" (`, `# Left out, without a slug of its own: the check "two" (`,
-			`# Left out, without a name of its own: the email channel "twin" (`,
+			`# Left out, because it has no unique slug: the check "no slug" (`, `# Left out, because it has no unique slug: the check "two" (`,
+			`# Left out, because it has no unique name: the email channel "twin" (`,
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("no %q in\n%s", want, text)
@@ -138,7 +138,7 @@ func TestPrune(t *testing.T) {
 	})
 }
 
-// A file with an impossible part changes nothing, and all errors are reported.
+// NewPlan reports all errors of a file at once, and nothing changes.
 func TestRefused(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
 	s.apply(backups, declare.Options{})
@@ -161,8 +161,8 @@ func TestRefused(t *testing.T) {
   checks: [{slug: a, channels: ops}]
 `, declare.OnMonitor(s.mon)), `f.yaml:3:9: plan of the project "backups" is free and cannot be changed to paid
 f.yaml:4:15: max_checks of the project "backups" is 0 and cannot be changed to 9
-f.yaml:6:23: the channel "ops" is of the kind email, which cannot be changed; delete it first
-f.yaml:11:12: the slug is ambiguous: 2 checks of the project "backups" have it: twin
+f.yaml:6:23: the channel "ops" has the kind email, which cannot be changed; delete the channel first
+f.yaml:11:12: 2 checks of the project "backups" have the slug "twin"; only one may have it
 f.yaml:12:31: channels: no integration has the id or name "nobody"
 f.yaml:14:32: channels: no integration has the id or name "ops"`)
 	equal(t, "afterwards", s.export("backups"), before)
@@ -171,7 +171,7 @@ f.yaml:14:32: channels: no integration has the id or name "ops"`)
 	}
 }
 
-// The API of a server neither creates projects and channels nor shows settings.
+// A plan for the API neither creates projects and channels nor compares settings.
 func TestRestricted(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
 	s.apply(backups, declare.Options{})
@@ -182,9 +182,9 @@ func TestRestricted(t *testing.T) {
 `, target), `f.yaml:24:25: channels: no integration has the id or name "mail"
 f.yaml:25:9: an API key gives access to one project, and the file has 2; choose one`)
 	equal(t, "errors", s.refused(strings.Replace(backups, "name: ops\n", "name: mail\n", 1), target),
-		`f.yaml:5:11: the channel "mail" cannot be created through the interface of a server: make it there with rollcall channel create, or apply the file there`)
+		`f.yaml:5:11: the channel "mail" cannot be created through the API: run rollcall channel create on the server, or apply the file there`)
 	equal(t, "errors", s.refused("projects: [{name: nosuch, checks: []}]", target),
-		`f.yaml:1:19: the project "nosuch" cannot be created through the interface of a server: an API key belongs to a project that exists; make it there with rollcall project create`)
+		`f.yaml:1:19: the project "nosuch" cannot be created through the API: an API key belongs to an existing project; run rollcall project create on the server`)
 
 	doc := mustParse(t, strings.Replace(backups, "grace: 30m", "grace: 2h", 1))
 	p, err := declare.NewPlan(t.Context(), target, doc, nil)
@@ -199,7 +199,7 @@ f.yaml:25:9: an API key gives access to one project, and the file has 2; choose 
 	equal(t, "grace", s.state("backups").Checks[0].Grace, 2*time.Hour)
 }
 
-// A change that fails ends Apply, and the error says how far it came. Applying again does the rest.
+// Apply stops at the first change that fails, and the error says how many changes it made. Applying again makes the rest.
 func TestFailure(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
 	project, _, err := s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "small", MaxChecks: 2})
@@ -216,13 +216,13 @@ func TestFailure(t *testing.T) {
 	if !errors.Is(err, checks.ErrCheckLimit) {
 		t.Fatal(err)
 	}
-	equal(t, "error", err.Error(), `create the check "b" of the project "small" (1 of 2 changes were made before): the account has reached its check limit: 2 checks`)
+	equal(t, "error", err.Error(), `create the check "b" of the project "small", after 1 of 2 changes: the account has reached its check limit: 2 checks`)
 	equal(t, "done", done, []string{"a"})
 	o.Prune = true
 	equal(t, "the rest, which has room after the deletion", s.apply(file, o), "project \"small\"\n  - check \"old\"\n  + check \"b\"\n")
 }
 
-// Secrets appear neither in an export nor in a printed document or plan.
+// Exports, printed documents and printed plans hide secrets.
 func TestSecrets(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
 	doc := mustParse(t, backups)
@@ -235,16 +235,16 @@ func TestSecrets(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"headers_down", "url_down"} {
-		if !strings.Contains(text, "# "+name+" is secret and left out; it stays as it is until it is given, as "+name+": {env: NAME}\n") {
+		if !strings.Contains(text, "# "+name+" is secret and left out. Applying this file keeps its value. To change it, add "+name+": {env: NAME}\n") {
 			t.Error(text)
 		}
 	}
-	equal(t, "a new channel needs it", s.refused(strings.Replace(text, "name: pager", "name: another", 1), declare.OnMonitor(s.mon)),
+	equal(t, "a new channel needs the secret", s.refused(strings.Replace(text, "name: pager", "name: another", 1), declare.OnMonitor(s.mon)),
 		"f.yaml:9:9: webhook: url_down and url_up are both missing")
 	equal(t, "an export changes nothing", s.apply(text, declare.Options{Prune: true}), "")
 	removed := strings.Replace(backups, "{env: TOKEN}", `""`, 1)
 	fromOutside := strings.Replace(backups, "https://example.org/down", "{env: HOOK}", 1)
-	equal(t, "any setting from outside", s.apply(fromOutside, declare.Options{}), "project \"backups\"\n  ~ channel \"pager\"\n      ~ url_down: (hidden) -> ($HOOK)\n")
-	equal(t, "is not shown when it is replaced", s.apply(backups, declare.Options{}), "project \"backups\"\n  ~ channel \"pager\"\n      ~ url_down: (hidden) -> (secret)\n")
+	equal(t, "a setting with a source", s.apply(fromOutside, declare.Options{}), "project \"backups\"\n  ~ channel \"pager\"\n      ~ url_down: (hidden) -> ($HOOK)\n")
+	equal(t, "is hidden when it is replaced", s.apply(backups, declare.Options{}), "project \"backups\"\n  ~ channel \"pager\"\n      ~ url_down: (hidden) -> (secret)\n")
 	equal(t, "an empty secret removes it", s.apply(removed, declare.Options{}), "project \"backups\"\n  ~ channel \"pager\"\n      - headers_down: (hidden)\n")
 }

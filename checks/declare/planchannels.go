@@ -26,7 +26,7 @@ func (p *projectPlanner) channels() {
 		case 1:
 			p.compareChannel(want, found[0])
 		default:
-			p.add(want.places.of("name"), "%d channels of the project %q have the name %q", len(found), p.want.Name, want.Name)
+			p.add(want.places.of("name"), "%d channels of the project %q have the name %q; only one may have it", len(found), p.want.Name, want.Name)
 		}
 	}
 	if !p.options.Prune {
@@ -41,7 +41,7 @@ func (p *projectPlanner) channels() {
 	})
 }
 
-// groupsLast puts groups behind the channels that may be their members, which must exist first.
+// groupsLast moves groups behind the other channels, because the members of a group must exist first.
 func groupsLast(list []Channel) []Channel {
 	var groups, others []Channel
 	for _, c := range list {
@@ -72,7 +72,7 @@ func (p *projectPlanner) createChannel(want Channel) {
 		return
 	}
 	if want.Kind == channels.Group {
-		p.compareGroup(want, channels.Channel{}, valid) // for its errors
+		p.compareGroup(want, channels.Channel{}, valid) // reports unknown members
 	}
 	fields := append([]Field{{Name: "kind", New: string(want.Kind)}}, p.compareSettings(want, channels.Channel{}, valid)...)
 	p.change(want.places.of("name"), Change{
@@ -87,12 +87,12 @@ func (p *projectPlanner) createChannel(want Channel) {
 
 func (p *projectPlanner) compareChannel(want Channel, have channels.Channel) {
 	if want.Kind != have.Kind {
-		p.add(want.places.of("kind"), "the channel %q is of the kind %s, which cannot be changed; delete it first", want.Name, have.Kind)
+		p.add(want.places.of("kind"), "the channel %q has the kind %s, which cannot be changed; delete the channel first", want.Name, have.Kind)
 		return
 	}
 	if p.have.SettingsHidden {
 		if len(want.Settings) > 0 {
-			p.note("the settings of the channel %q cannot be seen through the interface of a server, and were not compared", want.Name)
+			p.note("the API does not show the settings of the channel %q, so the plan does not compare them", want.Name)
 		}
 		return
 	}
@@ -133,7 +133,7 @@ func (p *projectPlanner) deleteChannel(have channels.Channel) {
 	})
 }
 
-// secrets returns the names of the settings that are secret by the kind of their channel.
+// secrets returns the names of a kind's secret settings.
 func secrets(kinds []channels.KindInfo, kind channels.Kind) map[string]bool {
 	secret := make(map[string]bool)
 	for _, info := range kinds {
@@ -146,8 +146,8 @@ func secrets(kinds []channels.KindInfo, kind channels.Kind) map[string]bool {
 	return secret
 }
 
-// compareSettings returns the settings that differ. It shows no value that is secret or has a source, and no old value,
-// which may have been either.
+// compareSettings returns the settings that differ. It hides values that are secret or have a source. It hides all old
+// values, because they may have been either.
 func (p *projectPlanner) compareSettings(want Channel, have channels.Channel, now map[string]string) []Field {
 	secret := secrets(p.options.Kinds, want.Kind)
 	either := maps.Clone(now)
@@ -155,7 +155,7 @@ func (p *projectPlanner) compareSettings(want Channel, have channels.Channel, no
 	var fields []Field
 	for _, name := range slices.Sorted(maps.Keys(either)) {
 		source := want.Settings[name].Source
-		sameSource := secret[name] || have.Sources[name] == source // that of a secret hides nothing more
+		sameSource := secret[name] || have.Sources[name] == source // an export hides a secret with or without its source
 		if have.Settings[name] == now[name] && sameSource {
 			continue
 		}
@@ -173,8 +173,8 @@ func (p *projectPlanner) compareSettings(want Channel, have channels.Channel, no
 	return fields
 }
 
-// compareGroup returns the difference between the members that a file names and those that a group has. A member that
-// was deleted makes none.
+// compareGroup returns the difference between the members that a file names and those of a group. It ignores deleted
+// members.
 func (p *projectPlanner) compareGroup(want Channel, have channels.Channel, settings map[string]string) []Field {
 	resolved, err := channels.ResolveGroup(p.available, have.ID, settings)
 	if err != nil {

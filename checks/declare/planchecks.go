@@ -38,7 +38,7 @@ func (p *projectPlanner) checks() {
 		case 1:
 			p.compareCheck(want, have[0], target)
 		default:
-			p.add(want.places.of("slug"), "the slug is ambiguous: %d checks of the project %q have it: %s", len(have), p.want.Name, slug)
+			p.add(want.places.of("slug"), "%d checks of the project %q have the slug %q; only one may have it", len(have), p.want.Name, slug)
 		}
 	}
 	if !p.options.Prune {
@@ -51,7 +51,7 @@ func (p *projectPlanner) checks() {
 	}
 }
 
-// target returns the check that an entry of the file describes.
+// target returns the check that an entry of the file describes, and reports its errors.
 func (p *projectPlanner) target(want Check) (checks.Check, error) {
 	c, err := checks.New(uuid.Nil, want.Spec, p.options.Now)
 	if err != nil {
@@ -126,7 +126,7 @@ func sameIDs(a, b []uuid.UUID) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(id uuid.UUID) bool { return !slices.Contains(b, id) })
 }
 
-// names shows a list of channels.
+// names returns the names of channels as quoted text.
 func (p *projectPlanner) names(ids []uuid.UUID) string {
 	list := references(p.available, ids)
 	if len(list) < len(ids) {
@@ -135,8 +135,8 @@ func (p *projectPlanner) names(ids []uuid.UUID) string {
 	return strconv.Quote(strings.Join(list, ","))
 }
 
-// references returns the texts by which a check or a group selects channels, in the order of those that are available:
-// the name of a channel where it selects this channel alone, or else its identifier.
+// references returns how a check or a group refers to channels, in the order of the available ones: by name if the name
+// selects only that channel, or else by ID.
 func references(available []channels.Channel, ids []uuid.UUID) []string {
 	var list []string
 	for _, c := range available {

@@ -10,17 +10,16 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// setting is a setting of a check: its key in a file, and its text in a plan. A check without the setting, or where it
-// has no effect, has neither.
+// setting defines how a file and a plan show one setting of a check.
 type setting struct {
 	name string
-	// read sets the value of a file's node and reports what is wrong with it.
+	// read sets the value from a node of the file and reports its errors.
 	read func(p *parser, n *yaml.Node, s *checks.Spec)
 	// write returns the value as a node, or nil if there is none.
 	write func(s checks.Spec) *yaml.Node
 	// show returns the value as text, or "" if there is none.
 	show func(s checks.Spec) string
-	// copy takes the value over from another spec.
+	// copy copies the value from another spec.
 	copy func(to *checks.Spec, from checks.Spec)
 }
 
@@ -62,17 +61,17 @@ func effective(c checks.Check) checks.Spec {
 	return s
 }
 
-// Field is a setting that a change sets. Values are written as text: durations as 1h30m, texts in quotes. A word in
-// parentheses stands for a value that is not shown.
+// Field is a setting that a change sets. Old and New are text: durations such as 1h30m, strings in quotes. A word in
+// parentheses stands for a hidden value.
 type Field struct {
 	Name string `json:"field"`
 	Old  string `json:"old"` // "" if there was none
-	New  string `json:"new"` // "" if there is none any more
+	New  string `json:"new"` // "" if the change removes it
 }
 
 // Compare returns the settings in which two checks differ, and a spec that turns the first into the second. It ignores
-// slugs, channels and what has no effect: the timeout of a Cron check, the tz of a Simple check without quiet hours,
-// and the number of blanks between tags.
+// slugs, channels, the timeout of a Cron check, the tz of a Simple check without quiet hours, and extra blanks between
+// tags.
 func Compare(from, to checks.Check) ([]Field, checks.Spec) {
 	var fields []Field
 	var spec checks.Spec
@@ -86,9 +85,9 @@ func Compare(from, to checks.Check) ([]Field, checks.Spec) {
 	return fields, spec
 }
 
-// form is how the values of a type are written in files and shown in plans.
+// form defines how files and plans show the values of a type.
 type form[T any] struct {
-	read  func(p *parser, n *yaml.Node, name string) *T // nil after an error
+	read  func(p *parser, n *yaml.Node, name string) *T // returns nil if it reports an error
 	write func(T) *yaml.Node
 	show  func(T) string
 }
@@ -99,7 +98,7 @@ func define[T any](name string, f form[T], field func(*checks.Spec) **T) setting
 		name: name,
 		read: func(p *parser, n *yaml.Node, s *checks.Spec) {
 			value := f.read(p, n, name)
-			// Alone, so that every error of a check is reported, and not just the first.
+			// Validate stops at the first error, so each setting is validated alone.
 			var alone checks.Spec
 			*field(&alone), *field(s) = value, value
 			if err := alone.Validate(p.config.Now); err != nil {
@@ -130,7 +129,7 @@ var (
 	periods  = form[time.Duration]{(*parser).period, func(v time.Duration) *yaml.Node { return plain(duration(v)) }, duration}
 )
 
-// lists returns the form of texts that a file may also give as lists of items, joined by a separator.
+// lists returns the form of strings that a file may also write as lists. The separator joins the items.
 func lists(separator string) form[string] {
 	read := func(p *parser, n *yaml.Node, name string) *string { return p.words(n, name, separator) }
 	return form[string]{read, text, strconv.Quote}
@@ -140,7 +139,7 @@ func showTags(list string) string {
 	return strconv.Quote(strings.Join(checks.Settings{Tags: list}.TagList(), " "))
 }
 
-// duration writes whole seconds without trailing zero units, as in 1h30m.
+// duration formats whole seconds without trailing zero units, such as 1h30m.
 func duration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
@@ -160,7 +159,7 @@ func (p *parser) boolean(n *yaml.Node, name string) *bool {
 	return new(strings.EqualFold(n.Value, "true"))
 }
 
-// words reads a text, or a list of texts without the separator that joins them.
+// words reads a string, or a list of strings that do not contain the separator.
 func (p *parser) words(n *yaml.Node, name, separator string) *string {
 	if n.Kind == yaml.ScalarNode {
 		return p.text(n, name)
@@ -174,7 +173,7 @@ func (p *parser) words(n *yaml.Node, name, separator string) *string {
 		case *word == "":
 			p.add(position(item), "an item of %s is empty", name)
 		case strings.Contains(*word, separator):
-			p.add(position(item), "an item of %s has a %q in it: %q", name, separator, shorten(*word))
+			p.add(position(item), "an item of %s contains %q: %q", name, separator, shorten(*word))
 		}
 		return *word
 	})

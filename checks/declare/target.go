@@ -11,40 +11,39 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// State is what exists of a project.
+// State is the current state of a project.
 type State struct {
 	Project checks.Project
 	// Channels are the project's channels, oldest first.
 	Channels []channels.Channel
-	// SettingsHidden says that the target does not show the settings of channels.
+	// SettingsHidden reports that the target does not show the settings of channels.
 	SettingsHidden bool
 	// Checks are the project's checks, oldest first.
 	Checks []checks.Check
 }
 
-// Target is a place that keeps checks: a database, or a server.
+// Target stores checks: a database or a server.
 type Target interface {
-	// Read returns the state of the project with a name. The error is [checks.ErrNotFound] if there is none.
+	// Read returns the state of the named project. The error is [checks.ErrNotFound] if there is none.
 	Read(ctx context.Context, project string) (State, error)
 	// CreateCheck creates a check. The spec has a slug.
 	CreateCheck(ctx context.Context, projectID uuid.UUID, spec checks.Spec) error
-	// UpdateCheck changes the settings of a check that the spec has.
+	// UpdateCheck changes the settings of a check that are not nil in spec.
 	UpdateCheck(ctx context.Context, id uuid.UUID, spec checks.Spec) error
-	// DeleteCheck deletes a check. A check that is gone already is no error.
+	// DeleteCheck deletes a check. It succeeds if the check is already gone.
 	DeleteCheck(ctx context.Context, id uuid.UUID) error
 }
 
-// Administrator is a [Target] that can also create projects and manage channels, which the API of a server
-// (API-V3.md) cannot.
+// Administrator is a [Target] that can also create projects and manage channels. The API (API-V3.md) cannot.
 type Administrator interface {
 	Target
-	// CreateProject creates a project, and returns it with its keys.
+	// CreateProject creates a project and returns it with its keys.
 	CreateProject(ctx context.Context, spec monitor.ProjectSpec) (checks.Project, monitor.Keys, error)
-	// CreateChannel creates a channel from the project, the kind, the name, the settings and their sources of c.
+	// CreateChannel creates a channel with the ProjectID, Kind, Name, Settings and Sources of c.
 	CreateChannel(ctx context.Context, c channels.Channel) error
-	// UpdateChannel replaces the settings and the sources of the channel with the project and the ID of c.
+	// UpdateChannel replaces the Settings and Sources of the channel that the ID and ProjectID of c identify.
 	UpdateChannel(ctx context.Context, c channels.Channel) error
-	// DeleteChannel deletes a channel. A channel that is gone already is no error.
+	// DeleteChannel deletes a channel. It succeeds if the channel is already gone.
 	DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error
 }
 
@@ -68,7 +67,7 @@ func (l local) Read(ctx context.Context, project string) (State, error) {
 	return s, nil
 }
 
-// CreateCheck is an upsert, so that two programs that apply the same file at once create one check.
+// CreateCheck upserts, so that two programs that apply the same file at once create only one check.
 func (l local) CreateCheck(ctx context.Context, projectID uuid.UUID, spec checks.Spec) error {
 	_, _, err := l.mon.Upsert(ctx, projectID, spec, []monitor.UniqueField{monitor.UniqueSlug})
 	return err
@@ -102,7 +101,7 @@ func (l local) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error
 	return unlessGone(l.mon.DeleteChannel(ctx, projectID, id))
 }
 
-// unlessGone returns the error of a deletion, unless it says that the thing is gone already.
+// unlessGone returns the error of a deletion, or nil if there was nothing left to delete.
 func unlessGone(err error) error {
 	if errors.Is(err, checks.ErrNotFound) {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Write writes the document as a file that [Parse] reads, with its keys in a fixed order. It writes the source of a
-// setting in place of a value that has one.
+// Write writes the document as a YAML file for [Parse], with keys in a fixed order. For a setting with a source, it
+// writes the source instead of the value.
 func (d Document) Write(w io.Writer) error {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	if len(d.Projects) == 1 && d.Projects[0].Name == "" {
@@ -61,7 +61,7 @@ func (p Project) writeLists(n *yaml.Node) {
 	comment(n, p.remarks)
 }
 
-// list returns a list of nodes, an empty one as [].
+// list returns a sequence of nodes. An empty one is written as [].
 func list[T any](items []T, node func(T) *yaml.Node) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.SequenceNode}
 	if len(items) == 0 {
@@ -73,7 +73,7 @@ func list[T any](items []T, node func(T) *yaml.Node) *yaml.Node {
 	return n
 }
 
-// comment puts lines above the last key of a mapping.
+// comment adds comment lines above the last key of a mapping.
 func comment(n *yaml.Node, lines []string) {
 	if len(lines) > 0 && len(n.Content) > 1 {
 		n.Content[len(n.Content)-2].HeadComment = strings.Join(lines, "\n")
@@ -125,7 +125,7 @@ func add(n *yaml.Node, key string, value *yaml.Node) {
 // plain returns the node of a value that needs no quotes.
 func plain(value string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: value} }
 
-// text returns the node of a text, in quotes if YAML would read it as something else or not at all.
+// text returns the node of a string, in quotes if YAML would misread it otherwise.
 func text(value string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
 	lines := strings.Split(value, "\n")

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// maxEntries bounds the keys and list items that are read from a file. Aliases and merge keys can make a short file
-	// stand for more entries than any machine has time for.
+	// maxEntries bounds the keys and list items that Parse reads. Aliases and merge keys can expand a short file to more
+	// entries than any machine can process.
 	maxEntries = 1_000_000
-	// maxMerges bounds how deep merge keys may nest. A mapping can be merged into itself.
+	// maxMerges bounds the nesting of merge keys, because a mapping can merge itself.
 	maxMerges = 10
 )
 
-// load returns the root of the only YAML document in a file, or nil after an error.
+// load returns the root of the file's only YAML document. It returns nil if it reports an error.
 func (p *parser) load(data []byte) *yaml.Node {
 	if json.Valid(data) {
 		data = joinSurrogates(data)
@@ -70,7 +70,7 @@ func (p *parser) syntax(err error) {
 // escape matches one escape sequence of a JSON string; a surrogate pair counts as one.
 var escape = regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\.`)
 
-// joinSurrogates replaces the surrogate pairs of JSON, which YAML does not have, by YAML's eight-digit escapes.
+// joinSurrogates replaces JSON's surrogate pairs with YAML's eight-digit escapes, because YAML has no surrogate pairs.
 func joinSurrogates(data []byte) []byte {
 	return escape.ReplaceAllFunc(data, func(e []byte) []byte {
 		if len(e) == 2 {
@@ -92,7 +92,8 @@ func follow(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// count reports whether the file may have one more entry. The error of a file with too many replaces all others.
+// count counts an entry and reports whether the file is still within maxEntries. The error of a file beyond that replaces
+// all others.
 func (p *parser) count(at Position) bool {
 	if p.entries++; p.entries == maxEntries {
 		p.list = nil
@@ -101,14 +102,14 @@ func (p *parser) count(at Position) bool {
 	return p.entries < maxEntries
 }
 
-// add reports an error, unless the file has too many entries to be read at all.
+// add reports an error, unless count has already refused the whole file.
 func (p *parser) add(at Position, format string, args ...any) {
 	if p.entries < maxEntries {
 		p.report.add(at, format, args...)
 	}
 }
 
-// full reports whether the rest of the file is not worth reading.
+// full reports whether the parser should stop: the file has too many errors or entries.
 func (p *parser) full() bool { return len(p.list) == maxErrors || p.entries >= maxEntries }
 
 // entry is a key of a mapping with its value.
@@ -118,12 +119,12 @@ type entry struct {
 	value *yaml.Node
 }
 
-// mapping returns the entries of a mapping, those of its merge keys last. It reports duplicate keys.
+// mapping returns the entries of a mapping, with those of its merge keys last. It reports duplicate keys.
 func (p *parser) mapping(n *yaml.Node, what string) []entry {
 	return p.merge(nil, make(map[string]bool), n, what, 0)
 }
 
-// merge appends the entries of a mapping whose keys no mapping before it had.
+// merge appends the entries of a mapping whose keys are not in seen.
 func (p *parser) merge(list []entry, seen map[string]bool, n *yaml.Node, what string, depth int) []entry {
 	n = follow(n)
 	switch {
@@ -131,7 +132,7 @@ func (p *parser) merge(list []entry, seen map[string]bool, n *yaml.Node, what st
 		p.add(position(n), "%s is not a mapping", what)
 		return list
 	case depth > maxMerges:
-		p.add(position(n), "merge keys lead into each other too deeply")
+		p.add(position(n), "merge keys are nested more than %d deep", maxMerges)
 		return list
 	case !p.count(position(n)):
 		return list
@@ -147,9 +148,9 @@ func (p *parser) merge(list []entry, seen map[string]bool, n *yaml.Node, what st
 		case key.ShortTag() == "!!merge":
 			sources = append(sources, value)
 		case key.Kind != yaml.ScalarNode:
-			p.add(at, "a key of %s is not a text", what)
+			p.add(at, "a key of %s is not a string", what)
 		case own[key.Value]:
-			p.add(at, "%s is there twice", key.Value)
+			p.add(at, "duplicate key %q", key.Value)
 		case seen[key.Value]:
 			own[key.Value] = true
 		default:
@@ -161,7 +162,7 @@ func (p *parser) merge(list []entry, seen map[string]bool, n *yaml.Node, what st
 		if p.full() {
 			break
 		}
-		list = p.merge(list, seen, source, "what is merged", depth+1)
+		list = p.merge(list, seen, source, "the value of a merge key", depth+1)
 	}
 	return list
 }
@@ -172,7 +173,7 @@ type key struct {
 	read func(n *yaml.Node)
 }
 
-// object reads a mapping with a fixed set of keys, and returns their positions.
+// object reads a mapping with a fixed set of keys and returns the positions of their values.
 func (p *parser) object(n *yaml.Node, what string, keys []key) places {
 	found := places{"": position(n)}
 	for _, e := range p.mapping(n, what) {
@@ -195,7 +196,7 @@ func (p *parser) object(n *yaml.Node, what string, keys []key) places {
 	return found
 }
 
-// each reads the items of a list, until the file has too many errors.
+// each reads the items of a list and stops when the file is full.
 func each[T any](p *parser, n *yaml.Node, what string, read func(*yaml.Node) T) []T {
 	n = follow(n)
 	if n.Kind != yaml.SequenceNode {
@@ -212,21 +213,21 @@ func each[T any](p *parser, n *yaml.Node, what string, read func(*yaml.Node) T) 
 	return list
 }
 
-// text reads a text. What YAML takes for a number, a date or the like must be quoted.
+// text reads a string. A value that YAML takes for a number or a date must be quoted.
 func (p *parser) text(n *yaml.Node, what string) *string {
 	n = follow(n)
 	switch {
 	case n.Kind != yaml.ScalarNode:
-		p.add(position(n), "%s is not a text", what)
+		p.add(position(n), "%s is not a string", what)
 		return nil
 	case n.ShortTag() != "!!str" && n.ShortTag() != "!!merge":
-		p.add(position(n), `%s is not a text: write it in quotes, as "%s"`, what, shorten(n.Value))
+		p.add(position(n), `%s is not a string: write it in quotes, as "%s"`, what, shorten(n.Value))
 		return nil
 	}
 	return &n.Value
 }
 
-// shorten cuts a text to a length that fits an error.
+// shorten cuts a string to fit into an error.
 func shorten(text string) string {
 	const most = 60
 	if len(text) <= most {

@@ -78,7 +78,7 @@ projects:
 		t.Fatal(err)
 	}
 	options := &declare.Options{Prune: true}
-	if _, err := declare.NewPlan(t.Context(), target.New(c), doc, options); err == nil || !strings.Contains(err.Error(), `the channel "pager" cannot be deleted through the interface of a server`) {
+	if _, err := declare.NewPlan(t.Context(), target.New(c), doc, options); err == nil || !strings.Contains(err.Error(), `the channel "pager" cannot be deleted through the API`) {
 		t.Errorf("pruning channels: %v", err)
 	}
 	doc.Projects[0].Channels = nil
