@@ -14,13 +14,12 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
 
-// withMonitor runs fn with a monitor on the database, after the migrations. It creates a missing SQLite file if create
-// is set.
+// withMonitor migrates the database and runs fn with a monitor on it. If create is set, it creates a missing SQLite file.
 func (a *app) withMonitor(ctx context.Context, create bool, fn func(mon *monitor.Monitor) error) error {
 	return a.withConfig(ctx, create, &monitor.Config{Kinds: channelKinds()}, fn)
 }
 
-// withConfig does what withMonitor does, with a configuration of the monitor.
+// withConfig is withMonitor with a monitor configuration.
 func (a *app) withConfig(ctx context.Context, create bool, config *monitor.Config, fn func(mon *monitor.Monitor) error) error {
 	d, err := parseDatabase(a.database)
 	if err != nil {
@@ -43,7 +42,7 @@ type projectFlag struct {
 	Project string `default:"default" placeholder:"NAME" help:"Name of the project."`
 }
 
-// in runs fn with a monitor and the project of the flag.
+// in runs fn with a monitor and the project that the flag names.
 func (f projectFlag) in(ctx context.Context, a *app, fn func(mon *monitor.Monitor, project checks.Project) error) error {
 	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
 		project, err := projectByName(ctx, mon, f.Project)
@@ -59,7 +58,7 @@ func projectByName(ctx context.Context, mon *monitor.Monitor, name string) (chec
 	return project, missing(err, "project %q", name)
 }
 
-// checkByID returns a check of a project.
+// checkByID returns the check of a project with an id.
 func checkByID(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, id uuid.UUID) (checks.Check, error) {
 	check, err := mon.Check(ctx, id)
 	if err == nil && check.ProjectID != projectID {
@@ -68,7 +67,7 @@ func checkByID(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, i
 	return check, missing(err, "check %q", id)
 }
 
-// checkBySlug returns the only check of a project with a slug.
+// checkBySlug returns the check of a project with a slug. Several such checks are an error.
 func checkBySlug(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, slug string) (checks.Check, error) {
 	list, err := mon.Checks(ctx, projectID, monitor.CheckQuery{Slug: &slug})
 	switch {
@@ -77,12 +76,12 @@ func checkBySlug(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID,
 	case len(list) == 0 || slug == "":
 		return checks.Check{}, missing(checks.ErrNotFound, "check %q", slug)
 	case len(list) > 1:
-		return checks.Check{}, fmt.Errorf("%d checks have the slug %q, use the UUID", len(list), slug)
+		return checks.Check{}, fmt.Errorf("%d checks have the slug %q; use the UUID", len(list), slug)
 	}
 	return list[0], nil
 }
 
-// findChannel returns the integration of a project with an id, or the only one with a name.
+// findChannel returns the integration of a project with an id or a name. Several with that name are an error.
 func findChannel(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, text string) (channels.Channel, error) {
 	list, err := mon.Channels(ctx, projectID)
 	if err != nil {
@@ -103,10 +102,10 @@ func findChannel(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID,
 	case 1:
 		return named[0], nil
 	}
-	return channels.Channel{}, fmt.Errorf("%d integrations have the name %q, use the id", len(named), text)
+	return channels.Channel{}, fmt.Errorf("%d integrations have the name %q; use the id", len(named), text)
 }
 
-// missing says in words what was not found, and returns any other error as it is.
+// missing replaces [checks.ErrNotFound] by an error that names the missing object. It returns any other error unchanged.
 func missing(err error, format string, args ...any) error {
 	if errors.Is(err, checks.ErrNotFound) {
 		return fmt.Errorf(format+" does not exist", args...)

@@ -14,16 +14,16 @@ import (
 	remote "github.com/rollcall-dev/rollcall/client/target"
 )
 
-// remoteFlags select a server in place of the database.
+// remoteFlags select a server instead of the database.
 type remoteFlags struct {
-	URL    address `name:"url" placeholder:"URL" help:"Use the API of the server at this URL, in place of the database."`
+	URL    address `name:"url" placeholder:"URL" help:"Use the API of the server at this URL instead of the database."`
 	APIKey string  `name:"api-key" secret:"" placeholder:"KEY" help:"Read-write API key for --url. It selects the project."`
 }
 
 // Validate checks the flags. Kong calls it.
 func (f *remoteFlags) Validate() error {
 	if (f.URL == "") != (f.APIKey == "") {
-		return errors.New("--url and --api-key go together")
+		return errors.New("--url and --api-key must be given together")
 	}
 	return nil
 }
@@ -43,19 +43,19 @@ func (f *remoteFlags) withTarget(
 }
 
 type applyCmd struct {
-	File    string `short:"f" required:"" placeholder:"PATH" help:"The file, in YAML or JSON; - is standard input."`
-	Project string `placeholder:"NAME" help:"Apply only this project of the file. A file that names no project describes this one, or else the project default."`
+	File    string `short:"f" required:"" placeholder:"PATH" help:"File in YAML or JSON; - reads standard input."`
+	Project string `placeholder:"NAME" help:"Apply only this project of the file. If the file names no project, it describes this one (default: the project default)."`
 	DryRun  bool   `help:"Show the changes without making them."`
-	Prune   bool   `help:"Delete, with their logs and for good, the checks and channels that the file's projects have and the file does not."`
+	Prune   bool   `help:"Permanently delete the checks, with their logs, and the channels that the file's projects have and the file does not."`
 	sourceFlags
 	remoteFlags
 	jsonFlag
 }
 
 func (applyCmd) Help() string {
-	return `The output lists the changes: + is created, ~ is updated, - is deleted. Nothing changes unless the whole file is right.
-Names identify projects and channels, slugs identify checks. A setting of a check that the file leaves out gets its
-default. The file:
+	return `The output lists the changes: + creates, ~ updates, - deletes. Nothing changes unless the whole file is valid. Names
+identify projects and channels, slugs identify checks. If the file leaves out a setting of a check, the setting gets its
+default. An example of a file:
 
     projects:
       - name: backups
@@ -75,15 +75,15 @@ default. The file:
             grace: 30m
             channels: [ops, pager]
 
-A file about one project may have channels and checks at the top, without projects. With --url, channels must exist, and
-the project is that of the API key, whatever its name in the file.
+A file for one project may have channels and checks at its top level, without projects. With --url, the channels must
+already exist, and the API key selects the project; its name in the file does not matter.
 
-A file decides what it reads and where that is sent, so {env: NAME} and {file: PATH} reach only variables that begin with
-ROLLCALL_ and hold none of Rollcall's own keys, and files below the directory of the file. --allow-env and --allow-files
-widen that. Neither this command nor export prints a value that came from either.
+A file can send what it reads anywhere. Therefore {env: NAME} reads only variables that begin with ROLLCALL_ and hold none
+of Rollcall's own keys, and {file: PATH} reads only files below the directory of the file. --allow-env and --allow-files
+allow more. Neither apply nor export prints a value that it read from a variable or a file.
 
 With --json: {"dry_run", "changes", "notes", "projects"}, where changes is an array of {"action", "project", "type", "name",
-"fields"}, fields is an array of {"field", "old", "new"}, and projects lists the created ones with their keys.
+"fields"}, fields is an array of {"field", "old", "new"}, and projects lists the new projects with their keys.
 
 Examples:
 
@@ -92,7 +92,7 @@ Examples:
     rollcall apply -f checks.yaml --url https://rollcall.example.org --api-key rcw_…`
 }
 
-// applyDoc is the outcome in JSON.
+// applyDoc is the result in JSON.
 type applyDoc struct {
 	DryRun   bool             `json:"dry_run"`
 	Changes  []declare.Change `json:"changes"`
@@ -118,7 +118,7 @@ func (c *applyCmd) Run(ctx context.Context, a *app) error {
 		}
 		if !c.JSON {
 			if err := c.print(a.stdout, nil, func(w io.Writer) { c.show(w, plan) }); err != nil {
-				return err // before anything changes
+				return err // nothing has changed yet
 			}
 		}
 		var created []declare.Created
@@ -133,7 +133,6 @@ func (c *applyCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// read reads the file.
 func (c *applyCmd) read(a *app) (declare.Document, error) {
 	config := &declare.Config{Name: c.File, Kinds: channelKinds(), Env: c.env(a.secrets)}
 	var in io.Reader = os.Stdin
@@ -156,7 +155,7 @@ func (c *applyCmd) read(a *app) (declare.Document, error) {
 	return declare.Parse(data, config)
 }
 
-// listErrors prints the errors of a file, one a line, and returns their number as an error.
+// listErrors prints the errors of a file, one a line, and returns an error that counts them.
 func (a *app) listErrors(err error) error {
 	list, ok := errors.AsType[declare.Errors](err)
 	if !ok {
@@ -184,7 +183,7 @@ func (c *applyCmd) show(w io.Writer, plan declare.Plan) {
 	}
 }
 
-// report prints the outcome: above all the keys of new projects, also if a later change failed.
+// report prints the result. It runs even if a change failed, because the keys of new projects cannot be shown again.
 func (c *applyCmd) report(w io.Writer, plan declare.Plan, created []declare.Created) error {
 	document := applyDoc{
 		DryRun: c.DryRun, Changes: append([]declare.Change{}, plan.Changes...), Notes: append([]string{}, plan.Notes...),
@@ -205,7 +204,7 @@ func (c *applyCmd) report(w io.Writer, plan declare.Plan, created []declare.Crea
 		}
 	})
 	if err != nil && len(created) > 0 {
-		return fmt.Errorf("created %s, but the keys could not be shown (use rollcall key create): %w", plural(len(created), "project"), err)
+		return fmt.Errorf("created %s, but could not print the keys (rollcall key create makes new ones): %w", plural(len(created), "project"), err)
 	}
 	return err
 }

@@ -15,21 +15,21 @@ import (
 )
 
 type backupCmd struct {
-	File string `arg:"" help:"The new file. It must not exist."`
+	File string `arg:"" help:"Path of the new file, which must not exist yet."`
 	jsonFlag
 }
 
 func (backupCmd) Help() string {
-	return `The copy is the state of one instant. When the file appears, it is complete, checked and on disk, and only its owner can
-read it. It holds everything but the bodies of pings in object storage. The command does not change the schema, so a new
-version can make the backup before it upgrades the database.
+	return `The backup is a consistent snapshot. When the file appears, it is complete, checked and synced to disk, and only its owner
+can read it. It lacks only the ping bodies in object storage. The command does not migrate the database, so a new version
+can back it up before the upgrade.
 
 To restore a backup, stop the servers, remove the two files beside the database, and copy the backup over it:
 
     rm -f rollcall.db-wal rollcall.db-shm
     cp backup.db rollcall.db
 
-PostgreSQL has its own programs for backups:
+For PostgreSQL, use its own programs:
 
     pg_dump --format=custom --file=backup.dump "$ROLLCALL_DATABASE"
     pg_restore --clean --if-exists --single-transaction --no-owner --dbname="$ROLLCALL_DATABASE" backup.dump
@@ -67,23 +67,23 @@ func (c backupCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// backUp copies an SQLite database into a new file and returns the file's size in bytes. The file gets its name when it
-// is complete, so that a crash leaves a whole backup or none.
+// backUp copies an SQLite database into a new file and returns its size in bytes. The file gets its name last, so that a
+// crash leaves a complete backup or none.
 func backUp(ctx context.Context, db *bun.DB, file string) (size int64, err error) {
 	var tables int
 	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'rollcall_schema'").Scan(&tables); err != nil {
 		return 0, err
 	} else if tables == 0 {
-		return 0, errors.New("the database has no tables of rollcall")
+		return 0, errors.New("the database has no rollcall tables; check --database")
 	}
 	if _, err := os.Lstat(file); err == nil {
-		return 0, fmt.Errorf("%s: there is such a file already", file)
+		return 0, fmt.Errorf("%s: the file exists already; choose another name", file)
 	}
 	file, err = filepath.Abs(file)
 	if err != nil {
 		return 0, err
 	}
-	draft, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*.tmp") // for its owner alone
+	draft, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*.tmp") // readable only by its owner
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", file, reason(err))
 	}
@@ -105,7 +105,7 @@ func backUp(ctx context.Context, db *bun.DB, file string) (size int64, err error
 	return info.Size(), publish(draft.Name(), file)
 }
 
-// checkCopy reads a whole copy, so that a damaged database is noticed before its backup is needed.
+// checkCopy reads the whole copy and reports damage. Otherwise nobody would notice a damaged backup before the restore.
 func checkCopy(ctx context.Context, path string) error {
 	db, err := sql.Open("sqlite", "file://"+(&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()+"?mode=ro&immutable=1")
 	if err != nil {
@@ -122,11 +122,11 @@ func checkCopy(ctx context.Context, path string) error {
 	return nil
 }
 
-// publish gives a finished file its name, and never replaces a file.
+// publish gives a finished file its name. It does not replace an existing file.
 func publish(draft, file string) error {
 	if err := os.Link(draft, file); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s: there is such a file already", file)
-	} else if err != nil { // a file system without links
+		return fmt.Errorf("%s: the file exists already; choose another name", file)
+	} else if err != nil { // the file system may have no links
 		if err := os.Rename(draft, file); err != nil {
 			return err
 		}
@@ -136,6 +136,6 @@ func publish(draft, file string) error {
 		return err
 	}
 	defer dir.Close()
-	_ = dir.Sync() // not every system can sync a directory
+	_ = dir.Sync() // not all systems can sync a directory
 	return nil
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// TestBackupWhileServing makes backups while a server accepts pings. A server can start on each backup, which has every
-// ping acknowledged before it began, without gaps.
+// TestBackupWhileServing makes backups while a server accepts pings. A server can start on each backup. Each has, without
+// gaps, every ping that was acknowledged before the backup began.
 func TestBackupWhileServing(t *testing.T) {
 	const backups, jobs = 3, 4
 	db := dbtest.SQLite(t)
@@ -112,7 +112,7 @@ func TestBackupFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, taken := range []string{file, original, dir, link} {
-		if _, stderr, status := rollcall("--database", db.URL, "backup", taken); status != exitError || !strings.Contains(stderr, "there is such a file already") {
+		if _, stderr, status := rollcall("--database", db.URL, "backup", taken); status != exitError || !strings.Contains(stderr, "the file exists already") {
 			t.Errorf("%s: status %d, %s", taken, status, stderr)
 		}
 	}
@@ -121,9 +121,9 @@ func TestBackupFiles(t *testing.T) {
 		status               int
 	}{
 		"no such directory": {db.URL, filepath.Join(dir, "none", "x"), "no such file or directory", exitError},
-		"no database":       {"sqlite:" + filepath.Join(dir, "none"), filepath.Join(dir, "x"), "there is no such file", exitError},
+		"no database":       {"sqlite:" + filepath.Join(dir, "none"), filepath.Join(dir, "x"), "no such file; rollcall serve", exitError},
 		"not a database":    {"sqlite:" + writeFile(t, "this is no database, however long it may be"), filepath.Join(dir, "x"), "is not an SQLite database", exitError},
-		"empty":             {"sqlite:" + writeFile(t, ""), filepath.Join(dir, "x"), "no tables of rollcall", exitError},
+		"empty":             {"sqlite:" + writeFile(t, ""), filepath.Join(dir, "x"), "no rollcall tables", exitError},
 		"PostgreSQL":        {"postgres://u:secret@127.0.0.1/x", filepath.Join(dir, "x"), "pg_dump", exitUsage},
 	} {
 		_, stderr, status := rollcall("--database", c.database, "backup", c.file)
@@ -139,7 +139,7 @@ func TestBackupFiles(t *testing.T) {
 	if diff := cmp.Diff([]string{filepath.Base(file), "link"}, names); err != nil || diff != "" {
 		t.Errorf("%v, files (-want +got):\n%s", err, diff)
 	}
-	// Making the backup reports damage.
+	// backup fails on a damaged database.
 	damaged := "sqlite:" + damage(t, original)
 	if _, stderr, status := rollcall("--database", damaged, "backup", filepath.Join(dir, "y")); status != exitError || !strings.Contains(stderr, "damaged") {
 		t.Errorf("a damaged database: status %d, %s", status, stderr)

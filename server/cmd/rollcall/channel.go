@@ -35,13 +35,13 @@ func (d channelDoc) String() string {
 type channelCreateCmd struct {
 	projectFlag
 	Kind string   `required:"" placeholder:"KIND" help:"Kind of the integration; rollcall channel kinds lists them."`
-	Name string   `placeholder:"NAME" help:"Name of the integration, up to 100 characters. Checks can be assigned by a name that is unique and has no comma."`
-	Set  []string `sep:"none" placeholder:"KEY=VALUE" help:"A setting of the kind. KEY=@FILE reads the value from a file, KEY=@- from standard input; a value that begins with @ is written with @@. Repeatable."`
+	Name string   `placeholder:"NAME" help:"Name of the integration, up to 100 characters. Checks can use the name instead of the id if it is unique and has no comma."`
+	Set  []string `sep:"none" placeholder:"KEY=VALUE" help:"A setting of the kind. KEY=@FILE reads the value from a file, KEY=@- from standard input; write @@ for a leading @. Repeatable."`
 	jsonFlag
 }
 
 func (channelCreateCmd) Help() string {
-	return `Every user of the machine can see the command line of a process, so give secrets by @FILE or @-. A line break at the end
+	return `Every user of the machine can see the command line of a process, so pass secrets with @FILE or @-. A line break at the end
 of a file is not part of the value.
 
 With --json: {"id", "name", "kind"}.
@@ -76,7 +76,7 @@ func parseSettings(items []string) (map[string]string, error) {
 		case !found || key == "":
 			return nil, usagef("--set: number %d is not of the form KEY=VALUE", i+1)
 		case strings.ContainsFunc(key, func(r rune) bool { return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '_') }):
-			return nil, usagef("--set: number %d has a key with other characters than a-z, 0-9 and _", i+1)
+			return nil, usagef("--set: the key of number %d may only have a-z, 0-9 and _", i+1)
 		}
 		if _, twice := settings[key]; twice {
 			return nil, usagef("--set: %s is given twice", key)
@@ -90,7 +90,7 @@ func parseSettings(items []string) (map[string]string, error) {
 	return settings, nil
 }
 
-// settingValue returns the value that the text after --set KEY= stands for.
+// settingValue returns the value for the text after --set KEY=: the text itself, or the content of its file.
 func settingValue(text string) (string, error) {
 	from, ok := strings.CutPrefix(text, "@")
 	switch {
@@ -110,7 +110,7 @@ type channelListCmd struct {
 }
 
 func (channelListCmd) Help() string {
-	return `FAILING SINCE is the time at which an alert was given up, if none has arrived since.
+	return `FAILING SINCE is when Rollcall gave up on an alert. It is empty once a later alert is sent.
 
 With --json: an array of {"id", "name", "kind", "failed_at", "error"}, where failed_at is null if no alert has failed.`
 }
@@ -142,7 +142,7 @@ type channelDeleteCmd struct {
 }
 
 func (channelDeleteCmd) Help() string {
-	return `Checks no longer alert it. Its alerts are deleted, also those that are pending.
+	return `Deletes the integration with all its alerts, even pending ones. Checks no longer alert it.
 
 With --json: {"id", "name", "kind"} of the deleted integration.`
 }
@@ -169,8 +169,8 @@ type channelTestCmd struct {
 }
 
 func (channelTestCmd) Help() string {
-	return `This command sends the alert itself, with its own flags and variables; the service takes no part. The alert says that it
-is a test. A test of a group goes to each of its members. The exit status is 1 if the receiver does not accept it.
+	return `The command itself sends the alert, with its own flags and variables and not those of the server. The alert says that it
+is a test. A test of a group goes to each member. The exit status is 1 if a receiver does not accept the alert.
 
 With --json: {"id", "name", "kind", "sent", "error"}.
 

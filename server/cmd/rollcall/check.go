@@ -27,8 +27,8 @@ type checkDoc struct {
 }
 
 const checkDocHelp = `{"uuid", "slug", "name", "status", "next_ping", "max_runtime", "alert_after", "repeat_every", "quiet_hours",
-"tz"}, where next_ping is null if none is expected, max_runtime and repeat_every are in seconds, and what is not set is 0
-or "".`
+"tz"}, where next_ping is null if no ping is expected, max_runtime and repeat_every are in seconds, and an unset setting is
+0 or "".`
 
 // newCheckDoc returns the document of a check at an instant.
 func newCheckDoc(now time.Time) func(checks.Check) checkDoc {
@@ -85,24 +85,24 @@ func (c checkListCmd) Run(ctx context.Context, a *app) error {
 type checkSetCmd struct {
 	Slug        *string `xor:"check" required:"" placeholder:"SLUG" help:"Slug of the check, if no other check of the project has it."`
 	ID          *string `name:"id" xor:"check" required:"" placeholder:"UUID" help:"UUID of the check."`
-	MaxRuntime  *string `placeholder:"DURATION" help:"How long a run may take after its start, 1m to 8760h, or a number of seconds. Without it, as long as the grace time."`
-	AlertAfter  *string `placeholder:"N" help:"Alert after this many failures in a row, 2 to 100."`
-	RepeatEvery *string `placeholder:"DURATION" help:"Repeat the alert while the check is down, every 1m to 8760h, or a number of seconds."`
-	QuietHours  *string `placeholder:"WINDOWS" help:"Hold alerts back in these windows, separated by semicolons."`
+	MaxRuntime  *string `placeholder:"DURATION" help:"How long a run may take after its start: 1m to 8760h, or a number of seconds (default: the grace time)."`
+	AlertAfter  *string `placeholder:"N" help:"Number of failures in a row before an alert, 2 to 100."`
+	RepeatEvery *string `placeholder:"DURATION" help:"Interval at which to repeat the alert while the check is down: 1m to 8760h, or a number of seconds."`
+	QuietHours  *string `placeholder:"WINDOWS" help:"Windows in which to hold back alerts, separated by semicolons."`
 	TZ          *string `name:"tz" env:"-" placeholder:"ZONE" help:"Time zone of the quiet hours and of the schedule, such as Europe/Riga."`
 	projectFlag
 	jsonFlag
 }
 
 func (checkSetCmd) Help() string {
-	return `Settings without a flag stay as they are. The value 0, none or "" removes a setting.
+	return `Settings without a flag do not change. The value 0, none or "" removes a setting.
 
-A run that takes longer than --max-runtime takes the check down. The rules for alerts take effect at once, also on alerts
-that are held back, and change neither the status of the check nor its history.
+A run that takes longer than --max-runtime takes the check down. The rules for alerts take effect at once, even on alerts
+that are being held back. They change neither the status of the check nor its history.
 
-Failures are fail signals, pings that did not come in time, and runs that did not end in time. Quiet hours are windows such
-as 22:00-06:00 (every day), Sat,Sun 00:00-24:00, Mon..Fri 22:00-06:00 (named by the day on which it begins) and
-2026-12-24 18:00/2026-12-27 06:00 (once). At the end of a window, one alert sums up what was held back.
+A failure is a fail signal, a missed ping, or a run that did not end in time. Quiet hours are windows such as 22:00-06:00
+(every day), Sat,Sun 00:00-24:00, Mon..Fri 22:00-06:00 (the days on which it begins) and 2026-12-24 18:00/2026-12-27 06:00
+(once). At the end of a window, one alert summarizes those that were held back.
 
 With --json: ` + checkDocHelp + `
 
@@ -174,7 +174,7 @@ func (c checkSetCmd) spec() (checks.Spec, error) {
 	return spec, spec.Validate(time.Now())
 }
 
-// periodFlag reads the value of a flag for a period, if it is given.
+// periodFlag parses the value of a duration flag. It returns nil if the flag is not set.
 func periodFlag(flag string, text *string) (*time.Duration, error) {
 	if text == nil {
 		return nil, nil
@@ -186,7 +186,7 @@ func periodFlag(flag string, text *string) (*time.Duration, error) {
 	return &d, nil
 }
 
-// valueOrZero returns the value of a flag, as 0 if it removes the setting.
+// valueOrZero returns the value of a flag, or "0" if the value removes the setting.
 func valueOrZero(text string) string {
 	if text == "" || text == "none" {
 		return "0"

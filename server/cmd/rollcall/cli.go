@@ -21,7 +21,7 @@ import (
 const (
 	exitOK    = 0
 	exitError = 1 // the command failed
-	exitUsage = 2 // the command line is wrong, whatever is in the database
+	exitUsage = 2 // the command line is wrong
 )
 
 // cli is the command line.
@@ -29,32 +29,32 @@ type cli struct {
 	Database string           `secret:"" default:"sqlite:rollcall.db" placeholder:"URL" help:"The database: sqlite:PATH, or postgres://USER:PASSWORD@HOST/NAME for PostgreSQL 15 or later."`
 	Version  kong.VersionFlag `env:"-" help:"Print the version and exit."`
 
-	Serve   serveCmd   `cmd:"" group:"Service:" help:"Run the service: the API, the ping endpoints, the watcher of deadlines and the delivery of alerts."`
+	Serve   serveCmd   `cmd:"" group:"Service:" help:"Run the service: the API, the ping endpoints, the watcher of deadlines and the sender of alerts."`
 	Migrate migrateCmd `cmd:"" group:"Service:" help:"Bring the database schema up to date, and exit."`
-	Backup  backupCmd  `cmd:"" group:"Service:" help:"Copy an SQLite database into a file, also while the service runs."`
+	Backup  backupCmd  `cmd:"" group:"Service:" help:"Back up an SQLite database to a file, also while the service runs."`
 
 	Run  runCmd  `cmd:"" group:"Jobs:" help:"Run a command and report its start, its end and its output."`
 	Ping pingCmd `cmd:"" group:"Jobs:" help:"Send a ping: success, start, fail, log or an exit status."`
 
 	Project struct {
-		Create projectCreateCmd `cmd:"" help:"Create a project and print its keys, which are shown this once."`
+		Create projectCreateCmd `cmd:"" help:"Create a project and print its keys, which cannot be shown again."`
 		List   projectListCmd   `cmd:"" help:"List the projects."`
 		Delete projectDeleteCmd `cmd:"" help:"Delete a project with its checks, keys and integrations."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"Manage projects."`
 
 	Key struct {
-		Create keyCreateCmd `cmd:"" help:"Create an API key and print it, which is shown this once."`
+		Create keyCreateCmd `cmd:"" help:"Create an API key and print it. It cannot be shown again."`
 		List   keyListCmd   `cmd:"" help:"List the API keys of a project by id and first characters."`
 		Revoke keyRevokeCmd `cmd:"" help:"Revoke an API key."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"Manage API keys."`
 
 	Channel struct {
-		Create channelCreateCmd `cmd:"" help:"Create an integration, which alerts can go to."`
+		Create channelCreateCmd `cmd:"" help:"Create an integration, which receives alerts."`
 		List   channelListCmd   `cmd:"" help:"List the integrations of a project, without their settings."`
-		Delete channelDeleteCmd `cmd:"" help:"Delete an integration and take it from all checks."`
-		Test   channelTestCmd   `cmd:"" help:"Send a test alert to an integration, now."`
+		Delete channelDeleteCmd `cmd:"" help:"Delete an integration and remove it from all checks."`
+		Test   channelTestCmd   `cmd:"" help:"Send a test alert to an integration."`
 		Kinds  channelKindsCmd  `cmd:"" help:"List the kinds of integrations and their settings."`
-	} `cmd:"" group:"Administration, also while the service runs:" help:"Manage integrations: e-mail addresses, webhooks, chats and others that alerts go to."`
+	} `cmd:"" group:"Administration, also while the service runs:" help:"Manage integrations, which receive alerts: e-mail addresses, webhooks, chats and others."`
 
 	Check struct {
 		List checkListCmd `cmd:"" help:"List the checks of a project with their status and alert rules."`
@@ -66,20 +66,20 @@ type cli struct {
 		Retry deliveriesRetryCmd `cmd:"" help:"Send failed alerts again."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"List alerts and send failed ones again."`
 
-	Apply  applyCmd  `cmd:"" group:"Configuration in files:" help:"Create, update and delete projects, integrations and checks until they match a file."`
+	Apply  applyCmd  `cmd:"" group:"Configuration in files:" help:"Create, update and delete projects, integrations and checks to match a file."`
 	Export exportCmd `cmd:"" group:"Configuration in files:" help:"Print projects, integrations and checks as a file for apply."`
 	Import struct {
 		Healthchecks importHealthchecksCmd `cmd:"" help:"Copy the checks of a Healthchecks project, with their UUIDs."`
 	} `cmd:"" group:"Configuration in files:" help:"Copy checks from another service."`
 
 	Schedule   scheduleCmd   `cmd:"" group:"Tools:" help:"Explain a cron or OnCalendar expression and print its next times."`
-	EmailCheck emailCheckCmd `cmd:"" group:"Tools:" help:"Send an e-mail ping to a check and show the outcome."`
+	EmailCheck emailCheckCmd `cmd:"" group:"Tools:" help:"Send an e-mail ping to a check and show the result."`
 }
 
 // app is the environment of a command.
 type app struct {
 	database       string   // the value of --database
-	secrets        []string // the names of the variables that hold Rollcall's own keys
+	secrets        []string // names of the environment variables that hold Rollcall's own keys
 	stdout, stderr io.Writer
 }
 
@@ -111,7 +111,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	command, err := parser.Parse(args)
 	if _, file := errors.AsType[*fs.PathError](err); file {
-		return fail(stderr, err) // a file with a secret, not the command line
+		return fail(stderr, err) // a secret's file cannot be read; the command line is fine
 	}
 	if err != nil {
 		status := fail(stderr, usageError{err})
@@ -178,7 +178,7 @@ func fail(stderr io.Writer, err error) int {
 	return exitError
 }
 
-// isUsage reports whether the command line is to blame for an error, because no database would accept the value.
+// isUsage reports whether the command line is wrong, whatever is in the database.
 func isUsage(err error) bool {
 	return errors.As(err, new(usageError)) || errors.As(err, new(*checks.FieldError)) ||
 		errors.As(err, new(*channels.KindError)) || errors.As(err, new(*channels.SettingError))

@@ -13,9 +13,8 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// TestClockChanges sets the clock of a server back and forth. Pings have the time of the clock and are numbered in the
-// order of arrival. Flips are listed in the order in which they happened. The last ping decides the state, and its time
-// the deadline.
+// TestClockChanges sets a server's clock back and forth. Pings get the time of the clock and numbers in order of arrival.
+// Flips are in the order in which they happened. The last ping decides the state, and its time decides the deadline.
 func TestClockJumps(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	type event struct {

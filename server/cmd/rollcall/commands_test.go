@@ -192,8 +192,8 @@ func parseCurl(line string) (request, error) {
 	return r, nil
 }
 
-// splitShell splits a line into words as a POSIX shell does. It knows single quotes and backslashes; other special
-// characters are an error.
+// splitShell splits a line into words as a POSIX shell does. It supports single quotes and backslashes. Other special
+// characters are errors.
 func splitShell(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder

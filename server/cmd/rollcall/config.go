@@ -18,12 +18,12 @@ const (
 	envPrefix = "ROLLCALL_"
 	// fileSuffix ends the variable that names the file with the value of a secret flag.
 	fileSuffix = "_FILE"
-	// maxSecretFile bounds the size of such a file, in bytes.
+	// maxSecretFile bounds the size of a file with a secret, in bytes.
 	maxSecretFile = 64 << 10
 )
 
-// cleanVariables unsets the program's empty variables, because tools that start containers cannot always leave a variable
-// out. The error names a variable that is not UTF-8.
+// cleanVariables unsets empty ROLLCALL_ variables, because container tools often set variables that should be unset. It
+// refuses values that are not UTF-8.
 func cleanVariables() error {
 	for _, entry := range os.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
@@ -40,10 +40,10 @@ func cleanVariables() error {
 	return nil
 }
 
-// isSecret reports whether the value of a flag is a secret, and may also come from a file.
+// isSecret reports whether a flag holds a secret, which may also come from a file.
 func isSecret(flag *kong.Flag) bool { return flag.Tag != nil && flag.Tag.Has("secret") }
 
-// secretFiles resolves the secret flags that the command line leaves out from the files that the environment names.
+// secretFiles reads secret flags from the files that the environment names, if the command line does not set the flags.
 func secretFiles() kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		if !isSecret(flag) || len(flag.Envs) == 0 {
@@ -89,7 +89,7 @@ func readSecret(path string) (string, error) {
 	return secretOf(file, path)
 }
 
-// secretOf reads a secret without the line break at its end. Errors name its source and do not repeat it.
+// secretOf reads a secret without the line break at its end. Errors show its source, not its value.
 func secretOf(r io.Reader, name string) (string, error) {
 	content, err := io.ReadAll(io.LimitReader(r, maxSecretFile+1))
 	if err != nil {
@@ -107,7 +107,7 @@ func secretOf(r io.Reader, name string) (string, error) {
 	return secret, nil
 }
 
-// address is an http or https URL without a slash at its end. The zero value stands for none.
+// address is an http or https URL without a trailing slash. The zero value means that there is none.
 type address string
 
 // UnmarshalText reads a URL to which paths can be appended.
@@ -120,7 +120,7 @@ func (a *address) UnmarshalText(text []byte) error {
 		return errors.New("must begin with http:// or https://")
 	case u.Hostname() == "":
 		return errors.New("has no host")
-	case strings.Contains(u.Hostname(), "%"): // a zone means nothing on another machine
+	case strings.Contains(u.Hostname(), "%"): // an IPv6 zone is only valid on its own machine
 		return errors.New("must not have a zone in its host")
 	case u.User != nil:
 		return errors.New("must not have a user name or password")

@@ -18,8 +18,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 )
 
-// The files of a crashed server open without repair, and have every acknowledged ping, whatever the server was doing. The
-// test stops the server while it copies the files, because a crash happens at one instant.
+// After a crash at any instant, the database opens without repair and has every acknowledged ping. The test stops the
+// server while it copies the files, so that they are from one instant.
 func TestCrashPoints(t *testing.T) {
 	const copies, slugs, jobs, pause = 12, 3, 8, 150 // pings between two copies
 	db := dbtest.SQLite(t)
@@ -80,8 +80,8 @@ func copyDatabase(t *testing.T, path string) (dir string) {
 	return dir
 }
 
-// While the disk is full, the server refuses pings, and acknowledged ones can be read. It goes on by itself once there is
-// room.
+// While the disk is full, the server refuses pings but still shows the acknowledged ones. It recovers by itself once there
+// is room.
 func TestDiskFull(t *testing.T) {
 	db := dbtest.SQLite(t)
 	p := start(t, db.URL)
@@ -107,7 +107,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// limitFiles bounds the length of the files of a process. Longer writes fail, as on a full disk.
+// limitFiles bounds the size of a process's files. Writes beyond it fail, as on a full disk.
 func limitFiles(t *testing.T, p *process, bytes uint64) {
 	t.Helper()
 	limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
@@ -125,8 +125,8 @@ func fileSize(t *testing.T, path string) uint64 {
 	return uint64(info.Size())
 }
 
-// Pings fail while another process locks the database for longer than the busy timeout. Reads work all the time, and pings
-// again after it.
+// Pings fail while another process locks the database for longer than the busy timeout, and work again afterwards. Reads
+// always work.
 func TestDatabaseLockedByAnother(t *testing.T) {
 	db := dbtest.SQLite(t)
 	p := start(t, db.URL)
@@ -134,7 +134,7 @@ func TestDatabaseLockedByAnother(t *testing.T) {
 	list := []apiCheck{createCheck(t, p, key, "before"), createCheck(t, p, key, "job")}
 	before := startLoad(t, p, list[:1], 4)
 	before.waitFor(t, 50, 0)
-	// Stopped here, because any number of pings may succeed before the lock.
+	// Stop the load first, because any number of pings may succeed before the lock.
 	before.finish()
 	before.verify(t)
 	other, err := sql.Open("sqlite", db.Path()+"?_pragma=busy_timeout(10000)")
@@ -199,7 +199,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	}
 }
 
-// unprivileged returns the program, and the credentials of a user whom file permissions bind.
+// unprivileged returns a copy of the program and the credentials of a user who is not root, so that file permissions apply.
 func unprivileged(t *testing.T, files ...string) (program string, attr *syscall.SysProcAttr) {
 	t.Helper()
 	program, err := exec.LookPath("rollcall")

@@ -27,26 +27,26 @@ import (
 )
 
 const (
-	// connectTimeout bounds the first answer of PostgreSQL, unless the URL says otherwise.
+	// connectTimeout is how long to wait for a connection to PostgreSQL, unless the URL sets connect_timeout.
 	connectTimeout = 10 * time.Second
 	// busyTimeout is how long a statement waits for another process to finish writing to the same SQLite file.
 	busyTimeout = 10 * time.Second
-	// sqliteConns bounds the concurrent statements on SQLite, of which one can write.
+	// sqliteConns bounds the concurrent statements on SQLite. Only one can write at a time.
 	sqliteConns = 8
 	// postgresConns leaves room for several servers within the 100 connections of a default PostgreSQL.
 	postgresConns = 20
-	// probeIdle is how long a connection to PostgreSQL must have been idle to be probed before it is used again.
+	// probeIdle is the idle time after which a connection to PostgreSQL is probed before its next use.
 	probeIdle = 50 * time.Millisecond
 )
 
 // database is a parsed --database.
 type database struct {
-	path     string          // of the SQLite file, "" for PostgreSQL
+	path     string          // path of the SQLite file, "" for PostgreSQL
 	postgres *pgx.ConnConfig // nil for SQLite
-	busy     time.Duration   // the busy timeout of SQLite
+	busy     time.Duration   // SQLite's busy timeout
 }
 
-// parseDatabase reads the value of --database. Errors do not repeat the value, which may hold a password.
+// parseDatabase parses the value of --database. Errors do not show the value, which may hold a password.
 func parseDatabase(text string) (database, error) {
 	scheme, rest, found := strings.Cut(text, ":")
 	switch {
@@ -74,12 +74,12 @@ func sqlitePath(path string) (string, error) {
 
 func postgresConfig(text string) (*pgx.ConnConfig, error) {
 	if !unambiguous(text) {
-		return nil, usagef("--database: is not a valid URL; characters such as / ? # @ & %% in a user name or password must be percent-encoded")
+		return nil, usagef("--database: is not a valid URL; in a user name or password, characters such as / ? # @ & %% must be percent-encoded")
 	}
 	config, err := pgx.ParseConfig(text)
 	if err != nil {
 		reason := "is not a valid PostgreSQL URL"
-		if cause := errors.Unwrap(err); cause != nil { // err itself repeats the URL
+		if cause := errors.Unwrap(err); cause != nil { // err itself contains the URL
 			reason += ": " + cause.Error()
 		}
 		return nil, usagef("--database: %s", reason)
@@ -93,8 +93,8 @@ func postgresConfig(text string) (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
-// unambiguous reports whether every reader splits a URL into the same parts. Otherwise an error about a host or a
-// parameter could show a piece of the password.
+// unambiguous reports whether all parsers split a URL into the same parts. Otherwise an error about a host or a parameter
+// could show a piece of the password.
 func unambiguous(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || u.Fragment != "" {
@@ -140,8 +140,8 @@ func (d database) open(ctx context.Context, create bool) (*bun.DB, error) {
 }
 
 func (d database) openPostgres(ctx context.Context) (*bun.DB, error) {
-	// A restart of PostgreSQL leaves dead connections in the pool. The driver probes those that were idle for a second,
-	// and a restart can be faster.
+	// A restart of PostgreSQL leaves dead connections in the pool. By default the driver only probes connections that
+	// were idle for a second, and a restart can be faster.
 	db := stdlib.OpenDB(*d.postgres, stdlib.OptionShouldPing(func(_ context.Context, p stdlib.ShouldPingParams) bool {
 		return p.IdleDuration > probeIdle
 	}))
@@ -154,8 +154,8 @@ func (d database) openPostgres(ctx context.Context) (*bun.DB, error) {
 	return bun.NewDB(db, pgdialect.New()), nil
 }
 
-// prepareFile creates the SQLite file for its owner alone, because it holds the output of jobs. SQLite gives the files
-// beside it the same permissions.
+// prepareFile creates the SQLite file. Only its owner can read it, because it holds the output of jobs. SQLite gives its
+// -wal and -shm files the same permissions.
 func (d database) prepareFile(create bool) error {
 	info, err := os.Stat(d.path)
 	switch {
@@ -166,11 +166,11 @@ func (d database) prepareFile(create bool) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("database %s: %w", d, reason(err))
 	case !create:
-		return fmt.Errorf("database %s: there is no such file; rollcall serve or rollcall migrate makes it", d)
+		return fmt.Errorf("database %s: no such file; rollcall serve or rollcall migrate creates it", d)
 	}
 	file, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return fmt.Errorf("database %s: cannot be made: %w", d, reason(err))
+		return fmt.Errorf("database %s: cannot be created: %w", d, reason(err))
 	}
 	return file.Close()
 }
@@ -187,7 +187,7 @@ func (d database) exposed() []string {
 	return files
 }
 
-// reason returns an error of the file system without the path.
+// reason returns the cause of a file system error, without the path.
 func reason(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
@@ -195,8 +195,8 @@ func reason(err error) error {
 	return err
 }
 
-// ping opens the first connection, and retries while the file is busy: SQLite itself does not wait if two processes
-// turn on write-ahead logging at once.
+// ping opens the first connection. It retries while the file is busy, because SQLite itself does not wait if two
+// processes turn on write-ahead logging at once.
 func (d database) ping(ctx context.Context, db *sql.DB) error {
 	ctx, cancel := context.WithTimeout(ctx, d.busy)
 	defer cancel()
@@ -213,7 +213,7 @@ func (d database) ping(ctx context.Context, db *sql.DB) error {
 	}
 }
 
-// SQLite's primary result codes with a text in explain.
+// Primary result codes of SQLite that explain translates.
 const (
 	sqliteBusy     = 5
 	sqliteReadOnly = 8
@@ -231,11 +231,10 @@ func sqliteCode(err error) (int, bool) {
 	return coded.Code() & 0xff, true
 }
 
-// explain adds the name of the database to its errors, and words to those of which the driver gives only a code. It
-// returns any other error as it is.
+// explain adds the database's name to its errors and translates SQLite's codes. It returns any other error unchanged.
 func (d database) explain(err error) error {
 	if errors.Is(err, sqlstore.ErrNewerSchema) {
-		return fmt.Errorf("database %s: it belongs to a newer version of rollcall than %s", d, version())
+		return fmt.Errorf("database %s: it belongs to a newer version of rollcall than %s; upgrade rollcall", d, version())
 	}
 	if errors.Is(err, sqlstore.ErrOldServer) {
 		return fmt.Errorf("database %s: %w", d, err)
@@ -259,7 +258,7 @@ func (d database) explain(err error) error {
 	if !errors.Is(err, monitor.ErrUnavailable) && !errors.As(err, new(*pgconn.ConnectError)) {
 		return err
 	}
-	// The driver reports every attempt, with TLS and without. The first is enough.
+	// The driver reports its attempts with and without TLS. The first is enough.
 	if lookup, ok := errors.AsType[*net.DNSError](err); ok {
 		err = lookup
 	} else if network, ok := errors.AsType[*net.OpError](err); ok {
@@ -268,7 +267,7 @@ func (d database) explain(err error) error {
 	return fmt.Errorf("database %s: %w", d, err)
 }
 
-// withStore runs fn with a store on the database, and closes the database.
+// withStore opens the database, runs fn with a store on it, and closes it.
 func (d database) withStore(ctx context.Context, create bool, fn func(store *sqlstore.Store) error) error {
 	db, err := d.open(ctx, create)
 	if err != nil {

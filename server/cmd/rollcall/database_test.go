@@ -48,7 +48,7 @@ func TestParseDatabase(t *testing.T) {
 	}
 }
 
-// FuzzParseDatabase looks for errors that repeat a password.
+// FuzzParseDatabase checks that no error shows the password.
 func FuzzParseDatabase(f *testing.F) {
 	const secret = "qYzXw"
 	for _, seed := range [][2]string{
@@ -113,7 +113,7 @@ func mustExec(t *testing.T, conn *sql.Conn, statement string) {
 	}
 }
 
-// Settings that keep pings from getting lost, and servers from failing each other.
+// These settings keep pings durable and let several servers share a file.
 func TestSQLiteSettings(t *testing.T) {
 	d, err := parseDatabase(dbtest.SQLite(t).URL)
 	if err != nil {

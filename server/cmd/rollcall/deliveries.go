@@ -23,8 +23,8 @@ type deliveriesListCmd struct {
 }
 
 func (deliveriesListCmd) Help() string {
-	return `An alert is pending until it is sent. It has failed if the receiver refused it for good, or accepted it on no attempt in a
-day. It is superseded if a newer alert took its place before it could be sent. Alerts are kept as long as flips.
+	return `An alert is pending until it is sent. It has failed if the receiver refused it permanently or accepted none of the attempts
+of a day. It is superseded if a newer alert replaced it before it was sent. Rollcall keeps alerts as long as flips.
 
 With --json: an array of {"id", "check", "check_name", "channel", "channel_name", "kind", "status", "reminder", "state",
 "attempts", "created", "due", "finished", "error"}, where due and finished are null if there is no such time.
@@ -119,7 +119,7 @@ type deliveriesRetryCmd struct {
 }
 
 func (deliveriesRetryCmd) Help() string {
-	return `The service sends the alerts as if for the first time, with the idempotency keys that they had.
+	return `The service sends the alerts as if for the first time, but with the same idempotency keys as before.
 
 With --json: {"retried"}, the number of alerts.
 
@@ -145,7 +145,7 @@ func (c *deliveriesRetryCmd) Run(ctx context.Context, a *app) error {
 		}
 		n, err := retry()
 		if err != nil {
-			return missing(err, "one of the ids: such a failed alert")
+			return missing(err, "a failed alert with one of these ids")
 		}
 		document := struct {
 			Retried int `json:"retried"`

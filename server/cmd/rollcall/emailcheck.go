@@ -29,15 +29,15 @@ type emailCheckCmd struct {
 	Address string        `arg:"" help:"E-mail address of the check: <uuid>@DOMAIN or <ping key>+<slug>@DOMAIN."`
 	SMTP    string        `name:"smtp" placeholder:"HOST:PORT" help:"SMTP server to send to (default: port 25 of the domain's mail servers in DNS)."`
 	From    string        `default:"rollcall@localhost" placeholder:"ADDRESS" help:"Sender of the message."`
-	Subject string        `default:"Rollcall e-mail check" placeholder:"TEXT" help:"Subject of the message, to try the check's keywords."`
+	Subject string        `default:"Rollcall e-mail check" placeholder:"TEXT" help:"Subject of the message, which can test the check's keywords."`
 	Body    string        `default:"This message tests the e-mail pings of a check." placeholder:"TEXT" help:"Text of the message."`
-	Timeout time.Duration `default:"30s" placeholder:"DURATION" help:"How long to wait for the server, and then again for the ping."`
+	Timeout time.Duration `default:"30s" placeholder:"DURATION" help:"How long to wait for the mail server, and then for the ping."`
 	jsonFlag
 }
 
 func (emailCheckCmd) Help() string {
-	return `The command sends a message to the address of a check, as a job would, and waits until the check's log in the database has
-the ping. The ping counts: it may change the status of the check and send alerts.
+	return `The command sends a message to the address of a check, as a job would, and waits until the ping is in the check's log in
+the database. The ping counts: it may change the status of the check and send alerts.
 
 With --json: {"check", "address", "server", "tls", "answer", "ping"}, where check is the check's id, tls is none or
 the certificate's state, and ping is {"n", "type", "date", "remote_addr", "ua", "size", "status"}.
@@ -65,7 +65,7 @@ func (c *emailCheckCmd) Validate() error {
 	return nil
 }
 
-// emailCheckDoc is the outcome in JSON.
+// emailCheckDoc is the result in JSON.
 type emailCheckDoc struct {
 	Check   string       `json:"check"`
 	Address string       `json:"address"`
@@ -91,7 +91,7 @@ func (c *emailCheckCmd) Run(ctx context.Context, a *app) error {
 		local, domain := c.Address[:at], c.Address[at+1:]
 		id, err := smtpd.FindCheck(ctx, mon, local)
 		if err != nil {
-			return missing(err, "check with the address %q in the database", c.Address)
+			return missing(err, "a check with the address %q", c.Address)
 		}
 		doc := emailCheckDoc{Check: id.String(), Address: c.Address}
 		token := rand.Text()
@@ -125,7 +125,7 @@ func (d emailCheckDoc) write(w io.Writer) {
 	)
 }
 
-// deliver sends the message to the first mail server of the domain that accepts connections.
+// deliver sends the message to the domain's first mail server that accepts a connection.
 func (c *emailCheckCmd) deliver(ctx context.Context, domain, token string, doc *emailCheckDoc) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -163,7 +163,7 @@ func mailServers(ctx context.Context, domain string) ([]string, error) {
 	}
 	list, err := net.DefaultResolver.LookupMX(ctx, domain)
 	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
-		return []string{net.JoinHostPort(domain, "25")}, nil // RFC 5321 section 5.1: the host itself
+		return []string{net.JoinHostPort(domain, "25")}, nil // without MX records, the host itself (RFC 5321 section 5.1)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot look up the mail servers of %s: %w", domain, err)
@@ -178,25 +178,25 @@ func mailServers(ctx context.Context, domain string) ([]string, error) {
 // send sends the message over a connection, and describes the server in doc.
 func (c *emailCheckCmd) send(conn net.Conn, token string, doc *emailCheckDoc) error {
 	host, _, _ := net.SplitHostPort(doc.Server)
-	said := func(what string, err error) error { return fmt.Errorf("%s does not %s: %w", doc.Server, what, err) }
+	refusal := func(what string, err error) error { return fmt.Errorf("%s does not %s: %w", doc.Server, what, err) }
 	client, err := smtp.NewClient(conn, host)
 	if err != nil {
-		return said("speak SMTP", err)
+		return refusal("speak SMTP", err)
 	}
 	doc.TLS = "none, the server does not offer STARTTLS"
 	if offered, _ := client.Extension("STARTTLS"); offered {
-		// Mail servers do not verify certificates either. describeTLS reports an invalid one.
+		// Like other mail senders, this accepts any certificate. describeTLS reports an invalid one.
 		if err := client.StartTLS(&tls.Config{ServerName: host, InsecureSkipVerify: true}); err != nil {
-			return said("do STARTTLS as it offers", err)
+			return refusal("complete the STARTTLS that it offers", err)
 		}
 		state, _ := client.TLSConnectionState()
 		doc.TLS = describeTLS(state, host)
 	}
 	if err := client.Mail(c.From); err != nil {
-		return said("accept the sender "+c.From, err)
+		return refusal("accept the sender "+c.From, err)
 	}
 	if err := client.Rcpt(c.Address); err != nil {
-		return said("accept the address "+c.Address, err)
+		return refusal("accept the address "+c.Address, err)
 	}
 	w, err := client.Data()
 	if err == nil {
@@ -205,10 +205,10 @@ func (c *emailCheckCmd) send(conn net.Conn, token string, doc *emailCheckDoc) er
 		}
 	}
 	if err != nil {
-		return said("accept the message", err)
+		return refusal("accept the message", err)
 	}
 	doc.Answer = "250, accepted"
-	_ = client.Quit() // the message is accepted, whatever the answer
+	_ = client.Quit() // the server has already accepted the message
 	return nil
 }
 
@@ -235,7 +235,7 @@ func (c *emailCheckCmd) message(token string) []byte {
 	fmt.Fprintf(&b, "Date: %s\r\nMessage-ID: <%s@rollcall>\r\n%s: %s\r\n", time.Now().Format(time.RFC1123Z), token, tokenField, token)
 	b.WriteString("MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n")
 	w := quotedprintable.NewWriter(&b)
-	_, _ = io.WriteString(w, c.Body+"\n") // memory cannot fail
+	_, _ = io.WriteString(w, c.Body+"\n") // cannot fail in memory
 	_ = w.Close()
 	return b.Bytes()
 }
@@ -261,19 +261,19 @@ func (c *emailCheckCmd) await(ctx context.Context, mon *monitor.Monitor, id uuid
 		}
 		select {
 		case <-ctx.Done():
-			return emailPingDoc{}, fmt.Errorf("the message was accepted, but has not arrived in the log of the check within %v; the server may use another database or relay it", c.Timeout)
+			return emailPingDoc{}, fmt.Errorf("the mail server accepted the message, but the check's log has no such ping after %v; the server may use another database or relay the message", c.Timeout)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
 }
 
-// findMessage looks for the message among the latest pings of a check.
+// findMessage searches the latest pings of a check for the message.
 func findMessage(ctx context.Context, mon *monitor.Monitor, id uuid.UUID, token string) (pings.Ping, bool, error) {
 	log, err := mon.Pings(ctx, id)
 	if err != nil {
 		return pings.Ping{}, false, err
 	}
-	const recent = 20 // others may ping at the same time
+	const recent = 20 // other pings may arrive meanwhile
 	for _, ping := range log[:min(len(log), recent)] {
 		if ping.Scheme != "email" {
 			continue

@@ -10,16 +10,15 @@ import (
 )
 
 type exportCmd struct {
-	Project string `placeholder:"NAME" help:"Print only this project. All by default; with --url, the name to give to the project of the key."`
+	Project string `placeholder:"NAME" help:"Print only this project (default: all). With --url, the name to print for the key's project."`
 	remoteFlags
 }
 
 func (exportCmd) Help() string {
 	return `Prints projects, channels and checks in the form that rollcall apply reads. Applying the output to the same database
-changes nothing. It leaves out UUIDs, keys, pings, states, and the settings of channels that rollcall channel kinds calls
-secret. A value that apply read from a variable or a file is not printed either: {env: NAME} or {file: PATH} is. Checks
-without a slug of their own and channels without a name of their own cannot be in a file; comments and standard error
-list them.
+changes nothing. It leaves out UUIDs, keys, pings, states, and the settings that rollcall channel kinds marks as secret.
+For a value that apply read from a variable or a file, it prints {env: NAME} or {file: PATH}. It also leaves out checks
+without a unique slug and channels without a unique name; comments and standard error list them.
 
 Example:
 
@@ -52,7 +51,7 @@ func (c *exportCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	var text bytes.Buffer // prints all or nothing
+	var text bytes.Buffer // so that an error prints nothing
 	if err := doc.Write(&text); err != nil {
 		return err
 	}

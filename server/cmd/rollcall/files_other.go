@@ -4,5 +4,5 @@ package main
 
 import "math"
 
-// openFiles returns how many files and connections the process may have open at once.
+// openFiles returns the maximum number of files and connections that the process may have open.
 func openFiles() int { return math.MaxInt32 }

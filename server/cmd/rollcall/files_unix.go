@@ -4,7 +4,7 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// openFiles returns how many files and connections the process may have open at once.
+// openFiles returns the maximum number of files and connections that the process may have open.
 func openFiles() int {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {

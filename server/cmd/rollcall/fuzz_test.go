@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// An accepted URL can have a path appended, and has neither a secret nor a query.
+// A path can be appended to any accepted URL, which has neither a password nor a query.
 func FuzzAddress(f *testing.F) {
 	for _, seed := range []string{
 		"http://localhost:8000", "https://example.org/rollcall///", "HTTP://H", "http://u:p@h", "http://h?", "http://h#", "http://h/%2F", "http://[::1]:8000",

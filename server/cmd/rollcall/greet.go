@@ -14,8 +14,8 @@ import (
 // defaultProject is the first project of a database, and the default of --project.
 const defaultProject = "default"
 
-// greet creates the first project of an empty database, and prints its keys with the commands for a first check. Of
-// several servers that start at once, one greets.
+// greet creates the first project of an empty database and prints its keys with commands for a first check. If several
+// servers start at once, only one of them greets.
 func (c *serveCmd) greet(ctx context.Context, mon *monitor.Monitor, stdout io.Writer) error {
 	project, keys, created, err := mon.CreateFirstProject(ctx, monitor.ProjectSpec{Name: defaultProject})
 	if err != nil || !created {
@@ -24,7 +24,7 @@ func (c *serveCmd) greet(ctx context.Context, mon *monitor.Monitor, stdout io.Wr
 	out := bufio.NewWriter(stdout)
 	c.printGreeting(out, project, keys)
 	if err := out.Flush(); err != nil {
-		return fmt.Errorf("the project %q was created, but its keys could not be shown (use rollcall key create): %w", project.Name, err)
+		return fmt.Errorf("created the project %q, but could not print its keys (rollcall key create makes new ones): %w", project.Name, err)
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func printCommand(w io.Writer, words ...string) {
 	fmt.Fprintf(w, "  %s\n", shellCommand(words...))
 }
 
-// shellCommand joins words to a command for a POSIX shell.
+// shellCommand joins words into a command for a POSIX shell.
 func shellCommand(words ...string) string {
 	for i, word := range words {
 		words[i] = shellQuote(word)
@@ -56,7 +56,7 @@ func shellCommand(words ...string) string {
 	return strings.Join(words, " ")
 }
 
-// shellQuote quotes a word for a POSIX shell if necessary.
+// shellQuote quotes a word for a POSIX shell where necessary.
 func shellQuote(word string) string {
 	plain := func(r rune) bool {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-._/:", r)

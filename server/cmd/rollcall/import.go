@@ -17,34 +17,34 @@ import (
 )
 
 const (
-	// progressEvery is the number of checks between two lines about the progress of an import.
+	// progressEvery is how many checks an import handles between two lines of progress.
 	progressEvery = 100
-	// importTimeout leaves a request room for the Retry-After of a server that limits rates, usually a minute.
+	// importTimeout leaves room for the Retry-After of a rate limit, usually a minute.
 	importTimeout = 5 * time.Minute
 )
 
 type importHealthchecksCmd struct {
 	URL         address `name:"url" required:"" placeholder:"URL" help:"The Healthchecks server, such as https://healthchecks.io."`
-	APIKey      string  `name:"api-key" secret:"" required:"" placeholder:"KEY" help:"API key of the project there, read-write: a read-only one does not reveal UUIDs."`
-	DryRun      bool    `help:"Show what would be done without doing it."`
-	SkipInvalid bool    `help:"Import the valid checks even if others are malformed or refused. By default none is imported then."`
+	APIKey      string  `name:"api-key" secret:"" required:"" placeholder:"KEY" help:"Read-write API key of the project at the source. A read-only key does not show UUIDs."`
+	DryRun      bool    `help:"Show the changes without making them."`
+	SkipInvalid bool    `help:"Import the valid checks even if others are malformed or refused. Without it, one such check stops the import."`
 	projectFlag
 	jsonFlag
 }
 
 func (importHealthchecksCmd) Help() string {
-	return `Imports all checks of a Healthchecks project with their UUIDs into a project that exists here, so that only the host of
-their ping URLs changes. It imports names, slugs, tags, descriptions, timing, methods, keywords and filters, and which
-checks are paused, but neither pings nor flips. It cannot import integrations, because the API of Healthchecks does not
-reveal their settings; the output names them.
+	return `Imports all checks of a Healthchecks project into an existing project. They keep their UUIDs, so that only the host of
+their ping URLs changes. The command imports names, slugs, tags, descriptions, timing, methods, keywords and filters, and
+which checks are paused, but neither pings nor flips. It cannot import integrations, because the API of Healthchecks does
+not show their settings; the output lists them.
 
-An import can be repeated: it updates checks that exist to the settings at the source and keeps their integrations. If a
-check is malformed or refused, nothing is imported and a line on standard error names each such check; --skip-invalid
-imports the others.
+You can repeat an import: it updates existing checks to the settings at the source and keeps their integrations. If a check
+is malformed or refused, the command imports nothing and names each such check on standard error; --skip-invalid imports
+the others.
 
 With --json: {"dry_run", "created", "updated", "unchanged", "refused", "channels"}. Refused is an array of {"uuid", "name",
-"error"}, with "" for a UUID or a name that cannot be read. Channels is an array of {"name", "kind", "checks"}: the
-integrations that were not imported, with the number of checks that use each.
+"error"}, with "" for an unreadable UUID or name. Channels is an array of {"name", "kind", "checks"}: the integrations at
+the source, with the number of checks that use each.
 
 Example:
 
@@ -101,7 +101,7 @@ func (c *importHealthchecksCmd) Run(ctx context.Context, a *app) error {
 			fail(a.stderr, r)
 		}
 		if errors.Is(err, healthchecks.ErrRefused) {
-			return fmt.Errorf("%s of %d cannot be imported, and nothing was; --skip-invalid imports the others", plural(len(result.Refused), "check"), len(list)+len(malformed))
+			return fmt.Errorf("%s of %d cannot be imported, so none was; --skip-invalid imports the others", plural(len(result.Refused), "check"), len(list)+len(malformed))
 		}
 		if err != nil {
 			return fmt.Errorf("%w (before that: %s)", err, result)
@@ -110,7 +110,7 @@ func (c *importHealthchecksCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// readable separates the entries of a list that cannot be read from the other errors.
+// readable splits the error of a list: unreadable entries on the one hand, any other error on the other.
 func readable[T any](list []T, err error) ([]T, healthchecks.Malformed, error) {
 	malformed, ok := errors.AsType[healthchecks.Malformed](err)
 	if err != nil && !ok {
@@ -119,7 +119,7 @@ func readable[T any](list []T, err error) ([]T, healthchecks.Malformed, error) {
 	return list, malformed, nil
 }
 
-// plainError is an error without the names of packages.
+// plainError returns the error without package names.
 func plainError(err error) error {
 	return pingError(errors.New(strings.TrimPrefix(err.Error(), "healthchecks: ")))
 }
@@ -154,7 +154,7 @@ func (c *importHealthchecksCmd) report(w io.Writer, project string, result healt
 		}
 		fmt.Fprintf(w, "%s %s into the project %q: %s.\n", verb, plural(result.Created+result.Updated+result.Unchanged, "check"), project, result)
 		if len(left) > 0 {
-			fmt.Fprintf(w, "\nThese integrations were not imported; create them with rollcall channel create:\n\n")
+			fmt.Fprintf(w, "\nThese integrations were not imported. Create them with rollcall channel create:\n\n")
 			table(w, rows...)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A source with malformed entries is imported without them, and only if that is asked for.
+// Without --skip-invalid, a malformed entry stops the import. With it, the import skips the entry.
 func TestImportMalformedEntries(t *testing.T) {
 	const good, short, typed = "31365bce-8da9-4729-8ff3-aaa71d56b712", "803f680d-e89b-492b-82ef-2be7b774a92d", "803f680d-e89b-492b-82ef-2be7b774a92e"
 	source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,7 +38,7 @@ func TestImportMalformedEntries(t *testing.T) {
 	}
 	args := []string{"import", "healthchecks", "--url", source.URL, "--api-key", "key", "--project", "jobs", "--database", database}
 	stdout, stderr, status := rollcall(args...)
-	if diff := cmp.Diff(append(want, "rollcall: 4 checks of 5 cannot be imported, and nothing was; --skip-invalid imports the others"), strings.Split(strings.TrimSpace(stderr), "\n")); diff != "" || status != 1 || stdout != "" {
+	if diff := cmp.Diff(append(want, "rollcall: 4 checks of 5 cannot be imported, so none was; --skip-invalid imports the others"), strings.Split(strings.TrimSpace(stderr), "\n")); diff != "" || status != 1 || stdout != "" {
 		t.Errorf("status %d, stdout %q (-want +got):\n%s", status, stdout, diff)
 	}
 	stdout, stderr, status = rollcall(append(args, "--skip-invalid")...)

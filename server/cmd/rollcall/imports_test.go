@@ -9,8 +9,7 @@ import (
 
 const module = "github.com/rollcall-dev/rollcall/"
 
-// imports runs go list, and returns the imports of each package of the module: the direct ones, or all, by the field of
-// go list.
+// imports returns the imports of each package of the module. The field of go list selects direct or all imports.
 func imports(t *testing.T, field string) map[string][]string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{join ."+field+` " "}}`, module+"...").Output()

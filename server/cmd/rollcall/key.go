@@ -21,7 +21,7 @@ func newKeyDoc(key checks.Key, project checks.Project) keyDoc {
 	return keyDoc{ID: key.ID.String(), Project: project.Name, ReadOnly: key.ReadOnly}
 }
 
-// access says what a key allows.
+// access describes what a key allows.
 func (k keyDoc) access() string {
 	if k.ReadOnly {
 		return "read-only"
@@ -31,7 +31,7 @@ func (k keyDoc) access() string {
 
 type keyCreateCmd struct {
 	projectFlag
-	ReadOnly bool `help:"Create a key that can only read, and that is shown no UUIDs and no ping URLs."`
+	ReadOnly bool `help:"Create a key that can only read, and sees neither UUIDs nor ping URLs."`
 	jsonFlag
 }
 
@@ -55,7 +55,7 @@ func (c keyCreateCmd) Run(ctx context.Context, a *app) error {
 			keyDoc
 			APIKey string `json:"api_key"`
 		}{newKeyDoc(key, project), text}
-		return c.say(a.stdout, document, "Created a %s key for the project %q. It is shown this once:\n\n  %s",
+		return c.say(a.stdout, document, "Created a %s key for the project %q. It cannot be shown again:\n\n  %s",
 			document.access(), project.Name, text)
 	})
 }
@@ -89,7 +89,7 @@ func (c keyListCmd) Run(ctx context.Context, a *app) error {
 
 type keyRevokeCmd struct {
 	Key string `arg:"" help:"The key itself, or its id as key list shows it."`
-	// No default: a key and an id identify their project.
+	// No default project, because a key or an id identifies its project.
 	Project string `placeholder:"NAME" help:"Revoke the key only if it belongs to this project. Any project by default."`
 	jsonFlag
 }
@@ -118,7 +118,7 @@ func (c keyRevokeCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// find returns the key with its project. Errors do not repeat the key.
+// find returns the key with its project. Errors do not show the key.
 func (c keyRevokeCmd) find(ctx context.Context, mon *monitor.Monitor) (key checks.Key, project checks.Project, err error) {
 	projects, err := c.projects(ctx, mon)
 	if err != nil {

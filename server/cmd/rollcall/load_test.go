@@ -53,7 +53,7 @@ func startLoad(t *testing.T, p *process, list []apiCheck, jobs int) *load {
 	return l
 }
 
-// ping sends one ping with its name as the user agent. The error says that the server does not answer.
+// ping sends one ping with its name as the user agent. It returns an error if the server does not answer.
 func (l *load) ping(url, check, name string) error {
 	req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(name))
 	if err != nil {
@@ -96,7 +96,7 @@ func (l *load) counts() (acknowledged, unavailable int) {
 	return l.count, l.unavailable
 }
 
-// waitFor waits for a number of further pings that are acknowledged, or answered with 503.
+// waitFor waits until that many more pings have been acknowledged and that many more answered with 503.
 func (l *load) waitFor(t *testing.T, acknowledged, unavailable int) {
 	t.Helper()
 	a, u := l.counts()
@@ -127,7 +127,7 @@ func (l *load) verify(t *testing.T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.problems) > 0 {
-		t.Errorf("%d answers must not be, the first: %s", len(l.problems), l.problems[0])
+		t.Errorf("%d wrong answers, the first: %s", len(l.problems), l.problems[0])
 	}
 }
 

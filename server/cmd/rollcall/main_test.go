@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 )
 
-// TestMain lets the scripts and the tests run this binary as the command rollcall.
+// TestMain makes this test binary act as the rollcall command for scripts and tests.
 func TestMain(m *testing.M) {
 	testscript.Main(suite{m}, map[string]func(){"rollcall": main})
 }

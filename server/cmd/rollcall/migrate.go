@@ -11,9 +11,9 @@ import (
 type migrateCmd struct{ jsonFlag }
 
 func (migrateCmd) Help() string {
-	return `serve, and every other command that uses the database, migrates it first. Use migrate to upgrade the database at a time
-of your choice, before the servers. If several run at once, one of them does the work. A database of a newer version of
-rollcall is an error, and stays as it is.
+	return `serve and the administration commands migrate the database themselves. Use migrate to choose the time of an upgrade, before
+you upgrade the servers. If several run at once, only one migrates. If the database belongs to a newer version of rollcall,
+the command fails and changes nothing.
 
 With --json: {"from", "to"}, the versions of the schema before and after, where 0 is an empty database.`
 }
@@ -36,7 +36,7 @@ func (c migrateCmd) Run(ctx context.Context, a *app) error {
 			if from == to {
 				fmt.Fprintf(w, "The schema is up to date: version %d.\n", to)
 			} else {
-				fmt.Fprintf(w, "The schema was brought from version %d to version %d.\n", from, to)
+				fmt.Fprintf(w, "Migrated the schema from version %d to version %d.\n", from, to)
 			}
 		})
 	})

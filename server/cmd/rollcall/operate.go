@@ -11,13 +11,13 @@ import (
 // minHeartbeat is the minimum of --heartbeat-every.
 const minHeartbeat = time.Second
 
-// operateFlags configure how the service itself is watched and stopped.
+// operateFlags configure the metrics, the heartbeats, the access log and the shutdown of the service.
 type operateFlags struct {
-	MetricsListen  string        `group:"Operation:" placeholder:"HOST:PORT" help:"Address of the metrics for Prometheus, at /metrics and without a key. None by default."`
-	HeartbeatURL   string        `secret:"" name:"heartbeat-url" group:"Operation:" placeholder:"URL" help:"Ping URL of a check at another Rollcall or Healthchecks, which receives the health of this server. None by default."`
+	MetricsListen  string        `group:"Operation:" placeholder:"HOST:PORT" help:"Address that serves Prometheus metrics at /metrics, without a key. Off by default."`
+	HeartbeatURL   string        `secret:"" name:"heartbeat-url" group:"Operation:" placeholder:"URL" help:"Ping URL of a check at another Rollcall or Healthchecks, to which this server reports its health. Off by default."`
 	HeartbeatEvery time.Duration `default:"1m" group:"Operation:" placeholder:"DURATION" help:"Time between heartbeats, at least 1s."`
 	AccessLog      bool          `group:"Operation:" help:"Log every HTTP request with its route and status, but without its path, which may hold a key."`
-	ShutdownDelay  time.Duration `default:"0s" group:"Operation:" placeholder:"DURATION" help:"How long the server accepts requests after SIGTERM or SIGINT, while /readyz already fails."`
+	ShutdownDelay  time.Duration `default:"0s" group:"Operation:" placeholder:"DURATION" help:"How long the server still accepts requests after SIGTERM or SIGINT, while /readyz already fails."`
 }
 
 // validate checks the flags without using the network.

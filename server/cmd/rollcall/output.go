@@ -16,7 +16,7 @@ type jsonFlag struct {
 	JSON bool `name:"json" help:"Print one JSON document."`
 }
 
-// print writes the document if JSON is wanted, and otherwise what text writes.
+// print writes the document as JSON if the flag is set, and otherwise calls text.
 func (f jsonFlag) print(w io.Writer, document any, text func(w io.Writer)) error {
 	out := bufio.NewWriter(w)
 	if f.JSON {
@@ -35,12 +35,12 @@ func (f jsonFlag) print(w io.Writer, document any, text func(w io.Writer)) error
 	return nil
 }
 
-// say writes the document if JSON is wanted, and otherwise a sentence.
+// say writes the document as JSON if the flag is set, and otherwise a formatted line.
 func (f jsonFlag) say(w io.Writer, document any, format string, args ...any) error {
 	return f.print(w, document, func(w io.Writer) { fmt.Fprintf(w, format+"\n", args...) })
 }
 
-// printList writes the documents of items if JSON is wanted, and otherwise a table with a row for each.
+// printList writes the items as JSON if the flag is set, and otherwise as a table.
 func printList[T, D any](f jsonFlag, w io.Writer, items []T, document func(T) D, header []string, row func(D) []string) error {
 	documents := make([]D, len(items))
 	rows := [][]string{header}
@@ -51,7 +51,7 @@ func printList[T, D any](f jsonFlag, w io.Writer, items []T, document func(T) D,
 	return f.print(w, documents, func(w io.Writer) { table(w, rows...) })
 }
 
-// table writes rows in aligned columns, without control characters.
+// table writes rows in aligned columns and escapes control characters.
 func table(w io.Writer, rows ...[]string) {
 	var widths []int
 	cells := make([][]string, len(rows))
@@ -74,7 +74,7 @@ func table(w io.Writer, rows ...[]string) {
 	}
 }
 
-// printable escapes what could act on a terminal or break a table.
+// printable escapes characters that could control a terminal or break a table.
 func printable(text string) string {
 	if !strings.ContainsFunc(text, unsafeRune) {
 		return text
@@ -90,7 +90,7 @@ func printable(text string) string {
 	return b.String()
 }
 
-// unsafeRune reports whether a character is a control, or changes the direction of the text around it.
+// unsafeRune reports whether r is a control character or changes the direction of the text around it.
 func unsafeRune(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // oneLine joins the lines of an error.
@@ -117,7 +117,7 @@ func optionalTimestamp(t time.Time) *string {
 	return new(timestamp(t))
 }
 
-// or returns what a pointer points to, or "".
+// or returns the text that a pointer points to, or "" for nil.
 func or(text *string) string {
 	if text == nil {
 		return ""

@@ -25,7 +25,7 @@ type target struct {
 	PingKey     string        `secret:"" group:"Check, one of these forms:" placeholder:"KEY" help:"Ping key of the project."`
 	PingBaseURL address       `default:"http://localhost:8000/ping" group:"Check, one of these forms:" placeholder:"URL" help:"URL of the ping endpoints."`
 	Create      bool          `group:"Check, one of these forms:" help:"Create the check if none has this slug."`
-	Timeout     time.Duration `default:"10s" placeholder:"DURATION" help:"How long a ping may take, with all retries."`
+	Timeout     time.Duration `default:"10s" placeholder:"DURATION" help:"Time limit of a ping, including retries."`
 }
 
 // Validate checks that the flags select one check. Kong calls it.
@@ -40,13 +40,13 @@ func (t *target) Validate() error {
 	case forms == 0:
 		return errors.New("which check? Give --ping-url, --uuid, or --slug with --ping-key")
 	case forms > 1:
-		return errors.New("--ping-url, --uuid and --slug do not go together")
+		return errors.New("--ping-url, --uuid and --slug exclude each other")
 	case t.Slug != "" && t.PingKey == "":
-		return errors.New("--slug: needs --ping-key")
+		return errors.New("--slug: requires --ping-key")
 	case t.Slug != "" && !checks.ValidSlug(t.Slug):
 		return fmt.Errorf("--slug: may only have up to %d of a-z, 0-9, hyphen and underscore", checks.MaxSlug)
 	case t.Create && t.Slug == "":
-		return errors.New("--create: needs --slug")
+		return errors.New("--create: requires --slug")
 	case t.Timeout <= 0:
 		return errors.New("--timeout: must be more than 0s")
 	}
@@ -79,13 +79,13 @@ func pingError(err error) error { return errors.New(strings.TrimPrefix(err.Error
 
 type pingCmd struct {
 	target `embed:""`
-	Body   string `placeholder:"TEXT" help:"Body of the ping; - reads it from standard input. Only the end of a long body is sent."`
-	RunID  string `name:"run-id" placeholder:"UUID" help:"Run that the ping belongs to. rollcall run sets it for its command."`
+	Body   string `placeholder:"TEXT" help:"Body of the ping; - reads it from standard input. Of a long body, only the end is sent."`
+	RunID  string `name:"run-id" placeholder:"UUID" help:"Id of the run that the ping belongs to. rollcall run sets it for its command."`
 	Signal string `arg:"" optional:"" default:"success" help:"What the job reports: success, start, fail, log, or its exit status, 0 to 255."`
 }
 
 func (pingCmd) Help() string {
-	return `The exit status is 0 if the server has accepted the ping, and 1 if it has not.
+	return `The exit status is 0 if the server accepted the ping, and 1 if not.
 
 Examples:
 
@@ -125,7 +125,7 @@ func (c *pingCmd) signal() (pings.Signal, error) {
 	return s, nil
 }
 
-// exitSignal returns the signal of a job that has ended with an exit status of 0 to 255.
+// exitSignal returns the signal for a job's exit status, 0 to 255.
 func exitSignal(status int) pings.Signal {
 	if status == 0 {
 		return pings.Signal{Kind: pings.Success, ExitStatus: &status}

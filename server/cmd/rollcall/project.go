@@ -34,9 +34,9 @@ func newCreatedDoc(project checks.Project, keys monitor.Keys) createdDoc {
 	return createdDoc{newProjectDoc(project), keys.ReadWrite, keys.ReadOnly, project.PingKey}
 }
 
-// write shows the keys of the project, under a sentence.
+// write prints that the project was created, with its keys.
 func (d createdDoc) write(w io.Writer) {
-	fmt.Fprintf(w, "Created the project %q (plan %s). Its keys are shown this once:\n\n", d.Name, d.Plan)
+	fmt.Fprintf(w, "Created the project %q (plan %s). Its keys cannot be shown again:\n\n", d.Name, d.Plan)
 	d.writeKeys(w)
 }
 
@@ -52,7 +52,7 @@ type projectCreateCmd struct {
 	Name      string `arg:"" help:"Name of the project, 1 to 100 characters. No other project may have it."`
 	Plan      string `default:"paid" enum:"free,paid" placeholder:"free|paid" help:"Plan of the account: free has 20 checks an account and lists 100 pings a check; paid has no check limit and lists 1000 pings."`
 	Account   string `default:"default" placeholder:"NAME" help:"Account of the project. The projects of an account share its check limit."`
-	MaxChecks int    `placeholder:"N" help:"Check limit of the account in place of the plan's; 0 keeps the plan's."`
+	MaxChecks int    `placeholder:"N" help:"Check limit of the account, instead of the plan's; 0 keeps the plan's."`
 	jsonFlag
 }
 
@@ -79,7 +79,7 @@ func (c projectCreateCmd) Run(ctx context.Context, a *app) error {
 		}
 		document := newCreatedDoc(project, keys)
 		if err := c.print(a.stdout, document, document.write); err != nil {
-			return fmt.Errorf("the project was created, but its keys could not be shown (use rollcall key create): %w", err)
+			return fmt.Errorf("created the project, but could not print its keys (rollcall key create makes new ones): %w", err)
 		}
 		return nil
 	})
@@ -122,9 +122,9 @@ type projectDeleteCmd struct {
 }
 
 func (projectDeleteCmd) Help() string {
-	return `Deletes the project with its checks and their logs, its keys and its integrations, at once, for good and without asking.
+	return `Permanently deletes the project with its checks and their logs, its keys and its integrations, without asking.
 
-With --json: {"id", "name", "plan", "checks", "keys", "channels"}, where the last three are numbers of deleted things.`
+With --json: {"id", "name", "plan", "checks", "keys", "channels"}, where the last three count what was deleted.`
 }
 
 func (c projectDeleteCmd) Run(ctx context.Context, a *app) error {

@@ -25,7 +25,7 @@ const (
 	// exitCannotRun and exitNoCommand are a shell's exit statuses for a command that it cannot run or find.
 	exitCannotRun = 126
 	exitNoCommand = 127
-	// exitSignaled plus the number of a signal is a shell's exit status for a command that the signal has killed.
+	// exitSignaled plus the signal number is a shell's exit status for a command that a signal killed.
 	exitSignaled = 128
 )
 
@@ -40,26 +40,26 @@ type runCmd struct {
 	NoOutput bool `help:"Do not send the output of the command. The command then writes to the terminal itself."`
 	Quiet    bool `short:"q" help:"Send the output of the command without printing it."`
 	PassKeys bool `help:"Leave Rollcall's own keys in the environment of the command."`
-	// A background process of the command may keep the output open for good.
-	OutputTimeout time.Duration `default:"10s" placeholder:"DURATION" help:"How long to wait for the end of the output after the command has ended; 0s waits for good."`
+	// OutputTimeout exists because a background process of the command may keep the output open forever.
+	OutputTimeout time.Duration `default:"10s" placeholder:"DURATION" help:"How long to wait for the end of the output after the command has ended; 0s waits forever."`
 
 	Command []string `arg:"" passthrough:"partial" help:"The command with its arguments, after --."`
 }
 
 func (runCmd) Help() string {
-	return `The server gets the exit status of the command and the last part of its output, as much as the server keeps. Signals go to
-the command. rollcall exits with the status of the command, or 128 plus the number of the signal that killed it, 127 if
-it was not found, and 126 if it could not be run.
+	return `rollcall reports the exit status of the command and the end of its output, as much as the server stores. It forwards
+signals to the command. It exits with the status of the command, 128 plus the signal number if a signal killed the
+command, 127 if the command was not found, and 126 if it could not be run.
 
-A ping that fails prints a line on standard error and changes nothing else: the command runs all the same. Only a wrong
-command line keeps it from running, with exit status 2.
+If a ping fails, rollcall prints a line on standard error and runs the command nevertheless. Only a wrong command line
+keeps the command from running, with exit status 2.
 
-The command gets $ROLLCALL_RUN_ID, which makes a "rollcall ping log" within it part of the same run. It does not get the
-variables that hold Rollcall's own keys, because a job may print its environment, and the output is sent. Those are
-$ROLLCALL_PING_URL, $ROLLCALL_UUID, $ROLLCALL_PING_KEY, $ROLLCALL_API_KEY, $ROLLCALL_DATABASE, the other secret flags of
-rollcall, and their _FILE variants. --pass-keys leaves them in.
+rollcall sets $ROLLCALL_RUN_ID, which makes a "rollcall ping log" in the command part of the same run. It removes the
+variables that hold Rollcall's own keys, because a job may print its environment, and rollcall sends the output. These are
+$ROLLCALL_PING_URL, $ROLLCALL_UUID, $ROLLCALL_PING_KEY, $ROLLCALL_API_KEY, $ROLLCALL_DATABASE, the variables of the other
+secret flags, and the _FILE variants of all of them. --pass-keys keeps them.
 
-Redirect the output of a process that the command leaves in the background; it is cut off after --output-timeout.
+Redirect the output of background processes, because rollcall stops reading it at the end of --output-timeout.
 
 Examples:
 
@@ -98,18 +98,18 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 			fail(a.stderr, pingError(err))
 		}
 	}
-	// Writing to a closed pipe must not end this process before the last ping. The command gets the default handling
-	// back, as for every signal that is caught and not ignored.
+	// Catching SIGPIPE keeps a closed pipe from ending this process before the last ping. It does not affect the command:
+	// a child process gets the default handling of caught signals.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	defer signal.Stop(pipes)
 	if !c.NoStart {
 		ping(ctx, pings.Signal{Kind: pings.Start})
 	}
-	// From here on: before the command runs, a signal ends this process as it would end the command.
+	// Only from here on, so that a signal during the start ping ends this process.
 	signals := make(chan os.Signal, 16)
 	for _, sig := range passedOn() {
-		if !signal.Ignored(sig) { // the command inherits an ignored one, as under nohup
+		if !signal.Ignored(sig) { // the command inherits ignored signals, as under nohup
 			signal.Notify(signals, sig)
 		}
 	}
@@ -120,7 +120,7 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	if s.Body = tail.Bytes(); len(s.Body) == 0 {
 		s.Body = []byte(report)
 	}
-	// A signal cancels the last ping. The exit status stays that of the command.
+	// A signal cancels the last ping but does not change the exit status.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := relay(signals, func(os.Signal) { cancel() })
@@ -129,8 +129,8 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	return exitStatus(status)
 }
 
-// execute runs the command and returns its exit status as a shell would. The report explains a status that the output
-// does not.
+// execute runs the command and returns its exit status as a shell would. The report says why the command did not start
+// or which signal killed it, and is otherwise "".
 func (c *runCmd) execute(a *app, tail *client.Tail, run uuid.UUID, signals <-chan os.Signal) (status int, report string) {
 	words := c.command()
 	cmd := exec.Command(words[0], words[1:]...)
@@ -158,7 +158,7 @@ func (c *runCmd) execute(a *app, tail *client.Tail, run uuid.UUID, signals <-cha
 	err := cmd.Wait()
 	stop()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		fail(a.stderr, fmt.Errorf("a process of the command keeps its output open, which was cut off after %v", c.OutputTimeout))
+		fail(a.stderr, fmt.Errorf("a process of the command keeps its output open; rollcall stopped reading it after %v", c.OutputTimeout))
 	}
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return exitSignaled + int(ws.Signal()), cmd.ProcessState.String()
@@ -166,18 +166,18 @@ func (c *runCmd) execute(a *app, tail *client.Tail, run uuid.UUID, signals <-cha
 	return cmd.ProcessState.ExitCode(), ""
 }
 
-// environment returns the variables of the command.
+// environment returns the environment of the command, without the secret variables unless --pass-keys is set.
 func (c *runCmd) environment(secrets []string) []string {
 	if c.PassKeys {
 		return os.Environ()
 	}
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains(secrets, strings.ToUpper(name)) // in any case, for Windows
+		return slices.Contains(secrets, strings.ToUpper(name)) // Windows ignores case
 	})
 }
 
-// output returns the writer for a stream of the command. A file gets the stream from the command directly.
+// output returns the writer for an output stream of the command. If it is a file, the command writes to it directly.
 func (c *runCmd) output(own io.Writer, tail *client.Tail) io.Writer {
 	switch {
 	case c.NoOutput && c.Quiet:
@@ -187,10 +187,10 @@ func (c *runCmd) output(own io.Writer, tail *client.Tail) io.Writer {
 	case c.Quiet:
 		return tail
 	}
-	return io.MultiWriter(tail, own) // the tail first: it must get what own fails to write
+	return io.MultiWriter(tail, own) // tail first, so that it gets what own fails to write
 }
 
-// runReason returns the reason why a command could not be started, without its name.
+// runReason returns why a command could not be started, without its name.
 func runReason(err error) error {
 	if e, ok := errors.AsType[*exec.Error](err); ok {
 		err = e.Err

@@ -153,7 +153,7 @@ func TestRunReportsDeathBySignal(t *testing.T) {
 	}
 }
 
-// If nobody reads the output any more, the command gets SIGPIPE, as without rollcall, and that is reported.
+// If the reader of the output goes away, the command gets SIGPIPE, as without rollcall, and rollcall reports that.
 func TestRunWithClosedOutput(t *testing.T) {
 	r := record(t)
 	read, write, err := os.Pipe()
@@ -186,7 +186,7 @@ func TestRunUnderNohup(t *testing.T) {
 	}
 }
 
-// The end of a command is reported even if another process keeps its output open.
+// rollcall run reports the end of a command even if another process keeps the output open.
 func TestRunLeavesBackgroundProcess(t *testing.T) {
 	r := record(t)
 	j := startJob(t, r.URL, "sleep 600 & echo $!", "ROLLCALL_OUTPUT_TIMEOUT=50ms")
@@ -194,7 +194,7 @@ func TestRunLeavesBackgroundProcess(t *testing.T) {
 	fmt.Sscan(j.line(), &pid)
 	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
 	j.exits(0)
-	if got := r.last(); got != fmt.Sprintf("0: %d\n", pid) || !strings.Contains(j.stderr.String(), "cut off after 50ms") {
+	if got := r.last(); got != fmt.Sprintf("0: %d\n", pid) || !strings.Contains(j.stderr.String(), "stopped reading it after 50ms") {
 		t.Errorf("last ping %q\n%s", got, j.stderr.String())
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// passedOn returns the signals that a command receives.
+// passedOn returns the signals that rollcall run forwards to its command.
 func passedOn() []os.Signal {
 	return []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2}
 }
 
-// alreadySent reports whether a signal may come from a key of the terminal, which sends it to the command as well. A
-// second one would make many programs give up their cleanup.
+// alreadySent reports whether a signal may come from a key such as Ctrl-C, which the terminal also sends to the command.
+// Many programs abandon their cleanup at a second signal.
 func alreadySent(sig os.Signal) bool {
 	if sig != syscall.SIGINT && sig != syscall.SIGQUIT {
 		return false

@@ -8,15 +8,14 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/s3store"
 )
 
-// s3Flags configure object storage for large bodies of pings. Without an endpoint they stay in the database. The
-// variables have names here because kong would call them S_3.
+// s3Flags configure object storage for large ping bodies. The env tags are needed because kong would derive S_3.
 type s3Flags struct {
-	Endpoint  address `env:"ROLLCALL_S3_ENDPOINT" group:"Object storage:" placeholder:"URL" help:"URL of the S3-compatible service, without the bucket, that large bodies of pings are moved to. By default all bodies stay in the database."`
+	Endpoint  address `env:"ROLLCALL_S3_ENDPOINT" group:"Object storage:" placeholder:"URL" help:"URL of the S3-compatible service for large ping bodies, without the bucket. By default all bodies stay in the database."`
 	Bucket    string  `env:"ROLLCALL_S3_BUCKET" group:"Object storage:" placeholder:"NAME" help:"Name of the bucket. It must exist."`
 	Region    string  `env:"ROLLCALL_S3_REGION" default:"us-east-1" group:"Object storage:" placeholder:"NAME" help:"Region of the bucket."`
 	AccessKey string  `env:"ROLLCALL_S3_ACCESS_KEY" secret:"" group:"Object storage:" placeholder:"TEXT" help:"Access key that may list the bucket and get, put and delete its objects."`
 	SecretKey string  `env:"ROLLCALL_S3_SECRET_KEY" secret:"" group:"Object storage:" placeholder:"TEXT" help:"Secret key of the access key."`
-	Threshold int64   `env:"ROLLCALL_S3_THRESHOLD" default:"100" group:"Object storage:" placeholder:"BYTES" help:"Move bodies with more bytes than this, at least 1."`
+	Threshold int64   `env:"ROLLCALL_S3_THRESHOLD" default:"100" group:"Object storage:" placeholder:"BYTES" help:"Move bodies larger than this, at least 1."`
 }
 
 // open returns the store that the flags configure, or nil for none.
@@ -31,7 +30,7 @@ func (f *s3Flags) open() (*s3store.Store, error) {
 		{"--s3-endpoint", string(f.Endpoint)}, {"--s3-bucket", f.Bucket}, {"--s3-access-key", f.AccessKey}, {"--s3-secret-key", f.SecretKey},
 	} {
 		if flag.value == "" {
-			return nil, fmt.Errorf("%s: is missing, but needed for object storage", flag.name)
+			return nil, fmt.Errorf("%s: is missing; object storage requires it", flag.name)
 		}
 	}
 	store, err := s3store.New(s3store.Config{

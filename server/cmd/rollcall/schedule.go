@@ -12,22 +12,22 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
-// maxTimes bounds the times that are listed.
+// maxTimes is the maximum of -n.
 const maxTimes = 10_000
 
 type scheduleCmd struct {
-	Expression string        `arg:"" name:"expr" help:"A cron expression of five fields, or a systemd OnCalendar expression; which of the two is detected. Quote it for the shell."`
-	TZ         string        `name:"tz" default:"UTC" placeholder:"ZONE" help:"Time zone in which the expression is read."`
+	Expression string        `arg:"" name:"expr" help:"A cron expression of five fields, or a systemd OnCalendar expression; rollcall detects which. Quote it for the shell."`
+	TZ         string        `name:"tz" default:"UTC" placeholder:"ZONE" help:"Time zone of the expression, such as Europe/Riga."`
 	From       *time.Time    `placeholder:"TIME" help:"List the times after this one, in the form 2026-01-02T15:04:05Z or with an offset. Now by default."`
-	Count      int           `short:"n" default:"10" placeholder:"N" help:"How many times to list."`
+	Count      int           `short:"n" default:"10" placeholder:"N" help:"Number of times to list, 1 to 10000."`
 	Grace      time.Duration `default:"1h" placeholder:"DURATION" help:"Grace time of the check, 1m to 8760h."`
 	jsonFlag
 }
 
 func (scheduleCmd) Help() string {
-	return `Times that a change of the clock moves, skips or repeats are marked. The last column is when a check with this
-schedule and grace time goes down if the ping for that time does not come. No database is used. An expression that a
-check would not accept is an error, with exit status 1.
+	return `The list marks times that a clock change moves, skips or repeats. The last column is when a check with this schedule and
+grace time goes down if the ping for that time does not come. The command uses no database. It exits with status 1 if a
+check would not accept the expression.
 
 With --json: {"expression", "type", "tz", "explanation", "from", "grace", "next"}, where type is cron or oncalendar,
 grace is in seconds, and next is an array of {"time", "local", "moved", "repeated", "note", "down"}.
@@ -75,11 +75,11 @@ func (c *scheduleCmd) Run(_ context.Context, a *app) error {
 	if c.From != nil {
 		from = *c.From
 	}
-	// What a check would refuse is refused here, with the same words.
+	// Validate as for a check, so that the errors are the same.
 	spec := checks.Spec{Schedule: &c.Expression, TZ: &c.TZ, Grace: &c.Grace}
 	if err := spec.Validate(from); err != nil {
 		if field, ok := errors.AsType[*checks.FieldError](err); ok && field.Field == "schedule" {
-			return errors.New(err.Error()) // what was asked, not how: no wrong usage
+			return errors.New(err.Error()) // an answer about the expression, not wrong usage
 		}
 		return err
 	}
@@ -132,10 +132,10 @@ func (c *scheduleCmd) printText(w io.Writer, parsed schedule.Schedule, zone *tim
 	}
 }
 
-// wallFormat shows a time as a clock on the wall does.
+// wallFormat is the layout of local times.
 const wallFormat = "Mon 2006-01-02 15:04:05 -0700 MST"
 
-// mark says what a change of the clock does to a time, or to those before it.
+// mark describes how a clock change affects a time or the times before it.
 func mark(o schedule.Occurrence) string {
 	text := ""
 	switch {

@@ -13,8 +13,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 )
 
-// TestKeysAreNeitherStoredNorLogged uses the keys of a project rightly, wrongly and in failing requests, and looks for
-// them in the bytes of the database and in a debug log.
+// TestKeysAreNeitherStoredNorLogged uses a project's keys in correct, wrong and failing requests. Neither the bytes of the
+// database nor a debug log may contain them.
 func TestKeysAreNeitherStoredNorLogged(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		p := start(t, db.URL, "--log-level", "debug", "--log-format", "json", "--access-log", "--smtp-listen", "127.0.0.1:0", "--ping-email-domain", "ping.example.org")
@@ -90,7 +90,7 @@ func wordAfter(t *testing.T, text, label string) string {
 // sendMail sends a message to each address, and ignores refusals.
 func sendMail(t *testing.T, p *process, to ...string) {
 	t.Helper()
-	addr := wordAfter(t, p.stdout.String(), "taking e-mail for ping.example.org on")
+	addr := wordAfter(t, p.stdout.String(), "accepting e-mail for ping.example.org on")
 	for _, address := range to {
 		_ = smtp.SendMail(addr, nil, "job@example.org", []string{address}, []byte("Subject: done\r\n\r\n"+address+"\r\n"))
 	}

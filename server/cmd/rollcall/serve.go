@@ -23,20 +23,20 @@ import (
 const sharedMargin = 2 * time.Second
 
 type serveCmd struct {
-	Listen         string  `default:"127.0.0.1:8000" group:"Addresses:" placeholder:"HOST:PORT" help:"Address to listen on. Without HOST it is every address of the machine; port 0 takes a free port."`
+	Listen         string  `default:"127.0.0.1:8000" group:"Addresses:" placeholder:"HOST:PORT" help:"Address to listen on. Without HOST, the server listens on all addresses; port 0 picks a free port."`
 	BaseURL        address `group:"Addresses:" placeholder:"URL" help:"URL of the service for its clients (default http://localhost:8000, or the host and port of --listen)."`
 	PingBaseURL    address `group:"Addresses:" placeholder:"URL" help:"URL of the ping endpoints for jobs (default: the base URL + /ping)."`
 	TrustedProxies []proxy `group:"Addresses:" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted, such as 10.0.0.0/8. None by default."`
 
 	RateLimit        int   `default:"100" group:"Limits:" placeholder:"N" help:"Requests a minute for each API key; 0 is no limit. Pings do not count."`
 	CreateRateLimit  int   `default:"60" group:"Limits:" placeholder:"N" help:"Checks a minute that the pings of a project may create with ?create=1; 0 is no limit."`
-	MaxCreatedChecks int   `default:"1000" group:"Limits:" placeholder:"N" help:"Number of checks of a project at which its pings create no more; 0 is no limit."`
-	PingBodyLimit    int64 `default:"100000" group:"Limits:" placeholder:"BYTES" help:"How many bytes of a ping's body are stored, 1 to 8388608. The rest is cut off."`
+	MaxCreatedChecks int   `default:"1000" group:"Limits:" placeholder:"N" help:"Once a project has this many checks, its pings create no more; 0 is no limit."`
+	PingBodyLimit    int64 `default:"100000" group:"Limits:" placeholder:"BYTES" help:"Maximum stored length of a ping's body, 1 to 8388608. The rest is cut off."`
 
 	Connections connFlags `embed:""`
 
 	SecretKey     string `secret:"" group:"Behaviour:" placeholder:"TEXT" help:"Key that signs the URLs of badges, at least 16 characters (default: a random key in the database)."`
-	ReportStarted bool   `group:"Behaviour:" help:"Set the field started of a check to true during a run. Without it, the field is always false, as the specification of the API says."`
+	ReportStarted bool   `group:"Behaviour:" help:"Set the field started of a check to true during a run. Without it, the field is always false, as the API specifies."`
 
 	S3   s3Flags   `embed:"" prefix:"s3-"`
 	SMTP smtpFlags `embed:""`
@@ -44,7 +44,7 @@ type serveCmd struct {
 	Notifiers notifierFlags `embed:""`
 	Operate   operateFlags  `embed:""`
 
-	CommitMargin *time.Duration `group:"Operation:" placeholder:"DURATION" help:"How long after a deadline a check goes down, so that another server on the database can commit a ping that it received in time: 0s to 1m (default: 2s on PostgreSQL, 0s on SQLite). A server that is alone needs none."`
+	CommitMargin *time.Duration `group:"Operation:" placeholder:"DURATION" help:"How long a check stays up after its deadline, so that another server on the database can commit a ping that it received in time: 0s to 1m (default: 2s on PostgreSQL, 0s on SQLite). A single server needs none."`
 
 	LogFormat       string        `default:"text" enum:"text,json" group:"Operation:" placeholder:"text|json" help:"Format of the log on standard error."`
 	LogLevel        string        `default:"info" enum:"debug,info,warn,error" group:"Operation:" placeholder:"LEVEL" help:"Lowest level to log: debug, info, warn or error."`
@@ -52,8 +52,8 @@ type serveCmd struct {
 }
 
 func (serveCmd) Help() string {
-	return `On an empty database, serve creates the project "default", and prints its keys with a curl command to try. It prints them
-this once.
+	return `On an empty database, serve creates the project "default" and prints its keys with a curl command to try. It cannot print
+them again.
 
 Several servers can share a PostgreSQL database or, on one machine, an SQLite file. Administration commands work while
 the service runs, and take effect within 5 seconds.
@@ -117,7 +117,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	s := &service{serveCmd: c, log: c.logger(a.stderr)}
-	// First, so that a port in use leaves no database behind, and no keys that nobody noted.
+	// Listen first: if a port is in use, serve must not leave a new database whose keys nobody has seen.
 	defer s.close()
 	if err := s.listen(); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		return s.serve(ctx)
 	})
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return nil // stopped before it had started
+		return nil // a signal arrived during the start
 	}
 	return err
 }
@@ -158,7 +158,7 @@ func (c *serveCmd) margin(d database) time.Duration {
 
 func (c *serveCmd) logger(w io.Writer) *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.LogLevel)) // it knows every level of the enum
+	_ = level.UnmarshalText([]byte(c.LogLevel)) // cannot fail for the levels of the enum
 	options := &slog.HandlerOptions{Level: level}
 	if c.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(w, options))

@@ -19,7 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 )
 
-// Of several servers that start at once on an empty database, one creates a project and prints its keys.
+// If several servers start at once on an empty database, exactly one creates a project and prints its keys.
 func TestFirstStartOfSeveral(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		const servers = 4
@@ -113,7 +113,7 @@ func TestShutdownFinishesRequests(t *testing.T) {
 	}
 	res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		t.Errorf("the request that was accepted got status %d", res.StatusCode)
+		t.Errorf("the accepted request got status %d", res.StatusCode)
 	}
 	if state, err := p.wait(); err != nil || state.ExitCode() != 0 {
 		t.Errorf("the server ended with %v, %v:\n%s", state, err, p.stderr.String())
@@ -129,7 +129,7 @@ func TestShutdownTimeout(t *testing.T) {
 	}
 	waitForLog(t, p, "requests were cut off")
 	if rest, err := ping.answers.ReadString(0); strings.Contains(rest, "200 OK") {
-		t.Errorf("the request that was cut off got %q, %v", rest, err)
+		t.Errorf("the cut-off request got %q, %v", rest, err)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestGreetingThatCannotBeShown(t *testing.T) {
 	}
 	defer full.Close()
 	mon := openMonitor(t, dbtest.SQLite(t))
-	if err := c.greet(t.Context(), mon, full); err == nil || !strings.Contains(err.Error(), "use rollcall key create") {
+	if err := c.greet(t.Context(), mon, full); err == nil || !strings.Contains(err.Error(), "rollcall key create makes new ones") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
 
-// service is a serve command that runs. What is off is nil.
+// service is a running serve command. Parts that are turned off are nil.
 type service struct {
 	*serveCmd
 	log *slog.Logger
@@ -78,7 +78,7 @@ func netReason(err error) error {
 	return err
 }
 
-// assemble makes the parts of the service.
+// assemble creates the parts of the service.
 func (s *service) assemble(ctx context.Context, store *sqlstore.Store) (err error) {
 	if s.BaseURL == "" {
 		s.BaseURL = localURL(s.Listen, s.webListener.Addr())
@@ -101,7 +101,7 @@ func (s *service) assemble(ctx context.Context, store *sqlstore.Store) (err erro
 	return err
 }
 
-// localURL returns the URL of a server that listens on an address, as a client on the same machine would write it.
+// localURL returns the URL at which a client on the same machine reaches a server that listens on addr.
 func localURL(listen string, addr net.Addr) address {
 	host, _, _ := net.SplitHostPort(listen)
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && (ip.IsUnspecified() || ip.IsLoopback()) {
@@ -111,8 +111,8 @@ func localURL(listen string, addr net.Addr) address {
 	return address("http://" + net.JoinHostPort(host, port))
 }
 
-// newMonitor starts a probe of the object storage, so that a wrong setting is logged before the first body moves. The
-// service works without object storage meanwhile.
+// newMonitor creates the monitor. It also starts a probe of the object storage, so that the log shows wrong settings early.
+// The service starts without waiting for the probe.
 func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monitor.Monitor, error) {
 	config := &monitor.Config{
 		Logger: s.log, APIBaseURL: string(s.BaseURL), CommitMargin: *s.CommitMargin,
@@ -175,7 +175,7 @@ func (s *service) newServer(ctx context.Context) (*server.Server, error) {
 // announce prints the addresses of the service.
 func (s *service) announce(w io.Writer) {
 	if s.mail != nil {
-		fmt.Fprintf(w, "rollcall: taking e-mail for %s on %s\n", s.SMTP.PingEmailDomain, s.mailListener.Addr())
+		fmt.Fprintf(w, "rollcall: accepting e-mail for %s on %s\n", s.SMTP.PingEmailDomain, s.mailListener.Addr())
 	}
 	if s.metrics != nil {
 		fmt.Fprintf(w, "rollcall: metrics on http://%s/metrics\n", s.metricsListener.Addr())
@@ -183,7 +183,7 @@ func (s *service) announce(w io.Writer) {
 	fmt.Fprintf(w, "rollcall: listening on http://%s\n", s.webListener.Addr())
 }
 
-// serve runs the service until ctx ends, and then until the requests in progress are finished.
+// serve runs the service until ctx ends and then finishes the requests in progress.
 func (s *service) serve(ctx context.Context) error {
 	setMemory()
 	web := newWeb(s.web.Handler(), s.log)
@@ -215,7 +215,7 @@ func (s *service) serve(ctx context.Context) error {
 	return s.shutdown(web)
 }
 
-// shutdown lets requests and messages finish, and cuts off those that take longer than the shutdown timeout.
+// shutdown waits for requests and messages, and cuts off those that take longer than the shutdown timeout.
 func (s *service) shutdown(web *http.Server) error {
 	deadline, cancel := context.WithTimeout(context.Background(), s.ShutdownTimeout)
 	defer cancel()
@@ -235,7 +235,7 @@ func (s *service) shutdown(web *http.Server) error {
 	return nil
 }
 
-// startBackground starts the watcher, the heartbeats and the server of metrics, which run until ctx ends.
+// startBackground starts the watcher, the heartbeats and the metrics server. They run until ctx ends.
 func (s *service) startBackground(ctx context.Context, group *sync.WaitGroup) error {
 	group.Go(func() { _ = s.mon.Run(ctx) }) // returns the error of ctx
 	pinger, err := s.Operate.pinger()
@@ -258,7 +258,7 @@ func (s *service) startBackground(ctx context.Context, group *sync.WaitGroup) er
 	}
 	group.Go(func() {
 		if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			s.log.Error("metrics cannot be served", "error", err) // the service goes on
+			s.log.Error("metrics cannot be served", "error", err) // the service itself keeps running
 		}
 	})
 	group.Go(func() {

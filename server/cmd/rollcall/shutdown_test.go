@@ -32,7 +32,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("the server took %v to end", took)
 		}
-		l.jobs.Wait() // all of them find the server gone
+		l.jobs.Wait() // each job ends when the server is gone
 		l.verify(t)
 		mon := openMonitor(t, db)
 		for _, c := range list {

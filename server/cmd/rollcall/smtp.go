@@ -18,9 +18,9 @@ import (
 
 // smtpFlags are the flags of serve about pings by e-mail.
 type smtpFlags struct {
-	SMTPListen      string `name:"smtp-listen" group:"E-mail:" placeholder:"HOST:PORT" help:"Address to listen on for pings by e-mail. None by default."`
+	SMTPListen      string `name:"smtp-listen" group:"E-mail:" placeholder:"HOST:PORT" help:"Address to listen on for pings by e-mail. Off by default."`
 	PingEmailDomain string `name:"ping-email-domain" group:"E-mail:" placeholder:"DOMAIN" help:"Domain of the e-mail addresses of checks (default: the host of the base URL)."`
-	SMTPTLSCert     string `name:"smtp-tls-cert" group:"E-mail:" placeholder:"FILE" help:"Certificate chain in PEM for STARTTLS. A changed file is read again within 10 seconds."`
+	SMTPTLSCert     string `name:"smtp-tls-cert" group:"E-mail:" placeholder:"FILE" help:"Certificate chain in PEM for STARTTLS. The server reloads a changed file within 10 seconds."`
 	SMTPTLSKey      string `name:"smtp-tls-key" group:"E-mail:" placeholder:"FILE" help:"Private key of the certificate in PEM."`
 
 	tls *tls.Config // nil without a certificate
@@ -30,7 +30,7 @@ type smtpFlags struct {
 func (f *smtpFlags) validate() error {
 	switch {
 	case (f.SMTPTLSCert == "") != (f.SMTPTLSKey == ""):
-		return errors.New("--smtp-tls-cert and --smtp-tls-key: both or neither must be given")
+		return errors.New("--smtp-tls-cert and --smtp-tls-key must be given together")
 	case f.SMTPListen == "" && f.SMTPTLSCert != "":
 		return errors.New("--smtp-tls-cert: has no effect without --smtp-listen")
 	case f.SMTPListen != "":
@@ -78,7 +78,7 @@ func mailDomain(base address) string {
 	return "[" + host + "]"
 }
 
-// reloadEvery is the minimum time between two looks at the files of a certificate.
+// reloadEvery is how often a handshake may check the certificate's files for changes.
 const reloadEvery = 10 * time.Second
 
 // keyPair is a certificate whose files may change while the server runs.
@@ -87,8 +87,8 @@ type keyPair struct {
 
 	mu      sync.Mutex
 	cert    *tls.Certificate
-	changed [2]time.Time // the modification times of the loaded files
-	looked  time.Time    // the last look at the files
+	changed [2]time.Time // modification times of the loaded files
+	looked  time.Time    // when the files were last checked for changes
 }
 
 func (p *keyPair) load() error {
@@ -115,7 +115,7 @@ func (p *keyPair) modified() (times [2]time.Time, err error) {
 	return times, nil
 }
 
-// get returns the certificate for a handshake. The old certificate stays until both new files are in place.
+// get returns the certificate for a handshake. It keeps the old certificate until both new files are in place.
 func (p *keyPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -36,7 +36,7 @@ func startMail(t *testing.T, database string, args ...string) (p *process, addr 
 	t.Helper()
 	p = start(t, database, append([]string{"--smtp-listen", "127.0.0.1:0", "--ping-email-domain", mailDomainOfTests}, args...)...)
 	for line := range strings.Lines(p.stdout.String()) {
-		if addr, found := strings.CutPrefix(line, "rollcall: taking e-mail for "+mailDomainOfTests+" on "); found {
+		if addr, found := strings.CutPrefix(line, "rollcall: accepting e-mail for "+mailDomainOfTests+" on "); found {
 			return p, strings.TrimSpace(addr)
 		}
 	}

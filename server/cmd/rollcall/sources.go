@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// sourceFlags widen what a file may read by {env: NAME} and {file: PATH}. Whoever writes the file can send that anywhere.
+// sourceFlags allow a file to read more by {env: NAME} and {file: PATH}. The file's author can send the values anywhere.
 type sourceFlags struct {
-	AllowFiles []string `placeholder:"DIR" help:"Let {file: PATH} read files below this directory as well as below the directory of the file. Repeatable."`
-	AllowEnv   []string `placeholder:"NAME" help:"Let {env: NAME} read this variable as well as those that begin with ROLLCALL_; all allows every variable. Repeatable."`
+	AllowFiles []string `placeholder:"DIR" help:"Let {file: PATH} also read files below this directory, and not only below the directory of the file. Repeatable."`
+	AllowEnv   []string `placeholder:"NAME" help:"Let {env: NAME} also read this variable, and not only those that begin with ROLLCALL_; all allows every variable. Repeatable."`
 }
 
-// env returns the function that reads variables for a file. The variables of Rollcall's own keys are in secrets.
+// env returns the function that reads variables for a file. Secrets names the variables of Rollcall's own keys.
 func (f *sourceFlags) env(secrets []string) func(name string) (string, error) {
 	return func(name string) (string, error) {
 		named := slices.Contains(f.AllowEnv, "all") || slices.Contains(f.AllowEnv, name)
@@ -34,8 +34,8 @@ func (f *sourceFlags) env(secrets []string) func(name string) (string, error) {
 	}
 }
 
-// file returns the function that reads files for the file in dir. For standard input dir is "", and paths are relative
-// to the working directory.
+// file returns the function that reads files for a file in dir. For standard input, dir is "" and paths are relative to
+// the working directory.
 func (f *sourceFlags) file(dir string) func(path string) (string, error) {
 	allowed := f.AllowFiles
 	if dir != "" {
@@ -58,11 +58,11 @@ func (f *sourceFlags) file(dir string) func(path string) (string, error) {
 				return readInside(base, inside)
 			}
 		}
-		return "", errors.New("it is outside the directories that this file may read; --allow-files DIR adds one")
+		return "", errors.New("it is outside the allowed directories; --allow-files DIR adds one")
 	}
 }
 
-// readInside reads a secret from a file below a directory, which no symbolic link may leave.
+// readInside reads a secret from a file below dir. It refuses symbolic links out of dir.
 func readInside(dir, path string) (string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -23,21 +23,21 @@ const (
 )
 
 const (
-	// maxConnections is the default of --max-connections, if the process may open twice as many files.
+	// maxConnections is the default of --max-connections, or less if the process may not open twice as many files.
 	maxConnections = 2048
 	// maxScrapers bounds the connections to the metrics listener.
 	maxScrapers = 64
 )
 
 const (
-	// gcPercent lets the heap grow to five times the live memory between garbage collections: nearly all of it is
-	// garbage after each request.
+	// gcPercent is GOGC. A large heap costs little here, because the live memory is small and most of the rest is garbage
+	// from requests.
 	gcPercent = 400
-	// memoryLimit is the heap size, in bytes, above which the collector works harder than that.
+	// memoryLimit is GOMEMLIMIT, in bytes. Above it, the collector runs more often.
 	memoryLimit = 512 << 20
 )
 
-// setMemory configures the garbage collector, unless the environment does.
+// setMemory configures the garbage collector. $GOGC and $GOMEMLIMIT take precedence.
 func setMemory() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -61,8 +61,8 @@ func newWeb(handler http.Handler, log *slog.Logger) *http.Server {
 
 // connFlags are the flags of serve that bound HTTP connections.
 type connFlags struct {
-	MaxConnections          int `group:"Limits:" placeholder:"N" help:"HTTP connections at once (default: half of the files that the process may open, 2048 at most)."`
-	MaxConnectionsPerClient int `group:"Limits:" placeholder:"N" help:"HTTP connections at once from one client: an IPv4 address or a /64 network of IPv6 (default: half of --max-connections). Trusted proxies are exempt."`
+	MaxConnections          int `group:"Limits:" placeholder:"N" help:"Maximum number of open HTTP connections (default: half of the files that the process may open, at most 2048)."`
+	MaxConnectionsPerClient int `group:"Limits:" placeholder:"N" help:"Maximum number of open HTTP connections of one client: an IPv4 address or an IPv6 /64 network (default: half of --max-connections). Trusted proxies are exempt."`
 }
 
 func (f *connFlags) validate() error {
@@ -72,7 +72,7 @@ func (f *connFlags) validate() error {
 	)
 }
 
-// limits returns the bounds for a process that may open so many files.
+// limits returns the bounds for a process that may open that many files.
 func (f *connFlags) limits(files int, exempt []netip.Prefix) server.ConnLimits {
 	l := server.ConnLimits{Total: f.MaxConnections, PerClient: f.MaxConnectionsPerClient, Exempt: exempt}
 	if l.Total == 0 {

@@ -37,7 +37,7 @@ func (l oneConn) Accept() (net.Conn, error) {
 func (l oneConn) Close() error   { close(l.done); return nil }
 func (l oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestSlowClients holds how long the server waits for a client that sends nothing more.
+// TestSlowClients checks how long the server waits for a client that stops sending.
 func TestSlowClients(t *testing.T) {
 	for _, c := range []struct {
 		name, sent string
@@ -74,7 +74,7 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// TestUnreadAnswer holds how long the server waits for a client that does not read.
+// TestUnreadAnswer checks how long the server waits for a client that does not read.
 func TestUnreadAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := newWeb(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -135,7 +135,7 @@ func TestSoftMemoryLimit(t *testing.T) {
 	t.Setenv("GOGC", "100")
 	t.Setenv("GOMEMLIMIT", "1GiB")
 	if setMemory(); debug.SetMemoryLimit(-1) != limit || debug.SetGCPercent(100) != 100 {
-		t.Error("the environment does not win")
+		t.Error("the environment does not take precedence")
 	}
 	t.Setenv("GOGC", "")
 	t.Setenv("GOMEMLIMIT", "")
