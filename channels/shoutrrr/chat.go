@@ -18,7 +18,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
-// chatServices are chats that the library cannot send to with our client.
+// chatServices returns the chats for which the library accepts no client.
 func chatServices() []service {
 	return []service{larkService(), matrixService(), signalService(), slackService(), telegramService(), wecomService()}
 }
@@ -30,8 +30,8 @@ func slackService() service {
 			Doc: "Posts to a Slack channel, with an incoming webhook (webhook_url) or as a bot (token and channel). " +
 				"Other chats that accept Slack's webhooks work too.",
 			Settings: []channels.Setting{
-				may(secret("webhook_url", "The https URL of the incoming webhook.", hook)),
-				may(secret("token", "The token of the bot, which begins with xoxb-. It needs the scope chat:write.", token)),
+				notRequired(secret("webhook_url", "The https URL of the incoming webhook.", hook)),
+				notRequired(secret("token", "The token of the bot, which begins with xoxb-. It needs the scope chat:write.", token)),
 				optional("channel", "The channel to post to, as #name or ID. Needed with token.", text),
 				optional("username", "The name to post as; with token this needs the scope chat:write.customize.", text),
 				optional("icon", "The picture to post with: an https URL, or the name of an emoji, such as :bell:.", text),
@@ -55,7 +55,7 @@ func slackService() service {
 
 func sendSlack(ctx context.Context, m *delivery) error {
 	color := "danger"
-	if m.good() {
+	if m.isUp() {
 		color = "good"
 	}
 	body := map[string]any{
@@ -118,28 +118,29 @@ func telegramService() service {
 			if len(chats) == 0 {
 				return errors.New("chats is empty")
 			}
-			var hopeless, other []error
+			var permanent, retryable []error
 			for _, chat := range chats {
 				switch err := sendTelegram(ctx, m, chat, true); {
 				case channels.IsPermanent(err):
-					hopeless = append(hopeless, err)
+					permanent = append(permanent, err)
 				case err != nil:
-					other = append(other, err)
+					retryable = append(retryable, err)
 				}
 			}
-			if len(other) > 0 { // the first error has the pause, if there is one
-				return other[0]
+			if len(retryable) > 0 {
+				return retryable[0] // it may carry the pause
 			}
-			return errors.Join(hopeless...)
+			return errors.Join(permanent...)
 		},
 	}
 }
 
-// sendTelegram sends to one chat. A group that became a supergroup has a new ID, which the answer names.
+// sendTelegram sends to one chat. If the chat has become a supergroup and follow is true, it sends to the new ID in the
+// answer.
 func sendTelegram(ctx context.Context, m *delivery, chat string, follow bool) error {
 	body := map[string]any{
 		"chat_id":              chat,
-		"text":                 m.full(),
+		"text":                 m.titleAndText(),
 		"link_preview_options": map[string]any{"is_disabled": true},
 		"disable_notification": m.settings["silent"] == "yes",
 	}
@@ -196,7 +197,7 @@ func matrixService() service {
 					first = err
 				}
 			}
-			return first // a repeated message has the same transaction ID, so a room shows it once
+			return first // a retry has the same transaction ID, so no room shows the message twice
 		},
 	}
 }
@@ -220,12 +221,12 @@ func sendMatrix(ctx context.Context, m *delivery, room string) error {
 		url:    join(base, "_matrix", "client", "v3", "rooms", joined.RoomID, "send", "m.room.message", "rollcall-"+m.n.ID),
 		header: header,
 		// An empty mention list: even @room mentions nobody.
-		json: map[string]any{"msgtype": "m.text", "body": m.full(), "m.mentions": struct{}{}},
+		json: map[string]any{"msgtype": "m.text", "body": m.titleAndText(), "m.mentions": struct{}{}},
 	})
 	return matrixError(err, answer)
 }
 
-// matrixError adds the pause that older homeservers have in the body only.
+// matrixError adds the pause, which older homeservers send only in the body.
 func matrixError(err error, answer []byte) error {
 	var result struct {
 		Code       string `json:"errcode"`
@@ -250,9 +251,9 @@ func signalService() service {
 				required("server_url", "The URL of the server.", server),
 				required("number", "The phone number to send from, in international form.", phone),
 				required("recipients", "The phone numbers, user names or groups (group.…), separated by commas.", each(text)),
-				may(secret("token", "The bearer token.", token)),
+				notRequired(secret("token", "The bearer token.", token)),
 				optional("username", "The user name for basic authentication.", user),
-				may(secret("password", "The password for basic authentication.", nil)),
+				notRequired(secret("password", "The password for basic authentication.", nil)),
 			},
 			Check: tokenOrPassword,
 		},
@@ -264,7 +265,7 @@ func signalService() service {
 				header["Authorization"] = basic(m.settings["username"], m.settings["password"])
 			}
 			_, err := m.do(ctx, request{url: join(m.settings["server_url"], "v2", "send"), header: header, json: map[string]any{
-				"message": m.full(), "number": m.settings["number"], "recipients": list(m.settings["recipients"]),
+				"message": m.titleAndText(), "number": m.settings["number"], "recipients": list(m.settings["recipients"]),
 			}})
 			return err
 		},
@@ -288,11 +289,11 @@ func larkService() service {
 				secret("webhook_url", "The URL of the bot, https://open.larksuite.com/open-apis/bot/v2/hook/…, "+
 					"or the same at open.feishu.cn.",
 					hookAt(`/open-apis/bot/v2/hook/[\w-]+`, "open.larksuite.com", "open.feishu.cn")),
-				may(secret("secret", "The key of the bot's signature verification.", nil)),
+				notRequired(secret("secret", "The key of the bot's signature verification.", nil)),
 			},
 		},
 		send: func(ctx context.Context, m *delivery) error {
-			// A post is not searched for <at>, unlike a plain message.
+			// Lark interprets <at> in a plain message, but not in a post.
 			paragraph := [][]any{{map[string]string{"tag": "text", "text": m.text}}}
 			body := map[string]any{
 				"msg_type": "post",
@@ -302,7 +303,7 @@ func larkService() service {
 			}
 			if secret := m.settings["secret"]; secret != "" {
 				stamp := strconv.FormatInt(m.now().Unix(), 10)
-				sum := hmac.New(sha256.New, []byte(stamp+"\n"+secret)).Sum(nil) // the text is the key, and nothing is hashed
+				sum := hmac.New(sha256.New, []byte(stamp+"\n"+secret)).Sum(nil) // Lark signs the empty text
 				body["timestamp"], body["sign"] = stamp, base64.StdEncoding.EncodeToString(sum)
 			}
 			answer, err := m.do(ctx, request{url: m.settings["webhook_url"], json: body})
@@ -332,7 +333,7 @@ func wecomService() service {
 		send: func(ctx context.Context, m *delivery) error {
 			answer, err := m.do(ctx, request{
 				url:  "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?" + url.Values{"key": {m.settings["key"]}}.Encode(),
-				json: map[string]any{"msgtype": "text", "text": map[string]string{"content": message.Cut(m.full(), 2000)}},
+				json: map[string]any{"msgtype": "text", "text": map[string]string{"content": message.Cut(m.titleAndText(), 2000)}},
 			})
 			if err != nil {
 				return err

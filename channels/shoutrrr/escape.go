@@ -2,16 +2,16 @@ package shoutrrr
 
 import "strings"
 
-// gap is a zero-width character. It separates characters that have a meaning together, for services without escapes.
+// gap is a zero-width space. For services without escapes, it separates characters that form markup together.
 const gap = "\u200b"
 
-// slackEscape escapes the three characters of Slack's markup. Without them there is no mention such as <!channel>.
+// slackEscape escapes the three characters of Slack's markup, and with them mentions such as <!channel>.
 func slackEscape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// markdownEscape escapes for Discord and Mattermost: emphasis, code, links, mentions such as <@1> and @all, channels
-// and emoji.
+// markdownEscape escapes the markup of Discord and Mattermost: emphasis, code, links, mentions such as <@1> and @all,
+// channels and emoji.
 func markdownEscape(text string) string {
 	pairs := []string{"@", "@" + gap}
 	for _, c := range "\\*_~`|[]<>#:!" {
@@ -20,7 +20,7 @@ func markdownEscape(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// rocketEscape escapes for Rocket.Chat, which knows the backslash for emphasis only.
+// rocketEscape escapes the markup of Rocket.Chat, where the backslash only escapes emphasis.
 func rocketEscape(text string) string {
 	return strings.NewReplacer(
 		`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "#", `\#`,

@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
-// eventServices take events and handle them by the rules of their users.
+// eventServices returns the services that process events by rules of their users.
 func eventServices() []service {
 	return []service{iftttService(), notifiarrService(), opsgenieService()}
 }
@@ -53,7 +53,7 @@ func notifiarrService() service {
 		limit:  1900,
 		send: func(ctx context.Context, m *delivery) error {
 			color := "D60510"
-			if m.good() {
+			if m.isUp() {
 				color = "2EB67D"
 			}
 			_, err := m.do(ctx, request{
@@ -105,14 +105,14 @@ func opsgenieService() service {
 				"entity": m.n.Check.Slug, "priority": m.settings["priority"],
 				"tags": append([]string{}, list(m.settings["tags"])...),
 			}}
-			if m.good() {
+			if m.isUp() {
 				r.url = join(base, alias, "close") + "?identifierType=alias"
 				r.json = map[string]string{"source": "Rollcall", "note": m.text}
 			}
 			_, err := m.do(ctx, r)
 			status, found := errors.AsType[*outbound.StatusError](err)
 			if found && status.Status == http.StatusUnprocessableEntity {
-				return channels.Permanent(err) // the same message will be refused tomorrow
+				return channels.Permanent(err) // Opsgenie will never accept this message
 			}
 			return err
 		},

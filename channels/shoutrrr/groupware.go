@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/message"
 )
 
-// groupwareServices are more chats that the library cannot send to with our client.
+// groupwareServices returns more chats for which the library accepts no client.
 func groupwareServices() []service {
 	return []service{googlechatService(), teamsService(), zulipService()}
 }
@@ -18,7 +18,7 @@ func googlechatService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "googlechat",
-			Doc:  "Posts to a Google Chat space with a webhook. All alerts about one period of being down are one thread.",
+			Doc:  "Posts to a Google Chat space with a webhook. All alerts about one outage form a thread.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the webhook, "+
 					"https://chat.googleapis.com/v1/spaces/…/messages?key=…&token=….",
@@ -28,7 +28,7 @@ func googlechatService() service {
 		escape: googleEscape,
 		send: func(ctx context.Context, m *delivery) error {
 			address := m.settings["webhook_url"]
-			body := map[string]any{"text": m.full()}
+			body := map[string]any{"text": m.titleAndText()}
 			if u, err := url.Parse(address); err == nil && m.n.Incident != "" {
 				query := u.Query()
 				query.Set("messageReplyOption", "REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD")
@@ -53,10 +53,10 @@ func teamsService() service {
 		},
 		send: func(ctx context.Context, m *delivery) error {
 			color := "Attention"
-			if m.good() {
+			if m.isUp() {
 				color = "Good"
 			}
-			// Runs of text are not searched for Markdown, unlike text blocks.
+			// Teams interprets Markdown in a TextBlock, but not in a TextRun.
 			run := func(text string, more map[string]any) map[string]any {
 				inline := map[string]any{"type": "TextRun", "text": text}
 				for name, value := range more {
@@ -120,10 +120,10 @@ func zulipService() service {
 	}
 }
 
-// zulipContent puts the message into a code block, in which Zulip ignores markup and mentions: it has no escapes. No
+// zulipContent puts the message into a code block, in which Zulip ignores markup and mentions; Zulip has no escapes. No
 // line can end the block, because text from users always follows a label or a status.
 func zulipContent(m *delivery) string {
-	text, link := m.full(), ""
+	text, link := m.titleAndText(), ""
 	if rest, found := strings.CutSuffix(text, "\n"+m.n.Check.URL); found && m.n.Check.URL != "" {
 		text, link = rest, m.n.Check.URL
 	}

@@ -22,8 +22,8 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// libraryServices are the services whose library type accepts an HTTP client. Each message makes a service from a URL
-// without settings, and then sets its configuration, so no escaping can go wrong.
+// libraryServices returns the services for which the library accepts an HTTP client. Each message initializes a library
+// service with a placeholder URL and then sets its configuration directly, which needs no escaping.
 func libraryServices() []service {
 	return []service{
 		discordService(), gotifyService(), mattermostService(), ntfyService(), pushoverService(), rocketchatService(),
@@ -65,7 +65,7 @@ func discordService() service {
 			s.Config.ThreadID, s.Config.SplitLines = m.settings["thread_id"], false
 			s.Config.Username, s.Config.Avatar = m.settings["username"], m.settings["avatar_url"]
 			s.Config.Color = 0xd60510
-			if m.good() {
+			if m.isUp() {
 				s.Config.Color = 0x2eb67d
 			}
 			if s.Config.ThreadID == "" {
@@ -76,7 +76,7 @@ func discordService() service {
 	}
 }
 
-// noSleep keeps the library from waiting minutes between retries. The outbox retries.
+// noSleep keeps the library from waiting minutes between retries; the outbox retries instead.
 type noSleep struct{}
 
 func (noSleep) Sleep(time.Duration) {}
@@ -145,7 +145,7 @@ func mattermostService() service {
 			s.Config.Token, s.Config.DisableTLS = u.Path[at+len("/hooks/"):], u.Scheme == "http"
 			s.Config.Channel, s.Config.UserName = m.settings["channel"], m.settings["username"]
 			s.Config.Icon = m.settings["icon"]
-			return client.finish(s.Send(m.full(), nil))
+			return client.finish(s.Send(m.titleAndText(), nil))
 		},
 	}
 }
@@ -159,9 +159,9 @@ func ntfyService() service {
 				withDefault(optional("server_url", "The URL of the server.", server), "https://ntfy.sh"),
 				required("topic", "The topic: 1 to 64 letters, digits, _ and -.",
 					pattern(`[-_A-Za-z0-9]{1,64}`, "is not 1 to 64 letters, digits, _ and -")),
-				may(secret("token", "The access token.", token)),
+				notRequired(secret("token", "The access token.", token)),
 				optional("username", "The user name.", user),
-				may(secret("password", "The password.", nil)),
+				notRequired(secret("password", "The password.", nil)),
 				withDefault(optional("priority", "The priority: min, low, default, high or max.",
 					oneOf("min", "low", "default", "high", "max")), "high"),
 				optional("tags", "Tags and emoji of the message, separated by commas.", each(text)),
@@ -262,12 +262,12 @@ func rocketchatService() service {
 			s.Config.Host = u.Host + strings.Join(parts[:len(parts)-3], "/")
 			s.Config.TokenA, s.Config.TokenB = keys[0], keys[1]
 			s.Config.Channel, s.Config.UserName = m.settings["channel"], m.settings["username"]
-			return client.finish(s.Send(m.full(), nil))
+			return client.finish(s.Send(m.titleAndText(), nil))
 		},
 	}
 }
 
-// incoming accepts the URLs of incoming webhooks on servers of the user, by path.
+// incoming accepts URLs of incoming webhooks on any host, with a matching path.
 func incoming(path string, schemes ...string) func(string) error {
 	return func(value string) error {
 		u, err := parse(value, schemes...)
@@ -281,54 +281,55 @@ func incoming(path string, schemes ...string) func(string) error {
 	}
 }
 
-// library is the HTTP client of the library for one message. It sends with the client of the delivery, ends with the
-// context of Notify and keeps the error of the exchange: those of the library contain URLs with tokens, and not the
-// status.
-type library struct {
-	ctx      context.Context // of one call of Notify; the library passes none on
+// libraryTransport is the library's HTTP transport for one message. It sends with the client of the delivery, under the
+// context of Notify, and keeps the error: the library's errors contain URLs with tokens, but not the status.
+type libraryTransport struct {
+	ctx      context.Context // of one call of Notify; the library passes no context
 	delivery *delivery
 	sent     bool
 	err      error
 }
 
-var _ http.RoundTripper = (*library)(nil)
+var _ http.RoundTripper = (*libraryTransport)(nil)
 
-// forLibrary returns the client for one message.
-func (m *delivery) forLibrary(ctx context.Context) *library { return &library{ctx: ctx, delivery: m} }
+// forLibrary returns the transport for one message.
+func (m *delivery) forLibrary(ctx context.Context) *libraryTransport {
+	return &libraryTransport{ctx: ctx, delivery: m}
+}
 
-// errSeen is the only error that the library sees. It never retries after it.
-var errSeen = errors.New("the request failed")
+// errOpaque replaces every error for the library, which does not retry after it.
+var errOpaque = errors.New("the request failed")
 
-// RoundTrip sends a request. After a failed one, it sends no other.
-func (l *library) RoundTrip(req *http.Request) (*http.Response, error) {
+// RoundTrip sends a request. After a failure it refuses all further requests.
+func (l *libraryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if l.err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close()
 		}
-		return nil, errSeen
+		return nil, errOpaque
 	}
 	res, body, err := l.delivery.exchange(req.Clone(l.ctx))
 	if err != nil {
 		l.err = err
-		return nil, errSeen
+		return nil, errOpaque
 	}
 	l.sent = true
 	res.Body = io.NopCloser(bytes.NewReader(body))
 	return res, nil
 }
 
-// Do is RoundTrip under the name that Discord's service needs.
-func (l *library) Do(req *http.Request) (*http.Response, error) { return l.RoundTrip(req) }
+// Do calls RoundTrip. The library's Discord service needs this method.
+func (l *libraryTransport) Do(req *http.Request) (*http.Response, error) { return l.RoundTrip(req) }
 
-// finish returns the error of Notify for an error of the library.
-func (l *library) finish(err error) error {
+// finish turns the library's error into that of Notify.
+func (l *libraryTransport) finish(err error) error {
 	switch {
 	case l.err != nil:
 		return l.err
 	case err != nil && l.sent:
 		return errAnswer
-	case err != nil: // there was no request, so the configuration is wrong
-		return fmt.Errorf("the message could not be made: %w", err)
+	case err != nil: // the library refused the configuration
+		return fmt.Errorf("build the message: %w", err)
 	}
 	return nil
 }

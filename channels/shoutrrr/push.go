@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// pushServices are push services that the library cannot send to with our client.
+// pushServices returns the push services for which the library accepts no client.
 func pushServices() []service {
 	return []service{barkService(), joinService(), pushbulletService()}
 }
@@ -63,7 +63,7 @@ func joinService() service {
 					each(pattern(`[\w.-]{1,100}`, "has a device that is not letters, digits, dots, _ and -"))),
 			},
 		},
-		limit: 1500, // it is all in the URL
+		limit: 1500, // the text is part of the URL
 		send: func(ctx context.Context, m *delivery) error {
 			query := url.Values{
 				"apikey": {m.settings["api_key"]}, "deviceIds": {strings.Join(list(m.settings["devices"]), ",")},
@@ -100,7 +100,7 @@ func pushbulletService() service {
 			},
 		},
 		send: func(ctx context.Context, m *delivery) error {
-			// The guid makes a repeated push the same push.
+			// Pushbullet drops a push with a known guid, so a retry shows nothing twice.
 			body := map[string]string{"type": "note", "title": m.title, "body": m.text, "guid": m.n.ID}
 			switch target := m.settings["target"]; {
 			case strings.HasPrefix(target, "#"):

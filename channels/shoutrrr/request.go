@@ -19,12 +19,11 @@ type request struct {
 	method string // default POST
 	url    string
 	header map[string]string
-	form   url.Values // the body, or
-	json   any        // the body, as JSON
+	form   url.Values // the body, unless nil
+	json   any        // otherwise the body, to encode as JSON
 }
 
-// do sends a request and returns the body of the answer, also with an error: services say more in it than in the
-// status.
+// do sends a request and returns the body of the answer, also with an error: in it, services explain the status.
 func (m *delivery) do(ctx context.Context, r request) ([]byte, error) {
 	contentType, body := "application/json", []byte(r.form.Encode())
 	if r.form != nil {
@@ -52,12 +51,12 @@ func (m *delivery) do(ctx context.Context, r request) ([]byte, error) {
 
 // exchange sends a request and reads the answer.
 func (m *delivery) exchange(req *http.Request) (*http.Response, []byte, error) {
-	req.Header.Set("User-Agent", outbound.UserAgent) // the library sets another
+	req.Header.Set("User-Agent", outbound.UserAgent) // replaces the library's
 	return outbound.Exchange(m.client, req, m.secrets...)
 }
 
-// refused returns the error of a service that answered 200 and refused the message. The text is cut like that of other
-// answers.
+// refused returns the error of a service that answered 200 and refused the message. It cuts the text as package
+// outbound does.
 func refused(code any, text string) error {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
 	if runes := []rune(text); len(runes) > 200 {
@@ -66,8 +65,7 @@ func refused(code any, text string) error {
 	return fmt.Errorf("the service refuses the message: %v %s", code, text)
 }
 
-// errAnswer is the error of an answer in another form than the service's. Most often the URL is wrong.
-var errAnswer = errors.New("the answer is not one of this service")
+var errAnswer = errors.New("the answer is not in the format of this service, check the URL")
 
 // join appends escaped segments to the path of a valid URL.
 func join(base string, segments ...string) string {

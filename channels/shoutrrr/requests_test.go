@@ -42,7 +42,7 @@ func TestRequests(t *testing.T) {
 		"join": {{"POST", "https://joinjoaomgcd.appspot.com/_ah/api/messaging/v1/sendPush?" + url.Values{
 			"apikey": {"s3cr3tX%/?"}, "deviceIds": {"d1,d2"}, "title": {title}, "text": {unquote(body)},
 		}.Encode(), none, url.Values{}}},
-		// The sign is the HMAC of nothing with the key "1800000000\ns3cr3tX ž/@".
+		// sign is the HMAC of the empty text with the key "1800000000\ns3cr3tX ž/@".
 		"lark": {{"POST", "https://open.larksuite.com/open-apis/bot/v2/hook/s3cr3tX-1", none,
 			raw(t, `{"msg_type":"post","timestamp":"1800000000","sign":"`+larkSign+`",
 				"content":{"post":{"en_us":{"title":"`+title+`","content":[[{"tag":"text","text":"`+body+`"}]]}}}}`)}},
@@ -104,7 +104,7 @@ func TestRequests(t *testing.T) {
 
 const larkSign = "TTNM5Vm7sfQ4jxbJTgMeruQzQTyqSXkeFprZt/Ai1yM="
 
-// TestOther checks the requests for other settings and notifications.
+// TestOther checks requests for settings and notifications that the samples do not have.
 func TestOther(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -189,7 +189,7 @@ func TestMentions(t *testing.T) {
 
 // TestRefusals uses answers with status 200 that refuse the message.
 func TestRefusals(t *testing.T) {
-	const odd = "the answer is not one of this service"
+	const odd = "the answer is not in the format of this service, check the URL"
 	tests := []struct {
 		kind  channels.Kind
 		more  values

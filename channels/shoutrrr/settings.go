@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// secret, required and optional make settings.
+// secret returns a required, secret setting.
 func secret(name, doc string, check func(string) error) channels.Setting {
 	return channels.Setting{Name: name, Doc: doc, Required: true, Secret: true, Check: check}
 }
@@ -23,14 +23,14 @@ func optional(name, doc string, check func(string) error) channels.Setting {
 	return channels.Setting{Name: name, Doc: doc, Check: check}
 }
 
-// withDefault gives a setting a default, so that it is not required.
+// withDefault returns the setting with a default, no longer required.
 func withDefault(s channels.Setting, value string) channels.Setting {
 	s.Default, s.Required = value, false
 	return s
 }
 
-// may makes a secret setting optional.
-func may(s channels.Setting) channels.Setting {
+// notRequired returns the setting as an optional one.
+func notRequired(s channels.Setting) channels.Setting {
 	s.Required = false
 	return s
 }
@@ -58,7 +58,7 @@ func text(value string) error {
 	return nil
 }
 
-// token accepts ASCII without spaces, which fits into a header.
+// token accepts ASCII without spaces, which is valid in a header.
 func token(value string) error {
 	for _, b := range []byte(value) {
 		if b <= ' ' || b > '~' {
@@ -76,7 +76,7 @@ func user(value string) error {
 	return text(value)
 }
 
-// pattern accepts text that an expression matches as a whole.
+// pattern accepts text that matches the regular expression completely.
 func pattern(expression, reason string) func(string) error {
 	return func(value string) error {
 		if !regexp.MustCompile(`\A(?:` + expression + `)\z`).MatchString(value) {
@@ -94,7 +94,7 @@ func oneOf(values ...string) func(string) error {
 				return nil
 			}
 		}
-		return errors.New("is none of " + strings.Join(values, ", "))
+		return errors.New("is not one of " + strings.Join(values, ", "))
 	}
 }
 
@@ -144,7 +144,7 @@ func hookAt(path string, hosts ...string) func(string) error {
 	}
 }
 
-// parse parses the URL of a server. The errors of package url contain the URL.
+// parse parses the URL of a server. It hides the errors of package url, which contain the URL.
 func parse(value string, schemes ...string) (*url.URL, error) {
 	u, err := url.Parse(value)
 	switch {

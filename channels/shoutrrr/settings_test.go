@@ -44,11 +44,11 @@ func TestSettings(t *testing.T) {
 		{"matrix", "access_token", "a\r\nX: y", "matrix: access_token contains a space, a control character or a non-ASCII character"},
 		{"mattermost", "webhook_url", "https://h/x/y", "mattermost: webhook_url is not the URL of an incoming webhook"},
 		{"ntfy", "topic", "a/b", "ntfy: topic is not 1 to 64 letters, digits, _ and -"},
-		{"ntfy", "priority", "loud", "ntfy: priority is none of min, low, default, high, max"},
+		{"ntfy", "priority", "loud", "ntfy: priority is not one of min, low, default, high, max"},
 		{"ntfy", "token", "t", "ntfy: token cannot be combined with username"},
 		{"ntfy", "username", "", "ntfy: username is missing, password needs it"},
 		{"ntfy", "username", "a:b", "ntfy: username contains a colon"},
-		{"opsgenie", "priority", "P6", "opsgenie: priority is none of P1, P2, P3, P4, P5"},
+		{"opsgenie", "priority", "P6", "opsgenie: priority is not one of P1, P2, P3, P4, P5"},
 		{"pushover", "user", "x", "pushover: user is not a key, which has 30 letters and digits"},
 		{"pushover", "priority", "2", "pushover: priority is not a number from -2 to 1"},
 		{"rocketchat", "webhook_url", "http://h/hooks/a/b", "rocketchat: webhook_url is not an https:// URL"},
@@ -113,7 +113,7 @@ func TestTelegram(t *testing.T) {
 	}
 }
 
-// TestMatrixPause uses a homeserver that has the pause in the body only.
+// TestMatrixPause uses a homeserver that sends the pause only in the body.
 func TestMatrixPause(t *testing.T) {
 	s := serve(t, &outbound.Config{AllowPrivateNetworks: true},
 		answer{429, `{"errcode":"M_LIMIT_EXCEEDED","error":"slow","retry_after_ms":1500}`, nil})
@@ -123,7 +123,7 @@ func TestMatrixPause(t *testing.T) {
 	}
 }
 
-// A message to ntfy, with a client that answers itself.
+// The client prints the request to ntfy and answers it without a network.
 func Example() {
 	settings, err := channels.Validate(shoutrrr.Kinds(), "ntfy", map[string]string{"topic": "alerts"})
 	if err != nil {

@@ -8,17 +8,16 @@
 //
 // # Requests
 //
-// Every request goes through the client of [Config], by default one of package outbound. So no request reaches a
-// private network unless the client allows it, and answers are limited.
+// Every request goes through the client of [Config], by default one of package outbound. That client keeps requests out
+// of private networks and limits answers.
 //
-// Discord, Gotify, Mattermost, ntfy, Pushover and Rocket.Chat are sent with the library
-// github.com/nicholas-fedor/shoutrrr. For its other services the library accepts no client and cannot end requests with
-// a context, so this package sends those itself.
+// The library github.com/nicholas-fedor/shoutrrr sends to Discord, Gotify, Mattermost, ntfy, Pushover and Rocket.Chat.
+// For other services the library accepts neither a client nor a context, so this package sends to those itself.
 //
 // # Content
 //
-// A message is the title and the text of package message. Text from users is escaped where a service gives characters a
-// meaning, so a check named <!channel> or @everyone mentions nobody.
+// A message is the title and the text of package message. Text from users is escaped for services with markup, so a
+// check named <!channel> or @everyone mentions nobody.
 //
 // # Errors
 //
@@ -43,7 +42,7 @@ import (
 // Config configures the notifiers.
 type Config struct {
 	// Client sends the requests. Gotify, Mattermost, Signal and others often run in a private network, which the client
-	// has to allow. Default: outbound.New(nil), which does not.
+	// must allow. Default: outbound.New(nil), which refuses private networks.
 	Client *http.Client
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -52,7 +51,7 @@ type Config struct {
 // Kinds returns the kinds of the package in alphabetical order. Every call returns a new slice.
 //
 // A channel of kind telegram may have several chats. If one of them refuses the message for good, because it does not
-// exist or removed the bot, the others still get it. The error is then permanent, so that they do not get it again.
+// exist or removed the bot, the others still get it. The error is then permanent, so that they get it only once.
 func Kinds() []channels.KindInfo {
 	list := services()
 	kinds := make([]channels.KindInfo, len(list))
@@ -81,18 +80,18 @@ func New(config *Config) map[channels.Kind]channels.Notifier {
 	return notifiers
 }
 
-// A service is a row in the table that drives the package.
+// A service describes one kind: its settings and how to send.
 type service struct {
 	info channels.KindInfo
 	// escape escapes text from users. It is nil for a service of plain text.
 	escape func(string) string
-	// limit bounds the text in bytes, well below what services count in characters. 0 means maxText.
+	// limit bounds the text in bytes, well below the limit of the service in characters. 0 means maxText.
 	limit int
 	// send sends one message.
 	send func(ctx context.Context, m *delivery) error
 }
 
-// maxText bounds the text in bytes for services that accept as much.
+// maxText is the default limit of a service, in bytes.
 const maxText = 3500
 
 // services returns all services in alphabetical order of their kinds.
@@ -113,7 +112,7 @@ var _ channels.Notifier = (*notifier)(nil)
 
 func (s *notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
 	for _, setting := range s.service.info.Settings {
-		if setting.Required && c.Settings[setting.Name] == "" { // a channel that was stored unchecked
+		if setting.Required && c.Settings[setting.Name] == "" { // the channel was stored without Validate
 			return &channels.SettingError{Kind: s.service.info.Kind, Setting: setting.Name, Reason: "is missing"}
 		}
 	}
@@ -137,7 +136,7 @@ func (s *notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 	return outbound.Redact(s.service.send(ctx, m), m.secrets...) // an answer of 200 can contain a secret too
 }
 
-// A delivery is one notification on its way to one channel.
+// A delivery is one attempt to send a notification to a channel.
 type delivery struct {
 	client   *http.Client
 	now      func() time.Time
@@ -149,7 +148,7 @@ type delivery struct {
 	secrets []string
 }
 
-// full returns title and text in one, for services without titles.
-func (m *delivery) full() string { return m.title + "\n" + m.text }
+// titleAndText returns the message for services without titles.
+func (m *delivery) titleAndText() string { return m.title + "\n" + m.text }
 
-func (m *delivery) good() bool { return m.n.Status == channels.Up }
+func (m *delivery) isUp() bool { return m.n.Status == channels.Up }

@@ -47,7 +47,7 @@ const (
 // request is a request that a service got.
 type request struct {
 	Method, URL string
-	// Header has the headers that tests look at.
+	// Header has the headers that tests check.
 	Header map[string]string
 	// Body is parsed JSON, the fields of a form, or a text.
 	Body any
@@ -190,7 +190,7 @@ func TestKinds(t *testing.T) {
 	for _, info := range shoutrrr.Kinds() {
 		kinds = append(kinds, info.Kind)
 		if !strings.HasSuffix(info.Doc, ".") {
-			t.Errorf("%s: Doc is no sentence: %q", info.Kind, info.Doc)
+			t.Errorf("%s: Doc is not a sentence: %q", info.Kind, info.Doc)
 		}
 		for _, s := range info.Settings {
 			if s.Name == "" || !strings.HasSuffix(s.Doc, ".") {
@@ -226,8 +226,8 @@ func TestPrivateNetwork(t *testing.T) {
 	}
 }
 
-// TestErrors checks for each kind what statuses lead to, and that no error contains a secret, even if the service
-// repeats the whole request.
+// TestErrors checks the error of each kind for each status. No error contains a secret, even if the service repeats the
+// whole request.
 func TestErrors(t *testing.T) {
 	for kind, sample := range samples() {
 		var echo strings.Builder
@@ -269,7 +269,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestUnreachable uses a server that is gone.
+// TestUnreachable uses a server that has stopped.
 func TestUnreachable(t *testing.T) {
 	for kind, sample := range samples() {
 		t.Run(string(kind), func(t *testing.T) {
@@ -337,7 +337,7 @@ func TestUncheckedSettings(t *testing.T) {
 	for kind, notifier := range shoutrrr.New(&shoutrrr.Config{Client: &http.Client{Transport: nowhere{}}}) {
 		t.Run(string(kind), func(t *testing.T) {
 			if err := notifier.Notify(t.Context(), channels.Channel{}, channels.Notification{}); err == nil {
-				t.Error("a channel without settings is no error")
+				t.Error("no error for a channel without settings")
 			}
 			for _, value := range odd {
 				settings := make(values)
@@ -345,7 +345,7 @@ func TestUncheckedSettings(t *testing.T) {
 					settings[name] = value
 				}
 				if err := notifier.Notify(t.Context(), channels.Channel{Settings: settings}, down()); err == nil {
-					t.Errorf("%q is no error", value)
+					t.Errorf("no error for %q", value)
 				}
 			}
 		})
