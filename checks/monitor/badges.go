@@ -24,8 +24,8 @@ func (m *Monitor) Tags(ctx context.Context, projectID uuid.UUID) ([]string, erro
 	return slices.Compact(tags), nil
 }
 
-// TagBadge returns what the badge of a tag shows, in the project with this badge key; a tag of [badges.AllTags] is the
-// project's own badge. Error: [checks.ErrNotFound].
+// TagBadge returns the label and the content of a tag's badge, in the project with this badge key. The tag
+// [badges.AllTags] is the badge of the project itself. Error: [checks.ErrNotFound].
 func (m *Monitor) TagBadge(ctx context.Context, badgeKey, tag string) (label string, s badges.Summary, err error) {
 	project, err := m.byBadgeKey.get(ctx, badgeKey, m.Now())
 	if err != nil {
@@ -42,7 +42,8 @@ func (m *Monitor) TagBadge(ctx context.Context, badgeKey, tag string) (label str
 	return label, m.summarize(list), nil
 }
 
-// CheckBadge returns what the badge of the check with this badge key shows. Error: [checks.ErrNotFound].
+// CheckBadge returns the label and the content of the badge of the check with this badge key. Error:
+// [checks.ErrNotFound].
 func (m *Monitor) CheckBadge(ctx context.Context, key uuid.UUID) (label string, s badges.Summary, err error) {
 	c, err := one(m.store.Checks(ctx, CheckFilter{BadgeKey: &key}))
 	if err != nil {

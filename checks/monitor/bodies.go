@@ -13,29 +13,29 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// ErrBodyUnavailable says that object storage cannot be used, so a body that is kept there cannot be read now
-// (API-V3.md section 4.9). It may be possible later.
+// ErrBodyUnavailable means that object storage is unavailable, so its bodies cannot be read now (API-V3.md section
+// 4.9). The operation may succeed later.
 var ErrBodyUnavailable = errors.New("the object storage is unavailable")
 
-// BodyStore keeps the bodies of pings outside the database. Package s3store has one for S3-compatible object storage. All
-// methods may be called by many goroutines at once. They return soon after ctx ends, and should return within seconds
-// whatever the storage does. An error about the storage as a whole, not about one object, wraps [ErrBodyUnavailable]:
-// the monitor then pauses.
+// BodyStore keeps the bodies of pings outside the database. Package s3store has one for S3-compatible object storage.
+// It is safe for concurrent use. Its methods return soon after ctx ends, and should return within seconds even if the
+// storage hangs. If an error concerns the storage as a whole, not one object, it wraps [ErrBodyUnavailable], and the
+// monitor pauses.
 type BodyStore interface {
-	// Put stores an object. When Put returns nil, the object is durable and the monitor deletes the database's copy. The
-	// same object may be put more than once.
+	// Put stores an object. When Put returns nil, the object is durable and the monitor deletes the database's copy.
+	// The monitor may put the same object again.
 	Put(ctx context.Context, key string, body []byte) error
-	// Get returns an object of size bytes. The error is [checks.ErrNotFound] when it does not exist.
+	// Get returns an object of size bytes. The error is [checks.ErrNotFound] if it does not exist.
 	Get(ctx context.Context, key string, size int64) ([]byte, error)
-	// Remove removes up to 500 objects. One that does not exist is no error. When Remove returns an error, it may have
-	// removed some of them.
+	// Remove removes up to 500 objects. It ignores those that do not exist. If it returns an error, it may have removed
+	// some.
 	Remove(ctx context.Context, keys []string) error
 }
 
 // bodies is the part of a monitor that uses object storage.
 type bodies struct {
-	store     BodyStore // nil when there is none
-	queue     BodyQueue // nil when there is none
+	store     BodyStore // nil if there is none
+	queue     BodyQueue // nil if there is none
 	threshold int64
 	every     time.Duration
 }
@@ -44,19 +44,19 @@ func newBodies(c *Config, store Store) (bodies, error) {
 	b := bodies{store: c.Bodies, threshold: orDefault(c.BodyThreshold, 100), every: orDefault(c.BodyEvery, time.Second)}
 	b.queue, _ = store.(BodyQueue)
 	if b.store != nil && b.queue == nil {
-		return b, errors.New("monitor: the store is no BodyQueue, so bodies cannot be moved to object storage")
+		return b, errors.New("monitor: Config.Bodies needs a store that is a BodyQueue")
 	}
 	return b, nil
 }
 
-// offloads reports whether a body is to be moved to object storage.
+// offloads reports whether a body moves to object storage.
 func (b *bodies) offloads(body []byte) bool {
 	return b.store != nil && int64(len(body)) > b.threshold
 }
 
-// PingBody returns the body of the ping with the number n as it was received (API-V3.md section 4.9), wherever it is
-// kept. The error is [checks.ErrNotFound] when there is no such check, no such ping among those that [Monitor.Pings]
-// returns, or no body; and [ErrBodyUnavailable] when the body is in object storage and cannot be read now.
+// PingBody returns the body of ping number n as it was received (API-V3.md section 4.9), from the database or from
+// object storage. The error is [checks.ErrNotFound] if the check does not exist, [Monitor.Pings] does not return the
+// ping, or the ping has no body. It is [ErrBodyUnavailable] if object storage is unavailable.
 func (m *Monitor) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, error) {
 	limit, err := m.pingLimit(ctx, id)
 	if err != nil {
@@ -95,10 +95,10 @@ func (m *Monitor) storedBody(ctx context.Context, ping pings.Ping) ([]byte, erro
 	return nil, fmt.Errorf("%w: object %s: %w", ErrBodyUnavailable, ping.BodyKey, err)
 }
 
-// outageWait is the first pause after a failure of object storage as a whole. It doubles up to outageWaitMost.
+// outageWait is the first pause after object storage as a whole has failed. It doubles up to outageWaitMost.
 const outageWait, outageWaitMost = time.Second, time.Minute
 
-// insist runs a task every interval until ctx ends. After failures it waits longer and longer.
+// insist runs a task at each interval until ctx ends, and backs off after failures.
 func (m *Monitor) insist(ctx context.Context, interval time.Duration, failure string, task func(context.Context) (int, error)) {
 	failures := 0
 	for {
@@ -118,8 +118,8 @@ func (m *Monitor) insist(ctx context.Context, interval time.Duration, failure st
 	}
 }
 
-// backoff returns the pause after a number of failures, at least 1: a time that doubles with each from first up to most,
-// less up to a half of jitter, so that several servers do not come back at once.
+// backoff returns the pause after a number of failures, at least 1. It doubles with each failure from first up to most.
+// Jitter shortens it by up to a half, so that servers do not all retry at once.
 func backoff(first, most time.Duration, failures int) time.Duration {
 	wait := first
 	for range failures - 1 {

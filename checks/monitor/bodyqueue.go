@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// BodyTask is what a [BodyJob] asks for.
+// BodyTask is the kind of a [BodyJob].
 type BodyTask string
 
 // The tasks. Each has a queue of its own.
@@ -17,9 +17,9 @@ const (
 // BodyJob is an entry of a [BodyQueue].
 type BodyJob struct {
 	Task BodyTask
-	// ID is the store's own number of the ping, or 0 for a removal.
+	// ID is the store's number of the ping, or 0 for a removal.
 	ID int64
-	// Key is the name of the object. It belongs to one ping only, so an upload may be repeated.
+	// Key is the name of the object. No other ping uses it, so an upload can be repeated.
 	Key string
 	// Attempts counts the claims.
 	Attempts int
@@ -27,28 +27,28 @@ type BodyJob struct {
 	Due time.Time
 }
 
-// BodyResult is what became of a job.
+// BodyResult is the outcome of a job.
 type BodyResult struct {
 	// BodyJob is the job as it was claimed. Attempts may be changed.
 	BodyJob
-	// RetryAt is when a job that failed may be claimed again. It is the zero time for a job that is done.
+	// RetryAt is when a failed job may be claimed again. It is the zero time for a job that is done.
 	RetryAt time.Time
 }
 
-// BodyQueue is what a [Store] must be besides when a monitor has [Config].Bodies: the outbox of object storage.
-// [Tx].SaveChecks adds an upload for each of Locked.Uploads. [Pruner].PrunePings adds removals. All methods work whatever
-// has happened to the ping meanwhile.
+// BodyQueue is the outbox of object storage. With [Config].Bodies, a [Store] must implement it. [Tx].SaveChecks adds an
+// upload for each of Locked.Uploads. [Pruner].PrunePings adds removals. All methods work even if the ping no longer
+// exists.
 type BodyQueue interface {
-	// ClaimBodies leases up to limit jobs of a task that are due at now, the longest due first: it adds 1 to Attempts and
-	// sets Due to until, the end of the lease.
+	// ClaimBodies leases up to limit jobs of a task that are due at now, the earliest due first. It adds 1 to Attempts
+	// and sets Due to until, the end of the lease.
 	ClaimBodies(ctx context.Context, task BodyTask, now, until time.Time, limit int) ([]BodyJob, error)
-	// UploadBody returns the body of an upload. The error is [checks.ErrNotFound] when the upload is no longer queued.
+	// UploadBody returns the body of an upload. The error is [checks.ErrNotFound] if the upload is no longer queued.
 	UploadBody(ctx context.Context, job BodyJob) ([]byte, error)
 	// SettleBodies records results in one transaction.
 	//
-	// When an upload is done, its body leaves the database, its ping gets the key, and it leaves the queue. When its ping
-	// no longer exists, a removal of the object is queued instead, due at once. A removal that is done leaves the queue,
-	// unless its Due has changed: the object was uploaded once more meanwhile. A job that failed gets Attempts and RetryAt
-	// if it is still queued and, for a removal, its Due has not changed.
+	// For an upload that is done, it clears the body from the database, stores the key with the ping and removes the
+	// job. If the ping no longer exists, it queues a removal of the object instead, due at once. A removal that is done
+	// leaves the queue, unless its Due has changed, which means that the object was uploaded again. A failed job gets
+	// Attempts and RetryAt if it is still queued and, for a removal, its Due has not changed.
 	SettleBodies(ctx context.Context, results []BodyResult) error
 }

@@ -16,37 +16,37 @@ const (
 	uploadBatch, uploadWorkers = 64, 8
 	// removalBatch is the number of removals in one claim.
 	removalBatch = 500
-	// leaseTime is how long claimed jobs belong to the process that claimed them, which stops after workTime.
+	// leaseTime is the lease of claimed jobs. Work on them stops after workTime, well before the lease ends.
 	leaseTime, workTime = 30 * time.Second, 20 * time.Second
-	// settleTime bounds recording the results of a claim. They are recorded even when the monitor stops.
+	// settleTime bounds the recording of results, which continues while the monitor stops.
 	settleTime = 5 * time.Second
 	// objectWait is the first pause after object storage has refused one object. It doubles up to objectWaitMost.
 	objectWait, objectWaitMost = time.Minute, time.Hour
 )
 
 var (
-	// errNotTried marks a job that was not tried because another one had failed.
+	// errNotTried is the error of a job that was skipped because another one had failed.
 	errNotTried = errors.New("not tried")
-	// errGone says that the ping was removed, and with it the upload of its body.
+	// errGone means that the ping was removed, and with it the upload of its body.
 	errGone = errors.New("the ping is gone")
 )
 
-// UploadBodies moves bodies larger than [Config].BodyThreshold from the database to object storage until none is left
-// that is due, and returns how many it has moved. [Monitor.Run] calls it all the time. The error is
-// [ErrBodyUnavailable] when object storage cannot be used; the bodies then stay in the database. A body that object
-// storage refuses is logged and tried again later.
+// UploadBodies moves all bodies that are due and larger than [Config].BodyThreshold from the database to object
+// storage, and returns how many it moved. [Monitor.Run] calls it every [Config].BodyEvery. The error is
+// [ErrBodyUnavailable] if object storage is unavailable; the bodies then stay in the database. If object storage
+// refuses one body, UploadBodies logs that and retries it later.
 func (m *Monitor) UploadBodies(ctx context.Context) (moved int, err error) {
 	return m.workBodies(ctx, UploadTask, uploadBatch, m.uploadAll)
 }
 
-// RemoveBodies removes the objects of pings that no longer exist until none is left that is due, and returns how many
-// it has removed. [Monitor.Run] calls it all the time. The error is [ErrBodyUnavailable] when object storage cannot be
-// used; the objects are then removed later.
+// RemoveBodies removes all objects that are due and whose pings no longer exist, and returns how many it removed.
+// [Monitor.Run] calls it every [Config].BodyEvery. The error is [ErrBodyUnavailable] if object storage is unavailable;
+// a later call then removes the objects.
 func (m *Monitor) RemoveBodies(ctx context.Context) (removed int, err error) {
 	return m.workBodies(ctx, RemovalTask, removalBatch, m.removeAll)
 }
 
-// workBodies claims jobs of a task and works on them until none is left that is due, and returns how many are done.
+// workBodies claims and does the jobs of a task until none is due, and returns how many are done.
 func (m *Monitor) workBodies(ctx context.Context, task BodyTask, batch int, work func(context.Context, []BodyJob) []error) (done int, err error) {
 	if m.bodies.store == nil {
 		return 0, nil
@@ -68,7 +68,8 @@ func (m *Monitor) workBodies(ctx context.Context, task BodyTask, batch int, work
 	}
 }
 
-// settleBodies records what became of jobs and returns how many are done. The error is what keeps all jobs from success.
+// settleBodies records the outcome of jobs and returns how many are done. It returns the first error that concerns all
+// jobs.
 func (m *Monitor) settleBodies(ctx context.Context, jobs []BodyJob, errs []error) (done int, err error) {
 	now := m.Now()
 	results := make([]BodyResult, 0, len(jobs))
@@ -82,12 +83,13 @@ func (m *Monitor) settleBodies(ctx context.Context, jobs []BodyJob, errs []error
 			continue
 		case concernsAll(err):
 			cause = firstCause(cause, err)
-			// The task as a whole pauses, so no job pays for it. Of an upload that was tried, an object may exist.
+			// The whole task pauses, so the claim counts for no job. Attempts stays at least 1, because an upload may
+			// have left an object.
 			r.Attempts, r.RetryAt = max(1, job.Attempts-1), now
 		default:
 			wait := backoff(objectWait, objectWaitMost, job.Attempts)
 			r.RetryAt = now.Add(wait)
-			m.log.WarnContext(ctx, "an object failed", "task", job.Task, "object", job.Key, "attempts", job.Attempts,
+			m.log.WarnContext(ctx, "an object in object storage cannot be written or removed", "task", job.Task, "object", job.Key, "attempts", job.Attempts,
 				"again_in", wait.Round(time.Second), "error", err)
 		}
 		results = append(results, r)
@@ -100,7 +102,7 @@ func (m *Monitor) settleBodies(ctx context.Context, jobs []BodyJob, errs []error
 	return done, cause
 }
 
-// concernsAll reports whether an error is not the fault of the object that it came with.
+// concernsAll reports whether an error has a cause other than the object itself.
 func concernsAll(err error) bool {
 	for _, target := range []error{ErrBodyUnavailable, ErrUnavailable, errNotTried, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, target) {
@@ -110,7 +112,7 @@ func concernsAll(err error) bool {
 	return false
 }
 
-// firstCause returns the earlier error, unless only the later one tells what has happened.
+// firstCause returns the earlier error, unless that is only errNotTried.
 func firstCause(earlier, later error) error {
 	if earlier == nil || earlier == errNotTried && later != nil {
 		return later
@@ -118,8 +120,8 @@ func firstCause(earlier, later error) error {
 	return earlier
 }
 
-// uploadAll uploads several bodies at a time and returns the error of each. It begins no further upload once one shows
-// that object storage as a whole cannot be used.
+// uploadAll uploads several bodies at a time and returns the error of each. It begins no further upload once an error
+// concerns all.
 func (m *Monitor) uploadAll(ctx context.Context, jobs []BodyJob) []error {
 	errs := make([]error, len(jobs))
 	var next atomic.Int64
@@ -163,7 +165,7 @@ func (m *Monitor) upload(ctx context.Context, job BodyJob) (err error) {
 	return m.bodies.store.Put(ctx, job.Key, body)
 }
 
-// removeAll removes objects and returns the error of each. When the request for all fails because of some of them, it
+// removeAll removes objects and returns the error of each. If the request for all fails because of some objects, it
 // removes them one by one.
 func (m *Monitor) removeAll(ctx context.Context, jobs []BodyJob) []error {
 	keys := make([]string, len(jobs))
@@ -180,7 +182,7 @@ func (m *Monitor) removeAll(ctx context.Context, jobs []BodyJob) []error {
 		if !concernsAll(err) && len(keys) > 1 {
 			errs[i] = m.removeObjects(ctx, keys[i:i+1])
 			if concernsAll(errs[i]) {
-				err = errNotTried // nor are the others
+				err = errNotTried // for the rest
 			}
 		}
 	}

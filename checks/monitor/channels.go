@@ -17,8 +17,8 @@ func (m *Monitor) CreateChannel(ctx context.Context, projectID uuid.UUID, kind c
 	return m.AddChannel(ctx, channels.Channel{ProjectID: projectID, Kind: kind, Name: name, Settings: settings})
 }
 
-// AddChannel does what [Monitor.CreateChannel] does, with the project, kind, name, settings and sources of c. It ignores
-// the other fields. The channel that it returns has them.
+// AddChannel does what [Monitor.CreateChannel] does, with the project, kind, name, settings and sources of c. It
+// ignores the other fields of c and sets them in the channel that it returns.
 func (m *Monitor) AddChannel(ctx context.Context, c channels.Channel) (channels.Channel, error) {
 	if err := validName("name", c.Name, 0); err != nil {
 		return channels.Channel{}, err
@@ -51,8 +51,9 @@ func (m *Monitor) AddChannel(ctx context.Context, c channels.Channel) (channels.
 	return c, nil
 }
 
-// UpdateChannel replaces all settings of a channel and their sources; see [channels.Channel]. Its checks stay the same.
-// Errors: those of [channels.Validate] and [channels.ResolveGroup] for the settings, [checks.ErrNotFound].
+// UpdateChannel replaces all settings of a channel and their sources; see [channels.Channel]. The checks that use it
+// stay the same. Errors: those of [channels.Validate] and [channels.ResolveGroup] for the settings,
+// [checks.ErrNotFound].
 func (m *Monitor) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, settings, sources map[string]string) (c channels.Channel, err error) {
 	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {

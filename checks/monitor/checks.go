@@ -30,9 +30,10 @@ func (m *Monitor) Create(ctx context.Context, projectID uuid.UUID, spec checks.S
 	return c, err
 }
 
-// Upsert updates the project's oldest check that equals the spec in the unique fields, or creates one; created says which.
-// A unique field that the spec does not set matches no check. Without unique fields, Upsert always creates a check. Of
-// concurrent upserts of the same check, one creates it and the others update it. Errors: those of [Monitor.Create].
+// Upsert updates the project's oldest check that equals the spec in the unique fields, or creates one. Created reports
+// which. A unique field that the spec does not set matches no check. Without unique fields, Upsert always creates a
+// check. Of concurrent upserts of the same check, one creates it and the others update it. Errors: those of
+// [Monitor.Create].
 func (m *Monitor) Upsert(ctx context.Context, projectID uuid.UUID, spec checks.Spec, unique []UniqueField) (c checks.Check, created bool, err error) {
 	now := m.Now()
 	fresh, err := checks.New(projectID, spec, now)
@@ -70,7 +71,7 @@ func (m *Monitor) Upsert(ctx context.Context, projectID uuid.UUID, spec checks.S
 	return c, created, nil
 }
 
-// matchOf returns what the unique fields of an upsert look for. some is false when no check can match.
+// matchOf returns the match for the unique fields of an upsert. some is false if no check can match.
 func matchOf(spec checks.Spec, unique []UniqueField) (match Match, some bool, err error) {
 	some = len(unique) > 0
 	for _, field := range unique {
@@ -105,7 +106,7 @@ func findOne(ctx context.Context, tx Tx, projectID uuid.UUID, match Match) (*Loc
 	return tx.LockCheck(ctx, ids[0])
 }
 
-// insert adds a check under the account's lock, if the limit allows one more (0 is none).
+// insert adds a check under the account's lock, unless that exceeds the limit. A limit of 0 is none.
 func insert(ctx context.Context, tx Tx, project checks.Project, c *checks.Check, selection *string, limit int) error {
 	if limit > 0 {
 		used, err := tx.CountChecks(ctx, project.ID)
@@ -148,7 +149,7 @@ func (m *Monitor) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (c
 	}
 	var projectID uuid.UUID
 	if spec.Channels != nil {
-		// Channels are selected under the account's lock, which comes before the lock of a check.
+		// Selecting channels needs the account's lock, which must be taken before the lock of the check.
 		c, err := m.Check(ctx, id)
 		if err != nil {
 			return checks.Check{}, err
@@ -197,7 +198,7 @@ func (m *Monitor) change(ctx context.Context, id, projectID uuid.UUID, fn func(c
 	return c, nil
 }
 
-// Pause turns off the monitoring of a check (API-V3.md section 4.5). Error: [checks.ErrNotFound].
+// Pause stops the monitoring of a check (API-V3.md section 4.5). Error: [checks.ErrNotFound].
 func (m *Monitor) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	now := m.Now()
 	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx Tx, l *Locked) error {
@@ -206,8 +207,7 @@ func (m *Monitor) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error)
 	})
 }
 
-// Resume turns the monitoring of a paused check on again, as that of a new check (API-V3.md section 4.6). Errors:
-// [checks.ErrNotFound], [checks.ErrNotPaused].
+// Resume makes a paused check new (API-V3.md section 4.6). Errors: [checks.ErrNotFound], [checks.ErrNotPaused].
 func (m *Monitor) Resume(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	now := m.Now()
 	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx Tx, l *Locked) error {
@@ -239,10 +239,10 @@ func (m *Monitor) CheckByUniqueKey(ctx context.Context, projectID uuid.UUID, key
 	return one(m.store.Checks(ctx, CheckFilter{ProjectID: &projectID, UniqueKey: &key}))
 }
 
-// Checks returns the checks of a project that the query allows, oldest first (API-V3.md section 4.1).
+// Checks returns the checks of a project that the query selects, oldest first (API-V3.md section 4.1).
 func (m *Monitor) Checks(ctx context.Context, projectID uuid.UUID, q CheckQuery) ([]checks.Check, error) {
 	if q.Slug != nil && !checks.ValidSlug(*q.Slug) {
-		return nil, nil // no check has it, and not every database takes any bytes as text
+		return nil, nil // no check has it, and PostgreSQL refuses invalid UTF-8
 	}
 	return m.store.Checks(ctx, CheckFilter{ProjectID: &projectID, CheckQuery: q})
 }
@@ -258,7 +258,7 @@ func one[T any](list []T, err error) (first T, _ error) {
 	return list[0], nil
 }
 
-// provision creates the check that a ping by slug asked for, or finds one that was created meanwhile.
+// provision creates a check for a ping by slug, or returns the one that another ping has just created.
 func (m *Monitor) provision(ctx context.Context, projectID uuid.UUID, slug string) (id uuid.UUID, created bool, err error) {
 	spec := checks.Spec{Name: &slug, Slug: &slug, Channels: new("*")}
 	now := m.Now()
@@ -298,7 +298,7 @@ func (m *Monitor) provision(ctx context.Context, projectID uuid.UUID, slug strin
 	return id, created, err
 }
 
-// roomForCreated returns [ErrCreatedChecks] if the project has so many checks that pings create no more.
+// roomForCreated returns [ErrCreatedChecks] if pings may not create another check in the project.
 func (m *Monitor) roomForCreated(ctx context.Context, tx Tx, projectID uuid.UUID) error {
 	if m.maxCreated == 0 {
 		return nil

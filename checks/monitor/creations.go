@@ -10,14 +10,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// ErrCreatedChecks says that a project has so many checks that its pings create no more.
+// ErrCreatedChecks means that the pings of a project may not create another check; see [Config].MaxCreated.
 var ErrCreatedChecks = errors.New("the project has as many checks as pings may create")
 
-// CreateRateError says that the pings of a project have created too many checks lately.
+// CreateRateError means that the pings of a project create checks too fast; see [Config].CreateRate.
 type CreateRateError struct {
-	// PerMinute is how many checks they may create a minute.
+	// PerMinute is the limit: checks a minute.
 	PerMinute int
-	// RetryAfter is how long it takes until they may create another one.
+	// RetryAfter is how long to wait before the next one.
 	RetryAfter time.Duration
 }
 
@@ -33,7 +33,8 @@ type creations struct {
 	projects map[uuid.UUID]*rate.Limiter
 }
 
-// take counts one creation in a project. If none was needed, the caller calls undo. The error is a *[CreateRateError].
+// take counts one creation in a project. If the caller creates no check after all, it calls undo. The error is a
+// *[CreateRateError].
 func (c *creations) take(projectID uuid.UUID, now time.Time) (undo func(), err error) {
 	if c.perMinute == 0 {
 		return func() {}, nil

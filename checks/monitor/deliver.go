@@ -12,41 +12,42 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// DeliveryConfig configures the delivery of alerts. The zero value of a field stands for its default.
+// DeliveryConfig configures the delivery of alerts. The zero value of a field selects its default.
 type DeliveryConfig struct {
-	// Every is how often [Monitor.Run] looks for alerts that another process has raised and for those to send again. It
-	// sends alerts of its own process at once. Default: 1 second.
+	// Every is how often [Monitor.Run] looks for retries and for alerts that another process has raised. It sends
+	// alerts of its own process at once. Default: 1 second.
 	Every time.Duration
-	// Sends is the largest number of alerts that are sent at the same time, and SendsPerChannel the largest number of
-	// those to one channel. Up to four times as many are claimed ahead. Defaults: 512 and 16.
+	// Sends bounds the number of concurrent sends, and SendsPerChannel those to one channel. The monitor claims up to
+	// four times as many alerts. Defaults: 512 and 16.
 	Sends, SendsPerChannel int
 	// Timeout bounds one attempt. Default: 30 seconds.
 	Timeout time.Duration
 	// RetryFirst is the pause after the first failed attempt. The pause doubles with each further failure up to
 	// RetryMost. Jitter shortens each by up to a half. Defaults: 1 second and 10 minutes.
 	RetryFirst, RetryMost time.Duration
-	// GiveUp is the age at which an alert fails that could not be sent in at least 5 attempts. It is also how long an
-	// alert may wait where no server has any notifier. Default: 24 hours.
+	// GiveUp is the age at which the monitor gives up an alert after at least 5 attempts. It also bounds how long an
+	// alert waits if no server has a notifier. Default: 24 hours.
 	GiveUp time.Duration
-	// Lease is how long a claimed alert belongs to the process that sends it, which renews the lease meanwhile. When that
-	// process dies, the alert waits so long. Default: 15 seconds.
+	// Lease is how long a claimed alert belongs to a process, which renews the lease while it sends. If the process
+	// dies, another can send the alert after this time. Default: 15 seconds.
 	Lease time.Duration
 }
 
 const (
-	// giveUpAttempts is the least number of attempts before an alert is given up.
+	// giveUpAttempts is the minimum number of attempts before an alert is given up.
 	giveUpAttempts = 5
-	// staleAfter is the age at which newer alerts may supersede an alert that has failed.
+	// staleAfter is the age from which newer alerts may supersede one whose attempts have failed.
 	staleAfter = 10 * time.Minute
 	// maxRetryAfter bounds the pause that a receiver can ask for.
 	maxRetryAfter = time.Hour
-	// When the monitor stops, unfinished sends have stopTime left, and their notifiers then have returnTime to return.
+	// When the monitor stops, it cancels unfinished sends after stopTime, and then waits returnTime for their
+	// notifiers.
 	stopTime, returnTime = 5 * time.Second, time.Second
-	// deliverWait is the first pause after a failure of the database. It doubles up to deliverWaitMost.
+	// deliverWait is the first pause after the database has failed. It doubles up to deliverWaitMost.
 	deliverWait, deliverWaitMost = 250 * time.Millisecond, 10 * time.Second
 )
 
-// MaxDeliveryError is the largest length of [Delivery].Error in characters.
+// MaxDeliveryError is the maximum length of [Delivery].Error in characters.
 const MaxDeliveryError = 500
 
 // delivery is the part of a monitor that delivers alerts.
@@ -57,7 +58,7 @@ type delivery struct {
 	raised    chan struct{} // signals that this process has raised an alert
 
 	mu     sync.Mutex
-	paused map[uuid.UUID]time.Time // until when channels have asked for a pause
+	paused map[uuid.UUID]time.Time // the end of the pause that a channel asked for
 }
 
 func newDelivery(c *Config) (*delivery, error) {
@@ -65,7 +66,7 @@ func newDelivery(c *Config) (*delivery, error) {
 	for _, n := range []int64{int64(d.Every), int64(d.Sends), int64(d.SendsPerChannel), int64(d.Timeout),
 		int64(d.RetryFirst), int64(d.RetryMost), int64(d.GiveUp), int64(d.Lease)} {
 		if n < 0 {
-			return nil, errors.New("monitor: a limit or interval of the delivery's configuration is negative")
+			return nil, errors.New("monitor: a limit or an interval of DeliveryConfig is negative")
 		}
 	}
 	for kind, n := range c.Notifiers {
@@ -91,11 +92,11 @@ func newDelivery(c *Config) (*delivery, error) {
 	}, nil
 }
 
-// wake signals the courier that there is something to send.
+// wake tells the courier to look for deliveries.
 func (d *delivery) wake() {
 	select {
 	case d.raised <- struct{}{}:
-	default: // a signal waits already
+	default: // a signal is pending already
 	}
 }
 
@@ -108,7 +109,7 @@ func (d *delivery) pause(channel uuid.UUID, until time.Time) {
 	}
 }
 
-// pausedUntil reports whether a channel has asked for a pause, and when that ends.
+// pausedUntil reports whether a channel is paused, and until when.
 func (d *delivery) pausedUntil(channel uuid.UUID, now time.Time) (until time.Time, paused bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -116,7 +117,7 @@ func (d *delivery) pausedUntil(channel uuid.UUID, now time.Time) (until time.Tim
 	return until, now.Before(until)
 }
 
-// addPaused counts channels that have asked for a pause as busy with n deliveries.
+// addPaused counts paused channels as busy with n deliveries.
 func (d *delivery) addPaused(busy map[uuid.UUID]int, n int, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -129,11 +130,11 @@ func (d *delivery) addPaused(busy map[uuid.UUID]int, n int, now time.Time) {
 	}
 }
 
-// Deliver sends the alerts that are due until none is left that can be sent now, and returns how many it sent.
-// [Monitor.Run] does this all the time; call Deliver only where Run does not run. When ctx ends, unfinished sends have
-// 5 seconds left, and other servers can send the rest at once.
+// Deliver sends all alerts that are due and returns how many it sent. [Monitor.Run] does the same; call Deliver only in
+// a program that does not call Run. When ctx ends, unfinished sends have 5 seconds left, and other servers can send the
+// rest at once.
 //
-// Without Config.Notifiers nothing is sent, as another server may have some; see [Monitor.Prune].
+// Without Config.Notifiers, Deliver sends nothing: another server may have some. See [Monitor.Prune].
 //
 // The error is that of ctx, [ErrUnavailable] or another error of the store.
 func (m *Monitor) Deliver(ctx context.Context) (sent int, err error) {
@@ -151,7 +152,7 @@ func (m *Monitor) delivers() bool { return len(m.delivery.notifiers) > 0 }
 // deliver sends alerts until ctx ends.
 func (m *Monitor) deliver(ctx context.Context) { _ = newCourier(m).run(ctx, false) }
 
-// abandonChannels and abandonLines bound what one transaction of abandon ends: so many lines of so many channels.
+// abandonChannels bounds the channels of one transaction of abandon, and abandonLines the lines of each.
 const abandonChannels, abandonLines = 20, 10
 
 // abandon fails the deliveries that have been due for GiveUp without any server claiming them.
@@ -170,7 +171,7 @@ func (m *Monitor) abandonSome(ctx context.Context) (failed int, err error) {
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
-	// A lease that ends at late is none: the claim only finds the lines.
+	// The claim only finds the lines: its lease has already ended.
 	claim := DeliveryClaim{Now: late, Until: late}
 	for _, channel := range due {
 		claim.Room = append(claim.Room, ChannelRoom{channel, abandonLines})
@@ -187,7 +188,7 @@ func (m *Monitor) abandonSome(ctx context.Context) (failed int, err error) {
 		}
 		changes := DeliveryChanges{Now: now, Marks: make(map[uuid.UUID]ChannelMark)}
 		for _, line := range lines {
-			line[0].Attempts-- // nobody has tried it
+			line[0].Attempts-- // the claim was no attempt
 			for _, w := range line {
 				if w.Due.After(late) {
 					continue
@@ -206,7 +207,7 @@ func (m *Monitor) abandonSome(ctx context.Context) (failed int, err error) {
 	return failed, nil
 }
 
-// signalling is a store that wakes the courier when it has committed alerts.
+// signalling is a store that wakes the courier after a commit with new alerts.
 type signalling struct {
 	Store
 	delivery *delivery

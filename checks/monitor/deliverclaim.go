@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// channelWindow is the largest number of due channels that one turn looks at.
+	// channelWindow bounds the due channels that one turn reads.
 	channelWindow = 1000
-	// claimRounds is the largest number of times that one transaction shares out what is left to claim.
+	// claimRounds bounds how often one transaction shares out the remaining claims.
 	claimRounds = 20
 )
 
-// rooms returns the channels to claim for, in the order of their turns. The channels of deliveries that end now are
-// among them, because the next delivery of a line becomes due when the one before it ends.
+// rooms returns the channels to claim for, in the order of their turns. It includes the channels of final results,
+// because the next delivery of their line becomes due now.
 func (c *courier) rooms(ctx context.Context, results []result, now time.Time) ([]ChannelRoom, error) {
 	if c.room() <= 0 {
 		return nil, nil
@@ -49,8 +49,8 @@ func (c *courier) rooms(ctx context.Context, results []result, now time.Time) ([
 	return list, nil
 }
 
-// exchange records results and claims deliveries in one transaction. It ignores the end of ctx: a claim whose answer
-// is lost would be lost to all until its lease ends.
+// exchange records results and claims deliveries in one transaction. It ignores cancellation: if the answer to a claim
+// is lost, nobody can send its deliveries until the lease ends.
 func (c *courier) exchange(ctx context.Context, results []result, list []ChannelRoom, now time.Time) (claimed []QueuedDelivery, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
@@ -69,7 +69,7 @@ func (c *courier) exchange(ctx context.Context, results []result, list []Channel
 	return claimed, nil
 }
 
-// recordResults writes what became of deliveries.
+// recordResults writes the results of deliveries.
 func recordResults(ctx context.Context, tx Tx, results []result, now time.Time) error {
 	if len(results) == 0 {
 		return nil
@@ -85,7 +85,7 @@ func recordResults(ctx context.Context, tx Tx, results []result, now time.Time) 
 	return tx.SaveDeliveries(ctx, settle(rows, results, now))
 }
 
-// claim claims deliveries for channels until the courier has enough. after is the channel that had its turn last.
+// claim claims deliveries for channels until the courier has enough. It returns the channel whose turn was last.
 func (c *courier) claim(ctx context.Context, tx Tx, list []ChannelRoom, now time.Time) (claimed []QueuedDelivery, after uuid.UUID, err error) {
 	after = c.after
 	limit := c.room()
@@ -107,7 +107,7 @@ func (c *courier) claim(ctx context.Context, tx Tx, list []ChannelRoom, now time
 	return claimed, after, replaceStale(ctx, tx, claimed, now)
 }
 
-// replaceStale supersedes claimed deliveries that newer ones stand for, and puts those into their places.
+// replaceStale supersedes stale deliveries among the claimed and replaces each with a newer one of its line.
 func replaceStale(ctx context.Context, tx Tx, claimed []QueuedDelivery, now time.Time) error {
 	var ids []int64
 	for _, q := range claimed {

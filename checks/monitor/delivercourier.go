@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// courier delivers alerts. One goroutine talks to the database: it records results and claims further deliveries in one
-// transaction. Each alert is sent by a goroutine of its own.
+// courier delivers alerts. One goroutine records results and claims further deliveries, in one transaction. Another
+// goroutine sends each alert.
 type courier struct {
 	m        *Monitor
 	d        *delivery
@@ -20,20 +20,19 @@ type courier struct {
 	lanes    map[uuid.UUID]*lane // by channel
 	slots    chan struct{}       // a counting semaphore; capacity is the number of concurrent sends
 	finished chan *send
-	done     []result           // to be recorded
-	after    uuid.UUID          // the channel that had its turn last
-	renewing bool               // the leases of unfinished sends must be renewed
-	halted   chan struct{}      // closed when no further send may begin
+	done     []result           // not recorded yet
+	after    uuid.UUID          // the channel whose turn was last
+	renewing bool               // renew the leases of unfinished sends
+	halted   chan struct{}      // closed to keep further sends from beginning
 	stopping bool               // unfinished sends were cancelled
-	failing  map[uuid.UUID]bool // channels whose failure has been logged
-	sent     int                // alerts that were sent
+	failing  map[uuid.UUID]bool // channels whose failure was logged
+	sent     int
 }
 
-// ahead is how many times more alerts the courier claims than it sends at once, so that it has some to send while it
-// claims the next.
+// ahead is the ratio of claimed alerts to concurrent sends, so that sending continues during a claim.
 const ahead = 4
 
-// lane is a channel with alerts on their way.
+// lane is a channel with claimed alerts.
 type lane struct {
 	claimed int
 	slots   chan struct{} // a counting semaphore; capacity is the number of concurrent sends to the channel
@@ -47,7 +46,7 @@ type send struct {
 	err   error
 }
 
-// took returns how long the attempt has taken so far, and 0 before it begins.
+// took returns the duration of the attempt so far, 0 before it begins.
 func (s *send) took() time.Duration {
 	if began := s.began.Load(); began != nil {
 		return time.Since(*began)
@@ -55,7 +54,7 @@ func (s *send) took() time.Duration {
 	return 0
 }
 
-// notBegunError says that an alert was not sent, because its channel asked for a pause or the monitor stops.
+// notBegunError means that no attempt was made, because the channel is paused or the monitor stops.
 type notBegunError struct{ due time.Time }
 
 func (e *notBegunError) Error() string { return "not begun" }
@@ -67,13 +66,13 @@ func newCourier(m *Monitor) *courier {
 		sends:    make(map[*send]bool),
 		lanes:    make(map[uuid.UUID]*lane),
 		slots:    make(chan struct{}, m.delivery.Sends),
-		finished: make(chan *send, ahead*m.delivery.Sends), // so that no goroutine waits for a courier that has stopped
+		finished: make(chan *send, ahead*m.delivery.Sends), // no goroutine blocks after the courier has stopped
 		halted:   make(chan struct{}),
 		failing:  make(map[uuid.UUID]bool),
 	}
 }
 
-// run delivers until ctx ends or, with once, until nothing is left to do.
+// run delivers until ctx ends or, with once, until no alert is due.
 func (c *courier) run(ctx context.Context, once bool) error {
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -111,7 +110,7 @@ func (c *courier) run(ctx context.Context, once bool) error {
 	return cmp.Or(ctx.Err(), c.stop(ctx, cancel))
 }
 
-// wait lets time pass after a failure of the database.
+// wait pauses after a failure of the database and collects sends meanwhile.
 func (c *courier) wait(ctx context.Context, pause time.Duration) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -128,7 +127,7 @@ func (c *courier) wait(ctx context.Context, pause time.Duration) {
 }
 
 // turn records results, claims as many deliveries as there is room for, and begins to send them. again reports whether
-// more work is waiting. A panic becomes an error: the delivery must go on.
+// more work is waiting. turn turns a panic into an error, because the delivery must go on.
 func (c *courier) turn(ctx, sending context.Context) (again bool, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -154,8 +153,8 @@ func (c *courier) turn(ctx, sending context.Context) (again bool, err error) {
 // room returns how many more deliveries the courier may claim.
 func (c *courier) room() int { return ahead*c.d.Sends - len(c.sends) }
 
-// results returns the results to record and, when it is time, the renewed leases of unfinished sends. It renews no lease
-// of a send whose notifier has not returned long after the timeout.
+// results returns the results to record and, when leases are due for renewal, those of unfinished sends. It does not
+// renew the lease of a send whose notifier hangs long after the timeout.
 func (c *courier) results(now time.Time) []result {
 	results := c.done
 	if !c.renewing {
@@ -169,14 +168,14 @@ func (c *courier) results(now time.Time) []result {
 	return results
 }
 
-// giveBack leaves deliveries to whoever comes next, as if they had not been claimed.
+// giveBack returns deliveries to the outbox as if nobody had claimed them.
 func (c *courier) giveBack(due time.Time, list ...QueuedDelivery) {
 	for _, q := range list {
 		c.done = append(c.done, result{QueuedDelivery: q, to: DeliveryPending, due: due, uncounted: true})
 	}
 }
 
-// collectAll collects all sends that have ended.
+// collectAll collects all finished sends.
 func (c *courier) collectAll(ctx context.Context) {
 	for {
 		select {
@@ -188,7 +187,7 @@ func (c *courier) collectAll(ctx context.Context) {
 	}
 }
 
-// collect takes a send that has ended off the books and concludes it or gives it back.
+// collect concludes a finished send, or gives it back if no attempt was made.
 func (c *courier) collect(ctx context.Context, s *send) {
 	delete(c.sends, s)
 	if s.lane.claimed--; s.lane.claimed == 0 {

@@ -309,7 +309,7 @@ func TestSuperseded(t *testing.T) {
 				var states []string
 				for _, d := range slices.Backward(o.history(t, monitor.DeliveryQuery{})) {
 					states = append(states, string(d.State))
-					if d.State == monitor.DeliverySuperseded && !strings.HasPrefix(d.Error, "a newer alert stands for it") {
+					if d.State == monitor.DeliverySuperseded && !strings.HasPrefix(d.Error, "superseded by a newer alert") {
 						t.Errorf("the reason is %q", d.Error)
 					}
 				}

@@ -13,11 +13,11 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// DefaultDeliveries is the number of deliveries that are listed where [DeliveryQuery].Limit is 0.
+// DefaultDeliveries is the number of deliveries that a [DeliveryQuery] with the Limit 0 returns.
 const DefaultDeliveries = 100
 
-// Deliveries returns deliveries of a project, newest first. They are kept as long as flips (API-V3.md section 8), pending
-// ones until they end. The error is a *[checks.FieldError] for the state or the limit.
+// Deliveries returns deliveries of a project, newest first. The monitor keeps them as long as flips (API-V3.md section
+// 8), and pending ones until they are final. The error is a *[checks.FieldError] for the state or the limit.
 func (m *Monitor) Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error) {
 	states := []DeliveryState{"", DeliveryPending, DeliverySent, DeliveryFailed, DeliverySuperseded}
 	switch {
@@ -32,9 +32,9 @@ func (m *Monitor) Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, 
 	return m.store.Deliveries(ctx, q)
 }
 
-// RetryDeliveries makes failed deliveries of a project pending again, as if they had never been tried, and returns how
-// many. The error is [checks.ErrNotFound], and nothing was changed, when one of the identifiers is not that of a failed
-// delivery of the project.
+// RetryDeliveries makes failed deliveries of a project pending again, with no attempts counted, and returns how many.
+// If an identifier is not that of a failed delivery of the project, it changes nothing and returns
+// [checks.ErrNotFound].
 func (m *Monitor) RetryDeliveries(ctx context.Context, projectID uuid.UUID, ids ...int64) (int, error) {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	if len(ids) == 0 {
@@ -54,8 +54,8 @@ func (m *Monitor) RetryDeliveries(ctx context.Context, projectID uuid.UUID, ids 
 // retryPage is the number of deliveries that one transaction makes pending again.
 const retryPage = 500
 
-// RetryFailedDeliveries makes all failed deliveries of a project pending again, as if they had never been tried, and
-// returns how many.
+// RetryFailedDeliveries makes all failed deliveries of a project pending again, with no attempts counted, and returns
+// how many.
 func (m *Monitor) RetryFailedDeliveries(ctx context.Context, projectID uuid.UUID) (retried int, err error) {
 	query := DeliveryQuery{Project: projectID, State: DeliveryFailed, Limit: retryPage}
 	for {
@@ -72,8 +72,8 @@ func (m *Monitor) RetryFailedDeliveries(ctx context.Context, projectID uuid.UUID
 	}
 }
 
-// retry makes those of the deliveries that have failed pending again. The error is [checks.ErrNotFound], and nothing was
-// changed, when that are fewer than least.
+// retry makes the failed ones among deliveries pending again. If there are fewer than least, it changes nothing and
+// returns [checks.ErrNotFound].
 func (m *Monitor) retry(ctx context.Context, list []Delivery, least int) (retried int, err error) {
 	ids := make([]int64, len(list))
 	for i, d := range list {
@@ -105,9 +105,9 @@ func (m *Monitor) retry(ctx context.Context, list []Delivery, least int) (retrie
 	return retried, nil
 }
 
-// TestChannel sends a test alert to a channel of a project, or to each member of a group. It neither records nor repeats
-// the attempt. The error is that of the notifier, with the text that [Delivery].Error would keep; *[NotConfiguredError]
-// when there is none for the kind; or [checks.ErrNotFound].
+// TestChannel sends a test alert to a channel of a project, or to each member of a group. It neither records nor
+// retries the attempt. The error is that of the notifier, with the text that [Delivery].Error would have; a
+// *[NotConfiguredError] if the kind has no notifier; or [checks.ErrNotFound].
 func (m *Monitor) TestChannel(ctx context.Context, projectID, channelID uuid.UUID) error {
 	project, err := m.Project(ctx, projectID)
 	if err != nil {
@@ -177,7 +177,7 @@ func (m *Monitor) test(ctx context.Context, project checks.Project, c channels.C
 	return &sendError{err: err, text: m.errorText(c, err)}
 }
 
-// sendError is an error of a notifier with a text that users may see.
+// sendError is an error of a notifier with a text that is safe to show to users.
 type sendError struct {
 	err  error
 	text string

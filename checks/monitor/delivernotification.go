@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// alertBodyTime bounds reading a body from object storage for an alert. After that, the alert goes without it.
+// alertBodyTime bounds reading a body from object storage. After that, the alert goes out without the body.
 const alertBodyTime = 5 * time.Second
 
 // notification returns the content of an alert for a notifier.
@@ -52,7 +52,7 @@ func (m *Monitor) notification(ctx context.Context, a Alert) channels.Notificati
 	return n
 }
 
-// describe returns what alerts say about a check.
+// describe returns the description of a check for alerts.
 func (m *Monitor) describe(c checks.Check, project string) channels.Check {
 	d := channels.Check{
 		ID: c.ID, Name: c.Name, Slug: c.Slug, Tags: c.Tags, Desc: c.Desc,
@@ -64,7 +64,7 @@ func (m *Monitor) describe(c checks.Check, project string) channels.Check {
 	return d
 }
 
-// alertBody returns the beginning of the body of the last ping, or nil when object storage does not return it in time.
+// alertBody returns the beginning of the last ping's body, or nil if object storage does not return it in time.
 func (m *Monitor) alertBody(ctx context.Context, a Alert) []byte {
 	body := a.Ping.Body
 	if a.Ping.BodyKey != "" && m.bodies.store != nil {
@@ -79,19 +79,20 @@ func (m *Monitor) alertBody(ctx context.Context, a Alert) []byte {
 	return body[:min(len(body), channels.MaxBody)]
 }
 
-// alertID identifies a delivery for its receiver. The instant tells it from a delivery with the same number in a new
-// database with the same checks.
+// alertID identifies a delivery for its receiver. It includes the instant, because a new database with the same checks
+// reuses the numbers of deliveries.
 func alertID(a Alert) string {
 	name := fmt.Sprintf("delivery/%d/%d/%s", a.ID, a.CreatedAt.UnixMicro(), a.Channel.ID)
 	return uuid.NewSHA1(a.Check.ID, []byte(name)).String()
 }
 
-// incidentID identifies the time down of a check that began at an instant.
+// incidentID identifies the outage of a check that began at an instant.
 func incidentID(check uuid.UUID, down time.Time) string {
 	return uuid.NewSHA1(check, fmt.Appendf(nil, "incident/%d", down.UnixMicro())).String()
 }
 
-// reasonText says why a check went up or down. It has the exit status of the last ping if that caused the flip.
+// reasonText says why a check went up or down. It includes the exit status of the last ping if that ping caused the
+// flip.
 func reasonText(flip AlertFlip, last pings.Ping) string {
 	switch flip.Reason {
 	case checks.ReasonSuccess:

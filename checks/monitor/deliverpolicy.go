@@ -10,24 +10,24 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// This file holds the rules of the delivery as pure functions: who gets a turn, what becomes of a delivery after an
-// attempt, and which deliveries a newer one supersedes. The courier runs them inside transactions of the store.
+// This file holds the rules of the delivery as pure functions: which channel gets a turn, what an attempt means for a
+// delivery, and which deliveries a newer one supersedes. The courier runs them inside transactions of the store.
 
-// result is what became of a claimed delivery.
+// result is the outcome of a claimed delivery.
 type result struct {
-	QueuedDelivery               // as it was claimed
-	to             DeliveryState // the state it gets; DeliveryPending when it is still being sent or must be sent again
+	QueuedDelivery               // as claimed
+	to             DeliveryState // the new state; DeliveryPending for a renewed lease or a retry
 	due            time.Time     // when a pending one may be claimed next
 	uncounted      bool          // the claim was no attempt, so Attempts goes back by 1
 	text           string        // what went wrong; "" keeps the former text of a pending delivery
 	copies         []uuid.UUID   // the members of the group that it went to
-	orphan         bool          // its check or its channel no longer exists
+	orphan         bool          // its check or channel no longer exists
 }
 
 // over reports whether the result is final.
 func (r *result) over() bool { return r.to != DeliveryPending }
 
-// judge decides what becomes of a delivery after an attempt: the state it gets, and when a pending one is tried again.
+// judge returns the state of a delivery after an attempt, and when to retry a pending one.
 func (d *DeliveryConfig) judge(q QueuedDelivery, err error, now time.Time) (to DeliveryState, due time.Time) {
 	switch {
 	case err == nil:
@@ -41,8 +41,8 @@ func (d *DeliveryConfig) judge(q QueuedDelivery, err error, now time.Time) (to D
 	return DeliveryPending, now.Add(backoff(d.RetryFirst, d.RetryMost, q.Attempts))
 }
 
-// settle applies results to the deliveries as the outbox has them now, and returns what to write. That a delivery was
-// sent counts whoever has claimed it since. Any other result counts only while its claim is the last one.
+// settle applies results to the current rows of the outbox and returns the changes. A delivery that was sent stays
+// sent, even if another server has claimed it since. Any other result counts only if its claim is still the latest.
 func settle(rows []QueuedDelivery, results []result, now time.Time) DeliveryChanges {
 	changes := DeliveryChanges{Now: now, Copies: make(map[int64][]uuid.UUID), Marks: make(map[uuid.UUID]ChannelMark)}
 	rows = slices.Clone(rows)
@@ -85,19 +85,20 @@ func settle(rows []QueuedDelivery, results []result, now time.Time) DeliveryChan
 	return changes
 }
 
-// stale reports whether newer alerts may stand for a claimed delivery: it has failed, and is older than staleAfter.
+// stale reports whether newer alerts may supersede a claimed delivery: an attempt has failed and it is older than
+// staleAfter.
 func stale(q QueuedDelivery, now time.Time) bool {
 	return q.Error != "" && q.CreatedAt.Before(now.Add(-staleAfter))
 }
 
-// supersede decides which deliveries of a line that begins with a stale one need not be sent any more. The newest is
-// kept. If that one reports that the check is up, so is the first one about the last time that it went down. The first
-// that is kept takes over the claim and sums up the flips of those that were superseded.
+// supersede decides which deliveries of a line that begins with a stale one are obsolete. It keeps the newest. If that
+// one reports that the check is up, it also keeps the first one about the last outage. The first delivery that it keeps
+// takes over the claim and sums up the flips of the superseded ones.
 func supersede(line []WaitingDelivery) (superseded []QueuedDelivery, first QueuedDelivery) {
 	newest := line[len(line)-1]
 	kept := newest
 	if newest.FlipUp {
-		var down int64 // the flip that began the last time down
+		var down int64 // the flip that began the last outage
 		for _, w := range line {
 			if !w.FlipUp {
 				down = w.FlipID
@@ -125,12 +126,12 @@ func supersede(line []WaitingDelivery) (superseded []QueuedDelivery, first Queue
 	}
 	first.Since, first.Error, first.Due = since, claimed.Error, claimed.Due
 	if first.ID != claimed.ID {
-		first.Attempts = max(first.Attempts+1, claimed.Attempts) // so that the pauses do not begin anew
+		first.Attempts = max(first.Attempts+1, claimed.Attempts) // so that the backoff does not restart
 	}
 	return superseded, first
 }
 
-// from returns the instant of the first flip that a delivery reports.
+// from returns the instant of the earliest flip that a delivery reports.
 func (w *WaitingDelivery) from() time.Time {
 	if w.Since.IsZero() {
 		return w.FlipAt
@@ -138,12 +139,12 @@ func (w *WaitingDelivery) from() time.Time {
 	return w.Since
 }
 
-// supersededText is the reason why a delivery was superseded, after the error of its last attempt.
+// supersededText returns the error of a superseded delivery. It includes the error of its last attempt, if any.
 func supersededText(last string) string {
 	if last == "" {
-		return "a newer alert stands for it"
+		return "superseded by a newer alert"
 	}
-	return cutText("a newer alert stands for it; before that: "+last, MaxDeliveryError)
+	return cutText("superseded by a newer alert; before that: "+last, MaxDeliveryError)
 }
 
 func cutText(text string, most int) string {
@@ -153,8 +154,8 @@ func cutText(text string, most int) string {
 	return text
 }
 
-// rooms returns the channels that have room for more than they are busy with, at most perChannel each. The turns begin
-// with the channel after the given one and go round in the order of the IDs.
+// rooms returns the channels that may get more deliveries, up to perChannel each including those they are busy with.
+// Turns go round in the order of the IDs and begin after the given channel.
 func rooms(due []uuid.UUID, after uuid.UUID, busy map[uuid.UUID]int, perChannel int) (list []ChannelRoom) {
 	due = slices.Clone(due)
 	slices.SortFunc(due, func(a, b uuid.UUID) int {
@@ -174,8 +175,8 @@ func rooms(due []uuid.UUID, after uuid.UUID, busy map[uuid.UUID]int, perChannel 
 	return list
 }
 
-// share spreads a number of claims over channels: an equal part for each, but at least 1, in their order until nothing
-// is left. It returns a part of at most the room of each channel that gets one.
+// share divides limit claims among channels, in their order: an equal part for each, at least 1 and at most its room.
+// It leaves out the channels for which nothing is left.
 func share(list []ChannelRoom, limit int) (parts []ChannelRoom) {
 	if len(list) == 0 {
 		return nil
@@ -192,8 +193,8 @@ func share(list []ChannelRoom, limit int) (parts []ChannelRoom) {
 	return parts
 }
 
-// unshared returns the channels that may have more to claim after each has got its part: those that got none, and
-// those that used up their part and have room left.
+// unshared returns the channels that may have more to claim: those that got no part, and those that used up their part
+// and have room left.
 func unshared(list, parts []ChannelRoom, claimed map[uuid.UUID]int) []ChannelRoom {
 	rest := slices.Clone(list[len(parts):])
 	for i, part := range parts {

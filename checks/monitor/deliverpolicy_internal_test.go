@@ -173,7 +173,7 @@ func TestSupersede(t *testing.T) {
 		kept := []byte(flips)
 		for _, q := range superseded {
 			kept[q.ID-10] = '.'
-			text := "a newer alert stands for it"
+			text := "superseded by a newer alert"
 			if q.ID == 10 {
 				text += "; before that: away"
 			}

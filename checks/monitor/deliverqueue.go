@@ -17,15 +17,15 @@ type DeliveryState string
 // The states of a delivery. All but DeliveryPending are final.
 const (
 	DeliveryPending    DeliveryState = "pending"    // to be sent, being sent, or to be sent again
-	DeliverySent       DeliveryState = "sent"       // the receiver has taken it
+	DeliverySent       DeliveryState = "sent"       // the receiver has accepted it
 	DeliveryFailed     DeliveryState = "failed"     // it was given up
-	DeliverySuperseded DeliveryState = "superseded" // it could not be sent in time, and a newer alert stands for it
+	DeliverySuperseded DeliveryState = "superseded" // it was late, and a newer alert replaced it
 )
 
 // DeliveryReader reads the outbox, which holds one delivery for each alert and channel. [Tx].SaveChecks adds them.
 type DeliveryReader interface {
 	// DueChannels returns up to limit channels that have a delivery due at the given instant: those with an ID greater
-	// than after, in the order of their IDs. A courier asks all the time, so the answer must be cheap when nothing is due.
+	// than after, in the order of their IDs. Couriers poll it, so it must be cheap if nothing is due.
 	DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error)
 	// Alerts returns the content of claimed deliveries, in any order. It leaves out a delivery whose check or channel no
 	// longer exists.
@@ -33,29 +33,29 @@ type DeliveryReader interface {
 	// Deliveries returns the history of deliveries, newest first. It leaves out those whose check or channel no longer
 	// exists.
 	Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error)
-	// Backlog returns what waits in the outbox at an instant. It must be cheap however much that is.
+	// Backlog summarizes the pending deliveries at an instant. It must be cheap however many there are.
 	Backlog(ctx context.Context, now time.Time) (Backlog, error)
 }
 
 // DeliveryQueue is the outbox inside a transaction. The pending deliveries of one check to one channel form a line in
 // the order of their IDs. Only the first of a line can be claimed, so alerts arrive in the order in which they were raised.
 type DeliveryQueue interface {
-	// ClaimDeliveries leases the first delivery of each line that is due: it adds 1 to Attempts, sets Due to the end of
-	// the lease, and returns them. The longest due of a channel come first. Deliveries that another transaction has
-	// locked are left out.
+	// ClaimDeliveries leases due deliveries that are the first of their line: it adds 1 to Attempts, sets Due to the
+	// end of the lease, and returns them. Those of a channel that are due the longest come first. It skips deliveries
+	// that another transaction has locked.
 	ClaimDeliveries(ctx context.Context, c DeliveryClaim) ([]QueuedDelivery, error)
 	// LockDeliveries locks deliveries, whatever their state, until the transaction ends and returns those that exist.
 	LockDeliveries(ctx context.Context, ids []int64) ([]QueuedDelivery, error)
 	// LockLines locks the lines that begin with these claimed deliveries until the transaction ends. It returns each
-	// line, in order and with the claimed delivery first, by the ID of that.
+	// line by the ID of its claimed delivery, which comes first.
 	LockLines(ctx context.Context, ids []int64) (map[int64][]WaitingDelivery, error)
-	// SaveDeliveries writes changes to locked deliveries and what follows from them.
+	// SaveDeliveries writes changes to locked deliveries, their copies and the marks of channels.
 	SaveDeliveries(ctx context.Context, c DeliveryChanges) error
 }
 
 // QueuedDelivery is a delivery in the outbox.
 type QueuedDelivery struct {
-	// ID is the store's own number of the delivery. It is never given to another one.
+	// ID is the store's number of the delivery. It is never reused.
 	ID int64
 	// ChannelID is the channel that the delivery goes to.
 	ChannelID uuid.UUID
@@ -67,20 +67,20 @@ type QueuedDelivery struct {
 	CreatedAt time.Time
 	// Due is when a pending delivery may be claimed next. While it is being sent, that is the end of the lease.
 	Due time.Time
-	// Since is the instant from which on the alert sums up earlier flips, or the zero time.
+	// Since is the instant from which the alert sums up earlier flips, or the zero time.
 	Since time.Time
-	// Error is what went wrong last, or "".
+	// Error is the error of the last attempt, or "".
 	Error string
 }
 
 // WaitingDelivery is a delivery in a line, with the flip that it is about.
 type WaitingDelivery struct {
 	QueuedDelivery
-	// FlipID is the store's own number of the flip.
+	// FlipID is the store's number of the flip.
 	FlipID int64
-	// FlipAt is the instant of the flip, or CreatedAt when the flip was pruned.
+	// FlipAt is the instant of the flip, or CreatedAt if the flip was pruned.
 	FlipAt time.Time
-	// FlipUp tells whether the check went up. It is false when the flip was pruned.
+	// FlipUp reports whether the check went up. It is false if the flip was pruned.
 	FlipUp bool
 }
 
@@ -88,7 +88,7 @@ type WaitingDelivery struct {
 type DeliveryClaim struct {
 	// Now is the instant by which a delivery must be due, and Until the end of the lease.
 	Now, Until time.Time
-	// Room lists the channels to claim for. Each occurs once.
+	// Room lists the channels to claim for, each once.
 	Room []ChannelRoom
 }
 
@@ -98,22 +98,21 @@ type ChannelRoom struct {
 	N       int
 }
 
-// DeliveryChanges is what a step of the delivery writes.
+// DeliveryChanges holds the changes that [DeliveryQueue].SaveDeliveries writes.
 type DeliveryChanges struct {
-	// Now is when the deliveries that reach a final state have ended. The next in line then becomes due, unless it was
-	// claimed before.
+	// Now is when deliveries reach a final state. The next in line then becomes due, unless it was claimed before.
 	Now time.Time
 	// Deliveries are locked deliveries of which State, Attempts, Due, Since and Error have changed.
 	Deliveries []QueuedDelivery
-	// Copies names further channels for the alert of a delivery, by the ID of the delivery. Each gets a delivery of its
-	// own, due at Now, unless the channel no longer exists or has the same alert already: a delivery for the same check,
+	// Copies lists further channels for the alert of a delivery, by the ID of the delivery. Each gets a new delivery,
+	// due at Now, unless the channel no longer exists or has the same alert already: a delivery for the same check,
 	// flip and reminder that was raised at the same instant.
 	Copies map[int64][]uuid.UUID
 	// Marks are new values of [channels.Channel].FailedAt and Error, by the ID of the channel.
 	Marks map[uuid.UUID]ChannelMark
 }
 
-// ChannelMark tells since when and why a channel fails. The zero value is a channel that works.
+// ChannelMark says since when and why a channel fails. The zero value is a channel that works.
 type ChannelMark struct {
 	FailedAt time.Time
 	Error    string
@@ -122,24 +121,24 @@ type ChannelMark struct {
 // Alert is the content of a delivery.
 type Alert struct {
 	QueuedDelivery
-	// Check is the check as it is now, without its channels, and Project the name of its project.
+	// Check is the current check without its channels, and Project the name of its project.
 	Check   checks.Check
 	Project string
 	// Channel is the channel that the alert goes to.
 	Channel channels.Channel
 	// Members are the members of a group that exist, oldest first. It is nil for a channel of another kind.
 	Members []uuid.UUID
-	// Flip is the status change that the alert is about, or the zero value when it was pruned.
+	// Flip is the status change that the alert is about, or the zero value if it was pruned.
 	Flip AlertFlip
 	// Reminder is 0 for the alert itself and counts the reminders from 1.
 	Reminder int
-	// DownAt is when the check last went down before a flip up, and UpAt when it first came up after a flip down. Both
-	// are the zero time when there is no such flip.
+	// DownAt is when the check last went down before a flip up. UpAt is when it first came up after a flip down. Each
+	// is the zero time if there is no such flip.
 	DownAt, UpAt time.Time
 	// Earlier are the flips before this one that the alert sums up, oldest first, at most [MaxEarlier].
 	Earlier []AlertFlip
 	// Ping is the newest entry of the check's log, with at most [channels.MaxBody] bytes of its body. It is the zero
-	// value when the log is empty.
+	// value if the log is empty.
 	Ping pings.Ping
 }
 
@@ -150,7 +149,7 @@ type AlertFlip struct {
 	Reason checks.Reason
 }
 
-// MaxEarlier is the largest number of earlier flips that an alert sums up. It sums up the newest.
+// MaxEarlier bounds the earlier flips that an alert sums up. It sums up the newest.
 const MaxEarlier = 100
 
 // Delivery is an entry of the history of deliveries.
@@ -170,16 +169,15 @@ type Delivery struct {
 	Reminder int
 	// State is the state of the delivery.
 	State DeliveryState
-	// Attempts counts the attempts to send it, including one that is under way.
+	// Attempts counts the attempts to send it, including one in progress.
 	Attempts int
 	// CreatedAt is when the alert was raised, in UTC.
 	CreatedAt time.Time
-	// Due is when a pending delivery is tried next. For one that is being sent or waits for an earlier one, it is when
-	// the outbox looks at it again. It is the zero time in a final state.
+	// Due is when a pending delivery can be claimed next. It is the zero time in a final state.
 	Due time.Time
 	// FinishedAt is when the delivery reached its final state, or the zero time.
 	FinishedAt time.Time
-	// Error is what went wrong last, at most [MaxDeliveryError] characters.
+	// Error is the error of the last attempt, at most [MaxDeliveryError] characters.
 	Error string
 }
 
@@ -195,18 +193,18 @@ type DeliveryQuery struct {
 	State DeliveryState
 	// Before selects lower identifiers: pass the last one of a page to get the next page.
 	Before int64
-	// Limit is the largest number to return. Default: [DefaultDeliveries].
+	// Limit bounds the number of deliveries. Default: [DefaultDeliveries].
 	Limit int
 }
 
-// MaxPending is how far a [Backlog] counts pending deliveries.
+// MaxPending bounds [Backlog].Pending, which keeps the query cheap.
 const MaxPending = 100_000
 
-// Backlog is what waits in the outbox.
+// Backlog summarizes the pending deliveries.
 type Backlog struct {
 	// Pending is the number of pending deliveries, including those that wait for a later time, at most [MaxPending].
 	Pending int
-	// OldestDue is the due time of the delivery that has been due the longest, or the zero time when none is due. A
+	// OldestDue is the due time of the delivery that has been due the longest, or the zero time if none is due. A
 	// delivery that waits for an earlier one of its line does not count.
 	OldestDue time.Time
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// NotConfiguredError says that [Config].Notifiers has no notifier for a kind of channel.
+// NotConfiguredError means that [Config].Notifiers has no notifier for a kind of channel.
 type NotConfiguredError struct {
 	Kind channels.Kind
 }
@@ -21,10 +21,10 @@ func (e *NotConfiguredError) Error() string {
 	return fmt.Sprintf("integrations of the kind %q are not configured on this server", e.Kind)
 }
 
-// errNoMembers says that a group has no member that exists.
+// errNoMembers means that no member of a group exists.
 var errNoMembers = errors.New("the group has no members")
 
-// dispatch begins to send claimed deliveries.
+// dispatch starts a send for each claimed delivery.
 func (c *courier) dispatch(ctx, sending context.Context, claimed []QueuedDelivery) error {
 	if len(claimed) == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (c *courier) dispatch(ctx, sending context.Context, claimed []QueuedDeliver
 	return nil
 }
 
-// read reads the alerts of claimed deliveries. It ends those whose check or channel no longer exists.
+// read reads the alerts of claimed deliveries. It fails those whose check or channel no longer exists.
 func (c *courier) read(ctx context.Context, claimed []QueuedDelivery) ([]Alert, error) {
 	alerts, err := c.m.store.Alerts(ctx, claimed)
 	if err != nil {
@@ -72,8 +72,7 @@ func (c *courier) read(ctx context.Context, claimed []QueuedDelivery) ([]Alert, 
 	return alerts, nil
 }
 
-// readEach reads alerts one by one, so that one that cannot be read holds up no other. That one fails as if it could
-// not be sent.
+// readEach reads alerts one by one, so that an unreadable one delays no other. It counts as a failed attempt.
 func (c *courier) readEach(ctx context.Context, claimed []QueuedDelivery) (alerts []Alert) {
 	for _, q := range claimed {
 		list, err := c.read(ctx, []QueuedDelivery{q})
@@ -85,7 +84,7 @@ func (c *courier) readEach(ctx context.Context, claimed []QueuedDelivery) (alert
 	return alerts
 }
 
-// start sends an alert in a goroutine of its own.
+// start sends an alert in a new goroutine.
 func (c *courier) start(ctx context.Context, notifier channels.Notifier, a Alert) {
 	l := c.lanes[a.ChannelID]
 	if l == nil {
@@ -101,8 +100,8 @@ func (c *courier) start(ctx context.Context, notifier channels.Notifier, a Alert
 	}()
 }
 
-// await waits for a slot of the channel and one of the courier, and then sends an alert. A pause that the receiver asks
-// for begins before the slots are free again.
+// await waits for a slot of the channel and one of the courier, and then sends an alert. If the receiver asks for a
+// pause, it begins before the slots are free again.
 func (c *courier) await(ctx context.Context, s *send, notifier channels.Notifier) error {
 	for _, slots := range []chan struct{}{s.lane.slots, c.slots} {
 		select {
@@ -135,8 +134,8 @@ func (m *Monitor) send(ctx context.Context, notifier channels.Notifier, a Alert)
 	return notify(ctx, notifier, a.Channel, func() channels.Notification { return m.notification(ctx, a) })
 }
 
-// notify calls a notifier, which may be another program's code. The notifier gets its own copy of the settings, and a
-// panic becomes an error.
+// notify calls a notifier, which may be code of an embedding program: it gets a copy of the settings, and notify turns
+// a panic into an error.
 func notify(
 	ctx context.Context, notifier channels.Notifier, c channels.Channel, n func() channels.Notification,
 ) (err error) {
@@ -149,7 +148,7 @@ func notify(
 	return notifier.Notify(ctx, c, n())
 }
 
-// conclude records the end of an attempt to send an alert.
+// conclude turns the end of an attempt into a result.
 func (c *courier) conclude(ctx context.Context, s *send) {
 	now := c.m.Now()
 	r := result{QueuedDelivery: s.QueuedDelivery}
@@ -171,7 +170,7 @@ func (c *courier) conclude(ctx context.Context, s *send) {
 	c.logOutcome(ctx, s, outcome, r)
 }
 
-// logOutcome logs an alert that was given up, and the begin and the end of failures of a channel.
+// logOutcome logs an alert that was given up, and when a channel starts and stops failing.
 func (c *courier) logOutcome(ctx context.Context, s *send, outcome Outcome, r result) {
 	attributes := []any{
 		"delivery", s.ID, "check", s.Check.ID, "channel", s.ChannelID, "kind", s.Channel.Kind, "attempts", s.Attempts,
@@ -189,8 +188,8 @@ func (c *courier) logOutcome(ctx context.Context, s *send, outcome Outcome, r re
 	}
 }
 
-// errorText returns the text of a notifier's error as users may see it: in one line, without the secrets of the channel,
-// and at most [MaxDeliveryError] characters long.
+// errorText makes the text of a notifier's error safe to show to users: one line without the secrets of the channel, at
+// most [MaxDeliveryError] characters long.
 func (m *Monitor) errorText(c channels.Channel, err error) string {
 	text := err.Error()
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -1,4 +1,4 @@
-// Package monitor is the service that other programs embed: it keeps checks in a database, takes their pings, watches
+// Package monitor is the service that other programs embed. It keeps checks in a database, takes their pings, watches
 // their deadlines, records when they go up and down, and delivers alerts.
 //
 // A monitor needs a store. Package sqlstore has one for SQLite and PostgreSQL:
@@ -13,45 +13,45 @@
 //
 // # Guarantees
 //
-// When [Monitor.Ping] returns without an error, the ping is durable. The same commit has the change of its check's state,
+// When [Monitor.Ping] returns without an error, the ping is durable. The same commit holds the new state of its check,
 // the flip if there was one, and the flip's alerts in the outbox. Pings that arrive at the same time share a commit.
 //
-// The status of a check is right at the instant at which it is read, whether or not the watcher has come by:
-// [checks.Check.Status] needs only the check and the time. The flip of an overdue check has the time of the deadline. It
-// is recorded once, by whatever comes first: the watcher of any server, or the next ping.
+// The status of a check is always current, even before the watcher records it: [checks.Check.Status] needs only the
+// check and the time. The flip of an overdue check has the time of the deadline. Either the watcher of some server or
+// the next ping records it, once.
 //
 // # Alerts
 //
-// With [Config.Notifiers], [Monitor.Run] delivers alerts. Each arrives at least once, whatever dies in between: it leaves
-// the outbox only when the notifier has returned without an error, and [channels.Notification].ID lets a receiver drop
-// duplicates. Alerts about one check to one channel arrive in order. Failed attempts are repeated for a day with growing
-// pauses. [Monitor.Deliveries] returns the history, and [Monitor.RetryDeliveries] retries alerts that were given up. A
-// channel that hangs holds up no other.
+// With [Config.Notifiers], [Monitor.Run] delivers alerts, each at least once, even across crashes: an alert leaves the
+// outbox only when the notifier has returned without an error. [channels.Notification].ID lets a receiver drop
+// duplicates. Alerts about one check to one channel arrive in order. The monitor retries failed attempts for a day with
+// growing pauses. [Monitor.Deliveries] returns the history, and [Monitor.RetryDeliveries] retries alerts that were
+// given up. A channel that hangs delays no other.
 //
-// One of the monitors that share a database needs notifiers. Where none has any, alerts fail after
+// At least one of the monitors that share a database needs notifiers. If none has any, alerts fail after
 // [DeliveryConfig].GiveUp.
 //
 // # Large bodies
 //
-// With [Config.Bodies], bodies larger than [Config.BodyThreshold] move to object storage. Each is committed with its ping,
-// then uploaded by [Monitor.Run], and leaves the database only when the object is durable. Neither an outage of the
-// storage nor a crash loses a body, and [Monitor.PingBody] finds it at every moment. When a ping leaves the log or its
-// check is deleted, its object is removed.
+// With [Config.Bodies], bodies larger than [Config.BodyThreshold] move to object storage. A body is committed with its
+// ping. [Monitor.Run] uploads it and clears it from the database only when the object is durable. Neither an outage of
+// the storage nor a crash loses a body, and [Monitor.PingBody] finds it at every moment. When a ping leaves the log or
+// its check is deleted, the monitor removes its object.
 //
 // # Several servers
 //
-// Several monitors may share one database, in one process or in many. They divide the work, and each may take pings of
-// any check. Their clocks must agree: the state of a check follows the time at which each ping was received, in whatever
-// order the pings are committed (package checks).
+// Several monitors may share one database, in one process or in many. They share the work, and each may take pings of
+// any check. Their clocks must agree: the state of a check follows the times at which pings were received, not the
+// order in which they were committed (package checks).
 //
-// A ping can be received just before the deadline by one server and committed just after it, when the watcher of another
-// has taken the check down already. To keep that from raising a false alert, set [Config.CommitMargin] on all of them. It
-// must cover what a commit takes plus the difference of the clocks; 2 seconds do unless the database is overloaded. Every
-// alert about a missed deadline then comes 2 seconds later. Flips and alerts keep the time of the deadline, and so do
-// [checks.Check.Status] and all that is read.
+// One server can receive a ping just before the deadline and commit it just after, when another server's watcher has
+// already taken the check down. To prevent the false alert, set [Config.CommitMargin] on all servers. It must cover the
+// time of a commit plus the difference of the clocks; 2 seconds suffice unless the database is overloaded. Every alert
+// about a missed deadline then comes 2 seconds later. Flips, alerts and [checks.Check.Status] still go by the deadline
+// itself.
 //
-// A ping that waits longer than the margin for its commit, at most [Config.WriteTimeout] for each batch queued before it,
-// can still raise a false alert; as soon as it is committed, the check is up again. The margin concerns the watcher alone:
-// the next ping, pause or update of a check records a missed deadline at once. A server that is alone needs no margin,
-// because its watcher waits for the pings that it has received itself.
+// If a ping waits longer than the margin for its commit, a false alert is still possible. The wait is at most
+// [Config.WriteTimeout] for each batch queued before the ping, and its commit brings the check up again. The margin
+// applies to the watcher alone: the next ping, pause or update of a check records a missed deadline at once. A single
+// server needs no margin, because its watcher waits for the pings that it has received itself.
 package monitor

@@ -11,20 +11,20 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// Part is a part of the service that [Monitor.Health] looks at.
+// Part is a part of the service that [Monitor.Health] reports on.
 type Part string
 
 // The parts of the service.
 const (
-	PartDatabase   Part = "database"   // it can be read and written
-	PartWatcher    Part = "watcher"    // it looks for overdue checks
-	PartDeliveries Part = "deliveries" // alerts go out
+	PartDatabase   Part = "database"   // reads and writes
+	PartWatcher    Part = "watcher"    // finds overdue checks
+	PartDeliveries Part = "deliveries" // sends alerts
 )
 
 // Condition is the health of one part.
 type Condition struct {
 	Part Part
-	// Problem says in a few words of English what is wrong, without internal details; "" is healthy.
+	// Problem says in a few English words what is wrong, without internal details. It is "" if the part is healthy.
 	Problem string
 	// Err is the cause, for the log. It may be nil.
 	Err error
@@ -34,20 +34,21 @@ type Condition struct {
 func (c Condition) OK() bool { return c.Problem == "" }
 
 const (
-	// sweepTimeout bounds one transaction of the watcher, so that a connection that hangs does not end the watching.
+	// sweepTimeout bounds one transaction of the watcher, so that a hanging connection cannot block the watcher for
+	// good.
 	sweepTimeout = time.Minute
-	// probeTimeout bounds how long a question about health waits for the database.
+	// probeTimeout bounds how long a health check waits for the database.
 	probeTimeout = 5 * time.Second
-	// stuckAfter is how long a due delivery may wait, without an attempt at any, before deliveries count as stuck.
+	// stuckAfter is how long a delivery may be due, with no attempt at any delivery, before deliveries count as stuck.
 	stuckAfter = 5 * time.Minute
 )
 
-// vitals records signs of life of the watcher and the delivery. Its times come from Config.Now as it is, so a real clock
-// compares them by its monotonic reading.
+// vitals records signs of life of the watcher and the delivery. Its times come straight from Config.Now and keep their
+// monotonic reading, so setting the clock does not make a part look unhealthy.
 type vitals struct {
 	mu      sync.Mutex
-	running int       // the number of Runs
-	ended   bool      // a Run has ended
+	running int       // calls of Run in progress
+	ended   bool      // a call of Run has returned
 	turned  time.Time // when a sweep last began or ended
 	swept   time.Time // when a sweep last succeeded, or when Run began
 	tried   time.Time // when an attempt to deliver an alert last ended
@@ -85,7 +86,7 @@ func (v *vitals) stopped() {
 	v.ended = true
 }
 
-// turn records the beginning or the end of a sweep; ok tells that it has succeeded.
+// turn records the beginning or the end of a sweep. ok reports a success.
 func (v *vitals) turn(now time.Time, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -95,9 +96,9 @@ func (v *vitals) turn(now time.Time, ok bool) {
 	}
 }
 
-// Live reports whether the watcher is at work, with or without success: while the database is out of reach, it is. A
-// process whose watcher is not should be restarted. Where [Monitor.Run] was not called, as in a program that leaves the
-// watching to another, the watcher is healthy.
+// Live reports whether the watcher runs. It does not depend on the database: a watcher that fails and retries is live.
+// If the watcher is not live, restart the process. In a process that never called [Monitor.Run], the watcher is
+// healthy.
 func (m *Monitor) Live() Condition {
 	c := Condition{Part: PartWatcher}
 	m.vitals.mu.Lock()
@@ -123,11 +124,11 @@ func (m *Monitor) Ready(ctx context.Context) Condition {
 
 // Health reports on each part of the service:
 //
-//   - The database is healthy when it commits a write. Health writes to it and waits at most 5 seconds.
-//   - The watcher is healthy when a sweep has succeeded within the last minute, or within ten times Config.WatchEvery if
-//     that is longer. It counts from the call of [Monitor.Run].
-//   - Deliveries are healthy unless an alert has been due for more than 5 minutes in which this monitor has tried none. A
-//     slow receiver alone is no problem. They are always healthy without Config.Notifiers.
+//   - The database is healthy when it commits a test write within 5 seconds.
+//   - The watcher is healthy when a sweep has succeeded within the last minute, or within ten times Config.WatchEvery
+//     if that is longer. The time begins with the call of [Monitor.Run].
+//   - Deliveries are healthy unless an alert has been due for more than 5 minutes and this monitor has made no attempt
+//     at any in that time. A slow receiver alone is no problem. Without Config.Notifiers they are always healthy.
 func (m *Monitor) Health(ctx context.Context) []Condition {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -166,7 +167,7 @@ func (m *Monitor) deliveryHealth(ctx context.Context) Condition {
 	now := m.Now()
 	backlog, err := m.store.Backlog(ctx, now)
 	if err != nil {
-		c.Problem, c.Err = "are unknown", err
+		c.Problem, c.Err = "cannot be read", err
 		return c
 	}
 	if late := now.Sub(backlog.OldestDue); !backlog.OldestDue.IsZero() && late > stuckAfter {
@@ -175,18 +176,18 @@ func (m *Monitor) deliveryHealth(ctx context.Context) Condition {
 	return c
 }
 
-// Backlog returns what waits in the outbox. The query is cheap however much that is.
+// Backlog summarizes the pending deliveries. The query is cheap however many there are.
 func (m *Monitor) Backlog(ctx context.Context) (Backlog, error) { return m.store.Backlog(ctx, m.Now()) }
 
-// Queued returns how many pings wait to be written.
+// Queued returns the number of pings that wait for their commit.
 func (m *Monitor) Queued() int {
 	m.writer.mu.Lock()
 	defer m.writer.mu.Unlock()
 	return len(m.writer.queue)
 }
 
-// LastDurations returns how long the last finished run of each check of a project took. It leaves out checks whose last
-// run was followed by several other pings.
+// LastDurations returns the duration of the last finished run of each check of a project. It leaves out a check if
+// several other pings followed that run.
 func (m *Monitor) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error) {
 	return m.store.LastDurations(ctx, projectID)
 }

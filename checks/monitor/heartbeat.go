@@ -18,18 +18,18 @@ type Pinger interface {
 // beatTimeout bounds one heartbeat.
 const beatTimeout = 30 * time.Second
 
-// remindEvery is how often trouble that lasts is logged again.
+// remindEvery is how often a lasting failure is logged again.
 const remindEvery = time.Hour
 
-// Heartbeat reports to another monitor until ctx ends, and returns the error of ctx. Every interval it asks for
-// [Monitor.Health] and sends a success, or a failure whose body has one line for each part that is not healthy. It waits
-// for one interval first, so a program that crashes soon after each start never reports that it is healthy.
+// Heartbeat reports to another monitor until ctx ends, and returns the error of ctx. At each interval it checks
+// [Monitor.Health] and sends a success, or a failure whose body has one line for each unhealthy part. It waits for one
+// interval first, so that a program in a crash loop never reports that it is healthy.
 //
-// Heartbeat logs that a beat could not be sent, and repeats that once an hour while beats go on failing. The interval
-// must be positive. If it is 30 seconds or less, a monitor that does not answer makes it skip beats.
+// If a beat fails, Heartbeat logs it, and again once an hour while beats keep failing. The interval must be positive.
+// If it is shorter than 30 seconds, Heartbeat skips beats while the other monitor does not answer.
 func (m *Monitor) Heartbeat(ctx context.Context, every time.Duration, to Pinger) error {
 	if every <= 0 || to == nil {
-		return errors.New("monitor: a heartbeat needs a positive interval and a pinger")
+		return errors.New("monitor: Heartbeat needs a positive interval and a Pinger that is not nil")
 	}
 	sent := &trouble{log: m.log, what: "a heartbeat was not sent"}
 	healthy := &trouble{log: m.log, what: "this monitor is not healthy"}
@@ -65,13 +65,13 @@ func (m *Monitor) beat(ctx context.Context, to Pinger, sent, healthy *trouble) {
 		signal.Kind, signal.Body = pings.Fail, []byte(report.String())
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return // a monitor that is stopping is not sick
+		return // the monitor stops, which is not a failure
 	}
 	healthy.note(ctx, errors.Join(causes...))
 	sent.note(ctx, to.Ping(ctx, signal))
 }
 
-// trouble logs a failure that repeats: the first time, once an hour, and when it is over.
+// trouble logs a repeated failure: the first time, once an hour, and when it ends.
 type trouble struct {
 	log    *slog.Logger
 	what   string

@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// lookupAge is how long a lookup stays cached. Changes of another process take effect after that; the command line
-	// promises five seconds.
+	// lookupAge is how long a lookup stays cached. Changes of another process take effect after that. The command line
+	// promises 5 seconds.
 	lookupAge = 3 * time.Second
-	// maxLookups bounds how many lookups are cached.
+	// maxLookups bounds the number of cached lookups.
 	maxLookups = 10_000
 )
 
-// lookups caches what read finds by a key, for a short time: the API keys and projects that most requests begin with.
-// Errors are not cached, so that a new key works at once and a stranger fills no memory.
+// lookups is a short-lived cache of the API keys and projects that most requests look up first. It does not cache
+// errors, so a new key works at once, and wrong keys take no memory.
 type lookups[K comparable, V any] struct {
 	read func(context.Context, K) (V, error)
 
@@ -29,7 +29,7 @@ type lookup[V any] struct {
 	read  time.Time
 }
 
-// get returns what is cached for a key, or else what read finds.
+// get returns the cached value of a key, or reads it.
 func (l *lookups[K, V]) get(ctx context.Context, key K, now time.Time) (V, error) {
 	l.mu.Lock()
 	found, ok := l.known[key]

@@ -14,49 +14,48 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// Config changes what a [Monitor] does. The zero value of a field stands for its default.
+// Config configures a [Monitor]. The zero value of a field selects its default.
 type Config struct {
-	// Logger takes errors of background work. Default: slog.Default().
+	// Logger logs errors of background work. Default: slog.Default().
 	Logger *slog.Logger
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 	// Kinds are the kinds of channels that can be created. Default: channels.Kinds().
 	Kinds []channels.KindInfo
-	// Notifiers deliver alerts, by the kind of the channel. Default: none; another server on the same database must have
-	// some then, or alerts fail after [DeliveryConfig].GiveUp.
+	// Notifiers deliver alerts, by the kind of the channel. Default: none. Another server on the same database must
+	// then have some, or alerts fail after [DeliveryConfig].GiveUp.
 	Notifiers map[channels.Kind]channels.Notifier
-	// Delivery changes how alerts are delivered.
+	// Delivery configures the delivery of alerts.
 	Delivery DeliveryConfig
-	// APIBaseURL is the address of the API, such as http://localhost:8000, for links to checks in alerts. Default: none;
-	// alerts have no link then.
+	// APIBaseURL is the address of the API, such as http://localhost:8000, for links to checks in alerts. Default:
+	// none, and alerts have no link.
 	APIBaseURL string
 	// Observer receives events, for metrics. Default: none.
 	Observer Observer
 
 	// WatchEvery is how often [Monitor.Run] looks for overdue checks. Default: 1 second.
 	WatchEvery time.Duration
-	// PruneEvery is how often [Monitor.Run] removes old flips; it removes old pings ten times as often, a part at a time.
+	// PruneEvery is how often [Monitor.Run] prunes flips. It prunes pings ten times as often, a part at a time.
 	// Default: 10 seconds.
 	PruneEvery time.Duration
 	// MaxBatch is the most pings that one transaction writes. Default: 512.
 	MaxBatch int
-	// MaxQueue is how many pings may be queued for writing before further ones are refused with [ErrUnavailable]. So is a
-	// ping whose body would bring the bodies in the queue over 64 MiB. Default: 10,000.
+	// MaxQueue is the most pings that may wait for their commit. The monitor refuses further ones with
+	// [ErrUnavailable], and any whose body would bring the queued bodies over 64 MiB. Default: 10,000.
 	MaxQueue int
-	// CreateRate is how many checks the pings of a project may create a minute, on average and at once. Each monitor
-	// counts by itself. Default: any number.
+	// CreateRate is how many checks the pings of a project may create a minute, on average and as a burst. Each monitor
+	// counts its own. Default: no limit.
 	CreateRate int
-	// MaxCreated is the number of checks of a project at which its pings create no more. Default: none.
+	// MaxCreated is the number of checks from which on the pings of a project create no more. Default: no limit.
 	MaxCreated int
 	// WriteTimeout bounds the transaction of one batch of pings. Default: 5 seconds.
 	WriteTimeout time.Duration
-	// CommitMargin is how long after a deadline the watcher waits before it takes a check down, at most a minute. In
-	// that time another server that shares the database can commit a ping that it received before the deadline. Alerts
-	// about missed deadlines come that much later; flips and alerts have the time of the deadline all the same. Default:
-	// none, which is right for a server that is alone.
+	// CommitMargin is how long after a deadline the watcher takes a check down, at most a minute. In that time another
+	// server can commit a ping that it received before the deadline. Alerts about missed deadlines come that much
+	// later; flips and alerts still state the deadline. Default: 0, which is right for a single server.
 	CommitMargin time.Duration
 
-	// Bodies keeps the large bodies of pings; the store must be a [BodyQueue] then. Default: none, so that all of them
+	// Bodies stores the large bodies of pings. It needs a store that is a [BodyQueue]. Default: none, and all bodies
 	// stay in the database.
 	Bodies BodyStore
 	// BodyThreshold is the size in bytes above which a body is large. Default: 100.
@@ -93,11 +92,11 @@ type Monitor struct {
 	byID       lookups[uuid.UUID, checks.Project]
 }
 
-// New returns a monitor on a store whose schema is up to date. A nil config stands for the defaults. New starts nothing:
+// New returns a monitor on a store whose schema is up to date. A nil config selects the defaults. New starts nothing:
 // the monitor takes pings at once, and [Monitor.Run] watches deadlines.
 func New(store Store, config *Config) (*Monitor, error) {
 	if store == nil {
-		return nil, errors.New("monitor: no store")
+		return nil, errors.New("monitor: the store is nil")
 	}
 	var c Config
 	if config != nil {
@@ -176,7 +175,7 @@ func orDefault[T int | int64 | time.Duration](value, standard T) T {
 	return value
 }
 
-// Now reads the monitor's clock: UTC with microseconds. Use it to ask a check for its status.
+// Now returns the time of the monitor's clock, in UTC and whole microseconds. Pass it to [checks.Check.Status].
 func (m *Monitor) Now() time.Time { return checks.Instant(m.clock()) }
 
 // Probe tests that the database answers queries (API-V3.md section 4.13).

@@ -7,25 +7,25 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Outcome says what became of an attempt to deliver an alert.
+// Outcome is the outcome of an attempt to deliver an alert.
 type Outcome string
 
 // The outcomes of an attempt.
 const (
-	OutcomeSent   Outcome = "sent"   // the receiver has taken it
-	OutcomeRetry  Outcome = "retry"  // it failed and will be tried again
+	OutcomeSent   Outcome = "sent"   // the receiver has accepted it
+	OutcomeRetry  Outcome = "retry"  // it failed and will be retried
 	OutcomeFailed Outcome = "failed" // it failed and was given up
 )
 
-// Observer receives events of a [Monitor], for metrics; package server/metrics has one for Prometheus. Many goroutines
-// call the methods at once, never inside a transaction. The monitor waits for them, so they must return at once and must
-// not panic.
+// Observer receives events of a [Monitor], for metrics; package server/metrics has one for Prometheus. It must be safe
+// for concurrent use. The monitor never calls it inside a transaction. The monitor waits for each call, so a method
+// must return at once and must not panic.
 type Observer interface {
 	// PingsWritten reports a committed batch of pings: how many of each kind, and how long the transaction took. Pings of
 	// unknown checks do not count, so kinds may be empty.
 	PingsWritten(kinds map[pings.Kind]int, took time.Duration)
-	// PingsFailed reports how many pings could not be written. Of a batch that is retried ping by ping, only those that
-	// fail again count, one at a time.
+	// PingsFailed reports how many pings could not be written. If a batch is retried ping by ping, only those that fail
+	// again count, one call each.
 	PingsFailed(size int)
 	// PingRefused reports a ping that was refused because the queue is full; see [Config].MaxQueue.
 	PingRefused()

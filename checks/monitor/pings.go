@@ -14,7 +14,7 @@ import (
 )
 
 // Ping records a signal for a check and returns the log entry. When Ping returns without an error, the ping is durable.
-// When ctx ends first, the ping may or may not have been recorded. Errors: [checks.ErrNotFound]; *[checks.FieldError] for
+// If ctx ends first, the ping may or may not have been recorded. Errors: [checks.ErrNotFound]; *[checks.FieldError] for
 // an invalid signal or a body larger than [MaxBody]; [ErrUnavailable]; the error of ctx.
 func (m *Monitor) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (pings.Ping, error) {
 	if !signal.Valid() {
@@ -26,10 +26,10 @@ func (m *Monitor) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (
 	return m.writer.submit(ctx, id, signal)
 }
 
-// PingSlug records a signal for the check with a slug, in the project with the ping key. With create, it creates the check
-// if there is none: the name is the slug, all channels are assigned, and the account may have twice as many checks as its
-// limit. Errors: those of [Monitor.Ping], [checks.ErrAmbiguousSlug], [checks.ErrCheckLimit],
-// [ErrCreatedChecks], *[CreateRateError].
+// PingSlug records a signal for the check with a slug, in the project with the ping key. With create, it creates a
+// missing check: its name is the slug, it gets all channels, and the account may have up to twice its limit of checks.
+// Errors: those of [Monitor.Ping], [checks.ErrAmbiguousSlug], [checks.ErrCheckLimit], [ErrCreatedChecks],
+// *[CreateRateError].
 func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create bool, signal pings.Signal) (ping pings.Ping, created bool, err error) {
 	id, created, err := m.checkForSlug(ctx, pingKey, slug, create)
 	if err != nil {
@@ -90,8 +90,8 @@ func (m *Monitor) pingLimit(ctx context.Context, id uuid.UUID) (int, error) {
 	return project.PingLimit(), nil
 }
 
-// Flips returns the flips of a check in a window of time, newest first (API-V3.md section 4.10). They include that of an
-// overdue check which the watcher has not recorded yet. Error: [checks.ErrNotFound].
+// Flips returns the flips of a check in a window of time, newest first (API-V3.md section 4.10). They include the flip
+// of an overdue check that the watcher has not recorded yet. Error: [checks.ErrNotFound].
 func (m *Monitor) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
 	now := m.Now()
 	c, err := m.Check(ctx, id)

@@ -30,8 +30,8 @@ const (
 type ProjectSpec struct {
 	// Name must be new, 1 to 100 characters.
 	Name string
-	// Account is the account that the project belongs to. Default: [checks.DefaultAccount]. Projects that share the name
-	// of the account and the plan share its limits.
+	// Account is the account that the project belongs to. Default: [checks.DefaultAccount]. Projects with the same
+	// account and plan share their limits.
 	Account string
 	// Plan is the account's plan. Default: [checks.Paid].
 	Plan checks.Plan
@@ -39,7 +39,7 @@ type ProjectSpec struct {
 	MaxChecks int
 }
 
-// Keys are the texts of a new project's API keys. Only their hashes are stored, so nobody can read them again.
+// Keys are the texts of a new project's API keys. The database stores only their hashes, so nobody can read them again.
 type Keys struct {
 	ReadWrite string
 	ReadOnly  string
@@ -59,8 +59,8 @@ func (m *Monitor) CreateProject(ctx context.Context, spec ProjectSpec) (p checks
 	return p, keys, nil
 }
 
-// CreateFirstProject does what [Monitor.CreateProject] does if there is no project yet. Of several servers that start at
-// once, one creates it.
+// CreateFirstProject does what [Monitor.CreateProject] does, if there is no project yet. If several servers start at
+// once, one of them creates it.
 func (m *Monitor) CreateFirstProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, created bool, err error) {
 	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
 		created = false
@@ -86,7 +86,7 @@ func (m *Monitor) OpenProject(ctx context.Context, name string) (checks.Project,
 		return p, err
 	}
 	p, _, err = m.CreateProject(ctx, ProjectSpec{Name: name})
-	if errors.Is(err, checks.ErrExists) { // another program was faster
+	if errors.Is(err, checks.ErrExists) { // another program has just created it
 		return m.ProjectByName(ctx, name)
 	}
 	return p, err
@@ -156,7 +156,7 @@ func (m *Monitor) ProjectByName(ctx context.Context, name string) (checks.Projec
 	return one(m.store.Projects(ctx, ProjectFilter{Name: &name}))
 }
 
-// DeleteProject removes a project with its checks, keys and integrations. Error: [checks.ErrNotFound].
+// DeleteProject removes a project with its checks, keys and channels. Error: [checks.ErrNotFound].
 func (m *Monitor) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	defer m.forgetLookups()
 	return m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
@@ -164,7 +164,7 @@ func (m *Monitor) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// CreateKey creates an API key for a project and returns its text, of which only the hash is stored. Error:
+// CreateKey creates an API key for a project and returns its text. The database stores only a hash of it. Error:
 // [checks.ErrNotFound].
 func (m *Monitor) CreateKey(ctx context.Context, projectID uuid.UUID, readOnly bool) (text string, key checks.Key, err error) {
 	text, key = m.newKey(projectID, readOnly)
@@ -214,9 +214,9 @@ func (m *Monitor) RevokeKey(ctx context.Context, projectID, id uuid.UUID) error 
 	})
 }
 
-// Authenticate returns the API key with this text, or [checks.ErrNotFound]. It looks for a hash of the text, so the time
-// that it takes does not depend on how much of the text is right. A key that another process revokes stays valid for up to
-// 5 seconds.
+// Authenticate returns the API key with this text, or [checks.ErrNotFound]. It looks up a hash of the text, so its
+// timing does not reveal how much of the text is right. A key that another process revokes stays valid for up to 5
+// seconds.
 func (m *Monitor) Authenticate(ctx context.Context, text string) (checks.Key, error) {
 	if len(text) != KeyLength {
 		return checks.Key{}, checks.ErrNotFound
@@ -224,7 +224,7 @@ func (m *Monitor) Authenticate(ctx context.Context, text string) (checks.Key, er
 	return m.keys.get(ctx, sha256.Sum256([]byte(text)), m.Now())
 }
 
-// forgetLookups makes changes of projects and keys take effect in this process at once.
+// forgetLookups empties the caches of projects and keys, so that a change takes effect in this process at once.
 func (m *Monitor) forgetLookups() {
 	m.keys.forget()
 	m.byPingKey.forget()
@@ -232,7 +232,7 @@ func (m *Monitor) forgetLookups() {
 	m.byID.forget()
 }
 
-// Secret returns a secret of the installation by name. The first call makes it up and stores it in the database.
+// Secret returns a secret of the installation by name. The first call generates it and stores it in the database.
 func (m *Monitor) Secret(ctx context.Context, name string) (string, error) {
 	return m.store.Setting(ctx, name, randomText(52))
 }

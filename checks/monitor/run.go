@@ -8,13 +8,13 @@ import (
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
-// dueBatch is the most overdue checks that one transaction settles.
+// dueBatch bounds the checks that one transaction of the watcher settles.
 const dueBatch = 1000
 
-// Run watches the deadlines of all checks, delivers alerts if there are notifiers, moves large bodies to object storage if
-// there is one, and prunes logs and flips, until ctx ends. Alerts that are being sent then have 5 seconds left. Run logs
-// errors and tries again; it returns the error of ctx. Several servers on one database may each run this and share the
-// work.
+// Run watches the deadlines of all checks, delivers alerts if there are notifiers, moves large bodies to object storage
+// if there is one, and prunes logs and flips. When ctx ends, unfinished sends have 5 seconds left, and Run returns the
+// error of ctx. It logs all other errors and tries again. Several servers on one database may each call Run; they share
+// the work.
 func (m *Monitor) Run(ctx context.Context) error {
 	m.vitals.started(m.clock())
 	defer m.vitals.stopped()
@@ -56,7 +56,7 @@ func (m *Monitor) every(ctx context.Context, interval time.Duration, failure str
 	}
 }
 
-// attempt runs a task and logs its error or panic: watching must go on.
+// attempt runs a task and logs its error or panic, because background work must go on.
 func (m *Monitor) attempt(ctx context.Context, failure string, task func(context.Context) (int, error)) (ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -70,12 +70,12 @@ func (m *Monitor) attempt(ctx context.Context, failure string, task func(context
 	return err == nil
 }
 
-// pauseFactor is how many times as long as a step the pause after it is.
+// pauseFactor is the ratio of a pause to the step before it.
 const pauseFactor = 4
 
-// paced returns a function that background work calls between its steps. It pauses in proportion to the last step, so that
-// pings wait for one step and not for the whole task. After budget in all, or when ctx ends, it pauses no more: the task
-// must not fall behind.
+// paced returns a function that background work calls between its steps. It pauses in proportion to the last step, so
+// that pings wait for one step and not for the whole task. The pauses add up to at most budget, so that the task does
+// not fall behind, and end with ctx.
 func paced(ctx context.Context, budget time.Duration) (pause func()) {
 	begin := time.Now()
 	return func() {
@@ -92,11 +92,11 @@ func paced(ctx context.Context, budget time.Duration) (pause func()) {
 }
 
 // Sweep takes down every check whose deadline passed [Config.CommitMargin] ago, each with a flip at the instant of its
-// deadline, and returns how many. It also raises the alerts that the rules of checks have put off until then. [Monitor.Run]
-// calls it every [Config.WatchEvery]; call it yourself only where Run does not run.
+// deadline, and returns how many. It also raises the alerts that alert rules have delayed until now. [Monitor.Run]
+// calls it every [Config.WatchEvery]; call it only in a program that does not call Run.
 //
-// Pings that this Monitor received and has not committed yet hold back all later deadlines: one of them may be the ping
-// that was expected, received in time.
+// While this Monitor has uncommitted pings, Sweep leaves deadlines after the oldest of them alone: one of the pings may
+// have been received in time.
 func (m *Monitor) Sweep(ctx context.Context) (down int, err error) {
 	for {
 		found, flipped, err := m.sweepBatch(ctx)
@@ -109,7 +109,7 @@ func (m *Monitor) Sweep(ctx context.Context) (down int, err error) {
 
 func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error) {
 	now, upTo := m.writer.settled()
-	if settled := now.Add(-m.margin); settled.Before(upTo) { // on other servers
+	if settled := now.Add(-m.margin); settled.Before(upTo) { // for pings of other servers
 		upTo = settled
 	}
 	m.vitals.turn(m.clock(), false)
@@ -134,7 +134,7 @@ func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error
 		if found == 0 {
 			return nil
 		}
-		// Saving a check that had nothing to settle sets its next deadline, so that LockDue does not find it again.
+		// Save checks without changes too: that sets their next deadline, so that LockDue does not find them again.
 		return tx.SaveChecks(ctx, locked)
 	})
 	m.vitals.turn(m.clock(), err == nil)
@@ -144,9 +144,10 @@ func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error
 	return found, flipped, err
 }
 
-// Prune removes pings beyond the newest that are listed, flips from before the current month and the two before it
-// (API-V3.md section 8), and returns how many of both. Without Config.Notifiers, it fails the alerts that no server has
-// tried for [DeliveryConfig].GiveUp, so that they are removed like others. [Monitor.Run] calls it all the time.
+// Prune removes old pings and flips and returns how many. It keeps the newest pings of a check, up to the plan's limit,
+// and the flips of the current and the two previous months (API-V3.md section 8). Without Config.Notifiers, it also
+// fails alerts that no server has tried within [DeliveryConfig].GiveUp, so that they can be pruned. [Monitor.Run] does
+// the same in small steps.
 func (m *Monitor) Prune(ctx context.Context) (removed int, err error) {
 	removed, err = m.store.PrunePings(ctx, nil)
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// ErrUnavailable says that the database cannot be reached or is too busy; the operation may succeed later. A store wraps
-// its driver's errors in it.
+// ErrUnavailable means that the database cannot be reached or is too busy. The operation may succeed later. A store
+// wraps its driver's errors in it.
 var ErrUnavailable = errors.New("the database is unavailable")
 
-// Store keeps everything that a [Monitor] knows. Package sqlstore has one for PostgreSQL and SQLite; package storetest has
-// the contract that every other must pass. A store is safe for concurrent use. Methods for one thing that does not exist
-// return [checks.ErrNotFound]; lists are empty then. Times are UTC in whole microseconds.
+// Store is the database of a [Monitor]. Package sqlstore has one for PostgreSQL and SQLite; package storetest tests the
+// contract of any other. A store is safe for concurrent use. A method for one thing returns [checks.ErrNotFound] if it
+// does not exist; a method for several returns an empty list. Times are UTC in whole microseconds.
 type Store interface {
 	CheckReader
 	LogReader
@@ -29,13 +29,13 @@ type Store interface {
 	Pruner
 	DeliveryReader
 
-	// Update runs fn in a transaction, commits it if fn returns nil, and rolls it back otherwise. When Update returns nil,
-	// all that fn wrote is durable. It may run fn again when the database asks for that, so fn must have no other effect
-	// that counts, and must use the store through tx alone.
+	// Update runs fn in a transaction, commits it if fn returns nil, and rolls it back otherwise. When Update returns
+	// nil, all that fn wrote is durable. It may run fn again, for example after a deadlock. So fn must have no side
+	// effects outside the transaction, and must use the store only through tx.
 	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 
-	// Probe runs a test query (API-V3.md section 4.13), and with write commits a transaction that writes. The error also
-	// tells that the schema lacks something that this version of the store needs.
+	// Probe runs a test query (API-V3.md section 4.13). With write, it also commits a transaction that writes. It also
+	// fails if the schema is older than this version of the store needs.
 	Probe(ctx context.Context, write bool) error
 
 	// Setting returns a named value of the installation. If there is none, it stores and returns the initial one; all
@@ -49,7 +49,7 @@ type CheckQuery struct {
 	Tags []string // only checks with all of these tags
 }
 
-// CheckFilter says which checks a [Store] returns. A nil field is not looked at.
+// CheckFilter selects checks. A nil field matches all.
 type CheckFilter struct {
 	ID        *uuid.UUID
 	ProjectID *uuid.UUID
@@ -67,7 +67,7 @@ type CheckReader interface {
 
 // CheckFinder finds checks by their settings.
 type CheckFinder interface {
-	// FindChecks returns the checks of a project that equal the match in every field that is set, oldest first.
+	// FindChecks returns the checks of a project that m selects, oldest first.
 	FindChecks(ctx context.Context, projectID uuid.UUID, m Match) ([]uuid.UUID, error)
 }
 
@@ -75,14 +75,14 @@ type CheckFinder interface {
 type LogReader interface {
 	// Pings returns the newest pings of a check, newest first, without their bodies.
 	Pings(ctx context.Context, checkID uuid.UUID, limit int) ([]pings.Ping, error)
-	// Ping returns ping number n, if it is among the newest limit pings of the check, with its body or the key of the
-	// object that has it.
+	// Ping returns ping number n, if it is among the newest limit pings of the check. It has the body or the key of the
+	// body's object.
 	Ping(ctx context.Context, checkID uuid.UUID, n int64, limit int) (pings.Ping, error)
 	// Flips returns the flips of a check after and before the given instants, both exclusive, newest first. A
 	// zero time is no bound.
 	Flips(ctx context.Context, checkID uuid.UUID, after, before time.Time) ([]flips.Flip, error)
-	// LastDurations returns how long the last finished run of each check of a project took. It may leave out checks whose
-	// last run was followed by other pings.
+	// LastDurations returns the duration of the last finished run of each check of a project. It may leave out a check
+	// if other pings followed that run.
 	LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error)
 }
 
@@ -92,7 +92,7 @@ type ChannelReader interface {
 	Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error)
 }
 
-// ProjectFilter says which projects a [Store] returns. A nil field is not looked at.
+// ProjectFilter selects projects. A nil field matches all.
 type ProjectFilter struct {
 	ID       *uuid.UUID
 	Name     *string
@@ -100,7 +100,7 @@ type ProjectFilter struct {
 	BadgeKey *string
 }
 
-// KeyFilter says which API keys a [Store] returns. A nil field is not looked at.
+// KeyFilter selects API keys. A nil field matches all.
 type KeyFilter struct {
 	ProjectID *uuid.UUID
 	Hash      *[sha256.Size]byte
@@ -114,13 +114,13 @@ type ProjectReader interface {
 	Keys(ctx context.Context, f KeyFilter) ([]checks.Key, error)
 }
 
-// Pruner removes what is kept no longer. A call may do a part of the work; the monitor calls again and again. Between
-// steps that take no longer than writing a batch of pings, and outside of transactions, the methods call pause unless it
-// is nil. It returns when the next step may begin.
+// Pruner removes expired data. A call may do a part of the work; the monitor calls again and again. Between steps that
+// take no longer than writing a batch of pings, and outside of transactions, the methods call pause unless it is nil.
+// It returns when the next step may begin.
 type Pruner interface {
-	// PrunePings removes pings beyond the newest [checks.Project.PingLimit] of their check, and pings of deleted checks. It
-	// returns how many it removed. The same transaction queues their objects for removal. If an upload of the body may be
-	// under way, the removal is due when that upload must have ended.
+	// PrunePings removes pings beyond the newest [checks.Project.PingLimit] of their check, and pings of deleted
+	// checks. It returns how many it removed. The same transaction queues their objects for removal. If an upload may
+	// be in progress, the removal is due when that upload must have ended.
 	PrunePings(ctx context.Context, pause func()) (removed int, err error)
 	// PruneFlips removes flips older than the given instant, and finished deliveries created before it. It returns how many
 	// flips it removed.
@@ -133,37 +133,37 @@ type Tx interface {
 	ChannelReader
 	DeliveryQueue
 
-	// LockAccount locks the account of a project until the transaction ends, and returns the project. Whatever depends on
-	// all checks of the account (limits, uniqueness, the set of channels) is done under this lock, and a transaction that
-	// locks checks too takes it first.
+	// LockAccount locks the account of a project until the transaction ends, and returns the project. It guards what
+	// depends on all checks of the account: limits, uniqueness and the set of channels. A transaction that also locks
+	// checks takes this lock first.
 	LockAccount(ctx context.Context, projectID uuid.UUID) (checks.Project, error)
 	// CountChecks returns how many checks the account of a project has.
 	CountChecks(ctx context.Context, projectID uuid.UUID) (int, error)
 
 	// LockCheck locks a check until the transaction ends and returns it with its Channels.
 	LockCheck(ctx context.Context, id uuid.UUID) (*Locked, error)
-	// LockChecks locks checks until the transaction ends and returns those that exist, in no particular order and
-	// without their Channels, which events do not need.
+	// LockChecks locks checks until the transaction ends and returns those that exist, in any order and without their
+	// Channels.
 	LockChecks(ctx context.Context, ids []uuid.UUID) ([]*Locked, error)
-	// LockDue locks and returns up to limit checks whose deadline or next alert may have come at the given instant,
-	// leaving out those that another transaction has locked. It leaves Channels out and sets Due. A check that turns
-	// out to have nothing to settle is not found again before it has ([checks.Check.Wake]), once SaveChecks has saved it.
+	// LockDue locks and returns up to limit checks whose deadline or next alert may have come at the given instant. It
+	// skips those that another transaction has locked, sets Due, and does not set Channels. If a check has nothing to
+	// settle yet, SaveChecks hides it from LockDue until [checks.Check.Wake].
 	LockDue(ctx context.Context, now time.Time, limit int) ([]*Locked, error)
-	// SaveChecks writes the state of checks, the pings that were added to their logs, their uploads, their flips and, in
-	// the outbox, one delivery for each alert and channel, those of one check in the order of its alerts. A delivery is
-	// about the flip to the state that its alert tells. Where SettingsChanged is set, it writes the settings and Channels
-	// as well; where Row is nil, it adds the check. The error is [checks.ErrExists] for an ID that is in use. From
-	// [checks.Check.Wake] on, LockDue finds the check.
+	// SaveChecks writes the state of checks with their new pings, uploads and flips. It adds one delivery for each
+	// alert and channel to the outbox, those of one check in the order of its alerts. A delivery refers to the flip to
+	// the status of its alert. If SettingsChanged is set, SaveChecks also writes the settings and Channels. If Row is
+	// nil, it adds the check; the error is [checks.ErrExists] for an ID that is in use. From [checks.Check.Wake] on,
+	// LockDue finds the check.
 	SaveChecks(ctx context.Context, locked []*Locked) error
 	// DeleteCheck removes a locked check and all that belongs to it.
 	DeleteCheck(ctx context.Context, l *Locked) error
 
-	// InsertProject adds a project, and its account when that is new. The name must be new ([checks.ErrExists]).
+	// InsertProject adds a project, and its account if that is new. The error is [checks.ErrExists] for a name in use.
 	InsertProject(ctx context.Context, p checks.Project) error
 	// DeleteProject removes a project and all that belongs to it.
 	DeleteProject(ctx context.Context, id uuid.UUID) error
-	// CountProjects returns how many projects there are. Until the transaction ends, no other that has called
-	// CountProjects adds one.
+	// CountProjects returns the number of projects. It makes other callers wait until the transaction ends, so that
+	// only one of them adds the first project.
 	CountProjects(ctx context.Context) (int, error)
 	// InsertKey adds an API key.
 	InsertKey(ctx context.Context, k checks.Key) error
@@ -176,27 +176,27 @@ type Tx interface {
 	DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error
 }
 
-// Match is what an upsert looks for (API-V3.md section 4.3 rule 4). A nil field is not looked at.
+// Match selects the checks that an upsert may update (API-V3.md section 4.3 rule 4). A nil field matches all.
 type Match struct {
 	Name, Slug, Tags *string
 	Timeout          *time.Duration // only Simple checks have one
 	Grace            *time.Duration
 }
 
-// Locked is a check that a transaction has locked, with what has happened to it in the transaction.
+// Locked is a check that a transaction has locked, with the changes that SaveChecks writes.
 type Locked struct {
 	checks.Check
-	// Row is the store's own note about the check; nil for a check that SaveChecks is to add.
+	// Row is the store's private data about the check; nil for a new check.
 	Row any
 	// Due is set when LockDue returned the check.
 	Due bool
 	// SettingsChanged makes SaveChecks write the settings and Channels.
 	SettingsChanged bool
-	// Pings, Transitions and Alerts are what SaveChecks adds.
+	// Pings, Transitions and Alerts are new.
 	Pings       []pings.Ping
 	Transitions []checks.Transition
 	Alerts      []checks.Alert
-	// Uploads are the numbers of the Pings whose bodies move to object storage, in rising order.
+	// Uploads are the numbers of those Pings whose bodies move to object storage, in ascending order.
 	Uploads []int64
 }
 

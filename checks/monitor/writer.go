@@ -14,15 +14,15 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// MaxBody is the largest body of a ping in bytes. The bodies of one batch are no more either, which keeps its transaction
-// short.
+// MaxBody is the maximum size of a ping's body in bytes. It also bounds the bodies of one batch, which keeps its
+// transaction short.
 const MaxBody = 8 << 20
 
-// maxQueueBytes bounds the bodies of all queued pings, which keeps memory bounded while the database is away.
+// maxQueueBytes bounds the bodies of all queued pings, and so the memory while the database is unavailable.
 const maxQueueBytes = 64 << 20
 
-// writer commits pings in groups: whatever has queued up while one transaction runs goes into the next, and every
-// caller waits for the commit of its ping. While the queue is empty, no goroutine runs.
+// writer is a group commit for pings. Pings that arrive during one transaction go into the next, and every caller waits
+// for the commit of its ping. While the queue is empty, no goroutine runs.
 type writer struct {
 	store    Store
 	bodies   bodies
@@ -50,7 +50,7 @@ type queuedPing struct {
 	err  error
 }
 
-// submit queues a signal and waits until it is durable. When ctx ends first, the signal may or may not be recorded.
+// submit queues a signal and waits until it is durable. If ctx ends first, the signal may or may not be recorded.
 func (w *writer) submit(ctx context.Context, check uuid.UUID, signal pings.Signal) (pings.Ping, error) {
 	p := &queuedPing{check: check, signal: signal, done: make(chan struct{})}
 	if err := w.enqueue(p); err != nil {
@@ -65,14 +65,14 @@ func (w *writer) submit(ctx context.Context, check uuid.UUID, signal pings.Signa
 	}
 }
 
-// enqueue adds a ping to the queue and sees to it that a goroutine writes it.
+// enqueue adds a ping to the queue and starts the writing goroutine if it does not run.
 func (w *writer) enqueue(p *queuedPing) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.queue) >= w.maxQueue || w.bytes+len(p.signal.Body) > maxQueueBytes {
 		return fmt.Errorf("%w: %d pings with %d bytes of bodies are queued", ErrUnavailable, len(w.queue), w.bytes)
 	}
-	p.at = w.now() // under the lock: settled must not miss a ping that has its time already
+	p.at = w.now() // under the lock, so that settled sees every ping that has a time
 	w.queue = append(w.queue, p)
 	w.bytes += len(p.signal.Body)
 	if !w.running {
@@ -87,7 +87,7 @@ func (w *writer) drain() {
 	for batch := w.next(); batch != nil; batch = w.next() {
 		w.write(batch)
 		w.mu.Lock()
-		w.writing = nil // first: once a ping was answered, Sweep must not wait for it
+		w.writing = nil // before callers continue: Sweep must not wait for pings that they know to be committed
 		w.mu.Unlock()
 		for _, p := range batch {
 			close(p.done)
@@ -95,7 +95,7 @@ func (w *writer) drain() {
 	}
 }
 
-// next takes the next batch off the queue. It returns nil when there is none; drain must end then.
+// next takes the next batch off the queue. If the queue is empty, it returns nil and drain must end.
 func (w *writer) next() []*queuedPing {
 	w.gather()
 	w.mu.Lock()
@@ -116,8 +116,8 @@ func (w *writer) next() []*queuedPing {
 	return w.writing
 }
 
-// gather lets callers that are about to submit join the batch. It yields to them instead of waiting: where nobody else is
-// ready to run, as with a single caller, it returns at once.
+// gather lets callers that are about to submit join the batch. It yields the processor instead of sleeping, so with a
+// single caller it returns at once.
 func (w *writer) gather() {
 	for before := 0; ; {
 		w.mu.Lock()
@@ -131,8 +131,8 @@ func (w *writer) gather() {
 	}
 }
 
-// settled returns the time, and the latest instant up to which all received pings are written: now, or the time at which
-// the oldest unwritten ping was received.
+// settled returns the time, and the instant up to which all received pings are committed: now, or the time of the
+// oldest uncommitted ping.
 func (w *writer) settled() (now, upTo time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -148,8 +148,8 @@ func (w *writer) settled() (now, upTo time.Time) {
 	return now, upTo
 }
 
-// write records a batch. When the transaction fails although the database is there, one of the pings must be the cause:
-// then write tries each ping alone, so that only the bad one fails.
+// write commits a batch. If the transaction fails although the database is available, one of the pings must be the
+// cause. write then commits each ping alone, so that only the bad one fails.
 func (w *writer) write(batch []*queuedPing) {
 	err := w.commit(batch)
 	if err == nil {
@@ -169,7 +169,7 @@ func (w *writer) write(batch []*queuedPing) {
 	}
 }
 
-// fail gives the callers of pings an error.
+// fail sets the error of pings.
 func (w *writer) fail(batch []*queuedPing, err error) {
 	for _, p := range batch {
 		p.ping, p.err = pings.Ping{}, err
@@ -177,15 +177,15 @@ func (w *writer) fail(batch []*queuedPing, err error) {
 	w.observer.PingsFailed(len(batch))
 }
 
-// commit records a batch in one transaction and tells the observer. The context is the writer's own: a caller that gives
-// up must not take the others' pings along.
+// commit records a batch in one transaction and reports it to the observer. It uses no caller's context: a caller that
+// gives up must not cancel the pings of others.
 func (w *writer) commit(batch []*queuedPing) error {
 	ctx, cancel := context.WithTimeout(context.Background(), w.timeout)
 	defer cancel()
 	begin := time.Now()
 	if err := w.record(ctx, batch); err != nil {
 		if ctx.Err() != nil {
-			return fmt.Errorf("%w: the transaction took longer than %v: %w", ErrUnavailable, w.timeout, err)
+			return fmt.Errorf("%w: writing pings took longer than %v: %w", ErrUnavailable, w.timeout, err)
 		}
 		return err
 	}
@@ -199,12 +199,12 @@ func (w *writer) commit(batch []*queuedPing) error {
 	return nil
 }
 
-// record applies a batch to its checks in one transaction. A panic while a ping is applied becomes an error, so that a
-// check that cannot be evaluated takes neither the process nor the other pings along.
+// record applies a batch to its checks in one transaction. It turns a panic into an error, so that a bad check crashes
+// neither the process nor the other pings.
 func (w *writer) record(ctx context.Context, batch []*queuedPing) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("monitor: panic while pings were recorded: %v", r)
+			err = fmt.Errorf("monitor: panic while recording pings: %v", r)
 		}
 	}()
 	return w.store.Update(ctx, func(ctx context.Context, tx Tx) error {
@@ -226,7 +226,7 @@ func (w *writer) record(ctx context.Context, batch []*queuedPing) (err error) {
 	})
 }
 
-// checksOf returns the checks that a batch is for, each once.
+// checksOf returns the checks of a batch, each once.
 func checksOf(batch []*queuedPing) []uuid.UUID {
 	ids := make([]uuid.UUID, 0, len(batch))
 	seen := make(map[uuid.UUID]bool, len(batch))
