@@ -56,13 +56,9 @@ func TestKeys(t *testing.T) {
 func TestRevokedKey(t *testing.T) {
 	each(t, nil, func(s *site) {
 		text, key, err := s.mon.CreateKey(s.Context(), s.project.ID, false)
-		if err != nil {
-			s.Fatal(err)
-		}
+		s.must(err)
 		s.send("GET", "/api/v3/checks/", nil, "X-Api-Key", text).is(200)
-		if err := s.mon.RevokeKey(s.Context(), s.project.ID, key.ID); err != nil {
-			s.Fatal(err)
-		}
+		s.must(s.mon.RevokeKey(s.Context(), s.project.ID, key.ID))
 		s.send("GET", "/api/v3/checks/", nil, "X-Api-Key", text).refused(401, "wrong api key")
 	})
 }

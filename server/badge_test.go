@@ -89,9 +89,7 @@ func (s *site) checkBadge(kind, document, label string) {
 		}
 	case strings.HasPrefix(kind, "shields"):
 		var o object
-		if err := json.Unmarshal([]byte(document), &o); err != nil {
-			s.Fatal(err)
-		}
+		s.must(json.Unmarshal([]byte(document), &o))
 		s.equal("label", []any{o["schemaVersion"], o["label"], o["message"]}, []any{1.0, label, "up"})
 	default:
 		s.equal("json", strings.HasPrefix(document, `{"status":"up","total":`), true)
@@ -176,9 +174,7 @@ func TestBadgesRefused(t *testing.T) {
 		s.api("DELETE", path(check), nil).is(200)
 		s.send("GET", own, nil).refused(404, "not found")
 		s.send("GET", tagged, nil).is(200)
-		if err := s.mon.DeleteProject(s.Context(), s.project.ID); err != nil {
-			s.Fatal(err)
-		}
+		s.must(s.mon.DeleteProject(s.Context(), s.project.ID))
 		s.send("GET", tagged, nil).refused(404, "not found")
 	})
 }

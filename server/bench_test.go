@@ -49,18 +49,7 @@ func BenchmarkPing(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	mon, err := monitor.New(instant{check: check}, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	signer, err := badges.NewSigner([]byte("0123456789abcdef"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	srv, err := server.New(mon, &server.Config{Signer: signer})
-	if err != nil {
-		b.Fatal(err)
-	}
+	_, srv := newServer(b, instant{check: check}, monitor.Config{}, server.Config{})
 	handler := srv.Handler()
 	r := httptest.NewRequest("GET", "/ping/"+check.ID.String(), nil)
 	r.Body = http.NoBody
@@ -74,48 +63,35 @@ func BenchmarkPing(b *testing.B) {
 
 // BenchmarkRead measures reads of the management interface on a real database with 1,000 checks.
 func BenchmarkRead(b *testing.B) {
-	for name, open := range map[string]func(testing.TB) dbtest.DB{"sqlite": dbtest.SQLite, "postgres": dbtest.PostgreSQL} {
-		b.Run(name, func(b *testing.B) {
-			mon, err := monitor.New(open(b).Open(b), nil)
-			if err != nil {
+	dbtest.Each(b, func(b *testing.B, db dbtest.DB) {
+		mon, srv := newServer(b, db.Open(b), monitor.Config{}, server.Config{})
+		project, keys, err := mon.CreateProject(b.Context(), monitor.ProjectSpec{Name: "p"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		var check checks.Check
+		for range 1000 {
+			if check, err = mon.Create(b.Context(), project.ID, checks.Spec{Tags: new("prod")}); err != nil {
 				b.Fatal(err)
 			}
-			project, keys, err := mon.CreateProject(b.Context(), monitor.ProjectSpec{Name: "p"})
-			if err != nil {
-				b.Fatal(err)
-			}
-			var check checks.Check
-			for range 1000 {
-				if check, err = mon.Create(b.Context(), project.ID, checks.Spec{Tags: new("prod")}); err != nil {
-					b.Fatal(err)
-				}
-			}
-			signer, err := badges.NewSigner([]byte("0123456789abcdef"))
-			if err != nil {
-				b.Fatal(err)
-			}
-			srv, err := server.New(mon, &server.Config{Signer: signer})
-			if err != nil {
-				b.Fatal(err)
-			}
-			handler := srv.Handler()
-			for what, path := range map[string]string{
-				"list": "/api/v3/checks/", "check": "/api/v3/checks/" + check.ID.String(),
-				"badge": badges.CheckPath(check.BadgeKey.String(), badges.SVG, false),
-				"tag":   signer.Path(project.BadgeKey, "prod", badges.SVG, false),
-			} {
-				b.Run(what, func(b *testing.B) {
-					r := httptest.NewRequest("GET", path, nil)
-					r.Header.Set("X-Api-Key", keys.ReadWrite)
-					b.ReportAllocs()
-					for b.Loop() {
-						w := httptest.NewRecorder()
-						if handler.ServeHTTP(w, r); w.Code != http.StatusOK {
-							b.Fatal(w.Code, w.Body)
-						}
+		}
+		handler := srv.Handler()
+		for what, path := range map[string]string{
+			"list": "/api/v3/checks/", "check": "/api/v3/checks/" + check.ID.String(),
+			"badge": badges.CheckPath(check.BadgeKey.String(), badges.SVG, false),
+			"tag":   testSigner(b).Path(project.BadgeKey, "prod", badges.SVG, false),
+		} {
+			b.Run(what, func(b *testing.B) {
+				r := httptest.NewRequest("GET", path, nil)
+				r.Header.Set("X-Api-Key", keys.ReadWrite)
+				b.ReportAllocs()
+				for b.Loop() {
+					w := httptest.NewRecorder()
+					if handler.ServeHTTP(w, r); w.Code != http.StatusOK {
+						b.Fatal(w.Code, w.Body)
 					}
-				})
-			}
-		})
-	}
+				}
+			})
+		}
+	})
 }

@@ -3,8 +3,6 @@ package server_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net/http/httptest"
 	"sync"
 	"testing"
 
@@ -46,18 +44,7 @@ func (s *shelf) Remove(_ context.Context, keys []string) error {
 func TestBodiesInObjectStorage(t *testing.T) {
 	each(t, nil, func(s *site) {
 		bodies := &shelf{}
-		mon, err := monitor.New(s.store, &monitor.Config{Now: s.clock.Now, Bodies: bodies, BodyThreshold: 4, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			s.Fatal(err)
-		}
-		srv, err := server.New(mon, &server.Config{Signer: s.signer, Now: s.clock.Now, Logger: slog.New(slog.NewTextHandler(s.log, nil))})
-		if err != nil {
-			s.Fatal(err)
-		}
-		web := httptest.NewServer(srv.Handler())
-		s.Cleanup(web.Close)
-		s.url, s.client = web.URL, web.Client()
-
+		s = s.another(s.store, monitor.Config{Bodies: bodies, BodyThreshold: 4}, server.Config{})
 		id := s.create(nil)["uuid"].(string)
 		large := "large\x00\xff\r\n<b>"
 		for _, body := range []string{large, "tiny", ""} {
@@ -72,7 +59,7 @@ func TestBodiesInObjectStorage(t *testing.T) {
 			s.equal("Content-Type", r.header.Get("Content-Type"), "text/plain")
 		}
 		present(1, large)
-		if n, err := mon.UploadBodies(s.Context()); n != 1 || err != nil {
+		if n, err := s.mon.UploadBodies(s.Context()); n != 1 || err != nil {
 			s.Fatal(n, err)
 		}
 		present(1, large)

@@ -51,9 +51,7 @@ func TestBrokenBody(t *testing.T) {
 			"POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nnonsense",
 		} {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-			if err != nil {
-				s.Fatal(err)
-			}
+			s.must(err)
 			fmt.Fprintf(conn, request, "/ping/"+check["uuid"].(string))
 			conn.(*net.TCPConn).CloseWrite()
 			var answer bytes.Buffer

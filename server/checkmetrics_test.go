@@ -123,9 +123,7 @@ func TestCheckMetrics(t *testing.T) {
 func mustUUID(s *site, check object) uuid.UUID {
 	s.Helper()
 	id, err := uuid.Parse(check["uuid"].(string))
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.must(err)
 	return id
 }
 
@@ -190,15 +188,11 @@ func TestCheckMetricsOfMany(t *testing.T) {
 			"gzip": true, "deflate, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.00": false, "identity": false, "": false,
 		} {
 			request, err := http.NewRequestWithContext(s.Context(), "GET", s.url+metricsPath, nil)
-			if err != nil {
-				s.Fatal(err)
-			}
+			s.must(err)
 			request.Header.Set("X-Api-Key", s.keys.ReadOnly)
 			request.Header.Set("Accept-Encoding", accept)
 			response, err := http.DefaultClient.Do(request)
-			if err != nil {
-				s.Fatal(err)
-			}
+			s.must(err)
 			defer response.Body.Close()
 			body := response.Body
 			if got := response.Header.Get("Content-Encoding") == "gzip"; got != packed {

@@ -130,13 +130,9 @@ func (s *site) conform(client *http.Client, config server.Config) {
 		config.PingBaseURL = strings.TrimSuffix(config.BaseURL, "/") + "/ping"
 	}
 	base, err := url.Parse(strings.TrimSuffix(config.BaseURL, "/"))
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.must(err)
 	ping, err := url.Parse(strings.TrimSuffix(config.PingBaseURL, "/"))
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.must(err)
 	client.Transport = &conforming{s, client.Transport, base, ping}
 	s.client = client
 }

@@ -305,9 +305,7 @@ func TestChannels(t *testing.T) {
 		var want []object
 		for _, name := range []string{"Ops", "On call ", "Twice", "Twice", ""} {
 			c, err := s.mon.CreateChannel(s.Context(), s.project.ID, channels.Email, name, map[string]string{"to": "ops@example.org"})
-			if err != nil {
-				s.Fatal(err)
-			}
+			s.must(err)
 			s.clock.Advance(time.Microsecond) // sets the order of the list
 			ids = append(ids, c.ID.String())
 			want = append(want, object{"id": c.ID.String(), "name": name, "kind": "email"})

@@ -61,7 +61,7 @@ func TestDocumentedPings(t *testing.T) {
 		values := s.addresses()
 		s.create(object{"slug": "twice"})
 		s.create(object{"slug": "twice"})
-		limited := s.another(s.store, monitor.Config{CreateRate: 60})
+		limited := s.another(s.store, monitor.Config{CreateRate: 60}, server.Config{})
 		for i := range 60 {
 			limited.send("GET", fmt.Sprintf("/ping/%s/job-%d?create=1", s.project.PingKey, i), nil).is(201)
 		}
@@ -117,9 +117,7 @@ func TestDocumentedExamples(t *testing.T) {
 	each(t, nil, func(s *site) {
 		for _, name := range []string{"Ops", "On call"} {
 			_, err := s.mon.CreateChannel(s.Context(), s.project.ID, channels.Email, name, map[string]string{"to": "ops@example.org"})
-			if err != nil {
-				s.Fatal(err)
-			}
+			s.must(err)
 		}
 		sent := 0
 		for _, o := range documented().operations {
@@ -130,9 +128,7 @@ func TestDocumentedExamples(t *testing.T) {
 			values := s.addresses()
 			for _, name := range slices.Sorted(maps.Keys(body.Value.Content["application/json"].Examples)) {
 				data, err := json.Marshal(body.Value.Content["application/json"].Examples[name].Value.Value)
-				if err != nil {
-					s.Fatal(err)
-				}
+				s.must(err)
 				if strings.HasSuffix(o.Path, "/resume") {
 					s.api("POST", "/api/v3/checks/"+values["id"]+"/pause", nil).is(200)
 				}

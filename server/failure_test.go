@@ -3,7 +3,6 @@ package server_test
 import (
 	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -22,9 +21,7 @@ func TestStatusEndpoint(t *testing.T) {
 		s.equal("ok", s.send("GET", "/api/v3/status/", nil).object(200), object{"status": "ok"})
 		s.send("GET", "/api/v3/status", nil, "X-Api-Key", "nonsense").is(200)
 
-		if err := s.bun.Close(); err != nil {
-			s.Fatal(err)
-		}
+		s.must(s.bun.Close())
 		s.send("GET", "/api/v3/status/", nil).refused(500, "the database does not answer")
 		s.api("GET", "/api/v3/checks/", nil).refused(500, "internal error")
 		s.send("GET", check["badge_url"].(string), nil).refused(500, "internal error")
@@ -64,26 +61,7 @@ func (o outage) Checks(ctx context.Context, f monitor.CheckFilter) ([]checks.Che
 
 // during returns a site whose server has a store with an outage.
 func (s *site) during(err error) *site {
-	return s.another(outage{s.store, err}, monitor.Config{})
-}
-
-// another returns a site with another monitor, on the same project.
-func (s *site) another(store monitor.Store, config monitor.Config) *site {
-	config.Now, config.Logger = s.clock.Now, slog.New(slog.DiscardHandler)
-	mon, err := monitor.New(store, &config)
-	if err != nil {
-		s.Fatal(err)
-	}
-	srv, err := server.New(mon, &server.Config{Signer: s.signer, Logger: slog.New(slog.NewTextHandler(s.log, nil))})
-	if err != nil {
-		s.Fatal(err)
-	}
-	web := httptest.NewServer(srv.Handler())
-	s.Cleanup(web.Close)
-	out := *s
-	out.url = web.URL
-	out.conform(web.Client(), server.Config{})
-	return &out
+	return s.another(outage{s.store, err}, monitor.Config{}, server.Config{})
 }
 
 func TestOutage(t *testing.T) {
@@ -165,14 +143,7 @@ func TestClientGoesAway(t *testing.T) {
 	each(t, nil, func(s *site) {
 		check := s.create(object{"slug": "job"})
 		g := gate{s.store, make(chan struct{})}
-		mon, err := monitor.New(g, nil)
-		if err != nil {
-			s.Fatal(err)
-		}
-		srv, err := server.New(mon, &server.Config{Signer: s.signer})
-		if err != nil {
-			s.Fatal(err)
-		}
+		_, srv := newServer(s, g, monitor.Config{}, server.Config{})
 		arrived, served := make(chan context.Context), make(chan struct{})
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			arrived <- r.Context()
@@ -183,9 +154,7 @@ func TestClientGoesAway(t *testing.T) {
 		ctx, hangUp := context.WithCancel(s.Context())
 		defer hangUp()
 		request, err := http.NewRequestWithContext(ctx, "POST", web.URL+"/ping/"+s.project.PingKey+"/job", strings.NewReader("all done"))
-		if err != nil {
-			s.Fatal(err)
-		}
+		s.must(err)
 		answered := make(chan error)
 		go func() {
 			response, err := web.Client().Do(request)

@@ -18,7 +18,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
@@ -48,25 +47,15 @@ func newFuzzWorld(f *testing.F) *fuzzWorld {
 	f.Helper()
 	w := &fuzzWorld{store: dbtest.SQLite(f).Open(f), log: &lockedBuffer{}}
 	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelError}))
-	var err error
-	if w.mon, err = monitor.New(w.store, &monitor.Config{Logger: logger}); err != nil {
-		f.Fatal(err)
-	}
-	signer, err := badges.NewSigner([]byte("0123456789abcdef"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	srv, err := server.New(w.mon, &server.Config{
-		Signer: signer, Logger: logger, BaseURL: "https://rollcall.example.org", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+	var srv *server.Server
+	w.mon, srv = newServer(f, w.store, monitor.Config{Logger: logger}, server.Config{
+		Logger: logger, BaseURL: "https://rollcall.example.org", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 	})
-	if err != nil {
-		f.Fatal(err)
-	}
 	w.handler = srv.Handler()
 	w.own = checks.Project{ID: uuid.New(), Name: "own", Account: "own", Plan: checks.Free, BadgeKey: "badgekey", PingKey: fuzzPingKey, CreatedAt: time.Unix(1, 0)}
 	other := checks.Project{ID: uuid.New(), Name: fuzzForeign, Account: fuzzForeign, Plan: checks.Paid,
 		BadgeKey: fuzzForeign, PingKey: strings.Repeat("z", checks.PingKeyLength), CreatedAt: time.Unix(1, 0)}
-	err = w.store.Update(f.Context(), func(ctx context.Context, tx monitor.Tx) error {
+	err := w.store.Update(f.Context(), func(ctx context.Context, tx monitor.Tx) error {
 		for _, project := range []checks.Project{w.own, other} {
 			if err := tx.InsertProject(ctx, project); err != nil {
 				return err

@@ -58,50 +58,79 @@ func each(t *testing.T, config *server.Config, test func(s *site)) {
 func eachPlan(t *testing.T, config *server.Config, plan checks.Plan, test func(s *site)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		s := serve(t, db, config, dbtest.NewClock(noon))
+		s := serve(t, db, config)
 		var err error
 		s.project, s.keys, err = s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "Backups", Plan: plan})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s.must(err)
 		test(s)
 	})
 }
 
-// serve starts a server with its own monitor on a database.
-func serve(t *testing.T, db dbtest.DB, config *server.Config, clock *dbtest.Clock) *site {
+// serve starts a server on a database that has no project.
+func serve(t *testing.T, db dbtest.DB, config *server.Config) *site {
 	t.Helper()
-	s := &site{T: t, db: db, clock: clock, log: &lockedBuffer{}}
-	logger := slog.New(slog.NewTextHandler(s.log, nil))
+	s := &site{T: t, db: db, clock: dbtest.NewClock(noon), signer: testSigner(t), log: &lockedBuffer{}}
 	s.bun = db.Bun(t)
 	s.store = dbtest.OpenOn(t, s.bun)
-	var err error
-	if s.mon, err = monitor.New(s.store, &monitor.Config{Now: clock.Now, Logger: logger}); err != nil {
-		t.Fatal(err)
-	}
 	var c server.Config
 	if config != nil {
 		c = *config
 	}
-	if s.signer, err = badges.NewSigner([]byte("0123456789abcdef0123456789abcdef")); err != nil {
-		t.Fatal(err)
+	s.start(s.store, monitor.Config{Logger: s.logger()}, c)
+	return s
+}
+
+// another returns a site on the same project whose server has another store and configuration. Its monitor logs nothing
+// by default.
+func (s *site) another(store monitor.Store, config monitor.Config, serverConfig server.Config) *site {
+	s.Helper()
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	c.Signer = s.signer
+	other := *s
+	other.start(store, config, serverConfig)
+	return &other
+}
+
+// start gives the site a new server until the test ends. It has the site's clock and, by default, its log.
+func (s *site) start(store monitor.Store, config monitor.Config, serverConfig server.Config) {
+	s.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	s.must(err)
+	s.url = "http://" + listener.Addr().String()
+	if serverConfig.BaseURL == "" {
+		serverConfig.BaseURL = s.url
+	}
+	if serverConfig.Logger == nil {
+		serverConfig.Logger = s.logger()
+	}
+	config.Now, serverConfig.Now = s.clock.Now, s.clock.Now
+	s.mon, s.server = newServer(s, store, config, serverConfig)
+	s.conform(serveOn(s.T, listener, s.server), serverConfig)
+}
+
+// newServer returns a server with its monitor. It signs with testSigner.
+func newServer(t testing.TB, store monitor.Store, config monitor.Config, serverConfig server.Config) (*monitor.Monitor, *server.Server) {
+	t.Helper()
+	mon, err := monitor.New(store, &config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { listener.Close() })
-	s.url = "http://" + listener.Addr().String()
-	if c.BaseURL == "" {
-		c.BaseURL = s.url
-	}
-	c.Now, c.Logger = clock.Now, logger
-	if s.server, err = server.New(s.mon, &c); err != nil {
+	serverConfig.Signer = testSigner(t)
+	srv, err := server.New(mon, &serverConfig)
+	if err != nil {
 		t.Fatal(err)
 	}
-	s.conform(serveOn(t, listener, s.server), c)
-	return s
+	return mon, srv
+}
+
+func testSigner(t testing.TB) badges.Signer {
+	t.Helper()
+	signer, err := badges.NewSigner([]byte("0123456789abcdef0123456789abcdef"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer
 }
 
 // serveOn serves until the test ends, and returns a client.
@@ -126,6 +155,15 @@ func serveOn(t *testing.T, listener net.Listener, srv *server.Server) *http.Clie
 	})
 	return client
 }
+
+func (s *site) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *site) logger() *slog.Logger { return slog.New(slog.NewTextHandler(s.log, nil)) }
 
 // lockedBuffer collects a log.
 type lockedBuffer struct {
@@ -178,9 +216,7 @@ func (s *site) send(method, path string, body any, headers ...string) reply {
 		path = s.url + path
 	}
 	request, err := http.NewRequestWithContext(s.Context(), method, path, bytes.NewReader(data))
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.must(err)
 	for i := 0; i < len(headers); i += 2 {
 		if headers[i] == "Host" {
 			request.Host = headers[i+1]
@@ -188,14 +224,10 @@ func (s *site) send(method, path string, body any, headers ...string) reply {
 		request.Header.Add(headers[i], headers[i+1])
 	}
 	response, err := s.client.Do(request)
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.must(err)
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.must(err)
 	return reply{s, method + " " + path, response.StatusCode, response.Header, string(answer)}
 }
 
@@ -345,8 +377,6 @@ func at(d time.Duration) string { return noon.Add(d).Format("2006-01-02T15:04:05
 func (s *site) otherProject(name string) (checks.Project, monitor.Keys) {
 	s.Helper()
 	p, keys, err := s.mon.CreateProject(s.Context(), monitor.ProjectSpec{Name: name, Account: name})
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.must(err)
 	return p, keys
 }

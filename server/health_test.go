@@ -2,15 +2,10 @@ package server_test
 
 import (
 	"context"
-	"io"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/rollcall-dev/rollcall/badges"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/server"
 )
@@ -24,7 +19,7 @@ func TestHealth(t *testing.T) {
 		{BaseURL: "https://monitor.example.net/jobs", PingBaseURL: "https://monitor.example.net"},
 	} {
 		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-			s := serve(t, db, config, dbtest.NewClock(noon))
+			s := serve(t, db, config)
 			s.client = http.DefaultClient // these paths are not in the OpenAPI document
 			paths := []string{"/livez", "/readyz"}
 			if config != nil && strings.HasSuffix(config.BaseURL, "/jobs") {
@@ -42,9 +37,7 @@ func TestHealth(t *testing.T) {
 			s.send("GET", "/livez?verbose", nil).text(200, "watcher: ok\n")
 			s.send("GET", "/readyz?verbose=1", nil).text(200, "server: ok\ndatabase: ok\n")
 
-			if err := s.bun.Close(); err != nil {
-				t.Fatal(err)
-			}
+			s.must(s.bun.Close())
 			s.send("GET", "/livez", nil).text(200, "ok")
 			s.send("GET", "/readyz", nil).text(503, "database: is out of reach or not migrated\n")
 			s.send("GET", "/readyz?verbose", nil).text(503, "server: ok\ndatabase: is out of reach or not migrated\n")
@@ -54,40 +47,16 @@ func TestHealth(t *testing.T) {
 
 func TestHealthWhileShuttingDown(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		mon, err := monitor.New(db.Open(t), &monitor.Config{Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		signer, err := badges.NewSigner([]byte("0123456789abcdef0123456789abcdef"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		srv, err := server.New(mon, &server.Config{Signer: signer})
-		if err != nil {
-			t.Fatal(err)
-		}
-		web := httptest.NewServer(srv.Handler())
-		defer web.Close()
-		get := func(path string, status int, want string) {
-			t.Helper()
-			answer, err := http.Get(web.URL + path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer answer.Body.Close()
-			text, err := io.ReadAll(answer.Body)
-			if err != nil || answer.StatusCode != status || string(text) != want {
-				t.Errorf("%s: %d %q, %v, want %d %q", path, answer.StatusCode, text, err, status, want)
-			}
-		}
+		s := serve(t, db, nil)
+		s.client = http.DefaultClient
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		_ = mon.Run(ended)
-		get("/livez", 503, "watcher: has stopped\n")
-		get("/readyz", 200, "ok")
-		srv.Drain()
-		get("/livez", 200, "ok")
-		get("/readyz", 503, "server: is shutting down\n")
-		get("/api/v3/status/", 200, "{\"status\":\"ok\"}\n")
+		_ = s.mon.Run(ended)
+		s.send("GET", "/livez", nil).text(503, "watcher: has stopped\n")
+		s.send("GET", "/readyz", nil).text(200, "ok")
+		s.server.Drain()
+		s.send("GET", "/livez", nil).text(200, "ok")
+		s.send("GET", "/readyz", nil).text(503, "server: is shutting down\n")
+		s.send("GET", "/api/v3/status/", nil).text(200, "{\"status\":\"ok\"}\n")
 	})
 }

@@ -51,9 +51,7 @@ func (s *site) raw(sent string) reply {
 func (s *site) connect(sent string) *net.TCPConn {
 	s.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.must(err)
 	s.Cleanup(func() { conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(30 * time.Second)) // only reached if something is broken
 	if _, err := io.WriteString(conn, sent); err != nil {

@@ -123,9 +123,7 @@ func TestNobodyGetsIn(t *testing.T) {
 		if err == nil {
 			err = s.mon.RevokeKey(s.Context(), s.project.ID, key.ID)
 		}
-		if err != nil {
-			s.Fatal(err)
-		}
+		s.must(err)
 		for route, row := range accessTable {
 			method, path := route[0], v.in(route[1])
 			bearer := row.none

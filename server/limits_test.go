@@ -9,7 +9,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -65,14 +64,9 @@ func TestNoRateLimit(t *testing.T) {
 
 // TestTwoServers: two servers on one database act as one.
 func TestTwoServers(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		shared := dbtest.NewClock(noon)
-		a, b := serve(t, db, &server.Config{BaseURL: "http://rollcall.example.org"}, shared), serve(t, db, &server.Config{BaseURL: "http://rollcall.example.org"}, shared)
-		var err error
-		if a.project, a.keys, err = a.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "Backups"}); err != nil {
-			t.Fatal(err)
-		}
-		b.project, b.keys = a.project, a.keys
+	config := server.Config{BaseURL: "http://rollcall.example.org"}
+	each(t, &config, func(a *site) {
+		b := a.another(a.db.Open(a.T), monitor.Config{}, config)
 		check := a.create(object{"timeout": 60, "grace": 60, "tags": "db"})
 		a.equal("read by the other", b.get(check), a.get(check))
 		a.equal("badges", a.badges(), b.badges())
@@ -88,23 +82,19 @@ func TestTwoServers(t *testing.T) {
 		})
 		a.equal("auto-provisioned", upserts, map[int]int{201: 1, 200: 15})
 
-		shared.Advance(2 * time.Minute)
-		downA, errA := a.mon.Sweep(t.Context())
-		downB, errB := b.mon.Sweep(t.Context())
+		a.clock.Advance(2 * time.Minute)
+		downA, errA := a.mon.Sweep(a.Context())
+		downB, errB := b.mon.Sweep(a.Context())
 		if errA != nil || errB != nil || downA+downB != 1 {
-			t.Errorf("swept %d and %d: %v, %v", downA, downB, errA, errB)
+			a.Errorf("the servers took down %d and %d checks, want 1 together; errors %v, %v", downA, downB, errA, errB)
 		}
 		for _, s := range []*site{a, b} {
 			a.equal("flips", s.flips(check, ""), [][2]any{{at(2 * time.Minute), 0.0}, {at(0), 1.0}})
 		}
-		text, key, err := b.mon.CreateKey(t.Context(), a.project.ID, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text, key, err := b.mon.CreateKey(a.Context(), a.project.ID, true)
+		a.must(err)
 		a.send("GET", path(check), nil, "X-Api-Key", text).is(200)
-		if err := a.mon.RevokeKey(t.Context(), a.project.ID, key.ID); err != nil {
-			t.Fatal(err)
-		}
+		a.must(a.mon.RevokeKey(a.Context(), a.project.ID, key.ID))
 		b.send("GET", path(check), nil, "X-Api-Key", text).is(401)
 		a.api("DELETE", path(check), nil).is(200)
 		b.api("GET", path(check), nil).is(404)
@@ -126,9 +116,7 @@ func TestManyChecks(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			s.Fatal(err)
-		}
+		s.must(err)
 		s.equal("all", len(s.api("GET", "/api/v3/checks/", nil).list(200, "checks")), many)
 		s.equal("tagged", len(s.api("GET", "/api/v3/checks/?tag=x&tag=all", nil).list(200, "checks")), many/2)
 		s.equal("badge", s.send("GET", s.badges()["all"]["json"], nil).body, `{"status":"up","total":2000,"grace":0,"down":0}`)

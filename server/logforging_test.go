@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http/httptest"
+	"net/http"
 	"strings"
 	"testing"
 	"unicode"
@@ -25,19 +25,9 @@ func (s *site) logged(store monitor.Store) (site *site, text, document *lockedBu
 	text, document = &lockedBuffer{}, &lockedBuffer{}
 	all := &slog.HandlerOptions{Level: slog.LevelDebug}
 	logger := slog.New(slog.NewMultiHandler(slog.NewTextHandler(text, all), slog.NewJSONHandler(document, all)))
-	mon, err := monitor.New(store, &monitor.Config{Now: s.clock.Now, Logger: logger})
-	if err != nil {
-		s.Fatal(err)
-	}
-	srv, err := server.New(mon, &server.Config{Signer: s.signer, Logger: logger, AccessLog: true})
-	if err != nil {
-		s.Fatal(err)
-	}
-	web := httptest.NewServer(srv.Handler())
-	s.Cleanup(web.Close)
-	other := *s
-	other.url, other.client = web.URL, web.Client()
-	return &other, text, document
+	site = s.another(store, monitor.Config{Logger: logger}, server.Config{Logger: logger, AccessLog: true})
+	site.client = http.DefaultClient // the requests are not as documented
+	return site, text, document
 }
 
 // tryEverything sends requests with keys and forged lines in every place.

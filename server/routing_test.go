@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server"
 )
@@ -141,14 +140,6 @@ func TestPingsAtRoot(t *testing.T) {
 
 // TestPingAddresses: which addresses are those of pings.
 func TestPingAddresses(t *testing.T) {
-	mon, err := monitor.New(instant{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := badges.NewSigner([]byte("0123456789abcdef"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, test := range []struct {
 		base, ping string
 		urls       map[string]bool
@@ -170,12 +161,9 @@ func TestPingAddresses(t *testing.T) {
 		}},
 	} {
 		observed := make(requests, 1)
-		srv, err := server.New(mon, &server.Config{
-			BaseURL: test.base, PingBaseURL: test.ping, Signer: signer, Observer: observed, Logger: slog.New(slog.DiscardHandler),
+		_, srv := newServer(t, instant{}, monitor.Config{}, server.Config{
+			BaseURL: test.base, PingBaseURL: test.ping, Observer: observed, Logger: slog.New(slog.DiscardHandler),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		for url, want := range test.urls {
 			srv.Handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", url, nil))
 			if got := <-observed; strings.HasPrefix(got, "GET /ping ") != want {

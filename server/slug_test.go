@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server"
 )
 
 func TestAutoProvisioning(t *testing.T) {
@@ -39,7 +40,7 @@ func TestAutoProvisioning(t *testing.T) {
 func TestCreationLimits(t *testing.T) {
 	each(t, nil, func(s *site) {
 		base := "/ping/" + s.project.PingKey + "/"
-		limited := s.another(s.store, monitor.Config{CreateRate: 2, MaxCreated: 4})
+		limited := s.another(s.store, monitor.Config{CreateRate: 2, MaxCreated: 4}, server.Config{})
 		create := func(slug string) reply { return limited.send("GET", limited.url+base+slug+"?create=1", nil) }
 		create("a").text(201, "Created")
 		create("b").text(201, "Created")
@@ -65,9 +66,7 @@ func TestCreationLimits(t *testing.T) {
 func TestAutoProvisioningChannels(t *testing.T) {
 	each(t, nil, func(s *site) {
 		c, err := s.mon.CreateChannel(s.Context(), s.project.ID, "email", "Ops", map[string]string{"to": "ops@example.org"})
-		if err != nil {
-			s.Fatal(err)
-		}
+		s.must(err)
 		s.send("GET", s.url+"/ping/"+s.project.PingKey+"/job?create=1", nil).text(201, "Created")
 		s.equal("channels", s.api("GET", "/api/v3/checks/", nil).list(200, "checks")[0]["channels"], any(c.ID.String()))
 	})

@@ -14,9 +14,7 @@ import (
 func (s *site) sweep(want int) {
 	s.Helper()
 	down, err := s.mon.Sweep(s.Context())
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.must(err)
 	s.equal("checks taken down", down, want)
 }
 
