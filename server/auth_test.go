@@ -158,7 +158,7 @@ func TestReadOnlyDocuments(t *testing.T) {
 			want := s.get(check)
 			for _, key := range []string{"uuid", "ping_url", "update_url", "pause_url", "resume_url", "channels"} {
 				if _, there := want[key]; !there {
-					s.Errorf("no %s with a read-write key", key)
+					s.Errorf("a document with a read-write key has no %s", key)
 				}
 				delete(want, key)
 			}
@@ -170,7 +170,7 @@ func TestReadOnlyDocuments(t *testing.T) {
 		}
 		for _, check := range s.send("GET", "/api/v3/checks/", nil, "X-Api-Key", s.keys.ReadOnly).list(200, "checks") {
 			if check["uuid"] != nil || len(check["unique_key"].(string)) != 40 {
-				s.Errorf("read-only list has %v", check)
+				s.Errorf("the list with a read-only key has %v", check)
 			}
 		}
 	})
@@ -183,7 +183,7 @@ func TestUniqueKey(t *testing.T) {
 		read := s.send("GET", path(check), nil, "X-Api-Key", s.keys.ReadOnly).object(200)
 		s.equal("unique_key", read["unique_key"], any(sha1Hex(strings.ReplaceAll(check["uuid"].(string), "-", "")[:16])))
 		if len(s.keys.ReadOnly) != monitor.KeyLength {
-			s.Errorf("key has %d characters", len(s.keys.ReadOnly))
+			s.Errorf("a key has %d characters, want %d", len(s.keys.ReadOnly), monitor.KeyLength)
 		}
 	})
 }

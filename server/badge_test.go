@@ -46,7 +46,7 @@ func TestBadgeList(t *testing.T) {
 			s.equal("kinds of "+tag, slices.Sorted(maps.Keys(set)), slices.Sorted(maps.Keys(badgeKinds)))
 			for kind, address := range set {
 				if seen[address] || !strings.HasPrefix(address, s.url+"/badge/") {
-					s.Errorf("%s of %s: %s", kind, tag, address)
+					s.Errorf("address of the %s badge of %s is another's, or elsewhere: %s", kind, tag, address)
 				}
 				seen[address] = true
 				r := s.send("GET", address, nil).is(200)
@@ -78,14 +78,14 @@ func (s *site) checkBadge(kind, document, label string) {
 			if errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
-				s.Fatalf("%s: %v", document, err)
+				s.Fatalf("SVG is not well-formed: %v: %s", err, document)
 			}
 			if chars, ok := token.(xml.CharData); ok {
 				text.Write(chars)
 			}
 		}
 		if !strings.Contains(text.String(), label) {
-			s.Errorf("SVG of %q has the text %q", label, text.String())
+			s.Errorf("SVG has the text %q, want %q in it", text.String(), label)
 		}
 	case strings.HasPrefix(kind, "shields"):
 		var o object

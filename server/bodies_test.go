@@ -60,7 +60,7 @@ func TestBodiesInObjectStorage(t *testing.T) {
 		}
 		present(1, large)
 		if n, err := s.mon.UploadBodies(s.Context()); n != 1 || err != nil {
-			s.Fatal(n, err)
+			s.Fatalf("uploaded %d bodies, want 1; error %v", n, err)
 		}
 		present(1, large)
 		present(2, "tiny")

@@ -31,7 +31,7 @@ func TestBodies(t *testing.T) {
 				s.send(method, check["ping_url"].(string), c.sent).text(200, "OK")
 				r := s.api("GET", fmt.Sprintf("%s/pings/%d/body", path(check), n), nil).is(200)
 				if r.body != string(c.kept) {
-					s.Errorf("%d bytes sent, %d read back, or others", len(c.sent), len(r.body))
+					s.Errorf("body of %d bytes came back with %d bytes, or with others", len(c.sent), len(r.body))
 				}
 				s.equal("Content-Type", r.header.Get("Content-Type"), "text/plain")
 			}
@@ -58,7 +58,7 @@ func TestBrokenBody(t *testing.T) {
 			answer.ReadFrom(conn)
 			conn.Close()
 			if !strings.HasPrefix(answer.String(), "HTTP/1.1 400 ") || !strings.Contains(answer.String(), "could not be read") {
-				s.Errorf("answer: %s", answer.String())
+				s.Errorf("answer %s, want 400", answer.String())
 			}
 		}
 		s.equal("n_pings", s.get(check)["n_pings"], any(0.0))

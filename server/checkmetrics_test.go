@@ -27,11 +27,11 @@ func parseMetrics(s *site, text string) map[string]float64 {
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
 	if err != nil {
-		s.Fatalf("not in the format of Prometheus: %v\n%s", err, text)
+		s.Fatalf("not the text format of Prometheus: %v\n%s", err, text)
 	}
 	problems, err := promlint.New(strings.NewReader(text)).Lint()
 	if err != nil || len(problems) > 0 {
-		s.Errorf("promlint: %v, %v", problems, err)
+		s.Errorf("promlint found %v, error %v", problems, err)
 	}
 	samples := map[string]float64{}
 	for name, family := range families {
@@ -43,7 +43,7 @@ func parseMetrics(s *site, text string) map[string]float64 {
 			slices.Sort(labels)
 			key := name + "{" + strings.Join(labels, ",") + "}"
 			if _, twice := samples[key]; twice {
-				s.Errorf("twice: %s", key)
+				s.Errorf("two samples %s", key)
 			}
 			samples[key] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
 		}
@@ -58,7 +58,7 @@ func (s *site) metrics() map[string]float64 {
 	s.equal("Content-Type", r.header.Get("Content-Type"), "text/plain; version=0.0.4; charset=utf-8")
 	for _, secret := range []string{"uuid=", s.keys.ReadOnly, s.project.BadgeKey, s.project.PingKey} {
 		if strings.Contains(r.body, secret) {
-			s.Errorf("the metrics have %q", secret)
+			s.Errorf("the metrics reveal %q", secret)
 		}
 	}
 	return parseMetrics(s, r.body)
@@ -138,11 +138,11 @@ func TestCheckMetricsKeys(t *testing.T) {
 			{"Authorization", "Bearer x", "X-Api-Key", s.keys.ReadOnly},
 		} {
 			if r := s.send("GET", metricsPath, nil, header...).is(200); !strings.Contains(r.body, "\nrollcall_check_up{") {
-				s.Errorf("%q: %s", header, r.body)
+				s.Errorf("with %q the metrics lack the check: %s", header, r.body)
 			}
 		}
 		if r := s.send("GET", metricsPath, nil, "Authorization", "Bearer "+other.ReadOnly).is(200); strings.Contains(r.body, "\nrollcall_check_up{") {
-			s.Errorf("another project: %s", r.body)
+			s.Errorf("metrics of another project have the check: %s", r.body)
 		}
 		for _, header := range [][]string{
 			{}, {"Authorization", "Bearer"}, {"Authorization", s.keys.ReadOnly}, {"Authorization", "Basic " + s.keys.ReadOnly},
@@ -196,7 +196,7 @@ func TestCheckMetricsOfMany(t *testing.T) {
 			defer response.Body.Close()
 			body := response.Body
 			if got := response.Header.Get("Content-Encoding") == "gzip"; got != packed {
-				s.Errorf("Accept-Encoding %q: compressed is %v", accept, got)
+				s.Errorf("Accept-Encoding %q: compressed %v, want %v", accept, got, packed)
 			} else if packed {
 				if body, err = gzip.NewReader(body); err != nil {
 					s.Fatal(err)
@@ -204,7 +204,7 @@ func TestCheckMetricsOfMany(t *testing.T) {
 			}
 			families, err := new(expfmt.NewTextParser(model.LegacyValidation)).TextToMetricFamilies(body)
 			if err != nil || len(families["rollcall_check_up"].GetMetric()) != many {
-				s.Errorf("Accept-Encoding %q: %d samples, %v", accept, len(families["rollcall_check_up"].GetMetric()), err)
+				s.Errorf("Accept-Encoding %q: %d samples, want %d; error %v", accept, len(families["rollcall_check_up"].GetMetric()), many, err)
 			}
 		}
 	})

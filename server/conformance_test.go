@@ -159,7 +159,7 @@ func (c *conforming) RoundTrip(r *http.Request) (*http.Response, error) {
 	response.Body.Close()
 	response.Body = io.NopCloser(bytes.NewReader(answer))
 	if err := c.check(r, sent, response, answer); err != nil {
-		c.s.Errorf("not as documented: %s %s: %d %.300s: %v", r.Method, r.URL, response.StatusCode, answer, err)
+		c.s.Errorf("%s %s: answer %d %.300s is not as documented: %v", r.Method, r.URL, response.StatusCode, answer, err)
 	}
 	return response, nil
 }

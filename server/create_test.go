@@ -15,7 +15,7 @@ var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]
 func (s *site) defaults(check object) object {
 	id, _ := check["uuid"].(string)
 	if !uuidForm.MatchString(id) {
-		s.Errorf("uuid is %q", id)
+		s.Errorf("uuid is %q, want a canonical UUID", id)
 	}
 	badge, _ := check["badge_url"].(string)
 	if key, found := strings.CutPrefix(badge, s.url+"/b/2/"); !found || !uuidForm.MatchString(strings.TrimSuffix(key, ".svg")) {
@@ -95,7 +95,7 @@ func TestReadableJSON(t *testing.T) {
 	each(t, nil, func(s *site) {
 		check := s.create(object{"name": "<a> & <b>"})
 		if r := s.api("GET", path(check), nil); !strings.Contains(r.body, `"name":"<a> & <b>"`) {
-			s.Errorf("escaped: %s", r.body)
+			s.Errorf("the name is escaped beyond need: %s", r.body)
 		}
 	})
 }
@@ -200,7 +200,7 @@ func TestBounds(t *testing.T) {
 				var o object
 				r.is(400).decode(&o)
 				if text, _ := o["error"].(string); !strings.HasPrefix(text, c.refused) || o["field"] != c.field {
-					s.Errorf("%s=%v: %v, want %q", c.field, c.value, o, c.refused)
+					s.Errorf("%s=%v: error %v, want %q", c.field, c.value, o, c.refused)
 				}
 			}
 		}
@@ -267,7 +267,7 @@ func TestMalformedBodies(t *testing.T) {
 				// encoding/json writes the text after the colon.
 				o := s.api("POST", path, body).object(400)
 				if got, _ := o["error"].(string); !strings.HasPrefix(got, text) || len(o) != 1 {
-					s.Errorf("%.40q: %v, want %q and no field", body, o, text)
+					s.Errorf("body %.40q: error %v, want %q without a field", body, o, text)
 				}
 			}
 		}
@@ -276,7 +276,7 @@ func TestMalformedBodies(t *testing.T) {
 		// A text that quotes the request is cut.
 		long := s.api("POST", "/api/v3/checks/", object{"methods": strings.Repeat("é", 100_000)}).object(400)["error"].(string)
 		if len(long) > 1010 || !strings.HasPrefix(long, "methods must be") {
-			s.Errorf("%d bytes: %.100s", len(long), long)
+			s.Errorf("the error has %d bytes, want 1010 at most: %.100s", len(long), long)
 		}
 	})
 }
@@ -288,7 +288,7 @@ func TestLargeBody(t *testing.T) {
 		const text = "the body is too large: the maximum is 1000000 bytes"
 		for _, path := range []string{"/api/v3/checks/", path(check)} {
 			if status := s.api("POST", path, body(1_000_000)).status; status != 200 && status != 201 {
-				s.Errorf("status %d at the limit", status)
+				s.Errorf("body at the limit: status %d, want success", status)
 			}
 			s.api("POST", path, body(1_000_001)).refused(413, text)
 			s.api("POST", path, body(5_000_000)).refused(413, text)

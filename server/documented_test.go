@@ -133,13 +133,13 @@ func TestDocumentedExamples(t *testing.T) {
 					s.api("POST", "/api/v3/checks/"+values["id"]+"/pause", nil).is(200)
 				}
 				if answer := s.api(o.Method, o.in(values), string(data)); answer.status >= http.StatusMultipleChoices {
-					s.Errorf("example %s of %s: %d %s", name, o.Operation.OperationID, answer.status, answer.body)
+					s.Errorf("example %s of %s is refused: %d %s", name, o.Operation.OperationID, answer.status, answer.body)
 				}
 				sent++
 			}
 		}
 		if sent < 10 {
-			s.Errorf("%d examples sent", sent)
+			s.Errorf("sent %d examples, want 10 at least", sent)
 		}
 	})
 }
@@ -159,7 +159,7 @@ func TestDocumentedDefaults(t *testing.T) {
 			}
 		}
 		if compared < 30 {
-			s.Errorf("%d defaults compared", compared)
+			s.Errorf("compared %d defaults, want 30 at least", compared)
 		}
 	})
 }
@@ -183,7 +183,7 @@ func TestReference(t *testing.T) {
 				}
 			}
 			if strings.Contains(got.body, "rollcall.example.org") {
-				s.Errorf("%s has an address that stands for the server's", path)
+				s.Errorf("%s has the placeholder of the server's address", path)
 			}
 			same := s.send("GET", path, nil, "If-None-Match", got.header.Get("ETag")).is(304)
 			s.equal("body of 304", same.body, "")

@@ -27,7 +27,7 @@ func TestStatusEndpoint(t *testing.T) {
 		s.send("GET", check["badge_url"].(string), nil).refused(500, "internal error")
 		s.send("GET", check["ping_url"].(string), nil).text(500, "internal error")
 		if log := s.log.String(); !strings.Contains(log, "database is closed") || strings.Contains(log, s.keys.ReadWrite) {
-			s.Errorf("the log has not the cause, or has the key: %s", log)
+			s.Errorf("the log lacks the cause, or has the key: %s", log)
 		}
 	})
 }
@@ -109,19 +109,19 @@ func TestOutageInTheLog(t *testing.T) {
 		}
 		const line = "a request failed"
 		if log := refuse(20); strings.Count(log, line) != 1 || strings.Contains(log, "unlogged") {
-			s.Errorf("20 refused pings: %s", log)
+			s.Errorf("log of 20 refused pings, want one line: %s", log)
 		}
 		s.clock.Advance(999 * time.Millisecond)
 		if log := refuse(1); log != "" {
-			s.Errorf("another within a second: %s", log)
+			s.Errorf("log of another ping within the second, want none: %s", log)
 		}
 		s.clock.Advance(time.Millisecond)
 		if log := refuse(5); strings.Count(log, line) != 1 || !strings.Contains(log, "unlogged=20") {
-			s.Errorf("a second later: %s", log)
+			s.Errorf("log a second later, want one line with 20 unlogged: %s", log)
 		}
 		s.clock.Advance(-time.Hour)
 		if log := refuse(2); strings.Count(log, line) != 1 {
-			s.Errorf("after the clock was set back: %s", log)
+			s.Errorf("log after the clock was set back, want one line: %s", log)
 		}
 		out.api("GET", "/api/v3/checks/", nil).refused(503, "unavailable")
 	})

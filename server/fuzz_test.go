@@ -25,17 +25,17 @@ func FuzzRunID(f *testing.F) {
 		run, err := parseRunID(query)
 		// queryValue finds whatever url.ParseQuery finds.
 		if values, parseErr := url.ParseQuery(query); parseErr == nil && values.Has("rid") == (err == nil && !run.Valid) {
-			t.Fatalf("%q: %v, %v, want %q", query, run, err, values["rid"])
+			t.Fatalf("%q: run %v, error %v; url.ParseQuery finds %q", query, run, err, values["rid"])
 		}
 		switch {
 		case err != nil && (err != errBadRunID || run.Valid):
-			t.Errorf("%q: %v, %v", query, run, err)
+			t.Errorf("%q: run %v with error %v", query, run, err)
 		case run.Valid && run.UUID.String() == uuid.Nil.String() && !strings.Contains(query, "0"):
-			t.Errorf("%q: the zero UUID", query)
+			t.Errorf("%q: run is the zero UUID", query)
 		case run.Valid:
 			again, err := parseRunID("rid=" + run.UUID.String())
 			if err != nil || again != run {
-				t.Errorf("%q: %v, written plainly %v, %v", query, run, again, err)
+				t.Errorf("%q: run %v, but %v, error %v in the plain form", query, run, again, err)
 			}
 		}
 	})
@@ -58,21 +58,21 @@ func FuzzForwarded(f *testing.F) {
 		r := &http.Request{RemoteAddr: peer, Header: http.Header{"X-Forwarded-For": {first, second}, "X-Forwarded-Proto": {proto}}}
 		got, scheme := p.origin(r)
 		if scheme != "http" && scheme != "https" {
-			t.Errorf("%q: scheme %q", proto, scheme)
+			t.Errorf("proto %q: scheme %q", proto, scheme)
 		}
 		addr, err := netip.ParseAddr(got)
 		if got != "" && (err != nil || addr.Zone() != "" || addr.Is4In6() || addr.String() != got) {
-			t.Errorf("%q %q %q: address %q", peer, first, second, got)
+			t.Errorf("peer %q, headers %q and %q: invalid address %q", peer, first, second, got)
 		}
 		alone, plain := p.origin(&http.Request{RemoteAddr: peer, Header: http.Header{}})
 		hop, ok := parseHop(peer)
 		if (!ok || !p.trust(hop)) && (got != alone || scheme != plain) {
-			t.Errorf("%q is not trusted, and made %s %s of %q %q %q", peer, got, scheme, first, second, proto)
+			t.Errorf("untrusted peer %q got %s, %s from its headers %q, %q, %q", peer, got, scheme, first, second, proto)
 		}
 		// Repeated headers form one list.
 		r.Header["X-Forwarded-For"] = []string{first + "," + second}
 		if joined, _ := p.origin(r); joined != got {
-			t.Errorf("%q %q: %s, in one header %s", first, second, got, joined)
+			t.Errorf("headers %q and %q: address %s, but %s as one header", first, second, got, joined)
 		}
 	})
 }
@@ -93,13 +93,13 @@ func FuzzBaseURL(f *testing.F) {
 		}
 		u, err := url.Parse(base.text + "/api/v3/checks/")
 		if err != nil {
-			t.Fatalf("%q: %v", text, err)
+			t.Fatalf("base URL %q makes no URL: %v", text, err)
 		}
 		if !strings.EqualFold(u.Host, base.host) || u.Path != base.path+"/api/v3/checks/" || u.EscapedPath() != u.Path || u.RawQuery != "" || u.User != nil {
-			t.Errorf("%q: %+v makes %+v", text, base, u)
+			t.Errorf("base URL %q, parsed %+v, makes %+v", text, base, u)
 		}
 		if strings.ContainsAny(base.text, "\r\n\"'<> \\") {
-			t.Errorf("%q: %q has characters that end a header, a line or an attribute", text, base.text)
+			t.Errorf("base URL %q becomes %q, which can end a header, a line or an attribute", text, base.text)
 		}
 	})
 }

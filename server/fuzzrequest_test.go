@@ -169,27 +169,27 @@ func FuzzRequest(f *testing.F) {
 		answer := recorder.Result()
 		health := strings.HasSuffix(r.URL.EscapedPath(), "z") // 503, because no watcher runs here
 		if answer.StatusCode >= 500 && !health || w.log.String() != "" {
-			t.Fatalf("%d %s\n%s", answer.StatusCode, recorder.Body, w.log)
+			t.Fatalf("the server failed: %d %s\n%s", answer.StatusCode, recorder.Body, w.log)
 		}
 		for name, part := range map[string]string{
 			"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'", "Referrer-Policy": "no-referrer", "Cache-Control": "no-",
 		} {
 			if !strings.Contains(answer.Header.Get(name), part) {
-				t.Errorf("%d: %s is %q", answer.StatusCode, name, answer.Header.Get(name))
+				t.Errorf("%d: header %s is %q, want %q in it", answer.StatusCode, name, answer.Header.Get(name), part)
 			}
 		}
 		if answer.Header.Get("Location") != "" || answer.StatusCode/100 == 3 && answer.StatusCode != http.StatusNotModified {
-			t.Errorf("%d to %s", answer.StatusCode, answer.Header.Get("Location"))
+			t.Errorf("%d redirects to %s", answer.StatusCode, answer.Header.Get("Location"))
 		}
 		types := []string{"application/json", "text/plain; charset=utf-8", "text/plain", "text/plain; version=0.0.4; charset=utf-8",
 			"text/html; charset=utf-8", "image/svg+xml", ""}
 		if kind := answer.Header.Get("Content-Type"); !slices.Contains(types, kind) {
-			t.Errorf("Content-Type is %q", kind)
+			t.Errorf("unexpected Content-Type %q", kind)
 		} else if kind == "application/json" && answer.StatusCode != http.StatusNotModified && !json.Valid(recorder.Body.Bytes()) {
-			t.Errorf("%d: not JSON: %s", answer.StatusCode, recorder.Body)
+			t.Errorf("%d: body is not JSON: %s", answer.StatusCode, recorder.Body)
 		}
 		if strings.Contains(recorder.Body.String(), fuzzForeign) && !bytes.Contains(raw, []byte(fuzzForeign)) {
-			t.Errorf("%d tells of the other project: %s", answer.StatusCode, recorder.Body)
+			t.Errorf("%d reveals the other project: %s", answer.StatusCode, recorder.Body)
 		}
 		if r.Method == http.MethodDelete && answer.StatusCode == http.StatusOK {
 			w.refill(t)

@@ -265,7 +265,7 @@ func (r reply) list(status int, key string) []object {
 	var document map[string][]object
 	r.is(status).decode(&document)
 	if len(document) != 1 || document[key] == nil {
-		r.s.Fatalf("%s: keys are not %q alone: %s", r.what, key, r.body)
+		r.s.Fatalf("%s: want the key %q and no other: %s", r.what, key, r.body)
 	}
 	return document[key]
 }

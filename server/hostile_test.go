@@ -115,7 +115,7 @@ func TestHeadersOfAnswers(t *testing.T) {
 		page := s.send("GET", "/api/v3/", nil).header.Get("Content-Security-Policy")
 		for _, part := range []string{"default-src 'none'", "style-src 'sha256-", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'", "sandbox"} {
 			if !strings.Contains(page, part) {
-				s.Errorf("the policy of the reference page has not %s: %s", part, page)
+				s.Errorf("the policy of the reference page lacks %s: %s", part, page)
 			}
 		}
 		if strings.Contains(page, "script") || strings.Contains(page, "unsafe") || strings.Contains(page, "allow-") {
@@ -124,7 +124,7 @@ func TestHeadersOfAnswers(t *testing.T) {
 		for _, address := range []string{badge, s.url + "/b/3/" + check["badge_url"].(string)[strings.LastIndex(check["badge_url"].(string), "/")+1:]} {
 			r := s.send("GET", address, nil).is(200)
 			if strings.Contains(strings.ToLower(r.body), "<script") || r.header.Get("Content-Type") != "image/svg+xml" {
-				s.Errorf("%s: %s", address, r.body)
+				s.Errorf("%s is no SVG, or has a script: %s", address, r.body)
 			}
 		}
 		// The body of a ping is never served as a page.
@@ -142,7 +142,7 @@ func TestAddressesAreConfigured(t *testing.T) {
 		made.is(201)
 		for _, path := range []string{"/", "/api/v3/", "/api/v3/openapi.json", "/api/v3/checks/", "/api/v3/badges/", "/nothing"} {
 			if r := s.send("GET", path, nil, headers...); strings.Contains(r.body+fmt.Sprint(r.header), evil) {
-				s.Errorf("%s: %v %s", r.what, r.header, r.body)
+				s.Errorf("%s: a header of the request is in the answer: %v %s", r.what, r.header, r.body)
 			}
 		}
 		id := made.object(201)["uuid"].(string)
@@ -150,7 +150,7 @@ func TestAddressesAreConfigured(t *testing.T) {
 		// With an absolute address in the request line, and without a host.
 		absolute := s.raw("GET http://" + evil + "/api/v3/checks/" + id + " HTTP/1.1\r\nHost: " + evil + "\r\nX-Api-Key: " + s.keys.ReadWrite + "\r\n\r\n").is(200)
 		if strings.Contains(absolute.body, evil) {
-			s.Error(absolute.body)
+			s.Errorf("the host of the request line is in the answer: %s", absolute.body)
 		}
 		s.raw("GET / HTTP/1.1\r\n\r\n").is(400)
 		s.raw("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n").is(400)
@@ -171,13 +171,13 @@ func TestPathForms(t *testing.T) {
 		} {
 			r := s.raw("GET " + path + " HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + s.keys.ReadWrite + "\r\n\r\n")
 			if r.status != 404 || r.header.Get("Location") != "" {
-				s.Errorf("%s: %d %s %.100s", path, r.status, r.header.Get("Location"), r.body)
+				s.Errorf("path %s: status %d, Location %q, want 404: %.100s", path, r.status, r.header.Get("Location"), r.body)
 			}
 		}
 		for _, target := range []string{"api/v3/checks/", "*", "", "/a b", "/%zz", "/\x00", "http://[::1/"} {
 			r := s.raw("GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n")
 			if r.status != 400 && r.status != 404 {
-				s.Errorf("%q: %d %.100s", target, r.status, r.body)
+				s.Errorf("target %q: status %d, want 400 or 404: %.100s", target, r.status, r.body)
 			}
 		}
 		s.equal("n_pings", s.api("GET", "/api/v3/checks/"+id, nil).object(200)["n_pings"], any(0.0))
@@ -211,7 +211,7 @@ func TestSmuggling(t *testing.T) {
 		} {
 			for i, answer := range s.exchange("POST /ping/" + id + "/log HTTP/1.1\r\nHost: x\r\n" + headers + "\r\n" + hidden) {
 				if i > 0 || answer.status != 400 && answer.status != 501 {
-					s.Errorf("%s: answer %d is %d", name, i, answer.status)
+					s.Errorf("%s: answer %d has status %d, want one answer, 400 or 501", name, i, answer.status)
 				}
 			}
 		}
@@ -223,7 +223,7 @@ func TestSmuggling(t *testing.T) {
 		answers := s.exchange("POST /ping/" + id + "/log HTTP/1.1\r\nHost: x\r\nContent-Length: " + fmt.Sprint(len(chunk)+len(hidden)) +
 			"\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk + hidden)
 		if len(answers) != 1 || answers[0].status != 200 {
-			s.Errorf("a length and chunks: %d answers: %v", len(answers), answers)
+			s.Errorf("a length and chunks: %d answers, want one, 200: %v", len(answers), answers)
 		}
 		s.equal("type", s.pings(check)[0]["type"], any("log"))
 		s.equal("n_pings", s.get(check)["n_pings"], any(1.0))
@@ -231,7 +231,7 @@ func TestSmuggling(t *testing.T) {
 		// The rest of a body that no handler has read is not a request.
 		rest := s.exchange("POST /api/v3/checks/ HTTP/1.1\r\nHost: x\r\nX-Api-Key: wrong\r\nContent-Length: " + fmt.Sprint(len(hidden)) + "\r\n\r\n" + hidden)
 		if len(rest) != 1 || rest[0].status != 401 {
-			s.Errorf("%d answers", len(rest))
+			s.Errorf("an unread body: %d answers, want one, 401: %v", len(rest), rest)
 		}
 		s.equal("n_pings", s.get(check)["n_pings"], any(1.0))
 	})
@@ -250,7 +250,7 @@ func TestMethodsAreWhatTheyAre(t *testing.T) {
 		for _, method := range []string{"get", "Post", "DELETE\t", "G ET", "GET\x00", "", strings.Repeat("A", 5000)} {
 			r := s.raw(method + " " + path(check) + " HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + s.keys.ReadWrite + "\r\n\r\n")
 			if r.status != 400 && r.status != 405 {
-				s.Errorf("%.20q: %d", method, r.status)
+				s.Errorf("method %.20q: status %d, want 400 or 405", method, r.status)
 			}
 		}
 		s.equal("still there", s.get(check)["status"], any("new"))
@@ -264,7 +264,7 @@ func TestProtocols(t *testing.T) {
 		ping := "/ping/" + check["uuid"].(string)
 		s.raw("GET "+ping+" HTTP/1.0\r\n\r\n").text(200, "OK")
 		if r := s.raw("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); r.status != 404 {
-			s.Errorf("HTTP/2 without TLS: %d", r.status)
+			s.Errorf("HTTP/2 without TLS: status %d, want 404", r.status)
 		}
 		upgrade := s.raw("GET " + ping + " HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\n" +
 			"Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n")
@@ -281,7 +281,7 @@ func TestProtocols(t *testing.T) {
 		// A client that expects 100 Continue gets it, or is refused without its body.
 		go100 := s.exchange("POST " + ping + " HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\nbody")
 		if len(go100) != 2 || go100[0].status != 100 || go100[1].status != 200 {
-			s.Errorf("%d answers to Expect", len(go100))
+			s.Errorf("Expect: 100-continue: %d answers, want 100 and 200: %v", len(go100), go100)
 		}
 		s.raw("POST /api/v3/checks/ HTTP/1.1\r\nHost: x\r\nX-Api-Key: wrong\r\nExpect: 100-continue\r\nContent-Length: 1000000000\r\n\r\n").is(401)
 		s.raw("POST " + ping + " HTTP/1.1\r\nHost: x\r\nExpect: 200-maybe\r\nContent-Length: 0\r\n\r\n").is(417)
@@ -300,7 +300,7 @@ func TestCompressedBodies(t *testing.T) {
 		check := s.create(nil)
 		s.send("POST", check["ping_url"].(string), packed.Bytes(), "Content-Encoding", "gzip").text(200, "OK")
 		if body := s.api("GET", path(check)+"/pings/1/body", nil).is(200).body; body != packed.String() {
-			s.Errorf("%d bytes of %d", len(body), packed.Len())
+			s.Errorf("the body has %d bytes and is not the %d bytes sent", len(body), packed.Len())
 		}
 	})
 }
@@ -332,7 +332,7 @@ func TestHostileJSON(t *testing.T) {
 		s.equal("escaped key", post(`{"\u006eame":"x"}`).object(201)["name"], any("x"))
 		for _, number := range []string{"1e400", "1e999999999999", "9223372036854775808", "1" + strings.Repeat("0", 100_000)} {
 			if r := post(`{"timeout":` + number + `}`).is(400); !strings.Contains(r.body, "timeout is too large") || len(r.body) > 1200 {
-				s.Errorf("%.20s: %.200s", number, r.body)
+				s.Errorf("timeout %.20s: %.200s", number, r.body)
 			}
 		}
 		post(`{"timeout":-1e400}`).is(400)

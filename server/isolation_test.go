@@ -48,7 +48,7 @@ func TestAccessTableIsWhole(t *testing.T) {
 	known := slices.SortedFunc(maps.Keys(accessTable), compareRoutes)
 	routes := slices.SortedFunc(slices.Values(server.Routes()), compareRoutes)
 	if !slices.Equal(known, routes) {
-		t.Errorf("the routes of the server are not those of accessTable:\n%q\n%q", routes, known)
+		t.Errorf("routes of the server:\n%q\nroutes of accessTable:\n%q", routes, known)
 	}
 }
 
@@ -103,7 +103,7 @@ func (v *victim) untold(r reply, sent ...string) {
 	}
 	for _, mark := range v.marks {
 		if strings.Contains(all, mark) && !strings.Contains(said, mark) {
-			v.s.Errorf("%s: the answer %d has %q:\n%s", r.what, r.status, mark, all)
+			v.s.Errorf("%s: the answer %d reveals %q:\n%s", r.what, r.status, mark, all)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func TestNobodyGetsIn(t *testing.T) {
 				}
 				r := s.send(method, path, nil, use.headers...)
 				if r.status != use.status {
-					s.Errorf("%s: %s: %d %.200s, want %d", what, r.what, r.status, r.body, use.status)
+					s.Errorf("%s: %s: status %d %.200s, want %d", what, r.what, r.status, r.body, use.status)
 				}
 				v.untold(r)
 				// A key in the query never counts.

@@ -39,14 +39,14 @@ func TestAnswerWhileSending(t *testing.T) {
 					s.Fatalf("%s: answer %d: %v", name, i, err)
 				}
 				if answer.StatusCode != want {
-					s.Errorf("%s: answer %d is %d, want %d", name, i, answer.StatusCode, want)
+					s.Errorf("%s: answer %d has status %d, want %d", name, i, answer.StatusCode, want)
 				}
 				_, _ = io.Copy(io.Discard, answer.Body)
 				if i > 0 {
 					break
 				}
 				if _, err := io.WriteString(conn, body+"GET /api/v3/status/ HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-					s.Fatalf("%s: the rest: %v", name, err)
+					s.Fatalf("%s: cannot send the rest: %v", name, err)
 				}
 			}
 			conn.Close()
@@ -104,7 +104,7 @@ func TestBodyMemory(t *testing.T) {
 		waiting.Wait()
 		for _, r := range refused {
 			if !strings.Contains(r.body, "too many large bodies at once") {
-				s.Errorf("%s: %s", r.what, r.body)
+				s.Errorf("%s: the error is %s, want too many large bodies", r.what, r.body)
 			}
 			s.equal("Retry-After", r.is(503).header.Get("Retry-After"), "5")
 		}

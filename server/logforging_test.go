@@ -67,7 +67,7 @@ func TestLogs(t *testing.T) {
 			hidden += strings.Count(text.String(), "path=/ping/(key)/new")
 		}
 		if lines < 100 || hidden == 0 {
-			s.Errorf("%d lines were logged, %d with a path that had a key", lines, hidden)
+			s.Errorf("the log has %d lines, %d of them with a redacted key; want 100 and 1 at least", lines, hidden)
 		}
 	})
 }
@@ -87,7 +87,7 @@ func (s *site) checkLog(text, document string) int {
 	} {
 		for _, log := range []string{text, document} {
 			if at := strings.Index(log, secret); at >= 0 {
-				s.Errorf("%s is logged: %.300s", name, log[max(0, at-150):])
+				s.Errorf("the log has %s: %.300s", name, log[max(0, at-150):])
 			}
 		}
 	}
@@ -96,11 +96,11 @@ func (s *site) checkLog(text, document string) int {
 	s.equal("lines as text and as JSON", len(lines), len(documents))
 	for i, line := range lines[:len(lines)-1] {
 		if !strings.HasPrefix(line, "time=") || strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return !unicode.IsPrint(r) }) {
-			s.Errorf("line %d is not one of the server: %q", i, line)
+			s.Errorf("line %d is not the server's: %q", i, line)
 		}
 		var entry struct{ Level, Msg string }
 		if err := json.Unmarshal([]byte(documents[i]), &entry); err != nil || entry.Msg == "forged" || entry.Level == "" {
-			s.Errorf("line %d: %v: %q", i, err, documents[i])
+			s.Errorf("line %d as JSON is not the server's, error %v: %q", i, err, documents[i])
 		}
 		if strings.ContainsFunc(strings.TrimSuffix(documents[i], "\n"), func(r rune) bool { return r < ' ' }) {
 			s.Errorf("line %d has a control character: %q", i, documents[i])

@@ -53,7 +53,7 @@ func TestObserver(t *testing.T) {
 
 		log := s.log.String()
 		if n := strings.Count(log, "msg=request "); n < len(want) {
-			s.Errorf("%d requests logged, want %d:\n%s", n, len(want), log)
+			s.Errorf("the log has %d requests, want %d at least:\n%s", n, len(want), log)
 		}
 		for _, secret := range []string{id, s.project.PingKey, s.project.BadgeKey, s.keys.ReadWrite, "wp-login", "BREW", check["badge_url"].(string)} {
 			if strings.Contains(log, secret) {
@@ -61,7 +61,7 @@ func TestObserver(t *testing.T) {
 			}
 		}
 		if !strings.Contains(log, "route=/api/v3/checks/:id status=200 bytes=") || !strings.Contains(log, "remote_addr=127.0.0.1\n") {
-			s.Errorf("the log:\n%s", log)
+			s.Errorf("the log lacks a route or an address:\n%s", log)
 		}
 	})
 }

@@ -43,7 +43,7 @@ func TestDocumentedEndpoints(t *testing.T) {
 	slices.Sort(got)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-endpoints() +openapi.yaml:\n%s", diff)
+		t.Errorf("endpoints (-router +openapi.yaml):\n%s", diff)
 	}
 }
 

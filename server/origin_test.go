@@ -70,15 +70,15 @@ func TestOrigin(t *testing.T) {
 			r.Header["X-Forwarded-Proto"] = strings.Split(c.proto, "|")
 		}
 		if addr, scheme := p.origin(r); addr != c.addr || scheme != c.scheme {
-			t.Errorf("%s, %q, %q: %s, %s, want %s, %s", c.peer, c.forwarded, c.proto, addr, scheme, c.addr, c.scheme)
+			t.Errorf("peer %s, for %q, proto %q: %s, %s, want %s, %s", c.peer, c.forwarded, c.proto, addr, scheme, c.addr, c.scheme)
 		}
 	}
 	r := &http.Request{RemoteAddr: "192.0.2.1:5", TLS: &tls.ConnectionState{}}
 	if _, scheme := p.origin(r); scheme != "https" {
-		t.Errorf("with TLS: %s", scheme)
+		t.Errorf("with TLS the scheme is %s, want https", scheme)
 	}
 	if _, err := newProxies([]netip.Prefix{{}}); err == nil {
-		t.Error("an invalid network was taken")
+		t.Error("an invalid network was accepted")
 	}
 }
 
@@ -96,15 +96,15 @@ func FuzzOrigin(f *testing.F) {
 		got := origin(forwarded)
 		addr, err := netip.ParseAddr(got)
 		if err != nil || addr.Is4In6() || addr.Zone() != "" {
-			t.Fatalf("%q: %q", forwarded, got)
+			t.Fatalf("%q: invalid address %q", forwarded, got)
 		}
 		if spoofed := origin("198.51.100.66, " + forwarded); spoofed != got && p.trust(addr) && spoofed != "198.51.100.66" {
-			t.Errorf("%q: %s, with one more to the left %s", forwarded, got, spoofed)
+			t.Errorf("%q: address %s, but %s with another hop on the left", forwarded, got, spoofed)
 		} else if !p.trust(addr) && spoofed != got {
-			t.Errorf("%q: %s became %s", forwarded, got, spoofed)
+			t.Errorf("%q: a hop on the left changed the address from %s to %s", forwarded, got, spoofed)
 		}
 		if mine := origin(forwarded + ", 192.0.2.7"); mine != "192.0.2.7" {
-			t.Errorf("%q: the last hop was %s", forwarded, mine)
+			t.Errorf("%q: address %s, want the last hop, 192.0.2.7", forwarded, mine)
 		}
 	})
 }

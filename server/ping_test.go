@@ -153,7 +153,7 @@ func TestPingRefused(t *testing.T) {
 			s.equal("headers of "+path, []string{r.header.Get("Content-Type"), r.header.Get("Ping-Body-Limit"), r.header.Get("Cache-Control")},
 				[]string{"text/plain; charset=utf-8", "100000", "no-store, no-cache, max-age=0"})
 			if counted := s.get(check)["n_pings"].(float64) > before; counted != (r.status == 200) {
-				s.Errorf("%s: counted %v", path, counted)
+				s.Errorf("%s: status %d, counted %v", path, r.status, counted)
 			}
 		}
 		for _, method := range []string{"PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"} {
@@ -199,7 +199,7 @@ func TestRunIDs(t *testing.T) {
 			ping := s.pings(check)[0]
 			s.equal(step.suffix, []any{ping["rid"], ping["duration"]}, []any{step.rid, step.duration})
 			if _, there := ping["duration"]; there != (step.duration != nil) {
-				s.Errorf("%s: duration is there: %v", step.suffix, there)
+				s.Errorf("%s: the key duration is there: %v, want %v", step.suffix, there, step.duration != nil)
 			}
 		}
 	})
@@ -310,7 +310,7 @@ func TestDateDigits(t *testing.T) {
 		}
 		for _, ping := range s.pings(check) {
 			if date := ping["date"].(string); !dateForm.MatchString(date) {
-				s.Errorf("date %q", date)
+				s.Errorf("date %q, want the form of RFC 3339 with six fraction digits", date)
 			}
 		}
 		s.equal("newest", s.pings(check)[0]["date"], any("2026-03-15T12:00:01.000001+00:00"))

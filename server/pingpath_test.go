@@ -74,10 +74,10 @@ func TestParsePingPath(t *testing.T) {
 		got, err := parsePingPath(path)
 		if wantErr, refused := want.(*problem); refused {
 			if !errors.Is(err, wantErr) {
-				t.Errorf("%s: %v, %v, want %v", path, got, err, wantErr)
+				t.Errorf("%s: %v, error %v, want %v", path, got, err, wantErr)
 			}
 		} else if diff := cmp.Diff(want, any(got), cmp.AllowUnexported(pingTarget{})); err != nil || diff != "" {
-			t.Errorf("%s: %v (-want +got):\n%s", path, err, diff)
+			t.Errorf("%s: error %v (-want +got):\n%s", path, err, diff)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func FuzzPingPath(f *testing.F) {
 		got, err := parsePingPath(path)
 		if err != nil {
 			if err != errNotFound && err != errBadURL {
-				t.Errorf("%q: %v", path, err)
+				t.Errorf("%q: unexpected error %v", path, err)
 			}
 			return
 		}
@@ -100,20 +100,20 @@ func FuzzPingPath(f *testing.F) {
 		plain := "/" + got.id.String()
 		if got.slug != "" {
 			if !checks.ValidSlug(got.slug) || !checks.ValidPingKey(got.key) {
-				t.Errorf("%q: %+v", path, got)
+				t.Errorf("%q: invalid slug or key in %+v", path, got)
 			}
 			plain = "/" + got.key + "/" + got.slug
 		}
 		unescaped, err := url.PathUnescape(path)
 		if err != nil || !strings.HasPrefix(unescaped, plain) {
-			t.Errorf("%q starts not with %s", path, plain)
+			t.Errorf("%q does not start with %s", path, plain)
 		}
 		if got.exit != nil && (*got.exit < 0 || *got.exit > 255 || (*got.exit == 0) != (got.kind == pings.Success)) {
-			t.Errorf("%q: exit status %d, %s", path, *got.exit, got.kind)
+			t.Errorf("%q: exit status %d makes a %s", path, *got.exit, got.kind)
 		}
 		again, err := parsePingPath(unescaped)
 		if diff := cmp.Diff(got, again, cmp.AllowUnexported(pingTarget{})); err != nil || diff != "" {
-			t.Errorf("%q and %q differ: %v\n%s", path, unescaped, err, diff)
+			t.Errorf("%q and %q differ, error %v\n%s", path, unescaped, err, diff)
 		}
 	})
 }
@@ -135,7 +135,7 @@ func TestQueryValue(t *testing.T) {
 		{"rid=a=b", "a=b", true},
 	} {
 		if got, present := queryValue(c.query, "rid"); got != c.want || present != c.present {
-			t.Errorf("%q: %q, %v", c.query, got, present)
+			t.Errorf("%q: value %q, present %v, want %q, %v", c.query, got, present, c.want, c.present)
 		}
 	}
 }

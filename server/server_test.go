@@ -45,17 +45,17 @@ func TestNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.base.text != "http://localhost:8000" || s.ping.text != "http://localhost:8000/ping" || s.bodyLimit != 100_000 || s.limiter != nil {
-		t.Errorf("defaults: %+v", s)
+		t.Errorf("unexpected defaults: %+v", s)
 	}
 	if s, err = New(mon, &Config{Signer: signer, BaseURL: "HTTPS://Example.org:8443/a-b/c_d//"}); err != nil ||
 		s.base != (baseURL{"HTTPS://Example.org:8443/a-b/c_d", "example.org:8443", "/a-b/c_d"}) {
-		t.Errorf("BaseURL: %+v, %v", s, err)
+		t.Errorf("BaseURL is %+v, error %v", s, err)
 	}
 	if _, err := New(nil, &Config{Signer: signer}); err == nil {
-		t.Error("no monitor was accepted")
+		t.Error("New accepted no monitor")
 	}
 	if _, err := New(mon, nil); err == nil {
-		t.Error("no signer was accepted")
+		t.Error("New accepted no signer")
 	}
 	for field, c := range map[string]Config{
 		"RateLimit":                   {RateLimit: -1},
@@ -66,7 +66,7 @@ func TestNew(t *testing.T) {
 	} {
 		c.Signer = signer
 		if _, err := New(mon, &c); err == nil || !strings.HasPrefix(err.Error(), "server: "+field+" ") {
-			t.Errorf("%s: %v", field, err)
+			t.Errorf("error %v, want one about %s", err, field)
 		}
 	}
 	for _, base := range []string{
@@ -106,7 +106,7 @@ func TestSeparateHandlers(t *testing.T) {
 		w := httptest.NewRecorder()
 		c.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), c.method, c.path, nil))
 		if w.Code != c.status || w.Header().Get("X-Content-Type-Options") != "nosniff" {
-			t.Errorf("%s %s: %d %s, want %d", c.method, c.path, w.Code, w.Header(), c.status)
+			t.Errorf("%s %s: status %d, headers %s, want %d with nosniff", c.method, c.path, w.Code, w.Header(), c.status)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func TestReadPingBody(t *testing.T) {
 			b := &body{src: iotest.OneByteReader(strings.NewReader(c.body)), length: length, memory: semaphore.NewWeighted(1e6)}
 			kept, filtered, err := readPingBody(t.Context(), b, c.limit)
 			if err != nil || string(kept) != c.kept || string(filtered) != c.filtered || (kept == nil) != (c.kept == "") || (filtered == nil) != (c.filtered == "") {
-				t.Errorf("%d bytes, limit %d: %d, %d, %v", len(c.body), c.limit, len(kept), len(filtered), err)
+				t.Errorf("%d bytes, limit %d: kept %d, to filter %d, error %v", len(c.body), c.limit, len(kept), len(filtered), err)
 			}
 		}
 	}
@@ -159,7 +159,7 @@ func TestLimiter(t *testing.T) {
 	for i, step := range steps {
 		now = now.Add(step.wait)
 		if got := l.wait(step.key).Round(time.Microsecond); got != step.want { // the limiter computes in floating point
-			t.Errorf("step %d: %v, want %v", i, got, step.want)
+			t.Errorf("step %d: wait %v, want %v", i, got, step.want)
 		}
 	}
 	for range 10_000 {
@@ -168,7 +168,7 @@ func TestLimiter(t *testing.T) {
 	now = now.Add(2 * refill)
 	l.wait(a)
 	if len(l.keys) != 1 {
-		t.Errorf("%d keys are remembered, want 1", len(l.keys))
+		t.Errorf("the limiter has %d keys, want 1", len(l.keys))
 	}
 }
 
@@ -184,7 +184,7 @@ func TestProblemOf(t *testing.T) {
 		{fmt.Errorf("%w: %w", errProbe, monitor.ErrUnavailable), 500, "the database does not answer"},
 	} {
 		if p := problemOf(c.err); p.status != c.status || p.text != c.text {
-			t.Errorf("%v: %d %s", c.err, p.status, p.text)
+			t.Errorf("%v: %d %s, want %d %s", c.err, p.status, p.text, c.status, c.text)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func TestStatesByTheClock(t *testing.T) {
 			s.status(check, "down", "")
 			s.equal("flips", s.flips(check, ""), down)
 			if len(s.api("GET", "/api/v3/checks/", nil).list(200, "checks")) != 1 {
-				s.Error("the list has not the check")
+				s.Error("the list lacks the check")
 			}
 		}
 		s.sweep(1)

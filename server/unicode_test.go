@@ -126,11 +126,11 @@ func TestNamesOfProjectsAndChannels(t *testing.T) {
 			spec := monitor.ProjectSpec{Name: fmt.Sprint(n, name.Draw(t, "project")), Account: name.Draw(t, "account")}
 			project, keys, err := s.mon.CreateProject(s.Context(), spec)
 			if err != nil {
-				t.Fatalf("%+v: %v", spec, err)
+				t.Fatalf("project %+v was refused: %v", spec, err)
 			}
 			read, err := s.mon.ProjectByName(s.Context(), spec.Name)
 			if err != nil || read.ID != project.ID || read.Name != spec.Name || read.Account != spec.Account {
-				t.Fatalf("%+v is %+v, %v", spec, read, err)
+				t.Fatalf("project %+v came back as %+v, error %v", spec, read, err)
 			}
 			channel := name.Draw(t, "channel")
 			if _, err := s.mon.CreateChannel(s.Context(), project.ID, channels.Email, channel, map[string]string{"to": "a@example.org"}); err != nil {
@@ -138,12 +138,12 @@ func TestNamesOfProjectsAndChannels(t *testing.T) {
 			}
 			list := s.send("GET", "/api/v3/channels/", nil, "X-Api-Key", keys.ReadWrite).list(200, "channels")
 			if len(list) != 1 || list[0]["name"] != channel {
-				t.Fatalf("channel %q is %v", channel, list)
+				t.Fatalf("integration %q came back as %v", channel, list)
 			}
 			if !strings.ContainsAny(channel, ",*") && strings.TrimSpace(channel) != "" {
 				check := s.send("POST", "/api/v3/checks/", object{"channels": channel}, "X-Api-Key", keys.ReadWrite).object(201)
 				if check["channels"] != list[0]["id"] {
-					t.Fatalf("channel %q assigned is %v", channel, check["channels"])
+					t.Fatalf("integration %q by its name is %v", channel, check["channels"])
 				}
 			}
 		})

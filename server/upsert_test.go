@@ -44,7 +44,7 @@ func TestUpsert(t *testing.T) {
 		upsert(201, object{"tags": "y x"}, "tags")
 		upsert(201, object{"name": "New name"}, "name")
 		if n := len(s.api("GET", "/api/v3/checks/", nil).list(200, "checks")); n != 7 {
-			s.Errorf("%d checks, want 7", n)
+			s.Errorf("the project has %d checks, want 7", n)
 		}
 		// A refused upsert changes nothing.
 		before := s.get(first)
@@ -91,7 +91,7 @@ func TestConcurrentUpserts(t *testing.T) {
 		}
 		s.equal("statuses", count, map[int]int{201: 1, 200: clients - 1})
 		if n := len(s.api("GET", "/api/v3/checks/", nil).list(200, "checks")); n != 1 {
-			s.Errorf("%d checks, want 1", n)
+			s.Errorf("the project has %d checks, want 1", n)
 		}
 	})
 }
