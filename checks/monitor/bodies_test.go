@@ -115,11 +115,7 @@ func withBodies(t *testing.T, store monitor.Store) (setup, *shelf) {
 // another is a further monitor with the clock of a setup.
 func (s setup) another(t *testing.T, store monitor.Store, bodies monitor.BodyStore) *monitor.Monitor {
 	t.Helper()
-	mon, err := monitor.New(store, &monitor.Config{Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler), Bodies: bodies, BodyThreshold: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return mon
+	return s.with(t, store, monitor.Config{Bodies: bodies, BodyThreshold: 4})
 }
 
 func (s setup) pingBody(t *testing.T, c checks.Check, bodies ...string) {

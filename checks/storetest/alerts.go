@@ -67,19 +67,12 @@ func (f fixture) settle(t *testing.T, now time.Time) (found int) {
 // change updates the settings of a check.
 func (f fixture) change(t *testing.T, id uuid.UUID, spec checks.Spec, now time.Time) {
 	t.Helper()
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
-		l, err := tx.LockCheck(ctx, id)
-		if err != nil {
-			return err
-		}
+	must(t, f.edit(t.Context(), id, func(l *monitor.Locked) error {
 		c, effects, err := l.Check.Update(spec, now)
-		if err != nil {
-			return err
-		}
 		l.Apply(c, effects)
 		l.SettingsChanged = true
-		return tx.SaveChecks(ctx, []*monitor.Locked{l})
-	})
+		return err
+	}))
 }
 
 func testAlertRulesRoundTrip(t *testing.T, f fixture) {

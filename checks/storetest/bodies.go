@@ -19,16 +19,12 @@ import (
 // pingLarge records pings whose bodies are to be uploaded.
 func (f fixture) pingLarge(t *testing.T, id uuid.UUID, at time.Time, bodies ...[]byte) {
 	t.Helper()
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
-		l, err := tx.LockCheck(ctx, id)
-		if err != nil {
-			return err
-		}
+	must(t, f.edit(t.Context(), id, func(l *monitor.Locked) error {
 		for _, body := range bodies {
 			l.Uploads = append(l.Uploads, Receive(l, pings.Signal{Body: body}, at).N)
 		}
-		return tx.SaveChecks(ctx, []*monitor.Locked{l})
-	})
+		return nil
+	}))
 }
 
 // claim claims uploads.
@@ -248,9 +244,9 @@ func testUploadOfPrunedPing(t *testing.T, f fixture) {
 }
 
 func testObjectsOfPrunedPings(t *testing.T, f fixture) {
-	f.project = newProject("free")
-	f.project.Plan = checks.Free
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.InsertProject(ctx, f.project) })
+	free := newProject("free")
+	free.Plan = checks.Free
+	f.project = f.addProject(t, free)
 	c := f.create(t, checks.Spec{})
 	var bodies [][]byte
 	for range checks.FreePings + 3 {

@@ -14,7 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// fullSpec sets every field that a Simple check has to something other than its default.
+// fullSpec sets every field of a Simple check but its alert rules, to something other than the default.
 func fullSpec() checks.Spec {
 	return checks.Spec{
 		Name: new("nightly"), Slug: new("nightly-1"), Tags: new("db  prod"), Desc: new("line\nline"),
