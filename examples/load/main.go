@@ -13,10 +13,17 @@
 //	go run ./examples/load --reads --channels 2                       # lists, checks and badges under 2,000 pings/s
 //	go run ./examples/load --checks 1000000 --overdue 10000
 //	go run ./examples/load --profile cpu.pprof                        # a CPU profile of rollcall, for go tool pprof
+//	go run ./examples/load --rollcall /tmp/rollcall                   # measures a binary that is already built
 //
-// Each round prints a line for each server, and the last two lines are the medians of the rounds. CPU is the time of the
-// server and its database a ping, generator the time of this program a ping, batch the pings in a transaction. These
-// need Linux. rollcall serves metrics meanwhile.
+// Each round prints a line for each server, and the last two lines are the medians of all rounds:
+//
+//	share           pings a second over those of the ceiling
+//	CPU µs          CPU time a ping of the server and its database
+//	generator µs    CPU time a ping of this program
+//	bytes           bytes a ping that the server and its database write to the disk
+//	batch           pings a transaction, from the metrics of rollcall
+//
+// CPU times and bytes are 0 where there is no /proc.
 //
 // All servers listen on the loopback interface, and the program removes its files at the end. PostgreSQL is a throwaway
 // server with fsync, or the server of an empty database that a URL names.

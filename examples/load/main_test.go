@@ -51,7 +51,7 @@ func measured(t *testing.T, flags string, forms ...string) {
 	}
 }
 
-// figures is the form of what a round prints about rollcall; that of the ceiling has neither CPU time for sure nor batches.
+// figures is the form of the figures of rollcall. The ceiling has no batches.
 const figures = `( +\d+)( +\d+\.\d\d){4}( +\d+\.\d){2} +\d+ +[1-9]\d*\.\d`
 
 func TestLoad(t *testing.T) {
