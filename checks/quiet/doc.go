@@ -1,4 +1,4 @@
-// Package quiet reads quiet hours: windows of time in which alerts are held back. It says when they end.
+// Package quiet parses quiet hours, the windows of time in which alerts wait, and computes when they end.
 //
 //	riga, err := time.LoadLocation("Europe/Riga")
 //	if err != nil {
@@ -22,16 +22,15 @@
 //	Mon..Fri 22:00-06:00                the nights that begin on Monday to Friday
 //	2026-12-24 18:00/2026-12-27 06:00   once
 //
-// Days are English names, short or full, in any case. They are the days on which a window begins. A range may run over
-// the end of the week, as Fri..Mon does. A window ends on the next day if its end is the earlier time of day. 24:00 is
-// the end of a day. A window includes its first instant but not its end.
+// Days are English names, short or full, in any case. They are the days on which a window begins. A range may cross the
+// end of the week, as Fri..Mon does. If a window's end is the earlier time of day, it is on the next day. 24:00 is the
+// end of a day. A window includes its first instant but not its end.
 //
 // # When clocks change
 //
-// Times are those of the wall clock in a time zone. When the clock is set forward over the begin or the end of a window,
-// the window begins or ends at that change. A window that is skipped altogether does not take place. When the clock is
-// set back and shows a time twice, a window begins at the first of the two and ends at the second, so that it is never
-// in two pieces.
+// Times are those of the wall clock in a time zone. If the clock skips the begin or the end of a window, the window
+// begins or ends at the change. A window that the clock skips completely does not occur. If the clock shows a time
+// twice, a window begins at the first and ends at the second, so it is always one stretch of time.
 //
 // The package is pure: it never reads a clock.
 package quiet

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Parse reads quiet hours in the time zone loc, or in UTC if loc is nil. A text without windows gives hours that are never
-// quiet. Windows in the past are accepted. Weekly windows that together cover all time are refused.
+// Parse parses quiet hours in the time zone loc, or in UTC if loc is nil. A text without windows means never quiet. Parse
+// accepts windows in the past. It refuses weekly windows that together cover all time.
 //
-// The error is an [*Error] about the first window at fault. Whether there is one does not depend on loc.
+// The error is an [*Error] about the first window at fault. It does not depend on loc.
 func Parse(text string, loc *time.Location) (Hours, error) {
 	if loc == nil {
 		loc = time.UTC
@@ -34,7 +34,7 @@ func Parse(text string, loc *time.Location) (Hours, error) {
 	return h, nil
 }
 
-// add reads one window.
+// add parses one window.
 func (h *Hours) add(window string) error {
 	if from, to, found := strings.Cut(window, "/"); found {
 		return h.addOnce(from, to)
@@ -71,7 +71,7 @@ func (h *Hours) add(window string) error {
 	return nil
 }
 
-// addOnce reads a window that comes once, without the slash between its ends.
+// addOnce parses a window that occurs once, from its two ends.
 func (h *Hours) addOnce(from, to string) error {
 	begin, err := parseDate(from, parseBegin)
 	if err != nil {

@@ -23,18 +23,18 @@ type Hours struct {
 	once   []span
 }
 
-// A weekly window comes on some days of each week.
+// A weekly window occurs on some days of each week.
 type weekly struct {
 	days     [daysPerWeek]bool // on which it begins; 0 is Sunday
 	from, to int               // minutes since midnight of that day; to is later, by 24 hours at most
 }
 
-// A span is a stretch of time between two instants, without end itself.
+// A span is a stretch of time from the instant begin up to, but not including, end.
 type span struct{ begin, end int64 }
 
-// Error says why quiet hours are refused.
+// Error says why quiet hours are invalid.
 type Error struct {
-	// Window is the window at fault, as written, or "" if all of them together are.
+	// Window is the window at fault, as written, or "" if the fault is in all windows together.
 	Window string
 	// Reason says why, for example "25:00 is not a time of day".
 	Reason string
@@ -48,8 +48,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%q: %s", e.Window, e.Reason)
 }
 
-// Until reports whether the instant t is in quiet hours, and returns when they end, in UTC. Windows that overlap or
-// follow each other at once count as one. Outside quiet hours, end is the zero Time.
+// Until reports whether the instant t is in quiet hours, and returns when they end, in UTC. Overlapping and adjacent
+// windows count as one. Outside quiet hours, end is the zero Time.
 func (h Hours) Until(t time.Time) (end time.Time, quiet bool) {
 	u, quiet := h.windowEnd(t.Unix())
 	if !quiet {
@@ -65,7 +65,7 @@ func (h Hours) Until(t time.Time) (end time.Time, quiet bool) {
 	return time.Unix(u, 0).UTC(), true
 }
 
-// windowEnd returns the latest end of the windows that contain the instant u. It reports whether there are any.
+// windowEnd returns the latest end of the windows that contain the instant u, and whether there is such a window.
 func (h Hours) windowEnd(u int64) (end int64, found bool) {
 	extend := func(s span) {
 		if s.begin <= u && u < s.end && (!found || s.end > end) {
@@ -91,8 +91,8 @@ func (h Hours) windowEnd(u int64) (end int64, found bool) {
 	return end, found
 }
 
-// span returns the stretch of time between two times of the wall clock: from the first passing of one to the last of
-// the other.
+// span returns the stretch of time between two times of the wall clock, from the first instant of one to the last
+// instant of the other.
 func (h Hours) span(from, to int64) span {
 	begin, _, _ := wallclock.Passings(h.loc, from)
 	_, end, _ := wallclock.Passings(h.loc, to)

@@ -13,7 +13,7 @@ type breaker struct {
 
 	mu       sync.Mutex
 	failures int       // in a row
-	until    time.Time // when a probe may go through, once failures has reached failAfter
+	until    time.Time // earliest time of the next probe
 	probing  bool      // a probe is running
 }
 
@@ -21,12 +21,12 @@ type breaker struct {
 type outcome int
 
 const (
-	answered  outcome = iota // it works
-	failed                   // it does not work
-	abandoned                // unknown: the caller gave up
+	answered  outcome = iota // the service works
+	failed                   // the service does not work
+	abandoned                // unknown, the caller gave up
 )
 
-// allow reports whether a call may be made. The caller reports the outcome of each allowed call.
+// allow reports whether a call may go through. The caller must report the outcome of each allowed call.
 func (b *breaker) allow() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -29,8 +29,8 @@ type Config struct {
 	FailAfter int
 	// Cooldown is how long reads fail at once before one of them probes the service. Default: 10 seconds.
 	Cooldown time.Duration
-	// Transport sends the requests. Default: one of the store's own, with the proxy of the environment and the
-	// certificates of the system.
+	// Transport sends the requests. Default: a new transport with the proxy of the environment and the certificate
+	// authorities of the system.
 	Transport http.RoundTripper
 	// Now is the clock of Cooldown. Default: time.Now.
 	Now func() time.Time
@@ -69,7 +69,7 @@ func (c *Config) endpoint() (*url.URL, error) {
 	case c.SecretKey == "":
 		return nil, errors.New("s3store: the secret key is missing")
 	case c.Timeout < 0 || c.FailAfter < 0 || c.Cooldown < 0:
-		return nil, errors.New("s3store: a limit or interval of the configuration is negative")
+		return nil, errors.New("s3store: Timeout, FailAfter and Cooldown must not be negative")
 	}
 	return u, nil
 }

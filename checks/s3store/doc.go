@@ -11,8 +11,8 @@
 //	err = mon.Run(ctx) // moves large bodies to the bucket
 //
 // The bucket must exist. The key needs permission to get, put and delete objects (s3:GetObject, s3:PutObject,
-// s3:DeleteObject). It also needs permission to list the bucket (s3:ListBucket); without it, S3 refuses missing objects
-// as it refuses forbidden ones. Turn versioning off, or let old versions expire, so that removed bodies are gone.
+// s3:DeleteObject). It also needs permission to list the bucket (s3:ListBucket); without it, S3 reports a missing object
+// as forbidden. Turn versioning off, or let old versions expire, so that removed bodies are gone.
 // Nothing else should expire or change objects.
 //
 // # Failures
@@ -20,7 +20,7 @@
 // Each call is one request, bounded by [Config.Timeout], without retries. Package monitor retries writes, and keeps a
 // body in the database until the storage acknowledges it.
 //
-// A storage that does not answer would delay every read. After [Config.FailAfter] failed reads in a row, reads fail at
-// once for [Config.Cooldown]. Then one read goes through as a probe. If it succeeds, so do the others; if it fails,
-// reads fail at once for another Cooldown.
+// An unresponsive storage would delay every read, so reads have a circuit breaker. After [Config.FailAfter] failed reads
+// in a row, reads fail at once for [Config.Cooldown]. Then one read goes through as a probe. If it succeeds, the others
+// go through again; if it fails, reads fail at once for another Cooldown.
 package s3store

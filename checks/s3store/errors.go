@@ -21,8 +21,8 @@ var objectFaults = map[string]bool{
 	"XMinioInvalidObjectName": true, "BadDigest": true, "ObjectLocked": true, "ObjectAlreadyExists": true,
 }
 
-// failure turns an error of the client into one of package monitor. It shows the code or the status of an answer, and
-// not its text, which may repeat the request.
+// failure turns an error of the client into one of package monitor. It shows the code or status of an answer, but not
+// its text, which may repeat the request.
 func failure(ctx context.Context, verb, key string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s %s: %w", verb, key, ctx.Err())
@@ -48,10 +48,9 @@ func withoutURL(err error) error {
 	return err
 }
 
-var errNotS3 = errors.New("the answer is not one of an S3 service")
+var errNotS3 = errors.New("the answer is not from an S3 service, check the endpoint")
 
-// onlyS3 refuses a 404 that is not from an S3 service but from a proxy or another web server. The client would take it
-// for a missing object.
+// onlyS3 turns a 404 from a proxy or another web server into an error. The client would take it for a missing object.
 type onlyS3 struct{ http.RoundTripper }
 
 func (t onlyS3) RoundTrip(r *http.Request) (*http.Response, error) {

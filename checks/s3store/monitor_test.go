@@ -167,8 +167,8 @@ func TestServerDown(t *testing.T) {
 	})
 }
 
-// TestServerSlow holds up the server. Pings are accepted; reads of stored bodies fail with ErrBodyUnavailable, after a
-// few of them at once. The remaining bodies move when the server answers again.
+// TestServerSlow stalls the server. The monitor still accepts pings; reads of stored bodies fail with
+// ErrBodyUnavailable, soon without waiting. The remaining bodies move when the server answers again.
 func TestServerSlow(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		server := s3test.Start(t)
@@ -196,7 +196,7 @@ func TestServerSlow(t *testing.T) {
 			}
 		}
 		if n := reads.take(); n != 2 {
-			t.Errorf("%d of 50 reads have waited for the server, want 2", n)
+			t.Errorf("%d of 50 reads waited for the server, want 2", n)
 		}
 		stop()
 		proxy.Release()
@@ -207,7 +207,7 @@ func TestServerSlow(t *testing.T) {
 	})
 }
 
-// TestReadAlways reads bodies all the time while they arrive and move.
+// TestReadAlways reads bodies continuously while they arrive and move.
 func TestReadAlways(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		const n = 150

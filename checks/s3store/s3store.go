@@ -31,7 +31,7 @@ type Store struct {
 
 var _ monitor.BodyStore = (*Store)(nil)
 
-// New returns a store and sends nothing. [Store.Probe] finds out whether the bucket can be used.
+// New returns a store and sends nothing. [Store.Probe] checks that the bucket is usable.
 func New(config Config) (*Store, error) {
 	endpoint, err := config.endpoint()
 	if err != nil {
@@ -70,7 +70,7 @@ func newTransport(timeout time.Duration) *http.Transport {
 		MaxIdleConnsPerHost:   32,
 		IdleConnTimeout:       time.Minute,
 		ExpectContinueTimeout: time.Second,
-		DisableCompression:    true, // bodies are stored and returned as they are
+		DisableCompression:    true, // bodies are binary
 	}
 }
 
@@ -78,7 +78,7 @@ func newTransport(timeout time.Duration) *http.Transport {
 func (s *Store) Put(ctx context.Context, key string, body []byte) error {
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	// With both sums, a fault of the network, or of a service that checks only one of them, cannot go unnoticed.
+	// Send both sums, because a service may check only one of them.
 	sum, hash := md5.Sum(body), sha256.Sum256(body)
 	info, err := s.client.PutObject(limited, s.bucket, key, bytes.NewReader(body), int64(len(body)),
 		base64.StdEncoding.EncodeToString(sum[:]), hex.EncodeToString(hash[:]),
@@ -86,7 +86,7 @@ func (s *Store) Put(ctx context.Context, key string, body []byte) error {
 	if err != nil {
 		return failure(ctx, "put", key, err)
 	}
-	if info.ETag == "" { // a server that answers everything with 200 has stored nothing
+	if info.ETag == "" { // not S3, but a server that answers everything with 200
 		return failure(ctx, "put", key, errNotS3)
 	}
 	return nil
@@ -96,16 +96,16 @@ func (s *Store) Put(ctx context.Context, key string, body []byte) error {
 // [monitor.ErrBodyUnavailable].
 func (s *Store) Get(ctx context.Context, key string, size int64) ([]byte, error) {
 	if !s.reads.allow() {
-		return nil, fmt.Errorf("get %s: %w: the last %d reads have failed", key, monitor.ErrBodyUnavailable, s.reads.failAfter)
+		return nil, fmt.Errorf("get %s: %w: the last %d reads failed", key, monitor.ErrBodyUnavailable, s.reads.failAfter)
 	}
-	result := abandoned // if it panics
+	result := abandoned // unless s.get returns
 	defer func() { s.reads.report(result) }()
 	body, err := s.get(ctx, key, size)
 	switch {
 	case errors.Is(err, monitor.ErrBodyUnavailable) || errors.Is(err, context.DeadlineExceeded):
 		result = failed
 	case !errors.Is(err, context.Canceled):
-		result = answered // also if the failure is about this object only
+		result = answered // an error about this object alone is an answer too
 	}
 	return body, err
 }
@@ -149,17 +149,17 @@ func (s *Store) Remove(ctx context.Context, keys []string) error {
 			first = err
 		}
 	}
-	if err := limited.Err(); first == nil && err != nil { // the client stops without an error
+	if err := limited.Err(); first == nil && err != nil { // the client does not report the end of its context
 		first = failure(ctx, "remove", keys[0], err)
 	}
 	return first
 }
 
-// probeKey is the object of Probe. It is always the same, so that crashed processes leave at most one behind.
+// probeKey is the object of Probe. The key is fixed, so that crashed processes leave at most one object behind.
 const probeKey = "rollcall-probe"
 
-// Probe stores, reads and removes a small object named rollcall-probe, to find out whether the bucket can be used. The
-// error is [monitor.ErrBodyUnavailable] and says why not.
+// Probe checks that the bucket is usable: it stores, reads and removes a small object named rollcall-probe. The error is
+// [monitor.ErrBodyUnavailable] and gives the reason.
 func (s *Store) Probe(ctx context.Context) error {
 	want := []byte(probeKey)
 	if err := s.Put(ctx, probeKey, want); err != nil {
@@ -170,7 +170,7 @@ func (s *Store) Probe(ctx context.Context) error {
 	case errors.Is(err, checks.ErrNotFound):
 		err = nil // another process removed it
 	case err == nil && !bytes.Equal(got, want):
-		err = errors.New("the object that came back is not the one that was stored")
+		err = fmt.Errorf("get %s: the object differs from the stored one", probeKey)
 	}
 	if err := errors.Join(err, s.Remove(ctx, []string{probeKey})); err != nil {
 		return probeFailed(err)

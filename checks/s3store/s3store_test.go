@@ -106,7 +106,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// everyCall calls each method of a store. All must return ErrBodyUnavailable, without a secret in the text.
+// everyCall checks that each method of a store returns ErrBodyUnavailable, without a secret in the text.
 func everyCall(t *testing.T, s *s3store.Store) (texts string) {
 	t.Helper()
 	_, err := s.Get(t.Context(), "check/1", 4)
@@ -128,7 +128,7 @@ func everyCall(t *testing.T, s *s3store.Store) (texts string) {
 	return texts
 }
 
-// TestUnusable goes through everything that can be wrong with the configuration or the server.
+// TestUnusable covers wrong configurations and broken servers.
 func TestUnusable(t *testing.T) {
 	server := s3test.Start(t)
 	page := func(status int, kind string) string {
@@ -151,8 +151,8 @@ func TestUnusable(t *testing.T) {
 		"nothing listens":   {func(c *s3store.Config) { c.Endpoint = "http://127.0.0.1:1" }, "connection refused"},
 		"TLS is not spoken": {func(c *s3store.Config) { c.Endpoint = strings.Replace(c.Endpoint, "http:", "https:", 1) }, "HTTPS"},
 		"a web site":        {func(c *s3store.Config) { c.Endpoint = page(200, "text/html") }, "is unavailable"},
-		"a page not found":  {func(c *s3store.Config) { c.Endpoint = page(404, "text/html") }, "not one of an S3 service"},
-		"an XHTML page":     {func(c *s3store.Config) { c.Endpoint = page(404, "application/xhtml+xml") }, "not one of an S3 service"},
+		"a page not found":  {func(c *s3store.Config) { c.Endpoint = page(404, "text/html") }, "not from an S3 service"},
+		"an XHTML page":     {func(c *s3store.Config) { c.Endpoint = page(404, "application/xhtml+xml") }, "not from an S3 service"},
 		"a bad gateway":     {func(c *s3store.Config) { c.Endpoint = page(502, "text/html") }, "502"},
 		"a redirect":        {func(c *s3store.Config) { c.Endpoint = page(302, "text/html") }, "302"},
 	} {
@@ -165,7 +165,7 @@ func TestUnusable(t *testing.T) {
 		})
 	}
 	if keys := server.Keys(t); len(keys) != 0 {
-		t.Errorf("objects came to be: %v", keys)
+		t.Errorf("objects were stored: %v", keys)
 	}
 }
 
@@ -265,8 +265,8 @@ func (g gated) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// TestOneProbe checks that only one read goes through while the others fail at once. A caller who gives up during it
-// says nothing about the storage.
+// TestOneProbe checks that only one read goes through while the others fail at once. A caller who gives up does not
+// count as a failure of the storage.
 func TestOneProbe(t *testing.T) {
 	gate := gated{make(chan struct{}, 100), make(chan error, 10)}
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -1,16 +1,14 @@
-// Package wallclock converts between instants and the times that a clock on the wall of a time zone shows, across every
-// change of that clock.
+// Package wallclock converts between instants and the wall clock times of a time zone, across every change of the clock.
 //
 //	riga, err := time.LoadLocation("Europe/Riga")
 //	now := time.Now().Unix()
 //	wall := wallclock.At(riga, now).Wall(now)
 //	first, last, skipped := wallclock.Passings(riga, wall)
 //
-// Instants are Unix times. A wall clock time is written as the Unix time at which a clock in UTC shows it, so that
-// 1970-01-01 03:00 is 10,800 in every zone. Both are in seconds.
+// Instants are Unix times. A wall clock time is the Unix time at which a clock in UTC shows it: 1970-01-01 03:00 is
+// 10,800 in every zone. Both are in seconds.
 //
-// When a clock is set forward it skips times: they are in a gap. When it is set back it shows times again: they are in
-// an overlap.
+// A clock that is set forward skips the times in a gap. A clock that is set back shows the times in an overlap twice.
 //
 // The package is pure: it never reads a clock.
 package wallclock
@@ -20,13 +18,13 @@ import (
 	"time"
 )
 
-// MaxShift is 26 hours in seconds, more than any zone of the IANA database is away from UTC: RFC 9636 allows offsets
-// between -25 and +26 hours. No change of a clock is larger than twice that.
+// MaxShift bounds the offset of a zone from UTC, in seconds: RFC 9636 allows offsets between -25 and +26 hours. No
+// change of a clock is larger than twice that.
 const MaxShift = 26 * 60 * 60
 
 const secondsPerDay = 24 * 60 * 60
 
-// The Start of a period that has no start, and the End of one that has no end.
+// Always is the Start of a period without a start, Forever the End of one without an end.
 const (
 	Always  = math.MinInt64
 	Forever = math.MaxInt64
@@ -51,8 +49,8 @@ func At(loc *time.Location, u int64) Period {
 		p.End = end.Unix()
 	}
 	if p.End <= u {
-		// In years that the zone's table does not reach, package time ends the last period of a year after 365 days.
-		// A leap year has one more day, in which no offset changes.
+		// Beyond the zone's table, package time ends the last period of each year after 365 days. In leap years it misses
+		// the last day, on which no offset changes.
 		p.End = u - u%secondsPerDay + secondsPerDay
 	}
 	return p
@@ -69,7 +67,7 @@ func (p Period) WallStart() int64 {
 	return p.Start + p.Offset
 }
 
-// WallEnd returns the time that the clock would show at the end of the period if it were not changed, or Forever.
+// WallEnd returns the time that the clock would show at the end of the period without the change, or Forever.
 func (p Period) WallEnd() int64 {
 	if p.End == Forever {
 		return Forever
@@ -77,8 +75,8 @@ func (p Period) WallEnd() int64 {
 	return p.End + p.Offset
 }
 
-// Passings returns the first and the last instant at which the clock of loc shows a time. They differ in an overlap
-// only. If the time is in a gap, skipped is true and both are the instant at which the clock was set forward.
+// Passings returns the first and the last instant at which the clock of loc shows the time wall. They differ only in an
+// overlap. If wall is in a gap, skipped is true and both are the instant at which the clock is set forward.
 func Passings(loc *time.Location, wall int64) (first, last int64, skipped bool) {
 	found := false
 	for u := wall - MaxShift; u <= wall+MaxShift; {
@@ -100,8 +98,7 @@ func Passings(loc *time.Location, wall int64) (first, last int64, skipped bool) 
 	return first, last, false
 }
 
-// Unseen returns the earliest time that the clock of loc has neither shown nor skipped up to and including the
-// instant u.
+// Unseen returns the earliest time that the clock of loc has neither shown nor skipped up to and including the instant u.
 func Unseen(loc *time.Location, u int64) int64 {
 	p := At(loc, u)
 	wall := p.Wall(u) + 1

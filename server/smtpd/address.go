@@ -10,9 +10,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// FindCheck returns the identifier of the check with the local part (before the @) of an address: <uuid> or
-// <ping_key>+<slug>. Errors: [checks.ErrNotFound], also for text of another form; [checks.ErrAmbiguousSlug];
-// [monitor.ErrUnavailable].
+// FindCheck returns the identifier of the check with the given local part (before the @): <uuid> or <ping_key>+<slug>.
+// Errors: [checks.ErrNotFound], also for text of another form; [checks.ErrAmbiguousSlug]; [monitor.ErrUnavailable].
 func FindCheck(ctx context.Context, mon *monitor.Monitor, local string) (uuid.UUID, error) {
 	r, ok := parseRecipient(local)
 	if !ok {

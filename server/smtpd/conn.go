@@ -25,14 +25,14 @@ func (l *listener) Accept() (net.Conn, error) {
 		if refusal == "" {
 			return c, nil
 		}
-		// The buffers of a new connection have room for this.
+		// This does not block: it fits into the send buffer of a new connection.
 		_ = raw.SetWriteDeadline(time.Now().Add(time.Second))
 		_, _ = raw.Write([]byte("421 " + refusal + "\r\n"))
 		raw.Close()
 	}
 }
 
-// admit registers the connection, or says why not.
+// admit registers the connection, or returns the reason for refusing it.
 func (s *Server) admit(raw net.Conn) (c *conn, refusal string) {
 	c = &conn{Conn: raw, server: s, addr: remoteAddr(raw), end: time.Now().Add(s.config.SessionTimeout)}
 	s.mu.Lock()
@@ -59,22 +59,22 @@ func remoteAddr(raw net.Conn) netip.Addr {
 	return addr.Addr().WithZone("").Unmap()
 }
 
-// conn is a connection whose deadlines the server controls. The library puts TLS on top of it.
+// conn is a connection with deadlines that the server controls. The library layers TLS on top of it.
 type conn struct {
 	net.Conn
 	server *Server
 	addr   netip.Addr
 	end    time.Time // when the session must end
 
-	// broken means that reading failed, or that the client has sent everything.
+	// broken means that a read failed or reached the end of the stream.
 	broken  atomic.Bool
-	refused atomic.Int64 // recipients
+	refused atomic.Int64 // number of refused recipients
 	// lingers makes Close wait for the client to stop sending, so that it can read the last reply.
 	lingers atomic.Bool
 	data    endFinder
 
 	mu        sync.Mutex
-	hungUp    bool // wait for no further command
+	hungUp    bool // accept no further command
 	receiving int  // messages being received
 	closed    bool
 }
@@ -96,7 +96,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// SetReadDeadline is called by the library before it waits for a command.
+// SetReadDeadline enforces the end of the session. The library calls it before it waits for a command.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,12 +108,12 @@ func (c *conn) setReadDeadline(t time.Time) error {
 		t = c.end
 	}
 	if c.hungUp && c.receiving == 0 {
-		t = time.Unix(1, 0) // long past: the library replies 421 and closes
+		t = time.Unix(1, 0) // already past, so the library replies 421 and closes
 	}
 	return c.Conn.SetReadDeadline(t)
 }
 
-// hangUp closes the connection as soon as no message is being received.
+// hangUp closes the connection once it is not receiving a message.
 func (c *conn) hangUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,7 +123,7 @@ func (c *conn) hangUp() {
 	}
 }
 
-// begin and done enclose the receipt of a message.
+// begin marks the start of receiving a message, done its end.
 func (c *conn) begin() {
 	c.server.mu.Lock()
 	c.server.receiving++
@@ -131,7 +131,7 @@ func (c *conn) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.receiving++
-	if c.hungUp { // since the client got its 354
+	if c.hungUp { // the client already got its 354, so it may finish
 		_ = c.setReadDeadline(time.Now().Add(c.server.config.ReadTimeout))
 	}
 }
@@ -149,7 +149,7 @@ func (c *conn) done() {
 	c.server.checkDrained()
 }
 
-// Close is called by the library, at least once.
+// Close closes the connection and unregisters it. The library may call it several times.
 func (c *conn) Close() error {
 	if c.lingers.Swap(false) {
 		c.linger()
@@ -173,7 +173,7 @@ func (c *conn) Close() error {
 	return err
 }
 
-// linger discards what the client is still sending. Closing with unread data would reset the connection, and the client
+// linger discards further data from the client. Closing with unread data would reset the connection, and the client
 // would not see the last reply.
 func (c *conn) linger() {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {

@@ -2,27 +2,27 @@ package smtpd
 
 import "bytes"
 
-// endFinder finds the end of a message that the library misses. Programs that convert LF to CR LF twice send CR CR LF.
-// For the library that is not a line break, so it misses the end in CR CR LF . CR LF, and the client would wait for a
-// reply in vain.
+// endFinder finds the end of a message if the library misses it. Programs that convert LF to CR LF twice send CR CR LF.
+// The library does not take that for a line break and misses the end in CR CR LF . CR LF, so the client would wait
+// forever for a reply.
 //
 // It works on connections without TLS. Only the goroutine that serves the connection calls its methods.
 type endFinder struct {
 	on     bool   // a message is being received after DATA
-	tail   []byte // the last bytes that were passed on
-	held   []byte // received after the end of the message, not passed on yet
+	tail   []byte // the last bytes that read returned
+	held   []byte // received after the end of the message, not yet returned
 	missed bool   // the library missed the end
 }
 
 var (
 	endOfData = []byte("\r\n.\r\n")
-	// closing ends the message for the library, which is at the start of a line after an end that it missed.
+	// closing ends the message for the library, which is at the start of a line after the missed end.
 	closing = []byte(".\r\n")
 )
 
 func (f *endFinder) start() { *f = endFinder{on: true, held: f.held} }
 
-// finish ends the message and returns it without the closing that was added.
+// finish ends the message and returns it without the added closing.
 func (f *endFinder) finish(message []byte) []byte {
 	f.on = false
 	if f.missed {
@@ -31,7 +31,7 @@ func (f *endFinder) finish(message []byte) []byte {
 	return message
 }
 
-// read passes on what the function reads, up to the end of the message.
+// read calls the function read and returns its bytes up to the end of the message.
 func (f *endFinder) read(b []byte, read func([]byte) (int, error)) (n int, err error) {
 	if f.on && bytes.HasSuffix(f.tail, endOfData) {
 		f.missed, f.tail = true, nil

@@ -49,7 +49,7 @@ func fail(err error) error {
 	return err
 }
 
-// TestOutage checks that only stored messages are acknowledged, and that the connection survives.
+// TestOutage checks that the server acknowledges only stored messages and keeps the connection.
 func TestOutage(t *testing.T) {
 	each(t, smtpd.Config{}, func(s *site) {
 		c := s.create(checks.Spec{Slug: new("job")})
@@ -130,7 +130,7 @@ func TestDurableBeforeAcknowledged(t *testing.T) {
 	})
 }
 
-// A client that disconnects after sending its message has pinged.
+// TestClientGoesAway checks that a message counts even if the client disconnects before the reply.
 func TestClientGoesAway(t *testing.T) {
 	each(t, smtpd.Config{}, func(s *site) {
 		c := s.create(checks.Spec{})
@@ -150,7 +150,7 @@ func TestClientGoesAway(t *testing.T) {
 	})
 }
 
-// TestShutdown checks that messages being received are finished, and that idle connections are closed.
+// TestShutdown checks that the server finishes receiving messages and closes idle connections.
 func TestShutdown(t *testing.T) {
 	each(t, smtpd.Config{}, func(s *site) {
 		c := s.create(checks.Spec{})
@@ -179,7 +179,7 @@ func TestShutdown(t *testing.T) {
 		}
 		select {
 		case err := <-stopped:
-			s.Fatalf("Shutdown has not waited: %v", err)
+			s.Fatalf("Shutdown did not wait: %v", err)
 		default:
 		}
 		data.send("second half\r\n.\r\n")

@@ -19,7 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
 
-// counter is a store with one check that counts the messages for it. Any other use panics.
+// counter is a store with one check that counts its messages. Any other use panics.
 type counter struct {
 	monitor.Store
 	id     uuid.UUID
@@ -66,7 +66,7 @@ var (
 	acknowledged = regexp.MustCompile(`(?m)^250 2\.0\.0 OK: queued`)
 )
 
-// session sends bytes over a connection of its own and returns all that the server replies.
+// session sends bytes over a new connection and returns all replies of the server.
 func session(t testing.TB, address string, sent []byte) ([]byte, error) {
 	conn, err := net.Dial("unix", address)
 	if err != nil {
@@ -113,7 +113,7 @@ func FuzzSession(f *testing.F) {
 	} {
 		f.Add([]byte(sent))
 	}
-	// If no message could be stored, the comparison below would hold for nothing.
+	// Without a stored message, the comparison below would test nothing.
 	accepted := "EHLO x\r\n" + transaction + "DATA\r\nbody\r\n.\r\nQUIT\r\n"
 	if answers, err := session(f, listener.Addr().String(), []byte(accepted)); store.stored.Load() != 1 || !acknowledged.Match(answers) {
 		f.Fatalf("a valid message: %d stored, %v: %s", store.stored.Load(), err, answers)

@@ -46,8 +46,8 @@ func TestMessageSize(t *testing.T) {
 	})
 }
 
-// TestLongLine sends messages of one line that is too long (RFC 5321, section 4.5.3.1.10). The client can read the
-// reply although it is still sending.
+// TestLongLine sends messages with one overlong line (RFC 5321, section 4.5.3.1.10). The client can read the reply while
+// it is still sending.
 func TestLongLine(t *testing.T) {
 	cert, pool := certificate(t)
 	s := one(t, smtpd.Config{TLS: serverTLS(cert)})
@@ -97,7 +97,7 @@ func TestMaxRecipients(t *testing.T) {
 	}
 }
 
-// A client that guesses addresses is disconnected.
+// TestGuessing checks that the server disconnects a client that guesses addresses.
 func TestGuessing(t *testing.T) {
 	s := one(t, smtpd.Config{})
 	d := s.dial()

@@ -56,8 +56,8 @@ func TestCommandOrder(t *testing.T) {
 	s.equal("bodies", s.bodies(c), []string(nil))
 }
 
-// TestLineBreaks checks where a message ends, and that it is stored unchanged. A server that accepts other line breaks
-// than CR LF can be tricked into taking part of a message for commands.
+// TestLineBreaks checks where a message ends, and that the server stores it unchanged. A server that accepts line breaks
+// other than CR LF can be tricked into reading part of a message as commands.
 func TestLineBreaks(t *testing.T) {
 	for name, test := range map[string]struct{ sent, stored string }{
 		"empty":                 {".\r\n", ""},
@@ -161,7 +161,7 @@ func TestChunks(t *testing.T) {
 	s.equal("bodies", s.bodies(c), []string{".\r\n\x00\n", "0123456789", ""})
 }
 
-// TestGivingUp gives up a message between two chunks. The client must then open a new connection.
+// TestGivingUp aborts a message between two chunks. The client must then open a new connection.
 func TestGivingUp(t *testing.T) {
 	for name, sent := range map[string]struct {
 		code int
@@ -189,7 +189,7 @@ func TestGivingUp(t *testing.T) {
 	}
 }
 
-// TestBreakingOff checks that an incomplete message is no ping.
+// TestBreakingOff checks that an incomplete message is not a ping.
 func TestBreakingOff(t *testing.T) {
 	for name, start := range map[string]string{
 		"data":           "DATA\r\nSubject: OK\r\n\r\nfirst half\r\n",
@@ -237,7 +237,7 @@ func TestStartTLS(t *testing.T) {
 		if err := secure.Handshake(); err == nil {
 			d = &dialogue{s, secure, textproto.NewConn(secure)}
 			d.command(502, "MAIL FROM:<a@b.example>")
-		} // otherwise the server took those commands for part of the handshake, which is as good
+		} // otherwise the server read those commands as part of the handshake, which is just as safe
 
 		d = s.dial()
 		d.command(250, "EHLO client.example.org")
@@ -261,7 +261,7 @@ func TestStartTLS(t *testing.T) {
 	})
 }
 
-// A client that speaks another protocol is disconnected soon.
+// TestOtherProtocols checks that the server soon disconnects clients that speak another protocol.
 func TestOtherProtocols(t *testing.T) {
 	s := one(t, smtpd.Config{})
 	for _, sent := range []string{

@@ -23,9 +23,9 @@ var (
 	errRelay       = answer(550, 5, 7, 1, "This server accepts messages only for the addresses of checks")
 	errNoCheck     = answer(550, 5, 1, 1, "There is no check with this address")
 	errAmbiguous   = answer(550, 5, 1, 4, "Several checks have this slug, use the address with the UUID")
-	errTooMany     = answer(421, 4, 7, 0, "Too many recipients that do not exist")
+	errTooMany     = answer(421, 4, 7, 0, "Too many unknown recipients")
 	errNested      = answer(503, 5, 5, 1, "A message is in progress, use RSET first")
-	errAborted     = answer(421, 4, 3, 0, "A message was given up, start a new connection")
+	errAborted     = answer(421, 4, 3, 0, "A message was aborted, start a new connection")
 	errTooLarge    = answer(552, 5, 3, 4, "The message is too large")
 	errBroken      = answer(451, 4, 4, 2, "The message is incomplete")
 	errUnavailable = answer(451, 4, 3, 0, "The message could not be stored, try again later")
@@ -46,7 +46,7 @@ type session struct {
 	from      string
 	checks    []uuid.UUID
 	receiving bool // Data is running
-	aborted   bool // a message was given up between two chunks
+	aborted   bool // the client aborted a message between two chunks
 }
 
 func (s *Server) newSession(c *smtp.Conn) (smtp.Session, error) {
@@ -67,8 +67,8 @@ func (s *session) Reset() {
 	}
 }
 
-// abort ends the connection because a message was given up between two chunks. The library could take the end of its
-// Data for the end of the next message, so there must be none. The caller holds the lock.
+// abort ends the connection after the client aborted a message between two chunks. There must be no next message: the
+// library could take the end of the aborted Data for the end of the next one. The caller holds the lock.
 func (s *session) abort() {
 	s.aborted = true
 	s.conn.hangUp()
@@ -104,16 +104,16 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) (err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Contains(s.checks, id) { // two addresses of a check make one ping
+	if !slices.Contains(s.checks, id) { // both addresses of a check together are one ping
 		s.checks = append(s.checks, id)
 	}
 	return nil
 }
 
-// find returns the check with an address.
+// find returns the check with the address to.
 func (s *Server) find(to string) (uuid.UUID, *smtp.SMTPError) {
 	at := strings.LastIndexByte(to, '@')
-	// The time to convert a domain to ASCII is quadratic in its length, so long ones are refused first.
+	// Refuse long domains first: converting one to ASCII takes time quadratic in its length.
 	if at < 0 || len(to) > maxAddress || asciiDomain(to[at+1:]) != s.config.Domain {
 		return uuid.Nil, errRelay
 	}
@@ -128,7 +128,7 @@ func (s *Server) find(to string) (uuid.UUID, *smtp.SMTPError) {
 	case errors.Is(err, checks.ErrAmbiguousSlug):
 		return uuid.Nil, errAmbiguous
 	}
-	s.log.Error("a recipient could not be looked up", "error", err)
+	s.log.Error("cannot look up a recipient", "error", err)
 	return uuid.Nil, errUnavailable
 }
 
@@ -141,12 +141,12 @@ func (s *session) Data(r io.Reader) (err error) {
 	body, err := s.read(r, limit+1)
 	switch {
 	case errors.Is(err, smtp.ErrTooLongLine), errors.Is(err, smtp.ErrDataTooLarge), int64(len(body)) > limit:
-		s.conn.lingers.Store(true) // the library hangs up on a line that is too long
+		s.conn.lingers.Store(true) // the library closes the connection after an overlong line
 		return errTooLarge
 	case err != nil:
 		return errBroken
 	case s.conn.broken.Load():
-		return errBroken // the library passes on a chunk that breaks off as if it were complete
+		return errBroken // the library delivers a truncated chunk as if it were complete
 	}
 	s.mu.Lock()
 	from, list := s.from, s.checks
@@ -156,7 +156,7 @@ func (s *session) Data(r io.Reader) (err error) {
 		Mail: s.server.parse(body),
 	}
 	if from == "" {
-		signal.UserAgent += "<>" // as in the envelope of a bounce
+		signal.UserAgent += "<>" // the null sender of bounces
 	}
 	if s.conn.addr.IsValid() {
 		signal.RemoteAddr = s.conn.addr.String()
@@ -172,7 +172,7 @@ func (s *session) read(r io.Reader, limit int64) ([]byte, error) {
 	s.mu.Lock()
 	s.receiving = true
 	s.mu.Unlock()
-	_, chunks := r.(*io.PipeReader) // the library's way for BDAT
+	_, chunks := r.(*io.PipeReader) // the library uses a pipe for BDAT only
 	if !chunks && !s.secure {
 		s.conn.data.start()
 	}
@@ -184,12 +184,12 @@ func (s *session) read(r io.Reader, limit int64) ([]byte, error) {
 	defer s.mu.Unlock()
 	s.receiving = false
 	if errors.Is(err, smtp.ErrDataReset) {
-		s.abort() // Reset may come later, or may have come before
+		s.abort() // Reset also aborts, but may have run before receiving was set
 	}
 	return body, err
 }
 
-// parse returns the text of a message. It parses as many messages at once as there are processors.
+// parse returns the text of a message. It parses at most one message per processor at a time.
 func (s *Server) parse(raw []byte) *pings.Mail {
 	s.parsing <- struct{}{}
 	defer func() { <-s.parsing }()
@@ -212,7 +212,7 @@ func (s *Server) ping(list []uuid.UUID, signal pings.Signal) *smtp.SMTPError {
 		case errors.Is(err, checks.ErrNotFound): // deleted since RCPT
 			gone++
 		case err != nil:
-			s.log.Error("a message could not be stored", "recipients", len(list), "error", err)
+			s.log.Error("cannot store a message", "recipients", len(list), "error", err)
 			return errUnavailable
 		}
 	}
@@ -225,7 +225,7 @@ func (s *Server) ping(list []uuid.UUID, signal pings.Signal) *smtp.SMTPError {
 // recoverPanic turns a panic into a reply, so that one message cannot crash the process.
 func (s *session) recoverPanic(err *error) {
 	if r := recover(); r != nil {
-		s.server.log.Error("panic while a message was handled", "panic", r, "stack", string(debug.Stack()))
+		s.server.log.Error("panic while handling a message", "panic", r, "stack", string(debug.Stack()))
 		*err = errUnavailable
 	}
 }

@@ -14,15 +14,15 @@
 // # Pings
 //
 // Each addressed check gets one ping of kind success, which the keywords of the check may change (API-V3.md section
-// 2.1.1; package email says where they are searched). The body of the ping is the unchanged message, its scheme is
+// 2.1.1; package email documents the text to search). The body of the ping is the unchanged message, its scheme is
 // email, its user agent is "Email from" and the sender of the envelope. Its address is that of the client, which may be
 // a relay.
 //
 // # Guarantees
 //
-// The server acknowledges a message with 250 only if all its pings are durable. If one cannot be stored, the reply is
-// 451 for the whole message, since SMTP has no other; a client that retries then repeats the other pings. A check that
-// is deleted meanwhile is skipped, unless it is the only one. An incomplete message is no ping.
+// The server acknowledges a message with 250 only if all its pings are durable. If it cannot store one, it replies 451
+// for the whole message, because SMTP has no reply for a part; a client that retries then repeats the other pings. The
+// server skips checks that were deleted meanwhile, unless all were. An incomplete message is not a ping.
 //
 // Several servers may share a database, and a process may run an SMTP listener next to other parts of Rollcall.
 package smtpd
@@ -66,8 +66,8 @@ const (
 	lingerTimeout = time.Minute
 	// maxAddress is the maximum length of an address in bytes, with room for the longest form of a domain.
 	maxAddress = 1500
-	// maxRefused is the number of refused recipients after which a connection is closed, because the client is guessing
-	// addresses.
+	// maxRefused is the number of refused recipients after which the server closes a connection, because the client is
+	// guessing addresses.
 	maxRefused = 100
 )
 
@@ -75,7 +75,7 @@ const (
 type Config struct {
 	// Domain is the domain of the addresses. An international name may be in either form. Required.
 	Domain string
-	// TLS, unless nil, is offered by STARTTLS. It is never required: many jobs cannot use it.
+	// TLS, unless nil, enables STARTTLS. Clients need not use it, because many jobs cannot.
 	TLS *tls.Config
 	// MaxMessageBytes is the maximum length of a message. A longer one is refused with 552. Default:
 	// [DefaultMaxMessageBytes].
@@ -84,8 +84,8 @@ type Config struct {
 	// the message again. Default: [DefaultMaxRecipients].
 	MaxRecipients int
 	// MaxConnections and MaxPerClient bound the simultaneous connections, in all and from one IP address (or one /64 of
-	// IPv6). Further ones are closed with 421. Each connection may hold one message in memory, and parts of one that is
-	// being read. Defaults: [DefaultMaxConnections], [DefaultMaxPerClient].
+	// IPv6). Further ones are closed with 421. Each connection may hold one complete message and one partly read message
+	// in memory. Defaults: [DefaultMaxConnections], [DefaultMaxPerClient].
 	MaxConnections, MaxPerClient int
 	// ReadTimeout is how long a client may take for a command, for a message after DATA and for a chunk after BDAT.
 	// Default: [DefaultReadTimeout], as RFC 5321 section 4.5.3.2 recommends.
@@ -102,7 +102,7 @@ type Server struct {
 	log     *slog.Logger
 	config  Config
 	smtp    *smtp.Server
-	parsing chan struct{} // held while a message is parsed, which takes several times its length in memory
+	parsing chan struct{} // counting semaphore; parsing takes several times the length of a message in memory
 
 	// ctx is the context of all calls to the monitor. It ends when Shutdown cuts off connections.
 	ctx    context.Context
@@ -111,16 +111,16 @@ type Server struct {
 	mu        sync.Mutex
 	listeners map[net.Listener]bool
 	conns     map[*conn]bool
-	clients   map[netip.Prefix]int // connections of each
+	clients   map[netip.Prefix]int // number of connections
 	receiving int                  // messages being received
 	closing   bool
-	drained   chan struct{} // closed once closing is set and nothing is left
+	drained   chan struct{} // closed once closing is set and no connection or message is left
 }
 
 // New returns a server and starts nothing. The error says which value of the configuration is invalid.
 func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	if mon == nil {
-		return nil, errors.New("smtpd: no monitor")
+		return nil, errors.New("smtpd: the monitor is nil")
 	}
 	var c Config
 	if config != nil {
@@ -158,7 +158,7 @@ type libraryLog struct{ log *slog.Logger }
 
 func (l libraryLog) Printf(format string, args ...any) {
 	level := slog.LevelError
-	if strings.HasPrefix(format, "error handling") { // a broken connection
+	if strings.HasPrefix(format, "error handling") { // broken connections
 		level = slog.LevelDebug
 	}
 	l.log.Log(context.Background(), level, "SMTP", "error", fmt.Sprintf(format, args...))
@@ -172,12 +172,12 @@ func (c *Config) complete() error {
 		c.Domain = asciiDomain(c.Domain)
 	}
 	if c.Domain == "" || len(c.Domain) > 253 || strings.ContainsFunc(c.Domain, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("@<>", r) }) {
-		return fmt.Errorf("smtpd: Domain is not the name of a domain: %q", c.Domain)
+		return fmt.Errorf("smtpd: Domain is not a domain name: %q", c.Domain)
 	}
 	if c.MaxMessageBytes < 0 || c.MaxRecipients < 0 || c.MaxConnections < 0 || c.MaxPerClient < 0 || c.ReadTimeout < 0 || c.SessionTimeout < 0 {
-		return errors.New("smtpd: a limit of the configuration is negative")
+		return errors.New("smtpd: limits and timeouts must not be negative")
 	}
-	const maxMessage = 1 << 30 // clients can make the server keep many at once
+	const maxMessage = 1 << 30 // the server holds many messages in memory at once
 	if c.MaxMessageBytes > maxMessage {
 		return fmt.Errorf("smtpd: MaxMessageBytes is too large: %d, the maximum is %d", c.MaxMessageBytes, maxMessage)
 	}
@@ -261,7 +261,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// checkDrained runs after anything that may have been the last. The caller holds the lock.
+// checkDrained closes drained if the server is closing and nothing is left. The caller holds the lock.
 func (s *Server) checkDrained() {
 	if !s.closing || len(s.conns) > 0 || s.receiving > 0 {
 		return
