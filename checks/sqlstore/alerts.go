@@ -34,7 +34,7 @@ type earlierRow struct {
 	Reason     string `bun:"reason"`
 }
 
-// Alerts returns the content of claimed deliveries. The number of queries does not depend on how many they are.
+// Alerts returns the content of claimed deliveries, with a fixed number of queries.
 func (s *Store) Alerts(ctx context.Context, claimed []monitor.QueuedDelivery) ([]monitor.Alert, error) {
 	if len(claimed) == 0 {
 		return nil, nil
@@ -132,7 +132,7 @@ func (s *Store) alertParts(ctx context.Context, rows []alertRow) (p alertParts, 
 	return p, err
 }
 
-// groupMembers returns the existing members of the groups among some channels, oldest first.
+// groupMembers returns the existing members of each group in a list of channels, oldest first.
 func (s *Store) groupMembers(ctx context.Context, list []channels.Channel) (map[uuid.UUID][]uuid.UUID, error) {
 	wanted := make(map[uuid.UUID][]uuid.UUID)
 	var ids []uuid.UUID
@@ -159,7 +159,7 @@ func (s *Store) groupMembers(ctx context.Context, list []channels.Channel) (map[
 	return members, err
 }
 
-// distinct returns the different keys of rows.
+// distinct returns the keys of rows, each once.
 func distinct[R any, K comparable](rows []R, key func(R) K) []K {
 	keys := make(map[K]bool, len(rows))
 	for _, r := range rows {

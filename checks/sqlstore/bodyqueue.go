@@ -14,8 +14,8 @@ import (
 
 var _ monitor.BodyQueue = (*Store)(nil)
 
-// objectKey names the object of a ping's body. It has the key of the row of the check, which is never given to another
-// check: a program may make a new check with the UUID of a deleted one whose objects have yet to be removed.
+// objectKey names the object of a ping's body. It contains the row key of the check, which is never reused. The UUID
+// may be: a program can create a check with the UUID of a deleted one whose objects still await removal.
 func objectKey(check uuid.UUID, row, n int64) string {
 	return fmt.Sprintf("%s/%d-%d", check, row, n)
 }
@@ -37,7 +37,7 @@ type removalRow struct {
 	DueAt    int64  `bun:"due_at"`
 }
 
-// ClaimBodies leases jobs that are due. It asks without a lock first whether there are any.
+// ClaimBodies leases jobs that are due. It looks for one without a lock first, because usually there is none.
 func (s *Store) ClaimBodies(
 	ctx context.Context, task monitor.BodyTask, now, until time.Time, limit int,
 ) (jobs []monitor.BodyJob, err error) {
@@ -92,15 +92,15 @@ func (t *transaction) lease(ctx context.Context, jobs []monitor.BodyJob) error {
 	return t.s.d.update(ctx, t.tx, "rollcall_removals", columns, removals)
 }
 
-// UploadBody returns the body of an upload. It looks for the key as well as the ID: on SQLite the ID of a pruned entry
-// may have been given to another one.
+// UploadBody returns the body of an upload. It matches the object key as well as the ID, because SQLite can reuse the
+// ID of a pruned entry.
 func (s *Store) UploadBody(ctx context.Context, job monitor.BodyJob) (body []byte, err error) {
 	err = s.db.NewRaw(`SELECT p.body FROM rollcall_uploads u JOIN rollcall_pings p ON p.id = u.ping_id
 		WHERE u.ping_id = ? AND u.object = ?`, job.ID, job.Key).Scan(ctx, &body)
 	return body, translate(err)
 }
 
-// SettleBodies records what became of jobs.
+// SettleBodies records the outcome of jobs.
 func (s *Store) SettleBodies(ctx context.Context, results []monitor.BodyResult) error {
 	var uploads, removals []monitor.BodyResult
 	for _, r := range results {
@@ -122,8 +122,8 @@ func (s *Store) SettleBodies(ctx context.Context, results []monitor.BodyResult) 
 	})
 }
 
-// settleUploads locks the uploads before it touches the pings, as removePings does. Of the two, whoever comes second
-// then sees what the first has done.
+// settleUploads locks the uploads before the pings, as removePings does. The second of the two transactions then sees
+// the changes of the first.
 func (t *transaction) settleUploads(ctx context.Context, results []monitor.BodyResult) error {
 	if len(results) == 0 {
 		return nil
@@ -171,8 +171,8 @@ func (t *transaction) settleUploads(ctx context.Context, results []monitor.BodyR
 	return t.disown(ctx, missing)
 }
 
-// disown queues the removal of objects that were uploaded although their uploads are no longer queued, unless they are
-// the objects of their pings: another server may have been faster.
+// disown queues the removal of objects whose uploads are no longer queued. It keeps the objects that belong to their
+// pings, because another server has settled those uploads.
 func (t *transaction) disown(ctx context.Context, jobs []monitor.BodyJob) error {
 	if len(jobs) == 0 {
 		return nil
@@ -195,7 +195,7 @@ func (t *transaction) disown(ctx context.Context, jobs []monitor.BodyJob) error 
 	return t.queueRemovals(ctx, removals)
 }
 
-// settleRemovals leaves alone those whose due_at is no longer that of the claim.
+// settleRemovals ignores a removal if its due_at has changed since the claim.
 func (t *transaction) settleRemovals(ctx context.Context, results []monitor.BodyResult) error {
 	if len(results) == 0 {
 		return nil
@@ -243,12 +243,12 @@ func (t *transaction) queueRemovals(ctx context.Context, rows []removalRow) erro
 	return err
 }
 
-// uploadSlack is how long after the end of a lease an upload may still take effect: object storage may yet carry out a
-// request that was given up.
+// uploadSlack is how long after the end of its lease an upload may still take effect: object storage may complete an
+// abandoned request.
 const uploadSlack = 2 * time.Minute
 
-// removePings removes entries of the log, with their uploads, and queues the removal of their objects. It returns how
-// many were still there.
+// removePings removes log entries and their uploads, and queues the removal of their objects. It returns how many
+// entries it removed.
 func (t *transaction) removePings(ctx context.Context, ids []int64) (removed int, err error) {
 	if len(ids) == 0 {
 		return 0, nil

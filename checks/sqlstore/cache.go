@@ -14,8 +14,8 @@ const maxCacheBytes = 128 << 20
 
 // cache keeps checks as this store committed them, so that a batch of pings need not read them again.
 //
-// An entry is used only in a transaction that has locked the check's row and found the entry's revision there. A stale
-// entry therefore costs a read and nothing else, whatever other servers do.
+// A transaction uses an entry only if it has locked the check's row and the row has the entry's revision. So a stale
+// entry, such as after a write by another server, only costs a read.
 type cache struct {
 	limit int // bytes
 
@@ -83,7 +83,7 @@ func (c *cache) put(saved []*monitor.Locked) {
 		entry.size = sizeOf(&entry.check)
 		c.bytes += entry.size
 	}
-	for id := range c.byID { // in any order: a check that is pinged again comes back
+	for id := range c.byID { // evict in any order: the next ping of a check caches it again
 		if c.bytes <= c.limit {
 			break
 		}
@@ -106,8 +106,8 @@ func (c *cache) remove(id uuid.UUID) {
 	}
 }
 
-// sizeOf estimates the memory of an entry in bytes: what has a fixed size, places in two maps included; the compiled
-// schedule, although checks with the same schedule share it; open runs and texts.
+// sizeOf estimates the memory of an entry in bytes: fixed parts including two map entries, the compiled schedule, open
+// runs and texts. It counts a schedule for each check, although checks can share one.
 func sizeOf(c *checks.Check) int {
 	const fixed, schedule, run = 1200, 3000, 48
 	size := fixed

@@ -61,7 +61,7 @@ func channelsWhere(ctx context.Context, db bun.IDB, where string, arg any) ([]ch
 	return list, nil
 }
 
-// newChannelRow returns the columns of a channel that its owner sets.
+// newChannelRow returns the row of a channel without its mark, which only deliveries set.
 func newChannelRow(c channels.Channel) (channelRow, error) {
 	row := channelRow{ID: c.ID, ProjectID: c.ProjectID, Kind: string(c.Kind), Name: c.Name, CreatedAt: micros(c.CreatedAt)}
 	settings, err := json.Marshal(c.Settings)
@@ -95,8 +95,8 @@ func (t *transaction) SaveChannel(ctx context.Context, c channels.Channel) error
 	return nil
 }
 
-// DeleteChannel removes a channel of a project, takes it from all checks and deletes its deliveries. Those that another
-// transaction is adding hold the channel locked, so the last statement finds them.
+// DeleteChannel removes a channel of a project, takes it from all checks and deletes its deliveries. A transaction that
+// adds deliveries locks the channel (see keepChannels), so the last statement finds them all.
 func (t *transaction) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
 	if err := t.deleteOne(ctx, "rollcall_channels", projectID, id); err != nil {
 		return err

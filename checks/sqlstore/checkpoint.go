@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// checkpointEvery is how many bytes of bodies start a checkpoint of SQLite.
+// checkpointEvery is the number of body bytes after which the store starts a checkpoint of SQLite.
 const checkpointEvery = 4 << 20
 
-// checkpoints copies the bodies of pings from SQLite's write-ahead log to the database file, beside the transactions that
-// go on. Other pages change again and again, so that SQLite's own late checkpoint is right for them. Each page of a body
-// is written once: waiting for 64 MB of them gains nothing and blocks all pings for a quarter of a second.
+// checkpoints copies the bodies of pings from SQLite's write-ahead log to the database file, concurrently with
+// transactions. Other pages change often, so SQLite's own late checkpoint suits them. A page of a body never changes: a
+// checkpoint of 64 MB of bodies saves no write and blocks all pings for a quarter of a second.
 type checkpoints struct {
-	bytes   int // of bodies since the last checkpoint began; guarded by Store.writing
+	bytes   int // body bytes since the last checkpoint began; guarded by Store.writing
 	running sync.Mutex
 }
 
-// checkpointBodies notes bodies that were written, and starts a checkpoint when there are enough. The caller holds
+// checkpointBodies counts written bodies, and starts a checkpoint when they reach checkpointEvery. The caller holds
 // Store.writing.
 func (s *Store) checkpointBodies(size int) {
 	if s.d.postgres {
@@ -29,8 +29,8 @@ func (s *Store) checkpointBodies(size int) {
 	s.checkpoints.bytes = 0
 	go func() {
 		defer s.checkpoints.running.Unlock()
-		// A passive checkpoint waits for nobody. If it fails, so does the one that SQLite makes when the log is full, and
-		// the writer of that commit gets the error.
+		// A passive checkpoint blocks nobody. Ignore its error: if the fault lasts, SQLite's own checkpoint fails too
+		// and reports it to a writer.
 		_, _ = s.db.DB.ExecContext(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)")
 	}()
 }

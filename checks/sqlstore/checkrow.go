@@ -10,8 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// checkRow is a row of rollcall_checks with that of rollcall_states. Its check lacks what is encoded in the other
-// fields.
+// checkRow is a row of rollcall_checks joined with rollcall_states. Its check lacks what the other fields encode.
 type checkRow struct {
 	id        int64
 	uniqueKey string
@@ -22,14 +21,14 @@ type checkRow struct {
 	logHead, watchAt, revision int64
 }
 
-// field is a column with the variable that is scanned from it and written to it.
+// field is a column and a pointer to its variable, for scanning and writing.
 type field struct {
 	column string
 	value  any
 }
 
-// settings returns the columns of rollcall_checks beside the key. A new setting of a check needs a line here, and a
-// migration that adds the column.
+// settings returns the columns of rollcall_checks except the key. A new setting of a check needs a line here and a
+// migration that adds its column.
 func (r *checkRow) settings() []field {
 	c := &r.check
 	return []field{
@@ -63,7 +62,7 @@ func (r *checkRow) settings() []field {
 	}
 }
 
-// state returns the columns of rollcall_states. They are written by [changes].
+// state returns the columns of rollcall_states, which [changes] writes.
 func (r *checkRow) state() []field {
 	s := &r.check.State
 	return []field{
@@ -81,8 +80,8 @@ func (r *checkRow) state() []field {
 	}
 }
 
-// selectChecks is the start of a query for whole checks, whose rows scanRows scans. It names the columns because a
-// later version may add some while this one runs.
+// selectChecks begins a query for whole checks; scanRows scans its rows. It names the columns because a newer version
+// may add some while this one runs.
 var selectChecks = func() string {
 	columns := []string{"c.id"}
 	row := new(checkRow)
@@ -96,7 +95,7 @@ var selectChecks = func() string {
 		" FROM rollcall_checks AS c JOIN rollcall_states AS s ON s.check_id = c.id"
 }()
 
-// scanRows scans the rows of a query for checks. It takes and returns the error of the query.
+// scanRows scans the rows of a query for checks. It takes the two results of the query.
 func scanRows(rows *sql.Rows, err error) ([]checkRow, error) {
 	var row checkRow
 	into := []any{&row.id}
@@ -118,20 +117,20 @@ func (s *Store) check(r *checkRow) (c checks.Check, err error) {
 	if c.Alerting, err = decodeAlerting(r.alerting); err != nil {
 		return checks.Check{}, err
 	}
-	// A check whose schedule cannot be evaluated here must not stop lists and the watcher. It goes down after its grace
-	// time, so that someone is alerted.
+	// A check whose schedule this version cannot evaluate must not break lists and the watcher. It goes down after its
+	// grace time, so that someone notices.
 	_ = s.plans.Attach(&c)
 	return c, nil
 }
 
-// locked returns the lockedRow of a row that was just locked.
+// locked returns the lockedRow of a row that the transaction has locked.
 func (r *checkRow) locked() *lockedRow {
 	return &lockedRow{
 		id: r.id, logHead: r.logHead, watchAt: r.watchAt, alerting: r.alerting, revision: r.revision, before: r.revision,
 	}
 }
 
-// settingsOf returns the settings of a check by the names of their columns.
+// settingsOf maps the columns of rollcall_checks to their values.
 func settingsOf(c checks.Check) *map[string]any {
 	row := checkRow{check: c, uniqueKey: c.UniqueKey()}
 	values := make(map[string]any)
@@ -152,7 +151,7 @@ func (c *numberColumn) Scan(src any) error {
 	case int64:
 		*c = numberColumn(src)
 	default:
-		return fmt.Errorf("sqlstore: a column of numbers has a %T", src)
+		return fmt.Errorf("sqlstore: cannot scan %T into a number", src)
 	}
 	return nil
 }

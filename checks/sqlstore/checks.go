@@ -82,11 +82,11 @@ type checkChannelRow struct {
 	ChannelID uuid.UUID `bun:"channel_id,pk"`
 }
 
-// manyChecks is from how many checks of one project on the assignments are found by the project instead of by the
-// checks, which would make the text of the query long.
+// manyChecks is the number of checks above which a query selects assignments by project: a list of the checks would
+// make its text too long.
 const manyChecks = 100
 
-// assigned returns the channels of checks of a project, in the order in which those were made.
+// assigned returns the channels of checks of a project, oldest channel first.
 func (s *Store) assigned(ctx context.Context, projectID uuid.UUID, ids []int64) (map[int64][]uuid.UUID, error) {
 	query := s.db.NewSelect().TableExpr("rollcall_check_channels AS cc").ColumnExpr("cc.check_id, cc.channel_id").
 		Join("JOIN rollcall_channels AS ch ON ch.id = cc.channel_id").OrderExpr("ch.created_at, ch.id")
@@ -99,7 +99,7 @@ func (s *Store) assigned(ctx context.Context, projectID uuid.UUID, ids []int64) 
 	var row checkChannelRow
 	list, err := scanList(rows, err, &row, &row.CheckID, &row.ChannelID)
 	if err != nil {
-		return nil, fmt.Errorf("the integrations of checks: %w", translate(err))
+		return nil, fmt.Errorf("sqlstore: reading the channels of checks: %w", translate(err))
 	}
 	assigned := make(map[int64][]uuid.UUID)
 	for _, a := range list {

@@ -27,7 +27,7 @@ type deliveryRow struct {
 	Error     string    `bun:"error"`
 }
 
-// queuedColumns are the columns of a deliveryRow that its method queued reads.
+// queuedColumns lists the columns that deliveryRow.queued reads.
 const queuedColumns = "d.id, d.flip_id, d.check_id, d.channel_id, d.since, d.state, d.attempts, d.due_at, d.created_at, d.error"
 
 func (r *deliveryRow) queued() monitor.QueuedDelivery {
@@ -45,7 +45,7 @@ type line struct {
 
 func (r *deliveryRow) line() line { return line{r.CheckID, r.ChannelID} }
 
-// DueChannels returns the channels that have a delivery due. It goes from one channel to the next by the index, so many
+// DueChannels returns the channels that have a delivery due. It jumps from channel to channel in the index, so many
 // deliveries to one channel do not slow it down.
 func (s *Store) DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) (ids []uuid.UUID, err error) {
 	err = s.db.NewRaw(`WITH RECURSIVE ch (id) AS (
@@ -64,15 +64,15 @@ func (s *Store) DueChannels(ctx context.Context, now time.Time, after uuid.UUID,
 }
 
 const (
-	// claimPasses is how often one claim looks for deliveries. From the second pass on it looks at parkMost more than it
-	// may claim, because some of those it finds wait for others.
+	// claimPasses bounds how often one claim looks for deliveries. From the second pass on, it reads up to parkMost
+	// more than it may claim, because some are not the first of their line.
 	claimPasses, parkMost = 20, 200
-	// parkTime is how long a delivery is left alone that waits for one which can be claimed.
+	// parkTime is how long a delivery is parked behind one that can be claimed.
 	parkTime = time.Second
 )
 
-// ClaimDeliveries leases the first delivery of each line that is due. It parks the others that it finds: it moves their
-// due_at to when the first of their line may be over, so that the next claim does not find them again.
+// ClaimDeliveries leases due deliveries that are the first of their line. It parks the others that it finds: it moves
+// their due_at to when the first of their line may be final, so that the next claim does not find them again.
 func (t *transaction) ClaimDeliveries(ctx context.Context, c monitor.DeliveryClaim) (claimed []monitor.QueuedDelivery, err error) {
 	rooms := slices.Clone(c.Room)
 	for pass := 0; pass < claimPasses && len(rooms) > 0; pass++ {
@@ -98,7 +98,7 @@ func (t *transaction) ClaimDeliveries(ctx context.Context, c monitor.DeliveryCla
 		claimed = append(claimed, got...)
 		var rest []monitor.ChannelRoom
 		for _, r := range rooms {
-			// A channel can have more only if the query found as many as it was asked for.
+			// A channel can have more only if the query reached its limit.
 			if n := r.N - taken[r.Channel]; n > 0 && found[r.Channel] >= r.N+beyond {
 				rest = append(rest, monitor.ChannelRoom{Channel: r.Channel, N: n})
 			}
@@ -108,8 +108,8 @@ func (t *transaction) ClaimDeliveries(ctx context.Context, c monitor.DeliveryCla
 	return claimed, nil
 }
 
-// lockDue locks and returns the deliveries of each channel that have been due the longest. It leaves out those that
-// another transaction has locked.
+// lockDue locks and returns the deliveries of each channel that have been due the longest. It skips those that another
+// transaction has locked.
 func (t *transaction) lockDue(
 	ctx context.Context, now time.Time, rooms []monitor.ChannelRoom, beyond int,
 ) (rows []deliveryRow, err error) {
@@ -138,8 +138,7 @@ func (t *transaction) lockDue(
 	return rows, nil
 }
 
-// take leases those of the locked deliveries that are the first of their line, as far as there is room, and parks those
-// that are not.
+// take leases the locked deliveries that are the first of their line, as far as there is room, and parks the others.
 func (t *transaction) take(
 	ctx context.Context, c monitor.DeliveryClaim, rooms []monitor.ChannelRoom, rows []deliveryRow,
 ) (claimed []monitor.QueuedDelivery, err error) {
@@ -180,9 +179,9 @@ func (t *transaction) take(
 		[]column{{"attempts", "bigint"}, {"due_at", "bigint"}, {"id", "bigint"}}, updates)
 }
 
-// heads returns the first delivery of the line of each of these. It must run after they are locked, as a query of its
-// own. Whoever ends the first of a line and has not come to the next yet is then seen to have ended it, or waits for the
-// lock and makes the next one due after this transaction.
+// heads returns the first delivery of each line. It must be a separate query that runs after the lock. Suppose another
+// transaction ends the first of a line and then makes the next one due. Either heads sees the end, or that transaction
+// waits for the lock and wakes the next one after this transaction.
 func (t *transaction) heads(ctx context.Context, rows []deliveryRow) (map[line]deliveryRow, error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -191,7 +190,7 @@ func (t *transaction) heads(ctx context.Context, rows []deliveryRow) (map[line]d
 	for i, r := range rows {
 		ids[i] = r.ID
 	}
-	// By two queries, as PostgreSQL would scan the table for their join.
+	// Two queries: PostgreSQL would scan the table for a join.
 	err := t.tx.NewRaw(`SELECT (SELECT h.id FROM rollcall_deliveries AS h WHERE h.state = 'pending'
 			AND h.check_id = r.check_id AND h.channel_id = r.channel_id ORDER BY h.id LIMIT 1)
 		FROM rollcall_deliveries AS r WHERE r.id IN (?)`, bun.List(ids)).Scan(ctx, &ids)

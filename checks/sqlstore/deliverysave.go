@@ -27,7 +27,7 @@ func (t *transaction) LockDeliveries(ctx context.Context, ids []int64) ([]monito
 	return list, nil
 }
 
-// LockLines locks lines and returns them by the IDs of their first deliveries.
+// LockLines locks lines and returns each by the ID of its first delivery.
 func (t *transaction) LockLines(ctx context.Context, ids []int64) (map[int64][]monitor.WaitingDelivery, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -64,7 +64,7 @@ var deliveryUpdate = []column{
 	{"error", "text"}, {"id", "bigint"},
 }
 
-// SaveDeliveries writes changes to locked deliveries and what follows from them.
+// SaveDeliveries writes changes to locked deliveries, their copies and the marks of channels.
 func (t *transaction) SaveDeliveries(ctx context.Context, c monitor.DeliveryChanges) error {
 	var rows [][]any
 	var ended []int64
@@ -92,9 +92,9 @@ func (t *transaction) SaveDeliveries(ctx context.Context, c monitor.DeliveryChan
 	return t.markChannels(ctx, c.Marks)
 }
 
-// wakeNext makes the next of each line due whose first delivery has ended. One that was claimed before is left alone, as
-// it may be on its way. One that is due already is written too, so that this waits for a transaction that has locked it
-// and is about to park it behind what has just ended.
+// wakeNext makes the next delivery of each line due whose first has ended. It skips one that was claimed before, which
+// may be on its way. It also writes one that is due already: that makes it wait for a transaction that has locked the
+// row and is about to park it.
 func (t *transaction) wakeNext(ctx context.Context, ended []int64, now time.Time) error {
 	if len(ended) == 0 {
 		return nil
@@ -107,8 +107,8 @@ func (t *transaction) wakeNext(ctx context.Context, ended []int64, now time.Time
 	return err
 }
 
-// keepChannels locks the channels that an INSERT into rollcall_deliveries selects as ch. On PostgreSQL a channel could
-// otherwise be deleted between the select and the commit, and the delivery would be left behind.
+// keepChannels locks the channels that an INSERT into rollcall_deliveries selects as ch. On PostgreSQL, another
+// transaction could otherwise delete a channel before the commit and leave its delivery behind.
 const keepChannels = " FOR KEY SHARE OF ch"
 
 // copyDelivery adds deliveries of the same alert to further channels.
@@ -131,7 +131,8 @@ func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID
 	return err
 }
 
-// markChannels writes the marks of channels, in the order of their IDs. Most of those that work have no mark to remove.
+// markChannels writes the marks of channels, in the order of their IDs to prevent deadlocks. It writes no row of a
+// working channel without a mark, the usual case.
 func (t *transaction) markChannels(ctx context.Context, marks map[uuid.UUID]monitor.ChannelMark) error {
 	var failing [][]any
 	var working []uuid.UUID

@@ -12,7 +12,7 @@ import (
 	bundialect "github.com/uptrace/bun/dialect"
 )
 
-// dialect is all that differs between the databases.
+// dialect hides the differences between the databases.
 type dialect struct{ postgres bool }
 
 func newDialect(db *bun.DB) (dialect, error) {
@@ -26,7 +26,7 @@ func newDialect(db *bun.DB) (dialect, error) {
 	}
 }
 
-// schema replaces the tokens of a migration.
+// schema replaces the tokens in braces of a migration.
 func (d dialect) schema(sql string) string {
 	if d.postgres {
 		return strings.NewReplacer(
@@ -34,7 +34,7 @@ func (d dialect) schema(sql string) string {
 			"{UUID}", "UUID", "{BYTES}", "BYTEA",
 			// Leave room in each page for the next version of a row, so that an update touches no index.
 			"{HOT}", "WITH (fillfactor = 50)",
-			// SQLite takes the identifier after the largest one; see reserve.
+			// SQLite needs none: reserve continues after the largest identifier.
 			"{SEQUENCES}", "CREATE SEQUENCE rollcall_pings_ids CACHE 1; CREATE SEQUENCE rollcall_flips_ids CACHE 1;",
 		).Replace(sql)
 	}
@@ -44,8 +44,8 @@ func (d dialect) schema(sql string) string {
 	).Replace(sql)
 }
 
-// begin takes SQLite's write lock. A transaction that reads first and writes later would fail when another process has
-// written in between.
+// begin takes SQLite's write lock. A transaction that reads first and writes later fails if another process has written
+// in between.
 func (d dialect) begin(ctx context.Context, tx bun.Tx) error {
 	if d.postgres {
 		return nil
@@ -54,7 +54,7 @@ func (d dialect) begin(ctx context.Context, tx bun.Tx) error {
 	return err
 }
 
-// lockSQLite writes nothing, which takes the write lock.
+// lockSQLite is a write that changes no row, which still takes the write lock.
 const lockSQLite = "UPDATE rollcall_settings SET value = value WHERE name = ''"
 
 // lockSchema makes other migrations wait until the transaction ends.
@@ -70,8 +70,8 @@ func (d dialect) lockSchema(ctx context.Context, tx bun.Tx) error {
 	return err
 }
 
-// createSchemaTable makes the table of the schema's version unless it exists. It looks first, because PostgreSQL wants the
-// right to create tables even where there is nothing to create.
+// createSchemaTable creates the table of the schema's version unless it exists. It checks first, because on PostgreSQL
+// even CREATE TABLE IF NOT EXISTS needs the right to create tables.
 func (d dialect) createSchemaTable(ctx context.Context, tx bun.Tx) error {
 	if d.postgres {
 		var there bool
@@ -84,8 +84,8 @@ func (d dialect) createSchemaTable(ctx context.Context, tx bun.Tx) error {
 	return err
 }
 
-// advisoryLock makes others that ask for the same lock wait until the transaction ends. On SQLite every transaction makes
-// all others wait.
+// advisoryLock makes others that take the same lock wait until the transaction ends. SQLite needs none, because its
+// transactions run one at a time.
 func (d dialect) advisoryLock(ctx context.Context, tx bun.Tx, name string) error {
 	if !d.postgres {
 		return nil
@@ -102,7 +102,7 @@ func (d dialect) forUpdate(q *bun.SelectQuery, of, more string) *bun.SelectQuery
 	return q.For("UPDATE OF " + of + more)
 }
 
-// reserve returns n identifiers, in rising order, for new rows of a table.
+// reserve returns n identifiers, in ascending order, for new rows of a table.
 func (d dialect) reserve(ctx context.Context, db querier, table string, n int) ([]int64, error) {
 	ids := make([]int64, 0, n)
 	if n == 0 {
@@ -151,9 +151,9 @@ type querier interface {
 // column is a column of a bulk statement, with its type on PostgreSQL.
 type column struct{ name, pgType string }
 
-// insert adds rows to a table. The values of a row are in the order of the columns; their types are int64, string, bool,
-// []byte or nil. On SQLite a prepared statement runs for each row, the fastest way there. On PostgreSQL one statement
-// takes all rows as arrays, in one round trip.
+// insert adds rows to a table. The values of a row are in the order of the columns; their types are int64, string,
+// bool, []byte or nil. On SQLite it runs a prepared statement for each row, the fastest way there. On PostgreSQL one
+// statement takes all rows as arrays, in one round trip.
 func (d dialect) insert(ctx context.Context, tx bun.Tx, table string, columns []column, rows [][]any) error {
 	names := columnNames(columns)
 	if d.postgres {
@@ -168,7 +168,7 @@ func insertEach(table string, columns []column) string {
 	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, columnNames(columns), marks)
 }
 
-// update sets columns of rows that have the value of the last column.
+// update sets columns of the rows that the last column identifies.
 func (d dialect) update(ctx context.Context, tx bun.Tx, table string, columns []column, rows [][]any) error {
 	if d.postgres {
 		last := len(columns) - 1
@@ -209,9 +209,9 @@ func columnNames(columns []column) string {
 	return strings.Join(names, ", ")
 }
 
-// unnest is a query that turns parameters, from number first on, into rows. Each parameter is the array of one column.
-// In the list of columns PostgreSQL unnests row by row; in FROM it would first store all rows of each array, which takes
-// four times as long.
+// unnest returns a query that turns array parameters, one for each column from number first on, into rows. It unnests
+// in the SELECT list, where PostgreSQL streams rows. In FROM, PostgreSQL stores each array first, which takes four
+// times as long.
 func unnest(first int, columns []column) string {
 	list := make([]string, len(columns))
 	for i, c := range columns {
@@ -234,7 +234,8 @@ func (d dialect) onEach(ctx context.Context, tx bun.Tx, query string, rows [][]a
 		return err
 	}
 	defer stmt.Close()
-	// SQLite's driver starts a goroutine for every statement that can be cancelled, which costs as much as the statement.
+	// For a cancellable context, SQLite's driver starts a goroutine for each statement, which costs as much as the
+	// statement.
 	within := context.WithoutCancel(ctx)
 	for _, row := range rows {
 		if _, err := stmt.ExecContext(within, row...); err != nil {
@@ -285,7 +286,7 @@ func arrayText(rows [][]any, i int) string {
 			}
 			b = append(b, '"')
 		default:
-			panic(fmt.Sprintf("sqlstore: no array of %T", v))
+			panic(fmt.Sprintf("sqlstore: cannot make an array of %T", v))
 		}
 	}
 	return string(append(b, '}'))

@@ -11,18 +11,18 @@
 //
 // # Changing rows by hand
 //
-// A store caches checks that were pinged recently, and knows by the column revision of rollcall_states whether a cached
-// check is current. If you change a row of rollcall_checks or rollcall_states without a Store, give the check a revision
-// that it has not had, in the same transaction:
+// A store caches checks that were pinged recently. The column revision of rollcall_states tells it whether a cached
+// check is current. If you change a row of rollcall_checks or rollcall_states without a Store, give the check a new
+// revision in the same transaction:
 //
 //	UPDATE rollcall_states SET revision = 4711 WHERE check_id = 12
 //
 // # SQLite
 //
-// [SQLiteDSN] has the settings that the store is made for. With another driver, turn on write-ahead logging, which lets
-// readers and the writer work at the same time, and synchronous=FULL, without which a power failure can lose pings that
-// were acknowledged. Set a busy timeout where several processes use one file. SQLite must be version 3.35 or newer. The
-// store writes one transaction at a time, whatever the size of the connection pool.
+// [SQLiteDSN] has the recommended settings. With another driver, turn on write-ahead logging, which lets readers and
+// the writer work at the same time, and synchronous=FULL, without which a power failure can lose acknowledged pings.
+// Set a busy timeout if several processes use one file. SQLite must be version 3.35 or newer. The store writes one
+// transaction at a time, whatever the size of the connection pool.
 //
 // # PostgreSQL
 //

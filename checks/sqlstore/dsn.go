@@ -8,9 +8,9 @@ import (
 )
 
 // SQLiteDSN returns the data source name of an SQLite file for the driver modernc.org/sqlite, which creates the file if
-// necessary. It has the settings that a [Store] is made for: write-ahead logging, so that readers and the writer work at
-// the same time; synchronous=FULL, without which a power failure can lose acknowledged pings; checkpoints after 64 MB of
-// log; 32 MB of page cache for each connection. The path may contain any character.
+// necessary. It has the recommended settings: write-ahead logging, so that readers and the writer work at the same
+// time; synchronous=FULL, without which a power failure can lose acknowledged pings; checkpoints after 64 MB of log; 32
+// MB of page cache for each connection. The path may contain any character.
 //
 // busy is how long a statement waits for another process that writes to the file, in whole milliseconds; 10 seconds is
 // a good choice.

@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// SQLite's primary result codes that matter here.
+// The primary result codes of SQLite that translate needs.
 const (
 	sqliteBusy     = 5
 	sqliteLocked   = 6
@@ -22,13 +22,13 @@ const (
 	sqliteFull     = 13
 	sqliteCantOpen = 14
 
-	// Extended codes of a value that must be unique and is not.
+	// Extended codes of unique violations.
 	sqliteConstraintPrimaryKey = 1555
 	sqliteConstraintUnique     = 2067
 )
 
-// translate turns an error of a driver, by its code, into one that a monitor knows. No driver is imported: the errors of
-// PostgreSQL's drivers have a method SQLState, those of SQLite's a method Code.
+// translate turns a driver's error, by its code, into an error of packages checks and monitor. It imports no driver:
+// the errors of PostgreSQL drivers have a method SQLState, those of SQLite drivers a method Code.
 func translate(err error) error {
 	if err == nil {
 		return nil
@@ -48,7 +48,7 @@ func translate(err error) error {
 	return err
 }
 
-// notUnique reports whether a value that must be unique exists already.
+// notUnique reports whether an error is a unique violation.
 func notUnique(err error) bool {
 	if state, ok := sqlState(err); ok {
 		return state == "23505"
@@ -89,8 +89,8 @@ func retryable(err error) bool {
 	return ok && (state == "40001" || state == "40P01") // serialization failure, deadlock
 }
 
-// disconnected reports whether an open connection turned out to be dead. A connection that cannot be made does not count:
-// trying again at once would not help.
+// disconnected reports whether an open connection turned out to be dead. A failure to connect does not count, because
+// an immediate retry would not help.
 func disconnected(err error) bool {
 	if network, ok := errors.AsType[*net.OpError](err); ok {
 		return network.Op != "dial" && !network.Timeout()
@@ -102,7 +102,7 @@ func disconnected(err error) bool {
 	return ok && (state == "57P01" || state == "57P02") // ended by an administrator, or by a crash of the server
 }
 
-// unsent reports whether a PostgreSQL driver could not even begin to send a query, because the connection is closed.
+// unsent reports whether a PostgreSQL driver failed before it sent the query, because the connection was closed.
 func unsent(err error) bool {
 	var safe interface{ SafeToRetry() bool }
 	return errors.As(err, &safe) && safe.SafeToRetry()

@@ -11,9 +11,9 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// Probe asks for the version of the schema. The error tells that the database does not answer or lacks migrations. More
-// migrations than this version knows are fine: during an upgrade, servers of the old version go on. With write, Probe
-// also commits a transaction that changes one row, which nothing else uses.
+// Probe reads the version of the schema. It fails if the database does not answer or lacks migrations. A newer schema
+// is fine: during an upgrade, servers of the old version keep running. With write, Probe also commits a transaction
+// that changes one row, which nothing else uses.
 func (s *Store) Probe(ctx context.Context, write bool) error {
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -38,10 +38,10 @@ func (s *Store) Probe(ctx context.Context, write bool) error {
 	})
 }
 
-// maxBlocked is the number of due deliveries among which Backlog looks for the first of a line.
+// maxBlocked bounds the due deliveries among which Backlog looks for the first of a line.
 const maxBlocked = 1000
 
-// Backlog returns what waits in the outbox. It reads no more than the indexes of pending deliveries.
+// Backlog summarizes the pending deliveries. It reads only their indexes.
 func (s *Store) Backlog(ctx context.Context, now time.Time) (b monitor.Backlog, err error) {
 	err = s.db.NewRaw("SELECT count(*) FROM (SELECT 1 FROM rollcall_deliveries WHERE state = 'pending' LIMIT ?) AS p",
 		monitor.MaxPending).Scan(ctx, &b.Pending)
@@ -65,11 +65,11 @@ func (s *Store) Backlog(ctx context.Context, now time.Time) (b monitor.Backlog, 
 	return b, nil
 }
 
-// maxBack is the number of pings of a check among which LastDurations looks for one with a duration.
+// maxBack bounds the pings of a check among which LastDurations looks for one with a duration.
 const maxBack = 5
 
-// LastDurations returns how long the last finished run of each check of a project took, if that is among the last five
-// pings of the check. It finds each ping by its key, so the size of the log does not matter.
+// LastDurations returns the duration of the last finished run of each check of a project, if its end is among the
+// newest 5 pings of the check. It reads each ping by its key, so the size of the log does not matter.
 func (s *Store) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error) {
 	var rows []struct {
 		UUID     uuid.UUID `bun:"uuid"`

@@ -45,8 +45,8 @@ func (r *pingRow) ping() (pings.Ping, error) {
 	return p, nil
 }
 
-// chain walks the log of one check from its newest entry back. The entry that prev names may have been pruned; on SQLite
-// another check's entry may then have its identifier.
+// chain walks the log of one check back from its newest entry. The entry that prev names may have been pruned, and on
+// SQLite its identifier may belong to another check's entry.
 const chain = `WITH RECURSIVE chain (id, prev, n, check_id, depth) AS (
 	SELECT p.id, p.prev, p.n, p.check_id, 1
 	FROM rollcall_checks c JOIN rollcall_states s ON s.check_id = c.id JOIN rollcall_pings p ON p.id = s.log_head
@@ -101,7 +101,7 @@ type flipRow struct {
 // Flips returns the flips of a check in a window, newest first.
 func (s *Store) Flips(ctx context.Context, checkID uuid.UUID, after, before time.Time) ([]flips.Flip, error) {
 	var rows []flipRow
-	// By identifier, the order in which they were committed: instants can be out of order where a clock was set back.
+	// Order by identifier, which is the order of commits: instants can be out of order after a clock was set back.
 	q := s.db.NewSelect().Model(&rows).Join("JOIN rollcall_checks AS c ON c.id = f.check_id").
 		Where("c.uuid = ?", checkID).OrderExpr("f.id DESC")
 	if !after.IsZero() {

@@ -15,19 +15,19 @@ var migrations embed.FS
 
 const createSchemaTable = "CREATE TABLE IF NOT EXISTS rollcall_schema (version BIGINT NOT NULL)"
 
-// ErrNewerSchema says that a newer version of Rollcall has migrated the database.
-var ErrNewerSchema = errors.New("sqlstore: the database has a newer schema than this version of Rollcall knows")
+// ErrNewerSchema means that a newer version of Rollcall has migrated the database.
+var ErrNewerSchema = errors.New("sqlstore: the database needs a newer version of Rollcall")
 
-// Migrate brings the schema up to date. Call it at each start, before anything else; when there is nothing to do, it is
+// Migrate brings the schema up to date. Call it at each start, before anything else. If there is nothing to do, it is
 // one short transaction.
 //
-// All steps run in one transaction and under a lock. A crash leaves the schema and the data as they were. Of several
-// programs that start at once, one migrates while the others wait, until ctx ends (on SQLite, until the busy timeout).
-// Only tables with the prefix rollcall_ are touched. The database user needs the right to create and alter tables. If it
-// has none, run "rollcall migrate" as another user before the upgrade; Migrate then finds nothing to do.
+// All steps run in one transaction and under a lock. A crash leaves the schema and the data as they were. If several
+// programs start at once, one migrates while the others wait, until ctx ends (on SQLite, until the busy timeout).
+// Migrate changes only tables with the prefix rollcall_. The database user needs the right to create and alter tables.
+// If it has none, run "rollcall migrate" as another user before the upgrade; Migrate then finds nothing to do.
 //
-// There is no way back: to return to an older version, restore the backup made before the upgrade. Programs of the older
-// version keep running beside a schema that has only gained tables and columns; the changelog says when a migration does
+// A migration cannot be undone: to return to an older version, restore a backup from before the upgrade. Programs of
+// the older version keep running as long as migrations only add tables and columns; the changelog says when one does
 // more.
 //
 // Errors: [ErrNewerSchema], which leaves the database as it is; [ErrOldServer]; monitor.ErrUnavailable; those of the
@@ -43,7 +43,7 @@ func (s *Store) MigrateFrom(ctx context.Context) (before, after int, err error) 
 	return s.migrateFiles(ctx, migrations)
 }
 
-// migrateFiles applies the migrations of a set that the database lacks.
+// migrateFiles applies the migrations in set that the database lacks.
 func (s *Store) migrateFiles(ctx context.Context, set fs.FS) (before, after int, err error) {
 	files, err := fs.Glob(set, "migrations/*.sql") // sorted by name, so by number
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Store) migrateFiles(ctx context.Context, set fs.FS) (before, after int,
 			return err
 		}
 		if before > len(files) {
-			return fmt.Errorf("%w: %d, the newest known is %d", ErrNewerSchema, before, len(files))
+			return fmt.Errorf("%w: its schema has version %d, this one knows up to %d", ErrNewerSchema, before, len(files))
 		}
 		for _, file := range files[before:] {
 			if err := s.migrate(ctx, tx, set, file); err != nil {
@@ -91,7 +91,7 @@ func (s *Store) migrate(ctx context.Context, tx bun.Tx, set fs.FS, file string) 
 	if err != nil {
 		return err
 	}
-	// Without arguments, so that drivers take several statements in one text.
+	// Pass no arguments: with some, drivers accept only one statement.
 	if _, err := tx.Tx.ExecContext(ctx, s.d.schema(string(text))); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

@@ -72,7 +72,7 @@ func (s *Store) Projects(ctx context.Context, f monitor.ProjectFilter) ([]checks
 	return list, nil
 }
 
-// CountProjects returns how many projects there are.
+// CountProjects locks out other callers and returns the number of projects.
 func (t *transaction) CountProjects(ctx context.Context) (int, error) {
 	if err := t.s.d.advisoryLock(ctx, t.tx, "rollcall projects"); err != nil {
 		return 0, err
@@ -81,7 +81,7 @@ func (t *transaction) CountProjects(ctx context.Context) (int, error) {
 	return int(n), err
 }
 
-// InsertProject adds a project, and its account when that is new.
+// InsertProject adds a project, and its account if that is new.
 func (t *transaction) InsertProject(ctx context.Context, p checks.Project) error {
 	account := accountRow{Name: p.Account, Plan: string(p.Plan), MaxChecks: p.MaxChecks}
 	q := t.tx.NewInsert().Model(&account).Returning("id")
@@ -105,7 +105,7 @@ func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	if _, err := t.LockAccount(ctx, id); err != nil {
 		return err
 	}
-	if t.s.d.postgres { // in the order in which lockKeys locks them
+	if t.s.d.postgres { // lock in the order of lockKeys, to prevent deadlocks
 		_, err := t.tx.NewRaw(`SELECT 1 FROM rollcall_states WHERE check_id IN (SELECT id FROM rollcall_checks WHERE project_id = ?)
 			ORDER BY check_id FOR UPDATE`, id).Exec(ctx)
 		if err != nil {

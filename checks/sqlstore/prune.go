@@ -16,26 +16,27 @@ import (
 )
 
 const (
-	// logPage is how many log entries one query reads; that takes no longer than writing a batch of pings.
+	// logPage bounds the log entries that one query reads, so that it takes no longer than writing a batch of pings.
 	logPage = 500
-	// maxLook and minLook bound how many log entries one call of PrunePings looks at: minLook where the log has not grown,
-	// so that the logs of deleted checks are removed too.
+	// minLook and maxLook bound the log entries that one call of PrunePings examines. It examines minLook even if the
+	// log has not grown, to remove the logs of deleted checks.
 	maxLook, minLook = 100_000, 500
-	// removeAtOnce is how many rows one transaction removes. On SQLite all pings wait for it.
+	// removeAtOnce bounds the rows that one transaction removes. On SQLite all pings wait for it.
 	removeAtOnce = 200
-	// lookUpAtOnce is how many checks one query reads.
+	// lookUpAtOnce bounds the checks that one query reads.
 	lookUpAtOnce = 256
 )
 
-// pruning is how far PrunePings has come. The log has no index by check, which keeps appending cheap. Instead, PrunePings
-// goes round the whole log at twice the pace at which it grows, so that no more entries wait for removal than are kept.
+// pruning is the position of PrunePings in the log. The log has no index by check, which keeps appending cheap.
+// Instead, PrunePings cycles through the whole log at twice the pace at which it grows, so that at most half of the log
+// awaits removal.
 type pruning struct {
 	mu     sync.Mutex
-	cursor int64 // entries up to this one have been looked at in this round
+	cursor int64 // the last entry that was examined in this round
 	newest int64 // the newest entry at the last call
 }
 
-// PrunePings looks at the next part of the log and removes what need not be kept.
+// PrunePings examines the next part of the log and removes expired entries.
 func (s *Store) PrunePings(ctx context.Context, pause func()) (removed int, err error) {
 	pause = orNoPause(pause)
 	p := &s.pruning
@@ -60,7 +61,7 @@ func (s *Store) PrunePings(ctx context.Context, pause func()) (removed int, err 
 			return removed, err
 		}
 		if len(entries) == 0 || entries[len(entries)-1].id >= newest {
-			// The round ends here. While pings come, it would never end otherwise.
+			// Ignore entries newer than the start of this call, or the round would never end while pings arrive.
 			p.cursor = 0
 			return removed, nil
 		}
@@ -77,9 +78,9 @@ func orNoPause(pause func()) func() {
 	return pause
 }
 
-// pruneEntries removes the log entries among these that need not be kept.
+// pruneEntries removes the expired ones among log entries.
 func (s *Store) pruneEntries(ctx context.Context, entries []entry, pause func()) (removed int, err error) {
-	ids, err := s.prunable(ctx, s.db.DB, entries, pause)
+	ids, err := s.expired(ctx, s.db.DB, entries, pause)
 	if err != nil {
 		return 0, translate(err)
 	}
@@ -98,16 +99,16 @@ func (s *Store) pruneEntries(ctx context.Context, entries []entry, pause func())
 	return removed, nil
 }
 
-// removeEntries removes entries that were prunable when PrunePings looked at them.
+// removeEntries removes entries that PrunePings found to be expired.
 func (t *transaction) removeEntries(ctx context.Context, ids []int64) (removed int, err error) {
 	if !t.s.d.postgres {
-		// Look again: if another process has removed the newest entry since, a new ping can have its identifier on SQLite.
+		// Check again: if another process has removed the newest entry since, SQLite can have reused its identifier.
 		query := "SELECT id, check_id, n FROM rollcall_pings WHERE " + t.s.d.among("id", "bigint")
 		entries, err := scanEntries(t.tx.Tx.QueryContext(ctx, query, t.s.d.list(ids)))
 		if err != nil {
 			return 0, err
 		}
-		if ids, err = t.s.prunable(ctx, t.tx.Tx, entries, func() {}); err != nil {
+		if ids, err = t.s.expired(ctx, t.tx.Tx, entries, func() {}); err != nil {
 			return 0, err
 		}
 	}
@@ -129,7 +130,7 @@ func (s *Store) logAfter(ctx context.Context, after, limit int64) (page []entry,
 		return scanEntries(s.db.DB.QueryContext(ctx, query+"? ORDER BY id LIMIT ?", after, limit))
 	}
 	err = s.db.RunInTx(ctx, &sql.TxOptions{ReadOnly: true}, func(ctx context.Context, tx bun.Tx) (err error) {
-		// Until the log is analyzed again, the planner can take it for so small that it reads and sorts all of it.
+		// With statistics from when the log was small, the planner would read and sort all of it.
 		if _, err := tx.Tx.ExecContext(ctx, "SET LOCAL enable_sort = off"); err != nil {
 			return err
 		}
@@ -139,9 +140,9 @@ func (s *Store) logAfter(ctx context.Context, after, limit int64) (page []entry,
 	return page, err
 }
 
-// prunable returns the entries that need not be kept. It reads each check's limit once, not in a join with the entries:
-// with statistics from before the log grew, the planner would look the check up for every entry.
-func (s *Store) prunable(ctx context.Context, db querier, entries []entry, pause func()) (ids []int64, err error) {
+// expired returns the entries beyond the limits of their checks. It does not join entries with checks: with statistics
+// from before the log grew, the planner would look up the check for every entry.
+func (s *Store) expired(ctx context.Context, db querier, entries []entry, pause func()) (ids []int64, err error) {
 	oldest := make(map[int64]int64)
 	for _, e := range entries {
 		if n, ok := oldest[e.check]; !ok || e.n < n {
@@ -151,7 +152,7 @@ func (s *Store) prunable(ctx context.Context, db querier, entries []entry, pause
 	upTo := make(map[int64]int64, len(oldest))
 	for part := range slices.Chunk(slices.Collect(maps.Keys(oldest)), lookUpAtOnce) {
 		pause()
-		if err := s.needless(ctx, db, part, oldest, upTo); err != nil {
+		if err := s.expiredUpTo(ctx, db, part, oldest, upTo); err != nil {
 			return nil, err
 		}
 	}
@@ -163,9 +164,9 @@ func (s *Store) prunable(ctx context.Context, db querier, entries []entry, pause
 	return ids, nil
 }
 
-// needless sets, for each check, the number of the last ping that need not be kept: all pings of a deleted check, none
-// (no number is set) where the log is short.
-func (s *Store) needless(ctx context.Context, db querier, ids []int64, oldest, upTo map[int64]int64) error {
+// expiredUpTo sets upTo, for each check, to the number of its last expired ping. For a deleted check, that is the
+// largest number. It sets none for a check with a short log.
+func (s *Store) expiredUpTo(ctx context.Context, db querier, ids []int64, oldest, upTo map[int64]int64) error {
 	rows, err := db.QueryContext(ctx, "SELECT check_id, n_pings FROM rollcall_states WHERE "+s.d.among("check_id", "bigint"), s.d.list(ids))
 	var state struct{ check, newest int64 }
 	states, err := scanList(rows, err, &state, &state.check, &state.newest)
@@ -207,7 +208,8 @@ func (s *Store) PruneFlips(ctx context.Context, before time.Time, pause func()) 
 	return s.removeOld(ctx, "rollcall_flips", "at < ?", before, pause)
 }
 
-// removeOld removes the rows of a table that are older than an instant. After the turn of a month they can be many.
+// removeOld removes the rows of a table that are older than an instant, in small transactions: after the turn of a
+// month there can be many.
 func (s *Store) removeOld(ctx context.Context, table, older string, before time.Time, pause func()) (removed int, err error) {
 	for {
 		var ids []int64

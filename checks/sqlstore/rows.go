@@ -52,10 +52,10 @@ func runID(id uuid.NullUUID) any {
 	return id.UUID.String()
 }
 
-// statuses are the stored states. The database has their index.
+// statuses lists the states of checks. The database stores the index.
 var statuses = [...]checks.Status{checks.StatusNew, checks.StatusUp, checks.StatusDown, checks.StatusPaused}
 
-// kinds are the kinds of pings. The database has their index.
+// kinds lists the kinds of pings. The database stores the index.
 var kinds = [...]pings.Kind{pings.Success, pings.Start, pings.Fail, pings.Log, pings.Ignored}
 
 func code[T comparable](list []T, v T) (int64, error) {
@@ -69,7 +69,7 @@ func code[T comparable](list []T, v T) (int64, error) {
 
 func decode[T comparable](list []T, i int64) (v T, err error) {
 	if i < 0 || i >= int64(len(list)) {
-		return v, fmt.Errorf("sqlstore: a row has the code %d, which this version does not know", i)
+		return v, fmt.Errorf("sqlstore: a row has the unknown code %d: is it from a newer version of Rollcall?", i)
 	}
 	return list[i], nil
 }

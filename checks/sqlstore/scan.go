@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// among is the condition that a column has one of the values of a list; dialect.list makes its only parameter.
+// among returns the condition that a column has one of several values. Its only parameter comes from dialect.list.
 func (d dialect) among(column, pgType string) string {
 	if d.postgres {
 		return column + " = ANY ($1::" + pgType + "[])"
@@ -15,17 +15,17 @@ func (d dialect) among(column, pgType string) string {
 	return column + " IN (SELECT value FROM json_each(?))"
 }
 
-// list makes one parameter of numbers or UUIDs, so that the text of the query does not depend on how many there are.
+// list turns numbers or UUIDs into one parameter, so that the text of the query does not depend on their number.
 func (d dialect) list(values any) string {
 	text, _ := json.Marshal(values) // cannot fail for these types
 	if d.postgres {
-		text[0], text[len(text)-1] = '{', '}' // the text of an array; nothing in it needs other quotes than JSON's
+		text[0], text[len(text)-1] = '{', '}' // a PostgreSQL array; JSON's quotes suit these types
 	}
 	return string(text)
 }
 
-// scanList scans rows, each into the given fields of row, and collects copies of row. It takes and returns the error of
-// the query. For thousands of rows it is three times as fast as bun.
+// scanList scans each row into the given fields of row and collects copies of row. It takes the two results of the
+// query. For thousands of rows it is three times as fast as bun.
 func scanList[T any](rows *sql.Rows, err error, row *T, fields ...any) (list []T, _ error) {
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (c *conditions) add(column string, value any) {
 	c.equalities, c.args = append(c.equalities, column+" = ?"), append(c.args, value)
 }
 
-// String returns the clause. Without any condition it allows all rows.
+// String returns the clause. Without conditions it matches all rows.
 func (c *conditions) String() string {
 	return cmp.Or(strings.Join(c.equalities, " AND "), "TRUE")
 }

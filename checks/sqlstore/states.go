@@ -26,7 +26,7 @@ var pingInsert = []column{
 	{"exit_status", "smallint"}, {"duration", "bigint"}, {"body_size", "bigint"}, {"body", "bytea"},
 }
 
-// The columns of pingInsert that pingValues sets only where there is something to set.
+// The indexes in pingInsert of the columns that are often NULL.
 var exitColumn, durationColumn, bodyColumn = 11, 12, len(pingInsert) - 1
 
 var uploadInsert = []column{{"ping_id", "bigint"}, {"object", "text"}, {"due_at", "bigint"}}
@@ -35,22 +35,23 @@ var flipInsert = []column{
 	{"id", "bigint"}, {"check_id", "bigint"}, {"at", "bigint"}, {"up", "boolean"}, {"from_status", "smallint"}, {"reason", "text"},
 }
 
-// alertColumns is what enqueue makes deliveries from. flip_id is NULL when an earlier flip caused the alert.
+// alertColumns lists the columns from which enqueue makes deliveries. flip_id is NULL if an earlier flip caused the
+// alert.
 var alertColumns = []column{
 	{"flip_id", "bigint"}, {"check_id", "bigint"}, {"up", "boolean"}, {"reminder", "bigint"}, {"since", "bigint"}, {"at", "bigint"},
 }
 
-// newRevision returns a number that no other write gives a check. A counter would not do: after a failover to a server
-// that misses the last commits, others can have counted to the same number.
+// newRevision returns a random number that no other write has used. A counter is not enough: after a failover that
+// loses the last commits, it would reuse numbers that caches still hold.
 func newRevision() int64 { return rand.Int64() }
 
-// changes are the rows that a set of locked checks adds or updates.
+// changes holds the rows to add or update for a set of locked checks.
 type changes struct {
 	states, watches, alerting, pings, uploads, flips, alerts [][]any
 }
 
-// SaveChecks writes checks and all that has happened to them. Nothing else writes rollcall_checks and rollcall_states, so
-// every change gives the check a new revision.
+// SaveChecks writes locked checks and their changes. Nothing else writes rollcall_checks and rollcall_states, so every
+// change gives the check a new revision.
 func (t *transaction) SaveChecks(ctx context.Context, locked []*monitor.Locked) error {
 	for _, l := range locked {
 		save := t.updateSettings
@@ -73,7 +74,7 @@ func (t *transaction) SaveChecks(ctx context.Context, locked []*monitor.Locked) 
 	return t.write(ctx, c)
 }
 
-// collect turns what has happened to locked checks into rows.
+// collect turns the changes of locked checks into rows.
 func (t *transaction) collect(ctx context.Context, locked []*monitor.Locked) (c changes, err error) {
 	var pings, flips int
 	for _, l := range locked {
@@ -167,9 +168,9 @@ func (c *changes) add(l *monitor.Locked, pingIDs, flipIDs []int64) error {
 	return nil
 }
 
-// addAlerts adds the alerts of one check, each with its flip if that is added too.
+// addAlerts adds the alerts of one check, each with its flip if that is new.
 func (c *changes) addAlerts(l *monitor.Locked, row *lockedRow, flipIDs []int64) {
-	first := 0 // Alerts and transitions are in the same order, and there may be several flips at one instant.
+	first := 0 // alerts and transitions are in the same order; several flips can have the same instant
 	for _, a := range l.Alerts {
 		var flip any
 		for i := first; i < len(l.Transitions); i++ {
@@ -184,9 +185,8 @@ func (c *changes) addAlerts(l *monitor.Locked, row *lockedRow, flipIDs []int64) 
 	}
 }
 
-// rearm keeps watch_at a lower bound of the instant at which there is something to settle, usually the deadline. Most
-// pings move the deadline later, which needs no write: the watcher finds the check too early, and saving it sets the
-// bound again.
+// rearm keeps watch_at a lower bound of the next instant to settle, usually the deadline. Most pings move the deadline
+// later, which needs no write: the watcher then finds the check too early and sets a new bound.
 func (c *changes) rearm(l *monitor.Locked, row *lockedRow) {
 	wake := micros(l.Wake())
 	early := wake != 0 && row.watchAt != 0 && row.watchAt <= wake
@@ -219,9 +219,8 @@ func pingValues(id int64, row *lockedRow, p *pings.Ping) ([]any, error) {
 	return values, nil
 }
 
-// enqueue adds to the outbox one delivery for each alert and each channel of its check, in the order of the alerts. It
-// must run before the new flips are written: an alert without one of them is about the newest flip there is, if that has
-// not been pruned.
+// enqueue adds one delivery for each alert and each channel of its check to the outbox, in the order of the alerts. It
+// must run before the new flips are written, because an alert without a new flip takes the newest stored one.
 func (t *transaction) enqueue(ctx context.Context, alerts [][]any) error {
 	const insert = `INSERT INTO rollcall_deliveries
 			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at)

@@ -12,7 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// maxAttempts is how often Update runs a transaction that the database asks to run again.
+// maxAttempts bounds how often Update runs a transaction that hits deadlocks or serialization failures.
 const maxAttempts = 5
 
 // Store keeps projects, keys, checks, their logs, channels and deliveries in a database. It is safe for concurrent use.
@@ -20,8 +20,8 @@ type Store struct {
 	db    *bun.DB
 	d     dialect
 	plans checks.Plans
-	// writing is held by the transaction that writes to SQLite. Waiting here is fair and wakes at once; waiting for SQLite's
-	// own lock is neither.
+	// writing is a lock for the transaction that writes to SQLite. It is fair and wakes waiters at once; SQLite's own
+	// lock does neither.
 	writing     chan struct{}
 	checkpoints checkpoints
 	pruning     pruning
@@ -34,7 +34,7 @@ var _ monitor.Store = (*Store)(nil)
 // [Store.Migrate] before you use the store. The caller closes the database.
 func New(db *bun.DB) (*Store, error) {
 	if db == nil {
-		return nil, errors.New("sqlstore: no database")
+		return nil, errors.New("sqlstore: the database is nil")
 	}
 	d, err := newDialect(db)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx moni
 		t, committing, err := s.try(ctx, fn)
 		again := retryable(err)
 		if disconnected(err) {
-			// After a restart of the database every connection of the pool is dead, and each attempt discards one.
+			// After a restart of the database, every connection in the pool is dead, and each attempt discards one.
 			if attempts == maxAttempts {
 				attempts += s.db.DB.Stats().OpenConnections
 			}
@@ -79,9 +79,9 @@ func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx moni
 	}
 }
 
-// outcome finds out what became of a commit whose answer got lost: the revisions of the checks that it wrote tell. Others
-// may have written all of them since, or there are none; then known is false. Locking the rows waits for a commit that is
-// still under way.
+// outcome determines, after a lost answer, whether a commit was done, from the revisions of its checks. Locking the
+// rows waits for a commit in progress. known is false if the commit wrote no checks, or others have written all of them
+// since.
 func (s *Store) outcome(ctx context.Context, saved []*monitor.Locked) (done, known bool) {
 	written := make(map[int64]*lockedRow, len(saved))
 	for _, l := range saved {
@@ -114,7 +114,7 @@ func (s *Store) writeAlone(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// try runs fn in a transaction and reports whether that came to its commit.
+// try runs fn in a transaction and reports whether the transaction reached its commit.
 func (s *Store) try(ctx context.Context, fn func(ctx context.Context, tx monitor.Tx) error) (t *transaction, committing bool, err error) {
 	err = s.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		t = &transaction{s: s, tx: tx}
@@ -135,7 +135,7 @@ type settingRow struct {
 	Value string `bun:"value"`
 }
 
-// Setting returns a named value, or stores and returns the given one when there is none.
+// Setting returns a named value. If there is none, it stores and returns the initial one.
 func (s *Store) Setting(ctx context.Context, name, initial string) (string, error) {
 	row := settingRow{Name: name, Value: initial}
 	err := s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {

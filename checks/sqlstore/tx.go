@@ -19,12 +19,12 @@ type transaction struct {
 	tx bun.Tx
 
 	saved     []*monitor.Locked // what SaveChecks wrote
-	bodyBytes int               // the bodies of pings among it
+	bodyBytes int               // the size of their pings' bodies
 }
 
 var _ monitor.Tx = (*transaction)(nil)
 
-// lockedRow is what the store keeps of a locked check besides the check itself.
+// lockedRow is the store's private data about a locked check: monitor.Locked.Row.
 type lockedRow struct {
 	id       int64
 	logHead  int64
@@ -40,7 +40,7 @@ type lockedKey struct{ id, revision int64 }
 // LockAccount locks the account of a project.
 func (t *transaction) LockAccount(ctx context.Context, projectID uuid.UUID) (checks.Project, error) {
 	if t.s.d.postgres {
-		// Lock first, so that the read below sees what the last holder left.
+		// Lock first, so that the read below sees the changes of the previous holder.
 		_, err := t.tx.NewRaw("SELECT 1 FROM rollcall_accounts WHERE id = (SELECT account_id FROM rollcall_projects WHERE id = ?) FOR UPDATE",
 			projectID).Exec(ctx)
 		if err != nil {
@@ -50,7 +50,7 @@ func (t *transaction) LockAccount(ctx context.Context, projectID uuid.UUID) (che
 	return oneProject(ctx, t.tx, "p.id = ?", projectID)
 }
 
-// CountChecks returns how many checks the account of a project has.
+// CountChecks returns the number of checks in the account of a project.
 func (t *transaction) CountChecks(ctx context.Context, projectID uuid.UUID) (n int, err error) {
 	err = t.tx.NewRaw(`SELECT count(*) FROM rollcall_checks WHERE project_id IN (
 		SELECT id FROM rollcall_projects WHERE account_id = (SELECT account_id FROM rollcall_projects WHERE id = ?))`, projectID).Scan(ctx, &n)
@@ -97,7 +97,7 @@ func (t *transaction) LockChecks(ctx context.Context, ids []uuid.UUID) ([]*monit
 	return t.load(ctx, locked)
 }
 
-// lockKeys locks rows in the order of their keys, so that two transactions never wait for each other.
+// lockKeys locks rows in the order of their keys, to prevent deadlocks.
 func (t *transaction) lockKeys(ctx context.Context, keys []int64) ([]lockedKey, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -128,8 +128,8 @@ func (t *transaction) LockDue(ctx context.Context, now time.Time, limit int) ([]
 	return locked, err
 }
 
-// load returns the checks of locked rows, from the cache where it has the row's revision. The others are read only now:
-// a query that waits for a lock sees the rest of its tables as they were when it started.
+// load returns the checks of locked rows, from the cache if it has the row's revision. It must read the others after
+// locking: a query that waits for a lock sees other tables as they were when it started.
 func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*monitor.Locked, error) {
 	locked, missing := t.s.cache.get(rows)
 	if len(missing) == 0 {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// MinPostgres is the oldest major version of PostgreSQL that the store works with: the oldest that its tests run on.
+// MinPostgres is the oldest major version of PostgreSQL that the store supports, and its tests run on.
 const MinPostgres = 15
 
-// ErrOldServer says that the PostgreSQL server is older than [MinPostgres].
+// ErrOldServer means that the PostgreSQL server is older than [MinPostgres].
 var ErrOldServer = errors.New("the PostgreSQL server is too old")
 
 // checkServer refuses a server that is too old. SQLite comes with the program.

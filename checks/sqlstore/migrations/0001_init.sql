@@ -41,13 +41,13 @@ CREATE TABLE rollcall_channels (
     name       TEXT NOT NULL,
     settings   TEXT NOT NULL,
     created_at BIGINT NOT NULL,
-    -- The last delivery that was given up, until one arrives again.
+    -- When and why a delivery was last given up; cleared by the next one that arrives.
     failed_at  BIGINT,
     error      TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX rollcall_channels_project ON rollcall_channels (project_id, created_at);
 
--- What a user sets. Written rarely.
+-- The settings of checks. Written rarely.
 CREATE TABLE rollcall_checks (
     id                  {ID},
     uuid                {UUID} NOT NULL UNIQUE,
@@ -82,8 +82,8 @@ CREATE INDEX rollcall_checks_slug ON rollcall_checks (project_id, slug);
 CREATE INDEX rollcall_checks_name ON rollcall_checks (project_id, name);
 CREATE INDEX rollcall_checks_unique_key ON rollcall_checks (unique_key);
 
--- What pings change. Written at every ping, so it is narrow, and no index covers what a ping changes: watch_at is
--- a lower bound of the deadline, which most pings leave as it is.
+-- The state of checks. Every ping writes it, so it is narrow, and no index covers what most pings change: watch_at is a
+-- lower bound of the deadline, and most pings leave it unchanged.
 CREATE TABLE rollcall_states (
     check_id       {KEY},
     status         SMALLINT NOT NULL,
@@ -95,7 +95,7 @@ CREATE TABLE rollcall_states (
     alerting       {BYTES},
     log_head       BIGINT,
     watch_at       BIGINT,
-    -- A random number that each write of the check or of its settings changes.
+    -- A random number; every write of the check changes it.
     revision       BIGINT NOT NULL DEFAULT 0
 ) {HOT};
 CREATE INDEX rollcall_states_watch ON rollcall_states (watch_at) WHERE watch_at IS NOT NULL;
@@ -128,8 +128,8 @@ CREATE TABLE rollcall_pings (
     object      TEXT
 );
 
--- Bodies that are to move to object storage, committed together with their pings. When one has moved, the body of
--- its ping is NULL and object is the object's key.
+-- The outbox of bodies for object storage, committed together with their pings. After the upload, the body of the ping
+-- is NULL and its object is the object's key.
 CREATE TABLE rollcall_uploads (
     ping_id  {KEY},
     object   TEXT NOT NULL,
@@ -138,7 +138,7 @@ CREATE TABLE rollcall_uploads (
 );
 CREATE INDEX rollcall_uploads_due ON rollcall_uploads (due_at);
 
--- Objects whose pings are gone, committed together with the removal of the pings.
+-- Objects whose pings were removed, committed together with the removal.
 CREATE TABLE rollcall_removals (
     object   TEXT PRIMARY KEY,
     attempts BIGINT NOT NULL DEFAULT 0,
@@ -157,10 +157,9 @@ CREATE TABLE rollcall_flips (
 CREATE INDEX rollcall_flips_check ON rollcall_flips (check_id, at);
 CREATE INDEX rollcall_flips_at ON rollcall_flips (at);
 
--- The outbox: one row an alert and integration, committed together with the flip that the alert is about. Of the
--- pending rows of one check and integration only the one with the lowest id is sent, so that they stay in order.
--- due_at of a row that is being sent is the end of the lease, and of one that waits for an earlier one the time until
--- which nobody need look at it.
+-- The outbox of alerts: one row for each alert and channel, committed together with the flip. Of the pending rows of
+-- one check and channel, only the one with the lowest id can be claimed, which keeps alerts in order. due_at is when a
+-- row can be claimed: for a claimed row the end of its lease, for a row behind another the end of its parking.
 CREATE TABLE rollcall_deliveries (
     id          {ID},
     flip_id     BIGINT NOT NULL,

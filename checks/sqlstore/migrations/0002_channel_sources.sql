@@ -1,2 +1,2 @@
--- Where settings came from that must not be printed: a JSON object by the name of the setting, or '' for none.
+-- The sources of settings that must not be printed: a JSON object by the name of the setting, or '' for none.
 ALTER TABLE rollcall_channels ADD COLUMN sources TEXT NOT NULL DEFAULT '';
