@@ -15,7 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// pipes is a listener whose connections are pipes, so that time is that of a synctest bubble.
+// pipes is a listener of pipes, which work in a synctest bubble.
 type pipes struct {
 	conns  chan net.Conn
 	once   sync.Once
@@ -38,7 +38,7 @@ func (l *pipes) Close() error {
 
 func (l *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// from is a pipe that seems to come from an address.
+// from is the server's end of a pipe, with the address of a client.
 type from struct {
 	net.Conn
 	addr netip.AddrPort
@@ -53,7 +53,7 @@ type limitedSite struct {
 	slow     chan struct{}
 }
 
-// limited runs a test in a bubble with such a server.
+// limited runs a test with a limitedSite in a bubble.
 func limited(t *testing.T, limits server.ConnLimits, test func(s *limitedSite)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,7 +84,7 @@ type limitedPeer struct {
 	answers *bufio.Reader
 }
 
-// dial connects from an address.
+// dial connects a client with an address.
 func (s *limitedSite) dial(addr string) *limitedPeer {
 	near, far := net.Pipe()
 	s.Cleanup(func() { near.Close() })
@@ -93,13 +93,13 @@ func (s *limitedSite) dial(addr string) *limitedPeer {
 	return &limitedPeer{near, bufio.NewReader(near)}
 }
 
-// send sends a request and does not wait for the answer.
+// send sends a request without waiting for the answer.
 func (p *limitedPeer) send(path string) {
 	go io.WriteString(p, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n")
 	synctest.Wait()
 }
 
-// answered reports whether an answer comes within the time.
+// answered reports whether an answer arrives in time.
 func (p *limitedPeer) answered(within time.Duration) bool {
 	_ = p.SetReadDeadline(time.Now().Add(within))
 	answer, err := http.ReadResponse(p.answers, nil)
@@ -113,10 +113,10 @@ func (p *limitedPeer) gone() bool {
 	return err == io.EOF
 }
 
-func (s *limitedSite) check(what string, ok bool) {
+func (s *limitedSite) holds(what string, ok bool) {
 	s.Helper()
 	if !ok {
-		s.Error(what)
+		s.Errorf("does not hold: %s", what)
 	}
 }
 
@@ -124,30 +124,30 @@ func TestConnectionsOfClient(t *testing.T) {
 	limits := server.ConnLimits{PerClient: 2, Exempt: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	limited(t, limits, func(s *limitedSite) {
 		first, second := s.dial("192.0.2.1"), s.dial("192.0.2.1")
-		s.check("a third connection was accepted", s.dial("192.0.2.1").gone())
+		s.holds("a third connection is refused", s.dial("192.0.2.1").gone())
 		other := s.dial("192.0.2.2")
 		other.send("/")
-		s.check("another client was not answered", other.answered(time.Second))
+		s.holds("another client is answered", other.answered(time.Second))
 
 		time.Sleep(time.Millisecond)
 		first.send("/")
-		s.check("the first was not answered", first.answered(time.Second))
+		s.holds("the first connection is answered", first.answered(time.Second))
 		time.Sleep(time.Second)
 		third := s.dial("::ffff:192.0.2.1")
-		s.check("the one that had waited longest was kept", second.gone())
-		s.check("another one was closed", !first.gone() && !other.gone())
+		s.holds("the connection that was idle longest is closed", second.gone())
+		s.holds("the others stay open", !first.gone() && !other.gone())
 		third.send("/")
-		s.check("the new one was not answered", third.answered(time.Second))
+		s.holds("the new connection is answered", third.answered(time.Second))
 
 		third.Close()
 		synctest.Wait()
-		s.check("there is no room after a connection has ended", !s.dial("192.0.2.1").gone())
+		s.holds("a connection that ends makes room", !s.dial("192.0.2.1").gone())
 
 		a, b := s.dial("2001:db8::1"), s.dial("2001:db8::ffff:1")
-		s.check("a network of IPv6 is not one client", s.dial("2001:db8:0:0:1::").gone())
-		s.check("another network of IPv6 is", !s.dial("2001:db8:0:1::").gone() && !a.gone() && !b.gone())
+		s.holds("a /64 network of IPv6 is one client", s.dial("2001:db8:0:0:1::").gone())
+		s.holds("another network is another client", !s.dial("2001:db8:0:1::").gone() && !a.gone() && !b.gone())
 		for range 5 {
-			s.check("a proxy was bounded", !s.dial("10.1.2.3").gone())
+			s.holds("an exempt proxy is not limited", !s.dial("10.1.2.3").gone())
 		}
 	})
 }
@@ -159,14 +159,14 @@ func TestBusyConnectionsOfClient(t *testing.T) {
 		time.Sleep(time.Second)
 		second.send("/slow")
 		time.Sleep(9*time.Second - time.Nanosecond)
-		s.check("a busy connection was replaced", s.dial("192.0.2.1").gone() && !first.gone() && !second.gone())
+		s.holds("a connection busy for less than ten seconds is not replaced", s.dial("192.0.2.1").gone() && !first.gone() && !second.gone())
 		third := s.dial("192.0.2.1")
-		s.check("the one that was busy longest was kept", first.gone() && !second.gone())
+		s.holds("the connection that was busy longest is closed", first.gone() && !second.gone())
 		third.send("/")
-		s.check("the new one was not answered", third.answered(time.Second))
+		s.holds("the new connection is answered", third.answered(time.Second))
 		time.Sleep(time.Minute)
 		s.dial("192.0.2.1")
-		s.check("a busy connection was closed before one that waits", third.gone() && !second.gone())
+		s.holds("an idle connection is closed before a busy one", third.gone() && !second.gone())
 	})
 }
 
@@ -176,30 +176,30 @@ func TestConnectionsInAll(t *testing.T) {
 		idle := s.dial("192.0.2.2")
 		third := s.dial("192.0.2.3")
 		third.send("/")
-		s.check("a third connection was served", !third.answered(500*time.Millisecond))
-		s.check("the new one was not served in place of an idle one", third.answered(600*time.Millisecond) && idle.gone())
+		s.holds("a third connection waits", !third.answered(500*time.Millisecond))
+		s.holds("the third connection replaces an idle one", third.answered(600*time.Millisecond) && idle.gone())
 
 		third.send("/slow")
 		fourth := s.dial("192.0.2.4")
 		fourth.send("/")
-		s.check("a new one was served while all were busy", !fourth.answered(8*time.Second))
-		s.check("a busy one is kept for ever", fourth.answered(2*time.Second))
+		s.holds("a new connection waits while all are busy", !fourth.answered(8*time.Second))
+		s.holds("the new connection replaces a busy one in the end", fourth.answered(2*time.Second))
 	})
 	limited(t, server.ConnLimits{Total: 1}, func(s *limitedSite) {
 		busy, waiting := s.dial("192.0.2.1"), s.dial("192.0.2.2")
 		busy.send("/slow")
 		waiting.send("/")
 		s.slow <- struct{}{}
-		s.check("the busy one was not answered", busy.answered(time.Second))
-		s.check("a connection that waited was not served", waiting.answered(2*time.Second))
+		s.holds("the busy connection is answered", busy.answered(time.Second))
+		s.holds("the connection that waited is served", waiting.answered(2*time.Second))
 	})
 	limited(t, server.ConnLimits{Total: 1}, func(s *limitedSite) {
 		s.dial("192.0.2.1").send("/slow")
-		s.dial("192.0.2.2") // Serve returns although the listener holds it back
+		s.dial("192.0.2.2") // Serve must return although the listener holds it back
 	})
 	limited(t, server.ConnLimits{}, func(s *limitedSite) {
 		for range 100 {
-			s.check("a connection without limits was closed", !s.dial("192.0.2.1").gone())
+			s.holds("no connection is closed without limits", !s.dial("192.0.2.1").gone())
 		}
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestAnswerWhileSending: a client whose body is not wanted gets its answer while it still sends, may send the rest,
-// and then goes on with the same connection.
+// TestAnswerWhileSending: a client whose body is refused gets the answer while it still sends. It may send the rest and go
+// on with the same connection.
 func TestAnswerWhileSending(t *testing.T) {
 	each(t, nil, func(s *site) {
 		const size = 5_000_000
@@ -67,7 +67,7 @@ func TestKeyOfLargeBody(t *testing.T) {
 		}
 		send(key, fill(900_000), `"name":"n"`).is(201)
 		send(fill(60_000), key, fill(900_000)).is(201)
-		send(fill(65_400), key).is(201) // 65,536 bytes at most
+		send(fill(65_400), key).is(201) // just below 65,536 bytes
 		send(fill(66_000), key).refused(401, "missing api key in the first 65536 bytes of the body")
 		send(fill(900_000)).refused(401, "missing api key in the first 65536 bytes of the body")
 		send(wrong, fill(900_000)).refused(401, "wrong api key")
@@ -79,7 +79,7 @@ func TestKeyOfLargeBody(t *testing.T) {
 		s.send("POST", list, strings.Repeat("[", 100_000)).is(401)
 		send(fill(1000), key, "}"+fill(900_000)).is(400)
 
-		// Nobody waits for what is not read.
+		// The answer does not wait for the rest of the body.
 		for _, headers := range []string{"", "X-Api-Key: " + s.keys.ReadOnly + "\r\n", "X-Api-Key: " + strings.Repeat("x", 32) + "\r\n"} {
 			begun := "POST " + list + " HTTP/1.1\r\nHost: x\r\n" + headers + "Content-Length: 900000\r\n\r\n{" + wrong + "," + fill(70_000)
 			s.equal("status", s.raw(begun).status, 401)

@@ -92,12 +92,12 @@ func (f *fleetOfChecks) pingAll(b *testing.B, ids []uuid.UUID) {
 // BenchmarkDeliver has 10,000 checks go down in the same second and measures the time until the last of their alerts is
 // recorded as sent. The receiver takes a millisecond for each. The number in the name is that of the channels.
 func BenchmarkDeliver(b *testing.B) {
-	for name, open := range map[string]func(testing.TB) dbtest.DB{"sqlite": dbtest.SQLite, "postgres": dbtest.PostgreSQL} {
+	dbtest.Each(b, func(b *testing.B, db dbtest.DB) {
 		for label, integrations := range map[string]int{"1": 1, "100": 100} {
-			b.Run(name+"/"+label, func(b *testing.B) {
+			b.Run(label, func(b *testing.B) {
 				const size = 10_000
 				var received atomic.Int64
-				f := newFleet(b, open(b), size, integrations, func(_ context.Context, _ channels.Channel, n channels.Notification) error {
+				f := newFleet(b, db.Another(b), size, integrations, func(_ context.Context, _ channels.Channel, n channels.Notification) error {
 					time.Sleep(time.Millisecond)
 					if n.Status == channels.Down {
 						received.Add(1)
@@ -131,46 +131,44 @@ func BenchmarkDeliver(b *testing.B) {
 				b.ReportMetric(float64(size*b.N)/total.Seconds(), "alerts/s")
 			})
 		}
-	}
+	})
 }
 
 // BenchmarkAlertLatency measures the time from the deadline of a check to the arrival of its alert, with 100,000 checks of
 // which 40 go down a second.
 func BenchmarkAlertLatency(b *testing.B) {
-	for name, open := range map[string]func(testing.TB) dbtest.DB{"sqlite": dbtest.SQLite, "postgres": dbtest.PostgreSQL} {
-		b.Run(name, func(b *testing.B) {
-			const failing, spacing = 400, 25 * time.Millisecond
-			latency := make(chan time.Duration, failing)
-			var f *fleetOfChecks
-			f = newFleet(b, open(b), 100_000, 10, func(_ context.Context, _ channels.Channel, n channels.Notification) error {
-				latency <- f.Now().Sub(n.At)
-				return nil
-			})
-			b.ResetTimer()
-			// Their deadlines, two minutes later, begin in a second.
-			for i := range failing {
-				f.offset.Store(int64(-2*time.Minute+time.Second+time.Duration(i)*spacing) - int64(b.Elapsed()))
-				if _, err := f.Ping(b.Context(), f.ids[i*200], pings.Signal{}); err != nil {
-					b.Fatal(err)
-				}
-			}
-			f.offset.Store(-int64(b.Elapsed()))
-			ctx, cancel := context.WithCancel(b.Context())
-			var running sync.WaitGroup
-			running.Go(func() { _ = f.Run(ctx) })
-			var all []time.Duration
-			for range failing {
-				all = append(all, <-latency)
-			}
-			cancel()
-			running.Wait()
-			slices.Sort(all)
-			for _, q := range []struct {
-				name string
-				at   int
-			}{{"s/p50", failing / 2}, {"s/p99", failing * 99 / 100}, {"s/max", failing - 1}} {
-				b.ReportMetric(all[q.at].Seconds(), q.name)
-			}
+	dbtest.Each(b, func(b *testing.B, db dbtest.DB) {
+		const failing, spacing = 400, 25 * time.Millisecond
+		latency := make(chan time.Duration, failing)
+		var f *fleetOfChecks
+		f = newFleet(b, db, 100_000, 10, func(_ context.Context, _ channels.Channel, n channels.Notification) error {
+			latency <- f.Now().Sub(n.At)
+			return nil
 		})
-	}
+		b.ResetTimer()
+		// Their deadlines, two minutes later, begin in a second.
+		for i := range failing {
+			f.offset.Store(int64(-2*time.Minute+time.Second+time.Duration(i)*spacing) - int64(b.Elapsed()))
+			if _, err := f.Ping(b.Context(), f.ids[i*200], pings.Signal{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		f.offset.Store(-int64(b.Elapsed()))
+		ctx, cancel := context.WithCancel(b.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = f.Run(ctx) })
+		var all []time.Duration
+		for range failing {
+			all = append(all, <-latency)
+		}
+		cancel()
+		running.Wait()
+		slices.Sort(all)
+		for _, q := range []struct {
+			name string
+			at   int
+		}{{"s/p50", failing / 2}, {"s/p99", failing * 99 / 100}, {"s/max", failing - 1}} {
+			b.ReportMetric(all[q.at].Seconds(), q.name)
+		}
+	})
 }
