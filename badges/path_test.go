@@ -236,7 +236,7 @@ func TestParseRefuses(t *testing.T) {
 		"half an escape in the key":   strings.Replace(good, "key", "key%", 1),
 		"signature of the tag for *":  "/badge/key/" + signature + ".svg",
 		"signature of * for a tag":    "/badge/key/" + all + "/prod.svg",
-		"* in the place of a tag":     "/badge/key/" + all + "/*.svg",
+		"* instead of a tag":          "/badge/key/" + all + "/*.svg",
 		"* escaped":                   "/badge/key/" + all + "/%2A.svg",
 		"an empty tag, signed":        s.Path("key", "", badges.SVG, true),
 		"an empty key, signed":        s.Path("", "prod", badges.SVG, true),
@@ -319,7 +319,7 @@ func FuzzSignerParse(f *testing.F) {
 		// The address must have the signature of the badge that Parse returned.
 		again := s.Path(got.BadgeKey, got.Tag, got.Format, got.Late)
 		if tail := strings.SplitN(again, "/", 4)[3]; !strings.Contains(address, tail[:32]) {
-			t.Errorf("%q has not the signature of %+v", address, got)
+			t.Errorf("%q does not have the signature of %+v", address, got)
 		}
 		back, err := s.Parse(again)
 		if err != nil || back != got {

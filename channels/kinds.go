@@ -41,8 +41,8 @@ type Setting struct {
 	Check func(value string) error
 }
 
-// A KindInfo documents a kind of channel and its settings. [Kinds] returns those of this package; a program with a
-// [Notifier] of its own appends another:
+// A KindInfo documents a kind of channel and its settings. [Kinds] returns those of this package; a program with its own
+// [Notifier] appends another:
 //
 //	kinds := append(channels.Kinds(), channels.KindInfo{Kind: "pager", ...})
 type KindInfo struct {

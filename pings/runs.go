@@ -22,7 +22,7 @@ const (
 // Late reports whether at is before newer, by at most [MaxLate].
 func Late(at, newer time.Time) bool { return at.Before(newer) && newer.Sub(at) <= MaxLate }
 
-// Run is a run that started and has not ended.
+// Run is an open run: it has started and not ended.
 type Run struct {
 	// ID is the run identifier of the start signal. It is not valid if the signal had none.
 	ID uuid.NullUUID

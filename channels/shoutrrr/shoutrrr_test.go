@@ -331,7 +331,7 @@ func TestLongAndOdd(t *testing.T) {
 	}
 }
 
-// TestUncheckedSettings uses channels that Validate has not seen.
+// TestUncheckedSettings uses channels that were stored without Validate.
 func TestUncheckedSettings(t *testing.T) {
 	odd := []string{"", " ", "x", "//", "https://h", "https://h/hooks/", "/hooks/", "%zz", "\x00", "http://[::1", ",", "#"}
 	for kind, notifier := range shoutrrr.New(&shoutrrr.Config{Client: &http.Client{Transport: nowhere{}}}) {

@@ -8,7 +8,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
-// benchFrom is where benchmarks begin. They ask again from each result.
+// benchFrom is where benchmarks begin. Each call continues from the previous result.
 func benchFrom(b *testing.B, zone string) time.Time {
 	b.Helper()
 	return time.Date(2026, 3, 1, 12, 0, 0, 0, mustZone(b, zone))

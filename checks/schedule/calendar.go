@@ -62,7 +62,7 @@ func (c *calendar) daysOf(year, month int) uint32 {
 		// Day d is the (length+1-d)th from the end: the set, mirrored.
 		days |= uint32(uint64(bits.Reverse32(c.days.fromEnd)) << 1 >> (31 - length))
 	}
-	// The week turned so that bit 0 is the weekday of the first, and repeated.
+	// Rotate the week so that bit 0 is the weekday of the first of the month, then repeat it for the whole month.
 	week := (uint64(c.days.weekdays)>>first | uint64(c.days.weekdays)<<(7-first)) & everyWeekday
 	const weeks = 1<<1 | 1<<8 | 1<<15 | 1<<22 | 1<<29
 	return days & uint32(week*weeks) & (1<<(length+1) - 2)

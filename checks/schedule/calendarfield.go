@@ -7,10 +7,10 @@ type calendarTerm struct {
 	lo, hi, step int
 	single       bool // a value, not a range
 	open         bool // a value with a step, which stands for a range without end
-	base         part // what is before the step
+	base         part // the text before the step
 }
 
-// eachTerm reads a list of terms.
+// eachTerm parses a list of terms and calls add for each.
 func eachTerm(f *field, p part, add func(calendarTerm) *Error) *Error {
 	for more := true; more; {
 		var term part
@@ -35,7 +35,7 @@ func eachTerm(f *field, p part, add func(calendarTerm) *Error) *Error {
 	return nil
 }
 
-// eachRange reads a list of terms whose steps lead upwards.
+// eachRange parses a list of terms with ascending steps.
 func eachRange(f *field, p part, add func(lo, hi, step int)) *Error {
 	return eachTerm(f, p, func(t calendarTerm) *Error {
 		if t.open {
@@ -46,7 +46,7 @@ func eachRange(f *field, p part, add func(lo, hi, step int)) *Error {
 	})
 }
 
-// calendarSet reads a field other than the weekdays and the year: a star, or a list of terms.
+// calendarSet parses a field other than the weekdays and the year: a star, or a list of terms.
 func calendarSet(f *field, p part) (set uint64, err *Error) {
 	if p.text == "*" {
 		return f.every(), nil
@@ -55,7 +55,7 @@ func calendarSet(f *field, p part) (set uint64, err *Error) {
 	return set, err
 }
 
-// parseTime reads hour:minute or hour:minute:second.
+// parseTime parses hour:minute or hour:minute:second.
 func (c *calendar) parseTime(p part) *Error {
 	hourPart, rest, _ := p.cut(":")
 	minutePart, secondPart, hasSeconds := rest.cut(":")
@@ -71,7 +71,7 @@ func (c *calendar) parseTime(p part) *Error {
 	return err
 }
 
-// parseDate reads year-month-day or month-day. With ~ in place of the last hyphen, the day counts from the end of the
+// parseDate parses year-month-day or month-day. With ~ instead of the last hyphen, the day counts from the end of the
 // month.
 func (c *calendar) parseDate(p part) *Error {
 	var fields [2]part // before the day
@@ -104,7 +104,7 @@ func (c *calendar) parseDate(p part) *Error {
 	return err
 }
 
-// parseFromEnd reads the days after a tilde, where 1 is the last day of the month. A step leads towards the end of the
+// parseFromEnd parses the days after a tilde, where 1 is the last day of the month. Steps lead towards the end of the
 // month.
 func (c *calendar) parseFromEnd(p part) *Error {
 	if p.text == "*" {
@@ -125,7 +125,7 @@ func (c *calendar) parseFromEnd(p part) *Error {
 	})
 }
 
-// parseYears reads a star or a list of years. Years of two digits are 1970 to 2069.
+// parseYears parses a star or a list of years. Years of two digits are 1970 to 2069.
 func (c *calendar) parseYears(p part) *Error {
 	if p.text == "*" {
 		return nil
@@ -138,7 +138,7 @@ func (c *calendar) parseYears(p part) *Error {
 	})
 }
 
-// parseWeekdays reads a list of weekdays and ranges of them. A comma may follow it.
+// parseWeekdays parses a list of weekdays and ranges of weekdays. A comma may follow the list.
 func (c *calendar) parseWeekdays(p part) *Error {
 	if strings.Contains(p.text, ":") {
 		return p.fail("schedule", "%s must follow the date", bare(p.text))
@@ -170,11 +170,11 @@ func (c *calendar) parseWeekdays(p part) *Error {
 		}
 		set |= span(lo, hi, 1)
 	}
-	c.days.weekdays = uint8(set<<1&everyWeekday | set>>6) // from Sunday
+	c.days.weekdays = uint8(set<<1&everyWeekday | set>>6) // from Monday first to Sunday first
 	return nil
 }
 
-// weekday reads a weekday's name, short or full, in any case. Monday is 0.
+// weekday parses a weekday's name, short or full, in any case. Monday is 0.
 func weekday(p part) (int, *Error) {
 	for i, long := range longWeekdays {
 		if sameWord(long, p.text) || sameWord(long[:3], p.text) {

@@ -13,7 +13,7 @@ type calendarLine struct {
 	loc  *time.Location // nil if the line names no zone
 }
 
-// The fields of a line. The function weekday reads weekdays.
+// The fields of a line. The function weekday parses weekdays.
 var (
 	calendarWeekday = field{name: "weekday"}
 	calendarYear    = field{name: "year", lo: firstCalendarYear, hi: lastCalendarYear, century: true}
@@ -27,7 +27,7 @@ var (
 // longWeekdays begin with Monday, so that a range such as Sat..Sun runs forwards.
 var longWeekdays = []string{"MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"}
 
-// maxFromEnd is the largest single day that counts from the end of a month. Every month has it.
+// maxFromEnd is the largest single day counted from the end of a month. It exists in every month.
 const maxFromEnd = 28
 
 // shorthands are words that stand for weekdays, date and time.
@@ -53,14 +53,14 @@ func shorthand(word string) (line string, ok bool) {
 	return "", false
 }
 
-// parseLine reads [weekdays] [date] [time] [zone], or a shorthand and a zone.
+// parseLine parses [weekdays] [date] [time] [zone], or a shorthand and an optional zone.
 func parseLine(line part) (calendarLine, *Error) {
 	var l calendarLine
 	parts := line.split()
 	if len(parts) == 0 {
 		return l, line.fail("schedule", "the line is empty")
 	}
-	if err := mistaken(parts); err != nil {
+	if err := checkLanguage(parts); err != nil {
 		return l, err
 	}
 	if last := parts[len(parts)-1]; len(parts) > 1 && isZoneLike(last.text) {
@@ -78,7 +78,7 @@ func parseLine(line part) (calendarLine, *Error) {
 	return l, l.when.parseParts(parts)
 }
 
-// isZoneLike tells a zone's name from a date and a time.
+// isZoneLike reports whether a part may be a zone, but not a date or a time.
 func isZoneLike(s string) bool {
 	return s[0] != '*' && !isDigit(s[0])
 }
@@ -91,7 +91,7 @@ func lineZone(p part) (*time.Location, *Error) {
 	}
 	err.Offset = p.offset
 	if _, ok := shorthand(p.text); ok {
-		return nil, misplaced(p)
+		return nil, misplacedShorthand(p)
 	}
 	if _, not := weekday(p); not == nil {
 		return nil, calendarWeekday.fail(p, "%s must come before the date and the time", p.text)
@@ -99,16 +99,16 @@ func lineZone(p part) (*time.Location, *Error) {
 	return nil, err
 }
 
-// misplaced returns the error about a shorthand among other parts.
-func misplaced(p part) *Error {
+// misplacedShorthand returns the error of a shorthand among other parts.
+func misplacedShorthand(p part) *Error {
 	return p.fail("schedule", "%s must stand alone or before a time zone", p.text)
 }
 
-// mistaken returns an error if the parts look like an expression of another language.
-func mistaken(parts []part) *Error {
+// checkLanguage returns an error if the parts look like cron or have a misplaced shorthand.
+func checkLanguage(parts []part) *Error {
 	first, n := parts[0].text, len(parts)
 	if _, ok := shorthand(first); ok && n > 1 && !isZoneLike(parts[1].text) {
-		return misplaced(parts[0])
+		return misplacedShorthand(parts[0])
 	}
 	if first[0] == '@' {
 		if _, ok := shorthand(first[1:]); ok {
@@ -126,8 +126,8 @@ func mistaken(parts []part) *Error {
 	return nil
 }
 
-// parseParts reads the parts of a line before its zone, from the last to the first: a part with a colon is the time, one
-// with a hyphen or a tilde that does not begin with a letter is the date, and the weekdays may remain.
+// parseParts parses the parts of a line before its zone, from the last to the first. A part with a colon is the time. A
+// part with a hyphen or a tilde that begins with a digit or a star is the date. Any remaining part is the weekdays.
 func (c *calendar) parseParts(parts []part) *Error {
 	c.seconds, c.minutes, c.hours = 1, 1, 1
 	c.months, c.days.days = uint16(calendarMonth.every()), uint32(calendarDay.every())
@@ -157,7 +157,7 @@ func isDate(s string) bool {
 	return strings.ContainsAny(s, "-~") && (s[0] == '*' || isDigit(s[0]))
 }
 
-// zone returns the zone of the line, which is loc if it names none.
+// zone returns the zone that the line names, or else loc.
 func (l *calendarLine) zone(loc *time.Location) *time.Location {
 	if l.loc != nil {
 		return l.loc
@@ -165,7 +165,7 @@ func (l *calendarLine) zone(loc *time.Location) *time.Location {
 	return loc
 }
 
-// next returns the first passing after from of a matching wall clock time. Times in a gap do not count, as in systemd.
+// next returns the first instant after from of a matching wall clock time. Like systemd, it skips times in a gap.
 func (l *calendarLine) next(from int64, loc *time.Location) (int64, bool) {
 	loc = l.zone(loc)
 	wall := max(wallclock.Unseen(loc, from), 0)

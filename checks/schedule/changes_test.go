@@ -8,7 +8,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
-// TestHardChanges has results, worked out by hand, that the reference implementations get wrong or disagree about.
+// TestHardChanges compares with results worked out by hand, where the reference implementations are wrong or disagree.
 func TestHardChanges(t *testing.T) {
 	for _, test := range []struct {
 		name, expr, zone, from string

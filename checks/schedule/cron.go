@@ -12,11 +12,11 @@ import (
 type cron struct {
 	expr string
 	when pattern
-	// wildcard is true if the minute or the hour begins with a star. Then every matching minute counts, otherwise
-	// every matching wall clock time counts once.
+	// wildcard is true if the minute or the hour begins with a star. The schedule then fires at every matching minute,
+	// otherwise once for every matching wall clock time.
 	wildcard bool
-	// A time must match both expressions. match is the whole expression and also is nil, unless a day must match both the
-	// day of month and the weekday. Because cronexpr is content with one of them, each then has an expression.
+	// A time must match match and, unless it is nil, also. The second expression is needed if both the day of month and
+	// the weekday must match, because cronexpr accepts a match of either.
 	match, also *cronexpr.Expression
 }
 
@@ -29,8 +29,8 @@ func (c *cron) Next(t time.Time) time.Time {
 	return nextAfter(t, c.nextTime)
 }
 
-// nextTime returns the first passing after from of a matching wall clock time. A time in a gap passes when the clock
-// is set forward.
+// nextTime returns the first instant after from of a matching wall clock time. A time in a gap moves to the end of the
+// gap.
 func (c *cron) nextTime(from int64, loc *time.Location) (int64, bool) {
 	found, ok := c.next(wallclock.Unseen(loc, from))
 	if !ok {
@@ -52,12 +52,12 @@ func (c *cron) nextMinute(from int64, loc *time.Location) (int64, bool) {
 		case p.End == wallclock.Forever:
 			return 0, false
 		case p.End-u <= 2*wallclock.MaxShift:
-			// The clock may go back at p.End, to before the time that it shows at u.
+			// At p.End the clock may go back to before the time that it shows at u.
 			u = p.End
 		case !ok:
 			return 0, false
 		default:
-			// After p.End the clock shows no time before the one at u again, so that found is the next match.
+			// After p.End the clock never shows a time before the one at u again, so found is the next match.
 			u = max(p.End, found-wallclock.MaxShift)
 		}
 	}

@@ -44,8 +44,8 @@ func parseCron(expr string) (Schedule, error) {
 	return c, nil
 }
 
-// cronSet reads a field: a list of terms. The function special, if there is one, reads the terms that only this field
-// has, and reports whether a term is one of them.
+// cronSet parses a field, which is a list of terms. Unless nil, special parses the terms that only this field has, and
+// reports whether a term is one of them.
 func cronSet(f *field, p part, special func(part) (bool, *Error)) (uint64, *Error) {
 	var set uint64
 	for more := true; more; {
@@ -67,7 +67,7 @@ func cronSet(f *field, p part, special func(part) (bool, *Error)) (uint64, *Erro
 	return set, nil
 }
 
-// cronTerm reads a star, a value or a range, with or without a step.
+// cronTerm parses a star, a value or a range, with or without a step.
 func cronTerm(f *field, p part) (uint64, *Error) {
 	base, stepPart, stepped := p.cut("/")
 	lo, hi := f.lo, f.hi
@@ -90,8 +90,8 @@ func cronTerm(f *field, p part) (uint64, *Error) {
 	return span(lo, hi, step), nil
 }
 
-// cronDayTerm reads L, the last day of the month, and LW, its last day from Monday to Friday. It reports whether p is
-// one of them. A step behind them has no effect.
+// cronDayTerm parses L, the last day of the month, and LW, its last day from Monday to Friday. It reports whether p is
+// one of them. A step after them has no effect.
 func (r *dayRule) cronDayTerm(p part) (bool, *Error) {
 	base, stepPart, stepped := p.cut("/")
 	switch strings.ToUpper(base.text) {
@@ -110,7 +110,7 @@ func (r *dayRule) cronDayTerm(p part) (bool, *Error) {
 	return true, nil
 }
 
-// cronWeekdayTerm reads nL, the last such weekday of the month, and n#k, the kth one. It reports whether p is one of
+// cronWeekdayTerm parses nL, the last such weekday of the month, and n#k, the kth one. It reports whether p is one of
 // them.
 func (r *dayRule) cronWeekdayTerm(p part) (bool, *Error) {
 	if n := len(p.text) - 1; n > 0 && strings.EqualFold(p.text[n:], "L") && isDigit(p.text[0]) {
@@ -140,12 +140,12 @@ func (r *dayRule) cronWeekdayTerm(p part) (bool, *Error) {
 	return true, nil
 }
 
-// checkDays refuses days that none of the months has. They are a mistake even if the weekday can match instead.
+// checkDays refuses days that exist in none of the months. They are a mistake even if the weekday can match instead.
 func (p *pattern) checkDays(days part) *Error {
 	if p.days.fromEnd != 0 || p.days.lastWorkday {
 		return nil
 	}
-	longest := 0 // in leap years, as 2000 is
+	longest := 0 // in a leap year such as 2000
 	for _, month := range members(uint64(p.months)) {
 		longest = max(longest, monthLength(2000, month))
 	}

@@ -8,16 +8,16 @@ import (
 	"github.com/gorhill/cronexpr"
 )
 
-// compile spells out the fields for cronexpr: stars, and lists of numbers in range.
+// compile rewrites the fields for cronexpr with nothing but stars and lists of valid numbers.
 //
 // On such expressions cronexpr can neither panic nor loop:
 //
-//   - No field is empty, so that each list has the first element that cronexpr asks for.
+//   - No field is empty, so each list has the first element that cronexpr reads.
 //   - Numbers have no leading zeros. cronexpr reads month 08 as 0, and then nextMonth and nextYear call each other
 //     until the stack is full.
 //   - With months from 1 to 12, each of these calls moves on to a later month. Years end with 2099, so there are at
-//     most 1,560 of them, even for a day that never comes.
-//   - Times are in UTC, where [time.Date] returns the time that it is asked for.
+//     most 1,560 calls, even for a day that never occurs.
+//   - Times are in UTC, where [time.Date] never shifts a time.
 func (c *cron) compile() error {
 	p := &c.when
 	minutes, hours := spell(p.minutes, cronMinute), spell(uint64(p.hours), cronHour)
@@ -41,7 +41,7 @@ func (c *cron) compile() error {
 	return err
 }
 
-// spell lists the members of a set, or returns a star for all values of the field.
+// spell returns the members of a set as a list, or a star for all values of the field.
 func spell(set uint64, f field) string {
 	if set == f.every() {
 		return "*"
@@ -95,14 +95,14 @@ func nextMatch(expr *cronexpr.Expression, wall int64, until int) (int64, bool) {
 	return 0, false
 }
 
-// The years that cronexpr knows.
+// The years that cronexpr supports.
 const (
 	firstCronYear = 1970
 	lastCronYear  = 2099
 )
 
-// sameCalendar maps a year, and as many of the years after it as possible, to years that cronexpr knows and that have
-// the same days. It returns how many seconds later the mapped years are, and the first second that is not mapped.
+// sameCalendar maps a year, and as many of the following years as possible, to years with the same calendar that
+// cronexpr supports. It returns by how many seconds the given years are later, and the first second that is not mapped.
 func sameCalendar(year int) (shift, end int64) {
 	if year >= firstCronYear && year <= lastCronYear {
 		return 0, date(lastCronYear+1, 1, 1).Unix()

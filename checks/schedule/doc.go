@@ -1,5 +1,5 @@
-// Package schedule computes when runs of a job are expected, from a cron expression as Debian's cron reads it or from an
-// OnCalendar expression as systemd does, in any time zone and across every change of its clock.
+// Package schedule computes when runs of a job are expected. It reads cron expressions like Debian's cron and OnCalendar
+// expressions like systemd, in any time zone and across every change of its clock.
 //
 //	s, err := schedule.Parse("0 3 * * MON-FRI")
 //	if err != nil {
@@ -13,11 +13,11 @@
 //
 // Next reads the expression on the wall clock of the location of its argument. [Parse] detects the language (API-V3.md,
 // 2.1, field schedule): a single line of five parts is cron, everything else is OnCalendar. [Explain] describes an
-// expression in English, and [Upcoming] lists the next runs with what changes of the clock do to them.
+// expression in English, and [Upcoming] lists the next runs and how changes of the clock affect them.
 //
 // # Cron
 //
-// An expression has five fields, with blanks between them:
+// An expression has five fields, separated by blanks:
 //
 //	field         values                       special
 //	minute        0–59
@@ -26,7 +26,7 @@
 //	month         1–12 or JAN–DEC
 //	weekday       0–7 or SUN–SAT (0 = 7 = SUN)  nL, n#k
 //
-// A field is a list of terms, with commas between them:
+// A field is a list of terms, separated by commas:
 //
 //	term     meaning
 //	*        every value
@@ -34,7 +34,7 @@
 //	1-5      a range, which must not run backwards
 //	*/15     every 15th value of all, from the first: 0, 15, 30, 45
 //	10-40/5  every 5th value of the range: 10, 15, …, 40
-//	10/5     the same to the end of the field: 10, 15, …, 55; so is 10-10/5
+//	10/5     the same to the end of the field: 10, 15, …, 55; 10-10/5 means 10/5
 //	L        in the day of month: the last day of the month
 //	LW       in the day of month: its last day from Monday to Friday
 //	5L       in the weekday: the last Friday of the month
@@ -46,28 +46,27 @@
 // If the day of month or the weekday begins with a star, a day must match both fields. Otherwise it must match one of
 // them: "0 0 13 * FRI" fires on every 13th and on every Friday, "0 0 */2 * MON" on Mondays with an odd date only.
 //
-// Parse refuses a day that none of the months has, as in "0 0 30 2 *", even if the weekday could match.
+// Parse refuses a day that does not exist in any of the months, as in "0 0 30 2 *", even if the weekday could match.
 //
 // # OnCalendar
 //
 // An expression has one or more lines, and fires whenever one of them does. A line has up to four parts in this order,
-// with blanks between them:
+// separated by blanks:
 //
 //	Mon..Fri  2026-*-01  09:30:00  Europe/Riga
 //	weekdays  date       time      zone
 //
-// A line has weekdays, a date or a time, or several of these. Without weekdays all of them match, without a date every
-// day does, and without a time the line fires at midnight. Without a zone, the wall clock is that of the argument of
-// Next.
+// A line needs weekdays, a date or a time. Without weekdays every weekday matches, without a date every day matches, and
+// without a time the line fires at midnight. Without a zone, the line uses the location of the argument of Next.
 //
 //   - Weekdays are English names, short or full, in any case. They may form lists (Mon,Wed) and ranges (Mon..Fri or
 //     Mon-Fri, not beyond Sunday). A comma may follow them.
-//   - The date is year-month-day or month-day. Years are 1970–2199, and two digits mean 1970–2069. With ~ in place of
-//     the last hyphen, the day counts from the end of the month: *-02~01 is the last day of February.
+//   - The date is year-month-day or month-day. Years are 1970–2199, and two digits mean 1970–2069. With ~ instead of the
+//     last hyphen, the day counts from the end of the month: *-02~01 is the last day of February.
 //   - The time is hour:minute or hour:minute:second.
 //   - The zone is UTC or another name of the IANA database, see [LoadLocation].
 //
-// Each number of the date and the time is a star for every value, or a list of terms with commas between them:
+// Each number of the date and the time is a star for every value, or a list of terms, separated by commas:
 //
 //	term      meaning
 //	5         one value
@@ -100,42 +99,41 @@
 // EET to 04:00 EEST, and an overlap on 26 October 2025, when it goes from 03:59 EEST back to 03:00 EET.
 //
 // A cron expression whose minute or hour begins with a star has a wildcard. It fires whenever the clock shows a matching
-// minute. "*/30 * * * *" fires every half hour of real time: 03:30 does not occur on the one day, and twice on the other.
+// minute. "*/30 * * * *" fires every half hour of real time: never at 03:30 in March, and twice in October.
 //
 // Any other cron expression has fixed times, which occur once on each matching day. A time in a gap moves to the end of
-// the gap, and a time in an overlap occurs the first time only: "30 3 * * *" fires at 04:00 EEST on the one day and at
-// 03:30 EEST on the other. Times that move to the same instant are one run.
+// the gap, and a time in an overlap occurs only the first time: "30 3 * * *" fires at 04:00 EEST in March and at 03:30
+// EEST in October. Times that move to the same instant are one run.
 //
-// An OnCalendar line, with stars or without, skips times in a gap, and fires the first time only in an overlap. "03:30"
-// has no run on the one day and one at 03:30 EEST on the other. "*:0/30" fires at 03:30 EEST on the other day and then,
-// an hour and a half later, at 04:00 EET.
+// An OnCalendar line, with stars or without, skips times in a gap, and fires only the first time in an overlap. "03:30"
+// does not fire in March, and fires at 03:30 EEST in October. "*:0/30" fires at 03:30 EEST in October and then, an hour
+// and a half later, at 04:00 EET.
 //
 // # Guarantees
 //
-// The result of Next is strictly after its argument, and any instant from the argument up to the result has the same
-// result. Results have whole seconds and lie in the years 1 to 9999.
+// The result of Next is strictly after its argument, and Next returns the same result for every instant in between.
+// Results have whole seconds and lie in the years 1 to 9999.
 //
-// [Parse] accepts an expression that never fires; its Next returns the zero Time. So does Next if no run is expected in
-// the next 100 years, unless the expression names years. The rarest dates, such as 29 February on a Monday, are 40 years
-// apart at most.
+// [Parse] accepts an expression that never fires; its Next returns the zero Time. Next also returns the zero Time if no
+// run is expected in the next 100 years, unless the expression names years. The rarest dates, such as 29 February on a
+// Monday, are at most 40 years apart.
 //
 // Everything in this package is safe for concurrent use and reads no clock.
 //
 // # How it works
 //
-// Parse reads and checks an expression with a parser of its own. Times of the wall clock that match a cron expression are
-// found by [github.com/gorhill/cronexpr], times that match an OnCalendar line by this package. Around both, it maps the
-// wall clock to instants.
+// This package parses and validates both languages. [github.com/gorhill/cronexpr] finds the wall clock times that match
+// a cron expression; this package finds those that match an OnCalendar line, and maps both to instants.
 //
-// To parse a cron expression takes some 10 µs, and Next 1 to 5 µs, or 10 µs where the day of month and the weekday both
-// have to match. For an OnCalendar line, both take about 1 µs. The slowest expressions of 100 characters, whose times
-// never come or fall into a gap year after year, take about a millisecond.
+// Parsing a cron expression takes some 10 µs, and Next 1 to 5 µs, or 10 µs if both the day of month and the weekday must
+// match. For an OnCalendar line, both take about 1 µs. The slowest expressions of 100 characters, whose times never
+// occur or fall into a gap year after year, take about a millisecond.
 //
 // # Time zone data
 //
-// Zones come from where [time.LoadLocation] finds them: from the machine, or from the program itself if it imports
-// time/tzdata. This package does not import it, since it adds about 450 kB. A program that may run without such data on
-// the machine, as in an empty container, should:
+// [time.LoadLocation] loads the zones: from the machine, or from the program itself if it imports time/tzdata. This
+// package does not import time/tzdata, which adds about 450 kB. A program that may run on a machine without zone data,
+// such as an empty container, should:
 //
 //	import _ "time/tzdata"
 package schedule

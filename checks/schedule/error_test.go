@@ -137,7 +137,7 @@ func TestSpeed(t *testing.T) {
 	}
 }
 
-// TestBounds asks at both ends of time.
+// TestBounds calls Next near the years 1 and 9999.
 func TestBounds(t *testing.T) {
 	for _, test := range []struct {
 		expr string

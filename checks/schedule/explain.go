@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Explain describes a schedule in an English phrase, such as "every five minutes from 09:00 to 17:59, Monday to Friday, in
-// Europe/Riga". It begins in lower case and ends without a full stop, so that it can stand in a sentence.
+// Explain describes a schedule in an English phrase, such as "every five minutes from 09:00 to 17:59, Monday to Friday,
+// in Europe/Riga". It begins in lower case and ends without a full stop, so it can be part of a sentence.
 //
-// The phrase names loc as the zone, or the zone that a line of an OnCalendar expression names. With a nil loc, a zone is
-// named only if the expression names it.
+// The phrase names loc as the zone, or the zone that a line of an OnCalendar expression names. With a nil loc, the phrase
+// names a zone only if the expression does.
 func Explain(s Schedule, loc *time.Location) string { return s.explain(loc) }
 
 func (c *cron) explain(loc *time.Location) string {
@@ -41,7 +41,7 @@ func inZone(loc *time.Location) string {
 	return ", in " + loc.String()
 }
 
-// explain describes a pattern, whose first time after another next returns.
+// explain describes a pattern. It calls next to find out whether the pattern ever matches.
 func (p *pattern) explain(next func(wall int64) (int64, bool)) string {
 	text, single := p.clockwork().phrase()
 	text += p.dayPhrase(single)

@@ -6,7 +6,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
-// A sentence is an expression and its explanation without zone.
+// A sentence is an expression and its explanation without a zone.
 type sentence struct{ expr, want string }
 
 func TestExplain(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// dayPhrase describes the days, with the blank or the comma between them and the time of day. A single time, such as "at
-// 09:00", needs a day even if all days match. A frequency, such as "every hour", does not.
+// dayPhrase describes the days. It begins with the blank or the comma that separates them from the time of day. A single
+// time, such as "at 09:00", needs a day even if all days match. A frequency, such as "every hour", does not.
 func (p *pattern) dayPhrase(single bool) string {
 	r := &p.days
 	lead := ", "
@@ -114,8 +114,8 @@ func (p *pattern) bothPhrase() string {
 	return "when " + subject + " falls on " + r.daysText("or") + months
 }
 
-// week returns which of its weekday in the month the days allow, or "". Days 8 to 14 allow the second one, 25 to 31 the
-// last one of October.
+// week returns which occurrence of a weekday in the month the days allow, such as "second" for days 8 to 14, or "last"
+// for days 25 to 31 of October. It returns "" if there is no such word.
 func (p *pattern) week() string {
 	const week = 1<<7 - 1
 	r := &p.days
@@ -147,7 +147,7 @@ func (r *dayRule) onDays() string {
 	return "on " + r.daysText("and")
 }
 
-// The days with odd numbers, and those with even numbers.
+// Sets of the days with odd and with even numbers.
 const (
 	oddDays  = 0xaaaaaaaa
 	evenDays = everyDay &^ oddDays
@@ -241,8 +241,8 @@ func weekdayNames(set uint8) []string {
 	return names
 }
 
-// weekdaySpan returns a text such as "Monday to Friday" for three to six weekdays in a row, perhaps over the end of the
-// week, and "" for other sets.
+// weekdaySpan returns a text such as "Monday to Friday" for three to six consecutive weekdays, which may cross the end of
+// the week. It returns "" for other sets.
 func weekdaySpan(set uint8) string {
 	n := bits.OnesCount8(set)
 	if n < 3 || n > 6 {
@@ -257,7 +257,7 @@ func weekdaySpan(set uint8) string {
 	return ""
 }
 
-// ofMonths returns the months for a sentence about their days, such as " of every month".
+// ofMonths returns the months for a phrase about their days, such as " of every month".
 func (p *pattern) ofMonths(word string) string {
 	months := members(uint64(p.months))
 	switch {
@@ -269,7 +269,7 @@ func (p *pattern) ofMonths(word string) string {
 	return " of " + list(ranges(months, monthWord), word)
 }
 
-// inMonths limits a sentence to the months.
+// inMonths returns the months as a limit, such as " in May", or "" for all.
 func (p *pattern) inMonths() string {
 	months := members(uint64(p.months))
 	switch {
@@ -281,7 +281,7 @@ func (p *pattern) inMonths() string {
 	return " in " + list(ranges(months, monthWord), "and")
 }
 
-// limits limits a sentence to the months and the years.
+// limits returns the months and the years as a limit.
 func (p *pattern) limits() string {
 	months, years := p.inMonths(), p.inYears()
 	if months != "" && strings.HasPrefix(years, " from") {
@@ -290,7 +290,7 @@ func (p *pattern) limits() string {
 	return months + years
 }
 
-// inYears limits a sentence to the years.
+// inYears returns the years as a limit, such as " in 2026", or "" for all.
 func (p *pattern) inYears() string {
 	if p.years == nil {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Up to maxClockTimes times of a day are listed one by one if they are irregular, up to fewClockTimes in any case.
+// A phrase lists up to maxClockTimes irregular times of a day one by one, and up to fewClockTimes regular ones.
 const (
 	maxClockTimes = 8
 	fewClockTimes = 4
@@ -15,7 +15,7 @@ const (
 // clockwork is the time of day of a pattern.
 type clockwork struct {
 	hours, minutes, seconds []int
-	daily                   bool // every day matches, so that hours may run over midnight
+	daily                   bool // every day matches, so hours may continue after midnight
 }
 
 func (p *pattern) clockwork() clockwork {
@@ -27,8 +27,7 @@ func (p *pattern) clockwork() clockwork {
 	}
 }
 
-// phrase describes the times. It reports whether they are single times, such as "at 09:00", and not a frequency, such as
-// "every hour".
+// phrase describes the times. single is true for times such as "at 09:00", false for a frequency such as "every hour".
 func (w clockwork) phrase() (text string, single bool) {
 	if len(w.seconds) > 1 || w.seconds[0] != 0 {
 		return w.secondsPhrase()
@@ -87,7 +86,7 @@ func (w clockwork) clockTimes() string {
 	return "at " + list(times, "and")
 }
 
-// window limits a frequency to the hours.
+// window returns the hours as a limit of a frequency, such as " from 09:00 to 17:59", or "" for all.
 func (w clockwork) window() string {
 	if len(w.hours) == 24 {
 		return ""
@@ -97,7 +96,7 @@ func (w clockwork) window() string {
 	}
 	parts := runs(w.hours)
 	if n := len(parts) - 1; w.daily && n > 0 && w.hours[0] == 0 && w.hours[len(w.hours)-1] == 23 {
-		// The first run goes on from the last.
+		// The last run continues with the first after midnight.
 		parts[n] = slices.Concat(parts[n], parts[0])
 		parts = parts[1:]
 	}
@@ -135,7 +134,7 @@ func wholeHours(run []int) string {
 	return "from " + hhmm(run[0], 0) + " to " + hhmm(run[len(run)-1], 59)
 }
 
-// secondsPhrase is phrase for times that are not all full minutes.
+// secondsPhrase is like phrase, for times with seconds.
 func (w clockwork) secondsPhrase() (text string, single bool) {
 	if len(w.hours)*len(w.minutes)*len(w.seconds) <= maxClockTimes {
 		return w.clockTimes(), true

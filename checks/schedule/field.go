@@ -10,7 +10,7 @@ type field struct {
 	name    string   // in errors
 	lo, hi  int      // smallest and largest value
 	names   []string // upper-case names of the values, from lo on
-	century bool     // two digits mean a year from 1970 to 2069
+	century bool     // years of two digits are 1970 to 2069
 }
 
 // fail returns an error about p.
@@ -18,7 +18,7 @@ func (f *field) fail(p part, format string, args ...any) *Error {
 	return p.fail(f.name, format, args...)
 }
 
-// value reads a number or a name of the field and checks its range.
+// value parses a number or a name of the field and checks its range.
 func (f *field) value(p part) (int, *Error) {
 	for i, name := range f.names {
 		if sameWord(name, p.text) {
@@ -40,10 +40,10 @@ func (f *field) value(p part) (int, *Error) {
 	return v, nil
 }
 
-// maxNumber stands for every larger number. It is out of all ranges, and keeps numbers of any length from overflowing.
+// maxNumber stands for every larger number. It is out of range in every field and avoids overflow.
 const maxNumber = 1_000_000
 
-// number reads a number in decimal digits.
+// number parses a number in decimal digits.
 func (f *field) number(p part) (int, *Error) {
 	if p.text == "" {
 		return 0, f.fail(p, "a value is missing")
@@ -70,7 +70,7 @@ func (f *field) notNumber(p part) *Error {
 	return f.fail(p, "%s is not a number", bare(p.text))
 }
 
-// step reads what follows a slash: a number of at least 1.
+// step parses the number after a slash, which must be at least 1.
 func (f *field) step(p part) (int, *Error) {
 	n, err := f.number(p)
 	if err != nil {
@@ -82,7 +82,7 @@ func (f *field) step(p part) (int, *Error) {
 	return n, nil
 }
 
-// values reads a value, or a range with the given mark between its ends. The ends of a single value are equal.
+// values parses a value, or a range with mark between its ends. For a single value, lo and hi are equal.
 func (f *field) values(p part, mark string) (lo, hi int, err *Error) {
 	from, to, ranged := p.cut(mark)
 	if lo, err = f.value(from); err != nil || !ranged {
@@ -94,7 +94,7 @@ func (f *field) values(p part, mark string) (lo, hi int, err *Error) {
 	return lo, hi, err
 }
 
-// span returns the set of every step-th value from lo to hi, which is below 64. Sets hold value v in bit v.
+// span returns the set of every step-th value from lo to hi. hi must be below 64; bit v of a set stands for value v.
 func span(lo, hi, step int) uint64 {
 	var set uint64
 	for v := lo; v <= hi; v += step {
@@ -112,12 +112,12 @@ func nextBit(set uint64, v int) (int, bool) {
 	return v + bits.TrailingZeros64(rest), rest != 0
 }
 
-// sameWord reports whether two words of ASCII letters differ in case at most.
+// sameWord reports whether s is the ASCII word in any case.
 func sameWord(word, s string) bool {
-	return len(word) == len(s) && strings.EqualFold(word, s) // the other letters that fold to an ASCII letter are longer
+	return len(word) == len(s) && strings.EqualFold(word, s) // other letters that fold to ASCII have more bytes
 }
 
-// trimZeros returns a number for errors, without leading zeros.
+// trimZeros formats a number for an error, without leading zeros.
 func trimZeros(s string) string {
 	return bare(strings.TrimLeft(s[:len(s)-1], "0") + s[len(s)-1:])
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
-// checkParse checks what holds for any string. It returns the schedule, or nil.
+// checkParse checks the guarantees of Parse for any string. It returns the schedule, or nil.
 func checkParse(t *testing.T, expr string) schedule.Schedule {
 	t.Helper()
 	s, err := schedule.Parse(expr)
@@ -36,7 +36,7 @@ func checkParse(t *testing.T, expr string) schedule.Schedule {
 	return s
 }
 
-// checkNext checks what holds for any schedule at any instant, and returns the next run.
+// checkNext checks the guarantees of Next for any schedule and instant, and returns the next run.
 func checkNext(t *testing.T, s schedule.Schedule, from time.Time) time.Time {
 	t.Helper()
 	next := s.Next(from)

@@ -9,7 +9,7 @@ import (
 )
 
 // This file is a second, naive implementation of both languages, for valid expressions only. It shares neither code nor
-// approach with the package: it asks the text about each value, and finds results by looking at every minute.
+// approach with the package: it matches the text against each value, and finds results by trying every minute.
 
 // wall is what a wall clock shows.
 type wall struct {
@@ -29,7 +29,7 @@ func (w wall) monthLength() int {
 // A matcher reports whether an expression matches what a wall clock shows.
 type matcher func(w wall) bool
 
-// table asks once about each value.
+// table computes the answer for each value once.
 func table(lo, hi int, ask func(int) bool) []bool {
 	answers := make([]bool, hi+1)
 	for v := lo; v <= hi; v++ {
@@ -38,7 +38,7 @@ func table(lo, hi int, ask func(int) bool) []bool {
 	return answers
 }
 
-// onceADay remembers the answer for the last day.
+// onceADay caches the answer for the last day.
 func onceADay(ask matcher) matcher {
 	var asked wall
 	var answer bool
@@ -269,7 +269,7 @@ type minute struct {
 // minutes lists the minutes of loc in [from, until). It must begin more than a day before anything of interest.
 func minutes(loc *time.Location, from, until int64) []minute {
 	var all []minute
-	highest := int64(-1 << 62) // of all minutes that the wall clock has shown
+	highest := int64(-1 << 62) // latest minute that the wall clock has shown
 	for u := from - from%60; u < until; u += 60 {
 		t := time.Unix(u, 0).In(loc)
 		_, offset := t.Zone()

@@ -8,23 +8,23 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/wallclock"
 )
 
-// An Occurrence is an expected run, with what changes of the clock do to it.
+// An Occurrence is an expected run and how changes of the clock affect it.
 type Occurrence struct {
 	// Time is the instant of the run, as [Schedule.Next] returns it.
 	Time time.Time
-	// Moved is true if a gap skips the time that the expression asks for, so that the run is expected at the end of the
-	// gap. Only cron expressions with fixed times have such runs.
+	// Moved is true if the scheduled time is in a gap, so that the run is expected at the end of the gap. Only cron
+	// expressions with fixed times have such runs.
 	Moved bool
-	// Repeated is true if the wall clock shows the time of the run twice. It is true for the first pass, and also for the
-	// second if the schedule counts it, as a cron expression with a wildcard does.
+	// Repeated is true if the wall clock shows the time of the run twice. It is true for the first time, and also for the
+	// second if the schedule fires again, as a cron expression with a wildcard does.
 	Repeated bool
-	// Note says in English what Moved and Repeated mean for this run, which times before it are skipped, and how the
-	// clock has changed since the run before. It is empty if there is nothing to say.
+	// Note explains in English what Moved and Repeated mean for this run, which times before it are skipped, and how the
+	// clock has changed since the previous run. It is empty if the clock does not affect the run.
 	Note string
 }
 
-// Upcoming returns the first n expected runs after from, or fewer if the schedule ends earlier, in from's location. A run
-// whose offset from UTC differs from that of the run before, or of from, names the change of the clock in its Note.
+// Upcoming returns the first n expected runs after from, or fewer if the schedule ends earlier, in from's location. If
+// the offset from UTC of a run differs from that of the previous run, or of from, its Note names the change of the clock.
 func Upcoming(s Schedule, from time.Time, n int) []Occurrence {
 	var all []Occurrence
 	for range n {
@@ -38,7 +38,7 @@ func Upcoming(s Schedule, from time.Time, n int) []Occurrence {
 	return all
 }
 
-// annotate describes the run at an instant, where from is the run before or the instant that the caller asked from.
+// annotate describes the run at the instant at. from is the previous run, or the start of the list.
 func annotate(s Schedule, from, at time.Time) Occurrence {
 	n := notes{from: from.Unix(), at: at.Unix()}
 	for _, r := range s.rules() {
@@ -50,7 +50,7 @@ func annotate(s Schedule, from, at time.Time) Occurrence {
 	return Occurrence{Time: at, Moved: n.moved, Repeated: n.repeated, Note: strings.Join(n.texts, "; ")}
 }
 
-// notes collects what to say about the run at an instant, after a run at the instant from.
+// notes collects the annotations of the run at the instant at, which follows the instant from.
 type notes struct {
 	from, at        int64
 	moved, repeated bool
@@ -63,12 +63,12 @@ func (n *notes) add(text string) {
 	}
 }
 
-// A rule decides about the runs in one zone.
+// A rule describes the runs in one zone.
 type rule struct {
 	// next returns the first matching time of the wall clock that is not before wall.
 	next func(wall int64) (int64, bool)
-	loc  *time.Location // nil for the zone of the question
-	// moves is true if a time in a gap moves to the gap's end, repeats if both passes of a time count.
+	loc  *time.Location // nil for the caller's zone
+	// moves is true if a time in a gap moves to the gap's end, repeats if the rule fires both times in an overlap.
 	moves, repeats bool
 }
 
@@ -84,7 +84,7 @@ func (c *onCalendar) rules() []rule {
 	return rules
 }
 
-// note adds what there is to say about a run as far as this rule goes.
+// note adds the annotations of this rule.
 func (r rule) note(n *notes, loc *time.Location) {
 	if r.loc != nil {
 		loc = r.loc
@@ -93,7 +93,7 @@ func (r rule) note(n *notes, loc *time.Location) {
 	match, ok := r.next(wall)
 	matches := ok && match == wall
 	if matches {
-		r.notePasses(n, loc, wall)
+		r.noteRepeat(n, loc, wall)
 	}
 	c, ok := lastChange(loc, n.from, n.at)
 	if !ok {
@@ -117,8 +117,8 @@ func (r rule) note(n *notes, loc *time.Location) {
 	}
 }
 
-// notePasses adds a note if the run's wall clock time comes twice.
-func (r rule) notePasses(n *notes, loc *time.Location, wall int64) {
+// noteRepeat adds a note if the clock shows the run's time twice.
+func (r rule) noteRepeat(n *notes, loc *time.Location, wall int64) {
 	first, last, _ := wallclock.Passings(loc, wall)
 	if first == last || n.at != first && !r.repeats {
 		return
@@ -135,7 +135,8 @@ func (r rule) notePasses(n *notes, loc *time.Location, wall int64) {
 	}
 }
 
-// skipped returns the first and the last matching time in the gap that a change makes, one if they are equal, or none.
+// skipped returns the first and the last matching time in the gap of a change. It returns one time if they are equal,
+// and none if no time matches.
 func (r rule) skipped(c change) []int64 {
 	var times []int64
 	for wall, end := c.at+c.before, c.at+c.after; wall < end; {
@@ -149,9 +150,10 @@ func (r rule) skipped(c change) []int64 {
 	return times
 }
 
-// A change is an instant at which the offset from UTC changes, in seconds.
+// A change is a change of the offset from UTC.
 type change struct {
-	at, before, after int64
+	at            int64 // instant
+	before, after int64 // offsets in seconds
 }
 
 // lastChange returns the last change in (from, until] if the offset is not the same at both ends.
@@ -163,14 +165,14 @@ func lastChange(loc *time.Location, from, until int64) (change, bool) {
 	for p.Start > from {
 		before := wallclock.At(loc, p.Start-1)
 		if before.Offset != p.Offset {
-			return change{p.Start, before.Offset, p.Offset}, true
+			return change{at: p.Start, before: before.Offset, after: p.Offset}, true
 		}
 		p = before
 	}
 	return change{}, false
 }
 
-// String describes a change for a run after it, with the date if it was on another day.
+// String describes a change for a run after it, and adds the date if the run is on another day.
 func (c change) String(run time.Time) string {
 	before, after := c.at+c.before, c.at+c.after
 	from, to := time.Unix(before, 0).UTC(), time.Unix(after, 0).UTC()

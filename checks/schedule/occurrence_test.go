@@ -67,7 +67,7 @@ func TestUpcoming(t *testing.T) {
 		{"same in two lines", "03:30\n0:0\n3:30", "Europe/Riga", "2025-03-30T00:30:00Z", []want{
 			{"2025-03-31 00:00 +03", false, false, "03:30 is skipped; " + forward + " on 30 March 2025"},
 		}},
-		{"zone of its own", "03:30 Europe/Riga", "UTC", "2025-03-29T12:00:00Z", []want{
+		{"line with a zone", "03:30 Europe/Riga", "UTC", "2025-03-29T12:00:00Z", []want{
 			{"2025-03-31 00:30 +00", false, false, "03:30 is skipped"},
 		}},
 		{"several lines", "03:30\n04:00\n04:00 Europe/Helsinki", "Europe/Riga", "2025-03-29T12:00:00Z", []want{

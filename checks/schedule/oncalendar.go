@@ -38,7 +38,7 @@ func (c *onCalendar) String() string { return c.expr }
 
 func (c *onCalendar) Next(t time.Time) time.Time { return nextAfter(t, c.first) }
 
-// first returns the earliest result of all lines after from.
+// first returns the earliest instant after from at which a line fires.
 func (c *onCalendar) first(from int64, loc *time.Location) (best int64, found bool) {
 	for i := range c.lines {
 		if at, ok := c.lines[i].next(from, loc); ok && (!found || at < best) {

@@ -2,7 +2,7 @@ package schedule
 
 import "time"
 
-// A pattern holds the values that an expression allows in each field. Sets hold value v in bit v.
+// A pattern holds the values that an expression allows in each field. In sets, bit v stands for value v.
 type pattern struct {
 	seconds, minutes uint64
 	hours            uint32
@@ -13,7 +13,7 @@ type pattern struct {
 
 // A dayRule holds the days that an expression allows. In sets of weekdays, Sunday is bit 0.
 type dayRule struct {
-	// Days of the month by number, and counted from its end: bit 1 is the last day.
+	// days holds days of the month, fromEnd days counted from its end. Bit 1 of fromEnd is the last day.
 	days, fromEnd uint32
 	weekdays      uint8
 
@@ -21,11 +21,11 @@ type dayRule struct {
 
 	// lastWorkday allows the last day of the month from Monday to Friday.
 	lastWorkday bool
-	// nth[0] holds the weekdays whose first occurrence in the month is allowed, and so on. last holds those whose last
-	// occurrence is.
+	// nth[0] holds the weekdays whose first occurrence in the month is allowed, nth[1] those whose second one is, and so
+	// on. last holds those whose last occurrence is allowed.
 	nth  [5]uint8
 	last uint8
-	// either is true if it is enough that the day of the month or the weekday matches.
+	// either is true if a day needs to match only the day of the month or the weekday.
 	either bool
 }
 
@@ -35,7 +35,7 @@ const (
 	everyWeekday = 1<<7 - 1
 )
 
-// Years of an OnCalendar expression, as in systemd.
+// Years of an OnCalendar expression, the same as in systemd.
 const (
 	firstCalendarYear = 1970
 	lastCalendarYear  = 2199
@@ -49,7 +49,7 @@ func (s *yearSet) add(year int) {
 	s[i/64] |= 1 << (i % 64)
 }
 
-// from returns the first member that is not before year, which is not before firstCalendarYear.
+// from returns the first member that is not before year. year must not be before firstCalendarYear.
 func (s *yearSet) from(year int) (int, bool) {
 	for i := year - firstCalendarYear; i < len(s)*64; i = (i/64 + 1) * 64 {
 		if bit, ok := nextBit(s[i/64], i%64); ok {
@@ -59,16 +59,16 @@ func (s *yearSet) from(year int) (int, bool) {
 	return 0, false
 }
 
-// rarestYears is the longest time between matching dates of an expression without years. From one 29 February on a Monday
-// to the next it is 40 years if a year such as 2100 lies between them.
+// rarestYears is the longest time between matching dates of an expression without years: from one 29 February on a
+// Monday to the next, across a year such as 2100.
 const rarestYears = 40
 
-// horizon is how far ahead a schedule looks for a time that is not in a gap, in seconds: 100 years. A time that has been
-// in a gap for that long always is, because the rules of a zone repeat with the calendar.
+// horizon is how far ahead a schedule looks for a time that is not in a gap, in seconds: 100 years. A time that is in a
+// gap for so long is always in a gap, because the rules of a zone repeat with the calendar.
 const horizon = 100 * 366 * 24 * 60 * 60
 
-// Results lie in the years 1 to 9999, in which package time and RFC 3339 agree: from firstSecond up to and without
-// endSecond.
+// Results lie in the years 1 to 9999, in which package time and RFC 3339 agree: from firstSecond up to, but not
+// including, endSecond.
 const (
 	lastYear    = 9999
 	firstSecond = -62135596800

@@ -92,7 +92,7 @@ func checkWindow(expr string, loc *time.Location, all []minute, results []int64,
 	if err != nil {
 		return err
 	}
-	// The model has seen enough of the past after the first one and a half days.
+	// After one and a half days, the model has enough history.
 	start, end := all[0].unix+day*3/2, all[len(all)-1].unix+60
 	check := func(from int64) (int64, error) {
 		want, ok := after(results, from)
@@ -144,8 +144,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestRuledYears does the same for some years that the data describe by a rule only, and around New Year, where package
-// time is not exact.
+// TestRuledYears is like TestChanges, for years that the zone data describe only by a rule, and around New Year, where
+// package time is not exact.
 func TestRuledYears(t *testing.T) {
 	for _, name := range []string{"America/New_York", "America/Nuuk", "Australia/Lord_Howe", "Europe/Dublin", "Pacific/Auckland", "Asia/Tokyo"} {
 		t.Run(name, func(t *testing.T) {
@@ -193,7 +193,7 @@ func addRandom(exprs map[string][]int64, all []minute, seed int) {
 	exprs[line] = calendarResults(line, all)
 }
 
-// TestNextProperties checks what holds for all expressions, zones and instants.
+// TestNextProperties checks the guarantees of Next for random expressions, zones and instants.
 func TestNextProperties(t *testing.T) {
 	zones := append(troubledZones(), "UTC", "Asia/Tokyo", "Etc/GMT+12", "Pacific/Kiritimati")
 	rapid.Check(t, func(t *rapid.T) {
@@ -253,7 +253,7 @@ func TestCronDayByDay(t *testing.T) {
 	})
 }
 
-// TestRareDates does the same for days that are years apart, or never come.
+// TestRareDates is like TestCronDayByDay, for days that are years apart or never occur.
 func TestRareDates(t *testing.T) {
 	for _, expr := range []string{
 		"0 0 29 2 *", "0 0 */28 2 MON#5", "59 23 */28 2 5L", "* * LW 2 */6", "0 12 * 2 5#5", "0 0 */31 * 5L",

@@ -8,9 +8,9 @@ import (
 
 // A Schedule says when runs of a job are expected. [Parse] makes one. It is immutable and safe for concurrent use.
 type Schedule interface {
-	// Next returns the first instant strictly after t at which a run is expected, in t's location. The wall clock is
-	// that of t's location, except for a line of an OnCalendar expression that names its own zone. The zero Time means
-	// that no run is expected any more.
+	// Next returns the first instant strictly after t at which a run is expected, in t's location. It reads the
+	// expression in t's location, except for a line of an OnCalendar expression that names its own zone. The zero Time
+	// means that no further run is expected.
 	Next(t time.Time) time.Time
 
 	// String returns the expression exactly as it was given to [Parse].
@@ -36,8 +36,8 @@ const (
 )
 
 // Detect returns the language in which [Parse] reads expr (API-V3.md, 2.1, field schedule): [KindCron] for a single line
-// of five parts with blanks between them, [KindOnCalendar] for anything else. Blanks and line breaks around the
-// expression do not count. The expression need not be valid.
+// of five parts separated by blanks, [KindOnCalendar] for anything else. It ignores blanks and line breaks around the
+// expression. The expression need not be valid.
 func Detect(expr string) Kind {
 	trimmed := strings.TrimSpace(expr)
 	if strings.Contains(trimmed, "\n") || len(strings.Fields(trimmed)) != cronParts {
@@ -46,8 +46,8 @@ func Detect(expr string) Kind {
 	return KindCron
 }
 
-// Parse reads an expression in the language that [Detect] finds. It takes strings of any length and content. Its error is
-// an [*Error], which names the field and the place at fault.
+// Parse parses an expression in the language that [Detect] returns. The string may have any length and content. The
+// error is an [*Error], which names the field and the place at fault.
 //
 // Parse accepts a well-formed expression that never fires, such as "2001-01-01" or "0 0 */31 * 5L". The Next of such a
 // Schedule returns the zero Time.
@@ -60,7 +60,7 @@ func Parse(expr string) (Schedule, error) {
 	return parseOnCalendar(expr)
 }
 
-// nextAfter asks next for the first Unix time after t in t's location, if t is in the years that schedules know.
+// nextAfter calls next to get the first Unix time after t, and keeps the arguments and the result in the years 1 to 9999.
 func nextAfter(t time.Time, next func(from int64, loc *time.Location) (int64, bool)) time.Time {
 	from := t.Unix()
 	if from >= endSecond {

@@ -69,7 +69,7 @@ func everyUnit(n int, unit string) string {
 	return "every " + cardinal(n) + " " + unit + "s"
 }
 
-// list joins items with commas, and the last one with the word.
+// list joins items with commas, and the last one with word.
 func list(items []string, word string) string {
 	if len(items) < 2 {
 		return strings.Join(items, "")
@@ -100,7 +100,7 @@ func fromTo(values []int, word func(int) string) string {
 	return "from " + word(values[0]) + " to " + word(values[len(values)-1])
 }
 
-// ranges names values, with runs of three and more as ranges.
+// ranges names values, and combines runs of three or more into ranges.
 func ranges(values []int, word func(int) string) []string {
 	var items []string
 	for _, run := range runs(values) {
@@ -113,7 +113,7 @@ func ranges(values []int, word func(int) string) []string {
 	return items
 }
 
-// members returns a set in ascending order.
+// members returns the members of a set in ascending order.
 func members(set uint64) []int {
 	values := make([]int, 0, bits.OnesCount64(set))
 	for ; set != 0; set &= set - 1 {
@@ -122,7 +122,7 @@ func members(set uint64) []int {
 	return values
 }
 
-// progression reports whether there are several values at the same distance, and returns it, or 0.
+// progression reports whether values are an arithmetic progression of at least two, and returns its step, or else 0.
 func progression(values []int) (step int, ok bool) {
 	if len(values) < 2 {
 		return 0, false
@@ -136,20 +136,19 @@ func progression(values []int) (step int, ok bool) {
 	return step, true
 }
 
-// isCycle reports whether values go on for ever at the same distance, modulo the given number, as 5, 20, 35 and 50 do
-// modulo 60.
+// isCycle reports whether values are evenly spaced modulo the given number, as 5, 20, 35 and 50 are modulo 60.
 func isCycle(values []int, modulo int) bool {
 	step, ok := progression(values)
 	return ok && step*len(values) == modulo
 }
 
-// isRun reports whether values are three or more neighbours.
+// isRun reports whether values are three or more consecutive numbers.
 func isRun(values []int) bool {
 	step, _ := progression(values)
 	return step == 1 && len(values) > 2
 }
 
-// runs splits values into runs of neighbours.
+// runs splits values into runs of consecutive numbers.
 func runs(values []int) [][]int {
 	var all [][]int
 	start := 0

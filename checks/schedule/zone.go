@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// zoneNames are the names of the IANA time zone database, release 2025c, which is in the public domain. Each line has
-// the current name of a zone, and then the names that the database keeps for those who have stored them. A country that
-// shares its data with a neighbour has a name and a line of its own.
+// zoneNames lists the names in the IANA time zone database, release 2025c, which is in the public domain. Each line has
+// the current name of a zone, then its old names. A country that shares its data with a neighbour has its own line.
 //
 //go:embed zones.txt
 var zoneNames string
@@ -31,10 +30,10 @@ var currentNames = sync.OnceValue(func() map[string]string {
 // Case matters. For an old name such as Europe/Kiev or US/Eastern it returns the zone under its current name: store what
 // [time.Location.String] returns.
 //
-// The error is an [*Error] whose Field is "tz". LoadLocation refuses what names no single zone of the database: the empty
-// name, "Local", "localtime", "Factory", paths, and names that begin with "posix" or "right/".
+// The error is an [*Error] whose Field is "tz". LoadLocation refuses names that do not identify one zone of the database:
+// the empty name, "Local", "localtime", "Factory", paths, and names that begin with "posix" or "right/".
 //
-// It reads the data anew at each call, in some 10 µs, from where [time.LoadLocation] finds them.
+// Each call reads the data again with [time.LoadLocation], which takes some 10 µs.
 func LoadLocation(name string) (*time.Location, error) {
 	loc, err := loadLocation(name)
 	if err != nil {
@@ -51,12 +50,12 @@ func loadLocation(name string) (*time.Location, *Error) {
 		if loc, err := time.LoadLocation(current); err == nil {
 			return loc, nil
 		}
-		// The data are older than the current name.
+		// The machine's data are older than the current name.
 	} else if !isZoneName(name) || similarZone(name) != "" {
 		// On a file system that ignores case, time.LoadLocation would find a similar name.
 		return nil, notZone(name)
 	}
-	// A zone that is not listed may be newer than the list.
+	// An unlisted zone may be newer than the list.
 	loc, err := time.LoadLocation(name)
 	if err != nil {
 		return nil, notZone(name)
@@ -66,13 +65,13 @@ func loadLocation(name string) (*time.Location, *Error) {
 
 var zoneName = regexp.MustCompile(`^[A-Z][\w+-]*(/[A-Z][\w+-]*)*$`)
 
-// isZoneName reports whether a name has the form of those in the database: words that begin with a capital, with slashes
-// between them. Local and Factory are no zones, SystemV/… is not in the database any more.
+// isZoneName reports whether a name has the form of a zone name: words that begin with a capital, separated by slashes.
+// Local and Factory are not zones, and SystemV/… is no longer in the database.
 func isZoneName(name string) bool {
 	return zoneName.MatchString(name) && name != "Local" && name != "Factory" && !strings.HasPrefix(name, "SystemV/")
 }
 
-// notZone returns the error about a name, with the name that may have been meant.
+// notZone returns the error of an unknown name, with a suggestion if a zone has a similar name.
 func notZone(name string) *Error {
 	reason := quote(name) + " is not a time zone of the IANA database"
 	if name == "" {

@@ -64,7 +64,7 @@ func TestLoadLocationRefuses(t *testing.T) {
 	}
 }
 
-// TestConcurrentNext is for the race detector.
+// TestConcurrentNext shares schedules between goroutines, for the race detector.
 func TestConcurrentNext(t *testing.T) {
 	riga := mustZone(t, "Europe/Riga")
 	for _, expr := range []string{"*/5 * * * 1-5", "0 3 L * *", "0 0 */2 * MON", "Mon 09:00\n12:00 Asia/Tokyo"} {

@@ -118,7 +118,7 @@ func TestDurableBeforeAcknowledged(t *testing.T) {
 		answered := make(chan []string)
 		go func() {
 			d.text.ReadLine()
-			answered <- s.bodies(c) // as they are when the reply arrives
+			answered <- s.bodies(c) // the stored bodies when the reply arrives
 		}()
 		select {
 		case <-answered:
