@@ -57,61 +57,49 @@ func abuses(idle int, ping string) []abuse {
 	}
 }
 
-// abuseReport is what was seen.
-type abuseReport struct {
-	connections    int
-	pings          loadgen.Result // of well-behaved jobs
-	refused        int            // of them
-	memory, before uint64         // peak memory, and memory before
-	ended          []string       // the longest life of each kind of connection that must end
-}
-
-func (r *abuseReport) String() string {
-	return fmt.Sprintf("%d connections; %d pings meanwhile, %d refused, p99 %v, the slowest %v; "+
-		"memory %d MB, %d MB before; connections lived at most: %s",
-		r.connections, len(r.pings.Latencies), r.refused, r.pings.Quantile(0.99).Round(time.Millisecond),
-		r.pings.Quantile(1).Round(time.Millisecond), r.memory>>20, r.before>>20, strings.Join(r.ended, ", "))
-}
-
 // runAbuse lets bad clients of all kinds work at once, beside a job that must not notice them.
-func runAbuse(ctx context.Context, s *site, o options) (fmt.Stringer, error) {
+func runAbuse(ctx context.Context, s *site, o options) (report string, err error) {
 	list, err := s.create(ctx, "job", 17, timeouts()[0])
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	victim, list := list[0], list[1:]
-	r := new(abuseReport)
-	r.before, _ = program.Memory(s.servers[0].PID())
+	before, _ := program.Memory(s.servers[0].PID())
 	working, stop := context.WithCancel(ctx)
 	defer stop()
-	var good sync.WaitGroup
+	var job sync.WaitGroup
 	var results []result
-	good.Go(func() { results = s.pingAll(working, list, 0, time.Now()) })
-	s.abuse(ctx, abuses(o.Idle, "/ping/"+victim.id.String()), r)
+	job.Go(func() { results = s.pingAll(working, list, 0, time.Now()) })
+	bad := s.abuse(ctx, abuses(o.Idle, "/ping/"+victim.id.String()))
 	stop()
-	good.Wait()
-	_, r.memory = program.Memory(s.servers[0].PID())
+	job.Wait()
+	_, peak := program.Memory(s.servers[0].PID())
+	var pings loadgen.Result
+	refused := 0
 	for _, p := range results {
-		r.pings.Latencies = append(r.pings.Latencies, p.ret-p.call)
+		pings.Latencies = append(pings.Latencies, p.ret-p.call)
 		if p.status != http.StatusOK {
-			r.refused++
+			refused++
 		}
 	}
-	slices.Sort(r.pings.Latencies)
-	if r.refused*100 > len(results) {
-		s.problem("%d of %d pings were refused", r.refused, len(results))
+	slices.Sort(pings.Latencies)
+	slowest := pings.Quantile(1)
+	if refused*100 > len(results) {
+		s.problem("%d of %d pings were refused", refused, len(results))
 	}
-	if slowest := r.pings.Quantile(1); slowest > answerWithin+s.slack {
+	if slowest > answerWithin+s.slack {
 		s.problem("a ping was answered only after %v", slowest)
 	}
-	if r.memory > maxAbuseMemory {
-		s.problem("the server used %d MB", r.memory>>20)
+	if peak > maxAbuseMemory {
+		s.problem("the server used %d MB", peak>>20)
 	}
-	return r, s.auditPings(ctx, list, results)
+	report = fmt.Sprintf("%d pings, %d refused, p99 %v, the slowest %v; memory %d MB, %d MB before; %s", len(results), refused,
+		pings.Quantile(0.99).Round(time.Millisecond), slowest.Round(time.Millisecond), peak>>20, before>>20, bad)
+	return report, s.auditPings(ctx, list, results)
 }
 
-// abuse opens all bad connections and returns once the server has closed those that it must close.
-func (s *site) abuse(ctx context.Context, kinds []abuse, r *abuseReport) {
+// abuse opens all bad connections. Once the server has closed those that it must close, it reports how long they lived.
+func (s *site) abuse(ctx context.Context, kinds []abuse) (report string) {
 	address := strings.TrimPrefix(s.servers[0].Greeting().URL, "http://")
 	wanted, release := context.WithCancel(ctx)
 	defer release()
@@ -135,17 +123,15 @@ func (s *site) abuse(ctx context.Context, kinds []abuse, r *abuseReport) {
 	mustEnd.Wait()
 	release()
 	idle.Wait()
+	var longest []string
 	for k, a := range kinds {
-		r.connections += len(lives[k])
-		if a.within == 0 {
-			continue
-		}
-		longest := slices.Max(lives[k])
-		r.ended = append(r.ended, fmt.Sprintf("%s %v", a.name, longest.Round(100*time.Millisecond)))
-		if longest > a.within+answerWithin+s.slack {
-			s.problem("%s: a connection lived for %v, want %v at most", a.name, longest, a.within)
+		lived := slices.Max(lives[k])
+		longest = append(longest, fmt.Sprintf("%d with %s up to %v", len(lives[k]), a.name, lived.Round(100*time.Millisecond)))
+		if a.within > 0 && lived > a.within+answerWithin+s.slack {
+			s.problem("%s: a connection lived for %v, want %v at most", a.name, lived, a.within)
 		}
 	}
+	return "connections: " + strings.Join(longest, ", ")
 }
 
 // openFiles returns how many files and connections this process may have open.

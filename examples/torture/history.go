@@ -42,18 +42,18 @@ func (t *tally) String() string {
 
 // runHistories lets clients work in rounds while servers die, until there were enough operations and kills and the
 // deadlines of the silent checks have passed, and audits everything.
-func runHistories(ctx context.Context, s *site, o options) (fmt.Stringer, error) {
+func runHistories(ctx context.Context, s *site, o options) (report string, err error) {
 	began, t := time.Now(), new(tally)
 	quiet, err := s.silentChecks(ctx)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	for number := 1; number == 1 || t.operations.Load() < o.Operations || t.deaths() < o.Kills; number++ {
 		// Even if only kills are missing, they should hit clients at work.
 		limit := min(roundOperations, max(fewOperations, o.Operations-t.operations.Load()))
 		r := &round{site: s, tally: t, seed: o.Seed, number: number, began: began, limit: limit}
 		if err := r.create(ctx); err != nil {
-			return nil, err
+			return "", err
 		}
 		before := t.deaths()
 		s.under(ctx, o.Seed+uint64(number), o.Calm, t, func(ctx context.Context) {
@@ -64,16 +64,16 @@ func runHistories(ctx context.Context, s *site, o options) (fmt.Stringer, error)
 			}
 		})
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return "", err
 		}
 		if err := r.audit(ctx); err != nil {
-			return nil, err
+			return "", err
 		}
 	}
 	if err := s.auditSilent(ctx, o, quiet, t); err != nil {
-		return nil, err
+		return "", err
 	}
 	err = s.auditDeliveries(ctx, t)
 	t.took = time.Since(began)
-	return t, err
+	return t.String(), err
 }

@@ -79,7 +79,16 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	temporary := o.Dir == ""
-	if o.Dir, err = workDir(o.Dir); err != nil {
+	if temporary {
+		o.Dir, err = os.MkdirTemp("", "rollcall-torture-")
+	} else {
+		o.Dir, err = filepath.Abs(o.Dir)
+	}
+	if err != nil {
+		return err
+	}
+	// PostgreSQL may have to run as another user, who must be able to enter the directory.
+	if err := errors.Join(os.MkdirAll(o.Dir, 0o755), os.Chmod(o.Dir, 0o755)); err != nil {
 		return err
 	}
 	if o.Seed == 0 {
@@ -111,29 +120,13 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	return nil
 }
 
-// workDir makes a directory that other users can enter, because PostgreSQL may have to run as one.
-func workDir(dir string) (string, error) {
-	if dir != "" {
-		abs, err := filepath.Abs(dir)
-		if err != nil {
-			return "", err
-		}
-		return abs, os.MkdirAll(abs, 0o755)
-	}
-	dir, err := os.MkdirTemp("", "rollcall-torture-")
-	if err != nil {
-		return "", err
-	}
-	return dir, os.Chmod(dir, 0o755)
-}
-
 // trial is one ordeal, on servers and a database of its own.
 type trial struct {
 	name     string
 	postgres bool
 	proxied  bool // the servers reach PostgreSQL through a proxy
 	servers  int
-	run      func(ctx context.Context, s *site, o options) (report fmt.Stringer, err error)
+	run      func(ctx context.Context, s *site, o options) (report string, err error)
 }
 
 func allTrials() []trial {

@@ -22,12 +22,12 @@ const (
 	maxOutageMemory = 512 << 20
 )
 
-func runRefused(ctx context.Context, s *site, o options) (fmt.Stringer, error) {
+func runRefused(ctx context.Context, s *site, o options) (report string, err error) {
 	stop := func() error { s.pg.Stop(); return nil }
 	return s.outage(ctx, o.Outage, stop, func() error { return s.pg.Start(ctx) })
 }
 
-func runSilent(ctx context.Context, s *site, o options) (fmt.Stringer, error) {
+func runSilent(ctx context.Context, s *site, o options) (report string, err error) {
 	return s.outage(ctx, o.Outage, s.proxy.hold, s.proxy.release)
 }
 
@@ -58,11 +58,11 @@ func (r *outageReport) String() string {
 }
 
 // outage takes the database away under load for a while, and gives it back.
-func (s *site) outage(ctx context.Context, lasts time.Duration, take, giveBack func() error) (fmt.Stringer, error) {
+func (s *site) outage(ctx context.Context, lasts time.Duration, take, giveBack func() error) (report string, err error) {
 	const pingers, jobs = 24, 48
 	list, err := s.create(ctx, "outage", jobs, timeouts()[0])
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	began := time.Now()
 	working, stop := context.WithCancel(ctx)
@@ -77,7 +77,7 @@ func (s *site) outage(ctx context.Context, lasts time.Duration, take, giveBack f
 	r.before, _ = program.Memory(s.servers[0].PID())
 	r.gone = time.Since(began)
 	if err := take(); err != nil {
-		return nil, err
+		return "", err
 	}
 	r.went = time.Since(began)
 	sleep(ctx, lasts/2)
@@ -85,7 +85,7 @@ func (s *site) outage(ctx context.Context, lasts time.Duration, take, giveBack f
 	sleep(ctx, time.Until(began.Add(r.gone+lasts)))
 	r.restoring = time.Since(began)
 	if err := giveBack(); err != nil {
-		return nil, err
+		return "", err
 	}
 	r.back = time.Since(began)
 	sleep(ctx, 2*recoverWithin)
@@ -94,7 +94,7 @@ func (s *site) outage(ctx context.Context, lasts time.Duration, take, giveBack f
 	_, r.memory = program.Memory(s.servers[0].PID())
 	all := slices.Concat(results...)
 	r.judge(s, all)
-	return r, s.auditPings(ctx, list, all)
+	return r.String(), s.auditPings(ctx, list, all)
 }
 
 // checkStatus checks that the status endpoint reports the outage.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"sync"
@@ -35,15 +34,15 @@ type receiver struct {
 	alerts  map[pair][]alert
 	refused int
 	repeats int
-	faults  []string
+	problem func(format string, args ...any)
 }
 
-func newReceiver() (*receiver, error) {
+func newReceiver(problem func(format string, args ...any)) (*receiver, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	r := &receiver{url: "http://" + listener.Addr().String(), seen: make(map[string]int), alerts: make(map[pair][]alert)}
+	r := &receiver{url: "http://" + listener.Addr().String(), seen: make(map[string]int), alerts: make(map[pair][]alert), problem: problem}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{channel}", r.receive)
 	r.web = &http.Server{Handler: mux, ReadHeaderTimeout: patience}
@@ -64,7 +63,7 @@ func (r *receiver) receive(w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil || key == "" {
-		r.faults = append(r.faults, fmt.Sprintf("unreadable webhook with the key %q: %v", key, err))
+		r.problem("unreadable webhook with the key %q: %v", key, err)
 		return
 	}
 	const often = 50
@@ -105,9 +104,6 @@ func (s *site) auditDeliveries(ctx context.Context, t *tally) error {
 	}
 	s.receiver.mu.Lock()
 	defer s.receiver.mu.Unlock()
-	for _, fault := range s.receiver.faults {
-		s.problem("%s", fault)
-	}
 	for p, alerts := range want {
 		if diff := cmp.Diff(alerts, s.receiver.alerts[p]); diff != "" {
 			s.problem("alerts about %s on %s (-outbox +received):\n%s", p.check, p.channel, diff)

@@ -68,7 +68,7 @@ func newSite(ctx context.Context, t trial, o options) (s *site, err error) {
 			return s, err
 		}
 	}
-	if s.receiver, err = newReceiver(); err != nil {
+	if s.receiver, err = newReceiver(s.problem); err != nil {
 		return s, err
 	}
 	if err := s.startServers(ctx, o.Rollcall); err != nil {

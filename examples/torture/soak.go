@@ -36,10 +36,10 @@ type sample [len(soakFigures)]float64
 
 // runSoak puts a server under half of its highest load. No ping may fail, every acknowledged ping must be recorded, the
 // log must stay pruned, and in a long soak nothing may grow.
-func runSoak(ctx context.Context, s *site, o options) (fmt.Stringer, error) {
+func runSoak(ctx context.Context, s *site, o options) (report string, err error) {
 	list, err := s.create(ctx, "soak", soakChecks, timeouts()[0])
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	load := loadgen.Load{
 		Servers:     []string{strings.TrimPrefix(s.servers[0].Greeting().URL, "http://")},
@@ -50,7 +50,7 @@ func runSoak(ctx context.Context, s *site, o options) (fmt.Stringer, error) {
 	}
 	highest, err := load.Run(ctx)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	r := &soakReport{lasts: o.Soak, highest: highest.Rate}
 	acknowledged := len(highest.Latencies)
@@ -58,17 +58,17 @@ func runSoak(ctx context.Context, s *site, o options) (fmt.Stringer, error) {
 	for end := time.Now().Add(o.Soak); time.Now().Before(end); {
 		pings, err := load.Run(ctx)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		acknowledged += len(pings.Latencies)
 		taken, err := s.sample(ctx, pings)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		r.samples = append(r.samples, taken)
 	}
 	r.judge(s)
-	return r, s.auditSoak(ctx, int64(acknowledged))
+	return r.String(), s.auditSoak(ctx, int64(acknowledged))
 }
 
 func (s *site) sample(ctx context.Context, pings loadgen.Result) (sample, error) {
