@@ -46,7 +46,7 @@ type Store interface {
 // CheckQuery restricts a list of checks (API-V3.md section 4.1). The zero value allows all.
 type CheckQuery struct {
 	Slug *string  // only checks with this slug
-	Tags []string // only checks with all of these tags
+	Tags []string // only checks with all of these tags, compared as whole words
 }
 
 // CheckFilter selects checks. A nil field matches all.
@@ -142,8 +142,8 @@ type Tx interface {
 
 	// LockCheck locks a check until the transaction ends and returns it with its Channels.
 	LockCheck(ctx context.Context, id uuid.UUID) (*Locked, error)
-	// LockChecks locks checks until the transaction ends and returns those that exist, in any order and without their
-	// Channels.
+	// LockChecks locks checks until the transaction ends. Transactions that lock the same checks in another order must not
+	// block each other for good. It returns the checks that exist, in any order and without their Channels.
 	LockChecks(ctx context.Context, ids []uuid.UUID) ([]*Locked, error)
 	// LockDue locks and returns up to limit checks whose deadline or next alert may have come at the given instant. It
 	// skips those that another transaction has locked, sets Due, and does not set Channels. If a check has nothing to
@@ -151,11 +151,13 @@ type Tx interface {
 	LockDue(ctx context.Context, now time.Time, limit int) ([]*Locked, error)
 	// SaveChecks writes the state of checks with their new pings, uploads and flips. It adds one delivery for each
 	// alert and channel to the outbox, those of one check in the order of its alerts. A delivery refers to the flip to
-	// the status of its alert. If SettingsChanged is set, SaveChecks also writes the settings and Channels. If Row is
+	// the status of its alert: one that this call writes, or else the newest that is stored. It is added even if that flip
+	// was pruned. If SettingsChanged is set, SaveChecks also writes the settings and Channels. If Row is
 	// nil, it adds the check; the error is [checks.ErrExists] for an ID that is in use. From [checks.Check.Wake] on,
 	// LockDue finds the check.
 	SaveChecks(ctx context.Context, locked []*Locked) error
-	// DeleteCheck removes a locked check and all that belongs to it.
+	// DeleteCheck removes a locked check and all that belongs to it. Nobody can read its pings from then on, although
+	// PrunePings may remove them later.
 	DeleteCheck(ctx context.Context, l *Locked) error
 
 	// InsertProject adds a project, and its account if that is new. The error is [checks.ErrExists] for a name in use.
@@ -165,18 +167,20 @@ type Tx interface {
 	// CountProjects returns the number of projects. It makes other callers wait until the transaction ends, so that
 	// only one of them adds the first project.
 	CountProjects(ctx context.Context) (int, error)
-	// InsertKey adds an API key.
+	// InsertKey adds an API key. The error is [checks.ErrExists] for a hash in use.
 	InsertKey(ctx context.Context, k checks.Key) error
-	// DeleteKey removes an API key of a project.
+	// DeleteKey removes an API key of a project. The error is [checks.ErrNotFound] for the key of another project.
 	DeleteKey(ctx context.Context, projectID, id uuid.UUID) error
 	// SaveChannel adds a channel, or writes the name, the settings and their sources of the one with its ID. The project
 	// and the kind of a channel never change. The error is [checks.ErrNotFound] for the ID of another project's channel.
 	SaveChannel(ctx context.Context, c channels.Channel) error
-	// DeleteChannel removes a channel of a project and takes it from all checks.
+	// DeleteChannel removes a channel of a project and takes it from all checks. The error is [checks.ErrNotFound] for the
+	// channel of another project.
 	DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error
 }
 
-// Match selects the checks that an upsert may update (API-V3.md section 4.3 rule 4). A nil field matches all.
+// Match selects the checks that an upsert may update (API-V3.md section 4.3 rule 4). A nil field matches all. Texts are
+// compared as a whole and byte for byte.
 type Match struct {
 	Name, Slug, Tags *string
 	Timeout          *time.Duration // only Simple checks have one
