@@ -106,12 +106,15 @@ func keyInPrefix(prefix []byte) (key string, found bool) {
 
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
-// drain sends the answer and then drops what is left of the request's body.
+// drain sends the answer and then drops what is left of the request's body. If the rest does not come in time, it aborts
+// the connection: net/http would read what comes later as the next request.
 func drain(answer *response, r *http.Request) {
 	if answer.status == 0 || r.ProtoMajor != 1 {
 		return // without an answer, or with HTTP/2, which needs no draining
 	}
 	if err := http.NewResponseController(answer).Flush(); err == nil {
-		_, _ = io.CopyN(io.Discard, r.Body, maxDrained) // an error means that the client is gone
+		if _, err := io.CopyN(io.Discard, r.Body, maxDrained); err != nil && err != io.EOF {
+			panic(http.ErrAbortHandler)
+		}
 	}
 }

@@ -2,12 +2,21 @@ package server_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/server"
 )
 
 // TestAnswerWhileSending: a client whose body is refused gets the answer while it still sends. It may send the rest and go
@@ -114,4 +123,26 @@ func TestBodyMemory(t *testing.T) {
 		s.server.ReserveBodies()() // all of it was given back
 		s.equal("n_pings", s.get(check)["n_pings"], any(2.0))
 	})
+}
+
+// TestUnfinishedBody sends the start of a body and no more. When the time for reading has passed, the server closes the
+// connection, so that it takes nothing that comes later for a request.
+func TestUnfinishedBody(t *testing.T) {
+	_, srv := newServer(t, dbtest.SQLite(t).Open(t), monitor.Config{}, server.Config{})
+	web := httptest.NewUnstartedServer(srv.Handler())
+	web.Config.ReadTimeout = 50 * time.Millisecond
+	web.Start()
+	defer web.Close()
+	for _, path := range []string{"/ping/nobody", "/api/v3/checks/", "/nothing"} {
+		conn, err := net.Dial("tcp", web.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, _ = conn.Write([]byte("POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nx"))
+		_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second)) // reached only by a failure
+		if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("POST %s: the connection stays open", path)
+		}
+	}
 }
