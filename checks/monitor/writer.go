@@ -37,6 +37,9 @@ type writer struct {
 	bytes   int           // the bodies in the queue
 	writing []*queuedPing // the batch that is being committed
 	running bool
+	wanted  int           // the length of the queue that await waits for, or 0
+	enough  chan struct{} // receives a value when the queue has that length
+	delay   commitDelay
 }
 
 // queuedPing is a signal that waits for its commit.
@@ -75,6 +78,9 @@ func (w *writer) enqueue(p *queuedPing) error {
 	p.at = w.now() // under the lock, so that settled sees every ping that has a time
 	w.queue = append(w.queue, p)
 	w.bytes += len(p.signal.Body)
+	if len(w.queue) == w.wanted {
+		w.enough <- struct{}{}
+	}
 	if !w.running {
 		w.running = true
 		go w.drain()
@@ -85,9 +91,11 @@ func (w *writer) enqueue(p *queuedPing) error {
 // drain writes batches until the queue is empty.
 func (w *writer) drain() {
 	for batch := w.next(); batch != nil; batch = w.next() {
+		begin := time.Now()
 		w.write(batch)
 		w.mu.Lock()
 		w.writing = nil // before callers continue: Sweep must not wait for pings that they know to be committed
+		w.delay.committed(len(batch), len(w.queue), time.Since(begin))
 		w.mu.Unlock()
 		for _, p := range batch {
 			close(p.done)
@@ -98,6 +106,7 @@ func (w *writer) drain() {
 // next takes the next batch off the queue. If the queue is empty, it returns nil and drain must end.
 func (w *writer) next() []*queuedPing {
 	w.gather()
+	w.await()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.queue) == 0 {
@@ -129,6 +138,28 @@ func (w *writer) gather() {
 		before = queued
 		runtime.Gosched()
 	}
+}
+
+// await waits for more pings if that is likely to pay off.
+func (w *writer) await() {
+	w.mu.Lock()
+	wanted, atMost := w.delay.next(len(w.queue), w.maxBatch)
+	if wanted == 0 {
+		w.mu.Unlock()
+		return
+	}
+	w.wanted, w.enough = wanted, make(chan struct{}, 1)
+	w.mu.Unlock()
+	timer := time.NewTimer(atMost)
+	defer timer.Stop()
+	select {
+	case <-w.enough:
+	case <-timer.C:
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wanted = 0
+	w.delay.waited(wanted, len(w.queue))
 }
 
 // settled returns the time, and the instant up to which all received pings are committed: now, or the time of the

@@ -155,11 +155,15 @@ type column struct{ name, pgType string }
 // bool, []byte or nil. On SQLite it runs a prepared statement for each row, the fastest way there. On PostgreSQL one
 // statement takes all rows as arrays, in one round trip.
 func (d dialect) insert(ctx context.Context, tx bun.Tx, table string, columns []column, rows [][]any) error {
-	names := columnNames(columns)
 	if d.postgres {
-		return d.onArrays(ctx, tx, fmt.Sprintf("INSERT INTO %s (%s) %s", table, names, unnest(1, columns)), len(columns), rows)
+		return d.onArrays(ctx, tx, insertAll(1, table, columns), arrays(nil, len(columns), rows))
 	}
 	return d.onEach(ctx, tx, insertEach(table, columns), rows)
+}
+
+// insertAll is PostgreSQL's statement that adds all rows. Its parameters start at number first.
+func insertAll(first int, table string, columns []column) string {
+	return fmt.Sprintf("INSERT INTO %s (%s) %s", table, columnNames(columns), unnest(first, columns))
 }
 
 // insertEach is SQLite's statement that adds one row.
@@ -171,15 +175,19 @@ func insertEach(table string, columns []column) string {
 // update sets columns of the rows that the last column identifies.
 func (d dialect) update(ctx context.Context, tx bun.Tx, table string, columns []column, rows [][]any) error {
 	if d.postgres {
-		last := len(columns) - 1
-		key := columns[last]
-		query := fmt.Sprintf("UPDATE %s t SET %s FROM %s WHERE t.%s = v.%s",
-			table, assignments(columns[:last]), unnestAs("v", 1, columns), key.name, key.name)
-		// Redundant, but without it the planner may scan the table for the join.
-		query += fmt.Sprintf(" AND t.%s = ANY ($%d::%s[])", key.name, len(columns), key.pgType)
-		return d.onArrays(ctx, tx, query, len(columns), rows)
+		return d.onArrays(ctx, tx, updateAll(1, table, columns), arrays(nil, len(columns), rows))
 	}
 	return d.onEach(ctx, tx, updateEach(table, columns), rows)
+}
+
+// updateAll is PostgreSQL's statement that updates all rows. Its parameters start at number first.
+func updateAll(first int, table string, columns []column) string {
+	last := len(columns) - 1
+	key := columns[last]
+	query := fmt.Sprintf("UPDATE %s t SET %s FROM %s WHERE t.%s = v.%s",
+		table, assignments(columns[:last]), unnestAs("v", first, columns), key.name, key.name)
+	// Redundant, but without it the planner may scan the table for the join.
+	return query + fmt.Sprintf(" AND t.%s = ANY ($%d::%s[])", key.name, first+last, key.pgType)
 }
 
 // assignments sets columns to the values of the same names in v.
@@ -245,16 +253,23 @@ func (d dialect) onEach(ctx context.Context, tx bun.Tx, query string, rows [][]a
 	return ctx.Err()
 }
 
-func (d dialect) onArrays(ctx context.Context, tx bun.Tx, query string, width int, rows [][]any) error {
-	if len(rows) == 0 {
+func (d dialect) onArrays(ctx context.Context, tx bun.Tx, query string, args []any) error {
+	if len(args) == 0 {
 		return nil
-	}
-	args := make([]any, width)
-	for i := range args {
-		args[i] = arrayText(rows, i)
 	}
 	_, err := tx.Tx.ExecContext(ctx, query, args...)
 	return err
+}
+
+// arrays appends the columns of rows to args, each as the text of a PostgreSQL array. Without rows it appends nothing.
+func arrays(args []any, width int, rows [][]any) []any {
+	if len(rows) == 0 {
+		return args
+	}
+	for i := range width {
+		args = append(args, arrayText(rows, i))
+	}
+	return args
 }
 
 // arrayText returns one column of rows as the text of a PostgreSQL array, which every driver can send.

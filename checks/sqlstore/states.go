@@ -5,6 +5,8 @@ import (
 	"context"
 	"math/rand/v2"
 
+	"github.com/uptrace/bun"
+
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -104,10 +106,7 @@ func (t *transaction) collect(ctx context.Context, locked []*monitor.Locked) (c 
 
 // write writes rows, deliveries before flips; see enqueue.
 func (t *transaction) write(ctx context.Context, c changes) error {
-	if err := t.s.d.insert(ctx, t.tx, "rollcall_pings", pingInsert, c.pings); err != nil {
-		return err
-	}
-	if err := t.s.d.update(ctx, t.tx, "rollcall_states", stateUpdate, c.states); err != nil {
+	if err := t.s.d.appendPings(ctx, t.tx, c.pings, c.states); err != nil {
 		return err
 	}
 	if err := t.s.d.update(ctx, t.tx, "rollcall_states", watchUpdate, c.watches); err != nil {
@@ -123,6 +122,20 @@ func (t *transaction) write(ctx context.Context, c changes) error {
 		return err
 	}
 	return t.s.d.insert(ctx, t.tx, "rollcall_flips", flipInsert, c.flips)
+}
+
+// appendPings adds pings to the log and updates the states of their checks. On PostgreSQL one statement does both, to
+// save a round trip.
+func (d dialect) appendPings(ctx context.Context, tx bun.Tx, pings, states [][]any) error {
+	if d.postgres && len(pings) > 0 && len(states) > 0 {
+		query := "WITH inserted AS (" + insertAll(1, "rollcall_pings", pingInsert) + ") " +
+			updateAll(1+len(pingInsert), "rollcall_states", stateUpdate)
+		return d.onArrays(ctx, tx, query, arrays(arrays(nil, len(pingInsert), pings), len(stateUpdate), states))
+	}
+	if err := d.insert(ctx, tx, "rollcall_pings", pingInsert, pings); err != nil {
+		return err
+	}
+	return d.update(ctx, tx, "rollcall_states", stateUpdate, states)
 }
 
 // add adds the rows of one check.
@@ -231,7 +244,7 @@ func (t *transaction) enqueue(ctx context.Context, alerts [][]any) error {
 		ORDER BY a.n, cc.channel_id`
 	if t.s.d.postgres {
 		from := "(" + unnest(1, alertColumns) + ", generate_subscripts($1::bigint[], 1)) AS a (" + columnNames(alertColumns) + ", n)"
-		return t.s.d.onArrays(ctx, t.tx, insert+from+joined+keepChannels, len(alertColumns), alerts)
+		return t.s.d.onArrays(ctx, t.tx, insert+from+joined+keepChannels, arrays(nil, len(alertColumns), alerts))
 	}
 	const from = "(SELECT ? AS flip_id, ? AS check_id, ? AS up, ? AS reminder, ? AS since, ? AS at, 1 AS n) AS a"
 	return t.s.d.onEach(ctx, t.tx, insert+from+joined, alerts)
