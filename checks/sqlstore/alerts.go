@@ -176,7 +176,7 @@ func (s *Store) alertChecks(ctx context.Context, ids []int64) (map[int64]checks.
 	}
 	byID := make(map[int64]checks.Check, len(rows))
 	for i := range rows {
-		if byID[rows[i].id], err = s.check(&rows[i]); err != nil {
+		if byID[rows[i].id], err = s.check(rows[i]); err != nil {
 			return nil, err
 		}
 	}

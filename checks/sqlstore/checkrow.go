@@ -12,9 +12,8 @@ import (
 
 // checkRow is a row of rollcall_checks joined with rollcall_states. Its check lacks what the other fields encode.
 type checkRow struct {
-	id        int64
-	uniqueKey string
-	check     checks.Check
+	id    int64
+	check checks.Check
 
 	status                     int64
 	runs, alerting             []byte
@@ -27,14 +26,13 @@ type field struct {
 	value  any
 }
 
-// settings returns the columns of rollcall_checks except the key. A new setting of a check needs a line here and a
+// settings returns the columns of rollcall_checks except the keys. A new setting of a check needs a line here and a
 // migration that adds its column.
 func (r *checkRow) settings() []field {
 	c := &r.check
 	return []field{
 		{"uuid", &c.ID},
 		{"project_id", &c.ProjectID},
-		{"unique_key", &r.uniqueKey},
 		{"badge_key", &c.BadgeKey},
 		{"created_at", (*instantColumn)(&c.CreatedAt)},
 		{"name", &c.Name},
@@ -95,14 +93,25 @@ var selectChecks = func() string {
 		" FROM rollcall_checks AS c JOIN rollcall_states AS s ON s.check_id = c.id"
 }()
 
-// scanRows scans the rows of a query for checks. It takes the two results of the query.
-func scanRows(rows *sql.Rows, err error) ([]checkRow, error) {
+// scanRows scans the rows of a query for checks. It takes the two results of the query. It returns pointers because
+// rows are large.
+func scanRows(rows *sql.Rows, err error) (list []*checkRow, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
 	var row checkRow
 	into := []any{&row.id}
 	for _, f := range append(row.settings(), row.state()...) {
 		into = append(into, f.value)
 	}
-	return scanList(rows, err, &row, into...)
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		list = append(list, new(row))
+	}
+	return list, rows.Err()
 }
 
 // check returns the check of a row, with its schedule compiled and without its channels.
@@ -132,8 +141,8 @@ func (r *checkRow) locked() *lockedRow {
 
 // settingsOf maps the columns of rollcall_checks to their values.
 func settingsOf(c checks.Check) *map[string]any {
-	row := checkRow{check: c, uniqueKey: c.UniqueKey()}
-	values := make(map[string]any)
+	row := checkRow{check: c}
+	values := map[string]any{"unique_key": c.UniqueKey()} // derived from the UUID, for searches
 	for _, f := range row.settings() {
 		values[f.column] = f.value
 	}

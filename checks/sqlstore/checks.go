@@ -33,10 +33,10 @@ func (s *Store) listChecks(ctx context.Context, where string, args ...any) ([]ch
 		return nil, translate(err)
 	}
 	// SQLite would sort whole rows.
-	slices.SortFunc(rows, func(a, b checkRow) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(rows, func(a, b *checkRow) int { return cmp.Compare(a.id, b.id) })
 	list, ids := make([]checks.Check, len(rows)), make([]int64, len(rows))
 	for i := range rows {
-		if list[i], err = s.check(&rows[i]); err != nil {
+		if list[i], err = s.check(rows[i]); err != nil {
 			return nil, err
 		}
 		ids[i] = rows[i].id

@@ -140,7 +140,7 @@ func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*monitor.Lo
 		return nil, err
 	}
 	for i := range found {
-		c, err := t.s.check(&found[i])
+		c, err := t.s.check(found[i])
 		if err != nil {
 			return nil, err
 		}
