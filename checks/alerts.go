@@ -21,7 +21,7 @@ type Alert struct {
 	// At is when that status began: the instant of the transition. It is the zero time when the alert rules were set
 	// after the transition, so that the check did not keep it.
 	At time.Time
-	// Reminder is 0 for the alert itself and counts the reminders that the check is still down from 1. It starts anew
+	// Reminder is 0 for the alert itself and counts the reminders that the check is still down from 1. It restarts
 	// when RepeatEvery was 0 in between.
 	Reminder int
 	// Since is the instant of the first transition that quiet hours held back, or the zero time.

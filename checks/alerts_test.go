@@ -208,7 +208,7 @@ func TestAlertAfter(t *testing.T) {
 			{at: "01 12:03", do: "fail", want: tell("down 01 12:00")},
 			{at: "01 12:04", do: "fail"},
 			{at: "01 12:05", do: "success", want: tell("up 01 12:05")},
-			{at: "01 12:06", do: "fail"}, // the count begins anew
+			{at: "01 12:06", do: "fail"}, // the count restarts
 		}},
 		"a success between": {after(2), []happening{
 			{at: "01 12:00", do: "fail"},

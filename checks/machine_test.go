@@ -135,7 +135,7 @@ func TestTransitions(t *testing.T) {
 			{2 * minute, "success", 2, "success", tr("down", "up", 2*minute, "success"), "up"},
 			{20 * minute, "", 0, "", nil, "up"},
 		}},
-		"a second start begins anew": {steps: []step{
+		"a second start begins again": {steps: []step{
 			{0, "start", 1, "start", nil, "new"},
 			{9 * minute, "start", 2, "start", nil, "new"},
 			{18 * minute, "", 0, "", nil, "new"},
