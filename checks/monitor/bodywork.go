@@ -81,7 +81,7 @@ func (m *Monitor) settleBodies(ctx context.Context, jobs []BodyJob, errs []error
 			done++
 		case errors.Is(err, errGone):
 			continue
-		case concernsAll(err):
+		case concernsAll(err) || ctx.Err() != nil:
 			cause = firstCause(cause, err)
 			// The whole task pauses, so the claim counts for no job. Attempts stays at least 1, because an upload may
 			// have left an object.

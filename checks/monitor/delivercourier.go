@@ -87,7 +87,9 @@ func (c *courier) run(ctx context.Context, once bool) error {
 			return cmp.Or(err, c.stop(ctx, cancel))
 		case err != nil:
 			failures++
-			c.m.log.ErrorContext(ctx, "cannot deliver alerts", "error", err)
+			if ctx.Err() == nil {
+				c.m.log.ErrorContext(ctx, "cannot deliver alerts", "error", err)
+			}
 			c.wait(ctx, backoff(deliverWait, deliverWaitMost, failures))
 			continue
 		case again:

@@ -68,11 +68,13 @@ func (m *Monitor) describe(c checks.Check, project string) channels.Check {
 func (m *Monitor) alertBody(ctx context.Context, a Alert) []byte {
 	body := a.Ping.Body
 	if a.Ping.BodyKey != "" && m.bodies.store != nil {
-		ctx, cancel := context.WithTimeout(ctx, alertBodyTime)
+		limited, cancel := context.WithTimeout(ctx, alertBodyTime)
 		defer cancel()
 		var err error
-		if body, err = m.storedBody(ctx, a.Ping); err != nil {
-			m.log.WarnContext(ctx, "an alert goes without the body of the last ping", "check", a.Check.ID, "error", err)
+		if body, err = m.storedBody(limited, a.Ping); err != nil {
+			if ctx.Err() == nil {
+				m.log.WarnContext(ctx, "an alert goes without the body of the last ping", "check", a.Check.ID, "error", err)
+			}
 			return nil
 		}
 	}

@@ -21,7 +21,7 @@ const beatTimeout = 30 * time.Second
 // remindEvery is how often a lasting failure is logged again.
 const remindEvery = time.Hour
 
-// Heartbeat reports to another monitor until ctx ends, and returns the error of ctx. At each interval it checks
+// Heartbeat reports to another monitor until ctx ends, and then returns nil. At each interval it checks
 // [Monitor.Health] and sends a success, or a failure whose body has one line for each unhealthy part. It waits for one
 // interval first, so that a program in a crash loop never reports that it is healthy.
 //
@@ -38,7 +38,7 @@ func (m *Monitor) Heartbeat(ctx context.Context, every time.Duration, to Pinger)
 	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil
 		case <-ticker.C:
 			m.attempt(ctx, "cannot send a heartbeat", func(ctx context.Context) (int, error) {
 				m.beat(ctx, to, sent, healthy)

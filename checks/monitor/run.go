@@ -12,9 +12,9 @@ import (
 const dueBatch = 1000
 
 // Run watches the deadlines of all checks, delivers alerts if there are notifiers, moves large bodies to object storage
-// if there is one, and prunes logs and flips. When ctx ends, unfinished sends have 5 seconds left, and Run returns the
-// error of ctx. It logs all other errors and tries again. Several servers on one database may each call Run; they share
-// the work.
+// if there is one, and prunes logs and flips. It logs errors and tries again. When ctx ends, unfinished sends have 5
+// seconds left, and Run returns nil. It returns no other value; the result suits an errgroup. Several servers on one
+// database may each call Run; they share the work.
 func (m *Monitor) Run(ctx context.Context) error {
 	m.vitals.started(m.clock())
 	defer m.vitals.stopped()
@@ -39,7 +39,7 @@ func (m *Monitor) Run(ctx context.Context) error {
 	// Sweep at once: checks may have become overdue while no server ran.
 	m.attempt(ctx, "cannot look for overdue checks", m.Sweep)
 	m.every(ctx, m.watch, "cannot look for overdue checks", m.Sweep)
-	return ctx.Err()
+	return nil
 }
 
 // every runs a task at each interval until ctx ends.

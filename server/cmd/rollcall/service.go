@@ -237,13 +237,13 @@ func (s *service) shutdown(web *http.Server) error {
 
 // startBackground starts the watcher, the heartbeats and the metrics server. They run until ctx ends.
 func (s *service) startBackground(ctx context.Context, group *sync.WaitGroup) error {
-	group.Go(func() { _ = s.mon.Run(ctx) }) // returns the error of ctx
+	group.Go(func() { _ = s.mon.Run(ctx) }) // always nil
 	pinger, err := s.Operate.pinger()
 	if err != nil {
 		return usageError{err}
 	}
 	if pinger != nil {
-		group.Go(func() { _ = s.mon.Heartbeat(ctx, s.Operate.HeartbeatEvery, pinger) }) // returns the error of ctx
+		group.Go(func() { _ = s.mon.Heartbeat(ctx, s.Operate.HeartbeatEvery, pinger) }) // fails only for invalid arguments
 	}
 	if s.metrics == nil {
 		return nil

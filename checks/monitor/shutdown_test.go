@@ -1,0 +1,79 @@
+package monitor_test
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// TestShutdown ends the context of Run again and again while pings arrive, alerts are sent and bodies move. Each Run
+// returns nil, and nothing is logged.
+func TestShutdown(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		var log lockedLog
+		arrived := make(chan struct{})
+		mon, err := monitor.New(db.Open(t), &monitor.Config{
+			Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			Notifiers: map[channels.Kind]channels.Notifier{channels.Email: channels.NotifierFunc(
+				func(context.Context, channels.Channel, channels.Notification) error {
+					select {
+					case arrived <- struct{}{}:
+					default:
+					}
+					return nil
+				})},
+			WatchEvery: time.Millisecond, PruneEvery: time.Millisecond,
+			Bodies: &shelf{}, BodyThreshold: 4, BodyEvery: time.Millisecond,
+			WriteTimeout: time.Minute, Delivery: monitor.DeliveryConfig{Every: time.Millisecond},
+		})
+		must(t, err)
+		s := setup{Monitor: mon}
+		s.project, err = mon.OpenProject(t.Context(), "p")
+		must(t, err)
+		_, err = mon.CreateChannel(t.Context(), s.project.ID, channels.Email, "ops", map[string]string{"to": "ops@example.org"})
+		must(t, err)
+		var ids []uuid.UUID
+		for range 8 {
+			ids = append(ids, s.create(t, checks.Spec{Channels: new("*")}).ID)
+		}
+		pinging, stop := context.WithCancel(t.Context())
+		defer stop()
+		var load sync.WaitGroup
+		for _, id := range ids {
+			load.Go(func() {
+				for i := 0; pinging.Err() == nil; i++ {
+					kind := []pings.Kind{pings.Fail, pings.Success}[i%2]
+					if _, err := mon.Ping(t.Context(), id, pings.Signal{Kind: kind, Body: []byte("large body")}); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		for range 25 {
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error)
+			go func() { done <- mon.Run(ctx) }()
+			<-arrived
+			cancel()
+			if err := <-done; err != nil {
+				t.Errorf("Run returned %v", err)
+			}
+		}
+		stop()
+		load.Wait()
+		if log.String() != "" {
+			t.Errorf("the log has\n%s", log.String())
+		}
+	})
+}
