@@ -492,7 +492,7 @@ func TestUniqueKey(t *testing.T) {
 }
 
 func TestTags(t *testing.T) {
-	c := checks.Settings{Tags: "  db prod\tdb  ünï "}
+	c := checks.Settings{Tags: checks.SplitTags("  db prod\tdb  ünï ")}
 	if diff := cmp.Diff([]string{"db", "prod", "ünï"}, c.TagList()); diff != "" {
 		t.Error(diff)
 	}

@@ -41,8 +41,9 @@ type Settings struct {
 	// Slug names the check in ping addresses: a–z, 0–9, hyphen and underscore. It is "" for none, and need not be
 	// unique.
 	Slug string
-	// Tags is a list with blanks between the tags, as the client gave it; see [Settings.TagList].
-	Tags string
+	// Tags are the tags as they were given. The API writes them with one blank between two. If a client of the API sent
+	// other white space, or a tag twice, that is kept here; [Settings.TagList] is without it.
+	Tags []string
 	Desc string
 
 	// Timeout is the expected time between two pings of a Simple check. A Cron check keeps the value and ignores it.
@@ -89,23 +90,43 @@ func Defaults() Settings {
 // IsCron reports whether the settings are those of a Cron check; otherwise they are those of a Simple check.
 func (s Settings) IsCron() bool { return s.Schedule != "" }
 
+// timing holds the settings that decide deadlines.
+type timing struct {
+	timeout, grace, runLimit time.Duration
+	schedule, tz             string
+}
+
 // timing returns the settings that decide deadlines, without those that have no effect.
-func (s Settings) timing() Settings {
+func (s Settings) timing() timing {
 	if s.IsCron() {
-		return Settings{Grace: s.Grace, MaxRuntime: s.runLimit(), Schedule: s.Schedule, TZ: s.TZ}
+		return timing{grace: s.Grace, runLimit: s.runLimit(), schedule: s.Schedule, tz: s.TZ}
 	}
-	return Settings{Grace: s.Grace, MaxRuntime: s.runLimit(), Timeout: s.Timeout}
+	return timing{grace: s.Grace, runLimit: s.runLimit(), timeout: s.Timeout}
 }
 
 // runLimit returns how long a run may take after its start.
 func (s Settings) runLimit() time.Duration { return cmp.Or(s.MaxRuntime, s.Grace) }
 
-// TagList returns the tags in order, each once.
+// SplitTags returns the tags of a text in the form of the API, which has one blank between two tags. [JoinTags] is the
+// exact reverse, so further blanks become empty items. It returns nil for the empty text.
+func SplitTags(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, " ")
+}
+
+// JoinTags returns tags in the form of the API: with one blank between two.
+func JoinTags(tags []string) string { return strings.Join(tags, " ") }
+
+// TagList returns the tags in order, each once. White space of any kind separates tags.
 func (s Settings) TagList() []string {
 	var tags []string
-	for tag := range strings.FieldsSeq(s.Tags) {
-		if !slices.Contains(tags, tag) {
-			tags = append(tags, tag)
+	for _, item := range s.Tags {
+		for tag := range strings.FieldsSeq(item) {
+			if !slices.Contains(tags, tag) {
+				tags = append(tags, tag)
+			}
 		}
 	}
 	return tags
@@ -128,8 +149,11 @@ type Spec struct {
 
 	Name *string // up to 100 characters
 	Slug *string // up to 100 of a–z, 0–9, hyphen and underscore
-	Tags *string // up to 500 characters, blanks between the tags
 	Desc *string // up to 10,000 characters
+
+	// Tags replaces all tags; an empty list that is not nil removes them. A tag has no blank. With one blank between two,
+	// the tags have up to 500 characters.
+	Tags []string
 
 	Timeout *time.Duration // whole seconds, 1 minute to 365 days; makes the check a Simple check unless Schedule is set
 	Grace   *time.Duration // whole seconds, 1 minute to 365 days
@@ -159,7 +183,7 @@ type Spec struct {
 // Spec returns the spec that gives a check these settings.
 func (s Settings) Spec() Spec {
 	spec := Spec{
-		Name: &s.Name, Slug: &s.Slug, Tags: &s.Tags, Desc: &s.Desc, Grace: &s.Grace, MaxRuntime: &s.MaxRuntime, TZ: &s.TZ,
+		Name: &s.Name, Slug: &s.Slug, Tags: append([]string{}, s.Tags...), Desc: &s.Desc, Grace: &s.Grace, MaxRuntime: &s.MaxRuntime, TZ: &s.TZ,
 		ManualResume: &s.ManualResume, Methods: &s.Methods,
 		StartKW: &s.StartKW, SuccessKW: &s.SuccessKW, FailureKW: &s.FailureKW,
 		FilterSubject: &s.FilterSubject, FilterBody: &s.FilterBody,
@@ -180,7 +204,7 @@ func (s Spec) Validate(now time.Time) error {
 	return cmp.Or(
 		text("name", s.Name, MaxName),
 		s.slug(),
-		text("tags", s.Tags, MaxTags),
+		s.tags(),
 		text("desc", s.Desc, MaxDesc),
 		period("timeout", s.Timeout),
 		period("grace", s.Grace),
@@ -202,8 +226,10 @@ func (s Spec) Validate(now time.Time) error {
 func (s Spec) applyTo(c Check) Check {
 	set(&c.Name, s.Name)
 	set(&c.Slug, s.Slug)
-	set(&c.Tags, s.Tags)
 	set(&c.Desc, s.Desc)
+	if s.Tags != nil {
+		c.Tags = SplitTags(JoinTags(s.Tags)) // a copy, nil for none
+	}
 	set(&c.Grace, s.Grace)
 	set(&c.MaxRuntime, s.MaxRuntime)
 	switch {

@@ -2,6 +2,7 @@ package checks_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,10 +18,10 @@ func TestSpecAccepts(t *testing.T) {
 	long := strings.Repeat("ü", 10_000)
 	for name, spec := range map[string]checks.Spec{
 		"nothing":           {},
-		"empty texts":       {Name: new(""), Slug: new(""), Tags: new(""), Desc: new(""), Methods: new(""), StartKW: new("")},
+		"empty texts":       {Name: new(""), Slug: new(""), Tags: []string{}, Desc: new(""), Methods: new(""), StartKW: new("")},
 		"name":              {Name: new(long[:200])},
 		"slug":              {Slug: new(strings.Repeat("a-z_09", 16))},
-		"tags":              {Tags: new(long[:1000])},
+		"tags":              {Tags: []string{long[:1000]}},
 		"desc":              {Desc: &long},
 		"keywords":          {StartKW: new(long[:400]), SuccessKW: new(long[:400]), FailureKW: new(long[:400])},
 		"least periods":     {Timeout: new(60 * time.Second), Grace: new(60 * time.Second)},
@@ -59,7 +60,11 @@ func TestSpecRefuses(t *testing.T) { // API-V3.md 2.1; an error names the field 
 		{checks.Spec{Slug: new("a b")}, "slug", `slug may only have a-z, 0-9, hyphen and underscore: "a b"`},
 		{checks.Spec{Slug: new("a\n")}, "slug", `slug may only have a-z, 0-9, hyphen and underscore: "a\n"`},
 		{checks.Spec{Slug: new("ä")}, "slug", `slug may only have a-z, 0-9, hyphen and underscore: "ä"`},
-		{checks.Spec{Tags: new(strings.Repeat("a", 501))}, "tags", "tags is too long: 501 characters, the maximum is 500"},
+		{checks.Spec{Tags: []string{strings.Repeat("a", 501)}}, "tags", "tags is too long: 501 characters, the maximum is 500"},
+		{checks.Spec{Tags: []string{strings.Repeat("a", 250), strings.Repeat("a", 250)}}, "tags", "tags is too long: 501 characters, the maximum is 500"},
+		{checks.Spec{Tags: []string{"db", "two words"}}, "tags", `tags has an item with a blank: "two words"`},
+		{checks.Spec{Tags: []string{"a\x00"}}, "tags", "tags has a NUL character"},
+		{checks.Spec{Tags: []string{"\xff"}}, "tags", "tags is not valid UTF-8"},
 		{checks.Spec{Desc: new(strings.Repeat("a", 10_001))}, "desc", "desc is too long: 10001 characters, the maximum is 10000"},
 		{checks.Spec{Timeout: new(59 * time.Second)}, "timeout", "timeout is too small: 59, the minimum is 60"},
 		{checks.Spec{Timeout: new(31536001 * time.Second)}, "timeout", "timeout is too large: 31536001, the maximum is 31536000"},
@@ -106,6 +111,41 @@ func TestSpecRefuses(t *testing.T) { // API-V3.md 2.1; an error names the field 
 		}
 		if test.text != "" && err.Error() != test.text {
 			t.Errorf("error %q, want %q", err, test.text)
+		}
+	}
+}
+
+// TestUpdateTags checks which lists of tags change those of a check, and that a check shares no memory with its spec.
+func TestUpdateTags(t *testing.T) {
+	for name, test := range map[string]struct{ tags, want []string }{
+		"not given":     {nil, []string{"db", "prod"}},
+		"none":          {[]string{}, nil},
+		"one empty":     {[]string{""}, nil},
+		"others":        {[]string{"web"}, []string{"web"}},
+		"the same tags": {[]string{"prod", "db", "prod"}, []string{"prod", "db", "prod"}},
+		"empty ones":    {[]string{"", "", "a", ""}, []string{"", "", "a", ""}},
+	} {
+		c, _, err := newCheck(t, checks.Spec{Tags: []string{"db", "prod"}}).Update(checks.Spec{Tags: test.tags}, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(test.tags) > 0 {
+			test.tags[0] = "changed"
+		}
+		if diff := cmp.Diff(test.want, c.Tags); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if tags := c.Settings.Spec().Tags; tags == nil || !slices.Equal(tags, c.Tags) {
+			t.Errorf("%s: the spec of the settings has the tags %q", name, tags)
+		}
+	}
+}
+
+// TestSplitTags checks that the form of the API keeps its white space and its order.
+func TestSplitTags(t *testing.T) {
+	for _, text := range []string{"", " ", "db", "db prod", "  db prod\tdb  ünï ", "a\nb"} {
+		if got := checks.JoinTags(checks.SplitTags(text)); got != text {
+			t.Errorf("%q became %q", text, got)
 		}
 	}
 }

@@ -47,6 +47,15 @@ func (s Spec) slug() error {
 	return nil
 }
 
+func (s Spec) tags() error {
+	for _, tag := range s.Tags {
+		if strings.Contains(tag, " ") {
+			return refuse("tags", "has an item with a blank: %q", tag)
+		}
+	}
+	return text("tags", new(JoinTags(s.Tags)), MaxTags)
+}
+
 func period(field string, d *time.Duration) error {
 	if d == nil {
 		return nil

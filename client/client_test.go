@@ -22,7 +22,7 @@ import (
 // everything sets every field of API-V3.md section 4.3.
 func everything() checks.Spec {
 	return checks.Spec{
-		Name: new("Nightly <backup> é"), Slug: new("nightly"), Tags: new(" prod  db prod "), Desc: new("line\nline"),
+		Name: new("Nightly <backup> é"), Slug: new("nightly"), Tags: []string{"", "prod", "", "db", "prod", ""}, Desc: new("line\nline"),
 		Timeout: new(2 * time.Hour), Grace: new(90 * time.Second), MaxRuntime: new(3 * time.Hour), ManualResume: new(true), Methods: new("POST"), Channels: new("*"),
 		StartKW: new("begin"), SuccessKW: new("done,ok"), FailureKW: new("error"),
 		FilterSubject: new(true), FilterBody: new(true), FilterHTTPBody: new(true), FilterDefaultFail: new(true),
@@ -40,7 +40,7 @@ func TestCheckIsWhatWasSet(t *testing.T) {
 	want := client.Check{
 		ID: got.ID, UniqueKey: checks.UniqueKey(got.ID),
 		Settings: checks.Settings{
-			Name: "Nightly <backup> é", Slug: "nightly", Tags: *everything().Tags, Desc: "line\nline",
+			Name: "Nightly <backup> é", Slug: "nightly", Tags: everything().Tags, Desc: "line\nline",
 			Timeout: 2 * time.Hour, Grace: 90 * time.Second, MaxRuntime: 3 * time.Hour, ManualResume: true, Methods: "POST",
 			StartKW: "begin", SuccessKW: "done,ok", FailureKW: "error",
 			FilterSubject: true, FilterBody: true, FilterHTTPBody: true, FilterDefaultFail: true,
@@ -57,13 +57,13 @@ func TestCheckIsWhatWasSet(t *testing.T) {
 	}
 
 	got, err = s.client.Update(t.Context(), got.ID, checks.Spec{
-		Schedule: new("0 3 * * *"), TZ: new("Europe/Riga"), Tags: new(""), Channels: new(""), Methods: new(""), FilterHTTPBody: new(false),
+		Schedule: new("0 3 * * *"), TZ: new("Europe/Riga"), Tags: []string{}, Channels: new(""), Methods: new(""), FilterHTTPBody: new(false),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want.Timeout, want.Schedule, want.TZ = 0, "0 3 * * *", "Europe/Riga"
-	want.Tags, want.Channels, want.Methods, want.FilterHTTPBody = "", nil, "", false
+	want.Tags, want.Channels, want.Methods, want.FilterHTTPBody = nil, nil, "", false
 	equal(t, "updated", got, want)
 
 	if err := s.pinger(got.PingURL).Success(t.Context(), nil); err != nil {
@@ -85,9 +85,9 @@ func TestCheckIsWhatWasSet(t *testing.T) {
 func TestList(t *testing.T) {
 	s := serve(t, server.Config{}, checks.Paid)
 	for _, spec := range []checks.Spec{
-		{Name: new("a"), Slug: new("x"), Tags: new("t & u/%3F")},
-		{Name: new("b"), Slug: new("x"), Tags: new("t")},
-		{Name: new("c"), Slug: new("y"), Tags: new("& é")},
+		{Name: new("a"), Slug: new("x"), Tags: []string{"t", "&", "u/%3F"}},
+		{Name: new("b"), Slug: new("x"), Tags: []string{"t"}},
+		{Name: new("c"), Slug: new("y"), Tags: []string{"&", "é"}},
 	} {
 		s.create(spec)
 	}
@@ -120,7 +120,7 @@ func TestList(t *testing.T) {
 
 func TestUpsert(t *testing.T) {
 	s := serve(t, server.Config{}, checks.Paid)
-	spec := checks.Spec{Slug: new("job"), Timeout: new(time.Hour), Grace: new(time.Minute), Tags: new("a"), Name: new("n")}
+	spec := checks.Spec{Slug: new("job"), Timeout: new(time.Hour), Grace: new(time.Minute), Tags: []string{"a"}, Name: new("n")}
 	every := []client.UniqueField{client.UniqueName, client.UniqueSlug, client.UniqueTags, client.UniqueTimeout, client.UniqueGrace}
 	first, created, err := s.client.Upsert(t.Context(), spec, every...)
 	if err != nil || !created {
@@ -214,7 +214,7 @@ func TestProject(t *testing.T) {
 	}
 	equal(t, "channels", list, []client.Channel{{ID: made.ID, Name: "Ops", Kind: channels.Email}})
 
-	s.create(checks.Spec{Tags: new("db")})
+	s.create(checks.Spec{Tags: []string{"db"}})
 	badges, err := s.reader.Badges(t.Context())
 	if err != nil || len(badges) != 2 || !strings.HasPrefix(badges["*"].SVG3, s.url) || !strings.HasSuffix(badges["db"].JSON, ".json") {
 		t.Errorf("badges %v, %v", badges, err)

@@ -75,7 +75,7 @@ func Example() {
 	c, err := client.New(srv.url, srv.key, nil)
 	check(err)
 	backup, created, err := c.Upsert(ctx, checks.Spec{
-		Slug: new("backup"), Name: new("Nightly backup"), Tags: new("prod db"),
+		Slug: new("backup"), Name: new("Nightly backup"), Tags: []string{"prod", "db"},
 		Schedule: new("0 3 * * *"), TZ: new("Europe/Riga"), Grace: new(30 * time.Minute),
 	}, client.UniqueSlug)
 	check(err)

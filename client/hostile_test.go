@@ -272,7 +272,7 @@ func TestDocumentsOfHealthchecks(t *testing.T) {
 	}
 	equal(t, "check", got, client.Check{
 		ID: someID, UniqueKey: checks.UniqueKey(someID),
-		Settings: checks.Settings{Name: "n", Tags: "a b", Timeout: 24 * time.Hour, Grace: time.Minute},
+		Settings: checks.Settings{Name: "n", Tags: []string{"a", "b"}, Timeout: 24 * time.Hour, Grace: time.Minute},
 		Status:   checks.StatusUp, LastPing: time.Date(2026, 3, 23, 10, 18, 23, 123456000, time.UTC),
 	})
 	c = always(t, 200, "application/json", `{"pings": [{"type": "success", "date": "2026-03-23T10:18:23.123456+00:00", "n": 7, "scheme": "email",

@@ -71,7 +71,7 @@ func BenchmarkRead(b *testing.B) {
 		}
 		var check checks.Check
 		for range 1000 {
-			if check, err = mon.Create(b.Context(), project.ID, checks.Spec{Tags: new("prod")}); err != nil {
+			if check, err = mon.Create(b.Context(), project.ID, checks.Spec{Tags: []string{"prod"}}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -67,7 +67,7 @@ func newFuzzWorld(f *testing.F) *fuzzWorld {
 				return err
 			}
 		}
-		foreign, err := checks.New(other.ID, checks.Spec{Name: new(fuzzForeign), Slug: new(fuzzForeign), Tags: new(fuzzForeign), Desc: new(fuzzForeign)}, time.Now())
+		foreign, err := checks.New(other.ID, checks.Spec{Name: new(fuzzForeign), Slug: new(fuzzForeign), Tags: []string{fuzzForeign}, Desc: new(fuzzForeign)}, time.Now())
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (w *fuzzWorld) refill(t testing.TB) {
 	if found, err := w.store.Checks(t.Context(), monitor.CheckFilter{ID: new(uuid.MustParse(fuzzID))}); err == nil && len(found) > 0 {
 		return
 	}
-	c, err := checks.New(w.own.ID, checks.Spec{Name: new("job"), Slug: new("job"), Tags: new("db prod")}, time.Now())
+	c, err := checks.New(w.own.ID, checks.Spec{Name: new("job"), Slug: new("job"), Tags: []string{"db", "prod"}}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

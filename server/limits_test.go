@@ -106,7 +106,7 @@ func TestManyChecks(t *testing.T) {
 		const many = 2_000
 		err := s.store.Update(s.Context(), func(ctx context.Context, tx monitor.Tx) error {
 			for i := range many {
-				c, err := checks.New(s.project.ID, checks.Spec{Name: new(fmt.Sprint(i)), Tags: new("all " + strings.Repeat("x", i%2))}, s.clock.Now())
+				c, err := checks.New(s.project.ID, checks.Spec{Name: new(fmt.Sprint(i)), Tags: []string{"all", strings.Repeat("x", i%2)}}, s.clock.Now())
 				if err != nil {
 					return err
 				}

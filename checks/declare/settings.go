@@ -28,7 +28,7 @@ func settings() []setting {
 	return []setting{
 		define("slug", texts, func(s *checks.Spec) **string { return &s.Slug }),
 		define("name", texts, func(s *checks.Spec) **string { return &s.Name }),
-		define("tags", tags, func(s *checks.Spec) **string { return &s.Tags }),
+		tags(),
 		define("desc", texts, func(s *checks.Spec) **string { return &s.Desc }),
 		define("timeout", periods, func(s *checks.Spec) **time.Duration { return &s.Timeout }),
 		define("schedule", texts, func(s *checks.Spec) **string { return &s.Schedule }),
@@ -101,9 +101,7 @@ func define[T any](name string, f form[T], field func(*checks.Spec) **T) setting
 			// Validate stops at the first error, so each setting is validated alone.
 			var alone checks.Spec
 			*field(&alone), *field(s) = value, value
-			if err := alone.Validate(p.config.Now); err != nil {
-				p.add(position(n), "%v", err)
-			}
+			p.validate(n, alone)
 		},
 		write: func(s checks.Spec) *yaml.Node {
 			if value := *field(&s); value != nil {
@@ -123,7 +121,6 @@ func define[T any](name string, f form[T], field func(*checks.Spec) **T) setting
 
 var (
 	texts    = form[string]{(*parser).text, text, strconv.Quote}
-	tags     = form[string]{lists(" ").read, text, showTags}
 	booleans = form[bool]{(*parser).boolean, func(v bool) *yaml.Node { return plain(strconv.FormatBool(v)) }, strconv.FormatBool}
 	counts   = form[int]{(*parser).integer, func(v int) *yaml.Node { return plain(strconv.Itoa(v)) }, strconv.Itoa}
 	periods  = form[time.Duration]{(*parser).period, func(v time.Duration) *yaml.Node { return plain(duration(v)) }, duration}
@@ -135,8 +132,38 @@ func lists(separator string) form[string] {
 	return form[string]{read, text, strconv.Quote}
 }
 
-func showTags(list string) string {
-	return strconv.Quote(strings.Join(checks.Settings{Tags: list}.TagList(), " "))
+// tags returns the setting of the tags: text with blanks between them, or a list.
+func tags() setting {
+	const name = "tags"
+	return setting{
+		name: name,
+		read: func(p *parser, n *yaml.Node, s *checks.Spec) {
+			if value := p.words(n, name, " "); value != nil {
+				s.Tags = append([]string{}, checks.SplitTags(*value)...)
+				p.validate(n, checks.Spec{Tags: s.Tags})
+			}
+		},
+		write: func(s checks.Spec) *yaml.Node {
+			if s.Tags != nil {
+				return text(checks.JoinTags(s.Tags))
+			}
+			return nil
+		},
+		show: func(s checks.Spec) string {
+			if s.Tags != nil {
+				return strconv.Quote(checks.JoinTags(checks.Settings{Tags: s.Tags}.TagList()))
+			}
+			return ""
+		},
+		copy: func(to *checks.Spec, from checks.Spec) { to.Tags = from.Tags },
+	}
+}
+
+// validate reports the error of a spec that has one setting.
+func (p *parser) validate(n *yaml.Node, alone checks.Spec) {
+	if err := alone.Validate(p.config.Now); err != nil {
+		p.add(position(n), "%v", err)
+	}
 }
 
 // duration formats whole seconds without trailing zero units, such as 1h30m.

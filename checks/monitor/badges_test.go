@@ -17,8 +17,8 @@ import (
 // TestBadges covers API-V3.md section 2.5.
 func TestBadges(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
-		up := s.create(t, checks.Spec{Name: new("a"), Tags: new("db ünï")})
-		late := s.create(t, checks.Spec{Slug: new("b"), Tags: new("db"), Timeout: new(time.Minute)})
+		up := s.create(t, checks.Spec{Name: new("a"), Tags: []string{"db", "ünï"}})
+		late := s.create(t, checks.Spec{Slug: new("b"), Tags: []string{"db"}, Timeout: new(time.Minute)})
 		s.ping(t, late.ID, pings.Success)
 		s.clock.Advance(2 * time.Minute)
 		s.ping(t, up.ID, pings.Success)

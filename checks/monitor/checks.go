@@ -3,6 +3,7 @@ package monitor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -68,6 +69,7 @@ func (m *Monitor) Upsert(ctx context.Context, projectID uuid.UUID, spec checks.S
 	if err != nil {
 		return checks.Check{}, false, err
 	}
+	c.Tags = slices.Clone(c.Tags) // the store may keep the others
 	return c, created, nil
 }
 
@@ -195,6 +197,7 @@ func (m *Monitor) change(ctx context.Context, id, projectID uuid.UUID, fn func(c
 	if err != nil {
 		return checks.Check{}, err
 	}
+	c.Tags = slices.Clone(c.Tags) // the store may keep the others
 	return c, nil
 }
 

@@ -1,8 +1,10 @@
 package monitor_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -42,6 +44,21 @@ func TestUpsert(t *testing.T) {
 		}
 		if _, err := s.Create(t.Context(), uuid.New(), spec); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("create in an unknown project: error %v, want ErrNotFound", err)
+		}
+	})
+}
+
+// TestReturnedTagsAreACopy changes the tags of the checks that methods return, while the store caches the check.
+func TestReturnedTagsAreACopy(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
+		c := s.create(t, checks.Spec{Tags: []string{"db", "prod"}})
+		for _, do := range []func(ctx context.Context, id uuid.UUID) (checks.Check, error){s.Pause, s.Check, s.Pause} {
+			c.Tags[0] = "changed"
+			s.ping(t, c.ID, pings.Success)
+			var err error
+			if c, err = do(t.Context(), c.ID); err != nil || !slices.Equal(c.Tags, []string{"db", "prod"}) {
+				t.Errorf("the check has the tags %q, error %v", c.Tags, err)
+			}
 		}
 	})
 }

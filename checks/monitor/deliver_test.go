@@ -169,7 +169,7 @@ func eachOutbox(t *testing.T, change func(*monitor.Config), test func(t *testing
 func TestDeliver(t *testing.T) {
 	eachOutbox(t, func(c *monitor.Config) { c.APIBaseURL = "http://localhost:8000/" }, func(t *testing.T, o outbox) {
 		ops := o.channel(t, "pager", "ops", nil)
-		c := o.create(t, checks.Spec{Name: new("backup"), Slug: new("b"), Tags: new("x y"), Desc: new("d"), Channels: new("*"),
+		c := o.create(t, checks.Spec{Name: new("backup"), Slug: new("b"), Tags: []string{"x", "y"}, Desc: new("d"), Channels: new("*"),
 			Timeout: new(time.Hour), Grace: new(10 * time.Minute)})
 		o.deliver(t)
 		o.clock.Advance(time.Minute)

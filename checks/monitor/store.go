@@ -182,9 +182,10 @@ type Tx interface {
 // Match selects the checks that an upsert may update (API-V3.md section 4.3 rule 4). A nil field matches all. Texts are
 // compared as a whole and byte for byte.
 type Match struct {
-	Name, Slug, Tags *string
-	Timeout          *time.Duration // only Simple checks have one
-	Grace            *time.Duration
+	Name, Slug *string
+	Tags       []string       // all of them, in this order; empty and not nil for checks without tags
+	Timeout    *time.Duration // only Simple checks have one
+	Grace      *time.Duration
 }
 
 // Locked is a check that a transaction has locked, with the changes that SaveChecks writes.

@@ -42,7 +42,7 @@ func BenchmarkList(b *testing.B) {
 			must(b, err)
 		}
 		for range 999 {
-			_, err := mon.Create(b.Context(), project, checks.Spec{Name: new("nightly backup"), Tags: new("prod db"), Channels: new("*")})
+			_, err := mon.Create(b.Context(), project, checks.Spec{Name: new("nightly backup"), Tags: []string{"prod", "db"}, Channels: new("*")})
 			must(b, err)
 		}
 		for b.Loop() {

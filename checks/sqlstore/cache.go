@@ -109,11 +109,14 @@ func (c *cache) remove(id uuid.UUID) {
 // sizeOf estimates the memory of an entry in bytes: fixed parts including two map entries, the compiled schedule, open
 // runs and texts. It counts a schedule for each check, although checks can share one.
 func sizeOf(c *checks.Check) int {
-	const fixed, schedule, run = 1200, 3000, 48
+	const fixed, schedule, run, text = 1200, 3000, 48, 16
 	size := fixed
 	if c.IsCron() {
 		size += schedule
 	}
-	return size + run*len(c.Runs) + len(c.Name) + len(c.Slug) + len(c.Tags) + len(c.Desc) + len(c.Schedule) + len(c.TZ) +
+	for _, tag := range c.Tags {
+		size += text + len(tag)
+	}
+	return size + run*len(c.Runs) + len(c.Name) + len(c.Slug) + len(c.Desc) + len(c.Schedule) + len(c.TZ) +
 		len(c.StartKW) + len(c.SuccessKW) + len(c.FailureKW) + len(c.QuietHours)
 }

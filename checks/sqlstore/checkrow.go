@@ -37,7 +37,7 @@ func (r *checkRow) settings() []field {
 		{"created_at", (*instantColumn)(&c.CreatedAt)},
 		{"name", &c.Name},
 		{"slug", &c.Slug},
-		{"tags", &c.Tags},
+		{"tags", (*tagsColumn)(&c.Tags)},
 		{"description", &c.Desc},
 		{"timeout", (*secondsColumn)(&c.Timeout)},
 		{"grace", (*secondsColumn)(&c.Grace)},
@@ -164,6 +164,25 @@ func (c *numberColumn) Scan(src any) error {
 	}
 	return nil
 }
+
+// tagsColumn is a list of tags, in the form of the API.
+type tagsColumn []string
+
+// Scan implements sql.Scanner.
+func (c *tagsColumn) Scan(src any) error {
+	switch src := src.(type) {
+	case string:
+		*c = checks.SplitTags(src)
+	case []byte:
+		*c = checks.SplitTags(string(src))
+	default:
+		return fmt.Errorf("sqlstore: cannot scan %T into tags", src)
+	}
+	return nil
+}
+
+// Value implements driver.Valuer.
+func (c tagsColumn) Value() (driver.Value, error) { return checks.JoinTags(c), nil }
 
 // secondsColumn is a duration, in seconds.
 type secondsColumn time.Duration

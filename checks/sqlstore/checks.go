@@ -63,7 +63,9 @@ func findChecks(ctx context.Context, db bun.IDB, projectID uuid.UUID, m monitor.
 	where.add("c.project_id", projectID)
 	addSet(&where, "c.name", m.Name)
 	addSet(&where, "c.slug", m.Slug)
-	addSet(&where, "c.tags", m.Tags)
+	if m.Tags != nil {
+		where.add("c.tags", checks.JoinTags(m.Tags))
+	}
 	if m.Timeout != nil {
 		where.add("c.schedule", "")
 		where.add("c.timeout", int64(*m.Timeout/time.Second))

@@ -17,7 +17,7 @@ import (
 // fullSpec sets every field of a Simple check but its alert rules, to something other than the default.
 func fullSpec() checks.Spec {
 	return checks.Spec{
-		Name: new("nightly"), Slug: new("nightly-1"), Tags: new("db  prod"), Desc: new("line\nline"),
+		Name: new("nightly"), Slug: new("nightly-1"), Tags: []string{"db", "", "prod"}, Desc: new("line\nline"),
 		Timeout: new(90 * time.Second), Grace: new(120 * time.Second), MaxRuntime: new(150 * time.Second),
 		ManualResume: new(true), Methods: new("POST"),
 		StartKW: new("begin"), SuccessKW: new("ok,fine"), FailureKW: new("bad"),
@@ -82,10 +82,10 @@ func testAnyText(t *testing.T, f fixture) {
 		"ünï — 日本語 — العربية — 👩‍👩‍👧", `'; DROP TABLE rollcall_checks; --`, `\' \\ " ? $1 {} % _`, "a\tb\r\nc", "\u202e\u0085\ufeff\uffff",
 		strings.Repeat("😀", checks.MaxName),
 	} {
-		c := f.create(t, checks.Spec{Name: &text, Tags: &text, Desc: &text, SuccessKW: &text})
+		c := f.create(t, checks.Spec{Name: &text, Tags: checks.SplitTags(text), Desc: &text, SuccessKW: &text})
 		same(t, text, f.check(t, c.ID), c)
 		f.update(t, func(ctx context.Context, tx monitor.Tx) error {
-			ids, err := tx.FindChecks(ctx, f.project.ID, monitor.Match{Name: &text, Tags: &text})
+			ids, err := tx.FindChecks(ctx, f.project.ID, monitor.Match{Name: &text, Tags: checks.SplitTags(text)})
 			same(t, "found by "+text, ids, []uuid.UUID{c.ID})
 			return err
 		})
@@ -93,9 +93,9 @@ func testAnyText(t *testing.T, f fixture) {
 }
 
 func testCheckQueries(t *testing.T, f fixture) {
-	a := f.create(t, checks.Spec{Slug: new("x"), Tags: new("db prod")})
-	b := f.create(t, checks.Spec{Slug: new("x"), Tags: new("db")})
-	c := f.create(t, checks.Spec{Slug: new("y"), Tags: new("database")})
+	a := f.create(t, checks.Spec{Slug: new("x"), Tags: []string{"db", "prod"}})
+	b := f.create(t, checks.Spec{Slug: new("x"), Tags: []string{"db"}})
+	c := f.create(t, checks.Spec{Slug: new("y"), Tags: []string{"database"}})
 	own := &f.project.ID
 	query := func(q monitor.CheckQuery) monitor.CheckFilter {
 		return monitor.CheckFilter{ProjectID: own, CheckQuery: q}
@@ -130,7 +130,7 @@ func testCheckQueries(t *testing.T, f fixture) {
 }
 
 func testFindChecks(t *testing.T, f fixture) {
-	first := f.create(t, checks.Spec{Name: new("a"), Slug: new("s"), Tags: new("t u"), Timeout: new(time.Hour), Grace: new(time.Minute)})
+	first := f.create(t, checks.Spec{Name: new("a"), Slug: new("s"), Tags: []string{"t", "u"}, Timeout: new(time.Hour), Grace: new(time.Minute)})
 	second := f.create(t, checks.Spec{Name: new("a"), Timeout: new(time.Hour)})
 	f.create(t, checks.Spec{Name: new("cron"), Schedule: new("* * * * *")})
 	for _, test := range []struct {
@@ -141,8 +141,8 @@ func testFindChecks(t *testing.T, f fixture) {
 		{"name, oldest first", monitor.Match{Name: new("a")}, []uuid.UUID{first.ID, second.ID}},
 		{"name in another case", monitor.Match{Name: new("A")}, nil},
 		{"slug", monitor.Match{Slug: new("s")}, []uuid.UUID{first.ID}},
-		{"tags as a whole", monitor.Match{Tags: new("t u")}, []uuid.UUID{first.ID}},
-		{"one of two tags", monitor.Match{Tags: new("t")}, nil},
+		{"tags as a whole", monitor.Match{Tags: []string{"t", "u"}}, []uuid.UUID{first.ID}},
+		{"one of two tags", monitor.Match{Tags: []string{"t"}}, nil},
 		{"timeout", monitor.Match{Timeout: new(time.Hour)}, []uuid.UUID{first.ID, second.ID}},
 		{"timeout of a Cron check", monitor.Match{Timeout: new(checks.DefaultTimeout)}, nil},
 		{"name and grace", monitor.Match{Name: new("a"), Grace: new(time.Hour)}, []uuid.UUID{second.ID}},

@@ -175,7 +175,7 @@ func (d document) check(id uuid.UUID) (Check, error) {
 		return Check{}, err
 	}
 	s := checks.Spec{
-		ID: id, Name: or(d.Name, ""), Slug: or(d.Slug, ""), Tags: or(d.Tags, ""), Desc: or(d.Desc, ""), Grace: grace,
+		ID: id, Name: or(d.Name, ""), Slug: or(d.Slug, ""), Tags: append([]string{}, checks.SplitTags(*or(d.Tags, ""))...), Desc: or(d.Desc, ""), Grace: grace,
 		ManualResume: or(d.ManualResume, false), Methods: or(d.Methods, ""),
 		StartKW: or(d.StartKW, ""), SuccessKW: or(d.SuccessKW, d.Subject), FailureKW: or(d.FailureKW, d.SubjectFail),
 		FilterSubject: or(d.FilterSubject, d.Subject != "" || d.SubjectFail != ""), FilterBody: or(d.FilterBody, false),

@@ -108,7 +108,7 @@ func TestChecks(t *testing.T) {
 	equal(t, "version 3", read(t, serve(t, map[string]string{"/api/v3/checks/": current})), []healthchecks.Check{
 		{
 			Spec: checks.Spec{
-				ID: uuid.MustParse(first), Name: new("Backup"), Slug: new("backup"), Tags: new("prod db"), Desc: new("nightly"), Grace: new(time.Hour),
+				ID: uuid.MustParse(first), Name: new("Backup"), Slug: new("backup"), Tags: []string{"prod", "db"}, Desc: new("nightly"), Grace: new(time.Hour),
 				Schedule: new("0 3 * * *"), TZ: new("Europe/Riga"), ManualResume: new(true), Methods: new("POST"),
 				StartKW: new("BEGIN"), SuccessKW: new("OK,DONE"), FailureKW: new("ERROR"),
 				FilterSubject: no, FilterBody: new(true), FilterHTTPBody: new(true), FilterDefaultFail: new(true),
@@ -117,7 +117,7 @@ func TestChecks(t *testing.T) {
 		},
 		{
 			Spec: checks.Spec{
-				ID: uuid.MustParse(second), Name: empty, Slug: empty, Tags: empty, Desc: empty, Grace: new(time.Minute), Timeout: new(24 * time.Hour),
+				ID: uuid.MustParse(second), Name: empty, Slug: empty, Tags: []string{}, Desc: empty, Grace: new(time.Minute), Timeout: new(24 * time.Hour),
 				ManualResume: no, Methods: empty, StartKW: empty, SuccessKW: empty, FailureKW: empty,
 				FilterSubject: no, FilterBody: no, FilterHTTPBody: no, FilterDefaultFail: no,
 			},
@@ -126,7 +126,7 @@ func TestChecks(t *testing.T) {
 	})
 	equal(t, "version 1", read(t, serve(t, map[string]string{"/api/v1/checks/": old})), []healthchecks.Check{{
 		Spec: checks.Spec{
-			ID: uuid.MustParse(first), Name: new("Old"), Slug: empty, Tags: empty, Desc: empty, Grace: new(15 * time.Minute), Timeout: new(time.Hour),
+			ID: uuid.MustParse(first), Name: new("Old"), Slug: empty, Tags: []string{}, Desc: empty, Grace: new(15 * time.Minute), Timeout: new(time.Hour),
 			ManualResume: no, Methods: empty, StartKW: empty, SuccessKW: new("SUCCESS"), FailureKW: new("FAIL"),
 			FilterSubject: new(true), FilterBody: no, FilterHTTPBody: no, FilterDefaultFail: no,
 		},

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -136,7 +137,8 @@ func (r *reader) update() CheckUpdate {
 }
 
 // NewCheckUpdate returns the request with the settings of a spec; [CheckUpdate.Spec] is the reverse. It ignores
-// Spec.ID. The error is a *[checks.FieldError] for a period that is not in whole seconds.
+// Spec.ID. The error is a *[checks.FieldError] for what the request cannot express: a period that is not in whole
+// seconds, or a tag with a blank.
 func NewCheckUpdate(s checks.Spec) (u CheckUpdate, err error) {
 	seconds := func(field string, d *time.Duration) *int64 {
 		if d == nil {
@@ -148,7 +150,7 @@ func NewCheckUpdate(s checks.Spec) (u CheckUpdate, err error) {
 		return new(int64(*d / time.Second))
 	}
 	u = CheckUpdate{
-		Name: s.Name, Slug: s.Slug, Tags: s.Tags, Desc: s.Desc,
+		Name: s.Name, Slug: s.Slug, Desc: s.Desc,
 		Timeout: seconds("timeout", s.Timeout), Grace: seconds("grace", s.Grace), Schedule: s.Schedule, TZ: s.TZ,
 		ManualResume: s.ManualResume, Methods: s.Methods, Channels: s.Channels,
 		StartKW: s.StartKW, SuccessKW: s.SuccessKW, FailureKW: s.FailureKW,
@@ -158,6 +160,10 @@ func NewCheckUpdate(s checks.Spec) (u CheckUpdate, err error) {
 	}
 	if s.AlertAfter != nil {
 		u.AlertAfter = new(int64(*s.AlertAfter))
+	}
+	if s.Tags != nil {
+		u.Tags = new(checks.JoinTags(s.Tags))
+		err = cmp.Or(err, checks.Spec{Tags: s.Tags}.Validate(time.Time{})) // a blank would make two tags of one
 	}
 	return u, err
 }
@@ -171,7 +177,7 @@ func (u CheckUpdate) Spec() checks.Spec {
 		return new(duration(*seconds))
 	}
 	s := checks.Spec{
-		Name: u.Name, Slug: u.Slug, Tags: u.Tags, Desc: u.Desc,
+		Name: u.Name, Slug: u.Slug, Desc: u.Desc,
 		Timeout: period(u.Timeout), Grace: period(u.Grace), Schedule: u.Schedule, TZ: u.TZ,
 		ManualResume: u.ManualResume, Methods: u.Methods, Channels: u.Channels,
 		StartKW: u.StartKW, SuccessKW: u.SuccessKW, FailureKW: u.FailureKW,
@@ -182,13 +188,16 @@ func (u CheckUpdate) Spec() checks.Spec {
 	if u.AlertAfter != nil {
 		s.AlertAfter = new(int(*u.AlertAfter))
 	}
+	if u.Tags != nil {
+		s.Tags = append([]string{}, checks.SplitTags(*u.Tags)...)
+	}
 	return s
 }
 
 // SetSettings fills in the settings of a check. It leaves out the timeout of a Cron check, and the tz of a Simple check
 // without quiet hours.
 func (d *Check) SetSettings(s checks.Settings) {
-	d.Name, d.Slug, d.Tags, d.Desc = s.Name, s.Slug, s.Tags, s.Desc
+	d.Name, d.Slug, d.Tags, d.Desc = s.Name, s.Slug, checks.JoinTags(s.Tags), s.Desc
 	d.Grace, d.Schedule = seconds(s.Grace), s.Schedule
 	if !s.IsCron() {
 		d.Timeout = seconds(s.Timeout)
@@ -207,7 +216,7 @@ func (d *Check) SetSettings(s checks.Settings) {
 // Settings returns the settings of the check. A setting that the document leaves out is zero.
 func (d Check) Settings() checks.Settings {
 	return checks.Settings{
-		Name: d.Name, Slug: d.Slug, Tags: d.Tags, Desc: d.Desc,
+		Name: d.Name, Slug: d.Slug, Tags: checks.SplitTags(d.Tags), Desc: d.Desc,
 		Timeout: duration(d.Timeout), Grace: duration(d.Grace), Schedule: d.Schedule, TZ: d.TZ,
 		ManualResume: d.ManualResume, Methods: d.Methods,
 		StartKW: d.StartKW, SuccessKW: d.SuccessKW, FailureKW: d.FailureKW,

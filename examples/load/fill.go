@@ -74,7 +74,7 @@ func (f *fixture) create(ctx context.Context, store *sqlstore.Store, n, integrat
 			return err
 		}
 	}
-	check, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("check 0"), Slug: new("check-0"), Tags: new("prod db")})
+	check, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("check 0"), Slug: new("check-0"), Tags: []string{"prod", "db"}})
 	if err != nil {
 		return err
 	}
