@@ -198,6 +198,18 @@ func (s Settings) Spec() Spec {
 	return spec
 }
 
+// UniqueField is a field by which an upsert finds the check to update.
+type UniqueField string
+
+// The fields by which an upsert can find a check.
+const (
+	UniqueName    UniqueField = "name"
+	UniqueSlug    UniqueField = "slug"
+	UniqueTags    UniqueField = "tags"    // all tags, in the same order
+	UniqueTimeout UniqueField = "timeout" // matches Simple checks only
+	UniqueGrace   UniqueField = "grace"
+)
+
 // Validate checks every field that is set. The instant decides whether a schedule has a time to come. The error is a
 // *[FieldError] for the first field that is refused.
 func (s Spec) Validate(now time.Time) error {

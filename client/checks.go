@@ -56,18 +56,6 @@ type Query struct {
 	Tags []string // only checks with all of these tags
 }
 
-// UniqueField is a field by which [Client.Upsert] looks for an existing check (API-V3.md section 4.3 rule 4).
-type UniqueField string
-
-// The fields that identify an existing check.
-const (
-	UniqueName    UniqueField = "name"
-	UniqueSlug    UniqueField = "slug"
-	UniqueTags    UniqueField = "tags"
-	UniqueTimeout UniqueField = "timeout" // matches only Simple checks
-	UniqueGrace   UniqueField = "grace"
-)
-
 const checksPath = "/api/v3/checks/"
 
 // List returns the checks of the project (API-V3.md section 4.1). The zero Query selects all of them.
@@ -111,7 +99,7 @@ func (c *Client) Create(ctx context.Context, spec checks.Spec) (Check, error) {
 // is none (API-V3.md section 4.3 rule 4). A unique field that the spec does not set matches no check. Without unique
 // fields, Upsert always creates a check. If a retry finds the check that an earlier try created, created is false. The
 // errors are those of [Client.Create].
-func (c *Client) Upsert(ctx context.Context, spec checks.Spec, unique ...UniqueField) (check Check, created bool, err error) {
+func (c *Client) Upsert(ctx context.Context, spec checks.Spec, unique ...checks.UniqueField) (check Check, created bool, err error) {
 	name := "create check"
 	if len(unique) > 0 {
 		name = "upsert check"
@@ -132,12 +120,13 @@ func (c *Client) Upsert(ctx context.Context, spec checks.Spec, unique ...UniqueF
 }
 
 // findsItself reports whether a retried upsert is certain to find the check that an earlier try created.
-func findsItself(spec checks.Spec, unique []UniqueField) bool {
-	set := map[UniqueField]bool{
-		UniqueName: spec.Name != nil, UniqueSlug: spec.Slug != nil, UniqueTags: spec.Tags != nil, UniqueGrace: spec.Grace != nil,
-		UniqueTimeout: spec.Timeout != nil && spec.Schedule == nil, // a Cron check has no timeout
+func findsItself(spec checks.Spec, unique []checks.UniqueField) bool {
+	set := map[checks.UniqueField]bool{
+		checks.UniqueName: spec.Name != nil, checks.UniqueSlug: spec.Slug != nil, checks.UniqueTags: spec.Tags != nil,
+		checks.UniqueGrace:   spec.Grace != nil,
+		checks.UniqueTimeout: spec.Timeout != nil && spec.Schedule == nil, // a Cron check has no timeout
 	}
-	return len(unique) > 0 && !slices.ContainsFunc(unique, func(field UniqueField) bool { return !set[field] })
+	return len(unique) > 0 && !slices.ContainsFunc(unique, func(field checks.UniqueField) bool { return !set[field] })
 }
 
 // Update changes settings of a check (API-V3.md section 4.4). The error is [checks.ErrNotFound] if the check does not

@@ -25,7 +25,7 @@
 //
 //	c, err := client.New("https://rollcall.example.org", key, nil)
 //	spec := checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *"), TZ: new("Europe/Riga")}
-//	check, created, err := c.Upsert(ctx, spec, client.UniqueSlug)
+//	check, created, err := c.Upsert(ctx, spec, checks.UniqueSlug)
 //	p, err := client.NewPinger(check.PingURL, nil)
 //
 // Settings and errors are those of the library. A [checks.Spec] holds the settings, errors.Is(err, checks.ErrNotFound)

@@ -121,7 +121,7 @@ func TestList(t *testing.T) {
 func TestUpsert(t *testing.T) {
 	s := serve(t, server.Config{}, checks.Paid)
 	spec := checks.Spec{Slug: new("job"), Timeout: new(time.Hour), Grace: new(time.Minute), Tags: []string{"a"}, Name: new("n")}
-	every := []client.UniqueField{client.UniqueName, client.UniqueSlug, client.UniqueTags, client.UniqueTimeout, client.UniqueGrace}
+	every := []checks.UniqueField{checks.UniqueName, checks.UniqueSlug, checks.UniqueTags, checks.UniqueTimeout, checks.UniqueGrace}
 	first, created, err := s.client.Upsert(t.Context(), spec, every...)
 	if err != nil || !created {
 		t.Fatal(created, err)

@@ -77,7 +77,7 @@ func Example() {
 	backup, created, err := c.Upsert(ctx, checks.Spec{
 		Slug: new("backup"), Name: new("Nightly backup"), Tags: []string{"prod", "db"},
 		Schedule: new("0 3 * * *"), TZ: new("Europe/Riga"), Grace: new(30 * time.Minute),
-	}, client.UniqueSlug)
+	}, checks.UniqueSlug)
 	check(err)
 	fmt.Println(backup.Name, backup.TagList(), backup.Status, created)
 

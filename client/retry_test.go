@@ -132,15 +132,15 @@ func TestWhatIsRetried(t *testing.T) {
 		}},
 		"pause": {someCheck, true, func(ctx context.Context, c *client.Client) error { _, err := c.Pause(ctx, someID); return err }},
 		"upsert": {someCheck, true, func(ctx context.Context, c *client.Client) error {
-			_, _, err := c.Upsert(ctx, checks.Spec{Slug: new("x"), Timeout: new(time.Hour)}, client.UniqueSlug, client.UniqueTimeout)
+			_, _, err := c.Upsert(ctx, checks.Spec{Slug: new("x"), Timeout: new(time.Hour)}, checks.UniqueSlug, checks.UniqueTimeout)
 			return err
 		}},
 		"upsert by a field that is not set": {someCheck, false, func(ctx context.Context, c *client.Client) error {
-			_, _, err := c.Upsert(ctx, checks.Spec{Slug: new("x")}, client.UniqueSlug, client.UniqueName)
+			_, _, err := c.Upsert(ctx, checks.Spec{Slug: new("x")}, checks.UniqueSlug, checks.UniqueName)
 			return err
 		}},
 		"upsert of a cron check by timeout": {someCheck, false, func(ctx context.Context, c *client.Client) error {
-			_, _, err := c.Upsert(ctx, checks.Spec{Timeout: new(time.Hour), Schedule: new("* * * * *")}, client.UniqueTimeout)
+			_, _, err := c.Upsert(ctx, checks.Spec{Timeout: new(time.Hour), Schedule: new("* * * * *")}, checks.UniqueTimeout)
 			return err
 		}},
 		"create": {someCheck, false, func(ctx context.Context, c *client.Client) error { _, err := c.Create(ctx, checks.Spec{}); return err }},

@@ -59,11 +59,11 @@ func (c *call) createCheck() error {
 	if err != nil {
 		return err
 	}
-	unique := make([]monitor.UniqueField, len(request.Unique))
+	unique := make([]checks.UniqueField, len(request.Unique))
 	for i, field := range request.Unique {
-		unique[i] = monitor.UniqueField(field)
+		unique[i] = checks.UniqueField(field)
 	}
-	check, created, err := c.mon.Upsert(c.r.Context(), c.key.ProjectID, request.Spec(), unique)
+	check, created, err := c.mon.Upsert(c.r.Context(), c.key.ProjectID, request.Spec(), unique...)
 	if err != nil {
 		return err
 	}

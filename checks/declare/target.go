@@ -69,7 +69,7 @@ func (l local) Read(ctx context.Context, project string) (State, error) {
 
 // CreateCheck upserts, so that two programs that apply the same file at once create only one check.
 func (l local) CreateCheck(ctx context.Context, projectID uuid.UUID, spec checks.Spec) error {
-	_, _, err := l.mon.Upsert(ctx, projectID, spec, []monitor.UniqueField{monitor.UniqueSlug})
+	_, _, err := l.mon.Upsert(ctx, projectID, spec, checks.UniqueSlug)
 	return err
 }
 

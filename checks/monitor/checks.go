@@ -12,22 +12,10 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// UniqueField is a field by which an upsert finds an existing check (API-V3.md section 4.3 rule 4).
-type UniqueField string
-
-// The fields by which an upsert can find a check.
-const (
-	UniqueName    UniqueField = "name"
-	UniqueSlug    UniqueField = "slug"
-	UniqueTags    UniqueField = "tags"
-	UniqueTimeout UniqueField = "timeout" // matches Simple checks only
-	UniqueGrace   UniqueField = "grace"
-)
-
 // Create adds a check to a project. Errors: *[checks.FieldError] for an invalid setting, *[channels.SelectError],
 // [checks.ErrCheckLimit], [checks.ErrNotFound] for an unknown project, [checks.ErrExists] for a Spec.ID in use.
 func (m *Monitor) Create(ctx context.Context, projectID uuid.UUID, spec checks.Spec) (checks.Check, error) {
-	c, _, err := m.Upsert(ctx, projectID, spec, nil)
+	c, _, err := m.Upsert(ctx, projectID, spec)
 	return c, err
 }
 
@@ -35,7 +23,7 @@ func (m *Monitor) Create(ctx context.Context, projectID uuid.UUID, spec checks.S
 // which. A unique field that the spec does not set matches no check. Without unique fields, Upsert always creates a
 // check. Of concurrent upserts of the same check, one creates it and the others update it. Errors: those of
 // [Monitor.Create].
-func (m *Monitor) Upsert(ctx context.Context, projectID uuid.UUID, spec checks.Spec, unique []UniqueField) (c checks.Check, created bool, err error) {
+func (m *Monitor) Upsert(ctx context.Context, projectID uuid.UUID, spec checks.Spec, unique ...checks.UniqueField) (c checks.Check, created bool, err error) {
 	now := m.Now()
 	fresh, err := checks.New(projectID, spec, now)
 	if err != nil {
@@ -74,20 +62,20 @@ func (m *Monitor) Upsert(ctx context.Context, projectID uuid.UUID, spec checks.S
 }
 
 // matchOf returns the match for the unique fields of an upsert. some is false if no check can match.
-func matchOf(spec checks.Spec, unique []UniqueField) (match Match, some bool, err error) {
+func matchOf(spec checks.Spec, unique []checks.UniqueField) (match Match, some bool, err error) {
 	some = len(unique) > 0
 	for _, field := range unique {
 		var given bool
 		switch field {
-		case UniqueName:
+		case checks.UniqueName:
 			match.Name, given = spec.Name, spec.Name != nil
-		case UniqueSlug:
+		case checks.UniqueSlug:
 			match.Slug, given = spec.Slug, spec.Slug != nil
-		case UniqueTags:
+		case checks.UniqueTags:
 			match.Tags, given = spec.Tags, spec.Tags != nil
-		case UniqueTimeout:
+		case checks.UniqueTimeout:
 			match.Timeout, given = spec.Timeout, spec.Timeout != nil
-		case UniqueGrace:
+		case checks.UniqueGrace:
 			match.Grace, given = spec.Grace, spec.Grace != nil
 		default:
 			return Match{}, false, &checks.FieldError{Field: "unique",

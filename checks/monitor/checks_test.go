@@ -19,27 +19,24 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// byName is the set of fields that most upserts look for.
-var byName = []monitor.UniqueField{monitor.UniqueName}
-
 // TestUpsert covers API-V3.md section 4.3 rule 4.
 func TestUpsert(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
 		spec := checks.Spec{Name: new("backup"), Timeout: new(time.Hour)}
-		first, created, err := s.Upsert(t.Context(), s.project.ID, spec, byName)
+		first, created, err := s.Upsert(t.Context(), s.project.ID, spec, checks.UniqueName)
 		if err != nil || !created {
 			t.Fatalf("first upsert: created %v, error %v", created, err)
 		}
 		spec.Timeout = new(2 * time.Hour)
-		again, created, err := s.Upsert(t.Context(), s.project.ID, spec, byName)
+		again, created, err := s.Upsert(t.Context(), s.project.ID, spec, checks.UniqueName)
 		if err != nil || created || again.ID != first.ID || again.Timeout != 2*time.Hour {
 			t.Errorf("second upsert: created %v, same check %v, timeout %v, error %v", created, again.ID == first.ID, again.Timeout, err)
 		}
-		_, created, err = s.Upsert(t.Context(), s.project.ID, spec, []monitor.UniqueField{monitor.UniqueName, monitor.UniqueSlug})
+		_, created, err = s.Upsert(t.Context(), s.project.ID, spec, checks.UniqueName, checks.UniqueSlug)
 		if err != nil || !created {
 			t.Errorf("upsert by a field that the spec lacks: created %v, error %v, want a new check", created, err)
 		}
-		if _, _, err = s.Upsert(t.Context(), s.project.ID, spec, []monitor.UniqueField{"uuid"}); err == nil {
+		if _, _, err = s.Upsert(t.Context(), s.project.ID, spec, "uuid"); err == nil {
 			t.Error("upsert by an unknown field was accepted")
 		}
 		if _, err := s.Create(t.Context(), uuid.New(), spec); !errors.Is(err, checks.ErrNotFound) {
@@ -67,7 +64,7 @@ func TestConcurrentUpserts(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
 		var created atomic.Int64
 		together(16, func(i int) {
-			_, one, err := s.Upsert(t.Context(), s.project.ID, checks.Spec{Name: new("one"), Desc: new(fmt.Sprint(i))}, byName)
+			_, one, err := s.Upsert(t.Context(), s.project.ID, checks.Spec{Name: new("one"), Desc: new(fmt.Sprint(i))}, checks.UniqueName)
 			if err != nil {
 				t.Error(err)
 			}

@@ -54,7 +54,7 @@ func (r remote) Read(ctx context.Context, project string) (declare.State, error)
 
 // CreateCheck upserts, so that a retried request creates no second check.
 func (r remote) CreateCheck(ctx context.Context, _ uuid.UUID, spec checks.Spec) error {
-	_, _, err := r.client.Upsert(ctx, spec, client.UniqueSlug)
+	_, _, err := r.client.Upsert(ctx, spec, checks.UniqueSlug)
 	return err
 }
 

@@ -36,7 +36,7 @@ func main() {
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)
 	spec := checks.Spec{Name: new("backup"), Schedule: new("0 3 * * *"), TZ: new("Europe/Riga")}
-	c, _, err := mon.Upsert(ctx, project.ID, spec, []monitor.UniqueField{monitor.UniqueName})
+	c, _, err := mon.Upsert(ctx, project.ID, spec, checks.UniqueName)
 	check(err)
 	_, err = mon.Ping(ctx, c.ID, pings.Signal{Kind: pings.Success})
 	check(err)

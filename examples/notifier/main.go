@@ -78,7 +78,7 @@ func main() {
 	ops, err := openChannel(ctx, mon, project.ID, "ops", map[string]string{"url": os.Args[2]})
 	check(err)
 	spec := checks.Spec{Name: new("backup"), Channels: new(ops.ID.String())}
-	backup, _, err := mon.Upsert(ctx, project.ID, spec, []monitor.UniqueField{monitor.UniqueName})
+	backup, _, err := mon.Upsert(ctx, project.ID, spec, checks.UniqueName)
 	check(err)
 	for _, signal := range []pings.Signal{{Kind: pings.Success}, {Kind: pings.Fail, ExitStatus: new(3)}} {
 		_, err = mon.Ping(ctx, backup.ID, signal)

@@ -36,7 +36,7 @@ func main() {
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)
 	spec := checks.Spec{Slug: new("backup"), Timeout: new(checks.DefaultTimeout)}
-	c, _, err := mon.Upsert(ctx, project.ID, spec, []monitor.UniqueField{monitor.UniqueSlug})
+	c, _, err := mon.Upsert(ctx, project.ID, spec, checks.UniqueSlug)
 	check(err)
 	_, err = mon.Ping(ctx, c.ID, pings.Signal{Kind: pings.Success, Body: []byte("12 files")})
 	check(err)
