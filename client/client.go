@@ -82,11 +82,15 @@ type Config struct {
 	Timeout time.Duration
 	// Tries is the maximum number of times that a request is sent. Default: [DefaultTries].
 	Tries int
+	// TraceID returns the trace that ctx belongs to, or "" if there is none. The first line of the body of every ping is
+	// then "trace_id=" and the result. Package job has the function for OpenTelemetry. Default: no trace.
+	TraceID func(ctx context.Context) string
 }
 
 // Client manages the checks of a project. It is safe for concurrent use.
 type Client struct {
 	caller caller
+	config Config // of the pingers that Register makes
 	base   string // without a trailing slash
 	key    string
 }
@@ -109,6 +113,9 @@ func New(baseURL, key string, config *Config) (*Client, error) {
 		return nil, errors.New("client: the API key must consist of printable ASCII characters without spaces")
 	}
 	c := &Client{base: strings.TrimRight(u.String(), "/"), key: key}
+	if config != nil {
+		c.config = *config
+	}
 	if c.caller, err = newCaller(config, DefaultTimeout); err != nil {
 		return nil, err
 	}

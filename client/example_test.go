@@ -209,11 +209,3 @@ func ExampleClient_Flips() {
 	// false
 	// true
 }
-
-func ExampleTail() {
-	tail := client.NewTail(10)
-	fmt.Fprint(tail, "copied 1 file\n")
-	fmt.Fprint(tail, "disk full\n")
-	fmt.Printf("%s", tail.Bytes())
-	// Output: disk full
-}

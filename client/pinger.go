@@ -9,21 +9,20 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"unicode/utf8"
-
-	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // DefaultBodyLimit is the number of bytes of a body that a [Pinger] sends until a response states the server's limit.
-const DefaultBodyLimit = 100_000
+const DefaultBodyLimit = job.DefaultBodyLimit
 
 // maxBodyLimit bounds the bytes that a server can make a Pinger send and keep in memory.
 const maxBodyLimit = 10_000_000
 
-// Pinger sends the pings of one job. It is safe for concurrent use.
+// Pinger sends the pings of one job. It is a [job.Reporter], and safe for concurrent use. A nil *Pinger does nothing, and
+// its Run only calls the job.
 //
 // A ping with all its retries takes at most Config.Timeout, 10 seconds by default, and ends when ctx does. It is a
 // POST, which every setting of [Check.Methods] allows. A job may ignore the error of a ping. The error is
@@ -34,6 +33,14 @@ const maxBodyLimit = 10_000_000
 // If a body is longer than the server keeps, a Pinger sends only its end. Every response states the server's limit.
 // Before the first response, the limit is [DefaultBodyLimit].
 type Pinger struct {
+	sender sender
+	job    *job.Job
+}
+
+var _ job.Reporter = (*Pinger)(nil)
+
+// sender makes the requests of a [Pinger].
+type sender struct {
 	caller     caller
 	url, query string // of a success ping
 	limit      atomic.Int64
@@ -57,13 +64,20 @@ func NewPinger(pingURL string, config *Config) (*Pinger, error) {
 			return nil, fmt.Errorf("client: the path of the ping URL contains an invalid segment: %q", segment)
 		}
 	}
-	p := &Pinger{query: u.RawQuery}
+	p := &Pinger{}
+	s := &p.sender
+	s.query = u.RawQuery
 	u.RawQuery, u.ForceQuery = "", false
-	p.url = u.String()
-	p.limit.Store(DefaultBodyLimit)
-	if p.caller, err = newCaller(config, DefaultPingTimeout); err != nil {
+	s.url = u.String()
+	s.limit.Store(DefaultBodyLimit)
+	if s.caller, err = newCaller(config, DefaultPingTimeout); err != nil {
 		return nil, err
 	}
+	report := job.Config{BodyLimit: p.BodyLimit}
+	if config != nil {
+		report.TraceID = config.TraceID
+	}
+	p.job = job.New(s, &report)
 	return p, nil
 }
 
@@ -74,112 +88,93 @@ func SlugURL(pingBaseURL, pingKey, slug string) string {
 }
 
 // BodyLimit returns the number of bytes of a body that the server keeps, according to the last response.
-func (p *Pinger) BodyLimit() int { return int(p.limit.Load()) }
+func (p *Pinger) BodyLimit() int {
+	if p == nil {
+		return 0
+	}
+	return int(p.sender.limit.Load())
+}
+
+// reports returns the job that makes the pings, nil for a nil Pinger.
+func (p *Pinger) reports() *job.Job {
+	if p == nil {
+		return nil
+	}
+	return p.job
+}
 
 // Start reports that a run of the job has begun. The pings of the returned run carry a new run identifier, so that the
 // server can tell overlapping runs apart. The run is usable even if Start returns an error.
-func (p *Pinger) Start(ctx context.Context) (*Run, error) {
-	r := &Run{pinger: p, id: uuid.New()}
-	return r, r.ping(ctx, pings.Signal{Kind: pings.Start})
-}
+func (p *Pinger) Start(ctx context.Context) (*job.Run, error) { return p.reports().Start(ctx) }
 
 // Success reports that the job succeeded. The body may be nil.
 func (p *Pinger) Success(ctx context.Context, body []byte) error {
-	return p.Ping(ctx, pings.Signal{Kind: pings.Success, Body: body})
+	return p.reports().Success(ctx, body)
 }
 
 // Fail reports that the job failed. The body may be nil.
-func (p *Pinger) Fail(ctx context.Context, body []byte) error {
-	return p.Ping(ctx, pings.Signal{Kind: pings.Fail, Body: body})
-}
+func (p *Pinger) Fail(ctx context.Context, body []byte) error { return p.reports().Fail(ctx, body) }
 
 // Log adds an entry to the log of the check and changes no state.
-func (p *Pinger) Log(ctx context.Context, body []byte) error {
-	return p.Ping(ctx, pings.Signal{Kind: pings.Log, Body: body})
-}
+func (p *Pinger) Log(ctx context.Context, body []byte) error { return p.reports().Log(ctx, body) }
 
 // ExitStatus reports the exit status of the job, 0 to 255: 0 is a success, any other a failure. The body may be nil.
 func (p *Pinger) ExitStatus(ctx context.Context, status int, body []byte) error {
-	return p.Ping(ctx, exitSignal(status, body))
+	return p.reports().ExitStatus(ctx, status, body)
 }
 
-func exitSignal(status int, body []byte) pings.Signal {
-	s := pings.Signal{Kind: pings.Success, ExitStatus: &status, Body: body}
-	if status != 0 {
-		s.Kind = pings.Fail
-	}
-	return s
+// Run calls job and reports its start, then its success, or its failure with the text of the error as the body. It
+// reports a panic as a failure with the stack and lets it continue. [runtime.Goexit] is a failure too.
+//
+// Run returns the error of the job, unchanged, and the error of the pings, which a job may ignore. It calls job even if
+// the first ping fails, and sends the last ping even if ctx has ended. The pings delay the job by at most twice
+// Config.Timeout.
+func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) (jobErr, pingErr error) {
+	return p.reports().Run(ctx, job)
 }
 
 // Ping sends a signal, like the method of an embedded monitor. It sends Kind, RunID, ExitStatus and Body and ignores
 // the other fields. The zero Kind is a success. The error is a *[checks.FieldError] for a signal that no ping URL can
 // express: an invalid kind or exit status, or an exit status that contradicts the kind.
-func (p *Pinger) Ping(ctx context.Context, s pings.Signal) error {
-	if s.Kind == "" {
-		s.Kind = pings.Success
-	}
-	name := string(s.Kind) + " ping"
-	suffix, err := signalPath(s)
-	if err != nil {
-		return fmt.Errorf("client: %s: %w", name, err)
-	}
-	target := p.url + suffix
-	query := p.query
-	if s.RunID.Valid {
+func (p *Pinger) Ping(ctx context.Context, s pings.Signal) error { return p.reports().Ping(ctx, s) }
+
+// Ping sends a valid signal whose body is within the limit.
+func (s *sender) Ping(ctx context.Context, signal pings.Signal) error {
+	query := s.query
+	if signal.RunID.Valid {
 		if query != "" {
 			query += "&"
 		}
-		query += "rid=" + s.RunID.UUID.String()
+		query += "rid=" + signal.RunID.UUID.String()
 	}
+	target := s.url + signalPath(signal)
 	if query != "" {
 		target += "?" + query
 	}
 	r := request{
-		name: name, method: http.MethodPost, url: target, body: lastBytes(s.Body, p.BodyLimit()), idempotent: true,
-		causes: map[int]error{http.StatusConflict: checks.ErrAmbiguousSlug}, onHeader: p.learn,
+		name: string(signal.Kind) + " ping", method: http.MethodPost, url: target, body: signal.Body, idempotent: true,
+		causes: map[int]error{http.StatusConflict: checks.ErrAmbiguousSlug}, onHeader: s.learn,
 	}
 	if len(r.body) > 0 {
 		r.header = http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
 	}
-	return p.caller.do(ctx, r, func(*response) error { return nil })
+	return s.caller.do(ctx, r, func(*response) error { return nil })
 }
 
 // signalPath returns the suffix of the ping URL for a signal.
-func signalPath(s pings.Signal) (string, error) {
+func signalPath(s pings.Signal) string {
 	switch {
-	case !s.Valid():
-		return "", &checks.FieldError{Field: "signal", Reason: "must be success, start, fail or log, with an exit status of 0 to 255"}
-	case s.ExitStatus != nil && s.Kind != exitSignal(*s.ExitStatus, nil).Kind:
-		return "", &checks.FieldError{Field: "signal", Reason: fmt.Sprintf("is %s, which contradicts the exit status %d", s.Kind, *s.ExitStatus)}
 	case s.ExitStatus != nil:
-		return "/" + strconv.Itoa(*s.ExitStatus), nil
+		return "/" + strconv.Itoa(*s.ExitStatus)
 	case s.Kind == pings.Success:
-		return "", nil
+		return ""
 	}
-	return "/" + string(s.Kind), nil
+	return "/" + string(s.Kind)
 }
 
 // learn stores the body limit that a response states.
-func (p *Pinger) learn(h http.Header) {
+func (s *sender) learn(h http.Header) {
 	if limit, err := strconv.ParseInt(h.Get("Ping-Body-Limit"), 10, 64); err == nil && limit >= 0 {
-		p.limit.Store(min(limit, maxBodyLimit))
+		s.limit.Store(min(limit, maxBodyLimit))
 	}
-}
-
-// lastBytes returns the end of a body, at most limit bytes. It starts at a whole character.
-func lastBytes(body []byte, limit int) []byte {
-	if len(body) <= limit {
-		return body
-	}
-	return skipPartialRune(body[len(body)-limit:])
-}
-
-// skipPartialRune removes the rest of a cut character from the start of a text.
-func skipPartialRune(text []byte) []byte {
-	for i := range min(utf8.UTFMax, len(text)) {
-		if utf8.RuneStart(text[i]) {
-			return text[i:]
-		}
-	}
-	return text // not UTF-8
 }

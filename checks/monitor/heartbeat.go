@@ -7,13 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
 )
-
-// Pinger sends pings to another monitor, which watches this one. A *client.Pinger is one.
-type Pinger interface {
-	Ping(ctx context.Context, s pings.Signal) error
-}
 
 // beatTimeout bounds one heartbeat.
 const beatTimeout = 30 * time.Second
@@ -21,15 +17,15 @@ const beatTimeout = 30 * time.Second
 // remindEvery is how often a lasting failure is logged again.
 const remindEvery = time.Hour
 
-// Heartbeat reports to another monitor until ctx ends, and then returns nil. At each interval it checks
-// [Monitor.Health] and sends a success, or a failure whose body has one line for each unhealthy part. It waits for one
-// interval first, so that a program in a crash loop never reports that it is healthy.
+// Heartbeat reports to another monitor, such as by a *client.Pinger, until ctx ends, and then returns nil. At each
+// interval it checks [Monitor.Health] and sends a success, or a failure whose body has one line for each unhealthy part.
+// It waits for one interval first, so that a program in a crash loop never reports that it is healthy.
 //
 // If a beat fails, Heartbeat logs it, and again once an hour while beats keep failing. The interval must be positive.
 // If it is shorter than 30 seconds, Heartbeat skips beats while the other monitor does not answer.
-func (m *Monitor) Heartbeat(ctx context.Context, every time.Duration, to Pinger) error {
+func (m *Monitor) Heartbeat(ctx context.Context, every time.Duration, to job.Sender) error {
 	if every <= 0 || to == nil {
-		return errors.New("monitor: Heartbeat needs a positive interval and a Pinger that is not nil")
+		return errors.New("monitor: Heartbeat needs a positive interval and a Sender that is not nil")
 	}
 	sent := &trouble{log: m.log, what: "a heartbeat was not sent"}
 	healthy := &trouble{log: m.log, what: "this monitor is not healthy"}
@@ -49,7 +45,7 @@ func (m *Monitor) Heartbeat(ctx context.Context, every time.Duration, to Pinger)
 }
 
 // beat sends one heartbeat.
-func (m *Monitor) beat(ctx context.Context, to Pinger, sent, healthy *trouble) {
+func (m *Monitor) beat(ctx context.Context, to job.Sender, sent, healthy *trouble) {
 	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
 	signal := pings.Signal{Kind: pings.Success}

@@ -32,6 +32,10 @@ type Config struct {
 	APIBaseURL string
 	// Observer receives events, for metrics. Default: none.
 	Observer Observer
+	// TraceID returns the trace that ctx belongs to, or "" if there is none. The first line of the body of every ping of
+	// a [Monitor.Job] is then "trace_id=" and the result. Package job has the function for OpenTelemetry. Default: no
+	// trace.
+	TraceID func(ctx context.Context) string
 
 	// WatchEvery is how often [Monitor.Run] looks for overdue checks. Default: 1 second.
 	WatchEvery time.Duration
@@ -75,6 +79,7 @@ type Monitor struct {
 	clock    func() time.Time
 	kinds    []channels.KindInfo
 	observer Observer
+	traceID  func(context.Context) string
 	watch    time.Duration
 	margin   time.Duration
 	prune    time.Duration
@@ -127,6 +132,7 @@ func New(store Store, config *Config) (*Monitor, error) {
 		clock:    c.Now,
 		kinds:    c.Kinds,
 		observer: c.Observer,
+		traceID:  c.TraceID,
 		watch:    orDefault(c.WatchEvery, time.Second),
 		margin:   c.CommitMargin,
 		prune:    orDefault(c.PruneEvery, 10*time.Second),

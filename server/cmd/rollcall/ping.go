@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -144,7 +145,7 @@ func (c *pingCmd) Run(ctx context.Context) error {
 	}
 	s.Body = []byte(c.Body)
 	if c.Body == "-" {
-		tail := client.NewTail(p.BodyLimit())
+		tail := job.NewTail(p.BodyLimit())
 		if _, err := io.Copy(tail, os.Stdin); err != nil {
 			return fmt.Errorf("standard input: %w", err)
 		}

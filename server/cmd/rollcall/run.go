@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -114,7 +114,7 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 		}
 	}
 	defer signal.Stop(signals)
-	tail := client.NewTail(p.BodyLimit())
+	tail := job.NewTail(p.BodyLimit())
 	status, report := c.execute(a, tail, run.UUID, signals)
 	s := exitSignal(min(status, 255))
 	if s.Body = tail.Bytes(); len(s.Body) == 0 {
@@ -131,7 +131,7 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 
 // execute runs the command and returns its exit status as a shell would. The report says why the command did not start
 // or which signal killed it, and is otherwise "".
-func (c *runCmd) execute(a *app, tail *client.Tail, run uuid.UUID, signals <-chan os.Signal) (status int, report string) {
+func (c *runCmd) execute(a *app, tail *job.Tail, run uuid.UUID, signals <-chan os.Signal) (status int, report string) {
 	words := c.command()
 	cmd := exec.Command(words[0], words[1:]...)
 	if errors.Is(cmd.Err, exec.ErrDot) {
@@ -178,7 +178,7 @@ func (c *runCmd) environment(secrets []string) []string {
 }
 
 // output returns the writer for an output stream of the command. If it is a file, the command writes to it directly.
-func (c *runCmd) output(own io.Writer, tail *client.Tail) io.Writer {
+func (c *runCmd) output(own io.Writer, tail *job.Tail) io.Writer {
 	switch {
 	case c.NoOutput && c.Quiet:
 		return nil

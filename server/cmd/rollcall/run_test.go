@@ -49,8 +49,8 @@ func (r *recorder) last() string {
 	return r.pings[len(r.pings)-1]
 }
 
-// job is a running "rollcall run" with a shell script.
-type job struct {
+// runningJob is a running "rollcall run" with a shell script.
+type runningJob struct {
 	*exec.Cmd
 	t      *testing.T
 	stdout *bufio.Reader
@@ -58,9 +58,9 @@ type job struct {
 	exited bool
 }
 
-func startJob(t *testing.T, url, script string, env ...string) *job {
+func startJob(t *testing.T, url, script string, env ...string) *runningJob {
 	t.Helper()
-	j := &job{Cmd: exec.Command("rollcall", "run", "--ping-url", url+"/secret", "--", "sh", "-c", script), t: t}
+	j := &runningJob{Cmd: exec.Command("rollcall", "run", "--ping-url", url+"/secret", "--", "sh", "-c", script), t: t}
 	j.Env, j.Stderr = append(cleanEnv(), env...), &j.stderr
 	pipe, err := j.StdoutPipe()
 	if err != nil {
@@ -82,7 +82,7 @@ func startJob(t *testing.T, url, script string, env ...string) *job {
 }
 
 // line reads the next line of output.
-func (j *job) line() string {
+func (j *runningJob) line() string {
 	j.t.Helper()
 	line, err := j.stdout.ReadString('\n')
 	if err != nil {
@@ -92,7 +92,7 @@ func (j *job) line() string {
 }
 
 // exits waits for the end and asserts the exit status.
-func (j *job) exits(status int) {
+func (j *runningJob) exits(status int) {
 	j.t.Helper()
 	io.Copy(io.Discard, j.stdout)
 	j.Wait()

@@ -1,4 +1,4 @@
-package client
+package job
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Run is one run of a job, made by [Pinger.Start]. Its pings carry the same run identifier, by which the server tells
-// overlapping runs apart and measures how long each took.
+// Run is one run of a job, made by [Job.Start]. Its pings carry the same run identifier, which tells overlapping runs
+// apart and gives the run a duration.
 type Run struct {
-	pinger *Pinger
-	id     uuid.UUID
+	job *Job
+	id  uuid.UUID
 }
 
 // ID returns the run identifier.
@@ -43,20 +43,23 @@ func (r *Run) ExitStatus(ctx context.Context, status int, body []byte) error {
 
 func (r *Run) ping(ctx context.Context, s pings.Signal) error {
 	s.RunID = uuid.NullUUID{UUID: r.id, Valid: true}
-	return r.pinger.Ping(ctx, s)
+	return r.job.Ping(ctx, s)
 }
 
 // goexitReport is the body of the ping for a job that called [runtime.Goexit].
 const goexitReport = "the job called runtime.Goexit instead of returning"
 
 // Run calls job and reports its start, then its success, or its failure with the text of the error as the body. It
-// reports a panic as a failure with the stack and lets it continue.
+// reports a panic as a failure with the stack and lets it continue. [runtime.Goexit] is a failure too.
 //
 // Run returns the error of the job, unchanged, and the error of the pings, which a job may ignore. It calls job even if
-// the first ping fails, and sends the last ping even if ctx has ended. The pings delay the job by at most twice
-// Config.Timeout.
-func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) (jobErr, pingErr error) {
-	run, startErr := p.Start(ctx)
+// the first ping fails, and sends the last ping even if ctx has ended. Each of the two pings delays the job by at most
+// the time that the Sender takes.
+func (j *Job) Run(ctx context.Context, job func(ctx context.Context) error) (jobErr, pingErr error) {
+	if j == nil {
+		return job(ctx), nil
+	}
+	run, startErr := j.Start(ctx)
 	after := context.WithoutCancel(ctx)
 	returned := false
 	defer func() {
@@ -68,7 +71,7 @@ func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) (
 			_ = run.Fail(after, []byte(goexitReport))
 			return
 		}
-		_ = run.Fail(after, p.panicBody(reason, debug.Stack()))
+		_ = run.Fail(after, j.panicBody(after, reason, debug.Stack()))
 		panic(reason)
 	}()
 	jobErr = job(ctx)
@@ -83,7 +86,8 @@ func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) (
 }
 
 // panicBody returns the report of a panic. It cuts the end, because the reason comes first.
-func (p *Pinger) panicBody(reason any, stack []byte) []byte {
+func (j *Job) panicBody(ctx context.Context, reason any, stack []byte) []byte {
 	body := fmt.Appendf(nil, "panic: %v\n\n%s", reason, stack)
-	return body[:min(len(body), p.BodyLimit())]
+	_, room := j.firstLine(ctx)
+	return body[:min(len(body), room)]
 }

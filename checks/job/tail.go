@@ -1,8 +1,9 @@
-package client
+package job
 
 import (
 	"bytes"
 	"sync"
+	"unicode/utf8"
 )
 
 // Tail is a writer that keeps the last bytes written to it, such as the output of a command for the body of a ping. It
@@ -15,7 +16,7 @@ type Tail struct {
 	cut  bool   // earlier bytes were dropped
 }
 
-// NewTail returns a writer that keeps the last limit bytes; see [Pinger.BodyLimit]. A negative limit is 0.
+// NewTail returns a writer that keeps the last limit bytes; see [Job.BodyLimit]. A negative limit is 0.
 func NewTail(limit int) *Tail { return &Tail{limit: max(limit, 0)} }
 
 // Write keeps the end of p. It never fails.
@@ -45,4 +46,22 @@ func (t *Tail) Bytes() []byte {
 		kept = skipPartialRune(kept)
 	}
 	return bytes.Clone(kept)
+}
+
+// lastBytes returns the end of a body, at most limit bytes. It starts at a whole character.
+func lastBytes(body []byte, limit int) []byte {
+	if len(body) <= limit {
+		return body
+	}
+	return skipPartialRune(body[len(body)-limit:])
+}
+
+// skipPartialRune removes the rest of a cut character from the start of a text.
+func skipPartialRune(text []byte) []byte {
+	for i := range min(utf8.UTFMax, len(text)) {
+		if utf8.RuneStart(text[i]) {
+			return text[i:]
+		}
+	}
+	return text // not UTF-8
 }

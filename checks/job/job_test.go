@@ -1,0 +1,279 @@
+package job_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/job"
+	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+func TestSignals(t *testing.T) {
+	each(t, func(t *testing.T, p place) {
+		c := p.create(t)
+		r := p.reporter(t, c.ID)
+		run, err := r.Start(t.Context())
+		must(t, err)
+		p.clock.Advance(1234 * time.Millisecond)
+		id := uuid.NullUUID{UUID: uuid.New(), Valid: true}
+		for _, send := range []func() error{
+			func() error { return run.Log(t.Context(), []byte("half way")) },
+			func() error { return run.Success(t.Context(), []byte("all fine\n")) },
+			func() error { return r.Fail(t.Context(), []byte("é\x00\xff")) },
+			func() error { return r.Log(t.Context(), nil) },
+			func() error { return r.Success(t.Context(), nil) },
+			func() error { return r.ExitStatus(t.Context(), 0, nil) },
+			func() error { return run.ExitStatus(t.Context(), 255, []byte("killed")) },
+			func() error { return r.Ping(t.Context(), pings.Signal{RunID: id}) },
+			func() error { return run.Fail(t.Context(), nil) },
+			// Only the kind, the run, the exit status and the body of a signal count.
+			func() error { return r.Ping(t.Context(), pings.Signal{UserAgent: "other", Scheme: "email"}) },
+		} {
+			must(t, send())
+		}
+		list, bodies := p.log(t, c.ID)
+		equal(t, "kinds", kinds(list), []pings.Kind{"start", "log", "success", "fail", "log", "success", "success", "fail", "success", "fail", "success"})
+		equal(t, "bodies", bodies, []string{"", "half way", "all fine\n", "é\x00\xff", "", "", "", "killed", "", "", ""})
+		own := uuid.NullUUID{UUID: run.ID(), Valid: true}
+		for i, want := range []uuid.NullUUID{own, own, own, {}, {}, {}, {}, own, id, own, {}} {
+			if list[i].RunID != want {
+				t.Errorf("ping %d: run %v, want %v", i+1, list[i].RunID, want)
+			}
+		}
+		equal(t, "duration", list[2].Duration, new(1230*time.Millisecond))
+		equal(t, "exit statuses", []*int{list[6].ExitStatus, list[7].ExitStatus}, []*int{new(0), new(255)})
+		if last := list[10]; last.UserAgent == "other" || last.Scheme == "email" {
+			t.Errorf("the last ping is %+v", last)
+		}
+	})
+}
+
+func TestInvalidSignals(t *testing.T) {
+	each(t, func(t *testing.T, p place) {
+		c := p.create(t)
+		r := p.reporter(t, c.ID)
+		for _, s := range []pings.Signal{
+			{Kind: pings.Ignored}, {Kind: "succes"}, {ExitStatus: new(256)}, {ExitStatus: new(-1)},
+			{ExitStatus: new(3)}, {Kind: pings.Fail, ExitStatus: new(0)}, {Kind: pings.Start, ExitStatus: new(1)},
+		} {
+			if e, ok := errors.AsType[*checks.FieldError](r.Ping(t.Context(), s)); !ok || e.Field != "signal" {
+				t.Errorf("%+v: %v", s, e)
+			}
+		}
+		if list, _ := p.log(t, c.ID); len(list) > 0 {
+			t.Errorf("the log has %+v", list)
+		}
+		if err := p.reporter(t, uuid.New()).Success(t.Context(), nil); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("unknown check: %v", err)
+		}
+	})
+}
+
+func TestOverlappingRuns(t *testing.T) {
+	each(t, func(t *testing.T, p place) {
+		c := p.create(t)
+		r := p.reporter(t, c.ID)
+		first, err1 := r.Start(t.Context())
+		p.clock.Advance(time.Second)
+		second, err2 := r.Start(t.Context())
+		p.clock.Advance(time.Second)
+		must(t, errors.Join(err1, err2, first.Success(t.Context(), nil), second.Success(t.Context(), nil)))
+		list, _ := p.log(t, c.ID)
+		if *list[2].Duration != 2*time.Second || *list[3].Duration != time.Second {
+			t.Errorf("durations %v and %v", *list[2].Duration, *list[3].Duration)
+		}
+	})
+}
+
+// Many goroutines can share a reporter, each with its own runs.
+func TestReporterIsShared(t *testing.T) {
+	each(t, func(t *testing.T, p place) {
+		c := p.create(t)
+		r := p.reporter(t, c.ID)
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				if jobErr, pingErr := r.Run(t.Context(), func(context.Context) error { return nil }); jobErr != nil || pingErr != nil {
+					t.Error(jobErr, pingErr)
+				}
+			})
+		}
+		wg.Wait()
+		list, _ := p.log(t, c.ID)
+		runs := make(map[uuid.UUID]int)
+		for _, ping := range list {
+			runs[ping.RunID.UUID]++
+			if (ping.Duration != nil) != (ping.Kind == pings.Success) {
+				t.Errorf("duration of %+v", ping)
+			}
+		}
+		if len(list) != 40 || len(runs) != 20 {
+			t.Errorf("%d pings of %d runs, want 40 of 20", len(list), len(runs))
+		}
+	})
+}
+
+func TestRun(t *testing.T) {
+	broken := errors.New("the disk is full")
+	each(t, func(t *testing.T, p place) {
+		for name, test := range map[string]struct {
+			job       func(ctx context.Context) error
+			err       error
+			panics    any
+			last      pings.Kind
+			body      string // how the last body begins
+			alsoInEnd string
+		}{
+			"success": {job: func(context.Context) error { return nil }, last: pings.Success},
+			"failure": {job: func(context.Context) error { return broken }, err: broken, last: pings.Fail, body: "the disk is full"},
+			"panic": {job: func(context.Context) error { panic(broken) }, panics: broken, last: pings.Fail,
+				body: "panic: the disk is full\n\ngoroutine ", alsoInEnd: "job_test.go"},
+			"nil panic": {job: func(context.Context) error { panic(nil) }, panics: "", last: pings.Fail, body: "panic: panic called with nil argument"},
+			"goexit":    {job: func(context.Context) error { runtime.Goexit(); return nil }, last: pings.Fail, body: "the job called runtime.Goexit instead of returning"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				c := p.create(t)
+				r := p.reporter(t, c.ID)
+				var jobErr, pingErr error
+				var reason any
+				var wg sync.WaitGroup
+				wg.Go(func() { // Goexit ends the goroutine
+					defer func() { reason = recover() }()
+					jobErr, pingErr = r.Run(t.Context(), test.job)
+				})
+				wg.Wait()
+				if _, isNil := reason.(*runtime.PanicNilError); isNil {
+					reason = ""
+				}
+				if jobErr != test.err || pingErr != nil || reason != test.panics {
+					t.Errorf("%v, %v, panic %v", jobErr, pingErr, reason)
+				}
+				list, bodies := p.log(t, c.ID)
+				equal(t, "kinds", kinds(list), []pings.Kind{pings.Start, test.last})
+				if list[0].RunID != list[1].RunID || !list[0].RunID.Valid || list[1].Duration == nil {
+					t.Errorf("the run has no identifier or no duration: %+v", list)
+				}
+				if !strings.HasPrefix(bodies[1], test.body) || !strings.Contains(bodies[1], test.alsoInEnd) || test.body == "" && bodies[1] != "" {
+					t.Errorf("body %q", bodies[1])
+				}
+			})
+		}
+	})
+}
+
+// A job runs even if its pings fail, and its end is reported even if its context has ended.
+func TestRunWithoutReceiverOrContext(t *testing.T) {
+	each(t, func(t *testing.T, p place) {
+		c := p.create(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		jobErr, pingErr := p.reporter(t, c.ID).Run(ctx, func(ctx context.Context) error {
+			cancel()
+			return ctx.Err()
+		})
+		if jobErr != context.Canceled || pingErr != nil {
+			t.Errorf("%v, %v", jobErr, pingErr)
+		}
+		if list, bodies := p.log(t, c.ID); len(list) != 2 || bodies[1] != "context canceled" {
+			t.Errorf("%+v, %q", list, bodies)
+		}
+
+		ran := false
+		jobErr, pingErr = p.reporter(t, uuid.New()).Run(ctx, func(context.Context) error {
+			ran = true
+			return nil
+		})
+		if !ran || jobErr != nil || !errors.Is(pingErr, context.Canceled) || !errors.Is(pingErr, checks.ErrNotFound) {
+			t.Errorf("ran %t, %v, %v", ran, jobErr, pingErr)
+		}
+	})
+}
+
+// A body keeps its end, but the report of a panic keeps its start, where the reason is. Neither loses the trace.
+func TestLimitOfBodies(t *testing.T) {
+	each(t, func(t *testing.T, p place) {
+		c := p.create(t)
+		r := p.reporter(t, c.ID)
+		const line = "trace_id=4bf92f35\n"
+		traced := context.WithValue(t.Context(), traceKey{}, "4bf92f35")
+		must(t, r.Log(t.Context(), nil)) // its response states the server's limit
+		filler := strings.Repeat(".", p.limit-len(line)-1)
+		must(t, r.Success(traced, []byte("cut"+filler+"!")))
+		must(t, r.Success(traced, []byte("é"+filler))) // cut within a character
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = r.Run(traced, func(context.Context) error { panic("out of tape" + filler) })
+		}()
+		_, bodies := p.log(t, c.ID)
+		for i, want := range []string{"", line + filler + "!", line + filler, line, line + "panic: out of tape" + filler} {
+			if want = want[:min(len(want), p.limit)]; bodies[i] != want {
+				t.Errorf("body %d has %d bytes and begins with %.40q, want %d and %.40q", i, len(bodies[i]), bodies[i], len(want), want)
+			}
+		}
+	})
+}
+
+// Without a reporter, jobs run and nothing else happens.
+func TestNil(t *testing.T) {
+	for name, r := range map[string]job.Reporter{"pinger": (*client.Pinger)(nil), "job": (*job.Job)(nil)} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			run, err := r.Start(ctx)
+			must(t, errors.Join(err, r.Ping(ctx, pings.Signal{Kind: "bogus"}), r.Success(ctx, nil), r.Fail(ctx, nil), r.Log(ctx, nil), r.ExitStatus(ctx, 300, nil),
+				run.Success(ctx, nil), run.Fail(ctx, nil), run.Log(ctx, nil), run.ExitStatus(ctx, 1, nil)))
+			if run.ID() == uuid.Nil {
+				t.Error("the run has no identifier")
+			}
+			broken := errors.New("broken")
+			if jobErr, pingErr := r.Run(ctx, func(context.Context) error { return broken }); jobErr != broken || pingErr != nil {
+				t.Errorf("%v, %v", jobErr, pingErr)
+			}
+			if limit := r.(interface{ BodyLimit() int }).BodyLimit(); limit != 0 {
+				t.Errorf("body limit %d", limit)
+			}
+		})
+	}
+}
+
+// sendFunc is a receiver in a test.
+type sendFunc func(ctx context.Context, s pings.Signal) error
+
+func (f sendFunc) Ping(ctx context.Context, s pings.Signal) error { return f(ctx, s) }
+
+func TestDefaultBodyLimit(t *testing.T) {
+	var got int
+	j := job.New(sendFunc(func(_ context.Context, s pings.Signal) error { got = len(s.Body); return nil }), nil)
+	must(t, j.Success(t.Context(), make([]byte, 1_000_000)))
+	if got != 100_000 || j.BodyLimit() != 100_000 {
+		t.Errorf("%d bytes, limit %d", got, j.BodyLimit())
+	}
+}
+
+func TestSlug(t *testing.T) {
+	for name, want := range map[string]string{
+		"":                          "",
+		"backup":                    "backup",
+		"-a--b_":                    "-a--b_", // valid as it is
+		"Nightly Backup":            "nightly-backup",
+		"email:welcome":             "email-welcome",
+		"(*Reports).Monthly-fm":     "reports-monthly-fm",
+		"Ünïcode – café":            "n-code-caf",
+		"日本":                        "",
+		"\xff\x00x":                 "x",
+		strings.Repeat("A b", 60):   strings.Repeat("a-ba-b", 16) + "a-ba",
+		strings.Repeat("abcd ", 30): strings.Repeat("abcd-", 20)[:99],
+	} {
+		got := job.Slug(name)
+		if got != want || !checks.ValidSlug(got) || job.Slug(got) != got {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}

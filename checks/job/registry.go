@@ -1,0 +1,53 @@
+package job
+
+import (
+	"context"
+	"strings"
+
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// Registry keeps the checks of a scheduler's jobs in one project. A *client.Client is the Registry of its key's project,
+// and monitor.Monitor.Registry returns that of a project of an embedded monitor. A Registry is safe for concurrent use.
+type Registry interface {
+	// Register creates or updates the check with the slug of spec and returns the reporter of its job. Call it at every
+	// start of a program and whenever a job changes.
+	//
+	// An existing check keeps what spec leaves nil. A new check gets the defaults, and all channels of the project unless
+	// spec.Channels is set. A paused check stays paused until the next ping of its job.
+	//
+	// If Register returns an error, the reporter reports nothing, and its Run only calls the job. The error is a
+	// *[checks.FieldError] for an invalid setting, such as a missing slug.
+	Register(ctx context.Context, spec checks.Spec) (Reporter, error)
+
+	// PauseExcept pauses the checks with the tag whose slug is not in slugs, such as those of jobs that a scheduler no
+	// longer has. It leaves alone checks without a slug. With no slugs, it pauses all checks with the tag that have one.
+	//
+	// Give each scheduler a tag of its own, and each of its checks that tag in spec.Tags. The error is a
+	// *[checks.FieldError] for an empty tag.
+	PauseExcept(ctx context.Context, tag string, slugs []string) error
+}
+
+// Slug returns a slug for the name of a job. A name that is a valid slug is its own. Otherwise the slug is the name in
+// lower case, with a hyphen in place of characters that a slug cannot contain, cut to [checks.MaxSlug]. It is "" if no
+// character is left. Different names may have the same slug.
+func Slug(name string) string {
+	if checks.ValidSlug(name) {
+		return name
+	}
+	var b strings.Builder
+	gap := false
+	for _, r := range strings.ToLower(name) {
+		switch {
+		case r < 0x80 && r != '-' && checks.ValidSlug(string(r)):
+			if gap && b.Len() > 0 {
+				b.WriteByte('-')
+			}
+			gap = false
+			b.WriteRune(r)
+		default:
+			gap = true
+		}
+	}
+	return strings.TrimRight(b.String()[:min(b.Len(), checks.MaxSlug)], "-")
+}

@@ -1,0 +1,121 @@
+package job_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// bySlug returns the check of the project with a slug.
+func (p place) bySlug(t *testing.T, slug string) checks.Check {
+	t.Helper()
+	list, err := p.mon.Checks(t.Context(), p.project, monitor.CheckQuery{Slug: &slug})
+	must(t, err)
+	if len(list) != 1 {
+		t.Fatalf("%d checks have the slug %s", len(list), slug)
+	}
+	return list[0]
+}
+
+func TestRegister(t *testing.T) {
+	each(t, func(t *testing.T, p place) {
+		ops, err := p.mon.CreateChannel(t.Context(), p.project, "email", "ops", map[string]string{"to": "ops@example.org"})
+		must(t, err)
+		spec := checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *"), TZ: new("Europe/Riga")}
+		r, err := p.registry.Register(t.Context(), spec)
+		must(t, err)
+		jobErr, pingErr := r.Run(t.Context(), func(context.Context) error { return nil })
+		must(t, errors.Join(jobErr, pingErr))
+		c := p.bySlug(t, "backup")
+		equal(t, "channels of a new check", c.Channels, []uuid.UUID{ops.ID})
+		if c.Stored != checks.StatusUp || c.NPings != 2 || c.Schedule != "0 3 * * *" || c.TZ != "Europe/Riga" {
+			t.Errorf("%+v", c)
+		}
+
+		// Somebody removes the channel and sets the grace time. The next start of the program leaves both alone.
+		_, err = p.mon.Update(t.Context(), c.ID, checks.Spec{Channels: new(""), Grace: new(2 * time.Hour)})
+		must(t, err)
+		spec.Schedule = new("0 4 * * *")
+		_, err = p.registry.Register(t.Context(), spec)
+		must(t, err)
+		again := p.bySlug(t, "backup")
+		if again.ID != c.ID || len(again.Channels) != 0 || again.Grace != 2*time.Hour || again.Schedule != "0 4 * * *" {
+			t.Errorf("%+v", again)
+		}
+		spec.Channels = new("ops")
+		_, err = p.registry.Register(t.Context(), spec)
+		must(t, err)
+		equal(t, "channels that the spec names", p.bySlug(t, "backup").Channels, []uuid.UUID{ops.ID})
+	})
+}
+
+func TestRegisterRefuses(t *testing.T) {
+	each(t, func(t *testing.T, p place) {
+		for field, spec := range map[string]checks.Spec{
+			"slug":     {Name: new("no slug")},
+			"schedule": {Slug: new("a"), Schedule: new("61 * * * *")},
+		} {
+			r, err := p.registry.Register(t.Context(), spec)
+			if e, ok := errors.AsType[*checks.FieldError](err); !ok || e.Field != field {
+				t.Errorf("%s: %v", field, err)
+			}
+			ran := false
+			if jobErr, pingErr := r.Run(t.Context(), func(context.Context) error { ran = true; return nil }); !ran || jobErr != nil || pingErr != nil {
+				t.Errorf("%s: ran %t, %v, %v", field, ran, jobErr, pingErr)
+			}
+		}
+		if _, err := p.registry.Register(t.Context(), checks.Spec{Slug: new("")}); err == nil {
+			t.Error("an empty slug was accepted")
+		}
+		if err := p.registry.PauseExcept(t.Context(), "", []string{"a"}); err == nil {
+			t.Error("an empty tag was accepted")
+		}
+		if list, err := p.mon.Checks(t.Context(), p.project, monitor.CheckQuery{}); err != nil || len(list) != 0 {
+			t.Errorf("%+v, %v", list, err)
+		}
+	})
+}
+
+func TestPauseExcept(t *testing.T) {
+	each(t, func(t *testing.T, p place) {
+		create := func(slug string, tags ...string) uuid.UUID {
+			c, err := p.mon.Create(t.Context(), p.project, checks.Spec{Slug: &slug, Tags: tags})
+			must(t, err)
+			return c.ID
+		}
+		ids := []uuid.UUID{create("kept", "cron"), create("removed", "prod", "cron"), create("other", "cronlike"), create("", "cron"), create("paused", "cron")}
+		paused, err := p.mon.Pause(t.Context(), ids[4])
+		must(t, err)
+		p.clock.Advance(time.Hour)
+		states := func() (list []checks.Status) {
+			for _, id := range ids {
+				c, err := p.mon.Check(t.Context(), id)
+				must(t, err)
+				list = append(list, c.Stored)
+			}
+			return list
+		}
+		must(t, p.registry.PauseExcept(t.Context(), "cron", []string{"kept", "unknown"}))
+		equal(t, "states", states(), []checks.Status{"new", "paused", "new", "new", "paused"})
+		if c, err := p.mon.Check(t.Context(), ids[4]); err != nil || !c.Since.Equal(paused.Since) {
+			t.Errorf("paused again at %v, %v", c.Since, err)
+		}
+
+		// The job comes back: registering alone ends no pause, its next run does.
+		r, err := p.registry.Register(t.Context(), checks.Spec{Slug: new("removed")})
+		must(t, err)
+		equal(t, "registered", states()[1], checks.StatusPaused)
+		must(t, r.Ping(t.Context(), pings.Signal{}))
+		equal(t, "after a ping", states()[1], checks.StatusUp)
+
+		must(t, p.registry.PauseExcept(t.Context(), "cron", nil))
+		equal(t, "without jobs", states(), []checks.Status{"paused", "paused", "new", "new", "paused"})
+	})
+}

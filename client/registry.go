@@ -1,0 +1,60 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/job"
+)
+
+var _ job.Registry = (*Client)(nil)
+
+// Register creates or updates the check with the slug of spec and returns the reporter of its job, as [job.Registry]
+// describes. The reporter is a [Pinger] with the configuration of the client.
+func (c *Client) Register(ctx context.Context, spec checks.Spec) (job.Reporter, error) {
+	none := (*Pinger)(nil)
+	if spec.Slug == nil || *spec.Slug == "" {
+		return none, fmt.Errorf("client: register: %w", &checks.FieldError{Field: "slug", Reason: "is empty"})
+	}
+	if spec.Channels == nil {
+		list, err := c.List(ctx, Query{Slug: *spec.Slug})
+		if err != nil {
+			return none, err
+		}
+		if len(list) == 0 {
+			spec.Channels = new("*")
+		}
+	}
+	check, _, err := c.Upsert(ctx, spec, checks.UniqueSlug)
+	if err != nil {
+		return none, err
+	}
+	p, err := NewPinger(check.PingURL, &c.config)
+	if err != nil {
+		return none, err
+	}
+	return p, nil
+}
+
+// PauseExcept pauses the checks with the tag whose slug is not in slugs, as [job.Registry] describes.
+func (c *Client) PauseExcept(ctx context.Context, tag string, slugs []string) error {
+	if tag == "" {
+		return fmt.Errorf("client: pause checks: %w", &checks.FieldError{Field: "tag", Reason: "is empty"})
+	}
+	list, err := c.List(ctx, Query{Tags: []string{tag}})
+	if err != nil {
+		return err
+	}
+	for _, check := range list {
+		if check.Slug == "" || check.Status == checks.StatusPaused || slices.Contains(slugs, check.Slug) {
+			continue
+		}
+		if _, err := c.Pause(ctx, check.ID); err != nil && !errors.Is(err, checks.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
