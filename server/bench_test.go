@@ -11,30 +11,31 @@ import (
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
 // instant is a store with one check that answers at once.
 type instant struct {
-	monitor.Store
+	store.Store
 	check checks.Check
 }
 
-func (i instant) Update(ctx context.Context, fn func(ctx context.Context, tx monitor.Tx) error) error {
+func (i instant) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
 	return fn(ctx, instantTx{check: i.check})
 }
 
 type instantTx struct {
-	monitor.Tx
+	store.Tx
 	check checks.Check
 }
 
-func (i instantTx) LockChecks(context.Context, []uuid.UUID) ([]*monitor.Locked, error) {
-	return []*monitor.Locked{{Check: i.check}}, nil
+func (i instantTx) LockChecks(context.Context, []uuid.UUID) ([]*store.Locked, error) {
+	return []*store.Locked{{Check: i.check}}, nil
 }
 
-func (instantTx) SaveChecks(context.Context, []*monitor.Locked) error { return nil }
+func (instantTx) SaveChecks(context.Context, []*store.Locked) error { return nil }
 
 // discard is a response that nobody reads.
 type discard struct{ header http.Header }

@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -34,15 +35,15 @@ func TestStatusEndpoint(t *testing.T) {
 
 // outage is a store that fails to write, and to read keys and badges. Without an error it panics on badges.
 type outage struct {
-	monitor.Store
+	store.Store
 	err error
 }
 
-func (o outage) Update(context.Context, func(context.Context, monitor.Tx) error) error { return o.err }
+func (o outage) Update(context.Context, func(context.Context, store.Tx) error) error { return o.err }
 
-func (o outage) Keys(context.Context, monitor.KeyFilter) ([]checks.Key, error) { return nil, o.err }
+func (o outage) Keys(context.Context, store.KeyFilter) ([]checks.Key, error) { return nil, o.err }
 
-func (o outage) Projects(ctx context.Context, f monitor.ProjectFilter) ([]checks.Project, error) {
+func (o outage) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
 	switch {
 	case f.BadgeKey == nil:
 		return o.Store.Projects(ctx, f)
@@ -52,7 +53,7 @@ func (o outage) Projects(ctx context.Context, f monitor.ProjectFilter) ([]checks
 	return nil, o.err
 }
 
-func (o outage) Checks(ctx context.Context, f monitor.CheckFilter) ([]checks.Check, error) {
+func (o outage) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
 	if f.BadgeKey == nil {
 		return o.Store.Checks(ctx, f)
 	}
@@ -129,11 +130,11 @@ func TestOutageInTheLog(t *testing.T) {
 
 // gate is a store that reads projects once open is closed.
 type gate struct {
-	monitor.Store
+	store.Store
 	open chan struct{}
 }
 
-func (g gate) Projects(ctx context.Context, f monitor.ProjectFilter) ([]checks.Project, error) {
+func (g gate) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
 	<-g.open
 	return g.Store.Projects(ctx, f)
 }

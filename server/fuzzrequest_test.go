@@ -20,6 +20,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/server"
 )
@@ -37,7 +38,7 @@ const (
 // fuzzWorld is a server with two projects, on SQLite.
 type fuzzWorld struct {
 	mon     *monitor.Monitor
-	store   monitor.Store
+	store   store.Store
 	handler http.Handler
 	log     *lockedBuffer
 	own     checks.Project
@@ -55,7 +56,7 @@ func newFuzzWorld(f *testing.F) *fuzzWorld {
 	w.own = checks.Project{ID: uuid.New(), Name: "own", Account: "own", Plan: checks.Free, BadgeKey: "badgekey", PingKey: fuzzPingKey, CreatedAt: time.Unix(1, 0)}
 	other := checks.Project{ID: uuid.New(), Name: fuzzForeign, Account: fuzzForeign, Plan: checks.Paid,
 		BadgeKey: fuzzForeign, PingKey: strings.Repeat("z", checks.PingKeyLength), CreatedAt: time.Unix(1, 0)}
-	err := w.store.Update(f.Context(), func(ctx context.Context, tx monitor.Tx) error {
+	err := w.store.Update(f.Context(), func(ctx context.Context, tx store.Tx) error {
 		for _, project := range []checks.Project{w.own, other} {
 			if err := tx.InsertProject(ctx, project); err != nil {
 				return err
@@ -71,7 +72,7 @@ func newFuzzWorld(f *testing.F) *fuzzWorld {
 		if err != nil {
 			return err
 		}
-		return tx.SaveChecks(ctx, []*monitor.Locked{{Check: foreign}})
+		return tx.SaveChecks(ctx, []*store.Locked{{Check: foreign}})
 	})
 	if err != nil {
 		f.Fatal(err)
@@ -83,7 +84,7 @@ func newFuzzWorld(f *testing.F) *fuzzWorld {
 // refill creates the check that requests name, unless it exists.
 func (w *fuzzWorld) refill(t testing.TB) {
 	t.Helper()
-	if found, err := w.store.Checks(t.Context(), monitor.CheckFilter{ID: new(uuid.MustParse(fuzzID))}); err == nil && len(found) > 0 {
+	if found, err := w.store.Checks(t.Context(), store.CheckFilter{ID: new(uuid.MustParse(fuzzID))}); err == nil && len(found) > 0 {
 		return
 	}
 	c, err := checks.New(w.own.ID, checks.Spec{Name: new("job"), Slug: new("job"), Tags: []string{"db", "prod"}}, time.Now())
@@ -91,8 +92,8 @@ func (w *fuzzWorld) refill(t testing.TB) {
 		t.Fatal(err)
 	}
 	c.ID, c.BadgeKey = uuid.MustParse(fuzzID), uuid.MustParse(fuzzBadge)
-	err = w.store.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
-		return tx.SaveChecks(ctx, []*monitor.Locked{{Check: c}})
+	err = w.store.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return tx.SaveChecks(ctx, []*store.Locked{{Check: c}})
 	})
 	if err != nil {
 		t.Fatal(err)

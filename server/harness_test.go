@@ -23,6 +23,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/server"
 )
@@ -82,18 +83,18 @@ func serve(t *testing.T, db dbtest.DB, config *server.Config) *site {
 
 // another returns a site on the same project whose server has another store and configuration. Its monitor logs nothing
 // by default.
-func (s *site) another(store monitor.Store, config monitor.Config, serverConfig server.Config) *site {
+func (s *site) another(db store.Store, config monitor.Config, serverConfig server.Config) *site {
 	s.Helper()
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
 	other := *s
-	other.start(store, config, serverConfig)
+	other.start(db, config, serverConfig)
 	return &other
 }
 
 // start gives the site a new server until the test ends. It has the site's clock and, by default, its log.
-func (s *site) start(store monitor.Store, config monitor.Config, serverConfig server.Config) {
+func (s *site) start(db store.Store, config monitor.Config, serverConfig server.Config) {
 	s.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	s.must(err)
@@ -105,14 +106,14 @@ func (s *site) start(store monitor.Store, config monitor.Config, serverConfig se
 		serverConfig.Logger = s.logger()
 	}
 	config.Now, serverConfig.Now = s.clock.Now, s.clock.Now
-	s.mon, s.server = newServer(s, store, config, serverConfig)
+	s.mon, s.server = newServer(s, db, config, serverConfig)
 	s.conform(serveOn(s.T, listener, s.server), serverConfig)
 }
 
 // newServer returns a server with its monitor. It signs with testSigner.
-func newServer(t testing.TB, store monitor.Store, config monitor.Config, serverConfig server.Config) (*monitor.Monitor, *server.Server) {
+func newServer(t testing.TB, s store.Store, config monitor.Config, serverConfig server.Config) (*monitor.Monitor, *server.Server) {
 	t.Helper()
-	mon, err := monitor.New(store, &config)
+	mon, err := monitor.New(s, &config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -104,13 +105,13 @@ func TestTwoServers(t *testing.T) {
 func TestManyChecks(t *testing.T) {
 	each(t, nil, func(s *site) {
 		const many = 2_000
-		err := s.store.Update(s.Context(), func(ctx context.Context, tx monitor.Tx) error {
+		err := s.store.Update(s.Context(), func(ctx context.Context, tx store.Tx) error {
 			for i := range many {
 				c, err := checks.New(s.project.ID, checks.Spec{Name: new(fmt.Sprint(i)), Tags: []string{"all", strings.Repeat("x", i%2)}}, s.clock.Now())
 				if err != nil {
 					return err
 				}
-				if err := tx.SaveChecks(ctx, []*monitor.Locked{{Check: c}}); err != nil {
+				if err := tx.SaveChecks(ctx, []*store.Locked{{Check: c}}); err != nil {
 					return err
 				}
 			}

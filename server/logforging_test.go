@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -20,12 +21,12 @@ import (
 const forged = "x\r\ntime=2026-03-15T12:00:00Z level=ERROR msg=forged\n{\"level\":\"ERROR\",\"msg\":\"forged\"}\x1b[31m\x1b]0;title\a\u009b31m\u202e\u2028"
 
 // logged returns a site like this one on another store, which logs everything as text and as JSON.
-func (s *site) logged(store monitor.Store) (site *site, text, document *lockedBuffer) {
+func (s *site) logged(db store.Store) (site *site, text, document *lockedBuffer) {
 	s.Helper()
 	text, document = &lockedBuffer{}, &lockedBuffer{}
 	all := &slog.HandlerOptions{Level: slog.LevelDebug}
 	logger := slog.New(slog.NewMultiHandler(slog.NewTextHandler(text, all), slog.NewJSONHandler(document, all)))
-	site = s.another(store, monitor.Config{Logger: logger}, server.Config{Logger: logger, AccessLog: true})
+	site = s.another(db, monitor.Config{Logger: logger}, server.Config{Logger: logger, AccessLog: true})
 	site.client = http.DefaultClient // the requests are not as documented
 	return site, text, document
 }
@@ -57,11 +58,11 @@ func TestLogs(t *testing.T) {
 	each(t, nil, func(s *site) {
 		id := s.create(object{"slug": "job", "name": forged[:90], "tags": "a " + forged, "desc": forged})["uuid"].(string)
 		lines, hidden := 0, 0
-		for _, store := range []monitor.Store{
+		for _, db := range []store.Store{
 			s.store, outage{s.store, errors.New("the database says " + forged)}, outage{s.store, fmt.Errorf("%w: %s", monitor.ErrUnavailable, forged)}, outage{s.store, nil},
 			panicking{s.store},
 		} {
-			site, text, document := s.logged(store)
+			site, text, document := s.logged(db)
 			site.tryEverything(id)
 			lines += site.checkLog(text.String(), document.String())
 			hidden += strings.Count(text.String(), "path=/ping/(key)/new")
@@ -73,9 +74,9 @@ func TestLogs(t *testing.T) {
 }
 
 // panicking is a store that panics with a forged reason.
-type panicking struct{ monitor.Store }
+type panicking struct{ store.Store }
 
-func (panicking) Update(context.Context, func(context.Context, monitor.Tx) error) error {
+func (panicking) Update(context.Context, func(context.Context, store.Tx) error) error {
 	panic(forged)
 }
 

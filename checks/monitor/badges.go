@@ -8,11 +8,12 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // Tags returns the tags of a project's checks, each once, sorted.
 func (m *Monitor) Tags(ctx context.Context, projectID uuid.UUID) ([]string, error) {
-	list, err := m.store.Checks(ctx, CheckFilter{ProjectID: &projectID})
+	list, err := m.store.Checks(ctx, store.CheckFilter{ProjectID: &projectID})
 	if err != nil {
 		return nil, err
 	}
@@ -31,11 +32,11 @@ func (m *Monitor) TagBadge(ctx context.Context, badgeKey, tag string) (label str
 	if err != nil {
 		return "", badges.Summary{}, err
 	}
-	q, label := CheckQuery{}, project.Name
+	filter, label := store.CheckFilter{ProjectID: &project.ID}, project.Name
 	if tag != badges.AllTags {
-		q.Tags, label = []string{tag}, tag
+		filter.Tags, label = []string{tag}, tag
 	}
-	list, err := m.store.Checks(ctx, CheckFilter{ProjectID: &project.ID, CheckQuery: q})
+	list, err := m.store.Checks(ctx, filter)
 	if err != nil {
 		return "", badges.Summary{}, err
 	}
@@ -45,7 +46,7 @@ func (m *Monitor) TagBadge(ctx context.Context, badgeKey, tag string) (label str
 // CheckBadge returns the label and the content of the badge of the check with this badge key. Error:
 // [checks.ErrNotFound].
 func (m *Monitor) CheckBadge(ctx context.Context, key uuid.UUID) (label string, s badges.Summary, err error) {
-	c, err := one(m.store.Checks(ctx, CheckFilter{BadgeKey: &key}))
+	c, err := one(m.store.Checks(ctx, store.CheckFilter{BadgeKey: &key}))
 	if err != nil {
 		return "", badges.Summary{}, err
 	}

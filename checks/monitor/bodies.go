@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -34,15 +35,15 @@ type BodyStore interface {
 
 // bodies is the part of a monitor that uses object storage.
 type bodies struct {
-	store     BodyStore // nil if there is none
-	queue     BodyQueue // nil if there is none
+	store     BodyStore       // nil if there is none
+	queue     store.BodyQueue // nil if there is none
 	threshold int64
 	every     time.Duration
 }
 
-func newBodies(c *Config, store Store) (bodies, error) {
+func newBodies(c *Config, s store.Store) (bodies, error) {
 	b := bodies{store: c.Bodies, threshold: orDefault(c.BodyThreshold, 100), every: orDefault(c.BodyEvery, time.Second)}
-	b.queue, _ = store.(BodyQueue)
+	b.queue, _ = s.(store.BodyQueue)
 	if b.store != nil && b.queue == nil {
 		return b, errors.New("monitor: Config.Bodies needs a store that is a BodyQueue")
 	}

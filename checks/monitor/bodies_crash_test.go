@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -21,7 +22,7 @@ type crashing struct{ *sqlstore.Store }
 
 var errCrash = errors.New("crash")
 
-func (crashing) SettleBodies(context.Context, []monitor.BodyResult) error { return errCrash }
+func (crashing) SettleBodies(context.Context, []store.BodyResult) error { return errCrash }
 
 // TestCrashAfterUpload has a process die after an upload, before it is recorded. If the ping still exists, the upload is
 // repeated; otherwise the object is removed.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -104,18 +105,18 @@ func (s *shelf) count() (objects, puts int) {
 }
 
 // withBodies is a setup whose monitor moves bodies of more than 4 bytes to a shelf.
-func withBodies(t *testing.T, store monitor.Store) (setup, *shelf) {
+func withBodies(t *testing.T, db store.Store) (setup, *shelf) {
 	t.Helper()
-	s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
+	s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
 	sh := &shelf{}
-	s.Monitor = s.another(t, store, sh)
+	s.Monitor = s.another(t, db, sh)
 	return s, sh
 }
 
 // another is a further monitor with the clock of a setup.
-func (s setup) another(t *testing.T, store monitor.Store, bodies monitor.BodyStore) *monitor.Monitor {
+func (s setup) another(t *testing.T, db store.Store, bodies monitor.BodyStore) *monitor.Monitor {
 	t.Helper()
-	return s.with(t, store, monitor.Config{Bodies: bodies, BodyThreshold: 4})
+	return s.with(t, db, monitor.Config{Bodies: bodies, BodyThreshold: 4})
 }
 
 func (s setup) pingBody(t *testing.T, c checks.Check, bodies ...string) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 const (
@@ -36,18 +37,18 @@ var (
 // [ErrBodyUnavailable] if object storage is unavailable; the bodies then stay in the database. If object storage
 // refuses one body, UploadBodies logs that and retries it later.
 func (m *Monitor) UploadBodies(ctx context.Context) (moved int, err error) {
-	return m.workBodies(ctx, UploadTask, uploadBatch, m.uploadAll)
+	return m.workBodies(ctx, store.UploadTask, uploadBatch, m.uploadAll)
 }
 
 // RemoveBodies removes all objects that are due and whose pings no longer exist, and returns how many it removed.
 // [Monitor.Run] calls it every [Config].BodyEvery. The error is [ErrBodyUnavailable] if object storage is unavailable;
 // a later call then removes the objects.
 func (m *Monitor) RemoveBodies(ctx context.Context) (removed int, err error) {
-	return m.workBodies(ctx, RemovalTask, removalBatch, m.removeAll)
+	return m.workBodies(ctx, store.RemovalTask, removalBatch, m.removeAll)
 }
 
 // workBodies claims and does the jobs of a task until none is due, and returns how many are done.
-func (m *Monitor) workBodies(ctx context.Context, task BodyTask, batch int, work func(context.Context, []BodyJob) []error) (done int, err error) {
+func (m *Monitor) workBodies(ctx context.Context, task store.BodyTask, batch int, work func(context.Context, []store.BodyJob) []error) (done int, err error) {
 	if m.bodies.store == nil {
 		return 0, nil
 	}
@@ -70,12 +71,12 @@ func (m *Monitor) workBodies(ctx context.Context, task BodyTask, batch int, work
 
 // settleBodies records the outcome of jobs and returns how many are done. It returns the first error that concerns all
 // jobs.
-func (m *Monitor) settleBodies(ctx context.Context, jobs []BodyJob, errs []error) (done int, err error) {
+func (m *Monitor) settleBodies(ctx context.Context, jobs []store.BodyJob, errs []error) (done int, err error) {
 	now := m.Now()
-	results := make([]BodyResult, 0, len(jobs))
+	results := make([]store.BodyResult, 0, len(jobs))
 	var cause error
 	for i, job := range jobs {
-		r := BodyResult{BodyJob: job}
+		r := store.BodyResult{BodyJob: job}
 		switch err := errs[i]; {
 		case err == nil:
 			done++
@@ -122,7 +123,7 @@ func firstCause(earlier, later error) error {
 
 // uploadAll uploads several bodies at a time and returns the error of each. It begins no further upload once an error
 // concerns all.
-func (m *Monitor) uploadAll(ctx context.Context, jobs []BodyJob) []error {
+func (m *Monitor) uploadAll(ctx context.Context, jobs []store.BodyJob) []error {
 	errs := make([]error, len(jobs))
 	var next atomic.Int64
 	var stop atomic.Bool
@@ -149,7 +150,7 @@ func (m *Monitor) uploadAll(ctx context.Context, jobs []BodyJob) []error {
 }
 
 // upload moves one body. A panic of the storage, which may be another program's code, becomes an error.
-func (m *Monitor) upload(ctx context.Context, job BodyJob) (err error) {
+func (m *Monitor) upload(ctx context.Context, job store.BodyJob) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
@@ -167,7 +168,7 @@ func (m *Monitor) upload(ctx context.Context, job BodyJob) (err error) {
 
 // removeAll removes objects and returns the error of each. If the request for all fails because of some objects, it
 // removes them one by one.
-func (m *Monitor) removeAll(ctx context.Context, jobs []BodyJob) []error {
+func (m *Monitor) removeAll(ctx context.Context, jobs []store.BodyJob) []error {
 	keys := make([]string, len(jobs))
 	for i, job := range jobs {
 		keys[i] = job.Key

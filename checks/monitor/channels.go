@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // CreateChannel adds a channel to a project. Spec.Channels can use its name only if that is non-empty, unique and free of
@@ -30,7 +31,7 @@ func (m *Monitor) AddChannel(ctx context.Context, c channels.Channel) (channels.
 	c = channels.Channel{
 		ID: uuid.New(), ProjectID: c.ProjectID, Kind: c.Kind, Name: c.Name, Settings: settings, Sources: c.Sources, CreatedAt: m.Now(),
 	}
-	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+	err = m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.LockAccount(ctx, c.ProjectID); err != nil {
 			return err
 		}
@@ -55,7 +56,7 @@ func (m *Monitor) AddChannel(ctx context.Context, c channels.Channel) (channels.
 // stay the same. Errors: those of [channels.Validate] and [channels.ResolveGroup] for the settings,
 // [checks.ErrNotFound].
 func (m *Monitor) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, settings, sources map[string]string) (c channels.Channel, err error) {
-	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+	err = m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err
 		}
@@ -96,7 +97,7 @@ func (m *Monitor) ChannelKinds() []channels.KindInfo { return m.kinds }
 // DeleteChannel removes a channel of a project, takes it from all checks and deletes its deliveries. Error:
 // [checks.ErrNotFound].
 func (m *Monitor) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
-	return m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+	return m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err
 		}

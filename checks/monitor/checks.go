@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // Create adds a check to a project. Errors: *[checks.FieldError] for an invalid setting, *[channels.SelectError],
@@ -33,7 +34,7 @@ func (m *Monitor) Upsert(ctx context.Context, projectID uuid.UUID, spec checks.S
 	if err != nil {
 		return checks.Check{}, false, err
 	}
-	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+	err = m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		project, err := tx.LockAccount(ctx, projectID)
 		if err != nil {
 			return err
@@ -62,7 +63,7 @@ func (m *Monitor) Upsert(ctx context.Context, projectID uuid.UUID, spec checks.S
 }
 
 // matchOf returns the match for the unique fields of an upsert. some is false if no check can match.
-func matchOf(spec checks.Spec, unique []checks.UniqueField) (match Match, some bool, err error) {
+func matchOf(spec checks.Spec, unique []checks.UniqueField) (match store.Match, some bool, err error) {
 	some = len(unique) > 0
 	for _, field := range unique {
 		var given bool
@@ -78,7 +79,7 @@ func matchOf(spec checks.Spec, unique []checks.UniqueField) (match Match, some b
 		case checks.UniqueGrace:
 			match.Grace, given = spec.Grace, spec.Grace != nil
 		default:
-			return Match{}, false, &checks.FieldError{Field: "unique",
+			return store.Match{}, false, &checks.FieldError{Field: "unique",
 				Reason: fmt.Sprintf("has an unexpected item: %q, the allowed ones are name, slug, tags, timeout and grace", field)}
 		}
 		some = some && given
@@ -88,7 +89,7 @@ func matchOf(spec checks.Spec, unique []checks.UniqueField) (match Match, some b
 
 // findOne locks the oldest check that matches, or returns nil. The caller holds the account's lock, so that no other
 // transaction makes a check match.
-func findOne(ctx context.Context, tx Tx, projectID uuid.UUID, match Match) (*Locked, error) {
+func findOne(ctx context.Context, tx store.Tx, projectID uuid.UUID, match store.Match) (*store.Locked, error) {
 	ids, err := tx.FindChecks(ctx, projectID, match)
 	if err != nil || len(ids) == 0 {
 		return nil, err
@@ -97,7 +98,7 @@ func findOne(ctx context.Context, tx Tx, projectID uuid.UUID, match Match) (*Loc
 }
 
 // insert adds a check under the account's lock, unless that exceeds the limit. A limit of 0 is none.
-func insert(ctx context.Context, tx Tx, project checks.Project, c *checks.Check, selection *string, limit int) error {
+func insert(ctx context.Context, tx store.Tx, project checks.Project, c *checks.Check, selection *string, limit int) error {
 	if limit > 0 {
 		used, err := tx.CountChecks(ctx, project.ID)
 		if err != nil {
@@ -110,11 +111,11 @@ func insert(ctx context.Context, tx Tx, project checks.Project, c *checks.Check,
 	if err := selectChannels(ctx, tx, c, selection); err != nil {
 		return err
 	}
-	return tx.SaveChecks(ctx, []*Locked{{Check: *c}})
+	return tx.SaveChecks(ctx, []*store.Locked{{Check: *c}})
 }
 
 // selectChannels sets the channels that a selection names (API-V3.md section 4.3 rule 3). A nil selection changes nothing.
-func selectChannels(ctx context.Context, tx Tx, c *checks.Check, selection *string) error {
+func selectChannels(ctx context.Context, tx store.Tx, c *checks.Check, selection *string) error {
 	if selection == nil {
 		return nil
 	}
@@ -146,12 +147,12 @@ func (m *Monitor) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (c
 		}
 		projectID = c.ProjectID
 	}
-	return m.change(ctx, id, projectID, func(ctx context.Context, tx Tx, l *Locked) error {
+	return m.change(ctx, id, projectID, func(ctx context.Context, tx store.Tx, l *store.Locked) error {
 		return m.updateLocked(ctx, tx, l, spec, now)
 	})
 }
 
-func (m *Monitor) updateLocked(ctx context.Context, tx Tx, l *Locked, spec checks.Spec, now time.Time) error {
+func (m *Monitor) updateLocked(ctx context.Context, tx store.Tx, l *store.Locked, spec checks.Spec, now time.Time) error {
 	updated, effects, err := l.Check.Update(spec, now)
 	if err != nil {
 		return err
@@ -161,12 +162,12 @@ func (m *Monitor) updateLocked(ctx context.Context, tx Tx, l *Locked, spec check
 	}
 	l.Apply(updated, effects)
 	l.SettingsChanged = true
-	return tx.SaveChecks(ctx, []*Locked{l})
+	return tx.SaveChecks(ctx, []*store.Locked{l})
 }
 
 // change runs fn on a locked check and returns the changed check. If a project is given, it locks its account first.
-func (m *Monitor) change(ctx context.Context, id, projectID uuid.UUID, fn func(ctx context.Context, tx Tx, l *Locked) error) (c checks.Check, err error) {
-	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+func (m *Monitor) change(ctx context.Context, id, projectID uuid.UUID, fn func(ctx context.Context, tx store.Tx, l *store.Locked) error) (c checks.Check, err error) {
+	err = m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if projectID != uuid.Nil {
 			if _, err := tx.LockAccount(ctx, projectID); err != nil {
 				return err
@@ -192,42 +193,48 @@ func (m *Monitor) change(ctx context.Context, id, projectID uuid.UUID, fn func(c
 // Pause stops the monitoring of a check (API-V3.md section 4.5). Error: [checks.ErrNotFound].
 func (m *Monitor) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	now := m.Now()
-	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx Tx, l *Locked) error {
+	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.Tx, l *store.Locked) error {
 		l.Apply(l.Check.Pause(now))
-		return tx.SaveChecks(ctx, []*Locked{l})
+		return tx.SaveChecks(ctx, []*store.Locked{l})
 	})
 }
 
 // Resume makes a paused check new (API-V3.md section 4.6). Errors: [checks.ErrNotFound], [checks.ErrNotPaused].
 func (m *Monitor) Resume(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	now := m.Now()
-	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx Tx, l *Locked) error {
+	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.Tx, l *store.Locked) error {
 		c, err := l.Check.Resume(now)
 		if err != nil {
 			return err
 		}
 		l.Check = c
-		return tx.SaveChecks(ctx, []*Locked{l})
+		return tx.SaveChecks(ctx, []*store.Locked{l})
 	})
 }
 
 // Delete removes a check with its log, flips and deliveries, and returns it as it was (API-V3.md section 4.7). Error:
 // [checks.ErrNotFound].
 func (m *Monitor) Delete(ctx context.Context, id uuid.UUID) (checks.Check, error) {
-	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx Tx, l *Locked) error {
+	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.Tx, l *store.Locked) error {
 		return tx.DeleteCheck(ctx, l)
 	})
 }
 
 // Check returns a check; [checks.Check.Status] is its status at an instant. Error: [checks.ErrNotFound].
 func (m *Monitor) Check(ctx context.Context, id uuid.UUID) (checks.Check, error) {
-	return one(m.store.Checks(ctx, CheckFilter{ID: &id}))
+	return one(m.store.Checks(ctx, store.CheckFilter{ID: &id}))
 }
 
 // CheckByUniqueKey returns the check of a project that has this unique key (API-V3.md section 2.1). Error:
 // [checks.ErrNotFound].
 func (m *Monitor) CheckByUniqueKey(ctx context.Context, projectID uuid.UUID, key string) (checks.Check, error) {
-	return one(m.store.Checks(ctx, CheckFilter{ProjectID: &projectID, UniqueKey: &key}))
+	return one(m.store.Checks(ctx, store.CheckFilter{ProjectID: &projectID, UniqueKey: &key}))
+}
+
+// CheckQuery restricts a list of checks. The zero value allows all.
+type CheckQuery struct {
+	Slug *string  // only checks with this slug
+	Tags []string // only checks with all of these tags, compared as whole words
 }
 
 // Checks returns the checks of a project that the query selects, oldest first (API-V3.md section 4.1).
@@ -235,7 +242,7 @@ func (m *Monitor) Checks(ctx context.Context, projectID uuid.UUID, q CheckQuery)
 	if q.Slug != nil && !checks.ValidSlug(*q.Slug) {
 		return nil, nil // no check has it, and PostgreSQL refuses invalid UTF-8
 	}
-	return m.store.Checks(ctx, CheckFilter{ProjectID: &projectID, CheckQuery: q})
+	return m.store.Checks(ctx, store.CheckFilter{ProjectID: &projectID, Slug: q.Slug, Tags: q.Tags})
 }
 
 // one returns the first item of a list, or [checks.ErrNotFound]. It passes on the error of the query.
@@ -261,12 +268,12 @@ func (m *Monitor) provision(ctx context.Context, projectID uuid.UUID, slug strin
 	if err != nil {
 		return uuid.Nil, false, err
 	}
-	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+	err = m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		project, err := tx.LockAccount(ctx, projectID)
 		if err != nil {
 			return err
 		}
-		ids, err := tx.FindChecks(ctx, projectID, Match{Slug: &slug})
+		ids, err := tx.FindChecks(ctx, projectID, store.Match{Slug: &slug})
 		switch {
 		case err != nil:
 			return err
@@ -290,11 +297,11 @@ func (m *Monitor) provision(ctx context.Context, projectID uuid.UUID, slug strin
 }
 
 // roomForCreated returns [ErrCreatedChecks] if pings may not create another check in the project.
-func (m *Monitor) roomForCreated(ctx context.Context, tx Tx, projectID uuid.UUID) error {
+func (m *Monitor) roomForCreated(ctx context.Context, tx store.Tx, projectID uuid.UUID) error {
 	if m.maxCreated == 0 {
 		return nil
 	}
-	all, err := tx.FindChecks(ctx, projectID, Match{})
+	all, err := tx.FindChecks(ctx, projectID, store.Match{})
 	if err == nil && len(all) >= m.maxCreated {
 		return fmt.Errorf("%w: %d", ErrCreatedChecks, m.maxCreated)
 	}

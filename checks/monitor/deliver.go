@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // DeliveryConfig configures the delivery of alerts. The zero value of a field selects its default.
@@ -172,12 +173,12 @@ func (m *Monitor) abandonSome(ctx context.Context) (failed int, err error) {
 		return 0, err
 	}
 	// The claim only finds the lines: its lease has already ended.
-	claim := DeliveryClaim{Now: late, Until: late}
+	claim := store.DeliveryClaim{Now: late, Until: late}
 	for _, channel := range due {
-		claim.Room = append(claim.Room, ChannelRoom{channel, abandonLines})
+		claim.Room = append(claim.Room, store.ChannelRoom{Channel: channel, N: abandonLines})
 	}
 	text := fmt.Sprintf("not sent within %v: no server has a notifier", m.delivery.GiveUp)
-	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+	err = m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		claimed, err := tx.ClaimDeliveries(ctx, claim)
 		if err != nil {
 			return err
@@ -186,7 +187,7 @@ func (m *Monitor) abandonSome(ctx context.Context) (failed int, err error) {
 		if err != nil {
 			return err
 		}
-		changes := DeliveryChanges{Now: now, Marks: make(map[uuid.UUID]ChannelMark)}
+		changes := store.DeliveryChanges{Now: now, Marks: make(map[uuid.UUID]store.ChannelMark)}
 		for _, line := range lines {
 			line[0].Attempts-- // the claim was no attempt
 			for _, w := range line {
@@ -195,7 +196,7 @@ func (m *Monitor) abandonSome(ctx context.Context) (failed int, err error) {
 				}
 				w.State, w.Error = DeliveryFailed, text
 				changes.Deliveries = append(changes.Deliveries, w.QueuedDelivery)
-				changes.Marks[w.ChannelID] = ChannelMark{FailedAt: now, Error: text}
+				changes.Marks[w.ChannelID] = store.ChannelMark{FailedAt: now, Error: text}
 			}
 		}
 		failed = len(changes.Deliveries)
@@ -209,14 +210,14 @@ func (m *Monitor) abandonSome(ctx context.Context) (failed int, err error) {
 
 // signalling is a store that wakes the courier after a commit with new alerts.
 type signalling struct {
-	Store
+	store.Store
 	delivery *delivery
 }
 
 // Update runs fn in a transaction.
-func (s signalling) Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
+func (s signalling) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
 	var tx *signallingTx
-	err := s.Store.Update(ctx, func(ctx context.Context, inner Tx) error {
+	err := s.Store.Update(ctx, func(ctx context.Context, inner store.Tx) error {
 		tx = &signallingTx{Tx: inner}
 		return fn(ctx, tx)
 	})
@@ -227,12 +228,12 @@ func (s signalling) Update(ctx context.Context, fn func(ctx context.Context, tx 
 }
 
 type signallingTx struct {
-	Tx
+	store.Tx
 	raised bool
 }
 
 // SaveChecks notes whether it saves alerts.
-func (t *signallingTx) SaveChecks(ctx context.Context, locked []*Locked) error {
+func (t *signallingTx) SaveChecks(ctx context.Context, locked []*store.Locked) error {
 	for _, l := range locked {
 		t.raised = t.raised || len(l.Alerts) > 0
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -77,14 +78,14 @@ type outbox struct {
 	setup
 	*inbox
 	config monitor.Config
-	store  monitor.Store
+	store  store.Store
 }
 
 // newOutbox returns a monitor whose clock stands still, so that only Deliver sends alerts.
-func newOutbox(t *testing.T, store monitor.Store, change func(*monitor.Config)) outbox {
+func newOutbox(t *testing.T, db store.Store, change func(*monitor.Config)) outbox {
 	t.Helper()
-	s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
-	o := outbox{setup: s, inbox: &inbox{}, store: store}
+	s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
+	o := outbox{setup: s, inbox: &inbox{}, store: db}
 	o.config = monitor.Config{
 		Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler),
 		Kinds:     append(channels.Kinds(), channels.KindInfo{Kind: "pager", Settings: []channels.Setting{{Name: "token", Secret: true}}}),
@@ -93,14 +94,14 @@ func newOutbox(t *testing.T, store monitor.Store, change func(*monitor.Config)) 
 	if change != nil {
 		change(&o.config)
 	}
-	o.Monitor = o.server(t, store)
+	o.Monitor = o.server(t, db)
 	return o
 }
 
 // server returns a further monitor with the same configuration.
-func (o outbox) server(t *testing.T, store monitor.Store) *monitor.Monitor {
+func (o outbox) server(t *testing.T, s store.Store) *monitor.Monitor {
 	t.Helper()
-	mon, err := monitor.New(store, &o.config)
+	mon, err := monitor.New(s, &o.config)
 	if err != nil {
 		t.Fatal(err)
 	}

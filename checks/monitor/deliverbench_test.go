@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -27,9 +28,9 @@ type fleetOfChecks struct {
 // newFleet makes checks that expect a ping a minute and assigns them to that many channels in turn.
 func newFleet(b *testing.B, db dbtest.DB, size, integrations int, notify channels.NotifierFunc) *fleetOfChecks {
 	b.Helper()
-	store := db.Open(b)
+	s := db.Open(b)
 	f := &fleetOfChecks{}
-	mon, err := monitor.New(store, &monitor.Config{
+	mon, err := monitor.New(s, &monitor.Config{
 		Now:       func() time.Time { return time.Now().Add(time.Duration(f.offset.Load())) },
 		Kinds:     []channels.KindInfo{{Kind: "pager"}},
 		Notifiers: map[channels.Kind]channels.Notifier{"pager": notify},
@@ -51,7 +52,7 @@ func newFleet(b *testing.B, db dbtest.DB, size, integrations int, notify channel
 		targets = append(targets, c.ID)
 	}
 	for len(f.ids) < size {
-		err := store.Update(b.Context(), func(ctx context.Context, tx monitor.Tx) error {
+		err := s.Update(b.Context(), func(ctx context.Context, tx store.Tx) error {
 			for range min(5000, size-len(f.ids)) {
 				c, err := checks.New(project.ID, checks.Spec{Timeout: new(time.Minute), Grace: new(time.Minute)}, mon.Now())
 				if err != nil {
@@ -59,7 +60,7 @@ func newFleet(b *testing.B, db dbtest.DB, size, integrations int, notify channel
 				}
 				c.Channels = []uuid.UUID{targets[len(f.ids)%integrations]}
 				f.ids = append(f.ids, c.ID)
-				if err := tx.SaveChecks(ctx, []*monitor.Locked{{Check: c}}); err != nil {
+				if err := tx.SaveChecks(ctx, []*store.Locked{{Check: c}}); err != nil {
 					return err
 				}
 			}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 const (
@@ -16,7 +18,7 @@ const (
 
 // rooms returns the channels to claim for, in the order of their turns. It includes the channels of final results,
 // because the next delivery of their line becomes due now.
-func (c *courier) rooms(ctx context.Context, results []result, now time.Time) ([]ChannelRoom, error) {
+func (c *courier) rooms(ctx context.Context, results []result, now time.Time) ([]store.ChannelRoom, error) {
 	if c.room() <= 0 {
 		return nil, nil
 	}
@@ -51,11 +53,11 @@ func (c *courier) rooms(ctx context.Context, results []result, now time.Time) ([
 
 // exchange records results and claims deliveries in one transaction. It ignores cancellation: if the answer to a claim
 // is lost, nobody can send its deliveries until the lease ends.
-func (c *courier) exchange(ctx context.Context, results []result, list []ChannelRoom, now time.Time) (claimed []QueuedDelivery, err error) {
+func (c *courier) exchange(ctx context.Context, results []result, list []store.ChannelRoom, now time.Time) (claimed []store.QueuedDelivery, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	after := c.after
-	err = c.m.store.Update(ctx, func(ctx context.Context, tx Tx) (err error) {
+	err = c.m.store.Update(ctx, func(ctx context.Context, tx store.Tx) (err error) {
 		if err := recordResults(ctx, tx, results, now); err != nil {
 			return err
 		}
@@ -70,7 +72,7 @@ func (c *courier) exchange(ctx context.Context, results []result, list []Channel
 }
 
 // recordResults writes the results of deliveries.
-func recordResults(ctx context.Context, tx Tx, results []result, now time.Time) error {
+func recordResults(ctx context.Context, tx store.Tx, results []result, now time.Time) error {
 	if len(results) == 0 {
 		return nil
 	}
@@ -86,13 +88,13 @@ func recordResults(ctx context.Context, tx Tx, results []result, now time.Time) 
 }
 
 // claim claims deliveries for channels until the courier has enough. It returns the channel whose turn was last.
-func (c *courier) claim(ctx context.Context, tx Tx, list []ChannelRoom, now time.Time) (claimed []QueuedDelivery, after uuid.UUID, err error) {
+func (c *courier) claim(ctx context.Context, tx store.Tx, list []store.ChannelRoom, now time.Time) (claimed []store.QueuedDelivery, after uuid.UUID, err error) {
 	after = c.after
 	limit := c.room()
 	for round := 0; round < claimRounds && limit > 0 && len(list) > 0; round++ {
 		parts := share(list, limit)
 		after = parts[len(parts)-1].Channel
-		got, err := tx.ClaimDeliveries(ctx, DeliveryClaim{Now: now, Until: now.Add(c.d.Lease), Room: parts})
+		got, err := tx.ClaimDeliveries(ctx, store.DeliveryClaim{Now: now, Until: now.Add(c.d.Lease), Room: parts})
 		if err != nil {
 			return nil, after, err
 		}
@@ -108,7 +110,7 @@ func (c *courier) claim(ctx context.Context, tx Tx, list []ChannelRoom, now time
 }
 
 // replaceStale supersedes stale deliveries among the claimed and replaces each with a newer one of its line.
-func replaceStale(ctx context.Context, tx Tx, claimed []QueuedDelivery, now time.Time) error {
+func replaceStale(ctx context.Context, tx store.Tx, claimed []store.QueuedDelivery, now time.Time) error {
 	var ids []int64
 	for _, q := range claimed {
 		if stale(q, now) {
@@ -122,7 +124,7 @@ func replaceStale(ctx context.Context, tx Tx, claimed []QueuedDelivery, now time
 	if err != nil {
 		return err
 	}
-	changes := DeliveryChanges{Now: now, Marks: make(map[uuid.UUID]ChannelMark)}
+	changes := store.DeliveryChanges{Now: now, Marks: make(map[uuid.UUID]store.ChannelMark)}
 	for i, q := range claimed {
 		line := lines[q.ID]
 		if len(line) < 2 {
@@ -133,8 +135,17 @@ func replaceStale(ctx context.Context, tx Tx, claimed []QueuedDelivery, now time
 			continue
 		}
 		changes.Deliveries = append(append(changes.Deliveries, superseded...), first)
-		changes.Marks[q.ChannelID] = ChannelMark{FailedAt: now, Error: first.Error}
+		changes.Marks[q.ChannelID] = store.ChannelMark{FailedAt: now, Error: first.Error}
 		claimed[i] = first
 	}
 	return tx.SaveDeliveries(ctx, changes)
+}
+
+// deliveryIDs returns the IDs of deliveries.
+func deliveryIDs(list []store.QueuedDelivery) []int64 {
+	ids := make([]int64, len(list))
+	for i, q := range list {
+		ids[i] = q.ID
+	}
+	return ids
 }

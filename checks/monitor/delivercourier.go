@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // courier delivers alerts. One goroutine records results and claims further deliveries, in one transaction. Another
@@ -40,7 +42,7 @@ type lane struct {
 
 // send is a claimed alert.
 type send struct {
-	Alert
+	store.Alert
 	lane  *lane
 	began atomic.Pointer[time.Time] // when the attempt began
 	err   error
@@ -171,7 +173,7 @@ func (c *courier) results(now time.Time) []result {
 }
 
 // giveBack returns deliveries to the outbox as if nobody had claimed them.
-func (c *courier) giveBack(due time.Time, list ...QueuedDelivery) {
+func (c *courier) giveBack(due time.Time, list ...store.QueuedDelivery) {
 	for _, q := range list {
 		c.done = append(c.done, result{QueuedDelivery: q, to: DeliveryPending, due: due, uncounted: true})
 	}

@@ -5,13 +5,71 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
+
+// DeliveryState is the state of a delivery. It is the type of package store under the same name.
+type DeliveryState = store.DeliveryState
+
+// The states of a delivery. All but DeliveryPending are final.
+const (
+	DeliveryPending    DeliveryState = store.DeliveryPending    // to be sent, being sent, or to be sent again
+	DeliverySent       DeliveryState = store.DeliverySent       // the receiver has accepted it
+	DeliveryFailed     DeliveryState = store.DeliveryFailed     // it was given up
+	DeliverySuperseded DeliveryState = store.DeliverySuperseded // it was late, and a newer alert replaced it
+)
+
+// Delivery is an entry of the history of deliveries.
+type Delivery struct {
+	// ID identifies the delivery within its database.
+	ID int64
+	// CheckID and CheckName are those of the check that the alert is about.
+	CheckID   uuid.UUID
+	CheckName string
+	// ChannelID, ChannelName and ChannelKind are those of the channel that it goes to.
+	ChannelID   uuid.UUID
+	ChannelName string
+	ChannelKind channels.Kind
+	// Status is the status that the alert reports.
+	Status channels.Status
+	// Reminder is 0 for the alert itself and counts the reminders from 1.
+	Reminder int
+	// State is the state of the delivery.
+	State DeliveryState
+	// Attempts counts the attempts to send it, including one in progress.
+	Attempts int
+	// CreatedAt is when the alert was raised, in UTC.
+	CreatedAt time.Time
+	// Due is when a pending delivery can be claimed next. It is the zero time in a final state.
+	Due time.Time
+	// FinishedAt is when the delivery reached its final state, or the zero time.
+	FinishedAt time.Time
+	// Error is the error of the last attempt, at most [MaxDeliveryError] characters.
+	Error string
+}
+
+// DeliveryQuery selects deliveries. The zero value of a field other than Project selects all.
+type DeliveryQuery struct {
+	// Project is the project that the deliveries belong to.
+	Project uuid.UUID
+	// IDs selects the deliveries with these identifiers.
+	IDs []int64
+	// Check and Channel select the deliveries of one check and to one channel.
+	Check, Channel uuid.UUID
+	// State selects the deliveries in one state.
+	State DeliveryState
+	// Before selects lower identifiers: pass the last one of a page to get the next page.
+	Before int64
+	// Limit bounds the number of deliveries. Default: [DefaultDeliveries].
+	Limit int
+}
 
 // DefaultDeliveries is the number of deliveries that a [DeliveryQuery] with the Limit 0 returns.
 const DefaultDeliveries = 100
@@ -29,7 +87,12 @@ func (m *Monitor) Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, 
 	case q.Limit == 0:
 		q.Limit = DefaultDeliveries
 	}
-	return m.store.Deliveries(ctx, q)
+	rows, err := m.store.Deliveries(ctx, store.DeliveryQuery(q))
+	list := make([]Delivery, len(rows))
+	for i, d := range rows {
+		list[i] = Delivery(d)
+	}
+	return list, err
 }
 
 // RetryDeliveries makes failed deliveries of a project pending again, with no attempts counted, and returns how many.
@@ -40,7 +103,7 @@ func (m *Monitor) RetryDeliveries(ctx context.Context, projectID uuid.UUID, ids 
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	query := DeliveryQuery{Project: projectID, IDs: ids, State: DeliveryFailed, Limit: len(ids)}
+	query := store.DeliveryQuery{Project: projectID, IDs: ids, State: DeliveryFailed, Limit: len(ids)}
 	list, err := m.store.Deliveries(ctx, query)
 	if err != nil {
 		return 0, err
@@ -57,7 +120,7 @@ const retryPage = 500
 // RetryFailedDeliveries makes all failed deliveries of a project pending again, with no attempts counted, and returns
 // how many.
 func (m *Monitor) RetryFailedDeliveries(ctx context.Context, projectID uuid.UUID) (retried int, err error) {
-	query := DeliveryQuery{Project: projectID, State: DeliveryFailed, Limit: retryPage}
+	query := store.DeliveryQuery{Project: projectID, State: DeliveryFailed, Limit: retryPage}
 	for {
 		list, err := m.store.Deliveries(ctx, query)
 		if err != nil || len(list) == 0 {
@@ -74,17 +137,17 @@ func (m *Monitor) RetryFailedDeliveries(ctx context.Context, projectID uuid.UUID
 
 // retry makes the failed ones among deliveries pending again. If there are fewer than least, it changes nothing and
 // returns [checks.ErrNotFound].
-func (m *Monitor) retry(ctx context.Context, list []Delivery, least int) (retried int, err error) {
+func (m *Monitor) retry(ctx context.Context, list []store.Delivery, least int) (retried int, err error) {
 	ids := make([]int64, len(list))
 	for i, d := range list {
 		ids[i] = d.ID
 	}
-	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+	err = m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		rows, err := tx.LockDeliveries(ctx, ids)
 		if err != nil {
 			return err
 		}
-		changes := DeliveryChanges{Now: m.Now()}
+		changes := store.DeliveryChanges{Now: m.Now()}
 		for _, q := range rows {
 			if q.State == DeliveryFailed {
 				q.State, q.Attempts, q.Due, q.Error = DeliveryPending, 0, changes.Now, ""

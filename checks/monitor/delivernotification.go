@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -17,7 +18,7 @@ import (
 const alertBodyTime = 5 * time.Second
 
 // notification returns the content of an alert for a notifier.
-func (m *Monitor) notification(ctx context.Context, a Alert) channels.Notification {
+func (m *Monitor) notification(ctx context.Context, a store.Alert) channels.Notification {
 	n := channels.Notification{
 		ID:       alertID(a),
 		Check:    m.describe(a.Check, a.Project),
@@ -65,7 +66,7 @@ func (m *Monitor) describe(c checks.Check, project string) channels.Check {
 }
 
 // alertBody returns the beginning of the last ping's body, or nil if object storage does not return it in time.
-func (m *Monitor) alertBody(ctx context.Context, a Alert) []byte {
+func (m *Monitor) alertBody(ctx context.Context, a store.Alert) []byte {
 	body := a.Ping.Body
 	if a.Ping.BodyKey != "" && m.bodies.store != nil {
 		limited, cancel := context.WithTimeout(ctx, alertBodyTime)
@@ -83,7 +84,7 @@ func (m *Monitor) alertBody(ctx context.Context, a Alert) []byte {
 
 // alertID identifies a delivery for its receiver. It includes the instant, because a new database with the same checks
 // reuses the numbers of deliveries.
-func alertID(a Alert) string {
+func alertID(a store.Alert) string {
 	name := fmt.Sprintf("delivery/%d/%d/%s", a.ID, a.CreatedAt.UnixMicro(), a.Channel.ID)
 	return uuid.NewSHA1(a.Check.ID, []byte(name)).String()
 }
@@ -95,7 +96,7 @@ func incidentID(check uuid.UUID, down time.Time) string {
 
 // reasonText says why a check went up or down. It includes the exit status of the last ping if that ping caused the
 // flip.
-func reasonText(flip AlertFlip, last pings.Ping) string {
+func reasonText(flip store.AlertFlip, last pings.Ping) string {
 	switch flip.Reason {
 	case checks.ReasonSuccess:
 		return "a success was signalled"

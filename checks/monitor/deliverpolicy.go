@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // This file holds the rules of the delivery as pure functions: which channel gets a turn, what an attempt means for a
@@ -15,20 +16,20 @@ import (
 
 // result is the outcome of a claimed delivery.
 type result struct {
-	QueuedDelivery               // as claimed
-	to             DeliveryState // the new state; DeliveryPending for a renewed lease or a retry
-	due            time.Time     // when a pending one may be claimed next
-	uncounted      bool          // the claim was no attempt, so Attempts goes back by 1
-	text           string        // what went wrong; "" keeps the former text of a pending delivery
-	copies         []uuid.UUID   // the members of the group that it went to
-	orphan         bool          // its check or channel no longer exists
+	store.QueuedDelivery               // as claimed
+	to                   DeliveryState // the new state; DeliveryPending for a renewed lease or a retry
+	due                  time.Time     // when a pending one may be claimed next
+	uncounted            bool          // the claim was no attempt, so Attempts goes back by 1
+	text                 string        // what went wrong; "" keeps the former text of a pending delivery
+	copies               []uuid.UUID   // the members of the group that it went to
+	orphan               bool          // its check or channel no longer exists
 }
 
 // over reports whether the result is final.
 func (r *result) over() bool { return r.to != DeliveryPending }
 
 // judge returns the state of a delivery after an attempt, and when to retry a pending one.
-func (d *DeliveryConfig) judge(q QueuedDelivery, err error, now time.Time) (to DeliveryState, due time.Time) {
+func (d *DeliveryConfig) judge(q store.QueuedDelivery, err error, now time.Time) (to DeliveryState, due time.Time) {
 	switch {
 	case err == nil:
 		return DeliverySent, time.Time{}
@@ -43,10 +44,10 @@ func (d *DeliveryConfig) judge(q QueuedDelivery, err error, now time.Time) (to D
 
 // settle applies results to the current rows of the outbox and returns the changes. A delivery that was sent stays
 // sent, even if another server has claimed it since. Any other result counts only if its claim is still the latest.
-func settle(rows []QueuedDelivery, results []result, now time.Time) DeliveryChanges {
-	changes := DeliveryChanges{Now: now, Copies: make(map[int64][]uuid.UUID), Marks: make(map[uuid.UUID]ChannelMark)}
+func settle(rows []store.QueuedDelivery, results []result, now time.Time) store.DeliveryChanges {
+	changes := store.DeliveryChanges{Now: now, Copies: make(map[int64][]uuid.UUID), Marks: make(map[uuid.UUID]store.ChannelMark)}
 	rows = slices.Clone(rows)
-	byID := make(map[int64]*QueuedDelivery, len(rows))
+	byID := make(map[int64]*store.QueuedDelivery, len(rows))
 	for i := range rows {
 		byID[rows[i].ID] = &rows[i]
 	}
@@ -71,9 +72,9 @@ func settle(rows []QueuedDelivery, results []result, now time.Time) DeliveryChan
 		case r.copies != nil:
 			changes.Copies[r.ID] = r.copies
 		case r.to == DeliveryFailed && !r.orphan:
-			changes.Marks[row.ChannelID] = ChannelMark{FailedAt: now, Error: r.text}
+			changes.Marks[row.ChannelID] = store.ChannelMark{FailedAt: now, Error: r.text}
 		case r.to == DeliverySent:
-			changes.Marks[row.ChannelID] = ChannelMark{}
+			changes.Marks[row.ChannelID] = store.ChannelMark{}
 		}
 		row.Error = r.text
 	}
@@ -87,14 +88,14 @@ func settle(rows []QueuedDelivery, results []result, now time.Time) DeliveryChan
 
 // stale reports whether newer alerts may supersede a claimed delivery: an attempt has failed and it is older than
 // staleAfter.
-func stale(q QueuedDelivery, now time.Time) bool {
+func stale(q store.QueuedDelivery, now time.Time) bool {
 	return q.Error != "" && q.CreatedAt.Before(now.Add(-staleAfter))
 }
 
 // supersede decides which deliveries of a line that begins with a stale one are obsolete. It keeps the newest. If that
 // one reports that the check is up, it also keeps the first one about the last outage. The first delivery that it keeps
 // takes over the claim and sums up the flips of the superseded ones.
-func supersede(line []WaitingDelivery) (superseded []QueuedDelivery, first QueuedDelivery) {
+func supersede(line []store.WaitingDelivery) (superseded []store.QueuedDelivery, first store.QueuedDelivery) {
 	newest := line[len(line)-1]
 	kept := newest
 	if newest.FlipUp {
@@ -104,17 +105,17 @@ func supersede(line []WaitingDelivery) (superseded []QueuedDelivery, first Queue
 				down = w.FlipID
 			}
 		}
-		if i := slices.IndexFunc(line, func(w WaitingDelivery) bool { return !w.FlipUp && w.FlipID == down }); i >= 0 {
+		if i := slices.IndexFunc(line, func(w store.WaitingDelivery) bool { return !w.FlipUp && w.FlipID == down }); i >= 0 {
 			kept = line[i]
 		}
 	}
 	claimed := line[0].QueuedDelivery
-	since := kept.from()
+	since := flipsFrom(kept)
 	for _, w := range line {
 		if w.ID == kept.ID || w.ID == newest.ID {
 			continue
 		}
-		if from := w.from(); from.Before(since) {
+		if from := flipsFrom(w); from.Before(since) {
 			since = from
 		}
 		w.State, w.Error = DeliverySuperseded, supersededText(w.Error)
@@ -131,8 +132,8 @@ func supersede(line []WaitingDelivery) (superseded []QueuedDelivery, first Queue
 	return superseded, first
 }
 
-// from returns the instant of the earliest flip that a delivery reports.
-func (w *WaitingDelivery) from() time.Time {
+// flipsFrom returns the instant of the earliest flip that a delivery reports.
+func flipsFrom(w store.WaitingDelivery) time.Time {
 	if w.Since.IsZero() {
 		return w.FlipAt
 	}
@@ -156,7 +157,7 @@ func cutText(text string, most int) string {
 
 // rooms returns the channels that may get more deliveries, up to perChannel each including those they are busy with.
 // Turns go round in the order of the IDs and begin after the given channel.
-func rooms(due []uuid.UUID, after uuid.UUID, busy map[uuid.UUID]int, perChannel int) (list []ChannelRoom) {
+func rooms(due []uuid.UUID, after uuid.UUID, busy map[uuid.UUID]int, perChannel int) (list []store.ChannelRoom) {
 	due = slices.Clone(due)
 	slices.SortFunc(due, func(a, b uuid.UUID) int {
 		if aNext, bNext := bytes.Compare(a[:], after[:]) > 0, bytes.Compare(b[:], after[:]) > 0; aNext != bNext {
@@ -169,7 +170,7 @@ func rooms(due []uuid.UUID, after uuid.UUID, busy map[uuid.UUID]int, perChannel 
 	})
 	for _, channel := range slices.Compact(due) {
 		if n := perChannel - busy[channel]; n > 0 {
-			list = append(list, ChannelRoom{channel, n})
+			list = append(list, store.ChannelRoom{Channel: channel, N: n})
 		}
 	}
 	return list
@@ -177,7 +178,7 @@ func rooms(due []uuid.UUID, after uuid.UUID, busy map[uuid.UUID]int, perChannel 
 
 // share divides limit claims among channels, in their order: an equal part for each, at least 1 and at most its room.
 // It leaves out the channels for which nothing is left.
-func share(list []ChannelRoom, limit int) (parts []ChannelRoom) {
+func share(list []store.ChannelRoom, limit int) (parts []store.ChannelRoom) {
 	if len(list) == 0 {
 		return nil
 	}
@@ -187,7 +188,7 @@ func share(list []ChannelRoom, limit int) (parts []ChannelRoom) {
 		if n <= 0 {
 			break
 		}
-		parts = append(parts, ChannelRoom{r.Channel, n})
+		parts = append(parts, store.ChannelRoom{Channel: r.Channel, N: n})
 		limit -= n
 	}
 	return parts
@@ -195,11 +196,11 @@ func share(list []ChannelRoom, limit int) (parts []ChannelRoom) {
 
 // unshared returns the channels that may have more to claim: those that got no part, and those that used up their part
 // and have room left.
-func unshared(list, parts []ChannelRoom, claimed map[uuid.UUID]int) []ChannelRoom {
+func unshared(list, parts []store.ChannelRoom, claimed map[uuid.UUID]int) []store.ChannelRoom {
 	rest := slices.Clone(list[len(parts):])
 	for i, part := range parts {
 		if n := list[i].N - part.N; n > 0 && claimed[part.Channel] == part.N {
-			rest = append(rest, ChannelRoom{part.Channel, n})
+			rest = append(rest, store.ChannelRoom{Channel: part.Channel, N: n})
 		}
 	}
 	return rest

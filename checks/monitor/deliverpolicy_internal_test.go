@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -42,7 +43,7 @@ func TestJudge(t *testing.T) {
 		"pause that is too short": {1, 0, channels.RetryAfter(away, time.Millisecond), DeliveryPending, time.Second, time.Second},
 		"pause, old and tried":    {5, time.Hour, channels.RetryAfter(away, time.Minute), DeliveryFailed, 0, 0},
 	} {
-		to, due := d.judge(QueuedDelivery{Attempts: tt.attempts, CreatedAt: noon.Add(-tt.age)}, tt.err, noon)
+		to, due := d.judge(store.QueuedDelivery{Attempts: tt.attempts, CreatedAt: noon.Add(-tt.age)}, tt.err, noon)
 		if to != tt.to {
 			t.Errorf("%s: %s, want %s", name, to, tt.to)
 		}
@@ -54,57 +55,59 @@ func TestJudge(t *testing.T) {
 
 func TestSettle(t *testing.T) {
 	ops, later := channelN(1), noon.Add(time.Minute)
-	row := QueuedDelivery{ID: 7, ChannelID: ops, State: DeliveryPending, Attempts: 3, CreatedAt: noon.Add(-time.Hour), Due: noon, Error: "former"}
-	claim := func(attempts int) QueuedDelivery { return QueuedDelivery{ID: 7, ChannelID: ops, Attempts: attempts} }
-	changed := func(change func(*QueuedDelivery)) []QueuedDelivery {
+	row := store.QueuedDelivery{ID: 7, ChannelID: ops, State: DeliveryPending, Attempts: 3, CreatedAt: noon.Add(-time.Hour), Due: noon, Error: "former"}
+	claim := func(attempts int) store.QueuedDelivery {
+		return store.QueuedDelivery{ID: 7, ChannelID: ops, Attempts: attempts}
+	}
+	changed := func(change func(*store.QueuedDelivery)) []store.QueuedDelivery {
 		q := row
 		change(&q)
-		return []QueuedDelivery{q}
+		return []store.QueuedDelivery{q}
 	}
-	over := func(state DeliveryState, text string) []QueuedDelivery {
-		return changed(func(q *QueuedDelivery) { q.State, q.Error = state, text })
+	over := func(state DeliveryState, text string) []store.QueuedDelivery {
+		return changed(func(q *store.QueuedDelivery) { q.State, q.Error = state, text })
 	}
 	for name, tt := range map[string]struct {
 		state   DeliveryState // of the row
 		results []result
-		want    []QueuedDelivery
-		mark    *ChannelMark
+		want    []store.QueuedDelivery
+		mark    *store.ChannelMark
 		copies  []uuid.UUID
 	}{
 		"nothing": {},
-		"sent":    {results: []result{{QueuedDelivery: claim(3), to: DeliverySent}}, want: over(DeliverySent, ""), mark: &ChannelMark{}},
+		"sent":    {results: []result{{QueuedDelivery: claim(3), to: DeliverySent}}, want: over(DeliverySent, ""), mark: &store.ChannelMark{}},
 		"failed": {results: []result{{QueuedDelivery: claim(3), to: DeliveryFailed, text: "refused"}},
-			want: over(DeliveryFailed, "refused"), mark: &ChannelMark{FailedAt: noon, Error: "refused"}},
+			want: over(DeliveryFailed, "refused"), mark: &store.ChannelMark{FailedAt: noon, Error: "refused"}},
 		"again": {results: []result{{QueuedDelivery: claim(3), to: DeliveryPending, due: later, text: "away"}},
-			want: changed(func(q *QueuedDelivery) { q.Due, q.Error = later, "away" })},
+			want: changed(func(q *store.QueuedDelivery) { q.Due, q.Error = later, "away" })},
 		"lease renewed": {results: []result{{QueuedDelivery: claim(3), to: DeliveryPending, due: later}},
-			want: changed(func(q *QueuedDelivery) { q.Due = later })},
+			want: changed(func(q *store.QueuedDelivery) { q.Due = later })},
 		"given back": {results: []result{{QueuedDelivery: claim(3), to: DeliveryPending, due: later, uncounted: true}},
-			want: changed(func(q *QueuedDelivery) { q.Due, q.Attempts = later, 2 })},
+			want: changed(func(q *store.QueuedDelivery) { q.Due, q.Attempts = later, 2 })},
 		"given back twice": {results: slices.Repeat([]result{{QueuedDelivery: claim(3), to: DeliveryPending, due: later, uncounted: true}}, 2),
-			want: changed(func(q *QueuedDelivery) { q.Due, q.Attempts = later, 2 })},
-		"sent under a former claim":   {results: []result{{QueuedDelivery: claim(2), to: DeliverySent}}, want: over(DeliverySent, ""), mark: &ChannelMark{}},
+			want: changed(func(q *store.QueuedDelivery) { q.Due, q.Attempts = later, 2 })},
+		"sent under a former claim":   {results: []result{{QueuedDelivery: claim(2), to: DeliverySent}}, want: over(DeliverySent, ""), mark: &store.ChannelMark{}},
 		"failed under a former claim": {results: []result{{QueuedDelivery: claim(2), to: DeliveryFailed, text: "refused"}}},
 		"again under a former claim":  {results: []result{{QueuedDelivery: claim(2), to: DeliveryPending, due: later}}},
 		"sent, then failed": {results: []result{{QueuedDelivery: claim(2), to: DeliverySent}, {QueuedDelivery: claim(3), to: DeliveryFailed, text: "x"}},
-			want: over(DeliverySent, ""), mark: &ChannelMark{}},
+			want: over(DeliverySent, ""), mark: &store.ChannelMark{}},
 		"renewed, then sent": {results: []result{{QueuedDelivery: claim(3), to: DeliveryPending, due: later}, {QueuedDelivery: claim(3), to: DeliverySent}},
-			want: changed(func(q *QueuedDelivery) { q.State, q.Due, q.Error = DeliverySent, later, "" }), mark: &ChannelMark{}},
+			want: changed(func(q *store.QueuedDelivery) { q.State, q.Due, q.Error = DeliverySent, later, "" }), mark: &store.ChannelMark{}},
 		"of one that has ended":   {state: DeliverySuperseded, results: []result{{QueuedDelivery: claim(3), to: DeliverySent}}},
-		"of one that was deleted": {results: []result{{QueuedDelivery: QueuedDelivery{ID: 8}, to: DeliverySent}}},
+		"of one that was deleted": {results: []result{{QueuedDelivery: store.QueuedDelivery{ID: 8}, to: DeliverySent}}},
 		"a group": {results: []result{{QueuedDelivery: claim(3), to: DeliverySent, copies: []uuid.UUID{channelN(2)}}},
 			want: over(DeliverySent, ""), copies: []uuid.UUID{channelN(2)}},
 		"a group without members": {results: []result{{QueuedDelivery: claim(3), to: DeliveryFailed, text: "the group has no members"}},
-			want: over(DeliveryFailed, "the group has no members"), mark: &ChannelMark{FailedAt: noon, Error: "the group has no members"}},
+			want: over(DeliveryFailed, "the group has no members"), mark: &store.ChannelMark{FailedAt: noon, Error: "the group has no members"}},
 		"an orphan": {results: []result{{QueuedDelivery: claim(3), to: DeliveryFailed, text: "gone", orphan: true}}, want: over(DeliveryFailed, "gone")},
 	} {
-		rows := []QueuedDelivery{row, {ID: 9, State: DeliveryPending}}
+		rows := []store.QueuedDelivery{row, {ID: 9, State: DeliveryPending}}
 		if tt.state != "" {
 			rows[0].State = tt.state
 		}
 		before := slices.Clone(rows)
 		got := settle(rows, tt.results, noon)
-		want := DeliveryChanges{Now: noon, Deliveries: tt.want, Copies: map[int64][]uuid.UUID{}, Marks: map[uuid.UUID]ChannelMark{}}
+		want := store.DeliveryChanges{Now: noon, Deliveries: tt.want, Copies: map[int64][]uuid.UUID{}, Marks: map[uuid.UUID]store.ChannelMark{}}
 		if tt.copies != nil {
 			want.Copies[7] = tt.copies
 		}
@@ -126,7 +129,7 @@ func TestStale(t *testing.T) {
 		error string
 		want  bool
 	}{{time.Hour, "away", true}, {time.Hour, "", false}, {10 * time.Minute, "away", false}, {10*time.Minute + 1, "away", true}} {
-		if got := stale(QueuedDelivery{CreatedAt: noon.Add(-tt.age), Error: tt.error}, noon); got != tt.want {
+		if got := stale(store.QueuedDelivery{CreatedAt: noon.Add(-tt.age), Error: tt.error}, noon); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
 	}
@@ -155,14 +158,14 @@ func TestSupersede(t *testing.T) {
 		"uu":        {".u", 0},
 		"durdrurdu": {".......du", 0},
 	} {
-		var line []WaitingDelivery
-		flip := WaitingDelivery{FlipID: 1, FlipAt: noon.Add(-time.Minute)} // that of a reminder at the beginning
+		var line []store.WaitingDelivery
+		flip := store.WaitingDelivery{FlipID: 1, FlipAt: noon.Add(-time.Minute)} // that of a reminder at the beginning
 		for i, kind := range flips {
 			if kind != 'r' {
-				flip = WaitingDelivery{FlipID: int64(i + 2), FlipAt: noon.Add(time.Duration(i) * time.Minute), FlipUp: kind == 'u'}
+				flip = store.WaitingDelivery{FlipID: int64(i + 2), FlipAt: noon.Add(time.Duration(i) * time.Minute), FlipUp: kind == 'u'}
 			}
 			w := flip
-			w.QueuedDelivery = QueuedDelivery{ID: int64(10 + i), State: DeliveryPending}
+			w.QueuedDelivery = store.QueuedDelivery{ID: int64(10 + i), State: DeliveryPending}
 			if i == 0 {
 				w.Attempts, w.Error, w.Due = 4, "away", lease
 			}
@@ -185,7 +188,7 @@ func TestSupersede(t *testing.T) {
 			t.Errorf("%s: kept %s, want %s", flips, kept, want.kept)
 		}
 		i := strings.IndexFunc(want.kept, func(r rune) bool { return r != '.' })
-		wantFirst := QueuedDelivery{ID: int64(10 + i), State: DeliveryPending, Attempts: 4, Error: "away", Due: lease}
+		wantFirst := store.QueuedDelivery{ID: int64(10 + i), State: DeliveryPending, Attempts: 4, Error: "away", Due: lease}
 		if want.since >= 0 || len(superseded) > 0 {
 			wantFirst.Since = noon.Add(want.since)
 		}
@@ -200,9 +203,9 @@ func TestSupersede(t *testing.T) {
 
 // TestSupersedeAgain has a delivery that sums up others, or was tried before, be superseded itself.
 func TestSupersedeAgain(t *testing.T) {
-	line := []WaitingDelivery{
-		{QueuedDelivery: QueuedDelivery{ID: 1, Attempts: 2, Error: strings.Repeat("é", MaxDeliveryError), Since: noon.Add(-time.Hour)}, FlipID: 1, FlipAt: noon},
-		{QueuedDelivery: QueuedDelivery{ID: 2, Attempts: 5}, FlipID: 2, FlipAt: noon.Add(time.Minute)},
+	line := []store.WaitingDelivery{
+		{QueuedDelivery: store.QueuedDelivery{ID: 1, Attempts: 2, Error: strings.Repeat("é", MaxDeliveryError), Since: noon.Add(-time.Hour)}, FlipID: 1, FlipAt: noon},
+		{QueuedDelivery: store.QueuedDelivery{ID: 2, Attempts: 5}, FlipID: 2, FlipAt: noon.Add(time.Minute)},
 	}
 	superseded, first := supersede(line)
 	if len(superseded) != 1 || len([]rune(superseded[0].Error)) != MaxDeliveryError || first.Attempts != 6 || !first.Since.Equal(noon.Add(-time.Hour)) {
@@ -213,17 +216,17 @@ func TestSupersedeAgain(t *testing.T) {
 func TestRooms(t *testing.T) {
 	due := []uuid.UUID{channelN(4), channelN(1), channelN(3), channelN(2), channelN(3)}
 	busy := map[uuid.UUID]int{channelN(1): 3, channelN(2): 4, channelN(3): 9}
-	for after, want := range map[byte][]ChannelRoom{
-		0: {{channelN(1), 1}, {channelN(4), 4}},
-		1: {{channelN(4), 4}, {channelN(1), 1}},
-		3: {{channelN(4), 4}, {channelN(1), 1}},
-		4: {{channelN(1), 1}, {channelN(4), 4}},
+	for after, want := range map[byte][]store.ChannelRoom{
+		0: {{Channel: channelN(1), N: 1}, {Channel: channelN(4), N: 4}},
+		1: {{Channel: channelN(4), N: 4}, {Channel: channelN(1), N: 1}},
+		3: {{Channel: channelN(4), N: 4}, {Channel: channelN(1), N: 1}},
+		4: {{Channel: channelN(1), N: 1}, {Channel: channelN(4), N: 4}},
 	} {
 		if diff := cmp.Diff(want, rooms(due, channelN(after), busy, 4)); diff != "" {
 			t.Errorf("after %d (-want +got):\n%s", after, diff)
 		}
 	}
-	if got := rooms(due, uuid.Nil, busy, 3); len(got) != 1 || got[0] != (ChannelRoom{channelN(4), 3}) {
+	if got := rooms(due, uuid.Nil, busy, 3); len(got) != 1 || got[0] != (store.ChannelRoom{Channel: channelN(4), N: 3}) {
 		t.Errorf("with less room: %v", got)
 	}
 }
@@ -245,10 +248,10 @@ func TestShare(t *testing.T) {
 		"room ends":                    {100, []int{4, 16, 2}, []int{100, 100, 100}, []int{4, 16, 2}},
 		"empty ones before the others": {1, []int{16, 16, 16}, []int{0, 0, 5}, []int{0, 0, 1}},
 	} {
-		var list []ChannelRoom
+		var list []store.ChannelRoom
 		left := make(map[uuid.UUID]int)
 		for i, n := range tt.room {
-			list = append(list, ChannelRoom{channelN(byte(i)), n})
+			list = append(list, store.ChannelRoom{Channel: channelN(byte(i)), N: n})
 			left[channelN(byte(i))] = tt.has[i]
 		}
 		total := make(map[uuid.UUID]int)
@@ -279,10 +282,10 @@ func TestShare(t *testing.T) {
 func TestShareBounds(t *testing.T) {
 	for limit := range 12 {
 		for n := range 6 {
-			var list []ChannelRoom
+			var list []store.ChannelRoom
 			room := make(map[uuid.UUID]int)
 			for i := range n {
-				list = append(list, ChannelRoom{channelN(byte(i)), 1 + i})
+				list = append(list, store.ChannelRoom{Channel: channelN(byte(i)), N: 1 + i})
 				room[channelN(byte(i))] = 1 + i
 			}
 			sum := 0

@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -244,7 +245,7 @@ func TestStop(t *testing.T) {
 
 // cutOff is a store that a monitor cannot reach while off is set.
 type cutOff struct {
-	monitor.Store
+	store.Store
 	off *atomic.Bool
 }
 
@@ -255,7 +256,7 @@ func (s cutOff) DueChannels(ctx context.Context, now time.Time, after uuid.UUID,
 	return s.Store.DueChannels(ctx, now, after, limit)
 }
 
-func (s cutOff) Update(ctx context.Context, fn func(ctx context.Context, tx monitor.Tx) error) error {
+func (s cutOff) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
 	if s.off.Load() {
 		return monitor.ErrUnavailable
 	}

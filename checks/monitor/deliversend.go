@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // NotConfiguredError means that [Config].Notifiers has no notifier for a kind of channel.
@@ -25,7 +26,7 @@ func (e *NotConfiguredError) Error() string {
 var errNoMembers = errors.New("the group has no members")
 
 // dispatch starts a send for each claimed delivery.
-func (c *courier) dispatch(ctx, sending context.Context, claimed []QueuedDelivery) error {
+func (c *courier) dispatch(ctx, sending context.Context, claimed []store.QueuedDelivery) error {
 	if len(claimed) == 0 {
 		return nil
 	}
@@ -53,7 +54,7 @@ func (c *courier) dispatch(ctx, sending context.Context, claimed []QueuedDeliver
 }
 
 // read reads the alerts of claimed deliveries. It fails those whose check or channel no longer exists.
-func (c *courier) read(ctx context.Context, claimed []QueuedDelivery) ([]Alert, error) {
+func (c *courier) read(ctx context.Context, claimed []store.QueuedDelivery) ([]store.Alert, error) {
 	alerts, err := c.m.store.Alerts(ctx, claimed)
 	if err != nil {
 		return nil, err
@@ -73,11 +74,11 @@ func (c *courier) read(ctx context.Context, claimed []QueuedDelivery) ([]Alert, 
 }
 
 // readEach reads alerts one by one, so that an unreadable one delays no other. It counts as a failed attempt.
-func (c *courier) readEach(ctx context.Context, claimed []QueuedDelivery) (alerts []Alert) {
+func (c *courier) readEach(ctx context.Context, claimed []store.QueuedDelivery) (alerts []store.Alert) {
 	for _, q := range claimed {
-		list, err := c.read(ctx, []QueuedDelivery{q})
+		list, err := c.read(ctx, []store.QueuedDelivery{q})
 		if err != nil {
-			c.conclude(ctx, &send{Alert: Alert{QueuedDelivery: q}, err: fmt.Errorf("the alert cannot be read: %w", err)})
+			c.conclude(ctx, &send{Alert: store.Alert{QueuedDelivery: q}, err: fmt.Errorf("the alert cannot be read: %w", err)})
 		}
 		alerts = append(alerts, list...)
 	}
@@ -85,7 +86,7 @@ func (c *courier) readEach(ctx context.Context, claimed []QueuedDelivery) (alert
 }
 
 // start sends an alert in a new goroutine.
-func (c *courier) start(ctx context.Context, notifier channels.Notifier, a Alert) {
+func (c *courier) start(ctx context.Context, notifier channels.Notifier, a store.Alert) {
 	l := c.lanes[a.ChannelID]
 	if l == nil {
 		l = &lane{slots: make(chan struct{}, c.d.SendsPerChannel)}
@@ -128,7 +129,7 @@ func (c *courier) await(ctx context.Context, s *send, notifier channels.Notifier
 }
 
 // send makes one attempt to deliver an alert.
-func (m *Monitor) send(ctx context.Context, notifier channels.Notifier, a Alert) error {
+func (m *Monitor) send(ctx context.Context, notifier channels.Notifier, a store.Alert) error {
 	ctx, cancel := context.WithTimeout(ctx, m.delivery.Timeout)
 	defer cancel()
 	return notify(ctx, notifier, a.Channel, func() channels.Notification { return m.notification(ctx, a) })

@@ -176,8 +176,20 @@ func (m *Monitor) deliveryHealth(ctx context.Context) Condition {
 	return c
 }
 
+// Backlog summarizes the pending deliveries.
+type Backlog struct {
+	// Pending is the number of pending deliveries, including those that wait for a later time, at most 100,000.
+	Pending int
+	// OldestDue is the due time of the delivery that has been due the longest, or the zero time if none is due. A
+	// delivery that waits for an earlier one of its line does not count.
+	OldestDue time.Time
+}
+
 // Backlog summarizes the pending deliveries. The query is cheap however many there are.
-func (m *Monitor) Backlog(ctx context.Context) (Backlog, error) { return m.store.Backlog(ctx, m.Now()) }
+func (m *Monitor) Backlog(ctx context.Context) (Backlog, error) {
+	b, err := m.store.Backlog(ctx, m.Now())
+	return Backlog(b), err
+}
 
 // Queued returns the number of pings that wait for their commit.
 func (m *Monitor) Queued() int {

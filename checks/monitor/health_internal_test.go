@@ -6,15 +6,16 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // waiting is a store with an alert that has been due for an hour.
-type waiting struct{ Store }
+type waiting struct{ store.Store }
 
 func (waiting) Probe(context.Context, bool) error { return nil }
 
-func (waiting) Backlog(_ context.Context, now time.Time) (Backlog, error) {
-	return Backlog{Pending: 1, OldestDue: now.Add(-time.Hour)}, nil
+func (waiting) Backlog(_ context.Context, now time.Time) (store.Backlog, error) {
+	return store.Backlog{Pending: 1, OldestDue: now.Add(-time.Hour)}, nil
 }
 
 // TestHealthWithSlowReceiver has alerts wait for a slow receiver. While any are tried, the monitor is healthy.

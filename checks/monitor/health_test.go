@@ -15,13 +15,14 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // sick is a store whose transactions fail or hang.
 type sick struct {
-	monitor.Store
+	store.Store
 	mu  sync.Mutex
 	err error
 	// hang blocks transactions until the context ends, or, if deaf is not nil, until that is closed.
@@ -49,7 +50,7 @@ func (s *sick) before(ctx context.Context) error {
 	return err
 }
 
-func (s *sick) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {
+func (s *sick) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
 	if err := s.before(ctx); err != nil {
 		return err
 	}

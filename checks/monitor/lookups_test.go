@@ -9,22 +9,23 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // counting is a store that counts the lookups of keys and projects.
 type counting struct {
-	monitor.Store
+	store.Store
 	lookups *atomic.Int64
 }
 
-func (c counting) Keys(ctx context.Context, f monitor.KeyFilter) ([]checks.Key, error) {
+func (c counting) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, error) {
 	c.lookups.Add(1)
 	return c.Store.Keys(ctx, f)
 }
 
-func (c counting) Projects(ctx context.Context, f monitor.ProjectFilter) ([]checks.Project, error) {
+func (c counting) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
 	c.lookups.Add(1)
 	return c.Store.Projects(ctx, f)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -16,16 +17,16 @@ import (
 
 // stalling is a store that, once armed, holds up the next transaction until it is released.
 type stalling struct {
-	monitor.Store
+	store.Store
 	armed          atomic.Bool
 	began, release chan struct{}
 }
 
-func newStalling(store monitor.Store) *stalling {
-	return &stalling{Store: store, began: make(chan struct{}), release: make(chan struct{})}
+func newStalling(s store.Store) *stalling {
+	return &stalling{Store: s, began: make(chan struct{}), release: make(chan struct{})}
 }
 
-func (s *stalling) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {
+func (s *stalling) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
 	if s.armed.CompareAndSwap(true, false) {
 		s.began <- struct{}{}
 		<-s.release

@@ -12,7 +12,11 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
+
+// ErrUnavailable means that the database cannot be reached or is too busy. The operation may succeed later.
+var ErrUnavailable = store.ErrUnavailable
 
 // Config configures a [Monitor]. The zero value of a field selects its default.
 type Config struct {
@@ -59,7 +63,7 @@ type Config struct {
 	// later; flips and alerts still state the deadline. Default: 0, which is right for a single server.
 	CommitMargin time.Duration
 
-	// Bodies stores the large bodies of pings. It needs a store that is a [BodyQueue]. Default: none, and all bodies
+	// Bodies stores the large bodies of pings. It needs a store that is a [store.BodyQueue], as that of package sqlstore is. Default: none, and all bodies
 	// stay in the database.
 	Bodies BodyStore
 	// BodyThreshold is the size in bytes above which a body is large. Default: 100.
@@ -74,7 +78,7 @@ const MaxCommitMargin = checks.MinPeriod
 // Monitor keeps checks, takes their pings and watches their deadlines. It is safe for concurrent use, and several
 // Monitors, in one process or in many, may work on one database.
 type Monitor struct {
-	store    Store
+	store    store.Store
 	log      *slog.Logger
 	clock    func() time.Time
 	kinds    []channels.KindInfo
@@ -99,8 +103,8 @@ type Monitor struct {
 
 // New returns a monitor on a store whose schema is up to date. A nil config selects the defaults. New starts nothing:
 // the monitor takes pings at once, and [Monitor.Run] watches deadlines.
-func New(store Store, config *Config) (*Monitor, error) {
-	if store == nil {
+func New(s store.Store, config *Config) (*Monitor, error) {
+	if s == nil {
 		return nil, errors.New("monitor: the store is nil")
 	}
 	var c Config
@@ -120,13 +124,13 @@ func New(store Store, config *Config) (*Monitor, error) {
 	if err != nil {
 		return nil, err
 	}
-	bodies, err := newBodies(&c, store)
+	bodies, err := newBodies(&c, s)
 	if err != nil {
 		return nil, err
 	}
-	store = signalling{store, delivery}
+	s = signalling{s, delivery}
 	m := &Monitor{
-		store:    store,
+		store:    s,
 		delivery: delivery,
 		log:      c.Logger,
 		clock:    c.Now,
@@ -153,7 +157,7 @@ func New(store Store, config *Config) (*Monitor, error) {
 		m.kinds = channels.Kinds()
 	}
 	m.writer = writer{
-		store:    store,
+		store:    s,
 		bodies:   m.bodies,
 		maxBatch: orDefault(c.MaxBatch, 512),
 		maxQueue: orDefault(c.MaxQueue, 10_000),
@@ -162,13 +166,13 @@ func New(store Store, config *Config) (*Monitor, error) {
 		observer: m.observer,
 	}
 	m.keys.read = func(ctx context.Context, hash [sha256.Size]byte) (checks.Key, error) {
-		return one(store.Keys(ctx, KeyFilter{Hash: &hash}))
+		return one(s.Keys(ctx, store.KeyFilter{Hash: &hash}))
 	}
 	m.byPingKey.read = func(ctx context.Context, key string) (checks.Project, error) {
-		return one(store.Projects(ctx, ProjectFilter{PingKey: &key}))
+		return one(s.Projects(ctx, store.ProjectFilter{PingKey: &key}))
 	}
 	m.byBadgeKey.read = func(ctx context.Context, key string) (checks.Project, error) {
-		return one(store.Projects(ctx, ProjectFilter{BadgeKey: &key}))
+		return one(s.Projects(ctx, store.ProjectFilter{BadgeKey: &key}))
 	}
 	m.byID.read = m.Project
 	return m, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -36,16 +37,16 @@ type setup struct {
 	project checks.Project
 }
 
-func newSetup(t *testing.T, store monitor.Store, spec monitor.ProjectSpec) setup {
+func newSetup(t *testing.T, s store.Store, spec monitor.ProjectSpec) setup {
 	t.Helper()
-	return configured(t, store, spec, monitor.Config{})
+	return configured(t, s, spec, monitor.Config{})
 }
 
 // configured returns a setup whose monitor has a configuration, but for the clock and the log.
-func configured(t *testing.T, store monitor.Store, spec monitor.ProjectSpec, config monitor.Config) setup {
+func configured(t *testing.T, db store.Store, spec monitor.ProjectSpec, config monitor.Config) setup {
 	t.Helper()
 	s := setup{clock: dbtest.NewClock(noon)}
-	s.Monitor = s.with(t, store, config)
+	s.Monitor = s.with(t, db, config)
 	var err error
 	s.project, _, err = s.CreateProject(t.Context(), spec)
 	must(t, err)
@@ -53,10 +54,10 @@ func configured(t *testing.T, store monitor.Store, spec monitor.ProjectSpec, con
 }
 
 // with returns another monitor with the clock of the setup and no log.
-func (s setup) with(t *testing.T, store monitor.Store, config monitor.Config) *monitor.Monitor {
+func (s setup) with(t *testing.T, db store.Store, config monitor.Config) *monitor.Monitor {
 	t.Helper()
 	config.Now, config.Logger = s.clock.Now, slog.New(slog.DiscardHandler)
-	mon, err := monitor.New(store, &config)
+	mon, err := monitor.New(db, &config)
 	must(t, err)
 	return mon
 }
@@ -141,21 +142,21 @@ func (s setup) flipsAre(t *testing.T, id uuid.UUID, want ...flips.Flip) {
 }
 
 func TestNew(t *testing.T) {
-	store := dbtest.SQLite(t).Open(t)
-	noBodies := struct{ monitor.Store }{store} // is no monitor.BodyQueue
+	s := dbtest.SQLite(t).Open(t)
+	noBodies := struct{ store.Store }{s} // is no store.BodyQueue
 	for _, test := range []struct {
 		name   string
-		store  monitor.Store
+		store  store.Store
 		config *monitor.Config
 		ok     bool
 	}{
 		{"no store", nil, nil, false},
-		{"no config", store, nil, true},
-		{"negative limit", store, &monitor.Config{MaxBatch: -1}, false},
-		{"negative commit margin", store, &monitor.Config{CommitMargin: -1}, false},
-		{"no commit margin", store, &monitor.Config{CommitMargin: 0}, true},
-		{"largest commit margin", store, &monitor.Config{CommitMargin: monitor.MaxCommitMargin}, true},
-		{"commit margin too large", store, &monitor.Config{CommitMargin: monitor.MaxCommitMargin + 1}, false},
+		{"no config", s, nil, true},
+		{"negative limit", s, &monitor.Config{MaxBatch: -1}, false},
+		{"negative commit margin", s, &monitor.Config{CommitMargin: -1}, false},
+		{"no commit margin", s, &monitor.Config{CommitMargin: 0}, true},
+		{"largest commit margin", s, &monitor.Config{CommitMargin: monitor.MaxCommitMargin}, true},
+		{"commit margin too large", s, &monitor.Config{CommitMargin: monitor.MaxCommitMargin + 1}, false},
 		{"store without a queue for bodies", noBodies, nil, true},
 		{"object storage without a queue for bodies", noBodies, &monitor.Config{Bodies: &shelf{}}, false},
 	} {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -54,7 +55,7 @@ func (m *Monitor) checkForSlug(ctx context.Context, pingKey, slug string, create
 	if err != nil {
 		return uuid.Nil, false, err
 	}
-	ids, err := m.store.FindChecks(ctx, project.ID, Match{Slug: &slug})
+	ids, err := m.store.FindChecks(ctx, project.ID, store.Match{Slug: &slug})
 	switch {
 	case err != nil:
 		return uuid.Nil, false, err

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // Prefixes of API keys, and the length of a whole key in characters (API-V3.md section 5).
@@ -49,7 +50,7 @@ type Keys struct {
 // [checks.ErrExists] for a name in use.
 func (m *Monitor) CreateProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, err error) {
 	defer m.forgetLookups() // MaxChecks also changes the other projects of the account
-	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+	err = m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		p, keys, err = m.insertProject(ctx, tx, spec)
 		return err
 	})
@@ -62,7 +63,7 @@ func (m *Monitor) CreateProject(ctx context.Context, spec ProjectSpec) (p checks
 // CreateFirstProject does what [Monitor.CreateProject] does, if there is no project yet. If several servers start at
 // once, one of them creates it.
 func (m *Monitor) CreateFirstProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, created bool, err error) {
-	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+	err = m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		created = false
 		n, err := tx.CountProjects(ctx)
 		if err != nil || n > 0 {
@@ -92,7 +93,7 @@ func (m *Monitor) OpenProject(ctx context.Context, name string) (checks.Project,
 	return p, err
 }
 
-func (m *Monitor) insertProject(ctx context.Context, tx Tx, spec ProjectSpec) (checks.Project, Keys, error) {
+func (m *Monitor) insertProject(ctx context.Context, tx store.Tx, spec ProjectSpec) (checks.Project, Keys, error) {
 	p := checks.Project{
 		ID: uuid.New(), Name: spec.Name, Account: spec.Account, Plan: spec.Plan, MaxChecks: spec.MaxChecks,
 		BadgeKey: randomText(checks.PingKeyLength), PingKey: randomText(checks.PingKeyLength), CreatedAt: m.Now(),
@@ -143,23 +144,23 @@ func validName(field, value string, least int) error {
 
 // Projects returns all projects, by name.
 func (m *Monitor) Projects(ctx context.Context) ([]checks.Project, error) {
-	return m.store.Projects(ctx, ProjectFilter{})
+	return m.store.Projects(ctx, store.ProjectFilter{})
 }
 
 // Project returns the project with this identifier. Error: [checks.ErrNotFound].
 func (m *Monitor) Project(ctx context.Context, id uuid.UUID) (checks.Project, error) {
-	return one(m.store.Projects(ctx, ProjectFilter{ID: &id}))
+	return one(m.store.Projects(ctx, store.ProjectFilter{ID: &id}))
 }
 
 // ProjectByName returns the project with this name. Error: [checks.ErrNotFound].
 func (m *Monitor) ProjectByName(ctx context.Context, name string) (checks.Project, error) {
-	return one(m.store.Projects(ctx, ProjectFilter{Name: &name}))
+	return one(m.store.Projects(ctx, store.ProjectFilter{Name: &name}))
 }
 
 // DeleteProject removes a project with its checks, keys and channels. Error: [checks.ErrNotFound].
 func (m *Monitor) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	defer m.forgetLookups()
-	return m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+	return m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		return tx.DeleteProject(ctx, id)
 	})
 }
@@ -168,7 +169,7 @@ func (m *Monitor) DeleteProject(ctx context.Context, id uuid.UUID) error {
 // [checks.ErrNotFound].
 func (m *Monitor) CreateKey(ctx context.Context, projectID uuid.UUID, readOnly bool) (text string, key checks.Key, err error) {
 	text, key = m.newKey(projectID, readOnly)
-	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+	err = m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err
 		}
@@ -203,13 +204,13 @@ func randomText(n int) string {
 
 // Keys returns the API keys of a project, oldest first, without their texts.
 func (m *Monitor) Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, error) {
-	return m.store.Keys(ctx, KeyFilter{ProjectID: &projectID})
+	return m.store.Keys(ctx, store.KeyFilter{ProjectID: &projectID})
 }
 
 // RevokeKey removes an API key of a project. Error: [checks.ErrNotFound].
 func (m *Monitor) RevokeKey(ctx context.Context, projectID, id uuid.UUID) error {
 	defer m.forgetLookups()
-	return m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+	return m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		return tx.DeleteKey(ctx, projectID, id)
 	})
 }

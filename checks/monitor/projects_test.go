@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 func TestKeys(t *testing.T) {
@@ -77,12 +78,12 @@ func TestProjectNames(t *testing.T) {
 
 // vault is a store of keys that notes the hashes it is asked for. Any other use panics.
 type vault struct {
-	monitor.Store
+	store.Store
 	keys  map[[32]byte]checks.Key
 	asked [][32]byte
 }
 
-func (v *vault) Keys(_ context.Context, f monitor.KeyFilter) ([]checks.Key, error) {
+func (v *vault) Keys(_ context.Context, f store.KeyFilter) ([]checks.Key, error) {
 	v.asked = append(v.asked, *f.Hash)
 	if key, ok := v.keys[*f.Hash]; ok {
 		return []checks.Key{key}, nil

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
@@ -116,7 +117,7 @@ func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	var lags []time.Duration
-	err = m.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+	err = m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		flipped, lags = 0, nil
 		locked, err := tx.LockDue(ctx, upTo, dueBatch)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -24,7 +25,7 @@ const maxQueueBytes = 64 << 20
 // writer is a group commit for pings. Pings that arrive during one transaction go into the next, and every caller waits
 // for the commit of its ping. While the queue is empty, no goroutine runs.
 type writer struct {
-	store    Store
+	store    store.Store
 	bodies   bodies
 	maxBatch int
 	maxQueue int
@@ -238,12 +239,12 @@ func (w *writer) record(ctx context.Context, batch []*queuedPing) (err error) {
 			err = fmt.Errorf("monitor: panic while recording pings: %v", r)
 		}
 	}()
-	return w.store.Update(ctx, func(ctx context.Context, tx Tx) error {
+	return w.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		locked, err := tx.LockChecks(ctx, checksOf(batch))
 		if err != nil {
 			return err
 		}
-		byID := make(map[uuid.UUID]*Locked, len(locked))
+		byID := make(map[uuid.UUID]*store.Locked, len(locked))
 		for _, l := range locked {
 			byID[l.ID] = l
 		}
@@ -271,7 +272,7 @@ func checksOf(batch []*queuedPing) []uuid.UUID {
 }
 
 // receive applies a ping to its locked check.
-func (w *writer) receive(l *Locked, p *queuedPing) pings.Ping {
+func (w *writer) receive(l *store.Locked, p *queuedPing) pings.Ping {
 	c, ping, effects := l.Check.Ping(p.signal, p.at)
 	l.Pings = append(l.Pings, ping)
 	l.Apply(c, effects)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -81,20 +82,20 @@ func TestBadPingFailsAlone(t *testing.T) {
 
 // unsaved is a store that asks before it saves checks.
 type unsaved struct {
-	monitor.Store
-	before func(ctx context.Context, locked []*monitor.Locked) error
+	store.Store
+	before func(ctx context.Context, locked []*store.Locked) error
 }
 
-func (s unsaved) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {
-	return s.Store.Update(ctx, func(ctx context.Context, tx monitor.Tx) error { return fn(ctx, unsavedTx{tx, s}) })
+func (s unsaved) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
+	return s.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error { return fn(ctx, unsavedTx{tx, s}) })
 }
 
 type unsavedTx struct {
-	monitor.Tx
+	store.Tx
 	store unsaved
 }
 
-func (tx unsavedTx) SaveChecks(ctx context.Context, locked []*monitor.Locked) error {
+func (tx unsavedTx) SaveChecks(ctx context.Context, locked []*store.Locked) error {
 	if err := tx.store.before(ctx, locked); err != nil {
 		return err
 	}
@@ -105,10 +106,10 @@ var errUnsaved = errors.New("cannot be saved")
 
 // TestCheckThatCannotBeSaved has a check in every batch that makes it fail. The pings of the other check are written.
 func TestCheckThatCannotBeSaved(t *testing.T) {
-	store := dbtest.SQLite(t).Open(t)
-	s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
+	db := dbtest.SQLite(t).Open(t)
+	s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
 	good, bad := s.create(t, checks.Spec{}), s.create(t, checks.Spec{})
-	mon := s.with(t, unsaved{store, func(_ context.Context, locked []*monitor.Locked) error {
+	mon := s.with(t, unsaved{db, func(_ context.Context, locked []*store.Locked) error {
 		for _, l := range locked {
 			if l.ID == bad.ID {
 				return errUnsaved
@@ -143,11 +144,11 @@ func TestSingleRetries(t *testing.T) {
 		"too slow": {time.Minute, monitor.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := dbtest.SQLite(t).Open(t)
-			s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
+			db := dbtest.SQLite(t).Open(t)
+			s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
 			ids := []uuid.UUID{s.create(t, checks.Spec{}).ID, s.create(t, checks.Spec{}).ID, s.create(t, checks.Spec{}).ID}
 			synctest.Test(t, func(t *testing.T) {
-				slow := newStalling(unsaved{store, func(ctx context.Context, locked []*monitor.Locked) error {
+				slow := newStalling(unsaved{db, func(ctx context.Context, locked []*store.Locked) error {
 					took, err := test.single*time.Duration(len(locked)), error(nil)
 					if len(locked) > 1 {
 						took, err = 4*time.Second, errUnsaved
@@ -185,11 +186,11 @@ func TestSingleRetries(t *testing.T) {
 
 // blocked is a store whose transactions wait until the gate is closed.
 type blocked struct {
-	monitor.Store
+	store.Store
 	gate chan struct{}
 }
 
-func (b blocked) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {
+func (b blocked) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
 	select {
 	case <-b.gate:
 	case <-ctx.Done():
@@ -205,12 +206,12 @@ type queue struct {
 	results chan error
 }
 
-func newQueue(t *testing.T, store monitor.Store, config monitor.Config) queue {
+func newQueue(t *testing.T, s store.Store, config monitor.Config) queue {
 	t.Helper()
 	q := queue{gate: make(chan struct{}), results: make(chan error, 20)}
 	config.WriteTimeout = time.Hour
 	var err error
-	q.mon, err = monitor.New(blocked{store, q.gate}, &config)
+	q.mon, err = monitor.New(blocked{s, q.gate}, &config)
 	must(t, err)
 	return q
 }

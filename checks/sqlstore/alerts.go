@@ -10,7 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -35,7 +35,7 @@ type earlierRow struct {
 }
 
 // Alerts returns the content of claimed deliveries, with a fixed number of queries.
-func (s *Store) Alerts(ctx context.Context, claimed []monitor.QueuedDelivery) ([]monitor.Alert, error) {
+func (s *Store) Alerts(ctx context.Context, claimed []store.QueuedDelivery) ([]store.Alert, error) {
 	if len(claimed) == 0 {
 		return nil, nil
 	}
@@ -47,24 +47,24 @@ func (s *Store) Alerts(ctx context.Context, claimed []monitor.QueuedDelivery) ([
 	if err != nil {
 		return nil, translate(err)
 	}
-	byID := make(map[int64]monitor.QueuedDelivery, len(claimed))
+	byID := make(map[int64]store.QueuedDelivery, len(claimed))
 	for _, q := range claimed {
 		byID[q.ID] = q
 	}
-	alerts := make([]monitor.Alert, 0, len(rows))
+	alerts := make([]store.Alert, 0, len(rows))
 	for _, r := range rows {
 		check, known := about.checks[r.CheckID]
 		channel, there := about.channels[r.ChannelID]
 		if !known || !there {
 			continue
 		}
-		alerts = append(alerts, monitor.Alert{
+		alerts = append(alerts, store.Alert{
 			QueuedDelivery: byID[r.ID],
 			Check:          check,
 			Project:        r.Project,
 			Channel:        channel,
 			Members:        about.members[channel.ID],
-			Flip:           monitor.AlertFlip{At: instant(r.FlipAt), Up: r.FlipUp, Reason: checks.Reason(r.Reason)},
+			Flip:           store.AlertFlip{At: instant(r.FlipAt), Up: r.FlipUp, Reason: checks.Reason(r.Reason)},
 			Reminder:       int(r.Reminder),
 			DownAt:         instant(r.DownAt),
 			UpAt:           instant(r.UpAt),
@@ -75,7 +75,7 @@ func (s *Store) Alerts(ctx context.Context, claimed []monitor.QueuedDelivery) ([
 	return alerts, nil
 }
 
-func (s *Store) alertRows(ctx context.Context, claimed []monitor.QueuedDelivery) (rows []alertRow, err error) {
+func (s *Store) alertRows(ctx context.Context, claimed []store.QueuedDelivery) (rows []alertRow, err error) {
 	ids := make([]int64, len(claimed))
 	for i, q := range claimed {
 		ids[i] = q.ID
@@ -99,7 +99,7 @@ type alertParts struct {
 	channels map[uuid.UUID]channels.Channel
 	members  map[uuid.UUID][]uuid.UUID
 	pings    map[int64]pings.Ping
-	earlier  map[int64][]monitor.AlertFlip
+	earlier  map[int64][]store.AlertFlip
 }
 
 func (s *Store) alertParts(ctx context.Context, rows []alertRow) (p alertParts, err error) {
@@ -205,7 +205,7 @@ func (s *Store) newestPings(ctx context.Context, ids []int64) (map[int64]pings.P
 }
 
 // earlierFlips reads the flips that deliveries sum up, oldest first.
-func (s *Store) earlierFlips(ctx context.Context, ids []int64) (map[int64][]monitor.AlertFlip, error) {
+func (s *Store) earlierFlips(ctx context.Context, ids []int64) (map[int64][]store.AlertFlip, error) {
 	var rows []earlierRow
 	err := s.db.NewRaw(`SELECT delivery_id, at, up, reason FROM (
 			SELECT d.id AS delivery_id, e.id, e.at, e.up, e.reason,
@@ -213,14 +213,14 @@ func (s *Store) earlierFlips(ctx context.Context, ids []int64) (map[int64][]moni
 			FROM rollcall_deliveries AS d JOIN rollcall_flips AS e
 				ON e.check_id = d.check_id AND e.at >= d.since AND e.id < d.flip_id
 			WHERE d.id IN (?)
-		) AS earlier WHERE n <= ? ORDER BY delivery_id, at, id`, bun.List(ids), monitor.MaxEarlier).Scan(ctx, &rows)
+		) AS earlier WHERE n <= ? ORDER BY delivery_id, at, id`, bun.List(ids), store.MaxEarlier).Scan(ctx, &rows)
 	if err != nil {
 		return nil, err
 	}
-	earlier := make(map[int64][]monitor.AlertFlip)
+	earlier := make(map[int64][]store.AlertFlip)
 	for _, r := range rows {
 		earlier[r.DeliveryID] = append(earlier[r.DeliveryID],
-			monitor.AlertFlip{At: instant(r.At), Up: r.Up, Reason: checks.Reason(r.Reason)})
+			store.AlertFlip{At: instant(r.At), Up: r.Up, Reason: checks.Reason(r.Reason)})
 	}
 	return earlier, nil
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
-var _ monitor.BodyQueue = (*Store)(nil)
+var _ store.BodyQueue = (*Store)(nil)
 
 // objectKey names the object of a ping's body. It contains the row key of the check, which is never reused. The UUID
 // may be: a program can create a check with the UUID of a deleted one whose objects still await removal.
@@ -39,10 +39,10 @@ type removalRow struct {
 
 // ClaimBodies leases jobs that are due. It looks for one without a lock first, because usually there is none.
 func (s *Store) ClaimBodies(
-	ctx context.Context, task monitor.BodyTask, now, until time.Time, limit int,
-) (jobs []monitor.BodyJob, err error) {
+	ctx context.Context, task store.BodyTask, now, until time.Time, limit int,
+) (jobs []store.BodyJob, err error) {
 	table, columns := "rollcall_uploads", "ping_id AS id, object, attempts"
-	if task == monitor.RemovalTask {
+	if task == store.RemovalTask {
 		table, columns = "rollcall_removals", "0 AS id, object, attempts"
 	}
 	var due bool
@@ -50,7 +50,7 @@ func (s *Store) ClaimBodies(
 	if err != nil || !due {
 		return nil, translate(err)
 	}
-	err = s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+	err = s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		t := tx.(*transaction)
 		var rows []struct {
 			ID       int64  `bun:"id"`
@@ -62,9 +62,9 @@ func (s *Store) ClaimBodies(
 		if err := s.d.forUpdate(q, "q", " SKIP LOCKED").Scan(ctx, &rows); err != nil {
 			return err
 		}
-		jobs = make([]monitor.BodyJob, len(rows))
+		jobs = make([]store.BodyJob, len(rows))
 		for i, r := range rows {
-			jobs[i] = monitor.BodyJob{Task: task, ID: r.ID, Key: r.Object, Attempts: r.Attempts + 1, Due: instant(micros(until))}
+			jobs[i] = store.BodyJob{Task: task, ID: r.ID, Key: r.Object, Attempts: r.Attempts + 1, Due: instant(micros(until))}
 		}
 		return t.lease(ctx, jobs)
 	})
@@ -75,10 +75,10 @@ func (s *Store) ClaimBodies(
 }
 
 // lease writes Attempts and Due of queued jobs.
-func (t *transaction) lease(ctx context.Context, jobs []monitor.BodyJob) error {
+func (t *transaction) lease(ctx context.Context, jobs []store.BodyJob) error {
 	var uploads, removals [][]any
 	for _, job := range jobs {
-		if job.Task == monitor.UploadTask {
+		if job.Task == store.UploadTask {
 			uploads = append(uploads, []any{int64(job.Attempts), micros(job.Due), job.ID})
 		} else {
 			removals = append(removals, []any{int64(job.Attempts), micros(job.Due), job.Key})
@@ -94,17 +94,17 @@ func (t *transaction) lease(ctx context.Context, jobs []monitor.BodyJob) error {
 
 // UploadBody returns the body of an upload. It matches the object key as well as the ID, because SQLite can reuse the
 // ID of a pruned entry.
-func (s *Store) UploadBody(ctx context.Context, job monitor.BodyJob) (body []byte, err error) {
+func (s *Store) UploadBody(ctx context.Context, job store.BodyJob) (body []byte, err error) {
 	err = s.db.NewRaw(`SELECT p.body FROM rollcall_uploads u JOIN rollcall_pings p ON p.id = u.ping_id
 		WHERE u.ping_id = ? AND u.object = ?`, job.ID, job.Key).Scan(ctx, &body)
 	return body, translate(err)
 }
 
 // SettleBodies records the outcome of jobs.
-func (s *Store) SettleBodies(ctx context.Context, results []monitor.BodyResult) error {
-	var uploads, removals []monitor.BodyResult
+func (s *Store) SettleBodies(ctx context.Context, results []store.BodyResult) error {
+	var uploads, removals []store.BodyResult
 	for _, r := range results {
-		if r.Task == monitor.UploadTask {
+		if r.Task == store.UploadTask {
 			uploads = append(uploads, r)
 		} else {
 			removals = append(removals, r)
@@ -113,7 +113,7 @@ func (s *Store) SettleBodies(ctx context.Context, results []monitor.BodyResult) 
 	if len(results) == 0 {
 		return nil
 	}
-	return s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+	return s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		t := tx.(*transaction)
 		if err := t.settleUploads(ctx, uploads); err != nil {
 			return err
@@ -124,7 +124,7 @@ func (s *Store) SettleBodies(ctx context.Context, results []monitor.BodyResult) 
 
 // settleUploads locks the uploads before the pings, as removePings does. The second of the two transactions then sees
 // the changes of the first.
-func (t *transaction) settleUploads(ctx context.Context, results []monitor.BodyResult) error {
+func (t *transaction) settleUploads(ctx context.Context, results []store.BodyResult) error {
 	if len(results) == 0 {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (t *transaction) settleUploads(ctx context.Context, results []monitor.BodyR
 	}
 	var moved [][]any
 	var finished []int64
-	var missing, again []monitor.BodyJob
+	var missing, again []store.BodyJob
 	for _, r := range results {
 		switch still := queued[r.ID] == r.Key; {
 		case r.RetryAt.IsZero() && still:
@@ -173,7 +173,7 @@ func (t *transaction) settleUploads(ctx context.Context, results []monitor.BodyR
 
 // disown queues the removal of objects whose uploads are no longer queued. It keeps the objects that belong to their
 // pings, because another server has settled those uploads.
-func (t *transaction) disown(ctx context.Context, jobs []monitor.BodyJob) error {
+func (t *transaction) disown(ctx context.Context, jobs []store.BodyJob) error {
 	if len(jobs) == 0 {
 		return nil
 	}
@@ -196,7 +196,7 @@ func (t *transaction) disown(ctx context.Context, jobs []monitor.BodyJob) error 
 }
 
 // settleRemovals ignores a removal if its due_at has changed since the claim.
-func (t *transaction) settleRemovals(ctx context.Context, results []monitor.BodyResult) error {
+func (t *transaction) settleRemovals(ctx context.Context, results []store.BodyResult) error {
 	if len(results) == 0 {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (t *transaction) settleRemovals(ctx context.Context, results []monitor.Body
 		due[r.Object] = r.DueAt
 	}
 	var done []string
-	var again []monitor.BodyJob
+	var again []store.BodyJob
 	for _, r := range results {
 		switch at, queued := due[r.Key]; {
 		case !queued || at != micros(r.Due):

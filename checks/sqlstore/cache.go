@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // maxCacheBytes bounds the memory of the cache: about 100,000 Simple checks without long texts, or 30,000 Cron checks.
@@ -47,10 +47,10 @@ func (c *cache) keys(ids []uuid.UUID) (keys []int64, missing []uuid.UUID) {
 }
 
 // get returns copies of the checks that are cached with the revision of their locked row, and the keys of the others.
-func (c *cache) get(rows []lockedKey) (locked []*monitor.Locked, missing []int64) {
+func (c *cache) get(rows []lockedKey) (locked []*store.Locked, missing []int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	locked = make([]*monitor.Locked, 0, len(rows))
+	locked = make([]*store.Locked, 0, len(rows))
 	for _, row := range rows {
 		entry, ok := c.byKey[row.id]
 		if !ok || entry.row.revision != row.revision {
@@ -58,13 +58,13 @@ func (c *cache) get(rows []lockedKey) (locked []*monitor.Locked, missing []int64
 			continue
 		}
 		state := entry.row
-		locked = append(locked, &monitor.Locked{Check: entry.check, Row: &state})
+		locked = append(locked, &store.Locked{Check: entry.check, Row: &state})
 	}
 	return locked, missing
 }
 
 // put caches checks as a transaction has committed them.
-func (c *cache) put(saved []*monitor.Locked) {
+func (c *cache) put(saved []*store.Locked) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.byID == nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // Checks returns checks, oldest first.
-func (s *Store) Checks(ctx context.Context, f monitor.CheckFilter) ([]checks.Check, error) {
+func (s *Store) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
 	var where conditions
 	addSet(&where, "c.uuid", f.ID)
 	addSet(&where, "c.project_id", f.ProjectID)
@@ -49,16 +49,16 @@ func (s *Store) listChecks(ctx context.Context, where string, args ...any) ([]ch
 }
 
 // FindChecks returns the checks of a project that equal the match.
-func (s *Store) FindChecks(ctx context.Context, projectID uuid.UUID, m monitor.Match) ([]uuid.UUID, error) {
+func (s *Store) FindChecks(ctx context.Context, projectID uuid.UUID, m store.Match) ([]uuid.UUID, error) {
 	return findChecks(ctx, s.db, projectID, m)
 }
 
 // FindChecks returns the checks of a project that equal the match.
-func (t *transaction) FindChecks(ctx context.Context, projectID uuid.UUID, m monitor.Match) ([]uuid.UUID, error) {
+func (t *transaction) FindChecks(ctx context.Context, projectID uuid.UUID, m store.Match) ([]uuid.UUID, error) {
 	return findChecks(ctx, t.tx, projectID, m)
 }
 
-func findChecks(ctx context.Context, db bun.IDB, projectID uuid.UUID, m monitor.Match) (ids []uuid.UUID, err error) {
+func findChecks(ctx context.Context, db bun.IDB, projectID uuid.UUID, m store.Match) (ids []uuid.UUID, err error) {
 	var where conditions
 	where.add("c.project_id", projectID)
 	addSet(&where, "c.name", m.Name)

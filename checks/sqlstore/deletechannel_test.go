@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -48,13 +49,13 @@ func newRace(t *testing.T) race {
 
 // fail records a failure in a transaction, which then waits for the end of hold.
 func (r race) fail(ctx context.Context, hold func()) error {
-	return r.store.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+	return r.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		l, err := tx.LockCheck(ctx, r.check)
 		if err != nil {
 			return err
 		}
 		failed(l)
-		if err := tx.SaveChecks(ctx, []*monitor.Locked{l}); err != nil {
+		if err := tx.SaveChecks(ctx, []*store.Locked{l}); err != nil {
 			return err
 		}
 		hold()
@@ -64,18 +65,18 @@ func (r race) fail(ctx context.Context, hold func()) error {
 
 // record records a failure as the writer of pings does.
 func (r race) record(ctx context.Context, _ func()) error {
-	return storetest.Record(ctx, r.store, []uuid.UUID{r.check}, func(locked []*monitor.Locked) error {
+	return storetest.Record(ctx, r.store, []uuid.UUID{r.check}, func(locked []*store.Locked) error {
 		failed(locked[0])
 		return nil
 	})
 }
 
-func failed(l *monitor.Locked) {
+func failed(l *store.Locked) {
 	storetest.Receive(l, pings.Signal{Kind: pings.Fail}, time.Now())
 }
 
 func (r race) deleteChannel(ctx context.Context, hold func()) error {
-	return r.store.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+	return r.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if err := tx.DeleteChannel(ctx, r.channel.ProjectID, r.channel.ID); err != nil {
 			return err
 		}
@@ -164,7 +165,7 @@ func TestMemberDeletedDuringExpansion(t *testing.T) {
 			// The channel of the delivery acts as the group.
 			member := r.channel
 			member.ID, member.Name = uuid.New(), "member"
-			err := r.store.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return tx.SaveChannel(ctx, member) })
+			err := r.store.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveChannel(ctx, member) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,13 +178,13 @@ func TestMemberDeletedDuringExpansion(t *testing.T) {
 
 // copyAlert copies the alert of the only delivery to the channel.
 func (r race) copyAlert(ctx context.Context, hold func()) error {
-	return r.store.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+	return r.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		list, err := tx.LockDeliveries(ctx, []int64{1})
 		if err != nil {
 			return err
 		}
 		list[0].State = monitor.DeliverySent
-		err = tx.SaveDeliveries(ctx, monitor.DeliveryChanges{
+		err = tx.SaveDeliveries(ctx, store.DeliveryChanges{
 			Now: time.Now(), Deliveries: list, Copies: map[int64][]uuid.UUID{1: {r.channel.ID}},
 		})
 		hold()

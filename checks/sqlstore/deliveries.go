@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 type deliveryRow struct {
@@ -30,9 +30,9 @@ type deliveryRow struct {
 // queuedColumns lists the columns that deliveryRow.queued reads.
 const queuedColumns = "d.id, d.flip_id, d.check_id, d.channel_id, d.since, d.state, d.attempts, d.due_at, d.created_at, d.error"
 
-func (r *deliveryRow) queued() monitor.QueuedDelivery {
-	return monitor.QueuedDelivery{
-		ID: r.ID, ChannelID: r.ChannelID, State: monitor.DeliveryState(r.State), Attempts: int(r.Attempts),
+func (r *deliveryRow) queued() store.QueuedDelivery {
+	return store.QueuedDelivery{
+		ID: r.ID, ChannelID: r.ChannelID, State: store.DeliveryState(r.State), Attempts: int(r.Attempts),
 		CreatedAt: instant(r.CreatedAt), Due: instant(r.DueAt), Since: instant(r.Since), Error: r.Error,
 	}
 }
@@ -73,7 +73,7 @@ const (
 
 // ClaimDeliveries leases due deliveries that are the first of their line. It parks the others that it finds: it moves
 // their due_at to when the first of their line may be final, so that the next claim does not find them again.
-func (t *transaction) ClaimDeliveries(ctx context.Context, c monitor.DeliveryClaim) (claimed []monitor.QueuedDelivery, err error) {
+func (t *transaction) ClaimDeliveries(ctx context.Context, c store.DeliveryClaim) (claimed []store.QueuedDelivery, err error) {
 	rooms := slices.Clone(c.Room)
 	for pass := 0; pass < claimPasses && len(rooms) > 0; pass++ {
 		beyond := 0
@@ -96,11 +96,11 @@ func (t *transaction) ClaimDeliveries(ctx context.Context, c monitor.DeliveryCla
 			taken[q.ChannelID]++
 		}
 		claimed = append(claimed, got...)
-		var rest []monitor.ChannelRoom
+		var rest []store.ChannelRoom
 		for _, r := range rooms {
 			// A channel can have more only if the query reached its limit.
 			if n := r.N - taken[r.Channel]; n > 0 && found[r.Channel] >= r.N+beyond {
-				rest = append(rest, monitor.ChannelRoom{Channel: r.Channel, N: n})
+				rest = append(rest, store.ChannelRoom{Channel: r.Channel, N: n})
 			}
 		}
 		rooms = rest
@@ -111,7 +111,7 @@ func (t *transaction) ClaimDeliveries(ctx context.Context, c monitor.DeliveryCla
 // lockDue locks and returns the deliveries of each channel that have been due the longest. It skips those that another
 // transaction has locked.
 func (t *transaction) lockDue(
-	ctx context.Context, now time.Time, rooms []monitor.ChannelRoom, beyond int,
+	ctx context.Context, now time.Time, rooms []store.ChannelRoom, beyond int,
 ) (rows []deliveryRow, err error) {
 	if t.s.d.postgres {
 		values := make([][]any, len(rooms))
@@ -140,8 +140,8 @@ func (t *transaction) lockDue(
 
 // take leases the locked deliveries that are the first of their line, as far as there is room, and parks the others.
 func (t *transaction) take(
-	ctx context.Context, c monitor.DeliveryClaim, rooms []monitor.ChannelRoom, rows []deliveryRow,
-) (claimed []monitor.QueuedDelivery, err error) {
+	ctx context.Context, c store.DeliveryClaim, rooms []store.ChannelRoom, rows []deliveryRow,
+) (claimed []store.QueuedDelivery, err error) {
 	heads, err := t.heads(ctx, rows)
 	if err != nil {
 		return nil, err

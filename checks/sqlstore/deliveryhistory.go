@@ -7,7 +7,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // historyRow is a delivery with its check, its channel and the direction of its flip.
@@ -23,7 +23,7 @@ type historyRow struct {
 }
 
 // Deliveries returns deliveries, newest first.
-func (s *Store) Deliveries(ctx context.Context, query monitor.DeliveryQuery) ([]monitor.Delivery, error) {
+func (s *Store) Deliveries(ctx context.Context, query store.DeliveryQuery) ([]store.Delivery, error) {
 	var rows []historyRow
 	q := s.db.NewSelect().TableExpr("rollcall_deliveries AS d").
 		ColumnExpr("d.id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.channel_id").
@@ -51,25 +51,25 @@ func (s *Store) Deliveries(ctx context.Context, query monitor.DeliveryQuery) ([]
 	if err := q.Scan(ctx, &rows); err != nil {
 		return nil, translate(err)
 	}
-	list := make([]monitor.Delivery, len(rows))
+	list := make([]store.Delivery, len(rows))
 	for i, r := range rows {
 		list[i] = r.delivery()
 	}
 	return list, nil
 }
 
-func (r *historyRow) delivery() monitor.Delivery {
-	d := monitor.Delivery{
+func (r *historyRow) delivery() store.Delivery {
+	d := store.Delivery{
 		ID: r.ID, CheckID: r.CheckUUID, CheckName: r.CheckName,
 		ChannelID: r.ChannelID, ChannelName: r.ChannelName, ChannelKind: channels.Kind(r.ChannelKind),
 		Status: channels.Down, Reminder: int(r.Reminder),
-		State: monitor.DeliveryState(r.State), Attempts: int(r.Attempts),
+		State: store.DeliveryState(r.State), Attempts: int(r.Attempts),
 		CreatedAt: instant(r.CreatedAt), FinishedAt: instant(r.FinishedAt), Error: r.Error,
 	}
 	if r.FlipUp {
 		d.Status = channels.Up
 	}
-	if d.State == monitor.DeliveryPending {
+	if d.State == store.DeliveryPending {
 		d.Due = instant(r.DueAt)
 	}
 	return d

@@ -10,17 +10,17 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // LockDeliveries locks deliveries in the order of their keys and returns those that exist.
-func (t *transaction) LockDeliveries(ctx context.Context, ids []int64) ([]monitor.QueuedDelivery, error) {
+func (t *transaction) LockDeliveries(ctx context.Context, ids []int64) ([]store.QueuedDelivery, error) {
 	var rows []deliveryRow
 	q := t.tx.NewSelect().Model(&rows).ColumnExpr(queuedColumns).Where("d.id IN (?)", bun.List(ids)).OrderExpr("d.id")
 	if err := t.s.d.forUpdate(q, "d", "").Scan(ctx); err != nil {
 		return nil, err
 	}
-	list := make([]monitor.QueuedDelivery, len(rows))
+	list := make([]store.QueuedDelivery, len(rows))
 	for i := range rows {
 		list[i] = rows[i].queued()
 	}
@@ -28,7 +28,7 @@ func (t *transaction) LockDeliveries(ctx context.Context, ids []int64) ([]monito
 }
 
 // LockLines locks lines and returns each by the ID of its first delivery.
-func (t *transaction) LockLines(ctx context.Context, ids []int64) (map[int64][]monitor.WaitingDelivery, error) {
+func (t *transaction) LockLines(ctx context.Context, ids []int64) (map[int64][]store.WaitingDelivery, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -49,10 +49,10 @@ func (t *transaction) LockLines(ctx context.Context, ids []int64) (map[int64][]m
 	if err := t.tx.NewRaw(query, bun.List(ids)).Scan(ctx, &rows); err != nil {
 		return nil, err
 	}
-	lines := make(map[int64][]monitor.WaitingDelivery, len(ids))
+	lines := make(map[int64][]store.WaitingDelivery, len(ids))
 	for i := range rows {
 		r := &rows[i]
-		lines[r.First] = append(lines[r.First], monitor.WaitingDelivery{
+		lines[r.First] = append(lines[r.First], store.WaitingDelivery{
 			QueuedDelivery: r.queued(), FlipID: r.FlipID, FlipAt: instant(r.FlipAt), FlipUp: r.FlipUp,
 		})
 	}
@@ -65,12 +65,12 @@ var deliveryUpdate = []column{
 }
 
 // SaveDeliveries writes changes to locked deliveries, their copies and the marks of channels.
-func (t *transaction) SaveDeliveries(ctx context.Context, c monitor.DeliveryChanges) error {
+func (t *transaction) SaveDeliveries(ctx context.Context, c store.DeliveryChanges) error {
 	var rows [][]any
 	var ended []int64
 	for _, q := range c.Deliveries {
 		var finished any
-		if q.State != monitor.DeliveryPending {
+		if q.State != store.DeliveryPending {
 			finished = micros(c.Now)
 			ended = append(ended, q.ID)
 		}
@@ -133,7 +133,7 @@ func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID
 
 // markChannels writes the marks of channels, in the order of their IDs to prevent deadlocks. It writes no row of a
 // working channel without a mark, the usual case.
-func (t *transaction) markChannels(ctx context.Context, marks map[uuid.UUID]monitor.ChannelMark) error {
+func (t *transaction) markChannels(ctx context.Context, marks map[uuid.UUID]store.ChannelMark) error {
 	var failing [][]any
 	var working []uuid.UUID
 	for _, id := range slices.SortedFunc(maps.Keys(marks), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {

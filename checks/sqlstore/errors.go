@@ -10,7 +10,7 @@ import (
 	"net"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // The primary result codes of SQLite that translate needs.
@@ -40,7 +40,7 @@ func translate(err error) error {
 		return err
 	}
 	if unavailable(err) {
-		return fmt.Errorf("%w: %w", monitor.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	if notUnique(err) {
 		return fmt.Errorf("%w: %w", checks.ErrExists, err)

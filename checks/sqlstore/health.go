@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // Probe reads the version of the schema. It fails if the database does not answer or lacks migrations. A newer schema
@@ -31,7 +31,7 @@ func (s *Store) Probe(ctx context.Context, write bool) error {
 		return nil
 	}
 	now := time.Now().UTC().Format(time.RFC3339Nano)
-	return s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+	return s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.(*transaction).tx.NewRaw(`INSERT INTO rollcall_settings (name, value) VALUES ('probed_at', ?)
 			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, now).Exec(ctx)
 		return err
@@ -42,11 +42,11 @@ func (s *Store) Probe(ctx context.Context, write bool) error {
 const maxBlocked = 1000
 
 // Backlog summarizes the pending deliveries. It reads only their indexes.
-func (s *Store) Backlog(ctx context.Context, now time.Time) (b monitor.Backlog, err error) {
+func (s *Store) Backlog(ctx context.Context, now time.Time) (b store.Backlog, err error) {
 	err = s.db.NewRaw("SELECT count(*) FROM (SELECT 1 FROM rollcall_deliveries WHERE state = 'pending' LIMIT ?) AS p",
-		monitor.MaxPending).Scan(ctx, &b.Pending)
+		store.MaxPending).Scan(ctx, &b.Pending)
 	if err != nil {
-		return monitor.Backlog{}, translate(err)
+		return store.Backlog{}, translate(err)
 	}
 	var due []int64
 	err = s.db.NewRaw(`SELECT d.due_at FROM (
@@ -57,7 +57,7 @@ func (s *Store) Backlog(ctx context.Context, now time.Time) (b monitor.Backlog, 
 			WHERE e.state = 'pending' AND e.check_id = d.check_id AND e.channel_id = d.channel_id AND e.id < d.id
 		) ORDER BY d.due_at LIMIT 1`, micros(now), maxBlocked).Scan(ctx, &due)
 	if err != nil {
-		return monitor.Backlog{}, translate(err)
+		return store.Backlog{}, translate(err)
 	}
 	if len(due) > 0 {
 		b.OldestDue = instant(due[0])

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -16,11 +16,11 @@ import (
 // TestListsAreTheCallers changes checks that a list has returned. Later lists and pings do not see it.
 func TestListsAreTheCallers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		store, mon, c := withCheck(t, db)
+		s, mon, c := withCheck(t, db)
 		_, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Start})
 		must(t, err)
 		for range 3 {
-			list, err := store.Checks(t.Context(), monitor.CheckFilter{ProjectID: &c.ProjectID})
+			list, err := s.Checks(t.Context(), store.CheckFilter{ProjectID: &c.ProjectID})
 			if err != nil || len(list) != 1 || len(list[0].Runs) != 1 || list[0].Runs[0].ID.Valid {
 				t.Fatal(list, err)
 			}
@@ -36,23 +36,23 @@ func TestListsAreTheCallers(t *testing.T) {
 // TestListOfManyChecks lists more checks than one query looks up, while some are pinged and others deleted.
 func TestListOfManyChecks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		store, mon, c := withCheck(t, db)
+		s, mon, c := withCheck(t, db)
 		want := []uuid.UUID{c.ID}
-		must(t, store.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
-			var locked []*monitor.Locked
+		must(t, s.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			var locked []*store.Locked
 			for range 600 {
 				c, err := checks.New(c.ProjectID, checks.Spec{}, mon.Now())
 				if err != nil {
 					return err
 				}
-				locked = append(locked, &monitor.Locked{Check: c})
+				locked = append(locked, &store.Locked{Check: c})
 				want = append(want, c.ID)
 			}
 			return tx.SaveChecks(ctx, locked)
 		}))
 		for range 3 {
 			var got []uuid.UUID
-			list, err := store.Checks(t.Context(), monitor.CheckFilter{ProjectID: &c.ProjectID})
+			list, err := s.Checks(t.Context(), store.CheckFilter{ProjectID: &c.ProjectID})
 			must(t, err)
 			for _, c := range list {
 				got = append(got, c.ID)

@@ -30,7 +30,7 @@ var ErrNewerSchema = errors.New("sqlstore: the database needs a newer version of
 // the older version keep running as long as migrations only add tables and columns; the changelog says when one does
 // more.
 //
-// Errors: [ErrNewerSchema], which leaves the database as it is; [ErrOldServer]; monitor.ErrUnavailable; those of the
+// Errors: [ErrNewerSchema], which leaves the database as it is; [ErrOldServer]; [store.ErrUnavailable]; those of the
 // driver.
 func (s *Store) Migrate(ctx context.Context) error {
 	_, _, err := s.MigrateFrom(ctx)

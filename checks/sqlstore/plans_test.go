@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -58,30 +59,30 @@ func TestPlans(t *testing.T) {
 }
 
 // exercise runs what a server runs all the time.
-func exercise(t *testing.T, store *sqlstore.Store, now time.Time) {
+func exercise(t *testing.T, s *sqlstore.Store, now time.Time) {
 	var due []uuid.UUID
 	for _, at := range []time.Time{now.Add(-time.Hour * 24), now} {
 		var err error
-		if due, err = store.DueChannels(t.Context(), at, uuid.Nil, 1000); err != nil {
+		if due, err = s.DueChannels(t.Context(), at, uuid.Nil, 1000); err != nil {
 			t.Fatal(err)
 		}
 	}
-	claim := monitor.DeliveryClaim{Now: now, Until: now.Add(time.Minute)}
+	claim := store.DeliveryClaim{Now: now, Until: now.Add(time.Minute)}
 	for _, channel := range due {
-		claim.Room = append(claim.Room, monitor.ChannelRoom{Channel: channel, N: 10})
+		claim.Room = append(claim.Room, store.ChannelRoom{Channel: channel, N: 10})
 	}
-	changes := monitor.DeliveryChanges{Now: now}
+	changes := store.DeliveryChanges{Now: now}
 	claimed := 0
 	for range 3 {
-		var got []monitor.QueuedDelivery
-		err := store.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) (err error) {
+		var got []store.QueuedDelivery
+		err := s.Update(t.Context(), func(ctx context.Context, tx store.Tx) (err error) {
 			got, err = exchange(ctx, tx, changes, claim)
 			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.Alerts(t.Context(), got); err != nil {
+		if _, err := s.Alerts(t.Context(), got); err != nil {
 			t.Fatal(err)
 		}
 		changes.Deliveries, claimed = nil, claimed+len(got)
@@ -96,7 +97,7 @@ func exercise(t *testing.T, store *sqlstore.Store, now time.Time) {
 	if claimed < 100 {
 		t.Fatalf("only %d deliveries were claimed", claimed)
 	}
-	err := store.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
+	err := s.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.LockDue(ctx, now, 100)
 		return err
 	})
@@ -106,7 +107,7 @@ func exercise(t *testing.T, store *sqlstore.Store, now time.Time) {
 }
 
 // exchange does what one turn of the delivery does: it saves results, claims deliveries and locks the lines of some.
-func exchange(ctx context.Context, tx monitor.Tx, changes monitor.DeliveryChanges, claim monitor.DeliveryClaim) ([]monitor.QueuedDelivery, error) {
+func exchange(ctx context.Context, tx store.Tx, changes store.DeliveryChanges, claim store.DeliveryClaim) ([]store.QueuedDelivery, error) {
 	ids := []int64{1}
 	for _, q := range changes.Deliveries {
 		ids = append(ids, q.ID)

@@ -12,7 +12,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 const (
@@ -87,7 +87,7 @@ func (s *Store) pruneEntries(ctx context.Context, entries []entry, pause func())
 	for part := range slices.Chunk(ids, removeAtOnce) {
 		pause()
 		n := 0
-		err = s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+		err = s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 			n, err = tx.(*transaction).removeEntries(ctx, part)
 			return err
 		})
@@ -218,7 +218,7 @@ func (s *Store) removeOld(ctx context.Context, table, older string, before time.
 			return removed, translate(err)
 		}
 		n := int64(0)
-		err = s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+		err = s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 			res, err := tx.(*transaction).tx.NewDelete().Table(table).Where(older, micros(before)).Where("id IN (?)", bun.List(ids)).Exec(ctx)
 			if err != nil {
 				return err

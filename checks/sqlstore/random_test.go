@@ -17,6 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -144,21 +145,21 @@ func (c *chaos) addChannel(t *testing.T, mon *monitor.Monitor) error {
 	return err
 }
 
-func (c *chaos) list(t *testing.T, store *sqlstore.Store, q monitor.CheckQuery) []checks.Check {
+func (c *chaos) list(t *testing.T, s *sqlstore.Store, q monitor.CheckQuery) []checks.Check {
 	t.Helper()
-	list, err := store.Checks(t.Context(), monitor.CheckFilter{ProjectID: &c.project, CheckQuery: q})
+	list, err := s.Checks(t.Context(), store.CheckFilter{ProjectID: &c.project, Slug: q.Slug, Tags: q.Tags})
 	must(t, err)
 	return list
 }
 
 // lock returns the checks as a batch of pings finds them, in the order of their IDs.
-func (c *chaos) lock(t *testing.T, store *sqlstore.Store) (list []checks.Check) {
+func (c *chaos) lock(t *testing.T, s *sqlstore.Store) (list []checks.Check) {
 	t.Helper()
 	var ids []uuid.UUID
-	for _, check := range c.list(t, store, monitor.CheckQuery{}) {
+	for _, check := range c.list(t, s, monitor.CheckQuery{}) {
 		ids = append(ids, check.ID)
 	}
-	must(t, store.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
+	must(t, s.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		locked, err := tx.LockChecks(ctx, ids)
 		list = nil
 		for _, l := range locked {

@@ -10,6 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -19,14 +20,14 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 func TestContract(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		storetest.Run(t, func(t *testing.T) monitor.Store { return db.Another(t).Open(t) })
+		storetest.Run(t, func(t *testing.T) store.Store { return db.Another(t).Open(t) })
 	})
 }
 
 // TestContractOneConnection finds whatever waits for a second connection inside a transaction.
 func TestContractOneConnection(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		storetest.Run(t, func(t *testing.T) monitor.Store {
+		storetest.Run(t, func(t *testing.T) store.Store {
 			bundb := db.Another(t).Bun(t)
 			bundb.SetMaxOpenConns(1)
 			return dbtest.OpenOn(t, bundb)
@@ -68,9 +69,9 @@ func withCheck(t *testing.T, db dbtest.DB) (*sqlstore.Store, *monitor.Monitor, c
 }
 
 // record gives each of some checks the same signal, in one transaction.
-func record(t testing.TB, store *sqlstore.Store, ids []uuid.UUID, signal pings.Signal, at time.Time) {
+func record(t testing.TB, s *sqlstore.Store, ids []uuid.UUID, signal pings.Signal, at time.Time) {
 	t.Helper()
-	must(t, storetest.Record(t.Context(), store, ids, func(locked []*monitor.Locked) error {
+	must(t, storetest.Record(t.Context(), s, ids, func(locked []*store.Locked) error {
 		for _, l := range locked {
 			storetest.Receive(l, signal, at)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -54,7 +54,7 @@ type changes struct {
 
 // SaveChecks writes locked checks and their changes. Nothing else writes rollcall_checks and rollcall_states, so every
 // change gives the check a new revision.
-func (t *transaction) SaveChecks(ctx context.Context, locked []*monitor.Locked) error {
+func (t *transaction) SaveChecks(ctx context.Context, locked []*store.Locked) error {
 	for _, l := range locked {
 		save := t.updateSettings
 		switch {
@@ -77,7 +77,7 @@ func (t *transaction) SaveChecks(ctx context.Context, locked []*monitor.Locked) 
 }
 
 // collect turns the changes of locked checks into rows.
-func (t *transaction) collect(ctx context.Context, locked []*monitor.Locked) (c changes, err error) {
+func (t *transaction) collect(ctx context.Context, locked []*store.Locked) (c changes, err error) {
 	var pings, flips int
 	for _, l := range locked {
 		pings += len(l.Pings)
@@ -139,7 +139,7 @@ func (d dialect) appendPings(ctx context.Context, tx bun.Tx, pings, states [][]a
 }
 
 // add adds the rows of one check.
-func (c *changes) add(l *monitor.Locked, pingIDs, flipIDs []int64) error {
+func (c *changes) add(l *store.Locked, pingIDs, flipIDs []int64) error {
 	row := l.Row.(*lockedRow)
 	uploads := l.Uploads
 	for i, p := range l.Pings {
@@ -182,7 +182,7 @@ func (c *changes) add(l *monitor.Locked, pingIDs, flipIDs []int64) error {
 }
 
 // addAlerts adds the alerts of one check, each with its flip if that is new.
-func (c *changes) addAlerts(l *monitor.Locked, row *lockedRow, flipIDs []int64) {
+func (c *changes) addAlerts(l *store.Locked, row *lockedRow, flipIDs []int64) {
 	first := 0 // alerts and transitions are in the same order; several flips can have the same instant
 	for _, a := range l.Alerts {
 		var flip any
@@ -200,7 +200,7 @@ func (c *changes) addAlerts(l *monitor.Locked, row *lockedRow, flipIDs []int64) 
 
 // rearm keeps watch_at a lower bound of the next instant to settle, usually the deadline. Most pings move the deadline
 // later, which needs no write: the watcher then finds the check too early and sets a new bound.
-func (c *changes) rearm(l *monitor.Locked, row *lockedRow) {
+func (c *changes) rearm(l *store.Locked, row *lockedRow) {
 	wake := micros(l.Wake())
 	early := wake != 0 && row.watchAt != 0 && row.watchAt <= wake
 	if early && !l.Due || wake == row.watchAt {

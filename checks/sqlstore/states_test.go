@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -88,16 +89,16 @@ func TestRowChangedByHand(t *testing.T) {
 func TestBatchesFindStatesByKey(t *testing.T) {
 	pool := dbtest.PostgreSQL(t).Bun(t)
 	pool.SetMaxOpenConns(1)
-	store := dbtest.OpenOn(t, pool)
-	mon := monitorOn(t, store)
+	s := dbtest.OpenOn(t, pool)
+	mon := monitorOn(t, s)
 	project := addCheck(t, mon).ProjectID
 	var ids []uuid.UUID
-	must(t, store.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
-		var created []*monitor.Locked
+	must(t, s.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		var created []*store.Locked
 		for range 1000 {
 			c, err := checks.New(project, checks.Spec{}, mon.Now())
 			must(t, err)
-			ids, created = append(ids, c.ID), append(created, &monitor.Locked{Check: c})
+			ids, created = append(ids, c.ID), append(created, &store.Locked{Check: c})
 		}
 		return tx.SaveChecks(ctx, created)
 	}))
@@ -105,7 +106,7 @@ func TestBatchesFindStatesByKey(t *testing.T) {
 	must(t, err)
 	write := func() {
 		for batch := range slices.Chunk(ids, 50) {
-			record(t, store, batch, pings.Signal{Kind: pings.Success}, mon.Now())
+			record(t, s, batch, pings.Signal{Kind: pings.Success}, mon.Now())
 		}
 	}
 	write()

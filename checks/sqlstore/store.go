@@ -9,7 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // maxAttempts bounds how often Update runs a transaction that hits deadlocks or serialization failures.
@@ -28,7 +28,7 @@ type Store struct {
 	cache       cache
 }
 
-var _ monitor.Store = (*Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 // New returns a store on an open database; bun's dialect says whether that is PostgreSQL or SQLite. It runs no query: call
 // [Store.Migrate] before you use the store. The caller closes the database.
@@ -43,8 +43,8 @@ func New(db *bun.DB) (*Store, error) {
 	return &Store{db: db, d: d, writing: make(chan struct{}, 1), cache: cache{limit: maxCacheBytes}}, nil
 }
 
-// Update runs fn in a transaction; see [monitor.Store].
-func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx monitor.Tx) error) error {
+// Update runs fn in a transaction; see [store.Store].
+func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
 	release, err := s.writeAlone(ctx)
 	if err != nil {
 		return err
@@ -82,13 +82,13 @@ func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx moni
 // outcome determines, after a lost answer, whether a commit was done, from the revisions of its checks. Locking the
 // rows waits for a commit in progress. known is false if the commit wrote no checks, or others have written all of them
 // since.
-func (s *Store) outcome(ctx context.Context, saved []*monitor.Locked) (done, known bool) {
+func (s *Store) outcome(ctx context.Context, saved []*store.Locked) (done, known bool) {
 	written := make(map[int64]*lockedRow, len(saved))
 	for _, l := range saved {
 		row := l.Row.(*lockedRow)
 		written[row.id] = row
 	}
-	_, _, err := s.try(ctx, func(ctx context.Context, tx monitor.Tx) error {
+	_, _, err := s.try(ctx, func(ctx context.Context, tx store.Tx) error {
 		rows, err := tx.(*transaction).lockKeys(ctx, slices.Collect(maps.Keys(written)))
 		for _, row := range rows {
 			w := written[row.id]
@@ -115,7 +115,7 @@ func (s *Store) writeAlone(ctx context.Context) (release func(), err error) {
 }
 
 // try runs fn in a transaction and reports whether the transaction reached its commit.
-func (s *Store) try(ctx context.Context, fn func(ctx context.Context, tx monitor.Tx) error) (t *transaction, committing bool, err error) {
+func (s *Store) try(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) (t *transaction, committing bool, err error) {
 	err = s.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		t = &transaction{s: s, tx: tx}
 		if err := s.d.begin(ctx, tx); err != nil {
@@ -138,7 +138,7 @@ type settingRow struct {
 // Setting returns a named value. If there is none, it stores and returns the initial one.
 func (s *Store) Setting(ctx context.Context, name, initial string) (string, error) {
 	row := settingRow{Name: name, Value: initial}
-	err := s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+	err := s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		db := tx.(*transaction).tx
 		if _, err := db.NewInsert().Model(&row).On("CONFLICT (name) DO NOTHING").Returning("NULL").Exec(ctx); err != nil {
 			return err

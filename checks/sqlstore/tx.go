@@ -9,7 +9,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // transaction is the store inside a transaction. It must not use s.db: with a pool of one connection it would wait for
@@ -18,13 +18,13 @@ type transaction struct {
 	s  *Store
 	tx bun.Tx
 
-	saved     []*monitor.Locked // what SaveChecks wrote
-	bodyBytes int               // the size of their pings' bodies
+	saved     []*store.Locked // what SaveChecks wrote
+	bodyBytes int             // the size of their pings' bodies
 }
 
-var _ monitor.Tx = (*transaction)(nil)
+var _ store.Tx = (*transaction)(nil)
 
-// lockedRow is the store's private data about a locked check: monitor.Locked.Row.
+// lockedRow is the store's private data about a locked check: store.Locked.Row.
 type lockedRow struct {
 	id       int64
 	logHead  int64
@@ -63,7 +63,7 @@ func (t *transaction) Channels(ctx context.Context, projectID uuid.UUID) ([]chan
 }
 
 // LockCheck locks one check and returns it with its channels.
-func (t *transaction) LockCheck(ctx context.Context, id uuid.UUID) (*monitor.Locked, error) {
+func (t *transaction) LockCheck(ctx context.Context, id uuid.UUID) (*store.Locked, error) {
 	locked, err := t.LockChecks(ctx, []uuid.UUID{id})
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (t *transaction) LockCheck(ctx context.Context, id uuid.UUID) (*monitor.Loc
 }
 
 // LockChecks locks checks and returns those that exist.
-func (t *transaction) LockChecks(ctx context.Context, ids []uuid.UUID) ([]*monitor.Locked, error) {
+func (t *transaction) LockChecks(ctx context.Context, ids []uuid.UUID) ([]*store.Locked, error) {
 	keys, missing := t.s.cache.keys(ids)
 	if len(missing) > 0 {
 		rows, err := t.tx.Tx.QueryContext(ctx, "SELECT id FROM rollcall_checks WHERE "+t.s.d.among("uuid", "uuid"), t.s.d.list(missing))
@@ -112,7 +112,7 @@ func (t *transaction) lockKeys(ctx context.Context, keys []int64) ([]lockedKey, 
 }
 
 // LockDue locks checks whose deadline or next alert may have come.
-func (t *transaction) LockDue(ctx context.Context, now time.Time, limit int) ([]*monitor.Locked, error) {
+func (t *transaction) LockDue(ctx context.Context, now time.Time, limit int) ([]*store.Locked, error) {
 	q := t.tx.NewSelect().TableExpr("rollcall_states AS s").ColumnExpr("s.check_id, s.revision").
 		Where("s.watch_at IS NOT NULL AND s.watch_at <= ?", micros(now)).OrderExpr("s.watch_at").Limit(int64(limit))
 	rows, err := t.s.d.forUpdate(q, "s", " SKIP LOCKED").Rows(ctx)
@@ -130,7 +130,7 @@ func (t *transaction) LockDue(ctx context.Context, now time.Time, limit int) ([]
 
 // load returns the checks of locked rows, from the cache if it has the row's revision. It must read the others after
 // locking: a query that waits for a lock sees other tables as they were when it started.
-func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*monitor.Locked, error) {
+func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*store.Locked, error) {
 	locked, missing := t.s.cache.get(rows)
 	if len(missing) == 0 {
 		return locked, nil
@@ -144,13 +144,13 @@ func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*monitor.Lo
 		if err != nil {
 			return nil, err
 		}
-		locked = append(locked, &monitor.Locked{Check: c, Row: found[i].locked()})
+		locked = append(locked, &store.Locked{Check: c, Row: found[i].locked()})
 	}
 	return locked, nil
 }
 
 // insertCheck adds the rows of a new check, whose state SaveChecks then writes.
-func (t *transaction) insertCheck(ctx context.Context, l *monitor.Locked) error {
+func (t *transaction) insertCheck(ctx context.Context, l *store.Locked) error {
 	var id int64
 	insert := t.tx.NewInsert().Model(settingsOf(l.Check)).TableExpr("rollcall_checks").Returning("id")
 	if _, err := insert.Exec(ctx, &id); err != nil {
@@ -164,7 +164,7 @@ func (t *transaction) insertCheck(ctx context.Context, l *monitor.Locked) error 
 }
 
 // updateSettings writes the settings and channels of a locked check.
-func (t *transaction) updateSettings(ctx context.Context, l *monitor.Locked) error {
+func (t *transaction) updateSettings(ctx context.Context, l *store.Locked) error {
 	id := l.Row.(*lockedRow).id
 	update := t.tx.NewUpdate().Model(settingsOf(l.Check)).TableExpr("rollcall_checks").Where("id = ?", id)
 	if _, err := update.Exec(ctx); err != nil {
@@ -189,7 +189,7 @@ func (t *transaction) assign(ctx context.Context, checkID int64, ids []uuid.UUID
 }
 
 // DeleteCheck removes a locked check. PrunePings removes the entries of its log, which can be many.
-func (t *transaction) DeleteCheck(ctx context.Context, l *monitor.Locked) error {
+func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {
 	t.s.cache.forget(l.ID)
 	id := l.Row.(*lockedRow).id
 	for _, from := range []struct{ table, column string }{

@@ -21,6 +21,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -196,8 +197,8 @@ func TestUpgrade(t *testing.T) {
 func TestUpgradeFromTheFirst(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		bundb := db.Bun(t)
-		store := unmigrated(t, bundb)
-		must(t, store.MigrateOnly(t.Context(), 1))
+		s := unmigrated(t, bundb)
+		must(t, s.MigrateOnly(t.Context(), 1))
 		const id, project = "11111111-2222-4333-8444-555555555555", "11111111-2222-4333-8444-666666666666"
 		at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixMicro()
 		for _, query := range []struct {
@@ -218,8 +219,8 @@ func TestUpgradeFromTheFirst(t *testing.T) {
 				t.Fatalf("%s: %v", query.sql, err)
 			}
 		}
-		must(t, store.Migrate(t.Context()))
-		got, err := store.Checks(t.Context(), monitor.CheckFilter{ID: new(uuid.MustParse(id))})
+		must(t, s.Migrate(t.Context()))
+		got, err := s.Checks(t.Context(), store.CheckFilter{ID: new(uuid.MustParse(id))})
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%v, %v", got, err)
 		}

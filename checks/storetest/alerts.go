@@ -10,7 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -27,17 +27,17 @@ type queued struct {
 // queued returns the new deliveries of a check, oldest first.
 func (f fixture) queued(t *testing.T, id uuid.UUID) []queued {
 	t.Helper()
-	list, err := f.Deliveries(t.Context(), monitor.DeliveryQuery{Project: f.project.ID, Check: id, Limit: 100})
+	list, err := f.Deliveries(t.Context(), store.DeliveryQuery{Project: f.project.ID, Check: id, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
 	slices.Reverse(list)
-	claimed := make([]monitor.QueuedDelivery, len(list))
+	claimed := make([]store.QueuedDelivery, len(list))
 	for i, d := range list {
-		if d.State != monitor.DeliveryPending || d.Attempts != 0 || !d.Due.Equal(d.CreatedAt) {
+		if d.State != store.DeliveryPending || d.Attempts != 0 || !d.Due.Equal(d.CreatedAt) {
 			t.Errorf("a new delivery: %+v", d)
 		}
-		claimed[i] = monitor.QueuedDelivery{ID: d.ID, ChannelID: d.ChannelID, CreatedAt: d.CreatedAt}
+		claimed[i] = store.QueuedDelivery{ID: d.ID, ChannelID: d.ChannelID, CreatedAt: d.CreatedAt}
 	}
 	alerts, err := f.Alerts(t.Context(), claimed)
 	if err != nil {
@@ -45,7 +45,7 @@ func (f fixture) queued(t *testing.T, id uuid.UUID) []queued {
 	}
 	var all []queued
 	for _, d := range list {
-		i := slices.IndexFunc(alerts, func(a monitor.Alert) bool { return a.ID == d.ID })
+		i := slices.IndexFunc(alerts, func(a store.Alert) bool { return a.ID == d.ID })
 		if i < 0 {
 			t.Fatalf("no alert for delivery %d", d.ID)
 		}
@@ -67,7 +67,7 @@ func (f fixture) settle(t *testing.T, now time.Time) (found int) {
 // change updates the settings of a check.
 func (f fixture) change(t *testing.T, id uuid.UUID, spec checks.Spec, now time.Time) {
 	t.Helper()
-	must(t, f.edit(t.Context(), id, func(l *monitor.Locked) error {
+	must(t, f.edit(t.Context(), id, func(l *store.Locked) error {
 		c, effects, err := l.Check.Update(spec, now)
 		l.Apply(c, effects)
 		l.SettingsChanged = true
@@ -163,7 +163,7 @@ func testAlertOrder(t *testing.T, f fixture) {
 		f.assign(t, c.ID, ops.ID)
 		ids = append(ids, c.ID)
 	}
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
 		locked, err := tx.LockChecks(ctx, ids)
 		if err != nil {
 			return err
@@ -188,11 +188,11 @@ func testAlertOrder(t *testing.T, f fixture) {
 		}
 	}
 	// Each alert has a flip of its own.
-	list, err := f.Deliveries(t.Context(), monitor.DeliveryQuery{Project: f.project.ID, Limit: 100})
+	list, err := f.Deliveries(t.Context(), store.DeliveryQuery{Project: f.project.ID, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list) != 40 || !slices.IsSortedFunc(list, func(a, b monitor.Delivery) int { return int(b.ID - a.ID) }) {
+	if len(list) != 40 || !slices.IsSortedFunc(list, func(a, b store.Delivery) int { return int(b.ID - a.ID) }) {
 		t.Errorf("%d deliveries", len(list))
 	}
 }

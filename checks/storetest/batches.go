@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -22,7 +22,7 @@ func testBatches(t *testing.T, f fixture) {
 		t.Helper()
 		at = at.Add(time.Second)
 		found := 0
-		err := Record(t.Context(), f, []uuid.UUID{a.ID, uuid.New(), gone.ID, b.ID}, func(locked []*monitor.Locked) error {
+		err := Record(t.Context(), f, []uuid.UUID{a.ID, uuid.New(), gone.ID, b.ID}, func(locked []*store.Locked) error {
 			found = len(locked)
 			for _, l := range locked {
 				Receive(l, signal, at)
@@ -37,7 +37,7 @@ func testBatches(t *testing.T, f fixture) {
 	pingAll(3, pings.Signal{Kind: pings.Success})
 	pingAll(3, pings.Signal{Kind: pings.Start, RunID: uuid.NullUUID{UUID: uuid.New(), Valid: true}})
 	failure := errors.New("no")
-	err := Record(t.Context(), f, []uuid.UUID{a.ID}, func(locked []*monitor.Locked) error {
+	err := Record(t.Context(), f, []uuid.UUID{a.ID}, func(locked []*store.Locked) error {
 		Receive(locked[0], pings.Signal{Kind: pings.Fail}, at)
 		return failure
 	})
@@ -72,7 +72,7 @@ func testBatches(t *testing.T, f fixture) {
 func testMixedBatch(t *testing.T, f fixture) {
 	a, b, c := f.create(t, checks.Spec{}), f.create(t, checks.Spec{}), f.create(t, checks.Spec{})
 	const agent = `NULL "quoted" \back {,}`
-	must(t, Record(t.Context(), f, []uuid.UUID{c.ID, a.ID, b.ID}, func(locked []*monitor.Locked) error {
+	must(t, Record(t.Context(), f, []uuid.UUID{c.ID, a.ID, b.ID}, func(locked []*store.Locked) error {
 		for _, l := range locked {
 			switch l.ID {
 			case a.ID:
@@ -116,7 +116,7 @@ func testBatchesWithBodies(t *testing.T, f fixture) {
 			}
 			return bodies[(check+round)%len(bodies)]
 		}
-		must(t, Record(t.Context(), f, ids, func(locked []*monitor.Locked) error {
+		must(t, Record(t.Context(), f, ids, func(locked []*store.Locked) error {
 			for _, l := range locked {
 				Receive(l, pings.Signal{Body: body(slices.Index(ids, l.ID))}, at)
 				Receive(l, pings.Signal{}, at)
@@ -142,7 +142,7 @@ func testConcurrentBatches(t *testing.T, f fixture) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range each {
-				err := Record(t.Context(), f, ids, func(locked []*monitor.Locked) error {
+				err := Record(t.Context(), f, ids, func(locked []*store.Locked) error {
 					for _, l := range locked {
 						// Some of these flip the check and some start a run, so that every way to write a state occurs.
 						kind := []pings.Kind{pings.Success, pings.Success, pings.Fail, pings.Start}[(w+i)%4]

@@ -12,14 +12,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // pingLarge records pings whose bodies are to be uploaded.
 func (f fixture) pingLarge(t *testing.T, id uuid.UUID, at time.Time, bodies ...[]byte) {
 	t.Helper()
-	must(t, f.edit(t.Context(), id, func(l *monitor.Locked) error {
+	must(t, f.edit(t.Context(), id, func(l *store.Locked) error {
 		for _, body := range bodies {
 			l.Uploads = append(l.Uploads, Receive(l, pings.Signal{Body: body}, at).N)
 		}
@@ -28,9 +28,9 @@ func (f fixture) pingLarge(t *testing.T, id uuid.UUID, at time.Time, bodies ...[
 }
 
 // claim claims uploads.
-func (f fixture) claim(t *testing.T, now time.Time, limit int) []monitor.BodyJob {
+func (f fixture) claim(t *testing.T, now time.Time, limit int) []store.BodyJob {
 	t.Helper()
-	list, err := f.ClaimBodies(t.Context(), monitor.UploadTask, now, now.Add(time.Minute), limit)
+	list, err := f.ClaimBodies(t.Context(), store.UploadTask, now, now.Add(time.Minute), limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,28 +38,28 @@ func (f fixture) claim(t *testing.T, now time.Time, limit int) []monitor.BodyJob
 }
 
 // removals claims all removals that are due.
-func (f fixture) removals(t *testing.T, now time.Time) []monitor.BodyJob {
+func (f fixture) removals(t *testing.T, now time.Time) []store.BodyJob {
 	t.Helper()
-	list, err := f.ClaimBodies(t.Context(), monitor.RemovalTask, now, now.Add(time.Minute), 10_000)
+	list, err := f.ClaimBodies(t.Context(), store.RemovalTask, now, now.Add(time.Minute), 10_000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return list
 }
 
-func done(list []monitor.BodyJob) (results []monitor.BodyResult) {
+func done(list []store.BodyJob) (results []store.BodyResult) {
 	for _, job := range list {
-		results = append(results, monitor.BodyResult{BodyJob: job})
+		results = append(results, store.BodyResult{BodyJob: job})
 	}
 	return results
 }
 
-func (f fixture) finish(t *testing.T, list ...monitor.BodyJob) {
+func (f fixture) finish(t *testing.T, list ...store.BodyJob) {
 	t.Helper()
 	f.settleBodies(t, done(list)...)
 }
 
-func (f fixture) settleBodies(t *testing.T, results ...monitor.BodyResult) {
+func (f fixture) settleBodies(t *testing.T, results ...store.BodyResult) {
 	t.Helper()
 	if err := f.SettleBodies(t.Context(), results); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func (f fixture) settleBodies(t *testing.T, results ...monitor.BodyResult) {
 
 func (f fixture) deleteCheck(t *testing.T, id uuid.UUID) {
 	t.Helper()
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
 		l, err := tx.LockCheck(ctx, id)
 		if err != nil {
 			return err
@@ -170,7 +170,7 @@ func testUploadsAreShared(t *testing.T, f fixture) {
 	for range 4 {
 		wg.Go(func() {
 			for {
-				list, err := f.ClaimBodies(t.Context(), monitor.UploadTask, noon, noon.Add(time.Minute), 7)
+				list, err := f.ClaimBodies(t.Context(), store.UploadTask, noon, noon.Add(time.Minute), 7)
 				if err == nil {
 					err = f.SettleBodies(t.Context(), done(list))
 				}
@@ -269,7 +269,7 @@ func testObjectsOfPrunedPings(t *testing.T, f fixture) {
 		t.Errorf("%d removals, want 3", len(list))
 	}
 	// All others go with the project.
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.DeleteProject(ctx, f.project.ID) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteProject(ctx, f.project.ID) })
 	f.pruneAll(t)
 	if list := f.removals(t, noon); len(list) != checks.FreePings {
 		t.Errorf("%d removals, want %d", len(list), checks.FreePings)
@@ -310,14 +310,14 @@ func testRemovals(t *testing.T, f fixture) {
 	f.finish(t, list[:1]...)
 	failed := list[1]
 	failed.Attempts = 5
-	f.settleBodies(t, monitor.BodyResult{BodyJob: failed, RetryAt: noon.Add(time.Hour)})
+	f.settleBodies(t, store.BodyResult{BodyJob: failed, RetryAt: noon.Add(time.Hour)})
 	for _, u := range uploads {
 		if u.Key == list[2].Key {
 			f.finish(t, u)
 		}
 	}
 	f.finish(t, list[2:]...)
-	f.settleBodies(t, monitor.BodyResult{BodyJob: list[2], RetryAt: noon.Add(time.Hour)})
+	f.settleBodies(t, store.BodyResult{BodyJob: list[2], RetryAt: noon.Add(time.Hour)})
 	again := f.removals(t, noon)
 	if len(again) != 1 || again[0].Key != list[2].Key {
 		t.Errorf("claimed %v, want the object that came to be again", again)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -26,7 +26,7 @@ func testChannels(t *testing.T, f fixture) {
 	second := f.addChannel(t, "second", noon.Add(time.Second))
 	first := f.addChannel(t, `a "name", with signs`, noon)
 	same(t, "all, oldest first", f.channels(t), []channels.Channel{first, second})
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
 		list, err := tx.Channels(ctx, f.project.ID)
 		same(t, "all, in a transaction", list, []channels.Channel{first, second})
 		return err
@@ -36,10 +36,10 @@ func testChannels(t *testing.T, f fixture) {
 	changed.Name, changed.Settings = "renamed", map[string]string{"to": "other@example.org"}
 	changed.Sources = map[string]string{"to": "$OPS"}
 	foreign.ProjectID = uuid.New()
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.SaveChannel(ctx, changed) })
-	for what, fn := range map[string]func(ctx context.Context, tx monitor.Tx) error{
-		"SaveChannel": func(ctx context.Context, tx monitor.Tx) error { return tx.SaveChannel(ctx, foreign) },
-		"DeleteChannel": func(ctx context.Context, tx monitor.Tx) error {
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveChannel(ctx, changed) })
+	for what, fn := range map[string]func(ctx context.Context, tx store.Tx) error{
+		"SaveChannel": func(ctx context.Context, tx store.Tx) error { return tx.SaveChannel(ctx, foreign) },
+		"DeleteChannel": func(ctx context.Context, tx store.Tx) error {
 			return tx.DeleteChannel(ctx, foreign.ProjectID, first.ID)
 		},
 	} {
@@ -56,13 +56,13 @@ func testAssignedChannels(t *testing.T, f fixture) {
 	c := f.create(t, checks.Spec{})
 	f.assign(t, c.ID, second.ID, first.ID)
 	same(t, "assigned, oldest first", f.check(t, c.ID).Channels, []uuid.UUID{first.ID, second.ID})
-	must(t, f.edit(t.Context(), c.ID, func(l *monitor.Locked) error {
+	must(t, f.edit(t.Context(), c.ID, func(l *store.Locked) error {
 		same(t, "assigned, under the lock", l.Channels, []uuid.UUID{first.ID, second.ID})
 		return nil
 	}))
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon) // an alert refers to them, too
 
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.DeleteChannel(ctx, f.project.ID, first.ID) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteChannel(ctx, f.project.ID, first.ID) })
 	same(t, "assigned, after one was deleted", f.check(t, c.ID).Channels, []uuid.UUID{second.ID})
 	f.assign(t, c.ID)
 	same(t, "assigned none", f.check(t, c.ID).Channels, []uuid.UUID(nil))
@@ -70,7 +70,7 @@ func testAssignedChannels(t *testing.T, f fixture) {
 
 func testChannelsOfManyChecks(t *testing.T, f fixture) {
 	channel := f.addChannel(t, "ops", noon)
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
 		for i := range 150 {
 			c, err := checks.New(f.project.ID, checks.Spec{}, noon)
 			if err != nil {

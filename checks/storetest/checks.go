@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -37,7 +37,7 @@ func testCheckRoundTrip(t *testing.T, f fixture) {
 	}
 
 	f.gone(t, uuid.New())
-	err := f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return addCheck(ctx, tx, simple) })
+	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return addCheck(ctx, tx, simple) })
 	if !errors.Is(err, checks.ErrExists) {
 		t.Errorf("second check with the same ID: error %v, want ErrExists", err)
 	}
@@ -54,7 +54,7 @@ func testStateRoundTrip(t *testing.T, f fixture) {
 		Runs: pings.Runs{{ID: run, StartedAt: noon.Add(time.Second)}, {StartedAt: noon.Add(2 * time.Second)}},
 	}
 	same(t, "state", f.check(t, c.ID).State, want)
-	must(t, f.edit(t.Context(), c.ID, func(l *monitor.Locked) error {
+	must(t, f.edit(t.Context(), c.ID, func(l *store.Locked) error {
 		same(t, "state under the lock", l.State, want)
 		l.Apply(l.Check.Pause(noon.Add(3 * time.Second)))
 		return nil
@@ -84,8 +84,8 @@ func testAnyText(t *testing.T, f fixture) {
 	} {
 		c := f.create(t, checks.Spec{Name: &text, Tags: checks.SplitTags(text), Desc: &text, SuccessKW: &text})
 		same(t, text, f.check(t, c.ID), c)
-		f.update(t, func(ctx context.Context, tx monitor.Tx) error {
-			ids, err := tx.FindChecks(ctx, f.project.ID, monitor.Match{Name: &text, Tags: checks.SplitTags(text)})
+		f.update(t, func(ctx context.Context, tx store.Tx) error {
+			ids, err := tx.FindChecks(ctx, f.project.ID, store.Match{Name: &text, Tags: checks.SplitTags(text)})
 			same(t, "found by "+text, ids, []uuid.UUID{c.ID})
 			return err
 		})
@@ -97,27 +97,24 @@ func testCheckQueries(t *testing.T, f fixture) {
 	b := f.create(t, checks.Spec{Slug: new("x"), Tags: []string{"db"}})
 	c := f.create(t, checks.Spec{Slug: new("y"), Tags: []string{"database"}})
 	own := &f.project.ID
-	query := func(q monitor.CheckQuery) monitor.CheckFilter {
-		return monitor.CheckFilter{ProjectID: own, CheckQuery: q}
-	}
 	for _, test := range []struct {
 		name   string
-		filter monitor.CheckFilter
+		filter store.CheckFilter
 		want   []uuid.UUID
 	}{
-		{"all, oldest first", query(monitor.CheckQuery{}), []uuid.UUID{a.ID, b.ID, c.ID}},
-		{"slug", query(monitor.CheckQuery{Slug: new("x")}), []uuid.UUID{a.ID, b.ID}},
-		{"unknown slug", query(monitor.CheckQuery{Slug: new("z")}), nil},
-		{"tag, as a whole", query(monitor.CheckQuery{Tags: []string{"db"}}), []uuid.UUID{a.ID, b.ID}},
-		{"two tags", query(monitor.CheckQuery{Tags: []string{"prod", "db"}}), []uuid.UUID{a.ID}},
-		{"slug and tag", query(monitor.CheckQuery{Slug: new("x"), Tags: []string{"prod"}}), []uuid.UUID{a.ID}},
-		{"another project", monitor.CheckFilter{ProjectID: new(uuid.New())}, nil},
-		{"unique key", monitor.CheckFilter{ProjectID: own, UniqueKey: new(a.UniqueKey())}, []uuid.UUID{a.ID}},
-		{"unique key in another project", monitor.CheckFilter{ProjectID: new(uuid.New()), UniqueKey: new(a.UniqueKey())}, nil},
-		{"empty unique key", monitor.CheckFilter{ProjectID: own, UniqueKey: new("")}, nil},
-		{"badge key", monitor.CheckFilter{BadgeKey: &b.BadgeKey}, []uuid.UUID{b.ID}},
-		{"check ID as badge key", monitor.CheckFilter{BadgeKey: &b.ID}, nil},
-		{"zero ID", monitor.CheckFilter{ID: new(uuid.Nil)}, nil},
+		{"all, oldest first", store.CheckFilter{ProjectID: own}, []uuid.UUID{a.ID, b.ID, c.ID}},
+		{"slug", store.CheckFilter{ProjectID: own, Slug: new("x")}, []uuid.UUID{a.ID, b.ID}},
+		{"unknown slug", store.CheckFilter{ProjectID: own, Slug: new("z")}, nil},
+		{"tag, as a whole", store.CheckFilter{ProjectID: own, Tags: []string{"db"}}, []uuid.UUID{a.ID, b.ID}},
+		{"two tags", store.CheckFilter{ProjectID: own, Tags: []string{"prod", "db"}}, []uuid.UUID{a.ID}},
+		{"slug and tag", store.CheckFilter{ProjectID: own, Slug: new("x"), Tags: []string{"prod"}}, []uuid.UUID{a.ID}},
+		{"another project", store.CheckFilter{ProjectID: new(uuid.New())}, nil},
+		{"unique key", store.CheckFilter{ProjectID: own, UniqueKey: new(a.UniqueKey())}, []uuid.UUID{a.ID}},
+		{"unique key in another project", store.CheckFilter{ProjectID: new(uuid.New()), UniqueKey: new(a.UniqueKey())}, nil},
+		{"empty unique key", store.CheckFilter{ProjectID: own, UniqueKey: new("")}, nil},
+		{"badge key", store.CheckFilter{BadgeKey: &b.BadgeKey}, []uuid.UUID{b.ID}},
+		{"check ID as badge key", store.CheckFilter{BadgeKey: &b.ID}, nil},
+		{"zero ID", store.CheckFilter{ID: new(uuid.Nil)}, nil},
 	} {
 		list, err := f.Checks(t.Context(), test.filter)
 		must(t, err)
@@ -135,22 +132,22 @@ func testFindChecks(t *testing.T, f fixture) {
 	f.create(t, checks.Spec{Name: new("cron"), Schedule: new("* * * * *")})
 	for _, test := range []struct {
 		name  string
-		match monitor.Match
+		match store.Match
 		want  []uuid.UUID
 	}{
-		{"name, oldest first", monitor.Match{Name: new("a")}, []uuid.UUID{first.ID, second.ID}},
-		{"name in another case", monitor.Match{Name: new("A")}, nil},
-		{"slug", monitor.Match{Slug: new("s")}, []uuid.UUID{first.ID}},
-		{"tags as a whole", monitor.Match{Tags: []string{"t", "u"}}, []uuid.UUID{first.ID}},
-		{"one of two tags", monitor.Match{Tags: []string{"t"}}, nil},
-		{"timeout", monitor.Match{Timeout: new(time.Hour)}, []uuid.UUID{first.ID, second.ID}},
-		{"timeout of a Cron check", monitor.Match{Timeout: new(checks.DefaultTimeout)}, nil},
-		{"name and grace", monitor.Match{Name: new("a"), Grace: new(time.Hour)}, []uuid.UUID{second.ID}},
+		{"name, oldest first", store.Match{Name: new("a")}, []uuid.UUID{first.ID, second.ID}},
+		{"name in another case", store.Match{Name: new("A")}, nil},
+		{"slug", store.Match{Slug: new("s")}, []uuid.UUID{first.ID}},
+		{"tags as a whole", store.Match{Tags: []string{"t", "u"}}, []uuid.UUID{first.ID}},
+		{"one of two tags", store.Match{Tags: []string{"t"}}, nil},
+		{"timeout", store.Match{Timeout: new(time.Hour)}, []uuid.UUID{first.ID, second.ID}},
+		{"timeout of a Cron check", store.Match{Timeout: new(checks.DefaultTimeout)}, nil},
+		{"name and grace", store.Match{Name: new("a"), Grace: new(time.Hour)}, []uuid.UUID{second.ID}},
 	} {
 		ids, err := f.FindChecks(t.Context(), f.project.ID, test.match)
 		must(t, err)
 		same(t, test.name, ids, test.want)
-		f.update(t, func(ctx context.Context, tx monitor.Tx) error {
+		f.update(t, func(ctx context.Context, tx store.Tx) error {
 			ids, err := tx.FindChecks(ctx, f.project.ID, test.match)
 			same(t, test.name+", in a transaction", ids, test.want)
 			return err

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -26,7 +26,7 @@ func (f fixture) watched(t *testing.T, list ...channels.Channel) checks.Check {
 	for _, channel := range list {
 		c.Channels = append(c.Channels, channel.ID)
 	}
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return addCheck(ctx, tx, c) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return addCheck(ctx, tx, c) })
 	return c
 }
 
@@ -46,22 +46,22 @@ func (f fixture) flip(t *testing.T, c checks.Check, at time.Time, times int) {
 const lease, perChannel = 15 * time.Second, 10
 
 // exchange saves changes to deliveries and then claims others, in one transaction.
-func (f fixture) exchange(t *testing.T, now time.Time, room int, changes monitor.DeliveryChanges) (claimed []monitor.QueuedDelivery) {
+func (f fixture) exchange(t *testing.T, now time.Time, room int, changes store.DeliveryChanges) (claimed []store.QueuedDelivery) {
 	t.Helper()
 	list, err := f.Channels(t.Context(), f.project.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	claim := monitor.DeliveryClaim{Now: now, Until: now.Add(lease)}
+	claim := store.DeliveryClaim{Now: now, Until: now.Add(lease)}
 	for _, c := range list {
-		claim.Room = append(claim.Room, monitor.ChannelRoom{Channel: c.ID, N: room})
+		claim.Room = append(claim.Room, store.ChannelRoom{Channel: c.ID, N: room})
 	}
 	changes.Now = now
 	var ids []int64
 	for _, q := range changes.Deliveries {
 		ids = append(ids, q.ID)
 	}
-	f.update(t, func(ctx context.Context, tx monitor.Tx) (err error) {
+	f.update(t, func(ctx context.Context, tx store.Tx) (err error) {
 		if _, err := tx.LockDeliveries(ctx, ids); err != nil {
 			return err
 		}
@@ -75,31 +75,31 @@ func (f fixture) exchange(t *testing.T, now time.Time, room int, changes monitor
 }
 
 // claimed claims at an instant.
-func (f fixture) claimed(t *testing.T, now time.Time) []monitor.QueuedDelivery {
+func (f fixture) claimed(t *testing.T, now time.Time) []store.QueuedDelivery {
 	t.Helper()
-	return f.exchange(t, now, perChannel, monitor.DeliveryChanges{})
+	return f.exchange(t, now, perChannel, store.DeliveryChanges{})
 }
 
 // save writes changed deliveries.
-func (f fixture) save(t *testing.T, now time.Time, list ...monitor.QueuedDelivery) {
+func (f fixture) save(t *testing.T, now time.Time, list ...store.QueuedDelivery) {
 	t.Helper()
-	f.exchange(t, now, 0, monitor.DeliveryChanges{Deliveries: list})
+	f.exchange(t, now, 0, store.DeliveryChanges{Deliveries: list})
 }
 
-func sent(list ...monitor.QueuedDelivery) monitor.DeliveryChanges {
-	var c monitor.DeliveryChanges
+func sent(list ...store.QueuedDelivery) store.DeliveryChanges {
+	var c store.DeliveryChanges
 	for _, q := range list {
-		c.Deliveries = append(c.Deliveries, ended(q, monitor.DeliverySent, ""))
+		c.Deliveries = append(c.Deliveries, ended(q, store.DeliverySent, ""))
 	}
 	return c
 }
 
-func ended(q monitor.QueuedDelivery, state monitor.DeliveryState, text string) monitor.QueuedDelivery {
+func ended(q store.QueuedDelivery, state store.DeliveryState, text string) store.QueuedDelivery {
 	q.State, q.Error = state, text
 	return q
 }
 
-func (f fixture) history(t *testing.T, q monitor.DeliveryQuery) []monitor.Delivery {
+func (f fixture) history(t *testing.T, q store.DeliveryQuery) []store.Delivery {
 	t.Helper()
 	if q.Project == uuid.Nil {
 		q.Project = f.project.ID
@@ -114,13 +114,13 @@ func (f fixture) history(t *testing.T, q monitor.DeliveryQuery) []monitor.Delive
 	return list
 }
 
-func (f fixture) alerts(t *testing.T, claimed []monitor.QueuedDelivery) []monitor.Alert {
+func (f fixture) alerts(t *testing.T, claimed []store.QueuedDelivery) []store.Alert {
 	t.Helper()
 	list, err := f.Alerts(t.Context(), claimed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(list, func(a, b monitor.Alert) int { return int(a.ID - b.ID) })
+	slices.SortFunc(list, func(a, b store.Alert) int { return int(a.ID - b.ID) })
 	return list
 }
 
@@ -167,7 +167,7 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 	if list := f.claimed(t, noon.Add(-time.Microsecond)); len(list) != 0 {
 		t.Errorf("claimed before they are due: %+v", list)
 	}
-	if list := f.exchange(t, noon, 0, monitor.DeliveryChanges{}); len(list) != 0 {
+	if list := f.exchange(t, noon, 0, store.DeliveryChanges{}); len(list) != 0 {
 		t.Errorf("claimed without room: %+v", list)
 	}
 	now := noon.Add(time.Minute)
@@ -175,7 +175,7 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 	if len(first) != 1 {
 		t.Fatalf("claimed %+v, want the first", first)
 	}
-	same(t, "claimed", first[0], monitor.QueuedDelivery{ID: first[0].ID, ChannelID: c.Channels[0], State: monitor.DeliveryPending,
+	same(t, "claimed", first[0], store.QueuedDelivery{ID: first[0].ID, ChannelID: c.Channels[0], State: store.DeliveryPending,
 		Attempts: 1, CreatedAt: noon, Due: now.Add(lease)})
 	if list := f.claimed(t, now.Add(lease-time.Microsecond)); len(list) != 0 {
 		t.Errorf("claimed while others have it: %+v", list)
@@ -196,7 +196,7 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 		t.Fatalf("after a failure: %+v", third)
 	}
 	same(t, "after a failure", third[0], retry)
-	if d := f.history(t, monitor.DeliveryQuery{})[1]; d.Error != "away" || d.State != monitor.DeliveryPending || d.Attempts != 3 {
+	if d := f.history(t, store.DeliveryQuery{})[1]; d.Error != "away" || d.State != store.DeliveryPending || d.Attempts != 3 {
 		t.Errorf("while it is pending: %+v", d)
 	}
 	// The next of the line is claimed in the same transaction that saves the end of the first.
@@ -204,18 +204,18 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 	if len(next) != 1 || next[0].ID <= first[0].ID || next[0].Attempts != 1 {
 		t.Fatalf("next: %+v", next)
 	}
-	f.exchange(t, now, 0, monitor.DeliveryChanges{
-		Deliveries: []monitor.QueuedDelivery{ended(next[0], monitor.DeliveryFailed, "refused")},
-		Marks:      map[uuid.UUID]monitor.ChannelMark{c.Channels[0]: {FailedAt: now, Error: "refused"}},
+	f.exchange(t, now, 0, store.DeliveryChanges{
+		Deliveries: []store.QueuedDelivery{ended(next[0], store.DeliveryFailed, "refused")},
+		Marks:      map[uuid.UUID]store.ChannelMark{c.Channels[0]: {FailedAt: now, Error: "refused"}},
 	})
 	if list := f.claimed(t, now.Add(time.Hour)); len(list) != 0 {
 		t.Errorf("claimed what has ended: %+v", list)
 	}
-	want := []monitor.Delivery{
-		{Status: channels.Up, State: monitor.DeliveryFailed, Attempts: 1, CreatedAt: noon.Add(time.Second), Error: "refused"},
-		{Status: channels.Down, State: monitor.DeliverySent, Attempts: 3, CreatedAt: noon},
+	want := []store.Delivery{
+		{Status: channels.Up, State: store.DeliveryFailed, Attempts: 1, CreatedAt: noon.Add(time.Second), Error: "refused"},
+		{Status: channels.Down, State: store.DeliverySent, Attempts: 3, CreatedAt: noon},
 	}
-	list := f.history(t, monitor.DeliveryQuery{})
+	list := f.history(t, store.DeliveryQuery{})
 	for i := range want {
 		want[i].ID, want[i].CheckID, want[i].CheckName = list[i].ID, c.ID, "watched"
 		want[i].ChannelID, want[i].ChannelName, want[i].ChannelKind = c.Channels[0], "ops", "email"
@@ -223,13 +223,13 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 	}
 	same(t, "history", list, want)
 	f.marked(t, now, "refused")
-	f.exchange(t, now, 0, monitor.DeliveryChanges{Marks: map[uuid.UUID]monitor.ChannelMark{c.Channels[0]: {}, uuid.New(): {}}})
+	f.exchange(t, now, 0, store.DeliveryChanges{Marks: map[uuid.UUID]store.ChannelMark{c.Channels[0]: {}, uuid.New(): {}}})
 	f.marked(t, time.Time{}, "")
 	// A delivery that has ended can be made pending again.
 	again := next[0]
 	again.Attempts, again.Due = 0, now
 	f.save(t, now, again)
-	list = f.history(t, monitor.DeliveryQuery{State: monitor.DeliveryPending})
+	list = f.history(t, store.DeliveryQuery{State: store.DeliveryPending})
 	if len(list) != 1 || !list[0].FinishedAt.IsZero() || list[0].Error != "" || len(f.claimed(t, now)) != 1 {
 		t.Errorf("pending again: %+v", list)
 	}
@@ -252,7 +252,7 @@ func testDeliveriesInOrder(t *testing.T, f fixture) {
 	f.flip(t, a, noon, 500)
 	f.flip(t, b, noon.Add(500*time.Second), 1)
 	now := noon.Add(time.Hour)
-	list := f.exchange(t, now, 2, monitor.DeliveryChanges{})
+	list := f.exchange(t, now, 2, store.DeliveryChanges{})
 	if len(list) != 2 {
 		t.Fatalf("claimed %+v, want the first of each check", list)
 	}
@@ -281,7 +281,7 @@ func testDeliveryRoom(t *testing.T, f fixture) {
 	for i := range 3 {
 		var instants []time.Time
 		n := map[uuid.UUID]int{}
-		for _, q := range f.exchange(t, now, 4, monitor.DeliveryChanges{}) {
+		for _, q := range f.exchange(t, now, 4, store.DeliveryChanges{}) {
 			if n[q.ChannelID]++; q.ChannelID == busy.ID {
 				instants = append(instants, q.CreatedAt)
 			}
@@ -313,7 +313,7 @@ func testDeliveriesAreShared(t *testing.T, f fixture) {
 	seen := make(map[int64]int)
 	for range 4 {
 		wg.Go(func() {
-			var claimed []monitor.QueuedDelivery
+			var claimed []store.QueuedDelivery
 			for range 200 {
 				claimed = f.exchange(t, now, perChannel, sent(claimed...))
 				mu.Lock()
@@ -346,13 +346,13 @@ func testDeliveryLines(t *testing.T, f fixture) {
 	f.flip(t, c, noon, 4)
 	f.flip(t, f.watched(t, ops, f.addChannel(t, "pager", noon)), noon, 2)
 	now := noon.Add(time.Hour)
-	var first monitor.QueuedDelivery
+	var first store.QueuedDelivery
 	for _, q := range f.claimed(t, now) {
 		if first.ID == 0 || q.ID < first.ID {
 			first = q
 		}
 	}
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
 		if lines, err := tx.LockLines(ctx, nil); err != nil || len(lines) != 0 {
 			t.Errorf("no lines: %v, %v", lines, err)
 		}
@@ -374,21 +374,21 @@ func testDeliveryLines(t *testing.T, f fixture) {
 		// The third takes the place of the first two.
 		third := line[2].QueuedDelivery
 		third.Attempts, third.Due, third.Since, third.Error = 2, now.Add(lease), noon, "away"
-		return tx.SaveDeliveries(ctx, monitor.DeliveryChanges{Now: now, Deliveries: []monitor.QueuedDelivery{
-			ended(line[0].QueuedDelivery, monitor.DeliverySuperseded, "x"), ended(line[1].QueuedDelivery, monitor.DeliverySuperseded, "y"), third,
+		return tx.SaveDeliveries(ctx, store.DeliveryChanges{Now: now, Deliveries: []store.QueuedDelivery{
+			ended(line[0].QueuedDelivery, store.DeliverySuperseded, "x"), ended(line[1].QueuedDelivery, store.DeliverySuperseded, "y"), third,
 		}})
 	})
 	if list := f.claimed(t, now); len(list) != 0 {
 		t.Errorf("claimed %+v while the third is being sent", list)
 	}
-	list := f.history(t, monitor.DeliveryQuery{Check: c.ID})
-	if list[2].State != monitor.DeliverySuperseded || list[2].Error != "y" || !list[2].FinishedAt.Equal(now) {
+	list := f.history(t, store.DeliveryQuery{Check: c.ID})
+	if list[2].State != store.DeliverySuperseded || list[2].Error != "y" || !list[2].FinishedAt.Equal(now) {
 		t.Errorf("superseded: %+v", list[2])
 	}
-	if list[1].State != monitor.DeliveryPending || list[1].Attempts != 2 || list[1].Error != "away" {
+	if list[1].State != store.DeliveryPending || list[1].Attempts != 2 || list[1].Error != "away" {
 		t.Errorf("in place of it: %+v", list[1])
 	}
-	alerts := f.alerts(t, []monitor.QueuedDelivery{{ID: list[1].ID}})
-	want := []monitor.AlertFlip{{At: noon, Reason: checks.ReasonFail}, {At: noon.Add(time.Second), Up: true, Reason: checks.ReasonSuccess}}
+	alerts := f.alerts(t, []store.QueuedDelivery{{ID: list[1].ID}})
+	want := []store.AlertFlip{{At: noon, Reason: checks.ReasonFail}, {At: noon.Add(time.Second), Up: true, Reason: checks.ReasonSuccess}}
 	same(t, "the flips that it sums up", alerts[0].Earlier, want)
 }

@@ -1,7 +1,7 @@
-// Package storetest is the contract of a [monitor.Store], as tests. A store that passes them can serve a monitor:
+// Package storetest is the contract of a [store.Store], as tests. A store that passes them can serve a monitor:
 //
 //	func TestContract(t *testing.T) {
-//		storetest.Run(t, func(t *testing.T) monitor.Store { return openMyStore(t) })
+//		storetest.Run(t, func(t *testing.T) store.Store { return openMyStore(t) })
 //	}
 //
 // [Run] runs one subtest for each requirement below, on a new store each time. Run it once more on a store with a single
@@ -105,7 +105,7 @@
 //
 // # Object storage
 //
-// These are skipped for a store that is no [monitor.BodyQueue].
+// These are skipped for a store that is no [store.BodyQueue].
 //
 //   - Uploads: an upload is leased, retried and finished once. Its body is in the database until then, and its key after that.
 //   - UploadsAreShared: several servers claim every upload once.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -22,7 +22,7 @@ func everyMinute() checks.Spec {
 // sweep settles up to limit due checks, as the watcher does. It returns those that it found, and how many flips they had.
 func (f fixture) sweep(t *testing.T, now time.Time, limit int) (found []uuid.UUID, flipped int) {
 	t.Helper()
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
 		found, flipped = nil, 0
 		locked, err := tx.LockDue(ctx, now, limit)
 		if err != nil {

@@ -12,15 +12,15 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // Record runs fn on locked checks and saves them, in one transaction. It leaves out checks that do not exist. This is how
 // a monitor writes a batch of pings; tests and benchmarks of a store do the same without one.
-func Record(ctx context.Context, s monitor.Store, ids []uuid.UUID, fn func(locked []*monitor.Locked) error) error {
-	return s.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+func Record(ctx context.Context, s store.Store, ids []uuid.UUID, fn func(locked []*store.Locked) error) error {
+	return s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		locked, err := tx.LockChecks(ctx, ids)
 		if err == nil {
 			err = fn(locked)
@@ -33,7 +33,7 @@ func Record(ctx context.Context, s monitor.Store, ids []uuid.UUID, fn func(locke
 }
 
 // Receive applies a signal that was received at an instant to a locked check and returns its log entry.
-func Receive(l *monitor.Locked, s pings.Signal, at time.Time) pings.Ping {
+func Receive(l *store.Locked, s pings.Signal, at time.Time) pings.Ping {
 	c, ping, effects := l.Check.Ping(s, at)
 	l.Pings = append(l.Pings, ping)
 	l.Apply(c, effects)
@@ -45,15 +45,15 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
 
 // fixture is a store with one project.
 type fixture struct {
-	monitor.Store
-	monitor.BodyQueue // nil if the store is none
-	project           checks.Project
+	store.Store
+	store.BodyQueue // nil if the store is none
+	project         checks.Project
 }
 
-func newFixture(t *testing.T, s monitor.Store) fixture {
+func newFixture(t *testing.T, s store.Store) fixture {
 	t.Helper()
 	f := fixture{Store: s}
-	f.BodyQueue, _ = s.(monitor.BodyQueue)
+	f.BodyQueue, _ = s.(store.BodyQueue)
 	f.project = f.addProject(t, newProject("first"))
 	return f
 }
@@ -67,11 +67,11 @@ func newProject(name string) checks.Project {
 
 func (f fixture) addProject(t *testing.T, p checks.Project) checks.Project {
 	t.Helper()
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.InsertProject(ctx, p) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.InsertProject(ctx, p) })
 	return p
 }
 
-func (f fixture) update(t *testing.T, fn func(ctx context.Context, tx monitor.Tx) error) {
+func (f fixture) update(t *testing.T, fn func(ctx context.Context, tx store.Tx) error) {
 	t.Helper()
 	must(t, f.Update(t.Context(), fn))
 }
@@ -81,7 +81,7 @@ func (f fixture) create(t *testing.T, spec checks.Spec) checks.Check {
 	t.Helper()
 	c, err := checks.New(f.project.ID, spec, noon)
 	must(t, err)
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return addCheck(ctx, tx, c) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return addCheck(ctx, tx, c) })
 	return c
 }
 
@@ -93,13 +93,13 @@ func (f fixture) createMany(t *testing.T, n int) (ids []uuid.UUID) {
 	return ids
 }
 
-func addCheck(ctx context.Context, tx monitor.Tx, c checks.Check) error {
-	return tx.SaveChecks(ctx, []*monitor.Locked{{Check: c}})
+func addCheck(ctx context.Context, tx store.Tx, c checks.Check) error {
+	return tx.SaveChecks(ctx, []*store.Locked{{Check: c}})
 }
 
 // edit locks a check, runs fn on it and saves it.
-func (f fixture) edit(ctx context.Context, id uuid.UUID, fn func(l *monitor.Locked) error) error {
-	return f.Update(ctx, func(ctx context.Context, tx monitor.Tx) error {
+func (f fixture) edit(ctx context.Context, id uuid.UUID, fn func(l *store.Locked) error) error {
+	return f.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		l, err := tx.LockCheck(ctx, id)
 		if err == nil {
 			err = fn(l)
@@ -107,13 +107,13 @@ func (f fixture) edit(ctx context.Context, id uuid.UUID, fn func(l *monitor.Lock
 		if err != nil {
 			return err
 		}
-		return tx.SaveChecks(ctx, []*monitor.Locked{l})
+		return tx.SaveChecks(ctx, []*store.Locked{l})
 	})
 }
 
 func (f fixture) ping(t *testing.T, id uuid.UUID, s pings.Signal, at time.Time) (ping pings.Ping) {
 	t.Helper()
-	must(t, f.edit(t.Context(), id, func(l *monitor.Locked) error {
+	must(t, f.edit(t.Context(), id, func(l *store.Locked) error {
 		ping = Receive(l, s, at)
 		return nil
 	}))
@@ -123,7 +123,7 @@ func (f fixture) ping(t *testing.T, id uuid.UUID, s pings.Signal, at time.Time) 
 // pingMany records success pings in one transaction.
 func (f fixture) pingMany(t *testing.T, id uuid.UUID, n int) {
 	t.Helper()
-	must(t, f.edit(t.Context(), id, func(l *monitor.Locked) error {
+	must(t, f.edit(t.Context(), id, func(l *store.Locked) error {
 		for range n {
 			Receive(l, pings.Signal{}, noon)
 		}
@@ -133,7 +133,7 @@ func (f fixture) pingMany(t *testing.T, id uuid.UUID, n int) {
 
 func (f fixture) pause(t *testing.T, id uuid.UUID, at time.Time) {
 	t.Helper()
-	must(t, f.edit(t.Context(), id, func(l *monitor.Locked) error {
+	must(t, f.edit(t.Context(), id, func(l *store.Locked) error {
 		l.Apply(l.Check.Pause(at))
 		return nil
 	}))
@@ -141,7 +141,7 @@ func (f fixture) pause(t *testing.T, id uuid.UUID, at time.Time) {
 
 func (f fixture) assign(t *testing.T, id uuid.UUID, channelIDs ...uuid.UUID) {
 	t.Helper()
-	must(t, f.edit(t.Context(), id, func(l *monitor.Locked) error {
+	must(t, f.edit(t.Context(), id, func(l *store.Locked) error {
 		l.Channels, l.SettingsChanged = channelIDs, true
 		return nil
 	}))
@@ -149,7 +149,7 @@ func (f fixture) assign(t *testing.T, id uuid.UUID, channelIDs ...uuid.UUID) {
 
 func (f fixture) check(t *testing.T, id uuid.UUID) checks.Check {
 	t.Helper()
-	list, err := f.Checks(t.Context(), monitor.CheckFilter{ID: &id})
+	list, err := f.Checks(t.Context(), store.CheckFilter{ID: &id})
 	if err != nil || len(list) != 1 {
 		t.Fatalf("found %d checks, want 1; error %v", len(list), err)
 	}
@@ -159,7 +159,7 @@ func (f fixture) check(t *testing.T, id uuid.UUID) checks.Check {
 // gone fails the test if the check exists.
 func (f fixture) gone(t *testing.T, id uuid.UUID) {
 	t.Helper()
-	if list, err := f.Checks(t.Context(), monitor.CheckFilter{ID: &id}); err != nil || len(list) != 0 {
+	if list, err := f.Checks(t.Context(), store.CheckFilter{ID: &id}); err != nil || len(list) != 0 {
 		t.Errorf("found %d checks, want none; error %v", len(list), err)
 	}
 }
@@ -167,7 +167,7 @@ func (f fixture) gone(t *testing.T, id uuid.UUID) {
 // list returns the checks of the fixture's project.
 func (f fixture) list(t *testing.T) []checks.Check {
 	t.Helper()
-	list, err := f.Checks(t.Context(), monitor.CheckFilter{ProjectID: &f.project.ID})
+	list, err := f.Checks(t.Context(), store.CheckFilter{ProjectID: &f.project.ID})
 	must(t, err)
 	return list
 }
@@ -194,7 +194,7 @@ func (f fixture) addChannel(t *testing.T, name string, at time.Time) channels.Ch
 		ID: uuid.New(), ProjectID: f.project.ID, Kind: "email", Name: name,
 		Settings: map[string]string{"to": "ops@example.org"}, CreatedAt: at,
 	}
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.SaveChannel(ctx, c) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveChannel(ctx, c) })
 	return c
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -29,7 +29,7 @@ func testProbes(t *testing.T, f fixture) {
 }
 
 func testBacklog(t *testing.T, f fixture) {
-	backlog := func(now time.Time) monitor.Backlog {
+	backlog := func(now time.Time) store.Backlog {
 		t.Helper()
 		b, err := f.Backlog(t.Context(), now)
 		if err != nil {
@@ -37,7 +37,7 @@ func testBacklog(t *testing.T, f fixture) {
 		}
 		return b
 	}
-	if diff := cmp.Diff(monitor.Backlog{}, backlog(noon)); diff != "" {
+	if diff := cmp.Diff(store.Backlog{}, backlog(noon)); diff != "" {
 		t.Errorf("of an empty outbox (-want +got):\n%s", diff)
 	}
 	one, two := f.addChannel(t, "one", noon), f.addChannel(t, "two", noon)
@@ -46,15 +46,15 @@ func testBacklog(t *testing.T, f fixture) {
 		t.Fatal(err)
 	}
 	c.Channels = []uuid.UUID{one.ID, two.ID}
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return addCheck(ctx, tx, c) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return addCheck(ctx, tx, c) })
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon.Add(time.Second))
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Success}, noon.Add(time.Minute))
 	// Two alerts to each of two channels. The second waits for the first.
-	want := monitor.Backlog{Pending: 4, OldestDue: noon.Add(time.Second)}
+	want := store.Backlog{Pending: 4, OldestDue: noon.Add(time.Second)}
 	if diff := cmp.Diff(want, backlog(noon.Add(time.Hour))); diff != "" {
 		t.Errorf("of two alerts (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(monitor.Backlog{Pending: 4}, backlog(noon)); diff != "" {
+	if diff := cmp.Diff(store.Backlog{Pending: 4}, backlog(noon)); diff != "" {
 		t.Errorf("before they are due (-want +got):\n%s", diff)
 	}
 }

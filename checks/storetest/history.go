@@ -10,7 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -28,7 +28,7 @@ func testAlerts(t *testing.T, f fixture) {
 	got := list[1]
 	same(t, "check", got.Check.ID, c.ID)
 	same(t, "channel", got.Channel, ops)
-	same(t, "flip", got.Flip, monitor.AlertFlip{At: noon, Reason: checks.ReasonFail})
+	same(t, "flip", got.Flip, store.AlertFlip{At: noon, Reason: checks.ReasonFail})
 	if got.Project != f.project.Name || got.Check.NPings != 1 || !got.UpAt.IsZero() || !got.DownAt.IsZero() || len(got.Earlier) != 0 {
 		t.Errorf("alert %+v", got)
 	}
@@ -52,13 +52,13 @@ func testAlerts(t *testing.T, f fixture) {
 	if list := f.alerts(t, append(claimed, next...)); len(list) != 1 || list[0].Check.ID != quiet.ID {
 		t.Errorf("alerts after the check was deleted: %+v, want that of the other check", list)
 	}
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.DeleteChannel(ctx, f.project.ID, ops.ID) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteChannel(ctx, f.project.ID, ops.ID) })
 	if list := f.alerts(t, claimed); len(list) != 0 {
 		t.Errorf("alerts after the channel was deleted: %+v, want none", list)
 	}
 	f.exchange(t, noon, 0, sent(claimed...))
 	f.save(t, noon, next...)
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
 		if list, err := tx.LockDeliveries(ctx, []int64{claimed[0].ID, next[0].ID}); err != nil || len(list) != 0 {
 			t.Errorf("locked deliveries of a deleted channel: %+v, error %v", list, err)
 		}
@@ -70,7 +70,7 @@ func testDeliveryCopies(t *testing.T, f fixture) {
 	group, a, b := f.addChannel(t, "group", noon), f.addChannel(t, "a", noon.Add(1)), f.addChannel(t, "b", noon.Add(time.Second))
 	c := f.watched(t, group, a)
 	now := noon.Add(time.Minute)
-	claimGroup := func() (toGroup monitor.QueuedDelivery) {
+	claimGroup := func() (toGroup store.QueuedDelivery) {
 		t.Helper()
 		for _, q := range f.claimed(t, now) {
 			if q.ChannelID == group.ID {
@@ -93,7 +93,7 @@ func testDeliveryCopies(t *testing.T, f fixture) {
 		t.Errorf("copied alerts %+v, want one about the flip at noon", alerts)
 	}
 	f.exchange(t, now, 0, changes)
-	if n := len(f.history(t, monitor.DeliveryQuery{})); n != 3 {
+	if n := len(f.history(t, store.DeliveryQuery{})); n != 3 {
 		t.Errorf("%d deliveries after a second copy, want 3", n)
 	}
 
@@ -108,11 +108,11 @@ func testDeliveryCopies(t *testing.T, f fixture) {
 		changes.Copies = map[int64][]uuid.UUID{reminder.ID: {a.ID, b.ID}}
 		f.exchange(t, now, 0, changes)
 		f.change(t, c.ID, checks.Spec{RepeatEvery: new(time.Duration(0))}, now)
-		got := f.history(t, monitor.DeliveryQuery{Channel: b.ID, Limit: 1})
+		got := f.history(t, store.DeliveryQuery{Channel: b.ID, Limit: 1})
 		if len(got) != 1 || got[0].Reminder != 1 || !got[0].CreatedAt.Equal(now) {
 			t.Errorf("newest delivery to b: %+v, want the reminder of %v", got, now)
 		}
-		toA, toGroup := f.history(t, monitor.DeliveryQuery{Channel: a.ID}), f.history(t, monitor.DeliveryQuery{Channel: group.ID})
+		toA, toGroup := f.history(t, store.DeliveryQuery{Channel: a.ID}), f.history(t, store.DeliveryQuery{Channel: group.ID})
 		if len(toA) != len(toGroup) {
 			t.Errorf("%d deliveries to a, want %d, as many as to the group", len(toA), len(toGroup))
 		}
@@ -124,7 +124,7 @@ func testGroupMembers(t *testing.T, f fixture) {
 	b, a := f.addChannel(t, "b", noon.Add(time.Second)), f.addChannel(t, "a", noon)
 	group := channels.Channel{ID: uuid.New(), ProjectID: f.project.ID, Kind: channels.Group, Name: "group",
 		Settings: map[string]string{"channels": b.ID.String() + "," + uuid.NewString() + "," + a.ID.String()}, CreatedAt: noon}
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.SaveChannel(ctx, group) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveChannel(ctx, group) })
 	f.flip(t, f.watched(t, group, a), noon, 1)
 	for _, alert := range f.alerts(t, f.claimed(t, noon)) {
 		var want []uuid.UUID
@@ -142,35 +142,35 @@ func testDeliveryHistory(t *testing.T, f fixture) {
 	f.flip(t, b, noon.Add(time.Minute), 1)
 	now := noon.Add(time.Hour)
 	for i, q := range f.claimed(t, now) {
-		state := monitor.DeliveryFailed
+		state := store.DeliveryFailed
 		if i > 0 && q.ChannelID == ops.ID && q.CreatedAt.Equal(noon) {
-			state = monitor.DeliverySent
+			state = store.DeliverySent
 		}
 		f.save(t, now, ended(q, state, "refused"))
 	}
-	all := f.history(t, monitor.DeliveryQuery{})
+	all := f.history(t, store.DeliveryQuery{})
 	for _, test := range []struct {
-		query monitor.DeliveryQuery
+		query store.DeliveryQuery
 		want  int
 	}{
-		{monitor.DeliveryQuery{Check: a.ID}, 2},
-		{monitor.DeliveryQuery{Channel: ops.ID}, 2},
-		{monitor.DeliveryQuery{Check: b.ID, Channel: pager.ID}, 0},
-		{monitor.DeliveryQuery{State: monitor.DeliveryPending}, 0},
-		{monitor.DeliveryQuery{Limit: 2}, 2},
-		{monitor.DeliveryQuery{Before: all[1].ID}, 1},
-		{monitor.DeliveryQuery{Project: uuid.New()}, 0},
-		{monitor.DeliveryQuery{IDs: []int64{all[0].ID, all[2].ID, 999_999}}, 2},
-		{monitor.DeliveryQuery{IDs: []int64{all[0].ID}, Project: uuid.New()}, 0},
+		{store.DeliveryQuery{Check: a.ID}, 2},
+		{store.DeliveryQuery{Channel: ops.ID}, 2},
+		{store.DeliveryQuery{Check: b.ID, Channel: pager.ID}, 0},
+		{store.DeliveryQuery{State: store.DeliveryPending}, 0},
+		{store.DeliveryQuery{Limit: 2}, 2},
+		{store.DeliveryQuery{Before: all[1].ID}, 1},
+		{store.DeliveryQuery{Project: uuid.New()}, 0},
+		{store.DeliveryQuery{IDs: []int64{all[0].ID, all[2].ID, 999_999}}, 2},
+		{store.DeliveryQuery{IDs: []int64{all[0].ID}, Project: uuid.New()}, 0},
 	} {
 		if n := len(f.history(t, test.query)); n != test.want {
 			t.Errorf("%+v selects %d deliveries, want %d", test.query, n, test.want)
 		}
 	}
 
-	failed := f.history(t, monitor.DeliveryQuery{State: monitor.DeliveryFailed})
+	failed := f.history(t, store.DeliveryQuery{State: store.DeliveryFailed})
 	for _, d := range failed {
-		f.save(t, now, monitor.QueuedDelivery{ID: d.ID, ChannelID: d.ChannelID, State: monitor.DeliveryPending, Due: now})
+		f.save(t, now, store.QueuedDelivery{ID: d.ID, ChannelID: d.ChannelID, State: store.DeliveryPending, Due: now})
 	}
 	if list := f.claimed(t, now); len(list) != len(failed) || list[0].Attempts != 1 {
 		t.Errorf("claimed %+v, want all that had failed", list)
@@ -178,7 +178,7 @@ func testDeliveryHistory(t *testing.T, f fixture) {
 	if _, err := f.PruneFlips(t.Context(), now, nil); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(f.history(t, monitor.DeliveryQuery{})); n != len(failed) {
+	if n := len(f.history(t, store.DeliveryQuery{})); n != len(failed) {
 		t.Errorf("%d deliveries are left after pruning, want the %d that are pending", n, len(failed))
 	}
 	for _, alert := range f.alerts(t, f.claimed(t, now.Add(time.Minute))) {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -48,7 +48,7 @@ func testPingBodies(t *testing.T, f fixture) {
 		random[i] = byte(rand.Uint32())
 	}
 	bodies := [][]byte{[]byte("text"), nil, {0}, {0xff, 0xfe, 0, '\'', '"', '\\', '{', '\n', '\r'}, random}
-	must(t, f.edit(t.Context(), c.ID, func(l *monitor.Locked) error {
+	must(t, f.edit(t.Context(), c.ID, func(l *store.Locked) error {
 		for _, body := range bodies {
 			Receive(l, pings.Signal{Body: body}, noon)
 		}

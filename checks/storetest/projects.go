@@ -14,11 +14,11 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-func (f fixture) projects(t *testing.T, filter monitor.ProjectFilter) []checks.Project {
+func (f fixture) projects(t *testing.T, filter store.ProjectFilter) []checks.Project {
 	t.Helper()
 	list, err := f.Projects(t.Context(), filter)
 	must(t, err)
@@ -29,27 +29,27 @@ func testProjects(t *testing.T, f fixture) {
 	second := f.addProject(t, newProject("another"))
 	for _, test := range []struct {
 		name   string
-		filter monitor.ProjectFilter
+		filter store.ProjectFilter
 		want   []checks.Project
 	}{
-		{"all, by name", monitor.ProjectFilter{}, []checks.Project{second, f.project}},
-		{"ID", monitor.ProjectFilter{ID: &second.ID}, []checks.Project{second}},
-		{"name", monitor.ProjectFilter{Name: new("another")}, []checks.Project{second}},
-		{"ping key", monitor.ProjectFilter{PingKey: new("ping-another")}, []checks.Project{second}},
-		{"badge key", monitor.ProjectFilter{BadgeKey: new("badge-another")}, []checks.Project{second}},
-		{"unknown ID", monitor.ProjectFilter{ID: new(uuid.New())}, nil},
-		{"zero ID", monitor.ProjectFilter{ID: new(uuid.Nil)}, nil},
-		{"name in another case", monitor.ProjectFilter{Name: new("Another")}, nil},
-		{"empty ping key", monitor.ProjectFilter{PingKey: new("")}, nil},
-		{"SQL as badge key", monitor.ProjectFilter{BadgeKey: new("x' OR '1'='1")}, nil},
-		{"ID and name of two projects", monitor.ProjectFilter{ID: &second.ID, Name: &f.project.Name}, nil},
+		{"all, by name", store.ProjectFilter{}, []checks.Project{second, f.project}},
+		{"ID", store.ProjectFilter{ID: &second.ID}, []checks.Project{second}},
+		{"name", store.ProjectFilter{Name: new("another")}, []checks.Project{second}},
+		{"ping key", store.ProjectFilter{PingKey: new("ping-another")}, []checks.Project{second}},
+		{"badge key", store.ProjectFilter{BadgeKey: new("badge-another")}, []checks.Project{second}},
+		{"unknown ID", store.ProjectFilter{ID: new(uuid.New())}, nil},
+		{"zero ID", store.ProjectFilter{ID: new(uuid.Nil)}, nil},
+		{"name in another case", store.ProjectFilter{Name: new("Another")}, nil},
+		{"empty ping key", store.ProjectFilter{PingKey: new("")}, nil},
+		{"SQL as badge key", store.ProjectFilter{BadgeKey: new("x' OR '1'='1")}, nil},
+		{"ID and name of two projects", store.ProjectFilter{ID: &second.ID, Name: &f.project.Name}, nil},
 	} {
 		same(t, test.name, f.projects(t, test.filter), test.want)
 	}
 
 	twin := newProject("another")
 	twin.BadgeKey, twin.PingKey = "b", "p"
-	err := f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return tx.InsertProject(ctx, twin) })
+	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.InsertProject(ctx, twin) })
 	if !errors.Is(err, checks.ErrExists) {
 		t.Errorf("second project with the same name: error %v, want ErrExists", err)
 	}
@@ -61,7 +61,7 @@ func testAccounts(t *testing.T, f fixture) {
 	f.addProject(t, free)
 	sibling := f.addProject(t, newProject("sibling"))
 	f.createMany(t, 2)
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
 		for project, want := range map[uuid.UUID]int{f.project.ID: 2, sibling.ID: 2, free.ID: 0} {
 			if _, err := tx.LockAccount(ctx, project); err != nil {
 				return err
@@ -79,19 +79,19 @@ func testAccounts(t *testing.T, f fixture) {
 	limited := newProject("limited")
 	limited.MaxChecks = 7
 	f.addProject(t, limited)
-	if got := f.projects(t, monitor.ProjectFilter{ID: &sibling.ID}); len(got) != 1 || got[0].MaxChecks != 7 {
+	if got := f.projects(t, store.ProjectFilter{ID: &sibling.ID}); len(got) != 1 || got[0].MaxChecks != 7 {
 		t.Errorf("the limit of another project of the account was not applied: %+v", got)
 	}
 }
 
 func testFirstProject(t *testing.T, f fixture) {
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.DeleteProject(ctx, f.project.ID) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteProject(ctx, f.project.ID) })
 	var created atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 6 {
 		wg.Go(func() {
 			inserted := false
-			err := f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
+			err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 				inserted = false
 				n, err := tx.CountProjects(ctx)
 				if err != nil || n > 0 {
@@ -120,21 +120,21 @@ func testDeleteProject(t *testing.T, f fixture) {
 	f.assign(t, c.ID, channel.ID)
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon)
 	key := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Hash: hashOf("key"), CreatedAt: noon}
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.InsertKey(ctx, key) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.InsertKey(ctx, key) })
 	other := f.addProject(t, newProject("other"))
 
-	remove := func(ctx context.Context, tx monitor.Tx) error { return tx.DeleteProject(ctx, f.project.ID) }
+	remove := func(ctx context.Context, tx store.Tx) error { return tx.DeleteProject(ctx, f.project.ID) }
 	f.update(t, remove)
 	f.gone(t, c.ID)
-	same(t, "keys of a deleted project", f.keys(t, monitor.KeyFilter{Hash: &key.Hash}), []checks.Key(nil))
+	same(t, "keys of a deleted project", f.keys(t, store.KeyFilter{Hash: &key.Hash}), []checks.Key(nil))
 	same(t, "channels of a deleted project", f.channels(t), []channels.Channel(nil))
-	same(t, "projects left", f.projects(t, monitor.ProjectFilter{}), []checks.Project{other})
+	same(t, "projects left", f.projects(t, store.ProjectFilter{}), []checks.Project{other})
 	if err := f.Update(t.Context(), remove); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("DeleteProject of a deleted project: error %v, want ErrNotFound", err)
 	}
 }
 
-func (f fixture) keys(t *testing.T, filter monitor.KeyFilter) []checks.Key {
+func (f fixture) keys(t *testing.T, filter store.KeyFilter) []checks.Key {
 	t.Helper()
 	list, err := f.Keys(t.Context(), filter)
 	must(t, err)
@@ -144,27 +144,27 @@ func (f fixture) keys(t *testing.T, filter monitor.KeyFilter) []checks.Key {
 func testKeys(t *testing.T, f fixture) {
 	first := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Hash: hashOf("one"), Hint: "rcw_one", CreatedAt: noon}
 	second := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, ReadOnly: true, Hash: hashOf("two"), Hint: "rcr_two", CreatedAt: noon.Add(time.Second)}
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error {
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
 		return errors.Join(tx.InsertKey(ctx, second), tx.InsertKey(ctx, first))
 	})
-	same(t, "by hash", f.keys(t, monitor.KeyFilter{Hash: new(hashOf("two"))}), []checks.Key{second})
-	same(t, "by the zero hash", f.keys(t, monitor.KeyFilter{Hash: new([32]byte{})}), []checks.Key(nil))
-	same(t, "all, oldest first", f.keys(t, monitor.KeyFilter{ProjectID: &f.project.ID}), []checks.Key{first, second})
-	err := f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return tx.DeleteKey(ctx, uuid.New(), first.ID) })
+	same(t, "by hash", f.keys(t, store.KeyFilter{Hash: new(hashOf("two"))}), []checks.Key{second})
+	same(t, "by the zero hash", f.keys(t, store.KeyFilter{Hash: new([32]byte{})}), []checks.Key(nil))
+	same(t, "all, oldest first", f.keys(t, store.KeyFilter{ProjectID: &f.project.ID}), []checks.Key{first, second})
+	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.DeleteKey(ctx, uuid.New(), first.ID) })
 	if !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("DeleteKey of another project's key: error %v, want ErrNotFound", err)
 	}
-	f.update(t, func(ctx context.Context, tx monitor.Tx) error { return tx.DeleteKey(ctx, f.project.ID, first.ID) })
-	same(t, "deleted key", f.keys(t, monitor.KeyFilter{Hash: new(hashOf("one"))}), []checks.Key(nil))
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteKey(ctx, f.project.ID, first.ID) })
+	same(t, "deleted key", f.keys(t, store.KeyFilter{Hash: new(hashOf("one"))}), []checks.Key(nil))
 }
 
 func testKeyErrors(t *testing.T, f fixture) {
 	stray := checks.Key{ID: uuid.New(), ProjectID: uuid.New(), Hash: hashOf("stray"), CreatedAt: noon}
-	err := f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error { return tx.InsertKey(ctx, stray) })
-	if errors.Is(err, checks.ErrExists) || errors.Is(err, monitor.ErrUnavailable) { // no error is fine, too
+	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.InsertKey(ctx, stray) })
+	if errors.Is(err, checks.ErrExists) || errors.Is(err, store.ErrUnavailable) { // no error is fine, too
 		t.Errorf("key of an unknown project: error %v, want another one", err)
 	}
-	err = f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
+	err = f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		k := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Hash: hashOf("one"), CreatedAt: noon}
 		twin := k
 		twin.ID = uuid.New()

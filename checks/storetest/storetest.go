@@ -3,11 +3,11 @@ package storetest
 import (
 	"testing"
 
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // Run runs the contract. open returns a new, empty store and closes it when its test ends.
-func Run(t *testing.T, open func(t *testing.T) monitor.Store) {
+func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	for _, r := range contract() {
 		t.Run(r.name, func(t *testing.T) { r.test(t, newFixture(t, open(t))) })
 	}
@@ -98,11 +98,11 @@ func contract() []requirement {
 	}
 }
 
-// withBodies skips a test for a store that is no [monitor.BodyQueue].
+// withBodies skips a test for a store that is no [store.BodyQueue].
 func withBodies(test func(*testing.T, fixture)) func(*testing.T, fixture) {
 	return func(t *testing.T, f fixture) {
 		if f.BodyQueue == nil {
-			t.Skip("the store is no monitor.BodyQueue")
+			t.Skip("the store is no store.BodyQueue")
 		}
 		test(t, f)
 	}

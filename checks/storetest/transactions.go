@@ -10,20 +10,20 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 func testUpdateRollsBack(t *testing.T, f fixture) {
 	c := f.create(t, checks.Spec{})
 	failure := errors.New("no")
-	err := f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
+	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		l, err := tx.LockCheck(ctx, c.ID)
 		if err != nil {
 			return err
 		}
 		Receive(l, pings.Signal{}, noon)
-		if err := tx.SaveChecks(ctx, []*monitor.Locked{l}); err != nil {
+		if err := tx.SaveChecks(ctx, []*store.Locked{l}); err != nil {
 			return err
 		}
 		return failure
@@ -38,7 +38,7 @@ func testUpdateRollsBack(t *testing.T, f fixture) {
 func testCancelledContext(t *testing.T, f fixture) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := f.Update(ctx, func(context.Context, monitor.Tx) error { return nil })
+	err := f.Update(ctx, func(context.Context, store.Tx) error { return nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Update with a cancelled context: error %v, want context.Canceled", err)
 	}
@@ -54,7 +54,7 @@ func testLostUpdates(t *testing.T, f fixture) {
 	for range writers {
 		wg.Go(func() {
 			for range each {
-				err := f.edit(t.Context(), c.ID, func(l *monitor.Locked) error {
+				err := f.edit(t.Context(), c.ID, func(l *store.Locked) error {
 					Receive(l, pings.Signal{}, noon)
 					return nil
 				})
@@ -85,7 +85,7 @@ func testLockOrder(t *testing.T, f fixture) {
 		}
 		wg.Go(func() {
 			for range 5 {
-				err := Record(t.Context(), f, order, func(locked []*monitor.Locked) error {
+				err := Record(t.Context(), f, order, func(locked []*store.Locked) error {
 					if len(locked) != len(ids) {
 						return fmt.Errorf("locked %d checks, want %d", len(locked), len(ids))
 					}
@@ -109,7 +109,7 @@ func testLockOrder(t *testing.T, f fixture) {
 }
 
 func testLockMissing(t *testing.T, f fixture) {
-	err := f.Update(t.Context(), func(ctx context.Context, tx monitor.Tx) error {
+	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		locked, err := tx.LockChecks(ctx, []uuid.UUID{uuid.New()})
 		if err != nil || len(locked) != 0 {
 			return fmt.Errorf("LockChecks of an unknown check: %v, error %w", locked, err)

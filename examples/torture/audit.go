@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -36,16 +36,16 @@ const whole = 1_000_000
 
 // read reads the record of a check.
 func (s *site) read(ctx context.Context, id uuid.UUID) (r record, err error) {
-	store, err := sqlstore.New(s.db)
+	st, err := sqlstore.New(s.db)
 	if err != nil {
 		return r, err
 	}
-	found, err := store.Checks(ctx, monitor.CheckFilter{ID: &id})
+	found, err := st.Checks(ctx, store.CheckFilter{ID: &id})
 	if err != nil || len(found) == 0 {
 		return r, errors.Join(err, fmt.Errorf("%d checks %s", len(found), id))
 	}
 	r.check = found[0]
-	if r.log, err = store.Pings(ctx, id, whole); err != nil {
+	if r.log, err = st.Pings(ctx, id, whole); err != nil {
 		return r, err
 	}
 	slices.Reverse(r.log)

@@ -11,30 +11,31 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
 
 // outage is a store with a database that fails on demand.
 type outage struct {
-	monitor.Store
+	store.Store
 	reads, writes atomic.Pointer[error]
 }
 
-func (o *outage) Checks(ctx context.Context, f monitor.CheckFilter) ([]checks.Check, error) {
+func (o *outage) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
 	if err := o.reads.Load(); err != nil {
 		return nil, fail(*err)
 	}
 	return o.Store.Checks(ctx, f)
 }
 
-func (o *outage) Projects(ctx context.Context, f monitor.ProjectFilter) ([]checks.Project, error) {
+func (o *outage) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
 	if err := o.reads.Load(); err != nil {
 		return nil, fail(*err)
 	}
 	return o.Store.Projects(ctx, f)
 }
 
-func (o *outage) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {
+func (o *outage) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
 	if err := o.writes.Load(); err != nil {
 		return fail(*err)
 	}
@@ -91,15 +92,15 @@ func TestOutage(t *testing.T) {
 
 // gate is a store that writes only when the gate is open.
 type gate struct {
-	monitor.Store
+	store.Store
 	arrived, open chan struct{}
 }
 
-func newGate(store monitor.Store) gate {
-	return gate{store, make(chan struct{}, 1), make(chan struct{})}
+func newGate(s store.Store) gate {
+	return gate{s, make(chan struct{}, 1), make(chan struct{})}
 }
 
-func (g gate) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {
+func (g gate) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
 	g.arrived <- struct{}{}
 	<-g.open
 	return g.Store.Update(ctx, fn)

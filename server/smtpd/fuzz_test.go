@@ -16,45 +16,46 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
 
 // counter is a store with one check that counts its messages. Any other use panics.
 type counter struct {
-	monitor.Store
+	store.Store
 	id     uuid.UUID
 	stored atomic.Int64
 }
 
-func (c *counter) Checks(_ context.Context, f monitor.CheckFilter) ([]checks.Check, error) {
+func (c *counter) Checks(_ context.Context, f store.CheckFilter) ([]checks.Check, error) {
 	if f.ID == nil || *f.ID != c.id {
 		return nil, nil
 	}
 	return []checks.Check{{ID: c.id}}, nil
 }
 
-func (c *counter) Projects(context.Context, monitor.ProjectFilter) ([]checks.Project, error) {
+func (c *counter) Projects(context.Context, store.ProjectFilter) ([]checks.Project, error) {
 	return nil, nil
 }
 
-func (c *counter) Update(ctx context.Context, fn func(context.Context, monitor.Tx) error) error {
+func (c *counter) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
 	return fn(ctx, counterTx{store: c})
 }
 
 type counterTx struct {
-	monitor.Tx
+	store.Tx
 	store *counter
 }
 
-func (tx counterTx) LockChecks(_ context.Context, ids []uuid.UUID) ([]*monitor.Locked, error) {
-	var locked []*monitor.Locked
+func (tx counterTx) LockChecks(_ context.Context, ids []uuid.UUID) ([]*store.Locked, error) {
+	var locked []*store.Locked
 	for _, id := range ids {
-		locked = append(locked, &monitor.Locked{Check: checks.Check{ID: id}})
+		locked = append(locked, &store.Locked{Check: checks.Check{ID: id}})
 	}
 	return locked, nil
 }
 
-func (tx counterTx) SaveChecks(_ context.Context, locked []*monitor.Locked) error {
+func (tx counterTx) SaveChecks(_ context.Context, locked []*store.Locked) error {
 	for _, l := range locked {
 		tx.store.stored.Add(int64(len(l.Pings)))
 	}

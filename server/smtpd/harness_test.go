@@ -22,6 +22,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
@@ -38,7 +39,7 @@ const (
 // site is a running server with a project, on one database.
 type site struct {
 	*testing.T
-	store   monitor.Store
+	store   store.Store
 	mon     *monitor.Monitor
 	project checks.Project
 	server  *smtpd.Server
@@ -77,9 +78,9 @@ func one(t *testing.T, config smtpd.Config) *site {
 	return newSite(t, dbtest.SQLite(t).Open(t), config)
 }
 
-func newSite(t *testing.T, store monitor.Store, config smtpd.Config) *site {
+func newSite(t *testing.T, db store.Store, config smtpd.Config) *site {
 	t.Helper()
-	mon, err := monitor.New(store, &monitor.Config{Logger: slog.New(slog.DiscardHandler)})
+	mon, err := monitor.New(db, &monitor.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func newSite(t *testing.T, store monitor.Store, config smtpd.Config) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{T: t, store: store, mon: mon, project: project}
+	s := &site{T: t, store: db, mon: mon, project: project}
 	s.listen(mon, config)
 	return s
 }
@@ -119,9 +120,9 @@ func (s *site) listen(mon *monitor.Monitor, config smtpd.Config) {
 }
 
 // on returns the site with a server on another store.
-func (s *site) on(store monitor.Store) *site {
+func (s *site) on(db store.Store) *site {
 	s.Helper()
-	mon, err := monitor.New(store, &monitor.Config{Logger: slog.New(slog.DiscardHandler)})
+	mon, err := monitor.New(db, &monitor.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -32,8 +32,10 @@ func TestImportDirection(t *testing.T) {
 		"checks/wallclock":    {},
 		"checks":              leaves,
 		"checks/job":          {"checks", "pings"},
-		"checks/monitor":      append([]string{"checks", "checks/job"}, leaves...),
-		"checks/sqlstore":     append([]string{"checks", "checks/monitor"}, leaves...),
+		"checks/store":        append([]string{"checks"}, leaves...),
+		"checks/storetest":    append([]string{"checks", "checks/store"}, leaves...),
+		"checks/monitor":      append([]string{"checks", "checks/job", "checks/store"}, leaves...),
+		"checks/sqlstore":     append([]string{"checks", "checks/store"}, leaves...),
 		"checks/s3store":      append([]string{"checks", "checks/monitor"}, leaves...),
 		"pings/email":         {"pings"},
 		"checks/declare":      append([]string{"checks", "checks/monitor"}, leaves...),
@@ -84,7 +86,7 @@ func TestHeavyImports(t *testing.T) {
 		return strings.HasPrefix(pkg, "server/cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "checks/storetest/")
 	}
 	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "channels/message", "badges", "checks", "checks/schedule", "checks/quiet", "checks/wallclock",
-		"checks/job", "checks/monitor", "checks/declare", "checks/storetest", "client/wire"}
+		"checks/job", "checks/store", "checks/monitor", "checks/declare", "checks/storetest", "client/wire"}
 	rules := []struct {
 		path string
 		may  func(pkg string) bool

@@ -1,4 +1,4 @@
-package monitor
+package store
 
 import (
 	"context"
@@ -177,11 +177,11 @@ type Delivery struct {
 	Due time.Time
 	// FinishedAt is when the delivery reached its final state, or the zero time.
 	FinishedAt time.Time
-	// Error is the error of the last attempt, at most [MaxDeliveryError] characters.
+	// Error is the error of the last attempt, at most 500 characters.
 	Error string
 }
 
-// DeliveryQuery selects deliveries. The zero value of a field other than Project selects all.
+// DeliveryQuery selects deliveries. The zero value of a field other than Project and Limit selects all.
 type DeliveryQuery struct {
 	// Project is the project that the deliveries belong to.
 	Project uuid.UUID
@@ -193,7 +193,7 @@ type DeliveryQuery struct {
 	State DeliveryState
 	// Before selects lower identifiers: pass the last one of a page to get the next page.
 	Before int64
-	// Limit bounds the number of deliveries. Default: [DefaultDeliveries].
+	// Limit bounds the number of deliveries. It is positive.
 	Limit int
 }
 
@@ -207,13 +207,4 @@ type Backlog struct {
 	// OldestDue is the due time of the delivery that has been due the longest, or the zero time if none is due. A
 	// delivery that waits for an earlier one of its line does not count.
 	OldestDue time.Time
-}
-
-// deliveryIDs returns the IDs of deliveries.
-func deliveryIDs(list []QueuedDelivery) []int64 {
-	ids := make([]int64, len(list))
-	for i, q := range list {
-		ids[i] = q.ID
-	}
-	return ids
 }

@@ -1,4 +1,4 @@
-package monitor
+package store
 
 import (
 	"context"
@@ -35,9 +35,9 @@ type BodyResult struct {
 	RetryAt time.Time
 }
 
-// BodyQueue is the outbox of object storage. With [Config].Bodies, a [Store] must implement it. [Tx].SaveChecks adds an
-// upload for each of Locked.Uploads. [Pruner].PrunePings adds removals. All methods work even if the ping no longer
-// exists.
+// BodyQueue is the outbox of object storage. It is optional: a [Store] that is also a BodyQueue, which the monitor finds
+// out by a type assertion, can serve a monitor with object storage. [Tx].SaveChecks adds an upload for each of
+// Locked.Uploads. [Pruner].PrunePings adds removals. All methods work even if the ping no longer exists.
 type BodyQueue interface {
 	// ClaimBodies leases up to limit jobs of a task that are due at now, the earliest due first. It adds 1 to Attempts
 	// and sets Due to until, the end of the lease.

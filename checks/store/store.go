@@ -1,4 +1,4 @@
-package monitor
+package store
 
 import (
 	"context"
@@ -14,11 +14,11 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// ErrUnavailable means that the database cannot be reached or is too busy. The operation may succeed later. A store
-// wraps its driver's errors in it.
+// ErrUnavailable means that the database cannot be reached or is too busy, and that the operation may succeed later. A
+// store wraps the errors of its driver in it. Package monitor has the same value under the same name.
 var ErrUnavailable = errors.New("the database is unavailable")
 
-// Store is the database of a [Monitor]. Package sqlstore has one for PostgreSQL and SQLite; package storetest tests the
+// Store is the database of a monitor. Package sqlstore has one for PostgreSQL and SQLite; package storetest tests the
 // contract of any other. A store is safe for concurrent use. A method for one thing returns [checks.ErrNotFound] if it
 // does not exist; a method for several returns an empty list. Times are UTC in whole microseconds.
 type Store interface {
@@ -34,7 +34,7 @@ type Store interface {
 	// effects outside the transaction, and must use the store only through tx.
 	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 
-	// Probe runs a test query (API-V3.md section 4.13). With write, it also commits a transaction that writes. It also
+	// Probe runs a test query. With write, it also commits a transaction that writes. It also
 	// fails if the schema is older than this version of the store needs.
 	Probe(ctx context.Context, write bool) error
 
@@ -43,19 +43,15 @@ type Store interface {
 	Setting(ctx context.Context, name, initial string) (string, error)
 }
 
-// CheckQuery restricts a list of checks (API-V3.md section 4.1). The zero value allows all.
-type CheckQuery struct {
-	Slug *string  // only checks with this slug
-	Tags []string // only checks with all of these tags, compared as whole words
-}
-
 // CheckFilter selects checks. A nil field matches all.
 type CheckFilter struct {
 	ID        *uuid.UUID
 	ProjectID *uuid.UUID
 	UniqueKey *string
 	BadgeKey  *uuid.UUID
-	CheckQuery
+	Slug      *string
+	// Tags selects the checks with all of these tags, compared as whole words.
+	Tags []string
 }
 
 // CheckReader reads checks.
@@ -179,7 +175,7 @@ type Tx interface {
 	DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error
 }
 
-// Match selects the checks that an upsert may update (API-V3.md section 4.3 rule 4). A nil field matches all. Texts are
+// Match selects the checks that an upsert may update. A nil field matches all. Texts are
 // compared as a whole and byte for byte.
 type Match struct {
 	Name, Slug *string
