@@ -87,8 +87,10 @@ func (s *Server) newRouter() *httprouter.Router {
 	router.NotFound = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errNotFound) })
 	router.MethodNotAllowed = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errMethod) })
 	router.GlobalOPTIONS = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Access-Control-Allow-Methods", w.Header().Get("Allow"))
-		w.Header().Set("Access-Control-Max-Age", "600")
+		if w.Header().Get("Access-Control-Allow-Origin") != "" {
+			w.Header().Set("Access-Control-Allow-Methods", w.Header().Get("Allow"))
+			w.Header().Set("Access-Control-Max-Age", "600")
+		}
 		w.WriteHeader(http.StatusNoContent)
 	})
 	return router
@@ -97,8 +99,10 @@ func (s *Server) newRouter() *httprouter.Router {
 // api answers a request to the management interface. It routes by the escaped path, so that an escaped slash never
 // separates segments.
 func (s *Server) api(w http.ResponseWriter, r *http.Request, path string) {
-	w.Header().Set("Access-Control-Allow-Origin", "*")
-	w.Header().Set("Access-Control-Allow-Headers", "X-Api-Key")
+	if s.signIn == nil || bringsKey(r) {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set("Access-Control-Allow-Headers", "X-Api-Key")
+	}
 	routed, address := *r, *r.URL
 	address.Path, address.RawPath = strings.TrimSuffix(path, "/"), ""
 	routed.URL = &address
@@ -142,11 +146,16 @@ func (c *call) serve(e endpoint) error {
 	return e.handle(c)
 }
 
-// authenticate looks up the API key of the request (API-V3.md section 5). A header, even an empty one, wins over the
-// field of the body. Some endpoints also take the key as a bearer token.
+// authenticate finds out whose request it is. A key in the header, even an empty one, wins over the sign-in of the
+// program, and that over a key in the body. Some endpoints also take the key as a bearer token.
 func (c *call) authenticate(asBearer bool) error {
 	if values, present := c.r.Header["X-Api-Key"]; present {
 		return c.identify(values[0])
+	}
+	if c.signIn != nil {
+		if err := c.askProgram(); !errors.Is(err, ErrNoCredentials) {
+			return err
+		}
 	}
 	if asBearer {
 		return c.identify(bearer(c.r))

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -37,7 +38,7 @@ func ExampleServer_Pings() {
 		log.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/alive/", http.StripPrefix("/alive", srv.Pings()))
+	mux.Handle("/alive/", srv.Pings())
 	web := httptest.NewServer(mux) // in a real program, an http.Server with time limits
 	defer web.Close()
 
@@ -64,6 +65,54 @@ func ExampleServer_Pings() {
 	}
 	fmt.Println(string(text), c.Status(mon.Now()))
 	// Output: OK up
+}
+
+// A program whose users sign in on its own pages mounts the API for them. Nobody needs an API key.
+func ExampleServer_API() {
+	mon, cleanup := openMonitor()
+	defer cleanup()
+	signer, err := badges.NewSigner([]byte("a secret of sixteen bytes or more"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	project, _, err := mon.CreateProject(context.Background(), monitor.ProjectSpec{Name: "jobs"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	srv, err := server.New(mon, &server.Config{
+		BaseURL: "https://jobs.example.org/ops", Signer: signer,
+		Authenticate: func(r *http.Request) (checks.Key, error) {
+			session, err := r.Cookie("session") // a real program looks it up
+			if err != nil {
+				return checks.Key{}, server.ErrNoCredentials
+			}
+			return checks.Key{ProjectID: project.ID, ReadOnly: session.Value != "admin"}, nil
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/ops/api/v3/", srv.API())
+
+	create := func(headers ...string) {
+		r := httptest.NewRequest("POST", "https://jobs.example.org/ops/api/v3/checks/", strings.NewReader(`{"name": "nightly"}`))
+		for i := 0; i < len(headers); i += 2 {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		fmt.Println(w.Code)
+	}
+	create()
+	create("Cookie", "session=guest")
+	create("Cookie", "session=admin", "Origin", "https://evil.example.org", "Sec-Fetch-Site", "same-site")
+	create("Cookie", "session=admin", "Origin", "https://jobs.example.org", "Sec-Fetch-Site", "same-origin")
+	// Output:
+	// 401
+	// 401
+	// 403
+	// 201
 }
 
 // openMonitor returns a monitor on a new SQLite database.

@@ -12,8 +12,10 @@ import (
 type handler func(w http.ResponseWriter, r *http.Request, path string)
 
 // Handler returns one handler for everything: the management interface and the badges below Config.BaseURL, and the
-// pings below Config.PingBaseURL. If PingBaseURL has no path, pings are all requests to its host. If that is also the
-// host of BaseURL, pings are the requests that match nothing else. A reverse proxy must pass on host and path unchanged.
+// pings below Config.PingBaseURL. It takes the whole path of a request, so mount it without [http.StripPrefix].
+//
+// If PingBaseURL has no path, pings are all requests to its host. If that is also the host of BaseURL, pings are the
+// requests that match nothing else. A reverse proxy must pass on host and path unchanged.
 //
 // On every host, GET /livez and GET /readyz report the health of the process. They answer 200 and "ok", or 503 and the
 // part that fails. /readyz also needs the database, and fails after [Server.Drain].
@@ -24,17 +26,31 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// API returns the handler of the management interface, for the paths that start with /api/v3/ (API-V3.md section 4).
-// At /api/v3/ itself it shows a reference for people, and at /api/v3/openapi.json the OpenAPI document behind it.
-// Neither needs a key.
-func (s *Server) API() http.Handler { return s.guard(s.api) }
+// API returns the handler of the management interface: Config.BaseURL + /api/v3/. It takes the whole path of a request,
+// so mount it there without [http.StripPrefix]. At /api/v3/ itself it shows a reference for people, and at
+// /api/v3/openapi.json the OpenAPI document behind it. Neither needs a key.
+func (s *Server) API() http.Handler { return s.guard(s.under(&s.base, s.api)) }
 
-// Pings returns the handler for the pings of monitored jobs. Its paths are those below {ping_base_url}: /<uuid> and
-// /<ping_key>/<slug>, each alone or followed by /start, /fail, /log or an exit status.
-func (s *Server) Pings() http.Handler { return s.guard(s.receive) }
+// Pings returns the handler for the pings of monitored jobs: Config.PingBaseURL + /<uuid> and + /<ping_key>/<slug>, each
+// alone or followed by /start, /fail, /log or an exit status. It takes the whole path of a request, so mount it there
+// without [http.StripPrefix].
+func (s *Server) Pings() http.Handler { return s.guard(s.under(&s.ping, s.receive)) }
 
-// Badges returns the handler of badges, for the paths that start with /badge/ and /b/.
-func (s *Server) Badges() http.Handler { return s.guard(s.badge) }
+// Badges returns the handler of badges: Config.BaseURL + /badge/ and + /b/. It takes the whole path of a request, so
+// mount it there without [http.StripPrefix].
+func (s *Server) Badges() http.Handler { return s.guard(s.under(&s.base, s.badge)) }
+
+// under returns a handler of the paths below a base URL.
+func (s *Server) under(base *baseURL, handle handler) handler {
+	return func(w http.ResponseWriter, r *http.Request, path string) {
+		rest, ok := below(path, base.path)
+		if !ok && base.path != "" {
+			s.notFound(w, r, path)
+			return
+		}
+		handle(w, r, rest)
+	}
+}
 
 // route returns the handler of a request and the path to pass to it. It alone decides which requests are pings.
 func (s *Server) route(host, path string) (handler, string) {

@@ -28,20 +28,23 @@ type problem struct {
 func (p *problem) Error() string { return p.text }
 
 var (
-	errMissingKey = &problem{status: http.StatusUnauthorized, text: "missing api key"}
-	errLateKey    = &problem{status: http.StatusUnauthorized, text: "missing api key in the first " + strconv.Itoa(maxKeylessBody) + " bytes of the body"}
-	errWrongKey   = &problem{status: http.StatusUnauthorized, text: "wrong api key"}
-	errReadOnly   = &problem{status: http.StatusForbidden, text: "the api key is read-only"}
-	errForeign    = &problem{status: http.StatusForbidden, text: "the check belongs to another project"}
-	errNotFound   = &problem{status: http.StatusNotFound, text: "not found"}
-	errMethod     = &problem{status: http.StatusMethodNotAllowed, text: "method not allowed"}
-	errTooLarge   = &problem{status: http.StatusRequestEntityTooLarge, text: "the body is too large: the maximum is " + strconv.Itoa(maxBody) + " bytes"}
-	errBrokenBody = &problem{status: http.StatusBadRequest, text: "the body could not be read to its end"}
-	errBadURL     = &problem{status: http.StatusBadRequest, text: "invalid url format"}
-	errBadRunID   = &problem{status: http.StatusBadRequest, text: "invalid uuid format"}
-	errBadQuery   = &problem{status: http.StatusBadRequest, text: "the query is not properly escaped"}
-	errBusy       = &problem{status: http.StatusServiceUnavailable, text: "too many large bodies at once", retryAfter: retryUnavailable}
-	errProbe      = &problem{status: http.StatusInternalServerError, text: "the database does not answer"}
+	errMissingKey  = &problem{status: http.StatusUnauthorized, text: "missing api key"}
+	errLateKey     = &problem{status: http.StatusUnauthorized, text: "missing api key in the first " + strconv.Itoa(maxKeylessBody) + " bytes of the body"}
+	errWrongKey    = &problem{status: http.StatusUnauthorized, text: "wrong api key"}
+	errCrossOrigin = &problem{status: http.StatusForbidden, text: "a request from another origin needs an api key in the header X-Api-Key"}
+	errSignIn      = &problem{status: http.StatusInternalServerError, text: "internal error"}
+	errSignInAway  = &problem{status: http.StatusServiceUnavailable, text: "unavailable", retryAfter: retryUnavailable}
+	errReadOnly    = &problem{status: http.StatusForbidden, text: "the api key is read-only"}
+	errForeign     = &problem{status: http.StatusForbidden, text: "the check belongs to another project"}
+	errNotFound    = &problem{status: http.StatusNotFound, text: "not found"}
+	errMethod      = &problem{status: http.StatusMethodNotAllowed, text: "method not allowed"}
+	errTooLarge    = &problem{status: http.StatusRequestEntityTooLarge, text: "the body is too large: the maximum is " + strconv.Itoa(maxBody) + " bytes"}
+	errBrokenBody  = &problem{status: http.StatusBadRequest, text: "the body could not be read to its end"}
+	errBadURL      = &problem{status: http.StatusBadRequest, text: "invalid url format"}
+	errBadRunID    = &problem{status: http.StatusBadRequest, text: "invalid uuid format"}
+	errBadQuery    = &problem{status: http.StatusBadRequest, text: "the query is not properly escaped"}
+	errBusy        = &problem{status: http.StatusServiceUnavailable, text: "too many large bodies at once", retryAfter: retryUnavailable}
+	errProbe       = &problem{status: http.StatusInternalServerError, text: "the database does not answer"}
 )
 
 // tooMany is the answer beyond the rate limit (API-V3.md section 8).

@@ -14,7 +14,26 @@
 //	listener, err = server.LimitConns(web, listener, server.ConnLimits{Total: 2048, PerClient: 1024})
 //	err = web.Serve(listener)
 //
-// A program with its own router mounts [Server.API], [Server.Badges] and [Server.Pings] at the addresses in its Config.
+// # Mounting
+//
+// A program with its own router mounts handlers at the addresses in its Config. Each handler takes the whole path of a
+// request, so none needs [http.StripPrefix]. With BaseURL https://example.org/ops and PingBaseURL
+// https://example.org/alive:
+//
+//	mux.Handle("/ops/api/v3/", srv.API())
+//	mux.Handle("/ops/badge/", srv.Badges())
+//	mux.Handle("/ops/b/", srv.Badges())
+//	mux.Handle("/alive/", srv.Pings())
+//
+// # Signing in
+//
+// Clients of the management interface send an API key. A program with its own users sets Config.Authenticate instead,
+// and needs no keys. A key in the header X-Api-Key works all the same.
+//
+// Browsers send cookies, certificates and passwords also with requests that a page of another site causes. So what
+// Authenticate accepts counts only within one origin: a POST or DELETE from a page of another origin gets 403 without a
+// call of Authenticate ([http.CrossOriginProtection]), and only answers to requests with the header X-Api-Key are
+// readable for pages of other origins. Pings and badges need no sign-in.
 //
 // # Limits
 //
@@ -36,6 +55,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"reflect"
@@ -48,6 +68,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/openapi"
 )
@@ -65,12 +86,18 @@ type Config struct {
 	BaseURL string
 	// PingBaseURL is the {ping_base_url}. Default: BaseURL + "/ping".
 	PingBaseURL string
-	// RateLimit is how many requests a minute each API key may make to the management interface, on average and at once
-	// (section 8). 0 is no limit. Pings and badges do not count.
+	// RateLimit is how many requests a minute each API key may make to the management interface, on average and at once.
+	// 0 is no limit. Pings and badges do not count.
 	RateLimit int
 	// PingBodyLimit is how many bytes of a ping's body are kept, at most [monitor.MaxBody]. The rest is cut off.
 	// Default: [DefaultPingBodyLimit].
 	PingBodyLimit int64
+	// Authenticate returns the key of a request that has no X-Api-Key header: whom it comes from, by a session of the
+	// program, for example. Only ProjectID, ReadOnly and ID of the key count. RateLimit counts by ID, or by ProjectID
+	// if ID is zero. The error is [ErrNoCredentials] if nobody is signed in; the request then needs an API key in its
+	// body, or gets 401. It gets 503 for [monitor.ErrUnavailable] and an error of a context, and 500 for any other
+	// error. Authenticate must not read the body. Default: API keys only. See "Signing in" of the package.
+	Authenticate func(*http.Request) (checks.Key, error)
 	// Signer signs the addresses of badges. Servers on one database need the same signer.
 	Signer badges.Signer
 	// TrustedProxies are the networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted for the address
@@ -100,6 +127,8 @@ type Server struct {
 	signer        badges.Signer
 	proxies       proxies
 	reportStarted bool
+	signIn        func(*http.Request) (checks.Key, error) // Config.Authenticate
+	crossOrigin   http.CrossOriginProtection
 	limiter       *limiter // nil without a limit
 	bodyMemory    *semaphore.Weighted
 	docs          *openapi.Docs
@@ -127,6 +156,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	s := &Server{
 		mon: mon, log: cmp.Or(c.Logger, slog.Default()), signer: c.Signer, reportStarted: c.ReportStarted,
 		observer: c.Observer, accessLog: c.AccessLog,
+		signIn:    c.Authenticate,
 		bodyLimit: c.PingBodyLimit, bodyLimitText: strconv.FormatInt(c.PingBodyLimit, 10),
 		bodyMemory: semaphore.NewWeighted(max(bodyMemory, 4*c.PingBodyLimit)),
 	}

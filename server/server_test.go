@@ -95,9 +95,10 @@ func TestSeparateHandlers(t *testing.T) {
 		{s.API(), "GET", "/api/v3/checks", 401},
 		{s.API(), "OPTIONS", "*", 204},
 		{s.API(), "CONNECT", "/api/v3/checks", 405},
-		{s.Pings(), "GET", "/" + testID, 404},
-		{s.Pings(), "PUT", "/" + testID, 405},
-		{s.Pings(), "GET", "/" + testID + "/256", 400},
+		{s.Pings(), "GET", "/ping/" + testID, 404},
+		{s.Pings(), "PUT", "/ping/" + testID, 405},
+		{s.Pings(), "PUT", "/" + testID, 404},
+		{s.Pings(), "GET", "/ping/" + testID + "/256", 400},
 		{s.Badges(), "GET", "/b/2/" + testID + ".svg", 404},
 		{s.Badges(), "GET", "/badge/x", 404},
 		{s.Handler(), "OPTIONS", "*", 404},
@@ -107,6 +108,47 @@ func TestSeparateHandlers(t *testing.T) {
 		c.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), c.method, c.path, nil))
 		if w.Code != c.status || w.Header().Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s %s: status %d, headers %s, want %d with nosniff", c.method, c.path, w.Code, w.Header(), c.status)
+		}
+	}
+}
+
+// TestMounting: every handler takes the whole path of a request, at the addresses of the configuration.
+func TestMounting(t *testing.T) {
+	s, err := New(newMonitor(t), &Config{
+		Signer: newSigner(t), Logger: slog.New(slog.DiscardHandler), BaseURL: "https://example.org/ops/", PingBaseURL: "https://example.org/alive",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		handler http.Handler
+		path    string
+		status  int
+		text    string
+	}{
+		{s.API(), "/ops/api/v3/status/", 200, `{"status":"ok"}` + "\n"},
+		{s.API(), "/api/v3/status/", 404, ""},
+		{s.API(), "/opsapi/v3/status/", 404, ""},
+		{s.API(), "/ops", 404, ""},
+		{s.Pings(), "/alive/" + testID + "/256", 400, "invalid url format"},
+		{s.Pings(), "/alive/" + testID, 404, "not found"},
+		{s.Pings(), "/" + testID + "/256", 404, ""},
+		{s.Pings(), "/alive", 404, "not found"},
+		{s.Badges(), "/ops/b/2/" + testID + ".svg", 404, ""},
+		{s.Handler(), "/ops/api/v3/status/", 200, ""},
+		{s.Handler(), "/ops/", 200, ""},
+		{s.Handler(), "/alive/" + testID + "/256", 400, "invalid url format"},
+	} {
+		w := httptest.NewRecorder()
+		c.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", c.path, nil))
+		if w.Code != c.status || c.text != "" && w.Body.String() != c.text {
+			t.Errorf("%s: %d %q, want %d %q", c.path, w.Code, w.Body, c.status, c.text)
+		}
+		// A request for another path must not change what the handler does next.
+		w = httptest.NewRecorder()
+		c.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/elsewhere", nil))
+		if w.Code != http.StatusNotFound {
+			t.Errorf("/elsewhere: %d", w.Code)
 		}
 	}
 }

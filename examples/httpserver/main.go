@@ -52,7 +52,7 @@ func routes(ctx context.Context, mon *monitor.Monitor, url string) (http.Handler
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("my program\n")) })
-	mux.Handle("/alive/", http.StripPrefix("/alive", rollcall.Pings()))
+	mux.Handle("/alive/", rollcall.Pings())
 	mux.Handle("/api/v3/", rollcall.API())
 	mux.Handle("/badge/", rollcall.Badges())
 	mux.Handle("/b/", rollcall.Badges())

@@ -1,0 +1,104 @@
+// Command signin serves the Rollcall API behind a program's own sign-in: the people of a team sign in with a cookie and
+// need no API keys. Its argument is the database file.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"database/sql"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	_ "modernc.org/sqlite"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+func main() {
+	sqldb, err := sql.Open("sqlite", sqlstore.SQLiteDSN(os.Args[1], 10*time.Second))
+	check(err)
+	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
+	check(err)
+	ctx := context.Background()
+	check(store.Migrate(ctx))
+	mon, err := monitor.New(store, nil)
+	check(err)
+	go mon.Run(ctx) // takes overdue checks down
+
+	handler, err := routes(ctx, mon, "http://localhost:8080")
+	check(err)
+	web := &http.Server{Addr: "localhost:8080", Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
+	check(web.ListenAndServe())
+}
+
+// person is somebody of the team. Passwords stand here to keep the example short.
+type person struct {
+	password string
+	readOnly bool
+}
+
+var team = map[string]person{"ann": {password: "correct horse"}, "guest": {password: "welcome", readOnly: true}}
+
+// routes serves a sign-in at /login, the API below /ops/api/v3/ for those who are signed in, and pings below /ops/ping/
+// for everybody.
+func routes(ctx context.Context, mon *monitor.Monitor, url string) (http.Handler, error) {
+	project, err := mon.OpenProject(ctx, "team")
+	if err != nil {
+		return nil, err
+	}
+	secret, err := mon.Secret(ctx, "badges")
+	if err != nil {
+		return nil, err
+	}
+	signer, err := badges.NewSigner([]byte(secret))
+	if err != nil {
+		return nil, err
+	}
+	var sessions sync.Map // from tokens to keys; a restart ends them
+	rollcall, err := server.New(mon, &server.Config{
+		BaseURL: url + "/ops", Signer: signer, RateLimit: 100,
+		Authenticate: func(r *http.Request) (checks.Key, error) {
+			if cookie, err := r.Cookie("session"); err == nil {
+				if key, ok := sessions.Load(cookie.Value); ok {
+					return key.(checks.Key), nil
+				}
+			}
+			return checks.Key{}, server.ErrNoCredentials
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) {
+		p, ok := team[r.PostFormValue("name")]
+		if !ok || subtle.ConstantTimeCompare([]byte(p.password), []byte(r.PostFormValue("password"))) == 0 {
+			http.Error(w, "wrong name or password", http.StatusForbidden)
+			return
+		}
+		token := rand.Text()
+		sessions.Store(token, checks.Key{ID: uuid.New(), ProjectID: project.ID, ReadOnly: p.readOnly})
+		http.SetCookie(w, &http.Cookie{Name: "session", Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
+		fmt.Fprintln(w, "signed in")
+	})
+	mux.Handle("/ops/", rollcall.Handler())
+	return mux, nil
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,235 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+// program is a program with sessions of its own, which are cookies.
+type program struct {
+	*site
+	sessions map[string]checks.Key
+	failures map[string]error
+	asked    atomic.Int64 // calls of Authenticate
+}
+
+// program returns a server on the site's database behind the sign-in of a program, with the sessions "rw" and "ro".
+func (s *site) program(config server.Config) *program {
+	s.Helper()
+	p := &program{
+		sessions: map[string]checks.Key{"rw": {ProjectID: s.project.ID}, "ro": {ProjectID: s.project.ID, ReadOnly: true}},
+		failures: map[string]error{},
+	}
+	config.Authenticate = func(r *http.Request) (checks.Key, error) {
+		p.asked.Add(1)
+		cookie, err := r.Cookie("session")
+		if err != nil {
+			return checks.Key{}, fmt.Errorf("no cookie: %w", server.ErrNoCredentials)
+		}
+		if err := p.failures[cookie.Value]; err != nil {
+			return checks.Key{}, err
+		}
+		key, ok := p.sessions[cookie.Value]
+		if !ok {
+			return checks.Key{}, server.ErrNoCredentials
+		}
+		return key, nil
+	}
+	config.Logger = s.logger()
+	p.site = s.another(s.store, monitor.Config{}, config)
+	return p
+}
+
+// as sends a request with a session.
+func (p *program) as(session, method, path string, body any, headers ...string) reply {
+	p.Helper()
+	return p.send(method, path, body, append([]string{"Cookie", "session=" + session}, headers...)...)
+}
+
+// TestSignInAccess: a session may do what a key of its project and its kind may, on every route.
+func TestSignInAccess(t *testing.T) {
+	each(t, nil, func(s *site) {
+		v := newVictim(s)
+		p := s.program(server.Config{})
+		other, _ := s.otherProject("Foreign")
+		p.sessions["foreign rw"] = checks.Key{ProjectID: other.ID}
+		p.sessions["foreign ro"] = checks.Key{ProjectID: other.ID, ReadOnly: true}
+		p.sessions["deleted"] = checks.Key{ProjectID: uuid.New()}
+		p.sessions["zero"] = checks.Key{}
+		p.failures["broken"] = errors.New("a mistake in the sessions")
+		for route, row := range accessTable {
+			broken := 500
+			if row.none == 200 {
+				broken = 200
+			}
+			for session, want := range map[string]int{
+				"none": row.none, "": row.none, "foreign rw": row.foreignRW, "foreign ro": row.foreignRO,
+				"deleted": row.unknown, "zero": broken, "broken": broken,
+			} {
+				r := p.as(`"`+session+`"`, route[0], v.in(route[1]), nil)
+				if r.status != want {
+					t.Errorf("session %q: %s: status %d %.200s, want %d", session, r.what, r.status, r.body, want)
+				}
+				v.untold(r)
+			}
+		}
+		s.equal("the victim", v.state(), v.before)
+		for route, row := range accessTable {
+			if route[0] == "DELETE" {
+				continue
+			}
+			if route[1] == "/api/v3/checks/:id/resume" {
+				p.api("POST", path(v.check)+"/pause", nil).is(200)
+			}
+			p.as("ro", route[0], v.in(route[1]), nil).is(row.ownRO)
+			p.as("rw", route[0], v.in(route[1]), nil).is(row.ownRW)
+		}
+		if got := p.as("ro", "GET", path(v.check), nil).object(200); got["uuid"] != nil || got["unique_key"] == nil {
+			t.Errorf("a read-only session sees %v", got)
+		}
+		p.as("rw", "DELETE", path(v.check), nil).is(200)
+	})
+}
+
+func TestSignInOrAPIKey(t *testing.T) {
+	each(t, nil, func(s *site) {
+		p := s.program(server.Config{})
+		const list = "/api/v3/checks/"
+		p.send("GET", list, nil).refused(401, "missing api key")
+		p.as("nobody", "GET", list, nil).refused(401, "missing api key")
+		p.as("rw", "POST", list, "{").is(400)
+		p.as("rw", "POST", list, object{"name": "mine"}).is(201)
+		asked := p.asked.Load()
+		// A key in the header counts alone.
+		p.api("GET", list, nil).is(200)
+		p.as("rw", "GET", list, nil, "X-Api-Key", "").refused(401, "missing api key")
+		p.as("rw", "GET", list, nil, "X-Api-Key", "rcw_0123456789012345678901234567").refused(401, "wrong api key")
+		p.as("rw", "POST", list, "{}", "X-Api-Key", s.keys.ReadOnly).refused(401, "wrong api key")
+		p.send("GET", "/api/v3/status/", nil).is(200)
+		s.equal("calls of Authenticate", p.asked.Load(), asked)
+		// A session wins over a key in the body, and over a bearer token.
+		p.as("ro", "POST", list, object{"api_key": s.keys.ReadWrite}).refused(401, "wrong api key")
+		p.as("nobody", "POST", list, object{"api_key": s.keys.ReadWrite}).is(201)
+		p.as("nobody", "GET", "/api/v3/metrics", nil, "Authorization", "Bearer "+s.keys.ReadOnly).is(200)
+		p.as("ro", "GET", "/api/v3/metrics", nil, "Authorization", "Bearer x").is(200)
+		// Pings and badges need no sign-in.
+		check := p.api("POST", list, "{}").object(201)
+		asked = p.asked.Load()
+		p.send("GET", "/ping/"+check["uuid"].(string), nil).text(200, "OK")
+		p.send("GET", check["badge_url"].(string), nil).is(200)
+		s.equal("calls of Authenticate", p.asked.Load(), asked)
+	})
+}
+
+// TestSignInFailures: no error but ErrNoCredentials is 401, and none is a pass, whatever it wraps.
+func TestSignInFailures(t *testing.T) {
+	each(t, nil, func(s *site) {
+		p := s.program(server.Config{})
+		p.sessions["nobody's"] = checks.Key{}
+		p.failures = map[string]error{
+			"mistake": errors.New("secret detail"), "not found": fmt.Errorf("secret detail: %w", checks.ErrNotFound), "limit": checks.ErrCheckLimit,
+			"field":       &checks.FieldError{Field: "name", Reason: "secret detail"},
+			"unavailable": fmt.Errorf("secret detail: %w", monitor.ErrUnavailable), "timeout": context.DeadlineExceeded, "cancelled": context.Canceled,
+		}
+		for session, status := range map[string]int{
+			"nobody's": 500, "mistake": 500, "not found": 500, "limit": 500, "field": 500, "unavailable": 503, "timeout": 503, "cancelled": 503,
+		} {
+			for _, method := range []string{"GET", "POST"} {
+				r := p.as(`"`+session+`"`, method, "/api/v3/checks/", object{"api_key": s.keys.ReadWrite})
+				text := map[int]string{500: "internal error", 503: "unavailable"}[status]
+				r.refused(status, text)
+				s.equal("Retry-After", r.header.Get("Retry-After") != "", status == 503)
+			}
+		}
+		s.equal("the checks", s.api("GET", "/api/v3/checks/", nil).list(200, "checks"), []object{})
+		if !strings.Contains(s.log.String(), "secret detail") {
+			s.Error("no cause was logged")
+		}
+	})
+}
+
+// TestCrossOrigin: a page of another origin can neither change nor read anything with the session of its visitor.
+func TestCrossOrigin(t *testing.T) {
+	each(t, nil, func(s *site) {
+		p := s.program(server.Config{})
+		check := p.as("rw", "POST", "/api/v3/checks/", "{}", "Sec-Fetch-Site", "same-origin", "Origin", s.url).object(201)
+		before := s.get(check)
+		foreign := [][]string{
+			{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}, {"Sec-Fetch-Site", "same-site", "Origin", "https://www.example.org"},
+			{"Sec-Fetch-Site", "cross-site", "Origin", "null"}, {"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://evil.example"}, {"Origin", "null"},
+		}
+		asked := p.asked.Load()
+		for _, headers := range foreign {
+			for _, request := range [][2]string{
+				{"POST", "/api/v3/checks/"}, {"POST", path(check)}, {"POST", path(check) + "/pause"}, {"POST", path(check) + "/resume"}, {"DELETE", path(check)},
+			} {
+				for _, kind := range []string{"application/json", "text/plain"} {
+					r := p.as("rw", request[0], request[1], "{}", append(headers, "Content-Type", kind)...)
+					r.refused(403, "a request from another origin needs an api key in the header X-Api-Key")
+					p.unreadable(r)
+				}
+			}
+		}
+		s.equal("calls of Authenticate", p.asked.Load(), asked)
+		s.equal("the check", s.get(check), before)
+		for _, headers := range foreign {
+			p.unreadable(p.as("rw", "GET", "/api/v3/checks/", nil, headers...).is(200))
+			p.unreadable(p.as("nobody", "GET", "/api/v3/checks/", nil, headers...).is(401))
+			p.unreadable(p.as("rw", "OPTIONS", path(check), nil, append(headers, "Access-Control-Request-Method", "DELETE")...).is(204))
+			p.unreadable(p.as("rw", "OPTIONS", path(check), nil,
+				append(headers, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type,x-api-keys")...).is(204))
+			// With an API key in the header nothing that the browser adds decides.
+			asked := append(headers, "Access-Control-Request-Method", "DELETE", "Access-Control-Request-Headers", "content-type,x-api-key")
+			preflight := p.as("rw", "OPTIONS", path(check), nil, asked...).is(204)
+			keyed := p.as("rw", "POST", path(check), "{}", append(headers, "X-Api-Key", s.keys.ReadWrite)...).is(200)
+			for _, r := range []reply{preflight, keyed} {
+				s.equal("CORS of "+r.what, []string{
+					r.header.Get("Access-Control-Allow-Origin"), r.header.Get("Access-Control-Allow-Headers"), r.header.Get("Access-Control-Allow-Credentials"),
+				}, []string{"*", "X-Api-Key", ""})
+			}
+			s.equal("methods", preflight.header.Get("Access-Control-Allow-Methods"), "DELETE, GET, HEAD, OPTIONS, POST")
+		}
+		// Programs that are no browser send none of these headers. A person who types the address sends "none".
+		p.as("rw", "POST", path(check), "{}").is(200)
+		p.as("rw", "POST", path(check), "{}", "Sec-Fetch-Site", "none").is(200)
+		p.as("rw", "DELETE", path(check), nil, "Origin", p.url).is(200)
+	})
+}
+
+// unreadable asserts that no page of another origin may read an answer.
+func (p *program) unreadable(r reply) {
+	p.Helper()
+	for _, name := range []string{"Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers"} {
+		if value := r.header.Get(name); value != "" {
+			p.Errorf("%s: %s: %s", r.what, name, value)
+		}
+	}
+}
+
+// TestSignInRateLimit: the limit is that of the key's ID, or else of its project.
+func TestSignInRateLimit(t *testing.T) {
+	each(t, nil, func(s *site) {
+		p := s.program(server.Config{RateLimit: 2})
+		p.sessions["ann"] = checks.Key{ID: uuid.New(), ProjectID: s.project.ID}
+		p.sessions["bob"] = checks.Key{ID: uuid.New(), ProjectID: s.project.ID}
+		for _, session := range []string{"ann", "bob", "rw"} {
+			for range 2 {
+				p.as(session, "GET", "/api/v3/checks/", nil).is(200)
+			}
+			p.as(session, "GET", "/api/v3/checks/", nil).refused(429, "too many requests: the limit is 2 a minute")
+		}
+		p.as("ro", "GET", "/api/v3/checks/", nil).is(429) // without an ID, as "rw"
+		p.api("GET", "/api/v3/checks/", nil).is(200)
+	})
+}
