@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -70,9 +72,12 @@ func newDelivery(c *Config) (*delivery, error) {
 			return nil, errors.New("monitor: a limit or an interval of DeliveryConfig is negative")
 		}
 	}
-	for kind, n := range c.Notifiers {
-		if n == nil {
+	for _, kind := range slices.Sorted(maps.Keys(c.Notifiers)) {
+		if c.Notifiers[kind] == nil {
 			return nil, fmt.Errorf("monitor: the notifier of the kind %q is nil", kind)
+		}
+		if !slices.ContainsFunc(c.Kinds, func(k channels.KindInfo) bool { return k.Kind == kind }) {
+			return nil, fmt.Errorf("monitor: Config.Notifiers has the kind %q, which Config.Kinds does not list", kind)
 		}
 	}
 	return &delivery{

@@ -53,6 +53,7 @@ func courierMain(arguments string) error {
 	}
 	mon, err := monitor.New(store, &monitor.Config{
 		Logger:    slog.New(slog.DiscardHandler),
+		Kinds:     []channels.KindInfo{{Kind: "pager"}},
 		Notifiers: map[channels.Kind]channels.Notifier{"pager": channels.NotifierFunc(poster(receiver))},
 		Delivery:  monitor.DeliveryConfig{Lease: 300 * time.Millisecond, Every: 50 * time.Millisecond, RetryFirst: 10 * time.Millisecond},
 	})

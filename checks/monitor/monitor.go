@@ -26,8 +26,8 @@ type Config struct {
 	Now func() time.Time
 	// Kinds are the kinds of channels that can be created. Default: channels.Kinds().
 	Kinds []channels.KindInfo
-	// Notifiers deliver alerts, by the kind of the channel. Default: none. Another server on the same database must
-	// then have some, or alerts fail after [DeliveryConfig].GiveUp.
+	// Notifiers deliver alerts, by the kind of the channel; Kinds must list each kind. Default: none. Another server on
+	// the same database must then have some, or alerts fail after [DeliveryConfig].GiveUp.
 	Notifiers map[channels.Kind]channels.Notifier
 	// Delivery configures the delivery of alerts.
 	Delivery DeliveryConfig
@@ -120,6 +120,9 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 	if c.CommitMargin > MaxCommitMargin {
 		return nil, fmt.Errorf("monitor: CommitMargin is too long: %v, the maximum is %v", c.CommitMargin, MaxCommitMargin)
 	}
+	if c.Kinds == nil {
+		c.Kinds = channels.Kinds()
+	}
 	delivery, err := newDelivery(&c)
 	if err != nil {
 		return nil, err
@@ -153,9 +156,6 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 		m.observer = silent{}
 	}
 	m.observer = attentive{m.observer, m}
-	if m.kinds == nil {
-		m.kinds = channels.Kinds()
-	}
 	m.writer = writer{
 		store:    s,
 		bodies:   m.bodies,

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 	_ "modernc.org/sqlite"
@@ -75,7 +74,7 @@ func main() {
 
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)
-	ops, err := openChannel(ctx, mon, project.ID, "ops", map[string]string{"url": os.Args[2]})
+	ops, _, err := mon.UpsertChannel(ctx, project.ID, "chat", "ops", map[string]string{"url": os.Args[2]})
 	check(err)
 	spec := checks.Spec{Name: new("backup"), Channels: new(ops.ID.String())}
 	backup, _, err := mon.Upsert(ctx, project.ID, spec, checks.UniqueName)
@@ -94,20 +93,6 @@ func main() {
 		time.Sleep(20 * time.Millisecond)
 	}
 	log.Fatal(ctx.Err())
-}
-
-// openChannel returns the integration with a name, which it creates at the first start of the program.
-func openChannel(ctx context.Context, mon *monitor.Monitor, project uuid.UUID, name string, settings map[string]string) (channels.Channel, error) {
-	list, err := mon.Channels(ctx, project)
-	if err != nil {
-		return channels.Channel{}, err
-	}
-	for _, c := range list {
-		if c.Name == name {
-			return mon.UpdateChannel(ctx, project, c.ID, settings, nil)
-		}
-	}
-	return mon.CreateChannel(ctx, project, "chat", name, settings)
 }
 
 func check(err error) {
