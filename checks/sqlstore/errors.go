@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/store"
@@ -15,6 +16,7 @@ import (
 
 // The primary result codes of SQLite that translate needs.
 const (
+	sqliteError    = 1
 	sqliteBusy     = 5
 	sqliteLocked   = 6
 	sqliteReadOnly = 8
@@ -26,6 +28,10 @@ const (
 	sqliteConstraintPrimaryKey = 1555
 	sqliteConstraintUnique     = 2067
 )
+
+// ErrNotMigrated means that the database lacks Rollcall's tables, or columns of this version: nobody has called
+// [Store.Migrate]. [Open] does, and so do the functions Open of packages sqlite and postgres.
+var ErrNotMigrated = errors.New("sqlstore: the database is not migrated: open the store with sqlstore.Open, or call its Migrate at each start")
 
 // translate turns a driver's error, by its code, into an error of packages checks and monitor. It imports no driver:
 // the errors of PostgreSQL drivers have a method SQLState, those of SQLite drivers a method Code.
@@ -45,7 +51,22 @@ func translate(err error) error {
 	if notUnique(err) {
 		return fmt.Errorf("%w: %w", checks.ErrExists, err)
 	}
+	if notMigrated(err) {
+		return fmt.Errorf("%w: %w", ErrNotMigrated, err)
+	}
 	return err
+}
+
+// notMigrated reports whether the database does not know a table or a column. SQLite has no codes for that.
+func notMigrated(err error) bool {
+	if state, ok := sqlState(err); ok {
+		return state == "42P01" || state == "42703"
+	}
+	if code, ok := sqliteCode(err); !ok || code != sqliteError {
+		return false
+	}
+	text := err.Error()
+	return strings.Contains(text, "no such table: ") || strings.Contains(text, "no such column: ") || strings.Contains(text, "has no column named ")
 }
 
 // notUnique reports whether an error is a unique violation.

@@ -13,6 +13,11 @@ func CheckVersion(number int) error { return checkVersion(number) }
 // CheckServer exports checkServer.
 func (s *Store) CheckServer(ctx context.Context) error { return s.checkServer(ctx) }
 
+// MigrateFrom does what Migrate does and returns the versions of the schema before and after.
+func (s *Store) MigrateFrom(ctx context.Context) (before, after int, err error) {
+	return s.migrateFiles(ctx, migrations)
+}
+
 // MigrateFurther does what MigrateFrom does in a later version, which has one more migration.
 func (s *Store) MigrateFurther(ctx context.Context, sql string) (before, after int, err error) {
 	set, err := firstMigrations(math.MaxInt)

@@ -25,7 +25,7 @@ func (s *Store) Probe(ctx context.Context, write bool) error {
 		return translate(err)
 	}
 	if version < len(files) {
-		return fmt.Errorf("sqlstore: the schema has version %d, this version of Rollcall needs %d: run migrate", version, len(files))
+		return fmt.Errorf("%w: its schema has version %d, this program needs %d", ErrNotMigrated, version, len(files))
 	}
 	if !write {
 		return nil

@@ -18,8 +18,8 @@ const createSchemaTable = "CREATE TABLE IF NOT EXISTS rollcall_schema (version B
 // ErrNewerSchema means that a newer version of Rollcall has migrated the database.
 var ErrNewerSchema = errors.New("sqlstore: the database needs a newer version of Rollcall")
 
-// Migrate brings the schema up to date. Call it at each start, before anything else. If there is nothing to do, it is
-// one short transaction.
+// Migrate brings the schema up to date, as [Open] does. Call it at each start on a store of [New], before anything else.
+// If there is nothing to do, it is one short transaction.
 //
 // All steps run in one transaction and under a lock. A crash leaves the schema and the data as they were. If several
 // programs start at once, one migrates while the others wait, until ctx ends (on SQLite, until the busy timeout).
@@ -33,15 +33,13 @@ var ErrNewerSchema = errors.New("sqlstore: the database needs a newer version of
 // Errors: [ErrNewerSchema], which leaves the database as it is; [ErrOldServer]; [store.ErrUnavailable]; those of the
 // driver.
 func (s *Store) Migrate(ctx context.Context) error {
-	_, _, err := s.MigrateFrom(ctx)
+	_, _, err := s.migrateFiles(ctx, migrations)
 	return err
 }
 
-// MigrateFrom does what [Store.Migrate] does and returns the schema's versions before and after. Version 0 is an empty
-// database.
-func (s *Store) MigrateFrom(ctx context.Context) (before, after int, err error) {
-	return s.migrateFiles(ctx, migrations)
-}
+// Migrated returns the version of the schema that [Open] found, which is 0 for an empty database, and the version that
+// it left. For a store of [New], both are 0.
+func (s *Store) Migrated() (before, after int) { return s.before, s.after }
 
 // migrateFiles applies the migrations in set that the database lacks.
 func (s *Store) migrateFiles(ctx context.Context, set fs.FS) (before, after int, err error) {

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"maps"
 	"slices"
@@ -18,8 +19,11 @@ const maxAttempts = 5
 // Store keeps projects, keys, checks, their logs, channels and deliveries in a database. It is safe for concurrent use.
 type Store struct {
 	db    *bun.DB
-	d     dialect
-	plans checks.Plans
+	owned bool // Close closes db
+	// before and after are the versions of the schema that Open found and left.
+	before, after int
+	d             dialect
+	plans         checks.Plans
 	// writing is a lock for the transaction that writes to SQLite. It is fair and wakes waiters at once; SQLite's own
 	// lock does neither.
 	writing     chan struct{}
@@ -29,6 +33,42 @@ type Store struct {
 }
 
 var _ store.Store = (*Store)(nil)
+
+// Open returns a store on the program's own pool and migrates the database; see [Store.Migrate]. The program closes the
+// pool after its last use of the store: [Store.Close] leaves it open.
+//
+// The program may use the pool for its own tables. The package comment says which settings the pool needs.
+func Open(ctx context.Context, db *sql.DB, d Dialect) (*Store, error) {
+	if db == nil {
+		return nil, errors.New("sqlstore: the database is nil")
+	}
+	dialect, err := d.bun()
+	if err != nil {
+		return nil, err
+	}
+	s, err := New(bun.NewDB(db, dialect))
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkDialect(ctx); err != nil {
+		return nil, err
+	}
+	if s.before, s.after, err = s.migrateFiles(ctx, migrations); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Adopt is [Open] for a pool that belongs to the store from now on: [Store.Close] closes it, and Adopt closes it if it
+// fails. It is for packages that open the database themselves, such as sqlite and postgres below this one.
+func Adopt(ctx context.Context, db *sql.DB, d Dialect) (*Store, error) {
+	s, err := Open(ctx, db, d)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	s.owned = true
+	return s, nil
+}
 
 // New returns a store on an open database; bun's dialect says whether that is PostgreSQL or SQLite. It runs no query: call
 // [Store.Migrate] before you use the store. The caller closes the database.
@@ -41,6 +81,17 @@ func New(db *bun.DB) (*Store, error) {
 		return nil, err
 	}
 	return &Store{db: db, d: d, writing: make(chan struct{}, 1), cache: cache{limit: maxCacheBytes}}, nil
+}
+
+// Close ends the use of the store. If package sqlite or postgres opened the database, Close closes it; a pool that the
+// program opened itself stays open. Let Monitor.Run return first.
+func (s *Store) Close() error {
+	s.checkpoints.running.Lock() // wait for the one that runs
+	defer s.checkpoints.running.Unlock()
+	if !s.owned {
+		return nil
+	}
+	return s.db.Close()
 }
 
 // Update runs fn in a transaction; see [store.Store].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // MinPostgres is the oldest major version of PostgreSQL that the store supports, and its tests run on.
@@ -11,6 +12,21 @@ const MinPostgres = 15
 
 // ErrOldServer means that the PostgreSQL server is older than [MinPostgres].
 var ErrOldServer = errors.New("the PostgreSQL server is too old")
+
+// checkDialect refuses a pool that connects to the other database. There the statements of a migration would fail with
+// errors that nobody understands.
+func (s *Store) checkDialect(ctx context.Context) error {
+	name, query := "SQLite", "SELECT sqlite_version()"
+	if s.d.postgres {
+		name, query = "PostgreSQL", "SELECT current_setting('server_version_num')"
+	}
+	var version string
+	err := translate(s.db.DB.QueryRowContext(ctx, query).Scan(&version))
+	if state, _ := sqlState(err); state == "42883" || err != nil && strings.Contains(err.Error(), "no such function") {
+		return fmt.Errorf("sqlstore: the database is not %s; pass its own dialect: %w", name, err)
+	}
+	return err
+}
 
 // checkServer refuses a server that is too old. SQLite comes with the program.
 func (s *Store) checkServer(ctx context.Context) error {

@@ -26,9 +26,6 @@ func (a *app) withConfig(ctx context.Context, create bool, config *monitor.Confi
 		return err
 	}
 	return d.withStore(ctx, create, func(store *sqlstore.Store) error {
-		if err := store.Migrate(ctx); err != nil {
-			return err
-		}
 		mon, err := monitor.New(store, config)
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/uptrace/bun"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 )
 
 type backupCmd struct {
@@ -46,12 +46,15 @@ func (c backupCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	if d.postgres != nil {
+	if d.url != "" {
 		return usagef("backup is for SQLite; make a backup of %s with pg_dump, as rollcall backup --help shows", d)
 	}
-	db, err := d.open(ctx, false)
-	if err != nil {
+	if err := d.mustExist(); err != nil {
 		return err
+	}
+	db, err := sqlite.OpenDB(ctx, d.path)
+	if err != nil {
+		return d.explain(err)
 	}
 	defer db.Close()
 	size, err := backUp(ctx, db, c.File)
@@ -69,7 +72,7 @@ func (c backupCmd) Run(ctx context.Context, a *app) error {
 
 // backUp copies an SQLite database into a new file and returns its size in bytes. The file gets its name last, so that a
 // crash leaves a complete backup or none.
-func backUp(ctx context.Context, db *bun.DB, file string) (size int64, err error) {
+func backUp(ctx context.Context, db *sql.DB, file string) (size int64, err error) {
 	var tables int
 	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'rollcall_schema'").Scan(&tables); err != nil {
 		return 0, err

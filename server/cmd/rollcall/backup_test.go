@@ -261,17 +261,17 @@ func copyOf(t *testing.T, db dbtest.DB) dbtest.DB {
 		administer(t, db, "backup", file)
 		return dbtest.DB{Name: db.Name, URL: "sqlite:" + file}
 	}
-	postgres(t, "pg_dump", "--format=custom", "--file="+file, db.URL)
+	postgresProgram(t, "pg_dump", "--format=custom", "--file="+file, db.URL)
 	restored := dbtest.PostgreSQL(t)
 	// Twice: into an empty database, and over an existing one.
 	for range 2 {
-		postgres(t, "pg_restore", "--clean", "--if-exists", "--single-transaction", "--no-owner", "--dbname="+restored.URL, file)
+		postgresProgram(t, "pg_restore", "--clean", "--if-exists", "--single-transaction", "--no-owner", "--dbname="+restored.URL, file)
 	}
 	return restored
 }
 
-// postgres runs a program of PostgreSQL.
-func postgres(t *testing.T, name string, args ...string) {
+// postgresProgram runs a program of PostgreSQL.
+func postgresProgram(t *testing.T, name string, args ...string) {
 	t.Helper()
 	program, err := exec.LookPath(name)
 	if err != nil {

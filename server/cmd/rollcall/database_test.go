@@ -1,11 +1,8 @@
 package main
 
 import (
-	"context"
-	"database/sql"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -66,7 +63,7 @@ func FuzzParseDatabase(f *testing.F) {
 	})
 }
 
-// Errors explain in words that a file is locked or read-only.
+// Errors explain in words that a file is read-only.
 func TestExplainSQLite(t *testing.T) {
 	db := dbtest.SQLite(t)
 	db.Open(t)
@@ -74,77 +71,10 @@ func TestExplainSQLite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.busy = time.Second // also bounds opening the file
-	migrate := func() error {
-		return d.withStore(t.Context(), false, func(store *sqlstore.Store) error { return store.Migrate(t.Context()) })
-	}
-	other, err := sql.Open("sqlite", "file:"+d.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { other.Close() })
-	conn, err := other.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	mustExec(t, conn, "BEGIN IMMEDIATE")
-	want := "database " + d.String() + ": is locked by another process"
-	if err := migrate(); err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
-	}
-	mustExec(t, conn, "ROLLBACK")
-	if err := migrate(); err != nil {
-		t.Errorf("after the lock: %v", err)
-	}
-
-	mustExec(t, conn, "PRAGMA query_only = 1")
-	_, err = conn.ExecContext(t.Context(), "DELETE FROM rollcall_schema")
-	want = "database " + d.String() + ": is read-only"
+	_, err = db.Bun(t).ExecContext(t.Context(), "PRAGMA query_only = 1; DELETE FROM rollcall_schema")
+	want := "database " + d.String() + ": is read-only"
 	if err := d.explain(err); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
-	}
-}
-
-func mustExec(t *testing.T, conn *sql.Conn, statement string) {
-	t.Helper()
-	if _, err := conn.ExecContext(context.Background(), statement); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// These settings keep pings durable and let several servers share a file.
-func TestSQLiteSettings(t *testing.T) {
-	d, err := parseDatabase(dbtest.SQLite(t).URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := d.open(t.Context(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	got := make(map[string]string)
-	for _, pragma := range []string{"journal_mode", "synchronous", "busy_timeout", "foreign_keys"} {
-		var value string
-		if err := db.DB.QueryRow("PRAGMA " + pragma).Scan(&value); err != nil {
-			t.Fatal(err)
-		}
-		got[pragma] = value
-	}
-	want := map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "10000", "foreign_keys": "1"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("settings (-want +got):\n%s", diff)
-	}
-	// Readers do not wait for a writer.
-	tx, err := db.DB.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback()
-	var n int
-	if err := db.DB.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&n); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -154,7 +84,7 @@ func TestPostgresWithoutDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = d.open(t.Context(), true)
+	err = d.withStore(t.Context(), true, func(*sqlstore.Store) error { return nil })
 	want := "database " + d.String() + `: database "nosuch" does not exist`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)

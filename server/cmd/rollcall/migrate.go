@@ -24,10 +24,7 @@ func (c migrateCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	return d.withStore(ctx, true, func(store *sqlstore.Store) error {
-		from, to, err := store.MigrateFrom(ctx)
-		if err != nil {
-			return err
-		}
+		from, to := store.Migrated()
 		document := struct {
 			From int `json:"from"`
 			To   int `json:"to"`

@@ -123,9 +123,6 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	err = d.withStore(ctx, true, func(store *sqlstore.Store) error {
-		if err := store.Migrate(ctx); err != nil {
-			return err
-		}
 		if files := d.exposed(); len(files) > 0 {
 			s.log.Warn("other users of this machine can read or write the database", "fix", shellCommand(append([]string{"chmod", "600"}, files...)...))
 		}
@@ -150,7 +147,7 @@ func (c *serveCmd) margin(d database) time.Duration {
 	switch {
 	case c.CommitMargin != nil:
 		return *c.CommitMargin
-	case d.postgres != nil:
+	case d.url != "":
 		return sharedMargin
 	}
 	return 0

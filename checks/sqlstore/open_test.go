@@ -1,0 +1,118 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+func dialectOf(db dbtest.DB) sqlstore.Dialect {
+	if db.Path() != "" {
+		return sqlstore.SQLite
+	}
+	return sqlstore.Postgres
+}
+
+// TestOpenOwnPool opens a store on a pool that the program uses too, twice. Close leaves the pool open.
+func TestOpenOwnPool(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		pool := db.Bun(t).DB
+		_, err := pool.Exec("CREATE TABLE invoices (id INTEGER)")
+		must(t, err)
+		for range 2 {
+			store, err := sqlstore.Open(t.Context(), pool, dialectOf(db))
+			must(t, err)
+			project, err := monitorOn(t, store).OpenProject(t.Context(), "jobs")
+			must(t, err)
+			must(t, store.Close())
+			var name string
+			must(t, pool.QueryRow("SELECT name FROM rollcall_projects").Scan(&name))
+			if name != project.Name {
+				t.Errorf("the project is %q", name)
+			}
+		}
+		_, err = pool.Exec("INSERT INTO invoices VALUES (1)")
+		must(t, err)
+	})
+}
+
+// TestOpenRefuses passes the pool of the other database, no pool and no dialect.
+func TestOpenRefuses(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		pool := db.Bun(t).DB
+		other := sqlstore.SQLite + sqlstore.Postgres - dialectOf(db)
+		if _, err := sqlstore.Open(t.Context(), pool, other); err == nil || !strings.Contains(err.Error(), "pass its own dialect") {
+			t.Errorf("the other dialect: error %v", err)
+		}
+		if _, err := sqlstore.Open(t.Context(), pool, 0); err == nil || !strings.Contains(err.Error(), "must be SQLite or Postgres") {
+			t.Errorf("no dialect: error %v", err)
+		}
+		if _, err := sqlstore.Open(t.Context(), nil, dialectOf(db)); err == nil {
+			t.Error("no pool: no error")
+		}
+		var tables int
+		must(t, pool.QueryRow("SELECT count(*) FROM "+map[string]string{
+			"sqlite":   "sqlite_schema WHERE name LIKE 'rollcall%'",
+			"postgres": "pg_tables WHERE tablename LIKE 'rollcall%'",
+		}[db.Name]).Scan(&tables))
+		if tables != 0 {
+			t.Errorf("Open left %d tables", tables)
+		}
+	})
+}
+
+// TestNotMigrated uses a store on an empty database, on one that lacks the newest migrations, and on a migrated one. Each
+// method names what was forgotten.
+func TestNotMigrated(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		store, err := sqlstore.New(db.Bun(t))
+		must(t, err)
+		mon := monitorOn(t, store)
+		calls := func() map[string]error {
+			_, open := mon.OpenProject(t.Context(), "jobs")
+			_, list := mon.Projects(t.Context())
+			_, create := mon.Create(t.Context(), uuid.New(), checks.Spec{})
+			_, check := mon.Check(t.Context(), uuid.New())
+			_, ping := mon.Ping(t.Context(), uuid.New(), pings.Signal{Kind: pings.Success})
+			_, _, slug := mon.PingSlug(t.Context(), "key", "slug", true, pings.Signal{})
+			_, sweep := mon.Sweep(t.Context())
+			_, prune := mon.Prune(t.Context())
+			_, secret := mon.Secret(t.Context(), "badges")
+			_, setting := store.Setting(t.Context(), "name", "value")
+			return map[string]error{"OpenProject": open, "Projects": list, "Create": create, "Check": check, "Ping": ping, "PingSlug": slug,
+				"Sweep": sweep, "Prune": prune, "Secret": secret, "Setting": setting, "Probe": store.Probe(t.Context(), true)}
+		}
+		for name, err := range calls() {
+			if !errors.Is(err, sqlstore.ErrNotMigrated) || !strings.Contains(err.Error(), "open the store with sqlstore.Open, or call its Migrate") {
+				t.Errorf("%s on an empty database: error %v", name, err)
+			}
+			if err != nil && strings.Count(err.Error(), "is not migrated") != 1 {
+				t.Errorf("%s repeats itself: %v", name, err)
+			}
+		}
+		must(t, store.MigrateOnly(t.Context(), 1))
+		if err := store.Probe(t.Context(), false); !errors.Is(err, sqlstore.ErrNotMigrated) {
+			t.Errorf("Probe of an old schema: error %v", err)
+		}
+		if _, err := mon.Create(t.Context(), uuid.New(), checks.Spec{Timeout: new(time.Hour)}); err == nil {
+			t.Error("a check in no project")
+		}
+		if _, err := mon.Check(t.Context(), uuid.New()); !errors.Is(err, sqlstore.ErrNotMigrated) {
+			t.Errorf("Check with an old schema: error %v", err)
+		}
+		must(t, store.Migrate(t.Context()))
+		for name, err := range calls() {
+			if errors.Is(err, sqlstore.ErrNotMigrated) {
+				t.Errorf("%s on a migrated database: error %v", name, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,12 @@
+// Package postgres opens a store in a PostgreSQL database, with the driver pgx:
+//
+//	store, err := postgres.Open(ctx, os.Getenv("DATABASE_URL")) // postgres://user:password@host/database
+//	if err != nil {
+//		return err
+//	}
+//	defer store.Close()
+//	mon, err := monitor.New(store, nil)
+//
+// Several programs and servers may share a database. A program that has a pool already passes it to [sqlstore.Open];
+// stdlib.OpenDBFromPool of pgx makes a *sql.DB of a *pgxpool.Pool.
+package postgres

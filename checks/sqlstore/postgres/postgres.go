@@ -1,0 +1,143 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+)
+
+const (
+	// connectTimeout is how long to wait for a connection, unless the URL sets connect_timeout.
+	connectTimeout = 10 * time.Second
+	// maxConns leaves room for several programs within the 100 connections of a default PostgreSQL.
+	maxConns = 20
+	// idleTime is how long an unused connection stays open.
+	idleTime = 5 * time.Minute
+	// probeIdle is the idle time after which a connection is probed before its next use.
+	probeIdle = 50 * time.Millisecond
+)
+
+// Open opens the store in the database that a URL names, and migrates it; [ParseURL] says which URLs it takes. Close
+// the store when Monitor.Run has returned.
+//
+// If the database is out of reach, the error is monitor.ErrUnavailable. See [sqlstore.Store.Migrate] for others, such
+// as [sqlstore.ErrOldServer]. No error shows the password.
+func Open(ctx context.Context, url string) (*sqlstore.Store, error) {
+	config, err := ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	store, err := sqlstore.Adopt(ctx, openDB(config), sqlstore.Postgres)
+	if reason := Explain(err); reason != "" {
+		return nil, &explainedError{fmt.Sprintf("postgres: %s:%d/%s: %s", config.Host, config.Port, config.Database, reason), err}
+	}
+	return store, err
+}
+
+// OpenDB returns the pool that [Open] uses, of at most 20 connections. It does not connect yet. It is for programs that
+// use the pool for tables of their own too: change its limits if you like, pass it to [sqlstore.Open], and close it at
+// the end.
+func OpenDB(url string) (*sql.DB, error) {
+	config, err := ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	return openDB(config), nil
+}
+
+func openDB(config *pgx.ConnConfig) *sql.DB {
+	// A restart of PostgreSQL leaves dead connections in the pool. By default the driver only probes connections that
+	// were idle for a second, and a restart can be faster.
+	db := stdlib.OpenDB(*config, stdlib.OptionShouldPing(func(_ context.Context, p stdlib.ShouldPingParams) bool {
+		return p.IdleDuration > probeIdle
+	}))
+	db.SetMaxOpenConns(maxConns)
+	db.SetMaxIdleConns(maxConns)
+	db.SetConnMaxIdleTime(idleTime)
+	return db
+}
+
+// ParseURL reads a URL of the form postgres://user:password@host:port/database?parameter=value, or postgresql://…, with
+// the parameters of libpq, such as sslmode and connect_timeout. The environment variables of libpq, such as PGPASSWORD,
+// fill in what the URL leaves out. Characters with a meaning in URLs must be percent-encoded in user name and password.
+//
+// The defaults are a connect_timeout of 10 seconds and the application_name "rollcall". Errors do not show the URL,
+// which may hold a password.
+func ParseURL(url string) (*pgx.ConnConfig, error) {
+	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
+		return nil, errors.New("postgres: the URL must begin with postgres://")
+	}
+	if !unambiguous(url) {
+		return nil, errors.New("postgres: the URL is not valid; in a user name or password, characters such as / ? # @ & % must be percent-encoded")
+	}
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		reason := "postgres: the URL is not valid"
+		if cause := errors.Unwrap(err); cause != nil { // err itself contains the URL
+			reason += ": " + cause.Error()
+		}
+		return nil, errors.New(reason)
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTimeout
+	}
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "rollcall"
+	}
+	return config, nil
+}
+
+// unambiguous reports whether all parsers split a URL into the same parts. Otherwise an error about a host or a parameter
+// could show a piece of the password.
+func unambiguous(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Fragment != "" {
+		return false
+	}
+	if at := strings.Count(text, "@"); at > 1 || at == 1 && u.User == nil {
+		return false
+	}
+	for parameter := range strings.SplitSeq(u.RawQuery, "&") {
+		if u.RawQuery != "" && !strings.Contains(parameter, "=") {
+			return false
+		}
+	}
+	return true
+}
+
+// explainedError replaces the text of an error.
+type explainedError struct {
+	text string
+	err  error
+}
+
+func (e *explainedError) Error() string { return e.text }
+
+func (e *explainedError) Unwrap() error { return e.err }
+
+// Explain returns what is wrong with the database, for the people who run the program: the answer of the server, or why
+// it is out of reach. It takes the errors of this package, of a store and of the driver, and returns "" for any other.
+func Explain(err error) string {
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return answer.Message
+	}
+	// The driver reports its attempts with and without TLS. The first is enough.
+	if lookup, ok := errors.AsType[*net.DNSError](err); ok {
+		return lookup.Error()
+	}
+	if network, ok := errors.AsType[*net.OpError](err); ok {
+		return network.Error()
+	}
+	return ""
+}

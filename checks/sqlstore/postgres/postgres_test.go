@@ -1,0 +1,155 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOpen opens an empty database twice, from two programs at once. A closed store closes its connections.
+func TestOpen(t *testing.T) {
+	url := dbtest.PostgreSQL(t).URL
+	opened := make(chan error)
+	for range 2 {
+		go func() {
+			store, err := postgres.Open(t.Context(), url)
+			if err == nil {
+				err = store.Close()
+			}
+			opened <- err
+		}()
+	}
+	for range 2 {
+		if err := <-opened; err != nil {
+			t.Error(err)
+		}
+	}
+	store, err := postgres.Open(t.Context(), url+"?application_name=jobs")
+	must(t, err)
+	mon, err := monitor.New(store, nil)
+	must(t, err)
+	_, err = mon.OpenProject(t.Context(), "jobs")
+	must(t, err)
+	other, err := postgres.OpenDB(url)
+	must(t, err)
+	defer other.Close()
+	connections := func() (n int) {
+		t.Helper()
+		must(t, other.QueryRow("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'jobs'").Scan(&n))
+		return n
+	}
+	if connections() == 0 {
+		t.Error("the URL's application_name is not used")
+	}
+	must(t, store.Close())
+	if _, err := mon.OpenProject(t.Context(), "jobs"); err == nil {
+		t.Error("the store works after Close")
+	}
+	for connections() > 0 { // the server notices in its own time
+	}
+}
+
+// TestPgxPool opens a store on a pool of pgx.
+func TestPgxPool(t *testing.T) {
+	pool, err := pgxpool.New(t.Context(), dbtest.PostgreSQL(t).URL)
+	must(t, err)
+	defer pool.Close()
+	db := stdlib.OpenDBFromPool(pool)
+	defer db.Close()
+	store, err := sqlstore.Open(t.Context(), db, sqlstore.Postgres)
+	must(t, err)
+	mon, err := monitor.New(store, nil)
+	must(t, err)
+	project, err := mon.OpenProject(t.Context(), "jobs")
+	must(t, err)
+	var name string
+	must(t, pool.QueryRow(t.Context(), "SELECT name FROM rollcall_projects").Scan(&name))
+	if name != project.Name {
+		t.Errorf("the project is %q", name)
+	}
+}
+
+// TestOpenFails names a database and a user that do not exist, and a port on which nobody listens.
+func TestOpenFails(t *testing.T) {
+	url := dbtest.PostgreSQL(t).URL
+	base := url[:strings.LastIndex(url, "/")]
+	host := base[strings.LastIndex(base, "@")+1:]
+	for _, test := range []struct {
+		url, want   string
+		unavailable bool
+	}{
+		{base + "/nosuch", "postgres: " + host + `/nosuch: database "nosuch" does not exist`, false},
+		{"postgres://nobody:secret@" + host + "/x", "postgres: " + host + `/x: role "nobody" does not exist`, false},
+		{url + "?pool_max_conns=4", `unrecognized configuration parameter "pool_max_conns"`, false},
+		{"postgres://u:secret@127.0.0.1:1/x", "postgres: 127.0.0.1:1/x: dial tcp 127.0.0.1:1: connect: connection refused", true},
+		{"postgres://u:secret@host.invalid/x", "postgres: host.invalid:5432/x: lookup host.invalid", true},
+	} {
+		store, err := postgres.Open(t.Context(), test.url)
+		if err == nil || store != nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: store %v, error %v, want %s", test.url, store, err, test.want)
+		}
+		if errors.Is(err, monitor.ErrUnavailable) != test.unavailable {
+			t.Errorf("%s: ErrUnavailable is not %t: %v", test.url, test.unavailable, err)
+		}
+	}
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := postgres.Open(ended, url); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end of ctx: error %v", err)
+	}
+}
+
+// TestParseURL reads URLs, and refuses others without showing the password.
+func TestParseURL(t *testing.T) {
+	for url, want := range map[string]string{
+		"postgres://u:pw@db.example.org/x":                "db.example.org 5432 x pw rollcall 10s",
+		"postgresql://u:p%40w@localhost:1/x":              "localhost 1 x p@w rollcall 10s",
+		"postgres://h/x?application_name=jobs":            "h 5432 x  jobs 10s",
+		"postgres://h/x?connect_timeout=3&sslmode=prefer": "h 5432 x  rollcall 3s",
+	} {
+		config, err := postgres.ParseURL(url)
+		must(t, err)
+		got := fmt.Sprint(config.Host, " ", config.Port, " ", config.Database, " ", config.Password, " ", config.RuntimeParams["application_name"], " ", config.ConnectTimeout)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", url, diff)
+		}
+	}
+	for _, url := range []string{
+		"", "host=localhost password=secret", "mysql://u:secret@h/x", "jobs.db", "POSTGRES://u:secret@h/x", "postgres:u@h/x",
+		"postgres://u:secret@@h/x", "postgres://u:se#cret@h/x", "postgres://u:secret/@h/x", "postgres://u:secret@h/x?sslmode=perhaps",
+		"postgres://u:secret@h/x?connect_timeout=soon", "postgres://u:secret@h:port/x", "postgres://u@h/x?password",
+	} {
+		if _, err := postgres.ParseURL(url); err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "cret@") {
+			t.Errorf("%q: error %v", url, err)
+		}
+	}
+}
+
+// TestExplain explains nothing that the database did not say.
+func TestExplain(t *testing.T) {
+	for _, err := range []error{nil, errors.New("other"), context.Canceled} {
+		if got := postgres.Explain(err); got != "" {
+			t.Errorf("%v is explained as %q", err, got)
+		}
+	}
+}

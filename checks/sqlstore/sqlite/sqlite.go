@@ -1,0 +1,134 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+)
+
+const (
+	// busyTimeout is how long a statement waits for another process to finish writing to the same file.
+	busyTimeout = 10 * time.Second
+	// maxConns bounds the concurrent statements. Only one can write at a time.
+	maxConns = 8
+)
+
+// Open opens the store in an SQLite file, which it creates if there is none, and migrates it. Close the store when
+// Monitor.Run has returned. The path may contain any character. Only the owner can read a new file, because it will hold
+// the output of jobs.
+//
+// Open fails if the path is a directory or another kind of file, if its directory does not exist, if the file is
+// read-only or locked by another process for 10 seconds, or with [sqlstore.ErrNewerSchema]. A database in memory is
+// refused: each connection would have its own.
+func Open(ctx context.Context, path string) (*sqlstore.Store, error) {
+	db, err := OpenDB(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	store, err := sqlstore.Adopt(ctx, db, sqlstore.SQLite)
+	return store, explained(path, err)
+}
+
+// OpenDB opens an SQLite file as [Open] does, but neither migrates it nor makes a store. It is for programs that keep
+// tables of their own in the file: pass the pool to [sqlstore.Open], and close it at the end.
+//
+// Each connection has a busy timeout of 10 seconds, write-ahead logging, synchronous=FULL, foreign keys, checkpoints
+// after 64 MB of log and 32 MB of page cache; a transaction takes the write lock when it begins. The pool has at most
+// 8 connections.
+func OpenDB(ctx context.Context, path string) (*sql.DB, error) { return openDB(ctx, path, busyTimeout) }
+
+func openDB(ctx context.Context, path string, busy time.Duration) (*sql.DB, error) {
+	if err := prepareFile(path); err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", dsn(path, busy))
+	if err != nil {
+		return nil, explained(path, err)
+	}
+	db.SetMaxOpenConns(maxConns)
+	db.SetMaxIdleConns(maxConns)
+	if err := connect(ctx, db, busy); err != nil {
+		return nil, errors.Join(explained(path, err), db.Close())
+	}
+	return db, nil
+}
+
+// prepareFile creates the file if it does not exist. SQLite gives its -wal and -shm files the same permissions.
+func prepareFile(path string) error {
+	switch path {
+	case "":
+		return errors.New("sqlite: the path is empty")
+	case ":memory:":
+		return errors.New("sqlite: :memory: would be another database for each connection; use package memstore, or a file")
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return &fileError{path: path, reason: "is a directory"}
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return &fileError{path: path, reason: "cannot be opened: " + cause(err).Error(), err: err}
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return &fileError{path: path, reason: "cannot be created: " + cause(err).Error(), err: err}
+	}
+	return file.Close()
+}
+
+// cause returns the cause of a file system error, without the path.
+func cause(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err
+	}
+	return err
+}
+
+// dsn returns the data source name of a file.
+func dsn(path string, busy time.Duration) string {
+	drive := filepath.VolumeName(path) != ""
+	path = filepath.ToSlash(filepath.Clean(path))
+	if drive {
+		path = "/" + path
+	}
+	query := url.Values{
+		"_busy_timeout": {fmt.Sprint(busy.Milliseconds())},
+		// Readers and the writer work at the same time.
+		"_journal_mode": {"WAL"},
+		// Anything less can lose acknowledged pings in a power failure.
+		"_synchronous":  {"FULL"},
+		"_foreign_keys": {"1"},
+		// The store's transactions write. The driver applies this to explicit transactions only, so reads take no lock.
+		"_txlock": {"immediate"},
+		// In pages of 4 kB. Late checkpoints write fewer pages, because pings change the same ones again and again.
+		"_pragma": {"wal_autocheckpoint(16000)", "cache_size(-32000)"},
+	}
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + query.Encode()
+}
+
+// connect opens the first connection. It retries while the file is busy, because SQLite itself does not wait if two
+// processes turn on write-ahead logging at once.
+func connect(ctx context.Context, db *sql.DB, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		err := db.PingContext(ctx)
+		if code, ok := codeOf(err); !ok || code != busy {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
