@@ -27,9 +27,9 @@ type request struct {
 	method, url string
 	header      http.Header
 	body        []byte
-	idempotent  bool              // may be retried after the server may have acted
-	causes      map[int]error     // what a status means at this endpoint; an [Error] wraps it
-	onHeader    func(http.Header) // called with the header of every response unless nil
+	idempotent  bool                // may be retried after the server may have acted
+	meaning     func(refusal) error // the library's error for a response of 300 to 499; an [Error] wraps it
+	onHeader    func(http.Header)   // called with the header of every response unless nil
 }
 
 // caller sends requests.
@@ -38,6 +38,7 @@ type caller struct {
 	userAgent string
 	timeout   time.Duration
 	tries     int
+	pause     *pause // of all calls after a 429; nil if a 429 concerns its call alone
 }
 
 func newCaller(config *Config, timeout time.Duration) (caller, error) {
@@ -131,9 +132,9 @@ func (c *caller) follow(ctx context.Context, r request) (*http.Response, error) 
 		if target, err = redirect(res); err == nil {
 			switch {
 			case target == "":
-				err = newError(res, r.causes)
+				err = newError(res, r.meaning)
 			case hops == maxRedirects:
-				err = &Error{StatusCode: res.StatusCode, Message: "too many redirects"}
+				err = &Error{StatusCode: res.StatusCode, Message: "too many redirects", cause: ErrNotRollcall}
 			}
 		}
 		closeBody(res)
@@ -184,7 +185,7 @@ func redirect(res *http.Response) (string, error) {
 		return "", nil
 	}
 	if !sameOrigin(res.Request.URL, to) {
-		return "", &Error{StatusCode: res.StatusCode, Message: fmt.Sprintf(
+		return "", &Error{StatusCode: res.StatusCode, cause: ErrNotRollcall, Message: fmt.Sprintf(
 			"redirect to another origin refused: if %q is the right server, use its URL", to.Scheme+"://"+to.Host)}
 	}
 	return to.String(), nil
@@ -226,7 +227,7 @@ func (r *response) decode(into any) error {
 		return fmt.Errorf("the response is longer than %d bytes", maxDocument)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("the response is not a document of the API: %w", err)
+		return fmt.Errorf("%w: %w", ErrNotRollcall, err)
 	}
 	return nil
 }

@@ -29,8 +29,25 @@
 //	p, err := client.NewPinger(check.PingURL, nil)
 //
 // Settings and errors are those of the library. A [checks.Spec] holds the settings, errors.Is(err, checks.ErrNotFound)
-// is true after a 404, and a *[checks.FieldError] names the setting that the server refused. An [Error] holds the
-// response itself.
+// is true if the server has no such check, and a *[checks.FieldError] names the setting that the server refused. An
+// [Error] holds the response itself.
+//
+// # Answers of other programs
+//
+// A reverse proxy, a login page or a wrong URL may answer in the place of the server. The error is then [ErrNotRollcall],
+// and never [checks.ErrNotFound], [checks.ErrCheckLimit] or success, so that a program that deletes what it does not find
+// is safe. An answer counts as the server's if it is one of these:
+//
+//   - to a ping: 200 or 201 with the body "OK" or "Created"; 404 with "not found"; 409 with "ambiguous slug"; 400 with
+//     "invalid url format" or "invalid uuid format"; any other error with the header Ping-Body-Limit;
+//   - a success of the API: the JSON document of the endpoint, or for [Client.PingBody] the type text/plain;
+//   - an error of the API: a JSON object with a text "error", perhaps "field", and nothing else. A 404 with another text
+//     than "not found" is about the path and not about a check;
+//   - an error of the API of Healthchecks that has no such document: an empty body, or "check is not paused", with the
+//     header Access-Control-Allow-Headers: X-Api-Key.
+//
+// A 429, and a status of 500 or above, may come from a proxy that speaks for the server, and says nothing about a check.
+// Healthchecks answers a request for a missing check with the same page as a wrong path: that is ErrNotRollcall too.
 //
 // # Retries
 //
@@ -41,6 +58,13 @@
 // If the server may already have acted, the package retries only what may safely take effect twice: reads, pings,
 // [Client.Update], [Client.Pause], and [Client.Upsert] if a retry is certain to find the check that an earlier try
 // created. It retries [Client.Create], [Client.Resume] and [Client.Delete] only after a 429 or a failure to connect.
+//
+// # Rate limits
+//
+// A 429 pauses all calls of the [Client] for the time in Retry-After, or a time that doubles with each 429 of a call. The
+// pause costs neither one of Config.Tries nor part of Config.Timeout: only ctx bounds how often a call waits for the
+// limit. If ctx ends before the pause, or Retry-After is more than 15 minutes, the error is [ErrRateLimited]. A [Pinger]
+// also retries after a 429, but within Config.Timeout, because a job waits for it, and without holding up other pings.
 //
 // # Redirects
 //
@@ -53,14 +77,18 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
 // Defaults of a [Config].
@@ -77,10 +105,11 @@ type Config struct {
 	// UserAgent is the User-Agent header of every request. The log of a check shows its first 200 characters.
 	// Default: "rollcall-client".
 	UserAgent string
-	// Timeout bounds a call with all its retries. A try that can be retried gets at most half of it. Default:
-	// [DefaultTimeout] for a Client, [DefaultPingTimeout] for a Pinger.
+	// Timeout bounds a call with all its retries. A try that can be retried gets at most half of it. The calls of a Client
+	// may take longer by the pauses after a 429. Default: [DefaultTimeout] for a Client, [DefaultPingTimeout] for a Pinger.
 	Timeout time.Duration
-	// Tries is the maximum number of times that a request is sent. Default: [DefaultTries].
+	// Tries is the maximum number of times that a request is sent, not counting those that got a 429. Default:
+	// [DefaultTries].
 	Tries int
 	// TraceID returns the trace that ctx belongs to, or "" if there is none. The first line of the body of every ping is
 	// then "trace_id=" and the result. Package job has the function for OpenTelemetry. Default: no trace.
@@ -119,6 +148,7 @@ func New(baseURL, key string, config *Config) (*Client, error) {
 	if c.caller, err = newCaller(config, DefaultTimeout); err != nil {
 		return nil, err
 	}
+	c.caller.pause = new(pause)
 	return c, nil
 }
 
@@ -152,7 +182,7 @@ type call struct {
 func (c *Client) request(k call) (request, error) {
 	r := request{
 		name: k.name, method: k.method, url: c.base + k.path, header: http.Header{},
-		idempotent: k.idempotent, causes: k.causes,
+		idempotent: k.idempotent, meaning: func(f refusal) error { return f.ofAPI(k.causes) },
 	}
 	r.header.Set("X-Api-Key", c.key)
 	r.header.Set("Accept", "application/json")
@@ -180,8 +210,10 @@ func do[D, V any](ctx context.Context, c *Client, k call, translate func(D) (V, 
 		}
 		status = res.StatusCode
 		var err error
-		value, err = translate(document)
-		return err
+		if value, err = translate(document); err != nil {
+			return fmt.Errorf("%w: %w", ErrNotRollcall, err)
+		}
+		return nil
 	})
 	return value, status, err
 }
@@ -211,7 +243,8 @@ func each[D, V any](key string, documents []D, translate func(D) (V, error)) ([]
 }
 
 // Fetch decodes the JSON document at a path of the server, such as "/api/v1/checks/", into the value that into points
-// to. Use it for documents that have no method here. It sends the API key and retries like any read.
+// to. Use it for documents that have no method here. It sends the API key and retries like any read. Any JSON passes for
+// the answer of a server.
 func (c *Client) Fetch(ctx context.Context, path string, into any) error {
 	r, err := c.request(call{name: "fetch " + path, method: http.MethodGet, path: path, idempotent: true})
 	if err != nil {
@@ -226,5 +259,15 @@ func (c *Client) Status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.caller.do(ctx, r, func(*response) error { return nil })
+	return c.caller.do(ctx, r, func(res *response) error {
+		text, err := io.ReadAll(io.LimitReader(res.Body, 1000))
+		if err != nil {
+			return &connectionError{err: err}
+		}
+		var document wire.Status
+		if string(bytes.TrimSpace(text)) != "OK" && (json.Unmarshal(text, &document) != nil || document.Status == "") { // "OK" is that of Healthchecks
+			return ErrNotRollcall
+		}
+		return nil
+	})
 }

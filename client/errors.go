@@ -1,7 +1,10 @@
 package client
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -16,14 +19,31 @@ import (
 // maxMessage bounds the message of an error in bytes.
 const maxMessage = 1000
 
-// Error is a response with a status of 300 or above (API-V3.md section 7). It wraps the library's error for the
+// Errors of responses. Those of the settings and checks that a response is about are errors of package checks.
+var (
+	// ErrNotRollcall means that another program answered, such as a reverse proxy, a login page or the wrong site: the
+	// base URL or the ping URL is probably wrong. Nothing is known about the check. The package comment says which
+	// responses count as those of a server.
+	ErrNotRollcall = errors.New("the answer is not Rollcall's, check the URL")
+	// ErrRateLimited means that the server refused the request because there were too many.
+	ErrRateLimited = errors.New("rate limited")
+	// ErrUnauthorized means that the API key is missing, unknown, read-only, or of another project than the check.
+	ErrUnauthorized = errors.New("unauthorized")
+)
+
+// Error is a response that refuses a request, usually with a status of 300 or above. It wraps the library's error for the
 // response:
 //
+//   - [ErrNotRollcall] if another program answered;
+//   - [ErrRateLimited] for 429;
+//   - [ErrUnauthorized] for 401 and 403, except a 403 of [Client.Create] and [Client.Upsert];
+//   - [checks.ErrCheckLimit] for 403 of [Client.Create] and [Client.Upsert];
 //   - [checks.ErrNotFound] for 404;
 //   - [checks.ErrNotPaused] for 409 of [Client.Resume];
-//   - [checks.ErrCheckLimit] for 403 of [Client.Create] and [Client.Upsert];
 //   - [checks.ErrAmbiguousSlug] for 409 of a ping;
 //   - *[checks.FieldError] for 400 if the response names the field or query parameter at fault.
+//
+// A status of 500 or above wraps nothing, whoever answered.
 type Error struct {
 	// StatusCode is the HTTP status.
 	StatusCode int
@@ -36,44 +56,139 @@ type Error struct {
 }
 
 // Error returns the message and the status, such as "check is not paused (status 409)".
-func (e *Error) Error() string { return fmt.Sprintf("%s (status %d)", e.Message, e.StatusCode) }
+func (e *Error) Error() string {
+	text := fmt.Sprintf("%s (status %d)", e.Message, e.StatusCode)
+	if e.cause == ErrNotRollcall && e.StatusCode >= 400 {
+		text += ": " + ErrNotRollcall.Error()
+	}
+	return text
+}
 
 // Unwrap returns the library's error for the response, or nil.
 func (e *Error) Unwrap() error { return e.cause }
 
-// newError reads the error from a response.
-func newError(res *http.Response, causes map[int]error) *Error {
-	document := errorDocument(res)
-	e := &Error{StatusCode: res.StatusCode, Message: clean(document.Error), RetryAfter: retryAfter(res, time.Now())}
-	if e.Message == "" {
-		e.Message = strings.ToLower(http.StatusText(res.StatusCode))
-	}
-	if e.Message == "" {
-		e.Message = "unexpected response"
-	}
-	field := clean(document.Field)
-	switch cause, known := causes[res.StatusCode]; {
-	case known:
-		e.cause = cause
-	case res.StatusCode == http.StatusNotFound:
-		e.cause = checks.ErrNotFound
-	case res.StatusCode == http.StatusBadRequest && field != "":
-		e.cause = &checks.FieldError{Field: field, Reason: reason(e.Message, field)}
+// refusal is a response with a status of 300 or above, as far as its meaning goes.
+type refusal struct {
+	status int
+	header http.Header
+	body   []byte // the start of it
+	kind   string // media type
+}
+
+// newError reads the error from a response. meaning returns the library's error for a status of 300 to 499.
+func newError(res *http.Response, meaning func(refusal) error) *Error {
+	f := refusal{status: res.StatusCode, header: res.Header}
+	f.body, _ = io.ReadAll(io.LimitReader(res.Body, 64<<10)) // a truncated body only worsens the message
+	f.kind, _, _ = mime.ParseMediaType(res.Header.Get("Content-Type"))
+	e := &Error{StatusCode: f.status, Message: f.message(), RetryAfter: retryAfter(res, time.Now())}
+	switch {
+	case f.status == http.StatusTooManyRequests: // often from the proxy in front of the server
+		e.cause = ErrRateLimited
+	case f.status < http.StatusInternalServerError:
+		e.cause = meaning(f)
 	}
 	return e
 }
 
-// errorDocument reads an error in JSON or plain text. It ignores other types, such as the HTML page of a proxy.
-func errorDocument(res *http.Response) wire.Error {
-	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // a truncated body only worsens the message
-	var document wire.Error
-	switch kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind {
+// message returns the text of the server, if it is JSON or plain text, or else the usual phrase for the status. The HTML
+// page of a proxy is no message.
+func (f refusal) message() string {
+	text := ""
+	switch f.kind {
 	case "application/json":
-		_ = json.Unmarshal(body, &document) // a field of the wrong type stays empty
+		var document wire.Error
+		_ = json.Unmarshal(f.body, &document) // a field of the wrong type stays empty
+		text = clean(document.Error)
 	case "text/plain":
-		document.Error = string(body)
+		text = clean(string(f.body))
 	}
-	return document
+	return cmp.Or(text, strings.ToLower(http.StatusText(f.status)), "unexpected response")
+}
+
+// text returns the body without the space around it.
+func (f refusal) text() string { return string(bytes.TrimSpace(f.body)) }
+
+// ofAPI returns the error of a response of the management API. At an endpoint, a status may have a cause of its own.
+func (f refusal) ofAPI(causes map[int]error) error {
+	document, isDocument := f.document()
+	// Healthchecks gives some errors no document, but this header, which hardly any other program sends.
+	text := f.text()
+	isHealthchecks := strings.EqualFold(f.header.Get("Access-Control-Allow-Headers"), "X-Api-Key") &&
+		(text == "" || text == checks.ErrNotPaused.Error())
+	if !isDocument && !isHealthchecks {
+		return ErrNotRollcall
+	}
+	if cause, known := causes[f.status]; known {
+		return cause
+	}
+	switch f.status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return ErrUnauthorized
+	case http.StatusNotFound:
+		// A server has another text for a path that the API does not have.
+		if document.Error == notFound || isHealthchecks {
+			return checks.ErrNotFound
+		}
+		return ErrNotRollcall
+	case http.StatusBadRequest:
+		if field := clean(document.Field); field != "" {
+			return &checks.FieldError{Field: field, Reason: reason(f.message(), field)}
+		}
+	}
+	return nil
+}
+
+// notFound is the text of the response about a check that does not exist.
+const notFound = "not found"
+
+// document returns the document of an error. Other programs have errors too, but with other fields.
+func (f refusal) document() (document wire.Error, ok bool) {
+	var fields map[string]json.RawMessage
+	if f.kind != "application/json" || json.Unmarshal(f.body, &fields) != nil {
+		return document, false
+	}
+	text, ok := fields["error"]
+	if !ok || json.Unmarshal(text, &document.Error) != nil {
+		return document, false
+	}
+	delete(fields, "error")
+	if field, ok := fields["field"]; ok {
+		_ = json.Unmarshal(field, &document.Field) // a field of the wrong type stays empty
+		delete(fields, "field")
+	}
+	return document, len(fields) == 0
+}
+
+// ofPing returns the error of a response to a ping.
+func (f refusal) ofPing() error {
+	switch text := f.text(); {
+	case f.status == http.StatusNotFound && text == notFound:
+		return checks.ErrNotFound
+	case f.status == http.StatusConflict && text == checks.ErrAmbiguousSlug.Error():
+		return checks.ErrAmbiguousSlug
+	case f.status == http.StatusBadRequest && (text == "invalid url format" || text == "invalid uuid format"):
+		return nil
+	case f.status >= 400 && f.status != http.StatusNotFound && f.status != http.StatusConflict && f.header.Get(bodyLimitHeader) != "":
+		return nil
+	}
+	return ErrNotRollcall
+}
+
+// readPing reads the response to a ping with a status of 200 to 299.
+func readPing(res *response) error {
+	body, err := io.ReadAll(io.LimitReader(res.Body, 100))
+	if err != nil {
+		return &connectionError{err: err}
+	}
+	switch text := string(bytes.TrimSpace(body)); text {
+	case "OK", "Created":
+		return nil
+	case "OK (not found)": // the hosted Healthchecks service
+		return &Error{StatusCode: res.StatusCode, Message: text, cause: checks.ErrNotFound}
+	case "OK (rate limited)":
+		return &Error{StatusCode: res.StatusCode, Message: text, cause: ErrRateLimited}
+	}
+	return ErrNotRollcall
 }
 
 // clean turns a text into one line of valid UTF-8 of at most maxMessage bytes.

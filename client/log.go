@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -86,6 +87,9 @@ func (c *Client) PingBody(ctx context.Context, id uuid.UUID, n int64) (io.ReadCl
 	r.header.Set("Accept", "text/plain, */*")
 	var body io.ReadCloser
 	err = c.caller.do(ctx, r, func(res *response) (err error) {
+		if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "text/plain" {
+			return ErrNotRollcall
+		}
 		body, err = res.keep()
 		return err
 	})

@@ -10,13 +10,15 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // DefaultBodyLimit is the number of bytes of a body that a [Pinger] sends until a response states the server's limit.
 const DefaultBodyLimit = job.DefaultBodyLimit
+
+// bodyLimitHeader is in every response to a ping.
+const bodyLimitHeader = "Ping-Body-Limit"
 
 // maxBodyLimit bounds the bytes that a server can make a Pinger send and keep in memory.
 const maxBodyLimit = 10_000_000
@@ -26,9 +28,9 @@ const maxBodyLimit = 10_000_000
 //
 // A ping with all its retries takes at most Config.Timeout, 10 seconds by default, and ends when ctx does. It is a
 // POST, which every setting of [Check.Methods] allows. A job may ignore the error of a ping. The error is
-// [checks.ErrNotFound] if no check has the ping URL, [checks.ErrAmbiguousSlug] if several have the slug, another
-// [Error], or the failure of the connection; its text never contains the ping URL. A ping that was retried may be in
-// the log twice.
+// [checks.ErrNotFound] if no check has the ping URL, [checks.ErrAmbiguousSlug] if several have the slug, [ErrNotRollcall]
+// if another program answered, another [Error], or the failure of the connection; its text never contains the ping URL.
+// A ping that was retried may be in the log twice.
 //
 // If a body is longer than the server keeps, a Pinger sends only its end. Every response states the server's limit.
 // Before the first response, the limit is [DefaultBodyLimit].
@@ -153,12 +155,12 @@ func (s *sender) Ping(ctx context.Context, signal pings.Signal) error {
 	}
 	r := request{
 		name: string(signal.Kind) + " ping", method: http.MethodPost, url: target, body: signal.Body, idempotent: true,
-		causes: map[int]error{http.StatusConflict: checks.ErrAmbiguousSlug}, onHeader: s.learn,
+		meaning: refusal.ofPing, onHeader: s.learn,
 	}
 	if len(r.body) > 0 {
 		r.header = http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
 	}
-	return s.caller.do(ctx, r, func(*response) error { return nil })
+	return s.caller.do(ctx, r, readPing)
 }
 
 // signalPath returns the suffix of the ping URL for a signal.
@@ -174,7 +176,7 @@ func signalPath(s pings.Signal) string {
 
 // learn stores the body limit that a response states.
 func (s *sender) learn(h http.Header) {
-	if limit, err := strconv.ParseInt(h.Get("Ping-Body-Limit"), 10, 64); err == nil && limit >= 0 {
+	if limit, err := strconv.ParseInt(h.Get(bodyLimitHeader), 10, 64); err == nil && limit >= 0 {
 		s.limit.Store(min(limit, maxBodyLimit))
 	}
 }

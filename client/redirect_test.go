@@ -45,9 +45,12 @@ func send(t *testing.T, url string) (api, ping error) {
 	return api, p.Fail(t.Context(), []byte("output"))
 }
 
-func someAnswer(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprint(w, someCheck)
+func someAnswer(w http.ResponseWriter, r *http.Request) {
+	answer := "OK"
+	if strings.Contains(r.URL.Path, "/api/") {
+		answer = someCheck
+	}
+	fmt.Fprint(w, answer)
 }
 
 // Another port of the same host is another origin: neither the API key nor the output of a job goes there.

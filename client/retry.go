@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -18,16 +19,28 @@ const (
 	longestPause = 15 * time.Second
 )
 
+// longestLimit is the longest pause that a 429 may ask for. A longer one ends the call.
+const longestLimit = 15 * time.Minute
+
 // do sends a request until it succeeds, must not be retried, or runs out of time or tries. It passes a response with a
-// status of 200 to 299 to read, and then closes its body unless read keeps it.
+// status of 200 to 299 to read, and then closes its body unless read keeps it. A pause of all calls takes none of the
+// time, and a 429 none of the tries.
 func (c *caller) do(ctx context.Context, r request, read func(*response) error) error {
 	end := time.Now().Add(c.timeout)
-	if own, ok := ctx.Deadline(); ok && own.Before(end) {
-		end = own
+	left := func() time.Duration {
+		if own, ok := ctx.Deadline(); ok && own.Before(end) {
+			return time.Until(own)
+		}
+		return time.Until(end)
 	}
-	pause := firstPause
-	for n := 1; ; n++ {
-		limit := time.Until(end)
+	backoff := firstPause
+	for n := 1; ; {
+		if paused, err := c.pause.wait(ctx); err != nil {
+			return describe(ctx, r, n, err)
+		} else {
+			end = end.Add(paused)
+		}
+		limit := left()
 		if r.idempotent && n < c.tries {
 			limit = min(limit, c.timeout/2)
 		}
@@ -35,19 +48,74 @@ func (c *caller) do(ctx context.Context, r request, read func(*response) error) 
 		if err == nil {
 			return nil
 		}
-		wait := pause/2 + rand.N(pause/2)
-		pause = min(2*pause, longestPause)
-		if refused, ok := errors.AsType[*Error](err); ok {
+		wait := backoff/2 + rand.N(backoff/2)
+		backoff = min(2*backoff, longestPause)
+		refused, _ := errors.AsType[*Error](err)
+		if refused != nil {
 			wait = max(wait, refused.RetryAfter)
 		}
-		if n >= c.tries || !mayRetry(err, r.idempotent) || time.Until(end) <= wait {
+		switch limited := refused != nil && refused.StatusCode == http.StatusTooManyRequests; {
+		case limited && wait <= longestLimit && c.pause.begin(wait, refused):
+			continue
+		case !limited && n >= c.tries, !mayRetry(err, r.idempotent), left() <= wait:
+			return describe(ctx, r, n, err)
+		case !limited:
+			n++
+		}
+		if sleep(ctx, wait) != nil {
 			return describe(ctx, r, n, err)
 		}
-		select {
-		case <-ctx.Done():
-			return describe(ctx, r, n, err)
-		case <-time.After(wait):
+	}
+}
+
+// pause keeps the calls of a client from sending requests after a 429.
+type pause struct {
+	mu    sync.Mutex
+	until time.Time
+	why   *Error
+}
+
+// begin pauses all calls. It returns false for a nil pause.
+func (p *pause) begin(length time.Duration, why *Error) bool {
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if until := time.Now().Add(length); until.After(p.until) {
+		p.until, p.why = until, why
+	}
+	return true
+}
+
+// wait waits for the end of the pause and returns how long that took. The error is the response that began the pause, if
+// ctx ends before the pause.
+func (p *pause) wait(ctx context.Context) (time.Duration, error) {
+	if p == nil {
+		return 0, nil
+	}
+	for began := time.Now(); ; {
+		p.mu.Lock()
+		left, why := time.Until(p.until), p.why
+		p.mu.Unlock()
+		if left <= 0 {
+			return time.Since(began), nil
 		}
+		if end, ok := ctx.Deadline(); ok && time.Until(end) <= left || sleep(ctx, left) != nil {
+			return 0, why
+		}
+	}
+}
+
+// sleep waits. Its error is that of ctx.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
 	}
 }
 

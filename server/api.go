@@ -84,7 +84,7 @@ func (s *Server) newRouter() *httprouter.Router {
 			router.Handle(http.MethodHead, e.path, handle)
 		}
 	}
-	router.NotFound = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errNotFound) })
+	router.NotFound = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errNoPath) })
 	router.MethodNotAllowed = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errMethod) })
 	router.GlobalOPTIONS = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if w.Header().Get("Access-Control-Allow-Origin") != "" {

@@ -116,7 +116,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request, _ string) {
 }
 
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request, _ string) {
-	s.fail(w, r, errNotFound)
+	s.fail(w, r, errNoPath)
 }
 
 // guard wraps every handler. It sets headers that keep browsers from sniffing, framing and caching an answer, and turns

@@ -37,6 +37,7 @@ var (
 	errReadOnly    = &problem{status: http.StatusForbidden, text: "the api key is read-only"}
 	errForeign     = &problem{status: http.StatusForbidden, text: "the check belongs to another project"}
 	errNotFound    = &problem{status: http.StatusNotFound, text: "not found"}
+	errNoPath      = &problem{status: http.StatusNotFound, text: "no such path"} // clients tell it from a missing check
 	errMethod      = &problem{status: http.StatusMethodNotAllowed, text: "method not allowed"}
 	errTooLarge    = &problem{status: http.StatusRequestEntityTooLarge, text: "the body is too large: the maximum is " + strconv.Itoa(maxBody) + " bytes"}
 	errBrokenBody  = &problem{status: http.StatusBadRequest, text: "the body could not be read to its end"}

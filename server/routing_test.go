@@ -71,24 +71,28 @@ func TestUnknownPaths(t *testing.T) {
 	each(t, nil, func(s *site) {
 		check := s.create(nil)
 		id := check["uuid"].(string)
+		for _, path := range []string{ // that name a check, or a ping
+			"/api/v3/checks/" + strings.ToUpper(id), "/api/v3/checks/{" + id + "}",
+			"/api/v3/checks/urn:uuid:" + id, "/api/v3/checks/" + strings.ReplaceAll(id, "-", ""), "/api/v3/checks/x",
+			"/api/v3/checks/%00", "/api/v3/checks/%FF", "/api/v3/checks/%2E%2E", "/api/v3/checks/" + strings.Repeat("a", 40),
+			"/api/v3/checks/" + strings.Repeat("A", 40), "/api/v3/checks/" + strings.Repeat("g", 40), "/api/v3/checks/" + id + "%2Fpings",
+			"/api/v3/checks//pings", "/api/v3/checks//flips/", "/api/v3/checks/" + id + "/pings//body",
+		} {
+			s.api("GET", path, nil).refused(404, "not found")
+		}
 		for _, path := range []string{
 			"/api", "/api/", "/api/v3//", "/api/v2/checks/", "/api/v1/checks/", "/api/v3/check/", "/api/v3/Checks/",
 			"/api/v3/checks//", "/api/v3//checks/", "/api//v3/checks/", "//api/v3/checks/", "/api/v3/./checks/", "/api/v3/x/../checks/",
-			"/api/v3/checks/" + id + "//", "/api/v3/checks/" + id + "/nothing", "/api/v3/checks/" + id + "%2Fpings",
-			"/api/v3/checks/" + id + "/flips/x", "/api/v3/checks/" + strings.ToUpper(id), "/api/v3/checks/{" + id + "}",
-			"/api/v3/checks/urn:uuid:" + id, "/api/v3/checks/" + strings.ReplaceAll(id, "-", ""), "/api/v3/checks/x",
-			"/api/v3/checks/%00", "/api/v3/checks/%FF", "/api/v3/checks/%2E%2E", "/api/v3/checks/" + strings.Repeat("a", 40),
-			"/api/v3/checks/" + strings.Repeat("A", 40), "/api/v3/checks/" + strings.Repeat("g", 40), "/api/v3/checks//pings",
-			"/api/v3/checks//flips/", "/api/v3/checks/" + id + "/pings//body",
+			"/api/v3/checks/" + id + "//", "/api/v3/checks/" + id + "/nothing", "/api/v3/checks/" + id + "/flips/x",
 			"/nothing", "/favicon.ico", "/ping2", "/apix", "/badges", "/bx",
 		} {
-			s.api("GET", path, nil).refused(404, "not found")
+			s.api("GET", path, nil).refused(404, "no such path")
 		}
 		s.api("POST", "/api/v3/checks//pause", nil).refused(404, "not found")
 		s.api("POST", "/api/v3/checks/"+id+"%2Fpause", nil).refused(404, "not found")
 		s.equal("status", s.get(check)["status"], any("new"))
-		s.send("OPTIONS", "/api/v3/nothing", nil).refused(404, "not found")
-		s.send("OPTIONS", "/nothing", nil).refused(404, "not found")
+		s.send("OPTIONS", "/api/v3/nothing", nil).refused(404, "no such path")
+		s.send("OPTIONS", "/nothing", nil).refused(404, "no such path")
 
 		home := s.send("GET", "/", nil).is(200)
 		s.equal("Content-Type of /", home.header.Get("Content-Type"), "text/plain; charset=utf-8")
@@ -121,7 +125,7 @@ func TestPingsOnOwnHost(t *testing.T) {
 		check := s.create(nil)
 		id := check["uuid"].(string)
 		s.equal("ping_url", check["ping_url"], any("https://ping.example.org/"+id))
-		s.send("GET", "/"+id, nil).refused(404, "not found")
+		s.send("GET", "/"+id, nil).refused(404, "no such path")
 		s.send("GET", "/"+id, nil, "Host", "Ping.Example.Org").text(200, "OK")
 		s.send("GET", "/api/v3/status/", nil, "Host", "ping.example.org").text(404, "not found")
 		s.send("GET", "/api/v3/status/", nil).is(200)
@@ -134,7 +138,7 @@ func TestPingsAtRoot(t *testing.T) {
 		s.send("GET", "/"+id, nil).text(200, "OK")
 		s.send("GET", "/nothing", nil).text(404, "not found")
 		s.send("GET", "/", nil).is(200)
-		s.send("GET", "/api/v3/nothing", nil).refused(404, "not found")
+		s.send("GET", "/api/v3/nothing", nil).refused(404, "no such path")
 	})
 }
 

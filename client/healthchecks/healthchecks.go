@@ -24,7 +24,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client"
 )
 
@@ -49,11 +48,11 @@ func (s *Source) list(ctx context.Context, name string) ([]json.RawMessage, erro
 	var err error
 	for _, version := range []string{"v3", "v2", "v1"} {
 		err = s.client.Fetch(ctx, "/api/"+version+"/"+name+"/", &document)
-		if !errors.Is(err, checks.ErrNotFound) {
+		if !hasStatus(err, http.StatusNotFound) {
 			break
 		}
 	}
-	if refused, ok := errors.AsType[*client.Error](err); ok && refused.StatusCode == http.StatusUnauthorized {
+	if hasStatus(err, http.StatusUnauthorized) {
 		err = fmt.Errorf("%w: check the API key", err)
 	}
 	if err != nil {
@@ -64,6 +63,11 @@ func (s *Source) list(ctx context.Context, name string) ([]json.RawMessage, erro
 		return nil, fmt.Errorf("healthchecks: the response has no list of %s", name)
 	}
 	return entries, nil
+}
+
+func hasStatus(err error, status int) bool {
+	refused, ok := errors.AsType[*client.Error](err)
+	return ok && refused.StatusCode == status
 }
 
 // decode decodes an entry. The caller names the entry in its error.

@@ -136,8 +136,8 @@ func TestChecks(t *testing.T) {
 
 func TestResponsesOfAnotherProgram(t *testing.T) {
 	for response, want := range map[string]string{
-		`<html>`:           "the response is not a document of the API",
-		`[]`:               "the response is not a document of the API",
+		`<html>`:           "the answer is not Rollcall's, check the URL",
+		`[]`:               "the answer is not Rollcall's, check the URL",
 		`{}`:               "the response has no list of checks",
 		`null`:             "the response has no list of checks",
 		`{"checks": null}`: "the response has no list of checks",

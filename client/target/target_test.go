@@ -1,6 +1,9 @@
 package target_test
 
 import (
+	"errors"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -110,5 +113,45 @@ projects:
 	}
 	if _, err := declare.NewPlan(t.Context(), target.New(readOnly), doc, nil); err == nil {
 		t.Error("a read-only key was accepted")
+	}
+}
+
+// A proxy that answers 404 in the place of the server has deleted nothing, and shows no empty project.
+func TestProxyInFront(t *testing.T) {
+	mon, project, c, _ := serve(t)
+	for _, slug := range []string{"a", "b"} {
+		if _, err := mon.Create(t.Context(), project.ID, checks.Spec{Slug: &slug}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	doc, err := declare.Parse([]byte("checks: [{slug: a}]"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prune := &declare.Options{Prune: true}
+	plan, err := declare.NewPlan(t.Context(), target.New(c), doc, prune)
+	if err != nil || len(plan.Changes) != 1 {
+		t.Fatal(plan.Changes, err)
+	}
+	for _, status := range []int{200, 404} {
+		nginx := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "<html><center>nginx</center></html>")
+		}))
+		defer nginx.Close()
+		wrong, err := client.New(nginx.URL, strings.Repeat("x", 32), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := plan.Apply(t.Context(), target.New(wrong), nil); !errors.Is(err, client.ErrNotRollcall) {
+			t.Errorf("apply, %d: %v", status, err)
+		}
+		if _, err := declare.NewPlan(t.Context(), target.New(wrong), doc, prune); !errors.Is(err, client.ErrNotRollcall) {
+			t.Errorf("plan, %d: %v", status, err)
+		}
+	}
+	if all, err := mon.Checks(t.Context(), project.ID, monitor.CheckQuery{}); err != nil || len(all) != 2 {
+		t.Error(len(all), err)
 	}
 }
