@@ -8,11 +8,13 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 
@@ -208,4 +210,18 @@ func ExampleClient_Flips() {
 	// Output:
 	// false
 	// true
+}
+
+// An answer of another program is no answer about the check.
+func ExampleErrNotRollcall() {
+	proxy := httptest.NewServer(http.NotFoundHandler()) // something else than Rollcall at the base URL
+	defer proxy.Close()
+	c, err := client.New(proxy.URL, "rcw_00000000000000000000000000000", nil)
+	check(err)
+	_, err = c.Get(context.Background(), uuid.MustParse("5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f"))
+	fmt.Println(err)
+	fmt.Println(errors.Is(err, checks.ErrNotFound), errors.Is(err, client.ErrNotRollcall))
+	// Output:
+	// client: get check: 404 page not found (status 404): the answer is not Rollcall's, check the URL
+	// false true
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -16,12 +15,8 @@ import (
 	"github.com/rollcall-dev/rollcall/client/healthchecks"
 )
 
-const (
-	// progressEvery is how many checks an import handles between two lines of progress.
-	progressEvery = 100
-	// importTimeout leaves room for the Retry-After of a rate limit, usually a minute.
-	importTimeout = 5 * time.Minute
-)
+// progressEvery is how many checks an import handles between two lines of progress.
+const progressEvery = 100
 
 type importHealthchecksCmd struct {
 	URL         address `name:"url" required:"" placeholder:"URL" help:"The Healthchecks server, such as https://healthchecks.io."`
@@ -73,7 +68,7 @@ type importDoc struct {
 }
 
 func (c *importHealthchecksCmd) Run(ctx context.Context, a *app) error {
-	source, err := healthchecks.New(string(c.URL), c.APIKey, &client.Config{UserAgent: "rollcall import", Timeout: importTimeout})
+	source, err := healthchecks.New(string(c.URL), c.APIKey, &client.Config{UserAgent: "rollcall import"})
 	if err != nil {
 		return usageError{plainError(err)}
 	}

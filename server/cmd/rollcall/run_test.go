@@ -34,6 +34,7 @@ func record(t *testing.T) *recorder {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.pings = append(r.pings, path.Base(req.URL.Path)+": "+string(body))
+		io.WriteString(w, "OK")
 	}))
 	t.Cleanup(r.Close)
 	return r
@@ -202,12 +203,13 @@ func TestRunLeavesBackgroundProcess(t *testing.T) {
 // A signal during the last ping cancels the ping, and leaves the exit status of the command.
 func TestSignalDuringLastPing(t *testing.T) {
 	arrived, release := make(chan struct{}), make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		if strings.HasSuffix(r.URL.Path, "/8") {
 			close(arrived)
 			<-release
 		}
+		io.WriteString(w, "OK")
 	}))
 	defer server.Close()
 	defer close(release)
