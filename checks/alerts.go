@@ -61,7 +61,7 @@ func (c Check) Wake() time.Time {
 func (c Check) enter(t Transition, now time.Time, effects *Effects) Check {
 	alerted := c.Stored == StatusDown && c.Alerting.Failures == 0
 	held := c.Alerting.HeldSince
-	c.Stored, c.Since = t.To, t.At
+	c.Stored, c.StoredSince = t.To, t.At
 	effects.Transitions = append(effects.Transitions, t)
 	c.Alerting = Alerting{Since: t.At, HeldSince: held}
 	switch {

@@ -64,7 +64,7 @@ func (h happening) apply(t *testing.T, c checks.Check) (checks.Check, []string) 
 	case "update":
 		c, effects, err = c.Update(h.spec, now)
 	default:
-		c, _, effects = c.Ping(pings.Signal{Kind: pings.Kind(h.do)}, now)
+		c, _, effects, _ = c.Ping(pings.Signal{Kind: pings.Kind(h.do)}, now)
 	}
 	if err != nil {
 		t.Fatalf("at %s: %v", h.at, err)
@@ -182,9 +182,9 @@ func TestAlertsOfLongRuns(t *testing.T) {
 
 func TestLateAlerts(t *testing.T) {
 	c := hourly(t)
-	c, _, _ = c.Ping(pings.Signal{}, noon)
+	c, _, _, _ = c.Ping(pings.Signal{}, noon)
 	now := noon.Add(2 * time.Hour)
-	_, _, effects := c.Ping(pings.Signal{}, now)
+	_, _, effects, _ := c.Ping(pings.Signal{}, now)
 	want := []checks.Alert{
 		{RaisedAt: now, Status: checks.StatusDown, At: noon.Add(70 * time.Minute)},
 		{RaisedAt: now, Status: checks.StatusUp, At: now},
@@ -336,7 +336,7 @@ func TestRepeatEvery(t *testing.T) {
 // TestRemindersAfterAnOutage settles nothing for a long time. One reminder follows, and the next at the usual time.
 func TestRemindersAfterAnOutage(t *testing.T) {
 	c := newCheck(t, repeat(time.Hour))
-	c, _, _ = c.Ping(pings.Signal{Kind: pings.Fail}, noon)
+	c, _, _, _ = c.Ping(pings.Signal{Kind: pings.Fail}, noon)
 	c, effects := c.Settle(noon.Add(5*time.Hour + 20*time.Minute))
 	if len(effects.Alerts) != 1 || effects.Alerts[0].Reminder != 1 || !c.Wake().Equal(noon.Add(6*time.Hour)) {
 		t.Errorf("%+v, then at %v", effects.Alerts, c.Wake())
@@ -468,7 +468,7 @@ func TestQuietHours(t *testing.T) {
 func TestQuietHoursThatCannotBeEvaluated(t *testing.T) {
 	c := newCheck(t, hours("00:00-23:00"))
 	c.TZ = "Mars/Phobos"
-	c, _, effects := c.Ping(pings.Signal{Kind: pings.Fail}, noon)
+	c, _, effects, _ := c.Ping(pings.Signal{Kind: pings.Fail}, noon)
 	if len(effects.Alerts) != 1 {
 		t.Errorf("alerts %+v, %+v", effects.Alerts, c.Alerting)
 	}
@@ -477,7 +477,7 @@ func TestQuietHoursThatCannotBeEvaluated(t *testing.T) {
 func TestNothingToRememberWithoutRules(t *testing.T) {
 	c := hourly(t)
 	for i, kind := range []pings.Kind{pings.Success, pings.Fail, pings.Start, pings.Success, pings.Start} {
-		c, _, _ = c.Ping(pings.Signal{Kind: kind}, noon.Add(time.Duration(i)*time.Minute))
+		c, _, _, _ = c.Ping(pings.Signal{Kind: kind}, noon.Add(time.Duration(i)*time.Minute))
 		if c.Alerting != (checks.Alerting{}) {
 			t.Errorf("after %v: %+v", kind, c.Alerting)
 		}

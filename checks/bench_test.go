@@ -28,7 +28,7 @@ func BenchmarkPing(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				at = at.Add(time.Second)
-				c, _, _ = c.Ping(pings.Signal{Kind: pings.Success}, at)
+				c, _, _, _ = c.Ping(pings.Signal{Kind: pings.Success}, at)
 			}
 		})
 	}

@@ -48,8 +48,9 @@ type Check struct {
 type State struct {
 	// Stored is the status after the last event: new, up, down or paused. See [Check.Status] for that at an instant.
 	Stored Status
-	// Since is when the check last went up or down, or was paused or resumed. It is the zero time on a new check.
-	Since time.Time
+	// StoredSince is when the check last went up or down, or was paused or resumed. It is the zero time on a new check.
+	// See [Check.Since] for the status at an instant.
+	StoredSince time.Time
 	// NPings counts the pings received, ignored ones included.
 	NPings int64
 	// LastPing is when the last success or failure was received.
@@ -90,6 +91,26 @@ func (c Check) Status(now time.Time) Status {
 		}
 	}
 	return c.Stored
+}
+
+// Since returns since when the check has the status that it has at an instant, which must not be before the last event.
+// What the clock alone has done counts, whether or not anyone has recorded it:
+//
+//   - new: since the check was created or resumed, or was paused if a start has ended the pause
+//   - up: since it last went up; a ping that came within the grace time does not interrupt that
+//   - grace: since the ping was due, or the timing was changed after that
+//   - down: since the failure or the deadline
+//   - paused: since the last pause
+func (c Check) Since(now time.Time) time.Time {
+	switch status := c.Status(now); {
+	case status == StatusGrace:
+		return later(later(c.expected(), c.TimingSince), c.StoredSince)
+	case status == StatusDown && c.Stored != StatusDown:
+		return c.Deadline()
+	case c.StoredSince.IsZero():
+		return c.CreatedAt
+	}
+	return c.StoredSince
 }
 
 // NextPing returns when the next ping is expected. While the check is in grace, that is in the past. It is the zero

@@ -9,7 +9,7 @@
 // the transitions and the alerts. Nothing here reads a clock, a file or a network:
 //
 //	c, err := checks.New(projectID, checks.Spec{Timeout: new(time.Hour), Grace: new(10 * time.Minute)}, now)
-//	c, ping, effects := c.Ping(pings.Signal{Kind: pings.Success}, now)
+//	c, ping, effects, err := c.Ping(pings.Signal{Kind: pings.Success}, now)
 //	c.Status(now.Add(30 * time.Minute)) // up
 //	c.Status(now.Add(65 * time.Minute)) // grace
 //	c.Status(now.Add(70 * time.Minute)) // down

@@ -23,6 +23,12 @@ type FieldError struct {
 	Field string
 	// Reason completes the sentence that begins with the field, for example "is too small: 59, the minimum is 60".
 	Reason string
+	// Err is the cause, such as a *[schedule.Error] with the place of the fault, or nil. An error that the client read
+	// from a response has none.
+	Err error
 }
 
 func (e *FieldError) Error() string { return e.Field + " " + e.Reason }
+
+// Unwrap returns Err.
+func (e *FieldError) Unwrap() error { return e.Err }

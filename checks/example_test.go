@@ -18,7 +18,10 @@ func Example() {
 		panic(err)
 	}
 	fmt.Println(c.Status(now))
-	c, ping, _ := c.Ping(pings.Signal{Kind: pings.Success}, now)
+	c, ping, _, err := c.Ping(pings.Signal{Kind: pings.Success}, now)
+	if err != nil {
+		panic(err)
+	}
 	fmt.Println("ping", ping.N, ping.Kind)
 	for _, later := range []time.Duration{30 * time.Minute, 65 * time.Minute, 70 * time.Minute} {
 		fmt.Println(later, c.Status(now.Add(later)))
@@ -46,7 +49,9 @@ func ExampleEffects() {
 	}
 	for range 2 {
 		var effects checks.Effects
-		c, _, effects = c.Ping(pings.Signal{Kind: pings.Fail}, now)
+		if c, _, effects, err = c.Ping(pings.Signal{Kind: pings.Fail}, now); err != nil {
+			panic(err)
+		}
 		fmt.Println(c.Status(now), len(effects.Transitions), "flips", len(effects.Alerts), "alerts")
 	}
 	// Output:

@@ -166,7 +166,7 @@ func TestLateFailures(t *testing.T) {
 					want = []time.Time{at(newest)} // not before what the check has seen
 				}
 				var effects checks.Effects
-				c, _, effects = c.Ping(pings.Signal{Kind: pings.Fail}, at(s))
+				c, _, effects, _ = c.Ping(pings.Signal{Kind: pings.Fail}, at(s))
 				var raised []time.Time
 				for _, a := range effects.Alerts {
 					raised = append(raised, a.RaisedAt)
@@ -199,7 +199,7 @@ func TestLateDurations(t *testing.T) {
 			c := hourly(t)
 			for i, e := range entries {
 				var p pings.Ping
-				c, p, _ = c.Ping(pings.Signal{Kind: e.kind, RunID: run(e.run)}, noon.Add(e.after))
+				c, p, _, _ = c.Ping(pings.Signal{Kind: e.kind, RunID: run(e.run)}, noon.Add(e.after))
 				var took time.Duration
 				if p.Duration != nil {
 					took = *p.Duration
@@ -285,7 +285,7 @@ func latest(a, b time.Time) time.Time {
 // applyAll applies signals and settles the check at the end.
 func applyAll(c checks.Check, list []signalAt, end time.Time) checks.Check {
 	for _, s := range list {
-		c, _, _ = c.Ping(pings.Signal{Kind: s.kind, RunID: s.run}, s.at)
+		c, _, _, _ = c.Ping(pings.Signal{Kind: s.kind, RunID: s.run}, s.at)
 	}
 	c, _ = c.Settle(end)
 	return c
@@ -298,7 +298,7 @@ func TestTransitionsStayInOrder(t *testing.T) {
 		var made []checks.Transition
 		for _, s := range rapid.Permutation(drawSignals(t, noon, true)).Draw(t, "committed") {
 			var effects checks.Effects
-			c, _, effects = c.Ping(pings.Signal{Kind: s.kind, RunID: s.run}, s.at)
+			c, _, effects, _ = c.Ping(pings.Signal{Kind: s.kind, RunID: s.run}, s.at)
 			made = append(made, effects.Transitions...)
 		}
 		if !slices.IsSortedFunc(made, func(a, b checks.Transition) int { return cmp.Compare(a.At.UnixMicro(), b.At.UnixMicro()) }) {

@@ -79,10 +79,13 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 // Ping applies a signal that was received at an instant, and returns the entry for the ping log (API-V3.md sections
 // 2.1.1 and 3). The state follows the order of receipt, not that of the calls: a ping older than the newest event of
 // the check is logged and counted, and changes only what newer events left open. [pings.MaxLate] bounds how late it may
-// be.
-func (c Check) Ping(signal pings.Signal, at time.Time) (Check, pings.Ping, Effects) {
-	signal, at = signal.Cleaned(), Instant(at)
+// be. The error is a *[FieldError] for a signal with an unknown kind or exit status; nothing has changed then.
+func (c Check) Ping(signal pings.Signal, at time.Time) (Check, pings.Ping, Effects, error) {
 	var effects Effects
+	if err := ValidateSignal(signal); err != nil {
+		return c, pings.Ping{}, effects, err
+	}
+	signal, at = signal.Cleaned(), Instant(at)
 	c = c.settle(at, &effects)
 	kind := c.Classify(signal)
 	if c.Stored == StatusPaused && c.ManualResume && !c.overtaken(at) {
@@ -105,16 +108,16 @@ func (c Check) Ping(signal pings.Signal, at time.Time) (Check, pings.Ping, Effec
 		}
 		c = c.rewind(at).finish(kind, signal.RunID, at, &effects)
 	}
-	return c, ping, effects
+	return c, ping, effects, nil
 }
 
 // newest returns the instant of the newest event that the state reflects: a success, a failure, the start of the run in
 // progress, a transition, a pause or a resume.
-func (c Check) newest() time.Time { return later(later(c.LastPing, c.LastStart), c.Since) }
+func (c Check) newest() time.Time { return later(later(c.LastPing, c.LastStart), c.StoredSince) }
 
 // overtaken reports whether the check was paused or resumed after a ping was received.
 func (c Check) overtaken(at time.Time) bool {
-	return at.Before(c.Since) && (c.Stored == StatusPaused || c.Stored == StatusNew)
+	return at.Before(c.StoredSince) && (c.Stored == StatusPaused || c.Stored == StatusNew)
 }
 
 // rewind moves the newest event back to a ping that is too old to be late. A clock was set back then, and without this
@@ -124,7 +127,7 @@ func (c Check) rewind(at time.Time) Check {
 	if !at.Before(newest) || pings.Late(at, newest) {
 		return c
 	}
-	c.LastPing, c.LastStart, c.Since = earlier(c.LastPing, at), earlier(c.LastStart, at), earlier(c.Since, at)
+	c.LastPing, c.LastStart, c.StoredSince = earlier(c.LastPing, at), earlier(c.LastStart, at), earlier(c.StoredSince, at)
 	return c
 }
 
@@ -171,7 +174,7 @@ func (c Check) finish(kind pings.Kind, run uuid.NullUUID, at time.Time, effects 
 		return c.stay(kind, at, effects)
 	}
 	// If a missed deadline took the check down before this ping was recorded, it goes up again at that deadline.
-	t := Transition{From: c.Stored, To: to, At: later(at, c.Since), Reason: reason}
+	t := Transition{From: c.Stored, To: to, At: later(at, c.StoredSince), Reason: reason}
 	return c.enter(t, later(at, c.newest()), effects)
 }
 
@@ -201,7 +204,7 @@ func (c Check) endRun(kind pings.Kind, run uuid.NullUUID, at time.Time) Check {
 func (c Check) Pause(now time.Time) (Check, Effects) {
 	now = Instant(now)
 	c, effects := c.Settle(now)
-	c.Since = later(now, c.newest())
+	c.StoredSince = later(now, c.newest())
 	c.Stored = StatusPaused
 	c.Alerting = Alerting{}
 	c.clearRun()
@@ -214,7 +217,7 @@ func (c Check) Resume(now time.Time) (Check, error) {
 	if c.Stored != StatusPaused {
 		return c, ErrNotPaused
 	}
-	c.Since = later(Instant(now), c.newest())
+	c.StoredSince = later(Instant(now), c.newest())
 	c.Stored = StatusNew
 	c.LastPing = time.Time{}
 	c.clearRun()

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -36,7 +35,7 @@ func TestNewCheck(t *testing.T) { // API-V3.md 2.1: the defaults
 		Settings: checks.Settings{Timeout: 86400 * time.Second, Grace: 3600 * time.Second, TZ: "UTC"},
 		State:    checks.State{Stored: "new"},
 	}
-	if diff := cmp.Diff(want, c, cmpopts.IgnoreUnexported(checks.Check{})); diff != "" {
+	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("a new check (-want +got):\n%s", diff)
 	}
 	if c.ID == uuid.Nil || c.BadgeKey == uuid.Nil || c.BadgeKey == c.ID {
@@ -234,7 +233,7 @@ func (s step) take(t *testing.T, i int, c checks.Check) checks.Check {
 		if s.run != 0 {
 			signal.RunID = uuid.NullUUID{UUID: uuid.UUID{s.run}, Valid: true}
 		}
-		c, ping, made = c.Ping(signal, now)
+		c, ping, made, _ = c.Ping(signal, now)
 		if ping.N != before.NPings+1 || c.NPings != ping.N || !ping.At.Equal(now) {
 			t.Errorf("step %d: ping %d at %v", i, ping.N, ping.At)
 		}
@@ -296,7 +295,7 @@ func TestMaxRuntime(t *testing.T) {
 }
 
 func TestUpdateMaxRuntime(t *testing.T) {
-	started, _, _ := hourly(t).Ping(pings.Signal{Kind: pings.Start}, noon)
+	started, _, _, _ := hourly(t).Ping(pings.Signal{Kind: pings.Start}, noon)
 	at := func(m time.Duration) time.Time { return noon.Add(m * time.Minute) }
 	for name, test := range map[string]struct {
 		limit    time.Duration
@@ -327,7 +326,7 @@ func TestUpdateMaxRuntime(t *testing.T) {
 
 func TestResume(t *testing.T) { // API-V3.md 4.6; the log and n_pings stay
 	c := hourly(t)
-	c, _, _ = c.Ping(pings.Signal{}, noon)
+	c, _, _, _ = c.Ping(pings.Signal{}, noon)
 	if same, err := c.Resume(noon); !errors.Is(err, checks.ErrNotPaused) || same.Stored != checks.StatusUp {
 		t.Errorf("resuming a check that is up: %v, %v", same.Stored, err)
 	}
@@ -343,11 +342,11 @@ func TestResume(t *testing.T) { // API-V3.md 4.6; the log and n_pings stay
 
 func TestLastAndNextPing(t *testing.T) {
 	c := hourly(t)
-	c, _, _ = c.Ping(pings.Signal{Kind: pings.Start}, noon)
+	c, _, _, _ = c.Ping(pings.Signal{Kind: pings.Start}, noon)
 	if !c.LastPing.IsZero() || !c.Started(noon) || c.Started(noon.Add(10*time.Minute)) {
 		t.Errorf("after a start: %+v", c.State)
 	}
-	c, _, _ = c.Ping(pings.Signal{}, noon.Add(time.Minute))
+	c, _, _, _ = c.Ping(pings.Signal{}, noon.Add(time.Minute))
 	next := noon.Add(61 * time.Minute)
 	for after, want := range map[time.Duration]time.Time{
 		time.Minute: next, 61 * time.Minute: next, 71*time.Minute - 1: next, 71 * time.Minute: {},
@@ -356,7 +355,7 @@ func TestLastAndNextPing(t *testing.T) {
 			t.Errorf("next ping %v after noon: %v, want %v", after, got, want)
 		}
 	}
-	c, _, _ = c.Ping(pings.Signal{Kind: pings.Fail}, noon.Add(2*time.Minute))
+	c, _, _, _ = c.Ping(pings.Signal{Kind: pings.Fail}, noon.Add(2*time.Minute))
 	if !c.LastPing.Equal(noon.Add(2*time.Minute)) || !c.NextPing(noon.Add(2*time.Minute)).IsZero() {
 		t.Errorf("after a failure: %+v", c.State)
 	}
@@ -368,7 +367,7 @@ func TestLastAndNextPing(t *testing.T) {
 
 func TestCronCheck(t *testing.T) {
 	c := newCheck(t, checks.Spec{Schedule: new("0 3 * * *"), TZ: new("Europe/Riga"), Grace: new(time.Hour)})
-	c, _, _ = c.Ping(pings.Signal{}, time.Date(2026, 3, 28, 1, 0, 10, 0, time.UTC))
+	c, _, _, _ = c.Ping(pings.Signal{}, time.Date(2026, 3, 28, 1, 0, 10, 0, time.UTC))
 	// On March 29, 2026 the clocks in Riga go from 03:00 to 04:00. A ping due in the gap is due at its end.
 	due := time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC)
 	if got := c.NextPing(due); !got.Equal(due) || got.Location() != time.UTC {
@@ -386,7 +385,7 @@ func TestCronCheck(t *testing.T) {
 
 func TestScheduleThatEnds(t *testing.T) {
 	c := newCheck(t, checks.Spec{Schedule: new("2026-03-01 13:00:00")})
-	c, _, _ = c.Ping(pings.Signal{}, noon.Add(2*time.Hour))
+	c, _, _, _ = c.Ping(pings.Signal{}, noon.Add(2*time.Hour))
 	if !c.NextPing(noon.Add(3*time.Hour)).IsZero() || c.Status(noon.AddDate(10, 0, 0)) != checks.StatusUp {
 		t.Error("a check is late although its schedule has no more times")
 	}
@@ -397,14 +396,14 @@ func TestScheduleThatEnds(t *testing.T) {
 func TestScheduleThatCannotBeEvaluated(t *testing.T) {
 	c := newCheck(t, checks.Spec{Schedule: new("0 3 * * *"), Grace: new(time.Hour)})
 	c.TZ = "Mars/Phobos"
-	c, _, _ = c.Ping(pings.Signal{}, noon)
+	c, _, _, _ = c.Ping(pings.Signal{}, noon)
 	if got := []checks.Status{c.Status(noon), c.Status(noon.Add(time.Hour))}; got[0] != checks.StatusGrace || got[1] != checks.StatusDown {
 		t.Errorf("%v", got)
 	}
 }
 
 func TestUpdateTiming(t *testing.T) {
-	pinged, _, _ := hourly(t).Ping(pings.Signal{}, noon)
+	pinged, _, _, _ := hourly(t).Ping(pings.Signal{}, noon)
 	at := func(m time.Duration) time.Time { return noon.Add(m * time.Minute) }
 	for name, test := range map[string]struct {
 		spec checks.Spec
@@ -466,15 +465,15 @@ func TestUpdateKinds(t *testing.T) { // API-V3.md 4.3 rules 1 and 2, 4.4
 func TestDurations(t *testing.T) {
 	c := hourly(t)
 	run := uuid.NullUUID{UUID: uuid.UUID{1}, Valid: true}
-	c, p, _ := c.Ping(pings.Signal{Kind: pings.Start, RunID: run}, noon)
+	c, p, _, _ := c.Ping(pings.Signal{Kind: pings.Start, RunID: run}, noon)
 	if p.Duration != nil {
 		t.Error("a start has a duration")
 	}
-	c, p, _ = c.Ping(pings.Signal{Kind: pings.Log, RunID: run}, noon.Add(time.Second))
+	c, p, _, _ = c.Ping(pings.Signal{Kind: pings.Log, RunID: run}, noon.Add(time.Second))
 	if p.Duration != nil {
 		t.Error("a log has a duration")
 	}
-	_, p, _ = c.Ping(pings.Signal{Kind: pings.Fail, RunID: run}, noon.Add(2*time.Second))
+	_, p, _, _ = c.Ping(pings.Signal{Kind: pings.Fail, RunID: run}, noon.Add(2*time.Second))
 	if p.Duration == nil || *p.Duration != 2*time.Second {
 		t.Errorf("a failure that ends the run: %v", p.Duration)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks/quiet"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 var slugForm = regexp.MustCompile(`^[a-z0-9_-]*$`)
@@ -17,8 +18,18 @@ var slugForm = regexp.MustCompile(`^[a-z0-9_-]*$`)
 // ValidSlug reports whether a text can be the slug of a check: up to 100 of a–z, 0–9, hyphen and underscore.
 func ValidSlug(slug string) bool { return len(slug) <= MaxSlug && slugForm.MatchString(slug) }
 
+// refuse returns a FieldError. Its cause is the argument of %w, if there is one.
 func refuse(field, format string, args ...any) error {
-	return &FieldError{Field: field, Reason: fmt.Sprintf(format, args...)}
+	reason := fmt.Errorf(format, args...)
+	return &FieldError{Field: field, Reason: reason.Error(), Err: errors.Unwrap(reason)}
+}
+
+// ValidateSignal checks the kind and the exit status of a signal. The error is a *[FieldError].
+func ValidateSignal(s pings.Signal) error {
+	if err := s.Validate(); err != nil {
+		return refuse("signal", "is not valid: %w", err)
+	}
+	return nil
 }
 
 // text checks a text of up to limit characters, or of any length if the limit is 0. It refuses NUL, which PostgreSQL
@@ -83,7 +94,7 @@ func (s Spec) schedule(now time.Time) error {
 	}
 	parsed, err := schedule.Parse(*s.Schedule)
 	if err != nil {
-		return refuse("schedule", "is not a valid cron or OnCalendar expression: %v", err)
+		return refuse("schedule", "is not a valid cron or OnCalendar expression: %w", err)
 	}
 	// From a day ago in UTC, so that a schedule is refused only if it is over in every time zone.
 	if parsed.Next(now.UTC().Add(-24 * time.Hour)).IsZero() {
@@ -101,7 +112,7 @@ func (s Spec) zone() error {
 		if typed, ok := errors.AsType[*schedule.Error](err); ok {
 			reason = typed.Reason
 		}
-		return refuse("tz", "is not a valid time zone: %s", reason)
+		return &FieldError{Field: "tz", Reason: "is not a valid time zone: " + reason, Err: err}
 	}
 	return nil
 }
@@ -126,7 +137,7 @@ func (s Spec) quietHours() error {
 		return err
 	}
 	if _, err := quiet.Parse(*s.QuietHours, time.UTC); err != nil {
-		return refuse("quiet_hours", "cannot be read: %v", err)
+		return refuse("quiet_hours", "cannot be read: %w", err)
 	}
 	return nil
 }

@@ -115,22 +115,26 @@ func TestRunsAreValues(t *testing.T) {
 	})
 }
 
-func TestSignalValid(t *testing.T) {
+func TestSignalValidate(t *testing.T) {
 	for _, test := range []struct {
 		signal pings.Signal
-		want   bool
+		want   string
 	}{
-		{pings.Signal{}, true},
-		{pings.Signal{Kind: pings.Log}, true},
-		{pings.Signal{Kind: pings.Ignored}, false},
-		{pings.Signal{Kind: "succes"}, false},
-		{pings.Signal{ExitStatus: new(0)}, true},
-		{pings.Signal{ExitStatus: new(255)}, true},
-		{pings.Signal{ExitStatus: new(256)}, false},
-		{pings.Signal{ExitStatus: new(-1)}, false},
+		{pings.Signal{}, ""},
+		{pings.Signal{Kind: pings.Log}, ""},
+		{pings.Signal{Kind: pings.Ignored}, `the kind "ign" is not success, start, fail or log`},
+		{pings.Signal{Kind: "succes"}, `the kind "succes" is not success, start, fail or log`},
+		{pings.Signal{ExitStatus: new(0)}, ""},
+		{pings.Signal{ExitStatus: new(255)}, ""},
+		{pings.Signal{ExitStatus: new(256)}, "the exit status 256 is not in 0 to 255"},
+		{pings.Signal{ExitStatus: new(-1)}, "the exit status -1 is not in 0 to 255"},
 	} {
-		if got := test.signal.Valid(); got != test.want {
-			t.Errorf("%+v: %v, want %v", test.signal, got, test.want)
+		var got string
+		if err := test.signal.Validate(); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%+v: %q, want %q", test.signal, got, test.want)
 		}
 	}
 }

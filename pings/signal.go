@@ -1,6 +1,7 @@
 package pings
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -46,14 +47,18 @@ type Mail struct {
 // OverHTTP reports whether the signal came as an HTTP request.
 func (s Signal) OverHTTP() bool { return s.Scheme == "http" || s.Scheme == "https" }
 
-// Valid reports whether a job may send the kind and the exit status of the signal.
-func (s Signal) Valid() bool {
+// Validate returns an error if no job may send the kind or the exit status of the signal. Its text begins in lower case
+// and names the value.
+func (s Signal) Validate() error {
 	switch s.Kind {
 	case "", Success, Start, Fail, Log:
 	default:
-		return false
+		return fmt.Errorf("the kind %q is not success, start, fail or log", s.Kind)
 	}
-	return s.ExitStatus == nil || (*s.ExitStatus >= 0 && *s.ExitStatus <= 255)
+	if s.ExitStatus != nil && (*s.ExitStatus < 0 || *s.ExitStatus > 255) {
+		return fmt.Errorf("the exit status %d is not in 0 to 255", *s.ExitStatus)
+	}
+	return nil
 }
 
 // Cleaned returns the signal in a form that every database accepts. It cuts short texts to their limits, replaces

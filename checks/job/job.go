@@ -127,10 +127,10 @@ func (j *Job) Ping(ctx context.Context, s pings.Signal) error {
 }
 
 func valid(s pings.Signal) error {
-	switch {
-	case !s.Valid():
-		return &checks.FieldError{Field: "signal", Reason: "must be success, start, fail or log, with an exit status of 0 to 255"}
-	case s.ExitStatus != nil && s.Kind != exitKind(*s.ExitStatus):
+	if err := checks.ValidateSignal(s); err != nil {
+		return err
+	}
+	if s.ExitStatus != nil && s.Kind != exitKind(*s.ExitStatus) {
 		return &checks.FieldError{Field: "signal", Reason: fmt.Sprintf("is %s, which contradicts the exit status %d", s.Kind, *s.ExitStatus)}
 	}
 	return nil

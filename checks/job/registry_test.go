@@ -104,8 +104,8 @@ func TestPauseExcept(t *testing.T) {
 		}
 		must(t, p.registry.PauseExcept(t.Context(), "cron", []string{"kept", "unknown"}))
 		equal(t, "states", states(), []checks.Status{"new", "paused", "new", "new", "paused"})
-		if c, err := p.mon.Check(t.Context(), ids[4]); err != nil || !c.Since.Equal(paused.Since) {
-			t.Errorf("paused again at %v, %v", c.Since, err)
+		if c, err := p.mon.Check(t.Context(), ids[4]); err != nil || !c.StoredSince.Equal(paused.StoredSince) {
+			t.Errorf("paused again at %v, %v", c.StoredSince, err)
 		}
 
 		// The job comes back: registering alone ends no pause, its next run does.

@@ -18,8 +18,8 @@ import (
 // If ctx ends first, the ping may or may not have been recorded. Errors: [checks.ErrNotFound]; *[checks.FieldError] for
 // an invalid signal or a body larger than [MaxBody]; [ErrUnavailable]; the error of ctx.
 func (m *Monitor) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (pings.Ping, error) {
-	if !signal.Valid() {
-		return pings.Ping{}, &checks.FieldError{Field: "signal", Reason: "must be success, start, fail or log, with an exit status of 0 to 255"}
+	if err := checks.ValidateSignal(signal); err != nil {
+		return pings.Ping{}, err
 	}
 	if len(signal.Body) > MaxBody {
 		return pings.Ping{}, &checks.FieldError{Field: "body", Reason: fmt.Sprintf("is too large: %d bytes, the maximum is %d", len(signal.Body), MaxBody)}

@@ -251,7 +251,7 @@ func (w *writer) record(ctx context.Context, batch []*queuedPing) (err error) {
 		for _, p := range batch {
 			p.ping, p.err = pings.Ping{}, checks.ErrNotFound
 			if l := byID[p.check]; l != nil {
-				p.ping, p.err = w.receive(l, p), nil
+				p.ping, p.err = w.receive(l, p)
 			}
 		}
 		return tx.SaveChecks(ctx, locked)
@@ -272,12 +272,15 @@ func checksOf(batch []*queuedPing) []uuid.UUID {
 }
 
 // receive applies a ping to its locked check.
-func (w *writer) receive(l *store.Locked, p *queuedPing) pings.Ping {
-	c, ping, effects := l.Check.Ping(p.signal, p.at)
+func (w *writer) receive(l *store.Locked, p *queuedPing) (pings.Ping, error) {
+	c, ping, effects, err := l.Check.Ping(p.signal, p.at)
+	if err != nil {
+		return pings.Ping{}, err
+	}
 	l.Pings = append(l.Pings, ping)
 	l.Apply(c, effects)
 	if w.bodies.offloads(ping.Body) {
 		l.Uploads = append(l.Uploads, ping.N)
 	}
-	return ping
+	return ping, nil
 }

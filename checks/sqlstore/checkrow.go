@@ -65,7 +65,7 @@ func (r *checkRow) state() []field {
 	s := &r.check.State
 	return []field{
 		{"status", &r.status},
-		{"since", (*instantColumn)(&s.Since)},
+		{"since", (*instantColumn)(&s.StoredSince)},
 		{"n_pings", &s.NPings},
 		{"last_ping", (*instantColumn)(&s.LastPing)},
 		{"last_start", (*instantColumn)(&s.LastStart)},

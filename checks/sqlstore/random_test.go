@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
@@ -39,14 +38,14 @@ func TestServersSeeTheSameChecks(t *testing.T) {
 			for _, q := range []monitor.CheckQuery{{}, {Slug: new("s1")}, {Tags: []string{"t1"}}, {Slug: new("s2"), Tags: []string{"t2"}}} {
 				want := c.list(t, uncached, q)
 				for n, store := range c.stores {
-					if diff := cmp.Diff(want, c.list(t, store, q), cmpopts.IgnoreUnexported(checks.Check{})); diff != "" {
+					if diff := cmp.Diff(want, c.list(t, store, q)); diff != "" {
 						t.Fatalf("step %d, %s: server %d lists (-database +server):\n%s", i, what, n, diff)
 					}
 				}
 			}
 			want := c.lock(t, uncached)
 			for n, store := range c.stores {
-				if diff := cmp.Diff(want, c.lock(t, store), cmpopts.IgnoreUnexported(checks.Check{})); diff != "" {
+				if diff := cmp.Diff(want, c.lock(t, store)); diff != "" {
 					t.Fatalf("step %d, %s: server %d locks (-database +server):\n%s", i, what, n, diff)
 				}
 			}

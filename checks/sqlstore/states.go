@@ -169,7 +169,7 @@ func (c *changes) add(l *store.Locked, pingIDs, flipIDs []int64) error {
 	}
 	row.revision = newRevision()
 	c.states = append(c.states, []any{
-		status, orNull(micros(l.Since)), l.NPings, orNull(micros(l.LastPing)), orNull(micros(l.LastStart)), runID(l.LastStartRun),
+		status, orNull(micros(l.StoredSince)), l.NPings, orNull(micros(l.LastPing)), orNull(micros(l.LastStart)), runID(l.LastStartRun),
 		orNullBytes(encodeRuns(l.Runs)), orNull(row.logHead), row.revision, row.id,
 	})
 	// Most checks have no alert rules; their pings need not write this column.

@@ -86,7 +86,7 @@ func testAlertRulesRoundTrip(t *testing.T, f fixture) {
 	for i, kind := range []pings.Kind{pings.Fail, pings.Fail, pings.Fail, pings.Success} {
 		at := noon.Add(time.Duration(i) * time.Minute)
 		f.ping(t, c.ID, pings.Signal{Kind: kind}, at)
-		want, _, _ = want.Ping(pings.Signal{Kind: kind}, at)
+		want, _, _, _ = want.Ping(pings.Signal{Kind: kind}, at)
 		same(t, "a check after "+string(kind), f.check(t, c.ID), want)
 	}
 	late := noon.Add(11 * time.Hour) // in the quiet hours

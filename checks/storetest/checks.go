@@ -31,7 +31,7 @@ func testCheckRoundTrip(t *testing.T, f fixture) {
 	cron := f.create(t, checks.Spec{Schedule: new("0 3 * * *"), TZ: new("Europe/Riga")})
 	got := f.check(t, cron.ID)
 	same(t, "Cron check", got, cron)
-	up, _, _ := got.Ping(pings.Signal{}, noon)
+	up, _, _, _ := got.Ping(pings.Signal{}, noon)
 	if want := time.Date(2026, 3, 2, 1, 0, 0, 0, time.UTC); !up.NextPing(noon).Equal(want) {
 		t.Errorf("the Cron check that was read expects its next ping at %v, want %v", up.NextPing(noon), want)
 	}
@@ -50,7 +50,7 @@ func testStateRoundTrip(t *testing.T, f fixture) {
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Start, RunID: run}, noon.Add(time.Second))
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Start}, noon.Add(2*time.Second))
 	want := checks.State{
-		Stored: checks.StatusUp, Since: noon, NPings: 3, LastPing: noon, LastStart: noon.Add(2 * time.Second),
+		Stored: checks.StatusUp, StoredSince: noon, NPings: 3, LastPing: noon, LastStart: noon.Add(2 * time.Second),
 		Runs: pings.Runs{{ID: run, StartedAt: noon.Add(time.Second)}, {StartedAt: noon.Add(2 * time.Second)}},
 	}
 	same(t, "state", f.check(t, c.ID).State, want)
@@ -59,7 +59,7 @@ func testStateRoundTrip(t *testing.T, f fixture) {
 		l.Apply(l.Check.Pause(noon.Add(3 * time.Second)))
 		return nil
 	}))
-	want.Stored, want.Since, want.LastStart = checks.StatusPaused, noon.Add(3*time.Second), time.Time{}
+	want.Stored, want.StoredSince, want.LastStart = checks.StatusPaused, noon.Add(3*time.Second), time.Time{}
 	same(t, "state of a paused check", f.check(t, c.ID).State, want)
 }
 

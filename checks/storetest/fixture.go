@@ -34,7 +34,7 @@ func Record(ctx context.Context, s store.Store, ids []uuid.UUID, fn func(locked 
 
 // Receive applies a signal that was received at an instant to a locked check and returns its log entry.
 func Receive(l *store.Locked, s pings.Signal, at time.Time) pings.Ping {
-	c, ping, effects := l.Check.Ping(s, at)
+	c, ping, effects, _ := l.Check.Ping(s, at)
 	l.Pings = append(l.Pings, ping)
 	l.Apply(c, effects)
 	return ping
@@ -208,7 +208,7 @@ func must(t *testing.T, err error) {
 // same compares values. It ignores what a check only keeps for speed, and whether an empty slice is nil.
 func same(t *testing.T, what string, got, want any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(checks.Check{}), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }

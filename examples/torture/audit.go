@@ -128,7 +128,7 @@ func (r record) replay(initial checks.Check, now time.Time) string {
 	c := initial
 	var transitions []checks.Transition
 	for _, entry := range r.log {
-		changed, made, effects := c.Ping(signalOf(entry), entry.At)
+		changed, made, effects, _ := c.Ping(signalOf(entry), entry.At)
 		if !sameEntry(made, entry) {
 			return fmt.Sprintf("entry %d of the log is a %s, want %s", entry.N, entry.Kind, made.Kind)
 		}

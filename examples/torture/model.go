@@ -15,7 +15,7 @@ import (
 // modelState is a check in the state machine, with a digest of its flips.
 type modelState struct {
 	checks.Check
-	until  time.Time // the latest instant at which the check was paused or resumed; Since is then the earliest
+	until  time.Time // the latest instant at which the check was paused or resumed; StoredSince is then the earliest
 	flips  int
 	digest uint64
 	lastUp bool
@@ -62,12 +62,12 @@ func (s *modelState) String() string {
 // certain returns the states that a state may stand for before a ping. No answer tells when exactly a check was paused
 // or resumed, so a ping that was received about then may have come before or after.
 func (s *modelState) certain(o *operation) []*modelState {
-	if o.action != doPing || o.logged == nil || o.logged.At.Before(s.Since) || !o.logged.At.Before(s.until) {
+	if o.action != doPing || o.logged == nil || o.logged.At.Before(s.StoredSince) || !o.logged.At.Before(s.until) {
 		return []*modelState{s}
 	}
 	received, overtaken := *s, *s
 	received.until = o.logged.At
-	overtaken.Since = o.logged.At.Add(time.Microsecond)
+	overtaken.StoredSince = o.logged.At.Add(time.Microsecond)
 	return []*modelState{&received, &overtaken}
 }
 
@@ -110,8 +110,11 @@ func step(before *modelState, o *operation) (after *modelState, ok bool) {
 
 // ping applies a logged ping and reports whether its entry is the one that the state machine makes.
 func (s *modelState) ping(o *operation) bool {
-	c, entry, effects := s.Ping(o.signal, o.logged.At)
-	if !c.Since.Equal(s.Since) {
+	c, entry, effects, err := s.Ping(o.signal, o.logged.At)
+	if err != nil {
+		return false
+	}
+	if !c.StoredSince.Equal(s.StoredSince) {
 		s.until = time.Time{}
 	}
 	s.Check = c
@@ -147,7 +150,7 @@ func same(a, b checks.Check) bool {
 
 func equal(a, b *modelState) bool {
 	return a.flips == b.flips && a.digest == b.digest && same(a.Check, b.Check) &&
-		a.Since.Equal(b.Since) && a.until.Equal(b.until)
+		a.StoredSince.Equal(b.StoredSince) && a.until.Equal(b.until)
 }
 
 func hash(s *modelState) uint64 { return s.digest ^ uint64(s.NPings)<<20 ^ uint64(s.Timeout) }
