@@ -21,6 +21,10 @@ const (
 	SMS Kind = "sms"
 )
 
+// Function is the kind of an alert to the function OnAlert of a monitor's configuration. It is not among [Kinds]: no
+// channel has it.
+const Function Kind = "function"
+
 // MaxSetting is the maximum length of a setting's value, in characters.
 const MaxSetting = 10_000
 

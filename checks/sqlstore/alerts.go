@@ -122,6 +122,7 @@ func (s *Store) alertParts(ctx context.Context, rows []alertRow) (p alertParts, 
 	for _, c := range list {
 		p.channels[c.ID] = c
 	}
+	p.channels[store.OnAlert.ID] = store.OnAlert
 	if p.members, err = s.groupMembers(ctx, list); err != nil {
 		return p, err
 	}

@@ -27,12 +27,15 @@ func (s *Store) Deliveries(ctx context.Context, query store.DeliveryQuery) ([]st
 	var rows []historyRow
 	q := s.db.NewSelect().TableExpr("rollcall_deliveries AS d").
 		ColumnExpr("d.id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.channel_id").
-		ColumnExpr("c.uuid AS check_uuid, c.name AS check_name, ch.name AS channel_name, ch.kind AS channel_kind").
+		ColumnExpr("c.uuid AS check_uuid, c.name AS check_name").
+		ColumnExpr("coalesce(ch.name, ?) AS channel_name", store.OnAlert.Name).
+		ColumnExpr("coalesce(ch.kind, ?) AS channel_kind", string(store.OnAlert.Kind)).
 		ColumnExpr("coalesce(f.up, FALSE) AS flip_up").
 		Join("JOIN rollcall_checks AS c ON c.id = d.check_id").
-		Join("JOIN rollcall_channels AS ch ON ch.id = d.channel_id").
+		Join("LEFT JOIN rollcall_channels AS ch ON ch.id = d.channel_id").
 		Join("LEFT JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id").
-		Where("ch.project_id = ?", query.Project).OrderExpr("d.id DESC").Limit(int64(query.Limit))
+		Where("c.project_id = ?", query.Project).Where("ch.id IS NOT NULL OR d.channel_id = ?", store.OnAlert.ID).
+		OrderExpr("d.id DESC").Limit(int64(query.Limit))
 	if query.IDs != nil {
 		q = q.Where("d.id IN (?)", bun.List(query.IDs))
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"math/rand/v2"
+	"strconv"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -232,20 +234,42 @@ func pingValues(id int64, row *lockedRow, p *pings.Ping) ([]any, error) {
 	return values, nil
 }
 
-// enqueue adds one delivery for each alert and each channel of its check to the outbox, in the order of the alerts. It
-// must run before the new flips are written, because an alert without a new flip takes the newest stored one.
+// enqueue adds one delivery for each alert and each channel of its check to the outbox, and one to store.OnAlert where
+// OnAlertUntil asks for it, in the order of the alerts. It must run before the new flips are written, because an alert
+// without a new flip takes the newest stored one.
 func (t *transaction) enqueue(ctx context.Context, alerts [][]any) error {
-	const insert = `INSERT INTO rollcall_deliveries
+	const head = `INSERT INTO rollcall_deliveries
 			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at)
 		SELECT coalesce(a.flip_id, (SELECT f.id FROM rollcall_flips f WHERE f.check_id = a.check_id AND f.up = a.up
-			ORDER BY f.at DESC, f.id DESC LIMIT 1), 0), a.check_id, cc.channel_id, a.reminder, a.since, 'pending', a.at, a.at
-		FROM `
-	const joined = ` JOIN rollcall_check_channels cc ON cc.check_id = a.check_id JOIN rollcall_channels ch ON ch.id = cc.channel_id
-		ORDER BY a.n, cc.channel_id`
+			ORDER BY f.at DESC, f.id DESC LIMIT 1), 0), a.check_id, `
+	const tail = `, a.reminder, a.since, 'pending', a.at, a.at FROM `
+	toChannels := func(from string) string {
+		return head + "cc.channel_id" + tail + from + ` JOIN rollcall_check_channels cc ON cc.check_id = a.check_id
+			JOIN rollcall_channels ch ON ch.id = cc.channel_id ORDER BY a.n, cc.channel_id`
+	}
+	toFunction := func(from string) string {
+		return head + "'" + store.OnAlert.ID.String() + "'" + tail + from + ` WHERE a.at <= (SELECT CAST(value AS BIGINT)
+			FROM rollcall_settings WHERE name = '` + onAlertUntil + `') ORDER BY a.n`
+	}
 	if t.s.d.postgres {
 		from := "(" + unnest(1, alertColumns) + ", generate_subscripts($1::bigint[], 1)) AS a (" + columnNames(alertColumns) + ", n)"
-		return t.s.d.onArrays(ctx, t.tx, insert+from+joined+keepChannels, arrays(nil, len(alertColumns), alerts))
+		query := "WITH inserted AS (" + toFunction(from) + ") " + toChannels(from) + keepChannels
+		return t.s.d.onArrays(ctx, t.tx, query, arrays(nil, len(alertColumns), alerts))
 	}
 	const from = "(SELECT ? AS flip_id, ? AS check_id, ? AS up, ? AS reminder, ? AS since, ? AS at, 1 AS n) AS a"
-	return t.s.d.onEach(ctx, t.tx, insert+from+joined, alerts)
+	if err := t.s.d.onEach(ctx, t.tx, toFunction(from), alerts); err != nil {
+		return err
+	}
+	return t.s.d.onEach(ctx, t.tx, toChannels(from), alerts)
+}
+
+// onAlertUntil is the row of rollcall_settings that holds the instant of OnAlertUntil.
+const onAlertUntil = "on_alert_until"
+
+// OnAlertUntil stores the latest instant until which alerts go to store.OnAlert.
+func (t *transaction) OnAlertUntil(ctx context.Context, until time.Time) error {
+	_, err := t.tx.NewRaw(`INSERT INTO rollcall_settings AS s (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE
+		SET value = excluded.value WHERE CAST(s.value AS BIGINT) < CAST(excluded.value AS BIGINT)`,
+		onAlertUntil, strconv.FormatInt(micros(until), 10)).Exec(ctx)
+	return err
 }

@@ -22,6 +22,11 @@ const (
 	DeliverySuperseded DeliveryState = "superseded" // it was late, and a newer alert replaced it
 )
 
+// OnAlert is the channel of the deliveries to the function OnAlert of a monitor's configuration. Every store has it,
+// but no list of channels does, no check is assigned to it, and it has no mark. Deliveries to it differ from others
+// only in how they come about; see [DeliveryQueue].OnAlertUntil.
+var OnAlert = channels.Channel{ID: uuid.UUID{15: 1}, Kind: channels.Function, Name: "OnAlert"}
+
 // DeliveryReader reads the outbox, which holds one delivery for each alert and channel. [Tx].SaveChecks adds them.
 type DeliveryReader interface {
 	// DueChannels returns up to limit channels that have a delivery due at the given instant: those with an ID greater
@@ -49,6 +54,9 @@ type DeliveryQueue interface {
 	// LockLines locks the lines that begin with these claimed deliveries until the transaction ends. It returns each
 	// line by the ID of its claimed delivery, which comes first.
 	LockLines(ctx context.Context, ids []int64) (map[int64][]WaitingDelivery, error)
+	// OnAlertUntil makes SaveChecks add one more delivery, to [OnAlert], for each alert that is raised at or before an
+	// instant, in whatever transaction. The latest instant of all calls counts.
+	OnAlertUntil(ctx context.Context, until time.Time) error
 	// SaveDeliveries writes changes to locked deliveries, their copies and the marks of channels.
 	SaveDeliveries(ctx context.Context, c DeliveryChanges) error
 }

@@ -146,7 +146,7 @@ type Tx interface {
 	// settle yet, SaveChecks hides it from LockDue until [checks.Check.Wake].
 	LockDue(ctx context.Context, now time.Time, limit int) ([]*Locked, error)
 	// SaveChecks writes the state of checks with their new pings, uploads and flips. It adds one delivery for each
-	// alert and channel to the outbox, those of one check in the order of its alerts. A delivery refers to the flip to
+	// alert and channel to the outbox, those of one check in the order of its alerts, and those to [OnAlert]. A delivery refers to the flip to
 	// the status of its alert: one that this call writes, or else the newest that is stored. It is added even if that flip
 	// was pruned. If SettingsChanged is set, SaveChecks also writes the settings and Channels. If Row is
 	// nil, it adds the check; the error is [checks.ErrExists] for an ID that is in use. From [checks.Check.Wake] on,

@@ -102,6 +102,9 @@
 //   - DeliveriesAreShared: several servers claim every delivery once.
 //   - DeliveryCopies: each member of a group gets a copy of an alert once, and reminders are alerts of their own.
 //   - DeliveryHistory: Deliveries looks at all fields of its query. Pruning removes only deliveries in a final state.
+//   - OnAlert: until the latest instant that OnAlertUntil was given, each alert also goes to [store.OnAlert], whatever the
+//     channels of its check. No list of channels has it.
+//   - OnAlertDeliveries: deliveries to [store.OnAlert] are claimed in order, saved, listed and deleted like others.
 //
 // # Object storage
 //

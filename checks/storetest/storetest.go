@@ -85,6 +85,8 @@ func contract() []requirement {
 		{"DeliveriesAreShared", testDeliveriesAreShared},
 		{"DeliveryCopies", testDeliveryCopies},
 		{"DeliveryHistory", testDeliveryHistory},
+		{"OnAlert", testOnAlert},
+		{"OnAlertDeliveries", testOnAlertDeliveries},
 
 		{"Uploads", withBodies(testUploads)},
 		{"UploadsAreShared", withBodies(testUploadsAreShared)},
