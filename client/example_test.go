@@ -20,6 +20,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/client"
@@ -224,4 +225,39 @@ func ExampleErrNotRollcall() {
 	// Output:
 	// client: get check: 404 page not found (status 404): the answer is not Rollcall's, check the URL
 	// false true
+}
+
+// An external scheduler, such as Cloud Scheduler, calls the handler once a night.
+func ExampleMiddleware() {
+	srv := startDemo()
+	defer srv.close()
+	p, err := client.NewPinger(client.SlugURL(srv.pingURL, srv.pingKey, "nightly")+"?create=1", nil)
+	check(err)
+	nightly := func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintln(job.Output(r.Context()), "copied 42 files")
+		w.WriteHeader(http.StatusNoContent)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /nightly", client.Middleware(p)(http.HandlerFunc(nightly)))
+
+	web := httptest.NewServer(mux)
+	defer web.Close()
+	res, err := http.Post(web.URL+"/nightly", "", nil)
+	check(err)
+	res.Body.Close()
+
+	c, err := client.New(srv.url, srv.key, nil)
+	check(err)
+	list, err := c.List(context.Background(), client.Query{Slug: "nightly"})
+	check(err)
+	body, err := c.PingBody(context.Background(), list[0].ID, 2)
+	check(err)
+	defer body.Close()
+	text, err := io.ReadAll(body)
+	check(err)
+	fmt.Printf("%s: %s\n%s", list[0].Slug, list[0].Status, text)
+	// Output:
+	// nightly: up
+	// copied 42 files
+	// status 204 No Content
 }

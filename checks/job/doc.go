@@ -35,6 +35,20 @@
 //	}
 //	err := registry.PauseExcept(ctx, tag, slugs)
 //
+// # Output and logs
+//
+// The last ping of a run carries the end of what the job wrote to [Output] with the context of the run, after the error.
+// A [LogHandler] writes there what the job logs with that context, and passes every record on:
+//
+//	slog.SetDefault(slog.New(job.NewLogHandler(slog.NewJSONHandler(os.Stderr, nil), nil)))
+//
+//	jobErr, pingErr := r.Run(ctx, func(ctx context.Context) error {
+//		slog.InfoContext(ctx, "copied", "files", 42) // to standard error and into the ping
+//		c := exec.CommandContext(ctx, "backup.sh")
+//		c.Stdout, c.Stderr = job.Output(ctx), job.Output(ctx)
+//		return c.Run()
+//	})
+//
 // # Traces
 //
 // With [Config].TraceID, client.Config.TraceID or monitor.Config.TraceID, the first line of every body is the trace of

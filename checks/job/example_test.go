@@ -1,10 +1,75 @@
 package job_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"os/exec"
+	"strings"
 
 	"github.com/rollcall-dev/rollcall/checks/job"
+	"github.com/rollcall-dev/rollcall/pings"
 )
+
+// printer prints signals instead of sending them.
+type printer struct{}
+
+func (printer) Ping(_ context.Context, s pings.Signal) error {
+	fmt.Println(strings.TrimSpace(fmt.Sprintf("%s: %s", s.Kind, s.Body)))
+	return nil
+}
+
+func ExampleJob_Run() {
+	j := job.New(printer{}, nil) // instead of a *client.Pinger or Monitor.Job
+	jobErr, pingErr := j.Run(context.Background(), func(ctx context.Context) error {
+		return errors.New("the disk is full")
+	})
+	fmt.Println(jobErr, pingErr)
+	// Output:
+	// start:
+	// fail: the disk is full
+	// the disk is full <nil>
+}
+
+// The last ping carries what the job has logged.
+func ExampleNewLogHandler() {
+	next := slog.DiscardHandler                              // instead of the handler of the program
+	logger := slog.New(job.NewLogHandler(next, withoutTime)) // nil is fine too
+	_, _ = job.New(printer{}, nil).Run(context.Background(), func(ctx context.Context) error {
+		logger.InfoContext(ctx, "copied", "files", 42)
+		logger.WarnContext(ctx, "skipped", "file", "a b.txt")
+		return nil
+	})
+	// Output:
+	// start:
+	// success: level=INFO msg=copied files=42
+	// level=WARN msg=skipped file="a b.txt"
+}
+
+func ExampleOutput() {
+	_, _ = job.New(printer{}, nil).Run(context.Background(), func(ctx context.Context) error {
+		c := exec.CommandContext(ctx, "echo", "copied 42 files")
+		c.Stdout, c.Stderr = job.Output(ctx), job.Output(ctx)
+		return c.Run()
+	})
+	// Output:
+	// start:
+	// success: copied 42 files
+}
+
+func ExampleConfig_traceID() {
+	type key struct{}
+	trace := func(ctx context.Context) string {
+		id, _ := ctx.Value(key{}).(string)
+		return id
+	}
+	ctx := context.WithValue(context.Background(), key{}, "4bf92f3577b34da6a3ce929d0e0e4736")
+	_ = job.New(printer{}, &job.Config{TraceID: trace}).Success(ctx, []byte("42 files"))
+	// Output:
+	// success: trace_id=4bf92f3577b34da6a3ce929d0e0e4736
+	// 42 files
+}
 
 func ExampleTail() {
 	tail := job.NewTail(10)

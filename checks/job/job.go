@@ -74,7 +74,7 @@ func (j *Job) BodyLimit() int {
 // Start reports that a run of the job has begun. The pings of the returned run carry a new run identifier, so that
 // overlapping runs can be told apart. The run is usable even if Start returns an error.
 func (j *Job) Start(ctx context.Context) (*Run, error) {
-	r := &Run{job: j, id: uuid.New()}
+	r := &Run{job: j, id: uuid.New(), output: NewTail(maxOutput)}
 	return r, r.ping(ctx, pings.Signal{Kind: pings.Start})
 }
 
@@ -149,7 +149,7 @@ func (j *Job) body(ctx context.Context, body []byte) []byte {
 // firstLine returns the line with the trace of ctx, or "", and the number of bytes that it leaves for the body.
 func (j *Job) firstLine(ctx context.Context) (line string, room int) {
 	limit := j.BodyLimit()
-	if j.config.TraceID == nil {
+	if j == nil || j.config.TraceID == nil {
 		return "", limit
 	}
 	id := j.config.TraceID(ctx)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -12,23 +13,30 @@ import (
 )
 
 // Run is one run of a job, made by [Job.Start]. Its pings carry the same run identifier, which tells overlapping runs
-// apart and gives the run a duration.
+// apart and gives the run a duration. It is safe for concurrent use.
 type Run struct {
-	job *Job
-	id  uuid.UUID
+	job    *Job
+	id     uuid.UUID
+	output *Tail
 }
 
 // ID returns the run identifier.
 func (r *Run) ID() uuid.UUID { return r.id }
 
+// Context returns a context that belongs to the run. What is written to its [Output], or logged with it through a
+// [LogHandler], follows the body of Success, Fail and ExitStatus. [Job.Run] passes such a context to the job.
+func (r *Run) Context(ctx context.Context) context.Context {
+	return context.WithValue(ctx, runKey{}, r)
+}
+
 // Success reports that the run succeeded. The body may be nil.
 func (r *Run) Success(ctx context.Context, body []byte) error {
-	return r.ping(ctx, pings.Signal{Kind: pings.Success, Body: body})
+	return r.ping(ctx, pings.Signal{Kind: pings.Success, Body: r.withOutput(ctx, body)})
 }
 
 // Fail reports that the run failed. The body may be nil.
 func (r *Run) Fail(ctx context.Context, body []byte) error {
-	return r.ping(ctx, pings.Signal{Kind: pings.Fail, Body: body})
+	return r.ping(ctx, pings.Signal{Kind: pings.Fail, Body: r.withOutput(ctx, body)})
 }
 
 // Log adds an entry to the log of the check and changes no state.
@@ -38,7 +46,7 @@ func (r *Run) Log(ctx context.Context, body []byte) error {
 
 // ExitStatus reports the exit status of the run, 0 to 255: 0 is a success, any other a failure. The body may be nil.
 func (r *Run) ExitStatus(ctx context.Context, status int, body []byte) error {
-	return r.ping(ctx, exitSignal(status, body))
+	return r.ping(ctx, exitSignal(status, r.withOutput(ctx, body)))
 }
 
 func (r *Run) ping(ctx context.Context, s pings.Signal) error {
@@ -46,11 +54,26 @@ func (r *Run) ping(ctx context.Context, s pings.Signal) error {
 	return r.job.Ping(ctx, s)
 }
 
+// withOutput returns a body that is followed by as many of the last lines of the output as the receiver keeps.
+func (r *Run) withOutput(ctx context.Context, body []byte) []byte {
+	_, room := r.job.firstLine(ctx)
+	if len(body) == 0 {
+		return r.output.lastLines(room)
+	}
+	const separator = "\n\n"
+	lines := r.output.lastLines(room - len(body) - len(separator))
+	if len(lines) == 0 {
+		return body
+	}
+	return slices.Concat(body, []byte(separator), lines)
+}
+
 // goexitReport is the body of the ping for a job that called [runtime.Goexit].
 const goexitReport = "the job called runtime.Goexit instead of returning"
 
 // Run calls job and reports its start, then its success, or its failure with the text of the error as the body. It
-// reports a panic as a failure with the stack and lets it continue. [runtime.Goexit] is a failure too.
+// reports a panic as a failure with the stack and lets it continue. [runtime.Goexit] is a failure too. The last ping
+// carries the [Output] of the run, after the error.
 //
 // Run returns the error of the job, unchanged, and the error of the pings, which a job may ignore. It calls job even if
 // the first ping fails, and sends the last ping even if ctx has ended. Each of the two pings delays the job by at most
@@ -74,7 +97,7 @@ func (j *Job) Run(ctx context.Context, job func(ctx context.Context) error) (job
 		_ = run.Fail(after, j.panicBody(after, reason, debug.Stack()))
 		panic(reason)
 	}()
-	jobErr = job(ctx)
+	jobErr = job(run.Context(ctx))
 	returned = true
 	var endErr error
 	if jobErr == nil {

@@ -48,6 +48,22 @@ func (t *Tail) Bytes() []byte {
 	return bytes.Clone(kept)
 }
 
+// lastLines returns a copy of the last lines that the writer keeps, at most limit bytes. If the last line alone is
+// longer, it returns the end of that.
+func (t *Tail) lastLines(limit int) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	start := len(t.data) - max(min(limit, t.limit), 0)
+	if start < 0 || start == 0 && !t.cut {
+		return bytes.Clone(t.data)
+	}
+	_, lines, _ := bytes.Cut(t.data[max(start-1, 0):], []byte("\n")) // a line may begin at start
+	if len(lines) == 0 {
+		lines = skipPartialRune(t.data[start:])
+	}
+	return bytes.Clone(lines)
+}
+
 // lastBytes returns the end of a body, at most limit bytes. It starts at a whole character.
 func lastBytes(body []byte, limit int) []byte {
 	if len(body) <= limit {

@@ -1,0 +1,315 @@
+package job_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/slogtest"
+
+	"github.com/rollcall-dev/rollcall/checks/job"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// recorder is a receiver that keeps the signals.
+type recorder struct {
+	mu   sync.Mutex
+	sent []pings.Signal
+}
+
+func (r *recorder) Ping(_ context.Context, s pings.Signal) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s.Body = bytes.Clone(s.Body)
+	r.sent = append(r.sent, s)
+	return nil
+}
+
+// last returns the body of the last ping.
+func (r *recorder) last() string { return string(r.sent[len(r.sent)-1].Body) }
+
+// withoutTime removes the time of records.
+var withoutTime = &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
+}}
+
+// inContext passes on records with a context of its own.
+type inContext struct {
+	slog.Handler
+	ctx context.Context
+}
+
+func (h inContext) Handle(_ context.Context, r slog.Record) error { return h.Handler.Handle(h.ctx, r) }
+func (h inContext) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return inContext{h.Handler.WithAttrs(attrs), h.ctx}
+}
+func (h inContext) WithGroup(name string) slog.Handler {
+	return inContext{h.Handler.WithGroup(name), h.ctx}
+}
+
+// Both outputs of a LogHandler follow the rules for handlers.
+func TestLogHandlerRules(t *testing.T) {
+	var passed bytes.Buffer
+	var r recorder
+	j := job.New(&r, nil)
+	run, err := j.Start(t.Context())
+	must(t, err)
+	logs := inContext{job.NewLogHandler(slog.NewJSONHandler(&passed, nil), nil), run.Context(t.Context())}
+	must(t, slogtest.TestHandler(logs, func() (list []map[string]any) {
+		for line := range strings.Lines(passed.String()) {
+			var record map[string]any
+			must(t, json.Unmarshal([]byte(line), &record))
+			list = append(list, record)
+		}
+		return list
+	}))
+	must(t, slogtest.TestHandler(logs, func() (list []map[string]any) {
+		must(t, run.Success(t.Context(), nil))
+		lines := strings.SplitAfter(r.last(), "\n")
+		for _, line := range lines[len(lines)/2 : len(lines)-1] { // those of this test
+			list = append(list, parseText(t, line))
+		}
+		return list
+	}))
+}
+
+// parseText returns the attributes of a line of a text handler.
+func parseText(t *testing.T, line string) map[string]any {
+	t.Helper()
+	record := make(map[string]any)
+	for line = strings.TrimSpace(line); line != ""; line = strings.TrimPrefix(line, " ") {
+		var key, value string
+		key, line, _ = strings.Cut(line, "=")
+		if quoted, err := strconv.QuotedPrefix(line); err == nil {
+			line = line[len(quoted):]
+			value, _ = strconv.Unquote(quoted)
+		} else {
+			value, line, _ = strings.Cut(line, " ")
+		}
+		group := record
+		names := strings.Split(key, ".")
+		for _, name := range names[:len(names)-1] {
+			if group[name] == nil {
+				group[name] = make(map[string]any)
+			}
+			group = group[name].(map[string]any)
+		}
+		group[names[len(names)-1]] = value
+	}
+	return record
+}
+
+// The last ping of a run carries what it logged, after the error.
+func TestRunLog(t *testing.T) {
+	each(t, func(t *testing.T, p place) {
+		var passed bytes.Buffer
+		logger := slog.New(job.NewLogHandler(slog.NewTextHandler(&passed, withoutTime), withoutTime)).With("app", "db").WithGroup("copy")
+		c := p.create(t)
+		r := p.reporter(t, c.ID)
+		traced := context.WithValue(t.Context(), traceKey{}, "4bf92f35")
+		logger.InfoContext(traced, "before")
+		_, pingErr := r.Run(t.Context(), func(ctx context.Context) error {
+			logger.InfoContext(ctx, "one", "files", 3)
+			logger.DebugContext(ctx, "two")
+			return nil
+		})
+		must(t, pingErr)
+		_, pingErr = r.Run(traced, func(ctx context.Context) error {
+			logger.WarnContext(ctx, "three")
+			logger.Info("of no run")
+			return errors.New("the disk is full")
+		})
+		must(t, pingErr)
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = r.Run(t.Context(), func(ctx context.Context) error {
+				logger.InfoContext(ctx, "four")
+				panic("out of tape")
+			})
+		}()
+		run, err := r.Start(t.Context())
+		must(t, err)
+		logger.InfoContext(run.Context(t.Context()), "five")
+		must(t, run.Log(t.Context(), []byte("half way")))
+		must(t, run.ExitStatus(t.Context(), 7, nil))
+
+		_, bodies := p.log(t, c.ID)
+		if start, end, _ := strings.Cut(bodies[5], "\n\ngoroutine "); start != "panic: out of tape" || !strings.HasSuffix(end, "\n\n\nlevel=INFO msg=four app=db\n") {
+			t.Errorf("panic: %q", bodies[5])
+		}
+		bodies[5] = ""
+		equal(t, "bodies", bodies, []string{
+			"", "level=INFO msg=one app=db copy.files=3\n",
+			"trace_id=4bf92f35\n", "trace_id=4bf92f35\nthe disk is full\n\nlevel=WARN msg=three app=db\n",
+			"", "",
+			"", "half way", "level=INFO msg=five app=db\n",
+		})
+		equal(t, "passed on", passed.String(), "level=INFO msg=before app=db\nlevel=INFO msg=one app=db copy.files=3\nlevel=WARN msg=three app=db\n"+
+			"level=INFO msg=\"of no run\" app=db\nlevel=INFO msg=four app=db\nlevel=INFO msg=five app=db\n")
+	})
+}
+
+// The next handler and the output of a run have levels of their own.
+func TestLogLevels(t *testing.T) {
+	for name, test := range map[string]struct {
+		next, own      slog.Level
+		passed, output string
+	}{
+		"less passed on": {slog.LevelError, slog.LevelInfo, "", "INFO"},
+		"more passed on": {slog.LevelDebug, slog.LevelWarn, "DEBUG INFO", ""},
+		"all":            {slog.LevelDebug, slog.LevelDebug, "DEBUG INFO", "DEBUG INFO"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var passed bytes.Buffer
+			var r recorder
+			logger := slog.New(job.NewLogHandler(slog.NewTextHandler(&passed, &slog.HandlerOptions{Level: test.next}), &slog.HandlerOptions{Level: test.own}))
+			_, err := job.New(&r, nil).Run(t.Context(), func(ctx context.Context) error {
+				logger.DebugContext(ctx, "a")
+				logger.InfoContext(ctx, "b")
+				return nil
+			})
+			must(t, err)
+			levels := func(text string) string {
+				var list []string
+				for line := range strings.Lines(text) {
+					list = append(list, parseText(t, line)["level"].(string))
+				}
+				return strings.Join(list, " ")
+			}
+			equal(t, "passed on", levels(passed.String()), test.passed)
+			equal(t, "output", levels(r.last()), test.output)
+		})
+	}
+}
+
+// What overlapping runs log does not mix, whichever logger and goroutine it comes from.
+func TestLogsOfOverlappingRuns(t *testing.T) {
+	var r recorder
+	j := job.New(&r, nil)
+	logger := slog.New(job.NewLogHandler(slog.DiscardHandler, withoutTime))
+	var runs, started sync.WaitGroup
+	started.Add(20)
+	for n := range 20 {
+		runs.Go(func() {
+			own := logger.With("run", n)
+			_, err := j.Run(t.Context(), func(ctx context.Context) error {
+				started.Done()
+				started.Wait()
+				var wg sync.WaitGroup
+				for range 5 {
+					wg.Go(func() {
+						for range 10 {
+							own.InfoContext(ctx, "m")
+						}
+					})
+				}
+				wg.Wait()
+				return fmt.Errorf("run %d", n)
+			})
+			must(t, err)
+		})
+	}
+	runs.Wait()
+	for _, s := range r.sent[20:] {
+		var n int
+		if _, err := fmt.Sscanf(string(s.Body), "run %d", &n); err != nil {
+			t.Fatalf("%q", s.Body)
+		}
+		equal(t, "body", string(s.Body), fmt.Sprintf("run %d\n\n", n)+strings.Repeat(fmt.Sprintf("level=INFO msg=m run=%d\n", n), 50))
+	}
+}
+
+// valuer logs while a record is formatted.
+type valuer struct {
+	logger *slog.Logger
+	ctx    context.Context
+}
+
+func (v valuer) LogValue() slog.Value {
+	v.logger.InfoContext(v.ctx, "inner")
+	return slog.StringValue("v")
+}
+
+func TestLogValuerLogs(t *testing.T) {
+	var r recorder
+	logger := slog.New(job.NewLogHandler(slog.DiscardHandler, withoutTime))
+	_, err := job.New(&r, nil).Run(t.Context(), func(ctx context.Context) error {
+		logger.InfoContext(ctx, "outer", "v", valuer{logger, ctx})
+		return nil
+	})
+	must(t, err)
+	equal(t, "body", r.last(), "level=INFO msg=inner\nlevel=INFO msg=outer v=v\n")
+}
+
+// The output is bounded: whole lines from its end follow the error.
+func TestOutputIsBounded(t *testing.T) {
+	for name, test := range map[string]struct {
+		limit int
+		err   error
+		lines int // of 10 bytes
+		text  string
+		want  string
+	}{
+		"fits":                   {100, nil, 2, "", "line 0000\nline 0001\n"},
+		"exactly":                {20, nil, 2, "", "line 0000\nline 0001\n"},
+		"a byte too many":        {19, nil, 2, "", "line 0001\n"},
+		"whole lines":            {25, nil, 9, "", "line 0007\nline 0008\n"},
+		"behind an error":        {25, errors.New("e"), 9, "", "e\n\nline 0007\nline 0008\n"},
+		"no room behind it":      {9, errors.New("error"), 9, "", "error\n\n8\n"},
+		"an error that is cut":   {5, errors.New("an error"), 9, "", "error"},
+		"without a line break":   {5, nil, 0, "0123456789", "56789"},
+		"after the last line":    {12, nil, 3, "end", "end"},
+		"no body":                {0, nil, 3, "", ""},
+		"a rune cut in the line": {5, nil, 0, "€€", "€"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r recorder
+			_, err := job.New(&r, &job.Config{BodyLimit: func() int { return test.limit }}).Run(t.Context(), func(ctx context.Context) error {
+				for i := range test.lines {
+					fmt.Fprintf(job.Output(ctx), "line %04d\n", i)
+				}
+				fmt.Fprint(job.Output(ctx), test.text)
+				return test.err
+			})
+			must(t, err)
+			equal(t, "body", r.last(), test.want)
+		})
+	}
+	t.Run("much", func(t *testing.T) {
+		var r recorder
+		_, err := job.New(&r, &job.Config{BodyLimit: func() int { return 1 << 20 }}).Run(t.Context(), func(ctx context.Context) error {
+			for i := range 100_001 {
+				fmt.Fprintf(job.Output(ctx), "%06d\n", i)
+			}
+			return nil
+		})
+		must(t, err)
+		if body := r.last(); len(body) > 100_000 || len(body) < 99_000 || !strings.HasSuffix(body, "\n099999\n100000\n") || body[6] != '\n' {
+			t.Errorf("%d bytes from %q to %q", len(body), body[:20], body[len(body)-20:])
+		}
+	})
+}
+
+func TestOutputOfCommand(t *testing.T) {
+	var r recorder
+	_, err := job.New(&r, nil).Run(t.Context(), func(ctx context.Context) error {
+		c := exec.CommandContext(ctx, "sh", "-c", "echo out; echo err >&2; exit 3")
+		c.Stdout, c.Stderr = job.Output(ctx), job.Output(ctx)
+		return c.Run()
+	})
+	must(t, err)
+	equal(t, "body", r.last(), "exit status 3\n\nout\nerr\n")
+	if n, err := fmt.Fprint(job.Output(t.Context()), "of no run"); n != 9 || err != nil {
+		t.Error(n, err)
+	}
+}
