@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -15,14 +14,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -39,11 +36,8 @@ type demo struct {
 func startDemo() demo {
 	dir, err := os.MkdirTemp("", "rollcall")
 	check(err)
-	db, err := sql.Open("sqlite", sqlstore.SQLiteDSN(filepath.Join(dir, "rollcall.db"), 10*time.Second))
+	store, err := sqlite.Open(context.Background(), filepath.Join(dir, "rollcall.db"))
 	check(err)
-	store, err := sqlstore.New(bun.NewDB(db, sqlitedialect.New()))
-	check(err)
-	check(store.Migrate(context.Background()))
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	mon, err := monitor.New(store, &monitor.Config{Logger: quiet})
 	check(err)
@@ -59,7 +53,7 @@ func startDemo() demo {
 	web.Start()
 	return demo{url, url + "/ping", keys.ReadWrite, project.PingKey, func() {
 		web.Close()
-		db.Close()
+		store.Close()
 		os.RemoveAll(dir)
 	}}
 }

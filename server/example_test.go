@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"io"
 	"log"
@@ -11,15 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
-
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -121,22 +116,15 @@ func openMonitor() (mon *monitor.Monitor, cleanup func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	sqldb, err := sql.Open("sqlite", sqlstore.SQLiteDSN(filepath.Join(dir, "rollcall.db"), 10*time.Second))
+	store, err := sqlite.Open(context.Background(), filepath.Join(dir, "rollcall.db"))
 	if err != nil {
-		log.Fatal(err)
-	}
-	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := store.Migrate(context.Background()); err != nil {
 		log.Fatal(err)
 	}
 	if mon, err = monitor.New(store, nil); err != nil {
 		log.Fatal(err)
 	}
 	return mon, func() {
-		sqldb.Close()
+		store.Close()
 		os.RemoveAll(dir)
 	}
 }

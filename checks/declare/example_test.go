@@ -2,19 +2,14 @@ package declare_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
-	"time"
-
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
 
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 )
 
 func Example() {
@@ -80,22 +75,15 @@ func openMonitor() (mon *monitor.Monitor, cleanup func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	sqldb, err := sql.Open("sqlite", sqlstore.SQLiteDSN(filepath.Join(dir, "rollcall.db"), 10*time.Second))
+	store, err := sqlite.Open(context.Background(), filepath.Join(dir, "rollcall.db"))
 	if err != nil {
-		log.Fatal(err)
-	}
-	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := store.Migrate(context.Background()); err != nil {
 		log.Fatal(err)
 	}
 	if mon, err = monitor.New(store, nil); err != nil {
 		log.Fatal(err)
 	}
 	return mon, func() {
-		sqldb.Close()
+		store.Close()
 		os.RemoveAll(dir)
 	}
 }

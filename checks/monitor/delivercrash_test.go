@@ -3,7 +3,6 @@ package monitor_test
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,14 +19,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
-
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -43,11 +40,7 @@ func courierMain(arguments string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(1)
 	}()
-	db, err := openDatabase(database)
-	if err != nil {
-		return err
-	}
-	store, err := sqlstore.New(db)
+	store, err := openStore(context.Background(), database)
 	if err != nil {
 		return err
 	}
@@ -63,13 +56,12 @@ func courierMain(arguments string) error {
 	return mon.Run(context.Background())
 }
 
-func openDatabase(database string) (*bun.DB, error) {
+// openStore opens the store in a database that dbtest names.
+func openStore(ctx context.Context, database string) (*sqlstore.Store, error) {
 	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
-		db, err := sql.Open("sqlite", sqlstore.SQLiteDSN(path, 10*time.Second))
-		return bun.NewDB(db, sqlitedialect.New()), err
+		return sqlite.Open(ctx, path)
 	}
-	db, err := sql.Open("pgx", database)
-	return bun.NewDB(db, pgdialect.New()), err
+	return postgres.Open(ctx, database)
 }
 
 func poster(receiver string) func(context.Context, channels.Channel, channels.Notification) error {

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
 	_ "modernc.org/sqlite"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -37,10 +35,7 @@ func Example() {
 	}
 	defer sqldb.Close()
 	sqldb.SetMaxOpenConns(1) // each connection has its own memory
-	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
-	if err == nil {
-		err = store.Migrate(ctx)
-	}
+	store, err := sqlstore.Open(ctx, sqldb, sqlstore.SQLite)
 	if err != nil {
 		fmt.Println(err)
 		return

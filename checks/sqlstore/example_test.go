@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/uptrace/bun"
@@ -14,20 +15,17 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
 
-// A program opens the database with a driver of its choice. A database in memory, as here, belongs to one connection.
-func Example() {
+// A program that has a pool already passes it. A database in memory, as here, belongs to one connection.
+func ExampleOpen() {
 	ctx := context.Background()
-	sqldb, err := sql.Open("sqlite", ":memory:")
+	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		panic(err)
 	}
-	defer sqldb.Close()
-	sqldb.SetMaxOpenConns(1)
-	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	store, err := sqlstore.Open(ctx, db, sqlstore.SQLite)
 	if err != nil {
-		panic(err)
-	}
-	if err := store.Migrate(ctx); err != nil { // at every start; does nothing if the schema is up to date
 		panic(err)
 	}
 	mon, err := monitor.New(store, nil)
@@ -41,4 +39,25 @@ func Example() {
 	c, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("backup")})
 	fmt.Println(c.Name, c.Status(mon.Now()), err)
 	// Output: backup new <nil>
+}
+
+// A program that uses bun passes its *bun.DB, and must not forget to migrate.
+func ExampleNew() {
+	ctx := context.Background()
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		panic(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	store, err := sqlstore.New(bun.NewDB(db, sqlitedialect.New()))
+	if err != nil {
+		panic(err)
+	}
+	err = store.Probe(ctx, false)
+	fmt.Println(errors.Is(err, sqlstore.ErrNotMigrated))
+	fmt.Println(store.Migrate(ctx), store.Probe(ctx, false)) // at every start; does nothing if the schema is up to date
+	// Output:
+	// true
+	// <nil> <nil>
 }

@@ -4,31 +4,22 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log"
 	"os"
 	"strings"
-	"time"
-
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
-	_ "modernc.org/sqlite"
 
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 )
 
 func main() {
-	sqldb, err := sql.Open("sqlite", sqlstore.SQLiteDSN(os.Args[1], 10*time.Second))
-	check(err)
-	defer sqldb.Close()
-	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
-	check(err)
 	ctx := context.Background()
-	check(store.Migrate(ctx))
+	store, err := sqlite.Open(ctx, os.Args[1])
+	check(err)
+	defer store.Close()
 	mon, err := monitor.New(store, nil)
 	check(err)
 

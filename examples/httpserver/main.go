@@ -3,29 +3,21 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"log"
 	"net/http"
 	"os"
 	"time"
 
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
-	_ "modernc.org/sqlite"
-
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
 func main() {
-	sqldb, err := sql.Open("sqlite", sqlstore.SQLiteDSN(os.Args[1], 10*time.Second))
-	check(err)
-	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
-	check(err)
 	ctx := context.Background()
-	check(store.Migrate(ctx))
+	store, err := sqlite.Open(ctx, os.Args[1])
+	check(err)
 	mon, err := monitor.New(store, nil)
 	check(err)
 	go mon.Run(ctx) // takes overdue checks down

@@ -30,7 +30,7 @@ type fixture struct {
 // database.
 func fill(ctx context.Context, url string, n, integrations int) (f *fixture, err error) {
 	f = new(fixture)
-	if f.db, err = program.OpenDatabase(url); err != nil {
+	if f.db, err = program.OpenDatabase(ctx, url); err != nil {
 		return nil, err
 	}
 	defer func() {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log"
@@ -13,14 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
-	_ "modernc.org/sqlite"
-
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -59,12 +54,9 @@ func main() {
 	log.SetFlags(0)
 	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
 	defer stop()
-	sqldb, err := sql.Open("sqlite", sqlstore.SQLiteDSN(os.Args[1], 10*time.Second))
+	store, err := sqlite.Open(ctx, os.Args[1])
 	check(err)
-	defer sqldb.Close()
-	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
-	check(err)
-	check(store.Migrate(ctx))
+	defer store.Close()
 	mon, err := monitor.New(store, &monitor.Config{
 		Kinds:     append(channels.Kinds(), chat()),
 		Notifiers: map[channels.Kind]channels.Notifier{"chat": channels.NotifierFunc(post)},

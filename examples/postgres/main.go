@@ -4,31 +4,22 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"log"
 	"os"
 
-	_ "github.com/jackc/pgx/v5/stdlib"
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
-
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 func main() {
-	sqldb, err := sql.Open("pgx", os.Args[1])
-	check(err)
-	defer sqldb.Close()
-	sqldb.SetMaxOpenConns(10)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	store, err := sqlstore.New(bun.NewDB(sqldb, pgdialect.New()))
+	store, err := postgres.Open(ctx, os.Args[1]) // migrates under a lock, so that programs can start together
 	check(err)
-	check(store.Migrate(ctx)) // takes a lock, so that programs can start together
+	defer store.Close()
 	mon, err := monitor.New(store, nil)
 	check(err)
 	go mon.Run(ctx) // shares the deadlines and the alerts with the other programs

@@ -74,7 +74,7 @@ func newSite(ctx context.Context, t trial, o options) (s *site, err error) {
 	if err := s.startServers(ctx, o.Rollcall); err != nil {
 		return s, err
 	}
-	if s.db, err = program.OpenDatabase(s.database); err != nil {
+	if s.db, err = program.OpenDatabase(ctx, s.database); err != nil {
 		return s, err
 	}
 	s.db.SetMaxIdleConns(-1) // PostgreSQL restarts

@@ -2,7 +2,6 @@ package smtpd_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"log"
 	"net"
@@ -10,12 +9,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
-
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
 
@@ -25,12 +21,9 @@ func Example() {
 	dir, err := os.MkdirTemp("", "rollcall")
 	must(err)
 	defer os.RemoveAll(dir)
-	sqldb, err := sql.Open("sqlite", filepath.Join(dir, "jobs.db"))
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "jobs.db"))
 	must(err)
-	defer sqldb.Close()
-	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
-	must(err)
-	must(store.Migrate(ctx))
+	defer store.Close()
 	mon, err := monitor.New(store, nil)
 	must(err)
 	project, err := mon.OpenProject(ctx, "jobs")

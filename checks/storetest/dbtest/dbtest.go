@@ -15,32 +15,31 @@
 package dbtest
 
 import (
-	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
-	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/checks/storetest/pgserver"
 )
 
-// postgres is the server of this process. The first test that needs it starts it, and Main stops it.
-var postgres cluster
+// server is the PostgreSQL server of this process. The first test that needs it starts it, and Main stops it.
+var server cluster
 
 // Main runs the tests of a package and stops the PostgreSQL server if they started one. Call it from TestMain.
 func Main(m *testing.M) { os.Exit(Run(m)) }
 
 // Run is [Main] for a TestMain that has to clean up something itself: it returns the exit status.
 func Run(m *testing.M) int {
-	defer postgres.stop()
+	defer server.stop()
 	return m.Run()
 }
 
@@ -81,13 +80,13 @@ func SQLite(t testing.TB) DB {
 // PostgreSQL returns a database on the server of this process, or skips the test if PostgreSQL is missing.
 func PostgreSQL(t testing.TB) DB {
 	t.Helper()
-	if err := postgres.start(); err != nil {
+	if err := server.start(); err != nil {
 		if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("ROLLCALL_TEST_REQUIRE") != "all" {
 			t.Skip(err)
 		}
 		t.Fatal(err)
 	}
-	return DB{Name: "postgres", URL: postgres.database(t)}
+	return DB{Name: "postgres", URL: server.database(t)}
 }
 
 // Another returns another empty database of the same kind.
@@ -104,13 +103,13 @@ func (d DB) Bun(t testing.TB) *bun.DB {
 	t.Helper()
 	var db *bun.DB
 	if path := d.Path(); path != "" {
-		sqldb, err := sql.Open("sqlite", sqlstore.SQLiteDSN(path, 10*time.Second))
+		sqldb, err := sqlite.OpenDB(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		db = bun.NewDB(sqldb, sqlitedialect.New())
 	} else {
-		sqldb, err := sql.Open("pgx", d.URL)
+		sqldb, err := postgres.OpenDB(d.URL)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,10 +118,6 @@ func (d DB) Bun(t testing.TB) *bun.DB {
 		db = bun.NewDB(sqldb, pgdialect.New())
 	}
 	t.Cleanup(func() { db.Close() })
-	// SQLite does not wait when several connections turn on write-ahead logging at once.
-	if err := db.PingContext(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	return db
 }
 

@@ -1,34 +1,29 @@
 package program
 
 import (
-	"database/sql"
-	"errors"
+	"context"
 	"strings"
-	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
-	"github.com/uptrace/bun/schema"
-	_ "modernc.org/sqlite" // the driver "sqlite"
 
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 )
 
-// OpenDatabase connects to the database that a value of --database names.
-func OpenDatabase(url string) (*bun.DB, error) {
-	driver, source, dialect := "pgx", url, schema.Dialect(pgdialect.New())
+// OpenDatabase opens the database that a value of --database names, to look at its tables.
+func OpenDatabase(ctx context.Context, url string) (*bun.DB, error) {
 	if path, found := strings.CutPrefix(url, "sqlite:"); found {
-		driver, source, dialect = "sqlite", sqlstore.SQLiteDSN(path, 10*time.Second), sqlitedialect.New()
+		db, err := sqlite.OpenDB(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		return bun.NewDB(db, sqlitedialect.New()), nil
 	}
-	db, err := sql.Open(driver, source)
+	db, err := postgres.OpenDB(url)
 	if err != nil {
 		return nil, err
 	}
-	// SQLite does not wait when several connections turn on write-ahead logging at once.
-	if err := db.Ping(); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return bun.NewDB(db, dialect), nil
+	return bun.NewDB(db, pgdialect.New()), nil
 }
