@@ -17,13 +17,14 @@ const (
 // BodyJob is an entry of a [BodyQueue].
 type BodyJob struct {
 	Task BodyTask
-	// ID is the store's number of the ping, or 0 for a removal.
+	// ID is the store's own number of the ping, or 0 for a removal.
 	ID int64
-	// Key is the name of the object. No other ping uses it, so an upload can be repeated.
+	// Key is the name of the object. No other ping ever uses it, not even one of a later check with the same ID, so an
+	// upload can be repeated.
 	Key string
 	// Attempts counts the claims.
 	Attempts int
-	// Due is the end of the lease.
+	// Due is the end of the lease. Together with Key it tells one claim of a removal from the next.
 	Due time.Time
 }
 
@@ -36,19 +37,26 @@ type BodyResult struct {
 }
 
 // BodyQueue is the outbox of object storage. It is optional: a [Store] that is also a BodyQueue, which the monitor finds
-// out by a type assertion, can serve a monitor with object storage. [Tx].SaveChecks adds an upload for each of
-// Locked.Uploads. [Pruner].PrunePings adds removals. All methods work even if the ping no longer exists.
+// out by a type assertion, can serve a monitor with object storage. All methods work even if the ping no longer exists.
+//
+// [Tx].SaveChecks adds an upload for each of Locked.Uploads, due at the At of its ping. Until [BodyQueue].SettleBodies
+// records that it is done, [LogReader].Ping returns the body. [Pruner].PrunePings adds removals.
 type BodyQueue interface {
 	// ClaimBodies leases up to limit jobs of a task that are due at now, the earliest due first. It adds 1 to Attempts
-	// and sets Due to until, the end of the lease.
+	// and sets Due to until, the end of the lease, and returns the jobs with both. It skips jobs that another transaction
+	// has locked.
 	ClaimBodies(ctx context.Context, task BodyTask, now, until time.Time, limit int) ([]BodyJob, error)
-	// UploadBody returns the body of an upload. The error is [checks.ErrNotFound] if the upload is no longer queued.
+	// UploadBody returns the body of an upload. The error is [checks.ErrNotFound] if the upload is no longer queued,
+	// because it is done or its ping was pruned.
 	UploadBody(ctx context.Context, job BodyJob) ([]byte, error)
 	// SettleBodies records results in one transaction.
 	//
-	// For an upload that is done, it clears the body from the database, stores the key with the ping and removes the
-	// job. If the ping no longer exists, it queues a removal of the object instead, due at once. A removal that is done
-	// leaves the queue, unless its Due has changed, which means that the object was uploaded again. A failed job gets
-	// Attempts and RetryAt if it is still queued and, for a removal, its Due has not changed.
+	// An upload that is done: SettleBodies clears the body from the database, stores the key with the ping and removes
+	// the job. If another server has recorded that before, nothing changes. If the ping no longer exists, SettleBodies
+	// queues the removal of the object, due at once; a removal that is queued for later becomes due at once, too.
+	//
+	// A removal that is done leaves the queue, unless its Due has changed since the claim: then the object was uploaded
+	// again. A job that failed gets the given Attempts and is due at RetryAt, if it is still queued and, for a removal,
+	// its Due has not changed.
 	SettleBodies(ctx context.Context, results []BodyResult) error
 }

@@ -23,59 +23,67 @@ const (
 )
 
 // OnAlert is the channel of the deliveries to the function OnAlert of a monitor's configuration. Every store has it,
-// but no list of channels does, no check is assigned to it, and it has no mark. Deliveries to it differ from others
-// only in how they come about; see [DeliveryQueue].OnAlertUntil.
+// but no list of channels does, no check is assigned to it, it has no mark and cannot be deleted. Deliveries to it differ
+// from others only in how they come about; see [DeliveryQueue].OnAlertUntil.
 var OnAlert = channels.Channel{ID: uuid.UUID{15: 1}, Kind: channels.Function, Name: "OnAlert"}
 
 // DeliveryReader reads the outbox, which holds one delivery for each alert and channel. [Tx].SaveChecks adds them.
 type DeliveryReader interface {
-	// DueChannels returns up to limit channels that have a delivery due at the given instant: those with an ID greater
-	// than after, in the order of their IDs. Couriers poll it, so it must be cheap if nothing is due.
+	// DueChannels returns up to limit channels that have a delivery to claim at the given instant: those with an ID
+	// greater than after, in the order of the bytes of their IDs. It may also return a channel whose due deliveries all
+	// wait in their lines, but no longer after a claim for that channel that took fewer than there was room for. Couriers
+	// poll DueChannels, so it must be cheap if nothing is due.
 	DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error)
-	// Alerts returns the content of claimed deliveries, in any order. It leaves out a delivery whose check or channel no
-	// longer exists.
-	Alerts(ctx context.Context, claimed []QueuedDelivery) ([]Alert, error)
-	// Deliveries returns the history of deliveries, newest first. It leaves out those whose check or channel no longer
+	// Alerts returns the content of deliveries, whatever their state, in any order. Only the IDs of claimed matter; each
+	// alert has its QueuedDelivery as it was passed. Alerts leaves out a delivery whose check or channel no longer
 	// exists.
+	Alerts(ctx context.Context, claimed []QueuedDelivery) ([]Alert, error)
+	// Deliveries returns the history of deliveries, highest ID first. It leaves out those whose check or channel no
+	// longer exists.
 	Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error)
 	// Backlog summarizes the pending deliveries at an instant. It must be cheap however many there are.
 	Backlog(ctx context.Context, now time.Time) (Backlog, error)
 }
 
 // DeliveryQueue is the outbox inside a transaction. The pending deliveries of one check to one channel form a line in
-// the order of their IDs. Only the first of a line can be claimed, so alerts arrive in the order in which they were raised.
+// the order of their IDs. Only the first of a line can be claimed, so alerts arrive in the order in which they were
+// raised. A delivery that becomes pending again takes the place of its ID.
 type DeliveryQueue interface {
-	// ClaimDeliveries leases due deliveries that are the first of their line: it adds 1 to Attempts, sets Due to the
-	// end of the lease, and returns them. Those of a channel that are due the longest come first. It skips deliveries
-	// that another transaction has locked.
+	// ClaimDeliveries leases deliveries that are due and the first of their line: it adds 1 to Attempts, sets Due to the
+	// end of the lease, and returns them with both. For each channel it takes those that are due the longest, as many as
+	// there is room for. Those that wait in their lines take up no room, however many are due before. It skips deliveries
+	// that another transaction has locked. When a lease has ended, another claim can take the delivery.
 	ClaimDeliveries(ctx context.Context, c DeliveryClaim) ([]QueuedDelivery, error)
-	// LockDeliveries locks deliveries, whatever their state, until the transaction ends and returns those that exist.
+	// LockDeliveries locks deliveries, whatever their state, and returns those that exist, in any order.
 	LockDeliveries(ctx context.Context, ids []int64) ([]QueuedDelivery, error)
-	// LockLines locks the lines that begin with these claimed deliveries until the transaction ends. It returns each
-	// line by the ID of its claimed delivery, which comes first.
+	// LockLines locks the lines that begin with these claimed deliveries. It returns each line, in its order, by the ID
+	// of its claimed delivery.
 	LockLines(ctx context.Context, ids []int64) (map[int64][]WaitingDelivery, error)
 	// OnAlertUntil makes SaveChecks add one more delivery, to [OnAlert], for each alert that is raised at or before an
-	// instant, in whatever transaction. The latest instant of all calls counts.
+	// instant, in whatever transaction. The latest instant of all calls that were committed counts.
 	OnAlertUntil(ctx context.Context, until time.Time) error
-	// SaveDeliveries writes changes to locked deliveries, their copies and the marks of channels.
+	// SaveDeliveries writes changes to locked deliveries, their copies and the marks of channels. It ignores deliveries
+	// and channels that no longer exist.
 	SaveDeliveries(ctx context.Context, c DeliveryChanges) error
 }
 
 // QueuedDelivery is a delivery in the outbox.
 type QueuedDelivery struct {
-	// ID is the store's number of the delivery. It is never reused.
+	// ID is the store's number of the delivery. It grows, and is never reused.
 	ID int64
 	// ChannelID is the channel that the delivery goes to.
 	ChannelID uuid.UUID
 	// State is DeliveryPending when the delivery was claimed.
 	State DeliveryState
-	// Attempts counts the claims. It tells one claim from the next.
+	// Attempts counts the claims, unless SaveDeliveries has written another number. It tells one claim from the next.
 	Attempts int
 	// CreatedAt is when the alert was raised.
 	CreatedAt time.Time
-	// Due is when a pending delivery may be claimed next. While it is being sent, that is the end of the lease.
+	// Due is when a pending delivery may be claimed next. While it is being sent, that is the end of the lease. While it
+	// waits for an earlier one of its line, the store may put Due off, up to the end of that one's lease.
 	Due time.Time
-	// Since is the instant from which the alert sums up earlier flips, or the zero time.
+	// Since is the instant from which the alert sums up earlier flips, that instant included. It is Since of the alert
+	// or a value that SaveDeliveries has written. The zero time sums up none.
 	Since time.Time
 	// Error is the error of the last attempt, or "".
 	Error string
@@ -84,7 +92,7 @@ type QueuedDelivery struct {
 // WaitingDelivery is a delivery in a line, with the flip that it is about.
 type WaitingDelivery struct {
 	QueuedDelivery
-	// FlipID is the store's number of the flip.
+	// FlipID is the store's number of the flip. A later flip of the check has a higher one.
 	FlipID int64
 	// FlipAt is the instant of the flip, or CreatedAt if the flip was pruned.
 	FlipAt time.Time
@@ -94,7 +102,8 @@ type WaitingDelivery struct {
 
 // DeliveryClaim says which deliveries to claim.
 type DeliveryClaim struct {
-	// Now is the instant by which a delivery must be due, and Until the end of the lease.
+	// Now is the instant by which a delivery must be due, and Until the end of the lease. It may be Now, for a claim that
+	// only finds the lines.
 	Now, Until time.Time
 	// Room lists the channels to claim for, each once.
 	Room []ChannelRoom
@@ -108,13 +117,19 @@ type ChannelRoom struct {
 
 // DeliveryChanges holds the changes that [DeliveryQueue].SaveDeliveries writes.
 type DeliveryChanges struct {
-	// Now is when deliveries reach a final state. The next in line then becomes due, unless it was claimed before.
+	// Now is when deliveries reach a final state: it becomes their FinishedAt. One that becomes pending again has none.
 	Now time.Time
-	// Deliveries are locked deliveries of which State, Attempts, Due, Since and Error have changed.
+	// Deliveries are locked deliveries of which State, Attempts, Due, Since and Error have changed. All five are written
+	// as they are.
+	//
+	// Where one of them reaches a final state, the first of its line that is left becomes due at Now, unless it is due
+	// already or has Attempts. One with Attempts keeps its Due: it was claimed before, or it took over the claim of the
+	// deliveries that it supersedes, with their attempts. A claim in the same transaction finds the one that is due.
 	Deliveries []QueuedDelivery
-	// Copies lists further channels for the alert of a delivery, by the ID of the delivery. Each gets a new delivery,
-	// due at Now, unless the channel no longer exists or has the same alert already: a delivery for the same check,
-	// flip and reminder that was raised at the same instant.
+	// Copies lists further channels for the alert of a delivery, by the ID of the delivery. Each gets a new pending
+	// delivery with no Attempts, due at Now, and with CreatedAt, Since, the flip and the reminder of the original. A
+	// channel gets none if it no longer exists or has the same alert already: a delivery, in any state, for the same
+	// check, flip and reminder that was raised at the same instant.
 	Copies map[int64][]uuid.UUID
 	// Marks are new values of [channels.Channel].FailedAt and Error, by the ID of the channel.
 	Marks map[uuid.UUID]ChannelMark
@@ -128,13 +143,15 @@ type ChannelMark struct {
 
 // Alert is the content of a delivery.
 type Alert struct {
+	// QueuedDelivery is the delivery as it was passed to Alerts.
 	QueuedDelivery
 	// Check is the current check without its channels, and Project the name of its project.
 	Check   checks.Check
 	Project string
 	// Channel is the channel that the alert goes to.
 	Channel channels.Channel
-	// Members are the members of a group that exist, oldest first. It is nil for a channel of another kind.
+	// Members are the members of a group that exist (see [channels.GroupMembers]), oldest first. It is nil for a channel
+	// of another kind.
 	Members []uuid.UUID
 	// Flip is the status change that the alert is about, or the zero value if it was pruned.
 	Flip AlertFlip
@@ -143,14 +160,15 @@ type Alert struct {
 	// DownAt is when the check last went down before a flip up. UpAt is when it first came up after a flip down. Each
 	// is the zero time if there is no such flip.
 	DownAt, UpAt time.Time
-	// Earlier are the flips before this one that the alert sums up, oldest first, at most [MaxEarlier].
+	// Earlier are the flips from Since on and before this one, oldest first. If there are more than [MaxEarlier], it has
+	// the newest. It goes by the stored Since, not by the one that was passed.
 	Earlier []AlertFlip
-	// Ping is the newest entry of the check's log, with at most [channels.MaxBody] bytes of its body. It is the zero
-	// value if the log is empty.
+	// Ping is the newest entry of the check's log, with its BodySize and the first [channels.MaxBody] bytes of its body,
+	// or its BodyKey. It is the zero value if the log is empty.
 	Ping pings.Ping
 }
 
-// AlertFlip is a flip with its reason.
+// AlertFlip is a flip with the reason of its [checks.Transition].
 type AlertFlip struct {
 	At     time.Time
 	Up     bool
@@ -199,7 +217,7 @@ type DeliveryQuery struct {
 	Check, Channel uuid.UUID
 	// State selects the deliveries in one state.
 	State DeliveryState
-	// Before selects lower identifiers: pass the last one of a page to get the next page.
+	// Before selects lower identifiers. 0 selects all.
 	Before int64
 	// Limit bounds the number of deliveries. It is positive.
 	Limit int

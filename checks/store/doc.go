@@ -1,11 +1,50 @@
-// Package store is the contract between a monitor and its database. A program that embeds a monitor does not need it:
-// it passes a store of package sqlstore to [github.com/rollcall-dev/rollcall/checks/monitor.New]. Read on to write a
-// store of your own.
+// Package store is the contract between a monitor and its database. A program that embeds a monitor need not read it: it
+// passes a store, such as that of package sqlstore, to [github.com/rollcall-dev/rollcall/checks/monitor.New]. Read on to
+// write a store of your own.
 //
-// Implement [Store] and its transaction, [Tx]. A store for large bodies is also a [BodyQueue]; the monitor finds that out
-// by a type assertion. Then run the tests of package storetest on it until they pass:
+// Implement [Store] and its transaction, [Tx]. For object storage of large bodies, the same type also implements
+// [BodyQueue]; that is optional, and the monitor finds out by a type assertion. Then run the tests of package storetest
+// until they pass:
 //
 //	func TestContract(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) store.Store { return openMyStore(t) })
 //	}
+//
+// The following holds for all methods.
+//
+// # Values
+//
+//   - Times are UTC in whole microseconds. A zero time is saved as "none" and comes back as the zero time.
+//   - Text comes back unchanged and is compared as a whole, byte for byte and with its case. It has no NUL.
+//   - All fields of a filter that are set must match. A pointer to a zero value is set: it usually matches nothing.
+//   - Whatever a method returns belongs to the caller. Whatever the caller passes belongs to the caller again when the
+//     method, or Update around it, has returned: a store that keeps a slice or a map, such as the body of a ping, copies
+//     it. The exception is the Check in a [Locked], which both share.
+//
+// # Order
+//
+//   - Checks come in the order in which they were added.
+//   - Channels and API keys come in the order of their CreatedAt; so do [checks.Check.Channels], whatever their order
+//     was when they were saved, and the members of groups.
+//   - Projects come by name. Pings, flips and deliveries come with the newest first: the one saved last, also if the
+//     clock was set back.
+//
+// # Errors
+//
+//   - A method for one thing returns [checks.ErrNotFound] if it does not exist. A method for several things returns an
+//     empty list, also for an unknown project or check.
+//   - When ctx has ended, a method soon fails, Update with an error that wraps the error of ctx. The store works on.
+//   - If the database is out of reach or too busy, the error wraps [ErrUnavailable]; that of a method of Tx does at the
+//     latest when Update returns it. The monitor then fails a whole batch of pings. After any other error it writes them
+//     one by one, so that only the bad one fails.
+//
+// # Concurrency
+//
+// All methods of a store can be called at once, by many goroutines and by the monitors of several processes if they can
+// share the database. Readers see only what was committed. Inside a transaction, all methods of Tx see what the
+// transaction has written.
+//
+// A lock that a transaction takes lasts until its end. Whoever gets a lock sees what the transactions that held it
+// before have written. The order of locks is: the account, then checks, then deliveries. A store whose transactions run
+// one after the other needs no other lock.
 package store

@@ -18,9 +18,7 @@ import (
 // store wraps the errors of its driver in it. Package monitor has the same value under the same name.
 var ErrUnavailable = errors.New("the database is unavailable")
 
-// Store is the database of a monitor. Package sqlstore has one for PostgreSQL and SQLite; package storetest tests the
-// contract of any other. A store is safe for concurrent use. A method for one thing returns [checks.ErrNotFound] if it
-// does not exist; a method for several returns an empty list. Times are UTC in whole microseconds.
+// Store is the database of a monitor. The package comment says what holds for all methods.
 type Store interface {
 	CheckReader
 	LogReader
@@ -29,17 +27,19 @@ type Store interface {
 	Pruner
 	DeliveryReader
 
-	// Update runs fn in a transaction, commits it if fn returns nil, and rolls it back otherwise. When Update returns
-	// nil, all that fn wrote is durable. It may run fn again, for example after a deadlock. So fn must have no side
-	// effects outside the transaction, and must use the store only through tx.
+	// Update runs fn in a transaction. If fn returns nil, Update commits: when it returns nil, all that fn wrote is
+	// durable. If fn fails, Update changes nothing, not even in a cache, and returns fn's own error unchanged.
+	//
+	// Update may run fn again, for example after a deadlock. So fn has no side effects outside of the transaction. It
+	// uses the store only through tx, because the store may have no second connection.
 	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 
-	// Probe runs a test query. With write, it also commits a transaction that writes. It also
-	// fails if the schema is older than this version of the store needs.
+	// Probe fails if the database does not answer, or if its schema is older than this version of the store needs. With
+	// write, it also fails if a transaction that writes cannot be committed.
 	Probe(ctx context.Context, write bool) error
 
-	// Setting returns a named value of the installation. If there is none, it stores and returns the initial one; all
-	// callers get the same value.
+	// Setting returns a named value of the installation. If there is none, it stores and returns the initial one. All
+	// callers get the same value, also those that call at once.
 	Setting(ctx context.Context, name, initial string) (string, error)
 }
 
@@ -47,44 +47,53 @@ type Store interface {
 type CheckFilter struct {
 	ID        *uuid.UUID
 	ProjectID *uuid.UUID
-	UniqueKey *string
+	UniqueKey *string // the result of [checks.Check.UniqueKey]
 	BadgeKey  *uuid.UUID
 	Slug      *string
-	// Tags selects the checks with all of these tags, compared as whole words.
+	// Tags selects the checks with all of these tags; see [checks.Settings.HasTags].
 	Tags []string
 }
 
 // CheckReader reads checks.
 type CheckReader interface {
-	// Checks returns checks with their Channels, oldest first. The filter has an ID, a ProjectID or a BadgeKey.
+	// Checks returns checks with their Channels. The filter has an ID, a ProjectID or a BadgeKey. Each check has its
+	// compiled schedule; see [checks.Plans.Attach].
 	Checks(ctx context.Context, f CheckFilter) ([]checks.Check, error)
 	CheckFinder
 }
 
 // CheckFinder finds checks by their settings.
 type CheckFinder interface {
-	// FindChecks returns the checks of a project that m selects, oldest first.
+	// FindChecks returns the IDs of the checks of a project that m selects, the first added first.
 	FindChecks(ctx context.Context, projectID uuid.UUID, m Match) ([]uuid.UUID, error)
+}
+
+// Match selects checks by whole values, for example those that an upsert may update. A nil field matches all.
+type Match struct {
+	Name, Slug *string
+	Tags       []string       // all of them, in this order; empty and not nil for checks without tags
+	Timeout    *time.Duration // only Simple checks have one
+	Grace      *time.Duration
 }
 
 // LogReader reads pings and flips.
 type LogReader interface {
-	// Pings returns the newest pings of a check, newest first, without their bodies.
+	// Pings returns the newest pings of a check, newest first, with all their fields but Body and BodyKey.
 	Pings(ctx context.Context, checkID uuid.UUID, limit int) ([]pings.Ping, error)
-	// Ping returns ping number n, if it is among the newest limit pings of the check. It has the body or the key of the
-	// body's object.
+	// Ping returns ping number n, if it is among the newest limit pings of the check. It has its Body, or a BodyKey if
+	// [BodyQueue].SettleBodies has moved the body. It is [checks.ErrNotFound] as soon as the check is deleted.
 	Ping(ctx context.Context, checkID uuid.UUID, n int64, limit int) (pings.Ping, error)
 	// Flips returns the flips of a check after and before the given instants, both exclusive, newest first. A
-	// zero time is no bound.
+	// zero time is no bound; others may lie before 1970.
 	Flips(ctx context.Context, checkID uuid.UUID, after, before time.Time) ([]flips.Flip, error)
-	// LastDurations returns the duration of the last finished run of each check of a project. It may leave out a check
-	// if other pings followed that run.
+	// LastDurations returns, for each check of a project, the Duration of the newest ping that has one. It may leave out
+	// a check if more than one ping came after that.
 	LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error)
 }
 
 // ChannelReader reads channels.
 type ChannelReader interface {
-	// Channels returns the channels of a project, oldest first.
+	// Channels returns the channels of a project with the marks that SaveDeliveries has set, oldest first.
 	Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error)
 }
 
@@ -104,22 +113,31 @@ type KeyFilter struct {
 
 // ProjectReader reads projects and API keys.
 type ProjectReader interface {
-	// Projects returns projects by name.
+	// Projects returns projects by name. Their MaxChecks is that of their account; see [Tx].InsertProject.
 	Projects(ctx context.Context, f ProjectFilter) ([]checks.Project, error)
 	// Keys returns API keys, oldest first.
 	Keys(ctx context.Context, f KeyFilter) ([]checks.Key, error)
 }
 
-// Pruner removes expired data. A call may do a part of the work; the monitor calls again and again. Between steps that
-// take no longer than writing a batch of pings, and outside of transactions, the methods call pause unless it is nil.
-// It returns when the next step may begin.
+// Pruner removes expired data. The methods call pause, unless it is nil, between steps that take no longer than writing
+// a batch of pings. They hold no transaction meanwhile, so that others can write; pause itself may use the store.
 type Pruner interface {
-	// PrunePings removes pings beyond the newest [checks.Project.PingLimit] of their check, and pings of deleted
-	// checks. It returns how many it removed. The same transaction queues their objects for removal. If an upload may
-	// be in progress, the removal is due when that upload must have ended.
+	// PrunePings removes the pings beyond the newest [checks.Project.PingLimit] of their check, and those of deleted
+	// checks, and returns how many. The numbers of the remaining pings stay. It calls pause at least once in 500 pings
+	// that it removes.
+	//
+	// A call may do a part of the work, and the next one goes on there. Four calls suffice for a log of a few thousand
+	// pings. If each call finds 300 new pings, the log never holds much more than twice the pings to keep.
+	//
+	// In a [BodyQueue], the transaction that removes a ping also removes its upload and queues the removal of its object:
+	//   - If the body was uploaded, the removal is due at once.
+	//   - If the upload was claimed, its object may appear until the lease ends, or a little later if object storage
+	//     completes an abandoned request. The removal is due after that: 2 minutes after the end of the lease is enough.
+	//   - If the upload was never claimed, there is no object and no removal.
 	PrunePings(ctx context.Context, pause func()) (removed int, err error)
-	// PruneFlips removes flips older than the given instant, and finished deliveries created before it. It returns how many
-	// flips it removed.
+	// PruneFlips removes the flips older than the given instant and returns how many; one of that instant stays. It also
+	// removes the deliveries in a final state that were created before it. Pending deliveries stay, also without their
+	// flip.
 	PruneFlips(ctx context.Context, before time.Time, pause func()) (removed int, err error)
 }
 
@@ -129,75 +147,87 @@ type Tx interface {
 	ChannelReader
 	DeliveryQueue
 
-	// LockAccount locks the account of a project until the transaction ends, and returns the project. It guards what
-	// depends on all checks of the account: limits, uniqueness and the set of channels. A transaction that also locks
-	// checks takes this lock first.
+	// LockAccount locks the account of a project and returns the project. The lock guards what depends on all checks of
+	// the account: limits, uniqueness and the set of channels.
 	LockAccount(ctx context.Context, projectID uuid.UUID) (checks.Project, error)
-	// CountChecks returns how many checks the account of a project has.
+	// CountChecks returns how many checks the account of a project has, in all its projects.
 	CountChecks(ctx context.Context, projectID uuid.UUID) (int, error)
 
-	// LockCheck locks a check until the transaction ends and returns it with its Channels.
+	// LockCheck locks a check and returns it with its Channels and its compiled schedule.
 	LockCheck(ctx context.Context, id uuid.UUID) (*Locked, error)
-	// LockChecks locks checks until the transaction ends. Transactions that lock the same checks in another order must not
-	// block each other for good. It returns the checks that exist, in any order and without their Channels.
+	// LockChecks locks checks and returns those that exist, in any order and without their Channels. Each ID comes once.
+	// Transactions that pass the same IDs in another order must not block each other for good: the store sorts them, or
+	// Update runs fn again.
 	LockChecks(ctx context.Context, ids []uuid.UUID) ([]*Locked, error)
-	// LockDue locks and returns up to limit checks whose deadline or next alert may have come at the given instant. It
-	// skips those that another transaction has locked, sets Due, and does not set Channels. If a check has nothing to
-	// settle yet, SaveChecks hides it from LockDue until [checks.Check.Wake].
+	// LockDue locks and returns up to limit checks whose [checks.Check.Wake] has come at the given instant. It skips
+	// those that another transaction has locked. It sets Due, and does not set Channels. It returns no check whose Wake
+	// is the zero time.
+	//
+	// A store may keep an earlier instant than Wake, so that a ping that puts the deadline off writes less. LockDue then
+	// returns the check too early. That happens once: after SaveChecks with Due set, LockDue does not return the check
+	// before its Wake.
 	LockDue(ctx context.Context, now time.Time, limit int) ([]*Locked, error)
-	// SaveChecks writes the state of checks with their new pings, uploads and flips. It adds one delivery for each
-	// alert and channel to the outbox, those of one check in the order of its alerts, and those to [OnAlert]. A delivery refers to the flip to
-	// the status of its alert: one that this call writes, or else the newest that is stored. It is added even if that flip
-	// was pruned. If SettingsChanged is set, SaveChecks also writes the settings and Channels. If Row is
-	// nil, it adds the check; the error is [checks.ErrExists] for an ID that is in use. From [checks.Check.Wake] on,
-	// LockDue finds the check.
+	// SaveChecks writes locked checks: their state and all that is new in [Locked], also if nothing is. A Row of nil is
+	// a new check, of which it also writes the settings and Channels; the error is [checks.ErrExists] for an ID that is
+	// in use. From [checks.Check.Wake] on, LockDue finds the check.
+	//
+	// For each of Alerts and each of the check's channels that exists, SaveChecks adds a [DeliveryPending] delivery with
+	// no Attempts to the outbox. The check's channels are those after this call and, until the instant of OnAlertUntil,
+	// [OnAlert]. CreatedAt and Due are RaisedAt of the
+	// alert. The IDs of one check's deliveries grow in the order of its Alerts, and those of one alert have no order.
+	//
+	// A delivery refers to the flip that its alert is about: the one of Transitions with the Status and the At of the
+	// alert. Both lists are in the same order, and several of their items may have the same instant. If there is none,
+	// it is the newest stored flip to that status. If that was pruned, the delivery refers to no flip.
+	//
+	// The store may keep the checks in a cache, so the caller must not change their slices afterwards.
 	SaveChecks(ctx context.Context, locked []*Locked) error
-	// DeleteCheck removes a locked check and all that belongs to it. Nobody can read its pings from then on, although
-	// PrunePings may remove them later.
+	// DeleteCheck removes a locked check with its flips and deliveries. Nobody can read its pings from then on, although
+	// PrunePings may remove them later. Another check with the same ID may be added.
 	DeleteCheck(ctx context.Context, l *Locked) error
 
-	// InsertProject adds a project, and its account if that is new. The error is [checks.ErrExists] for a name in use.
+	// InsertProject adds a project. The error is [checks.ErrExists] for a name in use.
+	//
+	// The account of a project is its Account with its Plan: two projects belong to one account if both are equal. A
+	// MaxChecks above 0 becomes that of the account, and so of all its projects. With 0 the account keeps what it has.
 	InsertProject(ctx context.Context, p checks.Project) error
-	// DeleteProject removes a project and all that belongs to it.
+	// DeleteProject removes a project with its checks, as DeleteCheck does, its channels and its API keys.
 	DeleteProject(ctx context.Context, id uuid.UUID) error
-	// CountProjects returns the number of projects. It makes other callers wait until the transaction ends, so that
-	// only one of them adds the first project.
+	// CountProjects returns the number of projects. It makes other callers of CountProjects wait until the transaction
+	// ends, so that only one of them adds the first project.
 	CountProjects(ctx context.Context) (int, error)
-	// InsertKey adds an API key. The error is [checks.ErrExists] for a hash in use.
+	// InsertKey adds an API key. The error is [checks.ErrExists] for a hash in use. The caller sees to it that the
+	// project exists: for an unknown one, the store may return any other error or none.
 	InsertKey(ctx context.Context, k checks.Key) error
 	// DeleteKey removes an API key of a project. The error is [checks.ErrNotFound] for the key of another project.
 	DeleteKey(ctx context.Context, projectID, id uuid.UUID) error
-	// SaveChannel adds a channel, or writes the name, the settings and their sources of the one with its ID. The project
-	// and the kind of a channel never change. The error is [checks.ErrNotFound] for the ID of another project's channel.
+	// SaveChannel adds a channel, or writes the Name, the Settings and the Sources of the one with its ID. The project,
+	// the kind and CreatedAt of a channel never change, and only SaveDeliveries writes FailedAt and Error. The error is
+	// [checks.ErrNotFound] for the ID of another project's channel.
 	SaveChannel(ctx context.Context, c channels.Channel) error
-	// DeleteChannel removes a channel of a project and takes it from all checks. The error is [checks.ErrNotFound] for the
-	// channel of another project.
+	// DeleteChannel removes a channel of a project and its deliveries, and takes it from all checks. Transactions that
+	// add deliveries meanwhile leave none behind. The error is [checks.ErrNotFound] for the channel of another project.
 	DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error
 }
 
-// Match selects the checks that an upsert may update. A nil field matches all. Texts are
-// compared as a whole and byte for byte.
-type Match struct {
-	Name, Slug *string
-	Tags       []string       // all of them, in this order; empty and not nil for checks without tags
-	Timeout    *time.Duration // only Simple checks have one
-	Grace      *time.Duration
-}
-
-// Locked is a check that a transaction has locked, with the changes that SaveChecks writes.
+// Locked is a check that a transaction has locked, with the changes that SaveChecks writes. It is of use only in that
+// transaction.
 type Locked struct {
+	// Check is the check as the last transaction that held its lock has left it. Change it by assignment only: the store
+	// may share its slices with a cache.
 	checks.Check
 	// Row is the store's private data about the check; nil for a new check.
 	Row any
 	// Due is set when LockDue returned the check.
 	Due bool
-	// SettingsChanged makes SaveChecks write the settings and Channels.
+	// SettingsChanged makes SaveChecks write the settings and Channels. Otherwise it leaves them alone.
 	SettingsChanged bool
-	// Pings, Transitions and Alerts are new.
+	// Pings, Transitions and Alerts are new, in the order in which they happened. The log takes Pings as they are.
 	Pings       []pings.Ping
 	Transitions []checks.Transition
 	Alerts      []checks.Alert
-	// Uploads are the numbers of those Pings whose bodies move to object storage, in ascending order.
+	// Uploads are the numbers of those Pings whose bodies move to object storage, in ascending order. It is empty for a
+	// store that is no [BodyQueue].
 	Uploads []int64
 }
 

@@ -223,6 +223,15 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 	}
 	same(t, "history", list, want)
 	f.marked(t, now, "refused")
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
+		list, err := tx.Channels(ctx, f.project.ID)
+		if err != nil {
+			return err
+		}
+		list[0].FailedAt, list[0].Error = time.Time{}, ""
+		return tx.SaveChannel(ctx, list[0])
+	})
+	f.marked(t, now, "refused")
 	f.exchange(t, now, 0, store.DeliveryChanges{Marks: map[uuid.UUID]store.ChannelMark{c.Channels[0]: {}, uuid.New(): {}}})
 	f.marked(t, time.Time{}, "")
 	// A delivery that has ended can be made pending again.

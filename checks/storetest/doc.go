@@ -1,4 +1,5 @@
-// Package storetest is the contract of a [store.Store], as tests. A store that passes them can serve a monitor:
+// Package storetest tests the contract of a [store.Store], which package store documents. A store that passes the tests
+// can serve a monitor:
 //
 //	func TestContract(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) store.Store { return openMyStore(t) })
@@ -66,7 +67,7 @@
 //   - Projects: Projects looks at all fields of its filter, compares whole values with their case, and sorts by name. A name
 //     that is in use is [checks.ErrExists].
 //   - Accounts: an account is a name with a plan. Its projects count their checks together and share a limit, which the
-//     project that was added last has set.
+//     project that was added last with one has set.
 //   - FirstProject: of several servers that add a project if CountProjects returns 0, one does.
 //   - DeleteProject: checks, channels and keys go with their project. A deleted project is [checks.ErrNotFound].
 //   - Keys: keys are found by their hash and listed with the oldest first. Only their own project can delete them.

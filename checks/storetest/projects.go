@@ -79,8 +79,11 @@ func testAccounts(t *testing.T, f fixture) {
 	limited := newProject("limited")
 	limited.MaxChecks = 7
 	f.addProject(t, limited)
-	if got := f.projects(t, store.ProjectFilter{ID: &sibling.ID}); len(got) != 1 || got[0].MaxChecks != 7 {
-		t.Errorf("the limit of another project of the account was not applied: %+v", got)
+	f.addProject(t, newProject("without a limit of its own"))
+	for name, want := range map[string]int{"sibling": 7, "limited": 7, "without a limit of its own": 7, "free": 0} {
+		if got := f.projects(t, store.ProjectFilter{Name: &name}); len(got) != 1 || got[0].MaxChecks != want {
+			t.Errorf("project %q: %+v, want the limit of its account, %d", name, got, want)
+		}
 	}
 }
 
