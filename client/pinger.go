@@ -126,7 +126,8 @@ func (p *Pinger) ExitStatus(ctx context.Context, status int, body []byte) error 
 }
 
 // Run calls job and reports its start, then its success, or its failure with the text of the error as the body. It
-// reports a panic as a failure with the stack and lets it continue. [runtime.Goexit] is a failure too.
+// reports a panic as a failure with the stack and lets it continue. [runtime.Goexit] is a failure too. The last ping
+// carries the [job.Output] of the run, after the error.
 //
 // Run returns the error of the job, unchanged, and the error of the pings, which a job may ignore. It calls job even if
 // the first ping fails, and sends the last ping even if ctx has ended. The pings delay the job by at most twice

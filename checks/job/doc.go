@@ -31,7 +31,10 @@
 //			log.Print(err) // the reporter works anyway: it reports nothing
 //		}
 //		slugs = append(slugs, slug)
-//		entry.Wrap(func(ctx context.Context) error { return first(reporter.Run(ctx, entry.Job)) })
+//		entry.Wrap(func(ctx context.Context) error {
+//			jobErr, _ := reporter.Run(ctx, entry.Job) // log the other error
+//			return jobErr
+//		})
 //	}
 //	err := registry.PauseExcept(ctx, tag, slugs)
 //

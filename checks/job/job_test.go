@@ -243,6 +243,26 @@ func TestNil(t *testing.T) {
 	}
 }
 
+// diskError is an error whose Error method fails for a nil pointer.
+type diskError struct{ disk string }
+
+func (e *diskError) Error() string { return e.disk + " is full" }
+
+// A nil pointer in an error is not nil. Its run is reported nevertheless.
+func TestRunWithNilPointerError(t *testing.T) {
+	var r recorder
+	jobErr, pingErr := job.New(&r, nil).Run(t.Context(), func(context.Context) error {
+		var e *diskError
+		return e
+	})
+	if jobErr == nil || pingErr != nil {
+		t.Errorf("%v, %v", jobErr == nil, pingErr)
+	}
+	if last := r.sent[len(r.sent)-1]; last.Kind != pings.Fail || string(last.Body) != "<nil>" {
+		t.Errorf("%s: %q", last.Kind, last.Body)
+	}
+}
+
 // sendFunc is a receiver in a test.
 type sendFunc func(ctx context.Context, s pings.Signal) error
 

@@ -103,7 +103,7 @@ func (j *Job) Run(ctx context.Context, job func(ctx context.Context) error) (job
 	if jobErr == nil {
 		endErr = run.Success(after, nil)
 	} else {
-		endErr = run.Fail(after, []byte(jobErr.Error()))
+		endErr = run.Fail(after, fmt.Append(nil, jobErr)) // also of a nil pointer
 	}
 	return jobErr, errors.Join(startErr, endErr)
 }

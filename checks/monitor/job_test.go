@@ -1,0 +1,130 @@
+package monitor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+)
+
+// A database that hangs delays a job by the two time limits of its pings, and loses neither ping.
+func TestJobOnHangingDatabase(t *testing.T) {
+	store := dbtest.SQLite(t).Open(t)
+	s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
+	c := s.create(t, checks.Spec{})
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t, store, monitor.Config{})
+		start := time.Now()
+		ctx, cancel := context.WithCancel(t.Context())
+		output := []byte("the disk is full")
+		jobErr, pingErr := q.mon.Job(c.ID).Run(ctx, func(ctx context.Context) error {
+			cancel()
+			return ctx.Err()
+		})
+		if took := time.Since(start); jobErr != context.Canceled || !errors.Is(pingErr, context.DeadlineExceeded) || took != 20*time.Second {
+			t.Errorf("%v, %v after %v", jobErr, pingErr, took)
+		}
+		if err := q.mon.Job(c.ID).Fail(t.Context(), output); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		clear(output) // the caller may reuse the body
+		close(q.gate)
+		synctest.Wait()
+	})
+	if list, err := s.Pings(t.Context(), c.ID); err != nil || len(list) != 3 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if body, err := s.PingBody(t.Context(), c.ID, 3); err != nil || string(body) != "the disk is full" {
+		t.Errorf("%q, %v", body, err)
+	}
+}
+
+func TestRegistryOfUnknownProject(t *testing.T) {
+	s := newSetup(t, dbtest.SQLite(t).Open(t), monitor.ProjectSpec{Name: "p"})
+	if _, err := s.Registry(uuid.New()).Register(t.Context(), checks.Spec{Slug: new("backup")}); !errors.Is(err, checks.ErrNotFound) {
+		t.Errorf("Register: %v", err)
+	}
+}
+
+func openDemo(ctx context.Context) (mon *monitor.Monitor, project checks.Project, done func()) {
+	dir, err := os.MkdirTemp("", "jobs-")
+	check(err)
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "jobs.db"))
+	check(err)
+	mon, err = monitor.New(store, nil)
+	check(err)
+	project, err = mon.OpenProject(ctx, "jobs")
+	check(err)
+	return mon, project, func() {
+		check(store.Close())
+		check(os.RemoveAll(dir))
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func ExampleMonitor_Job() {
+	ctx := context.Background()
+	mon, project, done := openDemo(ctx)
+	defer done()
+	backup, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("backup"), Timeout: new(24 * time.Hour)})
+	check(err)
+
+	jobErr, pingErr := mon.Job(backup.ID).Run(ctx, func(ctx context.Context) error {
+		return errors.New("the disk is full")
+	})
+	fmt.Println(jobErr, pingErr)
+
+	backup, err = mon.Check(ctx, backup.ID)
+	check(err)
+	body, err := mon.PingBody(ctx, backup.ID, 2)
+	check(err)
+	fmt.Printf("%s after %d pings: %s\n", backup.Status(mon.Now()), backup.NPings, body)
+	// Output:
+	// the disk is full <nil>
+	// down after 2 pings: the disk is full
+}
+
+// A program keeps a check for each of its jobs, and pauses those of jobs that it no longer has.
+func ExampleMonitor_Registry() {
+	ctx := context.Background()
+	mon, project, done := openDemo(ctx)
+	defer done()
+	registry := mon.Registry(project.ID) // a *client.Client does the same on a server
+
+	start := func(jobs ...string) {
+		for _, slug := range jobs {
+			r, err := registry.Register(ctx, checks.Spec{Slug: &slug, Tags: []string{"nightly"}, Schedule: new("0 3 * * *")})
+			check(err)
+			_, err = r.Run(ctx, func(context.Context) error { return nil })
+			check(err)
+		}
+		check(registry.PauseExcept(ctx, "nightly", jobs))
+	}
+	start("backup", "cleanup")
+	start("backup") // the next version of the program
+
+	list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
+	check(err)
+	for _, c := range list {
+		fmt.Println(c.Slug, c.Status(mon.Now()))
+	}
+	// Output:
+	// backup up
+	// cleanup paused
+}
