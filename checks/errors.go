@@ -10,7 +10,7 @@ var (
 	ErrNotPaused = errors.New("check is not paused")
 	// ErrCheckLimit reports that the account has as many checks as its plan allows (API-V3.md sections 4.3 and 8).
 	ErrCheckLimit = errors.New("the account has reached its check limit")
-	// ErrAmbiguousSlug reports a ping by a slug that several checks of the project have.
+	// ErrAmbiguousSlug reports a slug that several checks of the project have.
 	ErrAmbiguousSlug = errors.New("ambiguous slug")
 	// ErrExists reports that the name or the identifier is taken.
 	ErrExists = errors.New("already exists")

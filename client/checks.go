@@ -77,6 +77,24 @@ func (c *Client) Get(ctx context.Context, id uuid.UUID) (Check, error) {
 	return get(ctx, c, "get check", checkPath(id), checkOf)
 }
 
+// CheckBySlug returns the check of the project with a slug. The error is [checks.ErrNotFound] if there is none or the slug
+// is empty, and [checks.ErrAmbiguousSlug] if several checks have it.
+func (c *Client) CheckBySlug(ctx context.Context, slug string) (Check, error) {
+	err := error(checks.ErrNotFound)
+	if slug != "" {
+		list, listErr := c.List(ctx, Query{Slug: slug})
+		switch {
+		case listErr != nil:
+			return Check{}, listErr
+		case len(list) == 1:
+			return list[0], nil
+		case len(list) > 1:
+			err = checks.ErrAmbiguousSlug
+		}
+	}
+	return Check{}, fmt.Errorf("client: get check: %w", err)
+}
+
 // GetByUniqueKey returns the check of the project with a unique key: 40 lower-case hexadecimal digits. The error is
 // [checks.ErrNotFound] if it does not exist or key is not a unique key.
 func (c *Client) GetByUniqueKey(ctx context.Context, key string) (Check, error) {

@@ -116,6 +116,9 @@ func TestList(t *testing.T) {
 			}
 		}
 	}
+	if got, err := s.client.CheckBySlug(t.Context(), "y"); err != nil || got.Name != "c" {
+		t.Errorf("by slug: %q, %v, want c", got.Name, err)
+	}
 }
 
 func TestUpsert(t *testing.T) {
@@ -232,6 +235,7 @@ func TestErrors(t *testing.T) {
 	s.create(checks.Spec{Slug: new("twice")})
 	none := uuid.MustParse("11111111-2222-4333-8444-555555555555")
 	missing := func(err error) bool { return errors.Is(err, checks.ErrNotFound) }
+	ambiguous := func(err error) bool { return errors.Is(err, checks.ErrAmbiguousSlug) }
 	status := func(code int) func(error) bool {
 		return func(err error) bool {
 			e, ok := errors.AsType[*client.Error](err)
@@ -257,6 +261,9 @@ func TestErrors(t *testing.T) {
 		"get key":   {func() error { _, err := s.client.GetByUniqueKey(ctx, strings.Repeat("0", 40)); return err }, missing, "client: get check: not found (status 404)"},
 		"bad key":   {func() error { _, err := s.client.GetByUniqueKey(ctx, ".."); return err }, missing, "client: get check: not found"},
 		"empty key": {func() error { _, err := s.client.FlipsByUniqueKey(ctx, "", flips.Window{}); return err }, missing, "client: list flips: not found"},
+		"slug":      {func() error { _, err := s.client.CheckBySlug(ctx, "none"); return err }, missing, "client: get check: not found"},
+		"no slug":   {func() error { _, err := s.client.CheckBySlug(ctx, ""); return err }, missing, "client: get check: not found"},
+		"two slugs": {func() error { _, err := s.client.CheckBySlug(ctx, "twice"); return err }, ambiguous, "client: get check: ambiguous slug"},
 		"update":    {func() error { _, err := s.client.Update(ctx, none, checks.Spec{}); return err }, missing, ""},
 		"pause":     {func() error { _, err := s.client.Pause(ctx, none); return err }, missing, ""},
 		"resume":    {func() error { _, err := s.client.Resume(ctx, none); return err }, missing, ""},
@@ -268,7 +275,7 @@ func TestErrors(t *testing.T) {
 		"ping":      {func() error { return s.pinger(s.url+"/ping/"+none.String()).Success(ctx, nil) }, missing, "client: success ping: not found (status 404)"},
 		"ambiguous": {func() error {
 			return s.pinger(client.SlugURL(s.url+"/ping/", s.project.PingKey, "twice")).Fail(ctx, nil)
-		}, func(err error) bool { return errors.Is(err, checks.ErrAmbiguousSlug) }, "client: fail ping: ambiguous slug (status 409)"},
+		}, ambiguous, "client: fail ping: ambiguous slug (status 409)"},
 		"timeout": {func() error { _, err := s.client.Create(ctx, checks.Spec{Timeout: new(59 * time.Second)}); return err },
 			field("timeout"), "client: create check: timeout is too small: 59, the minimum is 60 (status 400)"},
 		"part of a second": {func() error {

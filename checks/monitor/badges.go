@@ -11,9 +11,9 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
-// Tags returns the tags of a project's checks, each once, sorted.
+// Tags returns the tags of a project's checks, each once, sorted. Error: [checks.ErrNotFound].
 func (m *Monitor) Tags(ctx context.Context, projectID uuid.UUID) ([]string, error) {
-	list, err := m.store.Checks(ctx, store.CheckFilter{ProjectID: &projectID})
+	list, err := m.Checks(ctx, projectID, CheckQuery{})
 	if err != nil {
 		return nil, err
 	}

@@ -140,9 +140,10 @@ func (m *Monitor) validSettings(list []channels.Channel, c channels.Channel, set
 	return settings, err
 }
 
-// Channels returns the channels of a project, oldest first.
+// Channels returns the channels of a project, oldest first. Error: [checks.ErrNotFound].
 func (m *Monitor) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
-	return m.store.Channels(ctx, projectID)
+	list, err := m.store.Channels(ctx, projectID)
+	return list, m.exists(ctx, projectID, len(list), err)
 }
 
 // ChannelKinds returns the kinds of channels that [Monitor.CreateChannel] accepts, with their settings.

@@ -237,12 +237,36 @@ type CheckQuery struct {
 	Tags []string // only checks with all of these tags, compared as whole words
 }
 
-// Checks returns the checks of a project that the query selects, oldest first (API-V3.md section 4.1).
+// Checks returns the checks of a project that the query selects, oldest first. Error: [checks.ErrNotFound].
 func (m *Monitor) Checks(ctx context.Context, projectID uuid.UUID, q CheckQuery) ([]checks.Check, error) {
-	if q.Slug != nil && !checks.ValidSlug(*q.Slug) {
-		return nil, nil // no check has it, and PostgreSQL refuses invalid UTF-8
+	var list []checks.Check
+	var err error
+	if q.Slug == nil || checks.ValidSlug(*q.Slug) { // no check has another slug, and PostgreSQL refuses invalid UTF-8
+		list, err = m.store.Checks(ctx, store.CheckFilter{ProjectID: &projectID, Slug: q.Slug, Tags: q.Tags})
 	}
-	return m.store.Checks(ctx, store.CheckFilter{ProjectID: &projectID, Slug: q.Slug, Tags: q.Tags})
+	return list, m.exists(ctx, projectID, len(list), err)
+}
+
+// CheckBySlug returns the check of a project with a slug. Errors: [checks.ErrNotFound], also for an unknown project and
+// the empty slug; [checks.ErrAmbiguousSlug] if several checks have it.
+func (m *Monitor) CheckBySlug(ctx context.Context, projectID uuid.UUID, slug string) (checks.Check, error) {
+	if slug == "" {
+		return checks.Check{}, checks.ErrNotFound
+	}
+	list, err := m.Checks(ctx, projectID, CheckQuery{Slug: &slug})
+	if len(list) > 1 {
+		return checks.Check{}, checks.ErrAmbiguousSlug
+	}
+	return one(list, err)
+}
+
+// exists returns the error of a query about a project. If that is nil and nothing was found, it returns
+// [checks.ErrNotFound] unless the project exists.
+func (m *Monitor) exists(ctx context.Context, projectID uuid.UUID, found int, err error) error {
+	if err == nil && found == 0 {
+		_, err = m.Project(ctx, projectID)
+	}
+	return err
 }
 
 // one returns the first item of a list, or [checks.ErrNotFound]. It passes on the error of the query.

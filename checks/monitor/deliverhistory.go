@@ -75,7 +75,8 @@ type DeliveryQuery struct {
 const DefaultDeliveries = 100
 
 // Deliveries returns deliveries of a project, newest first. The monitor keeps them as long as flips (API-V3.md section
-// 8), and pending ones until they are final. The error is a *[checks.FieldError] for the state or the limit.
+// 8), and pending ones until they are final. Errors: *[checks.FieldError] for the state or the limit,
+// [checks.ErrNotFound] for the project.
 func (m *Monitor) Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error) {
 	states := []DeliveryState{"", DeliveryPending, DeliverySent, DeliveryFailed, DeliverySuperseded}
 	switch {
@@ -92,7 +93,7 @@ func (m *Monitor) Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, 
 	for i, d := range rows {
 		list[i] = Delivery(d)
 	}
-	return list, err
+	return list, m.exists(ctx, q.Project, len(list), err)
 }
 
 // RetryDeliveries makes failed deliveries of a project pending again, with no attempts counted, and returns how many.
@@ -101,7 +102,7 @@ func (m *Monitor) Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, 
 func (m *Monitor) RetryDeliveries(ctx context.Context, projectID uuid.UUID, ids ...int64) (int, error) {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	if len(ids) == 0 {
-		return 0, nil
+		return 0, m.exists(ctx, projectID, 0, nil)
 	}
 	query := store.DeliveryQuery{Project: projectID, IDs: ids, State: DeliveryFailed, Limit: len(ids)}
 	list, err := m.store.Deliveries(ctx, query)
@@ -118,13 +119,13 @@ func (m *Monitor) RetryDeliveries(ctx context.Context, projectID uuid.UUID, ids 
 const retryPage = 500
 
 // RetryFailedDeliveries makes all failed deliveries of a project pending again, with no attempts counted, and returns
-// how many.
+// how many. Error: [checks.ErrNotFound].
 func (m *Monitor) RetryFailedDeliveries(ctx context.Context, projectID uuid.UUID) (retried int, err error) {
 	query := store.DeliveryQuery{Project: projectID, State: DeliveryFailed, Limit: retryPage}
 	for {
 		list, err := m.store.Deliveries(ctx, query)
 		if err != nil || len(list) == 0 {
-			return retried, err
+			return retried, m.exists(ctx, projectID, retried, err)
 		}
 		n, err := m.retry(ctx, list, 0)
 		retried += n

@@ -202,9 +202,10 @@ func randomText(n int) string {
 	return b.String()[:n]
 }
 
-// Keys returns the API keys of a project, oldest first, without their texts.
+// Keys returns the API keys of a project, oldest first, without their texts. Error: [checks.ErrNotFound].
 func (m *Monitor) Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, error) {
-	return m.store.Keys(ctx, store.KeyFilter{ProjectID: &projectID})
+	list, err := m.store.Keys(ctx, store.KeyFilter{ProjectID: &projectID})
+	return list, m.exists(ctx, projectID, len(list), err)
 }
 
 // RevokeKey removes an API key of a project. Error: [checks.ErrNotFound].
