@@ -1,15 +1,17 @@
 // Package monitor is the service that other programs embed. It keeps checks in a database, takes their pings, watches
 // their deadlines, records when they go up and down, and delivers alerts.
 //
-// A monitor needs a store. Package sqlstore has one for SQLite and PostgreSQL:
+// Five lines watch a job, and one reports each of its runs:
 //
-//	store, err := sqlstore.New(db) // a *bun.DB
-//	err = store.Migrate(ctx)
+//	store, err := sqlite.Open(ctx, "jobs.db") // or postgres.Open(ctx, url)
 //	mon, err := monitor.New(store, nil)
-//	project, err := mon.OpenProject(ctx, "backups")
-//	c, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("nightly"), Schedule: new("0 3 * * *"), TZ: new("Europe/Riga")})
-//	_, err = mon.Ping(ctx, c.ID, pings.Signal{Kind: pings.Success})
-//	err = mon.Run(ctx) // watches deadlines until ctx ends
+//	go mon.Run(ctx) // watches deadlines and sends alerts until ctx ends
+//	project, err := mon.OpenProject(ctx, "jobs")
+//	job, err := mon.Registry(project.ID).Register(ctx, checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *")})
+//
+//	jobErr, pingErr := job.Run(ctx, backup) // start, then success, or failure with the error as text
+//
+// Packages sqlite and postgres below sqlstore open the store; sqlstore.Open takes a pool that the program has already.
 //
 // # Guarantees
 //

@@ -1,11 +1,14 @@
 // Package sqlstore keeps Rollcall's data in PostgreSQL or SQLite, through bun. Its [Store] is the store of a
 // [github.com/rollcall-dev/rollcall/checks/monitor.Monitor].
 //
-// The program that embeds it opens the database with a driver of its choice and picks bun's dialect:
+// Packages sqlite and postgres open the database, set it up and migrate it:
 //
-//	sqldb, err := sql.Open("sqlite", sqlstore.SQLiteDSN("rollcall.db", 10*time.Second))
-//	store, err := sqlstore.New(bun.NewDB(sqldb, sqlitedialect.New()))
-//	err = store.Migrate(ctx)
+//	store, err := sqlite.Open(ctx, "jobs.db")
+//	store, err := postgres.Open(ctx, "postgres://user:password@host/database")
+//
+// [Open] does the same on a pool that the program has already, with a driver of its choice:
+//
+//	store, err := sqlstore.Open(ctx, db, sqlstore.Postgres) // db is a *sql.DB
 //
 // All tables have the prefix rollcall_, so they can live beside the program's own.
 //
@@ -19,10 +22,11 @@
 //
 // # SQLite
 //
-// [SQLiteDSN] has the recommended settings. With another driver, turn on write-ahead logging, which lets readers and
-// the writer work at the same time, and synchronous=FULL, without which a power failure can lose acknowledged pings.
-// Set a busy timeout if several processes use one file. SQLite must be version 3.35 or newer. The store writes one
-// transaction at a time, whatever the size of the connection pool.
+// OpenDB of package sqlite returns a pool with the recommended settings. With another driver, turn on write-ahead
+// logging, which lets readers and the writer work at the same time, and synchronous=FULL, without which a power failure
+// can lose acknowledged pings. Set a busy timeout if the program's own transactions or several processes use the file. A
+// database in memory belongs to one connection, so limit the pool to one. SQLite must be version 3.35 or newer. The store
+// writes one transaction at a time, whatever the size of the pool.
 //
 // # PostgreSQL
 //
