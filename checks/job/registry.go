@@ -14,7 +14,8 @@ type Registry interface {
 	// start of a program and whenever a job changes.
 	//
 	// An existing check keeps what spec leaves nil. A new check gets the defaults, and all channels of the project unless
-	// spec.Channels is set. A paused check stays paused until the next ping of its job.
+	// spec.Channels is set. A paused check stays paused until the next run of its job, or with ManualResume until it is
+	// resumed.
 	//
 	// If Register returns an error, the reporter reports nothing, and its Run only calls the job. The error is a
 	// *[checks.FieldError] for an invalid setting, such as a missing slug.

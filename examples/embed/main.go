@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -10,7 +11,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
-	"github.com/rollcall-dev/rollcall/pings"
 )
 
 func main() {
@@ -28,10 +28,16 @@ func main() {
 	spec := checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *"), TZ: new("Europe/Riga")}
 	backup, _, err := mon.Upsert(ctx, project.ID, spec, checks.UniqueSlug)
 	check(err)
-	ping, err := mon.Ping(ctx, backup.ID, pings.Signal{Kind: pings.Success})
+	jobErr, pingErr := mon.Job(backup.ID).Run(ctx, copyFiles) // start, then success, or failure with the error as text
+	check(errors.Join(jobErr, pingErr))
+
+	backup, err = mon.Check(ctx, backup.ID)
 	check(err)
-	fmt.Printf("%s: ping %d, %s\n", backup.Slug, ping.N, ping.Kind)
+	fmt.Printf("%s is %s after %d pings\n", backup.Slug, backup.Status(mon.Now()), backup.NPings)
 }
+
+// copyFiles is the job.
+func copyFiles(context.Context) error { return nil }
 
 func check(err error) {
 	if err != nil {

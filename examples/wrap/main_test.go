@@ -22,7 +22,7 @@ func TestWrap(t *testing.T) {
 	if out, err := run(t.TempDir(), site.PingURL); err != nil || out != "0 files\n" {
 		t.Errorf("%v, printed %q", err, out)
 	}
-	if diff := cmp.Diff([]string{"start", "success"}, site.Pings()); diff != "" {
+	if diff := cmp.Diff([]string{"start", "success: 0 files"}, site.Pings()); diff != "" {
 		t.Errorf("pings (-want +got):\n%s", diff)
 	}
 	if out, err := run("no-such-directory", site.PingURL); err == nil {
@@ -30,6 +30,9 @@ func TestWrap(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"start", "fail: open no-such-directory: no such file or directory"}, site.Pings()); diff != "" {
 		t.Errorf("pings (-want +got):\n%s", diff)
+	}
+	if out, err := run(t.TempDir(), ""); err != nil || out != "0 files\n" {
+		t.Errorf("without a ping URL: %v, printed %q", err, out)
 	}
 	// The job runs even if its check does not exist.
 	out, err := run(t.TempDir(), site.URL+"/ping/00000000-0000-0000-0000-000000000000")
