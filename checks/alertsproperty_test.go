@@ -79,7 +79,13 @@ func (r *ruled) hear(t *rapid.T, effects checks.Effects) {
 
 func (r *ruled) event(t *rapid.T) {
 	r.now = r.now.Add(time.Duration(rapid.IntRange(0, 90).Draw(t, "minutes")) * time.Minute)
-	switch do := rapid.IntRange(0, 9).Draw(t, "event"); do {
+	switch do := rapid.IntRange(0, 11).Draw(t, "event"); do {
+	case 10, 11:
+		signal := drawQueued(t, r.now)
+		r.apply(t, func(c checks.Check, _ bool) (checks.Check, checks.Effects) {
+			c, _, effects, _ := c.Ping(signal, r.now)
+			return c, effects
+		})
 	case 0:
 		r.apply(t, func(c checks.Check, _ bool) (checks.Check, checks.Effects) { return c.Pause(r.now) })
 	case 1:

@@ -40,5 +40,16 @@
 //   - A ping received more than [pings.MaxLate] before the newest is not late: a clock was set back, and it counts as
 //     the newest.
 //
+// # Queued pings
+//
+// A job that could not report may do so later, with the time at which it wanted to ([pings.Signal.At]). Such a ping stands
+// in the log at its own time, and the machine takes it for what it says about the past:
+//
+//   - It changes the state only if it is the newest: no success, failure or start, and no pause or resume came after it,
+//     and the ping after it is not overdue as well. The last ping never moves back.
+//   - It raises no alert. The alert about a failure waits for the next failure, start or missed deadline, and is dropped
+//     if a success comes first. The alert about a success waits for the next success that is not queued.
+//   - A start begins no run, because that could only take the check down. It gives its end a duration.
+//
 // Package checks/monitor keeps checks in a database and watches their deadlines. Most programs want that one.
 package checks

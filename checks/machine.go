@@ -76,17 +76,24 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 	return c.enter(Transition{From: c.Stored, To: StatusDown, At: deadline, Reason: reason}, now, effects)
 }
 
-// Ping applies a signal that was received at an instant, and returns the entry for the ping log (API-V3.md sections
-// 2.1.1 and 3). The state follows the order of receipt, not that of the calls: a ping older than the newest event of
-// the check is logged and counted, and changes only what newer events left open. [pings.MaxLate] bounds how late it may
-// be. The error is a *[FieldError] for a signal with an unknown kind or exit status; nothing has changed then.
-func (c Check) Ping(signal pings.Signal, at time.Time) (Check, pings.Ping, Effects, error) {
+// Ping applies a signal that was received at an instant, and returns the entry for the ping log. The state follows the
+// order of receipt, not that of the calls: a ping older than the newest event of the check is logged and counted, and
+// changes only what newer events left open. [pings.MaxLate] bounds how late it may be. The error is a *[FieldError] for a
+// signal with an unknown kind or exit status; nothing has changed then.
+//
+// A signal with a time of its own ([pings.Signal.At]) changes the state only if it is the newest, and raises no alert. A
+// time after now counts as now. Effects then has only the alerts that Settle(now) would raise.
+func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effects, error) {
 	var effects Effects
 	if err := ValidateSignal(signal); err != nil {
 		return c, pings.Ping{}, effects, err
 	}
-	signal, at = signal.Cleaned(), Instant(at)
-	c = c.settle(at, &effects)
+	signal, now = signal.Cleaned(), Instant(now)
+	at := now
+	if !signal.At.IsZero() {
+		at = earlier(Instant(signal.At), now)
+	}
+	c = c.settle(now, &effects)
 	kind := c.Classify(signal)
 	if c.Stored == StatusPaused && c.ManualResume && !c.overtaken(at) {
 		kind = pings.Ignored
@@ -97,18 +104,24 @@ func (c Check) Ping(signal pings.Signal, at time.Time) (Check, pings.Ping, Effec
 		Scheme: signal.Scheme, Method: signal.Method, RemoteAddr: signal.RemoteAddr, UserAgent: signal.UserAgent,
 		RunID: signal.RunID, ExitStatus: signal.ExitStatus, Body: signal.Body, BodySize: int64(len(signal.Body)),
 	}
-	switch kind {
-	case pings.Start:
+	switch {
+	case !signal.At.IsZero():
+		c = c.queued(&ping, now, &effects)
+	case kind == pings.Start:
 		c = c.rewind(at).start(signal.RunID, at, &effects)
-	case pings.Success, pings.Fail:
-		var took time.Duration
-		var paired bool
-		if c.Runs, took, paired = c.Runs.End(signal.RunID, at); paired {
-			ping.Duration = &took
-		}
-		c = c.rewind(at).finish(kind, signal.RunID, at, &effects)
+	case kind == pings.Success || kind == pings.Fail:
+		c = c.pair(&ping).rewind(at).finish(kind, signal.RunID, at, &effects)
 	}
 	return c, ping, effects, nil
+}
+
+// pair finds the start of the run that a ping ended, and sets its duration.
+func (c Check) pair(ping *pings.Ping) Check {
+	runs, took, paired := c.Runs.End(ping.RunID, ping.At)
+	if c.Runs = runs; paired {
+		ping.Duration = &took
+	}
+	return c
 }
 
 // newest returns the instant of the newest event that the state reflects: a success, a failure, the start of the run in
@@ -178,9 +191,13 @@ func (c Check) finish(kind pings.Kind, run uuid.NullUUID, at time.Time, effects 
 	return c.enter(t, later(at, c.newest()), effects)
 }
 
-// stay applies a success or a failure that leaves the status as it is. While the check is down and the alert waits for
+// stay applies a success or a failure that leaves the status as it is, and raises the alert that a queued success left
+// open. While the check is down and the alert waits for
 // more failures in a row, a failure counts, unless it was received before the check went down.
 func (c Check) stay(kind pings.Kind, at time.Time, effects *Effects) Check {
+	if c.owesAlert() {
+		return c.review(later(at, c.newest()), effects)
+	}
 	waiting := c.Stored == StatusDown && c.Alerting.Failures > 0
 	if kind != pings.Fail || !waiting || pings.Late(at, c.Alerting.Since) {
 		return c

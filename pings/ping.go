@@ -24,7 +24,7 @@ type Ping struct {
 	N int64
 	// Kind is how the check classified the signal.
 	Kind Kind
-	// At is when the ping was received, in UTC and whole microseconds.
+	// At is when the ping was received, or [Signal.At] of a ping that waited in a queue, in UTC and whole microseconds.
 	At time.Time
 	// Scheme is "http", "https" or "email", or "" for a signal from the same process.
 	Scheme string

@@ -3,6 +3,7 @@ package pings
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -11,6 +12,13 @@ import (
 // MaxUserAgent is the maximum length of a user agent, in characters. [Signal.Cleaned] cuts longer ones.
 const MaxUserAgent = 200
 
+const (
+	// MaxQueued is how old [Signal.At] may be.
+	MaxQueued = 31 * 24 * time.Hour
+	// MaxAhead is how far [Signal.At] may lie in the future, because clocks differ.
+	MaxAhead = time.Minute
+)
+
 // maxLabel is the maximum length of scheme, method and address, in characters. Real ones are far shorter.
 const maxLabel = 100
 
@@ -18,6 +26,10 @@ const maxLabel = 100
 type Signal struct {
 	// Kind is what the job says: Success, Start, Fail or Log. The zero value means Success.
 	Kind Kind
+	// At is when the job sent the signal, if it waited in a queue of the job since. The log shows the ping with this
+	// time. It changes the state of the check only if it is the newest, and never alerts by itself. At most [MaxQueued]
+	// ago and [MaxAhead] after now, which counts as now. The zero time means now.
+	At time.Time
 	// RunID tells overlapping runs apart. Optional.
 	RunID uuid.NullUUID
 	// ExitStatus is the exit status of the job, 0 to 255. It goes into the log and does not change Kind. Optional.

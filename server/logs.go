@@ -3,11 +3,13 @@ package server
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/client/wire"
 	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // listPings answers API-V3.md section 4.8.
@@ -15,6 +17,9 @@ func (c *call) listPings() error {
 	list, err := c.mon.Pings(c.r.Context(), c.check.ID)
 	if err != nil {
 		return err
+	}
+	if c.acceptLate > 0 { // the number of a ping that waited in a queue is that of its arrival
+		slices.SortStableFunc(list, func(a, b pings.Ping) int { return b.At.Compare(a.At) })
 	}
 	bodies := c.checkURL(c.check) + "/pings/"
 	document := wire.Pings{Pings: make([]wire.Ping, 0, len(list))}

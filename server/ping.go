@@ -19,7 +19,6 @@ import (
 const (
 	// pingTimeout bounds the wait for the commit of a ping, after the request was read.
 	pingTimeout = 5 * time.Second
-	pingMethods = "GET, HEAD, POST"
 	// noCaching is the Cache-Control of answers that are right only at this instant.
 	noCaching = "no-store, no-cache, max-age=0"
 )
@@ -31,12 +30,16 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, path string) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Ping-Body-Limit", s.bodyLimitText)
 	h.Set("Cache-Control", noCaching)
+	if r.Method == http.MethodOptions && s.acceptLate > 0 {
+		s.preflight(w)
+		return
+	}
 	created, err := s.submit(r, path)
 	switch {
 	case err != nil:
 		p := s.explain(w, r, err)
 		if p.status == http.StatusMethodNotAllowed {
-			h.Set("Allow", pingMethods)
+			h.Set("Allow", s.pingMethods)
 		}
 		writeText(w, p.status, p.text)
 	case created:
@@ -61,6 +64,9 @@ func (s *Server) submit(r *http.Request, path string) (created bool, err error) 
 	}
 	signal := pings.Signal{Kind: target.kind, ExitStatus: target.exit, RunID: run, Method: r.Method, UserAgent: r.UserAgent()}
 	signal.RemoteAddr, signal.Scheme = s.proxies.origin(r)
+	if signal.At, err = s.sentAt(r); err != nil {
+		return false, err
+	}
 	body := s.newBody(r)
 	defer body.release()
 	if signal.Body, signal.Filtered, err = readPingBody(r.Context(), body, s.bodyLimit); err != nil {

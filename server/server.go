@@ -70,6 +70,7 @@ import (
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/openapi"
 )
 
@@ -98,6 +99,11 @@ type Config struct {
 	// body, or gets 401. It gets 503 for [monitor.ErrUnavailable] and an error of a context, and 500 for any other
 	// error. Authenticate must not read the body. Default: API keys only. See "Signing in" of the package.
 	Authenticate func(*http.Request) (checks.Key, error)
+	// AcceptLate is how old a ping may be that says in the header Rollcall-At when its job sent it, because it waited in
+	// a queue since: at most [pings.MaxQueued]. See [pings.Signal] for what such a ping does. The header is an RFC 3339
+	// time, cut to microseconds, and at most [pings.MaxAhead] after the server's clock. A ping with any other gets 400
+	// and is not recorded. Default: 0, and the header is ignored.
+	AcceptLate time.Duration
 	// Signer signs the addresses of badges. Servers on one database need the same signer.
 	Signer badges.Signer
 	// TrustedProxies are the networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted for the address
@@ -122,6 +128,8 @@ type Server struct {
 	mon           *monitor.Monitor
 	log           *slog.Logger
 	base, ping    baseURL
+	acceptLate    time.Duration
+	pingMethods   string // allowed at the ping endpoints
 	bodyLimit     int64
 	bodyLimitText string
 	signer        badges.Signer
@@ -156,9 +164,12 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	s := &Server{
 		mon: mon, log: cmp.Or(c.Logger, slog.Default()), signer: c.Signer, reportStarted: c.ReportStarted,
 		observer: c.Observer, accessLog: c.AccessLog,
-		signIn:    c.Authenticate,
+		signIn: c.Authenticate, acceptLate: c.AcceptLate,
 		bodyLimit: c.PingBodyLimit, bodyLimitText: strconv.FormatInt(c.PingBodyLimit, 10),
 		bodyMemory: semaphore.NewWeighted(max(bodyMemory, 4*c.PingBodyLimit)),
+	}
+	if s.pingMethods = "GET, HEAD, POST"; s.acceptLate > 0 {
+		s.pingMethods += ", OPTIONS"
 	}
 	var err error
 	if s.base, err = parseBaseURL("BaseURL", c.BaseURL); err != nil {
@@ -184,6 +195,10 @@ func (c *Config) validate() error {
 		return errors.New("server: Signer is not set")
 	case c.RateLimit < 0:
 		return fmt.Errorf("server: RateLimit is too small: %d, the minimum is 0", c.RateLimit)
+	case c.AcceptLate < 0:
+		return fmt.Errorf("server: AcceptLate is too small: %v, the minimum is 0", c.AcceptLate)
+	case c.AcceptLate > pings.MaxQueued:
+		return fmt.Errorf("server: AcceptLate is too large: %v, the maximum is %v", c.AcceptLate, pings.MaxQueued)
 	case c.PingBodyLimit < 0:
 		return fmt.Errorf("server: PingBodyLimit is too small: %d, the minimum is 0", c.PingBodyLimit)
 	case c.PingBodyLimit > monitor.MaxBody:

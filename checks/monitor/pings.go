@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -16,15 +17,35 @@ import (
 
 // Ping records a signal for a check and returns the log entry. When Ping returns without an error, the ping is durable.
 // If ctx ends first, the ping may or may not have been recorded. Errors: [checks.ErrNotFound]; *[checks.FieldError] for
-// an invalid signal or a body larger than [MaxBody]; [ErrUnavailable]; the error of ctx.
+// an invalid signal, a body larger than [MaxBody] or a time beyond [pings.MaxQueued]; [ErrUnavailable]; the error of ctx.
 func (m *Monitor) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (pings.Ping, error) {
-	if err := checks.ValidateSignal(signal); err != nil {
+	if err := m.validate(signal); err != nil {
 		return pings.Ping{}, err
 	}
-	if len(signal.Body) > MaxBody {
-		return pings.Ping{}, &checks.FieldError{Field: "body", Reason: fmt.Sprintf("is too large: %d bytes, the maximum is %d", len(signal.Body), MaxBody)}
-	}
 	return m.writer.submit(ctx, id, signal)
+}
+
+// validate returns a *[checks.FieldError] for a signal that cannot be recorded.
+func (m *Monitor) validate(signal pings.Signal) error {
+	refuse := func(field, format string, args ...any) error {
+		return &checks.FieldError{Field: field, Reason: fmt.Sprintf(format, args...)}
+	}
+	if err := checks.ValidateSignal(signal); err != nil {
+		return err
+	}
+	switch {
+	case len(signal.Body) > MaxBody:
+		return refuse("body", "is too large: %d bytes, the maximum is %d", len(signal.Body), MaxBody)
+	case signal.At.IsZero():
+		return nil
+	}
+	switch age := m.Now().Sub(signal.At); {
+	case age > pings.MaxQueued:
+		return refuse("at", "is too old: the maximum is %v", pings.MaxQueued)
+	case age < -pings.MaxAhead:
+		return refuse("at", "is in the future: %s", signal.At.Format(time.RFC3339))
+	}
+	return nil
 }
 
 // PingSlug records a signal for the check with a slug, in the project with the ping key. With create, it creates a
@@ -32,6 +53,9 @@ func (m *Monitor) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (
 // Errors: those of [Monitor.Ping], [checks.ErrAmbiguousSlug], [checks.ErrCheckLimit], [ErrCreatedChecks],
 // *[CreateRateError].
 func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create bool, signal pings.Signal) (ping pings.Ping, created bool, err error) {
+	if err := m.validate(signal); err != nil {
+		return pings.Ping{}, false, err
+	}
 	id, created, err := m.checkForSlug(ctx, pingKey, slug, create)
 	if err != nil {
 		return pings.Ping{}, false, err

@@ -17,6 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // sharedMargin is the commit margin on PostgreSQL, where other servers may share the database.
@@ -32,6 +33,8 @@ type serveCmd struct {
 	CreateRateLimit  int   `default:"60" group:"Limits:" placeholder:"N" help:"Checks a minute that the pings of a project may create with ?create=1; 0 is no limit."`
 	MaxCreatedChecks int   `default:"1000" group:"Limits:" placeholder:"N" help:"Once a project has this many checks, its pings create no more; 0 is no limit."`
 	PingBodyLimit    int64 `default:"100000" group:"Limits:" placeholder:"BYTES" help:"Maximum stored length of a ping's body, 1 to 8388608. The rest is cut off."`
+
+	AcceptLate time.Duration `default:"0s" group:"Limits:" placeholder:"DURATION" help:"How old a ping may be that says in the header Rollcall-At when its job sent it, up to 744h. By default the header is ignored."`
 
 	Connections connFlags `embed:""`
 
@@ -72,6 +75,8 @@ func (c *serveCmd) Validate() error {
 		return fmt.Errorf("--ping-body-limit: is too large: %d, the maximum is %d", c.PingBodyLimit, monitor.MaxBody)
 	case c.SecretKey != "" && len(c.SecretKey) < badges.MinSecret:
 		return fmt.Errorf("--secret-key: is too short: %d bytes, the minimum is %d", len(c.SecretKey), badges.MinSecret)
+	case c.AcceptLate > pings.MaxQueued:
+		return fmt.Errorf("--accept-late: is too large: %v, the maximum is %v", c.AcceptLate, pings.MaxQueued)
 	case c.CommitMargin != nil && *c.CommitMargin > monitor.MaxCommitMargin:
 		return fmt.Errorf("--commit-margin: is too large: %v, the maximum is %v", *c.CommitMargin, monitor.MaxCommitMargin)
 	}
@@ -82,6 +87,7 @@ func (c *serveCmd) Validate() error {
 		atLeast("--create-rate-limit", c.CreateRateLimit, 0),
 		atLeast("--max-created-checks", c.MaxCreatedChecks, 0),
 		atLeast("--ping-body-limit", c.PingBodyLimit, 1),
+		atLeast("--accept-late", c.AcceptLate, 0),
 		atLeast("--commit-margin", c.margin(database{}), 0),
 		atLeast("--shutdown-timeout", c.ShutdownTimeout, 0),
 		c.Connections.validate(), c.SMTP.validate(), c.Notifiers.validate(), c.Operate.validate(), err,

@@ -156,6 +156,7 @@ func (s *service) newServer(ctx context.Context) (*server.Server, error) {
 		PingBaseURL:    string(s.PingBaseURL),
 		RateLimit:      s.RateLimit,
 		PingBodyLimit:  s.PingBodyLimit,
+		AcceptLate:     s.AcceptLate,
 		Signer:         signer,
 		TrustedProxies: s.trustedNetworks(),
 		ReportStarted:  s.ReportStarted,

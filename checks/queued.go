@@ -1,0 +1,72 @@
+package checks
+
+import (
+	"time"
+
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// queued applies a ping that its job sent later than at its time ([pings.Signal.At]). It raises no alert, and changes the
+// state only if it is the newest: no success, failure or start, and no pause or resume came after it. A start begins no
+// run, which could only take the check down.
+func (c Check) queued(ping *pings.Ping, now time.Time, effects *Effects) Check {
+	at, run := ping.At, ping.RunID
+	isNewest := !at.Before(c.LastPing) && !at.Before(c.LastStart) && !c.overtaken(at)
+	pairs := isNewest || run.Valid // without an identifier, a newer ping may be the other end of the run
+	switch {
+	case ping.Kind == pings.Start && pairs:
+		c.Runs = c.Runs.Start(run, at)
+		return c
+	case ping.Kind != pings.Success && ping.Kind != pings.Fail:
+		return c
+	case pairs:
+		c = c.pair(ping)
+	}
+	if !isNewest {
+		return c
+	}
+	c = c.endRun(ping.Kind, run, now)
+	c.LastPing = at
+	if due := c.expected(); !due.IsZero() && !now.Before(due.Add(c.Grace)) {
+		return c // the next ping is overdue too, so this one says nothing about the status
+	}
+	t := Transition{From: c.Stored, To: StatusUp, At: later(at, c.StoredSince), Reason: ReasonSuccess}
+	if ping.Kind == pings.Fail {
+		t.To, t.Reason = StatusDown, ReasonFail
+	}
+	if t.From == t.To {
+		return c
+	}
+	effects.Transitions = append(effects.Transitions, t)
+	return c.enterQuietly(t)
+}
+
+// enterQuietly gives a check the status that the transition of a queued ping leads to. The alert about it waits: that
+// about a failure until the check fails again or is pinged in time, that about a success until it is pinged in time.
+func (c Check) enterQuietly(t Transition) Check {
+	before := c.Alerting
+	alerted := c.Stored == StatusDown && before.Failures == 0
+	c.Stored, c.StoredSince = t.To, t.At
+	c.Alerting = Alerting{Since: t.At, HeldSince: before.HeldSince}
+	if !before.HeldSince.IsZero() {
+		c.Alerting.Next = before.Next // the end of the quiet hours
+	}
+	switch {
+	case t.To == StatusDown:
+		c.Alerting = c.Alerting.failed(t.At, t.At)
+		if c.Alerting.Next.IsZero() {
+			c.Alerting.Next, _ = c.nextFailure()
+		}
+	case !before.HeldSince.IsZero():
+	case alerted:
+		c.Alerting.HeldSince = t.At
+	default: // nobody was told that it was down
+		c.Alerting = Alerting{}
+	}
+	return c
+}
+
+// owesAlert reports whether the alert about a success waits for a ping that comes in time.
+func (c Check) owesAlert() bool {
+	return c.Stored == StatusUp && !c.Alerting.HeldSince.IsZero() && c.Alerting.Next.IsZero()
+}
