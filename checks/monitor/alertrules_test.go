@@ -12,7 +12,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -44,8 +43,8 @@ func (s setup) addOps(t *testing.T) {
 // TestAlertRules goes through a night with a new monitor at every step, as if the process had died each time. The database
 // alone knows what is due.
 func TestAlertRules(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		store := db.Open(t)
+	eachStore(t, func(t *testing.T, open func() database) {
+		store := open()
 		s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
 		s.addOps(t)
 		c := s.create(t, checks.Spec{

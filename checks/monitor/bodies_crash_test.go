@@ -11,14 +11,12 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/store"
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // crashing is a store whose process dies before it can record results.
-type crashing struct{ *sqlstore.Store }
+type crashing struct{ database }
 
 var errCrash = errors.New("crash")
 
@@ -27,8 +25,8 @@ func (crashing) SettleBodies(context.Context, []store.BodyResult) error { return
 // TestCrashAfterUpload has a process die after an upload, before it is recorded. If the ping still exists, the upload is
 // repeated; otherwise the object is removed.
 func TestCrashAfterUpload(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		store := db.Open(t)
+	eachStore(t, func(t *testing.T, open func() database) {
+		store := open()
 		s, sh := withBodies(t, store)
 		kept, gone := s.create(t, checks.Spec{}), s.create(t, checks.Spec{})
 		s.pingBody(t, kept, "large")
@@ -69,8 +67,8 @@ func pruneAll(t *testing.T, m *monitor.Monitor) {
 
 // TestPrunedWhileUploaded removes a ping while its body is being uploaded. The object must not stay.
 func TestPrunedWhileUploaded(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		s, sh := withBodies(t, db.Open(t))
+	eachStore(t, func(t *testing.T, open func() database) {
+		s, sh := withBodies(t, open())
 		c := s.create(t, checks.Spec{})
 		s.pingBody(t, c, "large")
 		sh.onPut = func(string) {
@@ -101,8 +99,8 @@ func TestPrunedWhileUploaded(t *testing.T) {
 // TestObjectsAreRemoved removes the objects of deleted checks and pruned pings, even when the process dies in between,
 // object storage is away for a while, or one object cannot be removed.
 func TestObjectsAreRemoved(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		store := db.Open(t)
+	eachStore(t, func(t *testing.T, open func() database) {
+		store := open()
 		s, sh := withBodies(t, store)
 		kept, gone := s.create(t, checks.Spec{}), s.create(t, checks.Spec{})
 		s.pingBody(t, kept, "large")
@@ -158,8 +156,8 @@ func TestObjectsAreRemoved(t *testing.T) {
 
 // TestShutdownReleasesUploads stops a monitor in the middle of an upload. Another one need not wait for the lease to end.
 func TestShutdownReleasesUploads(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		store := db.Open(t)
+	eachStore(t, func(t *testing.T, open func() database) {
+		store := open()
 		s, _ := withBodies(t, store)
 		c := s.create(t, checks.Spec{})
 		s.pingBody(t, c, "large")
@@ -188,9 +186,9 @@ func (h hanging) Remove(ctx context.Context, _ []string) error { return h.Put(ct
 // TestNoOrphans runs pings, deletions, pruning, uploads and removals of two servers at once while object storage fails now
 // and then. In the end each listed body can be read, and there are no other objects.
 func TestNoOrphans(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	eachStore(t, func(t *testing.T, open func() database) {
 		const jobs, rounds, each = 3, 4, 5
-		s, sh := withBodies(t, db.Open(t))
+		s, sh := withBodies(t, open())
 		sh.refuse = func(string) error {
 			switch rand.IntN(10) {
 			case 0:
@@ -200,7 +198,7 @@ func TestNoOrphans(t *testing.T) {
 			}
 			return nil
 		}
-		servers := []*monitor.Monitor{s.Monitor, s.another(t, db.Open(t), sh)}
+		servers := []*monitor.Monitor{s.Monitor, s.another(t, open(), sh)}
 		done := make(chan struct{})
 		var background, pinging sync.WaitGroup
 		for _, m := range servers {

@@ -147,8 +147,8 @@ func upload(t *testing.T, m *monitor.Monitor, want int) {
 }
 
 func TestBodiesMove(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		s, sh := withBodies(t, db.Open(t))
+	eachStore(t, func(t *testing.T, open func() database) {
+		s, sh := withBodies(t, open())
 		c := s.create(t, checks.Spec{})
 		bodies := []string{"tiny", "large\x00\xff\xfe\r\n", "", "large"}
 		s.pingBody(t, c, bodies...)
@@ -168,7 +168,7 @@ func TestBodiesMove(t *testing.T) {
 		upload(t, s.Monitor, 0)
 
 		// Without object storage, only bodies in the database can be read.
-		without := s.another(t, db.Open(t), nil)
+		without := s.another(t, open(), nil)
 		if _, err := without.PingBody(t.Context(), c.ID, 2); !errors.Is(err, monitor.ErrBodyUnavailable) {
 			t.Errorf("without object storage: %v, want ErrBodyUnavailable", err)
 		}
@@ -215,8 +215,8 @@ func TestBodyErrors(t *testing.T) {
 // TestBodiesOutage receives pings while the storage is away. Nothing is lost, no object waits longer because of it, and
 // all are uploaded as soon as the storage is back.
 func TestBodiesOutage(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		s, sh := withBodies(t, db.Open(t))
+	eachStore(t, func(t *testing.T, open func() database) {
+		s, sh := withBodies(t, open())
 		c := s.create(t, checks.Spec{})
 		sh.set(func(s *shelf) { s.down = monitor.ErrBodyUnavailable })
 		var want []string
@@ -353,8 +353,8 @@ func TestRunMovesBodies(t *testing.T) {
 
 // TestBodiesOfManyChecks moves bodies of several checks whose pings were committed together.
 func TestBodiesOfManyChecks(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		s, sh := withBodies(t, db.Open(t))
+	eachStore(t, func(t *testing.T, open func() database) {
+		s, sh := withBodies(t, open())
 		var list []checks.Check
 		for range 5 {
 			list = append(list, s.create(t, checks.Spec{}))

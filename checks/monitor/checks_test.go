@@ -14,7 +14,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -81,8 +80,8 @@ func TestConcurrentUpserts(t *testing.T) {
 
 // TestCheckLimit creates checks in two projects of one account, up to the limit of API-V3.md section 8.
 func TestCheckLimit(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		s := newSetup(t, db.Open(t), monitor.ProjectSpec{Name: "p", Plan: checks.Free})
+	eachStore(t, func(t *testing.T, open func() database) {
+		s := newSetup(t, open(), monitor.ProjectSpec{Name: "p", Plan: checks.Free})
 		sibling, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "q", Plan: checks.Free})
 		must(t, err)
 		var created atomic.Int64

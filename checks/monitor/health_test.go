@@ -142,8 +142,8 @@ func TestHealthOfWatcher(t *testing.T) {
 type deafNotifier struct{ channels.Notifier }
 
 func TestHealthOfDeliveries(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		store := db.Open(t)
+	eachStore(t, func(t *testing.T, open func() database) {
+		store := open()
 		s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
 		if _, err := s.CreateChannel(t.Context(), s.project.ID, "email", "ops", map[string]string{"to": "ops@example.org"}); err != nil {
 			t.Fatal(err)

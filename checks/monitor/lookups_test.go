@@ -10,7 +10,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/store"
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -33,10 +32,10 @@ func (c counting) Projects(ctx context.Context, f store.ProjectFilter) ([]checks
 // TestLookups has two servers revoke keys and delete a project. A server looks up keys and projects once in five seconds,
 // and sees its own changes at once.
 func TestLookups(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		store := counting{db.Open(t), new(atomic.Int64)}
+	eachStore(t, func(t *testing.T, open func() database) {
+		store := counting{open(), new(atomic.Int64)}
 		here := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
-		there := here.with(t, db.Open(t), monitor.Config{})
+		there := here.with(t, open(), monitor.Config{})
 		here.create(t, checks.Spec{Slug: new("job")})
 		// once compares the lookups while fn runs ten times.
 		once := func(what string, fn func() error) {

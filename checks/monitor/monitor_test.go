@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
@@ -62,7 +63,7 @@ func (s setup) with(t *testing.T, db store.Store, config monitor.Config) *monito
 	return mon
 }
 
-// each runs a test on each kind of database. The project is named p.
+// each runs a test on a store in memory and on each kind of database. The project is named p.
 func each(t *testing.T, test func(t *testing.T, s setup)) {
 	t.Helper()
 	eachConfig(t, monitor.Config{}, test)
@@ -70,8 +71,27 @@ func each(t *testing.T, test func(t *testing.T, s setup)) {
 
 func eachConfig(t *testing.T, config monitor.Config, test func(t *testing.T, s setup)) {
 	t.Helper()
+	eachStore(t, func(t *testing.T, open func() database) {
+		test(t, configured(t, open(), monitor.ProjectSpec{Name: "p"}, config))
+	})
+}
+
+// database is a store with a queue for bodies.
+type database interface {
+	store.Store
+	store.BodyQueue
+}
+
+// eachStore runs a test on a store in memory and on each kind of database. Each call of open stands for another server
+// on the same data.
+func eachStore(t *testing.T, test func(t *testing.T, open func() database)) {
+	t.Helper()
+	t.Run("memory", func(t *testing.T) {
+		memory := memstore.New()
+		test(t, func() database { return memory })
+	})
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		test(t, configured(t, db.Open(t), monitor.ProjectSpec{Name: "p"}, config))
+		test(t, func() database { return db.Open(t) })
 	})
 }
 
@@ -168,9 +188,9 @@ func TestNew(t *testing.T) {
 
 // TestServersShareChecks has two servers ping and sweep one check at the same time.
 func TestServersShareChecks(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		s := newSetup(t, db.Open(t), monitor.ProjectSpec{Name: "p"})
-		servers := []*monitor.Monitor{s.Monitor, s.with(t, db.Open(t), monitor.Config{})}
+	eachStore(t, func(t *testing.T, open func() database) {
+		s := newSetup(t, open(), monitor.ProjectSpec{Name: "p"})
+		servers := []*monitor.Monitor{s.Monitor, s.with(t, open(), monitor.Config{})}
 		c := s.create(t, everyMinute())
 		together(100, func(i int) {
 			if _, err := servers[i%2].Ping(t.Context(), c.ID, pings.Signal{}); err != nil {

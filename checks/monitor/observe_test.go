@@ -75,8 +75,8 @@ func (s *seen) is(t *testing.T, what string, want *seen) {
 }
 
 func TestObserver(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		store, observer := &sick{Store: db.Open(t)}, &seen{}
+	eachStore(t, func(t *testing.T, open func() database) {
+		store, observer := &sick{Store: open()}, &seen{}
 		s := configured(t, store, monitor.ProjectSpec{Name: "p"}, monitor.Config{Observer: observer})
 		spec := everyMinute()
 		spec.Methods = new("POST")

@@ -12,17 +12,16 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // TestShutdown ends the context of Run again and again while pings arrive, alerts are sent and bodies move. Each Run
 // returns nil, and nothing is logged.
 func TestShutdown(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	eachStore(t, func(t *testing.T, open func() database) {
 		var log lockedLog
 		arrived := make(chan struct{})
-		mon, err := monitor.New(db.Open(t), &monitor.Config{
+		mon, err := monitor.New(open(), &monitor.Config{
 			Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 			Notifiers: map[channels.Kind]channels.Notifier{channels.Email: channels.NotifierFunc(
 				func(context.Context, channels.Channel, channels.Notification) error {

@@ -35,6 +35,7 @@ func TestImportDirection(t *testing.T) {
 		"checks/store":             append([]string{"checks"}, leaves...),
 		"checks/storetest":         append([]string{"checks", "checks/store"}, leaves...),
 		"checks/monitor":           append([]string{"checks", "checks/job", "checks/store"}, leaves...),
+		"checks/memstore":          append([]string{"checks", "checks/store"}, leaves...),
 		"checks/sqlstore":          append([]string{"checks", "checks/store"}, leaves...),
 		"checks/sqlstore/sqlite":   {"checks/sqlstore"},
 		"checks/sqlstore/postgres": {"checks/sqlstore"},
@@ -89,7 +90,7 @@ func TestHeavyImports(t *testing.T) {
 		return strings.HasPrefix(pkg, "server/cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "checks/storetest/")
 	}
 	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "channels/message", "badges", "checks", "checks/schedule", "checks/quiet", "checks/wallclock",
-		"checks/job", "checks/store", "checks/monitor", "checks/declare", "checks/storetest", "client/wire"}
+		"checks/job", "checks/store", "checks/memstore", "checks/monitor", "checks/declare", "checks/storetest", "client/wire"}
 	rules := []struct {
 		path string
 		may  func(pkg string) bool
