@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -35,7 +36,8 @@ type Sender interface {
 
 // Config configures a [Job]. The zero value of a field selects its default.
 type Config struct {
-	// BodyLimit returns how many bytes of a body the receiver keeps. Default: [DefaultBodyLimit].
+	// BodyLimit returns how many bytes of a body the receiver keeps; a negative number is 0. Default:
+	// [DefaultBodyLimit].
 	BodyLimit func() int
 	// TraceID returns the trace that ctx belongs to, or "" if there is none. The first line of the body of every ping is
 	// then "trace_id=" and the result. The package comment has the function for OpenTelemetry. Default: no trace.
@@ -68,7 +70,7 @@ func (j *Job) BodyLimit() int {
 	case j.config.BodyLimit == nil:
 		return DefaultBodyLimit
 	}
-	return j.config.BodyLimit()
+	return max(j.config.BodyLimit(), 0)
 }
 
 // Start reports that a run of the job has begun. The pings of the returned run carry a new run identifier, so that
@@ -152,7 +154,7 @@ func (j *Job) firstLine(ctx context.Context) (line string, room int) {
 	if j == nil || j.config.TraceID == nil {
 		return "", limit
 	}
-	id := j.config.TraceID(ctx)
+	id, _, _ := strings.Cut(j.config.TraceID(ctx), "\n")
 	if line = "trace_id=" + id + "\n"; id == "" || len(line) > limit {
 		return "", limit
 	}

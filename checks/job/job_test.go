@@ -221,6 +221,25 @@ func TestLimitOfBodies(t *testing.T) {
 	})
 }
 
+// A trace takes one line, and is left out where the receiver keeps less.
+func TestTraceLine(t *testing.T) {
+	for _, test := range []struct {
+		trace string
+		limit int
+		want  string
+	}{
+		{"abc", 100, "trace_id=abc\nbody"}, {"a\nb", 100, "trace_id=a\nbody"}, {"\n", 100, "body"}, {"", 100, "body"},
+		{"abc", 13, "trace_id=abc\n"}, {"abc", 12, "body"}, {"abc", 15, "trace_id=abc\ndy"}, {"abc", 0, ""},
+	} {
+		var r recorder
+		j := job.New(&r, &job.Config{BodyLimit: func() int { return test.limit }, TraceID: func(context.Context) string { return test.trace }})
+		must(t, j.Success(t.Context(), []byte("body")))
+		if got := r.last(); got != test.want {
+			t.Errorf("%q within %d bytes: %q, want %q", test.trace, test.limit, got, test.want)
+		}
+	}
+}
+
 // Without a reporter, jobs run and nothing else happens.
 func TestNil(t *testing.T) {
 	for name, r := range map[string]job.Reporter{"pinger": (*client.Pinger)(nil), "job": (*job.Job)(nil)} {

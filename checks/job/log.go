@@ -34,6 +34,9 @@ type LogHandler struct {
 
 // NewLogHandler returns a handler that passes records on to next, which may be [slog.DiscardHandler]. The options are
 // those of the text handler for the output of runs; nil selects the defaults. The level of next is its own.
+//
+// A logger for [slog.SetDefault] must not have the handler of the initial [slog.Default] as next: that one writes to
+// package log, which then writes to the default logger, without end. Use [slog.NewTextHandler] instead.
 func NewLogHandler(next slog.Handler, options *slog.HandlerOptions) *LogHandler {
 	h := &LogHandler{next: next}
 	if options != nil {

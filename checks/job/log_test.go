@@ -269,6 +269,7 @@ func TestOutputIsBounded(t *testing.T) {
 		"an error that is cut":   {5, errors.New("an error"), 9, "", "error"},
 		"without a line break":   {5, nil, 0, "0123456789", "56789"},
 		"after the last line":    {12, nil, 3, "end", "end"},
+		"negative":               {-5, nil, 3, "", ""},
 		"no body":                {0, nil, 3, "", ""},
 		"a rune cut in the line": {5, nil, 0, "€€", "€"},
 	} {

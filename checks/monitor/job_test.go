@@ -52,8 +52,12 @@ func TestJobOnHangingDatabase(t *testing.T) {
 
 func TestRegistryOfUnknownProject(t *testing.T) {
 	s := newSetup(t, dbtest.SQLite(t).Open(t), monitor.ProjectSpec{Name: "p"})
-	if _, err := s.Registry(uuid.New()).Register(t.Context(), checks.Spec{Slug: new("backup")}); !errors.Is(err, checks.ErrNotFound) {
+	r := s.Registry(uuid.New())
+	if _, err := r.Register(t.Context(), checks.Spec{Slug: new("backup")}); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("Register: %v", err)
+	}
+	if err := r.PauseExcept(t.Context(), "cron", nil); !errors.Is(err, checks.ErrNotFound) {
+		t.Errorf("PauseExcept: %v", err)
 	}
 }
 
