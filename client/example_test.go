@@ -197,7 +197,7 @@ func ExampleClient_Flips() {
 	check(p.Success(ctx, nil))
 	check(p.Fail(ctx, nil))
 
-	list, err := c.Flips(ctx, job.ID, flips.Window{Last: time.Hour})
+	list, err := c.Flips(ctx, job.ID, flips.Window{Seconds: new(int64(3600))})
 	check(err)
 	for _, flip := range list {
 		fmt.Println(flip.Up)

@@ -14,29 +14,20 @@
 //
 // # Schedulers
 //
-// A scheduler knows its jobs and their schedules. A [Registry] keeps a check for each of them. A *client.Client is a
-// Registry, and so is the result of monitor.Monitor.Registry. To connect a scheduler, describe each of its jobs by a
-// [checks.Spec] and register it at the start; [Slug] makes a slug of any name. Then tell the Registry which jobs there
-// are, so that it pauses the checks of those that were removed:
+// Packages croncheck, gocroncheck, rivercheck and asynqcheck below this one report the jobs of robfig/cron, gocron, River
+// and asynq. A [Registry] keeps a check for each job: a *client.Client is one, and so is the result of
+// monitor.Monitor.Registry. For another scheduler, describe its jobs to [Sync] at every start, and run each by its
+// [Reporter]:
 //
-//	const tag = "cron" // marks the checks of this scheduler
-//	var slugs []string
-//	for _, entry := range entries {
-//		slug := job.Slug(entry.Name)
-//		reporter, err := registry.Register(ctx, checks.Spec{
-//			Slug: &slug, Name: &entry.Name, Tags: []string{tag},
-//			Schedule: &entry.Schedule, TZ: new(entry.Location.String()),
-//		})
-//		if err != nil {
-//			log.Print(err) // the reporter works anyway: it reports nothing
-//		}
-//		slugs = append(slugs, slug)
-//		entry.Wrap(func(ctx context.Context) error {
-//			jobErr, _ := reporter.Run(ctx, entry.Job) // log the other error
-//			return jobErr
+//	var entries []job.Entry
+//	for _, j := range jobs {
+//		entries = append(entries, job.Entry{
+//			Name: j.Name,
+//			Spec: func() (checks.Spec, error) { return checks.Spec{Schedule: &j.Schedule, TZ: &j.Zone}, nil },
+//			Use:  func(r job.Reporter) { j.reporter = r },
 //		})
 //	}
-//	err := registry.PauseExcept(ctx, tag, slugs)
+//	err := job.Sync(ctx, registry, "nightly", entries) // also pauses the checks of jobs that are gone
 //
 // # Output and logs
 //

@@ -7,8 +7,12 @@ import (
 	"log/slog"
 	"os/exec"
 	"strings"
+	"time"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
+	"github.com/rollcall-dev/rollcall/checks/memstore"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -85,4 +89,43 @@ func ExampleSlug() {
 	// Output:
 	// nightly-backup-db
 	// reports-monthlyinvoices
+}
+
+// A scheduler of one's own has a check for each of its jobs.
+func ExampleSync() {
+	ctx := context.Background()
+	mon, err := monitor.New(memstore.New(), nil)
+	if err != nil {
+		panic(err)
+	}
+	project, err := mon.OpenProject(ctx, "jobs")
+	if err != nil {
+		panic(err)
+	}
+	sync := func(names ...string) {
+		var entries []job.Entry
+		for _, name := range names {
+			entries = append(entries, job.Entry{
+				Name: name,
+				Spec: func() (checks.Spec, error) { return checks.Spec{Timeout: new(time.Hour)}, nil },
+				Use:  func(r job.Reporter) { _ = r.Success(ctx, nil) },
+			})
+		}
+		if err := job.Sync(ctx, mon.Registry(project.ID), "hourly", entries); err != nil {
+			panic(err)
+		}
+	}
+	sync("Copy files", "Send mail")
+	sync("Send mail") // the program starts again without the first job
+
+	list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
+	if err != nil {
+		panic(err)
+	}
+	for _, check := range list {
+		fmt.Println(check.Slug, check.Status(mon.Now()))
+	}
+	// Output:
+	// copy-files paused
+	// send-mail up
 }

@@ -1,0 +1,138 @@
+// Package asynqcheck reports the periodic tasks of github.com/hibiken/asynq.
+//
+// Give the worker's mux the middleware, and synchronize the checks with the periodic tasks when it starts:
+//
+//	tasks := []*asynq.PeriodicTaskConfig{{Cronspec: "0 3 * * *", Task: asynq.NewTask("backup:nightly", nil)}}
+//	m := asynqcheck.New(registry, nil) // a *client.Client, or mon.Registry(projectID)
+//	err := m.Sync(ctx, tasks)
+//	mux := asynq.NewServeMux()
+//	mux.Use(m.Middleware)
+//
+// The scheduler, in the same process or another, registers the same list:
+//
+//	err := asynqcheck.Register(scheduler, tasks)
+//
+// Each run then reports its start, and its success, failure or panic with its duration. The check of a task has the slug
+// of its type, "backup-nightly" here, so the types of periodic tasks must differ. Tasks of other types run without a
+// report.
+//
+// Every attempt that fails is a failure, whether asynq retries it or not, and a retry that succeeds takes the check up
+// again. To be alerted later, set alert_after on the check.
+package asynqcheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/robfig/cron/v3"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/job"
+	"github.com/rollcall-dev/rollcall/checks/job/croncheck"
+)
+
+// DefaultTag is the tag of the checks that a [Monitor] keeps unless [Config] has another.
+const DefaultTag = "asynq"
+
+// Config configures a [Monitor]. The zero value of a field selects its default.
+type Config struct {
+	// Tag marks the checks of these tasks. Sync pauses those whose task is gone, so independent lists of tasks in one
+	// project need different tags. Default: [DefaultTag].
+	Tag string
+	// Location is the location of the scheduler, asynq.SchedulerOpts.Location. Default: UTC, as there.
+	Location *time.Location
+	// Logger logs errors of pings. Default: slog.Default().
+	Logger *slog.Logger
+}
+
+// Monitor reports the runs of periodic tasks. It is safe for concurrent use.
+type Monitor struct {
+	registry job.Registry
+	config   Config
+
+	mu        sync.RWMutex
+	reporters map[string]job.Reporter // by the type of the task
+}
+
+// New returns a monitor whose checks are in a registry. A nil config selects the defaults.
+func New(registry job.Registry, config *Config) *Monitor {
+	m := &Monitor{registry: registry}
+	if config != nil {
+		m.config = *config
+	}
+	if m.config.Tag == "" {
+		m.config.Tag = DefaultTag
+	}
+	if m.config.Location == nil {
+		m.config.Location = time.UTC
+	}
+	if m.config.Logger == nil {
+		m.config.Logger = slog.Default()
+	}
+	return m
+}
+
+// Register registers tasks with a scheduler. The error joins those of the tasks.
+func Register(s *asynq.Scheduler, tasks []*asynq.PeriodicTaskConfig) error {
+	var problems []error
+	for _, t := range tasks {
+		if _, err := s.Register(t.Cronspec, t.Task, t.Opts...); err != nil {
+			problems = append(problems, fmt.Errorf("asynqcheck: task %q: %w", t.Task.Type(), err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// Sync makes the checks of the registry those of periodic tasks. It upserts a check for each task by the slug of its type,
+// with the tag, the schedule and the zone, and pauses the checks with the tag whose task is gone. A check keeps all other
+// settings, such as a grace time that somebody has changed. Call Sync again after tasks were added or removed.
+//
+// The error joins those of the tasks; the others are synchronized all the same. If there is an error, Sync pauses nothing.
+func (m *Monitor) Sync(ctx context.Context, tasks []*asynq.PeriodicTaskConfig) error {
+	reporters := make(map[string]job.Reporter)
+	var entries []job.Entry
+	for _, t := range tasks {
+		entries = append(entries, job.Entry{
+			Name: t.Task.Type(),
+			Spec: func() (checks.Spec, error) {
+				schedule, err := cron.ParseStandard(t.Cronspec)
+				if err != nil {
+					return checks.Spec{}, err
+				}
+				return croncheck.Spec(schedule, m.config.Location)
+			},
+			Use: func(r job.Reporter) {
+				if reporters[t.Task.Type()] == nil {
+					reporters[t.Task.Type()] = r
+				}
+			},
+		})
+	}
+	err := job.Sync(ctx, m.registry, m.config.Tag, entries)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reporters = reporters
+	return err
+}
+
+// Middleware is an [asynq.MiddlewareFunc] that reports the runs of the tasks that Sync knows.
+func (m *Monitor) Middleware(next asynq.Handler) asynq.Handler {
+	return asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
+		m.mu.RLock()
+		r := m.reporters[task.Type()]
+		m.mu.RUnlock()
+		if r == nil {
+			return next.ProcessTask(ctx, task)
+		}
+		jobErr, pingErr := r.Run(ctx, func(ctx context.Context) error { return next.ProcessTask(ctx, task) })
+		if pingErr != nil {
+			m.config.Logger.WarnContext(ctx, "cannot report a run", "job", task.Type(), "error", pingErr)
+		}
+		return jobErr
+	})
+}

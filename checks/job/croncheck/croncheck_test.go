@@ -1,0 +1,247 @@
+package croncheck_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/job"
+	"github.com/rollcall-dev/rollcall/checks/job/croncheck"
+	"github.com/rollcall-dev/rollcall/checks/memstore"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// project returns a monitor and one of its projects.
+func project(t testing.TB) (*monitor.Monitor, checks.Project) {
+	t.Helper()
+	mon, err := monitor.New(memstore.New(), nil)
+	must(t, err)
+	p, err := mon.OpenProject(t.Context(), "p")
+	must(t, err)
+	return mon, p
+}
+
+// TestSync runs a real scheduler for three days, then starts the program again with one job fewer.
+func TestSync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mon, p := project(t)
+		registry := mon.Registry(p.ID)
+		riga, err := time.LoadLocation("Europe/Riga")
+		must(t, err)
+		start := func(names ...string) *cron.Cron {
+			c := cron.New(cron.WithLocation(riga), cron.WithChain(cron.Recover(cron.DiscardLogger)))
+			jobs := map[string]struct {
+				spec string
+				run  func(context.Context) error
+			}{
+				"Nightly backup": {"0 3 * * *", func(context.Context) error { time.Sleep(90 * time.Second); return nil }},
+				"report":         {"CRON_TZ=UTC */30 9-17 * * MON-FRI", func(context.Context) error { return errors.New("no printer") }},
+				"heartbeat":      {"@every 1h30m", func(context.Context) error { panic("out of order") }},
+			}
+			for _, name := range names {
+				_, err := c.AddJob(jobs[name].spec, croncheck.Job(name, jobs[name].run))
+				must(t, err)
+			}
+			_, err := c.AddFunc("@daily", func() {}) // is nobody's business
+			must(t, err)
+			must(t, croncheck.Sync(t.Context(), c, registry, &croncheck.Config{Tag: "nightly"}))
+			c.Start()
+			return c
+		}
+		c := start("Nightly backup", "report", "heartbeat")
+		time.Sleep(72 * time.Hour) // from a Saturday to Monday
+		<-c.Stop().Done()
+
+		check := func(slug string) checks.Check {
+			t.Helper()
+			found, err := mon.CheckBySlug(t.Context(), p.ID, slug)
+			must(t, err)
+			return found
+		}
+		backup := check("nightly-backup")
+		if backup.Name != "Nightly backup" || backup.Schedule != "0 3 * * *" || backup.TZ != "Europe/Riga" ||
+			fmt.Sprint(backup.Tags) != "[nightly]" || backup.Status(mon.Now()) != checks.StatusUp || backup.NPings != 6 {
+			t.Errorf("the check of the backup: %+v", backup)
+		}
+		log, err := mon.Pings(t.Context(), backup.ID)
+		must(t, err)
+		if *log[0].Duration != 90*time.Second {
+			t.Errorf("a run took %v, want 90s", *log[0].Duration)
+		}
+		report := check("report")
+		if report.Schedule != "0,30 9-17 * * 1-5" || report.TZ != "UTC" || report.Status(mon.Now()) != checks.StatusDown {
+			t.Errorf("the check of the report: %+v", report)
+		}
+		heartbeat := check("heartbeat")
+		log, err = mon.Pings(t.Context(), heartbeat.ID)
+		must(t, err)
+		body, err := mon.PingBody(t.Context(), heartbeat.ID, log[0].N)
+		must(t, err)
+		if heartbeat.IsCron() || heartbeat.Timeout != 90*time.Minute || heartbeat.Status(mon.Now()) != checks.StatusDown ||
+			!strings.Contains(string(body), "out of order") {
+			t.Errorf("the check of the heartbeat: %+v; body %s", heartbeat, body)
+		}
+
+		// Somebody changes the grace time. A second start keeps it, and pauses the check of the job that is gone.
+		_, err = mon.Update(t.Context(), backup.ID, checks.Spec{Grace: new(5 * time.Minute)})
+		must(t, err)
+		c = start("Nightly backup", "heartbeat")
+		defer func() { <-c.Stop().Done() }()
+		if again := check("nightly-backup"); again.ID != backup.ID || again.Grace != 5*time.Minute {
+			t.Errorf("after the second start: %+v", again)
+		}
+		if report := check("report"); report.Stored != checks.StatusPaused {
+			t.Errorf("the check of a removed job is %v", report.Stored)
+		}
+	})
+}
+
+// TestSyncErrors synchronizes jobs of which some cannot have a check. The others have theirs, all run, and none is paused.
+func TestSyncErrors(t *testing.T) {
+	mon, p := project(t)
+	old, _, err := mon.Upsert(t.Context(), p.ID, checks.Spec{Slug: new("old"), Tags: []string{"cron"}}, checks.UniqueSlug)
+	must(t, err)
+	_, err = mon.Ping(t.Context(), old.ID, pings.Signal{Kind: pings.Success})
+	must(t, err)
+	c := cron.New(cron.WithLocation(time.UTC))
+	ran := 0
+	run := func(context.Context) error { ran++; return nil }
+	for _, name := range []string{"good", "twice", "Twice", "…"} {
+		_, err := c.AddJob("0 3 * * *", croncheck.Job(name, run))
+		must(t, err)
+	}
+	c.Schedule(leapDays{}, croncheck.Job("leap", run))
+	err = croncheck.Sync(t.Context(), c, mon.Registry(p.ID), nil)
+	for _, want := range []string{`with the job "twice"`, `job "…"`, `job "leap"`, "leapDays"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one about %s", err, want)
+		}
+	}
+	for _, entry := range c.Entries() {
+		entry.WrappedJob.Run()
+	}
+	if ran != 5 {
+		t.Errorf("%d jobs ran, want 5", ran)
+	}
+	good, err := mon.CheckBySlug(t.Context(), p.ID, "good")
+	must(t, err)
+	if good.NPings != 2 {
+		t.Errorf("the good job sent %d pings, want 2", good.NPings)
+	}
+	if old, err = mon.Check(t.Context(), old.ID); err != nil || old.Stored == checks.StatusPaused {
+		t.Errorf("the old check is %v, %v", old.Stored, err)
+	}
+}
+
+// leapDays is a schedule that no check can express.
+type leapDays struct{}
+
+func (leapDays) Next(t time.Time) time.Time {
+	for t = t.AddDate(0, 0, 1); t.Day() != 29 || t.Month() != time.February; t = t.AddDate(0, 0, 1) {
+	}
+	return t
+}
+
+// TestSpec compares the times of random entries with those of their checks.
+func TestSpec(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	pick := func(low, high int) string {
+		a, b := low+random.IntN(high-low+1), low+random.IntN(high-low+1)
+		switch random.IntN(6) {
+		case 0, 1:
+			return "*"
+		case 2:
+			return fmt.Sprint(a)
+		case 3:
+			return fmt.Sprintf("%d-%d", min(a, b), max(a, b))
+		case 4:
+			return fmt.Sprintf("*/%d", 1+random.IntN(high))
+		default:
+			return fmt.Sprintf("%d,%d", a, b)
+		}
+	}
+	parser := cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
+	for range 300 {
+		text := strings.Join([]string{pick(0, 59), pick(0, 23), pick(1, 28), pick(1, 12), pick(0, 6)}, " ")
+		theirs, err := parser.Parse(text)
+		must(t, err)
+		spec, err := croncheck.Spec(theirs, time.UTC)
+		must(t, err)
+		ours, err := schedule.Parse(*spec.Schedule)
+		must(t, err)
+		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		for range 50 {
+			want := theirs.Next(at)
+			if got := ours.Next(at); !got.Equal(want) {
+				t.Fatalf("%q became %q: after %v comes %v, want %v", text, *spec.Schedule, at, got, want)
+			}
+			at = want
+		}
+	}
+	for text, want := range map[string]string{
+		"@daily": "0 0 * * *", "@weekly": "0 0 * * 0", "15 30 2 1,2,3,5 JAN-MAR ?": "30 2 1-3,5 1-3 *", "TZ=Asia/Tokyo 0 6 * * *": "0 6 * * *",
+	} {
+		s, err := parser.Parse(text)
+		must(t, err)
+		if spec, err := croncheck.Spec(s, nil); err != nil || *spec.Schedule != want {
+			t.Errorf("%s became %v, %v, want %s", text, *spec.Schedule, err, want)
+		}
+	}
+	for _, d := range []time.Duration{time.Second, time.Minute, 36 * time.Hour} {
+		if spec, err := croncheck.Spec(cron.Every(d), time.UTC); err != nil || *spec.Timeout != max(d, time.Minute) {
+			t.Errorf("every %v became %v, %v", d, spec.Timeout, err)
+		}
+	}
+}
+
+// TestZone names locations, among them the local one.
+func TestZone(t *testing.T) {
+	tokyo, err := time.LoadLocation("Asia/Tokyo")
+	must(t, err)
+	for _, test := range []struct {
+		tz       string
+		location *time.Location
+		want     string
+	}{
+		{"x", nil, "UTC"}, {"x", time.UTC, "UTC"}, {"x", tokyo, "Asia/Tokyo"},
+		{"Europe/Berlin", time.Local, "Europe/Berlin"}, {":Europe/Berlin", time.Local, "Europe/Berlin"}, {"", time.Local, "UTC"},
+		{"Mars/Olympus", time.Local, ""}, {"/etc/localtime", time.Local, ""}, {"../x", time.Local, ""},
+	} {
+		t.Setenv("TZ", test.tz)
+		if zone, err := croncheck.Zone(test.location); zone != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("TZ=%s: %q, %v, want %q", test.tz, zone, err, test.want)
+		}
+	}
+}
+
+// TestWrapper reports one job by a reporter of its own.
+func TestWrapper(t *testing.T) {
+	mon, p := project(t)
+	check, err := mon.Create(t.Context(), p.ID, checks.Spec{})
+	must(t, err)
+	var r job.Reporter = mon.Job(check.ID)
+	wrapped := cron.NewChain(croncheck.Wrapper(r, nil)).Then(cron.FuncJob(func() {}))
+	wrapped.Run()
+	check, err = mon.Check(t.Context(), check.ID)
+	must(t, err)
+	if check.NPings != 2 || check.Stored != checks.StatusUp {
+		t.Errorf("after a run: %+v", check.State)
+	}
+}

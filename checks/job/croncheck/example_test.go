@@ -1,0 +1,67 @@
+package croncheck_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/rollcall-dev/rollcall/checks/job/croncheck"
+	"github.com/rollcall-dev/rollcall/checks/memstore"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+)
+
+// Keep a check for each job of a scheduler. With a *client.Client in place of the registry, the checks are on a server.
+func ExampleSync() {
+	ctx := context.Background()
+	mon, err := monitor.New(memstore.New(), nil)
+	if err != nil {
+		panic(err)
+	}
+	project, err := mon.OpenProject(ctx, "jobs")
+	if err != nil {
+		panic(err)
+	}
+
+	c := cron.New(cron.WithLocation(time.UTC))
+	_, err = c.AddJob("0 3 * * MON-FRI", croncheck.Job("nightly backup", func(context.Context) error { return nil }))
+	if err != nil {
+		panic(err)
+	}
+	if err := croncheck.Sync(ctx, c, mon.Registry(project.ID), nil); err != nil {
+		panic(err)
+	}
+	c.Entries()[0].WrappedJob.Run() // as the scheduler does, after c.Start
+
+	list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
+	if err != nil {
+		panic(err)
+	}
+	for _, check := range list {
+		fmt.Printf("%s (%s %s): %s after %d pings\n", check.Name, check.Schedule, check.TZ, check.Status(mon.Now()), check.NPings)
+	}
+	// Output: nightly backup (0 3 * * 1-5 UTC): up after 2 pings
+}
+
+// The settings of a check for a schedule of the scheduler.
+func ExampleSpec() {
+	for _, text := range []string{"CRON_TZ=Europe/Riga */20 4,5 * * ?", "@every 90m"} {
+		schedule, err := cron.ParseStandard(text)
+		if err != nil {
+			panic(err)
+		}
+		spec, err := croncheck.Spec(schedule, time.UTC)
+		if err != nil {
+			panic(err)
+		}
+		if spec.Schedule != nil {
+			fmt.Println(*spec.Schedule, *spec.TZ)
+		} else {
+			fmt.Println(*spec.Timeout)
+		}
+	}
+	// Output:
+	// 0,20,40 4-5 * * * Europe/Riga
+	// 1h30m0s
+}

@@ -1,0 +1,259 @@
+// Package gocroncheck reports the jobs of github.com/go-co-op/gocron/v2.
+//
+// Give the scheduler a [Monitor], and synchronize the checks with its jobs before it starts:
+//
+//	m := gocroncheck.New(registry, &gocroncheck.Config{Location: riga}) // a *client.Client, or mon.Registry(projectID)
+//	s, err := gocron.NewScheduler(gocron.WithLocation(riga), gocron.WithSchedulerMonitor(m))
+//	_, err = s.NewJob(gocron.CronJob("0 3 * * *", false), gocron.NewTask(backup), gocron.WithName("nightly backup"))
+//	err = m.Sync(ctx, s)
+//	s.Start()
+//
+// Each run then reports its start, and its success or failure with the error and its duration. [Monitor.Sync] upserts a
+// check for each job, with the job's schedule and zone, and pauses the checks of jobs that are gone.
+//
+// The scheduler lets a panic of a job end the program, and the run then ends without a report. With the event listener
+// gocron.AfterJobRunsWithPanic it recovers, and the panic is reported as a failure.
+package gocroncheck
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-co-op/gocron/v2"
+	"github.com/google/uuid"
+	"github.com/robfig/cron/v3"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/job"
+	"github.com/rollcall-dev/rollcall/checks/job/croncheck"
+)
+
+// DefaultTag is the tag of the checks that a [Monitor] keeps unless [Config] has another.
+const DefaultTag = "gocron"
+
+// Config configures a [Monitor]. The zero value of a field selects its default.
+type Config struct {
+	// Tag marks the checks of this scheduler. Sync pauses those whose job is gone, so schedulers in one project need
+	// different tags. Default: [DefaultTag].
+	Tag string
+	// Location is the location of the scheduler (gocron.WithLocation), which does not tell it. Default: time.Local, as
+	// there.
+	Location *time.Location
+	// Logger logs errors of pings. Default: slog.Default().
+	Logger *slog.Logger
+}
+
+// Monitor reports the runs of a scheduler's jobs. It is a [gocron.SchedulerMonitor] for one scheduler. Jobs that it does
+// not know from [Monitor.Sync] run without a report. A ping delays the start or the end of a run by at most the time
+// limit of the registry's reporters.
+type Monitor struct {
+	registry job.Registry
+	config   Config
+
+	mu   sync.Mutex
+	jobs map[uuid.UUID]*reported
+}
+
+var _ gocron.SchedulerMonitor = (*Monitor)(nil)
+
+// reported is a job of the scheduler with its current runs, oldest first. The scheduler does not tell which of several
+// overlapping runs has ended: the oldest is taken for it.
+type reported struct {
+	reporter job.Reporter
+	runs     []*job.Run
+}
+
+// New returns a monitor whose checks are in a registry. A nil config selects the defaults.
+func New(registry job.Registry, config *Config) *Monitor {
+	m := &Monitor{registry: registry, jobs: make(map[uuid.UUID]*reported)}
+	if config != nil {
+		m.config = *config
+	}
+	if m.config.Tag == "" {
+		m.config.Tag = DefaultTag
+	}
+	if m.config.Location == nil {
+		m.config.Location = time.Local
+	}
+	if m.config.Logger == nil {
+		m.config.Logger = slog.Default()
+	}
+	return m
+}
+
+// Sync makes the checks of the registry those of the scheduler's jobs. It upserts a check for each job by the slug of its
+// name, with the tag, the schedule and the zone, and pauses the checks with the tag whose job is gone. One-time jobs have
+// no check. A check keeps all other settings, such as a grace time that somebody has changed. Call Sync again after jobs
+// were added or removed.
+//
+// The error joins those of the jobs; the others are synchronized all the same, and all run. If there is an error, Sync
+// pauses nothing.
+func (m *Monitor) Sync(ctx context.Context, s gocron.Scheduler) error {
+	var entries []job.Entry
+	for _, j := range s.Jobs() {
+		if _, once := j.Schedule().(gocron.OneTimeJobSchedule); !once {
+			entries = append(entries, job.Entry{
+				Name: j.Name(),
+				Spec: func() (checks.Spec, error) { return Spec(j.Schedule(), m.config.Location) },
+				Use:  func(r job.Reporter) { m.use(j.ID(), r) },
+			})
+		}
+	}
+	m.forget(s.Jobs())
+	return job.Sync(ctx, m.registry, m.config.Tag, entries)
+}
+
+// use sets the reporter of a job.
+func (m *Monitor) use(id uuid.UUID, r job.Reporter) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.jobs[id] == nil {
+		m.jobs[id] = new(reported)
+	}
+	m.jobs[id].reporter = r
+}
+
+// forget drops jobs that the scheduler no longer has, except while they run.
+func (m *Monitor) forget(current []gocron.Job) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, known := range m.jobs {
+		gone := !slices.ContainsFunc(current, func(j gocron.Job) bool { return j.ID() == id })
+		if gone && len(known.runs) == 0 {
+			delete(m.jobs, id)
+		}
+	}
+}
+
+// Spec returns the settings of a check for the schedule of a job: Schedule and TZ for jobs at fixed times, and Timeout for
+// those at intervals. The location is that of the scheduler. Jobs at random intervals get the longest as the timeout, and
+// those on every second or later day, week or month the longest time between two runs. A timeout below a minute becomes
+// a minute, and seconds of a crontab are left out. A one-time job has no schedule: Spec returns an error.
+func Spec(s gocron.JobSchedule, location *time.Location) (checks.Spec, error) {
+	const day = 24 * time.Hour
+	switch s := s.(type) {
+	case gocron.CronJobSchedule:
+		parsed, err := cronParser.Parse(s.Crontab)
+		if err != nil {
+			return checks.Spec{}, err
+		}
+		return croncheck.Spec(parsed, location)
+	case gocron.DurationJobSchedule:
+		return every(s.Duration), nil
+	case gocron.DurationRandomJobSchedule:
+		return every(s.Max), nil
+	case gocron.DailyJobSchedule:
+		if s.Interval > 1 {
+			return every(time.Duration(s.Interval) * day), nil
+		}
+		return calendar([]string{"*-*-*"}, s.AtTimes, location)
+	case gocron.WeeklyJobSchedule:
+		if s.Interval > 1 {
+			return every(time.Duration(s.Interval) * 7 * day), nil
+		}
+		var days []string
+		for _, d := range s.DaysOfWeek {
+			days = append(days, d.String()[:3])
+		}
+		return calendar([]string{strings.Join(days, ",") + " *-*-*"}, s.AtTimes, location)
+	case gocron.MonthlyJobSchedule:
+		if s.Interval > 1 {
+			return every(time.Duration(s.Interval) * 31 * day), nil
+		}
+		var days []string
+		for _, d := range s.Days {
+			days = append(days, fmt.Sprintf("*-*-%02d", d))
+		}
+		for _, d := range s.DaysFromEnd {
+			days = append(days, fmt.Sprintf("*-*~%02d", -d))
+		}
+		return calendar(days, s.AtTimes, location)
+	default:
+		return checks.Spec{}, fmt.Errorf("a schedule of the type %T cannot be expressed by a check", s)
+	}
+}
+
+// cronParser reads what the scheduler's CronJob reads, with or without seconds.
+var cronParser = cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
+
+func every(d time.Duration) checks.Spec { return checks.Spec{Timeout: new(max(d, checks.MinPeriod))} }
+
+// calendar returns an OnCalendar schedule: each of the days at each of the times.
+func calendar(days []string, times []time.Time, location *time.Location) (checks.Spec, error) {
+	zone, err := croncheck.Zone(location)
+	if err != nil {
+		return checks.Spec{}, err
+	}
+	var lines []string
+	for _, day := range days {
+		for _, at := range times {
+			lines = append(lines, day+" "+at.Format(time.TimeOnly))
+		}
+	}
+	return checks.Spec{Schedule: new(strings.Join(lines, "\n")), TZ: &zone}, nil
+}
+
+// JobStarted implements [gocron.SchedulerMonitor].
+func (m *Monitor) JobStarted(j gocron.Job) {
+	m.mu.Lock()
+	known := m.jobs[j.ID()]
+	m.mu.Unlock()
+	if known == nil {
+		return
+	}
+	run, err := known.reporter.Start(context.Background())
+	m.log(j, err)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known.runs = append(known.runs, run)
+}
+
+// JobCompleted implements [gocron.SchedulerMonitor].
+func (m *Monitor) JobCompleted(j gocron.Job) {
+	if run := m.ended(j); run != nil {
+		m.log(j, run.Success(context.Background(), nil))
+	}
+}
+
+// JobFailed implements [gocron.SchedulerMonitor].
+func (m *Monitor) JobFailed(j gocron.Job, err error) {
+	if run := m.ended(j); run != nil {
+		m.log(j, run.Fail(context.Background(), []byte(err.Error())))
+	}
+}
+
+// ended returns the run of a job that has ended, or nil.
+func (m *Monitor) ended(j gocron.Job) *job.Run {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.jobs[j.ID()]
+	if known == nil || len(known.runs) == 0 {
+		return nil
+	}
+	run := known.runs[0]
+	known.runs = known.runs[1:]
+	return run
+}
+
+func (m *Monitor) log(j gocron.Job, err error) {
+	if err != nil {
+		m.config.Logger.Warn("cannot report a run", "job", j.Name(), "error", err)
+	}
+}
+
+// The other methods of [gocron.SchedulerMonitor] do nothing.
+
+func (m *Monitor) SchedulerStarted()                                      {}
+func (m *Monitor) SchedulerStopped()                                      {}
+func (m *Monitor) SchedulerShutdown()                                     {}
+func (m *Monitor) JobRegistered(gocron.Job)                               {}
+func (m *Monitor) JobUnregistered(gocron.Job)                             {}
+func (m *Monitor) JobRunning(gocron.Job)                                  {}
+func (m *Monitor) JobExecutionTime(gocron.Job, time.Duration)             {}
+func (m *Monitor) JobSchedulingDelay(gocron.Job, time.Time, time.Time)    {}
+func (m *Monitor) ConcurrencyLimitReached(limitType string, _ gocron.Job) {}

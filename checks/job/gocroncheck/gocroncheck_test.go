@@ -1,0 +1,178 @@
+package gocroncheck_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-co-op/gocron/v2"
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/job/gocroncheck"
+	"github.com/rollcall-dev/rollcall/checks/memstore"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func project(t testing.TB) (*monitor.Monitor, checks.Project) {
+	t.Helper()
+	mon, err := monitor.New(memstore.New(), nil)
+	must(t, err)
+	p, err := mon.OpenProject(t.Context(), "p")
+	must(t, err)
+	return mon, p
+}
+
+// TestSync runs a real scheduler for two days, then starts the program again with one job fewer.
+func TestSync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mon, p := project(t)
+		start := func(names ...string) (gocron.Scheduler, *gocroncheck.Monitor) {
+			m := gocroncheck.New(mon.Registry(p.ID), &gocroncheck.Config{Location: time.UTC})
+			s, err := gocron.NewScheduler(gocron.WithLocation(time.UTC), gocron.WithSchedulerMonitor(m))
+			must(t, err)
+			jobs := map[string]struct {
+				when gocron.JobDefinition
+				run  any
+			}{
+				"Nightly backup": {gocron.CronJob("0 3 * * *", false), func() { time.Sleep(90 * time.Second) }},
+				"report":         {gocron.DailyJob(1, gocron.NewAtTimes(gocron.NewAtTime(9, 0, 0), gocron.NewAtTime(17, 30, 0))), func() error { return errors.New("no printer") }},
+				"heartbeat":      {gocron.DurationJob(90 * time.Minute), func() { panic("out of order") }},
+				"once":           {gocron.OneTimeJob(gocron.OneTimeJobStartImmediately()), func() {}},
+			}
+			for _, name := range names {
+				var options []gocron.JobOption
+				if name == "heartbeat" {
+					options = append(options, gocron.WithEventListeners(gocron.AfterJobRunsWithPanic(func(uuid.UUID, string, any) {})))
+				}
+				_, err := s.NewJob(jobs[name].when, gocron.NewTask(jobs[name].run), append(options, gocron.WithName(name))...)
+				must(t, err)
+			}
+			must(t, m.Sync(t.Context(), s))
+			s.Start()
+			return s, m
+		}
+		s, _ := start("Nightly backup", "report", "heartbeat", "once")
+		time.Sleep(48 * time.Hour)
+		must(t, s.Shutdown())
+
+		check := func(slug string) checks.Check {
+			t.Helper()
+			found, err := mon.CheckBySlug(t.Context(), p.ID, slug)
+			must(t, err)
+			return found
+		}
+		backup := check("nightly-backup")
+		if backup.Name != "Nightly backup" || backup.Schedule != "0 3 * * *" || backup.TZ != "UTC" ||
+			fmt.Sprint(backup.Tags) != "[gocron]" || backup.Status(mon.Now()) != checks.StatusUp || backup.NPings != 4 {
+			t.Errorf("the check of the backup: %+v", backup)
+		}
+		log, err := mon.Pings(t.Context(), backup.ID)
+		must(t, err)
+		if *log[0].Duration != 90*time.Second {
+			t.Errorf("a run took %v, want 90s", *log[0].Duration)
+		}
+		for slug, message := range map[string]string{"report": "no printer", "heartbeat": "out of order"} {
+			c := check(slug)
+			log, err := mon.Pings(t.Context(), c.ID)
+			must(t, err)
+			body, err := mon.PingBody(t.Context(), c.ID, log[0].N)
+			must(t, err)
+			if c.Status(mon.Now()) != checks.StatusDown || !strings.Contains(string(body), message) {
+				t.Errorf("the check of %s is %v; body %s", slug, c.Status(mon.Now()), body)
+			}
+		}
+		if _, err := mon.CheckBySlug(t.Context(), p.ID, "once"); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("a one-time job has a check: %v", err)
+		}
+
+		// A second start keeps what somebody has changed, and pauses the check of the job that is gone. A job that is
+		// removed later is paused by the next Sync.
+		_, err = mon.Update(t.Context(), backup.ID, checks.Spec{Grace: new(5 * time.Minute)})
+		must(t, err)
+		s, m := start("Nightly backup", "heartbeat")
+		if again := check("nightly-backup"); again.ID != backup.ID || again.Grace != 5*time.Minute {
+			t.Errorf("after the second start: %+v", again)
+		}
+		if report := check("report"); report.Stored != checks.StatusPaused {
+			t.Errorf("the check of a removed job is %v", report.Stored)
+		}
+		for _, j := range s.Jobs() {
+			if j.Name() == "heartbeat" {
+				must(t, s.RemoveJob(j.ID()))
+			}
+		}
+		must(t, m.Sync(t.Context(), s))
+		if heartbeat := check("heartbeat"); heartbeat.Stored != checks.StatusPaused {
+			t.Errorf("the check of a job that was removed while the scheduler runs is %v", heartbeat.Stored)
+		}
+		must(t, s.Shutdown())
+	})
+}
+
+// TestSpec compares the next runs of a scheduler's jobs with those that their checks expect.
+func TestSpec(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 1, 15, 10, 20, 30, 0, time.UTC)))
+		at := gocron.NewAtTimes(gocron.NewAtTime(6, 0, 0), gocron.NewAtTime(18, 45, 10))
+		for name, test := range map[string]struct {
+			job     gocron.JobDefinition
+			timeout time.Duration // 0 for a schedule
+		}{
+			"crontab":        {gocron.CronJob("*/20 4,5 * * 1-5", false), 0},
+			"seconds":        {gocron.CronJob("0 30 4 1 * *", true), 0},
+			"a zone":         {gocron.CronJob("TZ=Asia/Tokyo 0 4 * * *", false), 0},
+			"daily":          {gocron.DailyJob(1, at), 0},
+			"every 3 days":   {gocron.DailyJob(3, at), 72 * time.Hour},
+			"weekly":         {gocron.WeeklyJob(1, gocron.NewWeekdays(time.Monday, time.Saturday), at), 0},
+			"every 2 weeks":  {gocron.WeeklyJob(2, gocron.NewWeekdays(time.Monday), at), 14 * 24 * time.Hour},
+			"monthly":        {gocron.MonthlyJob(1, gocron.NewDaysOfTheMonth(1, 15, -1), at), 0},
+			"every 2 months": {gocron.MonthlyJob(2, gocron.NewDaysOfTheMonth(1), at), 62 * 24 * time.Hour},
+			"duration":       {gocron.DurationJob(36 * time.Hour), 36 * time.Hour},
+			"a second":       {gocron.DurationJob(time.Second), time.Minute},
+			"random":         {gocron.DurationRandomJob(time.Hour, 2*time.Hour), 2 * time.Hour},
+		} {
+			s, err := gocron.NewScheduler(gocron.WithLocation(time.UTC))
+			must(t, err)
+			j, err := s.NewJob(test.job, gocron.NewTask(func() {}))
+			must(t, err)
+			s.Start()
+			spec, err := gocroncheck.Spec(j.Schedule(), time.UTC)
+			must(t, err)
+			if test.timeout > 0 {
+				if spec.Schedule != nil || *spec.Timeout != test.timeout {
+					t.Errorf("%s: %+v", name, spec)
+				}
+			} else {
+				parsed, err := schedule.Parse(*spec.Schedule)
+				must(t, err)
+				zone, err := schedule.LoadLocation(*spec.TZ)
+				must(t, err)
+				runs, err := j.NextRuns(20)
+				must(t, err)
+				next := time.Now()
+				for _, run := range runs {
+					if next = parsed.Next(next.In(zone)); !next.Equal(run) {
+						t.Errorf("%s: %q is due at %v, and the job runs at %v", name, *spec.Schedule, next, run)
+						break
+					}
+				}
+			}
+			must(t, s.Shutdown())
+		}
+		if _, err := gocroncheck.Spec(gocron.OneTimeJobSchedule{}, time.UTC); err == nil {
+			t.Error("a one-time job has a schedule")
+		}
+	})
+}

@@ -1,0 +1,185 @@
+// Package rivercheck reports the periodic jobs of github.com/riverqueue/river.
+//
+// Make the periodic jobs with a [Monitor], give the client its middleware, and synchronize the checks before it starts:
+//
+//	m := rivercheck.New(registry, nil) // a *client.Client, or mon.Registry(projectID)
+//	client, err := river.NewClient(driver, &river.Config{
+//		Middleware:   []rivertype.Middleware{m},
+//		PeriodicJobs: []*river.PeriodicJob{m.PeriodicJob(river.PeriodicInterval(time.Hour), newReport, nil)},
+//		…
+//	})
+//	err = m.Sync(ctx)
+//	err = client.Start(ctx)
+//
+// Each run then reports its start, and its success, failure or panic with its duration. The check of a job has the slug
+// of its PeriodicJobOpts.ID, or of its kind without one. Jobs of other kinds run without a report; a job of the kind that
+// was inserted by hand counts as a run.
+//
+// Every attempt that fails is a failure, whether River retries it or not, and a retry that succeeds takes the check up
+// again. To be alerted later, set alert_after on the check. A job that snoozes is still running: if it does not end
+// within its grace time (or max_runtime), the check goes down.
+package rivercheck
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/job"
+	"github.com/rollcall-dev/rollcall/checks/job/croncheck"
+)
+
+// DefaultTag is the tag of the checks that a [Monitor] keeps unless [Config] has another.
+const DefaultTag = "river"
+
+// Config configures a [Monitor]. The zero value of a field selects its default.
+type Config struct {
+	// Tag marks the checks of these jobs. Sync pauses those whose job is gone, so independent lists of jobs in one
+	// project need different tags. Default: [DefaultTag].
+	Tag string
+	// Location is the zone of schedules of robfig/cron that name none. Default: time.Local, in which River evaluates them.
+	Location *time.Location
+	// Logger logs errors of pings. Default: slog.Default().
+	Logger *slog.Logger
+}
+
+// Monitor reports the runs of periodic jobs. It is a River middleware, and safe for concurrent use.
+type Monitor struct {
+	river.MiddlewareDefaults
+	registry job.Registry
+	config   Config
+
+	mu        sync.RWMutex
+	jobs      []periodic
+	reporters map[string]job.Reporter // by name
+}
+
+var _ rivertype.WorkerMiddleware = (*Monitor)(nil)
+
+type periodic struct {
+	name     string
+	schedule river.PeriodicSchedule
+}
+
+// New returns a monitor whose checks are in a registry. A nil config selects the defaults.
+func New(registry job.Registry, config *Config) *Monitor {
+	m := &Monitor{registry: registry}
+	if config != nil {
+		m.config = *config
+	}
+	if m.config.Tag == "" {
+		m.config.Tag = DefaultTag
+	}
+	if m.config.Location == nil {
+		m.config.Location = time.Local
+	}
+	if m.config.Logger == nil {
+		m.config.Logger = slog.Default()
+	}
+	return m
+}
+
+// PeriodicJob is [river.NewPeriodicJob] for a job that the monitor reports. It calls the constructor once, to learn the
+// kind of the job. A job whose constructor returns no arguments at that time has a check only if opts has an ID.
+func (m *Monitor) PeriodicJob(schedule river.PeriodicSchedule, constructor river.PeriodicJobConstructor, opts *river.PeriodicJobOpts) *river.PeriodicJob {
+	name := ""
+	if args, _ := constructor(); args != nil {
+		name = args.Kind()
+	}
+	if opts != nil && opts.ID != "" {
+		name = opts.ID
+	}
+	if name != "" {
+		m.mu.Lock()
+		m.jobs = append(m.jobs, periodic{name, schedule})
+		m.mu.Unlock()
+	}
+	return river.NewPeriodicJob(schedule, constructor, opts)
+}
+
+// Sync makes the checks of the registry those of the jobs that PeriodicJob has made. It upserts a check for each by its
+// slug, with the tag, the schedule and the zone, and pauses the checks with the tag whose job is gone: those that the
+// program no longer makes. A check keeps all other settings, such as a grace time that somebody has changed.
+//
+// A schedule must have a constant interval or come from robfig/cron; see [croncheck.Spec]. The error joins those of the
+// jobs; the others are synchronized all the same, and all run. If there is an error, Sync pauses nothing.
+func (m *Monitor) Sync(ctx context.Context) error {
+	m.mu.RLock()
+	jobs := m.jobs
+	m.mu.RUnlock()
+	reporters := make(map[string]job.Reporter)
+	var entries []job.Entry
+	for _, p := range jobs {
+		entries = append(entries, job.Entry{
+			Name: p.name,
+			Spec: func() (checks.Spec, error) { return croncheck.Spec(p.schedule, m.config.Location) },
+			Use: func(r job.Reporter) {
+				if reporters[p.name] == nil {
+					reporters[p.name] = r
+				}
+			},
+		})
+	}
+	err := job.Sync(ctx, m.registry, m.config.Tag, entries)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reporters = reporters
+	return err
+}
+
+// reporter returns the reporter of a job, or nil.
+func (m *Monitor) reporter(row *rivertype.JobRow) job.Reporter {
+	var metadata struct {
+		ID string `json:"river:periodic_job_id"`
+	}
+	_ = json.Unmarshal(row.Metadata, &metadata) // without an ID, the kind decides
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if r := m.reporters[metadata.ID]; r != nil {
+		return r
+	}
+	return m.reporters[row.Kind]
+}
+
+// Work implements [rivertype.WorkerMiddleware].
+func (m *Monitor) Work(ctx context.Context, row *rivertype.JobRow, work func(context.Context) error) error {
+	r := m.reporter(row)
+	if r == nil {
+		return work(ctx)
+	}
+	pings := context.WithoutCancel(ctx) // a job whose time is over must be reported, too
+	run, pingErr := r.Start(pings)
+	m.log(row, pingErr)
+	ended := false
+	defer func() {
+		if !ended { // work panics
+			m.log(row, run.Fail(pings, debug.Stack()))
+		}
+	}()
+	err := work(ctx)
+	ended = true
+	switch {
+	case err == nil:
+		m.log(row, run.Success(pings, nil))
+	case errors.Is(err, &river.JobSnoozeError{}):
+		m.log(row, run.Log(pings, []byte(err.Error())))
+	default:
+		m.log(row, run.Fail(pings, fmt.Append(nil, err)))
+	}
+	return err
+}
+
+func (m *Monitor) log(row *rivertype.JobRow, err error) {
+	if err != nil {
+		m.config.Logger.Warn("cannot report a run", "job", row.Kind, "error", err)
+	}
+}

@@ -1,0 +1,63 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// Entry is a job of a scheduler, for [Sync].
+type Entry struct {
+	// Name makes the slug and the name of the check.
+	Name string
+	// Spec returns the other settings of the check, such as its schedule. Sync sets the name, the slug and the tag.
+	Spec func() (checks.Spec, error)
+	// Use receives the reporter of the job. If the job has no check because of an error, that reports nothing.
+	Use func(Reporter)
+}
+
+// Sync makes the checks of a registry those of a scheduler's jobs. It registers each job and pauses the checks with the
+// tag whose job is gone; see [Registry]. The packages for schedulers are made of it.
+//
+// The error joins those of the entries, with their names: of the registry, of Spec, and for entries whose names have
+// the same slug. The other entries are registered all the same. If there is an error, Sync pauses nothing.
+func Sync(ctx context.Context, registry Registry, tag string, entries []Entry) error {
+	var problems []error
+	var slugs []string
+	names := make(map[string]string)
+	for _, e := range entries {
+		slug := Slug(e.Name)
+		reporter, err := Reporter((*Job)(nil)), error(nil)
+		if other, ok := names[slug]; ok {
+			err = fmt.Errorf("would share the check %q with the job %q: rename one", slug, other)
+		} else {
+			names[slug] = e.Name
+			slugs = append(slugs, slug)
+			var spec checks.Spec
+			if spec, err = e.Spec(); err == nil {
+				spec.Name, spec.Slug, spec.Tags = new(cutName(e.Name)), &slug, []string{tag}
+				reporter, err = registry.Register(ctx, spec)
+			}
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("job %q: %w", e.Name, err))
+		}
+		e.Use(reporter)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	return registry.PauseExcept(ctx, tag, slugs)
+}
+
+// cutName cuts a text to the length of the name of a check.
+func cutName(name string) string {
+	for utf8.RuneCountInString(name) > checks.MaxName {
+		_, last := utf8.DecodeLastRuneInString(name)
+		name = name[:len(name)-last]
+	}
+	return name
+}
