@@ -84,8 +84,8 @@ type Notification struct {
 	// Over is when the check came up, if Status is [Down] and the check recovered before the alert could be sent;
 	// otherwise the zero time.
 	Over time.Time
-	// Earlier are the preceding changes that were not reported, because of quiet hours or because the channel could not
-	// be reached, oldest first.
+	// Earlier are the preceding changes that were not reported, oldest first: because of quiet hours, because a queued ping
+	// made them, or because the channel could not be reached.
 	Earlier []Change
 	// Test is true if a user sends the alert to try the channel. Everything but Check.Project is then made up.
 	Test bool

@@ -24,7 +24,8 @@ type Alert struct {
 	// Reminder is 0 for the alert itself and counts the reminders that the check is still down from 1. It restarts
 	// when RepeatEvery was 0 in between.
 	Reminder int
-	// Since is the instant of the first transition that quiet hours held back, or the zero time.
+	// Since is the instant of the first transition that was not reported, because of quiet hours or because a queued
+	// ping made it, or the zero time.
 	Since time.Time
 }
 
@@ -37,7 +38,8 @@ type Alerting struct {
 	Failures int
 	// FailedAt is the instant of the last failure, and ExpectedAt the time at which the run that failed was expected.
 	FailedAt, ExpectedAt time.Time
-	// HeldSince is the instant of the first transition that quiet hours held back.
+	// HeldSince is the instant of the first transition whose alert waits: for the end of quiet hours, or, after a queued
+	// success, for a ping that comes in time.
 	HeldSince time.Time
 	// RepeatFrom is the instant from which RepeatEvery counts: that of the last alert or reminder.
 	RepeatFrom time.Time

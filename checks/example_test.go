@@ -58,3 +58,33 @@ func ExampleEffects() {
 	// down 1 flips 0 alerts
 	// down 0 flips 1 alerts
 }
+
+// A job could not report at 12:05 and 12:20, and does so at 12:30. What it says is in the log at its own time, and nobody
+// is alerted.
+func ExampleCheck_Ping_queued() {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	c, err := checks.New(uuid.New(), checks.Spec{Timeout: new(time.Hour)}, noon)
+	if err != nil {
+		panic(err)
+	}
+	now := noon.Add(30 * time.Minute)
+	for _, signal := range []pings.Signal{
+		{Kind: pings.Success, At: noon.Add(5 * time.Minute)},
+		{Kind: pings.Fail, At: noon.Add(20 * time.Minute)},
+		{Kind: pings.Success, At: noon.Add(10 * time.Minute)}, // not the newest
+	} {
+		var ping pings.Ping
+		var effects checks.Effects
+		if c, ping, effects, err = c.Ping(signal, now); err != nil {
+			panic(err)
+		}
+		fmt.Println(ping.N, ping.At.Format(time.TimeOnly), ping.Kind, c.Status(now), len(effects.Alerts))
+	}
+	c, effects := c.Settle(now.Add(2 * time.Hour)) // the next ping does not come either
+	fmt.Println(c.LastPing.Format(time.TimeOnly), effects.Alerts[0].Status)
+	// Output:
+	// 1 12:05:00 success up 0
+	// 2 12:20:00 fail down 0
+	// 3 12:10:00 success down 0
+	// 12:20:00 down
+}

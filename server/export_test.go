@@ -1,5 +1,10 @@
 package server
 
+import (
+	"context"
+	"time"
+)
+
 // Routes returns the method and the path of every endpoint of the management interface.
 func Routes() [][2]string {
 	var routes [][2]string
@@ -9,10 +14,13 @@ func Routes() [][2]string {
 	return routes
 }
 
-// ReserveBodies reserves all memory for bodies. It panics if any is in use.
+// ReserveBodies reserves all memory for bodies. It panics if some stays in use: a handler returns its memory soon after
+// its answer.
 func (s *Server) ReserveBodies() (release func()) {
 	all := max(bodyMemory, 4*s.bodyLimit)
-	if !s.bodyMemory.TryAcquire(all) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := s.bodyMemory.Acquire(ctx, all); err != nil {
 		panic("the memory for bodies is in use")
 	}
 	return func() { s.bodyMemory.Release(all) }

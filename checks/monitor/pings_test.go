@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -82,6 +83,33 @@ func TestPingSlug(t *testing.T) {
 		}
 		if _, err := ping("no-such-key", "backup", true); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("unknown ping key: error %v, want ErrNotFound", err)
+		}
+	})
+}
+
+// TestQueuedPingBounds: a ping with a time of its own is at most 31 days old and a minute ahead, or nothing is recorded.
+func TestQueuedPingBounds(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
+		c := s.create(t, checks.Spec{})
+		for after, valid := range map[time.Duration]bool{
+			-pings.MaxQueued: true, -pings.MaxQueued - time.Microsecond: false, pings.MaxAhead: true, pings.MaxAhead + time.Microsecond: false,
+		} {
+			signal := pings.Signal{At: noon.Add(after)}
+			ping, err := s.Ping(t.Context(), c.ID, signal)
+			refused, ok := errors.AsType[*checks.FieldError](err)
+			if valid != (err == nil) || !valid && (!ok || refused.Field != "at") || valid && !ping.At.Equal(noon.Add(min(after, 0))) {
+				t.Errorf("%v: logged at %v, error %v", after, ping.At, err)
+			}
+			if valid {
+				continue
+			}
+			if _, created, err := s.PingSlug(t.Context(), s.project.PingKey, "new", true, signal); created || err == nil {
+				t.Errorf("%v: created %v, error %v", after, created, err)
+			}
+		}
+		list, err := s.Checks(t.Context(), s.project.ID, monitor.CheckQuery{})
+		if err != nil || len(list) != 1 || list[0].NPings != 2 {
+			t.Errorf("%+v, error %v", list, err)
 		}
 	})
 }
