@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
@@ -29,7 +30,7 @@ type DeliveryConfig struct {
 	// RetryMost. Jitter shortens each by up to a half. Defaults: 1 second and 10 minutes.
 	RetryFirst, RetryMost time.Duration
 	// GiveUp is the age at which the monitor gives up an alert after at least 5 attempts. It also bounds how long an
-	// alert waits if no server has a notifier. Default: 24 hours.
+	// alert waits if no server has a notifier, or OnAlert for an alert to that. Default: 24 hours.
 	GiveUp time.Duration
 	// Lease is how long a claimed alert belongs to a process, which renews the lease while it sends. If the process
 	// dies, another can send the alert after this time. Default: 15 seconds.
@@ -56,12 +57,14 @@ const MaxDeliveryError = 500
 // delivery is the part of a monitor that delivers alerts.
 type delivery struct {
 	DeliveryConfig
-	notifiers map[channels.Kind]channels.Notifier
+	notifiers map[channels.Kind]channels.Notifier // includes OnAlert
+	toOthers  bool                                // there are notifiers besides OnAlert
 	baseURL   string
 	raised    chan struct{} // signals that this process has raised an alert
 
 	mu     sync.Mutex
 	paused map[uuid.UUID]time.Time // the end of the pause that a channel asked for
+	asked  time.Time               // when the monitor last asked for alerts to OnAlert
 }
 
 func newDelivery(c *Config) (*delivery, error) {
@@ -72,13 +75,25 @@ func newDelivery(c *Config) (*delivery, error) {
 			return nil, errors.New("monitor: a limit or an interval of DeliveryConfig is negative")
 		}
 	}
+	lists := func(kind channels.Kind) bool {
+		return slices.ContainsFunc(c.Kinds, func(k channels.KindInfo) bool { return k.Kind == kind })
+	}
+	if lists(channels.Function) {
+		return nil, fmt.Errorf("monitor: Config.Kinds lists the kind %q, which stands for Config.OnAlert", channels.Function)
+	}
 	for _, kind := range slices.Sorted(maps.Keys(c.Notifiers)) {
 		if c.Notifiers[kind] == nil {
 			return nil, fmt.Errorf("monitor: the notifier of the kind %q is nil", kind)
 		}
-		if !slices.ContainsFunc(c.Kinds, func(k channels.KindInfo) bool { return k.Kind == kind }) {
+		if !lists(kind) {
 			return nil, fmt.Errorf("monitor: Config.Notifiers has the kind %q, which Config.Kinds does not list", kind)
 		}
+	}
+	notifiers := make(map[channels.Kind]channels.Notifier, len(c.Notifiers)+1)
+	maps.Copy(notifiers, c.Notifiers)
+	if c.OnAlert != nil {
+		notifiers[channels.Function] = channels.NotifierFunc(
+			func(ctx context.Context, _ channels.Channel, n channels.Notification) error { return c.OnAlert(ctx, n) })
 	}
 	return &delivery{
 		DeliveryConfig: DeliveryConfig{
@@ -91,11 +106,31 @@ func newDelivery(c *Config) (*delivery, error) {
 			GiveUp:          orDefault(d.GiveUp, 24*time.Hour),
 			Lease:           orDefault(d.Lease, 15*time.Second),
 		},
-		notifiers: c.Notifiers,
+		notifiers: notifiers,
+		toOthers:  len(c.Notifiers) > 0,
 		baseURL:   c.APIBaseURL,
 		raised:    make(chan struct{}, 1),
 		paused:    make(map[uuid.UUID]time.Time),
 	}, nil
+}
+
+// serves reports whether the monitor delivers to a channel. It leaves alerts to the others to another server.
+func (d *delivery) serves(channel uuid.UUID) bool {
+	if channel == store.OnAlert.ID {
+		return d.notifiers[channels.Function] != nil
+	}
+	return d.toOthers
+}
+
+// ask returns until when the store must queue alerts for OnAlert, and whether it is time to say so: at the first
+// transaction, and long before alerts would be missed.
+func (d *delivery) ask(now time.Time) (until time.Time, due bool) {
+	if !d.serves(store.OnAlert.ID) {
+		return time.Time{}, false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return now.Add(d.GiveUp), d.asked.IsZero() || now.Before(d.asked) || now.Sub(d.asked) >= d.GiveUp/2
 }
 
 // wake tells the courier to look for deliveries.
@@ -140,7 +175,8 @@ func (d *delivery) addPaused(busy map[uuid.UUID]int, n int, now time.Time) {
 // a program that does not call Run. When ctx ends, unfinished sends have 5 seconds left, and other servers can send the
 // rest at once.
 //
-// Without Config.Notifiers, Deliver sends nothing: another server may have some. See [Monitor.Prune].
+// Without Config.Notifiers, Deliver sends nothing to channels, and without Config.OnAlert nothing to that: another
+// server may have them. See [Monitor.Prune].
 //
 // The error is that of ctx, [ErrUnavailable] or another error of the store.
 func (m *Monitor) Deliver(ctx context.Context) (sent int, err error) {
@@ -152,7 +188,7 @@ func (m *Monitor) Deliver(ctx context.Context) (sent int, err error) {
 	return c.sent, err
 }
 
-// delivers reports whether the monitor has notifiers.
+// delivers reports whether the monitor has notifiers or OnAlert.
 func (m *Monitor) delivers() bool { return len(m.delivery.notifiers) > 0 }
 
 // deliver sends alerts until ctx ends.
@@ -161,8 +197,12 @@ func (m *Monitor) deliver(ctx context.Context) { _ = newCourier(m).run(ctx, fals
 // abandonChannels bounds the channels of one transaction of abandon, and abandonLines the lines of each.
 const abandonChannels, abandonLines = 20, 10
 
-// abandon fails the deliveries that have been due for GiveUp without any server claiming them.
+// abandon fails the deliveries that this monitor leaves to others and that have been due for GiveUp without any server
+// claiming them.
 func (m *Monitor) abandon(ctx context.Context) error {
+	if m.delivery.toOthers && m.delivery.serves(store.OnAlert.ID) {
+		return nil
+	}
 	for {
 		if failed, err := m.abandonSome(ctx); err != nil || failed == 0 {
 			return err
@@ -173,7 +213,8 @@ func (m *Monitor) abandon(ctx context.Context) error {
 func (m *Monitor) abandonSome(ctx context.Context) (failed int, err error) {
 	now := m.Now()
 	late := now.Add(-m.delivery.GiveUp)
-	due, err := m.store.DueChannels(ctx, late, uuid.Nil, abandonChannels)
+	due, err := m.store.DueChannels(ctx, late, uuid.Nil, abandonChannels) // store.OnAlert has the lowest ID
+	due = slices.DeleteFunc(due, m.delivery.serves)
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
@@ -182,7 +223,6 @@ func (m *Monitor) abandonSome(ctx context.Context) (failed int, err error) {
 	for _, channel := range due {
 		claim.Room = append(claim.Room, store.ChannelRoom{Channel: channel, N: abandonLines})
 	}
-	text := fmt.Sprintf("not sent within %v: no server has a notifier", m.delivery.GiveUp)
 	err = m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		claimed, err := tx.ClaimDeliveries(ctx, claim)
 		if err != nil {
@@ -199,9 +239,12 @@ func (m *Monitor) abandonSome(ctx context.Context) (failed int, err error) {
 				if w.Due.After(late) {
 					continue
 				}
-				w.State, w.Error = DeliveryFailed, text
+				w.State, w.Error = DeliveryFailed, fmt.Sprintf("not sent within %v: no server has a notifier", m.delivery.GiveUp)
+				if w.ChannelID == store.OnAlert.ID {
+					w.Error = fmt.Sprintf("not sent within %v: no server has OnAlert", m.delivery.GiveUp)
+				}
 				changes.Deliveries = append(changes.Deliveries, w.QueuedDelivery)
-				changes.Marks[w.ChannelID] = store.ChannelMark{FailedAt: now, Error: text}
+				changes.Marks[w.ChannelID] = store.ChannelMark{FailedAt: now, Error: w.Error}
 			}
 		}
 		failed = len(changes.Deliveries)
@@ -213,19 +256,32 @@ func (m *Monitor) abandonSome(ctx context.Context) (failed int, err error) {
 	return failed, nil
 }
 
-// signalling is a store that wakes the courier after a commit with new alerts.
+// signalling is a store that wakes the courier after a commit with new alerts. It also asks for alerts to OnAlert.
 type signalling struct {
 	store.Store
 	delivery *delivery
+	clock    func() time.Time
 }
 
 // Update runs fn in a transaction.
 func (s signalling) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
 	var tx *signallingTx
+	now := checks.Instant(s.clock())
+	until, ask := s.delivery.ask(now)
 	err := s.Store.Update(ctx, func(ctx context.Context, inner store.Tx) error {
 		tx = &signallingTx{Tx: inner}
+		if ask {
+			if err := tx.OnAlertUntil(ctx, until); err != nil {
+				return err
+			}
+		}
 		return fn(ctx, tx)
 	})
+	if err == nil && ask {
+		s.delivery.mu.Lock()
+		s.delivery.asked = now
+		s.delivery.mu.Unlock()
+	}
 	if err == nil && tx.raised {
 		s.delivery.wake()
 	}

@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,7 +45,8 @@ func (c *courier) rooms(ctx context.Context, results []result, now time.Time) ([
 	}
 	perChannel := ahead * c.d.SendsPerChannel
 	c.d.addPaused(busy, perChannel, now)
-	list := rooms(due, c.after, busy, perChannel)
+	list := slices.DeleteFunc(rooms(due, c.after, busy, perChannel),
+		func(r store.ChannelRoom) bool { return !c.d.serves(r.Channel) })
 	if len(list) == 0 && len(window) == channelWindow {
 		c.after = window[len(window)-1]
 	}

@@ -24,14 +24,16 @@
 //
 // # Alerts
 //
-// With [Config.Notifiers], [Monitor.Run] delivers alerts, each at least once, even across crashes: an alert leaves the
-// outbox only when the notifier has returned without an error. [channels.Notification].ID lets a receiver drop
+// [Config.OnAlert] is a function that gets every alert. [Config.Notifiers] deliver alerts to the channels of their
+// checks. [Monitor.Run] calls both, for each alert at least once, even across crashes: an alert leaves the outbox only
+// when the function or the notifier has returned without an error. [channels.Notification].ID lets a receiver drop
 // duplicates. Alerts about one check to one channel arrive in order. The monitor retries failed attempts for a day with
 // growing pauses. [Monitor.Deliveries] returns the history, and [Monitor.RetryDeliveries] retries alerts that were
 // given up. A channel that hangs delays no other.
 //
 // At least one of the monitors that share a database needs notifiers. If none has any, alerts fail after
-// [DeliveryConfig].GiveUp.
+// [DeliveryConfig].GiveUp. If one of them has OnAlert, it gets the alerts that any of them raises. After the last one with
+// OnAlert has stopped, the outbox takes alerts to it for another GiveUp at most.
 //
 // # Large bodies
 //

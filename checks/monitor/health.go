@@ -3,6 +3,7 @@ package monitor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,7 +129,8 @@ func (m *Monitor) Ready(ctx context.Context) Condition {
 //   - The watcher is healthy when a sweep has succeeded within the last minute, or within ten times Config.WatchEvery
 //     if that is longer. The time begins with the call of [Monitor.Run].
 //   - Deliveries are healthy unless an alert has been due for more than 5 minutes and this monitor has made no attempt
-//     at any in that time. A slow receiver alone is no problem. Without Config.Notifiers they are always healthy.
+//     at any in that time. A slow receiver alone is no problem. Alerts that this monitor leaves to others, for lack of
+//     notifiers or of OnAlert, do not count.
 func (m *Monitor) Health(ctx context.Context) []Condition {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -170,7 +172,15 @@ func (m *Monitor) deliveryHealth(ctx context.Context) Condition {
 		c.Problem, c.Err = "cannot be read", err
 		return c
 	}
-	if late := now.Sub(backlog.OldestDue); !backlog.OldestDue.IsZero() && late > stuckAfter {
+	late := now.Sub(backlog.OldestDue)
+	if backlog.OldestDue.IsZero() || late <= stuckAfter {
+		return c
+	}
+	// Two channels suffice: the first may be store.OnAlert.
+	due, err := m.store.DueChannels(ctx, now.Add(-stuckAfter), uuid.Nil, 2)
+	if err != nil {
+		c.Problem, c.Err = "cannot be read", err
+	} else if slices.ContainsFunc(due, m.delivery.serves) {
 		c.Problem = fmt.Sprintf("are stuck: one has been due for %v", late.Round(time.Second))
 	}
 	return c

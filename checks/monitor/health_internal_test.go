@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
@@ -16,6 +18,10 @@ func (waiting) Probe(context.Context, bool) error { return nil }
 
 func (waiting) Backlog(_ context.Context, now time.Time) (store.Backlog, error) {
 	return store.Backlog{Pending: 1, OldestDue: now.Add(-time.Hour)}, nil
+}
+
+func (waiting) DueChannels(context.Context, time.Time, uuid.UUID, int) ([]uuid.UUID, error) {
+	return []uuid.UUID{uuid.New()}, nil
 }
 
 // TestHealthWithSlowReceiver has alerts wait for a slow receiver. While any are tried, the monitor is healthy.

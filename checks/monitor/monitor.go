@@ -29,6 +29,13 @@ type Config struct {
 	// Notifiers deliver alerts, by the kind of the channel; Kinds must list each kind. Default: none. Another server on
 	// the same database must then have some, or alerts fail after [DeliveryConfig].GiveUp.
 	Notifiers map[channels.Kind]channels.Notifier
+	// OnAlert gets the alerts of every check of every project, whatever its channels. They go through the outbox as all
+	// alerts do: each arrives at least once, those about one check in order. An error is retried, also after a restart,
+	// unless [channels.Permanent] marks it. OnAlert must return soon after ctx ends and be safe for concurrent use.
+	// Default: none. [Monitor.Deliveries] shows these alerts with the kind [channels.Function].
+	//
+	// On a shared database, an alert goes to one of the monitors that have OnAlert, whichever has raised it.
+	OnAlert func(ctx context.Context, n channels.Notification) error
 	// Delivery configures the delivery of alerts.
 	Delivery DeliveryConfig
 	// APIBaseURL is the address of the API, such as http://localhost:8000, for links to checks in alerts. Default:
@@ -123,6 +130,9 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 	if c.Kinds == nil {
 		c.Kinds = channels.Kinds()
 	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	delivery, err := newDelivery(&c)
 	if err != nil {
 		return nil, err
@@ -131,7 +141,7 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 	if err != nil {
 		return nil, err
 	}
-	s = signalling{s, delivery}
+	s = signalling{s, delivery, c.Now}
 	m := &Monitor{
 		store:    s,
 		delivery: delivery,
@@ -148,9 +158,6 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 	m.creations.perMinute, m.maxCreated = c.CreateRate, c.MaxCreated
 	if m.log == nil {
 		m.log = slog.Default()
-	}
-	if m.clock == nil {
-		m.clock = time.Now
 	}
 	if m.observer == nil {
 		m.observer = silent{}

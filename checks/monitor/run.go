@@ -12,7 +12,7 @@ import (
 // dueBatch bounds the checks that one transaction of the watcher settles.
 const dueBatch = 1000
 
-// Run watches the deadlines of all checks, delivers alerts if there are notifiers, moves large bodies to object storage
+// Run watches the deadlines of all checks, delivers alerts if there are notifiers or OnAlert, moves large bodies to object storage
 // if there is one, and prunes logs and flips. It logs errors and tries again. When ctx ends, unfinished sends have 5
 // seconds left, and Run returns nil. It returns no other value; the result suits an errgroup. Several servers on one
 // database may each call Run; they share the work.
@@ -146,9 +146,9 @@ func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error
 }
 
 // Prune removes old pings and flips and returns how many. It keeps the newest pings of a check, up to the plan's limit,
-// and the flips of the current and the two previous months (API-V3.md section 8). Without Config.Notifiers, it also
-// fails alerts that no server has tried within [DeliveryConfig].GiveUp, so that they can be pruned. [Monitor.Run] does
-// the same in small steps.
+// and the flips of the current and the two previous months (API-V3.md section 8). It also fails alerts
+// that no server has tried within [DeliveryConfig].GiveUp, so that they can be pruned: those to channels if this monitor
+// has no notifiers, and those to OnAlert if it has none. [Monitor.Run] does the same in small steps.
 func (m *Monitor) Prune(ctx context.Context) (removed int, err error) {
 	removed, err = m.store.PrunePings(ctx, nil)
 	if err != nil {
@@ -159,10 +159,8 @@ func (m *Monitor) Prune(ctx context.Context) (removed int, err error) {
 }
 
 func (m *Monitor) pruneFlips(ctx context.Context, pause func()) (removed int, err error) {
-	if !m.delivers() {
-		if err := m.abandon(ctx); err != nil {
-			return 0, err
-		}
+	if err := m.abandon(ctx); err != nil {
+		return 0, err
 	}
 	return m.store.PruneFlips(ctx, flips.RetentionBoundary(m.Now()), pause)
 }

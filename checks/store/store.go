@@ -173,8 +173,8 @@ type Tx interface {
 	//
 	// For each of Alerts and each of the check's channels that exists, SaveChecks adds a [DeliveryPending] delivery with
 	// no Attempts to the outbox. The check's channels are those after this call and, until the instant of OnAlertUntil,
-	// [OnAlert]. CreatedAt and Due are RaisedAt of the
-	// alert. The IDs of one check's deliveries grow in the order of its Alerts, and those of one alert have no order.
+	// [OnAlert]. CreatedAt and Due are RaisedAt of the alert. The IDs of one check's deliveries grow in the order of its
+	// Alerts, and those of one alert have no order.
 	//
 	// A delivery refers to the flip that its alert is about: the one of Transitions with the Status and the At of the
 	// alert. Both lists are in the same order, and several of their items may have the same instant. If there is none,
