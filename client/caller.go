@@ -30,6 +30,7 @@ type request struct {
 	idempotent  bool                // may be retried after the server may have acted
 	meaning     func(refusal) error // the library's error for a response of 300 to 499; an [Error] wraps it
 	onHeader    func(http.Header)   // called with the header of every response unless nil
+	end         time.Time           // of the call, if not zero, instead of the time limit of the caller
 }
 
 // caller sends requests.

@@ -66,6 +66,33 @@
 // limit. If ctx ends before the pause, or Retry-After is more than 15 minutes, the error is [ErrRateLimited]. A [Pinger]
 // also retries after a 429, but within Config.Timeout, because a job waits for it, and without holding up other pings.
 //
+// # Queue
+//
+// With Config.Queue, a [Pinger] keeps the pings that do not reach the server in files of that directory, and sends them
+// later, in order, before its next ping or when [Pinger.Flush] is called. Call Flush from time to time if the job runs
+// rarely. A ping that was kept returns an [ErrQueued] with the cause.
+//
+//   - A ping is kept after no answer, a 429, a status of 500 or above, or [ErrNotRollcall], but not after a refusal such
+//     as 404 or 400. It is durable when the method returns, and survives kill -9 and a loss of power.
+//   - A kept ping has its own time in the header Rollcall-At, such as 2026-03-01T12:00:00.000000Z. A server that accepts
+//     late pings (rollcall serve --accept-late) logs it at that time, and does not alert about it. Another server, and
+//     Healthchecks, ignores the header: the ping counts at its arrival. A late success then says that the job is alive
+//     at that moment, and hides for one more period that it is not. A new ping of the job follows at once and puts that
+//     right, but not after Flush alone: flush only to a server that accepts late pings, unless the job still runs.
+//   - Old pings delay a new one, but all of them together take at most Config.Timeout. If that is not enough, the new one
+//     is kept too, so that pings never overtake each other.
+//   - Any number of goroutines and processes can use the directory. Each ping URL has a subdirectory, named by a hash of
+//     the URL, and only one process at a time sends its pings. After a change of the URL, the pings of the old one stay
+//     in their subdirectory until a Pinger has the old URL.
+//   - At most [MaxQueuedPings] and [MaxQueuedBytes] are kept for a ping URL. Beyond that the oldest ping is deleted, and
+//     the error says so.
+//   - A file that cannot be read gets the extension .corrupt, and a ping that the server refuses gets .refused, so that
+//     neither holds up the others; the error names the file. Delete it, or rename it to .ping to send it again.
+//   - The files are readable by their owner alone. They hold the bodies of the pings, but not the ping URL.
+//   - A ping whose answer was lost, or whose process was killed before it could delete the file, is in the log twice.
+//
+// A queue needs file locks: on Windows, [NewPinger] refuses it.
+//
 // # Redirects
 //
 // The package follows a redirect (301, 302, 307 or 308) with the same method and body, but only within the origin:
@@ -111,6 +138,9 @@ type Config struct {
 	// Tries is the maximum number of times that a request is sent, not counting those that got a 429. Default:
 	// [DefaultTries].
 	Tries int
+	// Queue is a directory in which a [Pinger] keeps the pings that it could not send; see the package comment. A Client
+	// itself ignores it. Default: such pings are lost.
+	Queue string
 	// TraceID returns the trace that ctx belongs to, or "" if there is none. The first line of the body of every ping is
 	// then "trace_id=" and the result. Package job has the function for OpenTelemetry. Default: no trace.
 	TraceID func(ctx context.Context) string

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"time"
 
@@ -254,4 +255,29 @@ func ExampleMiddleware() {
 	// nightly: up
 	// copied 42 files
 	// status 204 No Content
+}
+
+func ExamplePinger_Flush() {
+	dir, err := os.MkdirTemp("", "queue")
+	check(err)
+	defer os.RemoveAll(dir)
+	up := false
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !up {
+			http.Error(w, "away", http.StatusInternalServerError)
+			return
+		}
+		fmt.Println("got", path.Base(r.URL.Path), r.Header.Get("Rollcall-At") != "")
+		fmt.Fprint(w, "OK")
+	}))
+	defer srv.Close()
+	p, err := client.NewPinger(srv.URL+"/ping/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f", &client.Config{Queue: dir})
+	check(err)
+	err = p.Fail(context.Background(), []byte("disk full"))
+	fmt.Println(err)
+	up = true
+	check(p.Flush(context.Background()))
+	// Output:
+	// client: fail ping: away (status 500); the ping waits in the queue
+	// got fail true
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -21,56 +20,69 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// limited is a client of a real server that allows 100 requests a minute. It counts the statuses of the responses.
-type limited struct {
-	*client.Client
+// memory is a real server without a network, for a synctest bubble. It counts the statuses of its responses.
+type memory struct {
+	mon      *monitor.Monitor
+	key      string
+	handler  http.Handler
 	mu       sync.Mutex
 	statuses map[int]int
 }
 
-// newLimited starts a server in memory, for a synctest bubble.
-func newLimited(t *testing.T, config client.Config) *limited {
+func serveInMemory(t *testing.T, config server.Config) *memory {
 	t.Helper()
-	mon, err := monitor.New(dbtest.SQLite(t).Open(t), nil)
+	m := &memory{statuses: make(map[int]int)}
+	var err error
+	if m.mon, err = monitor.New(dbtest.SQLite(t).Open(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	_, keys, err := m.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "fleet"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, keys, err := mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "fleet"})
+	m.key = keys.ReadWrite
+	if config.Signer, err = badges.NewSigner([]byte("0123456789abcdef0123456789abcdef")); err != nil {
+		t.Fatal(err)
+	}
+	config.BaseURL, config.Logger = "https://rollcall.example.org", slog.New(slog.DiscardHandler)
+	srv, err := server.New(m.mon, &config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	signer, err := badges.NewSigner([]byte("0123456789abcdef0123456789abcdef"))
+	m.handler = srv.Handler()
+	return m
+}
+
+func (m *memory) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	w := httptest.NewRecorder()
+	m.handler.ServeHTTP(w, r)
+	m.mu.Lock()
+	m.statuses[w.Code]++
+	m.mu.Unlock()
+	res := w.Result()
+	res.Request = r
+	return res, nil
+}
+
+func (m *memory) client(t *testing.T, config client.Config) *client.Client {
+	t.Helper()
+	config.HTTPClient = &http.Client{Transport: m}
+	c, err := client.New("https://rollcall.example.org", m.key, &config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := server.New(mon, &server.Config{
-		BaseURL: "https://rollcall.example.org", RateLimit: 100, Signer: signer, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &limited{statuses: make(map[int]int)}
-	config.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-		w := httptest.NewRecorder()
-		srv.Handler().ServeHTTP(w, r)
-		l.mu.Lock()
-		l.statuses[w.Code]++
-		l.mu.Unlock()
-		res := w.Result()
-		res.Request = r
-		return res, nil
-	})}
-	if l.Client, err = client.New("https://rollcall.example.org", keys.ReadWrite, &config); err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return c
 }
 
 // Four workers upsert 200 checks within a limit of 100 requests a minute, although each call has less time than that
 // takes, and one try.
 func TestWorkersWithinARateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newLimited(t, client.Config{Timeout: time.Second, Tries: 1})
+		m := serveInMemory(t, server.Config{RateLimit: 100})
+		c := m.client(t, client.Config{Timeout: time.Second, Tries: 1})
 		began := time.Now()
 		jobs := make(chan int)
 		var wg sync.WaitGroup
@@ -92,8 +104,8 @@ func TestWorkersWithinARateLimit(t *testing.T) {
 		if took := time.Since(began); took < 55*time.Second || took > 90*time.Second {
 			t.Errorf("200 checks took %v", took)
 		}
-		if c.statuses[201] != 200 || c.statuses[429] > 300 {
-			t.Errorf("responses %v", c.statuses)
+		if m.statuses[201] != 200 || m.statuses[429] > 300 {
+			t.Errorf("responses %v", m.statuses)
 		}
 		list, err := c.List(t.Context(), client.Query{})
 		if err != nil || len(list) != 200 {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -30,7 +31,8 @@ const maxBodyLimit = 10_000_000
 // POST, which every setting of [Check.Methods] allows. A job may ignore the error of a ping. The error is
 // [checks.ErrNotFound] if no check has the ping URL, [checks.ErrAmbiguousSlug] if several have the slug, [ErrNotRollcall]
 // if another program answered, another [Error], or the failure of the connection; its text never contains the ping URL.
-// A ping that was retried may be in the log twice.
+// A ping that was retried may be in the log twice. With Config.Queue, a ping that does not reach the server waits, and
+// the error is also an [ErrQueued].
 //
 // If a body is longer than the server keeps, a Pinger sends only its end. Every response states the server's limit.
 // Before the first response, the limit is [DefaultBodyLimit].
@@ -46,11 +48,12 @@ type sender struct {
 	caller     caller
 	url, query string // of a success ping
 	limit      atomic.Int64
+	queue      *queue // nil for none
 }
 
 // NewPinger returns a pinger for a ping URL: the [Check.PingURL] of a check, or the result of [SlugURL]. Every ping
 // carries the query of the URL; with "?create=1" the server creates the check if no check has the slug. NewPinger makes
-// no request. Its error says which argument is wrong and never contains the URL.
+// no request. Its error says which argument is wrong, or why Config.Queue cannot be used, and never contains the URL.
 func NewPinger(pingURL string, config *Config) (*Pinger, error) {
 	u, err := parseURL(pingURL)
 	if err != nil {
@@ -78,6 +81,11 @@ func NewPinger(pingURL string, config *Config) (*Pinger, error) {
 	report := job.Config{BodyLimit: p.BodyLimit}
 	if config != nil {
 		report.TraceID = config.TraceID
+		if config.Queue != "" {
+			if s.queue, err = newQueue(config.Queue, s.url+"?"+s.query); err != nil {
+				return nil, fmt.Errorf("client: queue: %w", err)
+			}
+		}
 	}
 	p.job = job.New(s, &report)
 	return p, nil
@@ -143,6 +151,14 @@ func (p *Pinger) Ping(ctx context.Context, s pings.Signal) error { return p.repo
 
 // Ping sends a valid signal whose body is within the limit.
 func (s *sender) Ping(ctx context.Context, signal pings.Signal) error {
+	if s.queue != nil {
+		return s.pingInOrder(ctx, signal)
+	}
+	return s.send(ctx, signal, time.Time{}, time.Time{})
+}
+
+// send sends a signal, with its time if that is not zero. A zero end is the time limit of a ping from now on.
+func (s *sender) send(ctx context.Context, signal pings.Signal, at, end time.Time) error {
 	query := s.query
 	if signal.RunID.Valid {
 		if query != "" {
@@ -156,10 +172,13 @@ func (s *sender) Ping(ctx context.Context, signal pings.Signal) error {
 	}
 	r := request{
 		name: string(signal.Kind) + " ping", method: http.MethodPost, url: target, body: signal.Body, idempotent: true,
-		meaning: refusal.ofPing, onHeader: s.learn,
+		meaning: refusal.ofPing, onHeader: s.learn, header: http.Header{}, end: end,
 	}
 	if len(r.body) > 0 {
-		r.header = http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
+		r.header.Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	if !at.IsZero() {
+		r.header.Set("Rollcall-At", at.UTC().Format("2006-01-02T15:04:05.000000Z"))
 	}
 	return s.caller.do(ctx, r, readPing)
 }

@@ -26,7 +26,10 @@ const longestLimit = 15 * time.Minute
 // status of 200 to 299 to read, and then closes its body unless read keeps it. A pause of all calls takes none of the
 // time, and a 429 none of the tries.
 func (c *caller) do(ctx context.Context, r request, read func(*response) error) error {
-	end := time.Now().Add(c.timeout)
+	end := r.end
+	if end.IsZero() {
+		end = time.Now().Add(c.timeout)
+	}
 	left := func() time.Duration {
 		if own, ok := ctx.Deadline(); ok && own.Before(end) {
 			return time.Until(own)

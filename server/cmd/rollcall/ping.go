@@ -27,6 +27,7 @@ type target struct {
 	PingBaseURL address       `default:"http://localhost:8000/ping" group:"Check, one of these forms:" placeholder:"URL" help:"URL of the ping endpoints."`
 	Create      bool          `group:"Check, one of these forms:" help:"Create the check if none has this slug."`
 	Timeout     time.Duration `default:"10s" placeholder:"DURATION" help:"Time limit of a ping, including retries."`
+	Queue       string        `placeholder:"DIR" help:"Directory that keeps pings which do not reach the server. The next ping sends them first. Off by default."`
 }
 
 // Validate checks that the flags select one check. Kong calls it.
@@ -54,14 +55,23 @@ func (t *target) Validate() error {
 	if _, ok := parseUUID(t.UUID); t.UUID != "" && !ok {
 		return errors.New("--uuid: is not a UUID")
 	}
-	if _, err := t.pinger(""); err != nil {
+	if _, err := t.newPinger("", ""); err != nil {
 		return pingError(err)
 	}
 	return nil
 }
 
-// pinger returns the pinger for the check.
-func (t *target) pinger(userAgent string) (*client.Pinger, error) {
+// pinger returns the pinger for the check. If it cannot have its queue, it says so and has none.
+func (t *target) pinger(a *app, userAgent string) (*client.Pinger, error) {
+	p, err := t.newPinger(userAgent, t.Queue)
+	if err != nil && t.Queue != "" {
+		fail(a.stderr, pingError(err))
+		return t.newPinger(userAgent, "")
+	}
+	return p, err
+}
+
+func (t *target) newPinger(userAgent, queue string) (*client.Pinger, error) {
 	url := t.PingURL
 	switch {
 	case t.UUID != "":
@@ -72,7 +82,7 @@ func (t *target) pinger(userAgent string) (*client.Pinger, error) {
 	if t.Create {
 		url += "?create=1"
 	}
-	return client.NewPinger(url, &client.Config{Timeout: t.Timeout, UserAgent: userAgent})
+	return client.NewPinger(url, &client.Config{Timeout: t.Timeout, UserAgent: userAgent, Queue: queue})
 }
 
 // pingError removes the name of the package from an error of the client.
@@ -82,22 +92,30 @@ type pingCmd struct {
 	target `embed:""`
 	Body   string `placeholder:"TEXT" help:"Body of the ping; - reads it from standard input. Of a long body, only the end is sent."`
 	RunID  string `name:"run-id" placeholder:"UUID" help:"Id of the run that the ping belongs to. rollcall run sets it for its command."`
-	Signal string `arg:"" optional:"" default:"success" help:"What the job reports: success, start, fail, log, or its exit status, 0 to 255."`
+	Signal string `arg:"" optional:"" default:"success" help:"What the job reports: success, start, fail, log, or its exit status, 0 to 255. Or flush, which only sends the pings in the queue."`
 }
 
 func (pingCmd) Help() string {
-	return `The exit status is 0 if the server accepted the ping, and 1 if not.
+	return `The exit status is 0 if the server accepted the ping, and 1 if not, even if --queue keeps the ping for later.
 
 Examples:
 
     rollcall ping --ping-url https://rollcall.example.org/ping/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f
     rollcall ping start --slug backup --ping-key KEY --create
-    df -h | rollcall ping log --body=-`
+    df -h | rollcall ping log --body=-
+    rollcall ping --queue /var/spool/rollcall flush`
 }
+
+// flush is the signal that stands for none.
+const flush = "flush"
 
 // Validate checks the command line. Kong calls it.
 func (c *pingCmd) Validate() error {
-	if _, err := c.signal(); err != nil {
+	if c.Signal == flush {
+		if c.Queue == "" {
+			return errors.New("flush: requires --queue")
+		}
+	} else if _, err := c.signal(); err != nil {
 		return err
 	}
 	return c.target.Validate()
@@ -134,12 +152,18 @@ func exitSignal(status int) pings.Signal {
 	return pings.Signal{Kind: pings.Fail, ExitStatus: &status}
 }
 
-func (c *pingCmd) Run(ctx context.Context) error {
-	s, err := c.signal()
+func (c *pingCmd) Run(ctx context.Context, a *app) error {
+	p, err := c.pinger(a, "rollcall ping")
 	if err != nil {
 		return err
 	}
-	p, err := c.pinger("rollcall ping")
+	if c.Signal == flush {
+		if err := p.Flush(ctx); err != nil {
+			return pingError(err)
+		}
+		return nil
+	}
+	s, err := c.signal()
 	if err != nil {
 		return err
 	}

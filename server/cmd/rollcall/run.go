@@ -87,7 +87,7 @@ func (c *runCmd) command() []string {
 }
 
 func (c *runCmd) Run(ctx context.Context, a *app) error {
-	p, err := c.pinger("rollcall run")
+	p, err := c.pinger(a, "rollcall run")
 	if err != nil {
 		return err
 	}

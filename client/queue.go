@@ -1,0 +1,237 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// Bounds of the queue of one ping URL. If a new ping exceeds one, the oldest is deleted, and the error says so.
+const (
+	MaxQueuedPings = 1000
+	MaxQueuedBytes = 32 << 20
+)
+
+// ErrQueued means that a ping has not reached the server and waits in Config.Queue.
+var ErrQueued = errors.New("the ping waits in the queue")
+
+const (
+	waitingExt = ".ping"    // waits
+	refusedExt = ".refused" // the server does not take it
+	corruptExt = ".corrupt" // cannot be read
+	tempExt    = ".tmp"     // is being written
+	lockFile   = "lock"
+
+	// lockEvery is how often a lock is tried that another process has.
+	lockEvery = 20 * time.Millisecond
+	// tempAge is when the file of a writer that died is deleted.
+	tempAge = time.Hour
+)
+
+// errLocked is the error of a lock that another process or goroutine has.
+var errLocked = errors.New("another process is sending the pings of the queue")
+
+// queue keeps the pings of one ping URL in the files of a directory. The names of the files are in the order of the
+// pings. Whoever sends or deletes pings holds the lock, and so sends them one at a time.
+type queue struct{ dir string }
+
+// newQueue makes the directory for a ping URL, which it names by a hash, because the URL is a secret.
+func newQueue(root, pingURL string) (*queue, error) {
+	sum := sha256.Sum256([]byte(pingURL))
+	q := &queue{dir: filepath.Join(root, hex.EncodeToString(sum[:16]))}
+	if err := os.MkdirAll(q.dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(q.dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := tryLock(f); err != nil && err != errLocked {
+		return nil, err
+	}
+	return q, nil
+}
+
+// lock waits for the lock until ctx or the time ends. A zero time is none. The error is errLocked in these cases.
+func (q *queue) lock(ctx context.Context, end time.Time) (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(q.dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		if err = tryLock(f); err == nil {
+			return func() { f.Close() }, nil
+		}
+		if err != errLocked || !end.IsZero() && time.Until(end) <= lockEvery || sleep(ctx, lockEvery) != nil {
+			f.Close()
+			return nil, err
+		}
+	}
+}
+
+// waiting is a ping in a file.
+type waiting struct {
+	At         time.Time  `json:"at"`
+	Kind       pings.Kind `json:"kind"`
+	RunID      *uuid.UUID `json:"rid,omitempty"`
+	ExitStatus *int       `json:"exit_status,omitempty"`
+	Body       []byte     `json:"body,omitempty"`
+}
+
+func newWaiting(s pings.Signal, at time.Time) waiting {
+	w := waiting{At: at.UTC().Truncate(time.Microsecond), Kind: s.Kind, ExitStatus: s.ExitStatus, Body: s.Body}
+	if s.RunID.Valid {
+		w.RunID = &s.RunID.UUID
+	}
+	return w
+}
+
+func (w waiting) signal() pings.Signal {
+	s := pings.Signal{Kind: w.Kind, ExitStatus: w.ExitStatus, Body: w.Body}
+	if w.RunID != nil {
+		s.RunID = uuid.NullUUID{UUID: *w.RunID, Valid: true}
+	}
+	return s
+}
+
+// list returns the names of the waiting pings in their order.
+func (q *queue) list() ([]string, error) {
+	entries, err := os.ReadDir(q.dir)
+	var names []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), waitingExt) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+// put adds a ping at the end. It is durable when put returns. The caller need not hold the lock.
+func (q *queue) put(w waiting) error {
+	names, err := q.list()
+	if err != nil {
+		return err
+	}
+	number := w.At.UnixMicro()
+	if len(names) > 0 {
+		number = max(number, numberOf(names[len(names)-1])+1) // the clock may have been set back
+	}
+	document, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(document)
+	temp, err := os.CreateTemp(q.dir, "*"+tempExt)
+	if err != nil {
+		return err
+	}
+	_, err = temp.WriteString(hex.EncodeToString(sum[:]) + "\n" + string(document))
+	err = cmp.Or(err, temp.Sync(), temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), filepath.Join(q.dir, fmt.Sprintf("%016d-%s%s", number, rand.Text()[:6], waitingExt)))
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name())
+		return err
+	}
+	dir, err := os.Open(q.dir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
+
+// numberOf returns the number that a file name begins with: usually microseconds since 1970.
+func numberOf(name string) int64 {
+	digits, _, _ := strings.Cut(name, "-")
+	number, _ := strconv.ParseInt(digits, 10, 64)
+	return number
+}
+
+// read reads a ping.
+func (q *queue) read(name string) (waiting, error) {
+	var w waiting
+	data, err := os.ReadFile(filepath.Join(q.dir, name))
+	if err != nil {
+		return w, err
+	}
+	text, document, _ := bytes.Cut(data, []byte("\n"))
+	sum := sha256.Sum256(document)
+	if string(text) != hex.EncodeToString(sum[:]) {
+		return w, errors.New("its checksum is wrong")
+	}
+	if err := json.Unmarshal(document, &w); err != nil {
+		return w, err
+	}
+	return w, w.signal().Validate()
+}
+
+func (q *queue) remove(name string) error { return os.Remove(filepath.Join(q.dir, name)) }
+
+// rename gives a file that is not to be sent another extension, and returns its path.
+func (q *queue) rename(name, ext string) (string, error) {
+	to := filepath.Join(q.dir, strings.TrimSuffix(name, waitingExt)+ext)
+	return to, os.Rename(filepath.Join(q.dir, name), to)
+}
+
+// trim deletes the oldest files until the bounds hold, first those that were set aside. The caller holds the lock.
+func (q *queue) trim() error {
+	entries, err := os.ReadDir(q.dir)
+	if err != nil {
+		return err
+	}
+	var files []fs.FileInfo
+	size := int64(0)
+	for _, e := range entries {
+		info, err := e.Info()
+		switch {
+		case err != nil || e.Name() == lockFile:
+		case strings.HasSuffix(e.Name(), tempExt):
+			if time.Since(info.ModTime()) > tempAge {
+				_ = q.remove(e.Name())
+			}
+		default:
+			files = append(files, info)
+			size += info.Size()
+		}
+	}
+	slices.SortStableFunc(files, func(a, b fs.FileInfo) int {
+		aWaits, bWaits := filepath.Ext(a.Name()) == waitingExt, filepath.Ext(b.Name()) == waitingExt
+		switch {
+		case aWaits == bWaits:
+			return 0
+		case aWaits:
+			return 1
+		}
+		return -1
+	})
+	var errs []error
+	for len(files) > MaxQueuedPings || size > MaxQueuedBytes && len(files) > 1 {
+		oldest := files[0]
+		if err := q.remove(oldest.Name()); err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		errs = append(errs, fmt.Errorf("client: queue: it is full, so its oldest ping was deleted, of %s", time.UnixMicro(numberOf(oldest.Name())).UTC().Format(time.RFC3339)))
+		files, size = files[1:], size-oldest.Size()
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,546 @@
+//go:build unix
+
+package client_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+// line is a server behind a line that a test cuts. It records the pings that arrive, each as its signal, body and time.
+type line struct {
+	mu   sync.Mutex
+	down any // what every request gets, as in a script; nil for OK
+	// fault returns what a request gets in particular, or nil.
+	fault func(ping string) any
+	got   []string
+	asked int // requests
+}
+
+func (l *line) set(down any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.down = down
+}
+
+func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		body, _ = io.ReadAll(r.Body)
+	}
+	ping := strings.TrimSpace(filepath.Base(r.URL.Path) + " " + string(body))
+	l.mu.Lock()
+	l.asked++
+	answer := l.down
+	if l.fault != nil && answer == nil {
+		answer = l.fault(ping)
+	}
+	if answer == nil {
+		if at := r.Header.Get("Rollcall-At"); at != "" {
+			ping += " at " + at
+		}
+		l.got = append(l.got, ping)
+	}
+	l.mu.Unlock()
+	return (&script{answers: []any{answer}, success: "OK"}).RoundTrip(r)
+}
+
+// taken returns the pings that have arrived since the last call.
+func (l *line) taken() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	got := l.got
+	l.got = nil
+	return got
+}
+
+// pinger returns a pinger with a queue.
+func (l *line) pinger(t *testing.T, dir string) *client.Pinger {
+	t.Helper()
+	p, err := client.NewPinger("https://rollcall.example.org/ping/secret", &client.Config{Queue: dir, HTTPClient: &http.Client{Transport: l}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// files returns the files of a queue except the lock, by their extension.
+func files(t *testing.T, dir, ext string) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, "*", "*"+ext))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// Pings that could not be sent are sent later, in order and with their own time, before the next one.
+func TestQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // begins at 2000-01-01T00:00:00Z
+		dir := t.TempDir()
+		l := &line{down: refused}
+		p := l.pinger(t, dir)
+		run, err := p.Start(t.Context())
+		if !errors.Is(err, client.ErrQueued) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("start: %v", err)
+		}
+		time.Sleep(time.Hour - time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)))
+		if err := run.ExitStatus(t.Context(), 3, []byte("é\x00\xff")); !errors.Is(err, client.ErrQueued) {
+			t.Errorf("exit status: %v", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // the job was interrupted
+		if err := p.Log(ctx, nil); !errors.Is(err, client.ErrQueued) || !errors.Is(err, context.Canceled) {
+			t.Errorf("log: %v", err)
+		}
+		if got := l.taken(); len(got) > 0 || len(files(t, dir, ".ping")) != 3 {
+			t.Errorf("arrived %q, kept %q", got, files(t, dir, ""))
+		}
+		for _, path := range append(files(t, dir, ".ping"), dir+"/*") {
+			if data, _ := os.ReadFile(path); strings.Contains(path, "secret") || strings.Contains(string(data), "secret") {
+				t.Errorf("%s shows the ping URL", path)
+			}
+			if info, err := os.Stat(path); err == nil && info.Mode().Perm() != 0o600 {
+				t.Errorf("%s: mode %v", path, info.Mode())
+			}
+		}
+		l.set(nil)
+		time.Sleep(time.Hour)
+		if err := l.pinger(t, dir).Success(t.Context(), nil); err != nil { // another process
+			t.Error(err)
+		}
+		got := l.taken()
+		if len(got) != 4 || !strings.HasPrefix(got[2], "log at 2000-01-01T01:0") {
+			t.Fatalf("arrived %q", got)
+		}
+		equal(t, "arrived", slices.Delete(got, 2, 3), []string{"start at 2000-01-01T00:00:00.000000Z", "3 é\x00\xff at 2000-01-01T01:00:00.000000Z", "secret"})
+		if rest := files(t, dir, ".ping"); len(rest) > 0 {
+			t.Errorf("kept %q", rest)
+		}
+	})
+}
+
+// A server that accepts late pings logs them at their own time, any other at their arrival. Both have them in order.
+func TestQueueOnAServer(t *testing.T) {
+	for _, limit := range []time.Duration{0, time.Minute, 24 * time.Hour} {
+		t.Run(limit.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := serveInMemory(t, server.Config{AcceptLate: limit})
+				c := m.client(t, client.Config{})
+				check, err := c.Create(t.Context(), checks.Spec{Timeout: new(time.Hour)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				config := client.Config{Queue: t.TempDir(), Tries: 1, HTTPClient: &http.Client{Transport: &line{down: refused}}}
+				away, err := client.NewPinger(check.PingURL, &config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sent := time.Now()
+				_ = away.Success(t.Context(), []byte("one"))
+				_ = away.Fail(t.Context(), []byte("two"))
+				time.Sleep(10 * time.Minute)
+				config.HTTPClient = &http.Client{Transport: m}
+				p, err := client.NewPinger(check.PingURL, &config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = p.Flush(t.Context())
+				list, err2 := c.Pings(t.Context(), check.ID)
+				if err2 != nil {
+					t.Fatal(err2)
+				}
+				if limit == time.Minute { // too late
+					if err == nil || errors.Is(err, client.ErrQueued) || strings.Count(err.Error(), "was refused and is now in") != 2 || len(list) > 0 {
+						t.Errorf("%v, log %+v", err, list)
+					}
+					return
+				}
+				if err != nil || len(list) != 2 || list[0].Kind != "fail" || list[1].Kind != "success" {
+					t.Fatalf("%v, log %+v", err, list)
+				}
+				for _, ping := range list {
+					if isLate := ping.At.Sub(sent) < time.Minute; isLate != (limit > 0) {
+						t.Errorf("sent at %v, logged at %v", sent, ping.At)
+					}
+				}
+				if got, err := c.Get(t.Context(), check.ID); err != nil || got.Status != checks.StatusDown {
+					t.Error(got.Status, err)
+				}
+				if err := errors.Join(p.Flush(t.Context()), (*client.Pinger)(nil).Flush(t.Context())); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestWhatIsQueued(t *testing.T) {
+	page := func(status int, body string) *http.Response { return respond(nil, status, "text/html", body) }
+	for name, test := range map[string]struct {
+		answer func() any
+		queued bool
+	}{
+		"refused": {func() any { return refused }, true}, "hang": {func() any { return "hang" }, true},
+		"500": {func() any { return 500 }, true}, "502": {func() any { return 502 }, true}, "503": {func() any { return 503 }, true},
+		"429":         {func() any { return 429 }, true},
+		"nginx":       {func() any { return page(404, nginx) }, true},
+		"login page":  {func() any { return page(200, "<form>") }, true},
+		"not found":   {func() any { return page(404, "not found") }, false},
+		"ambiguous":   {func() any { return page(409, "ambiguous slug") }, false},
+		"bad request": {func() any { return page(400, "invalid url format") }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, dir := &line{}, t.TempDir()
+				l.fault = func(string) any { return test.answer() }
+				err := l.pinger(t, dir).Success(t.Context(), nil)
+				if err == nil || errors.Is(err, client.ErrQueued) != test.queued || (len(files(t, dir, ".ping")) == 1) != test.queued {
+					t.Errorf("%v, files %q", err, files(t, dir, ""))
+				}
+			})
+		})
+	}
+}
+
+// A ping takes no longer than its timeout, however many wait and whatever the server does.
+func TestQueueDelaysNoJob(t *testing.T) {
+	for name, down := range map[string]any{"hang": "hang", "refused": refused, "reset": reset, "503": 503, "429": 429} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				l := &line{down: down}
+				p := l.pinger(t, dir)
+				for i := range 5 {
+					began := time.Now()
+					if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrQueued) || time.Since(began) > client.DefaultPingTimeout {
+						t.Errorf("ping %d took %v: %v", i, time.Since(began), err)
+					}
+				}
+				// A slow server gets the oldest within the time, and the others later.
+				l.set(nil)
+				l.fault = func(string) any { time.Sleep(4 * time.Second); return nil }
+				began := time.Now()
+				if err := p.Fail(t.Context(), nil); !errors.Is(err, client.ErrQueued) || time.Since(began) > client.DefaultPingTimeout+4*time.Second {
+					t.Errorf("took %v: %v", time.Since(began), err)
+				}
+				if err := p.Flush(t.Context()); err != nil {
+					t.Error(err)
+				}
+				got := l.taken()
+				if len(got) < 6 || !strings.HasPrefix(got[len(got)-1], "fail at 2000-01-01T00:") {
+					t.Errorf("arrived %q", got)
+				}
+			})
+		})
+	}
+}
+
+// While another process sends, a ping waits for it, and is kept if that takes too long.
+func TestQueueIsLocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		l := &line{}
+		p := l.pinger(t, dir)
+		f, err := os.Open(files(t, dir, "lock")[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrQueued) || time.Since(began) > client.DefaultPingTimeout || l.asked > 0 {
+			t.Errorf("took %v: %v", time.Since(began), err)
+		}
+		time.AfterFunc(time.Second, func() { f.Close() })
+		if err := p.Fail(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+		equal(t, "arrived", l.taken(), []string{"secret at 2000-01-01T00:00:00.000000Z", "fail"})
+	})
+}
+
+// A file that cannot be read is set aside and named, and the others are sent.
+func TestCorruptQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		l := &line{down: refused}
+		p := l.pinger(t, dir)
+		bodies := []string{"cut", "empty", "flipped", "garbage", "directory", "whole"}
+		for _, body := range bodies {
+			_ = p.Fail(t.Context(), []byte(body))
+		}
+		for i, path := range files(t, dir, ".ping") {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch bodies[i] {
+			case "cut":
+				data = data[:len(data)-5]
+			case "empty":
+				data = nil
+			case "flipped":
+				data[len(data)-8] ^= 1
+			case "garbage":
+				data = []byte("\x00\xff\n{}")
+			case "directory":
+				if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.set(nil)
+		err := p.Success(t.Context(), nil)
+		if err == nil || errors.Is(err, client.ErrQueued) || strings.Count(err.Error(), "cannot be read and is now in "+dir) != 5 {
+			t.Errorf("error %v", err)
+		}
+		if got := l.taken(); len(got) != 2 || !strings.HasPrefix(got[0], "fail whole at ") || got[1] != "secret" {
+			t.Errorf("arrived %q", got)
+		}
+		if kept := files(t, dir, ".corrupt"); len(kept) != 5 {
+			t.Errorf("set aside %q", kept)
+		}
+		if err := p.Success(t.Context(), nil); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
+
+// A ping that a server or a proxy never takes does not hold up the others.
+func TestRefusedInQueue(t *testing.T) {
+	for name, answer := range map[string]func() any{
+		"deleted check": func() any { return respond(nil, 404, "text/html", "not found") },
+		"proxy":         func() any { return respond(nil, 413, "text/html", "<h1>413 Request Entity Too Large</h1>") },
+		"fault":         func() any { return 500 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				l := &line{down: refused}
+				p := l.pinger(t, dir)
+				for _, body := range []string{"one", "bad", "two", "bad"} {
+					_ = p.Fail(t.Context(), []byte(body))
+				}
+				l.set(nil)
+				l.fault = func(ping string) any {
+					if strings.HasSuffix(ping, "bad") {
+						return answer()
+					}
+					return nil
+				}
+				err := p.Success(t.Context(), nil)
+				if err == nil || errors.Is(err, client.ErrQueued) || strings.Count(err.Error(), "was refused and is now in "+dir) != 2 {
+					t.Errorf("error %v", err)
+				}
+				if got := l.taken(); len(got) != 3 || got[2] != "secret" || len(files(t, dir, ".refused")) != 2 || len(files(t, dir, ".ping")) != 0 {
+					t.Errorf("arrived %q, files %q", got, files(t, dir, ""))
+				}
+			})
+		})
+	}
+	// If everything is refused, nothing is set aside.
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		l := &line{down: 500}
+		p := l.pinger(t, dir)
+		for i := range 6 {
+			if err := p.Fail(t.Context(), nil); !errors.Is(err, client.ErrQueued) || len(files(t, dir, ".ping")) != i+1 {
+				t.Errorf("%d: %v, files %q", i, err, files(t, dir, ""))
+			}
+		}
+		if err := p.Flush(t.Context()); !errors.Is(err, client.ErrQueued) {
+			t.Error(err)
+		}
+		l.set(nil)
+		if err := p.Flush(t.Context()); err != nil || len(l.taken()) != 6 {
+			t.Error(err)
+		}
+	})
+}
+
+// The queue is bounded: the oldest pings go first, and the error says so.
+func TestQueueIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		l := &line{down: refused}
+		p := l.pinger(t, dir)
+		if err := p.Fail(t.Context(), nil); !errors.Is(err, client.ErrQueued) {
+			t.Fatal(err)
+		}
+		first := files(t, dir, ".ping")[0]
+		data, err := os.ReadFile(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 1; i < client.MaxQueuedPings; i++ {
+			if err := os.WriteFile(fmt.Sprintf("%s-%04d.ping", strings.TrimSuffix(first, ".ping"), i), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, want := range []string{"it is full, so its oldest ping was deleted, of 2000-01-01T00:00:00Z"} {
+			if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrQueued) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %s", err, want)
+			}
+		}
+		if n := len(files(t, dir, ".ping")); n != client.MaxQueuedPings {
+			t.Errorf("%d files", n)
+		}
+
+		dir = t.TempDir()
+		p = l.pinger(t, dir)
+		l.set(respond(nil, 503, "", "", "Ping-Body-Limit", "9999999"))
+		_ = p.Log(t.Context(), nil)
+		l.set(refused)
+		for i := range 4 {
+			err = p.Log(t.Context(), make([]byte, 9_000_000))
+			if full := i > 1; strings.Contains(err.Error(), "is full") != full {
+				t.Errorf("%d: %v", i, err)
+			}
+		}
+	})
+}
+
+// Goroutines and pingers share a queue: while the line comes and goes, every ping arrives exactly once.
+func TestSharedQueue(t *testing.T) {
+	dir := t.TempDir()
+	l := &line{}
+	n := 0
+	l.fault = func(string) any {
+		if n++; n%3 == 0 {
+			return reset
+		}
+		return nil
+	}
+	var wg sync.WaitGroup
+	for worker := range 4 {
+		p, err := client.NewPinger("https://rollcall.example.org/ping/secret", &client.Config{Queue: dir, Tries: 1, HTTPClient: &http.Client{Transport: l}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			for i := range 10 {
+				if err := p.Log(t.Context(), fmt.Appendf(nil, "%d/%d", worker, i)); err != nil && !errors.Is(err, client.ErrQueued) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	l.mu.Lock()
+	l.fault = nil
+	l.mu.Unlock()
+	if err := l.pinger(t, dir).Flush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	last, got := map[string]string{}, l.taken()
+	for _, ping := range got {
+		worker, i, _ := strings.Cut(strings.Fields(ping)[1], "/")
+		if i <= last[worker] {
+			t.Errorf("worker %s: %s after %s", worker, i, last[worker])
+		}
+		last[worker] = i
+	}
+	if len(got) != 40 || len(files(t, dir, ".ping")) > 0 {
+		t.Errorf("%d pings arrived: %q", len(got), got)
+	}
+}
+
+// What a process has kept survives kill -9, and a file that it was writing does no harm.
+func TestQueueSurvivesKill(t *testing.T) {
+	const variable = "ROLLCALL_TEST_QUEUE"
+	if dir := os.Getenv(variable); dir != "" { // the process that is killed
+		p := (&line{down: http.ErrHandlerTimeout}).pinger(t, dir)
+		for i := 0; ; i++ {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := p.Log(ctx, fmt.Append(nil, i)); errors.Is(err, client.ErrQueued) {
+				fmt.Println("kept", i)
+			}
+		}
+	}
+	dir := t.TempDir()
+	for range 3 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestQueueSurvivesKill$")
+		cmd.Env = append(os.Environ(), variable+"="+dir)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		kept := -1
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if _, err := fmt.Sscanf(lines.Text(), "kept %d", &kept); err == nil && kept == 20 {
+				if err := cmd.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		_ = cmd.Wait()
+		if kept < 20 {
+			t.Fatalf("the process ended after ping %d", kept)
+		}
+		l := &line{}
+		if err := l.pinger(t, dir).Flush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		got := l.taken()
+		for i, ping := range got {
+			if !strings.HasPrefix(ping, fmt.Sprintf("log %d at ", i)) {
+				t.Errorf("ping %d: %s", i, ping)
+			}
+		}
+		if len(got) != kept+1 && len(got) != kept+2 { // killed between keeping one and saying so
+			t.Errorf("%d pings arrived, %d were kept", len(got), kept+1)
+		}
+	}
+}
+
+func TestQueueWithoutADirectory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := client.NewPinger("https://h/secret", &client.Config{Queue: file}); p != nil || err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v", err)
+	}
+	// If the directory is gone later, pings are sent all the same.
+	dir := t.TempDir()
+	l := &line{}
+	p := l.pinger(t, dir)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Success(t.Context(), nil); err == nil || errors.Is(err, client.ErrQueued) || len(l.taken()) != 1 {
+		t.Error(err)
+	}
+	l.set(500)
+	if err := p.Success(t.Context(), nil); err == nil || errors.Is(err, client.ErrQueued) {
+		t.Error(err)
+	}
+}
