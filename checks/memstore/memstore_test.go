@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +18,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/memstore"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest"
 	"github.com/rollcall-dev/rollcall/flips"
@@ -97,6 +100,70 @@ func TestCancelledMeanwhile(t *testing.T) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}
 	same(t, "a transaction whose context has ended", before, w.dump(t))
+}
+
+// TestReaders renames two checks in each transaction, and some transactions fail in between. Readers find equal names.
+func TestReaders(t *testing.T) {
+	w := newWorld(t)
+	failure := errors.New("no")
+	rename := func(i int) error {
+		return w.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			for _, id := range []uuid.UUID{w.first, w.second} {
+				l, err := tx.LockCheck(ctx, id)
+				if err != nil {
+					return err
+				}
+				l.Name, l.SettingsChanged = fmt.Sprint(i), true
+				if err := tx.SaveChecks(ctx, []*store.Locked{l}); err != nil {
+					return err
+				}
+				if i%3 == 0 {
+					return failure
+				}
+			}
+			return nil
+		})
+	}
+	var wg sync.WaitGroup
+	for n := range 4 {
+		wg.Go(func() {
+			for i := range 200 {
+				if err := rename(n*200 + i); err != nil && err != failure {
+					t.Error(err)
+				}
+				list, err := w.Checks(t.Context(), store.CheckFilter{ProjectID: &w.project})
+				if err != nil || len(list) != 2 || list[0].Name != list[1].Name {
+					t.Errorf("read %d checks, error %v, half of a transaction", len(list), err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestBubble runs a monitor in a bubble of package synctest for two days, without waiting.
+func TestBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mon, err := monitor.New(memstore.New(), nil)
+		must(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer stop()
+		go mon.Run(ctx)
+		project, err := mon.OpenProject(ctx, "p")
+		must(t, err)
+		c, err := mon.Create(ctx, project.ID, checks.Spec{Timeout: new(24 * time.Hour), Grace: new(time.Hour)})
+		must(t, err)
+		p, err := mon.Ping(ctx, c.ID, pings.Signal{})
+		must(t, err)
+		time.Sleep(48 * time.Hour)
+		list, err := mon.Flips(ctx, c.ID, flips.Window{})
+		must(t, err)
+		want := []flips.Flip{{At: p.At.Add(25 * time.Hour)}, {At: p.At, Up: true}}
+		if diff := cmp.Diff(want, list); diff != "" {
+			t.Errorf("flips (-want +got):\n%s", diff)
+		}
+	})
 }
 
 // TestCopies overwrites all that the store returns and all that was passed to it. The store keeps its own.

@@ -1,11 +1,11 @@
-// Package memstore is a store in memory, for tests and for programs that need no durability. It needs no database, and
-// everything in it is lost when the process ends:
+// Package memstore is a store in memory, for tests and for programs that need no durability. It needs no database and no
+// migration, and everything in it is lost when the process ends:
 //
 //	mon, err := monitor.New(memstore.New(), nil)
+//	go mon.Run(ctx) // watches deadlines, sends alerts and removes old pings until ctx ends
 //	project, err := mon.OpenProject(ctx, "jobs")
-//	c, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("backup")})
-//	_, err = mon.Ping(ctx, c.ID, pings.Signal{})
-//	err = mon.Run(ctx) // watches deadlines, sends alerts and removes old pings until ctx ends
+//	job, err := mon.Registry(project.ID).Register(ctx, checks.Spec{Slug: new("backup"), Timeout: new(time.Hour)})
+//	jobErr, pingErr := job.Run(ctx, backup)
 //
 // In all else a [Store] keeps the contract of package storetest: transactions are atomic, readers never see half of
 // one, and several monitors in one process may share a store. Whatever it returns is a copy that the caller may change.

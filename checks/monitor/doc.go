@@ -12,6 +12,7 @@
 //	jobErr, pingErr := job.Run(ctx, backup) // start, then success, or failure with the error as text
 //
 // Packages sqlite and postgres below sqlstore open the store; sqlstore.Open takes a pool that the program has already.
+// Package memstore has a store in memory, for tests and for programs that need no durability.
 //
 // # Guarantees
 //
