@@ -10,7 +10,6 @@ import (
 
 	"github.com/uptrace/bun"
 	bundialect "github.com/uptrace/bun/dialect"
-	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 	"github.com/uptrace/bun/schema"
 )
@@ -30,7 +29,7 @@ func (d Dialect) bun() (schema.Dialect, error) {
 	case SQLite:
 		return sqlitedialect.New(), nil
 	case Postgres:
-		return pgdialect.New(), nil
+		return newPGDialect(), nil
 	}
 	return nil, fmt.Errorf("sqlstore: the dialect must be SQLite or Postgres, not %d", d)
 }

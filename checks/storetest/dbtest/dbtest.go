@@ -15,6 +15,7 @@
 package dbtest
 
 import (
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -101,30 +102,41 @@ func (d DB) Another(t testing.TB) DB {
 // Bun opens the database until the test ends.
 func (d DB) Bun(t testing.TB) *bun.DB {
 	t.Helper()
-	var db *bun.DB
+	db, dialect := d.pool(t)
+	if dialect == sqlstore.SQLite {
+		return bun.NewDB(db, sqlitedialect.New())
+	}
+	return bun.NewDB(db, pgdialect.New())
+}
+
+// pool opens the database until the test ends.
+func (d DB) pool(t testing.TB) (*sql.DB, sqlstore.Dialect) {
+	t.Helper()
+	var db *sql.DB
+	var err error
+	dialect := sqlstore.Postgres
 	if path := d.Path(); path != "" {
-		sqldb, err := sqlite.OpenDB(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		db = bun.NewDB(sqldb, sqlitedialect.New())
+		dialect = sqlstore.SQLite
+		db, err = sqlite.OpenDB(t.Context(), path)
 	} else {
-		sqldb, err := postgres.OpenDB(d.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sqldb.SetMaxIdleConns(8)
-		sqldb.SetMaxOpenConns(8)
-		db = bun.NewDB(sqldb, pgdialect.New())
+		db, err = postgres.OpenDB(d.URL)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	return db
+	return db, dialect
 }
 
 // Open returns a migrated store on the database until the test ends.
 func (d DB) Open(t testing.TB) *sqlstore.Store {
 	t.Helper()
-	return OpenOn(t, d.Bun(t))
+	db, dialect := d.pool(t)
+	store, err := sqlstore.Open(t.Context(), db, dialect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
 }
 
 // OpenOn returns a migrated store on open connections.
