@@ -173,7 +173,8 @@ func TestLifeOfACheck(t *testing.T) {
 		want   []flips.Flip
 	}{
 		"all":               {flips.Window{}, all},
-		"last hour":         {flips.Window{Seconds: new(int64(3600))}, all[:1]},
+		"last hour":         {flips.Window{Last: time.Hour}, all[:1]},
+		"last half second":  {flips.Window{Last: time.Second / 2}, nil},
 		"from":              {flips.Window{Start: up.Add(time.Minute)}, all[:1]},
 		"until":             {flips.Window{End: down}, all[1:]},
 		"none":              {flips.Window{Start: up.Add(time.Minute), End: up.Add(2 * time.Minute)}, nil},
@@ -287,7 +288,7 @@ func TestErrors(t *testing.T) {
 		"own id":       {func() error { _, err := s.client.Create(ctx, checks.Spec{ID: none}); return err }, field("uuid"), ""},
 		"wrong key":    {func() error { _, err := wrong.List(ctx, client.Query{}); return err }, status(401), "client: list checks: wrong api key (status 401)"},
 		"read-only":    {func() error { _, err := s.reader.Pings(ctx, c.ID); return err }, status(403), "client: list pings: the api key is read-only (status 403)"},
-		"window":       {func() error { _, err := s.client.Flips(ctx, c.ID, flips.Window{Seconds: new(int64(-1))}); return err }, status(400), ""},
+		"window":       {func() error { _, err := s.client.Flips(ctx, c.ID, flips.Window{Last: -time.Second}); return err }, status(400), ""},
 		"no signal":    {func() error { return s.pinger(c.PingURL).Ping(ctx, pings.Signal{Kind: pings.Ignored}) }, field("signal"), ""},
 		"exit status":  {func() error { return s.pinger(c.PingURL).ExitStatus(ctx, 256, nil) }, field("signal"), ""},
 		"exit and kind": {func() error {

@@ -198,7 +198,7 @@ func ExampleClient_Flips() {
 	check(p.Success(ctx, nil))
 	check(p.Fail(ctx, nil))
 
-	list, err := c.Flips(ctx, job.ID, flips.Window{Seconds: new(int64(3600))})
+	list, err := c.Flips(ctx, job.ID, flips.Window{Last: time.Hour})
 	check(err)
 	for _, flip := range list {
 		fmt.Println(flip.Up)

@@ -125,8 +125,12 @@ func (c *Client) flips(ctx context.Context, path string, window flips.Window) ([
 
 func windowQuery(w flips.Window) string {
 	query := url.Values{}
-	if w.Seconds != nil {
-		query.Set("seconds", strconv.FormatInt(*w.Seconds, 10))
+	if w.Last != 0 {
+		seconds := int64(w.Last / time.Second)
+		if w.Last%time.Second > 0 {
+			seconds++
+		}
+		query.Set("seconds", strconv.FormatInt(seconds, 10))
 	}
 	if !w.Start.IsZero() {
 		query.Set("start", strconv.FormatInt(w.Start.Unix(), 10))

@@ -3,7 +3,7 @@
 // A [Flip] is a change between up and down (API-V3.md section 2.3). A [Window] is the time filter of the list of flips
 // (section 4.10). [ParseWindow] reads one from query parameters; code can also make one:
 //
-//	w := flips.Window{Seconds: new(int64(3600))} // the last hour
+//	w := flips.Window{Last: time.Hour}
 //	after, before := w.Bounds(now)
 //	// A store selects the flips with after < at and at < before.
 //	// A bound that is the zero time does not apply.

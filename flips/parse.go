@@ -68,7 +68,8 @@ func cut(value string) string {
 //	func(name string) (string, bool) { return q.Get(name), q.Has(name) }
 //
 // All three are whole numbers in decimal digits: seconds from 0 to [MaxSeconds], start and end UNIX timestamps from 0
-// to [MaxTimestamp]. Any other value, including the empty one, is a [*QueryError].
+// to [MaxTimestamp]. Any other value, including the empty one, is a [*QueryError]. The least duration, one nanosecond,
+// stands for 0 seconds: it selects no flip in whole microseconds before now.
 func ParseWindow(get func(name string) (value string, present bool)) (Window, error) {
 	seconds, err := parseParam(get, "seconds", MaxSeconds)
 	if err != nil {
@@ -82,7 +83,11 @@ func ParseWindow(get func(name string) (value string, present bool)) (Window, er
 	if err != nil {
 		return Window{}, err
 	}
-	return Window{Seconds: seconds, Start: instant(start), End: instant(end)}, nil
+	w := Window{Start: instant(start), End: instant(end)}
+	if seconds != nil {
+		w.Last = max(time.Duration(*seconds)*time.Second, time.Nanosecond)
+	}
+	return w, nil
 }
 
 // parseParam reads one parameter. It returns nil if the parameter is absent.

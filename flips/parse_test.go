@@ -30,14 +30,14 @@ func TestParseWindow(t *testing.T) {
 	}{
 		{"", flips.Window{}, ""},
 		{"other=x&Seconds=x", flips.Window{}, ""},
-		{"seconds=0", flips.Window{Seconds: new(int64(0))}, ""},
-		{"seconds=3600", flips.Window{Seconds: new(int64(3600))}, ""},
-		{"seconds=007", flips.Window{Seconds: new(int64(7))}, ""},
-		{"seconds=31536000", flips.Window{Seconds: new(int64(31536000))}, ""},
+		{"seconds=0", flips.Window{Last: 1}, ""},
+		{"seconds=3600", flips.Window{Last: time.Hour}, ""},
+		{"seconds=007", flips.Window{Last: 7 * time.Second}, ""},
+		{"seconds=31536000", flips.Window{Last: 365 * 24 * time.Hour}, ""},
 		{"seconds=31536001", flips.Window{}, "seconds is too large: 31536001, the maximum is 31536000"},
 		{"seconds=99999999999999999999", flips.Window{}, "seconds is too large: 99999999999999999999, the maximum is 31536000"},
 		{"seconds=-1", flips.Window{}, "seconds is too small: -1, the minimum is 0"},
-		{"seconds=-0", flips.Window{Seconds: new(int64(0))}, ""},
+		{"seconds=-0", flips.Window{Last: 1}, ""},
 		{"seconds=-99999999999999999999", flips.Window{}, "seconds is too small: -99999999999999999999, the minimum is 0"},
 		{"seconds=", flips.Window{}, `seconds is not a whole number: ""`},
 		{"seconds", flips.Window{}, `seconds is not a whole number: ""`},
@@ -63,7 +63,7 @@ func TestParseWindow(t *testing.T) {
 		{"end=10000000001", flips.Window{}, "end is too large: 10000000001, the maximum is 10000000000"},
 		{"end=-5", flips.Window{}, "end is too small: -5, the minimum is 0"},
 		{"end=x", flips.Window{}, `end is not a whole number: "x"`},
-		{"seconds=60&start=2&end=1", flips.Window{Seconds: new(int64(60)), Start: unix(2), End: unix(1)}, ""},
+		{"seconds=60&start=2&end=1", flips.Window{Last: time.Minute, Start: unix(2), End: unix(1)}, ""},
 		{"end=x&start=y&seconds=z", flips.Window{}, `seconds is not a whole number: "z"`},
 		{"seconds=" + strings.Repeat("9", 5000), flips.Window{},
 			"seconds is too large: " + strings.Repeat("9", 40) + "…, the maximum is 31536000"},
@@ -122,7 +122,10 @@ func TestParseWindowInRange(t *testing.T) {
 			values.Set(name, fmt.Sprint(n))
 			return &n
 		}
-		want := flips.Window{Seconds: draw("seconds", flips.MaxSeconds)}
+		var want flips.Window
+		if n := draw("seconds", flips.MaxSeconds); n != nil {
+			want.Last = max(1, time.Duration(*n)*time.Second)
+		}
 		if n := draw("start", flips.MaxTimestamp); n != nil {
 			want.Start = time.Unix(*n, 0).UTC()
 		}
@@ -172,7 +175,7 @@ func FuzzParseWindow(f *testing.F) {
 			if err != nil {
 				t.Fatalf("refused: %v", err)
 			}
-			if (w.Seconds != nil) != hasSeconds || w.Start.IsZero() == hasStart || w.End.IsZero() == hasEnd {
+			if (w.Last > 0) != hasSeconds || w.Start.IsZero() == hasStart || w.End.IsZero() == hasEnd {
 				t.Errorf("the window does not have the bounds of the query: %+v", w)
 			}
 			w.Bounds(time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC))

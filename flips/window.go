@@ -1,16 +1,12 @@
 package flips
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // A Window selects flips by time (API-V3.md section 4.10). A flip is in the window if it satisfies every bound that is
 // set. Contradicting bounds are no error; the window is empty. The zero value has no bounds.
 type Window struct {
-	// Seconds, unless nil, selects flips not older than that many seconds. [ParseWindow] allows 0 to [MaxSeconds]; a
-	// Window made in code may reach back up to 292 years.
-	Seconds *int64
+	// Last, unless zero, selects flips that are at most that old.
+	Last time.Duration
 	// Start, unless zero, selects flips newer than it. A flip at Start is not in the window.
 	Start time.Time
 	// End, unless zero, selects flips older than it. A flip at End is not in the window.
@@ -21,16 +17,14 @@ type Window struct {
 // is the zero time does not apply.
 //
 // The bounds are in UTC and whole microseconds, as instants of flips are, so a database that cuts to microseconds does
-// not change their meaning. The inclusive lower bound of Seconds becomes the microsecond before it.
+// not change their meaning. The inclusive lower bound of Last becomes the microsecond before it.
 func (w Window) Bounds(now time.Time) (after, before time.Time) {
 	if !w.Start.IsZero() {
 		// An At in whole microseconds is after Start if it is after Start cut to microseconds.
 		after = w.Start.UTC().Truncate(time.Microsecond)
 	}
-	if w.Seconds != nil {
-		const limit = int64(math.MaxInt64 / time.Second)
-		age := time.Duration(min(max(*w.Seconds, -limit), limit)) * time.Second
-		since := ceil(now.UTC().Add(-age)).Add(-time.Microsecond)
+	if w.Last != 0 {
+		since := ceil(now.UTC().Add(-w.Last)).Add(-time.Microsecond)
 		if after.IsZero() || since.After(after) {
 			after = since
 		}

@@ -28,16 +28,16 @@ func TestWindow(t *testing.T) {
 		{"end is strict", flips.Window{End: end},
 			[]string{"2026-03-15T11:29:59.999999Z", "1970-01-01T00:00:00Z"},
 			[]string{"2026-03-15T11:30:00Z", "2026-03-15T11:30:00.000001Z"}},
-		{"seconds is inclusive", flips.Window{Seconds: new(int64(60))},
+		{"last is inclusive", flips.Window{Last: time.Minute},
 			[]string{"2026-03-15T11:59:00Z", now, "2026-03-15T12:00:01Z"},
 			[]string{"2026-03-15T11:58:59.999999Z"}},
-		{"no seconds at all", flips.Window{Seconds: new(int64(0))},
+		{"the least duration", flips.Window{Last: 1},
 			[]string{now}, []string{"2026-03-15T11:59:59.999999Z"}},
 		{"start and end", flips.Window{Start: start, End: end},
 			[]string{"2026-03-15T11:15:00Z"}, []string{"2026-03-15T11:00:00Z", "2026-03-15T11:30:00Z"}},
-		{"seconds is the narrower", flips.Window{Seconds: new(int64(60)), Start: start},
+		{"last is the narrower", flips.Window{Last: time.Minute, Start: start},
 			[]string{"2026-03-15T11:59:00Z"}, []string{"2026-03-15T11:58:59Z"}},
-		{"start is the narrower", flips.Window{Seconds: new(int64(7200)), Start: start},
+		{"start is the narrower", flips.Window{Last: 2 * time.Hour, Start: start},
 			[]string{"2026-03-15T11:00:01Z"}, []string{"2026-03-15T11:00:00Z", "2026-03-15T10:30:00Z"}},
 		{"bounds that exclude each other", flips.Window{Start: end, End: start},
 			nil, []string{"2026-03-15T11:00:00Z", "2026-03-15T11:15:00Z", "2026-03-15T11:30:00Z"}},
@@ -49,7 +49,7 @@ func TestWindow(t *testing.T) {
 			[]string{"2026-03-15T11:30:00Z"}, []string{"2026-03-15T11:30:00.000001Z"}},
 		{"cut like a store does", flips.Window{Start: start},
 			nil, []string{"2026-03-15T11:00:00.000000999Z"}},
-		{"far back", flips.Window{Seconds: new(int64(math.MaxInt64))}, []string{"1800-01-01T00:00:00Z"}, nil},
+		{"far back", flips.Window{Last: math.MaxInt64}, []string{"1800-01-01T00:00:00Z"}, nil},
 		{"in another zone", flips.Window{Start: start.In(time.FixedZone("", 7200))},
 			[]string{"2026-03-15T13:00:01+02:00"}, []string{"2026-03-15T13:00:00+02:00"}},
 	}
@@ -75,7 +75,7 @@ func TestWindow(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	zone := time.FixedZone("", 7200)
-	w := flips.Window{Seconds: new(int64(60)), End: at(t, now).In(zone)}
+	w := flips.Window{Last: time.Minute, End: at(t, now).In(zone)}
 	after, before := w.Bounds(at(t, now).In(zone))
 	got := []string{after.Format(time.RFC3339Nano), before.Format(time.RFC3339Nano)}
 	if diff := cmp.Diff([]string{"2026-03-15T11:58:59.999999Z", now}, got); diff != "" {
@@ -105,9 +105,9 @@ func TestWindowRules(t *testing.T) {
 		var w flips.Window
 		instant, flip := near.Draw(t, "now"), near.Draw(t, "at").Truncate(time.Microsecond)
 		want := true
-		if rapid.Bool().Draw(t, "has seconds") {
-			w.Seconds = new(rapid.Int64Range(0, 5).Draw(t, "seconds"))
-			want = want && !flip.Before(instant.Add(-time.Duration(*w.Seconds)*time.Second))
+		if rapid.Bool().Draw(t, "has last") {
+			w.Last = time.Duration(rapid.Int64Range(1, 5*int64(time.Second)).Draw(t, "last"))
+			want = want && !flip.Before(instant.Add(-w.Last))
 		}
 		if rapid.Bool().Draw(t, "has start") {
 			w.Start = near.Draw(t, "start")
@@ -132,7 +132,7 @@ func TestWindowRules(t *testing.T) {
 
 func ExampleWindow_Bounds() {
 	now := time.Date(2026, time.March, 15, 12, 0, 0, 0, time.UTC)
-	w := flips.Window{Seconds: new(int64(3600)), End: now.Add(-time.Minute)}
+	w := flips.Window{Last: time.Hour, End: now.Add(-time.Minute)}
 	after, before := w.Bounds(now)
 	fmt.Println("at >", after.Format(time.RFC3339Nano))
 	fmt.Println("at <", before.Format(time.RFC3339Nano))

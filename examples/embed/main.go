@@ -15,14 +15,12 @@ import (
 
 func main() {
 	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
 	store, err := sqlite.Open(ctx, os.Args[1])
 	check(err)
-	defer store.Close()
 	mon, err := monitor.New(store, nil)
 	check(err)
-	go mon.Run(ctx) // watches deadlines and delivers alerts
-
+	ended := make(chan error)
+	go func() { ended <- mon.Run(ctx) }() // watches deadlines and delivers alerts
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)
 	spec := checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *"), TZ: new("Europe/Riga")}
@@ -34,6 +32,10 @@ func main() {
 	backup, err = mon.Check(ctx, backup.ID)
 	check(err)
 	fmt.Printf("%s is %s after %d pings\n", backup.Slug, backup.Status(mon.Now()), backup.NPings)
+
+	stop()
+	check(<-ended) // Run has left nothing behind
+	check(store.Close())
 }
 
 // copyFiles is the job.
