@@ -33,7 +33,7 @@ const (
 // [Store.Migrate]. [Open] does, and so do the functions Open of packages sqlite and postgres.
 var ErrNotMigrated = errors.New("sqlstore: the database is not migrated: open the store with sqlstore.Open, or call its Migrate at each start")
 
-// translate turns a driver's error, by its code, into an error of packages checks and monitor. It imports no driver:
+// translate turns a driver's error, by its code, into an error of packages checks and store. It imports no driver:
 // the errors of PostgreSQL drivers have a method SQLState, those of SQLite drivers a method Code.
 func translate(err error) error {
 	if err == nil {

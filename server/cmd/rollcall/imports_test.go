@@ -51,6 +51,8 @@ func TestImportDirection(t *testing.T) {
 		"client/target":            append([]string{"checks", "checks/declare", "client"}, leaves...),
 		"client/healthchecks":      {"checks", "checks/declare", "checks/monitor", "client"},
 
+		"checks/monitor/monitortest": {"channels", "checks/memstore", "checks/monitor"},
+
 		"channels/message":      {"channels"},
 		"channels/outbound":     {"channels", "channels/message"},
 		"channels/shell":        {"channels", "channels/message"},
