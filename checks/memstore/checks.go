@@ -20,6 +20,7 @@ type check struct {
 	wake         time.Time // when there is something to settle
 	log          []*entry  // without gaps, oldest first
 	flips        []flip    // in the order of their numbers
+	pauses       []checks.Transition
 	lastDuration *time.Duration
 	deleted      bool
 }
@@ -167,7 +168,7 @@ func (t *transaction) SaveChecks(_ context.Context, locked []*store.Locked) erro
 		c.State = cloneCheck(l.Check).State
 		c.wake = c.Wake()
 		t.saveLog(c, l)
-		l.SettingsChanged, l.Pings, l.Uploads, l.Transitions, l.Alerts = false, nil, nil, nil, nil
+		l.SettingsChanged, l.Pings, l.Uploads, l.Transitions, l.Pauses, l.Alerts = false, nil, nil, nil, nil, nil
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ type entry struct {
 // flip is a status change with its reason.
 type flip struct {
 	store.AlertFlip
+	from   checks.Status
 	number int64
 }
 
@@ -54,7 +55,7 @@ func (t *transaction) saveLog(c *check, l *store.Locked) {
 	}
 	added := make([]flip, len(l.Transitions))
 	for i, tr := range l.Transitions {
-		added[i] = flip{store.AlertFlip{At: tr.At, Up: tr.To == checks.StatusUp, Reason: tr.Reason}, t.s.next()}
+		added[i] = flip{store.AlertFlip{At: tr.At, Up: tr.To == checks.StatusUp, Reason: tr.Reason}, tr.From, t.s.next()}
 	}
 	first := 0 // alerts and transitions are in the same order; several flips can have the same instant
 	for _, a := range l.Alerts {
@@ -80,6 +81,7 @@ func (t *transaction) saveLog(c *check, l *store.Locked) {
 		}
 	}
 	c.flips = append(c.flips, added...)
+	c.pauses = append(c.pauses, l.Pauses...)
 }
 
 // newestFlip returns the number of the newest flip in a direction, or 0.
@@ -143,6 +145,26 @@ func (s *Store) Flips(ctx context.Context, checkID uuid.UUID, after, before time
 			}
 		}
 	})
+	return list, err
+}
+
+// Transitions returns the flips and the pauses of a check, by time.
+func (s *Store) Transitions(ctx context.Context, checkID uuid.UUID) (list []checks.Transition, err error) {
+	err = s.view(ctx, func() {
+		c := s.checks[checkID]
+		if c == nil {
+			return
+		}
+		for _, f := range c.flips {
+			tr := checks.Transition{From: f.from, To: checks.StatusDown, At: f.At, Reason: f.Reason}
+			if f.Up {
+				tr.To = checks.StatusUp
+			}
+			list = append(list, tr)
+		}
+		list = append(list, c.pauses...)
+	})
+	slices.SortStableFunc(list, func(a, b checks.Transition) int { return a.At.Compare(b.At) })
 	return list, err
 }
 
@@ -227,10 +249,11 @@ func (s *Store) removePings(c *check, n int) {
 	c.log = c.log[n:]
 }
 
-// PruneFlips removes flips older than an instant, and finished deliveries that were created before it.
+// PruneFlips removes flips and pauses older than an instant, and finished deliveries that were created before it.
 func (s *Store) PruneFlips(ctx context.Context, before time.Time, pause func()) (removed int, err error) {
 	expired := func(d *delivery) bool { return d.State != store.DeliveryPending && d.CreatedAt.Before(before) }
 	old := func(f flip) bool { return f.At.Before(before) }
+	oldPause := func(p checks.Transition) bool { return p.At.Before(before) }
 	var deliveries []*delivery
 	var list []*check
 	err = s.view(ctx, func() {
@@ -240,7 +263,7 @@ func (s *Store) PruneFlips(ctx context.Context, before time.Time, pause func()) 
 			}
 		}
 		for _, c := range s.checks {
-			if slices.ContainsFunc(c.flips, old) {
+			if slices.ContainsFunc(c.flips, old) || slices.ContainsFunc(c.pauses, oldPause) {
 				list = append(list, c)
 			}
 		}
@@ -267,6 +290,7 @@ func (s *Store) PruneFlips(ctx context.Context, before time.Time, pause func()) 
 			before := len(c.flips)
 			c.flips = slices.DeleteFunc(c.flips, old)
 			removed += before - len(c.flips)
+			c.pauses = slices.DeleteFunc(c.pauses, oldPause)
 		})
 	}
 	return removed, err

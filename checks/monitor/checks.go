@@ -194,7 +194,7 @@ func (m *Monitor) change(ctx context.Context, id, projectID uuid.UUID, fn func(c
 func (m *Monitor) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	now := m.Now()
 	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.Tx, l *store.Locked) error {
-		l.Apply(l.Check.Pause(now))
+		l.Pause(now)
 		return tx.SaveChecks(ctx, []*store.Locked{l})
 	})
 }

@@ -139,3 +139,44 @@ func (m *Monitor) Flips(ctx context.Context, id uuid.UUID, window flips.Window) 
 	}
 	return stored, nil
 }
+
+// Downtime returns how a check spent the time between two instants, exactly; see [flips.Downtime]. It knows pauses, and
+// the change of an overdue check that the watcher has not recorded yet. A span that reaches into the future ends now.
+// Flips and pauses of the current month and the two before it are kept; the time before counts as unwatched, unless the
+// check has had its status since then. Error: [checks.ErrNotFound].
+func (m *Monitor) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time) (flips.Times, error) {
+	now := m.Now()
+	c, err := m.Check(ctx, id)
+	if err != nil {
+		return flips.Times{}, err
+	}
+	history, err := m.store.Transitions(ctx, id)
+	if err != nil {
+		return flips.Times{}, err
+	}
+	_, effects := c.Settle(now)
+	history = append(history, effects.Transitions...) // twice if the watcher has recorded them meanwhile, which is harmless
+	// What happened before the oldest transition is not kept: the status that it ended, or the present one.
+	first := checks.Transition{To: c.Stored, At: c.StoredSince}
+	if len(history) > 0 {
+		first = checks.Transition{To: history[0].From, At: flips.RetentionBoundary(now)}
+	}
+	var list []flips.Flip
+	var pauses []time.Time
+	for _, t := range append([]checks.Transition{first}, history...) {
+		switch t.To {
+		case checks.StatusUp, checks.StatusDown:
+			list = append(list, t.Flip())
+		case checks.StatusPaused:
+			ended := func(u checks.Transition) bool { return u.From == checks.StatusPaused && u.At.Equal(t.At) }
+			if !slices.ContainsFunc(history, ended) {
+				pauses = append(pauses, t.At)
+			}
+		}
+	}
+	slices.Reverse(list)
+	if to.After(now) {
+		to = now
+	}
+	return flips.Downtime(list, from, to, pauses...), nil
+}

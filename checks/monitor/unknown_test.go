@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -79,6 +80,7 @@ func TestUnknownIsNotFound(t *testing.T) {
 			"Pings":      func() error { _, err := s.Pings(ctx, none); return err },
 			"PingBody":   func() error { _, err := s.PingBody(ctx, none, 1); return err },
 			"Flips":      func() error { _, err := s.Flips(ctx, none, flips.Window{}); return err },
+			"Downtime":   func() error { _, err := s.Downtime(ctx, none, time.Time{}, time.Time{}); return err },
 			"CheckBadge": func() error { _, _, err := s.CheckBadge(ctx, none); return err },
 		}
 		for name, call := range methods {

@@ -119,3 +119,43 @@ func (s *Store) Flips(ctx context.Context, checkID uuid.UUID, after, before time
 	}
 	return list, nil
 }
+
+type transitionRow struct {
+	at, to, from int64
+	reason       string
+}
+
+// Transitions returns the flips and the pauses of a check, by time.
+func (s *Store) Transitions(ctx context.Context, checkID uuid.UUID) ([]checks.Transition, error) {
+	var codes [3]int64
+	for i, status := range []checks.Status{checks.StatusUp, checks.StatusDown, checks.StatusPaused} {
+		var err error
+		if codes[i], err = code(statuses[:], status); err != nil {
+			return nil, err
+		}
+	}
+	const query = `SELECT at, to_status, from_status, reason FROM (
+			SELECT f.at, CASE WHEN f.up THEN ? ELSE ? END AS to_status, f.from_status, f.reason, 0 AS part, f.id
+			FROM rollcall_flips AS f JOIN rollcall_checks AS c ON c.id = f.check_id WHERE c.uuid = ?
+			UNION ALL
+			SELECT p.at, ?, p.from_status, '', 1, p.id
+			FROM rollcall_pauses AS p JOIN rollcall_checks AS c ON c.id = p.check_id WHERE c.uuid = ?
+		) AS t ORDER BY at, part, id`
+	rows, err := s.db.QueryContext(ctx, query, codes[0], codes[1], checkID, codes[2], checkID)
+	var row transitionRow
+	found, err := scanList(rows, err, &row, &row.at, &row.to, &row.from, &row.reason)
+	if err != nil {
+		return nil, translate(err)
+	}
+	list := make([]checks.Transition, len(found))
+	for i, r := range found {
+		list[i] = checks.Transition{At: instant(r.at), Reason: checks.Reason(r.reason)}
+		if list[i].To, err = decode(statuses[:], r.to); err != nil {
+			return nil, err
+		}
+		if list[i].From, err = decode(statuses[:], r.from); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}

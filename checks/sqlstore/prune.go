@@ -199,10 +199,13 @@ func (s *Store) expiredUpTo(ctx context.Context, db querier, ids []int64, oldest
 	return err
 }
 
-// PruneFlips removes flips older than an instant, and finished deliveries that were created before it.
+// PruneFlips removes flips and pauses older than an instant, and finished deliveries that were created before it.
 func (s *Store) PruneFlips(ctx context.Context, before time.Time, pause func()) (removed int, err error) {
 	pause = orNoPause(pause)
 	if _, err := s.removeOld(ctx, "rollcall_deliveries", "created_at < ? AND state <> 'pending'", before, pause); err != nil {
+		return 0, err
+	}
+	if _, err := s.removeOld(ctx, "rollcall_pauses", "at < ?", before, pause); err != nil {
 		return 0, err
 	}
 	return s.removeOld(ctx, "rollcall_flips", "at < ?", before, pause)

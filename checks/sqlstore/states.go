@@ -39,6 +39,8 @@ var flipInsert = []column{
 	{"id", "bigint"}, {"check_id", "bigint"}, {"at", "bigint"}, {"up", "boolean"}, {"from_status", "smallint"}, {"reason", "text"},
 }
 
+var pauseInsert = []column{{"check_id", "bigint"}, {"at", "bigint"}, {"from_status", "smallint"}}
+
 // alertColumns lists the columns from which enqueue makes deliveries. flip_id is NULL if an earlier flip caused the
 // alert.
 var alertColumns = []column{
@@ -51,7 +53,7 @@ func newRevision() int64 { return rand.Int64() }
 
 // changes holds the rows to add or update for a set of locked checks.
 type changes struct {
-	states, watches, alerting, pings, uploads, flips, alerts [][]any
+	states, watches, alerting, pings, uploads, flips, pauses, alerts [][]any
 }
 
 // SaveChecks writes locked checks and their changes. Nothing else writes rollcall_checks and rollcall_states, so every
@@ -101,7 +103,7 @@ func (t *transaction) collect(ctx context.Context, locked []*store.Locked) (c ch
 		for _, p := range l.Pings {
 			t.bodyBytes += len(p.Body)
 		}
-		l.Pings, l.Uploads, l.Transitions, l.Alerts = nil, nil, nil, nil
+		l.Pings, l.Uploads, l.Transitions, l.Pauses, l.Alerts = nil, nil, nil, nil, nil
 	}
 	return c, nil
 }
@@ -121,6 +123,9 @@ func (t *transaction) write(ctx context.Context, c changes) error {
 		return err
 	}
 	if err := t.enqueue(ctx, c.alerts); err != nil {
+		return err
+	}
+	if err := t.s.d.insert(ctx, t.tx, "rollcall_pauses", pauseInsert, c.pauses); err != nil {
 		return err
 	}
 	return t.s.d.insert(ctx, t.tx, "rollcall_flips", flipInsert, c.flips)
@@ -163,6 +168,13 @@ func (c *changes) add(l *store.Locked, pingIDs, flipIDs []int64) error {
 		}
 		flip := tr.Flip()
 		c.flips = append(c.flips, []any{flipIDs[i], row.id, micros(flip.At), flip.Up, from, string(tr.Reason)})
+	}
+	for _, tr := range l.Pauses {
+		from, err := code(statuses[:], tr.From)
+		if err != nil {
+			return err
+		}
+		c.pauses = append(c.pauses, []any{row.id, micros(tr.At), from})
 	}
 	c.addAlerts(l, row, flipIDs)
 	status, err := code(statuses[:], l.Stored)

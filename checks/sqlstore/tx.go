@@ -193,7 +193,8 @@ func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {
 	t.s.cache.forget(l.ID)
 	id := l.Row.(*lockedRow).id
 	for _, from := range []struct{ table, column string }{
-		{"rollcall_deliveries", "check_id"}, {"rollcall_flips", "check_id"}, {"rollcall_check_channels", "check_id"},
+		{"rollcall_deliveries", "check_id"}, {"rollcall_flips", "check_id"}, {"rollcall_pauses", "check_id"},
+		{"rollcall_check_channels", "check_id"},
 		{"rollcall_states", "check_id"}, {"rollcall_checks", "id"},
 	} {
 		if _, err := t.tx.NewDelete().Table(from.table).Where("? = ?", bun.Ident(from.column), id).Exec(ctx); err != nil {

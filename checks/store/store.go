@@ -86,6 +86,9 @@ type LogReader interface {
 	// Flips returns the flips of a check after and before the given instants, both exclusive, newest first. A
 	// zero time is no bound; others may lie before 1970.
 	Flips(ctx context.Context, checkID uuid.UUID, after, before time.Time) ([]flips.Flip, error)
+	// Transitions returns the transitions and the pauses of a check, by time. A pause at the instant of a transition comes
+	// after it. Each has the fields with which SaveChecks got it.
+	Transitions(ctx context.Context, checkID uuid.UUID) ([]checks.Transition, error)
 	// LastDurations returns, for each check of a project, the Duration of the newest ping that has one. It may leave out
 	// a check if more than one ping came after that.
 	LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error)
@@ -136,8 +139,8 @@ type Pruner interface {
 	//   - If the upload was never claimed, there is no object and no removal.
 	PrunePings(ctx context.Context, pause func()) (removed int, err error)
 	// PruneFlips removes the flips older than the given instant and returns how many; one of that instant stays. It also
-	// removes the deliveries in a final state that were created before it. Pending deliveries stay, also without their
-	// flip.
+	// removes the pauses before that instant, and the deliveries in a final state that were created before it. Pending
+	// deliveries stay, also without their flip.
 	PruneFlips(ctx context.Context, before time.Time, pause func()) (removed int, err error)
 }
 
@@ -226,6 +229,8 @@ type Locked struct {
 	Pings       []pings.Ping
 	Transitions []checks.Transition
 	Alerts      []checks.Alert
+	// Pauses are new changes to paused, which write no flip and have no Reason.
+	Pauses []checks.Transition
 	// Uploads are the numbers of those Pings whose bodies move to object storage, in ascending order. It is empty for a
 	// store that is no [BodyQueue].
 	Uploads []int64
@@ -236,4 +241,17 @@ func (l *Locked) Apply(c checks.Check, effects checks.Effects) {
 	l.Check = c
 	l.Transitions = append(l.Transitions, effects.Transitions...)
 	l.Alerts = append(l.Alerts, effects.Alerts...)
+}
+
+// Pause pauses the check and adds the pause, unless it was paused already, to what SaveChecks writes.
+func (l *Locked) Pause(now time.Time) {
+	before := l.Stored
+	c, effects := l.Check.Pause(now)
+	for _, t := range effects.Transitions { // an overdue check goes down first
+		before = t.To
+	}
+	l.Apply(c, effects)
+	if before != checks.StatusPaused {
+		l.Pauses = append(l.Pauses, checks.Transition{From: before, To: checks.StatusPaused, At: c.StoredSince})
+	}
 }

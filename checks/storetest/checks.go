@@ -56,7 +56,7 @@ func testStateRoundTrip(t *testing.T, f fixture) {
 	same(t, "state", f.check(t, c.ID).State, want)
 	must(t, f.edit(t.Context(), c.ID, func(l *store.Locked) error {
 		same(t, "state under the lock", l.State, want)
-		l.Apply(l.Check.Pause(noon.Add(3 * time.Second)))
+		l.Pause(noon.Add(3 * time.Second))
 		return nil
 	}))
 	want.Stored, want.StoredSince, want.LastStart = checks.StatusPaused, noon.Add(3*time.Second), time.Time{}

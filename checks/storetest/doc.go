@@ -42,6 +42,8 @@
 //   - PingBodies: a body comes back byte for byte. A ping that is not among the newest of the check, as many as the limit, is
 //     [checks.ErrNotFound].
 //   - FlipWindows: the bounds of Flips are exclusive and count microseconds.
+//   - Transitions: they have their reasons and the status before them, and come with the pauses in the order of their times.
+//     PruneFlips removes old ones of both, and DeleteCheck all.
 //   - LastDurations: the duration of a run stands until the next one ends, also while a run is in progress. It may be left out
 //     after other pings.
 //

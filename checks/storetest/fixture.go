@@ -134,7 +134,7 @@ func (f fixture) pingMany(t *testing.T, id uuid.UUID, n int) {
 func (f fixture) pause(t *testing.T, id uuid.UUID, at time.Time) {
 	t.Helper()
 	must(t, f.edit(t.Context(), id, func(l *store.Locked) error {
-		l.Apply(l.Check.Pause(at))
+		l.Pause(at)
 		return nil
 	}))
 }

@@ -104,3 +104,31 @@ func testFlipWindows(t *testing.T, f fixture) {
 		same(t, test.name, got, test.want)
 	}
 }
+
+func testTransitions(t *testing.T, f fixture) {
+	c := f.create(t, checks.Spec{})
+	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
+	want := []checks.Transition{
+		{From: checks.StatusNew, To: checks.StatusDown, At: at(0), Reason: checks.ReasonFail},
+		{From: checks.StatusDown, To: checks.StatusPaused, At: at(0)},
+		{From: checks.StatusPaused, To: checks.StatusUp, At: at(1), Reason: checks.ReasonSuccess},
+		{From: checks.StatusUp, To: checks.StatusPaused, At: at(2)},
+	}
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, at(0))
+	f.pause(t, c.ID, at(0))
+	f.ping(t, c.ID, pings.Signal{}, at(1))
+	f.pause(t, c.ID, at(2))
+	list := func(id uuid.UUID) []checks.Transition {
+		list, err := f.Transitions(t.Context(), id)
+		must(t, err)
+		return list
+	}
+	same(t, "transitions", list(c.ID), want)
+	same(t, "transitions of another check", list(f.create(t, checks.Spec{}).ID), []checks.Transition(nil))
+	if _, err := f.PruneFlips(t.Context(), at(1), nil); err != nil {
+		t.Error(err)
+	}
+	same(t, "transitions left", list(c.ID), want[2:])
+	f.deleteCheck(t, c.ID)
+	same(t, "transitions of a deleted check", list(c.ID), []checks.Transition(nil))
+}

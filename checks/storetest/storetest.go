@@ -44,6 +44,7 @@ func contract() []requirement {
 		{"PingLog", testPingLog},
 		{"PingBodies", testPingBodies},
 		{"FlipWindows", testFlipWindows},
+		{"Transitions", testTransitions},
 		{"LastDurations", testLastDurations},
 
 		{"DueChecks", testDueChecks},
