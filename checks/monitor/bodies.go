@@ -45,7 +45,7 @@ func newBodies(c *Config, s store.Store) (bodies, error) {
 	b := bodies{store: c.Bodies, threshold: orDefault(c.BodyThreshold, 100), every: orDefault(c.BodyEvery, time.Second)}
 	b.queue, _ = s.(store.BodyQueue)
 	if b.store != nil && b.queue == nil {
-		return b, errors.New("monitor: Config.Bodies needs a store that is a BodyQueue")
+		return b, errors.New("monitor: Config.Bodies needs a store that is a store.BodyQueue")
 	}
 	return b, nil
 }
