@@ -1,0 +1,73 @@
+// Command schedulers runs the jobs of two schedulers, robfig/cron and gocron, and watches them itself. A kill -9 loses no
+// ping that a job has sent. Its argument is the database file.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/go-co-op/gocron/v2"
+	"github.com/robfig/cron/v3"
+
+	"github.com/rollcall-dev/rollcall/checks/job/croncheck"
+	"github.com/rollcall-dev/rollcall/checks/job/gocroncheck"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	store, err := sqlite.Open(ctx, os.Args[1])
+	check(err)
+	mon, err := monitor.New(store, nil)
+	check(err)
+	ended := make(chan error)
+	go func() { ended <- mon.Run(ctx) }()
+	project, err := mon.OpenProject(ctx, "jobs")
+	check(err)
+	list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
+	check(err)
+	for _, c := range list { // as the last process left them
+		fmt.Printf("%s has %d pings and is %s\n", c.Slug, c.NPings, c.Status(mon.Now()))
+	}
+
+	// Each job has a check with its schedule. Its start is committed before it runs.
+	registry := mon.Registry(project.ID)
+	first := cron.New()
+	_, err = first.AddJob("@every 1s", croncheck.Job("copy", func(context.Context) error { return run("copy") }))
+	check(err)
+	check(croncheck.Sync(ctx, first, registry, nil))
+	first.Start()
+
+	reports := gocroncheck.New(registry, nil)
+	second, err := gocron.NewScheduler(gocron.WithSchedulerMonitor(reports))
+	check(err)
+	_, err = second.NewJob(gocron.DurationJob(700*time.Millisecond), gocron.NewTask(func() error { return run("mail") }), gocron.WithName("mail"))
+	check(err)
+	check(reports.Sync(ctx, second))
+	second.Start()
+
+	<-ctx.Done()
+	<-first.Stop().Done() // the current runs end
+	check(second.Shutdown())
+	check(<-ended)
+	check(store.Close())
+}
+
+// run is the job of both.
+func run(name string) error {
+	_, err := fmt.Println(name, "runs")
+	return err
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
