@@ -99,8 +99,11 @@ func (s *site) checkLog(text, document string) int {
 		if !strings.HasPrefix(line, "time=") || strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return !unicode.IsPrint(r) }) {
 			s.Errorf("line %d is not the server's: %q", i, line)
 		}
-		var entry struct{ Level, Msg string }
-		if err := json.Unmarshal([]byte(documents[i]), &entry); err != nil || entry.Msg == "forged" || entry.Level == "" {
+		var entry struct {
+			Level, Msg string
+			Rollcall   struct{ Component string }
+		}
+		if err := json.Unmarshal([]byte(documents[i]), &entry); err != nil || entry.Msg == "forged" || entry.Level == "" || entry.Rollcall.Component != "http" {
 			s.Errorf("line %d as JSON is not the server's, error %v: %q", i, err, documents[i])
 		}
 		if strings.ContainsFunc(strings.TrimSuffix(documents[i], "\n"), func(r rune) bool { return r < ' ' }) {

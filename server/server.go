@@ -117,7 +117,8 @@ type Config struct {
 	// AccessLog logs each request with its method, route (see [Observer]), status, bytes and address. It leaves out the
 	// path and the query, which may be secret.
 	AccessLog bool
-	// Logger receives failures and the access log. Default: slog.Default().
+	// Logger receives failures and the access log. The group "rollcall" of each line has the component http. Default:
+	// slog.Default().
 	Logger *slog.Logger
 	// Now is the clock of the rate limit. Default: time.Now.
 	Now func() time.Time
@@ -162,7 +163,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	}
 	c.BaseURL, c.PingBodyLimit = cmp.Or(c.BaseURL, DefaultBaseURL), cmp.Or(c.PingBodyLimit, DefaultPingBodyLimit)
 	s := &Server{
-		mon: mon, log: cmp.Or(c.Logger, slog.Default()), signer: c.Signer, reportStarted: c.ReportStarted,
+		mon: mon, log: cmp.Or(c.Logger, slog.Default()).With(slog.Group("rollcall", "component", "http")), signer: c.Signer, reportStarted: c.ReportStarted,
 		observer: c.Observer, accessLog: c.AccessLog,
 		signIn: c.Authenticate, acceptLate: c.AcceptLate,
 		bodyLimit: c.PingBodyLimit, bodyLimitText: strconv.FormatInt(c.PingBodyLimit, 10),

@@ -88,7 +88,7 @@ func (m *Monitor) storedBody(ctx context.Context, ping pings.Ping) ([]byte, erro
 		err = fmt.Errorf("%d bytes instead of %d", len(body), ping.BodySize)
 	case errors.Is(err, checks.ErrNotFound):
 		// The object was removed with its ping after the ping was read, or it is lost.
-		m.log.WarnContext(ctx, "the body of a ping is not in object storage", "object", ping.BodyKey)
+		m.logger("bodies").WarnContext(ctx, "the body of a ping is not in object storage", "object", ping.BodyKey)
 		return nil, err
 	case errors.Is(err, ErrBodyUnavailable) || ctx.Err() != nil:
 		return nil, err
@@ -100,7 +100,7 @@ func (m *Monitor) storedBody(ctx context.Context, ping pings.Ping) ([]byte, erro
 const outageWait, outageWaitMost = time.Second, time.Minute
 
 // insist runs a task at each interval until ctx ends, and backs off after failures.
-func (m *Monitor) insist(ctx context.Context, interval time.Duration, failure string, task func(context.Context) (int, error)) {
+func (m *Monitor) insist(ctx context.Context, component string, interval time.Duration, failure string, task func(context.Context) (int, error)) {
 	failures := 0
 	for {
 		wait := interval
@@ -113,7 +113,7 @@ func (m *Monitor) insist(ctx context.Context, interval time.Duration, failure st
 		case <-time.After(wait):
 		}
 		failures++
-		if m.attempt(ctx, failure, task) {
+		if m.attempt(ctx, component, failure, task) {
 			failures = 0
 		}
 	}

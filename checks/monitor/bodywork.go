@@ -90,7 +90,7 @@ func (m *Monitor) settleBodies(ctx context.Context, jobs []store.BodyJob, errs [
 		default:
 			wait := backoff(objectWait, objectWaitMost, job.Attempts)
 			r.RetryAt = now.Add(wait)
-			m.log.WarnContext(ctx, "an object in object storage cannot be written or removed", "task", job.Task, "object", job.Key, "attempts", job.Attempts,
+			m.logger("bodies").WarnContext(ctx, "an object in object storage cannot be written or removed", "task", job.Task, "object", job.Key, "attempts", job.Attempts,
 				"again_in", wait.Round(time.Second), "error", err)
 		}
 		results = append(results, r)

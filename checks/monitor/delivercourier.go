@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 type courier struct {
 	m        *Monitor
 	d        *delivery
+	log      *slog.Logger
 	sends    map[*send]bool      // claimed and not concluded
 	lanes    map[uuid.UUID]*lane // by channel
 	slots    chan struct{}       // a counting semaphore; capacity is the number of concurrent sends
@@ -65,6 +67,7 @@ func newCourier(m *Monitor) *courier {
 	return &courier{
 		m:        m,
 		d:        m.delivery,
+		log:      m.logger("courier"),
 		sends:    make(map[*send]bool),
 		lanes:    make(map[uuid.UUID]*lane),
 		slots:    make(chan struct{}, m.delivery.Sends),
@@ -90,7 +93,7 @@ func (c *courier) run(ctx context.Context, once bool) error {
 		case err != nil:
 			failures++
 			if ctx.Err() == nil {
-				c.m.log.ErrorContext(ctx, "cannot deliver alerts", "error", err)
+				c.log.ErrorContext(ctx, "cannot deliver alerts", "error", err)
 			}
 			c.wait(ctx, backoff(deliverWait, deliverWaitMost, failures))
 			continue
@@ -233,7 +236,7 @@ func (c *courier) stop(ctx context.Context, cancel context.CancelFunc) error {
 	}
 	_, err := c.exchange(ctx, c.done, nil, c.m.Now())
 	if err != nil {
-		c.m.log.ErrorContext(ctx, "cannot record the results of alerts", "error", err)
+		c.log.ErrorContext(ctx, "cannot record the results of alerts", "error", err)
 	}
 	return err
 }

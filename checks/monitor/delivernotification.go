@@ -74,7 +74,7 @@ func (m *Monitor) alertBody(ctx context.Context, a store.Alert) []byte {
 		var err error
 		if body, err = m.storedBody(limited, a.Ping); err != nil {
 			if ctx.Err() == nil {
-				m.log.WarnContext(ctx, "an alert goes without the body of the last ping", "check", a.Check.ID, "error", err)
+				m.logger("courier").WarnContext(ctx, "an alert goes without the body of the last ping", "check", a.Check.ID, "error", err)
 			}
 			return nil
 		}

@@ -178,14 +178,14 @@ func (c *courier) logOutcome(ctx context.Context, s *send, outcome Outcome, r re
 	}
 	switch {
 	case outcome == OutcomeFailed:
-		c.m.log.WarnContext(ctx, "an alert was given up", append(attributes, "error", r.text)...)
+		c.log.WarnContext(ctx, "an alert was given up", append(attributes, "error", r.text)...)
 	case outcome == OutcomeRetry && !c.failing[s.ChannelID]:
 		c.failing[s.ChannelID] = true
-		c.m.log.WarnContext(ctx, "alerts to a channel fail",
+		c.log.WarnContext(ctx, "alerts to a channel fail",
 			append(attributes, "again_at", r.due, "error", r.text)...)
 	case outcome == OutcomeSent && c.failing[s.ChannelID]:
 		delete(c.failing, s.ChannelID)
-		c.m.log.InfoContext(ctx, "alerts to a channel arrive again", attributes...)
+		c.log.InfoContext(ctx, "alerts to a channel arrive again", attributes...)
 	}
 }
 

@@ -249,7 +249,7 @@ func TestHeartbeat(t *testing.T) {
 		}
 		for text, times := range map[string]int{
 			"secret detail": 1, `msg="this monitor is not healthy; that is over"`: 1, // the cause is for the log alone
-			`msg="a heartbeat was not sent" times=1`: 1, `msg="a heartbeat was not sent"`: 2, "that is over": 2,
+			`msg="a heartbeat was not sent" rollcall.component=heartbeat times=1`: 1, `msg="a heartbeat was not sent"`: 2, "that is over": 2,
 		} {
 			if got := strings.Count(log.String(), text); got != times {
 				t.Errorf("the log has %q %d times, want %d:\n%s", text, got, times, log.String())

@@ -27,8 +27,8 @@ func (m *Monitor) Heartbeat(ctx context.Context, every time.Duration, to job.Sen
 	if every <= 0 || to == nil {
 		return errors.New("monitor: Heartbeat needs a positive interval and a Sender that is not nil")
 	}
-	sent := &trouble{log: m.log, what: "a heartbeat was not sent"}
-	healthy := &trouble{log: m.log, what: "this monitor is not healthy"}
+	sent := &trouble{log: m.logger("heartbeat"), what: "a heartbeat was not sent"}
+	healthy := &trouble{log: m.logger("heartbeat"), what: "this monitor is not healthy"}
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
@@ -36,7 +36,7 @@ func (m *Monitor) Heartbeat(ctx context.Context, every time.Duration, to job.Sen
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			m.attempt(ctx, "cannot send a heartbeat", func(ctx context.Context) (int, error) {
+			m.attempt(ctx, "heartbeat", "cannot send a heartbeat", func(ctx context.Context) (int, error) {
 				m.beat(ctx, to, sent, healthy)
 				return 0, nil
 			})

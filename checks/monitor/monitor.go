@@ -20,7 +20,8 @@ var ErrUnavailable = store.ErrUnavailable
 
 // Config configures a [Monitor]. The zero value of a field selects its default.
 type Config struct {
-	// Logger logs errors of background work. Default: slog.Default().
+	// Logger logs errors of background work. Each line names its component in the group "rollcall": bodies, courier,
+	// heartbeat, pruner or watcher. Default: slog.Default().
 	Logger *slog.Logger
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time

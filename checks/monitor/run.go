@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -26,25 +27,30 @@ func (m *Monitor) Run(ctx context.Context) error {
 	}
 	prune := func(interval time.Duration, failure string, task func(ctx context.Context, pause func()) (int, error)) {
 		background.Go(func() {
-			m.every(ctx, interval, failure, func(ctx context.Context) (int, error) { return task(ctx, paced(ctx, interval/2)) })
+			m.every(ctx, "pruner", interval, failure, func(ctx context.Context) (int, error) { return task(ctx, paced(ctx, interval/2)) })
 		})
 	}
 	prune(max(m.prune/10, 1), "cannot remove old pings", m.store.PrunePings)
 	prune(m.prune, "cannot remove old flips", m.pruneFlips)
 	if m.bodies.store != nil {
 		background.Go(func() {
-			m.insist(ctx, m.bodies.every, "cannot move the bodies of pings to object storage", m.UploadBodies)
+			m.insist(ctx, "bodies", m.bodies.every, "cannot move the bodies of pings to object storage", m.UploadBodies)
 		})
-		background.Go(func() { m.insist(ctx, m.bodies.every, "cannot remove objects", m.RemoveBodies) })
+		background.Go(func() { m.insist(ctx, "bodies", m.bodies.every, "cannot remove objects", m.RemoveBodies) })
 	}
 	// Sweep at once: checks may have become overdue while no server ran.
-	m.attempt(ctx, "cannot look for overdue checks", m.Sweep)
-	m.every(ctx, m.watch, "cannot look for overdue checks", m.Sweep)
+	m.attempt(ctx, "watcher", "cannot look for overdue checks", m.Sweep)
+	m.every(ctx, "watcher", m.watch, "cannot look for overdue checks", m.Sweep)
 	return nil
 }
 
+// logger returns the logger of a component. The group tells its lines from those of the program around the monitor.
+func (m *Monitor) logger(component string) *slog.Logger {
+	return m.log.With(slog.Group("rollcall", "component", component))
+}
+
 // every runs a task at each interval until ctx ends.
-func (m *Monitor) every(ctx context.Context, interval time.Duration, failure string, task func(context.Context) (int, error)) {
+func (m *Monitor) every(ctx context.Context, component string, interval time.Duration, failure string, task func(context.Context) (int, error)) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
@@ -52,21 +58,21 @@ func (m *Monitor) every(ctx context.Context, interval time.Duration, failure str
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			m.attempt(ctx, failure, task)
+			m.attempt(ctx, component, failure, task)
 		}
 	}
 }
 
 // attempt runs a task and logs its error or panic, because background work must go on.
-func (m *Monitor) attempt(ctx context.Context, failure string, task func(context.Context) (int, error)) (ok bool) {
+func (m *Monitor) attempt(ctx context.Context, component, failure string, task func(context.Context) (int, error)) (ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
-			m.log.ErrorContext(ctx, failure, "panic", r)
+			m.logger(component).ErrorContext(ctx, failure, "panic", r)
 		}
 	}()
 	_, err := task(ctx)
 	if err != nil && ctx.Err() == nil {
-		m.log.ErrorContext(ctx, failure, "error", err)
+		m.logger(component).ErrorContext(ctx, failure, "error", err)
 	}
 	return err == nil
 }

@@ -82,7 +82,7 @@ func TestOutage(t *testing.T) {
 		d.send("kept\r\n.\r\n")
 		d.expect(250)
 		s.equal("bodies", s.bodies(c), []string{"kept\r\n"})
-		for _, want := range []string{monitor.ErrUnavailable.Error(), secret.Error(), "a mistake"} {
+		for _, want := range []string{monitor.ErrUnavailable.Error(), secret.Error(), "a mistake", "rollcall.component=smtp"} {
 			if !strings.Contains(s.log.String(), want) {
 				s.Errorf("%q was not logged: %s", want, s.log)
 			}

@@ -92,7 +92,8 @@ type Config struct {
 	ReadTimeout time.Duration
 	// SessionTimeout bounds a connection. Default: [DefaultSessionTimeout].
 	SessionTimeout time.Duration
-	// Logger logs failures, and at level debug the mistakes of clients. Default: slog.Default().
+	// Logger logs failures, and at level debug the mistakes of clients. The group "rollcall" of each line has the
+	// component smtp. Default: slog.Default().
 	Logger *slog.Logger
 }
 
@@ -130,7 +131,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		mon: mon, log: c.Logger, config: c,
+		mon: mon, log: c.Logger.With(slog.Group("rollcall", "component", "smtp")), config: c,
 		parsing:   make(chan struct{}, runtime.GOMAXPROCS(0)),
 		listeners: make(map[net.Listener]bool),
 		conns:     make(map[*conn]bool),

@@ -130,7 +130,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 	}
 	err = d.withStore(ctx, true, func(store *sqlstore.Store) error {
 		if files := d.exposed(); len(files) > 0 {
-			s.log.Warn("other users of this machine can read or write the database", "fix", shellCommand(append([]string{"chmod", "600"}, files...)...))
+			component(s.log, "serve").Warn("other users of this machine can read or write the database", "fix", shellCommand(append([]string{"chmod", "600"}, files...)...))
 		}
 		if err := s.assemble(ctx, store); err != nil {
 			return err
@@ -138,7 +138,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		if err := c.greet(ctx, s.mon, a.stdout); err != nil {
 			return err
 		}
-		s.log.Info("started", "version", version(), "database", d.String(), "base_url", c.BaseURL, "ping_base_url", c.PingBaseURL)
+		component(s.log, "serve").Info("started", "version", version(), "database", d.String(), "base_url", c.BaseURL, "ping_base_url", c.PingBaseURL)
 		s.announce(a.stdout)
 		return s.serve(ctx)
 	})
@@ -157,6 +157,11 @@ func (c *serveCmd) margin(d database) time.Duration {
 		return sharedMargin
 	}
 	return 0
+}
+
+// component returns a logger whose lines name the part of the server that wrote them.
+func component(log *slog.Logger, name string) *slog.Logger {
+	return log.With(slog.Group("rollcall", "component", name))
 }
 
 func (c *serveCmd) logger(w io.Writer) *slog.Logger {

@@ -132,7 +132,7 @@ func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monit
 		config.Bodies, config.BodyThreshold = bodies, s.S3.Threshold
 		go func() {
 			if err := bodies.Probe(ctx); err != nil && ctx.Err() == nil {
-				s.log.Warn("object storage cannot be used; large bodies stay in the database until it can", "endpoint", s.S3.Endpoint, "bucket", s.S3.Bucket, "error", err)
+				component(s.log, "bodies").Warn("object storage cannot be used; large bodies stay in the database until it can", "endpoint", s.S3.Endpoint, "bucket", s.S3.Bucket, "error", err)
 			}
 		}()
 	}
@@ -187,7 +187,7 @@ func (s *service) announce(w io.Writer) {
 // serve runs the service until ctx ends and then finishes the requests in progress.
 func (s *service) serve(ctx context.Context) error {
 	setMemory()
-	web := newWeb(s.web.Handler(), s.log)
+	web := newWeb(s.web.Handler(), component(s.log, "http"))
 	listener, err := s.limitConns(web, s.webListener)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (s *service) serve(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	signal.Reset(os.Interrupt, syscall.SIGTERM) // a second signal ends the process
-	s.log.Info("stopping", "timeout", s.ShutdownTimeout)
+	component(s.log, "serve").Info("stopping", "timeout", s.ShutdownTimeout)
 	s.web.Drain()
 	time.Sleep(s.Operate.ShutdownDelay)
 	return s.shutdown(web)
@@ -225,12 +225,12 @@ func (s *service) shutdown(web *http.Server) error {
 	if s.mail != nil {
 		messages.Go(func() {
 			if err := s.mail.Shutdown(deadline); err != nil {
-				s.log.Warn("messages were cut off at the end of the shutdown timeout")
+				component(s.log, "smtp").Warn("messages were cut off at the end of the shutdown timeout")
 			}
 		})
 	}
 	if err := web.Shutdown(deadline); err != nil {
-		s.log.Warn("requests were cut off at the end of the shutdown timeout", "timeout", s.ShutdownTimeout)
+		component(s.log, "http").Warn("requests were cut off at the end of the shutdown timeout", "timeout", s.ShutdownTimeout)
 		return web.Close()
 	}
 	return nil
@@ -252,14 +252,14 @@ func (s *service) startBackground(ctx context.Context, group *sync.WaitGroup) er
 	s.metrics.Watch(s.mon)
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.metrics.Handler())
-	web := newWeb(mux, s.log)
+	web := newWeb(mux, component(s.log, "metrics"))
 	listener, err := server.LimitConns(web, s.metricsListener, server.ConnLimits{Total: maxScrapers})
 	if err != nil {
 		return err
 	}
 	group.Go(func() {
 		if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			s.log.Error("metrics cannot be served", "error", err) // the service itself keeps running
+			component(s.log, "metrics").Error("metrics cannot be served", "error", err) // the service itself keeps running
 		}
 	})
 	group.Go(func() {
