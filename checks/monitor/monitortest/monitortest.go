@@ -87,7 +87,8 @@ func (m *Monitor) Advance(d time.Duration) { m.AdvanceTo(m.Now().Add(d)) }
 
 // AdvanceTo moves the clock to an instant. On its way it stops whenever a deadline passes or an alert, a reminder or a
 // retry is due, and does then what [monitor.Monitor.Run] does: it records flips and sends alerts. At the end it prunes
-// logs. AdvanceTo panics if the clock has passed the instant already.
+// logs. Only the instants of retries vary from run to run: see RetryFirst of [monitor.DeliveryConfig]. AdvanceTo panics if
+// the clock has passed the instant already.
 func (m *Monitor) AdvanceTo(t time.Time) {
 	m.moving.Lock()
 	defer m.moving.Unlock()
