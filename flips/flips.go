@@ -8,6 +8,8 @@
 //	// A store selects the flips with after < at and at < before.
 //	// A bound that is the zero time does not apply.
 //
+// [Downtime] says how long a check was up, down and neither in a span of time.
+//
 // [RetentionBoundary] is the instant before which flips may be removed (section 8).
 //
 // The package is pure: the current time is always an argument. It is safe for concurrent use. Instants of flips are in
