@@ -75,10 +75,11 @@
 //   - A ping is kept after no answer, a 429, a status of 500 or above, or [ErrNotRollcall], but not after a refusal such
 //     as 404 or 400. It is durable when the method returns, and survives kill -9 and a loss of power.
 //   - A kept ping has its own time in the header Rollcall-At, such as 2026-03-01T12:00:00.000000Z. A server that accepts
-//     late pings (rollcall serve --accept-late) logs it at that time, and does not alert about it. Another server, and
-//     Healthchecks, ignores the header: the ping counts at its arrival. A late success then says that the job is alive
-//     at that moment, and hides for one more period that it is not. A new ping of the job follows at once and puts that
-//     right, but not after Flush alone: flush only to a server that accepts late pings, unless the job still runs.
+//     late pings (rollcall serve --accept-late) logs it at that time and does not alert about it. It refuses one that is
+//     too old, or more than a minute in the future.
+//   - Any other server ignores the header, and the ping counts at its arrival. A late success then says that the job is
+//     alive at that moment, and may hide for one more period that it is not. A new ping of the job follows at once and
+//     puts that right, but not after Flush alone: flush only to a server that accepts late pings.
 //   - Old pings delay a new one, but all of them together take at most Config.Timeout. If that is not enough, the new one
 //     is kept too, so that pings never overtake each other.
 //   - Any number of goroutines and processes can use the directory. Each ping URL has a subdirectory, named by a hash of

@@ -178,6 +178,7 @@ func (s *sender) send(ctx context.Context, signal pings.Signal, at, end time.Tim
 		r.header.Set("Content-Type", "text/plain; charset=utf-8")
 	}
 	if !at.IsZero() {
+		r.name = "queued " + r.name
 		r.header.Set("Rollcall-At", at.UTC().Format("2006-01-02T15:04:05.000000Z"))
 	}
 	return s.caller.do(ctx, r, readPing)

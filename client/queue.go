@@ -54,6 +54,10 @@ type queue struct{ dir string }
 
 // newQueue makes the directory for a ping URL, which it names by a hash, because the URL is a secret.
 func newQueue(root, pingURL string) (*queue, error) {
+	root, err := filepath.Abs(root) // the program may change its directory
+	if err != nil {
+		return nil, err
+	}
 	sum := sha256.Sum256([]byte(pingURL))
 	q := &queue{dir: filepath.Join(root, hex.EncodeToString(sum[:16]))}
 	if err := os.MkdirAll(q.dir, 0o700); err != nil {
@@ -70,7 +74,7 @@ func newQueue(root, pingURL string) (*queue, error) {
 	return q, nil
 }
 
-// lock waits for the lock until ctx or the time ends. A zero time is none. The error is errLocked in these cases.
+// lock waits for the lock until ctx or the time ends. A zero time is none. The error then wraps errLocked.
 func (q *queue) lock(ctx context.Context, end time.Time) (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(q.dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -80,11 +84,16 @@ func (q *queue) lock(ctx context.Context, end time.Time) (unlock func(), err err
 		if err = tryLock(f); err == nil {
 			return func() { f.Close() }, nil
 		}
-		if err != errLocked || !end.IsZero() && time.Until(end) <= lockEvery || sleep(ctx, lockEvery) != nil {
-			f.Close()
-			return nil, err
+		if err != errLocked || !end.IsZero() && time.Until(end) <= lockEvery {
+			break
+		}
+		if ended := sleep(ctx, lockEvery); ended != nil {
+			err = fmt.Errorf("%w: %w", ended, err)
+			break
 		}
 	}
+	f.Close()
+	return nil, err
 }
 
 // waiting is a ping in a file.

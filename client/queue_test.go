@@ -276,6 +276,19 @@ func TestQueueIsLocked(t *testing.T) {
 			t.Error(err)
 		}
 		equal(t, "arrived", l.taken(), []string{"secret at 2000-01-01T00:00:00.000000Z", "fail"})
+		if f, err = os.Open(f.Name()); err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began = time.Now()
+		if err := p.Flush(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute {
+			t.Errorf("flush took %v: %v", time.Since(began), err)
+		}
 	})
 }
 
@@ -419,6 +432,31 @@ func TestQueueIsBounded(t *testing.T) {
 			err = p.Log(t.Context(), make([]byte, 9_000_000))
 			if full := i > 1; strings.Contains(err.Error(), "is full") != full {
 				t.Errorf("%d: %v", i, err)
+			}
+		}
+	})
+}
+
+// The order is that of the pings, even if the clock is set back, and a bad time is the server's to judge.
+func TestQueueAndClockSetBack(t *testing.T) {
+	dir := t.TempDir()
+	l := &line{down: refused}
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Hour)
+		_ = l.pinger(t, dir).Log(t.Context(), []byte("first"))
+	})
+	synctest.Test(t, func(t *testing.T) { // an hour earlier
+		p := l.pinger(t, dir)
+		_ = p.Log(t.Context(), []byte("second"))
+		_ = p.Log(t.Context(), []byte("third"))
+		l.set(nil)
+		if err := p.Flush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		got := l.taken()
+		for i, want := range []string{"log first at 2000-01-01T01:", "log second at 2000-01-01T00:", "log third at 2000-01-01T00:"} {
+			if len(got) != 3 || !strings.HasPrefix(got[i], want) {
+				t.Errorf("arrived %q, want %s", got, want)
 			}
 		}
 	})

@@ -49,7 +49,7 @@ func (s *sender) pingInOrder(ctx context.Context, signal pings.Signal) error {
 	at := time.Now()
 	end := at.Add(s.caller.timeout)
 	unlock, err := s.queue.lock(ctx, end)
-	if err != nil && err != errLocked {
+	if err != nil && !errors.Is(err, errLocked) {
 		return errors.Join(fmt.Errorf("client: queue: %w", err), s.send(ctx, signal, time.Time{}, end))
 	}
 	f := flush{sender: s}
