@@ -49,9 +49,14 @@ func openDB(ctx context.Context, path string, busy time.Duration) (*sql.DB, erro
 	if err := prepareFile(path); err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", dsn(path, busy))
+	// The pool opens connections later too, when the working directory may be another.
+	file, err := filepath.Abs(path)
 	if err != nil {
-		return nil, explained(path, err)
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", dsn(file, busy))
+	if err != nil {
+		return nil, err
 	}
 	db.SetMaxOpenConns(maxConns)
 	db.SetMaxIdleConns(maxConns)
@@ -73,6 +78,8 @@ func prepareFile(path string) error {
 	switch {
 	case err == nil && info.IsDir():
 		return &fileError{path: path, reason: "is a directory"}
+	case err == nil && !info.Mode().IsRegular():
+		return &fileError{path: path, reason: "is not a regular file"}
 	case err == nil:
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
@@ -93,13 +100,12 @@ func cause(err error) error {
 	return err
 }
 
-// dsn returns the data source name of a file.
+// dsn returns the data source name of a file with an absolute path.
 func dsn(path string, busy time.Duration) string {
-	drive := filepath.VolumeName(path) != ""
-	path = filepath.ToSlash(filepath.Clean(path))
-	if drive {
+	if filepath.VolumeName(path) != "" { // on Windows
 		path = "/" + path
 	}
+	path = filepath.ToSlash(path)
 	query := url.Values{
 		"_busy_timeout": {fmt.Sprint(busy.Milliseconds())},
 		// Readers and the writer work at the same time.

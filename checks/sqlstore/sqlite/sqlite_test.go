@@ -72,6 +72,7 @@ func TestOpenFails(t *testing.T) {
 		"dir/":         "sqlite: dir/ is a directory",
 		"junk":         "sqlite: junk is not an SQLite database",
 		"junk/jobs.db": "sqlite: junk/jobs.db cannot be opened: not a directory",
+		"/dev/null":    "sqlite: /dev/null is not a regular file",
 		"no/jobs.db":   "sqlite: no/jobs.db cannot be created: no such file or directory",
 		"nul\x00.db":   "sqlite: nul\x00.db cannot be opened: invalid argument",
 	} {
@@ -150,6 +151,23 @@ func TestOpenTogether(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestChdir changes the working directory. Later connections open the same file.
+func TestChdir(t *testing.T) {
+	t.Chdir(t.TempDir())
+	store, err := sqlite.Open(t.Context(), "jobs.db")
+	must(t, err)
+	must(t, store.Close())
+	db, err := sqlite.OpenDB(t.Context(), "jobs.db")
+	must(t, err)
+	defer db.Close()
+	first, err := db.Conn(t.Context())
+	must(t, err)
+	defer first.Close()
+	t.Chdir(t.TempDir())
+	var n int
+	must(t, db.QueryRow("SELECT count(*) FROM rollcall_projects").Scan(&n))
 }
 
 // TestReadersDoNotWait reads while a transaction writes.
