@@ -38,7 +38,7 @@ func Middleware(reporter job.Reporter) func(http.Handler) http.Handler {
 				return nil
 			})
 			if err != nil {
-				slog.WarnContext(r.Context(), "cannot report a run", "error", err)
+				slog.With(slog.Group("rollcall", "component", "job")).WarnContext(r.Context(), "cannot report a run", "error", err)
 			}
 		})
 	}

@@ -46,7 +46,7 @@ type Config struct {
 	Tag string
 	// Location is the location of the scheduler, asynq.SchedulerOpts.Location. Default: UTC, as there.
 	Location *time.Location
-	// Logger logs errors of pings. Default: slog.Default().
+	// Logger logs errors of pings. The group "rollcall" of each line has the component job. Default: slog.Default().
 	Logger *slog.Logger
 }
 
@@ -74,6 +74,7 @@ func New(registry job.Registry, config *Config) *Monitor {
 	if m.config.Logger == nil {
 		m.config.Logger = slog.Default()
 	}
+	m.config.Logger = m.config.Logger.With(slog.Group("rollcall", "component", "job"))
 	return m
 }
 

@@ -48,7 +48,7 @@ type Config struct {
 	Tag string
 	// Location is the zone of schedules of robfig/cron that name none. Default: time.Local, in which River evaluates them.
 	Location *time.Location
-	// Logger logs errors of pings. Default: slog.Default().
+	// Logger logs errors of pings. The group "rollcall" of each line has the component job. Default: slog.Default().
 	Logger *slog.Logger
 }
 
@@ -85,6 +85,7 @@ func New(registry job.Registry, config *Config) *Monitor {
 	if m.config.Logger == nil {
 		m.config.Logger = slog.Default()
 	}
+	m.config.Logger = m.config.Logger.With(slog.Group("rollcall", "component", "job"))
 	return m
 }
 
