@@ -359,6 +359,14 @@ func (w *world) steps() []step {
 			l.Channels, l.SettingsChanged = []uuid.UUID{w.ops.ID}, true
 			return errors.Join(err, tx.SaveChecks(ctx, []*store.Locked{l}))
 		}},
+		{"pause", func(ctx context.Context, tx store.Tx) error {
+			l, err := tx.LockCheck(ctx, w.first)
+			if err != nil {
+				return err
+			}
+			l.Pause(noon)
+			return tx.SaveChecks(ctx, []*store.Locked{l})
+		}},
 		{"create", func(ctx context.Context, tx store.Tx) error {
 			c, err := checks.New(w.project, checks.Spec{Slug: new("s")}, noon)
 			return errors.Join(err, tx.SaveChecks(ctx, []*store.Locked{{Check: c}}))
@@ -453,6 +461,7 @@ type dump struct {
 	Pings      []pings.Ping
 	Bodies     []pings.Ping
 	Flips      []flips.Flip
+	Changes    []checks.Transition
 	Durations  map[uuid.UUID]time.Duration
 	Deliveries []store.Delivery
 	Alerts     []store.Alert
@@ -497,6 +506,9 @@ func (w *world) dump(t tb) (d dump) {
 		flips, err := w.Flips(ctx, c.ID, time.Time{}, time.Time{})
 		read(err)
 		d.Flips = append(d.Flips, flips...)
+		changes, err := w.Transitions(ctx, c.ID)
+		read(err)
+		d.Changes = append(d.Changes, changes...)
 	}
 	d.Durations, err = w.LastDurations(ctx, w.project)
 	read(err)
