@@ -23,8 +23,9 @@ type Check struct {
 	ID   uuid.UUID
 	Name string
 	Slug string
-	// Tags are separated by spaces.
-	Tags string
+	// Tags are the tags as they were given. Text for people has one blank between two; if a client of the API sent other
+	// white space, that is kept here.
+	Tags []string
 	Desc string
 	// Project is the name of the check's project.
 	Project string

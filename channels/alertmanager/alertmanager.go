@@ -188,7 +188,7 @@ func labels(settings map[string]string, c channels.Check) map[string]string {
 			list[name] = value
 		}
 	}
-	for tag := range strings.FieldsSeq(c.Tags) {
+	for tag := range strings.FieldsSeq(strings.Join(c.Tags, " ")) {
 		list[tagLabel(tag)] = "true"
 	}
 	extra, _ := parseLabels(settings["labels"]) // Kind has validated them

@@ -28,7 +28,7 @@ func down() channels.Notification {
 		ID: "n-1", Incident: "i-1",
 		Check: channels.Check{
 			ID: uuid.MustParse("5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f"), Name: "nightly backup", Slug: "backup",
-			Tags: "prod db/ž", Project: "backups", URL: "https://rollcall.example.org/c/1",
+			Tags: []string{"prod", "db/ž"}, Project: "backups", URL: "https://rollcall.example.org/c/1",
 		},
 		Status: channels.Down,
 		At:     at(4, 0, 0),

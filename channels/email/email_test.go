@@ -23,7 +23,7 @@ func down() channels.Notification {
 		ID: "n1", Incident: "i1", Status: channels.Down, At: at, Reason: "exit status 3",
 		Check: channels.Check{
 			ID: uuid.MustParse("5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f"), Name: "nightly backup", Slug: "nightly",
-			Tags: "db prod", Desc: "Copies /home.\nCall Žanis.", Project: "backups", Timing: "0 3 * * * (Europe/Riga), 1 hour of grace",
+			Tags: []string{"db", "prod"}, Desc: "Copies /home.\nCall Žanis.", Project: "backups", Timing: "0 3 * * * (Europe/Riga), 1 hour of grace",
 			NPings: 12, URL: "https://rollcall.example.org/api/v3/checks/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f",
 		},
 		Ping: channels.Ping{At: at, Kind: "fail", ExitStatus: new(3), Body: []byte("disk <full>\r\nat /dev/sda1\x1b[0m\xff")},
@@ -167,7 +167,7 @@ func TestHostileBody(t *testing.T) {
 	s := start(t, email.StartTLS)
 	alert := down()
 	alert.Ping.Body = []byte("a\r\n.\r\nMAIL FROM:<x@example.org>\r\n.\n..b\r--x\n</pre><script>alert(1)</script>" + strings.Repeat("ж", 5000))
-	alert.Check.URL, alert.Check.Tags = "javascript:alert(1)", "<b>"
+	alert.Check.URL, alert.Check.Tags = "javascript:alert(1)", []string{"<b>"}
 	if err := s.notifier(t, nil).Notify(t.Context(), channel("ops@example.org"), alert); err != nil {
 		t.Fatal(err)
 	}

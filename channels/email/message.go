@@ -150,7 +150,7 @@ func rows(n channels.Notification) []row {
 		{"Last ping", lastPing(n.Ping)},
 		{"Expected", line(n.Check.Timing)},
 		{"Project", line(n.Check.Project)},
-		{"Tags", line(n.Check.Tags)},
+		{"Tags", line(strings.Join(n.Check.Tags, " "))},
 		{"Pings", fmt.Sprint(n.Check.NPings)},
 	}
 	return slices.DeleteFunc(list, func(r row) bool { return r.Value == "" })

@@ -118,7 +118,7 @@ func (r renderer) lines(n channels.Notification) []string {
 	lines = append(lines, r.change(n), r.ping(n.Ping))
 	add("Expected", n.Check.Timing, maxValue)
 	add("Project", n.Check.Project, maxName)
-	add("Tags", n.Check.Tags, maxValue)
+	add("Tags", strings.Join(n.Check.Tags, " "), maxValue)
 	lines = append(lines, r.earlier(n.Earlier)...)
 	if url := Line(n.Check.URL, maxURL+1); url != "" && len(url) <= maxURL {
 		lines = append(lines, url)

@@ -26,7 +26,7 @@ func down() channels.Notification {
 			ID:      uuid.MustParse("5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f"),
 			Name:    "nightly backup",
 			Slug:    "backup",
-			Tags:    "prod db",
+			Tags:    []string{"prod", "db"},
 			Project: "backups",
 			Timing:  "0 3 * * * (Europe/Riga), 1 hour of grace",
 			URL:     "https://rollcall.example.org/api/v3/checks/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f",
@@ -150,7 +150,7 @@ func TestDowntime(t *testing.T) {
 // TestRender checks that Render escapes all text from users and nothing else.
 func TestRender(t *testing.T) {
 	n := down()
-	n.Check.Name, n.Check.Project, n.Check.Tags, n.Check.Timing, n.Reason, n.Ping.Kind = "1*", "2*", "3*", "4*", "5*", "6*"
+	n.Check.Name, n.Check.Project, n.Check.Tags, n.Check.Timing, n.Reason, n.Ping.Kind = "1*", "2*", []string{"3*"}, "4*", "5*", "6*"
 	n.Earlier = []channels.Change{{Status: channels.Up, At: at(1, 0), Reason: "7*"}}
 	n.Check.URL = "https://example.org/8*"
 	title, text := message.Render(n, func(s string) string { return strings.ReplaceAll(s, "*", `\*`) })
@@ -187,7 +187,7 @@ func FuzzRender(f *testing.F) {
 	f.Add("\n\u2028x\u202e", "\xff\x00", " \t", 0)
 	f.Fuzz(func(t *testing.T, name, reason, tags string, limit int) {
 		n := down()
-		n.Check.Name, n.Reason, n.Check.Tags, n.Check.Project = name, reason, tags, name
+		n.Check.Name, n.Reason, n.Check.Tags, n.Check.Project = name, reason, []string{tags}, name
 		n.Check.URL = reason
 		title, text := message.Title(n), message.Text(n)
 		if !utf8.ValidString(title) || strings.ContainsFunc(title, func(r rune) bool { return !unicode.IsPrint(r) }) {

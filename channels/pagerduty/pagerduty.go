@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
@@ -202,7 +203,7 @@ func dedupKey(n channels.Notification) string {
 func details(n channels.Notification) map[string]any {
 	list := map[string]any{"text": message.Text(n)}
 	for name, value := range map[string]string{
-		"check": n.Check.Name, "uuid": n.Check.ID.String(), "slug": n.Check.Slug, "tags": n.Check.Tags,
+		"check": n.Check.Name, "uuid": n.Check.ID.String(), "slug": n.Check.Slug, "tags": strings.Join(n.Check.Tags, " "),
 		"project": n.Check.Project, "expected": n.Check.Timing, "reason": n.Reason, "last_ping_kind": n.Ping.Kind,
 	} {
 		if value != "" {

@@ -25,7 +25,7 @@ func environment(n channels.Notification) []string {
 		{"CHECK_NAME", n.Check.Name},
 		{"CHECK_SLUG", n.Check.Slug},
 		{"CHECK_UUID", n.Check.ID.String()},
-		{"CHECK_TAGS", n.Check.Tags},
+		{"CHECK_TAGS", strings.Join(n.Check.Tags, " ")},
 		{"CHECK_DESC", n.Check.Desc},
 		{"CHECK_TIMING", n.Check.Timing},
 		{"CHECK_URL", n.Check.URL},

@@ -25,7 +25,7 @@ func down() channels.Notification {
 	return channels.Notification{
 		ID: "n1", Incident: "i1", Status: channels.Down, At: at, Reason: "exit status 3", Reminder: 2, Over: at.Add(time.Hour),
 		Check: channels.Check{
-			ID: uuid.MustParse("5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f"), Name: "nightly", Slug: "n", Tags: "a b", Desc: "two\nlines",
+			ID: uuid.MustParse("5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f"), Name: "nightly", Slug: "n", Tags: []string{"a", "b"}, Desc: "two\nlines",
 			Project: "backups", Timing: "every hour", URL: "https://example.org/",
 		},
 		Ping: channels.Ping{At: at, Kind: "fail", ExitStatus: new(3), Body: []byte("the \"body\"\x00\xff\n")},

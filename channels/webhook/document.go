@@ -3,6 +3,7 @@ package webhook
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -72,7 +73,7 @@ func newDocument(n channels.Notification) document {
 func newCheckDocument(n channels.Notification) checkDocument {
 	c := n.Check
 	return checkDocument{
-		UUID: c.ID, Name: c.Name, Slug: c.Slug, Tags: c.Tags, Desc: c.Desc, Project: c.Project, Timing: c.Timing,
+		UUID: c.ID, Name: c.Name, Slug: c.Slug, Tags: strings.Join(c.Tags, " "), Desc: c.Desc, Project: c.Project, Timing: c.Timing,
 		NPings: c.NPings, Status: n.Status, LastPing: formatTime(n.Ping.At), URL: c.URL,
 	}
 }

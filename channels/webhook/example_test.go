@@ -29,7 +29,7 @@ func ExampleNotifier() {
 	}}
 	n := channels.Notification{
 		ID: "1", Status: channels.Down, Reason: "no ping in time",
-		Check: channels.Check{Name: `the "nightly" one`, Tags: "db/prod"},
+		Check: channels.Check{Name: `the "nightly" one`, Tags: []string{"db/prod"}},
 	}
 	fmt.Println(notifier.Notify(context.Background(), c, n))
 	// Output:

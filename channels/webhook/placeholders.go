@@ -35,14 +35,14 @@ type placeholders struct {
 }
 
 func newPlaceholders(n channels.Notification, now time.Time) placeholders {
-	p := placeholders{values: make(map[string]string), tags: strings.Fields(n.Check.Tags)}
+	p := placeholders{values: make(map[string]string), tags: strings.Fields(strings.Join(n.Check.Tags, " "))}
 	set := func(name, text string) { p.values[name], p.values[name+asJSON] = text, encode(text) }
 	set("CODE", n.Check.ID.String())
 	set("UUID", n.Check.ID.String())
 	set("NAME", n.Check.Name)
 	set("SLUG", n.Check.Slug)
 	set("PROJECT", n.Check.Project)
-	set("TAGS", n.Check.Tags)
+	set("TAGS", strings.Join(n.Check.Tags, " "))
 	set("STATUS", string(n.Status))
 	set("REASON", n.Reason)
 	set("NOW", now.Format(timeFormat))

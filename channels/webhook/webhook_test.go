@@ -28,7 +28,7 @@ func down() channels.Notification {
 		ID: "n1", Incident: "i1", Status: channels.Down, At: now.Add(-time.Minute), Reason: "exit status 3",
 		Check: channels.Check{
 			ID: uuid.MustParse("5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f"), Name: "nightly backup", Slug: "nightly",
-			Tags: "db  prod", Desc: "Copies /home.", Project: "backups", Timing: "every hour", NPings: 12,
+			Tags: []string{"db", "", "prod"}, Desc: "Copies /home.", Project: "backups", Timing: "every hour", NPings: 12,
 			URL: "https://rollcall.example.org/api/v3/checks/x",
 		},
 		Ping: channels.Ping{At: now.Add(-time.Minute), Kind: "fail", ExitStatus: new(3), Body: []byte("disk \"full\"\n<&\xff")},
@@ -179,7 +179,7 @@ func TestPlaceholders(t *testing.T) {
 func TestHostileValues(t *testing.T) {
 	n := down()
 	n.Check.Name = "$STATUS/../?a=b&c#d %41+\"\r\nX-Evil: 1 ä"
-	n.Check.Slug, n.Check.Tags = "$NAME", "$TAG2 $BODY"
+	n.Check.Slug, n.Check.Tags = "$NAME", []string{"$TAG2", "$BODY"}
 	got := send(t, n, settings{
 		"url_down":     "http://receiver/x/$NAME/$SLUG?n=$NAME&t=$TAG1#$NAME",
 		"body_down":    "$NAME $SLUG $TAGS $TAG1",

@@ -184,7 +184,7 @@ func TestDeliver(t *testing.T) {
 		}
 		failed := noon.Add(time.Minute)
 		down := channels.Notification{
-			Check: channels.Check{ID: c.ID, Name: "backup", Slug: "b", Tags: "x y", Desc: "d", Project: "p",
+			Check: channels.Check{ID: c.ID, Name: "backup", Slug: "b", Tags: []string{"x", "y"}, Desc: "d", Project: "p",
 				Timing: "every hour, 10 minutes of grace", NPings: 1, URL: "http://localhost:8000/api/v3/checks/" + c.ID.String()},
 			Status: channels.Down, At: failed, Reason: "a failure was signalled, exit status 3",
 			Ping: channels.Ping{At: failed, Kind: "fail", ExitStatus: new(3), Body: []byte("disk full")},

@@ -3,6 +3,7 @@ package monitor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,7 +57,7 @@ func (m *Monitor) notification(ctx context.Context, a store.Alert) channels.Noti
 // describe returns the description of a check for alerts.
 func (m *Monitor) describe(c checks.Check, project string) channels.Check {
 	d := channels.Check{
-		ID: c.ID, Name: c.Name, Slug: c.Slug, Tags: checks.JoinTags(c.Tags), Desc: c.Desc,
+		ID: c.ID, Name: c.Name, Slug: c.Slug, Tags: slices.Clone(c.Tags), Desc: c.Desc,
 		Project: project, Timing: timing(c), NPings: c.NPings,
 	}
 	if m.delivery.baseURL != "" {
