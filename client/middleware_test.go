@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -113,7 +114,13 @@ func TestMiddlewareKeepsResponseWriter(t *testing.T) {
 		close(received)
 		<-r.Context().Done()
 	})
-	web := handle(t, client.Middleware(s.pinger(c.PingURL))(mux))
+	wrapped := client.Middleware(s.pinger(c.PingURL))(mux)
+	var running sync.WaitGroup
+	web := handle(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		running.Add(1)
+		defer running.Done()
+		wrapped.ServeHTTP(w, r)
+	}))
 
 	res, err := http.Get(web.URL + "/stream")
 	if err != nil {
@@ -143,7 +150,8 @@ func TestMiddlewareKeepsResponseWriter(t *testing.T) {
 	if _, err := http.DefaultClient.Do(req); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	web.Close() // waits for the handler
+	web.Close() // waits for the handlers, but not for that of the hijacked connection
+	running.Wait()
 	list, _ := s.log(c)
 	count := make(map[pings.Kind]int)
 	for _, kind := range kinds(list) {

@@ -191,6 +191,9 @@ func (q *queue) read(name string) (waiting, error) {
 	if err := json.Unmarshal(document, &w); err != nil {
 		return w, err
 	}
+	if w.Kind == "" || w.At.IsZero() {
+		return w, errors.New("it has no kind or no time")
+	}
 	return w, w.signal().Validate()
 }
 
@@ -212,13 +215,15 @@ func (q *queue) trim() error {
 	size := int64(0)
 	for _, e := range entries {
 		info, err := e.Info()
-		switch {
-		case err != nil || e.Name() == lockFile:
-		case strings.HasSuffix(e.Name(), tempExt):
+		if err != nil {
+			continue // another process has just renamed it
+		}
+		switch filepath.Ext(e.Name()) {
+		case tempExt:
 			if time.Since(info.ModTime()) > tempAge {
 				_ = q.remove(e.Name())
 			}
-		default:
+		case waitingExt, refusedExt, corruptExt:
 			files = append(files, info)
 			size += info.Size()
 		}

@@ -5,6 +5,7 @@ package client_test
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -414,13 +415,21 @@ func TestQueueIsBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, want := range []string{"it is full, so its oldest ping was deleted, of 2000-01-01T00:00:00Z"} {
-			if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrQueued) || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v, want %s", err, want)
-			}
+		const want = "it is full, so its oldest ping was deleted, of 2000-01-01T00:00:00Z"
+		if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrQueued) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 		if n := len(files(t, dir, ".ping")); n != client.MaxQueuedPings {
 			t.Errorf("%d files", n)
+		}
+		// What was set aside goes first, and files of others stay.
+		other := filepath.Join(filepath.Dir(first), "0-notes.txt")
+		if err := errors.Join(os.WriteFile(other, nil, 0o600), os.Rename(files(t, dir, ".ping")[500], first+".corrupt")); err != nil {
+			t.Fatal(err)
+		}
+		_ = p.Success(t.Context(), nil)
+		if _, err := os.Stat(other); err != nil || len(files(t, dir, ".ping")) != client.MaxQueuedPings || len(files(t, dir, ".corrupt")) != 0 {
+			t.Errorf("%v, %d files", err, len(files(t, dir, "")))
 		}
 
 		dir = t.TempDir()
@@ -581,4 +590,29 @@ func TestQueueWithoutADirectory(t *testing.T) {
 	if err := p.Success(t.Context(), nil); err == nil || errors.Is(err, client.ErrQueued) {
 		t.Error(err)
 	}
+}
+
+// Whatever is in a file, it is either sent or set aside.
+func FuzzQueueFile(f *testing.F) {
+	sealed := func(document string) []byte {
+		return []byte(fmt.Sprintf("%x\n%s", sha256.Sum256([]byte(document)), document))
+	}
+	for _, seed := range []string{"", "x", "\n", `{"at": "2026-03-01T12:00:00Z", "kind": "fail", "body": "eA=="}`, `{"kind": "start", "rid": "x"}`, `{"kind": ""}`, `{"exit_status": 999}`, "null", "[]"} {
+		f.Add([]byte(seed))
+		f.Add(sealed(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		dir := t.TempDir()
+		l := &line{}
+		p := l.pinger(t, dir)
+		path := strings.TrimSuffix(files(t, dir, "lock")[0], "lock") + "0000000000000001-X.ping"
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := p.Flush(t.Context())
+		sent, aside := len(l.taken()), len(files(t, dir, ".corrupt"))
+		if sent+aside != 1 || (err == nil) != (sent == 1) || len(files(t, dir, ".ping")) > 0 {
+			t.Errorf("%d sent, %d set aside: %v", sent, aside, err)
+		}
+	})
 }
