@@ -22,7 +22,7 @@ type Times struct {
 // pause ends at the next flip, because a check that was resumed is new until it goes up or down. Without its pause, a
 // check that was paused while down counts as down until the next flip.
 //
-// If from is not before to, all three times are 0.
+// The zero from stands for the oldest flip or pause. If from is not before to, all three times are 0.
 func Downtime(list []Flip, from, to time.Time, pauses ...time.Time) Times {
 	var times Times
 	type change struct {
@@ -42,8 +42,12 @@ func Downtime(list []Flip, from, to time.Time, pauses ...time.Time) Times {
 	}
 	// A stable sort: a pause at the instant of a flip comes after it.
 	slices.SortStableFunc(changes, func(a, b change) int { return a.at.Compare(b.at) })
+	changes = append(changes, change{to, nil})
+	if from.IsZero() {
+		from = changes[0].at
+	}
 	into := &times.Unwatched
-	for _, c := range append(changes, change{to, nil}) {
+	for _, c := range changes {
 		until := c.at
 		if until.After(to) {
 			until = to

@@ -39,6 +39,10 @@ func TestDowntime(t *testing.T) {
 		if got := fmt.Sprintf("%v up, %v down, %v unwatched", times.Up, times.Down, times.Unwatched); got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
+		if got := flips.Downtime(test.list, time.Time{}, after(100), test.pauses...); len(test.list) == 0 && got != (flips.Times{}) ||
+			len(test.list) > 0 && got.Up+got.Down+got.Unwatched != max(0, after(100).Sub(test.list[len(test.list)-1].At)) {
+			t.Errorf("%s: from the oldest flip on, the times are %+v", name, got)
+		}
 		if got := flips.Downtime(test.list, after(100), start, test.pauses...); got != (flips.Times{}) {
 			t.Errorf("%s: a span that ends before it begins has the times %+v", name, got)
 		}

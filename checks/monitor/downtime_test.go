@@ -26,6 +26,7 @@ func TestDowntime(t *testing.T) {
 			}
 		}
 		wait(5)
+		since("of all time", time.Time{}, "0s up, 0s down, 5m0s unwatched")
 		since("new", start, "0s up, 0s down, 5m0s unwatched")
 		s.ping(t, c.ID, pings.Success)
 		wait(75) // overdue since 5 minutes, and no watcher has looked

@@ -141,9 +141,9 @@ func (m *Monitor) Flips(ctx context.Context, id uuid.UUID, window flips.Window) 
 }
 
 // Downtime returns how a check spent the time between two instants, exactly; see [flips.Downtime]. It knows pauses, and
-// the change of an overdue check that the watcher has not recorded yet. A span that reaches into the future ends now.
-// Flips and pauses of the current month and the two before it are kept; the time before counts as unwatched, unless the
-// check has had its status since then. Error: [checks.ErrNotFound].
+// the change of an overdue check that the watcher has not recorded yet. The span begins no earlier than the check was
+// created, and ends no later than now. Flips and pauses of the current month and the two before it are kept; the time
+// before counts as unwatched, unless the check has had its status since then. Error: [checks.ErrNotFound].
 func (m *Monitor) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time) (flips.Times, error) {
 	now := m.Now()
 	c, err := m.Check(ctx, id)
@@ -175,6 +175,9 @@ func (m *Monitor) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time
 		}
 	}
 	slices.Reverse(list)
+	if from.Before(c.CreatedAt) {
+		from = c.CreatedAt
+	}
 	if to.After(now) {
 		to = now
 	}
