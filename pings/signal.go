@@ -26,9 +26,9 @@ const maxLabel = 100
 type Signal struct {
 	// Kind is what the job says: Success, Start, Fail or Log. The zero value means Success.
 	Kind Kind
-	// At is when the job sent the signal, if it waited in a queue of the job since. The log shows the ping with this
-	// time. It changes the state of the check only if it is the newest, and never alerts by itself. At most [MaxQueued]
-	// ago and [MaxAhead] after now, which counts as now. The zero time means now.
+	// At is when the job sent the signal, if the signal has waited in a queue of the job since. The log shows the ping at
+	// this time. The ping changes the state of the check only if it is the newest, and never alerts by itself. At lies at
+	// most [MaxQueued] before now, and at most [MaxAhead] after now, which counts as now. The zero time means now.
 	At time.Time
 	// RunID tells overlapping runs apart. Optional.
 	RunID uuid.NullUUID

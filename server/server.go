@@ -30,10 +30,10 @@
 // Clients of the management interface send an API key. A program with its own users sets Config.Authenticate instead,
 // and needs no keys. A key in the header X-Api-Key works all the same.
 //
-// Browsers send cookies, certificates and passwords also with requests that a page of another site causes. So what
-// Authenticate accepts counts only within one origin: a POST or DELETE from a page of another origin gets 403 without a
-// call of Authenticate ([http.CrossOriginProtection]), and only answers to requests with the header X-Api-Key are
-// readable for pages of other origins. Pings and badges need no sign-in.
+// Browsers attach cookies, certificates and passwords even to requests that a page of another site makes. So Authenticate
+// counts only within one origin. A POST or DELETE from another origin gets 403, and Authenticate is not called
+// ([http.CrossOriginProtection]). Pages of other origins can read an answer only if the request had the header X-Api-Key.
+// Pings and badges need no sign-in.
 //
 // # Limits
 //
@@ -93,16 +93,17 @@ type Config struct {
 	// PingBodyLimit is how many bytes of a ping's body are kept, at most [monitor.MaxBody]. The rest is cut off.
 	// Default: [DefaultPingBodyLimit].
 	PingBodyLimit int64
-	// Authenticate returns the key of a request that has no X-Api-Key header: whom it comes from, by a session of the
-	// program, for example. Only ProjectID, ReadOnly and ID of the key count. RateLimit counts by ID, or by ProjectID
-	// if ID is zero. The error is [ErrNoCredentials] if nobody is signed in; the request then needs an API key in its
-	// body, or gets 401. It gets 503 for [monitor.ErrUnavailable] and an error of a context, and 500 for any other
-	// error. Authenticate must not read the body. Default: API keys only. See "Signing in" of the package.
+	// Authenticate identifies the caller of a request without an X-Api-Key header, for example by a session of the program.
+	// Of the key that it returns, ProjectID, ReadOnly and ID count. RateLimit counts by ID, or by ProjectID if ID is zero.
+	//
+	// If nobody is signed in, it returns [ErrNoCredentials]: the request then needs an API key in its body, or gets 401. So
+	// does a key of a project that does not exist. [monitor.ErrUnavailable] and the errors of a context become 503; other
+	// errors, and a key without a project, 500. Authenticate must not read the body. Default: API keys only.
 	Authenticate func(*http.Request) (checks.Key, error)
-	// AcceptLate is how old a ping may be that says in the header Rollcall-At when its job sent it, because it waited in
-	// a queue since: at most [pings.MaxQueued]. See [pings.Signal] for what such a ping does. The header is an RFC 3339
-	// time, cut to microseconds, and at most [pings.MaxAhead] after the server's clock. A ping with any other gets 400
-	// and is not recorded. Default: 0, and the header is ignored.
+	// AcceptLate is the maximum age of pings that carry their own time in the header Rollcall-At, because they waited in a
+	// queue of the job: up to [pings.MaxQueued]. The field At of [pings.Signal] says what such a ping does. The header is an
+	// RFC 3339 time, cut to microseconds. An older time, one more than [pings.MaxAhead] in the future, or one that cannot
+	// be parsed gets 400, and the ping is not recorded. Default: 0, which ignores the header.
 	AcceptLate time.Duration
 	// Signer signs the addresses of badges. Servers on one database need the same signer.
 	Signer badges.Signer
