@@ -1,7 +1,7 @@
 // Package channels holds the integrations of a project: the places to which its alerts go.
 //
-// A [Channel] is one integration (API-V3.md section 2.4): an e-mail address, a webhook, a phone number. Requests that
-// create and update checks assign channels by a text, which [Select] resolves:
+// A [Channel] is one integration (server/API.md section 2.4): an e-mail address, a webhook, a phone number. Requests
+// that create and update checks assign channels by a text, which [Select] resolves:
 //
 //	ids, err := channels.Select(available, "*")          // all of them
 //	ids, err = channels.Select(available, "On call,Ops") // by name or by UUID
@@ -37,7 +37,7 @@ type Channel struct {
 	// ProjectID is the project of the channel.
 	ProjectID uuid.UUID
 	// Name is the name that the user chose. It may be empty, and other channels may have the same. Only a name that is
-	// non-empty, unique and free of commas can assign the channel (API-V3.md section 2.4).
+	// non-empty, unique and free of commas can assign the channel (server/API.md section 2.4).
 	Name string
 	// Kind decides how the channel delivers.
 	Kind Kind

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Kind is how a channel delivers: the field kind of API-V3.md section 2.4.
+// A Kind is how a channel delivers: the field kind of server/API.md section 2.4.
 type Kind string
 
 // The kinds of this package, besides [Group]. Package standard lists all kinds of Rollcall.

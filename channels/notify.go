@@ -18,7 +18,8 @@ const (
 	Down Status = "down"
 )
 
-// A Check is the part of a notification about the check: the fields of API-V3.md section 2.1 at the time of sending.
+// A Check is the part of a notification about the check: the fields of server/API.md section 2.1 at the time of
+// sending.
 type Check struct {
 	ID   uuid.UUID
 	Name string

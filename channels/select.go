@@ -21,8 +21,8 @@ type SelectError struct {
 // Error returns the reason after the name of the parameter, such as `channels: no integration has the id or name "x"`.
 func (e *SelectError) Error() string { return "channels: " + e.Reason }
 
-// Select resolves the parameter channels of API-V3.md sections 4.3 (rule 3) and 4.4 to the identifiers of channels. The
-// selection is one of:
+// Select resolves the parameter channels of server/API.md sections 4.3 (rule 3) and 4.4 to the identifiers of channels.
+// The selection is one of:
 //
 //   - [All], "*": every channel in available;
 //   - the empty text: none;

@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Status is the status of a check (API-V3.md section 3).
+// Status is the status of a check (server/API.md section 3).
 type Status string
 
 // The statuses of a check. Grace is never stored: it follows from the clock.
@@ -22,8 +22,8 @@ const (
 	StatusPaused Status = "paused" // monitoring is off
 )
 
-// Check is one monitored job with its settings and its state (API-V3.md section 2.1). It is a value: the methods that
-// change it return a copy. Times are in UTC and have microseconds. The zero time means "none".
+// Check is one monitored job with its settings and its state (server/API.md section 2.1). It is a value: the methods
+// that change it return a copy. Times are in UTC and have microseconds. The zero time means "none".
 type Check struct {
 	ID        uuid.UUID
 	ProjectID uuid.UUID
@@ -68,7 +68,7 @@ type State struct {
 // clearRun forgets the run in progress.
 func (s *State) clearRun() { s.LastStart, s.LastStartRun = time.Time{}, uuid.NullUUID{} }
 
-// UniqueKey returns the identifier that a read-only key sees instead of the UUID (API-V3.md section 2.1).
+// UniqueKey returns the identifier that a read-only key sees instead of the UUID (server/API.md section 2.1).
 func (c Check) UniqueKey() string { return UniqueKey(c.ID) }
 
 // UniqueKey returns the unique_key of the check with an identifier: 40 hexadecimal digits that do not reveal it.

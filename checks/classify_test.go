@@ -10,7 +10,7 @@ import (
 
 var pingSuccess = pings.Signal{Kind: pings.Success}
 
-// TestClassify covers the rules of API-V3.md section 2.1.1 and of the field methods.
+// TestClassify covers the rules of server/API.md section 2.1.1 and of the field methods.
 func TestClassify(t *testing.T) {
 	body := func(text string) pings.Signal {
 		return pings.Signal{Kind: pings.Success, Scheme: "https", Method: "POST", Body: []byte(text)}

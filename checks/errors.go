@@ -6,9 +6,9 @@ import "errors"
 var (
 	// ErrNotFound reports that the check, ping, body, project, key or integration does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrNotPaused reports a resume of a check that is not paused (API-V3.md section 4.6).
+	// ErrNotPaused reports a resume of a check that is not paused (server/API.md section 4.6).
 	ErrNotPaused = errors.New("check is not paused")
-	// ErrCheckLimit reports that the account has as many checks as its plan allows (API-V3.md sections 4.3 and 8).
+	// ErrCheckLimit reports that the account has as many checks as its plan allows (server/API.md sections 4.3 and 8).
 	ErrCheckLimit = errors.New("the account has reached its check limit")
 	// ErrAmbiguousSlug reports a slug that several checks of the project have.
 	ErrAmbiguousSlug = errors.New("ambiguous slug")
@@ -19,7 +19,7 @@ var (
 // FieldError reports a value that was refused. Its text names the field and the bound, as in "timeout is too small: 59,
 // the minimum is 60", and may be shown to the user.
 type FieldError struct {
-	// Field is the name of the field as in API-V3.md section 2.1, for example "timeout".
+	// Field is the name of the field as in server/API.md section 2.1, for example "timeout".
 	Field string
 	// Reason completes the sentence that begins with the field, for example "is too small: 59, the minimum is 60".
 	Reason string

@@ -28,7 +28,7 @@ func hourly(t *testing.T) checks.Check {
 	return newCheck(t, checks.Spec{Timeout: new(time.Hour), Grace: new(10 * time.Minute)})
 }
 
-func TestNewCheck(t *testing.T) { // API-V3.md 2.1: the defaults
+func TestNewCheck(t *testing.T) { // server/API.md section 2.1: the defaults
 	c := newCheck(t, checks.Spec{})
 	want := checks.Check{
 		ID: c.ID, ProjectID: c.ProjectID, BadgeKey: c.BadgeKey, CreatedAt: noon, TimingSince: noon,
@@ -324,7 +324,7 @@ func TestUpdateMaxRuntime(t *testing.T) {
 	}
 }
 
-func TestResume(t *testing.T) { // API-V3.md 4.6; the log and n_pings stay
+func TestResume(t *testing.T) { // server/API.md section 4.6; the log and n_pings stay
 	c := hourly(t)
 	c, _, _, _ = c.Ping(pings.Signal{}, noon)
 	if same, err := c.Resume(noon); !errors.Is(err, checks.ErrNotPaused) || same.Stored != checks.StatusUp {
@@ -435,7 +435,7 @@ func TestUpdateTiming(t *testing.T) {
 	}
 }
 
-func TestUpdateKinds(t *testing.T) { // API-V3.md 4.3 rules 1 and 2, 4.4
+func TestUpdateKinds(t *testing.T) { // server/API.md sections 4.3 (rules 1 and 2) and 4.4
 	c := hourly(t)
 	update := func(spec checks.Spec) {
 		t.Helper()

@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
-// Defaults of a new check, and the bounds of its periods (API-V3.md section 2.1).
+// Defaults of a new check, and the bounds of its periods (server/API.md section 2.1).
 const (
 	DefaultTimeout = 24 * time.Hour
 	DefaultGrace   = time.Hour
@@ -34,7 +34,7 @@ const (
 // MaxAlertAfter bounds the failures that it can take to alert.
 const MaxAlertAfter = 100
 
-// Settings are what a user sets of a check (API-V3.md section 2.1). The integrations are not among them: their form
+// Settings are what a user sets of a check (server/API.md section 2.1). The integrations are not among them: their form
 // differs between a request and a stored check.
 type Settings struct {
 	Name string
@@ -62,7 +62,7 @@ type Settings struct {
 	// Methods are the HTTP methods of pings that count: "" for HEAD, GET and POST, or "POST".
 	Methods string
 
-	// StartKW, SuccessKW and FailureKW are comma-separated, case-sensitive keywords (API-V3.md section 2.1.1).
+	// StartKW, SuccessKW and FailureKW are comma-separated, case-sensitive keywords (server/API.md section 2.1.1).
 	StartKW, SuccessKW, FailureKW string
 	// FilterSubject and FilterBody look for keywords in the subject and the text of an e-mail.
 	FilterSubject, FilterBody bool
@@ -82,7 +82,7 @@ type Settings struct {
 	QuietHours string
 }
 
-// Defaults returns the settings of a new check for which none are given: a Simple check (API-V3.md section 2.1).
+// Defaults returns the settings of a new check for which none are given: a Simple check (server/API.md section 2.1).
 func Defaults() Settings {
 	return Settings{Timeout: DefaultTimeout, Grace: DefaultGrace, TZ: DefaultTZ}
 }
@@ -141,8 +141,8 @@ func (s Settings) HasTags(tags []string) bool {
 	return !slices.ContainsFunc(tags, func(tag string) bool { return !slices.Contains(own, tag) })
 }
 
-// Spec changes settings of a check, new or existing (API-V3.md sections 4.3 and 4.4). A nil field leaves the setting of
-// an existing check alone, and gives a new check the default.
+// Spec changes settings of a check, new or existing (server/API.md sections 4.3 and 4.4). A nil field leaves the
+// setting of an existing check alone, and gives a new check the default.
 type Spec struct {
 	// ID becomes the identifier of a new check; the zero UUID stands for a random one. An update ignores it.
 	ID uuid.UUID

@@ -46,7 +46,7 @@ func TestSpecAccepts(t *testing.T) {
 	}
 }
 
-func TestSpecRefuses(t *testing.T) { // API-V3.md 2.1; an error names the field and the bound
+func TestSpecRefuses(t *testing.T) { // server/API.md section 2.1; an error names the field and the bound
 	for _, test := range []struct {
 		spec        checks.Spec
 		field, text string
@@ -166,7 +166,7 @@ func TestRenamedZone(t *testing.T) {
 	}
 }
 
-func TestProjectLimits(t *testing.T) { // API-V3.md 8
+func TestProjectLimits(t *testing.T) { // server/API.md section 8
 	for _, test := range []struct {
 		p             checks.Project
 		checks, pings int

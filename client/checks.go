@@ -18,8 +18,8 @@ import (
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
-// Check is a check as the server describes it (API-V3.md section 2.1). With a read-only key, ID, Channels and all URLs
-// except BadgeURL have their zero values. A zero time means "none".
+// Check is a check as the server describes it (server/API.md section 2.1). With a read-only key, ID, Channels and all
+// URLs except BadgeURL have their zero values. A zero time means "none".
 type Check struct {
 	ID uuid.UUID
 	// UniqueKey identifies the check without revealing ID. With a read-write key it is derived from ID.
@@ -50,7 +50,7 @@ type Check struct {
 	BadgeURL  string
 }
 
-// Query restricts a list of checks (API-V3.md section 4.1).
+// Query restricts a list of checks (server/API.md section 4.1).
 type Query struct {
 	Slug string   // only checks with this slug; "" for any
 	Tags []string // only checks with all of these tags
@@ -58,7 +58,7 @@ type Query struct {
 
 const checksPath = "/api/v3/checks/"
 
-// List returns the checks of the project (API-V3.md section 4.1). The zero Query selects all of them.
+// List returns the checks of the project (server/API.md section 4.1). The zero Query selects all of them.
 func (c *Client) List(ctx context.Context, q Query) ([]Check, error) {
 	params := url.Values{}
 	if q.Slug != "" {
@@ -72,7 +72,7 @@ func (c *Client) List(ctx context.Context, q Query) ([]Check, error) {
 	return get(ctx, c, "list checks", path, func(d wire.Checks) ([]Check, error) { return each("checks", d.Checks, checkOf) })
 }
 
-// Get returns a check (API-V3.md section 4.2). The error is [checks.ErrNotFound] if it does not exist.
+// Get returns a check (server/API.md section 4.2). The error is [checks.ErrNotFound] if it does not exist.
 func (c *Client) Get(ctx context.Context, id uuid.UUID) (Check, error) {
 	return get(ctx, c, "get check", checkPath(id), checkOf)
 }
@@ -105,7 +105,7 @@ func (c *Client) GetByUniqueKey(ctx context.Context, key string) (Check, error) 
 	return get(ctx, c, name, checksPath+key, checkOf)
 }
 
-// Create creates a check (API-V3.md section 4.3). The error is a *[checks.FieldError] for a setting that the server
+// Create creates a check (server/API.md section 4.3). The error is a *[checks.FieldError] for a setting that the server
 // refuses, and [checks.ErrCheckLimit] if the account has no room for another check. Spec.ID must be zero: the server
 // assigns the identifier. If no response arrives, the server may still have created the check.
 func (c *Client) Create(ctx context.Context, spec checks.Spec) (Check, error) {
@@ -114,9 +114,9 @@ func (c *Client) Create(ctx context.Context, spec checks.Spec) (Check, error) {
 }
 
 // Upsert updates the oldest check of the project whose unique fields equal those of the spec, and creates one if there
-// is none (API-V3.md section 4.3 rule 4). A unique field that the spec does not set matches no check. Without unique
-// fields, Upsert always creates a check. If a retry finds the check that an earlier try created, created is false. The
-// errors are those of [Client.Create].
+// is none (server/API.md section 4.3 rule 4). A unique field that the spec does not set matches no check. Without
+// unique fields, Upsert always creates a check. If a retry finds the check that an earlier try created, created is
+// false. The errors are those of [Client.Create].
 func (c *Client) Upsert(ctx context.Context, spec checks.Spec, unique ...checks.UniqueField) (check Check, created bool, err error) {
 	name := "create check"
 	if len(unique) > 0 {
@@ -147,8 +147,8 @@ func findsItself(spec checks.Spec, unique []checks.UniqueField) bool {
 	return len(unique) > 0 && !slices.ContainsFunc(unique, func(field checks.UniqueField) bool { return !set[field] })
 }
 
-// Update changes settings of a check (API-V3.md section 4.4). The error is [checks.ErrNotFound] if the check does not
-// exist, and a *[checks.FieldError] for a setting that the server refuses. Spec.ID is ignored.
+// Update changes settings of a check (server/API.md section 4.4). The error is [checks.ErrNotFound] if the check does
+// not exist, and a *[checks.FieldError] for a setting that the server refuses. Spec.ID is ignored.
 func (c *Client) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (Check, error) {
 	const name = "update check"
 	spec.ID = uuid.Nil
@@ -159,13 +159,13 @@ func (c *Client) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (Ch
 	return c.change(ctx, call{name: name, method: http.MethodPost, path: checkPath(id), body: document, idempotent: true})
 }
 
-// Pause stops the monitoring of a check (API-V3.md section 4.5). The error is [checks.ErrNotFound] if the check does not
-// exist.
+// Pause stops the monitoring of a check (server/API.md section 4.5). The error is [checks.ErrNotFound] if the check
+// does not exist.
 func (c *Client) Pause(ctx context.Context, id uuid.UUID) (Check, error) {
 	return c.change(ctx, call{name: "pause check", method: http.MethodPost, path: checkPath(id) + "/pause", idempotent: true})
 }
 
-// Resume makes a paused check new (API-V3.md section 4.6). The error is [checks.ErrNotPaused] if the check is not
+// Resume makes a paused check new (server/API.md section 4.6). The error is [checks.ErrNotPaused] if the check is not
 // paused, and [checks.ErrNotFound] if it does not exist.
 func (c *Client) Resume(ctx context.Context, id uuid.UUID) (Check, error) {
 	return c.change(ctx, call{
@@ -174,7 +174,7 @@ func (c *Client) Resume(ctx context.Context, id uuid.UUID) (Check, error) {
 	})
 }
 
-// Delete deletes a check with its log for good and returns its last state (API-V3.md section 4.7). The error is
+// Delete deletes a check with its log for good and returns its last state (server/API.md section 4.7). The error is
 // [checks.ErrNotFound] if it does not exist.
 func (c *Client) Delete(ctx context.Context, id uuid.UUID) (Check, error) {
 	return c.change(ctx, call{name: "delete check", method: http.MethodDelete, path: checkPath(id)})

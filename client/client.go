@@ -1,5 +1,5 @@
 // Package client talks to a Rollcall server. A [Pinger] reports the runs of a job; a [Client] manages the checks of a
-// project (API-V3.md). Both work with Healthchecks servers too.
+// project. Both work with Healthchecks servers too.
 //
 // # Pings
 //
@@ -156,7 +156,7 @@ type Client struct {
 }
 
 // New returns a client for the server at baseURL, such as "https://rollcall.example.org". The key is an API key of the
-// project (API-V3.md section 5); a read-only key can read checks, flips and badges. New makes no request. Its error
+// project (server/API.md section 5); a read-only key can read checks, flips and badges. New makes no request. Its error
 // says which argument is wrong and never contains the key.
 func New(baseURL, key string, config *Config) (*Client, error) {
 	u, err := parseURL(baseURL)
@@ -284,7 +284,7 @@ func (c *Client) Fetch(ctx context.Context, path string, into any) error {
 	return c.caller.do(ctx, r, func(res *response) error { return res.decode(into) })
 }
 
-// Status asks the server to query its database and returns nil if that worked (API-V3.md section 4.13).
+// Status asks the server to query its database and returns nil if that worked (server/API.md section 4.13).
 func (c *Client) Status(ctx context.Context) error {
 	r, err := c.request(call{name: "status", method: http.MethodGet, path: "/api/v3/status/", idempotent: true})
 	if err != nil {

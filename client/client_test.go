@@ -19,7 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// everything sets every field of API-V3.md section 4.3.
+// everything sets every field of server/API.md section 4.3.
 func everything() checks.Spec {
 	return checks.Spec{
 		Name: new("Nightly <backup> é"), Slug: new("nightly"), Tags: []string{"", "prod", "", "db", "prod", ""}, Desc: new("line\nline"),
@@ -73,7 +73,7 @@ func TestCheckIsWhatWasSet(t *testing.T) {
 	want.NextPing = time.Date(2026, 3, 16, 1, 0, 0, 0, time.UTC)
 	equal(t, "pinged", s.get(got), want)
 
-	// A read-only key does not reveal these (API-V3.md section 2.1).
+	// A read-only key does not reveal these (server/API.md section 2.1).
 	want.ID, want.PingURL, want.UpdateURL, want.PauseURL, want.ResumeURL = uuid.Nil, "", "", "", ""
 	read, err := s.reader.GetByUniqueKey(t.Context(), want.UniqueKey)
 	if err != nil {

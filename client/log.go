@@ -20,7 +20,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Ping is an entry of a check's ping log (API-V3.md section 2.2).
+// Ping is an entry of a check's ping log (server/API.md section 2.2).
 type Ping struct {
 	// N is the number of the ping within its check.
 	N int64
@@ -44,7 +44,7 @@ type Ping struct {
 	HasBody bool
 }
 
-// Pings returns the newest pings of a check, newest first: 100 on the free plan and 1000 on the paid one (API-V3.md
+// Pings returns the newest pings of a check, newest first: 100 on the free plan and 1000 on the paid one (server/API.md
 // section 4.8). The error is [checks.ErrNotFound] if the check does not exist.
 func (c *Client) Pings(ctx context.Context, id uuid.UUID) ([]Ping, error) {
 	return get(ctx, c, "list pings", checkPath(id)+"/pings/", func(d wire.Pings) ([]Ping, error) {
@@ -75,7 +75,7 @@ func pingOf(d wire.Ping) (Ping, error) {
 	return p, nil
 }
 
-// PingBody returns the body of the ping with the number n, as the server received it (API-V3.md section 4.9). The
+// PingBody returns the body of the ping with the number n, as the server received it (server/API.md section 4.9). The
 // caller closes it. Only ctx bounds how long reading it may take. The error is [checks.ErrNotFound] if the check or the
 // ping does not exist or the ping has no body.
 func (c *Client) PingBody(ctx context.Context, id uuid.UUID, n int64) (io.ReadCloser, error) {
@@ -96,7 +96,7 @@ func (c *Client) PingBody(ctx context.Context, id uuid.UUID, n int64) (io.ReadCl
 	return body, err
 }
 
-// Flips returns the status changes of a check in a window of time, newest first (API-V3.md section 4.10). The zero
+// Flips returns the status changes of a check in a window of time, newest first (server/API.md section 4.10). The zero
 // Window selects all of them. The API counts in whole seconds: Flips widens finer bounds, and the server truncates the
 // times of the flips. The error is [checks.ErrNotFound] if the check does not exist.
 func (c *Client) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
@@ -145,8 +145,8 @@ func windowQuery(w flips.Window) string {
 	return query.Encode()
 }
 
-// flipList is a list of flips in either form: the bare array of API-V3.md section 4.10, or the object that Healthchecks
-// wraps around it.
+// flipList is a list of flips in either form: the bare array of server/API.md section 4.10, or the object that
+// Healthchecks wraps around it.
 type flipList []wire.Flip
 
 func (l *flipList) UnmarshalJSON(data []byte) error {

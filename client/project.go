@@ -10,14 +10,14 @@ import (
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
-// Channel is a channel of the project, an "integration" in API-V3.md section 2.4.
+// Channel is a channel of the project, an "integration" in server/API.md section 2.4.
 type Channel struct {
 	ID   uuid.UUID
 	Name string
 	Kind channels.Kind
 }
 
-// Channels returns the channels of the project (API-V3.md section 4.11).
+// Channels returns the channels of the project (server/API.md section 4.11).
 func (c *Client) Channels(ctx context.Context) ([]Channel, error) {
 	return get(ctx, c, "list channels", "/api/v3/channels/", func(d wire.Channels) ([]Channel, error) {
 		return each("channels", d.Channels, channelOf)
@@ -32,7 +32,7 @@ func channelOf(d wire.Channel) (Channel, error) {
 	return Channel{ID: id, Name: d.Name, Kind: channels.Kind(d.Kind)}, nil
 }
 
-// Badges returns the badge URLs of the project by tag (API-V3.md section 4.12). The tag "*" stands for all checks.
+// Badges returns the badge URLs of the project by tag (server/API.md section 4.12). The tag "*" stands for all checks.
 func (c *Client) Badges(ctx context.Context) (map[string]wire.BadgeSet, error) {
 	return get(ctx, c, "list badges", "/api/v3/badges/", func(d wire.Badges) (map[string]wire.BadgeSet, error) {
 		if d.Badges == nil {

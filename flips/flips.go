@@ -1,7 +1,7 @@
 // Package flips holds the status changes of a check and the query that selects some of them.
 //
-// A [Flip] is a change between up and down (API-V3.md section 2.3). A [Window] is the time filter of the list of flips
-// (section 4.10). [ParseWindow] reads one from query parameters; code can also make one:
+// A [Flip] is a change between up and down (server/API.md section 2.3). A [Window] is the time filter of the list of
+// flips (section 4.10). [ParseWindow] reads one from query parameters; code can also make one:
 //
 //	w := flips.Window{Last: time.Hour}
 //	after, before := w.Bounds(now)
@@ -26,11 +26,11 @@ type Flip struct {
 	Up bool
 }
 
-// retentionMonths is how many full months of flips are kept besides the current one (API-V3.md section 8).
+// retentionMonths is how many full months of flips are kept besides the current one (server/API.md section 8).
 const retentionMonths = 2
 
 // RetentionBoundary returns the instant before which flips may be removed: the start, in UTC, of the month two before
-// that of now. A flip at the boundary is kept. This keeps the current month and two full months (API-V3.md sections
+// that of now. A flip at the boundary is kept. This keeps the current month and two full months (server/API.md sections
 // 4.10 and 8).
 func RetentionBoundary(now time.Time) time.Time {
 	year, month, _ := now.UTC().Date()

@@ -27,7 +27,7 @@ const (
 	TooLarge
 )
 
-// A QueryError is the error of an invalid query parameter of API-V3.md section 4.10. Its text may be shown to the
+// A QueryError is the error of an invalid query parameter of server/API.md section 4.10. Its text may be shown to the
 // client.
 type QueryError struct {
 	// Param is the name of the parameter: "seconds", "start" or "end".
@@ -60,7 +60,7 @@ func cut(value string) string {
 	return strings.ToValidUTF8(value[:most], "") + "…"
 }
 
-// ParseWindow reads a [Window] from the query parameters seconds, start and end of API-V3.md section 4.10.
+// ParseWindow reads a [Window] from the query parameters seconds, start and end of server/API.md section 4.10.
 //
 // It calls get for each parameter; get returns the value and whether the parameter is present. An absent parameter sets
 // no bound. For a [net/url.Values] q, get is

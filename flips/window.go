@@ -2,8 +2,8 @@ package flips
 
 import "time"
 
-// A Window selects flips by time (API-V3.md section 4.10). A flip is in the window if it satisfies every bound that is
-// set. Contradicting bounds are no error; the window is empty. The zero value has no bounds.
+// A Window selects flips by time (server/API.md section 4.10). A flip is in the window if it satisfies every bound that
+// is set. Contradicting bounds are no error; the window is empty. The zero value has no bounds.
 type Window struct {
 	// Last, unless zero, selects flips that are at most that old.
 	Last time.Duration

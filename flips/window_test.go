@@ -87,7 +87,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestWindowRules compares Window with the rules of API-V3.md, for instants close to the bounds.
+// TestWindowRules compares Window with the rules of server/API.md section 4.10, for instants close to the bounds.
 func TestWindowRules(t *testing.T) {
 	epoch := time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
 	nanoseconds := rapid.Int64Range(-3*int64(time.Second), 3*int64(time.Second))

@@ -14,8 +14,8 @@ import (
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
-// access is the kind of key that an endpoint needs. A read-only key gets 403 where API-V3.md section 4 lists it, and 401
-// on endpoints that are not about a check.
+// access is the kind of key that an endpoint needs. A read-only key gets 403 where server/API.md section 4 lists it,
+// and 401 on endpoints that are not about a check.
 type access int
 
 const (
@@ -35,7 +35,7 @@ const (
 	byUniqueKey                // a check, by UUID or unique_key
 )
 
-// endpoint is one row of the table of API-V3.md section 4.
+// endpoint is one row of the table of server/API.md section 4.
 type endpoint struct {
 	method  string
 	path    string // without the last slash

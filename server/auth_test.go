@@ -70,7 +70,7 @@ type route struct {
 	missing           int // for a check that does not exist
 }
 
-// routes is the table of API-V3.md section 4. {id} is the UUID of a check, {key} its unique_key.
+// routes is the table of server/API.md section 4. {id} is the UUID of a check, {key} its unique_key.
 var routes = []route{
 	{"GET", "/api/v3/checks/", 200, 200, 200},
 	{"GET", "/api/v3/checks/{id}", 200, 403, 404},

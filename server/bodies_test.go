@@ -40,7 +40,7 @@ func (s *shelf) Remove(_ context.Context, keys []string) error {
 	return nil
 }
 
-// TestBodiesInObjectStorage tests API-V3.md section 4.9 with bodies in object storage.
+// TestBodiesInObjectStorage tests server/API.md section 4.9 with bodies in object storage.
 func TestBodiesInObjectStorage(t *testing.T) {
 	each(t, nil, func(s *site) {
 		bodies := &shelf{}

@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
-// listChecks answers API-V3.md section 4.1. An empty filter matches all checks.
+// listChecks answers server/API.md section 4.1. An empty filter matches all checks.
 func (c *call) listChecks() error {
 	params := c.r.URL.Query()
 	var query monitor.CheckQuery
@@ -44,12 +44,12 @@ func (c *call) listChecks() error {
 // notStorable reports whether no database can store a text.
 func notStorable(text string) bool { return !utf8.ValidString(text) || strings.Contains(text, "\x00") }
 
-// getCheck answers API-V3.md section 4.2.
+// getCheck answers server/API.md section 4.2.
 func (c *call) getCheck() error {
 	return c.answer(http.StatusOK, c.document(c.check, c.mon.Now()))
 }
 
-// createCheck answers API-V3.md section 4.3.
+// createCheck answers server/API.md section 4.3.
 func (c *call) createCheck() error {
 	body, err := c.parseBody()
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *call) createCheck() error {
 	return c.answerChanged(status, check)
 }
 
-// updateCheck answers API-V3.md section 4.4.
+// updateCheck answers server/API.md section 4.4.
 func (c *call) updateCheck() error {
 	body, err := c.parseBody()
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *call) updateCheck() error {
 	return c.answerChanged(http.StatusOK, check)
 }
 
-// pauseCheck answers API-V3.md section 4.5.
+// pauseCheck answers server/API.md section 4.5.
 func (c *call) pauseCheck() error {
 	check, err := c.mon.Pause(c.r.Context(), c.check.ID)
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *call) pauseCheck() error {
 	return c.answerChanged(http.StatusOK, check)
 }
 
-// resumeCheck answers API-V3.md section 4.6.
+// resumeCheck answers server/API.md section 4.6.
 func (c *call) resumeCheck() error {
 	check, err := c.mon.Resume(c.r.Context(), c.check.ID)
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *call) resumeCheck() error {
 	return c.answerChanged(http.StatusOK, check)
 }
 
-// deleteCheck answers API-V3.md section 4.7.
+// deleteCheck answers server/API.md section 4.7.
 func (c *call) deleteCheck() error {
 	check, err := c.mon.Delete(c.r.Context(), c.check.ID)
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *call) answerChanged(status int, check checks.Check) error {
 	return c.answer(status, document)
 }
 
-// document renders a check for the key of the request (API-V3.md section 2.1).
+// document renders a check for the key of the request (server/API.md section 2.1).
 func (c *call) document(check checks.Check, now time.Time) wire.Check {
 	d := wire.Check{
 		NPings: check.NPings, Status: string(check.Status(now)),

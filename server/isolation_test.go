@@ -24,7 +24,7 @@ type accessRow struct {
 	ownRW     int
 }
 
-// accessTable has a row for every route of the server (API-V3.md sections 4 and 5). Every new route needs one.
+// accessTable has a row for every route of the server (server/API.md sections 4 and 5). Every new route needs one.
 var accessTable = map[[2]string]accessRow{
 	{"GET", "/api/v3/checks"}:                   {401, 401, 200, 200, 200, 200},
 	{"GET", "/api/v3/checks/:id"}:               {401, 401, 403, 403, 200, 200},

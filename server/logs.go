@@ -12,7 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// listPings answers API-V3.md section 4.8.
+// listPings answers server/API.md section 4.8.
 func (c *call) listPings() error {
 	list, err := c.mon.Pings(c.r.Context(), c.check.ID)
 	if err != nil {
@@ -43,7 +43,7 @@ func (c *call) listPings() error {
 	return c.answer(http.StatusOK, document)
 }
 
-// pingBody answers API-V3.md section 4.9.
+// pingBody answers server/API.md section 4.9.
 func (c *call) pingBody() error {
 	text := c.params.ByName("n")
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -58,7 +58,7 @@ func (c *call) pingBody() error {
 	return nil
 }
 
-// listFlips answers API-V3.md section 4.10.
+// listFlips answers server/API.md section 4.10.
 func (c *call) listFlips() error {
 	query, err := url.ParseQuery(c.r.URL.RawQuery)
 	if err != nil {

@@ -91,7 +91,7 @@ func (s *Server) submit(r *http.Request, path string) (created bool, err error) 
 }
 
 // readPingBody reads the start of a body. kept is the part to store, at most limit bytes, or nil if the body is empty.
-// filtered is the part to search for keywords if that is longer (API-V3.md section 2.1.1), otherwise nil.
+// filtered is the part to search for keywords if that is longer (server/API.md section 2.1.1), otherwise nil.
 func readPingBody(ctx context.Context, b *body, limit int64) (kept, filtered []byte, err error) {
 	kept, err = b.readTo(ctx, max(limit, keywords.MaxHTTPBody))
 	if err != nil || len(kept) == 0 {

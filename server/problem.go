@@ -48,7 +48,7 @@ var (
 	errProbe       = &problem{status: http.StatusInternalServerError, text: "the database does not answer"}
 )
 
-// tooMany is the answer beyond the rate limit (API-V3.md section 8).
+// tooMany is the answer beyond the rate limit (server/API.md section 8).
 func tooMany(perMinute int, delay time.Duration) *problem {
 	return &problem{
 		status:     http.StatusTooManyRequests,
@@ -57,8 +57,8 @@ func tooMany(perMinute int, delay time.Duration) *problem {
 	}
 }
 
-// statuses maps errors of the library to HTTP statuses (API-V3.md section 7). The text is sent in place of the error's
-// own, unless it is "".
+// statuses maps errors of the library to HTTP statuses (server/API.md section 7). The text is sent in place of the
+// error's own, unless it is "".
 var statuses = []struct {
 	is     error
 	status int

@@ -13,7 +13,7 @@ import (
 // probeTimeout bounds the test query of the database.
 const probeTimeout = 5 * time.Second
 
-// listChannels answers API-V3.md section 4.11.
+// listChannels answers server/API.md section 4.11.
 func (c *call) listChannels() error {
 	list, err := c.mon.Channels(c.r.Context(), c.key.ProjectID)
 	if err != nil {
@@ -27,7 +27,7 @@ func (c *call) listChannels() error {
 	return c.answer(http.StatusOK, document)
 }
 
-// listBadges answers API-V3.md section 4.12.
+// listBadges answers server/API.md section 4.12.
 func (c *call) listBadges() error {
 	project, err := c.mon.Project(c.r.Context(), c.key.ProjectID)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *call) listBadges() error {
 	return c.answer(http.StatusOK, document)
 }
 
-// status answers API-V3.md section 4.13.
+// status answers server/API.md section 4.13.
 func (c *call) status() error {
 	ctx, cancel := context.WithTimeout(c.r.Context(), probeTimeout)
 	defer cancel()

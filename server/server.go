@@ -1,5 +1,5 @@
-// Package server serves Rollcall over HTTP: the management interface of API-V3.md, the ping endpoints and the status
-// badges. It is a thin shell: it decodes requests, calls a [monitor.Monitor] and renders the result.
+// Package server serves Rollcall over HTTP: the management interface (server/API.md), the ping endpoints and the
+// status badges. It is a thin shell: it decodes requests, calls a [monitor.Monitor] and renders the result.
 //
 //	signer, err := badges.NewSigner(secret)
 //	srv, err := server.New(mon, &server.Config{BaseURL: "https://rollcall.example.org", Signer: signer})
@@ -82,10 +82,10 @@ const (
 
 // Config configures a [Server]. Only Signer is required.
 type Config struct {
-	// BaseURL is the {base_url} of API-V3.md: an http or https URL without a query. If it has a path, [Server.Handler]
-	// answers below that path. Default: [DefaultBaseURL].
+	// BaseURL is the address of the management interface for clients: an http or https URL without a query. If it has a
+	// path, [Server.Handler] answers below that path. Default: [DefaultBaseURL].
 	BaseURL string
-	// PingBaseURL is the {ping_base_url}. Default: BaseURL + "/ping".
+	// PingBaseURL is the address of the ping endpoints for jobs. Default: BaseURL + "/ping".
 	PingBaseURL string
 	// RateLimit is how many requests a minute each API key may make to the management interface, on average and at once.
 	// 0 is no limit. Pings and badges do not count.
@@ -110,8 +110,8 @@ type Config struct {
 	// TrustedProxies are the networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted for the address
 	// and the scheme of a ping. Default: none.
 	TrustedProxies []netip.Prefix
-	// ReportStarted makes the field started of a check true during a run. API-V3.md section 2.1 has it false in all
-	// responses, which is the default.
+	// ReportStarted makes the field started of a check true during a run. By default it is false in all responses
+	// (server/API.md section 2.1).
 	ReportStarted bool
 	// Observer receives the requests that were answered. Default: none.
 	Observer Observer

@@ -192,7 +192,7 @@ func TestFlipFilters(t *testing.T) {
 	})
 }
 
-// TestFlipRetention: flips of the current month and the two before it are kept (API-V3.md section 8).
+// TestFlipRetention: flips of the current month and the two before it are kept (server/API.md section 8).
 func TestFlipRetention(t *testing.T) {
 	each(t, nil, func(s *site) {
 		check := s.create(object{"timeout": 31536000})

@@ -1,6 +1,6 @@
 // Package declare manages projects, channels and checks from a file.
 //
-// The file is YAML, and may be JSON. Its keys are the fields of API-V3.md section 2.1:
+// The file is YAML, and may be JSON. Its keys are the fields of the API (server/API.md section 2.1):
 //
 //	projects:
 //	  - name: backups

@@ -34,7 +34,7 @@ type Target interface {
 	DeleteCheck(ctx context.Context, id uuid.UUID) error
 }
 
-// Administrator is a [Target] that can also create projects and manage channels. The API (API-V3.md) cannot.
+// Administrator is a [Target] that can also create projects and manage channels. The API cannot.
 type Administrator interface {
 	Target
 	// CreateProject creates a project and returns it with its keys.

@@ -14,7 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// TestBadges covers API-V3.md section 2.5.
+// TestBadges covers server/API.md section 2.5.
 func TestBadges(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
 		up := s.create(t, checks.Spec{Name: new("a"), Tags: []string{"db", "ünï"}})

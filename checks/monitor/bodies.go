@@ -14,7 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// ErrBodyUnavailable means that object storage is unavailable, so its bodies cannot be read now (API-V3.md section
+// ErrBodyUnavailable means that object storage is unavailable, so its bodies cannot be read now (server/API.md section
 // 4.9). The operation may succeed later.
 var ErrBodyUnavailable = errors.New("the object storage is unavailable")
 
@@ -55,7 +55,7 @@ func (b *bodies) offloads(body []byte) bool {
 	return b.store != nil && int64(len(body)) > b.threshold
 }
 
-// PingBody returns the body of ping number n as it was received (API-V3.md section 4.9), from the database or from
+// PingBody returns the body of ping number n as it was received (server/API.md section 4.9), from the database or from
 // object storage. The error is [checks.ErrNotFound] if the check does not exist, [Monitor.Pings] does not return the
 // ping, or the ping has no body. It is [ErrBodyUnavailable] if object storage is unavailable.
 func (m *Monitor) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, error) {

@@ -188,7 +188,7 @@ func TestBodiesMove(t *testing.T) {
 	})
 }
 
-// TestBodyErrors turns whatever a body store returns into one of the errors of API-V3.md section 4.9.
+// TestBodyErrors turns whatever a body store returns into one of the errors of server/API.md section 4.9.
 func TestBodyErrors(t *testing.T) {
 	s, sh := withBodies(t, dbtest.SQLite(t).Open(t))
 	c := s.create(t, checks.Spec{})

@@ -114,7 +114,8 @@ func insert(ctx context.Context, tx store.Tx, project checks.Project, c *checks.
 	return tx.SaveChecks(ctx, []*store.Locked{{Check: *c}})
 }
 
-// selectChannels sets the channels that a selection names (API-V3.md section 4.3 rule 3). A nil selection changes nothing.
+// selectChannels sets the channels that a selection names (server/API.md section 4.3 rule 3). A nil selection changes
+// nothing.
 func selectChannels(ctx context.Context, tx store.Tx, c *checks.Check, selection *string) error {
 	if selection == nil {
 		return nil
@@ -131,7 +132,7 @@ func selectChannels(ctx context.Context, tx store.Tx, c *checks.Check, selection
 	return nil
 }
 
-// Update changes the settings that the spec sets (API-V3.md section 4.4). With an error it changes nothing. Errors:
+// Update changes the settings that the spec sets (server/API.md section 4.4). With an error it changes nothing. Errors:
 // *[checks.FieldError], *[channels.SelectError], [checks.ErrNotFound].
 func (m *Monitor) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (checks.Check, error) {
 	now := m.Now()
@@ -190,7 +191,7 @@ func (m *Monitor) change(ctx context.Context, id, projectID uuid.UUID, fn func(c
 	return c, nil
 }
 
-// Pause stops the monitoring of a check (API-V3.md section 4.5). Error: [checks.ErrNotFound].
+// Pause stops the monitoring of a check (server/API.md section 4.5). Error: [checks.ErrNotFound].
 func (m *Monitor) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	now := m.Now()
 	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.Tx, l *store.Locked) error {
@@ -199,7 +200,7 @@ func (m *Monitor) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error)
 	})
 }
 
-// Resume makes a paused check new (API-V3.md section 4.6). Errors: [checks.ErrNotFound], [checks.ErrNotPaused].
+// Resume makes a paused check new (server/API.md section 4.6). Errors: [checks.ErrNotFound], [checks.ErrNotPaused].
 func (m *Monitor) Resume(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	now := m.Now()
 	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.Tx, l *store.Locked) error {
@@ -212,8 +213,8 @@ func (m *Monitor) Resume(ctx context.Context, id uuid.UUID) (checks.Check, error
 	})
 }
 
-// Delete removes a check with its log, flips and deliveries, and returns it as it was (API-V3.md section 4.7). Error:
-// [checks.ErrNotFound].
+// Delete removes a check with its log, flips and deliveries, and returns it as it was (server/API.md section 4.7).
+// Error: [checks.ErrNotFound].
 func (m *Monitor) Delete(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.Tx, l *store.Locked) error {
 		return tx.DeleteCheck(ctx, l)
@@ -225,7 +226,7 @@ func (m *Monitor) Check(ctx context.Context, id uuid.UUID) (checks.Check, error)
 	return one(m.store.Checks(ctx, store.CheckFilter{ID: &id}))
 }
 
-// CheckByUniqueKey returns the check of a project that has this unique key (API-V3.md section 2.1). Error:
+// CheckByUniqueKey returns the check of a project that has this unique key (server/API.md section 2.1). Error:
 // [checks.ErrNotFound].
 func (m *Monitor) CheckByUniqueKey(ctx context.Context, projectID uuid.UUID, key string) (checks.Check, error) {
 	return one(m.store.Checks(ctx, store.CheckFilter{ProjectID: &projectID, UniqueKey: &key}))

@@ -18,7 +18,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// TestUpsert covers API-V3.md section 4.3 rule 4.
+// TestUpsert covers server/API.md section 4.3 rule 4.
 func TestUpsert(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
 		spec := checks.Spec{Name: new("backup"), Timeout: new(time.Hour)}
@@ -78,7 +78,7 @@ func TestConcurrentUpserts(t *testing.T) {
 	})
 }
 
-// TestCheckLimit creates checks in two projects of one account, up to the limit of API-V3.md section 8.
+// TestCheckLimit creates checks in two projects of one account, up to the limit of server/API.md section 8.
 func TestCheckLimit(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
 		s := newSetup(t, open(), monitor.ProjectSpec{Name: "p", Plan: checks.Free})

@@ -74,8 +74,8 @@ type DeliveryQuery struct {
 // DefaultDeliveries is the number of deliveries that a [DeliveryQuery] with the Limit 0 returns.
 const DefaultDeliveries = 100
 
-// Deliveries returns deliveries of a project, newest first. The monitor keeps them as long as flips (API-V3.md section
-// 8), and pending ones until they are final. Errors: *[checks.FieldError] for the state or the limit,
+// Deliveries returns deliveries of a project, newest first. The monitor keeps them as long as flips (server/API.md
+// section 8), and pending ones until they are final. Errors: *[checks.FieldError] for the state or the limit,
 // [checks.ErrNotFound] for the project.
 func (m *Monitor) Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error) {
 	states := []DeliveryState{"", DeliveryPending, DeliverySent, DeliveryFailed, DeliverySuperseded}

@@ -196,5 +196,5 @@ func orDefault[T int | int64 | time.Duration](value, standard T) T {
 // Now returns the time of the monitor's clock, in UTC and whole microseconds. Pass it to [checks.Check.Status].
 func (m *Monitor) Now() time.Time { return checks.Instant(m.clock()) }
 
-// Probe tests that the database answers queries (API-V3.md section 4.13).
+// Probe tests that the database answers queries (server/API.md section 4.13).
 func (m *Monitor) Probe(ctx context.Context) error { return m.store.Probe(ctx, false) }

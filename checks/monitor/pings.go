@@ -116,8 +116,8 @@ func (m *Monitor) pingLimit(ctx context.Context, id uuid.UUID) (int, error) {
 	return project.PingLimit(), nil
 }
 
-// Flips returns the flips of a check in a window of time, newest first (API-V3.md section 4.10). They include the flip
-// of an overdue check that the watcher has not recorded yet. Error: [checks.ErrNotFound].
+// Flips returns the flips of a check in a window of time, newest first (server/API.md section 4.10). They include the
+// flip of an overdue check that the watcher has not recorded yet. Error: [checks.ErrNotFound].
 func (m *Monitor) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
 	now := m.Now()
 	c, err := m.Check(ctx, id)

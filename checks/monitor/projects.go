@@ -15,7 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
-// Prefixes of API keys, and the length of a whole key in characters (API-V3.md section 5).
+// Prefixes of API keys, and the length of a whole key in characters (server/API.md section 5).
 const (
 	KeyPrefixReadWrite = "rcw_"
 	KeyPrefixReadOnly  = "rcr_"

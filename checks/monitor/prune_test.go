@@ -17,7 +17,7 @@ func (s setup) prune(t *testing.T) {
 	must(t, err)
 }
 
-// TestPingLimits lists as many pings as API-V3.md section 4.8 allows, whether or not the others were pruned.
+// TestPingLimits lists as many pings as server/API.md section 4.8 allows, whether or not the others were pruned.
 func TestPingLimits(t *testing.T) {
 	for plan, limit := range map[checks.Plan]int{checks.Free: 100, checks.Paid: 1000} {
 		t.Run(string(plan), func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestPingLimits(t *testing.T) {
 	}
 }
 
-// TestFlipRetention covers API-V3.md section 8: flips of the current month and of the two before it are kept.
+// TestFlipRetention covers server/API.md section 8: flips of the current month and of the two before it are kept.
 func TestFlipRetention(t *testing.T) {
 	s := newSetup(t, dbtest.SQLite(t).Open(t), monitor.ProjectSpec{Name: "p"})
 	c := s.create(t, checks.Spec{})

@@ -152,9 +152,9 @@ func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error
 }
 
 // Prune removes old pings and flips and returns how many. It keeps the newest pings of a check, up to the plan's limit,
-// and the flips of the current and the two previous months (API-V3.md section 8). It also fails alerts
-// that no server has tried within [DeliveryConfig].GiveUp, so that they can be pruned: those to channels if this monitor
-// has no notifiers, and those to OnAlert if it has none. [Monitor.Run] does the same in small steps.
+// and the flips of the current and the two previous months (server/API.md section 8). It also fails alerts that no
+// server has tried within [DeliveryConfig].GiveUp, so that they can be pruned: those to channels if this monitor has no
+// notifiers, and those to OnAlert if it has none. [Monitor.Run] does the same in small steps.
 func (m *Monitor) Prune(ctx context.Context) (removed int, err error) {
 	removed, err = m.store.PrunePings(ctx, nil)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// Check is a check (API-V3.md section 2.1). A field that not every check has is left out if it is empty.
+// Check is a check (server/API.md section 2.1). A field that not every check has is left out if it is empty.
 type Check struct {
 	Name  string `json:"name"`
 	Slug  string `json:"slug"`
@@ -60,13 +60,13 @@ type Check struct {
 	SubjectFail *string `json:"subject_fail,omitempty"`
 }
 
-// Checks is the response of API-V3.md section 4.1.
+// Checks is the response of server/API.md section 4.1.
 type Checks struct {
 	Checks []Check `json:"checks"`
 }
 
-// CheckUpdate is the body of a request that updates a check (API-V3.md section 4.4). A nil field is left out and keeps
-// its stored value.
+// CheckUpdate is the body of a request that updates a check (server/API.md section 4.4). A nil field is left out and
+// keeps its stored value.
 type CheckUpdate struct {
 	Name *string `json:"name,omitempty"`
 	Slug *string `json:"slug,omitempty"`
@@ -100,8 +100,8 @@ type CheckUpdate struct {
 	APIKey *string `json:"api_key,omitempty"`
 }
 
-// CheckCreate is the body of a request that creates a check (API-V3.md section 4.3). A nil field is left out and takes
-// its default.
+// CheckCreate is the body of a request that creates a check (server/API.md section 4.3). A nil field is left out and
+// takes its default.
 type CheckCreate struct {
 	CheckUpdate
 	// Unique names the fields that identify an existing check to update: name, slug, tags, timeout or grace.

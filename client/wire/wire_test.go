@@ -54,7 +54,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// The keys of a document are in the order of API-V3.md section 2.
+// TestDocuments holds the order of the keys.
 func TestDocuments(t *testing.T) {
 	now := wire.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	for want, document := range map[string]any{

@@ -19,7 +19,7 @@ import (
 type classes struct{ Subject, Body, Both, Strict pings.Kind }
 
 // TestCorpus classifies messages of real programs, and messages broken in ways that occur. The expected kinds are in
-// testdata/expected.txt (API-V3.md section 2.1.1).
+// testdata/expected.txt (server/API.md section 2.1.1).
 func TestCorpus(t *testing.T) {
 	words := checks.Check{Settings: checks.Settings{
 		StartKW:   "STARTED, began, 開始",

@@ -1,7 +1,7 @@
 // Package email extracts the text of an inbound message: its subject, its plain text and the text of its HTML.
 //
 // Jobs that cannot make an HTTP request can often send mail: cron does, and so do most backup programs and storage
-// boxes. Such a message is a ping, and its text decides the outcome by the keywords of the check (API-V3.md section
+// boxes. Such a message is a ping, and its text decides the outcome by the keywords of the check (server/API.md section
 // 2.1.1). [Parse] extracts the text, and [Message.Mail] puts it into a signal:
 //
 //	message := email.Parse(raw)

@@ -1,5 +1,5 @@
-// Package openapi describes Rollcall's HTTP interfaces: the management interface of API-V3.md, the ping endpoints and
-// the badges, as an OpenAPI 3.1 document and as a reference page for people.
+// Package openapi describes Rollcall's HTTP interfaces: the management interface (server/API.md), the ping endpoints
+// and the badges, as an OpenAPI 3.1 document and as a reference page for people.
 //
 //	docs := openapi.New("https://rollcall.example.org", "https://rollcall.example.org/ping")
 //	mux.HandleFunc("GET /docs", docs.ServePage)
@@ -46,8 +46,8 @@ type Docs struct {
 	policy               string
 }
 
-// New returns the docs of a server with these addresses, the {base_url} and {ping_base_url} of API-V3.md, without a slash
-// at the end. They replace https://rollcall.example.org and https://rollcall.example.org/ping in servers and examples.
+// New returns the docs of a server with these addresses, BaseURL and PingBaseURL of its Config, without a slash at the
+// end. They replace https://rollcall.example.org and https://rollcall.example.org/ping in servers and examples.
 // New escapes the addresses and does not validate them.
 func New(baseURL, pingBaseURL string) *Docs {
 	fill := func(file string, escape func(string) string) []byte {

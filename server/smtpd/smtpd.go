@@ -13,7 +13,7 @@
 //
 // # Pings
 //
-// Each addressed check gets one ping of kind success, which the keywords of the check may change (API-V3.md section
+// Each addressed check gets one ping of kind success, which the keywords of the check may change (server/API.md section
 // 2.1.1; package email documents the text to search). The body of the ping is the unchanged message, its scheme is
 // email, its user agent is "Email from" and the sender of the envelope. Its address is that of the client, which may be
 // a relay.

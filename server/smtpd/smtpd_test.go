@@ -140,7 +140,8 @@ func TestInternationalDomain(t *testing.T) {
 	s.equal("user agent", s.pings(c)[0].UserAgent, "Email from jörg@exämple.org")
 }
 
-// TestKeywords lets messages decide the state of a check (API-V3.md section 2.1.1). Package email tests the variety.
+// TestKeywords lets messages decide the state of a check (server/API.md section 2.1.1). Package email tests the
+// variety.
 func TestKeywords(t *testing.T) {
 	each(t, smtpd.Config{}, func(s *site) {
 		c := s.create(checks.Spec{StartKW: new("began"), SuccessKW: new("completed"), FailureKW: new("FAILED"), FilterSubject: new(true), FilterBody: new(true)})

@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// channelDoc is an integration in the JSON of this command line and of the API (API-V3.md section 2.4).
+// channelDoc is an integration in the JSON of this command line and of the API (server/API.md section 2.4).
 type channelDoc struct {
 	ID   string        `json:"id"`
 	Name string        `json:"name"`

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,6 +78,46 @@ func TestDocumentLinks(t *testing.T) {
 				t.Errorf("%s: %s: no such heading", path, found[1])
 			}
 		}
+	}
+}
+
+// TestDocumentSections looks up the sections of server/API.md that code and documents cite. Nothing cites the
+// specification itself, which is not in the repository.
+func TestDocumentSections(t *testing.T) {
+	rules, err := os.ReadFile(filepath.Join(root, "server", "API.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := make(map[string]bool)
+	for _, found := range regexp.MustCompile(`(?m)^#+ ([\d.]*\d)\.? `).FindAllStringSubmatch(string(rules), -1) {
+		sections[found[1]] = true
+	}
+	lineBreak := regexp.MustCompile(`\n[\t ]*(//|#)? *`)
+	citation := regexp.MustCompile(`server/API\.md sections? ([\d.]*\d(?:(?:,| and) [\d.]*\d)*)`)
+	number := regexp.MustCompile(`[\d.]*\d`)
+	cited := 0
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "testdata") {
+			return fs.SkipDir
+		}
+		if !slices.Contains([]string{".go", ".md", ".yaml", ".html", ".tmpl", ".sh"}, filepath.Ext(path)) {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), "API-V3"+".md") {
+			t.Errorf("%s cites the specification", path)
+		}
+		for _, found := range citation.FindAllStringSubmatch(lineBreak.ReplaceAllString(string(text), " "), -1) {
+			for _, section := range number.FindAllString(found[1], -1) {
+				if cited++; !sections[section] {
+					t.Errorf("%s cites section %s of server/API.md, which is missing", path, section)
+				}
+			}
+		}
+		return err
+	})
+	if err != nil || cited < 100 {
+		t.Errorf("%d citations, %v", cited, err)
 	}
 }
 

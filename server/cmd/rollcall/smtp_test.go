@@ -106,7 +106,7 @@ func TestEmailCheck(t *testing.T) {
 	})
 }
 
-// checkMessageByAPI compares the third message as the API shows it (API-V3.md sections 4.8 and 4.9).
+// checkMessageByAPI compares the third message as the API shows it (server/API.md sections 4.8 and 4.9).
 func checkMessageByAPI(t *testing.T, p *process, key string, c apiCheck) {
 	t.Helper()
 	var log struct {
