@@ -286,7 +286,7 @@ func TestPingIsBounded(t *testing.T) {
 	for name, answers := range map[string][]any{
 		"hang": {"hang", "hang", "hang", "hang"}, "refused": {refused, refused, refused, refused, refused},
 		"slow": {respond(nil, 503, "text/html", "<html>", "Retry-After", "9"), respond(nil, 503, "", "", "Retry-After", "9")},
-		"mix":  {429, "hang", reset, 503, 503, 503},
+		"mix":  {429, "hang", reset, 503, 503, 503, 503, 503, 503, 503},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
