@@ -47,7 +47,7 @@ func TestMiddleware(t *testing.T) {
 		"a status":        {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) }, 202, "", pings.Success, "status 202 Accepted\n"},
 		"a redirect":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(399) }, 399, "", pings.Success, "status 399\n"},
 		"a client error":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, 400, "", pings.Fail, "status 400 Bad Request"},
-		"a server error":  {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no tape", 503) }, 503, "no tape\n", pings.Fail, "status 503 Service Unavailable"},
+		"a server error":  {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no tape", http.StatusServiceUnavailable) }, 503, "no tape\n", pings.Fail, "status 503 Service Unavailable"},
 		"an unknown one":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(599) }, 599, "", pings.Fail, "status 599"},
 		"a panic":         {func(http.ResponseWriter, *http.Request) { panic("no tape") }, 0, "", pings.Fail, "panic: no tape\n\ngoroutine"},
 		"an abort":        {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0, "", pings.Fail, "panic: net/http: abort Handler"},
