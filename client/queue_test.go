@@ -272,7 +272,8 @@ func TestQueueIsLocked(t *testing.T) {
 		if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrQueued) || time.Since(began) > client.DefaultPingTimeout || l.asked > 0 {
 			t.Errorf("took %v: %v", time.Since(began), err)
 		}
-		time.AfterFunc(time.Second, func() { f.Close() })
+		held := f
+		time.AfterFunc(time.Second, func() { held.Close() })
 		if err := p.Fail(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
