@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,22 +34,29 @@ func respond(r *http.Request, status int, contentType, body string, headers ...s
 type script struct {
 	answers []any // a status, an error of the connection, a response, "hang" or "broken"
 	success string
+	mu      sync.Mutex
 	at      []time.Duration // when each request came
 	bodies  []string
 	began   time.Time
 }
 
-func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
+// next notes a request and returns the next answer.
+func (s *script) next(r *http.Request) (next any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.at = append(s.at, time.Since(s.began))
 	if r.Body != nil {
 		body, _ := io.ReadAll(r.Body)
 		s.bodies = append(s.bodies, string(body))
 	}
-	var next any
 	if len(s.answers) > 0 {
 		next, s.answers = s.answers[0], s.answers[1:]
 	}
-	switch a := next.(type) {
+	return next
+}
+
+func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
+	switch a := s.next(r).(type) {
 	case int:
 		return respond(r, a, "application/json", `{"error": "scripted"}`), nil
 	case error:
