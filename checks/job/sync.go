@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/rollcall-dev/rollcall/checks"
 )
@@ -55,9 +54,12 @@ func Sync(ctx context.Context, registry Registry, tag string, entries []Entry) e
 
 // cutName cuts a text to the length of the name of a check.
 func cutName(name string) string {
-	for utf8.RuneCountInString(name) > checks.MaxName {
-		_, last := utf8.DecodeLastRuneInString(name)
-		name = name[:len(name)-last]
+	n := 0
+	for i := range name {
+		if n == checks.MaxName {
+			return name[:i]
+		}
+		n++
 	}
 	return name
 }

@@ -21,6 +21,7 @@
 package asynqcheck
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,16 +66,9 @@ func New(registry job.Registry, config *Config) *Monitor {
 	if config != nil {
 		m.config = *config
 	}
-	if m.config.Tag == "" {
-		m.config.Tag = DefaultTag
-	}
-	if m.config.Location == nil {
-		m.config.Location = time.UTC
-	}
-	if m.config.Logger == nil {
-		m.config.Logger = slog.Default()
-	}
-	m.config.Logger = m.config.Logger.With(slog.Group("rollcall", "component", "job"))
+	m.config.Tag = cmp.Or(m.config.Tag, DefaultTag)
+	m.config.Location = cmp.Or(m.config.Location, time.UTC)
+	m.config.Logger = cmp.Or(m.config.Logger, slog.Default()).With(slog.Group("rollcall", "component", "job"))
 	return m
 }
 

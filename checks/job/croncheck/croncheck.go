@@ -21,6 +21,7 @@
 package croncheck
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,9 +85,7 @@ func (j *NamedJob) Run() {
 // that panics has failed, and the panic continues. Put it after [cron.Recover] in the chain. A nil logger is
 // slog.Default().
 func Wrapper(r job.Reporter, log *slog.Logger) cron.JobWrapper {
-	if log == nil {
-		log = slog.Default()
-	}
+	log = cmp.Or(log, slog.Default())
 	return func(wrapped cron.Job) cron.Job {
 		return cron.FuncJob(func() {
 			report(r, log, "", func(context.Context) error { wrapped.Run(); return nil })
@@ -117,13 +116,7 @@ func Sync(ctx context.Context, c *cron.Cron, registry job.Registry, config *Conf
 	if config == nil {
 		config = &Config{}
 	}
-	tag, log := config.Tag, config.Logger
-	if tag == "" {
-		tag = DefaultTag
-	}
-	if log == nil {
-		log = slog.Default()
-	}
+	tag, log := cmp.Or(config.Tag, DefaultTag), cmp.Or(config.Logger, slog.Default())
 	var entries []job.Entry
 	for _, entry := range c.Entries() {
 		if named, ok := entry.Job.(*NamedJob); ok {
@@ -138,8 +131,8 @@ func Sync(ctx context.Context, c *cron.Cron, registry job.Registry, config *Conf
 }
 
 // Spec returns the settings of a check for a schedule of the scheduler: Schedule and TZ for an expression, or Timeout
-// for a constant delay ("@every 1h"). The location is that of the scheduler, [cron.Cron.Location]; an expression with a
-// zone of its own (CRON_TZ=) has precedence.
+// for a constant delay ("@every 1h"). The location is that of the scheduler, [cron.Cron.Location]; the zone of an
+// expression (CRON_TZ=) has precedence.
 //
 // Seconds are left out: a run is due within its minute. A delay below a minute counts as one minute. Spec supports any
 // schedule of constant delay, and else only what the scheduler's parsers make. The error says what is not supported.

@@ -16,6 +16,7 @@
 package gocroncheck
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -74,16 +75,9 @@ func New(registry job.Registry, config *Config) *Monitor {
 	if config != nil {
 		m.config = *config
 	}
-	if m.config.Tag == "" {
-		m.config.Tag = DefaultTag
-	}
-	if m.config.Location == nil {
-		m.config.Location = time.Local
-	}
-	if m.config.Logger == nil {
-		m.config.Logger = slog.Default()
-	}
-	m.config.Logger = m.config.Logger.With(slog.Group("rollcall", "component", "job"))
+	m.config.Tag = cmp.Or(m.config.Tag, DefaultTag)
+	m.config.Location = cmp.Or(m.config.Location, time.Local)
+	m.config.Logger = cmp.Or(m.config.Logger, slog.Default()).With(slog.Group("rollcall", "component", "job"))
 	return m
 }
 
@@ -95,8 +89,9 @@ func New(registry job.Registry, config *Config) *Monitor {
 // The error joins those of the jobs; the others are synchronized all the same, and all run. If there is an error, Sync
 // pauses nothing.
 func (m *Monitor) Sync(ctx context.Context, s gocron.Scheduler) error {
+	jobs := s.Jobs()
 	var entries []job.Entry
-	for _, j := range s.Jobs() {
+	for _, j := range jobs {
 		if _, once := j.Schedule().(gocron.OneTimeJobSchedule); !once {
 			entries = append(entries, job.Entry{
 				Name: j.Name(),
@@ -105,7 +100,7 @@ func (m *Monitor) Sync(ctx context.Context, s gocron.Scheduler) error {
 			})
 		}
 	}
-	m.forget(s.Jobs())
+	m.forget(jobs)
 	return job.Sync(ctx, m.registry, m.config.Tag, entries)
 }
 
