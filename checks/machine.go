@@ -81,7 +81,7 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 // changes only what newer events left open. [pings.MaxLate] bounds how late it may be. The error is a *[FieldError] for a
 // signal with an unknown kind or exit status; nothing has changed then.
 //
-// A signal with a time of its own ([pings.Signal.At]) changes the state only if it is the newest, and raises no alert. A
+// A signal with an earlier time ([pings.Signal.At]) changes the state only if it is the newest, and raises no alert. A
 // time after now counts as now. Effects then has only the alerts that Settle(now) would raise.
 func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effects, error) {
 	var effects Effects

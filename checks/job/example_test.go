@@ -91,7 +91,7 @@ func ExampleSlug() {
 	// reports-monthlyinvoices
 }
 
-// A scheduler of one's own has a check for each of its jobs.
+// Keep a check for each job of a scheduler.
 func ExampleSync() {
 	ctx := context.Background()
 	mon, err := monitor.New(memstore.New(), nil)

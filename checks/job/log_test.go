@@ -43,7 +43,7 @@ var withoutTime = &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog
 	return a
 }}
 
-// inContext passes on records with a context of its own.
+// inContext passes records on with another context.
 type inContext struct {
 	slog.Handler
 	ctx context.Context

@@ -24,7 +24,7 @@ type Registry interface {
 	// PauseExcept pauses the checks with the tag whose slug is not in slugs, such as those of jobs that a scheduler no
 	// longer has. It leaves alone checks without a slug. With no slugs, it pauses all checks with the tag that have one.
 	//
-	// Give each scheduler a tag of its own, and each of its checks that tag in spec.Tags. The error is a
+	// Give each scheduler its own tag, and put it into the spec.Tags of its checks. The error is a
 	// *[checks.FieldError] for an empty tag.
 	PauseExcept(ctx context.Context, tag string, slugs []string) error
 }

@@ -31,8 +31,8 @@ func (t *transaction) queueUpload(checkID uuid.UUID, e *entry) {
 	}})
 }
 
-// queueRemoval queues the removal of an object. One that is queued already gets a new due time, which tells whoever
-// works on it that it must be done once more.
+// queueRemoval queues the removal of an object. If it is queued already, it gets a new due time, which makes the server
+// that works on it do it once more.
 func (s *Store) queueRemoval(key string, due time.Time) {
 	if job := s.removals[key]; job != nil {
 		job.Due = due

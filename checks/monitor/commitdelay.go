@@ -5,7 +5,7 @@ import "time"
 // commitDelay decides whether the writer waits for more pings before it commits a batch.
 //
 // Clients that send their next ping as soon as the last one is answered otherwise split into two halves that take
-// turns, each with a commit of its own. A short wait lets all of them join one batch, which halves the commits. When
+// turns, each with its own commit. A short wait lets all of them join one batch, which halves the commits. When
 // pings arrive at their own pace, a wait only delays answers. A wait that did not pay off shows this, and the next
 // maxSkipped batches go without.
 type commitDelay struct {

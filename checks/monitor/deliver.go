@@ -19,7 +19,7 @@ import (
 // DeliveryConfig configures the delivery of alerts. The zero value of a field selects its default.
 type DeliveryConfig struct {
 	// Every is how often [Monitor.Run] looks for retries and for alerts that another process has raised. It sends
-	// alerts of its own process at once. Default: 1 second.
+	// alerts that this process has raised at once. Default: 1 second.
 	Every time.Duration
 	// Sends bounds the number of concurrent sends, and SendsPerChannel those to one channel. The monitor claims up to
 	// four times as many alerts. Defaults: 512 and 16.

@@ -94,8 +94,8 @@ func (m *Monitor) checkForSlug(ctx context.Context, pingKey, slug string, create
 }
 
 // Pings returns the pings of a check that arrived last, in the reverse order of their numbers, without bodies: up to 100 on
-// the free plan, up to 1000 on the paid plan. A ping with a time of its own ([pings.Signal.At]) has an earlier date than
-// its place tells. Error: [checks.ErrNotFound].
+// the free plan, up to 1000 on the paid plan. A ping with an earlier time ([pings.Signal.At]) stands where it
+// arrived. Error: [checks.ErrNotFound].
 func (m *Monitor) Pings(ctx context.Context, id uuid.UUID) ([]pings.Ping, error) {
 	limit, err := m.pingLimit(ctx, id)
 	if err != nil {

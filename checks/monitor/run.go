@@ -13,10 +13,10 @@ import (
 // dueBatch bounds the checks that one transaction of the watcher settles.
 const dueBatch = 1000
 
-// Run watches the deadlines of all checks, delivers alerts if there are notifiers or OnAlert, moves large bodies to object storage
-// if there is one, and prunes logs and flips. It logs errors and tries again. When ctx ends, unfinished sends have 5
-// seconds left, and Run returns nil. It returns no other value; the result suits an errgroup. Several servers on one
-// database may each call Run; they share the work.
+// Run watches the deadlines of all checks, delivers alerts if there are notifiers or OnAlert, moves large bodies to object
+// storage if there is one, and prunes logs and flips. It logs errors and tries again. When ctx ends, unfinished sends
+// have 5 seconds left, and Run returns nil. It returns no other value; the result suits an errgroup. Several servers on
+// one database may each call Run; they share the work.
 func (m *Monitor) Run(ctx context.Context) error {
 	m.vitals.started(m.clock())
 	defer m.vitals.stopped()

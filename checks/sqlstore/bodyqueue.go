@@ -233,8 +233,8 @@ func (t *transaction) settleRemovals(ctx context.Context, results []store.BodyRe
 	return t.lease(ctx, again)
 }
 
-// queueRemovals adds removals to the queue. One that is queued already gets a new due time, which tells whoever works on
-// it that it must be done once more.
+// queueRemovals adds removals to the queue. If one is queued already, it gets a new due time, which makes the server that
+// works on it do it once more.
 func (t *transaction) queueRemovals(ctx context.Context, rows []removalRow) error {
 	if len(rows) == 0 {
 		return nil

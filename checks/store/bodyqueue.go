@@ -8,7 +8,7 @@ import (
 // BodyTask is the kind of a [BodyJob].
 type BodyTask string
 
-// The tasks. Each has a queue of its own.
+// The tasks. Each has its own queue.
 const (
 	UploadTask  BodyTask = "upload"  // move the body of a ping from the database to object storage
 	RemovalTask BodyTask = "removal" // remove the object of a ping that no longer exists

@@ -93,7 +93,7 @@ func TestFleet(t *testing.T) {
 		expect(jobs, "0 created, 0 deleted") // the second start
 		expect(jobs[1:], "0 created, 1 deleted")
 
-		// Whatever answers in the place of the server, nothing is believed to be gone.
+		// Whatever answers instead of the server, the tool believes no check to be gone.
 		for name, proxy := range map[string]func(r *http.Request) int{
 			"nginx at a wrong URL": func(*http.Request) int { return 404 },
 			"login page":           func(*http.Request) int { return 200 },

@@ -231,7 +231,7 @@ func TestZone(t *testing.T) {
 	}
 }
 
-// TestWrapper reports one job by a reporter of its own.
+// TestWrapper reports one job to a check that Sync did not make.
 func TestWrapper(t *testing.T) {
 	mon, p := project(t)
 	check, err := mon.Create(t.Context(), p.ID, checks.Spec{})
