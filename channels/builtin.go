@@ -23,20 +23,20 @@ func Kinds() []KindInfo {
 
 func emailKind() KindInfo {
 	return KindInfo{
-		Kind: Email,
-		Doc:  "Sends an e-mail to one or several addresses.",
+		Kind: Email, Title: "E-mail", Category: Mail,
+		Doc: "Sends an e-mail to one or several addresses.",
 		Settings: []Setting{{
 			Name:     "to",
 			Doc:      "The address, or several separated by commas.",
-			Required: true,
-			Check:    checkAddresses,
+			Required: true, KeepsSecrets: true,
+			Check: checkAddresses,
 		}},
 	}
 }
 
 func webhookKind() KindInfo {
 	info := KindInfo{
-		Kind: Webhook,
+		Kind: Webhook, Title: "Webhook", Category: Custom,
 		Doc: "Makes an HTTP request when a check goes down, and one when it goes up again. " +
 			"At least one of url_down and url_up is needed; without the other, that change is not reported. " +
 			"URLs, headers and bodies may have placeholders such as $NAME, $STATUS and $REASON.",
@@ -58,19 +58,20 @@ func webhookKind() KindInfo {
 			Setting{
 				Name:    "method_" + to,
 				Doc:     "The method of the request: GET, POST or PUT.",
-				Default: "POST",
-				Check:   checkMethod,
+				Default: "POST", Options: []string{"GET", "POST", "PUT"}, KeepsSecrets: true,
+				Check: checkMethod,
 			},
 			Setting{
 				Name: "body_" + to,
 				Doc: "The body of the request, except of GET, which has none. " +
 					"Without it the request has a JSON document about the check.",
+				Lines: true, KeepsSecrets: true,
 			},
 			Setting{
 				Name:   "headers_" + to,
 				Doc:    `Headers of the request, one "Name: value" a line.`,
-				Secret: true,
-				Check:  checkHeaders,
+				Secret: true, Lines: true,
+				Check: checkHeaders,
 			})
 	}
 	info.Settings = append(info.Settings, Setting{

@@ -16,14 +16,14 @@ const groupMembers = "channels"
 
 func groupKind() KindInfo {
 	return KindInfo{
-		Kind: Group,
+		Kind: Group, Title: "Group of integrations", Category: Groups,
 		Doc: "Stands for several other integrations of the project. Each gets the alerts to the group, " +
 			"and none gets the same alert twice.",
 		Settings: []Setting{{
 			Name: groupMembers,
 			Doc: "The names or IDs of the integrations, separated by commas, or * for all that exist now. " +
 				"None of them can be a group.",
-			Required: true,
+			Required: true, KeepsSecrets: true,
 		}},
 	}
 }

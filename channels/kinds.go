@@ -40,6 +40,15 @@ type Setting struct {
 	Secret bool
 	// Default is the value if none is given. Empty means that there is no default.
 	Default string
+	// Options are all values that are allowed, if there are few: forms offer them. Validate still needs Check to refuse
+	// others.
+	Options []string
+	// Lines is true if the value may have several lines. Forms give it more room.
+	Lines bool
+	// KeepsSecrets is true if no value of this setting makes the channel send its secrets to another receiver. Who changes
+	// another setting in a form must type the secrets of the channel again; otherwise its stored secrets could be sent to
+	// an address of their choice.
+	KeepsSecrets bool
 	// Check, unless nil, returns what is wrong with a value, as a phrase that follows the name of the setting, such as
 	// "is not a phone number". It must not repeat the value. It is not called for the empty value.
 	Check func(value string) error
@@ -51,6 +60,13 @@ type Setting struct {
 //	kinds := append(channels.Kinds(), channels.KindInfo{Kind: "pager", ...})
 type KindInfo struct {
 	Kind Kind
+	// Title is the name of the kind for people, such as "Microsoft Teams". Default: the kind.
+	Title string
+	// Category is the heading under which pages list the kind, such as [Chat]. It may be any text. Default: "Others".
+	Category string
+	// Privileged is true if the settings of a channel decide what happens on the machine of the server, such as which
+	// command runs there. Pages leave such kinds to administrators.
+	Privileged bool
 	// Doc says what the kind does, in one or a few sentences, for users.
 	Doc      string
 	Settings []Setting
@@ -58,6 +74,16 @@ type KindInfo struct {
 	// default. It returns a [*SettingError], whose Kind may be empty.
 	Check func(settings map[string]string) *SettingError
 }
+
+// The categories of the kinds of Rollcall.
+const (
+	Mail   = "E-mail and phone"
+	Chat   = "Chat"
+	Push   = "Push messages"
+	OnCall = "On call and incidents"
+	Custom = "Your own programs"
+	Groups = "Several at once"
+)
 
 // A KindError is the error of an unknown kind.
 type KindError struct {

@@ -79,6 +79,9 @@ type Notification struct {
 	Ping Ping
 	// Reason says why the status changed, in a few words of English.
 	Reason string
+	// Verdict says since when the check has its status and why, in sentences with dates in the zone of the check. It may
+	// hold any markup, and is empty if nothing is known.
+	Verdict string
 	// DownFor is how long the check was down, if Status is [Up]; otherwise 0.
 	DownFor time.Duration
 	// Reminder is 0 for the alert itself, and counts from 1 for reminders that the check is still down.

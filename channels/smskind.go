@@ -7,20 +7,21 @@ import (
 
 func smsKind() KindInfo {
 	return KindInfo{
-		Kind: SMS,
+		Kind: SMS, Title: "Text message", Category: Mail,
 		Doc: "Sends a text message to a phone through Twilio. Either the server has an account there, or the integration " +
 			"has its own: account_sid, auth_token, and one of from and messaging_service_sid.",
 		Settings: []Setting{
 			{
 				Name:     "to",
 				Doc:      "The phone number in international form, such as +37120000000.",
-				Required: true,
-				Check:    checkPhone,
+				Required: true, KeepsSecrets: true,
+				Check: checkPhone,
 			},
 			{
-				Name:  "account_sid",
-				Doc:   "The Account SID: AC and 32 hexadecimal digits.",
-				Check: checkSID("AC"),
+				Name:         "account_sid",
+				Doc:          "The Account SID: AC and 32 hexadecimal digits.",
+				KeepsSecrets: true,
+				Check:        checkSID("AC"),
 			},
 			{
 				Name:   "auth_token",
@@ -32,12 +33,14 @@ func smsKind() KindInfo {
 				Name: "from",
 				Doc: "The sender: a phone number of the account in international form, a short code, " +
 					"or a name of at most 11 letters, digits and spaces.",
-				Check: checkSender,
+				KeepsSecrets: true,
+				Check:        checkSender,
 			},
 			{
-				Name:  "messaging_service_sid",
-				Doc:   "The messaging service that chooses the sender, instead of from: MG and 32 hexadecimal digits.",
-				Check: checkSID("MG"),
+				Name:         "messaging_service_sid",
+				Doc:          "The messaging service that chooses the sender, instead of from: MG and 32 hexadecimal digits.",
+				KeepsSecrets: true,
+				Check:        checkSID("MG"),
 			},
 		},
 		Check: checkSMS,

@@ -10,6 +10,9 @@ import (
 type Effects struct {
 	Transitions []Transition
 	Alerts      []Alert
+	// Days are totals to add to those of earlier days: the day that [History].Today has left, or a run that was reported
+	// after its day. A day can come several times.
+	Days []Day
 }
 
 // Alert is a message about a check to its channels.
@@ -125,7 +128,7 @@ func (c Check) confirm(now time.Time, effects *Effects) Check {
 // that failure. Both are the zero time when no ping is expected any more.
 func (c Check) nextFailure() (at, expected time.Time) {
 	a := c.Alerting
-	if expected = c.expectedAfter(a.ExpectedAt); expected.After(a.ExpectedAt) {
+	if expected = c.ExpectedAfter(a.ExpectedAt); expected.After(a.ExpectedAt) {
 		at = expected.Add(c.Grace)
 	} else { // the schedule has no further time, or cannot be evaluated
 		expected = time.Time{}

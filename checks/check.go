@@ -63,6 +63,8 @@ type State struct {
 	Runs pings.Runs
 	// Alerting is the state of the alert rules.
 	Alerting Alerting
+	// History has the last runs and the totals of the newest day.
+	History History
 }
 
 // clearRun forgets the run in progress.
@@ -155,7 +157,7 @@ func (c Check) overrunAt() time.Time {
 	if c.LastStart.IsZero() {
 		return time.Time{}
 	}
-	return c.LastStart.Add(c.runLimit())
+	return c.LastStart.Add(c.RunLimit())
 }
 
 // expected returns when the ping after the last one is due, or the zero time if the schedule has no further time.
@@ -163,12 +165,12 @@ func (c Check) expected() time.Time {
 	if c.LastPing.IsZero() {
 		return time.Time{}
 	}
-	return c.expectedAfter(c.LastPing)
+	return c.ExpectedAfter(c.LastPing)
 }
 
-// expectedAfter returns when the ping after one at the given instant is due, or the zero time if the schedule has no
-// further time.
-func (c Check) expectedAfter(t time.Time) time.Time {
+// ExpectedAfter returns when the ping after one at the given instant is due, by the present settings, in UTC. It is the
+// zero time if the schedule has no further time.
+func (c Check) ExpectedAfter(t time.Time) time.Time {
 	if !c.IsCron() {
 		return t.Add(c.Timeout)
 	}

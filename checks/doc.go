@@ -39,6 +39,10 @@
 //   - Of pings received in the same microsecond, the one recorded last counts.
 //   - A ping received more than [pings.MaxLate] before the newest is not late: a clock was set back, and it counts as
 //     the newest.
+//   - A missed run stays in the [History], also if the success that it waited for is recorded after the deadline.
+//
+// A late success or failure is a run of the [History] like any other. It stands at the time of its receipt and counts
+// for that day.
 //
 // # Queued pings
 //
@@ -50,6 +54,7 @@
 //   - It raises no alert. The alert about a failure waits for the next failure, start or missed deadline, and is dropped
 //     if a success comes first. The alert about a success waits for the next success that is not queued.
 //   - A start begins no run, because that could only take the check down. It gives its end a duration.
+//   - A success or a failure is a run of the [History] in any case, at its own time and on its own day. A missed run stays.
 //
 // Package checks/monitor keeps checks in a database and watches their deadlines. Most programs want that one.
 package checks

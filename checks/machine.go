@@ -73,6 +73,7 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 		reason = ReasonOverrun
 	}
 	c.clearRun() // or it would take the check down once more, after another run succeeds
+	c = c.record(Run{At: deadline, Result: RunMissed}, false, effects)
 	return c.enter(Transition{From: c.Stored, To: StatusDown, At: deadline, Reason: reason}, now, effects)
 }
 
@@ -110,7 +111,7 @@ func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effe
 	case kind == pings.Start:
 		c = c.rewind(at).start(signal.RunID, at, &effects)
 	case kind == pings.Success || kind == pings.Fail:
-		c = c.pair(&ping).rewind(at).finish(kind, signal.RunID, at, &effects)
+		c = c.pair(&ping).rewind(at).ended(ping, &effects).finish(kind, signal.RunID, at, &effects)
 	}
 	return c, ping, effects, nil
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // queued applies a ping that its job sent later than at its time ([pings.Signal.At]). It raises no alert, and changes the
-// state only if it is the newest: no success, failure or start, and no pause or resume came after it. A start begins no
-// run, which could only take the check down.
+// status only if it is the newest: no success, failure or start, and no pause or resume came after it. A start begins no
+// run, which could only take the check down. A success or a failure is a run of the history in any case.
 func (c Check) queued(ping *pings.Ping, now time.Time, effects *Effects) Check {
 	at, run := ping.At, ping.RunID
 	isNewest := !at.Before(c.LastPing) && !at.Before(c.LastStart) && !c.overtaken(at)
@@ -22,6 +22,7 @@ func (c Check) queued(ping *pings.Ping, now time.Time, effects *Effects) Check {
 	case pairs:
 		c = c.pair(ping)
 	}
+	c = c.ended(*ping, effects)
 	if !isNewest {
 		return c
 	}

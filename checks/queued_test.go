@@ -268,7 +268,7 @@ func (h *history) queued(t *rapid.T) {
 	}
 	if signal.At.Before(before.LastPing) || signal.At.Before(before.LastStart) {
 		logged := after
-		logged.NPings, logged.Runs = before.NPings, before.Runs
+		logged.NPings, logged.Runs, logged.History = before.NPings, before.Runs, before.History
 		if diff := cmp.Diff(before, logged); diff != "" {
 			t.Fatalf("%+v is not the newest and changed the check:\n%s", signal, diff)
 		}

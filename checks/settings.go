@@ -99,13 +99,13 @@ type timing struct {
 // timing returns the settings that decide deadlines, without those that have no effect.
 func (s Settings) timing() timing {
 	if s.IsCron() {
-		return timing{grace: s.Grace, runLimit: s.runLimit(), schedule: s.Schedule, tz: s.TZ}
+		return timing{grace: s.Grace, runLimit: s.RunLimit(), schedule: s.Schedule, tz: s.TZ}
 	}
-	return timing{grace: s.Grace, runLimit: s.runLimit(), timeout: s.Timeout}
+	return timing{grace: s.Grace, runLimit: s.RunLimit(), timeout: s.Timeout}
 }
 
-// runLimit returns how long a run may take after its start.
-func (s Settings) runLimit() time.Duration { return cmp.Or(s.MaxRuntime, s.Grace) }
+// RunLimit returns how long a run may take after its start.
+func (s Settings) RunLimit() time.Duration { return cmp.Or(s.MaxRuntime, s.Grace) }
 
 // SplitTags returns the tags of a text in the form of the API, which has one blank between two tags. [JoinTags] is the
 // exact reverse, so further blanks become empty items. It returns nil for the empty text.

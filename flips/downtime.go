@@ -15,6 +15,20 @@ type Times struct {
 	Unwatched time.Duration
 }
 
+// Add returns the times of two spans together.
+func (t Times) Add(u Times) Times {
+	return Times{Up: t.Up + u.Up, Down: t.Down + u.Down, Unwatched: t.Unwatched + u.Unwatched}
+}
+
+// Availability returns the share of the watched time in which the check was up, from 0 to 1. Time in which it was paused
+// or otherwise unwatched does not count. ok is false if the check was not watched at all.
+func (t Times) Availability() (share float64, ok bool) {
+	if t.Up+t.Down == 0 {
+		return 0, false
+	}
+	return float64(t.Up) / float64(t.Up+t.Down), true
+}
+
 // Downtime returns how a check spent the time between two instants, exactly.
 //
 // The list has the flips of the check before to, newest first. To know the status at from, it needs the newest flip
@@ -24,39 +38,67 @@ type Times struct {
 //
 // The zero from stands for the oldest flip or pause. If from is not before to, all three times are 0.
 func Downtime(list []Flip, from, to time.Time, pauses ...time.Time) Times {
-	var times Times
+	if from.IsZero() {
+		from = to
+		for _, f := range list {
+			if f.At.Before(from) {
+				from = f.At
+			}
+		}
+		for _, at := range pauses {
+			if at.Before(from) {
+				from = at
+			}
+		}
+	}
+	return Split(list, []time.Time{from, to}, pauses...)[0]
+}
+
+// Split is [Downtime] for spans that follow each other: it returns the times of each span between two neighbouring bounds,
+// such as those of [Days]. The bounds ascend; the list has the flips before the last of them. With fewer than two bounds
+// there is no span.
+func Split(list []Flip, bounds []time.Time, pauses ...time.Time) []Times {
+	if len(bounds) < 2 {
+		return nil
+	}
 	type change struct {
 		at   time.Time
-		into *time.Duration
+		into func(*Times) *time.Duration
 	}
+	up := func(t *Times) *time.Duration { return &t.Up }
+	down := func(t *Times) *time.Duration { return &t.Down }
+	unwatched := func(t *Times) *time.Duration { return &t.Unwatched }
 	changes := make([]change, 0, len(list)+len(pauses)+1)
 	for _, f := range slices.Backward(list) {
-		into := &times.Down
+		into := down
 		if f.Up {
-			into = &times.Up
+			into = up
 		}
 		changes = append(changes, change{f.At, into})
 	}
 	for _, at := range pauses {
-		changes = append(changes, change{at, &times.Unwatched})
+		changes = append(changes, change{at, unwatched})
 	}
 	// A stable sort: a pause at the instant of a flip comes after it.
 	slices.SortStableFunc(changes, func(a, b change) int { return a.at.Compare(b.at) })
-	changes = append(changes, change{to, nil})
-	if from.IsZero() {
-		from = changes[0].at
-	}
-	into := &times.Unwatched
+	changes = append(changes, change{bounds[len(bounds)-1], nil})
+	spans := make([]Times, len(bounds)-1)
+	from, span, into := bounds[0], 0, unwatched
 	for _, c := range changes {
-		until := c.at
-		if until.After(to) {
-			until = to
-		}
-		if until.After(from) {
-			*into += until.Sub(from)
-			from = until
+		for span < len(spans) && from.Before(c.at) {
+			until, end := c.at, bounds[span+1]
+			if !until.Before(end) {
+				until = end
+			}
+			if until.After(from) {
+				*into(&spans[span]) += until.Sub(from)
+				from = until
+			}
+			if !from.Before(end) {
+				span++
+			}
 		}
 		into = c.into
 	}
-	return times
+	return spans
 }

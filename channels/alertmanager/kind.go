@@ -13,7 +13,7 @@ import (
 // Kind describes the kind and its settings: url, username, password, token and labels.
 func Kind() channels.KindInfo {
 	return channels.KindInfo{
-		Kind: Alertmanager,
+		Kind: Alertmanager, Title: "Prometheus Alertmanager", Category: channels.OnCall,
 		Doc: "Sends an alert to a Prometheus Alertmanager while a check is down. " +
 			"Credentials are either username and password, or token.",
 		Settings: []channels.Setting{
@@ -24,13 +24,14 @@ func Kind() channels.KindInfo {
 				Required: true,
 				Check:    checkURLs,
 			},
-			{Name: "username", Doc: "The user name for basic authentication.", Check: checkUsername},
+			{Name: "username", Doc: "The user name for basic authentication.", KeepsSecrets: true, Check: checkUsername},
 			{Name: "password", Doc: "The password for basic authentication.", Secret: true},
 			{Name: "token", Doc: "The bearer token.", Secret: true, Check: checkToken},
 			{
 				Name: "labels",
 				Doc: "More labels of the alert, one name=value a line, such as severity=critical. " +
 					"alertname=... replaces RollcallCheckDown.",
+				Lines: true, KeepsSecrets: true,
 				Check: func(value string) error {
 					_, err := parseLabels(value)
 					return err

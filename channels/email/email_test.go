@@ -114,6 +114,22 @@ Sent by Rollcall to the integration “ops”.`
 	}
 }
 
+func TestVerdict(t *testing.T) {
+	s := start(t, email.StartTLS)
+	alert := down()
+	alert.Verdict = "Down since 15 Mar 06:00 Europe/Riga.\r\n<b>Up</b>"
+	if err := s.notifier(t, nil).Notify(t.Context(), channel("ops@example.org"), alert); err != nil {
+		t.Fatal(err)
+	}
+	body := pings.Parse([]byte(s.got()[0].Data))
+	if want := "“nightly backup” is DOWN.\n\nDown since 15 Mar 06:00 Europe/Riga. <b>Up</b>\n\nReason:"; !strings.HasPrefix(strings.ReplaceAll(body.Text, "\r\n", "\n"), want) {
+		t.Errorf("text %q", body.Text)
+	}
+	if want := "Down since 15 Mar 06:00 Europe/Riga. <b>Up</b>"; !strings.Contains(body.HTML, want) {
+		t.Errorf("HTML %q", body.HTML)
+	}
+}
+
 func TestSubjects(t *testing.T) {
 	s := start(t, email.StartTLS)
 	n := s.notifier(t, nil)

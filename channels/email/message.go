@@ -82,6 +82,7 @@ type view struct {
 	Subject string
 	Title   string
 	Down    bool
+	Verdict string
 	Rows    []row
 	Desc    string
 	// Output is the beginning of the last ping's body.
@@ -100,6 +101,7 @@ func newView(c channels.Channel, n channels.Notification) view {
 		Subject: message.Title(plain),
 		Title:   fmt.Sprintf("“%s” %s.", message.Name(n.Check), verb(n)),
 		Down:    n.Status == channels.Down && n.Over.IsZero(),
+		Verdict: line(n.Verdict),
 		Rows:    rows(n),
 		Desc:    block(n.Check.Desc),
 		Output:  block(string(n.Ping.Body)),
@@ -171,6 +173,9 @@ func lastPing(p channels.Ping) string {
 func (v view) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", v.Title)
+	if v.Verdict != "" {
+		fmt.Fprintf(&b, "%s\n\n", v.Verdict)
+	}
 	for _, r := range v.Rows {
 		fmt.Fprintf(&b, "%-13s %s\n", r.Label+":", r.Value)
 	}

@@ -7,6 +7,9 @@ const pageTemplate = `<!DOCTYPE html>
 <body style="font-family: sans-serif; color: #222; margin: 1em;">
 <h1 style="font-size: 1.2em; border-left: 6px solid {{if .Down}}#c62828{{else}}#2e7d32{{end}}; padding-left: 0.5em;">
 {{- .Title}}</h1>
+{{- if .Verdict}}
+<p>{{.Verdict}}</p>
+{{- end}}
 <table style="border-collapse: collapse;">
 {{- range .Rows}}
 <tr><th style="text-align: left; padding: 2px 1em 2px 0;">{{.Label}}</th><td>{{.Value}}</td></tr>

@@ -22,6 +22,7 @@ import (
 const (
 	maxName    = 100 // characters, the maximum of a check's name
 	maxValue   = 200 // characters
+	maxVerdict = 600 // characters
 	maxURL     = 500 // bytes; a longer address is left out
 	maxEarlier = 5   // changes
 )
@@ -34,7 +35,7 @@ func Title(n channels.Notification) string {
 	return title
 }
 
-// Text returns the lines below [Title]: since when and why, the last ping, when pings are expected, the project, the
+// Text returns the lines below [Title]: the verdict, or else since when and why, the last ping, when pings are expected, the project, the
 // tags, up to five earlier changes that were not reported, and the address of the check. Unknown values are left out.
 // The body of the ping is not included.
 func Text(n channels.Notification) string {
@@ -42,7 +43,7 @@ func Text(n channels.Notification) string {
 	return text
 }
 
-// Short returns since when and why: the first line of [Text], without the remark about a test.
+// Short returns since when and why in the fewest words, for a text with a bounded length.
 func Short(n channels.Notification) string {
 	r := renderer{func(text string) string { return text }}
 	return r.change(n)
@@ -115,7 +116,7 @@ func (r renderer) lines(n channels.Notification) []string {
 	if n.Test {
 		lines = append(lines, "This is a test of the integration. The check and everything below are made up.")
 	}
-	lines = append(lines, r.change(n), r.ping(n.Ping))
+	lines = append(lines, r.verdict(n), r.ping(n.Ping))
 	add("Expected", n.Check.Timing, maxValue)
 	add("Project", n.Check.Project, maxName)
 	add("Tags", strings.Join(n.Check.Tags, " "), maxValue)
@@ -124,6 +125,14 @@ func (r renderer) lines(n channels.Notification) []string {
 		lines = append(lines, url)
 	}
 	return lines
+}
+
+// verdict returns the verdict, or else since when and why, on one line.
+func (r renderer) verdict(n channels.Notification) string {
+	if text := Line(n.Verdict, maxVerdict); text != "" {
+		return r.escape(text)
+	}
+	return r.change(n)
 }
 
 // change returns since when and why, on one line.

@@ -101,6 +101,8 @@ func TestText(t *testing.T) {
 			{Status: channels.Down, At: at(1, 0), Reason: "no ping in time"}, {Status: channels.Up, At: at(2, 0)}}},
 			"Up since 2026-03-15 06:00:00 UTC.\nLast ping: none\nNot reported before:\n" +
 				"down since 2026-03-15 01:00:00 UTC: no ping in time\nup since 2026-03-15 02:00:00 UTC"},
+		{"verdict", with(down(), func(n *channels.Notification) { n.Verdict = "Down since 15 Mar 06:00 Europe/Riga.\nIt failed." }),
+			"Down since 15 Mar 06:00 Europe/Riga. It failed.\nLast ping: start at 2026-03-15 03:00:00 UTC\n" + tail + url},
 		{"odd URL", channels.Notification{Status: channels.Down, At: at(4, 0), Check: channels.Check{URL: strings.Repeat("x", 501)}},
 			"Down since 2026-03-15 04:00:00 UTC.\nLast ping: none"},
 	}
@@ -159,6 +161,10 @@ func TestRender(t *testing.T) {
 	if diff := cmp.Diff(want, title+"\n"+text); diff != "" {
 		t.Error(diff)
 	}
+	n.Verdict = "9*"
+	if _, text := message.Render(n, func(s string) string { return strings.ReplaceAll(s, "*", `\*`) }); !strings.HasPrefix(text, "9\\*\n") {
+		t.Error(text)
+	}
 }
 
 func TestCut(t *testing.T) {
@@ -188,7 +194,7 @@ func FuzzRender(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, reason, tags string, limit int) {
 		n := down()
 		n.Check.Name, n.Reason, n.Check.Tags, n.Check.Project = name, reason, []string{tags}, name
-		n.Check.URL = reason
+		n.Check.URL, n.Verdict = reason, tags
 		title, text := message.Title(n), message.Text(n)
 		if !utf8.ValidString(title) || strings.ContainsFunc(title, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Errorf("title %q", title)

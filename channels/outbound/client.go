@@ -18,7 +18,7 @@ import (
 const (
 	// DefaultTimeout bounds a request, with redirects and the body of the answer.
 	DefaultTimeout = 30 * time.Second
-	// MaxAnswer is the number of bytes that the client reads of an answer's body.
+	// MaxAnswer is how many bytes the client reads of an answer's body, unless its Config says otherwise.
 	MaxAnswer = 64 << 10
 	// MaxRedirects is the number of redirects that the client follows.
 	MaxRedirects = 3
@@ -37,6 +37,9 @@ type Config struct {
 	AllowPrivateNetworks bool
 	// Timeout bounds a whole request. Default: [DefaultTimeout].
 	Timeout time.Duration
+	// MaxAnswer is how many bytes the client reads of an answer's body. It ends there without an error. Default:
+	// [MaxAnswer], which is also the limit of [Exchange] and [Do].
+	MaxAnswer int64
 	// RootCAs are the trusted certificate authorities. Default: those of the system.
 	RootCAs *x509.CertPool
 	// Proxy returns the proxy for a request, or nil for none, like [http.ProxyFromEnvironment]. The client connects to
@@ -56,8 +59,11 @@ func New(config *Config) *http.Client {
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout
 	}
+	if c.MaxAnswer <= 0 {
+		c.MaxAnswer = MaxAnswer
+	}
 	direct := newTransport(newDialer(&c).DialContext, c.RootCAs)
-	t := &transport{direct: direct, proxy: c.Proxy, allowPrivate: c.AllowPrivateNetworks}
+	t := &transport{direct: direct, proxy: c.Proxy, allowPrivate: c.AllowPrivateNetworks, maxAnswer: c.MaxAnswer}
 	if c.Proxy != nil {
 		proxied := newTransport((&net.Dialer{Timeout: connectTimeout}).DialContext, c.RootCAs)
 		proxied.Proxy = c.Proxy
@@ -94,6 +100,7 @@ type transport struct {
 	direct, proxied *http.Transport
 	proxy           func(*http.Request) (*url.URL, error)
 	allowPrivate    bool
+	maxAnswer       int64
 }
 
 // CloseIdleConnections implements the method that [http.Client.CloseIdleConnections] looks for.
@@ -121,7 +128,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		// A Location that cannot be parsed would make an error with the URL in it.
 		res.Header.Del("Location")
 	}
-	res.Body = &limitedBody{Reader: io.LimitReader(res.Body, MaxAnswer), Closer: res.Body}
+	res.Body = &limitedBody{Reader: io.LimitReader(res.Body, t.maxAnswer), Closer: res.Body}
 	return res, nil
 }
 

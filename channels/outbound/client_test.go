@@ -268,6 +268,16 @@ func TestLimits(t *testing.T) {
 	if err != nil || len(got) != outbound.MaxAnswer {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
+	for _, limit := range []int64{10, 4 * outbound.MaxAnswer} {
+		res, err := open(t, outbound.Config{MaxAnswer: limit}).Get(server.URL + "/endless")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(res.Body)
+		if res.Body.Close(); err != nil || int64(len(got)) != limit {
+			t.Errorf("%d bytes of at most %d, %v", len(got), limit, err)
+		}
+	}
 	if _, err := outbound.Do(open(t, outbound.Config{}), request(t, "GET", server.URL+"/headers", "")); err == nil {
 		t.Error("no error for long headers")
 	}

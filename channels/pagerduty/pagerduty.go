@@ -37,8 +37,8 @@ const (
 // Kind describes the kind and its settings: routing_key, severity and region.
 func Kind() channels.KindInfo {
 	return channels.KindInfo{
-		Kind: PagerDuty,
-		Doc:  "Triggers an alert in PagerDuty when a check goes down, and resolves it when the check goes up again.",
+		Kind: PagerDuty, Title: "PagerDuty", Category: channels.OnCall,
+		Doc: "Triggers an alert in PagerDuty when a check goes down, and resolves it when the check goes up again.",
 		Settings: []channels.Setting{
 			{
 				Name:     "routing_key",
@@ -50,14 +50,14 @@ func Kind() channels.KindInfo {
 			{
 				Name:    "severity",
 				Doc:     "The severity of the alert: critical, error, warning or info.",
-				Default: "critical",
-				Check:   checkOneOf("is not critical, error, warning or info", "critical", "error", "warning", "info"),
+				Default: "critical", Options: []string{"critical", "error", "warning", "info"}, KeepsSecrets: true,
+				Check: checkOneOf("is not critical, error, warning or info", "critical", "error", "warning", "info"),
 			},
 			{
 				Name:    "region",
 				Doc:     "The service region of the PagerDuty account: us or eu.",
-				Default: "us",
-				Check:   checkOneOf("is not us or eu", "us", "eu"),
+				Default: "us", Options: []string{"us", "eu"}, KeepsSecrets: true,
+				Check: checkOneOf("is not us or eu", "us", "eu"),
 			},
 		},
 	}

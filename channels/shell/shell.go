@@ -38,13 +38,13 @@ const (
 // Kind describes the kind and its settings: command_down and command_up, at least one of which is needed.
 func Kind() channels.KindInfo {
 	return channels.KindInfo{
-		Kind: Shell,
+		Kind: Shell, Title: "Shell command", Category: channels.Custom, Privileged: true,
 		Doc: "Runs a command with /bin/sh -c when a check goes down, and one when it goes up again, as the user that the " +
 			"server runs as. The alert is in environment variables such as CHECK_NAME, STATUS and REASON, and the body " +
 			"of the last ping is the standard input.",
 		Settings: []channels.Setting{
-			{Name: "command_down", Doc: "The command to run when a check goes down.", Secret: true, Check: checkCommand},
-			{Name: "command_up", Doc: "The command to run when a check goes up.", Secret: true, Check: checkCommand},
+			{Name: "command_down", Doc: "The command to run when a check goes down.", Secret: true, Lines: true, Check: checkCommand},
+			{Name: "command_up", Doc: "The command to run when a check goes up.", Secret: true, Lines: true, Check: checkCommand},
 		},
 		Check: func(settings map[string]string) *channels.SettingError {
 			if settings["command_down"] == "" && settings["command_up"] == "" {

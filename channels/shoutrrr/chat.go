@@ -26,7 +26,7 @@ func chatServices() []service {
 func slackService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "slack",
+			Kind: "slack", Title: "Slack", Category: channels.Chat,
 			Doc: "Posts to a Slack channel, with an incoming webhook (webhook_url) or as a bot (token and channel). " +
 				"Other chats that accept Slack's webhooks work too.",
 			Settings: []channels.Setting{
@@ -101,15 +101,15 @@ func sendSlack(ctx context.Context, m *delivery) error {
 func telegramService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "telegram",
-			Doc:  "Sends messages as a Telegram bot, to one or several chats.",
+			Kind: "telegram", Title: "Telegram", Category: channels.Chat,
+			Doc: "Sends messages as a Telegram bot, to one or several chats.",
 			Settings: []channels.Setting{
 				secret("token", "The token of the bot, such as 123456:ABC-DEF.",
 					pattern(`\d{1,20}:[\w-]{10,100}`, "is not the token of a bot, such as 123456:ABC-DEF")),
 				required("chats", "The chats: IDs such as -1001234567890, or @names of channels, separated by commas.",
 					each(pattern(`-?\d{1,20}|@\w{1,100}`, "has a chat that is neither an ID nor an @name"))),
 				optional("thread_id", "The ID of the topic, in a group with topics.", number(1, 1<<31-1)),
-				withDefault(optional("silent", "yes sends without a sound.", oneOf("yes", "no")), "no"),
+				withDefault(choice("silent", "yes sends without a sound.", "yes", "no"), "no"),
 			},
 		},
 		escape: atEscape,
@@ -176,10 +176,10 @@ func sendTelegram(ctx context.Context, m *delivery, chat string, follow bool) er
 func matrixService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "matrix",
-			Doc:  "Sends messages to Matrix rooms as the user of an access token, and joins the rooms if need be.",
+			Kind: "matrix", Title: "Matrix", Category: channels.Chat,
+			Doc: "Sends messages to Matrix rooms as the user of an access token, and joins the rooms if need be.",
 			Settings: []channels.Setting{
-				required("homeserver", "The URL of the homeserver, such as https://matrix.example.org.", server),
+				address(required("homeserver", "The URL of the homeserver, such as https://matrix.example.org.", server)),
 				secret("access_token", "The access token of the user.", token),
 				required("rooms", "The rooms: IDs such as !abc:example.org, or aliases such as #ops:example.org, "+
 					"separated by commas.",
@@ -244,11 +244,11 @@ func matrixError(err error, answer []byte) error {
 func signalService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "signal",
+			Kind: "signal", Title: "Signal", Category: channels.Chat,
 			Doc: "Sends Signal messages through a signal-cli-rest-api server. " +
 				"Credentials are either token, or username and password.",
 			Settings: []channels.Setting{
-				required("server_url", "The URL of the server.", server),
+				address(required("server_url", "The URL of the server.", server)),
 				required("number", "The phone number to send from, in international form.", phone),
 				required("recipients", "The phone numbers, user names or groups (group.…), separated by commas.", each(text)),
 				notRequired(secret("token", "The bearer token.", token)),
@@ -283,8 +283,8 @@ func basic(user, password string) string {
 func larkService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "lark",
-			Doc:  "Posts to a Lark or Feishu group as a custom bot.",
+			Kind: "lark", Title: "Lark", Category: channels.Chat,
+			Doc: "Posts to a Lark or Feishu group as a custom bot.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the bot, https://open.larksuite.com/open-apis/bot/v2/hook/…, "+
 					"or the same at open.feishu.cn.",
@@ -322,8 +322,8 @@ func larkService() service {
 func wecomService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "wecom",
-			Doc:  "Posts to a WeCom (WeChat Work) group as a group robot.",
+			Kind: "wecom", Title: "WeCom", Category: channels.Chat,
+			Doc: "Posts to a WeCom (WeChat Work) group as a group robot.",
 			Settings: []channels.Setting{
 				secret("key", "The key of the robot, which is at the end of its URL.",
 					pattern(`[\w-]{8,100}`, "is not the key of a robot")),

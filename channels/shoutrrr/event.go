@@ -18,7 +18,7 @@ func eventServices() []service {
 func iftttService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "ifttt",
+			Kind: "ifttt", Title: "IFTTT", Category: channels.Custom,
 			Doc: "Triggers an event of IFTTT's Webhooks service, with the title as value1, the text as value2 and " +
 				"the status, up or down, as value3.",
 			Settings: []channels.Setting{
@@ -41,8 +41,8 @@ func iftttService() service {
 func notifiarrService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "notifiarr",
-			Doc:  "Posts to a Discord channel through Notifiarr's passthrough integration.",
+			Kind: "notifiarr", Title: "Notifiarr", Category: channels.Chat,
+			Doc: "Posts to a Discord channel through Notifiarr's passthrough integration.",
 			Settings: []channels.Setting{
 				secret("api_key", "The API key.", pattern(`[\w-]{10,100}`, "is not an API key")),
 				required("channel", "The ID of the Discord channel.",
@@ -80,13 +80,13 @@ func (n integer) MarshalJSON() ([]byte, error) { return []byte(n), nil }
 func opsgenieService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "opsgenie",
-			Doc:  "Creates an alert in Opsgenie when a check goes down, and closes it when the check goes up again.",
+			Kind: "opsgenie", Title: "Opsgenie", Category: channels.OnCall,
+			Doc: "Creates an alert in Opsgenie when a check goes down, and closes it when the check goes up again.",
 			Settings: []channels.Setting{
 				secret("api_key", "The API key of an API integration.", token),
-				withDefault(optional("region", "The region of the account: us or eu.", oneOf("us", "eu")), "us"),
-				withDefault(optional("priority", "The priority of the alert, from P1 to P5.",
-					oneOf("P1", "P2", "P3", "P4", "P5")), "P3"),
+				withDefault(choice("region", "The region of the account: us or eu.", "us", "eu"), "us"),
+				withDefault(choice("priority", "The priority of the alert, from P1 to P5.",
+					"P1", "P2", "P3", "P4", "P5"), "P3"),
 				optional("tags", "Tags of the alert, separated by commas.", each(text)),
 			},
 		},

@@ -17,8 +17,8 @@ func groupwareServices() []service {
 func googlechatService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "googlechat",
-			Doc:  "Posts to a Google Chat space with a webhook. All alerts about one outage form a thread.",
+			Kind: "googlechat", Title: "Google Chat", Category: channels.Chat,
+			Doc: "Posts to a Google Chat space with a webhook. All alerts about one outage form a thread.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the webhook, "+
 					"https://chat.googleapis.com/v1/spaces/…/messages?key=…&token=….",
@@ -45,8 +45,8 @@ func googlechatService() service {
 func teamsService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "teams",
-			Doc:  "Posts a card to a Microsoft Teams channel or chat with the webhook of a workflow.",
+			Kind: "teams", Title: "Microsoft Teams", Category: channels.Chat,
+			Doc: "Posts a card to a Microsoft Teams channel or chat with the webhook of a workflow.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The https URL of the webhook.", hook),
 			},
@@ -92,10 +92,10 @@ func teamsService() service {
 func zulipService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "zulip",
-			Doc:  "Posts to a Zulip channel (stream) as a bot.",
+			Kind: "zulip", Title: "Zulip", Category: channels.Chat,
+			Doc: "Posts to a Zulip channel (stream) as a bot.",
 			Settings: []channels.Setting{
-				required("site", "The URL of the organization, such as https://example.zulipchat.com.", server),
+				address(required("site", "The URL of the organization, such as https://example.zulipchat.com.", server)),
 				required("email", "The e-mail address of the bot.", user),
 				secret("api_key", "The API key of the bot.", token),
 				required("stream", "The name of the channel.", text),

@@ -33,8 +33,8 @@ func libraryServices() []service {
 func discordService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "discord",
-			Doc:  "Posts to a Discord channel with a webhook.",
+			Kind: "discord", Title: "Discord", Category: channels.Chat,
+			Doc: "Posts to a Discord channel with a webhook.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the webhook, https://discord.com/api/webhooks/ID/TOKEN.",
 					hookAt(`/api(/v\d+)?/webhooks/\d+/[\w-]+/?`,
@@ -84,10 +84,10 @@ func (noSleep) Sleep(time.Duration) {}
 func gotifyService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "gotify",
-			Doc:  "Sends a push message through a Gotify server.",
+			Kind: "gotify", Title: "Gotify", Category: channels.Push,
+			Doc: "Sends a push message through a Gotify server.",
 			Settings: []channels.Setting{
-				required("server_url", "The URL of the server.", server),
+				address(required("server_url", "The URL of the server.", server)),
 				secret("token", "The token of the application, A and 14 more characters.",
 					pattern(`A[a-zA-Z0-9._-]{14}`,
 						"is not the token of an application, which is A and 14 letters, digits, dots, _ or -")),
@@ -116,8 +116,8 @@ func gotifyService() service {
 func mattermostService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "mattermost",
-			Doc:  "Posts to a Mattermost channel with an incoming webhook.",
+			Kind: "mattermost", Title: "Mattermost", Category: channels.Chat,
+			Doc: "Posts to a Mattermost channel with an incoming webhook.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the webhook, which ends in /hooks/ and a key.",
 					incoming(`.*/hooks/[A-Za-z0-9]+`, "http", "https")),
@@ -153,17 +153,17 @@ func mattermostService() service {
 func ntfyService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "ntfy",
-			Doc:  "Publishes to an ntfy topic. Credentials are either token, or username and password.",
+			Kind: "ntfy", Title: "ntfy", Category: channels.Push,
+			Doc: "Publishes to an ntfy topic. Credentials are either token, or username and password.",
 			Settings: []channels.Setting{
-				withDefault(optional("server_url", "The URL of the server.", server), "https://ntfy.sh"),
+				withDefault(address(optional("server_url", "The URL of the server.", server)), "https://ntfy.sh"),
 				required("topic", "The topic: 1 to 64 letters, digits, _ and -.",
 					pattern(`[-_A-Za-z0-9]{1,64}`, "is not 1 to 64 letters, digits, _ and -")),
 				notRequired(secret("token", "The access token.", token)),
 				optional("username", "The user name.", user),
 				notRequired(secret("password", "The password.", nil)),
-				withDefault(optional("priority", "The priority: min, low, default, high or max.",
-					oneOf("min", "low", "default", "high", "max")), "high"),
+				withDefault(choice("priority", "The priority: min, low, default, high or max.",
+					"min", "low", "default", "high", "max"), "high"),
 				optional("tags", "Tags and emoji of the message, separated by commas.", each(text)),
 			},
 			Check: tokenOrPassword,
@@ -204,8 +204,8 @@ func pushoverService() service {
 	key := pattern(`[A-Za-z0-9]{30}`, "is not a key, which has 30 letters and digits")
 	return service{
 		info: channels.KindInfo{
-			Kind: "pushover",
-			Doc:  "Sends a push message through Pushover.",
+			Kind: "pushover", Title: "Pushover", Category: channels.Push,
+			Doc: "Sends a push message through Pushover.",
 			Settings: []channels.Setting{
 				secret("token", "The API token of the application.", key),
 				secret("user", "The key of the user or group.", key),
@@ -234,8 +234,8 @@ func pushoverService() service {
 func rocketchatService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "rocketchat",
-			Doc:  "Posts to a Rocket.Chat channel with an incoming webhook.",
+			Kind: "rocketchat", Title: "Rocket.Chat", Category: channels.Chat,
+			Doc: "Posts to a Rocket.Chat channel with an incoming webhook.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The https URL of the webhook, which ends in /hooks/, an ID and a token.",
 					incoming(`.*/hooks/[\w-]+/[\w-]+`, "https")),

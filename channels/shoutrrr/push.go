@@ -17,10 +17,10 @@ func pushServices() []service {
 func barkService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "bark",
-			Doc:  "Sends a push message through Bark.",
+			Kind: "bark", Title: "Bark", Category: channels.Push,
+			Doc: "Sends a push message through Bark.",
 			Settings: []channels.Setting{
-				withDefault(optional("server_url", "The URL of the server.", server), "https://api.day.app"),
+				withDefault(address(optional("server_url", "The URL of the server.", server)), "https://api.day.app"),
 				secret("device_key", "The key of the device.", pattern(`[\w-]{8,100}`, "is not the key of a device")),
 				optional("sound", "The name of the sound.", text),
 				optional("group", "The group of the message.", text),
@@ -55,8 +55,8 @@ func barkService() service {
 func joinService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "join",
-			Doc:  "Sends a push message through Join (joaoapps).",
+			Kind: "join", Title: "Join", Category: channels.Push,
+			Doc: "Sends a push message through Join (joaoapps).",
 			Settings: []channels.Setting{
 				secret("api_key", "The API key.", token),
 				required("devices", "The IDs of the devices, or group.all and the like, separated by commas.",
@@ -92,8 +92,8 @@ func joinService() service {
 func pushbulletService() service {
 	return service{
 		info: channels.KindInfo{
-			Kind: "pushbullet",
-			Doc:  "Sends a push message through Pushbullet.",
+			Kind: "pushbullet", Title: "Pushbullet", Category: channels.Push,
+			Doc: "Sends a push message through Pushbullet.",
 			Settings: []channels.Setting{
 				secret("token", "The access token.", token),
 				optional("target", "A device, an e-mail address or a channel (#tag); all devices of the account by default.", text),

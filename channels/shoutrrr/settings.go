@@ -15,12 +15,26 @@ func secret(name, doc string, check func(string) error) channels.Setting {
 	return channels.Setting{Name: name, Doc: doc, Required: true, Secret: true, Check: check}
 }
 
+// required returns a required setting, which does not decide where secrets are sent; see [address].
 func required(name, doc string, check func(string) error) channels.Setting {
-	return channels.Setting{Name: name, Doc: doc, Required: true, Check: check}
+	return channels.Setting{Name: name, Doc: doc, Required: true, KeepsSecrets: true, Check: check}
 }
 
 func optional(name, doc string, check func(string) error) channels.Setting {
-	return channels.Setting{Name: name, Doc: doc, Check: check}
+	return channels.Setting{Name: name, Doc: doc, KeepsSecrets: true, Check: check}
+}
+
+// choice returns an optional setting with few values.
+func choice(name, doc string, values ...string) channels.Setting {
+	s := optional(name, doc, oneOf(values...))
+	s.Options = values
+	return s
+}
+
+// address returns the setting as one that decides to which server the secrets are sent.
+func address(s channels.Setting) channels.Setting {
+	s.KeepsSecrets = false
+	return s
 }
 
 // withDefault returns the setting with a default, no longer required.

@@ -314,7 +314,7 @@ func TestCancelled(t *testing.T) {
 func TestLongAndOdd(t *testing.T) {
 	n := down()
 	odd := strings.Repeat("*\\@<ž😀", 50)
-	n.Check.Name, n.Check.Project, n.Check.Tags, n.Check.Timing, n.Reason = odd, odd, []string{odd}, odd, odd
+	n.Check.Name, n.Check.Project, n.Check.Tags, n.Check.Timing, n.Reason, n.Verdict = odd, odd, []string{odd}, odd, odd, odd+odd
 	for range 10 {
 		n.Earlier = append(n.Earlier, channels.Change{Status: channels.Down, At: n.At, Reason: odd})
 	}

@@ -98,9 +98,13 @@ func (c *Config) email() (channels.Notifier, error) {
 	return n, nil
 }
 
-// unavailable returns a notifier that always fails. The error is not permanent, because the administrator can change the
-// configuration.
-func unavailable(reason string) channels.Notifier {
-	err := errors.New(reason)
-	return channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error { return err })
+// unavailable is a notifier that always fails, for the reason that it is made of. The error is not permanent, because the
+// administrator can change the configuration.
+type unavailable string
+
+func (u unavailable) Notify(context.Context, channels.Channel, channels.Notification) error {
+	return u.Configured()
 }
+
+// Configured says why the notifier fails. The monitor asks for it.
+func (u unavailable) Configured() error { return errors.New(string(u)) }

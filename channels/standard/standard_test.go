@@ -78,6 +78,10 @@ func TestUnavailable(t *testing.T) {
 		if err == nil || err.Error() != want || channels.IsPermanent(err) {
 			t.Errorf("%s: %v, want %q, not permanent", kind, err, want)
 		}
+		asked, ok := notifiers[kind].(interface{ Configured() error })
+		if !ok || asked.Configured() == nil || asked.Configured().Error() != want {
+			t.Errorf("%s does not say beforehand that it is not configured", kind)
+		}
 	}
 }
 

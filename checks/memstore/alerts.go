@@ -123,8 +123,11 @@ func (s *Store) history(d *delivery) store.Delivery {
 		Status: channels.Down, Reminder: d.reminder, State: d.State, Attempts: d.Attempts,
 		CreatedAt: d.CreatedAt, FinishedAt: d.finishedAt, Error: d.Error,
 	}
-	if f, found := d.about(); found && f.Up {
-		entry.Status = channels.Up
+	if f, found := d.about(); found {
+		entry.Reason = f.Reason
+		if f.Up {
+			entry.Status = channels.Up
+		}
 	}
 	if d.State == store.DeliveryPending {
 		entry.Due = d.Due

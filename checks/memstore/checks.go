@@ -21,6 +21,7 @@ type check struct {
 	log          []*entry  // without gaps, oldest first
 	flips        []flip    // in the order of their numbers
 	pauses       []checks.Transition
+	months       []store.Month // by time; replaced, never changed
 	lastDuration *time.Duration
 	deleted      bool
 }
@@ -162,13 +163,18 @@ func (t *transaction) SaveChecks(_ context.Context, locked []*store.Locked) erro
 			continue
 		}
 		save(t, c)
+		if l.SettingsChanged && t.s.projects[l.ProjectID] == nil {
+			return checks.ErrNotFound
+		}
 		if l.SettingsChanged {
 			t.saveSettings(c, l.Check)
 		}
 		c.State = cloneCheck(l.Check).State
 		c.wake = c.Wake()
 		t.saveLog(c, l)
+		c.saveMonths(l)
 		l.SettingsChanged, l.Pings, l.Uploads, l.Transitions, l.Pauses, l.Alerts = false, nil, nil, nil, nil, nil
+		l.Days, l.Folds = nil, nil
 	}
 	return nil
 }
@@ -191,7 +197,14 @@ func (t *transaction) insert(added checks.Check) (*check, error) {
 
 // saveSettings writes the settings of a check and its channels.
 func (t *transaction) saveSettings(c *check, changed checks.Check) {
-	if c.Slug != changed.Slug {
+	switch {
+	case c.project.ID != changed.ProjectID:
+		t.moveSlug(c, "")
+		drop(t, c.project.checks, c.ID)
+		c.project, c.Slug = t.s.projects[changed.ProjectID], ""
+		put(t, c.project.checks, c.ID, c)
+		t.moveSlug(c, changed.Slug)
+	case c.Slug != changed.Slug:
 		t.moveSlug(c, changed.Slug)
 	}
 	c.Check = cloneCheck(changed)
@@ -214,6 +227,13 @@ func (t *transaction) moveSlug(c *check, slug string) {
 	if slug != "" {
 		put(t, bySlug, slug, append(bySlug[slug], c))
 	}
+}
+
+// DeleteDeliveries removes the deliveries of a locked check.
+func (t *transaction) DeleteDeliveries(_ context.Context, l *store.Locked) error {
+	c := l.Row.(*check)
+	t.removeDeliveries(func(d *delivery) bool { return d.check == c && d.ChannelID != store.OnAlert.ID })
+	return nil
 }
 
 // DeleteCheck removes a locked check. PrunePings removes its log.

@@ -27,6 +27,14 @@ type flip struct {
 	number int64
 }
 
+func (f flip) transition() checks.Transition {
+	t := checks.Transition{From: f.from, To: checks.StatusDown, At: f.At, Reason: f.Reason}
+	if f.Up {
+		t.To = checks.StatusUp
+	}
+	return t
+}
+
 // clonePing returns a ping that shares no memory with p.
 func clonePing(p pings.Ping) pings.Ping {
 	if p.ExitStatus != nil {
@@ -151,21 +159,64 @@ func (s *Store) Flips(ctx context.Context, checkID uuid.UUID, after, before time
 // Transitions returns the flips and the pauses of a check, by time.
 func (s *Store) Transitions(ctx context.Context, checkID uuid.UUID) (list []checks.Transition, err error) {
 	err = s.view(ctx, func() {
-		c := s.checks[checkID]
-		if c == nil {
-			return
+		if c := s.checks[checkID]; c != nil {
+			list = c.transitions()
 		}
-		for _, f := range c.flips {
-			tr := checks.Transition{From: f.from, To: checks.StatusDown, At: f.At, Reason: f.Reason}
-			if f.Up {
-				tr.To = checks.StatusUp
-			}
-			list = append(list, tr)
-		}
-		list = append(list, c.pauses...)
 	})
-	slices.SortStableFunc(list, func(a, b checks.Transition) int { return a.At.Compare(b.At) })
 	return list, err
+}
+
+// transitions returns the flips and the pauses of the check, by time.
+func (c *check) transitions() (list []checks.Transition) {
+	for _, f := range c.flips {
+		list = append(list, f.transition())
+	}
+	list = append(list, c.pauses...)
+	slices.SortStableFunc(list, func(a, b checks.Transition) int { return a.At.Compare(b.At) })
+	return list
+}
+
+// RecentPings returns the newest pings of checks, until ten in a row are older than an instant.
+func (s *Store) RecentPings(ctx context.Context, checkIDs []uuid.UUID, since time.Time, limit int) (map[uuid.UUID][]pings.Ping, error) {
+	recent := make(map[uuid.UUID][]pings.Ping)
+	err := s.view(ctx, func() {
+		for _, id := range checkIDs {
+			c := s.checks[id]
+			if c == nil || recent[id] != nil {
+				continue
+			}
+			older := 0
+			for _, e := range slices.Backward(c.log[max(0, len(c.log)-limit):]) {
+				recent[id] = append(recent[id], clonePing(pings.Ping{N: e.N, Kind: e.Kind, At: e.At, RunID: e.RunID,
+					ExitStatus: e.ExitStatus, Duration: e.Duration, BodySize: e.BodySize}))
+				if older++; !e.At.Before(since) {
+					older = 0
+				}
+				if older == store.OlderPings {
+					break
+				}
+			}
+		}
+	})
+	return recent, err
+}
+
+// RecentTransitions returns the flips and the pauses of checks since an instant, by time.
+func (s *Store) RecentTransitions(ctx context.Context, checkIDs []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
+	recent := make(map[uuid.UUID][]checks.Transition)
+	err := s.view(ctx, func() {
+		for _, id := range checkIDs {
+			c := s.checks[id]
+			if c == nil {
+				continue
+			}
+			list := slices.DeleteFunc(c.transitions(), func(t checks.Transition) bool { return t.At.Before(since) })
+			if len(list) > 0 {
+				recent[id] = list
+			}
+		}
+	})
+	return recent, err
 }
 
 // LastDurations returns the duration of the last finished run of each check of a project.

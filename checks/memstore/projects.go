@@ -122,6 +122,11 @@ func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
 			drop(t, t.s.channels, c.ID)
 		}
 	}
+	for _, p := range t.s.statusPages {
+		if p.ProjectID == id {
+			drop(t, t.s.statusPages, p.ID)
+		}
+	}
 	for _, k := range t.s.keys {
 		if k.ProjectID == id {
 			drop(t, t.s.keys, k.ID)

@@ -47,6 +47,7 @@ type Store struct {
 	projects     map[uuid.UUID]*project
 	keys         map[uuid.UUID]checks.Key
 	channels     map[uuid.UUID]channels.Channel
+	statusPages  map[uuid.UUID]checks.StatusPage
 	checks       map[uuid.UUID]*check
 	deleted      []*check // those whose logs await pruning
 	deliveries   map[int64]*delivery
@@ -65,18 +66,19 @@ var (
 // New returns an empty store. There is nothing to migrate and nothing to close.
 func New() *Store {
 	return &Store{
-		settings:   make(map[string]string),
-		accounts:   make(map[account]int),
-		projects:   make(map[uuid.UUID]*project),
-		keys:       make(map[uuid.UUID]checks.Key),
-		channels:   make(map[uuid.UUID]channels.Channel),
-		checks:     make(map[uuid.UUID]*check),
-		deliveries: make(map[int64]*delivery),
-		lines:      make(map[line][]*delivery),
-		alerts:     make(map[alert]bool),
-		uploads:    make(map[int64]*upload),
-		removals:   make(map[string]*store.BodyJob),
-		objects:    make(map[string]bool),
+		settings:    make(map[string]string),
+		accounts:    make(map[account]int),
+		projects:    make(map[uuid.UUID]*project),
+		keys:        make(map[uuid.UUID]checks.Key),
+		channels:    make(map[uuid.UUID]channels.Channel),
+		statusPages: make(map[uuid.UUID]checks.StatusPage),
+		checks:      make(map[uuid.UUID]*check),
+		deliveries:  make(map[int64]*delivery),
+		lines:       make(map[line][]*delivery),
+		alerts:      make(map[alert]bool),
+		uploads:     make(map[int64]*upload),
+		removals:    make(map[string]*store.BodyJob),
+		objects:     make(map[string]bool),
 	}
 }
 

@@ -96,6 +96,31 @@ func (m *Monitor) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, se
 	})
 }
 
+// UpdateChannelFunc changes the name, the settings and their sources of a channel to those that edit returns. Edit gets the
+// stored channel, in a transaction, so that nothing changes between; it may be called again. The monitor ignores other
+// changes. The checks that use the channel stay the same. Errors: those of edit, *[checks.FieldError] for the name, those
+// of [Monitor.UpdateChannel].
+func (m *Monitor) UpdateChannelFunc(ctx context.Context, projectID, id uuid.UUID, edit func(channels.Channel) (channels.Channel, error)) (channels.Channel, error) {
+	return m.saveChannel(ctx, projectID, func(list []channels.Channel) (channels.Channel, bool, error) {
+		c, found := channelByID(list, id)
+		if !found {
+			return c, false, checks.ErrNotFound
+		}
+		wanted := c
+		wanted.Settings, wanted.Sources = maps.Clone(c.Settings), maps.Clone(c.Sources)
+		wanted, err := edit(wanted)
+		if err != nil {
+			return c, false, err
+		}
+		if err := validName("name", wanted.Name, 0); err != nil {
+			return c, false, err
+		}
+		valid, err := m.validSettings(list, c, wanted.Settings)
+		c.Name, c.Settings, c.Sources = wanted.Name, valid, wanted.Sources
+		return c, true, err
+	})
+}
+
 // saveChannel saves the channel that fn returns, if fn says so. The list that fn gets has the channels of the project.
 // The account's lock keeps them from changing.
 func (m *Monitor) saveChannel(

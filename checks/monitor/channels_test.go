@@ -1,6 +1,8 @@
 package monitor_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 )
@@ -152,3 +155,71 @@ func TestUnknownNotifier(t *testing.T) {
 	_, err = monitor.New(store, &monitor.Config{Notifiers: pager, Kinds: []channels.KindInfo{{Kind: "pager"}}})
 	must(t, err)
 }
+
+// TestUpdateChannelFunc changes the name and the settings of a channel by what is stored, and nothing if the function fails.
+func TestUpdateChannelFunc(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
+		ctx := t.Context()
+		first, err := s.CreateChannel(ctx, s.project.ID, channels.Email, "ops", map[string]string{"to": "a@example.org"})
+		must(t, err)
+		check := s.create(t, checks.Spec{Channels: new("ops")})
+		changed, err := s.UpdateChannelFunc(ctx, s.project.ID, first.ID, func(c channels.Channel) (channels.Channel, error) {
+			c.Name, c.Settings["to"] = "night", "b@example.org,"+c.Settings["to"]
+			c.Kind, c.ID = channels.Webhook, uuid.New() // ignored
+			return c, nil
+		})
+		must(t, err)
+		if changed.ID != first.ID || changed.Name != "night" || changed.Kind != channels.Email || changed.Settings["to"] != "b@example.org,a@example.org" {
+			t.Errorf("changed to %#v", changed)
+		}
+		want := errors.New("no")
+		for _, test := range []struct {
+			id   uuid.UUID
+			edit func(channels.Channel) (channels.Channel, error)
+			text string
+		}{
+			{first.ID, func(c channels.Channel) (channels.Channel, error) { c.Settings["to"] = "x"; return c, want }, "no"},
+			{first.ID, func(c channels.Channel) (channels.Channel, error) { c.Settings["to"] = "x"; return c, nil }, "email: to is not"},
+			{first.ID, func(c channels.Channel) (channels.Channel, error) { c.Name = strings.Repeat("x", 101); return c, nil }, "name is too long"},
+			{uuid.New(), func(c channels.Channel) (channels.Channel, error) { return c, nil }, checks.ErrNotFound.Error()},
+		} {
+			if _, err := s.UpdateChannelFunc(ctx, s.project.ID, test.id, test.edit); err == nil || !strings.HasPrefix(err.Error(), test.text) {
+				t.Errorf("error %v, want %q", err, test.text)
+			}
+		}
+		list, err := s.Channels(ctx, s.project.ID)
+		must(t, err)
+		if len(list) != 1 || list[0].Name != "night" || list[0].Settings["to"] != changed.Settings["to"] {
+			t.Errorf("stored: %v %v", list, list[0].Settings)
+		}
+		if c, err := s.Check(ctx, check.ID); err != nil || len(c.Channels) != 1 || c.Channels[0] != first.ID {
+			t.Errorf("the check has the channels %v, error %v", c.Channels, err)
+		}
+	})
+}
+
+// TestConfigured tells kinds without a notifier, and notifiers that lack something, from those that can send.
+func TestConfigured(t *testing.T) {
+	mon, err := monitor.New(memstore.New(), &monitor.Config{Notifiers: map[channels.Kind]channels.Notifier{
+		channels.Email:   channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error { return nil }),
+		channels.Webhook: lacking{},
+	}})
+	must(t, err)
+	if _, missing := errors.AsType[*monitor.NotConfiguredError](mon.Configured(channels.SMS)); !missing {
+		t.Errorf("sms: %v", mon.Configured(channels.SMS))
+	}
+	if mon.Configured(channels.Email) != nil || mon.Configured(channels.Group) != nil {
+		t.Errorf("email: %v, group: %v", mon.Configured(channels.Email), mon.Configured(channels.Group))
+	}
+	if err := mon.Configured(channels.Webhook); err == nil || err.Error() != "no account" {
+		t.Errorf("webhook: %v", err)
+	}
+}
+
+// lacking is a notifier that says what it lacks.
+type lacking struct{}
+
+func (lacking) Notify(context.Context, channels.Channel, channels.Notification) error {
+	return errors.New("no account")
+}
+func (lacking) Configured() error { return errors.New("no account") }

@@ -153,6 +153,27 @@ func (m *Monitor) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (c
 	})
 }
 
+// UpdateFunc changes the settings that fn returns for the check as it is, and lets nobody change it meanwhile. So fn can
+// compare the check with what its caller has seen. UpdateFunc returns the error of fn as it is, and then changes nothing.
+// fn must be quick and must not call the monitor. It may run several times. Errors: also those of [Monitor.Update].
+func (m *Monitor) UpdateFunc(ctx context.Context, id uuid.UUID, fn func(checks.Check) (checks.Spec, error)) (checks.Check, error) {
+	now := m.Now()
+	// Selecting channels needs the account's lock, which must be taken before the lock of the check.
+	c, err := m.Check(ctx, id)
+	if err != nil {
+		return checks.Check{}, err
+	}
+	return m.change(ctx, id, c.ProjectID, func(ctx context.Context, tx store.Tx, l *store.Locked) error {
+		current := l.Check
+		current.Tags, current.Channels = slices.Clone(current.Tags), slices.Clone(current.Channels)
+		spec, err := fn(current)
+		if err != nil {
+			return err
+		}
+		return m.updateLocked(ctx, tx, l, spec, now)
+	})
+}
+
 func (m *Monitor) updateLocked(ctx context.Context, tx store.Tx, l *store.Locked, spec checks.Spec, now time.Time) error {
 	updated, effects, err := l.Check.Update(spec, now)
 	if err != nil {

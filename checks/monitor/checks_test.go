@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -128,6 +129,51 @@ func TestRefusedUpdateChangesNothing(t *testing.T) {
 			if _, err := s.Update(t.Context(), uuid.New(), spec); !errors.Is(err, checks.ErrNotFound) {
 				t.Errorf("unknown check: error %v, want ErrNotFound", err)
 			}
+		}
+	})
+}
+
+func TestUpdateFunc(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
+		c := s.create(t, checks.Spec{Name: new("before"), Tags: []string{"first"}})
+		var group sync.WaitGroup
+		for i := range 8 {
+			group.Go(func() {
+				_, err := s.UpdateFunc(t.Context(), c.ID, func(c checks.Check) (checks.Spec, error) {
+					return checks.Spec{Tags: append(c.Tags, fmt.Sprint(i)), Channels: new("*")}, nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		got, err := s.Check(t.Context(), c.ID)
+		must(t, err)
+		if len(got.Tags) != 9 || got.Tags[0] != "first" {
+			t.Errorf("the tags are %q: an update is lost", got.Tags)
+		}
+		seen := errors.New("seen")
+		_, err = s.UpdateFunc(t.Context(), c.ID, func(c checks.Check) (checks.Spec, error) {
+			c.Tags[0] = "changed"
+			return checks.Spec{Name: new("after")}, seen
+		})
+		if err != seen {
+			t.Errorf("error %v, want that of the function", err)
+		}
+		var field *checks.FieldError
+		_, err = s.UpdateFunc(t.Context(), c.ID, func(checks.Check) (checks.Spec, error) {
+			return checks.Spec{Name: new("after"), Grace: new(time.Second)}, nil
+		})
+		if !errors.As(err, &field) || field.Field != "grace" {
+			t.Errorf("error %v, want one about grace", err)
+		}
+		if got, _ := s.Check(t.Context(), c.ID); got.Name != "before" || got.Tags[0] != "first" {
+			t.Errorf("a refused update has changed the check: %q, %q", got.Name, got.Tags)
+		}
+		_, err = s.UpdateFunc(t.Context(), uuid.New(), func(checks.Check) (checks.Spec, error) { return checks.Spec{}, nil })
+		if !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("unknown check: error %v, want ErrNotFound", err)
 		}
 	})
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
@@ -253,50 +252,8 @@ func (m *Monitor) abandonSome(ctx context.Context) (failed int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if failed > 0 {
+		m.feed.publishAll() // claims do not say which checks they are about, and this is rare
+	}
 	return failed, nil
-}
-
-// signalling is a store that wakes the courier after a commit with new alerts. It also asks for alerts to OnAlert.
-type signalling struct {
-	store.Store
-	delivery *delivery
-	clock    func() time.Time
-}
-
-// Update runs fn in a transaction.
-func (s signalling) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
-	var tx *signallingTx
-	now := checks.Instant(s.clock())
-	until, ask := s.delivery.ask(now)
-	err := s.Store.Update(ctx, func(ctx context.Context, inner store.Tx) error {
-		tx = &signallingTx{Tx: inner}
-		if ask {
-			if err := tx.OnAlertUntil(ctx, until); err != nil {
-				return err
-			}
-		}
-		return fn(ctx, tx)
-	})
-	if err == nil && ask {
-		s.delivery.mu.Lock()
-		s.delivery.asked = now
-		s.delivery.mu.Unlock()
-	}
-	if err == nil && tx.raised {
-		s.delivery.wake()
-	}
-	return err
-}
-
-type signallingTx struct {
-	store.Tx
-	raised bool
-}
-
-// SaveChecks notes whether it saves alerts.
-func (t *signallingTx) SaveChecks(ctx context.Context, locked []*store.Locked) error {
-	for _, l := range locked {
-		t.raised = t.raised || len(l.Alerts) > 0
-	}
-	return t.Tx.SaveChecks(ctx, locked)
 }

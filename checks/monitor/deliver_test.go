@@ -187,7 +187,8 @@ func TestDeliver(t *testing.T) {
 			Check: channels.Check{ID: c.ID, Name: "backup", Slug: "b", Tags: []string{"x", "y"}, Desc: "d", Project: "p",
 				Timing: "every hour, 10 minutes of grace", NPings: 1, URL: "http://localhost:8000/api/v3/checks/" + c.ID.String()},
 			Status: channels.Down, At: failed, Reason: "a failure was signalled, exit status 3",
-			Ping: channels.Ping{At: failed, Kind: "fail", ExitStatus: new(3), Body: []byte("disk full")},
+			Verdict: "Down since 1 Mar 12:01 UTC. The job signalled a failure with exit status 3.",
+			Ping:    channels.Ping{At: failed, Kind: "fail", ExitStatus: new(3), Body: []byte("disk full")},
 		}
 		o.clock.Advance(time.Hour)
 		o.ping(t, c.ID, pings.Success)
@@ -196,6 +197,7 @@ func TestDeliver(t *testing.T) {
 		}
 		up := down
 		up.Status, up.Reason = channels.Up, "a success was signalled"
+		up.Verdict = "Up since 1 Mar 13:01, after 1 h down. The next run is expected on 1 Mar 14:01 UTC."
 		up.At = failed.Add(time.Hour + time.Second)
 		up.Check.NPings, up.DownFor = 2, time.Hour+time.Second
 		up.Ping = channels.Ping{At: up.At, Kind: "success"}
@@ -211,7 +213,7 @@ func TestDeliver(t *testing.T) {
 			}
 		}
 		want := monitor.Delivery{CheckID: c.ID, CheckName: "backup", ChannelID: ops.ID, ChannelName: "ops", ChannelKind: "pager",
-			Status: channels.Up, State: monitor.DeliverySent, Attempts: 1, CreatedAt: up.At, FinishedAt: up.At}
+			Status: channels.Up, Reason: checks.ReasonSuccess, State: monitor.DeliverySent, Attempts: 1, CreatedAt: up.At, FinishedAt: up.At}
 		history := o.history(t, monitor.DeliveryQuery{Limit: 1})
 		if len(history) != 1 {
 			t.Fatal(history)

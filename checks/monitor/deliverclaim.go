@@ -69,6 +69,11 @@ func (c *courier) exchange(ctx context.Context, results []result, list []store.C
 	if err != nil {
 		return nil, err
 	}
+	changed := make([]note, len(results))
+	for i, r := range results {
+		changed[i] = r.about
+	}
+	c.m.publish(ctx, changed...)
 	c.done, c.renewing, c.after = nil, false, after
 	return claimed, nil
 }

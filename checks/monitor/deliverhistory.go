@@ -39,6 +39,8 @@ type Delivery struct {
 	ChannelKind channels.Kind
 	// Status is the status that the alert reports.
 	Status channels.Status
+	// Reason says why the status changed. It is "" if the flip was pruned.
+	Reason checks.Reason
 	// Reminder is 0 for the alert itself and counts the reminders from 1.
 	Reminder int
 	// State is the state of the delivery.
@@ -112,7 +114,7 @@ func (m *Monitor) RetryDeliveries(ctx context.Context, projectID uuid.UUID, ids 
 	if len(list) < len(ids) {
 		return 0, checks.ErrNotFound
 	}
-	return m.retry(ctx, list, len(ids))
+	return m.retry(ctx, projectID, list, len(ids))
 }
 
 // retryPage is the number of deliveries that one transaction makes pending again.
@@ -127,7 +129,7 @@ func (m *Monitor) RetryFailedDeliveries(ctx context.Context, projectID uuid.UUID
 		if err != nil || len(list) == 0 {
 			return retried, m.exists(ctx, projectID, retried, err)
 		}
-		n, err := m.retry(ctx, list, 0)
+		n, err := m.retry(ctx, projectID, list, 0)
 		retried += n
 		if err != nil {
 			return retried, err
@@ -136,9 +138,9 @@ func (m *Monitor) RetryFailedDeliveries(ctx context.Context, projectID uuid.UUID
 	}
 }
 
-// retry makes the failed ones among deliveries pending again. If there are fewer than least, it changes nothing and
+// retry makes the failed ones among deliveries of a project pending again. If there are fewer than least, it changes nothing and
 // returns [checks.ErrNotFound].
-func (m *Monitor) retry(ctx context.Context, list []store.Delivery, least int) (retried int, err error) {
+func (m *Monitor) retry(ctx context.Context, projectID uuid.UUID, list []store.Delivery, least int) (retried int, err error) {
 	ids := make([]int64, len(list))
 	for i, d := range list {
 		ids[i] = d.ID
@@ -165,6 +167,11 @@ func (m *Monitor) retry(ctx context.Context, list []store.Delivery, least int) (
 	}
 	if retried > 0 {
 		m.delivery.wake()
+		changed := make([]note, len(list))
+		for i, d := range list {
+			changed[i] = deliveryNote(projectID, d.CheckID)
+		}
+		m.publish(ctx, changed...)
 	}
 	return retried, nil
 }

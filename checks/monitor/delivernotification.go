@@ -27,6 +27,7 @@ func (m *Monitor) notification(ctx context.Context, a store.Alert) channels.Noti
 		At:       a.Flip.At,
 		Ping:     channels.Ping{At: a.Ping.At, Kind: string(a.Ping.Kind), ExitStatus: a.Ping.ExitStatus},
 		Reason:   reasonText(a.Flip, a.Ping),
+		Verdict:  alertVerdict(a, m.Now()),
 		Reminder: a.Reminder,
 	}
 	down := a.Flip.At

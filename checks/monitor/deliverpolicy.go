@@ -23,6 +23,7 @@ type result struct {
 	text                 string        // what went wrong; "" keeps the former text of a pending delivery
 	copies               []uuid.UUID   // the members of the group that it went to
 	orphan               bool          // its check or channel no longer exists
+	about                note          // for the feed; the zero value for what no page shows
 }
 
 // over reports whether the result is final.

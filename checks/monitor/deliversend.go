@@ -22,6 +22,22 @@ func (e *NotConfiguredError) Error() string {
 	return fmt.Sprintf("integrations of the kind %q are not configured on this server", e.Kind)
 }
 
+// Configured returns nil if this monitor can send alerts to channels of a kind. Otherwise the error says why not, for
+// users: a *[NotConfiguredError] if there is no notifier, or the error of the notifier's method Configured() error, if it
+// has one. Another monitor on the database may be able to send them.
+func (m *Monitor) Configured(kind channels.Kind) error {
+	notifier := m.delivery.notifiers[kind]
+	switch n, asks := notifier.(interface{ Configured() error }); {
+	case kind == channels.Group: // its members get the alerts
+		return nil
+	case notifier == nil:
+		return &NotConfiguredError{kind}
+	case asks:
+		return n.Configured()
+	}
+	return nil
+}
+
 // errNoMembers means that no member of a group exists.
 var errNoMembers = errors.New("the group has no members")
 
@@ -41,9 +57,9 @@ func (c *courier) dispatch(ctx, sending context.Context, claimed []store.QueuedD
 	for _, a := range alerts {
 		switch notifier := c.d.notifiers[a.Channel.Kind]; {
 		case a.Channel.Kind == channels.Group && len(a.Members) == 0:
-			c.done = append(c.done, result{QueuedDelivery: a.QueuedDelivery, to: DeliveryFailed, text: errNoMembers.Error()})
+			c.done = append(c.done, result{QueuedDelivery: a.QueuedDelivery, to: DeliveryFailed, text: errNoMembers.Error(), about: deliveryNote(a.Check.ProjectID, a.Check.ID)})
 		case a.Channel.Kind == channels.Group:
-			c.done = append(c.done, result{QueuedDelivery: a.QueuedDelivery, to: DeliverySent, copies: a.Members})
+			c.done = append(c.done, result{QueuedDelivery: a.QueuedDelivery, to: DeliverySent, copies: a.Members, about: deliveryNote(a.Check.ProjectID, a.Check.ID)})
 		case notifier == nil:
 			c.conclude(ctx, &send{Alert: a, err: channels.Permanent(&NotConfiguredError{a.Channel.Kind})})
 		default:
@@ -152,7 +168,7 @@ func notify(
 // conclude turns the end of an attempt into a result.
 func (c *courier) conclude(ctx context.Context, s *send) {
 	now := c.m.Now()
-	r := result{QueuedDelivery: s.QueuedDelivery}
+	r := result{QueuedDelivery: s.QueuedDelivery, about: deliveryNote(s.Check.ProjectID, s.Check.ID)}
 	r.to, r.due = c.d.judge(s.QueuedDelivery, s.err, now)
 	outcome := OutcomeSent
 	switch r.to {

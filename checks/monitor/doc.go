@@ -44,6 +44,30 @@
 // the storage nor a crash loses a body, and [Monitor.PingBody] finds it at every moment. When a ping leaves the log or
 // its check is deleted, the monitor removes its object.
 //
+// # Changes
+//
+// [Monitor.Changes] says what has changed, so that a page or a cache reads again only what it must:
+//
+//	changes := mon.Changes(ctx, project.ID) // subscribe first
+//	for {
+//		render(mon.Checks(ctx, project.ID, monitor.CheckQuery{})) // then read
+//		if _, open := <-changes; !open {
+//			return
+//		}
+//	}
+//
+// It costs the database no query. A slow subscriber never delays a ping: what it has not received yet is merged.
+//
+// While somebody subscribes, the monitor also hears of the changes of other processes within 2 seconds, if the store is a
+// [store.Notifier], as that of package sqlstore is:
+//
+//   - On PostgreSQL each monitor announces its changes, at most twice a second while it takes pings. A monitor that does
+//     not Run announces other changes before the method returns, so that a process may end at once. One connection
+//     outside of the pool listens. After an outage, and behind a connection pooler, changes arrive without details, as
+//     [Change].All.
+//   - On SQLite the changes of other processes arrive without details. Two monitors on one store in one process do not
+//     see each other's.
+//
 // # Several servers
 //
 // Several monitors may share one database, in one process or in many. They share the work, and each may take pings of

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -103,4 +106,28 @@ func ExampleMonitor_Downtime() {
 	check(err)
 	fmt.Println("up", times.Up, "down", times.Down, "unwatched", times.Unwatched)
 	// Output: up 22h0m0s down 10m0s unwatched 1h50m0s
+}
+
+// TestTransitions reads the past of several checks, since an instant.
+func TestTransitions(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
+		a, b, quiet := s.create(t, checks.Spec{}), s.create(t, checks.Spec{}), s.create(t, checks.Spec{})
+		s.ping(t, a.ID, pings.Success)
+		s.clock.Advance(time.Hour)
+		s.ping(t, a.ID, pings.Fail)
+		s.ping(t, b.ID, pings.Fail)
+		s.clock.Advance(time.Hour)
+		_, err := s.Pause(t.Context(), b.ID)
+		must(t, err)
+		got, err := s.Transitions(t.Context(), []uuid.UUID{a.ID, b.ID, quiet.ID, uuid.New()}, noon.Add(time.Hour))
+		must(t, err)
+		want := map[uuid.UUID][]checks.Transition{
+			a.ID: {{From: checks.StatusUp, To: checks.StatusDown, At: noon.Add(time.Hour), Reason: checks.ReasonFail}},
+			b.ID: {{From: checks.StatusNew, To: checks.StatusDown, At: noon.Add(time.Hour), Reason: checks.ReasonFail},
+				{From: checks.StatusDown, To: checks.StatusPaused, At: noon.Add(2 * time.Hour)}},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
 }

@@ -87,6 +87,13 @@ func (v *vitals) stopped() {
 	v.ended = true
 }
 
+// idle reports whether no Run is in progress.
+func (v *vitals) idle() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.running == 0
+}
+
 // turn records the beginning or the end of a sweep. ok reports a success.
 func (v *vitals) turn(now time.Time, ok bool) {
 	v.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,7 +22,7 @@ var ErrUnavailable = store.ErrUnavailable
 // Config configures a [Monitor]. The zero value of a field selects its default.
 type Config struct {
 	// Logger logs errors of background work. Each line names its component in the group "rollcall": bodies, courier,
-	// heartbeat, pruner or watcher. Default: slog.Default().
+	// feed, heartbeat, pruner or watcher. Default: slog.Default().
 	Logger *slog.Logger
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -99,6 +100,9 @@ type Monitor struct {
 	writer   writer
 	delivery *delivery
 	vitals   vitals
+	feed     feed
+	// folded is the instant up to which fold has done its work, in seconds since 1970.
+	folded atomic.Int64
 
 	creations  creations
 	maxCreated int
@@ -142,9 +146,7 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 	if err != nil {
 		return nil, err
 	}
-	s = signalling{s, delivery, c.Now}
 	m := &Monitor{
-		store:    s,
 		delivery: delivery,
 		log:      c.Logger,
 		clock:    c.Now,
@@ -156,6 +158,8 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 		prune:    orDefault(c.PruneEvery, 10*time.Second),
 		bodies:   bodies,
 	}
+	m.store = &commits{Store: s, delivery: delivery, clock: c.Now, feed: &m.feed, flush: m.vitals.idle}
+	pings := &commits{Store: s, delivery: delivery, clock: c.Now, feed: &m.feed, flush: func() bool { return false }}
 	m.creations.perMinute, m.maxCreated = c.CreateRate, c.MaxCreated
 	if m.log == nil {
 		m.log = slog.Default()
@@ -164,8 +168,9 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 		m.observer = silent{}
 	}
 	m.observer = attentive{m.observer, m}
+	m.feed.others = newAnnouncer(s, m.logger("feed"))
 	m.writer = writer{
-		store:    s,
+		store:    pings,
 		bodies:   m.bodies,
 		maxBatch: orDefault(c.MaxBatch, 512),
 		maxQueue: orDefault(c.MaxQueue, 10_000),

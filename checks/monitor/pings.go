@@ -156,25 +156,7 @@ func (m *Monitor) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time
 	}
 	_, effects := c.Settle(now)
 	history = append(history, effects.Transitions...) // twice if the watcher has recorded them meanwhile, which is harmless
-	// What happened before the oldest transition is not kept: the status that it ended, or the present one.
-	first := checks.Transition{To: c.Stored, At: c.StoredSince}
-	if len(history) > 0 {
-		first = checks.Transition{To: history[0].From, At: flips.RetentionBoundary(now)}
-	}
-	var list []flips.Flip
-	var pauses []time.Time
-	for _, t := range append([]checks.Transition{first}, history...) {
-		switch t.To {
-		case checks.StatusUp, checks.StatusDown:
-			list = append(list, t.Flip())
-		case checks.StatusPaused:
-			ended := func(u checks.Transition) bool { return u.From == checks.StatusPaused && u.At.Equal(t.At) }
-			if !slices.ContainsFunc(history, ended) {
-				pauses = append(pauses, t.At)
-			}
-		}
-	}
-	slices.Reverse(list)
+	list, pauses := statusesOf(c, history, flips.RetentionBoundary(now))
 	if from.Before(c.CreatedAt) {
 		from = c.CreatedAt
 	}
@@ -182,4 +164,11 @@ func (m *Monitor) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time
 		to = now
 	}
 	return flips.Downtime(list, from, to, pauses...), nil
+}
+
+// Transitions returns, for each of the checks that has some, its transitions and pauses at or after an instant, by time.
+// A pause at the instant of a transition comes after it. What the clock has done and nobody has recorded yet is not among
+// them; see [checks.Check.Settle]. The number of queries does not depend on the number of checks.
+func (m *Monitor) Transitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
+	return m.store.RecentTransitions(ctx, ids, since)
 }

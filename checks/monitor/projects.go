@@ -157,7 +157,7 @@ func (m *Monitor) ProjectByName(ctx context.Context, name string) (checks.Projec
 	return one(m.store.Projects(ctx, store.ProjectFilter{Name: &name}))
 }
 
-// DeleteProject removes a project with its checks, keys and channels. Error: [checks.ErrNotFound].
+// DeleteProject removes a project with its checks, keys, channels and status pages. Error: [checks.ErrNotFound].
 func (m *Monitor) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	defer m.forgetLookups()
 	return m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
@@ -237,4 +237,12 @@ func (m *Monitor) forgetLookups() {
 // Secret returns a secret of the installation by name. The first call generates it and stores it in the database.
 func (m *Monitor) Secret(ctx context.Context, name string) (string, error) {
 	return m.store.Setting(ctx, name, randomText(52))
+}
+
+// Once reports whether this call is the first with this name, in the whole installation and for good. Of concurrent calls,
+// one is the first. Use it for what may happen only once, such as the use of a link.
+func (m *Monitor) Once(ctx context.Context, name string) (first bool, err error) {
+	mine := randomText(52)
+	stored, err := m.store.Setting(ctx, name, mine)
+	return stored == mine, err
 }

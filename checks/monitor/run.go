@@ -19,6 +19,7 @@ const dueBatch = 1000
 // one database may each call Run; they share the work.
 func (m *Monitor) Run(ctx context.Context) error {
 	m.vitals.started(m.clock())
+	defer m.feed.others.announce(ctx) // the process may end now
 	defer m.vitals.stopped()
 	var background sync.WaitGroup
 	defer background.Wait()
@@ -152,7 +153,8 @@ func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error
 }
 
 // Prune removes old pings and flips and returns how many. It keeps the newest pings of a check, up to the plan's limit,
-// and the flips of the current and the two previous months (server/API.md section 8). It also fails alerts that no
+// and the flips of the current and the two previous months (server/API.md section 8); what flips say for [Monitor.Stats] is
+// kept for older months. It also fails alerts that no
 // server has tried within [DeliveryConfig].GiveUp, so that they can be pruned: those to channels if this monitor has no
 // notifiers, and those to OnAlert if it has none. [Monitor.Run] does the same in small steps.
 func (m *Monitor) Prune(ctx context.Context) (removed int, err error) {
@@ -168,5 +170,9 @@ func (m *Monitor) pruneFlips(ctx context.Context, pause func()) (removed int, er
 	if err := m.abandon(ctx); err != nil {
 		return 0, err
 	}
-	return m.store.PruneFlips(ctx, flips.RetentionBoundary(m.Now()), pause)
+	before := flips.RetentionBoundary(m.Now())
+	if err := m.fold(ctx, before, pause); err != nil {
+		return 0, err
+	}
+	return m.store.PruneFlips(ctx, before, pause)
 }

@@ -3,6 +3,7 @@ package monitor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -37,6 +38,7 @@ func TestUnknownIsNotFound(t *testing.T) {
 			"CheckBySlug":      func() error { _, err := s.CheckBySlug(ctx, none, "job"); return err },
 			"CheckByUniqueKey": func() error { _, err := s.CheckByUniqueKey(ctx, none, c.UniqueKey()); return err },
 			"Tags":             func() error { _, err := s.Tags(ctx, none); return err },
+			"Logs":             func() error { _, err := s.Logs(ctx, none, nil, c.CreatedAt, 1); return err },
 			"LastDurations":    func() error { _, err := s.LastDurations(ctx, none); return err },
 			"CreateChannel": func() error {
 				_, err := s.CreateChannel(ctx, none, channel.Kind, "ops", channel.Settings)
@@ -50,10 +52,12 @@ func TestUnknownIsNotFound(t *testing.T) {
 				_, _, err := s.UpsertChannel(ctx, none, channel.Kind, "ops", channel.Settings)
 				return err
 			},
-			"UpdateChannel": func() error { _, err := s.UpdateChannel(ctx, none, channel.ID, channel.Settings, nil); return err },
-			"DeleteChannel": func() error { return s.DeleteChannel(ctx, none, channel.ID) },
-			"TestChannel":   func() error { return s.TestChannel(ctx, none, channel.ID) },
-			"Channels":      func() error { _, err := s.Channels(ctx, none); return err },
+			"UpdateChannel":    func() error { _, err := s.UpdateChannel(ctx, none, channel.ID, channel.Settings, nil); return err },
+			"DeleteChannel":    func() error { return s.DeleteChannel(ctx, none, channel.ID) },
+			"TestChannel":      func() error { return s.TestChannel(ctx, none, channel.ID) },
+			"Channels":         func() error { _, err := s.Channels(ctx, none); return err },
+			"StatusPages":      func() error { _, err := s.StatusPages(ctx, none); return err },
+			"DeleteStatusPage": func() error { return s.DeleteStatusPage(ctx, none, uuid.New()) },
 			"Deliveries": func() error {
 				_, err := s.Deliveries(ctx, monitor.DeliveryQuery{Project: none})
 				return err
@@ -71,16 +75,35 @@ func TestUnknownIsNotFound(t *testing.T) {
 			"CheckIDBySlug":         func() error { _, err := s.CheckIDBySlug(ctx, "none", "job"); return err },
 			"TagBadge":              func() error { _, _, err := s.TagBadge(ctx, "none", badges.AllTags); return err },
 			// Of a check.
-			"Update":     func() error { _, err := s.Update(ctx, none, checks.Spec{}); return err },
-			"Pause":      func() error { _, err := s.Pause(ctx, none); return err },
-			"Resume":     func() error { _, err := s.Resume(ctx, none); return err },
-			"Delete":     func() error { _, err := s.Delete(ctx, none); return err },
-			"Check":      func() error { _, err := s.Check(ctx, none); return err },
-			"Ping":       func() error { _, err := s.Ping(ctx, none, pings.Signal{}); return err },
+			"Update":  func() error { _, err := s.Update(ctx, none, checks.Spec{}); return err },
+			"Pause":   func() error { _, err := s.Pause(ctx, none); return err },
+			"Resume":  func() error { _, err := s.Resume(ctx, none); return err },
+			"Delete":  func() error { _, err := s.Delete(ctx, none); return err },
+			"Check":   func() error { _, err := s.Check(ctx, none); return err },
+			"Ping":    func() error { _, err := s.Ping(ctx, none, pings.Signal{}); return err },
+			"Explain": func() error { _, err := s.Explain(ctx, none); return err },
+			"History": func() error { _, err := s.History(ctx, none, monitor.HistoryQuery{}); return err },
+			"Transfer": func() error {
+				c := s.create(t, checks.Spec{})
+				if _, err := s.Transfer(ctx, c.ID, none); !errors.Is(err, checks.ErrNotFound) {
+					return fmt.Errorf("to an unknown project: %w", err)
+				}
+				_, err := s.Transfer(ctx, none, s.project.ID)
+				return err
+			},
+			"UpdateFunc": func() error {
+				_, err := s.UpdateFunc(ctx, none, func(checks.Check) (checks.Spec, error) { return checks.Spec{}, nil })
+				return err
+			},
+			"UpdateChannelFunc": func() error {
+				_, err := s.UpdateChannelFunc(ctx, none, channel.ID, func(c channels.Channel) (channels.Channel, error) { return c, nil })
+				return err
+			},
 			"Pings":      func() error { _, err := s.Pings(ctx, none); return err },
 			"PingBody":   func() error { _, err := s.PingBody(ctx, none, 1); return err },
 			"Flips":      func() error { _, err := s.Flips(ctx, none, flips.Window{}); return err },
 			"Downtime":   func() error { _, err := s.Downtime(ctx, none, time.Time{}, time.Time{}); return err },
+			"Stats":      func() error { _, err := s.Stats(ctx, none, time.Time{}, time.Time{}); return err },
 			"CheckBadge": func() error { _, _, err := s.CheckBadge(ctx, none); return err },
 		}
 		for name, call := range methods {

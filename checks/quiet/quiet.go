@@ -65,6 +65,52 @@ func (h Hours) Until(t time.Time) (end time.Time, quiet bool) {
 	return time.Unix(u, 0).UTC(), true
 }
 
+// Next returns the first stretch of quiet hours that begins after the instant t, in UTC. Overlapping and adjacent windows
+// count as one. If none begins any more, ok is false.
+func (h Hours) Next(t time.Time) (begin, end time.Time, ok bool) {
+	u := t.Unix()
+	if end, quiet := h.Until(t); quiet {
+		u = end.Unix() - 1 // no window contains the end, so none begins there
+	}
+	first, found := h.windowBegin(u)
+	if !found {
+		return time.Time{}, time.Time{}, false
+	}
+	begin = time.Unix(first, 0).UTC()
+	end, _ = h.Until(begin)
+	return begin, end, true
+}
+
+// windowBegin returns the earliest begin of a window after the instant u, and whether there is such a window.
+func (h Hours) windowBegin(u int64) (begin int64, found bool) {
+	consider := func(s span) {
+		if s.begin > u && s.begin < s.end && (!found || s.begin < begin) {
+			begin, found = s.begin, true
+		}
+	}
+	if len(h.weekly) > 0 {
+		today := floorDiv(wallclock.At(h.loc, u).Wall(u), secondsPerDay)
+		// A clock that is set forward can skip the window of one week.
+		for day := today - 1; day <= today+2*daysPerWeek+1 && !found; day++ {
+			h.begins(day, consider)
+		}
+	}
+	for _, s := range h.once {
+		consider(s)
+	}
+	return begin, found
+}
+
+// begins passes the weekly windows that begin on a day, counted from January 1, 1970, to a function.
+func (h Hours) begins(day int64, to func(span)) {
+	weekday := mod(day+4, daysPerWeek) // January 1, 1970 was a Thursday
+	for _, w := range h.weekly {
+		if w.days[weekday] {
+			to(h.span(day*secondsPerDay+int64(w.from)*60, day*secondsPerDay+int64(w.to)*60))
+		}
+	}
+}
+
 // windowEnd returns the latest end of the windows that contain the instant u, and whether there is such a window.
 func (h Hours) windowEnd(u int64) (end int64, found bool) {
 	extend := func(s span) {
@@ -81,12 +127,7 @@ func (h Hours) windowEnd(u int64) (end int64, found bool) {
 	today := floorDiv(wallclock.At(h.loc, u).Wall(u), secondsPerDay)
 	// A window may have begun the day before, and a zone that crosses the date line skips or repeats a day.
 	for day := today - 3; day <= today+1; day++ {
-		weekday := mod(day+4, daysPerWeek) // January 1, 1970 was a Thursday
-		for _, w := range h.weekly {
-			if w.days[weekday] {
-				extend(h.span(day*secondsPerDay+int64(w.from)*60, day*secondsPerDay+int64(w.to)*60))
-			}
-		}
+		h.begins(day, extend)
 	}
 	return end, found
 }

@@ -97,6 +97,43 @@ func TestUntil(t *testing.T) {
 	}
 }
 
+func TestNext(t *testing.T) {
+	const night, weekend = "22:00-06:00", "Sat,Sun 00:00-24:00" // March 1, 2026 is a Sunday
+	for _, test := range []struct {
+		name, text, zone string
+		at, begin, end   string // begin is "" when no quiet hours follow
+	}{
+		{"none", "", "UTC", "2026-03-02T23:00:00Z", "", ""},
+		{"before it begins", night, "UTC", "2026-03-02T21:59:59Z", "2026-03-02T22:00:00Z", "2026-03-03T06:00:00Z"},
+		{"its first instant", night, "UTC", "2026-03-02T22:00:00Z", "2026-03-03T22:00:00Z", "2026-03-04T06:00:00Z"},
+		{"within it", night, "UTC", "2026-03-03T01:00:00Z", "2026-03-03T22:00:00Z", "2026-03-04T06:00:00Z"},
+		{"its end", night, "UTC", "2026-03-03T06:00:00Z", "2026-03-03T22:00:00Z", "2026-03-04T06:00:00Z"},
+		{"a day of the week", "Tue 10:00-11:00", "UTC", "2026-03-03T10:30:00Z", "2026-03-10T10:00:00Z", "2026-03-10T11:00:00Z"},
+		{"windows that overlap", night + ";" + weekend, "UTC", "2026-02-27T12:00:00Z", "2026-02-27T22:00:00Z", "2026-03-02T06:00:00Z"},
+		{"once", "2026-12-24 18:00/2026-12-27 06:00", "Europe/Riga", "2026-03-02T00:00:00Z", "2026-12-24T16:00:00Z", "2026-12-27T04:00:00Z"},
+		{"once, begun", "2026-12-24 18:00/2026-12-27 06:00", "Europe/Riga", "2026-12-25T00:00:00Z", "", ""},
+		{"once before every week", "2026-03-03 18:00/2026-03-03 19:00;Sat 10:00-11:00", "UTC", "2026-03-03T00:00:00Z", "2026-03-03T18:00:00Z", "2026-03-03T19:00:00Z"},
+		{"its begin is skipped", "03:30-05:00", "Europe/Riga", "2026-03-29T00:59:59Z", "2026-03-29T01:00:00Z", "2026-03-29T02:00:00Z"},
+		{"all of it is skipped", "Sun 03:10-03:50", "Europe/Riga", "2026-03-28T12:00:00Z", "2026-04-05T00:10:00Z", "2026-04-05T00:50:00Z"},
+		{"a fraction of a second before", night, "UTC", "2026-03-02T21:59:59.5Z", "2026-03-02T22:00:00Z", "2026-03-03T06:00:00Z"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h, err := quiet.Parse(test.text, zone(t, test.zone))
+			if err != nil {
+				t.Fatal(err)
+			}
+			begin, end, ok := h.Next(at(t, test.at))
+			got := [2]string{}
+			if ok {
+				got = [2]string{begin.Format(time.RFC3339), end.Format(time.RFC3339)}
+			}
+			if want := [2]string{test.begin, test.end}; got != want {
+				t.Errorf("%q after %s: %v, want %v", test.text, test.at, got, want)
+			}
+		})
+	}
+}
+
 func TestZeroHours(t *testing.T) {
 	if _, isQuiet := (quiet.Hours{}).Until(time.Now()); isQuiet {
 		t.Error("the zero value is quiet")
@@ -181,6 +218,7 @@ func FuzzParse(f *testing.F) {
 		}
 		begin := time.Unix(u%(1<<34), 0)
 		end, isQuiet := h.Until(begin)
+		checkNext(t, h, begin)
 		if !isQuiet {
 			return
 		}
@@ -196,6 +234,34 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// checkNext compares the next quiet hours after an instant with what Until says about instants around them.
+func checkNext(t *testing.T, h quiet.Hours, from time.Time) {
+	t.Helper()
+	begin, end, ok := h.Next(from)
+	if !ok {
+		return
+	}
+	if !begin.After(from) {
+		t.Errorf("after %v: quiet hours from %v", from, begin)
+	}
+	if until, isQuiet := h.Until(begin); !isQuiet || !until.Equal(end) {
+		t.Errorf("after %v: quiet hours from %v to %v, but Until says %v, %v", from, begin, end, until, isQuiet)
+	}
+	since := from
+	if now, isQuiet := h.Until(from); isQuiet {
+		since = now
+	}
+	for _, part := range []time.Duration{0, 1, 2, 3} {
+		between := since.Add(begin.Sub(since) / 4 * part)
+		if _, isQuiet := h.Until(between); isQuiet && between.Before(begin) {
+			t.Errorf("after %v: quiet hours from %v, but it is quiet at %v", from, begin, between)
+		}
+	}
+	if _, isQuiet := h.Until(begin.Add(-1)); isQuiet {
+		t.Errorf("after %v: quiet hours from %v, but it is quiet before", from, begin)
+	}
 }
 
 func ExampleHours_Until() {

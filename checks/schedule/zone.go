@@ -3,6 +3,7 @@ package schedule
 import (
 	_ "embed"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +26,19 @@ var currentNames = sync.OnceValue(func() map[string]string {
 	}
 	return names
 })
+
+// Zones returns the current names of the time zones that [LoadLocation] knows, sorted, with UTC first. Old names and those
+// of fixed offsets, such as Etc/GMT+3, are not among them.
+func Zones() []string {
+	names := []string{"UTC"}
+	for line := range strings.Lines(zoneNames) {
+		if name := strings.Fields(line)[0]; strings.Contains(name, "/") && !strings.HasPrefix(name, "Etc/") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names[1:])
+	return names
+}
 
 // LoadLocation returns the time zone with the given name in the IANA database, for a schedule (server/API.md section
 // 2.1, field tz). Case matters. For an old name such as Europe/Kiev or US/Eastern it returns the zone under its current

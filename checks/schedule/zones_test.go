@@ -45,3 +45,18 @@ func sameSince1970(t *testing.T, old string, current *time.Location) {
 		}
 	}
 }
+
+func TestZones(t *testing.T) {
+	zones := Zones()
+	if zones[0] != "UTC" || !slices.IsSorted(zones[1:]) || !slices.Contains(zones, "Europe/Riga") || !slices.Contains(zones, "America/Argentina/Ushuaia") {
+		t.Errorf("Zones() = %q", zones)
+	}
+	for _, name := range zones {
+		if loc, err := LoadLocation(name); err != nil || loc.String() != name {
+			t.Errorf("LoadLocation(%q) = %v, %v", name, loc, err)
+		}
+		if strings.HasPrefix(name, "Etc/") || name == "EST" {
+			t.Errorf("%s is not a place", name)
+		}
+	}
+}

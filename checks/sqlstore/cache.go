@@ -107,9 +107,9 @@ func (c *cache) remove(id uuid.UUID) {
 }
 
 // sizeOf estimates the memory of an entry in bytes: fixed parts including two map entries, the compiled schedule, open
-// runs and texts. It counts a schedule for each check, although checks can share one.
+// and finished runs, and texts. It counts a schedule for each check, although checks can share one.
 func sizeOf(c *checks.Check) int {
-	const fixed, schedule, run, text = 1200, 3000, 48, 16
+	const fixed, schedule, run, text = 1300, 3000, 48, 16
 	size := fixed
 	if c.IsCron() {
 		size += schedule
@@ -117,6 +117,6 @@ func sizeOf(c *checks.Check) int {
 	for _, tag := range c.Tags {
 		size += text + len(tag)
 	}
-	return size + run*len(c.Runs) + len(c.Name) + len(c.Slug) + len(c.Desc) + len(c.Schedule) + len(c.TZ) +
+	return size + run*len(c.Runs) + len(c.History.Recent) + len(c.Name) + len(c.Slug) + len(c.Desc) + len(c.Schedule) + len(c.TZ) +
 		len(c.StartKW) + len(c.SuccessKW) + len(c.FailureKW) + len(c.QuietHours)
 }

@@ -16,7 +16,7 @@ type checkRow struct {
 	check checks.Check
 
 	status                     int64
-	runs, alerting             []byte
+	runs, alerting, history    []byte
 	logHead, watchAt, revision int64
 }
 
@@ -72,6 +72,7 @@ func (r *checkRow) state() []field {
 		{"last_start_run", &s.LastStartRun},
 		{"runs", &r.runs},
 		{"alerting", &r.alerting},
+		{"history", &r.history},
 		{"log_head", (*numberColumn)(&r.logHead)},
 		{"watch_at", (*numberColumn)(&r.watchAt)},
 		{"revision", &r.revision},
@@ -124,6 +125,9 @@ func (s *Store) check(r *checkRow) (c checks.Check, err error) {
 		return checks.Check{}, err
 	}
 	if c.Alerting, err = decodeAlerting(r.alerting); err != nil {
+		return checks.Check{}, err
+	}
+	if c.History, err = decodeHistory(r.history); err != nil {
 		return checks.Check{}, err
 	}
 	// A check whose schedule this version cannot evaluate must not break lists and the watcher. It goes down after its

@@ -7,10 +7,11 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
-// historyRow is a delivery with its check, its channel and the direction of its flip.
+// historyRow is a delivery with its check, its channel, and the direction and the reason of its flip.
 type historyRow struct {
 	deliveryRow
 
@@ -20,22 +21,27 @@ type historyRow struct {
 	ChannelName string    `bun:"channel_name"`
 	ChannelKind string    `bun:"channel_kind"`
 	FlipUp      bool      `bun:"flip_up"`
+	Reason      string    `bun:"reason"`
+}
+
+// selectDeliveries begins a query for historyRows whose checks and channels exist, newest first.
+func (s *Store) selectDeliveries() *bun.SelectQuery {
+	return s.db.NewSelect().TableExpr("rollcall_deliveries AS d").
+		ColumnExpr("d.id, d.flip_id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.channel_id").
+		ColumnExpr("c.uuid AS check_uuid, c.name AS check_name").
+		ColumnExpr("coalesce(ch.name, ?) AS channel_name", store.OnAlert.Name).
+		ColumnExpr("coalesce(ch.kind, ?) AS channel_kind", string(store.OnAlert.Kind)).
+		ColumnExpr("coalesce(f.up, FALSE) AS flip_up, coalesce(f.reason, '') AS reason").
+		Join("JOIN rollcall_checks AS c ON c.id = d.check_id").
+		Join("LEFT JOIN rollcall_channels AS ch ON ch.id = d.channel_id").
+		Join("LEFT JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id").
+		Where("ch.id IS NOT NULL OR d.channel_id = ?", store.OnAlert.ID).OrderExpr("d.id DESC")
 }
 
 // Deliveries returns deliveries, newest first.
 func (s *Store) Deliveries(ctx context.Context, query store.DeliveryQuery) ([]store.Delivery, error) {
 	var rows []historyRow
-	q := s.db.NewSelect().TableExpr("rollcall_deliveries AS d").
-		ColumnExpr("d.id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.channel_id").
-		ColumnExpr("c.uuid AS check_uuid, c.name AS check_name").
-		ColumnExpr("coalesce(ch.name, ?) AS channel_name", store.OnAlert.Name).
-		ColumnExpr("coalesce(ch.kind, ?) AS channel_kind", string(store.OnAlert.Kind)).
-		ColumnExpr("coalesce(f.up, FALSE) AS flip_up").
-		Join("JOIN rollcall_checks AS c ON c.id = d.check_id").
-		Join("LEFT JOIN rollcall_channels AS ch ON ch.id = d.channel_id").
-		Join("LEFT JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id").
-		Where("c.project_id = ?", query.Project).Where("ch.id IS NOT NULL OR d.channel_id = ?", store.OnAlert.ID).
-		OrderExpr("d.id DESC").Limit(int64(query.Limit))
+	q := s.selectDeliveries().Where("c.project_id = ?", query.Project).Limit(int64(query.Limit))
 	if query.IDs != nil {
 		q = q.Where("d.id IN (?)", bun.List(query.IDs))
 	}
@@ -65,7 +71,7 @@ func (r *historyRow) delivery() store.Delivery {
 	d := store.Delivery{
 		ID: r.ID, CheckID: r.CheckUUID, CheckName: r.CheckName,
 		ChannelID: r.ChannelID, ChannelName: r.ChannelName, ChannelKind: channels.Kind(r.ChannelKind),
-		Status: channels.Down, Reminder: int(r.Reminder),
+		Status: channels.Down, Reason: checks.Reason(r.Reason), Reminder: int(r.Reminder),
 		State: store.DeliveryState(r.State), Attempts: int(r.Attempts),
 		CreatedAt: instant(r.CreatedAt), FinishedAt: instant(r.FinishedAt), Error: r.Error,
 	}

@@ -2,7 +2,13 @@ package sqlstore
 
 import (
 	"bytes"
+	"slices"
 	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // FuzzDecodeRuns decodes any bytes as open runs. It fails, or the runs are the same after they are encoded and decoded
@@ -27,4 +33,100 @@ func FuzzDecodeRuns(f *testing.F) {
 			}
 		}
 	})
+}
+
+// FuzzDecodeHistory decodes any bytes as a history. It fails, or the history is the same after it is encoded and decoded
+// again.
+func FuzzDecodeHistory(f *testing.F) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	full := encodeHistory(&checks.History{
+		Recent:      checks.RecentRuns(checks.Run{At: at, Duration: time.Hour, Result: checks.RunSuccess}),
+		LastSuccess: at, LastSuccessDuration: time.Hour,
+		Today: checks.Day{Date: checks.Date(at), Totals: checks.Totals{Runs: 300, Failures: 2, Timed: 3, Sum: time.Hour, Min: time.Second, Max: time.Hour}},
+	})
+	for _, seed := range [][]byte{nil, {0}, {1}, {2, 0}, full, full[:7], bytes.Repeat([]byte{0xff}, 25), append([]byte{1}, bytes.Repeat([]byte{0}, 9)...)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, stored []byte) {
+		h, err := decodeHistory(stored)
+		if err != nil {
+			return
+		}
+		again, err := decodeHistory(encodeHistory(&h))
+		if err != nil || again != h {
+			t.Errorf("%x: decoded %+v, then %+v, error %v", stored, h, again, err)
+		}
+		h.Recent.Runs()
+	})
+}
+
+// FuzzDecodeMonth decodes any bytes as the days of February. It fails, or the days are the same after they are encoded and
+// decoded again.
+func FuzzDecodeMonth(f *testing.F) {
+	for _, seed := range [][]byte{nil, {1}, {2}, {1, 0}, {1, 29 << 2}, {1, 4 | 3, 24, 1, 2, 99, 9, 90, 0, 0}, {1, 4, 4}, bytes.Repeat([]byte{0xff}, 25)} {
+		f.Add(seed, true)
+	}
+	for _, folded := range []bool{true, false} {
+		f.Add(encodeMonth(busyMonth(folded)), folded)
+	}
+	f.Fuzz(func(t *testing.T, stored []byte, folded bool) {
+		m := busyMonth(folded)
+		days, err := decodeMonth(m.Start, stored)
+		if err != nil {
+			return
+		}
+		for _, d := range days {
+			// Without runs there is nothing else; only a folded month has times.
+			if d.Runs == 0 && d.Totals != (checks.Totals{}) || !folded && d.Times != (flips.Times{}) || folded && d.Times == (flips.Times{}) {
+				return
+			}
+		}
+		m.Days = days
+		if again, err := decodeMonth(m.Start, encodeMonth(m)); err != nil || !slices.Equal(again, days) {
+			t.Errorf("%x: decoded %+v, then %+v, error %v", stored, days, again, err)
+		}
+	})
+}
+
+// busyMonth is a February of an hourly job.
+func busyMonth(folded bool) *store.Month {
+	m := &store.Month{Start: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}
+	for i := range 28 {
+		m.Add(checks.Day{Date: m.Start.AddDate(0, 0, i), Totals: checks.Totals{
+			Runs: 24, Failures: int64(i % 10 / 9), Timed: 24, Sum: 16*time.Minute + time.Duration(i)*time.Second, Min: 35 * time.Second, Max: 62 * time.Second,
+		}})
+	}
+	if folded {
+		fold := store.Fold{Start: m.Start}
+		for i := range 28 {
+			down := time.Duration(i%10/9) * 1234567890 * time.Microsecond
+			fold.Days = append(fold.Days, flips.Times{Up: 24*time.Hour - down, Down: down})
+		}
+		m.Fold(fold)
+	}
+	return m
+}
+
+// TestMonthIsCompact holds the size of a month of an hourly, a daily and a paused job.
+func TestMonthIsCompact(t *testing.T) {
+	daily, paused := &store.Month{Start: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}, &store.Month{Start: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
+	up, unwatched := store.Fold{Start: daily.Start}, store.Fold{Start: paused.Start}
+	for i := range 31 {
+		took := 41*time.Minute + time.Duration(i)*time.Second
+		daily.Add(checks.Day{Date: daily.Start.AddDate(0, 0, i), Totals: checks.Totals{Runs: 1, Timed: 1, Sum: took, Min: took, Max: took}})
+		up.Days = append(up.Days, flips.Times{Up: 24 * time.Hour})
+		unwatched.Days = append(unwatched.Days, flips.Times{Unwatched: 24 * time.Hour})
+	}
+	daily.Fold(up)
+	paused.Fold(unwatched)
+	for name, test := range map[string]struct {
+		month *store.Month
+		limit int
+	}{"hourly": {busyMonth(true), 400}, "daily": {daily, 300}, "paused": {paused, 300}} {
+		size := len(encodeMonth(test.month))
+		t.Logf("%s: %d bytes", name, size)
+		if size > test.limit {
+			t.Errorf("%s: %d bytes, want at most %d", name, size, test.limit)
+		}
+	}
 }

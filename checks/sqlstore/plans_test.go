@@ -29,7 +29,7 @@ func (r *queryLog) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 	r.queries = append(r.queries, e.Query)
 }
 
-// TestPlans runs the queries of the watcher and of the delivery on a database with many rows. None of them scans a table.
+// TestPlans runs the queries of the watcher, the delivery and the board on a database with many rows. None of them scans a table.
 func TestPlans(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -42,6 +42,7 @@ func TestPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 		exercise(t, watched, now)
+		readLogs(t, watched, bundb, now)
 		var plans int
 		for _, query := range r.queries {
 			if strings.HasPrefix(query, "BEGIN") || strings.HasPrefix(query, "COMMIT") {
@@ -103,6 +104,21 @@ func exercise(t *testing.T, s *sqlstore.Store, now time.Time) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// readLogs runs what the board runs, for as many checks as it shows at first.
+func readLogs(t *testing.T, s *sqlstore.Store, db *bun.DB, now time.Time) {
+	var ids []uuid.UUID
+	if err := db.NewSelect().Table("rollcall_checks").Column("uuid").OrderExpr("id DESC").Limit(30).Scan(t.Context(), &ids); err != nil {
+		t.Fatal(err)
+	}
+	since := now.Add(-24 * time.Hour)
+	if logs, err := s.RecentPings(t.Context(), ids, since, 1000); err != nil || len(logs) < 30 {
+		t.Fatalf("read %d logs: %v", len(logs), err)
+	}
+	if lists, err := s.RecentTransitions(t.Context(), ids, since); err != nil || len(lists) < 30 {
+		t.Fatalf("read the transitions of %d checks: %v", len(lists), err)
 	}
 }
 

@@ -112,14 +112,14 @@ func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
 			return err
 		}
 	}
-	for _, table := range []string{"rollcall_deliveries", "rollcall_flips", "rollcall_pauses", "rollcall_check_channels", "rollcall_states"} {
+	for _, table := range []string{"rollcall_deliveries", "rollcall_flips", "rollcall_pauses", "rollcall_months", "rollcall_check_channels", "rollcall_states"} {
 		_, err := t.tx.NewDelete().Table(table).
 			Where("check_id IN (SELECT id FROM rollcall_checks WHERE project_id = ?)", id).Exec(ctx)
 		if err != nil {
 			return err
 		}
 	}
-	for _, table := range []string{"rollcall_checks", "rollcall_channels", "rollcall_keys"} {
+	for _, table := range []string{"rollcall_checks", "rollcall_channels", "rollcall_status_pages", "rollcall_keys"} {
 		if _, err := t.tx.NewDelete().Table(table).Where("project_id = ?", id).Exec(ctx); err != nil {
 			return err
 		}

@@ -15,6 +15,11 @@ func (d dialect) among(column, pgType string) string {
 	return column + " IN (SELECT value FROM json_each(?))"
 }
 
+// anyOf is among with bun's placeholder.
+func (d dialect) anyOf(column, pgType string) string {
+	return strings.Replace(d.among(column, pgType), "$1", "?", 1)
+}
+
 // list turns numbers or UUIDs into one parameter, so that the text of the query does not depend on their number.
 func (d dialect) list(values any) string {
 	text, _ := json.Marshal(values) // cannot fail for these types

@@ -16,7 +16,7 @@ import (
 
 var stateUpdate = []column{
 	{"status", "smallint"}, {"since", "bigint"}, {"n_pings", "bigint"}, {"last_ping", "bigint"}, {"last_start", "bigint"},
-	{"last_start_run", "uuid"}, {"runs", "bytea"}, {"log_head", "bigint"},
+	{"last_start_run", "uuid"}, {"runs", "bytea"}, {"history", "bytea"}, {"log_head", "bigint"},
 	{"revision", "bigint"}, {"check_id", "bigint"},
 }
 
@@ -54,6 +54,8 @@ func newRevision() int64 { return rand.Int64() }
 // changes holds the rows to add or update for a set of locked checks.
 type changes struct {
 	states, watches, alerting, pings, uploads, flips, pauses, alerts [][]any
+
+	months []monthChange
 }
 
 // SaveChecks writes locked checks and their changes. Nothing else writes rollcall_checks and rollcall_states, so every
@@ -104,6 +106,7 @@ func (t *transaction) collect(ctx context.Context, locked []*store.Locked) (c ch
 			t.bodyBytes += len(p.Body)
 		}
 		l.Pings, l.Uploads, l.Transitions, l.Pauses, l.Alerts = nil, nil, nil, nil, nil
+		l.Days, l.Folds = nil, nil
 	}
 	return c, nil
 }
@@ -123,6 +126,9 @@ func (t *transaction) write(ctx context.Context, c changes) error {
 		return err
 	}
 	if err := t.enqueue(ctx, c.alerts); err != nil {
+		return err
+	}
+	if err := t.saveMonths(ctx, c.months); err != nil {
 		return err
 	}
 	if err := t.s.d.insert(ctx, t.tx, "rollcall_pauses", pauseInsert, c.pauses); err != nil {
@@ -176,6 +182,9 @@ func (c *changes) add(l *store.Locked, pingIDs, flipIDs []int64) error {
 		}
 		c.pauses = append(c.pauses, []any{row.id, micros(tr.At), from})
 	}
+	if len(l.Days) > 0 || len(l.Folds) > 0 {
+		c.months = append(c.months, monthChange{row.id, l.Days, l.Folds})
+	}
 	c.addAlerts(l, row, flipIDs)
 	status, err := code(statuses[:], l.Stored)
 	if err != nil {
@@ -184,7 +193,7 @@ func (c *changes) add(l *store.Locked, pingIDs, flipIDs []int64) error {
 	row.revision = newRevision()
 	c.states = append(c.states, []any{
 		status, orNull(micros(l.StoredSince)), l.NPings, orNull(micros(l.LastPing)), orNull(micros(l.LastStart)), runID(l.LastStartRun),
-		orNullBytes(encodeRuns(l.Runs)), orNull(row.logHead), row.revision, row.id,
+		orNullBytes(encodeRuns(l.Runs)), orNullBytes(encodeHistory(&l.History)), orNull(row.logHead), row.revision, row.id,
 	})
 	// Most checks have no alert rules; their pings need not write this column.
 	if alerting := encodeAlerting(l.Alerting); !bytes.Equal(alerting, row.alerting) {

@@ -30,9 +30,15 @@ type Store struct {
 	checkpoints checkpoints
 	pruning     pruning
 	cache       cache
+	listeners   listeners
+	writer      sqliteWriter
+	announced   announced
 }
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Store    = (*Store)(nil)
+	_ store.Notifier = (*Store)(nil)
+)
 
 // Open returns a store on the program's own pool and migrates the database; see [Store.Migrate]. The program closes the
 // pool after its last use of the store: [Store.Close] leaves it open.
@@ -86,6 +92,7 @@ func New(db *bun.DB) (*Store, error) {
 // Close ends the use of the store. If package sqlite or postgres opened the database, Close closes it; a pool that the
 // program opened itself stays open. Let Monitor.Run return first.
 func (s *Store) Close() error {
+	s.listeners.stop()
 	s.checkpoints.running.Lock() // wait for the one that runs
 	defer s.checkpoints.running.Unlock()
 	if !s.owned {
@@ -167,7 +174,7 @@ func (s *Store) writeAlone(ctx context.Context) (release func(), err error) {
 
 // try runs fn in a transaction and reports whether the transaction reached its commit.
 func (s *Store) try(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) (t *transaction, committing bool, err error) {
-	err = s.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+	err = s.runInTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		t = &transaction{s: s, tx: tx}
 		if err := s.d.begin(ctx, tx); err != nil {
 			return err

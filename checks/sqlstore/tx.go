@@ -188,12 +188,27 @@ func (t *transaction) assign(ctx context.Context, checkID int64, ids []uuid.UUID
 	return err
 }
 
+// DeleteDeliveries removes the deliveries of a locked check. Copies of a delivery are added under its lock, so after
+// locking all, the second statement finds every copy.
+func (t *transaction) DeleteDeliveries(ctx context.Context, l *store.Locked) error {
+	id := l.Row.(*lockedRow).id
+	if t.s.d.postgres {
+		_, err := t.tx.NewRaw("SELECT 1 FROM rollcall_deliveries WHERE check_id = ? ORDER BY id FOR UPDATE", id).Exec(ctx)
+		if err != nil {
+			return err
+		}
+	}
+	_, err := t.tx.NewDelete().Table("rollcall_deliveries").Where("check_id = ? AND channel_id <> ?", id, store.OnAlert.ID).Exec(ctx)
+	return err
+}
+
 // DeleteCheck removes a locked check. PrunePings removes the entries of its log, which can be many.
 func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {
 	t.s.cache.forget(l.ID)
 	id := l.Row.(*lockedRow).id
 	for _, from := range []struct{ table, column string }{
 		{"rollcall_deliveries", "check_id"}, {"rollcall_flips", "check_id"}, {"rollcall_pauses", "check_id"},
+		{"rollcall_months", "check_id"},
 		{"rollcall_check_channels", "check_id"},
 		{"rollcall_states", "check_id"}, {"rollcall_checks", "id"},
 	} {

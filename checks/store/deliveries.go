@@ -191,6 +191,8 @@ type Delivery struct {
 	ChannelKind channels.Kind
 	// Status is the status that the alert reports.
 	Status channels.Status
+	// Reason is the reason of the flip that the alert is about, or "" if the flip was pruned.
+	Reason checks.Reason
 	// Reminder is 0 for the alert itself and counts the reminders from 1.
 	Reminder int
 	// State is the state of the delivery.

@@ -3,8 +3,8 @@
 // write a store of your own.
 //
 // Implement [Store] and its transaction, [Tx]. For object storage of large bodies, the same type also implements
-// [BodyQueue]; that is optional, and the monitor finds out by a type assertion. Then run the tests of package storetest
-// until they pass:
+// [BodyQueue]; that is optional, and the monitor finds out by a type assertion. So is [Notifier], by which monitors hear of
+// the changes of other processes. Then run the tests of package storetest until they pass:
 //
 //	func TestContract(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) store.Store { return openMyStore(t) })
@@ -24,7 +24,7 @@
 // # Order
 //
 //   - Checks come in the order in which they were added.
-//   - Channels and API keys come in the order of their CreatedAt; so do [checks.Check.Channels], whatever their order
+//   - Channels, status pages and API keys come in the order of their CreatedAt; so do [checks.Check.Channels], whatever their order
 //     was when they were saved, and the members of groups.
 //   - Projects come by name. Pings, flips and deliveries come with the newest first: the one saved last, also if the
 //     clock was set back.

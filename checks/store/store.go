@@ -24,8 +24,10 @@ type Store interface {
 	LogReader
 	ChannelReader
 	ProjectReader
+	MonthReader
 	Pruner
 	DeliveryReader
+	StatusPageReader
 
 	// Update runs fn in a transaction. If fn returns nil, Update commits: when it returns nil, all that fn wrote is
 	// durable. If fn fails, Update changes nothing, not even in a cache, and returns fn's own error unchanged.
@@ -76,6 +78,10 @@ type Match struct {
 	Grace      *time.Duration
 }
 
+// OlderPings is how many pings in a row must be older than an instant before [LogReader].RecentPings takes all further
+// ones for older. A ping that waited in a queue stands where it arrived, with an earlier time than the pings before it.
+const OlderPings = 10
+
 // LogReader reads pings and flips.
 type LogReader interface {
 	// Pings returns the newest pings of a check, newest first, with all their fields but Body and BodyKey.
@@ -89,10 +95,40 @@ type LogReader interface {
 	// Transitions returns the transitions and the pauses of a check, by time. A pause at the instant of a transition comes
 	// after it. Each has the fields with which SaveChecks got it.
 	Transitions(ctx context.Context, checkID uuid.UUID) ([]checks.Transition, error)
+	// RecentPings returns, for each of the checks that has a log, its newest pings, newest first and up to limit, with N,
+	// Kind, At, RunID, ExitStatus, Duration and BodySize. It stops after [OlderPings] pings in a row that are older than
+	// since. The number of queries does not depend on that of the checks.
+	RecentPings(ctx context.Context, checkIDs []uuid.UUID, since time.Time, limit int) (map[uuid.UUID][]pings.Ping, error)
+	// RecentTransitions returns, for each of the checks that has some, the transitions and the pauses at or after an
+	// instant, in the form and the order of Transitions.
+	RecentTransitions(ctx context.Context, checkIDs []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error)
+	// History returns the newest transitions and pauses of a check in the reverse order of Transitions, each transition
+	// with its deliveries. It returns up to q.Limit and, so that the next page can begin before the last one, all others at
+	// the instant of the last one.
+	History(ctx context.Context, checkID uuid.UUID, q HistoryQuery) ([]Event, error)
 	// LastDurations returns, for each check of a project, the Duration of the newest ping that has one. It may leave out
 	// a check if more than one ping came after that.
 	LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error)
 }
+
+// HistoryQuery selects transitions and pauses.
+type HistoryQuery struct {
+	// Before selects earlier instants. The zero time selects all.
+	Before time.Time
+	// Limit bounds the number of events. It is positive.
+	Limit int
+}
+
+// Event is a transition or a pause of a check.
+type Event struct {
+	checks.Transition
+	// Deliveries are those that refer to the transition, highest ID first. Of more than [MaxEventDeliveries] it has those
+	// of the alert itself before the newest reminders.
+	Deliveries []Delivery
+}
+
+// MaxEventDeliveries bounds the deliveries of an [Event].
+const MaxEventDeliveries = 100
 
 // ChannelReader reads channels.
 type ChannelReader interface {
@@ -149,6 +185,8 @@ type Tx interface {
 	CheckFinder
 	ChannelReader
 	DeliveryQueue
+	StatusPageReader
+	StatusPageWriter
 
 	// LockAccount locks the account of a project and returns the project. The lock guards what depends on all checks of
 	// the account: limits, uniqueness and the set of channels.
@@ -183,10 +221,16 @@ type Tx interface {
 	// alert. Both lists are in the same order, and several of their items may have the same instant. If there is none,
 	// it is the newest stored flip to that status. If that was pruned, the delivery refers to no flip.
 	//
+	// SettingsChanged with another ProjectID moves the check, with all that belongs to it, to that project, which exists.
+	// Before, the caller removes deliveries to the channels of the old project with DeleteDeliveries.
+	//
 	// The store may keep the checks in a cache, so the caller must not change their slices afterwards.
 	SaveChecks(ctx context.Context, locked []*Locked) error
-	// DeleteCheck removes a locked check with its flips and deliveries. Nobody can read its pings from then on, although
-	// PrunePings may remove them later. Another check with the same ID may be added.
+	// DeleteDeliveries removes the deliveries of a locked check, in any state, but for those to [OnAlert]. Couriers that
+	// add copies to groups meanwhile leave none behind.
+	DeleteDeliveries(ctx context.Context, l *Locked) error
+	// DeleteCheck removes a locked check with its flips, totals and deliveries. Nobody can read its pings from then on,
+	// although PrunePings may remove them later. Another check with the same ID may be added.
 	DeleteCheck(ctx context.Context, l *Locked) error
 
 	// InsertProject adds a project. The error is [checks.ErrExists] for a name in use.
@@ -194,7 +238,8 @@ type Tx interface {
 	// The account of a project is its Account with its Plan: two projects belong to one account if both are equal. A
 	// MaxChecks above 0 becomes that of the account, and so of all its projects. With 0 the account keeps what it has.
 	InsertProject(ctx context.Context, p checks.Project) error
-	// DeleteProject removes a project with its checks, as DeleteCheck does, its channels and its API keys.
+	// DeleteProject removes a project with its checks, as DeleteCheck does, its channels, its status pages
+	// and its API keys.
 	DeleteProject(ctx context.Context, id uuid.UUID) error
 	// CountProjects returns the number of projects. It makes other callers of CountProjects wait until the transaction
 	// ends, so that only one of them adds the first project.
@@ -229,6 +274,11 @@ type Locked struct {
 	Pings       []pings.Ping
 	Transitions []checks.Transition
 	Alerts      []checks.Alert
+	// Days are totals that SaveChecks adds to those of earlier days. A day can come several times.
+	Days []checks.Day
+	// Folds are months whose times SaveChecks sets, for which the totals of their days stay. Saving a Fold again changes
+	// nothing.
+	Folds []Fold
 	// Pauses are new changes to paused, which write no flip and have no Reason.
 	Pauses []checks.Transition
 	// Uploads are the numbers of those Pings whose bodies move to object storage, in ascending order. It is empty for a
@@ -241,6 +291,7 @@ func (l *Locked) Apply(c checks.Check, effects checks.Effects) {
 	l.Check = c
 	l.Transitions = append(l.Transitions, effects.Transitions...)
 	l.Alerts = append(l.Alerts, effects.Alerts...)
+	l.Days = append(l.Days, effects.Days...)
 }
 
 // Pause pauses the check and adds the pause, unless it was paused already, to what SaveChecks writes.

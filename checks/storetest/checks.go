@@ -49,9 +49,14 @@ func testStateRoundTrip(t *testing.T, f fixture) {
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Success}, noon)
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Start, RunID: run}, noon.Add(time.Second))
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Start}, noon.Add(2*time.Second))
+	date := time.Date(noon.Year(), noon.Month(), noon.Day(), 0, 0, 0, 0, time.UTC)
 	want := checks.State{
 		Stored: checks.StatusUp, StoredSince: noon, NPings: 3, LastPing: noon, LastStart: noon.Add(2 * time.Second),
 		Runs: pings.Runs{{ID: run, StartedAt: noon.Add(time.Second)}, {StartedAt: noon.Add(2 * time.Second)}},
+		History: checks.History{
+			Recent:      checks.RecentRuns(checks.Run{At: noon, Result: checks.RunSuccess}),
+			LastSuccess: noon, Today: checks.Day{Date: date, Totals: checks.Totals{Runs: 1}},
+		},
 	}
 	same(t, "state", f.check(t, c.ID).State, want)
 	must(t, f.edit(t.Context(), c.ID, func(l *store.Locked) error {
@@ -61,6 +66,18 @@ func testStateRoundTrip(t *testing.T, f fixture) {
 	}))
 	want.Stored, want.StoredSince, want.LastStart = checks.StatusPaused, noon.Add(3*time.Second), time.Time{}
 	same(t, "state of a paused check", f.check(t, c.ID).State, want)
+
+	ends := []checks.Run{{At: noon, Result: checks.RunSuccess}}
+	for i := range checks.MaxRecent {
+		end := noon.Add(time.Duration(i+1) * 25 * time.Hour)
+		took := time.Duration(i) * time.Minute
+		f.ping(t, c.ID, pings.Signal{Kind: pings.Start}, end.Add(-took))
+		f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, end)
+		ends = append(ends, checks.Run{At: end, Duration: took, Result: checks.RunFail})
+		got := f.check(t, c.ID).History
+		same(t, "runs", got.Recent.Runs(), ends[max(0, len(ends)-checks.MaxRecent):])
+		same(t, "totals", got.On(end), checks.Totals{Runs: 1, Failures: 1, Timed: 1, Sum: took, Min: took, Max: took})
+	}
 }
 
 func testSettingsAndState(t *testing.T, f fixture) {

@@ -212,8 +212,8 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 		t.Errorf("claimed what has ended: %+v", list)
 	}
 	want := []store.Delivery{
-		{Status: channels.Up, State: store.DeliveryFailed, Attempts: 1, CreatedAt: noon.Add(time.Second), Error: "refused"},
-		{Status: channels.Down, State: store.DeliverySent, Attempts: 3, CreatedAt: noon},
+		{Status: channels.Up, Reason: checks.ReasonSuccess, State: store.DeliveryFailed, Attempts: 1, CreatedAt: noon.Add(time.Second), Error: "refused"},
+		{Status: channels.Down, Reason: checks.ReasonFail, State: store.DeliverySent, Attempts: 3, CreatedAt: noon},
 	}
 	list := f.history(t, store.DeliveryQuery{})
 	for i := range want {

@@ -20,12 +20,16 @@
 //
 //   - CheckRoundTrip: settings come back as they were saved, and a schedule that was read can be evaluated. An ID that is in
 //     use is [checks.ErrExists].
-//   - StateRoundTrip: the state comes back as it was saved, with its open runs, from Checks and from LockCheck.
+//   - StateRoundTrip: the state comes back as it was saved, with its open runs and its history, from Checks and from
+//     LockCheck.
 //   - SettingsAndState: writing settings leaves the state alone.
 //   - AnyText: text without NUL comes back unchanged and can be searched for, whatever its characters.
 //   - CheckQueries: Checks looks at all fields of its filter, compares tags as whole words, and returns the oldest first. A
 //     zero ID or an empty key matches nothing.
 //   - FindChecks: a match compares whole values, with their case, and a timeout only of Simple checks. Oldest first.
+//   - MoveCheck: a check that is saved with another project is found there only, with its log, flips and state. Without its
+//     deliveries, nobody can send an alert about it to the old channels.
+//   - MoveWhileDelivering: no copy to a member of a group outlives DeleteDeliveries.
 //   - DeleteCheck: pings and flips go with their check.
 //
 // # Batches of pings
@@ -44,8 +48,21 @@
 //   - FlipWindows: the bounds of Flips are exclusive and count microseconds.
 //   - Transitions: they have their reasons and the status before them, and come with the pauses in the order of their times.
 //     PruneFlips removes old ones of both, and DeleteCheck all.
+//   - RecentPings: it returns the newest pings of several checks, each list as long as the limit, the instant and pruning
+//     leave it. Pings that waited in a queue hide no newer ones.
+//   - RecentTransitions: it returns those of Transitions from an instant on, for several checks at once.
+//   - History: transitions and pauses come page by page, newest first, each transition with the deliveries of its alert and
+//     the newest of its reminders.
+//   - ManyReminders: an event has the alert itself and as many of the newest reminders as fit.
 //   - LastDurations: the duration of a run stands until the next one ends, also while a run is in progress. It may be left out
 //     after other pings.
+//
+// # Totals
+//
+//   - Months: the totals of days are added to those that are stored, exactly once, and go with their check.
+//   - Folds: a month that is folded has the times of all its days, also if it is saved twice or totals are added later. Pruning
+//     keeps them.
+//   - Unfolded: the checks that existed in a month and have no fold of it come page by page, in the order of their IDs.
 //
 // # Deadlines
 //
@@ -71,10 +88,16 @@
 //   - Accounts: an account is a name with a plan. Its projects count their checks together and share a limit, which the
 //     project that was added last with one has set.
 //   - FirstProject: of several servers that add a project if CountProjects returns 0, one does.
-//   - DeleteProject: checks, channels and keys go with their project. A deleted project is [checks.ErrNotFound].
+//   - DeleteProject: checks, channels, status pages and keys go with their project. A deleted project is [checks.ErrNotFound].
 //   - Keys: keys are found by their hash and listed with the oldest first. Only their own project can delete them.
 //   - KeyErrors: a hash that is in use is [checks.ErrExists]. An unknown project is not, whether or not it is an error.
 //   - Setting: concurrent callers that store a setting all get the same value.
+//
+// # Status pages
+//
+//   - StatusPages: status pages come back as they were saved, oldest first, and are found by their slug and their project.
+//   - StatusPageErrors: a slug that is in use in any project is [checks.ErrExists]. Only their own project can change or
+//     delete pages.
 //
 // # Channels
 //

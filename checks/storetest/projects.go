@@ -125,12 +125,15 @@ func testDeleteProject(t *testing.T, f fixture) {
 	key := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Hash: hashOf("key"), CreatedAt: noon}
 	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.InsertKey(ctx, key) })
 	other := f.addProject(t, newProject("other"))
+	page := checks.StatusPage{ID: uuid.New(), ProjectID: f.project.ID, Slug: "acme", Title: "Acme", CreatedAt: noon}
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveStatusPage(ctx, page) })
 
 	remove := func(ctx context.Context, tx store.Tx) error { return tx.DeleteProject(ctx, f.project.ID) }
 	f.update(t, remove)
 	f.gone(t, c.ID)
 	same(t, "keys of a deleted project", f.keys(t, store.KeyFilter{Hash: &key.Hash}), []checks.Key(nil))
 	same(t, "channels of a deleted project", f.channels(t), []channels.Channel(nil))
+	same(t, "status pages of a deleted project", f.statusPages(t, store.StatusPageFilter{}), []checks.StatusPage(nil))
 	same(t, "projects left", f.projects(t, store.ProjectFilter{}), []checks.Project{other})
 	if err := f.Update(t.Context(), remove); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("DeleteProject of a deleted project: error %v, want ErrNotFound", err)

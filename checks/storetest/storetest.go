@@ -34,6 +34,8 @@ func contract() []requirement {
 		{"AnyText", testAnyText},
 		{"CheckQueries", testCheckQueries},
 		{"FindChecks", testFindChecks},
+		{"MoveCheck", testMoveCheck},
+		{"MoveWhileDelivering", testMoveWhileDelivering},
 		{"DeleteCheck", testDeleteCheck},
 
 		{"Batches", testBatches},
@@ -45,7 +47,15 @@ func contract() []requirement {
 		{"PingBodies", testPingBodies},
 		{"FlipWindows", testFlipWindows},
 		{"Transitions", testTransitions},
+		{"RecentPings", testRecentPings},
+		{"RecentTransitions", testRecentTransitions},
+		{"History", testHistory},
+		{"ManyReminders", testManyReminders},
 		{"LastDurations", testLastDurations},
+
+		{"Months", testMonths},
+		{"Folds", testFolds},
+		{"Unfolded", testUnfolded},
 
 		{"DueChecks", testDueChecks},
 		{"DueChecksAreShared", testDueChecksAreShared},
@@ -65,6 +75,9 @@ func contract() []requirement {
 		{"Keys", testKeys},
 		{"KeyErrors", testKeyErrors},
 		{"Setting", testSetting},
+
+		{"StatusPages", testStatusPages},
+		{"StatusPageErrors", testStatusPageErrors},
 
 		{"Channels", testChannels},
 		{"AssignedChannels", testAssignedChannels},

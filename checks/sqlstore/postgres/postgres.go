@@ -59,9 +59,9 @@ func OpenDB(url string) (*sql.DB, error) {
 func openDB(config *pgx.ConnConfig) *sql.DB {
 	// A restart of PostgreSQL leaves dead connections in the pool. By default the driver only probes connections that
 	// were idle for a second, and a restart can be faster.
-	db := stdlib.OpenDB(*config, stdlib.OptionShouldPing(func(_ context.Context, p stdlib.ShouldPingParams) bool {
+	db := sql.OpenDB(connector{stdlib.GetConnector(*config, stdlib.OptionShouldPing(func(_ context.Context, p stdlib.ShouldPingParams) bool {
 		return p.IdleDuration > probeIdle
-	}))
+	})), config})
 	db.SetMaxOpenConns(maxConns)
 	db.SetMaxIdleConns(maxConns)
 	db.SetConnMaxIdleTime(idleTime)

@@ -1,0 +1,74 @@
+package checks
+
+import (
+	"time"
+
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// History is what a check remembers of its runs. Pause and resume keep it. The zero value has no runs.
+type History struct {
+	// Recent are the last runs.
+	Recent Recent
+	// LastSuccess is when the last success ended, or the zero time. LastSuccessDuration is its Run.Duration.
+	LastSuccess         time.Time
+	LastSuccessDuration time.Duration
+	// Today has the totals of the day of the newest run, which need not be the current day; see [History.On].
+	Today Day
+}
+
+// On returns the totals of the UTC day of an instant, if that is the day of the newest run. The totals of other days are
+// not in the history.
+func (h History) On(t time.Time) Totals {
+	if h.Today.Date.Equal(Date(t)) {
+		return h.Today.Totals
+	}
+	return Totals{}
+}
+
+// totalsOf returns the totals of one run.
+func totalsOf(run Run, timed bool) Totals {
+	t := Totals{Runs: 1}
+	if run.Result != RunSuccess {
+		t.Failures = 1
+	}
+	if timed {
+		t.Timed, t.Sum, t.Min, t.Max = 1, run.Duration, run.Duration, run.Duration
+	}
+	return t
+}
+
+// ended adds the run that a success or a failure ended to the history. Call it before the ping changes the state.
+func (c Check) ended(ping pings.Ping, effects *Effects) Check {
+	run := Run{At: ping.At, Result: RunSuccess}
+	if ping.Kind == pings.Fail {
+		run.Result = RunFail
+	}
+	if ping.Duration != nil {
+		run.Duration = *ping.Duration
+	}
+	return c.record(run, ping.Duration != nil, effects)
+}
+
+// record adds a run to the history. The totals of a day that is over go to the effects, and so does a run of an earlier
+// day.
+func (c Check) record(run Run, timed bool, effects *Effects) Check {
+	h := &c.History
+	newest := !run.At.Before(c.newest())
+	h.Recent = h.Recent.with(run, newest)
+	if run.Result == RunSuccess && (newest || !run.At.Before(h.LastSuccess)) {
+		h.LastSuccess, h.LastSuccessDuration = run.At, run.Duration
+	}
+	if date := Date(run.At); !date.Equal(h.Today.Date) {
+		if !newest && date.Before(h.Today.Date) {
+			effects.Days = append(effects.Days, Day{date, totalsOf(run, timed)})
+			return c
+		}
+		if h.Today.Runs > 0 {
+			effects.Days = append(effects.Days, h.Today)
+		}
+		h.Today = Day{Date: date}
+	}
+	h.Today.Totals = h.Today.Add(totalsOf(run, timed))
+	return c
+}

@@ -1,0 +1,134 @@
+package monitor
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks/store"
+)
+
+const (
+	// announcePause is the shortest time between two announcements of background work.
+	announcePause = 500 * time.Millisecond
+	// announceTimeout bounds one announcement.
+	announceTimeout = 2 * time.Second
+	// announceRetries bounds the retries of an announcement. What was not announced goes with the next change.
+	announceRetries = 5
+	// listenWait is the first pause after listening has failed. It doubles up to listenWaitMost.
+	listenWait, listenWaitMost = 250 * time.Millisecond, 10 * time.Second
+)
+
+// announcer tells other monitors on the database what this one has changed, and hears of their changes.
+type announcer struct {
+	notifier store.Notifier // nil if the store is none
+	log      *slog.Logger
+	origin   origin
+	on       atomic.Bool // announcements are of use
+
+	sending sync.Mutex // held during an announcement
+
+	mu        sync.Mutex
+	outgoing  changeSet
+	scheduled bool
+	sent      time.Time
+	failures  int
+}
+
+// origin identifies a monitor, so that it ignores its own announcements.
+type origin [8]byte
+
+func newAnnouncer(s store.Store, log *slog.Logger) *announcer {
+	a := &announcer{log: log}
+	a.notifier, _ = s.(store.Notifier)
+	a.on.Store(a.notifier != nil)
+	rand.Read(a.origin[:])
+	return a
+}
+
+// add adds changes to the next announcement, which a goroutine sends soon.
+func (a *announcer) add(add func(*changeSet)) {
+	if !a.on.Load() {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	add(&a.outgoing)
+	if !a.outgoing.empty() && !a.scheduled {
+		a.schedule(announcePause - time.Since(a.sent))
+	}
+}
+
+// schedule calls for an announcement after a pause.
+func (a *announcer) schedule(pause time.Duration) {
+	a.scheduled = true
+	time.AfterFunc(pause, func() {
+		a.mu.Lock()
+		a.scheduled = false
+		a.mu.Unlock()
+		a.announce(context.Background())
+	})
+}
+
+// announce sends what waits. If another goroutine is sending, announce waits for it.
+func (a *announcer) announce(ctx context.Context) {
+	if !a.on.Load() {
+		return
+	}
+	a.sending.Lock()
+	defer a.sending.Unlock()
+	a.mu.Lock()
+	change, none := a.outgoing.Change, a.outgoing.empty()
+	a.outgoing, a.sent = changeSet{}, time.Now()
+	a.mu.Unlock()
+	if none {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), announceTimeout)
+	defer cancel()
+	err := a.notifier.Announce(ctx, encodeChange(a.origin, change))
+	if errors.Is(err, errors.ErrUnsupported) {
+		a.on.Store(false)
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err == nil {
+		a.failures = 0
+		return
+	}
+	if a.failures++; a.failures == 2 { // the first may be of a process that ends
+		a.log.WarnContext(ctx, "changes cannot be announced to other servers", "error", err)
+	}
+	a.outgoing.addChange(change)
+	if !a.scheduled && a.failures%announceRetries != 0 {
+		a.schedule(backoff(announcePause, announceRetries*announcePause, a.failures))
+	}
+}
+
+// listen passes the changes of others to heard until ctx ends.
+func (a *announcer) listen(ctx context.Context, heard func(Change)) {
+	for failures := 1; ; failures++ {
+		err := a.notifier.Listen(ctx, func(message string) {
+			failures = 0
+			if from, change := decodeChange(message); from != a.origin {
+				heard(change)
+			}
+		})
+		if ctx.Err() != nil || errors.Is(err, errors.ErrUnsupported) {
+			return
+		}
+		if failures <= 1 {
+			a.log.WarnContext(ctx, "changes of other servers are not seen at the moment", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(backoff(listenWait, listenWaitMost, max(1, failures))):
+		}
+	}
+}

@@ -1,0 +1,343 @@
+package monitor_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
+	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// server is one of several monitors on a database.
+type server struct {
+	*monitor.Monitor
+	store *sqlstore.Store
+}
+
+func newServer(t testing.TB, s *sqlstore.Store) server {
+	t.Helper()
+	mon, err := monitor.New(s, &monitor.Config{Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	return server{mon, s}
+}
+
+// listens subscribes, and waits until the server hears of others.
+func (s server) listens(t testing.TB) <-chan monitor.Change {
+	t.Helper()
+	changes := s.Changes(t.Context())
+	hears(t, changes, "at first", monitor.Change{All: true})
+	return changes
+}
+
+// soon is much longer than a change of another server takes.
+const soon = 20 * time.Second
+
+// hears skips changes until one that is wanted, or is All.
+func hears(t testing.TB, changes <-chan monitor.Change, what string, want monitor.Change) {
+	t.Helper()
+	timeout := time.After(soon)
+	var got monitor.Change
+	for !got.All && !cmp.Equal(got, want) {
+		select {
+		case got = <-changes:
+		case <-timeout:
+			t.Fatalf("%s: not heard within %v, the last change is %+v", what, soon, got)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// TestChangesOfOthers has two servers on a database. On PostgreSQL one hears what the other has changed; on SQLite, that
+// something has changed.
+func TestChangesOfOthers(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		here, there := newServer(t, db.Open(t)), newServer(t, db.Open(t))
+		changes := here.listens(t)
+		want := func(c monitor.Change) monitor.Change {
+			if db.Path() != "" {
+				return monitor.Change{All: true}
+			}
+			return c
+		}
+		project, err := there.OpenProject(t.Context(), "p")
+		must(t, err)
+		hears(t, changes, "new project", want(ofProject(project.ID, monitor.ChangedProject)))
+		c, err := there.Create(t.Context(), project.ID, everyMinute())
+		must(t, err)
+		hears(t, changes, "new check", want(ofChecks(project.ID, monitor.ChangedSettings, c.ID)))
+		for range 3 { // the last one goes with the next announcement
+			_, err = there.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Log})
+			must(t, err)
+		}
+		hears(t, changes, "pings", want(ofChecks(project.ID, monitor.ChangedLog, c.ID)))
+		_, err = there.Pause(t.Context(), c.ID)
+		must(t, err)
+		hears(t, changes, "pause", want(ofChecks(project.ID, monitor.ChangedStatus, c.ID)))
+	})
+}
+
+// TestOwnChangesDoNotEcho changes much on a server. Its subscriber hears precisely what, and never that anything may have
+// changed.
+func TestOwnChangesDoNotEcho(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		here := newServer(t, db.Open(t))
+		changes := here.listens(t)
+		project, err := here.OpenProject(t.Context(), "p")
+		must(t, err)
+		c, err := here.Create(t.Context(), project.ID, everyMinute())
+		must(t, err)
+		body := make([]byte, 1<<20) // some checkpoints
+		for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
+			_, err := here.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Log, Body: body})
+			must(t, err)
+			_, err = here.Update(t.Context(), c.ID, checks.Spec{Channels: new("nobody")})
+			if err == nil {
+				t.Fatal("an unknown channel was found")
+			}
+			_, err = here.Prune(t.Context())
+			must(t, err)
+			select {
+			case change := <-changes:
+				if change.All || len(change.Projects) != 1 {
+					t.Fatalf("change %+v", change)
+				}
+			default:
+			}
+		}
+	})
+}
+
+// TestChangesOfProcess changes a key in a process that ends at once.
+func TestChangesOfProcess(t *testing.T) {
+	if url := os.Getenv(shortLivedVar); url != "" {
+		shortLived(t, url)
+		return
+	}
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		here := newServer(t, db.Open(t))
+		project, err := here.OpenProject(t.Context(), "p")
+		must(t, err)
+		changes := here.listens(t)
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChangesOfProcess$")
+		cmd.Env = append(os.Environ(), shortLivedVar+"="+db.URL)
+		if output, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, output)
+		}
+		want := ofProject(project.ID, monitor.ChangedProject)
+		if db.Path() != "" {
+			want = monitor.Change{All: true}
+		}
+		hears(t, changes, "new key", want)
+	})
+}
+
+const shortLivedVar = "ROLLCALL_TEST_SHORT_LIVED"
+
+// shortLived creates a key and exits.
+func shortLived(t *testing.T, url string) {
+	db := dbtest.DB{URL: url}
+	mon := newServer(t, db.Open(t))
+	project, err := mon.ProjectByName(t.Context(), "p")
+	must(t, err)
+	_, _, err = mon.CreateKey(t.Context(), project.ID, true)
+	must(t, err)
+	os.Exit(0)
+}
+
+// TestListenerIsTerminated ends the connections of a listening server, as a restart of PostgreSQL does. The server hears
+// that it may have missed something, and then hears again.
+func TestListenerIsTerminated(t *testing.T) {
+	db := dbtest.PostgreSQL(t)
+	here, there := newServer(t, db.Open(t)), newServer(t, db.Open(t))
+	changes := here.listens(t)
+	admin := db.Bun(t)
+	_, err := admin.ExecContext(t.Context(), `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+		WHERE datname = current_database() AND query LIKE 'LISTEN %'`)
+	must(t, err)
+	hears(t, changes, "after the end of the connection", monitor.Change{All: true})
+	project, err := there.OpenProject(t.Context(), "p")
+	must(t, err)
+	hears(t, changes, "new project", ofProject(project.ID, monitor.ChangedProject))
+}
+
+// TestListensWhileSubscribed counts the connections that listen.
+func TestListensWhileSubscribed(t *testing.T) {
+	db := dbtest.PostgreSQL(t)
+	here := newServer(t, db.Open(t))
+	admin := db.Bun(t)
+	listening := func(want int) {
+		t.Helper()
+		for n := -1; n != want; { // the server notices the end of a connection in its own time
+			must(t, admin.NewRaw(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN %'`).Scan(t.Context(), &n))
+			if n > 1 {
+				t.Fatalf("%d connections listen", n)
+			}
+		}
+	}
+	listening(0)
+	ctx, stop := context.WithCancel(t.Context())
+	for range 100 {
+		here.Changes(ctx)
+	}
+	hears(t, here.Changes(ctx), "at first", monitor.Change{All: true})
+	listening(1)
+	stop()
+	listening(0)
+	here.listens(t)
+	must(t, here.store.Close())
+	listening(0)
+}
+
+// TestManyChangesOfOthers announces more checks than a message can name.
+func TestManyChangesOfOthers(t *testing.T) {
+	db := dbtest.PostgreSQL(t)
+	here, there := newServer(t, db.Open(t)), newServer(t, db.Open(t))
+	project, err := there.OpenProject(t.Context(), "p")
+	must(t, err)
+	ids, added := make([]uuid.UUID, 5000), make([]*store.Locked, 5000)
+	for i := range ids {
+		c, err := checks.New(project.ID, everyMinute(), there.Now())
+		must(t, err)
+		ids[i], added[i] = c.ID, &store.Locked{Check: c}
+	}
+	must(t, there.store.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveChecks(ctx, added) }))
+	changes := here.listens(t)
+	together(len(ids), func(i int) {
+		if _, err := there.Ping(t.Context(), ids[i], pings.Signal{Kind: pings.Log}); err != nil {
+			t.Error(err)
+		}
+	})
+	hears(t, changes, "5,000 pings", ofProject(project.ID, monitor.ChangedLog))
+}
+
+// TestSchemas has two stores in schemas of one database. They do not hear each other.
+func TestSchemas(t *testing.T) {
+	db := dbtest.PostgreSQL(t)
+	admin := db.Bun(t)
+	var servers []server
+	for _, name := range []string{"one", `"Two; x"`} {
+		_, err := admin.ExecContext(t.Context(), "CREATE SCHEMA "+name)
+		must(t, err)
+		path := strings.NewReplacer(`"`, "%22", " ", "%20", ";", "%3B").Replace(name)
+		servers = append(servers, newServer(t, dbtest.DB{Name: "postgres", URL: db.URL + "?search_path=" + path}.Open(t)))
+	}
+	changes := servers[0].listens(t)
+	_, err := servers[1].OpenProject(t.Context(), "other schema")
+	must(t, err)
+	project, err := servers[0].OpenProject(t.Context(), "p")
+	must(t, err)
+	hears(t, changes, "own project", ofProject(project.ID, monitor.ChangedProject))
+	another := newServer(t, servers[0].store)
+	_, _, err = another.CreateKey(t.Context(), project.ID, true)
+	must(t, err)
+	hears(t, changes, "a key, by another monitor on the store", ofProject(project.ID, monitor.ChangedProject))
+}
+
+// TestPollsWithoutListener has a pool of the program's own, whose driver has no Listen. The server hears that something
+// has changed.
+func TestPollsWithoutListener(t *testing.T) {
+	db := dbtest.PostgreSQL(t)
+	there := newServer(t, db.Open(t))
+	pool, err := sql.Open("pgx", db.URL)
+	must(t, err)
+	defer pool.Close()
+	polls(t, pool, there)
+}
+
+// deafDriver is a driver behind a connection pooler: LISTEN succeeds, and nothing arrives.
+type deafDriver struct{ driver.Driver }
+
+func (deafDriver) Listen(ctx context.Context, _ string, ready func(), _ func(string)) error {
+	ready()
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+type deafConnector struct{ driver.Connector }
+
+func (c deafConnector) Driver() driver.Driver { return deafDriver{c.Connector.Driver()} }
+
+// TestPollsBehindPooler has a driver to which no notification arrives. It takes 5 seconds.
+func TestPollsBehindPooler(t *testing.T) {
+	db := dbtest.PostgreSQL(t)
+	there := newServer(t, db.Open(t))
+	config, err := postgres.ParseURL(db.URL)
+	must(t, err)
+	pool := sql.OpenDB(deafConnector{stdlib.GetConnector(*config)})
+	defer pool.Close()
+	polls(t, pool, there)
+}
+
+// polls has a server on a pool that cannot listen.
+func polls(t *testing.T, pool *sql.DB, there server) {
+	t.Helper()
+	store, err := sqlstore.Open(t.Context(), pool, sqlstore.Postgres)
+	must(t, err)
+	here := newServer(t, store)
+	changes := here.listens(t)
+	own, err := here.OpenProject(t.Context(), "own")
+	must(t, err)
+	hears(t, changes, "own project", ofProject(own.ID, monitor.ChangedProject))
+	_, err = there.OpenProject(t.Context(), "theirs")
+	must(t, err)
+	hears(t, changes, "project of another server", monitor.Change{All: true})
+	for i := range 20 {
+		_, _, err := here.CreateKey(t.Context(), own.ID, i%2 == 0)
+		must(t, err)
+		select {
+		case change := <-changes:
+			if change.All {
+				t.Error("an own change comes back")
+			}
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// TestStoreCloses ends listening, so that the file can be removed.
+func TestStoreCloses(t *testing.T) {
+	db := dbtest.SQLite(t)
+	here := newServer(t, db.Open(t))
+	here.listens(t)
+	must(t, here.store.Close())
+	if err := here.store.Listen(t.Context(), func(string) {}); err == nil || errors.Is(err, context.Canceled) {
+		t.Errorf("listening on a closed store: error %v", err)
+	}
+}
+
+// TestHostileMessages sends what no monitor has written.
+func TestHostileMessages(t *testing.T) {
+	db := dbtest.PostgreSQL(t)
+	here, there := newServer(t, db.Open(t)), newServer(t, db.Open(t))
+	changes := here.listens(t)
+	for i, message := range []string{"x", "AQ", "////", strings.Repeat("A", 7900), "AQAAAAAAAAAAAAAA", "probe me", fmt.Sprint(strings.Repeat("/", 100))} {
+		must(t, there.store.Announce(t.Context(), message))
+		if message == "probe me" {
+			continue
+		}
+		hears(t, changes, fmt.Sprint("message ", i), monitor.Change{All: true})
+	}
+	project, err := there.OpenProject(t.Context(), "p")
+	must(t, err)
+	hears(t, changes, "new project", ofProject(project.ID, monitor.ChangedProject))
+}

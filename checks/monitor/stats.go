@@ -1,0 +1,140 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/flips"
+)
+
+var errChanging = errors.New("monitor: the check changed while its totals were read")
+
+// Stats returns what a check did on each UTC day from that of one instant to that of another, both included: its runs and
+// their durations, and the time up, down and unwatched, exactly. Days before the check was created and after the current
+// one are left out, and the current day ends now. [checks.SumDays] adds days up; [flips.Times.Availability] is the share
+// of the watched time in which the check was up.
+//
+// Totals are kept for as long as the check. They begin when the database was first used by a version of Rollcall that
+// counts runs: earlier days have no runs. The times begin with the oldest flips that were kept then; earlier days are
+// unwatched, unless the check has had its status since then. Error: [checks.ErrNotFound].
+func (m *Monitor) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) ([]checks.DayStats, error) {
+	const attempts = 5
+	for range attempts {
+		now := m.Now()
+		c, err := m.Check(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		history, err := m.store.Transitions(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		months, err := m.store.Months(ctx, id, time.Time{}, now)
+		if err != nil {
+			return nil, err
+		}
+		// If a day left the state of the check meanwhile, it may be missing or counted twice.
+		again, err := m.Check(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if again.History.Today.Date.Equal(c.History.Today.Date) {
+			return statsOf(c, history, months, from, to, now), nil
+		}
+	}
+	return nil, errChanging
+}
+
+// statsOf joins the stored months with what the check and its transitions add.
+func statsOf(c checks.Check, history []checks.Transition, months []store.Month, from, to, now time.Time) []checks.DayStats {
+	from, to = later(checks.Date(from), checks.Date(c.CreatedAt)), earlier(to, now)
+	bounds := flips.Days(from, to, time.UTC)
+	if len(bounds) == 0 {
+		return nil
+	}
+	settled, effects := c.Settle(now)
+	complete := flips.RetentionBoundary(now)
+	if folded := foldedUntil(months); !folded.IsZero() {
+		complete = earlier(complete, folded)
+	}
+	// twice if the watcher has recorded them meanwhile, which is harmless
+	list, pauses := statusesOf(c, append(history, effects.Transitions...), complete)
+	dates := slices.Clone(bounds[:len(bounds)-1])
+	bounds[len(bounds)-1] = earlier(bounds[len(bounds)-1], now)
+	days := make([]checks.DayStats, len(dates))
+	for i, times := range flips.Split(list, bounds, pauses...) {
+		days[i] = checks.DayStats{Day: checks.Day{Date: dates[i]}, Times: times}
+	}
+	day := func(date time.Time) *checks.DayStats {
+		if i, found := slices.BinarySearchFunc(dates, date, time.Time.Compare); found {
+			return &days[i]
+		}
+		return new(checks.DayStats) // not in the span
+	}
+	for _, m := range months {
+		for _, d := range m.Days {
+			into := day(d.Date)
+			into.Totals = d.Totals
+			if m.Folded {
+				into.Times = d.Times
+			}
+		}
+	}
+	for _, d := range append(effects.Days, settled.History.Today) {
+		into := day(d.Date)
+		into.Totals = into.Totals.Add(d.Totals)
+	}
+	return days
+}
+
+// foldedUntil returns the end of the last month that is folded, or the zero time. No flip since then has been pruned.
+func foldedUntil(months []store.Month) (end time.Time) {
+	for _, m := range months {
+		if m.Folded {
+			end = m.Start.AddDate(0, 1, 0)
+		}
+	}
+	return end
+}
+
+// statusesOf returns the flips, newest first, and the pauses of a check, for [flips.Downtime]. Its transitions are complete
+// from an instant on, since which the check had the status that the oldest of them ended.
+func statusesOf(c checks.Check, history []checks.Transition, complete time.Time) (list []flips.Flip, pauses []time.Time) {
+	first := checks.Transition{To: c.Stored, At: c.StoredSince}
+	if len(history) > 0 {
+		first = checks.Transition{To: history[0].From, At: earlier(complete, history[0].At)}
+	}
+	for _, t := range append([]checks.Transition{first}, history...) {
+		switch t.To {
+		case checks.StatusUp, checks.StatusDown:
+			list = append(list, t.Flip())
+		case checks.StatusPaused:
+			ended := func(u checks.Transition) bool { return u.From == checks.StatusPaused && u.At.Equal(t.At) }
+			if !slices.ContainsFunc(history, ended) {
+				pauses = append(pauses, t.At)
+			}
+		}
+	}
+	slices.Reverse(list)
+	return list, pauses
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,76 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
+)
+
+type statusPageRow struct {
+	bun.BaseModel `bun:"table:rollcall_status_pages,alias:sp"`
+
+	ID          uuid.UUID `bun:"id,pk"`
+	ProjectID   uuid.UUID `bun:"project_id"`
+	Slug        string    `bun:"slug"`
+	Title       string    `bun:"title"`
+	Description string    `bun:"description"`
+	Tags        string    `bun:"tags"`
+	CreatedAt   int64     `bun:"created_at"`
+}
+
+// StatusPages returns status pages, oldest first.
+func (s *Store) StatusPages(ctx context.Context, f store.StatusPageFilter) ([]checks.StatusPage, error) {
+	return statusPages(ctx, s.db, f)
+}
+
+// StatusPages returns status pages, oldest first.
+func (t *transaction) StatusPages(ctx context.Context, f store.StatusPageFilter) ([]checks.StatusPage, error) {
+	return statusPages(ctx, t.tx, f)
+}
+
+func statusPages(ctx context.Context, db bun.IDB, f store.StatusPageFilter) ([]checks.StatusPage, error) {
+	var where conditions
+	addSet(&where, "sp.project_id", f.ProjectID)
+	addSet(&where, "sp.slug", f.Slug)
+	var rows []statusPageRow
+	err := db.NewSelect().Model(&rows).Where(where.String(), where.args...).OrderExpr("sp.created_at, sp.id").Scan(ctx)
+	if err != nil {
+		return nil, translate(err)
+	}
+	list := make([]checks.StatusPage, len(rows))
+	for i, r := range rows {
+		list[i] = checks.StatusPage{
+			ID: r.ID, ProjectID: r.ProjectID, Slug: r.Slug, Title: r.Title, Description: r.Description,
+			Tags: checks.SplitTags(r.Tags), CreatedAt: instant(r.CreatedAt),
+		}
+	}
+	return list, nil
+}
+
+// SaveStatusPage adds a status page, or writes its texts and its tags.
+func (t *transaction) SaveStatusPage(ctx context.Context, p checks.StatusPage) error {
+	row := statusPageRow{
+		ID: p.ID, ProjectID: p.ProjectID, Slug: p.Slug, Title: p.Title, Description: p.Description,
+		Tags: checks.JoinTags(p.Tags), CreatedAt: micros(p.CreatedAt),
+	}
+	result, err := t.tx.NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").
+		Set("slug = EXCLUDED.slug").Set("title = EXCLUDED.title").Set("description = EXCLUDED.description").
+		Set("tags = EXCLUDED.tags").Where("sp.project_id = EXCLUDED.project_id").Exec(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return cmp.Or(err, checks.ErrNotFound)
+	}
+	return nil
+}
+
+// DeleteStatusPage removes a status page of a project.
+func (t *transaction) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) error {
+	return t.deleteOne(ctx, "rollcall_status_pages", projectID, id)
+}

@@ -1,0 +1,95 @@
+package checks
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// Bounds of a status page. The texts are measured in characters.
+const (
+	MaxStatusPages           = 100 // of one project
+	MaxStatusPageSlug        = 100
+	MaxStatusPageTitle       = 100
+	MaxStatusPageDescription = 1_000
+)
+
+// StatusPage is a public page about some checks of a project. Anyone who knows its address can read it, without a key.
+// It shows of each check its name, its state, and when that changed in the last 90 days.
+type StatusPage struct {
+	ID        uuid.UUID
+	ProjectID uuid.UUID
+	// Slug is the last part of the page's address: 1 to 100 of a–z, 0–9 and hyphen, unique in the installation.
+	Slug string
+	// Title is the heading of the page: 1 to 100 characters.
+	Title string
+	// Description is the text below the heading: up to 1,000 characters in any number of lines, "" for none.
+	Description string
+	// Tags select the checks that have any of them. Without tags, the page shows all checks of the project.
+	Tags      []string
+	CreatedAt time.Time
+}
+
+var statusPageSlug = regexp.MustCompile(`^[a-z0-9-]{1,100}$`)
+
+// ValidStatusPageSlug reports whether a text can be the slug of a status page: 1 to 100 of a–z, 0–9 and hyphen.
+func ValidStatusPageSlug(slug string) bool { return statusPageSlug.MatchString(slug) }
+
+// Shows reports whether the page shows a check with these settings, if the check is in the project of the page.
+func (p StatusPage) Shows(s Settings) bool {
+	if len(p.Tags) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(s.TagList(), func(tag string) bool { return slices.Contains(p.Tags, tag) })
+}
+
+// Normalize returns the page as it is stored: the title and the description without white space at their ends, lines
+// that end with "\n", and each tag once. The error is a *[FieldError] for "slug", "title", "description" or "tags".
+func (p StatusPage) Normalize() (StatusPage, error) {
+	p.Title = strings.TrimSpace(p.Title)
+	p.Description = strings.TrimSpace(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(p.Description))
+	switch {
+	case p.Slug == "":
+		return p, refuse("slug", "is empty")
+	case len(p.Slug) > MaxStatusPageSlug:
+		return p, refuse("slug", "is too long: %d characters, the maximum is %d", utf8.RuneCountInString(p.Slug), MaxStatusPageSlug)
+	case !ValidStatusPageSlug(p.Slug):
+		return p, refuse("slug", "may only have a-z, 0-9 and hyphen: %q", p.Slug)
+	}
+	if err := prose("title", p.Title, MaxStatusPageTitle, ""); err != nil {
+		return p, err
+	}
+	if p.Title == "" {
+		return p, refuse("title", "is empty")
+	}
+	if err := prose("description", p.Description, MaxStatusPageDescription, "\n\t"); err != nil {
+		return p, err
+	}
+	for _, tag := range p.Tags {
+		if err := prose("tags", tag, MaxTags, ""); err != nil {
+			return p, err
+		}
+		if strings.ContainsFunc(tag, unicode.IsSpace) {
+			return p, refuse("tags", "has an item with a blank: %q", tag)
+		}
+	}
+	p.Tags = Settings{Tags: p.Tags}.TagList()
+	return p, text("tags", new(JoinTags(p.Tags)), MaxTags)
+}
+
+// prose checks a text of up to limit characters without control characters, except some.
+func prose(field, value string, limit int, except string) error {
+	control := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(except, r) }
+	if err := text(field, &value, limit); err != nil {
+		return err
+	}
+	if strings.ContainsFunc(value, control) {
+		return refuse(field, "has a control character")
+	}
+	return nil
+}

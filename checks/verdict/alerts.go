@@ -1,0 +1,214 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// maxListed bounds the names in a list of integrations.
+const maxListed = 5
+
+// alerts says who was told about the newest transition, or why nobody was.
+func (b *builder) alerts() {
+	c, a := b.Check, b.Check.Alerting
+	switch {
+	case c.Stored == checks.StatusUp && !a.HeldSince.IsZero() && a.Next.IsZero():
+		b.say(plain("The alert waits for a success that comes in time."))
+	case c.Stored == checks.StatusUp && !a.HeldSince.IsZero():
+		b.quiet(a.Next)
+	case c.Stored == checks.StatusUp && b.Now.Sub(c.StoredSince) > recent:
+	case c.Stored == checks.StatusDown && a.Failures > 0 && a.Failures < c.AlertAfter:
+		b.waiting(a)
+	case c.Stored == checks.StatusDown && a.Failures > 0 && !a.HeldSince.IsZero():
+		b.quiet(a.Next)
+	case c.Stored == checks.StatusDown && a.Failures > 0:
+		b.say(plain("Nobody was told yet: the job reported late, so the alert waits for another failure."))
+	default:
+		b.told()
+	}
+}
+
+// waiting tells about an alert that waits for more failures.
+func (b *builder) waiting(a checks.Alerting) {
+	next := []Part{plain(".")}
+	if !a.Next.IsZero() {
+		next = []Part{plain("; without a success the next counts "), when(a.Next), plain(".")}
+	}
+	text := fmt.Sprintf("Nobody was told yet: alerts begin after %d failures in a row, and there %s", b.Check.AlertAfter, wasOrWere(a.Failures))
+	b.say(append([]Part{plain(text)}, next...)...)
+}
+
+func wasOrWere(n int) string {
+	if n == 1 {
+		return "was 1"
+	}
+	return fmt.Sprintf("were %d", n)
+}
+
+// quiet tells about an alert that quiet hours hold back.
+func (b *builder) quiet(until time.Time) {
+	b.say(plain("Nobody was told yet: quiet hours hold the alert back until "), since(until), plain("."))
+}
+
+// told says which integrations got the alert, and about reminders.
+func (b *builder) told() {
+	first := b.deliveries(func(d Delivery) bool { return d.Reminder == 0 })
+	of := func(state DeliveryState) (list []Delivery) {
+		for _, d := range first {
+			if d.State == state {
+				list = append(list, d)
+			}
+		}
+		return list
+	}
+	if sent := of(Sent); len(sent) > 0 {
+		b.sent(sent)
+	}
+	for _, d := range cut(of(Pending)) {
+		b.pending(d)
+	}
+	for _, d := range cut(of(Failed)) {
+		b.say(d.part(), plain(" was not told"+errorText(d.Error)+"."))
+	}
+	if list := of(Superseded); len(list) > 0 {
+		b.say(append(append([]Part{plain("A newer alert replaced that to ")}, names(list)...), plain("."))...)
+	}
+	switch {
+	case len(first) > 0 || len(b.Check.Channels) == 0:
+	case b.raising:
+		b.say(plain("The alert is about to be sent."))
+	case b.Check.Stored == checks.StatusDown && b.last.To == checks.StatusDown && len(b.Deliveries) == 0:
+		b.say(plain("There is no record of an alert."))
+	}
+	b.reminders()
+}
+
+// deliveries returns the deliveries that fn selects, those that ended first at the beginning. The delivery to a group
+// ends with copies to its members, which speak for it.
+func (b *builder) deliveries(fn func(d Delivery) bool) []Delivery {
+	list := slices.DeleteFunc(slices.Clone(b.Deliveries), func(d Delivery) bool {
+		return !fn(d) || d.Kind == channels.Group && d.State == Sent
+	})
+	slices.SortStableFunc(list, func(a, b Delivery) int {
+		return cmp.Or(a.FinishedAt.Compare(b.FinishedAt), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// sent says who was told, and when to the second.
+func (b *builder) sent(list []Delivery) {
+	verb := " was told "
+	if len(list) > 1 {
+		verb = " were told "
+	}
+	precise := func(t time.Time) Part { return Part{Kind: Instant, At: t.Truncate(time.Second), precise: true} }
+	first, last := precise(list[0].FinishedAt), precise(list[len(list)-1].FinishedAt)
+	last.follows = first.At
+	parts := append(names(list), plain(verb))
+	switch {
+	case first.At.Equal(last.At):
+		first.adverbial = true
+		parts = append(parts, first)
+	case len(list) == 2:
+		first.adverbial = true
+		parts = append(parts, first, plain(" and "), last)
+	default:
+		parts = append(parts, plain("between "), first, plain(" and "), last)
+	}
+	b.say(append(parts, plain("."))...)
+}
+
+// pending tells about a delivery on its way.
+func (b *builder) pending(d Delivery) {
+	if d.Error == "" {
+		b.say(d.part(), plain(" is being told."))
+		return
+	}
+	next := []Part{plain(".")}
+	if d.Due.After(b.Now) {
+		next = []Part{plain("; next attempt "), {Kind: Instant, At: d.Due, precise: true, adverbial: true}, plain(".")}
+	}
+	text := fmt.Sprintf(" could not be told yet, in %s%s", Count(max(d.Attempts, 1), "attempt"), errorText(d.Error))
+	b.say(append([]Part{d.part(), plain(text)}, next...)...)
+}
+
+// reminders tells about the last reminder and the next one.
+func (b *builder) reminders() {
+	if b.Check.Stored != checks.StatusDown {
+		return
+	}
+	list := b.deliveries(func(d Delivery) bool { return d.Reminder > 0 && d.State == Sent })
+	next := b.Check.Alerting.Next
+	more := b.Check.RepeatEvery > 0 && !next.IsZero() && b.Check.Alerting.Failures == 0
+	switch {
+	case len(list) > 0:
+		last := list[len(list)-1]
+		parts := []Part{plain(fmt.Sprintf("Reminder %d went out ", last.Reminder)), when(last.FinishedAt)}
+		if more {
+			parts = append(parts, plain("; the next is due "), when(next))
+		}
+		b.say(append(parts, plain("."))...)
+	case more && len(b.Check.Channels) > 0:
+		b.say(plain("The first reminder is due "), when(next), plain("."))
+	}
+}
+
+// integrations warns of alerts that nobody would get.
+func (b *builder) integrations() {
+	if len(b.Check.Channels) == 0 {
+		b.say(plain("Nobody is alerted: the check has no integrations."))
+		return
+	}
+	var failing []channels.Channel
+	for _, c := range b.Integrations {
+		if !c.FailedAt.IsZero() {
+			failing = append(failing, c)
+		}
+	}
+	for _, c := range failing[:min(len(failing), maxListed)] {
+		d := Delivery{Name: c.Name, Kind: c.Kind}
+		b.say(d.part(), plain(" has been failing since "), since(c.FailedAt), plain(errorText(c.Error)+"."))
+	}
+}
+
+// part returns the name of the integration, or else its kind.
+func (d Delivery) part() Part {
+	return Part{Kind: Integration, Text: cmp.Or(line(d.Name, maxName), line(string(d.Kind), maxName), "an integration")}
+}
+
+// names lists integrations: "a, b and c".
+func names(list []Delivery) (parts []Part) {
+	shown := cut(list)
+	for i, d := range shown {
+		switch {
+		case i == 0:
+		case i == len(shown)-1 && len(shown) == len(list):
+			parts = append(parts, plain(" and "))
+		default:
+			parts = append(parts, plain(", "))
+		}
+		parts = append(parts, d.part())
+	}
+	if rest := len(list) - len(shown); rest > 0 {
+		parts = append(parts, plain(" and "+Count(rest, "other")))
+	}
+	return parts
+}
+
+func cut(list []Delivery) []Delivery { return list[:min(len(list), maxListed)] }
+
+// errorText returns ": " and an error without its full stop, or "".
+func errorText(text string) string {
+	for text = line(text, maxError); len(text) > 0 && text[len(text)-1] == '.'; {
+		text = text[:len(text)-1]
+	}
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}

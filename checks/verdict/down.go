@@ -1,0 +1,178 @@
+package verdict
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+func (b *builder) explainDown() {
+	b.say(emphasis("Down"), plain(" since "), since(b.v.Since), plain("."))
+	if b.last.To == checks.StatusDown {
+		b.reason(b.last)
+		b.failedAgain(b.last)
+	}
+	b.running()
+	b.alerts()
+	b.nextRun()
+}
+
+// reason says why the check went down.
+func (b *builder) reason(t checks.Transition) {
+	switch t.Reason {
+	case checks.ReasonOverdue:
+		b.overdue(t)
+	case checks.ReasonOverrun:
+		b.overrun(t)
+	case checks.ReasonFail:
+		b.failed(t)
+	}
+}
+
+// overdue says which run did not report. Settings that have changed since do not count.
+func (b *builder) overdue(t checks.Transition) {
+	c := b.Check
+	due := b.expectedBefore(t.At)
+	within := " within its grace of " + Period(c.Grace)
+	switch {
+	case c.TimingSince.After(t.At) || due.IsZero() && c.TimingSince.Equal(t.At):
+		b.say(append([]Part{plain("The expected run did not report in time")}, b.lastSuccess(t)...)...)
+		return
+	case !due.IsZero() && due.Add(c.Grace).Before(t.At): // only new settings move a deadline back
+		within = " before the settings were changed"
+	case due.IsZero() || !due.Add(c.Grace).Equal(t.At):
+		due = t.At.Add(-c.Grace)
+	}
+	b.say(append([]Part{plain("The run expected "), expected(due), plain(" did not report" + within)}, b.lastSuccess(t)...)...)
+}
+
+// expectedBefore returns when the run was expected that was missing at an instant, or the zero time if the check was
+// pinged since.
+func (b *builder) expectedBefore(t time.Time) time.Time {
+	c := b.Check
+	if c.LastPing.IsZero() || c.LastPing.After(t) {
+		return time.Time{}
+	}
+	c.Stored, c.LastStart = checks.StatusUp, time.Time{}
+	return c.NextPing(c.LastPing)
+}
+
+// overrun says which run did not end.
+func (b *builder) overrun(t checks.Transition) {
+	c := b.Check
+	limit := "its grace of " + Period(c.Grace)
+	if c.MaxRuntime > 0 {
+		limit = "its maximum of " + Period(c.MaxRuntime)
+	}
+	what := []Part{plain("A run")}
+	switch start, found := b.startOf(t); {
+	case c.TimingSince.After(t.At):
+		limit = "its time"
+	case found:
+		what = []Part{plain("The run that started "), expected(start.At)}
+		if start.RunID.Valid {
+			what[0] = plain("The run " + start.RunID.UUID.String()[:8] + " that started ")
+		}
+	}
+	b.say(append(append(what, plain(" did not end within "+limit)), b.lastSuccess(t)...)...)
+}
+
+// startOf finds the start of the run that took the check down.
+func (b *builder) startOf(t checks.Transition) (pings.Ping, bool) {
+	for _, p := range b.Pings {
+		if p.Kind == pings.Start && p.At.Add(runLimit(b.Check)).Equal(t.At) {
+			return p, true
+		}
+	}
+	return pings.Ping{}, false
+}
+
+// failed tells what the job said when it failed.
+func (b *builder) failed(t checks.Transition) {
+	parts := []Part{plain("The job signalled a failure")}
+	if p, found := b.pingAt(t.At, pings.Fail); found {
+		if p.ExitStatus != nil {
+			parts = append(parts, plain(" with exit status "+strconv.Itoa(*p.ExitStatus)))
+		}
+		if text := firstLine(p); text != "" {
+			parts = append(parts, plain(": "), Part{Kind: Output, Text: text})
+		}
+	}
+	b.say(append(parts, b.lastSuccess(t)...)...)
+}
+
+func (b *builder) pingAt(t time.Time, kind pings.Kind) (pings.Ping, bool) {
+	for _, p := range b.Pings {
+		if p.Kind == kind && p.At.Equal(t) {
+			return p, true
+		}
+	}
+	return pings.Ping{}, false
+}
+
+// escapes matches the control sequences of terminals.
+var escapes = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)`)
+
+// maxScan bounds the output that is searched for its first line.
+const maxScan = 4096
+
+// firstLine returns the first line of a ping's body that is not blank. A message that came by e-mail begins with its
+// header, which says nothing.
+func firstLine(p pings.Ping) string {
+	if p.Scheme == "email" {
+		return ""
+	}
+	body := escapes.ReplaceAll(p.Body[:min(len(p.Body), maxScan)], nil)
+	for text := range bytes.Lines(body) {
+		if text := line(strings.ToValidUTF8(string(text), ""), maxOutput); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// lastSuccess ends a sentence with the last success before a transition.
+func (b *builder) lastSuccess(t checks.Transition) []Part {
+	at := b.Check.History.LastSuccess
+	if at.After(t.At) {
+		at = time.Time{}
+	}
+	for _, p := range b.Pings {
+		if p.Kind == pings.Success && !p.At.After(t.At) && p.At.After(at) {
+			at = p.At
+		}
+	}
+	wasUp := t.Reason == checks.ReasonOverdue || t.Reason == checks.ReasonOverrun && t.From == checks.StatusUp
+	if at.IsZero() && wasUp && !b.Check.LastPing.After(t.At) {
+		at = b.Check.LastPing // a check that was up was last pinged with a success
+	}
+	if at.IsZero() {
+		return []Part{plain(".")}
+	}
+	return []Part{plain("; last success "), when(at), plain(".")}
+}
+
+// failedAgain tells about failures since the check went down.
+func (b *builder) failedAgain(t checks.Transition) {
+	if last := b.Check.LastPing; last.After(t.At) {
+		b.say(plain("It signalled a failure again, the last time "), when(last), plain("."))
+	}
+}
+
+// nextRun tells when a check that is down is scheduled next.
+func (b *builder) nextRun() {
+	c := b.Check
+	if !c.IsCron() {
+		b.say(plain("The next success brings it up."))
+		return
+	}
+	c.Stored, c.LastPing, c.LastStart, c.TimingSince = checks.StatusUp, b.Now, time.Time{}, time.Time{}
+	if next := c.NextPing(b.Now); next.After(b.Now) {
+		b.say(plain("The next run is expected "), when(next), plain("."))
+	}
+}

@@ -1,0 +1,209 @@
+package verdict
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+)
+
+const (
+	maxName   = 60  // characters of the name of an integration
+	maxError  = 200 // characters of an error
+	maxOutput = 120 // characters of output
+)
+
+// recent is how long a check that is up tells about its recovery.
+const recent = 24 * time.Hour
+
+// builder makes a verdict.
+type builder struct {
+	Input
+	last    checks.Transition // the newest of Transitions
+	raising bool              // the clock has raised an alert that is not in the outbox yet
+	v       Verdict
+}
+
+// newBuilder returns a builder for a check as it is now.
+func newBuilder(in Input) *builder {
+	b := &builder{Input: in}
+	b.Now = checks.Instant(in.Now)
+	settled, effects := in.Check.Settle(b.Now)
+	b.Check, b.raising = settled, len(effects.Alerts) > 0
+	b.Transitions = append(in.Transitions[:len(in.Transitions):len(in.Transitions)], effects.Transitions...)
+	if len(effects.Transitions) > 0 {
+		b.Deliveries = nil // they are about an earlier transition
+	}
+	if n := len(b.Transitions); n > 0 {
+		b.last = b.Transitions[n-1]
+	}
+	zone, err := schedule.LoadLocation(in.Check.TZ)
+	if err != nil {
+		zone = time.UTC
+	}
+	b.v = Verdict{Status: b.Check.Status(b.Now), Since: b.Check.Since(b.Now), Now: b.Now, Zone: zone}
+	return b
+}
+
+// Explain says how a check is.
+func Explain(in Input) Verdict {
+	b := newBuilder(in)
+	switch b.v.Status {
+	case checks.StatusNew:
+		b.explainNew()
+	case checks.StatusPaused:
+		b.explainPaused()
+	case checks.StatusUp:
+		b.explainUp()
+	case checks.StatusGrace:
+		b.explainLate()
+	case checks.StatusDown:
+		b.explainDown()
+	}
+	b.integrations()
+	b.v.nameZone()
+	return b.v
+}
+
+// say adds a sentence.
+func (b *builder) say(parts ...Part) {
+	sentence := make(Sentence, 0, len(parts))
+	for _, p := range parts {
+		if p.Kind != "" {
+			sentence = append(sentence, p)
+		}
+	}
+	b.v.Sentences = append(b.v.Sentences, sentence)
+}
+
+func plain(text string) Part    { return Part{Kind: Plain, Text: text} }
+func emphasis(text string) Part { return Part{Kind: Emphasis, Text: text} }
+
+// since is an instant after "since" or "until".
+func since(t time.Time) Part { return Part{Kind: Instant, At: t} }
+
+// when is an instant at which something happens.
+func when(t time.Time) Part { return Part{Kind: Instant, At: t, adverbial: true} }
+
+// expected is an instant of the schedule, which names the zone.
+func expected(t time.Time) Part { return Part{Kind: Instant, At: t, adverbial: true, namesZone: true} }
+
+// line puts text from users on one line.
+func line(text string, limit int) string { return message.Line(text, limit) }
+
+func (b *builder) explainNew() {
+	c := b.Check
+	switch {
+	case c.StoredSince.IsZero():
+		b.say(emphasis("New"), plain(" since "), since(c.CreatedAt), plain("."))
+	case b.last.To == checks.StatusPaused && b.last.At.Equal(c.StoredSince):
+		b.say(emphasis("New"), plain(": it was paused "), when(c.StoredSince), plain(", and the start of a run has resumed it."))
+	default:
+		b.say(emphasis("New"), plain(" since it was resumed "), when(c.StoredSince), plain("."))
+	}
+	watch := "the check is watched from the first success or failure on."
+	switch {
+	case c.NPings == 0:
+		b.say(plain("No ping has come yet; " + watch))
+	case c.StoredSince.IsZero():
+		b.say(plain("No success or failure has come yet; " + watch))
+	default:
+		b.say(plain("No success or failure has come since; " + watch))
+	}
+	b.running()
+}
+
+func (b *builder) explainPaused() {
+	was := map[checks.Status]string{
+		checks.StatusUp: "; it was up before", checks.StatusDown: "; it was down before", checks.StatusNew: "; it was new before",
+	}
+	before := ""
+	if b.last.To == checks.StatusPaused {
+		before = was[b.last.From]
+	}
+	b.say(emphasis("Paused"), plain(" since "), since(b.v.Since), plain(before+"."))
+	if b.Check.ManualResume {
+		b.say(plain("Pings change nothing until it is resumed."))
+	} else {
+		b.say(plain("The next start, success or failure resumes it."))
+	}
+}
+
+func (b *builder) explainUp() {
+	c := b.Check
+	recovery := plain(".")
+	if down, known := b.downBefore(); known {
+		recovery = plain(", after " + Duration(c.StoredSince.Sub(down)) + " down.")
+	}
+	b.say(emphasis("Up"), plain(" since "), since(b.v.Since), recovery)
+	b.succeeded()
+	b.running()
+	b.next()
+	b.alerts()
+}
+
+// downBefore returns when a check that has come up recently went down before.
+func (b *builder) downBefore() (at time.Time, known bool) {
+	n := len(b.Transitions)
+	if n < 2 || b.Now.Sub(b.Check.StoredSince) > recent || b.last.From != checks.StatusDown {
+		return time.Time{}, false
+	}
+	before := b.Transitions[n-2]
+	return before.At, before.To == checks.StatusDown && before.At.Before(b.last.At)
+}
+
+// succeeded tells about the last success of a check that is up.
+func (b *builder) succeeded() {
+	took := Part{}
+	for _, p := range b.Pings {
+		if p.At.Equal(b.Check.LastPing) && p.Duration != nil {
+			took = plain(" and took " + Duration(*p.Duration))
+			break
+		}
+	}
+	b.say(plain("The last run succeeded "), when(b.Check.LastPing), took, plain("."))
+}
+
+// next tells when a check that is up or late is expected.
+func (b *builder) next() {
+	c := b.Check
+	next := c.NextPing(b.Now)
+	if next.IsZero() {
+		b.say(plain("The schedule has no further time, so no run is expected."))
+		return
+	}
+	b.say(plain("The next is expected "), expected(next), plain(" and may be "+Period(c.Grace)+" late."))
+}
+
+// running tells about the run in progress.
+func (b *builder) running() {
+	c := b.Check
+	if !c.Started(b.Now) {
+		return
+	}
+	what := "A run"
+	if c.LastStartRun.Valid {
+		what = "The run " + c.LastStartRun.UUID.String()[:8]
+	}
+	b.say(plain(what+" has been in progress since "), since(c.LastStart), plain(", for "+Duration(b.Now.Sub(c.LastStart))+
+		" of at most "+Period(runLimit(c))+"."))
+}
+
+// runLimit returns how long a run may take.
+func runLimit(c checks.Check) time.Duration { return cmp.Or(c.MaxRuntime, c.Grace) }
+
+func (b *builder) explainLate() {
+	c := b.Check
+	due := c.NextPing(b.Now)
+	b.say(emphasis("Late"), plain(" since "), since(b.v.Since), plain("."))
+	b.say(plain("The run expected "), expected(due), plain(" has not reported yet; last success "), when(c.LastPing), plain("."))
+	b.running()
+	deadline := c.Deadline()
+	why := " (" + Period(c.Grace) + " of grace)"
+	if !deadline.Equal(due.Add(c.Grace)) {
+		why = ""
+	}
+	b.say(plain("It goes down "), when(deadline), plain(" unless it reports"+why+"."))
+}

@@ -1,0 +1,52 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// ForAlert says what an alert is about: since when the check is up or down, and why. It leaves out the output of the job
+// and who was told. The check may have changed since; in.Transitions, in.Deliveries and in.Integrations do not matter.
+// Reminder is that of the alert.
+func ForAlert(in Input, flip Flip, reminder int) Verdict {
+	in.Transitions, in.Deliveries, in.Integrations = nil, nil, nil
+	in.Pings = slices.Clone(in.Pings)
+	for i := range in.Pings {
+		in.Pings[i].Body = nil
+	}
+	b := newBuilder(in)
+	b.v.Status, b.v.Since = flip.To, flip.At
+	if flip.To == checks.StatusUp {
+		b.alertUp(flip)
+	} else {
+		b.alertDown(flip, reminder)
+	}
+	b.v.nameZone()
+	return b.v
+}
+
+func (b *builder) alertUp(flip Flip) {
+	after := "."
+	if down := flip.At.Sub(flip.DownAt); !flip.DownAt.IsZero() && down > 0 {
+		after = ", after " + Duration(down) + " down."
+	}
+	b.say(emphasis("Up"), plain(" since "), since(flip.At), plain(after))
+	if next := b.Check.NextPing(b.Now); !next.IsZero() && b.Check.StoredSince.Equal(flip.At) {
+		b.say(plain("The next run is expected "), expected(next), plain("."))
+	}
+}
+
+func (b *builder) alertDown(flip Flip, reminder int) {
+	switch {
+	case !flip.UpAt.IsZero():
+		b.say(emphasis("Was down"), plain(" from "), since(flip.At), plain(" to "), since(flip.UpAt),
+			plain(", for "+Duration(flip.UpAt.Sub(flip.At))+"."))
+	case reminder > 0:
+		b.say(emphasis(fmt.Sprintf("Still down after %s", Duration(b.Now.Sub(flip.At)))), plain(", since "), since(flip.At), plain("."))
+	default:
+		b.say(emphasis("Down"), plain(" since "), since(flip.At), plain("."))
+	}
+	b.reason(flip.Transition)
+}

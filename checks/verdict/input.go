@@ -1,0 +1,64 @@
+package verdict
+
+import (
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// Input is what a verdict is made of. Only Check and Now are required: what is missing is not said.
+type Input struct {
+	// Check is the check with its Channels. It may be overdue: the verdict says what the clock has done by Now.
+	Check checks.Check
+	// Now is the current time.
+	Now time.Time
+	// Transitions are the newest transitions and pauses of the check, oldest first. The newest two are enough.
+	Transitions []checks.Transition
+	// Pings are the newest pings of the check, newest first. The verdict looks for the last success, for the failure that
+	// took the check down, and for the start of a run that took too long. Only that failure needs its Body.
+	Pings []pings.Ping
+	// Deliveries are those of the alert about the newest transition, and of its reminders, in any order.
+	Deliveries []Delivery
+	// Integrations are those of Check.Channels. Only Kind, Name, FailedAt and Error matter.
+	Integrations []channels.Channel
+}
+
+// DeliveryState is the state of a delivery.
+type DeliveryState string
+
+// The states of a delivery.
+const (
+	Pending    DeliveryState = "pending"
+	Sent       DeliveryState = "sent"
+	Failed     DeliveryState = "failed"
+	Superseded DeliveryState = "superseded"
+)
+
+// Delivery is the delivery of an alert to one integration.
+type Delivery struct {
+	// Name and Kind are those of the integration.
+	Name string
+	Kind channels.Kind
+	// State is the state of the delivery.
+	State DeliveryState
+	// Reminder is 0 for the alert itself and counts the reminders from 1.
+	Reminder int
+	// Attempts counts the attempts to send it, including one in progress.
+	Attempts int
+	// Due is when a pending delivery is tried next.
+	Due time.Time
+	// FinishedAt is when the delivery reached its final state.
+	FinishedAt time.Time
+	// Error is the error of the last attempt.
+	Error string
+}
+
+// Flip is the change of status that an alert is about.
+type Flip struct {
+	checks.Transition
+	// DownAt is when the check went down before a flip up. UpAt is when it came up after a flip down. Each is the zero
+	// time if that is unknown or has not happened.
+	DownAt, UpAt time.Time
+}

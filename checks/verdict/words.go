@@ -1,0 +1,105 @@
+package verdict
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+)
+
+const day = 24 * time.Hour
+
+// Duration returns a measured duration as people say it, rounded down: "0.32 s", "41 s", "1 min 40 s", "41 min",
+// "2 h 14 min", "1 day 4 h", "3 days". A negative one counts as 0.
+func Duration(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "0 s"
+	case d < time.Second:
+		return strconv.FormatFloat(d.Truncate(10*time.Millisecond).Seconds(), 'f', -1, 64) + " s"
+	case d < 10*time.Minute:
+		return Period(d.Truncate(time.Second))
+	case d < day:
+		return Period(d.Truncate(time.Minute))
+	case d < 3*day:
+		return Period(d.Truncate(time.Hour))
+	}
+	return Period(d.Truncate(day))
+}
+
+// Period returns a duration of whole seconds exactly, such as a grace time: "20 min", "1 h 30 min", "7 days".
+func Period(d time.Duration) string {
+	var words []string
+	for _, unit := range []struct {
+		name string
+		size time.Duration
+	}{{"day", day}, {"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}} {
+		n := int64(d / unit.size)
+		d -= time.Duration(n) * unit.size
+		switch {
+		case n == 0:
+		case unit.size == day:
+			words = append(words, Count(n, unit.name))
+		default:
+			words = append(words, fmt.Sprintf("%d %s", n, unit.name))
+		}
+	}
+	if words == nil {
+		return "0 s"
+	}
+	return strings.Join(words, " ")
+}
+
+// Ago returns how long an instant is before or after now: "3 min ago", "in 2 h 14 min", or "now" within a second.
+func Ago(t, now time.Time) string {
+	switch d := now.Sub(t); {
+	case d <= -time.Second:
+		return "in " + Duration(-d)
+	case d >= time.Second:
+		return Duration(d) + " ago"
+	}
+	return "now"
+}
+
+// Schedule says in words when a check expects to be pinged: "every 2 hours", "at 03:00 every day, in Europe/Riga". It
+// begins in lower case and has no full stop. If the schedule cannot be read, it is the expression and the zone.
+func Schedule(s checks.Settings) string {
+	if !s.IsCron() {
+		return every(s.Timeout)
+	}
+	parsed, err := schedule.Parse(s.Schedule)
+	zone, zoneErr := schedule.LoadLocation(s.TZ)
+	if err != nil || zoneErr != nil {
+		return fmt.Sprintf("%s (%s)", strings.Join(strings.Fields(s.Schedule), " "), s.TZ)
+	}
+	return schedule.Explain(parsed, zone)
+}
+
+// every returns "every 2 hours", "every day" or "every 1 h 30 min".
+func every(d time.Duration) string {
+	for _, unit := range []struct {
+		name string
+		size time.Duration
+	}{{"day", day}, {"hour", time.Hour}, {"minute", time.Minute}, {"second", time.Second}} {
+		switch {
+		case d == unit.size:
+			return "every " + unit.name
+		case d > 0 && d%unit.size == 0:
+			if n := int64(d / unit.size); n < 60 || unit.size == day {
+				return "every " + Count(n, unit.name)
+			}
+		}
+	}
+	return "every " + Period(d)
+}
+
+// Count returns a number with its noun, which takes an s in the plural: "1 check", "2 checks".
+func Count[N int | int64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
