@@ -156,7 +156,7 @@ type Client struct {
 }
 
 // New returns a client for the server at baseURL, such as "https://rollcall.example.org". The key is an API key of the
-// project (server/API.md section 5); a read-only key can read checks, flips and badges. New makes no request. Its error
+// project (server/API.md section 5); a read-only key can read checks, flips, statistics and badges. New makes no request. Its error
 // says which argument is wrong and never contains the key.
 func New(baseURL, key string, config *Config) (*Client, error) {
 	u, err := parseURL(baseURL)

@@ -194,6 +194,19 @@ func TestLifeOfACheck(t *testing.T) {
 		}
 		equal(t, name+" by unique key", got, test.want)
 	}
+	want, err := s.mon.Stats(ctx, c.ID, up, down)
+	if err != nil || len(want) == 0 || want[0].Runs == 0 {
+		t.Fatalf("statistics of the monitor: %+v, error %v", want, err)
+	}
+	got, err := s.client.Stats(ctx, c.ID, up, down)
+	if err != nil {
+		t.Error(err)
+	}
+	equal(t, "statistics", got, want)
+	if got, err = s.reader.StatsByUniqueKey(ctx, c.UniqueKey, up, down); err != nil {
+		t.Error(err)
+	}
+	equal(t, "statistics by unique key", got, want)
 	if got, err := s.client.Delete(ctx, c.ID); err != nil || got.ID != c.ID || got.Status != checks.StatusDown {
 		t.Errorf("deleted: %+v, %v", got, err)
 	}

@@ -60,6 +60,7 @@ func endpoints() []endpoint {
 		{http.MethodGet, "/api/v3/badges", read, noCheck, (*call).listBadges},
 		{http.MethodGet, "/api/v3/status", open, noCheck, (*call).status},
 		// Beyond the specification.
+		{http.MethodGet, "/api/v3/checks/:id/stats", read, byUniqueKey, (*call).listStats},
 		{http.MethodGet, "/api/v3", open, noCheck, (*call).reference},
 		{http.MethodGet, "/api/v3/openapi.json", open, noCheck, (*call).openAPI},
 		{http.MethodGet, "/api/v3/metrics", scrape, noCheck, (*call).metrics},

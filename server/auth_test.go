@@ -84,6 +84,8 @@ var routes = []route{
 	{"GET", "/api/v3/checks/{id}/pings/1/body", 403, 403, 404},
 	{"GET", "/api/v3/checks/{id}/flips/", 200, 403, 404},
 	{"GET", "/api/v3/checks/{key}/flips/", 200, 404, 404},
+	{"GET", "/api/v3/checks/{id}/stats/", 200, 403, 404},
+	{"GET", "/api/v3/checks/{key}/stats/", 200, 404, 404},
 	{"GET", "/api/v3/channels/", 401, 200, 200},
 	{"GET", "/api/v3/badges/", 200, 200, 200},
 	{"GET", "/api/v3/status/", 200, 200, 200},

@@ -224,7 +224,8 @@ func beyondSchemas(r *http.Request, answer []byte) bool {
 	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
 		return true
 	}
-	for _, reason := range []string{"channels: ", "schedule ", "tz ", "quiet_hours cannot be read", " stands alone", "Rollcall-At ", "the body is not valid "} {
+	for _, reason := range []string{"channels: ", "schedule ", "tz ", "quiet_hours cannot be read", " stands alone", "Rollcall-At ", "the body is not valid ",
+		" is neither a day ", "start is after end", "start is too long before end"} {
 		if bytes.Contains(answer, []byte(reason)) {
 			return true
 		}

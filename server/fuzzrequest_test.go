@@ -126,6 +126,8 @@ func fuzzRequests() []string {
 		request("GET "+check+"/pings/-1/body?x", key, ""),
 		request("GET "+check+"/flips/?seconds=9223372036854775807&start=-1&end=1e9", ro, ""),
 		request("GET "+check+"/flips/?start=9999999999999999999&end=%00", key, ""),
+		request("GET "+check+"/stats/?start=0001-01-01&end=9999-12-31", ro, ""),
+		request("GET "+check+"/stats/?start=2026-02-30&end=%00", key, ""),
 		request("GET /api/v3/channels/", key, ""),
 		request("HEAD /api/v3/badges/", ro, ""),
 		request("OPTIONS /api/v3/checks/", "Origin: x\r\nAccess-Control-Request-Method: DELETE\r\n", ""),

@@ -91,10 +91,30 @@ func (s *Server) routeBelowBase(path string) handler {
 		return s.live
 	case readyPath:
 		return s.ready
-	case "/", "":
+	}
+	switch {
+	case s.dashboard != nil && isPage(path):
+		return s.page
+	case path == "/" || path == "":
 		return s.home
 	}
 	return nil
+}
+
+// isPage reports whether a path below the base belongs to the dashboard. No ping has such a path: the first part of that
+// of a ping is a UUID or a ping key.
+func isPage(path string) bool {
+	switch first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); first {
+	case "", "projects", "checks", "signin", "signout", "assets", "status":
+		return true
+	}
+	return false
+}
+
+// page lets the dashboard answer. Its pages have their own headers of security.
+func (s *Server) page(w http.ResponseWriter, r *http.Request, _ string) {
+	setRoute(w, routePages)
+	s.dashboard.ServeHTTP(w, r)
 }
 
 // below returns what follows parent in a path, if path is parent or lies below it.

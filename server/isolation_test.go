@@ -36,6 +36,7 @@ var accessTable = map[[2]string]accessRow{
 	{"GET", "/api/v3/checks/:id/pings"}:         {401, 401, 403, 403, 403, 200},
 	{"GET", "/api/v3/checks/:id/pings/:n/body"}: {401, 401, 403, 403, 403, 200},
 	{"GET", "/api/v3/checks/:id/flips"}:         {401, 401, 403, 403, 200, 200},
+	{"GET", "/api/v3/checks/:id/stats"}:         {401, 401, 403, 403, 200, 200},
 	{"GET", "/api/v3/channels"}:                 {401, 401, 200, 401, 401, 200},
 	{"GET", "/api/v3/badges"}:                   {401, 401, 200, 200, 200, 200},
 	{"GET", "/api/v3/metrics"}:                  {401, 401, 200, 200, 200, 200},
@@ -198,6 +199,7 @@ func (v *victim) atCapabilities(other checks.Project, foreign monitor.Keys) {
 
 	v.untold(as("GET", "/api/v3/checks/"+unique, nil).is(404))
 	v.untold(as("GET", "/api/v3/checks/"+unique+"/flips/", nil).is(404))
+	v.untold(as("GET", "/api/v3/checks/"+unique+"/stats/", nil).is(404))
 	for _, query := range []string{"?slug=" + slug, "?tag=VICTIM-tag", "?slug=victim-slug&tag=", "?project=" + s.project.ID.String()} {
 		for _, check := range as("GET", "/api/v3/checks/"+query, nil).list(200, "checks") {
 			if check["slug"] != "" {

@@ -11,7 +11,7 @@ import (
 type Observer interface {
 	// Answered reports the route and the method of a request, the status of the answer, and how long it took. The route
 	// is one of few, and never what the client sent: the path of an endpoint with names for its parameters, as in
-	// "/api/v3/checks/:id"; "/ping" and "/badge" for all pings and all badges; "/", "/livez" and "/readyz"; or "other".
+	// "/api/v3/checks/:id"; "/ping", "/badge" and "/pages" for all pings, badges and pages of the dashboard; "/", "/livez" and "/readyz"; or "other".
 	// The method is "other" unless HTTP defines it.
 	Answered(route, method string, status int, took time.Duration)
 }
@@ -21,6 +21,7 @@ const (
 	routePing  = "/ping"
 	routeBadge = "/badge"
 	routeHome  = "/"
+	routePages = "/pages"
 	routeOther = "other"
 )
 

@@ -61,6 +61,7 @@ func TestDocumentedFields(t *testing.T) {
 		"CheckFields": wire.Check{}, "CreateCheck": wire.CheckCreate{}, "UpdateCheck": wire.CheckUpdate{}, "Checks": wire.Checks{},
 		"Ping": wire.Ping{}, "Pings": wire.Pings{}, "Flip": wire.Flip{}, "Channel": wire.Channel{}, "Channels": wire.Channels{},
 		"BadgeSet": wire.BadgeSet{}, "BadgeList": wire.Badges{}, "Status": wire.Status{}, "Error": wire.Error{},
+		"Stats": wire.Stats{}, "StatsDay": wire.StatsDay{}, "StatsSum": wire.StatsSum{}, "Durations": wire.Durations{},
 	} {
 		var want []string
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(value)) {

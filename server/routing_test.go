@@ -29,6 +29,7 @@ func TestMethods(t *testing.T) {
 			"/api/v3/checks/{id}/pings/":       "GET, HEAD, OPTIONS",
 			"/api/v3/checks/{id}/pings/1/body": "GET, HEAD, OPTIONS",
 			"/api/v3/checks/{id}/flips/":       "GET, HEAD, OPTIONS",
+			"/api/v3/checks/{id}/stats/":       "GET, HEAD, OPTIONS",
 			"/api/v3/channels/":                "GET, HEAD, OPTIONS",
 			"/api/v3/badges/":                  "GET, HEAD, OPTIONS",
 			"/api/v3/status/":                  "GET, HEAD, OPTIONS",

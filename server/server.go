@@ -107,6 +107,9 @@ type Config struct {
 	AcceptLate time.Duration
 	// Signer signs the addresses of badges. Servers on one database need the same signer.
 	Signer badges.Signer
+	// Dashboard answers the paths of people below BaseURL: the pages of package server/dashboard, which needs
+	// the same BaseURL. Default: none, and the root says in a few words what runs there.
+	Dashboard http.Handler
 	// TrustedProxies are the networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted for the address
 	// and the scheme of a ping. Default: none.
 	TrustedProxies []netip.Prefix
@@ -138,6 +141,7 @@ type Server struct {
 	proxies       proxies
 	reportStarted bool
 	signIn        func(*http.Request) (checks.Key, error) // Config.Authenticate
+	dashboard     http.Handler                            // nil without one
 	crossOrigin   http.CrossOriginProtection
 	limiter       *limiter // nil without a limit
 	bodyMemory    *semaphore.Weighted
@@ -166,7 +170,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	s := &Server{
 		mon: mon, log: cmp.Or(c.Logger, slog.Default()).With(slog.Group("rollcall", "component", "http")), signer: c.Signer, reportStarted: c.ReportStarted,
 		observer: c.Observer, accessLog: c.AccessLog,
-		signIn: c.Authenticate, acceptLate: c.AcceptLate,
+		signIn: c.Authenticate, dashboard: c.Dashboard, acceptLate: c.AcceptLate,
 		bodyLimit: c.PingBodyLimit, bodyLimitText: strconv.FormatInt(c.PingBodyLimit, 10),
 		bodyMemory: semaphore.NewWeighted(max(bodyMemory, 4*c.PingBodyLimit)),
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/client"
@@ -385,4 +386,31 @@ func open(t *testing.T, spec monitor.ProjectSpec) (*monitor.Monitor, checks.Proj
 		t.Fatal(err)
 	}
 	return mon, project
+}
+
+// TestImportChanges checks what a dry run says about each check.
+func TestImportChanges(t *testing.T) {
+	mon, project := open(t, monitor.ProjectSpec{Name: "jobs"})
+	list := read(t, serve(t, map[string]string{"/api/v3/checks/": current}))
+	plan := func() []healthchecks.Change {
+		t.Helper()
+		result, err := healthchecks.Import(t.Context(), mon, project.ID, list, &healthchecks.Options{DryRun: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.Changes
+	}
+	backup := healthchecks.Change{ID: uuid.MustParse(first), Name: "Backup", Action: declare.Create}
+	paused := healthchecks.Change{ID: uuid.MustParse(second), Action: declare.Create, Paused: true}
+	equal(t, "at first", plan(), []healthchecks.Change{backup, paused})
+	if _, err := healthchecks.Import(t.Context(), mon, project.ID, list, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mon.Update(t.Context(), backup.ID, checks.Spec{Name: new("Other"), Slug: new("other")}); err != nil {
+		t.Fatal(err)
+	}
+	backup.Action = declare.Update
+	backup.Fields = []declare.Field{{Name: "name", Old: `"Other"`, New: `"Backup"`}, {Name: "slug", Old: `"other"`, New: `"backup"`}}
+	paused.Action, paused.Paused = "", false
+	equal(t, "after a change", plan(), []healthchecks.Change{backup, paused})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/google/uuid"
 
@@ -30,6 +31,20 @@ type Result struct {
 	Created, Updated, Unchanged int
 	// Refused are the entries that were not imported.
 	Refused []Refusal
+	// Changes are what the import did with each of the other entries, in their order.
+	Changes []Change
+}
+
+// Change is what an import did with one check.
+type Change struct {
+	ID   uuid.UUID
+	Name string
+	// Action is declare.Create, declare.Update, or "" for a check that stayed the same.
+	Action declare.Action
+	// Fields are the settings that an update changed.
+	Fields []declare.Field
+	// Paused reports that the import paused the check.
+	Paused bool
 }
 
 // ErrRefused means that nothing was imported, because some checks are invalid. Result.Refused lists them.
@@ -119,15 +134,18 @@ func (i *importing) one(ctx context.Context, it item) error {
 			}
 		}
 		i.result.Created++
+		i.note(it, declare.Create, nil, it.Paused)
 		return i.pause(ctx, it.ID, it.Paused)
 	}
 	fields, spec := declare.Compare(*it.have, it.wanted)
 	if it.have.Slug != it.wanted.Slug {
 		spec.Slug = &it.wanted.Slug
+		fields = append(fields, declare.Field{Name: "slug", Old: strconv.Quote(it.have.Slug), New: strconv.Quote(it.wanted.Slug)})
 	}
 	pause := it.Paused && it.have.Stored == checks.StatusNew && it.have.NPings == 0
-	if len(fields) == 0 && spec.Slug == nil && !pause {
+	if len(fields) == 0 && !pause {
 		i.result.Unchanged++
+		i.note(it, "", nil, false)
 		return nil
 	}
 	if !i.options.DryRun {
@@ -136,7 +154,12 @@ func (i *importing) one(ctx context.Context, it item) error {
 		}
 	}
 	i.result.Updated++
+	i.note(it, declare.Update, fields, pause)
 	return i.pause(ctx, it.ID, pause)
+}
+
+func (i *importing) note(it item, action declare.Action, fields []declare.Field, paused bool) {
+	i.result.Changes = append(i.result.Changes, Change{ID: it.ID, Name: it.wanted.Name, Action: action, Fields: fields, Paused: paused})
 }
 
 func (i *importing) pause(ctx context.Context, id uuid.UUID, wanted bool) error {

@@ -6,7 +6,7 @@
 //	update := wire.CheckUpdate{Name: new("backup"), Timeout: new(int64(3600))}
 //	body, err := json.Marshal(wire.CheckCreate{CheckUpdate: update, Unique: []string{"name"}})
 //
-// All other documents are responses: [Check], [Ping], [Flip], [Channel], [BadgeSet] and the lists of them, [Status] and
+// All other documents are responses: [Check], [Ping], [Flip], [Stats], [Channel], [BadgeSet] and the lists of them, [Status] and
 // [Error]. Use encoding/json to read and write them.
 //
 // A server reads the body of a request with [ParseBody], which is stricter than encoding/json: keys match exactly, null

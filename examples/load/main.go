@@ -11,6 +11,7 @@
 //	go run ./examples/load --new-connections                          # a connection for each ping
 //	go run ./examples/load --database postgres --servers 2            # two servers on one database against one
 //	go run ./examples/load --reads --channels 2                       # lists, checks and badges under 2,000 pings/s
+//	go run ./examples/load --pages 100                                # the dashboard, and 100 open pages under 1,000 pings/s
 //	go run ./examples/load --checks 1000000 --overdue 10000
 //	go run ./examples/load --profile cpu.pprof                        # a CPU profile of rollcall, for go tool pprof
 //	go run ./examples/load --rollcall /tmp/rollcall                   # measures a binary that is already built
@@ -62,6 +63,7 @@ type options struct {
 	Servers        int           `default:"1" help:"Compare this many servers on one database with one of them. Each check is always pinged at the same server."`
 	Scatter        bool          `help:"With several servers, ping each check at all of them."`
 	Reads          bool          `help:"Measure lists, single checks and badges while the server takes 2,000 pings a second."`
+	Pages          int           `help:"Measure the pages of the dashboard, and what this many open pages cost while the server takes 1,000 pings a second."`
 	Overdue        int           `help:"Measure start-up, memory, the idle watcher, and how soon this many checks are down that become overdue at once."`
 	Rollcall       string        `help:"The binary to measure (default: built from this module)." placeholder:"FILE"`
 	Profile        string        `help:"Write a CPU profile of rollcall to this file." placeholder:"FILE"`
@@ -76,7 +78,7 @@ func (o *options) Validate() error {
 	}{
 		{"checks", o.Checks, 1, 10_000_000}, {"channels", o.Channels, 0, 100}, {"connections", o.Connections, 1, 10_000},
 		{"rounds", o.Rounds, 1, 1000}, {"body", o.Body, 0, 10_000_000}, {"servers", o.Servers, 1, 16},
-		{"overdue", o.Overdue, 0, o.Checks}, {"rate", int(o.Rate), 0, 1_000_000},
+		{"pages", o.Pages, 0, 1000}, {"overdue", o.Overdue, 0, o.Checks}, {"rate", int(o.Rate), 0, 1_000_000},
 		{"duration (ms)", int(o.Duration.Milliseconds()), 10, 3_600_000},
 	} {
 		if limit.value < limit.low || limit.value > limit.high {
@@ -84,8 +86,8 @@ func (o *options) Validate() error {
 		}
 	}
 	switch {
-	case o.Servers > 1 && (o.Reads || o.Overdue > 0):
-		return fmt.Errorf("--servers: cannot be combined with --reads or --overdue")
+	case o.Servers > 1 && (o.Reads || o.Pages > 0 || o.Overdue > 0):
+		return fmt.Errorf("--servers: cannot be combined with --reads, --pages or --overdue")
 	case o.Profile != "" && o.Rollcall != "":
 		return fmt.Errorf("--profile: cannot be combined with --rollcall, because it needs a binary with a profiler")
 	case o.Database != "sqlite" && o.Database != "postgres" && !strings.HasPrefix(o.Database, "postgres://"):
@@ -156,6 +158,8 @@ func (o *options) measure(ctx context.Context, dir string, out io.Writer) (err e
 		return o.measureOverdue(ctx, out, data, product)
 	case o.Reads:
 		return o.measureReads(ctx, out, data, product)
+	case o.Pages > 0:
+		return o.measurePages(ctx, out, data, product)
 	case o.Servers > 1:
 		one := &target{name: "one server", servers: product.servers[:1], pg: product.pg}
 		product.name = fmt.Sprintf("%d servers", o.Servers)

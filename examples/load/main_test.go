@@ -69,6 +69,11 @@ func TestReads(t *testing.T) {
 		`check`+read, `badge of a check`+read, `badge of all`+read, `list of checks`+read)
 }
 
+func TestPages(t *testing.T) {
+	measured(t, "--rollcall="+binary+" --checks=30 --pages=3 --connections=2",
+		`list +[1-9]\d* +[1-9]\d* +[1-9]\d*( +\d+\.\d\d){4}`, `open pages .*`, `3 +[1-9]\d* +\d+\.\d\d( +\d+\.\d){3}`)
+}
+
 func TestOverdue(t *testing.T) {
 	measured(t, "--rollcall="+binary+" --checks=2000 --overdue=1500",
 		`start-up: .*; memory: .* MB`, `idle watcher: .*`, `1500 checks that became overdue at once were down after .*`)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/client"
 	remote "github.com/rollcall-dev/rollcall/client/target"
 )
@@ -164,7 +165,7 @@ func (a *app) listErrors(err error) error {
 	for _, one := range list {
 		fmt.Fprintln(a.stderr, oneLine(one.Error()))
 	}
-	return fmt.Errorf("%s, nothing was changed", plural(len(list), "error"))
+	return fmt.Errorf("%s, nothing was changed", verdict.Count(len(list), "error"))
 }
 
 func (c *applyCmd) show(w io.Writer, plan declare.Plan) {
@@ -204,7 +205,7 @@ func (c *applyCmd) report(w io.Writer, plan declare.Plan, created []declare.Crea
 		}
 	})
 	if err != nil && len(created) > 0 {
-		return fmt.Errorf("created %s, but could not print the keys (rollcall key create makes new ones): %w", plural(len(created), "project"), err)
+		return fmt.Errorf("created %s, but could not print the keys (rollcall key create makes new ones): %w", verdict.Count(len(created), "project"), err)
 	}
 	return err
 }

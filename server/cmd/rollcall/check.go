@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -82,9 +84,99 @@ func (c checkListCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
+// checkFlag is the flags that name one check of a project.
+type checkFlag struct {
+	Slug *string `xor:"check" required:"" placeholder:"SLUG" help:"Slug of the check, if no other check of the project has it."`
+	ID   *string `name:"id" xor:"check" required:"" placeholder:"UUID" help:"UUID of the check."`
+}
+
+// find returns the check. A slug may look like a UUID.
+func (f checkFlag) find(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID) (checks.Check, error) {
+	if f.Slug != nil {
+		return checkBySlug(ctx, mon, projectID, *f.Slug)
+	}
+	id, ok := parseUUID(*f.ID)
+	if !ok {
+		return checks.Check{}, usagef("--id: %q is not a UUID", *f.ID)
+	}
+	return checkByID(ctx, mon, projectID, id)
+}
+
+type checkShowCmd struct {
+	checkFlag
+	projectFlag
+	jsonFlag
+}
+
+func (checkShowCmd) Help() string {
+	return `The command says in words since when the check is up, late, down, paused or new, why, who was told, and what comes next.
+Times are in the time zone of the check.
+
+With --json: the keys of "check list" and "verdict", the text.
+
+Example:
+
+    rollcall check show --slug nightly`
+}
+
+func (c checkShowCmd) Run(ctx context.Context, a *app) error {
+	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
+		check, err := c.find(ctx, mon, project.ID)
+		if err != nil {
+			return err
+		}
+		v, err := mon.Explain(ctx, check.ID)
+		if err != nil {
+			return missing(err, "the check")
+		}
+		document := struct {
+			checkDoc
+			Verdict string `json:"verdict"`
+		}{newCheckDoc(v.Now)(check), v.Text(nil)}
+		return c.print(a.stdout, document, func(w io.Writer) {
+			fmt.Fprintf(w, "%s\n\n%s\n", printable(strings.TrimSpace(check.Name+"  "+check.ID.String())), printable(document.Verdict))
+		})
+	})
+}
+
+type checkMoveCmd struct {
+	checkFlag
+	To string `required:"" placeholder:"NAME" help:"Name of the project to move it to."`
+	projectFlag
+	jsonFlag
+}
+
+func (checkMoveCmd) Help() string {
+	return `The check keeps its UUID, so its ping address and its badge stay, and it keeps its settings, log and flips. It loses the
+integrations of its project, with alerts that were not sent yet, and gets all integrations of the other project. Ping
+addresses with its slug need the ping key of the other project.
+
+With --json: ` + checkDocHelp + `
+
+Example:
+
+    rollcall check move --slug nightly --to backups`
+}
+
+func (c checkMoveCmd) Run(ctx context.Context, a *app) error {
+	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
+		check, err := c.find(ctx, mon, project.ID)
+		if err != nil {
+			return err
+		}
+		to, err := projectByName(ctx, mon, c.To)
+		if err != nil {
+			return err
+		}
+		if check, err = mon.Transfer(ctx, check.ID, to.ID); err != nil {
+			return missing(err, "the check")
+		}
+		return c.say(a.stdout, newCheckDoc(mon.Now())(check), "moved check %s to project %s", check.ID, printable(to.Name))
+	})
+}
+
 type checkSetCmd struct {
-	Slug        *string `xor:"check" required:"" placeholder:"SLUG" help:"Slug of the check, if no other check of the project has it."`
-	ID          *string `name:"id" xor:"check" required:"" placeholder:"UUID" help:"UUID of the check."`
+	checkFlag
 	MaxRuntime  *string `placeholder:"DURATION" help:"How long a run may take after its start: 1m to 8760h, or a number of seconds (default: the grace time)."`
 	AlertAfter  *string `placeholder:"N" help:"Number of failures in a row before an alert, 2 to 100."`
 	RepeatEvery *string `placeholder:"DURATION" help:"Interval at which to repeat the alert while the check is down: 1m to 8760h, or a number of seconds."`
@@ -130,18 +222,6 @@ func (c checkSetCmd) Run(ctx context.Context, a *app) error {
 		document := newCheckDoc(mon.Now())(check)
 		return c.print(a.stdout, document, func(w io.Writer) { table(w, checkHeader, document.row()) })
 	})
-}
-
-// find returns the check. A slug may look like a UUID.
-func (c checkSetCmd) find(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID) (checks.Check, error) {
-	if c.Slug != nil {
-		return checkBySlug(ctx, mon, projectID, *c.Slug)
-	}
-	id, ok := parseUUID(*c.ID)
-	if !ok {
-		return checks.Check{}, usagef("--id: %q is not a UUID", *c.ID)
-	}
-	return checkByID(ctx, mon, projectID, id)
 }
 
 // spec returns the settings that the flags set.

@@ -58,13 +58,17 @@ type cli struct {
 
 	Check struct {
 		List checkListCmd `cmd:"" help:"List the checks of a project with their status and alert rules."`
+		Show checkShowCmd `cmd:"" help:"Say in words how a check is: since when, why, who was told and what comes next."`
+		Move checkMoveCmd `cmd:"" help:"Move a check to another project, with its log and flips."`
 		Set  checkSetCmd  `cmd:"" help:"Set the alert rules of a check: failures in a row, reminders and quiet hours."`
-	} `cmd:"" group:"Administration, also while the service runs:" help:"List checks and set their alert rules."`
+	} `cmd:"" group:"Administration, also while the service runs:" help:"List and explain checks and set their alert rules."`
 
 	Deliveries struct {
 		List  deliveriesListCmd  `cmd:"" default:"withargs" help:"List the alerts of a project with the state of their delivery."`
 		Retry deliveriesRetryCmd `cmd:"" help:"Send failed alerts again."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"List alerts and send failed ones again."`
+
+	Report reportCmd `cmd:"" group:"Administration, also while the service runs:" help:"Print the runs, the downtime and the availability of the checks of a project in a month."`
 
 	Apply  applyCmd  `cmd:"" group:"Configuration in files:" help:"Create, update and delete projects, integrations and checks to match a file."`
 	Export exportCmd `cmd:"" group:"Configuration in files:" help:"Print projects, integrations and checks as a file for apply."`

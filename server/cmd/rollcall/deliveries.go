@@ -10,6 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 type deliveriesListCmd struct {
@@ -150,6 +151,6 @@ func (c *deliveriesRetryCmd) Run(ctx context.Context, a *app) error {
 		document := struct {
 			Retried int `json:"retried"`
 		}{n}
-		return c.say(a.stdout, document, "%s will be sent again.", plural(n, "alert"))
+		return c.say(a.stdout, document, "%s will be sent again.", verdict.Count(n, "alert"))
 	})
 }

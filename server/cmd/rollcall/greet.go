@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
 // defaultProject is the first project of a database, and the default of --project.
@@ -16,13 +17,20 @@ const defaultProject = "default"
 
 // greet creates the first project of an empty database and prints its keys with commands for a first check. If several
 // servers start at once, only one of them greets.
-func (c *serveCmd) greet(ctx context.Context, mon *monitor.Monitor, stdout io.Writer) error {
+func (c *serveCmd) greet(ctx context.Context, mon *monitor.Monitor, pages *dashboard.Dashboard, stdout io.Writer) error {
 	project, keys, created, err := mon.CreateFirstProject(ctx, monitor.ProjectSpec{Name: defaultProject})
 	if err != nil || !created {
 		return err
 	}
 	out := bufio.NewWriter(stdout)
 	c.printGreeting(out, project, keys)
+	if pages != nil {
+		link, err := pages.SignInLink(ctx, keys.ReadWrite)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "Or open the dashboard. This link signs in once, within a day:\n\n  %s\n\n", link)
+	}
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("created the project %q, but could not print its keys (rollcall key create makes new ones): %w", project.Name, err)
 	}

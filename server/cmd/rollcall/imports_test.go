@@ -37,8 +37,10 @@ func TestImportDirection(t *testing.T) {
 		"checks/job/rivercheck":    {"checks", "checks/job", "checks/job/croncheck"},
 		"checks/job/asynqcheck":    {"checks", "checks/job", "checks/job/croncheck"},
 		"checks/store":             append([]string{"checks"}, leaves...),
+		"checks/timeline":          {"checks", "pings"},
 		"checks/storetest":         append([]string{"checks", "checks/store"}, leaves...),
-		"checks/monitor":           append([]string{"checks", "checks/job", "checks/store"}, leaves...),
+		"checks/verdict":           append([]string{"checks", "channels/message"}, leaves...),
+		"checks/monitor":           append([]string{"checks", "checks/job", "checks/store", "checks/timeline", "checks/verdict"}, leaves...),
 		"checks/memstore":          append([]string{"checks", "checks/store"}, leaves...),
 		"checks/sqlstore":          append([]string{"checks", "checks/store"}, leaves...),
 		"checks/sqlstore/sqlite":   {"checks/sqlstore"},
@@ -63,9 +65,12 @@ func TestImportDirection(t *testing.T) {
 		"channels/alertmanager": {"channels", "channels/message", "channels/outbound"},
 		"channels/shoutrrr":     {"channels", "channels/message", "channels/outbound"},
 
-		"server/metrics": {"channels", "checks/monitor", "pings"},
-		"server/smtpd":   {"checks", "checks/monitor", "pings", "pings/email"},
-		"server":         append([]string{"checks", "checks/monitor", "client/wire", "server/openapi"}, leaves...),
+		"server/metrics":   {"channels", "checks/monitor", "pings"},
+		"server/smtpd":     {"checks", "checks/monitor", "pings", "pings/email"},
+		"server/dashboard": append([]string{"server/dashboard/statuspage", "server/dashboard/board", "checks", "checks/timeline", "checks/monitor", "checks/verdict", "checks/declare", "client", "client/healthchecks", "channels/message", "channels/outbound", "pings/email"}, leaves...),
+		"server":           append([]string{"checks", "checks/monitor", "client/wire", "server/openapi"}, leaves...),
+
+		"server/dashboard/statuspage": append([]string{"checks", "checks/monitor", "checks/verdict"}, leaves...),
 	}
 	for _, leaf := range leaves {
 		allowed[leaf] = nil
@@ -89,14 +94,14 @@ func TestImportDirection(t *testing.T) {
 }
 
 // TestHeavyImports bounds the dependencies of each package. The domain imports neither HTTP nor SQL, only the store
-// imports bun, only the two packages that open a database import its driver, and only the adapter of object storage its
-// client.
+// imports bun, only the two packages that open a database import its driver, only the adapter of object storage its
+// client, and only tests and examples drive a browser.
 func TestHeavyImports(t *testing.T) {
 	anywhere := func(pkg string) bool {
 		return strings.HasPrefix(pkg, "server/cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "checks/storetest/")
 	}
 	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "channels/message", "badges", "checks", "checks/schedule", "checks/quiet", "checks/wallclock",
-		"checks/job", "checks/store", "checks/memstore", "checks/monitor", "checks/declare", "checks/storetest", "client/wire"}
+		"checks/job", "checks/verdict", "checks/store", "checks/timeline", "checks/memstore", "checks/monitor", "checks/declare", "checks/storetest", "client/wire"}
 	rules := []struct {
 		path string
 		may  func(pkg string) bool
@@ -113,6 +118,9 @@ func TestHeavyImports(t *testing.T) {
 			return pkg == "channels/email" || pkg == "channels/standard" || anywhere(pkg)
 		}},
 		{"github.com/prometheus", func(pkg string) bool { return pkg == "server" || pkg == "server/metrics" || anywhere(pkg) }},
+		{"github.com/chromedp", func(pkg string) bool {
+			return pkg == "server/dashboard/browsertest" || strings.HasPrefix(pkg, "examples/")
+		}},
 		{"net/http", func(pkg string) bool { return !slices.Contains(domain, pkg) }},
 		{"database/sql", func(pkg string) bool { return !slices.Contains(domain, pkg) }},
 	}

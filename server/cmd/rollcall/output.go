@@ -96,14 +96,6 @@ func unsafeRune(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode
 // oneLine joins the lines of an error.
 func oneLine(text string) string { return printable(strings.Join(strings.Fields(text), " ")) }
 
-// plural returns a count with its noun.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // timeFormat is the format of the API's timestamps.
 const timeFormat = "2006-01-02T15:04:05-07:00"
 

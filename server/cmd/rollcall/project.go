@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // projectDoc is a project in JSON.
@@ -145,6 +146,6 @@ func (c projectDeleteCmd) Run(ctx context.Context, a *app) error {
 			Channels int `json:"channels"`
 		}{newProjectDoc(project), len(list), len(keys), len(channels)}
 		return c.say(a.stdout, document, "Deleted the project %q with %s, %s and %s.", project.Name,
-			plural(len(list), "check"), plural(len(keys), "key"), plural(len(channels), "integration"))
+			verdict.Count(len(list), "check"), verdict.Count(len(keys), "key"), verdict.Count(len(channels), "integration"))
 	})
 }

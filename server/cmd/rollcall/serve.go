@@ -38,8 +38,12 @@ type serveCmd struct {
 
 	Connections connFlags `embed:""`
 
-	SecretKey     string `secret:"" group:"Behaviour:" placeholder:"TEXT" help:"Key that signs the URLs of badges, at least 16 characters (default: a random key in the database)."`
-	ReportStarted bool   `group:"Behaviour:" help:"Set the field started of a check to true during a run. Without it, the field is always false, as the API specifies."`
+	SecretKey   string `secret:"" group:"Behaviour:" placeholder:"TEXT" help:"Key that signs the URLs of badges, at least 16 characters (default: a random key in the database)."`
+	NoDashboard bool   `group:"Behaviour:" help:"Serve no web pages."`
+
+	DashboardKinds []string `group:"Behaviour:" placeholder:"KIND" help:"Kinds of integrations that people may make on the web pages, separated by commas; or all, which leaves out shell; or none. Default: all, but with --allow-private-networks only email, sms and group, because others send to addresses that people choose."`
+
+	ReportStarted bool `group:"Behaviour:" help:"Set the field started of a check to true during a run. Without it, the field is always false, as the API specifies."`
 
 	S3   s3Flags   `embed:"" prefix:"s3-"`
 	SMTP smtpFlags `embed:""`
@@ -135,7 +139,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		if err := s.assemble(ctx, store); err != nil {
 			return err
 		}
-		if err := c.greet(ctx, s.mon, a.stdout); err != nil {
+		if err := c.greet(ctx, s.mon, s.pages, a.stdout); err != nil {
 			return err
 		}
 		component(s.log, "serve").Info("started", "version", version(), "database", d.String(), "base_url", c.BaseURL, "ping_base_url", c.PingBaseURL)

@@ -11,14 +11,17 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
 	"github.com/rollcall-dev/rollcall/server/metrics"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
@@ -32,6 +35,7 @@ type service struct {
 
 	mon     *monitor.Monitor
 	web     *server.Server
+	pages   *dashboard.Dashboard
 	mail    *smtpd.Server
 	metrics *metrics.Metrics
 }
@@ -166,11 +170,51 @@ func (s *service) newServer(ctx context.Context) (*server.Server, error) {
 	if s.metrics != nil {
 		config.Observer = s.metrics
 	}
+	if !s.NoDashboard {
+		if s.pages, err = s.newDashboard(signer); err != nil {
+			return nil, usageError{err}
+		}
+		config.Dashboard = s.pages
+	}
 	web, err := server.New(s.mon, config)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	return web, nil
+}
+
+func (s *service) newDashboard(signer badges.Signer) (*dashboard.Dashboard, error) {
+	config := &dashboard.Config{
+		BaseURL: string(s.BaseURL), PingBaseURL: string(s.PingBaseURL), PingEmailDomain: s.SMTP.PingEmailDomain, Signer: signer, Logger: s.log,
+	}
+	var err error
+	if config.Kinds, err = dashboardKinds(s.DashboardKinds, s.Notifiers.AllowPrivateNetworks); err != nil {
+		return nil, err
+	}
+	return dashboard.New(s.mon, config)
+}
+
+// dashboardKinds returns the kinds of integrations that people may make on the pages; nil stands for all that are not
+// privileged. If alerts may reach private networks, people must not choose their addresses unless the administrator says
+// so: they would see parts of the answers.
+func dashboardKinds(flag []string, private bool) ([]channels.Kind, error) {
+	switch {
+	case len(flag) == 0 && private:
+		return []channels.Kind{channels.Email, channels.SMS, channels.Group}, nil
+	case len(flag) == 0, len(flag) == 1 && flag[0] == "all":
+		return nil, nil
+	case len(flag) == 1 && flag[0] == "none":
+		return []channels.Kind{}, nil
+	}
+	kinds := []channels.Kind{}
+	for _, name := range flag {
+		kind := channels.Kind(name)
+		if !slices.ContainsFunc(channelKinds(), func(k channels.KindInfo) bool { return k.Kind == kind }) {
+			return nil, fmt.Errorf("--dashboard-kinds: the kind %q is unknown; rollcall channel kinds lists all", name)
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds, nil
 }
 
 // announce prints the addresses of the service.
@@ -200,6 +244,9 @@ func (s *service) serve(ctx context.Context) error {
 		return err
 	}
 	failed := make(chan error, 2)
+	if s.pages != nil {
+		web.RegisterOnShutdown(s.pages.Close) // open pages hold a request each
+	}
 	go func() { failed <- web.Serve(listener) }()
 	if s.mail != nil {
 		go func() { failed <- s.mail.Serve(s.mailListener) }()

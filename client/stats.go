@@ -1,0 +1,36 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/client/wire"
+)
+
+// Stats returns what a check did on each UTC day from that of one instant to that of another, both included, at most 366
+// days: its runs and their durations, and the time up, down and unwatched. Days before the check was created and after
+// the current one are left out. [checks.SumDays] adds days up. It is an extension that other servers do not have. The
+// error is [checks.ErrNotFound] if the check does not exist.
+func (c *Client) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) ([]checks.DayStats, error) {
+	return c.stats(ctx, checkPath(id), from, to)
+}
+
+// StatsByUniqueKey is [Client.Stats] for the check of the project with a unique key.
+func (c *Client) StatsByUniqueKey(ctx context.Context, key string, from, to time.Time) ([]checks.DayStats, error) {
+	if !isUniqueKey(key) {
+		return nil, fmt.Errorf("client: list statistics: %w", checks.ErrNotFound)
+	}
+	return c.stats(ctx, checksPath+key, from, to)
+}
+
+func (c *Client) stats(ctx context.Context, path string, from, to time.Time) ([]checks.DayStats, error) {
+	query := url.Values{"start": {from.UTC().Format(wire.DateLayout)}, "end": {to.UTC().Format(wire.DateLayout)}}
+	return get(ctx, c, "list statistics", path+"/stats/?"+query.Encode(), func(d wire.Stats) ([]checks.DayStats, error) {
+		return each("days", d.Days, wire.StatsDay.Stats)
+	})
+}

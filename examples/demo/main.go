@@ -1,0 +1,113 @@
+// Demo shows the dashboard of a made-up company: a project of 30 checks with 90 days of history. It makes the history
+// through the library, with a clock that it moves, in a few seconds. Then it serves the dashboard, while the jobs go on.
+//
+//	go run ./examples/demo
+//
+// It prints a link that signs in. The database is a temporary SQLite file unless -database names another, new one. The same
+// -seed makes the same history.
+//
+//	go run ./examples/demo -screenshots DIR
+//
+// writes images of the pages into a directory instead, light and dark. That needs Chromium.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+type options struct {
+	database, listen, screenshots string
+	days                          int
+	seed                          uint64
+	now                           time.Time
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.database, "database", "", "SQLite file to make (default: a temporary one)")
+	flag.StringVar(&o.listen, "listen", "127.0.0.1:8000", "address to serve on")
+	flag.StringVar(&o.screenshots, "screenshots", "", "directory for images of the pages; then demo serves nothing")
+	flag.IntVar(&o.days, "days", 90, "days of history")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of the history")
+	flag.TextVar(&o.now, "now", time.Time{}, "time at which the history ends and the clock starts, such as 2026-11-22T14:24:00Z (default: now)")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, o, os.Stdout); err != nil {
+		log.Fatal("demo: ", err)
+	}
+}
+
+// run makes the history and serves it until ctx ends, or only makes images. It writes the link that signs in.
+func run(ctx context.Context, o options, out io.Writer) error {
+	if o.database == "" {
+		dir, err := os.MkdirTemp("", "rollcall-demo-*")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		o.database = filepath.Join(dir, "demo.db")
+	} else if _, err := os.Stat(o.database); err == nil {
+		return fmt.Errorf("%s exists already", o.database)
+	}
+	if o.now.IsZero() {
+		o.now = time.Now()
+	}
+	if o.screenshots != "" {
+		o.listen = "127.0.0.1:0"
+	}
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	url := "http://" + listener.Addr().String()
+
+	began := time.Now()
+	site, err := newSite(ctx, o, url)
+	if err != nil {
+		return err
+	}
+	defer site.close()
+	log.Printf("made %d days of %d checks in %v", o.days, len(company()), time.Since(began).Round(100*time.Millisecond))
+	site.clock.run()
+
+	group, groupCtx := errgroup.WithContext(ctx)
+	groupCtx, cancel := context.WithCancel(groupCtx)
+	defer cancel()
+	web := &http.Server{Handler: site.handler}
+	group.Go(func() error { return site.mon.Run(groupCtx) })
+	group.Go(func() error { return site.future(groupCtx) })
+	group.Go(func() error {
+		if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-groupCtx.Done()
+		return web.Close()
+	})
+	group.Go(func() error {
+		if o.screenshots == "" {
+			_, err := fmt.Fprintln(out, site.link)
+			return err
+		}
+		defer cancel()
+		return photograph(groupCtx, site.link, o.screenshots)
+	})
+	return group.Wait()
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
+	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
+)
+
+// site is the company with its monitor and its dashboard.
+type site struct {
+	*world
+	handler http.Handler
+	link    string // signs in
+	close   func()
+}
+
+// newSite makes the history of the company. Its clock stands where the history ends.
+func newSite(ctx context.Context, o options, url string) (*site, error) {
+	end := o.now.UTC().Truncate(time.Second)
+	begin := end.Add(-time.Duration(o.days) * day)
+	w := &world{clock: &clock{at: begin}, seed: o.seed, end: end}
+	store, closeStore, err := open(ctx, o.database)
+	if err != nil {
+		return nil, err
+	}
+	s := &site{world: w, close: closeStore}
+	inbox := &inbox{tried: map[string]bool{}, end: end}
+	notifiers := map[channels.Kind]channels.Notifier{channels.Email: inbox, channels.SMS: inbox, channels.Webhook: inbox}
+	w.mon, err = monitor.New(store, &monitor.Config{
+		Now: w.clock.now, Notifiers: notifiers, APIBaseURL: url, Logger: slog.New(slog.DiscardHandler), // some alerts fail on purpose
+	})
+	if err != nil {
+		return nil, err
+	}
+	project, keys, err := w.mon.CreateProject(ctx, monitor.ProjectSpec{Name: "harbor"})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range integrations {
+		if _, err := w.mon.CreateChannel(ctx, project.ID, c.Kind, c.Name, c.Settings); err != nil {
+			return nil, err
+		}
+	}
+	for _, j := range company() {
+		if err := w.start(j, project.ID, begin); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.past(ctx, end); err != nil {
+		return nil, err
+	}
+	if _, err := w.mon.Prune(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.serve(ctx, url, keys.ReadWrite)
+}
+
+// serve makes the pages and the endpoints.
+func (s *site) serve(ctx context.Context, url, key string) error {
+	secret, err := s.mon.Secret(ctx, "badges")
+	if err != nil {
+		return err
+	}
+	signer, err := badges.NewSigner([]byte(secret))
+	if err != nil {
+		return err
+	}
+	pages, err := dashboard.New(s.mon, &dashboard.Config{BaseURL: url, Signer: signer})
+	if err != nil {
+		return err
+	}
+	web, err := server.New(s.mon, &server.Config{BaseURL: url, Signer: signer, Dashboard: pages})
+	if err != nil {
+		return err
+	}
+	s.handler = web.Handler()
+	s.link, err = pages.SignInLink(ctx, key)
+	return err
+}
+
+// open makes the database. A history that is lost in a crash can be made again, so the disk need not keep up.
+func open(ctx context.Context, path string) (*sqlstore.Store, func(), error) {
+	db, err := sqlite.OpenDB(ctx, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	db.SetMaxOpenConns(1) // the setting below belongs to a connection
+	if _, err := db.ExecContext(ctx, "PRAGMA synchronous=OFF"); err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	store, err := sqlstore.Open(ctx, db, sqlstore.SQLite)
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return store, func() { db.Close() }, nil
+}
+
+// integrations of the company. Nothing leaves the program: inbox takes the alerts.
+var integrations = []channels.Channel{
+	{Kind: channels.Email, Name: "ops", Settings: map[string]string{"to": "ops@example.org"}},
+	{Kind: channels.SMS, Name: "pager", Settings: map[string]string{"to": "+37120000000"}},
+	{Kind: channels.Webhook, Name: "chat", Settings: map[string]string{"url_down": "https://chat.example.org/hooks/down", "url_up": "https://chat.example.org/hooks/up"}},
+	{Kind: channels.Webhook, Name: "old-wiki", Settings: map[string]string{"url_down": "https://wiki.example.org/rollcall"}},
+}
+
+// inbox takes alerts in place of the services. Some attempts fail.
+type inbox struct {
+	end   time.Time
+	mu    sync.Mutex
+	tried map[string]bool
+}
+
+// Notify implements [channels.Notifier].
+func (i *inbox) Notify(_ context.Context, c channels.Channel, n channels.Notification) error {
+	if c.Name == "old-wiki" && n.At.After(i.end.Add(-9*day)) {
+		return channels.Permanent(errors.New("the webhook answered 410 Gone"))
+	}
+	hash := fnv.New32a()
+	hash.Write([]byte(n.Check.Name + n.At.String()))
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	again := i.tried[n.ID]
+	i.tried[n.ID] = true
+	if c.Name == "pager" && hash.Sum32()%3 == 0 && !again {
+		return errors.New("the gateway answered 503 Service Unavailable")
+	}
+	return nil
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/examples/internal/loadgen"
+)
+
+// pingsWhileLooking is the rate of pings, a second, while pages are open.
+const pingsWhileLooking = 1000
+
+// measurePages measures the list of the dashboard, and what open pages cost while pings come in.
+func (o *options) measurePages(ctx context.Context, out io.Writer, data *fixture, t *target) error {
+	client, list, err := signIn(ctx, t.servers[0].Greeting().URL, data.key)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%-16s %9s %9s %8s %8s %8s %8s %8s\n", "page", "bytes", "gzip", "reads", "p50 ms", "p99 ms", "max ms", "CPU ms")
+	for _, page := range []struct{ what, path string }{{"list", ""}, {"list, searched", "?q=check+1"}, {"board", "board"}} {
+		if err := o.measurePage(ctx, out, t, client, page.what, list+page.path); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(out, "\n%-16s %9s %9s %9s %9s %9s\n", "open pages", "pings/s", "p99 ms", "CPU %", "reads/s", "kB/s")
+	for _, open := range []int{0, 1, o.Pages} {
+		if err := o.measureOpen(ctx, out, data, t, client, list, open); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// signIn signs a client in to the dashboard, and returns it with the address of the list of checks.
+func signIn(ctx context.Context, server, key string) (*http.Client, string, error) {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return nil, "", err
+	}
+	transport := &http.Transport{MaxIdleConnsPerHost: 1000, DisableCompression: true}
+	client := &http.Client{Jar: jar, Transport: transport}
+	form := strings.NewReader(url.Values{"key": {key}}.Encode())
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, server+"/signin", form)
+	if err != nil {
+		return nil, "", err
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer, err := client.Do(request)
+	if err != nil {
+		return nil, "", err
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return nil, "", errors.New("sign in: " + answer.Status)
+	}
+	return client, answer.Request.URL.String(), nil
+}
+
+// fetch reads a page as a browser does, compressed, and returns its body. A version makes it a question for news.
+func fetch(ctx context.Context, client *http.Client, address, version string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept-Encoding", "gzip")
+	if version != "" {
+		request.Header.Set("Rollcall-Version", version)
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusNoContent {
+		err = errors.New(address + ": " + answer.Status)
+	}
+	return body, err
+}
+
+// measurePage reads a page again and again.
+func (o *options) measurePage(ctx context.Context, out io.Writer, t *target, client *http.Client, what, address string) error {
+	var reads loadgen.Result
+	var compressed []byte
+	before, err := t.usage(ctx)
+	if err != nil {
+		return err
+	}
+	for end := time.Now().Add(o.Duration); time.Now().Before(end); {
+		begin := time.Now()
+		if compressed, err = fetch(ctx, client, address, ""); err != nil {
+			return err
+		}
+		reads.Latencies = append(reads.Latencies, time.Since(begin))
+	}
+	after, err := t.usage(ctx)
+	if err != nil {
+		return err
+	}
+	slices.Sort(reads.Latencies)
+	plain, err := gzip.NewReader(strings.NewReader(string(compressed)))
+	if err != nil {
+		return err
+	}
+	size, err := io.Copy(io.Discard, plain)
+	fmt.Fprintf(out, "%-16s %9d %9d %8d %8.2f %8.2f %8.2f %8.2f\n", what, size, len(compressed), len(reads.Latencies),
+		ms(reads.Quantile(0.5)), ms(reads.Quantile(0.99)), ms(reads.Quantile(1)), ms(after.CPU-before.CPU)/float64(len(reads.Latencies)))
+	return err
+}
+
+// measureOpen measures what the servers spend on pings while pages are open.
+func (o *options) measureOpen(ctx context.Context, out io.Writer, data *fixture, t *target, client *http.Client, list string, open int) error {
+	looking, stop := context.WithCancel(ctx)
+	defer stop()
+	var viewers sync.WaitGroup
+	defer viewers.Wait()
+	defer stop()
+	var fetches, size atomic.Int64
+	failed := make(chan error, open)
+	for range open {
+		viewers.Go(func() {
+			if err := look(looking, client, list, &fetches, &size); looking.Err() == nil {
+				failed <- err
+			}
+		})
+	}
+	before, err := t.usage(ctx)
+	if err != nil {
+		return err
+	}
+	load := o.load(data, t)
+	load.Rate, load.Connections = pingsWhileLooking, min(o.Connections, 16)
+	pings, err := load.Run(ctx)
+	if err != nil {
+		return err
+	}
+	after, err := t.usage(ctx)
+	if err != nil {
+		return err
+	}
+	select {
+	case err := <-failed:
+		return err
+	default:
+	}
+	seconds := o.Duration.Seconds()
+	fmt.Fprintf(out, "%-16d %9.0f %9.2f %9.1f %9.1f %9.1f\n", open, pings.Rate, ms(pings.Quantile(0.99)), 100*(after.CPU-before.CPU).Seconds()/seconds,
+		float64(fetches.Load())/seconds, float64(size.Load())/1000/seconds)
+	return nil
+}
+
+// look is an open page: it follows the stream of changes, and reads the page again when something has changed, with the
+// pauses that live.js makes.
+func look(ctx context.Context, client *http.Client, list string, fetches, size *atomic.Int64) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, list+"events", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	changed := make(chan struct{}, 1)
+	go func() {
+		defer close(changed)
+		for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+			if lines.Text() == "event: change" {
+				select {
+				case changed <- struct{}{}:
+				default:
+				}
+			}
+		}
+	}()
+	for range changed {
+		begin := time.Now()
+		body, err := fetch(ctx, client, list, "old")
+		if err != nil {
+			return err
+		}
+		fetches.Add(1)
+		size.Add(int64(len(body)))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(max(time.Second, 10*time.Since(begin))):
+		}
+	}
+	return errors.New("the stream of changes has ended")
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/client/wire"
+	"github.com/rollcall-dev/rollcall/flips"
+)
+
+type reportCmd struct {
+	projectFlag
+	Month  string `env:"-" placeholder:"YYYY-MM" help:"The month, in UTC. Default: the last full month."`
+	Format string `default:"table" enum:"table,json,csv,html" placeholder:"FORMAT" help:"table, json, csv or html. A page in html prints well and loads nothing."`
+}
+
+func (reportCmd) Help() string {
+	return `For each check that existed in the month: how many runs ended, how many of them failed or were missed, for how long the
+check was down, its availability, and the durations of its runs. Availability is the share of the watched time in which
+the check was up. Time in which it was paused, new or not there yet is unwatched and does not count. The days and the month
+are those of UTC. Of the current month, the report has the part until now.
+
+json: {"project", "month", "until", "total", "checks"}. Each check has "uuid", "name" and "slug"; it and the total have "runs",
+"failures", "up", "down" and "unwatched" in seconds, "availability" from 0 to 1 or null, and "durations": {"count", "sum",
+"min", "max"} in seconds, or null. In csv, a text that a spreadsheet could take for a formula begins with an apostrophe.
+
+Examples:
+
+    rollcall report
+    rollcall report --project backups --month 2026-10 --format html > october.html`
+}
+
+// Validate checks the flags. Kong calls it.
+func (c *reportCmd) Validate() error {
+	if _, err := c.month(time.Now()); err != nil {
+		return err
+	}
+	return nil
+}
+
+// month returns the first day of the month.
+func (c *reportCmd) month(now time.Time) (time.Time, error) {
+	if c.Month == "" {
+		year, month, _ := now.UTC().Date()
+		return time.Date(year, month-1, 1, 0, 0, 0, 0, time.UTC), nil
+	}
+	month, err := time.Parse("2006-01", c.Month)
+	if err != nil {
+		return month, fmt.Errorf("--month: %q is not a month such as 2026-10", c.Month)
+	}
+	return month, nil
+}
+
+// report is the report about a month in JSON.
+type report struct {
+	Project string        `json:"project"`
+	Month   string        `json:"month"`
+	Until   string        `json:"until"`
+	Total   wire.StatsSum `json:"total"`
+	Checks  []reportCheck `json:"checks"`
+}
+
+// reportCheck is a check in a report.
+type reportCheck struct {
+	UUID string `json:"uuid"`
+	Name string `json:"name"`
+	Slug string `json:"slug"`
+	wire.StatsSum
+
+	days []checks.DayStats
+}
+
+func (c *reportCmd) Run(ctx context.Context, a *app) error {
+	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
+		now := mon.Now()
+		month, err := c.month(now)
+		if err != nil {
+			return err
+		}
+		r, err := newReport(ctx, mon, project, month, now)
+		if err != nil {
+			return err
+		}
+		return r.print(a.stdout, c.Format)
+	})
+}
+
+// newReport collects the statistics of a project.
+func newReport(ctx context.Context, mon *monitor.Monitor, project checks.Project, month, now time.Time) (*report, error) {
+	end := month.AddDate(0, 1, 0)
+	r := &report{Project: project.Name, Month: month.Format("2006-01"), Until: timestamp(end), Checks: []reportCheck{}}
+	if end.After(now) {
+		r.Until = timestamp(now)
+	}
+	list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
+	if err != nil {
+		return nil, err
+	}
+	var all []checks.DayStats
+	for _, c := range list {
+		days, err := mon.Stats(ctx, c.ID, month, end.Add(-1))
+		if errors.Is(err, checks.ErrNotFound) { // deleted meanwhile
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(days) > 0 {
+			r.Checks = append(r.Checks, reportCheck{c.ID.String(), c.Name, c.Slug, sumOf(days), days})
+			all = append(all, days...)
+		}
+	}
+	r.Total = sumOf(all)
+	return r, nil
+}
+
+func sumOf(days []checks.DayStats) wire.StatsSum {
+	return wire.NewStats(time.Time{}, time.Time{}, days).Total
+}
+
+// print writes the report in a format.
+func (r *report) print(w io.Writer, format string) error {
+	switch format {
+	case "json":
+		return jsonFlag{JSON: true}.print(w, r, nil)
+	case "csv":
+		return r.csv(w)
+	case "html":
+		out := bufio.NewWriter(w)
+		if err := reportPage.Execute(out, r); err != nil {
+			return err
+		}
+		return out.Flush()
+	}
+	return jsonFlag{}.print(w, nil, func(w io.Writer) {
+		fmt.Fprintf(w, "%s, %s until %s\n\n", printable(r.Project), r.Month, r.Until)
+		rows := [][]string{{"CHECK", "RUNS", "FAILED", "AVAILABILITY", "DOWN", "UNWATCHED", "MEAN", "SHORTEST", "LONGEST"}}
+		for _, c := range r.Checks {
+			rows = append(rows, append([]string{c.Title()}, c.cells()...))
+		}
+		table(w, append(rows, append([]string{"all"}, totalOf(r).cells()...))...)
+	})
+}
+
+func totalOf(r *report) reportCheck { return reportCheck{StatsSum: r.Total} }
+
+// Title returns what a person calls the check.
+func (c reportCheck) Title() string { return cmp.Or(c.Name, c.Slug, c.UUID) }
+
+// cells returns the columns after the title.
+func (c reportCheck) cells() []string {
+	cells := []string{strconv.FormatInt(c.Runs, 10), strconv.FormatInt(c.Failures, 10), c.Share(), inWords(c.Down), inWords(c.Unwatched), "", "", ""}
+	if d := c.Durations; d != nil {
+		copy(cells[5:], []string{inWords(d.Sum / float64(d.Count)), inWords(d.Min), inWords(d.Max)})
+	}
+	return cells
+}
+
+// Share returns the availability in percent, or "" if the check was not watched. It shows 100 % only where it is.
+func (c reportCheck) Share() string {
+	switch {
+	case c.Availability == nil:
+		return ""
+	case c.Down > 0 && *c.Availability > 0.9999:
+		return "99.99 %"
+	}
+	return strconv.FormatFloat(100*(*c.Availability), 'f', 2, 64) + " %"
+}
+
+// inWords returns a number of seconds such as 2 h 5 min or 41 s, or "0".
+func inWords(seconds float64) string {
+	if seconds < 0.005 {
+		return "0"
+	}
+	return verdict.Duration(time.Duration(seconds * float64(time.Second)))
+}
+
+func (r *report) csv(w io.Writer) error {
+	out := csv.NewWriter(w)
+	rows := [][]string{{"uuid", "name", "slug", "runs", "failures", "up", "down", "unwatched", "availability",
+		"durations_count", "durations_sum", "durations_min", "durations_max"}}
+	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+	for _, c := range r.Checks {
+		row := []string{c.UUID, cell(c.Name), cell(c.Slug), strconv.FormatInt(c.Runs, 10), strconv.FormatInt(c.Failures, 10),
+			number(c.Up), number(c.Down), number(c.Unwatched), "", "", "", "", ""}
+		if c.Availability != nil {
+			row[8] = number(*c.Availability)
+		}
+		if d := c.Durations; d != nil {
+			copy(row[9:], []string{strconv.FormatInt(d.Count, 10), number(d.Sum), number(d.Min), number(d.Max)})
+		}
+		rows = append(rows, row)
+	}
+	return out.WriteAll(rows)
+}
+
+// cell escapes control characters and marks a text that a spreadsheet could run as a formula.
+func cell(text string) string {
+	text = printable(text)
+	if text != "" && strings.ContainsRune("=+-@", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}
+
+// Columns returns the columns of the page after the title.
+func (c reportCheck) Columns() []string { return c.cells() }
+
+// All returns the last row of the page.
+func (r *report) All() reportCheck { return totalOf(r) }
+
+// Days returns the days of the check for the page.
+func (c reportCheck) Days() []reportDay {
+	list := make([]reportDay, len(c.days))
+	for i, d := range c.days {
+		list[i] = reportDay{X: 10 * (d.Date.Day() - 1), Class: classOf(d.Times), Text: fmt.Sprintf("%s: %d runs, %d failed, down %s",
+			d.Date.Format(wire.DateLayout), d.Runs, d.Failures, inWords(d.Times.Down.Seconds()))}
+		list[i].Height = map[string]int{"up": 16, "down": 16, "part": 10, "none": 4}[list[i].Class]
+	}
+	return list
+}
+
+// reportDay is a bar of the page: its place, its height, which differs by class, and its text.
+type reportDay struct {
+	X, Height   int
+	Class, Text string
+}
+
+// Y returns the upper end of the bar.
+func (d reportDay) Y() int { return 16 - d.Height }
+
+// classOf returns how a day went: up, down all day, down in part, or none if it was not watched.
+func classOf(t flips.Times) string {
+	switch {
+	case t.Up+t.Down == 0:
+		return "none"
+	case t.Down == 0:
+		return "up"
+	case t.Up == 0:
+		return "down"
+	}
+	return "part"
+}

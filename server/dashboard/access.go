@@ -1,0 +1,35 @@
+package dashboard
+
+import (
+	"errors"
+
+	"github.com/google/uuid"
+)
+
+// ErrSignedOut is the error of Config.Authorize for a request of somebody who is not signed in.
+var ErrSignedOut = errors.New("dashboard: nobody is signed in")
+
+// Access says what a viewer may see and change. Config.Authorize returns it for each request.
+type Access struct {
+	// Name is shown as that of the viewer, such as an e-mail address. It may be empty.
+	Name string
+	// Projects are the projects that the viewer may see, in the order in which pages list them.
+	Projects []ProjectAccess
+}
+
+// ProjectAccess says what a viewer may do in one project.
+type ProjectAccess struct {
+	ProjectID uuid.UUID
+	// Edit allows changes. Without it, the viewer only looks, and sees no identifiers or addresses that take pings.
+	Edit bool
+}
+
+// project returns the access to a project, and whether there is any.
+func (a Access) project(id uuid.UUID) (ProjectAccess, bool) {
+	for _, p := range a.Projects {
+		if p.ProjectID == id {
+			return p, true
+		}
+	}
+	return ProjectAccess{}, false
+}

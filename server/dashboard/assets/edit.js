@@ -1,0 +1,107 @@
+// Shows previews of the form of a check while somebody types. The server makes them, by the templates of the page.
+
+const form = document.getElementById("edit");
+const say = document.getElementById("say");
+const pause = 250; // milliseconds between the last key and the request
+
+form.classList.add("live");
+document.getElementById("problems")?.focus();
+
+// A preview is a part of the page with its inputs in data-watch.
+class Preview {
+  constructor(part) {
+    this.part = part;
+    this.inputs = part.dataset.watch.split(" ");
+    this.said = this.words(part);
+  }
+
+  // later asks for the preview when the typing rests, and drops the answers to earlier requests.
+  later() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.ask(), pause);
+  }
+
+  async ask() {
+    this.request?.abort();
+    this.request = new AbortController();
+    try {
+      const answer = await fetch(form.dataset.preview + this.part.dataset.part, {
+        method: "POST",
+        body: new URLSearchParams(new FormData(form)),
+        signal: this.request.signal,
+      });
+      if (answer.ok) this.show(await answer.text());
+    } catch {
+      // A newer request follows, or the server does not answer: the page keeps what it shows.
+    }
+  }
+
+  // show puts a preview in the place of the last. A problem stands above the last preview that was good.
+  show(text) {
+    const shown = new DOMParser().parseFromString(text, "text/html").querySelector(".preview");
+    if (!shown) return;
+    const problem = "problem" in shown.dataset;
+    const old = this.part.querySelectorAll(":scope > .preview");
+    for (const each of old) {
+      if (!problem || "problem" in each.dataset) each.remove();
+    }
+    const good = this.part.querySelector(":scope > .preview");
+    if (good) good.before(shown);
+    else this.part.append(shown);
+    good?.classList.toggle("stale", problem);
+    this.announce(shown);
+  }
+
+  words(within) {
+    return [...within.querySelectorAll("[data-say]")].map((each) => each.textContent).join(" ");
+  }
+
+  announce(shown) {
+    const words = this.words(shown);
+    if (words !== this.said) say.textContent = words;
+    this.said = words;
+  }
+}
+
+const previews = [...form.querySelectorAll("[data-part]")].map((part) => new Preview(part));
+
+form.addEventListener("input", (event) => {
+  for (const preview of previews) {
+    if (preview.inputs.includes(event.target.name)) preview.later();
+  }
+});
+
+// slugOf makes a slug of a name: letters without accents, digits, and hyphens for the rest.
+function slugOf(name) {
+  const plain = name.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  return plain.replace(/[^a-z0-9_]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 100).replace(/-+$/, "");
+}
+
+// A new check gets the slug of its name until somebody writes another.
+const name = document.getElementById("name");
+const slug = document.getElementById("slug");
+if ("new" in form.dataset) {
+  let suggested = slugOf(name.value);
+  name.addEventListener("input", () => {
+    const next = slugOf(name.value);
+    if (slug.value === "" || slug.value === suggested) {
+      slug.value = next;
+      slug.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    suggested = next;
+  });
+}
+
+// "All" chooses every integration, and shows whether all are chosen.
+const all = document.getElementById("all-channels");
+if (all) {
+  const each = [...form.querySelectorAll("input[name=channels]")];
+  const reflect = () => {
+    const chosen = each.filter((box) => box.checked).length;
+    all.checked = chosen === each.length;
+    all.indeterminate = chosen > 0 && chosen < each.length;
+  };
+  all.addEventListener("input", () => each.forEach((box) => (box.checked = all.checked)));
+  each.forEach((box) => box.addEventListener("input", reflect));
+  reflect();
+}

@@ -1,0 +1,231 @@
+// Keeps a page current. A stream of events says what has changed; the page is then fetched again, and the elements with
+// data-live and an id take over what differs. data-follow on an element says which events concern the page.
+
+const base = document.body.dataset.base;
+const project = document.body.dataset.project;
+let version = document.body.dataset.version;
+
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const zoneKnown = document.cookie.split("; ").includes("rollcall_zone=" + zone);
+if (zone && !zoneKnown) {
+  document.cookie = `rollcall_zone=${zone}; path=${base}/; max-age=31536000; samesite=lax`;
+}
+
+// Relative times
+
+const units = [["days", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+
+function relative(seconds) {
+  const size = Math.abs(seconds);
+  if (size < 1) return "just now";
+  const [unit, length] = units.find(([unit, length]) => size >= (unit === "days" ? 2 * length : length));
+  const text = `${Math.floor(size / length)} ${unit}`;
+  return seconds > 0 ? `in ${text}` : `${text} ago`;
+}
+
+// The server's clock counts, because a viewer's may be wrong.
+const ahead = Date.parse(document.body.dataset.now) - performance.timeOrigin - performance.now();
+const serverNow = () => performance.timeOrigin + performance.now() + ahead;
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
+
+function showTimes() {
+  const now = serverNow();
+  for (const time of document.querySelectorAll("time[data-ago]")) {
+    const at = Date.parse(time.dateTime);
+    const text = relative((at - now) / 1000);
+    if (time.textContent !== text) time.textContent = text;
+    if (!time.title) time.title = full.format(at);
+  }
+}
+setInterval(showTimes, 1000);
+showTimes();
+
+// Taking over what differs. Elements stay where they can, so that focus, selection and ticks stay too.
+
+function patch(old, fresh) {
+  if (old.isEqualNode(fresh)) return old;
+  if (old.nodeName !== fresh.nodeName || old.id !== fresh.id) {
+    old.replaceWith(fresh);
+    return fresh;
+  }
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    old.nodeValue = fresh.nodeValue;
+    return old;
+  }
+  if (old.dataset.state && old.dataset.state !== fresh.dataset.state) old.classList.add("flash");
+  for (const { name } of [...old.attributes]) {
+    if (!fresh.hasAttribute(name) && !(name === "open" || name === "class")) old.removeAttribute(name);
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (old.getAttribute(name) !== value && !(name === "class" && old.classList.contains("flash"))) old.setAttribute(name, value);
+  }
+  if (old.classList.contains("flash")) {
+    old.className = fresh.className + " flash";
+    old.addEventListener("animationend", () => old.classList.remove("flash"), { once: true });
+  }
+  patchChildren(old, fresh);
+  return old;
+}
+
+function patchChildren(old, fresh) {
+  const named = new Map();
+  for (const child of old.children) if (child.id) named.set(child.id, child);
+  let at = old.firstChild;
+  for (const child of [...fresh.childNodes]) {
+    const same = child.id ? named.get(child.id) : at;
+    if (!same || (!child.id && same.id)) {
+      old.insertBefore(child, at);
+      continue;
+    }
+    if (same !== at) old.insertBefore(same, at);
+    at = patch(same, child).nextSibling;
+  }
+  while (at) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+}
+
+// The title and the icon say how many checks of the project are down, on every page.
+
+let title = document.title.replace(/^\d+ down · /, "");
+let counts = null;
+
+function showCounts() {
+  if (!counts) return;
+  const text = counts.down ? `${counts.down} down · ${title}` : title;
+  if (document.title !== text) document.title = text;
+  const icon = document.getElementById("icon");
+  const href = icon.dataset[counts.down ? "down" : counts.late ? "late" : "up"];
+  if (icon.getAttribute("href") !== href) icon.setAttribute("href", href);
+}
+
+// show takes over a fetched page.
+export function show(html) {
+  const fresh = new DOMParser().parseFromString(html, "text/html");
+  title = fresh.title.replace(/^\d+ down · /, "");
+  showCounts();
+  version = fresh.body.dataset.version ?? version;
+  for (const element of fresh.querySelectorAll("[data-live][id]")) {
+    const old = document.getElementById(element.id);
+    if (old) patch(old, element);
+  }
+  showTimes();
+  document.dispatchEvent(new CustomEvent("rollcall:shown"));
+}
+
+// Fetching, not more often than what it takes allows
+
+let timer = 0;
+let ready = 0; // when the next fetch may begin
+let running = false;
+
+export function refresh() {
+  if (timer || running) {
+    running = running && "again";
+    return;
+  }
+  const pause = document.hidden ? 15000 : 0;
+  timer = setTimeout(fetchPage, Math.max(pause, ready - performance.now(), 0));
+}
+
+async function fetchPage() {
+  timer = 0;
+  running = true;
+  const begin = performance.now();
+  try {
+    const answer = await fetch(location.href, { headers: { "Rollcall-Version": version ?? "" } });
+    if (answer.redirected || answer.status === 404 || answer.status === 403) return location.reload();
+    if (answer.status === 200) show(await answer.text());
+  } catch {
+    // The stream says when the server is back.
+  }
+  ready = performance.now() + Math.max(1000, 10 * (performance.now() - begin));
+  const again = running === "again";
+  running = false;
+  if (again) refresh();
+}
+
+// The stream
+
+const follows = [...document.querySelectorAll("[data-follow]")].flatMap((e) => e.dataset.follow.split(" "));
+const about = {
+  checks: (e) => e.kinds.some((k) => k === "log" || k === "status" || k === "settings"),
+  deliveries: (e) => e.kinds.some((k) => k === "deliveries" || k === "integrations"),
+  integrations: (e) => e.kinds.some((k) => k === "integrations" || k === "deliveries"),
+  status: (e) => e.kinds.some((k) => k === "status" || k === "settings" || k === "pages"),
+};
+
+function concerns(event) {
+  if (event.kinds.includes("status") || event.kinds.includes("project")) return true; // the title counts
+  return follows.some((what) => {
+    const [kind, id] = what.split(":");
+    if (kind === "check") return event.checks === null || event.checks.includes(id);
+    return about[kind]?.(event);
+  });
+}
+
+const offline = document.getElementById("offline");
+let stream = null;
+let lost = 0;
+let leaving = 0;
+
+function connect() {
+  stream = new EventSource(`${base}/projects/${project}/events`);
+  stream.addEventListener("hello", (e) => {
+    clearTimeout(lost);
+    lost = 0;
+    offline.hidden = true;
+    if (e.data !== version) refresh();
+  });
+  stream.addEventListener("counts", (e) => {
+    counts = JSON.parse(e.data);
+    showCounts();
+  });
+  stream.addEventListener("change", (e) => {
+    if (concerns(JSON.parse(e.data))) refresh();
+  });
+  stream.addEventListener("error", () => {
+    lost ||= setTimeout(() => { offline.hidden = false; }, 3000);
+    if (stream.readyState === EventSource.CLOSED) setTimeout(reconnect, 3000);
+  });
+}
+
+// A stream that the server has refused stays closed: the session may have ended.
+async function reconnect() {
+  try {
+    const answer = await fetch(location.href, { headers: { "Rollcall-Version": version ?? "" } });
+    if (answer.redirected) return location.reload();
+  } catch {
+    // still out of reach
+  }
+  connect();
+}
+
+// A browser has few connections to a server, so tabs that nobody sees give theirs back, and ask now and then.
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(leaving);
+  if (!project) return;
+  if (document.hidden) {
+    leaving = setTimeout(() => {
+      stream?.close();
+      stream = null;
+      leaving = setInterval(refresh, 30000);
+    }, 20000);
+    return;
+  }
+  clearInterval(leaving);
+  if (!stream) connect();
+});
+
+if (project) {
+  connect();
+  if (zone && !zoneKnown) refresh();
+}
+
+// Asks before what cannot be undone.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-confirm]");
+  if (button && !confirm(button.dataset.confirm)) event.preventDefault();
+});

@@ -1,0 +1,156 @@
+package board
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+const (
+	// MaxWell is how many lanes of a board may be there before those of well checks collapse.
+	MaxWell = 30
+	// MaxLanes bounds the lanes of a board.
+	MaxLanes = 300
+)
+
+// Order is the order of the checks that are well.
+type Order string
+
+// The orders.
+const (
+	ByName Order = ""
+	ByTag  Order = "tag" // by their first tag, then by name
+)
+
+// Group is a part of the board.
+type Group struct {
+	// State is down, late or up, the last for checks that are up again since they were down within the past of the axis.
+	// It is "" for all others.
+	State checks.Status
+	// Tag is the tag that the checks share, of those in the order ByTag.
+	Tag    string
+	Checks []checks.Check
+}
+
+// Arrangement is the order of the lanes.
+type Arrangement struct {
+	Groups []Group
+	// Hidden counts the checks without a lane. All of them are well, unless more than [MaxLanes] are not.
+	Hidden int
+}
+
+// Shown returns the checks with a lane, in order.
+func (a Arrangement) Shown() (list []checks.Check) {
+	for _, g := range a.Groups {
+		list = append(list, g.Checks...)
+	}
+	return list
+}
+
+// Arrange groups checks: those that are down first, then the late ones, those that came up within the past of the axis,
+// and the others. Unless all is set, others collapse when there would be more than [MaxWell] lanes.
+func Arrange(list []checks.Check, axis *Axis, order Order, all bool) Arrangement {
+	var down, late, again, well []checks.Check
+	for _, c := range list {
+		switch status := c.Status(axis.Now); {
+		case status == checks.StatusDown:
+			down = append(down, c)
+		case status == checks.StatusGrace:
+			late = append(late, c)
+		case status == checks.StatusUp && wasDown(c, axis):
+			again = append(again, c)
+		default:
+			well = append(well, c)
+		}
+	}
+	for _, part := range [][]checks.Check{down, late, again, well} {
+		slices.SortFunc(part, byName)
+	}
+	var a Arrangement
+	room := MaxLanes
+	add := func(g Group) {
+		n := min(len(g.Checks), room)
+		a.Hidden += len(g.Checks) - n
+		if room -= n; n > 0 {
+			g.Checks = g.Checks[:n]
+			a.Groups = append(a.Groups, g)
+		}
+	}
+	add(Group{State: checks.StatusDown, Checks: down})
+	add(Group{State: checks.StatusGrace, Checks: late})
+	add(Group{State: checks.StatusUp, Checks: again})
+	if !all && len(list) > MaxWell {
+		room = min(room, max(0, MaxWell-(len(list)-len(well))))
+		// Paused and new checks have little to show.
+		slices.SortStableFunc(well, func(a, b checks.Check) int { return cmp.Compare(idle(a), idle(b)) })
+	}
+	for _, g := range groups(well, order) {
+		add(g)
+	}
+	return a
+}
+
+// wasDown reports whether a check that is up was down within the past of the axis.
+func wasDown(c checks.Check, axis *Axis) bool {
+	return c.StoredSince.After(axis.From) && c.StoredSince.Sub(c.CreatedAt) > 0 && c.NPings > 1
+}
+
+// idle is 1 for a check without runs.
+func idle(c checks.Check) int {
+	if c.Stored == checks.StatusPaused || c.Stored == checks.StatusNew {
+		return 1
+	}
+	return 0
+}
+
+// groups groups the checks that are well.
+func groups(list []checks.Check, order Order) (parts []Group) {
+	if order != ByTag {
+		return []Group{{Checks: list}}
+	}
+	byTag := make(map[string][]checks.Check)
+	for _, c := range list {
+		byTag[firstTag(c)] = append(byTag[firstTag(c)], c)
+	}
+	for tag, list := range byTag {
+		parts = append(parts, Group{Tag: tag, Checks: list})
+	}
+	slices.SortFunc(parts, func(a, b Group) int {
+		if (a.Tag == "") != (b.Tag == "") { // those without a tag come last
+			return cmp.Compare(b.Tag, a.Tag)
+		}
+		return strings.Compare(a.Tag, b.Tag)
+	})
+	return parts
+}
+
+func firstTag(c checks.Check) string {
+	if tags := c.TagList(); len(tags) > 0 {
+		return tags[0]
+	}
+	return ""
+}
+
+func byName(a, b checks.Check) int {
+	return cmp.Or(strings.Compare(strings.ToLower(cmp.Or(a.Name, a.Slug)), strings.ToLower(cmp.Or(b.Name, b.Slug))),
+		strings.Compare(a.ID.String(), b.ID.String()))
+}
+
+// Tonight returns the night that a person in the zone asks about: from 22:00 to 06:00, this one if it has begun. At the
+// earliest it begins now.
+func (a *Axis) Tonight() (from, to time.Time) {
+	now := a.Now.In(a.Zone)
+	at := func(days, hour int) time.Time {
+		return time.Date(now.Year(), now.Month(), now.Day()+days, hour, 0, 0, 0, a.Zone)
+	}
+	if from, to = at(-1, 22), at(0, 6); !now.Before(to) {
+		from, to = at(0, 22), at(1, 6)
+	}
+	if from.Before(now) {
+		from = now
+	}
+	return from, to
+}

@@ -1,0 +1,157 @@
+// Package board lays out runs of checks on a time axis: one lane a check, the past on the left, the future on the right,
+// now in the middle. It is pure. The unit of all positions is a hundredth of the width of the axis, so that an SVG can
+// use them as percentages.
+//
+//	axis := board.NewAxis(now, 24*time.Hour, zone)
+//	arrangement := board.Arrange(list, axis, board.ByName, false)
+//	lane := board.NewLane(c, timeline, axis)
+//
+// # Many runs
+//
+// Runs that would touch each other become one [Band], which counts them. Failures never disappear in a band: it counts
+// them, and each also has a mark above the band.
+package board
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks/wallclock"
+)
+
+// Width is the width of the axis, in pixels, for which lanes merge what would touch.
+const Width = 960
+
+// Axis is the time axis of a board.
+type Axis struct {
+	// Now is in the middle between From and To.
+	From, Now, To time.Time
+	// Zone is the time zone of the labels.
+	Zone *time.Location
+	// Ticks are the marked hours or days, in order.
+	Ticks []Tick
+	// Changes are the instants at which clocks in the zone change, in order.
+	Changes []Change
+}
+
+// Tick is a line of the axis.
+type Tick struct {
+	X  float64
+	At time.Time // in the zone
+	// Label is "04:00" for an hour, and "Mon 23" for the beginning of a day.
+	Label string
+	Day   bool
+	// Wide, Middle and Narrow say whether the label has room on an axis of at least 800, 420 and 260 pixels.
+	Wide, Middle, Narrow bool
+}
+
+// Change is a change of the clock.
+type Change struct {
+	X  float64
+	At time.Time
+	// Before and After are what the clock shows just before and after it, such as "04:00" and "03:00".
+	Before, After string
+	// Back reports that the clock is set back.
+	Back bool
+}
+
+// NewAxis returns the axis that shows a span of time before and after now. The zone is that of the viewer.
+func NewAxis(now time.Time, span time.Duration, zone *time.Location) *Axis {
+	a := &Axis{From: now.Add(-span), Now: now, To: now.Add(span), Zone: zone}
+	a.Ticks = a.ticks()
+	a.Changes = a.changes()
+	return a
+}
+
+// X returns the position of an instant, from 0 to 100. Instants beyond the axis are at its ends.
+func (a *Axis) X(t time.Time) float64 {
+	x := 100 * float64(t.Sub(a.From)) / float64(a.To.Sub(a.From))
+	return min(max(x, 0), 100)
+}
+
+// percent returns the position units that a number of pixels takes.
+func percent(pixels float64) float64 { return 100 * pixels / Width }
+
+const day = 24 * time.Hour
+
+// ticks returns every fourth hour, or every day on an axis of more than four days.
+func (a *Axis) ticks() (list []Tick) {
+	step := 4
+	if a.To.Sub(a.From) > 4*day {
+		step = 24
+	}
+	from := a.From.In(a.Zone)
+	midnight := time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, time.UTC)
+	for ; ; midnight = midnight.AddDate(0, 0, 1) {
+		for hour := 0; hour < 24; hour += step {
+			first, _, skipped := wallclock.Passings(a.Zone, midnight.Unix()+int64(hour)*3600)
+			at := time.Unix(first, 0).In(a.Zone)
+			if at.After(a.To) {
+				a.label(list)
+				return list
+			}
+			if !at.After(a.From) || skipped && hour > 0 {
+				continue
+			}
+			t := Tick{X: a.X(at), At: at, Label: at.Format("15:04"), Day: hour == 0}
+			if t.Day {
+				t.Label = midnight.Format("Mon 2")
+			}
+			list = append(list, t)
+		}
+	}
+}
+
+// label decides which labels have room on axes of three widths: beside the one of now, the ends and each other. Midnights
+// come first, then noons.
+func (a *Axis) label(list []Tick) {
+	const (
+		half   = 20 // half of the width of a label, in pixels
+		apart  = 48 // pixels between the middles of two labels, at least
+		beside = 50 // those between a label and now
+	)
+	for _, size := range []struct {
+		width float64
+		shown func(*Tick) *bool
+	}{
+		{800, func(t *Tick) *bool { return &t.Wide }},
+		{420, func(t *Tick) *bool { return &t.Middle }},
+		{260, func(t *Tick) *bool { return &t.Narrow }},
+	} {
+		placed := []float64{size.width / 2}
+		for _, hours := range []int{24, 12, 8, 4} {
+			for i := range list {
+				t := &list[i]
+				x := t.X * size.width / 100
+				if !t.Day && t.At.Hour()%hours != 0 || *size.shown(t) || x < half+2 || x > size.width-half-2 {
+					continue
+				}
+				if slices.ContainsFunc(placed[1:], func(p float64) bool { return max(p-x, x-p) < apart }) || max(placed[0]-x, x-placed[0]) < beside {
+					continue
+				}
+				*size.shown(t) = true
+				placed = append(placed, x)
+			}
+		}
+	}
+}
+
+// changes returns the changes of the clock on the axis.
+func (a *Axis) changes() (list []Change) {
+	to := a.To.Unix()
+	for p := wallclock.At(a.Zone, a.From.Unix()); p.End < to; {
+		next := wallclock.At(a.Zone, p.End)
+		if next.Offset != p.Offset {
+			at := time.Unix(p.End, 0).In(a.Zone)
+			list = append(list, Change{X: a.X(at), At: at, Before: clock(p.Wall(p.End)), After: clock(next.Wall(p.End)), Back: next.Offset < p.Offset})
+		}
+		p = next
+	}
+	return list
+}
+
+// clock writes a time of the wall clock.
+func clock(wall int64) string {
+	return fmt.Sprintf("%02d:%02d", (wall%86400+86400)%86400/3600, (wall%3600+3600)%3600/60)
+}

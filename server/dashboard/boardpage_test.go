@@ -1,0 +1,181 @@
+package dashboard_test
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// report sends a ping at the present time of the site.
+func (s *site) report(c checks.Check, signal pings.Signal) {
+	s.t.Helper()
+	if _, err := s.mon.Ping(context.Background(), c.ID, signal); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// run reports a run that takes a while, and moves the clock.
+func (s *site) run(c checks.Check, end pings.Signal, took time.Duration) {
+	s.t.Helper()
+	s.report(c, pings.Signal{Kind: pings.Start, RunID: end.RunID})
+	s.advance(took)
+	s.report(c, end)
+}
+
+// in sets the viewer's time zone.
+func (b *browser) in(zone string) *browser {
+	b.header.Set("Cookie", "rollcall_zone="+zone)
+	return b
+}
+
+func TestEmptyBoard(t *testing.T) {
+	s := newSite(t)
+	s.signedIn(s.keys.ReadWrite).get(s.path("board")).is(http.StatusOK).has("Nothing to show yet", "Make the first check")
+	s.signedIn(s.keys.ReadOnly).get(s.path("board")).is(http.StatusOK).has("Nothing to show yet").hasNo("Make the first check")
+	s.browser().get(s.path("board")).is(http.StatusSeeOther)
+}
+
+// TestBoard shows a day of a few jobs. It begins at 14:00 in Riga.
+func TestBoard(t *testing.T) {
+	s := newSite(t)
+	backup := s.create(checks.Spec{Name: new("backup"), Schedule: new("0 3 * * *"), TZ: new("Europe/Riga"), Grace: new(20 * time.Minute)})
+	export := s.create(checks.Spec{Name: new("export"), Schedule: new("0 * * * *"), TZ: new("America/New_York"), Grace: new(2 * time.Hour), Tags: []string{"prod"}})
+	etl := s.create(checks.Spec{Name: new("etl"), Schedule: new("0 7 * * *"), TZ: new("Europe/Riga"), Grace: new(4 * time.Hour)})
+	s.create(checks.Spec{Name: new("restore"), Schedule: new("0 5 1 * *"), TZ: new("Europe/Riga")})
+	s.report(backup, pings.Signal{})
+	s.run(etl, pings.Signal{}, 134*time.Minute)
+	for i := range 15 { // from 16:14 to 06:14, and each takes a minute and a half
+		kind, exit := pings.Success, 0
+		if i == 7 {
+			kind, exit = pings.Fail, 3
+		}
+		s.run(export, pings.Signal{Kind: kind, ExitStatus: &exit}, 90*time.Second)
+		s.advance(time.Hour - 90*time.Second)
+	}
+	s.run(etl, pings.Signal{}, 11*time.Minute)
+	s.report(etl, pings.Signal{Kind: pings.Start})
+	s.report(export, pings.Signal{})
+	if _, err := s.mon.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b := s.signedIn(s.keys.ReadOnly).in("Europe/Riga")
+	page := b.get(s.path("board")).is(http.StatusOK)
+	page.has("<title>1 down · Board · backups · Rollcall</title>", "<b>1 run is missing.</b> <b>1 run failed</b> in the last 24 hours", "1 running now",
+		"Tonight: ", "between 22:00 and 06:00; the longest is ", `">export</a>, 1 min 30 s.`,
+		"Down <span>1</span>", "Up again <span>1</span>", "The others <span>2</span>",
+		"Mon 23 Nov 07:25, Europe/Riga",
+		"Did not come\nexpected Mon 23 Nov 03:00", "1 run missing since 03:00.", "Failed, exit status 3", "took 1 min 30 s", "pings 15 and 16",
+		"every hour (7 h behind)", "every hour, in America/New_York, 7 h behind", "next Tue 1 Dec 05:00", "Running since 07:25", "Expected\nMon 23 Nov 08:00 (01:00 in America/New_York)")
+	page.hasNo(backup.ID.String(), export.ID.String(), "style=")
+	well(t, page.body)
+	if missing, etl := strings.Index(page.body, ">backup<"), strings.Index(page.body, ">etl<span"); missing < 0 || etl < missing {
+		t.Error("the check that is down is not the first one")
+	}
+	b.get(s.path("board?group=tag&span=7d")).is(http.StatusOK).has("in the last 7 days", "No tag <span>2</span>", "Tue 17", "?group=tag\"")
+	b.get(s.path("board?group=x&span=y&all=z")).is(http.StatusOK).has("in the last 24 hours")
+}
+
+// TestBoardClocks names the change of the clock on both days, in the zone of the viewer.
+func TestBoardClocks(t *testing.T) {
+	s := newSite(t)
+	c := s.create(checks.Spec{Name: new("backup"), Schedule: new("30 3 * * *"), TZ: new("Europe/Riga")})
+	s.advance(time.Date(2027, 3, 27, 10, 0, 0, 0, time.UTC).Sub(start))
+	s.report(c, pings.Signal{})
+	b := s.signedIn(s.keys.ReadWrite)
+	b.get(s.path("board")).hasNo("clocks go", "Clocks go")
+	b.in("Europe/Riga").get(s.path("board")).has("clocks go forward 03:00→04:00", "Clocks go forward from 03:00 to 04:00 on Sunday 28 March.",
+		"Sun 28 Mar 04:00 EEST") // 03:30 does not exist
+	s.advance(time.Date(2027, 10, 31, 7, 0, 0, 0, time.UTC).Sub(s.now()))
+	b = s.signedIn(s.keys.ReadWrite) // the session has expired
+	b.in("Europe/Riga").get(s.path("board")).has("clocks go back 04:00→03:00")
+	b.in("America/New_York").get(s.path("board")).hasNo("clocks go")
+}
+
+// TestBoardOfManyChecks collapses what is well.
+func TestBoardOfManyChecks(t *testing.T) {
+	s := newSite(t)
+	for i := range 40 {
+		s.report(s.create(checks.Spec{Name: new(fmt.Sprintf("job-%02d", i))}), pings.Signal{})
+	}
+	failed := s.create(checks.Spec{Name: new("zzz")})
+	s.report(failed, pings.Signal{Kind: pings.Fail})
+	s.advance(48 * time.Hour / 3)
+	b := s.signedIn(s.keys.ReadOnly)
+	page := b.get(s.path("board")).is(http.StatusOK).has(">zzz<", "11 more that are well.", "?all=1", ">job-28<").hasNo(">job-30<")
+	if n := strings.Count(page.body, `class="lane `); n != 30 {
+		t.Errorf("%d lanes, want 30", n)
+	}
+	page = b.get(s.path("board?all=1")).is(http.StatusOK).has(">job-39<", "Show fewer").hasNo("more that are well")
+	if n := strings.Count(page.body, `class="lane `); n != 41 {
+		t.Errorf("%d lanes of all, want 41", n)
+	}
+}
+
+// TestBoardOfHostileNames shows names as text.
+func TestBoardOfHostileNames(t *testing.T) {
+	s := newSite(t)
+	for _, name := range []string{`<script>alert(1)</script>`, `"><svg onload=alert(1)>`, "{{.Base}}", "a\u202eb", strings.Repeat("w", 100), `</title></svg>`} {
+		c := s.create(checks.Spec{Name: &name, Tags: []string{`<b>'"`}})
+		s.report(c, pings.Signal{})
+		s.report(c, pings.Signal{Kind: pings.Fail})
+	}
+	page := s.signedIn(s.keys.ReadWrite).get(s.path("board?group=tag")).is(http.StatusOK)
+	page.has("&lt;script&gt;alert(1)&lt;/script&gt;").hasNo("<script>alert", "<svg onload", "</title></svg></span>")
+	well(t, page.body)
+}
+
+// TestBoardAsksOnce answers an open page that asks again, as the clock moves, from what is known.
+func TestBoardAsksOnce(t *testing.T) {
+	s := newSite(t)
+	c := s.create(checks.Spec{Name: new("backup"), Timeout: new(time.Hour), Grace: new(time.Hour)})
+	s.report(c, pings.Signal{})
+	b := s.signedIn(s.keys.ReadOnly)
+	first := b.get(s.path("board")).is(http.StatusOK).has("Sun 22 Nov 12:00")
+	s.advance(65 * time.Minute)
+	b.header.Set("Rollcall-Version", "clock")
+	b.get(s.path("board")).is(http.StatusOK).has("Sun 22 Nov 13:05", "Late since 13:00")
+	b.header.Set("Rollcall-Version", regexp.MustCompile(`data-version="([^"]+)"`).FindStringSubmatch(first.body)[1])
+	b.get(s.path("board")).is(http.StatusNoContent)
+}
+
+// well fails the test unless the lanes are well-formed, and all positions are on the axis.
+func well(t *testing.T, body string) {
+	t.Helper()
+	for _, svg := range regexp.MustCompile(`(?s)<svg class="line".*?</svg></a>`).FindAllString(body, -1) {
+		d := xml.NewDecoder(strings.NewReader(strings.TrimSuffix(svg, "</a>")))
+		for {
+			token, err := d.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%v in %s", err, svg)
+			}
+			element, ok := token.(xml.StartElement)
+			if !ok {
+				continue
+			}
+			for _, a := range element.Attr {
+				var x float64
+				if n, _ := fmt.Sscanf(a.Value, "%g%%", &x); n == 1 && strings.HasSuffix(a.Value, "%") && (x < 0 || x > 100.01) {
+					t.Errorf("%s is %s in %s", a.Name.Local, a.Value, svg)
+				}
+			}
+		}
+	}
+	for _, attribute := range []string{`style="`, ` onclick=`, `javascript:`, "%!"} {
+		if strings.Contains(body, attribute) {
+			t.Errorf("the page has %s", attribute)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package browsertest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+var errNoBrowser = errors.New("there is no Chromium to test with (apt-get install chromium, or name the program in ROLLCALL_TEST_CHROMIUM)")
+
+// theBrowser is the browser of this process. The first test that needs it starts it, and Close ends it.
+var theBrowser browser
+
+type browser struct {
+	mu     sync.Mutex
+	ctx    context.Context
+	cancel context.CancelFunc
+	err    error
+}
+
+// Main runs the tests of a package and ends the browser if they started one. Call it from TestMain.
+func Main(m *testing.M) {
+	status := m.Run()
+	Close()
+	os.Exit(status)
+}
+
+// Close ends the browser, for a TestMain that does not call [Main].
+func Close() {
+	theBrowser.mu.Lock()
+	defer theBrowser.mu.Unlock()
+	if theBrowser.cancel != nil {
+		theBrowser.cancel()
+	}
+}
+
+// Find returns the path of Chromium. The error says how to get it.
+func Find() (string, error) {
+	if path := os.Getenv("ROLLCALL_TEST_CHROMIUM"); path != "" {
+		return path, nil
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errNoBrowser
+}
+
+// start returns the context of the running browser.
+func (b *browser) start() (context.Context, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ctx != nil || b.err != nil {
+		return b.ctx, b.err
+	}
+	var path string
+	if path, b.err = Find(); b.err != nil {
+		return nil, b.err
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
+		chromedp.NoSandbox, // root and containers have none, and the tests load their own pages alone
+		chromedp.Flag("disable-gpu", true),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"))
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, end := chromedp.NewContext(allocator)
+	b.cancel = func() {
+		_ = chromedp.Cancel(ctx) // closes the browser and waits; stop kills it if that fails
+		end()
+		stop()
+	}
+	if b.err = chromedp.Do(ctx); b.err != nil {
+		b.cancel()
+		return nil, b.err
+	}
+	b.ctx = ctx
+	return ctx, nil
+}
+
+// skip skips the test if a tool is missing. Everything else is a failure, as is a missing tool if nothing may be skipped.
+func skip(t testing.TB, err error) {
+	t.Helper()
+	missing := errors.Is(err, errNoBrowser) || errors.Is(err, errNoAxe)
+	if missing && os.Getenv("ROLLCALL_TEST_REQUIRE") != "all" {
+		t.Skip(err)
+	}
+	t.Fatal(err)
+}

@@ -1,0 +1,119 @@
+package browsertest_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/dashboard/browsertest"
+)
+
+// editPaths adds a check with hostile texts in all settings, and returns the paths of the pages that change it.
+func (s *site) editPaths() []string {
+	s.Helper()
+	for _, name := range []string{"ops", hostile[:80]} {
+		_, err := s.mon.CreateChannel(s.Context(), s.project.ID, channels.Webhook, name, map[string]string{"url_down": "https://example.org/"})
+		s.must(err)
+	}
+	c := s.create(checks.Spec{
+		Name: new(hostile[:100]), Slug: new("hostile"), Tags: []string{"<b>tag</b>"}, Desc: new("</textarea>" + hostile), Schedule: new("30 3 * * *"), TZ: new("Europe/Riga"),
+		StartKW: new("</pre>" + hostile), SuccessKW: new(`"<b>`), FilterHTTPBody: new(true), MaxRuntime: new(time.Hour),
+		QuietHours: new("Mon..Fri 22:00-06:00; Sat,Sun 00:00-24:00"), Channels: new("*"),
+	})
+	check := "/checks/" + c.UniqueKey()
+	return []string{s.path("checks/new"), check + "/edit", check + "/copy", check + "/pause", check + "/delete", check + "/transfer"}
+}
+
+// TestEditWithPreview makes a check by keyboard, and looks at what is shown while it is typed.
+func TestEditWithPreview(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	page := s.browser(s.keys.ReadWrite)
+	page.Tolerate("status of 422", "status of 404")
+	page.Go(s.path("checks/new"))
+	page.Click("#name")
+	page.Press("Nächtliches Backup!")
+	page.Wait("document.getElementById('slug').value == 'nachtliches-backup'")
+	page.Click("#kind-schedule")
+	page.Click("#schedule")
+	page.Press("0 3 * *")
+	page.WaitText("#times .wrong", "Schedule")
+	page.Press(" *")
+	page.WaitText("#times", "at 03:00 every day")
+	page.WaitText("#say", "at 03:00 every day")
+	page.Wait("document.querySelectorAll('#times tbody tr').length == 10")
+	page.Press("x")
+	page.Wait("document.querySelector('#times .stale')")
+	if got := page.Text("#times .stale"); !strings.Contains(got, "at 03:00 every day") {
+		t.Errorf("the last good preview is %q", got)
+	}
+	page.Press(kb.Backspace)
+	page.Wait("!document.querySelector('#times .stale')")
+
+	page.Click("summary:has(+ .two #quiet_hours)")
+	page.Click("#quiet_hours")
+	page.Press("Sat,Sun 00:00-24:00")
+	page.WaitText("#week", "Quiet now, until")
+	page.Click("summary:has(+ .two #start_kw)")
+	page.Click("#filter_http_body")
+	page.Click("#failure_kw")
+	page.Press("ERROR")
+	page.Click("#sample_body")
+	page.Press("an ERROR <b>here</b>")
+	page.WaitText("#try mark", "ERROR")
+	page.WaitText("#try strong", "a failure")
+
+	page.Click("#grace")
+	page.Press("0")
+	page.Submit(".actions .primary")
+	page.WaitText("#problems", "Grace time has no unit")
+	if f := page.Focused(); f.Name != "div#problems" {
+		t.Errorf("after an error the focus is on %v", f)
+	}
+	if got := browsertest.Eval[string](page, "document.getElementById('slug').value"); got != "nachtliches-backup" {
+		t.Errorf("after an error the slug is %q", got)
+	}
+	page.Click("#problems a")
+	if f := page.Focused(); f.Name != "input#grace" {
+		t.Errorf("the link of an error leads to %v", f)
+	}
+	browsertest.Eval[any](page, "document.getElementById('grace').value = '2 h', 0")
+	page.Submit(".actions .primary")
+	list, err := s.mon.Checks(t.Context(), s.project.ID, monitor.CheckQuery{})
+	s.must(err)
+	if len(list) != 1 || list[0].Schedule != "0 3 * * *" || list[0].Grace != 2*time.Hour || list[0].QuietHours == "" || list[0].Slug != "nachtliches-backup" {
+		t.Errorf("the page made %+v", list)
+	}
+}
+
+// TestEditWithoutScript makes and changes a check in a browser that runs no scripts.
+func TestEditWithoutScript(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	page := s.browser(s.keys.ReadWrite)
+	page.NoScript()
+	page.Tolerate("status of 404")
+	page.Go(s.path("checks/new"))
+	page.Click("#name")
+	page.Press("backup")
+	page.Click("#kind-schedule")
+	page.Click("#schedule")
+	page.Press("15 4 * * *")
+	page.Submit("button[name=preview]")
+	page.WaitText("#times", "at 04:15 every day")
+	page.Click("#name")
+	page.Leave(func() { page.Press(kb.Enter) })
+	list, err := s.mon.Checks(t.Context(), s.project.ID, monitor.CheckQuery{})
+	s.must(err)
+	if len(list) != 1 || list[0].Schedule != "15 4 * * *" || list[0].Name != "backup" {
+		t.Fatalf("the page made %+v", list)
+	}
+	page.Go("/checks/" + list[0].UniqueKey() + "/delete")
+	page.Submit("form .danger")
+	page.WaitText("main", "Deleted backup.")
+}

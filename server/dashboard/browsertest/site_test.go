@@ -1,0 +1,141 @@
+package browsertest_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
+	"github.com/rollcall-dev/rollcall/server/dashboard/browsertest"
+)
+
+func TestMain(m *testing.M) {
+	status := dbtest.Run(m)
+	browsertest.Close()
+	os.Exit(status)
+}
+
+// noon is the time at which every site begins: a Sunday, four weeks after the clocks of Europe went back.
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// site is a server with a project, on a database in a file. The clock moves when the test moves it.
+type site struct {
+	*testing.T
+	db      dbtest.DB
+	clock   *dbtest.Clock
+	address string
+	url     string
+	mon     *monitor.Monitor
+	pages   *dashboard.Dashboard
+	web     *http.Server
+	project checks.Project
+	keys    monitor.Keys
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	s := &site{T: t, db: dbtest.SQLite(t), clock: dbtest.NewClock(noon), address: "127.0.0.1:0"}
+	s.start()
+	t.Cleanup(s.stop)
+	var err error
+	s.project, s.keys, err = s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "harbor"})
+	s.must(err)
+	return s
+}
+
+// start starts the server, from the second time on at the same address.
+func (s *site) start() {
+	s.Helper()
+	listener, err := net.Listen("tcp", s.address)
+	s.must(err)
+	s.address = listener.Addr().String()
+	s.url = "http://" + s.address
+	s.mon, err = monitor.New(s.db.Open(s.T), &monitor.Config{Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler), Notifiers: map[channels.Kind]channels.Notifier{
+		channels.Webhook: channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error {
+			return channels.Permanent(errors.New(hostile))
+		}),
+	}})
+	s.must(err)
+	signer, err := badges.NewSigner([]byte("0123456789abcdef0123456789abcdef"))
+	s.must(err)
+	s.pages, err = dashboard.New(s.mon, &dashboard.Config{BaseURL: s.url, Signer: signer})
+	s.must(err)
+	handler, err := server.New(s.mon, &server.Config{BaseURL: s.url, Signer: signer, Dashboard: s.pages, Now: s.clock.Now})
+	s.must(err)
+	s.web = &http.Server{Handler: handler.Handler()}
+	web := s.web
+	go func() { _ = web.Serve(listener) }()
+}
+
+// stop ends the server as a crash would.
+func (s *site) stop() { _ = s.web.Close() }
+
+func (s *site) must(err error) {
+	if err != nil {
+		s.Helper()
+		s.Fatal(err)
+	}
+}
+
+// create adds a check.
+func (s *site) create(spec checks.Spec) checks.Check {
+	s.Helper()
+	c, err := s.mon.Create(s.Context(), s.project.ID, spec)
+	s.must(err)
+	return c
+}
+
+// ping signals for a check.
+func (s *site) ping(id uuid.UUID, kind pings.Kind, body ...string) {
+	s.Helper()
+	_, err := s.mon.Ping(s.Context(), id, pings.Signal{
+		Kind: kind, Body: []byte(strings.Join(body, "\n")), Scheme: "https", Method: "POST", RemoteAddr: "192.0.2.7", UserAgent: hostile,
+	})
+	s.must(err)
+}
+
+// advance moves the clock, and does what a running monitor would then.
+func (s *site) advance(d time.Duration) {
+	s.Helper()
+	s.clock.Advance(d)
+	_, err := s.mon.Sweep(s.Context())
+	s.must(err)
+	_, err = s.mon.Deliver(s.Context())
+	s.must(err)
+}
+
+// path returns the path of a page of the project.
+func (s *site) path(page string) string { return "/projects/" + s.project.ID.String() + "/" + page }
+
+// browser opens a page that is signed in with a key.
+func (s *site) browser(key string) *browsertest.Page {
+	s.Helper()
+	return s.browserOf(s.T, key)
+}
+
+// browserOf is browser for a subtest.
+func (s *site) browserOf(t *testing.T, key string) *browsertest.Page {
+	t.Helper()
+	page := browsertest.Open(t, s.url)
+	link, err := s.pages.SignInLink(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page.Go(link)
+	return page
+}

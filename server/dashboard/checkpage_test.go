@@ -1,0 +1,74 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+func TestCheckPage(t *testing.T) {
+	s := newSite(t)
+	c := s.create(checks.Spec{Name: new("backup"), Desc: new("Copies all.\n<b>Everything</b>"), Tags: []string{"prod"}, Schedule: new("0 13 * * *"), Grace: new(20 * time.Minute)})
+	path := "/checks/" + c.UniqueKey()
+	editor, reader := s.signedIn(s.keys.ReadWrite), s.signedIn(s.keys.ReadOnly)
+	editor.get(path).is(http.StatusOK).has("No pings yet", c.ID.String(), "crontab", "0 13 * * *  rollcall run", "Kubernetes", "&lt;b&gt;Everything")
+	for _, kind := range []pings.Kind{pings.Start, pings.Success, pings.Start, pings.Fail} {
+		if _, err := s.mon.Ping(t.Context(), c.ID, pings.Signal{Kind: kind, Body: []byte("\x1b[31m<i>" + string(kind) + "</i>"), Scheme: "https", Method: "POST", RemoteAddr: "10.0.4.7", UserAgent: "curl/8 <u>"}); err != nil {
+			t.Fatal(err)
+		}
+		s.advance(41 * time.Minute)
+	}
+	editor.get(path).has("<strong>Down</strong>", "Median <b>41 min</b>", "a run took too long", "from 10.0.4.7", "curl/8 &lt;u&gt;", "1 down").hasNo("<i>fail", "<u>")
+	editor.get(path + "?kind=failure").has(`id="p-4"`).hasNo(`id="p-3"`)
+	editor.get(path + "?before=3").has(`id="p-2"`).hasNo(`id="p-3"`)
+	editor.get(path + "?kind=nonsense&before=x").has(`id="p-1"`)
+
+	// A viewer who may only look must not learn what takes pings.
+	for _, page := range []string{path, path + "/pings/4", s.path("")} {
+		reader.get(page).is(http.StatusOK).hasNo(c.ID.String(), s.project.PingKey, "rollcall run", ">Edit<", "/ping/")
+	}
+	editor.get("/checks/" + c.ID.String()).is(http.StatusOK)
+	s.browser().get(path).is(http.StatusSeeOther)
+	editor.get("/checks/" + strings.Repeat("0", 40)).is(http.StatusNotFound)
+	editor.get("/checks/x").is(http.StatusNotFound)
+}
+
+func TestBodyPage(t *testing.T) {
+	s := newSite(t)
+	c := s.create(checks.Spec{Name: new("backup")})
+	path := "/checks/" + c.UniqueKey() + "/pings/"
+	mail := "Subject: Backup =?utf-8?q?fertig_=C3=BC?=\r\nContent-Type: text/html\r\n\r\n<p>All <b>done</b><script>alert(1)</script></p>"
+	for _, signal := range []pings.Signal{
+		{Scheme: "http", Method: "POST", Body: []byte("\x1b[1;31mfailed\x1b[0m <script>alert(1)</script>")},
+		{Scheme: "email", Body: []byte(mail)},
+		{Scheme: "http", Method: "POST", Body: []byte(strings.Repeat("\x00\xff\x01", 500))},
+		{Scheme: "http", Method: "POST", Body: []byte(strings.Repeat("0123456789", 30_000))},
+		{},
+	} {
+		if _, err := s.mon.Ping(t.Context(), c.ID, signal); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := s.signedIn(s.keys.ReadOnly)
+	b.get(path+"1").is(http.StatusOK).has(`<span class="f1 bold">failed</span>`, "&lt;script&gt;").hasNo("<script>alert", "Previous")
+	b.get(path+"2").has("fertig ü", "All done", "Previous", "Next").hasNo("<script>alert")
+	b.get(path + "3").has("Not text").hasNo("<pre")
+	b.get(path + "4").has("100 kB more")
+	b.get(path + "5").has("no output")
+	raw := b.get(path + "2/raw").is(http.StatusOK)
+	if raw.body != mail {
+		t.Errorf("downloaded %q", raw.body)
+	}
+	for name, want := range map[string]string{"Content-Type": "application/octet-stream", "Content-Disposition": `attachment; filename="ping-2.eml"`, "Content-Security-Policy": "default-src 'none'; sandbox"} {
+		if got := raw.header.Get(name); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	for _, missing := range []string{"6", "0", "-1", "x", "5/raw", "99999999999999999999"} {
+		b.get(path + missing).is(http.StatusNotFound)
+	}
+}

@@ -1,0 +1,146 @@
+// Package dashboard shows the checks of a monitor as web pages: what is wrong, since when, why, who was alerted, and what
+// will happen next. The pages are made on the server and work without JavaScript. With it, they follow every change.
+//
+//	pages, err := dashboard.New(mon, &dashboard.Config{BaseURL: "https://ops.example.org/jobs"})
+//	mux.Handle("/jobs/", pages)
+//
+// The handler takes the whole path of a request, so mount it without [http.StripPrefix]. It calls the monitor, and
+// neither the database nor the HTTP interface of package server.
+//
+// # Signing in
+//
+// People sign in with an API key of a project: a read-only key looks, a read-write key also edits. The cookie of the
+// session is signed and expires. It ends when the key is revoked. [Dashboard.SignInLink] makes a link that signs in once.
+// A program with its own users sets Config.Authorize instead.
+//
+// # Security
+//
+// The Content-Security-Policy of every page allows scripts and styles from this handler alone, and none inline. Requests
+// that change something must come from the same origin ([http.CrossOriginProtection]). Names and outputs of jobs are
+// untrusted; the templates escape them.
+//
+// Editors make integrations, and so decide where this server sends alerts. Config.Kinds says of which kinds. No page shows
+// a stored secret, and none is sent anywhere but to the receiver that it was stored for.
+package dashboard
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/dashboard/statuspage"
+)
+
+// DefaultBaseURL is the default of Config.BaseURL.
+const DefaultBaseURL = "http://localhost:8000"
+
+// Config configures a [Dashboard]. The zero value of a field selects its default.
+type Config struct {
+	// BaseURL is the address of the dashboard for browsers: an http or https URL without a query. The dashboard answers
+	// below its path. Cookies are marked Secure if it is an https URL. Default: [DefaultBaseURL].
+	BaseURL string
+	// PingBaseURL is the address of the ping endpoints, for the lines to copy. Default: BaseURL + "/ping".
+	PingBaseURL string
+	// APIBaseURL is the address below which package server has /api/v3/ and badges. Default: BaseURL.
+	APIBaseURL string
+	// PingEmailDomain is the domain of e-mail addresses that take pings. Default: none, and no page shows one.
+	PingEmailDomain string
+	// Signer signs the addresses of badges. Servers on one database need the same signer. Default: none, and no page shows
+	// badges of tags.
+	Signer badges.Signer
+	// Kinds are the kinds of integrations that editors may make and change. Default: all kinds of the monitor but those
+	// that are privileged, such as shell (see [channels.KindInfo]). Editors may test and delete integrations of any kind.
+	// An empty list that is not nil allows none.
+	Kinds []channels.Kind
+	// ImportClient makes the requests of imports from Healthchecks servers, whose addresses editors type. Default: a client
+	// of package outbound, which reaches public addresses alone.
+	ImportClient *http.Client
+	// Authorize says what the sender of a request may see and change. If nobody is signed in, it returns [ErrSignedOut]:
+	// pages then lead to SignInURL. It must not read the body. Default: people sign in here, with API keys and links.
+	Authorize func(*http.Request) (Access, error)
+	// SignInURL is where a program with Authorize lets people sign in. Default: none, and the answer is 401.
+	SignInURL string
+	// Logger logs errors that are not the client's. Default: slog.Default().
+	Logger *slog.Logger
+}
+
+// Dashboard is an [http.Handler] of the pages. It is safe for concurrent use.
+type Dashboard struct {
+	boards    boardCache
+	mon       *monitor.Monitor
+	config    Config
+	base      string // the path of BaseURL: "" or "/…", without a slash at the end
+	secure    bool
+	log       *slog.Logger
+	mux       *http.ServeMux
+	protect   *http.CrossOriginProtection
+	templates templates
+	assets    *assets
+	busy      busy
+	sessions  sessions
+	lives     lives
+	status    *statuspage.Handler
+}
+
+// New returns the pages of a monitor. A nil config selects the defaults. New starts nothing and reads nothing. The error
+// names the field of the configuration that is wrong.
+func New(mon *monitor.Monitor, config *Config) (*Dashboard, error) {
+	if mon == nil {
+		return nil, errors.New("dashboard: no monitor")
+	}
+	var c Config
+	if config != nil {
+		c = *config
+	}
+	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, DefaultBaseURL), "/")
+	base, err := url.Parse(c.BaseURL)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
+		return nil, fmt.Errorf("dashboard: BaseURL is not an http or https URL without a query: %q", c.BaseURL)
+	}
+	c.APIBaseURL = strings.TrimRight(cmp.Or(c.APIBaseURL, c.BaseURL), "/")
+	c.PingBaseURL = strings.TrimRight(cmp.Or(c.PingBaseURL, c.BaseURL+"/ping"), "/")
+	d := &Dashboard{
+		mon: mon, config: c, base: base.EscapedPath(), secure: base.Scheme == "https",
+		log:     cmp.Or(c.Logger, slog.Default()).With(slog.Group("rollcall", "component", "dashboard")),
+		protect: http.NewCrossOriginProtection(),
+	}
+	if err := d.protect.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
+		return nil, fmt.Errorf("dashboard: BaseURL: %w", err)
+	}
+	if d.config.ImportClient == nil {
+		d.config.ImportClient = importClient()
+	}
+	d.assets = newAssets(d.base)
+	d.templates = d.parseTemplates()
+	d.sessions.init(d)
+	d.lives = lives{d: d, boot: newBoot(), all: map[uuid.UUID]*live{}}
+	if d.status, err = statuspage.New(mon, &statuspage.Config{BaseURL: c.BaseURL + "/status", Logger: c.Logger}); err != nil {
+		return nil, err
+	}
+	d.mux = http.NewServeMux()
+	d.routes()
+	return d, nil
+}
+
+// ServeHTTP answers a request for a page.
+func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
+		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	// "no-referrer" would make browsers send "Origin: null" with forms, which looks like another site.
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	d.mux.ServeHTTP(w, r)
+}

@@ -1,0 +1,310 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+)
+
+func (d *Dashboard) deliveryRoutes() {
+	d.look("GET /projects/{project}/deliveries", d.deliveriesPage)
+	d.change("POST /projects/{project}/deliveries/retry", d.retryDelivery)
+	d.change("POST /projects/{project}/deliveries/retry-failed", d.retryFailed)
+}
+
+// deliveriesPerPage is how many deliveries a page shows.
+const deliveriesPerPage = 50
+
+// deliveriesView is the data of the history of deliveries.
+type deliveriesView struct {
+	Query deliveryQuery
+	Rows  []deliveryRow
+	// Channels are the integrations to filter by, and Checks names of checks to choose from, if there are not too many.
+	Channels []choice
+	Checks   []string
+	States   []monitor.DeliveryState
+	// Problem says what is wrong with the filter.
+	Problem string
+	// Failed reports whether deliveries of the project have failed.
+	Failed bool
+	// Older is the address of the next page, or "".
+	Older string
+}
+
+// choice is an entry of a list to choose from.
+type choice struct {
+	Value, Label string
+	Hint         string // what the entry is, in grey
+	Selected     bool
+}
+
+// deliveryRow is a delivery in the list.
+type deliveryRow struct {
+	monitor.Delivery
+	Check, Channel string // names
+	Key            string // the unique key of the check, for links
+	Why            string // why the check changed
+	Sending        bool   // an attempt is in progress
+	Same           bool   // the row before is about the same alert, to another channel
+	Link           bool   // the channel has a page that the viewer may see
+}
+
+// deliveryQuery is what the address of the history says.
+type deliveryQuery struct {
+	State   monitor.DeliveryState
+	Check   string // a unique key, or a UUID, name or slug as a person types it
+	Channel string // a UUID
+	Before  int64
+}
+
+func parseDeliveryQuery(v url.Values) deliveryQuery {
+	q := deliveryQuery{State: monitor.DeliveryState(v.Get("state")), Check: strings.TrimSpace(v.Get("check")), Channel: v.Get("integration")}
+	if !slices.Contains(deliveryStates, q.State) {
+		q.State = ""
+	}
+	if before, err := strconv.ParseInt(v.Get("before"), 10, 64); err == nil && before > 0 {
+		q.Before = before
+	}
+	return q
+}
+
+var deliveryStates = []monitor.DeliveryState{
+	monitor.DeliveryFailed, monitor.DeliveryPending, monitor.DeliverySent, monitor.DeliverySuperseded,
+}
+
+// Filtered reports whether the query leaves out some deliveries.
+func (q deliveryQuery) Filtered() bool { return q.State != "" || q.Check != "" || q.Channel != "" }
+
+// Encode returns the query of an address, for a page that begins below an identifier.
+func (q deliveryQuery) Encode(before int64) string {
+	v := url.Values{}
+	for name, value := range map[string]string{"state": string(q.State), "check": q.Check, "integration": q.Channel} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	if before > 0 {
+		v.Set("before", strconv.FormatInt(before, 10))
+	}
+	if len(v) == 0 {
+		return ""
+	}
+	return "?" + v.Encode()
+}
+
+// deliveriesPage shows the history of deliveries.
+func (d *Dashboard) deliveriesPage(q *request) error {
+	view := deliveriesView{Query: parseDeliveryQuery(q.r.URL.Query()), States: deliveryStates}
+	list, err := q.mon.Channels(q.ctx(), q.project.ID)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		view.Channels = append(view.Channels, choice{Value: c.ID.String(), Label: channelName(c), Selected: c.ID.String() == view.Query.Channel})
+	}
+	query := monitor.DeliveryQuery{Project: q.project.ID, State: view.Query.State, Before: view.Query.Before, Limit: deliveriesPerPage + 1}
+	if query.Check, err = q.findCheck(&view); err != nil {
+		return err
+	}
+	if view.Query.Channel != "" {
+		if query.Channel, err = uuid.Parse(view.Query.Channel); err != nil {
+			return checks.ErrNotFound
+		}
+	}
+	if view.Problem == "" {
+		if err := q.readDeliveries(&view, query); err != nil {
+			return err
+		}
+	}
+	failed, err := q.mon.Deliveries(q.ctx(), monitor.DeliveryQuery{Project: q.project.ID, State: monitor.DeliveryFailed, Limit: 1})
+	if err != nil {
+		return err
+	}
+	view.Failed = len(failed) > 0
+	return q.render("deliveries", "Deliveries", view)
+}
+
+func (q *request) readDeliveries(view *deliveriesView, query monitor.DeliveryQuery) error {
+	rows, err := q.mon.Deliveries(q.ctx(), query)
+	if err != nil {
+		return err
+	}
+	if len(rows) > deliveriesPerPage {
+		rows = rows[:deliveriesPerPage]
+		view.Older = view.Query.Encode(rows[len(rows)-1].ID)
+	}
+	for i, d := range rows {
+		row := deliveryRowOf(d, q.edit)
+		row.Same = i > 0 && d.CheckID == rows[i-1].CheckID && d.CreatedAt.Equal(rows[i-1].CreatedAt) && d.Status == rows[i-1].Status && d.Reminder == rows[i-1].Reminder
+		view.Rows = append(view.Rows, row)
+	}
+	return nil
+}
+
+func deliveryRowOf(d monitor.Delivery, edit bool) deliveryRow {
+	return deliveryRow{
+		Delivery: d, Check: orUnnamed(d.CheckName, "unnamed check"), Key: checks.UniqueKey(d.CheckID),
+		Channel: channelName(channels.Channel{Name: d.ChannelName, Kind: d.ChannelKind}),
+		Why:     whyChanged(d), Sending: d.State == monitor.DeliveryPending && d.Attempts > 0 && d.Error == "",
+		Link: edit && d.ChannelKind != channels.Function,
+	}
+}
+
+// whyChanged says why the check of a delivery changed.
+func whyChanged(d monitor.Delivery) string {
+	switch d.Reason {
+	case checks.ReasonSuccess:
+		return "a success was signalled"
+	case checks.ReasonFail:
+		return "a failure was signalled"
+	case checks.ReasonOverdue:
+		return "the expected ping did not come in time"
+	case checks.ReasonOverrun:
+		return "a run did not end in time"
+	}
+	return ""
+}
+
+// maxNames is up to how many checks the field of a filter suggests their names.
+const maxNames = 300
+
+// findCheck returns the check that the filter names, or none with a problem in the view.
+func (q *request) findCheck(view *deliveriesView) (uuid.UUID, error) {
+	list, err := q.mon.Checks(q.ctx(), q.project.ID, monitor.CheckQuery{})
+	if err != nil {
+		return uuid.Nil, err
+	}
+	if len(list) <= maxNames {
+		for _, c := range list {
+			if c.Name != "" && !slices.Contains(view.Checks, c.Name) {
+				view.Checks = append(view.Checks, c.Name)
+			}
+		}
+	}
+	text := view.Query.Check
+	if text == "" {
+		return uuid.Nil, nil
+	}
+	for _, same := range []func(checks.Check) bool{
+		func(c checks.Check) bool { return c.UniqueKey() == text || c.ID.String() == text },
+		func(c checks.Check) bool { return c.Slug == text },
+		func(c checks.Check) bool { return strings.EqualFold(c.Name, text) },
+		func(c checks.Check) bool { return strings.Contains(strings.ToLower(c.Name), strings.ToLower(text)) },
+	} {
+		found := slices.DeleteFunc(slices.Clone(list), func(c checks.Check) bool { return !same(c) })
+		switch len(found) {
+		case 0:
+			continue
+		case 1:
+			view.Query.Check = typedName(found[0], list)
+			return found[0].ID, nil
+		}
+		view.Problem = fmt.Sprintf("%d checks match “%s”. Type the slug of one.", len(found), text)
+		return uuid.Nil, nil
+	}
+	view.Problem = fmt.Sprintf("No check matches “%s”.", text)
+	return uuid.Nil, nil
+}
+
+// typedName returns what finds a check again: its slug or its name if no other has it, or else its unique key.
+func typedName(c checks.Check, list []checks.Check) string {
+	alone := func(text string, of func(checks.Check) string) bool {
+		same := slices.DeleteFunc(slices.Clone(list), func(other checks.Check) bool { return !strings.EqualFold(of(other), text) })
+		return text != "" && strings.TrimSpace(text) == text && len(same) == 1
+	}
+	switch {
+	case alone(c.Slug, func(c checks.Check) string { return c.Slug }):
+		return c.Slug
+	case alone(c.Name, func(c checks.Check) string { return c.Name }):
+		return c.Name
+	}
+	return c.UniqueKey()
+}
+
+// retryDelivery makes one failed delivery pending again.
+func (d *Dashboard) retryDelivery(q *request) error {
+	if err := q.r.ParseForm(); err != nil {
+		return formError(err)
+	}
+	id, err := strconv.ParseInt(q.r.PostForm.Get("id"), 10, 64)
+	if err != nil {
+		return errBadForm
+	}
+	_, err = q.mon.RetryDeliveries(q.ctx(), q.project.ID, id)
+	switch {
+	case errors.Is(err, checks.ErrNotFound):
+		q.notice("This delivery is not failed any more.")
+	case err != nil:
+		return err
+	default:
+		q.notice("The alert will be sent again now.")
+	}
+	return q.backToDeliveries()
+}
+
+// retryFailed makes all failed deliveries pending again.
+func (d *Dashboard) retryFailed(q *request) error {
+	n, err := q.mon.RetryFailedDeliveries(q.ctx(), q.project.ID)
+	if err != nil {
+		return err
+	}
+	q.notice(fmt.Sprintf("%s will be sent again now.", verdict.Count(n, "alert")))
+	return q.backToDeliveries()
+}
+
+func (q *request) backToDeliveries() error {
+	query := parseDeliveryQuery(q.r.URL.Query())
+	return q.redirect("/projects/%s/deliveries%s", q.project.ID, query.Encode(query.Before))
+}
+
+// Word is the word for the state.
+func (r deliveryRow) Word() string {
+	switch {
+	case r.Sending:
+		return "sending"
+	case r.State == monitor.DeliveryPending && r.Error != "":
+		return "retrying"
+	case r.State == monitor.DeliveryPending:
+		return "waiting"
+	case r.State == monitor.DeliverySuperseded:
+		return "replaced"
+	}
+	return string(r.State)
+}
+
+// Hint says what the state means, where that is not obvious.
+func (r deliveryRow) Hint() string {
+	if r.State == monitor.DeliverySuperseded {
+		return "a newer alert about the check replaced it"
+	}
+	return ""
+}
+
+// NextTry is when a pending delivery is tried next, or the zero time.
+func (r deliveryRow) NextTry() time.Time {
+	if r.Sending {
+		return time.Time{}
+	}
+	return r.Due
+}
+
+// channelName is what pages call a channel.
+func channelName(c channels.Channel) string { return orUnnamed(c.Name, "unnamed "+string(c.Kind)) }
+
+func orUnnamed(name, otherwise string) string {
+	if strings.TrimSpace(name) == "" {
+		return otherwise
+	}
+	return name
+}

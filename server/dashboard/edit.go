@@ -1,0 +1,315 @@
+package dashboard
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+)
+
+func (d *Dashboard) editRoutes() {
+	d.change("GET /projects/{project}/checks/new", d.newCheckPage)
+	d.change("POST /projects/{project}/checks/new", d.createCheck)
+	d.change("GET /checks/{check}/edit", d.editPage)
+	d.change("POST /checks/{check}/edit", d.saveCheck)
+	d.change("GET /checks/{check}/copy", d.copyPage)
+	d.change("POST /projects/{project}/preview/{part}", d.preview)
+	for name, action := range checkActions {
+		d.change("GET /checks/{check}/"+name, action.ask)
+		d.change("POST /checks/{check}/"+name, action.take)
+	}
+}
+
+// editView is the data of the form of a check.
+type editView struct {
+	// Check is the check that is edited; a new one has no name and no project.
+	Check checks.Check
+	New   bool
+	// Source is the name of the check that is copied.
+	Source string
+	Form   form
+	// Was is the form as the viewer has seen it first, encoded. It tells what the viewer has changed.
+	Was    string
+	Errors []fieldError
+	// Problem is an error that is about no input.
+	Problem string
+	Choices []channelChoice
+	// CanMove says that there is another project that the viewer may edit.
+	CanMove bool
+	Zones   []string
+	now     form // the check as somebody else has changed it
+
+	Times timesPreview
+	Week  weekPreview
+	Try   tryPreview
+	Slug  slugPreview
+}
+
+// channelChoice is an integration to choose.
+type channelChoice struct {
+	ID, Name string
+	Kind     channels.Kind
+	On       bool
+	Failing  bool
+}
+
+// Heading is the heading of the page.
+func (v *editView) Heading() string {
+	switch {
+	case v.Source != "":
+		return "Copy of " + v.Source
+	case v.New:
+		return "New check"
+	}
+	return "Edit " + nameOf(v.Check)
+}
+
+// zones are the names of time zones to choose from.
+var zones = schedule.Zones()
+
+// newCheckPage shows the form of a new check, with the viewer's time zone and all integrations.
+func (d *Dashboard) newCheckPage(q *request) error {
+	f := form{}
+	for name, text := range defaultForm {
+		f[name] = text
+	}
+	f["tz"], f["channels"] = q.zone().String(), channels.All
+	return q.showEdit(http.StatusOK, &editView{New: true, Check: checks.Check{ID: uuid.New()}, Form: f})
+}
+
+// copyPage shows the form of a new check with the settings of another.
+func (d *Dashboard) copyPage(q *request) error {
+	f := formOf(q.check)
+	name := []rune(nameOf(q.check))
+	f["name"] = string(name[:min(len(name), checks.MaxName-len(" copy"))]) + " copy"
+	f["slug"] = ""
+	return q.showEdit(http.StatusOK, &editView{New: true, Source: nameOf(q.check), Check: checks.Check{ID: uuid.New()}, Form: f})
+}
+
+// editPage shows the form of a check.
+func (d *Dashboard) editPage(q *request) error {
+	f := formOf(q.check)
+	return q.showEdit(http.StatusOK, &editView{Check: q.check, Form: f, Was: f.encode()})
+}
+
+// showEdit answers with the form.
+func (q *request) showEdit(status int, v *editView) error {
+	list, err := q.mon.Channels(q.ctx(), q.project.ID)
+	if err != nil {
+		return err
+	}
+	all, chosen := v.Form["channels"] == channels.All, strings.Split(v.Form["channels"], ",")
+	for _, c := range list {
+		v.Choices = append(v.Choices, channelChoice{
+			ID: c.ID.String(), Name: cmp.Or(c.Name, string(c.Kind)), Kind: c.Kind, Failing: !c.FailedAt.IsZero(),
+			On: all || slices.Contains(chosen, c.ID.String()),
+		})
+	}
+	for i, e := range v.Errors {
+		if e.Conflict {
+			v.Errors[i].Text = v.conflictText(e.Field)
+		}
+		v.Errors[i].Field = v.inputOf(e.Field)
+	}
+	v.Zones, v.CanMove = zones, len(q.targets()) > 0
+	v.Times = previewTimes(v.Form, q.zone(), q.mon.Now())
+	v.Week = previewWeek(v.Form, q.mon.Now())
+	v.Try = previewTry(v.Form)
+	if v.Slug, err = q.previewSlug(v.Form, v.Check.ID); err != nil {
+		return err
+	}
+	return q.renderStatus(status, "edit", v.Heading(), v)
+}
+
+// inputOf returns the input to which an error about a setting belongs.
+func (v *editView) inputOf(field string) string {
+	if field != whenSetting.name {
+		return field
+	}
+	if v.Form["kind"] == kindSchedule {
+		return "schedule"
+	}
+	return "timeout"
+}
+
+// preview answers with one of the previews of a form, for the script of the page.
+func (d *Dashboard) preview(q *request) error {
+	if err := q.r.ParseForm(); err != nil {
+		return formError(err)
+	}
+	f := readForm(q.r.PostForm, defaultForm)
+	var data any
+	switch q.r.PathValue("part") {
+	case "schedule":
+		data = previewTimes(f, q.zone(), q.mon.Now())
+	case "week":
+		data = previewWeek(f, q.mon.Now())
+	case "try":
+		data = previewTry(f)
+	case "slug":
+		self, _ := uuid.Parse(q.r.PostForm.Get("id"))
+		slug, err := q.previewSlug(f, self)
+		if err != nil {
+			return err
+		}
+		data = slug
+	default:
+		return checks.ErrNotFound
+	}
+	var out bytes.Buffer
+	if err := q.templates["edit"].ExecuteTemplate(&out, "preview-"+q.r.PathValue("part"), data); err != nil {
+		return err
+	}
+	q.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	q.write(http.StatusOK, out.Bytes())
+	return nil
+}
+
+// createCheck makes a check. The page names its identifier, so that a form that is sent twice makes one check.
+func (d *Dashboard) createCheck(q *request) error {
+	if err := q.r.ParseForm(); err != nil {
+		return formError(err)
+	}
+	id, err := uuid.Parse(q.r.PostForm.Get("id"))
+	if err != nil {
+		return errBadForm
+	}
+	v := &editView{New: true, Source: cut(q.r.PostForm.Get("source"), checks.MaxName), Check: checks.Check{ID: id}, Form: readForm(q.r.PostForm, defaultForm)}
+	if q.r.PostForm.Has("preview") {
+		return q.showEdit(http.StatusOK, v)
+	}
+	spec, wrong := v.Form.spec(formSettings, q.mon.Now())
+	if len(wrong) > 0 {
+		v.Errors = wrong
+		return q.showEdit(http.StatusUnprocessableEntity, v)
+	}
+	spec.ID = id
+	c, err := q.mon.Create(q.ctx(), q.project.ID, spec)
+	if errors.Is(err, checks.ErrExists) {
+		if c, err = q.mon.Check(q.ctx(), id); err == nil && c.ProjectID != q.project.ID {
+			err = errBadForm
+		}
+	}
+	if err != nil {
+		return q.refused(v, err)
+	}
+	q.notice("Made the check. It is new until its first ping.")
+	return q.redirect("/checks/%s", c.UniqueKey())
+}
+
+// refused shows the form again with an error of the library.
+func (q *request) refused(v *editView, err error) error {
+	if found, ok := fieldErrorOf(err); ok {
+		v.Errors = []fieldError{found}
+		return q.showEdit(http.StatusUnprocessableEntity, v)
+	}
+	if errors.Is(err, checks.ErrCheckLimit) {
+		v.Problem = fmt.Sprintf("No check was made: the plan of this account allows %d.", q.project.CheckLimit())
+		return q.showEdit(http.StatusUnprocessableEntity, v)
+	}
+	return err
+}
+
+// errConflict reports that somebody else has changed what the viewer changes.
+var errConflict = errors.New("somebody else has changed the same settings")
+
+// saveCheck changes the settings of a check that the viewer has changed on the page, and no others. So two people who edit
+// different settings at once both succeed. If somebody else has changed one of the same settings since the page was
+// opened, nothing is saved: the page comes back and shows the other value. To save again then replaces it.
+func (d *Dashboard) saveCheck(q *request) error {
+	if err := q.r.ParseForm(); err != nil {
+		return formError(err)
+	}
+	was, err := decodeForm(q.r.PostForm.Get("was"))
+	if err != nil {
+		return err
+	}
+	v := &editView{Check: q.check, Form: readForm(q.r.PostForm, was), Was: was.encode()}
+	if q.r.PostForm.Has("preview") {
+		return q.showEdit(http.StatusOK, v)
+	}
+	mine := v.Form.changed(was)
+	spec, wrong := v.Form.spec(mine, q.mon.Now())
+	if len(wrong) > 0 {
+		v.Errors = wrong
+		return q.showEdit(http.StatusUnprocessableEntity, v)
+	}
+	if len(mine) == 0 {
+		q.notice("Nothing was changed.")
+		return q.redirect("/checks/%s", q.check.UniqueKey())
+	}
+	var theirs form
+	_, err = q.mon.UpdateFunc(q.ctx(), q.check.ID, func(c checks.Check) (checks.Spec, error) {
+		theirs = formOf(c)
+		if len(conflicts(mine, v.Form, was, theirs)) > 0 {
+			return checks.Spec{}, errConflict
+		}
+		return spec, nil
+	})
+	switch {
+	case errors.Is(err, errConflict):
+		v.merge(mine, was, theirs)
+		return q.showEdit(http.StatusConflict, v)
+	case err != nil:
+		return q.refused(v, err)
+	}
+	q.notice(savedText(theirs.changed(was), mine))
+	return q.redirect("/checks/%s", q.check.UniqueKey())
+}
+
+// conflicts returns those of the settings that somebody else has changed too, to something else.
+func conflicts(mine []formSetting, f, was, theirs form) []formSetting {
+	return slices.DeleteFunc(slices.Clone(mine), func(s formSetting) bool {
+		now := s.value(theirs)
+		return now == s.value(was) || now == s.value(f)
+	})
+}
+
+// merge makes the form one of the check as it is now, with the viewer's changes, and marks conflicts.
+func (v *editView) merge(mine []formSetting, was, theirs form) {
+	for _, s := range conflicts(mine, v.Form, was, theirs) {
+		v.Errors = append(v.Errors, fieldError{Field: s.name, Conflict: true})
+	}
+	for _, s := range formSettings {
+		if slices.ContainsFunc(mine, func(m formSetting) bool { return m.name == s.name }) {
+			continue
+		}
+		for _, name := range s.inputs {
+			v.Form[name] = theirs[name]
+		}
+	}
+	v.Was, v.now = theirs.encode(), theirs
+}
+
+// savedText says what was saved, and what somebody else has changed since the page was opened.
+func savedText(theirs, mine []formSetting) string {
+	var others []string
+	for _, s := range theirs {
+		if !slices.ContainsFunc(mine, func(m formSetting) bool { return m.name == s.name }) {
+			others = append(others, strings.ToLower(labelOf(s.name)))
+		}
+	}
+	if others == nil {
+		return "Saved."
+	}
+	return "Saved. Somebody else has changed this meanwhile: " + strings.Join(others, ", ") + "."
+}
+
+// conflictText says to what somebody else has changed a setting.
+func (v *editView) conflictText(name string) string {
+	for _, s := range formSettings {
+		if s.name == name {
+			return labelOf(name) + " was changed by somebody else to “" + v.shownValue(s, v.now) + "”. Save again to replace it with yours"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,6 @@
+package dashboard
+
+import "github.com/google/uuid"
+
+// ForgetKeys ends the time for which the keys of a project are kept.
+func ForgetKeys(d *Dashboard, project uuid.UUID) { d.sessions.forget(project) }

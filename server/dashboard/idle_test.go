@@ -1,0 +1,104 @@
+package dashboard_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/memstore"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
+)
+
+// countingStore counts what pages read.
+type countingStore struct {
+	store.Store
+	reads atomic.Int64
+}
+
+func (s *countingStore) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
+	s.reads.Add(1)
+	return s.Store.Checks(ctx, f)
+}
+
+func (s *countingStore) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
+	s.reads.Add(1)
+	return s.Store.Projects(ctx, f)
+}
+
+func (s *countingStore) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, error) {
+	s.reads.Add(1)
+	return s.Store.Keys(ctx, f)
+}
+
+func (s *countingStore) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
+	s.reads.Add(1)
+	return s.Store.Channels(ctx, projectID)
+}
+
+func (s *countingStore) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
+	s.reads.Add(1)
+	return s.Store.Update(ctx, fn)
+}
+
+// An open page costs the database nothing while nothing changes, also when the clock alone makes a check late and down, and
+// one reading however many pages are open when something does change.
+func TestOpenPagesCostNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		counted := &countingStore{Store: memstore.New()}
+		mon, err := monitor.New(counted, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		project, err := mon.OpenProject(t.Context(), "jobs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := mon.Create(t.Context(), project.ID, checks.Spec{Name: new("backup"), Timeout: new(time.Hour), Grace: new(time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ping := func() {
+			t.Helper()
+			if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ping()
+		pages, err := dashboard.New(mon, &dashboard.Config{Authorize: func(*http.Request) (dashboard.Access, error) {
+			return dashboard.Access{Projects: []dashboard.ProjectAccess{{ProjectID: project.ID}}}, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pages.Close()
+		for range 50 {
+			go pages.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/projects/"+project.ID.String()+"/events", nil))
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		before := counted.reads.Load()
+		time.Sleep(3 * time.Hour)
+		synctest.Wait()
+		if n := counted.reads.Load() - before; n > 0 {
+			t.Errorf("%d queries in three hours in which nothing changed", n)
+		}
+		before = counted.reads.Load()
+		ping()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := counted.reads.Load() - before; n > 3 { // the ping, and the checks read again
+			t.Errorf("%d queries for one ping", n)
+		}
+	})
+}

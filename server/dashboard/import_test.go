@@ -1,0 +1,154 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
+)
+
+const (
+	importedFirst  = "31365bce-8da9-4729-8ff3-aaa71d56b712"
+	importedSecond = "803f680d-e89b-492b-82ef-2be7b774a92d"
+	sourceKey      = "hc-s3cret-key"
+)
+
+// source is a Healthchecks server, with the checks of one project.
+func source(t *testing.T, list string) *httptest.Server {
+	t.Helper()
+	web := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("X-Api-Key") != sourceKey:
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprintf(w, `{"error": "wrong api key %s"}`, r.Header.Get("X-Api-Key"))
+		case r.URL.Path == "/api/v3/checks/":
+			fmt.Fprintf(w, `{"checks": [%s]}`, list)
+		case r.URL.Path == "/api/v3/channels/":
+			fmt.Fprint(w, `{"channels": [{"id": "a", "name": "<Ops>", "kind": "email"}]}`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(web.Close)
+	return web
+}
+
+// planOf is the sealed plan in a page.
+func planOf(a *answer) url.Values {
+	a.t.Helper()
+	_, rest, ok := strings.Cut(a.body, `name="plan" value="`)
+	if !ok {
+		a.t.Fatalf("no plan: %s", a.body)
+	}
+	text, _, _ := strings.Cut(rest, `"`)
+	return url.Values{"plan": {text}}
+}
+
+func TestImport(t *testing.T) {
+	web := source(t, `{"uuid": "`+importedFirst+`", "name": "Backup <x>", "slug": "backup", "timeout": 3600, "channels": "a"},
+		{"uuid": "`+importedSecond+`", "name": "Paused", "schedule": "0 3 * * *", "tz": "Europe/Riga", "status": "paused"},
+		{"name": "No UUID"}, {"uuid": "803f680d-e89b-492b-82ef-2be7b774a92e", "name": "Bad", "timeout": 1}`)
+	s := newSite(t, func(c *dashboard.Config) { c.ImportClient = web.Client() })
+	b, reader := s.signedIn(s.keys.ReadWrite), s.signedIn(s.keys.ReadOnly)
+	reader.get(s.path("import")).is(http.StatusForbidden)
+	reader.post(s.path("import"), url.Values{"url": {web.URL}, "key": {sourceKey}}).is(http.StatusForbidden)
+	b.get(s.path("import")).is(http.StatusOK).has("https://healthchecks.io")
+	plan := b.post(s.path("import"), url.Values{"url": {web.URL}, "key": {" " + sourceKey + " "}}).is(http.StatusOK).
+		has("<b>2</b> new", "<b>2</b> that cannot be imported", "Backup &lt;x&gt;", importedFirst, "new, paused", "No UUID", "timeout is too small", "&lt;Ops&gt;", "Import 2 checks").
+		hasNo(sourceKey)
+	if list, err := s.mon.Checks(t.Context(), s.project.ID, monitor.CheckQuery{}); err != nil || len(list) != 0 {
+		t.Fatalf("the plan made %v, %v", list, err)
+	}
+	reader.post(s.path("import"), planOf(plan)).is(http.StatusForbidden)
+	b.post(s.path("import"), planOf(plan)).is(http.StatusSeeOther)
+	b.get(s.path("")).has("Imported: 2 created, 0 updated, 0 unchanged, 0 refused.")
+	first, err := s.mon.Check(t.Context(), uuid.MustParse(importedFirst))
+	if err != nil || first.Name != "Backup <x>" || first.Timeout != time.Hour || first.ProjectID != s.project.ID {
+		t.Errorf("imported %+v, %v", first, err)
+	}
+	if second, err := s.mon.Check(t.Context(), uuid.MustParse(importedSecond)); err != nil || second.Stored != checks.StatusPaused || second.TZ != "Europe/Riga" {
+		t.Errorf("imported %+v, %v", second, err)
+	}
+	if _, err := s.mon.Update(t.Context(), first.ID, checks.Spec{Name: new("Renamed")}); err != nil {
+		t.Fatal(err)
+	}
+	again := b.post(s.path("import"), url.Values{"url": {web.URL}, "key": {sourceKey}}).is(http.StatusOK).has("<b>0</b> new, <b>1</b> changed, <b>1</b> already the same", "Renamed")
+	s.advance(2 * time.Hour)
+	b.post(s.path("import"), planOf(again)).is(http.StatusBadRequest).has("too old")
+}
+
+// TestImportForgery checks that only plans of this project are applied.
+func TestImportForgery(t *testing.T) {
+	web := source(t, `{"uuid": "`+importedFirst+`", "name": "Backup", "timeout": 3600}`)
+	s := newSite(t, func(c *dashboard.Config) { c.ImportClient = web.Client() })
+	other, keys, err := s.mon.CreateProject(t.Context(), projectSpec("other"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := planOf(s.signedIn(keys.ReadWrite).post("/projects/"+other.ID.String()+"/import", url.Values{"url": {web.URL}, "key": {sourceKey}}).is(http.StatusOK))
+	b := s.signedIn(s.keys.ReadWrite)
+	b.post(s.path("import"), plan).is(http.StatusBadRequest)
+	b.post(s.path("import"), url.Values{"plan": {"x.y"}}).is(http.StatusBadRequest)
+	b.post(s.path("import"), url.Values{"plan": {strings.Repeat("x", 2<<20)}}).is(http.StatusRequestEntityTooLarge)
+	// The UUID of another project's check is refused, also in a plan made before that project had it.
+	mine := planOf(b.post(s.path("import"), url.Values{"url": {web.URL}, "key": {sourceKey}}).is(http.StatusOK))
+	if _, err := s.mon.Create(t.Context(), other.ID, checks.Spec{ID: uuid.MustParse(importedFirst)}); err != nil {
+		t.Fatal(err)
+	}
+	b.post(s.path("import"), mine).is(http.StatusSeeOther)
+	b.get(s.path("")).has("0 created", "1 refused")
+}
+
+// TestImportProblems checks what the page says when the source does not answer as it should, without the key and without
+// the answer.
+func TestImportProblems(t *testing.T) {
+	web := source(t, "")
+	s := newSite(t, func(c *dashboard.Config) { c.ImportClient = web.Client() })
+	b := s.signedIn(s.keys.ReadWrite)
+	page := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "<h1>secret page</h1>") }))
+	defer page.Close()
+	hidden := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "secret text", http.StatusTeapot) }))
+	defer hidden.Close()
+	for _, test := range []struct{ url, key, want string }{
+		{web.URL, "wrong-key", "refuses the key"},
+		{web.URL, "k\u00e9y", "printable ASCII"},
+		{"http://hc.example.org", sourceKey, "must begin with https://"},
+		{"file:///etc/passwd", sourceKey, "must begin with https://"},
+		{"https://user:pw@hc.example.org", sourceKey, "must not contain a user name"},
+		{page.URL, sourceKey, "not that of a Healthchecks server"},
+		{hidden.URL, sourceKey, "status 418"},
+		{"https://127.0.0.1:1", sourceKey, "cannot be reached"},
+	} {
+		b.post(s.path("import"), url.Values{"url": {test.url}, "key": {test.key}}).is(http.StatusBadRequest).has(test.want).hasNo(sourceKey, "wrong-key", "secret")
+	}
+	b.post(s.path("import"), url.Values{"url": {web.URL}, "key": {sourceKey}}).is(http.StatusOK).has("Nothing to import")
+	for range 10 {
+		b.post(s.path("import"), url.Values{"url": {web.URL}, "key": {sourceKey}})
+	}
+	b.post(s.path("import"), url.Values{"url": {web.URL}, "key": {sourceKey}}).is(http.StatusTooManyRequests)
+}
+
+// TestImportFromPrivateNetwork checks that imports do not reach the network of the server.
+func TestImportFromPrivateNetwork(t *testing.T) {
+	requests := 0
+	inside := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests++ }))
+	defer inside.Close()
+	s := newSite(t)
+	b := s.signedIn(s.keys.ReadWrite)
+	_, port, _ := strings.Cut(strings.TrimPrefix(inside.URL, "https://"), ":")
+	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "10.0.0.1", "169.254.169.254"} {
+		b.post(s.path("import"), url.Values{"url": {"https://" + host + ":" + port}, "key": {sourceKey}}).is(http.StatusBadRequest).has("private network").hasNo("127.0.0.1:"+port+" ", "dial")
+	}
+	if requests != 0 {
+		t.Errorf("%d requests reached the local machine", requests)
+	}
+}

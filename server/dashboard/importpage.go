@@ -1,0 +1,280 @@
+package dashboard
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/outbound"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/client/healthchecks"
+)
+
+func (d *Dashboard) importRoutes() {
+	d.change("GET /projects/{project}/import", d.importPage)
+	d.change("POST /projects/{project}/import", d.planImport)
+}
+
+const (
+	// importTime bounds the requests of an import, and again its changes.
+	importTime = 40 * time.Second
+	// importAnswer is how many bytes of an answer an import reads: more than 10,000 checks.
+	importAnswer = 16 << 20
+	// planAge is how long a plan can be applied.
+	planAge = time.Hour
+	// maxPlan bounds the text of a plan in a form, which has other fields too.
+	maxPlan = maxForm - 10_000
+	// planRows is how many changes a plan shows.
+	planRows = 200
+)
+
+// importClient makes the requests of imports; see [Config].ImportClient.
+func importClient() *http.Client {
+	return outbound.New(&outbound.Config{MaxAnswer: importAnswer, Timeout: importTime})
+}
+
+// importView is the data of the page of an import.
+type importView struct {
+	URL, Problem string
+	// Plan is what the import would do, or nil before it is known.
+	Plan *importPlan
+}
+
+// importPlan is what an import would do.
+type importPlan struct {
+	healthchecks.Result
+	// Shown are the first changes, without checks that stay the same. Hidden counts the others.
+	Shown  []healthchecks.Change
+	Hidden int
+	// Refusals are the entries that cannot be imported, in words.
+	Refusals []string
+	// Left are the integrations at the source, which are not imported.
+	Left []leftChannel
+	// Sealed is the plan in a form.
+	Sealed string
+	// Over is the check limit of the account, if the import exceeds it, or 0.
+	Over, Have int
+}
+
+// leftChannel is an integration at the source.
+type leftChannel struct {
+	Name, Kind string
+	Checks     int
+}
+
+// Count is how many checks the import would create or update.
+func (p *importPlan) Count() int { return p.Created + p.Updated }
+
+func (d *Dashboard) importPage(q *request) error {
+	return q.render("import", "Import from Healthchecks", importView{URL: "https://healthchecks.io"})
+}
+
+// planImport reads the checks at the source and shows what an import would do, or applies such a plan. Planning changes
+// nothing, and the server keeps nothing of the key. The form that applies the plan holds the checks, signed, so that the
+// viewer gets what they have seen.
+func (d *Dashboard) planImport(q *request) error {
+	if err := q.r.ParseForm(); err != nil {
+		return formError(err)
+	}
+	if sealed := q.r.PostForm.Get("plan"); sealed != "" {
+		return d.applyImport(q, sealed)
+	}
+	key := strings.TrimSpace(q.r.PostForm.Get("key"))
+	view := importView{URL: strings.TrimSpace(q.r.PostForm.Get("url"))}
+	refuse := func(status int, problem string) error {
+		view.Problem = problem
+		return q.renderStatus(status, "import", "Import from Healthchecks", view)
+	}
+	address, err := url.Parse(view.URL)
+	switch {
+	case err != nil || address.Scheme != "https" || address.Host == "":
+		return refuse(http.StatusBadRequest, "The address must begin with https://, because the key is sent there.")
+	case !d.busy.allow(q.project.ID, q.mon.Now()):
+		return refuse(http.StatusTooManyRequests, "Too many attempts in a short time. Wait a few seconds, then try again.")
+	}
+	ctx, cancel := context.WithTimeout(q.ctx(), importTime)
+	defer cancel()
+	list, malformed, left, err := d.readSource(ctx, view.URL, key)
+	if err != nil {
+		return refuse(http.StatusBadRequest, importProblem(err, key))
+	}
+	if view.Plan, err = q.plan(ctx, list, malformed, left); err != nil {
+		return err
+	}
+	if len(view.Plan.Sealed) > maxPlan {
+		view.Plan = nil
+		return refuse(http.StatusBadRequest, "The project is too large for this page. On the server, rollcall import healthchecks imports any number of checks.")
+	}
+	return q.render("import", "Import from Healthchecks", view)
+}
+
+// readSource reads the checks and the integrations at the source.
+func (d *Dashboard) readSource(ctx context.Context, address, key string) (list []healthchecks.Check, malformed healthchecks.Malformed, left []healthchecks.Channel, err error) {
+	source, err := healthchecks.New(address, key, &client.Config{HTTPClient: d.config.ImportClient, UserAgent: "rollcall import", Timeout: importTime, Tries: 2})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	list, err = source.Checks(ctx)
+	if malformed, _ = errors.AsType[healthchecks.Malformed](err); err != nil && malformed == nil {
+		return nil, nil, nil, err
+	}
+	left, err = source.Channels(ctx)
+	if _, some := errors.AsType[healthchecks.Malformed](err); err != nil && !some {
+		return nil, nil, nil, err
+	}
+	return list, malformed, left, nil
+}
+
+// plan says what an import would do, and seals the checks for the form that does it.
+func (q *request) plan(ctx context.Context, list []healthchecks.Check, malformed healthchecks.Malformed, left []healthchecks.Channel) (*importPlan, error) {
+	result, err := healthchecks.Import(ctx, q.mon, q.project.ID, list, &healthchecks.Options{SkipInvalid: true, Malformed: malformed, DryRun: true})
+	if err != nil {
+		return nil, err
+	}
+	plan := &importPlan{Result: result}
+	for _, c := range result.Changes {
+		switch {
+		case c.Action == "":
+		case len(plan.Shown) == planRows:
+			plan.Hidden++
+		default:
+			plan.Shown = append(plan.Shown, c)
+		}
+	}
+	for _, r := range result.Refused {
+		plan.Refusals = append(plan.Refusals, message.Line(r.Error(), 300))
+	}
+	for _, c := range left {
+		used := 0
+		for _, check := range list {
+			if slices.Contains(check.Channels, c.ID) {
+				used++
+			}
+		}
+		plan.Left = append(plan.Left, leftChannel{c.Name, c.Kind, used})
+	}
+	have, err := q.mon.Checks(ctx, q.project.ID, monitor.CheckQuery{})
+	if err != nil {
+		return nil, err
+	}
+	if plan.Have = len(have); q.project.CheckLimit() > 0 && plan.Have+plan.Created > q.project.CheckLimit() {
+		plan.Over = q.project.CheckLimit()
+	}
+	list = slices.DeleteFunc(list, func(c healthchecks.Check) bool {
+		return slices.ContainsFunc(result.Refused, func(r healthchecks.Refusal) bool { return r.ID == c.ID })
+	})
+	plan.Sealed, err = q.sealPlan(list)
+	return plan, err
+}
+
+// sealPlan puts checks into a text that only this dashboard makes, for this project and for planAge.
+func (q *request) sealPlan(list []healthchecks.Check) (string, error) {
+	body := bytes.NewBuffer(binary.BigEndian.AppendUint64(nil, uint64(q.mon.Now().Add(planAge).Unix())))
+	z := gzip.NewWriter(body)
+	if err := json.NewEncoder(z).Encode(list); err != nil {
+		return "", err
+	}
+	if err := z.Close(); err != nil {
+		return "", err
+	}
+	return q.sessions.seal(q.ctx(), q.planPurpose(), body.Bytes())
+}
+
+// openPlan returns the checks of a sealed plan. The error is errBadForm for a text that is no plan of the project, or too
+// old.
+func (q *request) openPlan(sealed string) (list []healthchecks.Check, err error) {
+	body, err := q.sessions.open(q.ctx(), q.planPurpose(), sealed)
+	if errors.Is(err, ErrSignedOut) || err == nil && len(body) < 8 {
+		return nil, errBadForm
+	}
+	if err != nil {
+		return nil, err
+	}
+	if q.mon.Now().Unix() >= int64(binary.BigEndian.Uint64(body)) {
+		return nil, errBadForm
+	}
+	z, err := gzip.NewReader(bytes.NewReader(body[8:]))
+	if err != nil {
+		return nil, errBadForm
+	}
+	text, err := io.ReadAll(io.LimitReader(z, 2*importAnswer))
+	if err != nil || json.Unmarshal(text, &list) != nil {
+		return nil, errBadForm
+	}
+	return list, nil
+}
+
+func (q *request) planPurpose() string { return "import:" + q.project.ID.String() }
+
+// applyImport makes the changes of a plan.
+func (d *Dashboard) applyImport(q *request, sealed string) error {
+	list, err := q.openPlan(sealed)
+	if errors.Is(err, errBadForm) {
+		return q.renderStatus(http.StatusBadRequest, "import", "Import from Healthchecks", importView{
+			URL: "https://healthchecks.io", Problem: "The plan is too old, so nothing was imported. Read the checks again.",
+		})
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(q.ctx(), importTime)
+	defer cancel()
+	// A check may have become invalid since the plan, such as a UUID that another project has taken.
+	result, err := healthchecks.Import(ctx, q.mon, q.project.ID, list, &healthchecks.Options{SkipInvalid: true})
+	switch {
+	case errors.Is(err, checks.ErrCheckLimit):
+		q.notice(fmt.Sprintf("Stopped at the check limit of the account. Imported before: %s.", result))
+	case ctx.Err() != nil && q.ctx().Err() == nil:
+		q.notice(fmt.Sprintf("Stopped, because it took too long. Imported so far: %s. Import again for the rest.", result))
+	case err != nil:
+		return err
+	default:
+		q.notice(fmt.Sprintf("Imported: %s.", result))
+	}
+	return q.redirect("/projects/%s/", q.project.ID)
+}
+
+// importProblem says in words why the source could not be read. It contains no key, and nothing about the network of the
+// server.
+func importProblem(err error, key string) string {
+	refused, answered := errors.AsType[*client.Error](err)
+	switch {
+	case errors.Is(err, outbound.ErrPrivateAddress):
+		return "The address is in a private network, which these pages do not reach. On the server, rollcall import healthchecks does."
+	case errors.Is(err, context.DeadlineExceeded):
+		return "The server did not answer in time."
+	case answered && (refused.StatusCode == http.StatusUnauthorized || refused.StatusCode == http.StatusForbidden):
+		return "The server refuses the key. It must be a read-write API key of the project there."
+	case answered:
+		return fmt.Sprintf("The server answers with the status %d. Check the address.", refused.StatusCode)
+	case errors.Is(err, client.ErrNotRollcall):
+		return "The answer is not that of a Healthchecks server. Check the address."
+	case isNetwork(err):
+		return "The server cannot be reached. Check the address."
+	}
+	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "healthchecks: "), "client: ")
+	return "It did not work: " + message.Line(channels.Redact(text, key), 300) + "."
+}
+
+func isNetwork(err error) bool {
+	_, request := errors.AsType[*url.Error](err)
+	timeout, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
+	return request || ok && timeout != nil
+}

@@ -1,0 +1,357 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// integrationForm is the data of the page that makes or changes an integration.
+type integrationForm struct {
+	integration
+	// New says that the integration does not exist yet.
+	New bool
+	// Closed says why the settings cannot be changed here, or "".
+	Closed string
+	// Doc says what the kind does.
+	Doc string
+	// Label is the name as it is stored or was typed. NameProblem says what is wrong with it.
+	Label, NameProblem string
+	Fields             []field
+	// Problem says what is wrong with the form as a whole. Again says that secrets must be typed again.
+	Problem string
+	Again   bool
+	// AllChecks counts the checks of the project. Assign is the choice to alert this integration from all of them.
+	AllChecks int
+	Assign    bool
+	Test      *testResult
+}
+
+// field is a setting in a form. Value is never that of a secret.
+type field struct {
+	channels.Setting
+	Label, Value string
+	// Stored says that the channel has a value for a secret, and Clear that the viewer wants to remove it.
+	Stored, Clear bool
+	// Source is where the value comes from, if a file for rollcall apply says so. Such a value is not shown or changed.
+	Source  string
+	Problem string
+	// Group says that the value is the members of a group, and Members are the channels to choose from.
+	Group   bool
+	Members []choice
+}
+
+// ID is the identifier of the field in the page.
+func (f field) ID() string { return "s-" + f.Name }
+
+// Describe names the elements that describe the field, for aria-describedby.
+func (f field) Describe() string {
+	ids := f.ID() + "-help"
+	if f.Problem != "" {
+		ids = f.ID() + "-problem " + ids
+	}
+	return ids
+}
+
+// newIntegrationPage lets the viewer choose a kind, or shows the form of the chosen one.
+func (d *Dashboard) newIntegrationPage(q *request) error {
+	kind := channels.Kind(q.r.URL.Query().Get("kind"))
+	if kind == "" {
+		return q.render("integrationkinds", "New integration", q.kindChoices(q.r.URL.Query().Get("q")))
+	}
+	view, err := q.blankForm(kind)
+	if err != nil {
+		return err
+	}
+	return q.showForm(http.StatusOK, view)
+}
+
+// blankForm returns the form for a new channel of a kind that pages may make.
+func (q *request) blankForm(kind channels.Kind) (integrationForm, error) {
+	info, ok := q.kind(kind)
+	if !ok {
+		return integrationForm{}, checks.ErrNotFound
+	}
+	if !q.mayMake(info) {
+		return integrationForm{}, errForbidden
+	}
+	view := integrationForm{integration: q.integrationOf(channels.Channel{Kind: kind}), New: true, Doc: info.Doc}
+	counts, err := q.countProject()
+	if err != nil {
+		return view, err
+	}
+	view.AllChecks, view.Assign = counts.Checks, counts.Channels == 0
+	view.Fields, err = q.fields(info, channels.Channel{Kind: kind})
+	return view, err
+}
+
+// fields returns the fields of a channel's settings.
+func (q *request) fields(info channels.KindInfo, c channels.Channel) ([]field, error) {
+	var list []field
+	for _, s := range info.Settings {
+		f := field{Setting: s, Label: settingLabel(s.Name), Source: c.Sources[s.Name]}
+		switch {
+		case f.Source != "":
+		case s.Secret:
+			f.Stored = c.Settings[s.Name] != ""
+		default:
+			f.Value = c.Settings[s.Name]
+		}
+		if f.Value == "" && s.Options != nil {
+			f.Value = s.Default
+		}
+		if c.Kind == channels.Group {
+			available, err := q.mon.Channels(q.ctx(), q.project.ID)
+			if err != nil {
+				return nil, err
+			}
+			f.Group = true
+			f.Members = q.memberChoices(available, channels.GroupMembers(c))
+		}
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+func (q *request) memberChoices(available []channels.Channel, members []uuid.UUID) (list []choice) {
+	for _, c := range available {
+		if c.Kind != channels.Group {
+			list = append(list, choice{c.ID.String(), channelName(c), q.integrationOf(c).Title, slices.Contains(members, c.ID)})
+		}
+	}
+	return list
+}
+
+// formOf returns the page of a channel.
+func (q *request) formOf(c channels.Channel) (integrationForm, error) {
+	list, err := q.integrations()
+	if err != nil {
+		return integrationForm{}, err
+	}
+	i := slices.IndexFunc(list, func(row integration) bool { return row.ID == c.ID })
+	if i < 0 {
+		return integrationForm{}, checks.ErrNotFound
+	}
+	counts, err := q.countProject()
+	if err != nil {
+		return integrationForm{}, err
+	}
+	view := integrationForm{integration: list[i], Label: c.Name, AllChecks: counts.Checks}
+	info, known := q.kind(c.Kind)
+	switch {
+	case !known:
+		view.Closed = "This server does not know the kind, so it cannot change the settings."
+		return view, nil
+	case !q.mayMake(info):
+		view.Closed = "Integrations of this kind are changed by an administrator of the server, on its command line."
+	}
+	view.Doc = info.Doc
+	view.Fields, err = q.fields(info, c)
+	return view, err
+}
+
+func (d *Dashboard) integrationPage(q *request) error {
+	c, err := q.channel()
+	if err != nil {
+		return err
+	}
+	view, err := q.formOf(c)
+	if err != nil {
+		return err
+	}
+	return q.showForm(http.StatusOK, view)
+}
+
+func (q *request) showForm(status int, view integrationForm) error {
+	title := view.Name
+	if view.New {
+		title = "New integration: " + view.Title
+	}
+	return q.renderStatus(status, "integration", title, view)
+}
+
+// createIntegration makes a channel.
+func (d *Dashboard) createIntegration(q *request) error {
+	if err := q.r.ParseForm(); err != nil {
+		return formError(err)
+	}
+	form := q.r.PostForm
+	view, err := q.blankForm(channels.Kind(q.r.URL.Query().Get("kind")))
+	if err != nil {
+		return err
+	}
+	view.typed(form)
+	view.Assign = form.Get("assign") != ""
+	c, err := q.mon.CreateChannel(q.ctx(), q.project.ID, channels.Kind(view.Kind), view.Label, settingsOf(view.Fields, form))
+	if err != nil {
+		return q.refuse(view, form, err)
+	}
+	q.notice(fmt.Sprintf("Made %s. Send a test alert to see that it arrives.", cutName(channelName(c))))
+	if view.Assign {
+		if _, err := q.assignToAll(c.ID); err != nil {
+			return err
+		}
+	}
+	return q.redirect("/projects/%s/integrations/%s", q.project.ID, c.ID)
+}
+
+// saveIntegration changes a channel, or tests it. Both have the address of the page, so that a script can get the page again.
+func (d *Dashboard) saveIntegration(q *request) error {
+	if err := q.r.ParseForm(); err != nil {
+		return formError(err)
+	}
+	form := q.r.PostForm
+	c, err := q.channel()
+	if err != nil {
+		return err
+	}
+	if form.Get("action") == "test" {
+		return d.testIntegration(q, c)
+	}
+	view, err := q.formOf(c)
+	if err != nil {
+		return err
+	}
+	if view.Closed != "" {
+		return errForbidden
+	}
+	view.typed(form)
+	info, _ := q.kind(c.Kind)
+	_, err = q.mon.UpdateChannelFunc(q.ctx(), q.project.ID, c.ID, func(c channels.Channel) (channels.Channel, error) {
+		settings, err := merge(info, c, settingsOf(view.Fields, form), func(name string) bool { return form.Get("clear."+name) != "" })
+		c.Name, c.Settings = view.Label, settings
+		return c, err
+	})
+	if err != nil {
+		return q.refuse(view, form, err)
+	}
+	q.notice("Saved. Send a test alert to see that it arrives.")
+	return q.redirect("/projects/%s/integrations/%s", q.project.ID, c.ID)
+}
+
+// typed puts what the viewer typed into the form, except secrets.
+func (v *integrationForm) typed(form url.Values) {
+	v.Label = strings.TrimSpace(form.Get("name"))
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		if f.Secret {
+			f.Clear = form.Get("clear."+f.Name) != ""
+			v.Again = v.Again || form.Get("s."+f.Name) != ""
+			continue
+		}
+		f.Value = settingsOf(v.Fields[i:i+1], form)[f.Name]
+		for j := range f.Members {
+			f.Members[j].Selected = slices.Contains(form["member"], f.Members[j].Value)
+		}
+	}
+}
+
+// settingsOf returns the settings of a form.
+func settingsOf(fields []field, form url.Values) map[string]string {
+	settings := map[string]string{}
+	for _, f := range fields {
+		value := form.Get("s." + f.Name)
+		switch {
+		case f.Source != "":
+			continue
+		case f.Group:
+			value = strings.Join(form["member"], ",")
+		case f.Lines:
+			value = strings.TrimRight(strings.ReplaceAll(value, "\r\n", "\n"), "\n")
+		case !f.Secret:
+			value = strings.TrimSpace(value)
+		}
+		settings[f.Name] = value
+	}
+	return settings
+}
+
+// refuse shows the form again with what is wrong. No secret is in the answer.
+func (q *request) refuse(view integrationForm, form url.Values, err error) error {
+	var secrets []string
+	for _, f := range view.Fields {
+		if f.Secret {
+			secrets = append(secrets, form.Get("s."+f.Name))
+		}
+	}
+	shown := func(text string) string { return channels.Redact(text, secrets...) }
+	named, isName := errors.AsType[*checks.FieldError](err)
+	setting, isSetting := errors.AsType[*channels.SettingError](err)
+	switch {
+	case isName:
+		view.Problem, view.NameProblem = "Nothing was saved.", shown("The name "+named.Reason+".")
+	case isSetting:
+		view.Problem = "Nothing was saved."
+		i := slices.IndexFunc(view.Fields, func(f field) bool { return f.Name == setting.Setting })
+		if i < 0 {
+			view.Problem = shown("Nothing was saved: " + setting.Error() + ".")
+			break
+		}
+		view.Fields[i].Problem = shown(view.Fields[i].Label + " " + setting.Reason + ".")
+	default:
+		return err
+	}
+	return q.showForm(http.StatusBadRequest, view)
+}
+
+// merge returns the settings of a channel after a change: those in wanted, and stored secrets for which nothing was typed,
+// unless they are cleared. Values from a source stay.
+//
+// Nobody may have a stored secret sent to a receiver of their choice. So if a setting changes that could decide where
+// the secrets go (see [channels.Setting]), all secrets must be typed again. The error is a *[channels.SettingError].
+func merge(info channels.KindInfo, c channels.Channel, wanted map[string]string, cleared func(name string) bool) (map[string]string, error) {
+	settings := map[string]string{}
+	moved := "" // the setting that could send secrets elsewhere
+	var kept []channels.Setting
+	for _, s := range info.Settings {
+		old, value := c.Settings[s.Name], wanted[s.Name]
+		switch {
+		case c.Sources[s.Name] != "":
+			value = old
+			kept = append(kept, s)
+		case s.Secret && value == "" && old != "" && !cleared(s.Name):
+			value = old
+			kept = append(kept, s)
+		case value == "":
+			value = s.Default
+		}
+		if value != old && !s.KeepsSecrets && moved == "" {
+			moved = s.Name
+		}
+		settings[s.Name] = value
+	}
+	if moved == "" || len(kept) == 0 {
+		return settings, nil
+	}
+	first := kept[0]
+	if source := c.Sources[first.Name]; source != "" {
+		return nil, &channels.SettingError{Kind: info.Kind, Setting: moved,
+			Reason: fmt.Sprintf("cannot change here, because %s comes from %s; change both in the file for rollcall apply", settingLabel(first.Name), source)}
+	}
+	return nil, &channels.SettingError{Kind: info.Kind, Setting: first.Name,
+		Reason: fmt.Sprintf("must be typed again, because %s changes: it could send the stored value elsewhere", settingLabel(moved))}
+}
+
+// settingLabel makes a label of the name of a setting: "url_down" is "URL down".
+func settingLabel(name string) string {
+	words := strings.FieldsFunc(name, func(r rune) bool { return r == '_' })
+	for i, word := range words {
+		switch word {
+		case "url", "api", "id", "sid", "http", "tls", "ip":
+			words[i] = strings.ToUpper(word)
+		default:
+			if i == 0 {
+				words[i] = strings.ToUpper(word[:1]) + word[1:]
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,79 @@
+package dashboard
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/rollcall-dev/rollcall/channels"
+)
+
+// kindsView is the data of the page on which a viewer chooses a kind.
+type kindsView struct {
+	Text   string
+	Groups []kindGroup
+	// Others are the titles of the kinds that only administrators make.
+	Others []string
+	None   bool // no kind can be made here
+}
+
+// kindGroup is the kinds of one category.
+type kindGroup struct {
+	Category string
+	Kinds    []kindChoice
+}
+
+type kindChoice struct {
+	Kind, Title, Doc string
+	Lacks            string // why this server cannot send it, or ""
+}
+
+// otherKinds is the category of kinds that have none.
+const otherKinds = "Others"
+
+// categories is the order of the categories that this module has. Those of a program come first.
+var categories = []string{channels.Mail, channels.Chat, channels.Push, channels.OnCall, channels.Custom, channels.Groups, otherKinds}
+
+// kindChoices returns the kinds that match a text.
+func (q *request) kindChoices(text string) kindsView {
+	view := kindsView{Text: text}
+	allowed := q.kindsToMake()
+	view.None = len(allowed) == 0
+	groups := map[string][]kindChoice{}
+	for _, info := range allowed {
+		choice := kindChoice{Kind: string(info.Kind), Title: kindTitle(info), Doc: info.Doc}
+		if err := q.mon.Configured(info.Kind); err != nil {
+			choice.Lacks = lacks(err)
+		}
+		if matches(text, choice.Kind, choice.Title, choice.Doc, info.Category) {
+			category := cmp.Or(info.Category, otherKinds)
+			groups[category] = append(groups[category], choice)
+		}
+	}
+	for category, kinds := range groups {
+		slices.SortFunc(kinds, func(a, b kindChoice) int {
+			return cmp.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title))
+		})
+		view.Groups = append(view.Groups, kindGroup{category, kinds})
+	}
+	slices.SortFunc(view.Groups, func(a, b kindGroup) int {
+		return cmp.Or(cmp.Compare(slices.Index(categories, a.Category), slices.Index(categories, b.Category)), cmp.Compare(a.Category, b.Category))
+	})
+	for _, info := range q.mon.ChannelKinds() {
+		if last, _ := q.kind(info.Kind); !q.mayMake(last) && !slices.Contains(view.Others, kindTitle(last)) {
+			view.Others = append(view.Others, kindTitle(last))
+		}
+	}
+	return view
+}
+
+// matches reports whether each word of a text occurs in one of the others.
+func matches(text string, in ...string) bool {
+	all := strings.ToLower(strings.Join(in, "\n"))
+	for _, word := range strings.Fields(strings.ToLower(text)) {
+		if !strings.Contains(all, word) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,280 @@
+package dashboard_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
+)
+
+// house are valid settings of the kind pager, as a form has them.
+func house() url.Values {
+	return url.Values{"name": {"house"}, "s.server_url": {"https://house.example.org"}, "s.token": {"t0psecret"}, "s.pin": {"4711"}}
+}
+
+// created is the channel to which an answer leads.
+func (s *site) created(a *answer) channels.Channel {
+	s.t.Helper()
+	a.is(http.StatusSeeOther)
+	id, err := uuid.Parse(a.location()[strings.LastIndex(a.location(), "/")+1:])
+	if err != nil {
+		s.t.Fatalf("leads to %s", a.location())
+	}
+	return s.stored(id)
+}
+
+func TestIntegrations(t *testing.T) {
+	s, r := withReceiver(t)
+	b, reader := s.signedIn(s.keys.ReadWrite), s.signedIn(s.keys.ReadOnly)
+	b.get(s.path("integrations")).is(http.StatusOK).has("No integrations yet", "Make the first")
+	reader.get(s.path("integrations")).is(http.StatusOK).has("No integrations yet").hasNo("Make the first")
+	s.create(checks.Spec{Name: new("backup")})
+	c := s.create(checks.Spec{Name: new("other")})
+
+	b.get(s.path("integrations/new")).is(http.StatusOK).has("Our own", "House pager", "Beeps in the house", "E-mail",
+		"Not set up: no sender is configured for the kind", // sms
+		"Made by administrators only: Command")
+	b.get(s.path("integrations/new?q=HOUSE+beeps")).is(http.StatusOK).has("House pager").hasNo("E-mail and phone")
+	b.get(s.path("integrations/new?q=xyzzy")).is(http.StatusOK).has("Nothing matches")
+	b.get(s.path("integrations/new?kind=pager")).is(http.StatusOK).has("Opens the house.", `name="s.loud"`, "<option selected>low</option>", `type="password"`, "checked")
+	b.get(s.path("integrations/new?kind=nothing")).is(http.StatusNotFound)
+
+	made := s.created(b.post(s.path("integrations/new?kind=pager"), house()))
+	if made.Name != "house" || made.Settings["token"] != "t0psecret" || made.Settings["loud"] != "low" {
+		t.Errorf("made %#v with %v", made, made.Settings)
+	}
+	path := s.path("integrations/" + made.ID.String())
+	b.get(path).is(http.StatusOK).has("Made house.", "set; leave empty to keep", "https://house.example.org", "0 checks of 2").hasNo("t0psecret", "4711")
+	reader.get(path).is(http.StatusForbidden).hasNo("house.example.org")
+	b.post(path+"/assign", nil).is(http.StatusSeeOther)
+	b.get(path).has("Added house to 2 checks.", "2 checks of 2")
+	s.goDown(c)
+	b.get(s.path("integrations")).is(http.StatusOK).has("house", "House pager", "2 checks", "sent")
+	reader.get(s.path("integrations")).is(http.StatusOK).has("house", "sent").hasNo("New integration", "integrations/"+made.ID.String())
+
+	b.post(path, url.Values{"action": {"test"}}).is(http.StatusOK).has("The test alert was accepted")
+	if n := r.count(); n != 2 || !r.got[1].Test {
+		t.Errorf("%d alerts, the last %+v", n, r.got[n-1])
+	}
+	r.fail(errors.New("<i>t0psecret</i> refused"))
+	b.post(path, url.Values{"action": {"test"}}).is(http.StatusOK).has("The test alert failed", "&lt;i&gt;***&lt;/i&gt; refused").hasNo("t0psecret")
+	reader.post(path, url.Values{"action": {"test"}}).is(http.StatusForbidden)
+	for range 20 {
+		b.post(path, url.Values{"action": {"test"}})
+	}
+	b.post(path, url.Values{"action": {"test"}}).is(http.StatusTooManyRequests).has("Too many tests")
+
+	b.get(path + "/delete").is(http.StatusOK).has("2 checks alert it")
+	reader.post(path+"/delete", nil).is(http.StatusForbidden)
+	b.post(path+"/delete", nil).is(http.StatusSeeOther)
+	b.get(s.path("integrations")).has("Deleted house.", "No integrations yet")
+	b.get(path).is(http.StatusNotFound)
+	b.post(path+"/delete", nil).is(http.StatusNotFound)
+}
+
+// TestIntegrationErrors checks that errors stand beside the fields, with what was typed, but never a secret.
+func TestIntegrationErrors(t *testing.T) {
+	s, _ := withReceiver(t)
+	b := s.signedIn(s.keys.ReadWrite)
+	path := s.path("integrations/new?kind=pager")
+	form := house()
+	form.Set("s.pin", "12345")
+	form.Set("name", "<house>")
+	b.post(path, form).is(http.StatusBadRequest).has("Pin is malformed.", `value="&lt;house&gt;"`, `value="https://house.example.org"`, "Type the secrets again", `aria-invalid="true"`).
+		hasNo("12345", "t0psecret")
+	form = house()
+	form.Del("s.server_url")
+	b.post(path, form).is(http.StatusBadRequest).has("Server URL is missing.").hasNo("t0psecret")
+	form = house()
+	form.Set("name", strings.Repeat("x", 101))
+	b.post(path, form).is(http.StatusBadRequest).has("The name is too long").hasNo("t0psecret")
+	form = house()
+	form.Set("s.server_url", "x\x00")
+	b.post(path, form).is(http.StatusBadRequest).has("contains a NUL").hasNo("t0psecret")
+	form = house()
+	form.Set("s.unknown", "x") // not a field of the form
+	form.Set("s.note", "one\r\ntwo\r\n")
+	if c := s.created(b.post(path, form)); c.Settings["note"] != "one\ntwo" || len(c.Settings) != 5 {
+		t.Errorf("settings %v", c.Settings)
+	}
+}
+
+// TestIntegrationSecrets checks that a stored secret goes only where it went before.
+func TestIntegrationSecrets(t *testing.T) {
+	s, _ := withReceiver(t)
+	b := s.signedIn(s.keys.ReadWrite)
+	made := s.created(b.post(s.path("integrations/new?kind=pager"), house()))
+	path := s.path("integrations/" + made.ID.String())
+	change := func(change func(url.Values)) *answer {
+		t.Helper()
+		form := url.Values{"name": {"house"}, "s.server_url": {"https://house.example.org"}, "s.loud": {"low"}}
+		change(form)
+		return b.post(path, form)
+	}
+	change(func(f url.Values) { f.Set("name", "night"); f.Set("s.loud", "high"); f.Set("s.note", "new") }).is(http.StatusSeeOther)
+	if c := s.stored(made.ID); c.Name != "night" || c.Settings["loud"] != "high" || c.Settings["token"] != "t0psecret" || c.Settings["pin"] != "4711" {
+		t.Errorf("%#v with %v", c, c.Settings)
+	}
+	change(func(f url.Values) { f.Set("s.server_url", "https://attacker.example") }).is(http.StatusBadRequest).
+		has("Token must be typed again, because Server URL changes", "https://attacker.example").hasNo("t0psecret", "4711")
+	change(func(f url.Values) { f.Set("s.token", "another") }).is(http.StatusBadRequest).has("Pin must be typed again, because Token changes").hasNo("another")
+	if c := s.stored(made.ID); c.Settings["server_url"] != "https://house.example.org" || c.Settings["token"] != "t0psecret" {
+		t.Errorf("%v", c.Settings)
+	}
+	change(func(f url.Values) { f.Set("s.token", "another"); f.Set("clear.pin", "yes") }).is(http.StatusSeeOther)
+	if c := s.stored(made.ID); c.Settings["token"] != "another" || c.Settings["pin"] != "" {
+		t.Errorf("%v", c.Settings)
+	}
+	change(func(f url.Values) { f.Set("s.token", "third"); f.Set("s.server_url", "https://new.example.org") }).is(http.StatusSeeOther)
+
+	hook := s.channel(channels.Webhook, "hook", map[string]string{"url_down": "https://example.org/s3cretpath", "headers_down": "Authorization: Bearer s3crettoken"})
+	hookPath := s.path("integrations/" + hook.ID.String())
+	b.get(hookPath).is(http.StatusOK).hasNo("s3cretpath", "s3crettoken")
+	b.post(hookPath, url.Values{"name": {"hook"}, "s.url_down": {"https://attacker.example/"}}).is(http.StatusBadRequest).has("Headers down must be typed again")
+	b.post(hookPath, url.Values{"name": {"hook"}, "s.url_up": {"https://attacker.example/"}}).is(http.StatusBadRequest)
+	b.post(hookPath, url.Values{"name": {"hook"}, "s.body_down": {"$NAME"}}).is(http.StatusSeeOther)
+	if c := s.stored(hook.ID); c.Settings["headers_down"] != "Authorization: Bearer s3crettoken" || c.Settings["body_down"] != "$NAME" {
+		t.Errorf("%v", c.Settings)
+	}
+}
+
+// TestIntegrationSources checks that values from files and variables are neither shown nor changed, nor sent elsewhere.
+func TestIntegrationSources(t *testing.T) {
+	s, _ := withReceiver(t)
+	c, err := s.mon.AddChannel(t.Context(), channels.Channel{
+		ProjectID: s.project.ID, Kind: "pager", Name: "house",
+		Settings: map[string]string{"server_url": "https://house.example.org", "token": "t0psecret", "note": "hidden note"},
+		Sources:  map[string]string{"token": "$ROLLCALL_HOUSE", "note": "file note.txt"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, path := s.signedIn(s.keys.ReadWrite), s.path("integrations/"+c.ID.String())
+	b.get(path).is(http.StatusOK).has("$ROLLCALL_HOUSE", "file note.txt").hasNo("t0psecret", "hidden note", `name="s.token"`, `name="s.note"`)
+	b.post(path, url.Values{"name": {"house"}, "s.server_url": {"https://attacker.example"}}).is(http.StatusBadRequest).has("cannot change here, because Token comes from $ROLLCALL_HOUSE")
+	b.post(path, url.Values{"name": {"renamed"}, "s.server_url": {"https://house.example.org"}, "s.token": {"typed"}, "s.note": {"typed"}, "clear.token": {"yes"}}).is(http.StatusSeeOther)
+	got := s.stored(c.ID)
+	if got.Name != "renamed" || got.Settings["token"] != "t0psecret" || got.Settings["note"] != "hidden note" || len(got.Sources) != 2 {
+		t.Errorf("%#v with %v", got, got.Settings)
+	}
+}
+
+func TestIntegrationGroups(t *testing.T) {
+	s, r := withReceiver(t)
+	b := s.signedIn(s.keys.ReadWrite)
+	first := s.channel("pager", "house", map[string]string{"server_url": "https://house.example.org", "token": "t0psecret"})
+	second := s.channel(channels.Email, "mail", map[string]string{"to": "ops@example.org"})
+	b.get(s.path("integrations/new?kind=group")).is(http.StatusOK).has("Members", first.ID.String(), second.ID.String())
+	b.post(s.path("integrations/new?kind=group"), url.Values{"name": {"all"}}).is(http.StatusBadRequest).has("is missing")
+	group := s.created(b.post(s.path("integrations/new?kind=group"), url.Values{"name": {"all"}, "member": {first.ID.String(), second.ID.String()}}))
+	if members := channels.GroupMembers(group); len(members) != 2 {
+		t.Errorf("members %v", members)
+	}
+	path := s.path("integrations/" + group.ID.String())
+	b.get(path).is(http.StatusOK).has("checked")
+	s.create(checks.Spec{Name: new("backup"), Channels: new(group.ID.String())})
+	b.get(s.path("integrations")).has("in all", "1 check")
+	r.fail(errors.New("away"))
+	b.post(path, url.Values{"action": {"test"}}).is(http.StatusOK).has("house", "mail", "away")
+	b.post(path, url.Values{"name": {"all"}, "member": {second.ID.String()}}).is(http.StatusSeeOther)
+	if members := channels.GroupMembers(s.stored(group.ID)); len(members) != 1 || members[0] != second.ID {
+		t.Errorf("members %v", members)
+	}
+	b.post(path, url.Values{"name": {"all"}, "member": {group.ID.String()}}).is(http.StatusBadRequest).has("contains the group itself")
+	b.post(path, url.Values{"name": {"all"}, "member": {"*"}}).is(http.StatusSeeOther)
+}
+
+// TestIntegrationKinds checks who may make which kinds: nothing that acts on the server's machine, unless the program
+// allows it.
+func TestIntegrationKinds(t *testing.T) {
+	command := url.Values{"name": {"x"}, "s.line": {"rm -rf /"}}
+	s, _ := withReceiver(t)
+	b := s.signedIn(s.keys.ReadWrite)
+	b.get(s.path("integrations/new?kind=command")).is(http.StatusForbidden)
+	b.post(s.path("integrations/new?kind=command"), command).is(http.StatusForbidden)
+	c := s.channel("command", "restart", map[string]string{"line": "true"})
+	path := s.path("integrations/" + c.ID.String())
+	b.get(path).is(http.StatusOK).has("administrator", "Send a test alert").hasNo(`name="s.line"`)
+	b.post(path, command).is(http.StatusForbidden)
+	if got := s.stored(c.ID); got.Name != "restart" || got.Settings["line"] != "true" {
+		t.Errorf("%v", got.Settings)
+	}
+
+	s, _ = withReceiver(t, func(c *dashboard.Config) { c.Kinds = []channels.Kind{"command"} })
+	b = s.signedIn(s.keys.ReadWrite)
+	b.post(s.path("integrations/new?kind=pager"), house()).is(http.StatusForbidden)
+	s.created(b.post(s.path("integrations/new?kind=command"), command))
+
+	s, _ = withReceiver(t, func(c *dashboard.Config) { c.Kinds = []channels.Kind{} })
+	b = s.signedIn(s.keys.ReadWrite)
+	b.get(s.path("integrations/new")).is(http.StatusOK).has("Made by administrators")
+	b.get(s.path("integrations")).hasNo("integrations/new")
+	b.post(s.path("integrations/new?kind=email"), url.Values{"s.to": {"a@example.org"}}).is(http.StatusForbidden)
+}
+
+// TestIntegrationsOfStandardKinds makes a form of each kind of Rollcall, and tests a webhook to the local machine: the
+// default of the server refuses that.
+func TestIntegrationsOfStandardKinds(t *testing.T) {
+	requests := 0
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests++ }))
+	defer inside.Close()
+	notifiers, err := standard.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSiteOn(t, &monitor.Config{Kinds: standard.Kinds(), Notifiers: notifiers})
+	b := s.signedIn(s.keys.ReadWrite)
+	for _, info := range standard.Kinds() {
+		want := http.StatusOK
+		if info.Privileged {
+			want = http.StatusForbidden
+		}
+		b.get(s.path("integrations/new?kind=" + string(info.Kind))).is(want)
+	}
+	hook := s.created(b.post(s.path("integrations/new?kind=webhook"), url.Values{"s.url_down": {inside.URL + "/metadata"}}))
+	b.post(s.path("integrations/"+hook.ID.String()), url.Values{"action": {"test"}}).is(http.StatusOK).has("failed", "private or reserved network").hasNo("metadata")
+	if requests != 0 {
+		t.Errorf("%d requests reached the local machine", requests)
+	}
+}
+
+// TestIntegrationsOfOthers checks that the integrations of one project are nothing to another, and that other sites cannot
+// act.
+func TestIntegrationsOfOthers(t *testing.T) {
+	s, r := withReceiver(t)
+	c := s.channel("pager", "house", map[string]string{"server_url": "https://house.example.org", "token": "t0psecret"})
+	other, keys, err := s.mon.CreateProject(t.Context(), projectSpec("other"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := s.signedIn(keys.ReadWrite)
+	base := "/projects/" + other.ID.String() + "/integrations/" + c.ID.String()
+	for _, path := range []string{base, base + "/delete", s.path("integrations"), s.path("integrations/" + c.ID.String()), s.path("keys"), s.path("deliveries"), s.path("export")} {
+		b.get(path).is(http.StatusNotFound)
+	}
+	for _, path := range []string{base, base + "/delete", base + "/assign", s.path("integrations/" + c.ID.String() + "/delete"), s.path("delete"), s.path("keys")} {
+		b.post(path, house()).is(http.StatusNotFound)
+	}
+	group := s.channel(channels.Group, "g", map[string]string{"channels": "*"})
+	b.post("/projects/"+other.ID.String()+"/integrations/new?kind=group", url.Values{"member": {c.ID.String(), group.ID.String()}}).is(http.StatusBadRequest)
+
+	mine := s.signedIn(s.keys.ReadWrite)
+	mine.header.Set("Origin", "https://attacker.example")
+	for _, path := range []string{"integrations/new?kind=pager", "integrations/" + c.ID.String(), "integrations/" + c.ID.String() + "/delete", "keys", "delete", "deliveries/retry-failed"} {
+		mine.post(s.path(path), house()).is(http.StatusForbidden)
+	}
+	if _, err := s.mon.Project(context.Background(), s.project.ID); err != nil || r.count() != 0 {
+		t.Errorf("%v, %d alerts", err, r.count())
+	}
+}

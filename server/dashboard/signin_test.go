@@ -1,0 +1,197 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
+)
+
+func TestSignInByKey(t *testing.T) {
+	s := newSite(t)
+	b := s.browser()
+	to := b.get(s.path("?state=down")).is(http.StatusSeeOther).header.Get("Location")
+	if want := "/signin?next=" + url.QueryEscape(s.path("?state=down")); to != want {
+		t.Errorf("led to %s, want %s", to, want)
+	}
+	b.get(to).is(http.StatusOK).has(`name="key"`)
+	b.post("/signin", url.Values{"key": {"rcw_wrong"}}).is(http.StatusForbidden).has("No project has this key.").hasNo("rcw_wrong")
+	in := b.post("/signin", url.Values{"key": {" " + s.keys.ReadWrite + "\n"}, "next": {s.path("?state=down")}}).is(http.StatusSeeOther)
+	if to := in.header.Get("Location"); to != s.path("?state=down") {
+		t.Errorf("led to %s after signing in", to)
+	}
+	cookie := in.header.Get("Set-Cookie")
+	for _, want := range []string{"HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=1209600"} {
+		if !strings.Contains(cookie, want) {
+			t.Errorf("the cookie lacks %s: %s", want, cookie)
+		}
+	}
+	if strings.Contains(cookie, "Secure") {
+		t.Errorf("a cookie for http is Secure: %s", cookie)
+	}
+	b.get(s.path("")).is(http.StatusOK).has("Sign out")
+	b.post("/signout", nil).is(http.StatusSeeOther)
+	b.get(s.path("")).is(http.StatusSeeOther)
+}
+
+func TestSessionDiesWithItsKey(t *testing.T) {
+	s := newSite(t)
+	text, key, err := s.mon.CreateKey(t.Context(), s.project.ID, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := s.signedIn(text)
+	if err := s.mon.RevokeKey(t.Context(), s.project.ID, key.ID); err != nil {
+		t.Fatal(err)
+	}
+	dashboard.ForgetKeys(s.pages, s.project.ID)
+	b.get(s.path("")).is(http.StatusSeeOther)
+}
+
+func TestSessionExpires(t *testing.T) {
+	s := newSite(t)
+	b := s.signedIn(s.keys.ReadOnly)
+	s.advance(10 * 24 * time.Hour)
+	if b.get(s.path("")).is(http.StatusOK).header.Get("Set-Cookie") == "" {
+		t.Error("a visit after 10 days does not renew the session")
+	}
+	s.advance(10 * 24 * time.Hour)
+	b.get(s.path("")).is(http.StatusOK)
+	s.advance(14 * 24 * time.Hour)
+	b.get(s.path("")).is(http.StatusSeeOther)
+}
+
+func TestForgedSession(t *testing.T) {
+	s := newSite(t)
+	b := s.signedIn(s.keys.ReadOnly)
+	u, _ := url.Parse(s.web.URL)
+	cookie := b.client.Jar.Cookies(u)[0]
+	for _, value := range []string{"", ".", "x", cookie.Value[1:], cookie.Value + "A", strings.Replace(cookie.Value, ".", "A.", 1)} {
+		other := s.browser()
+		other.client.Jar.SetCookies(u, []*http.Cookie{{Name: cookie.Name, Value: value}})
+		other.get(s.path("")).is(http.StatusSeeOther)
+	}
+}
+
+func TestSignInLink(t *testing.T) {
+	s := newSite(t)
+	link, err := s.pages.SignInLink(t.Context(), s.keys.ReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ahead := s.browser()
+	ahead.header.Set("Sec-Purpose", "prefetch;prerender")
+	ahead.get(link).is(http.StatusNoContent)
+	b := s.browser()
+	if to := b.get(link).is(http.StatusSeeOther).header.Get("Location"); to != s.path("") {
+		t.Errorf("the link leads to %s", to)
+	}
+	b.get(s.path("")).is(http.StatusOK).hasNo("read-only")
+	s.browser().get(link).is(http.StatusForbidden).has("used before")
+
+	if link, err = s.pages.SignInLink(t.Context(), s.keys.ReadOnly); err != nil {
+		t.Fatal(err)
+	}
+	s.advance(dashboard.SignInLinkAge)
+	s.browser().get(link).is(http.StatusForbidden)
+	s.browser().get(link[:len(link)-3]).is(http.StatusForbidden)
+}
+
+func TestReadOnlyAndStrangers(t *testing.T) {
+	s := newSite(t)
+	c := s.create(checks.Spec{Name: new("backup")})
+	other, otherKeys, err := s.mon.CreateProject(t.Context(), projectSpec("other"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := s.signedIn(s.keys.ReadOnly)
+	reader.get(s.path("")).is(http.StatusOK).has("read-only").hasNo(`name="action"`, "New check")
+	reader.post(s.path("bulk"), url.Values{"action": {"delete"}, "check": {c.ID.String()}}).is(http.StatusForbidden)
+	stranger := s.signedIn(otherKeys.ReadWrite)
+	stranger.get(s.path("")).is(http.StatusNotFound)
+	stranger.post(s.path("bulk"), url.Values{"action": {"delete"}, "check": {c.ID.String()}}).is(http.StatusNotFound)
+	stranger.post("/projects/"+other.ID.String()+"/bulk", url.Values{"action": {"delete"}, "check": {c.ID.String()}}).is(http.StatusSeeOther)
+	if _, err := s.mon.Check(t.Context(), c.ID); err != nil {
+		t.Errorf("a stranger has deleted the check: %v", err)
+	}
+	// A second key adds its project to the session.
+	stranger.post("/signin", url.Values{"key": {s.keys.ReadOnly}}).is(http.StatusSeeOther)
+	stranger.get(s.path("")).is(http.StatusOK).has("read-only", "other")
+	stranger.get("/projects/" + uuid.NewString() + "/").is(http.StatusNotFound)
+}
+
+func TestCrossOrigin(t *testing.T) {
+	s := newSite(t)
+	c := s.create(checks.Spec{Name: new("backup")})
+	b := s.signedIn(s.keys.ReadWrite)
+	form := url.Values{"action": {"delete"}, "check": {c.ID.String()}}
+	b.header.Set("Sec-Fetch-Site", "cross-site")
+	b.post(s.path("bulk"), form).is(http.StatusForbidden)
+	b.header = http.Header{"Origin": {"https://evil.example"}}
+	b.post(s.path("bulk"), form).is(http.StatusForbidden)
+	b.post("/signout", nil).is(http.StatusForbidden)
+	if _, err := s.mon.Check(t.Context(), c.ID); err != nil {
+		t.Errorf("another site has deleted the check: %v", err)
+	}
+	b.header = http.Header{"Origin": {s.web.URL}}
+	b.post(s.path("bulk"), form).is(http.StatusSeeOther)
+}
+
+func TestOpenRedirect(t *testing.T) {
+	s := newSite(t)
+	for _, next := range []string{"//evil.example", "https://evil.example", `/\evil.example`, "evil.example", "/\t/evil.example", "javascript:alert(1)"} {
+		to := s.browser().post("/signin", url.Values{"key": {s.keys.ReadOnly}, "next": {next}}).is(http.StatusSeeOther).header.Get("Location")
+		if to != s.path("") {
+			t.Errorf("%q leads to %s", next, to)
+		}
+	}
+}
+
+func TestAuthorize(t *testing.T) {
+	var access dashboard.Access
+	err := dashboard.ErrSignedOut
+	s := newSite(t, func(c *dashboard.Config) {
+		c.Authorize = func(*http.Request) (dashboard.Access, error) { return access, err }
+		c.SignInURL = "/login"
+	})
+	b := s.browser()
+	if to := b.get(s.path("")).is(http.StatusSeeOther).header.Get("Location"); to != "/login" {
+		t.Errorf("led to %s", to)
+	}
+	b.get("/signin").is(http.StatusNotFound)
+	b.post("/signin", url.Values{"key": {s.keys.ReadWrite}}).is(http.StatusNotFound)
+	access, err = dashboard.Access{Name: "ada@example.org", Projects: []dashboard.ProjectAccess{{ProjectID: s.project.ID}}}, nil
+	b.get(s.path("")).is(http.StatusOK).has("ada@example.org", "read-only").hasNo("Sign out")
+}
+
+func TestHeaders(t *testing.T) {
+	s := newSite(t)
+	b := s.signedIn(s.keys.ReadWrite)
+	for _, path := range []string{"/signin", "/", s.path(""), "/nothing"} {
+		h := b.get(path).header
+		if csp := h.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
+			t.Errorf("%s: Content-Security-Policy: %s", path, csp)
+		}
+		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "same-origin"} {
+			if h.Get(name) != want {
+				t.Errorf("%s: %s is %q, want %q", path, name, h.Get(name), want)
+			}
+		}
+	}
+}
+
+func TestHostileNames(t *testing.T) {
+	s := newSite(t)
+	const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>`
+	s.create(checks.Spec{Name: new(evil), Tags: []string{"<i>", `"x"`}})
+	b := s.signedIn(s.keys.ReadWrite)
+	for _, path := range []string{s.path(""), s.path("?q=" + url.QueryEscape(evil)), "/signin?next=" + url.QueryEscape("/"+evil)} {
+		b.get(path).is(http.StatusOK).hasNo("<script>alert", "<img src=x", "<i>")
+	}
+}

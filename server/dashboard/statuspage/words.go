@@ -1,0 +1,129 @@
+package statuspage
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// word is the word for a status: grace is late, as on badges.
+func word(s checks.Status) string {
+	switch s {
+	case checks.StatusGrace:
+		return "late"
+	case checks.StatusUp, checks.StatusDown, checks.StatusPaused:
+		return string(s)
+	}
+	return "new"
+}
+
+// counts are how many checks have each status.
+type counts struct{ up, late, down, idle int }
+
+func (c *counts) add(s checks.Status) {
+	switch s {
+	case checks.StatusUp:
+		c.up++
+	case checks.StatusGrace:
+		c.late++
+	case checks.StatusDown:
+		c.down++
+	default:
+		c.idle++
+	}
+}
+
+// state is the worst status among the checks, or "idle" if none is watched.
+func (c counts) state() string {
+	switch {
+	case c.down > 0:
+		return "down"
+	case c.late > 0:
+		return "late"
+	case c.up > 0:
+		return "up"
+	}
+	return "idle"
+}
+
+// verdict says how all checks are: "All 12 services are up." It counts the checks that are neither new nor paused.
+func (c counts) verdict() string {
+	watched := c.up + c.late + c.down
+	of := func(n int) string {
+		switch {
+		case watched == 1:
+			return "The service is"
+		case n == watched && n == 2:
+			return "Both services are"
+		case n == watched:
+			return fmt.Sprintf("All %d services are", n)
+		case n == 1:
+			return fmt.Sprintf("1 of %d services is", watched)
+		}
+		return fmt.Sprintf("%d of %d services are", n, watched)
+	}
+	switch {
+	case watched+c.idle == 0:
+		return "No service is shown here yet."
+	case watched == 0 && c.idle == 1:
+		return "The service is not watched now."
+	case watched == 0:
+		return fmt.Sprintf("None of the %d services is watched now.", c.idle)
+	case c.down > 0 && c.late > 0:
+		return fmt.Sprintf("%s down, %d late.", of(c.down), c.late)
+	case c.down > 0:
+		return of(c.down) + " down."
+	case c.late > 0:
+		return of(c.late) + " late."
+	}
+	return of(c.up) + " up."
+}
+
+// also says how many checks the verdict leaves out, or "".
+func (c counts) also() string {
+	switch {
+	case c.idle == 0 || c.up+c.late+c.down == 0:
+		return ""
+	case c.idle == 1:
+		return "1 more is not watched."
+	}
+	return fmt.Sprintf("%d more are not watched.", c.idle)
+}
+
+// nameOf returns the name of a check for the public. Control characters and those that change the direction of the text
+// around them are left out. A check without a name is not called by its slug, which is a part of ping addresses.
+func nameOf(c checks.Check) string {
+	return clean(c.Name, "Unnamed")
+}
+
+// clean returns a text in one line, without characters that change what stands around it.
+func clean(text, empty string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == unicode.ReplacementChar, r == '\ufeff', r == '\ufffe', r == '\uffff':
+			return -1
+		}
+		return r
+	}, text)
+	if text = strings.Join(strings.Fields(text), " "); text == "" {
+		return empty
+	}
+	return text
+}
+
+// share writes the part of the watched time in which a check was up. It is 100 % only if the check was never down.
+func share(total day) string {
+	switch watched := total.watched(); {
+	case watched == 0:
+		return "–"
+	case total.down == 0:
+		return "100 %"
+	default:
+		return fmt.Sprintf("%.2f %%", math.Floor(float64(total.up)/float64(watched)*1e4)/1e2)
+	}
+}

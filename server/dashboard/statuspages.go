@@ -1,0 +1,256 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+)
+
+func (d *Dashboard) statusPageRoutes() {
+	d.look("GET /projects/{project}/status", d.statusPagesPage)
+	d.change("GET /projects/{project}/status/new", d.newStatusPagePage)
+	d.change("POST /projects/{project}/status/new", d.saveStatusPage)
+	d.change("GET /projects/{project}/status/{page}", d.statusPagePage)
+	d.change("POST /projects/{project}/status/{page}", d.saveStatusPage)
+	d.change("GET /projects/{project}/status/{page}/delete", d.deleteStatusPagePage)
+	d.change("POST /projects/{project}/status/{page}/delete", d.deleteStatusPage)
+}
+
+// statusPageRow is a status page in the list.
+type statusPageRow struct {
+	checks.StatusPage
+	Address string
+	Shown   int // how many checks it shows
+}
+
+// statusPagesPage lists the status pages of a project.
+func (d *Dashboard) statusPagesPage(q *request) error {
+	pages, err := q.mon.StatusPages(q.ctx(), q.project.ID)
+	if err != nil {
+		return err
+	}
+	list, err := q.mon.Checks(q.ctx(), q.project.ID, monitor.CheckQuery{})
+	if err != nil {
+		return err
+	}
+	rows := make([]statusPageRow, len(pages))
+	for i, p := range pages {
+		rows[i] = statusPageRow{StatusPage: p, Address: q.statusAddress(p.Slug), Shown: len(shownBy(p, list))}
+	}
+	return q.render("statuspages", "Status pages", struct {
+		Rows  []statusPageRow
+		Total int
+	}{rows, len(list)})
+}
+
+// statusAddress is the public address of a status page.
+func (d *Dashboard) statusAddress(slug string) string { return d.config.BaseURL + "/status/" + slug }
+
+func shownBy(p checks.StatusPage, list []checks.Check) (shown []checks.Check) {
+	for _, c := range list {
+		if p.Shows(c.Settings) {
+			shown = append(shown, c)
+		}
+	}
+	return shown
+}
+
+// statusPageForm is the form of a status page, with what was typed.
+type statusPageForm struct {
+	checks.StatusPage
+	New     bool
+	Address string // of the saved page; of any page up to its slug on a new one
+	// AllChecks says that the page shows all checks, and Choices are the tags to choose from.
+	AllChecks bool
+	Choices   []tagChoice
+	// Problems are what is wrong, by field, and Problem is what concerns no field.
+	Problems map[string]string
+	Problem  string
+	// Shown are the checks that the page would show, at most shownRows of ShownCount, out of Total.
+	Shown             []row
+	ShownCount, Total int
+}
+
+// tagChoice is a tag with the number of checks that have it.
+type tagChoice struct {
+	Tag      string
+	Count    int
+	Selected bool
+}
+
+// shownRows is how many checks the preview of a status page names.
+const shownRows = 50
+
+// More counts the checks that the preview does not name.
+func (f statusPageForm) More() int { return f.ShownCount - len(f.Shown) }
+
+// newStatusPagePage shows the form of a new status page.
+func (d *Dashboard) newStatusPagePage(q *request) error {
+	return q.showStatusPageForm(http.StatusOK, &statusPageForm{New: true})
+}
+
+// statusPage returns the status page that the path names.
+func (q *request) statusPage() (checks.StatusPage, error) {
+	list, err := q.mon.StatusPages(q.ctx(), q.project.ID)
+	if err != nil {
+		return checks.StatusPage{}, err
+	}
+	i := slices.IndexFunc(list, func(p checks.StatusPage) bool { return p.ID.String() == q.r.PathValue("page") })
+	if i < 0 {
+		return checks.StatusPage{}, checks.ErrNotFound
+	}
+	return list[i], nil
+}
+
+// statusPagePage shows the form of a status page.
+func (d *Dashboard) statusPagePage(q *request) error {
+	p, err := q.statusPage()
+	if err != nil {
+		return err
+	}
+	return q.showStatusPageForm(http.StatusOK, &statusPageForm{StatusPage: p, AllChecks: len(p.Tags) == 0})
+}
+
+// saveStatusPage adds or changes a status page, or shows what it would show.
+func (d *Dashboard) saveStatusPage(q *request) (err error) {
+	form := &statusPageForm{New: q.r.PathValue("page") == ""}
+	if !form.New {
+		if form.StatusPage, err = q.statusPage(); err != nil {
+			return err
+		}
+	}
+	if err := q.r.ParseForm(); err != nil {
+		return formError(err)
+	}
+	form.read(q)
+	if q.r.PostForm.Has("preview") {
+		return q.showStatusPageForm(http.StatusOK, form)
+	}
+	if !form.AllChecks && len(form.Tags) == 0 {
+		form.Problems = map[string]string{"tags": "Choose a tag, or all checks."}
+		return q.showStatusPageForm(http.StatusBadRequest, form)
+	}
+	save, done := q.mon.UpdateStatusPage, "Saved "
+	if form.New {
+		save, done = q.mon.CreateStatusPage, "Made "
+	}
+	saved, err := save(q.ctx(), form.StatusPage)
+	field, refused := errors.AsType[*checks.FieldError](err)
+	switch {
+	case errors.Is(err, checks.ErrExists):
+		form.Problems = map[string]string{"slug": "Another status page has this address."}
+		return q.showStatusPageForm(http.StatusConflict, form)
+	case refused && field.Field == "project":
+		form.Problem = "The project " + field.Reason + "."
+		return q.showStatusPageForm(http.StatusConflict, form)
+	case refused:
+		name := map[string]string{"slug": "The address", "title": "The title", "description": "The description", "tags": "The list of tags"}[field.Field]
+		form.Problems = map[string]string{field.Field: name + " " + field.Reason + "."}
+		return q.showStatusPageForm(http.StatusBadRequest, form)
+	case err != nil:
+		return err
+	}
+	d.status.Refresh()
+	q.notice(done + cutName(saved.Title) + ". Anyone can read it at " + q.statusAddress(saved.Slug))
+	return q.redirect("/projects/%s/status", q.project.ID)
+}
+
+// read takes over what was typed.
+func (f *statusPageForm) read(q *request) {
+	typed := q.r.PostForm
+	f.ProjectID = q.project.ID
+	f.Title, f.Description = typed.Get("title"), typed.Get("description")
+	f.Slug = strings.TrimSpace(typed.Get("slug"))
+	if f.Slug == "" {
+		f.Slug = slugOf(f.Title)
+	}
+	f.AllChecks, f.Tags = typed.Get("scope") == "all", nil
+	if !f.AllChecks {
+		f.Tags = typed["tag"]
+	}
+}
+
+// slugOf makes a slug from a title: "Acme & Sons" becomes "acme-sons".
+func slugOf(title string) string {
+	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	slug := strings.Join(words, "-")
+	return strings.Trim(slug[:min(len(slug), checks.MaxStatusPageSlug)], "-")
+}
+
+// showStatusPageForm shows the form with the tags to choose from and a preview.
+func (q *request) showStatusPageForm(status int, f *statusPageForm) error {
+	list, err := q.mon.Checks(q.ctx(), q.project.ID, monitor.CheckQuery{})
+	if err != nil {
+		return err
+	}
+	f.Address = q.statusAddress("")
+	if !f.New {
+		saved, err := q.statusPage()
+		if err != nil {
+			return err
+		}
+		f.Address = q.statusAddress(saved.Slug)
+	}
+	f.Choices = tagChoices(list, f.Tags)
+	f.Total = len(list)
+	if f.AllChecks || len(f.Tags) > 0 {
+		shown := shownBy(f.StatusPage, list)
+		f.ShownCount = len(shown)
+		now := q.mon.Now()
+		for _, c := range shown[:min(len(shown), shownRows)] {
+			f.Shown = append(f.Shown, rowOf(c, now))
+		}
+	}
+	title := "New status page"
+	if !f.New {
+		title = "Status page"
+	}
+	return q.renderStatus(status, "statuspage", title, f)
+}
+
+// tagChoices returns the tags of checks and the selected ones, sorted.
+func tagChoices(list []checks.Check, selected []string) (choices []tagChoice) {
+	counts := map[string]int{}
+	for _, c := range list {
+		for _, tag := range c.TagList() {
+			counts[tag]++
+		}
+	}
+	for _, tag := range selected {
+		counts[tag] += 0 // no check has it any more
+	}
+	for tag, n := range counts {
+		choices = append(choices, tagChoice{tag, n, slices.Contains(selected, tag)})
+	}
+	slices.SortFunc(choices, func(a, b tagChoice) int { return strings.Compare(a.Tag, b.Tag) })
+	return choices
+}
+
+// deleteStatusPagePage asks before a status page is deleted.
+func (d *Dashboard) deleteStatusPagePage(q *request) error {
+	p, err := q.statusPage()
+	if err != nil {
+		return err
+	}
+	return q.render("statuspagedelete", "Delete a status page", statusPageRow{StatusPage: p, Address: q.statusAddress(p.Slug)})
+}
+
+// deleteStatusPage deletes a status page.
+func (d *Dashboard) deleteStatusPage(q *request) error {
+	id, err := uuid.Parse(q.r.PathValue("page"))
+	if err != nil {
+		return checks.ErrNotFound
+	}
+	if err := q.mon.DeleteStatusPage(q.ctx(), q.project.ID, id); err != nil {
+		return err
+	}
+	d.status.Refresh()
+	q.notice("Deleted the status page. Nobody can read it any more.")
+	return q.redirect("/projects/%s/status", q.project.ID)
+}

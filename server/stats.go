@@ -1,0 +1,73 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/client/wire"
+)
+
+const (
+	// statsDays is how many days a request gets that names no start.
+	statsDays = 30
+	// maxStatsDays bounds the days of one request.
+	maxStatsDays = 366
+)
+
+// listStats answers with the daily statistics of a check, which go beyond the specification.
+func (c *call) listStats() error {
+	query, err := url.ParseQuery(c.r.URL.RawQuery)
+	if err != nil {
+		return errBadQuery
+	}
+	start, end, err := statsSpan(query, c.mon.Now())
+	if err != nil {
+		return err
+	}
+	days, err := c.mon.Stats(c.r.Context(), c.check.ID, start, end)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, wire.NewStats(start, end, days))
+}
+
+// statsSpan reads the parameters start and end: days, or months that stand for their first and their last day.
+func statsSpan(query url.Values, now time.Time) (start, end time.Time, err error) {
+	end = checks.Date(now)
+	if query.Has("end") {
+		var month bool
+		if end, month, err = statsDay(query, "end"); err != nil {
+			return start, end, err
+		}
+		if month {
+			end = end.AddDate(0, 1, -1)
+		}
+	}
+	start = end.AddDate(0, 0, 1-statsDays)
+	if query.Has("start") {
+		if start, _, err = statsDay(query, "start"); err != nil {
+			return start, end, err
+		}
+	}
+	switch {
+	case start.After(end):
+		err = &checks.FieldError{Field: "start", Reason: "is after end"}
+	case start.AddDate(0, 0, maxStatsDays).Before(end.AddDate(0, 0, 1)):
+		err = &checks.FieldError{Field: "start", Reason: "is too long before end: the maximum is 366 days"}
+	}
+	return start, end, err
+}
+
+// statsDay reads a day, or a month as its first day.
+func statsDay(query url.Values, name string) (day time.Time, month bool, err error) {
+	text := query.Get(name)
+	if day, err = time.Parse(wire.DateLayout, text); err == nil {
+		return day, false, nil
+	}
+	if day, err = time.Parse("2006-01", text); err == nil {
+		return day, true, nil
+	}
+	return day, false, &checks.FieldError{Field: name, Reason: "is neither a day such as 2026-10-31 nor a month such as 2026-10"}
+}
