@@ -3,6 +3,7 @@ package channels
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -35,7 +36,7 @@ type Check struct {
 	Timing string
 	// NPings is the number of pings received.
 	NPings int64
-	// URL is the address of the check in the API, or empty if unknown.
+	// URL is the address of a page about the check, or empty if there is none.
 	URL string
 }
 
@@ -47,12 +48,16 @@ type Ping struct {
 	Kind string
 	// ExitStatus is the exit status that the ping reported, or nil.
 	ExitStatus *int
+	// Duration is how long the run took that the ping ended, or 0 if it is unknown.
+	Duration time.Duration
 	// Body is the body of the ping: any bytes, cut at [MaxBody].
 	Body []byte
+	// End is the end of the body: any bytes, at most [MaxEnd]. The last lines of a job's output say what went wrong.
+	End []byte
 }
 
-// MaxBody is the maximum length of a ping's body in a notification, in bytes.
-const MaxBody = 10_000
+// MaxBody is the maximum length of a ping's body in a notification, and MaxEnd that of its end, in bytes.
+const MaxBody, MaxEnd = 10_000, 4_000
 
 // A Change is an earlier change of status that a notification also reports.
 type Change struct {
@@ -68,8 +73,8 @@ type Notification struct {
 	// ID is the idempotency key: the same in every attempt to deliver the alert to the channel, and different for other
 	// alerts and channels. Receivers can use it to drop repeated alerts.
 	ID string
-	// Incident identifies one outage of the check. All alerts about it share the value, on all channels, so a receiver
-	// can find the alert that an Up resolves.
+	// Incident identifies one outage of the check. All alerts about it share the value, on all channels. It suits threads
+	// of messages. Incidents that must be closed have the key Check.ID instead; see [IncidentNotifier].
 	Incident string
 	Check    Check
 	// Status is the new status.
@@ -92,6 +97,8 @@ type Notification struct {
 	// Earlier are the preceding changes that were not reported, oldest first: because of quiet hours, because a queued ping
 	// made them, or because the channel could not be reached.
 	Earlier []Change
+	// Done lists the recipients that accepted the alert in earlier attempts, as [Partial] named them.
+	Done []string
 	// Test is true if a user sends the alert to try the channel. Everything but Check.Project is then made up.
 	Test bool
 }
@@ -115,6 +122,74 @@ var _ Notifier = NotifierFunc(nil)
 // Notify calls f.
 func (f NotifierFunc) Notify(ctx context.Context, c Channel, n Notification) error {
 	return f(ctx, c, n)
+}
+
+// An IncidentNotifier is a [Notifier] whose receivers keep an incident open until it is closed, such as PagerDuty. There
+// is at most one open incident for each check and channel, so its key is Check.ID.
+//
+// The monitor calls NotifyIncident in place of Notify. It stores what is open, and closes what was opened even if no
+// alert says that the check is up: because of quiet hours, because a newer alert superseded that alert, or because the
+// check was paused or deleted.
+type IncidentNotifier interface {
+	Notifier
+	// NotifyIncident delivers n like Notify. open is the result of the last call for the same check and channel, or "" if
+	// no incident is open: the key of the incident, its number, its labels. The result is what is open now, of at most
+	// [MaxIncident] bytes, or "" if nothing is. It counts with an error, too.
+	NotifyIncident(ctx context.Context, c Channel, n Notification, open string) (nowOpen string, err error)
+	// Refresh returns how often NotifyIncident must report an incident that stays open, or 0 for never.
+	Refresh() time.Duration
+}
+
+// MaxIncident is the maximum length of what an [IncidentNotifier] returns, in bytes.
+const MaxIncident = 16_000
+
+type partialError struct {
+	error
+	done []string
+}
+
+func (e partialError) Unwrap() error { return e.error }
+
+// Partial marks err with the recipients that have accepted the alert. The next attempt has them in [Notification].Done.
+// A name may be any text of at most 200 bytes, at most 100 for one alert. The result wraps err and has its text.
+// Partial(nil, done...) is nil.
+func Partial(err error, done ...string) error {
+	if err == nil || len(done) == 0 {
+		return err
+	}
+	return partialError{err, done}
+}
+
+// Accepted returns the recipients with which [Partial] marked err or an error that it wraps.
+func Accepted(err error) []string {
+	e, _ := errors.AsType[partialError](err)
+	return e.done
+}
+
+// Each sends a notification to each recipient that is not in n.Done. If an attempt to send it to one of them fails for
+// now, the error is the first such one, marked by [Partial] with the recipients that have accepted it. Otherwise, if
+// recipients refused it for good, Each returns their errors, marked by [Permanent].
+func Each(n Notification, recipients []string, send func(recipient string) error) error {
+	done := slices.Clone(n.Done)
+	var retryable error
+	var permanent []error
+	for _, r := range recipients {
+		if slices.Contains(done, r) {
+			continue
+		}
+		switch err := send(r); {
+		case err == nil:
+			done = append(done, r)
+		case IsPermanent(err):
+			permanent = append(permanent, err)
+		case retryable == nil:
+			retryable = err
+		}
+	}
+	if retryable != nil {
+		return Partial(retryable, done...)
+	}
+	return Permanent(errors.Join(permanent...))
 }
 
 type permanentError struct{ error }

@@ -24,8 +24,8 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/email"
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 	"github.com/rollcall-dev/rollcall/channels/pagerduty"
+	"github.com/rollcall-dev/rollcall/channels/services"
 	"github.com/rollcall-dev/rollcall/channels/shell"
-	"github.com/rollcall-dev/rollcall/channels/shoutrrr"
 	"github.com/rollcall-dev/rollcall/channels/sms"
 	"github.com/rollcall-dev/rollcall/channels/webhook"
 )
@@ -47,7 +47,7 @@ type Config struct {
 func Kinds() []channels.KindInfo {
 	kinds := channels.Kinds()
 	kinds = append(kinds, pagerduty.Kind(), alertmanager.Kind(), shell.Kind())
-	return append(kinds, shoutrrr.Kinds()...)
+	return append(kinds, services.Kinds()...)
 }
 
 // New returns a notifier for each of [Kinds] except group: alerts to a group go to its members. A nil config means the
@@ -58,7 +58,7 @@ func New(config *Config) (map[channels.Kind]channels.Notifier, error) {
 		c = *config
 	}
 	client := outbound.New(&outbound.Config{AllowPrivateNetworks: c.AllowPrivateNetworks})
-	notifiers := shoutrrr.New(&shoutrrr.Config{Client: client})
+	notifiers := services.New(&services.Config{Client: client})
 	notifiers[channels.Webhook] = webhook.New(&webhook.Config{Client: client})
 	notifiers[pagerduty.PagerDuty] = pagerduty.New(&pagerduty.Config{Client: client})
 	notifiers[alertmanager.Alertmanager] = alertmanager.New(&alertmanager.Config{Client: client})

@@ -63,7 +63,7 @@ func TestImportDirection(t *testing.T) {
 		"channels/sms":          {"channels", "channels/message", "channels/outbound"},
 		"channels/pagerduty":    {"channels", "channels/message", "channels/outbound"},
 		"channels/alertmanager": {"channels", "channels/message", "channels/outbound"},
-		"channels/shoutrrr":     {"channels", "channels/message", "channels/outbound"},
+		"channels/services":     {"channels", "channels/message", "channels/outbound"},
 
 		"server/metrics":   {"channels", "checks/monitor", "pings"},
 		"server/smtpd":     {"checks", "checks/monitor", "pings", "pings/email"},
@@ -112,7 +112,7 @@ func TestHeavyImports(t *testing.T) {
 		{"github.com/jackc/pgx", func(pkg string) bool { return pkg == "checks/sqlstore/postgres" || anywhere(pkg) }},
 		{"github.com/julienschmidt/httprouter", func(pkg string) bool { return pkg == "server" || anywhere(pkg) }},
 		{"github.com/nicholas-fedor/shoutrrr", func(pkg string) bool {
-			return pkg == "channels/shoutrrr" || pkg == "channels/standard" || anywhere(pkg)
+			return pkg == "channels/services" || pkg == "channels/standard" || anywhere(pkg)
 		}},
 		{"github.com/wneessen/go-mail", func(pkg string) bool {
 			return pkg == "channels/email" || pkg == "channels/standard" || anywhere(pkg)

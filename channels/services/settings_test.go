@@ -1,4 +1,4 @@
-package shoutrrr_test
+package services_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/outbound"
-	"github.com/rollcall-dev/rollcall/channels/shoutrrr"
+	"github.com/rollcall-dev/rollcall/channels/services"
 )
 
 // TestSettings changes one setting of a valid channel.
@@ -65,7 +65,7 @@ func TestSettings(t *testing.T) {
 		t.Run(string(tt.kind)+" "+tt.name, func(t *testing.T) {
 			settings := maps.Clone(samples()[tt.kind].settings)
 			settings[tt.name] = tt.value
-			_, err := channels.Validate(shoutrrr.Kinds(), tt.kind, settings)
+			_, err := channels.Validate(services.Kinds(), tt.kind, settings)
 			if diff := cmp.Diff(tt.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
 			}
@@ -125,13 +125,13 @@ func TestMatrixPause(t *testing.T) {
 
 // The client prints the request to ntfy and answers it without a network.
 func Example() {
-	settings, err := channels.Validate(shoutrrr.Kinds(), "ntfy", map[string]string{"topic": "alerts"})
+	settings, err := channels.Validate(services.Kinds(), "ntfy", map[string]string{"topic": "alerts"})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	client := &http.Client{Transport: printer{}}
-	notifiers := shoutrrr.New(&shoutrrr.Config{Client: client})
+	notifiers := services.New(&services.Config{Client: client})
 	n := channels.Notification{
 		Check:  channels.Check{Name: "nightly backup"},
 		Status: channels.Down,
@@ -154,7 +154,7 @@ func (printer) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func ExampleKinds() {
-	for _, info := range shoutrrr.Kinds() {
+	for _, info := range services.Kinds() {
 		if info.Kind == "pushover" {
 			fmt.Println(info.Doc)
 			for _, s := range info.Settings {

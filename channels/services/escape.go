@@ -1,4 +1,4 @@
-package shoutrrr
+package services
 
 import "strings"
 

@@ -1,7 +1,8 @@
-package shoutrrr_test
+package services_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -12,11 +13,10 @@ import (
 )
 
 // raw parses a JSON body.
-func raw(t *testing.T, document string) any {
-	t.Helper()
+func raw(document string) any {
 	var v any
 	if err := json.Unmarshal([]byte(document), &v); err != nil {
-		t.Fatalf("%v in %s", err, document)
+		panic(fmt.Sprintf("%v in %s", err, document))
 	}
 	return v
 }
@@ -25,77 +25,13 @@ func unquote(text string) string { return strings.ReplaceAll(text, `\n`, "\n") }
 
 // TestRequests checks the request of each service for the samples.
 func TestRequests(t *testing.T) {
-	bearer := values{"Authorization": "Bearer s3cr3tX"}
-	none := values{}
-	want := map[channels.Kind][]request{
-		"bark": {{"POST", "https://api.day.app/push", none,
-			raw(t, `{"device_key":"s3cr3tXkey","title":"`+title+`","body":"`+body+`"}`)}},
-		"discord": {{"POST", "https://discord.com/api/webhooks/123456/s3cr3tX-token", none,
-			raw(t, `{"embeds":[{"title":"`+title+`","description":"`+body+`","color":14026000}]}`)}},
-		"googlechat": {{"POST", "https://chat.googleapis.com/v1/spaces/AAA/messages?key=s3cr3tXkey" +
-			"&messageReplyOption=REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD&token=s3cr3tXtoken", none,
-			raw(t, `{"text":"`+full+`","thread":{"threadKey":"i-1"}}`)}},
-		"gotify": {{"POST", "http://push.example.org:8080/sub/message", values{"X-Gotify-Key": "As3cr3tX1234567"},
-			raw(t, `{"title":"`+title+`","message":"`+body+`","priority":8,"extras":null}`)}},
-		"ifttt": {{"POST", "https://maker.ifttt.com/trigger/alert/with/key/s3cr3tX-key", none,
-			raw(t, `{"value1":"`+title+`","value2":"`+body+`","value3":"down"}`)}},
-		"join": {{"POST", "https://joinjoaomgcd.appspot.com/_ah/api/messaging/v1/sendPush?" + url.Values{
-			"apikey": {"s3cr3tX%/?"}, "deviceIds": {"d1,d2"}, "title": {title}, "text": {unquote(body)},
-		}.Encode(), none, url.Values{}}},
-		// sign is the HMAC of the empty text with the key "1800000000\ns3cr3tX ž/@".
-		"lark": {{"POST", "https://open.larksuite.com/open-apis/bot/v2/hook/s3cr3tX-1", none,
-			raw(t, `{"msg_type":"post","timestamp":"1800000000","sign":"`+larkSign+`",
-				"content":{"post":{"en_us":{"title":"`+title+`","content":[[{"tag":"text","text":"`+body+`"}]]}}}}`)}},
-		"matrix": {
-			{"POST", "https://matrix.example.org/_matrix/client/v3/join/%23ops%2F1:example.org", bearer, raw(t, `{}`)},
-			{"PUT", "https://matrix.example.org/_matrix/client/v3/rooms/%21a%2Fb%3F:example.org/send/m.room.message/rollcall-n-1", bearer,
-				raw(t, `{"msgtype":"m.text","body":"`+full+`","m.mentions":{}}`)},
-		},
-		"mattermost": {{"POST", "https://chat.example.org/sub/hooks/s3cr3tXs3cr3tX", none,
-			raw(t, `{"text":"`+full+`","username":"ž/@","channel":"ops/@?#%ž"}`)}},
-		"notifiarr": {{"POST", "https://notifiarr.com/api/v1/notification/passthrough/s3cr3tX-key", none,
-			raw(t, `{"notification":{"name":"Rollcall","event":"n-1"},"discord":{"color":"D60510",
-				"text":{"title":"`+title+`","description":"`+body+`"},"ids":{"channel":1234567890123456789}}}`)}},
-		"ntfy": {{"POST", "https://ntfy.example.org/sub/alerts", values{
-			"Authorization": "Basic bWVAZXhhbXBsZS5vcmc6czNjcjN0WDovQD8jJSDFvg==", "Title": title, "Priority": "High", "Tags": "warning,ž",
-		}, unquote(body)}},
-		"opsgenie": {{"POST", "https://api.opsgenie.com/v2/alerts", values{"Authorization": "GenieKey s3cr3tX"},
-			raw(t, `{"message":"`+title+`","description":"`+body+`","alias":"i-1","source":"Rollcall","entity":"backup",
-				"priority":"P3","tags":["a","b"]}`)}},
-		"pushbullet": {{"POST", "https://api.pushbullet.com/v2/pushes", values{"Access-Token": "s3cr3tX"},
-			raw(t, `{"type":"note","title":"`+title+`","body":"`+body+`","guid":"n-1","channel_tag":"ops"}`)}},
-		"pushover": {{"POST", "https://api.pushover.net/1/messages.json", none, url.Values{"token": {key30}, "user": {key30},
-			"device": {"a,b"}, "priority": {"1"}, "title": {title}, "message": {unquote(body)}}}},
-		"rocketchat": {{"POST", "https://chat.example.org:8443/sub/hooks/s3cr3tXid/s3cr3tXtoken", none,
-			raw(t, `{"text":"`+full+`","channel":"#ž/@?"}`)}},
-		"signal": {{"POST", "http://signal.example.org:8080/v2/send", values{"Authorization": "Basic dTpzM2NyM3RYOsW+"},
-			raw(t, `{"message":"`+full+`","number":"+37120000000","recipients":["+37129999999","group.YWJj/+="]}`)}},
-		"slack": {{"POST", slackHook, none, raw(t, `{"text":"`+title+`","mrkdwn":false,"unfurl_links":false,"username":"ž",
-			"icon_emoji":":bell:","attachments":[{"color":"danger","fallback":"`+body+`","text":"`+body+`","mrkdwn_in":[]}]}`)}},
-		"teams": {{"POST", "https://prod.westus.logic.azure.com/workflows/1?sig=s3cr3tX%2F%3D", none,
-			raw(t, `{"type":"message","summary":"`+title+`","attachments":[{"contentType":"application/vnd.microsoft.card.adaptive",
-			"contentUrl":null,"content":{"$schema":"http://adaptivecards.io/schemas/adaptive-card.json","type":"AdaptiveCard",
-			"version":"1.4","actions":[{"type":"Action.OpenUrl","title":"The check","url":"https://rollcall.example.org/c/1"}],"body":[
-			{"type":"RichTextBlock","inlines":[{"type":"TextRun","text":"`+title+`","weight":"Bolder","color":"Attention"}]},
-			{"type":"RichTextBlock","inlines":[{"type":"TextRun","text":"Down since 2026-03-15 04:00:00 UTC: no ping in time."}]},
-			{"type":"RichTextBlock","inlines":[{"type":"TextRun","text":"Last ping: none"}]},
-			{"type":"RichTextBlock","inlines":[{"type":"TextRun","text":"https://rollcall.example.org/c/1"}]}]}}]}`)}},
-		"telegram": {{"POST", "https://api.telegram.org/bot123456:s3cr3tX-abc/sendMessage", none,
-			raw(t, `{"chat_id":"-100123","text":"`+full+`","message_thread_id":7,"disable_notification":true,
-				"link_preview_options":{"is_disabled":true}}`)}},
-		"wecom": {{"POST", "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=s3cr3tX-key", none,
-			raw(t, `{"msgtype":"text","text":{"content":"`+full+`"}}`)}},
-		"zulip": {{"POST", "https://example.zulipchat.com/api/v1/messages", values{"Authorization": "Basic Ym90QGV4YW1wbGUub3JnOnMzY3IzdFg="},
-			url.Values{"type": {"stream"}, "to": {"ops/@?#% ž"}, "topic": {"nightly backup"},
-				"content": {"```text\n" + strings.Replace(unquote(full), "\nhttps", "\n```\nhttps", 1)}}}},
-	}
 	for kind, sample := range samples() {
 		t.Run(string(kind), func(t *testing.T) {
 			s := serve(t, &outbound.Config{AllowPrivateNetworks: true}, sample.answers...)
 			if err := s.send(kind, sample.settings, down()); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want[kind], s.got); diff != "" {
+			if diff := cmp.Diff(sample.want, s.got); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -1,4 +1,4 @@
-package shoutrrr_test
+package services_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/outbound"
-	"github.com/rollcall-dev/rollcall/channels/shoutrrr"
+	"github.com/rollcall-dev/rollcall/channels/services"
 )
 
 func down() channels.Notification {
@@ -127,12 +127,12 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // send delivers a notification to a channel with valid settings.
 func (s *service) send(kind channels.Kind, settings map[string]string, n channels.Notification) error {
 	s.t.Helper()
-	settings, err := channels.Validate(shoutrrr.Kinds(), kind, settings)
+	settings, err := channels.Validate(services.Kinds(), kind, settings)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	before := maps.Clone(settings)
-	notifiers := shoutrrr.New(&shoutrrr.Config{Client: s.client, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }})
+	notifiers := services.New(&services.Config{Client: s.client, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }})
 	err = notifiers[kind].Notify(s.t.Context(), channels.Channel{Kind: kind, Settings: settings}, n)
 	if diff := cmp.Diff(before, settings); diff != "" {
 		s.t.Errorf("the settings were changed: %s", diff)
@@ -144,6 +144,7 @@ func (s *service) send(kind channels.Kind, settings map[string]string, n channel
 type sample struct {
 	settings map[string]string
 	answers  []answer
+	want     []request // of the notification that down returns
 }
 
 func ok(body string) []answer { return []answer{{status: 200, body: body}} }
@@ -157,37 +158,33 @@ const (
 
 func samples() map[channels.Kind]sample {
 	return map[channels.Kind]sample{
-		"bark":       {values{"device_key": "s3cr3tXkey"}, ok(`{"code":200,"message":"success"}`)},
-		"discord":    {values{"webhook_url": "https://discord.com/api/webhooks/123456/s3cr3tX-token"}, []answer{{status: 204}}},
-		"googlechat": {values{"webhook_url": "https://chat.googleapis.com/v1/spaces/AAA/messages?key=s3cr3tXkey&token=s3cr3tXtoken"}, ok(`{}`)},
-		"gotify":     {values{"server_url": "http://push.example.org:8080/sub/", "token": "As3cr3tX1234567"}, ok(`{"id":1}`)},
-		"ifttt":      {values{"key": "s3cr3tX-key", "event": "alert"}, ok("Congratulations!")},
-		"join":       {values{"api_key": "s3cr3tX%/?", "devices": "d1, d2"}, ok(`{"success":true}`)},
-		"lark":       {values{"webhook_url": "https://open.larksuite.com/open-apis/bot/v2/hook/s3cr3tX-1", "secret": "s3cr3tX ž/@"}, ok(`{"code":0}`)},
-		"matrix": {values{"homeserver": "https://matrix.example.org/", "access_token": "s3cr3tX", "rooms": "#ops/1:example.org"},
-			[]answer{{status: 200, body: `{"room_id":"!a/b?:example.org"}`}, {status: 200, body: `{"event_id":"$1"}`}}},
-		"mattermost": {values{"webhook_url": "https://chat.example.org/sub/hooks/s3cr3tXs3cr3tX", "channel": "ops/@?#%ž", "username": "ž/@"}, ok("ok")},
-		"notifiarr":  {values{"api_key": "s3cr3tX-key", "channel": "1234567890123456789"}, ok(`{}`)},
-		"ntfy": {values{"server_url": "https://ntfy.example.org/sub", "topic": "alerts", "username": "me@example.org",
-			"password": "s3cr3tX:/@?#% ž", "tags": "warning, ž"}, ok(`{"id":"1"}`)},
-		"opsgenie":   {values{"api_key": "s3cr3tX", "tags": "a, b"}, []answer{{status: 202, body: `{}`}}},
-		"pushbullet": {values{"token": "s3cr3tX", "target": "#ops"}, ok(`{}`)},
-		"pushover":   {values{"token": key30, "user": key30, "devices": "a,b", "priority": "1"}, ok(`{"status":1}`)},
-		"rocketchat": {values{"webhook_url": "https://chat.example.org:8443/sub/hooks/s3cr3tXid/s3cr3tXtoken", "channel": "#ž/@?"}, ok("ok")},
-		"signal": {values{"server_url": "http://signal.example.org:8080", "number": "+37120000000", "recipients": "+37129999999, group.YWJj/+=",
-			"username": "u", "password": "s3cr3tX:ž"}, []answer{{status: 201, body: `{"timestamp":"1"}`}}},
-		"slack":    {values{"webhook_url": slackHook, "username": "ž", "icon": "bell"}, ok("ok")},
-		"teams":    {values{"webhook_url": "https://prod.westus.logic.azure.com/workflows/1?sig=s3cr3tX%2F%3D"}, []answer{{status: 202}}},
-		"telegram": {values{"token": "123456:s3cr3tX-abc", "chats": "-100123", "thread_id": "7", "silent": "yes"}, ok(`{"ok":true}`)},
-		"wecom":    {values{"key": "s3cr3tX-key"}, ok(`{"errcode":0,"errmsg":"ok"}`)},
-		"zulip": {values{"site": "https://example.zulipchat.com", "email": "bot@example.org", "api_key": "s3cr3tX", "stream": "ops/@?#% ž"},
-			ok(`{"result":"success"}`)},
+		"bark":       barkSample(),
+		"discord":    discordSample(),
+		"googlechat": googlechatSample(),
+		"gotify":     gotifySample(),
+		"ifttt":      iftttSample(),
+		"join":       joinSample(),
+		"lark":       larkSample(),
+		"matrix":     matrixSample(),
+		"mattermost": mattermostSample(),
+		"notifiarr":  notifiarrSample(),
+		"ntfy":       ntfySample(),
+		"opsgenie":   opsgenieSample(),
+		"pushbullet": pushbulletSample(),
+		"pushover":   pushoverSample(),
+		"rocketchat": rocketchatSample(),
+		"signal":     signalSample(),
+		"slack":      slackSample(),
+		"teams":      teamsSample(),
+		"telegram":   telegramSample(),
+		"wecom":      wecomSample(),
+		"zulip":      zulipSample(),
 	}
 }
 
 func TestKinds(t *testing.T) {
 	var kinds []channels.Kind
-	for _, info := range shoutrrr.Kinds() {
+	for _, info := range services.Kinds() {
 		kinds = append(kinds, info.Kind)
 		if !strings.HasSuffix(info.Doc, ".") {
 			t.Errorf("%s: Doc is not a sentence: %q", info.Kind, info.Doc)
@@ -205,7 +202,7 @@ func TestKinds(t *testing.T) {
 	if diff := cmp.Diff(want, kinds); diff != "" {
 		t.Errorf("kinds without a sample, or the reverse (-samples +kinds):\n%s", diff)
 	}
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(shoutrrr.New(nil)))); diff != "" {
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(services.New(nil)))); diff != "" {
 		t.Errorf("kinds without a notifier, or the reverse:\n%s", diff)
 	}
 }
@@ -298,11 +295,11 @@ func TestCancelled(t *testing.T) {
 			client := outbound.New(&outbound.Config{AllowPrivateNetworks: true})
 			defer client.CloseIdleConnections()
 			client.Transport = redirect{client.Transport, server.Listener.Addr().String()}
-			settings, err := channels.Validate(shoutrrr.Kinds(), kind, sample.settings)
+			settings, err := channels.Validate(services.Kinds(), kind, sample.settings)
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = shoutrrr.New(&shoutrrr.Config{Client: client})[kind].Notify(ctx, channels.Channel{Settings: settings}, down())
+			err = services.New(&services.Config{Client: client})[kind].Notify(ctx, channels.Channel{Settings: settings}, down())
 			if !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
@@ -334,7 +331,7 @@ func TestLongAndOdd(t *testing.T) {
 // TestUncheckedSettings uses channels that were stored without Validate.
 func TestUncheckedSettings(t *testing.T) {
 	odd := []string{"", " ", "x", "//", "https://h", "https://h/hooks/", "/hooks/", "%zz", "\x00", "http://[::1", ",", "#"}
-	for kind, notifier := range shoutrrr.New(&shoutrrr.Config{Client: &http.Client{Transport: nowhere{}}}) {
+	for kind, notifier := range services.New(&services.Config{Client: &http.Client{Transport: nowhere{}}}) {
 		t.Run(string(kind), func(t *testing.T) {
 			if err := notifier.Notify(t.Context(), channels.Channel{}, channels.Notification{}); err == nil {
 				t.Error("no error for a channel without settings")
@@ -362,11 +359,11 @@ func (nowhere) RoundTrip(*http.Request) (*http.Response, error) {
 func TestConcurrent(t *testing.T) {
 	for kind, sample := range samples() {
 		s := serve(t, &outbound.Config{AllowPrivateNetworks: true}, answer{status: 500})
-		settings, err := channels.Validate(shoutrrr.Kinds(), kind, sample.settings)
+		settings, err := channels.Validate(services.Kinds(), kind, sample.settings)
 		if err != nil {
 			t.Fatal(err)
 		}
-		notifier := shoutrrr.New(&shoutrrr.Config{Client: s.client})[kind]
+		notifier := services.New(&services.Config{Client: s.client})[kind]
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {

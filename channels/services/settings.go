@@ -1,4 +1,4 @@
-package shoutrrr
+package services
 
 import (
 	"errors"
@@ -199,4 +199,32 @@ func each(check func(string) error) func(string) error {
 		}
 		return nil
 	}
+}
+
+func phone(value string) error {
+	return pattern(`\+[1-9]\d{6,14}`, "is not a phone number: + and 7 to 15 digits, such as +37120000000")(value)
+}
+
+// incoming accepts URLs of incoming webhooks on any host, with a matching path.
+func incoming(path string, schemes ...string) func(string) error {
+	return func(value string) error {
+		u, err := parse(value, schemes...)
+		if err != nil {
+			return err
+		}
+		if u.RawQuery != "" || u.Fragment != "" || pattern(path, "x")(u.EscapedPath()) != nil {
+			return errors.New("is not the URL of an incoming webhook")
+		}
+		return nil
+	}
+}
+
+func tokenOrPassword(settings map[string]string) *channels.SettingError {
+	switch {
+	case settings["token"] != "" && settings["username"] != "":
+		return conflict("token", "username")
+	case settings["password"] != "" && settings["username"] == "":
+		return missing("username", "password")
+	}
+	return nil
 }

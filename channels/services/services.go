@@ -1,9 +1,9 @@
-// Package shoutrrr sends notifications to chats and push services: Slack, Discord, Telegram, Matrix, Microsoft Teams,
+// Package services sends notifications to chats and push services: Slack, Discord, Telegram, Matrix, Microsoft Teams,
 // ntfy, Pushover and a dozen others. Each is a kind of channel with its own settings, which [Kinds] documents.
 //
 //	monitor.Config{
-//		Kinds:     append(channels.Kinds(), shoutrrr.Kinds()...),
-//		Notifiers: shoutrrr.New(nil),
+//		Kinds:     append(channels.Kinds(), services.Kinds()...),
+//		Notifiers: services.New(nil),
 //	}
 //
 // # Requests
@@ -22,15 +22,16 @@
 // # Errors
 //
 // Errors are those of package outbound: 410 is permanent, 429 asks for the pause that the service names, anything else
-// is retried. A service that answers 200 and refuses in the text is an error too. No error contains a secret setting.
-// [Kinds] describes Telegram channels with several chats.
-package shoutrrr
+// is retried. An answer counts as success only if it is what the service answers to a message that it has accepted. No
+// error contains a secret setting.
+//
+// A channel may have several recipients, such as the chats of Telegram. A retry leaves out those that have the message.
+// A recipient that refuses it for good does not keep the others from it.
+package services
 
 import (
 	"context"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,9 +50,6 @@ type Config struct {
 }
 
 // Kinds returns the kinds of the package in alphabetical order. Every call returns a new slice.
-//
-// A channel of kind telegram may have several chats. If one of them refuses the message for good, because it does not
-// exist or removed the bot, the others still get it. The error is then permanent, so that they get it only once.
 func Kinds() []channels.KindInfo {
 	list := services()
 	kinds := make([]channels.KindInfo, len(list))
@@ -61,7 +59,8 @@ func Kinds() []channels.KindInfo {
 	return kinds
 }
 
-// New returns a notifier for each of [Kinds]. A nil config means the defaults.
+// New returns a notifier for each of [Kinds]: a [channels.IncidentNotifier] where the service keeps incidents. A nil
+// config means the defaults.
 func New(config *Config) map[channels.Kind]channels.Notifier {
 	var c Config
 	if config != nil {
@@ -75,7 +74,11 @@ func New(config *Config) map[channels.Kind]channels.Notifier {
 	}
 	notifiers := make(map[channels.Kind]channels.Notifier)
 	for _, s := range services() {
-		notifiers[s.info.Kind] = &notifier{service: s, client: c.Client, now: c.Now}
+		n := &notifier{service: s, client: c.Client, now: c.Now}
+		notifiers[s.info.Kind] = n
+		if s.incidents {
+			notifiers[s.info.Kind] = incidentNotifier{n}
+		}
 	}
 	return notifiers
 }
@@ -87,7 +90,9 @@ type service struct {
 	escape func(string) string
 	// limit bounds the text in bytes, well below the limit of the service in characters. 0 means maxText.
 	limit int
-	// send sends one message.
+	// incidents is true if the service keeps an incident open until it is closed.
+	incidents bool
+	// send sends one message. For a service that keeps incidents it reads and sets m.open.
 	send func(ctx context.Context, m *delivery) error
 }
 
@@ -96,9 +101,29 @@ const maxText = 3500
 
 // services returns all services in alphabetical order of their kinds.
 func services() []service {
-	list := slices.Concat(libraryServices(), chatServices(), groupwareServices(), pushServices(), eventServices())
-	slices.SortFunc(list, func(a, b service) int { return strings.Compare(string(a.info.Kind), string(b.info.Kind)) })
-	return list
+	return []service{
+		barkService(),
+		discordService(),
+		googlechatService(),
+		gotifyService(),
+		iftttService(),
+		joinService(),
+		larkService(),
+		matrixService(),
+		mattermostService(),
+		notifiarrService(),
+		ntfyService(),
+		opsgenieService(),
+		pushbulletService(),
+		pushoverService(),
+		rocketchatService(),
+		signalService(),
+		slackService(),
+		teamsService(),
+		telegramService(),
+		wecomService(),
+		zulipService(),
+	}
 }
 
 // notifier delivers to the channels of one kind.
@@ -111,9 +136,16 @@ type notifier struct {
 var _ channels.Notifier = (*notifier)(nil)
 
 func (s *notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
+	_, err := s.notify(ctx, c, n, "")
+	return err
+}
+
+func (s *notifier) notify(
+	ctx context.Context, c channels.Channel, n channels.Notification, open string,
+) (nowOpen string, err error) {
 	for _, setting := range s.service.info.Settings {
 		if setting.Required && c.Settings[setting.Name] == "" { // the channel was stored without Validate
-			return &channels.SettingError{Kind: s.service.info.Kind, Setting: setting.Name, Reason: "is missing"}
+			return open, &channels.SettingError{Kind: s.service.info.Kind, Setting: setting.Name, Reason: "is missing"}
 		}
 	}
 	if n.ID == "" { // services that drop duplicates would drop all but the first
@@ -129,12 +161,28 @@ func (s *notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 		now:      s.now,
 		settings: c.Settings,
 		n:        n,
+		open:     open,
 		title:    title,
 		text:     message.Cut(text, limit-min(limit, len(title)+1)),
 		secrets:  s.service.info.Secrets(c),
 	}
-	return outbound.Redact(s.service.send(ctx, m), m.secrets...) // an answer of 200 can contain a secret too
+	err = s.service.send(ctx, m)
+	return m.open, outbound.Redact(err, m.secrets...) // an answer of 200 can contain a secret too
 }
+
+// incidentNotifier is a notifier of a service that keeps incidents.
+type incidentNotifier struct{ *notifier }
+
+var _ channels.IncidentNotifier = incidentNotifier{}
+
+func (s incidentNotifier) NotifyIncident(
+	ctx context.Context, c channels.Channel, n channels.Notification, open string,
+) (nowOpen string, err error) {
+	return s.notify(ctx, c, n, open)
+}
+
+// Refresh returns 0: these services keep an incident until it is closed.
+func (s incidentNotifier) Refresh() time.Duration { return 0 }
 
 // A delivery is one attempt to send a notification to a channel.
 type delivery struct {
@@ -142,6 +190,8 @@ type delivery struct {
 	now      func() time.Time
 	settings map[string]string
 	n        channels.Notification
+	// open is what is open at a service that keeps incidents; see channels.IncidentNotifier.
+	open string
 	// title and text are rendered by package message, escaped and cut.
 	title, text string
 	// secrets are redacted in errors.

@@ -1,0 +1,46 @@
+package services
+
+import (
+	"context"
+
+	"github.com/rollcall-dev/rollcall/channels"
+)
+
+func notifiarrService() service {
+	return service{
+		info: channels.KindInfo{
+			Kind: "notifiarr", Title: "Notifiarr", Category: channels.Chat,
+			Doc: "Posts to a Discord channel through Notifiarr's passthrough integration.",
+			Settings: []channels.Setting{
+				secret("api_key", "The API key.", pattern(`[\w-]{10,100}`, "is not an API key")),
+				required("channel", "The ID of the Discord channel.",
+					pattern(`[1-9]\d{0,19}`, "is not an ID, which has digits only")),
+			},
+		},
+		escape: markdownEscape,
+		limit:  1900,
+		send: func(ctx context.Context, m *delivery) error {
+			color := "D60510"
+			if m.isUp() {
+				color = "2EB67D"
+			}
+			_, err := m.do(ctx, request{
+				url: join("https://notifiarr.com/api/v1/notification/passthrough", m.settings["api_key"]),
+				json: map[string]any{
+					"notification": map[string]any{"name": "Rollcall", "event": m.n.ID},
+					"discord": map[string]any{
+						"color": color,
+						"text":  map[string]string{"title": m.title, "description": m.text},
+						"ids":   map[string]any{"channel": integer(m.settings["channel"])},
+					},
+				},
+			})
+			return err
+		},
+	}
+}
+
+// integer is a JSON number too large for a float.
+type integer string
+
+func (n integer) MarshalJSON() ([]byte, error) { return []byte(n), nil }
