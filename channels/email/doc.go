@@ -25,12 +25,11 @@
 //
 // # Delivery
 //
-// One message goes to all addresses of a channel.
+// Each address gets the message in a transaction of its own, all on one connection. The header To names all of them.
 //
-// If the server refuses an address for good (a 5xx reply to RCPT), the others still get the message; the error is
+// If the server refuses an address or its message for good (a 5xx reply), the others still get it; the error is
 // permanent and names the address. If it refuses an address for now (4xx, as greylisting does), the delivery is
-// retried, and only addresses without the message get it. The notifier remembers this in memory, so after a restart the
-// others get the message again.
+// retried, and only addresses without the message get it: [channels.Partial] names those that have it.
 //
 // If the server cannot be reached, or refuses the sender or the password, the delivery is retried too, since an
 // administrator can fix that.

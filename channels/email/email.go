@@ -1,8 +1,8 @@
 package email
 
 import (
-	"cmp"
 	"context"
+	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -15,6 +15,7 @@ import (
 	mail "github.com/wneessen/go-mail"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/message"
 )
 
 // DefaultTimeout bounds a delivery.
@@ -59,12 +60,11 @@ type Config struct {
 }
 
 // A Notifier delivers to channels of the kind [channels.Email]. [New] makes one. It is safe for concurrent use; each
-// delivery has its own connection.
+// attempt has its own connection.
 type Notifier struct {
 	config Config
 	from   *netmail.Address
 	page   *template.Template
-	memory memory
 }
 
 var _ channels.Notifier = (*Notifier)(nil)
@@ -122,54 +122,65 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Notify sends a message to the addresses of the setting "to". The package comment says which errors are permanent. It
-// also reports a check that has recovered meanwhile (n.Over).
+// Notify sends a message to each address of the setting "to" that is not in n.Done. The package comment says which errors
+// are permanent. It also reports a check that has recovered meanwhile (n.Over).
 func (e *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
 	to, err := recipients(c.Settings["to"])
 	if err != nil {
 		return channels.Permanent(err)
 	}
-	msg, err := e.message(c, n, to)
-	if err != nil {
-		return channels.Permanent(fmt.Errorf("write the message: %w", err))
+	ctx, cancel := context.WithTimeout(ctx, e.config.Timeout)
+	defer cancel()
+	talk := conversation{notifier: e}
+	defer talk.close()
+	var names, problems []string
+	byName := make(map[string]*netmail.Address, len(to))
+	for _, a := range to {
+		names = append(names, doneName(a))
+		byName[doneName(a)] = a
 	}
-	results := e.memory.take(n.ID)
-	left := slices.DeleteFunc(slices.Clone(to), func(a *netmail.Address) bool {
-		_, done := results[a.Address]
-		return done
+	err = channels.Each(n, names, func(name string) error {
+		msg, err := e.message(c, n, to)
+		if err != nil {
+			return channels.Permanent(fmt.Errorf("write the message: %w", err))
+		}
+		err = talk.deliver(ctx, byName[name], msg)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("%s: %v", byName[name].Address, err))
+		}
+		return err
 	})
-	retry := make(map[string]error)
-	if len(left) > 0 {
-		retry, err = e.send(ctx, msg, left, results)
-	}
-	if err != nil || len(retry) > 0 {
-		e.memory.keep(n.ID, results)
-	}
-	if err != nil {
+	if err == nil || talk.err != nil {
 		return err
 	}
-	return summary(to, results, retry)
+	text := strings.Join(problems, "; ")
+	if len(to) > 1 {
+		text = fmt.Sprintf("the mail server accepted the message for %d of %d addresses: %s", len(to)-len(problems), len(to), text)
+	}
+	return summary{err, message.Line(text, maxProblems)}
 }
 
-// summary joins the errors of all addresses. The result is permanent if no address needs a retry.
-func summary(to []*netmail.Address, results, retry map[string]error) error {
-	var list []string
-	for _, a := range to {
-		if err := cmp.Or(retry[a.Address], results[a.Address]); err != nil {
-			list = append(list, fmt.Sprintf("%s: %v", a.Address, err))
-		}
+// maxProblems is the maximum length of a summary, in characters.
+const maxProblems = 300
+
+// A summary is an error with a text about all addresses.
+type summary struct {
+	error
+	text string
+}
+
+func (s summary) Error() string { return s.text }
+func (s summary) Unwrap() error { return s.error }
+
+// maxDoneName is the maximum length of a name for [channels.Partial], in bytes.
+const maxDoneName = 200
+
+// doneName is the name of an address in [channels.Notification].Done: the address, or a hash of a longer one.
+func doneName(a *netmail.Address) string {
+	if len(a.Address) <= maxDoneName {
+		return a.Address
 	}
-	if len(list) == 0 {
-		return nil
-	}
-	err := clean(errors.New(strings.Join(list, "; ")))
-	if len(to) > 1 {
-		err = fmt.Errorf("the mail server accepted the message for %d of %d addresses: %w", len(to)-len(list), len(to), err)
-	}
-	if len(retry) > 0 {
-		return err
-	}
-	return channels.Permanent(err)
+	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(a.Address)))
 }
 
 // recipients parses the setting and drops duplicates.

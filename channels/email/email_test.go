@@ -59,8 +59,10 @@ func TestMessage(t *testing.T) {
 	if err := n.Notify(t.Context(), channel("Ops <ops@example.org>, b@example.org"), down()); err != nil {
 		t.Fatal(err)
 	}
-	got := s.got()[0]
-	equal(t, "envelope", []any{got.From, got.To}, []any{"rollcall@example.org", []string{"ops@example.org", "b@example.org"}})
+	both := s.got()
+	got := both[0]
+	equal(t, "envelopes", []any{got.From, got.To, both[1].From, both[1].To},
+		[]any{"rollcall@example.org", []string{"ops@example.org"}, "rollcall@example.org", []string{"b@example.org"}})
 
 	parsed, err := mail.ReadMessage(strings.NewReader(got.Data))
 	if err != nil {
@@ -316,32 +318,57 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestGreylisting checks that a retry skips the addresses that already have the message.
+// TestGreylisting checks that each attempt, also of a new process, skips the addresses that already have the message.
 func TestGreylisting(t *testing.T) {
 	s := start(t, email.StartTLS)
 	greylisted, unknown := refuse(451, "greylisted"), refuse(550, "no such user")
 	s.say("b@example.org", greylisted, greylisted, nil)
-	s.say("c@example.org", unknown, nil)
-	s.say("mail", nil, refuse(451, "busy"), nil)
-	n := s.notifier(t, nil)
-	c := channel("a@example.org, b@example.org, c@example.org, A@EXAMPLE.ORG")
+	s.say("c@example.org", unknown)
+	c := channel("a@example.org, b@example.org, c@example.org, A@EXAMPLE.ORG, d@example.org")
 	var got []any
-	for range 5 {
-		err := n.Notify(t.Context(), c, down())
+	n := down()
+	for attempt := range 4 {
+		if attempt == 1 {
+			s.say("mail", refuse(451, "busy"))
+		} else {
+			s.say("mail")
+		}
+		err := s.notifier(t, nil).Notify(t.Context(), c, n)
+		if done := channels.Accepted(err); done != nil {
+			n.Done = done
+		}
 		var to []string
 		for _, m := range s.got() {
 			to = append(to, m.To...)
 		}
-		got = append(got, fmt.Sprint(to, " ", channels.IsPermanent(err), " ", err))
+		got = append(got, fmt.Sprint(to, " ", n.Done, " ", channels.IsPermanent(err), " ", err))
 	}
-	const pending = `the mail server accepted the message for 1 of 3 addresses: b@example.org: 451 "greylisted"; c@example.org: 550 "no such user"`
+	const pending = `the mail server accepted the message for 2 of 4 addresses: b@example.org: 451 "greylisted"; c@example.org: 550 "no such user"`
 	equal(t, "attempts", got, []any{
-		"[a@example.org] false " + pending,
-		`[] false the mail server refuses the sender: 451 "busy"`,
-		"[] false " + pending,
-		`[b@example.org] true the mail server accepted the message for 2 of 3 addresses: c@example.org: 550 "no such user"`,
-		"[a@example.org b@example.org c@example.org] false <nil>", // All addresses are done, so the notifier has forgotten the alert.
+		"[a@example.org d@example.org] [a@example.org d@example.org] false " + pending,
+		`[] [a@example.org d@example.org] false the mail server refuses the sender: 451 "busy"`,
+		"[] [a@example.org d@example.org] false " + pending,
+		`[b@example.org] [a@example.org d@example.org] true the mail server accepted the message for 3 of 4 addresses: c@example.org: 550 "no such user"`,
 	})
+}
+
+// TestLongAddress checks that the name of an address in Done keeps to the limit of channels.Partial.
+func TestLongAddress(t *testing.T) {
+	s := start(t, email.StartTLS)
+	long := strings.Repeat("a", 60) + "@" + strings.Repeat("b23456789.", 18) + "example.org"
+	s.say("b@example.org", refuse(451, "greylisted"), nil)
+	n := down()
+	err := s.notifier(t, nil).Notify(t.Context(), channel(long+", b@example.org"), n)
+	n.Done = channels.Accepted(err)
+	if len(n.Done) != 1 || len(n.Done[0]) > 200 || len(s.got()) != 1 {
+		t.Fatalf("done %q, %v", n.Done, err)
+	}
+	if err := s.notifier(t, nil).Notify(t.Context(), channel(long+", b@example.org"), n); err != nil {
+		t.Error(err)
+	}
+	if got := s.got(); len(got) != 1 || got[0].To[0] != "b@example.org" {
+		t.Errorf("%v", got)
+	}
 }
 
 func TestNew(t *testing.T) {

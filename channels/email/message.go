@@ -26,8 +26,8 @@ const (
 	timeFormat = "Mon, 2 Jan 2006 15:04:05 MST"
 )
 
-// message returns the message for all addresses.
-func (e *Notifier) message(c channels.Channel, n channels.Notification, to []*netmail.Address) (*mail.Msg, error) {
+// message returns a message that names all addresses of the channel.
+func (e *Notifier) message(c channels.Channel, n channels.Notification, to []*netmail.Address) ([]byte, error) {
 	v := newView(c, n)
 	var page bytes.Buffer
 	if err := e.page.Execute(&page, v); err != nil {
@@ -48,7 +48,9 @@ func (e *Notifier) message(c channels.Channel, n channels.Notification, to []*ne
 	msg.SetUserAgent("rollcall")
 	msg.SetBodyString(mail.TypeTextPlain, v.text())
 	msg.AddAlternativeString(mail.TypeTextHTML, page.String())
-	return msg, nil
+	var b bytes.Buffer
+	_, err := msg.WriteTo(&b)
+	return b.Bytes(), err
 }
 
 // encodeSubject encodes a subject that contains the mark of an encoded word, so that mail programs show it literally.

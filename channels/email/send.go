@@ -13,93 +13,103 @@ import (
 	mail "github.com/wneessen/go-mail"
 	"github.com/wneessen/go-mail/smtp"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
-// quitTimeout bounds QUIT after the message is delivered.
+// quitTimeout bounds QUIT after the last message is delivered.
 const quitTimeout = 2 * time.Second
 
-// send holds one conversation with the server. It adds final results to results: nil for an address that got the
-// message, or the server's refusal. It returns the errors of addresses to retry. err applies to all addresses that are
-// not in results.
-func (e *Notifier) send(
-	ctx context.Context, msg *mail.Msg, to []*netmail.Address, results map[string]error,
-) (retry map[string]error, err error) {
-	ctx, cancel := context.WithTimeout(ctx, e.config.Timeout)
-	defer cancel()
-	hangUp := func() {}
-	defer func() { hangUp() }()
+// A conversation is the connection of one attempt. It opens with the first message.
+type conversation struct {
+	notifier *Notifier
+	client   *smtp.Client
+	hangUp   func()
+	// err is why no more messages can be sent: the server cannot be reached, or refuses the login or the sender.
+	err error
+}
+
+// deliver sends a message to one address. The error is permanent if the server refuses the address or the message for
+// good.
+func (c *conversation) deliver(ctx context.Context, to *netmail.Address, msg []byte) error {
+	if c.err == nil && c.client == nil {
+		c.err = c.open(ctx)
+	}
+	if c.err != nil {
+		return c.err
+	}
+	if err := c.client.Mail(path(c.notifier.from)); err != nil {
+		c.err = explain(ctx, fmt.Errorf("the mail server refuses the sender: %w", err))
+		return c.err
+	}
+	err := c.client.Rcpt(path(to))
+	if err == nil {
+		err = c.data(msg)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case !isReply(err):
+		c.err = explain(ctx, err)
+		return c.err
+	}
+	if lost := c.client.Reset(); lost != nil {
+		c.err = explain(ctx, lost)
+	}
+	if isRefusal(err) {
+		return channels.Permanent(err)
+	}
+	return err
+}
+
+func (c *conversation) data(msg []byte) error {
+	w, err := c.client.Data()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(msg); err != nil {
+		return err // w.Close would send the final dot and deliver part of the message
+	}
+	return w.Close()
+}
+
+// open connects and logs in.
+func (c *conversation) open(ctx context.Context) error {
 	// Once connected, the library ignores the context, and it leaves failed connections open.
-	options := e.options(func(conn net.Conn) {
+	options := c.notifier.options(func(conn net.Conn) {
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-		hangUp = func() {
+		c.hangUp = func() {
 			stop()
 			_ = conn.Close()
 		}
 	})
-	retry, err = e.converse(ctx, options, msg, to, results)
-	if cause := ctx.Err(); err != nil && cause != nil {
-		return nil, fmt.Errorf("the mail server did not answer in time: %w", cause)
+	dialer, err := mail.NewClient(c.notifier.config.Host, options...)
+	if err != nil {
+		return clean(err)
 	}
-	return retry, clean(err)
+	if c.client, err = dialer.DialToSMTPClientWithContext(ctx); err != nil {
+		return explain(ctx, fmt.Errorf("connect to the mail server: %w", err))
+	}
+	return nil
 }
 
-func (e *Notifier) converse(
-	ctx context.Context, options []mail.Option, msg *mail.Msg, to []*netmail.Address, results map[string]error,
-) (map[string]error, error) {
-	dialer, err := mail.NewClient(e.config.Host, options...)
-	if err != nil {
-		return nil, err
+// close ends the conversation. All messages are delivered, whatever the server says to QUIT.
+func (c *conversation) close() {
+	if c.client != nil && c.err == nil {
+		_ = c.client.UpdateDeadline(quitTimeout)
+		_ = c.client.Quit()
 	}
-	client, err := dialer.DialToSMTPClientWithContext(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("connect to the mail server: %w", err)
+	if c.hangUp != nil {
+		c.hangUp()
 	}
-	if err := client.Mail(path(e.from)); err != nil {
-		return nil, fmt.Errorf("the mail server refuses the sender: %w", err)
-	}
-	retry := make(map[string]error)
-	var accepted []*netmail.Address
-	for _, a := range to {
-		switch err := client.Rcpt(path(a)); {
-		case err == nil:
-			accepted = append(accepted, a)
-		case isRefusal(err):
-			results[a.Address] = err
-		case isReply(err):
-			retry[a.Address] = err
-		default:
-			return nil, err // the connection is lost
-		}
-	}
-	if len(accepted) > 0 {
-		err := data(client, msg)
-		if err != nil && !isReply(err) {
-			return nil, err
-		}
-		for _, a := range accepted {
-			if err == nil || isRefusal(err) {
-				results[a.Address] = err
-			} else {
-				retry[a.Address] = err
-			}
-		}
-	}
-	// The message is delivered, whatever the server says to QUIT.
-	_ = client.UpdateDeadline(quitTimeout)
-	_ = client.Quit()
-	return retry, nil
 }
 
-func data(client *smtp.Client, msg *mail.Msg) error {
-	w, err := client.Data()
-	if err != nil {
-		return err
+// explain returns the error of a connection that ctx may have closed.
+func explain(ctx context.Context, err error) error {
+	if cause := ctx.Err(); cause != nil {
+		return fmt.Errorf("the mail server did not answer in time: %w", cause)
 	}
-	if _, err := msg.WriteTo(w); err != nil {
-		return err // w.Close would send the final dot and deliver part of the message
-	}
-	return w.Close()
+	return clean(err)
 }
 
 // path returns an address in the form of SMTP commands.
