@@ -2,21 +2,24 @@ package services
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
-	"strings"
+	"slices"
 
-	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/ntfy"
-	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
+
+// ntfyPriorities are the names of the priorities from 1 on.
+var ntfyPriorities = []string{"min", "low", "default", "high", "max"}
 
 func ntfyService() service {
 	return service{
 		info: channels.KindInfo{
 			Kind: "ntfy", Title: "ntfy", Category: channels.Push,
-			Doc: "Publishes to an ntfy topic. Credentials are either token, or username and password.",
+			Doc: "Publishes to an ntfy topic, with a warning sign if the check is down and a check mark if it is up again. " +
+				"Credentials are either token, or username and password.",
 			Settings: []channels.Setting{
 				withDefault(address(optional("server_url", "The URL of the server.", server)), "https://ntfy.sh"),
 				required("topic", "The topic: 1 to 64 letters, digits, _ and -.",
@@ -24,30 +27,63 @@ func ntfyService() service {
 				notRequired(secret("token", "The access token.", token)),
 				optional("username", "The user name.", user),
 				notRequired(secret("password", "The password.", nil)),
-				withDefault(choice("priority", "The priority: min, low, default, high or max.",
-					"min", "low", "default", "high", "max"), "high"),
-				optional("tags", "Tags and emoji of the message, separated by commas.", each(text)),
+				withDefault(choice("priority", "The priority if the check is down: min, low, default, high or max.",
+					ntfyPriorities...), "high"),
+				choice("priority_up", "The priority if the check is up again. By default that of priority, but at most default.",
+					ntfyPriorities...),
+				optional("tags", "More tags and emoji of the message, separated by commas.", each(text)),
 			},
 			Check: tokenOrPassword,
 		},
+		// The server reads 8192 bytes of JSON, in which a character may take twice its bytes.
+		limit: 3000,
 		send: func(ctx context.Context, m *delivery) error {
-			u, err := url.Parse(m.settings["server_url"])
-			if err != nil {
-				return errors.New("server_url is malformed")
+			header := make(map[string]string)
+			switch {
+			case m.settings["token"] != "":
+				header["Authorization"] = "Bearer " + m.settings["token"]
+			case m.settings["username"] != "":
+				header["Authorization"] = basic(m.settings["username"], m.settings["password"])
 			}
-			s, client := &ntfy.Service{}, m.forLibrary(ctx)
-			if err := s.Initialize(&url.URL{Scheme: "ntfy", Host: "host", Path: "/topic"}, nil); err != nil {
+			answer, err := m.do(ctx, request{url: join(m.settings["server_url"]) + "/", header: header, json: ntfyMessage(m)})
+			var result struct {
+				ID   string `json:"id"`
+				Code int    `json:"code"` // of an error
+			}
+			parsed := json.Unmarshal(answer, &result) == nil
+			status, failed := errors.AsType[*outbound.StatusError](err)
+			switch {
+			case failed && status.Status == http.StatusBadRequest && parsed && result.Code != 0:
+				return channels.Permanent(err) // the server will never accept this message
+			case err != nil:
 				return err
+			case !parsed || result.ID == "":
+				return errAnswer
 			}
-			s.SetHTTPClient(&http.Client{Transport: client})
-			s.Config.Scheme, s.Config.Host = u.Scheme, u.Host
-			s.Config.Topic = strings.TrimRight(u.Path, "/") + "/" + m.settings["topic"]
-			s.Config.Username, s.Config.Password = m.settings["username"], m.settings["password"]
-			if m.settings["token"] != "" { // ntfy takes it as a password without a user
-				s.Config.Username, s.Config.Password = "", m.settings["token"]
-			}
-			s.Config.Tags = list(m.settings["tags"])
-			return client.finish(s.Send(m.text, &types.Params{"title": m.title, "priority": m.settings["priority"]}))
+			return nil
 		},
 	}
+}
+
+func ntfyMessage(m *delivery) map[string]any {
+	state, priority := "warning", slices.Index(ntfyPriorities, m.settings["priority"])+1
+	if m.isUp() {
+		state, priority = "white_check_mark", min(priority, 3)
+		if up := slices.Index(ntfyPriorities, m.settings["priority_up"]) + 1; up > 0 {
+			priority = up
+		}
+	}
+	tags := []string{state}
+	for _, tag := range list(m.settings["tags"]) {
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	body := map[string]any{
+		"topic": m.settings["topic"], "title": m.title, "message": m.text, "priority": priority, "tags": tags,
+	}
+	if m.n.Check.URL != "" {
+		body["click"] = m.n.Check.URL
+	}
+	return body
 }

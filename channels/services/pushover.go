@@ -2,42 +2,127 @@ package services
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
+	"time"
 
-	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/pushover"
-	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
+
+const pushoverAPI = "https://api.pushover.net/1"
+
+// pushoverEmergency is the priority of messages that Pushover repeats until someone acknowledges them.
+const pushoverEmergency = 2
 
 func pushoverService() service {
 	key := pattern(`[A-Za-z0-9]{30}`, "is not a key, which has 30 letters and digits")
 	return service{
 		info: channels.KindInfo{
 			Kind: "pushover", Title: "Pushover", Category: channels.Push,
-			Doc: "Sends a push message through Pushover.",
+			Doc: "Sends a push message through Pushover. With priority 2 Pushover repeats the message until someone " +
+				"acknowledges it, until it expires, or until the check is up again.",
 			Settings: []channels.Setting{
 				secret("token", "The API token of the application.", key),
 				secret("user", "The key of the user or group.", key),
 				optional("devices", "The names of the devices, separated by commas; all of them by default.",
 					each(pattern(`[\w-]{1,25}`, "has a device that is not 1 to 25 letters, digits, _ and -"))),
-				withDefault(optional("priority", "The priority, from -2 (silent) to 1 (high).", number(-2, 1)), "0"),
+				withDefault(optional("priority", "The priority if the check is down, from -2 (silent) to 1 (high) and 2 (emergency).",
+					number(-2, 2)), "0"),
+				optional("priority_up", "The priority if the check is up again, from -2 to 1. By default that of priority, "+
+					"but at most 0.", number(-2, 1)),
+				withDefault(optional("retry", "With priority 2, how often the message is repeated, in seconds: 30 to 10800.",
+					number(30, 10800)), "60"),
+				withDefault(optional("expire", "With priority 2, how long the message is repeated, in seconds: 30 to 10800.",
+					number(30, 10800)), "3600"),
 			},
 		},
-		limit: 1000,
+		limit: 1024,
 		send: func(ctx context.Context, m *delivery) error {
-			s, client := &pushover.Service{}, m.forLibrary(ctx)
-			address := &url.URL{Scheme: "pushover", Host: "user", User: url.UserPassword("", "token")}
-			if err := s.Initialize(address, nil); err != nil {
-				return err
+			const message, cancel = "message", "cancel"
+			parts := []string{message}
+			if m.isUp() && m.settings["priority"] == strconv.Itoa(pushoverEmergency) {
+				parts = []string{cancel, message}
 			}
-			s.Client = &http.Client{Transport: client}
-			s.Config.Token, s.Config.User = m.settings["token"], m.settings["user"]
-			s.Config.Devices = list(m.settings["devices"])
-			priority, _ := strconv.ParseInt(m.settings["priority"], 10, 8)
-			s.Config.Priority = int8(priority)
-			return client.finish(s.Send(m.text, &types.Params{"title": m.title}))
+			return channels.Each(m.n, parts, func(part string) error {
+				if part == cancel {
+					path := "receipts/cancel_by_tag/" + m.n.Check.ID.String() + ".json"
+					return postPushover(ctx, m, path, url.Values{"token": {m.settings["token"]}})
+				}
+				return postPushover(ctx, m, "messages.json", pushoverMessage(m))
+			})
 		},
 	}
+}
+
+func pushoverMessage(m *delivery) url.Values {
+	priority, _ := strconv.Atoi(m.settings["priority"])
+	switch {
+	case m.isUp():
+		priority = upPriority(m, priority, 0)
+	case !m.n.Over.IsZero(): // nothing would end an emergency that is already over
+		priority = min(priority, pushoverEmergency-1)
+	}
+	form := url.Values{
+		"token": {m.settings["token"]}, "user": {m.settings["user"]},
+		"title": {m.title}, "message": {m.text}, "priority": {strconv.Itoa(priority)},
+	}
+	if devices := list(m.settings["devices"]); len(devices) > 0 {
+		form.Set("device", strings.Join(devices, ","))
+	}
+	if u := m.n.Check.URL; u != "" && len(u) <= 512 {
+		form.Set("url", u)
+		form.Set("url_title", "Show the check")
+	}
+	if priority == pushoverEmergency {
+		form.Set("retry", m.settings["retry"])
+		form.Set("expire", m.settings["expire"])
+		form.Set("tags", m.n.Check.ID.String())
+	}
+	return form
+}
+
+// postPushover makes one request of Pushover's API.
+func postPushover(ctx context.Context, m *delivery, path string, form url.Values) error {
+	res, answer, err := m.fetch(ctx, request{url: pushoverAPI + "/" + path, form: form})
+	var result struct {
+		Status *int     `json:"status"`
+		Errors []string `json:"errors"`
+	}
+	parsed := json.Unmarshal(answer, &result) == nil && result.Status != nil
+	status, failed := errors.AsType[*outbound.StatusError](err)
+	switch {
+	case failed && status.Status == http.StatusTooManyRequests:
+		return resetAt(err, m.now(), res.Header.Get("X-Limit-App-Reset"))
+	case failed && parsed && status.Status >= 400 && status.Status <= 499:
+		return channels.Permanent(err) // no retry of the same request will work
+	case err != nil:
+		return err
+	case !parsed:
+		return errAnswer
+	case *result.Status != 1:
+		return refused(*result.Status, strings.Join(result.Errors, ", "))
+	}
+	return nil
+}
+
+// resetAt marks an error with the pause until a limit is reset, a Unix time in a header, unless the error has a pause.
+// The pause is at most 24 hours.
+func resetAt(err error, now time.Time, header string) error {
+	if _, marked := channels.RetryDelay(err); marked {
+		return err
+	}
+	seconds, parseErr := strconv.ParseInt(strings.TrimSpace(header), 10, 64)
+	if parseErr != nil {
+		return err
+	}
+	after := min(time.Unix(seconds, 0).Sub(now), 24*time.Hour)
+	if after <= 0 {
+		return err
+	}
+	return channels.RetryAfter(err, after)
 }

@@ -26,13 +26,19 @@ type request struct {
 
 // do sends a request and returns the body of the answer, also with an error: in it, services explain the status.
 func (m *delivery) do(ctx context.Context, r request) ([]byte, error) {
+	_, answer, err := m.fetch(ctx, r)
+	return answer, err
+}
+
+// fetch is do for services that explain a status in a header. The body of the response is closed.
+func (m *delivery) fetch(ctx context.Context, r request) (*http.Response, []byte, error) {
 	contentType, body := "application/json", []byte(r.form.Encode())
 	if r.form != nil {
 		contentType = "application/x-www-form-urlencoded"
 	} else {
 		var err error
-		if body, err = json.Marshal(r.json); err != nil {
-			return nil, channels.Permanent(err)
+		if body, err = compact(r.json); err != nil {
+			return nil, nil, channels.Permanent(err)
 		}
 	}
 	if r.method == "" {
@@ -40,14 +46,22 @@ func (m *delivery) do(ctx context.Context, r request) ([]byte, error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, r.url, bytes.NewReader(body))
 	if err != nil {
-		return nil, outbound.Clean(err)
+		return nil, nil, outbound.Clean(err)
 	}
 	req.Header.Set("Content-Type", contentType)
 	for name, value := range r.header {
 		req.Header.Set(name, value)
 	}
-	_, answer, err := m.exchange(req)
-	return answer, err
+	return m.exchange(req)
+}
+
+// compact returns a value as JSON without the escapes for HTML, which take six bytes a character.
+func compact(value any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // exchange sends a request and reads the answer.

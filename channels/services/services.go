@@ -11,7 +11,7 @@
 // Every request goes through the client of [Config], by default one of package outbound. That client keeps requests out
 // of private networks and limits answers.
 //
-// The library github.com/nicholas-fedor/shoutrrr sends to Discord, Gotify, Mattermost, ntfy, Pushover and Rocket.Chat.
+// The library github.com/nicholas-fedor/shoutrrr sends to Discord, Mattermost and Rocket.Chat.
 // For other services the library accepts neither a client nor a context, so this package sends to those itself.
 //
 // # Content

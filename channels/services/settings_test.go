@@ -31,7 +31,7 @@ func TestSettings(t *testing.T) {
 		{"discord", "webhook_url", "https://%zz", "discord: webhook_url is not a URL"},
 		{"discord", "thread_id", "5&x=y", "discord: thread_id is not an ID, which has digits only"},
 		{"discord", "username", "a\nb", "discord: username contains a control character"},
-		{"gotify", "token", "short", "gotify: token is not the token of an application, which is A and 14 letters, digits, dots, _ or -"},
+		{"gotify", "token", "short", "gotify: token is not the token of an application, which is A and 14 characters or gtfya. and 43"},
 		{"gotify", "server_url", "https://h/?x", "gotify: server_url has a query or a fragment"},
 		{"gotify", "server_url", "ftp://h", "gotify: server_url is not an http:// or https:// URL"},
 		{"gotify", "priority", "11", "gotify: priority is not a number from 0 to 10"},
@@ -50,7 +50,9 @@ func TestSettings(t *testing.T) {
 		{"ntfy", "username", "a:b", "ntfy: username contains a colon"},
 		{"opsgenie", "priority", "P6", "opsgenie: priority is not one of P1, P2, P3, P4, P5"},
 		{"pushover", "user", "x", "pushover: user is not a key, which has 30 letters and digits"},
-		{"pushover", "priority", "2", "pushover: priority is not a number from -2 to 1"},
+		{"pushover", "priority", "3", "pushover: priority is not a number from -2 to 2"},
+		{"pushover", "retry", "29", "pushover: retry is not a number from 30 to 10800"},
+		{"pushover", "expire", "10801", "pushover: expire is not a number from 30 to 10800"},
 		{"rocketchat", "webhook_url", "http://h/hooks/a/b", "rocketchat: webhook_url is not an https:// URL"},
 		{"signal", "number", "20000000", "signal: number is not a phone number: + and 7 to 15 digits, such as +37120000000"},
 		{"slack", "token", "xoxb", "slack: webhook_url cannot be combined with token"},
@@ -141,7 +143,7 @@ func Example() {
 	err = notifiers["ntfy"].Notify(context.Background(), channels.Channel{Kind: "ntfy", Settings: settings}, n)
 	fmt.Println(err, channels.IsPermanent(err))
 	// Output:
-	// POST https://ntfy.sh/alerts DOWN: nightly backup
+	// POST https://ntfy.sh/
 	// the receiver answered with status 410 Gone true
 }
 
@@ -149,13 +151,13 @@ func Example() {
 type printer struct{}
 
 func (printer) RoundTrip(req *http.Request) (*http.Response, error) {
-	fmt.Println(req.Method, req.URL, req.Header.Get("Title"))
+	fmt.Println(req.Method, req.URL)
 	return &http.Response{StatusCode: http.StatusGone, Body: http.NoBody, Request: req}, nil
 }
 
 func ExampleKinds() {
 	for _, info := range services.Kinds() {
-		if info.Kind == "pushover" {
+		if info.Kind == "ifttt" {
 			fmt.Println(info.Doc)
 			for _, s := range info.Settings {
 				fmt.Printf("%s: %s\n", s.Name, s.Doc)
@@ -163,9 +165,7 @@ func ExampleKinds() {
 		}
 	}
 	// Output:
-	// Sends a push message through Pushover.
-	// token: The API token of the application.
-	// user: The key of the user or group.
-	// devices: The names of the devices, separated by commas; all of them by default.
-	// priority: The priority, from -2 (silent) to 1 (high).
+	// Triggers an event of IFTTT's Webhooks service, with the title as value1, the text as value2 and the status, up or down, as value3.
+	// key: The key of the Webhooks service.
+	// event: The name of the event.
 }
