@@ -3,14 +3,17 @@
 //	title := message.Title(n) // DOWN: nightly backup
 //	text := message.Text(n)   // Down since 2026-03-15 04:00:00 UTC: no ping in time. …
 //
-// Text from users, such as the name of the check, is cut and stays on one line, so that it cannot fake another line. For
-// a service with markup, such as <!channel>, [Render] escapes the text from users and nothing else.
+// Text from users, such as the name of the check, is cut and stays on one line, so that it cannot fake another line. The
+// end of the last ping's body follows, each line after "> ". For a service with markup, such as <!channel>, [Render]
+// escapes the text from users and nothing else.
 //
 // The package is pure.
 package message
 
 import (
 	"fmt"
+	"math"
+	"sort"
 	"strings"
 	"time"
 	"unicode"
@@ -31,32 +34,36 @@ const (
 // (reminder 2): nightly backup" or, if the check recovered before the alert could be sent, "Was DOWN: nightly backup".
 // The title of a test begins with "[TEST] ".
 func Title(n channels.Notification) string {
-	title, _ := Render(n, nil)
+	title, _ := Render(n, nil, 0)
 	return title
 }
 
-// Text returns the lines below [Title]: the verdict, or else since when and why, the last ping, when pings are expected, the project, the
-// tags, up to five earlier changes that were not reported, and the address of the check. Unknown values are left out.
-// The body of the ping is not included.
+// Text returns the lines below [Title]: the verdict, or else since when and why, the last ping and how long its run
+// took, when pings are expected, the project, the tags, the first line of the description, up to five earlier changes
+// that were not reported, the [Output] of the last ping, and the address of the check. Unknown values are left out.
 func Text(n channels.Notification) string {
-	_, text := Render(n, nil)
+	_, text := Render(n, nil, 0)
 	return text
 }
 
 // Short returns since when and why in the fewest words, for a text with a bounded length.
 func Short(n channels.Notification) string {
-	r := renderer{func(text string) string { return text }}
-	return r.change(n)
+	return renderer{}.change(n, maxValue)
 }
 
 // Render returns title and text. It puts each text from users on one line, cuts it, and passes it through escape unless
 // that is nil.
-func Render(n channels.Notification, escape func(string) string) (title, text string) {
-	if escape == nil {
-		escape = func(text string) string { return text }
+//
+// Title and text have at most limit bytes together, a line break between them included; 0 is no limit. What has no room
+// is left out, in this order: the output, from its beginning; earlier changes; the description, the tags, the project,
+// when pings are expected; the last ping. The address of the check stays. A limit should be at least 200.
+func Render(n channels.Notification, escape func(string) string, limit int) (title, text string) {
+	if limit <= 0 {
+		limit = math.MaxInt
 	}
 	r := renderer{escape}
-	return r.title(n), strings.Join(r.lines(n), "\n")
+	title = r.title(n, limit/2)
+	return title, r.text(n, limit-len(title)-1)
 }
 
 // Name returns the name of a check on one line, or else its slug, or else its UUID.
@@ -87,10 +94,20 @@ func Cut(text string, limit int) string {
 
 // renderer renders notifications and escapes the text from users.
 type renderer struct {
-	escape func(string) string
+	escape func(string) string // nil for plain text
 }
 
-func (r renderer) title(n channels.Notification) string {
+// line returns text from users on one line, cut and escaped.
+func (r renderer) line(text string, limit int) string {
+	text = Line(text, limit)
+	if r.escape == nil {
+		return text
+	}
+	return r.escape(text)
+}
+
+// title returns the title. It cuts the name of the check to at most room bytes in all.
+func (r renderer) title(n channels.Notification, room int) string {
 	what := "DOWN"
 	switch {
 	case n.Status == channels.Up:
@@ -103,40 +120,106 @@ func (r renderer) title(n channels.Notification) string {
 	if n.Test {
 		what = "[TEST] " + what
 	}
-	return what + ": " + r.escape(Name(n.Check))
+	name := Name(n.Check)
+	title := longest(maxName+1, room, func(size int) string { return what + ": " + r.line(name, size) })
+	if title == "" {
+		return Cut(what, room)
+	}
+	return title
 }
 
-func (r renderer) lines(n channels.Notification) []string {
-	var lines []string
-	add := func(label, value string, limit int) {
-		if value = Line(value, limit); value != "" {
-			lines = append(lines, label+": "+r.escape(value))
+// longest returns the longest of render(1) to render(most) that has at most room bytes, or "".
+func longest(most, room int, render func(size int) string) string {
+	if most < 1 {
+		return ""
+	}
+	if text := render(most); len(text) <= room {
+		return text
+	}
+	size := sort.Search(most-1, func(i int) bool { return len(render(i+1)) > room })
+	if size == 0 {
+		return ""
+	}
+	return render(size)
+}
+
+// text returns the lines below the title, at most room bytes.
+func (r renderer) text(n channels.Notification, room int) string {
+	var link []string
+	if url := Line(n.Check.URL, maxURL+1); url != "" && len(url) <= min(maxURL, room) {
+		link = []string{url}
+	}
+	room -= size(link)
+	lines := r.facts(n)
+	most := maxEarlier
+	for most > 0 && size(lines)+size(r.earlier(n.Earlier, most)) > room {
+		most--
+	}
+	complete := most == maxEarlier
+	lines = append(lines, r.earlier(n.Earlier, most)...)
+	for len(lines) > 1 && size(lines) > room {
+		lines = lines[:len(lines)-1]
+	}
+	if size(lines) > room {
+		lines = lines[:0]
+		if text := longest(maxVerdict, room-1, func(size int) string { return r.verdict(n, size) }); text != "" {
+			lines = append(lines, text)
 		}
 	}
+	if len(link) > 0 {
+		room-- // for a blank line: without it, markup would make the address a part of the quote
+	}
+	if quote := r.quote(n.Ping, room-size(lines)); complete && len(quote) > 0 {
+		lines = append(lines, quote...)
+		if len(link) > 0 {
+			lines = append(lines, "")
+		}
+	}
+	return strings.Join(append(lines, link...), "\n")
+}
+
+// size returns the length of lines in bytes, each with a line break.
+func size(lines []string) (bytes int) {
+	for _, line := range lines {
+		bytes += len(line) + 1
+	}
+	return bytes
+}
+
+// facts returns the lines about the check and its last ping.
+func (r renderer) facts(n channels.Notification) []string {
+	var lines []string
 	if n.Test {
 		lines = append(lines, "This is a test of the integration. The check and everything below are made up.")
 	}
-	lines = append(lines, r.verdict(n), r.ping(n.Ping))
-	add("Expected", n.Check.Timing, maxValue)
-	add("Project", n.Check.Project, maxName)
-	add("Tags", strings.Join(n.Check.Tags, " "), maxValue)
-	lines = append(lines, r.earlier(n.Earlier)...)
-	if url := Line(n.Check.URL, maxURL+1); url != "" && len(url) <= maxURL {
-		lines = append(lines, url)
+	lines = append(lines, r.verdict(n, maxVerdict), r.ping(n.Ping))
+	desc, _, _ := strings.Cut(strings.TrimSpace(n.Check.Desc), "\n")
+	for _, fact := range []struct {
+		label, value string
+		limit        int
+	}{
+		{"Expected", n.Check.Timing, maxValue},
+		{"Project", n.Check.Project, maxName},
+		{"Tags", strings.Join(n.Check.Tags, " "), maxValue},
+		{"Description", desc, maxValue},
+	} {
+		if value := r.line(fact.value, fact.limit); value != "" {
+			lines = append(lines, fact.label+": "+value)
+		}
 	}
 	return lines
 }
 
-// verdict returns the verdict, or else since when and why, on one line.
-func (r renderer) verdict(n channels.Notification) string {
-	if text := Line(n.Verdict, maxVerdict); text != "" {
-		return r.escape(text)
+// verdict returns the verdict, or else since when and why, on one line. It cuts the text from users to limit characters.
+func (r renderer) verdict(n channels.Notification, limit int) string {
+	if text := r.line(n.Verdict, limit); text != "" {
+		return text
 	}
-	return r.change(n)
+	return r.change(n, min(limit, maxValue))
 }
 
 // change returns since when and why, on one line.
-func (r renderer) change(n channels.Notification) string {
+func (r renderer) change(n channels.Notification, limit int) string {
 	text := "Down since " + instant(n.At)
 	if n.Status == channels.Up {
 		text = "Up since " + instant(n.At)
@@ -144,8 +227,8 @@ func (r renderer) change(n channels.Notification) string {
 			text += ", after " + Duration(n.DownFor)
 		}
 	}
-	if reason := Line(n.Reason, maxValue); reason != "" {
-		text += ": " + r.escape(reason)
+	if reason := r.line(n.Reason, limit); reason != "" {
+		text += ": " + reason
 	}
 	if !n.Over.IsZero() {
 		text += "; up again since " + instant(n.Over)
@@ -160,29 +243,32 @@ func (r renderer) ping(p channels.Ping) string {
 	kinds := map[string]string{"fail": "failure", "ign": "ignored"}
 	kind := kinds[p.Kind]
 	if kind == "" {
-		kind = r.escape(Line(p.Kind, maxName))
+		kind = r.line(p.Kind, maxName)
 	}
 	text := "Last ping: " + strings.TrimSpace(kind+" at "+instant(p.At))
 	if p.ExitStatus != nil {
 		text += fmt.Sprintf(", exit status %d", *p.ExitStatus)
 	}
+	if p.Duration > 0 {
+		text += ", took " + Took(p.Duration)
+	}
 	return text
 }
 
 // earlier lists the latest of the changes that were not reported.
-func (r renderer) earlier(changes []channels.Change) []string {
-	if len(changes) == 0 {
+func (r renderer) earlier(changes []channels.Change, most int) []string {
+	if len(changes) == 0 || most == 0 {
 		return nil
 	}
 	lines := []string{"Not reported before:"}
-	if left := len(changes) - maxEarlier; left > 0 {
-		lines[0] = fmt.Sprintf("Not reported before, the last %d of %d:", maxEarlier, len(changes))
+	if left := len(changes) - most; left > 0 {
+		lines[0] = fmt.Sprintf("Not reported before, the last %d of %d:", most, len(changes))
 		changes = changes[left:]
 	}
 	for _, c := range changes {
 		text := fmt.Sprintf("%s since %s", c.Status, instant(c.At))
-		if reason := Line(c.Reason, maxValue); reason != "" {
-			text += ": " + r.escape(reason)
+		if reason := r.line(c.Reason, maxValue); reason != "" {
+			text += ": " + reason
 		}
 		lines = append(lines, text)
 	}
@@ -229,7 +315,7 @@ func Line(text string, limit int) string {
 		case unicode.IsSpace(r):
 			blank = length > 0
 			continue
-		case r == utf8.RuneError || !unicode.IsPrint(r):
+		case invisible(r):
 			continue
 		}
 		if blank {

@@ -33,7 +33,7 @@ func down() channels.Notification {
 		},
 		Status: channels.Down,
 		At:     at(4, 0),
-		Ping:   channels.Ping{At: at(3, 0), Kind: "start", Body: []byte("secret output")},
+		Ping:   channels.Ping{At: at(3, 0), Kind: "start", Body: []byte("the beginning of the output")},
 		Reason: "the run did not end in time",
 	}
 }
@@ -103,6 +103,15 @@ func TestText(t *testing.T) {
 				"down since 2026-03-15 01:00:00 UTC: no ping in time\nup since 2026-03-15 02:00:00 UTC"},
 		{"verdict", with(down(), func(n *channels.Notification) { n.Verdict = "Down since 15 Mar 06:00 Europe/Riga.\nIt failed." }),
 			"Down since 15 Mar 06:00 Europe/Riga. It failed.\nLast ping: start at 2026-03-15 03:00:00 UTC\n" + tail + url},
+		{"duration", channels.Notification{Status: channels.Down, At: at(4, 0),
+			Ping: channels.Ping{At: at(4, 0), Kind: "fail", ExitStatus: new(3), Duration: 41*time.Second + 20*time.Millisecond}},
+			"Down since 2026-03-15 04:00:00 UTC.\nLast ping: failure at 2026-03-15 04:00:00 UTC, exit status 3, took 41 s"},
+		{"description", channels.Notification{Status: channels.Down, At: at(4, 0), Check: channels.Check{Desc: "\n\n See the *runbook*:\nhttps://example.org"}},
+			"Down since 2026-03-15 04:00:00 UTC.\nLast ping: none\nDescription: See the *runbook*:"},
+		{"output", with(down(), func(n *channels.Notification) { n.Check.Desc, n.Ping.End = "d", []byte("one\n\n  two \n") }),
+			first + tail + "Description: d\nBody of the last ping:\n> one\n>   two\n\n" + url},
+		{"output without URL", channels.Notification{Status: channels.Down, At: at(4, 0), Ping: channels.Ping{At: at(4, 0), Kind: "log", End: []byte("one")}},
+			"Down since 2026-03-15 04:00:00 UTC.\nLast ping: log at 2026-03-15 04:00:00 UTC\nBody of the last ping:\n> one"},
 		{"odd URL", channels.Notification{Status: channels.Down, At: at(4, 0), Check: channels.Check{URL: strings.Repeat("x", 501)}},
 			"Down since 2026-03-15 04:00:00 UTC.\nLast ping: none"},
 	}
@@ -154,15 +163,16 @@ func TestRender(t *testing.T) {
 	n := down()
 	n.Check.Name, n.Check.Project, n.Check.Tags, n.Check.Timing, n.Reason, n.Ping.Kind = "1*", "2*", []string{"3*"}, "4*", "5*", "6*"
 	n.Earlier = []channels.Change{{Status: channels.Up, At: at(1, 0), Reason: "7*"}}
-	n.Check.URL = "https://example.org/8*"
-	title, text := message.Render(n, func(s string) string { return strings.ReplaceAll(s, "*", `\*`) })
+	n.Check.URL, n.Check.Desc, n.Ping.End = "https://example.org/8*", "9*", []byte("a*\nb*")
+	title, text := message.Render(n, func(s string) string { return strings.ReplaceAll(s, "*", `\*`) }, 0)
 	want := "DOWN: 1\\*\nDown since 2026-03-15 04:00:00 UTC: 5\\*.\nLast ping: 6\\* at 2026-03-15 03:00:00 UTC\n" +
-		"Expected: 4\\*\nProject: 2\\*\nTags: 3\\*\nNot reported before:\nup since 2026-03-15 01:00:00 UTC: 7\\*\nhttps://example.org/8*"
+		"Expected: 4\\*\nProject: 2\\*\nTags: 3\\*\nDescription: 9\\*\nNot reported before:\nup since 2026-03-15 01:00:00 UTC: 7\\*\n" +
+		"Body of the last ping:\n> a\\*\n> b\\*\n\nhttps://example.org/8*"
 	if diff := cmp.Diff(want, title+"\n"+text); diff != "" {
 		t.Error(diff)
 	}
 	n.Verdict = "9*"
-	if _, text := message.Render(n, func(s string) string { return strings.ReplaceAll(s, "*", `\*`) }); !strings.HasPrefix(text, "9\\*\n") {
+	if _, text := message.Render(n, func(s string) string { return strings.ReplaceAll(s, "*", `\*`) }, 0); !strings.HasPrefix(text, "9\\*\n") {
 		t.Error(text)
 	}
 }
@@ -191,23 +201,35 @@ func TestCut(t *testing.T) {
 func FuzzRender(f *testing.F) {
 	f.Add("name", "reason", "a b", 10)
 	f.Add("\n\u2028x\u202e", "\xff\x00", " \t", 0)
+	f.Add("\x1b[31m@everyone\x1b[0m", "<!channel>\r\n> x", "a\n\nb\n", 300)
 	f.Fuzz(func(t *testing.T, name, reason, tags string, limit int) {
 		n := down()
-		n.Check.Name, n.Reason, n.Check.Tags, n.Check.Project = name, reason, []string{tags}, name
-		n.Check.URL, n.Verdict = reason, tags
+		n.Check.Name, n.Reason, n.Check.Tags, n.Check.Project, n.Check.Desc = name, reason, []string{tags}, name, reason
+		n.Check.URL, n.Verdict, n.Ping.End, n.Ping.Duration = reason, tags, []byte(name+reason+tags), time.Second
+		n.Earlier = []channels.Change{{Status: channels.Up, Reason: reason}}
 		title, text := message.Title(n), message.Text(n)
 		if !utf8.ValidString(title) || strings.ContainsFunc(title, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Errorf("title %q", title)
 		}
-		if strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) || strings.Count(text, "\n") > 6 {
+		if strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
 			t.Errorf("text %q", text)
 		}
-		if utf8.RuneCountInString(title) > 150 || utf8.RuneCountInString(text) > 2000 {
+		lines := 0
+		for line := range strings.SplitSeq(text, "\n") {
+			if !strings.HasPrefix(line, "> ") {
+				lines++
+			}
+		}
+		if lines > 11 || utf8.RuneCountInString(title) > 150 || utf8.RuneCountInString(text) > 4000 {
 			t.Errorf("too long: %q %q", title, text)
 		}
-		limit = max(0, limit%1000)
-		if cut := message.Cut(text, limit); len(cut) > limit || !utf8.ValidString(cut) {
-			t.Errorf("Cut(%q, %d) = %q", text, limit, cut)
+		limit = 200 + max(0, limit%2000)
+		title, text = message.Render(n, strings.ToUpper, limit)
+		if len(title)+1+len(text) > limit || !utf8.ValidString(title+text) {
+			t.Errorf("limit %d: %d bytes: %q %q", limit, len(title)+1+len(text), title, text)
+		}
+		if cut := message.Cut(text, limit/2); len(cut) > limit/2 || !utf8.ValidString(cut) {
+			t.Errorf("Cut(%q, %d) = %q", text, limit/2, cut)
 		}
 	})
 }

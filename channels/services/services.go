@@ -16,7 +16,8 @@
 //
 // # Content
 //
-// A message is the title and the text of package message. Text from users is escaped for services with markup, so a
+// A message is the title and the text of package message. It ends with the output of the last ping, as far as the
+// service has room, and the address of the check. Text from users is escaped for services with markup, so a
 // check named <!channel> or @everyone mentions nobody.
 //
 // # Errors
@@ -30,6 +31,7 @@
 package services
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -88,7 +90,7 @@ type service struct {
 	info channels.KindInfo
 	// escape escapes text from users. It is nil for a service of plain text.
 	escape func(string) string
-	// limit bounds the text in bytes, well below the limit of the service in characters. 0 means maxText.
+	// limit bounds title and text in bytes, well below the limit of the service in characters. 0 means maxText.
 	limit int
 	// incidents is true if the service keeps an incident open until it is closed.
 	incidents bool
@@ -151,11 +153,7 @@ func (s *notifier) notify(
 	if n.ID == "" { // services that drop duplicates would drop all but the first
 		n.ID = uuid.NewString()
 	}
-	title, text := message.Render(n, s.service.escape)
-	limit := s.service.limit
-	if limit == 0 {
-		limit = maxText
-	}
+	title, text := message.Render(n, s.service.escape, cmp.Or(s.service.limit, maxText))
 	m := &delivery{
 		client:   s.client,
 		now:      s.now,
@@ -163,7 +161,7 @@ func (s *notifier) notify(
 		n:        n,
 		open:     open,
 		title:    title,
-		text:     message.Cut(text, limit-min(limit, len(title)+1)),
+		text:     text,
 		secrets:  s.service.info.Secrets(c),
 	}
 	err = s.service.send(ctx, m)

@@ -2,11 +2,11 @@ package verdict
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels/message"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -115,9 +115,6 @@ func (b *builder) pingAt(t time.Time, kind pings.Kind) (pings.Ping, bool) {
 	return pings.Ping{}, false
 }
 
-// escapes matches the control sequences of terminals.
-var escapes = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)`)
-
 // maxScan bounds the output that is searched for its first line.
 const maxScan = 4096
 
@@ -127,7 +124,7 @@ func firstLine(p pings.Ping) string {
 	if p.Scheme == "email" {
 		return ""
 	}
-	body := escapes.ReplaceAll(p.Body[:min(len(p.Body), maxScan)], nil)
+	body := message.WithoutSequences(p.Body[:min(len(p.Body), maxScan)])
 	for text := range bytes.Lines(body) {
 		if text := line(strings.ToValidUTF8(string(text), ""), maxOutput); text != "" {
 			return text

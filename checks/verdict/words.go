@@ -2,56 +2,21 @@ package verdict
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels/message"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
 const day = 24 * time.Hour
 
-// Duration returns a measured duration as people say it, rounded down: "0.32 s", "41 s", "1 min 40 s", "41 min",
-// "2 h 14 min", "1 day 4 h", "3 days". A negative one counts as 0.
-func Duration(d time.Duration) string {
-	switch {
-	case d <= 0:
-		return "0 s"
-	case d < time.Second:
-		return strconv.FormatFloat(d.Truncate(10*time.Millisecond).Seconds(), 'f', -1, 64) + " s"
-	case d < 10*time.Minute:
-		return Period(d.Truncate(time.Second))
-	case d < day:
-		return Period(d.Truncate(time.Minute))
-	case d < 3*day:
-		return Period(d.Truncate(time.Hour))
-	}
-	return Period(d.Truncate(day))
-}
+// Duration returns a measured duration as people say it; see [message.Took].
+func Duration(d time.Duration) string { return message.Took(d) }
 
-// Period returns a duration of whole seconds exactly, such as a grace time: "20 min", "1 h 30 min", "7 days".
-func Period(d time.Duration) string {
-	var words []string
-	for _, unit := range []struct {
-		name string
-		size time.Duration
-	}{{"day", day}, {"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}} {
-		n := int64(d / unit.size)
-		d -= time.Duration(n) * unit.size
-		switch {
-		case n == 0:
-		case unit.size == day:
-			words = append(words, Count(n, unit.name))
-		default:
-			words = append(words, fmt.Sprintf("%d %s", n, unit.name))
-		}
-	}
-	if words == nil {
-		return "0 s"
-	}
-	return strings.Join(words, " ")
-}
+// Period returns a duration of whole seconds exactly, such as a grace time; see [message.Period].
+func Period(d time.Duration) string { return message.Period(d) }
 
 // Ago returns how long an instant is before or after now: "3 min ago", "in 2 h 14 min", or "now" within a second.
 func Ago(t, now time.Time) string {
