@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+
+	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
 // libraryTransport is the library's HTTP transport for one message. It sends with the client of the delivery, under the
@@ -36,7 +38,9 @@ func (l *libraryTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		}
 		return nil, errOpaque
 	}
-	res, body, err := l.delivery.exchange(req.Clone(l.ctx))
+	req = req.Clone(l.ctx)
+	req.Header.Set("User-Agent", outbound.UserAgent)
+	res, body, err := l.delivery.exchange(req)
 	if err != nil {
 		l.err = err
 		return nil, errOpaque

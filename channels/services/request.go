@@ -66,7 +66,6 @@ func compact(value any) ([]byte, error) {
 
 // exchange sends a request and reads the answer.
 func (m *delivery) exchange(req *http.Request) (*http.Response, []byte, error) {
-	req.Header.Set("User-Agent", outbound.UserAgent) // replaces the library's
 	return outbound.Exchange(m.client, req, m.secrets...)
 }
 

@@ -27,7 +27,7 @@ func unquote(text string) string { return strings.ReplaceAll(text, `\n`, "\n") }
 func TestRequests(t *testing.T) {
 	for kind, sample := range samples() {
 		t.Run(string(kind), func(t *testing.T) {
-			s := serve(t, &outbound.Config{AllowPrivateNetworks: true}, sample.answers...)
+			s := serveSample(t, sample)
 			if err := s.send(kind, sample.settings, down()); err != nil {
 				t.Fatal(err)
 			}
@@ -51,10 +51,6 @@ func TestOther(t *testing.T) {
 		want     func(request) any
 		equals   any
 	}{
-		{"discord thread in the URL", "discord", values{"webhook_url": "https://ptb.discord.com/api/v10/webhooks/1/t?thread_id=5"}, down(), []answer{{status: 200}},
-			func(r request) any { return r.URL }, "https://discord.com/api/webhooks/1/t?thread_id=5"},
-		{"discord name", "discord", values{"webhook_url": "https://discord.com/api/webhooks/1/t", "username": "a/@?#%ž", "thread_id": "6"}, down(), ok(""),
-			func(r request) any { return r.Body.(map[string]any)["username"] }, "a/@?#%ž"},
 		{"ntfy token", "ntfy", values{"topic": "a", "token": "tk_1"}, up(), ok(`{"id":"1"}`),
 			func(r request) any { return []string{r.URL, r.Header["Authorization"]} }, []string{"https://ntfy.sh/", "Bearer tk_1"}},
 		{"opsgenie closes", "opsgenie", values{"api_key": "k", "region": "eu"}, up(), []answer{{status: 202}},
@@ -99,7 +95,7 @@ func TestMentions(t *testing.T) {
 	for kind, text := range want {
 		t.Run(string(kind), func(t *testing.T) {
 			sample := samples()[kind]
-			s := serve(t, &outbound.Config{AllowPrivateNetworks: true}, sample.answers...)
+			s := serveSample(t, sample)
 			n := down()
 			n.Check.Name = name
 			if err := s.send(kind, sample.settings, n); err != nil {

@@ -61,6 +61,7 @@ type service struct {
 	mu      sync.Mutex
 	got     []request
 	answers []answer
+	rules   rules
 }
 
 type answer struct {
@@ -68,6 +69,13 @@ type answer struct {
 	body   string
 	header map[string]string
 }
+
+// rules are the rules of a service by its document. They return the service's answer to a request that breaks one, or
+// nil. The URL of the request is the one that the client meant, and body is as in request.
+type rules func(r *http.Request, body any) *answer
+
+// refuse returns an answer for rules.
+func refuse(status int, body string) *answer { return &answer{status: status, body: body} }
 
 // redirect sends the requests of a client to the server of the test, with the original address in a header.
 type redirect struct {
@@ -94,6 +102,14 @@ func serve(t *testing.T, config *outbound.Config, answers ...answer) *service {
 	return s
 }
 
+// serveSample returns the server of a sample, which enforces the rules of the service.
+func serveSample(t *testing.T, sample sample) *service {
+	t.Helper()
+	s := serve(t, &outbound.Config{AllowPrivateNetworks: true}, sample.answers...)
+	s.rules = sample.rules
+	return s
+}
+
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	content, _ := io.ReadAll(r.Body)
 	got := request{Method: r.Method, URL: r.Header.Get("X-Meant"), Header: make(map[string]string)}
@@ -117,6 +133,12 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	s.got = append(s.got, got)
 	a := s.answers[min(len(s.got), len(s.answers))-1]
+	if s.rules != nil {
+		r.URL, _ = url.Parse(got.URL)
+		if refusal := s.rules(r, got.Body); refusal != nil {
+			a = *refusal
+		}
+	}
 	for name, value := range a.header {
 		w.Header().Set(name, value)
 	}
@@ -145,6 +167,8 @@ type sample struct {
 	settings map[string]string
 	answers  []answer
 	want     []request // of the notification that down returns
+	// rules enforce the rules of the service; nil accepts every request.
+	rules rules
 }
 
 func ok(body string) []answer { return []answer{{status: 200, body: body}} }
@@ -317,7 +341,7 @@ func TestLongAndOdd(t *testing.T) {
 	}
 	for kind, sample := range samples() {
 		t.Run(string(kind), func(t *testing.T) {
-			s := serve(t, &outbound.Config{AllowPrivateNetworks: true}, sample.answers...)
+			s := serveSample(t, sample)
 			if err := s.send(kind, sample.settings, n); err != nil {
 				t.Error(err)
 			}
@@ -388,5 +412,30 @@ func TestNoID(t *testing.T) {
 	}
 	if len(s.got) != 4 || s.got[1].URL == s.got[3].URL {
 		t.Errorf("%v", s.got)
+	}
+}
+
+// outcome is what Notify makes of an answer.
+type outcome struct {
+	name      string
+	answer    answer
+	failed    bool
+	permanent bool
+	delay     time.Duration
+}
+
+// testAnswers sends a notification for each outcome and checks the error.
+func testAnswers(t *testing.T, sample sample, kind channels.Kind, outcomes []outcome) {
+	t.Helper()
+	for _, tt := range outcomes {
+		t.Run(tt.name, func(t *testing.T) {
+			changed := sample
+			changed.answers = []answer{tt.answer}
+			err := serveSample(t, changed).send(kind, sample.settings, down())
+			delay, _ := channels.RetryDelay(err)
+			if (err != nil) != tt.failed || channels.IsPermanent(err) != tt.permanent || delay != tt.delay {
+				t.Errorf("permanent %v, delay %v: %v", channels.IsPermanent(err), delay, err)
+			}
+		})
 	}
 }
