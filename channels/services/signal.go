@@ -2,8 +2,14 @@ package services
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
 
+	"github.com/google/uuid"
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/message"
 )
 
 func signalService() service {
@@ -23,16 +29,107 @@ func signalService() service {
 			Check: tokenOrPassword,
 		},
 		send: func(ctx context.Context, m *delivery) error {
-			header := make(map[string]string)
-			if m.settings["token"] != "" {
-				header["Authorization"] = "Bearer " + m.settings["token"]
-			} else if m.settings["username"] != "" {
-				header["Authorization"] = basic(m.settings["username"], m.settings["password"])
+			results := make(map[string]error)
+			for _, batch := range signalBatches(list(m.settings["recipients"]), m.n.Done) {
+				for i, err := range sendSignal(ctx, m, batch) {
+					results[batch[i]] = err
+				}
 			}
-			_, err := m.do(ctx, request{url: join(m.settings["server_url"], "v2", "send"), header: header, json: map[string]any{
-				"message": m.titleAndText(), "number": m.settings["number"], "recipients": list(m.settings["recipients"]),
-			}})
-			return err
+			return m.each("recipients", func(recipient string) error { return results[recipient] })
 		},
 	}
+}
+
+// signalBatches returns the recipients that are not done in requests that the server accepts: each group alone, all
+// numbers together and all user names together.
+func signalBatches(recipients, done []string) [][]string {
+	var batches [][]string
+	var numbers, names []string
+	for _, r := range recipients {
+		_, err := uuid.Parse(r)
+		switch {
+		case slices.Contains(done, r):
+		case signalGroup(r):
+			batches = append(batches, []string{r})
+		case err == nil, strings.HasPrefix(r, "+") && strings.Trim(r, "+0123456789 ") == "":
+			numbers = append(numbers, r)
+		default:
+			names = append(names, r)
+		}
+	}
+	for _, batch := range [][]string{numbers, names} {
+		if len(batch) > 0 {
+			batches = append(batches, batch)
+		}
+	}
+	return batches
+}
+
+func signalGroup(recipient string) bool { return strings.HasPrefix(recipient, "group.") }
+
+// sendSignal sends one request and returns the error for each recipient. Members of a group who cannot be reached are
+// no error, because the others have the message.
+func sendSignal(ctx context.Context, m *delivery, recipients []string) []error {
+	header := make(map[string]string)
+	if m.settings["token"] != "" {
+		header["Authorization"] = "Bearer " + m.settings["token"]
+	} else if m.settings["username"] != "" {
+		header["Authorization"] = basic(m.settings["username"], m.settings["password"])
+	}
+	answer, err := m.do(ctx, request{url: join(m.settings["server_url"], "v2", "send"), header: header, json: map[string]any{
+		"message": m.titleAndText(), "number": m.settings["number"], "recipients": recipients,
+		"text_mode": "normal", // the server's default can be "styled", which has markup
+	}})
+	var failed []signalFailure
+	if err == nil {
+		failed, err = signalFailures(answer)
+	}
+	errs := slices.Repeat([]error{err}, len(recipients))
+	if signalGroup(recipients[0]) {
+		return errs
+	}
+	for _, f := range failed {
+		i := slices.IndexFunc(recipients, f.is)
+		for j := range errs {
+			if i < 0 || i == j { // a failure of nobody known may be of anybody
+				errs[j] = f.err()
+			}
+		}
+	}
+	return errs
+}
+
+// A signalFailure is a recipient that the server could not reach.
+type signalFailure struct{ UUID, Number, Username, Reason string }
+
+// is reports whether the failure is that of a recipient.
+func (f signalFailure) is(recipient string) bool {
+	recipient = strings.ReplaceAll(recipient, " ", "")
+	return slices.ContainsFunc([]string{f.UUID, f.Number, f.Username}, func(name string) bool {
+		return strings.EqualFold(name, recipient)
+	})
+}
+
+func (f signalFailure) err() error {
+	err := errors.New("the message was not delivered: " + message.Line(f.Reason, 50))
+	if f.Reason == "UNREGISTERED_FAILURE" {
+		return channels.Permanent(err)
+	}
+	return err
+}
+
+// signalFailures reads an answer: a list with one result, or the result alone, from servers up to 0.100.
+func signalFailures(answer []byte) ([]signalFailure, error) {
+	type result struct {
+		Timestamp string
+		Errors    struct{ Recipients []signalFailure }
+	}
+	results := make([]result, 1)
+	if json.Unmarshal(answer, &results[0]) != nil && json.Unmarshal(answer, &results) != nil {
+		return nil, errAnswer
+	}
+	if len(results) != 1 || results[0].Timestamp == "" {
+		return nil, errAnswer
+	}
+	return results[0].Errors.Recipients, nil
 }
