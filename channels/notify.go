@@ -52,7 +52,8 @@ type Ping struct {
 	Duration time.Duration
 	// Body is the body of the ping: any bytes, cut at [MaxBody].
 	Body []byte
-	// End is the end of the body: any bytes, at most [MaxEnd]. The last lines of a job's output say what went wrong.
+	// End is the end of the body: any bytes, at most [MaxEnd]. The last lines of a job's output say what went wrong. It is
+	// empty for a ping by e-mail.
 	End []byte
 }
 

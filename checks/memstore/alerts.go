@@ -54,6 +54,7 @@ func (s *Store) content(d *delivery, q store.QueuedDelivery) store.Alert {
 	}
 	if len(c.log) > 0 {
 		p := c.log[len(c.log)-1].Ping
+		a.BodyEnd = slices.Clone(p.Body[max(0, len(p.Body)-channels.MaxEnd):])
 		p.Body = p.Body[:min(len(p.Body), channels.MaxBody)]
 		a.Ping = clonePing(p)
 	}

@@ -188,7 +188,7 @@ func TestDeliver(t *testing.T) {
 				Timing: "every hour, 10 minutes of grace", NPings: 1, URL: "http://localhost:8000/api/v3/checks/" + c.ID.String()},
 			Status: channels.Down, At: failed, Reason: "a failure was signalled, exit status 3",
 			Verdict: "Down since 1 Mar 12:01 UTC. The job signalled a failure with exit status 3.",
-			Ping:    channels.Ping{At: failed, Kind: "fail", ExitStatus: new(3), Body: []byte("disk full")},
+			Ping:    channels.Ping{At: failed, Kind: "fail", ExitStatus: new(3), Body: []byte("disk full"), End: []byte("disk full")},
 		}
 		o.clock.Advance(time.Hour)
 		o.ping(t, c.ID, pings.Success)

@@ -234,11 +234,15 @@ func (m *Monitor) test(ctx context.Context, project checks.Project, c channels.C
 		check := checks.Check{
 			ID: uuid.New(), Settings: checks.Defaults(), State: checks.State{NPings: 1},
 		}
-		check.Name, check.Slug = "Test", "test"
+		check.Name, check.Slug, check.Desc = "Test", "test", "The description of the check."
+		output := []byte("The last lines of the job's output.\n")
 		return channels.Notification{
 			ID: uuid.NewString(), Incident: uuid.NewString(), Check: m.describe(check, project.Name),
 			Status: channels.Down, At: now,
-			Ping:   channels.Ping{At: now.Add(-checks.DefaultTimeout - checks.DefaultGrace), Kind: string(pings.Success)},
+			Ping: channels.Ping{
+				At: now.Add(-checks.DefaultTimeout - checks.DefaultGrace), Kind: string(pings.Success),
+				Duration: 41 * time.Second, Body: output, End: output,
+			},
 			Reason: "this is a test", Test: true,
 		}
 	})

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -51,7 +52,10 @@ func (m *Monitor) notification(ctx context.Context, a store.Alert) channels.Noti
 		}
 		n.Earlier = append(n.Earlier, change)
 	}
-	n.Ping.Body = m.alertBody(ctx, a)
+	if a.Ping.Duration != nil {
+		n.Ping.Duration = *a.Ping.Duration
+	}
+	n.Ping.Body, n.Ping.End = m.alertBody(ctx, a)
 	return n
 }
 
@@ -67,21 +71,26 @@ func (m *Monitor) describe(c checks.Check, project string) channels.Check {
 	return d
 }
 
-// alertBody returns the beginning of the last ping's body, or nil if object storage does not return it in time.
-func (m *Monitor) alertBody(ctx context.Context, a store.Alert) []byte {
-	body := a.Ping.Body
+// alertBody returns the beginning and the end of the last ping's body, or nil if object storage does not return it in
+// time. A message that came by e-mail has no end: its last lines are seldom those of its text.
+func (m *Monitor) alertBody(ctx context.Context, a store.Alert) (body, end []byte) {
+	body, end = a.Ping.Body, a.BodyEnd
 	if a.Ping.BodyKey != "" && m.bodies.store != nil {
 		limited, cancel := context.WithTimeout(ctx, alertBodyTime)
 		defer cancel()
-		var err error
-		if body, err = m.storedBody(limited, a.Ping); err != nil {
+		stored, err := m.storedBody(limited, a.Ping)
+		if err != nil {
 			if ctx.Err() == nil {
 				m.logger("courier").WarnContext(ctx, "an alert goes without the body of the last ping", "check", a.Check.ID, "error", err)
 			}
-			return nil
+			return nil, nil
 		}
+		body, end = stored, bytes.Clone(stored[max(0, len(stored)-channels.MaxEnd):])
 	}
-	return body[:min(len(body), channels.MaxBody)]
+	if a.Ping.Scheme == "email" {
+		end = nil
+	}
+	return body[:min(len(body), channels.MaxBody)], end
 }
 
 // alertID identifies a delivery for its receiver. It includes the instant, because a new database with the same checks

@@ -69,7 +69,8 @@ func (s *Store) Alerts(ctx context.Context, claimed []store.QueuedDelivery) ([]s
 			DownAt:         instant(r.DownAt),
 			UpAt:           instant(r.UpAt),
 			Earlier:        about.earlier[r.ID],
-			Ping:           about.pings[r.CheckID],
+			Ping:           about.pings[r.CheckID].Ping,
+			BodyEnd:        about.pings[r.CheckID].end,
 		})
 	}
 	return alerts, nil
@@ -98,7 +99,7 @@ type alertParts struct {
 	checks   map[int64]checks.Check
 	channels map[uuid.UUID]channels.Channel
 	members  map[uuid.UUID][]uuid.UUID
-	pings    map[int64]pings.Ping
+	pings    map[int64]newestPing
 	earlier  map[int64][]store.AlertFlip
 }
 
@@ -184,23 +185,32 @@ func (s *Store) alertChecks(ctx context.Context, ids []int64) (map[int64]checks.
 	return byID, nil
 }
 
-// newestPings reads the newest entry of each check's log with the beginning of its body.
-func (s *Store) newestPings(ctx context.Context, ids []int64) (map[int64]pings.Ping, error) {
+// newestPing is the newest entry of a check's log with the beginning and the end of its body.
+type newestPing struct {
+	pings.Ping
+	end []byte
+}
+
+func (s *Store) newestPings(ctx context.Context, ids []int64) (map[int64]newestPing, error) {
 	var rows []struct {
-		CheckID int64 `bun:"check_id"`
+		CheckID int64  `bun:"check_id"`
+		BodyEnd []byte `bun:"body_end"`
 		pingRow
 	}
-	err := s.db.NewRaw(`SELECT s.check_id, `+pingColumns+`, substr(p.body, 1, ?) AS body, p.object
+	err := s.db.NewRaw(`SELECT s.check_id, `+pingColumns+`, substr(p.body, 1, ?0) AS body, p.object,
+			substr(p.body, CASE WHEN length(p.body) > ?1 THEN length(p.body) - ?1 + 1 ELSE 1 END) AS body_end
 		FROM rollcall_states AS s JOIN rollcall_pings AS p ON p.id = s.log_head AND p.check_id = s.check_id
-		WHERE s.check_id IN (?)`, channels.MaxBody, bun.List(ids)).Scan(ctx, &rows)
+		WHERE s.check_id IN (?2)`, channels.MaxBody, channels.MaxEnd, bun.List(ids)).Scan(ctx, &rows)
 	if err != nil {
 		return nil, err
 	}
-	newest := make(map[int64]pings.Ping, len(rows))
+	newest := make(map[int64]newestPing, len(rows))
 	for i := range rows {
-		if newest[rows[i].CheckID], err = rows[i].ping(); err != nil {
+		ping, err := rows[i].ping()
+		if err != nil {
 			return nil, err
 		}
+		newest[rows[i].CheckID] = newestPing{ping, rows[i].BodyEnd}
 	}
 	return newest, nil
 }

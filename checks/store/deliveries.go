@@ -166,6 +166,8 @@ type Alert struct {
 	// Ping is the newest entry of the check's log, with its BodySize and the first [channels.MaxBody] bytes of its body,
 	// or its BodyKey. It is the zero value if the log is empty.
 	Ping pings.Ping
+	// BodyEnd is the last [channels.MaxEnd] bytes of the body of Ping, or empty if Ping has a BodyKey.
+	BodyEnd []byte
 }
 
 // AlertFlip is a flip with the reason of its [checks.Transition].
