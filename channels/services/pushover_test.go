@@ -171,3 +171,15 @@ func TestPushoverCancelFails(t *testing.T) {
 		t.Error(err, api)
 	}
 }
+
+// TestPushoverLimits sends the longest possible alert.
+func TestPushoverLimits(t *testing.T) {
+	var api pushoverAPI
+	s := pretend(t, api.serve)
+	n := pushoverDown()
+	n.Check.Name, n.Check.Desc, n.Verdict = strings.Repeat("😀", 100), strings.Repeat("ž", 2000), strings.Repeat("<", 2000)
+	n.Ping.End, n.Check.URL = []byte(strings.Repeat("😀\n", 1000)), "https://h/"+strings.Repeat("x", 600)
+	if err := s.send("pushover", values{"token": key30, "user": key30}, n); err != nil {
+		t.Error(err)
+	}
+}
