@@ -145,7 +145,6 @@ func TestRefusals(t *testing.T) {
 		{"slack", values{"webhook_url": "", "token": "s3cr3tX", "channel": "a"}, `{"ok":false,"error":"channel_not_found"}`,
 			"the service refuses the message: channel_not_found ", 0},
 		{"slack", values{"webhook_url": "", "token": "s3cr3tX", "channel": "a"}, `{}`, odd, 0},
-		{"telegram", nil, `<html>`, odd, 0},
 		{"wecom", nil, `{"errcode":93000,"errmsg":"invalid webhook url"}`, "the service refuses the message: 93000 invalid webhook url", 0},
 		{"wecom", nil, `{"errcode":45009,"errmsg":"freq"}`, "the service refuses the message: 45009 freq", 60},
 	}

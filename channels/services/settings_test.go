@@ -78,46 +78,6 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestTelegram sends to several chats.
-func TestTelegram(t *testing.T) {
-	const good, kicked = `{"ok":true}`, `{"ok":false,"error_code":403,"description":"Forbidden: bot was kicked"}`
-	const moved = `{"ok":false,"error_code":400,"description":"upgraded","parameters":{"migrate_to_chat_id":-1009}}`
-	const fast = `{"ok":false,"error_code":429,"description":"slow down","parameters":{"retry_after":5}}`
-	tests := []struct {
-		name      string
-		answers   []answer
-		chats     []any
-		permanent bool
-		delay     time.Duration
-		failed    bool
-	}{
-		{"all", ok(good), []any{"1", "@a"}, false, 0, false},
-		{"one has removed the bot", []answer{{403, kicked, nil}, {200, good, nil}}, []any{"1", "@a"}, true, 0, true},
-		{"one is too fast", []answer{{429, fast, nil}, {200, good, nil}}, []any{"1", "@a"}, false, 5 * time.Second, true},
-		{"removed and too fast", []answer{{403, kicked, nil}, {429, fast, nil}}, []any{"1", "@a"}, false, 5 * time.Second, true},
-		{"moved", []answer{{400, moved, nil}, {200, good, nil}}, []any{"1", "-1009", "@a"}, false, 0, false},
-		{"moved twice", []answer{{400, moved, nil}, {400, moved, nil}, {200, good, nil}}, []any{"1", "-1009", "@a"}, true, 0, true},
-		{"a proxy says 403", []answer{{403, "<html>", nil}}, []any{"1", "@a"}, false, 0, true},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := serve(t, &outbound.Config{AllowPrivateNetworks: true}, tt.answers...)
-			err := s.send("telegram", values{"token": "1:aaaaaaaaaa", "chats": "1,@a"}, down())
-			var chats []any
-			for _, r := range s.got {
-				chats = append(chats, r.Body.(map[string]any)["chat_id"])
-			}
-			if diff := cmp.Diff(tt.chats, chats); diff != "" {
-				t.Error(diff)
-			}
-			delay, _ := channels.RetryDelay(err)
-			if (err != nil) != tt.failed || channels.IsPermanent(err) != tt.permanent || delay != tt.delay {
-				t.Error(err, delay)
-			}
-		})
-	}
-}
-
 // TestMatrixPause uses a homeserver that sends the pause only in the body.
 func TestMatrixPause(t *testing.T) {
 	s := serve(t, &outbound.Config{AllowPrivateNetworks: true},

@@ -1,11 +1,14 @@
 package services
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
@@ -27,27 +30,15 @@ func telegramService() service {
 			},
 		},
 		escape: atEscape,
+		limit:  4096, // UTF-16 code units, which are fewer than bytes
 		send: func(ctx context.Context, m *delivery) error {
-			chats := list(m.settings["chats"])
-			if len(chats) == 0 {
-				return errors.New("chats is empty")
-			}
-			var permanent, retryable []error
-			for _, chat := range chats {
-				switch err := sendTelegram(ctx, m, chat, true); {
-				case channels.IsPermanent(err):
-					permanent = append(permanent, err)
-				case err != nil:
-					retryable = append(retryable, err)
-				}
-			}
-			if len(retryable) > 0 {
-				return retryable[0] // it may carry the pause
-			}
-			return errors.Join(permanent...)
+			return m.each("chats", func(chat string) error { return sendTelegram(ctx, m, chat, true) })
 		},
 	}
 }
+
+// generalTopic is the topic that every group with topics has. The API accepts no message with its ID.
+const generalTopic = 1
 
 // sendTelegram sends to one chat. If the chat has become a supergroup and follow is true, it sends to the new ID in the
 // answer.
@@ -58,31 +49,50 @@ func sendTelegram(ctx context.Context, m *delivery, chat string, follow bool) er
 		"link_preview_options": map[string]any{"is_disabled": true},
 		"disable_notification": m.settings["silent"] == "yes",
 	}
-	if id, err := strconv.Atoi(m.settings["thread_id"]); err == nil {
+	if id, err := strconv.Atoi(m.settings["thread_id"]); err == nil && id != generalTopic {
 		body["message_thread_id"] = id
 	}
 	address := "https://api.telegram.org/bot" + m.settings["token"] + "/sendMessage"
 	answer, err := m.do(ctx, request{url: address, json: body})
 	var result struct {
-		OK         *bool `json:"ok"`
-		Parameters struct {
+		OK          *bool  `json:"ok"`
+		Code        int    `json:"error_code"`
+		Description string `json:"description"`
+		Parameters  struct {
 			RetryAfter int64 `json:"retry_after"`
 			MigrateTo  int64 `json:"migrate_to_chat_id"`
 		} `json:"parameters"`
 	}
-	parsed := json.Unmarshal(answer, &result) == nil && result.OK != nil
 	status, failed := errors.AsType[*outbound.StatusError](err)
 	switch {
-	case err == nil && !parsed:
-		return errAnswer
-	case !failed:
+	case err != nil && !failed:
 		return err
-	case parsed && result.Parameters.MigrateTo != 0 && follow:
+	case json.Unmarshal(answer, &result) != nil || result.OK == nil:
+		return cmp.Or(err, errAnswer)
+	case err == nil && *result.OK:
+		return nil
+	case err == nil:
+		return refused(result.Code, result.Description)
+	case result.Parameters.MigrateTo != 0 && follow:
 		return sendTelegram(ctx, m, strconv.FormatInt(result.Parameters.MigrateTo, 10), false)
-	case parsed && (status.Status == http.StatusBadRequest || status.Status == http.StatusForbidden):
+	case telegramGone(status.Status, result.Description):
 		return channels.Permanent(err)
-	case parsed && status.Status == http.StatusTooManyRequests && result.Parameters.RetryAfter > 0:
+	case status.Status == http.StatusTooManyRequests && result.Parameters.RetryAfter > 0:
 		return channels.RetryAfter(err, time.Duration(min(result.Parameters.RetryAfter, 86_400))*time.Second)
 	}
 	return err
+}
+
+// telegramGone reports whether a chat is not there for the bot. Other errors with these statuses end when somebody
+// changes the rights of the bot, opens a topic or corrects a setting.
+func telegramGone(status int, description string) bool {
+	var texts []string
+	switch status {
+	case http.StatusBadRequest:
+		texts = []string{"chat not found"}
+	case http.StatusForbidden:
+		texts = []string{"bot was blocked", "bot was kicked", "bot is not a member", "user is deactivated", "chat was deleted",
+			"bot can't initiate conversation", "bot can't send messages to bots", "bots can't send messages to bots"}
+	}
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(description, text) })
 }
