@@ -1,6 +1,9 @@
 package services
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // gap is a zero-width space. For services without escapes, it separates characters that form markup together.
 const gap = "\u200b"
@@ -20,12 +23,17 @@ func markdownEscape(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// rocketEscape escapes the markup of Rocket.Chat, where the backslash only escapes emphasis.
+// emojiName matches the beginning of the name of an emoji, such as :bell:.
+var emojiName = regexp.MustCompile(`:([\w+-])`)
+
+// rocketEscape escapes the markup of Rocket.Chat, where the backslash escapes only some characters. A formula begins with
+// \( or \[, a spoiler with two bars.
 func rocketEscape(text string) string {
-	return strings.NewReplacer(
-		`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "#", `\#`,
-		"@", "@"+gap, "](", "]"+gap+"(", "<", "<"+gap,
+	text = strings.NewReplacer(
+		`\`, `\`+gap, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "#", `\#`,
+		"@", "@"+gap, "](", "]"+gap+"(", "<", "<"+gap, "|", "|"+gap,
 	).Replace(text)
+	return emojiName.ReplaceAllString(text, ":"+gap+"$1")
 }
 
 // atEscape prevents mentions.

@@ -2,13 +2,13 @@ package services
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 
-	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/mattermost"
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
 func mattermostService() service {
@@ -19,31 +19,41 @@ func mattermostService() service {
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the webhook, which ends in /hooks/ and a key.",
 					incoming(`.*/hooks/[A-Za-z0-9]+`, "http", "https")),
-				optional("channel", "The channel to post to, instead of the webhook's.", text),
-				optional("username", "The name to post as, instead of the webhook's.", text),
-				optional("icon", "The picture to post with: an https URL, or the name of an emoji.", text),
+				optional("channel", "The channel (name) or user (@name) to post to, instead of the webhook's.", text),
+				optional("username", "The name to post as, instead of the webhook's, if the server allows it.", text),
+				optional("icon", "The picture to post with, if the server allows it: an https URL, or the name of an emoji.", text),
 			},
 		},
 		escape: markdownEscape,
-		send: func(ctx context.Context, m *delivery) error {
-			u, err := url.Parse(m.settings["webhook_url"])
-			if err != nil {
-				return errors.New("webhook_url is malformed")
-			}
-			at := strings.LastIndex(u.Path, "/hooks/")
-			if at < 0 {
-				return errors.New("webhook_url is malformed")
-			}
-			s, client := &mattermost.Service{}, m.forLibrary(ctx)
-			if err := s.Initialize(&url.URL{Scheme: "mattermost", Host: "host", Path: "/token"}, nil); err != nil {
-				return err
-			}
-			*s.GetHTTPClient() = http.Client{Transport: client}
-			s.Config.Host = u.Host + u.EscapedPath()[:strings.LastIndex(u.EscapedPath(), "/hooks/")]
-			s.Config.Token, s.Config.DisableTLS = u.Path[at+len("/hooks/"):], u.Scheme == "http"
-			s.Config.Channel, s.Config.UserName = m.settings["channel"], m.settings["username"]
-			s.Config.Icon = m.settings["icon"]
-			return client.finish(s.Send(m.titleAndText(), nil))
-		},
+		send:   sendMattermost,
 	}
+}
+
+func sendMattermost(ctx context.Context, m *delivery) error {
+	body := map[string]string{"text": m.titleAndText()}
+	for name, value := range map[string]string{"channel": m.settings["channel"], "username": m.settings["username"]} {
+		if value != "" {
+			body[name] = value
+		}
+	}
+	if icon := m.settings["icon"]; strings.HasPrefix(icon, "https://") || strings.HasPrefix(icon, "http://") {
+		body["icon_url"] = icon
+	} else if icon != "" {
+		body["icon_emoji"] = strings.Trim(icon, ":")
+	}
+	answer, err := m.do(ctx, request{url: m.settings["webhook_url"], json: body})
+	if err == nil && strings.TrimSpace(string(answer)) != "ok" {
+		return errAnswer
+	}
+	var refusal struct {
+		ID string `json:"id"`
+	}
+	status, failed := errors.AsType[*outbound.StatusError](err)
+	if failed && status.Status == http.StatusNotFound && json.Unmarshal(answer, &refusal) == nil {
+		switch refusal.ID {
+		case "app.channel.get.existing.app_error", "web.incoming_webhook.channel.app_error": // no such channel
+			return channels.Permanent(err)
+		}
+	}
+	return err
 }

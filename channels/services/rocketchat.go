@@ -2,12 +2,8 @@ package services
 
 import (
 	"context"
-	"errors"
-	"net/http"
-	"net/url"
-	"strings"
+	"encoding/json"
 
-	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/rocketchat"
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
@@ -17,32 +13,39 @@ func rocketchatService() service {
 			Kind: "rocketchat", Title: "Rocket.Chat", Category: channels.Chat,
 			Doc: "Posts to a Rocket.Chat channel with an incoming webhook.",
 			Settings: []channels.Setting{
-				secret("webhook_url", "The https URL of the webhook, which ends in /hooks/, an ID and a token.",
-					incoming(`.*/hooks/[\w-]+/[\w-]+`, "https")),
-				optional("channel", "The channel (#name) or user (@name) to post to, instead of the webhook's.", text),
+				secret("webhook_url", "The URL of the webhook, which ends in /hooks/, an ID and a token.",
+					incoming(`.*/hooks/[\w-]+(/[\w-]+)?/[\w%-]+`, "http", "https")),
+				optional("channel", "The channel (#name) or user (@name) to post to, instead of the webhook's, "+
+					"if the integration allows it.", text),
 				optional("username", "The name to post as, instead of the webhook's.", text),
 			},
 		},
 		escape: rocketEscape,
-		send: func(ctx context.Context, m *delivery) error {
-			u, err := url.Parse(m.settings["webhook_url"])
-			if err != nil {
-				return errors.New("webhook_url is malformed")
-			}
-			parts := strings.Split(u.EscapedPath(), "/")
-			if len(parts) < 4 {
-				return errors.New("webhook_url is malformed")
-			}
-			s, client := &rocketchat.Service{Client: &http.Client{}}, m.forLibrary(ctx)
-			if err := s.Initialize(&url.URL{Scheme: "rocketchat", Host: "host", Path: "/a/b"}, nil); err != nil {
-				return err
-			}
-			s.Client.Transport = client
-			keys := parts[len(parts)-2:]
-			s.Config.Host = u.Host + strings.Join(parts[:len(parts)-3], "/")
-			s.Config.TokenA, s.Config.TokenB = keys[0], keys[1]
-			s.Config.Channel, s.Config.UserName = m.settings["channel"], m.settings["username"]
-			return client.finish(s.Send(m.titleAndText(), nil))
-		},
+		send:   sendRocketChat,
 	}
+}
+
+func sendRocketChat(ctx context.Context, m *delivery) error {
+	body := map[string]string{"text": m.titleAndText()}
+	for name, value := range map[string]string{"channel": m.settings["channel"], "username": m.settings["username"]} {
+		if value != "" {
+			body[name] = value
+		}
+	}
+	answer, err := m.do(ctx, request{url: m.settings["webhook_url"], json: body})
+	var result struct {
+		Success *bool `json:"success"`
+		Error   any   `json:"error"`
+	}
+	parsed := json.Unmarshal(answer, &result) == nil && result.Success != nil
+	switch {
+	case err == nil && !parsed:
+		return errAnswer
+	case err == nil && !*result.Success:
+		err = refused(result.Error, "")
+	}
+	if parsed && !*result.Success && result.Error == "Invalid integration id or token provided." {
+		return channels.Permanent(err)
+	}
+	return err
 }

@@ -11,9 +11,6 @@
 // Every request goes through the client of [Config], by default one of package outbound. That client keeps requests out
 // of private networks and limits answers.
 //
-// The library github.com/nicholas-fedor/shoutrrr sends to Discord, Mattermost and Rocket.Chat.
-// For other services the library accepts neither a client nor a context, so this package sends to those itself.
-//
 // # Content
 //
 // A message is the title and the text of package message. It ends with the output of the last ping, as far as the
