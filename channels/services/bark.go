@@ -5,7 +5,12 @@ import (
 	"encoding/json"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/message"
 )
+
+// barkLimit is the limit of title and text in bytes. Apple accepts payloads of 4096 bytes, which contain the other
+// settings, too.
+const barkLimit = 2500
 
 func barkService() service {
 	return service{
@@ -19,12 +24,17 @@ func barkService() service {
 				optional("group", "The group of the message.", text),
 			},
 		},
+		limit: barkLimit,
 		send: func(ctx context.Context, m *delivery) error {
-			body := map[string]string{"device_key": m.settings["device_key"], "title": m.title, "body": m.text}
+			title, text := barkText(m)
+			body := map[string]string{"device_key": m.settings["device_key"], "title": title, "body": text}
 			for _, name := range []string{"sound", "group"} {
 				if value := m.settings[name]; value != "" {
 					body[name] = value
 				}
+			}
+			if m.n.Check.URL != "" {
+				body["url"] = m.n.Check.URL
 			}
 			answer, err := m.do(ctx, request{url: join(m.settings["server_url"], "push"), json: body})
 			if err != nil {
@@ -43,4 +53,17 @@ func barkService() service {
 			return nil
 		},
 	}
+}
+
+// barkText returns title and text, shorter if they contain much that takes more room in the payload: the server escapes
+// <, > and & with six bytes each.
+func barkText(m *delivery) (title, text string) {
+	title, text = m.title, m.text
+	for limit := barkLimit; limit > 500; limit -= limit / 4 {
+		if escaped, err := json.Marshal(title + text); err != nil || len(escaped) <= barkLimit+300 {
+			break
+		}
+		title, text = message.Render(m.n, nil, limit)
+	}
+	return title, text
 }

@@ -2,6 +2,7 @@ package services
 
 import (
 	"context"
+	"strings"
 
 	"github.com/rollcall-dev/rollcall/channels"
 )
@@ -20,10 +21,13 @@ func iftttService() service {
 			},
 		},
 		send: func(ctx context.Context, m *delivery) error {
-			_, err := m.do(ctx, request{
+			answer, err := m.do(ctx, request{
 				url:  join("https://maker.ifttt.com/trigger", m.settings["event"], "with", "key", m.settings["key"]),
 				json: map[string]string{"value1": m.title, "value2": m.text, "value3": string(m.n.Status)},
 			})
+			if err == nil && !strings.HasPrefix(string(answer), "Congratulations!") {
+				return errAnswer
+			}
 			return err
 		},
 	}

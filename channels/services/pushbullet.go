@@ -2,9 +2,13 @@ package services
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
 func pushbulletService() service {
@@ -29,8 +33,26 @@ func pushbulletService() service {
 				body["device_iden"] = target
 			}
 			header := map[string]string{"Access-Token": m.settings["token"]}
-			_, err := m.do(ctx, request{url: "https://api.pushbullet.com/v2/pushes", header: header, json: body})
-			return err
+			res, answer, err := m.fetch(ctx, request{url: "https://api.pushbullet.com/v2/pushes", header: header, json: body})
+			var result struct {
+				Iden  string `json:"iden"`
+				Error struct {
+					Type string `json:"type"`
+				} `json:"error"`
+			}
+			parsed := json.Unmarshal(answer, &result) == nil
+			status, failed := errors.AsType[*outbound.StatusError](err)
+			switch {
+			case failed && status.Status == http.StatusTooManyRequests:
+				return resetAt(err, m.now(), res.Header.Get("X-Ratelimit-Reset"))
+			case failed && status.Status == http.StatusBadRequest && parsed && result.Error.Type != "":
+				return channels.Permanent(err) // a parameter is invalid
+			case err != nil:
+				return err
+			case !parsed || result.Iden == "":
+				return errAnswer
+			}
+			return nil
 		},
 	}
 }
