@@ -30,6 +30,11 @@ func emailKind() KindInfo {
 			Doc:      "The address, or several separated by commas.",
 			Required: true, KeepsSecrets: true,
 			Check: checkAddresses,
+		}, {
+			Name:         "unsubscribed",
+			Doc:          "The addresses that have unsubscribed by the link in a message. They get no more, until you remove them here.",
+			KeepsSecrets: true,
+			Check:        checkAddresses,
 		}},
 	}
 }

@@ -58,12 +58,12 @@ func (s *Server) logFailure(r *http.Request, p problem, err error) {
 	s.log.ErrorContext(r.Context(), "a request failed", attributes...)
 }
 
-// redactKeys removes ping keys, the keys and signatures of badges, and misplaced API keys from a path. UUIDs of checks
+// redactKeys removes ping keys, the keys and signatures of badges, the tokens to unsubscribe, and misplaced API keys from a path. UUIDs of checks
 // stay, because the reader of the log needs them.
 func redactKeys(path string) string {
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
-		if checks.ValidPingKey(segment) || utf8.RuneCountInString(segment) == monitor.KeyLength {
+		if checks.ValidPingKey(segment) || utf8.RuneCountInString(segment) == monitor.KeyLength || i > 0 && segments[i-1] == "unsubscribe" {
 			segments[i] = "(key)"
 		}
 	}

@@ -11,8 +11,8 @@ import (
 // handler answers a request. The path is what follows the base URL that the handler lives under, still escaped.
 type handler func(w http.ResponseWriter, r *http.Request, path string)
 
-// Handler returns one handler for everything: the management interface and the badges below Config.BaseURL, and the
-// pings below Config.PingBaseURL. It takes the whole path of a request, so mount it without [http.StripPrefix].
+// Handler returns one handler for everything: the management interface, the badges and the links to unsubscribe below
+// Config.BaseURL, and the pings below Config.PingBaseURL. It takes the whole path of a request, so mount it without [http.StripPrefix].
 //
 // If PingBaseURL has no path, pings are all requests to its host. If that is also the host of BaseURL, pings are the
 // requests that match nothing else. A reverse proxy must pass on host and path unchanged.
@@ -85,6 +85,8 @@ func (s *Server) routeBelowBase(path string) handler {
 		return s.api
 	case "badge", "b":
 		return s.badge
+	case "unsubscribe":
+		return s.unsubscribe
 	}
 	switch path {
 	case livePath:

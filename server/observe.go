@@ -11,18 +11,20 @@ import (
 type Observer interface {
 	// Answered reports the route and the method of a request, the status of the answer, and how long it took. The route
 	// is one of few, and never what the client sent: the path of an endpoint with names for its parameters, as in
-	// "/api/v3/checks/:id"; "/ping", "/badge" and "/pages" for all pings, badges and pages of the dashboard; "/", "/livez" and "/readyz"; or "other".
+	// "/api/v3/checks/:id"; "/ping", "/badge", "/unsubscribe" and "/pages" for all pings, badges, links to unsubscribe and pages of
+	// the dashboard; "/", "/livez" and "/readyz"; or "other".
 	// The method is "other" unless HTTP defines it.
 	Answered(route, method string, status int, took time.Duration)
 }
 
 // The routes other than those of endpoints.
 const (
-	routePing  = "/ping"
-	routeBadge = "/badge"
-	routeHome  = "/"
-	routePages = "/pages"
-	routeOther = "other"
+	routePing        = "/ping"
+	routeBadge       = "/badge"
+	routeHome        = "/"
+	routeUnsubscribe = "/unsubscribe"
+	routePages       = "/pages"
+	routeOther       = "other"
 )
 
 // response is the answer to a request, with what the observer and the access log need of it.

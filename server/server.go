@@ -23,6 +23,7 @@
 //	mux.Handle("/ops/api/v3/", srv.API())
 //	mux.Handle("/ops/badge/", srv.Badges())
 //	mux.Handle("/ops/b/", srv.Badges())
+//	mux.Handle("/ops/unsubscribe/", srv.Unsubscribe())
 //	mux.Handle("/alive/", srv.Pings())
 //
 // # Signing in
@@ -152,6 +153,8 @@ type Server struct {
 	outageLog     logLimit // requests that got 503
 	createLog     logLimit // pings that created no check
 	draining      atomic.Bool
+	// unsubscribeSecret is nil before its first use.
+	unsubscribeSecret atomic.Pointer[string]
 }
 
 // New returns a server for a monitor. It starts nothing. The error names the field of the configuration that is wrong.

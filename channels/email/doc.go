@@ -31,6 +31,9 @@
 // permanent and names the address. If it refuses an address for now (4xx, as greylisting does), the delivery is
 // retried, and only addresses without the message get it: [channels.Partial] names those that have it.
 //
+// Config.OAuth logs in with access tokens, as Exchange Online requires. Config.DKIM signs messages, for a mail server that
+// does not.
+//
 // If the server cannot be reached, or refuses the sender or the password, the delivery is retried too, since an
 // administrator can fix that.
 //

@@ -1,6 +1,7 @@
 package email
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
@@ -8,7 +9,6 @@ import (
 	"fmt"
 	"html/template"
 	netmail "net/mail"
-	"slices"
 	"strings"
 	"time"
 
@@ -49,6 +49,14 @@ type Config struct {
 	// Username and Password log in with PLAIN or LOGIN, or another mechanism if the server has neither. Default: no
 	// login.
 	Username, Password string
+	// OAuth, unless nil, logs Username in with access tokens, by XOAUTH2, in place of Password. It needs [StartTLS] or
+	// [ImplicitTLS].
+	OAuth *OAuth
+	// DKIM, unless nil, signs each message.
+	DKIM *DKIM
+	// Unsubscribe, unless nil, returns the URL at which an address can unsubscribe from a channel, or "" for none. A POST to
+	// it must take the address off without asking, as RFC 8058 has it, and a GET must not.
+	Unsubscribe func(ctx context.Context, c channels.Channel, address string) string
 	// From is the sender, such as "Rollcall <rollcall@example.org>".
 	From string
 	// HELO is the name in the greeting to the server. Default: the name of the machine.
@@ -65,6 +73,7 @@ type Notifier struct {
 	config Config
 	from   *netmail.Address
 	page   *template.Template
+	tokens *tokens
 }
 
 var _ channels.Notifier = (*Notifier)(nil)
@@ -83,8 +92,16 @@ func New(config Config) (*Notifier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("email: %w", err)
 	}
-	e := &Notifier{config: c, from: from, page: page}
-	if _, err := mail.NewClient(c.Host, e.options(nil)...); err != nil {
+	if c.DKIM != nil {
+		d := *c.DKIM
+		d.Domain = cmp.Or(d.Domain, from.Address[strings.LastIndexByte(from.Address, '@')+1:])
+		if err := d.validate(); err != nil {
+			return nil, err
+		}
+		c.DKIM = &d
+	}
+	e := &Notifier{config: c, from: from, page: page, tokens: newTokens(c.OAuth)}
+	if _, err := mail.NewClient(c.Host, e.options("", nil)...); err != nil {
 		return nil, fmt.Errorf("email: %w", err)
 	}
 	return e, nil
@@ -105,10 +122,21 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("email: TLS is not starttls, implicit, opportunistic or none: %q", c.TLS)
 	case c.Port < 0 || c.Port > 65535:
 		return c, fmt.Errorf("email: Port is not from 1 to 65535: %d", c.Port)
-	case (c.Username == "") != (c.Password == ""):
+	case c.OAuth != nil && c.Password != "":
+		return c, errors.New("email: OAuth and Password cannot be combined")
+	case c.OAuth != nil && c.Username == "":
+		return c, errors.New("email: OAuth needs a Username")
+	case c.OAuth != nil && c.TLS != StartTLS && c.TLS != ImplicitTLS:
+		return c, errors.New("email: OAuth needs TLS starttls or implicit")
+	case c.OAuth == nil && (c.Username == "") != (c.Password == ""):
 		return c, errors.New("email: Username and Password must be set together")
 	case c.TLS == NoTLS && c.Password != "":
 		return c, errors.New("email: a Password needs TLS")
+	}
+	if c.OAuth != nil {
+		if err := c.OAuth.validate(); err != nil {
+			return c, err
+		}
 	}
 	if c.Port == 0 {
 		c.Port = ports[c.TLS]
@@ -122,12 +150,15 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Notify sends a message to each address of the setting "to" that is not in n.Done. The package comment says which errors
+// Notify sends a message to each address of the setting "to" that is neither in the setting "unsubscribed" nor in n.Done. The package comment says which errors
 // are permanent. It also reports a check that has recovered meanwhile (n.Over).
 func (e *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
-	to, err := recipients(c.Settings["to"])
+	to, err := channels.Recipients(c.Settings)
 	if err != nil {
 		return channels.Permanent(err)
+	}
+	if len(to) == 0 {
+		return channels.Permanent(errors.New("every address of the integration has unsubscribed"))
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.config.Timeout)
 	defer cancel()
@@ -140,7 +171,7 @@ func (e *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 		byName[doneName(a)] = a
 	}
 	err = channels.Each(n, names, func(name string) error {
-		msg, err := e.message(c, n, to)
+		msg, err := e.message(ctx, c, n, to, byName[name])
 		if err != nil {
 			return channels.Permanent(fmt.Errorf("write the message: %w", err))
 		}
@@ -181,18 +212,4 @@ func doneName(a *netmail.Address) string {
 		return a.Address
 	}
 	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(a.Address)))
-}
-
-// recipients parses the setting and drops duplicates.
-func recipients(setting string) ([]*netmail.Address, error) {
-	list, err := netmail.ParseAddressList(setting)
-	if err != nil || len(list) == 0 || hasControl(setting) {
-		return nil, errors.New("the setting to is not a list of e-mail addresses")
-	}
-	seen := make(map[string]bool, len(list))
-	return slices.DeleteFunc(list, func(a *netmail.Address) bool {
-		twice := seen[strings.ToLower(a.Address)]
-		seen[strings.ToLower(a.Address)] = true
-		return twice
-	}), nil
 }

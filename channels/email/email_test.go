@@ -1,6 +1,7 @@
 package email_test
 
 import (
+	"crypto/ed25519"
 	"fmt"
 	"io"
 	"net/mail"
@@ -386,6 +387,24 @@ func TestNew(t *testing.T) {
 		{func(c *email.Config) { c.Password = password }, "email: Username and Password must be set together"},
 		{func(c *email.Config) { c.Username = "u" }, "email: Username and Password must be set together"},
 		{func(c *email.Config) { c.Username, c.Password, c.TLS = "u", password, email.NoTLS }, "email: a Password needs TLS"},
+		{func(c *email.Config) { c.Username, c.OAuth = "u", &email.OAuth{File: "f"} }, ""},
+		{func(c *email.Config) { c.OAuth = &email.OAuth{File: "f"} }, "email: OAuth needs a Username"},
+		{func(c *email.Config) { c.Username, c.Password, c.OAuth = "u", password, &email.OAuth{File: "f"} }, "email: OAuth and Password cannot be combined"},
+		{func(c *email.Config) { c.Username, c.TLS, c.OAuth = "u", email.Opportunistic, &email.OAuth{File: "f"} }, "email: OAuth needs TLS starttls or implicit"},
+		{func(c *email.Config) { c.Username, c.OAuth = "u", &email.OAuth{} }, "email: OAuth needs either TokenURL or File"},
+		{func(c *email.Config) {
+			c.Username, c.OAuth = "u", &email.OAuth{TokenURL: "login.example.org", ClientID: "i", ClientSecret: "s"}
+		},
+			"email: TokenURL of OAuth is not an http:// or https:// URL"},
+		{func(c *email.Config) {
+			c.Username, c.OAuth = "u", &email.OAuth{TokenURL: "https://login.example.org", ClientID: "i"}
+		},
+			"email: TokenURL of OAuth needs ClientID and ClientSecret"},
+		{func(c *email.Config) { c.Username, c.OAuth = "u", &email.OAuth{File: "f", Scope: "s"} },
+			"email: OAuth with a File needs no ClientID, ClientSecret or Scope"},
+		{func(c *email.Config) { c.DKIM = &email.DKIM{Selector: "s"} }, "email: the Key for DKIM is neither RSA nor Ed25519"},
+		{func(c *email.Config) { c.DKIM = &email.DKIM{Key: ed25519.NewKeyFromSeed(make([]byte, 32))} },
+			`email: the Selector for DKIM is not a DNS name: ""`},
 		{func(c *email.Config) { c.From = "" }, `email: From is not an e-mail address: ""`},
 		{func(c *email.Config) { c.From = "a@example.org, b@example.org" }, `email: From is not an e-mail address: "a@example.org, b@example.org"`},
 	}

@@ -2,6 +2,7 @@ package email
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -26,8 +27,8 @@ const (
 	timeFormat = "Mon, 2 Jan 2006 15:04:05 MST"
 )
 
-// message returns a message that names all addresses of the channel.
-func (e *Notifier) message(c channels.Channel, n channels.Notification, to []*netmail.Address) ([]byte, error) {
+// message returns the message for one recipient, with the addresses of all in its header.
+func (e *Notifier) message(ctx context.Context, c channels.Channel, n channels.Notification, to []*netmail.Address, recipient *netmail.Address) ([]byte, error) {
 	v := newView(c, n)
 	var page bytes.Buffer
 	if err := e.page.Execute(&page, v); err != nil {
@@ -45,12 +46,26 @@ func (e *Notifier) message(c channels.Channel, n channels.Notification, to []*ne
 		msg.SetGenHeader(mail.HeaderReferences, thread)
 	}
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
+	e.setUnsubscribe(ctx, msg, c, recipient)
 	msg.SetUserAgent("rollcall")
 	msg.SetBodyString(mail.TypeTextPlain, v.text())
 	msg.AddAlternativeString(mail.TypeTextHTML, page.String())
 	var b bytes.Buffer
-	_, err := msg.WriteTo(&b)
-	return b.Bytes(), err
+	if _, err := msg.WriteTo(&b); err != nil {
+		return nil, err
+	}
+	return e.config.DKIM.sign(b.Bytes())
+}
+
+// setUnsubscribe sets the headers of RFC 8058.
+func (e *Notifier) setUnsubscribe(ctx context.Context, msg *mail.Msg, c channels.Channel, recipient *netmail.Address) {
+	if e.config.Unsubscribe == nil {
+		return
+	}
+	if url := e.config.Unsubscribe(ctx, c, recipient.Address); url != "" {
+		msg.SetGenHeader(mail.HeaderListUnsubscribe, "<"+url+">")
+		msg.SetGenHeader(mail.HeaderListUnsubscribePost, "List-Unsubscribe=One-Click")
+	}
 }
 
 // encodeSubject encodes a subject that contains the mark of an encoded word, so that mail programs show it literally.

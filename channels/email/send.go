@@ -75,8 +75,15 @@ func (c *conversation) data(msg []byte) error {
 
 // open connects and logs in.
 func (c *conversation) open(ctx context.Context) error {
+	var token string
+	if tokens := c.notifier.tokens; tokens != nil {
+		var err error
+		if token, err = tokens.get(ctx); err != nil {
+			return err
+		}
+	}
 	// Once connected, the library ignores the context, and it leaves failed connections open.
-	options := c.notifier.options(func(conn net.Conn) {
+	options := c.notifier.options(token, func(conn net.Conn) {
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 		c.hangUp = func() {
 			stop()
@@ -88,7 +95,10 @@ func (c *conversation) open(ctx context.Context) error {
 		return clean(err)
 	}
 	if c.client, err = dialer.DialToSMTPClientWithContext(ctx); err != nil {
-		return explain(ctx, fmt.Errorf("connect to the mail server: %w", err))
+		if token != "" && isReply(err) {
+			c.notifier.tokens.forget(token)
+		}
+		return explain(ctx, fmt.Errorf("connect to the mail server: %w", outbound.Redact(err, token)))
 	}
 	return nil
 }
@@ -115,8 +125,9 @@ func explain(ctx context.Context, err error) error {
 // path returns an address in the form of SMTP commands.
 func path(a *netmail.Address) string { return (&netmail.Address{Address: a.Address}).String() }
 
-// options returns the options of the library. It passes the connection to connected.
-func (e *Notifier) options(connected func(net.Conn)) []mail.Option {
+// options returns the options of the library. It logs in with token if there is one, and passes the connection to
+// connected.
+func (e *Notifier) options(token string, connected func(net.Conn)) []mail.Option {
 	c := e.config
 	tlsConfig := &tls.Config{ServerName: c.Host, RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
 	policy := map[TLSMode]mail.TLSPolicy{
@@ -142,7 +153,10 @@ func (e *Notifier) options(connected func(net.Conn)) []mail.Option {
 	if c.HELO != "" {
 		options = append(options, mail.WithHELO(c.HELO))
 	}
-	if c.Password != "" {
+	switch {
+	case token != "":
+		options = append(options, mail.WithUsername(c.Username), mail.WithPassword(token), mail.WithSMTPAuth(mail.SMTPAuthXOAUTH2))
+	case c.Password != "":
 		options = append(options, mail.WithUsername(c.Username), mail.WithPassword(c.Password),
 			mail.WithOpportunisticSMTPAuth(mail.SMTPAuthPlain, mail.SMTPAuthLogin))
 	}

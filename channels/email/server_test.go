@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -28,6 +30,8 @@ type server struct {
 	replies  map[string][]error
 	messages []message
 	logins   []string
+	// tokens are the access tokens with which XOAUTH2 logs in. With any, the server has no other mechanism.
+	tokens []string
 }
 
 // message is what one transaction delivered.
@@ -157,6 +161,12 @@ func (s *session) Data(r io.Reader) error {
 }
 
 func (s *session) AuthMechanisms() []string {
+	s.server.mu.Lock()
+	tokens := s.server.tokens
+	s.server.mu.Unlock()
+	if tokens != nil {
+		return []string{"XOAUTH2"}
+	}
 	if s.server.reply("login") != nil {
 		return []string{"LOGIN"}
 	}
@@ -172,6 +182,9 @@ func (s *session) Auth(mechanism string) (sasl.Server, error) {
 		defer s.server.mu.Unlock()
 		s.server.logins = append(s.server.logins, mechanism)
 		return nil
+	}
+	if mechanism == "XOAUTH2" {
+		return &xoauth2{server: s.server}, nil
 	}
 	if mechanism == "LOGIN" {
 		return &login{check: check}, nil
@@ -200,4 +213,31 @@ func (l *login) Next(response []byte) (challenge []byte, done bool, err error) {
 
 func refuse(code int, text string) error {
 	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.NoEnhancedCode, Message: text}
+}
+
+// xoauth2 is the server's side of AUTH XOAUTH2. After a refusal it sends a challenge, which the client answers with an
+// empty line, and then the error:
+// https://learn.microsoft.com/en-us/exchange/client-developer/legacy-protocols/how-to-authenticate-an-imap-pop-smtp-application-by-using-oauth
+type xoauth2 struct {
+	server  *server
+	refused bool
+}
+
+func (x *xoauth2) Next(response []byte) (challenge []byte, done bool, err error) {
+	if x.refused {
+		return nil, true, refuse(535, "5.7.3 Authentication unsuccessful")
+	}
+	if response == nil {
+		return []byte{}, false, nil
+	}
+	user, rest, _ := strings.Cut(string(response), "\x01auth=Bearer ")
+	token, end, _ := strings.Cut(rest, "\x01")
+	x.server.mu.Lock()
+	defer x.server.mu.Unlock()
+	if user != "user=rollcall@example.org" || end != "\x01" || !slices.Contains(x.server.tokens, token) {
+		x.refused = true
+		return []byte(`{"status":"400","schemes":"Bearer"}`), false, nil
+	}
+	x.server.logins = append(x.server.logins, "XOAUTH2 "+token)
+	return nil, true, nil
 }

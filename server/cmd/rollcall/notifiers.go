@@ -1,7 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"os"
+	"slices"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/email"
@@ -20,11 +24,25 @@ type notifierFlags struct {
 	MailTLS      string `default:"starttls" enum:"starttls,implicit,opportunistic,none" group:"Alerts:" placeholder:"MODE" help:"Encryption to the mail server: starttls (required), implicit, opportunistic (STARTTLS if offered) or none."`
 	MailUsername string `group:"Alerts:" placeholder:"NAME" help:"User name for the mail server."`
 	MailPassword string `secret:"" group:"Alerts:" placeholder:"TEXT" help:"Password for the mail server."`
-	MailFrom     string `group:"Alerts:" placeholder:"ADDRESS" help:"Sender of the alerts, such as \"Rollcall <rollcall@example.org>\". Required with --mail-host."`
+
+	MailOAuthTokenURL     string `name:"mail-oauth-token-url" group:"Alerts:" placeholder:"URL" help:"Token URL (OAuth 2.0, client credentials) for the mail server, in place of a password, such as https://login.microsoftonline.com/TENANT/oauth2/v2.0/token. The login is XOAUTH2, with --mail-username."`
+	MailOAuthClientID     string `name:"mail-oauth-client-id" group:"Alerts:" placeholder:"ID" help:"Client for --mail-oauth-token-url."`
+	MailOAuthClientSecret string `name:"mail-oauth-client-secret" secret:"" group:"Alerts:" placeholder:"TEXT" help:"Secret of the client."`
+	MailOAuthScope        string `name:"mail-oauth-scope" group:"Alerts:" placeholder:"SCOPE" help:"Scope of the tokens, such as https://outlook.office365.com/.default."`
+	MailOAuthTokenFile    string `name:"mail-oauth-token-file" group:"Alerts:" placeholder:"FILE" help:"File with an access token that another program keeps fresh, in place of --mail-oauth-token-url. It is read for each connection."`
+
+	MailDKIMKey      string `name:"mail-dkim-key" group:"Alerts:" placeholder:"FILE" help:"PEM file with the private key (RSA or Ed25519) that signs mails by DKIM, for a mail server that does not."`
+	MailDKIMSelector string `name:"mail-dkim-selector" group:"Alerts:" placeholder:"NAME" help:"Selector of the DKIM key: its DNS record is at NAME._domainkey.DOMAIN."`
+	MailDKIMDomain   string `name:"mail-dkim-domain" group:"Alerts:" placeholder:"DOMAIN" help:"Domain of the DKIM key (default: the domain of --mail-from)."`
+
+	MailFrom string `group:"Alerts:" placeholder:"ADDRESS" help:"Sender of the alerts, such as \"Rollcall <rollcall@example.org>\". Required with --mail-host."`
 
 	TwilioAccountSID string `group:"Alerts:" placeholder:"SID" help:"Twilio account for alerts of the kind sms, unless the integration sets its own."`
 	TwilioAuthToken  string `secret:"" group:"Alerts:" placeholder:"TOKEN" help:"Auth token of the Twilio account."`
 	TwilioFrom       string `group:"Alerts:" placeholder:"NUMBER" help:"Sender of text messages: a phone number of the account, a short code or a name."`
+
+	// unsubscribe returns the URL at which an address unsubscribes from an integration. It is nil without a server.
+	unsubscribe func(ctx context.Context, c channels.Channel, address string) string
 
 	TwilioMessagingServiceSID string `group:"Alerts:" placeholder:"SID" help:"Messaging service that chooses the sender of text messages, instead of --twilio-from."`
 }
@@ -36,9 +54,9 @@ func channelKinds() []channels.KindInfo { return standard.Kinds() }
 func (f notifierFlags) apply(config *monitor.Config) error {
 	c := standard.Config{AllowPrivateNetworks: f.AllowPrivateNetworks, EnableShell: f.EnableShell}
 	if f.MailHost != "" {
-		c.Email = &email.Config{
-			Host: f.MailHost, Port: f.MailPort, TLS: email.TLSMode(f.MailTLS),
-			Username: f.MailUsername, Password: f.MailPassword, From: f.MailFrom,
+		var err error
+		if c.Email, err = f.mail(); err != nil {
+			return usageError{err}
 		}
 	}
 	if f.TwilioAccountSID != "" {
@@ -55,13 +73,54 @@ func (f notifierFlags) apply(config *monitor.Config) error {
 	return nil
 }
 
+// mail returns the configuration of the mail server.
+func (f notifierFlags) mail() (*email.Config, error) {
+	c := &email.Config{
+		Host: f.MailHost, Port: f.MailPort, TLS: email.TLSMode(f.MailTLS),
+		Username: f.MailUsername, Password: f.MailPassword, From: f.MailFrom, Unsubscribe: f.unsubscribe,
+	}
+	if f.MailOAuthTokenURL != "" || f.MailOAuthTokenFile != "" {
+		c.OAuth = &email.OAuth{
+			TokenURL: f.MailOAuthTokenURL, ClientID: f.MailOAuthClientID, ClientSecret: f.MailOAuthClientSecret,
+			Scope: f.MailOAuthScope, File: f.MailOAuthTokenFile,
+		}
+	}
+	if f.MailDKIMKey == "" {
+		return c, nil
+	}
+	file, err := os.ReadFile(f.MailDKIMKey)
+	if err != nil {
+		return nil, fmt.Errorf("--mail-dkim-key: %w", err)
+	}
+	key, err := email.ParseDKIMKey(file)
+	if err != nil {
+		return nil, fmt.Errorf("--mail-dkim-key: %w", err)
+	}
+	c.DKIM = &email.DKIM{Domain: f.MailDKIMDomain, Selector: f.MailDKIMSelector, Key: key}
+	return c, nil
+}
+
+// needsMailHost reports whether a flag is set that means nothing without --mail-host.
+func (f notifierFlags) needsMailHost() bool {
+	return f.MailPort != 0 || slices.ContainsFunc([]string{
+		f.MailFrom, f.MailUsername, f.MailPassword, f.MailOAuthTokenURL, f.MailOAuthTokenFile, f.MailOAuthClientID,
+		f.MailOAuthClientSecret, f.MailOAuthScope, f.MailDKIMKey, f.MailDKIMSelector, f.MailDKIMDomain,
+	}, func(value string) bool { return value != "" })
+}
+
 // validate checks the flags without using the network.
 func (f notifierFlags) validate() error {
 	switch {
 	case f.MailHost != "" && f.MailFrom == "":
 		return errors.New("--mail-from: is required with --mail-host")
-	case f.MailHost == "" && (f.MailFrom != "" || f.MailUsername != "" || f.MailPassword != "" || f.MailPort != 0):
+	case f.MailHost == "" && f.needsMailHost():
 		return errors.New("--mail-host: is required by the other --mail flags")
+	case f.MailOAuthTokenURL == "" && (f.MailOAuthClientID != "" || f.MailOAuthClientSecret != "" || f.MailOAuthScope != ""):
+		return errors.New("--mail-oauth-token-url: is required by the other --mail-oauth flags")
+	case f.MailDKIMKey == "" && (f.MailDKIMSelector != "" || f.MailDKIMDomain != ""):
+		return errors.New("--mail-dkim-key: is required by the other --mail-dkim flags")
+	case f.MailDKIMKey != "" && f.MailDKIMSelector == "":
+		return errors.New("--mail-dkim-selector: is required with --mail-dkim-key")
 	case f.MailPort < 0 || f.MailPort > 65535:
 		return errors.New("--mail-port: must be 1 to 65535")
 	case f.TwilioAccountSID == "" && (f.TwilioAuthToken != "" || f.TwilioFrom != "" || f.TwilioMessagingServiceSID != ""):

@@ -125,6 +125,9 @@ func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monit
 	if s.metrics != nil {
 		config.Observer = s.metrics
 	}
+	s.Notifiers.unsubscribe = func(ctx context.Context, c channels.Channel, address string) string {
+		return s.web.UnsubscribeURL(ctx, c, address) // alerts are sent once the server is there
+	}
 	if err := s.Notifiers.apply(config); err != nil {
 		return nil, usageError{err}
 	}

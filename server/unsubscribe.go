@@ -1,0 +1,187 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+const (
+	unsubscribePath = "/unsubscribe/"
+	// unsubscribePolicy lets the page send its form, and nothing else.
+	unsubscribePolicy  = "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	unsubscribeMethods = "GET, HEAD, POST"
+	// maxToken is the length of a token for the longest address.
+	maxToken = 600
+)
+
+var unsubscribePage = template.Must(template.New("unsubscribe").Parse(`<!DOCTYPE html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Unsubscribe - Rollcall</title></head>
+<body>
+<h1>Rollcall</h1>
+{{- if .Subscribed}}
+<p>The integration {{with .Name}}“{{.}}” {{end}}sends alerts to {{.Address}}.</p>
+<form method="post"><input type="hidden" name="List-Unsubscribe" value="One-Click"><button>Stop alerts to this address</button></form>
+{{- else}}
+<p>{{.Address}} gets no alerts of the integration{{with .Name}} “{{.}}”{{end}}.</p>
+{{- end}}
+</body>
+</html>
+`))
+
+// unsubscription is what a token stands for: an address of an integration.
+type unsubscription struct {
+	project, channel uuid.UUID
+	address          string
+}
+
+// UnsubscribeURL returns the URL at which an address takes itself off an integration of kind email, for the field
+// Unsubscribe of email.Config. It is "" if Config.BaseURL is not https, which RFC 8058 requires, or if the signing key
+// cannot be read from the database.
+//
+// Whoever knows the URL can take the address off. A GET shows a page with a button; a POST adds the address to the
+// setting unsubscribed of the integration.
+func (s *Server) UnsubscribeURL(ctx context.Context, c channels.Channel, address string) string {
+	if !strings.HasPrefix(s.base.text, "https://") {
+		return ""
+	}
+	token, err := s.sealUnsubscription(ctx, unsubscription{c.ProjectID, c.ID, address})
+	if err != nil {
+		s.log.WarnContext(ctx, "an e-mail has no link to unsubscribe", "error", err)
+		return ""
+	}
+	return s.base.text + unsubscribePath + token
+}
+
+// Unsubscribe returns the handler of the addresses of [Server.UnsubscribeURL]: Config.BaseURL + /unsubscribe/. It takes
+// the whole path of a request, so mount it there without [http.StripPrefix].
+func (s *Server) Unsubscribe() http.Handler { return s.guard(s.under(&s.base, s.unsubscribe)) }
+
+// unsubscribe shows the page or, for a POST, takes the address off and says so. It never redirects (RFC 8058, section
+// 3.1). The body of the POST does not matter: the token is enough.
+func (s *Server) unsubscribe(w http.ResponseWriter, r *http.Request, path string) {
+	setRoute(w, routeUnsubscribe)
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost:
+	default:
+		w.Header().Set("Allow", unsubscribeMethods)
+		s.fail(w, r, errMethod)
+		return
+	}
+	page, err := s.applyUnsubscription(r, strings.TrimPrefix(path, unsubscribePath))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	var b bytes.Buffer
+	if err := unsubscribePage.Execute(&b, page); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Security-Policy", unsubscribePolicy)
+	write(w, http.StatusOK, "text/html; charset=utf-8", b.Bytes())
+}
+
+type unsubscribeView struct {
+	Name, Address string
+	Subscribed    bool
+}
+
+// errSubscribedNot ends an update that has nothing to do.
+var errSubscribedNot = errors.New("the address is not subscribed")
+
+// applyUnsubscription takes the address off after a POST, and returns the page about it. A bad token, and one for an
+// integration that no longer exists, is [checks.ErrNotFound].
+func (s *Server) applyUnsubscription(r *http.Request, token string) (unsubscribeView, error) {
+	u, err := s.openUnsubscription(r.Context(), token)
+	if err != nil {
+		return unsubscribeView{}, err
+	}
+	if r.Method == http.MethodPost {
+		_, err := s.mon.UpdateChannelFunc(r.Context(), u.project, u.channel, func(c channels.Channel) (channels.Channel, error) {
+			if c.Kind != channels.Email || !channels.Unsubscribe(c.Settings, u.address) {
+				return c, errSubscribedNot
+			}
+			return c, nil
+		})
+		if err != nil && !errors.Is(err, errSubscribedNot) {
+			return unsubscribeView{}, err
+		}
+	}
+	list, err := s.mon.Channels(r.Context(), u.project)
+	if err != nil {
+		return unsubscribeView{}, err
+	}
+	i := slices.IndexFunc(list, func(c channels.Channel) bool { return c.ID == u.channel && c.Kind == channels.Email })
+	if i < 0 {
+		return unsubscribeView{}, checks.ErrNotFound
+	}
+	view := unsubscribeView{Name: list[i].Name, Address: u.address}
+	if to, err := channels.Recipients(list[i].Settings); err == nil {
+		for _, a := range to {
+			view.Subscribed = view.Subscribed || strings.EqualFold(a.Address, u.address)
+		}
+	}
+	return view, nil
+}
+
+func (s *Server) sealUnsubscription(ctx context.Context, u unsubscription) (string, error) {
+	message := slices.Concat(u.project[:], u.channel[:], []byte(u.address))
+	signature, err := s.signUnsubscription(ctx, message)
+	return base64.RawURLEncoding.EncodeToString(append(signature, message...)), err
+}
+
+func (s *Server) openUnsubscription(ctx context.Context, token string) (unsubscription, error) {
+	if len(token) > maxToken {
+		return unsubscription{}, checks.ErrNotFound
+	}
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || len(sealed) <= sha256.Size+32 {
+		return unsubscription{}, checks.ErrNotFound
+	}
+	message := sealed[sha256.Size:]
+	signature, err := s.signUnsubscription(ctx, message)
+	if err != nil {
+		return unsubscription{}, err
+	}
+	if !hmac.Equal(signature, sealed[:sha256.Size]) {
+		return unsubscription{}, checks.ErrNotFound
+	}
+	return unsubscription{uuid.UUID(message[:16]), uuid.UUID(message[16:32]), string(message[32:])}, nil
+}
+
+func (s *Server) signUnsubscription(ctx context.Context, message []byte) ([]byte, error) {
+	key, err := s.unsubscribeKey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write(message)
+	return mac.Sum(nil), nil
+}
+
+// unsubscribeKey returns the secret of the installation that signs tokens.
+func (s *Server) unsubscribeKey(ctx context.Context) (string, error) {
+	if key := s.unsubscribeSecret.Load(); key != nil {
+		return *key, nil
+	}
+	key, err := s.mon.Secret(ctx, "unsubscribe_key")
+	if err != nil {
+		return "", err
+	}
+	s.unsubscribeSecret.Store(&key)
+	return key, nil
+}
