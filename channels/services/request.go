@@ -21,7 +21,7 @@ type request struct {
 	url    string
 	header map[string]string
 	form   url.Values // the body, unless nil
-	json   any        // otherwise the body, to encode as JSON
+	json   any        // otherwise the body, to encode as JSON, unless nil
 }
 
 // do sends a request and returns the body of the answer, also with an error: in it, services explain the status.
@@ -32,14 +32,17 @@ func (m *delivery) do(ctx context.Context, r request) ([]byte, error) {
 
 // fetch is do for services that explain a status in a header. The body of the response is closed.
 func (m *delivery) fetch(ctx context.Context, r request) (*http.Response, []byte, error) {
-	contentType, body := "application/json", []byte(r.form.Encode())
-	if r.form != nil {
-		contentType = "application/x-www-form-urlencoded"
-	} else {
+	var contentType string
+	var body []byte
+	switch {
+	case r.form != nil:
+		contentType, body = "application/x-www-form-urlencoded", []byte(r.form.Encode())
+	case r.json != nil:
 		var err error
 		if body, err = compact(r.json); err != nil {
 			return nil, nil, channels.Permanent(err)
 		}
+		contentType = "application/json"
 	}
 	if r.method == "" {
 		r.method = http.MethodPost
@@ -48,7 +51,9 @@ func (m *delivery) fetch(ctx context.Context, r request) (*http.Response, []byte
 	if err != nil {
 		return nil, nil, outbound.Clean(err)
 	}
-	req.Header.Set("Content-Type", contentType)
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
 	for name, value := range r.header {
 		req.Header.Set(name, value)
 	}

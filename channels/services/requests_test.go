@@ -137,7 +137,6 @@ func TestRefusals(t *testing.T) {
 		{"lark", nil, `{"code":19021,"msg":"sign match fail"}`, "the service refuses the message: 19021 sign match fail", 0},
 		{"lark", nil, `{"code":9499,"msg":"too many"}`, "the service refuses the message: 9499 too many", 60},
 		{"lark", nil, `{}`, odd, 0},
-		{"matrix", nil, `{}`, odd, 0},
 		{"ntfy", nil, `<html>`, odd, 0},
 		{"ntfy", nil, `{}`, odd, 0},
 		{"pushover", nil, `<html>`, odd, 0},

@@ -400,21 +400,6 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestNoID sends two notifications without ID, which count as two.
-func TestNoID(t *testing.T) {
-	s := serve(t, &outbound.Config{AllowPrivateNetworks: true}, samples()["matrix"].answers[0])
-	n := down()
-	n.ID = ""
-	for range 2 {
-		if err := s.send("matrix", samples()["matrix"].settings, n); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(s.got) != 4 || s.got[1].URL == s.got[3].URL {
-		t.Errorf("%v", s.got)
-	}
-}
-
 // outcome is what Notify makes of an answer.
 type outcome struct {
 	name      string

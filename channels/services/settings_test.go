@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/channels/outbound"
 	"github.com/rollcall-dev/rollcall/channels/services"
 )
 
@@ -76,16 +75,6 @@ func TestSettings(t *testing.T) {
 				t.Error(diff)
 			}
 		})
-	}
-}
-
-// TestMatrixPause uses a homeserver that sends the pause only in the body.
-func TestMatrixPause(t *testing.T) {
-	s := serve(t, &outbound.Config{AllowPrivateNetworks: true},
-		answer{429, `{"errcode":"M_LIMIT_EXCEEDED","error":"slow","retry_after_ms":1500}`, nil})
-	err := s.send("matrix", samples()["matrix"].settings, down())
-	if delay, _ := channels.RetryDelay(err); delay != 1500*time.Millisecond {
-		t.Error(err, delay)
 	}
 }
 
