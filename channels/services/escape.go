@@ -8,7 +8,8 @@ import (
 // gap is a zero-width space. For services without escapes, it separates characters that form markup together.
 const gap = "\u200b"
 
-// slackEscape escapes the three characters of Slack's markup, and with them mentions such as <!channel>.
+// slackEscape escapes the three characters of Slack's markup, and with them mentions such as <!channel>. They are also
+// those of HTML outside attributes.
 func slackEscape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
@@ -38,6 +39,3 @@ func rocketEscape(text string) string {
 
 // atEscape prevents mentions.
 func atEscape(text string) string { return strings.ReplaceAll(text, "@", "@"+gap) }
-
-// googleEscape prevents <users/all> and links of the form <url|text> in Google Chat, which has no escapes.
-func googleEscape(text string) string { return strings.ReplaceAll(text, "<", "<"+gap) }

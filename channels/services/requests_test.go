@@ -85,7 +85,6 @@ func TestMentions(t *testing.T) {
 	const gap = "\u200b"
 	want := map[channels.Kind]string{
 		"discord":    `DOWN: \<\!channel\> @` + gap + `everyone \<@` + gap + `1\> \[x\](http\://evil) \*b\* \<users/all\> & ` + "\\`c\\`",
-		"googlechat": "DOWN: <" + gap + "!channel> @everyone <" + gap + "@1> [x](http://evil) *b* <" + gap + "users/all> & `c`",
 		"mattermost": `DOWN: \<\!channel\> @` + gap + `everyone \<@` + gap + `1\> \[x\](http\://evil) \*b\* \<users/all\> & ` + "\\`c\\`",
 		"rocketchat": "DOWN: <" + gap + "!channel> @" + gap + "everyone <" + gap + "@" + gap + "1> [x]" + gap + `(http://evil) \*b\* <` + gap + "users/all> & \\`c\\`",
 		"slack":      "DOWN: &lt;!channel&gt; @everyone &lt;@1&gt; [x](http://evil) *b* &lt;users/all&gt; &amp; `c`",

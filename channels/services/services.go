@@ -31,6 +31,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -197,3 +198,8 @@ type delivery struct {
 func (m *delivery) titleAndText() string { return m.title + "\n" + m.text }
 
 func (m *delivery) isUp() bool { return m.n.Status == channels.Up }
+
+// hasPage reports whether the check has a page that a link can open.
+func (m *delivery) hasPage() bool {
+	return strings.HasPrefix(m.n.Check.URL, "https://") || strings.HasPrefix(m.n.Check.URL, "http://")
+}
