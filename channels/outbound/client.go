@@ -173,7 +173,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 		return fmt.Errorf("the receiver redirects more than %d times", MaxRedirects)
 	case last.URL.Scheme == "https" && req.URL.Scheme != "https":
 		return errors.New("the receiver redirects from https to an insecure address")
-	case req.Method != last.Method && req.Response.StatusCode != http.StatusSeeOther:
+	case req.Method != last.Method:
 		return fmt.Errorf("the receiver redirects with status %d, which would turn %s into %s and lose the message",
 			req.Response.StatusCode, last.Method, req.Method)
 	}

@@ -152,11 +152,12 @@ func TestRedirects(t *testing.T) {
 	tests := []struct{ name, method, path, want, err string }{
 		{"307 repeats the request", "POST", "/307/3", "POST body ", ""},
 		{"308 repeats the request", "PUT", "/308/1", "PUT body ", ""},
-		{"303 asks for the result", "POST", "/303/1", "GET  ", ""},
+		{"303 of GET", "GET", "/303/1", "GET  ", ""},
 		{"301 of GET", "GET", "/301/3", "GET  ", ""},
 		{"too many", "POST", "/307/4", "", "the receiver redirects more than 3 times"},
 		{"301 of POST", "POST", "/301/1", "", "the receiver redirects with status 301, which would turn POST into GET and lose the message"},
 		{"302 of PUT", "PUT", "/302/1", "", "the receiver redirects with status 302, which would turn PUT into GET and lose the message"},
+		{"303 of POST", "POST", "/303/1", "", "the receiver redirects with status 303, which would turn POST into GET and lose the message"},
 		{"no redirect", "POST", "/304/1", "", "the receiver answered with status 304 Not Modified"},
 	}
 	for _, tt := range tests {

@@ -19,10 +19,10 @@
 //
 // # Redirects
 //
-// The client follows at most [MaxRedirects] redirects, and none from https to http. A 301 or 302 that would turn a POST
-// into a GET without its body is an error, since the alert would be lost. 307 and 308 repeat the request, 303 asks for
-// a GET. A redirect to another host or port gets only headers that cannot be credentials: Accept, Content-Type,
-// Idempotency-Key and User-Agent.
+// The client follows at most [MaxRedirects] redirects, and none from https to http. A 301, 302 or 303 that would turn a
+// POST into a GET without its body is an error, since the alert would be lost. 307 and 308 repeat the request. A redirect
+// to another host or port gets only headers that cannot be credentials: Accept, Content-Type, Idempotency-Key and
+// User-Agent.
 //
 // Client and functions are safe for concurrent use.
 package outbound
