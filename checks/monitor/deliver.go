@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
@@ -58,7 +59,7 @@ type delivery struct {
 	DeliveryConfig
 	notifiers map[channels.Kind]channels.Notifier // includes OnAlert
 	toOthers  bool                                // there are notifiers besides OnAlert
-	baseURL   string
+	link      func(c checks.Check, project string) string
 	raised    chan struct{} // signals that this process has raised an alert
 
 	mu     sync.Mutex
@@ -107,7 +108,7 @@ func newDelivery(c *Config) (*delivery, error) {
 		},
 		notifiers: notifiers,
 		toOthers:  len(c.Notifiers) > 0,
-		baseURL:   c.APIBaseURL,
+		link:      c.AlertLink,
 		raised:    make(chan struct{}, 1),
 		paused:    make(map[uuid.UUID]time.Time),
 	}, nil

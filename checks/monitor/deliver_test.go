@@ -168,7 +168,10 @@ func eachOutbox(t *testing.T, change func(*monitor.Config), test func(t *testing
 }
 
 func TestDeliver(t *testing.T) {
-	eachOutbox(t, func(c *monitor.Config) { c.APIBaseURL = "http://localhost:8000/" }, func(t *testing.T, o outbox) {
+	link := func(c checks.Check, project string) string {
+		return "https://example.org/" + project + "/" + c.UniqueKey()
+	}
+	eachOutbox(t, func(c *monitor.Config) { c.AlertLink = link }, func(t *testing.T, o outbox) {
 		ops := o.channel(t, "pager", "ops", nil)
 		c := o.create(t, checks.Spec{Name: new("backup"), Slug: new("b"), Tags: []string{"x", "y"}, Desc: new("d"), Channels: new("*"),
 			Timeout: new(time.Hour), Grace: new(10 * time.Minute)})
@@ -185,7 +188,7 @@ func TestDeliver(t *testing.T) {
 		failed := noon.Add(time.Minute)
 		down := channels.Notification{
 			Check: channels.Check{ID: c.ID, Name: "backup", Slug: "b", Tags: []string{"x", "y"}, Desc: "d", Project: "p",
-				Timing: "every hour, 10 minutes of grace", NPings: 1, URL: "http://localhost:8000/api/v3/checks/" + c.ID.String()},
+				Timing: "every hour, 10 minutes of grace", NPings: 1, URL: "https://example.org/p/" + c.UniqueKey()},
 			Status: channels.Down, At: failed, Reason: "a failure was signalled, exit status 3",
 			Verdict: "Down since 1 Mar 12:01 UTC. The job signalled a failure with exit status 3.",
 			Ping:    channels.Ping{At: failed, Kind: "fail", ExitStatus: new(3), Body: []byte("disk full"), End: []byte("disk full")},

@@ -65,8 +65,8 @@ func (m *Monitor) describe(c checks.Check, project string) channels.Check {
 		ID: c.ID, Name: c.Name, Slug: c.Slug, Tags: slices.Clone(c.Tags), Desc: c.Desc,
 		Project: project, Timing: timing(c), NPings: c.NPings,
 	}
-	if m.delivery.baseURL != "" {
-		d.URL = strings.TrimSuffix(m.delivery.baseURL, "/") + "/api/v3/checks/" + c.ID.String()
+	if m.delivery.link != nil {
+		d.URL = m.delivery.link(c, project)
 	}
 	return d
 }

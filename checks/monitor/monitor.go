@@ -40,9 +40,9 @@ type Config struct {
 	OnAlert func(ctx context.Context, n channels.Notification) error
 	// Delivery configures the delivery of alerts.
 	Delivery DeliveryConfig
-	// APIBaseURL is the address of the API, such as http://localhost:8000, for links to checks in alerts. Default:
-	// none, and alerts have no link.
-	APIBaseURL string
+	// AlertLink returns the address of a page about a check, for the alerts about it, or "" for none. project is the name
+	// of its project. AlertLink must return at once and be safe for concurrent use. Default: alerts have no link.
+	AlertLink func(c checks.Check, project string) string
 	// Observer receives events, for metrics. Default: none.
 	Observer Observer
 	// TraceID returns the trace that ctx belongs to, or "" if there is none. The first line of the body of every ping of

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
@@ -39,7 +40,8 @@ func newSite(ctx context.Context, o options, url string) (*site, error) {
 	inbox := &inbox{tried: map[string]bool{}, end: end}
 	notifiers := map[channels.Kind]channels.Notifier{channels.Email: inbox, channels.SMS: inbox, channels.Webhook: inbox}
 	w.mon, err = monitor.New(store, &monitor.Config{
-		Now: w.clock.now, Notifiers: notifiers, APIBaseURL: url, Logger: slog.New(slog.DiscardHandler), // some alerts fail on purpose
+		Now: w.clock.now, Notifiers: notifiers, Logger: slog.New(slog.DiscardHandler), // some alerts fail on purpose
+		AlertLink: func(c checks.Check, _ string) string { return dashboard.CheckURL(url, c) },
 	})
 	if err != nil {
 		return nil, err

@@ -8,12 +8,16 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
 func TestCheckPage(t *testing.T) {
 	s := newSite(t)
 	c := s.create(checks.Spec{Name: new("backup"), Desc: new("Copies all.\n<b>Everything</b>"), Tags: []string{"prod"}, Schedule: new("0 13 * * *"), Grace: new(20 * time.Minute)})
-	path := "/checks/" + c.UniqueKey()
+	path, found := strings.CutPrefix(dashboard.CheckURL("https://rollcall.example.org/", c), "https://rollcall.example.org")
+	if !found {
+		t.Fatalf("the page is at %s", path)
+	}
 	editor, reader := s.signedIn(s.keys.ReadWrite), s.signedIn(s.keys.ReadOnly)
 	editor.get(path).is(http.StatusOK).has("No pings yet", c.ID.String(), "crontab", "0 13 * * *  rollcall run", "Kubernetes", "&lt;b&gt;Everything")
 	for _, kind := range []pings.Kind{pings.Start, pings.Success, pings.Start, pings.Fail} {

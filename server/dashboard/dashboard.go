@@ -36,6 +36,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/dashboard/statuspage"
 )
@@ -71,6 +72,12 @@ type Config struct {
 	SignInURL string
 	// Logger logs errors that are not the client's. Default: slog.Default().
 	Logger *slog.Logger
+}
+
+// CheckURL returns the address of the page of a check, for the links of alerts (see monitor.Config.AlertLink). baseURL
+// is that of [Config], or "" for its default.
+func CheckURL(baseURL string, c checks.Check) string {
+	return strings.TrimRight(cmp.Or(baseURL, DefaultBaseURL), "/") + "/checks/" + c.UniqueKey()
 }
 
 // Dashboard is an [http.Handler] of the pages. It is safe for concurrent use.

@@ -43,6 +43,8 @@ type serveCmd struct {
 
 	DashboardKinds []string `group:"Behaviour:" placeholder:"KIND" help:"Kinds of integrations that people may make on the web pages, separated by commas; or all, which leaves out shell; or none. Default: all, but with --allow-private-networks only email, sms and group, because others send to addresses that people choose."`
 
+	AlertLink linkTemplate `group:"Behaviour:" placeholder:"URL" help:"Page that alerts about a check link to, with the placeholders $$UUID, $$UNIQUE_KEY, $$SLUG, $$NAME and $$PROJECT after the host. Default: the page of the check in the dashboard; none with --no-dashboard."`
+
 	ReportStarted bool `group:"Behaviour:" help:"Set the field started of a check to true during a run. Without it, the field is always false, as the API specifies."`
 
 	S3   s3Flags   `embed:"" prefix:"s3-"`

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/server"
@@ -119,7 +120,7 @@ func localURL(listen string, addr net.Addr) address {
 // The service starts without waiting for the probe.
 func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monitor.Monitor, error) {
 	config := &monitor.Config{
-		Logger: s.log, APIBaseURL: string(s.BaseURL), CommitMargin: *s.CommitMargin,
+		Logger: s.log, AlertLink: s.linkAlerts(), CommitMargin: *s.CommitMargin,
 		CreateRate: s.CreateRateLimit, MaxCreated: s.MaxCreatedChecks,
 	}
 	if s.metrics != nil {
@@ -144,6 +145,17 @@ func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monit
 		}()
 	}
 	return monitor.New(store, config)
+}
+
+// linkAlerts returns what alerts link to: the pages of --alert-link, or else those of the dashboard.
+func (s *service) linkAlerts() func(checks.Check, string) string {
+	switch {
+	case s.AlertLink != "":
+		return s.AlertLink.expand
+	case s.NoDashboard:
+		return nil
+	}
+	return func(c checks.Check, _ string) string { return dashboard.CheckURL(string(s.BaseURL), c) }
 }
 
 func (s *service) newServer(ctx context.Context) (*server.Server, error) {
