@@ -22,6 +22,8 @@ type request struct {
 	header map[string]string
 	form   url.Values // the body, unless nil
 	json   any        // otherwise the body, to encode as JSON, unless nil
+	// sign, unless nil, adds a signature to the request, which has everything else.
+	sign func(req *http.Request, body []byte) error
 }
 
 // do sends a request and returns the body of the answer, also with an error: in it, services explain the status.
@@ -56,6 +58,11 @@ func (m *delivery) fetch(ctx context.Context, r request) (*http.Response, []byte
 	}
 	for name, value := range r.header {
 		req.Header.Set(name, value)
+	}
+	if r.sign != nil {
+		if err := r.sign(req, body); err != nil {
+			return nil, nil, err
+		}
 	}
 	return m.exchange(req)
 }

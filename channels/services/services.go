@@ -102,10 +102,12 @@ const maxText = 3500
 // services returns all services in alphabetical order of their kinds.
 func services() []service {
 	return []service{
+		appriseService(),
 		barkService(),
 		discordService(),
 		googlechatService(),
 		gotifyService(),
+		homeassistantService(),
 		iftttService(),
 		joinService(),
 		larkService(),
@@ -119,6 +121,7 @@ func services() []service {
 		rocketchatService(),
 		signalService(),
 		slackService(),
+		snsService(),
 		teamsService(),
 		telegramService(),
 		wecomService(),

@@ -111,6 +111,9 @@ func TestHeavyImports(t *testing.T) {
 		{"modernc.org/sqlite", func(pkg string) bool { return pkg == "checks/sqlstore/sqlite" || anywhere(pkg) }},
 		{"github.com/jackc/pgx", func(pkg string) bool { return pkg == "checks/sqlstore/postgres" || anywhere(pkg) }},
 		{"github.com/julienschmidt/httprouter", func(pkg string) bool { return pkg == "server" || anywhere(pkg) }},
+		{"github.com/aws", func(pkg string) bool {
+			return pkg == "channels/services" || pkg == "channels/standard" || anywhere(pkg)
+		}},
 		{"github.com/wneessen/go-mail", func(pkg string) bool {
 			return pkg == "channels/email" || pkg == "channels/standard" || anywhere(pkg)
 		}},

@@ -1,0 +1,120 @@
+package services
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/rollcall-dev/rollcall/channels"
+)
+
+func appriseService() service {
+	return service{
+		info: channels.KindInfo{
+			Kind: "apprise", Title: "Apprise", Category: channels.Custom,
+			Doc: "Notifies through an Apprise API server, which knows over a hundred services: the URLs of the channel, or " +
+				"those that the server keeps under a key. With a key, a retry notifies all of them again.",
+			Settings: []channels.Setting{
+				address(required("server_url", "The URL of the Apprise API server.", server)),
+				appriseURLs(),
+				optional("key", "The key of a configuration on the server.",
+					pattern(`[\w-]{1,128}`, "is not 1 to 128 letters, digits, _ and -")),
+				optional("tags", "With key, the tags to notify: a comma means or, a space means and. Everything by default.",
+					pattern(`[\w, -]{1,200}`, "is not 1 to 200 letters, digits, _, -, commas and spaces")),
+				optional("username", "The user name, if a proxy in front of the server asks for one.", user),
+				notRequired(secret("password", "The password.", nil)),
+			},
+			Check: checkApprise,
+		},
+		send: func(ctx context.Context, m *delivery) error {
+			if key := m.settings["key"]; key != "" {
+				return sendApprise(ctx, m, "notify/"+key, map[string]any{"tag": m.settings["tags"]})
+			}
+			urls := make(map[string]string) // by a name that hides their secrets
+			var names []string
+			for _, u := range strings.Fields(m.settings["urls"]) {
+				sum := sha256.Sum256([]byte(u))
+				name := hex.EncodeToString(sum[:8])
+				if urls[name] == "" {
+					names = append(names, name)
+				}
+				urls[name] = u
+			}
+			if len(names) == 0 {
+				return errors.New("urls is empty")
+			}
+			return channels.Each(m.n, names, func(name string) error {
+				return sendApprise(ctx, m, "notify", map[string]any{"urls": []string{urls[name]}})
+			})
+		},
+	}
+}
+
+func appriseURLs() channels.Setting {
+	s := notRequired(secret("urls", "Apprise URLs such as mailto://user:password@example.org, one a line.", func(value string) error {
+		urls := strings.Fields(value)
+		if len(urls) == 0 || len(urls) > 20 {
+			return errors.New("is not a list of 1 to 20 URLs")
+		}
+		for _, u := range urls {
+			if !strings.Contains(u, "://") {
+				return errors.New("has an item that is not a URL")
+			}
+		}
+		return nil
+	}))
+	s.Lines = true
+	return s
+}
+
+func checkApprise(settings map[string]string) *channels.SettingError {
+	switch {
+	case settings["urls"] == "" && settings["key"] == "":
+		return &channels.SettingError{Setting: "urls", Reason: "and key are both missing"}
+	case settings["urls"] != "" && settings["key"] != "":
+		return conflict("urls", "key")
+	case settings["tags"] != "" && settings["key"] == "":
+		return missing("key", "tags")
+	}
+	return tokenOrPassword(settings)
+}
+
+// sendApprise makes one request with the message and the given fields.
+func sendApprise(ctx context.Context, m *delivery, path string, body map[string]any) error {
+	body["title"], body["body"], body["format"], body["type"] = m.title, m.text, "text", "failure"
+	switch {
+	case m.isUp():
+		body["type"] = "success"
+	case !m.n.Over.IsZero():
+		body["type"] = "warning"
+	}
+	header := map[string]string{"Accept": "application/json"}
+	if m.settings["username"] != "" {
+		header["Authorization"] = basic(m.settings["username"], m.settings["password"])
+	}
+	res, answer, err := m.fetch(ctx, request{url: join(m.settings["server_url"]) + "/" + path, header: header, json: body})
+	switch {
+	case err != nil:
+		return err
+	case res.StatusCode == http.StatusNoContent && body["urls"] != nil:
+		return channels.Permanent(errors.New("the server does not accept the Apprise URL"))
+	case res.StatusCode == http.StatusNoContent:
+		return errors.New("the server has no configuration with this key")
+	}
+	switch kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind {
+	case "application/json":
+		var result map[string]any
+		err := json.Unmarshal(answer, &result)
+		if text, found := result["error"]; err == nil && found && text == nil {
+			return nil
+		}
+	case "text/plain": // the log of an older server
+		return nil
+	}
+	return errAnswer
+}
