@@ -56,6 +56,12 @@ type Channel struct {
 	Error    string
 }
 
+// Wants reports whether the channel gets alerts about a status, by its [NotifySetting].
+func (c Channel) Wants(s Status) bool {
+	only := Status(c.Settings[NotifySetting])
+	return only != Down && only != Up || only == s
+}
+
 // LogValue describes the channel for a log: its identifiers, name and kind, and the names of its settings without their
 // values.
 func (c Channel) LogValue() slog.Value {

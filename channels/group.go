@@ -3,6 +3,7 @@ package channels
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/google/uuid"
@@ -11,8 +12,8 @@ import (
 // Group is the kind that stands for other channels of the project: each member gets the alert once.
 const Group Kind = "group"
 
-// groupMembers is the setting that lists the members.
-const groupMembers = "channels"
+// GroupSetting is the setting of a group that lists the members.
+const GroupSetting = "channels"
 
 func groupKind() KindInfo {
 	return KindInfo{
@@ -20,7 +21,7 @@ func groupKind() KindInfo {
 		Doc: "Stands for several other integrations of the project. Each gets the alerts to the group, " +
 			"and none gets the same alert twice.",
 		Settings: []Setting{{
-			Name: groupMembers,
+			Name: GroupSetting,
 			Doc: "The names or IDs of the integrations, separated by commas, or * for all that exist now. " +
 				"None of them can be a group.",
 			Required: true, KeepsSecrets: true,
@@ -36,9 +37,9 @@ func groupKind() KindInfo {
 // group or no channel.
 func ResolveGroup(available []Channel, id uuid.UUID, settings map[string]string) (map[string]string, error) {
 	refuse := func(reason string) error {
-		return &SettingError{Kind: Group, Setting: groupMembers, Reason: reason}
+		return &SettingError{Kind: Group, Setting: GroupSetting, Reason: reason}
 	}
-	selection := settings[groupMembers]
+	selection := settings[GroupSetting]
 	ids, err := Select(available, selection)
 	if problem, bad := errors.AsType[*SelectError](err); bad {
 		return nil, refuse("cannot be used: " + problem.Reason)
@@ -67,14 +68,16 @@ func ResolveGroup(available []Channel, id uuid.UUID, settings map[string]string)
 	if len(text) > MaxSetting {
 		return nil, refuse(fmt.Sprintf("selects too many integrations: %d, the maximum is %d", len(members), (MaxSetting+1)/37))
 	}
-	return map[string]string{groupMembers: text}, nil
+	resolved := maps.Clone(settings)
+	resolved[GroupSetting] = text
+	return resolved, nil
 }
 
 // GroupMembers returns the members of a group whose settings [ResolveGroup] made. The result is not nil. Members may
 // have been deleted since.
 func GroupMembers(c Channel) []uuid.UUID {
 	ids := []uuid.UUID{}
-	for item := range strings.SplitSeq(c.Settings[groupMembers], ",") {
+	for item := range strings.SplitSeq(c.Settings[GroupSetting], ",") {
 		if id, ok := parseUUID(item); ok {
 			ids = append(ids, id)
 		}

@@ -68,11 +68,41 @@ type KindInfo struct {
 	// command runs there. Pages leave such kinds to administrators.
 	Privileged bool
 	// Doc says what the kind does, in one or a few sentences, for users.
-	Doc      string
+	Doc string
+	// Settings are those of the kind alone. [KindInfo.AllSettings] adds what every kind has.
 	Settings []Setting
 	// Check, unless nil, checks rules that involve several settings. It gets all settings, each valid and with its
 	// default. It returns a [*SettingError], whose Kind may be empty.
 	Check func(settings map[string]string) *SettingError
+}
+
+// NotifySetting is a setting of every kind: down or up limits a channel to alerts about that status, both is the default.
+// [Channel.Wants] reads it.
+const NotifySetting = "notify"
+
+// both is the default of NotifySetting. Validate does not store it.
+const both = "both"
+
+// AllSettings returns the settings of the kind and [NotifySetting]. A kind that has a setting of that name keeps it. The
+// result is a new slice.
+func (k KindInfo) AllSettings() []Setting {
+	for _, s := range k.Settings {
+		if s.Name == NotifySetting {
+			return slices.Clone(k.Settings)
+		}
+	}
+	options := []string{both, string(Down), string(Up)}
+	return append(slices.Clip(k.Settings), Setting{
+		Name:    NotifySetting,
+		Doc:     "Which alerts the integration gets: down, up or both. Reminders are alerts about down.",
+		Default: both, Options: options, KeepsSecrets: true,
+		Check: func(value string) error {
+			if !slices.Contains(options, value) {
+				return errors.New("is not down, up or both")
+			}
+			return nil
+		},
+	})
 }
 
 // The categories of the kinds of Rollcall.
@@ -112,12 +142,12 @@ func (e *SettingError) Error() string {
 }
 
 // Validate checks the settings of a channel before it is stored. It returns a new map: the settings that are not empty,
-// and the defaults of the others. An empty value counts as not given. If a kind occurs several times in kinds, the last
-// one counts, so a program can replace one of [Kinds].
+// and the defaults of the others; it leaves out the default of [NotifySetting]. An empty value counts as not given. If a
+// kind occurs several times in kinds, the last one counts, so a program can replace one of [Kinds].
 //
 // An unknown kind is a [*KindError]. A [*SettingError] reports a setting that the kind does not have, that is missing,
 // that is not UTF-8 without NUL of at most [MaxSetting] characters, or that fails its check. Of several errors it
-// returns the first: unknown names alphabetically, then the order of [KindInfo.Settings].
+// returns the first: unknown names alphabetically, then the order of [KindInfo.AllSettings].
 func Validate(kinds []KindInfo, kind Kind, settings map[string]string) (map[string]string, error) {
 	var info *KindInfo
 	known := make([]Kind, len(kinds))
@@ -130,11 +160,12 @@ func Validate(kinds []KindInfo, kind Kind, settings map[string]string) (map[stri
 	if info == nil {
 		return nil, &KindError{Kind: kind, Known: known}
 	}
-	if err := info.checkNames(settings); err != nil {
+	all := info.AllSettings()
+	if err := info.checkNames(all, settings); err != nil {
 		return nil, err
 	}
-	valid := make(map[string]string, len(info.Settings))
-	for _, s := range info.Settings {
+	valid := make(map[string]string, len(all))
+	for _, s := range all {
 		value, err := s.validate(settings[s.Name])
 		if err != nil {
 			return nil, &SettingError{Kind: kind, Setting: s.Name, Reason: err.Error()}
@@ -142,6 +173,9 @@ func Validate(kinds []KindInfo, kind Kind, settings map[string]string) (map[stri
 		if value != "" {
 			valid[s.Name] = value
 		}
+	}
+	if valid[NotifySetting] == both {
+		delete(valid, NotifySetting)
 	}
 	if info.Check != nil {
 		if err := info.Check(valid); err != nil {
@@ -152,9 +186,9 @@ func Validate(kinds []KindInfo, kind Kind, settings map[string]string) (map[stri
 }
 
 // checkNames refuses settings that the kind does not have.
-func (k *KindInfo) checkNames(settings map[string]string) error {
-	names := make([]string, len(k.Settings))
-	for i, s := range k.Settings {
+func (k *KindInfo) checkNames(all []Setting, settings map[string]string) error {
+	names := make([]string, len(all))
+	for i, s := range all {
 		names[i] = s.Name
 	}
 	var unknown []string

@@ -35,8 +35,8 @@ func TestValidate(t *testing.T) {
 		{"email with nothing but commas", channels.Email, settings{"to": ",,"}, nil, "email: to is not a comma-separated list of e-mail addresses"},
 		{"email to an empty group", channels.Email, settings{"to": "nobody:;"}, nil, "email: to is not a comma-separated list of e-mail addresses"},
 		{"email with a header", channels.Email, settings{"to": "a@example.org\r\n Bcc: b@example.org"}, nil, "email: to contains a control character"},
-		{"unknown setting", channels.Email, settings{"to": "a@example.org", "tp": "x"}, nil, "email: tp is not a setting of this kind, which has to, unsubscribed"},
-		{"first of the unknown settings", channels.Email, settings{"z": "", "b": ""}, nil, "email: b is not a setting of this kind, which has to, unsubscribed"},
+		{"unknown setting", channels.Email, settings{"to": "a@example.org", "tp": "x"}, nil, "email: tp is not a setting of this kind, which has to, unsubscribed, notify"},
+		{"first of the unknown settings", channels.Email, settings{"z": "", "b": ""}, nil, "email: b is not a setting of this kind, which has to, unsubscribed, notify"},
 
 		{"email to many", channels.Email, settings{"to": strings.Repeat("a@example.org,", 100)}, nil, ""},
 		{"email to too many", channels.Email, settings{"to": strings.Repeat("a@example.org,", 101)}, nil, "email: to has too many addresses: 101, the maximum is 100"},

@@ -98,6 +98,9 @@ type Notification struct {
 	// Earlier are the preceding changes that were not reported, oldest first: because of quiet hours, because a queued ping
 	// made them, or because the channel could not be reached.
 	Earlier []Change
+	// Closed is true if the notification closes an incident without an alert; see [IncidentNotifier]. Status is then Up,
+	// although the check may be paused or deleted, and Reason says what happened.
+	Closed bool
 	// Done lists the recipients that accepted the alert in earlier attempts, as [Partial] named them.
 	Done []string
 	// Test is true if a user sends the alert to try the channel. Everything but Check.Project is then made up.

@@ -43,7 +43,7 @@ func Redact(text string, secrets ...string) string {
 // settings that k does not have. The zero KindInfo therefore returns all values.
 func (k KindInfo) Secrets(c Channel) []string {
 	shown := make(map[string]bool, len(k.Settings))
-	for _, s := range k.Settings {
+	for _, s := range k.AllSettings() {
 		shown[s.Name] = !s.Secret && c.Sources[s.Name] == ""
 	}
 	var list []string

@@ -203,7 +203,7 @@ func TestKindInfo(t *testing.T) {
 	}{
 		{nil, "shell: command_down and command_up are both missing"},
 		{map[string]string{"command_up": " "}, "shell: command_up is malformed"},
-		{map[string]string{"command": "x"}, "shell: command is not a setting of this kind, which has command_down, command_up"},
+		{map[string]string{"command": "x"}, "shell: command is not a setting of this kind, which has command_down, command_up, notify"},
 		{map[string]string{"command_up": "true"}, "<nil>"},
 	} {
 		_, err := channels.Validate(kinds, shell.Shell, tt.settings)

@@ -66,15 +66,13 @@ func exportChannel(c channels.Channel, kinds []channels.KindInfo, available []ch
 	left := maps.Clone(c.Settings)
 	if c.Kind == channels.Group {
 		members := strings.Join(references(available, channels.GroupMembers(c)), ",")
-		for name := range left { // a group has one setting, its members
-			left[name] = members
-		}
+		left[channels.GroupSetting] = members
 	}
 	for _, kind := range kinds {
 		if kind.Kind != c.Kind {
 			continue
 		}
-		for _, s := range kind.Settings {
+		for _, s := range kind.AllSettings() {
 			value, source := left[s.Name], c.Sources[s.Name]
 			delete(left, s.Name)
 			switch {

@@ -65,7 +65,7 @@ f.yaml:5:25: max_checks is not a whole number of 0 or more`,
 			`f.yaml:2:19: kind is unknown: "pigeon", the known kinds are email, webhook, sms, group
 f.yaml:3:3: email: to is missing
 f.yaml:4:37: email: to is not a comma-separated list of e-mail addresses
-f.yaml:5:48: email: cc is not a setting of this kind, which has to
+f.yaml:5:48: email: cc is not a setting of this kind, which has to, unsubscribed, notify
 f.yaml:6:10: duplicate channel "d", first used in line 5
 f.yaml:6:47: the environment variable "NOSUCH" is not set
 f.yaml:7:48: the file "none" cannot be read: file does not exist

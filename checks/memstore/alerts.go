@@ -39,7 +39,7 @@ func (s *Store) content(d *delivery, q store.QueuedDelivery) store.Alert {
 	c := d.check
 	a := store.Alert{
 		QueuedDelivery: q, Check: c.locked().Check, Project: c.project.Name, Channel: s.channel(d.ChannelID),
-		Reminder: d.reminder, Earlier: d.earlier(),
+		Reminder: d.reminder, Earlier: d.earlier(), Close: d.close, Open: s.incidents[incident{c.ID, d.ChannelID}].Open,
 	}
 	if a.Channel.Kind == channels.Group {
 		a.Members = s.existing(channels.GroupMembers(a.Channel))
@@ -122,13 +122,14 @@ func (s *Store) history(d *delivery) store.Delivery {
 		ID: d.ID, CheckID: d.check.ID, CheckName: d.check.Name,
 		ChannelID: channel.ID, ChannelName: channel.Name, ChannelKind: channel.Kind,
 		Status: channels.Down, Reminder: d.reminder, State: d.State, Attempts: d.Attempts,
-		CreatedAt: d.CreatedAt, FinishedAt: d.finishedAt, Error: d.Error,
+		CreatedAt: d.CreatedAt, FinishedAt: d.finishedAt, Error: d.Error, Close: d.close,
 	}
-	if f, found := d.about(); found {
+	f, found := d.about()
+	if found {
 		entry.Reason = f.Reason
-		if f.Up {
-			entry.Status = channels.Up
-		}
+	}
+	if f.Up || d.close != "" {
+		entry.Status = channels.Up
 	}
 	if d.State == store.DeliveryPending {
 		entry.Due = d.Due

@@ -94,5 +94,6 @@ func (t *transaction) DeleteChannel(_ context.Context, projectID, id uuid.UUID) 
 		}
 	}
 	t.removeDeliveries(func(d *delivery) bool { return d.ChannelID == id })
+	t.removeIncidents(id)
 	return nil
 }

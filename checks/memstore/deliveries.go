@@ -21,6 +21,7 @@ type delivery struct {
 	flip       int64 // the number of its flip, which may be pruned, or 0
 	reminder   int
 	finishedAt time.Time
+	close      string // why it closes an incident, or "" for an alert
 }
 
 // line identifies the pending deliveries of one check to one channel.
@@ -165,6 +166,7 @@ func (t *transaction) LockLines(_ context.Context, ids []int64) (map[int64][]sto
 			if f, found := d.about(); found {
 				w.FlipAt, w.FlipUp = f.At, f.Up
 			}
+			w.FlipUp = w.FlipUp || d.close != ""
 			lines[id] = append(lines[id], w)
 		}
 	}
@@ -180,8 +182,8 @@ func (t *transaction) OnAlertUntil(_ context.Context, until time.Time) error {
 	return nil
 }
 
-// SaveDeliveries writes changes to deliveries, their copies and the marks of channels.
-func (t *transaction) SaveDeliveries(_ context.Context, c store.DeliveryChanges) error {
+// SaveDeliveries writes changes to deliveries, their copies, the marks of channels, and incidents.
+func (t *transaction) SaveDeliveries(ctx context.Context, c store.DeliveryChanges) error {
 	for _, q := range c.Deliveries {
 		if d := t.s.deliveries[q.ID]; d != nil {
 			t.saveDelivery(d, q, c.Now)
@@ -201,6 +203,11 @@ func (t *transaction) SaveDeliveries(_ context.Context, c store.DeliveryChanges)
 			put(t, t.s.channels, id, channel)
 		}
 	}
+	for _, i := range c.Incidents {
+		if err := t.SaveIncident(ctx, i); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -209,6 +216,7 @@ func (t *transaction) saveDelivery(d *delivery, q store.QueuedDelivery, now time
 	before := d.State
 	save(t, d)
 	d.State, d.Attempts, d.Due, d.Since, d.Error = q.State, q.Attempts, checks.Instant(q.Due), q.Since, q.Error
+	d.Done = slices.Clone(q.Done)
 	d.finishedAt = time.Time{}
 	if d.State != store.DeliveryPending {
 		d.finishedAt = now

@@ -120,6 +120,7 @@ func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	for _, c := range t.s.channels {
 		if c.ProjectID == id {
 			drop(t, t.s.channels, c.ID)
+			t.removeIncidents(c.ID)
 		}
 	}
 	for _, p := range t.s.statusPages {

@@ -53,6 +53,7 @@ type Store struct {
 	deliveries   map[int64]*delivery
 	lines        map[line][]*delivery // pending ones in the order of their IDs; none is empty
 	alerts       map[alert]bool       // one for each delivery
+	incidents    map[incident]store.Incident
 	uploads      map[int64]*upload
 	removals     map[string]*store.BodyJob
 	objects      map[string]bool // the objects that belong to pings
@@ -76,6 +77,7 @@ func New() *Store {
 		deliveries:  make(map[int64]*delivery),
 		lines:       make(map[line][]*delivery),
 		alerts:      make(map[alert]bool),
+		incidents:   make(map[incident]store.Incident),
 		uploads:     make(map[int64]*upload),
 		removals:    make(map[string]*store.BodyJob),
 		objects:     make(map[string]bool),

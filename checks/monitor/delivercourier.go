@@ -47,6 +47,7 @@ type send struct {
 	store.Alert
 	lane  *lane
 	began atomic.Pointer[time.Time] // when the attempt began
+	open  string                    // what is open at the receiver after the attempt
 	err   error
 }
 

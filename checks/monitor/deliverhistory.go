@@ -24,6 +24,7 @@ const (
 	DeliverySent       DeliveryState = store.DeliverySent       // the receiver has accepted it
 	DeliveryFailed     DeliveryState = store.DeliveryFailed     // it was given up
 	DeliverySuperseded DeliveryState = store.DeliverySuperseded // it was late, and a newer alert replaced it
+	DeliverySkipped    DeliveryState = store.DeliverySkipped    // the channel does not want alerts about that status
 )
 
 // Delivery is an entry of the history of deliveries.
@@ -41,6 +42,9 @@ type Delivery struct {
 	Status channels.Status
 	// Reason says why the status changed. It is "" if the flip was pruned.
 	Reason checks.Reason
+	// Close says why the delivery closes an incident at its receiver without an alert, such as "the check was paused". It is
+	// "" for an alert.
+	Close string
 	// Reminder is 0 for the alert itself and counts the reminders from 1.
 	Reminder int
 	// State is the state of the delivery.
@@ -80,11 +84,11 @@ const DefaultDeliveries = 100
 // section 8), and pending ones until they are final. Errors: *[checks.FieldError] for the state or the limit,
 // [checks.ErrNotFound] for the project.
 func (m *Monitor) Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error) {
-	states := []DeliveryState{"", DeliveryPending, DeliverySent, DeliveryFailed, DeliverySuperseded}
+	states := []DeliveryState{"", DeliveryPending, DeliverySent, DeliveryFailed, DeliverySuperseded, DeliverySkipped}
 	switch {
 	case !slices.Contains(states, q.State):
 		return nil, &checks.FieldError{Field: "state",
-			Reason: fmt.Sprintf("must be pending, sent, failed or superseded: %q", q.State)}
+			Reason: fmt.Sprintf("must be pending, sent, failed, superseded or skipped: %q", q.State)}
 	case q.Limit < 0:
 		return nil, &checks.FieldError{Field: "limit", Reason: fmt.Sprintf("is too small: %d, the minimum is 0", q.Limit)}
 	case q.Limit == 0:
@@ -178,7 +182,8 @@ func (m *Monitor) retry(ctx context.Context, projectID uuid.UUID, list []store.D
 
 // TestChannel sends a test alert to a channel of a project, or to each member of a group. It neither records nor
 // retries the attempt. The error is that of the notifier, with the text that [Delivery].Error would have; a
-// *[NotConfiguredError] if the kind has no notifier; or [checks.ErrNotFound].
+// *[NotConfiguredError] if the kind has no notifier; or [checks.ErrNotFound]. TestChannel also closes the incident that
+// the test has opened at an [channels.IncidentNotifier].
 func (m *Monitor) TestChannel(ctx context.Context, projectID, channelID uuid.UUID) error {
 	project, err := m.Project(ctx, projectID)
 	if err != nil {
@@ -230,22 +235,23 @@ func (m *Monitor) test(ctx context.Context, project checks.Project, c channels.C
 	ctx, cancel := context.WithTimeout(ctx, m.delivery.Timeout)
 	defer cancel()
 	now := m.Now()
-	err := notify(ctx, notifier, c, func() channels.Notification {
-		check := checks.Check{
-			ID: uuid.New(), Settings: checks.Defaults(), State: checks.State{NPings: 1},
-		}
-		check.Name, check.Slug, check.Desc = "Test", "test", "The description of the check."
-		output := []byte("The last lines of the job's output.\n")
-		return channels.Notification{
-			ID: uuid.NewString(), Incident: uuid.NewString(), Check: m.describe(check, project.Name),
-			Status: channels.Down, At: now,
-			Ping: channels.Ping{
-				At: now.Add(-checks.DefaultTimeout - checks.DefaultGrace), Kind: string(pings.Success),
-				Duration: 41 * time.Second, Body: output, End: output,
-			},
-			Reason: "this is a test", Test: true,
-		}
-	})
+	check := checks.Check{ID: uuid.New(), Settings: checks.Defaults(), State: checks.State{NPings: 1}}
+	check.Name, check.Slug, check.Desc = "Test", "test", "The description of the check."
+	output := []byte("The last lines of the job's output.\n")
+	n := channels.Notification{
+		ID: uuid.NewString(), Incident: uuid.NewString(), Check: m.describe(check, project.Name),
+		Status: channels.Down, At: now,
+		Ping: channels.Ping{
+			At: now.Add(-checks.DefaultTimeout - checks.DefaultGrace), Kind: string(pings.Success),
+			Duration: 41 * time.Second, Body: output, End: output,
+		},
+		Reason: "this is a test", Test: true,
+	}
+	open, err := notify(ctx, notifier, c, "", func() channels.Notification { return n })
+	if err == nil && open != "" { // the test leaves no incident open
+		n.ID, n.Status = uuid.NewString(), channels.Up
+		_, err = notify(ctx, notifier, c, open, func() channels.Notification { return n })
+	}
 	if err == nil {
 		return nil
 	}

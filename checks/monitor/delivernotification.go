@@ -30,6 +30,7 @@ func (m *Monitor) notification(ctx context.Context, a store.Alert) channels.Noti
 		Reason:   reasonText(a.Flip, a.Ping),
 		Verdict:  alertVerdict(a, m.Now()),
 		Reminder: a.Reminder,
+		Done:     a.Done,
 	}
 	down := a.Flip.At
 	switch {
@@ -45,6 +46,13 @@ func (m *Monitor) notification(ctx context.Context, a store.Alert) channels.Noti
 		n.Over = a.UpAt
 	}
 	n.Incident = incidentID(a.Check.ID, down)
+	if a.Close != "" {
+		n.Closed, n.Status, n.Reason, n.Verdict = true, channels.Up, a.Close, ""
+		if !a.Flip.Up {
+			n.At, n.Over = a.CreatedAt, time.Time{}
+			n.DownFor = max(0, n.At.Sub(down))
+		}
+	}
 	for _, flip := range a.Earlier {
 		change := channels.Change{Status: channels.Down, At: flip.At, Reason: reasonText(flip, pings.Ping{})}
 		if flip.Up {

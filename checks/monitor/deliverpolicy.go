@@ -22,8 +22,10 @@ type result struct {
 	uncounted            bool          // the claim was no attempt, so Attempts goes back by 1
 	text                 string        // what went wrong; "" keeps the former text of a pending delivery
 	copies               []uuid.UUID   // the members of the group that it went to
-	orphan               bool          // its check or channel no longer exists
-	about                note          // for the feed; the zero value for what no page shows
+	done                 []string      // further recipients that have accepted it
+	incident             *store.Incident
+	orphan               bool // its check or channel no longer exists
+	about                note // for the feed; the zero value for what no page shows
 }
 
 // over reports whether the result is final.
@@ -43,6 +45,19 @@ func (d *DeliveryConfig) judge(q store.QueuedDelivery, err error, now time.Time)
 	return DeliveryPending, now.Add(backoff(d.RetryFirst, d.RetryMost, q.Attempts))
 }
 
+// merged returns the recipients of two lists, each once, at most maxDone. Others get the alert again.
+func merged(done, more []string) []string {
+	for _, r := range more {
+		if len(done) < maxDone && len(r) <= maxRecipient && !slices.Contains(done, r) {
+			done = append(slices.Clip(done), r)
+		}
+	}
+	return done
+}
+
+// maxDone and maxRecipient are the limits of [channels.Partial].
+const maxDone, maxRecipient = 100, 200
+
 // settle applies results to the current rows of the outbox and returns the changes. A delivery that was sent stays
 // sent, even if another server has claimed it since. Any other result counts only if its claim is still the latest.
 func settle(rows []store.QueuedDelivery, results []result, now time.Time) store.DeliveryChanges {
@@ -59,7 +74,10 @@ func settle(rows []store.QueuedDelivery, results []result, now time.Time) store.
 			continue
 		}
 		changed[r.ID] = true
-		row.State = r.to
+		row.State, row.Done = r.to, merged(row.Done, r.done)
+		if r.incident != nil {
+			changes.Incidents = append(changes.Incidents, *r.incident)
+		}
 		switch {
 		case !r.over():
 			row.Due = r.due

@@ -56,6 +56,8 @@ func (c *courier) dispatch(ctx, sending context.Context, claimed []store.QueuedD
 	}
 	for _, a := range alerts {
 		switch notifier := c.d.notifiers[a.Channel.Kind]; {
+		case a.Close == "" && !a.Channel.Wants(statusOf(a.Flip)):
+			c.done = append(c.done, result{QueuedDelivery: a.QueuedDelivery, to: DeliverySkipped, about: deliveryNote(a.Check.ProjectID, a.Check.ID)})
 		case a.Channel.Kind == channels.Group && len(a.Members) == 0:
 			c.done = append(c.done, result{QueuedDelivery: a.QueuedDelivery, to: DeliveryFailed, text: errNoMembers.Error(), about: deliveryNote(a.Check.ProjectID, a.Check.ID)})
 		case a.Channel.Kind == channels.Group:
@@ -67,6 +69,14 @@ func (c *courier) dispatch(ctx, sending context.Context, claimed []store.QueuedD
 		}
 	}
 	return nil
+}
+
+// statusOf returns the status that an alert about a flip reports.
+func statusOf(f store.AlertFlip) channels.Status {
+	if f.Up {
+		return channels.Up
+	}
+	return channels.Down
 }
 
 // read reads the alerts of claimed deliveries. It fails those whose check or channel no longer exists.
@@ -112,57 +122,65 @@ func (c *courier) start(ctx context.Context, notifier channels.Notifier, a store
 	s := &send{Alert: a, lane: l}
 	c.sends[s] = true
 	go func() {
-		s.err = c.await(ctx, s, notifier)
+		s.open, s.err = c.await(ctx, s, notifier)
 		c.finished <- s
 	}()
 }
 
 // await waits for a slot of the channel and one of the courier, and then sends an alert. If the receiver asks for a
-// pause, it begins before the slots are free again.
-func (c *courier) await(ctx context.Context, s *send, notifier channels.Notifier) error {
+// pause, it begins before the slots are free again. nowOpen is what is open at the receiver afterwards.
+func (c *courier) await(ctx context.Context, s *send, notifier channels.Notifier) (nowOpen string, err error) {
 	for _, slots := range []chan struct{}{s.lane.slots, c.slots} {
 		select {
 		case slots <- struct{}{}:
 			defer func() { <-slots }()
 		case <-c.halted:
-			return &notBegunError{c.m.Now()}
+			return s.Open, &notBegunError{c.m.Now()}
 		}
 	}
 	if until, paused := c.d.pausedUntil(s.ChannelID, c.m.Now()); paused {
-		return &notBegunError{until}
+		return s.Open, &notBegunError{until}
 	}
 	select {
 	case <-c.halted:
-		return &notBegunError{c.m.Now()}
+		return s.Open, &notBegunError{c.m.Now()}
 	default:
 	}
 	s.began.Store(new(time.Now()))
-	err := c.m.send(ctx, notifier, s.Alert)
+	nowOpen, err = c.m.send(ctx, notifier, s.Alert)
 	if after, found := channels.RetryDelay(err); found && after > 0 {
 		c.d.pause(s.ChannelID, c.m.Now().Add(min(after, maxRetryAfter)))
 	}
-	return err
+	return nowOpen, err
 }
 
 // send makes one attempt to deliver an alert.
-func (m *Monitor) send(ctx context.Context, notifier channels.Notifier, a store.Alert) error {
+func (m *Monitor) send(ctx context.Context, notifier channels.Notifier, a store.Alert) (nowOpen string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, m.delivery.Timeout)
 	defer cancel()
-	return notify(ctx, notifier, a.Channel, func() channels.Notification { return m.notification(ctx, a) })
+	return notify(ctx, notifier, a.Channel, a.Open, func() channels.Notification { return m.notification(ctx, a) })
 }
 
 // notify calls a notifier, which may be code of an embedding program: it gets a copy of the settings, and notify turns
-// a panic into an error.
+// a panic into an error. It returns what is open at the receiver afterwards.
 func notify(
-	ctx context.Context, notifier channels.Notifier, c channels.Channel, n func() channels.Notification,
-) (err error) {
+	ctx context.Context, notifier channels.Notifier, c channels.Channel, open string, n func() channels.Notification,
+) (nowOpen string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
+			nowOpen, err = open, fmt.Errorf("panic: %v", r)
 		}
 	}()
 	c.Settings = maps.Clone(c.Settings)
-	return notifier.Notify(ctx, c, n())
+	keeper, keeps := notifier.(channels.IncidentNotifier)
+	if !keeps {
+		return "", notifier.Notify(ctx, c, n())
+	}
+	nowOpen, err = keeper.NotifyIncident(ctx, c, n(), open)
+	if len(nowOpen) > channels.MaxIncident {
+		return open, fmt.Errorf("the notifier returned %d bytes about the incident, the maximum is %d", len(nowOpen), channels.MaxIncident)
+	}
+	return nowOpen, err
 }
 
 // conclude turns the end of an attempt into a result.
@@ -180,8 +198,9 @@ func (c *courier) conclude(ctx context.Context, s *send) {
 		outcome = OutcomeRetry
 	}
 	if s.err != nil {
-		r.text = c.m.errorText(s.Channel, s.err)
+		r.text, r.done = c.m.errorText(s.Channel, s.err), channels.Accepted(s.err)
 	}
+	r.incident = c.m.incidentAfter(s, now)
 	c.done = append(c.done, r)
 	c.m.observer.Attempted(s.Channel.Kind, outcome, s.took())
 	c.logOutcome(ctx, s, outcome, r)

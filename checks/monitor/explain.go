@@ -76,14 +76,17 @@ func (m *Monitor) explainFailure(ctx context.Context, in *verdict.Input) {
 	}
 }
 
-// explained turns deliveries into those of a verdict.
+// explained turns the deliveries of alerts into those of a verdict. It leaves out those that the channel does not want.
 func explained(list []Delivery) []verdict.Delivery {
-	result := make([]verdict.Delivery, len(list))
-	for i, d := range list {
-		result[i] = verdict.Delivery{
+	var result []verdict.Delivery
+	for _, d := range list {
+		if d.Close != "" || d.State == DeliverySkipped {
+			continue
+		}
+		result = append(result, verdict.Delivery{
 			Name: d.ChannelName, Kind: d.ChannelKind, State: verdict.DeliveryState(d.State), Reminder: d.Reminder,
 			Attempts: d.Attempts, Due: d.Due, FinishedAt: d.FinishedAt, Error: d.Error,
-		}
+		})
 	}
 	return result
 }

@@ -26,6 +26,11 @@ func (m *Monitor) Run(ctx context.Context) error {
 	if m.delivers() {
 		background.Go(func() { m.deliver(ctx) })
 	}
+	if m.delivery.toOthers {
+		background.Go(func() {
+			m.insist(ctx, "incidents", incidentEvery, "cannot look at open incidents", m.KeepIncidents)
+		})
+	}
 	prune := func(interval time.Duration, failure string, task func(ctx context.Context, pause func()) (int, error)) {
 		background.Go(func() {
 			m.every(ctx, "pruner", interval, failure, func(ctx context.Context) (int, error) { return task(ctx, paced(ctx, interval/2)) })

@@ -19,6 +19,7 @@ type alertRow struct {
 	deliveryRow
 
 	Project string `bun:"project"`
+	Open    string `bun:"open"`
 	FlipAt  int64  `bun:"flip_at"`
 	FlipUp  bool   `bun:"flip_up"`
 	Reason  string `bun:"reason"`
@@ -71,6 +72,8 @@ func (s *Store) Alerts(ctx context.Context, claimed []store.QueuedDelivery) ([]s
 			Earlier:        about.earlier[r.ID],
 			Ping:           about.pings[r.CheckID].Ping,
 			BodyEnd:        about.pings[r.CheckID].end,
+			Close:          r.Close,
+			Open:           r.Open,
 		})
 	}
 	return alerts, nil
@@ -81,7 +84,8 @@ func (s *Store) alertRows(ctx context.Context, claimed []store.QueuedDelivery) (
 	for i, q := range claimed {
 		ids[i] = q.ID
 	}
-	err = s.db.NewRaw(`SELECT d.id, d.check_id, d.channel_id, d.reminder, coalesce(d.since, 0) AS since, pr.name AS project,
+	err = s.db.NewRaw(`SELECT d.id, d.check_id, d.channel_id, d.reminder, coalesce(d.since, 0) AS since, d.close, pr.name AS project,
+			coalesce(i.open, '') AS open,
 			coalesce(f.at, 0) AS flip_at, coalesce(f.up, FALSE) AS flip_up, coalesce(f.reason, '') AS reason,
 			coalesce(CASE WHEN f.up THEN (SELECT b.at FROM rollcall_flips AS b WHERE b.check_id = f.check_id
 				AND b.at <= f.at AND b.id < f.id AND NOT b.up ORDER BY b.at DESC, b.id DESC LIMIT 1) END, 0) AS down_at,
@@ -90,6 +94,7 @@ func (s *Store) alertRows(ctx context.Context, claimed []store.QueuedDelivery) (
 		FROM rollcall_deliveries AS d
 		JOIN rollcall_checks AS c ON c.id = d.check_id JOIN rollcall_projects AS pr ON pr.id = c.project_id
 		LEFT JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id
+		LEFT JOIN rollcall_incidents AS i ON i.check_uuid = c.uuid AND i.channel_id = d.channel_id
 		WHERE d.id IN (?)`, bun.List(ids)).Scan(ctx, &rows)
 	return rows, err
 }

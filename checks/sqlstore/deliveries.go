@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -25,16 +26,31 @@ type deliveryRow struct {
 	DueAt     int64     `bun:"due_at"`
 	CreatedAt int64     `bun:"created_at"`
 	Error     string    `bun:"error"`
+	Done      string    `bun:"done"`
+	Close     string    `bun:"close"`
 }
 
 // queuedColumns lists the columns that deliveryRow.queued reads.
-const queuedColumns = "d.id, d.flip_id, d.check_id, d.channel_id, d.since, d.state, d.attempts, d.due_at, d.created_at, d.error"
+const queuedColumns = "d.id, d.flip_id, d.check_id, d.channel_id, d.since, d.state, d.attempts, d.due_at, d.created_at, d.error, d.done"
 
 func (r *deliveryRow) queued() store.QueuedDelivery {
-	return store.QueuedDelivery{
+	q := store.QueuedDelivery{
 		ID: r.ID, ChannelID: r.ChannelID, State: store.DeliveryState(r.State), Attempts: int(r.Attempts),
 		CreatedAt: instant(r.CreatedAt), Due: instant(r.DueAt), Since: instant(r.Since), Error: r.Error,
 	}
+	if r.Done != "" {
+		_ = json.Unmarshal([]byte(r.Done), &q.Done) // doneText wrote it
+	}
+	return q
+}
+
+// doneText returns the column done of recipients.
+func doneText(done []string) string {
+	if len(done) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(done) // strings always can be encoded
+	return string(text)
 }
 
 // line identifies the pending deliveries of one check to one channel.

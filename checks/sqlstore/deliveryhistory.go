@@ -27,11 +27,11 @@ type historyRow struct {
 // selectDeliveries begins a query for historyRows whose checks and channels exist, newest first.
 func (s *Store) selectDeliveries() *bun.SelectQuery {
 	return s.db.NewSelect().TableExpr("rollcall_deliveries AS d").
-		ColumnExpr("d.id, d.flip_id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.channel_id").
+		ColumnExpr("d.id, d.flip_id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.close, d.channel_id").
 		ColumnExpr("c.uuid AS check_uuid, c.name AS check_name").
 		ColumnExpr("coalesce(ch.name, ?) AS channel_name", store.OnAlert.Name).
 		ColumnExpr("coalesce(ch.kind, ?) AS channel_kind", string(store.OnAlert.Kind)).
-		ColumnExpr("coalesce(f.up, FALSE) AS flip_up, coalesce(f.reason, '') AS reason").
+		ColumnExpr("(d.close <> '' OR coalesce(f.up, FALSE)) AS flip_up, coalesce(f.reason, '') AS reason").
 		Join("JOIN rollcall_checks AS c ON c.id = d.check_id").
 		Join("LEFT JOIN rollcall_channels AS ch ON ch.id = d.channel_id").
 		Join("LEFT JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id").
@@ -73,7 +73,7 @@ func (r *historyRow) delivery() store.Delivery {
 		ChannelID: r.ChannelID, ChannelName: r.ChannelName, ChannelKind: channels.Kind(r.ChannelKind),
 		Status: channels.Down, Reason: checks.Reason(r.Reason), Reminder: int(r.Reminder),
 		State: store.DeliveryState(r.State), Attempts: int(r.Attempts),
-		CreatedAt: instant(r.CreatedAt), FinishedAt: instant(r.FinishedAt), Error: r.Error,
+		CreatedAt: instant(r.CreatedAt), FinishedAt: instant(r.FinishedAt), Error: r.Error, Close: r.Close,
 	}
 	if r.FlipUp {
 		d.Status = channels.Up

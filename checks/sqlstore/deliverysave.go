@@ -38,7 +38,7 @@ func (t *transaction) LockLines(ctx context.Context, ids []int64) (map[int64][]s
 		FlipAt int64 `bun:"flip_at"`
 		FlipUp bool  `bun:"flip_up"`
 	}
-	query := "SELECT " + queuedColumns + `, h.id AS first, coalesce(f.at, d.created_at) AS flip_at, coalesce(f.up, FALSE) AS flip_up
+	query := "SELECT " + queuedColumns + `, h.id AS first, coalesce(f.at, d.created_at) AS flip_at, (d.close <> '' OR coalesce(f.up, FALSE)) AS flip_up
 		FROM rollcall_deliveries AS h
 		JOIN rollcall_deliveries AS d ON d.check_id = h.check_id AND d.channel_id = h.channel_id AND d.state = 'pending'
 		LEFT JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id
@@ -61,10 +61,10 @@ func (t *transaction) LockLines(ctx context.Context, ids []int64) (map[int64][]s
 
 var deliveryUpdate = []column{
 	{"state", "text"}, {"attempts", "bigint"}, {"due_at", "bigint"}, {"since", "bigint"}, {"finished_at", "bigint"},
-	{"error", "text"}, {"id", "bigint"},
+	{"error", "text"}, {"done", "text"}, {"id", "bigint"},
 }
 
-// SaveDeliveries writes changes to locked deliveries, their copies and the marks of channels.
+// SaveDeliveries writes changes to locked deliveries, their copies, the marks of channels, and incidents.
 func (t *transaction) SaveDeliveries(ctx context.Context, c store.DeliveryChanges) error {
 	var rows [][]any
 	var ended []int64
@@ -75,7 +75,7 @@ func (t *transaction) SaveDeliveries(ctx context.Context, c store.DeliveryChange
 			ended = append(ended, q.ID)
 		}
 		rows = append(rows, []any{
-			string(q.State), int64(q.Attempts), micros(q.Due), orNull(micros(q.Since)), finished, q.Error, q.ID,
+			string(q.State), int64(q.Attempts), micros(q.Due), orNull(micros(q.Since)), finished, q.Error, doneText(q.Done), q.ID,
 		})
 	}
 	if err := t.s.d.update(ctx, t.tx, "rollcall_deliveries", deliveryUpdate, rows); err != nil {
@@ -89,7 +89,15 @@ func (t *transaction) SaveDeliveries(ctx context.Context, c store.DeliveryChange
 	if err := t.wakeNext(ctx, ended, c.Now); err != nil {
 		return err
 	}
-	return t.markChannels(ctx, c.Marks)
+	if err := t.markChannels(ctx, c.Marks); err != nil {
+		return err
+	}
+	for _, i := range c.Incidents {
+		if err := t.SaveIncident(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // wakeNext makes the next delivery of each line due whose first has ended. It skips one that was claimed before, which

@@ -20,6 +20,7 @@ const (
 	DeliverySent       DeliveryState = "sent"       // the receiver has accepted it
 	DeliveryFailed     DeliveryState = "failed"     // it was given up
 	DeliverySuperseded DeliveryState = "superseded" // it was late, and a newer alert replaced it
+	DeliverySkipped    DeliveryState = "skipped"    // the channel does not want alerts about that status
 )
 
 // OnAlert is the channel of the deliveries to the function OnAlert of a monitor's configuration. Every store has it,
@@ -87,6 +88,8 @@ type QueuedDelivery struct {
 	Since time.Time
 	// Error is the error of the last attempt, or "".
 	Error string
+	// Done are the recipients that have accepted the alert; see [channels.Partial].
+	Done []string
 }
 
 // WaitingDelivery is a delivery in a line, with the flip that it is about.
@@ -96,7 +99,8 @@ type WaitingDelivery struct {
 	FlipID int64
 	// FlipAt is the instant of the flip, or CreatedAt if the flip was pruned.
 	FlipAt time.Time
-	// FlipUp reports whether the check went up. It is false if the flip was pruned.
+	// FlipUp reports whether the check went up, or whether the delivery closes an incident. It is false if the flip was
+	// pruned.
 	FlipUp bool
 }
 
@@ -119,8 +123,8 @@ type ChannelRoom struct {
 type DeliveryChanges struct {
 	// Now is when deliveries reach a final state: it becomes their FinishedAt. One that becomes pending again has none.
 	Now time.Time
-	// Deliveries are locked deliveries of which State, Attempts, Due, Since and Error have changed. All five are written
-	// as they are.
+	// Deliveries are locked deliveries of which State, Attempts, Due, Since, Error and Done have changed. All six are
+	// written as they are.
 	//
 	// Where one of them reaches a final state, the first of its line that is left becomes due at Now, unless it is due
 	// already or has Attempts. One with Attempts keeps its Due: it was claimed before, or it took over the claim of the
@@ -133,6 +137,8 @@ type DeliveryChanges struct {
 	Copies map[int64][]uuid.UUID
 	// Marks are new values of [channels.Channel].FailedAt and Error, by the ID of the channel.
 	Marks map[uuid.UUID]ChannelMark
+	// Incidents are incidents to save, as [IncidentKeeper].SaveIncident does.
+	Incidents []Incident
 }
 
 // ChannelMark says since when and why a channel fails. The zero value is a channel that works.
@@ -163,6 +169,10 @@ type Alert struct {
 	// Earlier are the flips from Since on and before this one, oldest first. If there are more than [MaxEarlier], it has
 	// the newest. It goes by the stored Since, not by the one that was passed.
 	Earlier []AlertFlip
+	// Close says why the delivery closes an incident. It is "" for an alert; see [IncidentKeeper].CloseIncident.
+	Close string
+	// Open is what is open at the receiver, by the incident of the check and the channel.
+	Open string
 	// Ping is the newest entry of the check's log, with its BodySize and the first [channels.MaxBody] bytes of its body,
 	// or its BodyKey. It is the zero value if the log is empty.
 	Ping pings.Ping
@@ -195,6 +205,8 @@ type Delivery struct {
 	Status channels.Status
 	// Reason is the reason of the flip that the alert is about, or "" if the flip was pruned.
 	Reason checks.Reason
+	// Close says why the delivery closes an incident. It is "" for an alert.
+	Close string
 	// Reminder is 0 for the alert itself and counts the reminders from 1.
 	Reminder int
 	// State is the state of the delivery.

@@ -27,6 +27,7 @@ type Store interface {
 	MonthReader
 	Pruner
 	DeliveryReader
+	IncidentReader
 	StatusPageReader
 
 	// Update runs fn in a transaction. If fn returns nil, Update commits: when it returns nil, all that fn wrote is
@@ -185,6 +186,7 @@ type Tx interface {
 	CheckFinder
 	ChannelReader
 	DeliveryQueue
+	IncidentKeeper
 	StatusPageReader
 	StatusPageWriter
 

@@ -99,6 +99,9 @@ func contract() []requirement {
 		{"DeliveriesAreShared", testDeliveriesAreShared},
 		{"DeliveryCopies", testDeliveryCopies},
 		{"DeliveryHistory", testDeliveryHistory},
+		{"RecipientsThatAccepted", testDone},
+		{"Incidents", testIncidents},
+		{"CloseIncident", testCloseIncident},
 		{"OnAlert", testOnAlert},
 		{"OnAlertDeliveries", testOnAlertDeliveries},
 

@@ -96,7 +96,7 @@ func (q *request) blankForm(kind channels.Kind) (integrationForm, error) {
 // fields returns the fields of a channel's settings.
 func (q *request) fields(info channels.KindInfo, c channels.Channel) ([]field, error) {
 	var list []field
-	for _, s := range info.Settings {
+	for _, s := range info.AllSettings() {
 		f := field{Setting: s, Label: settingLabel(s.Name), Source: c.Sources[s.Name]}
 		switch {
 		case f.Source != "":
@@ -108,7 +108,7 @@ func (q *request) fields(info channels.KindInfo, c channels.Channel) ([]field, e
 		if f.Value == "" && s.Options != nil {
 			f.Value = s.Default
 		}
-		if c.Kind == channels.Group {
+		if c.Kind == channels.Group && s.Name == channels.GroupSetting {
 			available, err := q.mon.Channels(q.ctx(), q.project.ID)
 			if err != nil {
 				return nil, err
@@ -311,7 +311,7 @@ func merge(info channels.KindInfo, c channels.Channel, wanted map[string]string,
 	settings := map[string]string{}
 	moved := "" // the setting that could send secrets elsewhere
 	var kept []channels.Setting
-	for _, s := range info.Settings {
+	for _, s := range info.AllSettings() {
 		old, value := c.Settings[s.Name], wanted[s.Name]
 		switch {
 		case c.Sources[s.Name] != "":

@@ -237,7 +237,7 @@ func (c channelKindsCmd) Run(a *app) error {
 	var documents []kindDoc
 	for _, kind := range channelKinds() {
 		document := kindDoc{kind.Kind, kind.Doc, []settingDoc{}}
-		for _, s := range kind.Settings {
+		for _, s := range kind.AllSettings() {
 			document.Settings = append(document.Settings, settingDoc{s.Name, s.Doc, s.Required, s.Secret, s.Default})
 		}
 		documents = append(documents, document)

@@ -17,7 +17,7 @@ type deliveriesListCmd struct {
 	projectFlag
 	Check   string `placeholder:"CHECK" help:"Only alerts about this check: its UUID, or its slug if no other check of the project has it."`
 	Channel string `placeholder:"CHANNEL" help:"Only alerts to this integration: its id, or its name if no other integration of the project has it."`
-	State   string `placeholder:"STATE" help:"Only alerts in this state: pending, sent, failed or superseded."`
+	State   string `placeholder:"STATE" help:"Only alerts in this state: pending, sent, failed, superseded or skipped."`
 	Number  int    `short:"n" default:"100" placeholder:"N" help:"Maximum number of alerts, at least 1. The newest come first."`
 	Before  int64  `placeholder:"ID" help:"Only alerts before this one. The last id of a list gives the next page."`
 	jsonFlag
@@ -25,7 +25,8 @@ type deliveriesListCmd struct {
 
 func (deliveriesListCmd) Help() string {
 	return `An alert is pending until it is sent. It has failed if the receiver refused it permanently or accepted none of the attempts
-of a day. It is superseded if a newer alert replaced it before it was sent. Rollcall keeps alerts as long as flips.
+of a day. It is superseded if a newer alert replaced it before it was sent, and skipped if the integration does not want
+alerts about that status. Rollcall keeps alerts as long as flips.
 
 With --json: an array of {"id", "check", "check_name", "channel", "channel_name", "kind", "status", "reminder", "state",
 "attempts", "created", "due", "finished", "error"}, where due and finished are null if there is no such time.

@@ -1,0 +1,290 @@
+package monitor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
+)
+
+const (
+	// incidentEvery is how often Run looks for incidents that are due.
+	incidentEvery = 5 * time.Second
+	// incidentLook is how long after an attempt the monitor looks whether an incident is still about a check that is down.
+	incidentLook = 30 * time.Second
+	// closeMost bounds the pause between attempts to close an incident. It doubles from incidentLook on.
+	closeMost = 6 * time.Hour
+	// orphanAttempts bounds the attempts to close the incident of a deleted check, over about two days.
+	orphanAttempts = 16
+	// incidentBatch bounds the incidents that one query returns, and incidentSends those handled at once.
+	incidentBatch, incidentSends = 200, 16
+)
+
+// incidentAfter returns the incident to save after an attempt, or nil if nothing about it has changed.
+func (m *Monitor) incidentAfter(s *send, now time.Time) *store.Incident {
+	keeper, keeps := m.delivery.notifiers[s.Channel.Kind].(channels.IncidentNotifier)
+	if !keeps || s.open == "" && s.Open == "" || s.err != nil && s.open == s.Open {
+		return nil
+	}
+	return &store.Incident{
+		CheckID: s.Check.ID, ChannelID: s.ChannelID, CheckName: s.Check.Name, DeliveryID: s.ID,
+		Open: s.open, DownAt: s.Flip.At, Due: now.Add(look(keeper)),
+	}
+}
+
+// look returns the time between two looks at an open incident.
+func look(keeper channels.IncidentNotifier) time.Duration {
+	if every := keeper.Refresh(); every > 0 {
+		return every
+	}
+	return incidentLook
+}
+
+// KeepIncidents looks at the incidents that [channels.IncidentNotifier]s keep open. It reports again what such a notifier
+// wants refreshed, and closes the incidents of checks that are not down, unless an alert is about to do that: quiet hours
+// held that alert back, it was given up, or the check was paused, deleted or taken from the channel. It returns how many
+// incidents it handled. [Monitor.Run] does the same; call KeepIncidents only in a program that does not call Run, and
+// [Monitor.Deliver] after it.
+//
+// The error is that of ctx, [ErrUnavailable] or another error of the store. Errors of notifiers are logged, and tried
+// again.
+func (m *Monitor) KeepIncidents(ctx context.Context) (handled int, err error) {
+	for {
+		due, err := m.store.DueIncidents(ctx, m.Now(), incidentBatch)
+		if err != nil || len(due) == 0 {
+			return handled, err
+		}
+		if err := m.keepAll(ctx, due); err != nil {
+			return handled, err
+		}
+		handled += len(due)
+		if len(due) < incidentBatch {
+			return handled, nil
+		}
+	}
+}
+
+// keepAll handles incidents, some at once. It logs errors of notifiers and returns those of the store.
+func (m *Monitor) keepAll(ctx context.Context, due []store.Incident) error {
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	var unsent []*sendError
+	slots := make(chan struct{}, incidentSends)
+	for _, i := range due {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			err := m.keep(ctx, i)
+			mu.Lock()
+			defer mu.Unlock()
+			if e, ok := errors.AsType[*sendError](err); ok {
+				unsent = append(unsent, e)
+			} else {
+				failed = cmp.Or(failed, err)
+			}
+		})
+	}
+	group.Wait()
+	if len(unsent) > 0 {
+		m.logger("incidents").WarnContext(ctx, "open incidents cannot be reported to their receivers",
+			"incidents", len(unsent), "error", unsent[0])
+	}
+	return failed
+}
+
+// An incidentStep is what to do about an open incident.
+type incidentStep int
+
+const (
+	stepWait    incidentStep = iota // look again later
+	stepRefresh                     // report it again
+	stepClose                       // close it with a delivery
+	stepOrphan                      // close it without one, because the check is gone
+	stepForget                      // the channel does not want to hear of its end
+)
+
+// incidentView is what decides about an incident.
+type incidentView struct {
+	gone     bool // the check was deleted
+	down     bool // the check is down
+	assigned bool // the channel gets the alerts of the check
+	waiting  bool // alerts to the channel are pending
+	wantsUp  bool // the channel wants alerts about up
+	refresh  bool // the notifier wants refreshes
+}
+
+// step decides what to do about an open incident.
+func (v incidentView) step() incidentStep {
+	over := v.gone || !v.down || !v.assigned
+	switch {
+	case v.waiting && !v.gone:
+		return stepWait
+	case over && !v.wantsUp:
+		return stepForget
+	case v.gone:
+		return stepOrphan
+	case over:
+		return stepClose
+	case v.refresh:
+		return stepRefresh
+	}
+	return stepWait
+}
+
+// keep handles an incident that is due. The error is a *sendError if the notifier failed.
+func (m *Monitor) keep(ctx context.Context, i store.Incident) error {
+	keeper, _ := m.delivery.notifiers[i.Channel.Kind].(channels.IncidentNotifier)
+	var step incidentStep
+	var project uuid.UUID
+	err := m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		step = stepWait
+		now := m.Now()
+		view := incidentView{wantsUp: i.Channel.Wants(channels.Up), refresh: keeper != nil && keeper.Refresh() > 0}
+		l, err := tx.LockCheck(ctx, i.CheckID) // no alert is raised until the commit
+		switch {
+		case errors.Is(err, checks.ErrNotFound):
+			view.gone = true
+		case err != nil:
+			return err
+		default:
+			project = l.ProjectID
+			view.down = l.Stored == checks.StatusDown
+			if view.assigned, err = assigned(ctx, tx, l.Check, i.ChannelID); err != nil {
+				return err
+			}
+			if view.waiting, err = tx.Waiting(ctx, i.CheckID, i.ChannelID); err != nil {
+				return err
+			}
+		}
+		current, err := tx.LockIncident(ctx, i.CheckID, i.ChannelID)
+		if errors.Is(err, checks.ErrNotFound) || err == nil && current.Due.After(now) {
+			return nil // another server has handled it
+		} else if err != nil {
+			return err
+		}
+		current.Due = now.Add(incidentLook)
+		if keeper == nil { // another server may have the notifier
+			return tx.SaveIncident(ctx, current)
+		}
+		switch step = view.step(); step {
+		case stepWait, stepRefresh:
+			current.Due, current.Attempts = now.Add(look(keeper)), 0
+		case stepForget:
+			current.Open = ""
+		case stepClose, stepOrphan:
+			current.Attempts++
+			current.Due = now.Add(backoff(incidentLook, closeMost, current.Attempts))
+			if step == stepOrphan && current.Attempts > orphanAttempts {
+				step, current.Open = stepWait, ""
+			}
+			if step == stepClose {
+				if err := tx.CloseIncident(ctx, i.CheckID, i.ChannelID, closeReason(view, l.Check), now); err != nil {
+					return err
+				}
+			}
+		}
+		i.Open, i.Attempts, i.Due = current.Open, current.Attempts, current.Due
+		return tx.SaveIncident(ctx, current)
+	})
+	if err != nil {
+		return err
+	}
+	switch step {
+	case stepClose:
+		m.delivery.wake()
+		m.publish(ctx, deliveryNote(project, i.CheckID))
+	case stepRefresh, stepOrphan:
+		return m.report(ctx, keeper, i, step)
+	}
+	return nil
+}
+
+// report sends a notification about an incident without a delivery: a refresh, or the end of a check.
+func (m *Monitor) report(ctx context.Context, keeper channels.IncidentNotifier, i store.Incident, step incidentStep) error {
+	n := channels.Notification{
+		ID: uuid.NewString(), Incident: incidentID(i.CheckID, i.DownAt), Check: channels.Check{ID: i.CheckID, Name: i.CheckName},
+		Status: channels.Down, At: i.DownAt,
+	}
+	if step == stepOrphan {
+		n.Status, n.At, n.DownFor = channels.Up, m.Now(), max(0, m.Now().Sub(i.DownAt))
+		n.Closed, n.Reason = true, "the check was deleted"
+	} else {
+		alerts, err := m.store.Alerts(ctx, []store.QueuedDelivery{{ID: i.DeliveryID, CreatedAt: i.DownAt}})
+		if err != nil {
+			return err
+		}
+		if len(alerts) > 0 && !alerts[0].Flip.At.IsZero() && !alerts[0].Flip.Up {
+			n = m.notification(ctx, alerts[0])
+		}
+	}
+	open, err := m.reportTo(ctx, keeper, i, i.Open, n)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	closed := false
+	saved := m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		current, err := tx.LockIncident(ctx, i.CheckID, i.ChannelID)
+		closed = errors.Is(err, checks.ErrNotFound)
+		if closed || err == nil && current.Open != i.Open { // an alert has changed it meanwhile
+			return nil
+		} else if err != nil || open == i.Open {
+			return err
+		}
+		current.Open = open
+		return tx.SaveIncident(ctx, current)
+	})
+	if closed && open != "" { // the refresh may have opened it again
+		n.Status, n.Closed, n.Reason, n.Verdict = channels.Up, true, "the check is up", ""
+		_, again := m.reportTo(ctx, keeper, i, open, n)
+		err = cmp.Or(err, again)
+	}
+	switch {
+	case saved != nil:
+		return saved
+	case err != nil:
+		return &sendError{err: err, text: m.errorText(i.Channel, err)}
+	}
+	return nil
+}
+
+// reportTo sends a notification about an incident.
+func (m *Monitor) reportTo(
+	ctx context.Context, keeper channels.IncidentNotifier, i store.Incident, open string, n channels.Notification,
+) (nowOpen string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, m.delivery.Timeout)
+	defer cancel()
+	return notify(ctx, keeper, i.Channel, open, func() channels.Notification { return n })
+}
+
+// assigned reports whether a channel gets the alerts of a check, directly or as a member of a group.
+func assigned(ctx context.Context, tx store.Tx, c checks.Check, channelID uuid.UUID) (bool, error) {
+	if slices.Contains(c.Channels, channelID) {
+		return true, nil
+	}
+	list, err := tx.Channels(ctx, c.ProjectID)
+	return slices.ContainsFunc(list, func(g channels.Channel) bool {
+		return g.Kind == channels.Group && slices.Contains(c.Channels, g.ID) && slices.Contains(channels.GroupMembers(g), channelID)
+	}), err
+}
+
+// closeReason says why an incident closes.
+func closeReason(v incidentView, c checks.Check) string {
+	switch {
+	case v.down:
+		return "the integration does not get alerts about the check any more"
+	case c.Stored == checks.StatusPaused:
+		return "the check was paused"
+	case c.Stored == checks.StatusNew:
+		return "the check was paused and resumed"
+	}
+	return "the check is up"
+}
