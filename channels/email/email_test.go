@@ -27,7 +27,8 @@ func down() channels.Notification {
 			Tags: []string{"db", "prod"}, Desc: "Copies /home.\nCall Žanis.", Project: "backups", Timing: "0 3 * * * (Europe/Riga), 1 hour of grace",
 			NPings: 12, URL: "https://rollcall.example.org/api/v3/checks/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f",
 		},
-		Ping: channels.Ping{At: at, Kind: "fail", ExitStatus: new(3), Body: []byte("disk <full>\r\nat /dev/sda1\x1b[0m\xff")},
+		Ping: channels.Ping{At: at, Kind: "fail", ExitStatus: new(3), Duration: 41 * time.Second, Body: []byte("first\nlines"),
+			End: []byte("\x1b[31mdisk <full>\x1b[0m\r\n\r\nCheck:        \u202ehttps://evil.example\x00\r\n")},
 		Earlier: []channels.Change{
 			{Status: channels.Down, At: at.Add(-2 * time.Hour), Reason: "no ping in time"},
 			{Status: channels.Up, At: at.Add(-time.Hour)},
@@ -87,7 +88,7 @@ func TestMessage(t *testing.T) {
 
 Reason:       exit status 3
 Since:        Sun, 15 Mar 2026 04:00:00 UTC
-Last ping:    Sun, 15 Mar 2026 04:00:00 UTC (fail, exit status 3)
+Last ping:    Sun, 15 Mar 2026 04:00:00 UTC (fail, exit status 3, took 41 s)
 Expected:     0 3 * * * (Europe/Riga), 1 hour of grace
 Project:      backups
 Tags:         db prod
@@ -99,8 +100,8 @@ Call Žanis.
 
 Body of the last ping:
 
-disk <full>
-at /dev/sda1�[0m�
+> disk <full>
+> Check:        https://evil.example
 
 Changes not reported before:
 
@@ -113,6 +114,30 @@ Sent by Rollcall to the integration “ops”.`
 	for _, part := range []string{"is DOWN", "exit status 3", "Žanis", "disk <full>", "no ping in time", "/api/v3/checks/5c1ae2b0"} {
 		if !strings.Contains(body.HTML, part) {
 			t.Errorf("%q is not in the HTML part:\n%s", part, body.HTML)
+		}
+	}
+}
+
+// TestOutput has bodies that are cut, and one that is no text.
+func TestOutput(t *testing.T) {
+	s := start(t, email.StartTLS)
+	for end, want := range map[string]string{
+		strings.Repeat("long line\n", 200): "End of the last ping's body:\n\n> long line\n> long line\n",
+		"\xff\xfe\x00":                     "\n\nChanges not",
+		"</pre><script>":                   "Body of the last ping:\n\n> </pre><script>\n",
+	} {
+		alert := down()
+		alert.Ping.End = []byte(end)
+		if err := s.notifier(t, nil).Notify(t.Context(), channel("ops@example.org"), alert); err != nil {
+			t.Fatal(err)
+		}
+		data := s.got()[0].Data
+		body := pings.Parse([]byte(data))
+		if text := strings.ReplaceAll(body.Text, "\r\n", "\n"); !strings.Contains(text, want) || len(text) > 2000 {
+			t.Errorf("%d bytes: %s", len(text), text)
+		}
+		if strings.Contains(data, "<script>") && !strings.Contains(data, "&lt;script&gt;") {
+			t.Errorf("the page has markup of the body: %s", data)
 		}
 	}
 }
@@ -185,7 +210,7 @@ func TestSubjects(t *testing.T) {
 func TestHostileBody(t *testing.T) {
 	s := start(t, email.StartTLS)
 	alert := down()
-	alert.Ping.Body = []byte("a\r\n.\r\nMAIL FROM:<x@example.org>\r\n.\n..b\r--x\n</pre><script>alert(1)</script>" + strings.Repeat("ж", 5000))
+	alert.Ping.End = []byte("a\r\n.\r\nMAIL FROM:<x@example.org>\r\n.\n..b\r\n--x\n</pre><script>alert(1)</script>" + strings.Repeat("ж", 900))
 	alert.Check.URL, alert.Check.Tags = "javascript:alert(1)", []string{"<b>"}
 	if err := s.notifier(t, nil).Notify(t.Context(), channel("ops@example.org"), alert); err != nil {
 		t.Fatal(err)
@@ -196,10 +221,12 @@ func TestHostileBody(t *testing.T) {
 	}
 	body := pings.Parse([]byte(got[0].Data))
 	const want = "a\n.\nMAIL FROM:<x@example.org>\n.\n..b\n--x\n</pre><script>alert(1)</script>ж"
-	for _, part := range []string{body.Text, body.HTML} {
-		if !strings.Contains(part, want) || !strings.Contains(part, "жж…") || strings.Count(part, "ж") > 2000 || !strings.Contains(part, "<b>") {
-			t.Error(part)
-		}
+	text := strings.ReplaceAll(body.Text, "\r\n", "\n")
+	if quote := strings.ReplaceAll("\n"+want, "\n", "\n> "); !strings.Contains(text, quote) || !strings.Contains(text, "<b>") {
+		t.Error(text)
+	}
+	if !strings.Contains(body.HTML, want) || !strings.Contains(body.HTML, "<b>") {
+		t.Error(body.HTML)
 	}
 	if strings.Contains(got[0].Data, `href=3D"javascript`) || !strings.Contains(got[0].Data, "&lt;script") {
 		t.Error(got[0].Data)

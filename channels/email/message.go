@@ -102,11 +102,11 @@ type view struct {
 	Verdict string
 	Rows    []row
 	Desc    string
-	// Output is the beginning of the last ping's body.
-	Output  string
-	Earlier []string
-	URL     string
-	Footer  string
+	// Output is the end of the last ping's body, and OutputTitle the line above it.
+	Output, OutputTitle string
+	Earlier             []string
+	URL                 string
+	Footer              string
 }
 
 type row struct{ Label, Value string }
@@ -121,9 +121,13 @@ func newView(c channels.Channel, n channels.Notification) view {
 		Verdict: line(n.Verdict),
 		Rows:    rows(n),
 		Desc:    block(n.Check.Desc),
-		Output:  block(string(n.Ping.Body)),
 		URL:     line(n.Check.URL),
 		Footer:  "Sent by Rollcall.",
+	}
+	output, whole := message.Output(n.Ping)
+	v.Output, v.OutputTitle = strings.Join(output, "\n"), "End of the last ping's body:"
+	if whole {
+		v.OutputTitle = "Body of the last ping:"
 	}
 	if c.Name != "" {
 		v.Footer = fmt.Sprintf("Sent by Rollcall to the integration “%s”.", line(c.Name))
@@ -183,6 +187,9 @@ func lastPing(p channels.Ping) string {
 	if p.ExitStatus != nil {
 		text += fmt.Sprintf(", exit status %d", *p.ExitStatus)
 	}
+	if p.Duration > 0 {
+		text += ", took " + message.Took(p.Duration)
+	}
 	return text + ")"
 }
 
@@ -203,7 +210,8 @@ func (v view) text() string {
 		fmt.Fprintf(&b, "\n%s\n", v.Desc)
 	}
 	if v.Output != "" {
-		fmt.Fprintf(&b, "\nBody of the last ping:\n\n%s\n", v.Output)
+		quote := strings.ReplaceAll(v.Output, "\n", "\n> ") // so that no line of it looks like one of ours
+		fmt.Fprintf(&b, "\n%s\n\n> %s\n", v.OutputTitle, quote)
 	}
 	if len(v.Earlier) > 0 {
 		b.WriteString("\nChanges not reported before:\n\n")

@@ -22,7 +22,7 @@ const pageTemplate = `<!DOCTYPE html>
 <p style="white-space: pre-wrap;">{{.Desc}}</p>
 {{- end}}
 {{- if .Output}}
-<p>Body of the last ping:</p>
+<p>{{.OutputTitle}}</p>
 <pre style="background: #f4f4f4; padding: 0.5em; white-space: pre-wrap;">{{.Output}}</pre>
 {{- end}}
 {{- if .Earlier}}

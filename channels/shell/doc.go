@@ -14,7 +14,7 @@
 // name of a check cannot become a command:
 //
 //	CHECK_NAME CHECK_SLUG CHECK_UUID CHECK_TAGS CHECK_DESC   of the check
-//	CHECK_TIMING CHECK_URL                                   when pings are expected; its address in the API
+//	CHECK_TIMING CHECK_URL                                   when pings are expected; the address of its page
 //	PROJECT        name of the project
 //	STATUS         up or down
 //	REASON         why, in a few words
@@ -24,6 +24,8 @@
 //	OVER           when the check came up, if before this alert was sent
 //	LAST_PING      when the last ping came; PING_KIND is its kind
 //	EXIT_STATUS    of the last ping
+//	DURATION       how many seconds the run took that the last ping ended, such as 41.02
+//	BODY_END       the end of the body of the last ping, at most 4,000 bytes
 //	ALERT_ID       the same when the command runs again for an alert
 //	INCIDENT       the same for all alerts about one outage
 //	TEST           1 if a user tries the integration, else 0

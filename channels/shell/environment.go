@@ -14,9 +14,12 @@ const timeFormat = "2006-01-02T15:04:05+00:00"
 
 // environment returns the variables of a command.
 func environment(n channels.Notification) []string {
-	exitStatus, test := "", "0"
+	exitStatus, duration, test := "", "", "0"
 	if n.Ping.ExitStatus != nil {
 		exitStatus = strconv.Itoa(*n.Ping.ExitStatus)
+	}
+	if n.Ping.Duration > 0 {
+		duration = strconv.FormatFloat(n.Ping.Duration.Seconds(), 'f', -1, 64)
 	}
 	if n.Test {
 		test = "1"
@@ -39,6 +42,8 @@ func environment(n channels.Notification) []string {
 		{"LAST_PING", formatTime(n.Ping.At)},
 		{"PING_KIND", n.Ping.Kind},
 		{"EXIT_STATUS", exitStatus},
+		{"DURATION", duration},
+		{"BODY_END", string(n.Ping.End)},
 		{"ALERT_ID", n.ID},
 		{"INCIDENT", n.Incident},
 		{"TEST", test},

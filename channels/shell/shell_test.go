@@ -28,7 +28,8 @@ func down() channels.Notification {
 			ID: uuid.MustParse("5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f"), Name: "nightly", Slug: "n", Tags: []string{"a", "b"}, Desc: "two\nlines",
 			Project: "backups", Timing: "every hour", URL: "https://example.org/",
 		},
-		Ping: channels.Ping{At: at, Kind: "fail", ExitStatus: new(3), Body: []byte("the \"body\"\x00\xff\n")},
+		Ping: channels.Ping{At: at, Kind: "fail", ExitStatus: new(3), Duration: 41*time.Second + 20*time.Millisecond,
+			Body: []byte("the \"body\"\x00\xff\n"), End: []byte("the $HOME\x00 end")},
 		Test: true,
 	}
 }
@@ -60,7 +61,7 @@ func equal(t *testing.T, what string, got, want any) {
 func TestEnvironment(t *testing.T) {
 	t.Setenv("ROLLCALL_SECRET_KEY", "s3cret")
 	const list = "for v in CHECK_NAME CHECK_SLUG CHECK_UUID CHECK_TAGS CHECK_DESC CHECK_TIMING CHECK_URL PROJECT STATUS REASON AT DOWN_FOR " +
-		"REMINDER OVER LAST_PING PING_KIND EXIT_STATUS ALERT_ID INCIDENT TEST; do eval \"echo $v=\\\"\\${$v-unset}\\\"\"; done > $HOME/out; pwd >> $HOME/out"
+		"REMINDER OVER LAST_PING PING_KIND EXIT_STATUS DURATION BODY_END ALERT_ID INCIDENT TEST; do eval \"echo $v=\\\"\\${$v-unset}\\\"\"; done > $HOME/out; pwd >> $HOME/out"
 	got, err := notify(t, down(), list)
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +84,8 @@ OVER=2026-03-15T05:00:00+00:00
 LAST_PING=2026-03-15T04:00:00+00:00
 PING_KIND=fail
 EXIT_STATUS=3
+DURATION=41.02
+BODY_END=the $HOME end
 ALERT_ID=n1
 INCIDENT=i1
 TEST=1

@@ -32,13 +32,15 @@
 //	$AT                     when the status changed, in the same form
 //	$DOWNFOR                how many seconds the check was down; 0 if it is down
 //	$EXITSTATUS             of the last ping, or -1
+//	$DURATION               how many seconds the run took that the last ping ended, such as 41.02, or -1
 //	$BODY                   of the last ping, at most 10,000 bytes
+//	$BODYEND                the end of the body, at most 4,000 bytes
 //	$ID                     the identifier of the alert
 //	$INCIDENT               the identifier of the outage
 //	$JSON                   the object check of the default document
 //
 // All but $JSON also exist with the suffix _JSON, which stands for the value as JSON: a string with quotes, a number
-// for $DOWNFOR_JSON, and a number or null for $EXITSTATUS_JSON. So {"text": $NAME_JSON} is right, and {"text": "$NAME"}
+// for $DOWNFOR_JSON, and a number or null for $EXITSTATUS_JSON and $DURATION_JSON. So {"text": $NAME_JSON} is right, and {"text": "$NAME"}
 // breaks on a name with a quote. The placeholders are those of Healthchecks and some more.
 //
 // The longest matching placeholder wins: $NAME_down is the name and then _down. Other dollar signs stay. Placeholders
@@ -62,7 +64,8 @@
 //	    "n_pings": 12, "status": "down", "last_ping": "..."                  // or null
 //	  },
 //	  "ping": {                 // the last ping, or null
-//	    "at": "...", "kind": "fail", "exit_status": 1, "body": "..."         // exit_status: or null
+//	    "at": "...", "kind": "fail", "exit_status": 1, "duration": 41.02,    // seconds; both: or null
+//	    "body": "...", "body_end": "..."                                     // 10,000 bytes, the last 4,000 bytes
 //	  },
 //	  "down_for": 0,            // seconds, if status is up
 //	  "reminder": 0,            // 1 and up: a reminder that the check is still down

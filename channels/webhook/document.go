@@ -43,10 +43,12 @@ type checkDocument struct {
 }
 
 type pingDocument struct {
-	At         *string `json:"at"`
-	Kind       string  `json:"kind"`
-	ExitStatus *int    `json:"exit_status"`
-	Body       string  `json:"body"`
+	At         *string  `json:"at"`
+	Kind       string   `json:"kind"`
+	ExitStatus *int     `json:"exit_status"`
+	Duration   *float64 `json:"duration"`
+	Body       string   `json:"body"`
+	BodyEnd    string   `json:"body_end"`
 }
 
 type changeDocument struct {
@@ -62,7 +64,12 @@ func newDocument(n channels.Notification) document {
 		Over: formatTime(n.Over), Earlier: make([]changeDocument, len(n.Earlier)), Test: n.Test,
 	}
 	if p := n.Ping; !p.At.IsZero() {
-		d.Ping = &pingDocument{At: formatTime(p.At), Kind: p.Kind, ExitStatus: p.ExitStatus, Body: string(p.Body)}
+		d.Ping = &pingDocument{
+			At: formatTime(p.At), Kind: p.Kind, ExitStatus: p.ExitStatus, Body: string(p.Body), BodyEnd: string(p.End),
+		}
+		if p.Duration > 0 {
+			d.Ping.Duration = new(p.Duration.Seconds())
+		}
 	}
 	for i, c := range n.Earlier {
 		d.Earlier[i] = changeDocument{Status: c.Status, At: formatTime(c.At), Reason: c.Reason}

@@ -48,6 +48,7 @@ func newPlaceholders(n channels.Notification, now time.Time) placeholders {
 	set("NOW", now.Format(timeFormat))
 	set("AT", n.At.UTC().Format(timeFormat))
 	set("BODY", strings.ToValidUTF8(string(n.Ping.Body), "\ufffd"))
+	set("BODYEND", strings.ToValidUTF8(string(n.Ping.End), "\ufffd"))
 	set("ID", n.ID)
 	set("INCIDENT", n.Incident)
 	p.values["JSON"] = encode(newCheckDocument(n))
@@ -58,6 +59,11 @@ func newPlaceholders(n channels.Notification, now time.Time) placeholders {
 	if status := n.Ping.ExitStatus; status != nil {
 		text := strconv.Itoa(*status)
 		p.values["EXITSTATUS"], p.values["EXITSTATUS"+asJSON] = text, text
+	}
+	p.values["DURATION"], p.values["DURATION"+asJSON] = "-1", "null"
+	if took := n.Ping.Duration; took > 0 {
+		text := strconv.FormatFloat(took.Seconds(), 'f', -1, 64)
+		p.values["DURATION"], p.values["DURATION"+asJSON] = text, text
 	}
 	return p
 }

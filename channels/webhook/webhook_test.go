@@ -31,7 +31,8 @@ func down() channels.Notification {
 			Tags: []string{"db", "", "prod"}, Desc: "Copies /home.", Project: "backups", Timing: "every hour", NPings: 12,
 			URL: "https://rollcall.example.org/api/v3/checks/x",
 		},
-		Ping: channels.Ping{At: now.Add(-time.Minute), Kind: "fail", ExitStatus: new(3), Body: []byte("disk \"full\"\n<&\xff")},
+		Ping: channels.Ping{At: now.Add(-time.Minute), Kind: "fail", ExitStatus: new(3), Duration: 41*time.Second + 20*time.Millisecond,
+			Body: []byte("disk \"full\"\n<&\xff"), End: []byte("full\"\n<&\xff")},
 	}
 }
 
@@ -101,7 +102,7 @@ func TestDefaultDocument(t *testing.T) {
 		`"check":{"uuid":"5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f","name":"nightly backup","slug":"nightly","tags":"db  prod","desc":"Copies /home.",` +
 		`"project":"backups","timing":"every hour","n_pings":12,"status":"down","last_ping":"2026-03-15T04:00:02+00:00",` +
 		`"url":"https://rollcall.example.org/api/v3/checks/x"},` +
-		`"ping":{"at":"2026-03-15T04:00:02+00:00","kind":"fail","exit_status":3,"body":"disk \"full\"\n<&\ufffd"},` +
+		`"ping":{"at":"2026-03-15T04:00:02+00:00","kind":"fail","exit_status":3,"duration":41.02,"body":"disk \"full\"\n<&\ufffd","body_end":"full\"\n<&\ufffd"},` +
 		`"down_for":0,"reminder":2,"over":"2026-03-15T04:01:02+00:00",` +
 		`"earlier":[{"status":"up","at":"2026-03-15T04:01:02+00:00","reason":"ping"}],"test":true}`
 	equal(t, "body", got.Body, want)
@@ -157,6 +158,7 @@ func TestPlaceholders(t *testing.T) {
 		{"$NOW $AT", "2026-03-15T04:01:02+00:00 2026-03-15T04:00:02+00:00"},
 		{"$ID $INCIDENT $DOWNFOR $EXITSTATUS", "n1 i1 0 3"},
 		{"$BODY", "disk \"full\"\n<&\ufffd"},
+		{"$BODYEND|$DURATION $BODYEND_JSON $DURATION_JSON", "full\"\n<&\ufffd|41.02 \"full\\\"\\n<&\ufffd\" 41.02"},
 		{"$BODY_JSON $NAME_JSON $TAG1_JSON $TAG9_JSON $STATUS_JSON", `"disk \"full\"\n<&` + "\ufffd" + `" "nightly backup" "db" "" "down"`},
 		{"$EXITSTATUS_JSON $DOWNFOR_JSON $NOW_JSON", `3 0 "2026-03-15T04:01:02+00:00"`},
 		{"$$NAMETAG1 $NAME_down $STATUSES", "$nightly backupTAG1 nightly backup_down downES"},
@@ -166,8 +168,8 @@ func TestPlaceholders(t *testing.T) {
 	for _, tt := range tests {
 		equal(t, tt.template, send(t, down(), settings{"url_down": "http://receiver/", "body_down": tt.template}).Body, tt.want)
 	}
-	got := send(t, up(), settings{"url_up": "http://receiver/", "body_up": "$EXITSTATUS $EXITSTATUS_JSON $DOWNFOR $BODY_JSON"})
-	equal(t, "without a ping", got.Body, `-1 null 5400 ""`)
+	got := send(t, up(), settings{"url_up": "http://receiver/", "body_up": "$EXITSTATUS $EXITSTATUS_JSON $DURATION $DURATION_JSON $DOWNFOR $BODY_JSON"})
+	equal(t, "without a ping", got.Body, `-1 null -1 null 5400 ""`)
 	got = send(t, down(), settings{"url_down": "http://receiver/", "body_down": "$JSON"})
 	var document map[string]any
 	if err := json.Unmarshal([]byte(got.Body), &document); err != nil || document["name"] != "nightly backup" || document["status"] != "down" {
