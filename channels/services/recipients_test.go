@@ -3,6 +3,7 @@ package services_test
 import (
 	"bytes"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
@@ -23,4 +24,23 @@ func longNotification() channels.Notification {
 		n.Earlier = append(n.Earlier, channels.Change{Status: channels.Down, At: n.At, Reason: odd})
 	}
 	return n
+}
+
+// TestLongRecipient sends to a room whose ID is longer than what channels.Partial takes.
+func TestLongRecipient(t *testing.T) {
+	h := newHomeserver(t)
+	room := "!" + strings.Repeat("x", 240) + ":h"
+	h.members[room] = "joined"
+	n := down()
+	send := func() error {
+		return pretend(t, h.ServeHTTP).send("matrix", values{"homeserver": "https://h", "access_token": "right", "rooms": room + ",!quiet:h"}, n)
+	}
+	n.Done = channels.Accepted(send())
+	if len(n.Done) != 1 || len(n.Done[0]) > 200 {
+		t.Fatalf("accepted: %q", n.Done)
+	}
+	h.asked = nil
+	if err := send(); err == nil || h.asked[0] != "PUT rooms !quiet:h" {
+		t.Errorf("the second attempt: %q, %v", h.asked, err)
+	}
 }

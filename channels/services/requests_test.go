@@ -63,7 +63,7 @@ func TestOther(t *testing.T) {
 			func(r request) any {
 				return []any{r.URL, r.Header["Authorization"], r.Body.(map[string]any)["channel"]}
 			}, []any{"https://slack.com/api/chat.postMessage", "Bearer xoxb-1", "#ops"}},
-		{"zulip topic", "zulip", values{"site": "http://z", "email": "b", "api_key": "k", "stream": "s", "topic": "t"}, up(), ok("{}"),
+		{"zulip topic", "zulip", values{"site": "http://z", "email": "b", "api_key": "k", "stream": "s", "topic": "t"}, up(), ok(`{"result":"success"}`),
 			func(r request) any { return r.Body.(url.Values).Get("topic") }, "t"},
 	}
 	for _, tt := range tests {

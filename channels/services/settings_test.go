@@ -68,6 +68,9 @@ func TestSettings(t *testing.T) {
 		{"telegram", "token", "123456:s3cr3tX-abc/../x", "telegram: token is not the token of a bot, such as 123456:ABC-DEF"},
 		{"telegram", "chats", "ops", "telegram: chats has a chat that is neither an ID nor an @name"},
 		{"wecom", "key", "a&b=cdefg", "wecom: key is not the key of a robot"},
+		{"zulip", "stream", "", "zulip: stream and users are both missing"},
+		{"zulip", "users", "a@example.org,10", "zulip: users is neither a list of e-mail addresses nor one of IDs"},
+		{"zulip", "users", ",", "zulip: users is not a list of 1 to 20 items, separated by commas"},
 		{"zulip", "topic", strings.Repeat("x", 61), "zulip: topic is not one line of at most 60 characters"},
 	}
 	for _, tt := range tests {

@@ -48,7 +48,7 @@ func signalBatches(recipients, done []string) [][]string {
 	for _, r := range recipients {
 		_, err := uuid.Parse(r)
 		switch {
-		case slices.Contains(done, r):
+		case slices.Contains(done, doneName(r)):
 		case signalGroup(r):
 			batches = append(batches, []string{r})
 		case err == nil, strings.HasPrefix(r, "+") && strings.Trim(r, "+0123456789 ") == "":
