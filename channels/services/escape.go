@@ -39,3 +39,6 @@ func rocketEscape(text string) string {
 
 // atEscape prevents mentions.
 func atEscape(text string) string { return strings.ReplaceAll(text, "@", "@"+gap) }
+
+// wecomEscape prevents mentions such as <@user> in WeCom, whose text has no other markup.
+func wecomEscape(text string) string { return strings.ReplaceAll(text, "<@", "<"+gap+"@") }

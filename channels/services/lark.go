@@ -5,13 +5,19 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"strconv"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
 func larkService() service {
+	result := codes{
+		field: "code", text: "msg",
+		gone:    []int{19001}, // no such webhook
+		tooFast: []int{9499, 11232},
+		pause:   time.Minute,
+	}
 	return service{
 		info: channels.KindInfo{
 			Kind: "lark", Title: "Lark", Category: channels.Chat,
@@ -41,11 +47,7 @@ func larkService() service {
 			if err != nil {
 				return err
 			}
-			var result struct {
-				Code *int   `json:"code"`
-				Msg  string `json:"msg"`
-			}
-			return codeError(json.Unmarshal(answer, &result), result.Code, result.Msg, 9499, 11232)
+			return result.check(answer)
 		},
 	}
 }

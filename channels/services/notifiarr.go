@@ -2,6 +2,7 @@ package services
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/rollcall-dev/rollcall/channels"
 )
@@ -18,26 +19,44 @@ func notifiarrService() service {
 			},
 		},
 		escape: markdownEscape,
-		limit:  1900,
-		send: func(ctx context.Context, m *delivery) error {
-			color := "D60510"
-			if m.isUp() {
-				color = "2EB67D"
-			}
-			_, err := m.do(ctx, request{
-				url: join("https://notifiarr.com/api/v1/notification/passthrough", m.settings["api_key"]),
-				json: map[string]any{
-					"notification": map[string]any{"name": "Rollcall", "event": m.n.ID},
-					"discord": map[string]any{
-						"color": color,
-						"text":  map[string]string{"title": m.title, "description": m.text},
-						"ids":   map[string]any{"channel": integer(m.settings["channel"])},
-					},
-				},
-			})
-			return err
-		},
+		limit:  4000, // a description of Discord has 4,096 characters
+		send:   sendNotifiarr,
 	}
+}
+
+func sendNotifiarr(ctx context.Context, m *delivery) error {
+	color := "D60510"
+	if m.isUp() {
+		color = "2EB67D"
+	}
+	answer, err := m.do(ctx, request{
+		url: join("https://notifiarr.com/api/v1/notification/passthrough", m.settings["api_key"]),
+		json: map[string]any{
+			"notification": map[string]any{"update": false, "name": "Rollcall", "event": m.n.ID},
+			"discord": map[string]any{
+				"color": color,
+				"text":  map[string]string{"title": m.title, "description": m.text},
+				"ids":   map[string]any{"channel": integer(m.settings["channel"])},
+			},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	var result struct {
+		Result  string `json:"result"`
+		Details struct {
+			Response any `json:"response"`
+		} `json:"details"`
+	}
+	if json.Unmarshal(answer, &result) != nil || result.Result == "" {
+		return errAnswer
+	}
+	if result.Result == "error" {
+		text, _ := result.Details.Response.(string)
+		return refused(result.Result, text)
+	}
+	return nil
 }
 
 // integer is a JSON number too large for a float.

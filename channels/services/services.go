@@ -104,6 +104,7 @@ func services() []service {
 	return []service{
 		appriseService(),
 		barkService(),
+		dingtalkService(),
 		discordService(),
 		googlechatService(),
 		gotifyService(),
@@ -124,6 +125,7 @@ func services() []service {
 		snsService(),
 		teamsService(),
 		telegramService(),
+		webexService(),
 		wecomService(),
 		zulipService(),
 	}

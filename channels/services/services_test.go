@@ -184,6 +184,7 @@ func samples() map[channels.Kind]sample {
 	return map[channels.Kind]sample{
 		"apprise":       appriseSample(),
 		"bark":          barkSample(),
+		"dingtalk":      dingtalkSample(),
 		"discord":       discordSample(),
 		"googlechat":    googlechatSample(),
 		"gotify":        gotifySample(),
@@ -204,6 +205,7 @@ func samples() map[channels.Kind]sample {
 		"sns":           snsSample(),
 		"teams":         teamsSample(),
 		"telegram":      telegramSample(),
+		"webex":         webexSample(),
 		"wecom":         wecomSample(),
 		"zulip":         zulipSample(),
 	}
@@ -339,6 +341,7 @@ func TestLongAndOdd(t *testing.T) {
 	n := down()
 	odd := strings.Repeat("*\\@<ž😀", 50)
 	n.Check.Name, n.Check.Project, n.Check.Tags, n.Check.Timing, n.Reason, n.Verdict = odd, odd, []string{odd}, odd, odd, odd+odd
+	n.Ping = channels.Ping{At: n.At, Kind: "fail", End: []byte(strings.Repeat(odd+"\n", 5) + strings.Repeat("<\n", 200))}
 	for range 10 {
 		n.Earlier = append(n.Earlier, channels.Change{Status: channels.Down, At: n.At, Reason: odd})
 	}

@@ -22,6 +22,9 @@ func TestSettings(t *testing.T) {
 		want        string
 	}{
 		{"bark", "device_key", "a/b", "bark: device_key is not the key of a device"},
+		{"dingtalk", "webhook_url", "https://oapi.dingtalk.com/robot/send", "dingtalk: webhook_url has no access_token"},
+		{"dingtalk", "webhook_url", "https://oapi.dingtalk.com/robot/sendBySession?access_token=x",
+			"dingtalk: webhook_url is not the URL of a webhook of this service, on oapi.dingtalk.com"},
 		{"discord", "webhook_url", "", "discord: webhook_url is missing"},
 		{"discord", "webhook_url", "https://discord.com.evil.org/api/webhooks/1/t",
 			"discord: webhook_url is not the URL of a webhook of this service, on discord.com or discordapp.com or ptb.discord.com or canary.discord.com"},
@@ -67,6 +70,10 @@ func TestSettings(t *testing.T) {
 		{"telegram", "token", "987", "telegram: token is not the token of a bot, such as 123456:ABC-DEF"},
 		{"telegram", "token", "123456:s3cr3tX-abc/../x", "telegram: token is not the token of a bot, such as 123456:ABC-DEF"},
 		{"telegram", "chats", "ops", "telegram: chats has a chat that is neither an ID nor an @name"},
+		{"webex", "recipients", "", "webex: recipients is missing, token needs it"},
+		{"webex", "recipients", "ops", "webex: recipients has an item that is neither the ID of a room nor an e-mail address"},
+		{"webex", "webhook_url", webexHook, "webex: webhook_url cannot be combined with token"},
+		{"webex", "token", "", "webex: webhook_url and token are both missing"},
 		{"wecom", "key", "a&b=cdefg", "wecom: key is not the key of a robot"},
 		{"zulip", "stream", "", "zulip: stream and users are both missing"},
 		{"zulip", "users", "a@example.org,10", "zulip: users is neither a list of e-mail addresses nor one of IDs"},

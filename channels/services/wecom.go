@@ -2,15 +2,19 @@ package services
 
 import (
 	"context"
-	"encoding/json"
 	"net/url"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/channels/message"
 )
 
 func wecomService() service {
+	result := codes{
+		field: "errcode", text: "errmsg",
+		gone:    []int{93000}, // the key is not that of a robot
+		tooFast: []int{45009}, // 20 messages a minute
+		pause:   time.Minute,
+	}
 	return service{
 		info: channels.KindInfo{
 			Kind: "wecom", Title: "WeCom", Category: channels.Chat,
@@ -20,38 +24,17 @@ func wecomService() service {
 					pattern(`[\w-]{8,100}`, "is not the key of a robot")),
 			},
 		},
-		limit: 2000,
+		escape: wecomEscape,
+		limit:  2048, // the limit of the service, in bytes
 		send: func(ctx context.Context, m *delivery) error {
 			answer, err := m.do(ctx, request{
 				url:  "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?" + url.Values{"key": {m.settings["key"]}}.Encode(),
-				json: map[string]any{"msgtype": "text", "text": map[string]string{"content": message.Cut(m.titleAndText(), 2000)}},
+				json: map[string]any{"msgtype": "text", "text": map[string]string{"content": m.titleAndText()}},
 			})
 			if err != nil {
 				return err
 			}
-			var result struct {
-				Code *int   `json:"errcode"`
-				Msg  string `json:"errmsg"`
-			}
-			return codeError(json.Unmarshal(answer, &result), result.Code, result.Msg, 45009)
+			return result.check(answer)
 		},
 	}
-}
-
-// codeError returns the error of an answer with a code, which is 0 for success. The codes for "too fast" ask for a
-// pause of a minute.
-func codeError(malformed error, code *int, text string, tooFast ...int) error {
-	if malformed != nil || code == nil {
-		return errAnswer
-	}
-	if *code == 0 {
-		return nil
-	}
-	err := refused(*code, text)
-	for _, c := range tooFast {
-		if c == *code {
-			return channels.RetryAfter(err, time.Minute)
-		}
-	}
-	return err
 }
