@@ -31,7 +31,8 @@ const (
 )
 
 // Title returns one line that says what happened to the check: "DOWN: nightly backup", "UP: nightly backup", "Still DOWN
-// (reminder 2): nightly backup" or, if the check recovered before the alert could be sent, "Was DOWN: nightly backup".
+// (reminder 2): nightly backup" or, if the check recovered before the alert could be sent, "Was DOWN: nightly backup". A
+// notification that only closes an incident has the title "CLOSED: nightly backup".
 // The title of a test begins with "[TEST] ".
 func Title(n channels.Notification) string {
 	title, _ := Render(n, nil, 0)
@@ -110,6 +111,8 @@ func (r renderer) line(text string, limit int) string {
 func (r renderer) title(n channels.Notification, room int) string {
 	what := "DOWN"
 	switch {
+	case n.Closed:
+		what = "CLOSED"
 	case n.Status == channels.Up:
 		what = "UP"
 	case !n.Over.IsZero():
@@ -223,6 +226,9 @@ func (r renderer) change(n channels.Notification, limit int) string {
 	text := "Down since " + instant(n.At)
 	if n.Status == channels.Up {
 		text = "Up since " + instant(n.At)
+		if n.Closed {
+			text = "Closed at " + instant(n.At)
+		}
 		if n.DownFor > 0 {
 			text += ", after " + Duration(n.DownFor)
 		}

@@ -60,6 +60,7 @@ func TestTitle(t *testing.T) {
 		{"up", up(), "UP: nightly backup"},
 		{"reminder", with(down(), func(n *channels.Notification) { n.Reminder = 2 }), "Still DOWN (reminder 2): nightly backup"},
 		{"over", with(down(), func(n *channels.Notification) { n.Over = at(5, 0) }), "Was DOWN: nightly backup"},
+		{"closed", with(up(), func(n *channels.Notification) { n.Closed = true }), "CLOSED: nightly backup"},
 		{"test", with(down(), func(n *channels.Notification) { n.Test = true }), "[TEST] DOWN: nightly backup"},
 		{"slug", with(down(), func(n *channels.Notification) { n.Check.Name = " \n" }), "DOWN: backup"},
 		{"no name", with(up(), func(n *channels.Notification) { n.Check.Name, n.Check.Slug = "", "" }),
