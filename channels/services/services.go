@@ -112,6 +112,7 @@ func services() []service {
 		iftttService(),
 		joinService(),
 		larkService(),
+		lineService(),
 		matrixService(),
 		mattermostService(),
 		notifiarrService(),

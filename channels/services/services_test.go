@@ -192,6 +192,7 @@ func samples() map[channels.Kind]sample {
 		"ifttt":         iftttSample(),
 		"join":          joinSample(),
 		"lark":          larkSample(),
+		"line":          lineSample(),
 		"matrix":        matrixSample(),
 		"mattermost":    mattermostSample(),
 		"notifiarr":     notifiarrSample(),

@@ -43,6 +43,7 @@ func TestSettings(t *testing.T) {
 		{"ifttt", "event", "a/b", "ifttt: event is not 1 to 100 letters, digits and _"},
 		{"lark", "webhook_url", "https://open.feishu.cn/open-apis/bot/v2/hook/../x",
 			"lark: webhook_url is not the URL of a webhook of this service, on open.larksuite.com or open.feishu.cn"},
+		{"line", "to", "@name", "line: to has an item that is no ID: U, C or R and 32 hexadecimal digits"},
 		{"matrix", "rooms", "ops", "matrix: rooms has a room that is neither an ID (!…) nor an alias (#…)"},
 		{"matrix", "rooms", ",;", "matrix: rooms is not a list of 1 to 20 items, separated by commas"},
 		{"matrix", "rooms", strings.Repeat("!a,", 21), "matrix: rooms is not a list of 1 to 20 items, separated by commas"},
