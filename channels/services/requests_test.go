@@ -51,8 +51,6 @@ func TestOther(t *testing.T) {
 	}{
 		{"ntfy token", "ntfy", values{"topic": "a", "token": "tk_1"}, up(), ok(`{"id":"1"}`),
 			func(r request) any { return []string{r.URL, r.Header["Authorization"]} }, []string{"https://ntfy.sh/", "Bearer tk_1"}},
-		{"opsgenie closes", "opsgenie", values{"api_key": "k", "region": "eu"}, up(), []answer{{status: 202}},
-			func(r request) any { return r.URL }, "https://api.eu.opsgenie.com/v2/alerts/i-1/close?identifierType=alias"},
 		{"pushbullet address", "pushbullet", values{"token": "k", "target": "a@example.org"}, up(), ok(`{"iden":"u"}`),
 			func(r request) any { return r.Body.(map[string]any)["email"] }, "a@example.org"},
 		{"signal token", "signal", values{"server_url": "http://s/x/", "number": "+1234567", "recipients": "u.1", "token": "k"}, up(), ok(`[{"timestamp":"1"}]`),

@@ -1,5 +1,6 @@
-// Package services sends notifications to chats and push services: Slack, Discord, Telegram, Matrix, Microsoft Teams,
-// ntfy, Pushover and a dozen others. Each is a kind of channel with its own settings, which [Kinds] documents.
+// Package services sends notifications to chats, push services, on-call services and issue trackers: Slack, Telegram,
+// Matrix, Microsoft Teams, ntfy, PagerDuty, Alertmanager, GitHub and many others. Each is a kind of channel with its own
+// settings, which [Kinds] documents.
 //
 //	monitor.Config{
 //		Kinds:     append(channels.Kinds(), services.Kinds()...),
@@ -22,6 +23,13 @@
 // Errors are those of package outbound: 410 is permanent, 429 asks for the pause that the service names, anything else
 // is retried. An answer counts as success only if it is what the service answers to a message that it has accepted. No
 // error contains a secret setting.
+//
+// # Incidents
+//
+// On-call services and issue trackers keep an incident until it is closed; their notifiers are
+// [channels.IncidentNotifier]. Its key is the UUID of the check, and the same for every outage.
+//
+// # Recipients
 //
 // A channel may have several recipients, such as the chats of Telegram. A retry leaves out those that have the message.
 // A recipient that refuses it for good does not keep the others from it.
@@ -92,6 +100,8 @@ type service struct {
 	limit int
 	// incidents is true if the service keeps an incident open until it is closed.
 	incidents bool
+	// refresh is how often such a service must get an incident again that stays open, or 0 for never.
+	refresh time.Duration
 	// send sends one message. For a service that keeps incidents it reads and sets m.open.
 	send func(ctx context.Context, m *delivery) error
 }
@@ -102,6 +112,7 @@ const maxText = 3500
 // services returns all services in alphabetical order of their kinds.
 func services() []service {
 	return []service{
+		alertmanagerService(),
 		appriseService(),
 		barkService(),
 		dingtalkService(),
@@ -111,6 +122,7 @@ func services() []service {
 		homeassistantService(),
 		iftttService(),
 		joinService(),
+		jsmService(),
 		larkService(),
 		lineService(),
 		matrixService(),
@@ -118,6 +130,7 @@ func services() []service {
 		notifiarrService(),
 		ntfyService(),
 		opsgenieService(),
+		pagerdutyService(),
 		pushbulletService(),
 		pushoverService(),
 		rocketchatService(),
@@ -183,8 +196,8 @@ func (s incidentNotifier) NotifyIncident(
 	return s.notify(ctx, c, n, open)
 }
 
-// Refresh returns 0: these services keep an incident until it is closed.
-func (s incidentNotifier) Refresh() time.Duration { return 0 }
+// Refresh returns 0 for services that keep an incident until it is closed.
+func (s incidentNotifier) Refresh() time.Duration { return s.service.refresh }
 
 // A delivery is one attempt to send a notification to a channel.
 type delivery struct {

@@ -182,6 +182,7 @@ const (
 
 func samples() map[channels.Kind]sample {
 	return map[channels.Kind]sample{
+		"alertmanager":  alertmanagerSample(),
 		"apprise":       appriseSample(),
 		"bark":          barkSample(),
 		"dingtalk":      dingtalkSample(),
@@ -191,6 +192,7 @@ func samples() map[channels.Kind]sample {
 		"homeassistant": homeassistantSample(),
 		"ifttt":         iftttSample(),
 		"join":          joinSample(),
+		"jsm":           jsmSample(),
 		"lark":          larkSample(),
 		"line":          lineSample(),
 		"matrix":        matrixSample(),
@@ -198,6 +200,7 @@ func samples() map[channels.Kind]sample {
 		"notifiarr":     notifiarrSample(),
 		"ntfy":          ntfySample(),
 		"opsgenie":      opsgenieSample(),
+		"pagerduty":     pagerdutySample(),
 		"pushbullet":    pushbulletSample(),
 		"pushover":      pushoverSample(),
 		"rocketchat":    rocketchatSample(),

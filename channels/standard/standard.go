@@ -20,10 +20,8 @@ import (
 	"net/http"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/channels/alertmanager"
 	"github.com/rollcall-dev/rollcall/channels/email"
 	"github.com/rollcall-dev/rollcall/channels/outbound"
-	"github.com/rollcall-dev/rollcall/channels/pagerduty"
 	"github.com/rollcall-dev/rollcall/channels/services"
 	"github.com/rollcall-dev/rollcall/channels/shell"
 	"github.com/rollcall-dev/rollcall/channels/sms"
@@ -46,7 +44,7 @@ type Config struct {
 // Kinds returns all kinds of channels with their settings. Every call returns a new slice.
 func Kinds() []channels.KindInfo {
 	kinds := channels.Kinds()
-	kinds = append(kinds, pagerduty.Kind(), alertmanager.Kind(), shell.Kind())
+	kinds = append(kinds, shell.Kind())
 	return append(kinds, services.Kinds()...)
 }
 
@@ -60,8 +58,6 @@ func New(config *Config) (map[channels.Kind]channels.Notifier, error) {
 	client := outbound.New(&outbound.Config{AllowPrivateNetworks: c.AllowPrivateNetworks})
 	notifiers := services.New(&services.Config{Client: client})
 	notifiers[channels.Webhook] = webhook.New(&webhook.Config{Client: client})
-	notifiers[pagerduty.PagerDuty] = pagerduty.New(&pagerduty.Config{Client: client})
-	notifiers[alertmanager.Alertmanager] = alertmanager.New(&alertmanager.Config{Client: client})
 	notifiers[shell.Shell] = unavailable("shell commands are not enabled on this server")
 	if c.EnableShell {
 		notifiers[shell.Shell] = shell.New(nil)

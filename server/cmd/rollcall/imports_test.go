@@ -55,15 +55,13 @@ func TestImportDirection(t *testing.T) {
 
 		"checks/monitor/monitortest": {"channels", "checks/memstore", "checks/monitor"},
 
-		"channels/message":      {"channels"},
-		"channels/outbound":     {"channels", "channels/message"},
-		"channels/shell":        {"channels", "channels/message"},
-		"channels/email":        {"channels", "channels/message", "channels/outbound"},
-		"channels/webhook":      {"channels", "channels/outbound"},
-		"channels/sms":          {"channels", "channels/message", "channels/outbound"},
-		"channels/pagerduty":    {"channels", "channels/message", "channels/outbound"},
-		"channels/alertmanager": {"channels", "channels/message", "channels/outbound"},
-		"channels/services":     {"channels", "channels/message", "channels/outbound"},
+		"channels/message":  {"channels"},
+		"channels/outbound": {"channels", "channels/message"},
+		"channels/shell":    {"channels", "channels/message"},
+		"channels/email":    {"channels", "channels/message", "channels/outbound"},
+		"channels/webhook":  {"channels", "channels/outbound"},
+		"channels/sms":      {"channels", "channels/message", "channels/outbound"},
+		"channels/services": {"channels", "channels/message", "channels/outbound"},
 
 		"server/metrics":   {"channels", "checks/monitor", "pings"},
 		"server/smtpd":     {"checks", "checks/monitor", "pings", "pings/email"},
