@@ -29,6 +29,8 @@ type incidentServer interface {
 func incidentServers() map[channels.Kind]func(t failer) incidentServer {
 	return map[channels.Kind]func(t failer) incidentServer{
 		"alertmanager": newAlertmanagerReceiver,
+		"github":       newGithubReceiver,
+		"gitlab":       newGitlabReceiver,
 		"jsm":          newJSMReceiver,
 		"opsgenie":     newOpsgenieReceiver,
 		"pagerduty":    newPagerDutyReceiver,

@@ -117,6 +117,8 @@ func services() []service {
 		barkService(),
 		dingtalkService(),
 		discordService(),
+		githubService(),
+		gitlabService(),
 		googlechatService(),
 		gotifyService(),
 		homeassistantService(),

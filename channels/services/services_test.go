@@ -187,6 +187,8 @@ func samples() map[channels.Kind]sample {
 		"bark":          barkSample(),
 		"dingtalk":      dingtalkSample(),
 		"discord":       discordSample(),
+		"github":        githubSample(),
+		"gitlab":        gitlabSample(),
 		"googlechat":    googlechatSample(),
 		"gotify":        gotifySample(),
 		"homeassistant": homeassistantSample(),
