@@ -31,9 +31,13 @@ func incidentServers() map[channels.Kind]func(t failer) incidentServer {
 		"alertmanager": newAlertmanagerReceiver,
 		"github":       newGithubReceiver,
 		"gitlab":       newGitlabReceiver,
+		"goalert":      newGoAlertReceiver,
+		"ilert":        newIlertReceiver,
+		"incidentio":   newIncidentioReceiver,
 		"jsm":          newJSMReceiver,
 		"opsgenie":     newOpsgenieReceiver,
 		"pagerduty":    newPagerDutyReceiver,
+		"splunkoncall": newSplunkReceiver,
 	}
 }
 

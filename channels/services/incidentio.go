@@ -1,0 +1,64 @@
+package services
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/rollcall-dev/rollcall/channels"
+)
+
+func incidentioService() service {
+	return service{
+		info: channels.KindInfo{
+			Kind: "incidentio", Title: "incident.io", Category: channels.OnCall,
+			Doc: "Sends an alert event to an HTTP alert source of incident.io when a check goes down, and resolves the alert " +
+				"when the check goes up again.",
+			Settings: []channels.Setting{
+				required("source_id", "The ID of the alert source: the end of its URL, after /v2/alert_events/http/.",
+					pattern(`[A-Za-z0-9_-]{1,64}`, "is not the ID of an alert source")),
+				secret("token", "The token of the alert source.", token),
+			},
+		},
+		incidents: true,
+		send: func(ctx context.Context, m *delivery) error {
+			key := m.key()
+			return m.settle(key, sendIncidentio(ctx, m, key))
+		},
+	}
+}
+
+func sendIncidentio(ctx context.Context, m *delivery, key string) error {
+	event := map[string]any{
+		"title": m.title, "description": codeBlock(m.text), "deduplication_key": key, "status": "firing",
+		"metadata": map[string]any{
+			"check": m.n.Check.Name, "slug": m.n.Check.Slug, "project": m.n.Check.Project,
+			"tags": append([]string{}, m.n.Check.Tags...), "reason": m.n.Reason,
+		},
+	}
+	if m.isUp() {
+		event["status"] = "resolved"
+	}
+	if page := m.n.Check.URL; page != "" {
+		event["source_url"] = page
+	}
+	res, body, err := m.fetch(ctx, request{
+		url:    join("https://api.incident.io/v2/alert_events/http", m.settings["source_id"]),
+		header: map[string]string{"Authorization": "Bearer " + m.settings["token"]},
+		json:   event,
+	})
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Status  string `json:"status"`
+		Message string `json:"message"`
+	}
+	switch {
+	case res.StatusCode != http.StatusAccepted || json.Unmarshal(body, &answer) != nil || answer.Status == "":
+		return errAnswer
+	case answer.Status != "success":
+		return refused(answer.Status, answer.Message)
+	}
+	return nil
+}
