@@ -40,10 +40,7 @@ func dingtalkService() service {
 				"text":    map[string]string{"content": m.titleAndText()},
 				"at":      map[string]bool{"isAtAll": false},
 			}})
-			if err != nil {
-				return err
-			}
-			return result.check(answer)
+			return result.check(answer, err)
 		},
 	}
 }

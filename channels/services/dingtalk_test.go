@@ -55,9 +55,8 @@ func TestDingTalkUnsigned(t *testing.T) {
 	}
 }
 
-// TestDingTalkErrors uses the codes of https://open.dingtalk.com/document/robots/custom-robot-access and
-// https://open.dingtalk.com/document/orgapp/server-api-error-codes-1. A robot that sends too fast is blocked for 10
-// minutes.
+// TestDingTalkErrors uses the codes of https://open.dingtalk.com/document/robots/custom-robot-access. A robot that sends
+// too fast is blocked for 10 minutes.
 func TestDingTalkErrors(t *testing.T) {
 	testAnswers(t, dingtalkSample(), "dingtalk", []outcome{
 		{name: "no token", answer: ok(`{"errcode":300001,"errmsg":"token is not exist"}`)[0], failed: true, permanent: true},

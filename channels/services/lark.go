@@ -14,8 +14,8 @@ import (
 func larkService() service {
 	result := codes{
 		field: "code", text: "msg",
-		gone:    []int{19001}, // no such webhook
-		tooFast: []int{9499, 11232},
+		gone:    []int{19001},       // no such webhook
+		tooFast: []int{9499, 11232}, // 100 messages a minute
 		pause:   time.Minute,
 	}
 	return service{
@@ -44,10 +44,7 @@ func larkService() service {
 				body["timestamp"], body["sign"] = stamp, base64.StdEncoding.EncodeToString(sum)
 			}
 			answer, err := m.do(ctx, request{url: m.settings["webhook_url"], json: body})
-			if err != nil {
-				return err
-			}
-			return result.check(answer)
+			return result.check(answer, err)
 		},
 	}
 }

@@ -22,7 +22,7 @@ func larkSample() sample {
 	}
 }
 
-// larkRules are those of https://open.feishu.cn/document/client-docs/bot-v3/add-custom-bot: requests of at most 20 KB,
+// larkRules are those of https://open.feishu.cn/document/ukTMukTMukTM/ucTM5YjL3ETO24yNxkjN: requests of at most 20 KB,
 // with a signature that is at most an hour old.
 func larkRules(r *http.Request, body any) *answer {
 	document, _ := json.Marshal(body)
@@ -65,6 +65,9 @@ func TestLarkErrors(t *testing.T) {
 		{name: "address not allowed", answer: ok(`{"code":19022,"data":{},"msg":"Ip Not Allowed"}`)[0], failed: true},
 		{name: "no keyword", answer: ok(`{"code":19024,"data":{},"msg":"Key Words Not Found"}`)[0], failed: true},
 		{name: "too fast", answer: ok(`{"code":11232,"msg":"frequency limited"}`)[0], failed: true, delay: time.Minute},
+		{name: "no webhook, by status", answer: answer{status: 400, body: `{"code":19001,"msg":"param invalid: incoming webhook access token invalid"}`}, failed: true, permanent: true},
+		{name: "bad request", answer: answer{status: 400, body: `{"code":1,"msg":"Bad Request"}`}, failed: true},
+		{name: "odd success", answer: answer{status: 500, body: `{"code":0}`}, failed: true},
 		{name: "sign-in page", answer: ok("<html>")[0], failed: true},
 	})
 }

@@ -31,10 +31,7 @@ func wecomService() service {
 				url:  "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?" + url.Values{"key": {m.settings["key"]}}.Encode(),
 				json: map[string]any{"msgtype": "text", "text": map[string]string{"content": m.titleAndText()}},
 			})
-			if err != nil {
-				return err
-			}
-			return result.check(answer)
+			return result.check(answer, err)
 		},
 	}
 }

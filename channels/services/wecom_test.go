@@ -50,3 +50,11 @@ func TestWeComErrors(t *testing.T) {
 		{name: "null", answer: ok(`{"errcode":null}`)[0], failed: true},
 	})
 }
+
+func TestWeComMention(t *testing.T) {
+	n := down()
+	n.Check.Name = "<@all> a < b <@<@u>"
+	if err := serveSample(t, wecomSample()).send("wecom", wecomSample().settings, n); err != nil {
+		t.Error(err)
+	}
+}
