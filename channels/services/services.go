@@ -21,8 +21,9 @@
 // # Errors
 //
 // Errors are those of package outbound: 410 is permanent, 429 asks for the pause that the service names, anything else
-// is retried. An answer counts as success only if it is what the service answers to a message that it has accepted. No
-// error contains a secret setting.
+// is retried. An error is also permanent if the service's own code says that the recipient or the webhook is gone. An
+// answer counts as success only if it is what the service answers to a message that it has accepted. No error contains a
+// secret setting.
 //
 // # Incidents
 //
