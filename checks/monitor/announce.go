@@ -91,7 +91,7 @@ func (a *announcer) announce(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), announceTimeout)
 	defer cancel()
 	err := a.notifier.Announce(ctx, encodeChange(a.origin, change))
-	if errors.Is(err, errors.ErrUnsupported) {
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, store.ErrClosed) {
 		a.on.Store(false)
 		return
 	}
@@ -119,7 +119,7 @@ func (a *announcer) listen(ctx context.Context, heard func(Change)) {
 				heard(change)
 			}
 		})
-		if ctx.Err() != nil || errors.Is(err, errors.ErrUnsupported) {
+		if ctx.Err() != nil || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, store.ErrClosed) {
 			return
 		}
 		if failures <= 1 {

@@ -1,9 +1,11 @@
 package monitor_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -362,4 +364,42 @@ func TestChangeOfAll(t *testing.T) {
 	if p := (monitor.Change{}).Project(uuid.New()); p.Kinds != 0 || p.Check(uuid.New()) != 0 {
 		t.Errorf("no changes: %+v", p)
 	}
+}
+
+// closing is a closed store whose records still work. It counts the calls of a [store.Notifier].
+type closing struct {
+	store.Store
+	announced, listened atomic.Int64
+}
+
+func (c *closing) Announce(context.Context, string) error {
+	c.announced.Add(1)
+	return store.ErrClosed
+}
+
+func (c *closing) Listen(context.Context, func(string)) error {
+	c.listened.Add(1)
+	return store.ErrClosed
+}
+
+// TestFeedEndsWithStore records a ping and subscribes. After the store was closed, the monitor neither announces nor
+// listens again, and logs nothing: that is how programs end.
+func TestFeedEndsWithStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := &closing{Store: memstore.New()}
+		mon, err := monitor.New(s, &monitor.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		must(t, err)
+		mon.Changes(t.Context())
+		project, err := mon.OpenProject(t.Context(), "p")
+		must(t, err)
+		c, err := mon.Create(t.Context(), project.ID, checks.Spec{})
+		must(t, err)
+		_, err = mon.Ping(t.Context(), c.ID, pings.Signal{})
+		must(t, err)
+		time.Sleep(time.Hour)
+		if a, l := s.announced.Load(), s.listened.Load(); a != 1 || l != 1 || log.Len() > 0 {
+			t.Errorf("announced %d times, listened %d times, want once; log:\n%s", a, l, log.String())
+		}
+	})
 }

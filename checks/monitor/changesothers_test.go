@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -316,13 +317,27 @@ func polls(t *testing.T, pool *sql.DB, there server) {
 
 // TestStoreCloses ends listening, so that the file can be removed.
 func TestStoreCloses(t *testing.T) {
-	db := dbtest.SQLite(t)
-	here := newServer(t, db.Open(t))
-	here.listens(t)
-	must(t, here.store.Close())
-	if err := here.store.Listen(t.Context(), func(string) {}); err == nil || errors.Is(err, context.Canceled) {
-		t.Errorf("listening on a closed store: error %v", err)
-	}
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		here := db.Open(t)
+		listening, ended := make(chan bool), make(chan error, 1)
+		heard := sync.OnceFunc(func() { close(listening) })
+		go func() { ended <- here.Listen(t.Context(), func(string) { heard() }) }()
+		<-listening
+		must(t, here.Close())
+		if err := <-ended; !errors.Is(err, store.ErrClosed) {
+			t.Errorf("listening to a store that was closed: error %v", err)
+		}
+		if err := here.Listen(t.Context(), func(string) {}); !errors.Is(err, store.ErrClosed) {
+			t.Errorf("listening to a closed store: error %v", err)
+		}
+		want := store.ErrClosed
+		if db.Path() != "" {
+			want = errors.ErrUnsupported
+		}
+		if err := here.Announce(t.Context(), "x"); !errors.Is(err, want) {
+			t.Errorf("announcing to a closed store: error %v, want %v", err, want)
+		}
+	})
 }
 
 // TestHostileMessages sends what no monitor has written.

@@ -5,40 +5,39 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // pollEvery is how often Listen looks for changes where the database does not report them.
 const pollEvery = time.Second
 
-// errClosed is the error of Listen on a closed store.
-var errClosed = errors.New("sqlstore: the store is closed")
-
-// listeners are the calls of Listen in progress. Close ends them and waits.
+// listeners are the calls of Listen and Announce in progress. Close ends them and waits.
 type listeners struct {
 	mu      sync.Mutex
-	cancels map[int]context.CancelFunc
+	cancels map[int]context.CancelCauseFunc
 	last    int
 	closed  bool
 	running sync.WaitGroup
 }
 
-// start returns a context for a call of Listen, which calls done at its end.
+// start returns a context for a call, which calls done at its end.
 func (l *listeners) start(ctx context.Context) (_ context.Context, done func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return nil, nil, errClosed
+		return nil, nil, store.ErrClosed
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	if l.cancels == nil {
-		l.cancels = make(map[int]context.CancelFunc)
+		l.cancels = make(map[int]context.CancelCauseFunc)
 	}
 	l.last++
 	id := l.last
 	l.cancels[id] = cancel
 	l.running.Add(1)
 	return ctx, func() {
-		cancel()
+		cancel(nil)
 		l.mu.Lock()
 		delete(l.cancels, id)
 		l.mu.Unlock()
@@ -46,12 +45,20 @@ func (l *listeners) start(ctx context.Context) (_ context.Context, done func(), 
 	}, nil
 }
 
-// stop ends all calls of Listen.
+// orClosed returns the error of a call, or [store.ErrClosed] if Close ended the call.
+func orClosed(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), store.ErrClosed) {
+		return store.ErrClosed
+	}
+	return err
+}
+
+// stop ends all calls and refuses further ones.
 func (l *listeners) stop() {
 	l.mu.Lock()
 	l.closed = true
 	for _, cancel := range l.cancels {
-		cancel()
+		cancel(store.ErrClosed)
 	}
 	l.mu.Unlock()
 	l.running.Wait()
@@ -62,7 +69,12 @@ func (s *Store) Announce(ctx context.Context, message string) error {
 	if !s.d.postgres {
 		return errors.ErrUnsupported
 	}
-	return s.notify(ctx, message)
+	ctx, done, err := s.listeners.start(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return orClosed(ctx, s.notify(ctx, message))
 }
 
 // Listen calls heard with the messages of others; see [store.Notifier].
@@ -85,7 +97,7 @@ func (s *Store) Listen(ctx context.Context, heard func(message string)) error {
 	} else {
 		err = s.watchSQLite(ctx, heard)
 	}
-	return translate(err)
+	return orClosed(ctx, translate(err))
 }
 
 // poll calls look each second until it fails or ctx ends.

@@ -136,16 +136,18 @@ func (d DB) Open(t testing.TB) *sqlstore.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { store.Close() }) // before its pool
 	return store
 }
 
-// OpenOn returns a migrated store on open connections.
+// OpenOn returns a migrated store on open connections until the test ends.
 func OpenOn(t testing.TB, db *bun.DB) *sqlstore.Store {
 	t.Helper()
 	store, err := sqlstore.New(db)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { store.Close() }) // before its pool
 	if err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
