@@ -87,7 +87,7 @@ func newOutbox(t *testing.T, db store.Store, change func(*monitor.Config)) outbo
 	s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
 	o := outbox{setup: s, inbox: &inbox{}, store: db}
 	o.config = monitor.Config{
-		Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler),
+		Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler), WriteTimeout: patience,
 		Kinds:     append(channels.Kinds(), channels.KindInfo{Kind: "pager", Settings: []channels.Setting{{Name: "token", Secret: true}}}),
 		Notifiers: map[channels.Kind]channels.Notifier{"pager": o.inbox},
 	}

@@ -58,6 +58,9 @@ func configured(t *testing.T, db store.Store, spec monitor.ProjectSpec, config m
 func (s setup) with(t *testing.T, db store.Store, config monitor.Config) *monitor.Monitor {
 	t.Helper()
 	config.Now, config.Logger = s.clock.Now, slog.New(slog.DiscardHandler)
+	if config.WriteTimeout == 0 {
+		config.WriteTimeout = patience
+	}
 	mon, err := monitor.New(db, &config)
 	must(t, err)
 	return mon

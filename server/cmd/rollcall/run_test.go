@@ -104,8 +104,10 @@ func (j *runningJob) exits(status int) {
 }
 
 // waiting is a script that prints its signals, and ends with status 9 at SIGTERM.
-const waiting = `for s in HUP INT QUIT USR1 USR2; do trap "echo $s" $s; done
+// The sleep inherits that INT and QUIT, which a terminal sends to both, are ignored.
+const waiting = `trap "" INT QUIT
 sleep 600 >/dev/null 2>&1 &
+for s in HUP INT QUIT USR1 USR2; do trap "echo $s" $s; done
 trap "echo TERM; kill $!; exit 9" TERM
 echo ready
 while :; do wait $!; done`
