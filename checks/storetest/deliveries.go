@@ -33,13 +33,16 @@ func (f fixture) watched(t *testing.T, list ...channels.Channel) checks.Check {
 // flip takes a check down and up again in turn, a second apart, beginning at an instant.
 func (f fixture) flip(t *testing.T, c checks.Check, at time.Time, times int) {
 	t.Helper()
-	for i := range times {
-		kind := pings.Fail
-		if i%2 == 1 {
-			kind = pings.Success
+	must(t, f.edit(t.Context(), c.ID, func(l *store.Locked) error {
+		for i := range times {
+			kind := pings.Fail
+			if i%2 == 1 {
+				kind = pings.Success
+			}
+			Receive(l, pings.Signal{Kind: kind}, at.Add(time.Duration(i)*time.Second))
 		}
-		f.ping(t, c.ID, pings.Signal{Kind: kind}, at.Add(time.Duration(i)*time.Second))
-	}
+		return nil
+	}))
 }
 
 // lease is how long the claims of tests last, and perChannel how many deliveries of a channel they claim.
