@@ -18,7 +18,7 @@ func Routes() [][2]string {
 // its answer.
 func (s *Server) ReserveBodies() (release func()) {
 	all := max(bodyMemory, 4*s.bodyLimit)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	if err := s.bodyMemory.Acquire(ctx, all); err != nil {
 		panic("the memory for bodies is in use")

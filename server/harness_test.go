@@ -105,9 +105,6 @@ func (s *site) start(db store.Store, config monitor.Config, serverConfig server.
 	if serverConfig.Logger == nil {
 		serverConfig.Logger = s.logger()
 	}
-	if config.WriteTimeout == 0 {
-		config.WriteTimeout = time.Minute // of a slow machine
-	}
 	config.Now, serverConfig.Now = s.clock.Now, s.clock.Now
 	s.mon, s.server = newServer(s, db, config, serverConfig)
 	s.conform(serveOn(s.T, listener, s.server), serverConfig)

@@ -53,7 +53,7 @@ func (s *site) connect(sent string) *net.TCPConn {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	s.must(err)
 	s.Cleanup(func() { conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(30 * time.Second)) // only reached if something is broken
+	_ = conn.SetDeadline(time.Now().Add(2 * time.Minute)) // only reached if something is broken
 	if _, err := io.WriteString(conn, sent); err != nil {
 		s.Fatal(err)
 	}

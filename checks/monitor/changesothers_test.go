@@ -49,7 +49,7 @@ func (s server) listens(t testing.TB) <-chan monitor.Change {
 }
 
 // soon is much longer than a change of another server takes.
-const soon = 20 * time.Second
+const soon = 2 * time.Minute
 
 // hears skips changes until one that is wanted, or is All.
 func hears(t testing.TB, changes <-chan monitor.Change, what string, want monitor.Change) {

@@ -23,7 +23,7 @@ import (
 )
 
 // patience bounds every wait. It is only reached when something is broken.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // site is one database with the servers on it, all of them processes of this program.
 type site struct {

@@ -58,7 +58,7 @@ func (s *stream) next() (name, data string, ok bool) {
 	select {
 	case e, ok := <-s.events:
 		return e[0], e[1], ok
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		s.t.Fatal("no event")
 		return "", "", false
 	}

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 const (
 	domain = "ping.example.org"
 	// patience bounds every wait. Only a failure reaches it.
-	patience = 30 * time.Second
+	patience = 2 * time.Minute
 )
 
 // site is a running server with a project, on one database.

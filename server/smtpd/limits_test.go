@@ -139,8 +139,8 @@ func TestMaxConnections(t *testing.T) {
 
 func TestTimeouts(t *testing.T) {
 	for name, config := range map[string]smtpd.Config{
-		"of a command":   {ReadTimeout: 50 * time.Millisecond},
-		"of the session": {SessionTimeout: 50 * time.Millisecond},
+		"of a command":   {ReadTimeout: time.Second / 2},
+		"of the session": {SessionTimeout: time.Second / 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := one(t, config)

@@ -30,7 +30,7 @@ import (
 var ErrNotInstalled = errors.New("PostgreSQL's server programs are not installed (Debian: apt-get install postgresql)")
 
 // startTime bounds the start of a server.
-const startTime = time.Minute
+const startTime = 3 * time.Minute
 
 // Server is a PostgreSQL server that belongs to this process. Its port on the loopback interface stays the same. The
 // user is postgres, without a password.
@@ -123,7 +123,7 @@ func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 	return nil, errors.New("PostgreSQL refuses to run as root, and there is no user postgres or nobody")
 }
 
-// Start starts a stopped server, and returns once it answers, at the latest after a minute.
+// Start starts a stopped server, and returns once it answers, at the latest after three minutes.
 func (s *Server) Start(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

