@@ -133,6 +133,7 @@ func services() []service {
 		lineService(),
 		matrixService(),
 		mattermostService(),
+		nextcloudtalkService(),
 		notifiarrService(),
 		ntfyService(),
 		opsgenieService(),

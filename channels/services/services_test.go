@@ -202,6 +202,7 @@ func samples() map[channels.Kind]sample {
 		"line":          lineSample(),
 		"matrix":        matrixSample(),
 		"mattermost":    mattermostSample(),
+		"nextcloudtalk": nextcloudtalkSample(),
 		"notifiarr":     notifiarrSample(),
 		"ntfy":          ntfySample(),
 		"opsgenie":      opsgenieSample(),
