@@ -76,11 +76,11 @@ func (m *Monitor) explainFailure(ctx context.Context, in *verdict.Input) {
 	}
 }
 
-// explained turns the deliveries of alerts into those of a verdict. It leaves out those that the channel does not want.
+// explained turns the deliveries of alerts into those of a verdict.
 func explained(list []Delivery) []verdict.Delivery {
 	var result []verdict.Delivery
 	for _, d := range list {
-		if d.Close != "" || d.State == DeliverySkipped {
+		if d.Close != "" {
 			continue
 		}
 		result = append(result, verdict.Delivery{

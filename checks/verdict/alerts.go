@@ -78,6 +78,16 @@ func (b *builder) told() {
 	if list := of(Superseded); len(list) > 0 {
 		b.say(append(append([]Part{plain("A newer alert replaced that to ")}, names(list)...), plain("."))...)
 	}
+	if list := of(Skipped); len(list) > 0 {
+		verb, status := " want", "up"
+		if len(list) == 1 {
+			verb = " wants"
+		}
+		if b.Check.Stored == checks.StatusDown {
+			status = "down"
+		}
+		b.say(append(names(list), plain(verb+" no alerts about "+status+"."))...)
+	}
 	switch {
 	case len(first) > 0 || len(b.Check.Channels) == 0:
 	case b.raising:

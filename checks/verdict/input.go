@@ -34,6 +34,7 @@ const (
 	Sent       DeliveryState = "sent"
 	Failed     DeliveryState = "failed"
 	Superseded DeliveryState = "superseded"
+	Skipped    DeliveryState = "skipped" // the integration does not want alerts about that status
 )
 
 // Delivery is the delivery of an alert to one integration.

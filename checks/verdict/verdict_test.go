@@ -200,6 +200,11 @@ func TestExplain(t *testing.T) {
 			missed + "*ops* was told at 03:20:00. *webhook* was not told: 410 Gone. " + tomorrow + " *webhook* has been failing since 03:20: 410 Gone."},
 		{"superseded", daily().settle(late).with(verdict.Delivery{Name: "ops", State: verdict.Superseded, FinishedAt: late}), at(22, 4, 0),
 			missed + "A newer alert replaced that to *ops*. " + tomorrow},
+		{"skipped", daily().settle(late).with(verdict.Delivery{Name: "ops", State: verdict.Skipped, FinishedAt: late}), at(22, 4, 0),
+			missed + "*ops* wants no alerts about down. " + tomorrow},
+		{"skipped by two", daily().settle(late).with(sent("a", late), verdict.Delivery{Name: "b", State: verdict.Skipped, FinishedAt: late},
+			verdict.Delivery{Name: "c", State: verdict.Skipped, FinishedAt: late}), at(22, 4, 0),
+			missed + "*a* was told at 03:20:00. *b* and *c* want no alerts about down. " + tomorrow},
 
 		// Failures and overruns
 		{"failed signal", daily().fail(at(22, 2, 0)).with(sent("ops", at(22, 2, 0))), at(22, 2, 30),

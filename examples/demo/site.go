@@ -112,7 +112,7 @@ func open(ctx context.Context, path string) (*sqlstore.Store, func(), error) {
 // integrations of the company. Nothing leaves the program: inbox takes the alerts.
 var integrations = []channels.Channel{
 	{Kind: channels.Email, Name: "ops", Settings: map[string]string{"to": "ops@example.org"}},
-	{Kind: channels.SMS, Name: "pager", Settings: map[string]string{"to": "+37120000000"}},
+	{Kind: channels.SMS, Name: "pager", Settings: map[string]string{"to": "+37120000000", "notify": "down"}},
 	{Kind: channels.Webhook, Name: "chat", Settings: map[string]string{"url_down": "https://chat.example.org/hooks/down", "url_up": "https://chat.example.org/hooks/up"}},
 	{Kind: channels.Webhook, Name: "old-wiki", Settings: map[string]string{"url_down": "https://wiki.example.org/rollcall"}},
 }

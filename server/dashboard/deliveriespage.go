@@ -80,7 +80,7 @@ func parseDeliveryQuery(v url.Values) deliveryQuery {
 }
 
 var deliveryStates = []monitor.DeliveryState{
-	monitor.DeliveryFailed, monitor.DeliveryPending, monitor.DeliverySent, monitor.DeliverySuperseded,
+	monitor.DeliveryFailed, monitor.DeliveryPending, monitor.DeliverySent, monitor.DeliverySuperseded, monitor.DeliverySkipped,
 }
 
 // Filtered reports whether the query leaves out some deliveries.
@@ -285,8 +285,11 @@ func (r deliveryRow) Word() string {
 
 // Hint says what the state means, where that is not obvious.
 func (r deliveryRow) Hint() string {
-	if r.State == monitor.DeliverySuperseded {
+	switch r.State {
+	case monitor.DeliverySuperseded:
 		return "a newer alert about the check replaced it"
+	case monitor.DeliverySkipped:
+		return "the integration wants no alerts about " + string(r.Status)
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ var sentMarks = map[string]template.HTML{
 	"failed":   `<path d="M3 3l8 8M11 3l-8 8" fill="none" stroke="currentColor" stroke-width="1.8"/>`,
 	"retrying": `<path d="M11.5 7A4.5 4.5 0 1 1 9.8 3.5M10 1v3H7" fill="none" stroke="currentColor" stroke-width="1.6"/>`,
 	"replaced": `<path d="M3 7h8" stroke="currentColor" stroke-width="1.8"/>`,
+	"skipped":  `<path d="M3 7h8" stroke="currentColor" stroke-width="1.8"/>`,
 	"":         `<circle cx="7" cy="7" r="4.5" fill="none" stroke="currentColor" stroke-width="1.6" stroke-dasharray="2.2 1.6"/>`,
 }
 

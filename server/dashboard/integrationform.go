@@ -61,6 +61,20 @@ func (f field) Describe() string {
 	return ids
 }
 
+// Option is the text of one of the options.
+func (f field) Option(value string) string {
+	if f.Name != channels.NotifySetting {
+		return value
+	}
+	switch channels.Status(value) {
+	case channels.Down:
+		return "only when a check goes down"
+	case channels.Up:
+		return "only when a check is up again"
+	}
+	return "when a check goes down and when it is up again"
+}
+
 // newIntegrationPage lets the viewer choose a kind, or shows the form of the chosen one.
 func (d *Dashboard) newIntegrationPage(q *request) error {
 	kind := channels.Kind(q.r.URL.Query().Get("kind"))

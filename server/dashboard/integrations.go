@@ -36,6 +36,8 @@ type integration struct {
 	// Checks counts the checks that alert it, also through groups, and Groups names the groups that it is in.
 	Checks int
 	Groups []string
+	// Only is the only status that the channel gets alerts about, or "" for both.
+	Only channels.Status
 	// FailedAt and Error are those of [channels.Channel].
 	FailedAt time.Time
 	Error    string
@@ -83,6 +85,12 @@ func (q *request) integrationOf(c channels.Channel) integration {
 	row := integration{ID: c.ID, Name: channelName(c), Kind: string(c.Kind), Title: string(c.Kind), FailedAt: c.FailedAt, Error: c.Error}
 	if info, ok := q.kind(c.Kind); ok {
 		row.Title = kindTitle(info)
+	}
+	switch down, up := c.Wants(channels.Down), c.Wants(channels.Up); {
+	case down && !up:
+		row.Only = channels.Down
+	case up && !down:
+		row.Only = channels.Up
 	}
 	if err := q.mon.Configured(c.Kind); err != nil {
 		row.Lacks = lacks(err)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
@@ -81,6 +83,50 @@ func TestIntegrations(t *testing.T) {
 	b.get(s.path("integrations")).has("Deleted house.", "No integrations yet")
 	b.get(path).is(http.StatusNotFound)
 	b.post(path+"/delete", nil).is(http.StatusNotFound)
+}
+
+// TestIntegrationNotify limits integrations to alerts about down or up. Forms, lists, histories and verdicts say so.
+func TestIntegrationNotify(t *testing.T) {
+	s, r := withReceiver(t)
+	b := s.signedIn(s.keys.ReadWrite)
+	form := house()
+	b.get(s.path("integrations/new?kind=pager")).has(`<option value="both" selected>when a check goes down and when it is up again</option>`,
+		`<option value="down">only when a check goes down</option>`, `<option value="up">only when a check is up again</option>`)
+	form.Set("s.notify", "sometimes")
+	b.post(s.path("integrations/new?kind=pager"), form).is(http.StatusBadRequest).has("Notify is not down, up or both.")
+	form.Set("s.notify", "down")
+	made := s.created(b.post(s.path("integrations/new?kind=pager"), form))
+	path := s.path("integrations/" + made.ID.String())
+	b.get(path).has(`<option value="down" selected>`)
+	s.channel("pager", "ups", map[string]string{"server_url": "https://house.example.org", "token": "t0psecret", "notify": "up"})
+	command := s.channel("command", "all", map[string]string{"line": "true"})
+	b.get(s.path("integrations/" + command.ID.String())).has("when a check goes down and when it is up again")
+	b.get(s.path("integrations")).has("House pager · alerts about down only", "House pager · alerts about up only", "Command</small>")
+
+	c := s.create(checks.Spec{Name: new("backup"), Channels: new("*")})
+	s.goDown(c)
+	b.get("/checks/"+c.UniqueKey()).has("<b>ups</b> wants no alerts about down", "wants no alerts about down.").hasNo("waiting")
+	s.advance(time.Minute)
+	if _, err := s.mon.Ping(t.Context(), c.ID, pings.Signal{}); err != nil {
+		t.Fatal(err)
+	}
+	s.deliver()
+	if n := r.count(); n != 4 {
+		t.Errorf("%d alerts, want 4: two to the integration that wants both", n)
+	}
+	b.get(s.path("deliveries?state=skipped")).is(http.StatusOK).has("skipped", "wants no alerts about down", "wants no alerts about up", "<option value=\"skipped\" selected>").
+		hasNo(">sent</span>")
+	b.get(s.path("integrations")).has("skipped")
+
+	// A change of the direction alone does not ask for the secrets again, and the default is not stored.
+	form = house()
+	form.Del("s.token")
+	form.Del("s.pin")
+	form.Set("s.notify", "both")
+	b.post(path, form).is(http.StatusSeeOther)
+	if got := s.stored(made.ID).Settings; got["token"] != "t0psecret" || got["notify"] != "" {
+		t.Errorf("stored %v", got)
+	}
 }
 
 // TestIntegrationErrors checks that errors stand beside the fields, with what was typed, but never a secret.

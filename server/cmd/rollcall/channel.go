@@ -49,7 +49,8 @@ With --json: {"id", "name", "kind"}.
 Examples:
 
     rollcall channel create --kind email --name ops --set to=ops@example.org
-    rollcall channel create --kind webhook --name pager --set url_down=https://example.org/down --set headers_down=@token`
+    rollcall channel create --kind webhook --name pager --set url_down=https://example.org/down --set headers_down=@token
+    rollcall channel create --kind slack --name chat --set webhook_url=@url --set notify=down`
 }
 
 func (c channelCreateCmd) Run(ctx context.Context, a *app) error {
@@ -110,14 +111,17 @@ type channelListCmd struct {
 }
 
 func (channelListCmd) Help() string {
-	return `FAILING SINCE is when Rollcall gave up on an alert. It is empty once a later alert is sent.
+	return `NOTIFY says which alerts the integration gets: about down, about up, or both. FAILING SINCE is when Rollcall gave up on
+an alert. It is empty once a later alert is sent.
 
-With --json: an array of {"id", "name", "kind", "failed_at", "error"}, where failed_at is null if no alert has failed.`
+With --json: an array of {"id", "name", "kind", "notify", "failed_at", "error"}, where failed_at is null if no alert has
+failed.`
 }
 
 func (c channelListCmd) Run(ctx context.Context, a *app) error {
 	type listed struct {
 		channelDoc
+		Notify   string  `json:"notify"`
 		FailedAt *string `json:"failed_at"`
 		Error    string  `json:"error"`
 	}
@@ -128,11 +132,24 @@ func (c channelListCmd) Run(ctx context.Context, a *app) error {
 		}
 		return printList(c.jsonFlag, a.stdout, list,
 			func(c channels.Channel) listed {
-				return listed{newChannelDoc(c), optionalTimestamp(c.FailedAt), c.Error}
+				return listed{newChannelDoc(c), notifies(c), optionalTimestamp(c.FailedAt), c.Error}
 			},
-			[]string{"ID", "KIND", "NAME", "FAILING SINCE", "ERROR"},
-			func(d listed) []string { return []string{d.ID, string(d.Kind), d.Name, or(d.FailedAt), d.Error} })
+			[]string{"ID", "KIND", "NAME", "NOTIFY", "FAILING SINCE", "ERROR"},
+			func(d listed) []string {
+				return []string{d.ID, string(d.Kind), d.Name, d.Notify, or(d.FailedAt), d.Error}
+			})
 	})
+}
+
+// notifies returns which alerts an integration gets, in the words of its setting notify.
+func notifies(c channels.Channel) string {
+	switch down, up := c.Wants(channels.Down), c.Wants(channels.Up); {
+	case down && !up:
+		return string(channels.Down)
+	case up && !down:
+		return string(channels.Up)
+	}
+	return "both"
 }
 
 type channelDeleteCmd struct {

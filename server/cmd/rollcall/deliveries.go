@@ -28,8 +28,9 @@ func (deliveriesListCmd) Help() string {
 of a day. It is superseded if a newer alert replaced it before it was sent, and skipped if the integration does not want
 alerts about that status. Rollcall keeps alerts as long as flips.
 
-With --json: an array of {"id", "check", "check_name", "channel", "channel_name", "kind", "status", "reminder", "state",
-"attempts", "created", "due", "finished", "error"}, where due and finished are null if there is no such time.
+With --json: an array of {"id", "check", "check_name", "channel", "channel_name", "kind", "status", "reminder", "close",
+"state", "attempts", "created", "due", "finished", "error"}, where due and finished are null if there is no such time. close
+says why the receiver's incident is closed without an alert, and is empty for an alert.
 
 Examples:
 
@@ -50,6 +51,7 @@ type deliveryDoc struct {
 	Kind        channels.Kind         `json:"kind"`
 	Status      channels.Status       `json:"status"`
 	Reminder    int                   `json:"reminder"`
+	Close       string                `json:"close"`
 	State       monitor.DeliveryState `json:"state"`
 	Attempts    int                   `json:"attempts"`
 	Created     string                `json:"created"`
@@ -62,14 +64,17 @@ func newDeliveryDoc(d monitor.Delivery) deliveryDoc {
 	return deliveryDoc{
 		ID: d.ID, Check: d.CheckID.String(), CheckName: d.CheckName,
 		Channel: d.ChannelID.String(), ChannelName: d.ChannelName, Kind: d.ChannelKind,
-		Status: d.Status, Reminder: d.Reminder, State: d.State, Attempts: d.Attempts,
+		Status: d.Status, Reminder: d.Reminder, Close: d.Close, State: d.State, Attempts: d.Attempts,
 		Created: timestamp(d.CreatedAt), Due: optionalTimestamp(d.Due), Finished: optionalTimestamp(d.FinishedAt), Error: d.Error,
 	}
 }
 
 func (d deliveryDoc) row() []string {
 	alert := string(d.Status)
-	if d.Reminder > 0 {
+	switch {
+	case d.Close != "":
+		alert = "close, " + d.Close
+	case d.Reminder > 0:
 		alert = fmt.Sprintf("still %s (%d)", d.Status, d.Reminder)
 	}
 	return []string{
