@@ -72,7 +72,7 @@ func TestDialer(t *testing.T) {
 	defer listener.Close()
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	for _, host := range []string{"localhost", "127.0.0.1", "0.0.0.0", "::ffff:127.0.0.1", ""} {
-		conn, err := newDialer(&Config{}).DialContext(t.Context(), "tcp", net.JoinHostPort(host, port))
+		conn, err := NewDialer(&Config{}).DialContext(t.Context(), "tcp", net.JoinHostPort(host, port))
 		if !errors.Is(err, ErrPrivateAddress) {
 			t.Errorf("%q: %v", host, err)
 		}
@@ -80,7 +80,7 @@ func TestDialer(t *testing.T) {
 			_ = conn.Close()
 		}
 	}
-	conn, err := newDialer(&Config{AllowPrivateNetworks: true}).DialContext(t.Context(), "tcp", listener.Addr().String())
+	conn, err := NewDialer(&Config{AllowPrivateNetworks: true}).DialContext(t.Context(), "tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func New(config *Config) *http.Client {
 	if c.MaxAnswer <= 0 {
 		c.MaxAnswer = MaxAnswer
 	}
-	direct := newTransport(newDialer(&c).DialContext, c.RootCAs)
+	direct := newTransport(NewDialer(&c).DialContext, c.RootCAs)
 	t := &transport{direct: direct, proxy: c.Proxy, allowPrivate: c.AllowPrivateNetworks, maxAnswer: c.MaxAnswer}
 	if c.Proxy != nil {
 		proxied := newTransport((&net.Dialer{Timeout: connectTimeout}).DialContext, c.RootCAs)
@@ -72,10 +72,11 @@ func New(config *Config) *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: checkRedirect, Timeout: c.Timeout}
 }
 
-// newDialer returns a dialer with [control], unless the config allows private networks.
-func newDialer(c *Config) *net.Dialer {
+// NewDialer returns a dialer that refuses addresses outside the public internet like [New], for protocols other than
+// HTTP. Of the config only AllowPrivateNetworks counts; nil means the defaults. A connection takes at most 10 seconds.
+func NewDialer(config *Config) *net.Dialer {
 	dialer := &net.Dialer{Timeout: connectTimeout}
-	if !c.AllowPrivateNetworks {
+	if config == nil || !config.AllowPrivateNetworks {
 		dialer.Control = control
 	}
 	return dialer

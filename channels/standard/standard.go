@@ -21,6 +21,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/email"
+	"github.com/rollcall-dev/rollcall/channels/mqtt"
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 	"github.com/rollcall-dev/rollcall/channels/services"
 	"github.com/rollcall-dev/rollcall/channels/shell"
@@ -44,7 +45,7 @@ type Config struct {
 // Kinds returns all kinds of channels with their settings. Every call returns a new slice.
 func Kinds() []channels.KindInfo {
 	kinds := channels.Kinds()
-	kinds = append(kinds, shell.Kind())
+	kinds = append(kinds, mqtt.Kind(), shell.Kind())
 	return append(kinds, services.Kinds()...)
 }
 
@@ -55,9 +56,11 @@ func New(config *Config) (map[channels.Kind]channels.Notifier, error) {
 	if config != nil {
 		c = *config
 	}
-	client := outbound.New(&outbound.Config{AllowPrivateNetworks: c.AllowPrivateNetworks})
+	networks := &outbound.Config{AllowPrivateNetworks: c.AllowPrivateNetworks}
+	client := outbound.New(networks)
 	notifiers := services.New(&services.Config{Client: client})
 	notifiers[channels.Webhook] = webhook.New(&webhook.Config{Client: client})
+	notifiers[mqtt.MQTT] = mqtt.New(&mqtt.Config{Dial: outbound.NewDialer(networks).DialContext})
 	notifiers[shell.Shell] = unavailable("shell commands are not enabled on this server")
 	if c.EnableShell {
 		notifiers[shell.Shell] = shell.New(nil)

@@ -61,6 +61,7 @@ func TestImportDirection(t *testing.T) {
 		"channels/email":    {"channels", "channels/message", "channels/outbound"},
 		"channels/webhook":  {"channels", "channels/outbound"},
 		"channels/sms":      {"channels", "channels/message", "channels/outbound"},
+		"channels/mqtt":     {"channels", "channels/message", "channels/outbound"},
 		"channels/services": {"channels", "channels/message", "channels/outbound"},
 
 		"server/metrics":   {"channels", "checks/monitor", "pings"},
@@ -109,6 +110,9 @@ func TestHeavyImports(t *testing.T) {
 		{"modernc.org/sqlite", func(pkg string) bool { return pkg == "checks/sqlstore/sqlite" || anywhere(pkg) }},
 		{"github.com/jackc/pgx", func(pkg string) bool { return pkg == "checks/sqlstore/postgres" || anywhere(pkg) }},
 		{"github.com/julienschmidt/httprouter", func(pkg string) bool { return pkg == "server" || anywhere(pkg) }},
+		{"github.com/eclipse/paho.golang", func(pkg string) bool {
+			return pkg == "channels/mqtt" || pkg == "channels/standard" || anywhere(pkg)
+		}},
 		{"github.com/aws", func(pkg string) bool {
 			return pkg == "channels/services" || pkg == "channels/standard" || anywhere(pkg)
 		}},

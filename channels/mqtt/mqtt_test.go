@@ -1,0 +1,351 @@
+package mqtt_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	broker "github.com/mochi-mqtt/server/v2"
+	"github.com/mochi-mqtt/server/v2/hooks/auth"
+	"github.com/mochi-mqtt/server/v2/listeners"
+	"github.com/mochi-mqtt/server/v2/packets"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/channels/mqtt"
+	"github.com/rollcall-dev/rollcall/channels/outbound"
+)
+
+// server is a broker in this process. User me with the password right may publish below alerts.
+type server struct {
+	addr string
+	got  chan packets.Packet
+}
+
+// start runs a broker at an address until the test ends or until stop is called.
+func (s *server) start(t *testing.T, addr string, config *tls.Config) (stop func()) {
+	t.Helper()
+	b := broker.New(&broker.Options{InlineClient: true, Logger: slog.New(slog.DiscardHandler)})
+	rules := &auth.Options{Ledger: &auth.Ledger{
+		Auth: auth.AuthRules{{Username: "me", Password: "right", Allow: true}},
+		ACL: auth.ACLRules{{Username: "me", Filters: auth.Filters{"alerts/#": auth.ReadWrite, "#": auth.Deny}},
+			{Client: broker.InlineClientId, Filters: auth.Filters{"#": auth.ReadWrite}}},
+	}}
+	if err := b.AddHook(new(auth.Hook), rules); err != nil {
+		t.Fatal(err)
+	}
+	tcp := listeners.NewTCP(listeners.Config{ID: "t", Address: addr, TLSConfig: config})
+	if err := b.AddListener(tcp); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Serve(); err != nil {
+		t.Fatal(err)
+	}
+	s.addr = tcp.Address()
+	err := b.Subscribe("#", 1, func(_ *broker.Client, _ packets.Subscription, p packets.Packet) {
+		s.got <- p
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop = sync.OnceFunc(func() { b.Close() })
+	t.Cleanup(stop)
+	return stop
+}
+
+// next returns the next message. The broker may acknowledge a message before it passes it on.
+func (s *server) next(t *testing.T) packets.Packet {
+	t.Helper()
+	select {
+	case p := <-s.got:
+		return p
+	case <-time.After(30 * time.Second): // only a failure takes so long
+		t.Fatal("the broker has no message")
+		return packets.Packet{}
+	}
+}
+
+func newServer() *server { return &server{got: make(chan packets.Packet, 10)} }
+
+func notify(ctx context.Context, settings map[string]string, n channels.Notification) error {
+	dialer := outbound.NewDialer(&outbound.Config{AllowPrivateNetworks: true})
+	return mqtt.New(&mqtt.Config{Dial: dialer.DialContext}).Notify(ctx, channels.Channel{Kind: mqtt.MQTT, Settings: settings}, n)
+}
+
+func (s *server) settings(more ...string) map[string]string {
+	settings := map[string]string{"broker_url": "mqtt://" + s.addr, "topic": "alerts/$SLUG", "username": "me", "password": "right"}
+	for i := 0; i < len(more); i += 2 {
+		settings[more[i]] = more[i+1]
+	}
+	return settings
+}
+
+var id = uuid.MustParse("b0e3a1c2-8a71-4f0a-9a32-5f7c1d2e3f40")
+
+func outage() (down, reminder, up channels.Notification) {
+	down = channels.Notification{
+		ID:     "n-1",
+		Check:  channels.Check{ID: id, Name: `nightly "ž" 😀`, Slug: "backup", Tags: []string{"a", "b"}, Project: "Ops", URL: "https://h/c/1"},
+		Status: channels.Down,
+		At:     time.Date(2026, time.March, 15, 4, 0, 0, 0, time.UTC),
+		Reason: "no ping in time",
+	}
+	reminder, up = down, down
+	reminder.ID, reminder.Reminder = "n-2", 1
+	up.ID, up.Status, up.DownFor, up.Reason = "n-3", channels.Up, time.Hour, "success"
+	return down, reminder, up
+}
+
+// TestOutage sends the alerts of an outage, also while the broker is away.
+func TestOutage(t *testing.T) {
+	s := newServer()
+	stop := s.start(t, "127.0.0.1:0", nil)
+	down, reminder, up := outage()
+	for _, n := range []channels.Notification{down, reminder, up} {
+		if err := notify(t.Context(), s.settings(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, n := range []channels.Notification{down, reminder, up} {
+		title, text := message.Render(n, nil, 0)
+		want := map[string]any{
+			"id": n.ID, "status": string(n.Status), "title": title, "text": text, "at": "2026-03-15T04:00:00Z", "reason": n.Reason,
+			"down_for": n.DownFor.Seconds(), "reminder": float64(n.Reminder), "over": nil, "test": false,
+			"check": map[string]any{"uuid": id.String(), "name": n.Check.Name, "slug": "backup", "tags": "a b", "project": "Ops",
+				"url": "https://h/c/1"},
+		}
+		var got map[string]any
+		p := s.next(t)
+		if err := json.Unmarshal(p.Payload, &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || p.TopicName != "alerts/backup" || p.FixedHeader.Qos != 1 || p.FixedHeader.Retain {
+			t.Error(diff, p)
+		}
+	}
+
+	stop()
+	if err := notify(t.Context(), s.settings(), down); err == nil || channels.IsPermanent(err) {
+		t.Errorf("the broker is away: %v", err)
+	}
+	s.start(t, s.addr, nil)
+	if err := notify(t.Context(), s.settings(), down); err != nil {
+		t.Errorf("the broker is back: %v", err)
+	}
+	s.next(t)
+}
+
+func TestRefusals(t *testing.T) {
+	s := newServer()
+	s.start(t, "127.0.0.1:0", nil)
+	down, _, _ := outage()
+	noSlug := down
+	noSlug.Check.Slug = ""
+	tests := []struct {
+		name     string
+		settings map[string]string
+		n        channels.Notification
+		want     string
+	}{
+		{"wrong password", s.settings("password", "wr0ng"), down, "the broker refuses the connection: 0x86 bad username or password"},
+		{"no credentials", s.settings("username", "", "password", ""), down, "the broker refuses the connection: 0x86 bad username or password"},
+		{"not allowed", s.settings("topic", "other"), down, "the broker refuses the message: 0x87 not authorized"},
+		{"no slug", s.settings("topic", "$SLUG"), noSlug, "the topic is empty: the check has no slug"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := notify(t.Context(), tt.settings, tt.n)
+			if diff := cmp.Diff(tt.want, fmt.Sprint(err)); diff != "" || channels.IsPermanent(err) {
+				t.Error(diff)
+			}
+		})
+	}
+	if err := notify(t.Context(), s.settings("topic", "alerts/last"), down); err != nil {
+		t.Fatal(err)
+	}
+	if p := s.next(t); p.TopicName != "alerts/last" {
+		t.Errorf("the broker has a message to %s", p.TopicName)
+	}
+}
+
+// TestRetain checks that a later subscriber gets the last message, as text.
+func TestRetain(t *testing.T) {
+	s := newServer()
+	s.start(t, "127.0.0.1:0", nil)
+	down, _, up := outage()
+	settings := s.settings("topic", "alerts/$UUID", "payload", "text", "retain", "yes")
+	for _, n := range []channels.Notification{down, up} {
+		if err := notify(t.Context(), settings, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	title, text := message.Render(up, nil, 0)
+	s.next(t)
+	p := s.next(t)
+	if p.TopicName != "alerts/"+id.String() || string(p.Payload) != title+"\n"+text || !p.FixedHeader.Retain {
+		t.Errorf("%s %s", p.TopicName, p.Payload)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	certified := httptest.NewUnstartedServer(nil)
+	certified.StartTLS()
+	defer certified.Close()
+	s := newServer()
+	s.start(t, "127.0.0.1:0", &tls.Config{Certificates: certified.TLS.Certificates})
+	settings := s.settings("broker_url", "mqtts://"+s.addr)
+	down, _, _ := outage()
+	if err := notify(t.Context(), settings, down); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("an unknown certificate: %v", err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(certified.Certificate())
+	dialer := outbound.NewDialer(&outbound.Config{AllowPrivateNetworks: true})
+	notifier := mqtt.New(&mqtt.Config{Dial: dialer.DialContext, TLS: &tls.Config{RootCAs: roots}})
+	if err := notifier.Notify(t.Context(), channels.Channel{Settings: settings}, down); err != nil {
+		t.Fatal(err)
+	}
+	s.next(t)
+}
+
+func TestPrivateNetwork(t *testing.T) {
+	down, _, _ := outage()
+	s := server{addr: "localhost:1"}
+	err := mqtt.New(nil).Notify(t.Context(), channels.Channel{Settings: s.settings()}, down)
+	if !errors.Is(err, outbound.ErrPrivateAddress) {
+		t.Error(err)
+	}
+}
+
+// scripted is a broker that sends the answers, one after each packet that it gets, and then closes the connection or,
+// if it hangs, waits.
+func scripted(t *testing.T, hangs func(), answers ...[]byte) *server {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		buffer := make([]byte, 64<<10)
+		for _, answer := range answers {
+			if _, err := conn.Read(buffer); err != nil {
+				return
+			}
+			if _, err := conn.Write(answer); err != nil {
+				return
+			}
+		}
+		if hangs != nil {
+			_, _ = conn.Read(buffer)
+			hangs()
+			_, _ = conn.Read(buffer) // until the client closes
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		running.Wait()
+	})
+	return &server{addr: listener.Addr().String()}
+}
+
+// TestAnswers has answers of MQTT 5.0, sections 3.2 (CONNACK, 0x20), 3.4 (PUBACK, 0x40), 3.12 (PINGRESP, 0xd0) and 3.14
+// (DISCONNECT, 0xe0): https://docs.oasis-open.org/mqtt/mqtt/v5.0/os/mqtt-v5.0-os.html.
+func TestAnswers(t *testing.T) {
+	connected := []byte{0x20, 3, 0, 0, 0}
+	down, _, _ := outage()
+	const none = "<nil>"
+	tests := []struct {
+		name      string
+		retain    string
+		answers   [][]byte
+		want      string
+		permanent bool
+	}{
+		{"success", "no", [][]byte{connected, {0x40, 2, 0, 1}}, none, false},
+		{"something else first", "no", [][]byte{connected, {0xd0, 0, 0x40, 2, 0, 1}}, none, false},
+		{"nobody has subscribed", "no", [][]byte{connected, {0x40, 3, 0, 1, 0x10}}, "nobody has subscribed to the topic", false},
+		{"nobody yet", "yes", [][]byte{connected, {0x40, 3, 0, 1, 0x10}}, none, false},
+		{"invalid topic", "no", [][]byte{connected, {0x40, 3, 0, 1, 0x90}},
+			"the broker refuses the message: 0x90 The Topic Name is not malformed, but is not accepted by this Client or Server.", true},
+		{"quota", "no", [][]byte{connected, {0x40, 8, 0, 1, 0x97, 4, 0x1f, 0, 1, 'x'}}, "the broker refuses the message: 0x97 x", false},
+		{"another message", "no", [][]byte{connected, {0x40, 2, 0, 2}}, "the broker acknowledges another message", false},
+		{"disconnected", "no", [][]byte{connected, {0xe0, 1, 0x8b}}, "the broker refuses the connection: 0x8b ", false},
+		{"MQTT 3.1.1", "no", [][]byte{{0x20, 2, 0, 1}}, "the broker does not answer in MQTT 5: ", false},
+		{"no QoS 1", "no", [][]byte{{0x20, 5, 0, 0, 2, 0x24, 0}}, "the broker does not acknowledge messages (QoS 1)", false},
+		{"no retained messages", "yes", [][]byte{{0x20, 5, 0, 0, 2, 0x25, 0}}, "the broker does not retain messages", false},
+		{"no such packet", "no", [][]byte{{0x00, 0}}, "the broker does not answer in MQTT 5: ", false},
+		{"another packet", "no", [][]byte{{0xd0, 0}}, "the broker does not answer in MQTT 5", false},
+		{"HTTP", "no", [][]byte{[]byte("HTTP/1.1 400 Bad Request\r\n\r\n")}, "the broker does not answer in MQTT 5: ", false},
+		{"closed", "no", nil, "", false},
+		{"closed before the acknowledgement", "no", [][]byte{connected}, "the broker does not acknowledge the message: ", false},
+		{"long packet", "no", [][]byte{{0x20, 0xff, 0xff, 0xff, 0x7f, 0}}, "the broker does not answer in MQTT 5: the packet is too long", false},
+		{"malformed length", "no", [][]byte{{0x20, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}},
+			"the broker does not answer in MQTT 5: the packet is malformed", false},
+		{"endless", "no", [][]byte{connected, bytes.Repeat([]byte{0xd0, 0}, 64<<10)}, "the broker does not acknowledge the message: ", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := scripted(t, nil, tt.answers...)
+			err := notify(t.Context(), s.settings("retain", tt.retain), down)
+			got := fmt.Sprint(err)
+			if !strings.HasPrefix(got, tt.want) || (tt.want == none) != (err == nil) || channels.IsPermanent(err) != tt.permanent {
+				t.Errorf("%s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestSlow ends the context while the broker hangs.
+func TestSlow(t *testing.T) {
+	down, _, _ := outage()
+	for _, answers := range [][][]byte{nil, {{0x20, 3, 0, 0, 0}}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := scripted(t, cancel, answers...)
+		if err := notify(ctx, s.settings(), down); !errors.Is(err, context.Canceled) || channels.IsPermanent(err) {
+			t.Error(err)
+		}
+	}
+}
+
+func TestSettings(t *testing.T) {
+	for _, tt := range []struct{ name, value, want string }{
+		{"broker_url", "", "mqtt: broker_url is missing"},
+		{"broker_url", "%zz", "mqtt: broker_url is not a URL"},
+		{"broker_url", "http://h", "mqtt: broker_url is not an mqtt:// or mqtts:// URL"},
+		{"broker_url", "mqtt://", "mqtt: broker_url has no host"},
+		{"broker_url", "mqtt://u:p@h", "mqtt: broker_url contains credentials"},
+		{"broker_url", "mqtt://h/t", "mqtt: broker_url has a path, a query or a fragment"},
+		{"topic", "a/+", "mqtt: topic contains a wildcard, + or #"},
+		{"topic", "$SYS/a", "mqtt: topic begins with $, which is for the broker"},
+		{"topic", "a\nb", "mqtt: topic contains a control character"},
+		{"topic", strings.Repeat("x", 1001), "mqtt: topic is too long, the maximum is 1000 bytes"},
+		{"username", "", "mqtt: username is missing, password needs it"},
+		{"payload", "xml", "mqtt: payload is not json or text"},
+		{"retain", "maybe", "mqtt: retain is not yes or no"},
+	} {
+		s := server{addr: "h"}
+		_, err := channels.Validate([]channels.KindInfo{mqtt.Kind()}, mqtt.MQTT, s.settings(tt.name, tt.value))
+		if diff := cmp.Diff(tt.want, fmt.Sprint(err)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
