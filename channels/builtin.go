@@ -15,10 +15,10 @@ import (
 // maxAddresses is the maximum number of recipients, which every mail server accepts (RFC 5321, section 4.5.3.1.8).
 const maxAddresses = 100
 
-// Kinds returns the kinds of this package: [Email], [Webhook], [SMS] and [Group]. Every call returns a new slice, so a
-// program can append its own kinds and pass the result to [Validate].
+// Kinds returns the kinds of this package: [Email], [Webhook], [SMS], [WhatsApp], [Call] and [Group]. Every call returns a
+// new slice, so a program can append its own kinds and pass the result to [Validate].
 func Kinds() []KindInfo {
-	return []KindInfo{emailKind(), webhookKind(), smsKind(), groupKind()}
+	return []KindInfo{emailKind(), webhookKind(), smsKind(), whatsAppKind(), callKind(), groupKind()}
 }
 
 func emailKind() KindInfo {

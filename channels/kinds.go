@@ -19,6 +19,10 @@ const (
 	Webhook Kind = "webhook"
 	// SMS sends a text message to a phone.
 	SMS Kind = "sms"
+	// WhatsApp sends a WhatsApp message.
+	WhatsApp Kind = "whatsapp"
+	// Call calls a phone and reads the alert.
+	Call Kind = "call"
 )
 
 // Function is the kind of an alert to the function OnAlert of a monitor's configuration. It is not among [Kinds]: no

@@ -21,9 +21,9 @@ func TestValidate(t *testing.T) {
 		want  settings // nil: as given, for webhooks with the methods
 		err   string
 	}{
-		{"unknown kind", "pigeon", nil, nil, `kind is unknown: "pigeon", the known kinds are email, webhook, sms, group`},
-		{"no kind", "", nil, nil, `kind is unknown: "", the known kinds are email, webhook, sms, group`},
-		{"another case", "Email", nil, nil, `kind is unknown: "Email", the known kinds are email, webhook, sms, group`},
+		{"unknown kind", "pigeon", nil, nil, `kind is unknown: "pigeon", the known kinds are email, webhook, sms, whatsapp, call, group`},
+		{"no kind", "", nil, nil, `kind is unknown: "", the known kinds are email, webhook, sms, whatsapp, call, group`},
+		{"another case", "Email", nil, nil, `kind is unknown: "Email", the known kinds are email, webhook, sms, whatsapp, call, group`},
 
 		{"email", channels.Email, settings{"to": "ops@example.org"}, nil, ""},
 		{"email to several", channels.Email, settings{"to": "a@example.org, Ops <b@example.org>"}, nil, ""},
@@ -188,7 +188,7 @@ func TestKinds(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff([]channels.Kind{"email", "webhook", "sms", "group"}, got); diff != "" {
+	if diff := cmp.Diff([]channels.Kind{"email", "webhook", "sms", "whatsapp", "call", "group"}, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 	"github.com/rollcall-dev/rollcall/channels/services"
 	"github.com/rollcall-dev/rollcall/channels/shell"
-	"github.com/rollcall-dev/rollcall/channels/sms"
+	"github.com/rollcall-dev/rollcall/channels/twilio"
 	"github.com/rollcall-dev/rollcall/channels/webhook"
 )
 
@@ -36,8 +36,8 @@ type Config struct {
 	AllowPrivateNetworks bool
 	// Email is the mail server for channels of kind email. Default: none; deliveries fail and say so.
 	Email *email.Config
-	// SMS is the account for channels of kind sms without their own. Default: none.
-	SMS *sms.Config
+	// Twilio is the account for channels of the kinds sms, whatsapp and call without their own. Default: none.
+	Twilio *twilio.Config
 	// EnableShell lets channels of kind shell run commands. Default: deliveries fail and say so.
 	EnableShell bool
 }
@@ -50,7 +50,7 @@ func Kinds() []channels.KindInfo {
 }
 
 // New returns a notifier for each of [Kinds] except group: alerts to a group go to its members. A nil config means the
-// defaults. Errors are those of email.New and sms.New.
+// defaults. Errors are those of email.New and twilio.New.
 func New(config *Config) (map[channels.Kind]channels.Notifier, error) {
 	var c Config
 	if config != nil {
@@ -65,25 +65,26 @@ func New(config *Config) (map[channels.Kind]channels.Notifier, error) {
 	if c.EnableShell {
 		notifiers[shell.Shell] = shell.New(nil)
 	}
-	var err error
-	if notifiers[channels.SMS], err = c.sms(client); err != nil {
+	phones, err := c.phones(client)
+	if err != nil {
 		return nil, err
 	}
+	notifiers[channels.SMS], notifiers[channels.WhatsApp], notifiers[channels.Call] = phones, phones, phones
 	if notifiers[channels.Email], err = c.email(); err != nil {
 		return nil, err
 	}
 	return notifiers, nil
 }
 
-func (c *Config) sms(client *http.Client) (channels.Notifier, error) {
-	var account sms.Config
-	if c.SMS != nil {
-		account = *c.SMS
+func (c *Config) phones(client *http.Client) (channels.Notifier, error) {
+	var account twilio.Config
+	if c.Twilio != nil {
+		account = *c.Twilio
 	}
 	if account.Client == nil {
 		account.Client = client
 	}
-	return sms.New(&account)
+	return twilio.New(&account)
 }
 
 func (c *Config) email() (channels.Notifier, error) {

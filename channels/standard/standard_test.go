@@ -15,8 +15,8 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/email"
 	"github.com/rollcall-dev/rollcall/channels/outbound"
-	"github.com/rollcall-dev/rollcall/channels/sms"
 	"github.com/rollcall-dev/rollcall/channels/standard"
+	"github.com/rollcall-dev/rollcall/channels/twilio"
 )
 
 // TestNewHasAllKinds checks that each kind but the group has a notifier, that there is no other notifier, and that no
@@ -88,7 +88,7 @@ func TestUnavailable(t *testing.T) {
 func TestNewErrors(t *testing.T) {
 	for name, config := range map[string]standard.Config{
 		"mail server without a host": {Email: &email.Config{From: "rollcall@example.org"}},
-		"account without a token":    {SMS: &sms.Config{AccountSID: "AC0123456789abcdef0123456789abcdef"}},
+		"account without a token":    {Twilio: &twilio.Config{AccountSID: "AC0123456789abcdef0123456789abcdef"}},
 	} {
 		if _, err := standard.New(&config); err == nil {
 			t.Errorf("%s: no error", name)

@@ -62,7 +62,7 @@ f.yaml:5:25: max_checks is not a whole number of 0 or more`,
 		},
 		"channels": {
 			"channels:\n- {name: a, kind: pigeon}\n- {name: b, kind: email}\n- {name: c, kind: email, settings: {to: nobody}}\n- {name: d, kind: email, settings: {to: a@b.c, cc: x}}\n- {name: d, kind: email, settings: {to: {env: NOSUCH}}}\n- {name: e, kind: email, settings: {to: {file: none}}}\n- {name: f, kind: email, settings: {to: {env: TOKEN}}}\n- {name: g, kind: email, settings: {to: {}}}",
-			`f.yaml:2:19: kind is unknown: "pigeon", the known kinds are email, webhook, sms, group
+			`f.yaml:2:19: kind is unknown: "pigeon", the known kinds are email, webhook, sms, whatsapp, call, group
 f.yaml:3:3: email: to is missing
 f.yaml:4:37: email: to is not a comma-separated list of e-mail addresses
 f.yaml:5:48: email: cc is not a setting of this kind, which has to, unsubscribed, notify

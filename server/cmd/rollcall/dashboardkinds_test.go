@@ -19,7 +19,7 @@ func TestDashboardKinds(t *testing.T) {
 		{"", false, nil, ""},
 		{"all", false, nil, ""},
 		{"all", true, nil, ""},
-		{"", true, []channels.Kind{"email", "sms", "group"}, ""},
+		{"", true, []channels.Kind{"email", "sms", "whatsapp", "call", "group"}, ""},
 		{"none", true, []channels.Kind{}, ""},
 		{"email,shell", false, []channels.Kind{"email", "shell"}, ""},
 		{"email,all", false, nil, `--dashboard-kinds: the kind "all" is unknown`},

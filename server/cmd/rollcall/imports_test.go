@@ -60,7 +60,7 @@ func TestImportDirection(t *testing.T) {
 		"channels/shell":    {"channels", "channels/message"},
 		"channels/email":    {"channels", "channels/message", "channels/outbound"},
 		"channels/webhook":  {"channels", "channels/outbound"},
-		"channels/sms":      {"channels", "channels/message", "channels/outbound"},
+		"channels/twilio":   {"channels", "channels/message", "channels/outbound"},
 		"channels/mqtt":     {"channels", "channels/message", "channels/outbound"},
 		"channels/services": {"channels", "channels/message", "channels/outbound"},
 

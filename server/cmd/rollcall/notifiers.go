@@ -9,8 +9,8 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/email"
-	"github.com/rollcall-dev/rollcall/channels/sms"
 	"github.com/rollcall-dev/rollcall/channels/standard"
+	"github.com/rollcall-dev/rollcall/channels/twilio"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
@@ -37,14 +37,20 @@ type notifierFlags struct {
 
 	MailFrom string `group:"Alerts:" placeholder:"ADDRESS" help:"Sender of the alerts, such as \"Rollcall <rollcall@example.org>\". Required with --mail-host."`
 
-	TwilioAccountSID string `group:"Alerts:" placeholder:"SID" help:"Twilio account for alerts of the kind sms, unless the integration sets its own."`
+	TwilioAccountSID string `group:"Alerts:" placeholder:"SID" help:"Twilio account for alerts of the kinds sms, whatsapp and call, unless the integration sets its own."`
 	TwilioAuthToken  string `secret:"" group:"Alerts:" placeholder:"TOKEN" help:"Auth token of the Twilio account."`
+	TwilioAPIKey     string `name:"twilio-api-key" group:"Alerts:" placeholder:"SID" help:"API key of the Twilio account, in place of its auth token."`
+	TwilioAPISecret  string `name:"twilio-api-secret" secret:"" group:"Alerts:" placeholder:"TEXT" help:"Secret of the API key."`
 	TwilioFrom       string `group:"Alerts:" placeholder:"NUMBER" help:"Sender of text messages: a phone number of the account, a short code or a name."`
+	TwilioCallFrom   string `group:"Alerts:" placeholder:"NUMBER" help:"Phone number of the account that calls (default: --twilio-from, if it is a phone number)."`
+
+	TwilioWhatsAppFrom       string `name:"twilio-whatsapp-from" group:"Alerts:" placeholder:"NUMBER" help:"Phone number of the account that sends WhatsApp messages."`
+	TwilioWhatsAppContentSID string `name:"twilio-whatsapp-content-sid" group:"Alerts:" placeholder:"SID" help:"Content template of WhatsApp messages, with {{1}} for what happened and {{2}} for since when and why. Without it, they arrive only within 24 hours after the recipient has written."`
+
+	TwilioMessagingServiceSID string `group:"Alerts:" placeholder:"SID" help:"Messaging service that chooses the sender of text messages, instead of --twilio-from."`
 
 	// unsubscribe returns the URL at which an address unsubscribes from an integration. It is nil without a server.
 	unsubscribe func(ctx context.Context, c channels.Channel, address string) string
-
-	TwilioMessagingServiceSID string `group:"Alerts:" placeholder:"SID" help:"Messaging service that chooses the sender of text messages, instead of --twilio-from."`
 }
 
 // channelKinds returns all kinds of integrations.
@@ -60,9 +66,10 @@ func (f notifierFlags) apply(config *monitor.Config) error {
 		}
 	}
 	if f.TwilioAccountSID != "" {
-		c.SMS = &sms.Config{
-			AccountSID: f.TwilioAccountSID, AuthToken: f.TwilioAuthToken,
-			From: f.TwilioFrom, MessagingServiceSID: f.TwilioMessagingServiceSID,
+		c.Twilio = &twilio.Config{
+			AccountSID: f.TwilioAccountSID, AuthToken: f.TwilioAuthToken, APIKey: f.TwilioAPIKey, APISecret: f.TwilioAPISecret,
+			From: f.TwilioFrom, MessagingServiceSID: f.TwilioMessagingServiceSID, CallFrom: f.TwilioCallFrom,
+			WhatsAppFrom: f.TwilioWhatsAppFrom, WhatsAppContentSID: f.TwilioWhatsAppContentSID,
 		}
 	}
 	notifiers, err := standard.New(&c)
@@ -108,6 +115,14 @@ func (f notifierFlags) needsMailHost() bool {
 	}, func(value string) bool { return value != "" })
 }
 
+// needsTwilioAccount reports whether a flag is set that means nothing without --twilio-account-sid.
+func (f notifierFlags) needsTwilioAccount() bool {
+	return slices.ContainsFunc([]string{
+		f.TwilioAuthToken, f.TwilioAPIKey, f.TwilioAPISecret, f.TwilioFrom, f.TwilioMessagingServiceSID, f.TwilioCallFrom,
+		f.TwilioWhatsAppFrom, f.TwilioWhatsAppContentSID,
+	}, func(value string) bool { return value != "" })
+}
+
 // validate checks the flags without using the network.
 func (f notifierFlags) validate() error {
 	switch {
@@ -123,7 +138,7 @@ func (f notifierFlags) validate() error {
 		return errors.New("--mail-dkim-selector: is required with --mail-dkim-key")
 	case f.MailPort < 0 || f.MailPort > 65535:
 		return errors.New("--mail-port: must be 1 to 65535")
-	case f.TwilioAccountSID == "" && (f.TwilioAuthToken != "" || f.TwilioFrom != "" || f.TwilioMessagingServiceSID != ""):
+	case f.TwilioAccountSID == "" && f.needsTwilioAccount():
 		return errors.New("--twilio-account-sid: is required by the other --twilio flags")
 	}
 	return f.apply(new(monitor.Config))

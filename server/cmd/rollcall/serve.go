@@ -41,7 +41,7 @@ type serveCmd struct {
 	SecretKey   string `secret:"" group:"Behaviour:" placeholder:"TEXT" help:"Key that signs the URLs of badges, at least 16 characters (default: a random key in the database)."`
 	NoDashboard bool   `group:"Behaviour:" help:"Serve no web pages."`
 
-	DashboardKinds []string `group:"Behaviour:" placeholder:"KIND" help:"Kinds of integrations that people may make on the web pages, separated by commas; or all, which leaves out shell; or none. Default: all, but with --allow-private-networks only email, sms and group, because others send to addresses that people choose."`
+	DashboardKinds []string `group:"Behaviour:" placeholder:"KIND" help:"Kinds of integrations that people may make on the web pages, separated by commas; or all, which leaves out shell; or none. Default: all, but with --allow-private-networks only email, sms, whatsapp, call and group, because others send to addresses that people choose."`
 
 	AlertLink linkTemplate `group:"Behaviour:" placeholder:"URL" help:"Page that alerts about a check link to, with the placeholders $$UUID, $$UNIQUE_KEY, $$SLUG, $$NAME and $$PROJECT after the host. Default: the page of the check in the dashboard; none with --no-dashboard."`
 

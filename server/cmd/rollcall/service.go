@@ -215,7 +215,7 @@ func (s *service) newDashboard(signer badges.Signer) (*dashboard.Dashboard, erro
 func dashboardKinds(flag []string, private bool) ([]channels.Kind, error) {
 	switch {
 	case len(flag) == 0 && private:
-		return []channels.Kind{channels.Email, channels.SMS, channels.Group}, nil
+		return []channels.Kind{channels.Email, channels.SMS, channels.WhatsApp, channels.Call, channels.Group}, nil
 	case len(flag) == 0, len(flag) == 1 && flag[0] == "all":
 		return nil, nil
 	case len(flag) == 1 && flag[0] == "none":
