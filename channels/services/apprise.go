@@ -1,6 +1,7 @@
 package services
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -33,7 +34,8 @@ func appriseService() service {
 		},
 		send: func(ctx context.Context, m *delivery) error {
 			if key := m.settings["key"]; key != "" {
-				return sendApprise(ctx, m, "notify/"+key, map[string]any{"tag": m.settings["tags"]})
+				tags := cmp.Or(m.settings["tags"], "all") // without tags the server leaves out URLs that have some
+				return sendApprise(ctx, m, "notify/"+key, map[string]any{"tag": tags})
 			}
 			urls := make(map[string]string) // by a name that hides their secrets
 			var names []string

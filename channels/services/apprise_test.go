@@ -56,7 +56,7 @@ func appriseRules(r *http.Request, body any) *answer {
 			return refuse(204, "")
 		}
 	case path == "/notify/team":
-		if tag, found := fields["tag"].(string); !found || tag != "" && tag != "ops, night" {
+		if tag := fields["tag"]; tag != "all" && tag != "ops, night" { // no tag selects the URLs without tags, and there are none
 			return refuse(424, "One or more notification could not be sent")
 		}
 	case strings.HasPrefix(path, "/notify/"):
