@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/rollcall-dev/rollcall/channels"
 )
 
 // root is the directory of the module.
@@ -153,6 +155,53 @@ func TestDocumentFlags(t *testing.T) {
 			if !known[found[1]] {
 				t.Errorf("%s: rollcall has no flag --%s", name, found[1])
 			}
+		}
+	}
+}
+
+// TestDocumentKinds compares the table of kinds in the operators' manual with the kinds of the server. Each is there
+// once, with settings that it has, and names its required ones.
+func TestDocumentKinds(t *testing.T) {
+	_, section, _ := strings.Cut(documents(t)[filepath.Join(root, "server", "README.md")], "\n### Kinds of integrations\n")
+	section, _, _ = strings.Cut(section, "\n##")
+	code := regexp.MustCompile("`([a-z_]+\\*?)`")
+	listed := make(map[string]int)
+	for line := range strings.Lines(section) {
+		row, found := strings.CutPrefix(line, "| `")
+		if !found {
+			continue
+		}
+		names, settings, _ := strings.Cut("`"+row, " | ")
+		var all []channels.Setting // of the kinds of the row
+		for _, kind := range code.FindAllStringSubmatch(names, -1) {
+			listed[kind[1]]++
+			i := slices.IndexFunc(channelKinds(), func(k channels.KindInfo) bool { return string(k.Kind) == kind[1] })
+			if i < 0 {
+				t.Errorf("the kind %s does not exist", kind[1])
+				continue
+			}
+			all = append(all, channelKinds()[i].Settings...)
+		}
+		if strings.HasPrefix(settings, "see ") {
+			continue
+		}
+		for _, s := range all {
+			if s.Required && !strings.Contains(settings, "**`"+s.Name+"`**") {
+				t.Errorf("%s: the required setting %s is missing", names, s.Name)
+			}
+		}
+		for _, name := range code.FindAllStringSubmatch(settings, -1) {
+			prefix, several := strings.CutSuffix(name[1], "*")
+			if listed[name[1]] == 0 && !slices.ContainsFunc(all, func(s channels.Setting) bool {
+				return s.Name == name[1] || several && strings.HasPrefix(s.Name, prefix)
+			}) {
+				t.Errorf("%s: there is no setting %s", names, name[1])
+			}
+		}
+	}
+	for _, kind := range channelKinds() {
+		if n := listed[string(kind.Kind)]; n != 1 {
+			t.Errorf("the kind %s is listed %d times", kind.Kind, n)
 		}
 	}
 }
