@@ -39,7 +39,8 @@ func form(from account, c channels.Channel, n channels.Notification) url.Values 
 			f.Set("From", "whatsapp:"+from.from)
 		}
 		if from.template == "" {
-			f.Set("Body", message.Cut(message.Title(n)+"\n"+message.Text(n), maxBody))
+			title, text := message.Render(n, nil, maxBody)
+			f.Set("Body", title+"\n"+text)
 			break
 		}
 		f.Set("ContentSid", from.template)

@@ -76,13 +76,16 @@ func TestLimits(t *testing.T) {
 	n.Reason = "</Say><Dial>+37121111111</Dial>\r\n\t      " + strings.Repeat("ж\"", 300)
 	n.Check.Tags = strings.Fields(strings.Repeat("ж ", 300))
 	n.Ping.Body, n.Ping.End = []byte(strings.Repeat("ж\n", 5000)), []byte(strings.Repeat("ж\n", 1000))
-	n.Check.Desc = strings.Repeat("ж", 10000)
+	n.Check.Desc, n.Check.URL = strings.Repeat("ж", 10000), "https://rollcall.example.org/checks/1"
 	for _, c := range []channels.Channel{
 		own(channels.SMS), own(channels.WhatsApp), own(channels.WhatsApp, "content_sid", template), own(channels.Call),
 	} {
 		f, notifier := start(t, twilio.Config{}, "delivered")
 		if err := notifier.Notify(t.Context(), c, n); err != nil || len(f.made) != 1 {
 			t.Fatal(c.Kind, err)
+		}
+		if text := f.made[0].Get("Body"); c.Kind == channels.WhatsApp && text != "" && !strings.HasSuffix(text, n.Check.URL) {
+			t.Errorf("the address of the check is cut off: %s", text)
 		}
 		if spoken := f.made[0].Get("Twiml"); strings.Contains(spoken, "<Dial") || strings.Count(spoken, "</Say>") > 1 {
 			t.Error(spoken)
