@@ -33,7 +33,7 @@ func barkService() service {
 					body[name] = value
 				}
 			}
-			if m.n.Check.URL != "" {
+			if m.hasPage() {
 				body["url"] = m.n.Check.URL
 			}
 			answer, err := m.do(ctx, request{url: join(m.settings["server_url"], "push"), json: body})

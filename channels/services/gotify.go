@@ -29,7 +29,7 @@ func gotifyService() service {
 				priority = upPriority(m, priority, 5)
 			}
 			body := map[string]any{"title": m.title, "message": m.text, "priority": priority}
-			if m.n.Check.URL != "" {
+			if m.hasPage() {
 				body["extras"] = map[string]any{
 					"client::notification": map[string]any{"click": map[string]string{"url": m.n.Check.URL}},
 				}

@@ -69,7 +69,7 @@ func homeassistantData(m *delivery) map[string]any {
 		body["entity_id"] = list(m.settings["entities"])
 	case strings.HasPrefix(action, "notify.mobile_app_"):
 		data := map[string]string{"tag": id}
-		if m.n.Check.URL != "" {
+		if m.hasPage() {
 			data["url"], data["clickAction"] = m.n.Check.URL, m.n.Check.URL // on iOS and Android
 		}
 		body["data"] = data

@@ -37,6 +37,7 @@ func incidentServers() map[channels.Kind]func(t failer) incidentServer {
 		"jsm":          newJSMReceiver,
 		"opsgenie":     newOpsgenieReceiver,
 		"pagerduty":    newPagerDutyReceiver,
+		"pushover":     newPushoverReceiver,
 		"splunkoncall": newSplunkReceiver,
 	}
 }
@@ -312,7 +313,8 @@ func TestIncidentRefused(t *testing.T) {
 	wrong := map[channels.Kind]values{
 		"alertmanager": {"password": "other"}, "github": {"token": "other"}, "gitlab": {"token": "other"}, "goalert": {"token": "other"},
 		"ilert": {"integration_key": "other"}, "incidentio": {"token": "other"}, "jsm": {"api_key": "other"},
-		"opsgenie": {"api_key": "other"}, "pagerduty": {"routing_key": strings.Repeat("o", 32)}, "splunkoncall": {"api_key": "other"},
+		"opsgenie": {"api_key": "other"}, "pagerduty": {"routing_key": strings.Repeat("o", 32)},
+		"pushover": {"token": strings.Repeat("o", 30)}, "splunkoncall": {"api_key": "other"},
 	}
 	for kind := range incidentServers() {
 		t.Run(string(kind), func(t *testing.T) {

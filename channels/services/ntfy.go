@@ -82,7 +82,7 @@ func ntfyMessage(m *delivery) map[string]any {
 	body := map[string]any{
 		"topic": m.settings["topic"], "title": m.title, "message": m.text, "priority": priority, "tags": tags,
 	}
-	if m.n.Check.URL != "" {
+	if m.hasPage() {
 		body["click"] = m.n.Check.URL
 	}
 	return body

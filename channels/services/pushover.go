@@ -41,22 +41,39 @@ func pushoverService() service {
 					number(30, 10800)), "3600"),
 			},
 		},
-		limit: 1024,
+		limit:     1024,
+		incidents: true, // what is open is a message that Pushover repeats
 		send: func(ctx context.Context, m *delivery) error {
-			const message, cancel = "message", "cancel"
-			parts := []string{message}
-			if m.isUp() && m.settings["priority"] == strconv.Itoa(pushoverEmergency) {
-				parts = []string{cancel, message}
+			if m.isUp() {
+				return endPushover(ctx, m)
 			}
-			return channels.Each(m.n, parts, func(part string) error {
-				if part == cancel {
-					path := "receipts/cancel_by_tag/" + m.n.Check.ID.String() + ".json"
-					return postPushover(ctx, m, path, url.Values{"token": {m.settings["token"]}})
-				}
-				return postPushover(ctx, m, "messages.json", pushoverMessage(m))
-			})
+			form := pushoverMessage(m)
+			err := postPushover(ctx, m, "messages.json", form)
+			if form.Has("tags") {
+				return m.settle(m.key(), err)
+			}
+			return err
 		},
 	}
+}
+
+// endPushover ends the repetitions of the check's messages, and sends the message that the check is up.
+func endPushover(ctx context.Context, m *delivery) error {
+	const cancel, message = "cancel", "message"
+	var parts []string
+	if m.open != "" || m.settings["priority"] == strconv.Itoa(pushoverEmergency) {
+		parts = append(parts, cancel)
+	}
+	if !m.n.Closed {
+		parts = append(parts, message)
+	}
+	return channels.Each(m.n, parts, func(part string) error {
+		if part == message {
+			return postPushover(ctx, m, "messages.json", pushoverMessage(m))
+		}
+		err := postPushover(ctx, m, "receipts/cancel_by_tag/"+url.PathEscape(m.key())+".json", url.Values{"token": {m.settings["token"]}})
+		return m.settle(m.key(), err)
+	})
 }
 
 func pushoverMessage(m *delivery) url.Values {
@@ -74,14 +91,14 @@ func pushoverMessage(m *delivery) url.Values {
 	if devices := list(m.settings["devices"]); len(devices) > 0 {
 		form.Set("device", strings.Join(devices, ","))
 	}
-	if u := m.n.Check.URL; u != "" && len(u) <= 512 {
-		form.Set("url", u)
+	if m.hasPage() && len(m.n.Check.URL) <= 512 {
+		form.Set("url", m.n.Check.URL)
 		form.Set("url_title", "Show the check")
 	}
 	if priority == pushoverEmergency {
 		form.Set("retry", m.settings["retry"])
 		form.Set("expire", m.settings["expire"])
-		form.Set("tags", m.n.Check.ID.String())
+		form.Set("tags", m.key())
 	}
 	return form
 }

@@ -17,23 +17,27 @@ import (
 
 func pushoverSample() sample {
 	return sample{
-		settings: values{"token": key30, "user": key30, "devices": "a,b", "priority": "1"},
+		settings: values{"token": key30, "user": key30, "devices": "a,b", "priority": "2"},
 		answers:  ok(`{"status":1}`),
 		want: []request{{"POST", "https://api.pushover.net/1/messages.json", values{}, url.Values{"token": {key30}, "user": {key30},
-			"device": {"a,b"}, "priority": {"1"}, "title": {title}, "message": {unquote(body)},
+			"device": {"a,b"}, "priority": {"2"}, "retry": {"60"}, "expire": {"3600"},
+			"tags": {"00000000-0000-0000-0000-000000000000"}, "title": {title}, "message": {unquote(body)},
 			"url": {"https://rollcall.example.org/c/1"}, "url_title": {"Show the check"}}}},
 	}
 }
 
 // pushoverAPI has the rules of https://pushover.net/api and https://pushover.net/api/receipts.
 type pushoverAPI struct {
+	keys      // of the messages that are repeated
 	messages  []url.Values
 	cancelled []string
 	// fail answers the next requests with these statuses.
 	fail []int
 }
 
-func (p *pushoverAPI) serve(w http.ResponseWriter, r *http.Request) {
+func newPushoverReceiver(failer) incidentServer { return &pushoverAPI{keys: keys{}} }
+
+func (p *pushoverAPI) answer(w http.ResponseWriter, r *http.Request) {
 	refuse := func(status int, text string) {
 		reply(w, status, fmt.Sprintf(`{"status":0,"request":"647d2300","errors":[%q]}`, text))
 	}
@@ -57,6 +61,7 @@ func (p *pushoverAPI) serve(w http.ResponseWriter, r *http.Request) {
 		refuse(400, "application token is invalid, see https://pushover.net/api")
 	case isCancel:
 		p.cancelled = append(p.cancelled, strings.TrimSuffix(tag, ".json"))
+		delete(p.keys, strings.TrimSuffix(tag, ".json"))
 		reply(w, 200, `{"status":1,"canceled":1,"request":"647d2300"}`)
 	case r.URL.Path != "/1/messages.json":
 		refuse(404, "not found")
@@ -75,6 +80,9 @@ func (p *pushoverAPI) serve(w http.ResponseWriter, r *http.Request) {
 		refuse(400, "expire must be at most 10800 seconds")
 	default:
 		p.messages = append(p.messages, form)
+		if priority == 2 && p.keys != nil {
+			p.keys[form.Get("tags")] = true
+		}
 		reply(w, 200, `{"status":1,"request":"647d2300"}`)
 	}
 }
@@ -108,7 +116,7 @@ func TestPushover(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var api pushoverAPI
-			s := pretend(t, api.serve)
+			s := pretend(t, api.answer)
 			tt.settings["token"], tt.settings["user"] = key30, key30
 			if err := s.send("pushover", tt.settings, tt.n); err != nil {
 				t.Fatal(err)
@@ -146,7 +154,7 @@ func TestPushoverErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			api := pushoverAPI{fail: tt.fail}
-			s := pretend(t, api.serve)
+			s := pretend(t, api.answer)
 			err := s.send("pushover", tt.settings, pushoverDown())
 			delay, _ := channels.RetryDelay(err)
 			if err == nil || channels.IsPermanent(err) != tt.permanent || delay != tt.delay || len(api.messages) != 0 {
@@ -159,7 +167,7 @@ func TestPushoverErrors(t *testing.T) {
 // TestPushoverCancelFails checks that the message goes out once, and that the retry only cancels.
 func TestPushoverCancelFails(t *testing.T) {
 	api := pushoverAPI{fail: []int{500}}
-	s := pretend(t, api.serve)
+	s := pretend(t, api.answer)
 	settings := values{"token": key30, "user": key30, "priority": "2"}
 	n := pushoverUp()
 	err := s.send("pushover", settings, n)
@@ -175,11 +183,32 @@ func TestPushoverCancelFails(t *testing.T) {
 // TestPushoverLimits sends the longest possible alert.
 func TestPushoverLimits(t *testing.T) {
 	var api pushoverAPI
-	s := pretend(t, api.serve)
+	s := pretend(t, api.answer)
 	n := pushoverDown()
 	n.Check.Name, n.Check.Desc, n.Verdict = strings.Repeat("😀", 100), strings.Repeat("ž", 2000), strings.Repeat("<", 2000)
 	n.Ping.End, n.Check.URL = []byte(strings.Repeat("😀\n", 1000)), "https://h/"+strings.Repeat("x", 600)
 	if err := s.send("pushover", values{"token": key30, "user": key30}, n); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPushoverClosed ends the repetitions without a message, and remembers only messages that are repeated.
+func TestPushoverClosed(t *testing.T) {
+	l := newLine(t, "pushover", values{"token": key30})
+	api := l.receiver.(*pushoverAPI)
+	l.deliver(l.alert(channels.Down))
+	closing := l.alert(channels.Up)
+	closing.Closed = true
+	l.deliver(closing)
+	l.expect("closed", 0)
+	if len(api.messages) != 1 || len(api.cancelled) != 1 {
+		t.Errorf("%d messages, %d cancelled", len(api.messages), len(api.cancelled))
+	}
+	quiet := newLine(t, "pushover", values{"priority": "1"})
+	quiet.deliver(quiet.alert(channels.Down))
+	quiet.expect("priority 1", 0)
+	quiet.deliver(quiet.alert(channels.Up))
+	if n := len(quiet.receiver.(*pushoverAPI).cancelled); n != 0 {
+		t.Errorf("%d cancelled", n)
 	}
 }
