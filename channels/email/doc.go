@@ -34,6 +34,9 @@
 // Config.OAuth logs in with access tokens, as Exchange Online requires. Config.DKIM signs messages, for a mail server that
 // does not.
 //
+// Config.Unsubscribe gives each recipient a link to unsubscribe by one click (RFC 8058). Addresses in the setting
+// unsubscribed of a channel get nothing; if that is all of them, the error is permanent.
+//
 // If the server cannot be reached, or refuses the sender or the password, the delivery is retried too, since an
 // administrator can fix that.
 //
