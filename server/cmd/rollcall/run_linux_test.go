@@ -33,6 +33,14 @@ func terminal(t *testing.T) (keys, line *os.File) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { line.Close() })
+	mode, err := unix.IoctlGetTermios(int(line.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mode.Lflag |= unix.NOFLSH // a key that sends a signal discards no output
+	if err := unix.IoctlSetTermios(int(line.Fd()), unix.TCSETS, mode); err != nil {
+		t.Fatal(err)
+	}
 	return keys, line
 }
 
@@ -47,18 +55,22 @@ func TestKeyOfTheTerminalIsNotSentTwice(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+	defer syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the command, too
+	const late = "nothing comes any more"
+	timer := time.AfterFunc(patience, func() { fmt.Fprintln(line, late) }) // ends the read
 	defer timer.Stop()
 	screen := bufio.NewReader(keys)
+	var seen strings.Builder
 	until := func(text string) {
 		t.Helper()
 		for {
 			got, err := screen.ReadString('\n')
+			seen.WriteString(got)
 			if strings.Contains(got, text) {
 				return
 			}
-			if err != nil {
-				t.Fatalf("%q, %v", got, err)
+			if err != nil || strings.Contains(got, late) {
+				t.Fatalf("no %q after %q, %v", text, seen.String(), err)
 			}
 		}
 	}
