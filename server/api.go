@@ -42,28 +42,29 @@ type endpoint struct {
 	access  access
 	subject subject
 	handle  func(*call) error
+	added   bool // by Rollcall; only the current version has it
 }
 
 func endpoints() []endpoint {
 	return []endpoint{
-		{http.MethodGet, "/api/v3/checks", read, noCheck, (*call).listChecks},
-		{http.MethodGet, "/api/v3/checks/:id", read, byUniqueKey, (*call).getCheck},
-		{http.MethodPost, "/api/v3/checks", write401, noCheck, (*call).createCheck},
-		{http.MethodPost, "/api/v3/checks/:id", write403, byUUID, (*call).updateCheck},
-		{http.MethodPost, "/api/v3/checks/:id/pause", write403, byUUID, (*call).pauseCheck},
-		{http.MethodPost, "/api/v3/checks/:id/resume", write403, byUUID, (*call).resumeCheck},
-		{http.MethodDelete, "/api/v3/checks/:id", write403, byUUID, (*call).deleteCheck},
-		{http.MethodGet, "/api/v3/checks/:id/pings", write403, byUUID, (*call).listPings},
-		{http.MethodGet, "/api/v3/checks/:id/pings/:n/body", write403, byUUID, (*call).pingBody},
-		{http.MethodGet, "/api/v3/checks/:id/flips", read, byUniqueKey, (*call).listFlips},
-		{http.MethodGet, "/api/v3/channels", write401, noCheck, (*call).listChannels},
-		{http.MethodGet, "/api/v3/badges", read, noCheck, (*call).listBadges},
-		{http.MethodGet, "/api/v3/status", open, noCheck, (*call).status},
+		{http.MethodGet, "/api/v3/checks", read, noCheck, (*call).listChecks, false},
+		{http.MethodGet, "/api/v3/checks/:id", read, byUniqueKey, (*call).getCheck, false},
+		{http.MethodPost, "/api/v3/checks", write401, noCheck, (*call).createCheck, false},
+		{http.MethodPost, "/api/v3/checks/:id", write403, byUUID, (*call).updateCheck, false},
+		{http.MethodPost, "/api/v3/checks/:id/pause", write403, byUUID, (*call).pauseCheck, false},
+		{http.MethodPost, "/api/v3/checks/:id/resume", write403, byUUID, (*call).resumeCheck, false},
+		{http.MethodDelete, "/api/v3/checks/:id", write403, byUUID, (*call).deleteCheck, false},
+		{http.MethodGet, "/api/v3/checks/:id/pings", write403, byUUID, (*call).listPings, false},
+		{http.MethodGet, "/api/v3/checks/:id/pings/:n/body", write403, byUUID, (*call).pingBody, false},
+		{http.MethodGet, "/api/v3/checks/:id/flips", read, byUniqueKey, (*call).listFlips, false},
+		{http.MethodGet, "/api/v3/channels", write401, noCheck, (*call).listChannels, false},
+		{http.MethodGet, "/api/v3/badges", read, noCheck, (*call).listBadges, false},
+		{http.MethodGet, "/api/v3/status", open, noCheck, (*call).status, false},
 		// Beyond the specification.
-		{http.MethodGet, "/api/v3/checks/:id/stats", read, byUniqueKey, (*call).listStats},
-		{http.MethodGet, "/api/v3", open, noCheck, (*call).reference},
-		{http.MethodGet, "/api/v3/openapi.json", open, noCheck, (*call).openAPI},
-		{http.MethodGet, "/api/v3/metrics", scrape, noCheck, (*call).metrics},
+		{http.MethodGet, "/api/v3/checks/:id/stats", read, byUniqueKey, (*call).listStats, true},
+		{http.MethodGet, "/api/v3", open, noCheck, (*call).reference, true},
+		{http.MethodGet, "/api/v3/openapi.json", open, noCheck, (*call).openAPI, true},
+		{http.MethodGet, "/api/v3/metrics", scrape, noCheck, (*call).metrics, false},
 	}
 }
 
@@ -71,18 +72,20 @@ func endpoints() []endpoint {
 func (s *Server) newRouter() *httprouter.Router {
 	router := httprouter.New()
 	router.RedirectTrailingSlash, router.RedirectFixedPath = false, false
-	for _, e := range endpoints() {
-		handle := func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
-			setRoute(w, e.path)
-			c := &call{Server: s, w: w, r: r, params: params, body: s.newBody(r)}
-			defer c.body.release()
-			if err := c.serve(e); err != nil {
-				s.fail(w, r, err)
+	for _, version := range s.versions() {
+		for _, e := range endpointsOf(version) {
+			handle := func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
+				setRoute(w, e.path)
+				c := &call{Server: s, w: w, r: r, version: version, params: params, body: s.newBody(r)}
+				defer c.body.release()
+				if err := c.serve(e); err != nil {
+					s.fail(w, r, err)
+				}
 			}
-		}
-		router.Handle(e.method, e.path, handle)
-		if e.method == http.MethodGet {
-			router.Handle(http.MethodHead, e.path, handle)
+			router.Handle(e.method, e.path, handle)
+			if e.method == http.MethodGet {
+				router.Handle(http.MethodHead, e.path, handle)
+			}
 		}
 	}
 	router.NotFound = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errNoPath) })
@@ -113,9 +116,10 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request, path string) {
 // call is one request to the management interface.
 type call struct {
 	*Server
-	w      http.ResponseWriter
-	r      *http.Request
-	params httprouter.Params
+	w       http.ResponseWriter
+	r       *http.Request
+	version int // of the management interface
+	params  httprouter.Params
 
 	key    checks.Key
 	check  checks.Check // on endpoints of one check

@@ -25,20 +25,14 @@ func (c *call) listChecks() error {
 			query.Tags = append(query.Tags, tag)
 		}
 	}
-	document := wire.Checks{Checks: []wire.Check{}}
-	if slices.ContainsFunc(query.Tags, notStorable) {
-		return c.answer(http.StatusOK, document) // no check has such a tag, and some databases refuse the query
+	if slices.ContainsFunc(query.Tags, notStorable) { // no check has such a tag, and some databases refuse the query
+		return c.answer(http.StatusOK, c.listInVersion(nil, time.Time{}))
 	}
 	list, err := c.mon.Checks(c.r.Context(), c.key.ProjectID, query)
 	if err != nil {
 		return err
 	}
-	document.Checks = slices.Grow(document.Checks, len(list))
-	now := c.mon.Now()
-	for _, check := range list {
-		document.Checks = append(document.Checks, c.document(check, now))
-	}
-	return c.answer(http.StatusOK, document)
+	return c.answer(http.StatusOK, c.listInVersion(list, c.mon.Now()))
 }
 
 // notStorable reports whether no database can store a text.
@@ -46,7 +40,8 @@ func notStorable(text string) bool { return !utf8.ValidString(text) || strings.C
 
 // getCheck answers server/API.md section 4.2.
 func (c *call) getCheck() error {
-	return c.answer(http.StatusOK, c.document(c.check, c.mon.Now()))
+	now := c.mon.Now()
+	return c.answer(http.StatusOK, c.inVersion(c.document(c.check, now), c.check, now))
 }
 
 // createCheck answers server/API.md section 4.3.
@@ -63,7 +58,11 @@ func (c *call) createCheck() error {
 	for i, field := range request.Unique {
 		unique[i] = checks.UniqueField(field)
 	}
-	check, created, err := c.mon.Upsert(c.r.Context(), c.key.ProjectID, request.Spec(), unique...)
+	spec, err := c.settings(request.CheckUpdate, body, checks.Check{})
+	if err != nil {
+		return err
+	}
+	check, created, err := c.mon.Upsert(c.r.Context(), c.key.ProjectID, spec, unique...)
 	if err != nil {
 		return err
 	}
@@ -84,7 +83,11 @@ func (c *call) updateCheck() error {
 	if err != nil {
 		return err
 	}
-	check, err := c.mon.Update(c.r.Context(), c.check.ID, request.Spec())
+	spec, err := c.settings(request, body, c.check)
+	if err != nil {
+		return err
+	}
+	check, err := c.mon.Update(c.r.Context(), c.check.ID, spec)
 	if err != nil {
 		return err
 	}
@@ -120,9 +123,10 @@ func (c *call) deleteCheck() error {
 
 // answerChanged answers create, update, pause, resume and delete, which add subject and subject_fail.
 func (c *call) answerChanged(status int, check checks.Check) error {
-	document := c.document(check, c.mon.Now())
+	now := c.mon.Now()
+	document := c.document(check, now)
 	document.Subject, document.SubjectFail = new(string), new(string)
-	return c.answer(status, document)
+	return c.answer(status, c.inVersion(document, check, now))
 }
 
 // document renders a check for the key of the request (server/API.md section 2.1).
@@ -152,5 +156,5 @@ func (c *call) document(check checks.Check, now time.Time) wire.Check {
 }
 
 func (c *call) checkURL(check checks.Check) string {
-	return c.base.text + "/api/v3/checks/" + check.ID.String()
+	return c.base.text + roots[c.version] + "/checks/" + check.ID.String()
 }

@@ -80,5 +80,5 @@ func (c *call) listFlips() error {
 		}
 		document = append(document, entry)
 	}
-	return c.answer(http.StatusOK, document)
+	return c.answerFlips(document)
 }

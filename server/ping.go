@@ -52,7 +52,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, path string) {
 // submit passes a ping to the monitor. created reports whether its check was created for it.
 func (s *Server) submit(r *http.Request, path string) (created bool, err error) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost {
-		return false, errMethod
+		return false, errPingMethod
 	}
 	target, err := parsePingPath(path)
 	if err != nil {

@@ -159,7 +159,7 @@ func TestPingRefused(t *testing.T) {
 		for _, method := range []string{"PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"} {
 			for _, path := range []string{"/ping/" + id, "/ping/nothing"} {
 				r := s.send(method, path, nil)
-				r.text(405, "method not allowed")
+				r.text(405, "method not allowed: use GET, HEAD or POST; in place of curl -T, which sends PUT, use curl --data-binary @FILE")
 				s.equal("Allow", r.header.Get("Allow"), "GET, HEAD, POST")
 				s.equal("CORS", r.header.Get("Access-Control-Allow-Origin"), "*")
 			}

@@ -39,13 +39,15 @@ var (
 	errNotFound    = &problem{status: http.StatusNotFound, text: "not found"}
 	errNoPath      = &problem{status: http.StatusNotFound, text: "no such path"} // clients tell it from a missing check
 	errMethod      = &problem{status: http.StatusMethodNotAllowed, text: "method not allowed"}
-	errTooLarge    = &problem{status: http.StatusRequestEntityTooLarge, text: "the body is too large: the maximum is " + strconv.Itoa(maxBody) + " bytes"}
-	errBrokenBody  = &problem{status: http.StatusBadRequest, text: "the body could not be read to its end"}
-	errBadURL      = &problem{status: http.StatusBadRequest, text: "invalid url format"}
-	errBadRunID    = &problem{status: http.StatusBadRequest, text: "invalid uuid format"}
-	errBadQuery    = &problem{status: http.StatusBadRequest, text: "the query is not properly escaped"}
-	errBusy        = &problem{status: http.StatusServiceUnavailable, text: "too many large bodies at once", retryAfter: retryUnavailable}
-	errProbe       = &problem{status: http.StatusInternalServerError, text: "the database does not answer"}
+	errPingMethod  = &problem{status: http.StatusMethodNotAllowed, text: "method not allowed: use GET, HEAD or POST; in place of curl -T, " +
+		"which sends PUT, use curl --data-binary @FILE"}
+	errTooLarge   = &problem{status: http.StatusRequestEntityTooLarge, text: "the body is too large: the maximum is " + strconv.Itoa(maxBody) + " bytes"}
+	errBrokenBody = &problem{status: http.StatusBadRequest, text: "the body could not be read to its end"}
+	errBadURL     = &problem{status: http.StatusBadRequest, text: "invalid url format"}
+	errBadRunID   = &problem{status: http.StatusBadRequest, text: "invalid uuid format"}
+	errBadQuery   = &problem{status: http.StatusBadRequest, text: "the query is not properly escaped"}
+	errBusy       = &problem{status: http.StatusServiceUnavailable, text: "too many large bodies at once", retryAfter: retryUnavailable}
+	errProbe      = &problem{status: http.StatusInternalServerError, text: "the database does not answer"}
 )
 
 // tooMany is the answer beyond the rate limit (server/API.md section 8).

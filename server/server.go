@@ -117,6 +117,12 @@ type Config struct {
 	// ReportStarted makes the field started of a check true during a run. By default it is false in all responses
 	// (server/API.md section 2.1).
 	ReportStarted bool
+	// FlipsObject makes the flips endpoint answer with an object, {"flips": […]}, as Healthchecks does. By default it answers
+	// with a bare array (server/API.md section 4.10).
+	FlipsObject bool
+	// NoLegacyAPI leaves out the paths /api/v1/ and /api/v2/ below BaseURL. They answer clients that have an older version
+	// of the management interface fixed in their code.
+	NoLegacyAPI bool
 	// Observer receives the requests that were answered. Default: none.
 	Observer Observer
 	// AccessLog logs each request with its method, route (see [Observer]), status, bytes and address. It leaves out the
@@ -141,6 +147,8 @@ type Server struct {
 	signer        badges.Signer
 	proxies       proxies
 	reportStarted bool
+	flipsObject   bool
+	noLegacy      bool
 	signIn        func(*http.Request) (checks.Key, error) // Config.Authenticate
 	dashboard     http.Handler                            // nil without one
 	crossOrigin   http.CrossOriginProtection
@@ -172,7 +180,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	c.BaseURL, c.PingBodyLimit = cmp.Or(c.BaseURL, DefaultBaseURL), cmp.Or(c.PingBodyLimit, DefaultPingBodyLimit)
 	s := &Server{
 		mon: mon, log: cmp.Or(c.Logger, slog.Default()).With(slog.Group("rollcall", "component", "http")), signer: c.Signer, reportStarted: c.ReportStarted,
-		observer: c.Observer, accessLog: c.AccessLog,
+		flipsObject: c.FlipsObject, noLegacy: c.NoLegacyAPI, observer: c.Observer, accessLog: c.AccessLog,
 		signIn: c.Authenticate, dashboard: c.Dashboard, acceptLate: c.AcceptLate,
 		bodyLimit: c.PingBodyLimit, bodyLimitText: strconv.FormatInt(c.PingBodyLimit, 10),
 		bodyMemory: semaphore.NewWeighted(max(bodyMemory, 4*c.PingBodyLimit)),

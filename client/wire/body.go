@@ -38,9 +38,14 @@ func ParseBody(data []byte) (Body, error) {
 
 // APIKey returns the field api_key, or nil if it is absent. The error is a *[checks.FieldError].
 func (b Body) APIKey() (*string, error) {
+	return b.Text("api_key")
+}
+
+// Text returns a field that is a text, or nil if it is absent. The error is a *[checks.FieldError].
+func (b Body) Text(name string) (*string, error) {
 	r := reader{body: b}
-	key := r.text("api_key")
-	return key, r.err
+	text := r.text(name)
+	return text, r.err
 }
 
 // Create reads the fields of a request that creates a check. Keys match exactly; unknown ones are ignored. Create checks

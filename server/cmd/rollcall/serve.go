@@ -46,6 +46,8 @@ type serveCmd struct {
 	AlertLink linkTemplate `group:"Behaviour:" placeholder:"URL" help:"Page that alerts about a check link to, with the placeholders $$UUID, $$UNIQUE_KEY, $$SLUG, $$NAME and $$PROJECT after the host. Default: the page of the check in the dashboard; none with --no-dashboard."`
 
 	ReportStarted bool `group:"Behaviour:" help:"Set the field started of a check to true during a run. Without it, the field is always false, as the API specifies."`
+	FlipsObject   bool `group:"Behaviour:" help:"Answer a list of flips with an object, as Healthchecks does, in place of the bare array that the API specifies."`
+	NoLegacyAPI   bool `name:"no-legacy-api" group:"Behaviour:" help:"Do not answer at /api/v1/ and /api/v2/, which are for clients with an older version of the API fixed in their code."`
 
 	S3   s3Flags   `embed:"" prefix:"s3-"`
 	SMTP smtpFlags `embed:""`

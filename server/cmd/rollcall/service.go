@@ -179,6 +179,8 @@ func (s *service) newServer(ctx context.Context) (*server.Server, error) {
 		Signer:         signer,
 		TrustedProxies: s.trustedNetworks(),
 		ReportStarted:  s.ReportStarted,
+		FlipsObject:    s.FlipsObject,
+		NoLegacyAPI:    s.NoLegacyAPI,
 		AccessLog:      s.Operate.AccessLog,
 		Logger:         s.log,
 	}

@@ -1,0 +1,158 @@
+package server
+
+import (
+	"cmp"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/client/wire"
+)
+
+// This file holds all that versions 1 and 2 of the management interface do otherwise than version 3. Clients with an older
+// version fixed in their code depend on them. The versions differ as those of Healthchecks do:
+//
+//   - version 1 has the status "started" during a run;
+//   - both have the fields of Healthchecks: started is true during a run, last_duration, subject and subject_fail;
+//   - both make the slug from the name when a request has a name and no slug;
+//   - both take the settings subject and subject_fail;
+//   - flips are an object with a list, and the addresses in documents have the version of the request.
+
+// current is the version of the management interface that the specification describes.
+const current = 3
+
+// roots are the paths of the versions below Config.BaseURL.
+var roots = [...]string{1: "/api/v1", 2: "/api/v2", current: "/api/v3"}
+
+// versions returns the versions of the management interface that the server answers.
+func (s *Server) versions() []int {
+	if s.noLegacy {
+		return []int{current}
+	}
+	return []int{1, 2, current}
+}
+
+// endpointsOf returns the endpoints of a version.
+func endpointsOf(version int) []endpoint {
+	list := endpoints()
+	if version == current {
+		return list
+	}
+	list = slices.DeleteFunc(list, func(e endpoint) bool { return e.added })
+	for i, e := range list {
+		list[i].path = roots[version] + strings.TrimPrefix(e.path, roots[current])
+	}
+	return list
+}
+
+// legacyCheck is a check in versions 1 and 2.
+type legacyCheck struct {
+	wire.Check
+	LastDuration *int64 `json:"last_duration,omitempty"` // of the last run, in seconds, if it is known
+}
+
+// inVersion returns the document of a check in the version of the request.
+func (c *call) inVersion(d wire.Check, check checks.Check, now time.Time) any {
+	if c.version == current {
+		return d
+	}
+	legacy := legacyCheck{Check: d}
+	if legacy.Started = check.Started(now); legacy.Started && c.version == 1 {
+		if limit := check.LastStart.Add(cmp.Or(check.MaxRuntime, check.Grace)); now.Before(limit) {
+			legacy.Status = "started"
+		}
+	}
+	legacy.Subject, legacy.SubjectFail = new(string), new(string)
+	if check.FilterSubject {
+		legacy.Subject, legacy.SubjectFail = &check.SuccessKW, &check.FailureKW
+	}
+	if runs := check.History.Recent.Runs(); len(runs) > 0 && runs[len(runs)-1].Duration > 0 {
+		legacy.LastDuration = new(int64(runs[len(runs)-1].Duration / time.Second))
+	}
+	return legacy
+}
+
+// listInVersion returns the document of a list of checks in the version of the request.
+func (c *call) listInVersion(list []checks.Check, now time.Time) any {
+	if c.version == current {
+		document := wire.Checks{Checks: make([]wire.Check, len(list))}
+		for i, check := range list {
+			document.Checks[i] = c.document(check, now)
+		}
+		return document
+	}
+	documents := make([]any, len(list))
+	for i, check := range list {
+		documents[i] = c.inVersion(c.document(check, now), check, now)
+	}
+	return map[string]any{"checks": documents}
+}
+
+// settings returns the settings of a request that creates or updates a check. before is the check to update, or the zero
+// value.
+func (c *call) settings(u wire.CheckUpdate, body wire.Body, before checks.Check) (checks.Spec, error) {
+	spec := u.Spec()
+	if c.version == current {
+		return spec, nil
+	}
+	if spec.Name != nil && spec.Slug == nil {
+		spec.Slug = new(slugOf(*spec.Name))
+	}
+	success, failure := before.SuccessKW, before.FailureKW
+	for _, f := range []struct {
+		name    string
+		before  *string
+		setting **string
+	}{{"subject", &success, &spec.SuccessKW}, {"subject_fail", &failure, &spec.FailureKW}} {
+		text, err := body.Text(f.name)
+		if err != nil {
+			return spec, err
+		}
+		if text == nil {
+			continue
+		}
+		*f.before = *text
+		if *f.setting == nil {
+			*f.setting = text
+		}
+		if u.FilterSubject == nil {
+			spec.FilterSubject = new(success+failure != "")
+		}
+	}
+	return spec, nil
+}
+
+// slugOf makes a slug from a name: "Nightly Backup (Zürich)" becomes "nightly-backup-zurich". It drops what is neither a
+// letter of ASCII nor a digit, without an accent, and has no word for signs.
+func slugOf(name string) string {
+	ascii := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z':
+			return r
+		}
+		return -1
+	}, strings.ToLower(norm.NFKD.String(name)))
+	slug := strings.Trim(regexp.MustCompile(`[- ]+`).ReplaceAllString(ascii, "-"), "-_")
+	return slug[:min(len(slug), checks.MaxSlug)]
+}
+
+// flipList is the document of flips as an object.
+type flipList struct {
+	Flips []wire.Flip `json:"flips"`
+}
+
+// answerFlips answers with flips, as an object where the version or the configuration wants one.
+func (c *call) answerFlips(list []wire.Flip) error {
+	if c.version != current || c.flipsObject {
+		return c.answer(http.StatusOK, flipList{list})
+	}
+	return c.answer(http.StatusOK, list)
+}
