@@ -82,7 +82,7 @@ func TestUnknownPaths(t *testing.T) {
 			s.api("GET", path, nil).refused(404, "not found")
 		}
 		for _, path := range []string{
-			"/api", "/api/", "/api/v3//", "/api/v2/checks/", "/api/v1/checks/", "/api/v3/check/", "/api/v3/Checks/",
+			"/api", "/api/", "/api/v3//", "/api/v4/checks/", "/api/v0/checks/", "/api/v3/check/", "/api/v3/Checks/",
 			"/api/v3/checks//", "/api/v3//checks/", "/api//v3/checks/", "//api/v3/checks/", "/api/v3/./checks/", "/api/v3/x/../checks/",
 			"/api/v3/checks/" + id + "//", "/api/v3/checks/" + id + "/nothing", "/api/v3/checks/" + id + "/flips/x",
 			"/nothing", "/favicon.ico", "/ping2", "/apix", "/badges", "/bx",
