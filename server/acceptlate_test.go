@@ -115,7 +115,7 @@ func TestAcceptLateRefused(t *testing.T) {
 		}
 		s.equal("n_pings", s.get(check)["n_pings"], any(0.0))
 		s.equal("checks", len(s.api("GET", "/api/v3/checks/", nil).list(200, "checks")), 1)
-		s.send("PUT", url, nil, "Rollcall-At", "x").text(405, "method not allowed")
+		s.send("PUT", url, nil, "Rollcall-At", "x").text(405, "method not allowed: use GET, HEAD or POST; in place of curl -T, which sends PUT, use curl --data-binary @FILE")
 		s.send("GET", "/ping/"+unknownUUID, nil, "Rollcall-At", sentAt(-time.Hour)).text(404, "not found")
 
 		for value, want := range map[string]string{
@@ -146,7 +146,7 @@ func TestAcceptLateOff(t *testing.T) {
 			}
 		}
 		check := s.create(nil)
-		s.send("OPTIONS", check["ping_url"].(string), nil, "Access-Control-Request-Headers", "rollcall-at").text(405, "method not allowed")
+		s.send("OPTIONS", check["ping_url"].(string), nil, "Access-Control-Request-Headers", "rollcall-at").text(405, "method not allowed: use GET, HEAD or POST; in place of curl -T, which sends PUT, use curl --data-binary @FILE")
 	})
 }
 
@@ -159,7 +159,7 @@ func TestAcceptLatePreflight(t *testing.T) {
 			r.header.Get("Access-Control-Allow-Credentials"), r.header.Get("Ping-Body-Limit"), r.body,
 		}, []string{"*", "GET, HEAD, POST, OPTIONS", "Rollcall-At", "", "100000", ""})
 		put := s.send("PUT", "/ping/"+unknownUUID, nil)
-		put.text(405, "method not allowed")
+		put.text(405, "method not allowed: use GET, HEAD or POST; in place of curl -T, which sends PUT, use curl --data-binary @FILE")
 		s.equal("Allow", put.header.Get("Allow"), "GET, HEAD, POST, OPTIONS")
 	})
 }
