@@ -9,8 +9,8 @@
 // # Messages
 //
 // A message has a text and an HTML part with the same content: what happened and why, when pings are expected, the last
-// ping, how long its run took and the end of its body, how long the check was down, and earlier changes that were not reported. The
-// subject is one of
+// ping, how long its run took and the end of its body, the description, how long the check was down, and earlier changes
+// that were not reported. The subject is one of
 //
 //	DOWN: nightly backup
 //	UP: nightly backup
