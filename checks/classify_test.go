@@ -28,6 +28,8 @@ func TestClassify(t *testing.T) {
 	strict := with(func(c *checks.Check) { c.FilterHTTPBody, c.FilterDefaultFail = true, true })
 	subject := with(func(c *checks.Check) { c.FilterSubject = true })
 	text := with(func(c *checks.Check) { c.FilterBody = true })
+	strictMail := with(func(c *checks.Check) { c.FilterBody, c.FilterDefaultFail = true, true })
+	strictPost := with(func(c *checks.Check) { c.FilterHTTPBody, c.FilterDefaultFail, c.Methods = true, true, "POST" })
 	both := with(func(c *checks.Check) { c.FilterSubject, c.FilterBody = true, true })
 	post := checks.Check{Settings: checks.Settings{Methods: "POST"}}
 	get := pings.Signal{Kind: pings.Success, Scheme: "http", Method: "GET"}
@@ -62,6 +64,9 @@ func TestClassify(t *testing.T) {
 		"subject or body":                         {both, mail("hello", "OK"), pings.Success},
 		"failure in the body, success in subject": {both, mail("OK", "error"), pings.Fail},
 		"not across subject and body":             {both, mail("er", "ror"), pings.Ignored},
+		"e-mail, no match, default fail":          {strictMail, mail("OK", "hello"), pings.Fail},
+		"e-mail beside strict HTTP":               {strict, mail("", ""), pings.Success},
+		"post by get, default fail":               {strictPost, get, pings.Ignored},
 		"post by get":                             {post, get, pings.Ignored},
 		"post by head":                            {post, pings.Signal{Kind: pings.Fail, Scheme: "https", Method: "HEAD"}, pings.Ignored},
 		"post by post":                            {post, body(""), pings.Success},

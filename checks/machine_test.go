@@ -383,6 +383,25 @@ func TestCronCheck(t *testing.T) {
 	}
 }
 
+// TestHourThatComesTwice: on October 25, 2026 the clocks in Riga go from 04:00 to 03:00. Between two times of an hourly
+// cron expression passes an hour all the same.
+func TestHourThatComesTwice(t *testing.T) {
+	c := newCheck(t, checks.Spec{Schedule: new("20 * * * *"), TZ: new("Europe/Riga"), Grace: new(5 * time.Minute)})
+	due := time.Date(2026, 10, 25, 0, 20, 0, 0, time.UTC) // 03:20 in summer time
+	for range 3 {
+		c, _, _, _ = c.Ping(pings.Signal{}, due.Add(time.Minute))
+		due = due.Add(time.Hour)
+		for _, test := range []struct {
+			at   time.Time
+			want checks.Status
+		}{{due.Add(-1), "up"}, {due, "grace"}, {due.Add(5*time.Minute - 1), "grace"}, {due.Add(5 * time.Minute), "down"}} {
+			if got := c.Status(test.at); got != test.want {
+				t.Errorf("at %v: %v, want %v", test.at, got, test.want)
+			}
+		}
+	}
+}
+
 func TestScheduleThatEnds(t *testing.T) {
 	c := newCheck(t, checks.Spec{Schedule: new("2026-03-01 13:00:00")})
 	c, _, _, _ = c.Ping(pings.Signal{}, noon.Add(2*time.Hour))

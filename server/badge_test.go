@@ -134,6 +134,43 @@ func TestBadgeStates(t *testing.T) {
 	})
 }
 
+// TestBadgesOfRuns: a run that begins, or a pause, is not among the states of a badge (server/API.md section 2.5).
+func TestBadgesOfRuns(t *testing.T) {
+	each(t, nil, func(s *site) {
+		check := s.create(object{"slug": "job", "tags": "db", "timeout": 60, "grace": 3600})
+		two := strings.TrimSuffix(check["badge_url"].(string), ".svg")
+		three := strings.Replace(two, "/b/2/", "/b/3/", 1)
+		tagged := s.badges()["db"]
+		shows := func(what, withTwo, withThree string) {
+			s.Helper()
+			for _, badge := range []struct{ shields, json, label, want string }{
+				{two + ".shields", two + ".json", "job", withTwo},
+				{three + ".shields", three + ".json", "job", withThree},
+				{tagged["shields"], tagged["json"], "db", withTwo},
+				{tagged["shields3"], tagged["json3"], "db", withThree},
+			} {
+				color := map[string]string{"up": "success", "late": "important", "down": "critical"}[badge.want]
+				s.equal(what, s.send("GET", badge.shields, nil).object(200),
+					object{"schemaVersion": 1.0, "label": badge.label, "message": badge.want, "color": color})
+				counts := s.send("GET", badge.json, nil).object(200)
+				s.equal(what, []any{counts["status"], counts["total"]}, []any{badge.want, 1.0})
+			}
+		}
+		shows("new", "up", "up")
+		s.ping(check, "/start")
+		shows("running for the first time", "up", "up")
+		s.ping(check, "")
+		s.clock.Advance(time.Minute)
+		s.ping(check, "/start")
+		shows("late and running", "up", "late")
+		s.ping(check, "/fail")
+		s.ping(check, "/start")
+		shows("down and running", "down", "down")
+		s.api("POST", path(check)+"/pause", nil).is(200)
+		shows("paused", "up", "up")
+	})
+}
+
 func TestBadgesRefused(t *testing.T) {
 	each(t, nil, func(s *site) {
 		check := s.create(object{"tags": "db web"})

@@ -140,3 +140,30 @@ func TestKeywords(t *testing.T) {
 		}
 	})
 }
+
+// TestIgnoredBeforeKeywords: what a check ignores stays ignored, whatever the keywords say (server/API.md sections 2.1 and 3).
+func TestIgnoredBeforeKeywords(t *testing.T) {
+	each(t, nil, func(s *site) {
+		words := object{"filter_http_body": true, "filter_default_fail": true, "start_kw": "begin", "success_kw": "done", "failure_kw": "ERROR"}
+		with := func(field string, value any) object {
+			fields := without(words)
+			fields[field] = value
+			return s.create(fields)
+		}
+		posts, paused := with("methods", "POST"), with("manual_resume", true)
+		s.api("POST", path(paused)+"/pause", nil).is(200)
+		for _, body := range []string{"", "done", "begin", "ERROR", "nothing"} {
+			s.send("GET", posts["ping_url"].(string), body).text(200, "OK")
+			s.status(posts, "new", "")
+			s.send("POST", paused["ping_url"].(string), body).text(200, "OK")
+			s.status(paused, "paused", "")
+		}
+		for _, check := range []object{posts, paused} {
+			for _, ping := range s.pings(check) {
+				s.equal("type", ping["type"], any("ign"))
+			}
+			got := s.get(check)
+			s.equal("counted", []any{got["n_pings"], got["last_ping"]}, []any{5.0, nil})
+		}
+	})
+}

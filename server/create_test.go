@@ -352,3 +352,37 @@ func TestChannels(t *testing.T) {
 		s.equal("after refused updates", s.get(check), before)
 	})
 }
+
+// TestChannelNamedLikeID: the text of a UUID selects an integration by its name, if none has this identifier.
+func TestChannelNamedLikeID(t *testing.T) {
+	each(t, nil, func(s *site) {
+		channel := func(name string) string {
+			c, err := s.mon.CreateChannel(s.Context(), s.project.ID, channels.Email, name, map[string]string{"to": "ops@example.org"})
+			s.must(err)
+			return c.ID.String()
+		}
+		first := channel("Ops")
+		named, shadowed := channel(unknownUUID), channel(first)
+		check := s.create(object{"channels": unknownUUID})
+		s.equal("by name", check["channels"], any(named))
+		update := func(selection string) any {
+			return s.api("POST", path(check), object{"channels": selection}).object(200)["channels"]
+		}
+		s.equal("by identifier", update(first), any(first))
+		s.equal("by its own identifier", update(shadowed), any(shadowed))
+		s.equal("twice", update(named+","+unknownUUID), any(named))
+	})
+}
+
+// TestZoneNames: the old name of a time zone is saved as its current one.
+func TestZoneNames(t *testing.T) {
+	each(t, nil, func(s *site) {
+		for sent, want := range map[string]string{
+			"Europe/Kiev": "Europe/Kyiv", "US/Pacific": "America/Los_Angeles", "UCT": "Etc/UTC", "UTC": "UTC", "CET": "CET",
+		} {
+			check := s.create(object{"schedule": "0 4 * * *", "tz": sent})
+			s.equal(sent, check["tz"], any(want))
+			s.equal("read", s.get(check)["tz"], any(want))
+		}
+	})
+}

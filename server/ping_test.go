@@ -205,6 +205,31 @@ func TestRunIDs(t *testing.T) {
 	})
 }
 
+// TestDurationsOfMany: the list has the duration of every run that has ended, however many pings have none, and whatever
+// was ignored meanwhile.
+func TestDurationsOfMany(t *testing.T) {
+	each(t, nil, func(s *site) {
+		check := s.create(object{"methods": "POST", "grace": 31536000})
+		post := func(suffix string) { s.send("POST", check["ping_url"].(string)+suffix, nil).text(200, "OK") }
+		post("/start")
+		s.clock.Advance(30 * time.Second)
+		s.ping(check, "") // by GET, so it is ignored
+		for i := range 20 {
+			post(fmt.Sprintf("?rid=%08d-0000-4000-8000-000000000000", i))
+		}
+		s.clock.Advance(15 * time.Second)
+		post("")
+		list := s.pings(check)
+		s.equal("the run", []any{list[0]["type"], list[0]["duration"]}, []any{"success", 45.0})
+		for _, ping := range list[1:] {
+			if _, there := ping["duration"]; there {
+				s.Errorf("ping %v has a duration", ping)
+			}
+		}
+		s.equal("ignored", list[21]["type"], any("ign"))
+	})
+}
+
 func TestMethodsField(t *testing.T) {
 	each(t, nil, func(s *site) {
 		check := s.create(object{"methods": "POST"})

@@ -125,6 +125,63 @@ func TestCronStates(t *testing.T) {
 	})
 }
 
+func TestOnCalendarStates(t *testing.T) {
+	each(t, nil, func(s *site) {
+		check := s.create(object{"schedule": "*-*-* 15:00", "tz": "Europe/Riga", "grace": 3600})
+		s.status(check, "new", "") // nothing is expected before the first ping
+		s.ping(check, "")
+		due := at(time.Hour - 250*time.Millisecond)
+		for _, step := range []struct {
+			wait         time.Duration
+			status, next string
+		}{
+			{0, "up", due}, {time.Hour - 251*time.Millisecond, "up", due}, {time.Millisecond, "grace", due},
+			{time.Hour - time.Millisecond, "grace", due}, {time.Millisecond, "down", ""},
+		} {
+			s.clock.Advance(step.wait)
+			s.status(check, step.status, step.next)
+		}
+		// A schedule whose last time is over expects nothing more.
+		once := s.create(object{"schedule": "2026-03-15 20:00:00", "grace": 60})
+		s.clock.Advance(8 * time.Hour)
+		s.ping(once, "")
+		s.clock.Advance(10 * 365 * 24 * time.Hour)
+		s.status(once, "up", "")
+	})
+}
+
+// TestPausesAreNoFlips: flips are changes to up and to down (server/API.md section 3).
+func TestPausesAreNoFlips(t *testing.T) {
+	each(t, nil, func(s *site) {
+		check := s.create(object{"timeout": 3600, "grace": 60})
+		s.api("POST", path(check)+"/pause", nil).is(200)
+		s.api("POST", path(check)+"/resume", nil).is(200)
+		s.equal("of a new check", s.flips(check, ""), [][2]any(nil))
+		s.ping(check, "")
+		flips := [][2]any{{at(0), 1.0}}
+		for range 2 {
+			s.clock.Advance(time.Minute)
+			s.api("POST", path(check)+"/pause", nil).is(200)
+			s.api("POST", path(check)+"/pause", nil).is(200)
+			s.equal("paused", s.flips(check, ""), flips)
+			s.clock.Advance(24 * time.Hour)
+			s.sweep(0)
+			s.api("POST", path(check)+"/resume", nil).is(200)
+			s.equal("resumed", s.flips(check, ""), flips)
+		}
+		s.ping(check, "")
+		s.equal("up again", s.flips(check, ""), append([][2]any{{at(48*time.Hour + 2*time.Minute), 1.0}}, flips...))
+		// With the unique_key, and with the read-only key, it is the same list.
+		list := s.api("GET", path(check)+"/flips/", nil).list(200, "")
+		unique := s.send("GET", path(check), nil, "X-Api-Key", s.keys.ReadOnly).object(200)["unique_key"].(string)
+		for _, key := range []string{s.keys.ReadWrite, s.keys.ReadOnly} {
+			for _, path := range []string{path(check), "/api/v3/checks/" + unique} {
+				s.equal(path, s.send("GET", path+"/flips/", nil, "X-Api-Key", key).list(200, ""), list)
+			}
+		}
+	})
+}
+
 func TestStarted(t *testing.T) {
 	for _, report := range []bool{false, true} {
 		t.Run(fmt.Sprint(report), func(t *testing.T) {

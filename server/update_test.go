@@ -1,10 +1,16 @@
 package server_test
 
 import (
+	"context"
 	"fmt"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/server"
 )
 
 func TestUpdate(t *testing.T) {
@@ -53,6 +59,61 @@ func TestUpdate(t *testing.T) {
 		s.api("POST", path(check), object{"name": "x", "desc": "x", "grace": 59}).refusedField("grace", "grace is too small: 59, the minimum is 60")
 		s.api("POST", path(check), object{"name": "x", "schedule": "61 * * * *"}).is(400)
 		s.equal("after refused updates", s.get(check), without(want, "subject", "subject_fail"))
+	})
+}
+
+// TestUpdateSchedules changes the language of a schedule, and refuses what is neither cron nor OnCalendar.
+func TestUpdateSchedules(t *testing.T) {
+	each(t, nil, func(s *site) {
+		check := s.create(object{"schedule": "30 4 * * 1-5", "tz": "Asia/Tokyo"})
+		for _, schedule := range []string{"Mon..Fri 04:30", "04:30\n16:30", "04:30 America/New_York", "30 4 * * *"} {
+			got := s.api("POST", path(check), object{"schedule": schedule}).object(200)
+			s.equal("updated", []any{got["schedule"], got["tz"], got["timeout"]}, []any{schedule, "Asia/Tokyo", nil})
+		}
+		before := s.get(check)
+		for _, schedule := range []string{
+			"0 0 4 * * *", "0,75 * * * *", "* twice *", "0 4 * * fry", "0 0 30 2 *", "Monday..Sonntag 04:30", "04:30 Asia/Nowhere", "04:30\nnoon",
+			"2001-01-01 04:30", "04:30\x00",
+		} {
+			for _, fields := range []object{{"schedule": schedule}, {"schedule": schedule, "timeout": 60}} {
+				o := s.api("POST", path(check), fields).object(400)
+				if text, _ := o["error"].(string); o["field"] != "schedule" || !strings.HasPrefix(text, "schedule ") {
+					s.Errorf("%q: error %v, want one of the schedule", schedule, o)
+				}
+			}
+		}
+		s.equal("after refused updates", s.get(check), before)
+	})
+}
+
+// deleting is a store that deletes a check right before each transaction.
+type deleting struct {
+	store.Store
+	now func()
+}
+
+func (d deleting) Update(ctx context.Context, change func(context.Context, store.Tx) error) error {
+	d.now()
+	return d.Store.Update(ctx, change)
+}
+
+// TestDeletedMeanwhile: a check that is deleted while a request changes it does not exist (server/API.md section 7).
+func TestDeletedMeanwhile(t *testing.T) {
+	each(t, nil, func(s *site) {
+		for _, request := range []string{"POST ", "POST /pause", "POST /resume", "DELETE ", "POST ping", "GET ping/fail"} {
+			check := s.create(nil)
+			if request == "POST /resume" {
+				s.api("POST", path(check)+"/pause", nil).is(200)
+			}
+			other := s.another(deleting{s.store, func() { s.api("DELETE", path(check), nil) }}, monitor.Config{}, server.Config{})
+			method, suffix, _ := strings.Cut(request, " ")
+			if signal, isPing := strings.CutPrefix(suffix, "ping"); isPing {
+				other.send(method, "/ping/"+check["uuid"].(string)+signal, nil).text(404, "not found")
+				continue
+			}
+			other.api(method, path(check)+suffix, object{"name": "x"}).refused(404, "not found")
+		}
+		s.equal("left", s.api("GET", "/api/v3/checks/", nil).list(200, "checks"), []object{})
 	})
 }
 

@@ -167,6 +167,43 @@ func TestKeywords(t *testing.T) {
 	})
 }
 
+// TestOtherRulesOfMessages covers what decides beside keywords (server/API.md sections 2.1.1 and 3).
+func TestOtherRulesOfMessages(t *testing.T) {
+	const page = "Subject: r\nMIME-Version: 1.0\nContent-Type: multipart/alternative; boundary=x\n\n--x\n" +
+		"Content-Type: text/plain; charset=utf-8\n\nsee below\n--x\n" +
+		"Content-Type: text/html; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n<p>k\u013c<i>\u016b</i>da</p>\n--x--\n"
+	strict := checks.Spec{FilterSubject: new(true), FilterDefaultFail: new(true), SuccessKW: new("completed")}
+	paused := checks.Spec{FilterSubject: new(true), SuccessKW: new("completed"), ManualResume: new(true)}
+	each(t, smtpd.Config{}, func(s *site) {
+		for name, test := range map[string]struct {
+			spec    checks.Spec
+			pause   bool
+			message string
+			want    pings.Kind
+		}{
+			"no keyword, a failure by default": {strict, false, "Subject: report\n\ncompleted\n", pings.Fail},
+			"a keyword, for all the default":   {strict, false, "Subject: completed\n\n", pings.Success},
+			"keywords of HTTP bodies":          {checks.Spec{FilterHTTPBody: new(true), FilterDefaultFail: new(true), SuccessKW: new("x")}, false, "Subject: r\n\n", pings.Success},
+			"methods":                          {checks.Spec{Methods: new("POST")}, false, "Subject: r\n\n", pings.Success},
+			"paused until resumed":             {paused, true, "Subject: completed\n\n", pings.Ignored},
+			"not only ASCII":                   {checks.Spec{FilterBody: new(true), FailureKW: new("k\u013c\u016bda")}, false, page, pings.Fail},
+		} {
+			c := s.create(test.spec)
+			if test.pause {
+				if _, err := s.mon.Pause(s.Context(), c.ID); err != nil {
+					s.Fatal(err)
+				}
+			}
+			if err := smtp.SendMail(s.addr, nil, "a@b.example", []string{address(c)}, []byte(crlf(test.message))); err != nil {
+				s.Fatal(err)
+			}
+			if log := s.pings(c); len(log) != 1 || log[0].Kind != test.want {
+				s.Errorf("%s: log %+v, want one entry of kind %q", name, log, test.want)
+			}
+		}
+	})
+}
+
 // TestSeveralRecipients pings several checks with one message, and skips one that is deleted meanwhile.
 func TestSeveralRecipients(t *testing.T) {
 	each(t, smtpd.Config{}, func(s *site) {
