@@ -7,8 +7,22 @@ import (
 	"testing"
 )
 
-// Pause stops the program without closing its connections: it seems infinitely slow.
-func (p *Program) Pause(t testing.TB) { p.signal(t, syscall.SIGSTOP) }
+// Pause stops the program without closing its connections: it seems infinitely slow. It returns once all threads of the
+// program have stopped.
+func (p *Program) Pause(t testing.TB) {
+	t.Helper()
+	p.signal(t, syscall.SIGSTOP)
+	for {
+		var status syscall.WaitStatus
+		_, err := syscall.Wait4(p.cmd.Process.Pid, &status, syscall.WUNTRACED, nil)
+		if err == nil && status.Stopped() {
+			return
+		}
+		if err != syscall.EINTR {
+			t.Fatalf("%s did not stop: %v, %v", p.path, status, err)
+		}
+	}
+}
 
 // Resume lets the program go on after Pause.
 func (p *Program) Resume(t testing.TB) { p.signal(t, syscall.SIGCONT) }
