@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/signal"
 	"path/filepath"
 	"testing"
 	"time"
@@ -19,7 +20,17 @@ func TestMain(m *testing.M) {
 // suite runs the tests, and then stops their database server.
 type suite struct{ m *testing.M }
 
-func (s suite) Run() int { return dbtest.Run(s.m) }
+func (s suite) Run() int {
+	// Children inherit ignored signals: SIGHUP under nohup, SIGINT and SIGQUIT in the background of a script. They do not
+	// inherit caught ones.
+	caught := make(chan os.Signal, 1)
+	for _, sig := range passedOn() {
+		if signal.Ignored(sig) {
+			signal.Notify(caught, sig)
+		}
+	}
+	return dbtest.Run(s.m)
+}
 
 // TestScripts runs the scripts that need no database, or create an SQLite file.
 func TestScripts(t *testing.T) {

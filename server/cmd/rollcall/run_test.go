@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path"
 	"strings"
 	"sync"
@@ -113,10 +112,6 @@ echo ready
 while :; do wait $!; done`
 
 func TestRunPassesSignalsOn(t *testing.T) {
-	// Under nohup, this process and its children would ignore SIGHUP.
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
 	r := record(t)
 	j := startJob(t, r.URL, waiting)
 	if got := j.line(); got != "ready" {
