@@ -1,0 +1,76 @@
+package services_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollcall-dev/rollcall/channels/outbound"
+	"github.com/rollcall-dev/rollcall/channels/services"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/memstore"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// TestRealAlertmanagerMonitor lets a monitor report to an Alertmanager: it refreshes an open alert, resolves it when the
+// check is up, and resolves it when the check is paused, about which there is no alert.
+func TestRealAlertmanagerMonitor(t *testing.T) {
+	p := startAlertmanager(t)
+	l := newAlertmanagerLine(t, p)
+	ctx := t.Context()
+	now := time.Now().Add(-2 * time.Minute) // alerts last four minutes, so there is time to move the clock
+	client := outbound.New(&outbound.Config{AllowPrivateNetworks: true})
+	t.Cleanup(client.CloseIdleConnections)
+	clock := func() time.Time { return now }
+	mon, err := monitor.New(memstore.New(), &monitor.Config{
+		Kinds: services.Kinds(), Notifiers: services.New(&services.Config{Client: client, Now: clock}), Now: clock,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	project, err := mon.OpenProject(ctx, "jobs")
+	must(project, err)
+	must(mon.CreateChannel(ctx, project.ID, "alertmanager", "am", maps.Clone(l.settings)))
+	c, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("backup"), Timeout: new(time.Hour), Channels: new("*")})
+	must(c, err)
+	report := func(kind pings.Kind) {
+		t.Helper()
+		must(mon.Ping(ctx, c.ID, pings.Signal{Kind: kind}))
+		must(mon.Deliver(ctx))
+	}
+
+	report(pings.Fail)
+	first := l.one(p)
+	must(mon.Update(ctx, c.ID, checks.Spec{Name: new("renamed")}))
+	now = now.Add(time.Minute)
+	must(mon.KeepIncidents(ctx))
+	refreshed := l.one(p)
+	if later := refreshed.EndsAt.Sub(first.EndsAt); later != time.Minute || refreshed.Annotations["summary"] != "DOWN: renamed" {
+		t.Errorf("refreshed, the alert ends %v later: %v", later, refreshed.Annotations)
+	}
+	if diff := cmp.Diff(first.Labels, refreshed.Labels); diff != "" {
+		t.Error(diff)
+	}
+	report(pings.Success)
+	l.none(p)
+
+	report(pings.Fail)
+	if names := slices.Collect(maps.Values(l.one(p).Labels)); !slices.Contains(names, "renamed") {
+		t.Errorf("labels %q", names)
+	}
+	must(mon.Pause(ctx, c.ID))
+	now = now.Add(time.Minute)
+	must(mon.KeepIncidents(ctx))
+	must(mon.Deliver(ctx))
+	l.none(p)
+}
