@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html/template"
 	netmail "net/mail"
+	"slices"
 	"strings"
 	"time"
 
@@ -170,6 +171,7 @@ func (e *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 		names = append(names, doneName(a))
 		byName[doneName(a)] = a
 	}
+	done := slices.Clone(n.Done)
 	err = channels.Each(n, names, func(name string) error {
 		msg, err := e.message(ctx, c, n, to, byName[name])
 		if err != nil {
@@ -178,6 +180,8 @@ func (e *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 		err = talk.deliver(ctx, byName[name], msg)
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("%s: %v", byName[name].Address, err))
+		} else {
+			done = append(done, name)
 		}
 		return err
 	})
@@ -188,7 +192,8 @@ func (e *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 	if len(to) > 1 {
 		text = fmt.Sprintf("the mail server accepted the message for %d of %d addresses: %s", len(to)-len(problems), len(to), text)
 	}
-	return summary{err, message.Line(text, maxProblems)}
+	// Also with a permanent error: a user may retry the delivery.
+	return channels.Partial(summary{err, message.Line(text, maxProblems)}, done...)
 }
 
 // maxProblems is the maximum length of a summary, in characters.

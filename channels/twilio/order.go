@@ -188,7 +188,9 @@ func (o *order) follow(ctx context.Context, now state) error {
 	case now.succeeded(), now.Status == "sent":
 		return nil
 	case now.failed():
-		return channels.Permanent(o.problem(now))
+		// If a user retries the delivery, a new message is sent.
+		o.past.add(o.sid + overMark)
+		return channels.Partial(channels.Permanent(o.problem(now)), o.past.names...)
 	case now.unanswered():
 		return o.callAgain(now)
 	}
@@ -204,7 +206,8 @@ func (o *order) callAgain(now state) error {
 	}
 	o.past.add(o.sid + overMark)
 	if n := o.past.over(); n >= maxCalls {
-		return channels.Permanent(fmt.Errorf("%w, the last of %d calls", err, n))
+		err = channels.Permanent(fmt.Errorf("%w, the last of %d calls", err, n))
+		return channels.Partial(err, o.past.names...)
 	}
 	return channels.Partial(channels.RetryAfter(err, callPause), o.past.names...)
 }

@@ -131,7 +131,7 @@ func TestStatuses(t *testing.T) {
 				t.Error(diff)
 			}
 			delay, _ := channels.RetryDelay(err)
-			again := len(channels.Accepted(err)) == 1 && delay == 30*time.Second
+			again := len(channels.Accepted(err)) == 1 && !channels.IsPermanent(err) && delay == 30*time.Second
 			if channels.IsPermanent(err) != (tt.outcome == "permanent") || again != (tt.outcome == "again") {
 				t.Errorf("permanent %v, accepted %v, delay %v", channels.IsPermanent(err), channels.Accepted(err), delay)
 			}
@@ -173,6 +173,31 @@ func TestQueuedIsNotSentTwice(t *testing.T) {
 	}
 	if len(f.made) != 1 {
 		t.Errorf("%d messages", len(f.made))
+	}
+}
+
+// TestRetryOfFailed checks that a user who retries a failed delivery gets another message or call, whenever the first one
+// failed.
+func TestRetryOfFailed(t *testing.T) {
+	for _, statuses := range [][]string{
+		{"30003 undelivered", "delivered"}, {"queued", "queued", "queued", "queued", "queued", "queued", "30003 undelivered", "delivered"},
+		{"failed", "completed"},
+	} {
+		kind := channels.SMS
+		if statuses[0] == "failed" {
+			kind = channels.Call
+		}
+		f, notifier := start(t, twilio.Config{}, statuses...)
+		n := down()
+		for range 2 {
+			err := notifier.Notify(t.Context(), own(kind), n)
+			if n.Done = append(n.Done, channels.Accepted(err)...); channels.IsPermanent(err) {
+				break
+			}
+		}
+		if err := notifier.Notify(t.Context(), own(kind), n); err != nil || len(f.made) != 2 {
+			t.Errorf("%v: %d made, %v", statuses, len(f.made), err)
+		}
 	}
 }
 
