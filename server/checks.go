@@ -54,21 +54,20 @@ func (c *call) createCheck() error {
 	if err != nil {
 		return err
 	}
-	unique := make([]checks.UniqueField, len(request.Unique))
-	for i, field := range request.Unique {
-		unique[i] = checks.UniqueField(field)
-	}
 	spec, err := c.settings(request.CheckUpdate, body, checks.Check{})
 	if err != nil {
 		return err
 	}
-	check, created, err := c.mon.Upsert(c.r.Context(), c.key.ProjectID, spec, unique...)
+	check, created, err := c.mon.Upsert(c.r.Context(), c.key.ProjectID, spec, c.unique(request)...)
 	if err != nil {
 		return err
 	}
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
+	status := http.StatusCreated
+	if !created {
+		status = http.StatusOK
+		if check, err = c.refit(check, request.CheckUpdate, body); err != nil {
+			return err
+		}
 	}
 	return c.answerChanged(status, check)
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"regexp"
 	"slices"
@@ -72,8 +73,14 @@ func (c *call) inVersion(d wire.Check, check checks.Check, now time.Time) any {
 	if check.FilterSubject {
 		legacy.Subject, legacy.SubjectFail = &check.SuccessKW, &check.FailureKW
 	}
-	if runs := check.History.Recent.Runs(); len(runs) > 0 && runs[len(runs)-1].Duration > 0 {
-		legacy.LastDuration = new(int64(runs[len(runs)-1].Duration / time.Second))
+	for _, run := range slices.Backward(check.History.Recent.Runs()) {
+		if run.Result == checks.RunMissed { // no ping has ended it
+			continue
+		}
+		if run.Duration > 0 {
+			legacy.LastDuration = new(int64(run.Duration / time.Second))
+		}
+		break
 	}
 	return legacy
 }
@@ -117,6 +124,12 @@ func (c *call) settings(u wire.CheckUpdate, body wire.Body, before checks.Check)
 		if text == nil {
 			continue
 		}
+		if err := (checks.Spec{SuccessKW: text}).Validate(c.mon.Now()); err != nil {
+			if refused, ok := errors.AsType[*checks.FieldError](err); ok {
+				err = &checks.FieldError{Field: f.name, Reason: refused.Reason}
+			}
+			return spec, err
+		}
 		*f.before = *text
 		if *f.setting == nil {
 			*f.setting = text
@@ -126,6 +139,28 @@ func (c *call) settings(u wire.CheckUpdate, body wire.Body, before checks.Check)
 		}
 	}
 	return spec, nil
+}
+
+// unique returns the fields by which a request that creates a check first looks for one. A slug that is made from the name
+// is not a field of the request, and finds none.
+func (c *call) unique(request wire.CheckCreate) []checks.UniqueField {
+	if c.version != current && request.Slug == nil && slices.Contains(request.Unique, string(checks.UniqueSlug)) {
+		return nil
+	}
+	fields := make([]checks.UniqueField, len(request.Unique))
+	for i, field := range request.Unique {
+		fields[i] = checks.UniqueField(field)
+	}
+	return fields
+}
+
+// refit corrects filter_subject of a check that a request has found and updated. Its keywords were not known before.
+func (c *call) refit(check checks.Check, u wire.CheckUpdate, body wire.Body) (checks.Check, error) {
+	spec, err := c.settings(u, body, check)
+	if err != nil || spec.FilterSubject == nil || *spec.FilterSubject == check.FilterSubject {
+		return check, err
+	}
+	return c.mon.Update(c.r.Context(), check.ID, checks.Spec{FilterSubject: spec.FilterSubject})
 }
 
 // slugOf makes a slug from a name: "Nightly Backup (Zürich)" becomes "nightly-backup-zurich". It drops what is neither a
