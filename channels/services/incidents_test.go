@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,10 +63,12 @@ type incidentLine struct {
 	open string
 	now  time.Time
 	n    channels.Notification
-	// requests counts the requests. broken decides which of them fail: its result is "", "away" if the service does
-	// nothing and answers 503, or "lost" if its answer is lost.
-	requests int
-	broken   func(r *http.Request) string
+	// broken, unless nil, decides which requests fail: its result is "", "away" if the service does nothing and answers
+	// 503, or "lost" if its answer is lost.
+	broken func(r *http.Request) string
+	// mu is held while the receiver answers a request. Attempts wait for it, so that the test may use all fields between
+	// them.
+	mu sync.Mutex
 }
 
 const checkID = "5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f"
@@ -76,7 +79,8 @@ func newLine(t *testing.T, kind channels.Kind, more values) *incidentLine {
 	l := &incidentLine{t: t, now: time.Date(2026, time.March, 15, 4, 0, 0, 0, time.UTC)}
 	l.use(incidentServers()[kind](t))
 	s := pretend(t, func(w http.ResponseWriter, r *http.Request) {
-		l.requests++
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		kind := ""
 		if l.broken != nil {
 			kind = l.broken(r)
@@ -125,10 +129,19 @@ func (l *incidentLine) alert(status channels.Status) channels.Notification {
 	return n
 }
 
+// barrier waits until no request is being answered.
+func (l *incidentLine) barrier() {
+	l.mu.Lock()
+	//lint:ignore SA2001 the lock orders the memory of the test and of the receiver
+	l.mu.Unlock()
+}
+
 // try delivers once.
 func (l *incidentLine) try(n channels.Notification) error {
-	var err error
-	l.open, err = l.notifier.NotifyIncident(context.Background(), l.channel, n, l.open)
+	l.barrier()
+	open, err := l.notifier.NotifyIncident(context.Background(), l.channel, n, l.open)
+	l.barrier()
+	l.open = open
 	if len(l.open) > channels.MaxIncident {
 		l.t.Errorf("open has %d bytes", len(l.open))
 	}
