@@ -91,9 +91,9 @@ type exim struct {
 
 	listener net.Listener
 	accepts  sync.WaitGroup
-	sessions sync.WaitGroup
 	mu       sync.Mutex
 	running  map[*exec.Cmd]net.Conn
+	ended    *sync.Cond // on mu, when a session has ended
 }
 
 // startExim starts a server until the test ends, or skips the test if Exim is missing.
@@ -103,6 +103,7 @@ func startExim(t *testing.T) *exim {
 		t: t, program: receivertest.Find(t, "exim4", "ROLLCALL_TEST_EXIM", "apt-get install --no-install-recommends exim4-daemon-light"),
 		attr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}, running: make(map[*exec.Cmd]net.Conn),
 	}
+	x.ended = sync.NewCond(&x.mu)
 	var err error
 	if x.dir, err = os.MkdirTemp("", "rollcall-exim-"); err != nil { // another user must reach it, unlike t.TempDir
 		t.Fatal(err)
@@ -195,20 +196,32 @@ func (x *exim) session(conn net.Conn) error {
 	x.mu.Lock()
 	x.running[cmd] = conn
 	x.mu.Unlock()
-	x.sessions.Go(func() {
+	var forward sync.WaitGroup
+	forward.Go(func() {
 		_, _ = io.Copy(inside, conn)
 		_ = inside.(*net.UnixConn).CloseWrite()
 	})
-	x.sessions.Go(func() {
+	go func() {
 		_, _ = io.Copy(conn, inside)
 		conn.Close()
 		inside.Close()
+		forward.Wait()
 		_ = cmd.Wait()
 		x.mu.Lock()
+		defer x.mu.Unlock()
 		delete(x.running, cmd)
-		x.mu.Unlock()
-	})
+		x.ended.Broadcast()
+	}()
 	return nil
+}
+
+// wait returns once all sessions have ended.
+func (x *exim) wait() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for len(x.running) > 0 {
+		x.ended.Wait()
+	}
 }
 
 // stop ends the server as a crash would. What it has delivered stays.
@@ -221,7 +234,7 @@ func (x *exim) stop() {
 		conn.Close()
 	}
 	x.mu.Unlock()
-	x.sessions.Wait()
+	x.wait()
 }
 
 func (x *exim) notifier(change func(*email.Config)) *email.Notifier {
@@ -240,7 +253,7 @@ func (x *exim) got() (list []string) {
 
 func (x *exim) messages() (list []*mail.Message) {
 	x.t.Helper()
-	x.sessions.Wait()
+	x.wait()
 	files, _ := filepath.Glob(filepath.Join(x.dir, "mail/new/*"))
 	slices.Sort(files) // the names begin with the time
 	for _, file := range files {
