@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -247,10 +248,12 @@ func (m *Monitor) test(ctx context.Context, project checks.Project, c channels.C
 		},
 		Reason: "this is a test", Test: true,
 	}
+	n.Check.URL = "" // the check has no page
 	open, err := notify(ctx, notifier, c, "", func() channels.Notification { return n })
-	if err == nil && open != "" { // the test leaves no incident open
+	if open != "" { // the test leaves no incident open
 		n.ID, n.Status = uuid.NewString(), channels.Up
-		_, err = notify(ctx, notifier, c, open, func() channels.Notification { return n })
+		_, closing := notify(ctx, notifier, c, open, func() channels.Notification { return n })
+		err = cmp.Or(err, closing)
 	}
 	if err == nil {
 		return nil
