@@ -28,6 +28,7 @@ func TestUpdate(t *testing.T) {
 			{object{"name": "", "slug": "", "tags": ""}, object{"name": "", "slug": "", "tags": ""}},
 			{object{"timeout": 60}, object{"timeout": 60.0}},
 			{object{"grace": 60, "manual_resume": true, "methods": "POST"}, object{"grace": 60.0, "manual_resume": true, "methods": "POST"}},
+			{object{"manual_resume": false, "methods": ""}, object{"manual_resume": false, "methods": ""}},
 			{object{"schedule": "0 0 * * *"}, object{"schedule": "0 0 * * *", "tz": "UTC", "timeout": nil}},
 			{object{"tz": "Europe/Riga"}, object{"tz": "Europe/Riga"}},
 			{object{"timeout": 90, "schedule": "1 0 * * *"}, object{"schedule": "1 0 * * *"}},
