@@ -49,6 +49,8 @@ type Setting struct {
 	Options []string
 	// Lines is true if the value may have several lines. Forms give it more room.
 	Lines bool
+	// Subscription is true if the value is a subscription of the Push API as JSON. Pages offer to subscribe the browser.
+	Subscription bool
 	// KeepsSecrets is true if no value of this setting makes the channel send its secrets to another receiver. Who changes
 	// another setting in a form must type the secrets of the channel again; otherwise its stored secrets could be sent to
 	// an address of their choice.

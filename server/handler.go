@@ -107,7 +107,7 @@ func (s *Server) routeBelowBase(path string) handler {
 // of a ping is a UUID or a ping key.
 func isPage(path string) bool {
 	switch first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); first {
-	case "", "projects", "checks", "signin", "signout", "assets", "status":
+	case "", "projects", "checks", "signin", "signout", "assets", "status", "push.js":
 		return true
 	}
 	return false

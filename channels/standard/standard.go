@@ -27,6 +27,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/shell"
 	"github.com/rollcall-dev/rollcall/channels/twilio"
 	"github.com/rollcall-dev/rollcall/channels/webhook"
+	"github.com/rollcall-dev/rollcall/channels/webpush"
 )
 
 // Config configures the notifiers. The zero value of a field means its default.
@@ -38,6 +39,8 @@ type Config struct {
 	Email *email.Config
 	// Twilio is the account for channels of the kinds sms, whatsapp and call without their own. Default: none.
 	Twilio *twilio.Config
+	// WebPush is the key for channels of kind webpush. Default: none; deliveries fail and say so.
+	WebPush *webpush.Config
 	// EnableShell lets channels of kind shell run commands. Default: deliveries fail and say so.
 	EnableShell bool
 }
@@ -45,12 +48,12 @@ type Config struct {
 // Kinds returns all kinds of channels with their settings. Every call returns a new slice.
 func Kinds() []channels.KindInfo {
 	kinds := channels.Kinds()
-	kinds = append(kinds, mqtt.Kind(), shell.Kind())
+	kinds = append(kinds, mqtt.Kind(), shell.Kind(), webpush.Kind())
 	return append(kinds, services.Kinds()...)
 }
 
 // New returns a notifier for each of [Kinds] except group: alerts to a group go to its members. A nil config means the
-// defaults. Errors are those of email.New and twilio.New.
+// defaults. Errors are those of email.New, twilio.New and webpush.New.
 func New(config *Config) (map[channels.Kind]channels.Notifier, error) {
 	var c Config
 	if config != nil {
@@ -70,6 +73,9 @@ func New(config *Config) (map[channels.Kind]channels.Notifier, error) {
 		return nil, err
 	}
 	notifiers[channels.SMS], notifiers[channels.WhatsApp], notifiers[channels.Call] = phones, phones, phones
+	if notifiers[webpush.WebPush], err = c.webPush(client); err != nil {
+		return nil, err
+	}
 	if notifiers[channels.Email], err = c.email(); err != nil {
 		return nil, err
 	}
@@ -85,6 +91,17 @@ func (c *Config) phones(client *http.Client) (channels.Notifier, error) {
 		account.Client = client
 	}
 	return twilio.New(&account)
+}
+
+func (c *Config) webPush(client *http.Client) (channels.Notifier, error) {
+	if c.WebPush == nil {
+		return unavailable("no key for Web Push is configured on this server"), nil
+	}
+	config := *c.WebPush
+	if config.Client == nil {
+		config.Client = client
+	}
+	return webpush.New(&config)
 }
 
 func (c *Config) email() (channels.Notifier, error) {

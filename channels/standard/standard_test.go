@@ -17,6 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/channels/twilio"
+	"github.com/rollcall-dev/rollcall/channels/webpush"
 )
 
 // TestNewHasAllKinds checks that each kind but the group has a notifier, that there is no other notifier, and that no
@@ -72,6 +73,7 @@ func TestUnavailable(t *testing.T) {
 	}
 	for kind, want := range map[channels.Kind]string{
 		channels.Email: "no mail server is configured on this server",
+		"webpush":      "no key for Web Push is configured on this server",
 		"shell":        "shell commands are not enabled on this server",
 	} {
 		err := notifiers[kind].Notify(t.Context(), channels.Channel{Kind: kind}, channels.Notification{})
@@ -89,6 +91,7 @@ func TestNewErrors(t *testing.T) {
 	for name, config := range map[string]standard.Config{
 		"mail server without a host": {Email: &email.Config{From: "rollcall@example.org"}},
 		"account without a token":    {Twilio: &twilio.Config{AccountSID: "AC0123456789abcdef0123456789abcdef"}},
+		"push without a secret":      {WebPush: &webpush.Config{}},
 	} {
 		if _, err := standard.New(&config); err == nil {
 			t.Errorf("%s: no error", name)

@@ -58,6 +58,9 @@ type Config struct {
 	// Signer signs the addresses of badges. Servers on one database need the same signer. Default: none, and no page shows
 	// badges of tags.
 	Signer badges.Signer
+	// PushKey is the public key with which browsers subscribe to integrations of the kind webpush (see webpush.PublicKey).
+	// Default: none, and no page offers to subscribe the browser.
+	PushKey string
 	// Kinds are the kinds of integrations that editors may make and change. Default: all kinds of the monitor but those
 	// that are privileged, such as shell (see [channels.KindInfo]). Editors may test and delete integrations of any kind.
 	// An empty list that is not nil allows none.
@@ -142,7 +145,7 @@ func New(mon *monitor.Monitor, config *Config) (*Dashboard, error) {
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
-		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		"connect-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	// "no-referrer" would make browsers send "Origin: null" with forms, which looks like another site.
 	h.Set("Referrer-Policy", "same-origin")

@@ -47,6 +47,8 @@ type field struct {
 	// Group says that the value is the members of a group, and Members are the channels to choose from.
 	Group   bool
 	Members []choice
+	// PushKey is the key with which the browser can subscribe, or "" if the value is no subscription.
+	PushKey string
 }
 
 // ID is the identifier of the field in the page.
@@ -121,6 +123,9 @@ func (q *request) fields(info channels.KindInfo, c channels.Channel) ([]field, e
 		}
 		if f.Value == "" && s.Options != nil {
 			f.Value = s.Default
+		}
+		if s.Subscription && f.Source == "" {
+			f.PushKey = q.config.PushKey
 		}
 		if c.Kind == channels.Group && s.Name == channels.GroupSetting {
 			available, err := q.mon.Channels(q.ctx(), q.project.ID)

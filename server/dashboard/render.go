@@ -231,6 +231,16 @@ func kindOf(name string) string {
 	return mime.TypeByExtension(path.Ext(name))
 }
 
+// pushWorker is the path of the service worker. It is fixed, because a browser asks for it again to update it, and above
+// all pages, because they are its scope.
+const pushWorker = "/push.js"
+
+func (d *Dashboard) pushWorker(w http.ResponseWriter, _ *http.Request) {
+	script := d.assets.content[d.assets.paths["push.js"]]
+	w.Header().Set("Content-Type", script.kind)
+	_, _ = w.Write(script.plain)
+}
+
 func (a *assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	found, ok := a.content[r.URL.Path]
 	if !ok {

@@ -17,6 +17,7 @@ import (
 // routes registers all pages. Each file of pages has a function for its own.
 func (d *Dashboard) routes() {
 	d.mux.Handle("GET "+d.base+"/assets/{version}/{file}", d.assets)
+	d.mux.HandleFunc("GET "+d.base+pushWorker, d.pushWorker)
 	d.mux.Handle(d.base+"/status/", d.status)
 	d.statusPageRoutes()
 	d.boardRoutes()

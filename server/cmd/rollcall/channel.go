@@ -201,10 +201,13 @@ func (c channelTestCmd) Validate() error { return c.validate() }
 
 func (c channelTestCmd) Run(ctx context.Context, a *app) error {
 	var config monitor.Config
+	var installation *monitor.Monitor
+	c.secret = func(ctx context.Context, name string) (string, error) { return installation.Secret(ctx, name) }
 	if err := c.apply(&config); err != nil {
 		return err
 	}
 	return a.withConfig(ctx, false, &config, func(mon *monitor.Monitor) error {
+		installation = mon
 		project, err := projectByName(ctx, mon, c.Project)
 		if err != nil {
 			return err

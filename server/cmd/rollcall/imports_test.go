@@ -62,6 +62,7 @@ func TestImportDirection(t *testing.T) {
 		"channels/webhook":  {"channels", "channels/outbound"},
 		"channels/twilio":   {"channels", "channels/message", "channels/outbound"},
 		"channels/mqtt":     {"channels", "channels/message", "channels/outbound"},
+		"channels/webpush":  {"channels", "channels/message", "channels/outbound"},
 		"channels/services": {"channels", "channels/message", "channels/outbound"},
 
 		"server/metrics":   {"channels", "checks/monitor", "pings"},
@@ -112,6 +113,9 @@ func TestHeavyImports(t *testing.T) {
 		{"github.com/julienschmidt/httprouter", func(pkg string) bool { return pkg == "server" || anywhere(pkg) }},
 		{"github.com/eclipse/paho.golang", func(pkg string) bool {
 			return pkg == "channels/mqtt" || pkg == "channels/standard" || anywhere(pkg)
+		}},
+		{"github.com/SherClockHolmes/webpush-go", func(pkg string) bool {
+			return pkg == "channels/webpush" || pkg == "channels/standard" || anywhere(pkg)
 		}},
 		{"github.com/aws", func(pkg string) bool {
 			return pkg == "channels/services" || pkg == "channels/standard" || anywhere(pkg)

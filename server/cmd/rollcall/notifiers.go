@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/email"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/channels/twilio"
+	"github.com/rollcall-dev/rollcall/channels/webpush"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
@@ -49,9 +50,16 @@ type notifierFlags struct {
 
 	TwilioMessagingServiceSID string `group:"Alerts:" placeholder:"SID" help:"Messaging service that chooses the sender of text messages, instead of --twilio-from."`
 
+	// secret returns a secret of the installation. It is nil while the flags are validated.
+	secret func(ctx context.Context, name string) (string, error)
+	// contact is where push services reach the operator: an https URL, or "".
+	contact string
 	// unsubscribe returns the URL at which an address unsubscribes from an integration. It is nil without a server.
 	unsubscribe func(ctx context.Context, c channels.Channel, address string) string
 }
+
+// pushSecret names the secret that the key for Web Push is made of.
+const pushSecret = "webpush_key"
 
 // channelKinds returns all kinds of integrations.
 func channelKinds() []channels.KindInfo { return standard.Kinds() }
@@ -70,6 +78,12 @@ func (f notifierFlags) apply(config *monitor.Config) error {
 			AccountSID: f.TwilioAccountSID, AuthToken: f.TwilioAuthToken, APIKey: f.TwilioAPIKey, APISecret: f.TwilioAPISecret,
 			From: f.TwilioFrom, MessagingServiceSID: f.TwilioMessagingServiceSID, CallFrom: f.TwilioCallFrom,
 			WhatsAppFrom: f.TwilioWhatsAppFrom, WhatsAppContentSID: f.TwilioWhatsAppContentSID,
+		}
+	}
+	if f.secret != nil {
+		c.WebPush = &webpush.Config{
+			Contact: f.contact,
+			Secret:  func(ctx context.Context) (string, error) { return f.secret(ctx, pushSecret) },
 		}
 	}
 	notifiers, err := standard.New(&c)

@@ -12,12 +12,14 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/webpush"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -129,6 +131,10 @@ func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monit
 	s.Notifiers.unsubscribe = func(ctx context.Context, c channels.Channel, address string) string {
 		return s.web.UnsubscribeURL(ctx, c, address) // alerts are sent once the server is there
 	}
+	s.Notifiers.secret = func(ctx context.Context, name string) (string, error) { return s.mon.Secret(ctx, name) }
+	if strings.HasPrefix(string(s.BaseURL), "https://") {
+		s.Notifiers.contact = string(s.BaseURL)
+	}
 	if err := s.Notifiers.apply(config); err != nil {
 		return nil, usageError{err}
 	}
@@ -188,7 +194,11 @@ func (s *service) newServer(ctx context.Context) (*server.Server, error) {
 		config.Observer = s.metrics
 	}
 	if !s.NoDashboard {
-		if s.pages, err = s.newDashboard(signer); err != nil {
+		push, err := s.mon.Secret(ctx, pushSecret)
+		if err != nil {
+			return nil, err
+		}
+		if s.pages, err = s.newDashboard(signer, push); err != nil {
 			return nil, usageError{err}
 		}
 		config.Dashboard = s.pages
@@ -200,11 +210,14 @@ func (s *service) newServer(ctx context.Context) (*server.Server, error) {
 	return web, nil
 }
 
-func (s *service) newDashboard(signer badges.Signer) (*dashboard.Dashboard, error) {
+func (s *service) newDashboard(signer badges.Signer, push string) (*dashboard.Dashboard, error) {
 	config := &dashboard.Config{
 		BaseURL: string(s.BaseURL), PingBaseURL: string(s.PingBaseURL), PingEmailDomain: s.SMTP.PingEmailDomain, Signer: signer, Logger: s.log,
 	}
 	var err error
+	if config.PushKey, err = webpush.PublicKey(push); err != nil {
+		return nil, err
+	}
 	if config.Kinds, err = dashboardKinds(s.DashboardKinds, s.Notifiers.AllowPrivateNetworks); err != nil {
 		return nil, err
 	}

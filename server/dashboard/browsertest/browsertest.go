@@ -34,6 +34,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
@@ -156,6 +157,15 @@ func (p *Page) NoScript() {
 	p.t.Helper()
 	p.run("turn scripts off", func(ctx context.Context) error {
 		_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		return err
+	})
+}
+
+// BeforeScripts runs a script in each page that is opened from now on, before the scripts of the page.
+func (p *Page) BeforeScripts(script string) {
+	p.t.Helper()
+	p.run("add a script", func(ctx context.Context) error {
+		_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
 		return err
 	})
 }

@@ -60,7 +60,7 @@ func (s *site) fillAll() (c checks.Check, first []string) {
 	_, err := s.mon.CreateStatusPage(s.Context(), checks.StatusPage{ProjectID: s.project.ID, Slug: "acme", Title: hostile[:100]})
 	s.must(err)
 	first = s.editPaths()
-	for _, page := range []string{"?q=nothing+matches", "integrations/new?q=nothing+matches", "integrations/new?kind=webhook", "deliveries?check=nothing", "badges?as=html"} {
+	for _, page := range []string{"?q=nothing+matches", "integrations/new?q=nothing+matches", "integrations/new?kind=webhook", "integrations/new?kind=webpush", "deliveries?check=nothing", "badges?as=html"} {
 		first = append(first, s.path(page))
 	}
 	return s.fill(), first

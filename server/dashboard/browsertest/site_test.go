@@ -15,6 +15,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/webpush"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
@@ -32,6 +33,9 @@ func TestMain(m *testing.M) {
 
 // noon is the time at which every site begins: a Sunday, four weeks after the clocks of Europe went back.
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// pushSecret makes the key of a site for Web Push.
+const pushSecret = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 // site is a server with a project, on a database in a file. The clock moves when the test moves it.
 type site struct {
@@ -65,7 +69,13 @@ func (s *site) start() {
 	s.must(err)
 	s.address = listener.Addr().String()
 	s.url = "http://" + s.address
-	s.mon, err = monitor.New(s.db.Open(s.T), &monitor.Config{Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler), Notifiers: map[channels.Kind]channels.Notifier{
+	pusher, err := webpush.New(&webpush.Config{Secret: func(context.Context) (string, error) { return pushSecret, nil }})
+	s.must(err)
+	pushKey, err := webpush.PublicKey(pushSecret)
+	s.must(err)
+	kinds := append(channels.Kinds(), webpush.Kind())
+	s.mon, err = monitor.New(s.db.Open(s.T), &monitor.Config{Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler), Kinds: kinds, Notifiers: map[channels.Kind]channels.Notifier{
+		webpush.WebPush: pusher,
 		channels.Webhook: channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error {
 			return channels.Permanent(errors.New(hostile))
 		}),
@@ -73,7 +83,7 @@ func (s *site) start() {
 	s.must(err)
 	signer, err := badges.NewSigner([]byte("0123456789abcdef0123456789abcdef"))
 	s.must(err)
-	s.pages, err = dashboard.New(s.mon, &dashboard.Config{BaseURL: s.url, Signer: signer})
+	s.pages, err = dashboard.New(s.mon, &dashboard.Config{BaseURL: s.url, Signer: signer, PushKey: pushKey})
 	s.must(err)
 	handler, err := server.New(s.mon, &server.Config{BaseURL: s.url, Signer: signer, Dashboard: s.pages, Now: s.clock.Now})
 	s.must(err)
