@@ -35,8 +35,11 @@ func TestEach(t *testing.T) {
 
 	n.Done, asked = channels.Accepted(err), nil
 	delete(answers, "c")
-	if err := channels.Each(n, recipients, send); !channels.IsPermanent(err) || err.Error() != "gone" || channels.Accepted(err) != nil {
+	if err = channels.Each(n, recipients, send); !channels.IsPermanent(err) || err.Error() != "gone" {
 		t.Errorf("second attempt: %v", err)
+	}
+	if diff := cmp.Diff([]string{"a", "d", "c"}, channels.Accepted(err)); diff != "" {
+		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"b", "c"}, asked); diff != "" {
 		t.Error(diff)

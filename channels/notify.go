@@ -171,8 +171,8 @@ func Accepted(err error) []string {
 }
 
 // Each sends a notification to each recipient that is not in n.Done. If an attempt to send it to one of them fails for
-// now, the error is the first such one, marked by [Partial] with the recipients that have accepted it. Otherwise, if
-// recipients refused it for good, Each returns their errors, marked by [Permanent].
+// now, the error is the first such one. Otherwise, if recipients refused it for good, Each returns their errors, marked by
+// [Permanent]. [Partial] marks both with the recipients that have accepted it, so that a retry by hand leaves them out, too.
 func Each(n Notification, recipients []string, send func(recipient string) error) error {
 	done := slices.Clone(n.Done)
 	var retryable error
@@ -190,10 +190,10 @@ func Each(n Notification, recipients []string, send func(recipient string) error
 			retryable = err
 		}
 	}
-	if retryable != nil {
-		return Partial(retryable, done...)
+	if retryable == nil {
+		retryable = Permanent(errors.Join(permanent...))
 	}
-	return Permanent(errors.Join(permanent...))
+	return Partial(retryable, done...)
 }
 
 type permanentError struct{ error }

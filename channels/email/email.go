@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"html/template"
 	netmail "net/mail"
-	"slices"
 	"strings"
 	"time"
 
@@ -151,8 +150,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Notify sends a message to each address of the setting "to" that is neither in the setting "unsubscribed" nor in n.Done. The package comment says which errors
-// are permanent. It also reports a check that has recovered meanwhile (n.Over).
+// Notify sends a message to each address of the setting "to" that is neither in the setting "unsubscribed" nor in n.Done.
+// The package comment says which errors are permanent. It also reports a check that has recovered meanwhile (n.Over).
 func (e *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
 	to, err := channels.Recipients(c.Settings)
 	if err != nil {
@@ -171,7 +170,6 @@ func (e *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 		names = append(names, doneName(a))
 		byName[doneName(a)] = a
 	}
-	done := slices.Clone(n.Done)
 	err = channels.Each(n, names, func(name string) error {
 		msg, err := e.message(ctx, c, n, to, byName[name])
 		if err != nil {
@@ -180,8 +178,6 @@ func (e *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 		err = talk.deliver(ctx, byName[name], msg)
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("%s: %v", byName[name].Address, err))
-		} else {
-			done = append(done, name)
 		}
 		return err
 	})
@@ -192,8 +188,7 @@ func (e *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.No
 	if len(to) > 1 {
 		text = fmt.Sprintf("the mail server accepted the message for %d of %d addresses: %s", len(to)-len(problems), len(to), text)
 	}
-	// Also with a permanent error: a user may retry the delivery.
-	return channels.Partial(summary{err, message.Line(text, maxProblems)}, done...)
+	return summary{err, message.Line(text, maxProblems)}
 }
 
 // maxProblems is the maximum length of a summary, in characters.

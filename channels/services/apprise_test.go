@@ -85,7 +85,7 @@ func TestApprise(t *testing.T) {
 		{"recovered", values{"urls": "json://a"}, late, []string{"warning"}, false, false, 0},
 		{"twice", values{"urls": "json://a json://a"}, up(), []string{"success"}, false, false, 0},
 		{"one is away", values{"urls": "json://a\njson://away\njson://b"}, up(), []string{"success", "success", "success"}, true, false, 2},
-		{"one is unknown", values{"urls": "nope://a\njson://b"}, up(), []string{"success", "success"}, true, true, 0},
+		{"one is unknown", values{"urls": "nope://a\njson://b"}, up(), []string{"success", "success"}, true, true, 1},
 		{"key", values{"key": "team"}, up(), []string{"success"}, false, false, 0},
 		{"tags", values{"key": "team", "tags": "ops, night"}, up(), []string{"success"}, false, false, 0},
 		{"no such tag", values{"key": "team", "tags": "day"}, up(), []string{"success"}, true, false, 0},

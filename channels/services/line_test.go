@@ -101,7 +101,7 @@ func TestLine(t *testing.T) {
 	}{
 		{"both", both, "right", nil, nil, []string{lineUser, lineGroup}, false, false, nil},
 		{"the rest", both, "right", nil, []string{lineUser}, []string{lineGroup}, false, false, nil},
-		{"nobody", lineGone + "," + lineUser, "right", nil, nil, []string{lineUser}, true, true, nil},
+		{"nobody", lineGone + "," + lineUser, "right", nil, nil, []string{lineUser}, true, true, []string{lineUser}},
 		{"the token is wrong", lineUser, "wrong", nil, nil, nil, true, false, nil},
 		{"trouble", both, "right", map[string]answer{lineUser: {status: 500}}, nil, []string{lineGroup}, true, false, []string{lineGroup}},
 		{"the month's messages are used up", both, "right", map[string]answer{lineUser: {status: 429, body: `{"message":"You have reached your monthly limit."}`}},

@@ -166,7 +166,7 @@ func TestMatrix(t *testing.T) {
 			map[string]int{"!v12": 1}, true, false, []string{"!v12"}},
 		{"no right to send", "!quiet:h", nil, nil, []string{"PUT rooms !quiet:h", "POST join !quiet:h", "PUT rooms !quiet:h"}, nil, true, false, nil},
 		{"a room unknown here", "!other:h", nil, nil, []string{"PUT rooms !other:h", "POST join !other:h"}, nil, true, false, nil},
-		{"no such alias", "#no:h,!v12", nil, nil, []string{"GET directory room", "PUT rooms !v12"}, map[string]int{"!v12": 1}, true, true, nil},
+		{"no such alias", "#no:h,!v12", nil, nil, []string{"GET directory room", "PUT rooms !v12"}, map[string]int{"!v12": 1}, true, true, []string{"!v12"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -126,7 +126,7 @@ func TestNextcloudTalk(t *testing.T) {
 		{"not there", person, map[string]answer{"aaaa": failure(404)}, nil, []string{"chat bbbb"}, true, false, []string{"bbbb"}},
 		{"read-only", person, map[string]answer{"aaaa": failure(403)}, nil, []string{"chat bbbb"}, true, false, []string{"bbbb"}},
 		{"the lobby", person, map[string]answer{"aaaa": failure(412)}, nil, []string{"chat bbbb"}, true, false, []string{"bbbb"}},
-		{"an old server's limit", person, map[string]answer{"aaaa": failure(413)}, nil, []string{"chat bbbb"}, true, true, nil},
+		{"an old server's limit", person, map[string]answer{"aaaa": failure(413)}, nil, []string{"chat bbbb"}, true, true, []string{"bbbb"}},
 		{"a proxy's limit", person, map[string]answer{"aaaa": {status: 413, body: "<html>"}}, nil, []string{"chat bbbb"}, true, false, []string{"bbbb"}},
 		{"a login page", person, map[string]answer{"aaaa": {status: 200, body: "<html>"}}, nil, []string{"chat bbbb"}, true, false, []string{"bbbb"}},
 		{"an acknowledgement in XML", bot, map[string]answer{"aaaa": {status: 201, body: "<ocs/>"}}, nil, []string{"bot bbbb"}, false, false, nil},

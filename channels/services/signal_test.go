@@ -129,7 +129,7 @@ func TestSignal(t *testing.T) {
 		{"a group fails", mixed, signalAPI{down: map[string]bool{other: true}}, nil, [][]string{{group}, {a, b, id}, {"anna.42", "bert.07"}},
 			true, false, []string{a, "anna.42", group, b, id, "bert.07"}},
 		{"a number is away", a + "," + b, signalAPI{failures: values{b: "NETWORK_FAILURE"}}, nil, [][]string{{a, b}}, true, false, []string{a}},
-		{"a number is not registered", a + "," + b, signalAPI{failures: values{b: "UNREGISTERED_FAILURE"}}, nil, [][]string{{a, b}}, true, true, nil},
+		{"a number is not registered", a + "," + b, signalAPI{failures: values{b: "UNREGISTERED_FAILURE"}}, nil, [][]string{{a, b}}, true, true, []string{a}},
 		{"one of each", a + "," + b, signalAPI{failures: values{a: "IDENTITY_FAILURE", b: "UNREGISTERED_FAILURE"}}, nil, [][]string{{a, b}},
 			true, false, nil},
 		{"a member of a group is away", group, signalAPI{failures: values{a: "NETWORK_FAILURE"}}, nil, [][]string{{group}}, false, false, nil},

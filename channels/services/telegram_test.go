@@ -109,7 +109,7 @@ func TestTelegram(t *testing.T) {
 	}{
 		{"all", nil, nil, chats{"1", "@a", "-5"}, false, false, 0, nil},
 		{"the rest", nil, chats{"@a"}, chats{"1", "-5"}, false, false, 0, nil},
-		{"one has blocked the bot", errs{"1": blocked}, nil, chats{"1", "@a", "-5"}, true, true, 0, nil},
+		{"one has blocked the bot", errs{"1": blocked}, nil, chats{"1", "@a", "-5"}, true, true, 0, chats{"@a", "-5"}},
 		{"one is too fast", errs{"@a": fast}, nil, chats{"1", "@a", "-5"}, true, false, 5 * time.Second, chats{"1", "-5"}},
 		{"blocked and too fast", errs{"1": blocked, "@a": fast}, nil, chats{"1", "@a", "-5"}, true, false, 5 * time.Second, chats{"-5"}},
 		{"moved", errs{"-5": moved}, nil, chats{"1", "@a", "-5", "-1009"}, false, false, 0, nil},
@@ -129,9 +129,7 @@ func TestTelegram(t *testing.T) {
 	} {
 		test := tests[0]
 		test.name, test.errors, test.failed, test.permanent = description, errs{"1": forbidden(description)}, true, permanent
-		if !permanent {
-			test.accepted = chats{"@a", "-5"}
-		}
+		test.accepted = chats{"@a", "-5"}
 		tests = append(tests, test)
 	}
 	for description, permanent := range map[string]bool{
@@ -144,9 +142,7 @@ func TestTelegram(t *testing.T) {
 	} {
 		test := tests[0]
 		test.name, test.errors, test.failed, test.permanent = description, errs{"1": bad(description)}, true, permanent
-		if !permanent {
-			test.accepted = chats{"@a", "-5"}
-		}
+		test.accepted = chats{"@a", "-5"}
 		tests = append(tests, test)
 	}
 	for _, tt := range tests {

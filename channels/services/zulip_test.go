@@ -118,7 +118,7 @@ func TestZulip(t *testing.T) {
 		{"both", values{"stream": "ops", "users": "10"}, nil, nil, []string{`stream "ops"`, "direct [10]"}, false, false, 0, nil},
 		{"the users are left", values{"stream": "ops", "users": "10"}, nil, []string{"channel"}, []string{"direct [10]"}, false, false, 0, nil},
 		{"the channel is left", values{"stream": "ops", "users": "10"}, nil, []string{"users"}, []string{`stream "ops"`}, false, false, 0, nil},
-		{"no such channel", values{"stream": "no", "users": "10"}, nil, nil, []string{"direct [10]"}, true, true, 0, nil},
+		{"no such channel", values{"stream": "no", "users": "10"}, nil, nil, []string{"direct [10]"}, true, true, 0, []string{"users"}},
 		{"no such user", values{"users": "9"}, nil, nil, nil, true, false, 0, nil},
 		{"too fast", values{"stream": "ops", "users": "10"}, map[string]answer{"stream": {429, fast, values{"Retry-After": "28.5"}}}, nil,
 			[]string{"direct [10]"}, true, false, 28500 * time.Millisecond, []string{"users"}},
