@@ -70,11 +70,11 @@ func (f field) Option(value string) string {
 	}
 	switch channels.Status(value) {
 	case channels.Down:
-		return "only when a check goes down"
+		return "down only"
 	case channels.Up:
-		return "only when a check is up again"
+		return "up only"
 	}
-	return "when a check goes down and when it is up again"
+	return "down and up"
 }
 
 // newIntegrationPage lets the viewer choose a kind, or shows the form of the chosen one.

@@ -90,8 +90,8 @@ func TestIntegrationNotify(t *testing.T) {
 	s, r := withReceiver(t)
 	b := s.signedIn(s.keys.ReadWrite)
 	form := house()
-	b.get(s.path("integrations/new?kind=pager")).has(`<option value="both" selected>when a check goes down and when it is up again</option>`,
-		`<option value="down">only when a check goes down</option>`, `<option value="up">only when a check is up again</option>`)
+	b.get(s.path("integrations/new?kind=pager")).has(`<option value="both" selected>down and up</option>`,
+		`<option value="down">down only</option>`, `<option value="up">up only</option>`)
 	form.Set("s.notify", "sometimes")
 	b.post(s.path("integrations/new?kind=pager"), form).is(http.StatusBadRequest).has("Notify is not down, up or both.")
 	form.Set("s.notify", "down")
@@ -100,7 +100,7 @@ func TestIntegrationNotify(t *testing.T) {
 	b.get(path).has(`<option value="down" selected>`)
 	s.channel("pager", "ups", map[string]string{"server_url": "https://house.example.org", "token": "t0psecret", "notify": "up"})
 	command := s.channel("command", "all", map[string]string{"line": "true"})
-	b.get(s.path("integrations/" + command.ID.String())).has("when a check goes down and when it is up again")
+	b.get(s.path("integrations/" + command.ID.String())).has("down and up")
 	b.get(s.path("integrations")).has("House pager · alerts about down only", "House pager · alerts about up only", "Command</small>")
 
 	c := s.create(checks.Spec{Name: new("backup"), Channels: new("*")})
