@@ -13,8 +13,9 @@
 //		map[string]string{"to": "ops@example.org"})
 //
 // A [Notifier] delivers a [Notification] to a channel. It marks errors with [Permanent] if a retry is useless, and keeps
-// secrets out of them with [Redact]. To add its own kind, a program implements a Notifier and appends a [KindInfo] to
-// [Kinds].
+// secrets out of them with [Redact]. With several recipients it uses [Each], so that a retry leaves out those that have
+// the alert. If its receiver keeps an incident open until it is closed, it is an [IncidentNotifier]. To add its own kind, a
+// program implements a Notifier and appends a [KindInfo] to [Kinds].
 //
 // The package does no input or output and is safe for concurrent use.
 package channels
