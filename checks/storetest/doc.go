@@ -128,6 +128,9 @@
 //   - DeliveriesAreShared: several servers claim every delivery once.
 //   - DeliveryCopies: each member of a group gets a copy of an alert once, and reminders are alerts of their own.
 //   - DeliveryHistory: Deliveries looks at all fields of its query. Pruning removes only deliveries in a final state.
+//   - RecipientsThatAccepted: the recipients that have accepted an alert stay with its delivery.
+//   - Incidents: an incident is saved, replaced and removed; it outlives its check, but not its channel.
+//   - CloseIncident: a delivery that closes an incident waits in the line of its check and channel, and counts as up.
 //   - OnAlert: until the latest instant that OnAlertUntil was given, each alert also goes to [store.OnAlert], whatever the
 //     channels of its check. No list of channels has it.
 //   - OnAlertDeliveries: deliveries to [store.OnAlert] are claimed in order, saved, listed and deleted like others.
