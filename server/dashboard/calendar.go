@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"strings"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
-	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // calendarDays is how many days the calendar of a check shows.
@@ -105,7 +105,7 @@ func monthsOf(days []checks.DayStats, now time.Time) []monthStats {
 		if len(of) == 0 || times.Up+times.Down == 0 && totals.Runs == 0 {
 			continue
 		}
-		m := monthStats{Name: begin.Format("January"), Available: availability(times), Down: "–", Runs: totals.Runs, Failures: totals.Failures, Average: "–"}
+		m := monthStats{Name: begin.Format("January"), Available: cmp.Or(times.Percent(), "–"), Down: "–", Runs: totals.Runs, Failures: totals.Failures, Average: "–"}
 		if times.Down > 0 {
 			m.Down = verdict.Duration(times.Down)
 		}
@@ -115,20 +115,4 @@ func monthsOf(days []checks.DayStats, now time.Time) []monthStats {
 		list = append(list, m)
 	}
 	return list
-}
-
-// availability writes an availability. It is "100 %" only if the check was never down.
-func availability(times flips.Times) string {
-	share, ok := times.Availability()
-	if !ok {
-		return "–"
-	}
-	text := fmt.Sprintf("%.2f", 100*share)
-	if text == "100.00" {
-		if times.Down > 0 {
-			return "99.99 %"
-		}
-		return "100 %"
-	}
-	return text + " %"
 }

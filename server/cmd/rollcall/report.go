@@ -167,15 +167,10 @@ func (c reportCheck) cells() []string {
 	return cells
 }
 
-// Share returns the availability in percent, or "" if the check was not watched. It shows 100 % only where it is.
+// Share returns the availability in percent, or "" if the check was not watched.
 func (c reportCheck) Share() string {
-	switch {
-	case c.Availability == nil:
-		return ""
-	case c.Down > 0 && *c.Availability > 0.9999:
-		return "99.99 %"
-	}
-	return strconv.FormatFloat(100*(*c.Availability), 'f', 2, 64) + " %"
+	seconds := func(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+	return flips.Times{Up: seconds(c.Up), Down: seconds(c.Down)}.Percent()
 }
 
 // inWords returns a number of seconds such as 2 h 5 min or 41 s, or "0".

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // condition is what a page says about a check at an instant of the past. A check in its grace time counts as up.
@@ -86,6 +87,9 @@ type day struct {
 
 func (d day) length() time.Duration  { return d.up + d.down + d.unwatched }
 func (d day) watched() time.Duration { return d.up + d.down }
+
+// times returns how the check spent the day.
+func (d day) times() flips.Times { return flips.Times{Up: d.up, Down: d.down, Unwatched: d.unwatched} }
 
 func (d *day) add(was condition, took time.Duration) {
 	switch was {

@@ -103,22 +103,8 @@ func TestDays(t *testing.T) {
 		t.Errorf("the last days (-want +got):\n%s", diff)
 	}
 	total := sum(list)
-	if total.length() != 90*24*h+12*h || share(total) != "65.38 %" {
-		t.Errorf("in all %v, share %s", total.length(), share(total))
-	}
-}
-
-func TestShare(t *testing.T) {
-	const ninety = 90 * 24 * time.Hour
-	for _, test := range []struct {
-		up, down time.Duration
-		want     string
-	}{
-		{0, 0, "–"}, {ninety, 0, "100 %"}, {ninety, time.Second, "99.99 %"}, {ninety, 13 * time.Minute, "99.98 %"}, {0, ninety, "0.00 %"}, {1, ninety, "0.00 %"},
-	} {
-		if got := share(day{up: test.up, down: test.down}); got != test.want {
-			t.Errorf("up %v, down %v: %s, want %s", test.up, test.down, got, test.want)
-		}
+	if total.length() != 90*24*h+12*h || total.times().Percent() != "65.38 %" {
+		t.Errorf("in all %v, share %s", total.length(), total.times().Percent())
 	}
 }
 

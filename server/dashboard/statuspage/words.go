@@ -2,7 +2,6 @@ package statuspage
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"unicode"
 
@@ -114,16 +113,4 @@ func clean(text, empty string) string {
 		return empty
 	}
 	return text
-}
-
-// share writes the part of the watched time in which a check was up. It is 100 % only if the check was never down.
-func share(total day) string {
-	switch watched := total.watched(); {
-	case watched == 0:
-		return "–"
-	case total.down == 0:
-		return "100 %"
-	default:
-		return fmt.Sprintf("%.2f %%", math.Floor(float64(total.up)/float64(watched)*1e4)/1e2)
-	}
 }
