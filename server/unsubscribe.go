@@ -19,17 +19,29 @@ import (
 )
 
 const (
-	unsubscribePath = "/unsubscribe/"
-	// unsubscribePolicy lets the page send its form, and nothing else.
-	unsubscribePolicy  = "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	unsubscribePath    = "/unsubscribe/"
 	unsubscribeMethods = "GET, HEAD, POST"
 	// maxToken is the length of a token for the longest address.
 	maxToken = 600
 )
 
+// unsubscribeStyle is the style sheet of the page, which has few rules and needs no file.
+const unsubscribeStyle = `:root{color-scheme:light dark}
+body{font:1rem/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1rem;overflow-wrap:anywhere}
+h1{font-size:1.25rem}
+button{font:inherit;padding:.5rem 1rem}
+`
+
+// unsubscribePolicy lets the page use its style and send its form, and nothing else.
+var unsubscribePolicy = func() string {
+	sum := sha256.Sum256([]byte(unsubscribeStyle))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; " +
+		"base-uri 'none'; frame-ancestors 'none'"
+}()
+
 var unsubscribePage = template.Must(template.New("unsubscribe").Parse(`<!DOCTYPE html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Unsubscribe - Rollcall</title></head>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Unsubscribe - Rollcall</title><style>` + unsubscribeStyle + `</style></head>
 <body>
 <h1>Rollcall</h1>
 {{- if .Subscribed}}

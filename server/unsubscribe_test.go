@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"strings"
 	"testing"
@@ -38,7 +39,11 @@ func TestUnsubscribe(t *testing.T) {
 				s.Errorf("%q is not in the page: %s", part, page.body)
 			}
 		}
-		s.equal("policy", page.header.Get("Content-Security-Policy"), "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		_, style, _ := strings.Cut(page.body, "<style>")
+		style, _, _ = strings.Cut(style, "</style>")
+		sum := sha256.Sum256([]byte(style))
+		s.equal("policy", page.header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'sha256-"+
+			base64.StdEncoding.EncodeToString(sum[:])+"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 		s.equal("settings", settings(), "Ops <ops@example.org>, b@example.org without ")
 
 		// A mail service sends a POST without cookies, in either form of a body, and maybe again.
