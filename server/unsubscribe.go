@@ -64,7 +64,7 @@ type unsubscription struct {
 // Unsubscribe of email.Config. It is "" if Config.BaseURL is not https, which RFC 8058 requires, or if the signing key
 // cannot be read from the database.
 //
-// Whoever knows the URL can take the address off. A GET shows a page with a button; a POST adds the address to the
+// Anyone who knows the URL can take the address off. A GET shows a page with a button; a POST adds the address to the
 // setting unsubscribed of the integration.
 func (s *Server) UnsubscribeURL(ctx context.Context, c channels.Channel, address string) string {
 	if !strings.HasPrefix(s.base.text, "https://") {

@@ -25,7 +25,7 @@
 //
 // # Delivery
 //
-// Each address gets the message in a transaction of its own, all on one connection. The header To names all of them.
+// Each address gets the message in a separate transaction, all on one connection. The header To names all of them.
 //
 // If the server refuses an address or its message for good (a 5xx reply), the others still get it; the error is
 // permanent and names the address. If it refuses an address for now (4xx, as greylisting does), the delivery is

@@ -18,7 +18,7 @@ func githubService() service {
 		info: channels.KindInfo{
 			Kind: "github", Title: "GitHub issues", Category: channels.OnCall,
 			Doc: "Opens an issue on GitHub when a check goes down, comments on it at reminders, and closes it when the check " +
-				"goes up again. An issue that a person closed stays closed; the next alert opens another one. Whoever can " +
+				"goes up again. An issue that a person closed stays closed; the next alert opens another one. Everyone who can " +
 				"read the repository sees the alerts, with the end of the output of the job.",
 			Settings: []channels.Setting{
 				required("repository", "The repository, such as example/operations.",
