@@ -22,7 +22,7 @@ import (
 
 // house are valid settings of the kind pager, as a form has them.
 func house() url.Values {
-	return url.Values{"name": {"house"}, "s.server_url": {"https://house.example.org"}, "s.token": {"t0psecret"}, "s.pin": {"4711"}}
+	return url.Values{"name": {"house"}, "s.server_url": {"https://house.example.org"}, "s.token": {"t0psecret"}, "s.pin": {"q7xz"}}
 }
 
 // created is the channel to which an answer leads.
@@ -57,7 +57,7 @@ func TestIntegrations(t *testing.T) {
 		t.Errorf("made %#v with %v", made, made.Settings)
 	}
 	path := s.path("integrations/" + made.ID.String())
-	b.get(path).is(http.StatusOK).has("Made house.", "set; leave empty to keep", "https://house.example.org", "0 checks of 2").hasNo("t0psecret", "4711")
+	b.get(path).is(http.StatusOK).has("Made house.", "set; leave empty to keep", "https://house.example.org", "0 checks of 2").hasNo("t0psecret", "q7xz")
 	reader.get(path).is(http.StatusForbidden).hasNo("house.example.org")
 	b.post(path+"/assign", nil).is(http.StatusSeeOther)
 	b.get(path).has("Added house to 2 checks.", "2 checks of 2")
@@ -135,10 +135,10 @@ func TestIntegrationErrors(t *testing.T) {
 	b := s.signedIn(s.keys.ReadWrite)
 	path := s.path("integrations/new?kind=pager")
 	form := house()
-	form.Set("s.pin", "12345")
+	form.Set("s.pin", "q7xzq")
 	form.Set("name", "<house>")
 	b.post(path, form).is(http.StatusBadRequest).has("Pin is malformed.", `value="&lt;house&gt;"`, `value="https://house.example.org"`, "Type the secrets again", `aria-invalid="true"`).
-		hasNo("12345", "t0psecret")
+		hasNo("q7xzq", "t0psecret")
 	form = house()
 	form.Del("s.server_url")
 	b.post(path, form).is(http.StatusBadRequest).has("Server URL is missing.").hasNo("t0psecret")
@@ -169,11 +169,11 @@ func TestIntegrationSecrets(t *testing.T) {
 		return b.post(path, form)
 	}
 	change(func(f url.Values) { f.Set("name", "night"); f.Set("s.loud", "high"); f.Set("s.note", "new") }).is(http.StatusSeeOther)
-	if c := s.stored(made.ID); c.Name != "night" || c.Settings["loud"] != "high" || c.Settings["token"] != "t0psecret" || c.Settings["pin"] != "4711" {
+	if c := s.stored(made.ID); c.Name != "night" || c.Settings["loud"] != "high" || c.Settings["token"] != "t0psecret" || c.Settings["pin"] != "q7xz" {
 		t.Errorf("%#v with %v", c, c.Settings)
 	}
 	change(func(f url.Values) { f.Set("s.server_url", "https://attacker.example") }).is(http.StatusBadRequest).
-		has("Token must be typed again, because Server URL changes", "https://attacker.example").hasNo("t0psecret", "4711")
+		has("Token must be typed again, because Server URL changes", "https://attacker.example").hasNo("t0psecret", "q7xz")
 	change(func(f url.Values) { f.Set("s.token", "another") }).is(http.StatusBadRequest).has("Pin must be typed again, because Token changes").hasNo("another")
 	if c := s.stored(made.ID); c.Settings["server_url"] != "https://house.example.org" || c.Settings["token"] != "t0psecret" {
 		t.Errorf("%v", c.Settings)

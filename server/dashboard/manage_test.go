@@ -65,9 +65,9 @@ func pager() channels.KindInfo {
 		Settings: []channels.Setting{
 			{Name: "server_url", Doc: "Where the house is.", Required: true},
 			{Name: "token", Doc: "Opens the house.", Required: true, Secret: true},
-			{Name: "pin", Doc: "Four digits.", Secret: true, Check: func(value string) error {
+			{Name: "pin", Doc: "Four characters.", Secret: true, Check: func(value string) error {
 				if len(value) != 4 {
-					return fmt.Errorf("is not four digits: %s", value) // a bad check that repeats the secret
+					return fmt.Errorf("is not four characters: %s", value) // a bad check that repeats the secret
 				}
 				return nil
 			}},

@@ -12,8 +12,8 @@ import (
 // TestNoSecretOnAnyPage walks all pages of a project, as an editor and as a reader, and looks for what no page may show.
 func TestNoSecretOnAnyPage(t *testing.T) {
 	s, r := withReceiver(t)
-	secrets := []string{"t0psecret", "4711", "s3cretpath", "s3crettoken", "fr0mfile", s.keys.ReadWrite, s.keys.ReadOnly}
-	s.channel("pager", "house", map[string]string{"server_url": "https://house.example.org", "token": "t0psecret", "pin": "4711"})
+	secrets := []string{"t0psecret", "q7xz", "s3cretpath", "s3crettoken", "fr0mfile", s.keys.ReadWrite, s.keys.ReadOnly}
+	s.channel("pager", "house", map[string]string{"server_url": "https://house.example.org", "token": "t0psecret", "pin": "q7xz"})
 	s.channel(channels.Webhook, "<script>alert(1)</script>", map[string]string{"url_down": "https://example.org/s3cretpath", "headers_down": "X-Token: s3crettoken"})
 	if _, err := s.mon.AddChannel(t.Context(), channels.Channel{
 		ProjectID: s.project.ID, Kind: channels.Email, Name: "mail", Settings: map[string]string{"to": "fr0mfile@example.org"}, Sources: map[string]string{"to": "$ROLLCALL_TO"},
