@@ -2,7 +2,9 @@ package services
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
+	"net/http"
 
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
@@ -39,4 +41,19 @@ func hasStatus(err error, statuses ...int) bool {
 		}
 	}
 	return false
+}
+
+// checkEvent returns the error of an answer that does not say that an event was accepted, by status 202 and its document.
+func checkEvent(res *http.Response, body []byte) error {
+	var answer struct {
+		Status  string `json:"status"`
+		Message string `json:"message"`
+	}
+	switch {
+	case res.StatusCode != http.StatusAccepted || json.Unmarshal(body, &answer) != nil || answer.Status == "":
+		return errAnswer
+	case answer.Status != "success":
+		return refused(answer.Status, answer.Message)
+	}
+	return nil
 }

@@ -2,8 +2,6 @@ package services
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 
 	"github.com/rollcall-dev/rollcall/channels"
 )
@@ -50,15 +48,5 @@ func sendIncidentio(ctx context.Context, m *delivery, key string) error {
 	if err != nil {
 		return err
 	}
-	var answer struct {
-		Status  string `json:"status"`
-		Message string `json:"message"`
-	}
-	switch {
-	case res.StatusCode != http.StatusAccepted || json.Unmarshal(body, &answer) != nil || answer.Status == "":
-		return errAnswer
-	case answer.Status != "success":
-		return refused(answer.Status, answer.Message)
-	}
-	return nil
+	return checkEvent(res, body)
 }

@@ -2,7 +2,6 @@ package services
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
@@ -54,17 +53,7 @@ func sendPagerDuty(ctx context.Context, m *delivery, key string) error {
 	case err != nil:
 		return err
 	}
-	var answer struct {
-		Status  string `json:"status"`
-		Message string `json:"message"`
-	}
-	switch {
-	case res.StatusCode != http.StatusAccepted || json.Unmarshal(body, &answer) != nil || answer.Status == "":
-		return errAnswer
-	case answer.Status != "success":
-		return refused(answer.Status, answer.Message)
-	}
-	return nil
+	return checkEvent(res, body)
 }
 
 // maxSummary is the limit of a summary, in characters for PagerDuty and in bytes here.
