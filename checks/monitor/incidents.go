@@ -192,7 +192,7 @@ func (m *Monitor) keep(ctx context.Context, i store.Incident) error {
 				}
 			}
 		}
-		i.Open, i.Attempts, i.Due = current.Open, current.Attempts, current.Due
+		i.Open = current.Open // an alert may have changed it since the query
 		return tx.SaveIncident(ctx, current)
 	})
 	if err != nil {
