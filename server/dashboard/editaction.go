@@ -56,7 +56,7 @@ var checkActions = map[string]checkAction{
 	"transfer": {Title: "Move", Button: "Move the check", Targets: true, text: func(checks.Check) []string {
 		return []string{
 			"Its ping address by identifier, its badge, settings, state and history stay. Its slug counts in the other project.",
-			"It gets all integrations of that project instead of its own. Alerts that wait to be sent are dropped.",
+			"All integrations of that project replace those that it has now. Alerts that were not sent yet are dropped.",
 		}
 	}, do: (*request).transfer},
 	"delete": {Title: "Delete", Button: "Delete the check", Danger: true, text: func(c checks.Check) []string {

@@ -25,7 +25,7 @@ func TestShared(t *testing.T) {
 	first := refresh(one, s.path("")).has("New check")
 	s.advance(time.Second) // an answer that is made now has another time
 	if again := refresh(two, s.path("")); again.body != first.body {
-		t.Errorf("the second viewer got an answer of its own:\n%s", again.body)
+		t.Errorf("the second viewer did not get the shared answer:\n%s", again.body)
 	}
 	refresh(reader, s.path("")).hasNo("New check")
 	if other := refresh(two, s.path("?tag=prod")); other.body == first.body {

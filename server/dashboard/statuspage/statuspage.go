@@ -1,5 +1,5 @@
 // Package statuspage shows the status pages of a monitor to the public: [checks.StatusPage]. Package dashboard mounts it
-// below /status/; a program can also mount it alone, on a host of its own:
+// below /status/; a program can also mount it alone, on another host:
 //
 //	pages, err := statuspage.New(mon, &statuspage.Config{BaseURL: "https://status.example.org"})
 //	err = http.ListenAndServe(":8080", pages)
