@@ -4,6 +4,15 @@
 //	defer server.Stop()
 //	url, err := server.Create(ctx, "jobs")
 //
+// A server can have a standby that takes over:
+//
+//	standby, err := server.Standby(ctx, otherDir)
+//	defer standby.Stop()
+//	err = server.Synchronize(ctx) // commits wait for the standby
+//	server.Kill()
+//	err = standby.Promote(ctx)
+//	_, err = server.Rejoin(ctx, standby)
+//
 // It needs PostgreSQL's server programs, in PATH or where packages install them.
 package pgserver
 
@@ -12,6 +21,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -19,6 +29,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -35,11 +46,10 @@ const startTime = 3 * time.Minute
 // Server is a PostgreSQL server that belongs to this process. Its port on the loopback interface stays the same. The
 // user is postgres, without a password.
 type Server struct {
-	dir      string
-	program  string // path of the server's binary
-	attr     *syscall.SysProcAttr
-	port     int
-	settings []string
+	dir     string
+	program string // path of the server's binary
+	attr    *syscall.SysProcAttr
+	port    int
 
 	mu  sync.Mutex
 	cmd *exec.Cmd // nil while stopped
@@ -53,7 +63,7 @@ func New(ctx context.Context, dir string, settings ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, settings: settings}
+	s := &Server{dir: dir}
 	if s.program, err = find("postgres"); err != nil {
 		return nil, err
 	}
@@ -69,6 +79,9 @@ func New(ctx context.Context, dir string, settings ...string) (*Server, error) {
 	if out, err := initialize.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
 	}
+	if err := s.configure("postgresql.conf", settings...); err != nil {
+		return nil, err
+	}
 	if s.port, err = freePort(); err != nil {
 		return nil, err
 	}
@@ -80,6 +93,20 @@ func New(ctx context.Context, dir string, settings ...string) (*Server, error) {
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+// configure adds settings to a file of the cluster, where every one of PostgreSQL's programs finds them.
+func (s *Server) configure(file string, settings ...string) error {
+	f, err := os.OpenFile(filepath.Join(s.data(), file), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	for _, setting := range settings {
+		name, value, _ := strings.Cut(setting, "=")
+		_, failed := fmt.Fprintf(f, "%s = '%s'\n", name, strings.ReplaceAll(value, "'", "''"))
+		err = errors.Join(err, failed)
+	}
+	return errors.Join(err, f.Close())
+}
 
 // find looks for one of PostgreSQL's server programs, in PATH and where Debian and others install it.
 func find(name string) (string, error) {
@@ -134,9 +161,6 @@ func (s *Server) Start(ctx context.Context) error {
 	defer log.Close()
 	cmd := exec.Command(s.program, "-D", s.data(), "-c", "listen_addresses=127.0.0.1", "-c", "port="+strconv.Itoa(s.port),
 		"-c", "unix_socket_directories="+s.dir)
-	for _, setting := range s.settings {
-		cmd.Args = append(cmd.Args, "-c", setting)
-	}
 	cmd.Dir, cmd.SysProcAttr, cmd.Stdout, cmd.Stderr = s.dir, s.attr, log, log
 	if err := cmd.Start(); err != nil {
 		return err
@@ -195,25 +219,26 @@ func (s *Server) PID() int {
 
 // URL returns the URL of a database.
 func (s *Server) URL(database string) string {
-	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s", s.port, database)
+	return fmt.Sprintf("postgres://postgres@%s/%s", s.address(), database)
 }
 
 // Create creates a database and returns its URL. The name must be an SQL identifier.
 func (s *Server) Create(ctx context.Context, name string) (string, error) {
-	db, err := sql.Open("pgx", s.URL("postgres"))
-	if err != nil {
-		return "", err
-	}
-	defer db.Close()
-	_, err = db.ExecContext(ctx, "CREATE DATABASE "+name)
-	return s.URL(name), err
+	return s.URL(name), s.exec(ctx, "CREATE DATABASE "+name)
 }
 
+// freePort returns a port on which nobody listens, below those that systems give to clients: the port must still be free
+// when a killed server starts again.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	for {
+		port := 10_000 + rand.IntN(20_000)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		return port, l.Close()
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
