@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"database/sql/driver"
-	"net"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,41 +10,31 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
 
-// connector makes the connections of a pool. Its driver can listen to notifications.
-type connector struct {
-	driver.Connector
-	config *pgx.ConnConfig
-}
-
-func (c connector) Driver() driver.Driver { return listeningDriver{c.Connector.Driver(), c.config} }
-
 // listeningDriver is pgx's driver, which also listens to notifications on a connection outside of the pool.
 type listeningDriver struct {
 	driver.Driver
-	config *pgx.ConnConfig
+	connector *connector
 }
 
 var _ sqlstore.Listener = listeningDriver{}
-
-// keepAlive finds out within a minute that a silent connection is dead, without a query.
-var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 15 * time.Second, Count: 3}
 
 // closeTimeout bounds how long a connection says goodbye.
 const closeTimeout = time.Second
 
 // Listen listens to a channel; see [sqlstore.Listener].
 func (d listeningDriver) Listen(ctx context.Context, channel string, ready func(), heard func(payload string)) error {
-	config := d.config.Copy()
-	config.DialFunc = (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext
-	conn, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
-		return err
-	}
-	defer func() {
+	hangUp := func(conn *pgx.Conn) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
 		_ = conn.Close(ctx)
-	}()
+	}
+	conn, err := connect(ctx, d.connector, func(ctx context.Context, h host) (*pgx.Conn, error) {
+		return pgx.ConnectConfig(ctx, h.config)
+	}, hangUp)
+	if err != nil {
+		return err
+	}
+	defer hangUp(conn)
 	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
 		return err
 	}

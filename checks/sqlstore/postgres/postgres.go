@@ -12,7 +12,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
@@ -24,8 +23,6 @@ const (
 	maxConns = 20
 	// idleTime is how long an unused connection stays open.
 	idleTime = 5 * time.Minute
-	// probeIdle is the idle time after which a connection is probed before its next use.
-	probeIdle = 50 * time.Millisecond
 )
 
 // Open opens the store in the database that a URL names, and migrates it; [ParseURL] says which URLs it takes. Close
@@ -40,7 +37,7 @@ func Open(ctx context.Context, url string) (*sqlstore.Store, error) {
 	}
 	store, err := sqlstore.Adopt(ctx, openDB(config), sqlstore.Postgres)
 	if reason := Explain(err); reason != "" {
-		return nil, &explainedError{fmt.Sprintf("postgres: %s:%d/%s: %s", config.Host, config.Port, config.Database, reason), err}
+		return nil, &explainedError{fmt.Sprintf("postgres: %s: %s", Name(config), reason), err}
 	}
 	return store, err
 }
@@ -57,11 +54,7 @@ func OpenDB(url string) (*sql.DB, error) {
 }
 
 func openDB(config *pgx.ConnConfig) *sql.DB {
-	// A restart of PostgreSQL leaves dead connections in the pool. By default the driver only probes connections that
-	// were idle for a second, and a restart can be faster.
-	db := sql.OpenDB(connector{stdlib.GetConnector(*config, stdlib.OptionShouldPing(func(_ context.Context, p stdlib.ShouldPingParams) bool {
-		return p.IdleDuration > probeIdle
-	})), config})
+	db := sql.OpenDB(newConnector(config))
 	db.SetMaxOpenConns(maxConns)
 	db.SetMaxIdleConns(maxConns)
 	db.SetConnMaxIdleTime(idleTime)
@@ -72,8 +65,14 @@ func openDB(config *pgx.ConnConfig) *sql.DB {
 // the parameters of libpq, such as sslmode and connect_timeout. The environment variables of libpq, such as PGPASSWORD,
 // fill in what the URL leaves out. Characters with a meaning in URLs must be percent-encoded in user name and password.
 //
-// The defaults are a connect_timeout of 10 seconds and the application_name "rollcall". Errors do not show the URL,
-// which may hold a password.
+// The URL of a primary with standbys names all of them: postgres://user:password@host1:port1,host2:port2/database. If one
+// host has a port, give each its own. IPv6 addresses go into parameters: postgres://user:password@/database?host=…,…&port=….
+// Each connection goes to the host that takes writes, as with target_session_attrs=read-write, so it follows a failover.
+// Another value of target_session_attrs, such as primary, selects otherwise. A connection begins with the host that the
+// one before it reached, and tries the next host too when one fails or does not answer within 250 ms.
+//
+// The defaults are a connect_timeout of 10 seconds, which is for each host, and the application_name "rollcall". Errors
+// do not show the URL, which may hold a password.
 func ParseURL(url string) (*pgx.ConnConfig, error) {
 	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
 		return nil, errors.New("postgres: the URL must begin with postgres://")
@@ -91,6 +90,9 @@ func ParseURL(url string) (*pgx.ConnConfig, error) {
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
+	}
+	if config.ValidateConnect == nil && len(split(config)) > 1 {
+		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "rollcall"
@@ -129,12 +131,11 @@ func (e *explainedError) Unwrap() error { return e.err }
 // Explain returns what is wrong with the database, for the people who run the program: the answer of the server, or why
 // it is out of reach. It takes the errors of this package, of a store and of the driver, and returns "" for any other.
 func Explain(err error) string {
+	if failure, ok := errors.AsType[*connectError](err); ok {
+		return failure.Error()
+	}
 	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return answer.Message
-	}
-	// The driver reports its attempts with and without TLS. The first is enough.
-	if lookup, ok := errors.AsType[*net.DNSError](err); ok {
-		return lookup.Error()
 	}
 	if network, ok := errors.AsType[*net.OpError](err); ok {
 		return network.Error()

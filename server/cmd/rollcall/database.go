@@ -35,7 +35,7 @@ func parseDatabase(text string) (database, error) {
 		if err != nil {
 			return database{}, usagef("--database: %s", strings.TrimPrefix(err.Error(), "postgres: "))
 		}
-		return database{url: text, name: fmt.Sprintf("postgres://%s:%d/%s", config.Host, config.Port, config.Database)}, nil
+		return database{url: text, name: "postgres://" + postgres.Name(config)}, nil
 	}
 	return database{}, usagef("--database: must begin with sqlite: or postgres://")
 }

@@ -27,6 +27,7 @@ func TestParseDatabase(t *testing.T) {
 		"sqlite:///var/lib/x.db":             "sqlite:/var/lib/x.db",
 		"postgres://u:pw@db.example.org/x":   "postgres://db.example.org:5432/x",
 		"postgresql://u:p%40w@localhost:1/x": "postgres://localhost:1/x",
+		"postgres://u:pw@db1:1,db2:2/x":      "postgres://db1:1,db2:2/x",
 	} {
 		d, err := parseDatabase(text)
 		if err != nil {

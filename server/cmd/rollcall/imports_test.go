@@ -44,7 +44,7 @@ func TestImportDirection(t *testing.T) {
 		"checks/memstore":          append([]string{"checks", "checks/store"}, leaves...),
 		"checks/sqlstore":          append([]string{"checks", "checks/store"}, leaves...),
 		"checks/sqlstore/sqlite":   {"checks/sqlstore"},
-		"checks/sqlstore/postgres": {"checks/sqlstore"},
+		"checks/sqlstore/postgres": {"checks/sqlstore", "checks/store"},
 		"checks/s3store":           append([]string{"checks", "checks/monitor"}, leaves...),
 		"pings/email":              {"pings"},
 		"checks/declare":           append([]string{"checks", "checks/monitor"}, leaves...),
