@@ -73,6 +73,9 @@ func (c *cache) put(saved []*store.Locked) {
 	for _, l := range saved {
 		entry, ok := c.byID[l.ID]
 		if !ok {
+			if lost, found := c.byKey[l.Row.(*lockedRow).id]; found { // by a failover: the database has reused its key
+				c.remove(lost.check.ID)
+			}
 			entry = new(cacheEntry)
 			c.byID[l.ID], c.byKey[l.Row.(*lockedRow).id] = entry, entry
 		}

@@ -42,7 +42,7 @@ func translate(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return checks.ErrNotFound
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if !errors.Is(err, store.ErrUnavailable) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return err
 	}
 	if unavailable(err) {
@@ -79,6 +79,9 @@ func notUnique(err error) bool {
 }
 
 func unavailable(err error) bool {
+	if errors.Is(err, store.ErrUnavailable) { // a driver that knows
+		return true
+	}
 	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return true
 	}
@@ -93,7 +96,7 @@ func unavailable(err error) bool {
 		case "08", "53", "57", "58": // connection, resources, operator intervention, system
 			return true
 		}
-		return state == "25006" || retryable(err) // read-only: a standby after a failover
+		return retryable(err)
 	}
 	if code, ok := sqliteCode(err); ok {
 		switch code & 0xff {
@@ -104,10 +107,16 @@ func unavailable(err error) bool {
 	return false
 }
 
-// retryable reports whether the database asks to run the transaction again.
+// retryable reports whether the transaction had no effect and may succeed if it is run again.
 func retryable(err error) bool {
 	state, ok := sqlState(err)
-	return ok && (state == "40001" || state == "40P01") // serialization failure, deadlock
+	switch {
+	case !ok:
+		return false
+	case state == "25006": // read-only, such as a former primary: package postgres connects again
+		return true
+	}
+	return state == "40001" || state == "40P01" // serialization failure, deadlock
 }
 
 // disconnected reports whether an open connection turned out to be dead. A failure to connect does not count, because

@@ -139,7 +139,8 @@ func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx stor
 
 // outcome determines, after a lost answer, whether a commit was done, from the revisions of its checks. Locking the
 // rows waits for a commit in progress. known is false if the commit wrote no checks, or others have written all of them
-// since.
+// since. Both count only if the transaction that looked is committed too: that waits for the same standbys, while a commit
+// that was broken off shows its rows although no standby has them.
 func (s *Store) outcome(ctx context.Context, saved []*store.Locked) (done, known bool) {
 	written := make(map[int64]*lockedRow, len(saved))
 	for _, l := range saved {
@@ -155,7 +156,7 @@ func (s *Store) outcome(ctx context.Context, saved []*store.Locked) (done, known
 		}
 		return err
 	})
-	return done, known && err == nil
+	return done && err == nil, known && err == nil
 }
 
 // writeAlone waits until no other transaction of this store writes to SQLite, and returns a function that lets the next

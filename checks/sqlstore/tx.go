@@ -68,7 +68,8 @@ func (t *transaction) LockCheck(ctx context.Context, id uuid.UUID) (*store.Locke
 	if err != nil {
 		return nil, err
 	}
-	if len(locked) == 0 {
+	// After a failover that lost a check, the key that is cached for it may be that of another.
+	if len(locked) == 0 || locked[0].ID != id {
 		return nil, checks.ErrNotFound
 	}
 	l := locked[0]

@@ -1,0 +1,165 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/storetest/pgserver"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// patience bounds every wait. It is only reached when something is broken.
+const patience = time.Minute
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it never came to pass that %s", what)
+		}
+	}
+}
+
+// TestDemotedPrimary turns a primary read-only under open connections once its standby is promoted. No ping fails: the
+// pool discards its connections to the former primary, although they work. With two read-only servers, pings are refused.
+func TestDemotedPrimary(t *testing.T) {
+	primary, standby, db := dbtest.Replicated(t)
+	pool := db.Bun(t)
+	mon := monitorOn(t, dbtest.OpenOn(t, pool))
+	c := addCheck(t, mon)
+	fill(t, pool)
+	must(t, standby.Promote(t.Context()))
+	must(t, primary.Set(t.Context(), "default_transaction_read_only", "on"))
+	promoted := dbtest.DB{Name: "postgres", URL: standby.URL("test")}.Bun(t)
+	eventually(t, "the promoted server gets a ping", func() bool {
+		_, err := mon.Ping(t.Context(), c.ID, pings.Signal{})
+		must(t, err)
+		return count(t, promoted, "rollcall_pings") > 0
+	})
+	fill(t, pool)
+	for range 3 * pool.DB.Stats().OpenConnections {
+		_, err := pool.ExecContext(t.Context(), "UPDATE rollcall_settings SET value = value")
+		must(t, err)
+	}
+
+	must(t, standby.Set(t.Context(), "default_transaction_read_only", "on"))
+	var err error
+	eventually(t, "no connection is left", func() bool {
+		_, err = mon.Ping(t.Context(), c.ID, pings.Signal{})
+		return err != nil && strings.Contains(err.Error(), ";")
+	})
+	want := fmt.Sprintf("127.0.0.1:%d: the server takes no writes; 127.0.0.1:%d: the server takes no writes", primary.Port(), standby.Port())
+	if !errors.Is(err, monitor.ErrUnavailable) || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("with two read-only servers: error %v, want %s", err, want)
+	}
+}
+
+// TestCommitWithoutStandby loses the answer to a commit that has waited in vain for its standby. The ping is on the
+// primary alone, so it must not be acknowledged.
+func TestCommitWithoutStandby(t *testing.T) {
+	primary, standby, db := dbtest.Replicated(t)
+	admin := db.Bun(t)
+	mon, err := monitor.New(db.Open(t), &monitor.Config{WriteTimeout: 2 * time.Second})
+	must(t, err)
+	c := addCheck(t, mon)
+	standby.Stop()
+	must(t, primary.Set(t.Context(), "synchronous_standby_names", "*"))
+	pinged := make(chan error, 1)
+	go func() {
+		_, err := mon.Ping(context.WithoutCancel(t.Context()), c.ID, pings.Signal{})
+		pinged <- err
+	}()
+	eventually(t, "the commit waits and is broken off", func() bool {
+		var n int
+		must(t, admin.QueryRowContext(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+			WHERE wait_event = 'SyncRep'`).Scan(&n))
+		return n > 0 || len(pinged) > 0
+	})
+	if err := <-pinged; !errors.Is(err, monitor.ErrUnavailable) {
+		t.Errorf("error %v, want ErrUnavailable", err)
+	}
+	must(t, primary.Set(t.Context(), "synchronous_standby_names", ""))
+	if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLaggingStandby promotes a standby that lacks the last commits. A store that has cached what is lost goes on with
+// what the standby has, without a restart, although new checks get the keys of lost ones.
+func TestLaggingStandby(t *testing.T) {
+	primary, standby, db := dbtest.Replicated(t)
+	mon := monitorOn(t, db.Open(t))
+	survivor := addCheck(t, mon)
+	_, err := mon.Ping(t.Context(), survivor.ID, pings.Signal{UserAgent: "kept"})
+	must(t, err)
+	detach(t, primary, standby)
+
+	_, err = mon.Ping(t.Context(), survivor.ID, pings.Signal{Kind: pings.Fail, UserAgent: "lost"})
+	must(t, err)
+	var lost []checks.Check
+	for range 40 { // a sequence is logged 32 values ahead
+		c := addCheck(t, mon)
+		_, err := mon.Ping(t.Context(), c.ID, pings.Signal{})
+		must(t, err)
+		lost = append(lost, c)
+	}
+	primary.Kill()
+	must(t, standby.Promote(t.Context()))
+
+	made := make(map[string]int64)
+	for range 40 {
+		c := addCheck(t, mon)
+		p, err := mon.Ping(t.Context(), c.ID, pings.Signal{})
+		must(t, err)
+		made[c.ID.String()] = p.N
+	}
+	for _, c := range lost {
+		if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{}); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("ping of a lost check: error %v", err)
+		}
+		if got, err := mon.Update(t.Context(), c.ID, checks.Spec{Name: new("lost")}); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("update of lost check %s: check %s, error %v", c.ID, got.ID, err)
+		}
+	}
+	p, err := mon.Ping(t.Context(), survivor.ID, pings.Signal{UserAgent: "new"})
+	if err != nil || p.N != 2 {
+		t.Errorf("the ping after the failover has number %d, want 2; error %v", p.N, err)
+	}
+	after := monitorOn(t, db.Open(t)) // a store without a cache
+	log, err := after.Pings(t.Context(), survivor.ID)
+	must(t, err)
+	var agents []string
+	for _, p := range log {
+		agents = append(agents, p.UserAgent)
+	}
+	if diff := cmp.Diff([]string{"new", "kept"}, agents); diff != "" {
+		t.Errorf("the log (-want +got):\n%s", diff)
+	}
+	for _, one := range []*monitor.Monitor{mon, after} {
+		c, err := one.Check(t.Context(), survivor.ID)
+		if err != nil || c.NPings != 2 || c.Stored != checks.StatusUp {
+			t.Errorf("the check is %s with %d pings, want up with 2; error %v", c.Stored, c.NPings, err)
+		}
+	}
+}
+
+// detach stops the replication to a standby.
+func detach(t *testing.T, primary, standby *pgserver.Server) {
+	t.Helper()
+	must(t, standby.Set(t.Context(), "primary_conninfo", ""))
+	admin := dbtest.DB{Name: "postgres", URL: primary.URL("postgres")}.Bun(t)
+	eventually(t, "the standby is detached", func() (done bool) {
+		must(t, admin.QueryRowContext(t.Context(), "SELECT count(*) = 0 FROM pg_stat_replication").Scan(&done))
+		return done
+	})
+}
