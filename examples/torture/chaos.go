@@ -10,11 +10,14 @@ import (
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
 )
 
+// ordeal kills and starts servers until ctx ends, with random pauses of about calm. When it returns, all servers run.
+type ordeal func(s *site, ctx context.Context, seed uint64, calm time.Duration, t *tally)
+
 // under runs work while servers die. When it returns, all servers run.
 func (s *site) under(ctx context.Context, seed uint64, calm time.Duration, t *tally, work func(context.Context)) {
 	dying, stop := context.WithCancel(ctx)
 	var chaos sync.WaitGroup
-	chaos.Go(func() { s.chaos(dying, seed, calm, t) })
+	chaos.Go(func() { s.ordeal(s, dying, seed, calm, t) })
 	work(ctx)
 	stop()
 	chaos.Wait()

@@ -25,19 +25,20 @@ type tally struct {
 	kills        atomic.Int64 // of servers
 	freezes      atomic.Int64 // of servers
 	restarts     atomic.Int64 // of PostgreSQL
+	failovers    atomic.Int64 // to the standby of PostgreSQL
 
 	flips, deliveries int
 	received, repeats int // deliveries that arrived, and that arrived again
 }
 
-// deaths counts kills of servers and restarts of PostgreSQL.
-func (t *tally) deaths() int64 { return t.kills.Load() + t.restarts.Load() }
+// deaths counts kills of servers, restarts of PostgreSQL and failovers.
+func (t *tally) deaths() int64 { return t.kills.Load() + t.restarts.Load() + t.failovers.Load() }
 
 func (t *tally) String() string {
 	return fmt.Sprintf("%d operations in %v, %d of them without an answer, %d pings acknowledged; %d flips with %d deliveries, "+
-		"of all deliveries %d arrived, %d repeatedly; %d kills, %d freezes, %d restarts of PostgreSQL",
+		"of all deliveries %d arrived, %d repeatedly; %d kills, %d freezes, %d restarts of PostgreSQL, %d failovers",
 		t.operations.Load(), t.took.Round(time.Second), t.unanswered.Load(), t.acknowledged.Load(), t.flips, t.deliveries,
-		t.received, t.repeats, t.kills.Load(), t.freezes.Load(), t.restarts.Load())
+		t.received, t.repeats, t.kills.Load(), t.freezes.Load(), t.restarts.Load(), t.failovers.Load())
 }
 
 // runHistories lets clients work in rounds while servers die, until there were enough operations and kills and the

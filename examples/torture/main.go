@@ -16,6 +16,10 @@
 //	    the database must equal the model, microsecond by microsecond: the log, the state, the flips, and a delivery for
 //	    each alert and channel. Each delivery must have arrived at least once, and in order, at a receiver that refuses
 //	    some at first. Checks that are left alone must have gone down at the instant of their deadlines.
+//	failover
+//	    The same, on a primary of PostgreSQL with a synchronous standby. The primary is killed and the standby promoted,
+//	    again and again; the killed one joins it by pg_rewind or a new base backup. All three servers must take pings again
+//	    2 seconds after a promotion, and no check that is pinged may go down.
 //	refused, silent
 //	    PostgreSQL is gone under load: it does not run, or it accepts connections and never answers. The server must
 //	    refuse pings soon, in bounded memory, and take them again once PostgreSQL is back.
@@ -50,6 +54,7 @@ type options struct {
 	Operations   int64         `default:"100000" help:"Operations of a history, at least."`
 	Kills        int64         `default:"50" help:"Kills of servers and restarts of PostgreSQL in a history, at least."`
 	Calm         time.Duration `default:"3s" help:"Mean time between them."`
+	Failovers    int64         `default:"20" help:"Failovers of PostgreSQL, at least."`
 	Outage       time.Duration `default:"1m" help:"How long PostgreSQL is gone."`
 	Idle         int           `default:"10000" help:"Idle connections, if the machine allows that many."`
 	Slack        time.Duration `default:"1s" help:"Added to every time limit, for a busy machine."`
@@ -122,11 +127,12 @@ func run(ctx context.Context, o options, out io.Writer) error {
 
 // trial is one ordeal, on servers and a database of its own.
 type trial struct {
-	name     string
-	postgres bool
-	proxied  bool // the servers reach PostgreSQL through a proxy
-	servers  int
-	run      func(ctx context.Context, s *site, o options) (report string, err error)
+	name       string
+	postgres   bool
+	replicated bool // PostgreSQL has a standby
+	proxied    bool // the servers reach PostgreSQL through a proxy
+	servers    int
+	run        func(ctx context.Context, s *site, o options) (report string, err error)
 }
 
 func allTrials() []trial {
@@ -135,6 +141,7 @@ func allTrials() []trial {
 		{name: "shared-file", servers: 2, run: runHistories},
 		{name: "postgres", postgres: true, servers: 1, run: runHistories},
 		{name: "three-servers", postgres: true, servers: 3, run: runHistories},
+		{name: "failover", postgres: true, replicated: true, servers: 3, run: runFailover},
 		{name: "refused", postgres: true, servers: 1, run: runRefused},
 		{name: "silent", postgres: true, proxied: true, servers: 1, run: runSilent},
 		{name: "abuse", servers: 1, run: runAbuse},

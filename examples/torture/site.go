@@ -30,16 +30,18 @@ type site struct {
 	trial
 	dir      string
 	database string           // the value of --database
-	pg       *pgserver.Server // nil on SQLite
+	pg       *pgserver.Server // nil on SQLite; the primary, if it has a standby
+	standby  *pgserver.Server // nil unless the trial has one
 	proxy    *proxy           // nil unless the trial is proxied
 	db       *bun.DB          // to look at what the servers have written
 	receiver *receiver
 	servers  []*program.Server
 	keys     program.Greeting
 
-	slack time.Duration // added to every time limit
-	kept  *http.Client  // keeps connections
-	fresh *http.Client  // opens a connection for each request
+	ordeal ordeal        // what happens to the servers while clients work
+	slack  time.Duration // added to every time limit
+	kept   *http.Client  // keeps connections
+	fresh  *http.Client  // opens a connection for each request
 
 	mu       sync.Mutex
 	problems []string
@@ -51,7 +53,7 @@ func newSite(ctx context.Context, t trial, o options) (s *site, err error) {
 	const timeout = 30 * time.Second
 	dial := (&net.Dialer{Timeout: 5 * time.Second}).DialContext
 	s = &site{
-		trial: t, slack: o.Slack, dir: filepath.Join(o.Dir, t.name),
+		trial: t, slack: o.Slack, dir: filepath.Join(o.Dir, t.name), ordeal: (*site).chaos,
 		kept:  &http.Client{Timeout: timeout, Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 256}},
 		fresh: &http.Client{Timeout: timeout, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}},
 	}
@@ -60,11 +62,7 @@ func newSite(ctx context.Context, t trial, o options) (s *site, err error) {
 	}
 	s.database = "sqlite:" + filepath.Join(s.dir, "rollcall.db")
 	if t.postgres {
-		// fsync is off because only processes are killed here, not the machine.
-		if s.pg, err = pgserver.New(ctx, filepath.Join(s.dir, "postgres"), "fsync=off", "max_connections=200"); err != nil {
-			return s, err
-		}
-		if s.database, err = s.pg.Create(ctx, "rollcall"); err != nil {
+		if err := s.startPostgres(ctx); err != nil {
 			return s, err
 		}
 	}
@@ -79,6 +77,26 @@ func newSite(ctx context.Context, t trial, o options) (s *site, err error) {
 	}
 	s.db.SetMaxIdleConns(-1) // PostgreSQL restarts
 	return s, nil
+}
+
+// startPostgres starts PostgreSQL, with its standby if the trial has one, and creates the database.
+func (s *site) startPostgres(ctx context.Context) (err error) {
+	// fsync is off because only processes are killed here, not the machine.
+	settings := []string{"fsync=off", "max_connections=200"}
+	if s.replicated {
+		settings = append(settings, "wal_log_hints=on", "wal_keep_size=512MB") // for pg_rewind
+	}
+	if s.pg, err = pgserver.New(ctx, filepath.Join(s.dir, "postgres"), settings...); err != nil {
+		return err
+	}
+	if s.database, err = s.pg.Create(ctx, "rollcall"); err != nil || !s.replicated {
+		return err
+	}
+	if s.standby, err = s.pg.Standby(ctx, filepath.Join(s.dir, "standby")); err != nil {
+		return err
+	}
+	s.database = pgserver.URLs("rollcall", s.pg, s.standby)
+	return s.pg.Synchronize(ctx)
 }
 
 // channelNames are the channels of the project. All checks are assigned to all of them.
@@ -134,8 +152,10 @@ func (s *site) close() {
 	if s.db != nil {
 		s.db.Close()
 	}
-	if s.pg != nil {
-		s.pg.Stop()
+	for _, server := range []*pgserver.Server{s.pg, s.standby} {
+		if server != nil {
+			server.Stop()
+		}
 	}
 	s.kept.CloseIdleConnections()
 }
