@@ -54,6 +54,7 @@ type Store struct {
 	lines        map[line][]*delivery // pending ones in the order of their IDs; none is empty
 	alerts       map[alert]bool       // one for each delivery
 	incidents    map[incident]store.Incident
+	spools       map[uuid.UUID]spool
 	uploads      map[int64]*upload
 	removals     map[string]*store.BodyJob
 	objects      map[string]bool // the objects that belong to pings
@@ -78,6 +79,7 @@ func New() *Store {
 		lines:       make(map[line][]*delivery),
 		alerts:      make(map[alert]bool),
 		incidents:   make(map[incident]store.Incident),
+		spools:      make(map[uuid.UUID]spool),
 		uploads:     make(map[int64]*upload),
 		removals:    make(map[string]*store.BodyJob),
 		objects:     make(map[string]bool),

@@ -189,6 +189,7 @@ type Tx interface {
 	IncidentKeeper
 	StatusPageReader
 	StatusPageWriter
+	SpoolKeeper
 
 	// LockAccount locks the account of a project and returns the project. The lock guards what depends on all checks of
 	// the account: limits, uniqueness and the set of channels.

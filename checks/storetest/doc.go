@@ -146,6 +146,11 @@
 //   - KeysAreNotReused: a new check with the ID of a deleted one gets other keys.
 //   - Removals: a removal is leased, retried and finished once. An object that is uploaded again meanwhile is removed again.
 //
+// # Spools
+//
+//   - Spools: the states of spools come back as they were saved, until they are closed. Old ones are pruned.
+//   - Recorded: the number of a run's last ping in the database is set and locked with the transaction.
+//
 // # Health
 //
 //   - Probes: Probe succeeds on a store that works, and fails with a cancelled context.

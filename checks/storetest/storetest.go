@@ -112,6 +112,9 @@ func contract() []requirement {
 		{"KeysAreNotReused", withBodies(testKeysAreNotReused)},
 		{"Removals", withBodies(testRemovals)},
 
+		{"Spools", testSpools},
+		{"Recorded", testRecorded},
+
 		{"Probes", testProbes},
 		{"Backlog", testBacklog},
 	}

@@ -1,0 +1,74 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/rollcall-dev/rollcall/checks/store"
+)
+
+type spoolRow struct {
+	bun.BaseModel `bun:"table:rollcall_spools,alias:s"`
+
+	ID           uuid.UUID `bun:"id,pk"`
+	SpoolID      uuid.UUID `bun:"spool_id"`
+	SettledAt    int64     `bun:"settled_at"`
+	SeenAt       int64     `bun:"seen_at"`
+	MissingSince *int64    `bun:"missing_since"`
+}
+
+// Spools returns the states of all spools that are not closed.
+func (t *transaction) Spools(ctx context.Context) ([]store.SpoolState, error) {
+	var rows []spoolRow
+	if err := t.tx.NewSelect().Model(&rows).Where("s.settled_at < ?", micros(store.SpoolClosed)).Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	list := make([]store.SpoolState, len(rows))
+	for i, r := range rows {
+		list[i] = store.SpoolState{ID: r.ID, SpoolID: r.SpoolID, SettledAt: instant(r.SettledAt), SeenAt: instant(r.SeenAt)}
+		if r.MissingSince != nil {
+			list[i].MissingSince = instant(*r.MissingSince)
+		}
+	}
+	return list, nil
+}
+
+// SaveSpool adds or replaces the state of a spool.
+func (t *transaction) SaveSpool(ctx context.Context, s store.SpoolState) error {
+	row := &spoolRow{ID: s.ID, SpoolID: s.SpoolID, SettledAt: micros(s.SettledAt), SeenAt: micros(s.SeenAt)}
+	if !s.MissingSince.IsZero() {
+		row.MissingSince = new(micros(s.MissingSince))
+	}
+	_, err := t.tx.NewInsert().Model(row).On("CONFLICT (id) DO UPDATE").Set("spool_id = excluded.spool_id").
+		Set("settled_at = excluded.settled_at").Set("seen_at = excluded.seen_at").Set("missing_since = excluded.missing_since").
+		Returning("NULL").Exec(ctx)
+	return err
+}
+
+// PruneSpools removes old states.
+func (t *transaction) PruneSpools(ctx context.Context, before, closedBefore time.Time) error {
+	_, err := t.tx.NewRaw("DELETE FROM rollcall_spools WHERE seen_at < ? OR settled_at = ? AND seen_at < ?",
+		micros(before), micros(store.SpoolClosed), micros(closedBefore)).Exec(ctx)
+	return err
+}
+
+// LockRecorded locks and returns the number of the last ping of a run that the database has.
+func (t *transaction) LockRecorded(ctx context.Context, run uuid.UUID) (int64, error) {
+	var numbers []int64
+	q := t.tx.NewSelect().TableExpr("rollcall_spools AS s").ColumnExpr("s.recorded").Where("s.id = ?", run)
+	if err := t.s.d.forUpdate(q, "s", "").Scan(ctx, &numbers); err != nil || len(numbers) == 0 {
+		return 0, translate(err)
+	}
+	return numbers[0], nil
+}
+
+// SetRecorded sets the number of the last ping of a run that the database has.
+func (t *transaction) SetRecorded(ctx context.Context, run uuid.UUID, number int64, now time.Time) error {
+	_, err := t.tx.NewRaw(`INSERT INTO rollcall_spools (id, spool_id, recorded, settled_at, seen_at) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET recorded = excluded.recorded`,
+		run, uuid.Nil, number, micros(store.SpoolClosed), micros(now)).Exec(ctx)
+	return err
+}

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// ErrSpoolFull means that a [Spool] has no room for further entries.
+var ErrSpoolFull = errors.New("the spool is full")
+
+// Spool is a durable queue on the machine of a monitor. It keeps pings while the database is unavailable. The monitor
+// decides what the entries hold. All methods are safe for concurrent use. Package spool has an implementation in a file.
+type Spool interface {
+	// ID identifies the spool. It is the same each time that the spool is opened.
+	ID() uuid.UUID
+	// Append adds entries at the end. When it returns nil, they survive a crash of the process and of the machine. On an
+	// error, which is [ErrSpoolFull] if they do not fit, it has added none.
+	Append(entries [][]byte) error
+	// Oldest returns the first entries in the order of Append: at most limit, and at most as many as have maxBytes in
+	// total, but at least one if there is any.
+	Oldest(limit, maxBytes int) ([]SpoolEntry, error)
+	// Remove removes all entries up to and including one.
+	Remove(upTo uint64) error
+	// Size returns the number of entries and the bytes in them, from memory.
+	Size() (entries int, bytes int64)
+}
+
+// SpoolEntry is an entry of a [Spool].
+type SpoolEntry struct {
+	// Key identifies the entry. Later entries have larger keys.
+	Key  uint64
+	Data []byte
+}
+
+// SpoolState says how far a monitor with a [Spool] has come. Each run of the monitor has its own, which the others on
+// the database read.
+type SpoolState struct {
+	// ID identifies the run, and SpoolID its spool.
+	ID, SpoolID uuid.UUID
+	// SettledAt is an instant before which the monitor has received no ping that is not in the database.
+	SettledAt time.Time
+	// SeenAt is when the monitor last saved its state.
+	SeenAt time.Time
+	// MissingSince is when another monitor noticed that this one no longer saves its state, or the zero time.
+	MissingSince time.Time
+}
+
+// SpoolKeeper keeps the states of spools, within a transaction.
+type SpoolKeeper interface {
+	// Spools returns all states whose SettledAt is not [SpoolClosed].
+	Spools(ctx context.Context) ([]SpoolState, error)
+	// SaveSpool adds or replaces a state. What SetRecorded has set stays.
+	SaveSpool(ctx context.Context, s SpoolState) error
+	// PruneSpools removes the states with what SetRecorded has set: those that were saved before an instant, and those
+	// with SettledAt equal to [SpoolClosed] that were saved before another one.
+	PruneSpools(ctx context.Context, before, closedBefore time.Time) error
+
+	// LockRecorded locks the number that SetRecorded last set for a run, and returns it. It is 0 if there is none, and
+	// nothing is locked then.
+	LockRecorded(ctx context.Context, run uuid.UUID) (int64, error)
+	// SetRecorded sets the number of the last ping of a run that the database has, at an instant. It adds a closed state
+	// if the run has none.
+	SetRecorded(ctx context.Context, run uuid.UUID, number int64, now time.Time) error
+}
+
+// SpoolClosed is the SettledAt of a monitor that has stopped with an empty spool.
+var SpoolClosed = time.UnixMicro(1 << 60).UTC()
