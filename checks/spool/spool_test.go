@@ -1,0 +1,225 @@
+package spool_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollcall-dev/rollcall/checks/spool"
+	"github.com/rollcall-dev/rollcall/checks/store"
+)
+
+func open(t *testing.T, dir string, config *spool.Config) *spool.Spool {
+	t.Helper()
+	s, err := spool.Open(dir, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// texts returns the oldest entries and the key of the last.
+func texts(t *testing.T, s *spool.Spool, limit, maxBytes int) (list []string, last uint64) {
+	t.Helper()
+	entries, err := s.Oldest(limit, maxBytes)
+	must(t, err)
+	for _, e := range entries {
+		list = append(list, string(e.Data))
+		last = e.Key
+	}
+	return list, last
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// TestQueue appends and removes entries, with the file opened again in between.
+func TestQueue(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "spool")
+	s := open(t, dir, nil)
+	id := s.ID()
+	must(t, s.Append([][]byte{[]byte("one"), []byte("two")}))
+	must(t, s.Append(nil))
+	must(t, s.Append([][]byte{[]byte("three"), {}}))
+	list, _ := texts(t, s, 10, 1000)
+	same(t, "all", list, []string{"one", "two", "three", ""})
+	list, two := texts(t, s, 2, 1000)
+	same(t, "limited", list, []string{"one", "two"})
+	list, _ = texts(t, s, 10, 6)
+	same(t, "limited bytes", list, []string{"one", "two"})
+	list, _ = texts(t, s, 10, 1)
+	same(t, "at least one", list, []string{"one"})
+	must(t, s.Close())
+
+	s = open(t, dir, nil)
+	if s.ID() != id {
+		t.Error("the identifier has changed")
+	}
+	must(t, s.Remove(two))
+	entries, size := s.Size()
+	same(t, "size", []int64{int64(entries), size}, []int64{2, 5 + 2*64})
+	must(t, s.Append([][]byte{[]byte("four")}))
+	list, last := texts(t, s, 10, 1000)
+	same(t, "after removal", list, []string{"three", "", "four"})
+	must(t, s.Remove(last))
+	must(t, s.Append([][]byte{[]byte("five")}))
+	if _, key := texts(t, s, 1, 1); key <= last {
+		t.Errorf("key %d was used before %d", key, last)
+	}
+}
+
+// TestFull fills a spool. What does not fit is refused as a whole.
+func TestFull(t *testing.T) {
+	s := open(t, t.TempDir(), &spool.Config{MaxBytes: 300})
+	must(t, s.Append([][]byte{make([]byte, 100)}))
+	if err := s.Append([][]byte{make([]byte, 10), make([]byte, 100)}); !errors.Is(err, store.ErrSpoolFull) {
+		t.Errorf("got %v, want ErrSpoolFull", err)
+	}
+	entries, size := s.Size()
+	same(t, "size", []int64{int64(entries), size}, []int64{1, 164})
+	must(t, s.Append([][]byte{make([]byte, 72)}))
+	_, last := texts(t, s, 10, 1000)
+	must(t, s.Remove(last))
+	must(t, s.Append([][]byte{make([]byte, 236)}))
+}
+
+func TestOpenErrors(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, nil)
+	if _, err := spool.Open(dir, nil); !errors.Is(err, spool.ErrInUse) {
+		t.Errorf("got %v, want ErrInUse", err)
+	}
+	must(t, s.Close())
+	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	if _, err := spool.Open(filepath.Join(dir, "file"), nil); err == nil {
+		t.Error("a file was taken for a directory")
+	}
+	if _, err := spool.Open(dir, &spool.Config{MaxBytes: -1}); err == nil {
+		t.Error("a negative bound was taken")
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "spool.db"), bytes.Repeat([]byte("no database "), 10_000), 0o600))
+	if _, err := spool.Open(dir, nil); err == nil || !strings.Contains(err.Error(), "spool.db") {
+		t.Errorf("error %v does not name the file", err)
+	}
+}
+
+// TestPrivate checks that other users cannot read what jobs have sent.
+func TestPrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such permissions")
+	}
+	dir := filepath.Join(t.TempDir(), "spool")
+	open(t, dir, nil)
+	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, "spool.db"): 0o600} {
+		info, err := os.Stat(path)
+		must(t, err)
+		same(t, path, info.Mode().Perm(), want)
+	}
+}
+
+// TestConcurrent appends from several goroutines while another removes.
+func TestConcurrent(t *testing.T) {
+	s := open(t, t.TempDir(), nil)
+	const writers, each = 4, 25
+	var group sync.WaitGroup
+	for w := range writers {
+		group.Go(func() {
+			for n := range each {
+				if err := s.Append([][]byte{fmt.Appendf(nil, "%d %d", w, n)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	var next [writers]int
+	for seen := 0; seen < writers*each; {
+		list, last := texts(t, s, 7, 1000)
+		for _, text := range list {
+			var w, n int
+			if _, err := fmt.Sscan(text, &w, &n); err != nil || n != next[w] {
+				t.Fatalf("%q came when number %d was due", text, next[w])
+			}
+			next[w]++
+		}
+		seen += len(list)
+		must(t, s.Remove(last))
+	}
+	group.Wait()
+	if entries, size := s.Size(); entries != 0 || size != 0 {
+		t.Errorf("%d entries with %d bytes are left", entries, size)
+	}
+}
+
+const child = "ROLLCALL_SPOOL_CHILD"
+
+// TestKill kills a process that appends, again and again. All that Append has reported is there afterwards, in order.
+func TestKill(t *testing.T) {
+	if dir := os.Getenv(child); dir != "" {
+		appendForever(dir)
+	}
+	dir := t.TempDir()
+	reported := 0
+	for range 5 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKill$")
+		cmd.Env = append(os.Environ(), child+"="+dir)
+		out, err := cmd.StdoutPipe()
+		must(t, err)
+		must(t, cmd.Start())
+		for range rand.IntN(40) {
+			if _, err := fmt.Fscan(out, &reported); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		s := open(t, dir, nil)
+		list, _ := texts(t, s, 100_000, 1<<30)
+		if len(list) < reported {
+			t.Fatalf("%d entries are left of %d", len(list), reported)
+		}
+		for n, text := range list {
+			if text != fmt.Sprint(n+1) {
+				t.Fatalf("entry %d is %s", n+1, text)
+			}
+		}
+		must(t, s.Close())
+	}
+}
+
+// appendForever appends ascending numbers and prints each one.
+func appendForever(dir string) {
+	s, err := spool.Open(dir, nil)
+	if err != nil {
+		panic(err)
+	}
+	n, _ := s.Size()
+	for {
+		n++
+		if err := s.Append([][]byte{fmt.Append(nil, n)}); err != nil {
+			panic(err)
+		}
+		fmt.Println(n)
+	}
+}
