@@ -116,6 +116,18 @@ func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effe
 	return c, ping, effects, nil
 }
 
+// Replay is [Check.Ping] for a signal that was received at an instant and waited for the database since. It is late
+// however old it is: if it lies further back than [pings.MaxLate], it counts as a signal that a job sent later.
+func (c Check) Replay(signal pings.Signal, at time.Time) (Check, pings.Ping, Effects, error) {
+	if newest := c.newest(); at.Before(newest) && !pings.Late(at, newest) {
+		if signal.At.IsZero() {
+			signal.At = at
+		}
+		at = newest
+	}
+	return c.Ping(signal, at)
+}
+
 // pair finds the start of the run that a ping ended, and sets its duration.
 func (c Check) pair(ping *pings.Ping) Check {
 	runs, took, paired := c.Runs.End(ping.RunID, ping.At)

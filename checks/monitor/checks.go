@@ -175,6 +175,9 @@ func (m *Monitor) UpdateFunc(ctx context.Context, id uuid.UUID, fn func(checks.C
 }
 
 func (m *Monitor) updateLocked(ctx context.Context, tx store.Tx, l *store.Locked, spec checks.Spec, now time.Time) error {
+	if err := m.mayJudge(ctx, tx, l, now); err != nil {
+		return err
+	}
 	updated, effects, err := l.Check.Update(spec, now)
 	if err != nil {
 		return err
@@ -216,6 +219,9 @@ func (m *Monitor) change(ctx context.Context, id, projectID uuid.UUID, fn func(c
 func (m *Monitor) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	now := m.Now()
 	return m.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.Tx, l *store.Locked) error {
+		if err := m.mayJudge(ctx, tx, l, now); err != nil {
+			return err
+		}
 		l.Pause(now)
 		return tx.SaveChecks(ctx, []*store.Locked{l})
 	})
@@ -302,17 +308,20 @@ func one[T any](list []T, err error) (first T, _ error) {
 	return list[0], nil
 }
 
-// provision creates a check for a ping by slug, or returns the one that another ping has just created.
-func (m *Monitor) provision(ctx context.Context, projectID uuid.UUID, slug string) (id uuid.UUID, created bool, err error) {
+// provision creates a check for a ping by slug, or returns the one that another ping has just created. limited applies
+// Config.CreateRate.
+func (m *Monitor) provision(ctx context.Context, projectID uuid.UUID, slug string, limited bool) (id uuid.UUID, created bool, err error) {
 	spec := checks.Spec{Name: &slug, Slug: &slug, Channels: new("*")}
 	now := m.Now()
 	fresh, err := checks.New(projectID, spec, now)
 	if err != nil {
 		return uuid.Nil, false, err
 	}
-	undo, err := m.creations.take(projectID, now)
-	if err != nil {
-		return uuid.Nil, false, err
+	undo := func() {}
+	if limited {
+		if undo, err = m.creations.take(projectID, now); err != nil {
+			return uuid.Nil, false, err
+		}
 	}
 	err = m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		project, err := tx.LockAccount(ctx, projectID)

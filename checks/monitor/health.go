@@ -20,6 +20,7 @@ const (
 	PartDatabase   Part = "database"   // reads and writes
 	PartWatcher    Part = "watcher"    // finds overdue checks
 	PartDeliveries Part = "deliveries" // sends alerts
+	PartSpool      Part = "spool"      // keeps pings while the database is unavailable
 )
 
 // Condition is the health of one part.
@@ -27,6 +28,8 @@ type Condition struct {
 	Part Part
 	// Problem says in a few English words what is wrong, without internal details. It is "" if the part is healthy.
 	Problem string
+	// Detail says more about a healthy part, or is "".
+	Detail string
 	// Err is the cause, for the log. It may be nil.
 	Err error
 }
@@ -120,14 +123,38 @@ func (m *Monitor) Live() Condition {
 	return c
 }
 
-// Ready reports whether the database answers and has an up-to-date schema. It waits at most 5 seconds.
-func (m *Monitor) Ready(ctx context.Context) Condition {
+// Ready reports whether the database answers and has an up-to-date schema. It waits at most 5 seconds. With a spool, the
+// database may be out of reach, because pings are taken all the same, and a second condition is that of the spool.
+func (m *Monitor) Ready(ctx context.Context) []Condition {
+	spool, spools := m.spoolHealth()
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
+	database := Condition{Part: PartDatabase}
 	if err := m.store.Probe(ctx, false); err != nil {
-		return Condition{PartDatabase, "is out of reach or not migrated", err}
+		database.Problem, database.Err = "is out of reach or not migrated", err
 	}
-	return Condition{Part: PartDatabase}
+	if !spools {
+		return []Condition{database}
+	}
+	if !database.OK() {
+		database.Detail, database.Problem = database.Problem+"; pings go to the spool", ""
+	}
+	return []Condition{database, spool}
+}
+
+// spoolHealth describes the spool. ok is false for a monitor without one.
+func (m *Monitor) spoolHealth() (c Condition, ok bool) {
+	stats, ok := m.Spooled()
+	c.Part = PartSpool
+	c.Detail = "is empty"
+	if !stats.Oldest.IsZero() {
+		c.Detail = fmt.Sprintf("holds %d pings with %d bytes, the oldest received %v ago", stats.Pings, stats.Bytes,
+			m.Now().Sub(stats.Oldest).Round(time.Second))
+	}
+	if stats.Dropped > 0 {
+		c.Detail += fmt.Sprintf("; %d without a check were dropped", stats.Dropped)
+	}
+	return c, ok
 }
 
 // Health reports on each part of the service:
@@ -138,6 +165,7 @@ func (m *Monitor) Ready(ctx context.Context) Condition {
 //   - Deliveries are healthy unless an alert has been due for more than 5 minutes and this monitor has made no attempt
 //     at any in that time. A slow receiver alone is no problem. Alerts that this monitor leaves to others, for lack of
 //     notifiers or of OnAlert, do not count.
+//   - A spool, if there is one, is always healthy. Its Detail says how much it holds.
 func (m *Monitor) Health(ctx context.Context) []Condition {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -145,7 +173,11 @@ func (m *Monitor) Health(ctx context.Context) []Condition {
 	if err := m.store.Probe(ctx, true); err != nil {
 		database.Problem, database.Err = "cannot be written", err
 	}
-	return []Condition{database, m.watcherHealth(), m.deliveryHealth(ctx)}
+	list := []Condition{database, m.watcherHealth(), m.deliveryHealth(ctx)}
+	if spool, ok := m.spoolHealth(); ok {
+		list = append(list, spool)
+	}
+	return list
 }
 
 func (m *Monitor) watcherHealth() Condition {

@@ -22,7 +22,7 @@ var ErrUnavailable = store.ErrUnavailable
 // Config configures a [Monitor]. The zero value of a field selects its default.
 type Config struct {
 	// Logger logs errors of background work. Each line names its component in the group "rollcall": bodies, courier,
-	// feed, heartbeat, pruner or watcher. Default: slog.Default().
+	// feed, heartbeat, pruner, spool or watcher. Default: slog.Default().
 	Logger *slog.Logger
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -72,6 +72,14 @@ type Config struct {
 	// later; flips and alerts still state the deadline. Default: 0, which is right for a single server.
 	CommitMargin time.Duration
 
+	// Spool keeps pings while the database is unavailable; see the package comment. Package spool has one in a file.
+	// Default: none, and pings fail with [ErrUnavailable].
+	Spool store.Spool
+	// SpoolWait is how long deadlines are held back for a monitor with a spool that has gone missing, at most a day. It
+	// counts from when another monitor notices, so not while nobody reaches the database. Set it on all monitors, also on
+	// those without a spool. Default: [DefaultSpoolWait], 1 minute.
+	SpoolWait time.Duration
+
 	// Bodies stores the large bodies of pings. It needs a store that is a [store.BodyQueue], as that of package sqlstore is. Default: none, and all bodies
 	// stay in the database.
 	Bodies BodyStore
@@ -98,9 +106,12 @@ type Monitor struct {
 	prune    time.Duration
 	bodies   bodies
 	writer   writer
-	delivery *delivery
-	vitals   vitals
-	feed     feed
+	// replayTimeout bounds the transaction of one batch of the replay.
+	replayTimeout time.Duration
+	reconnected   reconnected
+	delivery      *delivery
+	vitals        vitals
+	feed          feed
 	// folded is the instant up to which fold has done its work, in seconds since 1970.
 	folded atomic.Int64
 
@@ -124,13 +135,16 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 		c = *config
 	}
 	for _, n := range []int64{int64(c.WatchEvery), int64(c.PruneEvery), int64(c.MaxBatch), int64(c.MaxQueue), int64(c.WriteTimeout),
-		int64(c.CommitMargin), int64(c.CreateRate), int64(c.MaxCreated), c.BodyThreshold, int64(c.BodyEvery)} {
+		int64(c.CommitMargin), int64(c.SpoolWait), int64(c.CreateRate), int64(c.MaxCreated), c.BodyThreshold, int64(c.BodyEvery)} {
 		if n < 0 {
 			return nil, errors.New("monitor: a limit or an interval of Config is negative")
 		}
 	}
 	if c.CommitMargin > MaxCommitMargin {
 		return nil, fmt.Errorf("monitor: CommitMargin is too long: %v, the maximum is %v", c.CommitMargin, MaxCommitMargin)
+	}
+	if c.SpoolWait > MaxSpoolWait {
+		return nil, fmt.Errorf("monitor: SpoolWait is too long: %v, the maximum is %v", c.SpoolWait, MaxSpoolWait)
 	}
 	if c.Kinds == nil {
 		c.Kinds = channels.Kinds()
@@ -143,6 +157,10 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 		return nil, err
 	}
 	bodies, err := newBodies(&c, s)
+	if err != nil {
+		return nil, err
+	}
+	spooling, err := newSpooling(c.Spool)
 	if err != nil {
 		return nil, err
 	}
@@ -177,6 +195,13 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 		timeout:  orDefault(c.WriteTimeout, 5*time.Second),
 		now:      m.Now,
 		observer: m.observer,
+		spooling: spooling,
+		hold:     holding{wait: orDefault(c.SpoolWait, DefaultSpoolWait)},
+	}
+	m.replayTimeout = m.writer.timeout
+	if spooling != nil {
+		m.writer.hold.spool = c.Spool.ID()
+		m.writer.timeout = min(m.writer.timeout, spoolAfter)
 	}
 	m.keys.read = func(ctx context.Context, hash [sha256.Size]byte) (checks.Key, error) {
 		return one(s.Keys(ctx, store.KeyFilter{Hash: &hash}))

@@ -27,6 +27,11 @@ type Observer interface {
 	// PingsFailed reports how many pings could not be written. If a batch is retried ping by ping, only those that fail
 	// again count, one call each.
 	PingsFailed(size int)
+	// PingsSpooled reports pings that went to the spool.
+	PingsSpooled(size int)
+	// PingsReplayed reports a batch out of the spool: how many pings were recorded, and how many were dropped because they
+	// have no check or could not be read.
+	PingsReplayed(recorded, dropped int)
 	// PingRefused reports a ping that was refused because the queue is full; see [Config].MaxQueue.
 	PingRefused()
 	// Swept reports a successful sweep: its time by the monitor's clock and, for each check that it took down, how long
@@ -43,6 +48,8 @@ var _ Observer = silent{}
 
 func (silent) PingsWritten(map[pings.Kind]int, time.Duration)  {}
 func (silent) PingsFailed(int)                                 {}
+func (silent) PingsSpooled(int)                                {}
+func (silent) PingsReplayed(int, int)                          {}
 func (silent) PingRefused()                                    {}
 func (silent) Swept(time.Time, []time.Duration)                {}
 func (silent) Attempted(channels.Kind, Outcome, time.Duration) {}

@@ -49,6 +49,10 @@ func (s *seen) PingsFailed(size int) {
 	s.Failed = append(s.Failed, size)
 }
 
+func (s *seen) PingsSpooled(int) {}
+
+func (s *seen) PingsReplayed(int, int) {}
+
 func (s *seen) PingRefused() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,11 +18,14 @@ import (
 // Ping records a signal for a check and returns the log entry. When Ping returns without an error, the ping is durable.
 // If ctx ends first, the ping may or may not have been recorded. Errors: [checks.ErrNotFound]; *[checks.FieldError] for
 // an invalid signal, a body larger than [MaxBody] or a time beyond [pings.MaxQueued]; [ErrUnavailable]; the error of ctx.
+//
+// With a [Config].Spool, a ping that goes to the spool is durable too. The entry has only a time then, and nobody has looked
+// whether there is such a check.
 func (m *Monitor) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (pings.Ping, error) {
 	if err := m.validate(signal); err != nil {
 		return pings.Ping{}, err
 	}
-	return m.writer.submit(ctx, id, signal)
+	return m.writer.submit(ctx, &queuedPing{check: id, signal: signal})
 }
 
 // validate returns a *[checks.FieldError] for a signal that cannot be recorded.
@@ -56,7 +59,12 @@ func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create boo
 	if err := m.validate(signal); err != nil {
 		return pings.Ping{}, false, err
 	}
-	id, created, err := m.checkForSlug(ctx, pingKey, slug, create)
+	target := slugTarget{pingKey, slug, create}
+	id, created, err := m.lookUpOrSpool(ctx, target)
+	if errors.Is(err, errHeld) {
+		ping, err = m.writer.submit(ctx, &queuedPing{slug: target, signal: signal})
+		return ping, false, err
+	}
 	if err != nil {
 		return pings.Ping{}, false, err
 	}
@@ -64,22 +72,42 @@ func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create boo
 	return ping, created, err
 }
 
+// lookUpOrSpool looks up the check of a ping. The error is errHeld if the ping must go to the spool without.
+func (m *Monitor) lookUpOrSpool(ctx context.Context, target slugTarget) (id uuid.UUID, created bool, err error) {
+	switch {
+	case m.writer.spooling == nil:
+		return m.lookUpSlug(ctx, target, true)
+	case !checks.ValidPingKey(target.PingKey) || target.Slug == "" || !checks.ValidSlug(target.Slug):
+		return uuid.Nil, false, checks.ErrNotFound
+	case m.writer.spooling.isActive():
+		return uuid.Nil, false, errHeld
+	}
+	within, cancel := context.WithTimeout(ctx, spoolAfter)
+	defer cancel()
+	id, created, err = m.lookUpSlug(within, target, true)
+	if errors.Is(err, ErrUnavailable) || err != nil && within.Err() != nil && ctx.Err() == nil {
+		return uuid.Nil, false, errHeld
+	}
+	return id, created, err
+}
+
 // CheckIDBySlug returns the identifier of the check with a slug, in the project with the ping key. Errors:
 // [checks.ErrNotFound], [checks.ErrAmbiguousSlug], [ErrUnavailable].
 func (m *Monitor) CheckIDBySlug(ctx context.Context, pingKey, slug string) (uuid.UUID, error) {
-	id, _, err := m.checkForSlug(ctx, pingKey, slug, false)
+	id, _, err := m.lookUpSlug(ctx, slugTarget{PingKey: pingKey, Slug: slug}, true)
 	return id, err
 }
 
-func (m *Monitor) checkForSlug(ctx context.Context, pingKey, slug string, create bool) (id uuid.UUID, created bool, err error) {
-	if slug == "" || !checks.ValidSlug(slug) {
+// lookUpSlug returns the check of a ping by slug, or creates it. limited applies Config.CreateRate.
+func (m *Monitor) lookUpSlug(ctx context.Context, target slugTarget, limited bool) (id uuid.UUID, created bool, err error) {
+	if target.Slug == "" || !checks.ValidSlug(target.Slug) {
 		return uuid.Nil, false, checks.ErrNotFound
 	}
-	project, err := m.byPingKey.get(ctx, pingKey, m.Now())
+	project, err := m.byPingKey.get(ctx, target.PingKey, m.Now())
 	if err != nil {
 		return uuid.Nil, false, err
 	}
-	ids, err := m.store.FindChecks(ctx, project.ID, store.Match{Slug: &slug})
+	ids, err := m.store.FindChecks(ctx, project.ID, store.Match{Slug: &target.Slug})
 	switch {
 	case err != nil:
 		return uuid.Nil, false, err
@@ -87,10 +115,10 @@ func (m *Monitor) checkForSlug(ctx context.Context, pingKey, slug string, create
 		return uuid.Nil, false, checks.ErrAmbiguousSlug
 	case len(ids) == 1:
 		return ids[0], false, nil
-	case !create:
+	case !target.Create:
 		return uuid.Nil, false, checks.ErrNotFound
 	}
-	return m.provision(ctx, project.ID, slug)
+	return m.provision(ctx, project.ID, target.Slug, limited)
 }
 
 // Pings returns the pings of a check that arrived last, in the reverse order of their numbers, without bodies: up to 100 on

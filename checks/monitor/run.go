@@ -44,6 +44,9 @@ func (m *Monitor) Run(ctx context.Context) error {
 		})
 		background.Go(func() { m.insist(ctx, "bodies", m.bodies.every, "cannot remove objects", m.RemoveBodies) })
 	}
+	if m.writer.spooling != nil {
+		background.Go(func() { m.replayAll(ctx) })
+	}
 	// Sweep at once: checks may have become overdue while no server ran.
 	m.attempt(ctx, "watcher", "cannot look for overdue checks", m.Sweep)
 	m.every(ctx, "watcher", m.watch, "cannot look for overdue checks", m.Sweep)
@@ -109,7 +112,7 @@ func paced(ctx context.Context, budget time.Duration) (pause func()) {
 // calls it every [Config.WatchEvery]; call it only in a program that does not call Run.
 //
 // While this Monitor has uncommitted pings, Sweep leaves deadlines after the oldest of them alone: one of the pings may
-// have been received in time.
+// have been received in time. The same holds for pings that may be in the spool of any monitor.
 func (m *Monitor) Sweep(ctx context.Context) (down int, err error) {
 	for {
 		found, flipped, err := m.sweepBatch(ctx)
@@ -130,7 +133,11 @@ func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error
 	defer cancel()
 	var lags []time.Duration
 	err = m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		flipped, lags = 0, nil
+		flipped, lags, found = 0, nil, 0
+		upTo, err := m.judgeUpTo(ctx, tx, now, upTo)
+		if err != nil || upTo.IsZero() {
+			return err
+		}
 		locked, err := tx.LockDue(ctx, upTo, dueBatch)
 		if err != nil {
 			return err
@@ -151,10 +158,24 @@ func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error
 		return tx.SaveChecks(ctx, locked)
 	})
 	m.vitals.turn(m.clock(), err == nil)
-	if err == nil {
+	if err != nil {
+		m.reconnected.failed()
+	} else {
 		m.observer.Swept(now, lags)
 	}
 	return found, flipped, err
+}
+
+// judgeUpTo returns the instant up to which a sweep may judge deadlines, no later than upTo, or the zero time for none.
+func (m *Monitor) judgeUpTo(ctx context.Context, tx store.Tx, now, upTo time.Time) (time.Time, error) {
+	held, spools, err := m.writer.hold.judge(ctx, tx, now)
+	switch {
+	case err != nil, spools && m.reconnected.recently(now):
+		return time.Time{}, err
+	case held.Before(upTo):
+		return held, nil
+	}
+	return upTo, nil
 }
 
 // Prune removes old pings and flips and returns how many. It keeps the newest pings of a check, up to the plan's limit,

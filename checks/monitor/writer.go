@@ -32,6 +32,9 @@ type writer struct {
 	timeout  time.Duration
 	now      func() time.Time
 	observer Observer
+	spooling *spooling // nil without a spool
+	hold     holding
+	number   int64 // of the last ping, while there is a spool
 
 	mu      sync.Mutex
 	queue   []*queuedPing
@@ -46,8 +49,10 @@ type writer struct {
 // queuedPing is a signal that waits for its commit.
 type queuedPing struct {
 	check  uuid.UUID
+	slug   slugTarget // instead of check, if only the replay can look it up
 	signal pings.Signal
 	at     time.Time
+	number int64 // ascends in the order of the commits, while there is a spool
 
 	done chan struct{} // closed once ping and err are set
 	ping pings.Ping
@@ -55,8 +60,8 @@ type queuedPing struct {
 }
 
 // submit queues a signal and waits until it is durable. If ctx ends first, the signal may or may not be recorded.
-func (w *writer) submit(ctx context.Context, check uuid.UUID, signal pings.Signal) (pings.Ping, error) {
-	p := &queuedPing{check: check, signal: signal, done: make(chan struct{})}
+func (w *writer) submit(ctx context.Context, p *queuedPing) (pings.Ping, error) {
+	p.done = make(chan struct{})
 	if err := w.enqueue(p); err != nil {
 		w.observer.PingRefused()
 		return pings.Ping{}, err
@@ -163,8 +168,8 @@ func (w *writer) await() {
 	w.delay.waited(wanted, len(w.queue))
 }
 
-// settled returns the time, and the instant up to which all received pings are committed: now, or the time of the
-// oldest uncommitted ping.
+// settled returns the time, and the instant up to which all received pings are in the database: now, or the time of the
+// oldest ping that waits or is in the spool.
 func (w *writer) settled() (now, upTo time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -177,26 +182,65 @@ func (w *writer) settled() (now, upTo time.Time) {
 			}
 		}
 	}
-	return now, upTo
+	return now, w.spooling.settled(upTo)
 }
 
-// write commits a batch. If the transaction fails although the database is available, one of the pings must be the
-// cause. write then commits each ping alone, so that only the bad one fails.
+// write commits a batch, or spools it if the database is unavailable.
 func (w *writer) write(batch []*queuedPing) {
+	if w.spooling == nil {
+		w.commitAll(batch, w.fail)
+		return
+	}
+	w.assign(batch)
+	if w.spooling.isActive() {
+		w.spool(batch)
+		return
+	}
+	rest := batch
+	w.commitAll(batch, func(failed []*queuedPing, err error) {
+		if errors.Is(err, ErrUnavailable) {
+			rest = rest[:len(rest)-len(failed)]
+			w.spool(failed) // with their numbers: the commit may have been done
+			return
+		}
+		w.fail(failed, err)
+	})
+	var held []*queuedPing
+	for _, p := range rest {
+		if errors.Is(p.err, errHeld) {
+			held = append(held, p)
+		}
+	}
+	w.assign(held) // the numbers that they had count as recorded
+	w.spool(held)
+}
+
+// assign gives pings the next numbers.
+func (w *writer) assign(batch []*queuedPing) {
+	for _, p := range batch {
+		w.number++
+		p.number = w.number
+	}
+}
+
+// commitAll commits a batch. If the transaction fails although the database is available, one of the pings must be the
+// cause. It then commits each ping alone, so that only the bad one fails. It passes pings that are not committed to fail,
+// with ErrUnavailable only once and those at the end of the batch.
+func (w *writer) commitAll(batch []*queuedPing, fail func([]*queuedPing, error)) {
 	err := w.commit(batch)
 	if err == nil {
 		return
 	}
 	if len(batch) == 1 || errors.Is(err, ErrUnavailable) {
-		w.fail(batch, err)
+		fail(batch, err)
 		return
 	}
 	for i := range batch {
 		if err := w.commit(batch[i : i+1]); errors.Is(err, ErrUnavailable) {
-			w.fail(batch[i:], err)
+			fail(batch[i:], err)
 			return
 		} else if err != nil {
-			w.fail(batch[i:i+1], err)
+			fail(batch[i:i+1], err)
 		}
 	}
 }
@@ -234,28 +278,43 @@ func (w *writer) commit(batch []*queuedPing) error {
 // record applies a batch to its checks in one transaction. It turns a panic into an error, so that a bad check crashes
 // neither the process nor the other pings.
 func (w *writer) record(ctx context.Context, batch []*queuedPing) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("monitor: panic while recording pings: %v", r)
-		}
-	}()
+	defer recovered(&err)
 	return w.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		by := byItself
+		if w.spooling != nil {
+			by = w.hold.in(ctx, tx, w.now)
+		}
 		locked, err := tx.LockChecks(ctx, checksOf(batch))
 		if err != nil {
 			return err
 		}
-		byID := make(map[uuid.UUID]*store.Locked, len(locked))
-		for _, l := range locked {
-			byID[l.ID] = l
-		}
+		byID := indexed(locked)
 		for _, p := range batch {
-			p.ping, p.err = pings.Ping{}, checks.ErrNotFound
-			if l := byID[p.check]; l != nil {
-				p.ping, p.err = w.receive(l, p)
+			if p.ping, p.err = w.receive(byID[p.check], p, checks.Check.Ping, by); errors.Is(p.err, ErrUnavailable) {
+				return p.err
 			}
 		}
-		return tx.SaveChecks(ctx, locked)
+		if err := tx.SaveChecks(ctx, locked); err != nil || w.spooling == nil {
+			return err
+		}
+		return tx.SetRecorded(ctx, w.spooling.run, batch[len(batch)-1].number, w.now())
 	})
+}
+
+// recovered turns a panic into an error.
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("monitor: panic while recording pings: %v", r)
+	}
+}
+
+// indexed returns locked checks by their IDs.
+func indexed(locked []*store.Locked) map[uuid.UUID]*store.Locked {
+	byID := make(map[uuid.UUID]*store.Locked, len(locked))
+	for _, l := range locked {
+		byID[l.ID] = l
+	}
+	return byID
 }
 
 // checksOf returns the checks of a batch, each once.
@@ -271,9 +330,19 @@ func checksOf(batch []*queuedPing) []uuid.UUID {
 	return ids
 }
 
-// receive applies a ping to its locked check.
-func (w *writer) receive(l *store.Locked, p *queuedPing) (pings.Ping, error) {
-	c, ping, effects, err := l.Check.Ping(p.signal, p.at)
+// receive applies a ping to its locked check, which is nil if there is none. apply is Ping or Replay of checks.Check. The
+// error is errHeld if the check has a deadline before the ping that by does not allow to judge.
+func (w *writer) receive(l *store.Locked, p *queuedPing, apply applying, by judging) (pings.Ping, error) {
+	switch {
+	case p.slug != slugTarget{}:
+		return pings.Ping{}, errHeld
+	case l == nil:
+		return pings.Ping{}, checks.ErrNotFound
+	}
+	if err := by(l.Wake(), p.at); err != nil {
+		return pings.Ping{}, err
+	}
+	c, ping, effects, err := apply(l.Check, p.signal, p.at)
 	if err != nil {
 		return pings.Ping{}, err
 	}
@@ -284,3 +353,6 @@ func (w *writer) receive(l *store.Locked, p *queuedPing) (pings.Ping, error) {
 	}
 	return ping, nil
 }
+
+// applying is checks.Check.Ping or checks.Check.Replay.
+type applying func(checks.Check, pings.Signal, time.Time) (checks.Check, pings.Ping, checks.Effects, error)

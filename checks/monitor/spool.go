@@ -1,0 +1,177 @@
+package monitor
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+const (
+	// spoolAfter is how long a monitor with a spool waits for the database before it spools a ping.
+	spoolAfter = 2 * time.Second
+	// paceTime bounds how long pings wait for the replay, so that the spool shrinks under any load.
+	paceTime = 100 * time.Millisecond
+	// DefaultSpoolWait is the default of [Config].SpoolWait.
+	DefaultSpoolWait = time.Minute
+	// MaxSpoolWait bounds [Config].SpoolWait.
+	MaxSpoolWait = 24 * time.Hour
+)
+
+// spooling is the way of pings through the spool. While it is active, all pings take it, which keeps their order.
+type spooling struct {
+	queue store.Spool
+	run   uuid.UUID // identifies this monitor
+
+	mu     sync.Mutex // held while entries are added or removed
+	active atomic.Bool
+	// oldest is the time of the first ping in the spool, in microseconds, while the spool is active.
+	oldest atomic.Int64
+	// replaying is set while the replay succeeds, and progress receives a value after each of its batches.
+	replaying atomic.Bool
+	progress  chan struct{}
+	dropped   atomic.Int64
+
+	saved time.Time // when Replay last saved the state
+}
+
+// newSpooling returns nil without a spool. If an earlier process has left pings in the spool, it is active at once.
+func newSpooling(queue store.Spool) (*spooling, error) {
+	if queue == nil {
+		return nil, nil
+	}
+	s := &spooling{queue: queue, run: uuid.New(), progress: make(chan struct{}, 1)}
+	if err := s.look(); err != nil {
+		return nil, fmt.Errorf("monitor: cannot read the spool: %w", err)
+	}
+	return s, nil
+}
+
+// look sets active and oldest from the first entry. The caller holds the lock or is alone.
+func (s *spooling) look() error {
+	first, err := s.queue.Oldest(1, 0)
+	if err != nil {
+		return err
+	}
+	if len(first) > 0 {
+		// Of an entry that cannot be read, no deadline may pass until the replay has dropped it.
+		p, _ := decodeSpooled(first[0].Data)
+		s.oldest.Store(p.AtMicros)
+	}
+	s.active.Store(len(first) > 0)
+	return nil
+}
+
+// isActive reports whether pings take the way through the spool. A nil value is never active.
+func (s *spooling) isActive() bool { return s != nil && s.active.Load() }
+
+// settled returns the earlier of an instant and the time of the oldest ping in the spool.
+func (s *spooling) settled(upTo time.Time) time.Time {
+	if s.isActive() {
+		if oldest := time.UnixMicro(s.oldest.Load()).UTC(); oldest.Before(upTo) {
+			return oldest
+		}
+	}
+	return upTo
+}
+
+// add appends pings to the spool.
+func (s *spooling) add(batch []*queuedPing) error {
+	entries := make([][]byte, len(batch))
+	for i, p := range batch {
+		var err error
+		if entries[i], err = encodeSpooled(s.run, p); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.queue.Append(entries); err != nil {
+		return fmt.Errorf("%w, and a ping cannot be spooled: %w", ErrUnavailable, err)
+	}
+	if !s.active.Load() {
+		s.oldest.Store(batch[0].at.UnixMicro())
+		s.active.Store(true)
+	}
+	return nil
+}
+
+// remove removes entries that were replayed. After the last one, pings go to the database again.
+func (s *spooling) remove(upTo uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.queue.Remove(upTo); err != nil {
+		return err
+	}
+	return s.look()
+}
+
+// pace waits for the replay to take a batch, which is at least as large as the one that was just added.
+func (s *spooling) pace() {
+	if !s.replaying.Load() {
+		return
+	}
+	timer := time.NewTimer(paceTime)
+	defer timer.Stop()
+	select {
+	case <-s.progress:
+	case <-timer.C:
+	}
+}
+
+// advance reports a replayed batch to pace.
+func (s *spooling) advance() {
+	select {
+	case s.progress <- struct{}{}:
+	default:
+	}
+}
+
+// errHeld means that a ping can be judged only after pings that another monitor may have in its spool.
+var errHeld = errors.New("monitor: pings in other spools come first")
+
+// spool appends pings to the spool and acknowledges them.
+func (w *writer) spool(batch []*queuedPing) {
+	if len(batch) == 0 {
+		return
+	}
+	if err := w.spooling.add(batch); err != nil {
+		w.fail(batch, err)
+		return
+	}
+	for _, p := range batch {
+		p.ping, p.err = pings.Ping{At: p.at}, nil
+	}
+	w.observer.PingsSpooled(len(batch))
+	w.spooling.pace()
+}
+
+// SpoolStats describes the pings in the spool of a [Monitor].
+type SpoolStats struct {
+	Pings int
+	Bytes int64
+	// Oldest is when the first of them was received, or the zero time if there is none.
+	Oldest time.Time
+	// Dropped counts the pings that this monitor has removed from the spool because they had no check or could not be read.
+	Dropped int64
+}
+
+// Spooled describes the pings that wait in the spool, from memory. ok is false for a monitor without a spool.
+func (m *Monitor) Spooled() (stats SpoolStats, ok bool) {
+	s := m.writer.spooling
+	if s == nil {
+		return SpoolStats{}, false
+	}
+	stats.Pings, stats.Bytes = s.queue.Size()
+	stats.Dropped = s.dropped.Load()
+	if s.isActive() {
+		stats.Oldest = time.UnixMicro(s.oldest.Load()).UTC()
+	}
+	return stats, true
+}

@@ -1,0 +1,452 @@
+package monitor_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/spool"
+	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// outage is a store that can be cut off. Once doubtful, it commits one more transaction and loses the answer.
+type outage struct {
+	database
+	away, doubtful atomic.Bool
+}
+
+var errAway = fmt.Errorf("%w: cut off", store.ErrUnavailable)
+
+func (o *outage) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
+	if o.away.Load() {
+		return errAway
+	}
+	err := o.database.Update(ctx, fn)
+	if err == nil && o.doubtful.CompareAndSwap(true, false) {
+		o.away.Store(true)
+		return errAway
+	}
+	return err
+}
+
+func (o *outage) FindChecks(ctx context.Context, project uuid.UUID, m store.Match) ([]uuid.UUID, error) {
+	if o.away.Load() {
+		return nil, errAway
+	}
+	return o.database.FindChecks(ctx, project, m)
+}
+
+func (o *outage) Probe(ctx context.Context, write bool) error {
+	if o.away.Load() {
+		return errAway
+	}
+	return o.database.Probe(ctx, write)
+}
+
+// spooler is a monitor with a spool on a store that can be cut off.
+type spooler struct {
+	*monitor.Monitor
+	store *outage
+	queue *spool.Spool
+	dir   string
+}
+
+// spoolers are monitors with spools on one database, and a check that was pinged at noon. The first is also that of setup.
+type spoolers struct {
+	setup
+	open   func() database
+	list   []*spooler
+	check  checks.Check
+	config monitor.Config
+}
+
+func eachSpoolers(t *testing.T, n int, test func(t *testing.T, s *spoolers)) {
+	eachStore(t, func(t *testing.T, open func() database) {
+		s := &spoolers{setup: configured(t, open(), monitor.ProjectSpec{Name: "p"}, monitor.Config{}), open: open}
+		for range n {
+			s.list = append(s.list, s.start(t, t.TempDir(), false))
+		}
+		s.Monitor = s.list[0].Monitor
+		s.check = s.create(t, everyMinute())
+		s.ping(t, s.check.ID, pings.Success)
+		s.turn(t)
+		test(t, s)
+	})
+}
+
+// start starts a monitor on the spool in a directory.
+func (s *spoolers) start(t *testing.T, dir string, away bool) *spooler {
+	t.Helper()
+	queue, err := spool.Open(dir, nil)
+	must(t, err)
+	t.Cleanup(func() { queue.Close() })
+	m := &spooler{store: &outage{database: s.open()}, queue: queue, dir: dir}
+	m.store.away.Store(away)
+	config := s.config
+	config.Spool = queue
+	m.Monitor = s.with(t, m.store, config)
+	return m
+}
+
+// kill ends a monitor without a word to the others, and returns one on the same spool.
+func (s *spoolers) kill(t *testing.T, i int, away bool) *spooler {
+	t.Helper()
+	must(t, s.list[i].queue.Close())
+	s.list[i] = s.start(t, s.list[i].dir, away)
+	return s.list[i]
+}
+
+func (s *spoolers) cut(away bool) {
+	for _, m := range s.list {
+		m.store.away.Store(away)
+	}
+}
+
+// turn lets each monitor do its background work once.
+func (s *spoolers) turn(t *testing.T) (down int) {
+	t.Helper()
+	for _, m := range s.list {
+		if _, err := m.Replay(t.Context()); err != nil && !errors.Is(err, monitor.ErrUnavailable) {
+			t.Error(err)
+		}
+	}
+	for _, m := range s.list {
+		n, err := m.Sweep(t.Context())
+		if err != nil && !errors.Is(err, monitor.ErrUnavailable) {
+			t.Error(err)
+		}
+		down += n
+	}
+	return down
+}
+
+// wait lets time pass, while the monitors work.
+func (s *spoolers) wait(t *testing.T, seconds int) (down int) {
+	t.Helper()
+	for range seconds {
+		s.clock.Advance(time.Second)
+		down += s.turn(t)
+	}
+	return down
+}
+
+func send(t *testing.T, m *spooler, id uuid.UUID, name string) {
+	t.Helper()
+	_, err := m.Ping(t.Context(), id, pings.Signal{UserAgent: name})
+	must(t, err)
+}
+
+// logIs compares the user agents and the seconds after noon of the pings of the check after the first one, by time.
+func (s *spoolers) logIs(t *testing.T, want ...string) {
+	t.Helper()
+	list, err := s.Pings(t.Context(), s.check.ID)
+	must(t, err)
+	slices.SortStableFunc(list, func(a, b pings.Ping) int { return cmp.Or(a.At.Compare(b.At), int(a.N-b.N)) })
+	var got []string
+	for _, p := range list[1:] {
+		got = append(got, fmt.Sprint(p.UserAgent, " ", int(p.At.Sub(noon).Seconds())))
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+}
+
+func spooled(t *testing.T, m *spooler) int {
+	t.Helper()
+	stats, ok := m.Spooled()
+	if !ok {
+		t.Fatal("no spool")
+	}
+	return stats.Pings
+}
+
+// TestSpool takes pings during an outage: in time, by slug, for unknown checks. They are recorded in order with their times
+// of receipt, before any deadline is judged.
+func TestSpool(t *testing.T) {
+	eachSpoolers(t, 1, func(t *testing.T, s *spoolers) {
+		m, ctx := s.list[0], t.Context()
+		slug := s.create(t, checks.Spec{Slug: new("by-slug")})
+		s.cut(true)
+		s.wait(t, 50)
+		send(t, m, s.check.ID, "in time")
+		send(t, m, uuid.New(), "to nobody")
+		for _, name := range []string{"by-slug", "unknown", "made"} {
+			if _, created, err := m.PingSlug(ctx, s.project.PingKey, name, name == "made", pings.Signal{}); created || err != nil {
+				t.Errorf("ping of %s: created %v, %v", name, created, err)
+			}
+		}
+		if _, _, err := m.PingSlug(ctx, "no key", "by-slug", false, pings.Signal{}); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("a ping with an invalid key: %v", err)
+		}
+		if _, err := m.Ping(ctx, s.check.ID, pings.Signal{Kind: "nonsense"}); err == nil {
+			t.Error("an invalid signal was spooled")
+		}
+		s.wait(t, 100)
+		stats, _ := m.Spooled()
+		if !stats.Oldest.Equal(noon.Add(50 * time.Second)) {
+			t.Errorf("the oldest ping is of %v", stats.Oldest)
+		}
+		ready := m.Ready(ctx)
+		if len(ready) != 2 || !ready[0].OK() || ready[1].Detail == "is empty" {
+			t.Errorf("ready %+v", ready)
+		}
+		s.cut(false)
+		if down := s.turn(t); down != 0 || spooled(t, m) != 0 {
+			t.Errorf("%d checks went down, %d pings are left", down, spooled(t, m))
+		}
+		s.logIs(t, "in time 50")
+		if n := s.nPings(t, slug.ID); n != 1 {
+			t.Errorf("%d pings by slug", n)
+		}
+		if _, err := s.CheckBySlug(ctx, s.project.ID, "made"); err != nil {
+			t.Error(err)
+		}
+		if stats, _ := m.Spooled(); stats.Dropped != 2 {
+			t.Errorf("%d pings were dropped, want 2", stats.Dropped)
+		}
+		s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true})
+		if down := s.wait(t, 30); down != 1 {
+			t.Error("the check never went down")
+		}
+		s.flipsAre(t, s.check.ID, flips.Flip{At: noon.Add(170 * time.Second)}, flips.Flip{At: noon, Up: true})
+		send(t, m, s.check.ID, "direct")
+		s.logIs(t, "in time 50", "direct 180")
+	})
+}
+
+// TestSpoolDoubt loses the answer to a commit. The pings are spooled too, and recorded once.
+func TestSpoolDoubt(t *testing.T) {
+	eachSpoolers(t, 1, func(t *testing.T, s *spoolers) {
+		m := s.list[0]
+		s.clock.Advance(time.Second)
+		m.store.doubtful.Store(true)
+		send(t, m, s.check.ID, "doubtful")
+		send(t, m, s.check.ID, "spooled")
+		if n := spooled(t, m); n != 2 {
+			t.Fatalf("%d pings are in the spool, want 2", n)
+		}
+		// The answer to the first commit of the replay is lost too.
+		m.store.away.Store(false)
+		m.store.doubtful.Store(true)
+		s.turn(t)
+		m = s.kill(t, 0, true)
+		send(t, m, s.check.ID, "after the restart")
+		m.store.away.Store(false)
+		s.turn(t)
+		s.logIs(t, "doubtful 1", "spooled 1", "after the restart 1")
+		if n := spooled(t, m); n != 0 {
+			t.Errorf("%d pings are left", n)
+		}
+	})
+}
+
+// TestSpoolFull refuses pings when the spool is full.
+func TestSpoolFull(t *testing.T) {
+	eachSpoolers(t, 1, func(t *testing.T, s *spoolers) {
+		queue, err := spool.Open(t.TempDir(), &spool.Config{MaxBytes: 1000})
+		must(t, err)
+		defer queue.Close()
+		db := &outage{database: s.open()}
+		db.away.Store(true)
+		m := &spooler{Monitor: s.with(t, db, monitor.Config{Spool: queue}), store: db, queue: queue}
+		taken := 0
+		for err == nil {
+			if _, err = m.Ping(t.Context(), s.check.ID, pings.Signal{UserAgent: fmt.Sprint("ping ", taken)}); err == nil {
+				taken++
+			}
+		}
+		if !errors.Is(err, monitor.ErrUnavailable) || !errors.Is(err, store.ErrSpoolFull) || taken == 0 {
+			t.Errorf("after %d pings: %v", taken, err)
+		}
+		db.away.Store(false)
+		_, err = m.Replay(t.Context())
+		must(t, err)
+		list, err := s.Pings(t.Context(), s.check.ID)
+		must(t, err)
+		if len(list) != 1+taken {
+			t.Errorf("%d pings were recorded, want %d", len(list)-1, taken)
+		}
+	})
+}
+
+// TestSpoolsOfSeveral spreads the pings of a check over the spools of several servers. Whichever server is the first to
+// have the database again, no deadline is judged before the pings of the others.
+func TestSpoolsOfSeveral(t *testing.T) {
+	for first := range 3 {
+		t.Run(fmt.Sprint(first), func(t *testing.T) {
+			eachSpoolers(t, 3, func(t *testing.T, s *spoolers) {
+				s.cut(true)
+				var want []string
+				for i := range 9 {
+					s.wait(t, 60)
+					send(t, s.list[i%3], s.check.ID, fmt.Sprint("ping ", i))
+					want = append(want, fmt.Sprint("ping ", i, " ", 60*(i+1)))
+				}
+				down := 0
+				for i := range 3 {
+					s.list[(first+i)%3].store.away.Store(false)
+					down += s.wait(t, 5)
+				}
+				if down != 0 {
+					t.Errorf("%d checks went down", down)
+				}
+				s.logIs(t, want...)
+				s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true})
+				if down := s.wait(t, 180); down != 1 {
+					t.Errorf("%d checks went down after the last ping, want 1", down)
+				}
+			})
+		})
+	}
+}
+
+// TestSpoolOfMissing cuts one server off. The others hold deadlines back until it is back, or for the time to wait.
+func TestSpoolOfMissing(t *testing.T) {
+	eachSpoolers(t, 2, func(t *testing.T, s *spoolers) {
+		s.wait(t, 100)
+		s.list[1].store.away.Store(true)
+		s.wait(t, 10)
+		send(t, s.list[1], s.check.ID, "in time")
+		if down := s.wait(t, 30); down != 0 {
+			t.Error("the check went down while a server was missing")
+		}
+		// Neither may pings and changes judge the deadline.
+		if _, err := s.Pause(t.Context(), s.check.ID); !errors.Is(err, monitor.ErrUnavailable) {
+			t.Errorf("pause: %v", err)
+		}
+		if _, err := s.Update(t.Context(), s.check.ID, checks.Spec{Name: new("x")}); !errors.Is(err, monitor.ErrUnavailable) {
+			t.Errorf("update: %v", err)
+		}
+		send(t, s.list[0], s.check.ID, "late")
+		s.turn(t)
+		if n := spooled(t, s.list[0]); n != 1 {
+			t.Errorf("%d pings wait, want 1", n)
+		}
+		s.logIs(t)
+		s.cut(false)
+		s.wait(t, 5)
+		s.logIs(t, "in time 110", "late 140")
+		s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true})
+	})
+}
+
+// TestSpoolOfLost ends the wait for a server that never comes back.
+func TestSpoolOfLost(t *testing.T) {
+	eachSpoolers(t, 2, func(t *testing.T, s *spoolers) {
+		s.wait(t, 100)
+		must(t, s.list[1].queue.Close())
+		s.list = s.list[:1]
+		if down := s.wait(t, 60); down != 0 {
+			t.Error("the check went down too early")
+		}
+		if down := s.wait(t, 10); down != 1 {
+			t.Error("the check never went down")
+		}
+		s.flipsAre(t, s.check.ID, flips.Flip{At: noon.Add(2 * time.Minute)}, flips.Flip{At: noon, Up: true})
+		// From now on nobody waits for it.
+		send(t, s.list[0], s.check.ID, "again")
+		if down := s.wait(t, 125); down != 1 {
+			t.Error("deadlines are still held back")
+		}
+	})
+}
+
+// TestSpoolStops ends a server as Run does: nobody waits for it.
+func TestSpoolStops(t *testing.T) {
+	eachSpoolers(t, 2, func(t *testing.T, s *spoolers) {
+		s.wait(t, 100)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		must(t, s.list[1].Run(ctx))
+		s.list = s.list[:1]
+		if down := s.wait(t, 25); down != 1 {
+			t.Error("a server that has stopped holds deadlines back")
+		}
+	})
+}
+
+// TestSpoolAfterKill kills servers during the outage and during the replay, and starts them again without a database.
+func TestSpoolAfterKill(t *testing.T) {
+	eachSpoolers(t, 2, func(t *testing.T, s *spoolers) {
+		s.cut(true)
+		var want []string
+		for i := range 6 {
+			s.wait(t, 50)
+			send(t, s.list[i%2], s.check.ID, fmt.Sprint("ping ", i))
+			want = append(want, fmt.Sprint("ping ", i, " ", 50*(i+1)))
+			s.kill(t, i%2, true)
+		}
+		s.wait(t, 100)
+		s.list[0].store.away.Store(false)
+		down := s.wait(t, 2)
+		s.kill(t, 0, false)
+		down += s.wait(t, 2)
+		s.kill(t, 1, false)
+		if down += s.wait(t, 10); down != 0 {
+			t.Errorf("%d checks went down", down)
+		}
+		s.logIs(t, want...)
+		s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true})
+	})
+}
+
+// TestSpoolOld replays pings that are far older than what other servers recorded. They change nothing that came later.
+func TestSpoolOld(t *testing.T) {
+	eachSpoolers(t, 2, func(t *testing.T, s *spoolers) {
+		s.list[1].store.away.Store(true)
+		s.clock.Advance(10 * time.Second)
+		send(t, s.list[1], s.check.ID, "old")
+		for i := range 20 {
+			s.wait(t, 60)
+			send(t, s.list[0], s.check.ID, fmt.Sprint("ping ", i))
+		}
+		s.cut(false)
+		if down := s.wait(t, 3); down != 0 {
+			t.Error("the check went down")
+		}
+		c, err := s.Check(t.Context(), s.check.ID)
+		must(t, err)
+		if want := noon.Add(20*time.Minute + 10*time.Second); !c.LastPing.Equal(want) || c.NPings != 22 {
+			t.Errorf("last ping %v of %d, want %v of 22", c.LastPing, c.NPings, want)
+		}
+		s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true})
+	})
+}
+
+// TestSpoolEveryField sends a signal with all fields through the spool.
+func TestSpoolEveryField(t *testing.T) {
+	eachSpoolers(t, 1, func(t *testing.T, s *spoolers) {
+		signal := pings.Signal{
+			Kind: pings.Fail, RunID: uuid.NullUUID{UUID: uuid.New(), Valid: true}, ExitStatus: new(3), Body: []byte("a\x00\xff"),
+			Scheme: "https", Method: "POST", RemoteAddr: "192.0.2.1", UserAgent: "curl\xff",
+		}
+		direct, err := s.Ping(t.Context(), s.check.ID, signal)
+		must(t, err)
+		s.cut(true)
+		_, err = s.Ping(t.Context(), s.check.ID, signal)
+		must(t, err)
+		s.cut(false)
+		s.turn(t)
+		list, err := s.Pings(t.Context(), s.check.ID)
+		must(t, err)
+		replayed := list[0]
+		replayed.Body, err = s.PingBody(t.Context(), s.check.ID, replayed.N)
+		must(t, err)
+		direct.N = 3
+		if diff := gocmp.Diff(direct, replayed); diff != "" {
+			t.Errorf("(-direct +replayed):\n%s", diff)
+		}
+	})
+}
