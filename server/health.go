@@ -38,7 +38,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request, _ string) {
 		if s.draining.Load() {
 			self.Problem = "is shutting down"
 		}
-		return []monitor.Condition{self, s.mon.Ready(r.Context())}
+		return append([]monitor.Condition{self}, s.mon.Ready(r.Context())...)
 	})
 }
 
@@ -58,6 +58,8 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request, route string, lo
 		case !c.OK():
 			status = http.StatusServiceUnavailable
 			text.WriteString(string(c.Part) + ": " + c.Problem + "\n")
+		case query.Has("verbose") && c.Detail != "":
+			text.WriteString(string(c.Part) + ": ok, " + c.Detail + "\n")
 		case query.Has("verbose"):
 			text.WriteString(string(c.Part) + ": ok\n")
 		}

@@ -48,6 +48,7 @@ type Source interface {
 	Now() time.Time
 	Queued() int
 	Backlog(ctx context.Context) (monitor.Backlog, error)
+	Spooled() (stats monitor.SpoolStats, ok bool)
 }
 
 var _ Source = (*monitor.Monitor)(nil)
@@ -57,6 +58,8 @@ type Metrics struct {
 	pings         *prometheus.CounterVec // by kind
 	pingsFailed   prometheus.Counter
 	pingsRefused  prometheus.Counter
+	pingsSpooled  prometheus.Counter
+	pingsReplayed *prometheus.CounterVec // by result
 	batchesFailed prometheus.Counter
 	batchSize     prometheus.Histogram
 	commit        prometheus.Histogram
@@ -73,7 +76,8 @@ type Metrics struct {
 
 	build prometheus.Gauge
 
-	queue, pending, oldest *prometheus.Desc
+	queue, pending, oldest           *prometheus.Desc
+	spoolPings, spoolBytes, spoolAge *prometheus.Desc
 
 	mu      sync.Mutex
 	source  Source // nil before Watch
@@ -93,6 +97,8 @@ func New() *Metrics {
 		pings:         counters("pings_total", "Pings recorded, by what their checks made of them.", "kind"),
 		pingsFailed:   counter("pings_failed_total", "Pings that could not be written to the database."),
 		pingsRefused:  counter("pings_refused_total", "Pings refused because the queue was full."),
+		pingsSpooled:  counter("pings_spooled_total", "Pings written to the spool, because the database was unavailable."),
+		pingsReplayed: counters("pings_replayed_total", "Pings taken out of the spool: recorded, or dropped for lack of a check.", "result"),
 		batchesFailed: counter("ping_batches_failed_total", "Transactions of pings that failed."),
 		batchSize: histogram("ping_batch_size", "Pings recorded in one transaction.",
 			prometheus.ExponentialBuckets(1, 2, 10)),
@@ -117,9 +123,16 @@ func New() *Metrics {
 			"Alerts neither delivered nor given up, counted up to 100000.", nil, nil),
 		oldest: prometheus.NewDesc("rollcall_delivery_oldest_due_age_seconds",
 			"Time since the oldest pending alert became due, 0 if none is due.", nil, nil),
+		spoolPings: prometheus.NewDesc("rollcall_spool_pings", "Pings in the spool.", nil, nil),
+		spoolBytes: prometheus.NewDesc("rollcall_spool_bytes", "Bytes in the spool.", nil, nil),
+		spoolAge: prometheus.NewDesc("rollcall_spool_oldest_age_seconds",
+			"Time since the oldest ping in the spool was received, 0 if the spool is empty.", nil, nil),
 	}
 	for _, kind := range []pings.Kind{pings.Success, pings.Start, pings.Fail, pings.Log, pings.Ignored} {
 		m.pings.WithLabelValues(string(kind)) // so that their rates start at 0
+	}
+	for _, result := range []string{"recorded", "dropped"} {
+		m.pingsReplayed.WithLabelValues(result)
 	}
 	m.build.Set(1)
 	return m
@@ -149,7 +162,7 @@ func (m *Metrics) Watch(source Source) {
 	m.source = source
 }
 
-// PingsWritten counts a batch of pings. It implements [monitor.Observer], as do the next four methods.
+// PingsWritten counts a batch of pings. It implements [monitor.Observer], as do the methods after it.
 func (m *Metrics) PingsWritten(kinds map[pings.Kind]int, took time.Duration) {
 	size := 0
 	for kind, n := range kinds {
@@ -164,6 +177,15 @@ func (m *Metrics) PingsWritten(kinds map[pings.Kind]int, took time.Duration) {
 func (m *Metrics) PingsFailed(size int) {
 	m.batchesFailed.Inc()
 	m.pingsFailed.Add(float64(size))
+}
+
+// PingsSpooled counts pings that went to the spool.
+func (m *Metrics) PingsSpooled(size int) { m.pingsSpooled.Add(float64(size)) }
+
+// PingsReplayed counts pings that came out of the spool.
+func (m *Metrics) PingsReplayed(recorded, dropped int) {
+	m.pingsReplayed.WithLabelValues("recorded").Add(float64(recorded))
+	m.pingsReplayed.WithLabelValues("dropped").Add(float64(dropped))
 }
 
 // PingRefused counts a ping that found the queue full.
@@ -193,7 +215,7 @@ func (m *Metrics) Answered(route, method string, status int, took time.Duration)
 }
 
 func (m *Metrics) parts() []prometheus.Collector {
-	return []prometheus.Collector{m.pings, m.pingsFailed, m.pingsRefused, m.batchesFailed, m.batchSize, m.commit, m.lag,
+	return []prometheus.Collector{m.pings, m.pingsFailed, m.pingsRefused, m.pingsSpooled, m.pingsReplayed, m.batchesFailed, m.batchSize, m.commit, m.lag,
 		m.lastSweep, m.attempts, m.delivery, m.requests, m.request, m.limited, m.build}
 }
 
@@ -205,10 +227,13 @@ func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	to <- m.queue
 	to <- m.pending
 	to <- m.oldest
+	to <- m.spoolPings
+	to <- m.spoolBytes
+	to <- m.spoolAge
 }
 
 // Collect implements [prometheus.Collector]. It leaves out the metrics of the outbox if the database does not answer
-// within 2 seconds.
+// within 2 seconds, and those of the spool if there is none.
 func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	for _, part := range m.parts() {
 		part.Collect(to)
@@ -219,16 +244,31 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 		return
 	}
 	to <- prometheus.MustNewConstMetric(m.queue, prometheus.GaugeValue, float64(m.source.Queued()))
+	m.collectSpool(to)
 	m.refresh()
 	if !m.known {
 		return
 	}
 	to <- prometheus.MustNewConstMetric(m.pending, prometheus.GaugeValue, float64(m.backlog.Pending))
-	age := 0.0
-	if !m.backlog.OldestDue.IsZero() {
-		age = max(0, m.source.Now().Sub(m.backlog.OldestDue).Seconds())
+	to <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, m.age(m.backlog.OldestDue))
+}
+
+// age returns the seconds since an instant, or 0 for the zero time.
+func (m *Metrics) age(at time.Time) float64 {
+	if at.IsZero() {
+		return 0
 	}
-	to <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, age)
+	return max(0, m.source.Now().Sub(at).Seconds())
+}
+
+func (m *Metrics) collectSpool(to chan<- prometheus.Metric) {
+	stats, ok := m.source.Spooled()
+	if !ok {
+		return
+	}
+	to <- prometheus.MustNewConstMetric(m.spoolPings, prometheus.GaugeValue, float64(stats.Pings))
+	to <- prometheus.MustNewConstMetric(m.spoolBytes, prometheus.GaugeValue, float64(stats.Bytes))
+	to <- prometheus.MustNewConstMetric(m.spoolAge, prometheus.GaugeValue, m.age(stats.Oldest))
 }
 
 // refresh reads the outbox, unless the last attempt was less than backlogEvery ago.

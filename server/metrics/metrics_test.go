@@ -94,9 +94,12 @@ func idle() map[string]float64 {
 	}
 	for _, name := range []string{
 		"pings_failed_total", "pings_refused_total", "ping_batches_failed_total", "ping_batch_size", "ping_commit_duration_seconds",
-		"overdue_lag_seconds", "sweep_last_success_timestamp_seconds", "http_requests_rate_limited_total",
+		"pings_spooled_total", "overdue_lag_seconds", "sweep_last_success_timestamp_seconds", "http_requests_rate_limited_total",
 	} {
 		samples["rollcall_"+name+"{}"] = 0
+	}
+	for _, result := range []string{"recorded", "dropped"} {
+		samples["rollcall_pings_replayed_total{result="+result+"}"] = 0
 	}
 	return samples
 }
@@ -168,6 +171,8 @@ func TestMetrics(t *testing.T) {
 		swept := clock.Now()
 		clock.Advance(10 * time.Second)
 		m.PingRefused()
+		m.PingsSpooled(5)
+		m.PingsReplayed(2, 1)
 		m.PingsFailed(3)
 		m.Attempted("email", monitor.OutcomeRetry, time.Second)
 
@@ -176,6 +181,7 @@ func TestMetrics(t *testing.T) {
 			"rollcall_pings_total{kind=success}": 1, "rollcall_pings_total{kind=start}": 1,
 			"rollcall_ping_batch_size{}": 3, "rollcall_ping_commit_duration_seconds{}": 3, // one batch had no check
 			"rollcall_overdue_lag_seconds{}": 1, "rollcall_sweep_last_success_timestamp_seconds{}": float64(swept.Unix()),
+			"rollcall_pings_spooled_total{}": 5, "rollcall_pings_replayed_total{result=recorded}": 2, "rollcall_pings_replayed_total{result=dropped}": 1,
 			"rollcall_pings_refused_total{}": 1, "rollcall_pings_failed_total{}": 3, "rollcall_ping_batches_failed_total{}": 1,
 			"rollcall_delivery_attempts_total{kind=email,outcome=retry}": 1, "rollcall_delivery_duration_seconds{kind=email}": 1,
 			"rollcall_http_requests_total{code=200,method=GET,route=/ping}":          2,
@@ -207,6 +213,10 @@ func (s *source) Now() time.Time { return noon }
 
 func (s *source) Queued() int { return 7 }
 
+func (s *source) Spooled() (monitor.SpoolStats, bool) {
+	return monitor.SpoolStats{Pings: 3, Bytes: 400, Oldest: noon.Add(-time.Minute)}, s.err != nil
+}
+
 func (s *source) Backlog(ctx context.Context) (monitor.Backlog, error) {
 	s.reads++
 	if _, bounded := ctx.Deadline(); !bounded {
@@ -220,7 +230,7 @@ func (s *source) is(t *testing.T, m *metrics.Metrics, want map[string]float64) {
 	for range 5 {
 		got := scrape(t, m.Handler())
 		maps.DeleteFunc(got, func(name string, _ float64) bool {
-			return !strings.HasPrefix(name, "rollcall_deliver") && !strings.HasPrefix(name, "rollcall_ping_queue")
+			return !strings.HasPrefix(name, "rollcall_deliver") && !strings.HasPrefix(name, "rollcall_ping_queue") && !strings.HasPrefix(name, "rollcall_spool")
 		})
 		is(t, "gauges", got, want)
 	}
@@ -240,7 +250,9 @@ func TestScrapesAreCheap(t *testing.T) {
 	m = metrics.New()
 	broken := &source{err: errors.New("the database is away")}
 	m.Watch(broken)
-	broken.is(t, m, map[string]float64{"rollcall_ping_queue_length{}": 7})
+	broken.is(t, m, map[string]float64{
+		"rollcall_ping_queue_length{}": 7, "rollcall_spool_pings{}": 3, "rollcall_spool_bytes{}": 400, "rollcall_spool_oldest_age_seconds{}": 60,
+	})
 }
 
 // The program registers the metrics in its own registry.

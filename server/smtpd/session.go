@@ -11,9 +11,9 @@ import (
 	"sync"
 
 	"github.com/emersion/go-smtp"
-	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/pings/email"
 )
@@ -44,7 +44,7 @@ type session struct {
 	mu        sync.Mutex
 	open      bool // MAIL was accepted
 	from      string
-	checks    []uuid.UUID
+	checks    []recipient
 	receiving bool // Data is running
 	aborted   bool // the client aborted a message between two chunks
 }
@@ -94,7 +94,7 @@ func (s *session) Mail(from string, opts *smtp.MailOptions) error {
 
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) (err error) {
 	defer s.recoverPanic(&err)
-	id, refusal := s.server.find(to)
+	found, refusal := s.server.find(to)
 	if refusal != nil {
 		if !refusal.Temporary() && s.conn.refused.Add(1) > maxRefused {
 			s.conn.hangUp()
@@ -104,32 +104,43 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) (err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Contains(s.checks, id) { // both addresses of a check together are one ping
-		s.checks = append(s.checks, id)
+	if !slices.Contains(s.checks, found) { // both addresses of a check together are one ping
+		s.checks = append(s.checks, found)
 	}
 	return nil
 }
 
-// find returns the check with the address to.
-func (s *Server) find(to string) (uuid.UUID, *smtp.SMTPError) {
+// find returns the check with the address to: its UUID or, if the database is away and pings go to the spool, what the
+// address says.
+func (s *Server) find(to string) (recipient, *smtp.SMTPError) {
 	at := strings.LastIndexByte(to, '@')
 	// Refuse long domains first: converting one to ASCII takes time quadratic in its length.
 	if at < 0 || len(to) > maxAddress || asciiDomain(to[at+1:]) != s.config.Domain {
-		return uuid.Nil, errRelay
+		return recipient{}, errRelay
+	}
+	address, ok := parseRecipient(to[:at])
+	if !ok {
+		return recipient{}, errNoCheck
+	}
+	spool, spools := s.mon.Spooled()
+	if spool.Pings > 0 {
+		return address, nil
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, lookupTimeout)
 	defer cancel()
 	id, err := FindCheck(ctx, s.mon, to[:at])
 	switch {
 	case err == nil:
-		return id, nil
+		return recipient{id: id}, nil
 	case errors.Is(err, checks.ErrNotFound):
-		return uuid.Nil, errNoCheck
+		return recipient{}, errNoCheck
 	case errors.Is(err, checks.ErrAmbiguousSlug):
-		return uuid.Nil, errAmbiguous
+		return recipient{}, errAmbiguous
+	case spools && (errors.Is(err, monitor.ErrUnavailable) || ctx.Err() != nil):
+		return address, nil
 	}
 	s.log.Error("cannot look up a recipient", "error", err)
-	return uuid.Nil, errUnavailable
+	return recipient{}, errUnavailable
 }
 
 // Data receives a message and pings its checks.
@@ -197,13 +208,19 @@ func (s *Server) parse(raw []byte) *pings.Mail {
 }
 
 // ping records the signal for all checks, in one commit if possible.
-func (s *Server) ping(list []uuid.UUID, signal pings.Signal) *smtp.SMTPError {
+func (s *Server) ping(list []recipient, signal pings.Signal) *smtp.SMTPError {
 	ctx, cancel := context.WithTimeout(s.ctx, pingTimeout)
 	defer cancel()
 	errs := make([]error, len(list))
 	var wg sync.WaitGroup
-	for i, id := range list {
-		wg.Go(func() { _, errs[i] = s.mon.Ping(ctx, id, signal) })
+	for i, r := range list {
+		wg.Go(func() {
+			if r.slug != "" {
+				_, _, errs[i] = s.mon.PingSlug(ctx, r.key, r.slug, false, signal)
+			} else {
+				_, errs[i] = s.mon.Ping(ctx, r.id, signal)
+			}
+		})
 	}
 	wg.Wait()
 	gone := 0

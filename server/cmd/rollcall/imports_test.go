@@ -45,6 +45,7 @@ func TestImportDirection(t *testing.T) {
 		"checks/sqlstore":          append([]string{"checks", "checks/store"}, leaves...),
 		"checks/sqlstore/sqlite":   {"checks/sqlstore"},
 		"checks/sqlstore/postgres": {"checks/sqlstore", "checks/store"},
+		"checks/spool":             {"checks/store"},
 		"checks/s3store":           append([]string{"checks", "checks/monitor"}, leaves...),
 		"pings/email":              {"pings"},
 		"checks/declare":           append([]string{"checks", "checks/monitor"}, leaves...),
@@ -108,6 +109,7 @@ func TestHeavyImports(t *testing.T) {
 	}{
 		{"github.com/uptrace/bun", func(pkg string) bool { return strings.HasPrefix(pkg, "checks/sqlstore") || anywhere(pkg) }},
 		{"github.com/minio/minio-go", func(pkg string) bool { return pkg == "checks/s3store" || anywhere(pkg) }},
+		{"go.etcd.io/bbolt", func(pkg string) bool { return pkg == "checks/spool" || anywhere(pkg) }},
 		{"modernc.org/sqlite", func(pkg string) bool { return pkg == "checks/sqlstore/sqlite" || anywhere(pkg) }},
 		{"github.com/jackc/pgx", func(pkg string) bool { return pkg == "checks/sqlstore/postgres" || anywhere(pkg) }},
 		{"github.com/julienschmidt/httprouter", func(pkg string) bool { return pkg == "server" || anywhere(pkg) }},

@@ -57,6 +57,10 @@ type serveCmd struct {
 
 	CommitMargin *time.Duration `group:"Operation:" placeholder:"DURATION" help:"How long a check stays up after its deadline, so that another server on the database can commit a ping that it received in time: 0s to 1m (default: 2s on PostgreSQL, 0s on SQLite). A single server needs none."`
 
+	Spool     string        `group:"Operation:" placeholder:"DIR" help:"Directory in which pings wait while the database is unavailable; see the manual. It must survive a restart, and belongs to one server. Default: none, and pings are answered with 503."`
+	SpoolSize int64         `default:"1073741824" group:"Operation:" placeholder:"BYTES" help:"Maximum size of the pings in the spool, at least 1048576. Further ones are answered with 503."`
+	SpoolWait time.Duration `default:"1m" group:"Operation:" placeholder:"DURATION" help:"How long deadlines are held back for a server with a spool that has gone missing, up to 24h. Use the same value on all servers, also on those without a spool."`
+
 	LogFormat       string        `default:"text" enum:"text,json" group:"Operation:" placeholder:"text|json" help:"Format of the log on standard error."`
 	LogLevel        string        `default:"info" enum:"debug,info,warn,error" group:"Operation:" placeholder:"LEVEL" help:"Lowest level to log: debug, info, warn or error."`
 	ShutdownTimeout time.Duration `default:"10s" group:"Operation:" placeholder:"DURATION" help:"How long requests may take to finish after SIGTERM or SIGINT. A second signal ends the process at once."`
@@ -85,6 +89,8 @@ func (c *serveCmd) Validate() error {
 		return fmt.Errorf("--secret-key: is too short: %d bytes, the minimum is %d", len(c.SecretKey), badges.MinSecret)
 	case c.AcceptLate > pings.MaxQueued:
 		return fmt.Errorf("--accept-late: is too large: %v, the maximum is %v", c.AcceptLate, pings.MaxQueued)
+	case c.SpoolWait > monitor.MaxSpoolWait:
+		return fmt.Errorf("--spool-wait: is too large: %v, the maximum is %v", c.SpoolWait, monitor.MaxSpoolWait)
 	case c.CommitMargin != nil && *c.CommitMargin > monitor.MaxCommitMargin:
 		return fmt.Errorf("--commit-margin: is too large: %v, the maximum is %v", *c.CommitMargin, monitor.MaxCommitMargin)
 	}
@@ -97,6 +103,8 @@ func (c *serveCmd) Validate() error {
 		atLeast("--ping-body-limit", c.PingBodyLimit, 1),
 		atLeast("--accept-late", c.AcceptLate, 0),
 		atLeast("--commit-margin", c.margin(database{}), 0),
+		atLeast("--spool-size", c.SpoolSize, 1<<20),
+		atLeast("--spool-wait", c.SpoolWait, time.Second),
 		atLeast("--shutdown-timeout", c.ShutdownTimeout, 0),
 		c.Connections.validate(), c.SMTP.validate(), c.Notifiers.validate(), c.Operate.validate(), err,
 	)
@@ -134,6 +142,9 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 	// Listen first: if a port is in use, serve must not leave a new database whose keys nobody has seen.
 	defer s.close()
 	if err := s.listen(); err != nil {
+		return err
+	}
+	if err := s.openSpool(); err != nil {
 		return err
 	}
 	err = d.withStore(ctx, true, func(store *sqlstore.Store) error {

@@ -22,6 +22,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/webpush"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/spool"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
@@ -35,6 +36,8 @@ type service struct {
 	log *slog.Logger
 
 	webListener, mailListener, metricsListener net.Listener
+
+	spool *spool.Spool
 
 	mon     *monitor.Monitor
 	web     *server.Server
@@ -67,11 +70,24 @@ func (s *service) listen() error {
 }
 
 func (s *service) close() {
+	if s.spool != nil {
+		s.spool.Close()
+	}
 	for _, listener := range []net.Listener{s.webListener, s.mailListener, s.metricsListener} {
 		if listener != nil {
 			listener.Close()
 		}
 	}
+}
+
+func (s *service) openSpool() (err error) {
+	if s.Spool == "" {
+		return nil
+	}
+	if s.spool, err = spool.Open(s.Spool, &spool.Config{MaxBytes: s.SpoolSize}); err != nil {
+		return fmt.Errorf("--spool: %w", err)
+	}
+	return nil
 }
 
 // netReason returns the cause of a network error, without the address.
@@ -123,7 +139,10 @@ func localURL(listen string, addr net.Addr) address {
 func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monitor.Monitor, error) {
 	config := &monitor.Config{
 		Logger: s.log, AlertLink: s.linkAlerts(), CommitMargin: *s.CommitMargin,
-		CreateRate: s.CreateRateLimit, MaxCreated: s.MaxCreatedChecks,
+		CreateRate: s.CreateRateLimit, MaxCreated: s.MaxCreatedChecks, SpoolWait: s.SpoolWait,
+	}
+	if s.spool != nil {
+		config.Spool = s.spool
 	}
 	if s.metrics != nil {
 		config.Observer = s.metrics
