@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,13 +96,15 @@ func TestCommitWithoutStandby(t *testing.T) {
 }
 
 // TestLaggingStandby promotes a standby that lacks the last commits. A store that has cached what is lost goes on with
-// what the standby has, without a restart, although new checks get the keys of lost ones.
+// what the standby has, without a restart, although new checks get the keys of lost ones. It listens there too.
 func TestLaggingStandby(t *testing.T) {
 	primary, standby, db := dbtest.Replicated(t)
 	mon := monitorOn(t, db.Open(t))
 	survivor := addCheck(t, mon)
 	_, err := mon.Ping(t.Context(), survivor.ID, pings.Signal{UserAgent: "kept"})
 	must(t, err)
+	heard := listen(t, db)
+	eventually(t, "the store listens", func() bool { return heard("") })
 	detach(t, primary, standby)
 
 	_, err = mon.Ping(t.Context(), survivor.ID, pings.Signal{Kind: pings.Fail, UserAgent: "lost"})
@@ -116,12 +119,9 @@ func TestLaggingStandby(t *testing.T) {
 	primary.Kill()
 	must(t, standby.Promote(t.Context()))
 
-	made := make(map[string]int64)
-	for range 40 {
-		c := addCheck(t, mon)
-		p, err := mon.Ping(t.Context(), c.ID, pings.Signal{})
+	for range len(lost) {
+		_, err := mon.Ping(t.Context(), addCheck(t, mon).ID, pings.Signal{})
 		must(t, err)
-		made[c.ID.String()] = p.N
 	}
 	for _, c := range lost {
 		if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{}); !errors.Is(err, checks.ErrNotFound) {
@@ -135,7 +135,12 @@ func TestLaggingStandby(t *testing.T) {
 	if err != nil || p.N != 2 {
 		t.Errorf("the ping after the failover has number %d, want 2; error %v", p.N, err)
 	}
-	after := monitorOn(t, db.Open(t)) // a store without a cache
+	announcer := db.Open(t)
+	eventually(t, "announcements are heard from the new primary", func() bool {
+		must(t, announcer.Announce(t.Context(), "hello"))
+		return heard("hello")
+	})
+	after := monitorOn(t, announcer) // a store without a cache
 	log, err := after.Pings(t.Context(), survivor.ID)
 	must(t, err)
 	var agents []string
@@ -150,6 +155,29 @@ func TestLaggingStandby(t *testing.T) {
 		if err != nil || c.NPings != 2 || c.Stored != checks.StatusUp {
 			t.Errorf("the check is %s with %d pings, want up with 2; error %v", c.Stored, c.NPings, err)
 		}
+	}
+}
+
+// listen listens again and again until the test ends, and returns whether it has heard a message.
+func listen(t *testing.T, db dbtest.DB) (heard func(message string) bool) {
+	t.Helper()
+	var messages sync.Map
+	store := db.Open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			_ = store.Listen(ctx, func(message string) { messages.Store(message, true) })
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	return func(message string) bool {
+		_, found := messages.Load(message)
+		return found
 	}
 }
 

@@ -201,4 +201,10 @@ func TestName(t *testing.T) {
 			t.Errorf("%s: %v, error %v, want %s", url, config, err, want)
 		}
 	}
+	const hint = "several hosts need a port each or none, and IPv6 addresses the parameter host"
+	for _, url := range []string{"postgres://u:secret@db1:1,db2/jobs", "postgres://u:secret@[::1]:1,[::2]:1/jobs"} {
+		if _, err := postgres.ParseURL(url); err == nil || !strings.HasSuffix(err.Error(), hint) {
+			t.Errorf("%s: error %v", url, err)
+		}
+	}
 }

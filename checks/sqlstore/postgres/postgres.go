@@ -78,7 +78,11 @@ func ParseURL(url string) (*pgx.ConnConfig, error) {
 		return nil, errors.New("postgres: the URL must begin with postgres://")
 	}
 	if !unambiguous(url) {
-		return nil, errors.New("postgres: the URL is not valid; in a user name or password, characters such as / ? # @ & % must be percent-encoded")
+		text := "postgres: the URL is not valid; in a user name or password, characters such as / ? # @ & % must be percent-encoded"
+		if strings.Contains(url, ",") {
+			text += "; several hosts need a port each or none, and IPv6 addresses the parameter host"
+		}
+		return nil, errors.New(text)
 	}
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
