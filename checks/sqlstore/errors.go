@@ -109,14 +109,13 @@ func unavailable(err error) bool {
 
 // retryable reports whether the transaction had no effect and may succeed if it is run again.
 func retryable(err error) bool {
-	state, ok := sqlState(err)
-	switch {
-	case !ok:
-		return false
-	case state == "25006": // read-only, such as a former primary: package postgres connects again
+	switch state, _ := sqlState(err); state {
+	case "40001", "40P01": // serialization failure, deadlock
+		return true
+	case "25006": // read-only, such as a former primary: package postgres connects to another
 		return true
 	}
-	return state == "40001" || state == "40P01" // serialization failure, deadlock
+	return false
 }
 
 // disconnected reports whether an open connection turned out to be dead. A failure to connect does not count, because
