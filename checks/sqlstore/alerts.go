@@ -177,7 +177,7 @@ func distinct[R any, K comparable](rows []R, key func(R) K) []K {
 
 // alertChecks reads checks by their keys.
 func (s *Store) alertChecks(ctx context.Context, ids []int64) (map[int64]checks.Check, error) {
-	rows, err := scanRows(s.db.QueryContext(ctx, selectChecks+" WHERE c.id IN (?)", bun.List(ids)))
+	rows, err := s.checkRows(ctx, s.db, s.db.DB, "c.id IN (?)", bun.List(ids))
 	if err != nil {
 		return nil, err
 	}

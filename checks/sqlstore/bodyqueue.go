@@ -128,6 +128,9 @@ func (t *transaction) settleUploads(ctx context.Context, results []store.BodyRes
 	if len(results) == 0 {
 		return nil
 	}
+	if err := t.atomic(ctx); err != nil {
+		return err
+	}
 	ids := make([]int64, len(results))
 	for i, r := range results {
 		ids[i] = r.ID
@@ -249,12 +252,15 @@ const uploadSlack = 2 * time.Minute
 
 // removePings removes log entries and their uploads, and queues the removal of their objects. It returns how many
 // entries it removed.
-func (t *transaction) removePings(ctx context.Context, ids []int64) (removed int, err error) {
-	if len(ids) == 0 {
+func (t *transaction) removePings(ctx context.Context, entries []entry) (removed int, err error) {
+	if len(entries) == 0 {
 		return 0, nil
 	}
+	if err := t.atomic(ctx); err != nil {
+		return 0, err
+	}
 	var removals []removalRow
-	d, list := t.s.d, t.s.d.list(ids)
+	d, list := t.s.d, t.s.d.list(entryIDs(entries))
 	var u uploadRow
 	rows, err := t.tx.Tx.QueryContext(ctx, "DELETE FROM rollcall_uploads WHERE "+d.among("ping_id", "bigint")+" RETURNING object, attempts, due_at", list)
 	uploads, err := scanList(rows, err, &u, &u.Object, &u.Attempts, &u.DueAt)
@@ -266,9 +272,7 @@ func (t *transaction) removePings(ctx context.Context, ids []int64) (removed int
 			removals = append(removals, removalRow{Object: u.Object, DueAt: u.DueAt + uploadSlack.Microseconds()})
 		}
 	}
-	rows, err = t.tx.Tx.QueryContext(ctx, "DELETE FROM rollcall_pings WHERE "+d.among("id", "bigint")+" RETURNING coalesce(object, '')", list)
-	var object string
-	objects, err := scanList(rows, err, &object, &object)
+	objects, err := t.removeLogs(ctx, entries)
 	if err != nil {
 		return 0, err
 	}

@@ -46,6 +46,20 @@ func (c *cache) keys(ids []uuid.UUID) (keys []int64, missing []uuid.UUID) {
 	return keys, missing
 }
 
+// addKeys adds the row keys of the cached checks among ids to keys, and returns the ids that are not cached.
+func (c *cache) addKeys(keys map[uuid.UUID]int64, ids []uuid.UUID) (missing []uuid.UUID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range ids {
+		if entry, ok := c.byID[id]; ok {
+			keys[id] = entry.row.id
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	return missing
+}
+
 // get returns copies of the checks that are cached with the revision of their locked row, and the keys of the others.
 func (c *cache) get(rows []lockedKey) (locked []*store.Locked, missing []int64) {
 	c.mu.Lock()

@@ -28,7 +28,7 @@ func (s *Store) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check
 
 // listChecks reads the checks of one project with their channels.
 func (s *Store) listChecks(ctx context.Context, where string, args ...any) ([]checks.Check, error) {
-	rows, err := scanRows(s.db.QueryContext(ctx, selectChecks+" WHERE "+where, args...))
+	rows, err := s.checkRows(ctx, s.db, s.db.DB, where, args...)
 	if err != nil || len(rows) == 0 {
 		return nil, translate(err)
 	}

@@ -69,3 +69,17 @@ func (s *Store) WaitForCheckpoint() {
 	s.checkpoints.running.Lock()
 	defer s.checkpoints.running.Unlock()
 }
+
+// HashInt64 exports hashInt64.
+func HashInt64(key int64) int32 { return hashInt64(key) }
+
+// Spread makes the store believe that its tables are distributed over shards, unless there is only one.
+func (s *Store) Spread(n int) {
+	var spread shards
+	for i := range n {
+		spread = append(spread, int32(math.MinInt32+int64(i+1)<<32/int64(n)-1))
+	}
+	if n > 1 {
+		s.spread.Store(&spread)
+	}
+}

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,23 +50,30 @@ func (r *pingRow) ping() (pings.Ping, error) {
 // SQLite its identifier may belong to another check's entry.
 const chain = `WITH RECURSIVE chain (id, prev, n, check_id, depth) AS (
 	SELECT p.id, p.prev, p.n, p.check_id, 1
-	FROM rollcall_checks c JOIN rollcall_states s ON s.check_id = c.id JOIN rollcall_pings p ON p.id = s.log_head
-	WHERE c.uuid = ?
+	FROM %[1]s JOIN rollcall_states s ON s.check_id = c.id%[3]s JOIN rollcall_pings p ON p.id = s.log_head%[4]s
+	WHERE %[2]s
 	UNION ALL
 	SELECT p.id, p.prev, p.n, p.check_id, depth + 1
-	FROM chain JOIN rollcall_pings p ON p.id = chain.prev AND p.check_id = chain.check_id AND p.n = chain.n - 1
+	FROM chain JOIN rollcall_pings p ON p.id = chain.prev AND p.check_id = chain.check_id AND p.n = chain.n - 1%[4]s
 	WHERE depth < ? AND chain.n > ?
-) `
+) SELECT %[5]s FROM chain JOIN rollcall_pings p ON p.id = chain.id%[4]s`
+
+// readChain reads entries of the log of one check, with the given columns and the conditions after them.
+func (s *Store) readChain(ctx context.Context, checkID uuid.UUID, columns, conditions string, args ...any) (rows []pingRow, err error) {
+	sources, err := s.logSources(ctx, "c.uuid = ?", checkID)
+	for _, l := range sources { // at most one
+		err = s.db.NewRaw(fmt.Sprintf(chain, l.checks, l.where, l.state, l.ping, columns)+conditions, args...).Scan(ctx, &rows)
+	}
+	return rows, translate(err)
+}
 
 const pingColumns = "p.n, p.kind, p.at, p.scheme, p.method, p.remote_addr, p.ua, p.run, p.exit_status, p.duration, p.body_size"
 
 // Pings returns the newest pings of a check, newest first, without their bodies.
 func (s *Store) Pings(ctx context.Context, checkID uuid.UUID, limit int) ([]pings.Ping, error) {
-	var rows []pingRow
-	err := s.db.NewRaw(chain+"SELECT "+pingColumns+" FROM chain JOIN rollcall_pings p ON p.id = chain.id ORDER BY p.n DESC",
-		checkID, limit, 0).Scan(ctx, &rows)
+	rows, err := s.readChain(ctx, checkID, pingColumns, " ORDER BY p.n DESC", limit, 0)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	list := make([]pings.Ping, len(rows))
 	for i := range rows {
@@ -78,11 +86,9 @@ func (s *Store) Pings(ctx context.Context, checkID uuid.UUID, limit int) ([]ping
 
 // Ping returns ping number n with its body, if it is among the newest limit pings of the check.
 func (s *Store) Ping(ctx context.Context, checkID uuid.UUID, n int64, limit int) (pings.Ping, error) {
-	var rows []pingRow
-	err := s.db.NewRaw(chain+"SELECT "+pingColumns+", p.body, p.object FROM chain JOIN rollcall_pings p ON p.id = chain.id WHERE chain.n = ?",
-		checkID, limit, n, n).Scan(ctx, &rows)
+	rows, err := s.readChain(ctx, checkID, pingColumns+", p.body, p.object", " WHERE chain.n = ?", limit, n, n)
 	if err != nil {
-		return pings.Ping{}, translate(err)
+		return pings.Ping{}, err
 	}
 	if len(rows) == 0 {
 		return pings.Ping{}, checks.ErrNotFound

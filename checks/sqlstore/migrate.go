@@ -72,6 +72,9 @@ func (s *Store) migrateFiles(ctx context.Context, set fs.FS) (before, after int,
 		_, err := tx.NewRaw("DELETE FROM rollcall_schema; INSERT INTO rollcall_schema (version) VALUES (?)", after).Exec(ctx)
 		return err
 	})
+	if err == nil {
+		err = s.loadShards(ctx)
+	}
 	return before, after, translate(err)
 }
 

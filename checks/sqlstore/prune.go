@@ -80,11 +80,12 @@ func orNoPause(pause func()) func() {
 
 // pruneEntries removes the expired ones among log entries.
 func (s *Store) pruneEntries(ctx context.Context, entries []entry, pause func()) (removed int, err error) {
-	ids, err := s.expired(ctx, s.db.DB, entries, pause)
+	expired, err := s.expired(ctx, s.db.DB, entries, pause)
 	if err != nil {
 		return 0, translate(err)
 	}
-	for part := range slices.Chunk(ids, removeAtOnce) {
+	s.shards().byShard(expired)
+	for part := range slices.Chunk(expired, removeAtOnce) {
 		pause()
 		n := 0
 		err = s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
@@ -100,23 +101,31 @@ func (s *Store) pruneEntries(ctx context.Context, entries []entry, pause func())
 }
 
 // removeEntries removes entries that PrunePings found to be expired.
-func (t *transaction) removeEntries(ctx context.Context, ids []int64) (removed int, err error) {
+func (t *transaction) removeEntries(ctx context.Context, entries []entry) (removed int, err error) {
 	if !t.s.d.postgres {
 		// Check again: if another process has removed the newest entry since, SQLite can have reused its identifier.
 		query := "SELECT id, check_id, n FROM rollcall_pings WHERE " + t.s.d.among("id", "bigint")
-		entries, err := scanEntries(t.tx.Tx.QueryContext(ctx, query, t.s.d.list(ids)))
+		entries, err = scanEntries(t.tx.Tx.QueryContext(ctx, query, t.s.d.list(entryIDs(entries))))
 		if err != nil {
 			return 0, err
 		}
-		if ids, err = t.s.expired(ctx, t.tx.Tx, entries, func() {}); err != nil {
+		if entries, err = t.s.expired(ctx, t.tx.Tx, entries, func() {}); err != nil {
 			return 0, err
 		}
 	}
-	return t.removePings(ctx, ids)
+	return t.removePings(ctx, entries)
 }
 
 // entry is the part of a log entry that decides whether it may be removed.
 type entry struct{ id, check, n int64 }
+
+func entryIDs(entries []entry) []int64 {
+	ids := make([]int64, len(entries))
+	for i, e := range entries {
+		ids[i] = e.id
+	}
+	return ids
+}
 
 func scanEntries(rows *sql.Rows, err error) ([]entry, error) {
 	var e entry
@@ -142,7 +151,7 @@ func (s *Store) logAfter(ctx context.Context, after, limit int64) (page []entry,
 
 // expired returns the entries beyond the limits of their checks. It does not join entries with checks: with statistics
 // from before the log grew, the planner would look up the check for every entry.
-func (s *Store) expired(ctx context.Context, db querier, entries []entry, pause func()) (ids []int64, err error) {
+func (s *Store) expired(ctx context.Context, db querier, entries []entry, pause func()) (list []entry, err error) {
 	oldest := make(map[int64]int64)
 	for _, e := range entries {
 		if n, ok := oldest[e.check]; !ok || e.n < n {
@@ -158,10 +167,10 @@ func (s *Store) expired(ctx context.Context, db querier, entries []entry, pause 
 	}
 	for _, e := range entries {
 		if n, ok := upTo[e.check]; ok && e.n <= n {
-			ids = append(ids, e.id)
+			list = append(list, e)
 		}
 	}
-	return ids, nil
+	return list, nil
 }
 
 // expiredUpTo sets upTo, for each check, to the number of its last expired ping. For a deleted check, that is the

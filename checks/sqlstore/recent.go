@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"time"
@@ -14,15 +15,16 @@ import (
 )
 
 // chains walks the logs of several checks at once, like chain. Its column older counts the entries in a row that are
-// older than an instant. The verbs stand for the condition on c.uuid and for the two look-ups of an entry.
+// older than an instant. The verbs stand for a logSource and for the two
+// look-ups of an entry.
 const chains = `WITH RECURSIVE chains (uuid, check_id, prev, n, kind, at, run, exit_status, duration, body_size, depth, older) AS (
 	SELECT c.uuid, p.check_id, p.prev, p.n, p.kind, p.at, p.run, p.exit_status, p.duration, p.body_size, 1,
 		CASE WHEN p.at < ? THEN 1 ELSE 0 END
-	FROM rollcall_checks AS c JOIN rollcall_states AS s ON s.check_id = c.id %[2]s WHERE %[1]s
+	FROM %[1]s JOIN rollcall_states AS s ON s.check_id = c.id%[3]s %[4]s WHERE %[2]s
 	UNION ALL
 	SELECT k.uuid, p.check_id, p.prev, p.n, p.kind, p.at, p.run, p.exit_status, p.duration, p.body_size, k.depth + 1,
 		CASE WHEN p.at < ? THEN k.older + 1 ELSE 0 END
-	FROM chains AS k %[3]s WHERE k.depth < ? AND k.older < ?
+	FROM chains AS k %[5]s WHERE k.depth < ? AND k.older < ?
 ) SELECT uuid, n, kind, at, run, exit_status, duration, body_size FROM chains`
 
 // RecentPings returns the newest pings of checks, until ten in a row are older than an instant.
@@ -30,29 +32,43 @@ func (s *Store) RecentPings(ctx context.Context, checkIDs []uuid.UUID, since tim
 	if len(checkIDs) == 0 || limit <= 0 {
 		return nil, nil
 	}
-	query := fmt.Sprintf(chains, s.d.anyOf("c.uuid", "uuid"), s.d.joinEntry("p.id = s.log_head"),
-		s.d.joinEntry("p.id = k.prev AND p.check_id = k.check_id AND p.n = k.n - 1"))
-	rows, err := s.db.QueryContext(ctx, query, since.UnixMicro(), s.d.list(checkIDs), since.UnixMicro(), limit, store.OlderPings)
+	sources, err := s.logSources(ctx, s.d.anyOf("c.uuid", "uuid"), s.d.list(checkIDs))
+	if err != nil {
+		return nil, translate(err)
+	}
+	recent := make(map[uuid.UUID][]pings.Ping)
+	for _, l := range sources {
+		query := fmt.Sprintf(chains, l.checks, l.where, l.state, s.d.joinEntry("p.id = s.log_head"+l.ping),
+			s.d.joinEntry("p.id = k.prev AND p.check_id = k.check_id AND p.n = k.n - 1"+l.ping))
+		rows, err := s.db.QueryContext(ctx, query, since.UnixMicro(), since.UnixMicro(), limit, store.OlderPings)
+		if err := addRecent(recent, rows, err); err != nil {
+			return nil, translate(err)
+		}
+	}
+	for _, log := range recent {
+		slices.SortFunc(log, func(a, b pings.Ping) int { return cmp.Compare(b.N, a.N) })
+	}
+	return recent, nil
+}
+
+// addRecent adds the result of a query for chains to the logs of checks.
+func addRecent(recent map[uuid.UUID][]pings.Ping, rows *sql.Rows, err error) error {
 	var row struct {
 		check uuid.UUID
 		pingRow
 	}
 	list, err := scanList(rows, err, &row, &row.check, &row.N, &row.Kind, &row.At, &row.Run, &row.ExitStatus, &row.Duration, &row.BodySize)
 	if err != nil {
-		return nil, translate(err)
+		return err
 	}
-	recent := make(map[uuid.UUID][]pings.Ping)
 	for i := range list {
 		p, err := list[i].ping()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		recent[list[i].check] = append(recent[list[i].check], p)
 	}
-	for _, log := range recent {
-		slices.SortFunc(log, func(a, b pings.Ping) int { return cmp.Compare(b.N, a.N) })
-	}
-	return recent, nil
+	return nil
 }
 
 // joinEntry joins the log entry p that meets a condition on its key. PostgreSQL must look up each entry: it cannot know how

@@ -30,8 +30,8 @@ var pingInsert = []column{
 	{"exit_status", "smallint"}, {"duration", "bigint"}, {"body_size", "bigint"}, {"body", "bytea"},
 }
 
-// The indexes in pingInsert of the columns that are often NULL.
-var exitColumn, durationColumn, bodyColumn = 11, 12, len(pingInsert) - 1
+// The indexes in pingInsert of the check, and of the columns that are often NULL.
+var checkColumn, exitColumn, durationColumn, bodyColumn = 1, 11, 12, len(pingInsert) - 1
 
 var uploadInsert = []column{{"ping_id", "bigint"}, {"object", "text"}, {"due_at", "bigint"}}
 
@@ -70,6 +70,9 @@ func (t *transaction) SaveChecks(ctx context.Context, locked []*store.Locked) er
 			continue
 		}
 		if err := save(ctx, l); err != nil {
+			return err
+		}
+		if err := t.atomic(ctx); err != nil {
 			return err
 		}
 		l.SettingsChanged = false
@@ -113,13 +116,21 @@ func (t *transaction) collect(ctx context.Context, locked []*store.Locked) (c ch
 
 // write writes rows, deliveries before flips; see enqueue.
 func (t *transaction) write(ctx context.Context, c changes) error {
-	if err := t.s.d.appendPings(ctx, t.tx, c.pings, c.states); err != nil {
-		return err
+	for _, part := range c.split(t.s.shards()) {
+		if err := t.s.d.appendPings(ctx, t.tx, part.pings, part.states); err != nil {
+			return err
+		}
+		if err := t.s.d.update(ctx, t.tx, "rollcall_states", watchUpdate, part.watches); err != nil {
+			return err
+		}
+		if err := t.s.d.update(ctx, t.tx, "rollcall_states", alertingUpdate, part.alerting); err != nil {
+			return err
+		}
 	}
-	if err := t.s.d.update(ctx, t.tx, "rollcall_states", watchUpdate, c.watches); err != nil {
-		return err
+	if len(c.uploads)+len(c.alerts)+len(c.months)+len(c.pauses)+len(c.flips) == 0 {
+		return nil
 	}
-	if err := t.s.d.update(ctx, t.tx, "rollcall_states", alertingUpdate, c.alerting); err != nil {
+	if err := t.atomic(ctx); err != nil {
 		return err
 	}
 	if err := t.s.d.insert(ctx, t.tx, "rollcall_uploads", uploadInsert, c.uploads); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/uptrace/bun"
 
@@ -33,6 +34,7 @@ type Store struct {
 	listeners   listeners
 	writer      sqliteWriter
 	announced   announced
+	spread      atomic.Pointer[shards] // how Citus distributes the database
 }
 
 var (
@@ -111,7 +113,7 @@ func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx stor
 	attempts := maxAttempts
 	for attempt := 1; ; attempt++ {
 		t, committing, err := s.try(ctx, fn)
-		again := retryable(err)
+		again := retryable(err) || s.resharded(ctx, err)
 		if disconnected(err) {
 			// After a restart of the database, every connection in the pool is dead, and each attempt discards one.
 			if attempts == maxAttempts {

@@ -20,6 +20,7 @@ type transaction struct {
 
 	saved     []*store.Locked // what SaveChecks wrote
 	bodyBytes int             // the size of their pings' bodies
+	isAtomic  bool            // atomic was called
 }
 
 var _ store.Tx = (*transaction)(nil)
@@ -98,7 +99,7 @@ func (t *transaction) LockChecks(ctx context.Context, ids []uuid.UUID) ([]*store
 	return t.load(ctx, locked)
 }
 
-// lockKeys locks rows in the order of their keys, to prevent deadlocks.
+// lockKeys locks rows in the order of their shards and keys, to prevent deadlocks.
 func (t *transaction) lockKeys(ctx context.Context, keys []int64) ([]lockedKey, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -107,18 +108,22 @@ func (t *transaction) lockKeys(ctx context.Context, keys []int64) ([]lockedKey, 
 	if t.s.d.postgres {
 		query += " ORDER BY check_id FOR UPDATE"
 	}
-	rows, err := t.tx.Tx.QueryContext(ctx, query, t.s.d.list(keys))
-	var row lockedKey
-	return scanList(rows, err, &row, &row.id, &row.revision)
+	var locked []lockedKey
+	for _, part := range group(t.s.shards(), keys, itself) {
+		rows, err := t.tx.Tx.QueryContext(ctx, query, t.s.d.list(part))
+		var row lockedKey
+		list, err := scanList(rows, err, &row, &row.id, &row.revision)
+		if err != nil {
+			return nil, err
+		}
+		locked = append(locked, list...)
+	}
+	return locked, nil
 }
 
 // LockDue locks checks whose deadline or next alert may have come.
 func (t *transaction) LockDue(ctx context.Context, now time.Time, limit int) ([]*store.Locked, error) {
-	q := t.tx.NewSelect().TableExpr("rollcall_states AS s").ColumnExpr("s.check_id, s.revision").
-		Where("s.watch_at IS NOT NULL AND s.watch_at <= ?", micros(now)).OrderExpr("s.watch_at").Limit(int64(limit))
-	rows, err := t.s.d.forUpdate(q, "s", " SKIP LOCKED").Rows(ctx)
-	var row lockedKey
-	due, err := scanList(rows, err, &row, &row.id, &row.revision)
+	due, err := t.lockDueChecks(ctx, now, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +134,17 @@ func (t *transaction) LockDue(ctx context.Context, now time.Time, limit int) ([]
 	return locked, err
 }
 
+func (t *transaction) lockDueChecks(ctx context.Context, now time.Time, limit int) ([]lockedKey, error) {
+	if t.s.shards() != nil {
+		return t.lockDueSpread(ctx, now, limit)
+	}
+	q := t.tx.NewSelect().TableExpr("rollcall_states AS s").ColumnExpr("s.check_id, s.revision").
+		Where("s.watch_at IS NOT NULL AND s.watch_at <= ?", micros(now)).OrderExpr("s.watch_at").Limit(int64(limit))
+	rows, err := t.s.d.forUpdate(q, "s", " SKIP LOCKED").Rows(ctx)
+	var row lockedKey
+	return scanList(rows, err, &row, &row.id, &row.revision)
+}
+
 // load returns the checks of locked rows, from the cache if it has the row's revision. It must read the others after
 // locking: a query that waits for a lock sees other tables as they were when it started.
 func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*store.Locked, error) {
@@ -136,7 +152,7 @@ func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*store.Lock
 	if len(missing) == 0 {
 		return locked, nil
 	}
-	found, err := scanRows(t.tx.Tx.QueryContext(ctx, selectChecks+" WHERE "+t.s.d.among("c.id", "bigint"), t.s.d.list(missing)))
+	found, err := t.s.checkRows(ctx, t.tx.Tx, t.tx.Tx, t.s.d.among("c.id", "bigint"), t.s.d.list(missing))
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +208,9 @@ func (t *transaction) assign(ctx context.Context, checkID int64, ids []uuid.UUID
 // DeleteDeliveries removes the deliveries of a locked check. Copies of a delivery are added under its lock, so after
 // locking all, the second statement finds every copy.
 func (t *transaction) DeleteDeliveries(ctx context.Context, l *store.Locked) error {
+	if err := t.atomic(ctx); err != nil {
+		return err
+	}
 	id := l.Row.(*lockedRow).id
 	if t.s.d.postgres {
 		_, err := t.tx.NewRaw("SELECT 1 FROM rollcall_deliveries WHERE check_id = ? ORDER BY id FOR UPDATE", id).Exec(ctx)
@@ -206,6 +225,9 @@ func (t *transaction) DeleteDeliveries(ctx context.Context, l *store.Locked) err
 // DeleteCheck removes a locked check. PrunePings removes the entries of its log, which can be many.
 func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {
 	t.s.cache.forget(l.ID)
+	if err := t.atomic(ctx); err != nil {
+		return err
+	}
 	id := l.Row.(*lockedRow).id
 	for _, from := range []struct{ table, column string }{
 		{"rollcall_deliveries", "check_id"}, {"rollcall_flips", "check_id"}, {"rollcall_pauses", "check_id"},

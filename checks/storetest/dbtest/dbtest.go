@@ -78,9 +78,14 @@ func SQLite(t testing.TB) DB {
 	return DB{Name: "sqlite", URL: "sqlite:" + filepath.Join(t.TempDir(), "rollcall.db")}
 }
 
-// PostgreSQL returns a database on the server of this process, or skips the test if PostgreSQL is missing.
+// PostgreSQL returns a database on the server of this process, or skips the test if PostgreSQL is missing. If
+// ROLLCALL_TEST_CITUS has the URL of a database on a coordinator of Citus, it returns a schema there, migrated and
+// distributed.
 func PostgreSQL(t testing.TB) DB {
 	t.Helper()
+	if url := os.Getenv("ROLLCALL_TEST_CITUS"); url != "" {
+		return onCitus(t, url)
+	}
 	if err := server.start(); err != nil {
 		if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("ROLLCALL_TEST_REQUIRE") != "all" {
 			t.Skip(err)

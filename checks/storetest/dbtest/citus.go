@@ -1,0 +1,55 @@
+package dbtest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
+)
+
+// citusShards is the number of shards in tests. Few are enough to have checks in several.
+const citusShards = "8"
+
+var schemas atomic.Int64
+
+// onCitus returns a schema in a database of Citus: to make a database there takes seconds.
+func onCitus(t testing.TB, coordinator string) DB {
+	t.Helper()
+	u, err := url.Parse(coordinator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("test%d_%d", os.Getpid(), schemas.Add(1))
+	run(t, coordinator, "CREATE SCHEMA "+name)
+	t.Cleanup(func() { run(t, coordinator, "DROP SCHEMA "+name+" CASCADE") })
+	query := u.Query()
+	query.Set("search_path", name)
+	query.Set("citus.shard_count", citusShards)
+	u.RawQuery = query.Encode()
+	store, err := postgres.Open(t.Context(), u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if _, err := store.Distribute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return DB{Name: "postgres", URL: u.String()}
+}
+
+func run(t testing.TB, url, statement string) {
+	t.Helper()
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(context.Background(), statement); err != nil { // also after the end of the test
+		t.Error(err)
+	}
+}
