@@ -96,6 +96,9 @@ func (m *Monitor) Replay(ctx context.Context) (taken int, err error) {
 		return 0, nil
 	}
 	defer s.replaying.Store(false)
+	if err := s.find(); err != nil {
+		return 0, err
+	}
 	for s.isActive() && ctx.Err() == nil {
 		n, err := m.replayBatch(ctx, replayFactor*m.writer.maxBatch)
 		taken += n

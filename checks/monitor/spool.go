@@ -68,6 +68,16 @@ func (s *spooling) look() error {
 	return nil
 }
 
+// find activates the spool if another monitor of this process has added pings to it.
+func (s *spooling) find() error {
+	if entries, _ := s.queue.Size(); entries == 0 || s.isActive() {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.look()
+}
+
 // isActive reports whether pings take the way through the spool. A nil value is never active.
 func (s *spooling) isActive() bool { return s != nil && s.active.Load() }
 

@@ -110,11 +110,20 @@ func (d database) withStore(ctx context.Context, create bool, fn func(store *sql
 			return err
 		}
 	}
-	open, source := sqlite.Open, d.path
+	return d.withOpen(ctx, d.open, fn)
+}
+
+// open opens the database and migrates it.
+func (d database) open(ctx context.Context) (*sqlstore.Store, error) {
 	if d.url != "" {
-		open, source = postgres.Open, d.url
+		return postgres.Open(ctx, d.url)
 	}
-	store, err := open(ctx, source)
+	return sqlite.Open(ctx, d.path)
+}
+
+// withOpen runs fn with the store that open returns, and closes it.
+func (d database) withOpen(ctx context.Context, open func(context.Context) (*sqlstore.Store, error), fn func(*sqlstore.Store) error) error {
+	store, err := open(ctx)
 	if err != nil {
 		return d.explain(err)
 	}

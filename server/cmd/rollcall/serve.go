@@ -145,9 +145,10 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	if err := s.openSpool(); err != nil {
-		return err
+		return fmt.Errorf("--spool: %w", err)
 	}
-	err = d.withStore(ctx, true, func(store *sqlstore.Store) error {
+	s.setURLs()
+	err = d.withOpen(ctx, s.awaitDatabase(d, a.stdout), func(store *sqlstore.Store) error {
 		if files := d.exposed(); len(files) > 0 {
 			component(s.log, "serve").Warn("other users of this machine can read or write the database", "fix", shellCommand(append([]string{"chmod", "600"}, files...)...))
 		}

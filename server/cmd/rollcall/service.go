@@ -38,6 +38,7 @@ type service struct {
 	webListener, mailListener, metricsListener net.Listener
 
 	spool *spool.Spool
+	front *front
 
 	mon     *monitor.Monitor
 	web     *server.Server
@@ -80,16 +81,6 @@ func (s *service) close() {
 	}
 }
 
-func (s *service) openSpool() (err error) {
-	if s.Spool == "" {
-		return nil
-	}
-	if s.spool, err = spool.Open(s.Spool, &spool.Config{MaxBytes: s.SpoolSize}); err != nil {
-		return fmt.Errorf("--spool: %w", err)
-	}
-	return nil
-}
-
 // netReason returns the cause of a network error, without the address.
 func netReason(err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
@@ -101,8 +92,8 @@ func netReason(err error) error {
 	return err
 }
 
-// assemble creates the parts of the service.
-func (s *service) assemble(ctx context.Context, store *sqlstore.Store) (err error) {
+// setURLs sets the URLs that have no flag, and creates the metrics.
+func (s *service) setURLs() {
 	if s.BaseURL == "" {
 		s.BaseURL = localURL(s.Listen, s.webListener.Addr())
 	}
@@ -112,6 +103,18 @@ func (s *service) assemble(ctx context.Context, store *sqlstore.Store) (err erro
 	if s.metricsListener != nil {
 		s.metrics = metrics.New()
 	}
+}
+
+// observer returns the observer of monitors, or nil.
+func (s *service) observer() monitor.Observer {
+	if s.metrics == nil {
+		return nil
+	}
+	return s.metrics
+}
+
+// assemble creates the parts of the service.
+func (s *service) assemble(ctx context.Context, store *sqlstore.Store) (err error) {
 	if s.mon, err = s.newMonitor(ctx, store); err != nil {
 		return err
 	}
@@ -140,12 +143,10 @@ func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monit
 	config := &monitor.Config{
 		Logger: s.log, AlertLink: s.linkAlerts(), CommitMargin: *s.CommitMargin,
 		CreateRate: s.CreateRateLimit, MaxCreated: s.MaxCreatedChecks, SpoolWait: s.SpoolWait,
+		Observer: s.observer(),
 	}
 	if s.spool != nil {
 		config.Spool = s.spool
-	}
-	if s.metrics != nil {
-		config.Observer = s.metrics
 	}
 	s.Notifiers.unsubscribe = func(ctx context.Context, c channels.Channel, address string) string {
 		return s.web.UnsubscribeURL(ctx, c, address) // alerts are sent once the server is there
@@ -195,6 +196,26 @@ func (s *service) newServer(ctx context.Context) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	config := s.serverConfig(signer)
+	if !s.NoDashboard {
+		push, err := s.mon.Secret(ctx, pushSecret)
+		if err != nil {
+			return nil, err
+		}
+		if s.pages, err = s.newDashboard(signer, push); err != nil {
+			return nil, usageError{err}
+		}
+		config.Dashboard = s.pages
+	}
+	web, err := server.New(s.mon, config)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return web, nil
+}
+
+// serverConfig returns the configuration of the server, without the dashboard.
+func (s *service) serverConfig(signer badges.Signer) *server.Config {
 	config := &server.Config{
 		BaseURL:        string(s.BaseURL),
 		PingBaseURL:    string(s.PingBaseURL),
@@ -212,21 +233,7 @@ func (s *service) newServer(ctx context.Context) (*server.Server, error) {
 	if s.metrics != nil {
 		config.Observer = s.metrics
 	}
-	if !s.NoDashboard {
-		push, err := s.mon.Secret(ctx, pushSecret)
-		if err != nil {
-			return nil, err
-		}
-		if s.pages, err = s.newDashboard(signer, push); err != nil {
-			return nil, usageError{err}
-		}
-		config.Dashboard = s.pages
-	}
-	web, err := server.New(s.mon, config)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	return web, nil
+	return config
 }
 
 func (s *service) newDashboard(signer badges.Signer, push string) (*dashboard.Dashboard, error) {
@@ -274,17 +281,25 @@ func (s *service) announce(w io.Writer) {
 	if s.metrics != nil {
 		fmt.Fprintf(w, "rollcall: metrics on http://%s/metrics\n", s.metricsListener.Addr())
 	}
-	fmt.Fprintf(w, "rollcall: listening on http://%s\n", s.webListener.Addr())
+	s.announceWeb(w)
+}
+
+// announceWeb prints the address of the HTTP server, once.
+func (s *service) announceWeb(w io.Writer) {
+	if s.front == nil || !s.front.announced {
+		fmt.Fprintf(w, "rollcall: listening on http://%s\n", s.webListener.Addr())
+	}
+	if s.front != nil {
+		s.front.announced = true
+	}
 }
 
 // serve runs the service until ctx ends and then finishes the requests in progress.
 func (s *service) serve(ctx context.Context) error {
-	setMemory()
-	web := newWeb(s.web.Handler(), component(s.log, "http"))
-	listener, err := s.limitConns(web, s.webListener)
-	if err != nil {
+	if err := s.show(s.web.Handler()); err != nil {
 		return err
 	}
+	web, failed := s.front.server, s.front.failed
 	var background sync.WaitGroup
 	defer background.Wait()
 	ctxBackground, cancel := context.WithCancel(ctx)
@@ -292,11 +307,9 @@ func (s *service) serve(ctx context.Context) error {
 	if err := s.startBackground(ctxBackground, &background); err != nil {
 		return err
 	}
-	failed := make(chan error, 2)
 	if s.pages != nil {
 		web.RegisterOnShutdown(s.pages.Close) // open pages hold a request each
 	}
-	go func() { failed <- web.Serve(listener) }()
 	if s.mail != nil {
 		go func() { failed <- s.mail.Serve(s.mailListener) }()
 	}

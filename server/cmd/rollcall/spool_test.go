@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/smtp"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+)
+
+// pingIs sends a ping and compares the status of the answer.
+func pingIs(t *testing.T, p *process, path string, want int) {
+	t.Helper()
+	if status, text, err := (request{method: http.MethodPost, url: p.url + path}).do(); status != want || err != nil {
+		t.Fatalf("%s: status %d, want %d: %s %v", path, status, want, text, err)
+	}
+}
+
+// TestSpoolWithoutDatabase takes PostgreSQL away from a server, kills the server, and starts it again before PostgreSQL.
+// All pings are taken, by HTTP and by e-mail, and recorded once PostgreSQL is back.
+func TestSpoolWithoutDatabase(t *testing.T) {
+	pg := dbtest.Server(t)
+	url, err := pg.Create(t.Context(), "spool")
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"--spool", t.TempDir(), "--smtp-listen", "127.0.0.1:0", "--ping-email-domain", "ping.example.org"}
+	p := start(t, url, args...)
+	key := keyOf(t, p)
+	c := createCheck(t, p, key, "job")
+	pingIs(t, p, "/ping/"+c.UUID, 200)
+
+	pg.Stop()
+	pingIs(t, p, "/ping/"+c.UUID, 200)
+	pingIs(t, p, "/ping/"+c.UUID+"/300", 400)
+	_, after, _ := strings.Cut(p.stdout.String(), "accepting e-mail for ping.example.org on ")
+	address, _, _ := strings.Cut(after, "\n")
+	message := []byte("Subject: done\r\n\r\ndone\r\n")
+	if err := smtp.SendMail(address, nil, "job@example.org", []string{c.UUID + "@ping.example.org"}, message); err != nil {
+		t.Fatal(err)
+	}
+	pingIs(t, p, "/readyz", 405)
+	status, text, err := (request{method: http.MethodGet, url: p.url + "/readyz?verbose"}).do()
+	if err != nil || status != 200 || !strings.Contains(text, "spool: ok, holds 2 pings") {
+		t.Errorf("readiness: %d %s %v", status, text, err)
+	}
+	p.kill()
+
+	p = start(t, url, args...)
+	for i := range 3 {
+		pingIs(t, p, fmt.Sprintf("/ping/%s/%d", c.UUID, i), 200)
+	}
+	for _, path := range []string{"/api/v3/checks/", "/api/v3/status/", "/badge/a/b.svg"} {
+		r := request{method: http.MethodGet, url: p.url + path, header: http.Header{"X-Api-Key": {key}}}
+		if status, _, err := r.do(); status < 404 || err != nil {
+			t.Errorf("%s without a database: %d %v", path, status, err)
+		}
+	}
+	if state, err := p.stop(syscall.SIGTERM); err != nil || !state.Success() {
+		t.Fatalf("%v %v\n%s", state, err, p.stderr.String())
+	}
+	p = start(t, url, args...)
+	pingIs(t, p, "/ping/"+c.UUID, 200)
+	if err := pg.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	counted := func() bool {
+		r := request{method: http.MethodGet, url: p.url + "/api/v3/checks/" + c.UUID, header: http.Header{"X-Api-Key": {key}}}
+		_, text, _ := r.do()
+		return strings.Contains(text, `"n_pings":7,`) || strings.Contains(text, `"n_pings": 7,`)
+	}
+	if !eventually(patience, counted) {
+		t.Fatalf("the check does not have 7 pings\n%s", p.stderr.String())
+	}
+	pingIs(t, p, "/ping/"+c.UUID, 200)
+	if count := strings.Count(p.stdout.String(), "listening on"); count != 1 {
+		t.Errorf("the address was printed %d times", count)
+	}
+}
+
+// TestSpoolFlags refuses spools that cannot be opened.
+func TestSpoolFlags(t *testing.T) {
+	db, dir := dbtest.SQLite(t), t.TempDir()
+	start(t, db.URL, "--spool", dir)
+	if _, err := startProcess(cleanEnv(), t.TempDir(), "--database", db.URL, "--spool", dir); err == nil || !strings.Contains(err.Error(), "another process uses it") {
+		t.Errorf("a second server on one spool: %v", err)
+	}
+	file := t.TempDir() + "/file"
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--spool", file}, {"--spool-size", "100"}, {"--spool-wait", "48h"}, {"--spool-wait", "0s"}} {
+		if _, err := startProcess(cleanEnv(), t.TempDir(), append(args, "--database", db.URL)...); err == nil || !strings.Contains(err.Error(), args[0]) {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}

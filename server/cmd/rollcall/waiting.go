@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/memstore"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/spool"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+// openEvery is how often a server with a spool tries to open a database that is away.
+const openEvery = 500 * time.Millisecond
+
+// front is the HTTP server, whose handler can change while it serves.
+type front struct {
+	server  *http.Server
+	handler atomic.Pointer[http.Handler]
+	failed  chan error // receives the error of Serve
+	// announced is set when the address was printed.
+	announced bool
+}
+
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	(*f.handler.Load()).ServeHTTP(w, r)
+}
+
+// show lets the HTTP server answer with a handler, and starts the server on the first call.
+func (s *service) show(handler http.Handler) error {
+	if s.front != nil {
+		s.front.handler.Store(&handler)
+		return nil
+	}
+	setMemory()
+	f := &front{failed: make(chan error, 2)}
+	f.handler.Store(&handler)
+	f.server = newWeb(f, component(s.log, "http"))
+	listener, err := s.limitConns(f.server, s.webListener)
+	if err != nil {
+		return err
+	}
+	s.front = f
+	go func() { f.failed <- f.server.Serve(listener) }()
+	return nil
+}
+
+// openSpool opens the spool, if there is one.
+func (s *service) openSpool() (err error) {
+	if s.Spool != "" {
+		s.spool, err = spool.Open(s.Spool, &spool.Config{MaxBytes: s.SpoolSize})
+	}
+	return err
+}
+
+// awaitDatabase returns a function that opens the database. With a spool, that waits while the database is away, and pings
+// go to the spool meanwhile.
+func (s *service) awaitDatabase(d database, stdout io.Writer) func(context.Context) (*sqlstore.Store, error) {
+	return func(ctx context.Context) (*sqlstore.Store, error) {
+		db, err := d.open(ctx)
+		if s.spool == nil || !errors.Is(err, monitor.ErrUnavailable) {
+			return db, err
+		}
+		component(s.log, "serve").Error("the database is unavailable: pings go to the spool, and nothing else works", "error", d.explain(err))
+		if err := s.showWaiting(); err != nil {
+			return nil, err
+		}
+		s.announceWeb(stdout)
+		for errors.Is(err, monitor.ErrUnavailable) {
+			select {
+			case <-ctx.Done():
+				return nil, errors.Join(ctx.Err(), s.shutdown(s.front.server))
+			case err := <-s.front.failed:
+				return nil, err
+			case <-time.After(openEvery):
+			}
+			db, err = d.open(ctx)
+		}
+		return db, err
+	}
+}
+
+// showWaiting answers requests until the database is there: pings go to the spool, all others fail.
+func (s *service) showWaiting() error {
+	mon, err := monitor.New(absent{memstore.New()}, &monitor.Config{Logger: s.log, Spool: s.spool, Observer: s.observer()})
+	if err != nil {
+		return err
+	}
+	secret := make([]byte, badges.MinSecret)
+	_, _ = rand.Read(secret) // never fails
+	signer, err := badges.NewSigner(secret)
+	if err != nil {
+		return err
+	}
+	web, err := server.New(mon, s.serverConfig(signer))
+	if err != nil {
+		return usageError{err}
+	}
+	return s.show(web.Handler())
+}
+
+// absent is a store without a database. The methods that it does not have need a project, which nobody can find in it.
+type absent struct{ store.Store }
+
+func (absent) Update(context.Context, func(context.Context, store.Tx) error) error {
+	return store.ErrUnavailable
+}
+
+func (absent) Probe(context.Context, bool) error { return store.ErrUnavailable }
+
+func (absent) Setting(context.Context, string, string) (string, error) {
+	return "", store.ErrUnavailable
+}
+
+func (absent) Projects(context.Context, store.ProjectFilter) ([]checks.Project, error) {
+	return nil, store.ErrUnavailable
+}
+
+func (absent) Keys(context.Context, store.KeyFilter) ([]checks.Key, error) {
+	return nil, store.ErrUnavailable
+}
+
+func (absent) Checks(context.Context, store.CheckFilter) ([]checks.Check, error) {
+	return nil, store.ErrUnavailable
+}
+
+func (absent) FindChecks(context.Context, uuid.UUID, store.Match) ([]uuid.UUID, error) {
+	return nil, store.ErrUnavailable
+}
+
+func (absent) StatusPages(context.Context, store.StatusPageFilter) ([]checks.StatusPage, error) {
+	return nil, store.ErrUnavailable
+}
