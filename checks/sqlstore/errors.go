@@ -54,6 +54,9 @@ func translate(err error) error {
 	if notMigrated(err) {
 		return fmt.Errorf("%w: %w", ErrNotMigrated, err)
 	}
+	if state, _ := sqlState(err); state == "26000" || state == "42P05" { // missing, or there already
+		return fmt.Errorf("sqlstore: a connection pooler loses prepared statements; pgx needs default_query_exec_mode=cache_describe: %w", err)
+	}
 	return err
 }
 

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks/store"
@@ -8,7 +9,20 @@ import (
 
 // Run runs the contract. open returns a new, empty store and closes it when its test ends.
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
-	for _, r := range contract() {
+	run(t, open, contract())
+}
+
+// RunSome runs the requirements with these names.
+func RunSome(t *testing.T, open func(t *testing.T) store.Store, names ...string) {
+	some := slices.DeleteFunc(contract(), func(r requirement) bool { return !slices.Contains(names, r.name) })
+	if len(some) != len(names) {
+		t.Errorf("of the requirements %q, %d exist", names, len(some))
+	}
+	run(t, open, some)
+}
+
+func run(t *testing.T, open func(t *testing.T) store.Store, requirements []requirement) {
+	for _, r := range requirements {
 		t.Run(r.name, func(t *testing.T) { r.test(t, newFixture(t, open(t))) })
 	}
 }

@@ -49,6 +49,8 @@ type connector struct {
 	// retired counts how often the open connections turned out to lead to a dead server or to one that takes no writes. A
 	// connection keeps the count of its beginning, and is only used while that is the current one.
 	retired atomic.Int64
+	// reparse is whether a pooler loses prepared statements.
+	reparse atomic.Bool
 }
 
 func newConnector(config *pgx.ConnConfig) *connector {
@@ -64,7 +66,7 @@ func newConnector(config *pgx.ConnConfig) *connector {
 			return closes(conn, err)
 		}
 		c.hosts = append(c.hosts, host{address(one), one, stdlib.GetConnector(*one,
-			stdlib.OptionAfterConnect(c.begin), stdlib.OptionShouldPing(c.probe), stdlib.OptionResetSession(c.check))})
+			stdlib.OptionBeforeConnect(c.configure), stdlib.OptionAfterConnect(c.begin), stdlib.OptionShouldPing(c.probe), stdlib.OptionResetSession(c.check))})
 	}
 	return c
 }
@@ -99,8 +101,7 @@ func Name(config *pgx.ConnConfig) string {
 
 // Connect connects to whichever host takes connections.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
-	return connect(ctx, c, func(ctx context.Context, h host) (driver.Conn, error) { return h.pool.Connect(ctx) },
-		func(conn driver.Conn) { _ = conn.Close() })
+	return connect(ctx, c, c.open, func(conn driver.Conn) { _ = conn.Close() })
 }
 
 func (c *connector) Driver() driver.Driver { return listeningDriver{c.hosts[0].pool.Driver(), c} }
