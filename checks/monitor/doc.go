@@ -68,6 +68,24 @@
 //   - On SQLite the changes of other processes arrive without details. Two monitors on one store in one process do not
 //     see each other's.
 //
+// # Spool
+//
+// With [Config].Spool, pings are taken while the database is unavailable. A ping that cannot be committed within 2 seconds
+// goes into a durable queue on this machine, and so do all that follow it, which keeps their order. Meanwhile nobody can look
+// up checks: a ping of a check that does not exist is taken too, and dropped later. [Monitor.Run] records the pings, with
+// their times of receipt, as soon as the database is back. Each is recorded once, whatever crashes in between: a ping has a
+// number, and the transaction that records it saves the number.
+//
+// No monitor judges a deadline while a ping from before it may be in a spool. So each monitor with a spool saves once a
+// second up to when all its pings are recorded. The watchers of all monitors wait for the last of these instants, as do
+// pings and changes of a check that would judge its deadline: such pings take the way through the spool, and such changes
+// fail with [ErrUnavailable]. Nobody waits for a monitor that has stopped with an empty spool. For one that has gone missing,
+// the others wait for [Config].SpoolWait after they have noticed. If it comes back later, its pings are recorded all the same;
+// by then its checks may have gone down.
+//
+// The spool costs each batch of pings one more row. A status that is asked for in the meantime, such as that of a badge,
+// goes by the pings that are recorded.
+//
 // # Several servers
 //
 // Several monitors may share one database, in one process or in many. They share the work, and each may take pings of

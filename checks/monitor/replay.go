@@ -77,12 +77,15 @@ func (m *Monitor) replayAll(ctx context.Context) {
 
 // leave tells the other monitors not to wait for this one, unless its spool holds pings.
 func (m *Monitor) leave(ctx context.Context) {
-	if s := m.writer.spooling; s != nil && !s.isActive() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), spoolAfter)
-		defer cancel()
-		if err := m.saveSpool(ctx, m.Now(), store.SpoolClosed); err != nil {
-			m.logger("spool").WarnContext(ctx, "other servers hold deadlines back for a while, because this one could not say that its spool is empty", "error", err)
-		}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), spoolAfter)
+	defer cancel()
+	if s := m.writer.spooling; s.isActive() {
+		left, _ := s.queue.Size()
+		m.logger("spool").WarnContext(ctx, "pings are left in the spool; the next start records them", "pings", left)
+		return
+	}
+	if err := m.saveSpool(ctx, m.Now(), store.SpoolClosed); err != nil {
+		m.logger("spool").WarnContext(ctx, "other servers hold deadlines back for a while, because this one could not say that its spool is empty", "error", err)
 	}
 }
 
