@@ -166,6 +166,48 @@ func TestPgBouncerOwnPool(t *testing.T) {
 	}
 }
 
+// TestStatementsArePrepared has a pool count the statements of a session, of which this is one.
+func TestStatementsArePrepared(t *testing.T) {
+	db, err := postgres.OpenDB(dbtest.PostgreSQL(t).URL)
+	must(t, err)
+	defer db.Close()
+	var n int
+	must(t, db.QueryRow("SELECT count(*) FROM pg_prepared_statements WHERE $1", true).Scan(&n))
+	if n != 1 {
+		t.Errorf("%d statements are prepared without a pooler", n)
+	}
+}
+
+// TestPgBouncerLosesSessions ends the sessions behind PgBouncer, as a restart of PostgreSQL does. Pings go on, and each is
+// there once.
+func TestPgBouncerLosesSessions(t *testing.T) {
+	db := startPgBouncer(t, "transaction")(t)
+	store, err := postgres.Open(t.Context(), db.URL)
+	must(t, err)
+	defer store.Close()
+	mon, err := monitor.New(store, nil)
+	must(t, err)
+	project, err := mon.OpenProject(t.Context(), "p")
+	must(t, err)
+	check, err := mon.Create(t.Context(), project.ID, checks.Spec{})
+	must(t, err)
+	u, err := url.Parse(db.URL)
+	must(t, err)
+	admin := dbtest.PostgreSQL(t).Bun(t)
+	for n := range int64(3) {
+		_, err := admin.DB.ExecContext(t.Context(), "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = $1", u.Path[1:])
+		must(t, err)
+		ping, err := mon.Ping(t.Context(), check.ID, pings.Signal{})
+		for end := time.Now().Add(time.Minute); errors.Is(err, monitor.ErrUnavailable) && time.Now().Before(end); {
+			t.Logf("try again: %v", err)
+			ping, err = mon.Ping(t.Context(), check.ID, pings.Signal{})
+		}
+		if err != nil || ping.N != n+1 {
+			t.Errorf("ping %d has number %d, error %v", n+1, ping.N, err)
+		}
+	}
+}
+
 // TestNotificationsOfOthers sends a notification to a connection of the pool, as a pooler does that shares sessions. The
 // connection does not keep it.
 func TestNotificationsOfOthers(t *testing.T) {
