@@ -171,7 +171,12 @@ func (s *site) freezeReplication(primary string) {
 		s.t.Fatal(err)
 	}
 	s.signal(sender, syscall.SIGSTOP)
-	s.t.Cleanup(func() { _ = syscall.Kill(sender, syscall.SIGKILL) }) // it is gone unless the test has failed before
+	s.frozen = sender
+	s.t.Cleanup(func() {
+		if s.frozen != 0 { // the test has failed before it killed the machine
+			_ = syscall.Kill(s.frozen, syscall.SIGKILL)
+		}
+	})
 	s.eventually("the primary writes nothing", func() bool {
 		var ahead bool
 		err := db.QueryRowContext(s.t.Context(),
@@ -190,6 +195,7 @@ func (s *site) killPostgres(machine string) {
 	for _, pid := range program.WithChildren(server) {
 		s.signal(pid, syscall.SIGKILL)
 	}
+	s.frozen = 0
 	s.eventually("PostgreSQL survives", func() bool { return syscall.Kill(server, 0) != nil })
 }
 

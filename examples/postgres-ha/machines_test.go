@@ -32,6 +32,7 @@ type site struct {
 	attr     *syscall.SysProcAttr
 	programs map[string]string
 	running  map[string]*exec.Cmd // by the name of the log
+	frozen   int                  // a stopped process of PostgreSQL, or 0
 }
 
 // newSite finds the programs, or skips the test, and makes the directories.
