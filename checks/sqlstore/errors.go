@@ -39,6 +39,9 @@ func translate(err error) error {
 	if err == nil {
 		return nil
 	}
+	if _, done := errors.AsType[*translatedError](err); done { // by a method within the transaction
+		return err
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return checks.ErrNotFound
 	}
@@ -46,19 +49,26 @@ func translate(err error) error {
 		return err
 	}
 	if unavailable(err) {
-		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+		return &translatedError{store.ErrUnavailable, err}
 	}
 	if notUnique(err) {
-		return fmt.Errorf("%w: %w", checks.ErrExists, err)
+		return &translatedError{checks.ErrExists, err}
 	}
 	if notMigrated(err) {
-		return fmt.Errorf("%w: %w", ErrNotMigrated, err)
+		return &translatedError{ErrNotMigrated, err}
 	}
 	if state, _ := sqlState(err); state == "26000" || state == "42P05" { // missing, or there already
 		return fmt.Errorf("sqlstore: a connection pooler loses prepared statements; pgx needs default_query_exec_mode=cache_describe: %w", err)
 	}
 	return err
 }
+
+// translatedError is a driver's error with its meaning.
+type translatedError struct{ meaning, err error }
+
+func (e *translatedError) Error() string { return e.meaning.Error() + ": " + e.err.Error() }
+
+func (e *translatedError) Unwrap() []error { return []error{e.meaning, e.err} }
 
 // notMigrated reports whether the database does not know a table or a column. SQLite has no codes for that.
 func notMigrated(err error) bool {
