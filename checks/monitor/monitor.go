@@ -189,6 +189,7 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 	m.feed.others = newAnnouncer(s, m.logger("feed"))
 	m.writer = writer{
 		store:    pings,
+		sharder:  sharderOf(s),
 		bodies:   m.bodies,
 		maxBatch: orDefault(c.MaxBatch, 512),
 		maxQueue: orDefault(c.MaxQueue, 10_000),

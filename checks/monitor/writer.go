@@ -26,6 +26,7 @@ const maxQueueBytes = 64 << 20
 // for the commit of its ping. While the queue is empty, no goroutine runs.
 type writer struct {
 	store    store.Store
+	sharder  store.Sharder // nil if the store is none
 	bodies   bodies
 	maxBatch int
 	maxQueue int
@@ -98,7 +99,7 @@ func (w *writer) enqueue(p *queuedPing) error {
 func (w *writer) drain() {
 	for batch := w.next(); batch != nil; batch = w.next() {
 		begin := time.Now()
-		w.write(batch)
+		w.writeByShard(batch)
 		w.mu.Lock()
 		w.writing = nil // before callers continue: Sweep must not wait for pings that they know to be committed
 		w.delay.committed(len(batch), len(w.queue), time.Since(begin))

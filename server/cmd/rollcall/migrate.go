@@ -8,14 +8,23 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
 
-type migrateCmd struct{ jsonFlag }
+type migrateCmd struct {
+	jsonFlag
+
+	Distribute bool `help:"Distribute checks and pings over the workers of Citus. The database is on the coordinator."`
+}
 
 func (migrateCmd) Help() string {
 	return `serve and the administration commands migrate the database themselves. Use migrate to choose the time of an upgrade, before
 you upgrade the servers. If several run at once, only one migrates. If the database belongs to a newer version of rollcall,
 the command fails and changes nothing.
 
-With --json: {"from", "to"}, the versions of the schema before and after, where 0 is an empty database.`
+--distribute is for Citus: it moves the states of checks and the log of pings to the workers, into as many shards as the
+setting citus.shard_count says. The other tables stay on the coordinator. It moves everything in one transaction, for which
+pings wait; servers that run meanwhile notice afterwards. It cannot be undone. On a distributed database it does nothing.
+
+With --json: {"from", "to"}, the versions of the schema before and after, where 0 is an empty database. With --distribute,
+also "distributed": true if tables were moved now.`
 }
 
 func (c migrateCmd) Run(ctx context.Context, a *app) error {
@@ -23,17 +32,35 @@ func (c migrateCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	if c.Distribute && d.url == "" {
+		return usagef("--distribute is for Citus, and %s is not PostgreSQL", d)
+	}
 	return d.withStore(ctx, true, func(store *sqlstore.Store) error {
 		from, to := store.Migrated()
 		document := struct {
-			From int `json:"from"`
-			To   int `json:"to"`
-		}{from, to}
+			From        int   `json:"from"`
+			To          int   `json:"to"`
+			Distributed *bool `json:"distributed,omitempty"`
+		}{From: from, To: to}
+		if c.Distribute {
+			changed, err := store.Distribute(ctx)
+			if err != nil {
+				return fmt.Errorf("database %s: %w", d, err)
+			}
+			document.Distributed = &changed
+		}
 		return c.print(a.stdout, document, func(w io.Writer) {
 			if from == to {
 				fmt.Fprintf(w, "The schema is up to date: version %d.\n", to)
 			} else {
 				fmt.Fprintf(w, "Migrated the schema from version %d to version %d.\n", from, to)
+			}
+			switch {
+			case !c.Distribute:
+			case *document.Distributed:
+				fmt.Fprintln(w, "Distributed the checks and the pings over the workers.")
+			default:
+				fmt.Fprintln(w, "The database is distributed already.")
 			}
 		})
 	})
