@@ -395,8 +395,10 @@ func (s *Store) Distribute(ctx context.Context) (changed bool, err error) {
 	return changed, translate(err)
 }
 
-// distribute moves the rows. A primary key on Citus contains the column by which the table is distributed.
+// distribute moves the rows. A primary key on Citus contains the column by which the table is distributed. Pings lock
+// states before the log, too.
 const distribute = `
+LOCK TABLE rollcall_states IN ACCESS EXCLUSIVE MODE;
 ALTER TABLE rollcall_pings DROP CONSTRAINT rollcall_pings_pkey, ADD PRIMARY KEY (id, check_id);
 CREATE TABLE rollcall_commits (n BIGINT);
 SELECT citus_add_local_table_to_metadata('rollcall_commits');
