@@ -43,6 +43,7 @@ type Store struct {
 	last         int64     // the last number that next gave
 	onAlertUntil time.Time // until when alerts also go to store.OnAlert
 	settings     map[string]string
+	leases       map[string]store.Lease
 	accounts     map[account]int // their MaxChecks
 	projects     map[uuid.UUID]*project
 	keys         map[uuid.UUID]checks.Key
@@ -69,6 +70,7 @@ var (
 func New() *Store {
 	return &Store{
 		settings:    make(map[string]string),
+		leases:      make(map[string]store.Lease),
 		accounts:    make(map[account]int),
 		projects:    make(map[uuid.UUID]*project),
 		keys:        make(map[uuid.UUID]checks.Key),
@@ -151,6 +153,18 @@ func (s *Store) Setting(ctx context.Context, name, initial string) (value string
 		value = s.settings[name]
 	})
 	return value, err
+}
+
+// Lease returns the lease of a task, which becomes mine if nobody else holds it.
+func (s *Store) Lease(ctx context.Context, task string, now time.Time, mine store.Lease) (lease store.Lease, err error) {
+	err = s.change(ctx, func() {
+		lease = s.leases[task]
+		if lease.Holder == mine.Holder || !now.Before(lease.Until) || lease.Until.After(mine.Until) {
+			lease = store.Lease{Holder: mine.Holder, Until: checks.Instant(mine.Until)}
+			s.leases[task] = lease
+		}
+	})
+	return lease, err
 }
 
 // transaction is the store inside a transaction. It changes the store in place, and each change goes through put, drop

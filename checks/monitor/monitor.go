@@ -112,6 +112,10 @@ type Monitor struct {
 	delivery      *delivery
 	vitals        vitals
 	feed          feed
+	// run identifies this monitor among those on the database.
+	run uuid.UUID
+	// pruner is the lease of the monitor that prunes the log, as far as this one knows. Only prunePings uses it.
+	pruner store.Lease
 	// folded is the instant up to which fold has done its work, in seconds since 1970.
 	folded atomic.Int64
 
@@ -160,7 +164,8 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 	if err != nil {
 		return nil, err
 	}
-	spooling, err := newSpooling(c.Spool)
+	run := uuid.New()
+	spooling, err := newSpooling(c.Spool, run)
 	if err != nil {
 		return nil, err
 	}
@@ -175,6 +180,7 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 		margin:   c.CommitMargin,
 		prune:    orDefault(c.PruneEvery, 10*time.Second),
 		bodies:   bodies,
+		run:      run,
 	}
 	m.store = &commits{Store: s, delivery: delivery, clock: c.Now, feed: &m.feed, flush: m.vitals.idle}
 	pings := &commits{Store: s, delivery: delivery, clock: c.Now, feed: &m.feed, flush: func() bool { return false }}

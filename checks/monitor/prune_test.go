@@ -1,11 +1,16 @@
 package monitor_test
 
 import (
+	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -65,4 +70,45 @@ func TestFlipRetention(t *testing.T) {
 			t.Errorf("flips at %v: %v, want %d", test.now, got, test.want)
 		}
 	}
+}
+
+// prunes counts the calls of PrunePings.
+type prunes struct {
+	*memstore.Store
+	n atomic.Int64
+}
+
+func (p *prunes) PrunePings(ctx context.Context, pause func()) (int, error) {
+	p.n.Add(1)
+	return p.Store.PrunePings(ctx, pause)
+}
+
+// TestPruneShared runs two servers, of which one prunes the log. When it is gone, the other takes over.
+func TestPruneShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := memstore.New()
+		var stores [2]*prunes
+		var stop [2]context.CancelFunc
+		var running sync.WaitGroup
+		for i := range stores {
+			stores[i] = &prunes{Store: shared}
+			mon, err := monitor.New(stores[i], nil)
+			must(t, err)
+			var ctx context.Context
+			ctx, stop[i] = context.WithCancel(t.Context())
+			running.Go(func() { _ = mon.Run(ctx) })
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(10 * time.Minute)
+		if stores[0].n.Load() < 500 || stores[1].n.Load() != 0 {
+			t.Errorf("%d and %d prunes in ten minutes", stores[0].n.Load(), stores[1].n.Load())
+		}
+		stop[0]()
+		time.Sleep(2 * time.Minute)
+		if stores[1].n.Load() < 50 {
+			t.Errorf("%d prunes by the other in two minutes", stores[1].n.Load())
+		}
+		stop[1]()
+		running.Wait()
+	})
 }

@@ -36,7 +36,7 @@ func (m *Monitor) Run(ctx context.Context) error {
 			m.every(ctx, "pruner", interval, failure, func(ctx context.Context) (int, error) { return task(ctx, paced(ctx, interval/2)) })
 		})
 	}
-	prune(max(m.prune/10, 1), "cannot remove old pings", m.store.PrunePings)
+	prune(max(m.prune/10, 1), "cannot remove old pings", m.prunePings)
 	prune(m.prune, "cannot remove old flips", m.pruneFlips)
 	if m.bodies.store != nil {
 		background.Go(func() {
@@ -190,6 +190,30 @@ func (m *Monitor) Prune(ctx context.Context) (removed int, err error) {
 	}
 	n, err := m.pruneFlips(ctx, nil)
 	return removed + n, err
+}
+
+const (
+	// pruneTask is the lease of the server that prunes the log. One is enough: it goes round the log of all.
+	pruneTask = "prune pings"
+	// pruneLease is how long another server waits before it takes over. The lease is renewed when half of it is over.
+	pruneLease = time.Minute
+)
+
+// prunePings removes old pings, unless another server does.
+func (m *Monitor) prunePings(ctx context.Context, pause func()) (int, error) {
+	now := m.Now()
+	mine := m.pruner.Holder == m.run
+	if left := m.pruner.Until.Sub(now); left <= 0 || mine && left < pruneLease/2 {
+		lease, err := m.store.Lease(ctx, pruneTask, now, store.Lease{Holder: m.run, Until: now.Add(pruneLease)})
+		if err != nil {
+			return 0, err
+		}
+		m.pruner, mine = lease, lease.Holder == m.run
+	}
+	if !mine {
+		return 0, nil
+	}
+	return m.store.PrunePings(ctx, pause)
 }
 
 func (m *Monitor) pruneFlips(ctx context.Context, pause func()) (removed int, err error) {

@@ -42,11 +42,11 @@ type spooling struct {
 }
 
 // newSpooling returns nil without a spool. If an earlier process has left pings in the spool, it is active at once.
-func newSpooling(queue store.Spool) (*spooling, error) {
+func newSpooling(queue store.Spool, run uuid.UUID) (*spooling, error) {
 	if queue == nil {
 		return nil, nil
 	}
-	s := &spooling{queue: queue, run: uuid.New(), progress: make(chan struct{}, 1)}
+	s := &spooling{queue: queue, run: run, progress: make(chan struct{}, 1)}
 	if err := s.look(); err != nil {
 		return nil, fmt.Errorf("monitor: cannot read the spool: %w", err)
 	}

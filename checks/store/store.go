@@ -44,6 +44,17 @@ type Store interface {
 	// Setting returns a named value of the installation. If there is none, it stores and returns the initial one. All
 	// callers get the same value, also those that call at once.
 	Setting(ctx context.Context, name, initial string) (string, error)
+
+	// Lease returns the lease of a task, which one of several servers at a time should do. If nobody else holds the lease
+	// at the instant now, mine becomes the lease. So it does if the lease ends after mine would: the clock of the holder was
+	// wrong. Times have microseconds.
+	Lease(ctx context.Context, task string, now time.Time, mine Lease) (Lease, error)
+}
+
+// Lease says who does a task, and until when nobody else should.
+type Lease struct {
+	Holder uuid.UUID
+	Until  time.Time
 }
 
 // CheckFilter selects checks. A nil field matches all.

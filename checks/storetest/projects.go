@@ -199,3 +199,36 @@ func testSetting(t *testing.T, f fixture) {
 		}
 	}
 }
+
+// testLeases lets several holders take the lease of a task.
+func testLeases(t *testing.T, f fixture) {
+	lease := func(task string, now time.Time, mine store.Lease) store.Lease {
+		l, err := f.Lease(t.Context(), task, now, mine)
+		if err != nil {
+			t.Error(err)
+		}
+		return l
+	}
+	var wg sync.WaitGroup
+	got := make([]store.Lease, 8)
+	for i := range got {
+		wg.Go(func() {
+			got[i] = lease("task", noon, store.Lease{Holder: uuid.UUID{byte(i + 1)}, Until: noon.Add(time.Minute)})
+		})
+	}
+	wg.Wait()
+	first := got[0]
+	same(t, "until", first.Until, noon.Add(time.Minute))
+	for _, l := range got {
+		same(t, "lease", l, first)
+	}
+	other := store.Lease{Holder: uuid.UUID{99}, Until: noon.Add(time.Hour)}
+	same(t, "before the end", lease("task", noon.Add(time.Minute-time.Microsecond), other), first)
+	same(t, "of another task", lease("other", noon, other), other)
+	first.Until = noon.Add(2 * time.Minute)
+	same(t, "renewed", lease("task", noon.Add(time.Second), first), first)
+	same(t, "before the new end", lease("task", noon.Add(time.Minute), other), first)
+	short := store.Lease{Holder: uuid.UUID{98}, Until: noon.Add(time.Minute)}
+	same(t, "of a wrong clock", lease("other", noon, short), short)
+	same(t, "after the end", lease("task", noon.Add(2*time.Minute), other), other)
+}

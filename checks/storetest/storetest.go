@@ -89,6 +89,7 @@ func contract() []requirement {
 		{"Keys", testKeys},
 		{"KeyErrors", testKeyErrors},
 		{"Setting", testSetting},
+		{"Leases", testLeases},
 
 		{"StatusPages", testStatusPages},
 		{"StatusPageErrors", testStatusPageErrors},
