@@ -12,8 +12,10 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	"pgregory.net/rapid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/spool"
 	"github.com/rollcall-dev/rollcall/checks/store"
@@ -148,17 +150,22 @@ func send(t *testing.T, m *spooler, id uuid.UUID, name string) {
 	must(t, err)
 }
 
-// logIs compares the user agents and the seconds after noon of the pings of the check after the first one, by time.
-func (s *spoolers) logIs(t *testing.T, want ...string) {
+// entries returns the user agents and the seconds after noon of the pings of the check after the first one, by time.
+func (s *spoolers) entries(t *testing.T) (got []string) {
 	t.Helper()
 	list, err := s.Pings(t.Context(), s.check.ID)
 	must(t, err)
 	slices.SortStableFunc(list, func(a, b pings.Ping) int { return cmp.Or(a.At.Compare(b.At), int(a.N-b.N)) })
-	var got []string
 	for _, p := range list[1:] {
 		got = append(got, fmt.Sprint(p.UserAgent, " ", int(p.At.Sub(noon).Seconds())))
 	}
-	if diff := gocmp.Diff(want, got); diff != "" {
+	return got
+}
+
+// logIs compares entries.
+func (s *spoolers) logIs(t *testing.T, want ...string) {
+	t.Helper()
+	if diff := gocmp.Diff(want, s.entries(t)); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }
@@ -447,6 +454,61 @@ func TestSpoolEveryField(t *testing.T) {
 		direct.N = 3
 		if diff := gocmp.Diff(direct, replayed); diff != "" {
 			t.Errorf("(-direct +replayed):\n%s", diff)
+		}
+	})
+}
+
+// TestSpoolsOfAnyCourse cuts servers off, kills them and loses answers at random, while a job reports in time through any
+// of them. Each ping that was taken is recorded once, and the check never goes down.
+func TestSpoolsOfAnyCourse(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		memory := memstore.New()
+		s := &spoolers{
+			setup:  configured(t, memory, monitor.ProjectSpec{Name: "p"}, monitor.Config{}),
+			open:   func() database { return memory },
+			config: monitor.Config{SpoolWait: monitor.MaxSpoolWait, MaxBatch: 2},
+		}
+		for range 3 {
+			s.list = append(s.list, s.start(t, t.TempDir(), false))
+		}
+		defer func() {
+			for _, m := range s.list {
+				m.queue.Close()
+			}
+		}()
+		s.check = s.create(t, everyMinute())
+		send(t, s.list[0], s.check.ID, "first")
+		s.turn(t) // the servers say that they are there
+		var want []string
+		for n := range rapid.IntRange(5, 40).Draw(r, "pings") {
+			for range rapid.IntRange(0, 3).Draw(r, "events") {
+				at := rapid.IntRange(0, 2).Draw(r, "server")
+				switch m := s.list[at]; rapid.IntRange(0, 3).Draw(r, "event") {
+				case 0:
+					m.store.away.Store(true)
+				case 1:
+					m.store.away.Store(false)
+				case 2:
+					m.store.doubtful.Store(true)
+				case 3:
+					s.kill(t, at, m.store.away.Load())
+				}
+				s.wait(t, rapid.IntRange(0, 10).Draw(r, "seconds"))
+			}
+			s.wait(t, rapid.IntRange(1, 70).Draw(r, "until the ping"))
+			send(t, s.list[rapid.IntRange(0, 2).Draw(r, "of the ping")], s.check.ID, fmt.Sprint("ping ", n))
+			want = append(want, fmt.Sprint("ping ", n, " ", int(s.clock.Now().Sub(noon).Seconds())))
+		}
+		for _, m := range s.list {
+			m.store.doubtful.Store(false)
+		}
+		s.cut(false)
+		s.wait(t, 10)
+		if diff := gocmp.Diff(want, s.entries(t)); diff != "" {
+			r.Errorf("log (-want +got):\n%s", diff)
+		}
+		if diff := gocmp.Diff([]flips.Flip{{At: noon, Up: true}}, s.flips(t, s.check.ID)); diff != "" {
+			r.Errorf("flips (-want +got):\n%s", diff)
 		}
 	})
 }

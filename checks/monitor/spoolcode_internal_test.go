@@ -1,0 +1,43 @@
+package monitor
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// FuzzSpooled decodes any text. What can be decoded is encoded to the same ping again.
+func FuzzSpooled(f *testing.F) {
+	run := uuid.New()
+	p := &queuedPing{
+		check: uuid.New(), number: 7, at: time.UnixMicro(1_770_000_000_000_001).UTC(),
+		signal: pings.Signal{Kind: pings.Fail, Body: []byte("a\x00\xff"), Mail: &pings.Mail{Subject: "done"}}.Cleaned(),
+	}
+	text, err := encodeSpooled(run, p)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte(`{"Version":1,"Number":-1,"AtMicros":9223372036854775807,"Slug":{"PingKey":"k","Slug":"s","Create":true}}`))
+	f.Add([]byte(`{"Version":2}`))
+	f.Add([]byte("null"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		first, err := decodeSpooled(text)
+		if err != nil {
+			return
+		}
+		first.Signal = first.Signal.Cleaned()
+		again, err := encodeSpooled(first.Run, first.queued())
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := decodeSpooled(again)
+		if diff := cmp.Diff(first, second); diff != "" || err != nil {
+			t.Errorf("(-first +second):\n%s%v", diff, err)
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package spool_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/memstore"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/spool"
+	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// unreachable is a database during an outage.
+type unreachable struct{ store.Store }
+
+func (unreachable) Update(context.Context, func(context.Context, store.Tx) error) error {
+	return store.ErrUnavailable
+}
+
+func Example() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "spool")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	queue, err := spool.Open(dir, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer queue.Close()
+
+	database := memstore.New()
+	mon, err := monitor.New(database, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	project, err := mon.OpenProject(ctx, "jobs")
+	if err != nil {
+		log.Fatal(err)
+	}
+	backup, err := mon.Create(ctx, project.ID, checks.Spec{Slug: new("backup")})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	cutOff, err := monitor.New(unreachable{database}, &monitor.Config{Spool: queue})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = cutOff.Ping(ctx, backup.ID, pings.Signal{})
+	stats, _ := cutOff.Spooled()
+	fmt.Println("error:", err, "waiting:", stats.Pings)
+
+	back, err := monitor.New(database, &monitor.Config{Spool: queue})
+	if err != nil {
+		log.Fatal(err)
+	}
+	taken, err := back.Replay(ctx) // Run does this
+	fmt.Println("error:", err, "recorded:", taken)
+	// Output:
+	// error: <nil> waiting: 1
+	// error: <nil> recorded: 1
+}
