@@ -23,6 +23,10 @@
 //	refused, silent
 //	    PostgreSQL is gone under load: it does not run, or it accepts connections and never answers. The server must
 //	    refuse pings soon, in bounded memory, and take them again once PostgreSQL is back.
+//	spool, spool-silent, spool-kill
+//	    The same outages, of three servers with a spool each. No ping may be refused, lost or recorded twice, none may change
+//	    its time, and no check that reported in may go down. In spool-kill, servers are killed during the outage and while
+//	    they record their spools. Deadlines pass during the outage if it takes a minute.
 //	abuse
 //	    Slow clients, endless bodies and ten thousand idle connections. Jobs must not notice.
 //
@@ -56,6 +60,7 @@ type options struct {
 	Calm         time.Duration `default:"3s" help:"Mean time between them."`
 	Failovers    int64         `default:"20" help:"Failovers of PostgreSQL, at least."`
 	Outage       time.Duration `default:"1m" help:"How long PostgreSQL is gone."`
+	Jobs         int           `default:"100" help:"Jobs that ping all the time while there are spools, ten times a second each."`
 	Idle         int           `default:"10000" help:"Idle connections, if the machine allows that many."`
 	Slack        time.Duration `default:"1s" help:"Added to every time limit, for a busy machine."`
 	Soak         time.Duration `help:"Instead of the trials, put a server under half of its highest load for this long."`
@@ -131,6 +136,7 @@ type trial struct {
 	postgres   bool
 	replicated bool // PostgreSQL has a standby
 	proxied    bool // the servers reach PostgreSQL through a proxy
+	spooled    bool // each server has a spool
 	servers    int
 	run        func(ctx context.Context, s *site, o options) (report string, err error)
 }
@@ -144,6 +150,9 @@ func allTrials() []trial {
 		{name: "failover", postgres: true, replicated: true, servers: 3, run: runFailover},
 		{name: "refused", postgres: true, servers: 1, run: runRefused},
 		{name: "silent", postgres: true, proxied: true, servers: 1, run: runSilent},
+		{name: "spool", postgres: true, spooled: true, servers: 3, run: runSpool},
+		{name: "spool-silent", postgres: true, spooled: true, proxied: true, servers: 3, run: runSpool},
+		{name: "spool-kill", postgres: true, spooled: true, servers: 3, run: runSpoolKill},
 		{name: "abuse", servers: 1, run: runAbuse},
 	}
 }

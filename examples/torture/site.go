@@ -117,6 +117,9 @@ func (s *site) startServers(ctx context.Context, binary string) (err error) {
 			return err
 		}
 		server := &program.Server{Path: binary, Args: []string{"--database", database, "--allow-private-networks"}, Log: log}
+		if s.spooled {
+			server.Args = append(server.Args, "--spool", filepath.Join(s.dir, fmt.Sprintf("spool%d", i+1)))
+		}
 		if err := server.Start(ctx); err != nil {
 			return err
 		}

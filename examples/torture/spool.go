@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+const (
+	// jobPause is how long a job waits between two pings. A log keeps 1,000 pings, so the trial may take 90 seconds.
+	jobPause = 90 * time.Millisecond
+	// spoolRuns is how many runs start just before the outage and end in it.
+	spoolRuns = 30
+	// replayWithin is how long servers may take to record their spools, for each minute of the outage.
+	replayWithin = 30 * time.Second
+)
+
+// spooled is an outage of PostgreSQL that jobs must not notice, because each server has a spool.
+type spooled struct {
+	*site
+	began   time.Time
+	outage  time.Duration
+	jobs    []*subject
+	runs    []*subject
+	results [][]result // of each job and each run
+
+	gone, back time.Duration
+	replayed   time.Duration // when all spools were empty
+	unanswered int
+}
+
+func runSpool(ctx context.Context, s *site, o options) (report string, err error) {
+	if s.proxied {
+		return s.spool(ctx, o, s.proxy.hold, s.proxy.release, nil)
+	}
+	return s.spool(ctx, o, func() error { s.pg.Stop(); return nil }, func() error { return s.pg.Start(ctx) }, nil)
+}
+
+// runSpoolKill kills servers during the outage and during the replay.
+func runSpoolKill(ctx context.Context, s *site, o options) (report string, err error) {
+	restart := func(i int) {
+		s.servers[i].Kill()
+		if err := s.servers[i].Start(ctx); err != nil {
+			s.problem("server %d did not start again: %v", i+1, err)
+		}
+	}
+	return s.spool(ctx, o, func() error { s.pg.Stop(); return nil }, func() error { return s.pg.Start(ctx) }, restart)
+}
+
+// spool takes the database away while jobs report in, and gives it back. restart kills and starts a server, if it is not
+// nil.
+func (s *site) spool(ctx context.Context, o options, take, giveBack func() error, restart func(int)) (report string, err error) {
+	t := &spooled{site: s, outage: o.Outage, results: make([][]result, o.Jobs+spoolRuns+1)}
+	if t.jobs, err = s.create(ctx, "job", o.Jobs, checks.MinPeriod); err != nil {
+		return "", err
+	}
+	if t.runs, err = s.create(ctx, "run", spoolRuns+1, checks.MinPeriod); err != nil {
+		return "", err
+	}
+	t.began = time.Now()
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	var group sync.WaitGroup
+	for i := range t.jobs {
+		group.Go(func() { t.report(working, i) })
+	}
+	for i, run := range t.runs {
+		t.ping(ctx, o.Jobs+i, run, i%len(s.servers), "/start", fmt.Sprint("start ", i))
+	}
+	t.gone = time.Since(t.began)
+	if err := take(); err != nil {
+		return "", err
+	}
+	for i := range spoolRuns { // all but the last run end in time, at another server
+		group.Go(func() {
+			sleep(ctx, time.Until(t.began.Add(t.gone+t.outage-5*time.Second)))
+			t.ping(ctx, o.Jobs+i, t.runs[i], (i+1)%len(s.servers), "", fmt.Sprint("end ", i))
+		})
+	}
+	if restart != nil {
+		sleep(ctx, t.outage/3)
+		restart(0)
+		restart(1)
+	}
+	sleep(ctx, time.Until(t.began.Add(t.gone+t.outage)))
+	if err := giveBack(); err != nil {
+		return "", err
+	}
+	t.back = time.Since(t.began)
+	if restart != nil {
+		restart(1)
+		restart(2)
+	}
+	t.awaitReplay(ctx)
+	sleep(ctx, 5*time.Second)
+	stop()
+	group.Wait()
+	t.awaitReplay(ctx)
+	if err := t.audit(ctx); err != nil {
+		return "", err
+	}
+	return t.String(), nil
+}
+
+// report pings the check of a job until ctx ends, each time at the next server, by UUID and by slug.
+func (t *spooled) report(ctx context.Context, job int) {
+	for n := 0; sleep(ctx, jobPause); n++ {
+		path := ""
+		if n%4 > 1 {
+			path = [...]string{"/start", ""}[n%2]
+		}
+		t.ping(ctx, job, t.jobs[job], (job+n)%len(t.servers), path, fmt.Sprintf("job %d ping %d", job, n))
+	}
+}
+
+// ping sends a ping and, while a server does not answer, sends it to the next one under another name.
+func (t *spooled) ping(ctx context.Context, worker int, subject *subject, server int, path, name string) {
+	base := "/ping/" + subject.id.String()
+	if worker%2 == 0 {
+		base = "/ping/" + t.keys.PingKey + "/" + subject.slug
+	}
+	for attempt := 0; ; attempt++ {
+		r := result{name: fmt.Sprint(name, " attempt ", attempt), subject: subject, call: time.Since(t.began)}
+		a, err := t.send(context.WithoutCancel(ctx), request{
+			server: (server + attempt) % len(t.servers), method: http.MethodPost, path: base + path, userAgent: r.name, fresh: true,
+		})
+		r.ret, r.status = time.Since(t.began), a.status
+		if a.sent {
+			t.results[worker] = append(t.results[worker], r)
+		}
+		switch {
+		case err == nil && a.status == http.StatusOK:
+			return
+		case err == nil:
+			t.problem("%s was answered with %d: %s", r.name, a.status, a.body)
+			return
+		case ctx.Err() != nil:
+			return
+		}
+		sleep(ctx, 20*time.Millisecond)
+	}
+}
+
+// awaitReplay waits until all spools are empty.
+func (t *spooled) awaitReplay(ctx context.Context) {
+	deadline := time.Now().Add(replayWithin*max(1, t.outage/time.Minute) + t.slack)
+	for i := range t.servers {
+		for !t.spoolIsEmpty(ctx, i) {
+			if time.Now().After(deadline) {
+				t.problem("server %d still has pings in its spool", i+1)
+				return
+			}
+			sleep(ctx, 50*time.Millisecond)
+		}
+	}
+	if t.replayed == 0 {
+		t.replayed = time.Since(t.began)
+	}
+}
+
+func (t *spooled) spoolIsEmpty(ctx context.Context, server int) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.servers[server].Greeting().URL+"/readyz?verbose", nil)
+	if err != nil {
+		return false
+	}
+	res, err := t.kept.Do(req)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	text, _ := io.ReadAll(res.Body)
+	return strings.Contains(string(text), "database: ok\n") && strings.Contains(string(text), "spool: ok, is empty")
+}
+
+// audit compares the answers with the database.
+func (t *spooled) audit(ctx context.Context) error {
+	sent := make(map[string]result)
+	for _, r := range slices.Concat(t.results...) {
+		sent[r.name+r.subject.slug] = r
+		if r.status == 0 {
+			t.unanswered++
+		}
+	}
+	abandoned := t.runs[spoolRuns]
+	for _, subject := range slices.Concat(t.jobs, t.runs) {
+		rec, err := t.read(ctx, subject.id)
+		if err != nil {
+			return err
+		}
+		for _, fault := range rec.faults() {
+			t.problem("check %s: %s", subject.slug, fault)
+		}
+		for _, p := range rec.log {
+			r, known := sent[p.UserAgent+subject.slug]
+			delete(sent, p.UserAgent+subject.slug)
+			at := p.At.Sub(t.began)
+			if !known || at < r.call-t.slack || at > r.ret+t.slack {
+				t.problem("check %s: %q is recorded at %v, and was sent from %v to %v", subject.slug, p.UserAgent, at, r.call, r.ret)
+			}
+		}
+		if subject != abandoned {
+			for _, f := range rec.flips {
+				if f.To == checks.StatusDown {
+					t.problem("check %s: it went down at %v although it was pinged in time", subject.slug, f.At.Sub(t.began))
+				}
+			}
+		}
+	}
+	for _, r := range sent {
+		if r.status == http.StatusOK {
+			t.problem("check %s: lost: %s", r.subject.slug, r.name)
+		}
+	}
+	return t.auditAbandoned(ctx, abandoned.id)
+}
+
+// auditAbandoned waits until the check whose run never ended goes down, at the instant of its deadline.
+func (t *spooled) auditAbandoned(ctx context.Context, id uuid.UUID) error {
+	for give := time.Now().Add(patience); ; {
+		rec, err := t.read(ctx, id)
+		if err != nil {
+			return err
+		}
+		if len(rec.flips) > 0 {
+			if due := rec.log[0].At.Add(checks.MinPeriod); !rec.flips[0].At.Equal(due) || rec.flips[0].To != checks.StatusDown {
+				t.problem("the abandoned run flipped to %s at %v, want down at %v", rec.flips[0].To, rec.flips[0].At, due)
+			}
+			return nil
+		}
+		if time.Now().After(give) || !sleep(ctx, 200*time.Millisecond) {
+			t.problem("the abandoned run never went down")
+			return nil
+		}
+	}
+}
+
+// String says how long pings took while the database was away, and how long the replay took.
+func (t *spooled) String() string {
+	var took []time.Duration
+	all := slices.Concat(t.results...)
+	for _, r := range all {
+		if r.ret > t.gone && r.call < t.back && r.status == http.StatusOK {
+			took = append(took, r.ret-r.call)
+		}
+	}
+	slices.Sort(took)
+	if len(took) == 0 {
+		return "no ping was answered during the outage"
+	}
+	if worst := took[len(took)-1]; worst > answerWithin+t.slack {
+		t.problem("a ping was answered only after %v", worst)
+	}
+	return fmt.Sprintf("%d pings, %d of them in an outage of %v, answered after %v (median), %v (99 %%), %v at worst; %d got no answer; "+
+		"the spools were empty %v after the outage", len(all), len(took), (t.back - t.gone).Round(time.Second), tenths(took[len(took)/2]),
+		tenths(took[len(took)*99/100]), tenths(took[len(took)-1]), t.unanswered, (t.replayed - t.back).Round(time.Millisecond))
+}
+
+// tenths rounds to tenths of a millisecond.
+func tenths(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
