@@ -4,6 +4,7 @@
 //
 //	go run ./examples/torture                      # all trials: some minutes
 //	go run ./examples/torture --only three-servers --seed 17
+//	go run ./examples/torture --only three-servers --postgres postgres://user@host/empty
 //	go run ./examples/torture --soak 30m           # half of the highest load for half an hour
 //
 // The trials:
@@ -55,6 +56,7 @@ import (
 type options struct {
 	Seed         uint64        `help:"Seed of all random choices (default: a random one)."`
 	Only         []string      `help:"Run only these trials, separated by commas." placeholder:"TRIAL"`
+	Postgres     string        `help:"An empty PostgreSQL database for the trial postgres or three-servers. Its server is not restarted." placeholder:"URL"`
 	Operations   int64         `default:"100000" help:"Operations of a history, at least."`
 	Kills        int64         `default:"50" help:"Kills of servers and restarts of PostgreSQL in a history, at least."`
 	Calm         time.Duration `default:"3s" help:"Mean time between them."`
@@ -163,7 +165,7 @@ func (o options) trials() ([]trial, error) {
 	switch {
 	case o.Soak > 0:
 		return []trial{{name: "soak", postgres: o.SoakDatabase == "postgres", servers: 1, run: runSoak}}, nil
-	case len(o.Only) == 0:
+	case len(o.Only) == 0 && o.Postgres == "":
 		return all, nil
 	}
 	var selected []trial
@@ -173,6 +175,9 @@ func (o options) trials() ([]trial, error) {
 			return nil, fmt.Errorf("there is no trial %q", name)
 		}
 		selected = append(selected, all[i])
+	}
+	if o.Postgres != "" && (len(selected) != 1 || selected[0].name != "postgres" && selected[0].name != "three-servers") {
+		return nil, errors.New("--postgres needs --only postgres or --only three-servers")
 	}
 	return selected, nil
 }

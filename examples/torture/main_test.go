@@ -69,6 +69,15 @@ func TestUnknownTrial(t *testing.T) {
 	}
 }
 
+func TestPostgresFlag(t *testing.T) {
+	for _, only := range [][]string{nil, {"failover"}, {"postgres", "three-servers"}} {
+		err := run(t.Context(), options{Only: only, Postgres: "postgres://nowhere/rollcall"}, t.Output())
+		if err == nil || !strings.HasPrefix(err.Error(), "--postgres needs") {
+			t.Errorf("only %q: %v", only, err)
+		}
+	}
+}
+
 // publicDir returns a directory of the test that other users can enter, because PostgreSQL may have to run as one.
 func publicDir(t *testing.T) string {
 	t.Helper()

@@ -30,7 +30,7 @@ type site struct {
 	trial
 	dir      string
 	database string           // the value of --database
-	pg       *pgserver.Server // nil on SQLite; the primary, if it has a standby
+	pg       *pgserver.Server // nil on SQLite and with --postgres; the primary, if it has a standby
 	standby  *pgserver.Server // nil unless the trial has one
 	proxy    *proxy           // nil unless the trial is proxied
 	db       *bun.DB          // to look at what the servers have written
@@ -61,7 +61,10 @@ func newSite(ctx context.Context, t trial, o options) (s *site, err error) {
 		return s, err
 	}
 	s.database = "sqlite:" + filepath.Join(s.dir, "rollcall.db")
-	if t.postgres {
+	switch {
+	case t.postgres && o.Postgres != "":
+		s.database = o.Postgres
+	case t.postgres:
 		if err := s.startPostgres(ctx); err != nil {
 			return s, err
 		}
