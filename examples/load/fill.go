@@ -29,13 +29,14 @@ type fixture struct {
 // fill makes a project with n checks, each with a number of integrations, in an empty database. The caller closes the
 // database.
 func fill(ctx context.Context, url string, n, integrations int) (f *fixture, err error) {
-	f = new(fixture)
-	if f.db, err = program.OpenDatabase(ctx, url); err != nil {
+	db, err := program.OpenDatabase(ctx, url)
+	if err != nil {
 		return nil, err
 	}
+	f = &fixture{db: db}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, f.db.Close())
+			err = errors.Join(err, db.Close())
 		}
 	}()
 	store, err := sqlstore.New(f.db)

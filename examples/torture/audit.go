@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -36,16 +35,12 @@ const whole = 1_000_000
 
 // read reads the record of a check.
 func (s *site) read(ctx context.Context, id uuid.UUID) (r record, err error) {
-	st, err := sqlstore.New(s.db)
-	if err != nil {
-		return r, err
-	}
-	found, err := st.Checks(ctx, store.CheckFilter{ID: &id})
+	found, err := s.store.Checks(ctx, store.CheckFilter{ID: &id})
 	if err != nil || len(found) == 0 {
 		return r, errors.Join(err, fmt.Errorf("%d checks %s", len(found), id))
 	}
 	r.check = found[0]
-	if r.log, err = st.Pings(ctx, id, whole); err != nil {
+	if r.log, err = s.store.Pings(ctx, id, whole); err != nil {
 		return r, err
 	}
 	slices.Reverse(r.log)

@@ -17,6 +17,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/storetest/pgserver"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
@@ -34,6 +35,7 @@ type site struct {
 	standby  *pgserver.Server // nil unless the trial has one
 	proxy    *proxy           // nil unless the trial is proxied
 	db       *bun.DB          // to look at what the servers have written
+	store    *sqlstore.Store  // on db
 	receiver *receiver
 	servers  []*program.Server
 	keys     program.Greeting
@@ -79,7 +81,10 @@ func newSite(ctx context.Context, t trial, o options) (s *site, err error) {
 		return s, err
 	}
 	s.db.SetMaxIdleConns(-1) // PostgreSQL restarts
-	return s, nil
+	if s.store, err = sqlstore.New(s.db); err != nil {
+		return s, err
+	}
+	return s, s.store.Migrate(ctx)
 }
 
 // startPostgres starts PostgreSQL, with its standby if the trial has one, and creates the database.
