@@ -25,6 +25,8 @@ import (
 var (
 	// ErrNotCitus means that the database is no coordinator of Citus with workers. Its text says what is missing.
 	ErrNotCitus = errors.New("the database cannot be distributed")
+	// ErrWorker means that the database is on a worker of Citus, where Rollcall makes no tables.
+	ErrWorker = errors.New("the database is on a worker of Citus; use the coordinator's URL")
 
 	_ store.Sharder = (*Store)(nil)
 )
@@ -369,7 +371,7 @@ func (s shards) byShard(entries []entry) {
 // stay on the coordinator. It reports whether anything was left to do.
 //
 // It moves all rows in one transaction, for which pings wait. Stores that are open meanwhile notice afterwards.
-// Errors: [ErrNotCitus]; [errors.ErrUnsupported] on SQLite; those of the driver.
+// Errors: [ErrNotCitus]; [ErrWorker]; [errors.ErrUnsupported] on SQLite; those of the driver.
 func (s *Store) Distribute(ctx context.Context) (changed bool, err error) {
 	if !s.d.postgres {
 		return false, fmt.Errorf("sqlstore: SQLite cannot be distributed: %w", errors.ErrUnsupported)
@@ -407,6 +409,30 @@ SELECT create_distributed_table('rollcall_pings', 'check_id', colocate_with => '
 SELECT truncate_local_data_after_distributing_table('rollcall_states');
 SELECT truncate_local_data_after_distributing_table('rollcall_pings')`
 
+// workerDied reports whether Citus passes on the last words of a worker whose server was killed. It replaces their
+// SQLSTATE.
+func workerDied(err error) bool {
+	state, _ := sqlState(err)
+	return state == "XX000" && strings.Contains(err.Error(), "unexpected postmaster exit")
+}
+
+// refuseWorker returns ErrWorker on a worker of Citus.
+func (s *Store) refuseWorker(ctx context.Context, tx bun.Tx) error {
+	if !s.d.postgres {
+		return nil
+	}
+	var citus, worker bool
+	err := tx.Tx.QueryRowContext(ctx, "SELECT to_regclass('pg_catalog.pg_dist_local_group') IS NOT NULL").Scan(&citus)
+	if err != nil || !citus {
+		return err
+	}
+	err = tx.Tx.QueryRowContext(ctx, "SELECT groupid <> 0 FROM pg_catalog.pg_dist_local_group").Scan(&worker)
+	if err == nil && worker {
+		err = ErrWorker
+	}
+	return err
+}
+
 // checkCitus checks that a database is the coordinator of a Citus cluster.
 func checkCitus(ctx context.Context, tx bun.Tx) error {
 	var there bool
@@ -424,7 +450,7 @@ func checkCitus(ctx context.Context, tx bun.Tx) error {
 	case err != nil:
 		return err
 	case group != 0:
-		return fmt.Errorf("%w: it is a worker of Citus; use the coordinator's URL", ErrNotCitus)
+		return ErrWorker
 	case coordinators == 0:
 		return fmt.Errorf("%w: workers do not know the coordinator; run citus_set_coordinator_host", ErrNotCitus)
 	case nodes == 0:

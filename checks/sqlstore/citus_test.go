@@ -1,24 +1,37 @@
 package sqlstore_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"math"
+	"net/url"
 	"os"
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
 	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 )
+
+// onSpreadTables are the requirements that read or write the tables that Citus spreads.
+var onSpreadTables = []string{
+	"UpdateRollsBack", "LostUpdates", "LockOrder", "LockMissing", "StateRoundTrip", "SettingsAndState", "FindChecks",
+	"MoveCheck", "DeleteCheck", "Batches", "MixedBatch", "BatchesWithBodies", "ConcurrentBatches",
+	"PingLog", "PingBodies", "Transitions", "RecentPings", "LastDurations", "Unfolded",
+	"DueChecks", "DueChecksAreShared", "DeadlinesAreLazy", "DueRuns",
+	"PrunePings", "PruneInSteps", "PruneWhilePinged", "PruneLogOfDeleted", "DeleteProject", "AlertRules", "Alerts",
+	"Uploads", "UploadsAreShared", "UploadOfPrunedPing", "ObjectsOfPrunedPings", "KeysAreNotReused", "Probes", "Backlog",
+}
 
 // TestContractOnPartitions finds whatever relies on the place of a row, or on a key without the check.
 func TestContractOnPartitions(t *testing.T) {
 	if os.Getenv("ROLLCALL_TEST_CITUS") != "" {
 		t.Skip("the tables are distributed already")
 	}
-	storetest.Run(t, func(t *testing.T) store.Store {
+	storetest.RunSome(t, func(t *testing.T) store.Store {
 		db := dbtest.PostgreSQL(t)
 		store := db.Open(t)
 		query := "CREATE TABLE rollcall_commits (n BIGINT);"
@@ -34,7 +47,7 @@ func TestContractOnPartitions(t *testing.T) {
 		must(t, err)
 		store.Spread(4)
 		return store
-	})
+	}, onSpreadTables...)
 }
 
 // TestShards compares the hash of keys with PostgreSQL's.
@@ -58,5 +71,45 @@ func TestDistributeNeedsCitus(t *testing.T) {
 	}
 	if _, err := dbtest.PostgreSQL(t).Open(t).Distribute(t.Context()); !errors.Is(err, sqlstore.ErrNotCitus) {
 		t.Errorf("PostgreSQL: %v", err)
+	}
+}
+
+// lastWords is the error that Citus makes of the end of a worker's server.
+type lastWords struct{}
+
+func (lastWords) Error() string {
+	return "ERROR: terminating connection due to unexpected postmaster exit (SQLSTATE XX000)"
+}
+
+func (lastWords) SQLState() string { return "XX000" }
+
+// TestWorkerDied takes the death of a worker for an outage, so that a ping is answered 503 or goes to the spool.
+func TestWorkerDied(t *testing.T) {
+	if err := sqlstore.Translate(lastWords{}); !errors.Is(err, store.ErrUnavailable) {
+		t.Error(err)
+	}
+}
+
+// TestWorker opens a worker of the cluster: nothing may be made there.
+func TestWorker(t *testing.T) {
+	coordinator, err := url.Parse(os.Getenv("ROLLCALL_TEST_CITUS"))
+	must(t, err)
+	if coordinator.Host == "" {
+		t.Skip("ROLLCALL_TEST_CITUS is not set")
+	}
+	var worker string
+	query := "SELECT nodename || ':' || nodeport FROM pg_dist_node WHERE groupid > 0 LIMIT 1"
+	must(t, dbtest.PostgreSQL(t).Bun(t).DB.QueryRowContext(t.Context(), query).Scan(&worker))
+	coordinator.Host = worker
+	if _, err := postgres.Open(t.Context(), coordinator.String()); !errors.Is(err, sqlstore.ErrWorker) {
+		t.Errorf("Open: %v", err)
+	}
+	db, err := sql.Open("pgx", coordinator.String())
+	must(t, err)
+	defer db.Close()
+	var made bool
+	must(t, db.QueryRowContext(t.Context(), "SELECT to_regclass('rollcall_schema') IS NOT NULL").Scan(&made))
+	if made {
+		t.Error("there are tables on the worker")
 	}
 }

@@ -109,7 +109,7 @@ func unavailable(err error) bool {
 		case "08", "53", "57", "58": // connection, resources, operator intervention, system
 			return true
 		}
-		return retryable(err)
+		return retryable(err) || workerDied(err)
 	}
 	if code, ok := sqliteCode(err); ok {
 		switch code & 0xff {

@@ -83,3 +83,6 @@ func (s *Store) Spread(n int) {
 		s.spread.Store(&spread)
 	}
 }
+
+// Translate exports translate.
+func Translate(err error) error { return translate(err) }

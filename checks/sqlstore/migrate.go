@@ -30,7 +30,7 @@ var ErrNewerSchema = errors.New("sqlstore: the database needs a newer version of
 // the older version keep running as long as migrations only add tables and columns; the changelog says when one does
 // more.
 //
-// Errors: [ErrNewerSchema], which leaves the database as it is; [ErrOldServer]; [store.ErrUnavailable]; those of the
+// Errors: [ErrNewerSchema], which leaves the database as it is; [ErrOldServer]; [ErrWorker]; [store.ErrUnavailable]; those of the
 // driver.
 func (s *Store) Migrate(ctx context.Context) error {
 	_, _, err := s.migrateFiles(ctx, migrations)
@@ -59,6 +59,11 @@ func (s *Store) migrateFiles(ctx context.Context, set fs.FS) (before, after int,
 		}
 		if before > len(files) {
 			return fmt.Errorf("%w: its schema has version %d, this one knows up to %d", ErrNewerSchema, before, len(files))
+		}
+		if before == 0 {
+			if err := s.refuseWorker(ctx, tx); err != nil {
+				return err
+			}
 		}
 		for _, file := range files[before:] {
 			if err := s.migrate(ctx, tx, set, file); err != nil {
