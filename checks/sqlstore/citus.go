@@ -402,7 +402,7 @@ func (s *Store) Distribute(ctx context.Context) (changed bool, err error) {
 const distribute = `
 LOCK TABLE rollcall_states IN ACCESS EXCLUSIVE MODE;
 ALTER TABLE rollcall_pings DROP CONSTRAINT rollcall_pings_pkey, ADD PRIMARY KEY (id, check_id);
-CREATE TABLE rollcall_commits (n BIGINT);
+CREATE TABLE IF NOT EXISTS rollcall_commits (n BIGINT);
 SELECT citus_add_local_table_to_metadata('rollcall_commits');
 SELECT create_distributed_table('rollcall_states', 'check_id', colocate_with => 'none');
 SELECT create_distributed_table('rollcall_pings', 'check_id', colocate_with => 'rollcall_states');
