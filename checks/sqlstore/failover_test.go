@@ -75,20 +75,25 @@ func TestCommitWithoutStandby(t *testing.T) {
 	c := addCheck(t, mon)
 	standby.Stop()
 	must(t, primary.Set(t.Context(), "synchronous_standby_names", "*"))
-	pinged := make(chan error, 1)
-	go func() {
-		_, err := mon.Ping(context.WithoutCancel(t.Context()), c.ID, pings.Signal{})
-		pinged <- err
-	}()
-	eventually(t, "the commit waits and is broken off", func() bool {
-		var n int
-		must(t, admin.QueryRowContext(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-			WHERE wait_event = 'SyncRep'`).Scan(&n))
-		return n > 0 || len(pinged) > 0
+	// Until the checkpointer has read the setting, commits do not wait.
+	eventually(t, "a commit waits and is broken off", func() bool {
+		pinged := make(chan error, 1)
+		go func() {
+			_, err := mon.Ping(context.WithoutCancel(t.Context()), c.ID, pings.Signal{})
+			pinged <- err
+		}()
+		broken := 0
+		eventually(t, "the ping is answered or waits", func() bool {
+			must(t, admin.QueryRowContext(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+				WHERE wait_event = 'SyncRep'`).Scan(&broken))
+			return broken > 0 || len(pinged) > 0
+		})
+		err := <-pinged
+		if broken > 0 && !errors.Is(err, monitor.ErrUnavailable) {
+			t.Errorf("error %v, want ErrUnavailable", err)
+		}
+		return broken > 0
 	})
-	if err := <-pinged; !errors.Is(err, monitor.ErrUnavailable) {
-		t.Errorf("error %v, want ErrUnavailable", err)
-	}
 	must(t, primary.Set(t.Context(), "synchronous_standby_names", ""))
 	if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{}); err != nil {
 		t.Error(err)
