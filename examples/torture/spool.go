@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,8 +15,8 @@ import (
 )
 
 const (
-	// jobPause is how long a job waits between two pings. A log keeps 1,000 pings, so the trial may take 90 seconds.
-	jobPause = 90 * time.Millisecond
+	// jobPause is how long a job waits between two pings, or longer in a long trial: a log keeps 1,000 pings.
+	jobPause, maxLog = 90 * time.Millisecond, 900
 	// spoolRuns is how many runs start just before the outage and end in it.
 	spoolRuns = 30
 	// replayWithin is how long servers may take to record their spools, for each minute of the outage.
@@ -36,6 +35,8 @@ type spooled struct {
 	gone, back time.Duration
 	replayed   time.Duration // when all spools were empty
 	unanswered int
+	// interrupted counts the replays during which a server was killed.
+	interrupted int
 }
 
 func runSpool(ctx context.Context, s *site, o options) (report string, err error) {
@@ -97,8 +98,15 @@ func (s *site) spool(ctx context.Context, o options, take, giveBack func() error
 	}
 	t.back = time.Since(t.began)
 	if restart != nil {
-		restart(1)
-		restart(2)
+		for _, i := range []int{1, 2} {
+			left := t.waiting(ctx, i)
+			for ; left > 0 && t.waiting(ctx, i) >= left; sleep(ctx, time.Millisecond) {
+			}
+			if t.waiting(ctx, i) > 0 {
+				t.interrupted++
+			}
+			restart(i)
+		}
 	}
 	t.awaitReplay(ctx)
 	sleep(ctx, 5*time.Second)
@@ -113,7 +121,8 @@ func (s *site) spool(ctx context.Context, o options, take, giveBack func() error
 
 // report pings the check of a job until ctx ends, each time at the next server, by UUID and by slug.
 func (t *spooled) report(ctx context.Context, job int) {
-	for n := 0; sleep(ctx, jobPause); n++ {
+	pause := max(jobPause, (t.outage+time.Minute)/maxLog)
+	for n := 0; sleep(ctx, pause); n++ {
 		path := ""
 		if n%4 > 1 {
 			path = [...]string{"/start", ""}[n%2]
@@ -168,17 +177,24 @@ func (t *spooled) awaitReplay(ctx context.Context) {
 }
 
 func (t *spooled) spoolIsEmpty(ctx context.Context, server int) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.servers[server].Greeting().URL+"/readyz?verbose", nil)
+	text := t.readiness(ctx, server)
+	return strings.Contains(text, "database: ok\n") && strings.Contains(text, "spool: ok, is empty")
+}
+
+// waiting returns how many pings the spool of a server holds.
+func (t *spooled) waiting(ctx context.Context, server int) (n int) {
+	_, after, _ := strings.Cut(t.readiness(ctx, server), "spool: ok, holds ")
+	_, _ = fmt.Sscan(after, &n)
+	return n
+}
+
+// readiness returns the answer of a server to /readyz?verbose, or "".
+func (t *spooled) readiness(ctx context.Context, server int) string {
+	a, err := t.send(ctx, request{server: server, method: http.MethodGet, path: "/readyz?verbose"})
 	if err != nil {
-		return false
+		return ""
 	}
-	res, err := t.kept.Do(req)
-	if err != nil {
-		return false
-	}
-	defer res.Body.Close()
-	text, _ := io.ReadAll(res.Body)
-	return strings.Contains(string(text), "database: ok\n") && strings.Contains(string(text), "spool: ok, is empty")
+	return string(a.body)
 }
 
 // audit compares the answers with the database.
@@ -260,8 +276,8 @@ func (t *spooled) String() string {
 		t.problem("a ping was answered only after %v", worst)
 	}
 	return fmt.Sprintf("%d pings, %d of them in an outage of %v, answered after %v (median), %v (99 %%), %v at worst; %d got no answer; "+
-		"the spools were empty %v after the outage", len(all), len(took), (t.back - t.gone).Round(time.Second), tenths(took[len(took)/2]),
-		tenths(took[len(took)*99/100]), tenths(took[len(took)-1]), t.unanswered, (t.replayed - t.back).Round(time.Millisecond))
+		"%d replays were interrupted; the spools were empty %v after the outage", len(all), len(took), (t.back - t.gone).Round(time.Second), tenths(took[len(took)/2]),
+		tenths(took[len(took)*99/100]), tenths(took[len(took)-1]), t.unanswered, t.interrupted, (t.replayed - t.back).Round(time.Millisecond))
 }
 
 // tenths rounds to tenths of a millisecond.
