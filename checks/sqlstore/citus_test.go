@@ -31,8 +31,9 @@ func TestContractOnPartitions(t *testing.T) {
 	if os.Getenv("ROLLCALL_TEST_CITUS") != "" {
 		t.Skip("the tables are distributed already")
 	}
+	all := dbtest.PostgreSQL(t)
 	storetest.RunSome(t, func(t *testing.T) store.Store {
-		db := dbtest.PostgreSQL(t)
+		db := all.Another(t)
 		store := db.Open(t)
 		query := "CREATE TABLE rollcall_commits (n BIGINT);"
 		for table, key := range map[string]string{"rollcall_states": "check_id", "rollcall_pings": "id, check_id"} {

@@ -20,18 +20,8 @@ var schemas atomic.Int64
 // onCitus returns a schema in a database of Citus: to make a database there takes seconds.
 func onCitus(t testing.TB, coordinator string) DB {
 	t.Helper()
-	u, err := url.Parse(coordinator)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := fmt.Sprintf("test%d_%d", os.Getpid(), schemas.Add(1))
-	run(t, coordinator, "CREATE SCHEMA "+name)
-	t.Cleanup(func() { run(t, coordinator, "DROP SCHEMA "+name+" CASCADE") })
-	query := u.Query()
-	query.Set("search_path", name)
-	query.Set("citus.shard_count", citusShards)
-	u.RawQuery = query.Encode()
-	store, err := postgres.Open(t.Context(), u.String())
+	schema := inSchema(t, coordinator, map[string]string{"citus.shard_count": citusShards})
+	store, err := postgres.Open(t.Context(), schema)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +29,27 @@ func onCitus(t testing.TB, coordinator string) DB {
 	if _, err := store.Distribute(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return DB{Name: "postgres", URL: u.String()}
+	return DB{Name: "postgres", URL: schema}
+}
+
+// inSchema makes a schema in a database, which lasts until the test ends, and returns the URL of the database with the
+// schema and other parameters.
+func inSchema(t testing.TB, database string, parameters map[string]string) string {
+	t.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("test%d_%d", os.Getpid(), schemas.Add(1))
+	run(t, database, "CREATE SCHEMA "+name)
+	t.Cleanup(func() { run(t, database, "DROP SCHEMA "+name+" CASCADE") })
+	query := u.Query()
+	query.Set("search_path", name)
+	for parameter, value := range parameters {
+		query.Set(parameter, value)
+	}
+	u.RawQuery = query.Encode()
+	return u.String()
 }
 
 func run(t testing.TB, url, statement string) {

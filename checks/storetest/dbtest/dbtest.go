@@ -95,13 +95,18 @@ func PostgreSQL(t testing.TB) DB {
 	return DB{Name: "postgres", URL: server.database(t)}
 }
 
-// Another returns another empty database of the same kind.
+// Another returns another empty database of the same kind. On PostgreSQL it is a schema, which is made in a tenth of the
+// time.
 func (d DB) Another(t testing.TB) DB {
 	t.Helper()
-	if d.Path() != "" {
+	coordinator := os.Getenv("ROLLCALL_TEST_CITUS")
+	switch {
+	case d.Path() != "":
 		return SQLite(t)
+	case coordinator != "":
+		return onCitus(t, coordinator)
 	}
-	return PostgreSQL(t)
+	return DB{Name: d.Name, URL: inSchema(t, d.URL, nil)}
 }
 
 // Bun opens the database until the test ends.
