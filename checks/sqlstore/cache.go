@@ -31,33 +31,25 @@ type cacheEntry struct {
 	size  int
 }
 
+// checkKey is a check with the key of its row.
+type checkKey struct {
+	id   int64
+	uuid uuid.UUID
+}
+
 // keys returns the row keys of the cached checks among ids, and the ids that are not cached.
-func (c *cache) keys(ids []uuid.UUID) (keys []int64, missing []uuid.UUID) {
+func (c *cache) keys(ids []uuid.UUID) (keys []checkKey, missing []uuid.UUID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	keys = make([]int64, 0, len(ids))
+	keys = make([]checkKey, 0, len(ids))
 	for _, id := range ids {
 		if entry, ok := c.byID[id]; ok {
-			keys = append(keys, entry.row.id)
+			keys = append(keys, checkKey{entry.row.id, id})
 		} else {
 			missing = append(missing, id)
 		}
 	}
 	return keys, missing
-}
-
-// addKeys adds the row keys of the cached checks among ids to keys, and returns the ids that are not cached.
-func (c *cache) addKeys(keys map[uuid.UUID]int64, ids []uuid.UUID) (missing []uuid.UUID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, id := range ids {
-		if entry, ok := c.byID[id]; ok {
-			keys[id] = entry.row.id
-		} else {
-			missing = append(missing, id)
-		}
-	}
-	return missing
 }
 
 // get returns copies of the checks that are cached with the revision of their locked row, and the keys of the others.

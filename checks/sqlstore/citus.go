@@ -84,7 +84,7 @@ func itself(key int64) int64 { return key }
 
 func lastValue(row []any) int64 { return row[len(row)-1].(int64) }
 
-// split groups the rows of the spread tables by shard. The other rows stay with the first group.
+// split groups the rows of the spread tables by shard. The groups have no other rows.
 func (c *changes) split(s shards) []changes {
 	if s == nil {
 		return []changes{*c}
@@ -167,9 +167,13 @@ func (s *Store) Shards(ctx context.Context, checks []uuid.UUID) ([]int, error) {
 	if spread == nil {
 		return nil, nil
 	}
-	keys, err := s.keysOf(ctx, checks)
+	found, err := s.keysOf(ctx, s.db.DB, checks)
 	if err != nil {
 		return nil, translate(err)
+	}
+	keys := make(map[uuid.UUID]int64, len(found))
+	for _, k := range found {
+		keys[k.uuid] = k.id
 	}
 	list := make([]int, len(checks))
 	for i, id := range checks {
@@ -178,27 +182,6 @@ func (s *Store) Shards(ctx context.Context, checks []uuid.UUID) ([]int, error) {
 		}
 	}
 	return list, nil
-}
-
-// keysOf returns the keys of checks, as far as they exist.
-func (s *Store) keysOf(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]int64, error) {
-	keys := make(map[uuid.UUID]int64, len(ids))
-	missing := s.cache.addKeys(keys, ids)
-	if len(missing) == 0 {
-		return keys, nil
-	}
-	rows, err := s.db.DB.QueryContext(ctx, "SELECT id, uuid FROM rollcall_checks WHERE "+s.d.among("uuid", "uuid"), s.d.list(missing))
-	var row checkKey
-	found, err := scanList(rows, err, &row, &row.id, &row.uuid)
-	for _, row := range found {
-		keys[row.uuid] = row.id
-	}
-	return keys, err
-}
-
-type checkKey struct {
-	id   int64
-	uuid uuid.UUID
 }
 
 // logSource is where a query for logs begins, as parts of its text: the checks, the condition on them, and conditions

@@ -82,21 +82,31 @@ func (t *transaction) LockCheck(ctx context.Context, id uuid.UUID) (*store.Locke
 
 // LockChecks locks checks and returns those that exist.
 func (t *transaction) LockChecks(ctx context.Context, ids []uuid.UUID) ([]*store.Locked, error) {
-	keys, missing := t.s.cache.keys(ids)
-	if len(missing) > 0 {
-		rows, err := t.tx.Tx.QueryContext(ctx, "SELECT id FROM rollcall_checks WHERE "+t.s.d.among("uuid", "uuid"), t.s.d.list(missing))
-		var key int64
-		more, err := scanList(rows, err, &key, &key)
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, more...)
+	found, err := t.s.keysOf(ctx, t.tx.Tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]int64, len(found))
+	for i, k := range found {
+		keys[i] = k.id
 	}
 	locked, err := t.lockKeys(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
 	return t.load(ctx, locked)
+}
+
+// keysOf returns the keys of the checks that exist.
+func (s *Store) keysOf(ctx context.Context, db querier, ids []uuid.UUID) ([]checkKey, error) {
+	keys, missing := s.cache.keys(ids)
+	if len(missing) == 0 {
+		return keys, nil
+	}
+	rows, err := db.QueryContext(ctx, "SELECT id, uuid FROM rollcall_checks WHERE "+s.d.among("uuid", "uuid"), s.d.list(missing))
+	var row checkKey
+	more, err := scanList(rows, err, &row, &row.id, &row.uuid)
+	return append(keys, more...), err
 }
 
 // lockKeys locks rows in the order of their shards and keys, to prevent deadlocks.
