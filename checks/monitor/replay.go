@@ -36,14 +36,14 @@ func (m *Monitor) tellOthers(ctx context.Context) error {
 	return err
 }
 
-// saveSpool saves how far this monitor has come, and forgets old states.
+// saveSpool saves how far this monitor has come. The first time, it removes old states: each start adds one.
 func (m *Monitor) saveSpool(ctx context.Context, now, settled time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, m.writer.timeout)
 	defer cancel()
 	s := m.writer.spooling
 	return m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		err := tx.SaveSpool(ctx, store.SpoolState{ID: s.run, SpoolID: s.queue.ID(), SettledAt: settled, SeenAt: now})
-		if err != nil {
+		if err != nil || !s.saved.IsZero() {
 			return err
 		}
 		return tx.PruneSpools(ctx, now.Add(-keepSpools), now.Add(-keepClosed))
