@@ -65,7 +65,7 @@ func TestDemotedPrimary(t *testing.T) {
 	}
 }
 
-// TestCommitWithoutStandby loses the answer to a commit that has waited in vain for its standby. The ping is on the
+// TestCommitWithoutStandby loses the answer to a commit that waits for a dead standby. The ping is on the
 // primary alone, so it must not be acknowledged.
 func TestCommitWithoutStandby(t *testing.T) {
 	primary, standby, db := dbtest.Replicated(t)
@@ -123,6 +123,13 @@ func TestLaggingStandby(t *testing.T) {
 	}
 	primary.Kill()
 	must(t, standby.Promote(t.Context()))
+	eventually(t, "pings are taken again", func() bool {
+		_, err := mon.Ping(t.Context(), lost[0].ID, pings.Signal{})
+		if !errors.Is(err, checks.ErrNotFound) && !errors.Is(err, monitor.ErrUnavailable) {
+			t.Fatalf("ping of a lost check: error %v", err)
+		}
+		return errors.Is(err, checks.ErrNotFound)
+	})
 
 	for range len(lost) {
 		_, err := mon.Ping(t.Context(), addCheck(t, mon).ID, pings.Signal{})
