@@ -83,8 +83,8 @@
 // the others wait for [Config].SpoolWait after they have noticed. If it comes back later, its pings are recorded all the same;
 // by then its checks may have gone down.
 //
-// The spool costs each batch of pings one more row. A status that is asked for in the meantime, such as that of a badge,
-// goes by the pings that are recorded.
+// The spool costs each batch of pings one more row. Until the replay, the status of a check, such as its badge shows it,
+// reflects only the recorded pings.
 //
 // # Several servers
 //

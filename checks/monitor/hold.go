@@ -12,8 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
-// missingAfter is how old the state of a spool may be before its monitor counts as missing. States are saved each
-// WatchEvery, by default each second.
+// missingAfter is how old the state of a spool may be before its monitor counts as missing. Replay saves it each second.
 const missingAfter = 3 * time.Second
 
 // holding holds deadlines back for the pings that other monitors may have in their spools.
@@ -47,7 +46,7 @@ func (h holding) until(states []store.SpoolState, now time.Time) time.Time {
 	return until
 }
 
-// missing returns the states of monitors that nobody has noticed to be missing, as they are to be saved.
+// missing returns the states of monitors that have just gone missing, with the new MissingSince.
 func (h holding) missing(states []store.SpoolState, now time.Time) (list []store.SpoolState) {
 	for _, s := range states {
 		if s.SpoolID != h.spool && s.MissingSince.IsZero() && now.Sub(s.SeenAt) > missingAfter {

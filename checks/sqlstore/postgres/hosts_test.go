@@ -65,7 +65,7 @@ func TestSilentHost(t *testing.T) {
 	}
 }
 
-// relay passes connections on to an address until it is told to keep all bytes to itself.
+// relay passes connections on to an address until the test makes it hold back all bytes.
 type relay struct {
 	net.Listener
 	to   string

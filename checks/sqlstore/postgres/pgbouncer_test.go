@@ -117,7 +117,7 @@ func TestPgBouncerServers(t *testing.T) {
 				t.Errorf("change %+v", change)
 			}
 		case <-time.After(2 * time.Minute):
-			t.Fatal("no change is heard of")
+			t.Fatal("no change arrived")
 		}
 	}
 	heard() // at first
