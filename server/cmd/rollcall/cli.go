@@ -76,6 +76,7 @@ type cli struct {
 		Healthchecks importHealthchecksCmd `cmd:"" help:"Copy the checks of a Healthchecks project, with their UUIDs."`
 	} `cmd:"" group:"Configuration in files:" help:"Copy checks from another service."`
 
+	Probe      probeCmd      `cmd:"" group:"Tools:" help:"Ask a server whether it is ready to take pings, or only whether it works."`
 	Schedule   scheduleCmd   `cmd:"" group:"Tools:" help:"Explain a cron or OnCalendar expression and print its next times."`
 	EmailCheck emailCheckCmd `cmd:"" group:"Tools:" help:"Send an e-mail ping to a check and show the result."`
 }

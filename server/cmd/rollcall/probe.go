@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// maxProbeAnswer bounds the answer of a server that probe reads, in bytes.
+const maxProbeAnswer = 4 << 10
+
+type probeCmd struct {
+	URL     address       `arg:"" optional:"" help:"URL of the server (default: the server on this machine, by --listen)."`
+	Listen  string        `default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Address that the server listens on, as serve has it. Without HOST, and for 0.0.0.0 and ::, probe connects to localhost."`
+	Live    bool          `help:"Ask only whether the process works (/livez), whatever the database does."`
+	Timeout time.Duration `default:"5s" placeholder:"DURATION" help:"How long to wait for the answer."`
+	jsonFlag
+}
+
+func (probeCmd) Help() string {
+	return `The exit status is 0 if the server is ready to take pings (/readyz), and 1 if not. Health checks of containers and
+scripts need no other program.
+
+With --json: {"url", "ok", "error"}, where url is what was asked, and error is "" if ok is true.
+
+Examples:
+
+    rollcall probe
+    rollcall probe --live --listen :8000
+    rollcall probe https://rollcall.example.org`
+}
+
+// Validate checks the flags. Kong calls it.
+func (c *probeCmd) Validate() error {
+	if c.Timeout <= 0 {
+		return errors.New("--timeout: must be more than 0s")
+	}
+	if c.URL != "" {
+		return nil
+	}
+	if err := validListen("--listen", c.Listen); err != nil {
+		return err
+	}
+	if _, port, _ := net.SplitHostPort(c.Listen); strings.Trim(port, "0") == "" {
+		return errors.New("--listen: with port 0, serve picks a port that probe cannot know; give the URL")
+	}
+	return nil
+}
+
+// target returns the URL to ask.
+func (c *probeCmd) target() string {
+	base := string(c.URL)
+	if base == "" {
+		host, port, _ := net.SplitHostPort(c.Listen)
+		if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+			host = "localhost"
+		}
+		base = (&url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}).String()
+	}
+	if c.Live {
+		return base + "/livez"
+	}
+	return base + "/readyz"
+}
+
+func (c *probeCmd) Run(ctx context.Context, a *app) error {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	document := struct {
+		URL   string `json:"url"`
+		OK    bool   `json:"ok"`
+		Error string `json:"error"`
+	}{URL: c.target()}
+	err := probe(ctx, document.URL)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("does not answer within %v", c.Timeout)
+	}
+	if err != nil {
+		err = fmt.Errorf("probe: %s: %w", document.URL, err)
+		document.Error = err.Error()
+		if !c.JSON {
+			return err
+		}
+	}
+	document.OK = err == nil
+	return errors.Join(c.say(a.stdout, document, "%s: ok", document.URL), err)
+}
+
+// probe asks a health endpoint of a server. It returns nil only for the answer of a healthy Rollcall server.
+func probe(ctx context.Context, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("User-Agent", "rollcall probe")
+	// A proxy or the target of a redirect would answer for another server.
+	transport := &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: maxProbeAnswer}
+	answer, err := transport.RoundTrip(request)
+	if err != nil {
+		if tlsFailure, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+			return tlsFailure.Err
+		}
+		return fmt.Errorf("does not answer: %w", netReason(err))
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxProbeAnswer))
+	if err != nil {
+		return fmt.Errorf("does not finish its answer: %w", netReason(err))
+	}
+	text := strings.TrimSpace(string(body))
+	switch {
+	case answer.StatusCode == http.StatusOK && text == "ok":
+		return nil
+	case answer.StatusCode == http.StatusServiceUnavailable && strings.HasPrefix(answer.Header.Get("Content-Type"), "text/plain"):
+		return errors.New(strings.ReplaceAll(text, "\n", "; "))
+	case answer.StatusCode == http.StatusOK:
+		return errors.New("answers, but not as a Rollcall server")
+	}
+	return fmt.Errorf("answers with status %s", answer.Status)
+}
