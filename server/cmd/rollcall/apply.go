@@ -44,7 +44,7 @@ func (f *remoteFlags) withTarget(
 }
 
 type applyCmd struct {
-	File    string `short:"f" required:"" placeholder:"PATH" help:"File in YAML or JSON; - reads standard input."`
+	File    string `short:"f" required:"" completion:"file" placeholder:"PATH" help:"File in YAML or JSON; - reads standard input."`
 	Project string `placeholder:"NAME" help:"Apply only this project of the file. If the file names no project, it describes this one (default: the project default)."`
 	DryRun  bool   `help:"Show the changes without making them."`
 	Prune   bool   `help:"Permanently delete the checks, with their logs, and the channels that the file's projects have and the file does not."`

@@ -15,7 +15,7 @@ import (
 )
 
 type backupCmd struct {
-	File string `arg:"" help:"Path of the new file, which must not exist yet."`
+	File string `arg:"" completion:"file" help:"Path of the new file, which must not exist yet."`
 	jsonFlag
 }
 

@@ -34,7 +34,7 @@ func (d channelDoc) String() string {
 
 type channelCreateCmd struct {
 	projectFlag
-	Kind string   `required:"" placeholder:"KIND" help:"Kind of the integration; rollcall channel kinds lists them."`
+	Kind string   `required:"" completion:"kind" placeholder:"KIND" help:"Kind of the integration; rollcall channel kinds lists them."`
 	Name string   `placeholder:"NAME" help:"Name of the integration, up to 100 characters. Checks can use the name instead of the id if it is unique and has no comma."`
 	Set  []string `sep:"none" placeholder:"KEY=VALUE" help:"A setting of the kind. KEY=@FILE reads the value from a file, KEY=@- from standard input; write @@ for a leading @. Repeatable."`
 	jsonFlag

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime/debug"
 	"strings"
 	"unicode/utf8"
 
@@ -79,6 +78,8 @@ type cli struct {
 	Probe      probeCmd      `cmd:"" group:"Tools:" help:"Ask a server whether it is ready to take pings, or only whether it works."`
 	Schedule   scheduleCmd   `cmd:"" group:"Tools:" help:"Explain a cron or OnCalendar expression and print its next times."`
 	EmailCheck emailCheckCmd `cmd:"" group:"Tools:" help:"Send an e-mail ping to a check and show the result."`
+	Completion completionCmd `cmd:"" group:"Tools:" help:"Print the completion script of a shell."`
+	Generate   generateCmd   `cmd:"" hidden:"" help:"Write the man pages, the completion scripts and the settings of serve to a directory."`
 }
 
 // app is the environment of a command.
@@ -141,7 +142,7 @@ func options(stdout, stderr io.Writer, helpStatus int) []kong.Option {
 		kong.Exit(func(int) { os.Exit(helpStatus) }),
 		kong.DefaultEnvars(strings.TrimSuffix(envPrefix, "_")),
 		kong.Resolvers(secretFiles()),
-		kong.Vars{"version": "rollcall " + version()},
+		kong.Vars{"version": "rollcall " + version(buildInfo())},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 110}),
 		kong.ValueFormatter(describeValue),
 	}
@@ -187,13 +188,4 @@ func fail(stderr io.Writer, err error) int {
 func isUsage(err error) bool {
 	return errors.As(err, new(usageError)) || errors.As(err, new(*checks.FieldError)) ||
 		errors.As(err, new(*channels.KindError)) || errors.As(err, new(*channels.SettingError))
-}
-
-// version returns the version of the binary, and of Go.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(unknown)"
-	}
-	return fmt.Sprintf("%s (%s)", info.Main.Version, info.GoVersion)
 }

@@ -85,7 +85,7 @@ func (d database) explain(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, sqlstore.ErrNewerSchema):
-		return fmt.Errorf("database %s: it belongs to a newer version of rollcall than %s; upgrade rollcall", d, version())
+		return fmt.Errorf("database %s: it belongs to a newer version of rollcall than %s; upgrade rollcall", d, versionNumber(buildInfo()))
 	case text != "":
 		return fmt.Errorf("database %s: %s", d, text)
 	case errors.Is(err, monitor.ErrUnavailable), errors.Is(err, sqlstore.ErrOldServer):

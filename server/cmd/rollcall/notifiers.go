@@ -30,9 +30,9 @@ type notifierFlags struct {
 	MailOAuthClientID     string `name:"mail-oauth-client-id" group:"Alerts:" placeholder:"ID" help:"Client for --mail-oauth-token-url."`
 	MailOAuthClientSecret string `name:"mail-oauth-client-secret" secret:"" group:"Alerts:" placeholder:"TEXT" help:"Secret of the client."`
 	MailOAuthScope        string `name:"mail-oauth-scope" group:"Alerts:" placeholder:"SCOPE" help:"Scope of the tokens, such as https://outlook.office365.com/.default."`
-	MailOAuthTokenFile    string `name:"mail-oauth-token-file" group:"Alerts:" placeholder:"FILE" help:"File with an access token that another program keeps fresh, in place of --mail-oauth-token-url. It is read for each connection."`
+	MailOAuthTokenFile    string `name:"mail-oauth-token-file" group:"Alerts:" completion:"file" placeholder:"FILE" help:"File with an access token that another program keeps fresh, in place of --mail-oauth-token-url. It is read for each connection."`
 
-	MailDKIMKey      string `name:"mail-dkim-key" group:"Alerts:" placeholder:"FILE" help:"PEM file with the private key (RSA or Ed25519) that signs mails by DKIM, for a mail server that does not."`
+	MailDKIMKey      string `name:"mail-dkim-key" group:"Alerts:" completion:"file" placeholder:"FILE" help:"PEM file with the private key (RSA or Ed25519) that signs mails by DKIM, for a mail server that does not."`
 	MailDKIMSelector string `name:"mail-dkim-selector" group:"Alerts:" placeholder:"NAME" help:"Selector of the DKIM key: its DNS record is at NAME._domainkey.DOMAIN."`
 	MailDKIMDomain   string `name:"mail-dkim-domain" group:"Alerts:" placeholder:"DOMAIN" help:"Domain of the DKIM key (default: the domain of --mail-from)."`
 

@@ -41,7 +41,7 @@ type serveCmd struct {
 	SecretKey   string `secret:"" group:"Behaviour:" placeholder:"TEXT" help:"Key that signs the URLs of badges, at least 16 characters (default: a random key in the database)."`
 	NoDashboard bool   `group:"Behaviour:" help:"Serve no web pages."`
 
-	DashboardKinds []string `group:"Behaviour:" placeholder:"KIND" help:"Kinds of integrations that people may make on the web pages, separated by commas; or all, which leaves out shell; or none. Default: all, but with --allow-private-networks only email, sms, whatsapp, call and group, because others send to addresses that people choose."`
+	DashboardKinds []string `group:"Behaviour:" completion:"kind" placeholder:"KIND" help:"Kinds of integrations that people may make on the web pages, separated by commas; or all, which leaves out shell; or none. Default: all, but with --allow-private-networks only email, sms, whatsapp, call and group, because others send to addresses that people choose."`
 
 	AlertLink linkTemplate `group:"Behaviour:" placeholder:"URL" help:"Page that alerts about a check link to, with the placeholders $$UUID, $$UNIQUE_KEY, $$SLUG, $$NAME and $$PROJECT after the host. Default: the page of the check in the dashboard; none with --no-dashboard."`
 
@@ -57,7 +57,7 @@ type serveCmd struct {
 
 	CommitMargin *time.Duration `group:"Operation:" placeholder:"DURATION" help:"How long a check stays up after its deadline, so that another server on the database can commit a ping that it received in time: 0s to 1m (default: 2s on PostgreSQL, 0s on SQLite). A single server needs none."`
 
-	Spool     string        `group:"Operation:" placeholder:"DIR" help:"Directory in which pings wait while the database is unavailable; see the manual. It must survive a restart, and belongs to one server. Default: none, and pings are answered with 503."`
+	Spool     string        `group:"Operation:" completion:"directory" placeholder:"DIR" help:"Directory in which pings wait while the database is unavailable; see the manual. It must survive a restart, and belongs to one server. Default: none, and pings are answered with 503."`
 	SpoolSize int64         `default:"1073741824" group:"Operation:" placeholder:"BYTES" help:"Maximum size of the pings in the spool, at least 1048576. Further ones are answered with 503."`
 	SpoolWait time.Duration `default:"1m" group:"Operation:" placeholder:"DURATION" help:"How long deadlines are held back for a server with a spool that has gone missing, up to 24h. Use the same value on all servers, also on those without a spool."`
 
@@ -158,7 +158,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		if err := c.greet(ctx, s.mon, s.pages, a.stdout); err != nil {
 			return err
 		}
-		component(s.log, "serve").Info("started", "version", version(), "database", d.String(), "base_url", c.BaseURL, "ping_base_url", c.PingBaseURL)
+		component(s.log, "serve").Info("started", "version", version(buildInfo()), "database", d.String(), "base_url", c.BaseURL, "ping_base_url", c.PingBaseURL)
 		s.announce(a.stdout)
 		return s.serve(ctx)
 	})

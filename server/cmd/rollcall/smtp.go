@@ -20,8 +20,8 @@ import (
 type smtpFlags struct {
 	SMTPListen      string `name:"smtp-listen" group:"E-mail:" placeholder:"HOST:PORT" help:"Address to listen on for pings by e-mail. Off by default."`
 	PingEmailDomain string `name:"ping-email-domain" group:"E-mail:" placeholder:"DOMAIN" help:"Domain of the e-mail addresses of checks (default: the host of the base URL)."`
-	SMTPTLSCert     string `name:"smtp-tls-cert" group:"E-mail:" placeholder:"FILE" help:"Certificate chain in PEM for STARTTLS. The server reloads a changed file within 10 seconds."`
-	SMTPTLSKey      string `name:"smtp-tls-key" group:"E-mail:" placeholder:"FILE" help:"Private key of the certificate in PEM."`
+	SMTPTLSCert     string `name:"smtp-tls-cert" group:"E-mail:" completion:"file" placeholder:"FILE" help:"Certificate chain in PEM for STARTTLS. The server reloads a changed file within 10 seconds."`
+	SMTPTLSKey      string `name:"smtp-tls-key" group:"E-mail:" completion:"file" placeholder:"FILE" help:"Private key of the certificate in PEM."`
 
 	tls *tls.Config // nil without a certificate
 }

@@ -11,7 +11,7 @@ import (
 
 // sourceFlags allow a file to read more by {env: NAME} and {file: PATH}. The file's author can send the values anywhere.
 type sourceFlags struct {
-	AllowFiles []string `placeholder:"DIR" help:"Let {file: PATH} also read files below this directory, and not only below the directory of the file. Repeatable."`
+	AllowFiles []string `completion:"directory" placeholder:"DIR" help:"Let {file: PATH} also read files below this directory, and not only below the directory of the file. Repeatable."`
 	AllowEnv   []string `placeholder:"NAME" help:"Let {env: NAME} also read this variable, and not only those that begin with ROLLCALL_; all allows every variable. Repeatable."`
 }
 
