@@ -21,14 +21,14 @@ const partServer monitor.Part = "server"
 // Drain makes /readyz fail, so that a load balancer sends no more requests. The server still answers all requests.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// live reports whether the process works: it answers, and its watcher runs. It ignores the database, because restarting
-// the process would not bring it back.
+// live reports whether the process works: it answers, its watcher runs, and pings are not stuck. It ignores the database,
+// because restarting the process would not bring it back.
 func (s *Server) live(w http.ResponseWriter, r *http.Request, _ string) {
-	watcher := s.mon.Live()
-	if s.draining.Load() {
-		watcher.Problem = "" // it stops before the last request is answered
+	c := s.mon.Live()
+	if c.Part == monitor.PartWatcher && s.draining.Load() {
+		c.Problem = "" // it stops before the last request is answered
 	}
-	s.report(w, r, livePath, func() []monitor.Condition { return []monitor.Condition{watcher} })
+	s.report(w, r, livePath, func() []monitor.Condition { return []monitor.Condition{c} })
 }
 
 // ready reports whether the server can answer requests.

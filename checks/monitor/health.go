@@ -19,6 +19,7 @@ type Part string
 const (
 	PartDatabase   Part = "database"   // reads and writes
 	PartWatcher    Part = "watcher"    // finds overdue checks
+	PartPings      Part = "pings"      // records pings
 	PartDeliveries Part = "deliveries" // sends alerts
 	PartSpool      Part = "spool"      // keeps pings while the database is unavailable
 )
@@ -41,6 +42,9 @@ const (
 	// sweepTimeout bounds one transaction of the watcher, so that a hanging connection cannot block the watcher for
 	// good.
 	sweepTimeout = time.Minute
+	// hangAfter is the least time without progress that counts as a hang. The database cannot cause it: transactions of
+	// the watcher and of pings have shorter limits.
+	hangAfter = 2 * sweepTimeout
 	// probeTimeout bounds how long a health check waits for the database.
 	probeTimeout = 5 * time.Second
 	// stuckAfter is how long a delivery may be due, with no attempt at any delivery, before deliveries count as stuck.
@@ -107,17 +111,21 @@ func (v *vitals) turn(now time.Time, ok bool) {
 	}
 }
 
-// Live reports whether the watcher runs. It does not depend on the database: a watcher that fails and retries is live.
-// If the watcher is not live, restart the process. In a process that never called [Monitor.Run], the watcher is
-// healthy.
+// Live reports whether the watcher runs and pings are not stuck: it returns the condition of [PartPings] if they are, and
+// else that of [PartWatcher]. It does not depend on the database: a part that fails and retries is live. If a part is not
+// live, restart the process. In a process that never called [Monitor.Run], the watcher is healthy.
 func (m *Monitor) Live() Condition {
+	now := m.clock()
+	if m.writer.silence(now) > max(hangAfter, 2*m.writer.timeout) {
+		return Condition{Part: PartPings, Problem: "are stuck"}
+	}
 	c := Condition{Part: PartWatcher}
 	m.vitals.mu.Lock()
 	defer m.vitals.mu.Unlock()
-	switch silence := m.clock().Sub(m.vitals.turned); {
+	switch silence := now.Sub(m.vitals.turned); {
 	case m.vitals.running == 0 && m.vitals.ended:
 		c.Problem = "has stopped"
-	case m.vitals.running > 0 && silence > max(2*sweepTimeout, 10*m.watch):
+	case m.vitals.running > 0 && silence > max(hangAfter, 10*m.watch):
 		c.Problem = "hangs"
 	}
 	return c

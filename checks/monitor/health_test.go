@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
@@ -135,6 +136,50 @@ func TestHealthOfWatcher(t *testing.T) {
 		cancel()
 		<-done
 		is("after Run", false, map[monitor.Part]string{"watcher": "has stopped"})
+	})
+}
+
+// A transaction of pings that never returns makes the monitor not live. One that fails in time does not.
+func TestLiveWhilePingsHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &sick{Store: dbtest.SQLite(t).Open(t)}
+		mon, err := monitor.New(store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		live := func(when, want string) {
+			t.Helper()
+			if got := mon.Live(); got.Problem != want || want != "" && got.Part != monitor.PartPings {
+				t.Errorf("%s: %+v, want %q", when, got, want)
+			}
+		}
+		done := make(chan error)
+		ping := func() {
+			go func() {
+				_, err := mon.Ping(t.Context(), uuid.New(), pings.Signal{Kind: pings.Success})
+				done <- err
+			}()
+			synctest.Wait()
+		}
+		store.set(nil, true, nil)
+		for range 100 {
+			ping()
+			time.Sleep(4 * time.Second)
+			live("while the database hangs", "")
+			if err := <-done; !errors.Is(err, monitor.ErrUnavailable) {
+				t.Fatal(err)
+			}
+		}
+		deaf := make(chan struct{})
+		store.set(nil, false, deaf)
+		ping()
+		time.Sleep(2 * time.Minute)
+		live("soon after a transaction began to hang", "")
+		time.Sleep(time.Second)
+		live("while a transaction hangs", "are stuck")
+		close(deaf)
+		<-done
+		live("when that is over", "")
 	})
 }
 

@@ -201,6 +201,7 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 		maxQueue: orDefault(c.MaxQueue, 10_000),
 		timeout:  orDefault(c.WriteTimeout, 5*time.Second),
 		now:      m.Now,
+		clock:    m.clock,
 		observer: m.observer,
 		spooling: spooling,
 		hold:     holding{wait: orDefault(c.SpoolWait, DefaultSpoolWait)},

@@ -32,6 +32,7 @@ type writer struct {
 	maxQueue int
 	timeout  time.Duration
 	now      func() time.Time
+	clock    func() time.Time // Config.Now
 	observer Observer
 	spooling *spooling // nil without a spool
 	hold     holding
@@ -41,6 +42,7 @@ type writer struct {
 	queue   []*queuedPing
 	bytes   int           // the bodies in the queue
 	writing []*queuedPing // the batch that is being committed
+	turned  time.Time     // when the batch was taken off the queue, or its last transaction ended
 	running bool
 	wanted  int           // the length of the queue that await waits for, or 0
 	enough  chan struct{} // receives a value when the queue has that length
@@ -126,7 +128,7 @@ func (w *writer) next() []*queuedPing {
 		bytes += len(w.queue[n].signal.Body)
 		n++
 	}
-	w.writing = w.queue[:n:n]
+	w.writing, w.turned = w.queue[:n:n], w.clock()
 	w.queue = w.queue[n:]
 	w.bytes -= bytes
 	return w.writing
@@ -167,6 +169,23 @@ func (w *writer) await() {
 	defer w.mu.Unlock()
 	w.wanted = 0
 	w.delay.waited(wanted, len(w.queue))
+}
+
+// turn records the end of a transaction, whether or not it succeeded.
+func (w *writer) turn() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.turned = w.clock()
+}
+
+// silence returns how long the current batch has made no progress, or 0 if no batch is being written.
+func (w *writer) silence(now time.Time) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.writing == nil {
+		return 0
+	}
+	return now.Sub(w.turned)
 }
 
 // settled returns the time, and the instant up to which all received pings are in the database: now, or the time of the
@@ -257,6 +276,7 @@ func (w *writer) fail(batch []*queuedPing, err error) {
 // commit records a batch in one transaction and reports it to the observer. It uses no caller's context: a caller that
 // gives up must not cancel the pings of others.
 func (w *writer) commit(batch []*queuedPing) error {
+	defer w.turn()
 	ctx, cancel := context.WithTimeout(context.Background(), w.timeout)
 	defer cancel()
 	begin := time.Now()
