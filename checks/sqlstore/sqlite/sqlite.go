@@ -23,7 +23,7 @@ const (
 
 // Open opens the store in an SQLite file, which it creates if there is none, and migrates it. Close the store when
 // Monitor.Run has returned. The path may contain any character. Only the owner can read a new file, because it will hold
-// the output of jobs.
+// the output of jobs. A file that root creates belongs to the owner of its directory.
 //
 // Open fails if the path is a directory or another kind of file, if its directory does not exist, if the file is
 // read-only or locked by another process for 10 seconds, or with [sqlstore.ErrNewerSchema]. A database in memory is
@@ -66,7 +66,8 @@ func openDB(ctx context.Context, path string, busy time.Duration) (*sql.DB, erro
 	return db, nil
 }
 
-// prepareFile creates the file if it does not exist. SQLite gives its -wal and -shm files the same permissions.
+// prepareFile creates the file if it does not exist. SQLite gives its -wal and -shm files the same permissions and, for
+// root, the same owner.
 func prepareFile(path string) error {
 	switch path {
 	case "":
@@ -89,6 +90,7 @@ func prepareFile(path string) error {
 	if err != nil {
 		return &fileError{path: path, reason: "cannot be created: " + cause(err).Error(), err: err}
 	}
+	giveToOwnerOfDirectory(file)
 	return file.Close()
 }
 
