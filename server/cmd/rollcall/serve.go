@@ -138,12 +138,15 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 	c.CommitMargin = new(c.margin(d))
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	s := &service{serveCmd: c, log: c.logger(a.stderr)}
+	log := c.logger(a.stderr)
+	s := &service{serveCmd: c, log: log, systemd: newSystemd(log)}
+	defer s.systemd.close()
 	// Listen first: if a port is in use, serve must not leave a new database whose keys nobody has seen.
 	defer s.close()
 	if err := s.listen(); err != nil {
 		return err
 	}
+	s.systemd.starting(ctx, "opening the database "+d.String())
 	if err := s.openSpool(); err != nil {
 		return fmt.Errorf("--spool: %w", err)
 	}

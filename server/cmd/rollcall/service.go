@@ -33,7 +33,8 @@ import (
 // service is a running serve command. Parts that are turned off are nil.
 type service struct {
 	*serveCmd
-	log *slog.Logger
+	log     *slog.Logger
+	systemd *systemd
 
 	webListener, mailListener, metricsListener net.Listener
 
@@ -284,6 +285,15 @@ func (s *service) announce(w io.Writer) {
 	s.announceWeb(w)
 }
 
+// status returns the addresses of the service in a line.
+func (s *service) status() string {
+	line := fmt.Sprintf("listening on http://%s", s.webListener.Addr())
+	if s.mail != nil {
+		line += fmt.Sprintf(", for e-mail on %s", s.mailListener.Addr())
+	}
+	return line
+}
+
 // announceWeb prints the address of the HTTP server, once.
 func (s *service) announceWeb(w io.Writer) {
 	if s.front == nil || !s.front.announced {
@@ -313,6 +323,7 @@ func (s *service) serve(ctx context.Context) error {
 	if s.mail != nil {
 		go func() { failed <- s.mail.Serve(s.mailListener) }()
 	}
+	s.systemd.ready(s.status(), s.front.problem)
 	select {
 	case err := <-failed:
 		return err
@@ -320,6 +331,7 @@ func (s *service) serve(ctx context.Context) error {
 	}
 	signal.Reset(os.Interrupt, syscall.SIGTERM) // a second signal ends the process
 	component(s.log, "serve").Info("stopping", "timeout", s.ShutdownTimeout)
+	s.systemd.stopping("finishing requests", s.Operate.ShutdownDelay+s.ShutdownTimeout)
 	s.web.Drain()
 	time.Sleep(s.Operate.ShutdownDelay)
 	return s.shutdown(web)

@@ -77,9 +77,11 @@ func (s *service) awaitDatabase(d database, stdout io.Writer) func(context.Conte
 			return nil, err
 		}
 		s.announceWeb(stdout)
+		s.systemd.ready(s.status()+"; the database is unavailable, pings go to the spool", s.front.problem)
 		for errors.Is(err, monitor.ErrUnavailable) {
 			select {
 			case <-ctx.Done():
+				s.systemd.stopping("finishing requests", s.ShutdownTimeout)
 				return nil, errors.Join(ctx.Err(), s.shutdown(s.front.server))
 			case err := <-s.front.failed:
 				return nil, err
