@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -65,14 +64,14 @@ func (r *release) labels() map[string]string {
 }
 
 // images returns an image for each binary.
-func (r *release) images(license []byte) ([]image, error) {
+func (r *release) images() ([]image, error) {
 	var list []image
 	for _, b := range r.binaries {
-		content, err := os.ReadFile(b.path)
+		files, err := rootFS(b.path)
 		if err != nil {
 			return nil, err
 		}
-		img, err := r.image(b.platform, rootFS(content, license))
+		img, err := r.image(b.platform, files)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", b.path, err)
 		}

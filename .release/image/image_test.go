@@ -37,13 +37,18 @@ func testRelease(t *testing.T) (*release, []image) {
 		{OS: "linux", Architecture: "arm", Variant: "v7"},
 		{OS: "linux", Architecture: "arm64", Variant: "v8"},
 	} {
-		path := filepath.Join(dir, p.Architecture)
-		if err := os.WriteFile(path, []byte("program for "+p.String()), 0o755); err != nil {
+		dir := filepath.Join(dir, p.Architecture)
+		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		r.binaries = append(r.binaries, binary{path, p})
+		for _, name := range []string{"LICENSE", "THIRD-PARTY.txt", "rollcall"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(name+" for "+p.String()), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.binaries = append(r.binaries, binary{filepath.Join(dir, "rollcall"), p})
 	}
-	images, err := r.images([]byte("license"))
+	images, err := r.images()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,6 +110,7 @@ func TestFileSystem(t *testing.T) {
 	}
 	want := []string{
 		"rw-r--r-- LICENSE 2026-01-02",
+		"rw-r--r-- THIRD-PARTY.txt 2026-01-02",
 		"rwxr-x--- data 2026-01-02",
 		"rwxr-xr-x etc 2026-01-02",
 		"rw-r--r-- etc/group 2026-01-02",

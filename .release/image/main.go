@@ -4,6 +4,7 @@
 //	go run ./image --push ghcr.io/rollcall-dev/rollcall:0.1.0 --push ghcr.io/rollcall-dev/rollcall:latest dist/linux_*/rollcall
 //
 // Platform, version, commit and time come from the build information of each binary; SOURCE_DATE_EPOCH replaces the time.
+// The licenses, LICENSE and THIRD-PARTY.txt, lie beside each binary.
 // The same binaries make the same bytes. Credentials for a registry come from the configuration of Docker, and those for
 // ghcr.io also from GITHUB_TOKEN. The program prints what it has written, one file or digest a line.
 package main
@@ -39,7 +40,6 @@ func run(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("image [flags] BINARY...", flag.ContinueOnError)
 	tars := flags.String("tar", "", "write a file for docker load for each platform into this `directory`")
 	layoutDir := flags.String("layout", "", "write an OCI layout with all platforms to this `directory`")
-	license := flags.String("license", "../LICENSE", "license that the image contains")
 	var refs []name.Reference
 	flags.Func("push", "push all platforms as one image to this `reference`; may be repeated", func(text string) error {
 		ref, err := name.ParseReference(text, name.StrictValidation)
@@ -56,11 +56,7 @@ func run(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(*license)
-	if err != nil {
-		return err
-	}
-	images, err := release.images(text)
+	images, err := release.images()
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"encoding/pem"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -22,10 +24,19 @@ type file struct {
 	content []byte
 }
 
-// rootFS returns the whole file system of the image. It has no shell and no /tmp: Rollcall writes to /data alone.
-func rootFS(program, license []byte) []file {
+// rootFS returns the whole file system of the image: a binary, and the licenses beside it. It has no shell and no /tmp,
+// because Rollcall writes to /data alone.
+func rootFS(binary string) ([]file, error) {
+	var read [3][]byte
+	for i, path := range []string{"LICENSE", "THIRD-PARTY.txt", filepath.Base(binary)} {
+		var err error
+		if read[i], err = os.ReadFile(filepath.Join(filepath.Dir(binary), path)); err != nil {
+			return nil, err
+		}
+	}
 	return []file{
-		{name: "LICENSE", mode: 0o644, content: license},
+		{name: "LICENSE", mode: 0o644, content: read[0]},
+		{name: "THIRD-PARTY.txt", mode: 0o644, content: read[1]},
 		{name: "data/", mode: 0o750, owner: user},
 		{name: "etc/", mode: 0o755},
 		{name: "etc/group", mode: 0o644, content: []byte("root:x:0:\nrollcall:x:65532:\n")},
@@ -34,8 +45,8 @@ func rootFS(program, license []byte) []file {
 		{name: "etc/ssl/", mode: 0o755},
 		{name: "etc/ssl/certs/", mode: 0o755},
 		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, content: certificates()},
-		{name: "rollcall", mode: 0o755, content: program},
-	}
+		{name: "rollcall", mode: 0o755, content: read[2]},
+	}, nil
 }
 
 // certificates returns Mozilla's root certificates in PEM, as the Go project publishes them: go.sum pins their version.
