@@ -47,10 +47,14 @@ func zshFlag(f completionFlag) string {
 
 // zshArgument returns a positional argument as an argument of the function _arguments.
 func zshArgument(v completionValue) string {
-	if v.Repeats {
-		return quoteShell("*:" + zshValue(v))
+	value := zshValue(v)
+	if value == v.Label+": " {
+		value = v.Label + `:_guard "^-*" ` + v.Label // a message alone would keep flags from being inserted
 	}
-	return quoteShell(":" + zshValue(v))
+	if v.Repeats {
+		return quoteShell("*:" + value)
+	}
+	return quoteShell(":" + value)
 }
 
 // zshValue returns the message and the action of a value for the function _arguments.
@@ -71,11 +75,11 @@ func zshValue(v completionValue) string {
 func fishValue(v completionValue) string {
 	switch {
 	case v.Files:
-		return "-F"
+		return "-r -F"
 	case v.Dirs:
-		return "-a '(__fish_complete_directories)'"
+		return "-x -a '(__fish_complete_directories)'"
 	case len(v.Words) > 0:
-		return "-a " + quoteFish(strings.Join(v.Words, " "))
+		return "-x -a " + quoteFish(strings.Join(v.Words, " "))
 	}
-	return "-f"
+	return "-x"
 }

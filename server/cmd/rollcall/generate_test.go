@@ -3,7 +3,10 @@ package main
 import (
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -55,30 +58,148 @@ func visit(node *kong.Node, hidden bool, f func(node *kong.Node, hidden bool)) {
 	}
 }
 
-// TestGenerateNamesEverything looks up every command and flag in the pages and the scripts. Hidden ones must be missing.
+// TestGenerateNamesEverything looks up every command and flag in the pages and the scripts. Hidden commands must be
+// missing.
 func TestGenerateNamesEverything(t *testing.T) {
 	files := generated(t)
+	switches, valued := make(map[string]bool), make(map[string]bool)
 	visit(model(t).Node, false, func(node *kong.Node, hidden bool) {
-		words := strings.Fields(node.FullPath())
+		path := node.FullPath()
+		words := strings.Fields(path)
 		page := files["man/"+strings.Join(words[:min(len(words), 2)], "-")+".1"]
-		if found := strings.Contains(page, bold(node.FullPath())); found == hidden && node.Leaf() {
-			t.Errorf("man: %s, hidden %v: found %v", node.FullPath(), hidden, found)
+		bash := section(files["completions/rollcall.bash"], "\n    '"+path+"')\n", ";;")
+		zsh := section(files["completions/_rollcall"], "\n_"+strings.NewReplacer(" ", "_", "-", "_").Replace(path)+"() {\n", "\n}\n")
+		if hidden {
+			if page+bash+zsh != "" || strings.Contains(files["completions/rollcall.fish"], path+"'") {
+				t.Errorf("%s is hidden, and generated", path)
+			}
+			return
+		}
+		if !strings.Contains(page, bold(path)) && node.Leaf() {
+			t.Errorf("the synopsis of %s is missing", path)
 		}
 		for _, flag := range node.Flags {
-			if found := strings.Contains(page, bold("--"+flag.Name)); !found && !hidden {
-				t.Errorf("man: %s --%s is missing", node.FullPath(), flag.Name)
-			}
-		}
-		for shell, form := range map[string]string{
-			"completions/rollcall.bash": "    '" + node.FullPath() + "')",
-			"completions/_rollcall":     "_" + strings.NewReplacer(" ", "_", "-", "_").Replace(node.FullPath()) + "() {",
-			"completions/rollcall.fish": "__rollcall_at " + node.FullPath() + "'",
-		} {
-			if found := strings.Contains(files[shell], form); found == hidden && (shell != "completions/rollcall.fish" || !node.Leaf()) {
-				t.Errorf("%s: %s, hidden %v: found %v", shell, node.FullPath(), hidden, found)
+			(map[bool]map[string]bool{true: switches, false: valued})[flag.IsBool()][flag.Name] = true
+			for name, found := range map[string]bool{
+				"man":  strings.Contains(page, ".TP\n"+bold("--"+flag.Name)) || strings.Contains(page, ", "+bold("--"+flag.Name)),
+				"bash": strings.Contains(strings.NewReplacer("'", " ", "\n", " ").Replace(bash), " --"+flag.Name+" "),
+				"zsh":  strings.Contains(zsh, "--"+flag.Name+"[") || strings.Contains(zsh, "--"+flag.Name+"=["),
+				"fish": regexp.MustCompile(`(?m)^complete -c rollcall -n '__rollcall_in ` + path + `'.* -l ` + flag.Name + ` .*-d '.`).MatchString(files["completions/rollcall.fish"]),
+			} {
+				if !found {
+					t.Errorf("%s: %s --%s is missing", name, path, flag.Name)
+				}
 			}
 		}
 	})
+	for name := range switches {
+		if valued[name] {
+			t.Errorf("--%s takes a value for some commands only, which the script of fish cannot tell", name)
+		}
+	}
+}
+
+// section returns the part of a text between two others, or "".
+func section(text, begin, end string) string {
+	_, rest, found := strings.Cut(text, begin)
+	inside, _, _ := strings.Cut(rest, end)
+	if !found {
+		return ""
+	}
+	return inside + " "
+}
+
+// TestManPages runs the pages through groff and mandoc, which must have nothing to say.
+func TestManPages(t *testing.T) {
+	groff, mandoc := need(t, "groff", "groff-base"), need(t, "mandoc", "mandoc")
+	release := &debug.BuildInfo{Main: debug.Module{Version: "v0.1.0"}, Settings: []debug.BuildSetting{{Key: "vcs.time", Value: "2026-11-22T23:58:59Z"}}}
+	dir := t.TempDir()
+	for _, page := range manPages(model(t), release) {
+		path := filepath.Join(dir, page.name+".1")
+		if err := os.WriteFile(path, []byte(page.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range [][]string{{groff, "-man", "-ww", "-z", "-Tutf8", path}, {mandoc, "-Tlint", path}} {
+			if out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput(); err != nil || len(out) > 0 {
+				t.Errorf("%v: %s", err, out)
+			}
+		}
+	}
+	text, err := exec.CommandContext(t.Context(), mandoc, "-Tascii", "-Owidth=78", filepath.Join(dir, "rollcall-serve.1")).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := regexp.MustCompile(".\b").ReplaceAllString(string(text), "") // a character over itself is bold
+	for _, want := range []string{
+		"SYNOPSIS\n       rollcall serve [options]\n",
+		"--database=URL\n              The database: sqlite:PATH, or postgres://USER:PASSWORD@HOST/NAME\n              for PostgreSQL 15 or later.\n" +
+			"              Default: sqlite:rollcall.db\n              Environment: ROLLCALL_DATABASE, or a file named by\n              ROLLCALL_DATABASE_FILE\n",
+		"/etc/rollcall/rollcall.env\n", "EXIT STATUS\n", "EXAMPLES\n           rollcall serve\n", "SEE ALSO\n       rollcall(1), rollcall-migrate(1)", "2026-11-22",
+	} {
+		if !strings.Contains(plain, want) {
+			t.Errorf("rollcall-serve.1 lacks %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s", plain)
+	}
+}
+
+// TestSettingsFile sets all lines of the file. The server must have its defaults then.
+func TestSettingsFile(t *testing.T) {
+	serve := func() serveCmd {
+		var c cli
+		parser, err := kong.New(&c, options(io.Discard, io.Discard, exitOK)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parser.Parse([]string{"serve"}); err != nil {
+			t.Fatal(err)
+		}
+		return c.Serve
+	}
+	defaults := serve()
+	// Such a line means the same to systemd, to a shell and to container tools: no quotes, backslashes, $ or spaces.
+	line := regexp.MustCompile(`^#(ROLLCALL_[A-Z0-9_]+)=([A-Za-z0-9:/.,_-]*)$`)
+	set := make(map[string]int)
+	for text := range strings.Lines(generated(t)["rollcall.env"]) {
+		text = strings.TrimSuffix(text, "\n")
+		if text == "" || strings.HasPrefix(text, "# ") || text == "#" || strings.HasPrefix(text, "## ") {
+			continue
+		}
+		parts := line.FindStringSubmatch(text)
+		if parts == nil {
+			t.Errorf("what is %q?", text)
+			continue
+		}
+		set[parts[1]]++
+		if parts[2] != "" {
+			t.Setenv(parts[1], parts[2])
+		}
+	}
+	if got := serve(); !reflect.DeepEqual(got, defaults) {
+		t.Errorf("the lines set %+v, want %+v", got, defaults)
+	}
+	flags := 0
+	for _, flag := range append(model(t).Flags, findCommand(model(t).Node, "serve").Flags...) {
+		if len(flag.Envs) == 0 {
+			continue
+		}
+		flags++
+		want, files := 1, 0
+		if flag.Name == "database" {
+			want = 2 // it must be emptied for its file
+		}
+		if isSecret(flag) {
+			files = 1
+		}
+		if set[flag.Envs[0]] != want || set[flag.Envs[0]+fileSuffix] != files {
+			t.Errorf("%s is there %d times, its file %d times", flag.Envs[0], set[flag.Envs[0]], set[flag.Envs[0]+fileSuffix])
+		}
+	}
+	if flags < 50 {
+		t.Errorf("only %d settings", flags)
+	}
 }
 
 func TestVersion(t *testing.T) {

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// need returns the path of a program. If it is missing, the test is skipped, or fails with ROLLCALL_TEST_REQUIRE=all.
+func need(t *testing.T, name, pkg string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path
+	}
+	text := "there is no " + name + " to test with (apt-get install " + pkg + ")"
+	if os.Getenv("ROLLCALL_TEST_REQUIRE") == "all" {
+		t.Fatal(text)
+	}
+	t.Skip(text)
+	return ""
+}
+
+// completionCase is a line with the words that a shell may put in the place of the last one.
+type completionCase struct{ line, want string }
+
+// completionCases hold for all shells, in a directory with the files of [completionDir].
+var completionCases = []completionCase{
+	{"rollcall s", "schedule serve"},
+	{"rollcall gen", "gen"}, // hidden, so that the word stays
+	{"rollcall project ", "create delete list"},
+	{"rollcall --database sqlite:x.db project cr", "create"},
+	{"rollcall --database=sqlite:x.db key rev", "revoke"},
+	{"rollcall --database 'postgres://u@[::1]:5432/x' key rev", "revoke"},
+	{"rollcall project create --pl", "--plan"},
+	{"rollcall project create --data", "--database"},
+	{"rollcall project create --plan ", "free paid"},
+	{"rollcall project create backups --plan=f", "--plan=free"},
+	{"rollcall serve --listen 127.0.0.1:80 --log-level i", "info"},
+	{"rollcall serve --listen=:80 --log-level=i", "--log-level=info"},
+	{"rollcall serve --no-dashboard --no-l", "--no-legacy-api"},
+	{"rollcall channel create --name ops --kind ntf", "ntfy"},
+	{"rollcall ping st", "start"},
+	{"rollcall ping --slug start f", "fail flush"},
+	{"rollcall completion ", "bash fish zsh"},
+	{"rollcall import ", "healthchecks"},
+	{"rollcall deliveries ", "list retry"},
+	{"rollcall deliveries --stat", "--state"},
+	{"rollcall deliveries list --state f", "failed"},
+	{"rollcall backup mon", "monday.db"},
+	{"rollcall apply -f che", "checks.yaml"},
+	{"rollcall apply --dry-run --file=che", "--file=checks.yaml"},
+	{"rollcall apply --file che", "checks.yaml"},
+	{"rollcall serve --spool spo", "spool"},
+	{"rollcall serve --spool=spo", "--spool=spool"},
+	{"rollcall project list che", "che"},
+	{"rollcall run -q --slug backup -- rollca", "rollcall"},
+	{"rollcall run --slug backup rollca", "rollcall"},
+	{"rollcall run -- cat che", "checks.yaml"},
+}
+
+// completionDir returns a directory with files to complete and a program rollcall, which prints its arguments.
+func completionDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"checks.yaml", "monday.db", "spoolfile"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "spool"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	program := "#!/bin/sh\nprintf '<<'\nprintf '%s|' \"$@\"\nprintf '>>\\n'\n"
+	if err := os.WriteFile(filepath.Join(dir, "bin", "rollcall"), []byte(program), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// completionEnv is the environment of a shell in a directory of [completionDir].
+func completionEnv(dir string) []string {
+	return []string{"HOME=" + dir, "ZDOTDIR=" + dir, "TERM=dumb", "LC_ALL=C.UTF-8", "PATH=" + filepath.Join(dir, "bin") + ":/usr/bin:/bin"}
+}
+
+// script writes the completion script of a shell to a file.
+func script(t *testing.T, shell, path string) string {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	if status := run([]string{"completion", shell}, &stdout, &stderr); status != exitOK {
+		t.Fatalf("status %d: %s", status, stderr.String())
+	}
+	if err := os.WriteFile(path, []byte(stdout.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// sortedWords returns words in their order, without the slash at the end of directories.
+func sortedWords(words []string) string {
+	sorted := slices.Clone(words)
+	for i := range sorted {
+		sorted[i] = strings.TrimSuffix(sorted[i], "/")
+	}
+	slices.Sort(sorted)
+	return strings.Join(sorted, " ")
+}
+
+func TestCompletionFish(t *testing.T) {
+	fish := need(t, "fish", "fish")
+	dir := completionDir(t)
+	cmd := exec.CommandContext(t.Context(), fish, "--no-config", "-c", "source $argv[1]\nfor line in $argv[2..-1]\ncomplete -C $line\necho ---\nend", script(t, "fish", filepath.Join(dir, "rollcall.fish")))
+	for _, c := range completionCases {
+		cmd.Args = append(cmd.Args, c.line)
+	}
+	var stderr bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stderr = dir, completionEnv(dir), &stderr
+	out, err := cmd.Output()
+	if err != nil || stderr.Len() > 0 {
+		t.Fatal(err, stderr.String())
+	}
+	answers := strings.Split(string(out), "---\n")
+	for i, c := range completionCases {
+		var words []string
+		for line := range strings.Lines(answers[i]) {
+			word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+			words = append(words, word)
+		}
+		if len(words) == 0 {
+			words = append(words, c.line[strings.LastIndex(c.line, " ")+1:])
+		}
+		if got := sortedWords(words); got != c.want {
+			t.Errorf("%s: %s, want %s", c.line, got, c.want)
+		}
+	}
+	if want := "serve\tRun the service"; !strings.Contains(answers[0], want) {
+		t.Errorf("no descriptions: %s", answers[0])
+	}
+}
