@@ -159,7 +159,7 @@ type channelDeleteCmd struct {
 }
 
 func (channelDeleteCmd) Help() string {
-	return `Deletes the integration with all its alerts, even pending ones. Checks no longer alert it.
+	return `Its alerts are deleted too, even pending ones.
 
 With --json: {"id", "name", "kind"} of the deleted integration.`
 }

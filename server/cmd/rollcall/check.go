@@ -109,8 +109,7 @@ type checkShowCmd struct {
 }
 
 func (checkShowCmd) Help() string {
-	return `The command says in words since when the check is up, late, down, paused or new, why, who was told, and what comes next.
-Times are in the time zone of the check.
+	return `A check is up, late, down, paused or new. Times are in the time zone of the check.
 
 With --json: the keys of "check list" and "verdict", the text.
 

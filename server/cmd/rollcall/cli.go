@@ -145,6 +145,10 @@ func options(stdout, stderr io.Writer, helpStatus int) []kong.Option {
 		kong.Vars{"version": "rollcall " + version(buildInfo())},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 110}),
 		kong.ValueFormatter(describeValue),
+		kong.PostBuild(func(k *kong.Kong) error {
+			k.Model.HelpFlag.Help = "Print the help of the command and exit."
+			return nil
+		}),
 	}
 }
 

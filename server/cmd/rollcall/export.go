@@ -15,10 +15,10 @@ type exportCmd struct {
 }
 
 func (exportCmd) Help() string {
-	return `Prints projects, channels and checks in the form that rollcall apply reads. Applying the output to the same database
-changes nothing. It leaves out UUIDs, keys, pings, states, and the settings that rollcall channel kinds marks as secret.
-For a value that apply read from a variable or a file, it prints {env: NAME} or {file: PATH}. It also leaves out checks
-without a unique slug and channels without a unique name; comments and standard error list them.
+	return `Applying the output to the same database changes nothing. It leaves out UUIDs, keys, pings, states, and the settings
+that rollcall channel kinds marks as secret. For a value that apply read from a variable or a file, it prints {env:
+NAME} or {file: PATH}. It also leaves out checks without a unique slug and channels without a unique name; comments and
+standard error list them.
 
 Example:
 

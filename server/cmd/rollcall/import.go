@@ -29,10 +29,10 @@ type importHealthchecksCmd struct {
 }
 
 func (importHealthchecksCmd) Help() string {
-	return `Imports all checks of a Healthchecks project into an existing project. They keep their UUIDs, so that only the host of
-their ping URLs changes. The command imports names, slugs, tags, descriptions, timing, methods, keywords and filters, and
-which checks are paused, but neither pings nor flips. It cannot import integrations, because the API of Healthchecks does
-not show their settings; the output lists them.
+	return `The command imports all checks of a Healthchecks project into an existing project. They keep their UUIDs, so that only
+the host of their ping URLs changes. The command imports names, slugs, tags, descriptions, timing, methods, keywords
+and filters, and which checks are paused, but neither pings nor flips. It cannot import integrations, because the API
+of Healthchecks does not show their settings; the output lists them.
 
 You can repeat an import: it updates existing checks to the settings at the source and keeps their integrations. If a check
 is malformed or refused, the command imports nothing and names each such check on standard error; --skip-invalid imports

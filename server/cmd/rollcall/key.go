@@ -36,7 +36,7 @@ type keyCreateCmd struct {
 }
 
 func (keyCreateCmd) Help() string {
-	return `The database stores only a hash of the key, so the key is never shown again.
+	return `The database stores only a hash of the key.
 
 With --json: {"id", "project", "read_only", "api_key"}.
 

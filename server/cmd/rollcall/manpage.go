@@ -38,7 +38,7 @@ func newPage(name string, info *debug.BuildInfo) *manPage {
 		date = committed.Format(time.DateOnly)
 	}
 	p.macro("TH", strings.ToUpper(escapeRoff(name)), "1", date, "rollcall "+escapeRoff(versionNumber(info)), "Rollcall")
-	p.WriteString(".nr HY 0\n.ad l\n") // break no variable by a hyphen, and stretch no line around an address
+	p.WriteString(".nr HY 0\n.nh\n.ad l\n") // break no variable by a hyphen, and stretch no line around an address
 	return p
 }
 
@@ -70,7 +70,7 @@ func (p *manPage) overview(model *kong.Application) {
 		}
 	}
 	p.heading("SH", "OPTIONS")
-	p.flags(visibleFlags(model.Node))
+	p.flags(visibleFlags(model.Node), nil)
 	p.heading("SH", "ENVIRONMENT")
 	p.detail(environmentText)
 	p.exitStatus("rollcall")
@@ -104,8 +104,10 @@ func (p *manPage) command(model *kong.Application, command *kong.Node) {
 		p.detail(text)
 		p.arguments(command)
 		p.heading("SH", "OPTIONS")
-		p.flags(visibleFlags(command))
-		p.heading("SS", "General options")
+		if flags := visibleFlags(command); len(flags) > 0 {
+			p.flags(flags, func(title string) { p.heading("SS", title) })
+			p.heading("SS", "General options")
+		}
 	} else {
 		p.heading("SH", "COMMANDS")
 		for _, leaf := range leaves {
@@ -114,7 +116,7 @@ func (p *manPage) command(model *kong.Application, command *kong.Node) {
 			text, examples := splitExamples(leaf.Detail)
 			p.detail(text)
 			p.arguments(leaf)
-			p.flags(visibleFlags(leaf))
+			p.flags(visibleFlags(leaf), func(title string) { p.paragraph(title + ":") })
 			if examples != "" {
 				p.paragraph("Examples:")
 				p.detail(examples)
@@ -122,7 +124,7 @@ func (p *manPage) command(model *kong.Application, command *kong.Node) {
 		}
 		p.heading("SH", "OPTIONS")
 	}
-	p.flags(visibleFlags(model.Node))
+	p.flags(visibleFlags(model.Node), nil)
 	p.exitStatus(command.Name)
 	if command.Name == "serve" {
 		p.heading("SH", "FILES")
@@ -148,11 +150,11 @@ func (p *manPage) arguments(node *kong.Node) {
 	}
 }
 
-// flags writes flags by their groups.
-func (p *manPage) flags(flags []*kong.Flag) {
+// flags writes flags by their groups. The function writes the title of a group.
+func (p *manPage) flags(flags []*kong.Flag, title func(string)) {
 	for _, group := range groupFlags(flags) {
 		if group.title != "" {
-			p.heading("SS", strings.TrimSuffix(group.title, ":"))
+			title(strings.TrimSuffix(group.title, ":"))
 		}
 		for _, flag := range group.flags {
 			p.flag(flag)

@@ -8,7 +8,8 @@ The other commands administer a service, by its database or by its API.
 On the machine of the server, the administration commands need the database of the service. If the service was installed
 from a package:
 
-    sudo -u rollcall rollcall project list --database ` + packagedDatabase
+    sudo -u rollcall rollcall project list \
+        --database ` + packagedDatabase
 
 const environmentText = `Each flag can also be set by a variable: ROLLCALL_ and the name of the flag in upper case, with _ for -. The variable of
 --base-url is ROLLCALL_BASE_URL. A flag on the command line wins over its variable, and an empty variable counts as unset.
@@ -18,11 +19,11 @@ the end of the file is not part of the value.`
 
 const overviewExamples = `Start a service, which prints its keys on an empty database:
 
-    rollcall serve --listen :8000 --base-url https://rollcall.example.org
+    rollcall serve --base-url https://rollcall.example.org
 
 Report each run of a job in a crontab:
 
-    0 3 * * *  rollcall run --ping-url https://rollcall.example.org/ping/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f -- backup.sh
+    0 3 * * *  rollcall run --slug backup --ping-key KEY -- backup.sh
 
 Show when a schedule runs next:
 

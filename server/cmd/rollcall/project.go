@@ -58,7 +58,7 @@ type projectCreateCmd struct {
 }
 
 func (projectCreateCmd) Help() string {
-	return `The database stores only hashes of the API keys, so they are never shown again; key create makes new ones.
+	return `The database stores only hashes of the API keys. If they are lost, key create makes new ones.
 
 With --json: {"id", "name", "plan", "api_key", "api_key_readonly", "ping_key"}.
 
@@ -123,7 +123,7 @@ type projectDeleteCmd struct {
 }
 
 func (projectDeleteCmd) Help() string {
-	return `Permanently deletes the project with its checks and their logs, its keys and its integrations, without asking.
+	return `The deletion is permanent and includes the logs of the checks. The command does not ask first.
 
 With --json: {"id", "name", "plan", "checks", "keys", "channels"}, where the last three count what was deleted.`
 }
