@@ -58,15 +58,12 @@ func (p *manPage) overview(model *kong.Application) {
 			p.heading("SS", title)
 		}
 		p.tagged(pageReference("rollcall-"+command.Name), command.Help)
-		if names := visibleCommands(command); len(names) > 0 {
-			p.WriteString("Commands: ")
-			for i, child := range names {
-				if i > 0 {
-					p.WriteString(", ")
-				}
-				p.WriteString(bold(child.Name))
-			}
-			p.WriteString(".\n")
+		var names []string
+		for _, child := range visibleCommands(command) {
+			names = append(names, bold(child.Name))
+		}
+		if names != nil {
+			p.WriteString("Commands: " + strings.Join(names, ", ") + ".\n")
 		}
 	}
 	p.heading("SH", "OPTIONS")
@@ -98,29 +95,12 @@ func (p *manPage) command(model *kong.Application, command *kong.Node) {
 	p.heading("SH", "DESCRIPTION")
 	p.paragraph(command.Help)
 	examples := ""
-	if len(leaves) == 1 && leaves[0] == command {
-		var text string
-		text, examples = splitExamples(command.Detail)
-		p.detail(text)
-		p.arguments(command)
-		p.heading("SH", "OPTIONS")
-		if flags := visibleFlags(command); len(flags) > 0 {
-			p.flags(flags, func(title string) { p.heading("SS", title) })
-			p.heading("SS", "General options")
-		}
+	if command.Leaf() {
+		examples = p.alone(command)
 	} else {
 		p.heading("SH", "COMMANDS")
 		for _, leaf := range leaves {
-			p.heading("SS", leaf.FullPath())
-			p.paragraph(leaf.Help)
-			text, examples := splitExamples(leaf.Detail)
-			p.detail(text)
-			p.arguments(leaf)
-			p.flags(visibleFlags(leaf), func(title string) { p.paragraph(title + ":") })
-			if examples != "" {
-				p.paragraph("Examples:")
-				p.detail(examples)
-			}
+			p.oneOfSeveral(leaf)
 		}
 		p.heading("SH", "OPTIONS")
 	}
@@ -137,6 +117,33 @@ func (p *manPage) command(model *kong.Application, command *kong.Node) {
 		p.detail(examples)
 	}
 	p.seeAlso(model, command)
+}
+
+// alone writes the description and the options of a command with a page for itself, and returns its examples.
+func (p *manPage) alone(command *kong.Node) (examples string) {
+	text, examples := splitExamples(command.Detail)
+	p.detail(text)
+	p.arguments(command)
+	p.heading("SH", "OPTIONS")
+	if flags := visibleFlags(command); len(flags) > 0 {
+		p.flags(flags, func(title string) { p.heading("SS", title) })
+		p.heading("SS", "General options")
+	}
+	return examples
+}
+
+// oneOfSeveral writes a command on the page of the command around it.
+func (p *manPage) oneOfSeveral(command *kong.Node) {
+	p.heading("SS", command.FullPath())
+	p.paragraph(command.Help)
+	text, examples := splitExamples(command.Detail)
+	p.detail(text)
+	p.arguments(command)
+	p.flags(visibleFlags(command), func(title string) { p.paragraph(title + ":") })
+	if examples != "" {
+		p.paragraph("Examples:")
+		p.detail(examples)
+	}
 }
 
 // arguments writes the positional arguments of a command.

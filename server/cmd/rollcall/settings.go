@@ -23,8 +23,8 @@ const settingsHead = `# Settings of the Rollcall server, for the systemd unit ro
 #
 # One setting a line, NAME=VALUE, without spaces around the =. This is no shell:
 # $ and % have no meaning, and no "export" precedes the name. Quote a value that
-# contains a backslash or begins with a quote: NAME='VALUE'. An empty value is
-# the same as the default. systemd.exec(5) has the rules, at EnvironmentFile=.
+# contains a backslash or begins with a quote: NAME='VALUE'. An empty value
+# counts as unset. systemd.exec(5) has the rules, at EnvironmentFile=.
 #
 # The file may hold secrets: only root and the group rollcall can read it. For a
 # secret, you can also name a file with the value, which the user rollcall must
@@ -52,6 +52,7 @@ func writeSettings(w io.Writer, model *kong.Application) error {
 	return out.Flush()
 }
 
+// writeSetting writes the lines of one setting.
 func writeSetting(out *bufio.Writer, flag *kong.Flag) {
 	name, value := flag.Envs[0], flag.Default
 	switch {
