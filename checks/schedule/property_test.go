@@ -121,12 +121,14 @@ func checkWindow(expr string, loc *time.Location, all []minute, results []int64,
 
 // awkward are expressions with runs near the hours at which clocks change.
 func awkward() (cron, calendar []string) {
-	return []string{
-			"*/10 * * * *", "30 * * * *", "*/20 0-4 * * *", "0 */2 * * *", "* 2 * * *",
-			"30 2 * * *", "0 0 * * *", "15 0-4,23 * * *", "0-59/15 1-3 * * SUN,FRI", "59 23 * * *", "5 1,2,3 25-31 3,10 *",
-		}, []string{
-			"*:0/10", "02:30", "0:0", "0..4,23:15", "Sat,Sun 1..3:0/15:30", "*-*~1..7 23:59:59", "12:00",
-		}
+	cron = []string{
+		"*/10 * * * *", "30 * * * *", "*/20 0-4 * * *", "0 */2 * * *", "* 2 * * *",
+		"30 2 * * *", "0 0 * * *", "15 0-4,23 * * *", "0-59/15 1-3 * * SUN,FRI", "59 23 * * *", "5 1,2,3 25-31 3,10 *",
+	}
+	calendar = []string{
+		"*:0/10", "02:30", "0:0", "0..4,23:15", "Sat,Sun 1..3:0/15:30", "*-*~1..7 23:59:59", "12:00",
+	}
+	return cron, calendar
 }
 
 // TestChanges compares results with those of the model around every change of the clock from 2000 to 2037.
