@@ -6,15 +6,15 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"time"
-
-	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
 // Config says which bucket to use, and how. The zero value of an optional field means its default.
 type Config struct {
 	// Endpoint is the URL of the service, "https://" or "http://" with a host and an optional port. It has no path:
-	// only Bucket names the bucket. Required.
+	// only Bucket names the bucket. Amazon's are https://s3.<region>.amazonaws.com, and with IPv6
+	// https://s3.dualstack.<region>.amazonaws.com, which https://s3.amazonaws.com stands for. Required.
 	Endpoint string
 	// Bucket is the name of the bucket, which must exist. Required.
 	Bucket string
@@ -45,6 +45,11 @@ func (c Config) GoString() string { return c.String() }
 // LogValue returns the text of String, for package slog.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
+var (
+	bucketName = regexp.MustCompile(`\A[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]\z`)
+	badLabels  = regexp.MustCompile(`\.\.|\.-|-\.|\A(\d+\.){3}\d+\z`)
+)
+
 // endpoint validates the configuration and returns the parsed endpoint. No error quotes a key.
 func (c *Config) endpoint() (*url.URL, error) {
 	u, err := url.Parse(c.Endpoint)
@@ -60,10 +65,9 @@ func (c *Config) endpoint() (*url.URL, error) {
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return nil, errors.New("s3store: the endpoint must not have a path or a query")
 	}
-	if err := s3utils.CheckValidBucketNameStrict(c.Bucket); err != nil {
-		return nil, fmt.Errorf("s3store: the bucket %q: %w", c.Bucket, err)
-	}
 	switch {
+	case !bucketName.MatchString(c.Bucket) || badLabels.MatchString(c.Bucket):
+		return nil, fmt.Errorf("s3store: the bucket %q: the name must have 3 to 63 characters of a-z, 0-9, hyphen and dot, and must not be an address", c.Bucket)
 	case c.AccessKey == "":
 		return nil, errors.New("s3store: the access key is missing")
 	case c.SecretKey == "":

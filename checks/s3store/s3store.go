@@ -3,10 +3,6 @@ package s3store
 import (
 	"bytes"
 	"context"
-	"crypto/md5"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -14,17 +10,13 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
-
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 // Store keeps bodies in one bucket. It is safe for concurrent use.
 type Store struct {
-	client  *minio.Core
-	bucket  string
+	client  *client
 	timeout time.Duration
 	reads   breaker
 }
@@ -42,17 +34,7 @@ func New(config Config) (*Store, error) {
 	if transport == nil {
 		transport = newTransport(timeout)
 	}
-	client, err := minio.NewCore(endpoint.Host, &minio.Options{
-		Creds:      credentials.NewStaticV4(config.AccessKey, config.SecretKey, ""),
-		Secure:     endpoint.Scheme == "https",
-		Region:     orDefault(config.Region, "us-east-1"),
-		Transport:  onlyS3{transport},
-		MaxRetries: 1, // one attempt, no retry
-	})
-	if err != nil {
-		return nil, fmt.Errorf("s3store: %w", err)
-	}
-	s := &Store{client: client, bucket: config.Bucket, timeout: timeout}
+	s := &Store{client: newClient(endpoint, &config, transport), timeout: timeout}
 	s.reads = breaker{failAfter: orDefault(config.FailAfter, 5), cooldown: orDefault(config.Cooldown, 10*time.Second), now: config.Now}
 	if s.reads.now == nil {
 		s.reads.now = time.Now
@@ -78,15 +60,12 @@ func newTransport(timeout time.Duration) *http.Transport {
 func (s *Store) Put(ctx context.Context, key string, body []byte) error {
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	// Send both sums, because a service may check only one of them.
-	sum, hash := md5.Sum(body), sha256.Sum256(body)
-	info, err := s.client.PutObject(limited, s.bucket, key, bytes.NewReader(body), int64(len(body)),
-		base64.StdEncoding.EncodeToString(sum[:]), hex.EncodeToString(hash[:]),
-		minio.PutObjectOptions{ContentType: "application/octet-stream", DisableContentSha256: true}) // the SHA-256 is sent above, not again in chunks
+	resp, err := s.client.do(limited, http.MethodPut, key, "", body)
 	if err != nil {
 		return failure(ctx, "put", key, err)
 	}
-	if info.ETag == "" { // not S3, but a server that answers everything with 200
+	resp.Body.Close()
+	if resp.Header.Get("ETag") == "" { // not S3, but a server that answers everything with 200
 		return failure(ctx, "put", key, errNotS3)
 	}
 	return nil
@@ -113,19 +92,19 @@ func (s *Store) Get(ctx context.Context, key string, size int64) ([]byte, error)
 func (s *Store) get(ctx context.Context, key string, size int64) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	r, info, _, err := s.client.GetObject(limited, s.bucket, key, minio.GetObjectOptions{})
+	resp, err := s.client.do(limited, http.MethodGet, key, "", nil)
 	if err != nil {
 		return nil, failure(ctx, "get", key, err)
 	}
-	defer r.Close()
-	if info.ETag == "" {
+	defer resp.Body.Close()
+	if resp.Header.Get("ETag") == "" {
 		return nil, failure(ctx, "get", key, errNotS3)
 	}
-	if info.Size != size {
-		return nil, fmt.Errorf("get %s: the object has %d bytes instead of %d", key, info.Size, size)
+	if resp.ContentLength != size {
+		return nil, fmt.Errorf("get %s: the object has %d bytes instead of %d", key, resp.ContentLength, size)
 	}
 	body := make([]byte, size)
-	if _, err := io.ReadFull(r, body); err != nil {
+	if _, err := io.ReadFull(resp.Body, body); err != nil {
 		return nil, failure(ctx, "get", key, err)
 	}
 	return body, nil
@@ -136,23 +115,40 @@ func (s *Store) Remove(ctx context.Context, keys []string) error {
 	if len(keys) == 0 {
 		return nil
 	}
+	if !s.client.bulkDelete {
+		for _, key := range keys {
+			if err := s.removeOne(ctx, key); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	objects := make(chan minio.ObjectInfo, len(keys))
-	for _, key := range keys {
-		objects <- minio.ObjectInfo{Key: key}
+	faults, err := s.client.removeMany(limited, keys)
+	if err != nil {
+		return failure(ctx, "remove", keys[0], err)
 	}
-	close(objects)
-	var first error
-	for e := range s.client.RemoveObjects(limited, s.bucket, objects, minio.RemoveObjectsOptions{}) {
-		if err := failure(ctx, "remove", e.ObjectName, e.Err); first == nil && !errors.Is(err, checks.ErrNotFound) {
-			first = err
+	for _, fault := range faults {
+		if err := failure(ctx, "remove", fault.Key, answerError(fault.Code)); !errors.Is(err, checks.ErrNotFound) {
+			return err
 		}
 	}
-	if err := limited.Err(); first == nil && err != nil { // the client does not report the end of its context
-		first = failure(ctx, "remove", keys[0], err)
+	return nil
+}
+
+func (s *Store) removeOne(ctx context.Context, key string) error {
+	limited, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	resp, err := s.client.do(limited, http.MethodDelete, key, "", nil)
+	if err == nil {
+		resp.Body.Close()
+		return nil
 	}
-	return first
+	if err = failure(ctx, "remove", key, err); errors.Is(err, checks.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // probeKey is the object of Probe. The key is fixed, so that crashed processes leave at most one object behind.

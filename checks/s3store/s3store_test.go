@@ -71,6 +71,9 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil || !bytes.Equal(got, body) {
 			t.Errorf("body %d came back with %d bytes of %d, %v", i, len(got), len(body), err)
 		}
+		if !bytes.Equal(server.Object(t, key), body) {
+			t.Errorf("body %d is stored differently", i)
+		}
 		if _, err := s.Get(t.Context(), key, int64(len(body)+1)); err == nil || errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("an object of another size: %v", err)
 		}
@@ -330,6 +333,14 @@ func TestNew(t *testing.T) {
 		"bad port":          func(c *s3store.Config) { c.Endpoint = "https://s3.example.org:port" },
 		"no bucket":         func(c *s3store.Config) { c.Bucket = "" },
 		"bad bucket":        func(c *s3store.Config) { c.Bucket = "a/../b" },
+		"two dots":          func(c *s3store.Config) { c.Bucket = "a..b" },
+		"short bucket":      func(c *s3store.Config) { c.Bucket = "ab" },
+		"long bucket":       func(c *s3store.Config) { c.Bucket = strings.Repeat("a", 64) },
+		"upper case":        func(c *s3store.Config) { c.Bucket = "Rollcall" },
+		"last hyphen":       func(c *s3store.Config) { c.Bucket = "rollcall-" },
+		"dot and hyphen":    func(c *s3store.Config) { c.Bucket = "roll.-call" },
+		"an address":        func(c *s3store.Config) { c.Bucket = "192.0.2.1" },
+		"line break":        func(c *s3store.Config) { c.Bucket = "rollcall\n" },
 		"no access key":     func(c *s3store.Config) { c.AccessKey = "" },
 		"no secret key":     func(c *s3store.Config) { c.SecretKey = "" },
 		"negative timeout":  func(c *s3store.Config) { c.Timeout = -1 },

@@ -11,6 +11,7 @@ package s3test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -18,9 +19,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
 // Bucket and keys of every server.
@@ -30,6 +28,10 @@ const (
 	AccessKey = "test-access-key"
 	SecretKey = "test-secret-key"
 )
+
+// VirtualDomain is the domain of buckets that are named by their host: a request for "<bucket>.<VirtualDomain>" needs no
+// bucket in its path. It is where Amazon has them.
+const VirtualDomain = "s3.dualstack." + Region + ".amazonaws.com"
 
 // patience bounds waits for the server. Only a failure reaches it.
 const patience = 30 * time.Second
@@ -46,7 +48,6 @@ type Server struct {
 	dir     string
 	program string
 	cmd     *exec.Cmd
-	client  *minio.Client
 }
 
 // Start runs a server until the test ends, or skips the test if the program is missing.
@@ -60,8 +61,8 @@ func Start(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	s := &Server{program: program, dir: t.TempDir()}
-	for _, sub := range []string{"objects", "metadata"} {
-		if err := os.Mkdir(filepath.Join(s.dir, sub), 0o755); err != nil {
+	for _, sub := range []string{"objects/" + Bucket, "metadata"} {
+		if err := os.MkdirAll(filepath.Join(s.dir, sub), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,15 +70,8 @@ func Start(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	s.URL = "http://" + s.addr
-	s.client, err = minio.New(s.addr, &minio.Options{Creds: credentials.NewStaticV4(AccessKey, SecretKey, ""), Region: Region})
-	if err != nil {
-		t.Fatal(err)
-	}
 	s.Restart(t)
 	t.Cleanup(s.Stop)
-	if err := s.client.MakeBucket(t.Context(), Bucket, minio.MakeBucketOptions{Region: Region}); err != nil {
-		t.Fatal(err)
-	}
 	return s
 }
 
@@ -98,7 +92,8 @@ func (s *Server) Restart(t testing.TB) {
 	// Metadata goes into files, because not every file system has extended attributes.
 	s.cmd = exec.Command(s.program, "--port", s.addr, "--quiet", "posix",
 		"--sidecar", filepath.Join(s.dir, "metadata"), filepath.Join(s.dir, "objects"))
-	s.cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+AccessKey, "ROOT_SECRET_KEY="+SecretKey, "VGW_REGION="+Region)
+	s.cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+AccessKey, "ROOT_SECRET_KEY="+SecretKey, "VGW_REGION="+Region,
+		"VGW_VIRTUAL_DOMAIN="+VirtualDomain)
 	s.cmd.SysProcAttr = childAttr()
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -127,24 +122,40 @@ func (s *Server) Stop() {
 	}
 }
 
+// bucket is the directory of the bucket. The server keeps each object in a file.
+func (s *Server) bucket() string { return filepath.Join(s.dir, "objects", Bucket) }
+
 // Keys returns the keys of all objects, sorted.
 func (s *Server) Keys(t testing.TB) []string {
 	t.Helper()
 	keys := []string{}
-	for object := range s.client.ListObjects(t.Context(), Bucket, minio.ListObjectsOptions{Recursive: true}) {
-		if object.Err != nil {
-			t.Fatal(object.Err)
+	err := fs.WalkDir(os.DirFS(s.bucket()), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			keys = append(keys, path)
 		}
-		keys = append(keys, object.Key)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	slices.Sort(keys)
 	return keys
 }
 
+// Object returns the content of an object.
+func (s *Server) Object(t testing.TB, key string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(s.bucket(), key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
 // Remove removes an object behind Rollcall's back.
 func (s *Server) Remove(t testing.TB, key string) {
 	t.Helper()
-	if err := s.client.RemoveObject(t.Context(), Bucket, key, minio.RemoveObjectOptions{}); err != nil {
+	if err := os.Remove(filepath.Join(s.bucket(), key)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -95,8 +95,8 @@ func TestImportDirection(t *testing.T) {
 }
 
 // TestHeavyImports bounds the dependencies of each package. The domain imports neither HTTP nor SQL, only the store
-// imports bun, only the two packages that open a database import its driver, only the adapter of object storage its
-// client, and only tests and examples drive a browser.
+// imports bun, only the two packages that open a database import its driver, only senders and object storage import their
+// libraries, and only tests and examples drive a browser.
 func TestHeavyImports(t *testing.T) {
 	anywhere := func(pkg string) bool {
 		return strings.HasPrefix(pkg, "server/cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "checks/storetest/")
@@ -108,7 +108,6 @@ func TestHeavyImports(t *testing.T) {
 		may  func(pkg string) bool
 	}{
 		{"github.com/uptrace/bun", func(pkg string) bool { return strings.HasPrefix(pkg, "checks/sqlstore") || anywhere(pkg) }},
-		{"github.com/minio/minio-go", func(pkg string) bool { return pkg == "checks/s3store" || anywhere(pkg) }},
 		{"go.etcd.io/bbolt", func(pkg string) bool { return pkg == "checks/spool" || anywhere(pkg) }},
 		{"modernc.org/sqlite", func(pkg string) bool { return pkg == "checks/sqlstore/sqlite" || anywhere(pkg) }},
 		{"github.com/jackc/pgx", func(pkg string) bool { return pkg == "checks/sqlstore/postgres" || anywhere(pkg) }},
@@ -120,7 +119,7 @@ func TestHeavyImports(t *testing.T) {
 			return pkg == "channels/webpush" || pkg == "channels/standard" || anywhere(pkg)
 		}},
 		{"github.com/aws", func(pkg string) bool {
-			return pkg == "channels/services" || pkg == "channels/standard" || anywhere(pkg)
+			return pkg == "checks/s3store" || pkg == "channels/services" || pkg == "channels/standard" || anywhere(pkg)
 		}},
 		{"github.com/wneessen/go-mail", func(pkg string) bool {
 			return pkg == "channels/email" || pkg == "channels/standard" || anywhere(pkg)
