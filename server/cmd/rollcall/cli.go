@@ -57,7 +57,7 @@ type cli struct {
 
 	Check struct {
 		List checkListCmd `cmd:"" help:"List the checks of a project with their status and alert rules."`
-		Show checkShowCmd `cmd:"" help:"Say in words how a check is: since when, why, who was told and what comes next."`
+		Show checkShowCmd `cmd:"" help:"Explain the status of a check: since when, why, who was told and what comes next."`
 		Move checkMoveCmd `cmd:"" help:"Move a check to another project, with its log and flips."`
 		Set  checkSetCmd  `cmd:"" help:"Set the alert rules of a check: failures in a row, reminders and quiet hours."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"List and explain checks and set their alert rules."`

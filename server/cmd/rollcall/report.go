@@ -22,7 +22,7 @@ import (
 type reportCmd struct {
 	projectFlag
 	Month  string `env:"-" placeholder:"YYYY-MM" help:"The month, in UTC. Default: the last full month."`
-	Format string `default:"table" enum:"table,json,csv,html" placeholder:"FORMAT" help:"table, json, csv or html. A page in html prints well and loads nothing."`
+	Format string `default:"table" enum:"table,json,csv,html" placeholder:"FORMAT" help:"Output format: table, json, csv or html. A page in html prints well and loads nothing."`
 }
 
 func (reportCmd) Help() string {
