@@ -3,17 +3,18 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"io"
 	"net/http"
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
 
 	"github.com/rollcall-dev/rollcall/badges"
-	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/spool"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -95,7 +96,11 @@ func (s *service) awaitDatabase(d database, stdout io.Writer) func(context.Conte
 
 // showWaiting answers requests until the database is there: pings go to the spool, all others fail.
 func (s *service) showWaiting() error {
-	mon, err := monitor.New(absent{memstore.New()}, &monitor.Config{Logger: s.log, Spool: s.spool, Observer: s.observer()})
+	db, err := sqlstore.New(bun.NewDB(sql.OpenDB(absent{}), sqlitedialect.New()))
+	if err != nil {
+		return err
+	}
+	mon, err := monitor.New(db, &monitor.Config{Logger: s.log, Spool: s.spool, Observer: s.observer()})
 	if err != nil {
 		return err
 	}
@@ -112,35 +117,9 @@ func (s *service) showWaiting() error {
 	return s.show(web.Handler())
 }
 
-// absent is a store without a database. The methods that it does not have need a project, which nobody can find in it.
-type absent struct{ store.Store }
+// absent is a database that nobody can connect to.
+type absent struct{}
 
-func (absent) Update(context.Context, func(context.Context, store.Tx) error) error {
-	return store.ErrUnavailable
-}
+func (absent) Connect(context.Context) (driver.Conn, error) { return nil, store.ErrUnavailable }
 
-func (absent) Probe(context.Context, bool) error { return store.ErrUnavailable }
-
-func (absent) Setting(context.Context, string, string) (string, error) {
-	return "", store.ErrUnavailable
-}
-
-func (absent) Projects(context.Context, store.ProjectFilter) ([]checks.Project, error) {
-	return nil, store.ErrUnavailable
-}
-
-func (absent) Keys(context.Context, store.KeyFilter) ([]checks.Key, error) {
-	return nil, store.ErrUnavailable
-}
-
-func (absent) Checks(context.Context, store.CheckFilter) ([]checks.Check, error) {
-	return nil, store.ErrUnavailable
-}
-
-func (absent) FindChecks(context.Context, uuid.UUID, store.Match) ([]uuid.UUID, error) {
-	return nil, store.ErrUnavailable
-}
-
-func (absent) StatusPages(context.Context, store.StatusPageFilter) ([]checks.StatusPage, error) {
-	return nil, store.ErrUnavailable
-}
+func (absent) Driver() driver.Driver { return nil }
