@@ -53,7 +53,6 @@ var completionFiles embed.FS
 func writeCompletion(w io.Writer, shell string, model *kong.Application) error {
 	functions := template.FuncMap{
 		"join":        func(words []string) string { return strings.Join(words, " ") },
-		"join2":       func(a, b string) string { return a + " " + b },
 		"valued":      valuedFlags,
 		"quote":       quoteShell,
 		"quoteFish":   quoteFish,
