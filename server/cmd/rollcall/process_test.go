@@ -15,7 +15,7 @@ import (
 )
 
 // patience bounds every wait for another process. Only a broken test reaches it.
-const patience = 10 * time.Second
+const patience = 2 * time.Minute
 
 // process is a running "rollcall serve".
 type process struct {
