@@ -7,20 +7,24 @@
 //
 // Package server serves both at {base_url}/api/v3/ and {base_url}/api/v3/openapi.json.
 //
-// The source is openapi.yaml. The package embeds what go generate makes from it, so it needs only the standard library.
+// The source is openapi.yaml. The package embeds what go generate makes from it, compressed, so it needs only the standard
+// library.
 package openapi
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"html"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -33,60 +37,81 @@ const (
 )
 
 var (
-	//go:embed openapi.json
+	//go:embed openapi.json.gz
 	documentFile string
-	//go:embed reference.html
+	//go:embed reference.html.gz
 	pageFile string
 )
 
-// Docs holds the document and the page of a server. It is safe for concurrent use.
+// Docs holds the document and the page of a server, made when they are first needed. It is safe for concurrent use.
 type Docs struct {
-	document, page       []byte
-	documentTag, pageTag string
-	policy               string
+	document, page func() content
+}
+
+// content is a file with the addresses of a server, and what its answers need.
+type content struct {
+	data   []byte
+	tag    string
+	policy string // of the page
 }
 
 // New returns the docs of a server with these addresses, BaseURL and PingBaseURL of its Config, without a slash at the
 // end. They replace https://rollcall.example.org and https://rollcall.example.org/ping in servers and examples.
 // New escapes the addresses and does not validate them.
 func New(baseURL, pingBaseURL string) *Docs {
-	fill := func(file string, escape func(string) string) []byte {
-		return []byte(strings.NewReplacer(pingPlaceholder, escape(pingBaseURL), placeholder, escape(baseURL)).Replace(file))
+	fill := func(file string, escape func(string) string) content {
+		data := []byte(strings.NewReplacer(pingPlaceholder, escape(pingBaseURL), placeholder, escape(baseURL)).Replace(file))
+		sum := sha256.Sum256(data)
+		return content{data: data, tag: `"` + hex.EncodeToString(sum[:16]) + `"`}
 	}
-	d := &Docs{
-		document: fill(documentFile, escapeJSON),
-		page:     fill(pageFile, html.EscapeString),
-		policy: "default-src 'none'; style-src 'sha256-" + styleHash(pageFile) +
-			"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
+	return &Docs{
+		document: sync.OnceValue(func() content { return fill(unpack(documentFile), escapeJSON) }),
+		page: sync.OnceValue(func() content {
+			file := unpack(pageFile)
+			page := fill(file, html.EscapeString)
+			page.policy = "default-src 'none'; style-src 'sha256-" + styleHash(file) +
+				"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
+			return page
+		}),
 	}
-	d.documentTag, d.pageTag = entityTag(d.document), entityTag(d.page)
-	return d
+}
+
+// unpack returns the text of an embedded file.
+func unpack(file string) string {
+	r, err := gzip.NewReader(strings.NewReader(file))
+	if err == nil {
+		var text []byte
+		if text, err = io.ReadAll(r); err == nil {
+			return string(text)
+		}
+	}
+	panic(err) // the file is part of the program
 }
 
 // Document returns the OpenAPI document as JSON.
-func (d *Docs) Document() []byte { return slices.Clone(d.document) }
+func (d *Docs) Document() []byte { return slices.Clone(d.document().data) }
 
 // ServeDocument answers GET and HEAD with the OpenAPI document as JSON. Clients may cache it and revalidate its ETag.
 func (d *Docs) ServeDocument(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	serve(w, r, d.document, d.documentTag)
+	serve(w, r, d.document())
 }
 
 // ServePage answers GET and HEAD with the reference page, which loads nothing and runs no script. It sets a
 // Content-Security-Policy that allows the style of the page and nothing else.
 func (d *Docs) ServePage(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", d.policy)
-	serve(w, r, d.page, d.pageTag)
+	w.Header().Set("Content-Security-Policy", d.page().policy)
+	serve(w, r, d.page())
 }
 
-func serve(w http.ResponseWriter, r *http.Request, content []byte, tag string) {
+func serve(w http.ResponseWriter, r *http.Request, c content) {
 	w.Header().Set("Cache-Control", "no-cache") // cache, and revalidate every time
-	w.Header().Set("ETag", tag)
+	w.Header().Set("ETag", c.tag)
 	// With other conditions and ranges, ServeContent would send answers that the document does not have.
 	whole := *r
 	whole.Header = http.Header{"If-None-Match": r.Header["If-None-Match"]}
-	http.ServeContent(w, &whole, "", time.Time{}, bytes.NewReader(content))
+	http.ServeContent(w, &whole, "", time.Time{}, bytes.NewReader(c.data))
 }
 
 // escapeJSON escapes a text within a JSON string.
@@ -101,9 +126,4 @@ func styleHash(page string) string {
 	style, _, _ := strings.Cut(rest, "</style>")
 	sum := sha256.Sum256([]byte(style))
 	return base64.StdEncoding.EncodeToString(sum[:])
-}
-
-func entityTag(content []byte) string {
-	sum := sha256.Sum256(content)
-	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }

@@ -22,7 +22,7 @@ func TestGeneratedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range files {
-		got, err := os.ReadFile(filepath.Join("..", name))
+		got, err := unpack(filepath.Join("..", name))
 		if err != nil {
 			t.Fatal(err)
 		}

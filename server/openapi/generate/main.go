@@ -1,9 +1,12 @@
-// Command generate makes openapi.json and reference.html from openapi.yaml, all in the current directory. "go generate
-// ./server/openapi" runs it, so that programs that embed a Rollcall server need no YAML and no Markdown library.
+// Command generate makes openapi.json.gz and reference.html.gz from openapi.yaml, all in the current directory. "go
+// generate ./server/openapi" runs it, so that programs that embed a Rollcall server need no YAML and no Markdown library.
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
 	"os"
 )
 
@@ -26,14 +29,48 @@ func run() error {
 		return fmt.Errorf("%s: %w", source, err)
 	}
 	for name, content := range files {
-		if err := os.WriteFile(name, content, 0o644); err != nil {
+		// Versions of Go compress differently, so write only a file whose content changes.
+		if old, err := unpack(name); err == nil && bytes.Equal(old, content) {
+			continue
+		}
+		if err := pack(name, content); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// generate returns the contents of the files that are made from the OpenAPI document, by their names.
+// pack writes a compressed file.
+func pack(name string, content []byte) error {
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(content); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(name, packed.Bytes(), 0o644)
+}
+
+// unpack reads a compressed file.
+func unpack(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	r, err := gzip.NewReader(file)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
+
+// generate returns what is made from the OpenAPI document, by the names of the compressed files.
 func generate(text []byte) (map[string][]byte, error) {
 	document, err := load(text)
 	if err != nil {
@@ -47,5 +84,5 @@ func generate(text []byte) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string][]byte{"openapi.json": asJSON, "reference.html": page}, nil
+	return map[string][]byte{"openapi.json.gz": asJSON, "reference.html.gz": page}, nil
 }
