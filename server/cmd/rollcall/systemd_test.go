@@ -216,13 +216,18 @@ func TestWatchdog(t *testing.T) {
 	go func() { ended <- mon.Run(ctx) }()
 
 	s := newSystemd(quiet)
-	ticks := make(chan time.Time)
-	go s.watch(ticks, frontOf(t, mon).problem)
+	ticks, looked := make(chan time.Time), make(chan bool)
+	f := frontOf(t, mon)
+	go s.watch(ticks, func() string {
+		defer func() { looked <- true }()
+		return f.problem()
+	})
 	s.ready("listening", nil)
 	await(t, socket, "READY=1")
 	is := func(when string, want ...string) {
 		t.Helper()
 		ticks <- time.Time{}
+		<-looked
 		if diff := cmp.Diff(want, received(t, socket)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", when, diff)
 		}
@@ -247,6 +252,7 @@ func TestWatchdog(t *testing.T) {
 	}
 	is("when the watcher hangs", "STATUS=watcher: hangs")
 	ticks <- time.Time{} // sends nothing
+	<-looked
 	db.hang.Store(nil)
 	close(hang)
 	if !eventually(patience, func() bool { return mon.Live().OK() }) {
