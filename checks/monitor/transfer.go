@@ -86,7 +86,7 @@ func (m *Monitor) transfer(ctx context.Context, id uuid.UUID, from, to checks.Pr
 
 // inOrder returns projects in the order in which a transaction that needs several accounts locks them.
 func inOrder(projects ...checks.Project) []checks.Project {
-	slices.SortFunc(projects, func(a, b checks.Project) int {
+	slices.SortStableFunc(projects, func(a, b checks.Project) int {
 		return cmp.Or(strings.Compare(a.Account, b.Account), strings.Compare(string(a.Plan), string(b.Plan)))
 	})
 	return projects

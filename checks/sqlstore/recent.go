@@ -46,7 +46,7 @@ func (s *Store) RecentPings(ctx context.Context, checkIDs []uuid.UUID, since tim
 		}
 	}
 	for _, log := range recent {
-		slices.SortFunc(log, func(a, b pings.Ping) int { return cmp.Compare(b.N, a.N) })
+		slices.SortStableFunc(log, func(a, b pings.Ping) int { return cmp.Compare(b.N, a.N) })
 	}
 	return recent, nil
 }

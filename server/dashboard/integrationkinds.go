@@ -51,12 +51,12 @@ func (q *request) kindChoices(text string) kindsView {
 		}
 	}
 	for category, kinds := range groups {
-		slices.SortFunc(kinds, func(a, b kindChoice) int {
+		slices.SortStableFunc(kinds, func(a, b kindChoice) int {
 			return cmp.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title))
 		})
 		view.Groups = append(view.Groups, kindGroup{category, kinds})
 	}
-	slices.SortFunc(view.Groups, func(a, b kindGroup) int {
+	slices.SortStableFunc(view.Groups, func(a, b kindGroup) int {
 		return cmp.Or(cmp.Compare(slices.Index(categories, a.Category), slices.Index(categories, b.Category)), cmp.Compare(a.Category, b.Category))
 	})
 	for _, info := range q.mon.ChannelKinds() {

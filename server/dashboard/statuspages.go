@@ -228,7 +228,7 @@ func tagChoices(list []checks.Check, selected []string) (choices []tagChoice) {
 	for tag, n := range counts {
 		choices = append(choices, tagChoice{tag, n, slices.Contains(selected, tag)})
 	}
-	slices.SortFunc(choices, func(a, b tagChoice) int { return strings.Compare(a.Tag, b.Tag) })
+	slices.SortStableFunc(choices, func(a, b tagChoice) int { return strings.Compare(a.Tag, b.Tag) })
 	return choices
 }
 

@@ -67,7 +67,7 @@ func Arrange(list []checks.Check, axis *Axis, order Order, all bool) Arrangement
 		}
 	}
 	for _, part := range [][]checks.Check{down, late, again, well} {
-		slices.SortFunc(part, byName)
+		slices.SortStableFunc(part, byName)
 	}
 	var a Arrangement
 	room := MaxLanes
@@ -118,7 +118,7 @@ func groups(list []checks.Check, order Order) (parts []Group) {
 	for tag, list := range byTag {
 		parts = append(parts, Group{Tag: tag, Checks: list})
 	}
-	slices.SortFunc(parts, func(a, b Group) int {
+	slices.SortStableFunc(parts, func(a, b Group) int {
 		if (a.Tag == "") != (b.Tag == "") { // those without a tag come last
 			return cmp.Compare(b.Tag, a.Tag)
 		}
