@@ -19,7 +19,7 @@ const maxProbeAnswer = 4 << 10
 
 type probeCmd struct {
 	URL     address       `arg:"" optional:"" help:"URL of the server (default: the server on this machine, by --listen)."`
-	Listen  string        `default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Address that the server listens on, as serve has it. Without HOST, and for 0.0.0.0 and ::, probe connects to localhost."`
+	Listen  string        `default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Address that the server listens on, as serve has it. Without HOST, and for 0.0.0.0 and ::, probe connects to 127.0.0.1."`
 	Live    bool          `help:"Ask only whether the process works (/livez), whatever the database does."`
 	Timeout time.Duration `default:"5s" placeholder:"DURATION" help:"How long to wait for the answer."`
 	jsonFlag
@@ -61,7 +61,7 @@ func (c *probeCmd) target() string {
 	if base == "" {
 		host, port, _ := net.SplitHostPort(c.Listen)
 		if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
-			host = "localhost"
+			host = "127.0.0.1" // also for ::, which takes IPv4 too; the name localhost needs a file that an image may lack
 		}
 		base = (&url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}).String()
 	}

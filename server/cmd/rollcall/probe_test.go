@@ -44,9 +44,10 @@ func TestProbe(t *testing.T) {
 	probeIs(t, 0, ready+": ok", p.url+"/")
 	probeIs(t, 0, ready+": ok", "--listen", address)
 	probeIs(t, 0, live+": ok", "--live", p.url)
-	for _, listen := range []string{":" + port, "0.0.0.0:" + port, "[::]:" + port, "localhost:" + port} {
-		probeIs(t, 0, "http://localhost:"+port+"/readyz: ok", "--listen", listen)
+	for _, listen := range []string{":" + port, "0.0.0.0:" + port, "[::]:" + port} {
+		probeIs(t, 0, ready+": ok", "--listen", listen)
 	}
+	probeIs(t, 0, "http://localhost:"+port+"/readyz: ok", "--listen", "localhost:"+port)
 	t.Setenv("ROLLCALL_LISTEN", address)
 	probeIs(t, 0, ready+": ok")
 
@@ -122,4 +123,16 @@ func TestProbeOfOthers(t *testing.T) {
 	if status, out := probed("http://nowhere.invalid"); status != 1 || !strings.Contains(out, "nowhere.invalid/readyz: does not answer: lookup") {
 		t.Errorf("status %d: %s", status, out)
 	}
+}
+
+// TestProbeOfAllAddresses: a server that listens on all IPv6 addresses answers on 127.0.0.1.
+func TestProbeOfAllAddresses(t *testing.T) {
+	listener, err := net.Listen("tcp", "[::]:0")
+	if err != nil {
+		t.Skip("this system has no IPv6: ", err)
+	}
+	defer listener.Close()
+	go http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok")) }))
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	probeIs(t, 0, "http://127.0.0.1:"+port+"/readyz: ok", "--listen", "[::]:"+port)
 }
