@@ -30,7 +30,7 @@ type image struct {
 func config() v1.Config {
 	return v1.Config{
 		User:         fmt.Sprintf("%d:%d", user, user), // numbers, so that Kubernetes sees that it is not root
-		WorkingDir:   "/data",
+		WorkingDir:   "/data",                          // for the default of ROLLCALL_DATABASE, which would forbid ROLLCALL_DATABASE_FILE if it were set
 		Volumes:      map[string]struct{}{"/data": {}},
 		ExposedPorts: map[string]struct{}{"8000/tcp": {}},
 		Entrypoint:   []string{"/rollcall"},
@@ -38,7 +38,6 @@ func config() v1.Config {
 		StopSignal:   "SIGTERM",
 		Env: []string{
 			"PATH=/", // for docker exec NAME rollcall …
-			"ROLLCALL_DATABASE=sqlite:/data/rollcall.db",
 			"ROLLCALL_LISTEN=:8000",
 		},
 		Healthcheck: &v1.HealthConfig{
