@@ -1,4 +1,4 @@
-// Package kubernetes holds a CronJob. Its test runs the command of the container.
+// Package kubernetes holds a CronJob that pings, and manifests for servers. Its tests run what the containers run.
 package kubernetes
 
 import (
