@@ -134,6 +134,7 @@ func TestDocumentFlags(t *testing.T) {
 	for _, other := range []string{
 		"retry", "data-binary", // curl
 		"format", "file", "clean", "if-exists", "single-transaction", "no-owner", "dbname", // pg_dump, pg_restore
+		"restart", "read-only", "cap-drop", "user", // docker run
 	} {
 		known[other] = true
 	}
