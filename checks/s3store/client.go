@@ -78,9 +78,11 @@ func (c *client) do(ctx context.Context, method, key, query string, body []byte)
 	sum, hash := md5.Sum(body), sha256.Sum256(body)
 	hexHash := hex.EncodeToString(hash[:])
 	req.Header.Set("X-Amz-Content-Sha256", hexHash)
-	if len(body) > 0 || method == http.MethodPut {
-		// Send both sums, because a service may check only one of them.
+	// Send both sums, because a service may check only one of them.
+	if method == http.MethodPut || method == http.MethodPost {
 		req.Header.Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
+	}
+	if method == http.MethodPut {
 		req.Header.Set("Content-Type", "application/octet-stream")
 	}
 	if err := c.signer.SignHTTP(ctx, c.credentials, req, hexHash, "s3", c.region, time.Now()); err != nil {
