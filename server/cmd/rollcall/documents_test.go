@@ -135,6 +135,7 @@ func TestDocumentFlags(t *testing.T) {
 		"retry", "data-binary", // curl
 		"format", "file", "clean", "if-exists", "single-transaction", "no-owner", "dbname", // pg_dump, pg_restore
 		"restart", "read-only", "cap-drop", "user", // docker run
+		"now", "ignore-missing", // systemctl enable, sha256sum
 	} {
 		known[other] = true
 	}
