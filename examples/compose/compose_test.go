@@ -90,6 +90,8 @@ func TestServer(t *testing.T) {
 	}
 }
 
+func TestVariables(t *testing.T) { imagetest.CheckVariables(t) }
+
 // TestPolicy: no service has more rights than it needs, and each survives a restart of the machine with its data.
 func TestPolicy(t *testing.T) {
 	for _, file := range []string{"compose.yaml", "compose.sqlite.yaml"} {

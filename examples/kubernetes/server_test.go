@@ -182,6 +182,8 @@ func TestServer(t *testing.T) {
 	}
 }
 
+func TestVariables(t *testing.T) { imagetest.CheckVariables(t) }
+
 // TestRestricted: the pods fit the Pod Security Standard restricted, and the container can change only its volume.
 func TestRestricted(t *testing.T) {
 	for file, kind := range workloads {

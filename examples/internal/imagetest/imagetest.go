@@ -7,10 +7,9 @@ import (
 	"maps"
 	"net/http"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
@@ -54,8 +53,45 @@ func CheckImage(t *testing.T, image string) {
 	}
 }
 
+// CheckVariables fails the test if a file in this directory names a variable of Rollcall that serve does not know.
+func CheckVariables(t *testing.T) {
+	t.Helper()
+	path, err := program.Build(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	help, err := program.Command(t.Context(), path, "serve", "--help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	variable := regexp.MustCompile(`\bROLLCALL_[A-Z0-9_]+`)
+	known := variable.FindAllString(string(help), -1)
+	files, err := filepath.Glob("*.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range files {
+		if filepath.Ext(file) == ".go" {
+			continue
+		}
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range variable.FindAllString(string(content), -1) {
+			if found++; !slices.Contains(known, name) {
+				t.Errorf("%s: serve does not know %s", file, name)
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("only %d variables", found)
+	}
+}
+
 // Serve runs a server with the environment and the arguments of a container until the test ends, on a free port, and
-// returns its URL. It fails the test if serve does not know a variable.
+// returns its URL.
 func Serve(t *testing.T, env map[string]string, args []string) string {
 	t.Helper()
 	if len(args) == 0 || args[0] != "serve" {
@@ -65,16 +101,8 @@ func Serve(t *testing.T, env map[string]string, args []string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	help, err := exec.CommandContext(t.Context(), path, "serve", "--help").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	known := regexp.MustCompile(`\$ROLLCALL_\w+`).FindAllString(string(help), -1)
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if strings.HasPrefix(name, "ROLLCALL_") && !slices.Contains(known, "$"+name) {
-			t.Errorf("serve does not know %s", name)
-		}
 		list = append(list, name+"="+env[name])
 	}
 	s := &program.Server{Path: path, Args: args[1:], Env: list, Log: os.Stderr}
