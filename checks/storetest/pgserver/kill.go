@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -19,10 +18,12 @@ func (s *Server) Kill() {
 	if s.cmd == nil {
 		return
 	}
-	_ = s.cmd.Process.Signal(syscall.SIGSTOP) // so that it starts no others
+	suspend(s.cmd.Process) // so that it starts no others
 	children := childrenOf(s.cmd.Process.Pid)
 	for _, pid := range children {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
+		if child, err := os.FindProcess(pid); err == nil {
+			_ = child.Kill()
+		}
 	}
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()

@@ -144,7 +144,7 @@ func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 		if err := errors.Join(errUID, errGID, os.Chown(dir, int(uid), int(gid))); err != nil {
 			return nil, err
 		}
-		attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		runAs(attr, uint32(uid), uint32(gid))
 		return attr, nil
 	}
 	return nil, errors.New("PostgreSQL refuses to run as root, and there is no user postgres or nobody")
