@@ -184,12 +184,16 @@ func TestNotifyStart(t *testing.T) {
 type trouble struct {
 	store.Store
 	err  atomic.Pointer[error]
-	hang atomic.Pointer[chan struct{}]
+	hang atomic.Pointer[hang]
 }
 
+// hang is how long a transaction hangs: it sends to begun, and waits until ended is closed.
+type hang struct{ begun, ended chan struct{} }
+
 func (s *trouble) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
-	if hang := s.hang.Load(); hang != nil {
-		<-*hang
+	if h := s.hang.Load(); h != nil {
+		h.begun <- struct{}{}
+		<-h.ended
 	}
 	if err := s.err.Load(); err != nil {
 		return *err
@@ -242,19 +246,15 @@ func TestWatchdog(t *testing.T) {
 	is("while the database is away", "WATCHDOG=1")
 	db.err.Store(nil)
 
-	hang := make(chan struct{})
-	db.hang.Store(&hang)
-	if !eventually(patience, func() bool {
-		late.Add(int64(time.Hour)) // a sweep may have ended since the last time
-		return !mon.Live().OK()
-	}) {
-		t.Error("the watcher does not hang")
-	}
+	h := hang{begun: make(chan struct{}), ended: make(chan struct{})}
+	db.hang.Store(&h)
+	<-h.begun
+	late.Add(int64(time.Hour))
 	is("when the watcher hangs", "STATUS=watcher: hangs")
 	ticks <- time.Time{} // sends nothing
 	<-looked
 	db.hang.Store(nil)
-	close(hang)
+	close(h.ended)
 	if !eventually(patience, func() bool { return mon.Live().OK() }) {
 		t.Error("the watcher does not recover")
 	}
