@@ -39,6 +39,7 @@ func TestDemotedPrimary(t *testing.T) {
 	mon := monitorOn(t, dbtest.OpenOn(t, pool))
 	c := addCheck(t, mon)
 	fill(t, pool)
+	catchUp(t, primary)
 	must(t, standby.Promote(t.Context()))
 	must(t, primary.Set(t.Context(), "default_transaction_read_only", "on"))
 	promoted := dbtest.DB{Name: "postgres", URL: standby.URL("test")}.Bun(t)
@@ -110,6 +111,7 @@ func TestLaggingStandby(t *testing.T) {
 	must(t, err)
 	heard := listen(t, db)
 	eventually(t, "the store listens", func() bool { return heard("") })
+	catchUp(t, primary)
 	detach(t, primary, standby)
 
 	_, err = mon.Ping(t.Context(), survivor.ID, pings.Signal{Kind: pings.Fail, UserAgent: "lost"})
@@ -191,6 +193,17 @@ func listen(t *testing.T, db dbtest.DB) (heard func(message string) bool) {
 		_, found := messages.Load(message)
 		return found
 	}
+}
+
+// catchUp waits until the standby of a primary has everything.
+func catchUp(t *testing.T, primary *pgserver.Server) {
+	t.Helper()
+	admin := dbtest.DB{Name: "postgres", URL: primary.URL("postgres")}.Bun(t)
+	eventually(t, "the standby has everything", func() (done bool) {
+		const caughtUp = "SELECT count(*) > 0 FROM pg_stat_replication WHERE flush_lsn >= pg_current_wal_lsn()"
+		must(t, admin.QueryRowContext(t.Context(), caughtUp).Scan(&done))
+		return done
+	})
 }
 
 // detach stops the replication to a standby.
