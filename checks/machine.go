@@ -31,6 +31,11 @@ type Transition struct {
 // Flip returns the transition as the status change of server/API.md section 2.3.
 func (t Transition) Flip() flips.Flip { return flips.Flip{At: t.At, Up: t.To == StatusUp} }
 
+// EndsAtOnce reports whether t is a transition that ended a pause at the instant at which the pause began.
+func (t Transition) EndsAtOnce(pause Transition) bool {
+	return pause.To == StatusPaused && t.From == StatusPaused && t.At.Equal(pause.At)
+}
+
 // New returns a new check of a project. What the spec leaves nil has its default, and there are no integrations: the
 // caller resolves Spec.Channels. The error is a *[FieldError].
 func New(projectID uuid.UUID, spec Spec, now time.Time) (Check, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
@@ -36,28 +37,37 @@ func (s *Store) History(ctx context.Context, checkID uuid.UUID, q store.HistoryQ
 
 // events returns the newest flips and pauses of the check, newest first, and the numbers of the flips.
 func (c *check) events(q store.HistoryQuery) (list []store.Event, numbers []int64) {
-	type event struct {
-		store.Event
-		number int64
-	}
-	var all []event
-	for _, f := range c.flips {
-		all = append(all, event{store.Event{Transition: f.transition()}, f.number})
-	}
-	for _, p := range c.pauses {
-		all = append(all, event{store.Event{Transition: p}, 0})
-	}
-	slices.SortStableFunc(all, func(a, b event) int { return a.At.Compare(b.At) })
-	for _, e := range slices.Backward(all) {
+	for _, e := range slices.Backward(c.allEvents()) {
 		if !q.Before.IsZero() && !e.At.Before(q.Before) {
 			continue
 		}
 		if len(list) >= q.Limit && !e.At.Equal(list[len(list)-1].At) {
 			break
 		}
-		list, numbers = append(list, e.Event), append(numbers, e.number)
+		list, numbers = append(list, store.Event{Transition: e.Transition}), append(numbers, e.number)
 	}
 	return list, numbers
+}
+
+// event is a flip with its number, or a pause without one.
+type event struct {
+	checks.Transition
+	number int64
+}
+
+// allEvents returns the flips and the pauses of the check, by time.
+func (c *check) allEvents() []event {
+	var flips, pauses []event
+	for _, f := range c.flips {
+		flips = append(flips, event{f.transition(), f.number})
+	}
+	for _, p := range c.pauses {
+		pauses = append(pauses, event{p, 0})
+	}
+	for _, list := range [][]event{flips, pauses} {
+		slices.SortStableFunc(list, func(a, b event) int { return a.At.Compare(b.At) })
+	}
+	return store.MergePauses(flips, pauses, func(e event) checks.Transition { return e.Transition })
 }
 
 // newestDeliveries returns up to MaxEventDeliveries, those of the alert itself before reminders, and sorts them.

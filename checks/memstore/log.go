@@ -168,11 +168,9 @@ func (s *Store) Transitions(ctx context.Context, checkID uuid.UUID) (list []chec
 
 // transitions returns the flips and the pauses of the check, by time.
 func (c *check) transitions() (list []checks.Transition) {
-	for _, f := range c.flips {
-		list = append(list, f.transition())
+	for _, e := range c.allEvents() {
+		list = append(list, e.Transition)
 	}
-	list = append(list, c.pauses...)
-	slices.SortStableFunc(list, func(a, b checks.Transition) int { return a.At.Compare(b.At) })
 	return list
 }
 

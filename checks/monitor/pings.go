@@ -195,8 +195,8 @@ func (m *Monitor) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time
 }
 
 // Transitions returns, for each of the checks that has some, its transitions and pauses at or after an instant, by time.
-// A pause at the instant of a transition comes after it. What the clock has done and nobody has recorded yet is not among
-// them; see [checks.Check.Settle]. The number of queries does not depend on the number of checks.
+// Those of one instant are in the order in which they happened. What the clock has done and nobody has recorded yet is not
+// among them; see [checks.Check.Settle]. The number of queries does not depend on the number of checks.
 func (m *Monitor) Transitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
 	return m.store.RecentTransitions(ctx, ids, since)
 }

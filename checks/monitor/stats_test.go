@@ -217,6 +217,31 @@ func TestStats(t *testing.T) {
 	})
 }
 
+// TestStatsBeforeEndedPause has a check that is down for months, and a pause that a ping ends at the instant at which it
+// began. Only flips before that are pruned.
+func TestStatsBeforeEndedPause(t *testing.T) {
+	each(t, func(t *testing.T, s setup) {
+		c := s.create(t, checks.Spec{Timeout: new(time.Hour), Grace: new(time.Hour)})
+		s.ping(t, c.ID, pings.Fail)
+		s.clock.Advance(200 * 24 * time.Hour)
+		_, err := s.Pause(t.Context(), c.ID)
+		must(t, err)
+		s.ping(t, c.ID, pings.Success)
+		s.prune(t)
+		days, err := s.Stats(t.Context(), c.ID, noon, s.Now())
+		must(t, err)
+		if _, times := checks.SumDays(days); times != (flips.Times{Down: 200 * 24 * time.Hour, Unwatched: 12 * time.Hour}) {
+			t.Errorf("days: %+v", times)
+		}
+		since := s.Now().AddDate(0, 0, -60)
+		times, err := s.Downtime(t.Context(), c.ID, since, s.Now())
+		must(t, err)
+		if times != (flips.Times{Down: 60 * 24 * time.Hour}) {
+			t.Errorf("since %v: %+v", since, times)
+		}
+	})
+}
+
 // TestFoldTogether has several servers prune at once, twice.
 func TestFoldTogether(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {

@@ -23,14 +23,15 @@ func (s *Store) History(ctx context.Context, checkID uuid.UUID, q store.HistoryQ
 	if err != nil {
 		return nil, translate(err)
 	}
-	rows, err := s.transitionRows(ctx, "c.uuid = ? AND t.at >= ? AND t.at < ?", checkID, oldest, before)
+	all, err := s.transitionRows(ctx, "c.uuid = ? AND t.at >= ? AND t.at < ?", checkID, oldest, before)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
+	rows := all[checkID]
 	slices.Reverse(rows)
 	var ids []int64
 	for _, r := range rows {
-		if r.part == 0 {
+		if !r.isPause {
 			ids = append(ids, r.id)
 		}
 	}
@@ -40,10 +41,8 @@ func (s *Store) History(ctx context.Context, checkID uuid.UUID, q store.HistoryQ
 	}
 	list := make([]store.Event, len(rows))
 	for i, r := range rows {
-		if list[i].Transition, err = r.transition(); err != nil {
-			return nil, err
-		}
-		if r.part == 0 {
+		list[i].Transition = r.Transition
+		if !r.isPause {
 			list[i].Deliveries = deliveries[r.id]
 		}
 	}

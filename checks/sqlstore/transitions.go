@@ -7,22 +7,26 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
-// transitionRow is a flip, or a pause if part is 1.
+// transitionRow is a flip or a pause.
 type transitionRow struct {
-	check                  uuid.UUID
-	id, at, to, from, part int64
-	reason                 string
+	check            uuid.UUID
+	id, at, to, from int64
+	reason           string
+	isPause          bool
+	checks.Transition
 }
 
-func (r *transitionRow) transition() (t checks.Transition, err error) {
-	t = checks.Transition{At: instant(r.at), Reason: checks.Reason(r.reason)}
-	if t.To, err = decode(statuses[:], r.to); err != nil {
-		return t, err
+// read sets the transition.
+func (r *transitionRow) read() (err error) {
+	r.At, r.Reason = instant(r.at), checks.Reason(r.reason)
+	if r.To, err = decode(statuses[:], r.to); err != nil {
+		return err
 	}
-	t.From, err = decode(statuses[:], r.from)
-	return t, err
+	r.From, err = decode(statuses[:], r.from)
+	return err
 }
 
 // Transitions returns the flips and the pauses of a check, by time.
@@ -43,20 +47,18 @@ func (s *Store) RecentTransitions(ctx context.Context, checkIDs []uuid.UUID, sin
 func (s *Store) transitions(ctx context.Context, where string, args ...any) (map[uuid.UUID][]checks.Transition, error) {
 	rows, err := s.transitionRows(ctx, where, args...)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
-	lists := make(map[uuid.UUID][]checks.Transition)
-	for _, r := range rows {
-		t, err := r.transition()
-		if err != nil {
-			return nil, err
+	lists := make(map[uuid.UUID][]checks.Transition, len(rows))
+	for id, list := range rows {
+		for _, r := range list {
+			lists[id] = append(lists[id], r.Transition)
 		}
-		lists[r.check] = append(lists[r.check], t)
 	}
 	return lists, nil
 }
 
-func (s *Store) transitionRows(ctx context.Context, where string, args ...any) ([]transitionRow, error) {
+func (s *Store) transitionRows(ctx context.Context, where string, args ...any) (map[uuid.UUID][]transitionRow, error) {
 	var codes [3]int64
 	for i, status := range []checks.Status{checks.StatusUp, checks.StatusDown, checks.StatusPaused} {
 		var err error
@@ -64,16 +66,34 @@ func (s *Store) transitionRows(ctx context.Context, where string, args ...any) (
 			return nil, err
 		}
 	}
-	query := `SELECT uuid, id, at, to_status, from_status, reason, part FROM (
-			SELECT c.uuid, t.at, CASE WHEN t.up THEN ? ELSE ? END AS to_status, t.from_status, t.reason, 0 AS part, t.id
+	query := `SELECT uuid, id, at, to_status, from_status, reason, pause FROM (
+			SELECT c.uuid, t.at, CASE WHEN t.up THEN ? ELSE ? END AS to_status, t.from_status, t.reason, FALSE AS pause, t.id
 			FROM rollcall_flips AS t JOIN rollcall_checks AS c ON c.id = t.check_id WHERE ` + where + `
 			UNION ALL
-			SELECT c.uuid, t.at, ?, t.from_status, '', 1, t.id
+			SELECT c.uuid, t.at, ?, t.from_status, '', TRUE, t.id
 			FROM rollcall_pauses AS t JOIN rollcall_checks AS c ON c.id = t.check_id WHERE ` + where + `
-		) AS u ORDER BY at, part, id`
+		) AS u ORDER BY at, id`
 	all := append([]any{codes[0], codes[1]}, args...)
 	all = append(append(all, codes[2]), args...)
 	rows, err := s.db.QueryContext(ctx, query, all...)
 	var row transitionRow
-	return scanList(rows, err, &row, &row.check, &row.id, &row.at, &row.to, &row.from, &row.reason, &row.part)
+	list, err := scanList(rows, err, &row, &row.check, &row.id, &row.at, &row.to, &row.from, &row.reason, &row.isPause)
+	if err != nil {
+		return nil, translate(err)
+	}
+	flips, pauses := make(map[uuid.UUID][]transitionRow), make(map[uuid.UUID][]transitionRow)
+	for _, r := range list {
+		if err := r.read(); err != nil {
+			return nil, err
+		}
+		into := flips
+		if r.isPause {
+			into = pauses
+		}
+		into[r.check] = append(into[r.check], r)
+	}
+	for id, list := range pauses {
+		flips[id] = store.MergePauses(flips[id], list, func(r transitionRow) checks.Transition { return r.Transition })
+	}
+	return flips, nil
 }

@@ -104,8 +104,8 @@ type LogReader interface {
 	// Flips returns the flips of a check after and before the given instants, both exclusive, newest first. A
 	// zero time is no bound; others may lie before 1970.
 	Flips(ctx context.Context, checkID uuid.UUID, after, before time.Time) ([]flips.Flip, error)
-	// Transitions returns the transitions and the pauses of a check, by time. A pause at the instant of a transition comes
-	// after it. Each has the fields with which SaveChecks got it.
+	// Transitions returns the transitions and the pauses of a check, by time. Those of one instant are in the order in which
+	// they happened; see [MergePauses]. Each has the fields with which SaveChecks got it.
 	Transitions(ctx context.Context, checkID uuid.UUID) ([]checks.Transition, error)
 	// RecentPings returns, for each of the checks that has a log, its newest pings, newest first and up to limit, with N,
 	// Kind, At, RunID, ExitStatus, Duration and BodySize. It stops after [OlderPings] pings in a row that are older than
@@ -319,4 +319,21 @@ func (l *Locked) Pause(now time.Time) {
 	if before != checks.StatusPaused {
 		l.Pauses = append(l.Pauses, checks.Transition{From: before, To: checks.StatusPaused, At: c.StoredSince})
 	}
+}
+
+// MergePauses returns the transitions of a check and its pauses in one list, in the order in which they happened. Each of
+// the two has that order already. A pause at the instant of a transition comes after it, unless that transition ended it.
+func MergePauses[E any](transitions, pauses []E, transition func(E) checks.Transition) []E {
+	merged := make([]E, 0, len(transitions)+len(pauses))
+	var status checks.Status
+	for len(transitions) > 0 && len(pauses) > 0 {
+		t, pause := transition(transitions[0]), transition(pauses[0])
+		ends := t.EndsAtOnce(pause) && (status != checks.StatusPaused || pause.From != t.To)
+		if pause.At.Before(t.At) || ends {
+			merged, pauses, status = append(merged, pauses[0]), pauses[1:], checks.StatusPaused
+		} else {
+			merged, transitions, status = append(merged, transitions[0]), transitions[1:], t.To
+		}
+	}
+	return append(append(merged, transitions...), pauses...)
 }

@@ -125,6 +125,24 @@ func testTransitions(t *testing.T, f fixture) {
 	}
 	same(t, "transitions", list(c.ID), want)
 	same(t, "transitions of another check", list(f.create(t, checks.Spec{}).ID), []checks.Transition(nil))
+	tied := f.create(t, checks.Spec{})
+	f.ping(t, tied.ID, pings.Signal{Kind: pings.Fail}, at(3))
+	f.pause(t, tied.ID, at(3))
+	f.ping(t, tied.ID, pings.Signal{}, at(3))
+	f.ping(t, tied.ID, pings.Signal{Kind: pings.Fail}, at(3))
+	same(t, "transitions of one instant", list(tied.ID), []checks.Transition{
+		{From: checks.StatusNew, To: checks.StatusDown, At: at(3), Reason: checks.ReasonFail},
+		{From: checks.StatusDown, To: checks.StatusPaused, At: at(3)},
+		{From: checks.StatusPaused, To: checks.StatusUp, At: at(3), Reason: checks.ReasonSuccess},
+		{From: checks.StatusUp, To: checks.StatusDown, At: at(3), Reason: checks.ReasonFail},
+	})
+	history, err := f.History(t.Context(), tied.ID, store.HistoryQuery{Limit: 1})
+	must(t, err)
+	var statuses []checks.Status
+	for _, e := range history {
+		statuses = append(statuses, e.To)
+	}
+	same(t, "history of one instant", statuses, []checks.Status{checks.StatusDown, checks.StatusUp, checks.StatusPaused, checks.StatusDown})
 	if _, err := f.PruneFlips(t.Context(), at(1), nil); err != nil {
 		t.Error(err)
 	}

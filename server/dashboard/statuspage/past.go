@@ -54,7 +54,7 @@ func past(c checks.Check, history []checks.Transition, known, now time.Time) []s
 		spans[0] = span{from: c.StoredSince, was: conditionOf(c.Stored)}
 	}
 	for i, t := range history {
-		if t.To != checks.StatusPaused || !endedAtOnce(history, i) {
+		if i+1 == len(history) || !history[i+1].EndsAtOnce(t) {
 			change(t.At, t.To)
 		}
 	}
@@ -65,18 +65,6 @@ func past(c checks.Check, history []checks.Transition, known, now time.Time) []s
 	}
 	spans[len(spans)-1].to = now
 	return spans
-}
-
-// endedAtOnce reports whether a flip at the same instant ended the pause with an index. The history has it before the
-// pause.
-func endedAtOnce(history []checks.Transition, pause int) bool {
-	at := history[pause].At
-	for i := pause - 1; i >= 0 && history[i].At.Equal(at); i-- {
-		if history[i].From == checks.StatusPaused {
-			return true
-		}
-	}
-	return false
 }
 
 // day says how a check spent a day in UTC, or the part of it until now.
