@@ -94,8 +94,12 @@ func TestHealthOfWatcher(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", when, diff)
 			}
 		}
+		sleep := func(d time.Duration) {
+			time.Sleep(d)
+			synctest.Wait() // the watcher may have woken at the same instant
+		}
 		well := map[monitor.Part]string{}
-		time.Sleep(time.Hour)
+		sleep(time.Hour)
 		is("before Run", true, well)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -103,20 +107,20 @@ func TestHealthOfWatcher(t *testing.T) {
 		go func() { done <- mon.Run(ctx) }()
 		synctest.Wait()
 		is("at the start of Run", true, well)
-		time.Sleep(time.Hour)
+		sleep(time.Hour)
 		is("while it runs", true, well)
 
 		store.set(errors.New("disk full"), false, nil)
-		time.Sleep(30 * time.Second)
+		sleep(30 * time.Second)
 		is("soon after the trouble began", true, map[monitor.Part]string{"database": "cannot be written"})
-		time.Sleep(31 * time.Second)
+		sleep(31 * time.Second)
 		is("a minute after", true, map[monitor.Part]string{"database": "cannot be written", "watcher": "has not succeeded for 1m1s"})
 		store.set(nil, false, nil)
-		time.Sleep(2 * time.Second)
+		sleep(2 * time.Second)
 		is("when it is over", true, well)
 
 		store.set(nil, true, nil)
-		time.Sleep(10 * time.Minute)
+		sleep(10 * time.Minute)
 		if got := mon.Live(); !got.OK() {
 			t.Errorf("while the database hangs: %+v", got)
 		}
@@ -125,13 +129,13 @@ func TestHealthOfWatcher(t *testing.T) {
 		}
 		deaf := make(chan struct{})
 		store.set(nil, true, deaf)
-		time.Sleep(4 * time.Minute)
+		sleep(4 * time.Minute)
 		if got := mon.Live(); got.Problem != "hangs" {
 			t.Errorf("while the watcher hangs: %+v", got)
 		}
 		store.set(nil, false, nil)
 		close(deaf)
-		time.Sleep(2 * time.Second)
+		sleep(2 * time.Second)
 		is("when that is over", true, well)
 		cancel()
 		<-done
