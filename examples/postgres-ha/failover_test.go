@@ -2,6 +2,7 @@ package postgresha
 
 import (
 	"database/sql"
+	"errors"
 	"net/http"
 	"net/url"
 	"os"
@@ -193,7 +194,9 @@ func (s *site) killPostgres(machine string) {
 	s.t.Helper()
 	server := s.postmaster(machine)
 	for _, pid := range program.WithChildren(server) {
-		s.signal(pid, syscall.SIGKILL)
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) { // a process may have ended by now
+			s.t.Fatal(err)
+		}
 	}
 	s.frozen = 0
 	s.eventually("PostgreSQL survives", func() bool { return syscall.Kill(server, 0) != nil })
