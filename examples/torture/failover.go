@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -27,6 +28,7 @@ type failovers struct {
 	copies  int // servers that rejoined by a base backup, because pg_rewind could not
 	tally   *tally
 	beacons []*beacon
+	over    atomic.Bool // no failover follows
 }
 
 // runFailover is runHistories while PostgreSQL fails over.
@@ -40,7 +42,7 @@ func runFailover(ctx context.Context, s *site, o options) (report string, err er
 	defer stop()
 	var group sync.WaitGroup
 	for i, subject := range subjects {
-		b := &beacon{site: s, subject: subject, server: i, began: f.began}
+		b := &beacon{failovers: f, subject: subject, server: i}
 		f.beacons = append(f.beacons, b)
 		group.Go(func() { b.shine(shining) })
 	}
@@ -62,6 +64,7 @@ func runFailover(ctx context.Context, s *site, o options) (report string, err er
 
 // ordeal is the ordeal of the site: failovers, until there were enough.
 func (f *failovers) ordeal(_ *site, ctx context.Context, seed uint64, calm time.Duration, t *tally) {
+	defer f.over.Store(true)
 	f.tally = t
 	rng := rand.New(rand.NewPCG(seed, 1<<63))
 	for len(f.list) < f.most && sleep(ctx, calm/2+time.Duration(rng.Int64N(int64(calm)+1))) {
@@ -124,16 +127,19 @@ func (f *failovers) report() string {
 
 // beacon pings one server again and again.
 type beacon struct {
-	*site
+	*failovers
 	subject *subject
 	server  int
-	began   time.Time
 	results []result
 }
 
-// shine pings until ctx ends.
+// shine pings until ctx ends, and every second when the failovers are over.
 func (b *beacon) shine(ctx context.Context) {
-	for n := 0; sleep(ctx, 5*time.Millisecond); n++ {
+	pause := 5 * time.Millisecond
+	for n := 0; sleep(ctx, pause); n++ {
+		if b.over.Load() {
+			pause = time.Second
+		}
 		r := result{name: fmt.Sprintf("beacon %d ping %d", b.server, n), subject: b.subject, call: time.Since(b.began)}
 		a, err := b.send(context.WithoutCancel(ctx), request{server: b.server, method: http.MethodPost,
 			path: "/ping/" + b.subject.id.String(), userAgent: r.name})
