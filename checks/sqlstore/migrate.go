@@ -30,8 +30,8 @@ var ErrNewerSchema = errors.New("sqlstore: the database needs a newer version of
 // the older version keep running as long as migrations only add tables and columns; the changelog says when one does
 // more.
 //
-// Errors: [ErrNewerSchema], which leaves the database as it is; [ErrOldServer]; [ErrWorker]; [store.ErrUnavailable]; those of the
-// driver.
+// Errors: [ErrNewerSchema], which leaves the database as it is; [ErrOldServer]; [ErrEncoding]; [ErrWorker];
+// [store.ErrUnavailable]; those of the driver.
 func (s *Store) Migrate(ctx context.Context) error {
 	_, _, err := s.migrateFiles(ctx, migrations)
 	return err

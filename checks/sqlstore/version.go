@@ -13,6 +13,9 @@ const MinPostgres = 15
 // ErrOldServer means that the PostgreSQL server is older than [MinPostgres].
 var ErrOldServer = errors.New("the PostgreSQL server is too old")
 
+// ErrEncoding means that the PostgreSQL database has another encoding than UTF8.
+var ErrEncoding = errors.New("the database does not have the encoding UTF8")
+
 // checkDialect refuses a pool that connects to the other database. There the statements of a migration would fail with
 // errors that nobody understands.
 func (s *Store) checkDialect(ctx context.Context) error {
@@ -28,16 +31,25 @@ func (s *Store) checkDialect(ctx context.Context) error {
 	return err
 }
 
-// checkServer refuses a server that is too old. SQLite comes with the program.
+// checkServer refuses a server that is too old, and a database whose encoding lacks characters. SQLite comes with the
+// program.
 func (s *Store) checkServer(ctx context.Context) error {
 	if !s.d.postgres {
 		return nil
 	}
 	var number int
-	if err := s.db.DB.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&number); err != nil {
+	var encoding string
+	query := "SELECT current_setting('server_version_num')::int, current_setting('server_encoding')"
+	if err := s.db.DB.QueryRowContext(ctx, query).Scan(&number, &encoding); err != nil {
 		return translate(err)
 	}
-	return checkVersion(number)
+	if err := checkVersion(number); err != nil {
+		return err
+	}
+	if encoding != "UTF8" {
+		return fmt.Errorf("%w but %s; create one with createdb -E UTF8 -T template0", ErrEncoding, encoding)
+	}
+	return nil
 }
 
 // checkVersion checks a server_version_num, such as 150018 for 15.18.

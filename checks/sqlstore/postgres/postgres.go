@@ -29,7 +29,7 @@ const (
 // the store when Monitor.Run has returned.
 //
 // If the database is out of reach, the error is monitor.ErrUnavailable. See [sqlstore.Store.Migrate] for others, such
-// as [sqlstore.ErrOldServer]. No error shows the password.
+// as [sqlstore.ErrOldServer] and [sqlstore.ErrEncoding]. No error shows the password.
 func Open(ctx context.Context, url string) (*sqlstore.Store, error) {
 	config, err := ParseURL(url)
 	if err != nil {
@@ -98,6 +98,7 @@ func ParseURL(url string) (*pgx.ConnConfig, error) {
 	if config.ValidateConnect == nil && len(split(config)) > 1 {
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
+	config.RuntimeParams["client_encoding"] = "UTF8" // which Go's strings have, whatever the server's setting
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "rollcall"
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -116,6 +117,47 @@ func TestOpenFails(t *testing.T) {
 	stop()
 	if _, err := postgres.Open(ended, url); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end of ctx: error %v", err)
+	}
+}
+
+// TestEncoding refuses databases that lack characters. The setting of a database for clients does not matter.
+func TestEncoding(t *testing.T) {
+	admin := dbtest.PostgreSQL(t).URL
+	pool, err := postgres.OpenDB(admin)
+	must(t, err)
+	t.Cleanup(func() { must(t, pool.Close()) })
+	for encoding, want := range map[string]string{
+		"SQL_ASCII": "the database does not have the encoding UTF8 but SQL_ASCII; create one with createdb -E UTF8 -T template0",
+		"LATIN1":    "the database does not have the encoding UTF8 but LATIN1; create one with createdb -E UTF8 -T template0",
+		"UTF8":      "<nil>",
+	} {
+		name := "encoding_" + strings.ToLower(encoding)
+		_, err := pool.Exec("CREATE DATABASE " + name + " TEMPLATE template0 LOCALE 'C' ENCODING '" + encoding + "'")
+		must(t, err)
+		t.Cleanup(func() {
+			_, err := pool.Exec("DROP DATABASE " + name + " WITH (FORCE)")
+			must(t, err)
+		})
+		_, err = pool.Exec("ALTER DATABASE " + name + " SET client_encoding = LATIN1")
+		must(t, err)
+		url, err := url.Parse(admin)
+		must(t, err)
+		url.Path = "/" + name
+		store, err := postgres.Open(t.Context(), url.String())
+		if fmt.Sprint(err) != want || (err != nil) != errors.Is(err, sqlstore.ErrEncoding) {
+			t.Errorf("%s: error %v, want %s", encoding, err, want)
+		}
+		if err != nil {
+			continue
+		}
+		mon, err := monitor.New(store, nil)
+		must(t, err)
+		project, err := mon.OpenProject(t.Context(), "Käse 🧀")
+		must(t, err)
+		if project.Name != "Käse 🧀" {
+			t.Errorf("the project is %q", project.Name)
+		}
+		must(t, store.Close())
 	}
 }
 

@@ -88,7 +88,7 @@ func (d database) explain(err error) error {
 		return fmt.Errorf("database %s: it belongs to a newer version of rollcall than %s; upgrade rollcall", d, versionNumber(buildInfo()))
 	case text != "":
 		return fmt.Errorf("database %s: %s", d, text)
-	case errors.Is(err, monitor.ErrUnavailable), errors.Is(err, sqlstore.ErrOldServer):
+	case errors.Is(err, monitor.ErrUnavailable), errors.Is(err, sqlstore.ErrOldServer), errors.Is(err, sqlstore.ErrEncoding):
 		return fmt.Errorf("database %s: %w", d, err)
 	}
 	return err
