@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"iter"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,6 +35,19 @@ func (t Transition) Flip() flips.Flip { return flips.Flip{At: t.At, Up: t.To == 
 // EndsAtOnce reports whether t is a transition that ended a pause at the instant at which the pause began.
 func (t Transition) EndsAtOnce(pause Transition) bool {
 	return pause.To == StatusPaused && t.From == StatusPaused && t.At.Equal(pause.At)
+}
+
+// Lasting yields the transitions and pauses of a check, which are in the order in which they happened, without the pauses
+// that ended at the instant at which they began.
+func Lasting(history []Transition) iter.Seq[Transition] {
+	return func(yield func(Transition) bool) {
+		for i, t := range history {
+			ended := i+1 < len(history) && history[i+1].EndsAtOnce(t)
+			if !ended && !yield(t) {
+				return
+			}
+		}
+	}
 }
 
 // New returns a new check of a project. What the spec leaves nil has its default, and there are no integrations: the

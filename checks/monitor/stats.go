@@ -110,14 +110,12 @@ func statusesOf(c checks.Check, history []checks.Transition, complete time.Time)
 	if len(history) > 0 {
 		first = checks.Transition{To: history[0].From, At: earlier(complete, history[0].At)}
 	}
-	for i, t := range append([]checks.Transition{first}, history...) {
+	for t := range checks.Lasting(append([]checks.Transition{first}, history...)) {
 		switch t.To {
 		case checks.StatusUp, checks.StatusDown:
 			list = append(list, t.Flip())
 		case checks.StatusPaused:
-			if i == len(history) || !history[i].EndsAtOnce(t) {
-				pauses = append(pauses, t.At)
-			}
+			pauses = append(pauses, t.At)
 		}
 	}
 	slices.Reverse(list)

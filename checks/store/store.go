@@ -328,8 +328,8 @@ func MergePauses[E any](transitions, pauses []E, transition func(E) checks.Trans
 	var status checks.Status
 	for len(transitions) > 0 && len(pauses) > 0 {
 		t, pause := transition(transitions[0]), transition(pauses[0])
-		ends := t.EndsAtOnce(pause) && (status != checks.StatusPaused || pause.From != t.To)
-		if pause.At.Before(t.At) || ends {
+		endedEarlier := status == checks.StatusPaused && pause.From == t.To // t ended the pause before this one
+		if pause.At.Before(t.At) || t.EndsAtOnce(pause) && !endedEarlier {
 			merged, pauses, status = append(merged, pauses[0]), pauses[1:], checks.StatusPaused
 		} else {
 			merged, transitions, status = append(merged, transitions[0]), transitions[1:], t.To

@@ -136,6 +136,17 @@ func testTransitions(t *testing.T, f fixture) {
 		{From: checks.StatusPaused, To: checks.StatusUp, At: at(3), Reason: checks.ReasonSuccess},
 		{From: checks.StatusUp, To: checks.StatusDown, At: at(3), Reason: checks.ReasonFail},
 	})
+	again := f.create(t, checks.Spec{})
+	f.ping(t, again.ID, pings.Signal{}, at(1))
+	f.pause(t, again.ID, at(2))
+	f.ping(t, again.ID, pings.Signal{}, at(3))
+	f.pause(t, again.ID, at(3))
+	same(t, "a pause at the instant at which another ended", list(again.ID), []checks.Transition{
+		{From: checks.StatusNew, To: checks.StatusUp, At: at(1), Reason: checks.ReasonSuccess},
+		{From: checks.StatusUp, To: checks.StatusPaused, At: at(2)},
+		{From: checks.StatusPaused, To: checks.StatusUp, At: at(3), Reason: checks.ReasonSuccess},
+		{From: checks.StatusUp, To: checks.StatusPaused, At: at(3)},
+	})
 	history, err := f.History(t.Context(), tied.ID, store.HistoryQuery{Limit: 1})
 	must(t, err)
 	var statuses []checks.Status

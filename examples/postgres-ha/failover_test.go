@@ -171,7 +171,9 @@ func (s *site) freezeReplication(primary string) {
 	if err := db.QueryRowContext(s.t.Context(), "SELECT pid FROM pg_stat_replication WHERE sync_state = 'sync'").Scan(&sender); err != nil {
 		s.t.Fatal(err)
 	}
-	s.signal(sender, syscall.SIGSTOP)
+	if err := syscall.Kill(sender, syscall.SIGSTOP); err != nil {
+		s.t.Fatal(err)
+	}
 	s.frozen = sender
 	s.t.Cleanup(func() {
 		if s.frozen != 0 { // the test has failed before it killed the machine
@@ -200,11 +202,4 @@ func (s *site) killPostgres(machine string) {
 	}
 	s.frozen = 0
 	s.eventually("PostgreSQL survives", func() bool { return syscall.Kill(server, 0) != nil })
-}
-
-func (s *site) signal(pid int, signal syscall.Signal) {
-	s.t.Helper()
-	if err := syscall.Kill(pid, signal); err != nil {
-		s.t.Fatal(err)
-	}
 }

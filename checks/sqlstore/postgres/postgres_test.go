@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -123,6 +122,7 @@ func TestOpenFails(t *testing.T) {
 // TestEncoding refuses databases that lack characters. The setting of a database for clients does not matter.
 func TestEncoding(t *testing.T) {
 	admin := dbtest.PostgreSQL(t).URL
+	base := admin[:strings.LastIndex(admin, "/")]
 	pool, err := postgres.OpenDB(admin)
 	must(t, err)
 	t.Cleanup(func() { must(t, pool.Close()) })
@@ -140,10 +140,7 @@ func TestEncoding(t *testing.T) {
 		})
 		_, err = pool.Exec("ALTER DATABASE " + name + " SET client_encoding = LATIN1")
 		must(t, err)
-		url, err := url.Parse(admin)
-		must(t, err)
-		url.Path = "/" + name
-		store, err := postgres.Open(t.Context(), url.String())
+		store, err := postgres.Open(t.Context(), base+"/"+name)
 		if fmt.Sprint(err) != want || (err != nil) != errors.Is(err, sqlstore.ErrEncoding) {
 			t.Errorf("%s: error %v, want %s", encoding, err, want)
 		}
