@@ -176,10 +176,18 @@ func numberOf(name string) int64 {
 	return number
 }
 
-// read reads a ping.
+// read returns the ping in a file. It opens nothing but regular files, because opening a named pipe waits for a writer.
 func (q *queue) read(name string) (waiting, error) {
 	var w waiting
-	data, err := os.ReadFile(filepath.Join(q.dir, name))
+	path := filepath.Join(q.dir, name)
+	info, err := os.Lstat(path)
+	if err != nil {
+		return w, err
+	}
+	if !info.Mode().IsRegular() {
+		return w, errors.New("it is not a regular file")
+	}
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return w, err
 	}

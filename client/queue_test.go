@@ -300,10 +300,11 @@ func TestCorruptQueue(t *testing.T) {
 		dir := t.TempDir()
 		l := &line{down: refused}
 		p := l.pinger(t, dir)
-		bodies := []string{"cut", "empty", "flipped", "garbage", "directory", "whole"}
+		bodies := []string{"cut", "empty", "flipped", "garbage", "directory", "pipe", "link", "whole"}
 		for _, body := range bodies {
 			_ = p.Fail(t.Context(), []byte(body))
 		}
+		var pipe string
 		for i, path := range files(t, dir, ".ping") {
 			data, err := os.ReadFile(path)
 			if err != nil {
@@ -323,6 +324,17 @@ func TestCorruptQueue(t *testing.T) {
 					t.Fatal(err)
 				}
 				continue
+			case "pipe": // nobody writes to it, so reading it would wait forever
+				if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+				pipe = path
+				continue
+			case "link":
+				if err := errors.Join(os.Remove(path), os.Symlink(pipe, path)); err != nil {
+					t.Fatal(err)
+				}
+				continue
 			}
 			if err := os.WriteFile(path, data, 0o600); err != nil {
 				t.Fatal(err)
@@ -330,13 +342,13 @@ func TestCorruptQueue(t *testing.T) {
 		}
 		l.set(nil)
 		err := p.Success(t.Context(), nil)
-		if err == nil || errors.Is(err, client.ErrQueued) || strings.Count(err.Error(), "cannot be read and is now in "+dir) != 5 {
+		if err == nil || errors.Is(err, client.ErrQueued) || strings.Count(err.Error(), "cannot be read and is now in "+dir) != 7 {
 			t.Errorf("error %v", err)
 		}
 		if got := l.taken(); len(got) != 2 || !strings.HasPrefix(got[0], "fail whole at ") || got[1] != "secret" {
 			t.Errorf("arrived %q", got)
 		}
-		if kept := files(t, dir, ".corrupt"); len(kept) != 5 {
+		if kept := files(t, dir, ".corrupt"); len(kept) != 7 {
 			t.Errorf("set aside %q", kept)
 		}
 		if err := p.Success(t.Context(), nil); err != nil {
