@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
@@ -106,7 +107,7 @@ func (a *announcer) announce(ctx context.Context) {
 	}
 	a.outgoing.addChange(change)
 	if !a.scheduled && a.failures%announceRetries != 0 {
-		a.schedule(backoff(announcePause, announceRetries*announcePause, a.failures))
+		a.schedule(background.Backoff(announcePause, announceRetries*announcePause, a.failures))
 	}
 }
 
@@ -128,7 +129,7 @@ func (a *announcer) listen(ctx context.Context, heard func(Change)) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(backoff(listenWait, listenWaitMost, max(1, failures))):
+		case <-time.After(background.Backoff(listenWait, listenWaitMost, max(1, failures))):
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
@@ -94,40 +93,4 @@ func (m *Monitor) storedBody(ctx context.Context, ping pings.Ping) ([]byte, erro
 		return nil, err
 	}
 	return nil, fmt.Errorf("%w: object %s: %w", ErrBodyUnavailable, ping.BodyKey, err)
-}
-
-// outageWait is the first pause after object storage as a whole has failed. It doubles up to outageWaitMost.
-const outageWait, outageWaitMost = time.Second, time.Minute
-
-// insist runs a task at each interval until ctx ends, and backs off after failures.
-func (m *Monitor) insist(ctx context.Context, component string, interval time.Duration, failure string, task func(context.Context) (int, error)) {
-	failures := 0
-	for {
-		wait := interval
-		if failures > 0 {
-			wait = backoff(outageWait, outageWaitMost, failures)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
-		failures++
-		if m.attempt(ctx, component, failure, task) {
-			failures = 0
-		}
-	}
-}
-
-// backoff returns the pause after a number of failures, at least 1. It doubles with each failure from first up to most.
-// Jitter shortens it by up to a half, so that servers do not all retry at once.
-func backoff(first, most time.Duration, failures int) time.Duration {
-	wait := first
-	for range failures - 1 {
-		if wait *= 2; wait >= most {
-			wait = most
-			break
-		}
-	}
-	return wait/2 + rand.N(wait/2+1)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
@@ -88,7 +89,7 @@ func (m *Monitor) settleBodies(ctx context.Context, jobs []store.BodyJob, errs [
 			// have left an object.
 			r.Attempts, r.RetryAt = max(1, job.Attempts-1), now
 		default:
-			wait := backoff(objectWait, objectWaitMost, job.Attempts)
+			wait := background.Backoff(objectWait, objectWaitMost, job.Attempts)
 			r.RetryAt = now.Add(wait)
 			m.logger("bodies").WarnContext(ctx, "an object in object storage cannot be written or removed", "task", job.Task, "object", job.Key, "attempts", job.Attempts,
 				"again_in", wait.Round(time.Second), "error", err)

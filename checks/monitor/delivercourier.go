@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
@@ -96,7 +97,7 @@ func (c *courier) run(ctx context.Context, once bool) error {
 			if ctx.Err() == nil {
 				c.log.ErrorContext(ctx, "cannot deliver alerts", "error", err)
 			}
-			c.wait(ctx, backoff(deliverWait, deliverWaitMost, failures))
+			c.wait(ctx, background.Backoff(deliverWait, deliverWaitMost, failures))
 			continue
 		case again:
 			continue

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
@@ -42,7 +43,7 @@ func (d *DeliveryConfig) judge(q store.QueuedDelivery, err error, now time.Time)
 	if after, found := channels.RetryDelay(err); found && after > 0 {
 		return DeliveryPending, now.Add(max(min(after, maxRetryAfter), d.RetryFirst))
 	}
-	return DeliveryPending, now.Add(backoff(d.RetryFirst, d.RetryMost, q.Attempts))
+	return DeliveryPending, now.Add(background.Backoff(d.RetryFirst, d.RetryMost, q.Attempts))
 }
 
 // merged returns the recipients of two lists, each once, at most maxDone. Others get the alert again.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -36,7 +37,7 @@ func (m *Monitor) Heartbeat(ctx context.Context, every time.Duration, to job.Sen
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			m.attempt(ctx, "heartbeat", "cannot send a heartbeat", func(ctx context.Context) (int, error) {
+			background.Attempt(ctx, m.logger("heartbeat"), "cannot send a heartbeat", func(ctx context.Context) (int, error) {
 				m.beat(ctx, to, sent, healthy)
 				return 0, nil
 			})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
@@ -182,7 +183,7 @@ func (m *Monitor) keep(ctx context.Context, i store.Incident) error {
 			current.Open = ""
 		case stepClose, stepOrphan:
 			current.Attempts++
-			current.Due = now.Add(backoff(incidentLook, closeMost, current.Attempts))
+			current.Due = now.Add(background.Backoff(incidentLook, closeMost, current.Attempts))
 			if step == stepOrphan && current.Attempts > orphanAttempts {
 				step, current.Open = stepWait, ""
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/hold"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
@@ -204,11 +205,11 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 		clock:    m.clock,
 		observer: m.observer,
 		spooling: spooling,
-		hold:     holding{wait: orDefault(c.SpoolWait, DefaultSpoolWait)},
+		hold:     hold.Rule{Wait: orDefault(c.SpoolWait, DefaultSpoolWait)},
 	}
 	m.replayTimeout = m.writer.timeout
 	if spooling != nil {
-		m.writer.hold.spool = c.Spool.ID()
+		m.writer.hold.Spool = c.Spool.ID()
 		m.writer.timeout = min(m.writer.timeout, spoolAfter)
 	}
 	m.keys.read = func(ctx context.Context, hash [sha256.Size]byte) (checks.Key, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/hold"
 	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -61,7 +62,7 @@ func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create boo
 	}
 	target := slugTarget{pingKey, slug, create}
 	id, created, err := m.lookUpOrSpool(ctx, target)
-	if errors.Is(err, errHeld) {
+	if errors.Is(err, hold.ErrHeld) {
 		ping, err = m.writer.submit(ctx, &queuedPing{slug: target, signal: signal})
 		return ping, false, err
 	}
@@ -72,7 +73,7 @@ func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create boo
 	return ping, created, err
 }
 
-// lookUpOrSpool looks up the check of a ping. The error is errHeld if the ping must go to the spool without.
+// lookUpOrSpool looks up the check of a ping. The error is hold.ErrHeld if the ping must go to the spool without.
 func (m *Monitor) lookUpOrSpool(ctx context.Context, target slugTarget) (id uuid.UUID, created bool, err error) {
 	switch {
 	case m.writer.spooling == nil:
@@ -80,13 +81,13 @@ func (m *Monitor) lookUpOrSpool(ctx context.Context, target slugTarget) (id uuid
 	case !checks.ValidPingKey(target.PingKey) || target.Slug == "" || !checks.ValidSlug(target.Slug):
 		return uuid.Nil, false, checks.ErrNotFound
 	case m.writer.spooling.isActive():
-		return uuid.Nil, false, errHeld
+		return uuid.Nil, false, hold.ErrHeld
 	}
 	within, cancel := context.WithTimeout(ctx, spoolAfter)
 	defer cancel()
 	id, created, err = m.lookUpSlug(within, target, true)
 	if errors.Is(err, ErrUnavailable) || err != nil && within.Err() != nil && ctx.Err() == nil {
-		return uuid.Nil, false, errHeld
+		return uuid.Nil, false, hold.ErrHeld
 	}
 	return id, created, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/hold"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
@@ -192,7 +193,7 @@ func (m *Monitor) recordSpooled(ctx context.Context, batch []replayed) (taken in
 	recorded := 0
 	err = m.writer.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		settled, recorded = nil, 0
-		by := m.writer.hold.in(ctx, tx, m.Now)
+		by := m.writer.hold.Judge(ctx, tx, m.Now)
 		locked, err := tx.LockChecks(ctx, checksOf(pingsOf(batch)))
 		if err != nil {
 			return err
@@ -206,7 +207,7 @@ func (m *Monitor) recordSpooled(ctx context.Context, batch []replayed) (taken in
 			}
 			if p.bad == nil && p.number > numbers[p.run] {
 				_, p.bad = m.writer.receive(byID[p.check], p.queuedPing, checks.Check.Replay, by)
-				if errors.Is(p.bad, errHeld) {
+				if errors.Is(p.bad, hold.ErrHeld) {
 					break
 				} else if errors.Is(p.bad, ErrUnavailable) {
 					return p.bad

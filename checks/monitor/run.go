@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/flips"
 )
@@ -21,90 +22,43 @@ func (m *Monitor) Run(ctx context.Context) error {
 	m.vitals.started(m.clock())
 	defer m.feed.others.announce(ctx) // the process may end now
 	defer m.vitals.stopped()
-	var background sync.WaitGroup
-	defer background.Wait()
+	var work sync.WaitGroup
+	defer work.Wait()
 	if m.delivers() {
-		background.Go(func() { m.deliver(ctx) })
+		work.Go(func() { m.deliver(ctx) })
 	}
 	if m.delivery.toOthers {
-		background.Go(func() {
-			m.insist(ctx, "incidents", incidentEvery, "cannot look at open incidents", m.KeepIncidents)
+		work.Go(func() {
+			background.Insist(ctx, m.logger("incidents"), incidentEvery, "cannot look at open incidents", m.KeepIncidents)
 		})
 	}
 	prune := func(interval time.Duration, failure string, task func(ctx context.Context, pause func()) (int, error)) {
-		background.Go(func() {
-			m.every(ctx, "pruner", interval, failure, func(ctx context.Context) (int, error) { return task(ctx, paced(ctx, interval/2)) })
+		work.Go(func() {
+			background.Every(ctx, m.logger("pruner"), interval, failure, func(ctx context.Context) (int, error) { return task(ctx, background.Paced(ctx, interval/2)) })
 		})
 	}
 	prune(max(m.prune/10, 1), "cannot remove old pings", m.prunePings)
 	prune(m.prune, "cannot remove old flips", m.pruneFlips)
 	if m.bodies.store != nil {
-		background.Go(func() {
-			m.insist(ctx, "bodies", m.bodies.every, "cannot move the bodies of pings to object storage", m.UploadBodies)
+		work.Go(func() {
+			background.Insist(ctx, m.logger("bodies"), m.bodies.every, "cannot move the bodies of pings to object storage", m.UploadBodies)
 		})
-		background.Go(func() { m.insist(ctx, "bodies", m.bodies.every, "cannot remove objects", m.RemoveBodies) })
+		work.Go(func() {
+			background.Insist(ctx, m.logger("bodies"), m.bodies.every, "cannot remove objects", m.RemoveBodies)
+		})
 	}
 	if m.writer.spooling != nil {
-		background.Go(func() { m.replayAll(ctx) })
+		work.Go(func() { m.replayAll(ctx) })
 	}
 	// Sweep at once: checks may have become overdue while no server ran.
-	m.attempt(ctx, "watcher", "cannot look for overdue checks", m.Sweep)
-	m.every(ctx, "watcher", m.watch, "cannot look for overdue checks", m.Sweep)
+	background.Attempt(ctx, m.logger("watcher"), "cannot look for overdue checks", m.Sweep)
+	background.Every(ctx, m.logger("watcher"), m.watch, "cannot look for overdue checks", m.Sweep)
 	return nil
 }
 
 // logger returns the logger of a component. The group tells its lines from those of the program around the monitor.
 func (m *Monitor) logger(component string) *slog.Logger {
 	return m.log.With(slog.Group("rollcall", "component", component))
-}
-
-// every runs a task at each interval until ctx ends.
-func (m *Monitor) every(ctx context.Context, component string, interval time.Duration, failure string, task func(context.Context) (int, error)) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			m.attempt(ctx, component, failure, task)
-		}
-	}
-}
-
-// attempt runs a task and logs its error or panic, because background work must go on.
-func (m *Monitor) attempt(ctx context.Context, component, failure string, task func(context.Context) (int, error)) (ok bool) {
-	defer func() {
-		if r := recover(); r != nil {
-			m.logger(component).ErrorContext(ctx, failure, "panic", r)
-		}
-	}()
-	_, err := task(ctx)
-	if err != nil && ctx.Err() == nil {
-		m.logger(component).ErrorContext(ctx, failure, "error", err)
-	}
-	return err == nil
-}
-
-// pauseFactor is the ratio of a pause to the step before it.
-const pauseFactor = 4
-
-// paced returns a function that background work calls between its steps. It pauses in proportion to the last step, so
-// that pings wait for one step and not for the whole task. The pauses add up to at most budget, so that the task does
-// not fall behind, and end with ctx.
-func paced(ctx context.Context, budget time.Duration) (pause func()) {
-	begin := time.Now()
-	return func() {
-		end := time.Now()
-		if wait := min(pauseFactor*end.Sub(begin), budget); wait > 0 {
-			select {
-			case <-ctx.Done():
-			case <-time.After(wait):
-			}
-		}
-		begin = time.Now()
-		budget -= begin.Sub(end)
-	}
 }
 
 // Sweep takes down every check whose deadline passed [Config.CommitMargin] ago, each with a flip at the instant of its
@@ -168,7 +122,7 @@ func (m *Monitor) sweepBatch(ctx context.Context) (found, flipped int, err error
 
 // judgeUpTo returns the instant up to which a sweep may judge deadlines, no later than upTo, or the zero time for none.
 func (m *Monitor) judgeUpTo(ctx context.Context, tx store.Tx, now, upTo time.Time) (time.Time, error) {
-	held, spools, err := m.writer.hold.judge(ctx, tx, now)
+	held, spools, err := m.judge(ctx, tx, now)
 	switch {
 	case err != nil, spools && m.reconnected.recently(now):
 		return time.Time{}, err

@@ -1,7 +1,6 @@
 package monitor
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -142,9 +141,6 @@ func (s *spooling) advance() {
 	default:
 	}
 }
-
-// errHeld means that a ping can be judged only after pings that another monitor may have in its spool.
-var errHeld = errors.New("monitor: pings in other spools come first")
 
 // spool appends pings to the spool and acknowledges them.
 func (w *writer) spool(batch []*queuedPing) {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/hold"
 	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -35,7 +36,7 @@ type writer struct {
 	clock    func() time.Time // Config.Now
 	observer Observer
 	spooling *spooling // nil without a spool
-	hold     holding
+	hold     hold.Rule
 	number   int64 // of the last ping, while there is a spool
 
 	mu      sync.Mutex
@@ -227,7 +228,7 @@ func (w *writer) write(batch []*queuedPing) {
 	})
 	var held []*queuedPing
 	for _, p := range rest {
-		if errors.Is(p.err, errHeld) {
+		if errors.Is(p.err, hold.ErrHeld) {
 			held = append(held, p)
 		}
 	}
@@ -301,9 +302,9 @@ func (w *writer) commit(batch []*queuedPing) error {
 func (w *writer) record(ctx context.Context, batch []*queuedPing) (err error) {
 	defer recovered(&err)
 	return w.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		by := byItself
+		by := hold.Free
 		if w.spooling != nil {
-			by = w.hold.in(ctx, tx, w.now)
+			by = w.hold.Judge(ctx, tx, w.now)
 		}
 		locked, err := tx.LockChecks(ctx, checksOf(batch))
 		if err != nil {
@@ -352,11 +353,11 @@ func checksOf(batch []*queuedPing) []uuid.UUID {
 }
 
 // receive applies a ping to its locked check, which is nil if there is none. apply is Ping or Replay of checks.Check. The
-// error is errHeld if the check has a deadline before the ping that by does not allow to judge.
-func (w *writer) receive(l *store.Locked, p *queuedPing, apply applying, by judging) (pings.Ping, error) {
+// error is hold.ErrHeld if the check has a deadline before the ping that by does not allow to judge.
+func (w *writer) receive(l *store.Locked, p *queuedPing, apply applying, by hold.Judge) (pings.Ping, error) {
 	switch {
 	case p.slug != slugTarget{}:
-		return pings.Ping{}, errHeld
+		return pings.Ping{}, hold.ErrHeld
 	case l == nil:
 		return pings.Ping{}, checks.ErrNotFound
 	}

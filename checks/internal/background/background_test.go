@@ -1,4 +1,4 @@
-package monitor
+package background
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func TestPaced(t *testing.T) {
 			return time.Since(begin)
 		}
 		const ms = time.Millisecond
-		pause := paced(ctx, 50*ms)
+		pause := Paced(ctx, 50*ms)
 		for _, test := range []struct{ step, want time.Duration }{
 			{2 * ms, 8 * ms}, {0, 0}, {5 * ms, 20 * ms}, {100 * ms, 22 * ms}, {ms, 0}, {ms, 0},
 		} {
@@ -27,7 +27,7 @@ func TestPaced(t *testing.T) {
 				t.Errorf("after a step of %v it pauses for %v, want %v", test.step, got, test.want)
 			}
 		}
-		pause = paced(ctx, time.Hour)
+		pause = Paced(ctx, time.Hour)
 		time.AfterFunc(3*ms, cancel)
 		if got := wait(pause, 2*ms); got != ms {
 			t.Errorf("it pauses for %v although ctx ends after %v", got, ms)

@@ -1,0 +1,97 @@
+// Package background runs recurring work that must go on: it logs errors and panics, and tries again.
+package background
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+)
+
+// Task is one round of work. It returns how much it has done.
+type Task func(ctx context.Context) (int, error)
+
+// Every runs a task at each interval until ctx ends.
+func Every(ctx context.Context, log *slog.Logger, interval time.Duration, failure string, task Task) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			Attempt(ctx, log, failure, task)
+		}
+	}
+}
+
+// outageWait is the first pause of Insist after a failure. It doubles up to outageWaitMost.
+const outageWait, outageWaitMost = time.Second, time.Minute
+
+// Insist runs a task at each interval until ctx ends, and backs off after failures.
+func Insist(ctx context.Context, log *slog.Logger, interval time.Duration, failure string, task Task) {
+	failures := 0
+	for {
+		wait := interval
+		if failures > 0 {
+			wait = Backoff(outageWait, outageWaitMost, failures)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		failures++
+		if Attempt(ctx, log, failure, task) {
+			failures = 0
+		}
+	}
+}
+
+// Attempt runs a task once and logs its error or panic under the text of the failure.
+func Attempt(ctx context.Context, log *slog.Logger, failure string, task Task) (ok bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			log.ErrorContext(ctx, failure, "panic", r)
+		}
+	}()
+	_, err := task(ctx)
+	if err != nil && ctx.Err() == nil {
+		log.ErrorContext(ctx, failure, "error", err)
+	}
+	return err == nil
+}
+
+// pauseFactor is the ratio of a pause to the step before it.
+const pauseFactor = 4
+
+// Paced returns a function that a task calls between its steps. It pauses in proportion to the last step, so that pings
+// wait for one step and not for the whole task. The pauses add up to at most budget, so that the task does not fall
+// behind, and end with ctx.
+func Paced(ctx context.Context, budget time.Duration) (pause func()) {
+	begin := time.Now()
+	return func() {
+		end := time.Now()
+		if wait := min(pauseFactor*end.Sub(begin), budget); wait > 0 {
+			select {
+			case <-ctx.Done():
+			case <-time.After(wait):
+			}
+		}
+		begin = time.Now()
+		budget -= begin.Sub(end)
+	}
+}
+
+// Backoff returns the pause after a number of failures, at least 1. It doubles with each failure from first up to most.
+// Jitter shortens it by up to a half, so that servers do not all retry at once.
+func Backoff(first, most time.Duration, failures int) time.Duration {
+	wait := first
+	for range failures - 1 {
+		if wait *= 2; wait >= most {
+			wait = most
+			break
+		}
+	}
+	return wait/2 + rand.N(wait/2+1)
+}

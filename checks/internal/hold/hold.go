@@ -1,0 +1,89 @@
+// Package hold is the rule that holds deadlines back: no monitor judges one while a ping from before it may be in a spool,
+// its own or that of another monitor on the database.
+package hold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks/store"
+)
+
+// MissingAfter is how old the state of a spool may be before its monitor counts as missing. Monitors save it each second.
+const MissingAfter = 3 * time.Second
+
+// ErrHeld means that a deadline may not be judged yet.
+var ErrHeld = errors.New("monitor: pings in other spools come first")
+
+// Rule decides up to when a monitor may judge deadlines.
+type Rule struct {
+	Spool uuid.UUID     // the monitor's own spool, which does not hold it back, or the zero value
+	Wait  time.Duration // how long deadlines wait for a monitor that is missing
+}
+
+// Until returns the instant before which all monitors have recorded their pings, at most now, as far as their states say.
+// Of the runs with the same spool only the last one counts. One that has been missing for the time to wait does not count.
+func (r Rule) Until(states []store.SpoolState, now time.Time) time.Time {
+	last := make(map[uuid.UUID]store.SpoolState)
+	for _, s := range states {
+		if s.SpoolID != r.Spool && s.SeenAt.After(last[s.SpoolID].SeenAt) {
+			last[s.SpoolID] = s
+		}
+	}
+	until := now
+	for _, s := range last {
+		gone := !s.MissingSince.IsZero() && now.Sub(s.MissingSince) >= r.Wait
+		if !gone && s.SettledAt.Before(until) {
+			until = s.SettledAt
+		}
+	}
+	return until
+}
+
+// Missing returns the states of monitors that have just gone missing, with the new MissingSince.
+func (r Rule) Missing(states []store.SpoolState, now time.Time) (list []store.SpoolState) {
+	for _, s := range states {
+		if s.SpoolID != r.Spool && s.MissingSince.IsZero() && now.Sub(s.SeenAt) > MissingAfter {
+			s.MissingSince = now
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// Judge returns [ErrHeld] if a deadline may not be judged yet. The zero deadline and one after the instant at need no
+// judgement.
+type Judge func(deadline, at time.Time) error
+
+// Free judges all deadlines.
+func Free(_, _ time.Time) error { return nil }
+
+// Judge returns how deadlines are judged in a transaction. It reads the states only if a deadline has passed.
+func (r Rule) Judge(ctx context.Context, tx reader, now func() time.Time) Judge {
+	var until time.Time
+	return func(deadline, at time.Time) error {
+		if deadline.IsZero() || at.Before(deadline) {
+			return nil
+		}
+		if until.IsZero() {
+			states, err := tx.Spools(ctx)
+			if err != nil {
+				return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+			}
+			until = r.Until(states, now())
+		}
+		if until.Before(deadline) {
+			return ErrHeld
+		}
+		return nil
+	}
+}
+
+// reader is the part of a transaction that reads the states of spools.
+type reader interface {
+	Spools(ctx context.Context) ([]store.SpoolState, error)
+}
