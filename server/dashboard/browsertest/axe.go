@@ -47,7 +47,7 @@ func axeScript() (string, error) {
 	}
 	source, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w (unpack package/axe.min.js of https://registry.npmjs.org/axe-core/-/axe-core-%s.tgz there, "+
+		return "", fmt.Errorf("%w: %w (run npm pack axe-core@%s and unpack package/axe.min.js there, "+
 			"or name the file in ROLLCALL_TEST_AXE)", errNoAxe, err, axeVersion)
 	}
 	if sum := sha256.Sum256(source); hex.EncodeToString(sum[:]) != axeSum {
