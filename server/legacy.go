@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"regexp"
@@ -65,7 +64,7 @@ func (c *call) inVersion(d wire.Check, check checks.Check, now time.Time) any {
 	}
 	legacy := legacyCheck{Check: d}
 	if legacy.Started = check.Started(now); legacy.Started && c.version == 1 {
-		if limit := check.LastStart.Add(cmp.Or(check.MaxRuntime, check.Grace)); now.Before(limit) {
+		if limit := check.LastStart.Add(check.RunLimit()); now.Before(limit) {
 			legacy.Status = "started"
 		}
 	}

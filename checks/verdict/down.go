@@ -85,7 +85,7 @@ func (b *builder) overrun(t checks.Transition) {
 // startOf finds the start of the run that took the check down.
 func (b *builder) startOf(t checks.Transition) (pings.Ping, bool) {
 	for _, p := range b.Pings {
-		if p.Kind == pings.Start && p.At.Add(runLimit(b.Check)).Equal(t.At) {
+		if p.Kind == pings.Start && p.At.Add(b.Check.RunLimit()).Equal(t.At) {
 			return p, true
 		}
 	}

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels/message"
@@ -188,11 +187,8 @@ func (b *builder) running() {
 		what = "The run " + c.LastStartRun.UUID.String()[:8]
 	}
 	b.say(plain(what+" has been in progress since "), since(c.LastStart), plain(", for "+Duration(b.Now.Sub(c.LastStart))+
-		" of at most "+Period(runLimit(c))+"."))
+		" of at most "+Period(c.RunLimit())+"."))
 }
-
-// runLimit returns how long a run may take.
-func runLimit(c checks.Check) time.Duration { return cmp.Or(c.MaxRuntime, c.Grace) }
 
 func (b *builder) explainLate() {
 	c := b.Check
