@@ -254,7 +254,7 @@ func (m *Monitor) abandonSome(ctx context.Context) (failed int, err error) {
 		return 0, err
 	}
 	if failed > 0 {
-		m.feed.publishAll() // claims do not say which checks they are about, and this is rare
+		m.feed.PublishAll() // claims do not say which checks they are about, and this is rare
 	}
 	return failed, nil
 }

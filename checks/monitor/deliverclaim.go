@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks/internal/feed"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
@@ -69,11 +70,11 @@ func (c *courier) exchange(ctx context.Context, results []result, list []store.C
 	if err != nil {
 		return nil, err
 	}
-	changed := make([]note, len(results))
+	changed := make([]feed.Note, len(results))
 	for i, r := range results {
 		changed[i] = r.about
 	}
-	c.m.publish(ctx, changed...)
+	c.m.feed.Publish(ctx, changed...)
 	c.done, c.renewing, c.after = nil, false, after
 	return claimed, nil
 }

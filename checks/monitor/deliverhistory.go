@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/feed"
 	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -172,11 +173,11 @@ func (m *Monitor) retry(ctx context.Context, projectID uuid.UUID, list []store.D
 	}
 	if retried > 0 {
 		m.delivery.wake()
-		changed := make([]note, len(list))
+		changed := make([]feed.Note, len(list))
 		for i, d := range list {
-			changed[i] = deliveryNote(projectID, d.CheckID)
+			changed[i] = feed.Delivery(projectID, d.CheckID)
 		}
-		m.publish(ctx, changed...)
+		m.feed.Publish(ctx, changed...)
 	}
 	return retried, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
+	"github.com/rollcall-dev/rollcall/checks/internal/feed"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
@@ -25,8 +26,8 @@ type result struct {
 	copies               []uuid.UUID   // the members of the group that it went to
 	done                 []string      // further recipients that have accepted it
 	incident             *store.Incident
-	orphan               bool // its check or channel no longer exists
-	about                note // for the feed; the zero value for what no page shows
+	orphan               bool      // its check or channel no longer exists
+	about                feed.Note // for the feed; the zero value for what no page shows
 }
 
 // over reports whether the result is final.

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/internal/feed"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
@@ -57,11 +58,11 @@ func (c *courier) dispatch(ctx, sending context.Context, claimed []store.QueuedD
 	for _, a := range alerts {
 		switch notifier := c.d.notifiers[a.Channel.Kind]; {
 		case a.Close == "" && !a.Channel.Wants(statusOf(a.Flip)):
-			c.done = append(c.done, result{QueuedDelivery: a.QueuedDelivery, to: DeliverySkipped, about: deliveryNote(a.Check.ProjectID, a.Check.ID)})
+			c.done = append(c.done, result{QueuedDelivery: a.QueuedDelivery, to: DeliverySkipped, about: feed.Delivery(a.Check.ProjectID, a.Check.ID)})
 		case a.Channel.Kind == channels.Group && len(a.Members) == 0:
-			c.done = append(c.done, result{QueuedDelivery: a.QueuedDelivery, to: DeliveryFailed, text: errNoMembers.Error(), about: deliveryNote(a.Check.ProjectID, a.Check.ID)})
+			c.done = append(c.done, result{QueuedDelivery: a.QueuedDelivery, to: DeliveryFailed, text: errNoMembers.Error(), about: feed.Delivery(a.Check.ProjectID, a.Check.ID)})
 		case a.Channel.Kind == channels.Group:
-			c.done = append(c.done, result{QueuedDelivery: a.QueuedDelivery, to: DeliverySent, copies: a.Members, about: deliveryNote(a.Check.ProjectID, a.Check.ID)})
+			c.done = append(c.done, result{QueuedDelivery: a.QueuedDelivery, to: DeliverySent, copies: a.Members, about: feed.Delivery(a.Check.ProjectID, a.Check.ID)})
 		case notifier == nil:
 			c.conclude(ctx, &send{Alert: a, err: channels.Permanent(&NotConfiguredError{a.Channel.Kind})})
 		default:
@@ -186,7 +187,7 @@ func notify(
 // conclude turns the end of an attempt into a result.
 func (c *courier) conclude(ctx context.Context, s *send) {
 	now := c.m.Now()
-	r := result{QueuedDelivery: s.QueuedDelivery, about: deliveryNote(s.Check.ProjectID, s.Check.ID)}
+	r := result{QueuedDelivery: s.QueuedDelivery, about: feed.Delivery(s.Check.ProjectID, s.Check.ID)}
 	r.to, r.due = c.d.judge(s.QueuedDelivery, s.err, now)
 	outcome := OutcomeSent
 	switch r.to {

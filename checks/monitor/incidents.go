@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
+	"github.com/rollcall-dev/rollcall/checks/internal/feed"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
@@ -202,7 +203,7 @@ func (m *Monitor) keep(ctx context.Context, i store.Incident) error {
 	switch step {
 	case stepClose:
 		m.delivery.wake()
-		m.publish(ctx, deliveryNote(project, i.CheckID))
+		m.feed.Publish(ctx, feed.Delivery(project, i.CheckID))
 	case stepRefresh, stepOrphan:
 		return m.report(ctx, keeper, i, step)
 	}

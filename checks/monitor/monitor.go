@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/feed"
 	"github.com/rollcall-dev/rollcall/checks/internal/hold"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
@@ -112,7 +113,7 @@ type Monitor struct {
 	reconnected   reconnected
 	delivery      *delivery
 	vitals        vitals
-	feed          feed
+	feed          *feed.Feed
 	// run identifies this monitor among those on the database.
 	run uuid.UUID
 	// pruner is the lease of the monitor that prunes the log, as far as this one knows. Only prunePings uses it.
@@ -183,8 +184,6 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 		bodies:   bodies,
 		run:      run,
 	}
-	m.store = &commits{Store: s, delivery: delivery, clock: c.Now, feed: &m.feed, flush: m.vitals.idle}
-	pings := &commits{Store: s, delivery: delivery, clock: c.Now, feed: &m.feed, flush: func() bool { return false }}
 	m.creations.perMinute, m.maxCreated = c.CreateRate, c.MaxCreated
 	if m.log == nil {
 		m.log = slog.Default()
@@ -193,9 +192,14 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 		m.observer = silent{}
 	}
 	m.observer = attentive{m.observer, m}
-	m.feed.others = newAnnouncer(s, m.logger("feed"))
+	m.feed = feed.New(s, m.vitals.idle, m.logger("feed"))
+	full := s
+	if c.OnAlert != nil {
+		full = &asking{Store: s, delivery: delivery, clock: c.Now}
+	}
+	m.store = m.feed.Wrap(full, delivery.wake, true)
 	m.writer = writer{
-		store:    pings,
+		store:    m.feed.Wrap(full, delivery.wake, false),
 		sharder:  sharderOf(s),
 		bodies:   m.bodies,
 		maxBatch: orDefault(c.MaxBatch, 512),

@@ -20,7 +20,7 @@ const dueBatch = 1000
 // one database may each call Run; they share the work.
 func (m *Monitor) Run(ctx context.Context) error {
 	m.vitals.started(m.clock())
-	defer m.feed.others.announce(ctx) // the process may end now
+	defer m.feed.Announce(ctx) // the process may end now
 	defer m.vitals.stopped()
 	var work sync.WaitGroup
 	defer work.Wait()

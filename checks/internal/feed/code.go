@@ -1,4 +1,4 @@
-package monitor
+package feed
 
 import (
 	"encoding/base64"
@@ -9,15 +9,15 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
-// changeVersion is the first byte of an encoded change.
-const changeVersion = 1
+// version is the first byte of an encoded change.
+const version = 1
 
 // allChecksCode stands for the number of checks in a project of which all may have changed.
 const allChecksCode = 0xffff
 
-// encodeChange returns a change as text of at most [store.MaxMessage] bytes. What is too long becomes less precise.
-func encodeChange(from origin, c Change) string {
-	head := append([]byte{changeVersion}, from[:]...)
+// encode returns a change as text of at most [store.MaxMessage] bytes. What is too long becomes less precise.
+func encode(from origin, c Change) string {
+	head := append([]byte{version}, from[:]...)
 	b, fits := appendProjects(head, c.Projects, false)
 	if !fits {
 		b, fits = appendProjects(head, c.Projects, true)
@@ -49,10 +49,10 @@ func appendProjects(b []byte, projects map[uuid.UUID]ProjectChange, coarse bool)
 	return b, len(b) <= most
 }
 
-// decodeChange reads an encoded change. Anything may have changed if the text is of another version or invalid.
-func decodeChange(text string) (from origin, c Change) {
+// decode reads an encoded change. Anything may have changed if the text is of another version or invalid.
+func decode(text string) (from origin, c Change) {
 	b, err := base64.RawStdEncoding.DecodeString(text)
-	if err != nil || len(b) < 1+len(from) || b[0] != changeVersion {
+	if err != nil || len(b) < 1+len(from) || b[0] != version {
 		return origin{}, Change{All: true}
 	}
 	from, b = origin(b[1:]), b[1+len(from):]
@@ -61,7 +61,7 @@ func decodeChange(text string) (from origin, c Change) {
 		if len(b) < 19 {
 			return from, Change{All: true}
 		}
-		id, p, n := uuid.UUID(b[:16]), ProjectChange{Kinds: ChangeKind(b[16])}, int(binary.BigEndian.Uint16(b[17:]))
+		id, p, n := uuid.UUID(b[:16]), ProjectChange{Kinds: Kind(b[16])}, int(binary.BigEndian.Uint16(b[17:]))
 		b = b[19:]
 		switch {
 		case n == allChecksCode:
@@ -69,9 +69,9 @@ func decodeChange(text string) (from origin, c Change) {
 		case len(b) < 17*n:
 			return from, Change{All: true}
 		case n > 0:
-			p.Checks = make(map[uuid.UUID]ChangeKind, n)
+			p.Checks = make(map[uuid.UUID]Kind, n)
 			for ; n > 0; n-- {
-				p.Checks[uuid.UUID(b[:16])] = ChangeKind(b[16])
+				p.Checks[uuid.UUID(b[:16])] = Kind(b[16])
 				b = b[17:]
 			}
 		}

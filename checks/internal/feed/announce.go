@@ -1,4 +1,4 @@
-package monitor
+package feed
 
 import (
 	"context"
@@ -34,7 +34,7 @@ type announcer struct {
 	sending sync.Mutex // held during an announcement
 
 	mu        sync.Mutex
-	outgoing  changeSet
+	outgoing  set
 	scheduled bool
 	sent      time.Time
 	failures  int
@@ -52,7 +52,7 @@ func newAnnouncer(s store.Store, log *slog.Logger) *announcer {
 }
 
 // add adds changes to the next announcement, which a goroutine sends soon.
-func (a *announcer) add(add func(*changeSet)) {
+func (a *announcer) add(add func(*set)) {
 	if !a.on.Load() {
 		return
 	}
@@ -84,14 +84,14 @@ func (a *announcer) announce(ctx context.Context) {
 	defer a.sending.Unlock()
 	a.mu.Lock()
 	change, none := a.outgoing.Change, a.outgoing.empty()
-	a.outgoing, a.sent = changeSet{}, time.Now()
+	a.outgoing, a.sent = set{}, time.Now()
 	a.mu.Unlock()
 	if none {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), announceTimeout)
 	defer cancel()
-	err := a.notifier.Announce(ctx, encodeChange(a.origin, change))
+	err := a.notifier.Announce(ctx, encode(a.origin, change))
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, store.ErrClosed) {
 		a.on.Store(false)
 		return
@@ -116,7 +116,7 @@ func (a *announcer) listen(ctx context.Context, heard func(Change)) {
 	for failures := 1; ; failures++ {
 		err := a.notifier.Listen(ctx, func(message string) {
 			failures = 0
-			if from, change := decodeChange(message); from != a.origin {
+			if from, change := decode(message); from != a.origin {
 				heard(change)
 			}
 		})

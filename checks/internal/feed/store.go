@@ -1,0 +1,150 @@
+package feed
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
+)
+
+// Store is a store whose transactions publish what they change.
+type Store struct {
+	store.Store
+	feed   *Feed
+	raised func()
+	atOnce bool
+}
+
+// Wrap returns a store that publishes changes. It calls raised after a commit that has queued alerts. AtOnce is for
+// changes that a process may end after; see [New].
+func (f *Feed) Wrap(s store.Store, raised func(), atOnce bool) *Store {
+	return &Store{Store: s, feed: f, raised: raised, atOnce: atOnce}
+}
+
+// Update runs fn in a transaction.
+func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
+	var tx *transaction
+	watched := s.feed.watched()
+	err := s.Store.Update(ctx, func(ctx context.Context, inner store.Tx) error {
+		tx = &transaction{Tx: inner, watched: watched}
+		err := fn(ctx, tx)
+		tx.complete = err == nil
+		return err
+	})
+	if err == nil && tx.raised {
+		s.raised()
+	}
+	if tx == nil || !tx.complete {
+		return err
+	}
+	// With an error too: the answer to the commit may be lost.
+	if watched {
+		s.feed.publish(tx.notes)
+	} else if s.feed.watched() {
+		s.feed.PublishAll() // somebody subscribed during the transaction, and may have read before its commit
+	}
+	if s.atOnce && s.feed.ending() {
+		s.feed.Announce(ctx)
+	}
+	return err
+}
+
+// transaction is a transaction that notes what it changes. Deliveries do not say which check they are about, so the
+// callers that save them publish their changes.
+type transaction struct {
+	store.Tx
+	raised   bool // new alerts
+	complete bool // all that is left is the commit
+	watched  bool // by the feed
+	notes    []Note
+}
+
+// SaveChecks notes how checks have changed.
+func (t *transaction) SaveChecks(ctx context.Context, locked []*store.Locked) error {
+	for _, l := range locked {
+		t.raised = t.raised || len(l.Alerts) > 0
+		if !t.watched {
+			continue
+		}
+		var kinds Kind
+		if l.Row == nil || l.SettingsChanged {
+			kinds |= Settings
+		}
+		if len(l.Pings) > 0 {
+			kinds |= Log
+		}
+		if len(l.Transitions)+len(l.Pauses) > 0 {
+			kinds |= Status
+		}
+		if len(l.Alerts) > 0 {
+			kinds |= Deliveries
+		}
+		if kinds == 0 && !l.Due && len(l.Folds) == 0 {
+			kinds = Status // resumed
+		}
+		if kinds != 0 { // 0 if the watcher came too early
+			t.notes = append(t.notes, Note{Project: l.ProjectID, Check: l.ID, Kinds: kinds})
+		}
+	}
+	return t.Tx.SaveChecks(ctx, locked)
+}
+
+// DeleteDeliveries is the first step of a transfer: the check is still in its old project.
+func (t *transaction) DeleteDeliveries(ctx context.Context, l *store.Locked) error {
+	t.note(Note{Project: l.ProjectID, Check: l.ID, Kinds: Settings | Deliveries})
+	return t.Tx.DeleteDeliveries(ctx, l)
+}
+
+func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {
+	t.note(Note{Project: l.ProjectID, Check: l.ID, Kinds: Checks})
+	return t.Tx.DeleteCheck(ctx, l)
+}
+
+func (t *transaction) SaveChannel(ctx context.Context, c channels.Channel) error {
+	t.note(Note{Project: c.ProjectID, Kinds: Channels})
+	return t.Tx.SaveChannel(ctx, c)
+}
+
+func (t *transaction) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
+	t.note(Note{Project: projectID, Kinds: Channels | Settings | Deliveries, AllChecks: true})
+	return t.Tx.DeleteChannel(ctx, projectID, id)
+}
+
+func (t *transaction) InsertProject(ctx context.Context, p checks.Project) error {
+	t.note(Note{Project: p.ID, Kinds: Project})
+	return t.Tx.InsertProject(ctx, p)
+}
+
+func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
+	t.note(Note{Project: id, Kinds: Anything, AllChecks: true})
+	return t.Tx.DeleteProject(ctx, id)
+}
+
+func (t *transaction) InsertKey(ctx context.Context, k checks.Key) error {
+	t.note(Note{Project: k.ProjectID, Kinds: Project})
+	return t.Tx.InsertKey(ctx, k)
+}
+
+func (t *transaction) DeleteKey(ctx context.Context, projectID, id uuid.UUID) error {
+	t.note(Note{Project: projectID, Kinds: Project})
+	return t.Tx.DeleteKey(ctx, projectID, id)
+}
+
+func (t *transaction) SaveStatusPage(ctx context.Context, p checks.StatusPage) error {
+	t.note(Note{Project: p.ProjectID, Kinds: StatusPages})
+	return t.Tx.SaveStatusPage(ctx, p)
+}
+
+func (t *transaction) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) error {
+	t.note(Note{Project: projectID, Kinds: StatusPages})
+	return t.Tx.DeleteStatusPage(ctx, projectID, id)
+}
+
+func (t *transaction) note(n Note) {
+	if t.watched {
+		t.notes = append(t.notes, n)
+	}
+}
