@@ -32,6 +32,9 @@ type Observer interface {
 	// PingsReplayed reports a batch out of the spool: how many pings were recorded, and how many were dropped because they
 	// have no check or could not be read.
 	PingsReplayed(recorded, dropped int)
+	// SpoolHeld reports that the first ping in the spool has waited for longer than [Config].SpoolWait for those of other
+	// servers, although the database is available. It reports each ping at most once.
+	SpoolHeld()
 	// PingRefused reports a ping that was refused because the queue is full; see [Config].MaxQueue.
 	PingRefused()
 	// Swept reports a successful sweep: its time by the monitor's clock and, for each check that it took down, how long
@@ -50,6 +53,7 @@ func (silent) PingsWritten(map[pings.Kind]int, time.Duration)  {}
 func (silent) PingsFailed(int)                                 {}
 func (silent) PingsSpooled(int)                                {}
 func (silent) PingsReplayed(int, int)                          {}
+func (silent) SpoolHeld()                                      {}
 func (silent) PingRefused()                                    {}
 func (silent) Swept(time.Time, []time.Duration)                {}
 func (silent) Attempted(channels.Kind, Outcome, time.Duration) {}

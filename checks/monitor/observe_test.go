@@ -25,6 +25,7 @@ type seen struct {
 	Batches int
 	Failed  []int
 	Refused int
+	held    int
 	Sweeps  []time.Time
 	Lags    []time.Duration
 }
@@ -52,6 +53,8 @@ func (s *seen) PingsFailed(size int) {
 func (s *seen) PingsSpooled(int) {}
 
 func (s *seen) PingsReplayed(int, int) {}
+
+func (s *seen) SpoolHeld() { s.held++ }
 
 func (s *seen) PingRefused() {
 	s.mu.Lock()

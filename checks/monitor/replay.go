@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -118,7 +119,16 @@ func (m *Monitor) Replay(ctx context.Context) (taken int, err error) {
 			return taken, err
 		}
 	}
-	return taken, m.tellOthers(ctx)
+	if err := m.tellOthers(ctx); err != nil {
+		return taken, err
+	}
+	if s.isActive() && s.held(m.Now(), m.writer.hold.Wait) {
+		waiting, _ := s.queue.Size()
+		m.logger("spool").WarnContext(ctx, "the first ping in the spool must wait for the pings of other servers; look whether they are well and their clocks agree",
+			"waiting", waiting, "since", s.head.since)
+		m.observer.SpoolHeld()
+	}
+	return taken, nil
 }
 
 // replayed is an entry of the spool.
@@ -181,7 +191,20 @@ func (m *Monitor) readSpool(ctx context.Context, limit int) ([]replayed, error) 
 		}
 		batch[i].check, batch[i].slug, batch[i].bad = id, slugTarget{}, err
 	}
+	correctTimes(batch, m.Now())
 	return batch, nil
+}
+
+// correctTimes gives a ping from the future, which was received while the clock was ahead, the time of the ping after it, or
+// now. Otherwise the spool would wait until that time has come.
+func correctTimes(batch []replayed, now time.Time) {
+	next := now
+	for _, p := range slices.Backward(batch) {
+		if p.at.After(now) {
+			p.at = next
+		}
+		next = p.at
+	}
 }
 
 // recordSpooled records pings in one transaction, each once, and returns how many of the first it has settled.

@@ -30,8 +30,20 @@ type spooling struct {
 
 	mu     sync.Mutex // held while entries are added or removed
 	active atomic.Bool
-	// oldest is the time of the first ping in the spool, in microseconds, while the spool is active.
+	// oldest is a time before which no ping in the spool was received, in microseconds, while the spool is active.
 	oldest atomic.Int64
+	// inherited is set while the first ping comes from an earlier run, whose clock may have been set back. It is unknown
+	// then how old the oldest one is.
+	inherited atomic.Bool
+	// latest is the latest time of a ping in the spool. Where the clock was set back, low is the earliest time after that,
+	// and lowEnd the number of the last ping that is older than one before it.
+	latest, low, lowEnd int64
+	// head is the first entry as Replay last saw it, since when it has been there, and whether that was reported.
+	head struct {
+		key      uint64
+		since    time.Time
+		reported bool
+	}
 	// replaying is set while the replay succeeds, and progress receives a value after each of its batches.
 	replaying atomic.Bool
 	progress  chan struct{}
@@ -58,13 +70,38 @@ func (s *spooling) look() error {
 	if err != nil {
 		return err
 	}
-	if len(first) > 0 {
-		// Of an entry that cannot be read, no deadline may pass until the replay has dropped it.
-		p, _ := decodeSpooled(first[0].Data)
-		s.oldest.Store(p.AtMicros)
+	if len(first) == 0 {
+		s.latest, s.lowEnd = 0, 0
+		s.active.Store(false)
+		return nil
 	}
-	s.active.Store(len(first) > 0)
+	// Of an entry that cannot be read, no deadline may pass until the replay has dropped it.
+	p, _ := decodeSpooled(first[0].Data)
+	s.inherited.Store(p.Run != s.run)
+	if p.Run == s.run && p.Number <= s.lowEnd {
+		p.AtMicros = min(p.AtMicros, s.low)
+	}
+	s.oldest.Store(p.AtMicros)
+	s.active.Store(true)
 	return nil
+}
+
+// noteTimes updates latest, low and oldest for pings that are added. The caller holds the lock.
+func (s *spooling) noteTimes(batch []*queuedPing) {
+	for _, p := range batch {
+		at := p.at.UnixMicro()
+		if at < s.latest {
+			if s.lowEnd == 0 || at < s.low {
+				s.low = at
+			}
+			s.lowEnd = p.number
+		}
+		s.latest = max(s.latest, at)
+		if !s.active.Load() || at < s.oldest.Load() {
+			s.oldest.Store(at)
+			s.active.Store(true)
+		}
+	}
 }
 
 // find activates the spool if another monitor of this process has added pings to it.
@@ -80,12 +117,16 @@ func (s *spooling) find() error {
 // isActive reports whether pings take the way through the spool. A nil value is never active.
 func (s *spooling) isActive() bool { return s != nil && s.active.Load() }
 
-// settled returns the earlier of an instant and the time of the oldest ping in the spool.
+// settled returns the earlier of an instant and the time of the oldest ping in the spool, as far as it is known.
 func (s *spooling) settled(upTo time.Time) time.Time {
-	if s.isActive() {
-		if oldest := time.UnixMicro(s.oldest.Load()).UTC(); oldest.Before(upTo) {
-			return oldest
-		}
+	if !s.isActive() {
+		return upTo
+	}
+	if s.inherited.Load() {
+		return time.UnixMicro(0).UTC()
+	}
+	if oldest := time.UnixMicro(s.oldest.Load()).UTC(); oldest.Before(upTo) {
+		return oldest
 	}
 	return upTo
 }
@@ -104,10 +145,7 @@ func (s *spooling) add(batch []*queuedPing) error {
 	if err := s.queue.Append(entries); err != nil {
 		return fmt.Errorf("%w, and a ping cannot be spooled: %w", ErrUnavailable, err)
 	}
-	if !s.active.Load() {
-		s.oldest.Store(batch[0].at.UnixMicro())
-		s.active.Store(true)
-	}
+	s.noteTimes(batch)
 	return nil
 }
 
@@ -119,6 +157,24 @@ func (s *spooling) remove(upTo uint64) error {
 		return err
 	}
 	return s.look()
+}
+
+// held reports, once for each, that the first ping in the spool has been there for longer than wait while the database
+// was available. Replay calls it when it has taken out what it can.
+func (s *spooling) held(now time.Time, wait time.Duration) bool {
+	first, err := s.queue.Oldest(1, 0)
+	if err != nil || len(first) == 0 {
+		s.head.key = 0
+		return false
+	}
+	if key := first[0].Key; key != s.head.key || now.Before(s.head.since) {
+		s.head.key, s.head.since, s.head.reported = key, now, false
+	}
+	if s.head.reported || now.Sub(s.head.since) <= wait {
+		return false
+	}
+	s.head.reported = true
+	return true
 }
 
 // pace waits for the replay to take a batch, which is at least as large as the one that was just added.

@@ -553,3 +553,74 @@ func TestSpoolsOfAnyCourse(t *testing.T) {
 		}
 	})
 }
+
+// TestSpoolOfClockAhead spools a ping while the clock is an hour ahead, and others once it is right. None is held, and no
+// check goes down: not even by a sweep before the replay.
+func TestSpoolOfClockAhead(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
+			eachSpoolers(t, 1, func(t *testing.T, s *spoolers) {
+				m := s.list[0]
+				s.cut(true)
+				s.clock.Advance(time.Hour + 10*time.Second)
+				send(t, m, s.check.ID, "ahead")
+				s.clock.Advance(-time.Hour)
+				var want []string
+				for i := range 5 {
+					s.wait(t, 40)
+					send(t, m, s.check.ID, fmt.Sprint("ping ", i))
+					want = append(want, fmt.Sprint("ping ", i, " ", 50+40*i))
+				}
+				if stats, _ := m.Spooled(); !stats.Oldest.Equal(noon.Add(50 * time.Second)) {
+					t.Errorf("the oldest ping is of %v", stats.Oldest)
+				}
+				if restart {
+					m = s.kill(t, 0, true)
+				}
+				s.cut(false)
+				if down, err := m.Sweep(t.Context()); down != 0 || err != nil {
+					t.Errorf("before the replay, %d checks went down: %v", down, err)
+				}
+				if down := s.turn(t); down != 0 || spooled(t, m) != 0 {
+					t.Errorf("%d checks went down, %d pings are left", down, spooled(t, m))
+				}
+				s.logIs(t, slices.Insert(want, 0, "ahead 50")...)
+				s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true})
+			})
+		})
+	}
+}
+
+// TestSpoolHeld has another server say all the time that it holds an older ping. The monitor reports that its own ping waits.
+func TestSpoolHeld(t *testing.T) {
+	eachSpoolers(t, 1, func(t *testing.T, s *spoolers) {
+		observer := &seen{}
+		s.config.Observer = observer
+		m := s.kill(t, 0, false)
+		other := store.SpoolState{ID: uuid.New(), SpoolID: uuid.New(), SettledAt: noon}
+		stuck := func() {
+			other.SeenAt = s.clock.Now()
+			must(t, m.store.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveSpool(ctx, other) }))
+			s.wait(t, 1)
+		}
+		for range 150 { // past the deadline
+			stuck()
+		}
+		send(t, m, s.check.ID, "late")
+		for range 60 {
+			stuck()
+		}
+		if observer.held != 0 || spooled(t, m) != 1 {
+			t.Errorf("after a minute, held %d times, %d pings", observer.held, spooled(t, m))
+		}
+		for range 60 {
+			stuck()
+		}
+		if observer.held != 1 || spooled(t, m) != 1 {
+			t.Errorf("after two minutes, held %d times, %d pings", observer.held, spooled(t, m))
+		}
+		other.SettledAt = s.clock.Now()
+		stuck()
+		s.logIs(t, "late 150")
+	})
+}

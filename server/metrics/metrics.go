@@ -60,6 +60,7 @@ type Metrics struct {
 	pingsRefused  prometheus.Counter
 	pingsSpooled  prometheus.Counter
 	pingsReplayed *prometheus.CounterVec // by result
+	spoolHeld     prometheus.Counter
 	batchesFailed prometheus.Counter
 	batchSize     prometheus.Histogram
 	commit        prometheus.Histogram
@@ -99,6 +100,7 @@ func New() *Metrics {
 		pingsRefused:  counter("pings_refused_total", "Pings refused because the queue was full."),
 		pingsSpooled:  counter("pings_spooled_total", "Pings written to the spool, because the database was unavailable."),
 		pingsReplayed: counters("pings_replayed_total", "Pings taken out of the spool: recorded, or dropped for lack of a check.", "result"),
+		spoolHeld:     counter("pings_held_total", "Pings at the head of the spool that waited for other servers for longer than --spool-wait."),
 		batchesFailed: counter("ping_batches_failed_total", "Transactions of pings that failed."),
 		batchSize: histogram("ping_batch_size", "Pings recorded in one transaction.",
 			prometheus.ExponentialBuckets(1, 2, 10)),
@@ -182,6 +184,9 @@ func (m *Metrics) PingsFailed(size int) {
 // PingsSpooled counts pings that went to the spool.
 func (m *Metrics) PingsSpooled(size int) { m.pingsSpooled.Add(float64(size)) }
 
+// SpoolHeld counts pings that hold the spool.
+func (m *Metrics) SpoolHeld() { m.spoolHeld.Inc() }
+
 // PingsReplayed counts pings that came out of the spool.
 func (m *Metrics) PingsReplayed(recorded, dropped int) {
 	m.pingsReplayed.WithLabelValues("recorded").Add(float64(recorded))
@@ -215,7 +220,7 @@ func (m *Metrics) Answered(route, method string, status int, took time.Duration)
 }
 
 func (m *Metrics) parts() []prometheus.Collector {
-	return []prometheus.Collector{m.pings, m.pingsFailed, m.pingsRefused, m.pingsSpooled, m.pingsReplayed, m.batchesFailed, m.batchSize, m.commit, m.lag,
+	return []prometheus.Collector{m.pings, m.pingsFailed, m.pingsRefused, m.pingsSpooled, m.pingsReplayed, m.spoolHeld, m.batchesFailed, m.batchSize, m.commit, m.lag,
 		m.lastSweep, m.attempts, m.delivery, m.requests, m.request, m.limited, m.build}
 }
 

@@ -94,7 +94,7 @@ func idle() map[string]float64 {
 	}
 	for _, name := range []string{
 		"pings_failed_total", "pings_refused_total", "ping_batches_failed_total", "ping_batch_size", "ping_commit_duration_seconds",
-		"pings_spooled_total", "overdue_lag_seconds", "sweep_last_success_timestamp_seconds", "http_requests_rate_limited_total",
+		"pings_spooled_total", "pings_held_total", "overdue_lag_seconds", "sweep_last_success_timestamp_seconds", "http_requests_rate_limited_total",
 	} {
 		samples["rollcall_"+name+"{}"] = 0
 	}
@@ -173,6 +173,7 @@ func TestMetrics(t *testing.T) {
 		m.PingRefused()
 		m.PingsSpooled(5)
 		m.PingsReplayed(2, 1)
+		m.SpoolHeld()
 		m.PingsFailed(3)
 		m.Attempted("email", monitor.OutcomeRetry, time.Second)
 
@@ -182,6 +183,7 @@ func TestMetrics(t *testing.T) {
 			"rollcall_ping_batch_size{}": 3, "rollcall_ping_commit_duration_seconds{}": 3, // one batch had no check
 			"rollcall_overdue_lag_seconds{}": 1, "rollcall_sweep_last_success_timestamp_seconds{}": float64(swept.Unix()),
 			"rollcall_pings_spooled_total{}": 5, "rollcall_pings_replayed_total{result=recorded}": 2, "rollcall_pings_replayed_total{result=dropped}": 1,
+			"rollcall_pings_held_total{}":    1,
 			"rollcall_pings_refused_total{}": 1, "rollcall_pings_failed_total{}": 3, "rollcall_ping_batches_failed_total{}": 1,
 			"rollcall_delivery_attempts_total{kind=email,outcome=retry}": 1, "rollcall_delivery_duration_seconds{kind=email}": 1,
 			"rollcall_http_requests_total{code=200,method=GET,route=/ping}":          2,
