@@ -64,7 +64,7 @@ func (r *ruled) hear(t *rapid.T, effects checks.Effects) {
 		case last && r.check.Stored != checks.StatusPaused && a.Status != r.check.Stored:
 			t.Fatalf("told %v of a check that is %v", a.Status, r.check.Stored)
 		case a.Reminder > 0 && r.told != checks.StatusDown:
-			t.Fatalf("reminded of what was not told: %+v", a)
+			t.Fatalf("reminded of what was not notified: %+v", a)
 		case a.Reminder == 0 && a.Status == r.told && a.Since.IsZero():
 			t.Fatalf("told twice that the check is %v: %+v", r.told, a)
 		case a.Status == checks.StatusUp && r.told != checks.StatusDown && a.Since.IsZero():

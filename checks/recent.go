@@ -15,7 +15,7 @@ type RunResult string
 const (
 	RunSuccess RunResult = "success" // the job signalled success
 	RunFail    RunResult = "fail"    // the job signalled failure
-	RunMissed  RunResult = "missed"  // the expected ping did not come in time, or the run took too long
+	RunMissed  RunResult = "missed"  // the expected ping did not arrive in time, or the run took too long
 )
 
 // Run is a finished run of a job. Each success and each failure ends one, and so does a missed deadline, at which the

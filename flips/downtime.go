@@ -32,16 +32,16 @@ func (t Times) Availability() (share float64, ok bool) {
 }
 
 // Percent returns the availability for people, such as "99.87 %", or "" if the check was not watched at all. It cuts after
-// two decimals: "100 %" says that the check was never down.
+// two decimals: "100%" says that the check was never down.
 func (t Times) Percent() string {
 	share, ok := t.Availability()
 	switch {
 	case !ok:
 		return ""
 	case t.Down == 0:
-		return "100 %"
+		return "100%"
 	}
-	return fmt.Sprintf("%.2f %%", math.Floor(1e4*share)/1e2)
+	return fmt.Sprintf("%.2f%%", math.Floor(1e4*share)/1e2)
 }
 
 // Downtime returns how a check spent the time between two instants, exactly.

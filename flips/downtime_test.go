@@ -106,8 +106,8 @@ func TestPercent(t *testing.T) {
 		up, down time.Duration
 		want     string
 	}{
-		{0, 0, ""}, {ninety, 0, "100 %"}, {ninety, time.Second, "99.99 %"}, {ninety, 13 * time.Minute, "99.98 %"},
-		{0, ninety, "0.00 %"}, {1, ninety, "0.00 %"},
+		{0, 0, ""}, {ninety, 0, "100%"}, {ninety, time.Second, "99.99%"}, {ninety, 13 * time.Minute, "99.98%"},
+		{0, ninety, "0.00%"}, {1, ninety, "0.00%"},
 	} {
 		if got := (flips.Times{Up: test.up, Down: test.down, Unwatched: time.Hour}).Percent(); got != test.want {
 			t.Errorf("up %v, down %v: %q, want %q", test.up, test.down, got, test.want)

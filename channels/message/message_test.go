@@ -241,13 +241,13 @@ func Example() {
 		Status: channels.Down,
 		At:     time.Date(2026, time.March, 15, 4, 0, 0, 0, time.UTC),
 		Ping:   channels.Ping{At: time.Date(2026, time.March, 14, 2, 59, 0, 0, time.UTC), Kind: "success"},
-		Reason: "the expected ping did not come in time",
+		Reason: "the expected ping did not arrive in time",
 	}
 	fmt.Println(message.Title(n))
 	fmt.Println(message.Text(n))
 	// Output:
 	// DOWN: nightly backup
-	// Down since 2026-03-15 04:00:00 UTC: the expected ping did not come in time.
+	// Down since 2026-03-15 04:00:00 UTC: the expected ping did not arrive in time.
 	// Last ping: success at 2026-03-14 02:59:00 UTC
 	// Expected: every day, 1 hour of grace
 	// Project: backups

@@ -110,7 +110,7 @@ func Example() {
 		Check:  channels.Check{Name: "nightly backup"},
 		Status: channels.Down,
 		At:     time.Date(2026, time.March, 15, 4, 0, 0, 0, time.UTC),
-		Reason: "the expected ping did not come in time",
+		Reason: "the expected ping did not arrive in time",
 	}
 	err = notifiers["ntfy"].Notify(context.Background(), channels.Channel{Kind: "ntfy", Settings: settings}, n)
 	fmt.Println(err, channels.IsPermanent(err))

@@ -189,8 +189,8 @@ func TestDeliver(t *testing.T) {
 		down := channels.Notification{
 			Check: channels.Check{ID: c.ID, Name: "backup", Slug: "b", Tags: []string{"x", "y"}, Desc: "d", Project: "p",
 				Timing: "every hour, 10 minutes of grace", NPings: 1, URL: "https://example.org/p/" + c.UniqueKey()},
-			Status: channels.Down, At: failed, Reason: "a failure was signalled, exit status 3",
-			Verdict: "Down since 1 Mar 12:01 UTC. The job signalled a failure with exit status 3.",
+			Status: channels.Down, At: failed, Reason: "the job reported a failure, exit status 3",
+			Verdict: "Down since 1 Mar 12:01 UTC. The job reported a failure with exit status 3.",
 			Ping:    channels.Ping{At: failed, Kind: "fail", ExitStatus: new(3), Body: []byte("disk full"), End: []byte("disk full")},
 		}
 		o.clock.Advance(time.Hour)
@@ -199,8 +199,8 @@ func TestDeliver(t *testing.T) {
 			t.Errorf("%d sent, %v", n, err)
 		}
 		up := down
-		up.Status, up.Reason = channels.Up, "a success was signalled"
-		up.Verdict = "Up since 1 Mar 13:01, after 1 h down. The next run is expected on 1 Mar 14:01 UTC."
+		up.Status, up.Reason = channels.Up, "the job reported success"
+		up.Verdict = "Up since 1 Mar 13:01, after 1 h down. Next run due on 1 Mar 14:01 UTC."
 		up.At = failed.Add(time.Hour + time.Second)
 		up.Check.NPings, up.DownFor = 2, time.Hour+time.Second
 		up.Ping = channels.Ping{At: up.At, Kind: "success"}

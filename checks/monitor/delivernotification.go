@@ -118,16 +118,16 @@ func incidentID(check uuid.UUID, down time.Time) string {
 func reasonText(flip store.AlertFlip, last pings.Ping) string {
 	switch flip.Reason {
 	case checks.ReasonSuccess:
-		return "a success was signalled"
+		return "the job reported success"
 	case checks.ReasonOverdue:
-		return "the expected ping did not come in time"
+		return "the expected ping did not arrive in time"
 	case checks.ReasonOverrun:
-		return "a run did not end in time"
+		return "a run took too long"
 	case checks.ReasonFail:
 		if last.Kind == pings.Fail && last.ExitStatus != nil && last.At.Equal(flip.At) {
-			return fmt.Sprintf("a failure was signalled, exit status %d", *last.ExitStatus)
+			return fmt.Sprintf("the job reported a failure, exit status %d", *last.ExitStatus)
 		}
-		return "a failure was signalled"
+		return "the job reported a failure"
 	}
 	return string(flip.Reason)
 }

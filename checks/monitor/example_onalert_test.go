@@ -30,7 +30,7 @@ func ExampleConfig_onAlert() {
 	_, err = mon.Deliver(ctx) // Run does this all the time
 	check(err)
 	// Output:
-	// backup is down: a failure was signalled, exit status 3
+	// backup is down: the job reported a failure, exit status 3
 }
 
 func ExampleMonitor_UpsertChannel() {

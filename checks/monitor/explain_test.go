@@ -43,14 +43,14 @@ func TestExplain(t *testing.T) {
 		o.channel(t, "pager", "ops", map[string]string{"token": "1"})
 		o.channel(t, "pager", "pager", map[string]string{"token": "2"})
 		c := o.night(t, checks.Spec{Channels: new("*")})
-		o.says(t, c.ID, "Up since 03:04. The last run succeeded at 03:04. The next is expected tomorrow 03:00 Europe/Riga and may be 20 min late.")
+		o.says(t, c.ID, "Up since 03:04. The last run succeeded at 03:04. Next run due tomorrow 03:00 Europe/Riga (20 min grace).")
 		o.clock.Advance(24*time.Hour + 15*time.Minute + 59*time.Second)
 		o.says(t, c.ID, "Late since 03:00. The run expected at 03:00 Europe/Riga has not reported yet; last success yesterday 03:04. It goes down at 03:20")
 		o.clock.Advance(2 * time.Second)
 		const down = "Down since 03:20. The run expected at 03:00 Europe/Riga did not report within its grace of 20 min; last success yesterday 03:04. "
-		o.says(t, c.ID, down+"The alert is about to be sent.")
+		o.says(t, c.ID, down+"The alert is being sent.")
 		o.sweep(t, 1)
-		o.says(t, c.ID, down+"*ops* is being told. *pager* is being told.")
+		o.says(t, c.ID, down+"*ops* is being notified. *pager* is being notified.")
 		o.set(func(ctx context.Context, c channels.Channel, _ channels.Notification) error {
 			if c.Name == "pager" {
 				return errors.New("no answer from 2") // a secret of the channel
@@ -59,12 +59,12 @@ func TestExplain(t *testing.T) {
 		})
 		_, err := o.Deliver(t.Context())
 		must(t, err)
-		o.says(t, c.ID, down+"*ops* was told at 03:20:01. *pager* could not be told yet, in 1 attempt: no answer from ***; next attempt at 03:20:0")
+		o.says(t, c.ID, down+"*ops* was notified at 03:20:01. *pager* has not been notified: 1 attempt failed so far: no answer from ***; next attempt at 03:20:0")
 		o.set(nil)
 		o.clock.Advance(time.Hour)
 		_, err = o.Deliver(t.Context())
 		must(t, err)
-		o.says(t, c.ID, down+"*ops* and *pager* were told at 03:20:01 and 04:20:01. The next run is expected tomorrow 03:00.")
+		o.says(t, c.ID, down+"*ops* and *pager* were notified at 03:20:01 and 04:20:01. Next run due tomorrow 03:00.")
 		o.clock.Advance(24 * time.Hour)
 		o.says(t, c.ID, "Down since yesterday 03:20. The run expected yesterday 03:00 Europe/Riga")
 		o.ping(t, c.ID, pings.Success)
@@ -83,8 +83,8 @@ func TestExplainFailure(t *testing.T) {
 		must(t, err)
 		o.clock.Advance(time.Minute)
 		o.ping(t, c.ID, pings.Log)
-		o.says(t, c.ID, "Down since 04:04 Europe/Riga. The job signalled a failure with exit status 2: “no space left”; last success at 03:04. "+
-			"The next run is expected tomorrow 03:00. Nobody is alerted: the check has no integrations.")
+		o.says(t, c.ID, "Down since 04:04 Europe/Riga. The job reported a failure with exit status 2: “no space left”; last success at 03:04. "+
+			"Next run due tomorrow 03:00. This check has no integrations, so no one will be notified.")
 	})
 }
 
@@ -110,7 +110,7 @@ func TestAlertVerdict(t *testing.T) {
 		o.sweep(t, 0)
 		deliver("Still down after 1 h 1 min, since 3 Mar 03:20. " + why)
 		o.ping(t, c.ID, pings.Success)
-		deliver("Up since 3 Mar 04:21, after 1 h 1 min down. The next run is expected on 4 Mar 03:00 Europe/Riga.")
+		deliver("Up since 3 Mar 04:21, after 1 h 1 min down. Next run due on 4 Mar 03:00 Europe/Riga.")
 	})
 }
 

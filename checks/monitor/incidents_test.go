@@ -141,7 +141,7 @@ func TestIncidents(t *testing.T) {
 		after func(t *testing.T, o outbox, c checks.Check)
 		want  []string
 	}{
-		"up": {func(t *testing.T, o outbox, c checks.Check) { o.ping(t, c.ID, pings.Success) }, []string{"1 up: a success was signalled"}},
+		"up": {func(t *testing.T, o outbox, c checks.Check) { o.ping(t, c.ID, pings.Success) }, []string{"1 up: the job reported success"}},
 		"up in quiet hours": {func(t *testing.T, o outbox, c checks.Check) {
 			o.change(t, c, checks.Spec{QuietHours: new("00:00-23:59")})
 			o.ping(t, c.ID, pings.Success)
@@ -203,7 +203,7 @@ func TestRefresh(t *testing.T) {
 		work(t, o.Monitor)
 		o.clock.Advance(time.Minute)
 	}
-	if diff := cmp.Diff([]string{"1 up: a success was signalled"}, desk.said()); diff != "" {
+	if diff := cmp.Diff([]string{"1 up: the job reported success"}, desk.said()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -277,7 +277,7 @@ func TestDirection(t *testing.T) {
 				t.Errorf("%d skipped, want those that did not arrive: %+v", len(skipped), skipped)
 			}
 			incidents := map[string][]string{
-				"down": {"1 down", "2 down"}, "up": {" up: a success was signalled"},
+				"down": {"1 down", "2 down"}, "up": {" up: the job reported success"},
 			}[direction]
 			if incidents != nil {
 				if diff := cmp.Diff(incidents, desk.said()); diff != "" {

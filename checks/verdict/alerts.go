@@ -18,7 +18,7 @@ func (b *builder) alerts() {
 	c, a := b.Check, b.Check.Alerting
 	switch {
 	case c.Stored == checks.StatusUp && !a.HeldSince.IsZero() && a.Next.IsZero():
-		b.say(plain("The alert waits for a success that comes in time."))
+		b.say(plain("The alert is held until a run succeeds on time."))
 	case c.Stored == checks.StatusUp && !a.HeldSince.IsZero():
 		b.quiet(a.Next)
 	case c.Stored == checks.StatusUp && b.Now.Sub(c.StoredSince) > recent:
@@ -27,7 +27,7 @@ func (b *builder) alerts() {
 	case c.Stored == checks.StatusDown && a.Failures > 0 && !a.HeldSince.IsZero():
 		b.quiet(a.Next)
 	case c.Stored == checks.StatusDown && a.Failures > 0:
-		b.say(plain("Nobody was told yet: the job reported late, so the alert waits for another failure."))
+		b.say(plain("No one has been notified yet: the job reported late, so the alert waits for another failure."))
 	default:
 		b.told()
 	}
@@ -37,9 +37,9 @@ func (b *builder) alerts() {
 func (b *builder) waiting(a checks.Alerting) {
 	next := []Part{plain(".")}
 	if !a.Next.IsZero() {
-		next = []Part{plain("; without a success the next counts "), when(a.Next), plain(".")}
+		next = []Part{plain("; without a success, the next failure counts "), when(a.Next), plain(".")}
 	}
-	text := fmt.Sprintf("Nobody was told yet: alerts begin after %d failures in a row, and there %s", b.Check.AlertAfter, wasOrWere(a.Failures))
+	text := fmt.Sprintf("No one has been notified yet: alerts start after %d failures in a row, and there %s", b.Check.AlertAfter, wasOrWere(a.Failures))
 	b.say(append([]Part{plain(text)}, next...)...)
 }
 
@@ -52,7 +52,7 @@ func wasOrWere(n int) string {
 
 // quiet tells about an alert that quiet hours hold back.
 func (b *builder) quiet(until time.Time) {
-	b.say(plain("Nobody was told yet: quiet hours hold the alert back until "), since(until), plain("."))
+	b.say(plain("No one has been notified yet: quiet hours delay the alert until "), since(until), plain("."))
 }
 
 // told says which integrations got the alert, and about reminders.
@@ -73,27 +73,27 @@ func (b *builder) told() {
 		b.pending(d)
 	}
 	for _, d := range cut(of(Failed)) {
-		b.say(d.part(), plain(" was not told"+errorText(d.Error)+"."))
+		b.say(d.part(), plain(" was not notified"+errorText(d.Error)+"."))
 	}
 	if list := of(Superseded); len(list) > 0 {
-		b.say(append(append([]Part{plain("A newer alert replaced that to ")}, names(list)...), plain("."))...)
+		b.say(append(append([]Part{plain("A newer alert replaced the one to ")}, names(list)...), plain("."))...)
 	}
 	if list := of(Skipped); len(list) > 0 {
-		verb, status := " want", "up"
+		verb, alerts := " do", "recovery"
 		if len(list) == 1 {
-			verb = " wants"
+			verb = " does"
 		}
 		if b.Check.Stored == checks.StatusDown {
-			status = "down"
+			alerts = "down"
 		}
-		b.say(append(names(list), plain(verb+" no alerts about "+status+"."))...)
+		b.say(append(names(list), plain(verb+" not send "+alerts+" alerts."))...)
 	}
 	switch {
 	case len(first) > 0 || len(b.Check.Channels) == 0:
 	case b.raising:
-		b.say(plain("The alert is about to be sent."))
+		b.say(plain("The alert is being sent."))
 	case b.Check.Stored == checks.StatusDown && b.last.To == checks.StatusDown && len(b.Deliveries) == 0:
-		b.say(plain("There is no record of an alert."))
+		b.say(plain("No alert was recorded."))
 	}
 	b.reminders()
 }
@@ -112,9 +112,9 @@ func (b *builder) deliveries(fn func(d Delivery) bool) []Delivery {
 
 // sent says who was told, and when to the second.
 func (b *builder) sent(list []Delivery) {
-	verb := " was told "
+	verb := " was notified "
 	if len(list) > 1 {
-		verb = " were told "
+		verb = " were notified "
 	}
 	precise := func(t time.Time) Part { return Part{Kind: Instant, At: t.Truncate(time.Second), precise: true} }
 	first, last := precise(list[0].FinishedAt), precise(list[len(list)-1].FinishedAt)
@@ -136,14 +136,14 @@ func (b *builder) sent(list []Delivery) {
 // pending tells about a delivery on its way.
 func (b *builder) pending(d Delivery) {
 	if d.Error == "" {
-		b.say(d.part(), plain(" is being told."))
+		b.say(d.part(), plain(" is being notified."))
 		return
 	}
 	next := []Part{plain(".")}
 	if d.Due.After(b.Now) {
 		next = []Part{plain("; next attempt "), {Kind: Instant, At: d.Due, precise: true, adverbial: true}, plain(".")}
 	}
-	text := fmt.Sprintf(" could not be told yet, in %s%s", Count(max(d.Attempts, 1), "attempt"), errorText(d.Error))
+	text := fmt.Sprintf(" has not been notified: %s failed so far%s", Count(max(d.Attempts, 1), "attempt"), errorText(d.Error))
 	b.say(append([]Part{d.part(), plain(text)}, next...)...)
 }
 
@@ -158,7 +158,7 @@ func (b *builder) reminders() {
 	switch {
 	case len(list) > 0:
 		last := list[len(list)-1]
-		parts := []Part{plain(fmt.Sprintf("Reminder %d went out ", last.Reminder)), when(last.FinishedAt)}
+		parts := []Part{plain(fmt.Sprintf("Reminder %d was sent ", last.Reminder)), when(last.FinishedAt)}
 		if more {
 			parts = append(parts, plain("; the next is due "), when(next))
 		}
@@ -171,7 +171,7 @@ func (b *builder) reminders() {
 // integrations warns of alerts that nobody would get.
 func (b *builder) integrations() {
 	if len(b.Check.Channels) == 0 {
-		b.say(plain("Nobody is alerted: the check has no integrations."))
+		b.say(plain("This check has no integrations, so no one will be notified."))
 		return
 	}
 	var failing []channels.Channel

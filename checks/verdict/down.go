@@ -94,7 +94,7 @@ func (b *builder) startOf(t checks.Transition) (pings.Ping, bool) {
 
 // failed tells what the job said when it failed.
 func (b *builder) failed(t checks.Transition) {
-	parts := []Part{plain("The job signalled a failure")}
+	parts := []Part{plain("The job reported a failure")}
 	if p, found := b.pingAt(t.At, pings.Fail); found {
 		if p.ExitStatus != nil {
 			parts = append(parts, plain(" with exit status "+strconv.Itoa(*p.ExitStatus)))
@@ -157,7 +157,7 @@ func (b *builder) lastSuccess(t checks.Transition) []Part {
 // failedAgain tells about failures since the check went down.
 func (b *builder) failedAgain(t checks.Transition) {
 	if last := b.Check.LastPing; last.After(t.At) {
-		b.say(plain("It signalled a failure again, the last time "), when(last), plain("."))
+		b.say(plain("It reported another failure, most recently "), when(last), plain("."))
 	}
 }
 
@@ -165,11 +165,11 @@ func (b *builder) failedAgain(t checks.Transition) {
 func (b *builder) nextRun() {
 	c := b.Check
 	if !c.IsCron() {
-		b.say(plain("The next success brings it up."))
+		b.say(plain("It comes up at the next success."))
 		return
 	}
 	c.Stored, c.LastPing, c.LastStart, c.TimingSince = checks.StatusUp, b.Now, time.Time{}, time.Time{}
 	if next := c.NextPing(b.Now); next.After(b.Now) {
-		b.say(plain("The next run is expected "), when(next), plain("."))
+		b.say(plain("Next run due "), when(next), plain("."))
 	}
 }

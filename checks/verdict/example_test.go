@@ -41,6 +41,6 @@ func ExampleExplain() {
 	// Output:
 	// Down since 03:20.
 	// The run expected at 03:00 Europe/Riga did not report within its grace of 20 min; last success yesterday 03:04.
-	// ops and pager were told at 03:20:02 and 03:20:03.
-	// The next run is expected tomorrow 03:00.
+	// ops and pager were notified at 03:20:02 and 03:20:03.
+	// Next run due tomorrow 03:00.
 }

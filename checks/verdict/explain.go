@@ -98,18 +98,18 @@ func (b *builder) explainNew() {
 	case c.StoredSince.IsZero():
 		b.say(emphasis("New"), plain(" since "), since(c.CreatedAt), plain("."))
 	case b.last.To == checks.StatusPaused && b.last.At.Equal(c.StoredSince):
-		b.say(emphasis("New"), plain(": it was paused "), when(c.StoredSince), plain(", and the start of a run has resumed it."))
+		b.say(emphasis("New"), plain(": it was paused "), when(c.StoredSince), plain(", and the start of a run resumed it."))
 	default:
 		b.say(emphasis("New"), plain(" since it was resumed "), when(c.StoredSince), plain("."))
 	}
-	watch := "the check is watched from the first success or failure on."
+	watch := "Monitoring starts with the first success or failure."
 	switch {
 	case c.NPings == 0:
-		b.say(plain("No ping has come yet; " + watch))
+		b.say(plain("Waiting for the first ping. " + watch))
 	case c.StoredSince.IsZero():
-		b.say(plain("No success or failure has come yet; " + watch))
+		b.say(plain("No success or failure received yet. " + watch))
 	default:
-		b.say(plain("No success or failure has come since; " + watch))
+		b.say(plain("No success or failure received since. " + watch))
 	}
 	b.running()
 }
@@ -124,7 +124,7 @@ func (b *builder) explainPaused() {
 	}
 	b.say(emphasis("Paused"), plain(" since "), since(b.v.Since), plain(before+"."))
 	if b.Check.ManualResume {
-		b.say(plain("Pings change nothing until it is resumed."))
+		b.say(plain("Pings are ignored until it is resumed."))
 	} else {
 		b.say(plain("The next start, success or failure resumes it."))
 	}
@@ -170,10 +170,10 @@ func (b *builder) next() {
 	c := b.Check
 	next := c.NextPing(b.Now)
 	if next.IsZero() {
-		b.say(plain("The schedule has no further time, so no run is expected."))
+		b.say(plain("The schedule has ended, so no further run is expected."))
 		return
 	}
-	b.say(plain("The next is expected "), expected(next), plain(" and may be "+Period(c.Grace)+" late."))
+	b.say(plain("Next run due "), expected(next), plain(" ("+Period(c.Grace)+" grace)."))
 }
 
 // running tells about the run in progress.

@@ -34,7 +34,7 @@ func (b *builder) alertUp(flip Flip) {
 	}
 	b.say(emphasis("Up"), plain(" since "), since(flip.At), plain(after))
 	if next := b.Check.NextPing(b.Now); !next.IsZero() && b.Check.StoredSince.Equal(flip.At) {
-		b.say(plain("The next run is expected "), expected(next), plain("."))
+		b.say(plain("Next run due "), expected(next), plain("."))
 	}
 }
 

@@ -57,7 +57,7 @@ func TestAnyHistory(t *testing.T) {
 			}
 		}
 	}
-	if text := verdict.Explain(verdict.Input{}).Text(nil); text != "Nobody is alerted: the check has no integrations." {
+	if text := verdict.Explain(verdict.Input{}).Text(nil); text != "This check has no integrations, so no one will be notified." {
 		t.Errorf("a check without anything: %s", text)
 	}
 }

@@ -122,7 +122,7 @@ func TestExplain(t *testing.T) {
 	daily := func() *story { return begin(t, checks.Spec{}).success(at(21, 3, 4)) }
 	rules := func(spec checks.Spec) *story { return begin(t, spec).success(at(21, 3, 4)) }
 	const missed = "Down since 03:20. The run expected at 03:00 Europe/Riga did not report within its grace of 20 min; last success yesterday 03:04. "
-	const tomorrow = "The next run is expected tomorrow 03:00."
+	const tomorrow = "Next run due tomorrow 03:00."
 	for _, test := range []struct {
 		name string
 		s    *story
@@ -130,46 +130,46 @@ func TestExplain(t *testing.T) {
 		want string
 	}{
 		// New
-		{"new", begin(t, checks.Spec{}), at(1, 13, 0), "New since 12:00 Europe/Riga. No ping has come yet; the check is watched from the first success or failure on."},
+		{"new", begin(t, checks.Spec{}), at(1, 13, 0), "New since 12:00 Europe/Riga. Waiting for the first ping. Monitoring starts with the first success or failure."},
 		{"only notes", begin(t, checks.Spec{}).ping(pings.Signal{Kind: pings.Log}, at(2, 9, 0)), at(3, 13, 0),
-			"New since Sun 12:00 Europe/Riga. No success or failure has come yet; the check is watched from the first success or failure on."},
+			"New since Sun 12:00 Europe/Riga. No success or failure received yet. Monitoring starts with the first success or failure."},
 		{"first run", begin(t, checks.Spec{}).start(at(1, 12, 50)), at(1, 13, 0),
-			"New since 12:00 Europe/Riga. No success or failure has come yet; the check is watched from the first success or failure on. " +
+			"New since 12:00 Europe/Riga. No success or failure received yet. Monitoring starts with the first success or failure. " +
 				"A run has been in progress since 12:50, for 10 min of at most 20 min."},
 		{"resumed", daily().pause(at(21, 9, 0)).resume(at(21, 10, 0)), at(22, 2, 0),
-			"New since it was resumed yesterday 10:00 Europe/Riga. No success or failure has come since; the check is watched from the first success or failure on."},
+			"New since it was resumed yesterday 10:00 Europe/Riga. No success or failure received since. Monitoring starts with the first success or failure."},
 		{"resumed by a start", daily().pause(at(21, 9, 0)).start(at(21, 10, 0)), at(21, 10, 5),
-			"New: it was paused at 09:00 Europe/Riga, and the start of a run has resumed it. No success or failure has come since; the check is watched " +
-				"from the first success or failure on. A run has been in progress since 10:00, for 5 min of at most 20 min."},
+			"New: it was paused at 09:00 Europe/Riga, and the start of a run resumed it. No success or failure received since. Monitoring starts " +
+				"with the first success or failure. A run has been in progress since 10:00, for 5 min of at most 20 min."},
 
 		// Paused
 		{"paused", daily().pause(at(21, 9, 0)), at(21, 10, 0), "Paused since 09:00 Europe/Riga; it was up before. The next start, success or failure resumes it."},
 		{"paused for good", rules(checks.Spec{ManualResume: new(true)}).settle(late).pause(at(22, 9, 0)), at(28, 10, 0),
-			"Paused since Sun 09:00 Europe/Riga; it was down before. Pings change nothing until it is resumed."},
+			"Paused since Sun 09:00 Europe/Riga; it was down before. Pings are ignored until it is resumed."},
 
 		// Up
-		{"up", daily(), at(21, 12, 0), "Up since 03:04. The last run succeeded at 03:04. The next is expected tomorrow 03:00 Europe/Riga and may be 20 min late."},
+		{"up", daily(), at(21, 12, 0), "Up since 03:04. The last run succeeded at 03:04. Next run due tomorrow 03:00 Europe/Riga (20 min grace)."},
 		{"up for long", daily().success(at(22, 3, 5)), at(22, 12, 0),
-			"Up since yesterday 03:04. The last run succeeded at 03:05. The next is expected tomorrow 03:00 Europe/Riga and may be 20 min late."},
+			"Up since yesterday 03:04. The last run succeeded at 03:05. Next run due tomorrow 03:00 Europe/Riga (20 min grace)."},
 		{"took", begin(t, checks.Spec{}).start(at(21, 3, 0)).success(at(21, 3, 4).Add(2500 * time.Millisecond)), at(21, 12, 0),
-			"Up since 03:04. The last run succeeded at 03:04 and took 4 min 2 s. The next is expected tomorrow 03:00 Europe/Riga and may be 20 min late."},
+			"Up since 03:04. The last run succeeded at 03:04 and took 4 min 2 s. Next run due tomorrow 03:00 Europe/Riga (20 min grace)."},
 		{"running", daily().start(at(22, 3, 0)), at(22, 3, 12),
 			"Late since 03:00. The run expected at 03:00 Europe/Riga has not reported yet; last success yesterday 03:04. " +
 				"A run has been in progress since 03:00, for 12 min of at most 20 min. It goes down at 03:20 unless it reports (20 min of grace)."},
 		{"running early, with a run identifier", rules(checks.Spec{MaxRuntime: new(3 * time.Hour)}).ping(pings.Signal{Kind: pings.Start, RunID: run}, at(22, 2, 50)), at(22, 2, 59),
 			"Up since yesterday 03:04. The last run succeeded yesterday 03:04. The run 3f2504e0 has been in progress since 02:50, for 9 min of at most 3 h. " +
-				"The next is expected at 03:00 Europe/Riga and may be 20 min late."},
+				"Next run due at 03:00 Europe/Riga (20 min grace)."},
 		{"recovered", daily().settle(late).success(at(22, 3, 39)).with(sent("ops", at(22, 3, 39).Add(time.Second))), at(22, 4, 0),
-			"Up since 03:39, after 19 min down. The last run succeeded at 03:39. The next is expected tomorrow 03:00 Europe/Riga and may be 20 min late. *ops* was told at 03:39:01."},
+			"Up since 03:39, after 19 min down. The last run succeeded at 03:39. Next run due tomorrow 03:00 Europe/Riga (20 min grace). *ops* was notified at 03:39:01."},
 		{"recovered long ago", daily().settle(late).success(at(22, 3, 39)).success(at(23, 3, 1)).with(sent("ops", at(22, 3, 39))), at(23, 4, 0),
-			"Up since yesterday 03:39. The last run succeeded at 03:01. The next is expected tomorrow 03:00 Europe/Riga and may be 20 min late."},
+			"Up since yesterday 03:39. The last run succeeded at 03:01. Next run due tomorrow 03:00 Europe/Riga (20 min grace)."},
 		{"last time", begin(t, checks.Spec{Schedule: new("2026-11-20 03:00")}).success(at(20, 3, 1)), at(21, 12, 0),
-			"Up since yesterday 03:01 Europe/Riga. The last run succeeded yesterday 03:01. The schedule has no further time, so no run is expected."},
+			"Up since yesterday 03:01 Europe/Riga. The last run succeeded yesterday 03:01. The schedule has ended, so no further run is expected."},
 		{"up without integrations", daily().without(), at(21, 12, 0),
-			"Up since 03:04. The last run succeeded at 03:04. The next is expected tomorrow 03:00 Europe/Riga and may be 20 min late. " +
-				"Nobody is alerted: the check has no integrations."},
+			"Up since 03:04. The last run succeeded at 03:04. Next run due tomorrow 03:00 Europe/Riga (20 min grace). " +
+				"This check has no integrations, so no one will be notified."},
 		{"failing integration", daily().failing("pager", "410 Gone.", at(20, 9, 0)), at(21, 12, 0),
-			"Up since 03:04. The last run succeeded at 03:04. The next is expected tomorrow 03:00 Europe/Riga and may be 20 min late. " +
+			"Up since 03:04. The last run succeeded at 03:04. Next run due tomorrow 03:00 Europe/Riga (20 min grace). " +
 				"*pager* has been failing since yesterday 09:00: 410 Gone."},
 
 		// Late
@@ -178,82 +178,82 @@ func TestExplain(t *testing.T) {
 
 		// Down, and who was told
 		{"missed", daily().settle(late).with(sent("ops", late.Add(2*time.Second)), sent("pager", late.Add(3*time.Second))), at(22, 4, 0),
-			missed + "*ops* and *pager* were told at 03:20:02 and 03:20:03. " + tomorrow},
+			missed + "*ops* and *pager* were notified at 03:20:02 and 03:20:03. " + tomorrow},
 		{"missed, read the next day", daily().settle(late).with(sent("ops", late.Add(2*time.Second)), sent("pager", late.Add(3*time.Second))), at(23, 1, 0),
 			"Down since yesterday 03:20. The run expected yesterday 03:00 Europe/Riga did not report within its grace of 20 min; last success on Sat 03:04. " +
-				"*ops* and *pager* were told yesterday 03:20:02 and 03:20:03. The next run is expected at 03:00."},
-		{"nobody has looked yet", daily(), at(22, 4, 0), missed + "The alert is about to be sent. " + tomorrow},
+				"*ops* and *pager* were notified yesterday 03:20:02 and 03:20:03. Next run due at 03:00."},
+		{"nobody has looked yet", daily(), at(22, 4, 0), missed + "The alert is being sent. " + tomorrow},
 		{"one second", daily().settle(late).with(sent("ops", late), sent("pager", late.Add(time.Millisecond))), at(22, 4, 0),
-			missed + "*ops* and *pager* were told at 03:20:00. " + tomorrow},
+			missed + "*ops* and *pager* were notified at 03:20:00. " + tomorrow},
 		{"many", daily().settle(late).with(sent("f", late.Add(9*time.Second)), sent("a", late), sent("b", late), sent("c", late), sent("d", late), sent("e", late)), at(22, 4, 0),
-			missed + "*a*, *b*, *c*, *d*, *e* and 1 other were told between 03:20:00 and 03:20:09. " + tomorrow},
+			missed + "*a*, *b*, *c*, *d*, *e* and 1 other were notified between 03:20:00 and 03:20:09. " + tomorrow},
 		{"group", daily().settle(late).with(verdict.Delivery{Name: "all", Kind: channels.Group, State: verdict.Sent, FinishedAt: late}, sent("ops", late)), at(22, 4, 0),
-			missed + "*ops* was told at 03:20:00. " + tomorrow},
-		{"no integration", daily().settle(late).without(), at(22, 4, 0), missed + tomorrow + " Nobody is alerted: the check has no integrations."},
-		{"assigned too late", daily().settle(late), at(22, 4, 0), missed + "There is no record of an alert. " + tomorrow},
+			missed + "*ops* was notified at 03:20:00. " + tomorrow},
+		{"no integration", daily().settle(late).without(), at(22, 4, 0), missed + tomorrow + " This check has no integrations, so no one will be notified."},
+		{"assigned too late", daily().settle(late), at(22, 4, 0), missed + "No alert was recorded. " + tomorrow},
 		{"on its way", daily().settle(late).with(verdict.Delivery{Name: "ops", State: verdict.Pending, Attempts: 1, Due: at(22, 3, 21)}), at(22, 3, 20),
-			missed + "*ops* is being told. " + tomorrow},
+			missed + "*ops* is being notified. " + tomorrow},
 		{"retried", daily().settle(late).with(verdict.Delivery{Name: "ops", State: verdict.Pending, Attempts: 3, Due: at(22, 4, 1), Error: "no answer within 10s"}), at(22, 4, 0),
-			missed + "*ops* could not be told yet, in 3 attempts: no answer within 10s; next attempt at 04:01:00. " + tomorrow},
+			missed + "*ops* has not been notified: 3 attempts failed so far: no answer within 10s; next attempt at 04:01:00. " + tomorrow},
 		{"failed", daily().settle(late).with(sent("ops", late), verdict.Delivery{Name: "", Kind: channels.Webhook, State: verdict.Failed, FinishedAt: late, Error: "410 Gone"}).
 			failing("", "410 Gone", late), at(22, 4, 0),
-			missed + "*ops* was told at 03:20:00. *webhook* was not told: 410 Gone. " + tomorrow + " *webhook* has been failing since 03:20: 410 Gone."},
+			missed + "*ops* was notified at 03:20:00. *webhook* was not notified: 410 Gone. " + tomorrow + " *webhook* has been failing since 03:20: 410 Gone."},
 		{"superseded", daily().settle(late).with(verdict.Delivery{Name: "ops", State: verdict.Superseded, FinishedAt: late}), at(22, 4, 0),
-			missed + "A newer alert replaced that to *ops*. " + tomorrow},
+			missed + "A newer alert replaced the one to *ops*. " + tomorrow},
 		{"skipped", daily().settle(late).with(verdict.Delivery{Name: "ops", State: verdict.Skipped, FinishedAt: late}), at(22, 4, 0),
-			missed + "*ops* wants no alerts about down. " + tomorrow},
+			missed + "*ops* does not send down alerts. " + tomorrow},
 		{"skipped by two", daily().settle(late).with(sent("a", late), verdict.Delivery{Name: "b", State: verdict.Skipped, FinishedAt: late},
 			verdict.Delivery{Name: "c", State: verdict.Skipped, FinishedAt: late}), at(22, 4, 0),
-			missed + "*a* was told at 03:20:00. *b* and *c* want no alerts about down. " + tomorrow},
+			missed + "*a* was notified at 03:20:00. *b* and *c* do not send down alerts. " + tomorrow},
 
 		// Failures and overruns
 		{"failed signal", daily().fail(at(22, 2, 0)).with(sent("ops", at(22, 2, 0))), at(22, 2, 30),
-			"Down since 02:00 Europe/Riga. The job signalled a failure; last success yesterday 03:04. *ops* was told at 02:00:00. The next run is expected at 03:00."},
+			"Down since 02:00 Europe/Riga. The job reported a failure; last success yesterday 03:04. *ops* was notified at 02:00:00. Next run due at 03:00."},
 		{"exit status and output", daily().ping(pings.Signal{Kind: pings.Fail, ExitStatus: new(2), Body: []byte("\r\n\x1b[31mtar: /: no space\x1b[0m left\nmore")}, at(22, 2, 0)).
 			with(sent("ops", at(22, 2, 0))), at(22, 2, 30),
-			"Down since 02:00 Europe/Riga. The job signalled a failure with exit status 2: “tar: /: no space left”; last success yesterday 03:04. " +
-				"*ops* was told at 02:00:00. The next run is expected at 03:00."},
+			"Down since 02:00 Europe/Riga. The job reported a failure with exit status 2: “tar: /: no space left”; last success yesterday 03:04. " +
+				"*ops* was notified at 02:00:00. Next run due at 03:00."},
 		{"again", daily().fail(at(22, 2, 0)).fail(at(22, 2, 10)).with(sent("ops", at(22, 2, 0))), at(22, 2, 30),
-			"Down since 02:00 Europe/Riga. The job signalled a failure; last success yesterday 03:04. It signalled a failure again, the last time at 02:10. " +
-				"*ops* was told at 02:00:00. The next run is expected at 03:00."},
+			"Down since 02:00 Europe/Riga. The job reported a failure; last success yesterday 03:04. It reported another failure, most recently at 02:10. " +
+				"*ops* was notified at 02:00:00. Next run due at 03:00."},
 		{"message", daily().ping(pings.Signal{Kind: pings.Fail, Scheme: "email", Body: []byte("Subject: failed")}, at(22, 2, 0)).with(sent("ops", at(22, 2, 0))), at(22, 2, 30),
-			"Down since 02:00 Europe/Riga. The job signalled a failure; last success yesterday 03:04. *ops* was told at 02:00:00. The next run is expected at 03:00."},
+			"Down since 02:00 Europe/Riga. The job reported a failure; last success yesterday 03:04. *ops* was notified at 02:00:00. Next run due at 03:00."},
 		{"overrun of the grace time", daily().start(at(22, 2, 30)).settle(at(22, 2, 50)).with(sent("ops", at(22, 2, 50))), at(22, 2, 55),
-			"Down since 02:50. The run that started at 02:30 Europe/Riga did not end within its grace of 20 min; last success yesterday 03:04. *ops* was told at 02:50:00. " +
-				"The next run is expected at 03:00."},
+			"Down since 02:50. The run that started at 02:30 Europe/Riga did not end within its grace of 20 min; last success yesterday 03:04. *ops* was notified at 02:50:00. " +
+				"Next run due at 03:00."},
 		{"overrun of the maximum", rules(checks.Spec{MaxRuntime: new(90 * time.Minute)}).ping(pings.Signal{Kind: pings.Start, RunID: run}, at(22, 1, 0)).with(), at(22, 2, 55),
 			"Down since 02:30. The run 3f2504e0 that started at 01:00 Europe/Riga did not end within its maximum of 1 h 30 min; last success yesterday 03:04. " +
-				"The alert is about to be sent. The next run is expected at 03:00."},
+				"The alert is being sent. Next run due at 03:00."},
 		{"run while down", daily().settle(late).start(at(22, 3, 50)).with(sent("ops", late)), at(22, 4, 0),
-			missed + "A run has been in progress since 03:50, for 10 min of at most 20 min. *ops* was told at 03:20:00. " + tomorrow},
+			missed + "A run has been in progress since 03:50, for 10 min of at most 20 min. *ops* was notified at 03:20:00. " + tomorrow},
 		{"simple", begin(t, checks.Spec{Timeout: new(2 * time.Hour), TZ: new("UTC")}).success(at(22, 3, 0)).settle(at(22, 6, 0)).with(sent("ops", at(22, 5, 20))), at(22, 6, 0),
-			"Down since 03:20. The run expected at 03:00 UTC did not report within its grace of 20 min; last success at 01:00. *ops* was told at 03:20:00. " +
-				"The next success brings it up."},
+			"Down since 03:20. The run expected at 03:00 UTC did not report within its grace of 20 min; last success at 01:00. *ops* was notified at 03:20:00. " +
+				"It comes up at the next success."},
 		{"shorter grace than has passed", daily().update(checks.Spec{Grace: new(10 * time.Minute)}, at(22, 3, 15)).with(sent("ops", at(22, 3, 15))), at(22, 4, 0),
 			"Down since 03:15. The run expected at 03:00 Europe/Riga did not report before the settings were changed; last success yesterday 03:04. " +
-				"*ops* was told at 03:15:00. " + tomorrow},
+				"*ops* was notified at 03:15:00. " + tomorrow},
 		{"new grace", daily().settle(late).update(checks.Spec{Grace: new(time.Hour)}, at(22, 3, 50)).with(sent("ops", late)), at(22, 4, 0),
-			"Down since 03:20 Europe/Riga. The expected run did not report in time; last success yesterday 03:04. *ops* was told at 03:20:00. " + tomorrow},
+			"Down since 03:20 Europe/Riga. The expected run did not report in time; last success yesterday 03:04. *ops* was notified at 03:20:00. " + tomorrow},
 
 		// Rules
 		{"after failures", rules(checks.Spec{AlertAfter: new(3)}).settle(late), at(22, 4, 0),
-			missed + "Nobody was told yet: alerts begin after 3 failures in a row, and there was 1; without a success the next counts tomorrow 03:20. " + tomorrow},
+			missed + "No one has been notified yet: alerts start after 3 failures in a row, and there was 1; without a success, the next failure counts tomorrow 03:20. " + tomorrow},
 		{"after failures, two", rules(checks.Spec{AlertAfter: new(3)}).settle(late).fail(at(22, 3, 30)), at(22, 4, 0),
-			missed + "It signalled a failure again, the last time at 03:30. " +
-				"Nobody was told yet: alerts begin after 3 failures in a row, and there were 2; without a success the next counts tomorrow 03:20. " + tomorrow},
+			missed + "It reported another failure, most recently at 03:30. " +
+				"No one has been notified yet: alerts start after 3 failures in a row, and there were 2; without a success, the next failure counts tomorrow 03:20. " + tomorrow},
 		{"quiet", rules(checks.Spec{QuietHours: new("22:00-06:00")}).settle(late), at(22, 4, 0),
-			missed + "Nobody was told yet: quiet hours hold the alert back until 06:00. " + tomorrow},
+			missed + "No one has been notified yet: quiet hours delay the alert until 06:00. " + tomorrow},
 		{"quiet, up again", rules(checks.Spec{QuietHours: new("22:00-06:00")}).settle(late).success(at(22, 3, 39)), at(22, 4, 0),
-			"Up since 03:39, after 19 min down. The last run succeeded at 03:39. The next is expected tomorrow 03:00 Europe/Riga and may be 20 min late. " +
-				"Nobody was told yet: quiet hours hold the alert back until 06:00."},
+			"Up since 03:39, after 19 min down. The last run succeeded at 03:39. Next run due tomorrow 03:00 Europe/Riga (20 min grace). " +
+				"No one has been notified yet: quiet hours delay the alert until 06:00."},
 		{"reminders to come", rules(checks.Spec{RepeatEvery: new(4 * time.Hour)}).settle(late).with(sent("ops", late)), at(22, 4, 0),
-			missed + "*ops* was told at 03:20:00. The first reminder is due at 07:20. " + tomorrow},
+			missed + "*ops* was notified at 03:20:00. The first reminder is due at 07:20. " + tomorrow},
 		{"reminded", rules(checks.Spec{RepeatEvery: new(4 * time.Hour)}).settle(late).settle(at(22, 7, 20)).with(sent("ops", late),
 			verdict.Delivery{Name: "ops", State: verdict.Sent, Reminder: 1, FinishedAt: at(22, 7, 20)}), at(22, 8, 0),
-			missed + "*ops* was told at 03:20:00. Reminder 1 went out at 07:20; the next is due at 11:20. " + tomorrow},
+			missed + "*ops* was notified at 03:20:00. Reminder 1 was sent at 07:20; the next is due at 11:20. " + tomorrow},
 		{"late report", daily().settle(at(22, 3, 5)).ping(pings.Signal{Kind: pings.Fail, At: at(22, 3, 2)}, at(22, 3, 10)), at(22, 3, 15),
-			"Down since 03:02 Europe/Riga. The job signalled a failure; last success yesterday 03:04. " +
-				"Nobody was told yet: the job reported late, so the alert waits for another failure. " + tomorrow},
+			"Down since 03:02 Europe/Riga. The job reported a failure; last success yesterday 03:04. " +
+				"No one has been notified yet: the job reported late, so the alert waits for another failure. " + tomorrow},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.s.in.Now = test.now
@@ -288,7 +288,7 @@ func TestClockChanges(t *testing.T) {
 		{"spring, skipped", time.Date(2026, 3, 28, 3, 34, 0, 0, riga), time.Date(2026, 3, 29, 8, 0, 0, 0, riga), "30 3 * * *",
 			"Down since 04:20. The run expected at 04:00 Europe/Riga did not report within its grace of 20 min; last success yesterday 03:34. The alert"},
 		{"spring, yesterday is 23 hours ago", time.Date(2026, 3, 28, 12, 4, 0, 0, riga), time.Date(2026, 3, 29, 11, 0, 0, 0, riga), "0 12 * * *",
-			"Up since yesterday 12:04. The last run succeeded yesterday 12:04. The next is expected at 12:00 Europe/Riga and may be 20 min late."},
+			"Up since yesterday 12:04. The last run succeeded yesterday 12:04. Next run due at 12:00 Europe/Riga (20 min grace)."},
 		{"autumn, first", time.Date(2026, 10, 24, 3, 34, 0, 0, riga), time.Date(2026, 10, 25, 0, 40, 0, 0, time.UTC), "30 3 * * *",
 			"Late since 03:30 EEST. The run expected at 03:30 EEST Europe/Riga has not reported yet; last success yesterday 03:34. It goes down at 03:50 EEST unless"},
 		{"autumn, both", time.Date(2026, 10, 24, 3, 54, 0, 0, riga), time.Date(2026, 10, 25, 6, 0, 0, 0, riga), "50 3 * * *",
@@ -354,10 +354,10 @@ func TestForAlert(t *testing.T) {
 		{"over", daily().settle(late).success(at(22, 3, 39)), verdict.Flip{Transition: down, UpAt: at(22, 3, 39)}, 0, at(22, 4, 0),
 			"Was down from 22 Nov 03:20 to 22 Nov 03:39, for 19 min. The run expected on 22 Nov 03:00 Europe/Riga did not report within its grace of 20 min; last success on 21 Nov 03:04."},
 		{"up", daily().settle(late).success(at(22, 3, 39)), verdict.Flip{Transition: up, DownAt: late}, 0, at(22, 4, 0),
-			"Up since 22 Nov 03:39, after 19 min down. The next run is expected on 23 Nov 03:00 Europe/Riga."},
+			"Up since 22 Nov 03:39, after 19 min down. Next run due on 23 Nov 03:00 Europe/Riga."},
 		{"output stays out", daily().ping(pings.Signal{Kind: pings.Fail, ExitStatus: new(7), Body: []byte("password")}, at(22, 2, 0)),
 			verdict.Flip{Transition: checks.Transition{To: checks.StatusDown, At: at(22, 2, 0).UTC(), Reason: checks.ReasonFail}}, 0, at(22, 2, 0),
-			"Down since 22 Nov 02:00 Europe/Riga. The job signalled a failure with exit status 7; last success on 21 Nov 03:04."},
+			"Down since 22 Nov 02:00 Europe/Riga. The job reported a failure with exit status 7; last success on 21 Nov 03:04."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.s.in.Now = test.now

@@ -16,7 +16,7 @@ func TestNotifier(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	const down, up = "backup is down: a failure was signalled, exit status 3", "backup is up: a success was signalled"
+	const down, up = "backup is down: the job reported a failure, exit status 3", "backup is up: the job reported success"
 	for _, test := range []struct {
 		status, starts int
 		want           string

@@ -46,10 +46,10 @@ func TestBadges(t *testing.T) {
 	if text := read("?states=2&as=shields&q=prod"); !strings.Contains(text, "prod: up") || !strings.Contains(text, signer.Path(s.project.BadgeKey, "prod", badges.Shields, false)) || strings.Contains(text, "[y]") {
 		t.Errorf("two states, found by text: %s", text)
 	}
-	if text := read("?" + url.Values{"as": {"<x>"}, "page": {"9"}, "q": {"none"}}.Encode()); !strings.Contains(text, "Nothing matches") {
+	if text := read("?" + url.Values{"as": {"<x>"}, "page": {"9"}, "q": {"none"}}.Encode()); !strings.Contains(text, "No matches") {
 		t.Errorf("nothing: %s", text)
 	}
 
 	s = newSite(t)
-	s.signedIn(s.keys.ReadOnly).get(s.path("badges")).is(http.StatusOK).has("no badges of tags", "No badges yet")
+	s.signedIn(s.keys.ReadOnly).get(s.path("badges")).is(http.StatusOK).has("Tag and project badges are disabled", "No badges yet")
 }

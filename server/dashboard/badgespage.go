@@ -54,8 +54,8 @@ type badgeQuery struct {
 
 // badgeCodes are the forms in which the page shows a badge to copy.
 var badgeCodes = []choice{
-	{Value: "markdown", Label: "Markdown"}, {Value: "html", Label: "HTML"}, {Value: "svg", Label: "URL of the picture"},
-	{Value: "json", Label: "URL of the JSON"}, {Value: "shields", Label: "URL for Shields"},
+	{Value: "markdown", Label: "Markdown"}, {Value: "html", Label: "HTML"}, {Value: "svg", Label: "SVG URL"},
+	{Value: "json", Label: "JSON URL"}, {Value: "shields", Label: "Shields URL"},
 }
 
 func parseBadgeQuery(v url.Values) badgeQuery {

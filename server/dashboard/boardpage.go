@@ -191,7 +191,7 @@ func (g boardGroup) Heading(v boardView) string {
 	case v.Query.Group != "":
 		return "No tag"
 	case len(v.Groups) > 1:
-		return "The others"
+		return "Other checks"
 	}
 	return ""
 }

@@ -40,8 +40,8 @@ func (b *browser) in(zone string) *browser {
 
 func TestEmptyBoard(t *testing.T) {
 	s := newSite(t)
-	s.signedIn(s.keys.ReadWrite).get(s.path("board")).is(http.StatusOK).has("Nothing to show yet", "Make the first check")
-	s.signedIn(s.keys.ReadOnly).get(s.path("board")).is(http.StatusOK).has("Nothing to show yet").hasNo("Make the first check")
+	s.signedIn(s.keys.ReadWrite).get(s.path("board")).is(http.StatusOK).has("Nothing to show yet", "Create your first check")
+	s.signedIn(s.keys.ReadOnly).get(s.path("board")).is(http.StatusOK).has("Nothing to show yet").hasNo("Create your first check")
 	s.browser().get(s.path("board")).is(http.StatusSeeOther)
 }
 
@@ -70,11 +70,11 @@ func TestBoard(t *testing.T) {
 	}
 	b := s.signedIn(s.keys.ReadOnly).in("Europe/Riga")
 	page := b.get(s.path("board")).is(http.StatusOK)
-	page.has("<title>1 down · Board · backups · Rollcall</title>", "<b>1 run is missing.</b> <b>1 run failed</b> in the last 24 hours", "1 running now",
+	page.has("<title>1 down · Board · backups · Rollcall</title>", "<b>1 run is overdue.</b> <b>1 run failed</b> in the last 24 hours", "1 running now",
 		"Tonight: ", "between 22:00 and 06:00; the longest is ", `">export</a>, 1 min 30 s.`,
-		"Down <span>1</span>", "Up again <span>1</span>", "The others <span>2</span>",
+		"Down <span>1</span>", "Up again <span>1</span>", "Other checks <span>2</span>",
 		"Mon 23 Nov 07:25, Europe/Riga",
-		"Did not come\nexpected Mon 23 Nov 03:00", "1 run missing since 03:00.", "Failed, exit status 3", "took 1 min 30 s", "pings 15 and 16",
+		"Missed\nexpected Mon 23 Nov 03:00", "1 run missing since 03:00.", "Failed, exit status 3", "took 1 min 30 s", "pings 15 and 16",
 		"every hour (7 h behind)", "every hour, in America/New_York, 7 h behind", "next Tue 1 Dec 05:00", "Running since 07:25", "Expected\nMon 23 Nov 08:00 (01:00 in America/New_York)")
 	page.hasNo(backup.ID.String(), export.ID.String(), "style=")
 	well(t, page.body)
@@ -111,7 +111,7 @@ func TestBoardOfManyChecks(t *testing.T) {
 	s.report(failed, pings.Signal{Kind: pings.Fail})
 	s.advance(48 * time.Hour / 3)
 	b := s.signedIn(s.keys.ReadOnly)
-	page := b.get(s.path("board")).is(http.StatusOK).has(">zzz<", "11 more that are well.", "?all=1", ">job-28<").hasNo(">job-30<")
+	page := b.get(s.path("board")).is(http.StatusOK).has(">zzz<", "11 healthy checks hidden.", "?all=1", ">job-28<").hasNo(">job-30<")
 	if n := strings.Count(page.body, `class="lane `); n != 30 {
 		t.Errorf("%d lanes, want 30", n)
 	}

@@ -45,11 +45,11 @@ func pastWords(v boardView) []phrase {
 		parts = append(parts, many(failed, "run failed", "runs failed"))
 	}
 	if late > 0 {
-		parts = append(parts, many(late, "run did not come in time", "runs did not come in time"))
+		parts = append(parts, many(late, "run was late", "runs were late"))
 	}
 	var text []phrase
 	if missing > 0 {
-		text = append(text, phrase{Text: many(missing, "run is missing", "runs are missing") + ".", Bad: true}, phrase{Text: " "})
+		text = append(text, phrase{Text: many(missing, "run is overdue", "runs are overdue") + ".", Bad: true}, phrase{Text: " "})
 	}
 	switch {
 	case len(parts) > 0:
@@ -86,7 +86,7 @@ func tonightWords(list []checks.Check, durations map[uuid.UUID]time.Duration, ax
 		between = "until " + to.In(axis.Zone).Format("15:04")
 	}
 	if runs == 0 {
-		return []phrase{{Text: "Tonight no run is expected " + between + "."}}
+		return []phrase{{Text: "No run is expected tonight " + between + "."}}
 	}
 	count := verdict.Count(runs, "run")
 	if more {
@@ -151,10 +151,10 @@ func (l boardLane) facts() string {
 	case l.Bad == 0:
 		say("%s, none failed", verdict.Count(l.Runs, "run"))
 	default:
-		say("%s, %d failed or missing", verdict.Count(l.Runs, "run"), l.Bad)
+		say("%s, %d failed or missed", verdict.Count(l.Runs, "run"), l.Bad)
 	}
 	if l.Overlaps > 0 {
-		say("%s began while another went on", verdict.Count(l.Overlaps, "run"))
+		say("%s overlapped another", verdict.Count(l.Overlaps, "run"))
 	}
 	var next time.Time
 	for _, m := range l.Marks {
@@ -165,7 +165,7 @@ func (l boardLane) facts() string {
 			}
 		case board.Overrun:
 			if m.Run.End.IsZero() {
-				say("The run of %s did not end in time", l.moment(m.First))
+				say("The run at %s timed out", l.moment(m.First))
 			}
 		case board.Running:
 			say("Running since %s", l.moment(m.First))
@@ -225,7 +225,7 @@ func (l boardLane) detail(m board.Mark) string {
 		case m.Kind == board.Many:
 			add("%s expected", count)
 		case m.Kind == board.Missed:
-			add("%s did not come", count)
+			add("%s missed", count)
 		case m.Over:
 			add("%d of %s failed", m.Bad, verdict.Count(m.Of, "run"))
 		case m.Bad > 0:
@@ -247,11 +247,11 @@ func (l boardLane) detail(m board.Mark) string {
 	case board.Missed:
 		add("expected %s", l.instant(r.Start))
 		if !r.End.IsZero() {
-			add("awaited until %s", l.moment(r.End))
+			add("overdue until %s", l.moment(r.End))
 		}
 	case board.Late:
 		add("expected %s", l.instant(r.Start))
-		add("down at %s unless it comes", l.moment(r.Limit))
+		add("goes down at %s", l.moment(r.Limit))
 	case board.Running, board.Overrun, board.Unended:
 		add("since %s", l.stamp(r.Start))
 		if m.Kind != board.Unended {
@@ -280,7 +280,7 @@ func headline(m board.Mark) string {
 	case board.Run:
 		return "Succeeded"
 	case board.Slow:
-		return "Succeeded too late"
+		return "Succeeded late"
 	case board.Failed:
 		if m.Run.ExitStatus != nil && *m.Run.ExitStatus != 0 {
 			return fmt.Sprintf("Failed, exit status %d", *m.Run.ExitStatus)
@@ -289,11 +289,11 @@ func headline(m board.Mark) string {
 	case board.Running:
 		return "Running"
 	case board.Overrun:
-		return "Did not end in time"
+		return "Timed out"
 	case board.Unended:
-		return "Started again before its end"
+		return "Started again before it ended"
 	case board.Missed:
-		return "Did not come"
+		return "Missed"
 	case board.Late:
 		return "Late"
 	}

@@ -48,7 +48,7 @@ func newCalendar(days []checks.DayStats, now time.Time) calendar {
 		fmt.Fprintf(&squares, `<rect class="%s" x="%d" y="%d" width="11" height="11" rx="2"><title>%s: %s</title></rect>`,
 			class, 28+column*14, row*14, date.Format("Mon 2 Jan"), words)
 	}
-	text := fmt.Sprintf("Of the last %d days, %d were watched, and the check was down in %d of them.", calendarDays, watched, bad)
+	text := fmt.Sprintf("Of the last %d days, %d were monitored, and the check was down on %d of them.", calendarDays, watched, bad)
 	fmt.Fprintf(&out, `<svg class="days" viewBox="0 0 %d 98" role="img" aria-label="%s">`, 28+(column+1)*14, text)
 	for row, name := range map[int]string{0: "Mon", 2: "Wed", 4: "Fri", 6: "Sun"} {
 		fmt.Fprintf(&out, `<text x="0" y="%d">%s</text>`, row*14+10, name)
@@ -61,7 +61,7 @@ func newCalendar(days []checks.DayStats, now time.Time) calendar {
 // dayWords returns the class and the words of a day.
 func dayWords(d checks.DayStats) (class, words string) {
 	if d.Times.Up+d.Times.Down == 0 {
-		return "none", "not watched"
+		return "none", "not monitored"
 	}
 	runs := ""
 	if d.Runs > 0 {

@@ -51,7 +51,7 @@ func newDurationChart(log []pings.Ping, zone *time.Location) durationChart {
 	quantile := func(q float64) time.Duration { return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)] }
 	median, p95, top := quantile(.5), quantile(.95), max(sorted[len(sorted)-1], 10*time.Millisecond)
 	chart.Median, chart.P95 = verdict.Duration(median), verdict.Duration(p95)
-	chart.Text = fmt.Sprintf("The last %d runs took %s in the median; 95 %% took up to %s, the longest %s.",
+	chart.Text = fmt.Sprintf("Over the last %d runs: median %s, p95 %s, longest %s.",
 		len(runs), chart.Median, chart.P95, verdict.Duration(top))
 
 	const width, height, above, below = 560.0, 130.0, 8.0, 2.0

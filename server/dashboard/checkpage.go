@@ -186,7 +186,7 @@ type deliveryLine struct {
 // reasons are the words for why a check went up or down.
 var reasons = map[checks.Reason]string{
 	checks.ReasonSuccess: "the job reported success", checks.ReasonFail: "the job reported a failure",
-	checks.ReasonOverdue: "the expected ping did not come in time", checks.ReasonOverrun: "a run took too long",
+	checks.ReasonOverdue: "the expected ping did not arrive in time", checks.ReasonOverrun: "a run took too long",
 }
 
 // eventViews prepares the newest events, newest first.

@@ -62,7 +62,7 @@ func TestBodyPage(t *testing.T) {
 	b.get(path+"2").has("fertig ü", "All done", "Previous", "Next").hasNo("<script>alert")
 	b.get(path + "3").has("Not text").hasNo("<pre")
 	b.get(path + "4").has("100 kB more")
-	b.get(path + "5").has("no output")
+	b.get(path + "5").has("This ping has no body")
 	raw := b.get(path + "2/raw").is(http.StatusOK)
 	if raw.body != mail {
 		t.Errorf("downloaded %q", raw.body)

@@ -93,7 +93,7 @@ func (d *Dashboard) bulk(q *request) error {
 	}
 	ids := q.r.PostForm["check"]
 	if len(ids) == 0 {
-		q.notice("Nothing was selected.")
+		q.notice("Select at least one check.")
 		return back()
 	}
 	done := 0

@@ -15,8 +15,8 @@ func projectSpec(name string) monitor.ProjectSpec { return monitor.ProjectSpec{N
 
 func TestEmptyList(t *testing.T) {
 	s := newSite(t)
-	s.signedIn(s.keys.ReadWrite).get(s.path("")).is(http.StatusOK).has("No checks yet", "Make the first check")
-	s.signedIn(s.keys.ReadOnly).get(s.path("")).is(http.StatusOK).has("No checks yet").hasNo("Make the first check")
+	s.signedIn(s.keys.ReadWrite).get(s.path("")).is(http.StatusOK).has("No checks yet", "Create your first check")
+	s.signedIn(s.keys.ReadOnly).get(s.path("")).is(http.StatusOK).has("No checks yet").hasNo("Create your first check")
 }
 
 func TestList(t *testing.T) {
@@ -45,7 +45,7 @@ func TestList(t *testing.T) {
 	b.get(s.path("?state=late")).has(">export<").hasNo(">backup<", ">mail<")
 	b.get(s.path("?tag=db")).has(">backup<").hasNo(">export<")
 	b.get(s.path("?q=NIGHT+prod")).has(">backup<").hasNo(">export<")
-	b.get(s.path("?q=nothing")).has("Nothing matches")
+	b.get(s.path("?q=nothing")).has("No matches")
 
 	form := url.Values{"action": {"tag"}, "tag": {"new-tag prod"}, "check": {up.ID.String(), late.ID.String()}}
 	b.post(s.path("bulk?state=up"), form).is(http.StatusSeeOther)

@@ -165,13 +165,13 @@ func deliveryRowOf(d monitor.Delivery, edit bool) deliveryRow {
 func whyChanged(d monitor.Delivery) string {
 	switch d.Reason {
 	case checks.ReasonSuccess:
-		return "a success was signalled"
+		return "the job reported success"
 	case checks.ReasonFail:
-		return "a failure was signalled"
+		return "the job reported a failure"
 	case checks.ReasonOverdue:
-		return "the expected ping did not come in time"
+		return "the expected ping did not arrive in time"
 	case checks.ReasonOverrun:
-		return "a run did not end in time"
+		return "a run took too long"
 	}
 	return ""
 }
@@ -210,7 +210,7 @@ func (q *request) findCheck(view *deliveriesView) (uuid.UUID, error) {
 			view.Query.Check = typedName(found[0], list)
 			return found[0].ID, nil
 		}
-		view.Problem = fmt.Sprintf("%d checks match “%s”. Type the slug of one.", len(found), text)
+		view.Problem = fmt.Sprintf("%d checks match “%s”. Enter the slug of one.", len(found), text)
 		return uuid.Nil, nil
 	}
 	view.Problem = fmt.Sprintf("No check matches “%s”.", text)
@@ -244,11 +244,11 @@ func (d *Dashboard) retryDelivery(q *request) error {
 	_, err = q.mon.RetryDeliveries(q.ctx(), q.project.ID, id)
 	switch {
 	case errors.Is(err, checks.ErrNotFound):
-		q.notice("This delivery is not failed any more.")
+		q.notice("This delivery is no longer failed.")
 	case err != nil:
 		return err
 	default:
-		q.notice("The alert will be sent again now.")
+		q.notice("Sending the alert again.")
 	}
 	return q.backToDeliveries()
 }
@@ -259,7 +259,7 @@ func (d *Dashboard) retryFailed(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.notice(fmt.Sprintf("%s will be sent again now.", verdict.Count(n, "alert")))
+	q.notice(fmt.Sprintf("Sending %s again.", verdict.Count(n, "alert")))
 	return q.backToDeliveries()
 }
 
@@ -287,9 +287,12 @@ func (r deliveryRow) Word() string {
 func (r deliveryRow) Hint() string {
 	switch r.State {
 	case monitor.DeliverySuperseded:
-		return "a newer alert about the check replaced it"
+		return "replaced by a newer alert about this check"
 	case monitor.DeliverySkipped:
-		return "the integration wants no alerts about " + string(r.Status)
+		if r.Status == "up" {
+			return "this integration does not send recovery alerts"
+		}
+		return "this integration does not send down alerts"
 	}
 	return ""
 }

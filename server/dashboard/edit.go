@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 func (d *Dashboard) editRoutes() {
@@ -202,7 +203,7 @@ func (d *Dashboard) createCheck(q *request) error {
 	if err != nil {
 		return q.refused(v, err)
 	}
-	q.notice("Made the check. It is new until its first ping.")
+	q.notice("Check created. Waiting for its first ping.")
 	return q.redirect("/checks/%s", c.UniqueKey())
 }
 
@@ -213,7 +214,7 @@ func (q *request) refused(v *editView, err error) error {
 		return q.showEdit(http.StatusUnprocessableEntity, v)
 	}
 	if errors.Is(err, checks.ErrCheckLimit) {
-		v.Problem = fmt.Sprintf("No check was made: the plan of this account allows %d.", q.project.CheckLimit())
+		v.Problem = fmt.Sprintf("Check not created: this account is limited to %s.", verdict.Count(q.project.CheckLimit(), "check"))
 		return q.showEdit(http.StatusUnprocessableEntity, v)
 	}
 	return err
@@ -301,14 +302,14 @@ func savedText(theirs, mine []formSetting) string {
 	if others == nil {
 		return "Saved."
 	}
-	return "Saved. Somebody else has changed this meanwhile: " + strings.Join(others, ", ") + "."
+	return "Saved. Someone else also changed: " + strings.Join(others, ", ") + "."
 }
 
 // conflictText says to what somebody else has changed a setting.
 func (v *editView) conflictText(name string) string {
 	for _, s := range formSettings {
 		if s.name == name {
-			return labelOf(name) + " was changed by somebody else to “" + v.shownValue(s, v.now) + "”. Save again to replace it with yours"
+			return labelOf(name) + " was changed by someone else to “" + v.shownValue(s, v.now) + "”. Save again to use your value"
 		}
 	}
 	return ""

@@ -175,12 +175,12 @@ func TestEveryField(t *testing.T) {
 func TestNewCheckDefaults(t *testing.T) {
 	s := newSite(t)
 	b := s.signedIn(s.keys.ReadWrite)
-	b.get(s.path("checks/new")).has("so nobody is alerted")
+	b.get(s.path("checks/new")).has("so no one will be notified")
 	s.webhook("ops")
 	s.webhook("pager")
 	u, _ := url.Parse(s.web.URL)
 	b.client.Jar.SetCookies(u, []*http.Cookie{{Name: "rollcall_zone", Value: "Europe/Riga"}})
-	page := b.get(s.path("checks/new")).is(http.StatusOK).has("within 1 day of the one before", "down 1 h later").hasNo("<details class=\"part\" open")
+	page := b.get(s.path("checks/new")).is(http.StatusOK).has("within 1 day of the last one", "down 1 h later").hasNo("<details class=\"part\" open")
 	form := page.inputs("edit")
 	if form.Get("tz") != "Europe/Riga" || len(form["channels"]) != 2 || form.Get("timeout") != "1 day" {
 		t.Errorf("the form suggests %v", form)
@@ -217,9 +217,9 @@ func TestRefusedFields(t *testing.T) {
 		{"slug", "Ä b", "Slug may only have a-z, 0-9, hyphen and underscore", nil},
 		{"tags", strings.Repeat("tag ", 200), "Tags is too long", nil},
 		{"desc", strings.Repeat("d", 10_001), "Description is too long", nil},
-		{"timeout", "30 s", "Period is too short: 30 s, the minimum is 1 min.", []string{"kind", "simple"}},
-		{"timeout", "13 months", "Period has months or years", []string{"kind", "simple"}},
-		{"timeout", "", "Period is missing", []string{"kind", "simple"}},
+		{"timeout", "30 s", "Interval is too short: 30 s, the minimum is 1 min.", []string{"kind", "simple"}},
+		{"timeout", "13 months", "Interval has months or years", []string{"kind", "simple"}},
+		{"timeout", "", "Interval is missing", []string{"kind", "simple"}},
 		{"schedule", "0 25 * * *", "Schedule is not a valid cron or OnCalendar expression: hour: 25 is not in 0–23.", nil},
 		{"schedule", " ", "Schedule is missing", nil},
 		{"schedule", "2001-01-01", "Schedule has no time to come", nil},
@@ -228,7 +228,7 @@ func TestRefusedFields(t *testing.T) {
 		{"tz", "../../etc/passwd", "Time zone is not a valid time zone", nil},
 		{"grace", "90", "Grace time has no unit: write 90 min, 90 h or 90 days.", nil},
 		{"grace", "366 days", "Grace time is too long: 366 days, the maximum is 365 days.", nil},
-		{"max_runtime", "10 s", "Longest run is too short", nil},
+		{"max_runtime", "10 s", "Maximum run time is too short", nil},
 		{"alert_after", "101", "Alert after is too large: 101, the maximum is 100.", nil},
 		{"alert_after", "two", "Alert after is not a whole number: two.", nil},
 		{"repeat_every", "often", "Repeat every is not a period", nil},
@@ -247,7 +247,7 @@ func TestRefusedFields(t *testing.T) {
 			}
 			form.Set(test.name, test.value)
 			answer := b.post(path, form).is(http.StatusUnprocessableEntity)
-			answer.has(test.want, "Nothing was saved", `href="#`+test.name+`"`)
+			answer.has(test.want, "Not saved", `href="#`+test.name+`"`)
 			if test.name != "methods" && test.name != "channels" {
 				answer.has(`id="`+test.name+`-wrong"`, `aria-describedby="`+test.name+"-wrong")
 				kept := answer.inputs("edit")
@@ -281,7 +281,7 @@ func TestCheckLimit(t *testing.T) {
 	form := b.get(s.path("checks/new")).inputs("edit")
 	s.create(checks.Spec{Name: new("only")})
 	form.Set("name", "one more")
-	b.post(s.path("checks/new"), form).is(http.StatusUnprocessableEntity).has("the plan of this account allows 1", `value="one more"`)
+	b.post(s.path("checks/new"), form).is(http.StatusUnprocessableEntity).has("this account is limited to 1 check", `value="one more"`)
 }
 
 // TestTwoEditors has two people change a check at once.
@@ -302,7 +302,7 @@ func TestTwoEditors(t *testing.T) {
 	if got.Grace != 2*time.Hour || got.Name != "restore" || len(got.Channels) != 1 || got.Desc != "one\r\ntwo" {
 		t.Errorf("after two changes of different settings: %+v, %v", got.Settings, got.Channels)
 	}
-	ben.get(s.path("")).has("Somebody else has changed this meanwhile: grace time, integrations.")
+	ben.get(s.path("")).has("Someone else also changed: grace time, integrations.")
 
 	annas, bens = anna.get(path).inputs("edit"), ben.get(path).inputs("edit")
 	annas.Set("grace", "3 h")
@@ -316,7 +316,7 @@ func TestTwoEditors(t *testing.T) {
 	bens["channels"] = nil
 	bens.Set("timeout", "2 days")
 	page := ben.post(path, bens).is(http.StatusConflict)
-	page.has("Grace time was changed by somebody else to “3 h”. Save again", "Integrations was changed by somebody else to “pager”.", "somebody else to “0 3 * * *”.")
+	page.has("Grace time was changed by someone else to “3 h”. Save again", "Integrations was changed by someone else to “pager”.", "someone else to “0 3 * * *”.")
 	if got := s.check(c.ID); got.Grace != 3*time.Hour || got.Desc != "one\r\ntwo" {
 		t.Errorf("a conflict has changed the check: %+v", got.Settings)
 	}
@@ -427,7 +427,7 @@ func TestActions(t *testing.T) {
 	if got := s.check(c.ID).Stored; got != checks.StatusNew {
 		t.Errorf("the check is %s", got)
 	}
-	b.get(path+"/delete").is(http.StatusOK).has("It has received 1 ping.", "pause it instead")
+	b.get(path+"/delete").is(http.StatusOK).has("alerts and 1 ping are deleted", "pause it instead")
 	if to := b.post(path+"/delete", nil).is(http.StatusSeeOther).header.Get("Location"); to != s.path("") {
 		t.Errorf("led to %s", to)
 	}
@@ -440,7 +440,7 @@ func TestTransfer(t *testing.T) {
 	c := s.create(checks.Spec{Name: new("backup")})
 	path := "/checks/" + c.UniqueKey()
 	b := s.signedIn(s.keys.ReadWrite)
-	b.get(path + "/transfer").is(http.StatusOK).has("You may edit no other project.").hasNo("<select")
+	b.get(path + "/transfer").is(http.StatusOK).has("There is no other project you can edit.").hasNo("<select")
 	b.get(path + "/edit").hasNo("/transfer")
 
 	other, keys, err := s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "<other>", Account: "other", MaxChecks: 1})
@@ -461,7 +461,7 @@ func TestTransfer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.post(path+"/transfer", url.Values{"project": {other.ID.String()}}).is(http.StatusUnprocessableEntity).has("as many checks as its plan allows")
+	b.post(path+"/transfer", url.Values{"project": {other.ID.String()}}).is(http.StatusUnprocessableEntity).has("account has reached its check limit")
 	if _, err := s.mon.Delete(t.Context(), full.ID); err != nil {
 		t.Fatal(err)
 	}

@@ -30,9 +30,9 @@ type checkAction struct {
 var checkActions = map[string]checkAction{
 	"pause": {Title: "Pause", Button: "Pause", text: func(c checks.Check) []string {
 		if c.ManualResume {
-			return []string{"Nobody is alerted about a paused check. It ignores pings until you resume it."}
+			return []string{"No alerts are sent while a check is paused. It ignores pings until you resume it."}
 		}
-		return []string{"Nobody is alerted about a paused check. Its next ping resumes it."}
+		return []string{"No alerts are sent while a check is paused. Its next ping resumes it."}
 	}, do: func(q *request) error {
 		if _, err := q.mon.Pause(q.ctx(), q.check.ID); err != nil {
 			return err
@@ -41,7 +41,7 @@ var checkActions = map[string]checkAction{
 		return q.redirect("/checks/%s", q.check.UniqueKey())
 	}},
 	"resume": {Title: "Resume", Button: "Resume", text: func(checks.Check) []string {
-		return []string{"The check becomes new. Its next ping starts the monitoring."}
+		return []string{"The check becomes new. Monitoring resumes at its next ping."}
 	}, do: func(q *request) error {
 		switch _, err := q.mon.Resume(q.ctx(), q.check.ID); {
 		case errors.Is(err, checks.ErrNotPaused):
@@ -49,22 +49,22 @@ var checkActions = map[string]checkAction{
 		case err != nil:
 			return err
 		default:
-			q.notice("Resumed. The check is new until its next ping.")
+			q.notice("Resumed. Waiting for the next ping.")
 		}
 		return q.redirect("/checks/%s", q.check.UniqueKey())
 	}},
-	"transfer": {Title: "Move", Button: "Move the check", Targets: true, text: func(checks.Check) []string {
+	"transfer": {Title: "Move", Button: "Move check", Targets: true, text: func(checks.Check) []string {
 		return []string{
-			"Its ping address by identifier, its badge, settings, state and history stay. Its slug counts in the other project.",
-			"All integrations of that project replace those that it has now. Alerts that were not sent yet are dropped.",
+			"The check keeps its UUID ping URL, badge, settings, status and history. Its slug URL changes to the new project’s.",
+			"All of that project’s integrations replace its current ones. Alerts not yet sent are dropped.",
 		}
 	}, do: (*request).transfer},
-	"delete": {Title: "Delete", Button: "Delete the check", Danger: true, text: func(c checks.Check) []string {
-		lost := "Its settings, its history of states and alerts, and its log of pings are removed for good."
+	"delete": {Title: "Delete", Button: "Delete check", Danger: true, text: func(c checks.Check) []string {
+		lost := "Its settings, status history, alerts and pings are deleted. This cannot be undone."
 		if c.NPings > 0 {
-			lost = "Its settings, its history of states and alerts, and its log are removed for good. It has received " + verdict.Count(int(c.NPings), "ping") + "."
+			lost = "Its settings, status history, alerts and " + verdict.Count(int(c.NPings), "ping") + " are deleted. This cannot be undone."
 		}
-		return []string{lost, "Pings to its address are refused from then on. To stop alerts for a while, pause it instead."}
+		return []string{lost, "Jobs that still ping it will get an error. To stop alerts for a while, pause it instead."}
 	}, do: func(q *request) error {
 		if _, err := q.mon.Delete(q.ctx(), q.check.ID); err != nil {
 			return err
@@ -110,7 +110,7 @@ func (a checkAction) show(q *request, status int, problem string) error {
 func (a checkAction) take(q *request) error {
 	err := a.do(q)
 	if errors.Is(err, checks.ErrCheckLimit) {
-		return a.show(q, http.StatusUnprocessableEntity, "The account of that project has as many checks as its plan allows.")
+		return a.show(q, http.StatusUnprocessableEntity, "That project’s account has reached its check limit.")
 	}
 	return err
 }

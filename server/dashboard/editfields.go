@@ -25,17 +25,17 @@ const periodBounds = "1 min to 365 days"
 // inputs are the inputs that have a text, without values.
 var inputs = map[string]input{
 	"name":         {Label: "Name", Max: checks.MaxName, Placeholder: "Nightly backup"},
-	"timeout":      {Label: "Period", Max: 40, Placeholder: "1 day", Hint: "Time between two pings, such as 90 min, 1 day or 2 h 30 min. From " + periodBounds + "."},
+	"timeout":      {Label: "Interval", Max: 40, Placeholder: "1 day", Hint: "Expected time between pings, such as 90 min, 1 day or 2 h 30 min. From " + periodBounds + "."},
 	"schedule":     {Label: "Schedule", Mono: true, Rows: 1, Max: checks.MaxSchedule, Placeholder: "0 3 * * *", Hint: "A cron expression of five fields, such as 0 3 * * MON-FRI, or OnCalendar, such as Mon..Fri 03:00."},
 	"tz":           {Label: "Time zone", Max: 64, List: "zones", Placeholder: "Europe/Riga", Hint: "For the schedule and for quiet hours."},
-	"grace":        {Label: "Grace time", Max: 40, Placeholder: "1 h", Hint: "How late a ping may be before the check is down. From " + periodBounds + "."},
-	"slug":         {Label: "Slug", Mono: true, Max: checks.MaxSlug, Placeholder: "nightly-backup", Hint: "Names the check in ping addresses: a–z, 0–9, hyphen and underscore."},
-	"tags":         {Label: "Tags", Max: checks.MaxTags, Placeholder: "prod db", Hint: "Words with blanks between them."},
+	"grace":        {Label: "Grace time", Max: 40, Placeholder: "1 h", Hint: "How late a ping may be before the check goes down. From " + periodBounds + "."},
+	"slug":         {Label: "Slug", Mono: true, Max: checks.MaxSlug, Placeholder: "nightly-backup", Hint: "Used in the ping URL: a–z, 0–9, hyphen and underscore."},
+	"tags":         {Label: "Tags", Max: checks.MaxTags, Placeholder: "prod db", Hint: "Separate tags with spaces."},
 	"desc":         {Label: "Description", Rows: 3, Max: checks.MaxDesc, Hint: "What the job does, and what to do when it fails."},
-	"max_runtime":  {Label: "Longest run", Max: 40, Placeholder: "as the grace time", Hint: "How long a run may take after its start signal before the check is down. " + periodBounds + ", or empty for the grace time."},
-	"alert_after":  {Label: "Alert after", Max: 3, Placeholder: "1", Hint: fmt.Sprintf("Failures in a row that raise an alert, 1 to %d. The state changes at the first.", checks.MaxAlertAfter)},
+	"max_runtime":  {Label: "Maximum run time", Max: 40, Placeholder: "as the grace time", Hint: "How long a run may take after its start signal before the check goes down. " + periodBounds + ", or empty for the grace time."},
+	"alert_after":  {Label: "Alert after", Max: 3, Placeholder: "1", Hint: fmt.Sprintf("Consecutive failures before an alert, 1 to %d. The status changes at the first.", checks.MaxAlertAfter)},
 	"repeat_every": {Label: "Repeat every", Max: 40, Placeholder: "never", Hint: "Time between reminders while the check is down. " + periodBounds + ", or empty for none."},
-	"quiet_hours":  {Label: "Quiet hours", Mono: true, Rows: 2, Max: checks.MaxQuietHours, Placeholder: "Mon..Fri 22:00-06:00; Sat,Sun 00:00-24:00", Hint: "Windows in which alerts wait, with semicolons or line breaks between them. Once: 2026-12-24 18:00/2026-12-27 06:00."},
+	"quiet_hours":  {Label: "Quiet hours", Mono: true, Rows: 2, Max: checks.MaxQuietHours, Placeholder: "Mon..Fri 22:00-06:00; Sat,Sun 00:00-24:00", Hint: "When alerts wait. Separate windows with semicolons or line breaks. A single occasion: 2026-12-24 18:00/2026-12-27 06:00."},
 	"start_kw":     {Label: "Start keywords", Max: checks.MaxKeywords, Placeholder: "started"},
 	"success_kw":   {Label: "Success keywords", Max: checks.MaxKeywords, Placeholder: "completed, finished"},
 	"failure_kw":   {Label: "Failure keywords", Max: checks.MaxKeywords, Placeholder: "ERROR, failed"},
@@ -43,9 +43,9 @@ var inputs = map[string]input{
 
 // labels are what pages call settings that have no text.
 var labels = map[string]string{
-	"when": "When pings are expected", "channels": "Integrations", "manual_resume": "Manual resume", "methods": "Methods",
-	"filter_subject": "Filter of subjects", "filter_body": "Filter of e-mail bodies", "filter_http_body": "Filter of HTTP bodies",
-	"filter_default_fail": "Without a keyword",
+	"when": "Schedule type", "channels": "Integrations", "manual_resume": "Manual resume", "methods": "Methods",
+	"filter_subject": "Subject filter", "filter_body": "E-mail body filter", "filter_http_body": "HTTP body filter",
+	"filter_default_fail": "Default to failure",
 }
 
 // labelOf returns what pages call a setting.
@@ -89,10 +89,10 @@ type section struct {
 }
 
 var sections = []section{
-	{"about", "Address and notes", "slug, tags, description", []string{"slug", "tags", "desc"}, false},
-	{"runs", "Runs and pings", "longest run, manual resume, methods", []string{"max_runtime", "manual_resume", "methods"}, false},
-	{"alerts", "Alerts", "after how many failures, reminders, quiet hours", []string{"alert_after", "repeat_every", "quiet_hours"}, false},
-	{"keywords", "Keywords", "for jobs that cannot choose their ping address", []string{"filter_http_body", "filter_subject", "filter_body", "start_kw", "success_kw", "failure_kw", "filter_default_fail", "sample_subject", "sample_body"}, false},
+	{"about", "URL and notes", "slug, tags, description", []string{"slug", "tags", "desc"}, false},
+	{"runs", "Runs and pings", "maximum run time, manual resume, methods", []string{"max_runtime", "manual_resume", "methods"}, false},
+	{"alerts", "Alerts", "failures before an alert, reminders, quiet hours", []string{"alert_after", "repeat_every", "quiet_hours"}, false},
+	{"keywords", "Keywords", "for jobs that cannot choose their ping URL", []string{"filter_http_body", "filter_subject", "filter_body", "start_kw", "success_kw", "failure_kw", "filter_default_fail", "sample_subject", "sample_body"}, false},
 }
 
 // Section returns a section. It is open if it has a setting that is not the default, or an error.

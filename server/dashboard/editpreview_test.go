@@ -35,7 +35,7 @@ func TestPreviewTimes(t *testing.T) {
 		t.Helper()
 		return b.post(s.path("preview/schedule"), url.Values{"kind": {"schedule"}, "schedule": {schedule}, "tz": {tz}, "grace": {"20 min"}}).is(http.StatusOK)
 	}
-	preview("0 3 * * *", "Europe/Riga").has("A ping is expected at 03:00 every day, in Europe/Riga. Without one, the check is down 20 min later.",
+	preview("0 3 * * *", "Europe/Riga").has("A ping is expected at 03:00 every day, in Europe/Riga. If none arrives, the check goes down 20 min later.",
 		"Mon 23 Nov 03:00", "Sun 22 Nov 20:00", "Your time, America/New_York", "Wed 2 Dec 03:00").hasNo("clock-note", "Thu 3 Dec", "data-problem")
 	preview("0 3 * * *", "America/New_York").hasNo("Your time")
 
@@ -46,18 +46,18 @@ func TestPreviewTimes(t *testing.T) {
 	preview("*/30 * * * *", "Europe/Riga").has("Sun 31 Oct 03:30 EEST", "03:30 comes twice, this is the first time", "Sun 31 Oct 03:30 EET", "03:30 for the second time", "clocks go back")
 	b = s.at("2026-12-30T12:00:00Z")
 	preview("Fri 03:00:30", "UTC").has("Fri 1 Jan 2027 03:00:30")
-	preview("2026-12-31 10:00", "UTC").has("Thu 31 Dec 10:00", "No run is expected after these.")
+	preview("2026-12-31 10:00", "UTC").has("Thu 31 Dec 10:00", "The schedule ends after these runs.")
 
 	preview("0 25 * * *", "UTC").has("data-problem", "Hour: 25 is not in 0–23.", "0 <mark>25</mark> * * *")
 	preview("0 3 * * MON,FOO", "UTC").has("0 3 * * MON,<mark>FOO</mark>")
 	preview("<b>", "UTC").has("data-problem").hasNo("<b>")
 	preview("", "UTC").has("Schedule is missing")
-	preview("0 3 * * *", "Nowhere/<i>").has("The time zone is not one").hasNo("<i>")
+	preview("0 3 * * *", "Nowhere/<i>").has("Unknown time zone").hasNo("<i>")
 	preview(strings.Repeat("9", 5000), "UTC").has("Schedule is too long").hasNo("999999")
 	b.post(s.path("preview/schedule"), url.Values{"kind": {"simple"}, "timeout": {"90 min"}, "grace": {"5 min"}}).
-		has("A ping is expected within 1 h 30 min of the one before. Without one, the check is late after that, and down 5 min later.")
-	b.post(s.path("preview/schedule"), url.Values{"timeout": {"90"}}).has("data-problem", "Period has no unit")
-	b.post(s.path("preview/schedule"), url.Values{"timeout": {"1 h"}, "grace": {"x"}}).has("within 1 h of the one before.").hasNo("down", "data-problem")
+		has("A ping is expected within 1 h 30 min of the last one. After that the check is late; it goes down 5 min later.")
+	b.post(s.path("preview/schedule"), url.Values{"timeout": {"90"}}).has("data-problem", "Interval has no unit")
+	b.post(s.path("preview/schedule"), url.Values{"timeout": {"1 h"}, "grace": {"x"}}).has("within 1 h of the last one.").hasNo("down", "data-problem")
 
 	// The button for browsers without scripts shows the same, and changes nothing.
 	form := b.get(s.path("checks/new")).inputs("edit")
@@ -85,7 +85,7 @@ func TestPreviewSlug(t *testing.T) {
 		t.Helper()
 		return b.post(s.path("preview/slug"), url.Values{"slug": {slug}, "id": {id}}).is(http.StatusOK)
 	}
-	preview("mail", "").has("&lt;u&gt;mail has this slug as well", "/ping/"+s.project.PingKey+"/mail")
+	preview("mail", "").has("&lt;u&gt;mail already has this slug", "/ping/"+s.project.PingKey+"/mail")
 	preview("mail", c.ID.String()).hasNo("as well")
 	preview("post", "").has("/post").hasNo("as well")
 	preview("", "").hasNo("/ping/")
@@ -104,10 +104,10 @@ func TestPreviewWeek(t *testing.T) {
 		"00:00–24:00", "00:00–06:00, 22:00–24:00", `x="91.67%" width="8.33%"`, `class="now" x1="50.00%"`)
 	preview("22:00-06:00", "UTC").has("Not quiet now. Next from Sun 22 Nov 22:00 to Mon 23 Nov 06:00, for 8 h.")
 	preview("2026-12-24 18:00/2026-12-27 06:00", "Europe/Riga").has("Next from Thu 24 Dec 18:00 to Sun 27 Dec 06:00, for 2 days 12 h.", "not quiet")
-	preview("2020-12-24 18:00/2020-12-27 06:00", "UTC").has("No quiet hours follow")
+	preview("2020-12-24 18:00/2020-12-27 06:00", "UTC").has("No more quiet hours")
 	preview("25:00-26:00", "UTC").has("data-problem", "25:00 is not a time of day")
 	preview("<b>22:00-06:00", "UTC").has("data-problem").hasNo("<b>")
-	preview("22:00-06:00", "Mars").has("data-problem", "not one of the IANA database")
+	preview("22:00-06:00", "Mars").has("data-problem", "Unknown time zone")
 	preview("00:00-24:00", "UTC").has("data-problem", "no alert would ever be sent")
 
 	b = s.at("2027-10-30T12:00:00Z")
@@ -127,7 +127,7 @@ func TestPreviewTry(t *testing.T) {
 		}
 		return b.post(s.path("preview/try"), form).is(http.StatusOK)
 	}
-	preview("sample_body", "done").has("Choose above where keywords are looked for.")
+	preview("sample_body", "done").has("Choose above where to look for keywords.")
 	preview("filter_http_body", "on").has("Paste what your job sends")
 	preview("filter_http_body", "on", "sample_body", "it is done").has("As an HTTP ping", "<strong>a success</strong>", "keyword “done”", "it is <mark>done</mark>").hasNo("e-mail")
 	preview("filter_http_body", "on", "sample_body", "done: ERROR, fatal ERROR").has("<strong>a failure</strong>", "failure keywords “ERROR”, “fatal”",

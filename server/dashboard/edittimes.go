@@ -50,15 +50,15 @@ func previewTimes(f form, viewer *time.Location, now time.Time) (p timesPreview)
 	}
 	grace, graceErr := f.period("grace", false)
 	if spec.Timeout != nil {
-		p.Words = "A ping is expected within " + spellPeriod(*spec.Timeout) + " of the one before."
+		p.Words = "A ping is expected within " + spellPeriod(*spec.Timeout) + " of the last one."
 		if graceErr == nil {
-			p.Words += " Without one, the check is late after that, and down " + spellPeriod(grace) + " later."
+			p.Words += " After that the check is late; it goes down " + spellPeriod(grace) + " later."
 		}
 		return p
 	}
 	zone, err := schedule.LoadLocation(f["tz"])
 	if err != nil {
-		p.Problem = "The time zone is not one of the IANA database."
+		p.Problem = "Unknown time zone. Use an IANA name, such as Europe/Riga."
 		return p
 	}
 	s, err := schedule.Parse(*spec.Schedule)
@@ -69,7 +69,7 @@ func previewTimes(f form, viewer *time.Location, now time.Time) (p timesPreview)
 	p.Zone = zone.String()
 	p.Words = "A ping is expected " + schedule.Explain(s, zone) + "."
 	if graceErr == nil {
-		p.Words += " Without one, the check is down " + spellPeriod(grace) + " later."
+		p.Words += " If none arrives, the check goes down " + spellPeriod(grace) + " later."
 	}
 	p.list(s, viewer, now.In(zone))
 	return p

@@ -53,10 +53,10 @@ func previewTry(f form) (p tryPreview) {
 	mail := c.FilterSubject || c.FilterBody
 	switch {
 	case !mail && !c.FilterHTTPBody:
-		p.Hint = "Choose above where keywords are looked for. Until then, the address of a ping says what it is."
+		p.Hint = "Choose above where to look for keywords. Until then, the ping URL decides the result."
 		return p
 	case subject == "" && body == "":
-		p.Hint = "Paste what your job sends, and see what the ping would be."
+		p.Hint = "Paste what your job sends to see how its ping is classified."
 		return p
 	case len(subject)+len(body) > maxSample:
 		p.Hint = "The sample is too long to try: more than 100,000 bytes."
@@ -125,10 +125,10 @@ func (w *tryWay) explain(c checks.Check, texts ...string) []string {
 		if len(found) > 1 {
 			noun = "keywords"
 		}
-		w.Why = "it has the " + k.words + " " + noun + " “" + strings.Join(found, "”, “") + "”."
+		w.Why = "it contains the " + k.words + " " + noun + " “" + strings.Join(found, "”, “") + "”."
 		return found
 	}
-	w.Why = "it has none of the keywords."
+	w.Why = "it contains none of the keywords."
 	return nil
 }
 

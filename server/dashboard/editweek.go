@@ -64,7 +64,7 @@ func previewWeek(f form, now time.Time) (p weekPreview) {
 	}
 	zone, err := schedule.LoadLocation(f["tz"])
 	if err != nil {
-		p.Problem = "The time zone is not one of the IANA database."
+		p.Problem = "Unknown time zone. Use an IANA name, such as Europe/Riga."
 		return p
 	}
 	hours, err := quiet.Parse(text, zone)
@@ -96,7 +96,7 @@ func quietWords(h quiet.Hours, now time.Time) string {
 	}
 	begin, end, ok := h.Next(now)
 	if !ok {
-		return "No quiet hours follow: all windows are over."
+		return "No more quiet hours: all windows have passed."
 	}
 	begin, end = begin.In(now.Location()), end.In(now.Location())
 	return fmt.Sprintf("Not quiet now. Next from %s to %s, for %s.", dayAndTime(begin, now), dayAndTime(end, now), verdict.Duration(end.Sub(begin)))

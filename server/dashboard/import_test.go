@@ -63,7 +63,7 @@ func TestImport(t *testing.T) {
 	reader.post(s.path("import"), url.Values{"url": {web.URL}, "key": {sourceKey}}).is(http.StatusForbidden)
 	b.get(s.path("import")).is(http.StatusOK).has("https://healthchecks.io")
 	plan := b.post(s.path("import"), url.Values{"url": {web.URL}, "key": {" " + sourceKey + " "}}).is(http.StatusOK).
-		has("<b>2</b> new", "<b>2</b> that cannot be imported", "Backup &lt;x&gt;", importedFirst, "new, paused", "No UUID", "timeout is too small", "&lt;Ops&gt;", "Import 2 checks").
+		has("<b>2</b> new", "<b>2</b> not importable", "Backup &lt;x&gt;", importedFirst, "new, paused", "No UUID", "timeout is too small", "&lt;Ops&gt;", "Import 2 checks").
 		hasNo(sourceKey)
 	if list, err := s.mon.Checks(t.Context(), s.project.ID, monitor.CheckQuery{}); err != nil || len(list) != 0 {
 		t.Fatalf("the plan made %v, %v", list, err)
@@ -81,7 +81,7 @@ func TestImport(t *testing.T) {
 	if _, err := s.mon.Update(t.Context(), first.ID, checks.Spec{Name: new("Renamed")}); err != nil {
 		t.Fatal(err)
 	}
-	again := b.post(s.path("import"), url.Values{"url": {web.URL}, "key": {sourceKey}}).is(http.StatusOK).has("<b>0</b> new, <b>1</b> changed, <b>1</b> already the same", "Renamed")
+	again := b.post(s.path("import"), url.Values{"url": {web.URL}, "key": {sourceKey}}).is(http.StatusOK).has("<b>0</b> new, <b>1</b> changed, <b>1</b> unchanged", "Renamed")
 	s.advance(2 * time.Hour)
 	b.post(s.path("import"), planOf(again)).is(http.StatusBadRequest).has("too old")
 }

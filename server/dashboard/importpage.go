@@ -258,7 +258,7 @@ func importProblem(err error, key string) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "The server did not answer in time."
 	case answered && (refused.StatusCode == http.StatusUnauthorized || refused.StatusCode == http.StatusForbidden):
-		return "The server refuses the key. It must be a read-write API key of the project there."
+		return "The server refuses the key. It must be a read-write API key of that project."
 	case answered:
 		return fmt.Sprintf("The server answers with the status %d. Check the address.", refused.StatusCode)
 	case errors.Is(err, client.ErrNotRollcall):

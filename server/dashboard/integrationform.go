@@ -167,10 +167,10 @@ func (q *request) formOf(c channels.Channel) (integrationForm, error) {
 	info, known := q.kind(c.Kind)
 	switch {
 	case !known:
-		view.Closed = "This server does not know the kind, so it cannot change the settings."
+		view.Closed = "This server does not know this kind, so its settings cannot be changed here."
 		return view, nil
 	case !q.mayMake(info):
-		view.Closed = "Integrations of this kind are changed by an administrator of the server, on its command line."
+		view.Closed = "Only an administrator can change integrations of this kind, on the server’s command line."
 	}
 	view.Doc = info.Doc
 	view.Fields, err = q.fields(info, c)
@@ -213,7 +213,7 @@ func (d *Dashboard) createIntegration(q *request) error {
 	if err != nil {
 		return q.refuse(view, form, err)
 	}
-	q.notice(fmt.Sprintf("Made %s. Send a test alert to see that it arrives.", cutName(channelName(c))))
+	q.notice(fmt.Sprintf("%s created. Send a test alert to check that it works.", cutName(channelName(c))))
 	if view.Assign {
 		if _, err := q.assignToAll(c.ID); err != nil {
 			return err
@@ -252,7 +252,7 @@ func (d *Dashboard) saveIntegration(q *request) error {
 	if err != nil {
 		return q.refuse(view, form, err)
 	}
-	q.notice("Saved. Send a test alert to see that it arrives.")
+	q.notice("Saved. Send a test alert to check that it works.")
 	return q.redirect("/projects/%s/integrations/%s", q.project.ID, c.ID)
 }
 
@@ -306,12 +306,12 @@ func (q *request) refuse(view integrationForm, form url.Values, err error) error
 	setting, isSetting := errors.AsType[*channels.SettingError](err)
 	switch {
 	case isName:
-		view.Problem, view.NameProblem = "Nothing was saved.", shown("The name "+named.Reason+".")
+		view.Problem, view.NameProblem = "Not saved.", shown("The name "+named.Reason+".")
 	case isSetting:
-		view.Problem = "Nothing was saved."
+		view.Problem = "Not saved."
 		i := slices.IndexFunc(view.Fields, func(f field) bool { return f.Name == setting.Setting })
 		if i < 0 {
-			view.Problem = shown("Nothing was saved: " + setting.Error() + ".")
+			view.Problem = shown("Not saved: " + setting.Error() + ".")
 			break
 		}
 		view.Fields[i].Problem = shown(view.Fields[i].Label + " " + setting.Reason + ".")

@@ -101,7 +101,7 @@ func (q *request) integrationOf(c channels.Channel) integration {
 // lacks says for people why a kind cannot be sent.
 func lacks(err error) string {
 	if _, none := errors.AsType[*monitor.NotConfiguredError](err); none {
-		return "no sender is configured for the kind"
+		return "no sender is configured for this kind"
 	}
 	return err.Error()
 }
@@ -218,7 +218,7 @@ func (d *Dashboard) testIntegration(q *request, c channels.Channel) error {
 		return err
 	}
 	if !d.busy.allow(q.project.ID, q.mon.Now()) {
-		view.Problem = "Too many tests in a short time. Wait a few seconds, then try again."
+		view.Problem = "Too many tests. Wait a few seconds, then try again."
 		return q.showForm(http.StatusTooManyRequests, view)
 	}
 	ctx, cancel := context.WithTimeout(q.ctx(), testTime)

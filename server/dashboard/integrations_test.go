@@ -39,16 +39,16 @@ func (s *site) created(a *answer) channels.Channel {
 func TestIntegrations(t *testing.T) {
 	s, r := withReceiver(t)
 	b, reader := s.signedIn(s.keys.ReadWrite), s.signedIn(s.keys.ReadOnly)
-	b.get(s.path("integrations")).is(http.StatusOK).has("No integrations yet", "Make the first")
-	reader.get(s.path("integrations")).is(http.StatusOK).has("No integrations yet").hasNo("Make the first")
+	b.get(s.path("integrations")).is(http.StatusOK).has("No integrations yet", "Add your first integration")
+	reader.get(s.path("integrations")).is(http.StatusOK).has("No integrations yet").hasNo("Add your first integration")
 	s.create(checks.Spec{Name: new("backup")})
 	c := s.create(checks.Spec{Name: new("other")})
 
 	b.get(s.path("integrations/new")).is(http.StatusOK).has("Our own", "House pager", "Beeps in the house", "E-mail",
-		"Not set up: no sender is configured for the kind", // sms
-		"Made by administrators only: Command")
+		"Not configured: no sender is configured for this kind", // sms
+		"Administrators only: Command")
 	b.get(s.path("integrations/new?q=HOUSE+beeps")).is(http.StatusOK).has("House pager").hasNo("E-mail and phone")
-	b.get(s.path("integrations/new?q=xyzzy")).is(http.StatusOK).has("Nothing matches")
+	b.get(s.path("integrations/new?q=xyzzy")).is(http.StatusOK).has("No matches")
 	b.get(s.path("integrations/new?kind=pager")).is(http.StatusOK).has("Opens the house.", `name="s.loud"`, "<option selected>low</option>", `type="password"`, "checked")
 	b.get(s.path("integrations/new?kind=nothing")).is(http.StatusNotFound)
 
@@ -57,7 +57,7 @@ func TestIntegrations(t *testing.T) {
 		t.Errorf("made %#v with %v", made, made.Settings)
 	}
 	path := s.path("integrations/" + made.ID.String())
-	b.get(path).is(http.StatusOK).has("Made house.", "set; leave empty to keep", "https://house.example.org", "0 checks of 2").hasNo("t0psecret", "q7xz")
+	b.get(path).is(http.StatusOK).has("house created.", "set; leave empty to keep", "https://house.example.org", "0 checks of 2").hasNo("t0psecret", "q7xz")
 	reader.get(path).is(http.StatusForbidden).hasNo("house.example.org")
 	b.post(path+"/assign", nil).is(http.StatusSeeOther)
 	b.get(path).has("Added house to 2 checks.", "2 checks of 2")
@@ -65,19 +65,19 @@ func TestIntegrations(t *testing.T) {
 	b.get(s.path("integrations")).is(http.StatusOK).has("house", "House pager", "2 checks", "sent")
 	reader.get(s.path("integrations")).is(http.StatusOK).has("house", "sent").hasNo("New integration", "integrations/"+made.ID.String())
 
-	b.post(path, url.Values{"action": {"test"}}).is(http.StatusOK).has("The test alert was accepted")
+	b.post(path, url.Values{"action": {"test"}}).is(http.StatusOK).has("Test alert sent")
 	if n := r.count(); n != 2 || !r.got[1].Test {
 		t.Errorf("%d alerts, the last %+v", n, r.got[n-1])
 	}
 	r.fail(errors.New("<i>t0psecret</i> refused"))
-	b.post(path, url.Values{"action": {"test"}}).is(http.StatusOK).has("The test alert failed", "&lt;i&gt;***&lt;/i&gt; refused").hasNo("t0psecret")
+	b.post(path, url.Values{"action": {"test"}}).is(http.StatusOK).has("Test alert failed", "&lt;i&gt;***&lt;/i&gt; refused").hasNo("t0psecret")
 	reader.post(path, url.Values{"action": {"test"}}).is(http.StatusForbidden)
 	for range 20 {
 		b.post(path, url.Values{"action": {"test"}})
 	}
 	b.post(path, url.Values{"action": {"test"}}).is(http.StatusTooManyRequests).has("Too many tests")
 
-	b.get(path + "/delete").is(http.StatusOK).has("2 checks alert it")
+	b.get(path + "/delete").is(http.StatusOK).has("2 checks use it")
 	reader.post(path+"/delete", nil).is(http.StatusForbidden)
 	b.post(path+"/delete", nil).is(http.StatusSeeOther)
 	b.get(s.path("integrations")).has("Deleted house.", "No integrations yet")
@@ -105,7 +105,7 @@ func TestIntegrationNotify(t *testing.T) {
 
 	c := s.create(checks.Spec{Name: new("backup"), Channels: new("*")})
 	s.goDown(c)
-	b.get("/checks/"+c.UniqueKey()).has("<b>ups</b> wants no alerts about down", "wants no alerts about down.").hasNo("waiting")
+	b.get("/checks/"+c.UniqueKey()).has("<b>ups</b> does not send down alerts", "does not send down alerts").hasNo("waiting")
 	s.advance(time.Minute)
 	if _, err := s.mon.Ping(t.Context(), c.ID, pings.Signal{}); err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestIntegrationNotify(t *testing.T) {
 	if n := r.count(); n != 4 {
 		t.Errorf("%d alerts, want 4: two to the integration that wants both", n)
 	}
-	b.get(s.path("deliveries?state=skipped")).is(http.StatusOK).has("skipped", "wants no alerts about down", "wants no alerts about up", "<option value=\"skipped\" selected>").
+	b.get(s.path("deliveries?state=skipped")).is(http.StatusOK).has("skipped", "does not send down alerts", "does not send recovery alerts", "<option value=\"skipped\" selected>").
 		hasNo(">sent</span>")
 	b.get(s.path("integrations")).has("skipped")
 
@@ -137,7 +137,7 @@ func TestIntegrationErrors(t *testing.T) {
 	form := house()
 	form.Set("s.pin", "q7xzq")
 	form.Set("name", "<house>")
-	b.post(path, form).is(http.StatusBadRequest).has("Pin is malformed.", `value="&lt;house&gt;"`, `value="https://house.example.org"`, "Type the secrets again", `aria-invalid="true"`).
+	b.post(path, form).is(http.StatusBadRequest).has("Pin is malformed.", `value="&lt;house&gt;"`, `value="https://house.example.org"`, "Enter the secrets again", `aria-invalid="true"`).
 		hasNo("q7xzq", "t0psecret")
 	form = house()
 	form.Del("s.server_url")
@@ -264,7 +264,7 @@ func TestIntegrationKinds(t *testing.T) {
 
 	s, _ = withReceiver(t, func(c *dashboard.Config) { c.Kinds = []channels.Kind{} })
 	b = s.signedIn(s.keys.ReadWrite)
-	b.get(s.path("integrations/new")).is(http.StatusOK).has("Made by administrators")
+	b.get(s.path("integrations/new")).is(http.StatusOK).has("Administrators only")
 	b.get(s.path("integrations")).hasNo("integrations/new")
 	b.post(s.path("integrations/new?kind=email"), url.Values{"s.to": {"a@example.org"}}).is(http.StatusForbidden)
 }

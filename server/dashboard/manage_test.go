@@ -184,7 +184,7 @@ func TestProjectSettings(t *testing.T) {
 	s.create(checks.Spec{Name: new("backup"), Slug: new("backup")})
 	s.channel("pager", "house", map[string]string{"server_url": "https://house.example.org", "token": "t0psecret"})
 	b := s.signedIn(s.keys.ReadWrite)
-	b.get(s.path("settings")).is(http.StatusOK).has("backups", "paid", "1000 pings", "2 API keys")
+	b.get(s.path("settings")).is(http.StatusOK).has("backups", "the latest 1000 of each check", "2 API keys")
 	file := b.get(s.path("export")).is(http.StatusOK).has("slug: backup", "house.example.org").hasNo("t0psecret", s.project.PingKey)
 	if got := file.header.Get("Content-Disposition"); got != "attachment; filename=backups.yaml" {
 		t.Errorf("Content-Disposition %q", got)
@@ -220,7 +220,7 @@ func TestDeliveries(t *testing.T) {
 	}
 	s.deliver()
 
-	b.get(s.path("deliveries")).is(http.StatusOK).has("went down", "a failure was signalled", "is up", "sent", "failed",
+	b.get(s.path("deliveries")).is(http.StatusOK).has("went down", "the job reported a failure", "is up", "sent", "failed",
 		"the house at &lt;t0psecret&gt; is gone", // by e-mail, whose settings do not have this text
 		"the house at &lt;***&gt; is gone", "backup &lt;i&gt;", "&lt;b&gt;ops&lt;/b&gt;", "Retry all failed", "1 min ago").hasNo("<b>ops</b>", "backup <i>")
 	reader.get(s.path("deliveries")).is(http.StatusOK).has("failed").hasNo("Retry", "integrations/"+house.ID.String())
@@ -230,7 +230,7 @@ func TestDeliveries(t *testing.T) {
 	b.get(s.path("deliveries?check=backup")).has("went down") // the slug of one, although two names begin with it
 	b.get(s.path("deliveries?check=back")).is(http.StatusOK).has("2 checks match")
 	b.get(s.path("deliveries?check=nothing")).is(http.StatusOK).has("No check matches")
-	b.get(s.path("deliveries?check=two")).is(http.StatusOK).has("Nothing here")
+	b.get(s.path("deliveries?check=two")).is(http.StatusOK).has("No deliveries match the filter")
 	b.get(s.path("deliveries?state=explode&before=-3")).is(http.StatusOK).has("went down")
 
 	failed, err := s.mon.Deliveries(t.Context(), monitor.DeliveryQuery{Project: s.project.ID, Channel: mail.ID, State: monitor.DeliveryFailed})
@@ -245,16 +245,16 @@ func TestDeliveries(t *testing.T) {
 	if to := b.post(s.path("deliveries/retry?state=failed"), one).is(http.StatusSeeOther).location(); !strings.HasSuffix(to, "/deliveries?state=failed") {
 		t.Errorf("leads to %s", to)
 	}
-	b.get(s.path("deliveries")).has("will be sent again", "waiting")
+	b.get(s.path("deliveries")).has("Sending the alert again.", "waiting")
 	s.deliver()
 	if r.count() != sent+1 {
 		t.Errorf("%d alerts sent, want %d", r.count(), sent+1)
 	}
 	b.post(s.path("deliveries/retry"), one).is(http.StatusSeeOther)
-	b.get(s.path("deliveries")).has("not failed any more")
+	b.get(s.path("deliveries")).has("This delivery is no longer failed.")
 	b.post(s.path("deliveries/retry"), url.Values{"id": {"x"}}).is(http.StatusBadRequest)
 	b.post(s.path("deliveries/retry-failed"), nil).is(http.StatusSeeOther)
-	b.get(s.path("deliveries")).has("1 alert will be sent again")
+	b.get(s.path("deliveries")).has("Sending 1 alert again.")
 }
 
 func TestDeliveriesPages(t *testing.T) {
@@ -275,7 +275,7 @@ func TestDeliveriesPages(t *testing.T) {
 	_, rest, _ := strings.Cut(first.body, `deliveries?before=`)
 	before, _, _ := strings.Cut(rest, `&`)
 	b.get(s.path("deliveries?state=sent&before="+before)).is(http.StatusOK).has("Newest", "went down").hasNo("Older<")
-	b.get(s.path("deliveries?before=1")).is(http.StatusOK).has("no older")
+	b.get(s.path("deliveries?before=1")).is(http.StatusOK).has("No older deliveries")
 }
 
 // newSiteOn is newSite with a configuration of the monitor.

@@ -205,7 +205,7 @@ func (d *Dashboard) home(q *request) error {
 
 // fail answers with the page of an error.
 func (d *Dashboard) fail(q *request, err error) {
-	status, title, text := http.StatusInternalServerError, "Something went wrong", "The server could not answer. Its log says why."
+	status, title, text := http.StatusInternalServerError, "Something went wrong", "The server could not complete the request. See its log."
 	var tooLarge *http.MaxBytesError
 	switch {
 	case q.r.Context().Err() != nil:
@@ -214,15 +214,15 @@ func (d *Dashboard) fail(q *request, err error) {
 		d.askToSignIn(q)
 		return
 	case errors.Is(err, checks.ErrNotFound):
-		status, title, text = http.StatusNotFound, "Not here", "There is no such page, or you may not see it."
+		status, title, text = http.StatusNotFound, "Page not found", "This page does not exist, or you do not have access to it."
 	case errors.Is(err, errForbidden):
-		status, title, text = http.StatusForbidden, "Not allowed", "You may look at this project, but not change it. Sign in with a read-write key to change it."
+		status, title, text = http.StatusForbidden, "Not allowed", "You can view this project but not change it. Sign in with a read-write key to make changes."
 	case errors.As(err, &tooLarge):
 		status, title, text = http.StatusRequestEntityTooLarge, "Too large", "The form is larger than 1 MB."
 	case errors.Is(err, errBadForm):
-		status, title, text = http.StatusBadRequest, "Not understood", "The form could not be read. Go back and try again."
+		status, title, text = http.StatusBadRequest, "Bad request", "The form could not be read. Go back and try again."
 	case errors.Is(err, monitor.ErrUnavailable):
-		status, title, text = http.StatusServiceUnavailable, "Not available", "The database does not answer now. Try again in a moment."
+		status, title, text = http.StatusServiceUnavailable, "Temporarily unavailable", "The database is not responding. Try again in a moment."
 		d.log.ErrorContext(q.ctx(), "cannot answer a request", "path", q.r.URL.Path, "error", err)
 	default:
 		if field, ok := errors.AsType[*checks.FieldError](err); ok {

@@ -105,7 +105,7 @@ func (d *Dashboard) deleteProject(q *request) error {
 		return formError(err)
 	}
 	if strings.TrimSpace(q.r.PostForm.Get("name")) != strings.TrimSpace(q.project.Name) {
-		return q.askToDelete(http.StatusBadRequest, "That is not the name of the project. Nothing was deleted.")
+		return q.askToDelete(http.StatusBadRequest, "That is not the project’s name. Nothing was deleted.")
 	}
 	if err := q.mon.DeleteProject(q.ctx(), q.project.ID); err != nil && !errors.Is(err, checks.ErrNotFound) {
 		return err

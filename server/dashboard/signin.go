@@ -20,7 +20,7 @@ import (
 const SignInLinkAge = 24 * time.Hour
 
 // errUsedLink is the error of a link that has signed somebody in before, or is too old.
-var errUsedLink = errors.New("the link was used before or is too old")
+var errUsedLink = errors.New("the link has expired or was already used")
 
 func (d *Dashboard) signInRoutes() {
 	d.public("GET /signin", d.signInPage)
@@ -59,7 +59,7 @@ func (d *Dashboard) useLink(q *request) error {
 	key, err := d.takeLink(q.ctx(), q.r.PathValue("link"))
 	switch {
 	case errors.Is(err, errUsedLink), errors.Is(err, ErrSignedOut), errors.Is(err, checks.ErrNotFound):
-		return q.showSignIn(http.StatusForbidden, "This link was used before, or it is too old. Sign in with an API key.", "")
+		return q.showSignIn(http.StatusForbidden, "This link has expired or was already used. Sign in with an API key.", "")
 	case err != nil:
 		return err
 	}
@@ -111,7 +111,7 @@ func (d *Dashboard) signIn(q *request) error {
 	next := localPath(q.r.PostForm.Get("next"))
 	key, err := d.mon.Authenticate(q.ctx(), strings.TrimSpace(q.r.PostForm.Get("key")))
 	if errors.Is(err, checks.ErrNotFound) {
-		return q.showSignIn(http.StatusForbidden, "No project has this key.", next)
+		return q.showSignIn(http.StatusForbidden, "This key is not valid.", next)
 	}
 	if err != nil {
 		return err

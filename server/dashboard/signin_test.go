@@ -21,7 +21,7 @@ func TestSignInByKey(t *testing.T) {
 		t.Errorf("led to %s, want %s", to, want)
 	}
 	b.get(to).is(http.StatusOK).has(`name="key"`)
-	b.post("/signin", url.Values{"key": {"rcw_wrong"}}).is(http.StatusForbidden).has("No project has this key.").hasNo("rcw_wrong")
+	b.post("/signin", url.Values{"key": {"rcw_wrong"}}).is(http.StatusForbidden).has("This key is not valid.").hasNo("rcw_wrong")
 	in := b.post("/signin", url.Values{"key": {" " + s.keys.ReadWrite + "\n"}, "next": {s.path("?state=down")}}).is(http.StatusSeeOther)
 	if to := in.header.Get("Location"); to != s.path("?state=down") {
 		t.Errorf("led to %s after signing in", to)
@@ -93,7 +93,7 @@ func TestSignInLink(t *testing.T) {
 		t.Errorf("the link leads to %s", to)
 	}
 	b.get(s.path("")).is(http.StatusOK).hasNo("read-only")
-	s.browser().get(link).is(http.StatusForbidden).has("used before")
+	s.browser().get(link).is(http.StatusForbidden).has("already used")
 
 	if link, err = s.pages.SignInLink(t.Context(), s.keys.ReadOnly); err != nil {
 		t.Fatal(err)

@@ -138,13 +138,13 @@ func (d *Dashboard) saveStatusPage(q *request) (err error) {
 	}
 	save, done := q.mon.UpdateStatusPage, "Saved "
 	if form.New {
-		save, done = q.mon.CreateStatusPage, "Made "
+		save, done = q.mon.CreateStatusPage, "Published "
 	}
 	saved, err := save(q.ctx(), form.StatusPage)
 	field, refused := errors.AsType[*checks.FieldError](err)
 	switch {
 	case errors.Is(err, checks.ErrExists):
-		form.Problems = map[string]string{"slug": "Another status page has this address."}
+		form.Problems = map[string]string{"slug": "Another status page uses this URL."}
 		return q.showStatusPageForm(http.StatusConflict, form)
 	case refused && field.Field == "project":
 		form.Problem = "The project " + field.Reason + "."
@@ -157,7 +157,7 @@ func (d *Dashboard) saveStatusPage(q *request) (err error) {
 		return err
 	}
 	d.status.Refresh()
-	q.notice(done + cutName(saved.Title) + ". Anyone can read it at " + q.statusAddress(saved.Slug))
+	q.notice(done + cutName(saved.Title) + ". Anyone can view it at " + q.statusAddress(saved.Slug))
 	return q.redirect("/projects/%s/status", q.project.ID)
 }
 
@@ -251,6 +251,6 @@ func (d *Dashboard) deleteStatusPage(q *request) error {
 		return err
 	}
 	d.status.Refresh()
-	q.notice("Deleted the status page. Nobody can read it any more.")
+	q.notice("Status page deleted. Its URL no longer works.")
 	return q.redirect("/projects/%s/status", q.project.ID)
 }

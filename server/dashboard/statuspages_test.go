@@ -19,22 +19,22 @@ import (
 func TestStatusPages(t *testing.T) {
 	s := newSite(t)
 	b, reader, public := s.signedIn(s.keys.ReadWrite), s.signedIn(s.keys.ReadOnly), s.browser()
-	b.get(s.path("status")).is(http.StatusOK).has("No status pages yet", "Make the first status page")
-	reader.get(s.path("status")).is(http.StatusOK).has("No status pages yet").hasNo("Make the first")
+	b.get(s.path("status")).is(http.StatusOK).has("No status pages yet", "Create a status page")
+	reader.get(s.path("status")).is(http.StatusOK).has("No status pages yet").hasNo("Add your first integration")
 	reader.get(s.path("status/new")).is(http.StatusForbidden)
 	public.get(s.path("status")).is(http.StatusSeeOther)
 	shop := s.create(checks.Spec{Name: new("Shop"), Tags: []string{"web", "eu"}})
 	s.create(checks.Spec{Name: new("Mail <b>"), Tags: []string{"web"}})
 	s.create(checks.Spec{Name: new("Database"), Tags: []string{"db"}})
 
-	b.get(s.path("status/new")).is(http.StatusOK).has("New status page", `value="web"`, `value="db"`, "The public will see none of 3 checks")
+	b.get(s.path("status/new")).is(http.StatusOK).has("New status page", `value="web"`, `value="db"`, "The public will see no checks")
 	form := url.Values{"title": {"Acme & Sons"}, "scope": {"tags"}, "tag": {"web"}, "description": {"Ask us."}}
 	form.Set("preview", "yes")
 	b.post(s.path("status/new"), form).is(http.StatusOK).has("The public will see 2 of 3 checks", "Mail &lt;b&gt;", "Acme &amp; Sons", "Ask us.").hasNo(">Database<")
 	public.get("/status/acme-sons").is(http.StatusNotFound)
 	form.Del("preview")
 	b.post(s.path("status/new"), form).is(http.StatusSeeOther)
-	b.get(s.path("status")).is(http.StatusOK).has("Made Acme &amp; Sons. Anyone can read it at", "/status/acme-sons", "2 of 3 checks")
+	b.get(s.path("status")).is(http.StatusOK).has("Published Acme &amp; Sons. Anyone can view it at", "/status/acme-sons", "2 of 3 checks")
 	reader.get(s.path("status")).has("Acme &amp; Sons", "/status/acme-sons").hasNo("New status page")
 	got := public.get("/status/acme-sons").is(http.StatusOK).has("Acme &amp; Sons", "Ask us.", "Shop", "Mail &lt;b&gt;").hasNo("Database", "backups")
 	if got.header["Set-Cookie"] != nil {
@@ -58,7 +58,7 @@ func TestStatusPages(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	b.get(path+"/delete").is(http.StatusOK).has("Nobody can read", "/status/acme")
+	b.get(path+"/delete").is(http.StatusOK).has("will return “not found”", "/status/acme")
 	reader.post(path+"/delete", nil).is(http.StatusForbidden)
 	public.get("/status/acme").is(http.StatusOK)
 	b.post(path+"/delete", nil).is(http.StatusSeeOther)
@@ -78,7 +78,7 @@ func TestStatusPageProblems(t *testing.T) {
 		status       int
 		want         string
 	}{
-		{"slug", "acme", http.StatusConflict, "Another status page has this address."},
+		{"slug", "acme", http.StatusConflict, "Another status page uses this URL."},
 		{"slug", "Not valid", http.StatusBadRequest, "The address may only have a-z, 0-9 and hyphen: &#34;Not valid&#34;."},
 		{"slug", "../../signin", http.StatusBadRequest, "The address may only have"},
 		{"title", "", http.StatusBadRequest, "The title is empty."},

@@ -69,9 +69,9 @@ func TestReport(t *testing.T) {
 		"table": `<jobs>, 2026-10 until 2026-11-01T00:00:00+00:00
 
 CHECK                                               RUNS  FAILED  AVAILABILITY  DOWN  UNWATCHED  MEAN    SHORTEST  LONGEST
-daily                                               32    1       99.86 %       1 h   41 min     41 min  41 min    41 min
+daily                                               32    1        99.86%       1 h   41 min     41 min  41 min    41 min
 =HYPERLINK("x")<script>alert(1)</script>\u001b[31m  0     0                     0     31 days
-all                                                 32    1       99.86 %       1 h   31 days    41 min  41 min    41 min
+all                                                 32    1        99.86%       1 h   31 days    41 min  41 min    41 min
 `,
 		"csv": `uuid,name,slug,runs,failures,up,down,unwatched,availability,durations_count,durations_sum,durations_min,durations_max
 uuid,daily,,32,1,2672340,3600,2460,0.998654678356017,31,76260,2460,2460
@@ -105,7 +105,7 @@ uuid,daily,,32,1,2672340,3600,2460,0.998654678356017,31,76260,2460,2460
 			t.Errorf("the page loads something: %s", address)
 		}
 	}
-	for _, part := range []string{`<td>99.86 %</td>`, `2026-10-10: 2 runs, 1 failed, down 1 h`, `class="none"`, `class="part"`} {
+	for _, part := range []string{`<td>99.86%</td>`, `2026-10-10: 2 runs, 1 failed, down 1 h`, `class="none"`, `class="part"`} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the page lacks %s", part)
 		}
@@ -120,7 +120,7 @@ func TestReportWords(t *testing.T) {
 	}
 	almost := reportCheck{}
 	almost.Up, almost.Down = 2_600_000, 1
-	if got := almost.Share(); got != "99.99 %" {
+	if got := almost.Share(); got != "99.99%" {
 		t.Errorf("one second down is %s", got)
 	}
 }

@@ -53,7 +53,7 @@ function count() {
   const ticked = boxes().filter((box) => box.checked).length;
   all.checked = ticked > 0 && ticked === boxes().length;
   all.indeterminate = ticked > 0 && !all.checked;
-  document.getElementById("picked").textContent = ticked ? `With the ${ticked} selected:` : "With the selected:";
+  document.getElementById("picked").textContent = ticked ? `${ticked} selected` : "None selected";
 }
 
 document.addEventListener("change", (event) => {

@@ -51,7 +51,7 @@ func TestSubscribe(t *testing.T) {
 	page.Axe()
 	page.Type("#name", "laptop")
 	page.Submit("main form.form .primary")
-	page.WaitText("main", "Made laptop")
+	page.WaitText("main", "laptop created")
 	list, err := s.mon.Channels(t.Context(), s.project.ID)
 	s.must(err)
 	if len(list) != 1 || list[0].Settings["subscription"] != subscription {
@@ -107,7 +107,7 @@ func TestSubscribeProblems(t *testing.T) {
 	}
 	page.Type("#s-subscription", subscription)
 	page.Submit("main form.form .primary")
-	page.WaitText("main", "Made ")
+	page.WaitText("main", " created.")
 }
 
 // TestClick runs the code of the service worker in a page. A click on a notification shows the page of the check, in the

@@ -14,14 +14,14 @@ func TestSignInByKey(t *testing.T) {
 	page.Go(s.path("?state=down"))
 	page.Type("input[name=key]", "rcw_00000000000000000000000000000")
 	page.Submit("main button")
-	page.WaitText("main", "No project has this key.")
+	page.WaitText("main", "This key is not valid.")
 	page.Type("input[name=key]", s.keys.ReadWrite)
 	page.Submit("main button")
 	if got, want := page.Path(), s.path("?state=down"); got != want {
 		t.Errorf("signing in led to %s, want %s", got, want)
 	}
 	page.WaitText("h1", "Checks")
-	page.WaitText("main", "Make the first check")
+	page.WaitText("main", "Create your first check")
 	if text := browsertest.Eval[string](page, "document.cookie"); len(text) > 0 && text != "rollcall_zone=UTC" {
 		t.Errorf("scripts see the cookie %q", text)
 	}
@@ -50,7 +50,7 @@ func TestSignInByLink(t *testing.T) {
 	second := browsertest.Open(t, s.url)
 	second.Tolerate("status of 403")
 	second.Go(link)
-	second.WaitText("main", "This link was used before")
+	second.WaitText("main", "This link has expired or was already used")
 	page.Go(s.path(""))
 	page.WaitText("h1", "Checks")
 }

@@ -18,7 +18,7 @@ func TestStatusPages(t *testing.T) {
 	page.WaitText("main", "No status pages yet")
 	page.Axe()
 	page.Submit("a[href$='/status/new']")
-	page.WaitText("#preview", "The public will see none of 5 checks")
+	page.WaitText("#preview", "The public will see no checks")
 	page.Type("#title", "Acme status")
 	page.Click("input[name=tag][value=prod]")
 	page.WaitText("#preview", "The public will see 2 of 5 checks")
@@ -31,7 +31,7 @@ func TestStatusPages(t *testing.T) {
 		page.Axe()
 	}
 	page.Submit("button.primary")
-	page.WaitText(".notice", "Made Acme status. Anyone can read it at "+s.url+"/status/acme-status")
+	page.WaitText(".notice", "Published Acme status. Anyone can view it at "+s.url+"/status/acme-status")
 	page.Resize(browsertest.Narrow)
 	page.Fits()
 	page.Axe()
@@ -54,7 +54,7 @@ func TestStatusPages(t *testing.T) {
 	page.WaitText("main", "No status pages yet")
 	stranger.Tolerate("status of 404")
 	stranger.Go("/status/acme-status")
-	stranger.WaitText("body", "There is no such status page.")
+	stranger.WaitText("body", "Status page not found.")
 }
 
 // TestStatusPageFormWithoutScript previews and makes a page with scripts turned off.
@@ -70,7 +70,7 @@ func TestStatusPageFormWithoutScript(t *testing.T) {
 	page.Submit("button[name=preview]")
 	page.WaitText("#preview", "The public will see 2 of 5 checks")
 	page.Submit("button.primary")
-	page.WaitText(".notice", "Made Acme status.")
+	page.WaitText(".notice", "Published Acme status.")
 }
 
 // TestStatusPageKeyboard reaches everything in the form by keyboard.

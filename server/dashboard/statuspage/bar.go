@@ -70,7 +70,7 @@ func dayParts(x int, d day) string {
 // dayText says how a check spent a day.
 func dayText(d day) string {
 	if d.watched() == 0 {
-		return "not watched"
+		return "not monitored"
 	}
 	var parts []string
 	if d.up > 0 {
@@ -80,7 +80,7 @@ func dayText(d day) string {
 		parts = append(parts, "down "+verdict.Duration(d.down))
 	}
 	if d.unwatched > 0 {
-		parts = append(parts, "not watched "+verdict.Duration(d.unwatched))
+		parts = append(parts, "not monitored "+verdict.Duration(d.unwatched))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -103,7 +103,7 @@ func barText(list []day) string {
 	text := "Since " + dateText(list[0].date) + ": "
 	switch {
 	case idle == len(list):
-		return text + "not watched."
+		return text + "not monitored."
 	case len(bad) == 0:
 		text += "never down"
 	case len(bad) > namedDays:
@@ -112,7 +112,7 @@ func barText(list []day) string {
 		text += fmt.Sprintf("down on %s (%s)", verdict.Count(len(bad), "day"), strings.Join(bad, ", "))
 	}
 	if idle > 0 {
-		text += ", not watched on " + verdict.Count(idle, "day")
+		text += ", not monitored on " + verdict.Count(idle, "day")
 	}
 	return text + "."
 }

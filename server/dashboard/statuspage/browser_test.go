@@ -84,7 +84,7 @@ func TestPageIsCurrent(t *testing.T) {
 	page.TimeZone("Europe/Riga")
 	page.Go("/jobs/status/acme")
 	page.WaitText(".say", "The service is up.")
-	page.WaitText("#zone", "Times are those of Europe/Riga, days those of UTC.")
+	page.WaitText("#zone", "Times in Europe/Riga; days in UTC.")
 	browsertest.Eval[any](page, "window.kept = true; undefined")
 	show := func() { // instead of the half minute after which a page looks by itself
 		browsertest.Eval[any](page, "document.dispatchEvent(new Event('visibilitychange')); undefined")

@@ -214,7 +214,7 @@ func TestSecondPage(t *testing.T) {
 		_, err := w.Ping(t.Context(), b.ID, pings.Signal{Kind: pings.Fail})
 		w.must(err)
 		time.Sleep(time.Second)
-		w.shows("/a", "The service is not watched now.")
+		w.shows("/a", "The service is not monitored right now.")
 		w.shows("/b", "The service is down.")
 	})
 }

@@ -98,7 +98,7 @@ func entryTexts(n incident) (title, text string) {
 	}
 	ended := "."
 	if n.Paused {
-		ended = ". Then it was not watched any more."
+		ended = ". It was not monitored after that."
 	}
 	took := verdict.Duration(n.Took)
 	if n.Earlier {

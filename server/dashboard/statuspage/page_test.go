@@ -28,12 +28,12 @@ func TestPage(t *testing.T) {
 			t.Errorf("before there is a page: status %d, want 404", code)
 		}
 		page := w.page("acme", "web", "api")
-		w.shows("/acme", "<h1><bdi>Acme acme</bdi></h1>", "No service is shown here yet.", "not:Incidents")
+		w.shows("/acme", "<h1><bdi>Acme acme</bdi></h1>", "No services are shown here yet.", "not:Incidents")
 		shop := w.check("Shop", "web", "eu")
 		w.check("Database", "db")
-		w.shows("/acme", "Shop", "The service is not watched now.", `class="st new"`, "not:Database")
+		w.shows("/acme", "Shop", "The service is not monitored right now.", `class="st new"`, "not:Database")
 		w.ping(shop, pings.Success)
-		w.shows("/acme", "The service is up.", `class="st up"`, "No service has been down since 31 March 2026.")
+		w.shows("/acme", "The service is up.", `class="st up"`, "No incidents since 31 March 2026.")
 
 		w.clock.Advance(time.Hour)
 		w.shows("/acme", "The service is late.", `class="st late"`, "<title>1 late · Acme acme</title>", "icon-late")
@@ -44,12 +44,12 @@ func TestPage(t *testing.T) {
 		w.clock.Advance(41 * time.Minute)
 		w.shows("/acme", "The service is down.", "for 41 min", `datetime="2026-03-31T14:00:00Z">31 Mar, 14:00</time></span>`)
 		w.ping(shop, pings.Success)
-		w.shows("/acme", "The service is up.", "14:00</time> – <time", "14:41</time>", `<span class="took">41 min</span>`, "74.53 %", "down on 1 day (31 Mar for 41 min)")
+		w.shows("/acme", "The service is up.", "14:00</time> – <time", "14:41</time>", `<span class="took">41 min</span>`, "74.53%", "down on 1 day (31 Mar for 41 min)")
 
 		_, err := w.Pause(t.Context(), shop.ID)
 		w.must(err)
 		w.pages.Refresh()
-		w.shows("/acme", "The service is not watched now.", `class="st paused"`)
+		w.shows("/acme", "The service is not monitored right now.", `class="st paused"`)
 		page.Title, page.Tags = "Renamed", []string{"db"}
 		_, err = w.UpdateStatusPage(t.Context(), page)
 		w.must(err)
@@ -236,7 +236,7 @@ func TestManyIncidents(t *testing.T) {
 		}
 	}
 	w.pages.Refresh()
-	w.shows("/acme", "50 earlier ones are not shown.")
+	w.shows("/acme", "50 earlier incidents not shown.")
 	if n := strings.Count(w.get("/acme"), `<li id="i-`); n != 100 {
 		t.Errorf("%d incidents, want 100", n)
 	}
@@ -364,7 +364,7 @@ func TestOlderDays(t *testing.T) {
 		if err != nil || len(left) != 0 {
 			t.Fatalf("%d transitions are left, error %v, want none", len(left), err)
 		}
-		w.shows("/acme", "Since 2 Jan: down on 1 day (10 Jan for 2 h), not watched on 8 days.", "<title>10 Jan: up 10 h, down 2 h, not watched 12 h</title>",
-			"99.89 %", "No service has been down since 1 February 2026.")
+		w.shows("/acme", "Since 2 Jan: down on 1 day (10 Jan for 2 h), not monitored on 8 days.", "<title>10 Jan: up 10 h, down 2 h, not monitored 12 h</title>",
+			"99.89%", "No incidents since 1 February 2026.")
 	})
 }

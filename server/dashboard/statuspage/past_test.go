@@ -106,7 +106,7 @@ func TestDays(t *testing.T) {
 		t.Errorf("the last days (-want +got):\n%s", diff)
 	}
 	total := sum(list)
-	if total.length() != 90*24*h+12*h || total.times().Percent() != "65.38 %" {
+	if total.length() != 90*24*h+12*h || total.times().Percent() != "65.38%" {
 		t.Errorf("in all %v, share %s", total.length(), total.times().Percent())
 	}
 }
@@ -141,9 +141,9 @@ func TestVerdicts(t *testing.T) {
 		counts
 		state, want string
 	}{
-		{counts{}, "idle", "No service is shown here yet."},
-		{counts{idle: 1}, "idle", "The service is not watched now."},
-		{counts{idle: 3}, "idle", "None of the 3 services is watched now."},
+		{counts{}, "idle", "No services are shown here yet."},
+		{counts{idle: 1}, "idle", "The service is not monitored right now."},
+		{counts{idle: 3}, "idle", "None of the 3 services are monitored right now."},
 		{counts{up: 1}, "up", "The service is up."},
 		{counts{up: 2}, "up", "Both services are up."},
 		{counts{up: 12}, "up", "All 12 services are up."},
@@ -164,7 +164,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestAlso(t *testing.T) {
-	for c, want := range map[counts]string{{}: "", {up: 1}: "", {idle: 2}: "", {up: 1, idle: 1}: "1 more is not watched.", {down: 1, idle: 2}: "2 more are not watched."} {
+	for c, want := range map[counts]string{{}: "", {up: 1}: "", {idle: 2}: "", {up: 1, idle: 1}: "1 more is not monitored.", {down: 1, idle: 2}: "2 more are not monitored."} {
 		if got := c.also(); got != want {
 			t.Errorf("%+v: %q, want %q", c, got, want)
 		}
@@ -186,11 +186,11 @@ func TestBarText(t *testing.T) {
 	for n := range 30 {
 		list[n].up, list[n].unwatched = 0, 24*time.Hour
 	}
-	check("Since 31 Dec: never down, not watched on 30 days.")
+	check("Since 31 Dec: never down, not monitored on 30 days.")
 	list[90].down = 41 * time.Minute
-	check("Since 31 Dec: down on 1 day (31 Mar for 41 min), not watched on 30 days.")
+	check("Since 31 Dec: down on 1 day (31 Mar for 41 min), not monitored on 30 days.")
 	for n := 40; n < 50; n++ {
 		list[n].down = time.Hour
 	}
-	check("Since 31 Dec: down on 11 days (31 Mar for 41 min, 18 Feb for 1 h, 17 Feb for 1 h, 16 Feb for 1 h, 15 Feb for 1 h, …), not watched on 30 days.")
+	check("Since 31 Dec: down on 11 days (31 Mar for 41 min, 18 Feb for 1 h, 17 Feb for 1 h, 16 Feb for 1 h, 15 Feb for 1 h, …), not monitored on 30 days.")
 }

@@ -152,11 +152,11 @@ func tookText(n incident) string {
 	case n.To.IsZero():
 		return "for " + text
 	case n.Earlier && n.Paused:
-		return "more than " + text + ", then not watched"
+		return "more than " + text + ", then not monitored"
 	case n.Earlier:
 		return "more than " + text
 	case n.Paused:
-		return text + ", then not watched"
+		return text + ", then not monitored"
 	default:
 		return text
 	}

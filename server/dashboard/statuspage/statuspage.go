@@ -97,7 +97,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cache-Control", "no-store")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		header.Set("Allow", "GET, HEAD")
-		h.fail(w, http.StatusMethodNotAllowed, "A status page can only be read.")
+		h.fail(w, http.StatusMethodNotAllowed, "Status pages are read-only.")
 		return
 	}
 	rest, ok := strings.CutPrefix(r.URL.Path, h.base+"/")
@@ -117,7 +117,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, slug, isFeed)
 }
 
-const notFound = "There is no such status page."
+const notFound = "Status page not found."
 
 // show answers with a page or its feed.
 func (h *Handler) show(w http.ResponseWriter, r *http.Request, slug string, isFeed bool) {
@@ -128,7 +128,7 @@ func (h *Handler) show(w http.ResponseWriter, r *http.Request, slug string, isFe
 	case errors.Is(err, context.Canceled):
 	case err != nil:
 		w.Header().Set("Retry-After", "5")
-		h.fail(w, http.StatusServiceUnavailable, "The status is not known now. Try again in a moment.")
+		h.fail(w, http.StatusServiceUnavailable, "Status temporarily unavailable. Try again in a moment.")
 	case isFeed:
 		page.feed.serve(w, r, shared)
 	default:

@@ -66,11 +66,11 @@ func (c counts) verdict() string {
 	}
 	switch {
 	case watched+c.idle == 0:
-		return "No service is shown here yet."
+		return "No services are shown here yet."
 	case watched == 0 && c.idle == 1:
-		return "The service is not watched now."
+		return "The service is not monitored right now."
 	case watched == 0:
-		return fmt.Sprintf("None of the %d services is watched now.", c.idle)
+		return fmt.Sprintf("None of the %d services are monitored right now.", c.idle)
 	case c.down > 0 && c.late > 0:
 		return fmt.Sprintf("%s down, %d late.", of(c.down), c.late)
 	case c.down > 0:
@@ -87,9 +87,9 @@ func (c counts) also() string {
 	case c.idle == 0 || c.up+c.late+c.down == 0:
 		return ""
 	case c.idle == 1:
-		return "1 more is not watched."
+		return "1 more is not monitored."
 	}
-	return fmt.Sprintf("%d more are not watched.", c.idle)
+	return fmt.Sprintf("%d more are not monitored.", c.idle)
 }
 
 // nameOf returns the name of a check for the public. Control characters and those that change the direction of the text

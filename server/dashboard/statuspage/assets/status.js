@@ -13,7 +13,7 @@ function localize() {
     time.textContent = text;
   }
   const said = document.getElementById("zone");
-  if (said && zone && zone !== "UTC") said.textContent = `Times are those of ${zone.replaceAll("_", " ")}, days those of UTC.`;
+  if (said && zone && zone !== "UTC") said.textContent = `Times in ${zone.replaceAll("_", " ")}; days in UTC.`;
 }
 
 let shown = null; // the tag of the page that is shown
