@@ -1,10 +1,10 @@
-// Demo shows the dashboard of a made-up company: a project of 30 checks with 90 days of history. It makes the history
-// through the library, with a clock that it moves, in a few seconds. Then it serves the dashboard, while the jobs go on.
+// Demo shows the dashboard of an invented company: a project of 30 checks with 90 days of history. It creates the history
+// through the library in a few seconds, with a clock of its own. Then it serves the dashboard while the jobs go on.
 //
 //	go run ./examples/demo
 //
-// It prints a link that signs in. The database is a temporary SQLite file unless -database names another, new one. The same
-// -seed makes the same history.
+// It prints a link that signs in. The database is a temporary SQLite file unless -database names a new one. The same -seed
+// gives the same history.
 //
 //	go run ./examples/demo -screenshots DIR
 //
@@ -35,15 +35,23 @@ type options struct {
 	now                           time.Time
 }
 
+// newFlags returns the flags of the program, which set o.
+func newFlags(o *options) *flag.FlagSet {
+	flags := flag.NewFlagSet("demo", flag.ExitOnError)
+	flags.StringVar(&o.database, "database", "", "SQLite file to create (default: a temporary one)")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:8000", "address to serve on")
+	flags.StringVar(&o.screenshots, "screenshots", "", "directory for images of the pages; with it, demo serves nothing")
+	flags.IntVar(&o.days, "days", 90, "days of history")
+	flags.Uint64Var(&o.seed, "seed", 1, "seed of the history")
+	// TextVar would print a zero time as the default.
+	flags.Func("now", "time at which the history ends and the clock starts, such as 2026-11-22T14:24:00Z (default: now)",
+		func(text string) error { return o.now.UnmarshalText([]byte(text)) })
+	return flags
+}
+
 func main() {
 	var o options
-	flag.StringVar(&o.database, "database", "", "SQLite file to make (default: a temporary one)")
-	flag.StringVar(&o.listen, "listen", "127.0.0.1:8000", "address to serve on")
-	flag.StringVar(&o.screenshots, "screenshots", "", "directory for images of the pages; then demo serves nothing")
-	flag.IntVar(&o.days, "days", 90, "days of history")
-	flag.Uint64Var(&o.seed, "seed", 1, "seed of the history")
-	flag.TextVar(&o.now, "now", time.Time{}, "time at which the history ends and the clock starts, such as 2026-11-22T14:24:00Z (default: now)")
-	flag.Parse()
+	_ = newFlags(&o).Parse(os.Args[1:]) // exits on an error
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, o, os.Stdout); err != nil {

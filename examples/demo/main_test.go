@@ -56,6 +56,21 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+// TestUsage: what -h prints has no default that is none.
+func TestUsage(t *testing.T) {
+	var o options
+	var usage strings.Builder
+	flags := newFlags(&o)
+	flags.SetOutput(&usage)
+	flags.PrintDefaults()
+	if strings.Contains(usage.String(), "0001-01-01") || !strings.Contains(usage.String(), "-now") {
+		t.Error(usage.String())
+	}
+	if err := flags.Parse([]string{"-now", "2026-11-22T14:24:00Z"}); err != nil || !o.now.Equal(time.Date(2026, 11, 22, 14, 24, 0, 0, time.UTC)) {
+		t.Errorf("%v, %v", o.now, err)
+	}
+}
+
 // TestDeterministic makes a history twice.
 func TestDeterministic(t *testing.T) {
 	var first string

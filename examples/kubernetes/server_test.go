@@ -26,15 +26,11 @@ type object struct {
 		Labels map[string]string
 	}
 	Spec struct {
-		Replicas int
-		Strategy struct {
-			RollingUpdate struct {
-				MaxUnavailable *int `yaml:"maxUnavailable"`
-			} `yaml:"rollingUpdate"`
-		}
-		ProgressDeadlineSeconds int    `yaml:"progressDeadlineSeconds"`
-		ServiceName             string `yaml:"serviceName"`
-		Template                struct {
+		Replicas            int
+		UpdateStrategy      struct{ Type string } `yaml:"updateStrategy"`
+		PodManagementPolicy string                `yaml:"podManagementPolicy"`
+		ServiceName         string                `yaml:"serviceName"`
+		Template            struct {
 			Metadata struct{ Labels map[string]string }
 			Spec     podSpec
 		}
@@ -62,6 +58,7 @@ type object struct {
 		} `yaml:"podSelector"`
 		PolicyTypes []string `yaml:"policyTypes"`
 		Ingress     []struct{ Ports []struct{ Port string } }
+		Egress      []struct{ Ports []struct{ Port int } }
 	}
 }
 
@@ -133,8 +130,8 @@ func load(t *testing.T, file string) map[string]object {
 	return objects
 }
 
-// workloads are the files with a server, and the kinds that run it.
-var workloads = map[string]string{"sqlite.yaml": "StatefulSet", "postgres.yaml": "Deployment"}
+// workloads are the files with a server.
+var workloads = []string{"sqlite.yaml", "postgres.yaml"}
 
 func (c serverContainer) env() map[string]string {
 	env := map[string]string{}
@@ -144,11 +141,21 @@ func (c serverContainer) env() map[string]string {
 	return env
 }
 
+// mounted reports whether a volume is mounted at a path.
+func mounted(c serverContainer, path string) bool {
+	for _, m := range c.VolumeMounts {
+		if m.MountPath == path {
+			return true
+		}
+	}
+	return false
+}
+
 // TestServer starts a server with the environment and the arguments of the file, and asks its probes.
 func TestServer(t *testing.T) {
-	for file, kind := range workloads {
+	for _, file := range workloads {
 		t.Run(file, func(t *testing.T) {
-			pod := load(t, file)[kind].Spec.Template.Spec
+			pod := load(t, file)["StatefulSet"].Spec.Template.Spec
 			c := pod.Containers[0]
 			imagetest.CheckImage(t, c.Image)
 			if port := strconv.Itoa(c.Ports[0].ContainerPort); port != imagetest.Port(t) || c.Ports[0].Name != "http" {
@@ -169,6 +176,12 @@ func TestServer(t *testing.T) {
 				}
 				env["ROLLCALL_DATABASE"] = "sqlite:" + filepath.Join(dir, "rollcall.db")
 			}
+			if spool := env["ROLLCALL_SPOOL"]; spool != "" {
+				if !mounted(c, filepath.Dir(spool)) {
+					t.Errorf("the spool %s is on no volume", spool)
+				}
+				env["ROLLCALL_SPOOL"] = filepath.Join(dir, "spool")
+			}
 			url := imagetest.Serve(t, env, c.Args)
 			for want, p := range map[string][]probe{"/livez": {c.StartupProbe, c.LivenessProbe}, "/readyz": {c.ReadinessProbe}} {
 				for _, p := range p {
@@ -186,8 +199,8 @@ func TestVariables(t *testing.T) { imagetest.CheckVariables(t) }
 
 // TestRestricted: the pods fit the Pod Security Standard restricted, and the container can change only its volume.
 func TestRestricted(t *testing.T) {
-	for file, kind := range workloads {
-		pod := load(t, file)[kind].Spec.Template.Spec
+	for _, file := range workloads {
+		pod := load(t, file)["StatefulSet"].Spec.Template.Spec
 		c, s := pod.Containers[0], pod.SecurityContext
 		if !s.RunAsNonRoot || s.RunAsUser != 65532 || s.RunAsGroup != 65532 || s.FSGroup != 65532 || s.SeccompProfile.Type != "RuntimeDefault" {
 			t.Errorf("%s: security context of the pod: %+v", file, s)
@@ -209,10 +222,10 @@ func TestRestricted(t *testing.T) {
 	}
 }
 
-// TestShutdown: Kubernetes waits for longer than the server needs to stop, and for a rollout longer than for a start.
+// TestShutdown: Kubernetes waits longer than the server needs to stop, and for the migrations of a start.
 func TestShutdown(t *testing.T) {
-	for file, kind := range workloads {
-		spec := load(t, file)[kind].Spec
+	for _, file := range workloads {
+		spec := load(t, file)["StatefulSet"].Spec
 		c := spec.Template.Spec.Containers[0]
 		need := 10 * time.Second // the default of ROLLCALL_SHUTDOWN_TIMEOUT
 		if delay := c.env()["ROLLCALL_SHUTDOWN_DELAY"]; delay != "" {
@@ -221,23 +234,23 @@ func TestShutdown(t *testing.T) {
 				t.Error(err)
 			}
 			need += d
-		} else if kind == "Deployment" {
+		} else if spec.Replicas > 1 {
 			t.Errorf("%s: a pod that ends refuses pings before all proxies know it", file)
 		}
 		if grace := time.Duration(spec.Template.Spec.TerminationGracePeriodSeconds) * time.Second; grace < need+10*time.Second {
 			t.Errorf("%s: grace period %v, the server needs %v", file, grace, need)
 		}
-		if start := c.StartupProbe.PeriodSeconds * c.StartupProbe.FailureThreshold; start < 600 || kind == "Deployment" && spec.ProgressDeadlineSeconds <= start {
-			t.Errorf("%s: a start may take %d s, a rollout %d s", file, start, spec.ProgressDeadlineSeconds)
+		if start := c.StartupProbe.PeriodSeconds * c.StartupProbe.FailureThreshold; start < 600 {
+			t.Errorf("%s: a start may take %d s", file, start)
 		}
 	}
 }
 
 // TestNames: services, policies and ingress find the pods.
 func TestNames(t *testing.T) {
-	for file, kind := range workloads {
+	for _, file := range workloads {
 		objects := load(t, file)
-		spec := objects[kind].Spec
+		spec := objects["StatefulSet"].Spec
 		labels := spec.Template.Metadata.Labels
 		service := objects["Service"].Spec
 		if diff := cmp.Diff(labels["app.kubernetes.io/name"], service.Selector["app.kubernetes.io/name"]); diff != "" || len(labels) != 1 {
@@ -257,13 +270,25 @@ func TestNames(t *testing.T) {
 		t.Errorf("StatefulSet %+v", sqlite)
 	}
 	objects := load(t, "postgres.yaml")
-	labels := objects["Deployment"].Spec.Template.Metadata.Labels
-	if unavailable := objects["Deployment"].Spec.Strategy.RollingUpdate.MaxUnavailable; unavailable == nil || *unavailable != 0 || objects["Deployment"].Spec.Replicas < 2 {
-		t.Error("an update of the Deployment may stop pings")
+	shared := objects["StatefulSet"].Spec
+	labels := shared.Template.Metadata.Labels
+	if shared.Replicas < 2 || !slices.Contains([]string{"", "RollingUpdate"}, shared.UpdateStrategy.Type) || shared.PodManagementPolicy != "Parallel" {
+		t.Error("an update may stop pings")
+	}
+	if c := shared.Template.Spec.Containers[0]; c.env()["ROLLCALL_SPOOL"] == "" || len(shared.VolumeClaimTemplates) != 1 ||
+		c.VolumeMounts[1].Name != shared.VolumeClaimTemplates[0].Metadata.Name {
+		t.Error("an outage of PostgreSQL stops pings")
 	}
 	policy := objects["NetworkPolicy"].Spec
 	if diff := cmp.Diff(labels, policy.PodSelector.MatchLabels); diff != "" {
 		t.Errorf("NetworkPolicy (-want +got):\n%s", diff)
+	}
+	var ports []int
+	for _, p := range policy.Egress[len(policy.Egress)-1].Ports {
+		ports = append(ports, p.Port)
+	}
+	if diff := cmp.Diff([]int{443, 80, 25, 465, 587, 1883, 8883}, ports); diff != "" {
+		t.Errorf("ports for alerts (-want +got):\n%s", diff)
 	}
 	if !slices.Contains(policy.PolicyTypes, "Egress") || policy.Ingress[0].Ports[0].Port != "http" {
 		t.Errorf("NetworkPolicy %+v", policy)

@@ -123,6 +123,44 @@ func TestDocumentSections(t *testing.T) {
 	}
 }
 
+// TestDocumentTests looks up the tests and packages that the threat model names.
+func TestDocumentTests(t *testing.T) {
+	threats := documents(t)[filepath.Join(root, "server", "THREATS.md")]
+	known := make(map[string]bool)
+	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() && entry.Name() == ".git" {
+			return fs.SkipDir
+		}
+		switch {
+		case entry.IsDir():
+			known[strings.TrimPrefix(filepath.ToSlash(path), root+"/")] = true
+			known[entry.Name()] = true
+		case filepath.Ext(path) == ".txt":
+			known[entry.Name()] = true
+		case strings.HasSuffix(path, "_test.go"):
+			text, err := os.ReadFile(path)
+			for _, found := range declared.FindAllStringSubmatch(string(text), -1) {
+				known[found[1]] = true
+			}
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+|\\w+\\.txt)`|packages? `([\\w/]+)`|`(examples/[\\w/]+)`").FindAllStringSubmatch(threats, -1)
+	if len(named) < 100 {
+		t.Errorf("found only %d names", len(named))
+	}
+	for _, found := range named {
+		if name := found[1] + found[2] + found[3]; !known[name] {
+			t.Errorf("server/THREATS.md names %s, which does not exist", name)
+		}
+	}
+}
+
 // TestDocumentFlags looks up the flags that the manuals name on the command line. Flags of other programs are listed.
 func TestDocumentFlags(t *testing.T) {
 	var c cli
@@ -157,6 +195,50 @@ func TestDocumentFlags(t *testing.T) {
 			if !known[found[1]] {
 				t.Errorf("%s: rollcall has no flag --%s", name, found[1])
 			}
+		}
+	}
+}
+
+// TestDocumentServeFlags compares the table of flags in the operators' manual with the flags of serve: each is there once,
+// with its mark if it has a variable for a file, and with its default if it has the row for itself.
+func TestDocumentServeFlags(t *testing.T) {
+	var c cli
+	parser, err := kong.New(&c, options(io.Discard, io.Discard, exitOK)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := make(map[string]*kong.Flag)
+	for _, flags := range parser.Model.Children[slices.IndexFunc(parser.Model.Children, func(n *kong.Node) bool { return n.Name == "serve" })].AllFlags(true) {
+		for _, flag := range flags {
+			model[flag.Name] = flag
+		}
+	}
+	delete(model, "help")
+	delete(model, "version")
+	listed := make(map[string]int)
+	row := regexp.MustCompile("(?m)^\\| (`--[^|]*) \\| ([^|]*) \\|")
+	for _, found := range row.FindAllStringSubmatch(documents(t)[filepath.Join(root, "server", "README.md")], -1) {
+		flags := strings.Split(found[1], ", ")
+		for _, text := range flags {
+			name, marked := strings.CutSuffix(text, " †")
+			name = strings.Trim(name, "`-")
+			flag := model[name]
+			if flag == nil {
+				t.Errorf("serve has no flag --%s", name)
+				continue
+			}
+			listed[name]++
+			if flag.Tag.Has("secret") != marked {
+				t.Errorf("--%s: the mark of a variable that names a file is wrong", name)
+			}
+			if given := strings.Trim(found[2], "`"); len(flags) == 1 && flag.HasDefault && flag.Default != given {
+				t.Errorf("--%s: the default is %s, the table has %s", name, flag.Default, given)
+			}
+		}
+	}
+	for name, flag := range model {
+		if listed[name] != 1 && !flag.Hidden {
+			t.Errorf("--%s is listed %d times", name, listed[name])
 		}
 	}
 }
