@@ -47,7 +47,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, err error) prob
 func (s *Server) logFailure(r *http.Request, p problem, err error) {
 	attributes := []any{"method", r.Method, "path", redactKeys(r.URL.Path), "status", p.status, "error", err}
 	if p.status == http.StatusServiceUnavailable {
-		unlogged, ok := s.outageLog.pass(s.mon.Now())
+		unlogged, ok := s.outageLog.Pass(s.mon.Now())
 		if !ok {
 			return
 		}
@@ -58,12 +58,13 @@ func (s *Server) logFailure(r *http.Request, p problem, err error) {
 	s.log.ErrorContext(r.Context(), "a request failed", attributes...)
 }
 
-// redactKeys removes ping keys, the keys and signatures of badges, the tokens to unsubscribe, and misplaced API keys from a path. UUIDs of checks
-// stay, because the reader of the log needs them.
+// redactKeys removes ping keys, the keys and signatures of badges, links that unsubscribe or sign in, and misplaced API
+// keys from a path. UUIDs of checks stay, because the reader of the log needs them.
 func redactKeys(path string) string {
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
-		if checks.ValidPingKey(segment) || utf8.RuneCountInString(segment) == monitor.KeyLength || i > 0 && segments[i-1] == "unsubscribe" {
+		link := i > 0 && (segments[i-1] == "unsubscribe" || segments[i-1] == "signin")
+		if link || checks.ValidPingKey(segment) || utf8.RuneCountInString(segment) == monitor.KeyLength {
 			segments[i] = "(key)"
 		}
 	}

@@ -175,3 +175,14 @@ func TestClientGoesAway(t *testing.T) {
 		s.equal("n_pings", s.get(check)["n_pings"], any(1.0))
 	})
 }
+
+// TestFailureOfPages: a link that signs in is not in the log when the handler of the pages fails.
+func TestFailureOfPages(t *testing.T) {
+	each(t, nil, func(s *site) {
+		pages := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a mistake") })
+		s.another(s.store, monitor.Config{}, server.Config{Dashboard: pages}).undocumented("GET", "/signin/t0ken.s1gnature").is(500)
+		if log := s.log.String(); !strings.Contains(log, "/signin/(key)") || strings.Contains(log, "s1gnature") {
+			s.Errorf("the log has the link, or not its route: %.300s", log)
+		}
+	})
+}

@@ -72,6 +72,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 	"github.com/rollcall-dev/rollcall/server/openapi"
 )
 
@@ -158,8 +159,8 @@ type Server struct {
 	router        *httprouter.Router // of the management interface
 	observer      Observer
 	accessLog     bool
-	outageLog     logLimit // requests that got 503
-	createLog     logLimit // pings that created no check
+	outageLog     limit.Lines // requests that got 503
+	createLog     limit.Lines // pings that created no check
 	draining      atomic.Bool
 	// unsubscribeSecret is nil before its first use.
 	unsubscribeSecret atomic.Pointer[string]

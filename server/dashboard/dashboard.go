@@ -39,6 +39,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/dashboard/statuspage"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 // DefaultBaseURL is the default of Config.BaseURL.
@@ -91,6 +92,7 @@ type Dashboard struct {
 	base      string // the path of BaseURL: "" or "/…", without a slash at the end
 	secure    bool
 	log       *slog.Logger
+	outageLog limit.Lines // requests that got 503
 	mux       *http.ServeMux
 	protect   *http.CrossOriginProtection
 	templates templates

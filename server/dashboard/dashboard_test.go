@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
@@ -34,9 +35,15 @@ type site struct {
 
 func newSite(t *testing.T, configure ...func(*dashboard.Config)) *site {
 	t.Helper()
+	return newSiteStored(t, func(db store.Store) store.Store { return db }, configure...)
+}
+
+// newSiteStored is newSite on what wrap makes of its database.
+func newSiteStored(t *testing.T, wrap func(store.Store) store.Store, configure ...func(*dashboard.Config)) *site {
+	t.Helper()
 	s := &site{t: t}
 	var err error
-	s.mon, err = monitor.New(memstore.New(), &monitor.Config{Now: s.now})
+	s.mon, err = monitor.New(wrap(memstore.New()), &monitor.Config{Now: s.now})
 	if err != nil {
 		t.Fatal(err)
 	}

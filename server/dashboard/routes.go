@@ -44,6 +44,8 @@ type request struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	access Access
+	// route is the pattern of the path, for the log: the path itself may be a link that signs in.
+	route string
 	// project is the project of the page, and edit whether the viewer may change it. Both are unset on pages without a
 	// project.
 	project checks.Project
@@ -80,7 +82,7 @@ func (d *Dashboard) change(pattern string, h handler) { d.handle(pattern, signed
 func (d *Dashboard) handle(pattern string, h handler) {
 	method, path, _ := strings.Cut(pattern, " ")
 	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := &request{Dashboard: d, w: w, r: r}
+		q := &request{Dashboard: d, w: w, r: r, route: path}
 		defer func() {
 			switch reason := recover(); {
 			case reason == http.ErrAbortHandler:
@@ -223,13 +225,26 @@ func (d *Dashboard) fail(q *request, err error) {
 		status, title, text = http.StatusBadRequest, "Bad request", "The form could not be read. Go back and try again."
 	case errors.Is(err, monitor.ErrUnavailable):
 		status, title, text = http.StatusServiceUnavailable, "Temporarily unavailable", "The database is not responding. Try again in a moment."
-		d.log.ErrorContext(q.ctx(), "cannot answer a request", "path", q.r.URL.Path, "error", err)
+		d.logOutage(q, err)
 	default:
 		if field, ok := errors.AsType[*checks.FieldError](err); ok {
 			status, title, text = http.StatusBadRequest, "Refused", field.Error()+"."
 			break
 		}
-		d.log.ErrorContext(q.ctx(), "cannot answer a request", "path", q.r.URL.Path, "error", err)
+		d.log.ErrorContext(q.ctx(), "cannot answer a request", "route", q.route, "error", err)
 	}
 	q.renderStatus(status, "error", title, struct{ Title, Text string }{title, text})
+}
+
+// logOutage logs that the database is away. Every request fails then; one a second is logged.
+func (d *Dashboard) logOutage(q *request, err error) {
+	unlogged, ok := d.outageLog.Pass(d.mon.Now())
+	if !ok {
+		return
+	}
+	attributes := []any{"route", q.route, "error", err}
+	if unlogged > 0 {
+		attributes = append(attributes, "unlogged", unlogged)
+	}
+	d.log.ErrorContext(q.ctx(), "cannot answer a request", attributes...)
 }

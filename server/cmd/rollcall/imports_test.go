@@ -71,9 +71,10 @@ func TestImportDirection(t *testing.T) {
 
 		"server/metrics":   {"channels", "checks/monitor", "pings"},
 		"server/smtpd":     {"checks", "checks/monitor", "pings", "pings/email"},
-		"server/dashboard": append([]string{"server/dashboard/statuspage", "server/dashboard/board", "checks", "checks/timeline", "checks/monitor", "checks/verdict", "checks/declare", "client", "client/healthchecks", "channels/message", "channels/outbound", "pings/email"}, leaves...),
-		"server":           append([]string{"checks", "checks/monitor", "client/wire", "server/openapi"}, leaves...),
+		"server/dashboard": append([]string{"server/dashboard/statuspage", "server/dashboard/board", "server/internal/limit", "checks", "checks/timeline", "checks/monitor", "checks/verdict", "checks/declare", "client", "client/healthchecks", "channels/message", "channels/outbound", "pings/email"}, leaves...),
+		"server":           append([]string{"checks", "checks/monitor", "client/wire", "server/openapi", "server/internal/limit"}, leaves...),
 
+		"server/internal/limit":       {},
 		"server/dashboard/statuspage": append([]string{"checks", "checks/monitor", "checks/verdict"}, leaves...),
 	}
 	for _, leaf := range leaves {
