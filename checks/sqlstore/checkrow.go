@@ -138,9 +138,7 @@ func (s *Store) check(r *checkRow) (c checks.Check, err error) {
 
 // locked returns the lockedRow of a row that the transaction has locked.
 func (r *checkRow) locked() *lockedRow {
-	return &lockedRow{
-		id: r.id, logHead: r.logHead, watchAt: r.watchAt, alerting: r.alerting, revision: r.revision, before: r.revision,
-	}
+	return &lockedRow{id: r.id, logHead: r.logHead, watchAt: r.watchAt, revision: r.revision, before: r.revision}
 }
 
 // settingsOf maps the columns of rollcall_checks to their values.

@@ -82,44 +82,6 @@ func group[T any](s shards, list []T, key func(T) int64) [][]T {
 
 func itself(key int64) int64 { return key }
 
-func lastValue(row []any) int64 { return row[len(row)-1].(int64) }
-
-// split groups the rows of the spread tables by shard. The groups have no other rows.
-func (c *changes) split(s shards) []changes {
-	if s == nil {
-		return []changes{*c}
-	}
-	parts := make(map[int]*changes)
-	part := func(key int64) *changes {
-		at := s.of(key)
-		if parts[at] == nil {
-			parts[at] = new(changes)
-		}
-		return parts[at]
-	}
-	for _, row := range c.states {
-		p := part(lastValue(row))
-		p.states = append(p.states, row)
-	}
-	for _, row := range c.watches {
-		p := part(lastValue(row))
-		p.watches = append(p.watches, row)
-	}
-	for _, row := range c.alerting {
-		p := part(lastValue(row))
-		p.alerting = append(p.alerting, row)
-	}
-	for _, row := range c.pings {
-		p := part(row[checkColumn].(int64))
-		p.pings = append(p.pings, row)
-	}
-	list := make([]changes, 0, len(parts))
-	for _, at := range slices.Sorted(maps.Keys(parts)) {
-		list = append(list, *parts[at])
-	}
-	return list
-}
-
 // shards returns how the database is distributed.
 func (s *Store) shards() shards {
 	if spread := s.spread.Load(); spread != nil {

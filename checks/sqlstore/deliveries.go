@@ -129,6 +129,9 @@ func (t *transaction) ClaimDeliveries(ctx context.Context, c store.DeliveryClaim
 func (t *transaction) lockDue(
 	ctx context.Context, now time.Time, rooms []store.ChannelRoom, beyond int,
 ) (rows []deliveryRow, err error) {
+	if len(rooms) == 0 {
+		return nil, nil
+	}
 	if t.s.d.postgres {
 		values := make([][]any, len(rooms))
 		for i, r := range rooms {
@@ -138,7 +141,7 @@ func (t *transaction) lockDue(
 			SELECT `+queuedColumns+` FROM rollcall_deliveries AS d
 			WHERE d.state = 'pending' AND d.channel_id = ch.id AND d.due_at <= ?
 			ORDER BY d.due_at, d.id LIMIT ch.room FOR UPDATE SKIP LOCKED) AS d`,
-			arrayText(values, 0), arrayText(values, 1), micros(now)).Scan(ctx, &rows)
+			append(arrays(values), micros(now))...).Scan(ctx, &rows)
 		return rows, err
 	}
 	for _, r := range rooms {

@@ -3,9 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"encoding/hex"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/uptrace/bun"
@@ -126,43 +124,27 @@ func (d dialect) forUpdate(q *bun.SelectQuery, of, more string) *bun.SelectQuery
 
 // reserve returns n identifiers, in ascending order, for new rows of a table.
 func (d dialect) reserve(ctx context.Context, db querier, table string, n int) ([]int64, error) {
-	ids := make([]int64, 0, n)
 	if n == 0 {
-		return ids, nil
+		return nil, nil
 	}
-	if !d.postgres {
-		return following(db.QueryRowContext(ctx, newestID(table)), n)
+	var id int64
+	if d.postgres {
+		rows, err := db.QueryContext(ctx, "SELECT nextval('"+table+"_ids') FROM generate_series(1, $1::int)", n)
+		return scanList(rows, err, &id, &id)
 	}
-	rows, err := db.QueryContext(ctx, "SELECT nextval('"+table+"_ids') FROM generate_series(1, $1::int)", n)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
-}
-
-// newestID is a query for the largest identifier in a table.
-func newestID(table string) string { return "SELECT coalesce(max(id), 0) FROM " + table }
-
-// following returns the n identifiers after the one in a row.
-func following(newest *sql.Row, n int) ([]int64, error) {
-	var last int64
-	if err := newest.Scan(&last); err != nil {
+	if err := db.QueryRowContext(ctx, newestID(table)).Scan(&id); err != nil {
 		return nil, err
 	}
 	ids := make([]int64, n)
 	for i := range ids {
-		ids[i] = last + 1 + int64(i)
+		id++
+		ids[i] = id
 	}
 	return ids, nil
 }
+
+// newestID is a query for the largest identifier in a table.
+func newestID(table string) string { return "SELECT coalesce(max(id), 0) FROM " + table }
 
 // querier is a database or a transaction.
 type querier interface {
@@ -173,33 +155,9 @@ type querier interface {
 // column is a column of a bulk statement, with its type on PostgreSQL.
 type column struct{ name, pgType string }
 
-// insert adds rows to a table. The values of a row are in the order of the columns; their types are int64, string,
-// bool, []byte or nil. On SQLite it runs a prepared statement for each row, the fastest way there. On PostgreSQL one
-// statement takes all rows as arrays, in one round trip.
-func (d dialect) insert(ctx context.Context, tx bun.Tx, table string, columns []column, rows [][]any) error {
-	if d.postgres {
-		return d.onArrays(ctx, tx, insertAll(1, table, columns), arrays(nil, len(columns), rows))
-	}
-	return d.onEach(ctx, tx, insertEach(table, columns), rows)
-}
-
-// insertAll is PostgreSQL's statement that adds all rows. Its parameters start at number first.
-func insertAll(first int, table string, columns []column) string {
-	return fmt.Sprintf("INSERT INTO %s (%s) %s", table, columnNames(columns), unnest(first, columns))
-}
-
-// insertEach is SQLite's statement that adds one row.
-func insertEach(table string, columns []column) string {
-	marks := strings.TrimSuffix(strings.Repeat("?, ", len(columns)), ", ")
-	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, columnNames(columns), marks)
-}
-
 // update sets columns of the rows that the last column identifies.
 func (d dialect) update(ctx context.Context, tx bun.Tx, table string, columns []column, rows [][]any) error {
-	if d.postgres {
-		return d.onArrays(ctx, tx, updateAll(1, table, columns), arrays(nil, len(columns), rows))
-	}
-	return d.onEach(ctx, tx, updateEach(table, columns), rows)
+	return d.exec(ctx, tx, statement{updateEach(table, columns), updateAll(1, table, columns)}, rows)
 }
 
 // updateAll is PostgreSQL's statement that updates all rows. Its parameters start at number first.
@@ -253,78 +211,4 @@ func unnest(first int, columns []column) string {
 // unnestAs is unnest as a named table.
 func unnestAs(name string, first int, columns []column) string {
 	return "(" + unnest(first, columns) + ") AS " + name + " (" + columnNames(columns) + ")"
-}
-
-func (d dialect) onEach(ctx context.Context, tx bun.Tx, query string, rows [][]any) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	stmt, err := tx.Tx.PrepareContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer stmt.Close()
-	// For a cancellable context, SQLite's driver starts a goroutine for each statement, which costs as much as the
-	// statement.
-	within := context.WithoutCancel(ctx)
-	for _, row := range rows {
-		if _, err := stmt.ExecContext(within, row...); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
-}
-
-func (d dialect) onArrays(ctx context.Context, tx bun.Tx, query string, args []any) error {
-	if len(args) == 0 {
-		return nil
-	}
-	_, err := tx.Tx.ExecContext(ctx, query, args...)
-	return err
-}
-
-// arrays appends the columns of rows to args, each as the text of a PostgreSQL array. Without rows it appends nothing.
-func arrays(args []any, width int, rows [][]any) []any {
-	if len(rows) == 0 {
-		return args
-	}
-	for i := range width {
-		args = append(args, arrayText(rows, i))
-	}
-	return args
-}
-
-// arrayText returns one column of rows as the text of a PostgreSQL array, which every driver can send.
-func arrayText(rows [][]any, i int) string {
-	b := make([]byte, 0, 16*len(rows)+2)
-	b = append(b, '{')
-	for n, row := range rows {
-		if n > 0 {
-			b = append(b, ',')
-		}
-		switch v := row[i].(type) {
-		case nil:
-			b = append(b, "NULL"...)
-		case int64:
-			b = strconv.AppendInt(b, v, 10)
-		case bool:
-			b = strconv.AppendBool(b, v)
-		case []byte:
-			b = append(b, `"\\x`...)
-			b = hex.AppendEncode(b, v)
-			b = append(b, '"')
-		case string:
-			b = append(b, '"')
-			for j := range len(v) {
-				if v[j] == '"' || v[j] == '\\' {
-					b = append(b, '\\')
-				}
-				b = append(b, v[j])
-			}
-			b = append(b, '"')
-		default:
-			panic(fmt.Sprintf("sqlstore: cannot make an array of %T", v))
-		}
-	}
-	return string(append(b, '}'))
 }

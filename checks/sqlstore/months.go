@@ -40,9 +40,13 @@ type monthChange struct {
 	folds []store.Fold
 }
 
-var monthColumns = []column{{"check_id", "bigint"}, {"month", "bigint"}, {"folded", "boolean"}, {"days", "bytea"}}
-
-const onMonthConflict = " ON CONFLICT (check_id, month) DO UPDATE SET folded = excluded.folded, days = excluded.days"
+var saveMonth = statement{
+	sqlite: `INSERT INTO rollcall_months (check_id, month, folded, days) VALUES (?, ?, ?, ?)
+		ON CONFLICT (check_id, month) DO UPDATE SET folded = excluded.folded, days = excluded.days`,
+	postgres: `INSERT INTO rollcall_months (check_id, month, folded, days)
+		SELECT unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::boolean[]), unnest($4::bytea[])
+		ON CONFLICT (check_id, month) DO UPDATE SET folded = excluded.folded, days = excluded.days`,
+}
 
 // monthNumber returns the months from January 1970 to that of an instant.
 func monthNumber(t time.Time) int64 {
@@ -96,10 +100,7 @@ func (t *transaction) saveMonths(ctx context.Context, list []monthChange) error 
 			rows = append(rows, []any{key.check, key.month, m.Folded, encodeMonth(m)})
 		}
 	}
-	if t.s.d.postgres {
-		return t.s.d.onArrays(ctx, t.tx, insertAll(1, "rollcall_months", monthColumns)+onMonthConflict, arrays(nil, len(monthColumns), rows))
-	}
-	return t.s.d.onEach(ctx, t.tx, insertEach("rollcall_months", monthColumns)+onMonthConflict, rows)
+	return t.s.d.exec(ctx, t.tx, saveMonth, rows)
 }
 
 type monthRow struct {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -37,35 +38,14 @@ func orNull[T comparable](v T) any {
 	return v
 }
 
-// orNullBytes returns NULL for an empty slice.
-func orNullBytes(b []byte) any {
-	if len(b) == 0 {
-		return nil
-	}
-	return b
-}
-
-func runID(id uuid.NullUUID) any {
-	if !id.Valid {
-		return nil
-	}
-	return id.UUID.String()
-}
-
 // statuses lists the states of checks. The database stores the index.
 var statuses = [...]checks.Status{checks.StatusNew, checks.StatusUp, checks.StatusDown, checks.StatusPaused}
 
 // kinds lists the kinds of pings. The database stores the index.
 var kinds = [...]pings.Kind{pings.Success, pings.Start, pings.Fail, pings.Log, pings.Ignored}
 
-func code[T comparable](list []T, v T) (int64, error) {
-	for i := range list {
-		if list[i] == v {
-			return int64(i), nil
-		}
-	}
-	return 0, fmt.Errorf("sqlstore: %v has no code", v)
-}
+// code returns the index of a value, or -1, which decode refuses.
+func code[T comparable](list []T, v T) int64 { return int64(slices.Index(list, v)) }
 
 func decode[T comparable](list []T, i int64) (v T, err error) {
 	if i < 0 || i >= int64(len(list)) {

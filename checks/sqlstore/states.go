@@ -1,60 +1,77 @@
 package sqlstore
 
 import (
-	"bytes"
 	"context"
 	"math/rand/v2"
-	"strconv"
-	"time"
-
-	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-var stateUpdate = []column{
-	{"status", "smallint"}, {"since", "bigint"}, {"n_pings", "bigint"}, {"last_ping", "bigint"}, {"last_start", "bigint"},
-	{"last_start_run", "uuid"}, {"runs", "bytea"}, {"history", "bytea"}, {"log_head", "bigint"},
-	{"revision", "bigint"}, {"check_id", "bigint"},
+// On PostgreSQL, insertPings and updateStates are one statement, to save a round trip: the text of updateStates follows
+// that of insertPings, and the parameters of insertPings follow those of updateStates.
+var insertPings = statement{
+	sqlite: `INSERT INTO rollcall_pings (id, check_id, n, prev, kind, at, scheme, method, remote_addr, ua, run, exit_status,
+			duration, body_size, body)
+		VALUES (?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	postgres: `WITH inserted AS (
+			INSERT INTO rollcall_pings (id, check_id, n, prev, kind, at, scheme, method, remote_addr, ua, run, exit_status, duration,
+				body_size, body)
+			SELECT unnest($13::bigint[]), unnest($14::bigint[]), unnest($15::bigint[]), nullif(unnest($16::bigint[]), 0),
+				unnest($17::smallint[]), unnest($18::bigint[]), unnest($19::text[]), unnest($20::text[]), unnest($21::text[]),
+				unnest($22::text[]), unnest($23::uuid[]), unnest($24::smallint[]), unnest($25::bigint[]), unnest($26::bigint[]),
+				unnest($27::bytea[])
+		) `,
 }
 
-var watchUpdate = []column{{"watch_at", "bigint"}, {"check_id", "bigint"}}
-
-var alertingUpdate = []column{{"alerting", "bytea"}, {"check_id", "bigint"}}
-
-var pingInsert = []column{
-	{"id", "bigint"}, {"check_id", "bigint"}, {"n", "bigint"}, {"prev", "bigint"}, {"kind", "smallint"}, {"at", "bigint"},
-	{"scheme", "text"}, {"method", "text"}, {"remote_addr", "text"}, {"ua", "text"}, {"run", "uuid"},
-	{"exit_status", "smallint"}, {"duration", "bigint"}, {"body_size", "bigint"}, {"body", "bytea"},
+// The second condition on check_id is redundant, but without it PostgreSQL may scan the table for the join.
+var updateStates = statement{
+	sqlite: `UPDATE rollcall_states SET status = ?, since = nullif(?, 0), n_pings = ?, last_ping = nullif(?, 0),
+			last_start = nullif(?, 0), last_start_run = ?, runs = nullif(?, x''), alerting = nullif(?, x''), history = nullif(?, x''),
+			log_head = nullif(?, 0), revision = ?
+		WHERE check_id = ?`,
+	postgres: `UPDATE rollcall_states AS s SET status = v.status, since = nullif(v.since, 0), n_pings = v.n_pings,
+			last_ping = nullif(v.last_ping, 0), last_start = nullif(v.last_start, 0), last_start_run = v.last_start_run,
+			runs = nullif(v.runs, ''), alerting = nullif(v.alerting, ''), history = nullif(v.history, ''),
+			log_head = nullif(v.log_head, 0), revision = v.revision
+		FROM (SELECT unnest($1::smallint[]) AS status, unnest($2::bigint[]) AS since, unnest($3::bigint[]) AS n_pings,
+			unnest($4::bigint[]) AS last_ping, unnest($5::bigint[]) AS last_start, unnest($6::uuid[]) AS last_start_run,
+			unnest($7::bytea[]) AS runs, unnest($8::bytea[]) AS alerting, unnest($9::bytea[]) AS history,
+			unnest($10::bigint[]) AS log_head, unnest($11::bigint[]) AS revision, unnest($12::bigint[]) AS check_id) AS v
+		WHERE s.check_id = v.check_id AND s.check_id = ANY ($12::bigint[])`,
 }
 
-// The indexes in pingInsert of the check, and of the columns that are often NULL.
-var checkColumn, exitColumn, durationColumn, bodyColumn = 1, 11, 12, len(pingInsert) - 1
-
-var uploadInsert = []column{{"ping_id", "bigint"}, {"object", "text"}, {"due_at", "bigint"}}
-
-var flipInsert = []column{
-	{"id", "bigint"}, {"check_id", "bigint"}, {"at", "bigint"}, {"up", "boolean"}, {"from_status", "smallint"}, {"reason", "text"},
+var updateWatches = statement{
+	sqlite: "UPDATE rollcall_states SET watch_at = nullif(?, 0) WHERE check_id = ?",
+	postgres: `UPDATE rollcall_states AS s SET watch_at = nullif(v.watch_at, 0)
+		FROM (SELECT unnest($1::bigint[]) AS watch_at, unnest($2::bigint[]) AS check_id) AS v
+		WHERE s.check_id = v.check_id AND s.check_id = ANY ($2::bigint[])`,
 }
 
-var pauseInsert = []column{{"check_id", "bigint"}, {"at", "bigint"}, {"from_status", "smallint"}}
-
-// alertColumns lists the columns from which enqueue makes deliveries. flip_id is NULL if an earlier flip caused the
-// alert.
-var alertColumns = []column{
-	{"flip_id", "bigint"}, {"check_id", "bigint"}, {"up", "boolean"}, {"reminder", "bigint"}, {"since", "bigint"}, {"at", "bigint"},
+var insertUploads = statement{
+	sqlite: "INSERT INTO rollcall_uploads (ping_id, object, due_at) VALUES (?, ?, ?)",
+	postgres: `INSERT INTO rollcall_uploads (ping_id, object, due_at)
+		SELECT unnest($1::bigint[]), unnest($2::text[]), unnest($3::bigint[])`,
 }
 
-// newRevision returns a random number that no other write has used. A counter is not enough: after a failover that
-// loses the last commits, it would reuse numbers that caches still hold.
-func newRevision() int64 { return rand.Int64() }
+var insertFlips = statement{
+	sqlite: "INSERT INTO rollcall_flips (id, check_id, at, up, from_status, reason) VALUES (?, ?, ?, ?, ?, ?)",
+	postgres: `INSERT INTO rollcall_flips (id, check_id, at, up, from_status, reason) SELECT unnest($1::bigint[]),
+		unnest($2::bigint[]), unnest($3::bigint[]), unnest($4::boolean[]), unnest($5::smallint[]), unnest($6::text[])`,
+}
 
-// changes holds the rows to add or update for a set of locked checks.
-type changes struct {
-	states, watches, alerting, pings, uploads, flips, pauses, alerts [][]any
+var insertPauses = statement{
+	sqlite: "INSERT INTO rollcall_pauses (check_id, at, from_status) VALUES (?, ?, ?)",
+	postgres: `INSERT INTO rollcall_pauses (check_id, at, from_status)
+		SELECT unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::smallint[])`,
+}
 
+// batch holds the rows that SaveChecks writes: for each the values of its statement.
+type batch struct {
+	pings, states, watches, uploads, flips, pauses [][]any
+
+	alerts []raisedAlert
 	months []monthChange
 }
 
@@ -62,246 +79,152 @@ type changes struct {
 // change gives the check a new revision.
 func (t *transaction) SaveChecks(ctx context.Context, locked []*store.Locked) error {
 	for _, l := range locked {
-		save := t.updateSettings
-		switch {
-		case l.Row == nil:
-			save = t.insertCheck
-		case !l.SettingsChanged:
+		if l.Row != nil && !l.SettingsChanged {
 			continue
 		}
-		if err := save(ctx, l); err != nil {
+		if err := t.saveSettings(ctx, l); err != nil {
 			return err
 		}
-		if err := t.atomic(ctx); err != nil {
-			return err
-		}
-		l.SettingsChanged = false
 	}
-	c, err := t.collect(ctx, locked)
+	for _, part := range group(t.s.shards(), locked, func(l *store.Locked) int64 { return l.Row.(*lockedRow).id }) {
+		if err := t.saveStates(ctx, part); err != nil {
+			return err
+		}
+	}
+	t.saved = append(t.saved, locked...)
+	return nil
+}
+
+// saveStates writes the states of checks in one shard and all that is new about them, deliveries before flips; see
+// enqueue.
+func (t *transaction) saveStates(ctx context.Context, locked []*store.Locked) error {
+	var n, flips int
+	for _, l := range locked {
+		n, flips = n+len(l.Pings), flips+len(l.Transitions)
+	}
+	pingIDs, err := t.s.d.reserve(ctx, t.tx.Tx, "rollcall_pings", n)
 	if err != nil {
 		return err
 	}
-	t.saved = append(t.saved, locked...)
-	return t.write(ctx, c)
-}
-
-// collect turns the changes of locked checks into rows.
-func (t *transaction) collect(ctx context.Context, locked []*store.Locked) (c changes, err error) {
-	var pings, flips int
-	for _, l := range locked {
-		pings += len(l.Pings)
-		flips += len(l.Transitions)
-	}
-	pingIDs, err := t.s.d.reserve(ctx, t.tx.Tx, "rollcall_pings", pings)
-	if err != nil {
-		return c, err
-	}
 	flipIDs, err := t.s.d.reserve(ctx, t.tx.Tx, "rollcall_flips", flips)
 	if err != nil {
-		return c, err
+		return err
 	}
+	var b batch
 	for _, l := range locked {
-		if err := c.add(l, pingIDs[:len(l.Pings)], flipIDs[:len(l.Transitions)]); err != nil {
-			return c, err
-		}
-		pingIDs, flipIDs = pingIDs[len(l.Pings):], flipIDs[len(l.Transitions):]
+		n, flips := len(l.Pings), len(l.Transitions)
 		for _, p := range l.Pings {
 			t.bodyBytes += len(p.Body)
 		}
-		l.Pings, l.Uploads, l.Transitions, l.Pauses, l.Alerts = nil, nil, nil, nil, nil
-		l.Days, l.Folds = nil, nil
+		b.add(l, pingIDs[:n], flipIDs[:flips])
+		pingIDs, flipIDs = pingIDs[n:], flipIDs[flips:]
 	}
-	return c, nil
-}
-
-// write writes rows, deliveries before flips; see enqueue.
-func (t *transaction) write(ctx context.Context, c changes) error {
-	for _, part := range c.split(t.s.shards()) {
-		if err := t.s.d.appendPings(ctx, t.tx, part.pings, part.states); err != nil {
-			return err
-		}
-		if err := t.s.d.update(ctx, t.tx, "rollcall_states", watchUpdate, part.watches); err != nil {
-			return err
-		}
-		if err := t.s.d.update(ctx, t.tx, "rollcall_states", alertingUpdate, part.alerting); err != nil {
-			return err
-		}
+	if err := t.writeStates(ctx, &b); err != nil {
+		return err
 	}
-	if len(c.uploads)+len(c.alerts)+len(c.months)+len(c.pauses)+len(c.flips) == 0 {
+	if len(b.uploads)+len(b.alerts)+len(b.months)+len(b.pauses)+len(b.flips) == 0 {
 		return nil
 	}
 	if err := t.atomic(ctx); err != nil {
 		return err
 	}
-	if err := t.s.d.insert(ctx, t.tx, "rollcall_uploads", uploadInsert, c.uploads); err != nil {
+	if err := t.s.d.exec(ctx, t.tx, insertUploads, b.uploads); err != nil {
 		return err
 	}
-	if err := t.enqueue(ctx, c.alerts); err != nil {
+	if err := t.enqueue(ctx, b.alerts); err != nil {
 		return err
 	}
-	if err := t.saveMonths(ctx, c.months); err != nil {
+	if err := t.saveMonths(ctx, b.months); err != nil {
 		return err
 	}
-	if err := t.s.d.insert(ctx, t.tx, "rollcall_pauses", pauseInsert, c.pauses); err != nil {
+	if err := t.s.d.exec(ctx, t.tx, insertPauses, b.pauses); err != nil {
 		return err
 	}
-	return t.s.d.insert(ctx, t.tx, "rollcall_flips", flipInsert, c.flips)
+	return t.s.d.exec(ctx, t.tx, insertFlips, b.flips)
 }
 
-// appendPings adds pings to the log and updates the states of their checks. On PostgreSQL one statement does both, to
-// save a round trip.
-func (d dialect) appendPings(ctx context.Context, tx bun.Tx, pings, states [][]any) error {
-	if d.postgres && len(pings) > 0 && len(states) > 0 {
-		query := "WITH inserted AS (" + insertAll(1, "rollcall_pings", pingInsert) + ") " +
-			updateAll(1+len(pingInsert), "rollcall_states", stateUpdate)
-		return d.onArrays(ctx, tx, query, arrays(arrays(nil, len(pingInsert), pings), len(stateUpdate), states))
-	}
-	if err := d.insert(ctx, tx, "rollcall_pings", pingInsert, pings); err != nil {
-		return err
-	}
-	return d.update(ctx, tx, "rollcall_states", stateUpdate, states)
-}
-
-// add adds the rows of one check.
-func (c *changes) add(l *store.Locked, pingIDs, flipIDs []int64) error {
-	row := l.Row.(*lockedRow)
-	uploads := l.Uploads
-	for i, p := range l.Pings {
-		values, err := pingValues(pingIDs[i], row, &p)
-		if err != nil {
+// writeStates adds pings to the log and updates the states of their checks.
+func (t *transaction) writeStates(ctx context.Context, b *batch) error {
+	if t.s.d.postgres && len(b.pings) > 0 {
+		args := append(arrays(b.states), arrays(b.pings)...)
+		if _, err := t.tx.Tx.ExecContext(ctx, insertPings.postgres+updateStates.postgres, args...); err != nil {
 			return err
 		}
-		c.pings = append(c.pings, values)
+		return t.s.d.exec(ctx, t.tx, updateWatches, b.watches)
+	}
+	if err := t.s.d.exec(ctx, t.tx, insertPings, b.pings); err != nil {
+		return err
+	}
+	if err := t.s.d.exec(ctx, t.tx, updateStates, b.states); err != nil {
+		return err
+	}
+	return t.s.d.exec(ctx, t.tx, updateWatches, b.watches)
+}
+
+// add adds the rows of one check, and takes from it what is new.
+func (b *batch) add(l *store.Locked, pingIDs, flipIDs []int64) {
+	row := l.Row.(*lockedRow)
+	uploads := l.Uploads
+	for i := range l.Pings {
+		p := &l.Pings[i]
+		b.pings = append(b.pings, pingValues(pingIDs[i], row, p))
 		row.logHead = pingIDs[i]
 		if len(uploads) > 0 && uploads[0] == p.N {
 			uploads = uploads[1:]
-			c.uploads = append(c.uploads, []any{pingIDs[i], objectKey(l.ID, row.id, p.N), micros(p.At)})
+			b.uploads = append(b.uploads, []any{pingIDs[i], objectKey(l.ID, row.id, p.N), micros(p.At)})
 		}
-	}
-	for i, tr := range l.Transitions {
-		from, err := code(statuses[:], tr.From)
-		if err != nil {
-			return err
-		}
-		flip := tr.Flip()
-		c.flips = append(c.flips, []any{flipIDs[i], row.id, micros(flip.At), flip.Up, from, string(tr.Reason)})
-	}
-	for _, tr := range l.Pauses {
-		from, err := code(statuses[:], tr.From)
-		if err != nil {
-			return err
-		}
-		c.pauses = append(c.pauses, []any{row.id, micros(tr.At), from})
-	}
-	if len(l.Days) > 0 || len(l.Folds) > 0 {
-		c.months = append(c.months, monthChange{row.id, l.Days, l.Folds})
-	}
-	c.addAlerts(l, row, flipIDs)
-	status, err := code(statuses[:], l.Stored)
-	if err != nil {
-		return err
 	}
 	row.revision = newRevision()
-	c.states = append(c.states, []any{
-		status, orNull(micros(l.StoredSince)), l.NPings, orNull(micros(l.LastPing)), orNull(micros(l.LastStart)), runID(l.LastStartRun),
-		orNullBytes(encodeRuns(l.Runs)), orNullBytes(encodeHistory(&l.History)), orNull(row.logHead), row.revision, row.id,
-	})
-	// Most checks have no alert rules; their pings need not write this column.
-	if alerting := encodeAlerting(l.Alerting); !bytes.Equal(alerting, row.alerting) {
-		row.alerting = alerting
-		c.alerting = append(c.alerting, []any{orNullBytes(alerting), row.id})
-	}
-	c.rearm(l, row)
-	return nil
-}
-
-// addAlerts adds the alerts of one check, each with its flip if that is new.
-func (c *changes) addAlerts(l *store.Locked, row *lockedRow, flipIDs []int64) {
-	first := 0 // alerts and transitions are in the same order; several flips can have the same instant
-	for _, a := range l.Alerts {
-		var flip any
-		for i := first; i < len(l.Transitions); i++ {
-			if tr := l.Transitions[i]; tr.To == a.Status && tr.At.Equal(a.At) {
-				first, flip = i, flipIDs[i]
-				break
-			}
-		}
-		c.alerts = append(c.alerts, []any{
-			flip, row.id, a.Status == checks.StatusUp, int64(a.Reminder), orNull(micros(a.Since)), micros(a.RaisedAt),
-		})
-	}
-}
-
-// rearm keeps watch_at a lower bound of the next instant to settle, usually the deadline. Most pings move the deadline
-// later, which needs no write: the watcher then finds the check too early and sets a new bound.
-func (c *changes) rearm(l *store.Locked, row *lockedRow) {
+	b.states = append(b.states, stateValues(row, &l.State))
+	// watch_at is a lower bound of the next instant to settle, usually the deadline. Most pings move the deadline later,
+	// which needs no write: the watcher then finds the check too early and sets a new bound.
 	wake := micros(l.Wake())
 	early := wake != 0 && row.watchAt != 0 && row.watchAt <= wake
-	if early && !l.Due || wake == row.watchAt {
-		return
+	if wake != row.watchAt && (!early || l.Due) {
+		row.watchAt = wake
+		b.watches = append(b.watches, []any{wake, row.id})
 	}
-	row.watchAt = wake
-	c.watches = append(c.watches, []any{orNull(wake), row.id})
+	for i, tr := range l.Transitions {
+		up := tr.To == checks.StatusUp
+		b.flips = append(b.flips, []any{flipIDs[i], row.id, micros(tr.At), up, code(statuses[:], tr.From), string(tr.Reason)})
+	}
+	for _, tr := range l.Pauses {
+		b.pauses = append(b.pauses, []any{row.id, micros(tr.At), code(statuses[:], tr.From)})
+	}
+	if len(l.Days) > 0 || len(l.Folds) > 0 {
+		b.months = append(b.months, monthChange{row.id, l.Days, l.Folds})
+	}
+	b.addAlerts(l, row.id, flipIDs)
+	l.Pings, l.Uploads, l.Transitions, l.Pauses, l.Alerts = nil, nil, nil, nil, nil
+	l.Days, l.Folds = nil, nil
 }
 
-// pingValues returns the values of a log entry, in the order of pingInsert.
-func pingValues(id int64, row *lockedRow, p *pings.Ping) ([]any, error) {
-	kind, err := code(kinds[:], p.Kind)
-	if err != nil {
-		return nil, err
-	}
-	values := []any{
-		id, row.id, p.N, orNull(row.logHead), kind, micros(p.At),
-		p.Scheme, p.Method, p.RemoteAddr, p.UserAgent, runID(p.RunID), nil, nil, p.BodySize, nil,
-	}
+// pingValues returns the values of insertPings.
+func pingValues(id int64, row *lockedRow, p *pings.Ping) []any {
+	var exitStatus, duration, body any
 	if p.ExitStatus != nil {
-		values[exitColumn] = int64(*p.ExitStatus)
+		exitStatus = int64(*p.ExitStatus)
 	}
 	if p.Duration != nil {
-		values[durationColumn] = p.Duration.Microseconds()
+		duration = p.Duration.Microseconds()
 	}
 	if len(p.Body) > 0 {
-		values[bodyColumn] = p.Body
+		body = p.Body
 	}
-	return values, nil
+	return []any{
+		id, row.id, p.N, row.logHead, code(kinds[:], p.Kind), micros(p.At), p.Scheme, p.Method, p.RemoteAddr, p.UserAgent, p.RunID,
+		exitStatus, duration, p.BodySize, body,
+	}
 }
 
-// enqueue adds one delivery for each alert and each channel of its check to the outbox, and one to store.OnAlert where
-// OnAlertUntil asks for it, in the order of the alerts. It must run before the new flips are written, because an alert
-// without a new flip takes the newest stored one.
-func (t *transaction) enqueue(ctx context.Context, alerts [][]any) error {
-	const head = `INSERT INTO rollcall_deliveries
-			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at)
-		SELECT coalesce(a.flip_id, (SELECT f.id FROM rollcall_flips f WHERE f.check_id = a.check_id AND f.up = a.up
-			ORDER BY f.at DESC, f.id DESC LIMIT 1), 0), a.check_id, `
-	const tail = `, a.reminder, a.since, 'pending', a.at, a.at FROM `
-	toChannels := func(from string) string {
-		return head + "cc.channel_id" + tail + from + ` JOIN rollcall_check_channels cc ON cc.check_id = a.check_id
-			JOIN rollcall_channels ch ON ch.id = cc.channel_id ORDER BY a.n, cc.channel_id`
+// stateValues returns the values of updateStates.
+func stateValues(row *lockedRow, s *checks.State) []any {
+	return []any{
+		code(statuses[:], s.Stored), micros(s.StoredSince), s.NPings, micros(s.LastPing), micros(s.LastStart), s.LastStartRun,
+		encodeRuns(s.Runs), encodeAlerting(s.Alerting), encodeHistory(&s.History), row.logHead, row.revision, row.id,
 	}
-	toFunction := func(from string) string {
-		return head + "'" + store.OnAlert.ID.String() + "'" + tail + from + ` WHERE a.at <= (SELECT CAST(value AS BIGINT)
-			FROM rollcall_settings WHERE name = '` + onAlertUntil + `') ORDER BY a.n`
-	}
-	if t.s.d.postgres {
-		from := "(" + unnest(1, alertColumns) + ", generate_subscripts($1::bigint[], 1)) AS a (" + columnNames(alertColumns) + ", n)"
-		query := "WITH inserted AS (" + toFunction(from) + ") " + toChannels(from) + keepChannels
-		return t.s.d.onArrays(ctx, t.tx, query, arrays(nil, len(alertColumns), alerts))
-	}
-	const from = "(SELECT ? AS flip_id, ? AS check_id, ? AS up, ? AS reminder, ? AS since, ? AS at, 1 AS n) AS a"
-	if err := t.s.d.onEach(ctx, t.tx, toFunction(from), alerts); err != nil {
-		return err
-	}
-	return t.s.d.onEach(ctx, t.tx, toChannels(from), alerts)
 }
 
-// onAlertUntil is the row of rollcall_settings that holds the instant of OnAlertUntil.
-const onAlertUntil = "on_alert_until"
-
-// OnAlertUntil stores the latest instant until which alerts go to store.OnAlert.
-func (t *transaction) OnAlertUntil(ctx context.Context, until time.Time) error {
-	_, err := t.tx.NewRaw(`INSERT INTO rollcall_settings AS s (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE
-		SET value = excluded.value WHERE CAST(s.value AS BIGINT) < CAST(excluded.value AS BIGINT)`,
-		onAlertUntil, strconv.FormatInt(micros(until), 10)).Exec(ctx)
-	return err
-}
+// newRevision returns a random number that no other write has used. A counter is not enough: after a failover that
+// loses the last commits, it would reuse numbers that caches still hold.
+func newRevision() int64 { return rand.Int64() }

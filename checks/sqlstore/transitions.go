@@ -59,13 +59,6 @@ func (s *Store) transitions(ctx context.Context, where string, args ...any) (map
 }
 
 func (s *Store) transitionRows(ctx context.Context, where string, args ...any) (map[uuid.UUID][]transitionRow, error) {
-	var codes [3]int64
-	for i, status := range []checks.Status{checks.StatusUp, checks.StatusDown, checks.StatusPaused} {
-		var err error
-		if codes[i], err = code(statuses[:], status); err != nil {
-			return nil, err
-		}
-	}
 	query := `SELECT uuid, id, at, to_status, from_status, reason, pause FROM (
 			SELECT c.uuid, t.at, CASE WHEN t.up THEN ? ELSE ? END AS to_status, t.from_status, t.reason, FALSE AS pause, t.id
 			FROM rollcall_flips AS t JOIN rollcall_checks AS c ON c.id = t.check_id WHERE ` + where + `
@@ -73,8 +66,8 @@ func (s *Store) transitionRows(ctx context.Context, where string, args ...any) (
 			SELECT c.uuid, t.at, ?, t.from_status, '', TRUE, t.id
 			FROM rollcall_pauses AS t JOIN rollcall_checks AS c ON c.id = t.check_id WHERE ` + where + `
 		) AS u ORDER BY at, id`
-	all := append([]any{codes[0], codes[1]}, args...)
-	all = append(append(all, codes[2]), args...)
+	all := append([]any{code(statuses[:], checks.StatusUp), code(statuses[:], checks.StatusDown)}, args...)
+	all = append(append(all, code(statuses[:], checks.StatusPaused)), args...)
 	rows, err := s.db.QueryContext(ctx, query, all...)
 	var row transitionRow
 	list, err := scanList(rows, err, &row, &row.check, &row.id, &row.at, &row.to, &row.from, &row.reason, &row.isPause)

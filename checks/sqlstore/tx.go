@@ -30,7 +30,6 @@ type lockedRow struct {
 	id       int64
 	logHead  int64
 	watchAt  int64
-	alerting []byte
 	revision int64 // the row's revision, or the one that SaveChecks gives it
 	before   int64 // the revision that the row was locked with
 }
@@ -176,31 +175,34 @@ func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*store.Lock
 	return locked, nil
 }
 
-// insertCheck adds the rows of a new check, whose state SaveChecks then writes.
-func (t *transaction) insertCheck(ctx context.Context, l *store.Locked) error {
-	var id int64
-	insert := t.tx.NewInsert().Model(settingsOf(l.Check)).TableExpr("rollcall_checks").Returning("id")
-	if _, err := insert.Exec(ctx, &id); err != nil {
+// saveSettings writes the settings and channels of a locked check. For a new check, it adds the rows, whose state
+// saveStates then writes.
+func (t *transaction) saveSettings(ctx context.Context, l *store.Locked) error {
+	if l.Row == nil {
+		row := new(lockedRow)
+		insert := t.tx.NewInsert().Model(settingsOf(l.Check)).TableExpr("rollcall_checks").Returning("id")
+		if _, err := insert.Exec(ctx, &row.id); err != nil {
+			return err
+		}
+		if _, err := t.tx.NewRaw("INSERT INTO rollcall_states (check_id, status, n_pings) VALUES (?, 0, 0)", row.id).Exec(ctx); err != nil {
+			return err
+		}
+		l.Row = row
+	} else {
+		id := l.Row.(*lockedRow).id
+		update := t.tx.NewUpdate().Model(settingsOf(l.Check)).TableExpr("rollcall_checks").Where("id = ?", id)
+		if _, err := update.Exec(ctx); err != nil {
+			return err
+		}
+		if _, err := t.tx.NewDelete().Model((*checkChannelRow)(nil)).Where("check_id = ?", id).Exec(ctx); err != nil {
+			return err
+		}
+	}
+	l.SettingsChanged = false
+	if err := t.assign(ctx, l.Row.(*lockedRow).id, l.Channels); err != nil {
 		return err
 	}
-	l.Row = &lockedRow{id: id}
-	if _, err := t.tx.NewRaw("INSERT INTO rollcall_states (check_id, status, n_pings) VALUES (?, 0, 0)", id).Exec(ctx); err != nil {
-		return err
-	}
-	return t.assign(ctx, id, l.Channels)
-}
-
-// updateSettings writes the settings and channels of a locked check.
-func (t *transaction) updateSettings(ctx context.Context, l *store.Locked) error {
-	id := l.Row.(*lockedRow).id
-	update := t.tx.NewUpdate().Model(settingsOf(l.Check)).TableExpr("rollcall_checks").Where("id = ?", id)
-	if _, err := update.Exec(ctx); err != nil {
-		return err
-	}
-	if _, err := t.tx.NewDelete().Model((*checkChannelRow)(nil)).Where("check_id = ?", id).Exec(ctx); err != nil {
-		return err
-	}
-	return t.assign(ctx, id, l.Channels)
+	return t.atomic(ctx)
 }
 
 func (t *transaction) assign(ctx context.Context, checkID int64, ids []uuid.UUID) error {

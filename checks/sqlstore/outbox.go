@@ -1,0 +1,117 @@
+package sqlstore
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
+)
+
+// raisedAlert is an alert of a check. flip is nil if an earlier flip caused it.
+type raisedAlert struct {
+	flip, since         any
+	check, reminder, at int64
+	up                  bool
+}
+
+// addAlerts adds the alerts of one check, each with its flip if that is new.
+func (b *batch) addAlerts(l *store.Locked, check int64, flipIDs []int64) {
+	first := 0 // alerts and transitions are in the same order; several flips can have the same instant
+	for _, a := range l.Alerts {
+		row := raisedAlert{
+			check: check, up: a.Status == checks.StatusUp, reminder: int64(a.Reminder),
+			since: orNull(micros(a.Since)), at: micros(a.RaisedAt),
+		}
+		for i := first; i < len(l.Transitions); i++ {
+			if tr := l.Transitions[i]; tr.To == a.Status && tr.At.Equal(a.At) {
+				first, row.flip = i, flipIDs[i]
+				break
+			}
+		}
+		b.alerts = append(b.alerts, row)
+	}
+}
+
+// insertDeliveries adds a delivery for each channel of the check of an alert. It locks the channels: on PostgreSQL,
+// another transaction could otherwise delete one before the commit and leave its delivery behind.
+var insertDeliveries = statement{
+	sqlite: deliveriesOf + `cc.channel_id, a.reminder, a.since, 'pending', a.at, a.at
+		FROM (SELECT ? AS flip_id, ? AS check_id, ? AS up, ? AS reminder, ? AS since, ? AS at) AS a
+		JOIN rollcall_check_channels AS cc ON cc.check_id = a.check_id JOIN rollcall_channels AS ch ON ch.id = cc.channel_id
+		ORDER BY cc.channel_id`,
+	postgres: deliveriesOf + `cc.channel_id, a.reminder, a.since, 'pending', a.at, a.at
+		FROM ` + unnestedAlerts + `
+		JOIN rollcall_check_channels AS cc ON cc.check_id = a.check_id JOIN rollcall_channels AS ch ON ch.id = cc.channel_id
+		ORDER BY a.n, cc.channel_id FOR KEY SHARE OF ch`,
+}
+
+// insertOnAlert adds a delivery to store.OnAlert for an alert.
+var insertOnAlert = statement{
+	sqlite: deliveriesOf + "'" + store.OnAlert.ID.String() + `', a.reminder, a.since, 'pending', a.at, a.at
+		FROM (SELECT ? AS flip_id, ? AS check_id, ? AS up, ? AS reminder, ? AS since, ? AS at) AS a`,
+	postgres: deliveriesOf + "'" + store.OnAlert.ID.String() + `', a.reminder, a.since, 'pending', a.at, a.at
+		FROM ` + unnestedAlerts + ` ORDER BY a.n`,
+}
+
+// deliveriesOf begins a statement that adds deliveries of alerts. An alert without a new flip takes the newest stored one.
+const deliveriesOf = `INSERT INTO rollcall_deliveries (flip_id, check_id, channel_id, reminder, since, state, due_at, created_at)
+	SELECT coalesce(a.flip_id, (SELECT f.id FROM rollcall_flips AS f WHERE f.check_id = a.check_id AND f.up = a.up
+		ORDER BY f.at DESC, f.id DESC LIMIT 1), 0), a.check_id, `
+
+const unnestedAlerts = `(SELECT unnest($1::bigint[]) AS flip_id, unnest($2::bigint[]) AS check_id, unnest($3::boolean[]) AS up,
+			unnest($4::bigint[]) AS reminder, unnest($5::bigint[]) AS since, unnest($6::bigint[]) AS at,
+			generate_subscripts($1::bigint[], 1) AS n) AS a`
+
+// enqueue adds one delivery for each alert and each channel of its check to the outbox, and one to store.OnAlert where
+// OnAlertUntil asks for it, in the order of the alerts. It must run before the new flips are written.
+func (t *transaction) enqueue(ctx context.Context, alerts []raisedAlert) error {
+	if len(alerts) == 0 {
+		return nil
+	}
+	until, err := t.onAlertUntil(ctx)
+	if err != nil {
+		return err
+	}
+	var all, toFunction [][]any
+	for _, a := range alerts {
+		values := []any{a.flip, a.check, a.up, a.reminder, a.since, a.at}
+		if all = append(all, values); a.at <= until {
+			toFunction = append(toFunction, values)
+		}
+	}
+	if err := t.s.d.exec(ctx, t.tx, insertOnAlert, toFunction); err != nil {
+		return err
+	}
+	return t.s.d.exec(ctx, t.tx, insertDeliveries, all)
+}
+
+// onAlertSetting is the row of rollcall_settings that holds the instant of OnAlertUntil.
+const onAlertSetting = "on_alert_until"
+
+// onAlertUntil returns the instant of OnAlertUntil in microseconds, or 0 if it was never called.
+func (t *transaction) onAlertUntil(ctx context.Context) (until int64, err error) {
+	var values []string
+	query := t.tx.NewSelect().Table("rollcall_settings").Column("value").Where("name = ?", onAlertSetting)
+	if err := query.Scan(ctx, &values); err != nil || len(values) == 0 {
+		return 0, err
+	}
+	return strconv.ParseInt(values[0], 10, 64)
+}
+
+// OnAlertUntil stores the latest instant until which alerts go to store.OnAlert. The insert locks the row and returns what
+// it holds.
+func (t *transaction) OnAlertUntil(ctx context.Context, until time.Time) error {
+	value, stored := strconv.FormatInt(micros(until), 10), ""
+	err := t.tx.NewRaw(`INSERT INTO rollcall_settings AS s (name, value) VALUES (?, ?)
+		ON CONFLICT (name) DO UPDATE SET value = s.value RETURNING value`, onAlertSetting, value).Scan(ctx, &stored)
+	if err != nil {
+		return err
+	}
+	if latest, err := strconv.ParseInt(stored, 10, 64); err != nil || latest >= micros(until) {
+		return err
+	}
+	_, err = t.tx.NewRaw("UPDATE rollcall_settings SET value = ? WHERE name = ?", value, onAlertSetting).Exec(ctx)
+	return err
+}
