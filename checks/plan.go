@@ -32,7 +32,7 @@ type plan struct {
 // says that they cannot be evaluated, for example because the time zone database lacks the zone. The check is then due
 // as soon as it was pinged, and has no quiet hours.
 func (p *Plans) Attach(c *Check) error {
-	if !c.IsCron() && c.QuietHours == "" {
+	if !c.UsesTZ() {
 		c.plan = plan{}
 		return nil
 	}

@@ -90,6 +90,9 @@ func Defaults() Settings {
 // IsCron reports whether the settings are those of a Cron check; otherwise they are those of a Simple check.
 func (s Settings) IsCron() bool { return s.Schedule != "" }
 
+// UsesTZ reports whether TZ has an effect.
+func (s Settings) UsesTZ() bool { return s.IsCron() || s.QuietHours != "" }
+
 // timing holds the settings that decide deadlines.
 type timing struct {
 	timeout, grace, runLimit time.Duration
@@ -180,20 +183,52 @@ type Spec struct {
 	QuietHours  *string        // windows in the form of package quiet, up to 200 characters; "" for none
 }
 
-// Spec returns the spec that gives a check these settings.
-func (s Settings) Spec() Spec {
-	spec := Spec{
-		Name: &s.Name, Slug: &s.Slug, Tags: append([]string{}, s.Tags...), Desc: &s.Desc, Grace: &s.Grace, MaxRuntime: &s.MaxRuntime, TZ: &s.TZ,
-		ManualResume: &s.ManualResume, Methods: &s.Methods,
+// fields returns a spec whose fields point to the settings.
+func (s *Settings) fields() Spec {
+	return Spec{
+		Name: &s.Name, Slug: &s.Slug, Tags: s.Tags, Desc: &s.Desc, Timeout: &s.Timeout, Grace: &s.Grace, MaxRuntime: &s.MaxRuntime,
+		Schedule: &s.Schedule, TZ: &s.TZ, ManualResume: &s.ManualResume, Methods: &s.Methods,
 		StartKW: &s.StartKW, SuccessKW: &s.SuccessKW, FailureKW: &s.FailureKW,
 		FilterSubject: &s.FilterSubject, FilterBody: &s.FilterBody,
 		FilterHTTPBody: &s.FilterHTTPBody, FilterDefaultFail: &s.FilterDefaultFail,
 		AlertAfter: &s.AlertAfter, RepeatEvery: &s.RepeatEvery, QuietHours: &s.QuietHours,
 	}
+}
+
+// settings is the table of settings. Requests and errors have this order.
+var settings = []Setting{
+	text(Setting{Name: "name", Max: MaxName}, func(s *Spec) **string { return &s.Name }),
+	text(Setting{Name: "slug", Max: MaxSlug}, func(s *Spec) **string { return &s.Slug }, slugRule),
+	tags(Setting{Name: "tags", Max: MaxTags, Separator: " "}),
+	text(Setting{Name: "desc", Max: MaxDesc}, func(s *Spec) **string { return &s.Desc }),
+	period(Setting{Name: "timeout"}, func(s *Spec) **time.Duration { return &s.Timeout }),
+	period(Setting{Name: "grace"}, func(s *Spec) **time.Duration { return &s.Grace }),
+	text(Setting{Name: "schedule", Max: MaxSchedule}, func(s *Spec) **string { return &s.Schedule }, scheduleRule),
+	field(Setting{Name: "tz"}, func(s *Spec) **string { return &s.TZ }, zoneRule),
+	field(Setting{Name: "manual_resume", Type: Flag}, func(s *Spec) **bool { return &s.ManualResume }),
+	field(Setting{Name: "methods"}, func(s *Spec) **string { return &s.Methods }, methodsRule),
+	text(Setting{Name: "channels", Separator: ","}, func(s *Spec) **string { return &s.Channels }),
+	text(Setting{Name: "start_kw", Max: MaxKeywords}, func(s *Spec) **string { return &s.StartKW }),
+	text(Setting{Name: "success_kw", Max: MaxKeywords}, func(s *Spec) **string { return &s.SuccessKW }),
+	text(Setting{Name: "failure_kw", Max: MaxKeywords}, func(s *Spec) **string { return &s.FailureKW }),
+	field(Setting{Name: "filter_subject", Type: Flag}, func(s *Spec) **bool { return &s.FilterSubject }),
+	field(Setting{Name: "filter_body", Type: Flag}, func(s *Spec) **bool { return &s.FilterBody }),
+	field(Setting{Name: "filter_http_body", Type: Flag}, func(s *Spec) **bool { return &s.FilterHTTPBody }),
+	field(Setting{Name: "filter_default_fail", Type: Flag}, func(s *Spec) **bool { return &s.FilterDefaultFail }),
+	period(Setting{Name: "max_runtime", Optional: true}, func(s *Spec) **time.Duration { return &s.MaxRuntime }),
+	count(Setting{Name: "alert_after", Max: MaxAlertAfter}, func(s *Spec) **int { return &s.AlertAfter }),
+	period(Setting{Name: "repeat_every", Optional: true}, func(s *Spec) **time.Duration { return &s.RepeatEvery }),
+	text(Setting{Name: "quiet_hours", Max: MaxQuietHours, Separator: ";"}, func(s *Spec) **string { return &s.QuietHours }, quietHoursRule),
+}
+
+// Spec returns the spec that gives a check these settings.
+func (s Settings) Spec() Spec {
+	spec := s.fields()
+	spec.Tags = append([]string{}, s.Tags...)
 	if s.IsCron() {
-		spec.Schedule = &s.Schedule
+		spec.Timeout = nil
 	} else {
-		spec.Timeout = &s.Timeout
+		spec.Schedule = nil
 	}
 	return spec
 }
@@ -211,69 +246,36 @@ const (
 )
 
 // Validate checks every field that is set. The instant decides whether a schedule has a time to come. The error is a
-// *[FieldError] for the first field that is refused.
+// *[FieldError] for the first field that is refused, in the order of [AllSettings].
 func (s Spec) Validate(now time.Time) error {
-	return cmp.Or(
-		text("name", s.Name, MaxName),
-		s.slug(),
-		s.tags(),
-		text("desc", s.Desc, MaxDesc),
-		period("timeout", s.Timeout),
-		period("grace", s.Grace),
-		optionalPeriod("max_runtime", s.MaxRuntime),
-		s.schedule(now),
-		s.zone(),
-		s.methods(),
-		text("channels", s.Channels, 0),
-		text("start_kw", s.StartKW, MaxKeywords),
-		text("success_kw", s.SuccessKW, MaxKeywords),
-		text("failure_kw", s.FailureKW, MaxKeywords),
-		s.alertAfter(),
-		optionalPeriod("repeat_every", s.RepeatEvery),
-		s.quietHours(),
-	)
+	for _, row := range settings {
+		if err := row.validate(&s, now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // applyTo returns a check with the validated settings. It leaves the integrations alone.
 func (s Spec) applyTo(c Check) Check {
-	set(&c.Name, s.Name)
-	set(&c.Slug, s.Slug)
-	set(&c.Desc, s.Desc)
-	if s.Tags != nil {
-		c.Tags = SplitTags(JoinTags(s.Tags)) // a copy, nil for none
-	}
-	set(&c.Grace, s.Grace)
-	set(&c.MaxRuntime, s.MaxRuntime)
-	switch {
-	case s.Schedule != nil: // overrides timeout (section 4.3 rule 2)
-		c.Schedule = *s.Schedule
-	case s.Timeout != nil:
-		c.Schedule = ""
-		c.Timeout = *s.Timeout
+	if s.Schedule != nil { // overrides timeout (section 4.3 rule 2)
+		s.Timeout = nil
+	} else if s.Timeout != nil {
+		s.Schedule = new("")
 	}
 	if s.TZ != nil {
 		if zone, err := schedule.LoadLocation(*s.TZ); err == nil {
-			c.TZ = zone.String() // the current name of a zone that was renamed
+			s.TZ = new(zone.String()) // the current name of a zone that was renamed
 		}
 	}
-	set(&c.ManualResume, s.ManualResume)
-	set(&c.Methods, s.Methods)
-	set(&c.StartKW, s.StartKW)
-	set(&c.SuccessKW, s.SuccessKW)
-	set(&c.FailureKW, s.FailureKW)
-	set(&c.FilterSubject, s.FilterSubject)
-	set(&c.FilterBody, s.FilterBody)
-	set(&c.FilterHTTPBody, s.FilterHTTPBody)
-	set(&c.FilterDefaultFail, s.FilterDefaultFail)
-	set(&c.AlertAfter, s.AlertAfter)
-	set(&c.RepeatEvery, s.RepeatEvery)
-	set(&c.QuietHours, s.QuietHours)
+	if s.Tags != nil {
+		c.Tags = SplitTags(JoinTags(s.Tags)) // a copy, nil for none
+	}
+	s.Channels = nil
+	fields := c.Settings.fields()
+	for _, row := range settings {
+		row.assign(&fields, &s)
+	}
 	c.plan = plan{}
 	return c
-}
-
-func set[T any](field *T, value *T) {
-	if value != nil {
-		*field = *value
-	}
 }

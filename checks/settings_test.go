@@ -2,6 +2,7 @@ package checks_test
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -111,6 +112,42 @@ func TestSpecRefuses(t *testing.T) { // server/API.md section 2.1; an error name
 		if test.text != "" && err.Error() != test.text {
 			t.Errorf("error %q, want %q", err, test.text)
 		}
+	}
+}
+
+// TestAllSettings checks that the table has all settings, and that each row reads and writes its own.
+func TestAllSettings(t *testing.T) {
+	spec := checks.Spec{
+		Name: new("n"), Slug: new("s"), Tags: []string{"t"}, Desc: new("d"), Timeout: new(61 * time.Second), Grace: new(62 * time.Second),
+		Schedule: new("* * * * *"), TZ: new("Europe/Riga"), ManualResume: new(true), Methods: new("POST"), Channels: new("c"),
+		StartKW: new("a"), SuccessKW: new("b"), FailureKW: new("c"), FilterSubject: new(true), FilterBody: new(true),
+		FilterHTTPBody: new(true), FilterDefaultFail: new(true), MaxRuntime: new(63 * time.Second), AlertAfter: new(3),
+		RepeatEvery: new(64 * time.Second), QuietHours: new("22:00-06:00"),
+	}
+	if fields := reflect.TypeFor[checks.Spec]().NumField() - 1; fields != len(checks.AllSettings()) { // all but ID
+		t.Errorf("%d settings of %d fields", len(checks.AllSettings()), fields)
+	}
+	of := newCheck(t, spec).Settings.Spec()
+	var written checks.Spec
+	for _, s := range checks.AllSettings() {
+		if got := s.Value(checks.Spec{}); got != nil {
+			t.Errorf("%s of nothing is %v", s.Name, got)
+		}
+		if s.Value(spec) == nil {
+			t.Errorf("%s has no sample here", s.Name)
+			continue
+		}
+		s.Set(&written, s.Value(spec))
+		want := s.Value(spec)
+		if s.Name == "channels" || s.Name == "timeout" { // not of settings; ignored beside a schedule
+			want = nil
+		}
+		if diff := cmp.Diff(want, s.Value(of)); diff != "" {
+			t.Errorf("%s of a check (-want +got):\n%s", s.Name, diff)
+		}
+	}
+	if diff := cmp.Diff(spec, written); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

@@ -79,13 +79,13 @@ func (p StatusPage) Normalize() (StatusPage, error) {
 		}
 	}
 	p.Tags = Settings{Tags: p.Tags}.TagList()
-	return p, text("tags", new(JoinTags(p.Tags)), MaxTags)
+	return p, validText("tags", JoinTags(p.Tags), MaxTags)
 }
 
 // prose checks a text of up to limit characters without control characters, except some.
 func prose(field, value string, limit int, except string) error {
 	control := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(except, r) }
-	if err := text(field, &value, limit); err != nil {
+	if err := validText(field, value, int64(limit)); err != nil {
 		return err
 	}
 	if strings.ContainsFunc(value, control) {

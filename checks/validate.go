@@ -32,119 +32,61 @@ func ValidateSignal(s pings.Signal) error {
 	return nil
 }
 
-// text checks a text of up to limit characters, or of any length if the limit is 0. It refuses NUL, which PostgreSQL
+// validText checks a text of up to most characters, or of any length if most is 0. It refuses NUL, which PostgreSQL
 // cannot store.
-func text(field string, value *string, limit int) error {
-	switch {
-	case value == nil:
-		return nil
-	case !utf8.ValidString(*value):
+func validText(field, value string, most int64) error {
+	switch length := int64(utf8.RuneCountInString(value)); {
+	case !utf8.ValidString(value):
 		return refuse(field, "is not valid UTF-8")
-	case strings.IndexByte(*value, 0) >= 0:
+	case strings.IndexByte(value, 0) >= 0:
 		return refuse(field, "has a NUL character")
-	case limit > 0 && utf8.RuneCountInString(*value) > limit:
-		return refuse(field, "is too long: %d characters, the maximum is %d", utf8.RuneCountInString(*value), limit)
+	case most > 0 && length > most:
+		return refuse(field, "is too long: %d characters, the maximum is %d", length, most)
 	}
 	return nil
 }
 
-func (s Spec) slug() error {
-	if err := text("slug", s.Slug, MaxSlug); err != nil || s.Slug == nil {
-		return err
-	}
-	if !slugForm.MatchString(*s.Slug) {
-		return refuse("slug", "may only have a-z, 0-9, hyphen and underscore: %q", *s.Slug)
+func slugRule(slug string, _ time.Time) error {
+	if !slugForm.MatchString(slug) {
+		return refuse("slug", "may only have a-z, 0-9, hyphen and underscore: %q", slug)
 	}
 	return nil
 }
 
-func (s Spec) tags() error {
-	for _, tag := range s.Tags {
-		if strings.Contains(tag, " ") {
-			return refuse("tags", "has an item with a blank: %q", tag)
-		}
-	}
-	return text("tags", new(JoinTags(s.Tags)), MaxTags)
-}
-
-func period(field string, d *time.Duration) error {
-	if d == nil {
-		return nil
-	}
-	if *d%time.Second != 0 {
-		return refuse(field, "is not a whole number of seconds: %v", *d)
-	}
-	return number(field, *d/time.Second, MinPeriod/time.Second, MaxPeriod/time.Second)
-}
-
-// number checks a whole number against its bounds.
-func number[T int | time.Duration](field string, n, least, most T) error {
-	switch {
-	case n < least:
-		return refuse(field, "is too small: %d, the minimum is %d", n, least)
-	case n > most:
-		return refuse(field, "is too large: %d, the maximum is %d", n, most)
-	}
-	return nil
-}
-
-func (s Spec) schedule(now time.Time) error {
-	if err := text("schedule", s.Schedule, MaxSchedule); err != nil || s.Schedule == nil {
-		return err
-	}
-	parsed, err := schedule.Parse(*s.Schedule)
+func scheduleRule(expr string, now time.Time) error {
+	parsed, err := schedule.Parse(expr)
 	if err != nil {
 		return refuse("schedule", "is not a valid cron or OnCalendar expression: %w", err)
 	}
 	// From a day ago in UTC, so that a schedule is refused only if it is over in every time zone.
 	if parsed.Next(now.UTC().Add(-24 * time.Hour)).IsZero() {
-		return refuse("schedule", "has no time to come: %q", *s.Schedule)
+		return refuse("schedule", "has no time to come: %q", expr)
 	}
 	return nil
 }
 
-func (s Spec) zone() error {
-	if s.TZ == nil {
+func zoneRule(name string, _ time.Time) error {
+	_, err := schedule.LoadLocation(name)
+	if err == nil {
 		return nil
 	}
-	if _, err := schedule.LoadLocation(*s.TZ); err != nil {
-		reason := err.Error()
-		if typed, ok := errors.AsType[*schedule.Error](err); ok {
-			reason = typed.Reason
-		}
-		return &FieldError{Field: "tz", Reason: "is not a valid time zone: " + reason, Err: err}
+	reason := err.Error()
+	if typed, ok := errors.AsType[*schedule.Error](err); ok {
+		reason = typed.Reason
 	}
-	return nil
+	return &FieldError{Field: "tz", Reason: "is not a valid time zone: " + reason, Err: err}
 }
 
-func (s Spec) alertAfter() error {
-	if s.AlertAfter == nil {
-		return nil
-	}
-	return number("alert_after", *s.AlertAfter, 0, MaxAlertAfter)
-}
-
-// optionalPeriod checks a period for which 0 stands for none.
-func optionalPeriod(field string, d *time.Duration) error {
-	if d == nil || *d == 0 {
-		return nil
-	}
-	return period(field, d)
-}
-
-func (s Spec) quietHours() error {
-	if err := text("quiet_hours", s.QuietHours, MaxQuietHours); err != nil || s.QuietHours == nil {
-		return err
-	}
-	if _, err := quiet.Parse(*s.QuietHours, time.UTC); err != nil {
+func quietHoursRule(hours string, _ time.Time) error {
+	if _, err := quiet.Parse(hours, time.UTC); err != nil {
 		return refuse("quiet_hours", "cannot be read: %w", err)
 	}
 	return nil
 }
 
-func (s Spec) methods() error {
-	if s.Methods != nil && *s.Methods != "" && *s.Methods != "POST" {
-		return refuse("methods", `must be "" or "POST": %q`, *s.Methods)
+func methodsRule(methods string, _ time.Time) error {
+	if methods != "" && methods != "POST" {
+		return refuse("methods", `must be "" or "POST": %q`, methods)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func settings() []setting {
 func effective(c checks.Check) checks.Spec {
 	s := c.Settings.Spec()
 	s.Slug = nil
-	if !c.IsCron() && c.QuietHours == "" {
+	if !c.UsesTZ() {
 		s.TZ = nil
 	}
 	return s

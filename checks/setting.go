@@ -1,0 +1,135 @@
+package checks
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Setting describes one setting of a check to those who read, write and show it.
+type Setting struct {
+	// Name is that of its field in documents, files and forms, such as "max_runtime".
+	Name string
+	Type SettingType
+	// Min and Max bound a count, or the seconds of a period. Max also bounds the characters of a text; 0 is no bound.
+	Min, Max int64
+	// Optional says that a period may also be 0, for none.
+	Optional bool
+	// Separator stands between the items of a text that is a list; it is "" for other texts.
+	Separator string
+
+	value    func(*Spec) any
+	set      func(*Spec, any)
+	validate func(*Spec, time.Time) error
+	assign   func(to, from *Spec) // writes through the pointer that to has
+}
+
+// SettingType is the type of the values of a setting.
+type SettingType int
+
+// The types of settings.
+const (
+	Text   SettingType = iota // string
+	Flag                      // bool
+	Count                     // int
+	Period                    // [time.Duration], whole seconds
+	Tags                      // []string
+)
+
+// AllSettings returns the settings of a check in the order in which the API reads them.
+func AllSettings() []Setting { return slices.Clone(settings) }
+
+// SettingNamed returns the setting with a name. It panics if there is none.
+func SettingNamed(name string) Setting {
+	return settings[slices.IndexFunc(settings, func(s Setting) bool { return s.Name == name })]
+}
+
+// Value returns the value that a spec gives the setting, or nil if it gives none.
+func (s Setting) Value(spec Spec) any { return s.value(&spec) }
+
+// Set sets the setting in a spec. It panics if the value does not have the type of the setting.
+func (s Setting) Set(spec *Spec, value any) { s.set(spec, value) }
+
+// field returns the row of a setting that is one field of a spec, with the rules for its values.
+func field[T any](row Setting, in func(*Spec) **T, rules ...func(value T, now time.Time) error) Setting {
+	row.value = func(s *Spec) any {
+		if value := *in(s); value != nil {
+			return *value
+		}
+		return nil
+	}
+	row.set = func(s *Spec, value any) { *in(s) = new(value.(T)) }
+	row.validate = func(s *Spec, now time.Time) error {
+		value := *in(s)
+		for _, rule := range rules {
+			if value == nil {
+				break
+			}
+			if err := rule(*value, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	row.assign = func(to, from *Spec) {
+		if value := *in(from); value != nil {
+			**in(to) = *value
+		}
+	}
+	return row
+}
+
+func text(row Setting, in func(*Spec) **string, rules ...func(string, time.Time) error) Setting {
+	bound := func(value string, _ time.Time) error { return validText(row.Name, value, row.Max) }
+	return field(row, in, append([]func(string, time.Time) error{bound}, rules...)...)
+}
+
+func count(row Setting, in func(*Spec) **int) Setting {
+	row.Type = Count
+	return field(row, in, func(n int, _ time.Time) error { return row.validNumber(int64(n)) })
+}
+
+func period(row Setting, in func(*Spec) **time.Duration) Setting {
+	row.Type, row.Min, row.Max = Period, int64(MinPeriod/time.Second), int64(MaxPeriod/time.Second)
+	return field(row, in, func(d time.Duration, _ time.Time) error {
+		switch {
+		case d == 0 && row.Optional:
+			return nil
+		case d%time.Second != 0:
+			return refuse(row.Name, "is not a whole number of seconds: %v", d)
+		}
+		return row.validNumber(int64(d / time.Second))
+	})
+}
+
+func (s Setting) validNumber(n int64) error {
+	switch {
+	case n < s.Min:
+		return refuse(s.Name, "is too small: %d, the minimum is %d", n, s.Min)
+	case n > s.Max:
+		return refuse(s.Name, "is too large: %d, the maximum is %d", n, s.Max)
+	}
+	return nil
+}
+
+// tags returns the row of the tags. A spec that sets them has a list that is not nil, and no pointer to one.
+func tags(row Setting) Setting {
+	row.Type = Tags
+	row.value = func(s *Spec) any {
+		if s.Tags == nil {
+			return nil
+		}
+		return s.Tags
+	}
+	row.set = func(s *Spec, value any) { s.Tags = append([]string{}, value.([]string)...) }
+	row.validate = func(s *Spec, _ time.Time) error {
+		for _, tag := range s.Tags {
+			if strings.Contains(tag, row.Separator) {
+				return refuse(row.Name, "has an item with a blank: %q", tag)
+			}
+		}
+		return validText(row.Name, JoinTags(s.Tags), row.Max)
+	}
+	row.assign = func(*Spec, *Spec) {} // their copy has its own memory
+	return row
+}
