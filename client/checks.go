@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -122,13 +120,12 @@ func (c *Client) Upsert(ctx context.Context, spec checks.Spec, unique ...checks.
 	if len(unique) > 0 {
 		name = "upsert check"
 	}
-	update, err := documentOf(spec)
+	if spec.ID != uuid.Nil {
+		return Check{}, false, fmt.Errorf("client: %s: %w", name, &checks.FieldError{Field: "uuid", Reason: "cannot be set: the server assigns it"})
+	}
+	document, err := wire.Request(spec, unique...)
 	if err != nil {
 		return Check{}, false, fmt.Errorf("client: %s: %w", name, err)
-	}
-	document := wire.CheckCreate{CheckUpdate: update}
-	for _, field := range unique {
-		document.Unique = append(document.Unique, string(field))
 	}
 	check, status, err := do(ctx, c, call{
 		name: name, method: http.MethodPost, path: checksPath, body: document, idempotent: findsItself(spec, unique),
@@ -151,8 +148,7 @@ func findsItself(spec checks.Spec, unique []checks.UniqueField) bool {
 // not exist, and a *[checks.FieldError] for a setting that the server refuses. Spec.ID is ignored.
 func (c *Client) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (Check, error) {
 	const name = "update check"
-	spec.ID = uuid.Nil
-	document, err := documentOf(spec)
+	document, err := wire.Request(spec)
 	if err != nil {
 		return Check{}, fmt.Errorf("client: %s: %w", name, err)
 	}
@@ -229,27 +225,4 @@ func timeOf(t *wire.Time) time.Time {
 		return time.Time{}
 	}
 	return t.Time
-}
-
-// documentOf translates settings. It refuses only what JSON cannot express; the server judges the rest.
-func documentOf(s checks.Spec) (wire.CheckUpdate, error) {
-	if s.ID != uuid.Nil {
-		return wire.CheckUpdate{}, &checks.FieldError{Field: "uuid", Reason: "cannot be set: the server assigns it"}
-	}
-	document, err := wire.NewCheckUpdate(s)
-	if err != nil {
-		return wire.CheckUpdate{}, err
-	}
-	return document, validText(document)
-}
-
-// validText refuses text that is not UTF-8, which encoding/json would silently replace.
-func validText(document wire.CheckUpdate) error {
-	for field, value := range reflect.ValueOf(document).Fields() {
-		if text, ok := value.Interface().(*string); ok && text != nil && !utf8.ValidString(*text) {
-			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			return &checks.FieldError{Field: name, Reason: "is not valid UTF-8"}
-		}
-	}
-	return nil
 }

@@ -54,7 +54,7 @@ func (c *call) createCheck() error {
 	if err != nil {
 		return err
 	}
-	spec, err := c.settings(request.CheckUpdate, body, checks.Check{})
+	spec, err := c.settings(request.Spec, body, checks.Check{})
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (c *call) createCheck() error {
 	status := http.StatusCreated
 	if !created {
 		status = http.StatusOK
-		if check, err = c.refit(check, request.CheckUpdate, body); err != nil {
+		if check, err = c.refit(check, request.Spec, body); err != nil {
 			return err
 		}
 	}

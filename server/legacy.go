@@ -102,14 +102,14 @@ func (c *call) listInVersion(list []checks.Check, now time.Time) any {
 
 // settings returns the settings of a request that creates or updates a check. before is the check to update, or the zero
 // value.
-func (c *call) settings(u wire.CheckUpdate, body wire.Body, before checks.Check) (checks.Spec, error) {
-	spec := u.Spec()
+func (c *call) settings(spec checks.Spec, body wire.Body, before checks.Check) (checks.Spec, error) {
 	if c.version == current {
 		return spec, nil
 	}
 	if spec.Name != nil && spec.Slug == nil {
 		spec.Slug = new(slugOf(*spec.Name))
 	}
+	filter := spec.FilterSubject
 	success, failure := before.SuccessKW, before.FailureKW
 	for _, f := range []struct {
 		name    string
@@ -133,7 +133,7 @@ func (c *call) settings(u wire.CheckUpdate, body wire.Body, before checks.Check)
 		if *f.setting == nil {
 			*f.setting = text
 		}
-		if u.FilterSubject == nil {
+		if filter == nil {
 			spec.FilterSubject = new(success+failure != "")
 		}
 	}
@@ -143,19 +143,15 @@ func (c *call) settings(u wire.CheckUpdate, body wire.Body, before checks.Check)
 // unique returns the fields by which a request that creates a check first looks for one. A slug that is made from the name
 // is not a field of the request, and finds none.
 func (c *call) unique(request wire.CheckCreate) []checks.UniqueField {
-	if c.version != current && request.Slug == nil && slices.Contains(request.Unique, string(checks.UniqueSlug)) {
+	if c.version != current && request.Slug == nil && slices.Contains(request.Unique, checks.UniqueSlug) {
 		return nil
 	}
-	fields := make([]checks.UniqueField, len(request.Unique))
-	for i, field := range request.Unique {
-		fields[i] = checks.UniqueField(field)
-	}
-	return fields
+	return request.Unique
 }
 
 // refit corrects filter_subject of a check that a request has found and updated. Its keywords were not known before.
-func (c *call) refit(check checks.Check, u wire.CheckUpdate, body wire.Body) (checks.Check, error) {
-	spec, err := c.settings(u, body, check)
+func (c *call) refit(check checks.Check, request checks.Spec, body wire.Body) (checks.Check, error) {
+	spec, err := c.settings(request, body, check)
 	if err != nil || spec.FilterSubject == nil || *spec.FilterSubject == check.FilterSubject {
 		return check, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client/wire"
 	"github.com/rollcall-dev/rollcall/server/openapi"
 )
@@ -47,18 +48,81 @@ func TestDocumentedEndpoints(t *testing.T) {
 	}
 }
 
-// TestDocumentedFields compares the schemas of the OpenAPI document with package wire.
-func TestDocumentedFields(t *testing.T) {
+// schema is a part of the OpenAPI document that describes a value.
+type schema struct {
+	Type                        any
+	Properties                  map[string]schema
+	Minimum, Maximum, MaxLength int64
+	Default                     any
+	AnyOf                       []schema
+}
+
+func schemas(t *testing.T) map[string]schema {
+	t.Helper()
 	var document struct {
-		Components struct {
-			Schemas map[string]struct{ Properties map[string]json.RawMessage }
-		}
+		Components struct{ Schemas map[string]schema }
 	}
 	if err := json.Unmarshal(openapi.New("", "").Document(), &document); err != nil {
 		t.Fatal(err)
 	}
+	return document.Components.Schemas
+}
+
+// TestDocumentedSettings compares the schemas of a check and of requests with the table of settings.
+func TestDocumentedSettings(t *testing.T) {
+	all := schemas(t)
+	defaults := checks.Defaults().Spec()
+	defaults.Channels = new("")
+	body, err := wire.Request(defaults)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var byDefault map[string]any
+	if err := json.Unmarshal(body, &byDefault); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"api_key"}
+	for _, s := range checks.AllSettings() {
+		names = append(names, s.Name)
+		request := schema{Type: "string", MaxLength: s.Max}
+		document := request
+		switch s.Type {
+		case checks.Flag:
+			request, document = schema{Type: "boolean"}, schema{Type: "boolean"}
+		case checks.Count, checks.Period:
+			request = schema{Type: "integer", Minimum: s.Min, Maximum: s.Max}
+			document = request
+			document.Minimum = max(s.Min, 1) // left out if it is 0
+			if s.Optional {
+				request = schema{Type: "integer", AnyOf: []schema{{}, {Minimum: s.Min, Maximum: s.Max}}}
+			}
+		}
+		equalSchema := func(name string, want schema) {
+			t.Helper()
+			if diff := cmp.Diff(want, all[name].Properties[s.Name]); diff != "" {
+				t.Errorf("%s of %s (-table +openapi.yaml):\n%s", s.Name, name, diff)
+			}
+		}
+		equalSchema("CheckFields", document)
+		equalSchema("UpdateCheck", request)
+		request.Default = byDefault[s.Name]
+		equalSchema("CreateCheck", request)
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff(names, slices.Sorted(maps.Keys(all["UpdateCheck"].Properties))); diff != "" {
+		t.Errorf("UpdateCheck (-table +openapi.yaml):\n%s", diff)
+	}
+	names = slices.Sorted(slices.Values(append(names, "unique")))
+	if diff := cmp.Diff(names, slices.Sorted(maps.Keys(all["CreateCheck"].Properties))); diff != "" {
+		t.Errorf("CreateCheck (-table +openapi.yaml):\n%s", diff)
+	}
+}
+
+// TestDocumentedFields compares the schemas of the OpenAPI document with package wire.
+func TestDocumentedFields(t *testing.T) {
+	all := schemas(t)
 	for name, value := range map[string]any{
-		"CheckFields": wire.Check{}, "CreateCheck": wire.CheckCreate{}, "UpdateCheck": wire.CheckUpdate{}, "Checks": wire.Checks{},
+		"CheckFields": wire.Check{}, "Checks": wire.Checks{},
 		"Ping": wire.Ping{}, "Pings": wire.Pings{}, "Flip": wire.Flip{}, "Channel": wire.Channel{}, "Channels": wire.Channels{},
 		"BadgeSet": wire.BadgeSet{}, "BadgeList": wire.Badges{}, "Status": wire.Status{}, "Error": wire.Error{},
 		"Stats": wire.Stats{}, "StatsDay": wire.StatsDay{}, "StatsSum": wire.StatsSum{}, "Durations": wire.Durations{},
@@ -70,7 +134,7 @@ func TestDocumentedFields(t *testing.T) {
 			}
 		}
 		slices.Sort(want)
-		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(document.Components.Schemas[name].Properties))); diff != "" {
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(all[name].Properties))); diff != "" {
 			t.Errorf("%s (-wire +openapi.yaml):\n%s", name, diff)
 		}
 	}

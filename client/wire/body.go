@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 	"unicode/utf8"
+
+	"github.com/rollcall-dev/rollcall/checks"
 )
 
 // ErrBody is the error of a body that cannot be parsed at all. The text of an error that wraps it is safe to show to
@@ -48,12 +51,22 @@ func (b Body) Text(name string) (*string, error) {
 	return text, r.err
 }
 
+// CheckCreate is what a request that creates a check says (server/API.md section 4.3).
+type CheckCreate struct {
+	checks.Spec
+	// Unique names the fields that identify an existing check to update.
+	Unique []checks.UniqueField
+}
+
 // Create reads the fields of a request that creates a check. Keys match exactly; unknown ones are ignored. Create checks
 // types and the bounds of numbers; [checks.Spec.Validate] checks the rest. The error is a *[checks.FieldError] for the
-// first wrong field in the order of [CheckUpdate].
+// first wrong field: settings in the order of [checks.AllSettings], api_key, unique.
 func (b Body) Create() (CheckCreate, error) {
 	r := reader{body: b}
-	c := CheckCreate{CheckUpdate: r.update(), Unique: r.texts("unique")}
+	c := CheckCreate{Spec: r.settings()}
+	for _, field := range r.texts("unique") {
+		c.Unique = append(c.Unique, checks.UniqueField(field))
+	}
 	if r.err != nil {
 		return CheckCreate{}, r.err
 	}
@@ -61,11 +74,44 @@ func (b Body) Create() (CheckCreate, error) {
 }
 
 // Update reads the fields of a request that updates a check, under the rules of [Body.Create].
-func (b Body) Update() (CheckUpdate, error) {
+func (b Body) Update() (checks.Spec, error) {
 	r := reader{body: b}
-	u := r.update()
+	s := r.settings()
 	if r.err != nil {
-		return CheckUpdate{}, r.err
+		return checks.Spec{}, r.err
 	}
-	return u, nil
+	return s, nil
+}
+
+// Request returns the body of a request that creates or updates a check. It ignores Spec.ID. The error is a
+// *[checks.FieldError] for what a request cannot express: a period that is not in whole seconds, a tag with a blank, or
+// text that is not UTF-8. The server judges the rest.
+func Request(s checks.Spec, unique ...checks.UniqueField) (json.RawMessage, error) {
+	fields := make(map[string]any)
+	if len(unique) > 0 {
+		fields["unique"] = unique
+	}
+	for _, setting := range checks.AllSettings() {
+		switch value := setting.Value(s).(type) {
+		case nil:
+		case time.Duration:
+			if value%time.Second != 0 {
+				return nil, &checks.FieldError{Field: setting.Name, Reason: fmt.Sprintf("is not a whole number of seconds: %v", value)}
+			}
+			fields[setting.Name] = seconds(value)
+		case []string:
+			if err := (checks.Spec{Tags: value}).Validate(time.Time{}); err != nil { // a blank would make two tags of one
+				return nil, err
+			}
+			fields[setting.Name] = checks.JoinTags(value)
+		case string:
+			if !utf8.ValidString(value) { // encoding/json would silently replace it
+				return nil, &checks.FieldError{Field: setting.Name, Reason: "is not valid UTF-8"}
+			}
+			fields[setting.Name] = value
+		default:
+			fields[setting.Name] = value
+		}
+	}
+	return json.Marshal(fields)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,23 +14,24 @@ import (
 )
 
 // every sets all fields of a request.
-func every() wire.CheckCreate {
-	return wire.CheckCreate{
-		CheckUpdate: wire.CheckUpdate{
-			Name: new("n"), Slug: new("s"), Tags: new("t"), Desc: new("d"), Timeout: new(int64(60)), Grace: new(int64(61)),
-			Schedule: new("* * * * *"), TZ: new("UTC"), ManualResume: new(true), Methods: new("POST"), Channels: new("*"),
-			StartKW: new("a"), SuccessKW: new("b"), FailureKW: new("c"), FilterSubject: new(false), FilterBody: new(true),
-			FilterHTTPBody: new(false), FilterDefaultFail: new(true), MaxRuntime: new(int64(7200)),
-			AlertAfter: new(int64(3)), RepeatEvery: new(int64(3600)),
-			QuietHours: new("22:00-06:00"), APIKey: new("k"),
-		},
-		Unique: []string{"name", "slug"},
+func every() checks.Spec {
+	return checks.Spec{
+		Name: new("n"), Slug: new("s"), Tags: []string{"t", "u"}, Desc: new("d"), Timeout: new(60 * time.Second), Grace: new(61 * time.Second),
+		Schedule: new("* * * * *"), TZ: new("UTC"), ManualResume: new(true), Methods: new("POST"), Channels: new("*"),
+		StartKW: new("a"), SuccessKW: new("b"), FailureKW: new("c"), FilterSubject: new(false), FilterBody: new(true),
+		FilterHTTPBody: new(false), FilterDefaultFail: new(true), MaxRuntime: new(2 * time.Hour),
+		AlertAfter: new(3), RepeatEvery: new(time.Hour), QuietHours: new("22:00-06:00"),
 	}
 }
 
 func TestRequestsAreReadAsWritten(t *testing.T) {
-	for _, want := range []wire.CheckCreate{{}, every(), {CheckUpdate: wire.CheckUpdate{Name: new("<\u2028\"\\\U0001F389é")}}} {
-		data, err := json.Marshal(want)
+	for _, s := range checks.AllSettings() {
+		if s.Value(every()) == nil {
+			t.Errorf("%s is not in every", s.Name)
+		}
+	}
+	for _, want := range []wire.CheckCreate{{}, {every(), []checks.UniqueField{"name", "slug"}}, {Spec: checks.Spec{Name: new("<\u2028\"\\\U0001F389é")}}} {
+		data, err := wire.Request(want.Spec, want.Unique...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,12 +44,33 @@ func TestRequestsAreReadAsWritten(t *testing.T) {
 			t.Errorf("%s: %v (-want +got):\n%s", data, err, diff)
 		}
 		update, err := body.Update()
-		if diff := cmp.Diff(want.CheckUpdate, update); err != nil || diff != "" {
+		if diff := cmp.Diff(want.Spec, update); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", data, err, diff)
 		}
-		key, err := body.APIKey()
-		if diff := cmp.Diff(want.APIKey, key); err != nil || diff != "" {
-			t.Errorf("%s: %v (-want +got):\n%s", data, err, diff)
+		if key, err := body.APIKey(); key != nil || err != nil {
+			t.Errorf("%s: %v, %v", data, key, err)
+		}
+	}
+	body, err := wire.ParseBody([]byte(`{"api_key":"k"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key, err := body.APIKey(); err != nil || key == nil || *key != "k" {
+		t.Errorf("the key is %v, %v", key, err)
+	}
+}
+
+// TestRequestRefuses checks what a request cannot express.
+func TestRequestRefuses(t *testing.T) {
+	for want, spec := range map[string]checks.Spec{
+		"grace is not a whole number of seconds: 1.5s":       {Grace: new(1500 * time.Millisecond)},
+		`tags has an item with a blank: "a b"`:               {Tags: []string{"a b"}},
+		"desc is not valid UTF-8":                            {Desc: new("\xff")},
+		"repeat_every is not a whole number of seconds: 1ns": {RepeatEvery: new(time.Nanosecond)},
+	} {
+		_, err := wire.Request(spec)
+		if typed, ok := errors.AsType[*checks.FieldError](err); !ok || typed.Error() != want {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }
@@ -87,17 +110,17 @@ func TestParseBody(t *testing.T) {
 }
 
 func TestFields(t *testing.T) {
-	create := func(u wire.CheckUpdate) wire.CheckCreate { return wire.CheckCreate{CheckUpdate: u} }
+	create := func(s checks.Spec) wire.CheckCreate { return wire.CheckCreate{Spec: s} }
 	for data, want := range map[string]any{
 		`{"Name":5,"NAME":5,"name ":5}`:       wire.CheckCreate{},
-		`{"name":1,"name":"x"}`:               create(wire.CheckUpdate{Name: new("x")}), // the last one counts
-		`{"n\u0061me":"x"}`:                   create(wire.CheckUpdate{Name: new("x")}),
+		`{"name":1,"name":"x"}`:               create(checks.Spec{Name: new("x")}), // the last one counts
+		`{"n\u0061me":"x"}`:                   create(checks.Spec{Name: new("x")}),
 		`{"name":null}`:                       "name is not a string",
 		`{"name":{"a":"b"}}`:                  "name is not a string",
-		`{"name":"\ud83c\udf89"}`:             create(wire.CheckUpdate{Name: new("\U0001F389")}),
-		`{"name":"\\ud83c"}`:                  create(wire.CheckUpdate{Name: new(`\ud83c`)}),
-		`{"name":"\u0000"}`:                   create(wire.CheckUpdate{Name: new("\x00")}),
-		`{"name":"\ufffd"}`:                   create(wire.CheckUpdate{Name: new("\ufffd")}),
+		`{"name":"\ud83c\udf89"}`:             create(checks.Spec{Name: new("\U0001F389")}),
+		`{"name":"\\ud83c"}`:                  create(checks.Spec{Name: new(`\ud83c`)}),
+		`{"name":"\u0000"}`:                   create(checks.Spec{Name: new("\x00")}),
+		`{"name":"\ufffd"}`:                   create(checks.Spec{Name: new("\ufffd")}),
 		`{"name":"\ud83c"}`:                   `name is not valid Unicode: \ud83c stands alone`,
 		`{"name":"\uDF89\ud83c"}`:             `name is not valid Unicode: \uDF89 stands alone`,
 		`{"name":"a\ud83cudf89"}`:             `name is not valid Unicode: \ud83c stands alone`,
@@ -107,9 +130,9 @@ func TestFields(t *testing.T) {
 		`{"other":"\ud83c"}`:                  wire.CheckCreate{},
 		`{"manual_resume":0}`:                 "manual_resume is not a boolean",
 		`{"manual_resume":null}`:              "manual_resume is not a boolean",
-		`{"manual_resume":false}`:             create(wire.CheckUpdate{ManualResume: new(false)}),
-		`{"unique":[]}`:                       wire.CheckCreate{Unique: []string{}},
-		`{"unique":[ "a" , "a"]}`:             wire.CheckCreate{Unique: []string{"a", "a"}},
+		`{"manual_resume":false}`:             create(checks.Spec{ManualResume: new(false)}),
+		`{"unique":[]}`:                       wire.CheckCreate{},
+		`{"unique":[ "a" , "a"]}`:             wire.CheckCreate{Unique: []checks.UniqueField{"a", "a"}},
 		`{"unique":"name"}`:                   "unique is not an array",
 		`{"unique":null}`:                     "unique is not an array",
 		`{"unique":[["a"]]}`:                  "unique has an item that is not a string",
@@ -118,20 +141,20 @@ func TestFields(t *testing.T) {
 		`{"timeout":"60"}`:                    "timeout is not a number",
 		`{"timeout":true}`:                    "timeout is not a number",
 		`{"grace":[60]}`:                      "grace is not a number",
-		`{"timeout":60.5,"name":5}`:           "name is not a string", // the first in the order of CheckUpdate
+		`{"timeout":60.5,"name":5}`:           "name is not a string", // the first in the order of the table
 		`{"grace":60.5,"timeout":"x"}`:        "timeout is not a number",
 		`{"api_key":5}`:                       "api_key is not a string",
-		`{"alert_after":2e0}`:                 create(wire.CheckUpdate{AlertAfter: new(int64(2))}),
+		`{"alert_after":2e0}`:                 create(checks.Spec{AlertAfter: new(2)}),
 		`{"alert_after":1.5}`:                 "alert_after is not a whole number: 1.5",
 		`{"alert_after":1e99}`:                "alert_after is too large: 1e99, the maximum is 100",
 		`{"alert_after":-1e99}`:               "alert_after is too small: -1e99, the minimum is 0",
 		`{"repeat_every":"1h"}`:               "repeat_every is not a number",
-		`{"repeat_every":-0.0}`:               create(wire.CheckUpdate{RepeatEvery: new(int64(0))}),
+		`{"repeat_every":-0.0}`:               create(checks.Spec{RepeatEvery: new(time.Duration(0))}),
 		`{"repeat_every":59}`:                 "repeat_every is too small: 59, the minimum is 60",
 		`{"repeat_every":-1}`:                 "repeat_every is too small: -1, the minimum is 60",
 		`{"repeat_every":0.5}`:                "repeat_every is not a whole number: 0.5",
 		`{"alert_after":101}`:                 "alert_after is too large: 101, the maximum is 100",
-		`{"max_runtime":0}`:                   create(wire.CheckUpdate{MaxRuntime: new(int64(0))}),
+		`{"max_runtime":0}`:                   create(checks.Spec{MaxRuntime: new(time.Duration(0))}),
 		`{"max_runtime":59}`:                  "max_runtime is too small: 59, the minimum is 60",
 		`{"quiet_hours":null}`:                "quiet_hours is not a string",
 	} {
@@ -191,7 +214,7 @@ func TestNumbers(t *testing.T) {
 			if err == nil || err.Error() != text {
 				t.Errorf("%.40s: %v, want %s", number, err, text)
 			}
-		} else if err != nil || *got.Timeout != want {
+		} else if err != nil || *got.Timeout != time.Duration(want.(int64))*time.Second {
 			t.Errorf("%.40s: %v, %v, want %d", number, got.Timeout, err, want)
 		}
 	}
@@ -199,7 +222,7 @@ func TestNumbers(t *testing.T) {
 
 // Whatever the body is, nothing panics, and an accepted body means what encoding/json makes of it.
 func FuzzBody(f *testing.F) {
-	data, err := json.Marshal(every())
+	data, err := wire.Request(every(), checks.UniqueName)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -225,19 +248,16 @@ func FuzzBody(f *testing.F) {
 			}
 			return
 		}
-		if diff := cmp.Diff(got.CheckUpdate, update); updateErr != nil || diff != "" {
+		if diff := cmp.Diff(got.Spec, update); updateErr != nil || diff != "" {
 			t.Errorf("Update: %v (-create +update):\n%s", updateErr, diff)
 		}
-		written, err := json.Marshal(got)
+		written, err := wire.Request(got.Spec, got.Unique...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		again, err := wire.ParseBody(written)
 		if err != nil {
 			t.Fatal(err)
-		}
-		if len(got.Unique) == 0 {
-			got.Unique = nil // an empty array is left out
 		}
 		reread, err := again.Create()
 		if diff := cmp.Diff(got, reread); err != nil || diff != "" {
@@ -248,7 +268,7 @@ func FuzzBody(f *testing.F) {
 			if name, ok := loose["name"].(string); ok && (got.Name == nil || *got.Name != name) {
 				t.Errorf("name %v, want %q", got.Name, name)
 			}
-			if n, ok := loose["timeout"].(float64); ok && (got.Timeout == nil || float64(*got.Timeout) != n) {
+			if n, ok := loose["timeout"].(float64); ok && (got.Timeout == nil || got.Timeout.Seconds() != n) {
 				t.Errorf("timeout %v, want %v", got.Timeout, n)
 			}
 		}

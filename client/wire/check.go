@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"cmp"
-	"fmt"
 	"math"
 	"time"
 
@@ -65,135 +63,6 @@ type Checks struct {
 	Checks []Check `json:"checks"`
 }
 
-// CheckUpdate is the body of a request that updates a check (server/API.md section 4.4). A nil field is left out and
-// keeps its stored value.
-type CheckUpdate struct {
-	Name *string `json:"name,omitempty"`
-	Slug *string `json:"slug,omitempty"`
-	Tags *string `json:"tags,omitempty"`
-	Desc *string `json:"desc,omitempty"`
-
-	Timeout  *int64  `json:"timeout,omitempty"` // seconds, 60 to 31536000
-	Grace    *int64  `json:"grace,omitempty"`   // seconds, 60 to 31536000
-	Schedule *string `json:"schedule,omitempty"`
-	TZ       *string `json:"tz,omitempty"`
-
-	ManualResume *bool   `json:"manual_resume,omitempty"`
-	Methods      *string `json:"methods,omitempty"`  // "" or "POST"
-	Channels     *string `json:"channels,omitempty"` // "*", "", or comma-separated UUIDs or names
-
-	StartKW           *string `json:"start_kw,omitempty"`
-	SuccessKW         *string `json:"success_kw,omitempty"`
-	FailureKW         *string `json:"failure_kw,omitempty"`
-	FilterSubject     *bool   `json:"filter_subject,omitempty"`
-	FilterBody        *bool   `json:"filter_body,omitempty"`
-	FilterHTTPBody    *bool   `json:"filter_http_body,omitempty"`
-	FilterDefaultFail *bool   `json:"filter_default_fail,omitempty"`
-
-	// Extensions by Rollcall.
-	MaxRuntime  *int64  `json:"max_runtime,omitempty"`  // seconds, 60 to 31536000, or 0 for the grace time
-	AlertAfter  *int64  `json:"alert_after,omitempty"`  // failures in a row, 0 to 100; 0 and 1 alert on the first
-	RepeatEvery *int64  `json:"repeat_every,omitempty"` // seconds, 60 to 31536000, or 0 for never
-	QuietHours  *string `json:"quiet_hours,omitempty"`  // windows in the form of package checks/quiet, "" for none
-
-	// APIKey replaces the header X-Api-Key (section 5).
-	APIKey *string `json:"api_key,omitempty"`
-}
-
-// CheckCreate is the body of a request that creates a check (server/API.md section 4.3). A nil field is left out and
-// takes its default.
-type CheckCreate struct {
-	CheckUpdate
-	// Unique names the fields that identify an existing check to update: name, slug, tags, timeout or grace.
-	Unique []string `json:"unique,omitempty"`
-}
-
-func (r *reader) update() CheckUpdate {
-	return CheckUpdate{
-		Name:              r.text("name"),
-		Slug:              r.text("slug"),
-		Tags:              r.text("tags"),
-		Desc:              r.text("desc"),
-		Timeout:           r.seconds("timeout"),
-		Grace:             r.seconds("grace"),
-		Schedule:          r.text("schedule"),
-		TZ:                r.text("tz"),
-		ManualResume:      r.boolean("manual_resume"),
-		Methods:           r.text("methods"),
-		Channels:          r.text("channels"),
-		StartKW:           r.text("start_kw"),
-		SuccessKW:         r.text("success_kw"),
-		FailureKW:         r.text("failure_kw"),
-		FilterSubject:     r.boolean("filter_subject"),
-		FilterBody:        r.boolean("filter_body"),
-		FilterHTTPBody:    r.boolean("filter_http_body"),
-		FilterDefaultFail: r.boolean("filter_default_fail"),
-		MaxRuntime:        r.optionalSeconds("max_runtime"),
-		AlertAfter:        r.number("alert_after", 0, checks.MaxAlertAfter),
-		RepeatEvery:       r.optionalSeconds("repeat_every"),
-		QuietHours:        r.text("quiet_hours"),
-		APIKey:            r.text("api_key"),
-	}
-}
-
-// NewCheckUpdate returns the request with the settings of a spec; [CheckUpdate.Spec] is the reverse. It ignores
-// Spec.ID. The error is a *[checks.FieldError] for what the request cannot express: a period that is not in whole
-// seconds, or a tag with a blank.
-func NewCheckUpdate(s checks.Spec) (u CheckUpdate, err error) {
-	seconds := func(field string, d *time.Duration) *int64 {
-		if d == nil {
-			return nil
-		}
-		if *d%time.Second != 0 && err == nil {
-			err = &checks.FieldError{Field: field, Reason: fmt.Sprintf("is not a whole number of seconds: %v", *d)}
-		}
-		return new(int64(*d / time.Second))
-	}
-	u = CheckUpdate{
-		Name: s.Name, Slug: s.Slug, Desc: s.Desc,
-		Timeout: seconds("timeout", s.Timeout), Grace: seconds("grace", s.Grace), Schedule: s.Schedule, TZ: s.TZ,
-		ManualResume: s.ManualResume, Methods: s.Methods, Channels: s.Channels,
-		StartKW: s.StartKW, SuccessKW: s.SuccessKW, FailureKW: s.FailureKW,
-		FilterSubject: s.FilterSubject, FilterBody: s.FilterBody,
-		FilterHTTPBody: s.FilterHTTPBody, FilterDefaultFail: s.FilterDefaultFail,
-		MaxRuntime: seconds("max_runtime", s.MaxRuntime), RepeatEvery: seconds("repeat_every", s.RepeatEvery), QuietHours: s.QuietHours,
-	}
-	if s.AlertAfter != nil {
-		u.AlertAfter = new(int64(*s.AlertAfter))
-	}
-	if s.Tags != nil {
-		u.Tags = new(checks.JoinTags(s.Tags))
-		err = cmp.Or(err, checks.Spec{Tags: s.Tags}.Validate(time.Time{})) // a blank would make two tags of one
-	}
-	return u, err
-}
-
-// Spec returns the settings of the request. It does not validate them; see [checks.Spec.Validate].
-func (u CheckUpdate) Spec() checks.Spec {
-	period := func(seconds *int64) *time.Duration {
-		if seconds == nil {
-			return nil
-		}
-		return new(duration(*seconds))
-	}
-	s := checks.Spec{
-		Name: u.Name, Slug: u.Slug, Desc: u.Desc,
-		Timeout: period(u.Timeout), Grace: period(u.Grace), Schedule: u.Schedule, TZ: u.TZ,
-		ManualResume: u.ManualResume, Methods: u.Methods, Channels: u.Channels,
-		StartKW: u.StartKW, SuccessKW: u.SuccessKW, FailureKW: u.FailureKW,
-		FilterSubject: u.FilterSubject, FilterBody: u.FilterBody,
-		FilterHTTPBody: u.FilterHTTPBody, FilterDefaultFail: u.FilterDefaultFail,
-		MaxRuntime: period(u.MaxRuntime), RepeatEvery: period(u.RepeatEvery), QuietHours: u.QuietHours,
-	}
-	if u.AlertAfter != nil {
-		s.AlertAfter = new(int(*u.AlertAfter))
-	}
-	if u.Tags != nil {
-		s.Tags = append([]string{}, checks.SplitTags(*u.Tags)...)
-	}
-	return s
-}
-
 // SetSettings fills in the settings of a check. It leaves out the timeout of a Cron check, and the tz of a Simple check
 // without quiet hours.
 func (d *Check) SetSettings(s checks.Settings) {
@@ -202,7 +71,7 @@ func (d *Check) SetSettings(s checks.Settings) {
 	if !s.IsCron() {
 		d.Timeout = seconds(s.Timeout)
 	}
-	if s.IsCron() || s.QuietHours != "" {
+	if s.UsesTZ() {
 		d.TZ = s.TZ
 	}
 	d.ManualResume, d.Methods = s.ManualResume, s.Methods

@@ -1,17 +1,15 @@
 package wire_test
 
 import (
-	"encoding/json"
 	"fmt"
+	"time"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
-func ExampleCheckCreate() {
-	body, err := json.Marshal(wire.CheckCreate{
-		CheckUpdate: wire.CheckUpdate{Name: new("backup"), Timeout: new(int64(3600))},
-		Unique:      []string{"name"},
-	})
+func ExampleRequest() {
+	body, err := wire.Request(checks.Spec{Name: new("backup"), Timeout: new(time.Hour)}, checks.UniqueName)
 	fmt.Println(string(body), err)
 	// Output: {"name":"backup","timeout":3600,"unique":["name"]} <nil>
 }

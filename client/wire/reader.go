@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf16"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -30,6 +29,33 @@ func (r *reader) field(name string) json.RawMessage {
 
 func (r *reader) refuse(field, format string, args ...any) {
 	r.err = &checks.FieldError{Field: field, Reason: fmt.Sprintf(format, args...)}
+}
+
+// settings reads all settings of a check, and api_key, which it only checks.
+func (r *reader) settings() (spec checks.Spec) {
+	for _, s := range checks.AllSettings() {
+		switch s.Type {
+		case checks.Text:
+			set(&spec, s, r.text(s.Name), func(text string) any { return text })
+		case checks.Flag:
+			set(&spec, s, r.boolean(s.Name), func(on bool) any { return on })
+		case checks.Count:
+			set(&spec, s, r.number(s), func(n int64) any { return int(n) })
+		case checks.Period:
+			set(&spec, s, r.number(s), func(n int64) any { return duration(n) })
+		case checks.Tags:
+			set(&spec, s, r.text(s.Name), func(text string) any { return checks.SplitTags(text) })
+		}
+	}
+	r.text("api_key")
+	return spec
+}
+
+// set sets a setting, unless its field is absent.
+func set[T any](spec *checks.Spec, s checks.Setting, value *T, of func(T) any) {
+	if value != nil {
+		s.Set(spec, of(*value))
+	}
 }
 
 func (r *reader) text(field string) *string {
@@ -95,46 +121,31 @@ func (r *reader) boolean(field string) *bool {
 	return nil
 }
 
-// seconds reads a period in whole seconds.
-func (r *reader) seconds(field string) *int64 {
-	return r.number(field, int64(checks.MinPeriod/time.Second), int64(checks.MaxPeriod/time.Second))
-}
-
-// optionalSeconds reads a period in whole seconds, or 0 for none.
-func (r *reader) optionalSeconds(field string) *int64 {
-	raw := string(r.field(field))
-	if n, whole, fits := integer(raw); isNumber(raw) && whole && fits && n == 0 {
-		return &n
-	}
-	return r.seconds(field)
-}
-
-// number reads a whole number within bounds.
-func (r *reader) number(field string, least, most int64) *int64 {
-	raw := string(r.field(field))
+// number reads a whole number within the bounds of a setting.
+func (r *reader) number(s checks.Setting) *int64 {
+	raw := string(r.field(s.Name))
 	switch {
 	case raw == "":
 		return nil
-	case !isNumber(raw):
-		r.refuse(field, "is not a number")
+	case raw[0] != '-' && (raw[0] < '0' || raw[0] > '9'):
+		r.refuse(s.Name, "is not a number")
 		return nil
 	}
 	n, whole, fits := integer(raw)
 	switch {
 	case !whole:
-		r.refuse(field, "is not a whole number: %s", shorten(raw))
-	case fits && n < least || !fits && raw[0] == '-':
-		r.refuse(field, "is too small: %s, the minimum is %d", shorten(raw), least)
-	case !fits || n > most:
-		r.refuse(field, "is too large: %s, the maximum is %d", shorten(raw), most)
+		r.refuse(s.Name, "is not a whole number: %s", shorten(raw))
+	case fits && n == 0 && s.Optional:
+		return &n
+	case fits && n < s.Min || !fits && raw[0] == '-':
+		r.refuse(s.Name, "is too small: %s, the minimum is %d", shorten(raw), s.Min)
+	case !fits || n > s.Max:
+		r.refuse(s.Name, "is too large: %s, the maximum is %d", shorten(raw), s.Max)
 	default:
 		return &n
 	}
 	return nil
 }
-
-// isNumber reports whether a JSON value is a number.
-func isNumber(raw string) bool { return raw != "" && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') }
 
 // integer parses a JSON number exactly: 3600, 3600.0, 36e2 and 360000E-2 are the same. whole reports whether it has no
 // fraction, fits whether it has at most maxDigits digits. Numbers that do not fit are never expanded, so 1e999999999

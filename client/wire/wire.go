@@ -1,19 +1,18 @@
 // Package wire holds the JSON documents of the management API (server/API.md section 2), which the server and the
 // client share.
 //
-// [CheckCreate] and [CheckUpdate] are the bodies of requests. They leave out nil fields:
+// [Request] writes the body of a request from the settings that it gives:
 //
-//	update := wire.CheckUpdate{Name: new("backup"), Timeout: new(int64(3600))}
-//	body, err := json.Marshal(wire.CheckCreate{CheckUpdate: update, Unique: []string{"name"}})
+//	body, err := wire.Request(checks.Spec{Name: new("backup"), Timeout: new(time.Hour)}, checks.UniqueName)
 //
-// All other documents are responses: [Check], [Ping], [Flip], [Stats], [Channel], [BadgeSet] and the lists of them, [Status] and
+// The documents are responses: [Check], [Ping], [Flip], [Stats], [Channel], [BadgeSet] and the lists of them, [Status] and
 // [Error]. Use encoding/json to read and write them.
 //
 // A server reads the body of a request with [ParseBody], which is stricter than encoding/json: keys match exactly, null
 // is refused, and every error names the field.
 //
 //	body, err := wire.ParseBody(data)
-//	update, err := body.Update()
+//	spec, err := body.Update()
 //
 // Of this module, it imports only package checks.
 package wire
