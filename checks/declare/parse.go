@@ -42,8 +42,8 @@ type Config struct {
 type parser struct {
 	report
 	config   Config
-	settings []setting // of a check
-	entries  int       // keys and list items read so far
+	settings []checks.Setting
+	entries  int // keys and list items read so far
 }
 
 // Parse reads a file. A nil config stands for the defaults. The error is always [Errors].
@@ -206,7 +206,7 @@ func (p *parser) check(n *yaml.Node) Check {
 	var c Check
 	keys := make([]key, 0, len(p.settings))
 	for _, s := range p.settings {
-		keys = append(keys, key{s.name, func(n *yaml.Node) { s.read(p, n, &c.Spec) }})
+		keys = append(keys, key{s.Name, func(n *yaml.Node) { p.read(n, s, &c.Spec) }})
 	}
 	c.places = p.object(n, "a check", keys)
 	p.require(c.places, "a check", "slug")

@@ -1,6 +1,8 @@
 package declare
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,45 +12,16 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// setting defines how a file and a plan show one setting of a check.
-type setting struct {
-	name string
-	// read sets the value from a node of the file and reports its errors.
-	read func(p *parser, n *yaml.Node, s *checks.Spec)
-	// write returns the value as a node, or nil if there is none.
-	write func(s checks.Spec) *yaml.Node
-	// show returns the value as text, or "" if there is none.
-	show func(s checks.Spec) string
-	// copy copies the value from another spec.
-	copy func(to *checks.Spec, from checks.Spec)
-}
+// inFront are the settings with which an export begins.
+var inFront = []string{"slug", "name", "tags", "desc", "timeout", "schedule", "tz", "grace", "max_runtime", "channels"}
 
-// settings lists the settings of a check in the order of an export. A new setting needs a row here.
-func settings() []setting {
-	return []setting{
-		define("slug", texts, func(s *checks.Spec) **string { return &s.Slug }),
-		define("name", texts, func(s *checks.Spec) **string { return &s.Name }),
-		tags(),
-		define("desc", texts, func(s *checks.Spec) **string { return &s.Desc }),
-		define("timeout", periods, func(s *checks.Spec) **time.Duration { return &s.Timeout }),
-		define("schedule", texts, func(s *checks.Spec) **string { return &s.Schedule }),
-		define("tz", texts, func(s *checks.Spec) **string { return &s.TZ }),
-		define("grace", periods, func(s *checks.Spec) **time.Duration { return &s.Grace }),
-		define("max_runtime", periods, func(s *checks.Spec) **time.Duration { return &s.MaxRuntime }),
-		define("channels", lists(","), func(s *checks.Spec) **string { return &s.Channels }),
-		define("manual_resume", booleans, func(s *checks.Spec) **bool { return &s.ManualResume }),
-		define("methods", texts, func(s *checks.Spec) **string { return &s.Methods }),
-		define("start_kw", texts, func(s *checks.Spec) **string { return &s.StartKW }),
-		define("success_kw", texts, func(s *checks.Spec) **string { return &s.SuccessKW }),
-		define("failure_kw", texts, func(s *checks.Spec) **string { return &s.FailureKW }),
-		define("filter_subject", booleans, func(s *checks.Spec) **bool { return &s.FilterSubject }),
-		define("filter_body", booleans, func(s *checks.Spec) **bool { return &s.FilterBody }),
-		define("filter_http_body", booleans, func(s *checks.Spec) **bool { return &s.FilterHTTPBody }),
-		define("filter_default_fail", booleans, func(s *checks.Spec) **bool { return &s.FilterDefaultFail }),
-		define("alert_after", counts, func(s *checks.Spec) **int { return &s.AlertAfter }),
-		define("repeat_every", periods, func(s *checks.Spec) **time.Duration { return &s.RepeatEvery }),
-		define("quiet_hours", lists(";"), func(s *checks.Spec) **string { return &s.QuietHours }),
+// settings lists the settings of a check in the order of an export.
+func settings() []checks.Setting {
+	var list []checks.Setting
+	for _, name := range inFront {
+		list = append(list, checks.SettingNamed(name))
 	}
+	return append(list, slices.DeleteFunc(checks.AllSettings(), func(s checks.Setting) bool { return slices.Contains(inFront, s.Name) })...)
 }
 
 // effective returns the settings of a check that have an effect, without its slug and its channels.
@@ -77,93 +50,83 @@ func Compare(from, to checks.Check) ([]Field, checks.Spec) {
 	var spec checks.Spec
 	before, after := effective(from), effective(to)
 	for _, s := range settings() {
-		if old, now := s.show(before), s.show(after); old != now {
-			fields = append(fields, Field{Name: s.name, Old: old, New: now})
-			s.copy(&spec, after)
+		value := s.Value(after)
+		if old, now := show(s.Value(before)), show(value); old != now {
+			fields = append(fields, Field{Name: s.Name, Old: old, New: now})
+			if value != nil {
+				s.Set(&spec, value)
+			}
 		}
 	}
 	return fields, spec
 }
 
-// form defines how files and plans show the values of a type.
-type form[T any] struct {
-	read  func(p *parser, n *yaml.Node, name string) *T // returns nil if it reports an error
-	write func(T) *yaml.Node
-	show  func(T) string
+// show returns the value of a setting as text, or "" if there is none.
+func show(value any) string {
+	switch value := value.(type) {
+	case string:
+		return strconv.Quote(value)
+	case []string:
+		return strconv.Quote(checks.JoinTags(checks.Settings{Tags: value}.TagList()))
+	}
+	if n := write(value); n != nil {
+		return n.Value
+	}
+	return ""
 }
 
-// define returns the setting that is one field of a spec.
-func define[T any](name string, f form[T], field func(*checks.Spec) **T) setting {
-	return setting{
-		name: name,
-		read: func(p *parser, n *yaml.Node, s *checks.Spec) {
-			value := f.read(p, n, name)
-			// Validate stops at the first error, so each setting is validated alone.
-			var alone checks.Spec
-			*field(&alone), *field(s) = value, value
-			p.validate(n, alone)
-		},
-		write: func(s checks.Spec) *yaml.Node {
-			if value := *field(&s); value != nil {
-				return f.write(*value)
-			}
-			return nil
-		},
-		show: func(s checks.Spec) string {
-			if value := *field(&s); value != nil {
-				return f.show(*value)
-			}
-			return ""
-		},
-		copy: func(to *checks.Spec, from checks.Spec) { *field(to) = *field(&from) },
+// write returns the value of a setting as a node, or nil if there is none.
+func write(value any) *yaml.Node {
+	switch value := value.(type) {
+	case nil:
+		return nil
+	case string:
+		return text(value)
+	case []string:
+		return text(checks.JoinTags(value))
+	case time.Duration:
+		return plain(duration(value))
+	default:
+		return plain(fmt.Sprint(value))
 	}
 }
 
-var (
-	texts    = form[string]{(*parser).text, text, strconv.Quote}
-	booleans = form[bool]{(*parser).boolean, func(v bool) *yaml.Node { return plain(strconv.FormatBool(v)) }, strconv.FormatBool}
-	counts   = form[int]{(*parser).integer, func(v int) *yaml.Node { return plain(strconv.Itoa(v)) }, strconv.Itoa}
-	periods  = form[time.Duration]{(*parser).period, func(v time.Duration) *yaml.Node { return plain(duration(v)) }, duration}
-)
-
-// lists returns the form of strings that a file may also write as lists. The separator joins the items.
-func lists(separator string) form[string] {
-	read := func(p *parser, n *yaml.Node, name string) *string { return p.words(n, name, separator) }
-	return form[string]{read, text, strconv.Quote}
-}
-
-// tags returns the setting of the tags: text with blanks between them, or a list.
-func tags() setting {
-	const name = "tags"
-	return setting{
-		name: name,
-		read: func(p *parser, n *yaml.Node, s *checks.Spec) {
-			if value := p.words(n, name, " "); value != nil {
-				s.Tags = append([]string{}, checks.SplitTags(*value)...)
-				p.validate(n, checks.Spec{Tags: s.Tags})
-			}
-		},
-		write: func(s checks.Spec) *yaml.Node {
-			if s.Tags != nil {
-				return text(checks.JoinTags(s.Tags))
-			}
-			return nil
-		},
-		show: func(s checks.Spec) string {
-			if s.Tags != nil {
-				return strconv.Quote(checks.JoinTags(checks.Settings{Tags: s.Tags}.TagList()))
-			}
-			return ""
-		},
-		copy: func(to *checks.Spec, from checks.Spec) { to.Tags = from.Tags },
+// read reads the value of a setting and reports its errors.
+func (p *parser) read(n *yaml.Node, s checks.Setting, spec *checks.Spec) {
+	value := p.value(n, s)
+	if value == nil {
+		return
 	}
-}
-
-// validate reports the error of a spec that has one setting.
-func (p *parser) validate(n *yaml.Node, alone checks.Spec) {
+	s.Set(spec, value)
+	var alone checks.Spec // Validate stops at the first error
+	s.Set(&alone, value)
 	if err := alone.Validate(p.config.Now); err != nil {
 		p.add(position(n), "%v", err)
 	}
+}
+
+// value reads the value of a setting. It returns nil if it reports an error.
+func (p *parser) value(n *yaml.Node, s checks.Setting) any {
+	var text *string
+	switch {
+	case s.Type == checks.Flag:
+		return p.boolean(n, s.Name)
+	case s.Type == checks.Count:
+		return p.integer(n, s.Name)
+	case s.Type == checks.Period:
+		return p.period(n, s.Name)
+	case s.Separator != "":
+		text = p.words(n, s.Name, s.Separator)
+	default:
+		text = p.text(n, s.Name)
+	}
+	switch {
+	case text == nil:
+		return nil
+	case s.Type == checks.Tags:
+		return checks.SplitTags(*text)
+	}
+	return *text
 }
 
 // duration formats whole seconds without trailing zero units, such as 1h30m.
@@ -178,12 +141,12 @@ func duration(d time.Duration) string {
 	return text
 }
 
-func (p *parser) boolean(n *yaml.Node, name string) *bool {
+func (p *parser) boolean(n *yaml.Node, name string) any {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" {
 		p.add(position(n), "%s is not true or false", name)
 		return nil
 	}
-	return new(strings.EqualFold(n.Value, "true"))
+	return strings.EqualFold(n.Value, "true")
 }
 
 // words reads a string, or a list of strings that do not contain the separator.
@@ -210,17 +173,17 @@ func (p *parser) words(n *yaml.Node, name, separator string) *string {
 	return new(strings.Join(list, separator))
 }
 
-func (p *parser) integer(n *yaml.Node, name string) *int {
+func (p *parser) integer(n *yaml.Node, name string) any {
 	number, err := strconv.Atoi(n.Value)
 	if n.ShortTag() != "!!int" || err != nil {
 		p.add(position(n), "%s is not a whole number: %q", name, shorten(n.Value))
 		return nil
 	}
-	return &number
+	return number
 }
 
 // period reads a number of seconds, or a duration in Go's notation.
-func (p *parser) period(n *yaml.Node, name string) *time.Duration {
+func (p *parser) period(n *yaml.Node, name string) any {
 	value := n.Value
 	if n.ShortTag() == "!!int" {
 		value += "s"
@@ -230,5 +193,5 @@ func (p *parser) period(n *yaml.Node, name string) *time.Duration {
 		p.add(position(n), "%s is neither a whole number of seconds nor a duration such as 90s, 30m or 24h: %q", name, shorten(n.Value))
 		return nil
 	}
-	return &d
+	return d
 }

@@ -111,8 +111,8 @@ func (s Setting) node() *yaml.Node {
 func (c Check) node() *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	for _, s := range settings() {
-		if value := s.write(c.Spec); value != nil {
-			add(n, s.name, value)
+		if value := write(s.Value(c.Spec)); value != nil {
+			add(n, s.Name, value)
 		}
 	}
 	return n
