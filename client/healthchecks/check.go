@@ -74,36 +74,16 @@ func (m Malformed) errorOrNil() error {
 	return m
 }
 
-// document is a check in any version of the API. Fields that an old version lacks are nil.
+// document is a check in any version of the API, without its settings.
 type document struct {
 	UUID      string `json:"uuid"`     // v3 since 2024
 	PingURL   string `json:"ping_url"` // ends with the UUID
 	UniqueKey string `json:"unique_key"`
+	Name      string `json:"name"`
+	Status    string `json:"status"`
+	Channels  string `json:"channels"`
 
-	Name *string `json:"name"`
-	Slug *string `json:"slug"`
-	Tags *string `json:"tags"`
-	Desc *string `json:"desc"`
-
-	Timeout  *json.RawMessage `json:"timeout"`
-	Grace    *json.RawMessage `json:"grace"`
-	Schedule *string          `json:"schedule"`
-	TZ       *string          `json:"tz"`
-
-	Status       string  `json:"status"`
-	ManualResume *bool   `json:"manual_resume"`
-	Methods      *string `json:"methods"`
-	Channels     string  `json:"channels"`
-
-	StartKW           *string `json:"start_kw"`
-	SuccessKW         *string `json:"success_kw"`
-	FailureKW         *string `json:"failure_kw"`
-	FilterSubject     *bool   `json:"filter_subject"`
-	FilterBody        *bool   `json:"filter_body"`
-	FilterHTTPBody    *bool   `json:"filter_http_body"`
-	FilterDefaultFail *bool   `json:"filter_default_fail"`
-
-	// Keywords for the subject of e-mail, in versions that lack the fields above.
+	// Keywords for the subject of e-mail, in versions without success_kw, failure_kw and filter_subject.
 	Subject     string `json:"subject"`
 	SubjectFail string `json:"subject_fail"`
 }
@@ -135,10 +115,10 @@ func (s *Source) Checks(ctx context.Context) ([]Check, error) {
 		case seen[id]:
 			err = errors.New("another check has the same uuid")
 		default:
-			c, err = d.check(id)
+			c, err = d.check(id, entry)
 		}
 		if err != nil {
-			malformed = append(malformed, Refusal{fmt.Sprintf("check %d", i+1), id, *or(d.Name, ""), err})
+			malformed = append(malformed, Refusal{fmt.Sprintf("check %d", i+1), id, d.Name, err})
 			continue
 		}
 		seen[id] = true
@@ -166,31 +146,57 @@ func (s *Source) Channels(ctx context.Context) ([]Channel, error) {
 	return list, malformed.errorOrNil()
 }
 
-// check translates a check. A field that this version of the API lacks gets the default of a new check, so that a
-// repeated import changes nothing.
-func (d document) check(id uuid.UUID) (Check, error) {
-	timeout, timeoutErr := period("timeout", d.Timeout, checks.DefaultTimeout)
-	grace, graceErr := period("grace", d.Grace, checks.DefaultGrace)
-	if err := errors.Join(timeoutErr, graceErr); err != nil {
-		return Check{}, err
+// check translates a check. A setting that the source does not have gets the default of a new check, so that a repeated
+// import changes nothing.
+func (d document) check(id uuid.UUID, entry json.RawMessage) (Check, error) {
+	var fields map[string]json.RawMessage
+	wrong := []error{decode(entry, &fields)}
+	delete(fields, "channels") // their identifiers mean nothing here
+	s := checks.Defaults().Spec()
+	s.ID, s.SuccessKW, s.FailureKW, s.FilterSubject = id, &d.Subject, &d.SubjectFail, new(d.Subject+d.SubjectFail != "")
+	for _, setting := range checks.AllSettings() {
+		if raw := fields[setting.Name]; raw != nil && string(raw) != "null" {
+			value, err := read(setting, raw)
+			if err == nil {
+				setting.Set(&s, value)
+			}
+			wrong = append(wrong, err)
+		}
 	}
-	s := checks.Spec{
-		ID: id, Name: or(d.Name, ""), Slug: or(d.Slug, ""), Tags: append([]string{}, checks.SplitTags(*or(d.Tags, ""))...), Desc: or(d.Desc, ""), Grace: grace,
-		ManualResume: or(d.ManualResume, false), Methods: or(d.Methods, ""),
-		StartKW: or(d.StartKW, ""), SuccessKW: or(d.SuccessKW, d.Subject), FailureKW: or(d.FailureKW, d.SubjectFail),
-		FilterSubject: or(d.FilterSubject, d.Subject != "" || d.SubjectFail != ""), FilterBody: or(d.FilterBody, false),
-		FilterHTTPBody: or(d.FilterHTTPBody, false), FilterDefaultFail: or(d.FilterDefaultFail, false),
-	}
-	if d.Schedule != nil && *d.Schedule != "" {
-		s.Schedule, s.TZ = d.Schedule, or(d.TZ, checks.DefaultTZ)
-	} else {
-		s.Timeout = timeout
+	if s.Schedule != nil && *s.Schedule != "" {
+		s.Timeout = nil
+	} else if s.Schedule = nil; *s.QuietHours == "" {
+		s.TZ = nil
 	}
 	c := Check{Spec: s, Paused: d.Status == string(checks.StatusPaused)}
 	if d.Channels != "" {
 		c.Channels = strings.Split(d.Channels, ",")
 	}
-	return c, nil
+	return c, errors.Join(wrong...)
+}
+
+// read reads the value of a setting.
+func read(s checks.Setting, raw json.RawMessage) (any, error) {
+	switch s.Type {
+	case checks.Flag:
+		return readAs[bool](s, raw)
+	case checks.Count:
+		return readAs[int](s, raw)
+	case checks.Period:
+		return period(s.Name, raw)
+	case checks.Tags:
+		text, err := readAs[string](s, raw)
+		return checks.SplitTags(text), err
+	}
+	return readAs[string](s, raw)
+}
+
+func readAs[T any](s checks.Setting, raw json.RawMessage) (value T, err error) {
+	err = json.Unmarshal(raw, &value)
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		err = fmt.Errorf("%s has the wrong type: %s", s.Name, e.Value)
+	}
+	return value, err
 }
 
 // id returns the UUID of the check. Old versions have it only in the ping URL.
@@ -210,21 +216,11 @@ func (d document) id() (uuid.UUID, error) {
 	return uuid.Nil, errors.New("it has no uuid")
 }
 
-func or[T any](value *T, otherwise T) *T {
-	if value == nil {
-		return &otherwise
-	}
-	return value
-}
-
 // period reads a whole number of seconds.
-func period(field string, value *json.RawMessage, otherwise time.Duration) (*time.Duration, error) {
-	if value == nil {
-		return &otherwise, nil
-	}
-	seconds, err := strconv.ParseFloat(string(*value), 64)
+func period(field string, raw json.RawMessage) (time.Duration, error) {
+	seconds, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || seconds != math.Trunc(seconds) || math.Abs(seconds) > math.MaxInt32 {
-		return nil, fmt.Errorf("%s is not a whole number of seconds: %.40s", field, *value)
+		return 0, fmt.Errorf("%s is not a whole number of seconds: %.40s", field, raw)
 	}
-	return new(time.Duration(seconds) * time.Second), nil
+	return time.Duration(seconds) * time.Second, nil
 }

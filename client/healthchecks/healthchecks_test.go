@@ -48,6 +48,10 @@ const current = `{"checks": [
 const old = `{"checks": [{"name": "Old", "tags": "", "grace": 900, "n_pings": 1, "status": "up", "last_ping": null, "next_ping": null, "timeout": 3600,
  "subject": "SUCCESS", "subject_fail": "FAIL", "ping_url": "https://hc-ping.com/` + first + `", "update_url": "x", "pause_url": "y"}]}`
 
+// rollcall is a response of Rollcall, which has settings of its own.
+const rollcall = `{"checks": [{"grace": 60, "timeout": 3600, "tz": "Europe/Riga", "status": "new", "max_runtime": 7200, "alert_after": 3,
+ "repeat_every": 14400, "quiet_hours": "22:00-06:00", "uuid": "` + first + `", "channels": ""}]}`
+
 // serve returns the source on a server that responds to these paths with these bodies and to others with 404.
 func serve(t *testing.T, answers map[string]string) *healthchecks.Source {
 	t.Helper()
@@ -105,7 +109,7 @@ func equal(t *testing.T, what string, got, want any) {
 }
 
 func TestChecks(t *testing.T) {
-	no, empty := new(false), new("")
+	no, empty, never := new(false), new(""), new(time.Duration(0))
 	equal(t, "version 3", read(t, serve(t, map[string]string{"/api/v3/checks/": current})), []healthchecks.Check{
 		{
 			Spec: checks.Spec{
@@ -113,6 +117,7 @@ func TestChecks(t *testing.T) {
 				Schedule: new("0 3 * * *"), TZ: new("Europe/Riga"), ManualResume: new(true), Methods: new("POST"),
 				StartKW: new("BEGIN"), SuccessKW: new("OK,DONE"), FailureKW: new("ERROR"),
 				FilterSubject: no, FilterBody: new(true), FilterHTTPBody: new(true), FilterDefaultFail: new(true),
+				MaxRuntime: never, AlertAfter: new(0), RepeatEvery: never, QuietHours: empty,
 			},
 			Channels: []string{"a0000000-0000-0000-0000-000000000001", "a0000000-0000-0000-0000-000000000002"},
 		},
@@ -121,6 +126,7 @@ func TestChecks(t *testing.T) {
 				ID: uuid.MustParse(second), Name: empty, Slug: empty, Tags: []string{}, Desc: empty, Grace: new(time.Minute), Timeout: new(24 * time.Hour),
 				ManualResume: no, Methods: empty, StartKW: empty, SuccessKW: empty, FailureKW: empty,
 				FilterSubject: no, FilterBody: no, FilterHTTPBody: no, FilterDefaultFail: no,
+				MaxRuntime: never, AlertAfter: new(0), RepeatEvery: never, QuietHours: empty,
 			},
 			Paused: true,
 		},
@@ -130,6 +136,15 @@ func TestChecks(t *testing.T) {
 			ID: uuid.MustParse(first), Name: new("Old"), Slug: empty, Tags: []string{}, Desc: empty, Grace: new(15 * time.Minute), Timeout: new(time.Hour),
 			ManualResume: no, Methods: empty, StartKW: empty, SuccessKW: new("SUCCESS"), FailureKW: new("FAIL"),
 			FilterSubject: new(true), FilterBody: no, FilterHTTPBody: no, FilterDefaultFail: no,
+			MaxRuntime: never, AlertAfter: new(0), RepeatEvery: never, QuietHours: empty,
+		},
+	}})
+	equal(t, "Rollcall", read(t, serve(t, map[string]string{"/api/v3/checks/": rollcall})), []healthchecks.Check{{
+		Spec: checks.Spec{
+			ID: uuid.MustParse(first), Name: empty, Slug: empty, Tags: []string{}, Desc: empty, Grace: new(time.Minute), Timeout: new(time.Hour), TZ: new("Europe/Riga"),
+			ManualResume: no, Methods: empty, StartKW: empty, SuccessKW: empty, FailureKW: empty,
+			FilterSubject: no, FilterBody: no, FilterHTTPBody: no, FilterDefaultFail: no,
+			MaxRuntime: new(2 * time.Hour), AlertAfter: new(3), RepeatEvery: new(4 * time.Hour), QuietHours: new("22:00-06:00"),
 		},
 	}})
 	equal(t, "an empty list", read(t, serve(t, map[string]string{"/api/v3/checks/": `{"checks": []}`})), []healthchecks.Check{})

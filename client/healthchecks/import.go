@@ -1,6 +1,7 @@
 package healthchecks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,7 +109,9 @@ type item struct {
 // prepare validates a check. The error is a Refusal if the check is not valid here.
 func (i *importing) prepare(ctx context.Context, c Check) (item, error) {
 	c.Channels, c.Spec.Channels = nil, nil
-	refuse := func(err error) error { return Refusal{ID: c.ID, Name: *or(c.Name, ""), Err: err} }
+	refuse := func(err error) error {
+		return Refusal{ID: c.ID, Name: *cmp.Or(c.Name, new("")), Err: err}
+	}
 	wanted, err := checks.New(i.projectID, c.Spec, i.mon.Now())
 	if err != nil {
 		return item{}, refuse(err)
