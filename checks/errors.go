@@ -14,6 +14,9 @@ var (
 	ErrAmbiguousSlug = errors.New("ambiguous slug")
 	// ErrExists reports that the name or the identifier is taken.
 	ErrExists = errors.New("already exists")
+	// ErrBodyUnavailable reports that object storage is unavailable, so its bodies cannot be read now (server/API.md section
+	// 4.9). The operation may succeed later.
+	ErrBodyUnavailable = errors.New("the object storage is unavailable")
 )
 
 // FieldError reports a value that was refused. Its text names the field and the bound, as in "timeout is too small: 59,

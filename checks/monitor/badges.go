@@ -28,7 +28,7 @@ func (m *Monitor) Tags(ctx context.Context, projectID uuid.UUID) ([]string, erro
 // TagBadge returns the label and the content of a tag's badge, in the project with this badge key. The tag
 // [badges.AllTags] is the badge of the project itself. Error: [checks.ErrNotFound].
 func (m *Monitor) TagBadge(ctx context.Context, badgeKey, tag string) (label string, s badges.Summary, err error) {
-	project, err := m.byBadgeKey.get(ctx, badgeKey, m.Now())
+	project, err := m.admin.ProjectByBadgeKey(ctx, badgeKey)
 	if err != nil {
 		return "", badges.Summary{}, err
 	}
@@ -46,7 +46,7 @@ func (m *Monitor) TagBadge(ctx context.Context, badgeKey, tag string) (label str
 // CheckBadge returns the label and the content of the badge of the check with this badge key. Error:
 // [checks.ErrNotFound].
 func (m *Monitor) CheckBadge(ctx context.Context, key uuid.UUID) (label string, s badges.Summary, err error) {
-	c, err := one(m.store.Checks(ctx, store.CheckFilter{BadgeKey: &key}))
+	c, err := m.admin.CheckByBadgeKey(ctx, key)
 	if err != nil {
 		return "", badges.Summary{}, err
 	}

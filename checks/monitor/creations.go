@@ -1,58 +1,10 @@
 package monitor
 
-import (
-	"errors"
-	"fmt"
-	"sync"
-	"time"
-
-	"github.com/google/uuid"
-	"golang.org/x/time/rate"
-)
+import "github.com/rollcall-dev/rollcall/checks/internal/admin"
 
 // ErrCreatedChecks means that the pings of a project may not create another check; see [Config].MaxCreated.
-var ErrCreatedChecks = errors.New("the project has as many checks as pings may create")
+var ErrCreatedChecks = admin.ErrCreatedChecks
 
-// CreateRateError means that the pings of a project create checks too fast; see [Config].CreateRate.
-type CreateRateError struct {
-	// PerMinute is the limit: checks a minute.
-	PerMinute int
-	// RetryAfter is how long to wait before the next one.
-	RetryAfter time.Duration
-}
-
-func (e *CreateRateError) Error() string {
-	return fmt.Sprintf("too many new checks: pings may create %d a minute", e.PerMinute)
-}
-
-// creations limits how fast pings create checks.
-type creations struct {
-	perMinute int // 0 is no limit
-
-	mu       sync.Mutex
-	projects map[uuid.UUID]*rate.Limiter
-}
-
-// take counts one creation in a project. If the caller creates no check after all, it calls undo. The error is a
-// *[CreateRateError].
-func (c *creations) take(projectID uuid.UUID, now time.Time) (undo func(), err error) {
-	if c.perMinute == 0 {
-		return func() {}, nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	limiter := c.projects[projectID]
-	if limiter == nil {
-		if c.projects == nil || len(c.projects) >= maxLookups {
-			c.projects = make(map[uuid.UUID]*rate.Limiter)
-		}
-		limiter = rate.NewLimiter(rate.Limit(float64(c.perMinute)/time.Minute.Seconds()), c.perMinute)
-		c.projects[projectID] = limiter
-	}
-	turn := limiter.ReserveN(now, 1)
-	if delay := turn.DelayFrom(now); delay > 0 {
-		turn.CancelAt(now)
-		return nil, &CreateRateError{PerMinute: c.perMinute, RetryAfter: delay}
-	}
-	return func() { turn.CancelAt(now) }, nil
-}
+// CreateRateError means that the pings of a project create checks too fast; see [Config].CreateRate. PerMinute is the
+// limit, checks a minute, and RetryAfter how long to wait before the next one.
+type CreateRateError = admin.CreateRateError

@@ -83,10 +83,10 @@ func (m *Monitor) describe(c checks.Check, project string) channels.Check {
 // time. A message that came by e-mail has no end: its last lines are seldom those of its text.
 func (m *Monitor) alertBody(ctx context.Context, a store.Alert) (body, end []byte) {
 	body, end = a.Ping.Body, a.BodyEnd
-	if a.Ping.BodyKey != "" && m.bodies.store != nil {
+	if a.Ping.BodyKey != "" && m.bodies.Storage != nil {
 		limited, cancel := context.WithTimeout(ctx, alertBodyTime)
 		defer cancel()
-		stored, err := m.storedBody(limited, a.Ping)
+		stored, err := m.bodies.Read(limited, a.Ping)
 		if err != nil {
 			if ctx.Err() == nil {
 				m.logger("courier").WarnContext(ctx, "an alert goes without the body of the last ping", "check", a.Check.ID, "error", err)

@@ -233,7 +233,7 @@ func (m *Monitor) errorText(c channels.Channel, err error) string {
 		text = fmt.Sprintf("no answer within %v", m.delivery.Timeout)
 	}
 	var kind channels.KindInfo // Every setting of an unknown kind is a secret.
-	for _, k := range m.kinds {
+	for _, k := range m.config.Kinds {
 		if k.Kind == c.Kind {
 			kind = k
 		}

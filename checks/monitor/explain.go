@@ -32,10 +32,11 @@ func (m *Monitor) Explain(ctx context.Context, id uuid.UUID) (verdict.Verdict, e
 		return verdict.Verdict{}, err
 	}
 	in := verdict.Input{Check: c, Now: now}
-	events, err := m.events(ctx, id, store.HistoryQuery{Limit: explainEvents})
+	stored, err := m.store.History(ctx, id, store.HistoryQuery{Limit: explainEvents})
 	if err != nil {
 		return verdict.Verdict{}, err
 	}
+	events := eventsOf(stored)
 	// What happened after the check was read would contradict it.
 	events = slices.DeleteFunc(events, func(e Event) bool { return e.At.After(c.StoredSince) })
 	for _, e := range slices.Backward(events) {
@@ -67,7 +68,7 @@ func (m *Monitor) explainFailure(ctx context.Context, in *verdict.Input) {
 		if err == nil && full.BodyKey != "" {
 			limited, cancel := context.WithTimeout(ctx, explainBodyTime)
 			defer cancel()
-			full.Body, err = m.storedBody(limited, full)
+			full.Body, err = m.bodies.Read(limited, full)
 		}
 		if err == nil {
 			in.Pings[i].Body = full.Body

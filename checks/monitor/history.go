@@ -3,13 +3,13 @@ package monitor
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // The number of events that a [HistoryQuery] with the Limit 0 returns, and the largest Limit.
@@ -46,28 +46,11 @@ func (m *Monitor) History(ctx context.Context, id uuid.UUID, q HistoryQuery) ([]
 	case q.Limit == 0:
 		q.Limit = DefaultEvents
 	}
-	now := m.Now()
-	c, err := m.Check(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	list, err := m.events(ctx, id, store.HistoryQuery(q))
-	if err != nil {
-		return nil, err
-	}
-	_, effects := c.Settle(now)
-	for _, t := range effects.Transitions {
-		// The watcher may have recorded it after the check was read.
-		recorded := slices.ContainsFunc(list, func(e Event) bool { return !e.At.Before(t.At) })
-		if (q.Before.IsZero() || t.At.Before(q.Before)) && !recorded {
-			list = slices.Insert(list, 0, Event{Transition: t})
-		}
-	}
-	return list, nil
+	stored, err := m.history.Events(ctx, id, store.HistoryQuery(q))
+	return eventsOf(stored), err
 }
 
-func (m *Monitor) events(ctx context.Context, id uuid.UUID, q store.HistoryQuery) ([]Event, error) {
-	stored, err := m.store.History(ctx, id, q)
+func eventsOf(stored []store.Event) []Event {
 	list := make([]Event, len(stored))
 	for i, e := range stored {
 		list[i].Transition = e.Transition
@@ -75,5 +58,38 @@ func (m *Monitor) events(ctx context.Context, id uuid.UUID, q store.HistoryQuery
 			list[i].Deliveries = append(list[i].Deliveries, Delivery(d))
 		}
 	}
-	return list, err
+	return list
+}
+
+// Flips returns the flips of a check in a window of time, newest first (server/API.md section 4.10). They include the
+// flip of an overdue check that the watcher has not recorded yet. Error: [checks.ErrNotFound].
+func (m *Monitor) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
+	return m.history.Flips(ctx, id, window)
+}
+
+// Downtime returns how a check spent the time between two instants, exactly; see [flips.Downtime]. It knows pauses, and
+// the change of an overdue check that the watcher has not recorded yet. The span begins no earlier than the check was
+// created, and ends no later than now. Flips and pauses of the current month and the two before it are kept; the time
+// before counts as unwatched, unless the check has had its status since then. Error: [checks.ErrNotFound].
+func (m *Monitor) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time) (flips.Times, error) {
+	return m.history.Downtime(ctx, id, from, to)
+}
+
+// Stats returns what a check did on each UTC day from that of one instant to that of another, both included: its runs and
+// their durations, and the time up, down and unwatched, exactly. Days before the check was created and after the current
+// one are left out, and the current day ends now. [checks.SumDays] adds days up; [flips.Times.Availability] is the share
+// of the watched time in which the check was up.
+//
+// Totals are kept for as long as the check. They begin when the database was first used by a version of Rollcall that
+// counts runs: earlier days have no runs. The times begin with the oldest flips that were kept then; earlier days are
+// unwatched, unless the check has had its status since then. Error: [checks.ErrNotFound].
+func (m *Monitor) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) ([]checks.DayStats, error) {
+	return m.history.Stats(ctx, id, from, to)
+}
+
+// Transitions returns, for each of the checks that has some, its transitions and pauses at or after an instant, by time.
+// Those of one instant are in the order in which they happened. What the clock has done and nobody has recorded yet is not
+// among them; see [checks.Check.Settle]. The number of queries does not depend on the number of checks.
+func (m *Monitor) Transitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
+	return m.store.RecentTransitions(ctx, ids, since)
 }

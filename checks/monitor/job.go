@@ -26,7 +26,7 @@ const jobPingTimeout = 10 * time.Second
 //
 // Job reads nothing: if no check has the identifier, each ping returns [checks.ErrNotFound].
 func (m *Monitor) Job(id uuid.UUID) *job.Job {
-	return job.New(jobSender{m, id}, &job.Config{BodyLimit: func() int { return MaxBody }, TraceID: m.traceID})
+	return job.New(jobSender{m, id}, &job.Config{BodyLimit: func() int { return MaxBody }, TraceID: m.config.TraceID})
 }
 
 // jobSender records the pings of one check.

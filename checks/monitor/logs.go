@@ -14,7 +14,7 @@ import (
 // [Monitor.Pings] lists. A check without any is not in the map. The number of queries does not depend on the number of
 // checks. The caller sees to it that they are in the project. Error: [checks.ErrNotFound] for an unknown project.
 func (m *Monitor) Logs(ctx context.Context, projectID uuid.UUID, ids []uuid.UUID, since time.Time, most int) (map[uuid.UUID]timeline.Log, error) {
-	project, err := m.byID.get(ctx, projectID, m.Now())
+	project, err := m.admin.CachedProject(ctx, projectID)
 	if err != nil {
 		return nil, err
 	}

@@ -8,15 +8,15 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
-// asking is the store of a monitor with OnAlert. Its transactions ask for the alerts to it.
-type asking struct {
+// asker is the store of a monitor with OnAlert. Its transactions ask for the alerts to it.
+type asker struct {
 	store.Store
 	delivery *delivery
 	clock    func() time.Time
 }
 
 // Update runs fn in a transaction.
-func (s *asking) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
+func (s *asker) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
 	now := checks.Instant(s.clock())
 	until, ask := s.delivery.ask(now)
 	if !ask {

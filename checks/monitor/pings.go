@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/hold"
-	"github.com/rollcall-dev/rollcall/checks/store"
-	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -101,103 +98,16 @@ func (m *Monitor) CheckIDBySlug(ctx context.Context, pingKey, slug string) (uuid
 
 // lookUpSlug returns the check of a ping by slug, or creates it. limited applies Config.CreateRate.
 func (m *Monitor) lookUpSlug(ctx context.Context, target slugTarget, limited bool) (id uuid.UUID, created bool, err error) {
-	if target.Slug == "" || !checks.ValidSlug(target.Slug) {
-		return uuid.Nil, false, checks.ErrNotFound
-	}
-	project, err := m.byPingKey.get(ctx, target.PingKey, m.Now())
-	if err != nil {
-		return uuid.Nil, false, err
-	}
-	ids, err := m.store.FindChecks(ctx, project.ID, store.Match{Slug: &target.Slug})
-	switch {
-	case err != nil:
-		return uuid.Nil, false, err
-	case len(ids) > 1:
-		return uuid.Nil, false, checks.ErrAmbiguousSlug
-	case len(ids) == 1:
-		return ids[0], false, nil
-	case !target.Create:
-		return uuid.Nil, false, checks.ErrNotFound
-	}
-	return m.provision(ctx, project.ID, target.Slug, limited)
+	return m.admin.CheckIDBySlug(ctx, target.PingKey, target.Slug, target.Create, limited)
 }
 
 // Pings returns the pings of a check that arrived last, in the reverse order of their numbers, without bodies: up to 100 on
 // the free plan, up to 1000 on the paid plan. A ping with an earlier time ([pings.Signal.At]) stands where it
 // arrived. Error: [checks.ErrNotFound].
 func (m *Monitor) Pings(ctx context.Context, id uuid.UUID) ([]pings.Ping, error) {
-	limit, err := m.pingLimit(ctx, id)
+	limit, err := m.admin.PingLimit(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return m.store.Pings(ctx, id, limit)
-}
-
-func (m *Monitor) pingLimit(ctx context.Context, id uuid.UUID) (int, error) {
-	c, err := m.Check(ctx, id)
-	if err != nil {
-		return 0, err
-	}
-	project, err := m.byID.get(ctx, c.ProjectID, m.Now())
-	if err != nil {
-		return 0, err
-	}
-	return project.PingLimit(), nil
-}
-
-// Flips returns the flips of a check in a window of time, newest first (server/API.md section 4.10). They include the
-// flip of an overdue check that the watcher has not recorded yet. Error: [checks.ErrNotFound].
-func (m *Monitor) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
-	now := m.Now()
-	c, err := m.Check(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	after, before := window.Bounds(now)
-	stored, err := m.store.Flips(ctx, id, after, before)
-	if err != nil && !errors.Is(err, checks.ErrNotFound) {
-		return nil, err
-	}
-	_, effects := c.Settle(now)
-	for _, t := range effects.Transitions {
-		flip := t.Flip()
-		// The watcher may have recorded it after the check was read.
-		if window.Contains(flip.At, now) && !slices.Contains(stored, flip) {
-			stored = slices.Insert(stored, 0, flip)
-		}
-	}
-	return stored, nil
-}
-
-// Downtime returns how a check spent the time between two instants, exactly; see [flips.Downtime]. It knows pauses, and
-// the change of an overdue check that the watcher has not recorded yet. The span begins no earlier than the check was
-// created, and ends no later than now. Flips and pauses of the current month and the two before it are kept; the time
-// before counts as unwatched, unless the check has had its status since then. Error: [checks.ErrNotFound].
-func (m *Monitor) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time) (flips.Times, error) {
-	now := m.Now()
-	c, err := m.Check(ctx, id)
-	if err != nil {
-		return flips.Times{}, err
-	}
-	history, err := m.store.Transitions(ctx, id)
-	if err != nil {
-		return flips.Times{}, err
-	}
-	_, effects := c.Settle(now)
-	history = append(history, effects.Transitions...) // twice if the watcher has recorded them meanwhile, which is harmless
-	list, pauses := statusesOf(c, history, flips.RetentionBoundary(now))
-	if from.Before(c.CreatedAt) {
-		from = c.CreatedAt
-	}
-	if to.After(now) {
-		to = now
-	}
-	return flips.Downtime(list, from, to, pauses...), nil
-}
-
-// Transitions returns, for each of the checks that has some, its transitions and pauses at or after an instant, by time.
-// Those of one instant are in the order in which they happened. What the clock has done and nobody has recorded yet is not
-// among them; see [checks.Check.Settle]. The number of queries does not depend on the number of checks.
-func (m *Monitor) Transitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
-	return m.store.RecentTransitions(ctx, ids, since)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks/internal/health"
 	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -236,4 +237,10 @@ func (m *Monitor) Spooled() (stats SpoolStats, ok bool) {
 		stats.Oldest = time.UnixMicro(s.oldest.Load()).UTC()
 	}
 	return stats, true
+}
+
+// spooled describes the pings in the spool for [Monitor.Health].
+func (m *Monitor) spooled() (health.Spooled, bool) {
+	stats, ok := m.Spooled()
+	return health.Spooled(stats), ok
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/bodies"
 	"github.com/rollcall-dev/rollcall/checks/internal/hold"
 	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -28,7 +29,7 @@ const maxQueueBytes = 64 << 20
 type writer struct {
 	store    store.Store
 	sharder  store.Sharder // nil if the store is none
-	bodies   bodies
+	bodies   *bodies.Bodies
 	maxBatch int
 	maxQueue int
 	timeout  time.Duration
@@ -179,14 +180,15 @@ func (w *writer) turn() {
 	w.turned = w.clock()
 }
 
-// silence returns how long the current batch has made no progress, or 0 if no batch is being written.
-func (w *writer) silence(now time.Time) time.Duration {
+// silence returns how long the current batch has made no progress, or 0 if no batch is being written, and the timeout of
+// a batch.
+func (w *writer) silence() (silence, timeout time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.writing == nil {
-		return 0
+		return 0, w.timeout
 	}
-	return now.Sub(w.turned)
+	return w.clock().Sub(w.turned), w.timeout
 }
 
 // settled returns the time, and the instant up to which all received pings are in the database: now, or the time of the
@@ -370,7 +372,7 @@ func (w *writer) receive(l *store.Locked, p *queuedPing, apply applying, by hold
 	}
 	l.Pings = append(l.Pings, ping)
 	l.Apply(c, effects)
-	if w.bodies.offloads(ping.Body) {
+	if w.bodies.Offloads(ping.Body) {
 		l.Uploads = append(l.Uploads, ping.N)
 	}
 	return ping, nil

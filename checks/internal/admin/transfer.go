@@ -1,4 +1,4 @@
-package monitor
+package admin
 
 import (
 	"cmp"
@@ -21,37 +21,33 @@ var errTransferred = errors.New("monitor: the check was transferred meanwhile")
 // transferTries bounds how often a transfer begins again because of others.
 const transferTries = 10
 
-// Transfer moves a check to another project. It keeps its identifier, so that its ping address and its badge stay, its
-// settings and state, and its log and flips. It loses its integrations with their deliveries, also those that wait to be
-// sent, and gets all integrations of the other project. A slug that a check there has becomes ambiguous. If the check is
-// in that project already, nothing changes. Errors: [checks.ErrNotFound] for the check and for the project,
-// [checks.ErrCheckLimit] of another account.
-func (m *Monitor) Transfer(ctx context.Context, id, projectID uuid.UUID) (checks.Check, error) {
-	to, err := m.Project(ctx, projectID)
+// Transfer moves a check to another project; package monitor says what it keeps.
+func (a *Admin) Transfer(ctx context.Context, id, projectID uuid.UUID) (checks.Check, error) {
+	to, err := a.Project(ctx, projectID)
 	if err != nil {
 		return checks.Check{}, err
 	}
 	for try := 1; ; try++ {
-		c, err := m.Check(ctx, id)
+		c, err := a.Check(ctx, id)
 		if err != nil || c.ProjectID == projectID {
 			return c, err
 		}
-		from, err := m.Project(ctx, c.ProjectID)
+		from, err := a.Project(ctx, c.ProjectID)
 		if errors.Is(err, checks.ErrNotFound) && try < transferTries {
 			continue // deleted after the check was read: so is the check, unless it was transferred
 		}
 		if err != nil {
 			return checks.Check{}, err
 		}
-		if c, err = m.transfer(ctx, id, from, to); !errors.Is(err, errTransferred) || try == transferTries {
+		if c, err = a.transfer(ctx, id, from, to); !errors.Is(err, errTransferred) || try == transferTries {
 			return c, err
 		}
 	}
 }
 
 // transfer moves a check between projects. The error is errTransferred if it is not in the first any more.
-func (m *Monitor) transfer(ctx context.Context, id uuid.UUID, from, to checks.Project) (c checks.Check, err error) {
-	err = m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+func (a *Admin) transfer(ctx context.Context, id uuid.UUID, from, to checks.Project) (c checks.Check, err error) {
+	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		for _, p := range inOrder(from, to) {
 			if _, err := tx.LockAccount(ctx, p.ID); err != nil {
 				return err

@@ -1,4 +1,4 @@
-package monitor
+package health
 
 import (
 	"context"
@@ -7,12 +7,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // waiting is a store with an alert that has been due for an hour.
-type waiting struct{ store.Store }
+type waiting struct{}
 
 func (waiting) Probe(context.Context, bool) error { return nil }
 
@@ -27,11 +26,9 @@ func (waiting) DueChannels(context.Context, time.Time, uuid.UUID, int) ([]uuid.U
 // TestHealthWithSlowReceiver has alerts wait for a slow receiver. While any are tried, the monitor is healthy.
 func TestHealthWithSlowReceiver(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	m, err := New(waiting{}, &Config{
-		Now: func() time.Time { return now }, Notifiers: map[channels.Kind]channels.Notifier{"email": channels.NotifierFunc(nil)},
-	})
-	if err != nil {
-		t.Fatal(err)
+	h := &Health{
+		Vitals: &Vitals{Clock: func() time.Time { return now }}, Store: waiting{},
+		Delivers: func() bool { return true }, Serves: func(uuid.UUID) bool { return true },
 	}
 	for _, step := range []struct {
 		after   time.Duration
@@ -45,9 +42,9 @@ func TestHealthWithSlowReceiver(t *testing.T) {
 	} {
 		now = now.Add(step.after)
 		if step.attempt {
-			m.observer.Attempted("email", OutcomeRetry, time.Second)
+			h.Tried()
 		}
-		if got := m.deliveryHealth(t.Context()); got.Problem != step.want {
+		if got := h.deliveries(t.Context()); got.Problem != step.want {
 			t.Errorf("after %v: %q, want %q", step.after, got.Problem, step.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package monitor
+package history
 
 import (
 	"context"
@@ -15,32 +15,25 @@ import (
 
 var errChanging = errors.New("monitor: the check changed while its totals were read")
 
-// Stats returns what a check did on each UTC day from that of one instant to that of another, both included: its runs and
-// their durations, and the time up, down and unwatched, exactly. Days before the check was created and after the current
-// one are left out, and the current day ends now. [checks.SumDays] adds days up; [flips.Times.Availability] is the share
-// of the watched time in which the check was up.
-//
-// Totals are kept for as long as the check. They begin when the database was first used by a version of Rollcall that
-// counts runs: earlier days have no runs. The times begin with the oldest flips that were kept then; earlier days are
-// unwatched, unless the check has had its status since then. Error: [checks.ErrNotFound].
-func (m *Monitor) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) ([]checks.DayStats, error) {
+// Stats returns what a check did on each UTC day from that of one instant to that of another; see package monitor.
+func (h *History) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) ([]checks.DayStats, error) {
 	const attempts = 5
 	for range attempts {
-		now := m.Now()
-		c, err := m.Check(ctx, id)
+		now := h.Now()
+		c, err := h.check(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		history, err := m.store.Transitions(ctx, id)
+		history, err := h.Store.Transitions(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		months, err := m.store.Months(ctx, id, time.Time{}, now)
+		months, err := h.Store.Months(ctx, id, time.Time{}, now)
 		if err != nil {
 			return nil, err
 		}
 		// If a day left the state of the check meanwhile, it may be missing or counted twice.
-		again, err := m.Check(ctx, id)
+		again, err := h.check(ctx, id)
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package monitor
+package bodies
 
 import (
 	"context"
@@ -20,8 +20,8 @@ const (
 	removalBatch = 500
 	// leaseTime is the lease of claimed jobs. Work on them stops after workTime, well before the lease ends.
 	leaseTime, workTime = 30 * time.Second, 20 * time.Second
-	// settleTime bounds the recording of results, which continues while the monitor stops.
-	settleTime = 5 * time.Second
+	// recordTime bounds the recording of results, which continues while the monitor stops.
+	recordTime = 5 * time.Second
 	// objectWait is the first pause after object storage has refused one object. It doubles up to objectWaitMost.
 	objectWait, objectWaitMost = time.Minute, time.Hour
 )
@@ -33,36 +33,34 @@ var (
 	errGone = errors.New("the ping is gone")
 )
 
-// UploadBodies moves all bodies that are due and larger than [Config].BodyThreshold from the database to object
-// storage, and returns how many it moved. [Monitor.Run] calls it every [Config].BodyEvery. The error is
-// [ErrBodyUnavailable] if object storage is unavailable; the bodies then stay in the database. If object storage
-// refuses one body, UploadBodies logs that and retries it later.
-func (m *Monitor) UploadBodies(ctx context.Context) (moved int, err error) {
-	return m.workBodies(ctx, store.UploadTask, uploadBatch, m.uploadAll)
+// Upload moves all bodies that are due from the database to object storage, and returns how many it moved. The error is
+// [checks.ErrBodyUnavailable] if object storage is unavailable. If it refuses one body, Upload logs that and retries it
+// later.
+func (b *Bodies) Upload(ctx context.Context) (moved int, err error) {
+	return b.work(ctx, store.UploadTask, uploadBatch, b.uploadAll)
 }
 
-// RemoveBodies removes all objects that are due and whose pings no longer exist, and returns how many it removed.
-// [Monitor.Run] calls it every [Config].BodyEvery. The error is [ErrBodyUnavailable] if object storage is unavailable;
-// a later call then removes the objects.
-func (m *Monitor) RemoveBodies(ctx context.Context) (removed int, err error) {
-	return m.workBodies(ctx, store.RemovalTask, removalBatch, m.removeAll)
+// Remove removes all objects that are due and whose pings no longer exist, and returns how many it removed. The error is
+// that of [Bodies.Upload].
+func (b *Bodies) Remove(ctx context.Context) (removed int, err error) {
+	return b.work(ctx, store.RemovalTask, removalBatch, b.removeAll)
 }
 
-// workBodies claims and does the jobs of a task until none is due, and returns how many are done.
-func (m *Monitor) workBodies(ctx context.Context, task store.BodyTask, batch int, work func(context.Context, []store.BodyJob) []error) (done int, err error) {
-	if m.bodies.store == nil {
+// work claims and does the jobs of a task until none is due, and returns how many are done.
+func (b *Bodies) work(ctx context.Context, task store.BodyTask, batch int, do func(context.Context, []store.BodyJob) []error) (done int, err error) {
+	if b.Storage == nil {
 		return 0, nil
 	}
 	for {
-		now := m.Now()
-		jobs, err := m.bodies.queue.ClaimBodies(ctx, task, now, now.Add(leaseTime), batch)
+		now := b.Now()
+		jobs, err := b.Queue.ClaimBodies(ctx, task, now, now.Add(leaseTime), batch)
 		if err != nil || len(jobs) == 0 {
 			return done, err
 		}
 		working, cancel := context.WithTimeout(ctx, workTime)
-		errs := work(working, jobs)
+		errs := do(working, jobs)
 		cancel()
-		n, err := m.settleBodies(ctx, jobs, errs)
+		n, err := b.record(ctx, jobs, errs)
 		done += n
 		if err != nil || len(jobs) < batch {
 			return done, err
@@ -70,10 +68,10 @@ func (m *Monitor) workBodies(ctx context.Context, task store.BodyTask, batch int
 	}
 }
 
-// settleBodies records the outcome of jobs and returns how many are done. It returns the first error that concerns all
+// record records the outcome of jobs and returns how many are done. It returns the first error that concerns all
 // jobs.
-func (m *Monitor) settleBodies(ctx context.Context, jobs []store.BodyJob, errs []error) (done int, err error) {
-	now := m.Now()
+func (b *Bodies) record(ctx context.Context, jobs []store.BodyJob, errs []error) (done int, err error) {
+	now := b.Now()
 	results := make([]store.BodyResult, 0, len(jobs))
 	var cause error
 	for i, job := range jobs {
@@ -91,14 +89,14 @@ func (m *Monitor) settleBodies(ctx context.Context, jobs []store.BodyJob, errs [
 		default:
 			wait := background.Backoff(objectWait, objectWaitMost, job.Attempts)
 			r.RetryAt = now.Add(wait)
-			m.logger("bodies").WarnContext(ctx, "an object in object storage cannot be written or removed", "task", job.Task, "object", job.Key, "attempts", job.Attempts,
+			b.Log.WarnContext(ctx, "an object in object storage cannot be written or removed", "task", job.Task, "object", job.Key, "attempts", job.Attempts,
 				"again_in", wait.Round(time.Second), "error", err)
 		}
 		results = append(results, r)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
-	if err := m.bodies.queue.SettleBodies(ctx, results); err != nil {
+	if err := b.Queue.SettleBodies(ctx, results); err != nil {
 		return 0, errors.Join(cause, err)
 	}
 	return done, cause
@@ -106,7 +104,7 @@ func (m *Monitor) settleBodies(ctx context.Context, jobs []store.BodyJob, errs [
 
 // concernsAll reports whether an error has a cause other than the object itself.
 func concernsAll(err error) bool {
-	for _, target := range []error{ErrBodyUnavailable, ErrUnavailable, errNotTried, context.Canceled, context.DeadlineExceeded} {
+	for _, target := range []error{checks.ErrBodyUnavailable, store.ErrUnavailable, errNotTried, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, target) {
 			return true
 		}
@@ -124,7 +122,7 @@ func firstCause(earlier, later error) error {
 
 // uploadAll uploads several bodies at a time and returns the error of each. It begins no further upload once an error
 // concerns all.
-func (m *Monitor) uploadAll(ctx context.Context, jobs []store.BodyJob) []error {
+func (b *Bodies) uploadAll(ctx context.Context, jobs []store.BodyJob) []error {
 	errs := make([]error, len(jobs))
 	var next atomic.Int64
 	var stop atomic.Bool
@@ -138,7 +136,7 @@ func (m *Monitor) uploadAll(ctx context.Context, jobs []store.BodyJob) []error {
 				}
 				errs[i] = errNotTried
 				if !stop.Load() && ctx.Err() == nil {
-					errs[i] = m.upload(ctx, jobs[i])
+					errs[i] = b.upload(ctx, jobs[i])
 				}
 				if concernsAll(errs[i]) {
 					stop.Store(true)
@@ -151,38 +149,38 @@ func (m *Monitor) uploadAll(ctx context.Context, jobs []store.BodyJob) []error {
 }
 
 // upload moves one body. A panic of the storage, which may be another program's code, becomes an error.
-func (m *Monitor) upload(ctx context.Context, job store.BodyJob) (err error) {
+func (b *Bodies) upload(ctx context.Context, job store.BodyJob) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	body, err := m.bodies.queue.UploadBody(ctx, job)
+	body, err := b.Queue.UploadBody(ctx, job)
 	if errors.Is(err, checks.ErrNotFound) {
 		return errGone
 	}
 	if err != nil {
 		return err
 	}
-	return m.bodies.store.Put(ctx, job.Key, body)
+	return b.Storage.Put(ctx, job.Key, body)
 }
 
 // removeAll removes objects and returns the error of each. If the request for all fails because of some objects, it
 // removes them one by one.
-func (m *Monitor) removeAll(ctx context.Context, jobs []store.BodyJob) []error {
+func (b *Bodies) removeAll(ctx context.Context, jobs []store.BodyJob) []error {
 	keys := make([]string, len(jobs))
 	for i, job := range jobs {
 		keys[i] = job.Key
 	}
 	errs := make([]error, len(jobs))
-	err := m.removeObjects(ctx, keys)
+	err := b.removeObjects(ctx, keys)
 	if err == nil {
 		return errs
 	}
 	for i := range errs {
 		errs[i] = err
 		if !concernsAll(err) && len(keys) > 1 {
-			errs[i] = m.removeObjects(ctx, keys[i:i+1])
+			errs[i] = b.removeObjects(ctx, keys[i:i+1])
 			if concernsAll(errs[i]) {
 				err = errNotTried // for the rest
 			}
@@ -191,11 +189,11 @@ func (m *Monitor) removeAll(ctx context.Context, jobs []store.BodyJob) []error {
 	return errs
 }
 
-func (m *Monitor) removeObjects(ctx context.Context, keys []string) (err error) {
+func (b *Bodies) removeObjects(ctx context.Context, keys []string) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	return m.bodies.store.Remove(ctx, keys)
+	return b.Storage.Remove(ctx, keys)
 }

@@ -1,4 +1,4 @@
-package monitor
+package history
 
 import (
 	"context"
@@ -21,21 +21,21 @@ const (
 
 // fold saves, for each check, the times up and down of the months before an instant whose flips are about to be pruned.
 // Several servers may do so at once: all save the same.
-func (m *Monitor) fold(ctx context.Context, before time.Time, pause func()) error {
-	if m.folded.Load() == before.Unix() {
+func (h *History) fold(ctx context.Context, before time.Time, pause func()) error {
+	if h.folded.Load() == before.Unix() {
 		return nil // for this month, it is done
 	}
 	after, month := uuid.Nil, before.AddDate(0, -1, 0)
 	for {
-		ids, err := m.store.Unfolded(ctx, month, after, foldBatch)
+		ids, err := h.Store.Unfolded(ctx, month, after, foldBatch)
 		if err != nil {
 			return err
 		}
 		if len(ids) == 0 {
-			m.folded.Store(before.Unix())
+			h.folded.Store(before.Unix())
 			return nil
 		}
-		if err := m.foldChecks(ctx, ids, before); err != nil {
+		if err := h.foldChecks(ctx, ids, before); err != nil {
 			return err
 		}
 		after = ids[len(ids)-1]
@@ -47,21 +47,21 @@ func (m *Monitor) fold(ctx context.Context, before time.Time, pause func()) erro
 
 // foldChecks reads the flips of checks, and saves their times in one transaction. A check that cannot be read is left
 // out, because the flips of all others wait for it.
-func (m *Monitor) foldChecks(ctx context.Context, ids []uuid.UUID, before time.Time) error {
+func (h *History) foldChecks(ctx context.Context, ids []uuid.UUID, before time.Time) error {
 	folds := make(map[uuid.UUID][]store.Fold, len(ids))
 	for _, id := range ids {
 		var err error
-		if folds[id], err = m.foldsOf(ctx, id, before); err != nil {
-			if errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+		if folds[id], err = h.foldsOf(ctx, id, before); err != nil {
+			if errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil {
 				return err
 			}
 			if !errors.Is(err, checks.ErrNotFound) {
-				m.logger("pruner").ErrorContext(ctx, "cannot keep the times of a check", "check", id, "error", err)
+				h.Log.ErrorContext(ctx, "cannot keep the times of a check", "check", id, "error", err)
 			}
 			delete(folds, id)
 		}
 	}
-	return m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+	return h.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		locked, err := tx.LockChecks(ctx, ids)
 		if err != nil {
 			return err
@@ -77,17 +77,17 @@ func (m *Monitor) foldChecks(ctx context.Context, ids []uuid.UUID, before time.T
 }
 
 // foldsOf reads a check and returns the months before an instant that are not folded yet.
-func (m *Monitor) foldsOf(ctx context.Context, id uuid.UUID, before time.Time) ([]store.Fold, error) {
-	c, err := m.Check(ctx, id)
+func (h *History) foldsOf(ctx context.Context, id uuid.UUID, before time.Time) ([]store.Fold, error) {
+	c, err := h.check(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	// Read the flips first: as long as a month is not folded, nobody prunes its flips.
-	history, err := m.store.Transitions(ctx, id)
+	history, err := h.Store.Transitions(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	months, err := m.store.Months(ctx, id, time.Time{}, before)
+	months, err := h.Store.Months(ctx, id, time.Time{}, before)
 	if err != nil {
 		return nil, err
 	}

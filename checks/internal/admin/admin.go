@@ -1,0 +1,115 @@
+// Package admin changes and looks up what people set up: checks, channels, projects, keys and status pages. Package
+// monitor documents its methods and their errors.
+package admin
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/hold"
+	"github.com/rollcall-dev/rollcall/checks/store"
+)
+
+// Config configures an [Admin].
+type Config struct {
+	Store store.Store
+	Now   func() time.Time
+	Kinds []channels.KindInfo
+	// CreateRate is how many checks the pings of a project may create a minute, and MaxCreated from how many checks on they
+	// create no more. 0 is no limit.
+	CreateRate, MaxCreated int
+	// Hold and Spooled hold back changes that would judge a deadline. Spooled returns the earlier of an instant and the time
+	// of the oldest ping in this monitor's spool.
+	Hold    hold.Rule
+	Spooled func(upTo time.Time) time.Time
+}
+
+// Admin changes and looks up what people set up. It is safe for concurrent use.
+type Admin struct {
+	Config
+	creations  creations
+	keys       lookups[[sha256.Size]byte, checks.Key]
+	byPingKey  lookups[string, checks.Project]
+	byBadgeKey lookups[string, checks.Project]
+	byID       lookups[uuid.UUID, checks.Project]
+}
+
+// New returns an admin.
+func New(c Config) *Admin {
+	a := &Admin{Config: c}
+	a.creations.perMinute = c.CreateRate
+	a.keys.read = func(ctx context.Context, hash [sha256.Size]byte) (checks.Key, error) {
+		return one(c.Store.Keys(ctx, store.KeyFilter{Hash: &hash}))
+	}
+	a.byPingKey.read = func(ctx context.Context, key string) (checks.Project, error) {
+		return one(c.Store.Projects(ctx, store.ProjectFilter{PingKey: &key}))
+	}
+	a.byBadgeKey.read = func(ctx context.Context, key string) (checks.Project, error) {
+		return one(c.Store.Projects(ctx, store.ProjectFilter{BadgeKey: &key}))
+	}
+	a.byID.read = a.Project
+	return a
+}
+
+// ProjectByBadgeKey returns the project with this badge key, from a cache.
+func (a *Admin) ProjectByBadgeKey(ctx context.Context, key string) (checks.Project, error) {
+	return a.byBadgeKey.get(ctx, key, a.Now())
+}
+
+// CachedProject returns the project with this identifier, from a cache.
+func (a *Admin) CachedProject(ctx context.Context, id uuid.UUID) (checks.Project, error) {
+	return a.byID.get(ctx, id, a.Now())
+}
+
+// PingLimit returns how many pings of a check are listed.
+func (a *Admin) PingLimit(ctx context.Context, id uuid.UUID) (int, error) {
+	c, err := a.Check(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	project, err := a.CachedProject(ctx, c.ProjectID)
+	if err != nil {
+		return 0, err
+	}
+	return project.PingLimit(), nil
+}
+
+// Exists returns the error of a query about a project. If that is nil and nothing was found, it returns
+// [checks.ErrNotFound] unless the project exists.
+func (a *Admin) Exists(ctx context.Context, projectID uuid.UUID, found int, err error) error {
+	if err == nil && found == 0 {
+		_, err = a.Project(ctx, projectID)
+	}
+	return err
+}
+
+// one returns the first item of a list, or [checks.ErrNotFound]. It passes on the error of the query.
+func one[T any](list []T, err error) (first T, _ error) {
+	if err == nil && len(list) == 0 {
+		err = checks.ErrNotFound
+	}
+	if err != nil {
+		return first, err
+	}
+	return list[0], nil
+}
+
+// mayJudge returns [store.ErrUnavailable] if a change of a check would judge a deadline that must wait for pings in a spool.
+func (a *Admin) mayJudge(ctx context.Context, tx store.Tx, l *store.Locked, now time.Time) error {
+	wake := l.Wake()
+	err := a.Hold.Judge(ctx, tx, a.Now)(wake, now)
+	if err == nil && !wake.IsZero() && !now.Before(wake) && a.Spooled(now).Before(wake) {
+		err = hold.ErrHeld
+	}
+	if errors.Is(err, hold.ErrHeld) {
+		return fmt.Errorf("%w for changes of this check: %w", store.ErrUnavailable, err)
+	}
+	return err
+}

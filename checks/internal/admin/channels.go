@@ -1,0 +1,173 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
+)
+
+// AddChannel adds a channel with the project, kind, name, settings and sources of c.
+func (a *Admin) AddChannel(ctx context.Context, c channels.Channel) (channels.Channel, error) {
+	if err := validName("name", c.Name, 0); err != nil {
+		return channels.Channel{}, err
+	}
+	return a.saveChannel(ctx, c.ProjectID, func(list []channels.Channel) (channels.Channel, bool, error) {
+		fresh, err := a.newChannel(list, c)
+		return fresh, true, err
+	})
+}
+
+// ChannelChange says what [Admin.UpsertChannel] did.
+type ChannelChange string
+
+// The changes of a channel.
+const (
+	ChannelCreated   ChannelChange = "created"
+	ChannelUpdated   ChannelChange = "updated"
+	ChannelUnchanged ChannelChange = "unchanged"
+)
+
+// UpsertChannel makes sure that the project has a channel with this name, kind and settings.
+func (a *Admin) UpsertChannel(ctx context.Context, projectID uuid.UUID, kind channels.Kind, name string, settings map[string]string) (c channels.Channel, change ChannelChange, err error) {
+	if err := validName("name", name, 1); err != nil {
+		return channels.Channel{}, "", err
+	}
+	c, err = a.saveChannel(ctx, projectID, func(list []channels.Channel) (channels.Channel, bool, error) {
+		named := slices.DeleteFunc(slices.Clone(list), func(c channels.Channel) bool { return c.Name != name })
+		if len(named) == 0 {
+			change = ChannelCreated
+			fresh, err := a.newChannel(list, channels.Channel{ProjectID: projectID, Kind: kind, Name: name, Settings: settings})
+			return fresh, true, err
+		}
+		c := named[0]
+		if len(named) > 1 {
+			return c, false, &checks.FieldError{Field: "name", Reason: fmt.Sprintf("is that of %d channels: %q", len(named), name)}
+		}
+		if c.Kind != kind {
+			return c, false, &checks.FieldError{Field: "kind",
+				Reason: fmt.Sprintf("cannot change: the channel %q has the kind %q, not %q", name, c.Kind, kind)}
+		}
+		valid, err := a.validSettings(list, c, settings)
+		if err != nil || maps.Equal(valid, c.Settings) {
+			change = ChannelUnchanged
+			return c, false, err
+		}
+		change = ChannelUpdated
+		c.Settings, c.Sources = valid, nil
+		return c, true, nil
+	})
+	if err != nil {
+		return channels.Channel{}, "", err
+	}
+	return c, change, nil
+}
+
+// UpdateChannel replaces all settings of a channel and their sources.
+func (a *Admin) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, settings, sources map[string]string) (channels.Channel, error) {
+	return a.saveChannel(ctx, projectID, func(list []channels.Channel) (channels.Channel, bool, error) {
+		c, found := channelByID(list, id)
+		if !found {
+			return c, false, checks.ErrNotFound
+		}
+		valid, err := a.validSettings(list, c, settings)
+		c.Settings, c.Sources = valid, sources
+		return c, true, err
+	})
+}
+
+// UpdateChannelFunc changes the name, the settings and the sources of a channel to those that edit returns.
+func (a *Admin) UpdateChannelFunc(ctx context.Context, projectID, id uuid.UUID, edit func(channels.Channel) (channels.Channel, error)) (channels.Channel, error) {
+	return a.saveChannel(ctx, projectID, func(list []channels.Channel) (channels.Channel, bool, error) {
+		c, found := channelByID(list, id)
+		if !found {
+			return c, false, checks.ErrNotFound
+		}
+		wanted := c
+		wanted.Settings, wanted.Sources = maps.Clone(c.Settings), maps.Clone(c.Sources)
+		wanted, err := edit(wanted)
+		if err != nil {
+			return c, false, err
+		}
+		if err := validName("name", wanted.Name, 0); err != nil {
+			return c, false, err
+		}
+		valid, err := a.validSettings(list, c, wanted.Settings)
+		c.Name, c.Settings, c.Sources = wanted.Name, valid, wanted.Sources
+		return c, true, err
+	})
+}
+
+// saveChannel saves the channel that fn returns, if fn says so. The list that fn gets has the channels of the project.
+// The account's lock keeps them from changing.
+func (a *Admin) saveChannel(
+	ctx context.Context, projectID uuid.UUID, fn func(list []channels.Channel) (c channels.Channel, save bool, err error),
+) (c channels.Channel, err error) {
+	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.LockAccount(ctx, projectID); err != nil {
+			return err
+		}
+		list, err := tx.Channels(ctx, projectID)
+		if err != nil {
+			return err
+		}
+		var save bool
+		if c, save, err = fn(list); err != nil || !save {
+			return err
+		}
+		return tx.SaveChannel(ctx, c)
+	})
+	if err != nil {
+		return channels.Channel{}, err
+	}
+	return c, nil
+}
+
+// newChannel returns a new channel with the project, kind, name, settings and sources of c.
+func (a *Admin) newChannel(list []channels.Channel, c channels.Channel) (channels.Channel, error) {
+	c = channels.Channel{
+		ID: uuid.New(), ProjectID: c.ProjectID, Kind: c.Kind, Name: c.Name, Settings: c.Settings, Sources: c.Sources, CreatedAt: a.Now(),
+	}
+	var err error
+	c.Settings, err = a.validSettings(list, c, c.Settings)
+	return c, err
+}
+
+// validSettings returns the settings of a channel as they are stored.
+func (a *Admin) validSettings(list []channels.Channel, c channels.Channel, settings map[string]string) (map[string]string, error) {
+	settings, err := channels.Validate(a.Kinds, c.Kind, settings)
+	if err == nil && c.Kind == channels.Group {
+		return channels.ResolveGroup(list, c.ID, settings)
+	}
+	return settings, err
+}
+
+// Channels returns the channels of a project, oldest first.
+func (a *Admin) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
+	list, err := a.Store.Channels(ctx, projectID)
+	return list, a.Exists(ctx, projectID, len(list), err)
+}
+
+// DeleteChannel removes a channel of a project.
+func (a *Admin) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
+	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.LockAccount(ctx, projectID); err != nil {
+			return err
+		}
+		return tx.DeleteChannel(ctx, projectID, id)
+	})
+}
+
+func channelByID(list []channels.Channel, id uuid.UUID) (channels.Channel, bool) {
+	i := slices.IndexFunc(list, func(c channels.Channel) bool { return c.ID == id })
+	if i < 0 {
+		return channels.Channel{}, false
+	}
+	return list[i], true
+}

@@ -1,0 +1,227 @@
+package admin
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
+)
+
+// Prefixes of API keys, and the length of a whole key in characters (server/API.md section 5).
+const (
+	KeyPrefixReadWrite = "rcw_"
+	KeyPrefixReadOnly  = "rcr_"
+	KeyLength          = 32
+)
+
+const (
+	maxName       = 100 // characters of the name of a project, an account or a channel
+	keyHintLength = 8
+)
+
+// ProjectSpec describes a new project. Package monitor documents the fields.
+type ProjectSpec struct {
+	Name, Account string
+	Plan          checks.Plan
+	MaxChecks     int
+}
+
+// Keys are the texts of a new project's API keys.
+type Keys struct{ ReadWrite, ReadOnly string }
+
+// CreateProject creates a project with two keys.
+func (a *Admin) CreateProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, err error) {
+	defer a.forgetLookups() // MaxChecks also changes the other projects of the account
+	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		p, keys, err = a.insertProject(ctx, tx, spec)
+		return err
+	})
+	if err != nil {
+		return checks.Project{}, Keys{}, err
+	}
+	return p, keys, nil
+}
+
+// CreateFirstProject creates a project with two keys if there is no project yet.
+func (a *Admin) CreateFirstProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, created bool, err error) {
+	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		created = false
+		n, err := tx.CountProjects(ctx)
+		if err != nil || n > 0 {
+			return err
+		}
+		created = true
+		p, keys, err = a.insertProject(ctx, tx, spec)
+		return err
+	})
+	if err != nil {
+		return checks.Project{}, Keys{}, false, err
+	}
+	return p, keys, created, nil
+}
+
+// OpenProject returns the project with this name, or creates it.
+func (a *Admin) OpenProject(ctx context.Context, name string) (checks.Project, error) {
+	p, err := a.ProjectByName(ctx, name)
+	if !errors.Is(err, checks.ErrNotFound) {
+		return p, err
+	}
+	p, _, err = a.CreateProject(ctx, ProjectSpec{Name: name})
+	if errors.Is(err, checks.ErrExists) { // another program has just created it
+		return a.ProjectByName(ctx, name)
+	}
+	return p, err
+}
+
+func (a *Admin) insertProject(ctx context.Context, tx store.Tx, spec ProjectSpec) (checks.Project, Keys, error) {
+	p := checks.Project{
+		ID: uuid.New(), Name: spec.Name, Account: spec.Account, Plan: spec.Plan, MaxChecks: spec.MaxChecks,
+		BadgeKey: randomText(checks.PingKeyLength), PingKey: randomText(checks.PingKeyLength), CreatedAt: a.Now(),
+	}
+	if p.Account == "" {
+		p.Account = checks.DefaultAccount
+	}
+	if p.Plan == "" {
+		p.Plan = checks.Paid
+	}
+	switch {
+	case p.Plan != checks.Free && p.Plan != checks.Paid:
+		return checks.Project{}, Keys{}, &checks.FieldError{Field: "plan", Reason: fmt.Sprintf("must be free or paid: %q", p.Plan)}
+	case p.MaxChecks < 0:
+		return checks.Project{}, Keys{}, &checks.FieldError{Field: "max-checks", Reason: fmt.Sprintf("is too small: %d, the minimum is 0", p.MaxChecks)}
+	}
+	if err := errors.Join(validName("name", p.Name, 1), validName("account", p.Account, 1)); err != nil {
+		return checks.Project{}, Keys{}, err
+	}
+	if err := tx.InsertProject(ctx, p); err != nil {
+		return checks.Project{}, Keys{}, err
+	}
+	readWrite, keyRW := a.newKey(p.ID, false)
+	readOnly, keyRO := a.newKey(p.ID, true)
+	for _, key := range []checks.Key{keyRW, keyRO} {
+		if err := tx.InsertKey(ctx, key); err != nil {
+			return checks.Project{}, Keys{}, err
+		}
+	}
+	return p, Keys{ReadWrite: readWrite, ReadOnly: readOnly}, nil
+}
+
+// validName checks the name of a project, an account or a channel.
+func validName(field, value string, least int) error {
+	n := utf8.RuneCountInString(value)
+	switch {
+	case !utf8.ValidString(value):
+		return &checks.FieldError{Field: field, Reason: "is not valid UTF-8"}
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return &checks.FieldError{Field: field, Reason: "has a control character"}
+	case n < least:
+		return &checks.FieldError{Field: field, Reason: "is empty"}
+	case n > maxName:
+		return &checks.FieldError{Field: field, Reason: fmt.Sprintf("is too long: %d characters, the maximum is %d", n, maxName)}
+	}
+	return nil
+}
+
+// Project returns the project with this identifier.
+func (a *Admin) Project(ctx context.Context, id uuid.UUID) (checks.Project, error) {
+	return one(a.Store.Projects(ctx, store.ProjectFilter{ID: &id}))
+}
+
+// ProjectByName returns the project with this name.
+func (a *Admin) ProjectByName(ctx context.Context, name string) (checks.Project, error) {
+	return one(a.Store.Projects(ctx, store.ProjectFilter{Name: &name}))
+}
+
+// DeleteProject removes a project with all that it has.
+func (a *Admin) DeleteProject(ctx context.Context, id uuid.UUID) error {
+	defer a.forgetLookups()
+	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		return tx.DeleteProject(ctx, id)
+	})
+}
+
+// CreateKey creates an API key for a project and returns its text.
+func (a *Admin) CreateKey(ctx context.Context, projectID uuid.UUID, readOnly bool) (text string, key checks.Key, err error) {
+	text, key = a.newKey(projectID, readOnly)
+	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.LockAccount(ctx, projectID); err != nil {
+			return err
+		}
+		return tx.InsertKey(ctx, key)
+	})
+	if err != nil {
+		return "", checks.Key{}, err
+	}
+	return text, key, nil
+}
+
+func (a *Admin) newKey(projectID uuid.UUID, readOnly bool) (string, checks.Key) {
+	prefix := KeyPrefixReadWrite
+	if readOnly {
+		prefix = KeyPrefixReadOnly
+	}
+	text := prefix + randomText(KeyLength-len(prefix))
+	return text, checks.Key{
+		ID: uuid.New(), ProjectID: projectID, ReadOnly: readOnly,
+		Hash: sha256.Sum256([]byte(text)), Hint: text[:keyHintLength], CreatedAt: a.Now(),
+	}
+}
+
+// randomText returns n random lower-case letters and digits, with 5 bits of randomness each.
+func randomText(n int) string {
+	var b strings.Builder
+	for b.Len() < n {
+		b.WriteString(strings.ToLower(rand.Text()))
+	}
+	return b.String()[:n]
+}
+
+// Keys returns the API keys of a project, oldest first.
+func (a *Admin) Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, error) {
+	list, err := a.Store.Keys(ctx, store.KeyFilter{ProjectID: &projectID})
+	return list, a.Exists(ctx, projectID, len(list), err)
+}
+
+// RevokeKey removes an API key of a project.
+func (a *Admin) RevokeKey(ctx context.Context, projectID, id uuid.UUID) error {
+	defer a.forgetLookups()
+	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		return tx.DeleteKey(ctx, projectID, id)
+	})
+}
+
+// Authenticate returns the API key with this text, from a cache.
+func (a *Admin) Authenticate(ctx context.Context, text string) (checks.Key, error) {
+	if len(text) != KeyLength {
+		return checks.Key{}, checks.ErrNotFound
+	}
+	return a.keys.get(ctx, sha256.Sum256([]byte(text)), a.Now())
+}
+
+// forgetLookups empties the caches of projects and keys, so that a change takes effect in this process at once.
+func (a *Admin) forgetLookups() {
+	a.keys.forget()
+	a.byPingKey.forget()
+	a.byBadgeKey.forget()
+	a.byID.forget()
+}
+
+// Secret returns a secret of the installation by name, and generates it first if there is none.
+func (a *Admin) Secret(ctx context.Context, name string) (string, error) {
+	return a.Store.Setting(ctx, name, randomText(52))
+}
+
+// Once reports whether this call is the first with this name, for good.
+func (a *Admin) Once(ctx context.Context, name string) (first bool, err error) {
+	mine := randomText(52)
+	stored, err := a.Store.Setting(ctx, name, mine)
+	return stored == mine, err
+}

@@ -1,0 +1,90 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
+)
+
+// CheckIDBySlug returns the check with a slug in the project with a ping key. With create, it creates a missing one, and
+// limited applies Config.CreateRate.
+func (a *Admin) CheckIDBySlug(ctx context.Context, pingKey, slug string, create, limited bool) (id uuid.UUID, created bool, err error) {
+	if slug == "" || !checks.ValidSlug(slug) {
+		return uuid.Nil, false, checks.ErrNotFound
+	}
+	project, err := a.byPingKey.get(ctx, pingKey, a.Now())
+	if err != nil {
+		return uuid.Nil, false, err
+	}
+	ids, err := a.Store.FindChecks(ctx, project.ID, store.Match{Slug: &slug})
+	switch {
+	case err != nil:
+		return uuid.Nil, false, err
+	case len(ids) > 1:
+		return uuid.Nil, false, checks.ErrAmbiguousSlug
+	case len(ids) == 1:
+		return ids[0], false, nil
+	case !create:
+		return uuid.Nil, false, checks.ErrNotFound
+	}
+	return a.provision(ctx, project.ID, slug, limited)
+}
+
+// provision creates a check for a ping by slug, or returns the one that another ping has just created. limited applies
+// Config.CreateRate.
+func (a *Admin) provision(ctx context.Context, projectID uuid.UUID, slug string, limited bool) (id uuid.UUID, created bool, err error) {
+	spec := checks.Spec{Name: &slug, Slug: &slug, Channels: new("*")}
+	now := a.Now()
+	fresh, err := checks.New(projectID, spec, now)
+	if err != nil {
+		return uuid.Nil, false, err
+	}
+	undo := func() {}
+	if limited {
+		if undo, err = a.creations.take(projectID, now); err != nil {
+			return uuid.Nil, false, err
+		}
+	}
+	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		project, err := tx.LockAccount(ctx, projectID)
+		if err != nil {
+			return err
+		}
+		ids, err := tx.FindChecks(ctx, projectID, store.Match{Slug: &slug})
+		switch {
+		case err != nil:
+			return err
+		case len(ids) > 1:
+			return checks.ErrAmbiguousSlug
+		case len(ids) == 1:
+			id, created = ids[0], false
+			return nil
+		}
+		if err := a.roomForCreated(ctx, tx, projectID); err != nil {
+			return err
+		}
+		c := fresh
+		id, created = c.ID, true
+		return insert(ctx, tx, project, &c, spec.Channels, 2*project.CheckLimit())
+	})
+	if err == nil && !created {
+		undo()
+	}
+	return id, created, err
+}
+
+// roomForCreated returns [ErrCreatedChecks] if pings may not create another check in the project.
+func (a *Admin) roomForCreated(ctx context.Context, tx store.Tx, projectID uuid.UUID) error {
+	if a.MaxCreated == 0 {
+		return nil
+	}
+	all, err := tx.FindChecks(ctx, projectID, store.Match{})
+	if err == nil && len(all) >= a.MaxCreated {
+		return fmt.Errorf("%w: %d", ErrCreatedChecks, a.MaxCreated)
+	}
+	return err
+}

@@ -1,0 +1,86 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
+)
+
+// CreateStatusPage adds a status page with the project, slug, title, description and tags of p.
+func (a *Admin) CreateStatusPage(ctx context.Context, p checks.StatusPage) (checks.StatusPage, error) {
+	p.ID, p.CreatedAt = uuid.New(), a.Now()
+	return a.saveStatusPage(ctx, p, func(list []checks.StatusPage) (checks.StatusPage, error) {
+		if len(list) >= checks.MaxStatusPages {
+			return p, &checks.FieldError{Field: "project", Reason: fmt.Sprintf("has %d status pages, the maximum", len(list))}
+		}
+		return p, nil
+	})
+}
+
+// UpdateStatusPage replaces the slug, title, description and tags of a page.
+func (a *Admin) UpdateStatusPage(ctx context.Context, p checks.StatusPage) (checks.StatusPage, error) {
+	return a.saveStatusPage(ctx, p, func(list []checks.StatusPage) (checks.StatusPage, error) {
+		for _, saved := range list {
+			if saved.ID == p.ID {
+				saved.Slug, saved.Title, saved.Description, saved.Tags = p.Slug, p.Title, p.Description, p.Tags
+				return saved, nil
+			}
+		}
+		return p, checks.ErrNotFound
+	})
+}
+
+// saveStatusPage saves the page that fn returns. The list that fn gets has the pages of the project; the account's lock
+// keeps them from changing.
+func (a *Admin) saveStatusPage(
+	ctx context.Context, p checks.StatusPage, fn func(list []checks.StatusPage) (checks.StatusPage, error),
+) (saved checks.StatusPage, err error) {
+	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.LockAccount(ctx, p.ProjectID); err != nil {
+			return err
+		}
+		list, err := tx.StatusPages(ctx, store.StatusPageFilter{ProjectID: &p.ProjectID})
+		if err != nil {
+			return err
+		}
+		if saved, err = fn(list); err != nil {
+			return err
+		}
+		if saved, err = saved.Normalize(); err != nil {
+			return err
+		}
+		return tx.SaveStatusPage(ctx, saved)
+	})
+	if err != nil {
+		return checks.StatusPage{}, err
+	}
+	return saved, nil
+}
+
+// DeleteStatusPage removes a status page of a project.
+func (a *Admin) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) error {
+	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.LockAccount(ctx, projectID); err != nil {
+			return err
+		}
+		return tx.DeleteStatusPage(ctx, projectID, id)
+	})
+}
+
+// StatusPages returns the status pages of a project, oldest first.
+func (a *Admin) StatusPages(ctx context.Context, projectID uuid.UUID) ([]checks.StatusPage, error) {
+	list, err := a.Store.StatusPages(ctx, store.StatusPageFilter{ProjectID: &projectID})
+	return list, a.Exists(ctx, projectID, len(list), err)
+}
+
+// StatusPage returns the status page with a slug, in any project.
+func (a *Admin) StatusPage(ctx context.Context, slug string) (checks.StatusPage, error) {
+	if !checks.ValidStatusPageSlug(slug) {
+		return checks.StatusPage{}, checks.ErrNotFound
+	}
+	return one(a.Store.StatusPages(ctx, store.StatusPageFilter{Slug: &slug}))
+}

@@ -1,0 +1,189 @@
+// Package health says whether the parts of a monitor work, and reports it to another monitor.
+package health
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
+)
+
+// Part is a part of the service.
+type Part string
+
+// The parts of the service.
+const (
+	Database   Part = "database"
+	Watcher    Part = "watcher"
+	Pings      Part = "pings"
+	Deliveries Part = "deliveries"
+	Spool      Part = "spool"
+)
+
+// Condition is the health of one part.
+type Condition struct {
+	Part Part
+	// Problem says in a few English words what is wrong, without internal details. It is "" if the part is healthy.
+	Problem string
+	// Detail says more about a healthy part, or is "".
+	Detail string
+	// Err is the cause, for the log. It may be nil.
+	Err error
+}
+
+// OK reports whether the part is healthy.
+func (c Condition) OK() bool { return c.Problem == "" }
+
+const (
+	// hangAfter is the least time without progress that counts as a hang. The database cannot cause it: transactions of
+	// the watcher and of pings have shorter limits.
+	hangAfter = 2 * time.Minute
+	// probeTimeout bounds how long a health check waits for the database.
+	probeTimeout = 5 * time.Second
+	// stuckAfter is how long a delivery may be due, with no attempt at any delivery, before deliveries count as stuck.
+	stuckAfter = 5 * time.Minute
+)
+
+// Spooled describes the pings in a spool.
+type Spooled struct {
+	Pings   int
+	Bytes   int64
+	Oldest  time.Time
+	Dropped int64
+}
+
+// Health examines a monitor.
+type Health struct {
+	*Vitals
+	Store interface {
+		Probe(ctx context.Context, write bool) error
+		Backlog(ctx context.Context, now time.Time) (store.Backlog, error)
+		DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error)
+	}
+	// WatchEvery is the interval of sweeps.
+	WatchEvery time.Duration
+	// Silence returns how long the pings that are being written have made no progress, and how long that may take.
+	Silence func() (silence, limit time.Duration)
+	// Delivers reports whether this monitor sends alerts, and Serves whether it sends those to a channel.
+	Delivers func() bool
+	Serves   func(channel uuid.UUID) bool
+	// Spooled describes the spool, if there is one.
+	Spooled func() (s Spooled, ok bool)
+}
+
+// Live reports whether the watcher runs and pings are not stuck.
+func (h *Health) Live() Condition {
+	if silence, limit := h.Silence(); silence > max(hangAfter, 2*limit) {
+		return Condition{Part: Pings, Problem: "are stuck"}
+	}
+	c := Condition{Part: Watcher}
+	now := h.Clock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch silence := now.Sub(h.pulse); {
+	case h.running == 0 && h.ended:
+		c.Problem = "has stopped"
+	case h.running > 0 && silence > max(hangAfter, 10*h.WatchEvery):
+		c.Problem = "hangs"
+	}
+	return c
+}
+
+// Ready reports whether the database answers. With a spool, it may be out of reach.
+func (h *Health) Ready(ctx context.Context) []Condition {
+	spool, spools := h.spool()
+	database := h.database(ctx, false, "is out of reach or not migrated")
+	if !spools {
+		return []Condition{database}
+	}
+	if !database.OK() {
+		database.Detail, database.Problem = database.Problem+"; pings go to the spool", ""
+	}
+	return []Condition{database, spool}
+}
+
+// Report reports on each part.
+func (h *Health) Report(ctx context.Context) []Condition {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	list := []Condition{h.database(ctx, true, "cannot be written"), h.watcher(), h.deliveries(ctx)}
+	if spool, ok := h.spool(); ok {
+		list = append(list, spool)
+	}
+	return list
+}
+
+func (h *Health) database(ctx context.Context, write bool, problem string) Condition {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	if err := h.Store.Probe(ctx, write); err != nil {
+		return Condition{Part: Database, Problem: problem, Err: err}
+	}
+	return Condition{Part: Database}
+}
+
+// spool describes the spool. ok is false without one.
+func (h *Health) spool() (c Condition, ok bool) {
+	s, ok := h.Spooled()
+	c = Condition{Part: Spool, Detail: "is empty"}
+	if !s.Oldest.IsZero() {
+		c.Detail = fmt.Sprintf("holds %d pings with %d bytes, the oldest received %v ago", s.Pings, s.Bytes,
+			h.now().Sub(s.Oldest).Round(time.Second))
+	}
+	if s.Dropped > 0 {
+		c.Detail += fmt.Sprintf("; %d without a check were dropped", s.Dropped)
+	}
+	return c, ok
+}
+
+func (h *Health) now() time.Time { return checks.Instant(h.Clock()) }
+
+func (h *Health) watcher() Condition {
+	if c := h.Live(); !c.OK() {
+		return c
+	}
+	c := Condition{Part: Watcher}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	silence := h.Clock().Sub(h.swept)
+	if h.running > 0 && silence > max(time.Minute, 10*h.WatchEvery) {
+		c.Problem = fmt.Sprintf("has not succeeded for %v", silence.Round(time.Second))
+	}
+	return c
+}
+
+func (h *Health) deliveries(ctx context.Context) Condition {
+	c := Condition{Part: Deliveries}
+	if !h.Delivers() {
+		return c
+	}
+	h.mu.Lock()
+	busy := h.Clock().Sub(h.tried) <= stuckAfter
+	h.mu.Unlock()
+	if busy {
+		return c
+	}
+	now := h.now()
+	backlog, err := h.Store.Backlog(ctx, now)
+	if err != nil {
+		c.Problem, c.Err = "cannot be read", err
+		return c
+	}
+	late := now.Sub(backlog.OldestDue)
+	if backlog.OldestDue.IsZero() || late <= stuckAfter {
+		return c
+	}
+	// Two channels suffice: the first may be store.OnAlert.
+	due, err := h.Store.DueChannels(ctx, now.Add(-stuckAfter), uuid.Nil, 2)
+	if err != nil {
+		c.Problem, c.Err = "cannot be read", err
+	} else if slices.ContainsFunc(due, h.Serves) {
+		c.Problem = fmt.Sprintf("are stuck: one has been due for %v", late.Round(time.Second))
+	}
+	return c
+}

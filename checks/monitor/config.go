@@ -1,0 +1,124 @@
+package monitor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
+)
+
+// Config configures a [Monitor]. The zero value of a field selects its default.
+type Config struct {
+	// Logger logs errors of background work. Each line names its component in the group "rollcall": bodies, courier,
+	// feed, heartbeat, pruner, spool or watcher. Default: slog.Default().
+	Logger *slog.Logger
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+	// Kinds are the kinds of channels that can be created. Default: channels.Kinds().
+	Kinds []channels.KindInfo
+	// Notifiers deliver alerts, by the kind of the channel; Kinds must list each kind. Default: none. Another server on
+	// the same database must then have some, or alerts fail after [DeliveryConfig].GiveUp.
+	Notifiers map[channels.Kind]channels.Notifier
+	// OnAlert gets the alerts of every check of every project, whatever its channels. They go through the outbox as all
+	// alerts do: each arrives at least once, those about one check in order. An error is retried, also after a restart,
+	// unless [channels.Permanent] marks it. OnAlert must return soon after ctx ends and be safe for concurrent use.
+	// Default: none. [Monitor.Deliveries] shows these alerts with the kind [channels.Function].
+	//
+	// On a shared database, an alert goes to one of the monitors that have OnAlert, whichever has raised it.
+	OnAlert func(ctx context.Context, n channels.Notification) error
+	// Delivery configures the delivery of alerts.
+	Delivery DeliveryConfig
+	// AlertLink returns the address of a page about a check, for the alerts about it, or "" for none. project is the name
+	// of its project. AlertLink must return at once and be safe for concurrent use. Default: alerts have no link.
+	AlertLink func(c checks.Check, project string) string
+	// Observer receives events, for metrics. Default: none.
+	Observer Observer
+	// TraceID returns the trace that ctx belongs to, or "" if there is none. The first line of the body of every ping of
+	// a [Monitor.Job] is then "trace_id=" and the result. Package job has the function for OpenTelemetry. Default: no
+	// trace.
+	TraceID func(ctx context.Context) string
+
+	// WatchEvery is how often [Monitor.Run] looks for overdue checks. Default: 1 second.
+	WatchEvery time.Duration
+	// PruneEvery is how often [Monitor.Run] prunes flips. It prunes pings ten times as often, a part at a time.
+	// Default: 10 seconds.
+	PruneEvery time.Duration
+	// MaxBatch is the most pings that one transaction writes. Default: 512.
+	MaxBatch int
+	// MaxQueue is the most pings that may wait for their commit. The monitor refuses further ones with
+	// [ErrUnavailable], and any whose body would bring the queued bodies over 64 MiB. Default: 10,000.
+	MaxQueue int
+	// CreateRate is how many checks the pings of a project may create a minute, on average and as a burst. Each monitor
+	// counts its own. Default: no limit.
+	CreateRate int
+	// MaxCreated is the number of checks from which on the pings of a project create no more. Default: no limit.
+	MaxCreated int
+	// WriteTimeout bounds the transaction of one batch of pings. Default: 5 seconds.
+	WriteTimeout time.Duration
+	// CommitMargin is how long after a deadline the watcher takes a check down, at most a minute. In that time another
+	// server can commit a ping that it received before the deadline. Alerts about missed deadlines come that much
+	// later; flips and alerts still state the deadline. Default: 0, which is right for a single server.
+	CommitMargin time.Duration
+
+	// Spool keeps pings while the database is unavailable; see the package comment. Package spool has one in a file.
+	// Default: none, and pings fail with [ErrUnavailable].
+	Spool store.Spool
+	// SpoolWait is how long deadlines are held back for a monitor with a spool that has gone missing, at most a day. It
+	// counts from when another monitor notices, so not while nobody reaches the database. Set it on all monitors, also on
+	// those without a spool. Default: [DefaultSpoolWait], 1 minute.
+	SpoolWait time.Duration
+
+	// Bodies stores the large bodies of pings. It needs a store that is a [store.BodyQueue], as that of package sqlstore is. Default: none, and all bodies
+	// stay in the database.
+	Bodies BodyStore
+	// BodyThreshold is the size in bytes above which a body is large. Default: 100.
+	BodyThreshold int64
+	// BodyEvery is how often [Monitor.Run] looks for bodies to upload and objects to remove. Default: 1 second.
+	BodyEvery time.Duration
+}
+
+// MaxCommitMargin bounds [Config.CommitMargin]. It is the shortest grace time.
+const MaxCommitMargin = checks.MinPeriod
+
+// complete returns a valid configuration with its defaults. A nil config selects all of them.
+func (config *Config) complete() (Config, error) {
+	var c Config
+	if config != nil {
+		c = *config
+	}
+	for _, n := range []int64{int64(c.WatchEvery), int64(c.PruneEvery), int64(c.MaxBatch), int64(c.MaxQueue), int64(c.WriteTimeout),
+		int64(c.CommitMargin), int64(c.SpoolWait), int64(c.CreateRate), int64(c.MaxCreated), c.BodyThreshold, int64(c.BodyEvery)} {
+		if n < 0 {
+			return c, errors.New("monitor: a limit or an interval of Config is negative")
+		}
+	}
+	if c.CommitMargin > MaxCommitMargin {
+		return c, fmt.Errorf("monitor: CommitMargin is too long: %v, the maximum is %v", c.CommitMargin, MaxCommitMargin)
+	}
+	if c.SpoolWait > MaxSpoolWait {
+		return c, fmt.Errorf("monitor: SpoolWait is too long: %v, the maximum is %v", c.SpoolWait, MaxSpoolWait)
+	}
+	if c.Kinds == nil {
+		c.Kinds = channels.Kinds()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Observer == nil {
+		c.Observer = silent{}
+	}
+	c.WatchEvery, c.PruneEvery = cmp.Or(c.WatchEvery, time.Second), cmp.Or(c.PruneEvery, 10*time.Second)
+	c.MaxBatch, c.MaxQueue = cmp.Or(c.MaxBatch, 512), cmp.Or(c.MaxQueue, 10_000)
+	c.WriteTimeout, c.SpoolWait = cmp.Or(c.WriteTimeout, 5*time.Second), cmp.Or(c.SpoolWait, DefaultSpoolWait)
+	c.BodyThreshold, c.BodyEvery = cmp.Or(c.BodyThreshold, 100), cmp.Or(c.BodyEvery, time.Second)
+	return c, nil
+}
