@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -226,57 +227,51 @@ func (c checkSetCmd) Run(ctx context.Context, a *app) error {
 // spec returns the settings that the flags set.
 func (c checkSetCmd) spec() (checks.Spec, error) {
 	spec := checks.Spec{TZ: c.TZ}
-	if c.MaxRuntime == nil && c.AlertAfter == nil && c.RepeatEvery == nil && c.QuietHours == nil && c.TZ == nil {
-		return spec, usagef("nothing to set: give --max-runtime, --alert-after, --repeat-every, --quiet-hours or --tz")
-	}
-	var err error
-	if spec.MaxRuntime, err = periodFlag("--max-runtime", c.MaxRuntime); err != nil {
-		return spec, err
-	}
-	if spec.RepeatEvery, err = periodFlag("--repeat-every", c.RepeatEvery); err != nil {
-		return spec, err
-	}
-	if c.AlertAfter != nil {
-		n, err := strconv.Atoi(valueOrZero(*c.AlertAfter))
+	given := c.TZ != nil
+	for name, text := range map[string]*string{
+		"max_runtime": c.MaxRuntime, "alert_after": c.AlertAfter, "repeat_every": c.RepeatEvery, "quiet_hours": c.QuietHours,
+	} {
+		if text == nil {
+			continue
+		}
+		given = true
+		setting := checks.SettingNamed(name)
+		value, err := parseSetting(setting.Type, *text)
 		if err != nil {
-			return spec, usagef("--alert-after: %q is not a whole number", *c.AlertAfter)
+			return spec, usagef("--%s: %q is %v", strings.ReplaceAll(name, "_", "-"), *text, err)
 		}
-		spec.AlertAfter = &n
+		setting.Set(&spec, value)
 	}
-	if c.QuietHours != nil {
-		hours := *c.QuietHours
-		if valueOrZero(hours) == "0" {
-			hours = ""
-		}
-		spec.QuietHours = &hours
+	if !given {
+		return spec, usagef("nothing to set: give --max-runtime, --alert-after, --repeat-every, --quiet-hours or --tz")
 	}
 	return spec, spec.Validate(time.Now())
 }
 
-// periodFlag parses the value of a duration flag. It returns nil if the flag is not set.
-func periodFlag(flag string, text *string) (*time.Duration, error) {
-	if text == nil {
-		return nil, nil
+// parseSetting reads the value of a flag. A period is a number of seconds, or a duration.
+func parseSetting(t checks.SettingType, text string) (any, error) {
+	removes := text == "" || text == "none" || text == "0"
+	switch {
+	case t == checks.Text && removes:
+		return "", nil
+	case t == checks.Text:
+		return text, nil
+	case removes:
+		text = "0"
 	}
-	d, err := parseSeconds(valueOrZero(*text))
+	if t == checks.Count {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, errors.New("not a whole number")
+		}
+		return n, nil
+	}
+	if _, err := strconv.ParseUint(text, 10, 32); err == nil {
+		text += "s"
+	}
+	d, err := time.ParseDuration(text)
 	if err != nil {
-		return nil, usagef("%s: %q is neither a number of seconds nor a duration such as 90s, 30m or 24h", flag, *text)
+		return nil, errors.New("neither a number of seconds nor a duration such as 90s, 30m or 24h")
 	}
-	return &d, nil
-}
-
-// valueOrZero returns the value of a flag, or "0" if the value removes the setting.
-func valueOrZero(text string) string {
-	if text == "" || text == "none" {
-		return "0"
-	}
-	return text
-}
-
-// parseSeconds reads a number of seconds, or a duration.
-func parseSeconds(text string) (time.Duration, error) {
-	if n, err := strconv.ParseUint(text, 10, 32); err == nil {
-		return time.Duration(n) * time.Second, nil
-	}
-	return time.ParseDuration(text)
+	return d, nil
 }
