@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -28,8 +29,19 @@ func load(text []byte) (value, error) {
 	if err := yaml.Load(text, &root); err != nil {
 		return value{}, err
 	}
+	merge(&root)
 	v := value{root.Content[0], root.Content[0]}
 	return v, v.checkReferences()
+}
+
+// merge replaces each key << by the entries of the mapping that it names, which come first.
+func merge(n *yaml.Node) {
+	for _, child := range n.Content {
+		merge(child)
+	}
+	if n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Content[0].Tag == "!!merge" {
+		n.Content = append(slices.Clone(n.Content[1].Alias.Content), n.Content[2:]...)
+	}
 }
 
 func (v value) checkReferences() error {
