@@ -166,7 +166,7 @@ func (m *Monitor) readSpool(ctx context.Context, limit int) ([]replayed, error) 
 	defer cancel()
 	entries, err := m.writer.spooling.queue.Oldest(limit, MaxBody)
 	if err != nil {
-		return nil, err
+		return nil, m.writer.spooling.failed(err)
 	}
 	batch := make([]replayed, len(entries))
 	slugs := make(map[slugTarget]uuid.UUID)

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -69,7 +70,7 @@ func newSpooling(queue store.Spool, run uuid.UUID) (*spooling, error) {
 func (s *spooling) look() error {
 	first, err := s.queue.Oldest(1, 0)
 	if err != nil {
-		return err
+		return s.failed(err)
 	}
 	if len(first) == 0 {
 		s.latest, s.lowEnd = 0, 0
@@ -85,6 +86,14 @@ func (s *spooling) look() error {
 	s.oldest.Store(p.AtMicros)
 	s.active.Store(true)
 	return nil
+}
+
+// failed returns an error of the queue. If the queue is damaged, pings no longer take the way through it.
+func (s *spooling) failed(err error) error {
+	if errors.Is(err, store.ErrSpoolDamaged) {
+		s.active.Store(false)
+	}
+	return err
 }
 
 // noteTimes updates latest, low and oldest for pings that are added. The caller holds the lock.
@@ -144,7 +153,7 @@ func (s *spooling) add(batch []*queuedPing) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.queue.Append(entries); err != nil {
-		return fmt.Errorf("%w, and a ping cannot be spooled: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w, and a ping cannot be spooled: %w", ErrUnavailable, s.failed(err))
 	}
 	s.noteTimes(batch)
 	return nil
@@ -155,7 +164,7 @@ func (s *spooling) remove(upTo uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.queue.Remove(upTo); err != nil {
-		return err
+		return s.failed(err)
 	}
 	return s.look()
 }

@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -473,6 +476,33 @@ func TestSpoolOld(t *testing.T) {
 			t.Errorf("last ping %v of %d, want %v of 22", c.LastPing, c.NPings, want)
 		}
 		s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true})
+	})
+}
+
+// TestSpoolDamaged damages the file of a spool that holds a ping. The monitor says so, and takes pings only while it has the
+// database.
+func TestSpoolDamaged(t *testing.T) {
+	eachSpoolers(t, 1, func(t *testing.T, s *spoolers) {
+		m := s.list[0]
+		s.cut(true)
+		send(t, m, s.check.ID, "lost")
+		page := os.Getpagesize()
+		file, err := os.OpenFile(filepath.Join(m.dir, "spool.db"), os.O_WRONLY, 0)
+		must(t, err)
+		defer file.Close()
+		info, err := file.Stat()
+		must(t, err)
+		_, err = file.WriteAt(make([]byte, info.Size()-int64(2*page)), int64(2*page))
+		must(t, err)
+		if _, err := m.Ping(t.Context(), s.check.ID, pings.Signal{}); !errors.Is(err, monitor.ErrUnavailable) || !errors.Is(err, store.ErrSpoolDamaged) {
+			t.Errorf("a ping without the database: %v", err)
+		}
+		s.cut(false)
+		if _, err := m.Replay(t.Context()); !errors.Is(err, store.ErrSpoolDamaged) || !strings.Contains(err.Error(), m.dir) {
+			t.Errorf("replay: %v", err)
+		}
+		send(t, m, s.check.ID, "direct")
+		s.logIs(t, "direct 0")
 	})
 }
 

@@ -13,6 +13,10 @@
 // one transaction, which is on the disk when Append returns. The directory must be on a disk that survives a restart, and
 // that does not fail together with the database. The file does not shrink, but its free pages are used again.
 //
+// Nobody but the owner may be able to write the directory and the file: [Open] refuses others, because whoever writes there
+// can forge pings. If the file is damaged, Open says so, or the method that comes across it, and the spool is not used
+// any more: see [store.ErrSpoolDamaged].
+//
 // One process at a time can open a spool. Do not copy a spool that is in use to another server: both would record its pings,
 // each of which the database takes once.
 package spool
@@ -23,6 +27,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -54,11 +61,13 @@ type Config struct {
 
 // Spool is a durable queue in a file. It is safe for concurrent use.
 type Spool struct {
+	path     string
 	db       *bolt.DB
 	id       uuid.UUID
 	maxBytes int64
 	entries  atomic.Int64
 	bytes    atomic.Int64
+	damage   atomic.Pointer[error] // why the file is not used any more
 }
 
 var _ store.Spool = (*Spool)(nil)
@@ -85,19 +94,84 @@ func Open(dir string, config *Config) (*Spool, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
-	path := filepath.Join(dir, "spool.db")
-	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: lockWait, FreelistType: bolt.FreelistMapType})
-	if errors.Is(err, bolterrors.ErrTimeout) {
-		return nil, fmt.Errorf("%w: %s", ErrInUse, path)
+	s := &Spool{path: filepath.Join(dir, "spool.db"), maxBytes: c.MaxBytes}
+	for _, name := range []string{dir, s.path} {
+		if err := private(name); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("spool: cannot open %s: %w", path, err)
+	err := s.guard(func() (err error) {
+		s.db, err = bolt.Open(s.path, 0o600, &bolt.Options{Timeout: lockWait, FreelistType: bolt.FreelistMapType})
+		return err
+	})
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return nil, fmt.Errorf("%w: %s", ErrInUse, s.path)
+	case errors.Is(err, store.ErrSpoolDamaged):
+		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("spool: cannot open %s: %w", s.path, err)
 	}
-	s := &Spool{db: db, maxBytes: c.MaxBytes}
-	if err := db.Update(s.load); err != nil {
-		return nil, errors.Join(fmt.Errorf("spool: cannot read %s: %w", path, err), db.Close())
+	if err := s.update(s.load); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// private returns an error if others may write a directory or a file. A file that does not exist is private.
+func private(name string) error {
+	info, err := os.Stat(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("spool: other users may write %s (mode %04o): whoever can do so can forge pings; run chmod go-w %[1]s",
+			name, info.Mode().Perm())
+	}
+	return nil
+}
+
+// guard runs do, and returns an error where bbolt panics because the file is damaged. Nothing runs after that: bbolt may hold
+// locks.
+func (s *Spool) guard(do func() error) (err error) {
+	if damage := s.damage.Load(); damage != nil {
+		return *damage
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // a wrong number of a page is an address outside of the file
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: %v", store.ErrSpoolDamaged, r)
+		}
+		if slices.ContainsFunc(signsOfDamage, func(sign error) bool { return errors.Is(err, sign) }) {
+			err = s.damaged(err)
+			s.damage.Store(&err)
+		}
+	}()
+	return do()
+}
+
+var signsOfDamage = []error{
+	store.ErrSpoolDamaged, bolterrors.ErrInvalid, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch, bolterrors.ErrIncompatibleValue,
+}
+
+// damaged returns an error that says what to do.
+func (s *Spool) damaged(reason error) error {
+	if !errors.Is(reason, store.ErrSpoolDamaged) {
+		reason = fmt.Errorf("%w: %w", store.ErrSpoolDamaged, reason)
+	}
+	return fmt.Errorf("spool: %s cannot be used; stop the server, move the file away, and start the server again with a new one: "+
+		"the pings in the old one are not recorded: %w", s.path, reason)
+}
+
+func (s *Spool) update(fn func(*bolt.Tx) error) error {
+	return s.guard(func() error { return s.db.Update(fn) })
+}
+
+func (s *Spool) view(fn func(*bolt.Tx) error) error {
+	return s.guard(func() error { return s.db.View(fn) })
 }
 
 // load reads the identifier, or makes one, and counts the entries.
@@ -119,15 +193,26 @@ func (s *Spool) load(tx *bolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	return entries.ForEach(func(_, data []byte) error {
+	last := uint64(0)
+	return entries.ForEach(func(key, data []byte) error {
+		n := binary.BigEndian.Uint64(key)
+		if n <= last || n > entries.Sequence() || int64(len(data)) > tx.Size() {
+			return fmt.Errorf("%w: entry %d follows %d of %d", store.ErrSpoolDamaged, n, last, entries.Sequence())
+		}
+		last = n
 		s.entries.Add(1)
 		s.bytes.Add(int64(len(data)) + entryBytes)
 		return nil
 	})
 }
 
-// Close closes the file. Entries stay in it.
-func (s *Spool) Close() error { return s.db.Close() }
+// Close closes the file. Entries stay in it. A damaged file is closed when the process ends.
+func (s *Spool) Close() error {
+	if s.damage.Load() != nil {
+		return nil
+	}
+	return s.guard(s.db.Close)
+}
 
 // ID identifies the spool; see [store.Spool].
 func (s *Spool) ID() uuid.UUID { return s.id }
@@ -138,7 +223,7 @@ func (s *Spool) Append(list [][]byte) error {
 	for _, data := range list {
 		added += int64(len(data)) + entryBytes
 	}
-	err := s.db.Update(func(tx *bolt.Tx) error {
+	err := s.update(func(tx *bolt.Tx) error {
 		if s.bytes.Load()+added > s.maxBytes { // in the transaction, of which there is one at a time
 			return fmt.Errorf("%w: %d of %d bytes are used", store.ErrSpoolFull, s.bytes.Load(), s.maxBytes)
 		}
@@ -156,10 +241,15 @@ func (s *Spool) Append(list [][]byte) error {
 		tx.OnCommit(func() { s.count(int64(len(list)), added) })
 		return nil
 	})
-	if err != nil && !errors.Is(err, store.ErrSpoolFull) {
-		return fmt.Errorf("spool: %w", err)
+	return wrapped(err)
+}
+
+// wrapped adds the name of the package to an error of bbolt.
+func wrapped(err error) error {
+	if err == nil || errors.Is(err, store.ErrSpoolFull) || errors.Is(err, store.ErrSpoolDamaged) {
+		return err
 	}
-	return err
+	return fmt.Errorf("spool: %w", err)
 }
 
 func (s *Spool) count(entries, bytes int64) {
@@ -169,7 +259,7 @@ func (s *Spool) count(entries, bytes int64) {
 
 // Oldest returns the first entries; see [store.Spool].
 func (s *Spool) Oldest(limit, maxBytes int) (list []store.SpoolEntry, err error) {
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.view(func(tx *bolt.Tx) error {
 		cursor := tx.Bucket(entryBucket).Cursor()
 		for key, data := cursor.First(); key != nil && len(list) < limit; key, data = cursor.Next() {
 			if maxBytes -= len(data); maxBytes < 0 && len(list) > 0 {
@@ -180,20 +270,22 @@ func (s *Spool) Oldest(limit, maxBytes int) (list []store.SpoolEntry, err error)
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("spool: %w", err)
-	}
-	return list, nil
+	return list, wrapped(err)
 }
 
 // Remove removes all entries up to and including one; see [store.Spool].
 func (s *Spool) Remove(upTo uint64) error {
-	err := s.db.Update(func(tx *bolt.Tx) error {
+	err := s.update(func(tx *bolt.Tx) error {
 		var entries, bytes int64
 		bucket := tx.Bucket(entryBucket)
 		cursor := bucket.Cursor()
+		last := uint64(0)
 		for key, data := cursor.First(); key != nil && binary.BigEndian.Uint64(key) <= upTo; key, data = cursor.First() {
-			entries, bytes = entries+1, bytes+int64(len(data))+entryBytes
+			n := binary.BigEndian.Uint64(key)
+			if n <= last {
+				return fmt.Errorf("%w: entry %d cannot be removed", store.ErrSpoolDamaged, last)
+			}
+			last, entries, bytes = n, entries+1, bytes+int64(len(data))+entryBytes
 			if err := bucket.Delete(key); err != nil {
 				return err
 			}
@@ -201,10 +293,7 @@ func (s *Spool) Remove(upTo uint64) error {
 		tx.OnCommit(func() { s.count(-entries, -bytes) })
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("spool: %w", err)
-	}
-	return nil
+	return wrapped(err)
 }
 
 // Size returns the number of entries and the bytes in them; see [store.Spool].

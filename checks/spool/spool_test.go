@@ -139,6 +139,106 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
+// TestOthersMayWrite refuses a directory and a file that other users may write, and says what to do.
+func TestOthersMayWrite(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such permissions")
+	}
+	dir := filepath.Join(t.TempDir(), "spool")
+	must(t, open(t, dir, nil).Close())
+	file := filepath.Join(dir, "spool.db")
+	for _, test := range []struct {
+		path        string
+		mode, right os.FileMode
+	}{{dir, 0o770, 0o750}, {dir, 0o702, 0o755}, {file, 0o660, 0o640}, {file, 0o602, 0o644}} {
+		must(t, os.Chmod(test.path, test.mode))
+		if _, err := spool.Open(dir, nil); err == nil || !strings.Contains(err.Error(), "chmod go-w "+test.path) {
+			t.Errorf("%s with mode %o: %v", test.path, test.mode, err)
+		}
+		must(t, os.Chmod(test.path, test.right))
+		must(t, open(t, dir, nil).Close())
+	}
+}
+
+// damaged fails if err is not that of a damaged file, with its name and what to do.
+func damaged(t *testing.T, dir string, err error) {
+	t.Helper()
+	if !errors.Is(err, store.ErrSpoolDamaged) || !strings.Contains(err.Error(), filepath.Join(dir, "spool.db")) || !strings.Contains(err.Error(), "move the file away") {
+		t.Errorf("got %v, want ErrSpoolDamaged with the file and a remedy", err)
+	}
+}
+
+// TestFlippedBytes changes bytes of the file of a closed spool. Open finds that, or everything works.
+func TestFlippedBytes(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "spool.db")
+	s := open(t, dir, nil)
+	for n := range 40 {
+		must(t, s.Append([][]byte{bytes.Repeat([]byte{byte(n)}, 3000), {byte(n)}}))
+	}
+	_, last := texts(t, s, 10, 1<<30)
+	must(t, s.Remove(last))
+	must(t, s.Close())
+	intact, err := os.ReadFile(file)
+	must(t, err)
+	random := rand.New(rand.NewPCG(3, 2))
+	found := 0
+	for range 150 {
+		bad := bytes.Clone(intact)
+		page := random.IntN(len(bad)/4096) * 4096
+		for range 1 + random.IntN(3) {
+			bad[page+random.IntN(64)] ^= byte(1 + random.IntN(255)) // headers of pages, and what they list
+		}
+		dir := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(dir, "spool.db"), bad, 0o600))
+		s, err := spool.Open(dir, nil)
+		if err != nil {
+			found++
+			damaged(t, dir, err)
+			continue
+		}
+		list, err := s.Oldest(100, 1<<30)
+		for _, step := range []func() error{
+			func() error { return err },
+			func() error { return s.Append([][]byte{[]byte("new")}) },
+			func() error {
+				if len(list) == 0 {
+					return nil
+				}
+				return s.Remove(list[len(list)-1].Key)
+			},
+		} {
+			if err := step(); err != nil {
+				damaged(t, dir, err)
+				break
+			}
+		}
+		must(t, s.Close())
+	}
+	if found == 0 {
+		t.Error("no damage was found")
+	}
+}
+
+// TestDamagedInUse overwrites the file of a spool that is open. The spool says so, and adds nothing any more.
+func TestDamagedInUse(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, nil)
+	must(t, s.Append([][]byte{make([]byte, 100_000)}))
+	file, err := os.OpenFile(filepath.Join(dir, "spool.db"), os.O_WRONLY, 0)
+	must(t, err)
+	defer file.Close()
+	info, err := file.Stat()
+	must(t, err)
+	_, err = file.WriteAt(bytes.Repeat([]byte{0xa5}, int(info.Size())-2*os.Getpagesize()), int64(2*os.Getpagesize()))
+	must(t, err)
+	_, err = s.Oldest(1, 1)
+	damaged(t, dir, err)
+	damaged(t, dir, s.Append([][]byte{[]byte("lost")}))
+	damaged(t, dir, s.Remove(1))
+	must(t, s.Close())
+}
+
 // TestConcurrent appends from several goroutines while another removes.
 func TestConcurrent(t *testing.T) {
 	s := open(t, t.TempDir(), nil)

@@ -11,6 +11,10 @@ import (
 // ErrSpoolFull means that a [Spool] has no room for further entries.
 var ErrSpoolFull = errors.New("the spool is full")
 
+// ErrSpoolDamaged means that a [Spool] has found its file damaged, and that no method but Size works any more. The error
+// around it says what to do.
+var ErrSpoolDamaged = errors.New("the spool is damaged")
+
 // Spool is a durable queue on the machine of a monitor. It keeps pings while the database is unavailable. The monitor
 // decides what the entries hold. All methods are safe for concurrent use. Package spool has an implementation in a file.
 type Spool interface {
