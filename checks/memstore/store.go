@@ -31,7 +31,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // Store keeps projects, keys, checks, their logs, channels and deliveries in memory. It is safe for concurrent use.

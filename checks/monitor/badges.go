@@ -8,7 +8,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // Tags returns the tags of a project's checks, each once, sorted. Error: [checks.ErrNotFound].

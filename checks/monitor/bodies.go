@@ -10,7 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/bodies"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // ErrBodyUnavailable means that object storage is unavailable, so its bodies cannot be read now (server/API.md section

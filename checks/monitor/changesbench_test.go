@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )

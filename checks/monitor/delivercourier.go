@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // courier delivers alerts. One goroutine records results and claims further deliveries, in one transaction. Another

@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/internal/feed"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // This file holds the rules of the delivery as pure functions: which channel gets a turn, what an attempt means for a

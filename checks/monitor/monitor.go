@@ -15,8 +15,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/health"
 	"github.com/rollcall-dev/rollcall/checks/internal/history"
 	"github.com/rollcall-dev/rollcall/checks/internal/hold"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/internal/watch"
-	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 // ErrUnavailable means that the database cannot be reached or is too busy. The operation may succeed later.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // asker is the store of a monitor with OnAlert. Its transactions ask for the alerts to it.

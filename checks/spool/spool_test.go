@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/spool"
-	"github.com/rollcall-dev/rollcall/checks/store"
 )
 
 func open(t *testing.T, dir string, config *spool.Config) *spool.Spool {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // maxCacheBytes bounds the memory of the cache: about 100,000 Simple checks without long texts, or 30,000 Cron checks.

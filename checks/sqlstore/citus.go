@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // On Citus, Store.Distribute spreads rollcall_states and rollcall_pings over shards by check_id. All other tables stay on

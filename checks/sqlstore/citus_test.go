@@ -9,9 +9,9 @@ import (
 	"os"
 	"testing"
 
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
-	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/checks/storetest"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 )

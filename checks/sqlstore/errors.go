@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // The primary result codes of SQLite that translate needs.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // Probe reads the version of the schema. It fails if the database does not answer or lacks migrations. A newer schema

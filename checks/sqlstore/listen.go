@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // pollEvery is how often Listen looks for changes where the database does not report them.

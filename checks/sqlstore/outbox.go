@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // raisedAlert is an alert of a check. flip is nil if an earlier flip caused it.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 func (f fixture) statusPages(t *testing.T, filter store.StatusPageFilter) []checks.StatusPage {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // Run runs the contract. open returns a new, empty store and closes it when its test ends.

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // CheckIDBySlug returns the check with a slug in the project with a ping key. With create, it creates a missing one, and

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/flips"
 )
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/hold"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 const (

@@ -36,24 +36,25 @@ func TestImportDirection(t *testing.T) {
 		"checks/job/gocroncheck":     {"checks", "checks/job", "checks/job/croncheck"},
 		"checks/job/rivercheck":      {"checks", "checks/job", "checks/job/croncheck"},
 		"checks/job/asynqcheck":      {"checks", "checks/job", "checks/job/croncheck"},
-		"checks/store":               append([]string{"checks"}, leaves...),
+		"checks/internal/store":      append([]string{"checks"}, leaves...),
+		"checks/store":               {"checks/internal/store"},
 		"checks/timeline":            {"checks", "pings"},
-		"checks/storetest":           append([]string{"checks", "checks/store"}, leaves...),
+		"checks/storetest":           append([]string{"checks", "checks/internal/store"}, leaves...),
 		"checks/verdict":             append([]string{"checks", "channels/message"}, leaves...),
-		"checks/monitor":             append([]string{"checks", "checks/internal/admin", "checks/internal/background", "checks/internal/bodies", "checks/internal/feed", "checks/internal/health", "checks/internal/history", "checks/internal/hold", "checks/internal/watch", "checks/job", "checks/store", "checks/timeline", "checks/verdict"}, leaves...),
-		"checks/internal/hold":       {"checks/store"},
+		"checks/monitor":             append([]string{"checks", "checks/internal/admin", "checks/internal/background", "checks/internal/bodies", "checks/internal/feed", "checks/internal/health", "checks/internal/history", "checks/internal/hold", "checks/internal/watch", "checks/job", "checks/internal/store", "checks/timeline", "checks/verdict"}, leaves...),
+		"checks/internal/hold":       {"checks/internal/store"},
 		"checks/internal/background": {},
-		"checks/internal/admin":      {"channels", "checks", "checks/internal/hold", "checks/store"},
-		"checks/internal/bodies":     {"checks", "checks/internal/background", "checks/store", "pings"},
-		"checks/internal/health":     {"checks", "checks/internal/background", "checks/job", "checks/store", "pings"},
-		"checks/internal/history":    {"checks", "checks/store", "flips"},
-		"checks/internal/watch":      {"checks/internal/hold", "checks/store"},
-		"checks/internal/feed":       {"channels", "checks", "checks/internal/background", "checks/store"},
-		"checks/memstore":            append([]string{"checks", "checks/store"}, leaves...),
-		"checks/sqlstore":            append([]string{"checks", "checks/store"}, leaves...),
+		"checks/internal/admin":      {"channels", "checks", "checks/internal/hold", "checks/internal/store"},
+		"checks/internal/bodies":     {"checks", "checks/internal/background", "checks/internal/store", "pings"},
+		"checks/internal/health":     {"checks", "checks/internal/background", "checks/job", "checks/internal/store", "pings"},
+		"checks/internal/history":    {"checks", "checks/internal/store", "flips"},
+		"checks/internal/watch":      {"checks/internal/hold", "checks/internal/store"},
+		"checks/internal/feed":       {"channels", "checks", "checks/internal/background", "checks/internal/store"},
+		"checks/memstore":            append([]string{"checks", "checks/internal/store"}, leaves...),
+		"checks/sqlstore":            append([]string{"checks", "checks/internal/store"}, leaves...),
 		"checks/sqlstore/sqlite":     {"checks/sqlstore"},
-		"checks/sqlstore/postgres":   {"checks/sqlstore", "checks/store"},
-		"checks/spool":               {"checks/store"},
+		"checks/sqlstore/postgres":   {"checks/sqlstore", "checks/internal/store"},
+		"checks/spool":               {"checks/internal/store"},
 		"checks/s3store":             append([]string{"checks", "checks/monitor"}, leaves...),
 		"pings/email":                {"pings"},
 		"checks/declare":             append([]string{"checks", "checks/monitor"}, leaves...),
@@ -111,7 +112,7 @@ func TestHeavyImports(t *testing.T) {
 		return strings.HasPrefix(pkg, "server/cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "checks/storetest/")
 	}
 	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "channels/message", "badges", "checks", "checks/schedule", "checks/quiet", "checks/wallclock",
-		"checks/job", "checks/verdict", "checks/store", "checks/timeline", "checks/memstore", "checks/monitor", "checks/declare", "checks/storetest", "client/wire"}
+		"checks/job", "checks/verdict", "checks/internal/store", "checks/timeline", "checks/memstore", "checks/monitor", "checks/declare", "checks/storetest", "client/wire"}
 	rules := []struct {
 		path string
 		may  func(pkg string) bool

@@ -18,7 +18,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/spool"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
-	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -120,6 +119,6 @@ func (s *service) showWaiting() error {
 // absent is a database that nobody can connect to.
 type absent struct{}
 
-func (absent) Connect(context.Context) (driver.Conn, error) { return nil, store.ErrUnavailable }
+func (absent) Connect(context.Context) (driver.Conn, error) { return nil, monitor.ErrUnavailable }
 
 func (absent) Driver() driver.Driver { return nil }
