@@ -91,21 +91,3 @@ func explained(list []Delivery) []verdict.Delivery {
 	}
 	return result
 }
-
-// alertVerdict says in words what an alert is about.
-func alertVerdict(a store.Alert, now time.Time) string {
-	if a.Flip.At.IsZero() { // it was pruned
-		return ""
-	}
-	in := verdict.Input{Check: a.Check, Now: now}
-	if a.Ping.N > 0 {
-		in.Pings = []pings.Ping{a.Ping}
-	}
-	flip := verdict.Flip{
-		Transition: checks.Transition{To: checks.StatusDown, At: a.Flip.At, Reason: a.Flip.Reason}, DownAt: a.DownAt, UpAt: a.UpAt,
-	}
-	if a.Flip.Up {
-		flip.To = checks.StatusUp
-	}
-	return verdict.ForAlert(in, flip, a.Reminder).DatedText(nil)
-}

@@ -83,5 +83,5 @@ func (m *Monitor) Queued() int {
 // several other pings followed that run. Error: [checks.ErrNotFound].
 func (m *Monitor) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error) {
 	list, err := m.store.LastDurations(ctx, projectID)
-	return list, m.exists(ctx, projectID, len(list), err)
+	return list, m.admin.Exists(ctx, projectID, len(list), err)
 }

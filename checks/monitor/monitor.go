@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/admin"
 	"github.com/rollcall-dev/rollcall/checks/internal/bodies"
+	"github.com/rollcall-dev/rollcall/checks/internal/courier"
 	"github.com/rollcall-dev/rollcall/checks/internal/feed"
 	"github.com/rollcall-dev/rollcall/checks/internal/health"
 	"github.com/rollcall-dev/rollcall/checks/internal/history"
@@ -31,7 +32,7 @@ type Monitor struct {
 	feed     *feed.Feed
 	writer   writer
 	watcher  *watch.Watcher
-	delivery *delivery
+	courier  *courier.Courier
 	bodies   *bodies.Bodies
 	history  *history.History
 	admin    *admin.Admin
@@ -53,9 +54,6 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 	}
 	m := &Monitor{config: c, vitals: &health.Vitals{Clock: c.Now}}
 	m.observer = attentive{c.Observer, m.vitals}
-	if m.delivery, err = newDelivery(&c); err != nil {
-		return nil, err
-	}
 	if m.bodies, err = newBodies(&c, s, m.Now, m.logger("bodies")); err != nil {
 		return nil, err
 	}
@@ -69,12 +67,16 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 	}
 	asking := s
 	if c.OnAlert != nil {
-		asking = &asker{Store: s, delivery: m.delivery, clock: c.Now}
+		asking = courier.AskForAlerts(s, courier.Limits(c.Delivery), m.Now)
 	}
 	m.feed = feed.New(s, m.vitals.Idle, m.logger("feed"))
-	m.store = m.feed.Wrap(asking, m.delivery.wake, true)
+	wake := func() { m.courier.Wake() }
+	m.store = m.feed.Wrap(asking, wake, true)
+	if m.courier, err = m.newCourier(&c); err != nil {
+		return nil, err
+	}
 	m.writer = writer{
-		store: m.feed.Wrap(asking, m.delivery.wake, false), sharder: sharderOf(s), bodies: m.bodies,
+		store: m.feed.Wrap(asking, wake, false), sharder: sharderOf(s), bodies: m.bodies,
 		maxBatch: c.MaxBatch, maxQueue: c.MaxQueue, timeout: c.WriteTimeout, now: m.Now, clock: c.Now,
 		observer: m.observer, spooling: spooling, hold: rule,
 	}
@@ -92,7 +94,7 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 	m.history = &history.History{Store: m.store, Now: m.Now, Log: m.logger("pruner"), Holder: run}
 	m.health = &health.Health{
 		Vitals: m.vitals, Store: m.store, WatchEvery: c.WatchEvery, Silence: m.writer.silence,
-		Delivers: m.delivers, Serves: m.delivery.serves, Spooled: m.spooled,
+		Delivers: m.courier.Delivers, Serves: m.courier.Serves, Spooled: m.spooled,
 	}
 	return m, nil
 }

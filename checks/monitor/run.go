@@ -18,14 +18,7 @@ func (m *Monitor) Run(ctx context.Context) error {
 	defer m.vitals.Stopped()
 	var work sync.WaitGroup
 	defer work.Wait()
-	if m.delivers() {
-		work.Go(func() { m.deliver(ctx) })
-	}
-	if m.delivery.toOthers {
-		work.Go(func() {
-			background.Insist(ctx, m.logger("incidents"), incidentEvery, "cannot look at open incidents", m.KeepIncidents)
-		})
-	}
+	work.Go(func() { m.courier.Run(ctx) })
 	prune := func(every time.Duration, failure string, task func(ctx context.Context, pause func()) (int, error)) {
 		work.Go(func() {
 			background.Every(ctx, m.logger("pruner"), every, failure, func(ctx context.Context) (int, error) {
@@ -74,7 +67,7 @@ func (m *Monitor) Prune(ctx context.Context) (removed int, err error) {
 }
 
 func (m *Monitor) pruneFlips(ctx context.Context, pause func()) (removed int, err error) {
-	if err := m.abandon(ctx); err != nil {
+	if err := m.courier.Abandon(ctx); err != nil {
 		return 0, err
 	}
 	return m.history.PruneFlips(ctx, pause)

@@ -1,4 +1,4 @@
-package monitor
+package courier
 
 import (
 	"cmp"
@@ -13,14 +13,13 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
-	"github.com/rollcall-dev/rollcall/checks/internal/feed"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 const (
 	// incidentEvery is how often Run looks for incidents that are due.
 	incidentEvery = 5 * time.Second
-	// incidentLook is how long after an attempt the monitor looks whether an incident is still about a check that is down.
+	// incidentLook is how long after an attempt the courier looks whether an incident is still about a check that is down.
 	incidentLook = 30 * time.Second
 	// closeMost bounds the pause between attempts to close an incident. It doubles from incidentLook on.
 	closeMost = 6 * time.Hour
@@ -31,9 +30,8 @@ const (
 )
 
 // incidentAfter returns the incident to save after an attempt, or nil if nothing about it has changed.
-func (m *Monitor) incidentAfter(s *send, now time.Time) *store.Incident {
-	keeper, keeps := m.delivery.notifiers[s.Channel.Kind].(channels.IncidentNotifier)
-	if !keeps || s.open == "" && s.Open == "" || s.err != nil && s.open == s.Open {
+func incidentAfter(keeper channels.IncidentNotifier, s *send, now time.Time) *store.Incident {
+	if s.open == "" && s.Open == "" || s.err != nil && s.open == s.Open {
 		return nil
 	}
 	return &store.Incident{
@@ -50,21 +48,15 @@ func look(keeper channels.IncidentNotifier) time.Duration {
 	return incidentLook
 }
 
-// KeepIncidents looks at the incidents that [channels.IncidentNotifier]s keep open. It reports again what such a notifier
-// wants refreshed, and closes the incidents of checks that are not down, unless an alert is about to do that: quiet hours
-// held that alert back, it was given up, or the check was paused, deleted or taken from the channel. It returns how many
-// incidents it handled. [Monitor.Run] does the same; call KeepIncidents only in a program that does not call Run, and
-// [Monitor.Deliver] after it.
-//
-// The error is that of ctx, [ErrUnavailable] or another error of the store. Errors of notifiers are logged, and tried
-// again.
-func (m *Monitor) KeepIncidents(ctx context.Context) (handled int, err error) {
+// KeepIncidents refreshes the open incidents that are due and closes those of checks that are not down, unless an alert
+// is about to do that. It returns how many it handled. The error is one of the store; errors of notifiers are logged.
+func (c *Courier) KeepIncidents(ctx context.Context) (handled int, err error) {
 	for {
-		due, err := m.store.DueIncidents(ctx, m.Now(), incidentBatch)
+		due, err := c.Store.DueIncidents(ctx, c.Now(), incidentBatch)
 		if err != nil || len(due) == 0 {
 			return handled, err
 		}
-		if err := m.keepAll(ctx, due); err != nil {
+		if err := c.keepAll(ctx, due); err != nil {
 			return handled, err
 		}
 		handled += len(due)
@@ -75,7 +67,7 @@ func (m *Monitor) KeepIncidents(ctx context.Context) (handled int, err error) {
 }
 
 // keepAll handles incidents, some at once. It logs errors of notifiers and returns those of the store.
-func (m *Monitor) keepAll(ctx context.Context, due []store.Incident) error {
+func (c *Courier) keepAll(ctx context.Context, due []store.Incident) error {
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	var failed error
@@ -85,7 +77,7 @@ func (m *Monitor) keepAll(ctx context.Context, due []store.Incident) error {
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			err := m.keep(ctx, i)
+			err := c.keep(ctx, i)
 			mu.Lock()
 			defer mu.Unlock()
 			if e, ok := errors.AsType[*sendError](err); ok {
@@ -97,7 +89,7 @@ func (m *Monitor) keepAll(ctx context.Context, due []store.Incident) error {
 	}
 	group.Wait()
 	if len(unsent) > 0 {
-		m.logger("incidents").WarnContext(ctx, "open incidents cannot be reported to their receivers",
+		c.Log.WarnContext(ctx, "open incidents cannot be reported to their receivers",
 			"incidents", len(unsent), "error", unsent[0])
 	}
 	return failed
@@ -143,13 +135,13 @@ func (v incidentView) step() incidentStep {
 }
 
 // keep handles an incident that is due. The error is a *sendError if the notifier failed.
-func (m *Monitor) keep(ctx context.Context, i store.Incident) error {
-	keeper, _ := m.delivery.notifiers[i.Channel.Kind].(channels.IncidentNotifier)
+func (c *Courier) keep(ctx context.Context, i store.Incident) error {
+	keeper, _ := c.notifiers[i.Channel.Kind].(channels.IncidentNotifier)
 	var step incidentStep
 	var project uuid.UUID
-	err := m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+	err := c.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		step = stepWait
-		now := m.Now()
+		now := c.Now()
 		view := incidentView{wantsUp: i.Channel.Wants(channels.Up), refresh: keeper != nil && keeper.Refresh() > 0}
 		l, err := tx.LockCheck(ctx, i.CheckID) // no alert is raised until the commit
 		switch {
@@ -202,38 +194,38 @@ func (m *Monitor) keep(ctx context.Context, i store.Incident) error {
 	}
 	switch step {
 	case stepClose:
-		m.delivery.wake()
-		m.feed.Publish(ctx, feed.Delivery(project, i.CheckID))
+		c.Wake()
+		c.Changed(ctx, []Change{{project, i.CheckID}})
 	case stepRefresh, stepOrphan:
-		return m.report(ctx, keeper, i, step)
+		return c.report(ctx, keeper, i, step)
 	}
 	return nil
 }
 
 // report sends a notification about an incident without a delivery: a refresh, or the end of a check.
-func (m *Monitor) report(ctx context.Context, keeper channels.IncidentNotifier, i store.Incident, step incidentStep) error {
+func (c *Courier) report(ctx context.Context, keeper channels.IncidentNotifier, i store.Incident, step incidentStep) error {
 	n := channels.Notification{
 		ID: uuid.NewString(), Incident: incidentID(i.CheckID, i.DownAt), Check: channels.Check{ID: i.CheckID, Name: i.CheckName},
 		Status: channels.Down, At: i.DownAt,
 	}
 	if step == stepOrphan {
-		n.Status, n.At, n.DownFor = channels.Up, m.Now(), max(0, m.Now().Sub(i.DownAt))
+		n.Status, n.At, n.DownFor = channels.Up, c.Now(), max(0, c.Now().Sub(i.DownAt))
 		n.Closed, n.Reason = true, "the check was deleted"
 	} else {
-		alerts, err := m.store.Alerts(ctx, []store.QueuedDelivery{{ID: i.DeliveryID, CreatedAt: i.DownAt}})
+		alerts, err := c.Store.Alerts(ctx, []store.QueuedDelivery{{ID: i.DeliveryID, CreatedAt: i.DownAt}})
 		if err != nil {
 			return err
 		}
 		if len(alerts) > 0 && !alerts[0].Flip.At.IsZero() && !alerts[0].Flip.Up {
-			n = m.notification(ctx, alerts[0])
+			n = c.notification(ctx, alerts[0], func() string { return explain(alerts[0], c.Now()) })
 		}
 	}
-	open, err := m.reportTo(ctx, keeper, i, i.Open, n)
+	open, err := c.reportTo(ctx, keeper, i, i.Open, n)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	closed := false
-	saved := m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+	saved := c.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		current, err := tx.LockIncident(ctx, i.CheckID, i.ChannelID)
 		closed = errors.Is(err, checks.ErrNotFound)
 		if closed || err == nil && current.Open != i.Open { // an alert has changed it meanwhile
@@ -246,25 +238,23 @@ func (m *Monitor) report(ctx context.Context, keeper channels.IncidentNotifier, 
 	})
 	if closed && open != "" { // the refresh may have opened it again
 		n.Status, n.Closed, n.Reason, n.Verdict = channels.Up, true, "the check is up", ""
-		_, again := m.reportTo(ctx, keeper, i, open, n)
+		_, again := c.reportTo(ctx, keeper, i, open, n)
 		err = cmp.Or(err, again)
 	}
 	switch {
 	case saved != nil:
 		return saved
 	case err != nil:
-		return &sendError{err: err, text: m.errorText(i.Channel, err)}
+		return &sendError{err: err, text: c.errorText(i.Channel, err)}
 	}
 	return nil
 }
 
 // reportTo sends a notification about an incident.
-func (m *Monitor) reportTo(
+func (c *Courier) reportTo(
 	ctx context.Context, keeper channels.IncidentNotifier, i store.Incident, open string, n channels.Notification,
 ) (nowOpen string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, m.delivery.Timeout)
-	defer cancel()
-	return notify(ctx, keeper, i.Channel, open, func() channels.Notification { return n })
+	return c.notify(ctx, keeper, i.Channel, open, func(context.Context) channels.Notification { return n })
 }
 
 // assigned reports whether a channel gets the alerts of a check, directly or as a member of a group.

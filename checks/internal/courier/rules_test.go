@@ -1,4 +1,4 @@
-package monitor
+package courier
 
 import (
 	"errors"
@@ -20,34 +20,34 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func channelN(n byte) uuid.UUID { return uuid.UUID{15: n} }
 
 func TestJudge(t *testing.T) {
-	d := DeliveryConfig{RetryFirst: time.Second, RetryMost: time.Minute, GiveUp: time.Hour}
+	d := Limits{RetryFirst: time.Second, RetryMost: time.Minute, GiveUp: time.Hour}
 	away := errors.New("away")
 	for name, tt := range map[string]struct {
 		attempts    int
 		age         time.Duration
 		err         error
-		to          DeliveryState
+		to          store.DeliveryState
 		least, most time.Duration // until the next attempt
 	}{
-		"sent":                    {1, 0, nil, DeliverySent, 0, 0},
-		"sent late":               {9, 2 * time.Hour, nil, DeliverySent, 0, 0},
-		"first failure":           {1, 0, away, DeliveryPending, time.Second / 2, time.Second},
-		"fourth failure":          {4, 0, away, DeliveryPending, 4 * time.Second, 8 * time.Second},
-		"many failures":           {50, 0, away, DeliveryPending, 30 * time.Second, time.Minute},
-		"permanent":               {1, 0, channels.Permanent(away), DeliveryFailed, 0, 0},
-		"old, too few attempts":   {4, 2 * time.Hour, away, DeliveryPending, 4 * time.Second, 8 * time.Second},
-		"not old enough":          {5, time.Hour - 1, away, DeliveryPending, 8 * time.Second, 16 * time.Second},
-		"old and tried":           {5, time.Hour, away, DeliveryFailed, 0, 0},
-		"pause":                   {1, 0, channels.RetryAfter(away, 5*time.Minute), DeliveryPending, 5 * time.Minute, 5 * time.Minute},
-		"pause that is too long":  {1, 0, channels.RetryAfter(away, 5*time.Hour), DeliveryPending, time.Hour, time.Hour},
-		"pause that is too short": {1, 0, channels.RetryAfter(away, time.Millisecond), DeliveryPending, time.Second, time.Second},
-		"pause, old and tried":    {5, time.Hour, channels.RetryAfter(away, time.Minute), DeliveryFailed, 0, 0},
+		"sent":                    {1, 0, nil, store.DeliverySent, 0, 0},
+		"sent late":               {9, 2 * time.Hour, nil, store.DeliverySent, 0, 0},
+		"first failure":           {1, 0, away, store.DeliveryPending, time.Second / 2, time.Second},
+		"fourth failure":          {4, 0, away, store.DeliveryPending, 4 * time.Second, 8 * time.Second},
+		"many failures":           {50, 0, away, store.DeliveryPending, 30 * time.Second, time.Minute},
+		"permanent":               {1, 0, channels.Permanent(away), store.DeliveryFailed, 0, 0},
+		"old, too few attempts":   {4, 2 * time.Hour, away, store.DeliveryPending, 4 * time.Second, 8 * time.Second},
+		"not old enough":          {5, time.Hour - 1, away, store.DeliveryPending, 8 * time.Second, 16 * time.Second},
+		"old and tried":           {5, time.Hour, away, store.DeliveryFailed, 0, 0},
+		"pause":                   {1, 0, channels.RetryAfter(away, 5*time.Minute), store.DeliveryPending, 5 * time.Minute, 5 * time.Minute},
+		"pause that is too long":  {1, 0, channels.RetryAfter(away, 5*time.Hour), store.DeliveryPending, time.Hour, time.Hour},
+		"pause that is too short": {1, 0, channels.RetryAfter(away, time.Millisecond), store.DeliveryPending, time.Second, time.Second},
+		"pause, old and tried":    {5, time.Hour, channels.RetryAfter(away, time.Minute), store.DeliveryFailed, 0, 0},
 	} {
 		to, due := d.judge(store.QueuedDelivery{Attempts: tt.attempts, CreatedAt: noon.Add(-tt.age)}, tt.err, noon)
 		if to != tt.to {
 			t.Errorf("%s: %s, want %s", name, to, tt.to)
 		}
-		if to != DeliveryPending && !due.IsZero() || to == DeliveryPending && (due.Before(noon.Add(tt.least)) || due.After(noon.Add(tt.most))) {
+		if to != store.DeliveryPending && !due.IsZero() || to == store.DeliveryPending && (due.Before(noon.Add(tt.least)) || due.After(noon.Add(tt.most))) {
 			t.Errorf("%s: due %v, want %v to %v after noon", name, due, tt.least, tt.most)
 		}
 	}
@@ -55,7 +55,7 @@ func TestJudge(t *testing.T) {
 
 func TestSettle(t *testing.T) {
 	ops, later := channelN(1), noon.Add(time.Minute)
-	row := store.QueuedDelivery{ID: 7, ChannelID: ops, State: DeliveryPending, Attempts: 3, CreatedAt: noon.Add(-time.Hour), Due: noon, Error: "former"}
+	row := store.QueuedDelivery{ID: 7, ChannelID: ops, State: store.DeliveryPending, Attempts: 3, CreatedAt: noon.Add(-time.Hour), Due: noon, Error: "former"}
 	claim := func(attempts int) store.QueuedDelivery {
 		return store.QueuedDelivery{ID: 7, ChannelID: ops, Attempts: attempts}
 	}
@@ -64,44 +64,44 @@ func TestSettle(t *testing.T) {
 		change(&q)
 		return []store.QueuedDelivery{q}
 	}
-	over := func(state DeliveryState, text string) []store.QueuedDelivery {
+	over := func(state store.DeliveryState, text string) []store.QueuedDelivery {
 		return changed(func(q *store.QueuedDelivery) { q.State, q.Error = state, text })
 	}
 	for name, tt := range map[string]struct {
-		state   DeliveryState // of the row
+		state   store.DeliveryState // of the row
 		results []result
 		want    []store.QueuedDelivery
 		mark    *store.ChannelMark
 		copies  []uuid.UUID
 	}{
 		"nothing": {},
-		"sent":    {results: []result{{QueuedDelivery: claim(3), to: DeliverySent}}, want: over(DeliverySent, ""), mark: &store.ChannelMark{}},
-		"failed": {results: []result{{QueuedDelivery: claim(3), to: DeliveryFailed, text: "refused"}},
-			want: over(DeliveryFailed, "refused"), mark: &store.ChannelMark{FailedAt: noon, Error: "refused"}},
-		"again": {results: []result{{QueuedDelivery: claim(3), to: DeliveryPending, due: later, text: "away"}},
+		"sent":    {results: []result{{QueuedDelivery: claim(3), to: store.DeliverySent}}, want: over(store.DeliverySent, ""), mark: &store.ChannelMark{}},
+		"failed": {results: []result{{QueuedDelivery: claim(3), to: store.DeliveryFailed, text: "refused"}},
+			want: over(store.DeliveryFailed, "refused"), mark: &store.ChannelMark{FailedAt: noon, Error: "refused"}},
+		"again": {results: []result{{QueuedDelivery: claim(3), to: store.DeliveryPending, due: later, text: "away"}},
 			want: changed(func(q *store.QueuedDelivery) { q.Due, q.Error = later, "away" })},
-		"lease renewed": {results: []result{{QueuedDelivery: claim(3), to: DeliveryPending, due: later}},
+		"lease renewed": {results: []result{{QueuedDelivery: claim(3), to: store.DeliveryPending, due: later}},
 			want: changed(func(q *store.QueuedDelivery) { q.Due = later })},
-		"given back": {results: []result{{QueuedDelivery: claim(3), to: DeliveryPending, due: later, uncounted: true}},
+		"given back": {results: []result{{QueuedDelivery: claim(3), to: store.DeliveryPending, due: later, uncounted: true}},
 			want: changed(func(q *store.QueuedDelivery) { q.Due, q.Attempts = later, 2 })},
-		"given back twice": {results: slices.Repeat([]result{{QueuedDelivery: claim(3), to: DeliveryPending, due: later, uncounted: true}}, 2),
+		"given back twice": {results: slices.Repeat([]result{{QueuedDelivery: claim(3), to: store.DeliveryPending, due: later, uncounted: true}}, 2),
 			want: changed(func(q *store.QueuedDelivery) { q.Due, q.Attempts = later, 2 })},
-		"sent under a former claim":   {results: []result{{QueuedDelivery: claim(2), to: DeliverySent}}, want: over(DeliverySent, ""), mark: &store.ChannelMark{}},
-		"failed under a former claim": {results: []result{{QueuedDelivery: claim(2), to: DeliveryFailed, text: "refused"}}},
-		"again under a former claim":  {results: []result{{QueuedDelivery: claim(2), to: DeliveryPending, due: later}}},
-		"sent, then failed": {results: []result{{QueuedDelivery: claim(2), to: DeliverySent}, {QueuedDelivery: claim(3), to: DeliveryFailed, text: "x"}},
-			want: over(DeliverySent, ""), mark: &store.ChannelMark{}},
-		"renewed, then sent": {results: []result{{QueuedDelivery: claim(3), to: DeliveryPending, due: later}, {QueuedDelivery: claim(3), to: DeliverySent}},
-			want: changed(func(q *store.QueuedDelivery) { q.State, q.Due, q.Error = DeliverySent, later, "" }), mark: &store.ChannelMark{}},
-		"of one that has ended":   {state: DeliverySuperseded, results: []result{{QueuedDelivery: claim(3), to: DeliverySent}}},
-		"of one that was deleted": {results: []result{{QueuedDelivery: store.QueuedDelivery{ID: 8}, to: DeliverySent}}},
-		"a group": {results: []result{{QueuedDelivery: claim(3), to: DeliverySent, copies: []uuid.UUID{channelN(2)}}},
-			want: over(DeliverySent, ""), copies: []uuid.UUID{channelN(2)}},
-		"a group without members": {results: []result{{QueuedDelivery: claim(3), to: DeliveryFailed, text: "the group has no members"}},
-			want: over(DeliveryFailed, "the group has no members"), mark: &store.ChannelMark{FailedAt: noon, Error: "the group has no members"}},
-		"an orphan": {results: []result{{QueuedDelivery: claim(3), to: DeliveryFailed, text: "gone", orphan: true}}, want: over(DeliveryFailed, "gone")},
+		"sent under a former claim":   {results: []result{{QueuedDelivery: claim(2), to: store.DeliverySent}}, want: over(store.DeliverySent, ""), mark: &store.ChannelMark{}},
+		"failed under a former claim": {results: []result{{QueuedDelivery: claim(2), to: store.DeliveryFailed, text: "refused"}}},
+		"again under a former claim":  {results: []result{{QueuedDelivery: claim(2), to: store.DeliveryPending, due: later}}},
+		"sent, then failed": {results: []result{{QueuedDelivery: claim(2), to: store.DeliverySent}, {QueuedDelivery: claim(3), to: store.DeliveryFailed, text: "x"}},
+			want: over(store.DeliverySent, ""), mark: &store.ChannelMark{}},
+		"renewed, then sent": {results: []result{{QueuedDelivery: claim(3), to: store.DeliveryPending, due: later}, {QueuedDelivery: claim(3), to: store.DeliverySent}},
+			want: changed(func(q *store.QueuedDelivery) { q.State, q.Due, q.Error = store.DeliverySent, later, "" }), mark: &store.ChannelMark{}},
+		"of one that has ended":   {state: store.DeliverySuperseded, results: []result{{QueuedDelivery: claim(3), to: store.DeliverySent}}},
+		"of one that was deleted": {results: []result{{QueuedDelivery: store.QueuedDelivery{ID: 8}, to: store.DeliverySent}}},
+		"a group": {results: []result{{QueuedDelivery: claim(3), to: store.DeliverySent, copies: []uuid.UUID{channelN(2)}}},
+			want: over(store.DeliverySent, ""), copies: []uuid.UUID{channelN(2)}},
+		"a group without members": {results: []result{{QueuedDelivery: claim(3), to: store.DeliveryFailed, text: "the group has no members"}},
+			want: over(store.DeliveryFailed, "the group has no members"), mark: &store.ChannelMark{FailedAt: noon, Error: "the group has no members"}},
+		"an orphan": {results: []result{{QueuedDelivery: claim(3), to: store.DeliveryFailed, text: "gone", orphan: true}}, want: over(store.DeliveryFailed, "gone")},
 	} {
-		rows := []store.QueuedDelivery{row, {ID: 9, State: DeliveryPending}}
+		rows := []store.QueuedDelivery{row, {ID: 9, State: store.DeliveryPending}}
 		if tt.state != "" {
 			rows[0].State = tt.state
 		}
@@ -165,7 +165,7 @@ func TestSupersede(t *testing.T) {
 				flip = store.WaitingDelivery{FlipID: int64(i + 2), FlipAt: noon.Add(time.Duration(i) * time.Minute), FlipUp: kind == 'u'}
 			}
 			w := flip
-			w.QueuedDelivery = store.QueuedDelivery{ID: int64(10 + i), State: DeliveryPending}
+			w.QueuedDelivery = store.QueuedDelivery{ID: int64(10 + i), State: store.DeliveryPending}
 			if i == 0 {
 				w.Attempts, w.Error, w.Due = 4, "away", lease
 			}
@@ -180,7 +180,7 @@ func TestSupersede(t *testing.T) {
 			if q.ID == 10 {
 				text += "; before that: away"
 			}
-			if q.State != DeliverySuperseded || q.Error != text {
+			if q.State != store.DeliverySuperseded || q.Error != text {
 				t.Errorf("%s: superseded %+v", flips, q)
 			}
 		}
@@ -188,7 +188,7 @@ func TestSupersede(t *testing.T) {
 			t.Errorf("%s: kept %s, want %s", flips, kept, want.kept)
 		}
 		i := strings.IndexFunc(want.kept, func(r rune) bool { return r != '.' })
-		wantFirst := store.QueuedDelivery{ID: int64(10 + i), State: DeliveryPending, Attempts: 4, Error: "away", Due: lease}
+		wantFirst := store.QueuedDelivery{ID: int64(10 + i), State: store.DeliveryPending, Attempts: 4, Error: "away", Due: lease}
 		if want.since >= 0 || len(superseded) > 0 {
 			wantFirst.Since = noon.Add(want.since)
 		}
@@ -204,16 +204,16 @@ func TestSupersede(t *testing.T) {
 // TestSupersedeAgain has a delivery that sums up others, or was tried before, be superseded itself.
 func TestSupersedeAgain(t *testing.T) {
 	line := []store.WaitingDelivery{
-		{QueuedDelivery: store.QueuedDelivery{ID: 1, Attempts: 2, Error: strings.Repeat("é", MaxDeliveryError), Since: noon.Add(-time.Hour)}, FlipID: 1, FlipAt: noon},
+		{QueuedDelivery: store.QueuedDelivery{ID: 1, Attempts: 2, Error: strings.Repeat("é", MaxError), Since: noon.Add(-time.Hour)}, FlipID: 1, FlipAt: noon},
 		{QueuedDelivery: store.QueuedDelivery{ID: 2, Attempts: 5}, FlipID: 2, FlipAt: noon.Add(time.Minute)},
 	}
 	superseded, first := supersede(line)
-	if len(superseded) != 1 || len([]rune(superseded[0].Error)) != MaxDeliveryError || first.Attempts != 6 || !first.Since.Equal(noon.Add(-time.Hour)) {
+	if len(superseded) != 1 || len([]rune(superseded[0].Error)) != MaxError || first.Attempts != 6 || !first.Since.Equal(noon.Add(-time.Hour)) {
 		t.Errorf("superseded %+v, first %+v", superseded, first)
 	}
 }
 
-func TestRooms(t *testing.T) {
+func TestTurns(t *testing.T) {
 	due := []uuid.UUID{channelN(4), channelN(1), channelN(3), channelN(2), channelN(3)}
 	busy := map[uuid.UUID]int{channelN(1): 3, channelN(2): 4, channelN(3): 9}
 	for after, want := range map[byte][]store.ChannelRoom{
@@ -222,11 +222,11 @@ func TestRooms(t *testing.T) {
 		3: {{Channel: channelN(4), N: 4}, {Channel: channelN(1), N: 1}},
 		4: {{Channel: channelN(1), N: 1}, {Channel: channelN(4), N: 4}},
 	} {
-		if diff := cmp.Diff(want, rooms(due, channelN(after), busy, 4)); diff != "" {
+		if diff := cmp.Diff(want, turns(due, channelN(after), busy, 4)); diff != "" {
 			t.Errorf("after %d (-want +got):\n%s", after, diff)
 		}
 	}
-	if got := rooms(due, uuid.Nil, busy, 3); len(got) != 1 || got[0] != (store.ChannelRoom{Channel: channelN(4), N: 3}) {
+	if got := turns(due, uuid.Nil, busy, 3); len(got) != 1 || got[0] != (store.ChannelRoom{Channel: channelN(4), N: 3}) {
 		t.Errorf("with less room: %v", got)
 	}
 }
@@ -248,25 +248,34 @@ func TestShare(t *testing.T) {
 		"room ends":                    {100, []int{4, 16, 2}, []int{100, 100, 100}, []int{4, 16, 2}},
 		"empty ones before the others": {1, []int{16, 16, 16}, []int{0, 0, 5}, []int{0, 0, 1}},
 	} {
-		var list []store.ChannelRoom
-		left := make(map[uuid.UUID]int)
+		var due []uuid.UUID
+		left, room := make(map[uuid.UUID]int), make(map[uuid.UUID]int)
 		for i, n := range tt.room {
-			list = append(list, store.ChannelRoom{Channel: channelN(byte(i)), N: n})
-			left[channelN(byte(i))] = tt.has[i]
+			due = append(due, channelN(byte(i)))
+			left[channelN(byte(i))], room[channelN(byte(i))] = tt.has[i], n
 		}
 		total := make(map[uuid.UUID]int)
 		rounds := 0
-		for limit := tt.limit; limit > 0 && len(list) > 0; rounds++ {
+		for limit := tt.limit; limit > 0; rounds++ {
+			var list []store.ChannelRoom
+			for _, channel := range due {
+				if n := room[channel] - total[channel]; n > 0 {
+					list = append(list, store.ChannelRoom{Channel: channel, N: n})
+				}
+			}
 			parts := share(list, limit)
-			claimed := make(map[uuid.UUID]int)
+			if len(parts) == 0 {
+				break
+			}
 			for _, part := range parts {
 				n := min(part.N, left[part.Channel])
-				claimed[part.Channel] = n
 				left[part.Channel] -= n
 				total[part.Channel] += n
 				limit -= n
+				if n < part.N { // nothing is due for it any more
+					due = slices.DeleteFunc(due, func(id uuid.UUID) bool { return id == part.Channel })
+				}
 			}
-			list = unshared(list, parts, claimed)
 		}
 		var got []int
 		for i := range tt.room {

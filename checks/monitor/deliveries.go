@@ -1,9 +1,7 @@
 package monitor
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -12,10 +10,34 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/courier"
 	"github.com/rollcall-dev/rollcall/checks/internal/feed"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
-	"github.com/rollcall-dev/rollcall/pings"
 )
+
+// DeliveryConfig configures the delivery of alerts. The zero value of a field selects its default.
+type DeliveryConfig struct {
+	// Every is how often [Monitor.Run] looks for retries and for alerts that another process has raised. It sends
+	// alerts that this process has raised at once. Default: 1 second.
+	Every time.Duration
+	// Sends bounds the number of concurrent sends, and SendsPerChannel those to one channel. The monitor claims up to
+	// four times as many alerts. Defaults: 512 and 16.
+	Sends, SendsPerChannel int
+	// Timeout bounds one attempt. Default: 30 seconds.
+	Timeout time.Duration
+	// RetryFirst is the pause after the first failed attempt. The pause doubles with each further failure up to
+	// RetryMost. Jitter shortens each by up to a half. Defaults: 1 second and 10 minutes.
+	RetryFirst, RetryMost time.Duration
+	// GiveUp is the age at which the monitor gives up an alert after at least 5 attempts. It also bounds how long an
+	// alert waits if no server has a notifier, or OnAlert for an alert to that. Default: 24 hours.
+	GiveUp time.Duration
+	// Lease is how long a claimed alert belongs to a process, which renews the lease while it sends. If the process
+	// dies, another can send the alert after this time. Default: 15 seconds.
+	Lease time.Duration
+}
+
+// MaxDeliveryError is the maximum length of [Delivery].Error in characters.
+const MaxDeliveryError = courier.MaxError
 
 // DeliveryState is the state of a delivery. It is the type of package store under the same name.
 type DeliveryState = store.DeliveryState
@@ -101,86 +123,53 @@ func (m *Monitor) Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, 
 	for i, d := range rows {
 		list[i] = Delivery(d)
 	}
-	return list, m.exists(ctx, q.Project, len(list), err)
+	return list, m.admin.Exists(ctx, q.Project, len(list), err)
 }
 
 // RetryDeliveries makes failed deliveries of a project pending again, with no attempts counted, and returns how many.
 // If an identifier is not that of a failed delivery of the project, it changes nothing and returns
 // [checks.ErrNotFound].
 func (m *Monitor) RetryDeliveries(ctx context.Context, projectID uuid.UUID, ids ...int64) (int, error) {
-	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
-	if len(ids) == 0 {
-		return 0, m.exists(ctx, projectID, 0, nil)
-	}
-	query := store.DeliveryQuery{Project: projectID, IDs: ids, State: DeliveryFailed, Limit: len(ids)}
-	list, err := m.store.Deliveries(ctx, query)
-	if err != nil {
-		return 0, err
-	}
-	if len(list) < len(ids) {
-		return 0, checks.ErrNotFound
-	}
-	return m.retry(ctx, projectID, list, len(ids))
+	retried, err := m.courier.Retry(ctx, projectID, ids)
+	return retried, m.admin.Exists(ctx, projectID, retried, err)
 }
-
-// retryPage is the number of deliveries that one transaction makes pending again.
-const retryPage = 500
 
 // RetryFailedDeliveries makes all failed deliveries of a project pending again, with no attempts counted, and returns
 // how many. Error: [checks.ErrNotFound].
-func (m *Monitor) RetryFailedDeliveries(ctx context.Context, projectID uuid.UUID) (retried int, err error) {
-	query := store.DeliveryQuery{Project: projectID, State: DeliveryFailed, Limit: retryPage}
-	for {
-		list, err := m.store.Deliveries(ctx, query)
-		if err != nil || len(list) == 0 {
-			return retried, m.exists(ctx, projectID, retried, err)
-		}
-		n, err := m.retry(ctx, projectID, list, 0)
-		retried += n
-		if err != nil {
-			return retried, err
-		}
-		query.Before = list[len(list)-1].ID
-	}
+func (m *Monitor) RetryFailedDeliveries(ctx context.Context, projectID uuid.UUID) (int, error) {
+	retried, err := m.courier.RetryFailed(ctx, projectID)
+	return retried, m.admin.Exists(ctx, projectID, retried, err)
 }
 
-// retry makes the failed ones among deliveries of a project pending again. If there are fewer than least, it changes nothing and
-// returns [checks.ErrNotFound].
-func (m *Monitor) retry(ctx context.Context, projectID uuid.UUID, list []store.Delivery, least int) (retried int, err error) {
-	ids := make([]int64, len(list))
-	for i, d := range list {
-		ids[i] = d.ID
-	}
-	err = m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		rows, err := tx.LockDeliveries(ctx, ids)
-		if err != nil {
-			return err
-		}
-		changes := store.DeliveryChanges{Now: m.Now()}
-		for _, q := range rows {
-			if q.State == DeliveryFailed {
-				q.State, q.Attempts, q.Due, q.Error = DeliveryPending, 0, changes.Now, ""
-				changes.Deliveries = append(changes.Deliveries, q)
-			}
-		}
-		if retried = len(changes.Deliveries); retried < least {
-			return checks.ErrNotFound
-		}
-		return tx.SaveDeliveries(ctx, changes)
-	})
-	if err != nil {
-		return 0, err
-	}
-	if retried > 0 {
-		m.delivery.wake()
-		changed := make([]feed.Note, len(list))
-		for i, d := range list {
-			changed[i] = feed.Delivery(projectID, d.CheckID)
-		}
-		m.feed.Publish(ctx, changed...)
-	}
-	return retried, nil
+// Deliver sends all alerts that are due and returns how many it sent. [Monitor.Run] does the same; call Deliver only in
+// a program that does not call Run. When ctx ends, unfinished sends have 5 seconds left, and other servers can send the
+// rest at once.
+//
+// Without Config.Notifiers, Deliver sends nothing to channels, and without Config.OnAlert nothing to that: another
+// server may have them. See [Monitor.Prune].
+//
+// The error is that of ctx, [ErrUnavailable] or another error of the store.
+func (m *Monitor) Deliver(ctx context.Context) (sent int, err error) { return m.courier.Deliver(ctx) }
+
+// KeepIncidents looks at the incidents that [channels.IncidentNotifier]s keep open. It reports again what such a notifier
+// wants refreshed, and closes the incidents of checks that are not down, unless an alert is about to do that: quiet hours
+// held that alert back, it was given up, or the check was paused, deleted or taken from the channel. It returns how many
+// incidents it handled. [Monitor.Run] does the same; call KeepIncidents only in a program that does not call Run, and
+// [Monitor.Deliver] after it.
+//
+// The error is that of ctx, [ErrUnavailable] or another error of the store. Errors of notifiers are logged, and tried
+// again.
+func (m *Monitor) KeepIncidents(ctx context.Context) (handled int, err error) {
+	return m.courier.KeepIncidents(ctx)
 }
+
+// NotConfiguredError means that [Config].Notifiers has no notifier for a kind of channel.
+type NotConfiguredError = courier.NotConfiguredError
+
+// Configured returns nil if this monitor can send alerts to channels of a kind. Otherwise the error says why not, for
+// users: a *[NotConfiguredError] if there is no notifier, or the error of the notifier's method Configured() error, if it
+// has one. Another monitor on the database may be able to send them.
+func (m *Monitor) Configured(kind channels.Kind) error { return m.courier.Configured(kind) }
 
 // TestChannel sends a test alert to a channel of a project, or to each member of a group. It neither records nor
 // retries the attempt. The error is that of the notifier, with the text that [Delivery].Error would have; a
@@ -191,82 +180,46 @@ func (m *Monitor) TestChannel(ctx context.Context, projectID, channelID uuid.UUI
 	if err != nil {
 		return err
 	}
-	list, err := m.store.Channels(ctx, projectID)
+	available, err := m.store.Channels(ctx, projectID)
 	if err != nil {
 		return err
 	}
-	c, found := channelByID(list, channelID)
-	if !found {
-		return checks.ErrNotFound
-	}
-	if c.Kind != channels.Group {
-		return m.test(ctx, project, c)
-	}
-	var failures []error
-	members := 0
-	for _, id := range channels.GroupMembers(c) {
-		member, found := channelByID(list, id)
-		if !found {
-			continue
-		}
-		members++
-		if err := m.test(ctx, project, member); err != nil {
-			failures = append(failures, fmt.Errorf("%s %q (%s): %w", member.Kind, member.Name, member.ID, err))
-		}
-	}
-	if members == 0 {
-		return errNoMembers
-	}
-	return errors.Join(failures...)
+	return m.courier.Try(ctx, project, available, channelID)
 }
 
-func channelByID(list []channels.Channel, id uuid.UUID) (channels.Channel, bool) {
-	i := slices.IndexFunc(list, func(c channels.Channel) bool { return c.ID == id })
-	if i < 0 {
-		return channels.Channel{}, false
-	}
-	return list[i], true
-}
-
-// test sends a test alert to one channel.
-func (m *Monitor) test(ctx context.Context, project checks.Project, c channels.Channel) error {
-	notifier := m.delivery.notifiers[c.Kind]
-	if notifier == nil {
-		return &NotConfiguredError{c.Kind}
-	}
-	ctx, cancel := context.WithTimeout(ctx, m.delivery.Timeout)
-	defer cancel()
-	now := m.Now()
-	check := checks.Check{ID: uuid.New(), Settings: checks.Defaults(), State: checks.State{NPings: 1}}
-	check.Name, check.Slug, check.Desc = "Test", "test", "The description of the check."
-	output := []byte("The last lines of the job's output.\n")
-	n := channels.Notification{
-		ID: uuid.NewString(), Incident: uuid.NewString(), Check: m.describe(check, project.Name),
-		Status: channels.Down, At: now,
-		Ping: channels.Ping{
-			At: now.Add(-checks.DefaultTimeout - checks.DefaultGrace), Kind: string(pings.Success),
-			Duration: 41 * time.Second, Body: output, End: output,
+// newCourier returns the courier of a monitor.
+func (m *Monitor) newCourier(c *Config) (*courier.Courier, error) {
+	config := courier.Config{
+		Limits: courier.Limits(c.Delivery), Store: m.store, Kinds: c.Kinds, Notifiers: c.Notifiers, OnAlert: c.OnAlert,
+		Link: c.AlertLink, Now: m.Now, Log: m.logger("courier"),
+		Changed: func(ctx context.Context, changed []courier.Change) {
+			if slices.Contains(changed, courier.Change{}) {
+				m.feed.PublishAll()
+				return
+			}
+			notes := make([]feed.Note, len(changed))
+			for i, c := range changed {
+				notes[i] = feed.Delivery(c.Project, c.Check)
+			}
+			m.feed.Publish(ctx, notes...)
 		},
-		Reason: "this is a test", Test: true,
+		Attempted: func(kind channels.Kind, state DeliveryState, took time.Duration) {
+			outcome := OutcomeRetry
+			switch state {
+			case DeliverySent:
+				outcome = OutcomeSent
+			case DeliveryFailed:
+				outcome = OutcomeFailed
+			}
+			m.observer.Attempted(kind, outcome, took)
+		},
 	}
-	n.Check.URL = "" // the check has no page
-	open, err := notify(ctx, notifier, c, "", func() channels.Notification { return n })
-	if open != "" { // the test leaves no incident open
-		n.ID, n.Status = uuid.NewString(), channels.Up
-		_, closing := notify(ctx, notifier, c, open, func() channels.Notification { return n })
-		err = cmp.Or(err, closing)
+	if m.bodies.Storage != nil {
+		config.Body = m.bodies.Read
 	}
-	if err == nil {
-		return nil
+	d, err := courier.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("monitor: %w", err)
 	}
-	return &sendError{err: err, text: m.errorText(c, err)}
+	return d, nil
 }
-
-// sendError is an error of a notifier with a text that is safe to show to users.
-type sendError struct {
-	err  error
-	text string
-}
-
-func (e *sendError) Error() string { return e.text }
-func (e *sendError) Unwrap() error { return e.err }

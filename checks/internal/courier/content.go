@@ -1,4 +1,4 @@
-package monitor
+package courier
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,22 +14,25 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// alertBodyTime bounds reading a body from object storage. After that, the alert goes out without the body.
-const alertBodyTime = 5 * time.Second
+// bodyTime bounds reading a body from object storage. After that, the alert goes out without the body.
+const bodyTime = 5 * time.Second
 
 // notification returns the content of an alert for a notifier.
-func (m *Monitor) notification(ctx context.Context, a store.Alert) channels.Notification {
+func (c *Courier) notification(ctx context.Context, a store.Alert, verdict func() string) channels.Notification {
+	name := fmt.Sprintf("delivery/%d/%d/%s", a.ID, a.CreatedAt.UnixMicro(), a.Channel.ID)
 	n := channels.Notification{
-		ID:       alertID(a),
-		Check:    m.describe(a.Check, a.Project),
-		Status:   channels.Down,
+		// The instant is a part of the ID, because a new database with the same checks reuses the numbers of deliveries.
+		ID:       uuid.NewSHA1(a.Check.ID, []byte(name)).String(),
+		Check:    c.describe(a.Check, a.Project),
+		Status:   status(a.Flip.Up),
 		At:       a.Flip.At,
 		Ping:     channels.Ping{At: a.Ping.At, Kind: string(a.Ping.Kind), ExitStatus: a.Ping.ExitStatus},
 		Reason:   reasonText(a.Flip, a.Ping),
-		Verdict:  alertVerdict(a, m.Now()),
+		Verdict:  verdict(),
 		Reminder: a.Reminder,
 		Done:     a.Done,
 	}
@@ -37,7 +41,6 @@ func (m *Monitor) notification(ctx context.Context, a store.Alert) channels.Noti
 	case a.Flip.At.IsZero(): // the flip was pruned
 		n.At, n.Reason = a.CreatedAt, "the check has been down for months"
 	case a.Flip.Up:
-		n.Status = channels.Up
 		if !a.DownAt.IsZero() {
 			down = a.DownAt
 			n.DownFor = max(0, a.Flip.At.Sub(a.DownAt)) // the clock may have been set back
@@ -54,42 +57,84 @@ func (m *Monitor) notification(ctx context.Context, a store.Alert) channels.Noti
 		}
 	}
 	for _, flip := range a.Earlier {
-		change := channels.Change{Status: channels.Down, At: flip.At, Reason: reasonText(flip, pings.Ping{})}
-		if flip.Up {
-			change.Status = channels.Up
-		}
-		n.Earlier = append(n.Earlier, change)
+		n.Earlier = append(n.Earlier,
+			channels.Change{Status: status(flip.Up), At: flip.At, Reason: reasonText(flip, pings.Ping{})})
 	}
 	if a.Ping.Duration != nil {
 		n.Ping.Duration = *a.Ping.Duration
 	}
-	n.Ping.Body, n.Ping.End = m.alertBody(ctx, a)
+	n.Ping.Body, n.Ping.End = c.output(ctx, a)
 	return n
 }
 
-// describe returns the description of a check for alerts.
-func (m *Monitor) describe(c checks.Check, project string) channels.Check {
-	d := channels.Check{
-		ID: c.ID, Name: c.Name, Slug: c.Slug, Tags: slices.Clone(c.Tags), Desc: c.Desc,
-		Project: project, Timing: timing(c), NPings: c.NPings,
+// status returns the status that a flip leads to.
+func status(up bool) channels.Status {
+	if up {
+		return channels.Up
 	}
-	if m.delivery.link != nil {
-		d.URL = m.delivery.link(c, project)
+	return channels.Down
+}
+
+// verdicts holds the verdicts of alerts that were read together: an alert that goes to several channels has one.
+type verdicts map[subject]func() string
+
+// subject is what an alert is about.
+type subject struct {
+	check    uuid.UUID
+	flip     store.AlertFlip
+	reminder int
+}
+
+// of returns a function that says in words what an alert is about.
+func (v verdicts) of(a store.Alert, now func() time.Time) func() string {
+	about := subject{a.Check.ID, a.Flip, a.Reminder}
+	if v[about] == nil {
+		v[about] = sync.OnceValue(func() string { return explain(a, now()) })
+	}
+	return v[about]
+}
+
+// explain says in words what an alert is about.
+func explain(a store.Alert, now time.Time) string {
+	if a.Flip.At.IsZero() { // it was pruned
+		return ""
+	}
+	in := verdict.Input{Check: a.Check, Now: now}
+	if a.Ping.N > 0 {
+		in.Pings = []pings.Ping{a.Ping}
+	}
+	flip := verdict.Flip{
+		Transition: checks.Transition{To: checks.StatusDown, At: a.Flip.At, Reason: a.Flip.Reason}, DownAt: a.DownAt, UpAt: a.UpAt,
+	}
+	if a.Flip.Up {
+		flip.To = checks.StatusUp
+	}
+	return verdict.ForAlert(in, flip, a.Reminder).DatedText(nil)
+}
+
+// describe returns the description of a check for alerts.
+func (c *Courier) describe(check checks.Check, project string) channels.Check {
+	d := channels.Check{
+		ID: check.ID, Name: check.Name, Slug: check.Slug, Tags: slices.Clone(check.Tags), Desc: check.Desc,
+		Project: project, Timing: timing(check), NPings: check.NPings,
+	}
+	if c.Link != nil {
+		d.URL = c.Link(check, project)
 	}
 	return d
 }
 
-// alertBody returns the beginning and the end of the last ping's body, or nil if object storage does not return it in
+// output returns the beginning and the end of the last ping's body, or nil if object storage does not return it in
 // time. A message that came by e-mail has no end: its last lines are seldom those of its text.
-func (m *Monitor) alertBody(ctx context.Context, a store.Alert) (body, end []byte) {
+func (c *Courier) output(ctx context.Context, a store.Alert) (body, end []byte) {
 	body, end = a.Ping.Body, a.BodyEnd
-	if a.Ping.BodyKey != "" && m.bodies.Storage != nil {
-		limited, cancel := context.WithTimeout(ctx, alertBodyTime)
+	if a.Ping.BodyKey != "" && c.Body != nil {
+		limited, cancel := context.WithTimeout(ctx, bodyTime)
 		defer cancel()
-		stored, err := m.bodies.Read(limited, a.Ping)
+		stored, err := c.Body(limited, a.Ping)
 		if err != nil {
 			if ctx.Err() == nil {
-				m.logger("courier").WarnContext(ctx, "an alert goes without the body of the last ping", "check", a.Check.ID, "error", err)
+				c.Log.WarnContext(ctx, "an alert goes without the body of the last ping", "check", a.Check.ID, "error", err)
 			}
 			return nil, nil
 		}
@@ -99,13 +144,6 @@ func (m *Monitor) alertBody(ctx context.Context, a store.Alert) (body, end []byt
 		end = nil
 	}
 	return body[:min(len(body), channels.MaxBody)], end
-}
-
-// alertID identifies a delivery for its receiver. It includes the instant, because a new database with the same checks
-// reuses the numbers of deliveries.
-func alertID(a store.Alert) string {
-	name := fmt.Sprintf("delivery/%d/%d/%s", a.ID, a.CreatedAt.UnixMicro(), a.Channel.ID)
-	return uuid.NewSHA1(a.Check.ID, []byte(name)).String()
 }
 
 // incidentID identifies the outage of a check that began at an instant.

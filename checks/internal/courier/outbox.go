@@ -1,0 +1,157 @@
+package courier
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+)
+
+// Retry makes failed deliveries of a project pending again, with no attempts counted, and returns how many. If an
+// identifier is not that of a failed delivery of the project, it changes nothing and returns [checks.ErrNotFound].
+func (c *Courier) Retry(ctx context.Context, projectID uuid.UUID, ids []int64) (int, error) {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	query := store.DeliveryQuery{Project: projectID, IDs: ids, State: store.DeliveryFailed, Limit: len(ids)}
+	list, err := c.Store.Deliveries(ctx, query)
+	if err != nil {
+		return 0, err
+	}
+	if len(list) < len(ids) {
+		return 0, checks.ErrNotFound
+	}
+	return c.retry(ctx, projectID, list, len(ids))
+}
+
+// retryPage is the number of deliveries that one transaction makes pending again.
+const retryPage = 500
+
+// RetryFailed makes all failed deliveries of a project pending again, with no attempts counted, and returns how many.
+func (c *Courier) RetryFailed(ctx context.Context, projectID uuid.UUID) (retried int, err error) {
+	query := store.DeliveryQuery{Project: projectID, State: store.DeliveryFailed, Limit: retryPage}
+	for {
+		list, err := c.Store.Deliveries(ctx, query)
+		if err != nil || len(list) == 0 {
+			return retried, err
+		}
+		n, err := c.retry(ctx, projectID, list, 0)
+		retried += n
+		if err != nil {
+			return retried, err
+		}
+		query.Before = list[len(list)-1].ID
+	}
+}
+
+// retry makes the failed ones among deliveries of a project pending again. If there are fewer than least, it changes
+// nothing and returns [checks.ErrNotFound].
+func (c *Courier) retry(ctx context.Context, projectID uuid.UUID, list []store.Delivery, least int) (retried int, err error) {
+	ids := make([]int64, len(list))
+	changed := make([]Change, len(list))
+	for i, d := range list {
+		ids[i], changed[i] = d.ID, Change{Project: projectID, Check: d.CheckID}
+	}
+	err = c.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		rows, err := tx.LockDeliveries(ctx, ids)
+		if err != nil {
+			return err
+		}
+		changes := store.DeliveryChanges{Now: c.Now()}
+		for _, q := range rows {
+			if q.State == store.DeliveryFailed {
+				q.State, q.Attempts, q.Due, q.Error = store.DeliveryPending, 0, changes.Now, ""
+				changes.Deliveries = append(changes.Deliveries, q)
+			}
+		}
+		if retried = len(changes.Deliveries); retried < least {
+			return checks.ErrNotFound
+		}
+		return tx.SaveDeliveries(ctx, changes)
+	})
+	if err != nil {
+		return 0, err
+	}
+	if retried > 0 {
+		c.Wake()
+		c.Changed(ctx, changed)
+	}
+	return retried, nil
+}
+
+// abandonChannels bounds the channels of one transaction of Abandon, and abandonLines the lines of each.
+const abandonChannels, abandonLines = 20, 10
+
+// Abandon fails the deliveries that the courier leaves to others and that have been due for GiveUp without any server
+// claiming them.
+func (c *Courier) Abandon(ctx context.Context) error {
+	if c.toChannels && c.Serves(store.OnAlert.ID) {
+		return nil
+	}
+	for {
+		if failed, err := c.abandonSome(ctx); err != nil || failed == 0 {
+			return err
+		}
+	}
+}
+
+func (c *Courier) abandonSome(ctx context.Context) (failed int, err error) {
+	now := c.Now()
+	late := now.Add(-c.GiveUp)
+	due, err := c.Store.DueChannels(ctx, late, uuid.Nil, abandonChannels) // store.OnAlert has the lowest ID
+	due = slices.DeleteFunc(due, c.Serves)
+	if err != nil || len(due) == 0 {
+		return 0, err
+	}
+	err = c.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		failed, err = c.failLines(ctx, tx, due, late, now)
+		return err
+	})
+	if err == nil && failed > 0 {
+		c.Changed(ctx, []Change{{}}) // claims do not say which checks they are about, and this is rare
+	}
+	return failed, err
+}
+
+// failLines fails the deliveries to channels that are late and first in their lines, and those behind them.
+func (c *Courier) failLines(ctx context.Context, tx store.Tx, due []uuid.UUID, late, now time.Time) (failed int, err error) {
+	// The claim only finds the lines: its lease has already ended.
+	claim := store.DeliveryClaim{Now: late, Until: late}
+	for _, channel := range due {
+		claim.Room = append(claim.Room, store.ChannelRoom{Channel: channel, N: abandonLines})
+	}
+	claimed, err := tx.ClaimDeliveries(ctx, claim)
+	if err != nil {
+		return 0, err
+	}
+	ids := make([]int64, len(claimed))
+	for i, q := range claimed {
+		ids[i] = q.ID
+	}
+	lines, err := tx.LockLines(ctx, ids)
+	if err != nil {
+		return 0, err
+	}
+	changes := store.DeliveryChanges{Now: now, Marks: make(map[uuid.UUID]store.ChannelMark)}
+	for _, line := range lines {
+		line[0].Attempts-- // the claim was no attempt
+		for _, w := range line {
+			if w.Due.After(late) {
+				continue
+			}
+			w.State, w.Error = store.DeliveryFailed, fmt.Sprintf("not sent within %v: no server has a notifier", c.GiveUp)
+			if w.ChannelID == store.OnAlert.ID {
+				w.Error = fmt.Sprintf("not sent within %v: no server has OnAlert", c.GiveUp)
+			}
+			changes.Deliveries = append(changes.Deliveries, w.QueuedDelivery)
+			changes.Marks[w.ChannelID] = store.ChannelMark{FailedAt: now, Error: w.Error}
+		}
+	}
+	return len(changes.Deliveries), tx.SaveDeliveries(ctx, changes)
+}

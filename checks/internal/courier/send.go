@@ -1,0 +1,173 @@
+package courier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+)
+
+// maxRetryAfter bounds the pause that a receiver can ask for.
+const maxRetryAfter = time.Hour
+
+// send is a claimed alert.
+type send struct {
+	store.Alert
+	verdict func() string
+	lane    *lane
+	began   atomic.Pointer[time.Time] // when the attempt began
+	open    string                    // what is open at the receiver after the attempt
+	err     error
+}
+
+// took returns the duration of the attempt so far, 0 before it begins.
+func (s *send) took() time.Duration {
+	if began := s.began.Load(); began != nil {
+		return time.Since(*began)
+	}
+	return 0
+}
+
+// notBegunError means that no attempt was made, because the channel is paused or the courier stops.
+type notBegunError struct{ due time.Time }
+
+func (e *notBegunError) Error() string { return "not begun" }
+
+// begin reads the alerts of claimed deliveries and starts to send them. Those that need no attempt become results.
+func (l *loop) begin(ctx, sending context.Context, claimed []store.QueuedDelivery) error {
+	alerts, err := l.Store.Alerts(ctx, claimed)
+	if err != nil && !errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil {
+		alerts, claimed = l.readEach(ctx, claimed)
+		err = nil
+	}
+	if err != nil {
+		l.giveBack(l.Now(), claimed...)
+		return err
+	}
+	if len(alerts) < len(claimed) {
+		l.failOrphans(alerts, claimed)
+	}
+	words := make(verdicts)
+	for _, a := range alerts {
+		switch notifier := l.notifiers[a.Channel.Kind]; {
+		case a.Close == "" && !a.Channel.Wants(status(a.Flip.Up)):
+			l.finish(a, result{to: store.DeliverySkipped})
+		case a.Channel.Kind == channels.Group && len(a.Members) == 0:
+			l.finish(a, result{to: store.DeliveryFailed, text: errNoMembers.Error()})
+		case a.Channel.Kind == channels.Group:
+			l.finish(a, result{to: store.DeliverySent, copies: a.Members})
+		case notifier == nil:
+			l.conclude(ctx, &send{Alert: a, err: channels.Permanent(&NotConfiguredError{a.Channel.Kind})})
+		default:
+			l.start(sending, notifier, &send{Alert: a, verdict: words.of(a, l.Now)})
+		}
+	}
+	return nil
+}
+
+// errNoMembers means that no member of a group exists.
+var errNoMembers = errors.New("the group has no members")
+
+// start makes an attempt in a new goroutine.
+func (l *loop) start(ctx context.Context, notifier channels.Notifier, s *send) {
+	s.lane = l.lanes[s.ChannelID]
+	if s.lane == nil {
+		s.lane = &lane{slots: make(chan struct{}, l.SendsPerChannel)}
+		l.lanes[s.ChannelID] = s.lane
+	}
+	s.lane.claimed++
+	l.sends[s] = true
+	go func() {
+		s.open, s.err = l.attempt(ctx, notifier, s)
+		l.finished <- s
+	}()
+}
+
+// attempt waits for a slot of the channel and one of the loop, and makes one attempt to send an alert. If the receiver
+// asks for a pause, it begins before the slots are free again. nowOpen is what is open at the receiver afterwards.
+func (l *loop) attempt(ctx context.Context, notifier channels.Notifier, s *send) (nowOpen string, err error) {
+	for _, slots := range []chan struct{}{s.lane.slots, l.slots} {
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+		case <-l.halted:
+			return s.Open, &notBegunError{l.Now()}
+		}
+	}
+	if until := l.pausedUntil(s.ChannelID); l.Now().Before(until) {
+		return s.Open, &notBegunError{until}
+	}
+	select {
+	case <-l.halted:
+		return s.Open, &notBegunError{l.Now()}
+	default:
+	}
+	s.began.Store(new(time.Now()))
+	nowOpen, err = l.notify(ctx, notifier, s.Channel, s.Open, func(ctx context.Context) channels.Notification {
+		return l.notification(ctx, s.Alert, s.verdict)
+	})
+	if err != nil {
+		if after, found := channels.RetryDelay(err); found && after > 0 {
+			l.pause(s.ChannelID, l.Now().Add(min(after, maxRetryAfter)))
+		}
+	}
+	return nowOpen, err
+}
+
+// notify calls a notifier, which may be code of an embedding program: it gets a copy of the settings, and notify turns
+// a panic into an error. It returns what is open at the receiver afterwards.
+func (c *Courier) notify(
+	ctx context.Context, notifier channels.Notifier, to channels.Channel, open string, content func(context.Context) channels.Notification,
+) (nowOpen string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			nowOpen, err = open, fmt.Errorf("panic: %v", r)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	to.Settings = maps.Clone(to.Settings)
+	keeper, keeps := notifier.(channels.IncidentNotifier)
+	if !keeps {
+		return "", notifier.Notify(ctx, to, content(ctx))
+	}
+	nowOpen, err = keeper.NotifyIncident(ctx, to, content(ctx), open)
+	if len(nowOpen) > channels.MaxIncident {
+		return open, fmt.Errorf("the notifier returned %d bytes about the incident, the maximum is %d", len(nowOpen), channels.MaxIncident)
+	}
+	return nowOpen, err
+}
+
+// readEach reads alerts one by one, so that an unreadable one delays no other. It counts as a failed attempt. read are the
+// deliveries that could be read.
+func (l *loop) readEach(ctx context.Context, claimed []store.QueuedDelivery) (alerts []store.Alert, read []store.QueuedDelivery) {
+	for _, q := range claimed {
+		list, err := l.Store.Alerts(ctx, []store.QueuedDelivery{q})
+		if err != nil {
+			l.conclude(ctx, &send{Alert: store.Alert{QueuedDelivery: q}, err: fmt.Errorf("the alert cannot be read: %w", err)})
+			continue
+		}
+		alerts, read = append(alerts, list...), append(read, q)
+	}
+	return alerts, read
+}
+
+// failOrphans fails the claimed deliveries that have no alert, because their check or channel no longer exists.
+func (l *loop) failOrphans(alerts []store.Alert, claimed []store.QueuedDelivery) {
+	found := make(map[int64]bool, len(alerts))
+	for _, a := range alerts {
+		found[a.ID] = true
+	}
+	for _, q := range claimed {
+		if !found[q.ID] {
+			l.results = append(l.results, result{
+				QueuedDelivery: q, to: store.DeliveryFailed, text: "the check or the channel no longer exists", orphan: true,
+			})
+		}
+	}
+}
