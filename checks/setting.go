@@ -47,6 +47,12 @@ func SettingNamed(name string) Setting {
 // Value returns the value that a spec gives the setting, or nil if it gives none.
 func (s Setting) Value(spec Spec) any { return s.value(&spec) }
 
+// Of returns the value that the setting has in settings, or nil for channels, which are no part of them.
+func (s Setting) Of(settings Settings) any {
+	fields := settings.fields()
+	return s.value(&fields)
+}
+
 // Set sets the setting in a spec. It panics if the value does not have the type of the setting.
 func (s Setting) Set(spec *Spec, value any) { s.set(spec, value) }
 

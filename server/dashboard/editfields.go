@@ -1,8 +1,10 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -11,58 +13,85 @@ import (
 // input is an input of the form of a check.
 type input struct {
 	Name, Label, Hint string
-	Max               int // characters, 0 for no bound
+	Part              string // the section that has it, "" for the beginning of the page
 	Placeholder       string
 	Mono              bool // for expressions
 	List              string
-	Rows              int
+	Rows              int    // of an input of several lines
+	Box               string // what a checkbox asks for; its label is for errors
+	Sent              string // the value of a checkbox, if it is not "on"
+	Max               int    // characters
 	Value             string
 	Error             string
 }
 
 const periodBounds = "1 min to 365 days"
 
-// inputs are the inputs that have a text, without values.
-var inputs = map[string]input{
-	"name":         {Label: "Name", Max: checks.MaxName, Placeholder: "Nightly backup"},
-	"timeout":      {Label: "Interval", Max: 40, Placeholder: "1 day", Hint: "Expected time between pings, such as 90 min, 1 day or 2 h 30 min. From " + periodBounds + "."},
-	"schedule":     {Label: "Schedule", Mono: true, Rows: 1, Max: checks.MaxSchedule, Placeholder: "0 3 * * *", Hint: "A cron expression of five fields, such as 0 3 * * MON-FRI, or OnCalendar, such as Mon..Fri 03:00."},
-	"tz":           {Label: "Time zone", Max: 64, List: "zones", Placeholder: "Europe/Riga", Hint: "For the schedule and for quiet hours."},
-	"grace":        {Label: "Grace time", Max: 40, Placeholder: "1 h", Hint: "How late a ping may be before the check goes down. From " + periodBounds + "."},
-	"slug":         {Label: "Slug", Mono: true, Max: checks.MaxSlug, Placeholder: "nightly-backup", Hint: "Used in the ping URL: a–z, 0–9, hyphen and underscore."},
-	"tags":         {Label: "Tags", Max: checks.MaxTags, Placeholder: "prod db", Hint: "Separate tags with spaces."},
-	"desc":         {Label: "Description", Rows: 3, Max: checks.MaxDesc, Hint: "What the job does, and what to do when it fails."},
-	"max_runtime":  {Label: "Maximum run time", Max: 40, Placeholder: "as the grace time", Hint: "How long a run may take after its start signal before the check goes down. " + periodBounds + ", or empty for the grace time."},
-	"alert_after":  {Label: "Alert after", Max: 3, Placeholder: "1", Hint: fmt.Sprintf("Consecutive failures before an alert, 1 to %d. The status changes at the first.", checks.MaxAlertAfter)},
-	"repeat_every": {Label: "Repeat every", Max: 40, Placeholder: "never", Hint: "Time between reminders while the check is down. " + periodBounds + ", or empty for none."},
-	"quiet_hours":  {Label: "Quiet hours", Mono: true, Rows: 2, Max: checks.MaxQuietHours, Placeholder: "Mon..Fri 22:00-06:00; Sat,Sun 00:00-24:00", Hint: "When alerts wait. Separate windows with semicolons or line breaks. A single occasion: 2026-12-24 18:00/2026-12-27 06:00."},
-	"start_kw":     {Label: "Start keywords", Max: checks.MaxKeywords, Placeholder: "started"},
-	"success_kw":   {Label: "Success keywords", Max: checks.MaxKeywords, Placeholder: "completed, finished"},
-	"failure_kw":   {Label: "Failure keywords", Max: checks.MaxKeywords, Placeholder: "ERROR, failed"},
+// inputs are the inputs of settings in the order of the page, without values.
+var inputs = bounded([]input{
+	{Name: "name", Label: "Name", Placeholder: "Nightly backup"},
+	{Name: "timeout", Label: "Interval", Placeholder: "1 day", Hint: "Expected time between pings, such as 90 min, 1 day or 2 h 30 min. From " + periodBounds + "."},
+	{Name: "schedule", Label: "Schedule", Mono: true, Rows: 1, Placeholder: "0 3 * * *", Hint: "A cron expression of five fields, such as 0 3 * * MON-FRI, or OnCalendar, such as Mon..Fri 03:00."},
+	{Name: "tz", Label: "Time zone", List: "zones", Placeholder: "Europe/Riga", Hint: "For the schedule and for quiet hours."},
+	{Name: "grace", Label: "Grace time", Placeholder: "1 h", Hint: "How late a ping may be before the check goes down. From " + periodBounds + "."},
+	{Name: "channels", Label: "Integrations"},
+
+	{Part: "about", Name: "slug", Label: "Slug", Mono: true, Placeholder: "nightly-backup", Hint: "Used in the ping URL: a–z, 0–9, hyphen and underscore."},
+	{Part: "about", Name: "tags", Label: "Tags", Placeholder: "prod db", Hint: "Separate tags with spaces."},
+	{Part: "about", Name: "desc", Label: "Description", Rows: 3, Hint: "What the job does, and what to do when it fails."},
+
+	{Part: "runs", Name: "max_runtime", Label: "Maximum run time", Placeholder: "as the grace time", Hint: "How long a run may take after its start signal before the check goes down. " + periodBounds + ", or empty for the grace time."},
+	{Part: "runs", Name: "manual_resume", Label: "Manual resume", Box: "Stay paused until resumed manually", Hint: "Otherwise the next ping resumes a paused check."},
+	{Part: "runs", Name: "methods", Label: "Methods", Box: "Only POST requests count", Sent: "POST", Hint: "Others are logged as ignored."},
+
+	{Part: "alerts", Name: "alert_after", Label: "Alert after", Placeholder: "1", Hint: fmt.Sprintf("Consecutive failures before an alert, 1 to %d. The status changes at the first.", checks.MaxAlertAfter)},
+	{Part: "alerts", Name: "repeat_every", Label: "Repeat every", Placeholder: "never", Hint: "Time between reminders while the check is down. " + periodBounds + ", or empty for none."},
+	{Part: "alerts", Name: "quiet_hours", Label: "Quiet hours", Mono: true, Rows: 2, Placeholder: "Mon..Fri 22:00-06:00; Sat,Sun 00:00-24:00", Hint: "When alerts wait. Separate windows with semicolons or line breaks. A single occasion: 2026-12-24 18:00/2026-12-27 06:00."},
+
+	{Part: "keywords", Name: "filter_http_body", Label: "HTTP body filter", Box: "the body of HTTP pings"},
+	{Part: "keywords", Name: "filter_subject", Label: "Subject filter", Box: "the subject of e-mails"},
+	{Part: "keywords", Name: "filter_body", Label: "E-mail body filter", Box: "the text of e-mails"},
+	{Part: "keywords", Name: "start_kw", Label: "Start keywords", Placeholder: "started"},
+	{Part: "keywords", Name: "success_kw", Label: "Success keywords", Placeholder: "completed, finished"},
+	{Part: "keywords", Name: "failure_kw", Label: "Failure keywords", Placeholder: "ERROR, failed"},
+	{Part: "keywords", Name: "filter_default_fail", Label: "Default to failure", Box: "A ping without a keyword is a failure", Hint: "Otherwise it is ignored."},
+})
+
+// bounded sets how many characters inputs take.
+func bounded(list []input) []input {
+	for i := range list {
+		switch s := checks.SettingNamed(list[i].Name); s.Type {
+		case checks.Period:
+			list[i].Max = 40
+		case checks.Count:
+			list[i].Max = len(strconv.FormatInt(s.Max, 10))
+		default:
+			list[i].Max = cmp.Or(int(s.Max), 64) // longer than the name of any time zone
+		}
+	}
+	return list
 }
 
-// labels are what pages call settings that have no text.
-var labels = map[string]string{
-	"when": "Schedule type", "channels": "Integrations", "manual_resume": "Manual resume", "methods": "Methods",
-	"filter_subject": "Subject filter", "filter_body": "E-mail body filter", "filter_http_body": "HTTP body filter",
-	"filter_default_fail": "Default to failure",
+// inputNamed returns an input, or the zero value for what is no setting.
+func inputNamed(name string) input {
+	if i := slices.IndexFunc(inputs, func(in input) bool { return in.Name == name }); i >= 0 {
+		return inputs[i]
+	}
+	return input{}
 }
 
 // labelOf returns what pages call a setting.
 func labelOf(name string) string {
-	if in, ok := inputs[name]; ok {
-		return in.Label
+	if name == whenSetting.name {
+		return "Schedule type"
 	}
-	if label, ok := labels[name]; ok {
-		return label
-	}
-	return name
+	return cmp.Or(inputNamed(name).Label, name)
 }
 
 // Input returns an input with its value and its error.
 func (v *editView) Input(name string) input {
-	in := inputs[name]
-	in.Name, in.Value, in.Error = name, v.Form[name], v.Error(name)
+	in := inputNamed(name)
+	in.Value, in.Error = v.Form[name], v.Error(name)
 	return in
 }
 
@@ -76,36 +105,37 @@ func (v *editView) Error(name string) string {
 	return ""
 }
 
-// On reports whether a checkbox is set.
-func (v *editView) On(name string) bool { return v.Form[name] != "" }
-
 // section is a part of the form that can be closed.
 type section struct {
 	Name, Title string
 	// About says what is in a section that is closed.
-	About    string
-	settings []string
-	Open     bool
+	About  string
+	Open   bool
+	Inputs []input
 }
 
 var sections = []section{
-	{"about", "URL and notes", "slug, tags, description", []string{"slug", "tags", "desc"}, false},
-	{"runs", "Runs and pings", "maximum run time, manual resume, methods", []string{"max_runtime", "manual_resume", "methods"}, false},
-	{"alerts", "Alerts", "failures before an alert, reminders, quiet hours", []string{"alert_after", "repeat_every", "quiet_hours"}, false},
-	{"keywords", "Keywords", "for jobs that cannot choose their ping URL", []string{"filter_http_body", "filter_subject", "filter_body", "start_kw", "success_kw", "failure_kw", "filter_default_fail", "sample_subject", "sample_body"}, false},
+	{Name: "about", Title: "URL and notes", About: "slug, tags, description"},
+	{Name: "runs", Title: "Runs and pings", About: "maximum run time, manual resume, methods"},
+	{Name: "alerts", Title: "Alerts", About: "failures before an alert, reminders, quiet hours"},
+	{Name: "keywords", Title: "Keywords", About: "for jobs that cannot choose their ping URL"},
 }
 
-// Section returns a section. It is open if it has a setting that is not the default, or an error.
-func (v *editView) Section(name string) section {
-	for _, s := range sections {
-		if s.Name == name {
-			s.Open = slices.ContainsFunc(s.settings, func(setting string) bool {
-				return v.Error(setting) != "" || v.Form[setting] != defaultForm[setting]
-			})
-			return s
+// Sections returns the sections. One is open if it has a setting that is not the default, a sample or an error.
+func (v *editView) Sections() []section {
+	list := slices.Clone(sections)
+	for i := range list {
+		s := &list[i]
+		s.Open = s.Name == "keywords" && v.Form["sample_subject"]+v.Form["sample_body"] != ""
+		for _, in := range inputs {
+			if in.Part == s.Name {
+				in = v.Input(in.Name)
+				s.Inputs = append(s.Inputs, in)
+				s.Open = s.Open || in.Error != "" || in.Value != defaultForm[in.Name]
+			}
 		}
 	}
-	return section{}
+	return list
 }
 
 // defaultForm is the form of a new check.
@@ -134,7 +164,7 @@ func (v *editView) shownValue(s formSetting, f form) string {
 	switch text := s.value(f); {
 	case text == "on":
 		return "on"
-	case text == "" && strings.HasPrefix(s.name, "filter_") || text == "" && s.name == "manual_resume":
+	case text == "" && checks.SettingNamed(s.name).Type == checks.Flag:
 		return "off"
 	case text == "":
 		return "empty"

@@ -25,42 +25,34 @@ const (
 	kindSchedule = "schedule"
 )
 
-// lineInputs are the inputs of one line, areaInputs those of several, flagInputs the checkboxes. The samples are no settings.
-var (
-	lineInputs = []string{"kind", "name", "slug", "tags", "timeout", "tz", "grace", "max_runtime", "alert_after", "repeat_every",
-		"start_kw", "success_kw", "failure_kw", "sample_subject"}
-	areaInputs = []string{"schedule", "desc", "quiet_hours", "sample_body"}
-	flagInputs = []string{"manual_resume", "methods", "filter_subject", "filter_body", "filter_http_body", "filter_default_fail"}
-)
-
 // formOf returns the form of a check as it is.
 func formOf(c checks.Check) form {
-	f := form{
-		"kind": kindSimple, "name": c.Name, "slug": c.Slug, "tags": strings.Join(c.TagList(), " "), "desc": c.Desc,
-		"timeout": spellPeriod(c.Timeout), "schedule": c.Schedule, "tz": c.TZ, "grace": spellPeriod(c.Grace),
-		"max_runtime": optionalText(c.MaxRuntime), "methods": c.Methods, "channels": joinChannels(c.Channels),
-		"start_kw": c.StartKW, "success_kw": c.SuccessKW, "failure_kw": c.FailureKW,
-		"alert_after": strconv.Itoa(max(c.AlertAfter, 1)), "repeat_every": optionalText(c.RepeatEvery), "quiet_hours": c.QuietHours,
-	}
+	f := form{"kind": kindSimple, "channels": joinChannels(c.Channels)}
 	if c.IsCron() {
 		f["kind"] = kindSchedule
 	}
-	for name, on := range map[string]bool{
-		"manual_resume": c.ManualResume, "filter_subject": c.FilterSubject, "filter_body": c.FilterBody,
-		"filter_http_body": c.FilterHTTPBody, "filter_default_fail": c.FilterDefaultFail,
-	} {
-		if on {
-			f[name] = "on"
+	for _, s := range checks.AllSettings() {
+		switch value := s.Of(c.Settings).(type) {
+		case string:
+			f[s.Name] = value
+		case []string:
+			f[s.Name] = strings.Join(c.TagList(), " ")
+		case bool:
+			if value {
+				f[s.Name] = "on"
+			}
+		case int:
+			if s.Name == "alert_after" {
+				value = max(value, 1) // 0 means the same
+			}
+			f[s.Name] = strconv.Itoa(value)
+		case time.Duration:
+			if value != 0 {
+				f[s.Name] = spellPeriod(value)
+			}
 		}
 	}
 	return f.clean()
-}
-
-func optionalText(d time.Duration) string {
-	if d == 0 {
-		return ""
-	}
-	return spellPeriod(d)
 }
 
 // joinChannels writes a set of integrations in one order, whatever the order of the list.
@@ -75,27 +67,25 @@ func joinChannels(ids []uuid.UUID) string {
 
 // clean makes the texts as a browser sends them back: lines end with LF, and the inputs of one line have no line ends.
 func (f form) clean() form {
-	for _, name := range lineInputs {
-		f[name] = strings.NewReplacer("\r", "", "\n", "").Replace(f[name])
-	}
-	for _, name := range areaInputs {
-		f[name] = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(f[name])
+	for name, text := range f {
+		end := ""
+		if name == "sample_body" || inputNamed(name).Rows > 0 {
+			end = "\n"
+		}
+		f[name] = strings.NewReplacer("\r\n", end, "\r", end, "\n", end).Replace(text)
 	}
 	return f
 }
 
 // readForm reads the inputs that a browser has sent. Texts that are missing are those of the other form.
 func readForm(sent url.Values, missing form) form {
-	f := form{}
-	for _, name := range append(lineInputs, areaInputs...) {
-		if sent.Has(name) {
-			f[name] = sent.Get(name)
+	f := form{"sample_subject": sent.Get("sample_subject"), "sample_body": sent.Get("sample_body"), "kind": cmp.Or(sent.Get("kind"), missing["kind"])}
+	for _, in := range inputs {
+		if sent.Has(in.Name) || in.Box != "" {
+			f[in.Name] = sent.Get(in.Name)
 		} else {
-			f[name] = missing[name]
+			f[in.Name] = missing[in.Name]
 		}
-	}
-	for _, name := range flagInputs {
-		f[name] = sent.Get(name)
 	}
 	chosen := slices.Sorted(slices.Values(sent["channels"]))
 	f["channels"] = strings.Join(slices.Compact(chosen), ",")
@@ -186,54 +176,63 @@ type formSetting struct {
 	set func(form, *checks.Spec) error
 }
 
-// formSettings lists the settings in the order of the page. A new setting needs a row here, an input and a template.
-var formSettings = []formSetting{
-	textSetting("name", func(s *checks.Spec) **string { return &s.Name }),
-	whenSetting,
-	textSetting("tz", func(s *checks.Spec) **string { return &s.TZ }),
-	periodSetting("grace", false, func(s *checks.Spec) **time.Duration { return &s.Grace }),
-	textSetting("channels", func(s *checks.Spec) **string { return &s.Channels }),
-	textSetting("slug", func(s *checks.Spec) **string { return &s.Slug }),
-	tagsSetting,
-	textSetting("desc", func(s *checks.Spec) **string { return &s.Desc }),
-	periodSetting("max_runtime", true, func(s *checks.Spec) **time.Duration { return &s.MaxRuntime }),
-	flagSetting("manual_resume", func(s *checks.Spec) **bool { return &s.ManualResume }),
-	textSetting("methods", func(s *checks.Spec) **string { return &s.Methods }),
-	alertAfterSetting,
-	periodSetting("repeat_every", true, func(s *checks.Spec) **time.Duration { return &s.RepeatEvery }),
-	textSetting("quiet_hours", func(s *checks.Spec) **string { return &s.QuietHours }),
-	flagSetting("filter_http_body", func(s *checks.Spec) **bool { return &s.FilterHTTPBody }),
-	flagSetting("filter_subject", func(s *checks.Spec) **bool { return &s.FilterSubject }),
-	flagSetting("filter_body", func(s *checks.Spec) **bool { return &s.FilterBody }),
-	textSetting("start_kw", func(s *checks.Spec) **string { return &s.StartKW }),
-	textSetting("success_kw", func(s *checks.Spec) **string { return &s.SuccessKW }),
-	textSetting("failure_kw", func(s *checks.Spec) **string { return &s.FailureKW }),
-	flagSetting("filter_default_fail", func(s *checks.Spec) **bool { return &s.FilterDefaultFail }),
-}
+// formSettings lists the settings in the order of the page.
+var formSettings = func() (list []formSetting) {
+	for _, in := range inputs {
+		switch in.Name {
+		case "timeout":
+			list = append(list, whenSetting)
+		case "schedule": // belongs to that
+		default:
+			list = append(list, settingOf(checks.SettingNamed(in.Name)))
+		}
+	}
+	return list
+}()
 
-func textSetting(name string, field func(*checks.Spec) **string) formSetting {
-	return formSetting{name, []string{name}, func(f form) string { return f[name] }, func(f form, s *checks.Spec) error {
-		*field(s) = new(f[name])
-		return nil
-	}}
-}
-
-func flagSetting(name string, field func(*checks.Spec) **bool) formSetting {
-	return formSetting{name, []string{name}, func(f form) string { return f[name] }, func(f form, s *checks.Spec) error {
-		*field(s) = new(f[name] != "")
-		return nil
-	}}
-}
-
-// periodSetting is a setting of a period. If it is optional, no text stands for 0.
-func periodSetting(name string, optional bool, field func(*checks.Spec) **time.Duration) formSetting {
-	return formSetting{name, []string{name}, func(f form) string { return samePeriod(f[name]) }, func(f form, s *checks.Spec) error {
-		d, err := f.period(name, optional)
+// settingOf returns the setting that is one input.
+func settingOf(s checks.Setting) formSetting {
+	value := func(f form) string {
+		switch s.Type {
+		case checks.Period:
+			return samePeriod(f[s.Name])
+		case checks.Tags:
+			return strings.Join(strings.Fields(f[s.Name]), " ")
+		case checks.Count:
+			return strings.TrimSpace(f[s.Name])
+		}
+		return f[s.Name]
+	}
+	return formSetting{s.Name, []string{s.Name}, value, func(f form, spec *checks.Spec) error {
+		value, err := f.value(s)
 		if err == nil {
-			*field(s) = &d
+			s.Set(spec, value)
 		}
 		return err
 	}}
+}
+
+// value reads the value of a setting. The error is a *checks.FieldError.
+func (f form) value(s checks.Setting) (any, error) {
+	text := f[s.Name]
+	switch s.Type {
+	case checks.Flag:
+		return text != "", nil
+	case checks.Tags:
+		return strings.Fields(text), nil
+	case checks.Period:
+		return f.period(s)
+	case checks.Count:
+		n, err := strconv.Atoi(cmp.Or(strings.TrimSpace(text), "0"))
+		if err != nil {
+			return 0, &checks.FieldError{Field: s.Name, Reason: "is not a whole number: " + cut(text, 20)}
+		}
+		if s.Name == "alert_after" && n == 1 {
+			n = 0 // means the same, and is the default
+		}
+		return n, nil
+	}
+	return text, nil
 }
 
 // samePeriod returns the same text for texts of the same period.
@@ -245,20 +244,20 @@ func samePeriod(text string) string {
 }
 
 // period reads the period of an input, and checks its bounds, so that the error names them as people write them.
-func (f form) period(name string, optional bool) (time.Duration, error) {
-	if optional && strings.TrimSpace(f[name]) == "" {
+func (f form) period(s checks.Setting) (time.Duration, error) {
+	if s.Optional && strings.TrimSpace(f[s.Name]) == "" {
 		return 0, nil
 	}
-	d, err := parsePeriod(f[name])
+	d, err := parsePeriod(f[s.Name])
 	if err != nil {
-		return 0, &checks.FieldError{Field: name, Reason: err.Error()}
+		return 0, &checks.FieldError{Field: s.Name, Reason: err.Error()}
 	}
 	switch {
-	case d == 0 && optional:
+	case d == 0 && s.Optional:
 	case d < checks.MinPeriod:
-		return 0, &checks.FieldError{Field: name, Reason: "is too short: " + spellPeriod(d) + ", the minimum is " + spellPeriod(checks.MinPeriod)}
+		return 0, &checks.FieldError{Field: s.Name, Reason: "is too short: " + spellPeriod(d) + ", the minimum is " + spellPeriod(checks.MinPeriod)}
 	case d > checks.MaxPeriod:
-		return 0, &checks.FieldError{Field: name, Reason: "is too long: " + spellPeriod(d) + ", the maximum is " + spellPeriod(checks.MaxPeriod)}
+		return 0, &checks.FieldError{Field: s.Name, Reason: "is too long: " + spellPeriod(d) + ", the maximum is " + spellPeriod(checks.MaxPeriod)}
 	}
 	return d, nil
 }
@@ -277,28 +276,9 @@ var whenSetting = formSetting{"when", []string{"kind", "timeout", "schedule"}, f
 		s.Schedule = new(f["schedule"])
 		return nil
 	}
-	d, err := f.period("timeout", false)
+	d, err := f.period(checks.SettingNamed("timeout"))
 	if err == nil {
 		s.Timeout = &d
 	}
 	return err
 }}
-
-var tagsSetting = formSetting{"tags", []string{"tags"}, func(f form) string { return strings.Join(strings.Fields(f["tags"]), " ") },
-	func(f form, s *checks.Spec) error {
-		s.Tags = append([]string{}, strings.Fields(f["tags"])...)
-		return nil
-	}}
-
-var alertAfterSetting = formSetting{"alert_after", []string{"alert_after"}, func(f form) string { return strings.TrimSpace(f["alert_after"]) },
-	func(f form, s *checks.Spec) error {
-		n, err := strconv.Atoi(cmp.Or(strings.TrimSpace(f["alert_after"]), "1"))
-		if err != nil {
-			return &checks.FieldError{Field: "alert_after", Reason: "is not a whole number: " + cut(f["alert_after"], 20)}
-		}
-		if n == 1 {
-			n = 0 // means the same, and is the default
-		}
-		s.AlertAfter = &n
-		return nil
-	}}

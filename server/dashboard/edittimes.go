@@ -48,7 +48,7 @@ func previewTimes(f form, viewer *time.Location, now time.Time) (p timesPreview)
 		p.fail(err, f["schedule"])
 		return p
 	}
-	grace, graceErr := f.period("grace", false)
+	grace, graceErr := f.period(checks.SettingNamed("grace"))
 	if spec.Timeout != nil {
 		p.Words = "A ping is expected within " + spellPeriod(*spec.Timeout) + " of the last one."
 		if graceErr == nil {
