@@ -215,11 +215,8 @@ func (c *call) identify(text string) error {
 }
 
 func (c *call) limit() error {
-	if c.limiter == nil {
-		return nil
-	}
-	if delay := c.limiter.wait(c.key.ID); delay > 0 {
-		return tooMany(c.limiter.perMinute, delay)
+	if delay := c.limiter.Wait(c.key.ID); delay > 0 {
+		return tooMany(c.rateLimit, delay)
 	}
 	return nil
 }

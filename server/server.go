@@ -65,6 +65,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/julienschmidt/httprouter"
 	"golang.org/x/sync/semaphore"
 
@@ -90,7 +91,7 @@ type Config struct {
 	// PingBaseURL is the address of the ping endpoints for jobs. Default: BaseURL + "/ping".
 	PingBaseURL string
 	// RateLimit is how many requests a minute each API key may make to the management interface, on average and at once.
-	// 0 is no limit. Pings and badges do not count.
+	// 0 is no limit. Pings, badges and pages do not count.
 	RateLimit int
 	// PingBodyLimit is how many bytes of a ping's body are kept, at most [monitor.MaxBody]. The rest is cut off.
 	// Default: [DefaultPingBodyLimit].
@@ -153,7 +154,8 @@ type Server struct {
 	signIn        func(*http.Request) (checks.Key, error) // Config.Authenticate
 	dashboard     http.Handler                            // nil without one
 	crossOrigin   http.CrossOriginProtection
-	limiter       *limiter // nil without a limit
+	rateLimit     int
+	limiter       *limit.Requests[uuid.UUID] // by API key; nil without a limit
 	bodyMemory    *semaphore.Weighted
 	docs          *openapi.Docs
 	router        *httprouter.Router // of the management interface
@@ -199,8 +201,12 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	if s.proxies, err = newProxies(c.TrustedProxies); err != nil {
 		return nil, err
 	}
-	if c.RateLimit > 0 {
-		s.limiter = newLimiter(c.RateLimit, c.Now)
+	if s.rateLimit = c.RateLimit; s.rateLimit > 0 {
+		now := c.Now
+		if now == nil {
+			now = time.Now
+		}
+		s.limiter = limit.NewRequests[uuid.UUID](s.rateLimit, s.rateLimit, now)
 	}
 	s.docs = openapi.New(s.base.text, s.ping.text)
 	s.router = s.newRouter()

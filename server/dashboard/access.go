@@ -15,6 +15,8 @@ type Access struct {
 	Name string
 	// Projects are the projects that the viewer may see, in the order in which pages list them.
 	Projects []ProjectAccess
+
+	keys map[uuid.UUID]uuid.UUID // the API key for each project, if the viewer has signed in with keys
 }
 
 // ProjectAccess says what a viewer may do in one project.
@@ -32,4 +34,10 @@ func (a Access) project(id uuid.UUID) (ProjectAccess, bool) {
 		}
 	}
 	return ProjectAccess{}, false
+}
+
+// countedBy is whose pages of a project count together.
+type countedBy struct {
+	project, key uuid.UUID
+	name         string
 }

@@ -46,7 +46,7 @@ type badgeRow struct {
 
 // badgeQuery is what the address of the page says.
 type badgeQuery struct {
-	Text   string
+	search
 	States string // "3" or "2"
 	As     string // one of badgeCodes
 	Page   int
@@ -59,7 +59,7 @@ var badgeCodes = []choice{
 }
 
 func parseBadgeQuery(v url.Values) badgeQuery {
-	q := badgeQuery{Text: v.Get("q"), States: "3", As: "markdown"}
+	q := badgeQuery{search: newSearch(v.Get("q")), States: "3", As: "markdown"}
 	if v.Get("states") == "2" {
 		q.States = "2"
 	}
@@ -109,7 +109,7 @@ func (d *Dashboard) badgesPage(q *request) error {
 	for _, c := range list {
 		rows = append(rows, checkBadge(c, q.mon.Now()))
 	}
-	rows = slices.DeleteFunc(rows, func(r badgeRow) bool { return !matches(view.Query.Text, r.Kind, r.Name) })
+	rows = slices.DeleteFunc(rows, func(r badgeRow) bool { return !view.Query.matches(r.Kind, strings.ToLower(r.Name)) })
 	view.Matches = len(rows)
 	from := min((view.Query.Page-1)*badgesPerPage, len(rows))
 	to := min(from+badgesPerPage, len(rows))

@@ -121,9 +121,9 @@ func (d *Dashboard) boardPage(q *request) error {
 		return err
 	}
 	now := q.mon.Now()
-	rows := make([]row, len(list))
-	for i, c := range list {
-		rows[i] = rowOf(c, now)
+	rows, err := q.rowsOf(list, now)
+	if err != nil {
+		return err
 	}
 	view := boardView{summary: summarize(rows, now), Query: parseBoardQuery(q.r.URL.Query()), Tags: len(tagsOf(rows)) > 0}
 	view.Axis = board.NewAxis(now, view.Query.span(), q.zone())
@@ -179,7 +179,9 @@ func join(groups []boardGroup, lanes []boardLane) []boardGroup {
 	}
 	last := &groups[n-1]
 	last.Lanes = append(last.Lanes, lanes...)
-	slices.SortStableFunc(last.Lanes, func(a, b boardLane) int { return byName(row{Name: a.Name, ID: a.ID}, row{Name: b.Name, ID: b.ID}) })
+	slices.SortStableFunc(last.Lanes, func(a, b boardLane) int {
+		return byName(row{lower: strings.ToLower(a.Name)}, row{lower: strings.ToLower(b.Name)})
+	})
 	return groups
 }
 

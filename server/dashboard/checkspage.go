@@ -38,9 +38,9 @@ func (d *Dashboard) checksPage(q *request) error {
 	if err != nil {
 		return err
 	}
-	rows := make([]row, len(list))
-	for i, c := range list {
-		rows[i] = rowOf(c, now)
+	rows, err := q.rowsOf(list, now)
+	if err != nil {
+		return err
 	}
 	view := checksView{summary: summarize(rows, now), Query: parseListQuery(q.r.URL.Query()), Tags: tagsOf(rows)}
 	rows = slices.DeleteFunc(rows, func(r row) bool { return !view.Query.match(r) })

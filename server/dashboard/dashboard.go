@@ -74,6 +74,11 @@ type Config struct {
 	Authorize func(*http.Request) (Access, error)
 	// SignInURL is where a program with Authorize lets people sign in. Default: none, and the answer is 401.
 	SignInURL string
+	// RateLimit is how many pages and actions of a project a minute this server makes for the holders of one API key, on
+	// average and at once; with Authorize, for the viewers of one name. An open page asks once a second while its project
+	// changes; what it gets does not count if nothing has changed, or if another viewer of the page has just got the same.
+	// Beyond the limit, the answer is 429. Default: no limit.
+	RateLimit int
 	// Logger logs errors that are not the client's. Default: slog.Default().
 	Logger *slog.Logger
 }
@@ -97,7 +102,8 @@ type Dashboard struct {
 	protect   *http.CrossOriginProtection
 	templates templates
 	assets    *assets
-	busy      busy
+	pages     *limit.Requests[countedBy] // nil without a limit
+	busy      *limit.Requests[uuid.UUID] // by project: what makes this server send requests, tests of integrations and imports
 	sessions  sessions
 	lives     lives
 	status    *statuspage.Handler
@@ -123,7 +129,10 @@ func New(mon *monitor.Monitor, config *Config) (*Dashboard, error) {
 	d := &Dashboard{
 		mon: mon, config: c, base: base.EscapedPath(), secure: base.Scheme == "https",
 		log:     cmp.Or(c.Logger, slog.Default()).With(slog.Group("rollcall", "component", "dashboard")),
-		protect: http.NewCrossOriginProtection(),
+		protect: http.NewCrossOriginProtection(), busy: limit.NewRequests[uuid.UUID](12, 10, mon.Now),
+	}
+	if c.RateLimit > 0 {
+		d.pages = limit.NewRequests[countedBy](c.RateLimit, c.RateLimit, mon.Now)
 	}
 	if err := d.protect.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
 		return nil, fmt.Errorf("dashboard: BaseURL: %w", err)

@@ -69,7 +69,7 @@ type deliveryQuery struct {
 }
 
 func parseDeliveryQuery(v url.Values) deliveryQuery {
-	q := deliveryQuery{State: monitor.DeliveryState(v.Get("state")), Check: strings.TrimSpace(v.Get("check")), Channel: v.Get("integration")}
+	q := deliveryQuery{State: monitor.DeliveryState(v.Get("state")), Check: start(strings.TrimSpace(v.Get("check")), maxSearch), Channel: v.Get("integration")}
 	if !slices.Contains(deliveryStates, q.State) {
 		q.State = ""
 	}
@@ -196,11 +196,12 @@ func (q *request) findCheck(view *deliveriesView) (uuid.UUID, error) {
 	if text == "" {
 		return uuid.Nil, nil
 	}
+	lower := strings.ToLower(text)
 	for _, same := range []func(checks.Check) bool{
 		func(c checks.Check) bool { return c.UniqueKey() == text || c.ID.String() == text },
 		func(c checks.Check) bool { return c.Slug == text },
 		func(c checks.Check) bool { return strings.EqualFold(c.Name, text) },
-		func(c checks.Check) bool { return strings.Contains(strings.ToLower(c.Name), strings.ToLower(text)) },
+		func(c checks.Check) bool { return strings.Contains(strings.ToLower(c.Name), lower) },
 	} {
 		found := slices.DeleteFunc(slices.Clone(list), func(c checks.Check) bool { return !same(c) })
 		switch len(found) {

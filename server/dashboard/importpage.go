@@ -103,7 +103,7 @@ func (d *Dashboard) planImport(q *request) error {
 	switch {
 	case err != nil || address.Scheme != "https" || address.Host == "":
 		return refuse(http.StatusBadRequest, "The address must begin with https://, because the key is sent there.")
-	case !d.busy.allow(q.project.ID, q.mon.Now()):
+	case d.busy.Wait(q.project.ID) > 0:
 		return refuse(http.StatusTooManyRequests, "Too many attempts in a short time. Wait a few seconds, then try again.")
 	}
 	ctx, cancel := context.WithTimeout(q.ctx(), importTime)

@@ -36,7 +36,8 @@ var categories = []string{channels.Mail, channels.Chat, channels.Push, channels.
 
 // kindChoices returns the kinds that match a text.
 func (q *request) kindChoices(text string) kindsView {
-	view := kindsView{Text: text}
+	search := newSearch(text)
+	view := kindsView{Text: search.Text}
 	allowed := q.kindsToMake()
 	view.None = len(allowed) == 0
 	groups := map[string][]kindChoice{}
@@ -45,7 +46,7 @@ func (q *request) kindChoices(text string) kindsView {
 		if err := q.mon.Configured(info.Kind); err != nil {
 			choice.Lacks = lacks(err)
 		}
-		if matches(text, choice.Kind, choice.Title, choice.Doc, info.Category) {
+		if search.matches(strings.ToLower(strings.Join([]string{choice.Kind, choice.Title, choice.Doc, info.Category}, "\n"))) {
 			category := cmp.Or(info.Category, otherKinds)
 			groups[category] = append(groups[category], choice)
 		}
@@ -65,15 +66,4 @@ func (q *request) kindChoices(text string) kindsView {
 		}
 	}
 	return view
-}
-
-// matches reports whether each word of a text occurs in one of the others.
-func matches(text string, in ...string) bool {
-	all := strings.ToLower(strings.Join(in, "\n"))
-	for _, word := range strings.Fields(strings.ToLower(text)) {
-		if !strings.Contains(all, word) {
-			return false
-		}
-	}
-	return true
 }

@@ -217,7 +217,7 @@ func (d *Dashboard) testIntegration(q *request, c channels.Channel) error {
 	if err != nil {
 		return err
 	}
-	if !d.busy.allow(q.project.ID, q.mon.Now()) {
+	if d.busy.Wait(q.project.ID) > 0 {
 		view.Problem = "Too many tests. Wait a few seconds, then try again."
 		return q.showForm(http.StatusTooManyRequests, view)
 	}

@@ -30,6 +30,8 @@ type row struct {
 	Next time.Time
 	Slug string
 	Runs []checks.Run // the last ones, oldest first
+
+	lower string // the name in lower case, for searches and orders
 }
 
 // Word is the word of the state.
@@ -41,6 +43,7 @@ func rowOf(c checks.Check, now time.Time) row {
 		ID: c.ID, Key: c.UniqueKey(), Name: nameOf(c), Slug: c.Slug, Status: c.Status(now), Schedule: explained.words(c.Settings), Tags: c.TagList(),
 		Last: c.LastPing, Next: c.NextPing(now), Runs: c.History.Recent.Runs(),
 	}
+	r.lower = strings.ToLower(r.Name)
 	for _, run := range slices.Backward(r.Runs) {
 		if run.Result != checks.RunMissed {
 			r.Took = run.Duration
@@ -53,6 +56,18 @@ func rowOf(c checks.Check, now time.Time) row {
 		}
 	}
 	return r
+}
+
+// rowsOf returns the rows of checks. It stops when the viewer is gone.
+func (q *request) rowsOf(list []checks.Check, now time.Time) ([]row, error) {
+	rows := make([]row, len(list))
+	for i, c := range list {
+		if i%100 == 0 && q.ctx().Err() != nil {
+			return nil, q.ctx().Err()
+		}
+		rows[i] = rowOf(c, now)
+	}
+	return rows, nil
 }
 
 // nameOf returns what pages call a check.
@@ -89,7 +104,7 @@ func (e *explanations) words(s checks.Settings) string {
 
 // listQuery is what the address of the list says: which checks, and in which order.
 type listQuery struct {
-	Text  string
+	search
 	State string // the word of a state, or ""
 	Tag   string
 	Sort  string // one of the keys of sortings
@@ -100,7 +115,7 @@ type listQuery struct {
 const pageSize = 1000
 
 func parseListQuery(v url.Values) listQuery {
-	q := listQuery{Text: v.Get("q"), State: v.Get("state"), Tag: v.Get("tag"), Sort: v.Get("sort")}
+	q := listQuery{search: newSearch(v.Get("q")), State: v.Get("state"), Tag: v.Get("tag"), Sort: v.Get("sort")}
 	if _, ok := sortings[q.Sort]; !ok {
 		q.Sort = ""
 	}
@@ -135,14 +150,7 @@ func (q listQuery) match(r row) bool {
 	if q.State != "" && r.Word() != q.State || q.Tag != "" && !slices.Contains(r.Tags, q.Tag) {
 		return false
 	}
-	for _, word := range strings.Fields(strings.ToLower(q.Text)) {
-		found := strings.Contains(strings.ToLower(r.Name), word) || strings.Contains(r.Slug, word) ||
-			slices.ContainsFunc(r.Tags, func(tag string) bool { return strings.Contains(strings.ToLower(tag), word) })
-		if !found {
-			return false
-		}
-	}
-	return true
+	return len(q.words) == 0 || q.matches(r.lower, r.Slug, strings.ToLower(strings.Join(r.Tags, "\n")))
 }
 
 // urgency orders states: what needs somebody comes first.
@@ -168,7 +176,7 @@ func byState(a, b row) int {
 }
 
 func byName(a, b row) int {
-	return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.Key, b.Key))
+	return cmp.Or(strings.Compare(a.lower, b.lower), strings.Compare(a.Key, b.Key))
 }
 
 // summary counts the checks of a project by state.

@@ -83,6 +83,9 @@ func (q *request) render(name, title string, data any) error {
 }
 
 func (q *request) renderStatus(status int, name, title string, data any) error {
+	if err := q.ctx().Err(); err != nil { // the viewer is gone
+		return err
+	}
 	zone := q.zone()
 	p := &page{
 		Base: q.base, Title: title, Nav: navOf[name], Project: q.project, Edit: q.edit, Viewer: q.access.Name,

@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 )
 
 // routes registers all pages. Each file of pages has a function for its own.
@@ -107,6 +111,7 @@ const maxForm = 1 << 20
 // signedIn finds out who sends the request, and loads the project and the check that its path names. A project that the
 // viewer may not see does not exist for them.
 func signedIn(h handler, edit bool) handler {
+	page := counted(h)
 	return func(q *request) (err error) {
 		if q.access, err = q.authorize(); err != nil {
 			return err
@@ -137,8 +142,24 @@ func signedIn(h handler, edit bool) handler {
 				return nil
 			}
 			if q.refresh {
-				return q.share(h)
+				return q.share(page)
 			}
+		}
+		return page(q)
+	}
+}
+
+// tooManyError reports that a viewer asks for more than Config.RateLimit pages.
+type tooManyError struct{ wait time.Duration }
+
+func (e tooManyError) Error() string { return "too many requests" }
+
+// counted counts a page that is made.
+func counted(h handler) handler {
+	return func(q *request) error {
+		wait := q.pages.Wait(countedBy{project: q.project.ID, key: q.access.keys[q.project.ID], name: q.access.Name})
+		if wait > 0 {
+			return tooManyError{wait}
 		}
 		return h(q)
 	}
@@ -209,6 +230,7 @@ func (d *Dashboard) home(q *request) error {
 func (d *Dashboard) fail(q *request, err error) {
 	status, title, text := http.StatusInternalServerError, "Something went wrong", "The server could not complete the request. See its log."
 	var tooLarge *http.MaxBytesError
+	var tooMany tooManyError
 	switch {
 	case q.r.Context().Err() != nil:
 		return
@@ -221,6 +243,11 @@ func (d *Dashboard) fail(q *request, err error) {
 		status, title, text = http.StatusForbidden, "Not allowed", "You can view this project but not change it. Sign in with a read-write key to make changes."
 	case errors.As(err, &tooLarge):
 		status, title, text = http.StatusRequestEntityTooLarge, "Too large", "The form is larger than 1 MB."
+	case errors.As(err, &tooMany):
+		seconds := int(math.Ceil(tooMany.wait.Seconds()))
+		q.w.Header().Set("Retry-After", strconv.Itoa(seconds))
+		status, title = http.StatusTooManyRequests, "Too many requests"
+		text = "This key has requested too many pages. Try again in " + verdict.Count(seconds, "second") + "."
 	case errors.Is(err, errBadForm):
 		status, title, text = http.StatusBadRequest, "Bad request", "The form could not be read. Go back and try again."
 	case errors.Is(err, monitor.ErrUnavailable):

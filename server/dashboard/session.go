@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -64,7 +65,7 @@ func (s *sessions) access(w http.ResponseWriter, r *http.Request) (Access, error
 	if err != nil {
 		return Access{}, err
 	}
-	var access Access
+	access := Access{keys: map[uuid.UUID]uuid.UUID{}}
 	valid := current.keys[:0]
 	for _, ref := range current.keys {
 		key, err := s.key(r.Context(), ref)
@@ -75,6 +76,7 @@ func (s *sessions) access(w http.ResponseWriter, r *http.Request) (Access, error
 			return Access{}, err
 		}
 		valid = append(valid, ref)
+		access.keys[ref.project] = cmp.Or(access.keys[ref.project], ref.key)
 		if known, ok := access.project(ref.project); !ok {
 			access.Projects = append(access.Projects, ProjectAccess{ProjectID: ref.project, Edit: !key.ReadOnly})
 		} else if !key.ReadOnly && !known.Edit {

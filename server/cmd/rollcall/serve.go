@@ -29,7 +29,7 @@ type serveCmd struct {
 	PingBaseURL    address `group:"Addresses:" placeholder:"URL" help:"URL of the ping endpoints for jobs (default: the base URL + /ping)."`
 	TrustedProxies []proxy `group:"Addresses:" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted, such as 10.0.0.0/8. None by default."`
 
-	RateLimit        int   `default:"100" group:"Limits:" placeholder:"N" help:"Requests a minute for each API key; 0 is no limit. Pings do not count."`
+	RateLimit        int   `default:"100" group:"Limits:" placeholder:"N" help:"API requests a minute for each key, and ten times as many pages of the dashboard; 0 is no limit. Pings do not count."`
 	CreateRateLimit  int   `default:"60" group:"Limits:" placeholder:"N" help:"Checks a minute that the pings of a project may create with ?create=1; 0 is no limit."`
 	MaxCreatedChecks int   `default:"1000" group:"Limits:" placeholder:"N" help:"Once a project has this many checks, its pings create no more; 0 is no limit."`
 	PingBodyLimit    int64 `default:"100000" group:"Limits:" placeholder:"BYTES" help:"Maximum stored length of a ping's body, 1 to 8388608. The rest is cut off."`

@@ -237,9 +237,14 @@ func (s *service) serverConfig(signer badges.Signer) *server.Config {
 	return config
 }
 
+// pagesPerRequest is how many pages --rate-limit allows for each request to the API. A person with pages of a busy project
+// open in several tabs stays far below the limit.
+const pagesPerRequest = 10
+
 func (s *service) newDashboard(signer badges.Signer, push string) (*dashboard.Dashboard, error) {
 	config := &dashboard.Config{
 		BaseURL: string(s.BaseURL), PingBaseURL: string(s.PingBaseURL), PingEmailDomain: s.SMTP.PingEmailDomain, Signer: signer, Logger: s.log,
+		RateLimit: pagesPerRequest * s.RateLimit,
 	}
 	var err error
 	if config.PushKey, err = webpush.PublicKey(push); err != nil {

@@ -1,0 +1,100 @@
+package dashboard_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
+)
+
+// A search has a bounded length, so that its cost is bounded.
+func TestLongSearch(t *testing.T) {
+	s := newSite(t)
+	s.create(checks.Spec{Name: new("a b")})
+	b := s.signedIn(s.keys.ReadWrite)
+	long := strings.Repeat("a ", 30_000)
+	for _, path := range []string{s.path("?q="), s.path("badges?q="), s.path("integrations/new?q="), s.path("deliveries?check=")} {
+		page := b.get(path + url.QueryEscape(long)).is(http.StatusOK)
+		if n := len(page.body); n > 20_000 || strings.Contains(page.body, long[:300]) {
+			t.Errorf("%s: the page has %d bytes: the search is not cut", path, n)
+		}
+	}
+	b.get(s.path("?q=" + url.QueryEscape(strings.Repeat("A ", 90)+"b"))).is(http.StatusOK).has("a b</a>")
+}
+
+// leavingStore ends a request when the checks are read.
+type leavingStore struct {
+	store.Store
+	leave func()
+}
+
+func (s *leavingStore) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
+	list, err := s.Store.Checks(ctx, f)
+	s.leave()
+	return list, err
+}
+
+// No page is made for a viewer who has gone.
+func TestViewerWhoLeaves(t *testing.T) {
+	db := &leavingStore{leave: func() {}}
+	s := newSiteStored(t, func(inner store.Store) store.Store {
+		db.Store = inner
+		return db
+	})
+	s.create(checks.Spec{Name: new("backup")})
+	cookie := s.signedIn(s.keys.ReadWrite).client.Jar.Cookies(must(url.Parse(s.web.URL)))[0]
+	for _, page := range []string{"", "board", "badges"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		db.leave = cancel
+		r := httptest.NewRequestWithContext(ctx, http.MethodGet, s.path(page), nil)
+		r.AddCookie(cookie)
+		w := httptest.NewRecorder()
+		s.pages.ServeHTTP(w, r)
+		if ctx.Err() == nil || w.Body.Len() > 0 {
+			t.Errorf("%q: got %d bytes after leaving, error %v", page, w.Body.Len(), ctx.Err())
+		}
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// The pages of a key count together. What has not changed, or was just made for another viewer, does not count.
+func TestPageLimit(t *testing.T) {
+	s := newSite(t, func(c *dashboard.Config) { c.RateLimit = 3 })
+	s.create(checks.Spec{Name: new("backup")})
+	b, other := s.signedIn(s.keys.ReadWrite), s.signedIn(s.keys.ReadWrite)
+	_, version, _ := strings.Cut(b.get(s.path("")).is(http.StatusOK).body, `data-version="`)
+	version, _, _ = strings.Cut(version, `"`)
+	b.header.Set("Rollcall-Version", version)
+	for range 10 {
+		b.get(s.path("")).is(http.StatusNoContent)
+	}
+	b.header.Set("Rollcall-Version", "older")
+	for range 10 {
+		b.get(s.path("")).is(http.StatusOK)
+	}
+	b.header.Del("Rollcall-Version")
+	b.get(s.path("board")).is(http.StatusOK)
+	for _, one := range []*browser{b, other} {
+		refused := one.get(s.path("settings")).is(http.StatusTooManyRequests).has("Try again in 20 seconds.")
+		if got := refused.header.Get("Retry-After"); got != "20" {
+			t.Errorf("Retry-After is %q", got)
+		}
+		one.post(s.path("bulk"), url.Values{"action": {"pause"}}).is(http.StatusTooManyRequests)
+	}
+	s.signedIn(s.keys.ReadOnly).get(s.path("")).is(http.StatusOK)
+	s.advance(20 * time.Second)
+	b.get(s.path("settings")).is(http.StatusOK)
+}
