@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 func (d *Dashboard) badgeRoutes() {
@@ -139,7 +140,7 @@ func (q *request) tagBadges(list []checks.Check) []badgeRow {
 	}
 	slices.Sort(tags)
 	row := func(kind, tag, label string) badgeRow {
-		return badgeRow{Kind: kind, Name: label, label: label, summary: sums[tag], path: func(f badges.Format, late bool) string {
+		return badgeRow{Kind: kind, Name: words.Name(label, "unnamed"), label: label, summary: sums[tag], path: func(f badges.Format, late bool) string {
 			return q.config.Signer.Path(q.project.BadgeKey, tag, f, late)
 		}}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/timeline"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/board"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 func (d *Dashboard) boardRoutes() {
@@ -143,7 +144,7 @@ func (d *Dashboard) boardPage(q *request) error {
 func groupsOf(arranged board.Arrangement, logs map[uuid.UUID]timeline.Log, axis *board.Axis) (groups []boardGroup) {
 	var joined []boardLane
 	for _, part := range arranged.Groups {
-		g := boardGroup{Title: part.Tag}
+		g := boardGroup{Title: words.Name(part.Tag, "")}
 		if part.State != "" {
 			g.Word = stateWord(part.State)
 			g.Title = map[checks.Status]string{checks.StatusDown: "Down", checks.StatusGrace: "Late", checks.StatusUp: "Up again"}[part.State]

@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 const (
@@ -146,22 +147,22 @@ func (q *request) paragraph(v verdict.Verdict, sentences []verdict.Sentence) tem
 			out.WriteString(" ")
 		}
 		for _, p := range s {
-			words := template.HTMLEscapeString(v.Words(p, nil))
+			text := template.HTMLEscapeString(words.Plain(v.Words(p, nil)))
 			switch p.Kind {
 			case verdict.Emphasis:
-				out.WriteString("<strong>" + words + "</strong>")
+				out.WriteString("<strong>" + text + "</strong>")
 			case verdict.Integration:
-				out.WriteString("<b>" + words + "</b>")
+				out.WriteString("<b>" + text + "</b>")
 			case verdict.Output:
-				out.WriteString("<q>" + words + "</q>")
+				out.WriteString("<q>" + text + "</q>")
 			case verdict.Instant:
 				out.WriteString(`<time datetime="` + p.At.UTC().Format(time.RFC3339) + `"`)
 				if local := p.At.In(viewer); local.Format("15:04 -0700") != p.At.In(v.Zone).Format("15:04 -0700") {
 					out.WriteString(` title="` + template.HTMLEscapeString(local.Format("Mon 2 Jan 15:04:05")+" "+viewer.String()) + `"`)
 				}
-				out.WriteString(">" + words + "</time>")
+				out.WriteString(">" + text + "</time>")
 			default:
-				out.WriteString(words)
+				out.WriteString(text)
 			}
 		}
 	}
@@ -196,7 +197,7 @@ func (q *request) eventViews(history []monitor.Event) []eventView {
 	for _, e := range history {
 		v := eventView{Word: stateWord(e.To), At: e.At, Lasted: end.Sub(e.At), Why: reasons[e.Reason]}
 		for _, d := range e.Deliveries {
-			name := d.ChannelName
+			name := words.Name(d.ChannelName, "")
 			if d.ChannelKind == channels.Function {
 				name = "the program"
 			} else if name == "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 func (d *Dashboard) deliveryRoutes() {
@@ -154,7 +155,7 @@ func (q *request) readDeliveries(view *deliveriesView, query monitor.DeliveryQue
 
 func deliveryRowOf(d monitor.Delivery, edit bool) deliveryRow {
 	return deliveryRow{
-		Delivery: d, Check: orUnnamed(d.CheckName, "unnamed check"), Key: checks.UniqueKey(d.CheckID),
+		Delivery: d, Check: words.Name(d.CheckName, "unnamed check"), Key: checks.UniqueKey(d.CheckID),
 		Channel: channelName(channels.Channel{Name: d.ChannelName, Kind: d.ChannelKind}),
 		Why:     whyChanged(d), Sending: d.State == monitor.DeliveryPending && d.Attempts > 0 && d.Error == "",
 		Link: edit && d.ChannelKind != channels.Function,
@@ -187,8 +188,8 @@ func (q *request) findCheck(view *deliveriesView) (uuid.UUID, error) {
 	}
 	if len(list) <= maxNames {
 		for _, c := range list {
-			if c.Name != "" && !slices.Contains(view.Checks, c.Name) {
-				view.Checks = append(view.Checks, c.Name)
+			if name := words.Name(c.Name, ""); name != "" && !slices.Contains(view.Checks, name) {
+				view.Checks = append(view.Checks, name)
 			}
 		}
 	}
@@ -200,8 +201,8 @@ func (q *request) findCheck(view *deliveriesView) (uuid.UUID, error) {
 	for _, same := range []func(checks.Check) bool{
 		func(c checks.Check) bool { return c.UniqueKey() == text || c.ID.String() == text },
 		func(c checks.Check) bool { return c.Slug == text },
-		func(c checks.Check) bool { return strings.EqualFold(c.Name, text) },
-		func(c checks.Check) bool { return strings.Contains(strings.ToLower(c.Name), lower) },
+		func(c checks.Check) bool { return strings.EqualFold(words.Name(c.Name, ""), text) },
+		func(c checks.Check) bool { return strings.Contains(strings.ToLower(words.Name(c.Name, "")), lower) },
 	} {
 		found := slices.DeleteFunc(slices.Clone(list), func(c checks.Check) bool { return !same(c) })
 		switch len(found) {
@@ -227,8 +228,8 @@ func typedName(c checks.Check, list []checks.Check) string {
 	switch {
 	case alone(c.Slug, func(c checks.Check) string { return c.Slug }):
 		return c.Slug
-	case alone(c.Name, func(c checks.Check) string { return c.Name }):
-		return c.Name
+	case alone(words.Name(c.Name, ""), func(c checks.Check) string { return words.Name(c.Name, "") }):
+		return words.Name(c.Name, "")
 	}
 	return c.UniqueKey()
 }
@@ -307,11 +308,4 @@ func (r deliveryRow) NextTry() time.Time {
 }
 
 // channelName is what pages call a channel.
-func channelName(c channels.Channel) string { return orUnnamed(c.Name, "unnamed "+string(c.Kind)) }
-
-func orUnnamed(name, otherwise string) string {
-	if strings.TrimSpace(name) == "" {
-		return otherwise
-	}
-	return name
-}
+func channelName(c channels.Channel) string { return words.Name(c.Name, "unnamed "+string(c.Kind)) }

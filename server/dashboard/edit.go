@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 func (d *Dashboard) editRoutes() {
@@ -111,7 +111,7 @@ func (q *request) showEdit(status int, v *editView) error {
 	all, chosen := v.Form["channels"] == channels.All, strings.Split(v.Form["channels"], ",")
 	for _, c := range list {
 		v.Choices = append(v.Choices, channelChoice{
-			ID: c.ID.String(), Name: cmp.Or(c.Name, string(c.Kind)), Kind: c.Kind, Failing: !c.FailedAt.IsZero(),
+			ID: c.ID.String(), Name: words.Name(c.Name, string(c.Kind)), Kind: c.Kind, Failing: !c.FailedAt.IsZero(),
 			On: all || slices.Contains(chosen, c.ID.String()),
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // checkAction is an action on a check, with a page that asks first.
@@ -101,6 +102,7 @@ func (a checkAction) show(q *request, status int, problem string) error {
 			if err != nil {
 				return err
 			}
+			p.Name = words.Name(p.Name, "unnamed")
 			v.Projects = append(v.Projects, p)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/timeline"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // row is a check in the list.
@@ -40,7 +41,7 @@ func (r row) Word() string { return stateWord(r.Status) }
 // rowOf returns the row of a check at an instant.
 func rowOf(c checks.Check, now time.Time) row {
 	r := row{
-		ID: c.ID, Key: c.UniqueKey(), Name: nameOf(c), Slug: c.Slug, Status: c.Status(now), Schedule: explained.words(c.Settings), Tags: c.TagList(),
+		ID: c.ID, Key: c.UniqueKey(), Name: nameOf(c), Slug: c.Slug, Status: c.Status(now), Schedule: explained.words(c.Settings), Tags: words.Names(c.TagList()),
 		Last: c.LastPing, Next: c.NextPing(now), Runs: c.History.Recent.Runs(),
 	}
 	r.lower = strings.ToLower(r.Name)
@@ -72,7 +73,7 @@ func (q *request) rowsOf(list []checks.Check, now time.Time) ([]row, error) {
 
 // nameOf returns what pages call a check.
 func nameOf(c checks.Check) string {
-	return cmp.Or(c.Name, c.Slug, "unnamed check")
+	return cmp.Or(words.Name(c.Name, ""), c.Slug, "unnamed check")
 }
 
 // explained remembers the words of schedules: most projects have few, and a list shows them again and again.
@@ -87,19 +88,19 @@ type explanations struct {
 func (e *explanations) words(s checks.Settings) string {
 	key := [3]string{s.Schedule, s.TZ, s.Timeout.String()}
 	e.mu.Lock()
-	words, ok := e.known[key]
+	text, ok := e.known[key]
 	e.mu.Unlock()
 	if ok {
-		return words
+		return text
 	}
-	words = strings.TrimSuffix(verdict.Schedule(s), ", in UTC")
+	text = strings.TrimSuffix(verdict.Schedule(s), ", in UTC")
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.known) >= 10_000 {
 		clear(e.known)
 	}
-	e.known[key] = words
-	return words
+	e.known[key] = text
+	return text
 }
 
 // listQuery is what the address of the list says: which checks, and in which order.

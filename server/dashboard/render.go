@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 //go:embed templates/*.html
@@ -92,6 +93,9 @@ func (q *request) renderStatus(status int, name, title string, data any) error {
 		SignedIn: q.config.Authorize == nil && len(q.access.Projects) > 0,
 		Version:  q.version, Zone: zone, Now: q.mon.Now().In(zone), Data: data,
 	}
+	if p.HasProject() {
+		p.Project.Name = words.Name(p.Project.Name, "unnamed")
+	}
 	if !q.refresh {
 		p.Notice = q.takeNotice()
 	}
@@ -103,6 +107,7 @@ func (q *request) renderStatus(status int, name, title string, data any) error {
 			continue
 		}
 		if project, err := q.mon.Project(q.ctx(), other.ProjectID); err == nil {
+			project.Name = words.Name(project.Name, "unnamed")
 			p.Others = append(p.Others, project)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 func (d *Dashboard) settingsRoutes() {
@@ -104,14 +105,14 @@ func (d *Dashboard) deleteProject(q *request) error {
 	if err := q.r.ParseForm(); err != nil {
 		return formError(err)
 	}
-	if strings.TrimSpace(q.r.PostForm.Get("name")) != strings.TrimSpace(q.project.Name) {
+	if words.Name(q.r.PostForm.Get("name"), "") != words.Name(q.project.Name, "unnamed") {
 		return q.askToDelete(http.StatusBadRequest, "That is not the project’s name. Nothing was deleted.")
 	}
 	if err := q.mon.DeleteProject(q.ctx(), q.project.ID); err != nil && !errors.Is(err, checks.ErrNotFound) {
 		return err
 	}
 	d.sessions.forget(q.project.ID)
-	q.notice(fmt.Sprintf("Deleted the project %.100s.", q.project.Name))
+	q.notice(fmt.Sprintf("Deleted the project %.100s.", words.Name(q.project.Name, "unnamed")))
 	return q.redirect("/")
 }
 

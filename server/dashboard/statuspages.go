@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 func (d *Dashboard) statusPageRoutes() {
@@ -157,7 +158,7 @@ func (d *Dashboard) saveStatusPage(q *request) (err error) {
 		return err
 	}
 	d.status.Refresh()
-	q.notice(done + cutName(saved.Title) + ". Anyone can view it at " + q.statusAddress(saved.Slug))
+	q.notice(done + cutName(words.Name(saved.Title, "it")) + ". Anyone can view it at " + q.statusAddress(saved.Slug))
 	return q.redirect("/projects/%s/status", q.project.ID)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // funcs are the functions of the templates.
@@ -26,6 +27,7 @@ func (d *Dashboard) funcs() template.FuncMap {
 		"plural": verdict.Count[int],
 		"dict":   dict,
 		"join":   strings.Join,
+		"name":   words.Name,
 
 		"sentMark": sentMark,
 		"kind":     kindMark,

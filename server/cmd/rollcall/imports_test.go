@@ -78,11 +78,12 @@ func TestImportDirection(t *testing.T) {
 
 		"server/metrics":   {"channels", "checks/monitor", "pings"},
 		"server/smtpd":     {"checks", "checks/monitor", "pings", "pings/email"},
-		"server/dashboard": append([]string{"server/dashboard/statuspage", "server/dashboard/board", "server/internal/limit", "checks", "checks/timeline", "checks/monitor", "checks/verdict", "checks/declare", "client", "client/healthchecks", "channels/message", "channels/outbound", "pings/email"}, leaves...),
+		"server/dashboard": append([]string{"server/dashboard/statuspage", "server/dashboard/board", "server/dashboard/internal/words", "server/internal/limit", "checks", "checks/timeline", "checks/monitor", "checks/verdict", "checks/declare", "client", "client/healthchecks", "channels/message", "channels/outbound", "pings/email"}, leaves...),
 		"server":           append([]string{"checks", "checks/monitor", "client/wire", "server/openapi", "server/internal/limit"}, leaves...),
 
-		"server/internal/limit":       {},
-		"server/dashboard/statuspage": append([]string{"checks", "checks/monitor", "checks/verdict"}, leaves...),
+		"server/internal/limit":           {},
+		"server/dashboard/internal/words": {},
+		"server/dashboard/statuspage":     append([]string{"server/dashboard/internal/words", "checks", "checks/monitor", "checks/verdict"}, leaves...),
 	}
 	for _, leaf := range leaves {
 		allowed[leaf] = nil

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 //go:embed page.html
@@ -67,7 +68,7 @@ func (p pageData) Paragraphs() (list [][]string) {
 	for text := range strings.SplitSeq(p.Description, "\n\n") {
 		var lines []string
 		for line := range strings.SplitSeq(text, "\n") {
-			if line = clean(line, ""); line != "" {
+			if line = words.Name(line, ""); line != "" {
 				lines = append(lines, line)
 			}
 		}

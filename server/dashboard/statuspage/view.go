@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // maxIncidents bounds the incidents on a page.
@@ -64,7 +65,7 @@ type incidentDay struct {
 // newView makes the view of a page.
 func newView(p checks.StatusPage, f facts, now time.Time) *view {
 	known := f.known
-	v := &view{Title: clean(p.Title, "Status"), Description: p.Description, First: firstDay(now), Known: known}
+	v := &view{Title: words.Name(p.Title, "Status"), Description: p.Description, First: firstDay(now), Known: known}
 	var all counts
 	created := now
 	for _, c := range f.checks {

@@ -2,10 +2,9 @@ package statuspage
 
 import (
 	"fmt"
-	"strings"
-	"unicode"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // word is the word for a status: grace is late, as on badges.
@@ -92,25 +91,6 @@ func (c counts) also() string {
 	return fmt.Sprintf("%d more are not monitored.", c.idle)
 }
 
-// nameOf returns the name of a check for the public. Control characters and those that change the direction of the text
-// around them are left out. A check without a name is not called by its slug, which is a part of ping addresses.
-func nameOf(c checks.Check) string {
-	return clean(c.Name, "Unnamed")
-}
-
-// clean returns a text in one line, without characters that change what stands around it.
-func clean(text, empty string) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == unicode.ReplacementChar, r == '\ufeff', r == '\ufffe', r == '\uffff':
-			return -1
-		}
-		return r
-	}, text)
-	if text = strings.Join(strings.Fields(text), " "); text == "" {
-		return empty
-	}
-	return text
-}
+// nameOf returns the name of a check for the public. A check without a name is not called by its slug, which is a part of
+// ping addresses.
+func nameOf(c checks.Check) string { return words.Name(c.Name, "Unnamed") }

@@ -1,0 +1,41 @@
+// Package words has the texts that all pages share.
+package words
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Plain returns a text without characters that change what stands around it: control characters and those that set the
+// direction of text. White space becomes blanks.
+func Plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == unicode.ReplacementChar, r == '\ufeff', r == '\ufffe', r == '\uffff':
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// Name returns a name, or another text that people chose, as Plain does and without superfluous blanks. If nothing is
+// left, it returns empty.
+func Name(text, empty string) string {
+	if text = strings.Join(strings.Fields(Plain(text)), " "); text == "" {
+		return empty
+	}
+	return text
+}
+
+// Names returns the names that are left of a list.
+func Names(list []string) []string {
+	names := make([]string, 0, len(list))
+	for _, text := range list {
+		if text = Name(text, ""); text != "" {
+			names = append(names, text)
+		}
+	}
+	return names
+}
