@@ -12,9 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"time"
 
-	"github.com/google/uuid"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/rollcall-dev/rollcall/badges"

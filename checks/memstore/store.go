@@ -24,6 +24,7 @@ package memstore
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -44,7 +45,8 @@ type Store struct {
 	onAlertUntil time.Time // until when alerts also go to store.OnAlert
 	settings     map[string]string
 	leases       map[string]store.Lease
-	accounts     map[account]int // their MaxChecks
+	ended        map[uuid.UUID]time.Time // sessions, and until when they are kept
+	accounts     map[account]int         // their MaxChecks
 	projects     map[uuid.UUID]*project
 	keys         map[uuid.UUID]checks.Key
 	channels     map[uuid.UUID]channels.Channel
@@ -71,6 +73,7 @@ func New() *Store {
 	return &Store{
 		settings:    make(map[string]string),
 		leases:      make(map[string]store.Lease),
+		ended:       make(map[uuid.UUID]time.Time),
 		accounts:    make(map[account]int),
 		projects:    make(map[uuid.UUID]*project),
 		keys:        make(map[uuid.UUID]checks.Key),
@@ -153,6 +156,20 @@ func (s *Store) Setting(ctx context.Context, name, initial string) (value string
 		value = s.settings[name]
 	})
 	return value, err
+}
+
+// EndSession notes that a session has ended, and forgets old ones.
+func (s *Store) EndSession(ctx context.Context, id uuid.UUID, now, until time.Time) error {
+	return s.change(ctx, func() {
+		maps.DeleteFunc(s.ended, func(_ uuid.UUID, until time.Time) bool { return until.Before(now) })
+		s.ended[id] = until
+	})
+}
+
+// SessionEnded reports whether a session has ended.
+func (s *Store) SessionEnded(ctx context.Context, id uuid.UUID) (ended bool, err error) {
+	err = s.view(ctx, func() { _, ended = s.ended[id] })
+	return ended, err
 }
 
 // Lease returns the lease of a task, which becomes mine if nobody else holds it.

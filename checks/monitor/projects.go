@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -102,6 +103,17 @@ func (m *Monitor) Authenticate(ctx context.Context, text string) (checks.Key, er
 // Secret returns a secret of the installation by name. The first call generates it and stores it in the database.
 func (m *Monitor) Secret(ctx context.Context, name string) (string, error) {
 	return m.admin.Secret(ctx, name)
+}
+
+// EndSession ends a session of somebody who signed in, on all servers. The session would have ended by itself until the
+// given instant. What a session is, and its identifier, is up to the caller.
+func (m *Monitor) EndSession(ctx context.Context, id uuid.UUID, until time.Time) error {
+	return m.admin.EndSession(ctx, id, until)
+}
+
+// SessionEnded reports whether [Monitor.EndSession] has ended a session. It asks the database.
+func (m *Monitor) SessionEnded(ctx context.Context, id uuid.UUID) (bool, error) {
+	return m.admin.Store.SessionEnded(ctx, id)
 }
 
 // Once reports whether this call is the first with this name, in the whole installation and for good. Of concurrent calls,

@@ -92,6 +92,7 @@
 //   - Keys: keys are found by their hash and listed with the oldest first. Only their own project can delete them.
 //   - KeyErrors: a hash that is in use is [checks.ErrExists]. An unknown project is not, whether or not it is an error.
 //   - Setting: concurrent callers that store a setting all get the same value.
+//   - Sessions: a session that has ended stays so until its instant, and is forgotten after that.
 //   - Leases: one of several callers gets a lease, and keeps it until its end, or as long as it renews it.
 //
 // # Status pages

@@ -200,6 +200,33 @@ func testSetting(t *testing.T, f fixture) {
 	}
 }
 
+// testSessions ends a session twice, and forgets it after its time.
+func testSessions(t *testing.T, f fixture) {
+	one, other := uuid.New(), uuid.New()
+	end := func(id uuid.UUID, now, until time.Time) {
+		t.Helper()
+		if err := f.EndSession(t.Context(), id, now, until); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended := func(id uuid.UUID, want bool) {
+		t.Helper()
+		if got, err := f.SessionEnded(t.Context(), id); err != nil || got != want {
+			t.Errorf("session %v: ended %v, error %v, want %v", id, got, err, want)
+		}
+	}
+	ended(one, false)
+	end(one, noon, noon.Add(time.Hour))
+	end(one, noon, noon.Add(time.Hour))
+	ended(one, true)
+	ended(other, false)
+	end(other, noon.Add(time.Hour), noon.Add(2*time.Hour))
+	ended(one, true)
+	end(uuid.New(), noon.Add(time.Hour+time.Microsecond), noon.Add(3*time.Hour))
+	ended(one, false)
+	ended(other, true)
+}
+
 // testLeases lets several holders take the lease of a task.
 func testLeases(t *testing.T, f fixture) {
 	lease := func(task string, now time.Time, mine store.Lease) store.Lease {

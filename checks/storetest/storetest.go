@@ -89,6 +89,7 @@ func contract() []requirement {
 		{"Keys", testKeys},
 		{"KeyErrors", testKeyErrors},
 		{"Setting", testSetting},
+		{"Sessions", testSessions},
 		{"Leases", testLeases},
 
 		{"StatusPages", testStatusPages},

@@ -2,5 +2,8 @@ package dashboard
 
 import "github.com/google/uuid"
 
-// ForgetKeys ends the time for which the keys of a project are kept.
-func ForgetKeys(d *Dashboard, project uuid.UUID) { d.sessions.forget(project) }
+// ForgetKeys ends the time for which the keys of a project are kept, and whether sessions have ended.
+func ForgetKeys(d *Dashboard, project uuid.UUID) {
+	d.sessions.forget(project)
+	clear(d.sessions.ended)
+}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/store"
@@ -36,6 +38,13 @@ func (s *awayStore) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, 
 		return nil, err
 	}
 	return s.Store.Keys(ctx, f)
+}
+
+func (s *awayStore) EndSession(ctx context.Context, id uuid.UUID, now, until time.Time) error {
+	if err := s.err(); err != nil {
+		return err
+	}
+	return s.Store.EndSession(ctx, id, now, until)
 }
 
 func (s *awayStore) Setting(ctx context.Context, name, initial string) (string, error) {

@@ -27,18 +27,30 @@ const (
 	renewAfter = 24 * time.Hour
 	// maxSessionKeys bounds the keys of a session, and so the projects that a viewer sees at once.
 	maxSessionKeys = 20
-	// keysAge is how long the list of a project's keys is kept. A revoked key ends its sessions within this time.
+	// keysAge is how long the list of a project's keys is kept, and whether a session has ended. Another server refuses
+	// revoked keys and sessions that were signed out within this time.
 	keysAge = 5 * time.Second
 )
 
-// sessions keeps viewers signed in by a signed cookie that names API keys. The server stores nothing for a session. A key
-// that is revoked takes no part in it any more.
+// sessions keeps viewers signed in by a signed cookie that names API keys. The server stores nothing for a session until
+// somebody signs out. Signing out ends the session of one browser: all cookies that it ever got, and no other's. A key that
+// is revoked takes no part in any session.
 type sessions struct {
 	d      *Dashboard
 	mu     sync.Mutex
 	secret []byte
 	keys   map[uuid.UUID]knownKeys
+	ended  map[uuid.UUID]knownEnd
 }
+
+// knownEnd says whether a session had ended at an instant.
+type knownEnd struct {
+	ended bool
+	at    time.Time
+}
+
+// maxKnownEnds bounds the sessions that are remembered.
+const maxKnownEnds = 10_000
 
 // knownKeys are the keys of a project, as they were at an instant.
 type knownKeys struct {
@@ -48,6 +60,7 @@ type knownKeys struct {
 
 // session is what the cookie says.
 type session struct {
+	id      uuid.UUID // the same for all cookies of a browser until it signs out
 	expires time.Time
 	keys    []keyRef
 }
@@ -56,7 +69,7 @@ type session struct {
 type keyRef struct{ project, key uuid.UUID }
 
 func (s *sessions) init(d *Dashboard) {
-	s.d, s.keys = d, map[uuid.UUID]knownKeys{}
+	s.d, s.keys, s.ended = d, map[uuid.UUID]knownKeys{}, map[uuid.UUID]knownEnd{}
 }
 
 // access returns what the session of a request allows, and renews its cookie.
@@ -88,7 +101,7 @@ func (s *sessions) access(w http.ResponseWriter, r *http.Request) (Access, error
 		return Access{}, ErrSignedOut
 	}
 	if now := s.d.mon.Now(); current.expires.Sub(now) < sessionAge-renewAfter {
-		if err := s.write(w, r, valid); err != nil {
+		if err := s.write(w, r, current.id, valid); err != nil {
 			return Access{}, err
 		}
 	}
@@ -104,7 +117,50 @@ func (s *sessions) add(w http.ResponseWriter, r *http.Request, key checks.Key) e
 	ref := keyRef{project: key.ProjectID, key: key.ID}
 	keys := slices.DeleteFunc(current.keys, func(k keyRef) bool { return k == ref })
 	keys = append([]keyRef{ref}, keys...)
-	return s.write(w, r, keys[:min(len(keys), maxSessionKeys)])
+	if current.id == uuid.Nil {
+		current.id = uuid.New()
+	}
+	return s.write(w, r, current.id, keys[:min(len(keys), maxSessionKeys)])
+}
+
+// end signs the sender of a request out.
+func (s *sessions) end(r *http.Request) error {
+	current, err := s.read(r)
+	if errors.Is(err, ErrSignedOut) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.d.mon.EndSession(r.Context(), current.id, s.d.mon.Now().Add(sessionAge)); err != nil {
+		return err
+	}
+	s.note(current.id, true)
+	return nil
+}
+
+// hasEnded reports whether somebody has signed out of a session.
+func (s *sessions) hasEnded(ctx context.Context, id uuid.UUID) (bool, error) {
+	s.mu.Lock()
+	known, ok := s.ended[id]
+	s.mu.Unlock()
+	if ok && (known.ended || time.Since(known.at) <= keysAge) {
+		return known.ended, nil
+	}
+	ended, err := s.d.mon.SessionEnded(ctx, id)
+	if err == nil {
+		s.note(id, ended)
+	}
+	return ended, err
+}
+
+func (s *sessions) note(id uuid.UUID, ended bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.ended) >= maxKnownEnds {
+		clear(s.ended)
+	}
+	s.ended[id] = knownEnd{ended: ended, at: time.Now()}
 }
 
 // key returns a key that exists, or checks.ErrNotFound.
@@ -147,11 +203,21 @@ func (s *sessions) read(r *http.Request) (session, error) {
 	if err != nil {
 		return session{}, err
 	}
-	return decodeSession(body, s.d.mon.Now())
+	current, err := decodeSession(body, s.d.mon.Now())
+	if err != nil {
+		return session{}, err
+	}
+	if ended, err := s.hasEnded(r.Context(), current.id); err != nil {
+		return session{}, err
+	} else if ended {
+		return session{}, ErrSignedOut
+	}
+	return current, nil
 }
 
-func (s *sessions) write(w http.ResponseWriter, r *http.Request, keys []keyRef) error {
+func (s *sessions) write(w http.ResponseWriter, r *http.Request, id uuid.UUID, keys []keyRef) error {
 	body := binary.BigEndian.AppendUint64(nil, uint64(s.d.mon.Now().Add(sessionAge).Unix()))
+	body = append(body, id[:]...)
 	for _, k := range keys {
 		body = append(append(body, k.project[:]...), k.key[:]...)
 	}
@@ -164,14 +230,14 @@ func (s *sessions) write(w http.ResponseWriter, r *http.Request, keys []keyRef) 
 }
 
 func decodeSession(body []byte, now time.Time) (session, error) {
-	if len(body) < 8 || (len(body)-8)%32 != 0 {
+	if len(body) < 24 || (len(body)-24)%32 != 0 {
 		return session{}, ErrSignedOut
 	}
-	decoded := session{expires: time.Unix(int64(binary.BigEndian.Uint64(body)), 0)}
+	decoded := session{id: uuid.UUID(body[8:24]), expires: time.Unix(int64(binary.BigEndian.Uint64(body)), 0)}
 	if !now.Before(decoded.expires) {
 		return session{}, ErrSignedOut
 	}
-	for rest := body[8:]; len(rest) > 0; rest = rest[32:] {
+	for rest := body[24:]; len(rest) > 0; rest = rest[32:] {
 		decoded.keys = append(decoded.keys, keyRef{project: uuid.UUID(rest[:16]), key: uuid.UUID(rest[16:32])})
 	}
 	return decoded, nil

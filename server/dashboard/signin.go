@@ -131,6 +131,9 @@ func (d *Dashboard) signOut(q *request) error {
 	if q.config.Authorize != nil {
 		return checks.ErrNotFound
 	}
+	if err := d.sessions.end(q.r); err != nil { // the cookie stays, so that the viewer can try again
+		return err
+	}
 	http.SetCookie(q.w, q.cookie(sessionCookie, "", -1))
 	return q.redirect("/signin")
 }

@@ -2,7 +2,9 @@ package dashboard_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
@@ -194,4 +197,56 @@ func TestHostileNames(t *testing.T) {
 	for _, path := range []string{s.path(""), s.path("?q=" + url.QueryEscape(evil)), "/signin?next=" + url.QueryEscape("/"+evil)} {
 		b.get(path).is(http.StatusOK).hasNo("<script>alert", "<img src=x", "<i>")
 	}
+}
+
+// Signing out ends the session: no cookie that the browser ever got works any more, on no server. Another browser that
+// signed in with the same key stays signed in.
+func TestSignOutEndsTheSession(t *testing.T) {
+	var db *awayStore
+	s := newSiteStored(t, func(inner store.Store) store.Store {
+		db = &awayStore{Store: inner}
+		return db
+	})
+	another, err := dashboard.New(s.mon, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(another.Close)
+	b, colleague := s.signedIn(s.keys.ReadWrite), s.signedIn(s.keys.ReadWrite)
+	u, _ := url.Parse(s.web.URL)
+	stolen := []*http.Cookie{b.client.Jar.Cookies(u)[0]}
+	s.advance(2 * 24 * time.Hour)
+	b.get(s.path("")).is(http.StatusOK)
+	b.post("/signin", url.Values{"key": {s.keys.ReadOnly}}).is(http.StatusSeeOther)
+	stolen = append(stolen, b.client.Jar.Cookies(u)[0])
+	if stolen[0].Value == stolen[1].Value {
+		t.Fatal("the cookie was not renewed")
+	}
+	statuses := func() (list []int) {
+		for _, pages := range []http.Handler{s.pages, another} {
+			for _, cookie := range stolen {
+				r := httptest.NewRequest(http.MethodGet, s.path(""), nil)
+				r.AddCookie(cookie)
+				w := httptest.NewRecorder()
+				pages.ServeHTTP(w, r)
+				list = append(list, w.Code)
+			}
+		}
+		return list
+	}
+	if got, want := statuses()[:2], []int{200, 200}; !slices.Equal(got, want) {
+		t.Fatalf("statuses before signing out: %v", got)
+	}
+	db.away.Store(true)
+	b.post("/signout", nil).is(http.StatusServiceUnavailable)
+	db.away.Store(false)
+	dashboard.ForgetKeys(another, s.project.ID)
+	b.post("/signout", nil).is(http.StatusSeeOther)
+	if got, want := statuses(), []int{303, 303, 303, 303}; !slices.Equal(got, want) {
+		t.Errorf("statuses after signing out: %v, want %v", got, want)
+	}
+	colleague.get(s.path("")).is(http.StatusOK)
+	b.get(s.path("")).is(http.StatusSeeOther)
+	b.post("/signin", url.Values{"key": {s.keys.ReadWrite}}).is(http.StatusSeeOther)
+	b.get(s.path("")).is(http.StatusOK)
 }

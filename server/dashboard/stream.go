@@ -93,7 +93,7 @@ func (d *Dashboard) events(q *request) error {
 			if n.kinds == 0 && !n.clock {
 				continue
 			}
-			if n.kinds&monitor.ChangedProject != 0 && !q.stillMay() {
+			if !q.stillMay() {
 				return nil
 			}
 			data, err := json.Marshal(eventOf(n, follower.version()))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -217,6 +218,11 @@ func (a *Admin) forgetLookups() {
 // Secret returns a secret of the installation by name, and generates it first if there is none.
 func (a *Admin) Secret(ctx context.Context, name string) (string, error) {
 	return a.Store.Setting(ctx, name, randomText(52))
+}
+
+// EndSession ends a session, which would have ended by itself until the given instant.
+func (a *Admin) EndSession(ctx context.Context, id uuid.UUID, until time.Time) error {
+	return a.Store.EndSession(ctx, id, a.Now(), until)
 }
 
 // Once reports whether this call is the first with this name, for good.

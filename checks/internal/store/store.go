@@ -45,6 +45,12 @@ type Store interface {
 	// callers get the same value, also those that call at once.
 	Setting(ctx context.Context, name, initial string) (string, error)
 
+	// EndSession notes that a session has ended, until an instant after which nobody asks any more, and forgets those whose
+	// instant has passed. To end a session again does nothing.
+	EndSession(ctx context.Context, id uuid.UUID, now, until time.Time) error
+	// SessionEnded reports whether EndSession was called for a session.
+	SessionEnded(ctx context.Context, id uuid.UUID) (bool, error)
+
 	// Lease returns the lease of a task, which one of several servers at a time should do. If nobody else holds the lease
 	// at the instant now, mine becomes the lease. So it does if the lease ends after mine would: the clock of the holder was
 	// wrong. Times have microseconds.
