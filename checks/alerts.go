@@ -36,20 +36,21 @@ type Alert struct {
 // always on a check without rules.
 type Alerting struct {
 	// Since is the instant of the transition to the current status.
-	Since time.Time
+	Since time.Time `json:"since,omitzero"`
 	// Failures counts the failures since the check went down, until the alert about it is raised. Then it is 0.
-	Failures int
+	Failures int `json:"failures,omitzero"`
 	// FailedAt is the instant of the last failure, and ExpectedAt the time at which the run that failed was expected.
-	FailedAt, ExpectedAt time.Time
+	FailedAt   time.Time `json:"failed_at,omitzero"`
+	ExpectedAt time.Time `json:"expected_at,omitzero"`
 	// HeldSince is the instant of the first transition whose alert waits: for the end of quiet hours, or, after a queued
 	// success, for a ping that comes in time.
-	HeldSince time.Time
+	HeldSince time.Time `json:"held_since,omitzero"`
 	// RepeatFrom is the instant from which RepeatEvery counts: that of the last alert or reminder.
-	RepeatFrom time.Time
+	RepeatFrom time.Time `json:"repeat_from,omitzero"`
 	// Reminders counts the reminders since the alert.
-	Reminders int
+	Reminders int `json:"reminders,omitzero"`
 	// Next is the instant at which an alert may be due if nothing happens before, or the zero time.
-	Next time.Time
+	Next time.Time `json:"next,omitzero"`
 }
 
 // Wake returns the instant at which [Check.Settle] next has something to do: the deadline, or an alert that is due

@@ -44,27 +44,27 @@ type Check struct {
 	plan plan // the compiled Schedule and QuietHours, see Plans
 }
 
-// State is what pings and the clock have made of a check.
+// State is what pings and the clock have made of a check. Its JSON is what package sqlstore keeps.
 type State struct {
 	// Stored is the status after the last event: new, up, down or paused. See [Check.Status] for that at an instant.
-	Stored Status
+	Stored Status `json:"status"`
 	// StoredSince is when the check last went up or down, or was paused or resumed. It is the zero time on a new check.
 	// See [Check.Since] for the status at an instant.
-	StoredSince time.Time
+	StoredSince time.Time `json:"since,omitzero"`
 	// NPings counts the pings received, ignored ones included.
-	NPings int64
+	NPings int64 `json:"n_pings"`
 	// LastPing is when the last success or failure was received.
-	LastPing time.Time
+	LastPing time.Time `json:"last_ping,omitzero"`
 	// LastStart is when the run in progress started, the zero time if there is none.
-	LastStart time.Time
+	LastStart time.Time `json:"last_start,omitzero"`
 	// LastStartRun is the run identifier of the run in progress.
-	LastStartRun uuid.NullUUID
+	LastStartRun uuid.NullUUID `json:"last_start_run,omitzero"`
 	// Runs are the starts that wait for their end, which gets the duration of the run.
-	Runs pings.Runs
+	Runs pings.Runs `json:"runs,omitempty"`
 	// Alerting is the state of the alert rules.
-	Alerting Alerting
+	Alerting Alerting `json:"alerting,omitzero"`
 	// History has the last runs and the totals of the newest day.
-	History History
+	History History `json:"history,omitzero"`
 }
 
 // clearRun forgets the run in progress.

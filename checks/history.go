@@ -9,12 +9,12 @@ import (
 // History is what a check remembers of its runs. Pause and resume keep it. The zero value has no runs.
 type History struct {
 	// Recent are the last runs.
-	Recent Recent
+	Recent Recent `json:"recent,omitzero"`
 	// LastSuccess is when the last success ended, or the zero time. LastSuccessDuration is its Run.Duration.
-	LastSuccess         time.Time
-	LastSuccessDuration time.Duration
+	LastSuccess         time.Time     `json:"last_success,omitzero"`
+	LastSuccessDuration time.Duration `json:"last_success_duration,omitzero"`
 	// Today has the totals of the day of the newest run, which need not be the current day; see [History.On].
-	Today Day
+	Today Day `json:"today,omitzero"`
 }
 
 // On returns the totals of the UTC day of an instant, if that is the day of the newest run. The totals of other days are

@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"time"
 )
@@ -57,6 +58,18 @@ func (r Recent) Runs() []Run {
 		}
 	}
 	return runs
+}
+
+// MarshalText encodes the runs as base64.
+func (r Recent) MarshalText() ([]byte, error) {
+	return base64.StdEncoding.AppendEncode(nil, []byte(r)), nil
+}
+
+// UnmarshalText reads what MarshalText has written.
+func (r *Recent) UnmarshalText(text []byte) error {
+	packed, err := base64.StdEncoding.AppendDecode(nil, text)
+	*r = Recent(packed)
+	return err
 }
 
 // with returns the runs with one more. The newest comes last, also if a clock was set back; another one takes the place

@@ -9,7 +9,7 @@ import (
 // Day has the totals of one day.
 type Day struct {
 	// Date is midnight UTC at the start of the day.
-	Date time.Time
+	Date time.Time `json:"date"`
 	Totals
 }
 
@@ -19,10 +19,13 @@ func Date(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 // Totals counts the runs of a span of time.
 type Totals struct {
 	// Runs counts all runs, and Failures those with the result fail or missed.
-	Runs, Failures int64
+	Runs     int64 `json:"runs,omitzero"`
+	Failures int64 `json:"failures,omitzero"`
 	// Timed counts the runs with a known duration. Sum, Min and Max are over their durations.
-	Timed         int64
-	Sum, Min, Max time.Duration
+	Timed int64         `json:"timed,omitzero"`
+	Sum   time.Duration `json:"sum,omitzero"`
+	Min   time.Duration `json:"min,omitzero"`
+	Max   time.Duration `json:"max,omitzero"`
 }
 
 // Add returns the totals of two spans together.

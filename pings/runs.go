@@ -25,9 +25,9 @@ func Late(at, newer time.Time) bool { return at.Before(newer) && newer.Sub(at) <
 // Run is an open run: it has started and not ended.
 type Run struct {
 	// ID is the run identifier of the start signal. It is not valid if the signal had none.
-	ID uuid.NullUUID
+	ID uuid.NullUUID `json:"id,omitzero"`
 	// StartedAt is when the start signal was received.
-	StartedAt time.Time
+	StartedAt time.Time `json:"started_at"`
 }
 
 // Runs are the open runs of one check, oldest first. The zero value has none. The methods return a changed copy.

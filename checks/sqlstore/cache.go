@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -67,6 +68,19 @@ func (c *cache) get(rows []lockedKey) (locked []*store.Locked, missing []int64) 
 		locked = append(locked, &store.Locked{Check: entry.check, Row: &state})
 	}
 	return locked, missing
+}
+
+// state returns a copy of the state of a check that is cached with a revision.
+func (c *cache) state(key, revision int64) (s checks.State, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	entry, ok := c.byKey[key]
+	if !ok || entry.row.revision != revision {
+		return s, false
+	}
+	s = entry.check.State
+	s.Runs = slices.Clone(s.Runs)
+	return s, true
 }
 
 // put caches checks as a transaction has committed them.

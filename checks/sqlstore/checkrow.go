@@ -1,22 +1,22 @@
 package sqlstore
 
 import (
+	"context"
 	"database/sql"
 	"database/sql/driver"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// checkRow is a row of rollcall_checks joined with rollcall_states. Its check lacks what the other fields encode.
+// checkRow is a row of rollcall_checks joined with rollcall_states. check has only its settings.
 type checkRow struct {
 	id    int64
 	check checks.Check
 
-	status                     int64
-	runs, alerting, history    []byte
+	stored                     []byte // storedState
+	previous                   previousState
 	logHead, watchAt, revision int64
 }
 
@@ -34,17 +34,17 @@ func (r *checkRow) settings() []field {
 		{"uuid", &c.ID},
 		{"project_id", &c.ProjectID},
 		{"badge_key", &c.BadgeKey},
-		{"created_at", (*instantColumn)(&c.CreatedAt)},
+		{"created_at", cell{&c.CreatedAt}},
 		{"name", &c.Name},
 		{"slug", &c.Slug},
-		{"tags", (*tagsColumn)(&c.Tags)},
+		{"tags", cell{&c.Tags}},
 		{"description", &c.Desc},
-		{"timeout", (*secondsColumn)(&c.Timeout)},
-		{"grace", (*secondsColumn)(&c.Grace)},
-		{"max_runtime", (*secondsColumn)(&c.MaxRuntime)},
+		{"timeout", cell{&c.Timeout}},
+		{"grace", cell{&c.Grace}},
+		{"max_runtime", cell{&c.MaxRuntime}},
 		{"schedule", &c.Schedule},
 		{"tz", &c.TZ},
-		{"timing_since", (*instantColumn)(&c.TimingSince)},
+		{"timing_since", cell{&c.TimingSince}},
 		{"manual_resume", &c.ManualResume},
 		{"methods", &c.Methods},
 		{"start_kw", &c.StartKW},
@@ -55,57 +55,56 @@ func (r *checkRow) settings() []field {
 		{"filter_http_body", &c.FilterHTTPBody},
 		{"filter_default_fail", &c.FilterDefaultFail},
 		{"alert_after", &c.AlertAfter},
-		{"repeat_every", (*secondsColumn)(&c.RepeatEvery)},
+		{"repeat_every", cell{&c.RepeatEvery}},
 		{"quiet_hours", &c.QuietHours},
 	}
 }
 
-// state returns the columns of rollcall_states, which [changes] writes.
-func (r *checkRow) state() []field {
-	s := &r.check.State
-	return []field{
-		{"status", &r.status},
-		{"since", (*instantColumn)(&s.StoredSince)},
-		{"n_pings", &s.NPings},
-		{"last_ping", (*instantColumn)(&s.LastPing)},
-		{"last_start", (*instantColumn)(&s.LastStart)},
-		{"last_start_run", &s.LastStartRun},
-		{"runs", &r.runs},
-		{"alerting", &r.alerting},
-		{"history", &r.history},
-		{"log_head", (*numberColumn)(&r.logHead)},
-		{"watch_at", (*numberColumn)(&r.watchAt)},
-		{"revision", &r.revision},
+// stateColumns are the columns of rollcall_states AS s that stateFields scans.
+const stateColumns = `coalesce(s.state, ''), coalesce(s.log_head, 0), coalesce(s.watch_at, 0), s.revision,
+	s.status, coalesce(s.since, 0), s.n_pings, coalesce(s.last_ping, 0), coalesce(s.last_start, 0), s.last_start_run,
+	s.runs, s.alerting, s.history`
+
+func (r *checkRow) stateFields() []any {
+	p := &r.previous
+	return []any{
+		&r.stored, &r.logHead, &r.watchAt, &r.revision,
+		&p.status, &p.since, &p.nPings, &p.lastPing, &p.lastStart, &p.lastStartRun, &p.runs, &p.alerting, &p.history,
 	}
 }
 
-// selectChecks begins a query for whole checks; scanRows scans its rows. It names the columns because a newer version
+// settingColumns are the columns of rollcall_checks AS c that settingFields scans. They are named because a newer version
 // may add some while this one runs.
-var selectChecks = func() string {
+var settingColumns = func() string {
 	columns := []string{"c.id"}
-	row := new(checkRow)
-	for _, f := range row.settings() {
+	for _, f := range new(checkRow).settings() {
 		columns = append(columns, "c."+f.column)
 	}
-	for _, f := range row.state() {
-		columns = append(columns, "s."+f.column)
-	}
-	return "SELECT " + strings.Join(columns, ", ") +
-		" FROM rollcall_checks AS c JOIN rollcall_states AS s ON s.check_id = c.id"
+	return strings.Join(columns, ", ")
 }()
 
-// scanRows scans the rows of a query for checks. It takes the two results of the query. It returns pointers because
-// rows are large.
-func scanRows(rows *sql.Rows, err error) (list []*checkRow, _ error) {
+func (r *checkRow) settingFields() []any {
+	into := []any{&r.id}
+	for _, f := range r.settings() {
+		into = append(into, f.value)
+	}
+	return into
+}
+
+// checkRows reads whole checks by a condition on rollcall_checks AS c. states reads their states where those are
+// distributed. It returns pointers because rows are large.
+func (s *Store) checkRows(ctx context.Context, db dbQuerier, states querier, where string, args ...any) (list []*checkRow, err error) {
+	if s.shards() != nil {
+		return s.spreadRows(ctx, db, states, where, args...)
+	}
+	rows, err := db.QueryContext(ctx, "SELECT "+settingColumns+", "+stateColumns+
+		" FROM rollcall_checks AS c JOIN rollcall_states AS s ON s.check_id = c.id WHERE "+where, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	var row checkRow
-	into := []any{&row.id}
-	for _, f := range append(row.settings(), row.state()...) {
-		into = append(into, f.value)
-	}
+	into := append(row.settingFields(), row.stateFields()...)
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
 			return nil, err
@@ -115,30 +114,24 @@ func scanRows(rows *sql.Rows, err error) (list []*checkRow, _ error) {
 	return list, rows.Err()
 }
 
+// dbQuerier is a database or a transaction, of bun or not.
+type dbQuerier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // check returns the check of a row, with its schedule compiled and without its channels.
-func (s *Store) check(r *checkRow) (c checks.Check, err error) {
-	c = r.check
-	if c.Stored, err = decode(statuses[:], r.status); err != nil {
-		return checks.Check{}, err
-	}
-	if c.Runs, err = decodeRuns(r.runs); err != nil {
-		return checks.Check{}, err
-	}
-	if c.Alerting, err = decodeAlerting(r.alerting); err != nil {
-		return checks.Check{}, err
-	}
-	if c.History, err = decodeHistory(r.history); err != nil {
-		return checks.Check{}, err
+func (s *Store) check(r *checkRow) (checks.Check, error) {
+	c, cached := r.check, false
+	if c.State, cached = s.cache.state(r.id, r.revision); !cached {
+		var err error
+		if c.State, err = r.state(); err != nil {
+			return checks.Check{}, err
+		}
 	}
 	// A check whose schedule this version cannot evaluate must not break lists and the watcher. It goes down after its
 	// grace time, so that someone notices.
 	_ = s.plans.Attach(&c)
 	return c, nil
-}
-
-// locked returns the lockedRow of a row that the transaction has locked.
-func (r *checkRow) locked() *lockedRow {
-	return &lockedRow{id: r.id, logHead: r.logHead, watchAt: r.watchAt, revision: r.revision, before: r.revision}
 }
 
 // settingsOf maps the columns of rollcall_checks to their values.
@@ -151,67 +144,37 @@ func settingsOf(c checks.Check) *map[string]any {
 	return &values
 }
 
-// numberColumn is a number, 0 for NULL.
-type numberColumn int64
+// cell is a setting that its column has in another form: a duration in seconds, an instant in microseconds since 1970, tags
+// in the form of the API.
+type cell struct{ to any }
 
 // Scan implements sql.Scanner.
-func (c *numberColumn) Scan(src any) error {
-	switch src := src.(type) {
-	case nil:
-		*c = 0
-	case int64:
-		*c = numberColumn(src)
-	default:
-		return fmt.Errorf("sqlstore: cannot scan %T into a number", src)
+func (c cell) Scan(src any) error {
+	if tags, ok := c.to.(*[]string); ok {
+		var text sql.NullString
+		err := text.Scan(src)
+		*tags = checks.SplitTags(text.String)
+		return err
 	}
-	return nil
-}
-
-// tagsColumn is a list of tags, in the form of the API.
-type tagsColumn []string
-
-// Scan implements sql.Scanner.
-func (c *tagsColumn) Scan(src any) error {
-	switch src := src.(type) {
-	case string:
-		*c = checks.SplitTags(src)
-	case []byte:
-		*c = checks.SplitTags(string(src))
-	default:
-		return fmt.Errorf("sqlstore: cannot scan %T into tags", src)
+	var number sql.NullInt64
+	err := number.Scan(src)
+	switch to := c.to.(type) {
+	case *time.Duration:
+		*to = time.Duration(number.Int64) * time.Second
+	case *time.Time:
+		*to = instant(number.Int64)
 	}
-	return nil
-}
-
-// Value implements driver.Valuer.
-func (c tagsColumn) Value() (driver.Value, error) { return checks.JoinTags(c), nil }
-
-// secondsColumn is a duration, in seconds.
-type secondsColumn time.Duration
-
-// Scan implements sql.Scanner.
-func (c *secondsColumn) Scan(src any) error {
-	var seconds numberColumn
-	err := seconds.Scan(src)
-	*c = secondsColumn(time.Duration(seconds) * time.Second)
 	return err
 }
 
 // Value implements driver.Valuer.
-func (c secondsColumn) Value() (driver.Value, error) {
-	return int64(time.Duration(c) / time.Second), nil
+func (c cell) Value() (driver.Value, error) {
+	switch from := c.to.(type) {
+	case *time.Duration:
+		return int64(*from / time.Second), nil
+	case *time.Time:
+		return micros(*from), nil
+	default:
+		return checks.JoinTags(*c.to.(*[]string)), nil
+	}
 }
-
-// instantColumn is an instant, in microseconds since 1970. The zero time is read from NULL and 0, and written as 0.
-type instantColumn time.Time
-
-// Scan implements sql.Scanner.
-func (c *instantColumn) Scan(src any) error {
-	var us numberColumn
-	err := us.Scan(src)
-	*c = instantColumn(instant(int64(us)))
-	return err
-}
-
-// Value implements driver.Valuer.
-func (c instantColumn) Value() (driver.Value, error) { return micros(time.Time(c)), nil }

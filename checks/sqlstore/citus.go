@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -178,21 +177,11 @@ func (s *Store) logSources(ctx context.Context, where string, args ...any) ([]lo
 	return sources, nil
 }
 
-// dbQuerier is a database or a transaction, of bun or not.
-type dbQuerier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// checkRows reads whole checks by a condition on rollcall_checks AS c. states reads their states where those are
-// distributed: in a join, Citus would send all states to the coordinator.
-func (s *Store) checkRows(ctx context.Context, db dbQuerier, states querier, where string, args ...any) ([]*checkRow, error) {
-	if s.shards() == nil {
-		return scanRows(db.QueryContext(ctx, selectChecks+" WHERE "+where, args...))
-	}
+// spreadRows is checkRows on a distributed database. In a join, Citus would send all states to the coordinator.
+func (s *Store) spreadRows(ctx context.Context, db dbQuerier, states querier, where string, args ...any) ([]*checkRow, error) {
 	var row checkRow
-	columns, into := columnsOf("c", row.settings())
-	rows, err := db.QueryContext(ctx, "SELECT c.id, "+columns+" FROM rollcall_checks AS c WHERE "+where, args...)
-	found, err := scanList(rows, err, &row, append([]any{&row.id}, into...)...)
+	rows, err := db.QueryContext(ctx, "SELECT "+settingColumns+" FROM rollcall_checks AS c WHERE "+where, args...)
+	found, err := scanList(rows, err, &row, row.settingFields()...)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -200,28 +189,15 @@ func (s *Store) checkRows(ctx context.Context, db dbQuerier, states querier, whe
 	for i := range found {
 		keys[i], byKey[found[i].id] = found[i].id, &found[i]
 	}
-	var state checkRow
-	columns, into = columnsOf("s", state.state())
-	query := "SELECT s.check_id, " + columns + " FROM rollcall_states AS s WHERE " + s.d.among("s.check_id", "bigint")
+	query := "SELECT s.check_id, " + stateColumns + " FROM rollcall_states AS s WHERE " + s.d.among("s.check_id", "bigint")
 	rows, err = states.QueryContext(ctx, query, s.d.list(keys))
-	list, err := scanList(rows, err, &state, append([]any{&state.id}, into...)...)
-	joined := make([]*checkRow, 0, len(list))
+	list, err := scanList(rows, err, &row, append([]any{&row.id}, row.stateFields()...)...)
+	joined := make([]*checkRow, len(list))
 	for i := range list {
-		settings, whole := byKey[list[i].id].check, &list[i]
-		settings.State = whole.check.State
-		whole.check = settings
-		joined = append(joined, whole)
+		joined[i] = &list[i]
+		joined[i].check = byKey[list[i].id].check
 	}
 	return joined, err
-}
-
-func columnsOf(alias string, fields []field) (columns string, into []any) {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = alias + "." + f.column
-		into = append(into, f.value)
-	}
-	return strings.Join(names, ", "), into
 }
 
 // lockDueSpread is LockDue's choice of rows on a distributed database. Citus cannot look for due rows and lock them in

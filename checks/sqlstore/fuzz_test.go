@@ -23,7 +23,7 @@ func FuzzDecodeRuns(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := decodeRuns(encodeRuns(runs))
+		again, err := decodeRuns(previousOf(&checks.State{Runs: runs}).runs)
 		if err != nil || len(again) != len(runs) {
 			t.Fatalf("%x: decoded %v, then %v, error %v", stored, runs, again, err)
 		}
@@ -39,11 +39,11 @@ func FuzzDecodeRuns(f *testing.F) {
 // again.
 func FuzzDecodeHistory(f *testing.F) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	full := encodeHistory(&checks.History{
+	full := previousOf(&checks.State{History: checks.History{
 		Recent:      checks.RecentRuns(checks.Run{At: at, Duration: time.Hour, Result: checks.RunSuccess}),
 		LastSuccess: at, LastSuccessDuration: time.Hour,
 		Today: checks.Day{Date: checks.Date(at), Totals: checks.Totals{Runs: 300, Failures: 2, Timed: 3, Sum: time.Hour, Min: time.Second, Max: time.Hour}},
-	})
+	}}).history
 	for _, seed := range [][]byte{nil, {0}, {1}, {2, 0}, full, full[:7], bytes.Repeat([]byte{0xff}, 25), append([]byte{1}, bytes.Repeat([]byte{0}, 9)...)} {
 		f.Add(seed)
 	}
@@ -52,7 +52,7 @@ func FuzzDecodeHistory(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := decodeHistory(encodeHistory(&h))
+		again, err := decodeHistory(previousOf(&checks.State{History: h}).history)
 		if err != nil || again != h {
 			t.Errorf("%x: decoded %+v, then %+v, error %v", stored, h, again, err)
 		}

@@ -1,13 +1,9 @@
 package sqlstore
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -52,42 +48,4 @@ func decode[T comparable](list []T, i int64) (v T, err error) {
 		return v, fmt.Errorf("sqlstore: a row has the unknown code %d: is it from a newer version of Rollcall?", i)
 	}
 	return list[i], nil
-}
-
-// Open runs are stored one after the other: the start (8 bytes), then 1 and the run identifier (16 bytes), or 0.
-
-func encodeRuns(runs pings.Runs) []byte {
-	var b []byte
-	for _, run := range runs {
-		b = binary.BigEndian.AppendUint64(b, uint64(run.StartedAt.UnixMicro()))
-		if run.ID.Valid {
-			b = append(append(b, 1), run.ID.UUID[:]...)
-		} else {
-			b = append(b, 0)
-		}
-	}
-	return b
-}
-
-var errRuns = errors.New("sqlstore: the column runs has a value that this version cannot read")
-
-func decodeRuns(b []byte) (pings.Runs, error) {
-	var runs pings.Runs
-	for len(b) > 0 {
-		if len(b) < 9 {
-			return nil, errRuns
-		}
-		run := pings.Run{StartedAt: time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC()}
-		valid := b[8] == 1
-		b = b[9:]
-		if valid {
-			if len(b) < 16 {
-				return nil, errRuns
-			}
-			run.ID = uuid.NullUUID{UUID: uuid.UUID(b[:16]), Valid: true}
-			b = b[16:]
-		}
-		runs = append(runs, run)
-	}
-	return runs, nil
 }

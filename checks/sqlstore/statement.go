@@ -44,23 +44,19 @@ func (d dialect) exec(ctx context.Context, tx bun.Tx, s statement, rows [][]any)
 
 // arrays returns the columns of rows, each as the text of a PostgreSQL array, which every driver can send.
 func arrays(rows [][]any) []any {
-	columns := make([][]byte, len(rows[0]))
+	columns := make([]any, len(rows[0]))
+	var text []byte
 	for i := range columns {
-		columns[i] = append(make([]byte, 0, 16*len(rows)+2), '{')
-	}
-	for n, row := range rows {
-		for i, value := range row {
+		text = append(text[:0], '{')
+		for n, row := range rows {
 			if n > 0 {
-				columns[i] = append(columns[i], ',')
+				text = append(text, ',')
 			}
-			columns[i] = appendElement(columns[i], value)
+			text = appendElement(text, row[i])
 		}
+		columns[i] = string(append(text, '}'))
 	}
-	args := make([]any, len(columns))
-	for i, text := range columns {
-		args[i] = string(append(text, '}'))
-	}
-	return args
+	return columns
 }
 
 // appendElement appends a value to the text of a PostgreSQL array.

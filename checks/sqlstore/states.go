@@ -18,28 +18,30 @@ var insertPings = statement{
 	postgres: `WITH inserted AS (
 			INSERT INTO rollcall_pings (id, check_id, n, prev, kind, at, scheme, method, remote_addr, ua, run, exit_status, duration,
 				body_size, body)
-			SELECT unnest($13::bigint[]), unnest($14::bigint[]), unnest($15::bigint[]), nullif(unnest($16::bigint[]), 0),
-				unnest($17::smallint[]), unnest($18::bigint[]), unnest($19::text[]), unnest($20::text[]), unnest($21::text[]),
-				unnest($22::text[]), unnest($23::uuid[]), unnest($24::smallint[]), unnest($25::bigint[]), unnest($26::bigint[]),
-				unnest($27::bytea[])
+			SELECT unnest($14::bigint[]), unnest($15::bigint[]), unnest($16::bigint[]), nullif(unnest($17::bigint[]), 0),
+				unnest($18::smallint[]), unnest($19::bigint[]), unnest($20::text[]), unnest($21::text[]), unnest($22::text[]),
+				unnest($23::text[]), unnest($24::uuid[]), unnest($25::smallint[]), unnest($26::bigint[]), unnest($27::bigint[]),
+				unnest($28::bytea[])
 		) `,
 }
 
-// The second condition on check_id is redundant, but without it PostgreSQL may scan the table for the join.
+// updateStates also writes the columns of previousState. The second condition on check_id is redundant, but without it
+// PostgreSQL may scan the table for the join.
 var updateStates = statement{
-	sqlite: `UPDATE rollcall_states SET status = ?, since = nullif(?, 0), n_pings = ?, last_ping = nullif(?, 0),
-			last_start = nullif(?, 0), last_start_run = ?, runs = nullif(?, x''), alerting = nullif(?, x''), history = nullif(?, x''),
-			log_head = nullif(?, 0), revision = ?
+	sqlite: `UPDATE rollcall_states SET state = ?, log_head = nullif(?, 0), revision = ?,
+			status = ?, since = nullif(?, 0), n_pings = ?, last_ping = nullif(?, 0), last_start = nullif(?, 0), last_start_run = ?,
+			runs = nullif(?, x''), alerting = nullif(?, x''), history = nullif(?, x'')
 		WHERE check_id = ?`,
-	postgres: `UPDATE rollcall_states AS s SET status = v.status, since = nullif(v.since, 0), n_pings = v.n_pings,
-			last_ping = nullif(v.last_ping, 0), last_start = nullif(v.last_start, 0), last_start_run = v.last_start_run,
-			runs = nullif(v.runs, ''), alerting = nullif(v.alerting, ''), history = nullif(v.history, ''),
-			log_head = nullif(v.log_head, 0), revision = v.revision
-		FROM (SELECT unnest($1::smallint[]) AS status, unnest($2::bigint[]) AS since, unnest($3::bigint[]) AS n_pings,
-			unnest($4::bigint[]) AS last_ping, unnest($5::bigint[]) AS last_start, unnest($6::uuid[]) AS last_start_run,
-			unnest($7::bytea[]) AS runs, unnest($8::bytea[]) AS alerting, unnest($9::bytea[]) AS history,
-			unnest($10::bigint[]) AS log_head, unnest($11::bigint[]) AS revision, unnest($12::bigint[]) AS check_id) AS v
-		WHERE s.check_id = v.check_id AND s.check_id = ANY ($12::bigint[])`,
+	postgres: `UPDATE rollcall_states AS s SET state = v.state, log_head = nullif(v.log_head, 0), revision = v.revision,
+			status = v.status, since = nullif(v.since, 0), n_pings = v.n_pings, last_ping = nullif(v.last_ping, 0),
+			last_start = nullif(v.last_start, 0), last_start_run = v.last_start_run,
+			runs = nullif(v.runs, ''), alerting = nullif(v.alerting, ''), history = nullif(v.history, '')
+		FROM (SELECT unnest($1::text[]) AS state, unnest($2::bigint[]) AS log_head, unnest($3::bigint[]) AS revision,
+			unnest($4::smallint[]) AS status, unnest($5::bigint[]) AS since, unnest($6::bigint[]) AS n_pings,
+			unnest($7::bigint[]) AS last_ping, unnest($8::bigint[]) AS last_start, unnest($9::uuid[]) AS last_start_run,
+			unnest($10::bytea[]) AS runs, unnest($11::bytea[]) AS alerting, unnest($12::bytea[]) AS history,
+			unnest($13::bigint[]) AS check_id) AS v
+		WHERE s.check_id = v.check_id AND s.check_id = ANY ($13::bigint[])`,
 }
 
 var updateWatches = statement{
@@ -116,7 +118,9 @@ func (t *transaction) saveStates(ctx context.Context, locked []*store.Locked) er
 		for _, p := range l.Pings {
 			t.bodyBytes += len(p.Body)
 		}
-		b.add(l, pingIDs[:n], flipIDs[:flips])
+		if err := b.add(l, pingIDs[:n], flipIDs[:flips]); err != nil {
+			return err
+		}
 		pingIDs, flipIDs = pingIDs[n:], flipIDs[flips:]
 	}
 	if err := t.writeStates(ctx, &b); err != nil {
@@ -162,7 +166,7 @@ func (t *transaction) writeStates(ctx context.Context, b *batch) error {
 }
 
 // add adds the rows of one check, and takes from it what is new.
-func (b *batch) add(l *store.Locked, pingIDs, flipIDs []int64) {
+func (b *batch) add(l *store.Locked, pingIDs, flipIDs []int64) error {
 	row := l.Row.(*lockedRow)
 	uploads := l.Uploads
 	for i := range l.Pings {
@@ -175,7 +179,11 @@ func (b *batch) add(l *store.Locked, pingIDs, flipIDs []int64) {
 		}
 	}
 	row.revision = newRevision()
-	b.states = append(b.states, stateValues(row, &l.State))
+	state, err := stateValues(row, &l.State)
+	if err != nil {
+		return err
+	}
+	b.states = append(b.states, state)
 	// watch_at is a lower bound of the next instant to settle, usually the deadline. Most pings move the deadline later,
 	// which needs no write: the watcher then finds the check too early and sets a new bound.
 	wake := micros(l.Wake())
@@ -197,6 +205,7 @@ func (b *batch) add(l *store.Locked, pingIDs, flipIDs []int64) {
 	b.addAlerts(l, row.id, flipIDs)
 	l.Pings, l.Uploads, l.Transitions, l.Pauses, l.Alerts = nil, nil, nil, nil, nil
 	l.Days, l.Folds = nil, nil
+	return nil
 }
 
 // pingValues returns the values of insertPings.
@@ -218,11 +227,13 @@ func pingValues(id int64, row *lockedRow, p *pings.Ping) []any {
 }
 
 // stateValues returns the values of updateStates.
-func stateValues(row *lockedRow, s *checks.State) []any {
+func stateValues(row *lockedRow, s *checks.State) ([]any, error) {
+	state, err := encodeState(s, row.revision)
+	p := previousOf(s)
 	return []any{
-		code(statuses[:], s.Stored), micros(s.StoredSince), s.NPings, micros(s.LastPing), micros(s.LastStart), s.LastStartRun,
-		encodeRuns(s.Runs), encodeAlerting(s.Alerting), encodeHistory(&s.History), row.logHead, row.revision, row.id,
-	}
+		state, row.logHead, row.revision,
+		p.status, p.since, p.nPings, p.lastPing, p.lastStart, p.lastStartRun, p.runs, p.alerting, p.history, row.id,
+	}, err
 }
 
 // newRevision returns a random number that no other write has used. A counter is not enough: after a failover that

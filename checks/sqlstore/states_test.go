@@ -4,14 +4,18 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -140,6 +144,133 @@ func TestUnknownZone(t *testing.T) {
 		}
 		if list, err := mon.Checks(t.Context(), project.ID, monitor.CheckQuery{}); len(list) != 2 || err != nil {
 			t.Errorf("the list has %d checks, want 2; error %v", len(list), err)
+		}
+	})
+}
+
+// newestState has a value in every field.
+func newestState() checks.State {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
+	run := uuid.NullUUID{UUID: uuid.UUID{1, 2, 3, 15: 4}, Valid: true}
+	day := checks.Totals{Runs: 300, Failures: 2, Timed: 3, Sum: time.Hour, Min: time.Second, Max: time.Minute}
+	return checks.State{
+		Stored: checks.StatusDown, StoredSince: at, NPings: 4711, LastPing: at.Add(1e9), LastStart: at.Add(2e9), LastStartRun: run,
+		Runs: pings.Runs{{ID: run, StartedAt: at.Add(3e9)}, {StartedAt: at.Add(4e9)}},
+		Alerting: checks.Alerting{
+			Since: at.Add(5e9), Failures: 2, FailedAt: at.Add(6e9), ExpectedAt: at.Add(7e9), HeldSince: at.Add(8e9),
+			RepeatFrom: at.Add(9e9), Reminders: 3, Next: at.Add(10e9),
+		},
+		History: checks.History{
+			Recent:      checks.RecentRuns(checks.Run{At: at, Duration: 1230 * time.Millisecond, Result: checks.RunFail}),
+			LastSuccess: at.Add(11e9), LastSuccessDuration: 20 * time.Millisecond, Today: checks.Day{Date: checks.Date(at), Totals: day},
+		},
+	}
+}
+
+// saveState gives a check a state.
+func saveState(t *testing.T, s *sqlstore.Store, id uuid.UUID, state checks.State) {
+	t.Helper()
+	must(t, s.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		l, err := tx.LockCheck(ctx, id)
+		if err != nil {
+			return err
+		}
+		l.State = state
+		return tx.SaveChecks(ctx, []*store.Locked{l})
+	}))
+}
+
+// stateOf returns the state of a check as a store that has nothing in its cache reads it.
+func stateOf(t *testing.T, db *bun.DB, id uuid.UUID) (checks.State, error) {
+	t.Helper()
+	s, err := sqlstore.New(db)
+	must(t, err)
+	list, err := s.Checks(t.Context(), store.CheckFilter{ID: &id})
+	if err != nil {
+		return checks.State{}, err
+	}
+	return list[0].State, nil
+}
+
+// TestStateColumn reads the column state back, and what it looks like: later versions read it too.
+func TestStateColumn(t *testing.T) {
+	const want = `{"version":1,"revision":REVISION,"status":"down","since":"2026-03-01T12:00:00.123456Z","n_pings":4711,` +
+		`"last_ping":"2026-03-01T12:00:01.123456Z","last_start":"2026-03-01T12:00:02.123456Z",` +
+		`"last_start_run":"01020300-0000-0000-0000-000000000004","runs":[{"id":"01020300-0000-0000-0000-000000000004",` +
+		`"started_at":"2026-03-01T12:00:03.123456Z"},{"started_at":"2026-03-01T12:00:04.123456Z"}],` +
+		`"alerting":{"since":"2026-03-01T12:00:05.123456Z","failures":2,"failed_at":"2026-03-01T12:00:06.123456Z",` +
+		`"expected_at":"2026-03-01T12:00:07.123456Z","held_since":"2026-03-01T12:00:08.123456Z",` +
+		`"repeat_from":"2026-03-01T12:00:09.123456Z","reminders":3,"next":"2026-03-01T12:00:10.123456Z"},` +
+		`"history":{"recent":"gMmH26b9pQbtAw==","last_success":"2026-03-01T12:00:11.123456Z","last_success_duration":20000000,` +
+		`"today":{"date":"2026-03-01T00:00:00Z","runs":300,"failures":2,"timed":3,"sum":3600000000000,"min":1000000000,` +
+		`"max":60000000000}}}`
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		pool := db.Bun(t)
+		s := dbtest.OpenOn(t, pool)
+		c := addCheck(t, monitorOn(t, s))
+		saveState(t, s, c.ID, newestState())
+		var text, revision string
+		must(t, pool.NewRaw("SELECT state, revision FROM rollcall_states").Scan(t.Context(), &text, &revision))
+		if diff := cmp.Diff(want, strings.Replace(text, revision, "REVISION", 1)); diff != "" {
+			t.Errorf("column (-want +got):\n%s", diff)
+		}
+		// The other columns must not matter.
+		_, err := pool.ExecContext(t.Context(), "UPDATE rollcall_states SET status = 0, runs = NULL, alerting = NULL, history = NULL")
+		must(t, err)
+		got, err := stateOf(t, pool, c.ID)
+		must(t, err)
+		if diff := cmp.Diff(newestState(), got); diff != "" {
+			t.Errorf("state (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestStateOfPreviousVersion has a server of the version before write a state, which it does without the column state. It
+// also reads what this version has written for it.
+func TestStateOfPreviousVersion(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		pool := db.Bun(t)
+		s := dbtest.OpenOn(t, pool)
+		c := addCheck(t, monitorOn(t, s))
+		saveState(t, s, c.ID, newestState())
+		for name, update := range map[string]string{
+			"with the column state of an earlier revision": "UPDATE rollcall_states SET revision = 4711",
+			"without the column state":                     "UPDATE rollcall_states SET revision = 4712, state = NULL",
+		} {
+			_, err := pool.ExecContext(t.Context(), update)
+			must(t, err)
+			got, err := stateOf(t, pool, c.ID)
+			must(t, err)
+			if diff := cmp.Diff(newestState(), got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		}
+		_, err := pool.ExecContext(t.Context(), "UPDATE rollcall_states SET revision = 4713, n_pings = 5000, status = 1")
+		must(t, err)
+		record(t, s, []uuid.UUID{c.ID}, pings.Signal{Kind: pings.Log}, newestState().LastPing)
+		got, err := stateOf(t, pool, c.ID)
+		if err != nil || got.NPings != 5001 || got.Stored != checks.StatusUp {
+			t.Errorf("%d pings, status %s, error %v; want 5001 and up", got.NPings, got.Stored, err)
+		}
+	})
+}
+
+// TestStateOfNewerVersion refuses a state of a later version: to write it again would lose what only that version knows.
+func TestStateOfNewerVersion(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		pool := db.Bun(t)
+		s := dbtest.OpenOn(t, pool)
+		c := addCheck(t, monitorOn(t, s))
+		for state, want := range map[string]string{
+			`{"version":2,"revision":4711}`:                      "version 2",
+			`{"version":2,"revision":4711,"last_ping":{"at":1}}`: "version 2",
+			`{"version":1,"revision":4711,"last_ping":{"at":1}}`: "state of a check",
+		} {
+			_, err := pool.NewRaw("UPDATE rollcall_states SET state = ?, revision = 4711", state).Exec(t.Context())
+			must(t, err)
+			if _, err := stateOf(t, pool, c.ID); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v, want one with %q", state, err, want)
+			}
 		}
 	})
 }

@@ -165,12 +165,13 @@ func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*store.Lock
 	if err != nil {
 		return nil, err
 	}
-	for i := range found {
-		c, err := t.s.check(found[i])
+	for _, r := range found {
+		c, err := t.s.check(r)
 		if err != nil {
 			return nil, err
 		}
-		locked = append(locked, &store.Locked{Check: c, Row: found[i].locked()})
+		row := &lockedRow{id: r.id, logHead: r.logHead, watchAt: r.watchAt, revision: r.revision, before: r.revision}
+		locked = append(locked, &store.Locked{Check: c, Row: row})
 	}
 	return locked, nil
 }

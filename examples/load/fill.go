@@ -89,7 +89,9 @@ func (f *fixture) create(ctx context.Context, store *sqlstore.Store, n, integrat
 	if err != nil {
 		return err
 	}
-	err = f.copyRow(ctx, "rollcall_states", n-1, map[string]string{"check_id": "check_id + i", "n_pings": "0", "log_head": "NULL"})
+	err = f.copyRow(ctx, "rollcall_states", n-1, map[string]string{
+		"check_id": "check_id + i", "n_pings": "0", "log_head": "NULL", "state": "NULL",
+	})
 	if err != nil {
 		return err
 	}

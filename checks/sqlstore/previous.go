@@ -1,0 +1,192 @@
+package sqlstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// previousState has the columns of rollcall_states from which servers of the version before read the state, and which
+// they write. Instants are microseconds since 1970. The three lists of bytes are empty for the zero value:
+//
+//   - runs: for each open run its start (8 bytes), then 1 and its identifier (16 bytes), or 0
+//   - alerting: a version byte, 1, then a varint for each field
+//   - history: a version byte, 1, then varints for Today (its date in days since 1970, its counts, its durations) and for the
+//     last success and its duration, then Recent as it is; durations are in units of 10 ms
+type previousState struct {
+	status, since, nPings, lastPing, lastStart int64
+	lastStartRun                               uuid.NullUUID
+	runs, alerting, history                    []byte
+}
+
+const (
+	previousVersion = 1
+	alertingFields  = 8
+	durationUnit    = 10 * time.Millisecond
+	secondsOfDay    = 24 * 60 * 60
+)
+
+// previousOf returns the columns for a state.
+func previousOf(s *checks.State) previousState {
+	p := previousState{
+		status: code(statuses[:], s.Stored), since: micros(s.StoredSince), nPings: s.NPings,
+		lastPing: micros(s.LastPing), lastStart: micros(s.LastStart), lastStartRun: s.LastStartRun,
+	}
+	for _, run := range s.Runs {
+		p.runs = binary.BigEndian.AppendUint64(p.runs, uint64(run.StartedAt.UnixMicro()))
+		if run.ID.Valid {
+			p.runs = append(append(p.runs, 1), run.ID.UUID[:]...)
+		} else {
+			p.runs = append(p.runs, 0)
+		}
+	}
+	if a := s.Alerting; a != (checks.Alerting{}) {
+		p.alerting = []byte{previousVersion}
+		for _, v := range [alertingFields]int64{
+			micros(a.Since), int64(a.Failures), micros(a.FailedAt), micros(a.ExpectedAt),
+			micros(a.HeldSince), micros(a.RepeatFrom), int64(a.Reminders), micros(a.Next),
+		} {
+			p.alerting = binary.AppendVarint(p.alerting, v)
+		}
+	}
+	if h := &s.History; *h != (checks.History{}) {
+		t, day := h.Today.Totals, int64(0)
+		if !h.Today.Date.IsZero() {
+			day = h.Today.Date.Unix() / secondsOfDay
+		}
+		p.history = append(make([]byte, 0, 64+len(h.Recent)), previousVersion)
+		p.history = binary.AppendVarint(p.history, day)
+		for _, v := range [...]int64{
+			t.Runs, t.Failures, t.Timed, int64(t.Sum / durationUnit), int64(t.Min / durationUnit), int64(t.Max / durationUnit),
+		} {
+			p.history = binary.AppendUvarint(p.history, uint64(v))
+		}
+		p.history = binary.AppendVarint(p.history, micros(h.LastSuccess))
+		p.history = binary.AppendUvarint(p.history, uint64(h.LastSuccessDuration/durationUnit))
+		p.history = append(p.history, h.Recent...)
+	}
+	return p
+}
+
+var errPrevious = errors.New("sqlstore: the state of a check has a value that this version cannot read")
+
+// state returns the state that the columns have.
+func (p *previousState) state() (s checks.State, err error) {
+	if s.Stored, err = decode(statuses[:], p.status); err != nil {
+		return checks.State{}, err
+	}
+	s.StoredSince, s.NPings = instant(p.since), p.nPings
+	s.LastPing, s.LastStart, s.LastStartRun = instant(p.lastPing), instant(p.lastStart), p.lastStartRun
+	if s.Runs, err = decodeRuns(p.runs); err != nil {
+		return checks.State{}, err
+	}
+	if s.Alerting, err = decodeAlerting(p.alerting); err != nil {
+		return checks.State{}, err
+	}
+	if s.History, err = decodeHistory(p.history); err != nil {
+		return checks.State{}, err
+	}
+	return s, nil
+}
+
+func decodeRuns(b []byte) (runs pings.Runs, err error) {
+	for len(b) > 0 {
+		if len(b) < 9 {
+			return nil, errPrevious
+		}
+		run := pings.Run{StartedAt: time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC()}
+		valid := b[8] == 1
+		b = b[9:]
+		if valid {
+			if len(b) < 16 {
+				return nil, errPrevious
+			}
+			run.ID = uuid.NullUUID{UUID: uuid.UUID(b[:16]), Valid: true}
+			b = b[16:]
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+func decodeAlerting(b []byte) (a checks.Alerting, err error) {
+	if len(b) == 0 {
+		return a, nil
+	}
+	r := reader{rest: b[1:]}
+	a = checks.Alerting{
+		Since: instant(r.signed()), Failures: int(r.signed()), FailedAt: instant(r.signed()), ExpectedAt: instant(r.signed()),
+		HeldSince: instant(r.signed()), RepeatFrom: instant(r.signed()), Reminders: int(r.signed()), Next: instant(r.signed()),
+	}
+	if b[0] != previousVersion || r.failed || len(r.rest) > 0 {
+		return checks.Alerting{}, errPrevious
+	}
+	return a, nil
+}
+
+func decodeHistory(b []byte) (h checks.History, err error) {
+	if len(b) == 0 {
+		return h, nil
+	}
+	r := reader{rest: b[1:]}
+	if day := r.signed(); day != 0 {
+		h.Today.Date = time.Unix(day*secondsOfDay, 0).UTC()
+	}
+	h.Today.Totals = checks.Totals{
+		Runs: r.count(), Failures: r.count(), Timed: r.count(), Sum: r.duration(), Min: r.duration(), Max: r.duration(),
+	}
+	h.LastSuccess, h.LastSuccessDuration = instant(r.signed()), r.duration()
+	h.Recent = checks.Recent(r.rest)
+	if b[0] != previousVersion || r.failed {
+		return checks.History{}, errPrevious
+	}
+	return h, nil
+}
+
+// reader reads varints. After a fault, failed is set and all further values are 0.
+type reader struct {
+	rest   []byte
+	failed bool
+}
+
+func (r *reader) signed() int64 {
+	v, n := binary.Varint(r.rest)
+	return took(r, v, n)
+}
+
+func (r *reader) unsigned() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	return took(r, v, n)
+}
+
+// took skips the n bytes of a value and returns it.
+func took[T int64 | uint64](r *reader, v T, n int) T {
+	if n <= 0 {
+		r.failed, r.rest = true, nil
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+// atMost reads a number that must not be larger than a limit.
+func (r *reader) atMost(limit uint64) uint64 {
+	v := r.unsigned()
+	if v > limit {
+		r.failed = true
+		return 0
+	}
+	return v
+}
+
+func (r *reader) count() int64 { return int64(r.atMost(math.MaxInt64)) }
+
+func (r *reader) duration() time.Duration {
+	return time.Duration(r.atMost(math.MaxInt64/uint64(durationUnit))) * durationUnit
+}
