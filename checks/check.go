@@ -87,7 +87,7 @@ func (c Check) Status(now time.Time) Status {
 			return StatusDown
 		}
 		if c.Stored == StatusUp {
-			if due := c.expected(); !due.IsZero() && !now.Before(due) {
+			if due := c.ExpectedAfter(c.LastPing); !due.IsZero() && !now.Before(due) {
 				return StatusGrace
 			}
 		}
@@ -106,7 +106,7 @@ func (c Check) Status(now time.Time) Status {
 func (c Check) Since(now time.Time) time.Time {
 	switch status := c.Status(now); {
 	case status == StatusGrace:
-		return later(later(c.expected(), c.TimingSince), c.StoredSince)
+		return later(later(c.ExpectedAfter(c.LastPing), c.TimingSince), c.StoredSince)
 	case status == StatusDown && c.Stored != StatusDown:
 		return c.Deadline()
 	case c.StoredSince.IsZero():
@@ -120,7 +120,7 @@ func (c Check) Since(now time.Time) time.Time {
 func (c Check) NextPing(now time.Time) time.Time {
 	switch c.Status(now) {
 	case StatusUp, StatusGrace:
-		return c.expected()
+		return c.ExpectedAfter(c.LastPing)
 	}
 	return time.Time{}
 }
@@ -136,15 +136,17 @@ func (c Check) Deadline() time.Time {
 	var deadline time.Time
 	switch c.Stored {
 	case StatusUp:
-		if due := c.expected(); !due.IsZero() {
+		if due := c.ExpectedAfter(c.LastPing); !due.IsZero() {
 			deadline = due.Add(c.Grace)
 		}
 	case StatusNew:
 	default:
 		return time.Time{}
 	}
-	if end := c.overrunAt(); !end.IsZero() && (deadline.IsZero() || end.Before(deadline)) {
-		deadline = end
+	if !c.LastStart.IsZero() {
+		if end := c.overrunAt(); deadline.IsZero() || end.Before(deadline) {
+			deadline = end
+		}
 	}
 	if !deadline.IsZero() && deadline.Before(c.TimingSince) {
 		deadline = c.TimingSince
@@ -152,25 +154,15 @@ func (c Check) Deadline() time.Time {
 	return deadline
 }
 
-// overrunAt returns when the run in progress will have taken too long, or the zero time if no run is in progress.
-func (c Check) overrunAt() time.Time {
-	if c.LastStart.IsZero() {
-		return time.Time{}
-	}
-	return c.LastStart.Add(c.RunLimit())
-}
-
-// expected returns when the ping after the last one is due, or the zero time if the schedule has no further time.
-func (c Check) expected() time.Time {
-	if c.LastPing.IsZero() {
-		return time.Time{}
-	}
-	return c.ExpectedAfter(c.LastPing)
-}
+// overrunAt returns when the run in progress will have taken too long.
+func (c Check) overrunAt() time.Time { return c.LastStart.Add(c.RunLimit()) }
 
 // ExpectedAfter returns when the ping after one at the given instant is due, by the present settings, in UTC. It is the
-// zero time if the schedule has no further time.
+// zero time for the zero time, and if the schedule has no further time.
 func (c Check) ExpectedAfter(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
 	if !c.IsCron() {
 		return t.Add(c.Timeout)
 	}

@@ -26,20 +26,15 @@ func (h History) On(t time.Time) Totals {
 	return Totals{}
 }
 
-// totalsOf returns the totals of one run.
-func totalsOf(run Run, timed bool) Totals {
-	t := Totals{Runs: 1}
-	if run.Result != RunSuccess {
-		t.Failures = 1
+// end ends the run that a success or a failure is about: it gives the ping its duration if pair is set and the start is
+// known, and adds the run to the history. Call it before the ping changes the state.
+func (c Check) end(ping *pings.Ping, pair bool, effects *Effects) Check {
+	if pair && len(c.Runs) > 0 {
+		runs, took, paired := c.Runs.End(ping.RunID, ping.At)
+		if c.Runs = runs; paired {
+			ping.Duration = &took
+		}
 	}
-	if timed {
-		t.Timed, t.Sum, t.Min, t.Max = 1, run.Duration, run.Duration, run.Duration
-	}
-	return t
-}
-
-// ended adds the run that a success or a failure ended to the history. Call it before the ping changes the state.
-func (c Check) ended(ping pings.Ping, effects *Effects) Check {
 	run := Run{At: ping.At, Result: RunSuccess}
 	if ping.Kind == pings.Fail {
 		run.Result = RunFail
@@ -47,12 +42,19 @@ func (c Check) ended(ping pings.Ping, effects *Effects) Check {
 	if ping.Duration != nil {
 		run.Duration = *ping.Duration
 	}
-	return c.record(run, ping.Duration != nil, effects)
+	return c.addRun(run, ping.Duration != nil, effects)
 }
 
-// record adds a run to the history. The totals of a day that is over go to the effects, and so does a run of an earlier
+// addRun adds a run to the history. The totals of a day that is over go to the effects, and so does a run of an earlier
 // day.
-func (c Check) record(run Run, timed bool, effects *Effects) Check {
+func (c Check) addRun(run Run, timed bool, effects *Effects) Check {
+	totals := Totals{Runs: 1}
+	if run.Result != RunSuccess {
+		totals.Failures = 1
+	}
+	if timed {
+		totals.Timed, totals.Sum, totals.Min, totals.Max = 1, run.Duration, run.Duration, run.Duration
+	}
 	h := &c.History
 	newest := !run.At.Before(c.newest())
 	h.Recent = h.Recent.with(run, newest)
@@ -61,7 +63,7 @@ func (c Check) record(run Run, timed bool, effects *Effects) Check {
 	}
 	if date := Date(run.At); !date.Equal(h.Today.Date) {
 		if !newest && date.Before(h.Today.Date) {
-			effects.Days = append(effects.Days, Day{date, totalsOf(run, timed)})
+			effects.Days = append(effects.Days, Day{date, totals})
 			return c
 		}
 		if h.Today.Runs > 0 {
@@ -69,6 +71,6 @@ func (c Check) record(run Run, timed bool, effects *Effects) Check {
 		}
 		h.Today = Day{Date: date}
 	}
-	h.Today.Totals = h.Today.Add(totalsOf(run, timed))
+	h.Today.Totals = h.Today.Add(totals)
 	return c
 }

@@ -88,11 +88,11 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 		return c
 	}
 	reason := ReasonOverdue
-	if end := c.overrunAt(); !end.IsZero() && !end.After(deadline) {
+	if !c.LastStart.IsZero() && !c.overrunAt().After(deadline) {
 		reason = ReasonOverrun
 	}
 	c.clearRun() // or it would take the check down once more, after another run succeeds
-	c = c.record(Run{At: deadline, Result: RunMissed}, false, effects)
+	c = c.addRun(Run{At: deadline, Result: RunMissed}, false, effects)
 	return c.enter(Transition{From: c.Stored, To: StatusDown, At: deadline, Reason: reason}, now, effects)
 }
 
@@ -130,7 +130,7 @@ func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effe
 	case kind == pings.Start:
 		c = c.rewind(at).start(signal.RunID, at, &effects)
 	case kind == pings.Success || kind == pings.Fail:
-		c = c.pair(&ping).rewind(at).ended(ping, &effects).finish(kind, signal.RunID, at, &effects)
+		c = c.rewind(at).end(&ping, true, &effects).finish(kind, signal.RunID, at, &effects)
 	}
 	return c, ping, effects, nil
 }
@@ -145,15 +145,6 @@ func (c Check) Replay(signal pings.Signal, at time.Time) (Check, pings.Ping, Eff
 		at = newest
 	}
 	return c.Ping(signal, at)
-}
-
-// pair finds the start of the run that a ping ended, and sets its duration.
-func (c Check) pair(ping *pings.Ping) Check {
-	runs, took, paired := c.Runs.End(ping.RunID, ping.At)
-	if c.Runs = runs; paired {
-		ping.Duration = &took
-	}
-	return c
 }
 
 // newest returns the instant of the newest event that the state reflects: a success, a failure, the start of the run in
@@ -198,7 +189,7 @@ func (c Check) start(run uuid.NullUUID, at time.Time, effects *Effects) Check {
 
 // finish applies a success or a failure.
 func (c Check) finish(kind pings.Kind, run uuid.NullUUID, at time.Time, effects *Effects) Check {
-	if !at.Before(c.LastStart) {
+	if !c.LastStart.IsZero() && !at.Before(c.LastStart) {
 		c = c.endRun(kind, run, at)
 	}
 	switch {
@@ -223,18 +214,17 @@ func (c Check) finish(kind pings.Kind, run uuid.NullUUID, at time.Time, effects 
 	return c.enter(t, later(at, c.newest()), effects)
 }
 
-// stay applies a success or a failure that leaves the status as it is, and raises the alert that a queued success left
-// open. While the check is down and the alert waits for
-// more failures in a row, a failure counts, unless it was received before the check went down.
+// stay applies a success or a failure that leaves the status as it is. It raises the alert about a queued success, which
+// waits for a ping that comes in time. While the check is down and the alert waits for more failures in a row, a failure
+// counts, unless it was received before the check went down.
 func (c Check) stay(kind pings.Kind, at time.Time, effects *Effects) Check {
-	if c.owesAlert() {
-		return c.review(later(at, c.newest()), effects)
-	}
-	waiting := c.Stored == StatusDown && c.Alerting.Failures > 0
-	if kind != pings.Fail || !waiting || pings.Late(at, c.Alerting.Since) {
+	switch a := c.Alerting; {
+	case c.Stored == StatusUp && !a.HeldSince.IsZero() && a.Next.IsZero():
+	case c.Stored == StatusDown && a.Failures > 0 && kind == pings.Fail && !pings.Late(at, a.Since):
+		c.Alerting = a.failed(at, at)
+	default:
 		return c
 	}
-	c.Alerting = c.Alerting.failed(at, at)
 	return c.review(later(at, c.newest()), effects)
 }
 

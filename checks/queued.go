@@ -19,16 +19,14 @@ func (c Check) queued(ping *pings.Ping, now time.Time, effects *Effects) Check {
 		return c
 	case ping.Kind != pings.Success && ping.Kind != pings.Fail:
 		return c
-	case pairs:
-		c = c.pair(ping)
 	}
-	c = c.ended(*ping, effects)
+	c = c.end(ping, pairs, effects)
 	if !isNewest {
 		return c
 	}
 	c = c.endRun(ping.Kind, run, now)
 	c.LastPing = at
-	if due := c.expected(); !due.IsZero() && !now.Before(due.Add(c.Grace)) {
+	if due := c.ExpectedAfter(c.LastPing); !due.IsZero() && !now.Before(due.Add(c.Grace)) {
 		return c // the next ping is overdue too, so this one says nothing about the status
 	}
 	t := Transition{From: c.Stored, To: StatusUp, At: later(at, c.StoredSince), Reason: ReasonSuccess}
@@ -65,9 +63,4 @@ func (c Check) enterQuietly(t Transition) Check {
 		c.Alerting = Alerting{}
 	}
 	return c
-}
-
-// owesAlert reports whether the alert about a success waits for a ping that comes in time.
-func (c Check) owesAlert() bool {
-	return c.Stored == StatusUp && !c.Alerting.HeldSince.IsZero() && c.Alerting.Next.IsZero()
 }

@@ -3,6 +3,7 @@ package checks
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"slices"
 	"time"
 )
 
@@ -31,61 +32,11 @@ type Run struct {
 }
 
 // Recent are the last finished runs of a check, up to [MaxRecent], in a compact form: usually 5 to 8 bytes a run. The
-// empty string has none. [Recent.Runs] returns the runs.
+// empty string has none. [Recent.Runs] returns the runs. Its JSON is base64.
 type Recent string
-
-// RecentRuns returns runs in their compact form. They are given oldest first; of more than [MaxRecent] it takes the last
-// ones.
-func RecentRuns(runs ...Run) Recent {
-	var list packedRuns
-	for _, run := range runs {
-		list.insert(pack(run), true)
-	}
-	return list.recent()
-}
-
-// Runs returns the runs, oldest first. It returns none for a string that is not from [RecentRuns] or a [Check].
-func (r Recent) Runs() []Run {
-	var list packedRuns
-	if !list.read(r) || list.n == 0 {
-		return nil
-	}
-	runs := make([]Run, list.n)
-	for i, p := range list.runs[:list.n] {
-		runs[i] = Run{
-			At: time.UnixMicro(p.at).UTC(), Duration: time.Duration(p.units>>resultBits) * durationUnit,
-			Result: runResults[p.units&resultMask],
-		}
-	}
-	return runs
-}
-
-// MarshalText encodes the runs as base64.
-func (r Recent) MarshalText() ([]byte, error) {
-	return base64.StdEncoding.AppendEncode(nil, []byte(r)), nil
-}
-
-// UnmarshalText reads what MarshalText has written.
-func (r *Recent) UnmarshalText(text []byte) error {
-	packed, err := base64.StdEncoding.AppendDecode(nil, text)
-	*r = Recent(packed)
-	return err
-}
-
-// with returns the runs with one more. The newest comes last, also if a clock was set back; another one takes the place
-// of its time.
-func (r Recent) with(run Run, newest bool) Recent {
-	var list packedRuns
-	if !list.read(r) {
-		list.n = 0
-	}
-	list.insert(pack(run), newest)
-	return list.recent()
-}
 
 // A Recent has two varints for each run. The first says how far its end is from where the two runs before it suggest, in
 // microseconds: little for a job that is on time. The second has the duration and, in its lowest bits, the result.
-
 const (
 	durationUnit = 10 * time.Millisecond
 	resultBits   = 2
@@ -102,69 +53,86 @@ type packedRun struct {
 	units uint64
 }
 
-func pack(run Run) packedRun {
-	p := packedRun{run.At.UnixMicro(), uint64(max(0, run.Duration)/durationUnit) << resultBits}
-	for i, result := range runResults {
-		if result == run.Result {
-			p.units |= uint64(i)
+// packedRuns has room for one run more than a Recent. Its size is fixed, so it needs no heap.
+type packedRuns [MaxRecent + 1]packedRun
+
+// RecentRuns returns runs in their compact form. They are given oldest first; of more than [MaxRecent] it takes the last
+// ones.
+func RecentRuns(runs ...Run) (r Recent) {
+	for _, run := range runs {
+		r = r.with(run, true)
+	}
+	return r
+}
+
+// Runs returns the runs, oldest first. It returns none for a string that is not from [RecentRuns] or a [Check].
+func (r Recent) Runs() []Run {
+	var list packedRuns
+	n := r.unpack(&list)
+	if n == 0 {
+		return nil
+	}
+	runs := make([]Run, n)
+	for i, p := range list[:n] {
+		runs[i] = Run{
+			At: time.UnixMicro(p.at).UTC(), Duration: time.Duration(p.units>>resultBits) * durationUnit,
+			Result: runResults[p.units&resultMask],
 		}
 	}
-	return p
+	return runs
 }
 
-// packedRuns are runs in the order of a Recent. Its size is fixed, so it needs no heap.
-type packedRuns struct {
-	runs [MaxRecent]packedRun
-	n    int
+// MarshalText implements encoding.TextMarshaler.
+func (r Recent) MarshalText() ([]byte, error) {
+	return base64.StdEncoding.AppendEncode(nil, []byte(r)), nil
 }
 
-// read reports whether it could read all runs.
-func (l *packedRuns) read(r Recent) bool {
-	rest := []byte(r)
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (r *Recent) UnmarshalText(text []byte) error {
+	packed, err := base64.StdEncoding.AppendDecode(nil, text)
+	*r = Recent(packed)
+	return err
+}
+
+// unpack returns the number of runs, or 0 if it cannot read them all.
+func (r Recent) unpack(list *packedRuns) (n int) {
 	var last, step int64
-	for ; len(rest) > 0; l.n++ {
-		off, n := binary.Varint(rest)
-		if n <= 0 || l.n == MaxRecent {
-			return false
+	for rest := []byte(r); len(rest) > 0; n++ {
+		off, k := binary.Varint(rest)
+		if k <= 0 || n == MaxRecent {
+			return 0
 		}
-		units, m := binary.Uvarint(rest[n:])
+		units, m := binary.Uvarint(rest[k:])
 		if m <= 0 || units > maxUnits || units&resultMask >= uint64(len(runResults)) {
-			return false
+			return 0
 		}
 		at := last + step + off
-		l.runs[l.n] = packedRun{at, units}
-		if l.n > 0 {
+		list[n] = packedRun{at, units}
+		if n > 0 {
 			step = at - last
 		}
-		last, rest = at, rest[n+m:]
+		last, rest = at, rest[k+m:]
 	}
-	return true
+	return n
 }
 
-// insert adds a run and drops the oldest if there is no room.
-func (l *packedRuns) insert(run packedRun, newest bool) {
-	place := l.n
-	for !newest && place > 0 && l.runs[place-1].at > run.at {
+// with returns the runs with one more, and without the oldest if there is no room. The newest comes last, also if a clock
+// was set back; another one takes the place of its time.
+func (r Recent) with(run Run, newest bool) Recent {
+	result := max(0, slices.Index(runResults[:], run.Result))
+	added := packedRun{run.At.UnixMicro(), uint64(max(0, run.Duration)/durationUnit)<<resultBits | uint64(result)}
+	var list packedRuns
+	n := r.unpack(&list)
+	place := n
+	for !newest && place > 0 && list[place-1].at > added.at {
 		place--
 	}
-	if l.n < MaxRecent {
-		copy(l.runs[place+1:], l.runs[place:l.n])
-		l.runs[place] = run
-		l.n++
-		return
-	}
-	if place == 0 {
-		return // older than all
-	}
-	copy(l.runs[:place-1], l.runs[1:place])
-	l.runs[place-1] = run
-}
-
-func (l *packedRuns) recent() Recent {
+	copy(list[place+1:], list[place:n])
+	list[place] = added
 	var buffer [2 * MaxRecent * binary.MaxVarintLen64]byte
 	b := buffer[:0]
 	var last, step int64
-	for i, p := range l.runs[:l.n] {
+	for i, p := range list[max(0, n+1-MaxRecent) : n+1] {
 		b = binary.AppendVarint(b, p.at-last-step)
 		b = binary.AppendUvarint(b, p.units)
 		if i > 0 {

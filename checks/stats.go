@@ -41,14 +41,6 @@ func (t Totals) Add(u Totals) Totals {
 	return t
 }
 
-// Mean returns the mean duration of the timed runs, or 0 if there are none.
-func (t Totals) Mean() time.Duration {
-	if t.Timed == 0 {
-		return 0
-	}
-	return t.Sum / time.Duration(t.Timed)
-}
-
 // DayStats is what a check did on one day: its runs, and the time that it was up, down and unwatched.
 type DayStats struct {
 	Day
