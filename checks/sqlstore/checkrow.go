@@ -60,21 +60,8 @@ func (r *checkRow) settings() []field {
 	}
 }
 
-// stateColumns are the columns of rollcall_states AS s that stateFields scans.
-const stateColumns = `coalesce(s.state, ''), coalesce(s.log_head, 0), coalesce(s.watch_at, 0), s.revision,
-	s.status, coalesce(s.since, 0), s.n_pings, coalesce(s.last_ping, 0), coalesce(s.last_start, 0), s.last_start_run,
-	s.runs, s.alerting, s.history`
-
-func (r *checkRow) stateFields() []any {
-	p := &r.previous
-	return []any{
-		&r.stored, &r.logHead, &r.watchAt, &r.revision,
-		&p.status, &p.since, &p.nPings, &p.lastPing, &p.lastStart, &p.lastStartRun, &p.runs, &p.alerting, &p.history,
-	}
-}
-
-// settingColumns are the columns of rollcall_checks AS c that settingFields scans. They are named because a newer version
-// may add some while this one runs.
+// settingColumns and stateColumns are the columns of rollcall_checks AS c and rollcall_states AS s that fields scans. The
+// columns are named because a newer version may add some while this one runs.
 var settingColumns = func() string {
 	columns := []string{"c.id"}
 	for _, f := range new(checkRow).settings() {
@@ -83,12 +70,20 @@ var settingColumns = func() string {
 	return strings.Join(columns, ", ")
 }()
 
-func (r *checkRow) settingFields() []any {
-	into := []any{&r.id}
+const stateColumns = `coalesce(s.state, ''), coalesce(s.log_head, 0), coalesce(s.watch_at, 0), s.revision,
+	s.status, coalesce(s.since, 0), s.n_pings, coalesce(s.last_ping, 0), coalesce(s.last_start, 0), s.last_start_run,
+	s.runs, s.alerting, s.history`
+
+func (r *checkRow) fields() (settings, state []any) {
+	settings = []any{&r.id}
 	for _, f := range r.settings() {
-		into = append(into, f.value)
+		settings = append(settings, f.value)
 	}
-	return into
+	p := &r.previous
+	return settings, []any{
+		&r.stored, &r.logHead, &r.watchAt, &r.revision,
+		&p.status, &p.since, &p.nPings, &p.lastPing, &p.lastStart, &p.lastStartRun, &p.runs, &p.alerting, &p.history,
+	}
 }
 
 // checkRows reads whole checks by a condition on rollcall_checks AS c. states reads their states where those are
@@ -104,7 +99,8 @@ func (s *Store) checkRows(ctx context.Context, db dbQuerier, states querier, whe
 	}
 	defer rows.Close()
 	var row checkRow
-	into := append(row.settingFields(), row.stateFields()...)
+	settings, state := row.fields()
+	into := append(settings, state...)
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
 			return nil, err

@@ -180,8 +180,9 @@ func (s *Store) logSources(ctx context.Context, where string, args ...any) ([]lo
 // spreadRows is checkRows on a distributed database. In a join, Citus would send all states to the coordinator.
 func (s *Store) spreadRows(ctx context.Context, db dbQuerier, states querier, where string, args ...any) ([]*checkRow, error) {
 	var row checkRow
+	settings, state := row.fields()
 	rows, err := db.QueryContext(ctx, "SELECT "+settingColumns+" FROM rollcall_checks AS c WHERE "+where, args...)
-	found, err := scanList(rows, err, &row, row.settingFields()...)
+	found, err := scanList(rows, err, &row, settings...)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -191,7 +192,7 @@ func (s *Store) spreadRows(ctx context.Context, db dbQuerier, states querier, wh
 	}
 	query := "SELECT s.check_id, " + stateColumns + " FROM rollcall_states AS s WHERE " + s.d.among("s.check_id", "bigint")
 	rows, err = states.QueryContext(ctx, query, s.d.list(keys))
-	list, err := scanList(rows, err, &row, append([]any{&row.id}, row.stateFields()...)...)
+	list, err := scanList(rows, err, &row, append([]any{&row.id}, state...)...)
 	joined := make([]*checkRow, len(list))
 	for i := range list {
 		joined[i] = &list[i]

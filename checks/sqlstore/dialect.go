@@ -132,7 +132,7 @@ func (d dialect) reserve(ctx context.Context, db querier, table string, n int) (
 		rows, err := db.QueryContext(ctx, "SELECT nextval('"+table+"_ids') FROM generate_series(1, $1::int)", n)
 		return scanList(rows, err, &id, &id)
 	}
-	if err := db.QueryRowContext(ctx, newestID(table)).Scan(&id); err != nil {
+	if err := db.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM "+table).Scan(&id); err != nil {
 		return nil, err
 	}
 	ids := make([]int64, n)
@@ -142,9 +142,6 @@ func (d dialect) reserve(ctx context.Context, db querier, table string, n int) (
 	}
 	return ids, nil
 }
-
-// newestID is a query for the largest identifier in a table.
-func newestID(table string) string { return "SELECT coalesce(max(id), 0) FROM " + table }
 
 // querier is a database or a transaction.
 type querier interface {

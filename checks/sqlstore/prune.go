@@ -43,7 +43,7 @@ func (s *Store) PrunePings(ctx context.Context, pause func()) (removed int, err 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var newest int64
-	if err := s.db.DB.QueryRowContext(ctx, newestID("rollcall_pings")).Scan(&newest); err != nil {
+	if err := s.db.DB.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM rollcall_pings").Scan(&newest); err != nil {
 		return 0, translate(err)
 	}
 	left := min(minLook+2*max(0, newest-p.newest), maxLook)

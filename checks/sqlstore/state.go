@@ -19,11 +19,6 @@ type storedState struct {
 	*checks.State
 }
 
-func encodeState(s *checks.State, revision int64) (string, error) {
-	text, err := json.Marshal(storedState{stateVersion, revision, s})
-	return string(text), err
-}
-
 // state returns the state of a row.
 func (r *checkRow) state() (checks.State, error) {
 	if len(r.stored) == 0 {

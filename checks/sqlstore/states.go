@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
 	"math/rand/v2"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -73,8 +74,9 @@ var insertPauses = statement{
 type batch struct {
 	pings, states, watches, uploads, flips, pauses [][]any
 
-	alerts []raisedAlert
-	months []monthChange
+	alerts    []raisedAlert
+	months    []monthChange
+	bodyBytes int // the size of the pings' bodies
 }
 
 // SaveChecks writes locked checks and their changes. Nothing else writes rollcall_checks and rollcall_states, so every
@@ -97,8 +99,7 @@ func (t *transaction) SaveChecks(ctx context.Context, locked []*store.Locked) er
 	return nil
 }
 
-// saveStates writes the states of checks in one shard and all that is new about them, deliveries before flips; see
-// enqueue.
+// saveStates writes the states of checks in one shard and all that is new about them.
 func (t *transaction) saveStates(ctx context.Context, locked []*store.Locked) error {
 	var n, flips int
 	for _, l := range locked {
@@ -115,20 +116,32 @@ func (t *transaction) saveStates(ctx context.Context, locked []*store.Locked) er
 	var b batch
 	for _, l := range locked {
 		n, flips := len(l.Pings), len(l.Transitions)
-		for _, p := range l.Pings {
-			t.bodyBytes += len(p.Body)
-		}
 		if err := b.add(l, pingIDs[:n], flipIDs[:flips]); err != nil {
 			return err
 		}
 		pingIDs, flipIDs = pingIDs[n:], flipIDs[flips:]
 	}
-	if err := t.writeStates(ctx, &b); err != nil {
+	t.bodyBytes += b.bodyBytes
+	if t.s.d.postgres && n > 0 {
+		args := append(arrays(b.states), arrays(b.pings)...)
+		_, err = t.tx.Tx.ExecContext(ctx, insertPings.postgres+updateStates.postgres, args...)
+	} else if err = t.s.d.exec(ctx, t.tx, insertPings, b.pings); err == nil {
+		err = t.s.d.exec(ctx, t.tx, updateStates, b.states)
+	}
+	if err != nil {
 		return err
 	}
-	if len(b.uploads)+len(b.alerts)+len(b.months)+len(b.pauses)+len(b.flips) == 0 {
-		return nil
+	if err := t.s.d.exec(ctx, t.tx, updateWatches, b.watches); err != nil {
+		return err
 	}
+	if len(b.uploads)+len(b.alerts)+len(b.months)+len(b.pauses)+len(b.flips) > 0 {
+		return t.saveEvents(ctx, &b)
+	}
+	return nil
+}
+
+// saveEvents writes what most pings do not have, deliveries before flips; see enqueue.
+func (t *transaction) saveEvents(ctx context.Context, b *batch) error {
 	if err := t.atomic(ctx); err != nil {
 		return err
 	}
@@ -147,24 +160,6 @@ func (t *transaction) saveStates(ctx context.Context, locked []*store.Locked) er
 	return t.s.d.exec(ctx, t.tx, insertFlips, b.flips)
 }
 
-// writeStates adds pings to the log and updates the states of their checks.
-func (t *transaction) writeStates(ctx context.Context, b *batch) error {
-	if t.s.d.postgres && len(b.pings) > 0 {
-		args := append(arrays(b.states), arrays(b.pings)...)
-		if _, err := t.tx.Tx.ExecContext(ctx, insertPings.postgres+updateStates.postgres, args...); err != nil {
-			return err
-		}
-		return t.s.d.exec(ctx, t.tx, updateWatches, b.watches)
-	}
-	if err := t.s.d.exec(ctx, t.tx, insertPings, b.pings); err != nil {
-		return err
-	}
-	if err := t.s.d.exec(ctx, t.tx, updateStates, b.states); err != nil {
-		return err
-	}
-	return t.s.d.exec(ctx, t.tx, updateWatches, b.watches)
-}
-
 // add adds the rows of one check, and takes from it what is new.
 func (b *batch) add(l *store.Locked, pingIDs, flipIDs []int64) error {
 	row := l.Row.(*lockedRow)
@@ -172,13 +167,16 @@ func (b *batch) add(l *store.Locked, pingIDs, flipIDs []int64) error {
 	for i := range l.Pings {
 		p := &l.Pings[i]
 		b.pings = append(b.pings, pingValues(pingIDs[i], row, p))
+		b.bodyBytes += len(p.Body)
 		row.logHead = pingIDs[i]
 		if len(uploads) > 0 && uploads[0] == p.N {
 			uploads = uploads[1:]
 			b.uploads = append(b.uploads, []any{pingIDs[i], objectKey(l.ID, row.id, p.N), micros(p.At)})
 		}
 	}
-	row.revision = newRevision()
+	// The revision is random because a counter would not do: after a failover that loses the last commits, it would reuse
+	// numbers that caches still hold.
+	row.revision = rand.Int64()
 	state, err := stateValues(row, &l.State)
 	if err != nil {
 		return err
@@ -202,7 +200,9 @@ func (b *batch) add(l *store.Locked, pingIDs, flipIDs []int64) error {
 	if len(l.Days) > 0 || len(l.Folds) > 0 {
 		b.months = append(b.months, monthChange{row.id, l.Days, l.Folds})
 	}
-	b.addAlerts(l, row.id, flipIDs)
+	if len(l.Alerts) > 0 {
+		b.addAlerts(l, row.id, flipIDs)
+	}
 	l.Pings, l.Uploads, l.Transitions, l.Pauses, l.Alerts = nil, nil, nil, nil, nil
 	l.Days, l.Folds = nil, nil
 	return nil
@@ -228,14 +228,10 @@ func pingValues(id int64, row *lockedRow, p *pings.Ping) []any {
 
 // stateValues returns the values of updateStates.
 func stateValues(row *lockedRow, s *checks.State) ([]any, error) {
-	state, err := encodeState(s, row.revision)
+	state, err := json.Marshal(storedState{stateVersion, row.revision, s})
 	p := previousOf(s)
 	return []any{
-		state, row.logHead, row.revision,
+		string(state), row.logHead, row.revision,
 		p.status, p.since, p.nPings, p.lastPing, p.lastStart, p.lastStartRun, p.runs, p.alerting, p.history, row.id,
 	}, err
 }
-
-// newRevision returns a random number that no other write has used. A counter is not enough: after a failover that
-// loses the last commits, it would reuse numbers that caches still hold.
-func newRevision() int64 { return rand.Int64() }
