@@ -78,6 +78,16 @@ func (s *Store) find(id, projectID *uuid.UUID, slug *string, allow func(*check) 
 	return found
 }
 
+// BySlug returns the project with a ping key and its checks with a slug, oldest first.
+func (s *Store) BySlug(ctx context.Context, pingKey, slug string) (project uuid.UUID, ids []uuid.UUID, err error) {
+	projects, err := s.Projects(ctx, store.ProjectFilter{PingKey: &pingKey})
+	if err != nil || len(projects) == 0 {
+		return uuid.Nil, nil, cmp.Or(err, error(checks.ErrNotFound))
+	}
+	ids, err = s.FindChecks(ctx, projects[0].ID, store.Match{Slug: &slug})
+	return projects[0].ID, ids, err
+}
+
 // FindChecks returns the checks of a project that equal the match, oldest first.
 func (s *Store) FindChecks(ctx context.Context, projectID uuid.UUID, m store.Match) (ids []uuid.UUID, err error) {
 	err = s.view(ctx, func() { ids = s.match(projectID, m) })

@@ -48,6 +48,29 @@ func (s *Store) listChecks(ctx context.Context, where string, args ...any) ([]ch
 	return list, err
 }
 
+var checksBySlug = statement{
+	sqlite: `SELECT p.id, c.uuid FROM rollcall_projects AS p LEFT JOIN rollcall_checks AS c ON c.project_id = p.id AND c.slug = ?
+		WHERE p.ping_key = ? ORDER BY c.id`,
+	postgres: `SELECT p.id, c.uuid FROM rollcall_projects AS p LEFT JOIN rollcall_checks AS c ON c.project_id = p.id AND c.slug = $1
+		WHERE p.ping_key = $2 ORDER BY c.id`,
+}
+
+// BySlug returns the project with a ping key and its checks with a slug.
+func (s *Store) BySlug(ctx context.Context, pingKey, slug string) (project uuid.UUID, ids []uuid.UUID, err error) {
+	rows, err := s.db.DB.QueryContext(ctx, s.d.text(checksBySlug), slug, pingKey)
+	var check uuid.NullUUID
+	found, err := scanList(rows, err, &check, &project, &check)
+	if err == nil && len(found) == 0 {
+		err = checks.ErrNotFound
+	}
+	for _, c := range found {
+		if c.Valid {
+			ids = append(ids, c.UUID)
+		}
+	}
+	return project, ids, translate(err)
+}
+
 // FindChecks returns the checks of a project that equal the match.
 func (s *Store) FindChecks(ctx context.Context, projectID uuid.UUID, m store.Match) ([]uuid.UUID, error) {
 	return findChecks(ctx, s.db, projectID, m)

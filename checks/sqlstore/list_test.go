@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -67,6 +68,47 @@ func TestListOfManyChecks(t *testing.T) {
 			_, err = mon.Delete(t.Context(), want[300])
 			must(t, err)
 			want = slices.Delete(want, 300, 301)
+		}
+	})
+}
+
+// TestBySlug looks up checks by the ping key of their project and their slug, as pings do.
+func TestBySlug(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		s := db.Open(t)
+		mon := monitorOn(t, s)
+		var projects []checks.Project
+		for _, name := range []string{"a", "b", "empty"} {
+			p, err := mon.OpenProject(t.Context(), name)
+			must(t, err)
+			projects = append(projects, p)
+		}
+		var jobs []uuid.UUID
+		for _, project := range []checks.Project{projects[0], projects[0], projects[1]} {
+			c, err := mon.Create(t.Context(), project.ID, checks.Spec{Slug: new("job")})
+			must(t, err)
+			jobs = append(jobs, c.ID)
+		}
+		_, err := mon.Create(t.Context(), projects[0].ID, checks.Spec{Slug: new("other")})
+		must(t, err)
+		for _, test := range []struct {
+			project checks.Project
+			slug    string
+			want    []uuid.UUID
+		}{
+			{projects[0], "job", jobs[:2]},
+			{projects[1], "job", jobs[2:]},
+			{projects[1], "other", nil},
+			{projects[0], "Job", nil},
+			{projects[2], "job", nil},
+		} {
+			project, ids, err := s.BySlug(t.Context(), test.project.PingKey, test.slug)
+			if err != nil || project != test.project.ID || !slices.Equal(ids, test.want) {
+				t.Errorf("%s/%s: project %v, checks %v, want %v; error %v", test.project.Name, test.slug, project, ids, test.want, err)
+			}
+		}
+		if _, _, err := s.BySlug(t.Context(), "nokey", "job"); !errors.Is(err, checks.ErrNotFound) {
+			t.Errorf("without a project: error %v, want ErrNotFound", err)
 		}
 	})
 }

@@ -10,14 +10,20 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// statement is a statement about several rows, as the text for each database. SQLite runs it once for each row.
-// PostgreSQL runs it once: each parameter is an array with one column of all rows.
-//
-// PostgreSQL's texts unnest the arrays in the SELECT list, where it streams rows. In FROM, it stores each array first,
-// which takes four times as long.
+// statement is a statement as the text for each database.
 type statement struct{ sqlite, postgres string }
 
-// exec runs a statement for rows, each with its values in the order of the parameters.
+// text returns the text for the database.
+func (d dialect) text(s statement) string {
+	if d.postgres {
+		return s.postgres
+	}
+	return s.sqlite
+}
+
+// exec runs a statement for rows, each with its values in the order of the parameters. SQLite runs it once for each row.
+// PostgreSQL runs it once: each parameter is an array with one column of all rows. Its text should unnest them in the
+// SELECT list, where PostgreSQL streams rows: in FROM it stores each array first, which takes four times as long.
 func (d dialect) exec(ctx context.Context, tx bun.Tx, s statement, rows [][]any) error {
 	if len(rows) == 0 {
 		return nil

@@ -96,30 +96,34 @@ func (t *transaction) LockChecks(ctx context.Context, ids []uuid.UUID) ([]*store
 	return t.load(ctx, locked)
 }
 
+var checkKeys = statement{
+	sqlite:   "SELECT id, uuid FROM rollcall_checks WHERE uuid IN (SELECT value FROM json_each(?))",
+	postgres: "SELECT id, uuid FROM rollcall_checks WHERE uuid = ANY ($1::uuid[])",
+}
+
 // keysOf returns the keys of the checks that exist.
 func (s *Store) keysOf(ctx context.Context, db querier, ids []uuid.UUID) ([]checkKey, error) {
 	keys, missing := s.cache.keys(ids)
 	if len(missing) == 0 {
 		return keys, nil
 	}
-	rows, err := db.QueryContext(ctx, "SELECT id, uuid FROM rollcall_checks WHERE "+s.d.among("uuid", "uuid"), s.d.list(missing))
+	rows, err := db.QueryContext(ctx, s.d.text(checkKeys), s.d.list(missing))
 	var row checkKey
 	more, err := scanList(rows, err, &row, &row.id, &row.uuid)
 	return append(keys, more...), err
 }
 
+// lockStates locks nothing on SQLite, where the transaction has locked the database.
+var lockStates = statement{
+	sqlite:   "SELECT check_id, revision FROM rollcall_states WHERE check_id IN (SELECT value FROM json_each(?))",
+	postgres: "SELECT check_id, revision FROM rollcall_states WHERE check_id = ANY ($1::bigint[]) ORDER BY check_id FOR UPDATE",
+}
+
 // lockKeys locks rows in the order of their shards and keys, to prevent deadlocks.
 func (t *transaction) lockKeys(ctx context.Context, keys []int64) ([]lockedKey, error) {
-	if len(keys) == 0 {
-		return nil, nil
-	}
-	query := "SELECT check_id, revision FROM rollcall_states WHERE " + t.s.d.among("check_id", "bigint")
-	if t.s.d.postgres {
-		query += " ORDER BY check_id FOR UPDATE"
-	}
 	var locked []lockedKey
 	for _, part := range group(t.s.shards(), keys, itself) {
-		rows, err := t.tx.Tx.QueryContext(ctx, query, t.s.d.list(part))
+		rows, err := t.tx.Tx.QueryContext(ctx, t.s.d.text(lockStates), t.s.d.list(part))
 		var row lockedKey
 		list, err := scanList(rows, err, &row, &row.id, &row.revision)
 		if err != nil {

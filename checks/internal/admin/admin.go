@@ -36,7 +36,6 @@ type Admin struct {
 	Config
 	creations  creations
 	keys       lookups[[sha256.Size]byte, checks.Key]
-	byPingKey  lookups[string, checks.Project]
 	byBadgeKey lookups[string, checks.Project]
 	byID       lookups[uuid.UUID, checks.Project]
 }
@@ -47,9 +46,6 @@ func New(c Config) *Admin {
 	a.creations.perMinute = c.CreateRate
 	a.keys.read = func(ctx context.Context, hash [sha256.Size]byte) (checks.Key, error) {
 		return one(c.Store.Keys(ctx, store.KeyFilter{Hash: &hash}))
-	}
-	a.byPingKey.read = func(ctx context.Context, key string) (checks.Project, error) {
-		return one(c.Store.Projects(ctx, store.ProjectFilter{PingKey: &key}))
 	}
 	a.byBadgeKey.read = func(ctx context.Context, key string) (checks.Project, error) {
 		return one(c.Store.Projects(ctx, store.ProjectFilter{BadgeKey: &key}))

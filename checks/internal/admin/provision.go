@@ -16,11 +16,7 @@ func (a *Admin) CheckIDBySlug(ctx context.Context, pingKey, slug string, create,
 	if slug == "" || !checks.ValidSlug(slug) {
 		return uuid.Nil, false, checks.ErrNotFound
 	}
-	project, err := a.byPingKey.get(ctx, pingKey, a.Now())
-	if err != nil {
-		return uuid.Nil, false, err
-	}
-	ids, err := a.Store.FindChecks(ctx, project.ID, store.Match{Slug: &slug})
+	project, ids, err := a.Store.BySlug(ctx, pingKey, slug)
 	switch {
 	case err != nil:
 		return uuid.Nil, false, err
@@ -31,7 +27,7 @@ func (a *Admin) CheckIDBySlug(ctx context.Context, pingKey, slug string, create,
 	case !create:
 		return uuid.Nil, false, checks.ErrNotFound
 	}
-	return a.provision(ctx, project.ID, slug, limited)
+	return a.provision(ctx, project, slug, limited)
 }
 
 // provision creates a check for a ping by slug, or returns the one that another ping has just created. limited applies

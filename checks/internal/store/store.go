@@ -79,6 +79,9 @@ type CheckReader interface {
 	// Checks returns checks with their Channels. The filter has an ID, a ProjectID or a BadgeKey. Each check has its
 	// compiled schedule; see [checks.Plans.Attach].
 	Checks(ctx context.Context, f CheckFilter) ([]checks.Check, error)
+	// BySlug returns the project with a ping key and the IDs of its checks with a slug, the first added first. The error is
+	// [checks.ErrNotFound] if there is no such project.
+	BySlug(ctx context.Context, pingKey, slug string) (project uuid.UUID, ids []uuid.UUID, err error)
 	CheckFinder
 }
 
