@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package postgresha holds the configuration of Rollcall on a PostgreSQL that fails over. Its test runs it.
 package postgresha
 

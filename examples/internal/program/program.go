@@ -23,20 +23,35 @@ import (
 	"time"
 )
 
-// Package is the import path of the binary.
-const Package = "github.com/rollcall-dev/rollcall/server/cmd/rollcall"
+const module = "github.com/rollcall-dev/rollcall"
 
 // patience bounds how long a server may take to start or to exit. Only a broken one takes that long.
 const patience = time.Minute
 
-// Build compiles rollcall into a directory and returns the path of the binary. Flags are those of go build.
+// Build compiles rollcall into a directory and returns the path of the binary. Flags are those of go build. It builds in
+// the module of the binary, because a program of another module does not need all that the binary does.
 func Build(ctx context.Context, dir string, flags ...string) (string, error) {
-	path := filepath.Join(dir, "rollcall")
-	args := append(append([]string{"build", "-o", path}, flags...), Package)
-	if out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
+	path, err := filepath.Abs(filepath.Join(dir, "rollcall"))
+	if err != nil {
+		return "", err
+	}
+	build := exec.CommandContext(ctx, "go", append(append([]string{"build", "-o", path}, flags...), ".")...)
+	if build.Dir, err = Source(ctx); err != nil {
+		return "", err
+	}
+	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build rollcall: %w\n%s", err, out)
 	}
 	return path, nil
+}
+
+// Source returns the directory with the source of the binary.
+func Source(ctx context.Context) (string, error) {
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", module, err)
+	}
+	return filepath.Join(strings.TrimSpace(string(root)), "server", "cmd", "rollcall"), nil
 }
 
 // Command returns a rollcall command that ignores the ROLLCALL_ variables of this process. On Linux it dies with this

@@ -2,10 +2,10 @@
 // them, and meanwhile kills and starves them. Then it compares everything that the clients saw and everything that the
 // databases hold with the pure state machine of package checks.
 //
-//	go run ./examples/torture                      # all trials: some minutes
-//	go run ./examples/torture --only three-servers --seed 17
-//	go run ./examples/torture --only three-servers --postgres postgres://user@host/empty
-//	go run ./examples/torture --soak 30m           # half of the highest load for half an hour
+//	go run ./torture                      # all trials: some minutes
+//	go run ./torture --only three-servers --seed 17
+//	go run ./torture --only three-servers --postgres postgres://user@host/empty
+//	go run ./torture --soak 30m           # half of the highest load for half an hour
 //
 // The trials:
 //

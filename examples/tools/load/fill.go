@@ -15,7 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
-	"github.com/rollcall-dev/rollcall/examples/internal/program"
+	"github.com/rollcall-dev/rollcall/examples/tools/internal/database"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -29,7 +29,7 @@ type fixture struct {
 // fill makes a project with n checks, each with a number of integrations, in an empty database. The caller closes the
 // database.
 func fill(ctx context.Context, url string, n, integrations int) (f *fixture, err error) {
-	db, err := program.OpenDatabase(ctx, url)
+	db, err := database.Open(ctx, url)
 	if err != nil {
 		return nil, err
 	}

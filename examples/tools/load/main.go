@@ -5,16 +5,16 @@
 // round: pings a second depend on the machine and on what else runs there. The pings come from one core, over
 // connections that stay open and send the next ping as soon as the last one was answered.
 //
-//	go run ./examples/load                                            # SQLite, 1,000 checks, 64 connections
-//	go run ./examples/load --database postgres --connections 256
-//	go run ./examples/load --checks 100000 --rate 0.5                 # latency at half of the highest rate
-//	go run ./examples/load --new-connections                          # a connection for each ping
-//	go run ./examples/load --database postgres --servers 2            # two servers on one database against one
-//	go run ./examples/load --reads --channels 2                       # lists, checks and badges under 2,000 pings/s
-//	go run ./examples/load --pages 100                                # the dashboard, and 100 open pages under 1,000 pings/s
-//	go run ./examples/load --checks 1000000 --overdue 10000
-//	go run ./examples/load --profile cpu.pprof                        # a CPU profile of rollcall, for go tool pprof
-//	go run ./examples/load --rollcall /tmp/rollcall                   # measures a binary that is already built
+//	go run ./load                                            # SQLite, 1,000 checks, 64 connections
+//	go run ./load --database postgres --connections 256
+//	go run ./load --checks 100000 --rate 0.5                 # latency at half of the highest rate
+//	go run ./load --new-connections                          # a connection for each ping
+//	go run ./load --database postgres --servers 2            # two servers on one database against one
+//	go run ./load --reads --channels 2                       # lists, checks and badges under 2,000 pings/s
+//	go run ./load --pages 100                                # the dashboard, and 100 open pages under 1,000 pings/s
+//	go run ./load --checks 1000000 --overdue 10000
+//	go run ./load --profile cpu.pprof                        # a CPU profile of rollcall, for go tool pprof
+//	go run ./load --rollcall /tmp/rollcall                   # measures a binary that is already built
 //
 // Each round prints a line for each server, and the last two lines are the medians of all rounds:
 //

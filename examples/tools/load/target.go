@@ -14,8 +14,8 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"github.com/rollcall-dev/rollcall/checks/storetest/pgserver"
-	"github.com/rollcall-dev/rollcall/examples/internal/loadgen"
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
+	"github.com/rollcall-dev/rollcall/examples/tools/internal/loadgen"
 )
 
 // target is what a load is put on: rollcall servers on one database, or the ceiling.

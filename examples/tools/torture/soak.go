@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/examples/internal/loadgen"
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
+	"github.com/rollcall-dev/rollcall/examples/tools/internal/loadgen"
 )
 
 const (

@@ -17,10 +17,12 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/storetest/pgserver"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
+	"github.com/rollcall-dev/rollcall/examples/tools/internal/database"
 )
 
 // patience bounds every wait. It is only reached when something is broken.
@@ -35,7 +37,7 @@ type site struct {
 	standby  *pgserver.Server // nil unless the trial has one
 	proxy    *proxy           // nil unless the trial is proxied
 	db       *bun.DB          // to look at what the servers have written
-	store    *sqlstore.Store  // on db
+	mon      *monitor.Monitor // on db; it only reads
 	receiver *receiver
 	servers  []*program.Server
 	keys     program.Greeting
@@ -77,14 +79,19 @@ func newSite(ctx context.Context, t trial, o options) (s *site, err error) {
 	if err := s.startServers(ctx, o.Rollcall); err != nil {
 		return s, err
 	}
-	if s.db, err = program.OpenDatabase(ctx, s.database); err != nil {
+	if s.db, err = database.Open(ctx, s.database); err != nil {
 		return s, err
 	}
 	s.db.SetMaxIdleConns(-1) // PostgreSQL restarts
-	if s.store, err = sqlstore.New(s.db); err != nil {
+	store, err := sqlstore.New(s.db)
+	if err != nil {
 		return s, err
 	}
-	return s, s.store.Migrate(ctx)
+	if err := store.Migrate(ctx); err != nil {
+		return s, err
+	}
+	s.mon, err = monitor.New(store, nil)
+	return s, err
 }
 
 // startPostgres starts PostgreSQL, with its standby if the trial has one, and creates the database.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -30,17 +28,12 @@ type flipRecord struct {
 	Deliveries int
 }
 
-// whole is longer than any log in this program.
-const whole = 1_000_000
-
 // read reads the record of a check.
 func (s *site) read(ctx context.Context, id uuid.UUID) (r record, err error) {
-	found, err := s.store.Checks(ctx, store.CheckFilter{ID: &id})
-	if err != nil || len(found) == 0 {
-		return r, errors.Join(err, fmt.Errorf("%d checks %s", len(found), id))
+	if r.check, err = s.mon.Check(ctx, id); err != nil {
+		return r, err
 	}
-	r.check = found[0]
-	if r.log, err = s.store.Pings(ctx, id, whole); err != nil {
+	if r.log, err = s.mon.Pings(ctx, id); err != nil {
 		return r, err
 	}
 	slices.Reverse(r.log)

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/examples/internal/loadgen"
+	"github.com/rollcall-dev/rollcall/examples/tools/internal/loadgen"
 )
 
 // pingsWhileLooking is the rate of pings, a second, while pages are open.

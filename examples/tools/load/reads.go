@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/client"
-	"github.com/rollcall-dev/rollcall/examples/internal/loadgen"
+	"github.com/rollcall-dev/rollcall/examples/tools/internal/loadgen"
 )
 
 // pingsWhileReading is the rate of pings, a second, during reads.

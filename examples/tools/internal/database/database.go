@@ -1,4 +1,5 @@
-package program
+// Package database opens the database of servers that are measured or tortured, to look at its tables.
+package database
 
 import (
 	"context"
@@ -12,8 +13,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 )
 
-// OpenDatabase opens the database that a value of --database names, to look at its tables.
-func OpenDatabase(ctx context.Context, url string) (*bun.DB, error) {
+// Open opens the database that a value of --database names.
+func Open(ctx context.Context, url string) (*bun.DB, error) {
 	if path, found := strings.CutPrefix(url, "sqlite:"); found {
 		db, err := sqlite.OpenDB(ctx, path)
 		if err != nil {

@@ -6,8 +6,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/examples/internal/loadgen"
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
+	"github.com/rollcall-dev/rollcall/examples/tools/internal/loadgen"
 )
 
 // measureOverdue measures what a server costs that only watches, and how soon it takes down many checks.

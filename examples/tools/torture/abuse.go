@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/examples/internal/loadgen"
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
+	"github.com/rollcall-dev/rollcall/examples/tools/internal/loadgen"
 )
 
 const (

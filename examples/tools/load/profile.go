@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
 )
@@ -49,15 +46,15 @@ func init() {
 
 // buildProfiled is [program.Build] with the profiler.
 func buildProfiled(ctx context.Context, dir string) (string, error) {
-	source, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", program.Package).Output()
+	source, err := program.Source(ctx)
 	if err != nil {
-		return "", fmt.Errorf("find %s: %w", program.Package, err)
+		return "", err
 	}
 	added, overlay := filepath.Join(dir, "profiler.go"), filepath.Join(dir, "overlay.json")
 	if err := os.WriteFile(added, []byte(profiler), 0o644); err != nil {
 		return "", err
 	}
-	replace := map[string]string{filepath.Join(strings.TrimSpace(string(source)), "profiler.go"): added}
+	replace := map[string]string{filepath.Join(source, "profiler.go"): added}
 	document, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
