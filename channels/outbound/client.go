@@ -114,12 +114,15 @@ func (t *transport) CloseIdleConnections() {
 
 // RoundTrip sends one request, without following redirects.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	next, err := t.choose(req)
-	if err != nil {
-		if req.Body != nil {
-			_ = req.Body.Close() // a RoundTripper must always close the body
+	next := t.direct
+	if t.proxy != nil {
+		var err error
+		if next, err = t.choose(req); err != nil {
+			if req.Body != nil {
+				_ = req.Body.Close() // a RoundTripper must always close the body
+			}
+			return nil, err
 		}
-		return nil, err
 	}
 	res, err := next.RoundTrip(req)
 	if err != nil {
@@ -133,10 +136,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
+// choose returns the transport for a request where there may be a proxy.
 func (t *transport) choose(req *http.Request) (*http.Transport, error) {
-	if t.proxy == nil {
-		return t.direct, nil
-	}
 	proxy, err := t.proxy(req)
 	if err != nil {
 		return nil, errors.New("choosing the proxy for the request failed") // err may contain URLs

@@ -34,9 +34,14 @@ func Exchange(client *http.Client, req *http.Request, secrets ...string) (*http.
 	defer res.Body.Close()
 	// A receiver that answered 2xx has the message, even if the rest of its answer is lost.
 	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxAnswer))
-	// Redact before checkStatus cuts the text, which could leave the beginning of a secret.
-	shown := channels.Redact(string(body), secrets...)
-	return res, body, Redact(checkStatus(res, []byte(shown), time.Now()), secrets...)
+	shown := body
+	if len(secrets) > 0 { // before checkStatus cuts the text, which could leave the beginning of a secret
+		shown = []byte(channels.Redact(string(body), secrets...))
+	}
+	if err = checkStatus(res, shown, time.Now()); err != nil {
+		err = Redact(err, secrets...)
+	}
+	return res, body, err
 }
 
 // Redact applies [channels.Redact] to the text of an error. The result wraps err, or is err itself if nothing was

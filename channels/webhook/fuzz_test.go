@@ -23,7 +23,8 @@ func FuzzExpand(f *testing.F) {
 		n := channels.Notification{
 			Status: channels.Down, Check: channels.Check{Name: name, Tags: []string{tags}}, Ping: channels.Ping{Body: []byte(body)},
 		}
-		p := newPlaceholders(n, time.Unix(1e9, 0).UTC())
+		p := placeholders{notification: n, now: time.Unix(1e9, 0).UTC()}
+		p.fill()
 		got, err := p.expand(template, 1<<16, nil)
 		if err == nil && !strings.Contains(template, "$") && got != template {
 			t.Errorf("%q became %q without a placeholder", template, got)

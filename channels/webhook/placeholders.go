@@ -28,14 +28,19 @@ const (
 	asJSON = "_JSON"
 )
 
-// placeholders holds the values by name, without the dollar sign.
+// placeholders replaces placeholders by values of a notification.
 type placeholders struct {
-	values map[string]string
+	notification channels.Notification
+	now          time.Time
+
+	values map[string]string // by name, without the dollar sign; nil until a template has one
 	tags   []string
 }
 
-func newPlaceholders(n channels.Notification, now time.Time) placeholders {
-	p := placeholders{values: make(map[string]string), tags: strings.Fields(strings.Join(n.Check.Tags, " "))}
+// fill sets the values.
+func (p *placeholders) fill() {
+	n := p.notification
+	p.values, p.tags = make(map[string]string), strings.Fields(strings.Join(n.Check.Tags, " "))
 	set := func(name, text string) { p.values[name], p.values[name+asJSON] = text, encode(text) }
 	set("CODE", n.Check.ID.String())
 	set("UUID", n.Check.ID.String())
@@ -45,7 +50,7 @@ func newPlaceholders(n channels.Notification, now time.Time) placeholders {
 	set("TAGS", strings.Join(n.Check.Tags, " "))
 	set("STATUS", string(n.Status))
 	set("REASON", n.Reason)
-	set("NOW", now.Format(timeFormat))
+	set("NOW", p.now.Format(timeFormat))
 	set("AT", n.At.UTC().Format(timeFormat))
 	set("BODY", strings.ToValidUTF8(string(n.Ping.Body), "\ufffd"))
 	set("BODYEND", strings.ToValidUTF8(string(n.Ping.End), "\ufffd"))
@@ -65,12 +70,11 @@ func newPlaceholders(n channels.Notification, now time.Time) placeholders {
 		text := strconv.FormatFloat(took.Seconds(), 'f', -1, 64)
 		p.values["DURATION"], p.values["DURATION"+asJSON] = text, text
 	}
-	return p
 }
 
 // expand replaces each placeholder with its value, passed through escape unless that is nil. The result has at most
 // limit bytes. The error is a phrase that follows the name of the setting.
-func (p placeholders) expand(template string, limit int, escape func(string) string) (string, error) {
+func (p *placeholders) expand(template string, limit int, escape func(string) string) (string, error) {
 	var b strings.Builder
 	for {
 		before, after, found := strings.Cut(template, "$")
@@ -99,7 +103,10 @@ func (p placeholders) expand(template string, limit int, escape func(string) str
 
 // find returns the value of the longest placeholder at the start of text and the length of its name, or 0 if there is
 // none.
-func (p placeholders) find(text string) (value string, length int) {
+func (p *placeholders) find(text string) (value string, length int) {
+	if p.values == nil {
+		p.fill()
+	}
 	if value, length = p.tag(text); length > 0 {
 		return value, length
 	}
@@ -112,7 +119,7 @@ func (p placeholders) find(text string) (value string, length int) {
 }
 
 // tag is find for TAG1, TAG2 and so on.
-func (p placeholders) tag(text string) (value string, length int) {
+func (p *placeholders) tag(text string) (value string, length int) {
 	rest, found := strings.CutPrefix(text, "TAG")
 	digits := rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))]
 	if !found || digits == "" || digits[0] == '0' {
@@ -132,7 +139,7 @@ func (p placeholders) tag(text string) (value string, length int) {
 var separators = regexp.MustCompile(`(?i)/|%2f|\\|%5c`)
 
 // expandURL replaces the placeholders of a URL. Values add no dot segment to the path.
-func (p placeholders) expandURL(template string) (string, error) {
+func (p *placeholders) expandURL(template string) (string, error) {
 	pathEnd := strings.IndexAny(template, "?#")
 	if pathEnd < 0 {
 		pathEnd = len(template)

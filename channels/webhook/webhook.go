@@ -67,14 +67,18 @@ func newRequest(
 	if method == "" {
 		method = http.MethodPost
 	}
-	values := newPlaceholders(n, now)
+	values := placeholders{notification: n, now: now}
 	target, err := values.expandURL(target)
 	if err != nil {
 		return nil, fmt.Errorf("url_%s %w", direction, err)
 	}
 	var body string
-	if method != http.MethodGet {
-		if body, err = newBody(settings["body_"+direction], values, n); err != nil {
+	switch template := settings["body_"+direction]; {
+	case method == http.MethodGet:
+	case template == "":
+		body = encode(newDocument(n))
+	default:
+		if body, err = values.expand(template, maxBody, nil); err != nil {
 			return nil, fmt.Errorf("body_%s %w", direction, err)
 		}
 	}
@@ -85,22 +89,21 @@ func newRequest(
 	if method != http.MethodGet {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if err := setHeaders(req.Header, settings["headers_"+direction], values); err != nil {
-		return nil, fmt.Errorf("headers_%s %w", direction, err)
+	if lines := settings["headers_"+direction]; lines != "" {
+		if err := setHeaders(req.Header, lines, &values); err != nil {
+			return nil, fmt.Errorf("headers_%s %w", direction, err)
+		}
 	}
-	req.Header.Set("Idempotency-Key", inHeader(n.ID))
-	return req, sign(req.Header, settings["secret"], inHeader(n.ID), now, body)
-}
-
-func newBody(template string, values placeholders, n channels.Notification) (string, error) {
-	if template == "" {
-		return encode(newDocument(n)), nil
+	id := inHeader(n.ID)
+	req.Header.Set("Idempotency-Key", id)
+	if secret := settings["secret"]; secret != "" {
+		err = sign(req.Header, secret, id, now, body)
 	}
-	return values.expand(template, maxBody, nil)
+	return req, err
 }
 
 // setHeaders adds the headers of the setting. A name may be repeated; its first line replaces a default header.
-func setHeaders(header http.Header, lines string, values placeholders) error {
+func setHeaders(header http.Header, lines string, values *placeholders) error {
 	seen := make(map[string]bool)
 	for line := range strings.Lines(lines) {
 		line = strings.TrimRight(line, "\r\n")

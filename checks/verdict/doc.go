@@ -8,7 +8,7 @@
 // A [Verdict] is a list of sentences, and a [Sentence] a list of parts, so that a page can set each part as it likes:
 // [Verdict.Words] returns the words of a part. [ForAlert] makes the shorter verdict that an alert carries.
 //
-// Pages that write about checks share [Duration], [Period], [Ago] and [Schedule].
+// Pages that write about checks share [Duration], [Period] and [Schedule].
 //
 // The package is pure: the current time is always an argument. Text from users and jobs is on one line, cut and without
 // invisible characters, but it may hold any markup: escape it.

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -95,24 +96,19 @@ func (b *builder) startOf(t checks.Transition) (pings.Ping, bool) {
 // failed tells what the job said when it failed.
 func (b *builder) failed(t checks.Transition) {
 	parts := []Part{plain("The job reported a failure")}
-	if p, found := b.pingAt(t.At, pings.Fail); found {
+	at := slices.IndexFunc(b.Pings, func(p pings.Ping) bool { return p.Kind == pings.Fail && p.At.Equal(t.At) })
+	if at >= 0 {
+		p := b.Pings[at]
 		if p.ExitStatus != nil {
 			parts = append(parts, plain(" with exit status "+strconv.Itoa(*p.ExitStatus)))
 		}
-		if text := firstLine(p); text != "" {
-			parts = append(parts, plain(": "), Part{Kind: Output, Text: text})
+		if len(p.Body) > 0 {
+			if text := firstLine(p); text != "" {
+				parts = append(parts, plain(": "), Part{Kind: Output, Text: text})
+			}
 		}
 	}
 	b.say(append(parts, b.lastSuccess(t)...)...)
-}
-
-func (b *builder) pingAt(t time.Time, kind pings.Kind) (pings.Ping, bool) {
-	for _, p := range b.Pings {
-		if p.Kind == kind && p.At.Equal(t) {
-			return p, true
-		}
-	}
-	return pings.Ping{}, false
 }
 
 // maxScan bounds the output that is searched for its first line.

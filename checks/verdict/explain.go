@@ -42,13 +42,14 @@ func newBuilder(in Input) *builder {
 	if err != nil {
 		zone = time.UTC
 	}
-	b.v = Verdict{Status: b.Check.Status(b.Now), Since: b.Check.Since(b.Now), Now: b.Now, Zone: zone}
+	b.v = Verdict{Now: b.Now, Zone: zone}
 	return b
 }
 
 // Explain says how a check is.
 func Explain(in Input) Verdict {
 	b := newBuilder(in)
+	b.v.Status, b.v.Since = b.Check.Status(b.Now), b.Check.Since(b.Now)
 	switch b.v.Status {
 	case checks.StatusNew:
 		b.explainNew()

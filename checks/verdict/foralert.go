@@ -7,8 +7,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
-// ForAlert says what an alert is about: since when the check is up or down, and why. It leaves out the output of the job
-// and who was told. The check may have changed since; in.Transitions, in.Deliveries and in.Integrations do not matter.
+// ForAlert says what an alert is about: since when the check is up or down, and why, with the date of each time. It leaves
+// out the output of the job and who was told. The check may have changed since; in.Transitions, in.Deliveries and in.Integrations do not matter.
 // Reminder is that of the alert.
 func ForAlert(in Input, flip Flip, reminder int) Verdict {
 	in.Transitions, in.Deliveries, in.Integrations = nil, nil, nil
@@ -17,7 +17,7 @@ func ForAlert(in Input, flip Flip, reminder int) Verdict {
 		in.Pings[i].Body = nil
 	}
 	b := newBuilder(in)
-	b.v.Status, b.v.Since = flip.To, flip.At
+	b.v.Status, b.v.Since, b.v.Dated = flip.To, flip.At, true
 	if flip.To == checks.StatusUp {
 		b.alertUp(flip)
 	} else {

@@ -17,6 +17,9 @@ type Verdict struct {
 	Now time.Time
 	// Zone is the time zone of the check, UTC if that is unknown.
 	Zone *time.Location
+	// Dated gives each time its date, for a message that people read later: "Down since 22 Nov 03:20." and not "Down
+	// since yesterday 03:20."
+	Dated bool
 	// Sentences begin with the status.
 	Sentences []Sentence
 }
@@ -52,9 +55,7 @@ type Part struct {
 
 // Words returns the text of a part as it stands in the sentence. Times are in the given zone, or in that of the check
 // for nil.
-func (v Verdict) Words(p Part, zone *time.Location) string { return v.words(p, zone, false) }
-
-func (v Verdict) words(p Part, zone *time.Location, dated bool) string {
+func (v Verdict) Words(p Part, zone *time.Location) string {
 	if p.Kind != Instant {
 		return p.Text
 	}
@@ -64,7 +65,7 @@ func (v Verdict) words(p Part, zone *time.Location, dated bool) string {
 	if zone == nil {
 		zone = time.UTC
 	}
-	text := p.instant(v.Now.In(zone), zone, dated)
+	text := p.instant(v.Now.In(zone), zone, v.Dated)
 	if p.namesZone {
 		text += " " + zone.String()
 	}
@@ -73,13 +74,7 @@ func (v Verdict) words(p Part, zone *time.Location, dated bool) string {
 
 // Text returns all sentences as plain text on one line, in the given zone or in that of the check for nil. Names of
 // integrations are between asterisks, and output between quotation marks.
-func (v Verdict) Text(zone *time.Location) string { return v.text(zone, false) }
-
-// DatedText returns the text of [Verdict.Text] with the date of each time, for a message that people read later:
-// "Down since 22 Nov 03:20." and not "Down since yesterday 03:20."
-func (v Verdict) DatedText(zone *time.Location) string { return v.text(zone, true) }
-
-func (v Verdict) text(zone *time.Location, dated bool) string {
+func (v Verdict) Text(zone *time.Location) string {
 	var b strings.Builder
 	for i, s := range v.Sentences {
 		if i > 0 {
@@ -92,7 +87,7 @@ func (v Verdict) text(zone *time.Location, dated bool) string {
 			case Output:
 				b.WriteString("“" + p.Text + "”")
 			default:
-				b.WriteString(v.words(p, zone, dated))
+				b.WriteString(v.Words(p, zone))
 			}
 		}
 	}

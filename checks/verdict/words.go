@@ -18,17 +18,6 @@ func Duration(d time.Duration) string { return message.Took(d) }
 // Period returns a duration of whole seconds exactly, such as a grace time; see [message.Period].
 func Period(d time.Duration) string { return message.Period(d) }
 
-// Ago returns how long an instant is before or after now: "3 min ago", "in 2 h 14 min", or "now" within a second.
-func Ago(t, now time.Time) string {
-	switch d := now.Sub(t); {
-	case d <= -time.Second:
-		return "in " + Duration(-d)
-	case d >= time.Second:
-		return Duration(d) + " ago"
-	}
-	return "now"
-}
-
 // Schedule says in words when a check expects to be pinged: "every 2 hours", "at 03:00 every day, in Europe/Riga". It
 // begins in lower case and has no full stop. If the schedule cannot be read, it is the expression and the zone.
 func Schedule(s checks.Settings) string {

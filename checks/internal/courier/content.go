@@ -109,7 +109,7 @@ func explain(a store.Alert, now time.Time) string {
 	if a.Flip.Up {
 		flip.To = checks.StatusUp
 	}
-	return verdict.ForAlert(in, flip, a.Reminder).DatedText(nil)
+	return verdict.ForAlert(in, flip, a.Reminder).Text(nil)
 }
 
 // describe returns the description of a check for alerts.
