@@ -14,7 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// fullSpec sets every field of a Simple check but its alert rules, to something other than the default.
+// fullSpec sets every setting of a Simple check to something other than the default.
 func fullSpec() checks.Spec {
 	return checks.Spec{
 		Name: new("nightly"), Slug: new("nightly-1"), Tags: []string{"db", "", "prod"}, Desc: new("line\nline"),
@@ -22,10 +22,16 @@ func fullSpec() checks.Spec {
 		ManualResume: new(true), Methods: new("POST"),
 		StartKW: new("begin"), SuccessKW: new("ok,fine"), FailureKW: new("bad"),
 		FilterSubject: new(true), FilterBody: new(true), FilterHTTPBody: new(true), FilterDefaultFail: new(true),
+		AlertAfter: new(3), RepeatEvery: new(60 * time.Second), QuietHours: new("22:00-06:00"), TZ: new("Europe/Riga"),
 	}
 }
 
 func testCheckRoundTrip(t *testing.T, f fixture) {
+	for _, s := range checks.AllSettings() {
+		if s.Value(fullSpec()) == nil && s.Name != "schedule" && s.Name != "channels" {
+			t.Errorf("fullSpec does not set %s", s.Name)
+		}
+	}
 	simple := f.create(t, fullSpec())
 	same(t, "Simple check", f.check(t, simple.ID), simple)
 	cron := f.create(t, checks.Spec{Schedule: new("0 3 * * *"), TZ: new("Europe/Riga")})
