@@ -26,7 +26,8 @@
 // wrong character sets. Parse extracts what it can, at worst the raw bytes. Its time is linear in the length of the
 // message, and its memory a few times that length.
 //
-// The package is pure and safe for concurrent use.
+// The package is pure and safe for concurrent use. It has its own reader of MIME, because libraries stop at the first fault:
+// github.com/emersion/go-message 0.18.2 reads 31 of the 127 messages in testdata otherwise.
 package email
 
 import (
