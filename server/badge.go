@@ -1,11 +1,15 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 // badgePolicy allows other pages to embed a badge, also as a document of its own (object, iframe). There it can neither
@@ -43,7 +47,7 @@ const badgeMethods = "GET, HEAD, OPTIONS"
 
 func (s *Server) drawBadge(ctx context.Context, path string) (badges.Format, []byte, error) {
 	if ref, err := s.signer.Parse(path); err == nil {
-		label, summary, err := s.mon.TagBadge(ctx, ref.BadgeKey, ref.Tag)
+		label, summary, err := s.tagBadge(ctx, ref.BadgeKey, ref.Tag)
 		return ref.Format, ref.Format.Document(label, summary, ref.Late), err
 	}
 	text, format, late, err := badges.ParseCheckPath(path)
@@ -54,6 +58,44 @@ func (s *Server) drawBadge(ctx context.Context, path string) (badges.Format, []b
 	if !ok {
 		return "", nil, checks.ErrNotFound
 	}
-	label, summary, err := s.mon.CheckBadge(ctx, key)
+	label, summary, err := s.checkBadge(ctx, key)
 	return format, format.Document(label, summary, late), err
+}
+
+// tagBadge returns the label and the content of a tag's badge, in the project with a badge key. The tag [badges.AllTags] is
+// the badge of the project itself.
+func (s *Server) tagBadge(ctx context.Context, badgeKey, tag string) (label string, summary badges.Summary, err error) {
+	project, err := s.mon.ProjectByBadgeKey(ctx, badgeKey)
+	if err != nil {
+		return "", badges.Summary{}, err
+	}
+	query, label := monitor.CheckQuery{}, project.Name
+	if tag != badges.AllTags {
+		query.Tags, label = []string{tag}, tag
+	}
+	list, err := s.mon.Checks(ctx, project.ID, query)
+	if err != nil {
+		return "", badges.Summary{}, err
+	}
+	return label, s.summarize(list...), nil
+}
+
+// checkBadge returns the label and the content of the badge of the check with a badge key.
+func (s *Server) checkBadge(ctx context.Context, key uuid.UUID) (label string, summary badges.Summary, err error) {
+	c, err := s.mon.CheckByBadgeKey(ctx, key)
+	if err != nil {
+		return "", badges.Summary{}, err
+	}
+	return cmp.Or(c.Name, c.Slug, "check"), s.summarize(c), nil
+}
+
+func (s *Server) summarize(list ...checks.Check) badges.Summary {
+	now := s.mon.Now()
+	return badges.Summarize(func(yield func(string) bool) {
+		for _, c := range list {
+			if !yield(string(c.Status(now))) {
+				return
+			}
+		}
+	})
 }

@@ -215,3 +215,31 @@ func TestBadgesRefused(t *testing.T) {
 		s.send("GET", tagged, nil).refused(404, "not found")
 	})
 }
+
+// TestBadgeLabels reads badges of checks with a name, a slug or neither, and of tags (server/API.md section 2.5).
+func TestBadgeLabels(t *testing.T) {
+	each(t, nil, func(s *site) {
+		shields := func(address string) []any {
+			s.Helper()
+			var o object
+			s.send("GET", address, nil).is(200).decode(&o)
+			return []any{o["label"], o["message"]}
+		}
+		for want, settings := range map[string]object{
+			"a": {"name": "a", "slug": "x", "tags": "db ünï"}, "b": {"slug": "b", "tags": "db"}, "check": {"tags": "none"},
+		} {
+			own := strings.TrimSuffix(s.create(settings)["badge_url"].(string), ".svg")
+			s.equal("label of a check", shields(own+".shields"), []any{want, "up"})
+		}
+		list := s.badges()
+		for tag, want := range map[string]string{"*": "Backups", "db": "db", "ünï": "ünï"} {
+			s.equal("label of a tag", shields(list[tag]["shields"]), []any{want, "up"})
+		}
+		c := s.create(object{"name": "c", "tags": "gone"})
+		gone := s.badges()["gone"]["json"]
+		s.equal("a tag of one check", s.send("GET", gone, nil).is(200).body, `{"status":"up","total":1,"grace":0,"down":0}`)
+		s.send("GET", s.url+"/b/2/"+c["uuid"].(string)+".json", nil).is(404)
+		s.api("DELETE", "/api/v3/checks/"+c["uuid"].(string), nil).is(200)
+		s.equal("a tag of no check", s.send("GET", gone, nil).is(200).body, `{"status":"up","total":0,"grace":0,"down":0}`)
+	})
+}

@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -72,6 +73,11 @@ func (m *Monitor) CheckByUniqueKey(ctx context.Context, projectID uuid.UUID, key
 	return m.admin.CheckByUniqueKey(ctx, projectID, key)
 }
 
+// CheckByBadgeKey returns the check with this badge key, in any project. Error: [checks.ErrNotFound].
+func (m *Monitor) CheckByBadgeKey(ctx context.Context, key uuid.UUID) (checks.Check, error) {
+	return m.admin.CheckByBadgeKey(ctx, key)
+}
+
 // CheckQuery restricts a list of checks. The zero value allows all.
 type CheckQuery struct {
 	Slug *string  // only checks with this slug
@@ -87,4 +93,15 @@ func (m *Monitor) Checks(ctx context.Context, projectID uuid.UUID, q CheckQuery)
 // the empty slug; [checks.ErrAmbiguousSlug] if several checks have it.
 func (m *Monitor) CheckBySlug(ctx context.Context, projectID uuid.UUID, slug string) (checks.Check, error) {
 	return m.admin.CheckBySlug(ctx, projectID, slug)
+}
+
+// Tags returns the tags of a project's checks, each once, sorted. Error: [checks.ErrNotFound].
+func (m *Monitor) Tags(ctx context.Context, projectID uuid.UUID) ([]string, error) {
+	list, err := m.Checks(ctx, projectID, CheckQuery{})
+	var tags []string
+	for _, c := range list {
+		tags = append(tags, c.TagList()...)
+	}
+	slices.Sort(tags)
+	return slices.Compact(tags), err
 }

@@ -12,17 +12,30 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // says compares the verdict of a check with the words that it begins with.
 func (o outbox) says(t *testing.T, id uuid.UUID, want string) {
 	t.Helper()
-	v, err := o.Explain(t.Context(), id)
+	v, err := o.explain(t, id)
 	must(t, err)
 	if got := v.Text(nil); !strings.HasPrefix(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+}
+
+func (o outbox) explain(t *testing.T, id uuid.UUID) (verdict.Verdict, error) {
+	t.Helper()
+	c, err := o.Check(t.Context(), id)
+	if err != nil {
+		return verdict.Verdict{}, err
+	}
+	log, err := o.Pings(t.Context(), id)
+	must(t, err)
+	return explain.Check(t.Context(), o.Monitor, c, log)
 }
 
 // night makes a check that runs at 03:00 in Riga, and reported yesterday at 03:04.
@@ -37,7 +50,7 @@ func (o outbox) night(t *testing.T, spec checks.Spec) checks.Check {
 
 func TestExplain(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
-		if _, err := o.Explain(t.Context(), uuid.New()); !errors.Is(err, checks.ErrNotFound) {
+		if _, err := o.explain(t, uuid.New()); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("an unknown check: error %v", err)
 		}
 		o.channel(t, "pager", "ops", map[string]string{"token": "1"})

@@ -111,3 +111,15 @@ func (m *Monitor) Pings(ctx context.Context, id uuid.UUID) ([]pings.Ping, error)
 	}
 	return m.store.Pings(ctx, id, limit)
 }
+
+// RecentPings returns the newest pings of checks of a project since an instant, newest first, with the number, kind, time,
+// run, exit status, duration and body size of each. It may return some that are older, but of no check more than most, nor
+// more than [Monitor.Pings] lists. A check without any is not in the map. The number of queries does not depend on the
+// number of checks. The caller sees to it that they are in the project. Error: [checks.ErrNotFound] for an unknown project.
+func (m *Monitor) RecentPings(ctx context.Context, projectID uuid.UUID, ids []uuid.UUID, since time.Time, most int) (map[uuid.UUID][]pings.Ping, error) {
+	project, err := m.admin.CachedProject(ctx, projectID)
+	if err != nil {
+		return nil, err
+	}
+	return m.store.RecentPings(ctx, ids, since, min(most, project.PingLimit()))
+}

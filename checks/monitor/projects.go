@@ -72,6 +72,11 @@ func (m *Monitor) ProjectByName(ctx context.Context, name string) (checks.Projec
 	return m.admin.ProjectByName(ctx, name)
 }
 
+// ProjectByBadgeKey returns the project with this badge key. It may be 3 seconds old. Error: [checks.ErrNotFound].
+func (m *Monitor) ProjectByBadgeKey(ctx context.Context, key string) (checks.Project, error) {
+	return m.admin.ProjectByBadgeKey(ctx, key)
+}
+
 // DeleteProject removes a project with its checks, keys, channels and status pages. Error: [checks.ErrNotFound].
 func (m *Monitor) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	return m.admin.DeleteProject(ctx, id)

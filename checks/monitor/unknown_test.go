@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -38,7 +37,7 @@ func TestUnknownIsNotFound(t *testing.T) {
 			"CheckBySlug":      func() error { _, err := s.CheckBySlug(ctx, none, "job"); return err },
 			"CheckByUniqueKey": func() error { _, err := s.CheckByUniqueKey(ctx, none, c.UniqueKey()); return err },
 			"Tags":             func() error { _, err := s.Tags(ctx, none); return err },
-			"Logs":             func() error { _, err := s.Logs(ctx, none, nil, c.CreatedAt, 1); return err },
+			"RecentPings":      func() error { _, err := s.RecentPings(ctx, none, nil, c.CreatedAt, 1); return err },
 			"LastDurations":    func() error { _, err := s.LastDurations(ctx, none); return err },
 			"CreateChannel": func() error {
 				_, err := s.CreateChannel(ctx, none, channel.Kind, "ops", channel.Settings)
@@ -73,7 +72,7 @@ func TestUnknownIsNotFound(t *testing.T) {
 			"Authenticate":          func() error { _, err := s.Authenticate(ctx, "rcw_xxxxxxxxxxxxxxxxxxxxxxxxxxxx"); return err },
 			"PingSlug":              func() error { _, _, err := s.PingSlug(ctx, "none", "job", true, pings.Signal{}); return err },
 			"CheckIDBySlug":         func() error { _, err := s.CheckIDBySlug(ctx, "none", "job"); return err },
-			"TagBadge":              func() error { _, _, err := s.TagBadge(ctx, "none", badges.AllTags); return err },
+			"ProjectByBadgeKey":     func() error { _, err := s.ProjectByBadgeKey(ctx, "none"); return err },
 			// Of a check.
 			"Update":  func() error { _, err := s.Update(ctx, none, checks.Spec{}); return err },
 			"Pause":   func() error { _, err := s.Pause(ctx, none); return err },
@@ -81,7 +80,6 @@ func TestUnknownIsNotFound(t *testing.T) {
 			"Delete":  func() error { _, err := s.Delete(ctx, none); return err },
 			"Check":   func() error { _, err := s.Check(ctx, none); return err },
 			"Ping":    func() error { _, err := s.Ping(ctx, none, pings.Signal{}); return err },
-			"Explain": func() error { _, err := s.Explain(ctx, none); return err },
 			"History": func() error { _, err := s.History(ctx, none, monitor.HistoryQuery{}); return err },
 			"Transfer": func() error {
 				c := s.create(t, checks.Spec{})
@@ -99,12 +97,12 @@ func TestUnknownIsNotFound(t *testing.T) {
 				_, err := s.UpdateChannelFunc(ctx, none, channel.ID, func(c channels.Channel) (channels.Channel, error) { return c, nil })
 				return err
 			},
-			"Pings":      func() error { _, err := s.Pings(ctx, none); return err },
-			"PingBody":   func() error { _, err := s.PingBody(ctx, none, 1); return err },
-			"Flips":      func() error { _, err := s.Flips(ctx, none, flips.Window{}); return err },
-			"Downtime":   func() error { _, err := s.Downtime(ctx, none, time.Time{}, time.Time{}); return err },
-			"Stats":      func() error { _, err := s.Stats(ctx, none, time.Time{}, time.Time{}); return err },
-			"CheckBadge": func() error { _, _, err := s.CheckBadge(ctx, none); return err },
+			"Pings":           func() error { _, err := s.Pings(ctx, none); return err },
+			"PingBody":        func() error { _, err := s.PingBody(ctx, none, 1); return err },
+			"Flips":           func() error { _, err := s.Flips(ctx, none, flips.Window{}); return err },
+			"Downtime":        func() error { _, err := s.Downtime(ctx, none, time.Time{}, time.Time{}); return err },
+			"Stats":           func() error { _, err := s.Stats(ctx, none, time.Time{}, time.Time{}); return err },
+			"CheckByBadgeKey": func() error { _, err := s.CheckByBadgeKey(ctx, none); return err },
 		}
 		for name, call := range methods {
 			if err := call(); !errors.Is(err, checks.ErrNotFound) {

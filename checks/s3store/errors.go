@@ -7,7 +7,6 @@ import (
 	"net/url"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 // objectFaults are the error codes about a single object. All others are about the bucket, the keys, the service or the
@@ -17,7 +16,7 @@ var objectFaults = map[string]bool{
 	"XMinioInvalidObjectName": true, "BadDigest": true, "ObjectLocked": true, "ObjectAlreadyExists": true,
 }
 
-// failure turns an error of the client into one of package monitor. It shows the code or status of an answer, but not
+// failure turns an error of the client into one of package checks. It shows the code or status of an answer, but not
 // its text, which may repeat the request.
 func failure(ctx context.Context, verb, key string, err error) error {
 	if ctx.Err() != nil {
@@ -25,7 +24,7 @@ func failure(ctx context.Context, verb, key string, err error) error {
 	}
 	answer, ok := errors.AsType[answerError](err)
 	if !ok {
-		return fmt.Errorf("%s %s: %w: %w", verb, key, monitor.ErrBodyUnavailable, withoutURL(err))
+		return fmt.Errorf("%s %s: %w: %w", verb, key, checks.ErrBodyUnavailable, withoutURL(err))
 	}
 	switch {
 	case answer == "NoSuchKey":
@@ -33,7 +32,7 @@ func failure(ctx context.Context, verb, key string, err error) error {
 	case objectFaults[string(answer)]:
 		return fmt.Errorf("%s %s: %s", verb, key, answer)
 	}
-	return fmt.Errorf("%s %s: %w: %s", verb, key, monitor.ErrBodyUnavailable, answer)
+	return fmt.Errorf("%s %s: %w: %s", verb, key, checks.ErrBodyUnavailable, answer)
 }
 
 // withoutURL drops the URL from the error of an HTTP client.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 // Store keeps bodies in one bucket. It is safe for concurrent use.
@@ -20,8 +19,6 @@ type Store struct {
 	timeout time.Duration
 	reads   breaker
 }
-
-var _ monitor.BodyStore = (*Store)(nil)
 
 // New returns a store and sends nothing. [Store.Probe] checks that the bucket is usable.
 func New(config Config) (*Store, error) {
@@ -56,7 +53,7 @@ func newTransport(timeout time.Duration) *http.Transport {
 	}
 }
 
-// Put stores an object; see [monitor.BodyStore].
+// Put stores an object; see BodyStore of package monitor.
 func (s *Store) Put(ctx context.Context, key string, body []byte) error {
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -71,17 +68,17 @@ func (s *Store) Put(ctx context.Context, key string, body []byte) error {
 	return nil
 }
 
-// Get returns an object of size bytes; see [monitor.BodyStore]. After several failures in a row it fails at once, with
-// [monitor.ErrBodyUnavailable].
+// Get returns an object of size bytes; see BodyStore of package monitor. After several failures in a row it fails at once, with
+// [checks.ErrBodyUnavailable].
 func (s *Store) Get(ctx context.Context, key string, size int64) ([]byte, error) {
 	if !s.reads.allow() {
-		return nil, fmt.Errorf("get %s: %w: the last %d reads failed", key, monitor.ErrBodyUnavailable, s.reads.failAfter)
+		return nil, fmt.Errorf("get %s: %w: the last %d reads failed", key, checks.ErrBodyUnavailable, s.reads.failAfter)
 	}
 	result := abandoned // unless s.get returns
 	defer func() { s.reads.report(result) }()
 	body, err := s.get(ctx, key, size)
 	switch {
-	case errors.Is(err, monitor.ErrBodyUnavailable) || errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, checks.ErrBodyUnavailable) || errors.Is(err, context.DeadlineExceeded):
 		result = failed
 	case !errors.Is(err, context.Canceled):
 		result = answered // an error about this object alone is an answer too
@@ -110,7 +107,7 @@ func (s *Store) get(ctx context.Context, key string, size int64) ([]byte, error)
 	return body, nil
 }
 
-// Remove removes objects; see [monitor.BodyStore].
+// Remove removes objects; see BodyStore of package monitor.
 func (s *Store) Remove(ctx context.Context, keys []string) error {
 	if len(keys) == 0 {
 		return nil
@@ -155,7 +152,7 @@ func (s *Store) removeOne(ctx context.Context, key string) error {
 const probeKey = "rollcall-probe"
 
 // Probe checks that the bucket is usable: it stores, reads and removes a small object named rollcall-probe. The error is
-// [monitor.ErrBodyUnavailable] and gives the reason.
+// [checks.ErrBodyUnavailable] and gives the reason.
 func (s *Store) Probe(ctx context.Context) error {
 	want := []byte(probeKey)
 	if err := s.Put(ctx, probeKey, want); err != nil {
@@ -175,8 +172,8 @@ func (s *Store) Probe(ctx context.Context) error {
 }
 
 func probeFailed(err error) error {
-	if errors.Is(err, monitor.ErrBodyUnavailable) || errors.Is(err, context.Canceled) {
+	if errors.Is(err, checks.ErrBodyUnavailable) || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", monitor.ErrBodyUnavailable, err)
+	return fmt.Errorf("%w: %w", checks.ErrBodyUnavailable, err)
 }

@@ -7,13 +7,22 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
+
+// Monitor is the part of a *monitor.Monitor that an import needs.
+type Monitor interface {
+	Now() time.Time
+	Check(ctx context.Context, id uuid.UUID) (checks.Check, error)
+	Create(ctx context.Context, projectID uuid.UUID, spec checks.Spec) (checks.Check, error)
+	Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (checks.Check, error)
+	Pause(ctx context.Context, id uuid.UUID) (checks.Check, error)
+}
 
 // Options configures an import. The zero value of a field selects its default.
 type Options struct {
@@ -59,7 +68,7 @@ var ErrRefused = errors.New("some checks cannot be imported")
 //
 // Import validates all checks before it creates the first one. The error is ErrRefused or an error of the monitor, such
 // as [checks.ErrCheckLimit]. The Result then counts the changes made before it.
-func Import(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, list []Check, options *Options) (Result, error) {
+func Import(ctx context.Context, mon Monitor, projectID uuid.UUID, list []Check, options *Options) (Result, error) {
 	var o Options
 	if options != nil {
 		o = *options
@@ -93,7 +102,7 @@ func Import(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, list
 
 // importing is an import in progress.
 type importing struct {
-	mon       *monitor.Monitor
+	mon       Monitor
 	projectID uuid.UUID
 	options   Options
 	result    Result

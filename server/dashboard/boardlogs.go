@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/timeline"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
 )
 
 // boardLogs is what a board shows beside the checks.
@@ -49,15 +49,19 @@ func (q *request) boardLogs(list []checks.Check, since time.Time) (boardLogs, er
 		}
 	}
 	most := maxBoardPings / max(len(ids), 1)
-	byCheck, err := q.mon.Logs(q.ctx(), q.project.ID, ids, since, most)
+	recent, err := q.mon.RecentPings(q.ctx(), q.project.ID, ids, since, most)
 	if err != nil {
 		return boardLogs{}, err
 	}
-	logs := boardLogs{byCheck: byCheck}
+	transitions, err := q.mon.Transitions(q.ctx(), ids, since)
+	if err != nil {
+		return boardLogs{}, err
+	}
+	logs := boardLogs{byCheck: timeline.Logs(recent, transitions)}
 	if logs.took, err = q.mon.LastDurations(q.ctx(), q.project.ID); err != nil {
 		return boardLogs{}, err
 	}
-	for _, log := range byCheck {
+	for _, log := range logs.byCheck {
 		logs.size += 1 + len(log.Pings)
 	}
 	q.boards.put(boardEntry{q.project.ID, q.version, since, ids, logs})

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/checks/verdict"
-	"github.com/rollcall-dev/rollcall/server/dashboard/board"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/board"
 )
 
 // The vertical places in a lane, in pixels. Counts stand above the marks.

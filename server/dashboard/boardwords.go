@@ -9,9 +9,9 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
-	"github.com/rollcall-dev/rollcall/checks/timeline"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
-	"github.com/rollcall-dev/rollcall/server/dashboard/board"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/board"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
 )
 
 // pastWords says what is missing and what failed in the past of the board.

@@ -10,6 +10,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -73,11 +74,11 @@ func kindWord(kind pings.Kind) string {
 // checkPage shows one check.
 func (d *Dashboard) checkPage(q *request) error {
 	now, c := q.mon.Now(), q.check
-	said, err := q.mon.Explain(q.ctx(), c.ID)
+	log, err := q.mon.Pings(q.ctx(), c.ID)
 	if err != nil {
 		return err
 	}
-	log, err := q.mon.Pings(q.ctx(), c.ID)
+	said, err := explain.Check(q.ctx(), q.mon, c, log)
 	if err != nil {
 		return err
 	}

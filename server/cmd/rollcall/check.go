@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 )
 
 // checkDoc is a check in the JSON of this command line.
@@ -125,7 +126,11 @@ func (c checkShowCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		v, err := mon.Explain(ctx, check.ID)
+		log, err := mon.Pings(ctx, check.ID)
+		if err != nil {
+			return missing(err, "the check")
+		}
+		v, err := explain.Check(ctx, mon, check, log)
 		if err != nil {
 			return missing(err, "the check")
 		}

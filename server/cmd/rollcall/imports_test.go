@@ -38,10 +38,9 @@ func TestImportDirection(t *testing.T) {
 		"checks/job/asynqcheck":      {"checks", "checks/job", "checks/job/croncheck"},
 		"checks/internal/store":      append([]string{"checks"}, leaves...),
 		"checks/store":               {"checks/internal/store"},
-		"checks/timeline":            {"checks", "pings"},
 		"checks/storetest":           append([]string{"checks", "checks/internal/store"}, leaves...),
 		"checks/verdict":             append([]string{"checks", "channels/message"}, leaves...),
-		"checks/monitor":             append([]string{"checks", "checks/internal/admin", "checks/internal/background", "checks/internal/bodies", "checks/internal/courier", "checks/internal/feed", "checks/internal/health", "checks/internal/history", "checks/internal/hold", "checks/internal/watch", "checks/job", "checks/internal/store", "checks/timeline", "checks/verdict"}, leaves...),
+		"checks/monitor":             append([]string{"checks", "checks/internal/admin", "checks/internal/background", "checks/internal/bodies", "checks/internal/courier", "checks/internal/feed", "checks/internal/health", "checks/internal/history", "checks/internal/hold", "checks/internal/watch", "checks/job", "checks/internal/store"}, leaves...),
 		"checks/internal/hold":       {"checks/internal/store"},
 		"checks/internal/background": {},
 		"checks/internal/courier":    append([]string{"checks", "checks/internal/background", "checks/internal/store", "checks/verdict"}, leaves...),
@@ -56,13 +55,14 @@ func TestImportDirection(t *testing.T) {
 		"checks/sqlstore/sqlite":     {"checks/sqlstore"},
 		"checks/sqlstore/postgres":   {"checks/sqlstore", "checks/internal/store"},
 		"checks/spool":               {"checks/internal/store"},
-		"checks/s3store":             append([]string{"checks", "checks/monitor"}, leaves...),
+		"checks/monitor/explain":     append([]string{"checks", "checks/monitor", "checks/verdict"}, leaves...),
+		"checks/s3store":             append([]string{"checks"}, leaves...),
 		"pings/email":                {"pings"},
 		"checks/declare":             append([]string{"checks", "checks/monitor"}, leaves...),
 		"client/wire":                {"checks"},
 		"client":                     append([]string{"checks", "checks/job", "client/wire"}, leaves...),
 		"client/target":              append([]string{"checks", "checks/declare", "client"}, leaves...),
-		"client/healthchecks":        {"checks", "checks/declare", "checks/monitor", "client"},
+		"client/healthchecks":        {"checks", "checks/declare", "client"},
 
 		"checks/monitor/monitortest": {"channels", "checks/memstore", "checks/monitor"},
 
@@ -78,7 +78,7 @@ func TestImportDirection(t *testing.T) {
 
 		"server/metrics":   {"channels", "checks/monitor", "pings"},
 		"server/smtpd":     {"checks", "checks/monitor", "pings", "pings/email"},
-		"server/dashboard": append([]string{"server/dashboard/statuspage", "server/dashboard/board", "server/dashboard/internal/words", "server/internal/limit", "checks", "checks/timeline", "checks/monitor", "checks/verdict", "checks/declare", "client", "client/healthchecks", "channels/message", "channels/outbound", "pings/email"}, leaves...),
+		"server/dashboard": append([]string{"server/dashboard/statuspage", "server/dashboard/internal/board", "server/dashboard/internal/timeline", "server/dashboard/internal/words", "server/internal/limit", "checks", "checks/monitor", "checks/monitor/explain", "checks/verdict", "checks/declare", "client", "client/healthchecks", "channels/message", "channels/outbound", "pings/email"}, leaves...),
 		"server":           append([]string{"checks", "checks/monitor", "client/wire", "server/openapi", "server/internal/limit"}, leaves...),
 
 		"server/internal/limit":           {},
@@ -114,7 +114,7 @@ func TestHeavyImports(t *testing.T) {
 		return strings.HasPrefix(pkg, "server/cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "checks/storetest/")
 	}
 	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "channels/message", "badges", "checks", "checks/schedule", "checks/quiet", "checks/wallclock",
-		"checks/job", "checks/verdict", "checks/internal/store", "checks/timeline", "checks/memstore", "checks/monitor", "checks/declare", "checks/storetest", "client/wire"}
+		"checks/job", "checks/verdict", "checks/internal/store", "checks/memstore", "checks/monitor", "checks/declare", "checks/storetest", "client/wire"}
 	rules := []struct {
 		path string
 		may  func(pkg string) bool

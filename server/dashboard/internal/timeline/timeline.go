@@ -7,12 +7,14 @@
 //	}
 //	next, more := timeline.Expected(c, now, now.Add(24*time.Hour), 100)
 //
-// Monitor.Logs of package monitor reads the logs of many checks at once.
+// [Logs] joins what a monitor returns of many checks at once.
 package timeline
 
 import (
 	"slices"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -68,6 +70,18 @@ type Log struct {
 	Pings []pings.Ping
 	// Transitions are the transitions and the pauses since an instant, by time.
 	Transitions []checks.Transition
+}
+
+// Logs returns the logs of checks that have pings or transitions.
+func Logs(recent map[uuid.UUID][]pings.Ping, transitions map[uuid.UUID][]checks.Transition) map[uuid.UUID]Log {
+	logs := make(map[uuid.UUID]Log, len(recent))
+	for id, list := range recent {
+		logs[id] = Log{Pings: list}
+	}
+	for id, list := range transitions {
+		logs[id] = Log{Pings: logs[id].Pings, Transitions: list}
+	}
+	return logs
 }
 
 // Timeline is what is known of the runs of a check since an instant.

@@ -11,9 +11,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/timeline"
 	"github.com/rollcall-dev/rollcall/pings"
-	"github.com/rollcall-dev/rollcall/server/dashboard/board"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/board"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/timeline"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
 )
 
 // TestProperties holds a timeline of random pings against the log and the transitions of the state machine.

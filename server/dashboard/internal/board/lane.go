@@ -6,7 +6,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
-	"github.com/rollcall-dev/rollcall/checks/timeline"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
 )
 
 // Kind is what a mark stands for.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/timeline"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
 )
 
 const (

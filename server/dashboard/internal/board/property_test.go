@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/timeline"
-	"github.com/rollcall-dev/rollcall/server/dashboard/board"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/board"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
 )
 
 // TestNothingDisappears lays random runs out. The counts of the marks add up, and each failure is visible where it was.

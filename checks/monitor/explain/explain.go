@@ -1,0 +1,84 @@
+// Package explain says in words how a check of a monitor is: since when, why, who was notified and what comes next.
+//
+//	log, err := mon.Pings(ctx, c.ID)
+//	v, err := explain.Check(ctx, mon, c, log)
+//	fmt.Println(v.Text(nil)) // Up since 03:04. The last run succeeded at 03:04. …
+//
+// Package verdict has the words; this package asks a monitor for what they are made of.
+package explain
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+const (
+	// newestPings is how many pings are searched for a success.
+	newestPings = 100
+	// newestEvents is how many transitions and pauses are read.
+	newestEvents = 3
+	// bodyTime bounds reading the output of a failure.
+	bodyTime = time.Second
+)
+
+// Check says how a check is. The log has its newest pings, as [monitor.Monitor.Pings] returns them. It takes at most six
+// short queries. Error: [checks.ErrNotFound] if the check was deleted.
+func Check(ctx context.Context, mon *monitor.Monitor, c checks.Check, log []pings.Ping) (verdict.Verdict, error) {
+	in := verdict.Input{Check: c, Now: mon.Now(), Pings: slices.Clone(log[:min(len(log), newestPings)])}
+	events, err := mon.History(ctx, c.ID, monitor.HistoryQuery{Limit: newestEvents})
+	if err != nil {
+		return verdict.Verdict{}, err
+	}
+	// What happened after the check was read would contradict it, and what nobody has recorded yet the verdict finds itself.
+	events = slices.DeleteFunc(events, func(e monitor.Event) bool { return e.At.After(c.StoredSince) })
+	for _, e := range slices.Backward(events) {
+		in.Transitions = append(in.Transitions, e.Transition)
+	}
+	if len(events) > 0 {
+		in.Deliveries = alerts(events[0].Deliveries)
+	}
+	addOutput(ctx, mon, &in)
+	available, err := mon.Channels(ctx, c.ProjectID)
+	in.Integrations = slices.DeleteFunc(available, func(ch channels.Channel) bool { return !slices.Contains(c.Channels, ch.ID) })
+	return verdict.Explain(in), err
+}
+
+// addOutput reads the output of the failure that took a check down. Without the output the verdict is shorter.
+func addOutput(ctx context.Context, mon *monitor.Monitor, in *verdict.Input) {
+	if n := len(in.Transitions); n == 0 || in.Transitions[n-1].Reason != checks.ReasonFail {
+		return
+	}
+	at := in.Transitions[len(in.Transitions)-1].At
+	for i, p := range in.Pings {
+		if p.Kind == pings.Fail && p.At.Equal(at) && p.BodySize > 0 {
+			limited, cancel := context.WithTimeout(ctx, bodyTime)
+			defer cancel()
+			if body, err := mon.PingBody(limited, in.Check.ID, p.N); err == nil {
+				in.Pings[i].Body = body
+			}
+			return
+		}
+	}
+}
+
+// alerts returns the deliveries of alerts as those of a verdict.
+func alerts(list []monitor.Delivery) []verdict.Delivery {
+	var result []verdict.Delivery
+	for _, d := range list {
+		if d.Close != "" {
+			continue
+		}
+		result = append(result, verdict.Delivery{
+			Name: d.ChannelName, Kind: d.ChannelKind, State: verdict.DeliveryState(d.State), Reminder: d.Reminder,
+			Attempts: d.Attempts, Due: d.Due, FinishedAt: d.FinishedAt, Error: d.Error,
+		})
+	}
+	return result
+}
