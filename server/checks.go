@@ -134,7 +134,7 @@ func (c *call) document(check checks.Check, now time.Time) wire.Check {
 		NPings: check.NPings, Status: string(check.Status(now)),
 		Started:  c.reportStarted && check.Started(now),
 		LastPing: wire.NewTime(check.LastPing), NextPing: wire.NewTime(check.NextPing(now)),
-		BadgeURL: c.base.text + badges.CheckPath(check.BadgeKey.String(), badges.SVG, false),
+		BadgeURL: c.base.Text + badges.CheckPath(check.BadgeKey.String(), badges.SVG, false),
 	}
 	d.SetSettings(check.Settings)
 	if c.key.ReadOnly {
@@ -142,7 +142,7 @@ func (c *call) document(check checks.Check, now time.Time) wire.Check {
 		return d
 	}
 	d.UUID = check.ID.String()
-	d.PingURL = c.ping.text + "/" + d.UUID
+	d.PingURL = c.ping.Text + "/" + d.UUID
 	d.UpdateURL = c.checkURL(check)
 	d.PauseURL = d.UpdateURL + "/pause"
 	d.ResumeURL = d.UpdateURL + "/resume"
@@ -155,5 +155,5 @@ func (c *call) document(check checks.Check, now time.Time) wire.Check {
 }
 
 func (c *call) checkURL(check checks.Check) string {
-	return c.base.text + roots[c.version] + "/checks/" + check.ID.String()
+	return c.base.Text + roots[c.version] + "/checks/" + check.ID.String()
 }

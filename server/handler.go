@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
 )
 
 // handler answers a request. The path is what follows the base URL that the handler lives under, still escaped.
@@ -41,10 +43,10 @@ func (s *Server) Pings() http.Handler { return s.guard(s.under(&s.ping, s.receiv
 func (s *Server) Badges() http.Handler { return s.guard(s.under(&s.base, s.badge)) }
 
 // under returns a handler of the paths below a base URL.
-func (s *Server) under(base *baseURL, handle handler) handler {
+func (s *Server) under(base *baseurl.URL, handle handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, path string) {
-		rest, ok := below(path, base.path)
-		if !ok && base.path != "" {
+		rest, ok := below(path, base.Path)
+		if !ok && base.Path != "" {
 			s.notFound(w, r, path)
 			return
 		}
@@ -54,20 +56,20 @@ func (s *Server) under(base *baseURL, handle handler) handler {
 
 // route returns the handler of a request and the path to pass to it. It alone decides which requests are pings.
 func (s *Server) route(host, path string) (handler, string) {
-	pingsShareRoot := s.ping.path == "" && s.ping.host == s.base.host
+	pingsShareRoot := s.ping.Path == "" && s.ping.Host == s.base.Host
 	switch {
 	case path == livePath:
 		return s.live, path
 	case path == readyPath:
 		return s.ready, path
-	case s.ping.path != "":
-		if rest, ok := below(path, s.ping.path); ok {
+	case s.ping.Path != "":
+		if rest, ok := below(path, s.ping.Path); ok {
 			return s.receive, rest
 		}
-	case !pingsShareRoot && strings.EqualFold(host, s.ping.host):
+	case !pingsShareRoot && strings.EqualFold(host, s.ping.Host):
 		return s.receive, path
 	}
-	if rest, ok := below(path, s.base.path); ok {
+	if rest, ok := below(path, s.base.Path); ok {
 		if handle := s.routeBelowBase(rest); handle != nil {
 			return handle, rest
 		}
@@ -134,7 +136,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request, _ string) {
 		return
 	}
 	writeText(w, http.StatusOK, "Rollcall, a dead man's switch for scheduled jobs.\nManagement interface: "+
-		s.base.text+"/api/v3/\nPings: "+s.ping.text+"/\n")
+		s.base.Text+"/api/v3/\nPings: "+s.ping.Text+"/\n")
 }
 
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request, _ string) {

@@ -40,7 +40,7 @@ func (c *call) listBadges() error {
 	document := wire.Badges{Badges: make(map[string]wire.BadgeSet, len(tags)+1)}
 	for _, tag := range append(tags, badges.AllTags) {
 		address := func(format badges.Format, late bool) string {
-			return c.base.text + c.signer.Path(project.BadgeKey, tag, format, late)
+			return c.base.Text + c.signer.Path(project.BadgeKey, tag, format, late)
 		}
 		document.Badges[tag] = wire.BadgeSet{
 			SVG: address(badges.SVG, false), SVG3: address(badges.SVG, true),

@@ -58,10 +58,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"reflect"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -73,6 +71,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
 	"github.com/rollcall-dev/rollcall/server/openapi"
 )
@@ -141,7 +140,7 @@ type Config struct {
 type Server struct {
 	mon           *monitor.Monitor
 	log           *slog.Logger
-	base, ping    baseURL
+	base, ping    baseurl.URL
 	acceptLate    time.Duration
 	pingMethods   string // allowed at the ping endpoints
 	bodyLimit     int64
@@ -192,11 +191,11 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 		s.pingMethods += ", OPTIONS"
 	}
 	var err error
-	if s.base, err = parseBaseURL("BaseURL", c.BaseURL); err != nil {
-		return nil, err
+	if s.base, err = baseurl.Parse("BaseURL", c.BaseURL); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
 	}
-	if s.ping, err = parseBaseURL("PingBaseURL", cmp.Or(c.PingBaseURL, s.base.text+"/ping")); err != nil {
-		return nil, err
+	if s.ping, err = baseurl.Parse("PingBaseURL", cmp.Or(c.PingBaseURL, s.base.Text+"/ping")); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
 	}
 	if s.proxies, err = newProxies(c.TrustedProxies); err != nil {
 		return nil, err
@@ -208,7 +207,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 		}
 		s.limiter = limit.NewRequests[uuid.UUID](s.rateLimit, s.rateLimit, now)
 	}
-	s.docs = openapi.New(s.base.text, s.ping.text)
+	s.docs = openapi.New(s.base.Text, s.ping.Text)
 	s.router = s.newRouter()
 	return s, nil
 }
@@ -229,36 +228,4 @@ func (c *Config) validate() error {
 		return fmt.Errorf("server: PingBodyLimit is too large: %d, the maximum is %d", c.PingBodyLimit, monitor.MaxBody)
 	}
 	return nil
-}
-
-// baseURL is a parsed BaseURL or PingBaseURL.
-type baseURL struct {
-	text string // without a slash at the end
-	host string // lower case, with the port if there is one
-	path string // "" or "/…", without a slash at the end
-}
-
-func parseBaseURL(field, text string) (baseURL, error) {
-	text = strings.TrimRight(text, "/")
-	u, err := url.Parse(text)
-	switch {
-	case err != nil:
-		return baseURL{}, fmt.Errorf("server: %s is not a URL: %w", field, err)
-	case u.Scheme != "http" && u.Scheme != "https":
-		return baseURL{}, fmt.Errorf("server: %s is not an http or https URL: %q", field, text)
-	case u.Hostname() == "":
-		return baseURL{}, fmt.Errorf("server: %s has no host: %q", field, text)
-	case strings.ContainsAny(u.Host, `"'<>\^{|}`+"`"): // net/url accepts them, although no host has them
-		return baseURL{}, fmt.Errorf("server: %s has a host that is not valid: %q", field, u.Host)
-	case u.User != nil || strings.ContainsAny(text, "?#"):
-		return baseURL{}, fmt.Errorf("server: %s must have neither a user, a query nor a fragment", field)
-	case strings.ContainsFunc(u.EscapedPath(), unusualInPath) || strings.Contains(u.Path, "//"):
-		return baseURL{}, fmt.Errorf("server: the path of %s may only have letters, digits and -._~ between single slashes: %q", field, u.Path)
-	}
-	return baseURL{text: text, host: strings.ToLower(u.Host), path: u.Path}, nil
-}
-
-// unusualInPath reports whether a character can be written in more than one way in a path.
-func unusualInPath(r rune) bool {
-	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("/-._~", r))
 }

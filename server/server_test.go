@@ -42,11 +42,11 @@ func TestNew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.base.text != "http://localhost:8000" || s.ping.text != "http://localhost:8000/ping" || s.bodyLimit != 100_000 || s.limiter != nil {
+	if s.base.Text != "http://localhost:8000" || s.ping.Text != "http://localhost:8000/ping" || s.bodyLimit != 100_000 || s.limiter != nil {
 		t.Errorf("unexpected defaults: %+v", s)
 	}
 	if s, err = New(mon, &Config{Signer: signer, BaseURL: "HTTPS://Example.org:8443/a-b/c_d//"}); err != nil ||
-		s.base != (baseURL{"HTTPS://Example.org:8443/a-b/c_d", "example.org:8443", "/a-b/c_d"}) {
+		s.base.Text != "HTTPS://Example.org:8443/a-b/c_d" || s.base.Host != "example.org:8443" || s.base.Path != "/a-b/c_d" {
 		t.Errorf("BaseURL is %+v, error %v", s, err)
 	}
 	if _, err := New(nil, &Config{Signer: signer}); err == nil {

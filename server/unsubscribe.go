@@ -67,7 +67,7 @@ type unsubscription struct {
 // Anyone who knows the URL can take the address off. A GET shows a page with a button; a POST adds the address to the
 // setting unsubscribed of the integration.
 func (s *Server) UnsubscribeURL(ctx context.Context, c channels.Channel, address string) string {
-	if !strings.HasPrefix(s.base.text, "https://") {
+	if s.base.Scheme != "https" {
 		return ""
 	}
 	token, err := s.sealUnsubscription(ctx, unsubscription{c.ProjectID, c.ID, address})
@@ -75,7 +75,7 @@ func (s *Server) UnsubscribeURL(ctx context.Context, c channels.Channel, address
 		s.log.WarnContext(ctx, "an e-mail has no link to unsubscribe", "error", err)
 		return ""
 	}
-	return s.base.text + unsubscribePath + token
+	return s.base.Text + unsubscribePath + token
 }
 
 // Unsubscribe returns the handler of the addresses of [Server.UnsubscribeURL]: Config.BaseURL + /unsubscribe/. It takes

@@ -29,7 +29,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/google/uuid"
@@ -39,6 +38,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/dashboard/statuspage"
+	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
@@ -119,15 +119,15 @@ func New(mon *monitor.Monitor, config *Config) (*Dashboard, error) {
 	if config != nil {
 		c = *config
 	}
-	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, DefaultBaseURL), "/")
-	base, err := url.Parse(c.BaseURL)
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
-		return nil, fmt.Errorf("dashboard: BaseURL is not an http or https URL without a query: %q", c.BaseURL)
+	base, err := baseurl.Parse("BaseURL", cmp.Or(c.BaseURL, DefaultBaseURL))
+	if err != nil {
+		return nil, fmt.Errorf("dashboard: %w", err)
 	}
+	c.BaseURL = base.Text
 	c.APIBaseURL = strings.TrimRight(cmp.Or(c.APIBaseURL, c.BaseURL), "/")
 	c.PingBaseURL = strings.TrimRight(cmp.Or(c.PingBaseURL, c.BaseURL+"/ping"), "/")
 	d := &Dashboard{
-		mon: mon, config: c, base: base.EscapedPath(), secure: base.Scheme == "https",
+		mon: mon, config: c, base: base.Path, secure: base.Scheme == "https",
 		log:     cmp.Or(c.Logger, slog.Default()).With(slog.Group("rollcall", "component", "dashboard")),
 		protect: http.NewCrossOriginProtection(), busy: limit.NewRequests[uuid.UUID](12, 10, mon.Now),
 	}

@@ -27,11 +27,11 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
 )
 
 // DefaultBaseURL is the default of Config.BaseURL.
@@ -66,14 +66,13 @@ func New(mon *monitor.Monitor, config *Config) (*Handler, error) {
 	if config != nil {
 		c = *config
 	}
-	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, DefaultBaseURL), "/")
-	base, err := url.Parse(c.BaseURL)
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
-		return nil, fmt.Errorf("statuspage: BaseURL is not an http or https URL without a query: %q", c.BaseURL)
+	base, err := baseurl.Parse("BaseURL", cmp.Or(c.BaseURL, DefaultBaseURL))
+	if err != nil {
+		return nil, fmt.Errorf("statuspage: %w", err)
 	}
 	h := &Handler{
 		log: cmp.Or(c.Logger, slog.Default()).With(slog.Group("rollcall", "component", "statuspage")),
-		url: c.BaseURL, base: base.EscapedPath(), authority: strings.ToLower(base.Hostname()),
+		url: base.Text, base: base.Path, authority: base.Hostname(),
 	}
 	h.template = h.parse()
 	h.cache = newCache(mon, h.log, h.render)

@@ -1,0 +1,42 @@
+// Package baseurl parses the addresses below which the handlers of the server answer.
+package baseurl
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// URL is a parsed address. Its Host is in lower case, with the port if there is one, and its Path "" or "/…", without a
+// slash at the end.
+type URL struct {
+	*url.URL
+	Text string // as it was configured, without a slash at the end
+}
+
+// Parse parses an http or https URL without a user, a query and a fragment. The error begins with the field.
+func Parse(field, text string) (URL, error) {
+	text = strings.TrimRight(text, "/")
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return URL{}, fmt.Errorf("%s is not a URL: %w", field, err)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return URL{}, fmt.Errorf("%s is not an http or https URL: %q", field, text)
+	case u.Hostname() == "":
+		return URL{}, fmt.Errorf("%s has no host: %q", field, text)
+	case strings.ContainsAny(u.Host, `"'<>\^{|}`+"`"): // net/url accepts them, although no host has them
+		return URL{}, fmt.Errorf("%s has a host that is not valid: %q", field, u.Host)
+	case u.User != nil || strings.ContainsAny(text, "?#"):
+		return URL{}, fmt.Errorf("%s must have neither a user, a query nor a fragment", field)
+	case strings.ContainsFunc(u.EscapedPath(), unusual) || strings.Contains(u.Path, "//"):
+		return URL{}, fmt.Errorf("the path of %s may only have letters, digits and -._~ between single slashes: %q", field, u.Path)
+	}
+	u.Host = strings.ToLower(u.Host)
+	return URL{u, text}, nil
+}
+
+// unusual reports whether a character can be written in more than one way in a path.
+func unusual(r rune) bool {
+	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("/-._~", r))
+}
