@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/wallclock"
+	"github.com/rollcall-dev/rollcall/checks/internal/wallclock"
 )
 
 // MaxWindows is the largest number of windows in quiet hours.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/wallclock"
+	"github.com/rollcall-dev/rollcall/checks/internal/wallclock"
 )
 
 // A calendarLine is a line of an OnCalendar expression.

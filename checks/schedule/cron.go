@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/gorhill/cronexpr"
-	"github.com/rollcall-dev/rollcall/checks/wallclock"
+	"github.com/rollcall-dev/rollcall/checks/internal/wallclock"
 )
 
 // cron is a parsed cron expression. gorhill/cronexpr finds the matching times of the wall clock; this file applies the

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/wallclock"
+	"github.com/rollcall-dev/rollcall/checks/internal/wallclock"
 )
 
 // An Occurrence is an expected run and how changes of the clock affect it.

@@ -13,11 +13,10 @@
 package board
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/wallclock"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
 // Width is the width of the axis, in pixels, for which lanes merge what would touch.
@@ -85,8 +84,7 @@ func (a *Axis) ticks() (list []Tick) {
 	midnight := time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, time.UTC)
 	for ; ; midnight = midnight.AddDate(0, 0, 1) {
 		for hour := 0; hour < 24; hour += step {
-			first, _, skipped := wallclock.Passings(a.Zone, midnight.Unix()+int64(hour)*3600)
-			at := time.Unix(first, 0).In(a.Zone)
+			at, skipped := schedule.Shown(a.Zone, midnight.Add(time.Duration(hour)*time.Hour))
 			if at.After(a.To) {
 				a.label(list)
 				return list
@@ -139,19 +137,9 @@ func (a *Axis) label(list []Tick) {
 
 // changes returns the changes of the clock on the axis.
 func (a *Axis) changes() (list []Change) {
-	to := a.To.Unix()
-	for p := wallclock.At(a.Zone, a.From.Unix()); p.End < to; {
-		next := wallclock.At(a.Zone, p.End)
-		if next.Offset != p.Offset {
-			at := time.Unix(p.End, 0).In(a.Zone)
-			list = append(list, Change{X: a.X(at), At: at, Before: clock(p.Wall(p.End)), After: clock(next.Wall(p.End)), Back: next.Offset < p.Offset})
-		}
-		p = next
+	for _, c := range schedule.ClockChanges(a.Zone, a.From, a.To) {
+		shows := func(offset time.Duration) string { return c.At.UTC().Add(offset).Format("15:04") }
+		list = append(list, Change{X: a.X(c.At), At: c.At, Before: shows(c.Before), After: shows(c.After), Back: c.After < c.Before})
 	}
 	return list
-}
-
-// clock writes a time of the wall clock.
-func clock(wall int64) string {
-	return fmt.Sprintf("%02d:%02d", (wall%86400+86400)%86400/3600, (wall%3600+3600)%3600/60)
 }

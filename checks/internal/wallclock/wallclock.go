@@ -59,14 +59,6 @@ func At(loc *time.Location, u int64) Period {
 // Wall returns the time that the clock shows at an instant of the period.
 func (p Period) Wall(u int64) int64 { return u + p.Offset }
 
-// WallStart returns the time that the clock shows when the period starts, or Always.
-func (p Period) WallStart() int64 {
-	if p.Start == Always {
-		return Always
-	}
-	return p.Start + p.Offset
-}
-
 // WallEnd returns the time that the clock would show at the end of the period without the change, or Forever.
 func (p Period) WallEnd() int64 {
 	if p.End == Forever {
