@@ -14,8 +14,8 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 )
 
 // A database that hangs delays a job by the two time limits of its pings, and loses neither ping.

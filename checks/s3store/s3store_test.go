@@ -20,8 +20,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/s3store"
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
-	"github.com/rollcall-dev/rollcall/checks/storetest/s3test"
+	"github.com/rollcall-dev/rollcall/checks/s3store/s3test"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
 	"github.com/rollcall-dev/rollcall/checks/storetest"
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 )
 
 // onSpreadTables are the requirements that read or write the tables that Citus spreads.

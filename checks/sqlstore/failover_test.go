@@ -13,8 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
-	"github.com/rollcall-dev/rollcall/checks/storetest/pgserver"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -196,7 +195,7 @@ func listen(t *testing.T, db dbtest.DB) (heard func(message string) bool) {
 }
 
 // catchUp waits until the standby of a primary has everything.
-func catchUp(t *testing.T, primary *pgserver.Server) {
+func catchUp(t *testing.T, primary *dbtest.PostgresServer) {
 	t.Helper()
 	admin := dbtest.DB{Name: "postgres", URL: primary.URL("postgres")}.Bun(t)
 	eventually(t, "the standby has everything", func() (done bool) {
@@ -207,7 +206,7 @@ func catchUp(t *testing.T, primary *pgserver.Server) {
 }
 
 // detach stops the replication to a standby.
-func detach(t *testing.T, primary, standby *pgserver.Server) {
+func detach(t *testing.T, primary, standby *dbtest.PostgresServer) {
 	t.Helper()
 	must(t, standby.Set(t.Context(), "primary_conninfo", ""))
 	admin := dbtest.DB{Name: "postgres", URL: primary.URL("postgres")}.Bun(t)

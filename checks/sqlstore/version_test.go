@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
 func TestServerVersion(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
 // TestSignIn starts the program twice on one database.

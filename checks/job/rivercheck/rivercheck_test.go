@@ -20,7 +20,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/job/rivercheck"
 	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }

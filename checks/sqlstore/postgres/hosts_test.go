@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
 )
 
 // silent accepts connections and never answers, like a machine that is gone. It returns its address and how many

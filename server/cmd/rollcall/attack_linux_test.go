@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
 // maxAttackMemory is the resident memory, in kB, that a server may need while clients without a key attack it.

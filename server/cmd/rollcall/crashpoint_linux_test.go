@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
 // After a crash at any instant, the database opens without repair and has every acknowledged ping. The test stops the

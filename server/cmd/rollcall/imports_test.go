@@ -118,7 +118,7 @@ func matches(meant, name string) bool {
 // libraries, and only tests and examples drive a browser.
 func TestHeavyImports(t *testing.T) {
 	anywhere := func(pkg string) bool {
-		return strings.HasPrefix(pkg, "server/cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "checks/storetest/")
+		return strings.HasPrefix(pkg, "server/cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "checks/sqlstore/dbtest")
 	}
 	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "channels/message", "badges", "checks", "checks/schedule", "checks/quiet", "checks/internal/wallclock",
 		"checks/job", "checks/verdict", "checks/internal/store", "checks/memstore", "checks/monitor", "checks/declare", "checks/storetest", "client/wire"}
@@ -145,7 +145,7 @@ func TestHeavyImports(t *testing.T) {
 		}},
 		{"github.com/prometheus", func(pkg string) bool { return pkg == "server" || pkg == "server/metrics" || anywhere(pkg) }},
 		{"github.com/chromedp", func(pkg string) bool {
-			return pkg == "server/dashboard/browsertest" || strings.HasPrefix(pkg, "examples/")
+			return pkg == "server/dashboard/internal/browsertest" || strings.HasPrefix(pkg, "examples/")
 		}},
 		// The binary never needs the store in memory, which takes 0.5 MB of it.
 		{module + "checks/memstore", func(pkg string) bool { return !strings.HasPrefix(pkg, "server") }},

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
 // TestHugeHeaders: headers above the limit get 431 and the end of the connection; headers just below it get an answer.

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
-	"github.com/rollcall-dev/rollcall/checks/storetest/s3test"
+	"github.com/rollcall-dev/rollcall/checks/s3store/s3test"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
 func s3Args(url string) []string {

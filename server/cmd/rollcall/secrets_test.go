@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
 // TestKeysAreNeitherStoredNorLogged uses a project's keys in correct, wrong and failing requests. Neither the bytes of the

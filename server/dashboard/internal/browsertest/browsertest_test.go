@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rollcall-dev/rollcall/server/dashboard/browsertest"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 )
 
 // serve serves pages by their paths under a strict policy.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
-	"github.com/rollcall-dev/rollcall/server/dashboard/browsertest"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 )
 
 // mark is what the browser draws in a lane of the board, in hours of the axis.

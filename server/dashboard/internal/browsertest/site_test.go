@@ -18,11 +18,11 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/webpush"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/storetest/dbtest"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
-	"github.com/rollcall-dev/rollcall/server/dashboard/browsertest"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 )
 
 func TestMain(m *testing.M) {

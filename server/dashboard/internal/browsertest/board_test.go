@@ -10,7 +10,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
-	"github.com/rollcall-dev/rollcall/server/dashboard/browsertest"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 )
 
 // TestBoard holds the board against runs of known times.

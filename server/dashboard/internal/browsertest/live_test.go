@@ -8,7 +8,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
-	"github.com/rollcall-dev/rollcall/server/dashboard/browsertest"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 )
 
 // row selects a check in the list, and state the cell with its state.

@@ -27,9 +27,9 @@ import (
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest/internal/pgserver"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
-	"github.com/rollcall-dev/rollcall/checks/storetest/pgserver"
 )
 
 // server is the PostgreSQL server of this process. The first test that needs it starts it, and Main stops it.

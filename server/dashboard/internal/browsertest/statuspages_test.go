@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/server/dashboard/browsertest"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 )
 
 // TestStatusPages makes a status page, reads it as a stranger and deletes it.
