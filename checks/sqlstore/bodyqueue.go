@@ -74,6 +74,26 @@ func (s *Store) ClaimBodies(
 	return jobs, nil
 }
 
+var leaseUploads = statement{
+	sqlite: "UPDATE rollcall_uploads SET attempts = ?, due_at = ? WHERE ping_id = ?",
+	postgres: `UPDATE rollcall_uploads AS u SET attempts = v.attempts, due_at = v.due_at
+		FROM (SELECT unnest($1::bigint[]) AS attempts, unnest($2::bigint[]) AS due_at, unnest($3::bigint[]) AS ping_id) AS v
+		WHERE u.ping_id = v.ping_id AND u.ping_id = ANY ($3::bigint[])`,
+}
+
+var leaseRemovals = statement{
+	sqlite: "UPDATE rollcall_removals SET attempts = ?, due_at = ? WHERE object = ?",
+	postgres: `UPDATE rollcall_removals AS r SET attempts = v.attempts, due_at = v.due_at
+		FROM (SELECT unnest($1::bigint[]) AS attempts, unnest($2::bigint[]) AS due_at, unnest($3::text[]) AS object) AS v
+		WHERE r.object = v.object AND r.object = ANY ($3::text[])`,
+}
+
+var moveBodies = statement{
+	sqlite: "UPDATE rollcall_pings SET body = NULL, object = ? WHERE id = ?",
+	postgres: `UPDATE rollcall_pings AS p SET body = NULL, object = v.object
+		FROM (SELECT unnest($1::text[]) AS object, unnest($2::bigint[]) AS id) AS v WHERE p.id = v.id AND p.id = ANY ($2::bigint[])`,
+}
+
 // lease writes Attempts and Due of queued jobs.
 func (t *transaction) lease(ctx context.Context, jobs []store.BodyJob) error {
 	var uploads, removals [][]any
@@ -84,12 +104,10 @@ func (t *transaction) lease(ctx context.Context, jobs []store.BodyJob) error {
 			removals = append(removals, []any{int64(job.Attempts), micros(job.Due), job.Key})
 		}
 	}
-	columns := []column{{"attempts", "bigint"}, {"due_at", "bigint"}, {"ping_id", "bigint"}}
-	if err := t.s.d.update(ctx, t.tx, "rollcall_uploads", columns, uploads); err != nil {
+	if err := t.s.d.exec(ctx, t.tx, leaseUploads, uploads); err != nil {
 		return err
 	}
-	columns[2] = column{"object", "text"}
-	return t.s.d.update(ctx, t.tx, "rollcall_removals", columns, removals)
+	return t.s.d.exec(ctx, t.tx, leaseRemovals, removals)
 }
 
 // UploadBody returns the body of an upload. It matches the object key as well as the ID, because SQLite can reuse the
@@ -150,7 +168,7 @@ func (t *transaction) settleUploads(ctx context.Context, results []store.BodyRes
 	for _, r := range results {
 		switch still := queued[r.ID] == r.Key; {
 		case r.RetryAt.IsZero() && still:
-			moved = append(moved, []any{nil, r.Key, r.ID})
+			moved = append(moved, []any{r.Key, r.ID})
 			finished = append(finished, r.ID)
 		case r.RetryAt.IsZero():
 			missing = append(missing, r.BodyJob)
@@ -159,8 +177,7 @@ func (t *transaction) settleUploads(ctx context.Context, results []store.BodyRes
 			again = append(again, r.BodyJob)
 		}
 	}
-	columns := []column{{"body", "bytea"}, {"object", "text"}, {"id", "bigint"}}
-	if err := t.s.d.update(ctx, t.tx, "rollcall_pings", columns, moved); err != nil {
+	if err := t.s.d.exec(ctx, t.tx, moveBodies, moved); err != nil {
 		return err
 	}
 	if len(finished) > 0 {

@@ -194,8 +194,14 @@ func (t *transaction) take(
 		}
 		updates = append(updates, []any{r.Attempts, due, r.ID})
 	}
-	return claimed, t.s.d.update(ctx, t.tx, "rollcall_deliveries",
-		[]column{{"attempts", "bigint"}, {"due_at", "bigint"}, {"id", "bigint"}}, updates)
+	return claimed, t.s.d.exec(ctx, t.tx, claimDeliveries, updates)
+}
+
+var claimDeliveries = statement{
+	sqlite: "UPDATE rollcall_deliveries SET attempts = ?, due_at = ? WHERE id = ?",
+	postgres: `UPDATE rollcall_deliveries AS d SET attempts = v.attempts, due_at = v.due_at
+		FROM (SELECT unnest($1::bigint[]) AS attempts, unnest($2::bigint[]) AS due_at, unnest($3::bigint[]) AS id) AS v
+		WHERE d.id = v.id AND d.id = ANY ($3::bigint[])`,
 }
 
 // heads returns the first delivery of each line. It must be a separate query that runs after the lock. Suppose another

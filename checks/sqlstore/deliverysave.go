@@ -59,9 +59,23 @@ func (t *transaction) LockLines(ctx context.Context, ids []int64) (map[int64][]s
 	return lines, nil
 }
 
-var deliveryUpdate = []column{
-	{"state", "text"}, {"attempts", "bigint"}, {"due_at", "bigint"}, {"since", "bigint"}, {"finished_at", "bigint"},
-	{"error", "text"}, {"done", "text"}, {"id", "bigint"},
+var updateDeliveries = statement{
+	sqlite: `UPDATE rollcall_deliveries SET state = ?, attempts = ?, due_at = ?, since = nullif(?, 0), finished_at = ?, error = ?,
+			done = ?
+		WHERE id = ?`,
+	postgres: `UPDATE rollcall_deliveries AS d SET state = v.state, attempts = v.attempts, due_at = v.due_at,
+			since = nullif(v.since, 0), finished_at = v.finished_at, error = v.error, done = v.done
+		FROM (SELECT unnest($1::text[]) AS state, unnest($2::bigint[]) AS attempts, unnest($3::bigint[]) AS due_at,
+			unnest($4::bigint[]) AS since, unnest($5::bigint[]) AS finished_at, unnest($6::text[]) AS error,
+			unnest($7::text[]) AS done, unnest($8::bigint[]) AS id) AS v
+		WHERE d.id = v.id AND d.id = ANY ($8::bigint[])`,
+}
+
+var markFailing = statement{
+	sqlite: "UPDATE rollcall_channels SET failed_at = ?, error = ? WHERE id = ?",
+	postgres: `UPDATE rollcall_channels AS c SET failed_at = v.failed_at, error = v.error
+		FROM (SELECT unnest($1::bigint[]) AS failed_at, unnest($2::text[]) AS error, unnest($3::uuid[]) AS id) AS v
+		WHERE c.id = v.id AND c.id = ANY ($3::uuid[])`,
 }
 
 // SaveDeliveries writes changes to locked deliveries, their copies, the marks of channels, and incidents.
@@ -75,10 +89,10 @@ func (t *transaction) SaveDeliveries(ctx context.Context, c store.DeliveryChange
 			ended = append(ended, q.ID)
 		}
 		rows = append(rows, []any{
-			string(q.State), int64(q.Attempts), micros(q.Due), orNull(micros(q.Since)), finished, q.Error, doneText(q.Done), q.ID,
+			string(q.State), int64(q.Attempts), micros(q.Due), micros(q.Since), finished, q.Error, doneText(q.Done), q.ID,
 		})
 	}
-	if err := t.s.d.update(ctx, t.tx, "rollcall_deliveries", deliveryUpdate, rows); err != nil {
+	if err := t.s.d.exec(ctx, t.tx, updateDeliveries, rows); err != nil {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Copies)) {
@@ -151,8 +165,7 @@ func (t *transaction) markChannels(ctx context.Context, marks map[uuid.UUID]stor
 			failing = append(failing, []any{micros(m.FailedAt), m.Error, id.String()})
 		}
 	}
-	err := t.s.d.update(ctx, t.tx, "rollcall_channels",
-		[]column{{"failed_at", "bigint"}, {"error", "text"}, {"id", "uuid"}}, failing)
+	err := t.s.d.exec(ctx, t.tx, markFailing, failing)
 	if err != nil || len(working) == 0 {
 		return err
 	}
