@@ -7,16 +7,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// counting is a store that counts the lookups of keys and projects.
+// counting is a store that counts the lookups of keys and projects, and those of checks by slug.
 type counting struct {
 	store.Store
-	lookups *atomic.Int64
+	lookups, slugs *atomic.Int64
 }
 
 func (c counting) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, error) {
@@ -29,11 +31,16 @@ func (c counting) Projects(ctx context.Context, f store.ProjectFilter) ([]checks
 	return c.Store.Projects(ctx, f)
 }
 
+func (c counting) BySlug(ctx context.Context, pingKey, slug string) (uuid.UUID, []uuid.UUID, error) {
+	c.slugs.Add(1)
+	return c.Store.BySlug(ctx, pingKey, slug)
+}
+
 // TestLookups has two servers revoke keys and delete a project. A server looks up keys and projects once in five seconds,
-// and sees its own changes at once.
+// and sees its own changes at once. A ping by slug takes one lookup for both its project and its check.
 func TestLookups(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
-		store := counting{open(), new(atomic.Int64)}
+		store := counting{open(), new(atomic.Int64), new(atomic.Int64)}
 		here := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
 		there := here.with(t, open(), monitor.Config{})
 		here.create(t, checks.Spec{Slug: new("job")})
@@ -80,7 +87,13 @@ func TestLookups(t *testing.T) {
 			_, _, err := here.PingSlug(t.Context(), here.project.PingKey, "job", false, pings.Signal{Kind: pings.Success})
 			return err
 		}
-		once("a ping key", ping)
+		before := store.lookups.Load()
+		for range 10 {
+			must(t, ping())
+		}
+		if n, others := store.slugs.Load(), store.lookups.Load()-before; n != 10 || others != 0 {
+			t.Errorf("10 pings by slug took %d lookups of slugs and %d others, want 10 and none", n, others)
+		}
 		must(t, there.DeleteProject(t.Context(), here.project.ID))
 		if err := ping(); !errors.Is(err, checks.ErrNotFound) { // its checks are gone at once
 			t.Errorf("ping of a deleted project: error %v, want ErrNotFound", err)

@@ -9,11 +9,10 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// raisedAlert is an alert of a check. flip is nil if an earlier flip caused it.
+// raisedAlert is an alert of a check. flip is 0 if an earlier flip caused it.
 type raisedAlert struct {
-	flip, since         any
-	check, reminder, at int64
-	up                  bool
+	flip, check, reminder, since, at int64
+	up                               bool
 }
 
 // addAlerts adds the alerts of one check, each with its flip if that is new.
@@ -22,7 +21,7 @@ func (b *batch) addAlerts(l *store.Locked, check int64, flipIDs []int64) {
 	for _, a := range l.Alerts {
 		row := raisedAlert{
 			check: check, up: a.Status == checks.StatusUp, reminder: int64(a.Reminder),
-			since: orNull(micros(a.Since)), at: micros(a.RaisedAt),
+			since: micros(a.Since), at: micros(a.RaisedAt),
 		}
 		for i := first; i < len(l.Transitions); i++ {
 			if tr := l.Transitions[i]; tr.To == a.Status && tr.At.Equal(a.At) {
@@ -37,11 +36,11 @@ func (b *batch) addAlerts(l *store.Locked, check int64, flipIDs []int64) {
 // insertDeliveries adds a delivery for each channel of the check of an alert. It locks the channels: on PostgreSQL,
 // another transaction could otherwise delete one before the commit and leave its delivery behind.
 var insertDeliveries = statement{
-	sqlite: deliveriesOf + `cc.channel_id, a.reminder, a.since, 'pending', a.at, a.at
+	sqlite: deliveriesOf + `cc.channel_id, a.reminder, nullif(a.since, 0), 'pending', a.at, a.at
 		FROM (SELECT ? AS flip_id, ? AS check_id, ? AS up, ? AS reminder, ? AS since, ? AS at) AS a
 		JOIN rollcall_check_channels AS cc ON cc.check_id = a.check_id JOIN rollcall_channels AS ch ON ch.id = cc.channel_id
 		ORDER BY cc.channel_id`,
-	postgres: deliveriesOf + `cc.channel_id, a.reminder, a.since, 'pending', a.at, a.at
+	postgres: deliveriesOf + `cc.channel_id, a.reminder, nullif(a.since, 0), 'pending', a.at, a.at
 		FROM ` + unnestedAlerts + `
 		JOIN rollcall_check_channels AS cc ON cc.check_id = a.check_id JOIN rollcall_channels AS ch ON ch.id = cc.channel_id
 		ORDER BY a.n, cc.channel_id FOR KEY SHARE OF ch`,
@@ -49,15 +48,15 @@ var insertDeliveries = statement{
 
 // insertOnAlert adds a delivery to store.OnAlert for an alert.
 var insertOnAlert = statement{
-	sqlite: deliveriesOf + "'" + store.OnAlert.ID.String() + `', a.reminder, a.since, 'pending', a.at, a.at
+	sqlite: deliveriesOf + "'" + store.OnAlert.ID.String() + `', a.reminder, nullif(a.since, 0), 'pending', a.at, a.at
 		FROM (SELECT ? AS flip_id, ? AS check_id, ? AS up, ? AS reminder, ? AS since, ? AS at) AS a`,
-	postgres: deliveriesOf + "'" + store.OnAlert.ID.String() + `', a.reminder, a.since, 'pending', a.at, a.at
+	postgres: deliveriesOf + "'" + store.OnAlert.ID.String() + `', a.reminder, nullif(a.since, 0), 'pending', a.at, a.at
 		FROM ` + unnestedAlerts + ` ORDER BY a.n`,
 }
 
 // deliveriesOf begins a statement that adds deliveries of alerts. An alert without a new flip takes the newest stored one.
 const deliveriesOf = `INSERT INTO rollcall_deliveries (flip_id, check_id, channel_id, reminder, since, state, due_at, created_at)
-	SELECT coalesce(a.flip_id, (SELECT f.id FROM rollcall_flips AS f WHERE f.check_id = a.check_id AND f.up = a.up
+	SELECT coalesce(nullif(a.flip_id, 0), (SELECT f.id FROM rollcall_flips AS f WHERE f.check_id = a.check_id AND f.up = a.up
 		ORDER BY f.at DESC, f.id DESC LIMIT 1), 0), a.check_id, `
 
 const unnestedAlerts = `(SELECT unnest($1::bigint[]) AS flip_id, unnest($2::bigint[]) AS check_id, unnest($3::boolean[]) AS up,

@@ -25,15 +25,6 @@ func instant(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// orNull returns NULL for the zero value.
-func orNull[T comparable](v T) any {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return v
-}
-
 // statuses lists the states of checks. The database stores the index.
 var statuses = [...]checks.Status{checks.StatusNew, checks.StatusUp, checks.StatusDown, checks.StatusPaused}
 
