@@ -41,9 +41,8 @@ type Config struct {
 // parser reads one file.
 type parser struct {
 	report
-	config   Config
-	settings []checks.Setting
-	entries  int // keys and list items read so far
+	config  Config
+	entries int // keys and list items read so far
 }
 
 // Parse reads a file. A nil config stands for the defaults. The error is always [Errors].
@@ -61,7 +60,7 @@ func Parse(data []byte, config *Config) (Document, error) {
 	if c.Kinds == nil {
 		c.Kinds = channels.Kinds()
 	}
-	p := &parser{report: report{file: c.Name}, config: c, settings: settings()}
+	p := &parser{report: report{file: c.Name}, config: c}
 	if len(data) > MaxFile {
 		p.add(Position{}, "the file is too long: %d bytes, the maximum is %d", len(data), MaxFile)
 	} else if root := p.load(data); root != nil {
@@ -204,8 +203,8 @@ func (p *parser) checks(n *yaml.Node) []Check {
 
 func (p *parser) check(n *yaml.Node) Check {
 	var c Check
-	keys := make([]key, 0, len(p.settings))
-	for _, s := range p.settings {
+	keys := make([]key, 0, len(settings))
+	for _, s := range settings {
 		keys = append(keys, key{s.Name, func(n *yaml.Node) { p.read(n, s, &c.Spec) }})
 	}
 	c.places = p.object(n, "a check", keys)

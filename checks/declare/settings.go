@@ -15,14 +15,13 @@ import (
 // inFront are the settings with which an export begins.
 var inFront = []string{"slug", "name", "tags", "desc", "timeout", "schedule", "tz", "grace", "max_runtime", "channels"}
 
-// settings lists the settings of a check in the order of an export.
-func settings() []checks.Setting {
-	var list []checks.Setting
+// settings are the settings of a check in the order of an export.
+var settings = func() (list []checks.Setting) {
 	for _, name := range inFront {
 		list = append(list, checks.SettingNamed(name))
 	}
 	return append(list, slices.DeleteFunc(checks.AllSettings(), func(s checks.Setting) bool { return slices.Contains(inFront, s.Name) })...)
-}
+}()
 
 // effective returns the settings of a check that have an effect, without its slug and its channels.
 func effective(c checks.Check) checks.Spec {
@@ -49,7 +48,7 @@ func Compare(from, to checks.Check) ([]Field, checks.Spec) {
 	var fields []Field
 	var spec checks.Spec
 	before, after := effective(from), effective(to)
-	for _, s := range settings() {
+	for _, s := range settings {
 		value := s.Value(after)
 		if old, now := show(s.Value(before)), show(value); old != now {
 			fields = append(fields, Field{Name: s.Name, Old: old, New: now})

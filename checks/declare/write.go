@@ -110,7 +110,7 @@ func (s Setting) node() *yaml.Node {
 
 func (c Check) node() *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode}
-	for _, s := range settings() {
+	for _, s := range settings {
 		if value := write(s.Value(c.Spec)); value != nil {
 			add(n, s.Name, value)
 		}
