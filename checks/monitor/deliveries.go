@@ -204,6 +204,7 @@ func (m *Monitor) newCourier(c *Config) (*courier.Courier, error) {
 			m.feed.Publish(ctx, notes...)
 		},
 		Attempted: func(kind channels.Kind, state DeliveryState, took time.Duration) {
+			m.vitals.Tried()
 			outcome := OutcomeRetry
 			switch state {
 			case DeliverySent:

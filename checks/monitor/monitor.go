@@ -52,8 +52,7 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Monitor{config: c, vitals: &health.Vitals{Clock: c.Now}}
-	m.observer = attentive{c.Observer, m.vitals}
+	m := &Monitor{config: c, observer: c.Observer, vitals: &health.Vitals{Clock: c.Now}}
 	if m.bodies, err = newBodies(&c, s, m.Now, m.logger("bodies")); err != nil {
 		return nil, err
 	}

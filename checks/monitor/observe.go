@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/checks/internal/health"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -43,18 +42,6 @@ type Observer interface {
 	Swept(at time.Time, lags []time.Duration)
 	// Attempted reports an attempt to deliver an alert and how long it took.
 	Attempted(kind channels.Kind, outcome Outcome, took time.Duration)
-}
-
-// attentive is an observer that also records attempts to deliver in the vitals.
-type attentive struct {
-	Observer
-	vitals *health.Vitals
-}
-
-// Attempted records when an attempt ended.
-func (a attentive) Attempted(kind channels.Kind, outcome Outcome, took time.Duration) {
-	a.vitals.Tried()
-	a.Observer.Attempted(kind, outcome, took)
 }
 
 // silent is the observer of a monitor without one.

@@ -64,7 +64,10 @@ func (l *listeners) stop() {
 	l.running.Wait()
 }
 
-// Announce passes a message to all that listen to the database; see [store.Notifier]. SQLite needs no messages.
+// Announces reports whether messages are of use; see [store.Notifier]. SQLite needs none.
+func (s *Store) Announces() bool { return s.d.postgres }
+
+// Announce passes a message to all that listen to the database; see [store.Notifier].
 func (s *Store) Announce(ctx context.Context, message string) error {
 	if !s.d.postgres {
 		return errors.ErrUnsupported

@@ -46,7 +46,7 @@ type origin [8]byte
 func newAnnouncer(s store.Store, log *slog.Logger) *announcer {
 	a := &announcer{log: log}
 	a.notifier, _ = s.(store.Notifier)
-	a.on.Store(a.notifier != nil)
+	a.on.Store(a.notifier != nil && a.notifier.Announces())
 	rand.Read(a.origin[:])
 	return a
 }

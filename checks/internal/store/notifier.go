@@ -15,10 +15,12 @@ var ErrClosed = errors.New("the store is closed")
 // Notifier, which the monitor finds out by a type assertion, carries the changes of other processes to
 // [github.com/rollcall-dev/rollcall/checks/monitor.Monitor.Changes].
 type Notifier interface {
+	// Announces reports whether others need messages. Otherwise Listen notices their commits without, and the monitor
+	// announces nothing.
+	Announces() bool
 	// Announce passes a message of at most [MaxMessage] ASCII characters to everyone who listens, in this process too.
-	// The monitor calls it after commits, outside of transactions. The error is [errors.ErrUnsupported] if Listen
-	// notices the commits of others without messages, and [ErrClosed] after the store was closed. After both, the monitor
-	// announces no more.
+	// The monitor calls it after commits, outside of transactions. The error is [errors.ErrUnsupported] if there are no
+	// messages, and [ErrClosed] after the store was closed. After both, the monitor announces no more.
 	Announce(ctx context.Context, message string) error
 	// Listen calls heard with each message within 2 seconds, until ctx ends or messages no longer arrive. It calls
 	// heard with "" when it begins to listen, and whenever others have changed something that no message tells. Listen
