@@ -92,7 +92,7 @@ type Config struct {
 	// RateLimit is how many requests a minute each API key may make to the management interface, on average and at once.
 	// 0 is no limit. Pings, badges and pages do not count.
 	RateLimit int
-	// PingBodyLimit is how many bytes of a ping's body are kept, at most [monitor.MaxBody]. The rest is cut off.
+	// PingBodyLimit is how many bytes of a ping's body are kept, at most [monitor.MaxBody]. Longer bodies are truncated.
 	// Default: [DefaultPingBodyLimit].
 	PingBodyLimit int64
 	// Authenticate identifies the caller of a request without an X-Api-Key header, for example by a session of the program.

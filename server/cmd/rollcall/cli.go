@@ -57,7 +57,7 @@ type cli struct {
 
 	Check struct {
 		List checkListCmd `cmd:"" help:"List the checks of a project with their status and alert rules."`
-		Show checkShowCmd `cmd:"" help:"Explain the status of a check: since when, why, who was told and what comes next."`
+		Show checkShowCmd `cmd:"" help:"Explain the status of a check: since when, why, who was notified and what comes next."`
 		Move checkMoveCmd `cmd:"" help:"Move a check to another project, with its log and flips."`
 		Set  checkSetCmd  `cmd:"" help:"Set the alert rules of a check: failures in a row, reminders and quiet hours."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"List and explain checks and set their alert rules."`
@@ -75,7 +75,7 @@ type cli struct {
 		Healthchecks importHealthchecksCmd `cmd:"" help:"Copy the checks of a Healthchecks project, with their UUIDs."`
 	} `cmd:"" group:"Configuration in files:" help:"Copy checks from another service."`
 
-	Probe      probeCmd      `cmd:"" group:"Tools:" help:"Ask a server whether it is ready to take pings, or only whether it works."`
+	Probe      probeCmd      `cmd:"" group:"Tools:" help:"Check whether a server is ready to accept pings, or only whether it is running."`
 	Schedule   scheduleCmd   `cmd:"" group:"Tools:" help:"Explain a cron or OnCalendar expression and print its next times."`
 	EmailCheck emailCheckCmd `cmd:"" group:"Tools:" help:"Send an e-mail ping to a check and show the result."`
 	Completion completionCmd `cmd:"" group:"Tools:" help:"Print the completion script of a shell."`

@@ -29,7 +29,7 @@ func (c *serveCmd) greet(ctx context.Context, mon *monitor.Monitor, pages *dashb
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "Or open the dashboard. This link signs in once, within a day:\n\n  %s\n\n", link)
+		fmt.Fprintf(out, "Or open the dashboard with this link, which works once and expires in a day:\n\n  %s\n\n", link)
 	}
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("created the project %q, but could not print its keys (rollcall key create makes new ones): %w", project.Name, err)

@@ -18,7 +18,7 @@ import (
 // notifierFlags configure the delivery of alerts for all commands that send alerts.
 type notifierFlags struct {
 	AllowPrivateNetworks bool `group:"Alerts:" help:"Let alerts reach loopback, private and link-local addresses. Without it, alerts to them fail."`
-	EnableShell          bool `group:"Alerts:" help:"Let integrations of the kind shell run their commands, as the user of the server. Without it, they fail."`
+	EnableShell          bool `group:"Alerts:" help:"Let integrations of the kind shell run commands as the server's user. Without it, they fail."`
 
 	MailHost     string `group:"Alerts:" placeholder:"HOST" help:"Mail server for alerts of the kind email. Without it, they fail."`
 	MailPort     int    `group:"Alerts:" placeholder:"PORT" help:"Port of the mail server (default 587; 465 with implicit TLS, 25 with opportunistic or no TLS)."`

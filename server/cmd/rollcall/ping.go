@@ -27,7 +27,7 @@ type target struct {
 	PingBaseURL address       `default:"http://localhost:8000/ping" group:"Check, one of these forms:" placeholder:"URL" help:"URL of the ping endpoints."`
 	Create      bool          `group:"Check, one of these forms:" help:"Create the check if none has this slug."`
 	Timeout     time.Duration `default:"10s" placeholder:"DURATION" help:"Time limit of a ping, including retries."`
-	Queue       string        `completion:"directory" placeholder:"DIR" help:"Directory that keeps pings which do not reach the server. The next ping sends them first. Off by default."`
+	Queue       string        `completion:"directory" placeholder:"DIR" help:"Directory that queues pings that cannot reach the server. The next ping sends them first. Off by default."`
 }
 
 // Validate checks that the flags select one check. Kong calls it.
@@ -90,7 +90,7 @@ func pingError(err error) error { return errors.New(strings.TrimPrefix(err.Error
 
 type pingCmd struct {
 	target `embed:""`
-	Body   string `placeholder:"TEXT" help:"Body of the ping; - reads it from standard input. Of a long body, only the end is sent."`
+	Body   string `placeholder:"TEXT" help:"Body of the ping; - reads it from standard input. Only the end of a long body is sent."`
 	RunID  string `name:"run-id" placeholder:"UUID" help:"Id of the run that the ping belongs to. rollcall run sets it for its command."`
 	Signal string `arg:"" optional:"" default:"success" completion:"success,start,fail,log,flush" help:"What the job reports: success, start, fail, log, or its exit status, 0 to 255. Or flush, which only sends the pings in the queue."`
 }

@@ -19,8 +19,8 @@ const maxProbeAnswer = 4 << 10
 
 type probeCmd struct {
 	URL     address       `arg:"" optional:"" help:"URL of the server (default: the server on this machine, by --listen)."`
-	Listen  string        `default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Address that the server listens on, as serve has it. Without HOST, and for 0.0.0.0 and ::, probe connects to 127.0.0.1."`
-	Live    bool          `help:"Ask only whether the process works (/livez), whatever the database does."`
+	Listen  string        `default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Listen address of the server, as given to serve. Without HOST, and for 0.0.0.0 and ::, probe connects to 127.0.0.1."`
+	Live    bool          `help:"Check only that the process is running (/livez), whatever the state of the database."`
 	Timeout time.Duration `default:"5s" placeholder:"DURATION" help:"How long to wait for the answer."`
 	jsonFlag
 }

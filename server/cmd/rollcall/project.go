@@ -37,7 +37,11 @@ func newCreatedDoc(project checks.Project, keys monitor.Keys) createdDoc {
 
 // write prints that the project was created, with its keys.
 func (d createdDoc) write(w io.Writer) {
-	fmt.Fprintf(w, "Created the project %q (plan %s). Its keys cannot be shown again:\n\n", d.Name, d.Plan)
+	plan := ""
+	if d.Plan == checks.Free {
+		plan = " (plan free)"
+	}
+	fmt.Fprintf(w, "Created the project %q%s. Its keys cannot be shown again:\n\n", d.Name, plan)
 	d.writeKeys(w)
 }
 

@@ -29,25 +29,25 @@ type serveCmd struct {
 	PingBaseURL    address `group:"Addresses:" placeholder:"URL" help:"URL of the ping endpoints for jobs (default: the base URL + /ping)."`
 	TrustedProxies []proxy `group:"Addresses:" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted, such as 10.0.0.0/8. None by default."`
 
-	RateLimit        int   `default:"100" group:"Limits:" placeholder:"N" help:"API requests a minute for each key, and ten times as many pages of the dashboard; 0 is no limit. Pings do not count."`
+	RateLimit        int   `default:"100" group:"Limits:" placeholder:"N" help:"API requests a minute for each key, and ten times as many pages of the dashboard; 0 is no limit. Pings are not limited."`
 	CreateRateLimit  int   `default:"60" group:"Limits:" placeholder:"N" help:"Checks a minute that the pings of a project may create with ?create=1; 0 is no limit."`
 	MaxCreatedChecks int   `default:"1000" group:"Limits:" placeholder:"N" help:"Once a project has this many checks, its pings create no more; 0 is no limit."`
-	PingBodyLimit    int64 `default:"100000" group:"Limits:" placeholder:"BYTES" help:"Maximum stored length of a ping's body, 1 to 8388608. The rest is cut off."`
+	PingBodyLimit    int64 `default:"100000" group:"Limits:" placeholder:"BYTES" help:"Maximum stored length of a ping's body, 1 to 8388608. Longer bodies are truncated."`
 
-	AcceptLate time.Duration `default:"0s" group:"Limits:" placeholder:"DURATION" help:"How old a ping may be that says in the header Rollcall-At when its job sent it, up to 744h. By default the header is ignored."`
+	AcceptLate time.Duration `default:"0s" group:"Limits:" placeholder:"DURATION" help:"Maximum age of pings that carry their own time in the header Rollcall-At, up to 744h. By default the header is ignored."`
 
 	Connections connFlags `embed:""`
 
 	SecretKey   string `secret:"" group:"Behaviour:" placeholder:"TEXT" help:"Key that signs the URLs of badges, at least 16 characters (default: a random key in the database)."`
-	NoDashboard bool   `group:"Behaviour:" help:"Serve no web pages."`
+	NoDashboard bool   `group:"Behaviour:" help:"Do not serve the dashboard."`
 
-	DashboardKinds []string `group:"Behaviour:" completion:"kind" placeholder:"KIND" help:"Kinds of integrations that people may make on the web pages, separated by commas; or all, which leaves out shell; or none. Default: all, but with --allow-private-networks only email, sms, whatsapp, call and group, because others send to addresses that people choose."`
+	DashboardKinds []string `group:"Behaviour:" completion:"kind" placeholder:"KIND" help:"Kinds of integrations that people may create in the dashboard, separated by commas; or all, which leaves out shell; or none. Default: all, but with --allow-private-networks only email, sms, whatsapp, call and group, because others send to addresses that people choose."`
 
 	AlertLink linkTemplate `group:"Behaviour:" placeholder:"URL" help:"Page that alerts about a check link to, with the placeholders $$UUID, $$UNIQUE_KEY, $$SLUG, $$NAME and $$PROJECT after the host. Default: the page of the check in the dashboard; none with --no-dashboard."`
 
 	ReportStarted bool `group:"Behaviour:" help:"Set the field started of a check to true during a run. Without it, the field is always false, as the API specifies."`
-	FlipsObject   bool `group:"Behaviour:" help:"Answer a list of flips with an object, as Healthchecks does, in place of the bare array that the API specifies."`
-	NoLegacyAPI   bool `name:"no-legacy-api" group:"Behaviour:" help:"Do not answer at /api/v1/ and /api/v2/, which are for clients with an older version of the API fixed in their code."`
+	FlipsObject   bool `group:"Behaviour:" help:"Return flips as an object, as Healthchecks does, instead of the bare array that the API specifies."`
+	NoLegacyAPI   bool `name:"no-legacy-api" group:"Behaviour:" help:"Do not serve /api/v1/ and /api/v2/, which exist for clients built for older versions of the API."`
 
 	S3   s3Flags   `embed:"" prefix:"s3-"`
 	SMTP smtpFlags `embed:""`
@@ -57,8 +57,8 @@ type serveCmd struct {
 
 	CommitMargin *time.Duration `group:"Operation:" placeholder:"DURATION" help:"How long a check stays up after its deadline, so that another server on the database can commit a ping that it received in time: 0s to 1m (default: 2s on PostgreSQL, 0s on SQLite). A single server needs none."`
 
-	Spool     string        `group:"Operation:" completion:"directory" placeholder:"DIR" help:"Directory in which pings wait while the database is unavailable; see the manual. It must survive a restart, and belongs to one server. Default: none, and pings are answered with 503."`
-	SpoolSize int64         `default:"1073741824" group:"Operation:" placeholder:"BYTES" help:"Maximum size of the pings in the spool, at least 1048576. Further ones are answered with 503."`
+	Spool     string        `group:"Operation:" completion:"directory" placeholder:"DIR" help:"Directory in which pings wait while the database is unavailable; see the manual. It must survive a restart, and belongs to one server. Default: none; pings get a 503."`
+	SpoolSize int64         `default:"1073741824" group:"Operation:" placeholder:"BYTES" help:"Maximum size of the pings in the spool, at least 1048576. Pings beyond it get a 503."`
 	SpoolWait time.Duration `default:"1m" group:"Operation:" placeholder:"DURATION" help:"How long deadlines are held back for a server with a spool that has gone missing, up to 24h. Use the same value on all servers, also on those without a spool."`
 
 	LogFormat       string        `default:"text" enum:"text,json" group:"Operation:" placeholder:"text|json" help:"Format of the log on standard error."`
