@@ -124,7 +124,7 @@ func (c Check) confirm(now time.Time, effects *Effects) Check {
 	return c.raise(now, effects)
 }
 
-// nextFailure returns when a check that is down fails again unless it is pinged: the next expected ping does not come
+// nextFailure returns when a check that is down fails again unless it is pinged: the next expected ping does not arrive
 // either, or a run that began after the last failure does not end in time. expected is the value of ExpectedAt after
 // that failure. Both are the zero time when no ping is expected any more.
 func (c Check) nextFailure() (at, expected time.Time) {

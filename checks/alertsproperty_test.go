@@ -68,7 +68,7 @@ func (r *ruled) hear(t *rapid.T, effects checks.Effects) {
 		case a.Reminder == 0 && a.Status == r.told && a.Since.IsZero():
 			t.Fatalf("told twice that the check is %v: %+v", r.told, a)
 		case a.Status == checks.StatusUp && r.told != checks.StatusDown && a.Since.IsZero():
-			t.Fatalf("up, although nobody was told that it was down: %+v", a)
+			t.Fatalf("up, although nobody was notified that it was down: %+v", a)
 		}
 		r.told = a.Status
 	}

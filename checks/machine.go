@@ -17,7 +17,7 @@ type Reason string
 const (
 	ReasonSuccess Reason = "success" // the job signalled success
 	ReasonFail    Reason = "fail"    // the job signalled failure
-	ReasonOverdue Reason = "overdue" // the expected ping did not come within the grace time
+	ReasonOverdue Reason = "overdue" // the expected ping did not arrive within the grace time
 	ReasonOverrun Reason = "overrun" // a run did not end within MaxRuntime, or else the grace time
 )
 

@@ -59,7 +59,7 @@ func (c Check) enterQuietly(t Transition) Check {
 	case !before.HeldSince.IsZero():
 	case alerted:
 		c.Alerting.HeldSince = t.At
-	default: // nobody was told that it was down
+	default: // nobody was notified that it was down
 		c.Alerting = Alerting{}
 	}
 	return c

@@ -72,7 +72,7 @@ type Settings struct {
 	FilterDefaultFail bool
 
 	// AlertAfter is how many failures in a row raise the alert that the check is down; 0 and 1 both mean the first.
-	// Failures are fail signals, expected pings that did not come, and runs that did not end in time. Alert rules
+	// Failures are fail signals, expected pings that did not arrive, and runs that did not end in time. Alert rules
 	// change neither the state nor its transitions.
 	AlertAfter int
 	// RepeatEvery is the time between reminders while the check is down, 0 for none.

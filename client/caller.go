@@ -193,7 +193,7 @@ func redirect(res *http.Response) (string, error) {
 }
 
 // sameOrigin reports whether two URLs have the same scheme, host and port. The upgrade from http to https on the
-// default ports counts as the same origin: whoever answers on port 80 of a host also owns its certificate.
+// default ports counts as the same origin: the owner of port 80 of a host also owns its certificate.
 func sameOrigin(from, to *url.URL) bool {
 	if !strings.EqualFold(from.Hostname(), to.Hostname()) {
 		return false

@@ -43,7 +43,7 @@ var (
 //   - [checks.ErrAmbiguousSlug] for 409 of a ping;
 //   - *[checks.FieldError] for 400 if the response names the field or query parameter at fault.
 //
-// A status of 500 or above wraps nothing, whoever answered.
+// A status of 500 or above wraps nothing, regardless of who answered.
 type Error struct {
 	// StatusCode is the HTTP status.
 	StatusCode int

@@ -15,7 +15,7 @@
 //
 // tag is a hash of the UUID of the check, and also the Topic of the message: a newer alert about the check replaces one
 // that has not been delivered yet. The push service, which cannot read messages, does not learn the UUID, which takes
-// pings. It keeps a message for one day for a browser that is away. Alerts that a check is down have the urgency high.
+// pings. It keeps a message for one day for an offline browser. Alerts that a check is down have the urgency high.
 package webpush
 
 import (
@@ -46,7 +46,7 @@ const WebPush channels.Kind = "webpush"
 const DefaultContact = "https://github.com/rollcall-dev/rollcall"
 
 const (
-	// keep is how long a push service keeps a message for a browser that is away.
+	// keep is how long a push service keeps a message for an offline browser.
 	keep = 24 * time.Hour
 	// maxText bounds title and text together, and maxURL the address, in bytes. JSON doubles both at most, so the message
 	// stays within the 3,993 bytes that every push service takes (RFC 8030, section 7.2, and RFC 8291, section 4).

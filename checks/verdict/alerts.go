@@ -13,7 +13,7 @@ import (
 // maxListed bounds the names in a list of integrations.
 const maxListed = 5
 
-// alerts says who was told about the newest transition, or why nobody was.
+// alerts says who was notified about the newest transition, or why nobody was.
 func (b *builder) alerts() {
 	c, a := b.Check, b.Check.Alerting
 	switch {
@@ -110,7 +110,7 @@ func (b *builder) deliveries(fn func(d Delivery) bool) []Delivery {
 	return list
 }
 
-// sent says who was told, and when to the second.
+// sent says who was notified, and when to the second.
 func (b *builder) sent(list []Delivery) {
 	verb := " was notified "
 	if len(list) > 1 {

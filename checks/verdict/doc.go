@@ -1,4 +1,4 @@
-// Package verdict says in words how a check is: since when, why, who was told, and what comes next.
+// Package verdict says in words how a check is: since when, why, who was notified, and what comes next.
 //
 //	v := verdict.Explain(verdict.Input{Check: check, Now: now, Transitions: transitions})
 //	fmt.Println(v.Text(nil))

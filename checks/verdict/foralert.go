@@ -8,7 +8,7 @@ import (
 )
 
 // ForAlert says what an alert is about: since when the check is up or down, and why, with the date of each time. It leaves
-// out the output of the job and who was told. The check may have changed since; in.Transitions, in.Deliveries and in.Integrations do not matter.
+// out the output of the job and who was notified. The check may have changed since; in.Transitions, in.Deliveries and in.Integrations do not matter.
 // Reminder is that of the alert.
 func ForAlert(in Input, flip Flip, reminder int) Verdict {
 	in.Transitions, in.Deliveries, in.Integrations = nil, nil, nil

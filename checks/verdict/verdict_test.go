@@ -176,7 +176,7 @@ func TestExplain(t *testing.T) {
 		{"late", daily(), at(22, 3, 7), "Late since 03:00. The run expected at 03:00 Europe/Riga has not reported yet; last success yesterday 03:04. " +
 			"It goes down at 03:20 unless it reports (20 min of grace)."},
 
-		// Down, and who was told
+		// Down, and who was notified
 		{"missed", daily().settle(late).with(sent("ops", late.Add(2*time.Second)), sent("pager", late.Add(3*time.Second))), at(22, 4, 0),
 			missed + "*ops* and *pager* were notified at 03:20:02 and 03:20:03. " + tomorrow},
 		{"missed, read the next day", daily().settle(late).with(sent("ops", late.Add(2*time.Second)), sent("pager", late.Add(3*time.Second))), at(23, 1, 0),
