@@ -1,7 +1,10 @@
 package memstore
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,12 +19,50 @@ type spool struct {
 	recorded int64
 }
 
-// Spools returns the states of all spools that are not closed.
-func (t *transaction) Spools(context.Context) (list []store.SpoolState, _ error) {
+// Spools returns the states of all spools that are not closed, and the time of the oldest ping that waits.
+func (t *transaction) Spools(context.Context) (list []store.SpoolState, oldest time.Time, _ error) {
 	for _, s := range t.s.spools {
 		if s.SettledAt.Before(store.SpoolClosed) {
 			list = append(list, s.SpoolState)
 		}
+	}
+	if waiting := t.spooled(); len(waiting) > 0 {
+		oldest = waiting[0].At
+	}
+	return list, oldest, nil
+}
+
+// spooledPing is a ping out of a spool that waits.
+type spooledPing struct {
+	store.SpooledPing
+	id int64
+}
+
+// spooled returns the pings that wait, in their order.
+func (t *transaction) spooled() []spooledPing {
+	return slices.SortedFunc(maps.Values(t.s.spooled), func(a, b spooledPing) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.id, b.id))
+	})
+}
+
+// AddSpooled adds pings out of a spool.
+func (t *transaction) AddSpooled(_ context.Context, list []store.SpooledPing) error {
+	for _, p := range list {
+		p.At = checks.Instant(p.At)
+		t.s.lastSpooled++
+		put(t, t.s.spooled, t.s.lastSpooled, spooledPing{p, t.s.lastSpooled})
+	}
+	return nil
+}
+
+// TakeSpooled removes and returns the oldest pings.
+func (t *transaction) TakeSpooled(_ context.Context, upTo time.Time, limit, maxBytes int) (list []store.SpooledPing, _ error) {
+	for _, p := range t.spooled() {
+		if maxBytes -= len(p.Data); p.At.After(upTo) || len(list) == limit || maxBytes < 0 && len(list) > 0 {
+			break
+		}
+		drop(t, t.s.spooled, p.id)
+		list = append(list, p.SpooledPing)
 	}
 	return list, nil
 }

@@ -58,6 +58,8 @@ type Store struct {
 	alerts       map[alert]bool       // one for each delivery
 	incidents    map[incident]store.Incident
 	spools       map[uuid.UUID]spool
+	spooled      map[int64]spooledPing
+	lastSpooled  int64 // the identifier of the last one
 	uploads      map[int64]*upload
 	removals     map[string]*store.BodyJob
 	objects      map[string]bool // the objects that belong to pings
@@ -85,6 +87,7 @@ func New() *Store {
 		alerts:      make(map[alert]bool),
 		incidents:   make(map[incident]store.Incident),
 		spools:      make(map[uuid.UUID]spool),
+		spooled:     make(map[int64]spooledPing),
 		uploads:     make(map[int64]*upload),
 		removals:    make(map[string]*store.BodyJob),
 		objects:     make(map[string]bool),

@@ -83,6 +83,10 @@
 // the others wait for [Config].SpoolWait after they have noticed. If it comes back later, its pings are recorded all the same;
 // by then its checks may have gone down.
 //
+// After an outage of several monitors, each moves its pings to the database, where they wait until no other monitor has
+// older ones. They are recorded in the order of their times, so the history and the alerts are those of one monitor. A
+// monitor that was without the database spools its pings until all others have been heard of again.
+//
 // The spool costs each batch of pings one more row. Until the replay, the status of a check, such as its badge shows it,
 // reflects only the recorded pings.
 //

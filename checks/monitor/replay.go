@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/hold"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 const (
@@ -24,11 +25,11 @@ const (
 	keepSpools, keepClosed = 400 * 24 * time.Hour, time.Hour
 )
 
-// tellOthers saves once a second how far this monitor has come.
+// tellOthers saves how far this monitor has come: once a second, or each time while the spool is active.
 func (m *Monitor) tellOthers(ctx context.Context) error {
 	now, upTo := m.writer.settled()
 	s := m.writer.spooling
-	if since := now.Sub(s.saved); since >= 0 && since < saveEvery {
+	if since := now.Sub(s.saved); since >= 0 && since < saveEvery && !s.isActive() {
 		return nil
 	}
 	err := m.saveSpool(ctx, now, upTo)
@@ -38,13 +39,19 @@ func (m *Monitor) tellOthers(ctx context.Context) error {
 	return err
 }
 
-// saveSpool saves how far this monitor has come. The first time, it removes old states: each start adds one.
+// saveSpool saves how far this monitor has come, and reads whether pings wait in the database. The first time, it removes old
+// states: each start adds one.
 func (m *Monitor) saveSpool(ctx context.Context, now, settled time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, m.writer.timeout)
 	defer cancel()
 	s := m.writer.spooling
 	return m.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		err := tx.SaveSpool(ctx, store.SpoolState{ID: s.run, SpoolID: s.queue.ID(), SettledAt: settled, SeenAt: now})
+		_, oldest, err := tx.Spools(ctx)
+		if err != nil {
+			return err
+		}
+		s.noteWaiting(oldest)
+		err = tx.SaveSpool(ctx, store.SpoolState{ID: s.run, SpoolID: s.queue.ID(), SettledAt: settled, SeenAt: now})
 		if err != nil || !s.saved.IsZero() {
 			return err
 		}
@@ -81,8 +88,7 @@ func (m *Monitor) replayAll(ctx context.Context) {
 func (m *Monitor) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), spoolAfter)
 	defer cancel()
-	if s := m.writer.spooling; s.isActive() {
-		left, _ := s.queue.Size()
+	if left, _ := m.writer.spooling.queue.Size(); left > 0 {
 		m.logger("spool").WarnContext(ctx, "pings are left in the spool; the next start records them", "pings", left)
 		return
 	}
@@ -104,13 +110,39 @@ func (m *Monitor) Replay(ctx context.Context) (taken int, err error) {
 	if err := s.find(); err != nil {
 		return 0, err
 	}
-	for s.isActive() && ctx.Err() == nil {
-		n, err := m.replayBatch(ctx, replayFactor*m.writer.maxBatch)
-		taken += n
+	taken, err = m.replay(ctx)
+	if err == nil {
+		err = m.tellOthers(ctx)
+	}
+	switch {
+	case errors.Is(err, ErrUnavailable):
+		s.lost(m.Now())
+	case err == nil && s.held(m.Now(), m.writer.hold.Wait):
+		m.logger("spool").WarnContext(ctx, "spooled pings wait for the pings of other servers; check that those are well and that all clocks agree",
+			"received_at", instantOf(s.head.at), "since", s.head.since)
+		m.observer.SpoolHeld()
+	}
+	return taken, err
+}
+
+// replay takes pings from the spool to the database, and from there to their checks. The first step lets the pings of all
+// spools come together, so that the second one can take them in the order of their times.
+func (m *Monitor) replay(ctx context.Context) (taken int, err error) {
+	s, limit := m.writer.spooling, replayFactor*m.writer.maxBatch
+	for ctx.Err() == nil && (s.isActive() || s.waiting.Load() != 0) {
+		moved, err := m.moveSpooled(ctx, limit)
+		taken += moved
 		if err != nil {
 			return taken, err
 		}
-		if n == 0 {
+		merged, complete, err := m.mergeBatch(ctx, limit)
+		if err != nil {
+			return taken, err
+		}
+		if moved+merged == 0 {
+			if complete {
+				s.leave()
+			}
 			break
 		}
 		s.replaying.Store(true)
@@ -119,60 +151,99 @@ func (m *Monitor) Replay(ctx context.Context) (taken int, err error) {
 			return taken, err
 		}
 	}
-	if err := m.tellOthers(ctx); err != nil {
-		return taken, err
-	}
-	if s.isActive() && s.held(m.Now(), m.writer.hold.Wait) {
-		waiting, _ := s.queue.Size()
-		m.logger("spool").WarnContext(ctx, "the first ping in the spool must wait for the pings of other servers; look whether they are well and their clocks agree",
-			"waiting", waiting, "since", s.head.since)
-		m.observer.SpoolHeld()
-	}
 	return taken, nil
 }
 
-// replayed is an entry of the spool.
-type replayed struct {
-	*queuedPing
+// unspooled is an entry of the spool.
+type unspooled struct {
+	spooledPing
 	key uint64
-	run uuid.UUID
+	at  time.Time
 	bad error // why the ping cannot be recorded
 }
 
-// replayBatch records the oldest pings in the spool. If that fails although the database is available, it tries one ping at
-// a time, and drops one that fails alone.
-func (m *Monitor) replayBatch(ctx context.Context, limit int) (taken int, err error) {
+// moveSpooled moves the oldest pings in the spool to the database, each once, and returns how many. While other monitors
+// are missing, it leaves those in the spool that must wait for them.
+func (m *Monitor) moveSpooled(ctx context.Context, limit int) (moved int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, m.replayTimeout)
+	defer cancel()
 	batch, err := m.readSpool(ctx, limit)
 	if err != nil || len(batch) == 0 {
 		return 0, err
 	}
-	taken, err = m.recordSpooled(ctx, batch)
-	if err != nil && !errors.Is(err, ErrUnavailable) && ctx.Err() == nil {
-		if taken, err = m.recordSpooled(ctx, batch[:1]); err != nil && !errors.Is(err, ErrUnavailable) && ctx.Err() == nil {
-			m.dropSpooled(ctx, batch[0].queuedPing, err)
-			m.observer.PingsReplayed(0, 1)
-			taken, err = 1, nil
+	err = m.writer.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		merge, _, err := m.mergeUpTo(ctx, tx)
+		if err != nil {
+			return err
+		}
+		moved = len(batch)
+		if i := slices.IndexFunc(batch, func(p unspooled) bool { return p.at.After(merge.UpTo) }); i >= 0 && !merge.Present {
+			moved = i
+		}
+		return addSpooled(ctx, tx, batch[:moved], m.Now())
+	})
+	if err != nil || moved == 0 {
+		return 0, unavailable(ctx, err)
+	}
+	for _, p := range batch[:moved] {
+		if p.bad != nil {
+			m.dropSpooled(ctx, p.Check, p.at, p.bad)
 		}
 	}
-	if err != nil || taken == 0 {
-		return 0, err
+	return moved, m.writer.spooling.remove(batch[moved-1].key)
+}
+
+// unavailable returns the error of a transaction, as ErrUnavailable if it took too long.
+func unavailable(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	return taken, m.writer.spooling.remove(batch[taken-1].key)
+	return err
+}
+
+// addSpooled adds those pings to the database whose number it does not have.
+func addSpooled(ctx context.Context, tx store.Tx, batch []unspooled, now time.Time) error {
+	numbers := make(map[uuid.UUID]int64)
+	var list []store.SpooledPing
+	for _, p := range batch {
+		_, known := numbers[p.Run]
+		if !known {
+			var err error
+			if numbers[p.Run], err = tx.LockRecorded(ctx, p.Run); err != nil {
+				return err
+			}
+		}
+		if p.bad == nil && p.Number > numbers[p.Run] {
+			data, err := p.encode()
+			if err != nil {
+				return err
+			}
+			list = append(list, store.SpooledPing{At: p.at, Data: data})
+		}
+		numbers[p.Run] = max(numbers[p.Run], p.Number)
+	}
+	for run, number := range numbers {
+		if number == 0 {
+			continue // of entries that cannot be read
+		}
+		if err := tx.SetRecorded(ctx, run, number, now); err != nil {
+			return err
+		}
+	}
+	return tx.AddSpooled(ctx, list)
 }
 
 // readSpool returns the oldest pings in the spool, with their checks.
-func (m *Monitor) readSpool(ctx context.Context, limit int) ([]replayed, error) {
-	ctx, cancel := context.WithTimeout(ctx, m.replayTimeout)
-	defer cancel()
+func (m *Monitor) readSpool(ctx context.Context, limit int) ([]unspooled, error) {
 	entries, err := m.writer.spooling.queue.Oldest(limit, MaxBody)
 	if err != nil {
 		return nil, m.writer.spooling.failed(err)
 	}
-	batch := make([]replayed, len(entries))
+	batch := make([]unspooled, len(entries))
 	slugs := make(map[slugTarget]uuid.UUID)
 	for i, e := range entries {
 		p, err := decodeSpooled(e.Data)
-		batch[i] = replayed{p.queued(), e.Key, p.Run, err}
+		batch[i] = unspooled{p, e.Key, time.UnixMicro(p.AtMicros).UTC(), err}
 		slug := p.Slug
 		if err != nil || slug == (slugTarget{}) {
 			continue
@@ -184,110 +255,138 @@ func (m *Monitor) readSpool(ctx context.Context, limit int) ([]replayed, error) 
 			case errors.Is(err, ErrUnavailable):
 				return nil, err
 			case ctx.Err() != nil:
-				return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+				return nil, unavailable(ctx, err)
 			case err == nil:
 				slugs[slug] = id
 			}
 		}
-		batch[i].check, batch[i].slug, batch[i].bad = id, slugTarget{}, err
+		batch[i].Check, batch[i].Slug, batch[i].bad = id, slugTarget{}, err
 	}
 	correctTimes(batch, m.Now())
 	return batch, nil
 }
 
 // correctTimes gives a ping from the future, which was received while the clock was ahead, the time of the ping after it, or
-// now. Otherwise the spool would wait until that time has come.
-func correctTimes(batch []replayed, now time.Time) {
+// now. Otherwise it would wait until that time has come.
+func correctTimes(batch []unspooled, now time.Time) {
 	next := now
-	for _, p := range slices.Backward(batch) {
-		if p.at.After(now) {
-			p.at = next
+	for i := range slices.Backward(batch) {
+		if batch[i].at.After(now) {
+			batch[i].at = next
 		}
-		next = p.at
+		next = batch[i].at
 	}
 }
 
-// recordSpooled records pings in one transaction, each once, and returns how many of the first it has settled.
-func (m *Monitor) recordSpooled(ctx context.Context, batch []replayed) (taken int, err error) {
+// mergeUpTo returns how far pings can be merged, and the time of the oldest one in the database.
+func (m *Monitor) mergeUpTo(ctx context.Context, tx store.Tx) (merge hold.Merge, oldest time.Time, err error) {
+	states, oldest, err := tx.Spools(ctx)
+	if err != nil {
+		return hold.Merge{}, time.Time{}, err
+	}
+	s := m.writer.spooling
+	merge = m.writer.hold.Merge(states, instantOf(s.lostAt.Load()), m.Now())
+	merge.UpTo = s.settled(merge.UpTo)
+	return merge, oldest, nil
+}
+
+// mergeBatch records the oldest pings that wait in the database. If that fails although the database is available, it tries
+// one ping, and drops it if it fails alone.
+func (m *Monitor) mergeBatch(ctx context.Context, limit int) (taken int, complete bool, err error) {
+	taken, complete, err = m.mergeSpooled(ctx, limit, checks.Check.Replay)
+	for _, apply := range []applying{checks.Check.Replay, refuse(err)} {
+		if err == nil || errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+			break
+		}
+		taken, complete, err = m.mergeSpooled(ctx, 1, apply)
+	}
+	return taken, complete, err
+}
+
+// refuse returns an applying that fails with an error.
+func refuse(err error) applying {
+	return func(c checks.Check, _ pings.Signal, _ time.Time) (checks.Check, pings.Ping, checks.Effects, error) {
+		return c, pings.Ping{}, checks.Effects{}, err
+	}
+}
+
+// mergeSpooled records the oldest pings that wait in the database, in one transaction and in the order of their times. It
+// returns how many it has taken, and whether no other monitor holds one.
+func (m *Monitor) mergeSpooled(ctx context.Context, limit int, apply applying) (taken int, complete bool, err error) {
 	defer recovered(&err)
 	ctx, cancel := context.WithTimeout(ctx, m.replayTimeout)
 	defer cancel()
-	var settled []replayed
-	recorded := 0
+	var batch []*queuedPing
 	err = m.writer.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		settled, recorded = nil, 0
-		by := m.writer.hold.Judge(ctx, tx, m.Now)
-		locked, err := tx.LockChecks(ctx, checksOf(pingsOf(batch)))
+		batch = nil
+		merge, oldest, err := m.mergeUpTo(ctx, tx)
 		if err != nil {
 			return err
 		}
-		byID, numbers := indexed(locked), make(map[uuid.UUID]int64)
-		for _, p := range batch {
-			if _, known := numbers[p.run]; !known {
-				if numbers[p.run], err = tx.LockRecorded(ctx, p.run); err != nil {
-					return err
-				}
-			}
-			if p.bad == nil && p.number > numbers[p.run] {
-				_, p.bad = m.writer.receive(byID[p.check], p.queuedPing, checks.Check.Replay, by)
-				if errors.Is(p.bad, hold.ErrHeld) {
-					break
-				} else if errors.Is(p.bad, ErrUnavailable) {
-					return p.bad
-				} else if p.bad == nil {
-					recorded++
-				}
-			}
-			numbers[p.run] = max(numbers[p.run], p.number)
-			settled = append(settled, p)
+		complete = merge.Complete
+		m.writer.spooling.noteWaiting(oldest)
+		if oldest.IsZero() || oldest.After(merge.UpTo) {
+			return nil
 		}
-		return m.saveReplayed(ctx, tx, locked, numbers)
-	})
-	if err != nil {
-		if ctx.Err() != nil {
-			err = fmt.Errorf("%w: %w", ErrUnavailable, err)
-		}
-		return 0, err
-	}
-	dropped := 0
-	for _, p := range settled {
-		if p.bad != nil {
-			m.dropSpooled(ctx, p.queuedPing, p.bad)
-			dropped++
-		}
-	}
-	m.observer.PingsReplayed(recorded, dropped)
-	return len(settled), nil
-}
-
-// saveReplayed saves checks, and the number of the last ping of each run.
-func (m *Monitor) saveReplayed(ctx context.Context, tx store.Tx, locked []*store.Locked, numbers map[uuid.UUID]int64) error {
-	if err := tx.SaveChecks(ctx, locked); err != nil {
-		return err
-	}
-	for run, number := range numbers {
-		if number == 0 {
-			continue // of entries that cannot be read
-		}
-		if err := tx.SetRecorded(ctx, run, number, m.Now()); err != nil {
+		list, err := tx.TakeSpooled(ctx, merge.UpTo, limit, MaxBody)
+		if err != nil {
 			return err
 		}
+		batch = queuedOf(list)
+		locked, err := tx.LockChecks(ctx, checksOf(batch))
+		if err != nil {
+			return err
+		}
+		byID, by := indexed(locked), m.writer.hold.Judge(ctx, tx, m.Now)
+		for i, p := range batch {
+			if p.err == nil {
+				_, p.err = m.writer.receive(byID[p.check], p, apply, by)
+			}
+			if errors.Is(p.err, hold.ErrHeld) {
+				batch = batch[:i]
+				if err := tx.AddSpooled(ctx, list[i:]); err != nil {
+					return err
+				}
+				break
+			}
+			if errors.Is(p.err, ErrUnavailable) {
+				return p.err
+			}
+		}
+		return tx.SaveChecks(ctx, locked)
+	})
+	if err != nil {
+		return 0, false, unavailable(ctx, err)
 	}
-	return nil
+	recorded := 0
+	for _, p := range batch {
+		if p.err != nil {
+			m.dropSpooled(ctx, p.check, p.at, p.err)
+		} else {
+			recorded++
+		}
+	}
+	if recorded > 0 {
+		m.observer.PingsReplayed(recorded, 0)
+	}
+	return len(batch), complete, nil
 }
 
-func pingsOf(batch []replayed) []*queuedPing {
-	list := make([]*queuedPing, len(batch))
-	for i, p := range batch {
-		list[i] = p.queuedPing
+// queuedOf returns pings out of the database as the writer has them.
+func queuedOf(list []store.SpooledPing) []*queuedPing {
+	batch := make([]*queuedPing, len(list))
+	for i, p := range list {
+		decoded, err := decodeSpooled(p.Data)
+		batch[i] = &queuedPing{check: decoded.Check, signal: decoded.Signal, at: p.At, err: err}
 	}
-	return list
+	return batch
 }
 
 // dropSpooled counts a ping that is dropped. Pings of unknown checks are normal: during an outage, the server takes all.
-func (m *Monitor) dropSpooled(ctx context.Context, p *queuedPing, reason error) {
+func (m *Monitor) dropSpooled(ctx context.Context, check uuid.UUID, at time.Time, reason error) {
 	m.writer.spooling.dropped.Add(1)
+	m.observer.PingsReplayed(0, 1)
 	if !errors.Is(reason, checks.ErrNotFound) {
-		m.logger("spool").ErrorContext(ctx, "a ping in the spool is dropped", "check", p.check, "received_at", p.at, "error", reason)
+		m.logger("spool").ErrorContext(ctx, "a ping in the spool is dropped", "check", check, "received_at", at, "error", reason)
 	}
 }

@@ -32,26 +32,30 @@ type spooling struct {
 
 	mu     sync.Mutex // held while entries are added or removed
 	active atomic.Bool
-	// oldest is a time before which no ping in the spool was received, in microseconds, while the spool is active.
-	oldest atomic.Int64
+	// oldest is a time before which no ping in the spool was received, and waiting is the time of the oldest ping that
+	// waits in the database for those of other spools. Both are in microseconds, and 0 if there is none.
+	oldest, waiting atomic.Int64
 	// inherited is set while the first ping comes from an earlier run, whose clock may have been set back. It is unknown
 	// then how old the oldest one is.
 	inherited atomic.Bool
 	// latest is the latest time of a ping in the spool. Where the clock was set back, low is the earliest time after that,
 	// and lowEnd the number of the last ping that is older than one before it.
 	latest, low, lowEnd int64
-	// head is the first entry as Replay last saw it, since when it has been there, and whether that was reported.
-	head struct {
-		key      uint64
-		since    time.Time
-		reported bool
-	}
+	// lostAt is when the database was last out of reach, in microseconds.
+	lostAt atomic.Int64
 	// replaying is set while the replay succeeds, and progress receives a value after each of its batches.
 	replaying atomic.Bool
 	progress  chan struct{}
 	dropped   atomic.Int64
 
 	saved time.Time // when Replay last saved the state
+	// head is the time of the ping that all others wait for, as Replay last saw it, since when, and whether that was
+	// reported.
+	head struct {
+		at       int64
+		since    time.Time
+		reported bool
+	}
 }
 
 // newSpooling returns nil without a spool. If an earlier process has left pings in the spool, it is active at once.
@@ -66,7 +70,7 @@ func newSpooling(queue store.Spool, run uuid.UUID) (*spooling, error) {
 	return s, nil
 }
 
-// look sets active and oldest from the first entry. The caller holds the lock or is alone.
+// look sets oldest from the first entry, and active if there is one. The caller holds the lock or is alone.
 func (s *spooling) look() error {
 	first, err := s.queue.Oldest(1, 0)
 	if err != nil {
@@ -74,7 +78,8 @@ func (s *spooling) look() error {
 	}
 	if len(first) == 0 {
 		s.latest, s.lowEnd = 0, 0
-		s.active.Store(false)
+		s.inherited.Store(false)
+		s.oldest.Store(0)
 		return nil
 	}
 	// Of an entry that cannot be read, no deadline may pass until the replay has dropped it.
@@ -83,7 +88,7 @@ func (s *spooling) look() error {
 	if p.Run == s.run && p.Number <= s.lowEnd {
 		p.AtMicros = min(p.AtMicros, s.low)
 	}
-	s.oldest.Store(p.AtMicros)
+	s.oldest.Store(max(p.AtMicros, 1))
 	s.active.Store(true)
 	return nil
 }
@@ -92,6 +97,8 @@ func (s *spooling) look() error {
 func (s *spooling) failed(err error) error {
 	if errors.Is(err, store.ErrSpoolDamaged) {
 		s.active.Store(false)
+		s.inherited.Store(false)
+		s.oldest.Store(0)
 	}
 	return err
 }
@@ -107,16 +114,31 @@ func (s *spooling) noteTimes(batch []*queuedPing) {
 			s.lowEnd = p.number
 		}
 		s.latest = max(s.latest, at)
-		if !s.active.Load() || at < s.oldest.Load() {
+		if oldest := s.oldest.Load(); oldest == 0 || at < oldest {
 			s.oldest.Store(at)
-			s.active.Store(true)
 		}
+	}
+}
+
+// lost activates the spool because the database is out of reach. It stays active until all other monitors have been heard
+// of again: their pings may come first.
+func (s *spooling) lost(now time.Time) {
+	s.lostAt.Store(now.UnixMicro())
+	s.active.Store(true)
+}
+
+// leave sends pings to the database again, unless the spool holds one.
+func (s *spooling) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if entries, _ := s.queue.Size(); entries == 0 {
+		s.active.Store(false)
 	}
 }
 
 // find activates the spool if another monitor of this process has added pings to it.
 func (s *spooling) find() error {
-	if entries, _ := s.queue.Size(); entries == 0 || s.isActive() {
+	if entries, _ := s.queue.Size(); entries == 0 || s.oldest.Load() != 0 {
 		return nil
 	}
 	s.mu.Lock()
@@ -129,16 +151,33 @@ func (s *spooling) isActive() bool { return s != nil && s.active.Load() }
 
 // settled returns the earlier of an instant and the time of the oldest ping in the spool, as far as it is known.
 func (s *spooling) settled(upTo time.Time) time.Time {
-	if !s.isActive() {
+	switch {
+	case s == nil:
 		return upTo
-	}
-	if s.inherited.Load() {
+	case s.inherited.Load():
 		return time.UnixMicro(0).UTC()
 	}
-	if oldest := time.UnixMicro(s.oldest.Load()).UTC(); oldest.Before(upTo) {
+	if oldest := instantOf(s.oldest.Load()); !oldest.IsZero() && oldest.Before(upTo) {
 		return oldest
 	}
 	return upTo
+}
+
+// instantOf returns the instant of microseconds, or the zero time for 0.
+func instantOf(micros int64) time.Time {
+	if micros == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros).UTC()
+}
+
+// first returns the time of the oldest ping in the spool and in the database that waits, in microseconds, or 0.
+func (s *spooling) first() int64 {
+	oldest, waiting := s.oldest.Load(), s.waiting.Load()
+	if oldest == 0 || waiting != 0 && waiting < oldest {
+		return waiting
+	}
+	return oldest
 }
 
 // add appends pings to the spool.
@@ -156,10 +195,13 @@ func (s *spooling) add(batch []*queuedPing) error {
 		return fmt.Errorf("%w, and a ping cannot be spooled: %w", ErrUnavailable, s.failed(err))
 	}
 	s.noteTimes(batch)
+	if !s.isActive() {
+		s.lost(batch[len(batch)-1].at)
+	}
 	return nil
 }
 
-// remove removes entries that were replayed. After the last one, pings go to the database again.
+// remove removes entries that the database has.
 func (s *spooling) remove(upTo uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,22 +211,26 @@ func (s *spooling) remove(upTo uint64) error {
 	return s.look()
 }
 
-// held reports, once for each, that the first ping in the spool has been there for longer than wait while the database
-// was available. Replay calls it when it has taken out what it can.
+// held reports, once for each, that the same ping has come first for longer than wait while the database was available.
+// Replay calls it when it has taken out what it can.
 func (s *spooling) held(now time.Time, wait time.Duration) bool {
-	first, err := s.queue.Oldest(1, 0)
-	if err != nil || len(first) == 0 {
-		s.head.key = 0
-		return false
+	if at := s.first(); at != s.head.at || now.Before(s.head.since) {
+		s.head.at, s.head.since, s.head.reported = at, now, false
 	}
-	if key := first[0].Key; key != s.head.key || now.Before(s.head.since) {
-		s.head.key, s.head.since, s.head.reported = key, now, false
-	}
-	if s.head.reported || now.Sub(s.head.since) <= wait {
+	if s.head.at == 0 || s.head.reported || now.Sub(s.head.since) <= wait {
 		return false
 	}
 	s.head.reported = true
 	return true
+}
+
+// noteWaiting sets the time of the oldest ping that waits in the database.
+func (s *spooling) noteWaiting(oldest time.Time) {
+	if oldest.IsZero() {
+		s.waiting.Store(0)
+	} else {
+		s.waiting.Store(oldest.UnixMicro())
+	}
 }
 
 // pace waits for the replay to take a batch, which is at least as large as the one that was just added.
@@ -228,7 +274,8 @@ func (w *writer) spool(batch []*queuedPing) {
 type SpoolStats struct {
 	Pings int
 	Bytes int64
-	// Oldest is when the first of them was received, or the zero time if there is none.
+	// Oldest is when the first of them was received, or the first of those in the database that wait for pings in other
+	// spools. It is the zero time if there is none.
 	Oldest time.Time
 	// Dropped counts the pings that this monitor has removed from the spool because they had no check or could not be read.
 	Dropped int64
@@ -242,9 +289,7 @@ func (m *Monitor) Spooled() (stats SpoolStats, ok bool) {
 	}
 	stats.Pings, stats.Bytes = s.queue.Size()
 	stats.Dropped = s.dropped.Load()
-	if s.isActive() {
-		stats.Oldest = time.UnixMicro(s.oldest.Load()).UTC()
-	}
+	stats.Oldest = instantOf(s.first())
 	return stats, true
 }
 

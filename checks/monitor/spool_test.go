@@ -456,6 +456,140 @@ func TestSpoolAfterKill(t *testing.T) {
 	})
 }
 
+// TestSpoolsMerge fails a check at one server and brings it up at another 3 seconds later, while nobody has the database.
+// Whichever server is the first to have it again, the check has gone down in between.
+func TestSpoolsMerge(t *testing.T) {
+	for first := range 2 {
+		t.Run(fmt.Sprint(first), func(t *testing.T) {
+			eachSpoolers(t, 2, func(t *testing.T, s *spoolers) {
+				s.cut(true)
+				s.wait(t, 10)
+				_, err := s.list[0].Ping(t.Context(), s.check.ID, pings.Signal{Kind: pings.Fail, UserAgent: "fail"})
+				must(t, err)
+				s.wait(t, 3)
+				send(t, s.list[1], s.check.ID, "success")
+				s.wait(t, 10)
+				s.list[first].store.away.Store(false)
+				s.wait(t, 2)
+				send(t, s.list[first], s.check.ID, "direct")
+				s.wait(t, 3)
+				s.cut(false)
+				s.wait(t, 5)
+				list, err := s.Pings(t.Context(), s.check.ID)
+				must(t, err)
+				for i, want := range []string{"direct", "success", "fail"} {
+					if list[i].UserAgent != want {
+						t.Errorf("ping %d is %s, want %s", list[i].N, list[i].UserAgent, want)
+					}
+				}
+				s.flipsAre(t, s.check.ID, flips.Flip{At: noon.Add(13 * time.Second), Up: true}, flips.Flip{At: noon.Add(10 * time.Second)},
+					flips.Flip{At: noon, Up: true})
+			})
+		})
+	}
+}
+
+// alerts returns the alerts of a check, newest first.
+func (s *spoolers) alerts(t *testing.T, id uuid.UUID) (list []string) {
+	t.Helper()
+	all, err := s.Deliveries(t.Context(), monitor.DeliveryQuery{Project: s.project.ID, Check: id})
+	must(t, err)
+	for _, d := range all {
+		list = append(list, string(d.Status))
+	}
+	return list
+}
+
+// TestSpoolsAreOneServer lets random pings for several checks arrive at several servers while all of them are without the
+// database. They have it again one after the other, are killed meanwhile, and lose answers. Log, flips, state and alerts are
+// those of one server that was never without.
+func TestSpoolsAreOneServer(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		setups := make([]*spoolers, 2)
+		for i := range setups {
+			memory := memstore.New()
+			s := &spoolers{open: func() database { return memory }, config: monitor.Config{SpoolWait: monitor.MaxSpoolWait, MaxBatch: 3}}
+			s.setup = configured(t, memory, monitor.ProjectSpec{Name: "p"}, s.config)
+			s.addOps(t)
+			setups[i] = s
+		}
+		one, several := setups[0], setups[1]
+		for range 3 {
+			m := &spooler{store: &outage{database: several.open()}, queue: &memorySpool{id: uuid.New()}}
+			several.run(t, m, false)
+			several.list = append(several.list, m)
+		}
+		several.turn(t) // the servers say that they are there
+		var ids [2][]uuid.UUID
+		for range 3 {
+			for i, s := range setups {
+				spec := everyMinute()
+				spec.Channels = new("*")
+				ids[i] = append(ids[i], s.create(t, spec).ID)
+			}
+		}
+		pass := func(seconds int) {
+			for range seconds {
+				one.clock.Advance(time.Second)
+				_, err := one.Sweep(t.Context())
+				must(t, err)
+			}
+			several.wait(t, seconds)
+		}
+		pass(1)
+		several.cut(true)
+		last := rapid.IntRange(0, 2).Draw(r, "last") // the server that is without the database until the end
+		for n := range rapid.IntRange(5, 40).Draw(r, "pings") {
+			pass(rapid.IntRange(1, 30).Draw(r, "seconds"))
+			at := rapid.IntRange(0, 2).Draw(r, "server")
+			switch event := rapid.IntRange(0, 5).Draw(r, "event"); {
+			case event == 0:
+				several.kill(t, at, true)
+			case event == 1 && at != last:
+				several.list[at].store.away.Store(false)
+			case event == 2 && at != last:
+				several.list[at].store.away.Store(false)
+				several.list[at].store.doubtful.Store(true)
+			}
+			check := rapid.IntRange(0, 2).Draw(r, "check")
+			kind := rapid.SampledFrom([]pings.Kind{pings.Success, pings.Fail, pings.Start, pings.Log}).Draw(r, "kind")
+			for i, m := range []*monitor.Monitor{one.Monitor, several.list[rapid.IntRange(0, 2).Draw(r, "of the ping")].Monitor} {
+				_, err := m.Ping(t.Context(), ids[i][check], pings.Signal{Kind: kind, UserAgent: fmt.Sprint("ping ", n)})
+				must(t, err)
+			}
+		}
+		for _, m := range several.list {
+			m.store.doubtful.Store(false)
+		}
+		several.cut(false)
+		pass(10)
+		for c := range 3 {
+			var logs, states, alerts [2]any
+			for i, s := range setups {
+				list, err := s.Pings(t.Context(), ids[i][c])
+				must(t, err)
+				logs[i] = list
+				check, err := s.Check(t.Context(), ids[i][c])
+				must(t, err)
+				states[i] = check.State
+				alerts[i] = s.alerts(t, check.ID)
+			}
+			if diff := gocmp.Diff(alerts[0], alerts[1]); diff != "" {
+				r.Errorf("alerts (-one server +several):\n%s", diff)
+			}
+			if diff := gocmp.Diff(logs[0], logs[1]); diff != "" {
+				r.Errorf("log (-one server +several):\n%s", diff)
+			}
+			if diff := gocmp.Diff(states[0], states[1], gocmp.AllowUnexported(checks.Check{})); diff != "" {
+				r.Errorf("state (-one server +several):\n%s", diff)
+			}
+			if diff := gocmp.Diff(one.flips(t, ids[0][c]), several.flips(t, ids[1][c])); diff != "" {
+				r.Errorf("flips (-one server +several):\n%s", diff)
+			}
+		}
+	})
+}
+
 // TestSpoolOld replays pings that are far older than what other servers recorded. They change nothing that came later.
 func TestSpoolOld(t *testing.T) {
 	eachSpoolers(t, 2, func(t *testing.T, s *spoolers) {
@@ -640,15 +774,16 @@ func TestSpoolHeld(t *testing.T) {
 		for range 60 {
 			stuck()
 		}
-		if observer.held != 0 || spooled(t, m) != 1 {
-			t.Errorf("after a minute, held %d times, %d pings", observer.held, spooled(t, m))
+		if stats, _ := m.Spooled(); observer.held != 0 || !stats.Oldest.Equal(noon.Add(150*time.Second)) {
+			t.Errorf("after a minute, held %d times, the oldest ping is of %v", observer.held, stats.Oldest)
 		}
 		for range 60 {
 			stuck()
 		}
-		if observer.held != 1 || spooled(t, m) != 1 {
-			t.Errorf("after two minutes, held %d times, %d pings", observer.held, spooled(t, m))
+		if stats, _ := m.Spooled(); observer.held != 1 || !stats.Oldest.Equal(noon.Add(150*time.Second)) {
+			t.Errorf("after two minutes, held %d times, the oldest ping is of %v", observer.held, stats.Oldest)
 		}
+		s.logIs(t)
 		other.SettledAt = s.clock.Now()
 		stuck()
 		s.logIs(t, "late 150")

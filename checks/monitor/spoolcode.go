@@ -3,7 +3,6 @@ package monitor
 import (
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -34,9 +33,13 @@ type slugTarget struct {
 }
 
 func encodeSpooled(run uuid.UUID, p *queuedPing) ([]byte, error) {
-	text, err := json.Marshal(spooledPing{
+	return spooledPing{
 		Version: spoolVersion, Run: run, Number: p.number, AtMicros: p.at.UnixMicro(), Check: p.check, Slug: p.slug, Signal: p.signal.Cleaned(),
-	})
+	}.encode()
+}
+
+func (p spooledPing) encode() ([]byte, error) {
+	text, err := json.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("monitor: cannot spool a ping: %w", err)
 	}
@@ -51,9 +54,4 @@ func decodeSpooled(text []byte) (p spooledPing, err error) {
 		return p, fmt.Errorf("monitor: a ping in the spool has version %d, this program knows %d", p.Version, spoolVersion)
 	}
 	return p, nil
-}
-
-// queued returns the ping as the writer takes it.
-func (p spooledPing) queued() *queuedPing {
-	return &queuedPing{check: p.Check, slug: p.Slug, signal: p.Signal, number: p.Number, at: time.UnixMicro(p.AtMicros).UTC()}
 }

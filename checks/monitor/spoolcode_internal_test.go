@@ -31,7 +31,7 @@ func FuzzSpooled(f *testing.F) {
 			return
 		}
 		first.Signal = first.Signal.Cleaned()
-		again, err := encodeSpooled(first.Run, first.queued())
+		again, err := first.encode()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,18 +22,74 @@ type spoolRow struct {
 	MissingSince *int64    `bun:"missing_since"`
 }
 
-// Spools returns the states of all spools that are not closed.
-func (t *transaction) Spools(ctx context.Context) ([]store.SpoolState, error) {
+// Spools returns the states of all spools that are not closed, and the time of the oldest ping that waits.
+func (t *transaction) Spools(ctx context.Context) (list []store.SpoolState, oldest time.Time, err error) {
 	var rows []spoolRow
 	if err := t.tx.NewSelect().Model(&rows).Where("s.settled_at < ?", micros(store.SpoolClosed)).Scan(ctx); err != nil {
-		return nil, translate(err)
+		return nil, time.Time{}, translate(err)
 	}
-	list := make([]store.SpoolState, len(rows))
+	var first []int64
+	if err := t.tx.NewRaw("SELECT at FROM rollcall_spooled ORDER BY at LIMIT 1").Scan(ctx, &first); err != nil {
+		return nil, time.Time{}, translate(err)
+	}
+	if len(first) > 0 {
+		oldest = instant(first[0])
+	}
+	list = make([]store.SpoolState, len(rows))
 	for i, r := range rows {
 		list[i] = store.SpoolState{ID: r.ID, SpoolID: r.SpoolID, SettledAt: instant(r.SettledAt), SeenAt: instant(r.SeenAt)}
 		if r.MissingSince != nil {
 			list[i].MissingSince = instant(*r.MissingSince)
 		}
+	}
+	return list, oldest, nil
+}
+
+type spooledRow struct {
+	bun.BaseModel `bun:"table:rollcall_spooled"`
+
+	ID   int64  `bun:"id,pk,autoincrement"`
+	At   int64  `bun:"at"`
+	Data []byte `bun:"data"`
+}
+
+// AddSpooled adds pings out of a spool.
+func (t *transaction) AddSpooled(ctx context.Context, list []store.SpooledPing) error {
+	if len(list) == 0 {
+		return nil
+	}
+	rows := make([]spooledRow, len(list))
+	for i, p := range list {
+		rows[i] = spooledRow{At: micros(p.At), Data: p.Data}
+	}
+	_, err := t.tx.NewInsert().Model(&rows).Returning("NULL").Exec(ctx)
+	return err
+}
+
+// TakeSpooled removes and returns the oldest pings. Other transactions wait for the lock of the first one.
+func (t *transaction) TakeSpooled(ctx context.Context, upTo time.Time, limit, maxBytes int) ([]store.SpooledPing, error) {
+	var sizes []struct{ ID, At, Size int64 }
+	q := t.tx.NewSelect().TableExpr("rollcall_spooled AS p").ColumnExpr("p.id, p.at, length(p.data) AS size").
+		Where("p.at <= ?", micros(upTo)).OrderExpr("p.at, p.id").Limit(int64(limit))
+	if err := t.s.d.forUpdate(q, "p", "").Scan(ctx, &sizes); err != nil || len(sizes) == 0 {
+		return nil, translate(err)
+	}
+	ids := make([]int64, 0, len(sizes))
+	for i, row := range sizes {
+		if maxBytes -= int(row.Size); maxBytes < 0 && i > 0 {
+			break
+		}
+		ids = append(ids, row.ID)
+	}
+	var rows []spooledRow
+	err := t.tx.NewRaw("DELETE FROM rollcall_spooled WHERE id IN (?) RETURNING id, at, data", bun.In(ids)).Scan(ctx, &rows)
+	if err != nil {
+		return nil, translate(err)
+	}
+	slices.SortFunc(rows, func(a, b spooledRow) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID)) })
+	list := make([]store.SpooledPing, len(rows))
+	for i, r := range rows {
+		list[i] = store.SpooledPing{At: instant(r.At), Data: r.Data}
 	}
 	return list, nil
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,7 +19,7 @@ import (
 func (f fixture) spools(t *testing.T) (list []store.SpoolState) {
 	t.Helper()
 	f.update(t, func(ctx context.Context, tx store.Tx) (err error) {
-		list, err = tx.Spools(ctx)
+		list, _, err = tx.Spools(ctx)
 		return err
 	})
 	slices.SortFunc(list, func(a, b store.SpoolState) int { return bytes.Compare(a.ID[:], b.ID[:]) })
@@ -115,4 +117,94 @@ func testRecorded(t *testing.T, f fixture) {
 		must(t, <-errs)
 	}
 	same(t, "counted", f.recorded(t, run), int64(1<<40+callers))
+}
+
+// testSpooled adds pings out of spools and takes them in the order of their times, also in transactions that fail and in
+// several at once.
+func testSpooled(t *testing.T, f fixture) {
+	oldest := func() (at time.Time) {
+		t.Helper()
+		f.update(t, func(ctx context.Context, tx store.Tx) (err error) {
+			_, at, err = tx.Spools(ctx)
+			return err
+		})
+		return at
+	}
+	take := func(upTo time.Time, limit, maxBytes int) (names []string) {
+		t.Helper()
+		f.update(t, func(ctx context.Context, tx store.Tx) error {
+			list, err := tx.TakeSpooled(ctx, upTo, limit, maxBytes)
+			for _, p := range list {
+				names = append(names, fmt.Sprint(p.At.Sub(noon), " ", string(p.Data)))
+			}
+			return err
+		})
+		return names
+	}
+	ping := func(after time.Duration, data string) store.SpooledPing {
+		return store.SpooledPing{At: noon.Add(after), Data: []byte(data)}
+	}
+	same(t, "none", oldest(), time.Time{})
+	same(t, "nothing to take", len(take(noon, 10, 10)), 0)
+	for _, list := range [][]store.SpooledPing{
+		{ping(3*time.Second, "a"), ping(5*time.Second, "bb")},
+		{},
+		{ping(time.Second, "ccc"), ping(4*time.Second, "d\x00"), ping(4*time.Second, "")},
+		{ping(time.Microsecond, "e"), ping(3*time.Second, "f")},
+	} {
+		f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.AddSpooled(ctx, list) })
+	}
+	same(t, "oldest", oldest(), noon.Add(time.Microsecond))
+	broken := errors.New("broken")
+	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.TakeSpooled(ctx, noon.Add(time.Hour), 10, 1000); err != nil {
+			return err
+		}
+		return broken
+	})
+	if !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	same(t, "up to an instant", take(noon.Add(time.Second), 10, 1000), []string{"1µs e", "1s ccc"})
+	same(t, "limited", take(noon.Add(time.Hour), 1, 1000), []string{"3s a"})
+	same(t, "at least one", take(noon.Add(time.Hour), 10, 0), []string{"3s f"})
+	same(t, "limited bytes", take(noon.Add(time.Hour), 10, 2), []string{"4s d\x00", "4s "})
+	same(t, "too early", len(take(noon.Add(5*time.Second-1), 10, 1000)), 0)
+
+	var list []store.SpooledPing
+	for n := range 40 {
+		list = append(list, ping(time.Minute, fmt.Sprint(n)))
+	}
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.AddSpooled(ctx, list) })
+	var mu sync.Mutex
+	taken := make(map[string]int)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for more := true; more; {
+				var got []store.SpooledPing
+				err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) (err error) {
+					got, err = tx.TakeSpooled(ctx, noon.Add(time.Hour), 3, 1000)
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				for _, p := range got {
+					taken[string(p.Data)]++
+				}
+				more = len(got) > 0
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	for name, times := range taken {
+		if times != 1 {
+			t.Errorf("ping %s was taken %d times", name, times)
+		}
+	}
+	same(t, "taken", len(taken), 41)
+	same(t, "none is left", oldest(), time.Time{})
 }

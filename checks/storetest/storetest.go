@@ -129,6 +129,7 @@ func contract() []requirement {
 		{"Removals", withBodies(testRemovals)},
 
 		{"Spools", testSpools},
+		{"Spooled", testSpooled},
 		{"Recorded", testRecorded},
 
 		{"Probes", testProbes},

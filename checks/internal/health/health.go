@@ -131,9 +131,12 @@ func (h *Health) database(ctx context.Context, write bool, problem string) Condi
 func (h *Health) spool() (c Condition, ok bool) {
 	s, ok := h.Spooled()
 	c = Condition{Part: Spool, Detail: "is empty"}
-	if !s.Oldest.IsZero() {
-		c.Detail = fmt.Sprintf("holds %d pings with %d bytes, the oldest received %v ago", s.Pings, s.Bytes,
-			h.now().Sub(s.Oldest).Round(time.Second))
+	age := h.now().Sub(s.Oldest).Round(time.Second)
+	switch {
+	case s.Pings > 0:
+		c.Detail = fmt.Sprintf("holds %d pings with %d bytes, the oldest received %v ago", s.Pings, s.Bytes, age)
+	case !s.Oldest.IsZero():
+		c.Detail = fmt.Sprintf("was written to the database, where the oldest ping, received %v ago, waits for other servers", age)
 	}
 	if s.Dropped > 0 {
 		c.Detail += fmt.Sprintf("; %d without a check were dropped", s.Dropped)

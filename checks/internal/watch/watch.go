@@ -89,7 +89,7 @@ func (w *Watcher) sweepBatch(ctx context.Context) (found, flipped int, err error
 // horizon returns the instant up to which deadlines may be judged, or the zero time for none: up to the margin, the oldest
 // ping that is not recorded, and what is held back for the spools of other monitors.
 func (w *Watcher) horizon(ctx context.Context, tx store.Tx, now, received time.Time) (time.Time, error) {
-	states, err := tx.Spools(ctx)
+	states, oldest, err := tx.Spools(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -102,7 +102,7 @@ func (w *Watcher) horizon(ctx context.Context, tx store.Tx, now, received time.T
 		return time.Time{}, nil
 	}
 	upTo := now.Add(-w.Margin)
-	for _, limit := range []time.Time{received, w.Hold.Until(states, now)} {
+	for _, limit := range []time.Time{received, w.Hold.Until(states, oldest, now)} {
 		if limit.Before(upTo) {
 			upTo = limit
 		}

@@ -26,7 +26,8 @@
 //	    refuse pings soon, in bounded memory, and take them again once PostgreSQL is back.
 //	spool, spool-silent, spool-kill
 //	    The same outages, of three servers with a spool each. No ping may be refused, lost or recorded twice, none may change
-//	    its time, and no check that reported in may go down. In spool-kill, servers are killed during the outage and while
+//	    its time, and no check that reported in may go down. Checks that fail at one server and succeed at the next have
+//	    gone down and up, as at one server. In spool-kill, servers are killed during the outage and while
 //	    they record their spools. Deadlines pass during the outage if it takes a minute.
 //	abuse
 //	    Slow clients, endless bodies and ten thousand idle connections. Jobs must not notice.

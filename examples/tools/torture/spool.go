@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/pings"
 )
 
 const (
@@ -19,6 +20,8 @@ const (
 	jobPause, maxLog = 90 * time.Millisecond, 900
 	// spoolRuns is how many runs start just before the outage and end in it.
 	spoolRuns = 30
+	// spoolPairs is how many checks fail at one server and succeed at the next one after pairPause, during the outage.
+	spoolPairs, pairPause = 30, 3 * time.Second
 	// replayWithin is how long servers may take to record their spools, for each minute of the outage.
 	replayWithin = 30 * time.Second
 )
@@ -30,7 +33,8 @@ type spooled struct {
 	outage  time.Duration
 	jobs    []*subject
 	runs    []*subject
-	results [][]result // of each job and each run
+	pairs   []*subject // checks that fail at one server and succeed at the next one, both during the outage
+	results [][]result // of each job, each run and each pair
 
 	gone, back time.Duration
 	replayed   time.Duration // when all spools were empty
@@ -60,11 +64,14 @@ func runSpoolKill(ctx context.Context, s *site, o options) (report string, err e
 // spool takes the database away while jobs report in, and gives it back. restart kills and starts a server, if it is not
 // nil.
 func (s *site) spool(ctx context.Context, o options, take, giveBack func() error, restart func(int)) (report string, err error) {
-	t := &spooled{site: s, outage: o.Outage, results: make([][]result, o.Jobs+spoolRuns+1)}
+	t := &spooled{site: s, outage: o.Outage, results: make([][]result, o.Jobs+spoolRuns+1+spoolPairs)}
 	if t.jobs, err = s.create(ctx, "job", o.Jobs, checks.MinPeriod); err != nil {
 		return "", err
 	}
 	if t.runs, err = s.create(ctx, "run", spoolRuns+1, checks.MinPeriod); err != nil {
+		return "", err
+	}
+	if t.pairs, err = s.create(ctx, "pair", spoolPairs, checks.MinPeriod); err != nil {
 		return "", err
 	}
 	t.began = time.Now()
@@ -77,6 +84,9 @@ func (s *site) spool(ctx context.Context, o options, take, giveBack func() error
 	for i, run := range t.runs {
 		t.ping(ctx, o.Jobs+i, run, i%len(s.servers), "/start", fmt.Sprint("start ", i))
 	}
+	for i := range t.pairs {
+		t.pair(ctx, i, 0, "")
+	}
 	t.gone = time.Since(t.began)
 	if err := take(); err != nil {
 		return "", err
@@ -85,6 +95,14 @@ func (s *site) spool(ctx context.Context, o options, take, giveBack func() error
 		group.Go(func() {
 			sleep(ctx, time.Until(t.began.Add(t.gone+t.outage-5*time.Second)))
 			t.ping(ctx, o.Jobs+i, t.runs[i], (i+1)%len(s.servers), "", fmt.Sprint("end ", i))
+		})
+	}
+	for i := range t.pairs {
+		group.Go(func() {
+			sleep(ctx, min(t.outage/2, checks.MinPeriod/2))
+			t.pair(ctx, i, 0, "/fail")
+			sleep(ctx, pairPause)
+			t.pair(ctx, i, 1, "")
 		})
 	}
 	if restart != nil {
@@ -129,6 +147,12 @@ func (t *spooled) report(ctx context.Context, job int) {
 		}
 		t.ping(ctx, job, t.jobs[job], (job+n)%len(t.servers), path, fmt.Sprintf("job %d ping %d", job, n))
 	}
+}
+
+// pair sends a ping of a pair. turn selects the server.
+func (t *spooled) pair(ctx context.Context, i, turn int, path string) {
+	name := fmt.Sprint("pair", path, " ", len(t.results[len(t.jobs)+len(t.runs)+i]))
+	t.ping(ctx, len(t.jobs)+len(t.runs)+i, t.pairs[i], (i+turn)%len(t.servers), path, name)
 }
 
 // ping sends a ping and, while a server does not answer, sends it to the next one under another name.
@@ -207,7 +231,7 @@ func (t *spooled) audit(ctx context.Context) error {
 		}
 	}
 	abandoned := t.runs[spoolRuns]
-	for _, subject := range slices.Concat(t.jobs, t.runs) {
+	for _, subject := range slices.Concat(t.jobs, t.runs, t.pairs) {
 		rec, err := t.read(ctx, subject.id)
 		if err != nil {
 			return err
@@ -223,7 +247,9 @@ func (t *spooled) audit(ctx context.Context) error {
 				t.problem("check %s: %q is recorded at %v, and was sent from %v to %v", subject.slug, p.UserAgent, at, r.call, r.ret)
 			}
 		}
-		if subject != abandoned {
+		if slices.Contains(t.pairs, subject) {
+			t.auditPair(subject, rec)
+		} else if subject != abandoned {
 			for _, f := range rec.flips {
 				if f.To == checks.StatusDown {
 					t.problem("check %s: it went down at %v although it was pinged in time", subject.slug, f.At.Sub(t.began))
@@ -237,6 +263,20 @@ func (t *spooled) audit(ctx context.Context) error {
 		}
 	}
 	return t.auditAbandoned(ctx, abandoned.id)
+}
+
+// auditPair looks for the flips of a pair, and whether the log is in the order of its dates.
+func (t *spooled) auditPair(subject *subject, rec record) {
+	var flips []string
+	for _, f := range rec.flips {
+		flips = append(flips, string(f.To))
+	}
+	if got := strings.Join(flips, " "); got != "up down up" {
+		t.problem("check %s: flipped to %s, want up down up", subject.slug, got)
+	}
+	if !slices.IsSortedFunc(rec.log, func(a, b pings.Ping) int { return a.At.Compare(b.At) }) {
+		t.problem("check %s: the numbers in the log run against the dates", subject.slug)
+	}
 }
 
 // auditAbandoned waits until the check whose run never ended goes down, at the instant of its deadline.
