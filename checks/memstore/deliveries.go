@@ -211,6 +211,29 @@ func (t *transaction) SaveDeliveries(ctx context.Context, c store.DeliveryChange
 	return nil
 }
 
+// RecordResults writes the results that count.
+func (t *transaction) RecordResults(ctx context.Context, now time.Time, results []store.DeliveryResult) error {
+	c := store.DeliveryChanges{Now: now, Copies: make(map[int64][]uuid.UUID), Marks: make(map[uuid.UUID]store.ChannelMark)}
+	for _, r := range results {
+		d := t.s.deliveries[r.ID]
+		if d == nil || d.State != store.DeliveryPending || d.Attempts != r.Claim && r.State != store.DeliverySent {
+			continue
+		}
+		if d.Attempts != r.Claim {
+			r.Attempts, r.Since = d.Attempts, d.Since
+		}
+		c.Deliveries = append(c.Deliveries, r.QueuedDelivery)
+		c.Copies[r.ID] = r.Copies
+		if r.Mark != nil {
+			c.Marks[r.ChannelID] = *r.Mark
+		}
+		if r.Incident != nil {
+			c.Incidents = append(c.Incidents, *r.Incident)
+		}
+	}
+	return t.SaveDeliveries(ctx, c)
+}
+
 // saveDelivery writes the changes to a delivery.
 func (t *transaction) saveDelivery(d *delivery, q store.QueuedDelivery, now time.Time) {
 	before := d.State

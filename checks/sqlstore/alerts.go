@@ -14,151 +14,120 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// alertRow is a delivery with its flip and the instants of the flips around it.
+// selectAlerts reads deliveries, each with its channel, its flip and the instants of the flips around it, the name of its
+// project and what is open at its receiver.
+const selectAlerts = `SELECT d.id, d.check_id, d.channel_id, d.reminder, d.since, d.close, pr.name AS project, i.open,
+		ch.id AS ch_id, ch.project_id AS ch_project_id, ch.kind AS ch_kind, ch.name AS ch_name, ch.settings AS ch_settings,
+		ch.sources AS ch_sources, ch.created_at AS ch_created_at, ch.failed_at AS ch_failed_at, ch.error AS ch_error,
+		f.at AS flip_at, f.up AS flip_up, f.reason,
+		CASE WHEN f.up THEN (SELECT b.at FROM rollcall_flips AS b WHERE b.check_id = f.check_id
+			AND b.at <= f.at AND b.id < f.id AND NOT b.up ORDER BY b.at DESC, b.id DESC LIMIT 1) END AS down_at,
+		CASE WHEN NOT f.up THEN (SELECT a.at FROM rollcall_flips AS a WHERE a.check_id = f.check_id
+			AND a.at >= f.at AND a.id > f.id AND a.up ORDER BY a.at, a.id LIMIT 1) END AS up_at
+	FROM rollcall_deliveries AS d
+	JOIN rollcall_checks AS c ON c.id = d.check_id JOIN rollcall_projects AS pr ON pr.id = c.project_id
+	LEFT JOIN rollcall_channels AS ch ON ch.id = d.channel_id
+	LEFT JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id
+	LEFT JOIN rollcall_incidents AS i ON i.check_uuid = c.uuid AND i.channel_id = d.channel_id
+	WHERE d.id IN (?) AND (ch.id IS NOT NULL OR d.channel_id = ?)`
+
+// alertRow is a row of selectAlerts.
 type alertRow struct {
 	deliveryRow
 
-	Project string `bun:"project"`
-	Open    string `bun:"open"`
-	FlipAt  int64  `bun:"flip_at"`
-	FlipUp  bool   `bun:"flip_up"`
-	Reason  string `bun:"reason"`
-	DownAt  int64  `bun:"down_at"`
-	UpAt    int64  `bun:"up_at"`
+	Channel channelRow `bun:"embed:ch_"`
+	Project string     `bun:"project"`
+	Open    string     `bun:"open"`
+	FlipAt  int64      `bun:"flip_at"`
+	FlipUp  bool       `bun:"flip_up"`
+	Reason  string     `bun:"reason"`
+	DownAt  int64      `bun:"down_at"`
+	UpAt    int64      `bun:"up_at"`
 }
 
-// earlierRow is a flip that a delivery sums up.
-type earlierRow struct {
-	DeliveryID int64  `bun:"delivery_id"`
-	At         int64  `bun:"at"`
-	Up         bool   `bun:"up"`
-	Reason     string `bun:"reason"`
+// alert returns the alert of a row, as far as that holds it.
+func (r *alertRow) alert(claimed store.QueuedDelivery) (a store.Alert, err error) {
+	a = store.Alert{
+		QueuedDelivery: claimed, Project: r.Project, Channel: store.OnAlert, Reminder: int(r.Reminder),
+		Flip:   store.AlertFlip{At: instant(r.FlipAt), Up: r.FlipUp, Reason: checks.Reason(r.Reason)},
+		DownAt: instant(r.DownAt), UpAt: instant(r.UpAt), Close: r.Close, Open: r.Open,
+	}
+	if r.ChannelID != store.OnAlert.ID {
+		a.Channel, err = r.Channel.channel()
+	}
+	return a, err
 }
 
 // Alerts returns the content of claimed deliveries, with a fixed number of queries.
-func (s *Store) Alerts(ctx context.Context, claimed []store.QueuedDelivery) ([]store.Alert, error) {
+func (s *Store) Alerts(ctx context.Context, claimed []store.QueuedDelivery) (alerts []store.Alert, err error) {
 	if len(claimed) == 0 {
 		return nil, nil
-	}
-	rows, err := s.alertRows(ctx, claimed)
-	if err != nil || len(rows) == 0 {
-		return nil, translate(err)
-	}
-	about, err := s.alertParts(ctx, rows)
-	if err != nil {
-		return nil, translate(err)
 	}
 	byID := make(map[int64]store.QueuedDelivery, len(claimed))
 	for _, q := range claimed {
 		byID[q.ID] = q
 	}
-	alerts := make([]store.Alert, 0, len(rows))
-	for _, r := range rows {
-		check, known := about.checks[r.CheckID]
-		channel, there := about.channels[r.ChannelID]
-		if !known || !there {
+	var rows []alertRow
+	ids := slices.Collect(maps.Keys(byID))
+	if err := s.db.NewRaw(selectAlerts, bun.List(ids), store.OnAlert.ID).Scan(ctx, &rows); err != nil || len(rows) == 0 {
+		return nil, translate(err)
+	}
+	about, err := s.subjects(ctx, rows)
+	if err != nil {
+		return nil, translate(err)
+	}
+	groups := make(map[uuid.UUID][]uuid.UUID)
+	var summaries []int64
+	for i := range rows {
+		subject, known := about[rows[i].CheckID]
+		if !known {
 			continue
 		}
-		alerts = append(alerts, store.Alert{
-			QueuedDelivery: byID[r.ID],
-			Check:          check,
-			Project:        r.Project,
-			Channel:        channel,
-			Members:        about.members[channel.ID],
-			Flip:           store.AlertFlip{At: instant(r.FlipAt), Up: r.FlipUp, Reason: checks.Reason(r.Reason)},
-			Reminder:       int(r.Reminder),
-			DownAt:         instant(r.DownAt),
-			UpAt:           instant(r.UpAt),
-			Earlier:        about.earlier[r.ID],
-			Ping:           about.pings[r.CheckID].Ping,
-			BodyEnd:        about.pings[r.CheckID].end,
-			Close:          r.Close,
-			Open:           r.Open,
-		})
-	}
-	return alerts, nil
-}
-
-func (s *Store) alertRows(ctx context.Context, claimed []store.QueuedDelivery) (rows []alertRow, err error) {
-	ids := make([]int64, len(claimed))
-	for i, q := range claimed {
-		ids[i] = q.ID
-	}
-	err = s.db.NewRaw(`SELECT d.id, d.check_id, d.channel_id, d.reminder, coalesce(d.since, 0) AS since, d.close, pr.name AS project,
-			coalesce(i.open, '') AS open,
-			coalesce(f.at, 0) AS flip_at, coalesce(f.up, FALSE) AS flip_up, coalesce(f.reason, '') AS reason,
-			coalesce(CASE WHEN f.up THEN (SELECT b.at FROM rollcall_flips AS b WHERE b.check_id = f.check_id
-				AND b.at <= f.at AND b.id < f.id AND NOT b.up ORDER BY b.at DESC, b.id DESC LIMIT 1) END, 0) AS down_at,
-			coalesce(CASE WHEN NOT f.up THEN (SELECT a.at FROM rollcall_flips AS a WHERE a.check_id = f.check_id
-				AND a.at >= f.at AND a.id > f.id AND a.up ORDER BY a.at, a.id LIMIT 1) END, 0) AS up_at
-		FROM rollcall_deliveries AS d
-		JOIN rollcall_checks AS c ON c.id = d.check_id JOIN rollcall_projects AS pr ON pr.id = c.project_id
-		LEFT JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id
-		LEFT JOIN rollcall_incidents AS i ON i.check_uuid = c.uuid AND i.channel_id = d.channel_id
-		WHERE d.id IN (?)`, bun.List(ids)).Scan(ctx, &rows)
-	return rows, err
-}
-
-// alertParts holds the rows that alerts are made of, by their keys.
-type alertParts struct {
-	checks   map[int64]checks.Check
-	channels map[uuid.UUID]channels.Channel
-	members  map[uuid.UUID][]uuid.UUID
-	pings    map[int64]newestPing
-	earlier  map[int64][]store.AlertFlip
-}
-
-func (s *Store) alertParts(ctx context.Context, rows []alertRow) (p alertParts, err error) {
-	checkIDs := distinct(rows, func(r alertRow) int64 { return r.CheckID })
-	channelIDs := distinct(rows, func(r alertRow) uuid.UUID { return r.ChannelID })
-	var summaries []int64
-	for _, r := range rows {
-		if r.Since != 0 {
-			summaries = append(summaries, r.ID)
+		a, err := rows[i].alert(byID[rows[i].ID])
+		if err != nil {
+			return nil, err
 		}
+		a.Check, a.Ping, a.BodyEnd = subject.check, subject.ping, subject.bodyEnd
+		if a.Channel.Kind == channels.Group {
+			groups[a.Channel.ID] = channels.GroupMembers(a.Channel)
+		}
+		if rows[i].Since != 0 {
+			summaries = append(summaries, a.ID)
+		}
+		alerts = append(alerts, a)
 	}
-	if p.checks, err = s.alertChecks(ctx, checkIDs); err != nil {
-		return p, err
+	if len(groups)+len(summaries) > 0 {
+		err = s.completeAlerts(ctx, alerts, groups, summaries)
 	}
-	list, err := channelsWhere(ctx, s.db, "ch.id IN (?)", bun.List(channelIDs))
+	return alerts, translate(err)
+}
+
+// completeAlerts adds the members of groups, and the flips that some alerts sum up.
+func (s *Store) completeAlerts(ctx context.Context, alerts []store.Alert, groups map[uuid.UUID][]uuid.UUID, summaries []int64) error {
+	members, err := s.groupMembers(ctx, groups)
 	if err != nil {
-		return p, err
+		return err
 	}
-	p.channels = make(map[uuid.UUID]channels.Channel, len(list))
-	for _, c := range list {
-		p.channels[c.ID] = c
+	earlier, err := s.earlierFlips(ctx, summaries)
+	for i := range alerts {
+		alerts[i].Members, alerts[i].Earlier = members[alerts[i].Channel.ID], earlier[alerts[i].ID]
 	}
-	p.channels[store.OnAlert.ID] = store.OnAlert
-	if p.members, err = s.groupMembers(ctx, list); err != nil {
-		return p, err
-	}
-	if p.pings, err = s.newestPings(ctx, checkIDs); err != nil || len(summaries) == 0 {
-		return p, err
-	}
-	p.earlier, err = s.earlierFlips(ctx, summaries)
-	return p, err
+	return err
 }
 
-// groupMembers returns the existing members of each group in a list of channels, oldest first.
-func (s *Store) groupMembers(ctx context.Context, list []channels.Channel) (map[uuid.UUID][]uuid.UUID, error) {
-	wanted := make(map[uuid.UUID][]uuid.UUID)
-	var ids []uuid.UUID
-	for _, c := range list {
-		if c.Kind == channels.Group {
-			wanted[c.ID] = channels.GroupMembers(c)
-			ids = append(ids, wanted[c.ID]...)
-		}
-	}
+// groupMembers returns the existing members of groups, oldest first.
+func (s *Store) groupMembers(ctx context.Context, groups map[uuid.UUID][]uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
+	ids := slices.Concat(slices.Collect(maps.Values(groups))...)
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	var existing []uuid.UUID
-	err := s.db.NewSelect().Model((*channelRow)(nil)).Column("ch.id").Where("ch.id IN (?)", bun.List(ids)).
-		OrderExpr("ch.created_at, ch.id").Scan(ctx, &existing)
-	members := make(map[uuid.UUID][]uuid.UUID, len(wanted))
-	for group, ids := range wanted {
+	err := s.db.NewRaw("SELECT ch.id FROM rollcall_channels AS ch WHERE ch.id IN (?) ORDER BY ch.created_at, ch.id",
+		bun.List(ids)).Scan(ctx, &existing)
+	members := make(map[uuid.UUID][]uuid.UUID, len(groups))
+	for group, wanted := range groups {
 		for _, id := range existing {
-			if slices.Contains(ids, id) {
+			if slices.Contains(wanted, id) {
 				members[group] = append(members[group], id)
 			}
 		}
@@ -166,63 +135,68 @@ func (s *Store) groupMembers(ctx context.Context, list []channels.Channel) (map[
 	return members, err
 }
 
-// distinct returns the keys of rows, each once.
-func distinct[R any, K comparable](rows []R, key func(R) K) []K {
-	keys := make(map[K]bool, len(rows))
-	for _, r := range rows {
-		keys[key(r)] = true
-	}
-	return slices.Collect(maps.Keys(keys))
+// subject is what an alert is about: a check and the newest entry of its log, with the end of its body.
+type subject struct {
+	check   checks.Check
+	ping    pings.Ping
+	bodyEnd []byte
 }
 
-// alertChecks reads checks by their keys.
-func (s *Store) alertChecks(ctx context.Context, ids []int64) (map[int64]checks.Check, error) {
-	rows, err := s.checkRows(ctx, s.db, s.db.DB, "c.id IN (?)", bun.List(ids))
+// subjects reads the checks of alerts, by their keys.
+func (s *Store) subjects(ctx context.Context, alerts []alertRow) (map[int64]subject, error) {
+	ids := make([]int64, len(alerts))
+	for i := range alerts {
+		ids[i] = alerts[i].CheckID
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	found, err := s.checkRows(ctx, s.db, s.db.DB, "c.id IN (?)", bun.List(ids))
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[int64]checks.Check, len(rows))
-	for i := range rows {
-		if byID[rows[i].id], err = s.check(rows[i]); err != nil {
+	about := make(map[int64]subject, len(found))
+	for _, row := range found {
+		check, err := s.check(row)
+		if err != nil {
 			return nil, err
 		}
+		about[row.id] = subject{check: check}
 	}
-	return byID, nil
-}
-
-// newestPing is the newest entry of a check's log with the beginning and the end of its body.
-type newestPing struct {
-	pings.Ping
-	end []byte
-}
-
-func (s *Store) newestPings(ctx context.Context, ids []int64) (map[int64]newestPing, error) {
-	var rows []struct {
+	var newest []struct {
 		CheckID int64  `bun:"check_id"`
 		BodyEnd []byte `bun:"body_end"`
 		pingRow
 	}
-	err := s.db.NewRaw(`SELECT s.check_id, `+pingColumns+`, substr(p.body, 1, ?0) AS body, p.object,
+	err = s.db.NewRaw(`SELECT s.check_id, `+pingColumns+`, substr(p.body, 1, ?0) AS body, p.object,
 			substr(p.body, CASE WHEN length(p.body) > ?1 THEN length(p.body) - ?1 + 1 ELSE 1 END) AS body_end
 		FROM rollcall_states AS s JOIN rollcall_pings AS p ON p.id = s.log_head AND p.check_id = s.check_id
-		WHERE s.check_id IN (?2)`, channels.MaxBody, channels.MaxEnd, bun.List(ids)).Scan(ctx, &rows)
+		WHERE s.check_id IN (?2)`, channels.MaxBody, channels.MaxEnd, bun.List(ids)).Scan(ctx, &newest)
 	if err != nil {
 		return nil, err
 	}
-	newest := make(map[int64]newestPing, len(rows))
-	for i := range rows {
-		ping, err := rows[i].ping()
-		if err != nil {
+	for i := range newest {
+		a, known := about[newest[i].CheckID]
+		if a.ping, err = newest[i].ping(); err != nil {
 			return nil, err
 		}
-		newest[rows[i].CheckID] = newestPing{ping, rows[i].BodyEnd}
+		if a.bodyEnd = newest[i].BodyEnd; known {
+			about[newest[i].CheckID] = a
+		}
 	}
-	return newest, nil
+	return about, nil
 }
 
 // earlierFlips reads the flips that deliveries sum up, oldest first.
 func (s *Store) earlierFlips(ctx context.Context, ids []int64) (map[int64][]store.AlertFlip, error) {
-	var rows []earlierRow
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var rows []struct {
+		DeliveryID int64  `bun:"delivery_id"`
+		At         int64  `bun:"at"`
+		Up         bool   `bun:"up"`
+		Reason     string `bun:"reason"`
+	}
 	err := s.db.NewRaw(`SELECT delivery_id, at, up, reason FROM (
 			SELECT d.id AS delivery_id, e.id, e.at, e.up, e.reason,
 				row_number() OVER (PARTITION BY d.id ORDER BY e.at DESC, e.id DESC) AS n

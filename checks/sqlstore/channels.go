@@ -43,22 +43,28 @@ func channelsWhere(ctx context.Context, db bun.IDB, where string, arg any) ([]ch
 		return nil, translate(err)
 	}
 	list := make([]channels.Channel, len(rows))
-	for i, r := range rows {
-		list[i] = channels.Channel{
-			ID: r.ID, ProjectID: r.ProjectID, Kind: channels.Kind(r.Kind), Name: r.Name, CreatedAt: instant(r.CreatedAt),
-			FailedAt: instant(r.FailedAt), Error: r.Error,
-		}
-		if err := json.Unmarshal([]byte(r.Settings), &list[i].Settings); err != nil {
-			return nil, fmt.Errorf("sqlstore: the settings of channel %s: %w", r.ID, err)
-		}
-		if r.Sources == "" {
-			continue
-		}
-		if err := json.Unmarshal([]byte(r.Sources), &list[i].Sources); err != nil {
-			return nil, fmt.Errorf("sqlstore: the sources of channel %s: %w", r.ID, err)
+	for i := range rows {
+		if list[i], err = rows[i].channel(); err != nil {
+			return nil, err
 		}
 	}
 	return list, nil
+}
+
+func (r *channelRow) channel() (channels.Channel, error) {
+	c := channels.Channel{
+		ID: r.ID, ProjectID: r.ProjectID, Kind: channels.Kind(r.Kind), Name: r.Name, CreatedAt: instant(r.CreatedAt),
+		FailedAt: instant(r.FailedAt), Error: r.Error,
+	}
+	if err := json.Unmarshal([]byte(r.Settings), &c.Settings); err != nil {
+		return c, fmt.Errorf("sqlstore: the settings of channel %s: %w", r.ID, err)
+	}
+	if r.Sources != "" {
+		if err := json.Unmarshal([]byte(r.Sources), &c.Sources); err != nil {
+			return c, fmt.Errorf("sqlstore: the sources of channel %s: %w", r.ID, err)
+		}
+	}
+	return c, nil
 }
 
 // newChannelRow returns the row of a channel without its mark, which only deliveries set.

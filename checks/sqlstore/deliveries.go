@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -30,8 +31,11 @@ type deliveryRow struct {
 	Close     string    `bun:"close"`
 }
 
-// queuedColumns lists the columns that deliveryRow.queued reads.
-const queuedColumns = "d.id, d.flip_id, d.check_id, d.channel_id, d.since, d.state, d.attempts, d.due_at, d.created_at, d.error, d.done"
+// queuedColumns lists the columns that deliveryRow.queued reads. In RETURNING, SQLite wants them without a table.
+const (
+	queuedColumns   = "d.id, d.flip_id, d.check_id, d.channel_id, d.since, d.state, d.attempts, d.due_at, d.created_at, d.error, d.done"
+	queuedReturning = " RETURNING id, flip_id, check_id, channel_id, since, state, attempts, due_at, created_at, error, done"
+)
 
 func (r *deliveryRow) queued() store.QueuedDelivery {
 	q := store.QueuedDelivery{
@@ -53,13 +57,9 @@ func doneText(done []string) string {
 	return string(text)
 }
 
-// line identifies the pending deliveries of one check to one channel.
-type line struct {
-	check   int64
-	channel uuid.UUID
-}
-
-func (r *deliveryRow) line() line { return line{r.CheckID, r.ChannelID} }
+// firstOfLine is the first of the pending deliveries of the check and the channel of d. Only that one can be claimed.
+const firstOfLine = `(SELECT h.id FROM rollcall_deliveries AS h WHERE h.state = 'pending'
+	AND h.check_id = d.check_id AND h.channel_id = d.channel_id ORDER BY h.id LIMIT 1)`
 
 // DueChannels returns the channels that have a delivery due. It jumps from channel to channel in the index, so many
 // deliveries to one channel do not slow it down.
@@ -80,153 +80,87 @@ func (s *Store) DueChannels(ctx context.Context, now time.Time, after uuid.UUID,
 }
 
 const (
-	// claimPasses bounds how often one claim looks for deliveries. From the second pass on, it reads up to parkMost
-	// more than it may claim, because some are not the first of their line.
+	// claimPasses bounds how often one claim looks for deliveries, and parkMost the deliveries of a channel that it parks
+	// between.
 	claimPasses, parkMost = 20, 200
 	// parkTime is how long a delivery is parked behind one that can be claimed.
 	parkTime = time.Second
 )
 
-// ClaimDeliveries leases due deliveries that are the first of their line. It parks the others that it finds: it moves
-// their due_at to when the first of their line may be final, so that the next claim does not find them again.
+// ClaimDeliveries leases due deliveries that are the first of their line. Locking them and looking for the first of a line
+// must be two statements. Suppose another transaction ends the first of a line and then makes the next one due. Either the
+// second statement sees the end, or that transaction waits for the lock and wakes the next one after this transaction.
 func (t *transaction) ClaimDeliveries(ctx context.Context, c store.DeliveryClaim) (claimed []store.QueuedDelivery, err error) {
 	rooms := slices.Clone(c.Room)
-	for pass := 0; pass < claimPasses && len(rooms) > 0; pass++ {
-		beyond := 0
-		if pass > 0 {
-			beyond = parkMost
+	for range claimPasses {
+		ids, err := t.lockDeliveries(ctx, c.Now, rooms, 0)
+		if err != nil || len(ids) == 0 {
+			return claimed, err
 		}
-		rows, err := t.lockDue(ctx, c.Now, rooms, beyond)
+		var rows []deliveryRow
+		err = t.tx.NewRaw(`UPDATE rollcall_deliveries AS d SET attempts = attempts + 1, due_at = ?
+			WHERE d.id IN (?) AND d.id = `+firstOfLine+queuedReturning, micros(c.Until), bun.List(ids)).Scan(ctx, &rows)
 		if err != nil {
 			return nil, err
 		}
-		found, taken := make(map[uuid.UUID]int), make(map[uuid.UUID]int)
-		got, err := t.take(ctx, c, rooms, rows)
-		if err != nil {
+		slices.SortFunc(rows, func(a, b deliveryRow) int { return cmp.Compare(a.ID, b.ID) })
+		taken := make(map[uuid.UUID]int)
+		for i := range rows {
+			taken[rows[i].ChannelID]++
+			claimed = append(claimed, rows[i].queued())
+		}
+		if len(rows) == len(ids) {
+			break
+		}
+		for i := range rooms {
+			rooms[i].N -= taken[rooms[i].Channel]
+		}
+		if err := t.park(ctx, c.Now, rooms); err != nil {
 			return nil, err
 		}
-		for _, r := range rows {
-			found[r.ChannelID]++
-		}
-		for _, q := range got {
-			taken[q.ChannelID]++
-		}
-		claimed = append(claimed, got...)
-		var rest []store.ChannelRoom
-		for _, r := range rooms {
-			// A channel can have more only if the query reached its limit.
-			if n := r.N - taken[r.Channel]; n > 0 && found[r.Channel] >= r.N+beyond {
-				rest = append(rest, store.ChannelRoom{Channel: r.Channel, N: n})
-			}
-		}
-		rooms = rest
 	}
 	return claimed, nil
 }
 
-// lockDue locks and returns the deliveries of each channel that have been due the longest. It skips those that another
-// transaction has locked.
-func (t *transaction) lockDue(
-	ctx context.Context, now time.Time, rooms []store.ChannelRoom, beyond int,
-) (rows []deliveryRow, err error) {
+// lockDeliveries locks the deliveries of each channel that have been due the longest: as many as there is room for, and
+// some beyond. It skips those that another transaction has locked.
+func (t *transaction) lockDeliveries(ctx context.Context, now time.Time, rooms []store.ChannelRoom, beyond int) (ids []int64, err error) {
+	rooms = slices.DeleteFunc(slices.Clone(rooms), func(r store.ChannelRoom) bool { return r.N <= 0 })
 	if len(rooms) == 0 {
 		return nil, nil
 	}
 	if t.s.d.postgres {
-		values := make([][]any, len(rooms))
-		for i, r := range rooms {
-			values[i] = []any{r.Channel.String(), int64(r.N + beyond)}
-		}
-		err = t.tx.NewRaw(`SELECT d.* FROM unnest(?::uuid[], ?::bigint[]) AS ch (id, room) CROSS JOIN LATERAL (
-			SELECT `+queuedColumns+` FROM rollcall_deliveries AS d
-			WHERE d.state = 'pending' AND d.channel_id = ch.id AND d.due_at <= ?
-			ORDER BY d.due_at, d.id LIMIT ch.room FOR UPDATE SKIP LOCKED) AS d`,
-			append(arrays(values), micros(now))...).Scan(ctx, &rows)
-		return rows, err
-	}
-	for _, r := range rooms {
-		var list []deliveryRow
-		err = t.tx.NewRaw("SELECT "+queuedColumns+` FROM rollcall_deliveries AS d
-			WHERE d.state = 'pending' AND d.channel_id = ? AND d.due_at <= ? ORDER BY d.due_at, d.id LIMIT ?`,
-			r.Channel, micros(now), r.N+beyond).Scan(ctx, &list)
+		list, err := json.Marshal(rooms)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, list...)
+		err = t.tx.NewRaw(`SELECT d.id FROM json_to_recordset(?) AS ch ("Channel" uuid, "N" bigint) CROSS JOIN LATERAL (
+			SELECT d.id FROM rollcall_deliveries AS d
+			WHERE d.state = 'pending' AND d.channel_id = ch."Channel" AND d.due_at <= ?
+			ORDER BY d.due_at, d.id LIMIT ch."N" + ? FOR UPDATE SKIP LOCKED) AS d`, string(list), micros(now), beyond).Scan(ctx, &ids)
+		return ids, err
 	}
-	return rows, nil
-}
-
-// take leases the locked deliveries that are the first of their line, as far as there is room, and parks the others.
-func (t *transaction) take(
-	ctx context.Context, c store.DeliveryClaim, rooms []store.ChannelRoom, rows []deliveryRow,
-) (claimed []store.QueuedDelivery, err error) {
-	heads, err := t.heads(ctx, rows)
-	if err != nil {
-		return nil, err
-	}
-	room := make(map[uuid.UUID]int, len(rooms))
 	for _, r := range rooms {
-		room[r.Channel] = r.N
-	}
-	ours := make(map[line]bool)
-	var updates [][]any
-	for _, r := range rows {
-		if heads[r.line()].ID != r.ID || room[r.ChannelID] == 0 {
-			continue
+		var list []int64
+		err = t.tx.NewRaw(`SELECT d.id FROM rollcall_deliveries AS d WHERE d.state = 'pending' AND d.channel_id = ? AND d.due_at <= ?
+			ORDER BY d.due_at, d.id LIMIT ?`, r.Channel, micros(now), r.N+beyond).Scan(ctx, &list)
+		if err != nil {
+			return nil, err
 		}
-		room[r.ChannelID]--
-		ours[r.line()] = true
-		r.Attempts, r.DueAt = r.Attempts+1, micros(c.Until)
-		updates = append(updates, []any{r.Attempts, r.DueAt, r.ID})
-		claimed = append(claimed, r.queued())
+		ids = append(ids, list...)
 	}
-	for _, r := range rows {
-		head := heads[r.line()]
-		due := micros(c.Now.Add(parkTime))
-		switch {
-		case head.ID == r.ID:
-			continue
-		case ours[r.line()]:
-			due = micros(c.Until)
-		case head.DueAt > micros(c.Now):
-			due = head.DueAt
-		}
-		updates = append(updates, []any{r.Attempts, due, r.ID})
-	}
-	return claimed, t.s.d.exec(ctx, t.tx, claimDeliveries, updates)
+	return ids, nil
 }
 
-var claimDeliveries = statement{
-	sqlite: "UPDATE rollcall_deliveries SET attempts = ?, due_at = ? WHERE id = ?",
-	postgres: `UPDATE rollcall_deliveries AS d SET attempts = v.attempts, due_at = v.due_at
-		FROM (SELECT unnest($1::bigint[]) AS attempts, unnest($2::bigint[]) AS due_at, unnest($3::bigint[]) AS id) AS v
-		WHERE d.id = v.id AND d.id = ANY ($3::bigint[])`,
-}
-
-// heads returns the first delivery of each line. It must be a separate query that runs after the lock. Suppose another
-// transaction ends the first of a line and then makes the next one due. Either heads sees the end, or that transaction
-// waits for the lock and wakes the next one after this transaction.
-func (t *transaction) heads(ctx context.Context, rows []deliveryRow) (map[line]deliveryRow, error) {
-	if len(rows) == 0 {
-		return nil, nil
+// park puts off due deliveries that are not the first of their line to when that may have ended, so that the next claim
+// does not find them.
+func (t *transaction) park(ctx context.Context, now time.Time, rooms []store.ChannelRoom) error {
+	ids, err := t.lockDeliveries(ctx, now, rooms, parkMost)
+	if err != nil || len(ids) == 0 {
+		return err
 	}
-	ids := make([]int64, len(rows))
-	for i, r := range rows {
-		ids[i] = r.ID
-	}
-	// Two queries: PostgreSQL would scan the table for a join.
-	err := t.tx.NewRaw(`SELECT (SELECT h.id FROM rollcall_deliveries AS h WHERE h.state = 'pending'
-			AND h.check_id = r.check_id AND h.channel_id = r.channel_id ORDER BY h.id LIMIT 1)
-		FROM rollcall_deliveries AS r WHERE r.id IN (?)`, bun.List(ids)).Scan(ctx, &ids)
-	if err != nil {
-		return nil, err
-	}
-	var first []deliveryRow
-	err = t.tx.NewRaw("SELECT "+queuedColumns+" FROM rollcall_deliveries AS d WHERE d.id IN (?)", bun.List(ids)).Scan(ctx, &first)
-	heads := make(map[line]deliveryRow, len(first))
-	for _, r := range first {
-		heads[r.line()] = r
-	}
-	return heads, err
+	_, err = t.tx.NewRaw(`UPDATE rollcall_deliveries AS d SET due_at = (
+			SELECT CASE WHEN f.due_at > ? THEN f.due_at ELSE ? END FROM rollcall_deliveries AS f WHERE f.id = `+firstOfLine+`)
+		WHERE d.id IN (?) AND d.id <> `+firstOfLine, micros(now), micros(now.Add(parkTime)), bun.List(ids)).Exec(ctx)
+	return err
 }

@@ -71,13 +71,6 @@ var updateDeliveries = statement{
 		WHERE d.id = v.id AND d.id = ANY ($8::bigint[])`,
 }
 
-var markFailing = statement{
-	sqlite: "UPDATE rollcall_channels SET failed_at = ?, error = ? WHERE id = ?",
-	postgres: `UPDATE rollcall_channels AS c SET failed_at = v.failed_at, error = v.error
-		FROM (SELECT unnest($1::bigint[]) AS failed_at, unnest($2::text[]) AS error, unnest($3::uuid[]) AS id) AS v
-		WHERE c.id = v.id AND c.id = ANY ($3::uuid[])`,
-}
-
 // SaveDeliveries writes changes to locked deliveries, their copies, the marks of channels, and incidents.
 func (t *transaction) SaveDeliveries(ctx context.Context, c store.DeliveryChanges) error {
 	var rows [][]any
@@ -123,9 +116,7 @@ func (t *transaction) wakeNext(ctx context.Context, ended []int64, now time.Time
 	}
 	_, err := t.tx.NewRaw(`UPDATE rollcall_deliveries SET due_at = CASE WHEN due_at < ?0 THEN due_at ELSE ?0 END
 		WHERE state = 'pending' AND attempts = 0 AND id IN (
-			SELECT (SELECT h.id FROM rollcall_deliveries AS h WHERE h.state = 'pending'
-				AND h.check_id = d.check_id AND h.channel_id = d.channel_id ORDER BY h.id LIMIT 1)
-			FROM rollcall_deliveries AS d WHERE d.id IN (?1))`, micros(now), bun.List(ended)).Exec(ctx)
+			SELECT `+firstOfLine+` FROM rollcall_deliveries AS d WHERE d.id IN (?1))`, micros(now), bun.List(ended)).Exec(ctx)
 	return err
 }
 
@@ -156,20 +147,22 @@ func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID
 // markChannels writes the marks of channels, in the order of their IDs to prevent deadlocks. It writes no row of a
 // working channel without a mark, the usual case.
 func (t *transaction) markChannels(ctx context.Context, marks map[uuid.UUID]store.ChannelMark) error {
-	var failing [][]any
 	var working []uuid.UUID
 	for _, id := range slices.SortedFunc(maps.Keys(marks), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
-		if m := marks[id]; m.FailedAt.IsZero() {
+		if marks[id] == (store.ChannelMark{}) {
 			working = append(working, id)
-		} else {
-			failing = append(failing, []any{micros(m.FailedAt), m.Error, id.String()})
+			continue
+		}
+		_, err := t.tx.NewRaw("UPDATE rollcall_channels SET failed_at = ?, error = ? WHERE id = ?",
+			micros(marks[id].FailedAt), marks[id].Error, id).Exec(ctx)
+		if err != nil {
+			return err
 		}
 	}
-	err := t.s.d.exec(ctx, t.tx, markFailing, failing)
-	if err != nil || len(working) == 0 {
-		return err
+	if len(working) == 0 {
+		return nil
 	}
-	_, err = t.tx.NewRaw("UPDATE rollcall_channels SET failed_at = NULL, error = '' WHERE id IN (?) AND failed_at IS NOT NULL",
+	_, err := t.tx.NewRaw("UPDATE rollcall_channels SET failed_at = NULL, error = '' WHERE id IN (?) AND failed_at IS NOT NULL",
 		bun.List(working)).Exec(ctx)
 	return err
 }

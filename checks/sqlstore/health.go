@@ -52,10 +52,7 @@ func (s *Store) Backlog(ctx context.Context, now time.Time) (b store.Backlog, er
 	err = s.db.NewRaw(`SELECT d.due_at FROM (
 			SELECT id, check_id, channel_id, due_at FROM rollcall_deliveries
 			WHERE state = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?
-		) AS d WHERE NOT EXISTS (
-			SELECT 1 FROM rollcall_deliveries AS e
-			WHERE e.state = 'pending' AND e.check_id = d.check_id AND e.channel_id = d.channel_id AND e.id < d.id
-		) ORDER BY d.due_at LIMIT 1`, micros(now), maxBlocked).Scan(ctx, &due)
+		) AS d WHERE d.id = `+firstOfLine+` ORDER BY d.due_at LIMIT 1`, micros(now), maxBlocked).Scan(ctx, &due)
 	if err != nil {
 		return store.Backlog{}, translate(err)
 	}

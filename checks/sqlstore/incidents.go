@@ -40,7 +40,10 @@ func (s *Store) DueIncidents(ctx context.Context, now time.Time, limit int) ([]s
 	if err != nil || len(rows) == 0 {
 		return nil, translate(err)
 	}
-	ids := distinct(rows, func(r incidentRow) uuid.UUID { return r.ChannelID })
+	var ids []uuid.UUID
+	for i := range rows {
+		ids = append(ids, rows[i].ChannelID)
+	}
 	known, err := channelsWhere(ctx, s.db, "ch.id IN (?)", bun.List(ids))
 	if err != nil {
 		return nil, translate(err)

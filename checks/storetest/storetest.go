@@ -112,6 +112,7 @@ func contract() []requirement {
 		{"DeliveriesInOrder", testDeliveriesInOrder},
 		{"DeliveryRoom", testDeliveryRoom},
 		{"DeliveryLines", testDeliveryLines},
+		{"DeliveryResults", testDeliveryResults},
 		{"DeliveriesAreShared", testDeliveriesAreShared},
 		{"DeliveryCopies", testDeliveryCopies},
 		{"DeliveryHistory", testDeliveryHistory},

@@ -2,6 +2,7 @@ package courier
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -20,36 +21,35 @@ const (
 // claim records results and claims as many deliveries as there is room for. more reports whether it has left out
 // channels.
 func (l *loop) claim(ctx context.Context, now time.Time) (claimed []store.QueuedDelivery, more bool, err error) {
-	results := l.results
 	if l.renewing {
-		results = append(results, l.renewals(now)...)
+		l.renewLeases(now)
 	}
-	rooms, err := l.rooms(ctx, results, now)
-	if err != nil || len(results)+len(rooms) == 0 {
+	rooms, err := l.rooms(ctx, now)
+	if err != nil || len(l.results)+len(rooms) == 0 {
 		return nil, false, err
 	}
 	parts := share(rooms, l.room())
-	claimed, err = l.exchange(ctx, results, parts, now)
+	claimed, err = l.exchange(ctx, parts, now)
 	if err == nil && len(parts) > 0 {
 		l.after = parts[len(parts)-1].Channel
 	}
 	return claimed, len(parts) < len(rooms), err
 }
 
-// renewals returns results that renew the leases of unfinished sends. It does not renew the lease of a send whose
-// notifier hangs long after the timeout.
-func (l *loop) renewals(now time.Time) (list []result) {
+// renewLeases adds results that renew the leases of unfinished sends. It does not renew the lease of a send whose notifier
+// hangs long after the timeout.
+func (l *loop) renewLeases(now time.Time) {
+	l.renewing = false
 	for s := range l.sends {
 		if s.took() < l.Timeout+l.Lease {
-			list = append(list, result{QueuedDelivery: s.QueuedDelivery, to: store.DeliveryPending, due: now.Add(l.Lease)})
+			l.results.add(result{DeliveryResult: pending(s.QueuedDelivery, now.Add(l.Lease))})
 		}
 	}
-	return list
 }
 
 // rooms returns the channels to claim for, in the order of their turns. It includes the channels of final results,
 // because the next delivery of their line becomes due now.
-func (l *loop) rooms(ctx context.Context, results []result, now time.Time) ([]store.ChannelRoom, error) {
+func (l *loop) rooms(ctx context.Context, now time.Time) ([]store.ChannelRoom, error) {
 	if l.room() <= 0 {
 		return nil, nil
 	}
@@ -64,9 +64,9 @@ func (l *loop) rooms(ctx context.Context, results []result, now time.Time) ([]st
 		}
 		due = append(due, window...)
 	}
-	for i := range results {
-		if r := &results[i]; r.to != store.DeliveryPending {
-			due = append(append(due, r.ChannelID), r.copies...)
+	for _, r := range l.results {
+		if r.State != store.DeliveryPending {
+			due = append(append(due, r.ChannelID), r.Copies...)
 		}
 	}
 	busy := make(map[uuid.UUID]int, len(l.lanes))
@@ -85,11 +85,19 @@ func (l *loop) rooms(ctx context.Context, results []result, now time.Time) ([]st
 
 // exchange records results and claims deliveries in one transaction. It ignores cancellation: if the answer to a claim
 // is lost, nobody can send its deliveries until the lease ends.
-func (l *loop) exchange(ctx context.Context, results []result, parts []store.ChannelRoom, now time.Time) (claimed []store.QueuedDelivery, err error) {
+func (l *loop) exchange(ctx context.Context, parts []store.ChannelRoom, now time.Time) (claimed []store.QueuedDelivery, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), exchangeTime)
 	defer cancel()
+	var list []store.DeliveryResult
+	var changed []Change
+	for _, id := range slices.Sorted(maps.Keys(l.results)) {
+		r := l.results[id]
+		if list = append(list, r.DeliveryResult); r.about != (Change{}) {
+			changed = append(changed, r.about)
+		}
+	}
 	err = l.Store.Update(ctx, func(ctx context.Context, tx store.Tx) (err error) {
-		if err := saveResults(ctx, tx, results, now); err != nil {
+		if err := tx.RecordResults(ctx, now, list); err != nil {
 			return err
 		}
 		claimed, err = tx.ClaimDeliveries(ctx, store.DeliveryClaim{Now: now, Until: now.Add(l.Lease), Room: parts})
@@ -101,16 +109,10 @@ func (l *loop) exchange(ctx context.Context, results []result, parts []store.Cha
 	if err != nil {
 		return nil, err
 	}
-	var changed []Change
-	for _, r := range results {
-		if r.about != (Change{}) {
-			changed = append(changed, r.about)
-		}
-	}
+	clear(l.results)
 	if len(changed) > 0 {
 		l.Changed(ctx, changed)
 	}
-	l.results, l.renewing = nil, false
 	return claimed, nil
 }
 
@@ -129,19 +131,16 @@ func replaceStale(ctx context.Context, tx store.Tx, claimed []store.QueuedDelive
 	if err != nil {
 		return err
 	}
-	changes := store.DeliveryChanges{Now: now, Marks: make(map[uuid.UUID]store.ChannelMark)}
+	var changes []store.DeliveryResult
 	for i, q := range claimed {
-		line := lines[q.ID]
-		if len(line) < 2 {
-			continue
+		if line := lines[q.ID]; len(line) > 1 {
+			superseded, first := supersede(line)
+			if len(superseded) == 0 {
+				continue
+			}
+			first.Mark = &store.ChannelMark{FailedAt: now, Error: first.Error}
+			changes, claimed[i] = append(append(changes, superseded...), first), first.QueuedDelivery
 		}
-		superseded, first := supersede(line)
-		if len(superseded) == 0 {
-			continue
-		}
-		changes.Deliveries = append(append(changes.Deliveries, superseded...), first)
-		changes.Marks[q.ChannelID] = store.ChannelMark{FailedAt: now, Error: first.Error}
-		claimed[i] = first
 	}
-	return tx.SaveDeliveries(ctx, changes)
+	return tx.RecordResults(ctx, now, changes)
 }

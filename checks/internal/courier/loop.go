@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/background"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 const (
@@ -28,7 +27,7 @@ type loop struct {
 	lanes    map[uuid.UUID]*lane // by channel
 	slots    chan struct{}       // a counting semaphore; capacity is the number of concurrent sends
 	finished chan *send
-	results  []result           // not recorded yet
+	results  results            // not recorded yet
 	after    uuid.UUID          // the channel whose turn was last
 	renewing bool               // renew the leases of unfinished sends
 	halted   chan struct{}      // closed to keep further sends from beginning
@@ -51,6 +50,7 @@ func newLoop(c *Courier) *loop {
 		slots:    make(chan struct{}, c.Sends),
 		finished: make(chan *send, ahead*c.Sends), // no goroutine blocks after the loop has ended
 		halted:   make(chan struct{}),
+		results:  make(results),
 		failing:  make(map[uuid.UUID]bool),
 	}
 }
@@ -165,16 +165,9 @@ func (l *loop) stop(ctx context.Context, cancel context.CancelFunc) error {
 	if len(l.results) == 0 {
 		return nil
 	}
-	_, err := l.exchange(ctx, l.results, nil, l.Now())
+	_, err := l.exchange(ctx, nil, l.Now())
 	if err != nil {
 		l.Log.ErrorContext(ctx, "cannot record the results of alerts", "error", err)
 	}
 	return err
-}
-
-// giveBack returns deliveries to the outbox as if nobody had claimed them.
-func (l *loop) giveBack(due time.Time, list ...store.QueuedDelivery) {
-	for _, q := range list {
-		l.results = append(l.results, result{QueuedDelivery: q, to: store.DeliveryPending, due: due, uncounted: true})
-	}
 }

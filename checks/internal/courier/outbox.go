@@ -121,8 +121,7 @@ func (c *Courier) abandonSome(ctx context.Context) (failed int, err error) {
 
 // failLines fails the deliveries to channels that are late and first in their lines, and those behind them.
 func (c *Courier) failLines(ctx context.Context, tx store.Tx, due []uuid.UUID, late, now time.Time) (failed int, err error) {
-	// The claim only finds the lines: its lease has already ended.
-	claim := store.DeliveryClaim{Now: late, Until: late}
+	claim := store.DeliveryClaim{Now: late, Until: now}
 	for _, channel := range due {
 		claim.Room = append(claim.Room, store.ChannelRoom{Channel: channel, N: abandonLines})
 	}
@@ -138,20 +137,23 @@ func (c *Courier) failLines(ctx context.Context, tx store.Tx, due []uuid.UUID, l
 	if err != nil {
 		return 0, err
 	}
-	changes := store.DeliveryChanges{Now: now, Marks: make(map[uuid.UUID]store.ChannelMark)}
+	var results []store.DeliveryResult
 	for _, line := range lines {
-		line[0].Attempts-- // the claim was no attempt
-		for _, w := range line {
-			if w.Due.After(late) {
+		for i, w := range line {
+			if w.CreatedAt.After(late) { // the claim may have changed Due
 				continue
 			}
-			w.State, w.Error = store.DeliveryFailed, fmt.Sprintf("not sent within %v: no server has a notifier", c.GiveUp)
+			missing := "a notifier"
 			if w.ChannelID == store.OnAlert.ID {
-				w.Error = fmt.Sprintf("not sent within %v: no server has OnAlert", c.GiveUp)
+				missing = "OnAlert"
 			}
-			changes.Deliveries = append(changes.Deliveries, w.QueuedDelivery)
-			changes.Marks[w.ChannelID] = store.ChannelMark{FailedAt: now, Error: w.Error}
+			r := over(w.QueuedDelivery, store.DeliveryFailed, fmt.Sprintf("not sent within %v: no server has %s", c.GiveUp, missing))
+			if i == 0 {
+				r.Attempts-- // the claim was no attempt
+			}
+			r.Mark = &store.ChannelMark{FailedAt: now, Error: r.Error}
+			results = append(results, r)
 		}
 	}
-	return len(changes.Deliveries), tx.SaveDeliveries(ctx, changes)
+	return len(results), tx.RecordResults(ctx, now, results)
 }

@@ -57,7 +57,7 @@ func stale(q store.QueuedDelivery, now time.Time) bool {
 // supersede decides which deliveries of a line that begins with a stale one are obsolete. It keeps the newest. If that
 // one reports that the check is up, it also keeps the first one about the last outage. The first delivery that it keeps
 // takes over the claim and sums up the flips of the superseded ones.
-func supersede(line []store.WaitingDelivery) (superseded []store.QueuedDelivery, first store.QueuedDelivery) {
+func supersede(line []store.WaitingDelivery) (superseded []store.DeliveryResult, first store.DeliveryResult) {
 	newest := line[len(line)-1]
 	kept := newest
 	if newest.FlipUp {
@@ -80,10 +80,9 @@ func supersede(line []store.WaitingDelivery) (superseded []store.QueuedDelivery,
 		if from := flipsFrom(w); from.Before(since) {
 			since = from
 		}
-		w.State, w.Error = store.DeliverySuperseded, supersededText(w.Error)
-		superseded = append(superseded, w.QueuedDelivery)
+		superseded = append(superseded, over(w.QueuedDelivery, store.DeliverySuperseded, supersededText(w.Error)))
 	}
-	first = kept.QueuedDelivery
+	first = pending(kept.QueuedDelivery, kept.Due)
 	if len(superseded) == 0 {
 		return nil, first
 	}

@@ -53,72 +53,26 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestSettle(t *testing.T) {
-	ops, later := channelN(1), noon.Add(time.Minute)
-	row := store.QueuedDelivery{ID: 7, ChannelID: ops, State: store.DeliveryPending, Attempts: 3, CreatedAt: noon.Add(-time.Hour), Due: noon, Error: "former"}
-	claim := func(attempts int) store.QueuedDelivery {
-		return store.QueuedDelivery{ID: 7, ChannelID: ops, Attempts: attempts}
+// TestResults adds results of one delivery under several claims. The store drops those whose claim is not the latest.
+func TestResults(t *testing.T) {
+	under := func(claim int, state store.DeliveryState) result {
+		return result{DeliveryResult: store.DeliveryResult{QueuedDelivery: store.QueuedDelivery{ID: 7, State: state}, Claim: claim}}
 	}
-	changed := func(change func(*store.QueuedDelivery)) []store.QueuedDelivery {
-		q := row
-		change(&q)
-		return []store.QueuedDelivery{q}
-	}
-	over := func(state store.DeliveryState, text string) []store.QueuedDelivery {
-		return changed(func(q *store.QueuedDelivery) { q.State, q.Error = state, text })
-	}
-	for name, tt := range map[string]struct {
-		state   store.DeliveryState // of the row
-		results []result
-		want    []store.QueuedDelivery
-		mark    *store.ChannelMark
-		copies  []uuid.UUID
-	}{
-		"nothing": {},
-		"sent":    {results: []result{{QueuedDelivery: claim(3), to: store.DeliverySent}}, want: over(store.DeliverySent, ""), mark: &store.ChannelMark{}},
-		"failed": {results: []result{{QueuedDelivery: claim(3), to: store.DeliveryFailed, text: "refused"}},
-			want: over(store.DeliveryFailed, "refused"), mark: &store.ChannelMark{FailedAt: noon, Error: "refused"}},
-		"again": {results: []result{{QueuedDelivery: claim(3), to: store.DeliveryPending, due: later, text: "away"}},
-			want: changed(func(q *store.QueuedDelivery) { q.Due, q.Error = later, "away" })},
-		"lease renewed": {results: []result{{QueuedDelivery: claim(3), to: store.DeliveryPending, due: later}},
-			want: changed(func(q *store.QueuedDelivery) { q.Due = later })},
-		"given back": {results: []result{{QueuedDelivery: claim(3), to: store.DeliveryPending, due: later, uncounted: true}},
-			want: changed(func(q *store.QueuedDelivery) { q.Due, q.Attempts = later, 2 })},
-		"given back twice": {results: slices.Repeat([]result{{QueuedDelivery: claim(3), to: store.DeliveryPending, due: later, uncounted: true}}, 2),
-			want: changed(func(q *store.QueuedDelivery) { q.Due, q.Attempts = later, 2 })},
-		"sent under a former claim":   {results: []result{{QueuedDelivery: claim(2), to: store.DeliverySent}}, want: over(store.DeliverySent, ""), mark: &store.ChannelMark{}},
-		"failed under a former claim": {results: []result{{QueuedDelivery: claim(2), to: store.DeliveryFailed, text: "refused"}}},
-		"again under a former claim":  {results: []result{{QueuedDelivery: claim(2), to: store.DeliveryPending, due: later}}},
-		"sent, then failed": {results: []result{{QueuedDelivery: claim(2), to: store.DeliverySent}, {QueuedDelivery: claim(3), to: store.DeliveryFailed, text: "x"}},
-			want: over(store.DeliverySent, ""), mark: &store.ChannelMark{}},
-		"renewed, then sent": {results: []result{{QueuedDelivery: claim(3), to: store.DeliveryPending, due: later}, {QueuedDelivery: claim(3), to: store.DeliverySent}},
-			want: changed(func(q *store.QueuedDelivery) { q.State, q.Due, q.Error = store.DeliverySent, later, "" }), mark: &store.ChannelMark{}},
-		"of one that has ended":   {state: store.DeliverySuperseded, results: []result{{QueuedDelivery: claim(3), to: store.DeliverySent}}},
-		"of one that was deleted": {results: []result{{QueuedDelivery: store.QueuedDelivery{ID: 8}, to: store.DeliverySent}}},
-		"a group": {results: []result{{QueuedDelivery: claim(3), to: store.DeliverySent, copies: []uuid.UUID{channelN(2)}}},
-			want: over(store.DeliverySent, ""), copies: []uuid.UUID{channelN(2)}},
-		"a group without members": {results: []result{{QueuedDelivery: claim(3), to: store.DeliveryFailed, text: "the group has no members"}},
-			want: over(store.DeliveryFailed, "the group has no members"), mark: &store.ChannelMark{FailedAt: noon, Error: "the group has no members"}},
-		"an orphan": {results: []result{{QueuedDelivery: claim(3), to: store.DeliveryFailed, text: "gone", orphan: true}}, want: over(store.DeliveryFailed, "gone")},
+	for name, tt := range map[string]struct{ first, second, want result }{
+		"renewed, then sent":       {under(3, store.DeliveryPending), under(3, store.DeliverySent), under(3, store.DeliverySent)},
+		"renewed, then failed":     {under(3, store.DeliveryPending), under(3, store.DeliveryFailed), under(3, store.DeliveryFailed)},
+		"sent, then failed":        {under(2, store.DeliverySent), under(3, store.DeliveryFailed), under(2, store.DeliverySent)},
+		"failed, then sent":        {under(3, store.DeliveryFailed), under(2, store.DeliverySent), under(2, store.DeliverySent)},
+		"again, then a later one":  {under(2, store.DeliveryPending), under(3, store.DeliveryFailed), under(3, store.DeliveryFailed)},
+		"a later one, then again":  {under(3, store.DeliveryFailed), under(2, store.DeliveryPending), under(3, store.DeliveryFailed)},
+		"sent, then sent again":    {under(2, store.DeliverySent), under(3, store.DeliverySent), under(3, store.DeliverySent)},
+		"sent, then lease renewed": {under(2, store.DeliverySent), under(3, store.DeliveryPending), under(2, store.DeliverySent)},
 	} {
-		rows := []store.QueuedDelivery{row, {ID: 9, State: store.DeliveryPending}}
-		if tt.state != "" {
-			rows[0].State = tt.state
-		}
-		before := slices.Clone(rows)
-		got := settle(rows, tt.results, noon)
-		want := store.DeliveryChanges{Now: noon, Deliveries: tt.want, Copies: map[int64][]uuid.UUID{}, Marks: map[uuid.UUID]store.ChannelMark{}}
-		if tt.copies != nil {
-			want.Copies[7] = tt.copies
-		}
-		if tt.mark != nil {
-			want.Marks[ops] = *tt.mark
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		rs := make(results)
+		rs.add(tt.first)
+		rs.add(tt.second)
+		if diff := cmp.Diff(results{7: tt.want}, rs, cmp.AllowUnexported(result{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-		if diff := cmp.Diff(before, rows); diff != "" {
-			t.Errorf("%s: changed its argument: %s", name, diff)
 		}
 	}
 }
@@ -188,7 +142,12 @@ func TestSupersede(t *testing.T) {
 			t.Errorf("%s: kept %s, want %s", flips, kept, want.kept)
 		}
 		i := strings.IndexFunc(want.kept, func(r rune) bool { return r != '.' })
-		wantFirst := store.QueuedDelivery{ID: int64(10 + i), State: store.DeliveryPending, Attempts: 4, Error: "away", Due: lease}
+		wantFirst := store.DeliveryResult{QueuedDelivery: store.QueuedDelivery{
+			ID: int64(10 + i), State: store.DeliveryPending, Attempts: 4, Error: "away", Due: lease,
+		}}
+		if i == 0 {
+			wantFirst.Claim = 4
+		}
 		if want.since >= 0 || len(superseded) > 0 {
 			wantFirst.Since = noon.Add(want.since)
 		}

@@ -56,11 +56,15 @@ func (l *loop) begin(ctx, sending context.Context, claimed []store.QueuedDeliver
 	for _, a := range alerts {
 		switch notifier := l.notifiers[a.Channel.Kind]; {
 		case a.Close == "" && !a.Channel.Wants(status(a.Flip.Up)):
-			l.finish(a, result{to: store.DeliverySkipped})
+			l.finish(a, over(a.QueuedDelivery, store.DeliverySkipped, ""))
 		case a.Channel.Kind == channels.Group && len(a.Members) == 0:
-			l.finish(a, result{to: store.DeliveryFailed, text: errNoMembers.Error()})
+			r := over(a.QueuedDelivery, store.DeliveryFailed, errNoMembers.Error())
+			r.Mark = &store.ChannelMark{FailedAt: l.Now(), Error: r.Error}
+			l.finish(a, r)
 		case a.Channel.Kind == channels.Group:
-			l.finish(a, result{to: store.DeliverySent, copies: a.Members})
+			r := over(a.QueuedDelivery, store.DeliverySent, "")
+			r.Copies = a.Members
+			l.finish(a, r)
 		case notifier == nil:
 			l.conclude(ctx, &send{Alert: a, err: channels.Permanent(&NotConfiguredError{a.Channel.Kind})})
 		default:
@@ -165,9 +169,7 @@ func (l *loop) failOrphans(alerts []store.Alert, claimed []store.QueuedDelivery)
 	}
 	for _, q := range claimed {
 		if !found[q.ID] {
-			l.results = append(l.results, result{
-				QueuedDelivery: q, to: store.DeliveryFailed, text: "the check or the channel no longer exists", orphan: true,
-			})
+			l.results.add(result{DeliveryResult: over(q, store.DeliveryFailed, "the check or the channel no longer exists")})
 		}
 	}
 }

@@ -55,6 +55,9 @@ type DeliveryQueue interface {
 	// there is room for. Those that wait in their lines take up no room, however many are due before. It skips deliveries
 	// that another transaction has locked. When a lease has ended, another claim can take the delivery.
 	ClaimDeliveries(ctx context.Context, c DeliveryClaim) ([]QueuedDelivery, error)
+	// RecordResults writes results of claimed deliveries, each with what it entails. A result counts only if its delivery
+	// is pending and its claim is the latest; that a delivery was sent counts under any claim. Each delivery comes once.
+	RecordResults(ctx context.Context, now time.Time, results []DeliveryResult) error
 	// LockDeliveries locks deliveries, whatever their state, and returns those that exist, in any order.
 	LockDeliveries(ctx context.Context, ids []int64) ([]QueuedDelivery, error)
 	// LockLines locks the lines that begin with these claimed deliveries. It returns each line, in its order, by the ID
@@ -90,6 +93,21 @@ type QueuedDelivery struct {
 	Error string
 	// Done are the recipients that have accepted the alert; see [channels.Partial].
 	Done []string
+}
+
+// DeliveryResult is what became of a claimed delivery.
+type DeliveryResult struct {
+	// QueuedDelivery is the delivery afterwards: RecordResults writes State, Attempts, Due, Since, Error and Done. In a final
+	// state, the delivery has no Due, and the next of its line becomes due as [DeliveryChanges] describes.
+	QueuedDelivery
+	// Claim is the number of Attempts under which the delivery was claimed.
+	Claim int
+	// Copies are further channels for the alert; see [DeliveryChanges].
+	Copies []uuid.UUID
+	// Mark is the new mark of the channel, or nil to leave it.
+	Mark *ChannelMark
+	// Incident is an incident to save, or nil.
+	Incident *Incident
 }
 
 // WaitingDelivery is a delivery in a line, with the flip that it is about.
