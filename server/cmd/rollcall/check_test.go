@@ -1,0 +1,29 @@
+package main
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// TestCheckSettings checks that what check set can set are settings, and that check list shows them.
+func TestCheckSettings(t *testing.T) {
+	shown := reflect.TypeFor[checkDoc]()
+	var columns []string
+	for field := range shown.Fields() {
+		columns = append(columns, field.Tag.Get("json"))
+	}
+	for _, flag := range findCommand(findCommand(model(t).Node, "check"), "set").Flags {
+		name := strings.ReplaceAll(flag.Name, "-", "_")
+		if slices.Contains([]string{"help", "slug", "id", "project", "json"}, name) {
+			continue
+		}
+		if !slices.Contains(columns, name) || !slices.Contains(checkHeader, strings.ToUpper(strings.ReplaceAll(name, "_", " "))) {
+			t.Errorf("check list does not show %s", name)
+		}
+		checks.SettingNamed(name) // panics if there is none
+	}
+}
