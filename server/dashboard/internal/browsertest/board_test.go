@@ -71,7 +71,7 @@ func TestBoard(t *testing.T) {
 	s.ping(etl.ID, pings.Success)
 	s.ping(backup.ID, pings.Success)
 	page.Wait(marks("etl", "running") + ".length == 0")
-	page.WaitText(".lead", "1 run failed and 1 run did not come in time")
+	page.WaitText(".lead", "1 run failed and 1 run was late")
 	stayed(t, page)
 
 	for _, size := range []browsertest.Size{browsertest.Wide, browsertest.Narrow} {

@@ -91,7 +91,7 @@ func TestRestart(t *testing.T) {
 	page.WaitText(state(c), "up")
 	stay(page)
 	s.stop()
-	page.WaitText("#offline", "connection")
+	page.WaitText("#offline", "Connection lost")
 	s.clock.Advance(24 * time.Hour)
 	s.start()
 	page.WaitText(state(c), "down")

@@ -101,7 +101,7 @@ func TestSubscribeProblems(t *testing.T) {
 	}
 	page.NoScript()
 	page.Go(form)
-	page.WaitText("#subscribe", "open the page with JavaScript, by https or on localhost")
+	page.WaitText("#subscribe", "enable JavaScript and open this page over https or on localhost")
 	if page.Count("#subscribe button:not([hidden])") != 0 {
 		t.Error("the button is there without JavaScript")
 	}
