@@ -32,7 +32,7 @@ func emailKind() KindInfo {
 			Check: checkAddresses,
 		}, {
 			Name:         "unsubscribed",
-			Doc:          "The addresses that have unsubscribed by the link in a message. They get no more, until you remove them here.",
+			Doc:          "The addresses that have unsubscribed by the link in a message. They get no more alerts until you remove them here.",
 			KeepsSecrets: true,
 			Check:        checkAddresses,
 		}},

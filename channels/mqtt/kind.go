@@ -20,7 +20,7 @@ func Kind() channels.KindInfo {
 				Required: true, Check: checkBroker,
 			},
 			{
-				Name: "topic", Doc: "The topic, such as alerts/$SLUG. $UUID and $SLUG stand for those of the check.",
+				Name: "topic", Doc: "The topic, such as alerts/$SLUG. $UUID and $SLUG are replaced by the check's.",
 				Required: true, KeepsSecrets: true, Check: checkTopic,
 			},
 			{Name: "username", Doc: "The user name.", KeepsSecrets: true, Check: checkUser},

@@ -17,10 +17,10 @@ import (
 func Kind() channels.KindInfo {
 	return channels.KindInfo{
 		Kind: WebPush, Title: "Web Push", Category: channels.Push,
-		Doc: "Shows alerts as notifications of a browser, also while no page is open. Each browser, also that of a phone, is an integration.",
+		Doc: "Shows alerts as notifications of a browser, also while no page is open. Each browser, on a phone too, is an integration.",
 		Settings: []channels.Setting{{
 			Name: "subscription",
-			Doc: "The subscription of the browser: JSON with endpoint and keys. The dashboard makes it by the button Subscribe this browser. " +
+			Doc: "The subscription of the browser: JSON with endpoint and keys. The dashboard fills it in with the button Subscribe this browser. " +
 				"It is of use to this server alone.",
 			Required: true, Secret: true, Subscription: true, Check: checkSubscription,
 		}},

@@ -182,5 +182,5 @@ func lag(event, at time.Time) string {
 	if d := at.Sub(event); d >= time.Second {
 		return verdict.Duration(d) + " later"
 	}
-	return "at once"
+	return "immediately"
 }
