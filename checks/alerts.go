@@ -53,16 +53,6 @@ type Alerting struct {
 	Next time.Time `json:"next,omitzero"`
 }
 
-// Wake returns the instant at which [Check.Settle] next has something to do: the deadline, or an alert that is due
-// earlier. It is the zero time when there is nothing to wait for.
-func (c Check) Wake() time.Time {
-	deadline, next := c.Deadline(), c.Alerting.Next
-	if deadline.IsZero() || !next.IsZero() && next.Before(deadline) {
-		return next
-	}
-	return deadline
-}
-
 // enter gives a check the status that a transition leads to, and raises the alert about it or starts to wait for it.
 func (c Check) enter(t Transition, now time.Time, effects *Effects) Check {
 	alerted := c.Stored == StatusDown && c.Alerting.Failures == 0
@@ -201,18 +191,4 @@ func (c Check) quietUntil(now time.Time) (end time.Time, quiet bool) {
 		}
 	}
 	return p.hours.Until(now)
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

@@ -154,6 +154,16 @@ func (c Check) Deadline() time.Time {
 	return deadline
 }
 
+// Wake returns the instant at which [Check.Settle] next has something to do: the deadline, or an alert that is due
+// earlier. It is the zero time when there is nothing to wait for.
+func (c Check) Wake() time.Time {
+	deadline, next := c.Deadline(), c.Alerting.Next
+	if deadline.IsZero() || !next.IsZero() && next.Before(deadline) {
+		return next
+	}
+	return deadline
+}
+
 // overrunAt returns when the run in progress will have taken too long.
 func (c Check) overrunAt() time.Time { return c.LastStart.Add(c.RunLimit()) }
 
@@ -180,4 +190,18 @@ func (c Check) ExpectedAfter(t time.Time) time.Time {
 		return time.Time{}
 	}
 	return next.UTC()
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

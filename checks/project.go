@@ -1,7 +1,6 @@
 package checks
 
 import (
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,14 +58,6 @@ func (p Project) PingLimit() int {
 		return FreePings
 	}
 	return PaidPings
-}
-
-// PingKeyLength is the length of a ping key in characters.
-const PingKeyLength = 22
-
-// ValidPingKey reports whether a text has the form of a ping key: 22 lower-case letters and digits.
-func ValidPingKey(text string) bool {
-	return len(text) == PingKeyLength && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
 // Key is an API key (server/API.md section 5) without its text, of which only the hash is stored.

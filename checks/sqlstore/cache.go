@@ -70,17 +70,17 @@ func (c *cache) get(rows []lockedKey) (locked []*store.Locked, missing []int64) 
 	return locked, missing
 }
 
-// state returns a copy of the state of a check that is cached with a revision.
-func (c *cache) state(key, revision int64) (s checks.State, ok bool) {
+// state returns a copy of the state of a check that is cached with a revision, or nil.
+func (c *cache) state(key, revision int64) *checks.State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	entry, ok := c.byKey[key]
 	if !ok || entry.row.revision != revision {
-		return s, false
+		return nil
 	}
-	s = entry.check.State
+	s := entry.check.State
 	s.Runs = slices.Clone(s.Runs)
-	return s, true
+	return &s
 }
 
 // put caches checks as a transaction has committed them.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -15,7 +17,8 @@ type checkRow struct {
 	id    int64
 	check checks.Check
 
-	stored                     []byte // storedState
+	decoded                    *checks.State // from the cache, or nil
+	stored                     []byte        // storedState
 	previous                   previousState
 	logHead, watchAt, revision int64
 }
@@ -117,17 +120,48 @@ type dbQuerier interface {
 
 // check returns the check of a row, with its schedule compiled and without its channels.
 func (s *Store) check(r *checkRow) (checks.Check, error) {
-	c, cached := r.check, false
-	if c.State, cached = s.cache.state(r.id, r.revision); !cached {
-		var err error
-		if c.State, err = r.state(); err != nil {
-			return checks.Check{}, err
-		}
+	c := r.check
+	var err error
+	if c.State, err = r.state(); err != nil {
+		return checks.Check{}, err
 	}
 	// A check whose schedule this version cannot evaluate must not break lists and the watcher. It goes down after its
 	// grace time, so that someone notices.
 	_ = s.plans.Attach(&c)
 	return c, nil
+}
+
+// stateVersion is the version of storedState. A higher one is refused: writing the state again would lose what this
+// version does not know.
+const stateVersion = 1
+
+// storedState is the JSON in rollcall_states.state. It is valid if Revision is that of the row. Otherwise a server of the
+// version before has written the row since, and the columns of previousState are valid.
+type storedState struct {
+	Version  int   `json:"version"`
+	Revision int64 `json:"revision"`
+	*checks.State
+}
+
+// state returns the state of a row.
+func (r *checkRow) state() (checks.State, error) {
+	switch {
+	case r.decoded != nil:
+		return *r.decoded, nil
+	case len(r.stored) == 0:
+		return r.previous.state()
+	}
+	s := storedState{State: new(checks.State)}
+	switch err := json.Unmarshal(r.stored, &s); {
+	case s.Revision != r.revision:
+		return r.previous.state()
+	case s.Version > stateVersion:
+		return checks.State{}, fmt.Errorf("sqlstore: the state of a check has version %d, and this version of Rollcall reads up to %d: upgrade it",
+			s.Version, stateVersion)
+	case err != nil:
+		return checks.State{}, fmt.Errorf("sqlstore: the state of a check: %w", err)
+	}
+	return *s.State, nil
 }
 
 // settingsOf maps the columns of rollcall_checks to their values.

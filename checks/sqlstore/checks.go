@@ -35,11 +35,12 @@ func (s *Store) listChecks(ctx context.Context, where string, args ...any) ([]ch
 	// SQLite would sort whole rows.
 	slices.SortFunc(rows, func(a, b *checkRow) int { return cmp.Compare(a.id, b.id) })
 	list, ids := make([]checks.Check, len(rows)), make([]int64, len(rows))
-	for i := range rows {
-		if list[i], err = s.check(rows[i]); err != nil {
+	for i, r := range rows {
+		r.decoded = s.cache.state(r.id, r.revision)
+		if list[i], err = s.check(r); err != nil {
 			return nil, err
 		}
-		ids[i] = rows[i].id
+		ids[i] = r.id
 	}
 	assigned, err := s.assigned(ctx, list[0].ProjectID, ids)
 	for i := range list {

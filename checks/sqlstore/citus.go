@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/bits"
 	"slices"
 	"strings"
@@ -58,28 +57,6 @@ func hashInt64(key int64) int32 {
 	mix(&c, &b, 24)
 	return int32(c)
 }
-
-// group splits a list by shard, in the order of the shards. All transactions lock in this order.
-func group[T any](s shards, list []T, key func(T) int64) [][]T {
-	switch {
-	case len(list) == 0:
-		return nil
-	case s == nil || len(list) == 1:
-		return [][]T{list}
-	}
-	parts := make(map[int][]T)
-	for _, v := range list {
-		at := s.of(key(v))
-		parts[at] = append(parts[at], v)
-	}
-	groups := make([][]T, 0, len(parts))
-	for _, at := range slices.Sorted(maps.Keys(parts)) {
-		groups = append(groups, parts[at])
-	}
-	return groups
-}
-
-func itself(key int64) int64 { return key }
 
 // shards returns how the database is distributed.
 func (s *Store) shards() shards {

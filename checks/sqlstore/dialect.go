@@ -122,27 +122,6 @@ func (d dialect) forUpdate(q *bun.SelectQuery, of, more string) *bun.SelectQuery
 	return q.For("UPDATE OF " + of + more)
 }
 
-// reserve returns n identifiers, in ascending order, for new rows of a table.
-func (d dialect) reserve(ctx context.Context, db querier, table string, n int) ([]int64, error) {
-	if n == 0 {
-		return nil, nil
-	}
-	var id int64
-	if d.postgres {
-		rows, err := db.QueryContext(ctx, "SELECT nextval('"+table+"_ids') FROM generate_series(1, $1::int)", n)
-		return scanList(rows, err, &id, &id)
-	}
-	if err := db.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM "+table).Scan(&id); err != nil {
-		return nil, err
-	}
-	ids := make([]int64, n)
-	for i := range ids {
-		id++
-		ids[i] = id
-	}
-	return ids, nil
-}
-
 // querier is a database or a transaction.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -25,14 +24,11 @@ func instant(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// statuses lists the states of checks. The database stores the index.
+// statuses lists the states of checks. The database stores the index, see code.
 var statuses = [...]checks.Status{checks.StatusNew, checks.StatusUp, checks.StatusDown, checks.StatusPaused}
 
-// kinds lists the kinds of pings. The database stores the index.
+// kinds lists the kinds of pings. The database stores the index, see code.
 var kinds = [...]pings.Kind{pings.Success, pings.Start, pings.Fail, pings.Log, pings.Ignored}
-
-// code returns the index of a value, or -1, which decode refuses.
-func code[T comparable](list []T, v T) int64 { return int64(slices.Index(list, v)) }
 
 func decode[T comparable](list []T, i int64) (v T, err error) {
 	if i < 0 || i >= int64(len(list)) {

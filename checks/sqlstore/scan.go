@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"cmp"
 	"database/sql"
-	"encoding/json"
 	"strings"
 )
 
@@ -18,15 +17,6 @@ func (d dialect) among(column, pgType string) string {
 // anyOf is among with bun's placeholder.
 func (d dialect) anyOf(column, pgType string) string {
 	return strings.Replace(d.among(column, pgType), "$1", "?", 1)
-}
-
-// list turns numbers or UUIDs into one parameter, so that the text of the query does not depend on their number.
-func (d dialect) list(values any) string {
-	text, _ := json.Marshal(values) // cannot fail for these types
-	if d.postgres {
-		text[0], text[len(text)-1] = '{', '}' // a PostgreSQL array; JSON's quotes suit these types
-	}
-	return string(text)
 }
 
 // scanList scans each row into the given fields of row and collects copies of row. It takes the two results of the

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -19,6 +20,36 @@ func (d dialect) text(s statement) string {
 		return s.postgres
 	}
 	return s.sqlite
+}
+
+// list turns numbers or UUIDs into one parameter, so that the text of the query does not depend on their number.
+func (d dialect) list(values any) string {
+	text, _ := json.Marshal(values) // cannot fail for these types
+	if d.postgres {
+		text[0], text[len(text)-1] = '{', '}' // a PostgreSQL array; JSON's quotes suit these types
+	}
+	return string(text)
+}
+
+// reserve returns n identifiers, in ascending order, for new rows of a table.
+func (d dialect) reserve(ctx context.Context, db querier, table string, n int) ([]int64, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	var id int64
+	if d.postgres {
+		rows, err := db.QueryContext(ctx, "SELECT nextval('"+table+"_ids') FROM generate_series(1, $1::int)", n)
+		return scanList(rows, err, &id, &id)
+	}
+	if err := db.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM "+table).Scan(&id); err != nil {
+		return nil, err
+	}
+	ids := make([]int64, n)
+	for i := range ids {
+		id++
+		ids[i] = id
+	}
+	return ids, nil
 }
 
 // exec runs a statement for rows, each with its values in the order of the parameters. SQLite runs it once for each row.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
@@ -235,3 +236,6 @@ func stateValues(row *lockedRow, s *checks.State) ([]any, error) {
 		p.status, p.since, p.nPings, p.lastPing, p.lastStart, p.lastStartRun, p.runs, p.alerting, p.history, row.id,
 	}, err
 }
+
+// code returns the index of a value, or -1, which decode refuses.
+func code[T comparable](list []T, v T) int64 { return int64(slices.Index(list, v)) }

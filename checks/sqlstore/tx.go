@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -134,6 +136,28 @@ func (t *transaction) lockKeys(ctx context.Context, keys []int64) ([]lockedKey, 
 	return locked, nil
 }
 
+// group splits a list by shard, in the order of the shards. All transactions lock in this order.
+func group[T any](s shards, list []T, key func(T) int64) [][]T {
+	switch {
+	case len(list) == 0:
+		return nil
+	case s == nil || len(list) == 1:
+		return [][]T{list}
+	}
+	parts := make(map[int][]T)
+	for _, v := range list {
+		at := s.of(key(v))
+		parts[at] = append(parts[at], v)
+	}
+	groups := make([][]T, 0, len(parts))
+	for _, at := range slices.Sorted(maps.Keys(parts)) {
+		groups = append(groups, parts[at])
+	}
+	return groups
+}
+
+func itself(key int64) int64 { return key }
+
 // LockDue locks checks whose deadline or next alert may have come.
 func (t *transaction) LockDue(ctx context.Context, now time.Time, limit int) ([]*store.Locked, error) {
 	due, err := t.lockDueChecks(ctx, now, limit)
@@ -158,6 +182,9 @@ func (t *transaction) lockDueChecks(ctx context.Context, now time.Time, limit in
 	return scanList(rows, err, &row, &row.id, &row.revision)
 }
 
+// withKeys is a condition on rollcall_checks AS c.
+var withKeys = statement{sqlite: "c.id IN (SELECT value FROM json_each(?))", postgres: "c.id = ANY ($1::bigint[])"}
+
 // load returns the checks of locked rows, from the cache if it has the row's revision. It must read the others after
 // locking: a query that waits for a lock sees other tables as they were when it started.
 func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*store.Locked, error) {
@@ -165,7 +192,7 @@ func (t *transaction) load(ctx context.Context, rows []lockedKey) ([]*store.Lock
 	if len(missing) == 0 {
 		return locked, nil
 	}
-	found, err := t.s.checkRows(ctx, t.tx.Tx, t.tx.Tx, t.s.d.among("c.id", "bigint"), t.s.d.list(missing))
+	found, err := t.s.checkRows(ctx, t.tx.Tx, t.tx.Tx, t.s.d.text(withKeys), t.s.d.list(missing))
 	if err != nil {
 		return nil, err
 	}
