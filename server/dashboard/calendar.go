@@ -50,8 +50,8 @@ func newCalendar(days []checks.DayStats, now time.Time) calendar {
 	}
 	text := fmt.Sprintf("Of the last %d days, %d were monitored, and the check was down on %d of them.", calendarDays, watched, bad)
 	fmt.Fprintf(&out, `<svg class="days" viewBox="0 0 %d 98" role="img" aria-label="%s">`, 28+(column+1)*14, text)
-	for row, name := range map[int]string{0: "Mon", 2: "Wed", 4: "Fri", 6: "Sun"} {
-		fmt.Fprintf(&out, `<text x="0" y="%d">%s</text>`, row*14+10, name)
+	for i, name := range []string{"Mon", "Wed", "Fri", "Sun"} {
+		fmt.Fprintf(&out, `<text x="0" y="%d">%s</text>`, 2*i*14+10, name)
 	}
 	out.WriteString(squares.String())
 	out.WriteString("</svg>")
