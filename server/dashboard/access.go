@@ -1,13 +1,13 @@
 package dashboard
 
 import (
-	"errors"
-
 	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 )
 
 // ErrSignedOut is the error of Config.Authorize for a request of somebody who is not signed in.
-var ErrSignedOut = errors.New("dashboard: nobody is signed in")
+var ErrSignedOut = ui.ErrSignedOut
 
 // Access says what a viewer may see and change. Config.Authorize returns it for each request.
 type Access struct {
@@ -15,8 +15,6 @@ type Access struct {
 	Name string
 	// Projects are the projects that the viewer may see, in the order in which pages list them.
 	Projects []ProjectAccess
-
-	keys map[uuid.UUID]uuid.UUID // the API key for each project, if the viewer has signed in with keys
 }
 
 // ProjectAccess says what a viewer may do in one project.
@@ -26,18 +24,10 @@ type ProjectAccess struct {
 	Edit bool
 }
 
-// project returns the access to a project, and whether there is any.
-func (a Access) project(id uuid.UUID) (ProjectAccess, bool) {
+func (a Access) internal() ui.Access {
+	access := ui.Access{Name: a.Name}
 	for _, p := range a.Projects {
-		if p.ProjectID == id {
-			return p, true
-		}
+		access.Projects = append(access.Projects, ui.ProjectAccess(p))
 	}
-	return ProjectAccess{}, false
-}
-
-// countedBy is whose pages of a project count together.
-type countedBy struct {
-	project, key uuid.UUID
-	name         string
+	return access
 }

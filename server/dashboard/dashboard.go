@@ -25,21 +25,26 @@ package dashboard
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/check"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/forms"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/integrations"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/lists"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/project"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/session"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/statuspage"
 	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
-	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
 // DefaultBaseURL is the default of Config.BaseURL.
@@ -89,24 +94,14 @@ func CheckURL(baseURL string, c checks.Check) string {
 	return strings.TrimRight(cmp.Or(baseURL, DefaultBaseURL), "/") + "/checks/" + c.UniqueKey()
 }
 
+// SignInLinkAge is how long a link of [Dashboard.SignInLink] can be used.
+const SignInLinkAge = session.LinkAge
+
 // Dashboard is an [http.Handler] of the pages. It is safe for concurrent use.
 type Dashboard struct {
-	boards    boardCache
-	mon       *monitor.Monitor
-	config    Config
-	base      string // the path of BaseURL: "" or "/…", without a slash at the end
-	secure    bool
-	log       *slog.Logger
-	outageLog limit.Lines // requests that got 503
-	mux       *http.ServeMux
-	protect   *http.CrossOriginProtection
-	templates templates
-	assets    *assets
-	pages     *limit.Requests[countedBy] // nil without a limit
-	busy      *limit.Requests[uuid.UUID] // by project: what makes this server send requests, tests of integrations and imports
-	sessions  sessions
-	lives     lives
-	status    *statuspage.Handler
+	site     *ui.Site
+	sessions *session.Sessions
+	status   *statuspage.Handler
 }
 
 // New returns the pages of a monitor. A nil config selects the defaults. New starts nothing and reads nothing. The error
@@ -124,44 +119,49 @@ func New(mon *monitor.Monitor, config *Config) (*Dashboard, error) {
 		return nil, fmt.Errorf("dashboard: %w", err)
 	}
 	c.BaseURL = base.Text
-	c.APIBaseURL = strings.TrimRight(cmp.Or(c.APIBaseURL, c.BaseURL), "/")
-	c.PingBaseURL = strings.TrimRight(cmp.Or(c.PingBaseURL, c.BaseURL+"/ping"), "/")
-	d := &Dashboard{
-		mon: mon, config: c, base: base.Path, secure: base.Scheme == "https",
-		log:     cmp.Or(c.Logger, slog.Default()).With(slog.Group("rollcall", "component", "dashboard")),
-		protect: http.NewCrossOriginProtection(), busy: limit.NewRequests[uuid.UUID](12, 10, mon.Now),
-	}
-	if c.RateLimit > 0 {
-		d.pages = limit.NewRequests[countedBy](c.RateLimit, c.RateLimit, mon.Now)
-	}
-	if err := d.protect.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
-		return nil, fmt.Errorf("dashboard: BaseURL: %w", err)
-	}
-	if d.config.ImportClient == nil {
-		d.config.ImportClient = importClient()
-	}
-	d.assets = newAssets(d.base)
-	d.templates = d.parseTemplates()
-	d.sessions.init(d)
-	d.lives = lives{d: d, boot: newBoot(), all: map[uuid.UUID]*live{}}
-	if d.status, err = statuspage.New(mon, &statuspage.Config{BaseURL: c.BaseURL + "/status", Logger: c.Logger}); err != nil {
+	status, err := statuspage.New(mon, &statuspage.Config{BaseURL: c.BaseURL + "/status", Logger: c.Logger})
+	if err != nil {
 		return nil, err
 	}
-	d.mux = http.NewServeMux()
-	d.routes()
+	site, err := ui.New(mon, base, ui.Config{
+		PingBaseURL:     strings.TrimRight(cmp.Or(c.PingBaseURL, c.BaseURL+"/ping"), "/"),
+		APIBaseURL:      strings.TrimRight(cmp.Or(c.APIBaseURL, c.BaseURL), "/"),
+		PingEmailDomain: c.PingEmailDomain, Signer: c.Signer, PushKey: c.PushKey, Kinds: c.Kinds,
+		ImportClient:  cmp.Or(c.ImportClient, project.ImportClient()),
+		ForeignSignIn: c.Authorize != nil, SignInURL: c.SignInURL,
+		RateLimit: c.RateLimit, Logger: cmp.Or(c.Logger, slog.Default()), RefreshStatusPages: status.Refresh,
+	})
+	if err != nil {
+		return nil, err
+	}
+	d := &Dashboard{site: site, sessions: session.New(site), status: status}
+	site.Authorize, site.ForgetKeys = d.sessions.Access, d.sessions.Forget
+	if c.Authorize != nil {
+		site.Authorize = func(_ http.ResponseWriter, r *http.Request) (ui.Access, error) {
+			access, err := c.Authorize(r)
+			return access.internal(), err
+		}
+	}
+	lists.Register(site)
+	check.Register(site)
+	forms.Register(site)
+	integrations.Register(site)
+	project.Register(site)
+	site.Mount("/status/*rest", status)
 	return d, nil
 }
 
 // ServeHTTP answers a request for a page.
-func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
-		"connect-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
-	h.Set("X-Content-Type-Options", "nosniff")
-	// "no-referrer" would make browsers send "Origin: null" with forms, which looks like another site.
-	h.Set("Referrer-Policy", "same-origin")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store")
-	d.mux.ServeHTTP(w, r)
+func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.site.ServeHTTP(w, r) }
+
+// SignInLink returns an address that signs one person in, once and within [SignInLinkAge], as the API key with this
+// text would. The session ends when the key is revoked. The error is [checks.ErrNotFound] for a text that is no key.
+func (d *Dashboard) SignInLink(ctx context.Context, key string) (string, error) {
+	return d.sessions.Link(ctx, key)
+}
+
+// Close ends the streams of open pages, for a server that shuts down. Pages connect again to the server that follows.
+func (d *Dashboard) Close() {
+	d.site.Close()
+	d.status.Close()
 }

@@ -4,6 +4,5 @@ import "github.com/google/uuid"
 
 // ForgetKeys ends the time for which the keys of a project are kept, and whether sessions have ended.
 func ForgetKeys(d *Dashboard, project uuid.UUID) {
-	d.sessions.forget(project)
-	clear(d.sessions.ended)
+	d.sessions.Forget(project)
 }

@@ -142,7 +142,7 @@ func TestStatusPageColours(t *testing.T) {
 		}
 		return regexp.MustCompile(`--[a-z-]+: #[0-9a-f]+;`).FindAllString(string(text), -1)
 	}
-	if diff := cmp.Diff(colours("assets/style.css"), colours("statuspage/assets/style.css")); diff != "" {
+	if diff := cmp.Diff(colours("internal/ui/assets/style.css"), colours("statuspage/assets/style.css")); diff != "" {
 		t.Errorf("the colours of assets/style.css and statuspage/assets/style.css differ (-dashboard +statuspage):\n%s", diff)
 	}
 }

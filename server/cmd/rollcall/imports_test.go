@@ -24,6 +24,14 @@ func imports(t *testing.T, field string) map[string][]string {
 	return all
 }
 
+// inDashboard returns packages of the dashboard.
+func inDashboard(names ...string) (list []string) {
+	for _, name := range names {
+		list = append(list, "server/dashboard/internal/"+name)
+	}
+	return list
+}
+
 // TestImportDirection lists the imports that each package may have within the module. Programs and test helpers are not
 // listed, and may import anything.
 func TestImportDirection(t *testing.T) {
@@ -77,15 +85,24 @@ func TestImportDirection(t *testing.T) {
 		"channels/webpush":  {"channels", "channels/message", "channels/outbound"},
 		"channels/services": {"channels", "channels/message", "channels/outbound"},
 
-		"server/metrics":   {"channels", "checks/monitor", "pings"},
-		"server/smtpd":     {"checks", "checks/monitor", "pings", "pings/email"},
-		"server/dashboard": append([]string{"server/dashboard/statuspage", "server/dashboard/internal/...", "server/internal/...", "checks", "checks/monitor", "checks/monitor/explain", "checks/verdict", "checks/declare", "client", "client/healthchecks", "channels/message", "channels/outbound", "pings/email"}, leaves...),
-		"server":           append([]string{"checks", "checks/monitor", "client/wire", "server/openapi", "server/internal/..."}, leaves...),
+		"server/metrics": {"channels", "checks/monitor", "pings"},
+		"server/smtpd":   {"checks", "checks/monitor", "pings", "pings/email"},
+		"server/dashboard": append(inDashboard("check", "forms", "integrations", "lists", "project", "session", "ui"),
+			"badges", "channels", "checks", "checks/monitor", "server/dashboard/statuspage", "server/internal/baseurl"),
+		"server": append([]string{"checks", "checks/monitor", "client/wire", "server/openapi", "server/internal/..."}, leaves...),
 
-		"server/internal/limit":           {},
-		"server/internal/baseurl":         {},
-		"server/dashboard/internal/words": {},
-		"server/dashboard/statuspage":     append([]string{"server/dashboard/internal/...", "server/internal/...", "checks", "checks/monitor", "checks/verdict"}, leaves...),
+		"server/internal/limit":                  {},
+		"server/internal/baseurl":                {},
+		"server/dashboard/internal/words":        {"checks"},
+		"server/dashboard/internal/live":         {"checks", "checks/monitor"},
+		"server/dashboard/internal/ui":           append(inDashboard("live", "timeline", "words"), "badges", "channels", "checks", "checks/monitor", "checks/schedule", "checks/verdict", "server/internal/..."),
+		"server/dashboard/internal/lists":        append(inDashboard("board", "timeline", "ui", "words"), "checks", "checks/schedule", "checks/verdict"),
+		"server/dashboard/internal/check":        append(inDashboard("ui", "words"), "channels", "checks", "checks/monitor", "checks/monitor/explain", "checks/verdict", "pings", "pings/email"),
+		"server/dashboard/internal/forms":        append(append(inDashboard("ui", "words"), "checks", "checks/monitor", "checks/verdict"), leaves...),
+		"server/dashboard/internal/integrations": append(inDashboard("ui", "words"), "channels", "checks", "checks/monitor", "checks/verdict"),
+		"server/dashboard/internal/project":      append(inDashboard("ui", "words"), "badges", "channels", "channels/message", "channels/outbound", "checks", "checks/declare", "checks/monitor", "checks/verdict", "client", "client/healthchecks"),
+		"server/dashboard/internal/session":      append(inDashboard("ui"), "checks"),
+		"server/dashboard/statuspage":            append([]string{"server/dashboard/internal/...", "server/internal/...", "checks", "checks/monitor", "checks/verdict"}, leaves...),
 	}
 	for _, leaf := range leaves {
 		allowed[leaf] = nil
@@ -142,7 +159,9 @@ func TestHeavyImports(t *testing.T) {
 		{"go.etcd.io/bbolt", func(pkg string) bool { return pkg == "checks/spool" || anywhere(pkg) }},
 		{"modernc.org/sqlite", func(pkg string) bool { return pkg == "checks/sqlstore/sqlite" || anywhere(pkg) }},
 		{"github.com/jackc/pgx", func(pkg string) bool { return pkg == "checks/sqlstore/postgres" || anywhere(pkg) }},
-		{"github.com/julienschmidt/httprouter", func(pkg string) bool { return pkg == "server" || anywhere(pkg) }},
+		{"github.com/julienschmidt/httprouter", func(pkg string) bool {
+			return pkg == "server" || strings.HasPrefix(pkg, "server/dashboard") || anywhere(pkg)
+		}},
 		{"github.com/eclipse/paho.golang", func(pkg string) bool {
 			return pkg == "channels/mqtt" || pkg == "channels/standard" || anywhere(pkg)
 		}},

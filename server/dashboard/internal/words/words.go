@@ -39,3 +39,31 @@ func Names(list []string) []string {
 	}
 	return names
 }
+
+// Cut shortens a text that somebody has typed to a number of characters.
+func Cut(text string, limit int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if runes := []rune(text); len(runes) > limit {
+		return string(runes[:limit]) + "…"
+	}
+	return text
+}
+
+// Start returns the first characters of a text.
+func Start(text string, limit int) string {
+	n := 0
+	for at := range text {
+		if n++; n > limit {
+			return text[:at]
+		}
+	}
+	return text
+}
+
+// Short shortens a name for a notice, which a cookie carries.
+func Short(name string) string {
+	if runes := []rune(name); len(runes) > 60 {
+		return string(runes[:60]) + "…"
+	}
+	return name
+}

@@ -1,0 +1,210 @@
+package check
+
+import (
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+const (
+	// logPage is how many pings a page of the log shows.
+	logPage = 100
+	// eventsShown is how many flips and pauses the page of a check shows.
+	eventsShown = 20
+)
+
+// checkView is the data of the page of a check.
+type checkView struct {
+	Row         ui.Row
+	Check       checks.Check
+	Grace       string
+	Verdict     []template.HTML
+	Durations   durationChart
+	Calendar    calendar
+	Months      []monthStats
+	Ways        []way
+	Events      []eventView
+	More        bool // there are earlier events
+	Log         []pings.Ping
+	Kinds       []logKind
+	Kind        string
+	Older       int64 // the number below which the next page of the log begins, or 0
+	Kept        int
+	Description []string
+}
+
+// Counts is for the title of the page.
+func (v checkView) Counts() (down, late int) {
+	return ui.Summarize([]ui.Row{v.Row}, time.Time{}).Counts()
+}
+
+// logKind is a kind of pings by which the log can be filtered.
+type logKind struct {
+	Kind pings.Kind
+	Word string
+}
+
+// logKinds are the kinds of pings with the words that pages use.
+var logKinds = []logKind{
+	{pings.Success, "success"}, {pings.Start, "start"}, {pings.Fail, "failure"}, {pings.Log, "log"}, {pings.Ignored, "ignored"},
+}
+
+func kindWord(kind pings.Kind) string {
+	for _, k := range logKinds {
+		if k.Kind == kind {
+			return k.Word
+		}
+	}
+	return string(kind)
+}
+
+// checkPage shows one check.
+func checkPage(q *ui.Request) error {
+	now, c := q.Mon.Now(), q.Check
+	log, err := q.Mon.Pings(q.Ctx(), c.ID)
+	if err != nil {
+		return err
+	}
+	said, err := explain.Check(q.Ctx(), q.Mon, c, log)
+	if err != nil {
+		return err
+	}
+	history, err := q.Mon.History(q.Ctx(), c.ID, monitor.HistoryQuery{Limit: eventsShown})
+	if err != nil {
+		return err
+	}
+	days, err := q.Mon.Stats(q.Ctx(), c.ID, now.AddDate(0, 0, -calendarDays), now)
+	if err != nil {
+		return err
+	}
+	view := checkView{
+		Row: ui.RowOf(c, now), Check: c, Grace: verdict.Period(c.Grace), Verdict: paragraphs(q, said),
+		Durations: newDurationChart(log, q.Zone()), Calendar: newCalendar(days, now), Months: monthsOf(days, now),
+		Events: eventViews(q, history), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log),
+	}
+	if q.Edit {
+		view.Ways = ways(q)
+	}
+	if c.Desc != "" {
+		view.Description = strings.Split(c.Desc, "\n")
+	}
+	view.pick(log, q.R.URL.Query().Get("kind"), q.R.URL.Query().Get("before"))
+	return q.Render("check", ui.NameOf(c)+" is "+view.Row.Word(), view)
+}
+
+// pick selects a page of the log.
+func (v *checkView) pick(log []pings.Ping, kind, before string) {
+	if i := slices.IndexFunc(logKinds, func(k logKind) bool { return k.Word == kind }); i >= 0 {
+		v.Kind = kind
+		log = slices.DeleteFunc(slices.Clone(log), func(p pings.Ping) bool { return p.Kind != logKinds[i].Kind })
+	}
+	if n, err := strconv.ParseInt(before, 10, 64); err == nil && n > 0 {
+		log = slices.DeleteFunc(slices.Clone(log), func(p pings.Ping) bool { return p.N >= n })
+	}
+	if len(log) > logPage {
+		log = log[:logPage]
+		v.Older = log[logPage-1].N
+	}
+	v.Log = log
+}
+
+// paragraphs renders a verdict as two paragraphs: how the check is, and who knows of it. Times are in the zone of the check;
+// for viewers in another zone, theirs is beside.
+func paragraphs(q *ui.Request, v verdict.Verdict) []template.HTML {
+	about, alerts := v.Sentences, v.Sentences[:0:0]
+	isAlert := func(s verdict.Sentence) bool {
+		return slices.ContainsFunc(s, func(p verdict.Part) bool { return p.Kind == verdict.Integration })
+	}
+	if i := slices.IndexFunc(about, isAlert); i > 0 {
+		about, alerts = about[:i], about[i:]
+	}
+	var list []template.HTML
+	for _, part := range [][]verdict.Sentence{about, alerts} {
+		if len(part) > 0 {
+			list = append(list, paragraph(q, v, part))
+		}
+	}
+	return list
+}
+
+func paragraph(q *ui.Request, v verdict.Verdict, sentences []verdict.Sentence) template.HTML {
+	viewer := q.Zone()
+	var out strings.Builder
+	for i, s := range sentences {
+		if i > 0 {
+			out.WriteString(" ")
+		}
+		for _, p := range s {
+			text := template.HTMLEscapeString(words.Plain(v.Words(p, nil)))
+			switch p.Kind {
+			case verdict.Emphasis:
+				out.WriteString("<strong>" + text + "</strong>")
+			case verdict.Integration:
+				out.WriteString("<b>" + text + "</b>")
+			case verdict.Output:
+				out.WriteString("<q>" + text + "</q>")
+			case verdict.Instant:
+				out.WriteString(`<time datetime="` + p.At.UTC().Format(time.RFC3339) + `"`)
+				if local := p.At.In(viewer); local.Format("15:04 -0700") != p.At.In(v.Zone).Format("15:04 -0700") {
+					out.WriteString(` title="` + template.HTMLEscapeString(local.Format("Mon 2 Jan 15:04:05")+" "+viewer.String()) + `"`)
+				}
+				out.WriteString(">" + text + "</time>")
+			default:
+				out.WriteString(text)
+			}
+		}
+	}
+	return template.HTML(out.String())
+}
+
+// eventView is a flip or a pause in the history of a check.
+type eventView struct {
+	Word       string // a state
+	At         time.Time
+	Lasted     time.Duration // until the next event, or now
+	Why        string
+	Deliveries []deliveryLine
+}
+
+// deliveryLine is a delivery in the history of a check.
+type deliveryLine struct {
+	monitor.Delivery
+	Name string
+}
+
+// reasons are the words for why a check went up or down.
+var reasons = map[checks.Reason]string{
+	checks.ReasonSuccess: "the job reported success", checks.ReasonFail: "the job reported a failure",
+	checks.ReasonOverdue: "the expected ping did not arrive in time", checks.ReasonOverrun: "a run took too long",
+}
+
+// eventViews prepares the newest events, newest first.
+func eventViews(q *ui.Request, history []monitor.Event) []eventView {
+	end := q.Mon.Now()
+	list := make([]eventView, 0, len(history))
+	for _, e := range history {
+		v := eventView{Word: words.State(e.To), At: e.At, Lasted: end.Sub(e.At), Why: reasons[e.Reason]}
+		for _, d := range e.Deliveries {
+			name := words.Name(d.ChannelName, "")
+			if d.ChannelKind == channels.Function {
+				name = "the program"
+			} else if name == "" {
+				name = string(d.ChannelKind)
+			}
+			v.Deliveries = append(v.Deliveries, deliveryLine{d, name})
+		}
+		list, end = append(list, v), e.At
+	}
+	return list
+}

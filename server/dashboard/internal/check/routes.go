@@ -1,0 +1,21 @@
+// Package check is the room of one check: its verdict, history, log and pings.
+package check
+
+import (
+	"embed"
+	"html/template"
+
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+)
+
+//go:embed templates/*.html
+var templates embed.FS
+
+// Register adds the pages of the room.
+func Register(s *ui.Site) {
+	s.AddTemplates(templates, template.FuncMap{"kind": kindMark, "bytes": bytesText, "lag": lag})
+
+	s.Look("GET /checks/{check}", checkPage)
+	s.Look("GET /checks/{check}/pings/{number}", bodyPage)
+	s.Look("GET /checks/{check}/pings/{number}/raw", rawBody)
+}

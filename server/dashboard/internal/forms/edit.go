@@ -1,0 +1,297 @@
+package forms
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// editView is the data of the form of a check.
+type editView struct {
+	// Check is the check that is edited; a new one has no name and no project.
+	Check checks.Check
+	New   bool
+	// Source is the name of the check that is copied.
+	Source string
+	Form   form
+	// Was is the form as the viewer has seen it first, encoded. It tells what the viewer has changed.
+	Was    string
+	Errors []fieldError
+	// Problem is an error that is about no input.
+	Problem string
+	Choices []channelChoice
+	// CanMove says that there is another project that the viewer may edit.
+	CanMove bool
+	Zones   []string
+	now     form // the check as somebody else has changed it
+
+	Times timesPreview
+	Week  weekPreview
+	Try   tryPreview
+	Slug  slugPreview
+}
+
+// channelChoice is an integration to choose.
+type channelChoice struct {
+	ID, Name string
+	Kind     channels.Kind
+	On       bool
+	Failing  bool
+}
+
+// Heading is the heading of the page.
+func (v *editView) Heading() string {
+	switch {
+	case v.Source != "":
+		return "Copy of " + v.Source
+	case v.New:
+		return "New check"
+	}
+	return "Edit " + ui.NameOf(v.Check)
+}
+
+// zones are the names of time zones to choose from.
+var zones = schedule.Zones()
+
+// newCheckPage shows the form of a new check, with the viewer's time zone and all integrations.
+func newCheckPage(q *ui.Request) error {
+	f := form{}
+	for name, text := range defaultForm {
+		f[name] = text
+	}
+	f["tz"], f["channels"] = q.Zone().String(), channels.All
+	return showEdit(q, http.StatusOK, &editView{New: true, Check: checks.Check{ID: uuid.New()}, Form: f})
+}
+
+// copyPage shows the form of a new check with the settings of another.
+func copyPage(q *ui.Request) error {
+	f := formOf(q.Check)
+	name := []rune(ui.NameOf(q.Check))
+	f["name"] = string(name[:min(len(name), checks.MaxName-len(" copy"))]) + " copy"
+	f["slug"] = ""
+	return showEdit(q, http.StatusOK, &editView{New: true, Source: ui.NameOf(q.Check), Check: checks.Check{ID: uuid.New()}, Form: f})
+}
+
+// editPage shows the form of a check.
+func editPage(q *ui.Request) error {
+	f := formOf(q.Check)
+	return showEdit(q, http.StatusOK, &editView{Check: q.Check, Form: f, Was: f.encode()})
+}
+
+// showEdit answers with the form.
+func showEdit(q *ui.Request, status int, v *editView) error {
+	list, err := q.Mon.Channels(q.Ctx(), q.Project.ID)
+	if err != nil {
+		return err
+	}
+	all, chosen := v.Form["channels"] == channels.All, strings.Split(v.Form["channels"], ",")
+	for _, c := range list {
+		v.Choices = append(v.Choices, channelChoice{
+			ID: c.ID.String(), Name: words.Name(c.Name, string(c.Kind)), Kind: c.Kind, Failing: !c.FailedAt.IsZero(),
+			On: all || slices.Contains(chosen, c.ID.String()),
+		})
+	}
+	for i, e := range v.Errors {
+		if e.Conflict {
+			v.Errors[i].Text = v.conflictText(e.Field)
+		}
+		v.Errors[i].Field = v.inputOf(e.Field)
+	}
+	v.Zones, v.CanMove = zones, len(targets(q)) > 0
+	v.Times = previewTimes(v.Form, q.Zone(), q.Mon.Now())
+	v.Week = previewWeek(v.Form, q.Mon.Now())
+	v.Try = previewTry(v.Form)
+	if v.Slug, err = previewSlug(q, v.Form, v.Check.ID); err != nil {
+		return err
+	}
+	return q.RenderStatus(status, "edit", v.Heading(), v)
+}
+
+// inputOf returns the input to which an error about a setting belongs.
+func (v *editView) inputOf(field string) string {
+	if field != whenSetting.name {
+		return field
+	}
+	if v.Form["kind"] == kindSchedule {
+		return "schedule"
+	}
+	return "timeout"
+}
+
+// preview answers with one of the previews of a form, for the script of the page.
+func preview(q *ui.Request) error {
+	if err := q.R.ParseForm(); err != nil {
+		return ui.FormError(err)
+	}
+	f := readForm(q.R.PostForm, defaultForm)
+	var data any
+	switch q.R.PathValue("part") {
+	case "schedule":
+		data = previewTimes(f, q.Zone(), q.Mon.Now())
+	case "week":
+		data = previewWeek(f, q.Mon.Now())
+	case "try":
+		data = previewTry(f)
+	case "slug":
+		self, _ := uuid.Parse(q.R.PostForm.Get("id"))
+		slug, err := previewSlug(q, f, self)
+		if err != nil {
+			return err
+		}
+		data = slug
+	default:
+		return checks.ErrNotFound
+	}
+	return q.RenderPart("edit", "preview-"+q.R.PathValue("part"), data)
+}
+
+// createCheck makes a check. The page names its identifier, so that a form that is sent twice makes one check.
+func createCheck(q *ui.Request) error {
+	if err := q.R.ParseForm(); err != nil {
+		return ui.FormError(err)
+	}
+	id, err := uuid.Parse(q.R.PostForm.Get("id"))
+	if err != nil {
+		return ui.ErrBadForm
+	}
+	v := &editView{New: true, Source: words.Cut(q.R.PostForm.Get("source"), checks.MaxName), Check: checks.Check{ID: id}, Form: readForm(q.R.PostForm, defaultForm)}
+	if q.R.PostForm.Has("preview") {
+		return showEdit(q, http.StatusOK, v)
+	}
+	spec, wrong := v.Form.spec(formSettings, q.Mon.Now())
+	if len(wrong) > 0 {
+		v.Errors = wrong
+		return showEdit(q, http.StatusUnprocessableEntity, v)
+	}
+	spec.ID = id
+	c, err := q.Mon.Create(q.Ctx(), q.Project.ID, spec)
+	if errors.Is(err, checks.ErrExists) {
+		if c, err = q.Mon.Check(q.Ctx(), id); err == nil && c.ProjectID != q.Project.ID {
+			err = ui.ErrBadForm
+		}
+	}
+	if err != nil {
+		return refused(q, v, err)
+	}
+	q.Notice("Check created. Waiting for its first ping.")
+	return q.Redirect("/checks/%s", c.UniqueKey())
+}
+
+// refused shows the form again with an error of the library.
+func refused(q *ui.Request, v *editView, err error) error {
+	if found, ok := fieldErrorOf(err); ok {
+		v.Errors = []fieldError{found}
+		return showEdit(q, http.StatusUnprocessableEntity, v)
+	}
+	if errors.Is(err, checks.ErrCheckLimit) {
+		v.Problem = fmt.Sprintf("Check not created: this account is limited to %s.", verdict.Count(q.Project.CheckLimit(), "check"))
+		return showEdit(q, http.StatusUnprocessableEntity, v)
+	}
+	return err
+}
+
+// errConflict reports that somebody else has changed what the viewer changes.
+var errConflict = errors.New("somebody else has changed the same settings")
+
+// saveCheck changes the settings of a check that the viewer has changed on the page, and no others. So two people who edit
+// different settings at once both succeed. If somebody else has changed one of the same settings since the page was
+// opened, nothing is saved: the page comes back and shows the other value. To save again then replaces it.
+func saveCheck(q *ui.Request) error {
+	if err := q.R.ParseForm(); err != nil {
+		return ui.FormError(err)
+	}
+	was, err := decodeForm(q.R.PostForm.Get("was"))
+	if err != nil {
+		return err
+	}
+	v := &editView{Check: q.Check, Form: readForm(q.R.PostForm, was), Was: was.encode()}
+	if q.R.PostForm.Has("preview") {
+		return showEdit(q, http.StatusOK, v)
+	}
+	mine := v.Form.changed(was)
+	spec, wrong := v.Form.spec(mine, q.Mon.Now())
+	if len(wrong) > 0 {
+		v.Errors = wrong
+		return showEdit(q, http.StatusUnprocessableEntity, v)
+	}
+	if len(mine) == 0 {
+		q.Notice("Nothing was changed.")
+		return q.Redirect("/checks/%s", q.Check.UniqueKey())
+	}
+	var theirs form
+	_, err = q.Mon.UpdateFunc(q.Ctx(), q.Check.ID, func(c checks.Check) (checks.Spec, error) {
+		theirs = formOf(c)
+		if len(conflicts(mine, v.Form, was, theirs)) > 0 {
+			return checks.Spec{}, errConflict
+		}
+		return spec, nil
+	})
+	switch {
+	case errors.Is(err, errConflict):
+		v.merge(mine, was, theirs)
+		return showEdit(q, http.StatusConflict, v)
+	case err != nil:
+		return refused(q, v, err)
+	}
+	q.Notice(savedText(theirs.changed(was), mine))
+	return q.Redirect("/checks/%s", q.Check.UniqueKey())
+}
+
+// conflicts returns those of the settings that somebody else has changed too, to something else.
+func conflicts(mine []formSetting, f, was, theirs form) []formSetting {
+	return slices.DeleteFunc(slices.Clone(mine), func(s formSetting) bool {
+		now := s.value(theirs)
+		return now == s.value(was) || now == s.value(f)
+	})
+}
+
+// merge makes the form one of the check as it is now, with the viewer's changes, and marks conflicts.
+func (v *editView) merge(mine []formSetting, was, theirs form) {
+	for _, s := range conflicts(mine, v.Form, was, theirs) {
+		v.Errors = append(v.Errors, fieldError{Field: s.name, Conflict: true})
+	}
+	for _, s := range formSettings {
+		if slices.ContainsFunc(mine, func(m formSetting) bool { return m.name == s.name }) {
+			continue
+		}
+		for _, name := range s.inputs {
+			v.Form[name] = theirs[name]
+		}
+	}
+	v.Was, v.now = theirs.encode(), theirs
+}
+
+// savedText says what was saved, and what somebody else has changed since the page was opened.
+func savedText(theirs, mine []formSetting) string {
+	var others []string
+	for _, s := range theirs {
+		if !slices.ContainsFunc(mine, func(m formSetting) bool { return m.name == s.name }) {
+			others = append(others, strings.ToLower(labelOf(s.name)))
+		}
+	}
+	if others == nil {
+		return "Saved."
+	}
+	return "Saved. Someone else also changed: " + strings.Join(others, ", ") + "."
+}
+
+// conflictText says to what somebody else has changed a setting.
+func (v *editView) conflictText(name string) string {
+	for _, s := range formSettings {
+		if s.name == name {
+			return labelOf(name) + " was changed by someone else to “" + v.shownValue(s, v.now) + "”. Save again to use your value"
+		}
+	}
+	return ""
+}

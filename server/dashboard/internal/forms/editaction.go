@@ -1,0 +1,146 @@
+package forms
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// checkAction is an action on a check, with a page that asks first.
+type checkAction struct {
+	// Title and Button name the action.
+	Title, Button string
+	// Danger marks an action that cannot be undone.
+	Danger bool
+	// Targets says that the page asks for another project.
+	Targets bool
+	// text says what the action does, in paragraphs.
+	text func(checks.Check) []string
+	// do takes the action and leads to the next page.
+	do func(q *ui.Request) error
+}
+
+// checkActions are the actions by the last part of their path.
+var checkActions = map[string]checkAction{
+	"pause": {Title: "Pause", Button: "Pause", text: func(c checks.Check) []string {
+		if c.ManualResume {
+			return []string{"No alerts are sent while a check is paused. It ignores pings until you resume it."}
+		}
+		return []string{"No alerts are sent while a check is paused. Its next ping resumes it."}
+	}, do: func(q *ui.Request) error {
+		if _, err := q.Mon.Pause(q.Ctx(), q.Check.ID); err != nil {
+			return err
+		}
+		q.Notice("Paused.")
+		return q.Redirect("/checks/%s", q.Check.UniqueKey())
+	}},
+	"resume": {Title: "Resume", Button: "Resume", text: func(checks.Check) []string {
+		return []string{"The check becomes new. Monitoring resumes at its next ping."}
+	}, do: func(q *ui.Request) error {
+		switch _, err := q.Mon.Resume(q.Ctx(), q.Check.ID); {
+		case errors.Is(err, checks.ErrNotPaused):
+			q.Notice("The check is not paused.")
+		case err != nil:
+			return err
+		default:
+			q.Notice("Resumed. Waiting for the next ping.")
+		}
+		return q.Redirect("/checks/%s", q.Check.UniqueKey())
+	}},
+	"transfer": {Title: "Move", Button: "Move check", Targets: true, text: func(checks.Check) []string {
+		return []string{
+			"The check keeps its UUID ping URL, badge, settings, status and history. Its slug URL changes to the new project’s.",
+			"All of that project’s integrations replace its current ones. Alerts not yet sent are dropped.",
+		}
+	}, do: transfer},
+	"delete": {Title: "Delete", Button: "Delete check", Danger: true, text: func(c checks.Check) []string {
+		lost := "Its settings, status history, alerts and pings are deleted. This cannot be undone."
+		if c.NPings > 0 {
+			lost = "Its settings, status history, alerts and " + verdict.Count(int(c.NPings), "ping") + " are deleted. This cannot be undone."
+		}
+		return []string{lost, "Jobs that still ping it will get an error. To stop alerts for a while, pause it instead."}
+	}, do: func(q *ui.Request) error {
+		if _, err := q.Mon.Delete(q.Ctx(), q.Check.ID); err != nil {
+			return err
+		}
+		q.Notice("Deleted " + words.Cut(ui.NameOf(q.Check), 100) + ".")
+		return q.Redirect("/projects/%s/", q.Project.ID)
+	}},
+}
+
+// confirmView is the data of the page that asks.
+type confirmView struct {
+	checkAction
+	Check checks.Check
+	Name  string
+	Path  string
+	Text  []string
+	// Projects are those to which the viewer may move the check.
+	Projects []checks.Project
+	Problem  string
+}
+
+// ask shows what the action does, with the button that takes it.
+func (a checkAction) ask(q *ui.Request) error { return a.show(q, http.StatusOK, "") }
+
+func (a checkAction) show(q *ui.Request, status int, problem string) error {
+	path := q.R.URL.Path[strings.LastIndexByte(q.R.URL.Path, '/')+1:]
+	v := confirmView{checkAction: a, Check: q.Check, Name: ui.NameOf(q.Check), Path: path, Text: a.text(q.Check), Problem: problem}
+	if a.Targets {
+		for _, other := range targets(q) {
+			p, err := q.Mon.Project(q.Ctx(), other)
+			if errors.Is(err, checks.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			p.Name = words.Name(p.Name, "unnamed")
+			v.Projects = append(v.Projects, p)
+		}
+	}
+	return q.RenderStatus(status, "confirm", a.Title+" "+v.Name, v)
+}
+
+func (a checkAction) take(q *ui.Request) error {
+	err := a.do(q)
+	if errors.Is(err, checks.ErrCheckLimit) {
+		return a.show(q, http.StatusUnprocessableEntity, "That project’s account has reached its check limit.")
+	}
+	return err
+}
+
+// targets are the projects to which the viewer may move the check.
+func targets(q *ui.Request) []uuid.UUID {
+	var ids []uuid.UUID
+	for _, p := range q.Access.Projects {
+		if p.Edit && p.ProjectID != q.Project.ID {
+			ids = append(ids, p.ProjectID)
+		}
+	}
+	return ids
+}
+
+// transfer moves the check to the project that the form names.
+func transfer(q *ui.Request) error {
+	if err := q.R.ParseForm(); err != nil {
+		return ui.FormError(err)
+	}
+	target, err := uuid.Parse(q.R.PostForm.Get("project"))
+	if err != nil || !slices.Contains(targets(q), target) {
+		return ui.ErrForbidden
+	}
+	if _, err = q.Mon.Transfer(q.Ctx(), q.Check.ID, target); err != nil {
+		return err
+	}
+	q.Notice("Moved.")
+	return q.Redirect("/checks/%s", q.Check.UniqueKey())
+}

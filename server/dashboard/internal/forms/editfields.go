@@ -1,0 +1,175 @@
+package forms
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// input is an input of the form of a check.
+type input struct {
+	Name, Label, Hint string
+	Part              string // the section that has it, "" for the beginning of the page
+	Placeholder       string
+	Mono              bool // for expressions
+	List              string
+	Rows              int    // of an input of several lines
+	Box               string // what a checkbox asks for; its label is for errors
+	Sent              string // the value of a checkbox, if it is not "on"
+	Max               int    // characters
+	Value             string
+	Error             string
+}
+
+const periodBounds = "1 min to 365 days"
+
+// inputs are the inputs of settings in the order of the page, without values.
+var inputs = bounded([]input{
+	{Name: "name", Label: "Name", Placeholder: "Nightly backup"},
+	{Name: "timeout", Label: "Interval", Placeholder: "1 day", Hint: "Expected time between pings, such as 90 min, 1 day or 2 h 30 min. From " + periodBounds + "."},
+	{Name: "schedule", Label: "Schedule", Mono: true, Rows: 1, Placeholder: "0 3 * * *", Hint: "A cron expression of five fields, such as 0 3 * * MON-FRI, or OnCalendar, such as Mon..Fri 03:00."},
+	{Name: "tz", Label: "Time zone", List: "zones", Placeholder: "Europe/Riga", Hint: "For the schedule and for quiet hours."},
+	{Name: "grace", Label: "Grace time", Placeholder: "1 h", Hint: "How late a ping may be before the check goes down. From " + periodBounds + "."},
+	{Name: "channels", Label: "Integrations"},
+
+	{Part: "about", Name: "slug", Label: "Slug", Mono: true, Placeholder: "nightly-backup", Hint: "Used in the ping URL: a–z, 0–9, hyphen and underscore."},
+	{Part: "about", Name: "tags", Label: "Tags", Placeholder: "prod db", Hint: "Separate tags with spaces."},
+	{Part: "about", Name: "desc", Label: "Description", Rows: 3, Hint: "What the job does, and what to do when it fails."},
+
+	{Part: "runs", Name: "max_runtime", Label: "Maximum run time", Placeholder: "as the grace time", Hint: "How long a run may take after its start signal before the check goes down. " + periodBounds + ", or empty for the grace time."},
+	{Part: "runs", Name: "manual_resume", Label: "Manual resume", Box: "Stay paused until resumed manually", Hint: "Otherwise the next ping resumes a paused check."},
+	{Part: "runs", Name: "methods", Label: "Methods", Box: "Only POST requests count", Sent: "POST", Hint: "Others are logged as ignored."},
+
+	{Part: "alerts", Name: "alert_after", Label: "Alert after", Placeholder: "1", Hint: fmt.Sprintf("Consecutive failures before an alert, 1 to %d. The status changes at the first.", checks.MaxAlertAfter)},
+	{Part: "alerts", Name: "repeat_every", Label: "Repeat every", Placeholder: "never", Hint: "Time between reminders while the check is down. " + periodBounds + ", or empty for none."},
+	{Part: "alerts", Name: "quiet_hours", Label: "Quiet hours", Mono: true, Rows: 2, Placeholder: "Mon..Fri 22:00-06:00; Sat,Sun 00:00-24:00", Hint: "When alerts wait. Separate windows with semicolons or line breaks. A single occasion: 2026-12-24 18:00/2026-12-27 06:00."},
+
+	{Part: "keywords", Name: "filter_http_body", Label: "HTTP body filter", Box: "the body of HTTP pings"},
+	{Part: "keywords", Name: "filter_subject", Label: "Subject filter", Box: "the subject of e-mails"},
+	{Part: "keywords", Name: "filter_body", Label: "E-mail body filter", Box: "the text of e-mails"},
+	{Part: "keywords", Name: "start_kw", Label: "Start keywords", Placeholder: "started"},
+	{Part: "keywords", Name: "success_kw", Label: "Success keywords", Placeholder: "completed, finished"},
+	{Part: "keywords", Name: "failure_kw", Label: "Failure keywords", Placeholder: "ERROR, failed"},
+	{Part: "keywords", Name: "filter_default_fail", Label: "Default to failure", Box: "A ping without a keyword is a failure", Hint: "Otherwise it is ignored."},
+})
+
+// bounded sets how many characters inputs take.
+func bounded(list []input) []input {
+	for i := range list {
+		switch s := checks.SettingNamed(list[i].Name); s.Type {
+		case checks.Period:
+			list[i].Max = 40
+		case checks.Count:
+			list[i].Max = len(strconv.FormatInt(s.Max, 10))
+		default:
+			list[i].Max = cmp.Or(int(s.Max), 64) // longer than the name of any time zone
+		}
+	}
+	return list
+}
+
+// inputNamed returns an input, or the zero value for what is no setting.
+func inputNamed(name string) input {
+	if i := slices.IndexFunc(inputs, func(in input) bool { return in.Name == name }); i >= 0 {
+		return inputs[i]
+	}
+	return input{}
+}
+
+// labelOf returns what pages call a setting.
+func labelOf(name string) string {
+	if name == whenSetting.name {
+		return "Schedule type"
+	}
+	return cmp.Or(inputNamed(name).Label, name)
+}
+
+// Input returns an input with its value and its error.
+func (v *editView) Input(name string) input {
+	in := inputNamed(name)
+	in.Value, in.Error = v.Form[name], v.Error(name)
+	return in
+}
+
+// Error returns the error about an input, or "".
+func (v *editView) Error(name string) string {
+	for _, e := range v.Errors {
+		if e.Field == name {
+			return e.Text + "."
+		}
+	}
+	return ""
+}
+
+// section is a part of the form that can be closed.
+type section struct {
+	Name, Title string
+	// About says what is in a section that is closed.
+	About  string
+	Open   bool
+	Inputs []input
+}
+
+var sections = []section{
+	{Name: "about", Title: "URL and notes", About: "slug, tags, description"},
+	{Name: "runs", Title: "Runs and pings", About: "maximum run time, manual resume, methods"},
+	{Name: "alerts", Title: "Alerts", About: "failures before an alert, reminders, quiet hours"},
+	{Name: "keywords", Title: "Keywords", About: "for jobs that cannot choose their ping URL"},
+}
+
+// Sections returns the sections. One is open if it has a setting that is not the default, a sample or an error.
+func (v *editView) Sections() []section {
+	list := slices.Clone(sections)
+	for i := range list {
+		s := &list[i]
+		s.Open = s.Name == "keywords" && v.Form["sample_subject"]+v.Form["sample_body"] != ""
+		for _, in := range inputs {
+			if in.Part == s.Name {
+				in = v.Input(in.Name)
+				s.Inputs = append(s.Inputs, in)
+				s.Open = s.Open || in.Error != "" || in.Value != defaultForm[in.Name]
+			}
+		}
+	}
+	return list
+}
+
+// defaultForm is the form of a new check.
+var defaultForm = formOf(checks.Check{Settings: checks.Defaults()})
+
+// shownValue writes the value of a setting for a sentence.
+func (v *editView) shownValue(s formSetting, f form) string {
+	switch s.name {
+	case "when":
+		if f["kind"] == kindSchedule {
+			return f["schedule"]
+		}
+		return "every " + f["timeout"]
+	case "channels":
+		var names []string
+		for _, c := range v.Choices {
+			if strings.Contains(f["channels"], c.ID) {
+				names = append(names, c.Name)
+			}
+		}
+		if names == nil {
+			return "none"
+		}
+		return words.Cut(strings.Join(names, ", "), 120)
+	}
+	switch text := s.value(f); {
+	case text == "on":
+		return "on"
+	case text == "" && checks.SettingNamed(s.name).Type == checks.Flag:
+		return "off"
+	case text == "":
+		return "empty"
+	default:
+		return words.Cut(text, 120)
+	}
+}

@@ -1,0 +1,286 @@
+package forms
+
+import (
+	"cmp"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// form holds the texts of the inputs of a check, by their names. Those of settings are named as in server/API.md section
+// 2.1, with "kind" beside them. A checkbox that is not set is "".
+type form map[string]string
+
+// The values of the input "kind".
+const (
+	kindSimple   = "simple"
+	kindSchedule = "schedule"
+)
+
+// formOf returns the form of a check as it is.
+func formOf(c checks.Check) form {
+	f := form{"kind": kindSimple, "channels": joinChannels(c.Channels)}
+	if c.IsCron() {
+		f["kind"] = kindSchedule
+	}
+	for _, s := range checks.AllSettings() {
+		switch value := s.Of(c.Settings).(type) {
+		case string:
+			f[s.Name] = value
+		case []string:
+			f[s.Name] = strings.Join(c.TagList(), " ")
+		case bool:
+			if value {
+				f[s.Name] = "on"
+			}
+		case int:
+			if s.Name == "alert_after" {
+				value = max(value, 1) // 0 means the same
+			}
+			f[s.Name] = strconv.Itoa(value)
+		case time.Duration:
+			if value != 0 {
+				f[s.Name] = spellPeriod(value)
+			}
+		}
+	}
+	return f.clean()
+}
+
+// joinChannels writes a set of integrations in one order, whatever the order of the list.
+func joinChannels(ids []uuid.UUID) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	slices.Sort(texts)
+	return strings.Join(slices.Compact(texts), ",")
+}
+
+// clean makes the texts as a browser sends them back: lines end with LF, and the inputs of one line have no line ends.
+func (f form) clean() form {
+	for name, text := range f {
+		end := ""
+		if name == "sample_body" || inputNamed(name).Rows > 0 {
+			end = "\n"
+		}
+		f[name] = strings.NewReplacer("\r\n", end, "\r", end, "\n", end).Replace(text)
+	}
+	return f
+}
+
+// readForm reads the inputs that a browser has sent. Texts that are missing are those of the other form.
+func readForm(sent url.Values, missing form) form {
+	f := form{"sample_subject": sent.Get("sample_subject"), "sample_body": sent.Get("sample_body"), "kind": cmp.Or(sent.Get("kind"), missing["kind"])}
+	for _, in := range inputs {
+		if sent.Has(in.Name) || in.Box != "" {
+			f[in.Name] = sent.Get(in.Name)
+		} else {
+			f[in.Name] = missing[in.Name]
+		}
+	}
+	chosen := slices.Sorted(slices.Values(sent["channels"]))
+	f["channels"] = strings.Join(slices.Compact(chosen), ",")
+	if slices.Contains(chosen, channels.All) {
+		f["channels"] = channels.All
+	}
+	return f.clean()
+}
+
+// encode writes the settings of a form for a hidden input, from which decodeForm reads them again.
+func (f form) encode() string {
+	v := url.Values{}
+	for name, text := range f {
+		if text != "" && !strings.HasPrefix(name, "sample_") {
+			v.Set(name, text)
+		}
+	}
+	return v.Encode()
+}
+
+func decodeForm(text string) (form, error) {
+	v, err := url.ParseQuery(text)
+	if err != nil || len(v) == 0 {
+		return nil, ui.ErrBadForm
+	}
+	f := form{}
+	for name := range v {
+		f[name] = v.Get(name)
+	}
+	return f.clean(), nil
+}
+
+// fieldError is an error about one input.
+type fieldError struct {
+	Field string // the name of the input
+	Text  string // a sentence without a full stop
+	// Conflict says that somebody else has changed the setting.
+	Conflict bool
+}
+
+// fieldErrorOf turns an error of the library about a setting into one for its input.
+func fieldErrorOf(err error) (fieldError, bool) {
+	if e, ok := errors.AsType[*checks.FieldError](err); ok {
+		return fieldError{Field: e.Field, Text: labelOf(e.Field) + " " + e.Reason}, true
+	}
+	if e, ok := errors.AsType[*channels.SelectError](err); ok {
+		return fieldError{Field: "channels", Text: "Integrations cannot be chosen: " + e.Reason}, true
+	}
+	return fieldError{}, false
+}
+
+// spec returns the spec of some settings of a form, and the errors of all that are wrong, in the order of the page.
+func (f form) spec(some []formSetting, now time.Time) (spec checks.Spec, wrong []fieldError) {
+	for _, s := range some {
+		var alone checks.Spec // Validate stops at the first error
+		err := s.set(f, &alone)
+		if err == nil {
+			err = alone.Validate(now)
+		}
+		if found, ok := fieldErrorOf(err); ok {
+			wrong = append(wrong, found)
+			continue
+		}
+		_ = s.set(f, &spec) // as above
+	}
+	return spec, wrong
+}
+
+// changed returns the settings in which a form differs from another.
+func (f form) changed(from form) []formSetting {
+	var list []formSetting
+	for _, s := range formSettings {
+		if s.value(f) != s.value(from) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// formSetting is a setting as a form has it.
+type formSetting struct {
+	name string
+	// inputs are the inputs that make it up.
+	inputs []string
+	// value returns a text that two forms have in common if their settings are equal.
+	value func(form) string
+	// set changes the setting of a spec. The error is a *checks.FieldError.
+	set func(form, *checks.Spec) error
+}
+
+// formSettings lists the settings in the order of the page.
+var formSettings = func() (list []formSetting) {
+	for _, in := range inputs {
+		switch in.Name {
+		case "timeout":
+			list = append(list, whenSetting)
+		case "schedule": // belongs to that
+		default:
+			list = append(list, settingOf(checks.SettingNamed(in.Name)))
+		}
+	}
+	return list
+}()
+
+// settingOf returns the setting that is one input.
+func settingOf(s checks.Setting) formSetting {
+	value := func(f form) string {
+		switch s.Type {
+		case checks.Period:
+			return samePeriod(f[s.Name])
+		case checks.Tags:
+			return strings.Join(strings.Fields(f[s.Name]), " ")
+		case checks.Count:
+			return strings.TrimSpace(f[s.Name])
+		}
+		return f[s.Name]
+	}
+	return formSetting{s.Name, []string{s.Name}, value, func(f form, spec *checks.Spec) error {
+		value, err := f.value(s)
+		if err == nil {
+			s.Set(spec, value)
+		}
+		return err
+	}}
+}
+
+// value reads the value of a setting. The error is a *checks.FieldError.
+func (f form) value(s checks.Setting) (any, error) {
+	text := f[s.Name]
+	switch s.Type {
+	case checks.Flag:
+		return text != "", nil
+	case checks.Tags:
+		return strings.Fields(text), nil
+	case checks.Period:
+		return f.period(s)
+	case checks.Count:
+		n, err := strconv.Atoi(cmp.Or(strings.TrimSpace(text), "0"))
+		if err != nil {
+			return 0, &checks.FieldError{Field: s.Name, Reason: "is not a whole number: " + words.Cut(text, 20)}
+		}
+		if s.Name == "alert_after" && n == 1 {
+			n = 0 // means the same, and is the default
+		}
+		return n, nil
+	}
+	return text, nil
+}
+
+// samePeriod returns the same text for texts of the same period.
+func samePeriod(text string) string {
+	if d, err := parsePeriod(text); err == nil {
+		return spellPeriod(d)
+	}
+	return strings.TrimSpace(text)
+}
+
+// period reads the period of an input, and checks its bounds, so that the error names them as people write them.
+func (f form) period(s checks.Setting) (time.Duration, error) {
+	if s.Optional && strings.TrimSpace(f[s.Name]) == "" {
+		return 0, nil
+	}
+	d, err := parsePeriod(f[s.Name])
+	if err != nil {
+		return 0, &checks.FieldError{Field: s.Name, Reason: err.Error()}
+	}
+	switch {
+	case d == 0 && s.Optional:
+	case d < checks.MinPeriod:
+		return 0, &checks.FieldError{Field: s.Name, Reason: "is too short: " + spellPeriod(d) + ", the minimum is " + spellPeriod(checks.MinPeriod)}
+	case d > checks.MaxPeriod:
+		return 0, &checks.FieldError{Field: s.Name, Reason: "is too long: " + spellPeriod(d) + ", the maximum is " + spellPeriod(checks.MaxPeriod)}
+	}
+	return d, nil
+}
+
+// whenSetting is when pings are expected: a period or a schedule. The input of the other kind has no effect.
+var whenSetting = formSetting{"when", []string{"kind", "timeout", "schedule"}, func(f form) string {
+	if f["kind"] == kindSchedule {
+		return kindSchedule + " " + f["schedule"]
+	}
+	return kindSimple + " " + samePeriod(f["timeout"])
+}, func(f form, s *checks.Spec) error {
+	if f["kind"] == kindSchedule {
+		if strings.TrimSpace(f["schedule"]) == "" {
+			return &checks.FieldError{Field: "schedule", Reason: "is missing: write it like 0 3 * * *"}
+		}
+		s.Schedule = new(f["schedule"])
+		return nil
+	}
+	d, err := f.period(checks.SettingNamed("timeout"))
+	if err == nil {
+		s.Timeout = &d
+	}
+	return err
+}}

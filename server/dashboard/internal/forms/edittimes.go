@@ -1,0 +1,170 @@
+package forms
+
+import (
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+)
+
+// previewTimesCount is how many expected runs a preview shows.
+const previewTimesCount = 10
+
+// timesPreview shows when pings are expected by the settings of a form.
+type timesPreview struct {
+	// Words say it in a sentence.
+	Words string
+	// Problem says what is wrong. Before, Fault and After are then the expression, if the place of the fault is known.
+	Problem              string
+	Before, Fault, After string
+	// Zone is the zone of the schedule, and Viewer that of the viewer, "" if its clock shows the same times.
+	Zone, Viewer string
+	Rows         []timeRow
+	// Ends says that there are no runs after the rows.
+	Ends bool
+}
+
+// timeRow is an expected run.
+type timeRow struct {
+	ISO, Local, Viewer string
+	// Note says how a change of the clock affects the run.
+	Note string
+}
+
+// previewTimes makes the preview of when pings are expected.
+func previewTimes(f form, viewer *time.Location, now time.Time) (p timesPreview) {
+	var spec checks.Spec
+	err := whenSetting.set(f, &spec)
+	if err == nil {
+		err = spec.Validate(now)
+	}
+	if err != nil {
+		p.fail(err, f["schedule"])
+		return p
+	}
+	grace, graceErr := f.period(checks.SettingNamed("grace"))
+	if spec.Timeout != nil {
+		p.Words = "A ping is expected within " + spellPeriod(*spec.Timeout) + " of the last one."
+		if graceErr == nil {
+			p.Words += " After that the check is late; it goes down " + spellPeriod(grace) + " later."
+		}
+		return p
+	}
+	zone, err := schedule.LoadLocation(f["tz"])
+	if err != nil {
+		p.Problem = "Unknown time zone. Use an IANA name, such as Europe/Riga."
+		return p
+	}
+	s, err := schedule.Parse(*spec.Schedule)
+	if err != nil {
+		p.fail(err, f["schedule"])
+		return p
+	}
+	p.Zone = zone.String()
+	p.Words = "A ping is expected " + schedule.Explain(s, zone) + "."
+	if graceErr == nil {
+		p.Words += " If none arrives, the check goes down " + spellPeriod(grace) + " later."
+	}
+	p.list(s, viewer, now.In(zone))
+	return p
+}
+
+// list adds the runs after an instant, in its location.
+func (p *timesPreview) list(s schedule.Schedule, viewer *time.Location, from time.Time) {
+	for _, o := range schedule.Upcoming(s, from, previewTimesCount) {
+		row := timeRow{ISO: o.Time.UTC().Format(time.RFC3339), Local: dayAndTime(o.Time, from), Note: o.Note}
+		if o.Note != "" {
+			row.Local += " " + o.Time.Format("MST")
+		}
+		there := o.Time.In(viewer)
+		row.Viewer = dayAndTime(there, from)
+		_, here := o.Time.Zone()
+		if _, offset := there.Zone(); offset != here {
+			p.Viewer = viewer.String()
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	p.Ends = len(p.Rows) < previewTimesCount
+}
+
+// dayAndTime writes an instant in its location: "Mon 23 Nov 03:00", with seconds and the year where they matter.
+func dayAndTime(t, now time.Time) string {
+	layout := "Mon 2 Jan "
+	if t.Year() != now.Year() {
+		layout += "2006 "
+	}
+	layout += "15:04"
+	if t.Second() != 0 {
+		layout += ":05"
+	}
+	return t.Format(layout)
+}
+
+// fail sets the problem, with the place of the fault in the expression.
+func (p *timesPreview) fail(err error, expr string) {
+	if found, ok := errors.AsType[*schedule.Error](err); ok {
+		p.Problem = found.Error()
+		p.place(expr, found.Offset)
+	} else if found, ok := fieldErrorOf(err); ok {
+		p.Problem = found.Text
+	} else {
+		p.Problem = err.Error()
+	}
+	p.Problem = sentence(p.Problem)
+}
+
+// sentence gives a text a capital letter and a full stop.
+func sentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return strings.ToUpper(string(first)) + text[size:] + "."
+}
+
+// place splits an expression at the byte at which a fault begins.
+func (p *timesPreview) place(expr string, at int) {
+	if at < 0 || at >= len(expr) {
+		return
+	}
+	end := at + strings.IndexAny(expr[at:]+" ", " \t\n,")
+	if end == at {
+		_, size := utf8.DecodeRuneInString(expr[at:])
+		end += size
+	}
+	p.Before, p.Fault, p.After = expr[:at], expr[at:end], expr[end:]
+}
+
+// slugPreview shows the address that a slug makes, and which other checks have the slug.
+type slugPreview struct {
+	Slug, Address string
+	Taken         []takenSlug
+}
+
+type takenSlug struct {
+	ID   uuid.UUID
+	Name string
+}
+
+// previewSlug makes the preview of the slug of a form. Self is the check that the form is about.
+func previewSlug(q *ui.Request, f form, self uuid.UUID) (p slugPreview, err error) {
+	slug := f["slug"]
+	if slug == "" || !checks.ValidSlug(slug) {
+		return p, nil
+	}
+	p.Slug, p.Address = slug, q.Config.PingBaseURL+"/"+q.Project.PingKey+"/"+slug
+	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{Slug: &slug})
+	if err != nil {
+		return p, err
+	}
+	for _, c := range list {
+		if c.ID != self {
+			p.Taken = append(p.Taken, takenSlug{c.ID, ui.NameOf(c)})
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,296 @@
+package integrations
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// deliveriesPerPage is how many deliveries a page shows.
+const deliveriesPerPage = 50
+
+// deliveriesView is the data of the history of deliveries.
+type deliveriesView struct {
+	Query deliveryQuery
+	Rows  []deliveryRow
+	// Channels are the integrations to filter by, and Checks names of checks to choose from, if there are not too many.
+	Channels []ui.Choice
+	Checks   []string
+	States   []monitor.DeliveryState
+	// Problem says what is wrong with the filter.
+	Problem string
+	// Failed reports whether deliveries of the project have failed.
+	Failed bool
+	// Older is the address of the next page, or "".
+	Older string
+}
+
+// deliveryRow is a delivery in the list.
+type deliveryRow struct {
+	monitor.Delivery
+	Check, Channel string // names
+	Key            string // the unique key of the check, for links
+	Why            string // why the check changed
+	Sending        bool   // an attempt is in progress
+	Same           bool   // the row before is about the same alert, to another channel
+	Link           bool   // the channel has a page that the viewer may see
+}
+
+// deliveryQuery is what the address of the history says.
+type deliveryQuery struct {
+	State   monitor.DeliveryState
+	Check   string // a unique key, or a UUID, name or slug as a person types it
+	Channel string // a UUID
+	Before  int64
+}
+
+func parseDeliveryQuery(v url.Values) deliveryQuery {
+	q := deliveryQuery{State: monitor.DeliveryState(v.Get("state")), Check: words.Start(strings.TrimSpace(v.Get("check")), ui.MaxSearch), Channel: v.Get("integration")}
+	if !slices.Contains(deliveryStates, q.State) {
+		q.State = ""
+	}
+	if before, err := strconv.ParseInt(v.Get("before"), 10, 64); err == nil && before > 0 {
+		q.Before = before
+	}
+	return q
+}
+
+var deliveryStates = []monitor.DeliveryState{
+	monitor.DeliveryFailed, monitor.DeliveryPending, monitor.DeliverySent, monitor.DeliverySuperseded, monitor.DeliverySkipped,
+}
+
+// Filtered reports whether the query leaves out some deliveries.
+func (q deliveryQuery) Filtered() bool { return q.State != "" || q.Check != "" || q.Channel != "" }
+
+// Encode returns the query of an address, for a page that begins below an identifier.
+func (q deliveryQuery) Encode(before int64) string {
+	v := url.Values{}
+	for name, value := range map[string]string{"state": string(q.State), "check": q.Check, "integration": q.Channel} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	if before > 0 {
+		v.Set("before", strconv.FormatInt(before, 10))
+	}
+	if len(v) == 0 {
+		return ""
+	}
+	return "?" + v.Encode()
+}
+
+// deliveriesPage shows the history of deliveries.
+func deliveriesPage(q *ui.Request) error {
+	view := deliveriesView{Query: parseDeliveryQuery(q.R.URL.Query()), States: deliveryStates}
+	list, err := q.Mon.Channels(q.Ctx(), q.Project.ID)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		view.Channels = append(view.Channels, ui.Choice{Value: c.ID.String(), Label: ui.ChannelName(c), Selected: c.ID.String() == view.Query.Channel})
+	}
+	query := monitor.DeliveryQuery{Project: q.Project.ID, State: view.Query.State, Before: view.Query.Before, Limit: deliveriesPerPage + 1}
+	if query.Check, err = findCheck(q, &view); err != nil {
+		return err
+	}
+	if view.Query.Channel != "" {
+		if query.Channel, err = uuid.Parse(view.Query.Channel); err != nil {
+			return checks.ErrNotFound
+		}
+	}
+	if view.Problem == "" {
+		if err := readDeliveries(q, &view, query); err != nil {
+			return err
+		}
+	}
+	failed, err := q.Mon.Deliveries(q.Ctx(), monitor.DeliveryQuery{Project: q.Project.ID, State: monitor.DeliveryFailed, Limit: 1})
+	if err != nil {
+		return err
+	}
+	view.Failed = len(failed) > 0
+	return q.Render("deliveries", "Deliveries", view)
+}
+
+func readDeliveries(q *ui.Request, view *deliveriesView, query monitor.DeliveryQuery) error {
+	rows, err := q.Mon.Deliveries(q.Ctx(), query)
+	if err != nil {
+		return err
+	}
+	if len(rows) > deliveriesPerPage {
+		rows = rows[:deliveriesPerPage]
+		view.Older = view.Query.Encode(rows[len(rows)-1].ID)
+	}
+	for i, d := range rows {
+		row := deliveryRowOf(d, q.Edit)
+		row.Same = i > 0 && d.CheckID == rows[i-1].CheckID && d.CreatedAt.Equal(rows[i-1].CreatedAt) && d.Status == rows[i-1].Status && d.Reminder == rows[i-1].Reminder
+		view.Rows = append(view.Rows, row)
+	}
+	return nil
+}
+
+func deliveryRowOf(d monitor.Delivery, edit bool) deliveryRow {
+	return deliveryRow{
+		Delivery: d, Check: words.Name(d.CheckName, "unnamed check"), Key: checks.UniqueKey(d.CheckID),
+		Channel: ui.ChannelName(channels.Channel{Name: d.ChannelName, Kind: d.ChannelKind}),
+		Why:     whyChanged(d), Sending: d.State == monitor.DeliveryPending && d.Attempts > 0 && d.Error == "",
+		Link: edit && d.ChannelKind != channels.Function,
+	}
+}
+
+// whyChanged says why the check of a delivery changed.
+func whyChanged(d monitor.Delivery) string {
+	switch d.Reason {
+	case checks.ReasonSuccess:
+		return "the job reported success"
+	case checks.ReasonFail:
+		return "the job reported a failure"
+	case checks.ReasonOverdue:
+		return "the expected ping did not arrive in time"
+	case checks.ReasonOverrun:
+		return "a run took too long"
+	}
+	return ""
+}
+
+// maxNames is up to how many checks the field of a filter suggests their names.
+const maxNames = 300
+
+// findCheck returns the check that the filter names, or none with a problem in the view.
+func findCheck(q *ui.Request, view *deliveriesView) (uuid.UUID, error) {
+	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
+	if err != nil {
+		return uuid.Nil, err
+	}
+	if len(list) <= maxNames {
+		for _, c := range list {
+			if name := words.Name(c.Name, ""); name != "" && !slices.Contains(view.Checks, name) {
+				view.Checks = append(view.Checks, name)
+			}
+		}
+	}
+	text := view.Query.Check
+	if text == "" {
+		return uuid.Nil, nil
+	}
+	lower := strings.ToLower(text)
+	for _, same := range []func(checks.Check) bool{
+		func(c checks.Check) bool { return c.UniqueKey() == text || c.ID.String() == text },
+		func(c checks.Check) bool { return c.Slug == text },
+		func(c checks.Check) bool { return strings.EqualFold(words.Name(c.Name, ""), text) },
+		func(c checks.Check) bool { return strings.Contains(strings.ToLower(words.Name(c.Name, "")), lower) },
+	} {
+		found := slices.DeleteFunc(slices.Clone(list), func(c checks.Check) bool { return !same(c) })
+		switch len(found) {
+		case 0:
+			continue
+		case 1:
+			view.Query.Check = typedName(found[0], list)
+			return found[0].ID, nil
+		}
+		view.Problem = fmt.Sprintf("%d checks match “%s”. Enter the slug of one.", len(found), text)
+		return uuid.Nil, nil
+	}
+	view.Problem = fmt.Sprintf("No check matches “%s”.", text)
+	return uuid.Nil, nil
+}
+
+// typedName returns what finds a check again: its slug or its name if no other has it, or else its unique key.
+func typedName(c checks.Check, list []checks.Check) string {
+	alone := func(text string, of func(checks.Check) string) bool {
+		same := slices.DeleteFunc(slices.Clone(list), func(other checks.Check) bool { return !strings.EqualFold(of(other), text) })
+		return text != "" && strings.TrimSpace(text) == text && len(same) == 1
+	}
+	switch {
+	case alone(c.Slug, func(c checks.Check) string { return c.Slug }):
+		return c.Slug
+	case alone(words.Name(c.Name, ""), func(c checks.Check) string { return words.Name(c.Name, "") }):
+		return words.Name(c.Name, "")
+	}
+	return c.UniqueKey()
+}
+
+// retryDelivery makes one failed delivery pending again.
+func retryDelivery(q *ui.Request) error {
+	if err := q.R.ParseForm(); err != nil {
+		return ui.FormError(err)
+	}
+	id, err := strconv.ParseInt(q.R.PostForm.Get("id"), 10, 64)
+	if err != nil {
+		return ui.ErrBadForm
+	}
+	_, err = q.Mon.RetryDeliveries(q.Ctx(), q.Project.ID, id)
+	switch {
+	case errors.Is(err, checks.ErrNotFound):
+		q.Notice("This delivery is no longer failed.")
+	case err != nil:
+		return err
+	default:
+		q.Notice("Sending the alert again.")
+	}
+	return backToDeliveries(q)
+}
+
+// retryFailed makes all failed deliveries pending again.
+func retryFailed(q *ui.Request) error {
+	n, err := q.Mon.RetryFailedDeliveries(q.Ctx(), q.Project.ID)
+	if err != nil {
+		return err
+	}
+	q.Notice(fmt.Sprintf("Sending %s again.", verdict.Count(n, "alert")))
+	return backToDeliveries(q)
+}
+
+func backToDeliveries(q *ui.Request) error {
+	query := parseDeliveryQuery(q.R.URL.Query())
+	return q.Redirect("/projects/%s/deliveries%s", q.Project.ID, query.Encode(query.Before))
+}
+
+// Word is the word for the state.
+func (r deliveryRow) Word() string {
+	switch {
+	case r.Sending:
+		return "sending"
+	case r.State == monitor.DeliveryPending && r.Error != "":
+		return "retrying"
+	case r.State == monitor.DeliveryPending:
+		return "waiting"
+	case r.State == monitor.DeliverySuperseded:
+		return "replaced"
+	}
+	return string(r.State)
+}
+
+// Hint says what the state means, where that is not obvious.
+func (r deliveryRow) Hint() string {
+	switch r.State {
+	case monitor.DeliverySuperseded:
+		return "replaced by a newer alert about this check"
+	case monitor.DeliverySkipped:
+		if r.Status == "up" {
+			return "this integration does not send recovery alerts"
+		}
+		return "this integration does not send down alerts"
+	}
+	return ""
+}
+
+// NextTry is when a pending delivery is tried next, or the zero time.
+func (r deliveryRow) NextTry() time.Time {
+	if r.Sending {
+		return time.Time{}
+	}
+	return r.Due
+}

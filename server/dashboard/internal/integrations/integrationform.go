@@ -1,0 +1,378 @@
+package integrations
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// integrationForm is the data of the page that makes or changes an integration.
+type integrationForm struct {
+	integration
+	// New says that the integration does not exist yet.
+	New bool
+	// Closed says why the settings cannot be changed here, or "".
+	Closed string
+	// Doc says what the kind does.
+	Doc string
+	// Label is the name as it is stored or was typed. NameProblem says what is wrong with it.
+	Label, NameProblem string
+	Fields             []field
+	// Problem says what is wrong with the form as a whole. Again says that secrets must be typed again.
+	Problem string
+	Again   bool
+	// AllChecks counts the checks of the project. Assign is the choice to alert this integration from all of them.
+	AllChecks int
+	Assign    bool
+	Test      *testResult
+}
+
+// field is a setting in a form. Value is never that of a secret.
+type field struct {
+	channels.Setting
+	Label, Value string
+	// Stored says that the channel has a value for a secret, and Clear that the viewer wants to remove it.
+	Stored, Clear bool
+	// Source is where the value comes from, if a file for rollcall apply says so. Such a value is not shown or changed.
+	Source  string
+	Problem string
+	// Group says that the value is the members of a group, and Members are the channels to choose from.
+	Group   bool
+	Members []ui.Choice
+	// PushKey is the key with which the browser can subscribe, or "" if the value is no subscription.
+	PushKey string
+}
+
+// ID is the identifier of the field in the page.
+func (f field) ID() string { return "s-" + f.Name }
+
+// Describe names the elements that describe the field, for aria-describedby.
+func (f field) Describe() string {
+	ids := f.ID() + "-help"
+	if f.Problem != "" {
+		ids = f.ID() + "-problem " + ids
+	}
+	return ids
+}
+
+// Option is the text of one of the options.
+func (f field) Option(value string) string {
+	if f.Name != channels.NotifySetting {
+		return value
+	}
+	switch channels.Status(value) {
+	case channels.Down:
+		return "down only"
+	case channels.Up:
+		return "up only"
+	}
+	return "down and up"
+}
+
+// newIntegrationPage lets the viewer choose a kind, or shows the form of the chosen one.
+func newIntegrationPage(q *ui.Request) error {
+	kind := channels.Kind(q.R.URL.Query().Get("kind"))
+	if kind == "" {
+		return q.Render("integrationkinds", "New integration", kindChoices(q, q.R.URL.Query().Get("q")))
+	}
+	view, err := blankForm(q, kind)
+	if err != nil {
+		return err
+	}
+	return showForm(q, http.StatusOK, view)
+}
+
+// blankForm returns the form for a new channel of a kind that pages may make.
+func blankForm(q *ui.Request, kind channels.Kind) (integrationForm, error) {
+	info, ok := kindOf(q, kind)
+	if !ok {
+		return integrationForm{}, checks.ErrNotFound
+	}
+	if !mayMake(q, info) {
+		return integrationForm{}, ui.ErrForbidden
+	}
+	view := integrationForm{integration: integrationOf(q, channels.Channel{Kind: kind}), New: true, Doc: info.Doc}
+	counts, err := q.Count()
+	if err != nil {
+		return view, err
+	}
+	view.AllChecks, view.Assign = counts.Checks, counts.Channels == 0
+	view.Fields, err = fields(q, info, channels.Channel{Kind: kind})
+	return view, err
+}
+
+// fields returns the fields of a channel's settings.
+func fields(q *ui.Request, info channels.KindInfo, c channels.Channel) ([]field, error) {
+	var list []field
+	for _, s := range info.AllSettings() {
+		f := field{Setting: s, Label: settingLabel(s.Name), Source: c.Sources[s.Name]}
+		switch {
+		case f.Source != "":
+		case s.Secret:
+			f.Stored = c.Settings[s.Name] != ""
+		default:
+			f.Value = c.Settings[s.Name]
+		}
+		if f.Value == "" && s.Options != nil {
+			f.Value = s.Default
+		}
+		if s.Subscription && f.Source == "" {
+			f.PushKey = q.Config.PushKey
+		}
+		if c.Kind == channels.Group && s.Name == channels.GroupSetting {
+			available, err := q.Mon.Channels(q.Ctx(), q.Project.ID)
+			if err != nil {
+				return nil, err
+			}
+			f.Group = true
+			f.Members = memberChoices(q, available, channels.GroupMembers(c))
+		}
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+func memberChoices(q *ui.Request, available []channels.Channel, members []uuid.UUID) (list []ui.Choice) {
+	for _, c := range available {
+		if c.Kind != channels.Group {
+			list = append(list, ui.Choice{Value: c.ID.String(), Label: ui.ChannelName(c), Hint: integrationOf(q, c).Title, Selected: slices.Contains(members, c.ID)})
+		}
+	}
+	return list
+}
+
+// formOf returns the page of a channel.
+func formOf(q *ui.Request, c channels.Channel) (integrationForm, error) {
+	list, err := integrations(q)
+	if err != nil {
+		return integrationForm{}, err
+	}
+	i := slices.IndexFunc(list, func(row integration) bool { return row.ID == c.ID })
+	if i < 0 {
+		return integrationForm{}, checks.ErrNotFound
+	}
+	counts, err := q.Count()
+	if err != nil {
+		return integrationForm{}, err
+	}
+	view := integrationForm{integration: list[i], Label: c.Name, AllChecks: counts.Checks}
+	info, known := kindOf(q, c.Kind)
+	switch {
+	case !known:
+		view.Closed = "This server does not know this kind, so its settings cannot be changed here."
+		return view, nil
+	case !mayMake(q, info):
+		view.Closed = "Only an administrator can change integrations of this kind, on the server’s command line."
+	}
+	view.Doc = info.Doc
+	view.Fields, err = fields(q, info, c)
+	return view, err
+}
+
+func integrationPage(q *ui.Request) error {
+	c, err := channel(q)
+	if err != nil {
+		return err
+	}
+	view, err := formOf(q, c)
+	if err != nil {
+		return err
+	}
+	return showForm(q, http.StatusOK, view)
+}
+
+func showForm(q *ui.Request, status int, view integrationForm) error {
+	title := view.Name
+	if view.New {
+		title = "New integration: " + view.Title
+	}
+	return q.RenderStatus(status, "integration", title, view)
+}
+
+// createIntegration makes a channel.
+func createIntegration(q *ui.Request) error {
+	if err := q.R.ParseForm(); err != nil {
+		return ui.FormError(err)
+	}
+	form := q.R.PostForm
+	view, err := blankForm(q, channels.Kind(q.R.URL.Query().Get("kind")))
+	if err != nil {
+		return err
+	}
+	view.typed(form)
+	view.Assign = form.Get("assign") != ""
+	c, err := q.Mon.CreateChannel(q.Ctx(), q.Project.ID, channels.Kind(view.Kind), view.Label, settingsOf(view.Fields, form))
+	if err != nil {
+		return refuse(q, view, form, err)
+	}
+	q.Notice(fmt.Sprintf("%s created. Send a test alert to check that it works.", words.Short(ui.ChannelName(c))))
+	if view.Assign {
+		if _, err := assignToAll(q, c.ID); err != nil {
+			return err
+		}
+	}
+	return q.Redirect("/projects/%s/integrations/%s", q.Project.ID, c.ID)
+}
+
+// saveIntegration changes a channel, or tests it. Both have the address of the page, so that a script can get the page again.
+func saveIntegration(q *ui.Request) error {
+	if err := q.R.ParseForm(); err != nil {
+		return ui.FormError(err)
+	}
+	form := q.R.PostForm
+	c, err := channel(q)
+	if err != nil {
+		return err
+	}
+	if form.Get("action") == "test" {
+		return testIntegration(q, c)
+	}
+	view, err := formOf(q, c)
+	if err != nil {
+		return err
+	}
+	if view.Closed != "" {
+		return ui.ErrForbidden
+	}
+	view.typed(form)
+	info, _ := kindOf(q, c.Kind)
+	_, err = q.Mon.UpdateChannelFunc(q.Ctx(), q.Project.ID, c.ID, func(c channels.Channel) (channels.Channel, error) {
+		settings, err := merge(info, c, settingsOf(view.Fields, form), func(name string) bool { return form.Get("clear."+name) != "" })
+		c.Name, c.Settings = view.Label, settings
+		return c, err
+	})
+	if err != nil {
+		return refuse(q, view, form, err)
+	}
+	q.Notice("Saved. Send a test alert to check that it works.")
+	return q.Redirect("/projects/%s/integrations/%s", q.Project.ID, c.ID)
+}
+
+// typed puts what the viewer typed into the form, except secrets.
+func (v *integrationForm) typed(form url.Values) {
+	v.Label = strings.TrimSpace(form.Get("name"))
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		if f.Secret {
+			f.Clear = form.Get("clear."+f.Name) != ""
+			v.Again = v.Again || form.Get("s."+f.Name) != ""
+			continue
+		}
+		f.Value = settingsOf(v.Fields[i:i+1], form)[f.Name]
+		for j := range f.Members {
+			f.Members[j].Selected = slices.Contains(form["member"], f.Members[j].Value)
+		}
+	}
+}
+
+// settingsOf returns the settings of a form.
+func settingsOf(fields []field, form url.Values) map[string]string {
+	settings := map[string]string{}
+	for _, f := range fields {
+		value := form.Get("s." + f.Name)
+		switch {
+		case f.Source != "":
+			continue
+		case f.Group:
+			value = strings.Join(form["member"], ",")
+		case f.Lines:
+			value = strings.TrimRight(strings.ReplaceAll(value, "\r\n", "\n"), "\n")
+		case !f.Secret:
+			value = strings.TrimSpace(value)
+		}
+		settings[f.Name] = value
+	}
+	return settings
+}
+
+// refuse shows the form again with what is wrong. No secret is in the answer.
+func refuse(q *ui.Request, view integrationForm, form url.Values, err error) error {
+	var secrets []string
+	for _, f := range view.Fields {
+		if f.Secret {
+			secrets = append(secrets, form.Get("s."+f.Name))
+		}
+	}
+	shown := func(text string) string { return channels.Redact(text, secrets...) }
+	named, isName := errors.AsType[*checks.FieldError](err)
+	setting, isSetting := errors.AsType[*channels.SettingError](err)
+	switch {
+	case isName:
+		view.Problem, view.NameProblem = "Not saved.", shown("The name "+named.Reason+".")
+	case isSetting:
+		view.Problem = "Not saved."
+		i := slices.IndexFunc(view.Fields, func(f field) bool { return f.Name == setting.Setting })
+		if i < 0 {
+			view.Problem = shown("Not saved: " + setting.Error() + ".")
+			break
+		}
+		view.Fields[i].Problem = shown(view.Fields[i].Label + " " + setting.Reason + ".")
+	default:
+		return err
+	}
+	return showForm(q, http.StatusBadRequest, view)
+}
+
+// merge returns the settings of a channel after a change: those in wanted, and stored secrets for which nothing was typed,
+// unless they are cleared. Values from a source stay.
+//
+// Nobody may have a stored secret sent to a receiver of their choice. So if a setting changes that could decide where
+// the secrets go (see [channels.Setting]), all secrets must be typed again. The error is a *[channels.SettingError].
+func merge(info channels.KindInfo, c channels.Channel, wanted map[string]string, cleared func(name string) bool) (map[string]string, error) {
+	settings := map[string]string{}
+	moved := "" // the setting that could send secrets elsewhere
+	var kept []channels.Setting
+	for _, s := range info.AllSettings() {
+		old, value := c.Settings[s.Name], wanted[s.Name]
+		switch {
+		case c.Sources[s.Name] != "":
+			value = old
+			kept = append(kept, s)
+		case s.Secret && value == "" && old != "" && !cleared(s.Name):
+			value = old
+			kept = append(kept, s)
+		case value == "":
+			value = s.Default
+		}
+		if value != old && !s.KeepsSecrets && moved == "" {
+			moved = s.Name
+		}
+		settings[s.Name] = value
+	}
+	if moved == "" || len(kept) == 0 {
+		return settings, nil
+	}
+	first := kept[0]
+	if source := c.Sources[first.Name]; source != "" {
+		return nil, &channels.SettingError{Kind: info.Kind, Setting: moved,
+			Reason: fmt.Sprintf("cannot change here, because %s comes from %s; change both in the file for rollcall apply", settingLabel(first.Name), source)}
+	}
+	return nil, &channels.SettingError{Kind: info.Kind, Setting: first.Name,
+		Reason: fmt.Sprintf("must be typed again, because %s changes: it could send the stored value elsewhere", settingLabel(moved))}
+}
+
+// settingLabel makes a label of the name of a setting: "url_down" is "URL down".
+func settingLabel(name string) string {
+	words := strings.FieldsFunc(name, func(r rune) bool { return r == '_' })
+	for i, word := range words {
+		switch word {
+		case "url", "api", "id", "sid", "http", "tls", "ip":
+			words[i] = strings.ToUpper(word)
+		default:
+			if i == 0 {
+				words[i] = strings.ToUpper(word[:1]) + word[1:]
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}

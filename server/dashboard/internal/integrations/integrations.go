@@ -1,0 +1,290 @@
+package integrations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// integration is a channel as pages show it. It has no settings, which may be secret.
+type integration struct {
+	ID          uuid.UUID
+	Name        string // never empty
+	Kind, Title string
+	// Checks counts the checks that alert it, also through groups, and Groups names the groups that it is in.
+	Checks int
+	Groups []string
+	// Only is the only status that the channel gets alerts about, or "" for both.
+	Only channels.Status
+	// FailedAt and Error are those of [channels.Channel].
+	FailedAt time.Time
+	Error    string
+	// Last is the newest delivery, or nil.
+	Last *deliveryRow
+	// Lacks says why this server cannot send alerts of the kind, or "".
+	Lacks string
+}
+
+// integrationsPage lists the integrations of a project.
+func integrationsPage(q *ui.Request) error {
+	list, err := integrations(q)
+	if err != nil {
+		return err
+	}
+	return q.Render("integrations", "Integrations", struct {
+		Rows []integration
+		Make bool
+	}{list, len(kindsToMake(q)) > 0})
+}
+
+// integrations returns all integrations of the project, oldest first.
+func integrations(q *ui.Request) ([]integration, error) {
+	available, err := q.Mon.Channels(q.Ctx(), q.Project.ID)
+	if err != nil {
+		return nil, err
+	}
+	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
+	if err != nil {
+		return nil, err
+	}
+	counts, groups := usage(available, list)
+	rows := make([]integration, len(available))
+	for i, c := range available {
+		rows[i] = integrationOf(q, c)
+		rows[i].Checks, rows[i].Groups = counts[c.ID], groups[c.ID]
+		if rows[i].Last, err = lastDelivery(q, c.ID); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+func integrationOf(q *ui.Request, c channels.Channel) integration {
+	row := integration{ID: c.ID, Name: ui.ChannelName(c), Kind: string(c.Kind), Title: string(c.Kind), FailedAt: c.FailedAt, Error: c.Error}
+	if info, ok := kindOf(q, c.Kind); ok {
+		row.Title = kindTitle(info)
+	}
+	switch down, up := c.Wants(channels.Down), c.Wants(channels.Up); {
+	case down && !up:
+		row.Only = channels.Down
+	case up && !down:
+		row.Only = channels.Up
+	}
+	if err := q.Mon.Configured(c.Kind); err != nil {
+		row.Lacks = lacks(err)
+	}
+	return row
+}
+
+// lacks says for people why a kind cannot be sent.
+func lacks(err error) string {
+	if _, none := errors.AsType[*monitor.NotConfiguredError](err); none {
+		return "no sender is configured for this kind"
+	}
+	return err.Error()
+}
+
+// usage counts the checks that alert each channel, also through groups, and names the groups of each channel.
+func usage(available []channels.Channel, list []checks.Check) (counts map[uuid.UUID]int, groups map[uuid.UUID][]string) {
+	counts, groups = map[uuid.UUID]int{}, map[uuid.UUID][]string{}
+	members := map[uuid.UUID][]uuid.UUID{}
+	for _, c := range available {
+		if c.Kind != channels.Group {
+			continue
+		}
+		members[c.ID] = channels.GroupMembers(c)
+		for _, id := range members[c.ID] {
+			groups[id] = append(groups[id], ui.ChannelName(c))
+		}
+	}
+	for _, c := range list {
+		alerted := map[uuid.UUID]bool{}
+		for _, id := range c.Channels {
+			alerted[id] = true
+			for _, member := range members[id] {
+				alerted[member] = true
+			}
+		}
+		for id := range alerted {
+			counts[id]++
+		}
+	}
+	return counts, groups
+}
+
+func lastDelivery(q *ui.Request, channel uuid.UUID) (*deliveryRow, error) {
+	list, err := q.Mon.Deliveries(q.Ctx(), monitor.DeliveryQuery{Project: q.Project.ID, Channel: channel, Limit: 1})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return new(deliveryRowOf(list[0], q.Edit)), nil
+}
+
+// kindOf returns what the monitor knows about a kind. As in [channels.Validate], the last of several counts.
+func kindOf(q *ui.Request, kind channels.Kind) (info channels.KindInfo, ok bool) {
+	for _, k := range q.Mon.ChannelKinds() {
+		if k.Kind == kind {
+			info, ok = k, true
+		}
+	}
+	return info, ok
+}
+
+// mayMake reports whether pages make and change channels of a kind. See [Config].Kinds.
+func mayMake(q *ui.Request, info channels.KindInfo) bool {
+	if q.Config.Kinds != nil {
+		return slices.Contains(q.Config.Kinds, info.Kind)
+	}
+	return !info.Privileged
+}
+
+// kindsToMake returns the kinds of which pages make channels, each once.
+func kindsToMake(q *ui.Request) (list []channels.KindInfo) {
+	for i, k := range q.Mon.ChannelKinds() {
+		last, _ := kindOf(q, k.Kind)
+		first := !slices.ContainsFunc(q.Mon.ChannelKinds()[:i], func(other channels.KindInfo) bool { return other.Kind == k.Kind })
+		if first && mayMake(q, last) {
+			list = append(list, last)
+		}
+	}
+	return list
+}
+
+func kindTitle(info channels.KindInfo) string {
+	if info.Title != "" {
+		return info.Title
+	}
+	return string(info.Kind)
+}
+
+// channel returns the channel that the path names.
+func channel(q *ui.Request) (channels.Channel, error) {
+	list, err := q.Mon.Channels(q.Ctx(), q.Project.ID)
+	if err != nil {
+		return channels.Channel{}, err
+	}
+	i := slices.IndexFunc(list, func(c channels.Channel) bool { return c.ID.String() == q.R.PathValue("channel") })
+	if i < 0 {
+		return channels.Channel{}, checks.ErrNotFound
+	}
+	return list[i], nil
+}
+
+// testTime bounds a test. The members of a group are tried one after the other.
+const testTime = 45 * time.Second
+
+// testResult is what came of a test alert.
+type testResult struct {
+	Sent bool
+	Took time.Duration
+	// Errors are the reasons of a failure: one, or one for each member of a group that failed.
+	Errors []string
+}
+
+// In says how long the test took.
+func (r *testResult) In() string {
+	if r.Took < time.Second {
+		return fmt.Sprintf("in %d ms", r.Took.Milliseconds())
+	}
+	return "in " + verdict.Duration(r.Took)
+}
+
+// testIntegration sends a test alert and answers with the page of the integration and the result.
+func testIntegration(q *ui.Request, c channels.Channel) error {
+	view, err := formOf(q, c)
+	if err != nil {
+		return err
+	}
+	if q.Busy.Wait(q.Project.ID) > 0 {
+		view.Problem = "Too many tests. Wait a few seconds, then try again."
+		return showForm(q, http.StatusTooManyRequests, view)
+	}
+	ctx, cancel := context.WithTimeout(q.Ctx(), testTime)
+	defer cancel()
+	began := time.Now()
+	failure := q.Mon.TestChannel(ctx, q.Project.ID, c.ID)
+	view.Test = &testResult{Sent: failure == nil, Took: time.Since(began)}
+	if failure != nil {
+		view.Test.Errors = strings.Split(failure.Error(), "\n")
+	}
+	return showForm(q, http.StatusOK, view)
+}
+
+// assignIntegration makes all checks of the project alert an integration.
+func assignIntegration(q *ui.Request) error {
+	c, err := channel(q)
+	if err != nil {
+		return err
+	}
+	n, err := assignToAll(q, c.ID)
+	if err != nil {
+		return err
+	}
+	q.Notice(fmt.Sprintf("Added %s to %s.", words.Short(ui.ChannelName(c)), verdict.Count(n, "check")))
+	return q.Redirect("/projects/%s/integrations/%s", q.Project.ID, c.ID)
+}
+
+func assignToAll(q *ui.Request, channel uuid.UUID) (n int, err error) {
+	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range list {
+		if slices.Contains(c.Channels, channel) {
+			continue
+		}
+		_, err := q.Mon.UpdateFunc(q.Ctx(), c.ID, func(now checks.Check) (checks.Spec, error) {
+			var ids []string
+			for _, id := range append(now.Channels, channel) {
+				ids = append(ids, id.String())
+			}
+			return checks.Spec{Channels: new(strings.Join(ids, ","))}, nil
+		})
+		if errors.Is(err, checks.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// deleteIntegrationPage asks before an integration is deleted.
+func deleteIntegrationPage(q *ui.Request) error {
+	c, err := channel(q)
+	if err != nil {
+		return err
+	}
+	view, err := formOf(q, c)
+	if err != nil {
+		return err
+	}
+	return q.Render("integrationdelete", "Delete an integration", view)
+}
+
+func deleteIntegration(q *ui.Request) error {
+	c, err := channel(q)
+	if err != nil {
+		return err
+	}
+	if err := q.Mon.DeleteChannel(q.Ctx(), q.Project.ID, c.ID); err != nil {
+		return err
+	}
+	q.Notice(fmt.Sprintf("Deleted %s.", words.Short(ui.ChannelName(c))))
+	return q.Redirect("/projects/%s/integrations", q.Project.ID)
+}

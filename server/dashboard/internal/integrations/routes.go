@@ -1,0 +1,28 @@
+// Package integrations is the room of integrations and of the deliveries of alerts.
+package integrations
+
+import (
+	"embed"
+	"html/template"
+
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+)
+
+//go:embed templates/*.html
+var templates embed.FS
+
+// Register adds the pages of the room.
+func Register(s *ui.Site) {
+	s.AddTemplates(templates, template.FuncMap{"sentMark": sentMark})
+
+	s.Look("GET /projects/{project}/integrations", integrationsPage)
+	s.Change("GET /projects/{project}/integrations/{channel}", ui.OrNew("channel", newIntegrationPage, integrationPage))
+	s.Change("POST /projects/{project}/integrations/{channel}", ui.OrNew("channel", createIntegration, saveIntegration))
+	s.Change("POST /projects/{project}/integrations/{channel}/assign", assignIntegration)
+	s.Change("GET /projects/{project}/integrations/{channel}/delete", deleteIntegrationPage)
+	s.Change("POST /projects/{project}/integrations/{channel}/delete", deleteIntegration)
+
+	s.Look("GET /projects/{project}/deliveries", deliveriesPage)
+	s.Change("POST /projects/{project}/deliveries/retry", retryDelivery)
+	s.Change("POST /projects/{project}/deliveries/retry-failed", retryFailed)
+}

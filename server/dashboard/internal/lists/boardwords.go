@@ -1,0 +1,348 @@
+package lists
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/board"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+)
+
+// pastWords says what is missing and what failed in the past of the board.
+func pastWords(v boardView) []phrase {
+	var runs, missing, failed, late, running int
+	for _, g := range v.Groups {
+		for _, l := range g.Lanes {
+			runs += l.Runs
+			for _, m := range l.Marks {
+				switch {
+				case m.Kind == board.Missed && m.Open:
+					missing++
+					late += m.Bad - 1
+				case m.Kind == board.Missed:
+					late += m.Bad
+				case m.Kind == board.Running:
+					running++
+				case m.Kind == board.Band: // the marks on it count
+				default:
+					failed += m.Bad
+				}
+			}
+		}
+	}
+	span := "in the last 24 hours"
+	if v.Query.Span == spans[1].Name {
+		span = "in the last 7 days"
+	}
+	var parts []string
+	if failed > 0 {
+		parts = append(parts, many(failed, "run failed", "runs failed"))
+	}
+	if late > 0 {
+		parts = append(parts, many(late, "run was late", "runs were late"))
+	}
+	var text []phrase
+	if missing > 0 {
+		text = append(text, phrase{Text: many(missing, "run is overdue", "runs are overdue") + ".", Bad: true}, phrase{Text: " "})
+	}
+	switch {
+	case len(parts) > 0:
+		text = append(text, phrase{Text: list(parts), Bad: true}, phrase{Text: " " + span + "."})
+	case runs == 0:
+		text = append(text, phrase{Text: "Nothing ran " + span + "."})
+	default:
+		text = append(text, phrase{Text: "No run failed " + span + "."})
+	}
+	if running > 0 {
+		text = append(text, phrase{Text: fmt.Sprintf(" %d running now.", running)})
+	}
+	return text
+}
+
+// tonightWords says what will run in the night.
+func tonightWords(list []checks.Check, durations map[uuid.UUID]time.Duration, axis *board.Axis) []phrase {
+	const most = 500 // as many as there are minutes, and some
+	from, to := axis.Tonight()
+	runs := 0
+	var longest checks.Check
+	var length time.Duration
+	more := false
+	for _, c := range list {
+		expected, cut := timeline.Expected(c, from, to, most)
+		runs, more = runs+len(expected), more || cut
+		if d := durations[c.ID]; len(expected) > 0 && d > length {
+			longest, length = c, d
+		}
+	}
+	between := fmt.Sprintf("between %s and %s", from.In(axis.Zone).Format("15:04"), to.In(axis.Zone).Format("15:04"))
+	begun := !from.After(axis.Now)
+	if begun {
+		between = "until " + to.In(axis.Zone).Format("15:04")
+	}
+	if runs == 0 {
+		return []phrase{{Text: "No run is expected tonight " + between + "."}}
+	}
+	count := verdict.Count(runs, "run")
+	if more {
+		count = fmt.Sprintf("more than %d runs", runs)
+	} else if begun {
+		count = many(runs, "more run", "more runs")
+	}
+	if length < time.Minute {
+		return []phrase{{Text: fmt.Sprintf("Tonight: %s %s.", count, between)}}
+	}
+	return []phrase{
+		{Text: fmt.Sprintf("Tonight: %s %s; the longest is ", count, between)},
+		{Text: ui.NameOf(longest), Link: longest.UniqueKey()},
+		{Text: ", " + verdict.Duration(length) + "."},
+	}
+}
+
+// many writes a number with one of two nouns.
+func many(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}
+
+// list writes "a, b and c".
+func list(parts []string) string {
+	last := len(parts) - 1
+	if last < 1 {
+		return strings.Join(parts, "")
+	}
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}
+
+// note says in an empty lane why it is empty.
+func (l boardLane) note() string {
+	if len(l.Marks) > 0 || l.Known > 0 {
+		return ""
+	}
+	next := l.NextPing(l.axis.Now)
+	if l.IsCron() {
+		next = l.ExpectedAfter(l.axis.Now)
+	}
+	switch {
+	case l.Status == checks.StatusPaused:
+		return "paused since " + l.StoredSince.In(l.axis.Zone).Format("2 Jan")
+	case !next.IsZero() && (l.IsCron() || l.Status != checks.StatusNew):
+		return "next " + next.In(l.axis.Zone).Format("Mon 2 Jan 15:04")
+	case l.Status == checks.StatusNew:
+		return "no run yet"
+	}
+	return ""
+}
+
+// facts are the sentences about the lane for those who do not see it.
+func (l boardLane) facts() string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+". ", args...) }
+	switch {
+	case l.Runs == 0:
+		say("No runs")
+	case l.Bad == 0:
+		say("%s, none failed", verdict.Count(l.Runs, "run"))
+	default:
+		say("%s, %d failed or missed", verdict.Count(l.Runs, "run"), l.Bad)
+	}
+	if l.Overlaps > 0 {
+		say("%s overlapped another", verdict.Count(l.Overlaps, "run"))
+	}
+	var next time.Time
+	for _, m := range l.Marks {
+		switch m.Kind {
+		case board.Missed:
+			if m.Open {
+				say("%s missing since %s", many(m.Count, "run", "runs"), l.moment(m.First))
+			}
+		case board.Overrun:
+			if m.Run.End.IsZero() {
+				say("The run at %s timed out", l.moment(m.First))
+			}
+		case board.Running:
+			say("Running since %s", l.moment(m.First))
+		case board.Late:
+			say("Late since %s, down at %s", l.moment(m.First), l.moment(m.Run.Limit))
+		case board.Expected, board.Many:
+			if next.IsZero() {
+				next = m.First
+			}
+		}
+	}
+	if !next.IsZero() {
+		say("Next %s", l.moment(next))
+	}
+	if note := l.note(); note != "" {
+		say("%s", strings.ToUpper(note[:1])+note[1:])
+	}
+	if l.Zone != "" {
+		say("The schedule is in %s, %s", l.TZ, l.Zone)
+	}
+	if l.Known > 0 {
+		say("The log begins %s", l.moment(l.Since))
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// moment writes an instant in the zone of the viewer, with the day unless it is today: "03:00", "Mon 23 Nov 03:00".
+func (l boardLane) moment(t time.Time) string {
+	t, now := t.In(l.axis.Zone), l.axis.Now.In(l.axis.Zone)
+	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {
+		return t.Format("15:04" + l.offset(t))
+	}
+	return t.Format("Mon 2 Jan 15:04" + l.offset(t))
+}
+
+// offset is the format of the offset from UTC, for instants close to a change of the clock: those may be ambiguous.
+func (l boardLane) offset(t time.Time) string {
+	for _, c := range l.axis.Changes {
+		if t.Sub(c.At).Abs() <= 3*time.Hour {
+			return " MST"
+		}
+	}
+	return ""
+}
+
+// detail says what a mark stands for, in lines.
+func (l boardLane) detail(m board.Mark) string {
+	r := m.Run
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	if m.Count > 1 || m.Of > 1 {
+		count := fmt.Sprintf("%d runs", m.Count)
+		if m.More {
+			count = "more than " + count
+		}
+		switch {
+		case m.Kind == board.Many:
+			add("%s expected", count)
+		case m.Kind == board.Missed:
+			add("%s missed", count)
+		case m.Over:
+			add("%d of %s failed", m.Bad, verdict.Count(m.Of, "run"))
+		case m.Bad > 0:
+			add("%s, %d failed", count, m.Bad)
+		default:
+			add("%s, none failed", count)
+		}
+		if m.Count > 1 {
+			add("%s", l.between(m.First, m.Last))
+		} else {
+			add("%s", l.stamp(m.First))
+		}
+		return strings.Join(lines, "\n")
+	}
+	add("%s", headline(m))
+	switch m.Kind {
+	case board.Expected:
+		add("%s", l.instant(m.First))
+	case board.Missed:
+		add("expected %s", l.instant(r.Start))
+		if !r.End.IsZero() {
+			add("overdue until %s", l.moment(r.End))
+		}
+	case board.Late:
+		add("expected %s", l.instant(r.Start))
+		add("goes down at %s", l.moment(r.Limit))
+	case board.Running, board.Overrun, board.Unended:
+		add("since %s", l.stamp(r.Start))
+		if m.Kind != board.Unended {
+			add("limit %s", l.moment(r.Limit))
+		}
+	default:
+		if !r.Timed {
+			add("%s", l.stamp(r.End))
+			break
+		}
+		add("%s", l.between(r.Start, r.End))
+		add("took %s", verdict.Duration(r.End.Sub(r.Start)))
+		if r.TookTooLong() {
+			add("%s over its limit", verdict.Duration(r.End.Sub(r.Limit)))
+		}
+	}
+	if ping := pingWords(r); ping != "" {
+		add("%s", ping)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// headline names the result of a mark of one run.
+func headline(m board.Mark) string {
+	switch m.Kind {
+	case board.Run:
+		return "Succeeded"
+	case board.Slow:
+		return "Succeeded late"
+	case board.Failed:
+		if m.Run.ExitStatus != nil && *m.Run.ExitStatus != 0 {
+			return fmt.Sprintf("Failed, exit status %d", *m.Run.ExitStatus)
+		}
+		return "Failed"
+	case board.Running:
+		return "Running"
+	case board.Overrun:
+		return "Timed out"
+	case board.Unended:
+		return "Started again before it ended"
+	case board.Missed:
+		return "Missed"
+	case board.Late:
+		return "Late"
+	}
+	return "Expected"
+}
+
+// pingWords names the pings of a run.
+func pingWords(r timeline.Run) string {
+	switch {
+	case r.StartN > 0 && r.EndN > 0:
+		return fmt.Sprintf("pings %d and %d", r.StartN, r.EndN)
+	case r.StartN+r.EndN > 0:
+		return fmt.Sprintf("ping %d", r.StartN+r.EndN)
+	}
+	return ""
+}
+
+// instant is stamp with the time in the zone of the schedule beside it.
+func (l boardLane) instant(t time.Time) string {
+	text := l.stamp(t)
+	if l.Ahead == 0 {
+		return text
+	}
+	if zone, err := schedule.LoadLocation(l.TZ); err == nil {
+		text += fmt.Sprintf(" (%s in %s)", t.In(zone).Format("15:04"), l.TZ)
+	}
+	return text
+}
+
+// stamp writes an instant with its date.
+func (l boardLane) stamp(t time.Time) string {
+	return t.In(l.axis.Zone).Format("Mon 2 Jan ") + l.time(t)
+}
+
+// time writes the time of day of an instant.
+func (l boardLane) time(t time.Time) string {
+	t = t.In(l.axis.Zone)
+	if t.Second() == 0 {
+		return t.Format("15:04" + l.offset(t))
+	}
+	return t.Format("15:04:05" + l.offset(t))
+}
+
+// between writes two instants, and the date of the second only if it differs.
+func (l boardLane) between(from, to time.Time) string {
+	a, b := from.In(l.axis.Zone), to.In(l.axis.Zone)
+	if a.YearDay() == b.YearDay() && a.Year() == b.Year() {
+		return l.stamp(from) + "–" + l.time(to)
+	}
+	return l.stamp(from) + " – " + l.stamp(to)
+}

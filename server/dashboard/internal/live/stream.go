@@ -1,0 +1,102 @@
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+)
+
+// event is what a stream sends, as JSON.
+type event struct {
+	Version string `json:"version"`
+	// Kinds are words for what has changed: log, status, settings, deliveries, integrations, project, pages.
+	Kinds []string `json:"kinds"`
+	// Checks are the unique keys of the checks that have changed, or null for any.
+	Checks []string `json:"checks"`
+}
+
+// kindWords are the words of an event, in the order of their bits.
+var kindWords = []struct {
+	kind monitor.ChangeKind
+	word string
+}{
+	{monitor.ChangedLog, "log"}, {monitor.ChangedStatus, "status"}, {monitor.ChangedSettings, "settings"},
+	{monitor.ChangedDeliveries, "deliveries"}, {monitor.ChangedChannels, "integrations"}, {monitor.ChangedProject, "project"},
+	{monitor.ChangedStatusPages, "pages"},
+}
+
+func eventOf(n news, version string) event {
+	if n.clock {
+		n.kinds |= monitor.ChangedStatus
+	}
+	e := event{Version: version, Kinds: []string{}}
+	for _, k := range kindWords {
+		if n.kinds&k.kind != 0 {
+			e.Kinds = append(e.Kinds, k.word)
+		}
+	}
+	if !n.all {
+		e.Checks = []string{}
+		for id := range n.checks {
+			e.Checks = append(e.Checks, checks.UniqueKey(id))
+		}
+	}
+	return e
+}
+
+// Stream sends the project's changes as Server-Sent Events: "hello" with the current version at first, "change" from then
+// on, and "counts" with the number of checks that are down and late whenever that is another. It ends with the request,
+// or when mayLook says that the viewer may no longer see the project.
+func (v *Follower) Stream(w http.ResponseWriter, r *http.Request, mayLook func() bool) {
+	one := v.join()
+	defer v.leave(one)
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{}) // the server's timeouts are for requests that end
+	send := func(format string, args ...any) error {
+		_ = control.SetWriteDeadline(time.Now().Add(streamTimeout))
+		if _, err := fmt.Fprintf(w, format, args...); err != nil {
+			return err
+		}
+		return control.Flush()
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx
+	if send("retry: 2000\nevent: hello\ndata: %s\n\n", v.Version()) != nil {
+		return
+	}
+	counted := counts{down: -1}
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-beat.C:
+			if send(":\n\n") != nil {
+				return
+			}
+		case _, ok := <-one.ready:
+			if !ok {
+				return
+			}
+			n, now := v.take(one)
+			if now != counted {
+				counted = now
+				if send("event: counts\ndata: {\"down\":%d,\"late\":%d}\n\n", now.down, now.late) != nil {
+					return
+				}
+			}
+			if n.kinds == 0 && !n.clock {
+				continue
+			}
+			data, err := json.Marshal(eventOf(n, v.Version()))
+			if err != nil || !mayLook() || send("event: change\ndata: %s\n\n", data) != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package project
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// badgesPerPage is how many badges a page shows.
+const badgesPerPage = 100
+
+// badgesView is the data of the page of badges.
+type badgesView struct {
+	Query badgeQuery
+	Rows  []badgeRow
+	// Matches counts the badges that the search finds, on all pages.
+	Matches int
+	More    bool
+	// Unsigned says that the server cannot make badges of tags.
+	Unsigned bool
+}
+
+// badgeRow is a badge.
+type badgeRow struct {
+	Kind, Name string // "project", "tag" or "check", and which
+	Picture    template.HTML
+	Code       string // to copy
+	path       func(f badges.Format, late bool) string
+	summary    badges.Summary
+	label      string
+}
+
+// badgeQuery is what the address of the page says.
+type badgeQuery struct {
+	ui.Search
+	States string // "3" or "2"
+	As     string // one of badgeCodes
+	Page   int
+}
+
+// badgeCodes are the forms in which the page shows a badge to copy.
+var badgeCodes = []ui.Choice{
+	{Value: "markdown", Label: "Markdown"}, {Value: "html", Label: "HTML"}, {Value: "svg", Label: "SVG URL"},
+	{Value: "json", Label: "JSON URL"}, {Value: "shields", Label: "Shields URL"},
+}
+
+func parseBadgeQuery(v url.Values) badgeQuery {
+	q := badgeQuery{Search: ui.NewSearch(v.Get("q")), States: "3", As: "markdown"}
+	if v.Get("states") == "2" {
+		q.States = "2"
+	}
+	if as := v.Get("as"); slices.ContainsFunc(badgeCodes, func(c ui.Choice) bool { return c.Value == as }) {
+		q.As = as
+	}
+	if q.Page, _ = strconv.Atoi(v.Get("page")); q.Page < 1 {
+		q.Page = 1
+	}
+	return q
+}
+
+// At returns the query of an address for a page of the list.
+func (q badgeQuery) At(page int) string {
+	v := url.Values{"states": {q.States}, "as": {q.As}}
+	if q.Text != "" {
+		v.Set("q", q.Text)
+	}
+	if page > 1 {
+		v.Set("page", strconv.Itoa(page))
+	}
+	return "?" + v.Encode()
+}
+
+// Codes are the forms to choose from.
+func (v badgesView) Codes() []ui.Choice {
+	list := slices.Clone(badgeCodes)
+	for i := range list {
+		list[i].Selected = list[i].Value == v.Query.As
+	}
+	return list
+}
+
+// badgesPage shows the badges of the project, its tags and its checks, as they are now.
+func badgesPage(q *ui.Request) error {
+	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
+	if err != nil {
+		return err
+	}
+	view := badgesView{Query: parseBadgeQuery(q.R.URL.Query())}
+	signed := !reflect.ValueOf(q.Config.Signer).IsZero()
+	view.Unsigned = !signed
+	var rows []badgeRow
+	if signed {
+		rows = tagBadges(q, list)
+	}
+	for _, c := range list {
+		rows = append(rows, checkBadge(c, q.Mon.Now()))
+	}
+	rows = slices.DeleteFunc(rows, func(r badgeRow) bool { return !view.Query.Matches(r.Kind, strings.ToLower(r.Name)) })
+	view.Matches = len(rows)
+	from := min((view.Query.Page-1)*badgesPerPage, len(rows))
+	to := min(from+badgesPerPage, len(rows))
+	view.More = to < len(rows)
+	for _, r := range rows[from:to] {
+		late := view.Query.States == "3"
+		r.Picture = template.HTML(badges.SVGDoc(r.label, r.summary.State(late))) // escapes its texts
+		r.Code = badgeCode(q, r, view.Query.As, late)
+		view.Rows = append(view.Rows, r)
+	}
+	return q.Render("badges", "Badges", view)
+}
+
+// tagBadges returns the badges of the project and of its tags.
+func tagBadges(q *ui.Request, list []checks.Check) []badgeRow {
+	now, sums := q.Mon.Now(), map[string]badges.Summary{}
+	var tags []string
+	for _, c := range list {
+		for _, tag := range append(c.TagList(), badges.AllTags) {
+			sum, known := sums[tag]
+			if !known && tag != badges.AllTags {
+				tags = append(tags, tag)
+			}
+			one := badges.Summarize(slices.Values([]checks.Status{c.Status(now)}))
+			sums[tag] = badges.Summary{Total: sum.Total + one.Total, Grace: sum.Grace + one.Grace, Down: sum.Down + one.Down}
+		}
+	}
+	slices.Sort(tags)
+	row := func(kind, tag, label string) badgeRow {
+		return badgeRow{Kind: kind, Name: words.Name(label, "unnamed"), label: label, summary: sums[tag], path: func(f badges.Format, late bool) string {
+			return q.Config.Signer.Path(q.Project.BadgeKey, tag, f, late)
+		}}
+	}
+	rows := []badgeRow{row("project", badges.AllTags, q.Project.Name)}
+	for _, tag := range slices.Compact(tags) {
+		if tag != badges.AllTags {
+			rows = append(rows, row("tag", tag, tag))
+		}
+	}
+	return rows
+}
+
+func checkBadge(c checks.Check, now time.Time) badgeRow {
+	label := c.Name
+	if label == "" {
+		label = c.Slug
+	}
+	if label == "" {
+		label = "check"
+	}
+	return badgeRow{
+		Kind: "check", Name: ui.NameOf(c), label: label, summary: badges.Summarize(slices.Values([]checks.Status{c.Status(now)})),
+		path: func(f badges.Format, late bool) string { return badges.CheckPath(c.BadgeKey.String(), f, late) },
+	}
+}
+
+// badgeCode returns what a person copies to show a badge elsewhere.
+func badgeCode(q *ui.Request, r badgeRow, as string, late bool) string {
+	format := badges.SVG
+	if f := badges.Format(as); f.Valid() {
+		format = f
+	}
+	address := q.Config.APIBaseURL + r.path(format, late)
+	switch as {
+	case "markdown":
+		return fmt.Sprintf("![%s](%s)", markdownText(r.label), address)
+	case "html":
+		return fmt.Sprintf(`<img src="%s" alt="%s">`, html.EscapeString(address), html.EscapeString(r.label))
+	}
+	return address
+}
+
+// markdownText escapes the text of a link in Markdown.
+func markdownText(text string) string {
+	var b strings.Builder
+	for _, r := range strings.Join(strings.Fields(text), " ") {
+		if strings.ContainsRune("\\`*_[]<>!|&~", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// Next and Previous are the numbers of the neighbours of a page.
+func (q badgeQuery) Next() int { return q.Page + 1 }
+
+// Previous is the number of the page before.
+func (q badgeQuery) Previous() int { return q.Page - 1 }

@@ -1,0 +1,32 @@
+// Package project is the room of what belongs to a project besides checks and integrations: settings, badges, status pages and imports.
+package project
+
+import (
+	"embed"
+
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+)
+
+//go:embed templates/*.html
+var templates embed.FS
+
+// Register adds the pages of the room.
+func Register(s *ui.Site) {
+	s.AddTemplates(templates, nil)
+
+	s.Look("GET /projects/{project}/settings", settingsPage)
+	s.Change("GET /projects/{project}/export", export)
+	s.Change("GET /projects/{project}/delete", deleteProjectPage)
+	s.Change("POST /projects/{project}/delete", deleteProject)
+
+	s.Look("GET /projects/{project}/badges", badgesPage)
+
+	s.Look("GET /projects/{project}/status", statusPagesPage)
+	s.Change("GET /projects/{project}/status/{page}", ui.OrNew("page", newStatusPagePage, statusPagePage))
+	s.Change("POST /projects/{project}/status/{page}", saveStatusPage)
+	s.Change("GET /projects/{project}/status/{page}/delete", deleteStatusPagePage)
+	s.Change("POST /projects/{project}/status/{page}/delete", deleteStatusPage)
+
+	s.Change("GET /projects/{project}/import", importPage)
+	s.Change("POST /projects/{project}/import", planImport)
+}

@@ -1,0 +1,92 @@
+package project
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// settingsPage shows what a project is and leads to its settings.
+func settingsPage(q *ui.Request) error {
+	view, err := q.Count()
+	if err != nil {
+		return err
+	}
+	return q.Render("settings", "Settings", view)
+}
+
+// export answers with the project as a file for rollcall apply. It has no secrets.
+func export(q *ui.Request) error {
+	state, err := declare.OnMonitor(q.Mon).Read(q.Ctx(), q.Project.Name)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	document := declare.Document{Projects: []declare.Project{declare.Export(state, q.Mon.ChannelKinds())}}
+	if err := document.Write(&text); err != nil {
+		return err
+	}
+	h := q.W.Header()
+	h.Set("Content-Type", "application/yaml; charset=utf-8")
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(q.Project.Name) + ".yaml"}))
+	q.Write(http.StatusOK, text.Bytes())
+	return nil
+}
+
+// fileName returns a name for a file, made of the letters and digits of a text.
+func fileName(text string) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_':
+			return r
+		}
+		return '-'
+	}, text)
+	name = strings.Trim(name, "-")
+	if name == "" {
+		return "rollcall"
+	}
+	return name[:min(len(name), 60)]
+}
+
+// deleteView is the data of the page that asks before a project is deleted.
+type deleteView struct {
+	ui.Counts
+	Problem string
+}
+
+func deleteProjectPage(q *ui.Request) error {
+	return askToDelete(q, http.StatusOK, "")
+}
+
+func askToDelete(q *ui.Request, status int, problem string) error {
+	counts, err := q.Count()
+	if err != nil {
+		return err
+	}
+	return q.RenderStatus(status, "projectdelete", "Delete the project", deleteView{counts, problem})
+}
+
+// deleteProject deletes a project if its name was typed.
+func deleteProject(q *ui.Request) error {
+	if err := q.R.ParseForm(); err != nil {
+		return ui.FormError(err)
+	}
+	if words.Name(q.R.PostForm.Get("name"), "") != words.Name(q.Project.Name, "unnamed") {
+		return askToDelete(q, http.StatusBadRequest, "That is not the project’s name. Nothing was deleted.")
+	}
+	if err := q.Mon.DeleteProject(q.Ctx(), q.Project.ID); err != nil && !errors.Is(err, checks.ErrNotFound) {
+		return err
+	}
+	q.ForgetKeys(q.Project.ID)
+	q.Notice(fmt.Sprintf("Deleted the project %.100s.", words.Name(q.Project.Name, "unnamed")))
+	return q.Redirect("/")
+}

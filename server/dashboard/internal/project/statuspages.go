@@ -1,0 +1,248 @@
+package project
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// statusPageRow is a status page in the list.
+type statusPageRow struct {
+	checks.StatusPage
+	Address string
+	Shown   int // how many checks it shows
+}
+
+// statusPagesPage lists the status pages of a project.
+func statusPagesPage(q *ui.Request) error {
+	pages, err := q.Mon.StatusPages(q.Ctx(), q.Project.ID)
+	if err != nil {
+		return err
+	}
+	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
+	if err != nil {
+		return err
+	}
+	rows := make([]statusPageRow, len(pages))
+	for i, p := range pages {
+		rows[i] = statusPageRow{StatusPage: p, Address: statusAddress(q, p.Slug), Shown: len(shownBy(p, list))}
+	}
+	return q.Render("statuspages", "Status pages", struct {
+		Rows  []statusPageRow
+		Total int
+	}{rows, len(list)})
+}
+
+// statusAddress is the public address of a status page.
+func statusAddress(q *ui.Request, slug string) string { return q.URL + "/status/" + slug }
+
+func shownBy(p checks.StatusPage, list []checks.Check) (shown []checks.Check) {
+	for _, c := range list {
+		if p.Shows(c.Settings) {
+			shown = append(shown, c)
+		}
+	}
+	return shown
+}
+
+// statusPageForm is the form of a status page, with what was typed.
+type statusPageForm struct {
+	checks.StatusPage
+	New     bool
+	Address string // of the saved page; of any page up to its slug on a new one
+	// AllChecks says that the page shows all checks, and Choices are the tags to choose from.
+	AllChecks bool
+	Choices   []tagChoice
+	// Problems are what is wrong, by field, and Problem is what concerns no field.
+	Problems map[string]string
+	Problem  string
+	// Shown are the checks that the page would show, at most shownRows of ShownCount, out of Total.
+	Shown             []ui.Row
+	ShownCount, Total int
+}
+
+// tagChoice is a tag with the number of checks that have it.
+type tagChoice struct {
+	Tag      string
+	Count    int
+	Selected bool
+}
+
+// shownRows is how many checks the preview of a status page names.
+const shownRows = 50
+
+// More counts the checks that the preview does not name.
+func (f statusPageForm) More() int { return f.ShownCount - len(f.Shown) }
+
+// newStatusPagePage shows the form of a new status page.
+func newStatusPagePage(q *ui.Request) error {
+	return showStatusPageForm(q, http.StatusOK, &statusPageForm{New: true})
+}
+
+// statusPage returns the status page that the path names.
+func statusPage(q *ui.Request) (checks.StatusPage, error) {
+	list, err := q.Mon.StatusPages(q.Ctx(), q.Project.ID)
+	if err != nil {
+		return checks.StatusPage{}, err
+	}
+	i := slices.IndexFunc(list, func(p checks.StatusPage) bool { return p.ID.String() == q.R.PathValue("page") })
+	if i < 0 {
+		return checks.StatusPage{}, checks.ErrNotFound
+	}
+	return list[i], nil
+}
+
+// statusPagePage shows the form of a status page.
+func statusPagePage(q *ui.Request) error {
+	p, err := statusPage(q)
+	if err != nil {
+		return err
+	}
+	return showStatusPageForm(q, http.StatusOK, &statusPageForm{StatusPage: p, AllChecks: len(p.Tags) == 0})
+}
+
+// saveStatusPage adds or changes a status page, or shows what it would show.
+func saveStatusPage(q *ui.Request) (err error) {
+	form := &statusPageForm{New: q.R.PathValue("page") == "new"}
+	if !form.New {
+		if form.StatusPage, err = statusPage(q); err != nil {
+			return err
+		}
+	}
+	if err := q.R.ParseForm(); err != nil {
+		return ui.FormError(err)
+	}
+	form.read(q)
+	if q.R.PostForm.Has("preview") {
+		return showStatusPageForm(q, http.StatusOK, form)
+	}
+	if !form.AllChecks && len(form.Tags) == 0 {
+		form.Problems = map[string]string{"tags": "Choose a tag, or all checks."}
+		return showStatusPageForm(q, http.StatusBadRequest, form)
+	}
+	save, done := q.Mon.UpdateStatusPage, "Saved "
+	if form.New {
+		save, done = q.Mon.CreateStatusPage, "Published "
+	}
+	saved, err := save(q.Ctx(), form.StatusPage)
+	field, refused := errors.AsType[*checks.FieldError](err)
+	switch {
+	case errors.Is(err, checks.ErrExists):
+		form.Problems = map[string]string{"slug": "Another status page uses this URL."}
+		return showStatusPageForm(q, http.StatusConflict, form)
+	case refused && field.Field == "project":
+		form.Problem = "The project " + field.Reason + "."
+		return showStatusPageForm(q, http.StatusConflict, form)
+	case refused:
+		name := map[string]string{"slug": "The address", "title": "The title", "description": "The description", "tags": "The list of tags"}[field.Field]
+		form.Problems = map[string]string{field.Field: name + " " + field.Reason + "."}
+		return showStatusPageForm(q, http.StatusBadRequest, form)
+	case err != nil:
+		return err
+	}
+	q.Config.RefreshStatusPages()
+	q.Notice(done + words.Short(words.Name(saved.Title, "it")) + ". Anyone can view it at " + statusAddress(q, saved.Slug))
+	return q.Redirect("/projects/%s/status", q.Project.ID)
+}
+
+// read takes over what was typed.
+func (f *statusPageForm) read(q *ui.Request) {
+	typed := q.R.PostForm
+	f.ProjectID = q.Project.ID
+	f.Title, f.Description = typed.Get("title"), typed.Get("description")
+	f.Slug = strings.TrimSpace(typed.Get("slug"))
+	if f.Slug == "" {
+		f.Slug = slugOf(f.Title)
+	}
+	f.AllChecks, f.Tags = typed.Get("scope") == "all", nil
+	if !f.AllChecks {
+		f.Tags = typed["tag"]
+	}
+}
+
+// slugOf makes a slug from a title: "Acme & Sons" becomes "acme-sons".
+func slugOf(title string) string {
+	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	slug := strings.Join(words, "-")
+	return strings.Trim(slug[:min(len(slug), checks.MaxStatusPageSlug)], "-")
+}
+
+// showStatusPageForm shows the form with the tags to choose from and a preview.
+func showStatusPageForm(q *ui.Request, status int, f *statusPageForm) error {
+	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
+	if err != nil {
+		return err
+	}
+	f.Address = statusAddress(q, "")
+	if !f.New {
+		saved, err := statusPage(q)
+		if err != nil {
+			return err
+		}
+		f.Address = statusAddress(q, saved.Slug)
+	}
+	f.Choices = tagChoices(list, f.Tags)
+	f.Total = len(list)
+	if f.AllChecks || len(f.Tags) > 0 {
+		shown := shownBy(f.StatusPage, list)
+		f.ShownCount = len(shown)
+		now := q.Mon.Now()
+		for _, c := range shown[:min(len(shown), shownRows)] {
+			f.Shown = append(f.Shown, ui.RowOf(c, now))
+		}
+	}
+	title := "New status page"
+	if !f.New {
+		title = "Status page"
+	}
+	return q.RenderStatus(status, "statuspage", title, f)
+}
+
+// tagChoices returns the tags of checks and the selected ones, sorted.
+func tagChoices(list []checks.Check, selected []string) (choices []tagChoice) {
+	counts := map[string]int{}
+	for _, c := range list {
+		for _, tag := range c.TagList() {
+			counts[tag]++
+		}
+	}
+	for _, tag := range selected {
+		counts[tag] += 0 // no check has it any more
+	}
+	for tag, n := range counts {
+		choices = append(choices, tagChoice{tag, n, slices.Contains(selected, tag)})
+	}
+	slices.SortStableFunc(choices, func(a, b tagChoice) int { return strings.Compare(a.Tag, b.Tag) })
+	return choices
+}
+
+// deleteStatusPagePage asks before a status page is deleted.
+func deleteStatusPagePage(q *ui.Request) error {
+	p, err := statusPage(q)
+	if err != nil {
+		return err
+	}
+	return q.Render("statuspagedelete", "Delete a status page", statusPageRow{StatusPage: p, Address: statusAddress(q, p.Slug)})
+}
+
+// deleteStatusPage deletes a status page.
+func deleteStatusPage(q *ui.Request) error {
+	id, err := uuid.Parse(q.R.PathValue("page"))
+	if err != nil {
+		return checks.ErrNotFound
+	}
+	if err := q.Mon.DeleteStatusPage(q.Ctx(), q.Project.ID, id); err != nil {
+		return err
+	}
+	q.Config.RefreshStatusPages()
+	q.Notice("Status page deleted. Its URL no longer works.")
+	return q.Redirect("/projects/%s/status", q.Project.ID)
+}

@@ -1,0 +1,137 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+)
+
+func (s *Sessions) keyRoutes() {
+	s.site.Change("GET /projects/{project}/keys", s.keysPage)
+	s.site.Change("POST /projects/{project}/keys", s.createKey)
+	s.site.Change("GET /projects/{project}/keys/{key}/revoke", s.revokePage)
+	s.site.Change("POST /projects/{project}/keys/{key}/revoke", s.revokeKey)
+}
+
+// keysView is the data of the page of keys.
+type keysView struct {
+	Keys []keyRow
+	// Fresh is the text of a key that was just made, or "".
+	Fresh         string
+	FreshReadOnly bool
+	PingBase      string
+}
+
+// keyRow is an API key in the list.
+type keyRow struct {
+	checks.Key
+	// Own says that the viewer is signed in with the key.
+	Own bool
+}
+
+// Kind is what the key allows, in a word.
+func (k keyRow) Kind() string {
+	if k.ReadOnly {
+		return "read-only"
+	}
+	return "read-write"
+}
+
+// keysPage lists the API keys of a project. Only editors see it.
+func (s *Sessions) keysPage(q *ui.Request) error {
+	return s.showKeys(q, keysView{})
+}
+
+func (s *Sessions) showKeys(q *ui.Request, view keysView) error {
+	list, err := q.Mon.Keys(q.Ctx(), q.Project.ID)
+	if err != nil {
+		return err
+	}
+	own := s.ownKeys(q)
+	for _, key := range list {
+		view.Keys = append(view.Keys, keyRow{Key: key, Own: slices.Contains(own, key.ID)})
+	}
+	view.PingBase = q.Config.PingBaseURL
+	return q.Render("keys", "Keys", view)
+}
+
+// ownKeys returns the keys that the viewer is signed in with.
+func (s *Sessions) ownKeys(q *ui.Request) []uuid.UUID {
+	if q.Config.ForeignSignIn {
+		return nil
+	}
+	current, err := s.read(q.R)
+	if err != nil {
+		return nil
+	}
+	var ids []uuid.UUID
+	for _, ref := range current.keys {
+		ids = append(ids, ref.key)
+	}
+	return ids
+}
+
+// createKey makes a key and answers with the page that shows it. It is the only answer that ever does, and browsers do
+// not store it.
+func (s *Sessions) createKey(q *ui.Request) error {
+	if err := q.R.ParseForm(); err != nil {
+		return ui.FormError(err)
+	}
+	kind := q.R.PostForm.Get("kind")
+	if kind != "read-only" && kind != "read-write" {
+		return ui.ErrBadForm
+	}
+	text, _, err := q.Mon.CreateKey(q.Ctx(), q.Project.ID, kind == "read-only")
+	if err != nil {
+		return err
+	}
+	q.ForgetKeys(q.Project.ID)
+	return s.showKeys(q, keysView{Fresh: text, FreshReadOnly: kind == "read-only"})
+}
+
+// revokeView is the data of the page that asks before a key is revoked.
+type revokeView struct {
+	keyRow
+	// LastEdit says that no other key of the project can edit.
+	LastEdit bool
+}
+
+func (s *Sessions) findKey(q *ui.Request) (view revokeView, err error) {
+	list, err := q.Mon.Keys(q.Ctx(), q.Project.ID)
+	if err != nil {
+		return view, err
+	}
+	i := slices.IndexFunc(list, func(k checks.Key) bool { return k.ID.String() == q.R.PathValue("key") })
+	if i < 0 {
+		return view, checks.ErrNotFound
+	}
+	view.Key, view.Own = list[i], slices.Contains(s.ownKeys(q), list[i].ID)
+	view.LastEdit = !view.ReadOnly && !slices.ContainsFunc(list, func(k checks.Key) bool { return !k.ReadOnly && k.ID != view.ID })
+	return view, nil
+}
+
+// revokePage asks before a key is revoked.
+func (s *Sessions) revokePage(q *ui.Request) error {
+	view, err := s.findKey(q)
+	if err != nil {
+		return err
+	}
+	return q.Render("keyrevoke", "Revoke a key", view)
+}
+
+func (s *Sessions) revokeKey(q *ui.Request) error {
+	view, err := s.findKey(q)
+	if err != nil {
+		return err
+	}
+	if err := q.Mon.RevokeKey(q.Ctx(), q.Project.ID, view.ID); err != nil {
+		return err
+	}
+	q.ForgetKeys(q.Project.ID)
+	q.Notice(fmt.Sprintf("Revoked the %s key %s….", view.Kind(), view.Hint))
+	return q.Redirect("/projects/%s/keys", q.Project.ID)
+}

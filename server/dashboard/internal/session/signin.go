@@ -1,0 +1,141 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+)
+
+// LinkAge is how long a link of [Sessions.Link] can be used.
+const LinkAge = 24 * time.Hour
+
+// errUsedLink is the error of a link that has signed somebody in before, or is too old.
+var errUsedLink = errors.New("the link has expired or was already used")
+
+func (s *Sessions) signInRoutes() {
+	s.site.Public("GET /signin", s.signInPage)
+	s.site.Public("POST /signin", s.signIn)
+	s.site.Public("GET /signin/{link}", s.useLink)
+	s.site.Public("POST /signout", s.signOut)
+}
+
+// Link returns an address that signs one person in, once and within [LinkAge], as the API key with this
+// text would. The session ends when the key is revoked. The error is [checks.ErrNotFound] for a text that is no key.
+func (s *Sessions) Link(ctx context.Context, key string) (string, error) {
+	found, err := s.site.Mon.Authenticate(ctx, key)
+	if err != nil {
+		return "", err
+	}
+	body := binary.BigEndian.AppendUint64(nil, uint64(s.site.Mon.Now().Add(LinkAge).Unix()))
+	body = append(append(body, found.ProjectID[:]...), found.ID[:]...)
+	nonce := make([]byte, 16)
+	_, _ = rand.Read(nonce) // never fails
+	sealed, err := s.site.Seals.Seal(ctx, "link", append(body, nonce...))
+	if err != nil {
+		return "", err
+	}
+	return s.site.URL + "/signin/" + sealed, nil
+}
+
+// useLink signs in by a link, unless a browser only fetches it ahead of a click.
+func (s *Sessions) useLink(q *ui.Request) error {
+	if strings.Contains(q.R.Header.Get("Sec-Purpose"), "prefetch") || q.R.Method != http.MethodGet {
+		q.W.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	key, err := s.takeLink(q.Ctx(), q.R.PathValue("link"))
+	switch {
+	case errors.Is(err, errUsedLink), errors.Is(err, ui.ErrSignedOut), errors.Is(err, checks.ErrNotFound):
+		return showSignIn(q, http.StatusForbidden, "This link has expired or was already used. Sign in with an API key.", "")
+	case err != nil:
+		return err
+	}
+	if err := s.add(q.W, q.R, key); err != nil {
+		return err
+	}
+	return q.Redirect("/projects/%s/", key.ProjectID)
+}
+
+// takeLink uses a link up and returns its key.
+func (s *Sessions) takeLink(ctx context.Context, link string) (checks.Key, error) {
+	body, err := s.site.Seals.Open(ctx, "link", link)
+	if err != nil {
+		return checks.Key{}, err
+	}
+	if len(body) != 8+16+16+16 || s.site.Mon.Now().Unix() >= int64(binary.BigEndian.Uint64(body)) {
+		return checks.Key{}, errUsedLink
+	}
+	key, err := s.key(ctx, keyRef{project: uuid.UUID(body[8:24]), key: uuid.UUID(body[24:40])})
+	if err != nil {
+		return checks.Key{}, err
+	}
+	first, err := s.site.Mon.Once(ctx, "signin-link:"+hex.EncodeToString(body[40:]))
+	if err != nil {
+		return checks.Key{}, err
+	}
+	if !first {
+		return checks.Key{}, errUsedLink
+	}
+	return key, nil
+}
+
+// signInPage asks for an API key.
+func (s *Sessions) signInPage(q *ui.Request) error {
+	return showSignIn(q, http.StatusOK, "", localPath(q.R.URL.Query().Get("next")))
+}
+
+// signIn starts a session with an API key.
+func (s *Sessions) signIn(q *ui.Request) error {
+	if err := q.R.ParseForm(); err != nil {
+		return ui.FormError(err)
+	}
+	next := localPath(q.R.PostForm.Get("next"))
+	key, err := q.Mon.Authenticate(q.Ctx(), strings.TrimSpace(q.R.PostForm.Get("key")))
+	if errors.Is(err, checks.ErrNotFound) {
+		return showSignIn(q, http.StatusForbidden, "This key is not valid.", next)
+	}
+	if err != nil {
+		return err
+	}
+	q.ForgetKeys(key.ProjectID)
+	if err := s.add(q.W, q.R, key); err != nil {
+		return err
+	}
+	if next != "" {
+		http.Redirect(q.W, q.R, next, http.StatusSeeOther)
+		return nil
+	}
+	return q.Redirect("/projects/%s/", key.ProjectID)
+}
+
+func (s *Sessions) signOut(q *ui.Request) error {
+	if err := s.end(q.R); err != nil { // the cookie stays, so that the viewer can try again
+		return err
+	}
+	http.SetCookie(q.W, q.Cookie(sessionCookie, "", -1))
+	return q.Redirect("/signin")
+}
+
+func showSignIn(q *ui.Request, status int, problem, next string) error {
+	return q.RenderStatus(status, "signin", "Sign in", struct{ Problem, Next string }{problem, next})
+}
+
+// localPath returns a path on this host to which a form may lead, or "".
+func localPath(path string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t") {
+		return ""
+	}
+	return path
+}

@@ -1,0 +1,259 @@
+package ui
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+// AddTemplates adds the pages of a room: templates/NAME.html is the page NAME, the layout with its blocks. Files whose name
+// begins with an underscore hold parts that the pages of the room share. funcs are functions beside those of all pages.
+func (s *Site) AddTemplates(files fs.FS, funcs template.FuncMap) {
+	shared := template.Must(template.New("layout").Funcs(s.funcs()).Funcs(funcs).ParseFS(templateFiles, "templates/_*.html"))
+	names, err := fs.Glob(files, "templates/*.html")
+	if err != nil {
+		panic(err)
+	}
+	for _, own := range []bool{false, true} {
+		for _, file := range names {
+			name := strings.TrimSuffix(path.Base(file), ".html")
+			switch part := strings.HasPrefix(name, "_"); {
+			case part && !own:
+				shared = template.Must(shared.ParseFS(files, file))
+			case !part && own:
+				s.templates[name] = template.Must(template.Must(shared.Clone()).ParseFS(files, file))
+			}
+		}
+	}
+}
+
+// funcs are the functions of all templates.
+func (s *Site) funcs() template.FuncMap {
+	return template.FuncMap{
+		"asset":  func(name string) string { return s.assets.paths[name] },
+		"state":  words.Mark,
+		"glyph":  words.Glyph,
+		"ago":    words.Ago,
+		"took":   verdict.Duration,
+		"clock":  words.Clock,
+		"title":  documentTitle,
+		"icon":   func(p *page) string { return s.assets.paths[iconOf(p.Down, p.Late)] },
+		"plural": verdict.Count[int],
+		"dict":   dict,
+		"join":   strings.Join,
+		"name":   words.Name,
+	}
+}
+
+// page is what the layout and every page get.
+type page struct {
+	// Base is the path that all addresses begin with.
+	Base string
+	// Title is that of the document. Down and Late count checks for the title and the icon.
+	Title      string
+	Down, Late int
+	// Nav names the entry of the navigation that the page belongs to.
+	Nav string
+	// Project is the project of the page; its ID is zero on pages without one.
+	Project checks.Project
+	// Others are the other projects that the viewer may see.
+	Others []checks.Project
+	// Edit says whether the viewer may change the project.
+	Edit bool
+	// Viewer is the name of the viewer. SignedIn says whether the page offers to sign out.
+	Viewer   string
+	SignedIn bool
+	// Notice is what the last action did, shown once.
+	Notice string
+	// Zone is the viewer's time zone, and Now the time of the monitor in it.
+	Zone *time.Location
+	Now  time.Time
+	// Version is that of the project before the page was made.
+	Version string
+	// Data is the page's own.
+	Data any
+}
+
+// Limit is the largest number of checks of the account, or "" for any number.
+func (p *page) Limit() string {
+	if n := p.Project.CheckLimit(); n > 0 {
+		return fmt.Sprint(n)
+	}
+	return ""
+}
+
+// HasProject reports whether the page belongs to a project.
+func (p *page) HasProject() bool { return p.Project.ID != uuid.Nil }
+
+// Render answers with a page. Title names the page in the browser; the layout adds the project.
+func (q *Request) Render(name, title string, data any) error {
+	return q.RenderStatus(http.StatusOK, name, title, data)
+}
+
+// RenderStatus answers with a page and a status.
+func (q *Request) RenderStatus(status int, name, title string, data any) error {
+	if err := q.Ctx().Err(); err != nil { // the viewer is gone
+		return err
+	}
+	zone := q.Zone()
+	p := &page{
+		Base: q.Base, Title: title, Nav: navOf[name], Project: q.Project, Edit: q.Edit, Viewer: q.Access.Name,
+		SignedIn: !q.Config.ForeignSignIn && len(q.Access.Projects) > 0,
+		Version:  q.Version, Zone: zone, Now: q.Mon.Now().In(zone), Data: data,
+	}
+	if p.HasProject() {
+		p.Project.Name = words.Name(p.Project.Name, "unnamed")
+	}
+	if !q.Refresh {
+		p.Notice = q.takeNotice()
+	}
+	if counted, ok := data.(interface{ Counts() (down, late int) }); ok {
+		p.Down, p.Late = counted.Counts()
+	}
+	for _, other := range q.Access.Projects {
+		if other.ProjectID == q.Project.ID || q.Project.ID == uuid.Nil {
+			continue
+		}
+		if project, err := q.Mon.Project(q.Ctx(), other.ProjectID); err == nil {
+			project.Name = words.Name(project.Name, "unnamed")
+			p.Others = append(p.Others, project)
+		}
+	}
+	var out bytes.Buffer
+	if err := q.templates[name].ExecuteTemplate(&out, "layout", p); err != nil {
+		q.Log.ErrorContext(q.Ctx(), "cannot render a page", "page", name, "error", err)
+		http.Error(q.W, "internal error", http.StatusInternalServerError)
+		return nil
+	}
+	q.W.Header().Set("Content-Type", "text/html; charset=utf-8")
+	q.Write(status, out.Bytes())
+	return nil
+}
+
+// RenderPart answers with one of the templates within a page.
+func (q *Request) RenderPart(page, part string, data any) error {
+	var out bytes.Buffer
+	if err := q.templates[page].ExecuteTemplate(&out, part, data); err != nil {
+		return err
+	}
+	q.W.Header().Set("Content-Type", "text/html; charset=utf-8")
+	q.Write(http.StatusOK, out.Bytes())
+	return nil
+}
+
+// navOf maps pages to entries of the navigation.
+var navOf = map[string]string{
+	"checks": "checks", "check": "checks", "edit": "checks", "confirm": "checks", "body": "checks",
+	"board": "board", "integrations": "integrations", "integration": "integrations", "deliveries": "deliveries",
+	"statuspages": "status", "statuspage": "status", "statuspagedelete": "status", "settings": "settings", "keys": "settings", "badges": "settings", "import": "settings",
+	"integrationkinds": "integrations", "integrationdelete": "integrations", "keyrevoke": "settings", "projectdelete": "settings",
+}
+
+var gzipWriters = sync.Pool{New: func() any {
+	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	return w
+}}
+
+// Write sends a body, compressed if that pays and the browser takes it.
+func (q *Request) Write(status int, body []byte) {
+	h := q.W.Header()
+	h.Add("Vary", "Accept-Encoding")
+	if len(body) < 1400 || !strings.Contains(q.R.Header.Get("Accept-Encoding"), "gzip") {
+		q.W.WriteHeader(status)
+		_, _ = q.W.Write(body)
+		return
+	}
+	h.Set("Content-Encoding", "gzip")
+	q.W.WriteHeader(status)
+	z := gzipWriters.Get().(*gzip.Writer)
+	defer gzipWriters.Put(z)
+	z.Reset(q.W)
+	_, _ = z.Write(body)
+	_ = z.Close()
+}
+
+// Notice shows a text on the next page of the viewer, once.
+func (q *Request) Notice(text string) {
+	http.SetCookie(q.W, q.Cookie(noticeCookie, base64.RawURLEncoding.EncodeToString([]byte(text)), time.Minute))
+}
+
+const noticeCookie = "rollcall_notice"
+
+func (q *Request) takeNotice() string {
+	c, err := q.R.Cookie(noticeCookie)
+	if err != nil {
+		return ""
+	}
+	http.SetCookie(q.W, q.Cookie(noticeCookie, "", -1))
+	text, err := base64.RawURLEncoding.DecodeString(c.Value)
+	if err != nil || len(text) > 500 {
+		return ""
+	}
+	return string(text)
+}
+
+// Cookie makes a cookie for the pages. An age of 0 lasts until the browser ends, a negative one deletes the cookie.
+func (s *Site) Cookie(name, value string, age time.Duration) *http.Cookie {
+	c := &http.Cookie{Name: name, Value: value, Path: s.Base + "/", HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteLaxMode}
+	switch {
+	case age > 0:
+		c.MaxAge = int(age / time.Second)
+	case age < 0:
+		c.MaxAge = -1
+	}
+	return c
+}
+
+// documentTitle is the title of a page in the browser, which begins with how many checks are down.
+func documentTitle(p *page) string {
+	parts := []string{p.Title}
+	if p.Down > 0 {
+		parts = []string{fmt.Sprintf("%d down", p.Down), p.Title}
+	}
+	if p.HasProject() && p.Title != p.Project.Name {
+		parts = append(parts, p.Project.Name)
+	}
+	return strings.Join(append(parts, "Rollcall"), " · ")
+}
+
+// iconOf names the icon for a project with that many checks down and late.
+func iconOf(down, late int) string {
+	switch {
+	case down > 0:
+		return "icon-down.svg"
+	case late > 0:
+		return "icon-late.svg"
+	}
+	return "icon-up.svg"
+}
+
+// dict makes a map for a nested template, from names and values in turn.
+func dict(pairs ...any) (map[string]any, error) {
+	m := make(map[string]any, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		name, ok := pairs[i].(string)
+		if !ok {
+			return nil, fmt.Errorf("dict: argument %d is not a name", i)
+		}
+		m[name] = pairs[i+1]
+	}
+	return m, nil
+}

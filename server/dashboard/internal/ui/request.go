@@ -1,0 +1,252 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/live"
+)
+
+// request is a Request that a page answers.
+type Request struct {
+	*Site
+	W      http.ResponseWriter
+	R      *http.Request
+	Access Access
+	// route is the pattern of the path, for the log: the path itself may be a link that signs in.
+	route string
+	// Project is the project of the page, and Edit whether the viewer may change it. Both are unset on pages without a
+	// project.
+	Project checks.Project
+	Edit    bool
+	// live follows the project, and Version is that from before anything was read. An open page that asks again is a
+	// refresh.
+	live    *live.Follower
+	Version string
+	Refresh bool
+	// Check is the check of the page, on pages below /checks/.
+	Check checks.Check
+}
+
+// Ctx is the context of the request.
+func (q *Request) Ctx() context.Context { return q.R.Context() }
+
+// Handler answers a request, or returns an error, which becomes a page.
+type Handler func(q *Request) error
+
+// OrNew answers with fresh if a parameter of the path is "new".
+func OrNew(param string, fresh, existing Handler) Handler {
+	return func(q *Request) error {
+		if q.R.PathValue(param) == "new" {
+			return fresh(q)
+		}
+		return existing(q)
+	}
+}
+
+// Errors that become pages. Those of the monitor and of package checks do as well.
+var (
+	ErrForbidden = errors.New("the viewer may not do this")
+	ErrBadForm   = errors.New("the form cannot be read")
+)
+
+// MaxForm bounds the body of a form in bytes.
+const MaxForm = 1 << 20
+
+// signedIn finds out who sends the request, and loads the project and the check that its path names. A project that the
+// viewer may not see does not exist for them.
+func signedIn(h Handler, edit bool) Handler {
+	page := counted(h)
+	return func(q *Request) (err error) {
+		if q.Access, err = q.Authorize(q.W, q.R); err != nil {
+			return err
+		}
+		if text := q.R.PathValue("check"); text != "" {
+			if err := q.openCheck(text); err != nil {
+				return err
+			}
+		}
+		if text := q.R.PathValue("project"); text != "" {
+			id, err := uuid.Parse(text)
+			if err != nil {
+				return checks.ErrNotFound
+			}
+			if err := q.open(id); err != nil {
+				return err
+			}
+		}
+		if edit && !q.Edit {
+			return ErrForbidden
+		}
+		if q.R.Method == http.MethodGet && q.Project.ID != uuid.Nil {
+			q.live = q.lives.Follow(q.Project.ID)
+			q.Version = q.live.Version()
+			known := q.R.Header.Get("Rollcall-Version")
+			if q.Refresh = known != ""; known == q.Version {
+				q.W.WriteHeader(http.StatusNoContent)
+				return nil
+			}
+			if q.Refresh {
+				return q.share(page)
+			}
+		}
+		return page(q)
+	}
+}
+
+// tooManyError reports that a viewer asks for more than Config.RateLimit pages.
+type tooManyError struct{ wait time.Duration }
+
+func (e tooManyError) Error() string { return "too many requests" }
+
+// counted counts a page that is made.
+func counted(h Handler) Handler {
+	return func(q *Request) error {
+		wait := q.pages.Wait(countedBy{project: q.Project.ID, key: q.Access.Keys[q.Project.ID], name: q.Access.Name})
+		if wait > 0 {
+			return tooManyError{wait}
+		}
+		return h(q)
+	}
+}
+
+// openCheck loads the check that a path names, by its unique key or its identifier. Pages link by the unique key
+// (server/API.md section 2.1), because the identifier is part of the address that takes pings.
+func (q *Request) openCheck(text string) (err error) {
+	if len(text) == 36 {
+		id, err := uuid.Parse(text)
+		if err != nil {
+			return checks.ErrNotFound
+		}
+		if q.Check, err = q.Mon.Check(q.Ctx(), id); err != nil {
+			return err
+		}
+		return q.open(q.Check.ProjectID)
+	}
+	for _, p := range q.Access.Projects {
+		q.Check, err = q.Mon.CheckByUniqueKey(q.Ctx(), p.ProjectID, text)
+		if err == nil {
+			return q.open(p.ProjectID)
+		}
+		if !errors.Is(err, checks.ErrNotFound) {
+			return err
+		}
+	}
+	return checks.ErrNotFound
+}
+
+// open loads a project that the viewer may see.
+func (q *Request) open(id uuid.UUID) (err error) {
+	access, ok := q.Access.Project(id)
+	if !ok {
+		return checks.ErrNotFound
+	}
+	q.Edit = access.Edit
+	q.Project, err = q.Mon.Project(q.Ctx(), id)
+	return err
+}
+
+// Redirect leads the browser to a path below the base, with 303.
+func (q *Request) Redirect(format string, args ...any) error {
+	http.Redirect(q.W, q.R, q.Base+fmt.Sprintf(format, args...), http.StatusSeeOther)
+	return nil
+}
+
+// fail answers with the page of an error.
+func (s *Site) fail(q *Request, err error) {
+	status, title, text := http.StatusInternalServerError, "Something went wrong", "The server could not complete the request. See its log."
+	var tooLarge *http.MaxBytesError
+	var tooMany tooManyError
+	switch {
+	case q.R.Context().Err() != nil:
+		return
+	case errors.Is(err, ErrSignedOut):
+		q.askToSignIn()
+		return
+	case errors.Is(err, checks.ErrNotFound):
+		status, title, text = http.StatusNotFound, "Page not found", "This page does not exist, or you do not have access to it."
+	case errors.Is(err, ErrForbidden):
+		status, title, text = http.StatusForbidden, "Not allowed", "You can view this project but not change it. Sign in with a read-write key to make changes."
+	case errors.As(err, &tooLarge):
+		status, title, text = http.StatusRequestEntityTooLarge, "Too large", "The form is larger than 1 MB."
+	case errors.As(err, &tooMany):
+		seconds := int(math.Ceil(tooMany.wait.Seconds()))
+		q.W.Header().Set("Retry-After", strconv.Itoa(seconds))
+		status, title = http.StatusTooManyRequests, "Too many requests"
+		text = "This key has requested too many pages. Try again in " + verdict.Count(seconds, "second") + "."
+	case errors.Is(err, ErrBadForm):
+		status, title, text = http.StatusBadRequest, "Bad request", "The form could not be read. Go back and try again."
+	case errors.Is(err, monitor.ErrUnavailable):
+		status, title, text = http.StatusServiceUnavailable, "Temporarily unavailable", "The database is not responding. Try again in a moment."
+		s.logOutage(q, err)
+	default:
+		if field, ok := errors.AsType[*checks.FieldError](err); ok {
+			status, title, text = http.StatusBadRequest, "Refused", field.Error()+"."
+			break
+		}
+		s.Log.ErrorContext(q.Ctx(), "cannot answer a request", "route", q.route, "error", err)
+	}
+	q.RenderStatus(status, "error", title, struct{ Title, Text string }{title, text})
+}
+
+// logOutage logs that the database is away. Every request fails then; one a second is logged.
+func (s *Site) logOutage(q *Request, err error) {
+	unlogged, ok := s.outageLog.Pass(s.Mon.Now())
+	if !ok {
+		return
+	}
+	attributes := []any{"route", q.route, "error", err}
+	if unlogged > 0 {
+		attributes = append(attributes, "unlogged", unlogged)
+	}
+	s.Log.ErrorContext(q.Ctx(), "cannot answer a request", attributes...)
+}
+
+// askToSignIn answers a request of somebody who is not signed in.
+func (q *Request) askToSignIn() {
+	to := q.Config.SignInURL
+	if !q.Config.ForeignSignIn {
+		to = q.Base + "/signin"
+		if q.R.Method == http.MethodGet && q.R.URL.Path != q.Base+"/" {
+			to += "?next=" + url.QueryEscape(q.R.URL.RequestURI())
+		}
+	}
+	if to == "" {
+		_ = q.RenderStatus(http.StatusUnauthorized, "error", "Not signed in", struct{ Title, Text string }{"Not signed in", "Sign in to see this page."})
+		return
+	}
+	http.Redirect(q.W, q.R, to, http.StatusSeeOther)
+}
+
+// FormError keeps the error of a form that is too large, and turns others into ErrBadForm.
+func FormError(err error) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return err
+	}
+	return ErrBadForm
+}
+
+// zoneCookie has the name of the viewer's time zone, which a script of ours sets.
+const zoneCookie = "rollcall_zone"
+
+// Zone returns the viewer's time zone: UTC until a script has said which.
+func (q *Request) Zone() *time.Location {
+	if c, err := q.R.Cookie(zoneCookie); err == nil && len(c.Value) < 64 {
+		if zone, err := schedule.LoadLocation(c.Value); err == nil {
+			return zone
+		}
+	}
+	return time.UTC
+}

@@ -1,0 +1,176 @@
+package ui
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// Row is a check in the list.
+type Row struct {
+	ID       uuid.UUID // only for those who may edit: it takes pings
+	Key      string    // the unique key, for links
+	Name     string
+	Status   checks.Status
+	Schedule string
+	Tags     []string
+	Last     time.Time
+	Took     time.Duration // of the last finished run; 0 if it is not known
+	// Next is when the next ping is expected, or was if the check is late or down; the zero time if none is.
+	Next time.Time
+	Slug string
+	Runs []checks.Run // the last ones, oldest first
+
+	Lower string // the name in lower case, for searches and orders
+}
+
+// Word is the word of the state.
+func (r Row) Word() string { return words.State(r.Status) }
+
+// RowOf returns the row of a check at an instant.
+func RowOf(c checks.Check, now time.Time) Row {
+	r := Row{
+		ID: c.ID, Key: c.UniqueKey(), Name: NameOf(c), Slug: c.Slug, Status: c.Status(now), Schedule: Schedule(c.Settings), Tags: words.Names(c.TagList()),
+		Last: c.LastPing, Next: c.NextPing(now), Runs: c.History.Recent.Runs(),
+	}
+	r.Lower = strings.ToLower(r.Name)
+	for _, run := range slices.Backward(r.Runs) {
+		if run.Result != checks.RunMissed {
+			r.Took = run.Duration
+			break
+		}
+	}
+	if r.Status == checks.StatusDown { // nothing is due, but the schedule goes on
+		if next, _ := timeline.Expected(c, now, now.Add(366*24*time.Hour), 1); len(next) > 0 {
+			r.Next = next[0]
+		}
+	}
+	return r
+}
+
+// Rows returns the rows of checks. It stops when the viewer is gone.
+func (q *Request) Rows(list []checks.Check, now time.Time) ([]Row, error) {
+	rows := make([]Row, len(list))
+	for i, c := range list {
+		if i%100 == 0 && q.Ctx().Err() != nil {
+			return nil, q.Ctx().Err()
+		}
+		rows[i] = RowOf(c, now)
+	}
+	return rows, nil
+}
+
+// NameOf returns what pages call a check.
+func NameOf(c checks.Check) string {
+	return cmp.Or(words.Name(c.Name, ""), c.Slug, "unnamed check")
+}
+
+// explained remembers the words of schedules: most projects have few, and a list shows them again and again.
+var explained = struct {
+	sync.Mutex
+	known map[[3]string]string
+}{known: map[[3]string]string{}}
+
+// Schedule says in words when a check expects pings.
+func Schedule(s checks.Settings) string {
+	key := [3]string{s.Schedule, s.TZ, s.Timeout.String()}
+	explained.Lock()
+	text, ok := explained.known[key]
+	explained.Unlock()
+	if ok {
+		return text
+	}
+	text = strings.TrimSuffix(verdict.Schedule(s), ", in UTC")
+	explained.Lock()
+	defer explained.Unlock()
+	if len(explained.known) >= 10_000 {
+		clear(explained.known)
+	}
+	explained.known[key] = text
+	return text
+}
+
+// Summary counts the checks of a project by state.
+type Summary struct {
+	Total, Down, Late, Up, New, Paused int
+	// Next is the check that expects a ping next, and NextAt when.
+	Next   string
+	NextAt time.Time
+}
+
+// Counts returns how many checks are down and late, for the title of a page.
+func (s Summary) Counts() (down, late int) { return s.Down, s.Late }
+
+// Summarize counts rows.
+func Summarize(rows []Row, now time.Time) Summary {
+	s := Summary{Total: len(rows)}
+	for _, r := range rows {
+		switch r.Status {
+		case checks.StatusDown:
+			s.Down++
+		case checks.StatusGrace:
+			s.Late++
+		case checks.StatusUp:
+			s.Up++
+		case checks.StatusNew:
+			s.New++
+		case checks.StatusPaused:
+			s.Paused++
+		}
+		if r.Next.After(now) && (s.NextAt.IsZero() || r.Next.Before(s.NextAt)) {
+			s.Next, s.NextAt = r.Name, r.Next
+		}
+	}
+	return s
+}
+
+// ChannelName is what pages call a channel.
+func ChannelName(c channels.Channel) string { return words.Name(c.Name, "unnamed "+string(c.Kind)) }
+
+// Choice is an entry of a list to choose from.
+type Choice struct {
+	Value, Label string
+	Hint         string // what the entry is, in grey
+	Selected     bool
+}
+
+// Checks returns the checks of the project: for an open page that asks again as its stream knows them, and otherwise as they
+// are in the database, so that viewers see their own changes at once.
+func (q *Request) Checks() ([]checks.Check, error) {
+	if q.Refresh {
+		if list, ok := q.live.Checks(); ok {
+			return list, nil
+		}
+	}
+	return q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
+}
+
+// Counts are how many checks, integrations and keys a project has.
+type Counts struct {
+	Checks, Channels, Keys int
+}
+
+// Count counts what the project has.
+func (q *Request) Count() (Counts, error) {
+	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
+	if err != nil {
+		return Counts{}, err
+	}
+	available, err := q.Mon.Channels(q.Ctx(), q.Project.ID)
+	if err != nil {
+		return Counts{}, err
+	}
+	keys, err := q.Mon.Keys(q.Ctx(), q.Project.ID)
+	return Counts{len(list), len(available), len(keys)}, err
+}

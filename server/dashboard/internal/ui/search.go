@@ -1,0 +1,36 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// MaxSearch bounds the text of a search in characters, as the inputs of the pages do.
+const MaxSearch = 200
+
+// Search finds rows by words, all of which must occur.
+type Search struct {
+	Text  string
+	words []string // in lower case
+}
+
+// NewSearch returns the search for a text, of which it takes the first [MaxSearch] characters.
+func NewSearch(text string) Search {
+	text = words.Start(text, MaxSearch)
+	return Search{Text: text, words: strings.Fields(strings.ToLower(text))}
+}
+
+// Empty reports whether everything matches.
+func (s Search) Empty() bool { return len(s.words) == 0 }
+
+// Matches reports whether each word occurs in one of the texts, which are in lower case.
+func (s Search) Matches(in ...string) bool {
+	for _, word := range s.words {
+		if !slices.ContainsFunc(in, func(text string) bool { return strings.Contains(text, word) }) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,194 @@
+// Package ui is what the rooms of the dashboard share: who sends a request and for which project, the layout of pages,
+// their assets, and how checks are shown.
+package ui
+
+import (
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/julienschmidt/httprouter"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/live"
+	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
+	"github.com/rollcall-dev/rollcall/server/internal/limit"
+)
+
+// Config is what the rooms need of the configuration of the dashboard, where its fields are documented.
+type Config struct {
+	PingBaseURL, APIBaseURL string
+	PingEmailDomain         string
+	Signer                  badges.Signer
+	PushKey                 string
+	Kinds                   []channels.Kind
+	ImportClient            *http.Client
+	// ForeignSignIn says that people sign in to the program, at SignInURL if it is set.
+	ForeignSignIn bool
+	SignInURL     string
+	RateLimit     int
+	Logger        *slog.Logger
+	// RefreshStatusPages makes a change of a status page visible at once.
+	RefreshStatusPages func()
+}
+
+// Site is the pages of a monitor. Rooms add their pages with AddTemplates, Public, Look and Change.
+type Site struct {
+	Mon    *monitor.Monitor
+	Config Config
+	Log    *slog.Logger
+	URL    string // BaseURL, without a slash at the end
+	Base   string // its path: "" or "/…"
+	Seals  Seals
+	// Busy bounds the actions of a project's viewers that make this server send requests: tests of integrations and imports.
+	Busy *limit.Requests[uuid.UUID]
+	// Authorize says what the sender of a request may see and change. It may renew a cookie.
+	Authorize func(http.ResponseWriter, *http.Request) (Access, error)
+	// ForgetKeys makes the next request read the keys of a project again.
+	ForgetKeys func(project uuid.UUID)
+
+	secure    bool // BaseURL is https
+	outageLog limit.Lines
+	router    *httprouter.Router
+	protect   *http.CrossOriginProtection
+	templates map[string]*template.Template
+	assets    *assets
+	pages     *limit.Requests[countedBy] // nil without a limit
+	lives     *live.Followers
+}
+
+// New returns a site without pages. The caller sets Authorize and ForgetKeys.
+func New(mon *monitor.Monitor, base baseurl.URL, c Config) (*Site, error) {
+	s := &Site{
+		Mon: mon, Config: c, URL: base.Text, Base: base.Path, secure: base.Scheme == "https", Seals: Seals{mon: mon},
+		Log:  c.Logger.With(slog.Group("rollcall", "component", "dashboard")),
+		Busy: limit.NewRequests[uuid.UUID](12, 10, mon.Now),
+
+		router: httprouter.New(), protect: http.NewCrossOriginProtection(), templates: map[string]*template.Template{},
+	}
+	if c.RateLimit > 0 {
+		s.pages = limit.NewRequests[countedBy](c.RateLimit, c.RateLimit, mon.Now)
+	}
+	if err := s.protect.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
+		return nil, fmt.Errorf("dashboard: BaseURL: %w", err)
+	}
+	s.lives = live.New(mon, s.Log, func(project uuid.UUID) { s.ForgetKeys(project) })
+	s.assets = newAssets(s.Base)
+	s.AddTemplates(templateFiles, nil)
+	s.router.RedirectTrailingSlash, s.router.RedirectFixedPath, s.router.HandleMethodNotAllowed, s.router.HandleOPTIONS = false, false, false, false
+	s.router.NotFound = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, s.Base+"/") {
+			http.NotFound(w, r)
+			return
+		}
+		s.fail(&Request{Site: s, W: w, R: r}, checks.ErrNotFound)
+	})
+	s.get("/assets/:version/:file", s.assets)
+	s.get(pushWorker, http.HandlerFunc(s.servePushWorker))
+	s.Public("GET /", home)
+	s.Look("GET /projects/{project}/events", events)
+	return s, nil
+}
+
+// Close ends the streams of open pages.
+func (s *Site) Close() { s.lives.Close() }
+
+// ServeHTTP answers a request for a page.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
+		"connect-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	// "no-referrer" would make browsers send "Origin: null" with forms, which looks like another site.
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	s.router.ServeHTTP(w, r)
+}
+
+// Public registers a page that needs no sign-in. The pattern is a method and a path below the base, with parameters in
+// braces, which [http.Request.PathValue] returns.
+func (s *Site) Public(pattern string, h Handler) { s.handle(pattern, h) }
+
+// Look registers a page of a project, {project}, or of a check, {check}, for everybody who may see it.
+func (s *Site) Look(pattern string, h Handler) { s.handle(pattern, signedIn(h, false)) }
+
+// Change registers a page or an action of a project, {project}, or of a check, {check}, for those who may edit it.
+func (s *Site) Change(pattern string, h Handler) { s.handle(pattern, signedIn(h, true)) }
+
+func (s *Site) handle(pattern string, h Handler) {
+	method, path, _ := strings.Cut(pattern, " ")
+	answer := s.protect.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := &Request{Site: s, W: w, R: r, route: path}
+		defer func() {
+			switch reason := recover(); {
+			case reason == http.ErrAbortHandler:
+				panic(reason)
+			case reason != nil:
+				s.fail(q, fmt.Errorf("panic: %v\n%s", reason, debug.Stack()))
+			}
+		}()
+		if r.Body != nil {
+			r.Body = http.MaxBytesReader(w, r.Body, MaxForm)
+		}
+		if err := h(q); err != nil {
+			s.fail(q, err)
+		}
+	}))
+	routed := func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
+		for _, p := range params {
+			r.SetPathValue(p.Key, p.Value)
+		}
+		answer.ServeHTTP(w, r)
+	}
+	path = s.Base + strings.NewReplacer("{", ":", "}", "").Replace(path)
+	s.router.Handle(method, path, routed)
+	if method == http.MethodGet {
+		s.router.Handle(http.MethodHead, path, routed)
+	}
+}
+
+// Mount lets a handler answer all methods at a path below the base. The path is one of httprouter.
+func (s *Site) Mount(path string, h http.Handler) {
+	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
+		s.router.Handler(method, s.Base+path, h)
+	}
+}
+
+func (s *Site) get(path string, h http.Handler) {
+	s.router.Handler(http.MethodGet, s.Base+path, h)
+	s.router.Handler(http.MethodHead, s.Base+path, h)
+}
+
+// home leads to the first project.
+func home(q *Request) error {
+	access, err := q.Authorize(q.W, q.R)
+	if err != nil {
+		return err
+	}
+	if len(access.Projects) == 0 {
+		return ErrForbidden
+	}
+	return q.Redirect("/projects/%s/", access.Projects[0].ProjectID)
+}
+
+// events is the stream of a project's changes.
+func events(q *Request) error {
+	q.lives.Follow(q.Project.ID).Stream(q.W, q.R, func() bool {
+		access, err := q.Authorize(q.W, q.R)
+		if err != nil {
+			return false
+		}
+		_, ok := access.Project(q.Project.ID)
+		return ok
+	})
+	return nil
+}
