@@ -102,28 +102,22 @@ type DeliveryQuery struct {
 }
 
 // DefaultDeliveries is the number of deliveries that a [DeliveryQuery] with the Limit 0 returns.
-const DefaultDeliveries = 100
+const DefaultDeliveries = courier.DefaultList
 
 // Deliveries returns deliveries of a project, newest first. The monitor keeps them as long as flips (server/API.md
 // section 8), and pending ones until they are final. Errors: *[checks.FieldError] for the state or the limit,
 // [checks.ErrNotFound] for the project.
 func (m *Monitor) Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error) {
-	states := []DeliveryState{"", DeliveryPending, DeliverySent, DeliveryFailed, DeliverySuperseded, DeliverySkipped}
-	switch {
-	case !slices.Contains(states, q.State):
-		return nil, &checks.FieldError{Field: "state",
-			Reason: fmt.Sprintf("must be pending, sent, failed, superseded or skipped: %q", q.State)}
-	case q.Limit < 0:
-		return nil, &checks.FieldError{Field: "limit", Reason: fmt.Sprintf("is too small: %d, the minimum is 0", q.Limit)}
-	case q.Limit == 0:
-		q.Limit = DefaultDeliveries
-	}
-	rows, err := m.store.Deliveries(ctx, store.DeliveryQuery(q))
-	list := make([]Delivery, len(rows))
-	for i, d := range rows {
+	list, err := m.courier.List(ctx, store.DeliveryQuery(q))
+	return deliveriesOf(list), m.admin.Exists(ctx, q.Project, len(list), err)
+}
+
+func deliveriesOf(stored []store.Delivery) []Delivery {
+	list := make([]Delivery, len(stored))
+	for i, d := range stored {
 		list[i] = Delivery(d)
 	}
-	return list, m.admin.Exists(ctx, q.Project, len(list), err)
+	return list
 }
 
 // RetryDeliveries makes failed deliveries of a project pending again, with no attempts counted, and returns how many.
@@ -205,14 +199,8 @@ func (m *Monitor) newCourier(c *Config) (*courier.Courier, error) {
 		},
 		Attempted: func(kind channels.Kind, state DeliveryState, took time.Duration) {
 			m.vitals.Tried()
-			outcome := OutcomeRetry
-			switch state {
-			case DeliverySent:
-				outcome = OutcomeSent
-			case DeliveryFailed:
-				outcome = OutcomeFailed
-			}
-			m.observer.Attempted(kind, outcome, took)
+			outcomes := map[DeliveryState]Outcome{DeliverySent: OutcomeSent, DeliveryPending: OutcomeRetry, DeliveryFailed: OutcomeFailed}
+			m.observer.Attempted(kind, outcomes[state], took)
 		},
 	}
 	if m.bodies.Storage != nil {

@@ -2,20 +2,20 @@ package monitor
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/history"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // The number of events that a [HistoryQuery] with the Limit 0 returns, and the largest Limit.
 const (
-	DefaultEvents = 50
-	MaxEvents     = 1000
+	DefaultEvents = history.DefaultEvents
+	MaxEvents     = history.MaxEvents
 )
 
 // HistoryQuery selects transitions and pauses. The zero value selects the newest.
@@ -40,25 +40,12 @@ type Event struct {
 // 8). The number of queries does not depend on that of events. Errors: *[checks.FieldError] for the limit,
 // [checks.ErrNotFound].
 func (m *Monitor) History(ctx context.Context, id uuid.UUID, q HistoryQuery) ([]Event, error) {
-	switch {
-	case q.Limit < 0 || q.Limit > MaxEvents:
-		return nil, &checks.FieldError{Field: "limit", Reason: fmt.Sprintf("must be 0 to %d: %d", MaxEvents, q.Limit)}
-	case q.Limit == 0:
-		q.Limit = DefaultEvents
-	}
 	stored, err := m.history.Events(ctx, id, store.HistoryQuery(q))
-	return eventsOf(stored), err
-}
-
-func eventsOf(stored []store.Event) []Event {
 	list := make([]Event, len(stored))
 	for i, e := range stored {
-		list[i].Transition = e.Transition
-		for _, d := range e.Deliveries {
-			list[i].Deliveries = append(list[i].Deliveries, Delivery(d))
-		}
+		list[i] = Event{e.Transition, deliveriesOf(e.Deliveries)}
 	}
-	return list
+	return list, err
 }
 
 // Flips returns the flips of a check in a window of time, newest first (server/API.md section 4.10). They include the

@@ -1,6 +1,7 @@
 package courier
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +12,23 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
+
+// DefaultList is the number of deliveries that a query with the Limit 0 returns.
+const DefaultList = 100
+
+// List returns deliveries of a project, newest first. Error: *[checks.FieldError].
+func (c *Courier) List(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
+	switch q.State {
+	case "", store.DeliveryPending, store.DeliverySent, store.DeliveryFailed, store.DeliverySuperseded, store.DeliverySkipped:
+	default:
+		return nil, &checks.FieldError{Field: "state", Reason: fmt.Sprintf("must be pending, sent, failed, superseded or skipped: %q", q.State)}
+	}
+	if q.Limit < 0 {
+		return nil, &checks.FieldError{Field: "limit", Reason: fmt.Sprintf("is too small: %d, the minimum is 0", q.Limit)}
+	}
+	q.Limit = cmp.Or(q.Limit, DefaultList)
+	return c.Store.Deliveries(ctx, q)
+}
 
 // Retry makes failed deliveries of a project pending again, with no attempts counted, and returns how many. If an
 // identifier is not that of a failed delivery of the project, it changes nothing and returns [checks.ErrNotFound].

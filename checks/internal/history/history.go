@@ -3,8 +3,10 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync/atomic"
@@ -42,9 +44,19 @@ func (h *History) check(ctx context.Context, id uuid.UUID) (checks.Check, error)
 	return list[0], nil
 }
 
+// The number of events that a query with the Limit 0 returns, and the largest Limit.
+const (
+	DefaultEvents = 50
+	MaxEvents     = 1000
+)
+
 // Events returns the newest transitions and pauses of a check, newest first, with the deliveries of their alerts and with
 // the transition that nobody has recorded yet.
 func (h *History) Events(ctx context.Context, id uuid.UUID, q store.HistoryQuery) ([]store.Event, error) {
+	if q.Limit < 0 || q.Limit > MaxEvents {
+		return nil, &checks.FieldError{Field: "limit", Reason: fmt.Sprintf("must be 0 to %d: %d", MaxEvents, q.Limit)}
+	}
+	q.Limit = cmp.Or(q.Limit, DefaultEvents)
 	now := h.Now()
 	c, err := h.check(ctx, id)
 	if err != nil {
