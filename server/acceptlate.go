@@ -10,11 +10,11 @@ import (
 // headerAt is the header in which a job says when it sent a ping that waited in a queue.
 const headerAt = "Rollcall-At"
 
-// sentAt returns the time in the header of a ping that waited in a queue of its job, or the zero time. Without
-// Config.AcceptLate the header is ignored. A time that is refused is a 400, which ends the tries of the job.
+// sentAt returns the time in the header of a ping that waited in a queue of its job, or the zero time. A time that is
+// refused is a 400, which ends the tries of the job.
 func (s *Server) sentAt(r *http.Request) (time.Time, error) {
 	values, present := r.Header[headerAt]
-	if s.acceptLate == 0 || !present {
+	if !present {
 		return time.Time{}, nil
 	}
 	refuse := func(text string) (time.Time, error) {

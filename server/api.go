@@ -223,7 +223,7 @@ func (c *call) limit() error {
 
 // find reads the check that the path names. Only by UUID does a check of another project differ from a missing one.
 func (c *call) find(id string, by subject) (err error) {
-	if parsed, ok := canonicalUUID(id); ok {
+	if parsed, ok := parseUUID(id, false); ok {
 		c.check, err = c.mon.Check(c.r.Context(), parsed)
 		if err == nil && c.check.ProjectID != c.key.ProjectID {
 			return errForeign
@@ -282,15 +282,10 @@ func (c *call) openAPI() error {
 	return nil
 }
 
-// canonicalUUID parses a UUID in its canonical form: 36 characters, lower case.
-func canonicalUUID(text string) (uuid.UUID, bool) {
-	id, ok := hyphenUUID(text)
-	return id, ok && text == strings.ToLower(text)
-}
-
-// hyphenUUID parses a UUID with its four hyphens, in any case. [uuid.Parse] accepts other forms too.
-func hyphenUUID(text string) (uuid.UUID, bool) {
-	if len(text) != 36 {
+// parseUUID parses a UUID with its four hyphens: in lower case, the only form that paths may have, or in any case.
+// [uuid.Parse] accepts other forms too.
+func parseUUID(text string, anyCase bool) (id uuid.UUID, ok bool) {
+	if len(text) != 36 || !anyCase && text != strings.ToLower(text) {
 		return uuid.UUID{}, false
 	}
 	id, err := uuid.Parse(text)

@@ -54,7 +54,7 @@ func (s *Server) drawBadge(ctx context.Context, path string) (badges.Format, []b
 	if err != nil {
 		return "", nil, checks.ErrNotFound
 	}
-	key, ok := canonicalUUID(text)
+	key, ok := parseUUID(text, false)
 	if !ok {
 		return "", nil, checks.ErrNotFound
 	}

@@ -64,8 +64,10 @@ func (s *Server) submit(r *http.Request, path string) (created bool, err error) 
 	}
 	signal := pings.Signal{Kind: target.kind, ExitStatus: target.exit, RunID: run, Method: r.Method, UserAgent: r.UserAgent()}
 	signal.RemoteAddr, signal.Scheme = s.proxies.origin(r)
-	if signal.At, err = s.sentAt(r); err != nil {
-		return false, err
+	if s.acceptLate > 0 {
+		if signal.At, err = s.sentAt(r); err != nil {
+			return false, err
+		}
 	}
 	body := s.newBody(r)
 	defer body.release()
@@ -109,7 +111,7 @@ func parseRunID(query string) (uuid.NullUUID, error) {
 	if !present {
 		return uuid.NullUUID{}, nil
 	}
-	id, ok := hyphenUUID(text)
+	id, ok := parseUUID(text, true)
 	if !ok {
 		return uuid.NullUUID{}, errBadRunID
 	}

@@ -28,7 +28,7 @@ type pingTarget struct {
 // is a canonical UUID is never a ping key. The error is errBadURL for a slug with an upper-case letter and for an exit
 // status above 255, and errNotFound for any other path. parsePingPath does not look up the check.
 func parsePingPath(escaped string) (pingTarget, error) {
-	if id, ok := canonicalUUID(strings.TrimPrefix(escaped, "/")); ok && escaped[0] == '/' {
+	if id, ok := parseUUID(strings.TrimPrefix(escaped, "/"), false); ok && escaped[0] == '/' {
 		return pingTarget{id: id, kind: pings.Success}, nil // nearly all pings
 	}
 	path, rooted := strings.CutPrefix(strings.TrimSuffix(escaped, "/"), "/")
@@ -42,7 +42,7 @@ func parsePingPath(escaped string) (pingTarget, error) {
 	}
 	var t pingTarget
 	signal := segments[1:]
-	if id, ok := canonicalUUID(segments[0]); ok {
+	if id, ok := parseUUID(segments[0], false); ok {
 		t.id = id
 	} else {
 		if len(segments) < 2 {

@@ -83,6 +83,13 @@ type Config struct {
 	BodyEvery time.Duration
 }
 
+const (
+	// DefaultSpoolWait is the default of [Config].SpoolWait.
+	DefaultSpoolWait = time.Minute
+	// MaxSpoolWait bounds [Config].SpoolWait.
+	MaxSpoolWait = 24 * time.Hour
+)
+
 // MaxCommitMargin bounds [Config.CommitMargin]. It is the shortest grace time.
 const MaxCommitMargin = checks.MinPeriod
 

@@ -74,9 +74,7 @@ func (m *Monitor) Backlog(ctx context.Context) (Backlog, error) {
 
 // Queued returns the number of pings that wait for their commit.
 func (m *Monitor) Queued() int {
-	m.writer.mu.Lock()
-	defer m.writer.mu.Unlock()
-	return len(m.writer.queue)
+	return m.ingest.Queued()
 }
 
 // LastDurations returns the duration of the last finished run of each check of a project. It leaves out a check if
@@ -84,4 +82,10 @@ func (m *Monitor) Queued() int {
 func (m *Monitor) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error) {
 	list, err := m.store.LastDurations(ctx, projectID)
 	return list, m.admin.Exists(ctx, projectID, len(list), err)
+}
+
+// spooled describes the pings in the spool for [Monitor.Health].
+func (m *Monitor) spooled() (health.Spooled, bool) {
+	stats, ok := m.Spooled()
+	return health.Spooled(stats), ok
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/health"
 	"github.com/rollcall-dev/rollcall/checks/internal/history"
 	"github.com/rollcall-dev/rollcall/checks/internal/hold"
+	"github.com/rollcall-dev/rollcall/checks/internal/ingest"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/internal/watch"
 )
@@ -30,7 +31,7 @@ type Monitor struct {
 	store    store.Store
 	observer Observer
 	feed     *feed.Feed
-	writer   writer
+	ingest   *ingest.Ingest
 	watcher  *watch.Watcher
 	courier  *courier.Courier
 	bodies   *bodies.Bodies
@@ -38,8 +39,6 @@ type Monitor struct {
 	admin    *admin.Admin
 	health   *health.Health
 	vitals   *health.Vitals
-	// replayTimeout bounds the transaction of one batch of the replay.
-	replayTimeout time.Duration
 }
 
 // New returns a monitor on a store whose schema is up to date. A nil config selects the defaults. New starts nothing:
@@ -57,11 +56,7 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 		return nil, err
 	}
 	run, rule := uuid.New(), hold.Rule{Wait: c.SpoolWait}
-	spooling, err := newSpooling(c.Spool, run)
-	if err != nil {
-		return nil, err
-	}
-	if spooling != nil {
+	if c.Spool != nil {
 		rule.Spool = c.Spool.ID()
 	}
 	asking := s
@@ -74,25 +69,27 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 	if m.courier, err = m.newCourier(&c); err != nil {
 		return nil, err
 	}
-	m.writer = writer{
-		store: m.feed.Wrap(asking, wake, false), sharder: sharderOf(s), bodies: m.bodies,
-		maxBatch: c.MaxBatch, maxQueue: c.MaxQueue, timeout: c.WriteTimeout, now: m.Now, clock: c.Now,
-		observer: m.observer, spooling: spooling, hold: rule,
-	}
-	m.replayTimeout = c.WriteTimeout
-	if spooling != nil {
-		m.writer.timeout = min(c.WriteTimeout, spoolAfter)
+	sharder, _ := s.(store.Sharder)
+	m.ingest, err = ingest.New(ingest.Config{
+		Store: m.feed.Wrap(asking, wake, false), Sharder: sharder, Clock: c.Now, Log: m.logger("spool"), Observer: m.observer,
+		Offloads: m.bodies.Offloads, MaxBatch: c.MaxBatch, MaxQueue: c.MaxQueue, Timeout: c.WriteTimeout, Spool: c.Spool, Run: run, Hold: rule,
+		LookUp: func(ctx context.Context, pingKey, slug string, create, limited bool) (uuid.UUID, bool, error) {
+			return m.admin.CheckIDBySlug(ctx, pingKey, slug, create, limited)
+		},
+	})
+	if err != nil {
+		return nil, err
 	}
 	m.watcher = watch.New(watch.Config{
-		Store: m.store, Hold: rule, Margin: c.CommitMargin, Received: m.writer.settled, Beat: m.vitals.Swept, Swept: m.observer.Swept,
+		Store: m.store, Hold: rule, Margin: c.CommitMargin, Received: m.ingest.Received, Beat: m.vitals.Swept, Swept: m.observer.Swept,
 	})
 	m.admin = admin.New(admin.Config{
 		Store: m.store, Now: m.Now, Kinds: c.Kinds, CreateRate: c.CreateRate, MaxCreated: c.MaxCreated,
-		Hold: rule, Spooled: spooling.settled,
+		Hold: rule, Spooled: m.ingest.Spooled,
 	})
 	m.history = &history.History{Store: m.store, Now: m.Now, Log: m.logger("pruner"), Holder: run}
 	m.health = &health.Health{
-		Vitals: m.vitals, Store: m.store, WatchEvery: c.WatchEvery, Silence: m.writer.silence,
+		Vitals: m.vitals, Store: m.store, WatchEvery: c.WatchEvery, Silence: m.ingest.Silence,
 		Delivers: m.courier.Delivers, Serves: m.courier.Serves, Spooled: m.spooled,
 	}
 	return m, nil

@@ -2,16 +2,16 @@ package monitor
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/hold"
+	"github.com/rollcall-dev/rollcall/checks/internal/ingest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
+
+// MaxBody is the maximum size of a ping's body in bytes.
+const MaxBody = ingest.MaxBody
 
 // Ping records a signal for a check and returns the log entry. When Ping returns without an error, the ping is durable.
 // If ctx ends first, the ping may or may not have been recorded. Errors: [checks.ErrNotFound]; *[checks.FieldError] for
@@ -20,33 +20,7 @@ import (
 // With a [Config].Spool, a ping that goes to the spool is durable too. The entry has only a time then, and nobody has looked
 // whether there is such a check.
 func (m *Monitor) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (pings.Ping, error) {
-	if err := m.validate(signal); err != nil {
-		return pings.Ping{}, err
-	}
-	return m.writer.submit(ctx, &queuedPing{check: id, signal: signal})
-}
-
-// validate returns a *[checks.FieldError] for a signal that cannot be recorded.
-func (m *Monitor) validate(signal pings.Signal) error {
-	refuse := func(field, format string, args ...any) error {
-		return &checks.FieldError{Field: field, Reason: fmt.Sprintf(format, args...)}
-	}
-	if err := checks.ValidateSignal(signal); err != nil {
-		return err
-	}
-	switch {
-	case len(signal.Body) > MaxBody:
-		return refuse("body", "is too large: %d bytes, the maximum is %d", len(signal.Body), MaxBody)
-	case signal.At.IsZero():
-		return nil
-	}
-	switch age := m.Now().Sub(signal.At); {
-	case age > pings.MaxQueued:
-		return refuse("at", "is too old: the maximum is %v", pings.MaxQueued)
-	case age < -pings.MaxAhead:
-		return refuse("at", "is in the future: %s", signal.At.Format(time.RFC3339))
-	}
-	return nil
+	return m.ingest.Ping(ctx, id, signal)
 }
 
 // PingSlug records a signal for the check with a slug, in the project with the ping key. With create, it creates a
@@ -54,52 +28,27 @@ func (m *Monitor) validate(signal pings.Signal) error {
 // Errors: those of [Monitor.Ping], [checks.ErrAmbiguousSlug], [checks.ErrCheckLimit], [ErrCreatedChecks],
 // *[CreateRateError].
 func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create bool, signal pings.Signal) (ping pings.Ping, created bool, err error) {
-	if err := m.validate(signal); err != nil {
-		return pings.Ping{}, false, err
-	}
-	target := slugTarget{pingKey, slug, create}
-	id, created, err := m.lookUpOrSpool(ctx, target)
-	if errors.Is(err, hold.ErrHeld) {
-		ping, err = m.writer.submit(ctx, &queuedPing{slug: target, signal: signal})
-		return ping, false, err
-	}
-	if err != nil {
-		return pings.Ping{}, false, err
-	}
-	ping, err = m.Ping(ctx, id, signal)
-	return ping, created, err
-}
-
-// lookUpOrSpool looks up the check of a ping. The error is hold.ErrHeld if the ping must go to the spool without.
-func (m *Monitor) lookUpOrSpool(ctx context.Context, target slugTarget) (id uuid.UUID, created bool, err error) {
-	switch {
-	case m.writer.spooling == nil:
-		return m.lookUpSlug(ctx, target, true)
-	case !checks.ValidPingKey(target.PingKey) || target.Slug == "" || !checks.ValidSlug(target.Slug):
-		return uuid.Nil, false, checks.ErrNotFound
-	case m.writer.spooling.isActive():
-		return uuid.Nil, false, hold.ErrHeld
-	}
-	within, cancel := context.WithTimeout(ctx, spoolAfter)
-	defer cancel()
-	id, created, err = m.lookUpSlug(within, target, true)
-	if errors.Is(err, ErrUnavailable) || err != nil && within.Err() != nil && ctx.Err() == nil {
-		return uuid.Nil, false, hold.ErrHeld
-	}
-	return id, created, err
+	return m.ingest.PingSlug(ctx, pingKey, slug, create, signal)
 }
 
 // CheckIDBySlug returns the identifier of the check with a slug, in the project with the ping key. Errors:
 // [checks.ErrNotFound], [checks.ErrAmbiguousSlug], [ErrUnavailable].
 func (m *Monitor) CheckIDBySlug(ctx context.Context, pingKey, slug string) (uuid.UUID, error) {
-	id, _, err := m.lookUpSlug(ctx, slugTarget{PingKey: pingKey, Slug: slug}, true)
+	id, _, err := m.admin.CheckIDBySlug(ctx, pingKey, slug, false, true)
 	return id, err
 }
 
-// lookUpSlug returns the check of a ping by slug, or creates it. limited applies Config.CreateRate.
-func (m *Monitor) lookUpSlug(ctx context.Context, target slugTarget, limited bool) (id uuid.UUID, created bool, err error) {
-	return m.admin.CheckIDBySlug(ctx, target.PingKey, target.Slug, target.Create, limited)
-}
+// Replay records the pings in the spool until it is empty, or until the next ping must wait for those of other monitors. It
+// returns how many pings it has taken out. Once a second, it also says in the database how far this monitor has come.
+// [Monitor.Run] calls Replay five times a second; call it only in a program that does not call Run, and then from one
+// goroutine. Error: [ErrUnavailable]; the pings stay in the spool then.
+func (m *Monitor) Replay(ctx context.Context) (taken int, err error) { return m.ingest.Replay(ctx) }
+
+// SpoolStats describes the pings in the spool of a [Monitor].
+type SpoolStats = ingest.SpoolStats
+
+// Spooled describes the pings that wait in the spool, from memory. ok is false for a monitor without a spool.
+func (m *Monitor) Spooled() (stats SpoolStats, ok bool) { return m.ingest.SpoolStats() }
 
 // Pings returns the pings of a check that arrived last, in the reverse order of their numbers, without bodies: up to 100 on
 // the free plan, up to 1000 on the paid plan. A ping with an earlier time ([pings.Signal.At]) stands where it

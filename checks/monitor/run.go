@@ -35,9 +35,7 @@ func (m *Monitor) Run(ctx context.Context) error {
 		})
 		work.Go(func() { background.Insist(ctx, log, every, "cannot remove objects", m.RemoveBodies) })
 	}
-	if m.writer.spooling != nil {
-		work.Go(func() { m.replayAll(ctx) })
-	}
+	work.Go(func() { m.ingest.Run(ctx) })
 	// Sweep at once: checks may have become overdue while no server ran.
 	background.Attempt(ctx, m.logger("watcher"), "cannot look for overdue checks", m.Sweep)
 	background.Every(ctx, m.logger("watcher"), m.config.WatchEvery, "cannot look for overdue checks", m.Sweep)

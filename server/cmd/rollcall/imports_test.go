@@ -52,6 +52,7 @@ func TestImportDirection(t *testing.T) {
 		"checks/internal/hold":       {"checks/internal/store"},
 		"checks/internal/background": {},
 		"checks/internal/courier":    append([]string{"checks", "checks/internal/background", "checks/internal/store", "checks/verdict"}, leaves...),
+		"checks/internal/ingest":     {"checks", "checks/internal/hold", "checks/internal/store", "pings"},
 		"checks/internal/admin":      {"channels", "checks", "checks/internal/hold", "checks/internal/store"},
 		"checks/internal/bodies":     {"checks", "checks/internal/background", "checks/internal/store", "pings"},
 		"checks/internal/jobs":       {"checks", "checks/internal/admin", "checks/job", "pings"},

@@ -1,4 +1,4 @@
-package monitor
+package ingest
 
 import (
 	"testing"
@@ -13,11 +13,11 @@ import (
 // FuzzSpooled decodes any text. What can be decoded is encoded to the same ping again.
 func FuzzSpooled(f *testing.F) {
 	run := uuid.New()
-	p := &queuedPing{
+	p := &queued{
 		check: uuid.New(), number: 7, at: time.UnixMicro(1_770_000_000_000_001).UTC(),
 		signal: pings.Signal{Kind: pings.Fail, Body: []byte("a\x00\xff"), Mail: &pings.Mail{Subject: "done"}}.Cleaned(),
 	}
-	text, err := encodeSpooled(run, p)
+	text, err := entryOf(run, p).encode()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func FuzzSpooled(f *testing.F) {
 	f.Add([]byte(`{"Version":2}`))
 	f.Add([]byte("null"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		first, err := decodeSpooled(text)
+		first, err := decode(text)
 		if err != nil {
 			return
 		}
@@ -35,7 +35,7 @@ func FuzzSpooled(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := decodeSpooled(again)
+		second, err := decode(again)
 		if diff := cmp.Diff(first, second); diff != "" || err != nil {
 			t.Errorf("(-first +second):\n%s%v", diff, err)
 		}

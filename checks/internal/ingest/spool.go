@@ -1,6 +1,7 @@
-package monitor
+package ingest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -9,26 +10,22 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/checks/internal/health"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/hold"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-const (
-	// spoolAfter is how long a monitor with a spool waits for the database before it spools a ping.
-	spoolAfter = 2 * time.Second
-	// paceTime bounds how long pings wait for the replay, so that the spool shrinks under any load.
-	paceTime = 100 * time.Millisecond
-	// DefaultSpoolWait is the default of [Config].SpoolWait.
-	DefaultSpoolWait = time.Minute
-	// MaxSpoolWait bounds [Config].SpoolWait.
-	MaxSpoolWait = 24 * time.Hour
-)
+// paceTime bounds how long pings wait for the replay, so that the spool shrinks under any load.
+const paceTime = 100 * time.Millisecond
 
-// spooling is the way of pings through the spool. While it is active, all pings take it, which keeps their order.
-type spooling struct {
+// spool is the way of pings through the spool. While it is active, all pings take it, which keeps their order.
+type spool struct {
 	queue store.Spool
 	run   uuid.UUID // identifies this monitor
+
+	observer Observer
+	number   int64 // of the last ping that was received
 
 	mu     sync.Mutex // held while entries are added or removed
 	active atomic.Bool
@@ -58,12 +55,9 @@ type spooling struct {
 	}
 }
 
-// newSpooling returns nil without a spool. If an earlier process has left pings in the spool, it is active at once.
-func newSpooling(queue store.Spool, run uuid.UUID) (*spooling, error) {
-	if queue == nil {
-		return nil, nil
-	}
-	s := &spooling{queue: queue, run: run, progress: make(chan struct{}, 1)}
+// newSpool returns the way through a queue. If an earlier process has left pings there, it is active at once.
+func newSpool(queue store.Spool, run uuid.UUID, observer Observer) (*spool, error) {
+	s := &spool{queue: queue, run: run, observer: observer, progress: make(chan struct{}, 1)}
 	if err := s.look(); err != nil {
 		return nil, fmt.Errorf("monitor: cannot read the spool: %w", err)
 	}
@@ -71,7 +65,7 @@ func newSpooling(queue store.Spool, run uuid.UUID) (*spooling, error) {
 }
 
 // look sets oldest from the first entry, and active if there is one. The caller holds the lock or is alone.
-func (s *spooling) look() error {
+func (s *spool) look() error {
 	first, err := s.queue.Oldest(1, 0)
 	if err != nil {
 		return s.failed(err)
@@ -83,7 +77,7 @@ func (s *spooling) look() error {
 		return nil
 	}
 	// Of an entry that cannot be read, no deadline may pass until the replay has dropped it.
-	p, _ := decodeSpooled(first[0].Data)
+	p, _ := decode(first[0].Data)
 	s.inherited.Store(p.Run != s.run)
 	if p.Run == s.run && p.Number <= s.lowEnd {
 		p.AtMicros = min(p.AtMicros, s.low)
@@ -94,7 +88,7 @@ func (s *spooling) look() error {
 }
 
 // failed returns an error of the queue. If the queue is damaged, pings no longer take the way through it.
-func (s *spooling) failed(err error) error {
+func (s *spool) failed(err error) error {
 	if errors.Is(err, store.ErrSpoolDamaged) {
 		s.active.Store(false)
 		s.inherited.Store(false)
@@ -104,7 +98,7 @@ func (s *spooling) failed(err error) error {
 }
 
 // noteTimes updates latest, low and oldest for pings that are added. The caller holds the lock.
-func (s *spooling) noteTimes(batch []*queuedPing) {
+func (s *spool) noteTimes(batch []*queued) {
 	for _, p := range batch {
 		at := p.at.UnixMicro()
 		if at < s.latest {
@@ -122,13 +116,13 @@ func (s *spooling) noteTimes(batch []*queuedPing) {
 
 // lost activates the spool because the database is out of reach. It stays active until all other monitors have been heard
 // of again: their pings may come first.
-func (s *spooling) lost(now time.Time) {
+func (s *spool) lost(now time.Time) {
 	s.lostAt.Store(now.UnixMicro())
 	s.active.Store(true)
 }
 
 // leave sends pings to the database again, unless the spool holds one.
-func (s *spooling) leave() {
+func (s *spool) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if entries, _ := s.queue.Size(); entries == 0 {
@@ -137,7 +131,7 @@ func (s *spooling) leave() {
 }
 
 // find activates the spool if another monitor of this process has added pings to it.
-func (s *spooling) find() error {
+func (s *spool) find() error {
 	if entries, _ := s.queue.Size(); entries == 0 || s.oldest.Load() != 0 {
 		return nil
 	}
@@ -146,15 +140,9 @@ func (s *spooling) find() error {
 	return s.look()
 }
 
-// isActive reports whether pings take the way through the spool. A nil value is never active.
-func (s *spooling) isActive() bool { return s != nil && s.active.Load() }
-
 // settled returns the earlier of an instant and the time of the oldest ping in the spool, as far as it is known.
-func (s *spooling) settled(upTo time.Time) time.Time {
-	switch {
-	case s == nil:
-		return upTo
-	case s.inherited.Load():
+func (s *spool) settled(upTo time.Time) time.Time {
+	if s.inherited.Load() {
 		return time.UnixMicro(0).UTC()
 	}
 	if oldest := instantOf(s.oldest.Load()); !oldest.IsZero() && oldest.Before(upTo) {
@@ -172,7 +160,7 @@ func instantOf(micros int64) time.Time {
 }
 
 // first returns the time of the oldest ping in the spool and in the database that waits, in microseconds, or 0.
-func (s *spooling) first() int64 {
+func (s *spool) first() int64 {
 	oldest, waiting := s.oldest.Load(), s.waiting.Load()
 	if oldest == 0 || waiting != 0 && waiting < oldest {
 		return waiting
@@ -181,28 +169,28 @@ func (s *spooling) first() int64 {
 }
 
 // add appends pings to the spool.
-func (s *spooling) add(batch []*queuedPing) error {
+func (s *spool) add(batch []*queued) error {
 	entries := make([][]byte, len(batch))
 	for i, p := range batch {
 		var err error
-		if entries[i], err = encodeSpooled(s.run, p); err != nil {
+		if entries[i], err = entryOf(s.run, p).encode(); err != nil {
 			return err
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.queue.Append(entries); err != nil {
-		return fmt.Errorf("%w, and a ping cannot be spooled: %w", ErrUnavailable, s.failed(err))
+		return fmt.Errorf("%w, and a ping cannot be spooled: %w", store.ErrUnavailable, s.failed(err))
 	}
 	s.noteTimes(batch)
-	if !s.isActive() {
+	if !s.active.Load() {
 		s.lost(batch[len(batch)-1].at)
 	}
 	return nil
 }
 
 // remove removes entries that the database has.
-func (s *spooling) remove(upTo uint64) error {
+func (s *spool) remove(upTo uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.queue.Remove(upTo); err != nil {
@@ -213,7 +201,7 @@ func (s *spooling) remove(upTo uint64) error {
 
 // held reports, once for each, that the same ping has come first for longer than wait while the database was available.
 // Replay calls it when it has taken out what it can.
-func (s *spooling) held(now time.Time, wait time.Duration) bool {
+func (s *spool) held(now time.Time, wait time.Duration) bool {
 	if at := s.first(); at != s.head.at || now.Before(s.head.since) {
 		s.head.at, s.head.since, s.head.reported = at, now, false
 	}
@@ -225,7 +213,7 @@ func (s *spooling) held(now time.Time, wait time.Duration) bool {
 }
 
 // noteWaiting sets the time of the oldest ping that waits in the database.
-func (s *spooling) noteWaiting(oldest time.Time) {
+func (s *spool) noteWaiting(oldest time.Time) {
 	if oldest.IsZero() {
 		s.waiting.Store(0)
 	} else {
@@ -234,7 +222,7 @@ func (s *spooling) noteWaiting(oldest time.Time) {
 }
 
 // pace waits for the replay to take a batch, which is at least as large as the one that was just added.
-func (s *spooling) pace() {
+func (s *spool) pace() {
 	if !s.replaying.Load() {
 		return
 	}
@@ -247,54 +235,87 @@ func (s *spooling) pace() {
 }
 
 // advance reports a replayed batch to pace.
-func (s *spooling) advance() {
+func (s *spool) advance() {
 	select {
 	case s.progress <- struct{}{}:
 	default:
 	}
 }
 
-// spool appends pings to the spool and acknowledges them.
-func (w *writer) spool(batch []*queuedPing) {
+// around returns a commit that spools pings while the database is unavailable, and those that must wait for the pings of
+// other servers.
+func (s *spool) around(next commit) commit {
+	return func(batch []*queued, fail func([]*queued, error)) {
+		s.assign(batch)
+		if s.active.Load() {
+			s.take(batch, fail)
+			return
+		}
+		next(batch, func(part []*queued, err error) {
+			if errors.Is(err, store.ErrUnavailable) {
+				s.take(part, fail) // with their numbers: the commit may have been done
+				return
+			}
+			fail(part, err)
+		})
+		var held []*queued
+		for _, p := range batch {
+			if errors.Is(p.err, hold.ErrHeld) {
+				held = append(held, p)
+			}
+		}
+		s.assign(held) // the numbers that they had count as recorded
+		s.take(held, fail)
+	}
+}
+
+// assign gives pings the next numbers.
+func (s *spool) assign(batch []*queued) {
+	for _, p := range batch {
+		s.number++
+		p.number = s.number
+	}
+}
+
+// take appends pings to the spool and acknowledges them.
+func (s *spool) take(batch []*queued, fail func([]*queued, error)) {
 	if len(batch) == 0 {
 		return
 	}
-	if err := w.spooling.add(batch); err != nil {
-		w.fail(batch, err)
+	if err := s.add(batch); err != nil {
+		fail(batch, err)
 		return
 	}
 	for _, p := range batch {
 		p.ping, p.err = pings.Ping{At: p.at}, nil
 	}
-	w.observer.PingsSpooled(len(batch))
-	w.spooling.pace()
+	s.observer.PingsSpooled(len(batch))
+	s.pace()
 }
 
-// SpoolStats describes the pings in the spool of a [Monitor].
-type SpoolStats struct {
-	Pings int
-	Bytes int64
-	// Oldest is when the first of them was received, or the first of those in the database that wait for pings in other
-	// spools. It is the zero time if there is none.
-	Oldest time.Time
-	// Dropped counts the pings that this monitor has removed from the spool because they had no check or could not be read.
-	Dropped int64
-}
-
-// Spooled describes the pings that wait in the spool, from memory. ok is false for a monitor without a spool.
-func (m *Monitor) Spooled() (stats SpoolStats, ok bool) {
-	s := m.writer.spooling
-	if s == nil {
-		return SpoolStats{}, false
+// lookUp returns a function that looks up the check of a ping, or returns hold.ErrHeld if the ping must go to the spool
+// without.
+func (s *spool) lookUp(next func(context.Context, slugTarget) (uuid.UUID, bool, error)) func(context.Context, slugTarget) (uuid.UUID, bool, error) {
+	return func(ctx context.Context, target slugTarget) (id uuid.UUID, created bool, err error) {
+		switch {
+		case !checks.ValidPingKey(target.PingKey) || target.Slug == "" || !checks.ValidSlug(target.Slug):
+			return uuid.Nil, false, checks.ErrNotFound
+		case s.active.Load():
+			return uuid.Nil, false, hold.ErrHeld
+		}
+		within, cancel := context.WithTimeout(ctx, spoolAfter)
+		defer cancel()
+		id, created, err = next(within, target)
+		if errors.Is(err, store.ErrUnavailable) || err != nil && within.Err() != nil && ctx.Err() == nil {
+			return uuid.Nil, false, hold.ErrHeld
+		}
+		return id, created, err
 	}
-	stats.Pings, stats.Bytes = s.queue.Size()
-	stats.Dropped = s.dropped.Load()
-	stats.Oldest = instantOf(s.first())
-	return stats, true
 }
 
-// spooled describes the pings in the spool for [Monitor.Health].
-func (m *Monitor) spooled() (health.Spooled, bool) {
-	stats, ok := m.Spooled()
-	return health.Spooled(stats), ok
+// stats describes the pings that wait.
+func (s *spool) stats() (stats SpoolStats) {
+	stats.Pings, stats.Bytes = s.queue.Size()
+	stats.Dropped, stats.Oldest = s.dropped.Load(), instantOf(s.first())
+	return stats
 }

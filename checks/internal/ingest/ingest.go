@@ -1,0 +1,232 @@
+// Package ingest is the way of a ping: from a signal to its entry in the log. A ping waits in a queue, is taken in a batch,
+// applied to its check and committed.
+//
+//	submit   queues a ping and waits (queue.go)
+//	take     cuts a batch
+//	commit   records it: a transaction, wrapped once at construction
+//
+// The innermost commit is a transaction (transaction.go). alone tries each ping by itself after a failure, spool.around keeps
+// pings in a file while the database is away, and sharded splits the batch by the shards of the database.
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/hold"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// MaxBody is the maximum size of a ping's body in bytes. It also bounds the bodies of one batch, which keeps its
+// transaction short.
+const MaxBody = 8 << 20
+
+// spoolAfter is how long an Ingest with a spool waits for the database before it spools a ping.
+const spoolAfter = 2 * time.Second
+
+// Config configures an [Ingest]. All fields but Sharder and Spool are required.
+type Config struct {
+	Store    store.Store
+	Sharder  store.Sharder // nil if the store has no shards
+	Clock    func() time.Time
+	Log      *slog.Logger
+	Observer Observer
+	// Offloads reports whether a body moves to object storage after its commit.
+	Offloads func(body []byte) bool
+	// LookUp returns the check with a slug. With create, it creates a missing one; limited applies the limit of the rate.
+	LookUp func(ctx context.Context, pingKey, slug string, create, limited bool) (id uuid.UUID, created bool, err error)
+
+	MaxBatch int           // most pings of one transaction
+	MaxQueue int           // most pings that wait
+	Timeout  time.Duration // of the transaction of one batch
+
+	Spool store.Spool // nil for none
+	Run   uuid.UUID   // identifies this process among those on the database
+	Hold  hold.Rule
+}
+
+// Observer receives events, for metrics. Package monitor documents the methods.
+type Observer interface {
+	PingsWritten(kinds map[pings.Kind]int, took time.Duration)
+	PingsFailed(size int)
+	PingsSpooled(size int)
+	PingsReplayed(recorded, dropped int)
+	SpoolHeld()
+	PingRefused()
+}
+
+// Ingest takes pings. It is safe for concurrent use.
+type Ingest struct {
+	now     func() time.Time
+	queue   *queue
+	timeout time.Duration // of a transaction
+	lookUp  func(context.Context, slugTarget) (uuid.UUID, bool, error)
+	spool   *spool  // nil without a spool
+	replay  *replay // nil without a spool
+}
+
+// New returns an Ingest that takes pings at once. The error is that of a spool that cannot be read.
+func New(c Config) (*Ingest, error) {
+	in := &Ingest{now: func() time.Time { return checks.Instant(c.Clock()) }}
+	in.queue = &queue{maxBatch: c.MaxBatch, maxQueue: c.MaxQueue, now: in.now, clock: c.Clock, observer: c.Observer}
+	in.lookUp = func(ctx context.Context, t slugTarget) (uuid.UUID, bool, error) {
+		return c.LookUp(ctx, t.PingKey, t.Slug, t.Create, true)
+	}
+	t := &transaction{
+		store: c.Store, timeout: c.Timeout, offloads: c.Offloads, observer: c.Observer, ended: in.queue.progressed,
+		judge:  func(context.Context, store.Tx) hold.Judge { return hold.Free },
+		finish: func(context.Context, store.Tx, []*queued) error { return nil },
+	}
+	in.queue.commit = alone(t.commit)
+	if c.Spool != nil {
+		if err := in.addSpool(c, t); err != nil {
+			return nil, err
+		}
+	}
+	if c.Sharder != nil {
+		in.queue.commit = sharded(c.Sharder, t.timeout, in.spool, in.queue.commit)
+	}
+	in.timeout = t.timeout
+	return in, nil
+}
+
+// addSpool wraps the commit and the lookup of checks, so that pings are taken without the database.
+func (in *Ingest) addSpool(c Config, t *transaction) (err error) {
+	if in.spool, err = newSpool(c.Spool, c.Run, c.Observer); err != nil {
+		return err
+	}
+	t.timeout = min(c.Timeout, spoolAfter)
+	t.judge = func(ctx context.Context, tx store.Tx) hold.Judge { return c.Hold.Judge(ctx, tx, in.now) }
+	t.finish = func(ctx context.Context, tx store.Tx, batch []*queued) error {
+		return tx.SetRecorded(ctx, c.Run, batch[len(batch)-1].number, in.now())
+	}
+	in.queue.commit = in.spool.around(in.queue.commit)
+	in.lookUp = in.spool.lookUp(in.lookUp)
+	in.replay = &replay{
+		merge: &merge{
+			transaction: t, spool: in.spool, hold: c.Hold, timeout: c.Timeout, limit: replayFactor * c.MaxBatch, now: in.now, log: c.Log,
+		},
+		received: in.Received,
+		lookUp: func(ctx context.Context, t slugTarget) (uuid.UUID, error) {
+			id, _, err := c.LookUp(ctx, t.PingKey, t.Slug, t.Create, false)
+			return id, err
+		},
+	}
+	return nil
+}
+
+// Ping records a signal for a check and returns the log entry; see monitor.Monitor.Ping.
+func (in *Ingest) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (pings.Ping, error) {
+	if err := in.validate(signal); err != nil {
+		return pings.Ping{}, err
+	}
+	return in.queue.submit(ctx, &queued{check: id, signal: signal})
+}
+
+// PingSlug records a signal for the check with a slug; see monitor.Monitor.PingSlug.
+func (in *Ingest) PingSlug(ctx context.Context, pingKey, slug string, create bool, signal pings.Signal) (ping pings.Ping, created bool, err error) {
+	if err := in.validate(signal); err != nil {
+		return pings.Ping{}, false, err
+	}
+	p := &queued{signal: signal}
+	target := slugTarget{pingKey, slug, create}
+	p.check, created, err = in.lookUp(ctx, target)
+	if errors.Is(err, hold.ErrHeld) {
+		p.slug, err = target, nil
+	}
+	if err != nil {
+		return pings.Ping{}, false, err
+	}
+	ping, err = in.queue.submit(ctx, p)
+	return ping, created, err
+}
+
+// validate returns a *[checks.FieldError] for a signal that cannot be recorded.
+func (in *Ingest) validate(signal pings.Signal) error {
+	refuse := func(field, format string, args ...any) error {
+		return &checks.FieldError{Field: field, Reason: fmt.Sprintf(format, args...)}
+	}
+	if err := checks.ValidateSignal(signal); err != nil {
+		return err
+	}
+	switch {
+	case len(signal.Body) > MaxBody:
+		return refuse("body", "is too large: %d bytes, the maximum is %d", len(signal.Body), MaxBody)
+	case signal.At.IsZero():
+		return nil
+	}
+	switch age := in.now().Sub(signal.At); {
+	case age > pings.MaxQueued:
+		return refuse("at", "is too old: the maximum is %v", pings.MaxQueued)
+	case age < -pings.MaxAhead:
+		return refuse("at", "is in the future: %s", signal.At.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// Received returns the time, and the instant up to which all received pings are in the database: now, or the time of the
+// oldest ping that waits or is in the spool.
+func (in *Ingest) Received() (now, upTo time.Time) {
+	now, upTo = in.queue.oldest()
+	return now, in.Spooled(upTo)
+}
+
+// Spooled returns the earlier of an instant and the time of the oldest ping in the spool.
+func (in *Ingest) Spooled(upTo time.Time) time.Time {
+	if in.spool == nil {
+		return upTo
+	}
+	return in.spool.settled(upTo)
+}
+
+// Queued returns the number of pings that wait for their commit.
+func (in *Ingest) Queued() int {
+	in.queue.mu.Lock()
+	defer in.queue.mu.Unlock()
+	return len(in.queue.pings)
+}
+
+// Silence returns how long the current batch has made no progress, or 0 if no batch is being committed, and the timeout of a
+// batch.
+func (in *Ingest) Silence() (silence, timeout time.Duration) { return in.queue.silence(), in.timeout }
+
+// SpoolStats describes the pings in the spool.
+type SpoolStats struct {
+	Pings int
+	Bytes int64
+	// Oldest is when the first of them was received, or the first of those in the database that wait for pings in other
+	// spools. It is the zero time if there is none.
+	Oldest time.Time
+	// Dropped counts the pings that this monitor has removed from the spool because they had no check or could not be read.
+	Dropped int64
+}
+
+// SpoolStats describes the pings that wait in the spool, from memory. ok is false without a spool.
+func (in *Ingest) SpoolStats() (stats SpoolStats, ok bool) {
+	if in.spool == nil {
+		return SpoolStats{}, false
+	}
+	return in.spool.stats(), true
+}
+
+// Replay records the pings in the spool; see monitor.Monitor.Replay.
+func (in *Ingest) Replay(ctx context.Context) (taken int, err error) {
+	if in.replay == nil {
+		return 0, nil
+	}
+	return in.replay.once(ctx)
+}
+
+// Run replays the spool until ctx ends. Without a spool it returns at once.
+func (in *Ingest) Run(ctx context.Context) {
+	if in.replay != nil {
+		in.replay.run(ctx)
+	}
+}

@@ -1,0 +1,214 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// maxQueueBytes bounds the bodies of all queued pings, and so the memory while the database is unavailable.
+const maxQueueBytes = 64 << 20
+
+const (
+	minCallers = 16                    // a smaller batch is not worth a wait
+	maxWait    = 10 * time.Millisecond // however slow the database is
+	maxSkipped = 32                    // large batches to commit without a wait after one that did not pay off
+)
+
+// queue is a group commit. Pings that arrive during one commit go into the next, and every caller waits for the commit of
+// its ping. While the queue is empty, no goroutine runs.
+type queue struct {
+	commit   commit
+	maxBatch int
+	maxQueue int
+	now      func() time.Time
+	clock    func() time.Time // with its monotonic reading
+	observer Observer
+
+	mu      sync.Mutex
+	pings   []*queued
+	bytes   int       // the bodies in the queue
+	batch   []*queued // that is being committed
+	turned  time.Time // when the batch was taken, or its last transaction ended
+	running bool
+
+	callers int           // callers of the last batch, and those that queued during its commit; 0 if they were few
+	took    time.Duration // time of the last commit
+	skip    int           // large batches to commit without a wait
+	wanted  int           // the length of the queue that take waits for, or 0
+	enough  chan struct{} // receives a value when the queue has that length
+}
+
+// queued is a signal that waits for its commit.
+type queued struct {
+	check  uuid.UUID
+	slug   slugTarget // instead of check, if only the replay can look it up
+	signal pings.Signal
+	at     time.Time
+	number int64 // ascends in the order of the commits, while there is a spool
+
+	done chan struct{} // closed once ping and err are set
+	ping pings.Ping
+	err  error
+}
+
+// submit queues a signal and waits until it is durable. If ctx ends first, the signal may or may not be recorded.
+func (q *queue) submit(ctx context.Context, p *queued) (pings.Ping, error) {
+	p.done = make(chan struct{})
+	if err := q.add(p); err != nil {
+		q.observer.PingRefused()
+		return pings.Ping{}, err
+	}
+	select {
+	case <-p.done:
+		return p.ping, p.err
+	case <-ctx.Done():
+		return pings.Ping{}, ctx.Err()
+	}
+}
+
+// add puts a ping into the queue and starts the committing goroutine if it does not run.
+func (q *queue) add(p *queued) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.pings) >= q.maxQueue || q.bytes+len(p.signal.Body) > maxQueueBytes {
+		return fmt.Errorf("%w: %d pings with %d bytes of bodies are queued", store.ErrUnavailable, len(q.pings), q.bytes)
+	}
+	p.at = q.now() // under the lock, so that oldest sees every ping that has a time
+	q.pings = append(q.pings, p)
+	q.bytes += len(p.signal.Body)
+	if len(q.pings) == q.wanted {
+		q.enough <- struct{}{}
+	}
+	if !q.running {
+		q.running = true
+		go q.drain()
+	}
+	return nil
+}
+
+// drain commits batches until the queue is empty.
+func (q *queue) drain() {
+	for batch := q.take(); batch != nil; batch = q.take() {
+		begin := time.Now()
+		q.commit(batch, q.fail)
+		q.mu.Lock()
+		q.batch = nil // before callers continue: a sweep must not wait for pings that they know to be committed
+		q.committed(len(batch), len(q.pings), time.Since(begin))
+		q.mu.Unlock()
+		for _, p := range batch {
+			close(p.done)
+		}
+	}
+}
+
+// take takes the next batch off the queue. If the queue is empty, it returns nil and drain must end.
+func (q *queue) take() []*queued {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	// Let callers that are about to submit join the batch. With a single caller this ends at once.
+	for before := 0; len(q.pings) > before && len(q.pings) < q.maxBatch; {
+		before = len(q.pings)
+		q.mu.Unlock()
+		runtime.Gosched()
+		q.mu.Lock()
+	}
+	q.wait()
+	if len(q.pings) == 0 {
+		q.running, q.pings = false, nil
+		return nil
+	}
+	n, bytes := 0, 0
+	for n < len(q.pings) && n < q.maxBatch && (n == 0 || bytes+len(q.pings[n].signal.Body) <= MaxBody) {
+		bytes += len(q.pings[n].signal.Body)
+		n++
+	}
+	q.batch, q.turned = q.pings[:n:n], q.clock()
+	q.pings = q.pings[n:]
+	q.bytes -= bytes
+	return q.batch
+}
+
+// committed records a commit for wait: the size of its batch, how many pings are queued after it, and how long it took.
+func (q *queue) committed(size, left int, took time.Duration) {
+	q.callers, q.took = 0, took
+	if size >= minCallers {
+		q.callers = size + left
+	}
+}
+
+// wait waits until the callers of the last batch are back, if that is likely to pay off. Clients that send their next ping
+// as soon as the last one is answered otherwise split into two halves that take turns, each with its own commit. When pings
+// arrive at their own pace, a wait only delays answers: it does not pay off, and the next maxSkipped batches go without.
+// The caller holds the lock.
+func (q *queue) wait() {
+	wanted := min(q.callers, q.maxBatch)
+	if len(q.pings) == 0 || len(q.pings) >= wanted {
+		return
+	}
+	if q.skip > 0 {
+		q.skip--
+		return
+	}
+	q.wanted, q.enough = wanted, make(chan struct{}, 1)
+	q.mu.Unlock()
+	timer := time.NewTimer(min(q.took, maxWait))
+	defer timer.Stop()
+	select {
+	case <-q.enough:
+	case <-timer.C:
+	}
+	q.mu.Lock()
+	q.wanted = 0
+	if len(q.pings) < wanted-wanted/8 {
+		q.skip = maxSkipped
+	}
+}
+
+// fail sets the error of pings that could not be committed.
+func (q *queue) fail(batch []*queued, err error) {
+	for _, p := range batch {
+		p.ping, p.err = pings.Ping{}, err
+	}
+	q.observer.PingsFailed(len(batch))
+}
+
+// progressed records the end of a transaction, whether or not it succeeded.
+func (q *queue) progressed() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.turned = q.clock()
+}
+
+// silence returns how long the current batch has made no progress, or 0 if no batch is being committed.
+func (q *queue) silence() time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.batch == nil {
+		return 0
+	}
+	return q.clock().Sub(q.turned)
+}
+
+// oldest returns the time, and that of the oldest ping that waits, which is now if there is none.
+func (q *queue) oldest() (now, oldest time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now = q.now()
+	oldest = now
+	for _, list := range [][]*queued{q.batch, q.pings} {
+		for _, p := range list {
+			if p.at.Before(oldest) {
+				oldest = p.at
+			}
+		}
+	}
+	return now, oldest
+}
