@@ -120,11 +120,22 @@ type dbQuerier interface {
 
 // check returns the check of a row, with its schedule compiled and without its channels.
 func (s *Store) check(r *checkRow) (checks.Check, error) {
-	c := r.check
-	var err error
-	if c.State, err = r.state(); err != nil {
-		return checks.Check{}, err
+	c, stored := r.check, storedState{State: r.decoded}
+	if stored.State == nil {
+		stored.State = new(checks.State)
+		switch err := json.Unmarshal(r.stored, &stored); {
+		case len(r.stored) == 0 || stored.Revision != r.revision:
+			if *stored.State, err = r.previous.state(); err != nil {
+				return checks.Check{}, err
+			}
+		case stored.Version > stateVersion:
+			return checks.Check{}, fmt.Errorf("sqlstore: the state of a check has version %d, and this version of Rollcall reads up to %d: upgrade it",
+				stored.Version, stateVersion)
+		case err != nil:
+			return checks.Check{}, fmt.Errorf("sqlstore: the state of a check: %w", err)
+		}
 	}
+	c.State = *stored.State
 	// A check whose schedule this version cannot evaluate must not break lists and the watcher. It goes down after its
 	// grace time, so that someone notices.
 	_ = s.plans.Attach(&c)
@@ -141,27 +152,6 @@ type storedState struct {
 	Version  int   `json:"version"`
 	Revision int64 `json:"revision"`
 	*checks.State
-}
-
-// state returns the state of a row.
-func (r *checkRow) state() (checks.State, error) {
-	switch {
-	case r.decoded != nil:
-		return *r.decoded, nil
-	case len(r.stored) == 0:
-		return r.previous.state()
-	}
-	s := storedState{State: new(checks.State)}
-	switch err := json.Unmarshal(r.stored, &s); {
-	case s.Revision != r.revision:
-		return r.previous.state()
-	case s.Version > stateVersion:
-		return checks.State{}, fmt.Errorf("sqlstore: the state of a check has version %d, and this version of Rollcall reads up to %d: upgrade it",
-			s.Version, stateVersion)
-	case err != nil:
-		return checks.State{}, fmt.Errorf("sqlstore: the state of a check: %w", err)
-	}
-	return *s.State, nil
 }
 
 // settingsOf maps the columns of rollcall_checks to their values.
