@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -108,15 +109,25 @@ func (c projectListCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
+		titles := []string{"NAME", "PLAN", "ACCOUNT", "CHECK LIMIT", "ID"}
+		const plan = 1 // of no interest where all projects have the default
+		hide := !slices.ContainsFunc(projects, func(p checks.Project) bool { return p.Plan != checks.Paid })
+		if hide {
+			titles = slices.Delete(titles, plan, plan+1)
+		}
 		return printList(c.jsonFlag, a.stdout, projects,
 			func(p checks.Project) listed { return listed{newProjectDoc(p), p.Account, p.MaxChecks, p.CheckLimit()} },
-			[]string{"NAME", "PLAN", "ACCOUNT", "CHECK LIMIT", "ID"},
+			titles,
 			func(d listed) []string {
 				limit := "none"
 				if d.limit > 0 {
 					limit = strconv.Itoa(d.limit)
 				}
-				return []string{d.Name, string(d.Plan), d.Account, limit, d.ID}
+				row := []string{d.Name, string(d.Plan), d.Account, limit, d.ID}
+				if hide {
+					row = slices.Delete(row, plan, plan+1)
+				}
+				return row
 			})
 	})
 }
