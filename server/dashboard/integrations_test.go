@@ -324,3 +324,10 @@ func TestIntegrationsOfOthers(t *testing.T) {
 		t.Errorf("%v, %d alerts", err, r.count())
 	}
 }
+
+// TestSettingLabels finds the labels of settings, not their names, where a text speaks of another setting.
+func TestSettingLabels(t *testing.T) {
+	s := newSite(t)
+	s.signedIn(s.keys.ReadWrite).get(s.path("integrations/new?kind=sms")).is(http.StatusOK).
+		has("An API key of the account, instead of “Auth token”").hasNo("instead of auth_token")
+}

@@ -101,7 +101,7 @@ func blankForm(q *ui.Request, kind channels.Kind) (integrationForm, error) {
 	if !mayMake(q, info) {
 		return integrationForm{}, ui.ErrForbidden
 	}
-	view := integrationForm{integration: integrationOf(q, channels.Channel{Kind: kind}), New: true, Doc: info.Doc}
+	view := integrationForm{integration: integrationOf(q, channels.Channel{Kind: kind}), New: true, Doc: inLabels(info, info.Doc)}
 	counts, err := q.Count()
 	if err != nil {
 		return view, err
@@ -116,6 +116,7 @@ func fields(q *ui.Request, info channels.KindInfo, c channels.Channel) ([]field,
 	var list []field
 	for _, s := range info.AllSettings() {
 		f := field{Setting: s, Label: settingLabel(s.Name), Source: c.Sources[s.Name]}
+		f.Doc = inLabels(info, f.Doc)
 		switch {
 		case f.Source != "":
 		case s.Secret:
@@ -174,7 +175,7 @@ func formOf(q *ui.Request, c channels.Channel) (integrationForm, error) {
 	case !mayMake(q, info):
 		view.Closed = "Only an administrator can change integrations of this kind, on the server’s command line."
 	}
-	view.Doc = info.Doc
+	view.Doc = inLabels(info, info.Doc)
 	view.Fields, err = fields(q, info, c)
 	return view, err
 }
@@ -316,7 +317,8 @@ func refuse(q *ui.Request, view integrationForm, form url.Values, err error) err
 			view.Problem = shown("Not saved: " + setting.Error() + ".")
 			break
 		}
-		view.Fields[i].Problem = shown(view.Fields[i].Label + " " + setting.Reason + ".")
+		info, _ := kindOf(q, channels.Kind(view.Kind))
+		view.Fields[i].Problem = shown(view.Fields[i].Label + " " + inLabels(info, setting.Reason) + ".")
 	default:
 		return err
 	}
@@ -375,4 +377,17 @@ func settingLabel(name string) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// inLabels replaces the names of settings in a text, such as "url_down", by their labels on the page. A name of one word
+// reads the same.
+func inLabels(info channels.KindInfo, text string) string {
+	settings := info.AllSettings()
+	slices.SortStableFunc(settings, func(a, b channels.Setting) int { return len(b.Name) - len(a.Name) })
+	for _, s := range settings {
+		if strings.Contains(s.Name, "_") {
+			text = strings.ReplaceAll(text, s.Name, "“"+settingLabel(s.Name)+"”")
+		}
+	}
+	return text
 }

@@ -43,7 +43,7 @@ func kindChoices(q *ui.Request, text string) kindsView {
 	view.None = len(allowed) == 0
 	groups := map[string][]kindChoice{}
 	for _, info := range allowed {
-		choice := kindChoice{Kind: string(info.Kind), Title: kindTitle(info), Doc: info.Doc}
+		choice := kindChoice{Kind: string(info.Kind), Title: kindTitle(info), Doc: inLabels(info, info.Doc)}
 		if err := q.Mon.Configured(info.Kind); err != nil {
 			choice.Lacks = lacks(err)
 		}
