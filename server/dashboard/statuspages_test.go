@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -135,14 +134,17 @@ func TestStatusPageOfAnotherProject(t *testing.T) {
 
 // TestStatusPageColours sees to it that public pages have the colours of the dashboard.
 func TestStatusPageColours(t *testing.T) {
-	colours := func(file string) []string {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return regexp.MustCompile(`--[a-z-]+: #[0-9a-f]+;`).FindAllString(string(text), -1)
+	s := newSite(t)
+	if _, err := s.mon.CreateStatusPage(t.Context(), checks.StatusPage{ProjectID: s.project.ID, Slug: "acme", Title: "Acme"}); err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(colours("internal/ui/assets/style.css"), colours("statuspage/assets/style.css")); diff != "" {
-		t.Errorf("the colours of assets/style.css and statuspage/assets/style.css differ (-dashboard +statuspage):\n%s", diff)
+	b := s.browser()
+	colours := func(page string) []string {
+		address := regexp.MustCompile(`/[^"]*style\.[^"]*css`).FindString(b.get(page).is(http.StatusOK).body)
+		return regexp.MustCompile(`--[a-z-]+: #[0-9a-f]+;`).FindAllString(b.get(address).is(http.StatusOK).body, -1)
+	}
+	ours := colours("/signin")
+	if diff := cmp.Diff(ours, colours("/status/acme")); diff != "" || len(ours) < 20 {
+		t.Errorf("the colours of %d styles differ (-dashboard +statuspage):\n%s", len(ours), diff)
 	}
 }

@@ -2,45 +2,25 @@ package statuspage
 
 import (
 	"crypto/sha256"
-	"embed"
 	"encoding/hex"
-	"mime"
 	"path"
 	"strings"
 	"sync"
+
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/assets"
 )
 
-//go:embed assets/*
-var assetFiles embed.FS
-
-// assets are the files that pages load. Their names have a dot, which no slug has, and the hash of their contents, so
-// browsers keep them for good. The first handler compresses them, so that other commands of a binary do not.
-var assets = sync.OnceValue(loadAssets)
-
-type assetSet struct {
-	names map[string]string    // "style.css": "style.0123456789ab.css"
-	files map[string]*document // by the name with the hash
-}
-
-func loadAssets() assetSet {
-	set := assetSet{make(map[string]string), make(map[string]*document)}
-	entries, err := assetFiles.ReadDir("assets")
-	if err != nil {
-		panic(err)
+// assetNames are the addresses of the files that pages load, and assetFiles the files by address. Addresses have a dot,
+// which no slug has, and the hash of the contents, so browsers keep them for good. The first request compresses the files,
+// so that other commands of a binary do not.
+var assetSets = sync.OnceValues(func() (names map[string]string, files map[string]*document) {
+	names, files = make(map[string]string), make(map[string]*document)
+	for _, f := range assets.Status() {
+		extension := path.Ext(f.Name)
+		sum := sha256.Sum256(f.Body)
+		name := strings.TrimSuffix(f.Name, extension) + "." + hex.EncodeToString(sum[:6]) + extension
+		names[f.Name] = name
+		files[name] = &document{contentType: f.ContentType, body: f.Body, gz: f.Gzip, etag: hex.EncodeToString(sum[:12])}
 	}
-	for _, e := range entries {
-		body, err := assetFiles.ReadFile("assets/" + e.Name())
-		if err != nil {
-			panic(err)
-		}
-		extension := path.Ext(e.Name())
-		sum := sha256.Sum256(body)
-		name := strings.TrimSuffix(e.Name(), extension) + "." + hex.EncodeToString(sum[:6]) + extension
-		file, err := newDocument(mime.TypeByExtension(extension), body)
-		if err != nil {
-			panic(err)
-		}
-		set.names[e.Name()], set.files[name] = name, file
-	}
-	return set
-}
+	return names, files
+})

@@ -75,7 +75,7 @@ func (h *Handler) feed(p checks.StatusPage, v *view, url string) (*document, err
 	if err := xml.NewEncoder(&out).Encode(f); err != nil {
 		return nil, err
 	}
-	return newDocument(atomType+"; charset=utf-8", out.Bytes())
+	return newDocument(atomType+"; charset=utf-8", out.Bytes()), nil
 }
 
 const (

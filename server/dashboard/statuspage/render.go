@@ -2,7 +2,6 @@ package statuspage
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/assets"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
@@ -26,20 +26,9 @@ type document struct {
 }
 
 // newDocument compresses a body once, for all readers.
-func newDocument(contentType string, body []byte) (*document, error) {
-	var gz bytes.Buffer
-	z, err := gzip.NewWriterLevel(&gz, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := z.Write(body); err != nil {
-		return nil, err
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
+func newDocument(contentType string, body []byte) *document {
 	sum := sha256.Sum256(body)
-	return &document{contentType: contentType, body: body, gz: gz.Bytes(), etag: hex.EncodeToString(sum[:12])}, nil
+	return &document{contentType: contentType, body: body, gz: assets.Compress(body), etag: hex.EncodeToString(sum[:12])}
 }
 
 // pageData is what the template gets.
@@ -89,7 +78,10 @@ func (p pageData) From() time.Time {
 
 func (h *Handler) parse() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"asset":   func(name string) string { return h.base + "/" + assets().names[name] },
+		"asset": func(name string) string {
+			names, _ := assetSets()
+			return h.base + "/" + names[name]
+		},
 		"glyph":   glyph,
 		"mark":    mark,
 		"clock":   clock,
@@ -106,22 +98,12 @@ func (h *Handler) page(v *view, path string) (*document, error) {
 	if err := h.template.Execute(&out, pageData{v, path}); err != nil {
 		return nil, err
 	}
-	return newDocument("text/html; charset=utf-8", out.Bytes())
-}
-
-// shapes are the shapes of the states: disc up, half disc late, triangle down, dashed ring new, bars paused.
-var shapes = map[string]template.HTML{
-	"up":     `<circle cx="7" cy="7" r="5" fill="currentColor"/>`,
-	"late":   `<circle cx="7" cy="7" r="4.5" fill="none" stroke="currentColor" stroke-width="1.6"/><path d="M7 2.5a4.5 4.5 0 0 1 0 9z" fill="currentColor"/>`,
-	"down":   `<path d="M7 1.5 13 12.5H1z" fill="currentColor"/>`,
-	"new":    `<circle cx="7" cy="7" r="4.5" fill="none" stroke="currentColor" stroke-width="1.6" stroke-dasharray="2.2 1.6"/>`,
-	"paused": `<path d="M3.5 2.5h2.4v9H3.5zM8.1 2.5h2.4v9H8.1z" fill="currentColor"/>`,
-	"idle":   `<circle cx="7" cy="7" r="4.5" fill="none" stroke="currentColor" stroke-width="1.6" stroke-dasharray="2.2 1.6"/>`,
+	return newDocument("text/html; charset=utf-8", out.Bytes()), nil
 }
 
 // glyph is the shape of a state in its colour. A word beside it says the same.
 func glyph(state string) template.HTML {
-	return `<svg class="` + template.HTML(state) + `" width="14" height="14" viewBox="0 0 14 14" aria-hidden="true">` + shapes[state] + `</svg>`
+	return `<svg class="` + template.HTML(state) + `" width="14" height="14" viewBox="0 0 14 14" aria-hidden="true">` + words.Shape(state) + `</svg>`
 }
 
 // mark is the shape and the word of a state.

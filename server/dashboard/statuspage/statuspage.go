@@ -104,7 +104,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, http.StatusNotFound, notFound)
 		return
 	}
-	if file := assets().files[rest]; file != nil {
+	_, files := assetSets()
+	if file := files[rest]; file != nil {
 		file.serve(w, r, "public, max-age=31536000, immutable")
 		return
 	}

@@ -77,7 +77,7 @@ func newView(p checks.StatusPage, f facts, now time.Time) *view {
 		}
 		spans := past(c, f.histories[c.ID], known, now)
 		history := withOlder(days(spans, now), f.older[c.ID], known)
-		s := service{Name: nameOf(c), State: word(status), Since: c.Since(now), Share: cmp.Or(sum(history).times().Percent(), "–"), Bar: bar(history)}
+		s := service{Name: nameOf(c), State: words.State(status), Since: c.Since(now), Share: cmp.Or(sum(history).times().Percent(), "–"), Bar: bar(history)}
 		v.Services = append(v.Services, s)
 		for _, o := range outages(spans, known, v.First) {
 			began := o.from

@@ -7,17 +7,6 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
-// word is the word for a status: grace is late, as on badges.
-func word(s checks.Status) string {
-	switch s {
-	case checks.StatusGrace:
-		return "late"
-	case checks.StatusUp, checks.StatusDown, checks.StatusPaused:
-		return string(s)
-	}
-	return "new"
-}
-
 // counts are how many checks have each status.
 type counts struct{ up, late, down, idle int }
 

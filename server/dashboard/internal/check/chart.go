@@ -25,17 +25,18 @@ type durationChart struct {
 	Text string
 }
 
+type timedRun struct {
+	at     time.Time
+	took   time.Duration
+	failed bool
+}
+
 // newDurationChart draws the durations in a log, which has the newest ping first.
 func newDurationChart(log []pings.Ping, zone *time.Location) durationChart {
-	type run struct {
-		at     time.Time
-		took   time.Duration
-		failed bool
-	}
-	var runs []run
+	var runs []timedRun
 	for _, p := range log {
 		if p.Duration != nil && len(runs) < chartRuns {
-			runs = append(runs, run{p.At, *p.Duration, p.Kind == pings.Fail})
+			runs = append(runs, timedRun{p.At, *p.Duration, p.Kind == pings.Fail})
 		}
 	}
 	slices.Reverse(runs)
@@ -53,7 +54,13 @@ func newDurationChart(log []pings.Ping, zone *time.Location) durationChart {
 	chart.Median, chart.P95 = verdict.Duration(median), verdict.Duration(p95)
 	chart.Text = fmt.Sprintf("Over the last %d runs: median %s, p95 %s, longest %s.",
 		len(runs), chart.Median, chart.P95, verdict.Duration(top))
+	chart.From, chart.To = runs[0].at.In(zone).Format("2 Jan 15:04"), runs[len(runs)-1].at.In(zone).Format("2 Jan 15:04")
+	chart.draw(runs, median, p95, top, zone)
+	return chart
+}
 
+// draw draws runs, the oldest first.
+func (chart *durationChart) draw(runs []timedRun, median, p95, top time.Duration, zone *time.Location) {
 	const width, height, above, below = 560.0, 130.0, 8.0, 2.0
 	x := func(i int) float64 { return 4 + (width-8)*float64(i)/float64(len(runs)-1) }
 	y := func(d time.Duration) float64 { return height - below - (height-above-below)*float64(d)/float64(top) }
@@ -78,7 +85,5 @@ func newDurationChart(log []pings.Ping, zone *time.Location) durationChart {
 		}
 	}
 	out.WriteString("</svg>")
-	chart.From, chart.To = runs[0].at.In(zone).Format("2 Jan 15:04"), runs[len(runs)-1].at.In(zone).Format("2 Jan 15:04")
 	chart.SVG = template.HTML(out.String())
-	return chart
 }

@@ -97,22 +97,6 @@ func (s *textStyle) apply(params string) {
 			return
 		}
 		switch {
-		case n == 0:
-			*s = textStyle{}
-		case n == 1:
-			s.bold = true
-		case n == 2:
-			s.faint = true
-		case n == 3:
-			s.italic = true
-		case n == 4:
-			s.underline = true
-		case n == 22:
-			s.bold, s.faint = false, false
-		case n == 23:
-			s.italic = false
-		case n == 24:
-			s.underline = false
 		case n >= 30 && n <= 37:
 			s.front = n - 29
 		case n >= 90 && n <= 97:
@@ -132,7 +116,31 @@ func (s *textStyle) apply(params string) {
 			} else {
 				s.back = colour
 			}
+		default:
+			s.applyFont(n)
 		}
+	}
+}
+
+// applyFont applies a code that is about no colour.
+func (s *textStyle) applyFont(code int) {
+	switch code {
+	case 0:
+		*s = textStyle{}
+	case 1:
+		s.bold = true
+	case 2:
+		s.faint = true
+	case 3:
+		s.italic = true
+	case 4:
+		s.underline = true
+	case 22:
+		s.bold, s.faint = false, false
+	case 23:
+		s.italic = false
+	case 24:
+		s.underline = false
 	}
 }
 

@@ -32,7 +32,7 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// lag says how long after an event something happened: "2 s later", "at once".
+// lag says how long after an event something happened: "2 s later", "immediately".
 func lag(event, at time.Time) string {
 	if d := at.Sub(event); d >= time.Second {
 		return verdict.Duration(d) + " later"

@@ -77,19 +77,7 @@ func (d *drawing) mark(m board.Mark) {
 		d.rect("bar", m.X, m.W, y, height)
 		d.wait(m.X+m.W, m.Wait, y+height/2)
 	case board.Missed:
-		d.wait(m.X, m.Wait, laneMiddle)
-		d.add(`<svg x="%s" y="%d" class="at"><path d="M0-7 6.5 5h-13z"/></svg>`, p(max(m.X, .7)), laneMiddle)
-		if m.Count > 1 {
-			class := "number"
-			if m.X > 30 { // on a narrow axis, the words about the future are close
-				class += " roomy"
-			}
-			text := fmt.Sprintf("%d missing", m.Count)
-			if m.More {
-				text = "over " + text
-			}
-			d.add(`<text class="%s" x="%s" dx="8" y="%d">%s</text>`, class, p(m.X), textBase, text)
-		}
+		d.missed(m)
 	case board.Expected:
 		d.add(`<circle cx="%s" cy="%d" r="3"/>`, p(m.X), laneMiddle)
 	case board.Band:
@@ -109,6 +97,24 @@ func (d *drawing) mark(m board.Mark) {
 	default:
 		d.rect("bar", m.X, m.W, y, height)
 	}
+}
+
+// missed draws runs that are missing.
+func (d *drawing) missed(m board.Mark) {
+	d.wait(m.X, m.Wait, laneMiddle)
+	d.add(`<svg x="%s" y="%d" class="at"><path d="M0-7 6.5 5h-13z"/></svg>`, p(max(m.X, .7)), laneMiddle)
+	if m.Count <= 1 {
+		return
+	}
+	class := "number"
+	if m.X > 30 { // on a narrow axis, the words about the future are close
+		class += " roomy"
+	}
+	text := fmt.Sprintf("%d missing", m.Count)
+	if m.More {
+		text = "over " + text
+	}
+	d.add(`<text class="%s" x="%s" dx="8" y="%d">%s</text>`, class, p(m.X), textBase, text)
 }
 
 // wait draws the dotted line of a wait.

@@ -17,26 +17,7 @@ import (
 
 // pastWords says what is missing and what failed in the past of the board.
 func pastWords(v boardView) []phrase {
-	var runs, missing, failed, late, running int
-	for _, g := range v.Groups {
-		for _, l := range g.Lanes {
-			runs += l.Runs
-			for _, m := range l.Marks {
-				switch {
-				case m.Kind == board.Missed && m.Open:
-					missing++
-					late += m.Bad - 1
-				case m.Kind == board.Missed:
-					late += m.Bad
-				case m.Kind == board.Running:
-					running++
-				case m.Kind == board.Band: // the marks on it count
-				default:
-					failed += m.Bad
-				}
-			}
-		}
-	}
+	runs, missing, failed, late, running := v.countPast()
 	span := "in the last 24 hours"
 	if v.Query.Span == spans[1].Name {
 		span = "in the last 7 days"
@@ -64,6 +45,30 @@ func pastWords(v boardView) []phrase {
 		text = append(text, phrase{Text: fmt.Sprintf(" %d running now.", running)})
 	}
 	return text
+}
+
+// countPast counts the runs of the board, and those that are overdue, failed, came late and are running.
+func (v boardView) countPast() (runs, missing, failed, late, running int) {
+	for _, g := range v.Groups {
+		for _, l := range g.Lanes {
+			runs += l.Runs
+			for _, m := range l.Marks {
+				switch {
+				case m.Kind == board.Missed && m.Open:
+					missing++
+					late += m.Bad - 1
+				case m.Kind == board.Missed:
+					late += m.Bad
+				case m.Kind == board.Running:
+					running++
+				case m.Kind == board.Band: // the marks on it count
+				default:
+					failed += m.Bad
+				}
+			}
+		}
+	}
+	return runs, missing, failed, late, running
 }
 
 // tonightWords says what will run in the night.
@@ -157,7 +162,24 @@ func (l boardLane) facts() string {
 	if l.Overlaps > 0 {
 		say("%s overlapped another", verdict.Count(l.Overlaps, "run"))
 	}
-	var next time.Time
+	next := l.factsOfMarks(say)
+	if !next.IsZero() {
+		say("Next %s", l.moment(next))
+	}
+	if note := l.note(); note != "" {
+		say("%s", strings.ToUpper(note[:1])+note[1:])
+	}
+	if l.Zone != "" {
+		say("The schedule is in %s, %s", l.TZ, l.Zone)
+	}
+	if l.Known > 0 {
+		say("The log begins %s", l.moment(l.Since))
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// factsOfMarks says what is wrong or going on, and returns when the next run is expected.
+func (l boardLane) factsOfMarks(say func(format string, args ...any)) (next time.Time) {
 	for _, m := range l.Marks {
 		switch m.Kind {
 		case board.Missed:
@@ -178,19 +200,7 @@ func (l boardLane) facts() string {
 			}
 		}
 	}
-	if !next.IsZero() {
-		say("Next %s", l.moment(next))
-	}
-	if note := l.note(); note != "" {
-		say("%s", strings.ToUpper(note[:1])+note[1:])
-	}
-	if l.Zone != "" {
-		say("The schedule is in %s, %s", l.TZ, l.Zone)
-	}
-	if l.Known > 0 {
-		say("The log begins %s", l.moment(l.Since))
-	}
-	return strings.TrimSpace(b.String())
+	return next
 }
 
 // moment writes an instant in the zone of the viewer, with the day unless it is today: "03:00", "Mon 23 Nov 03:00".
@@ -212,36 +222,37 @@ func (l boardLane) offset(t time.Time) string {
 	return ""
 }
 
+// manyDetail says what a mark of several runs stands for, in lines.
+func (l boardLane) manyDetail(m board.Mark) string {
+	count := fmt.Sprintf("%d runs", m.Count)
+	if m.More {
+		count = "more than " + count
+	}
+	switch {
+	case m.Kind == board.Many:
+		count += " expected"
+	case m.Kind == board.Missed:
+		count += " missed"
+	case m.Over:
+		count = fmt.Sprintf("%d of %s failed", m.Bad, verdict.Count(m.Of, "run"))
+	case m.Bad > 0:
+		count += fmt.Sprintf(", %d failed", m.Bad)
+	default:
+		count += ", none failed"
+	}
+	if m.Count > 1 {
+		return count + "\n" + l.between(m.First, m.Last)
+	}
+	return count + "\n" + l.stamp(m.First)
+}
+
 // detail says what a mark stands for, in lines.
 func (l boardLane) detail(m board.Mark) string {
-	r := m.Run
-	var lines []string
-	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	if m.Count > 1 || m.Of > 1 {
-		count := fmt.Sprintf("%d runs", m.Count)
-		if m.More {
-			count = "more than " + count
-		}
-		switch {
-		case m.Kind == board.Many:
-			add("%s expected", count)
-		case m.Kind == board.Missed:
-			add("%s missed", count)
-		case m.Over:
-			add("%d of %s failed", m.Bad, verdict.Count(m.Of, "run"))
-		case m.Bad > 0:
-			add("%s, %d failed", count, m.Bad)
-		default:
-			add("%s, none failed", count)
-		}
-		if m.Count > 1 {
-			add("%s", l.between(m.First, m.Last))
-		} else {
-			add("%s", l.stamp(m.First))
-		}
-		return strings.Join(lines, "\n")
+		return l.manyDetail(m)
 	}
-	add("%s", headline(m))
+	r, lines := m.Run, []string{headline(m)}
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	switch m.Kind {
 	case board.Expected:
 		add("%s", l.instant(m.First))

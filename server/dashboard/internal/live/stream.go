@@ -54,15 +54,7 @@ func eventOf(n news, version string) event {
 func (v *Follower) Stream(w http.ResponseWriter, r *http.Request, mayLook func() bool) {
 	one := v.join()
 	defer v.leave(one)
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // the server's timeouts are for requests that end
-	send := func(format string, args ...any) error {
-		_ = control.SetWriteDeadline(time.Now().Add(streamTimeout))
-		if _, err := fmt.Fprintf(w, format, args...); err != nil {
-			return err
-		}
-		return control.Flush()
-	}
+	send := sender(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx
 	if send("retry: 2000\nevent: hello\ndata: %s\n\n", v.Version()) != nil {
@@ -98,5 +90,18 @@ func (v *Follower) Stream(w http.ResponseWriter, r *http.Request, mayLook func()
 				return
 			}
 		}
+	}
+}
+
+// sender returns a function that writes to a stream at once.
+func sender(w http.ResponseWriter) func(format string, args ...any) error {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{}) // the server's timeouts are for requests that end
+	return func(format string, args ...any) error {
+		_ = control.SetWriteDeadline(time.Now().Add(streamTimeout))
+		if _, err := fmt.Fprintf(w, format, args...); err != nil {
+			return err
+		}
+		return control.Flush()
 	}
 }

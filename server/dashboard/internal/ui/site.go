@@ -59,7 +59,7 @@ type Site struct {
 	router    *httprouter.Router
 	protect   *http.CrossOriginProtection
 	templates map[string]*template.Template
-	assets    *assets
+	assets    *assetSet
 	pages     *limit.Requests[countedBy] // nil without a limit
 	lives     *live.Followers
 }
