@@ -11,8 +11,8 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 	"github.com/rollcall-dev/rollcall/channels/services"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -26,7 +26,7 @@ func TestRealAlertmanagerMonitor(t *testing.T) {
 	client := outbound.New(&outbound.Config{AllowPrivateNetworks: true})
 	t.Cleanup(client.CloseIdleConnections)
 	clock := func() time.Time { return now }
-	mon, err := monitor.New(memstore.New(), &monitor.Config{
+	mon, err := monitor.New(dbtest.Memory(t), &monitor.Config{
 		Kinds: services.Kinds(), Notifiers: services.New(&services.Config{Client: client, Now: clock}), Now: clock,
 	})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -94,7 +94,12 @@ func ExampleSlug() {
 // Keep a check for each job of a scheduler.
 func ExampleSync() {
 	ctx := context.Background()
-	mon, err := monitor.New(memstore.New(), nil)
+	store, err := sqlite.Open(ctx, sqlite.Memory)
+	if err != nil {
+		panic(err)
+	}
+	defer store.Close()
+	mon, err := monitor.New(store, nil)
 	if err != nil {
 		panic(err)
 	}

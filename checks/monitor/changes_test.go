@@ -16,8 +16,8 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -35,7 +35,7 @@ func inFeed(t *testing.T, test func(t *testing.T, f *feedSetup)) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &feedSetup{onAlert: func() error { return nil }}
 		var err error
-		f.Monitor, err = monitor.New(memstore.New(), &monitor.Config{
+		f.Monitor, err = monitor.New(dbtest.Memory(t), &monitor.Config{
 			Logger:   slog.New(slog.DiscardHandler),
 			OnAlert:  func(context.Context, channels.Notification) error { return f.onAlert() },
 			Delivery: monitor.DeliveryConfig{RetryFirst: time.Minute},
@@ -308,7 +308,7 @@ func TestSubscribeDuringCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mon *monitor.Monitor
 		var changes <-chan monitor.Change
-		memory := memstore.New()
+		memory := dbtest.Memory(t)
 		mon, err := monitor.New(late{memory, func() { changes = mon.Changes(t.Context()) }}, nil)
 		must(t, err)
 		_, err = mon.OpenProject(t.Context(), "p")
@@ -334,7 +334,7 @@ func (l late) Update(ctx context.Context, fn func(context.Context, store.Tx) err
 // TestLostCommitIsReported has a store that commits and loses the answer.
 func TestLostCommitIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := memstore.New()
+		memory := dbtest.Memory(t)
 		mon, err := monitor.New(lossy{memory}, nil)
 		must(t, err)
 		changes := mon.Changes(t.Context())
@@ -372,6 +372,8 @@ type closing struct {
 	announced, listened atomic.Int64
 }
 
+func (*closing) Announces() bool { return true }
+
 func (c *closing) Announce(context.Context, string) error {
 	c.announced.Add(1)
 	return store.ErrClosed
@@ -387,7 +389,7 @@ func (c *closing) Listen(context.Context, func(string)) error {
 func TestFeedEndsWithStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		s := &closing{Store: memstore.New()}
+		s := &closing{Store: dbtest.Memory(t)}
 		mon, err := monitor.New(s, &monitor.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		must(t, err)
 		mon.Changes(t.Context())

@@ -13,7 +13,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
@@ -200,7 +199,7 @@ func TestUpdateChannelFunc(t *testing.T) {
 
 // TestConfigured tells kinds without a notifier, and notifiers that lack something, from those that can send.
 func TestConfigured(t *testing.T) {
-	mon, err := monitor.New(memstore.New(), &monitor.Config{Notifiers: map[channels.Kind]channels.Notifier{
+	mon, err := monitor.New(dbtest.Memory(t), &monitor.Config{Notifiers: map[channels.Kind]channels.Notifier{
 		channels.Email:   channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error { return nil }),
 		channels.Webhook: lacking{},
 	}})

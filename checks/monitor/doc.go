@@ -12,8 +12,8 @@
 //	jobErr, pingErr := job.Run(ctx, backup) // start, then success, or failure with the error as text
 //
 // Packages sqlite and postgres below sqlstore open the store; sqlstore.Open takes a pool that the program has already.
-// Package memstore has a store in memory, for tests and for programs that need no durability. Package monitortest makes a
-// monitor for a program's own tests, with a clock that the test moves.
+// A database in memory serves programs that need no durability: see sqlite.Memory. Package monitortest makes a monitor for
+// a program's own tests, with a clock that the test moves.
 //
 // # Guarantees
 //

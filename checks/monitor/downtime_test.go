@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -83,7 +83,10 @@ func TestDowntimeOfPrunedHistory(t *testing.T) {
 func ExampleMonitor_Downtime() {
 	ctx := context.Background()
 	now := time.Date(2026, time.March, 15, 12, 0, 0, 0, time.UTC)
-	mon, err := monitor.New(memstore.New(), &monitor.Config{Now: func() time.Time { return now }})
+	store, err := sqlite.Open(ctx, sqlite.Memory)
+	check(err)
+	defer store.Close()
+	mon, err := monitor.New(store, &monitor.Config{Now: func() time.Time { return now }})
 	check(err)
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)

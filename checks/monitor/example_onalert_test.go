@@ -6,14 +6,17 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 func ExampleConfig_onAlert() {
 	ctx := context.Background()
-	mon, err := monitor.New(memstore.New(), &monitor.Config{
+	store, err := sqlite.Open(ctx, sqlite.Memory)
+	check(err)
+	defer store.Close()
+	mon, err := monitor.New(store, &monitor.Config{
 		OnAlert: func(ctx context.Context, n channels.Notification) error {
 			fmt.Printf("%s is %s: %s\n", n.Check.Name, n.Status, n.Reason)
 			return nil // an error would be retried
@@ -35,7 +38,10 @@ func ExampleConfig_onAlert() {
 
 func ExampleMonitor_UpsertChannel() {
 	ctx := context.Background()
-	mon, err := monitor.New(memstore.New(), nil)
+	store, err := sqlite.Open(ctx, sqlite.Memory)
+	check(err)
+	defer store.Close()
+	mon, err := monitor.New(store, nil)
 	check(err)
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -182,7 +181,7 @@ func TestIncidents(t *testing.T) {
 
 // TestRefresh reports an incident again as long as the check is down, with what is open, and never after that.
 func TestRefresh(t *testing.T) {
-	o, desk := newDesk(t, newOutbox(t, memstore.New(), nil), nil)
+	o, desk := newDesk(t, newOutbox(t, dbtest.Memory(t), nil), nil)
 	desk.refresh = time.Minute
 	c := o.watched(t, "job")
 	o.ping(t, c.ID, pings.Fail)
@@ -210,7 +209,7 @@ func TestRefresh(t *testing.T) {
 
 // TestClosedIncidentsInHistory lists a delivery that closes an incident, and does not count it as an alert.
 func TestClosedIncidentsInHistory(t *testing.T) {
-	o, _ := newDesk(t, newOutbox(t, memstore.New(), nil), nil)
+	o, _ := newDesk(t, newOutbox(t, dbtest.Memory(t), nil), nil)
 	c := o.watched(t, "job")
 	o.ping(t, c.ID, pings.Fail)
 	work(t, o.Monitor)
@@ -225,7 +224,7 @@ func TestClosedIncidentsInHistory(t *testing.T) {
 
 // TestReceiverOfIncidentsAway closes an incident although the receiver was away for longer than alerts are tried.
 func TestReceiverOfIncidentsAway(t *testing.T) {
-	o, desk := newDesk(t, newOutbox(t, memstore.New(), nil), nil)
+	o, desk := newDesk(t, newOutbox(t, dbtest.Memory(t), nil), nil)
 	c := o.watched(t, "job")
 	o.ping(t, c.ID, pings.Fail)
 	work(t, o.Monitor)
@@ -260,7 +259,7 @@ func TestDirection(t *testing.T) {
 		"up":   {"ops: job up"},
 	} {
 		t.Run("notify="+direction, func(t *testing.T) {
-			o, desk := newDesk(t, newOutbox(t, memstore.New(), nil), map[string]string{"notify": direction})
+			o, desk := newDesk(t, newOutbox(t, dbtest.Memory(t), nil), map[string]string{"notify": direction})
 			o.channel(t, "pager", "ops", map[string]string{"notify": direction})
 			c := o.watched(t, "job")
 			for _, kind := range []pings.Kind{pings.Fail, pings.Success, pings.Fail} {
@@ -320,7 +319,7 @@ func TestPartial(t *testing.T) {
 
 // TestTestClosesIncident leaves nothing open after a test alert.
 func TestTestClosesIncident(t *testing.T) {
-	o, desk := newDesk(t, newOutbox(t, memstore.New(), nil), nil)
+	o, desk := newDesk(t, newOutbox(t, dbtest.Memory(t), nil), nil)
 	list, err := o.Channels(t.Context(), o.project.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -338,7 +337,7 @@ func TestTestClosesIncident(t *testing.T) {
 // Nothing is ever closed that was not opened, and there is never a second incident about a check.
 func TestIncidentsOfAnyCourse(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		o, desk := newDesk(t, newOutbox(t, memstore.New(), nil), nil)
+		o, desk := newDesk(t, newOutbox(t, dbtest.Memory(t), nil), nil)
 		desk.refresh = rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(rt, "refresh")
 		c := o.create(t, checks.Spec{
 			Name: new("job"), Channels: new("*"), Timeout: new(time.Hour), Grace: new(10 * time.Minute),

@@ -14,7 +14,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/flips"
@@ -66,7 +65,7 @@ func (s setup) with(t *testing.T, db store.Store, config monitor.Config) *monito
 	return mon
 }
 
-// each runs a test on a store in memory and on each kind of database. The project is named p.
+// each runs a test on each kind of database. The project is named p.
 func each(t *testing.T, test func(t *testing.T, s setup)) {
 	t.Helper()
 	eachConfig(t, monitor.Config{}, test)
@@ -85,14 +84,10 @@ type database interface {
 	store.BodyQueue
 }
 
-// eachStore runs a test on a store in memory and on each kind of database. Each call of open stands for another server
+// eachStore runs a test on each kind of database. Each call of open stands for another server
 // on the same data.
 func eachStore(t *testing.T, test func(t *testing.T, open func() database)) {
 	t.Helper()
-	t.Run("memory", func(t *testing.T) {
-		memory := memstore.New()
-		test(t, func() database { return memory })
-	})
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		test(t, func() database { return db.Open(t) })
 	})

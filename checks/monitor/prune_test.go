@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -74,7 +74,7 @@ func TestFlipRetention(t *testing.T) {
 
 // prunes counts the calls of PrunePings.
 type prunes struct {
-	*memstore.Store
+	*sqlstore.Store
 	n atomic.Int64
 }
 
@@ -86,7 +86,7 @@ func (p *prunes) PrunePings(ctx context.Context, pause func()) (int, error) {
 // TestPruneShared runs two servers, of which one prunes the log. When it is gone, the other takes over.
 func TestPruneShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shared := memstore.New()
+		shared := dbtest.Memory(t)
 		var stores [2]*prunes
 		var stop [2]context.CancelFunc
 		var running sync.WaitGroup

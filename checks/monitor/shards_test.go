@@ -10,8 +10,8 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -51,7 +51,7 @@ func (t shardedTx) LockChecks(ctx context.Context, ids []uuid.UUID) ([]*store.Lo
 }
 
 func TestBatchesByShard(t *testing.T) {
-	s := &sharded{Store: memstore.New()}
+	s := &sharded{Store: dbtest.Memory(t)}
 	mon, err := monitor.New(s, nil)
 	if err != nil {
 		t.Fatal(err)

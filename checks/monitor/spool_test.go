@@ -19,9 +19,9 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/spool"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -507,7 +507,7 @@ func TestSpoolsAreOneServer(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		setups := make([]*spoolers, 2)
 		for i := range setups {
-			memory := memstore.New()
+			memory := dbtest.Memory(t)
 			s := &spoolers{open: func() database { return memory }, config: monitor.Config{SpoolWait: monitor.MaxSpoolWait, MaxBatch: 3}}
 			s.setup = configured(t, memory, monitor.ProjectSpec{Name: "p"}, s.config)
 			s.addOps(t)
@@ -670,7 +670,7 @@ func TestSpoolEveryField(t *testing.T) {
 // of them. Each ping that was taken is recorded once, and the check never goes down.
 func TestSpoolsOfAnyCourse(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		memory := memstore.New()
+		memory := dbtest.Memory(t)
 		s := &spoolers{
 			setup:  configured(t, memory, monitor.ProjectSpec{Name: "p"}, monitor.Config{}),
 			open:   func() database { return memory },

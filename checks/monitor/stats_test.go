@@ -13,8 +13,9 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -110,7 +111,7 @@ func (l *ledger) stats(now time.Time) []checks.DayStats {
 // are replaced by others, or stand still for months.
 func TestStatsCountEverything(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		db := memstore.New()
+		db := dbtest.Memory(t)
 		s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
 		spec := checks.Spec{Timeout: new(rapid.SampledFrom([]time.Duration{time.Hour, 24 * time.Hour, 40 * 24 * time.Hour}).Draw(rt, "timeout")),
 			Grace: new(10 * time.Minute)}
@@ -289,7 +290,7 @@ func TestFoldTogether(t *testing.T) {
 
 // failing is a store whose transactions or fold lists fail at random.
 type failing struct {
-	*memstore.Store
+	*sqlstore.Store
 	random *rand.Rand
 	off    bool
 }
@@ -308,7 +309,7 @@ func (f *failing) Update(ctx context.Context, fn func(context.Context, store.Tx)
 
 // TestStatsAfterKills ends transactions of pings and folds before their commit. Nothing is counted twice or lost.
 func TestStatsAfterKills(t *testing.T) {
-	db := &failing{Store: memstore.New(), random: rand.New(rand.NewPCG(1, 2)), off: true}
+	db := &failing{Store: dbtest.Memory(t), random: rand.New(rand.NewPCG(1, 2)), off: true}
 	s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
 	c := s.create(t, checks.Spec{Timeout: new(24 * time.Hour), Grace: new(time.Hour)})
 	db.off = false

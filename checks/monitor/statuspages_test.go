@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
 func TestStatusPages(t *testing.T) {
@@ -100,7 +100,7 @@ func TestStatusPageErrors(t *testing.T) {
 
 // TestStatusPageLimit has many callers create pages at once. The project gets as many as it may have.
 func TestStatusPageLimit(t *testing.T) {
-	s := newSetup(t, memstore.New(), monitor.ProjectSpec{Name: "p"})
+	s := newSetup(t, dbtest.Memory(t), monitor.ProjectSpec{Name: "p"})
 	var created, refused atomic.Int64
 	together(120, func(i int) {
 		_, err := s.CreateStatusPage(t.Context(), checks.StatusPage{ProjectID: s.project.ID, Slug: fmt.Sprint("page-", i), Title: "Page"})

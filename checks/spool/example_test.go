@@ -8,9 +8,9 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/spool"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -34,7 +34,11 @@ func Example() {
 	}
 	defer queue.Close()
 
-	database := memstore.New()
+	database, err := sqlite.Open(ctx, sqlite.Memory)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer database.Close()
 	mon, err := monitor.New(database, nil)
 	if err != nil {
 		log.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
-	"github.com/rollcall-dev/rollcall/checks/storetest"
 )
 
 // onSpreadTables are the requirements that read or write the tables that Citus spreads.
@@ -32,7 +31,7 @@ func TestContractOnPartitions(t *testing.T) {
 		t.Skip("the tables are distributed already")
 	}
 	all := dbtest.PostgreSQL(t)
-	storetest.RunSome(t, func(t *testing.T) store.Store {
+	runContract(t, func(t *testing.T) *sqlstore.Store {
 		db := all.Another(t)
 		store := db.Open(t)
 		query := "CREATE TABLE rollcall_commits (n BIGINT);"

@@ -14,7 +14,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
-	"github.com/rollcall-dev/rollcall/checks/storetest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -65,14 +64,14 @@ func (r race) fail(ctx context.Context, hold func()) error {
 
 // record records a failure as the writer of pings does.
 func (r race) record(ctx context.Context, _ func()) error {
-	return storetest.Record(ctx, r.store, []uuid.UUID{r.check}, func(locked []*store.Locked) error {
+	return recordWith(ctx, r.store, []uuid.UUID{r.check}, func(locked []*store.Locked) error {
 		failed(locked[0])
 		return nil
 	})
 }
 
 func failed(l *store.Locked) {
-	storetest.Receive(l, pings.Signal{Kind: pings.Fail}, time.Now())
+	receive(l, pings.Signal{Kind: pings.Fail}, time.Now())
 }
 
 func (r race) deleteChannel(ctx context.Context, hold func()) error {

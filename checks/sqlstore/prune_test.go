@@ -15,16 +15,15 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
-	"github.com/rollcall-dev/rollcall/checks/storetest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // addPings records n pings of the given kinds in turn, a second apart.
 func addPings(t *testing.T, s *sqlstore.Store, id uuid.UUID, at time.Time, n int, kinds ...pings.Kind) {
 	t.Helper()
-	must(t, storetest.Record(t.Context(), s, []uuid.UUID{id}, func(locked []*store.Locked) error {
+	must(t, recordWith(t.Context(), s, []uuid.UUID{id}, func(locked []*store.Locked) error {
 		for i := range n {
-			storetest.Receive(locked[0], pings.Signal{Kind: kinds[i%len(kinds)]}, at.Add(time.Duration(i)*time.Second))
+			receive(locked[0], pings.Signal{Kind: kinds[i%len(kinds)]}, at.Add(time.Duration(i)*time.Second))
 		}
 		return nil
 	}))

@@ -12,7 +12,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
-	"github.com/rollcall-dev/rollcall/checks/storetest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -20,14 +19,14 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 func TestContract(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		storetest.Run(t, func(t *testing.T) store.Store { return db.Another(t).Open(t) })
+		runContract(t, func(t *testing.T) *sqlstore.Store { return db.Another(t).Open(t) })
 	})
 }
 
 // TestContractOneConnection finds whatever waits for a second connection inside a transaction.
 func TestContractOneConnection(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		storetest.Run(t, func(t *testing.T) store.Store {
+		runContract(t, func(t *testing.T) *sqlstore.Store {
 			bundb := db.Another(t).Bun(t)
 			bundb.SetMaxOpenConns(1)
 			return dbtest.OpenOn(t, bundb)
@@ -35,7 +34,7 @@ func TestContractOneConnection(t *testing.T) {
 	})
 }
 
-func must(t testing.TB, err error) {
+func must(t tb, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -71,9 +70,9 @@ func withCheck(t *testing.T, db dbtest.DB) (*sqlstore.Store, *monitor.Monitor, c
 // record gives each of some checks the same signal, in one transaction.
 func record(t testing.TB, s *sqlstore.Store, ids []uuid.UUID, signal pings.Signal, at time.Time) {
 	t.Helper()
-	must(t, storetest.Record(t.Context(), s, ids, func(locked []*store.Locked) error {
+	must(t, recordWith(t.Context(), s, ids, func(locked []*store.Locked) error {
 		for _, l := range locked {
-			storetest.Receive(l, signal, at)
+			receive(l, signal, at)
 		}
 		return nil
 	}))

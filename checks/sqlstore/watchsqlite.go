@@ -43,8 +43,23 @@ func (s *Store) releaseWriter() {
 	}
 }
 
-// watchSQLite calls heard when other connections have committed.
+// inMemory reports whether the database is in memory, where its connection is the only one.
+func (s *Store) inMemory(ctx context.Context) (bool, error) {
+	var file string
+	err := s.db.DB.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&file)
+	return file == "", err
+}
+
+// watchSQLite calls heard when other connections have committed. Nobody else has one to a database in memory.
 func (s *Store) watchSQLite(ctx context.Context, heard func(message string)) error {
+	alone, err := s.inMemory(ctx)
+	if err != nil {
+		return err
+	}
+	if alone {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	s.writing <- struct{}{}
 	s.writer.users++
 	<-s.writing

@@ -15,8 +15,8 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/server"
 )
@@ -45,7 +45,7 @@ func pass(*http.Request) int { return 0 }
 
 func TestFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // time passes by itself
-		mon, err := monitor.New(memstore.New(), nil)
+		mon, err := monitor.New(dbtest.Memory(t), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
@@ -43,7 +43,7 @@ func newSiteStored(t *testing.T, wrap func(store.Store) store.Store, configure .
 	t.Helper()
 	s := &site{t: t}
 	var err error
-	s.mon, err = monitor.New(wrap(memstore.New()), &monitor.Config{Now: s.now})
+	s.mon, err = monitor.New(wrap(dbtest.Memory(t)), &monitor.Config{Now: s.now})
 	if err != nil {
 		t.Fatal(err)
 	}

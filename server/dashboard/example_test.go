@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
@@ -15,7 +15,12 @@ import (
 // asks for passwords.
 func Example() {
 	ctx := context.Background()
-	mon, err := monitor.New(memstore.New(), nil)
+	store, err := sqlite.Open(ctx, sqlite.Memory)
+	if err != nil {
+		panic(err)
+	}
+	defer store.Close()
+	mon, err := monitor.New(store, nil)
 	if err != nil {
 		panic(err)
 	}

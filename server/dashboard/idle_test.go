@@ -13,8 +13,8 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
@@ -55,7 +55,7 @@ func (s *countingStore) Update(ctx context.Context, fn func(ctx context.Context,
 // one reading however many pages are open when something does change.
 func TestOpenPagesCostNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		counted := &countingStore{Store: memstore.New()}
+		counted := &countingStore{Store: dbtest.Memory(t)}
 		mon, err := monitor.New(counted, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
@@ -284,7 +284,7 @@ func newSiteOn(t *testing.T, config *monitor.Config, configure ...func(*dashboar
 	s := newSite(t, configure...)
 	config.Now = s.now
 	var err error
-	if s.mon, err = monitor.New(memstore.New(), config); err != nil {
+	if s.mon, err = monitor.New(dbtest.Memory(t), config); err != nil {
 		t.Fatal(err)
 	}
 	if s.project, s.keys, err = s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "backups"}); err != nil {

@@ -1,14 +1,5 @@
-// Package store is the contract between a monitor and its database. A program that embeds a monitor need not read it: it
-// passes a store, such as that of package sqlstore, to [github.com/rollcall-dev/rollcall/checks/monitor.New]. Read on to
-// write a store of your own.
-//
-// Implement [Store] and its transaction, [Tx]. For object storage of large bodies, the same type also implements
-// [BodyQueue]; that is optional, and the monitor finds out by a type assertion. So is [Notifier], by which monitors hear of
-// the changes of other processes. Then run the tests of package storetest until they pass:
-//
-//	func TestContract(t *testing.T) {
-//		storetest.Run(t, func(t *testing.T) store.Store { return openMyStore(t) })
-//	}
+// Package store is the contract between a monitor and its database, of which package sqlstore is the only implementation.
+// The tests of sqlstore hold the contract. [Notifier] is optional: the monitor finds it by a type assertion.
 //
 // The following holds for all methods.
 //

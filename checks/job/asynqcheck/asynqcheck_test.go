@@ -17,8 +17,8 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job/asynqcheck"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
 func must(t testing.TB, err error) {
@@ -64,7 +64,7 @@ func redis(t *testing.T) asynq.RedisClientOpt {
 // TestSync runs a real scheduler and a real worker until each task has run. Then the program starts with one task fewer.
 func TestSync(t *testing.T) {
 	server := redis(t)
-	mon, err := monitor.New(memstore.New(), nil)
+	mon, err := monitor.New(dbtest.Memory(t), nil)
 	must(t, err)
 	p, err := mon.OpenProject(t.Context(), "p")
 	must(t, err)
@@ -157,7 +157,7 @@ func TestSync(t *testing.T) {
 
 // TestSyncErrors synchronizes tasks that cannot have a check.
 func TestSyncErrors(t *testing.T) {
-	mon, err := monitor.New(memstore.New(), nil)
+	mon, err := monitor.New(dbtest.Memory(t), nil)
 	must(t, err)
 	p, err := mon.OpenProject(t.Context(), "p")
 	must(t, err)

@@ -15,9 +15,9 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/checks/job/croncheck"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -31,7 +31,7 @@ func must(t testing.TB, err error) {
 // project returns a monitor and one of its projects.
 func project(t testing.TB) (*monitor.Monitor, checks.Project) {
 	t.Helper()
-	mon, err := monitor.New(memstore.New(), nil)
+	mon, err := monitor.New(dbtest.Memory(t), nil)
 	must(t, err)
 	p, err := mon.OpenProject(t.Context(), "p")
 	must(t, err)

@@ -8,14 +8,19 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/rollcall-dev/rollcall/checks/job/croncheck"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 )
 
 // Keep a check for each job of a scheduler. With a *client.Client in place of the registry, the checks are on a server.
 func ExampleSync() {
 	ctx := context.Background()
-	mon, err := monitor.New(memstore.New(), nil)
+	store, err := sqlite.Open(ctx, sqlite.Memory)
+	if err != nil {
+		panic(err)
+	}
+	defer store.Close()
+	mon, err := monitor.New(store, nil)
 	if err != nil {
 		panic(err)
 	}

@@ -13,9 +13,9 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job/gocroncheck"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
 func must(t testing.TB, err error) {
@@ -27,7 +27,7 @@ func must(t testing.TB, err error) {
 
 func project(t testing.TB) (*monitor.Monitor, checks.Project) {
 	t.Helper()
-	mon, err := monitor.New(memstore.New(), nil)
+	mon, err := monitor.New(dbtest.Memory(t), nil)
 	must(t, err)
 	p, err := mon.OpenProject(t.Context(), "p")
 	must(t, err)

@@ -18,7 +18,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job/rivercheck"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
@@ -55,7 +54,7 @@ func TestSync(t *testing.T) {
 	must(t, err)
 	_, err = migrator.Migrate(t.Context(), rivermigrate.DirectionUp, nil)
 	must(t, err)
-	mon, err := monitor.New(memstore.New(), nil)
+	mon, err := monitor.New(dbtest.Memory(t), nil)
 	must(t, err)
 	p, err := mon.OpenProject(t.Context(), "p")
 	must(t, err)

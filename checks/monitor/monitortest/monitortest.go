@@ -2,14 +2,16 @@
 // that the test moves, and collects alerts:
 //
 //	mon := monitortest.New(start, nil)
+//	defer mon.Close()
 //	project, err := mon.OpenProject(ctx, "jobs")
 //	c, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("backup"), Schedule: new("0 3 * * *")})
 //	_, err = mon.Ping(ctx, c.ID, pings.Signal{})
 //	mon.Advance(48 * time.Hour)
 //	alerts := mon.Alerts() // backup is down
 //
-// No time passes, nothing runs in the background, and nothing needs to be closed. A program that reads the time itself
-// gets it from mon.Now, so that it agrees with the monitor.
+// The database is SQLite in memory. No time passes, and the monitor does nothing in the background. A program that reads
+// the time itself gets it from mon.Now, so that it agrees with the monitor. Close the monitor at the end of a bubble of
+// package synctest; elsewhere that only frees its memory.
 package monitortest
 
 import (
@@ -22,18 +24,24 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 )
 
-// Monitor is a monitor on a store in memory, with a clock of its own. It is safe for concurrent use. [New] makes one.
+// pruneEvery is how often the logs are pruned, in time of the clock.
+const pruneEvery = 24 * time.Hour
+
+// Monitor is a monitor on a database in memory, with a clock of its own. It is safe for concurrent use. [New] makes one.
 //
 // Do not call Run: [Monitor.Advance] does its work.
 type Monitor struct {
 	*monitor.Monitor
 
+	store  *sqlstore.Store
 	margin time.Duration // Config.CommitMargin
 	moving sync.Mutex    // held while the clock moves
+	pruned time.Time     // guarded by moving
 
 	mu     sync.Mutex
 	now    time.Time
@@ -70,12 +78,19 @@ func New(start time.Time, config *monitor.Config) *Monitor {
 		return m.now
 	}
 	var err error
-	m.Monitor, err = monitor.New(memstore.New(), &c)
+	m.store, err = sqlite.Open(context.Background(), sqlite.Memory)
 	check(err)
+	if m.Monitor, err = monitor.New(m.store, &c); err != nil {
+		m.Close()
+		check(err)
+	}
 	return m
 }
 
-// check panics with an error. A store in memory returns none, so there is nothing that a test could do about it.
+// Close frees the database. Nothing may use the monitor afterwards.
+func (m *Monitor) Close() { check(m.store.Close()) }
+
+// check panics with an error. A database in memory returns none, so there is nothing that a test could do about it.
 func check(err error) {
 	if err != nil {
 		panic(fmt.Sprintf("monitortest: %v", err))
@@ -87,8 +102,8 @@ func (m *Monitor) Advance(d time.Duration) { m.AdvanceTo(m.Now().Add(d)) }
 
 // AdvanceTo moves the clock to an instant. On its way it stops whenever a deadline passes or an alert, a reminder or a
 // retry is due, and does then what [monitor.Monitor.Run] does: it records flips and sends alerts. At the end it prunes
-// logs. Only the instants of retries vary from run to run: see RetryFirst of [monitor.DeliveryConfig]. AdvanceTo panics if
-// the clock has passed the instant already.
+// logs, if a day has passed since the last time. Only the instants of retries vary from run to run: see RetryFirst of
+// [monitor.DeliveryConfig]. AdvanceTo panics if the clock has passed the instant already.
 func (m *Monitor) AdvanceTo(t time.Time) {
 	m.moving.Lock()
 	defer m.moving.Unlock()
@@ -101,8 +116,11 @@ func (m *Monitor) AdvanceTo(t time.Time) {
 		m.work()
 	}
 	m.set(t)
-	_, err := m.Prune(context.Background())
-	check(err)
+	if t.Sub(m.pruned) >= pruneEvery {
+		_, err := m.Prune(context.Background())
+		check(err)
+		m.pruned = t
+	}
 }
 
 // Alerts returns the alerts that were sent since the last call, in that order. Those that were sent at one instant are

@@ -70,6 +70,7 @@ func TestAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		mon := monitortest.New(noon, nil)
+		defer mon.Close()
 		spec := hourly("backup")
 		spec.RepeatEvery = new(6 * time.Hour)
 		c := create(t, mon, spec)
@@ -101,6 +102,7 @@ func TestAdvance(t *testing.T) {
 func TestSteps(t *testing.T) {
 	alerts := func(step time.Duration) []string {
 		mon := monitortest.New(noon, nil)
+		defer mon.Close()
 		spec := hourly("backup")
 		spec.RepeatEvery, spec.QuietHours, spec.MaxRuntime = new(100*time.Minute), new("14:00-15:00\n19:00-20:30"), new(20*time.Minute)
 		create(t, mon, spec)
@@ -122,6 +124,7 @@ func TestSteps(t *testing.T) {
 // TestOrder takes many checks down at one instant, and another one a little later.
 func TestOrder(t *testing.T) {
 	mon := monitortest.New(noon, nil)
+	defer mon.Close()
 	var want []string
 	for i := range 40 {
 		create(t, mon, hourly(fmt.Sprintf("job %02d", 39-i)))
@@ -168,6 +171,7 @@ func TestCommitMargin(t *testing.T) {
 // TestYear has a job run each hour of a year, but not on one day. The log stays bounded.
 func TestYear(t *testing.T) {
 	mon := monitortest.New(noon, nil)
+	defer mon.Close()
 	c := create(t, mon, hourly("backup"))
 	for hour := range 365 * 24 {
 		mon.Advance(time.Hour)
@@ -212,6 +216,7 @@ func TestChannel(t *testing.T) {
 // TestJob moves the clock during a run. The run takes too long, so the check goes down, and up at its end.
 func TestJob(t *testing.T) {
 	mon := monitortest.New(noon, nil)
+	defer mon.Close()
 	c := create(t, mon, hourly("backup"))
 	jobErr, pingErr := mon.Job(c.ID).Run(t.Context(), func(context.Context) error {
 		mon.Advance(25 * time.Minute)

@@ -15,6 +15,7 @@
 package dbtest
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"os"
@@ -76,6 +77,17 @@ func Each[T runner[T]](t T, test func(t T, db DB)) {
 // SQLite returns a database in a file in the test's temporary directory.
 func SQLite(t testing.TB) DB {
 	return DB{Name: "sqlite", URL: "sqlite:" + filepath.Join(t.TempDir(), "rollcall.db")}
+}
+
+// Memory returns a migrated store on SQLite in memory until the test ends. It has a single connection.
+func Memory(t testing.TB) *sqlstore.Store {
+	t.Helper()
+	store, err := sqlite.Open(context.Background(), sqlite.Memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store
 }
 
 // PostgreSQL returns a database on the server of this process, or skips the test if PostgreSQL is missing. If

@@ -6,7 +6,11 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"sync"
+	"time"
 
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 )
@@ -33,6 +37,33 @@ func ExampleOpen() {
 	before, after := store.Migrated()
 	fmt.Println(before, after > before)
 	// Output: 0 true
+}
+
+// A program that needs no durability watches its job without a file.
+func ExampleOpen_memory() {
+	ctx, stop := context.WithCancel(context.Background())
+	store, err := sqlite.Open(ctx, sqlite.Memory)
+	check(err)
+	defer store.Close()
+	mon, err := monitor.New(store, nil)
+	check(err)
+	var running sync.WaitGroup
+	running.Go(func() { check(mon.Run(ctx)) })
+	defer running.Wait()
+	defer stop()
+	project, err := mon.OpenProject(ctx, "jobs")
+	check(err)
+	job, err := mon.Registry(project.ID).Register(ctx, checks.Spec{Slug: new("backup"), Timeout: new(time.Hour)})
+	check(err)
+
+	jobErr, pingErr := job.Run(ctx, func(context.Context) error { return nil })
+	fmt.Println(jobErr, pingErr)
+	list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
+	check(err)
+	fmt.Println(list[0].Slug, list[0].Status(mon.Now()))
+	// Output:
+	// <nil> <nil>
+	// backup up
 }
 
 // A program keeps its own tables in the same file.

@@ -14,6 +14,10 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
 
+// Memory is the path of a database in memory, for tests and for programs that need no durability. It lasts until the
+// store, or the pool of [OpenDB], is closed. Its pool has a single connection, to which it belongs.
+const Memory = ":memory:"
+
 const (
 	// busyTimeout is how long a statement waits for another process to finish writing to the same file.
 	busyTimeout = 10 * time.Second
@@ -26,8 +30,8 @@ const (
 // the output of jobs. A file that root creates belongs to the owner of its directory.
 //
 // Open fails if the path is a directory or another kind of file, if its directory does not exist, if the file is
-// read-only or locked by another process for 10 seconds, or with [sqlstore.ErrNewerSchema]. A database in memory is
-// refused: each connection would have its own.
+// read-only or locked by another process for 10 seconds, or with [sqlstore.ErrNewerSchema]. The path [Memory] opens a
+// new database in memory.
 func Open(ctx context.Context, path string) (*sqlstore.Store, error) {
 	db, err := OpenDB(ctx, path)
 	if err != nil {
@@ -46,6 +50,9 @@ func Open(ctx context.Context, path string) (*sqlstore.Store, error) {
 func OpenDB(ctx context.Context, path string) (*sql.DB, error) { return openDB(ctx, path, busyTimeout) }
 
 func openDB(ctx context.Context, path string, busy time.Duration) (*sql.DB, error) {
+	if path == Memory {
+		return openMemory(ctx)
+	}
 	if err := prepareFile(path); err != nil {
 		return nil, err
 	}
@@ -66,14 +73,23 @@ func openDB(ctx context.Context, path string, busy time.Duration) (*sql.DB, erro
 	return db, nil
 }
 
+func openMemory(ctx context.Context) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", "file::memory:?_foreign_keys=1&_txlock=immediate")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
 // prepareFile creates the file if it does not exist. SQLite gives its -wal and -shm files the same permissions and, for
 // root, the same owner.
 func prepareFile(path string) error {
-	switch path {
-	case "":
+	if path == "" {
 		return errors.New("sqlite: the path is empty")
-	case ":memory:":
-		return errors.New("sqlite: :memory: would be another database for each connection; use package memstore, or a file")
 	}
 	info, err := os.Stat(path)
 	switch {

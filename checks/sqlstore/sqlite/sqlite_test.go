@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,7 +68,6 @@ func TestOpenFails(t *testing.T) {
 	must(t, errors.Join(err, newer.Close()))
 	for path, want := range map[string]string{
 		"":             "sqlite: the path is empty",
-		":memory:":     "sqlite: :memory: would be another database for each connection; use package memstore, or a file",
 		"dir":          "sqlite: dir is a directory",
 		"dir/":         "sqlite: dir/ is a directory",
 		"junk":         "sqlite: junk is not an SQLite database",
@@ -180,4 +180,26 @@ func TestReadersDoNotWait(t *testing.T) {
 	defer tx.Rollback()
 	var n int
 	must(t, db.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&n))
+}
+
+// TestMemory opens two databases in memory, which share nothing. A context that ends does not empty one.
+func TestMemory(t *testing.T) {
+	one, err := sqlite.Open(t.Context(), sqlite.Memory)
+	must(t, err)
+	defer one.Close()
+	other, err := sqlite.Open(t.Context(), sqlite.Memory)
+	must(t, err)
+	defer other.Close()
+	for i, store := range []*sqlstore.Store{one, other, one} {
+		ctx, cancel := context.WithCancel(t.Context())
+		value, err := store.Setting(ctx, "name", fmt.Sprint(i))
+		must(t, err)
+		if want := fmt.Sprint(i % 2); value != want {
+			t.Errorf("call %d returned %q, want %q", i, value, want)
+		}
+		cancel()
+		if _, err := store.Setting(ctx, "name", ""); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+	}
 }

@@ -46,7 +46,6 @@ func TestImportDirection(t *testing.T) {
 		"checks/job/asynqcheck":      {"checks", "checks/job", "checks/job/croncheck"},
 		"checks/internal/store":      append([]string{"checks"}, leaves...),
 		"checks/store":               {"checks/internal/store"},
-		"checks/storetest":           append([]string{"checks", "checks/internal/store"}, leaves...),
 		"checks/verdict":             append([]string{"checks", "channels/message"}, leaves...),
 		"checks/monitor":             append([]string{"checks", "checks/internal/...", "checks/job"}, leaves...),
 		"checks/internal/hold":       {"checks/internal/store"},
@@ -60,7 +59,6 @@ func TestImportDirection(t *testing.T) {
 		"checks/internal/history":    {"checks", "checks/internal/store", "flips"},
 		"checks/internal/watch":      {"checks/internal/hold", "checks/internal/store"},
 		"checks/internal/feed":       {"channels", "checks", "checks/internal/background", "checks/internal/store"},
-		"checks/memstore":            append([]string{"checks", "checks/internal/store"}, leaves...),
 		"checks/sqlstore":            append([]string{"checks", "checks/internal/store"}, leaves...),
 		"checks/sqlstore/sqlite":     {"checks/sqlstore"},
 		"checks/sqlstore/postgres":   {"checks/sqlstore", "checks/internal/store"},
@@ -74,7 +72,7 @@ func TestImportDirection(t *testing.T) {
 		"client/target":              append([]string{"checks", "checks/declare", "client"}, leaves...),
 		"client/healthchecks":        {"checks", "checks/declare", "client"},
 
-		"checks/monitor/monitortest": {"channels", "checks/memstore", "checks/monitor"},
+		"checks/monitor/monitortest": {"channels", "checks/monitor", "checks/sqlstore", "checks/sqlstore/sqlite"},
 
 		"channels/message":  {"channels"},
 		"channels/outbound": {"channels", "channels/message"},
@@ -149,10 +147,10 @@ func matches(meant, name string) bool {
 // libraries, and only tests and examples drive a browser.
 func TestHeavyImports(t *testing.T) {
 	anywhere := func(pkg string) bool {
-		return strings.HasPrefix(pkg, "server/cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "checks/sqlstore/dbtest")
+		return strings.HasPrefix(pkg, "server/cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "checks/sqlstore/dbtest") || pkg == "checks/monitor/monitortest"
 	}
 	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "channels/message", "badges", "checks", "checks/schedule", "checks/quiet",
-		"checks/job", "checks/verdict", "checks/memstore", "checks/monitor", "checks/declare", "checks/storetest", "client/wire"}
+		"checks/job", "checks/verdict", "checks/monitor", "checks/declare", "client/wire"}
 	rules := []struct {
 		path string
 		may  func(pkg string) bool
@@ -180,8 +178,6 @@ func TestHeavyImports(t *testing.T) {
 		{"github.com/chromedp", func(pkg string) bool {
 			return pkg == "server/dashboard/internal/browsertest" || strings.HasPrefix(pkg, "examples/")
 		}},
-		// The binary never needs the store in memory, which takes 0.5 MB of it.
-		{module + "checks/memstore", func(pkg string) bool { return !strings.HasPrefix(pkg, "server") }},
 		{"net/http", func(pkg string) bool {
 			return !slices.Contains(domain, pkg) && !strings.HasPrefix(pkg, "checks/internal/")
 		}},

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -19,7 +19,7 @@ import (
 func october(t *testing.T) *report {
 	t.Helper()
 	now := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
-	mon, err := monitor.New(memstore.New(), &monitor.Config{Now: func() time.Time { return now }})
+	mon, err := monitor.New(dbtest.Memory(t), &monitor.Config{Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}

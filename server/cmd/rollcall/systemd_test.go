@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollcall-dev/rollcall/badges"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
@@ -206,7 +205,7 @@ func TestWatchdog(t *testing.T) {
 	socket, notify := listenNotify(t)
 	t.Setenv("NOTIFY_SOCKET", notify)
 	var late atomic.Int64 // how far the monitor's clock is ahead
-	db := &trouble{Store: memstore.New()}
+	db := &trouble{Store: dbtest.Memory(t)}
 	quiet := slog.New(slog.DiscardHandler)
 	mon, err := monitor.New(db, &monitor.Config{
 		Logger: quiet, WatchEvery: time.Millisecond,

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 	"github.com/rollcall-dev/rollcall/server/dashboard/statuspage"
@@ -29,7 +29,7 @@ func (w *world) served() string {
 
 // varied is a world with checks in all states, incidents of many days, and hostile names.
 func varied(t *testing.T) *world {
-	w := newWorld(t, memstore.New())
+	w := newWorld(t, dbtest.Memory(t))
 	w.clock.Advance(-20 * 24 * time.Hour)
 	for _, name := range hostile {
 		c := w.check(name)
@@ -76,7 +76,7 @@ func TestPageInBrowser(t *testing.T) {
 
 // TestPageIsCurrent changes a check under an open page, which follows without a reload.
 func TestPageIsCurrent(t *testing.T) {
-	w := newWorld(t, memstore.New())
+	w := newWorld(t, dbtest.Memory(t))
 	c := w.check("Shop")
 	w.ping(c, pings.Success)
 	w.page("acme")
@@ -105,7 +105,7 @@ func TestPageIsCurrent(t *testing.T) {
 
 // TestPageWithoutScript reads a page with scripts turned off.
 func TestPageWithoutScript(t *testing.T) {
-	w := newWorld(t, memstore.New())
+	w := newWorld(t, dbtest.Memory(t))
 	w.ping(w.check("Shop"), pings.Fail)
 	w.page("acme")
 	page := browsertest.Open(t, w.served())

@@ -17,7 +17,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -122,7 +121,7 @@ func (s *counting) wants(t *testing.T, what string, checks, transitions, pages i
 // test runs in a bubble.
 func TestPagesFollowChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &counting{Store: memstore.New()}
+		s := &counting{Store: dbtest.Memory(t)}
 		w := newWorld(t, s)
 		settle := func(texts ...string) {
 			t.Helper()
@@ -205,7 +204,7 @@ func TestPagesFollowChanges(t *testing.T) {
 // TestSecondPage reads a page for the first time after a change that the first page does not show.
 func TestSecondPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, memstore.New())
+		w := newWorld(t, dbtest.Memory(t))
 		w.page("a", "a")
 		w.page("b", "b")
 		w.check("A", "a")
@@ -222,7 +221,7 @@ func TestSecondPage(t *testing.T) {
 // TestCacheRests sees to it that the cache forgets everything after ten minutes without a reader.
 func TestCacheRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &counting{Store: memstore.New()}
+		s := &counting{Store: dbtest.Memory(t)}
 		w := newWorld(t, s)
 		w.page("acme")
 		w.check("Shop")
@@ -241,7 +240,7 @@ func TestCacheRests(t *testing.T) {
 
 // TestHerd sends many readers to pages that nobody has made yet.
 func TestHerd(t *testing.T) {
-	s := &counting{Store: memstore.New()}
+	s := &counting{Store: dbtest.Memory(t)}
 	w := newWorld(t, s)
 	w.check("Shop")
 	w.page("acme")
@@ -266,7 +265,7 @@ func TestHerd(t *testing.T) {
 
 // TestDatabaseAway serves the last page for a minute, and asks the database once a second.
 func TestDatabaseAway(t *testing.T) {
-	s := &counting{Store: memstore.New()}
+	s := &counting{Store: dbtest.Memory(t)}
 	w := newWorld(t, s)
 	c := w.check("Shop")
 	w.ping(c, pings.Success)
@@ -307,7 +306,7 @@ func TestDatabaseAway(t *testing.T) {
 
 // TestReaderGivesUp cancels the request of the first reader; the others get the page.
 func TestReaderGivesUp(t *testing.T) {
-	w := newWorld(t, memstore.New())
+	w := newWorld(t, dbtest.Memory(t))
 	w.page("acme")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -317,7 +316,7 @@ func TestReaderGivesUp(t *testing.T) {
 
 // BenchmarkReaders measures readers of a page with 30 services.
 func BenchmarkReaders(b *testing.B) {
-	w := newWorld(b, memstore.New())
+	w := newWorld(b, dbtest.Memory(b))
 	for i := range 30 {
 		c := w.check(fmt.Sprint("Service ", i))
 		for range 3 {

@@ -14,7 +14,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
@@ -58,9 +57,8 @@ func newWorld(t testing.TB, s store.Store) *world {
 	return w
 }
 
-// each runs a test in memory and on both databases.
+// each runs a test on both databases.
 func each(t *testing.T, test func(t *testing.T, w *world)) {
-	t.Run("memory", func(t *testing.T) { test(t, newWorld(t, memstore.New())) })
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) { test(t, newWorld(t, db.Open(t))) })
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/memstore"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/statuspage"
 )
@@ -110,7 +110,7 @@ var hostile = []string{
 }
 
 func TestHostileNames(t *testing.T) {
-	w := newWorld(t, memstore.New())
+	w := newWorld(t, dbtest.Memory(t))
 	for _, name := range hostile {
 		w.ping(w.check(name), pings.Fail)
 	}
@@ -225,7 +225,7 @@ func TestFeed(t *testing.T) {
 
 // TestManyIncidents bounds what a check that flaps puts on a page.
 func TestManyIncidents(t *testing.T) {
-	w := newWorld(t, memstore.New())
+	w := newWorld(t, dbtest.Memory(t))
 	w.page("acme")
 	c := w.check("Shop")
 	for range 150 {
@@ -246,7 +246,7 @@ func TestManyIncidents(t *testing.T) {
 }
 
 func TestPageHeaders(t *testing.T) {
-	w := newWorld(t, memstore.New())
+	w := newWorld(t, dbtest.Memory(t))
 	w.page("acme")
 	plain := w.request(http.MethodGet, "/acme")
 	packed := w.request(http.MethodGet, "/acme", "Accept-Encoding", "br, gzip;q=0.8")
@@ -307,7 +307,7 @@ func TestPageHeaders(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	mon, err := monitor.New(memstore.New(), nil)
+	mon, err := monitor.New(dbtest.Memory(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +326,7 @@ func TestConfig(t *testing.T) {
 
 // TestPageIsTheSameForAll lets a hostile reader come first: nothing of the request is kept for the others.
 func TestPageIsTheSameForAll(t *testing.T) {
-	w := newWorld(t, memstore.New())
+	w := newWorld(t, dbtest.Memory(t))
 	w.ping(w.check("Shop"), pings.Fail)
 	w.page("acme")
 	for _, path := range []string{"/acme", "/acme/feed.atom"} {

@@ -1,0 +1,81 @@
+package sqlstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// testHistory: transitions and pauses come page by page, newest first, each transition with the deliveries of its alert
+// and the newest of its reminders.
+func testHistory(t *testing.T, f fixture) {
+	ops, pager := f.addChannel(t, "ops", noon), f.addChannel(t, "pager", noon)
+	c := f.watched(t, ops, pager)
+	other := f.watched(t, ops)
+	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
+	f.ping(t, other.ID, pings.Signal{Kind: pings.Fail}, at(1))
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, at(1))
+	for _, q := range f.claimed(t, at(2)) {
+		state := store.DeliverySent
+		if q.ChannelID == pager.ID {
+			state = store.DeliveryFailed
+		}
+		f.save(t, at(2), ended(q, state, "refused"))
+	}
+	f.ping(t, c.ID, pings.Signal{}, at(3))
+	f.pause(t, c.ID, at(3))
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, at(4))
+	page := func(before time.Time, limit int) []store.Event {
+		t.Helper()
+		list, err := f.History(t.Context(), c.ID, store.HistoryQuery{Before: before, Limit: limit})
+		must(t, err)
+		return list
+	}
+	all := page(time.Time{}, 10)
+	var got []checks.Status
+	for _, e := range all {
+		got = append(got, e.To)
+	}
+	paused := checks.StatusPaused
+	same(t, "statuses", got, []checks.Status{checks.StatusDown, paused, checks.StatusUp, checks.StatusDown})
+	if len(all) < 4 || all[0].From != paused || all[0].Reason != checks.ReasonFail || !all[0].At.Equal(at(4)) {
+		t.Fatalf("history %+v", all)
+	}
+	for i, want := range []int{2, 0, 2, 2} {
+		if n := len(all[i].Deliveries); n != want {
+			t.Errorf("event %d has %d deliveries, want %d", i, n, want)
+		}
+	}
+	same(t, "the delivery to pager", all[3].Deliveries, f.history(t, store.DeliveryQuery{Check: c.ID})[4:])
+	same(t, "first page", page(time.Time{}, 1), all[:1])
+	same(t, "two at one instant", page(at(4), 1), all[1:3])
+	same(t, "the same, and no more", page(at(4), 2), all[1:3])
+	same(t, "older ones", page(at(3), 100), all[3:])
+	same(t, "nothing", page(noon.Add(-time.Hour), 100), []store.Event(nil))
+	f.deleteCheck(t, c.ID)
+	same(t, "history of a deleted check", page(time.Time{}, 10), []store.Event(nil))
+}
+
+// testManyReminders: an event has the alert itself and as many of the newest reminders as fit.
+func testManyReminders(t *testing.T, f fixture) {
+	c := f.watched(t, f.addChannel(t, "ops", noon), f.addChannel(t, "pager", noon))
+	f.change(t, c.ID, checks.Spec{RepeatEvery: new(time.Minute)}, noon)
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon)
+	for i := range store.MaxEventDeliveries {
+		f.settle(t, noon.Add(time.Duration(i+1)*time.Minute))
+	}
+	list, err := f.History(t.Context(), c.ID, store.HistoryQuery{Limit: 1})
+	must(t, err)
+	got := list[0].Deliveries
+	if len(got) != store.MaxEventDeliveries {
+		t.Fatalf("%d deliveries, want %d", len(got), store.MaxEventDeliveries)
+	}
+	for i, want := range map[int]int{0: store.MaxEventDeliveries, len(got) - 3: store.MaxEventDeliveries/2 + 2, len(got) - 2: 0, len(got) - 1: 0} {
+		if got[i].Reminder != want {
+			t.Errorf("delivery %d is reminder %d, want %d", i, got[i].Reminder, want)
+		}
+	}
+}

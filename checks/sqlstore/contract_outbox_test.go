@@ -1,0 +1,126 @@
+package sqlstore_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// watched adds a check with channels.
+func (f fixture) watched(t *testing.T, list ...channels.Channel) checks.Check {
+	t.Helper()
+	c, err := checks.New(f.project.ID, checks.Spec{Name: new("watched")}, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, channel := range list {
+		c.Channels = append(c.Channels, channel.ID)
+	}
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return insertCheck(ctx, tx, c) })
+	return c
+}
+
+// flip takes a check down and up again in turn, a second apart, beginning at an instant.
+func (f fixture) flip(t *testing.T, c checks.Check, at time.Time, times int) {
+	t.Helper()
+	must(t, f.edit(t.Context(), c.ID, func(l *store.Locked) error {
+		for i := range times {
+			kind := pings.Fail
+			if i%2 == 1 {
+				kind = pings.Success
+			}
+			receive(l, pings.Signal{Kind: kind}, at.Add(time.Duration(i)*time.Second))
+		}
+		return nil
+	}))
+}
+
+// lease is how long the claims of tests last, and perChannel how many deliveries of a channel they claim.
+const lease, perChannel = 15 * time.Second, 10
+
+// exchange saves changes to deliveries and then claims others, in one transaction.
+func (f fixture) exchange(t *testing.T, now time.Time, room int, changes store.DeliveryChanges) (claimed []store.QueuedDelivery) {
+	t.Helper()
+	list, err := f.Channels(t.Context(), f.project.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim := store.DeliveryClaim{Now: now, Until: now.Add(lease)}
+	for _, c := range list {
+		claim.Room = append(claim.Room, store.ChannelRoom{Channel: c.ID, N: room})
+	}
+	changes.Now = now
+	var ids []int64
+	for _, q := range changes.Deliveries {
+		ids = append(ids, q.ID)
+	}
+	f.update(t, func(ctx context.Context, tx store.Tx) (err error) {
+		if _, err := tx.LockDeliveries(ctx, ids); err != nil {
+			return err
+		}
+		if err := tx.SaveDeliveries(ctx, changes); err != nil {
+			return err
+		}
+		claimed, err = tx.ClaimDeliveries(ctx, claim)
+		return err
+	})
+	return claimed
+}
+
+// claimed claims at an instant.
+func (f fixture) claimed(t *testing.T, now time.Time) []store.QueuedDelivery {
+	t.Helper()
+	return f.exchange(t, now, perChannel, store.DeliveryChanges{})
+}
+
+// save writes changed deliveries.
+func (f fixture) save(t *testing.T, now time.Time, list ...store.QueuedDelivery) {
+	t.Helper()
+	f.exchange(t, now, 0, store.DeliveryChanges{Deliveries: list})
+}
+
+func sent(list ...store.QueuedDelivery) store.DeliveryChanges {
+	var c store.DeliveryChanges
+	for _, q := range list {
+		c.Deliveries = append(c.Deliveries, ended(q, store.DeliverySent, ""))
+	}
+	return c
+}
+
+func ended(q store.QueuedDelivery, state store.DeliveryState, text string) store.QueuedDelivery {
+	q.State, q.Error = state, text
+	return q
+}
+
+func (f fixture) history(t *testing.T, q store.DeliveryQuery) []store.Delivery {
+	t.Helper()
+	if q.Project == uuid.Nil {
+		q.Project = f.project.ID
+	}
+	if q.Limit == 0 {
+		q.Limit = 1000
+	}
+	list, err := f.Deliveries(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func (f fixture) alerts(t *testing.T, claimed []store.QueuedDelivery) []store.Alert {
+	t.Helper()
+	list, err := f.Alerts(t.Context(), claimed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(list, func(a, b store.Alert) int { return int(a.ID - b.ID) })
+	return list
+}

@@ -1,0 +1,133 @@
+package sqlstore_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+)
+
+// runContract runs the requirements with these names, or all, each on a new, empty store, which open returns.
+func runContract(t *testing.T, open func(t *testing.T) *sqlstore.Store, names ...string) {
+	t.Helper()
+	chosen := contract()
+	if len(names) > 0 {
+		chosen = slices.DeleteFunc(chosen, func(r requirement) bool { return !slices.Contains(names, r.name) })
+		if len(chosen) != len(names) {
+			t.Errorf("of the requirements %q, %d exist", names, len(chosen))
+		}
+	}
+	for _, r := range chosen {
+		t.Run(r.name, func(t *testing.T) { r.test(t, newFixture(t, open(t))) })
+	}
+}
+
+// requirement is a part of the contract in package checks/internal/store.
+type requirement struct {
+	name string
+	test func(*testing.T, fixture)
+}
+
+func contract() []requirement {
+	return []requirement{
+		{"UpdateRollsBack", testUpdateRollsBack},
+		{"CancelledContext", testCancelledContext},
+		{"LostUpdates", testLostUpdates},
+		{"LockOrder", testLockOrder},
+		{"LockMissing", testLockMissing},
+
+		{"CheckRoundTrip", testCheckRoundTrip},
+		{"StateRoundTrip", testStateRoundTrip},
+		{"SettingsAndState", testSettingsAndState},
+		{"AnyText", testAnyText},
+		{"CheckQueries", testCheckQueries},
+		{"FindChecks", testFindChecks},
+		{"MoveCheck", testMoveCheck},
+		{"MoveWhileDelivering", testMoveWhileDelivering},
+		{"DeleteCheck", testDeleteCheck},
+
+		{"Batches", testBatches},
+		{"MixedBatch", testMixedBatch},
+		{"BatchesWithBodies", testBatchesWithBodies},
+		{"ConcurrentBatches", testConcurrentBatches},
+
+		{"PingLog", testPingLog},
+		{"PingBodies", testPingBodies},
+		{"FlipWindows", testFlipWindows},
+		{"Transitions", testTransitions},
+		{"RecentPings", testRecentPings},
+		{"RecentTransitions", testRecentTransitions},
+		{"History", testHistory},
+		{"ManyReminders", testManyReminders},
+		{"LastDurations", testLastDurations},
+
+		{"Months", testMonths},
+		{"Folds", testFolds},
+		{"Unfolded", testUnfolded},
+
+		{"DueChecks", testDueChecks},
+		{"DueChecksAreShared", testDueChecksAreShared},
+		{"DeadlinesAreLazy", testDeadlinesAreLazy},
+		{"DueRuns", testDueRuns},
+
+		{"PrunePings", testPrunePings},
+		{"PruneInSteps", testPruneInSteps},
+		{"PruneWhilePinged", testPruneWhilePinged},
+		{"PruneLogOfDeleted", testPruneLogOfDeleted},
+		{"PruneFlips", testPruneFlips},
+
+		{"Projects", testProjects},
+		{"Accounts", testAccounts},
+		{"FirstProject", testFirstProject},
+		{"DeleteProject", testDeleteProject},
+		{"Keys", testKeys},
+		{"KeyErrors", testKeyErrors},
+		{"Setting", testSetting},
+		{"Sessions", testSessions},
+		{"Leases", testLeases},
+
+		{"StatusPages", testStatusPages},
+		{"StatusPageErrors", testStatusPageErrors},
+
+		{"Channels", testChannels},
+		{"AssignedChannels", testAssignedChannels},
+		{"ChannelsOfManyChecks", testChannelsOfManyChecks},
+
+		{"AlertRulesRoundTrip", testAlertRulesRoundTrip},
+		{"AlertRules", testAlertRules},
+		{"AlertOrder", testAlertOrder},
+		{"AlertsInQuietHours", testAlertsInQuietHours},
+		{"AlertsOfLaterRules", testAlertsOfRulesThatCameLater},
+		{"Alerts", testAlerts},
+		{"GroupMembers", testGroupMembers},
+
+		{"DueChannels", testDueChannels},
+		{"DeliveryClaims", testDeliveryClaims},
+		{"DeliveriesInOrder", testDeliveriesInOrder},
+		{"DeliveryRoom", testDeliveryRoom},
+		{"DeliveryLines", testDeliveryLines},
+		{"DeliveryResults", testDeliveryResults},
+		{"DeliveriesAreShared", testDeliveriesAreShared},
+		{"DeliveryCopies", testDeliveryCopies},
+		{"DeliveryHistory", testDeliveryHistory},
+		{"RecipientsThatAccepted", testDone},
+		{"Incidents", testIncidents},
+		{"CloseIncident", testCloseIncident},
+		{"OnAlert", testOnAlert},
+		{"OnAlertDeliveries", testOnAlertDeliveries},
+
+		{"Uploads", testUploads},
+		{"UploadsAreShared", testUploadsAreShared},
+		{"UploadOfPrunedPing", testUploadOfPrunedPing},
+		{"ObjectsOfPrunedPings", testObjectsOfPrunedPings},
+		{"KeysAreNotReused", testKeysAreNotReused},
+		{"Removals", testRemovals},
+
+		{"Spools", testSpools},
+		{"Spooled", testSpooled},
+		{"Recorded", testRecorded},
+
+		{"Probes", testProbes},
+		{"Backlog", testBacklog},
+	}
+}
