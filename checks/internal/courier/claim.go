@@ -21,9 +21,10 @@ const (
 // claim records results and claims as many deliveries as there is room for. more reports whether it has left out
 // channels.
 func (l *loop) claim(ctx context.Context, now time.Time) (claimed []store.QueuedDelivery, more bool, err error) {
-	if l.renewing {
+	if l.renewing && len(l.sends) > 0 {
 		l.renewLeases(now)
 	}
+	l.renewing = false
 	rooms, err := l.rooms(ctx, now)
 	if err != nil || len(l.results)+len(rooms) == 0 {
 		return nil, false, err
@@ -39,7 +40,6 @@ func (l *loop) claim(ctx context.Context, now time.Time) (claimed []store.Queued
 // renewLeases adds results that renew the leases of unfinished sends. It does not renew the lease of a send whose notifier
 // hangs long after the timeout.
 func (l *loop) renewLeases(now time.Time) {
-	l.renewing = false
 	for s := range l.sends {
 		if s.took() < l.Timeout+l.Lease {
 			l.results.add(result{DeliveryResult: pending(s.QueuedDelivery, now.Add(l.Lease))})
@@ -104,7 +104,10 @@ func (l *loop) exchange(ctx context.Context, parts []store.ChannelRoom, now time
 		if err != nil {
 			return err
 		}
-		return replaceStale(ctx, tx, claimed, now)
+		if slices.ContainsFunc(claimed, func(q store.QueuedDelivery) bool { return stale(q, now) }) {
+			return replaceStale(ctx, tx, claimed, now)
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -123,9 +126,6 @@ func replaceStale(ctx context.Context, tx store.Tx, claimed []store.QueuedDelive
 		if stale(q, now) {
 			ids = append(ids, q.ID)
 		}
-	}
-	if len(ids) == 0 {
-		return nil
 	}
 	lines, err := tx.LockLines(ctx, ids)
 	if err != nil {

@@ -9,59 +9,16 @@
 package courier
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"log/slog"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
-	"github.com/rollcall-dev/rollcall/pings"
 )
-
-// Limits bounds the delivery. Package monitor documents the fields, which its DeliveryConfig has in the same order.
-type Limits struct {
-	Every                  time.Duration
-	Sends, SendsPerChannel int
-	Timeout                time.Duration
-	RetryFirst, RetryMost  time.Duration
-	GiveUp                 time.Duration
-	Lease                  time.Duration
-}
-
-// Config configures a [Courier]. Only OnAlert, Notifiers, Link and Body may be nil.
-type Config struct {
-	// Limits has a default for each field that is 0.
-	Limits
-	Store store.Store
-	// Kinds lists the kinds of channels. Notifiers send to those of the kinds that this process can send to.
-	Kinds     []channels.KindInfo
-	Notifiers map[channels.Kind]channels.Notifier
-	// OnAlert gets the alerts to [store.OnAlert].
-	OnAlert func(ctx context.Context, n channels.Notification) error
-	// Link returns the address of a page about a check.
-	Link func(c checks.Check, project string) string
-	// Body reads the body of a ping from object storage.
-	Body func(ctx context.Context, p pings.Ping) ([]byte, error)
-	Now  func() time.Time
-	Log  *slog.Logger
-	// Changed is told which deliveries have changed, after the commit.
-	Changed func(ctx context.Context, changed []Change)
-	// Attempted is told the end of each attempt: sent, failed, or pending if it will be retried.
-	Attempted func(kind channels.Kind, state store.DeliveryState, took time.Duration)
-}
-
-// Change is a change of deliveries about a check. The zero value stands for any check.
-type Change struct{ Project, Check uuid.UUID }
 
 // Courier sends the alerts of a database. It is safe for concurrent use.
 type Courier struct {
@@ -94,61 +51,6 @@ func New(config Config) (*Courier, error) {
 	return c, nil
 }
 
-func (c *Config) validate() error {
-	for _, n := range []int64{int64(c.Every), int64(c.Sends), int64(c.SendsPerChannel), int64(c.Timeout),
-		int64(c.RetryFirst), int64(c.RetryMost), int64(c.GiveUp), int64(c.Lease)} {
-		if n < 0 {
-			return errors.New("a limit or an interval of DeliveryConfig is negative")
-		}
-	}
-	lists := func(kind channels.Kind) bool {
-		return slices.ContainsFunc(c.Kinds, func(k channels.KindInfo) bool { return k.Kind == kind })
-	}
-	if lists(channels.Function) {
-		return fmt.Errorf("Config.Kinds lists the kind %q, which stands for Config.OnAlert", channels.Function)
-	}
-	for _, kind := range slices.Sorted(maps.Keys(c.Notifiers)) {
-		if c.Notifiers[kind] == nil {
-			return fmt.Errorf("the notifier of the kind %q is nil", kind)
-		}
-		if !lists(kind) {
-			return fmt.Errorf("Config.Notifiers has the kind %q, which Config.Kinds does not list", kind)
-		}
-	}
-	return nil
-}
-
-func (l *Limits) setDefaults() {
-	l.Every, l.Timeout, l.Lease = cmp.Or(l.Every, time.Second), cmp.Or(l.Timeout, 30*time.Second), cmp.Or(l.Lease, 15*time.Second)
-	l.Sends, l.SendsPerChannel = cmp.Or(l.Sends, 512), cmp.Or(l.SendsPerChannel, 16)
-	l.RetryFirst, l.RetryMost = cmp.Or(l.RetryFirst, time.Second), cmp.Or(l.RetryMost, 10*time.Minute)
-	l.GiveUp = cmp.Or(l.GiveUp, 24*time.Hour)
-}
-
-// Run sends alerts and keeps incidents until ctx ends. Unfinished sends then have 5 seconds left.
-func (c *Courier) Run(ctx context.Context) {
-	var work sync.WaitGroup
-	defer work.Wait()
-	if c.toChannels {
-		work.Go(func() {
-			background.Insist(ctx, c.Log, incidentEvery, "cannot look at open incidents", c.KeepIncidents)
-		})
-	}
-	if c.Delivers() {
-		_ = newLoop(c).run(ctx, false)
-	}
-}
-
-// Deliver sends the alerts that are due and returns how many it sent.
-func (c *Courier) Deliver(ctx context.Context) (sent int, err error) {
-	if !c.Delivers() {
-		return 0, nil
-	}
-	l := newLoop(c)
-	err = l.run(ctx, true)
-	return l.sent, err
-}
-
 // Delivers reports whether there are notifiers or OnAlert.
 func (c *Courier) Delivers() bool { return len(c.notifiers) > 0 }
 
@@ -172,15 +74,6 @@ func (c *Courier) Configured(kind channels.Kind) error {
 		return n.Configured()
 	}
 	return nil
-}
-
-// NotConfiguredError means that there is no notifier for a kind of channel.
-type NotConfiguredError struct {
-	Kind channels.Kind
-}
-
-func (e *NotConfiguredError) Error() string {
-	return fmt.Sprintf("integrations of the kind %q are not configured on this server", e.Kind)
 }
 
 // Wake makes the loop look for deliveries at once.

@@ -29,17 +29,6 @@ const (
 	incidentBatch, incidentSends = 200, 16
 )
 
-// incidentAfter returns the incident to save after an attempt, or nil if nothing about it has changed.
-func incidentAfter(keeper channels.IncidentNotifier, s *send, now time.Time) *store.Incident {
-	if s.open == "" && s.Open == "" || s.err != nil && s.open == s.Open {
-		return nil
-	}
-	return &store.Incident{
-		CheckID: s.Check.ID, ChannelID: s.ChannelID, CheckName: s.Check.Name, DeliveryID: s.ID,
-		Open: s.open, DownAt: s.Flip.At, Due: now.Add(look(keeper)),
-	}
-}
-
 // look returns the time between two looks at an open incident.
 func look(keeper channels.IncidentNotifier) time.Duration {
 	if every := keeper.Refresh(); every > 0 {

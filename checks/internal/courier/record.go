@@ -3,45 +3,11 @@ package courier
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
-
-// result is a result to record, and which check it is about; the zero Change is for what no page shows.
-type result struct {
-	store.DeliveryResult
-	about Change
-}
-
-// results holds the results to record, by the ID of the delivery.
-type results map[int64]result
-
-// add adds a result. Of two for one delivery, that it was sent counts, or else the later claim.
-func (rs results) add(r result) {
-	old, found := rs[r.ID]
-	if !found || r.State == store.DeliverySent || old.State != store.DeliverySent && old.Claim <= r.Claim {
-		rs[r.ID] = r
-	}
-}
-
-// pending returns the result of a delivery that becomes pending again.
-func pending(q store.QueuedDelivery, due time.Time) store.DeliveryResult {
-	r := store.DeliveryResult{QueuedDelivery: q, Claim: q.Attempts}
-	r.Due = due
-	return r
-}
-
-// over returns the result of a delivery that reaches a final state.
-func over(q store.QueuedDelivery, state store.DeliveryState, text string) store.DeliveryResult {
-	r := store.DeliveryResult{QueuedDelivery: q, Claim: q.Attempts}
-	r.State, r.Error = state, text
-	return r
-}
 
 // record turns the end of a send into a result.
 func (l *loop) record(ctx context.Context, s *send) {
@@ -119,32 +85,13 @@ func (l *loop) logEnd(ctx context.Context, s *send, r store.DeliveryResult) {
 	}
 }
 
-// MaxError is the maximum length of the error of a delivery in characters.
-const MaxError = 500
-
-// errorText makes the text of a notifier's error safe to show to users: one line without the secrets of the channel, at
-// most [MaxError] characters long.
-func (c *Courier) errorText(to channels.Channel, err error) string {
-	text := err.Error()
-	if errors.Is(err, context.DeadlineExceeded) {
-		text = fmt.Sprintf("no answer within %v", c.Timeout)
+// incidentAfter returns the incident to save after an attempt, or nil if nothing about it has changed.
+func incidentAfter(keeper channels.IncidentNotifier, s *send, now time.Time) *store.Incident {
+	if s.open == "" && s.Open == "" || s.err != nil && s.open == s.Open {
+		return nil
 	}
-	var kind channels.KindInfo // Every setting of an unknown kind is a secret.
-	for _, k := range c.Kinds {
-		if k.Kind == to.Kind {
-			kind = k
-		}
+	return &store.Incident{
+		CheckID: s.Check.ID, ChannelID: s.ChannelID, CheckName: s.Check.Name, DeliveryID: s.ID,
+		Open: s.open, DownAt: s.Flip.At, Due: now.Add(look(keeper)),
 	}
-	text = channels.Redact(text, kind.Secrets(to)...)
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	text = cutText(text, MaxError)
-	if strings.TrimSpace(text) == "" {
-		return "unknown error"
-	}
-	return text
 }

@@ -20,6 +20,8 @@ const (
 	giveUpAttempts = 5
 	// staleAfter is the age from which newer alerts may supersede one whose attempts have failed.
 	staleAfter = 10 * time.Minute
+	// maxRetryAfter bounds the pause that a receiver can ask for.
+	maxRetryAfter = time.Hour
 	// maxDone and maxRecipient are the limits of [channels.Partial].
 	maxDone, maxRecipient = 100, 200
 )
@@ -153,4 +155,35 @@ func share(list []store.ChannelRoom, limit int) (parts []store.ChannelRoom) {
 		limit -= n
 	}
 	return parts
+}
+
+// result is a result to record, and which check it is about; the zero Change is for what no page shows.
+type result struct {
+	store.DeliveryResult
+	about Change
+}
+
+// results holds the results to record, by the ID of the delivery.
+type results map[int64]result
+
+// add adds a result. Of two for one delivery, that it was sent counts, or else the later claim.
+func (rs results) add(r result) {
+	old, found := rs[r.ID]
+	if !found || r.State == store.DeliverySent || old.State != store.DeliverySent && old.Claim <= r.Claim {
+		rs[r.ID] = r
+	}
+}
+
+// pending returns the result of a delivery that becomes pending again.
+func pending(q store.QueuedDelivery, due time.Time) store.DeliveryResult {
+	r := store.DeliveryResult{QueuedDelivery: q, Claim: q.Attempts}
+	r.Due = due
+	return r
+}
+
+// over returns the result of a delivery that reaches a final state.
+func over(q store.QueuedDelivery, state store.DeliveryState, text string) store.DeliveryResult {
+	r := store.DeliveryResult{QueuedDelivery: q, Claim: q.Attempts}
+	r.State, r.Error = state, text
+	return r
 }

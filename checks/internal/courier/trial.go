@@ -82,12 +82,3 @@ func (c *Courier) try(ctx context.Context, project checks.Project, to channels.C
 	}
 	return &sendError{err: err, text: c.errorText(to, err)}
 }
-
-// sendError is an error of a notifier with a text that is safe to show to users.
-type sendError struct {
-	err  error
-	text string
-}
-
-func (e *sendError) Error() string { return e.text }
-func (e *sendError) Unwrap() error { return e.err }
