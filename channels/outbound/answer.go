@@ -44,30 +44,6 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// checkStatus returns the error of an answer, or nil for a status 2xx. It is a [*StatusError], marked
-//
-//   - by [channels.Permanent] for 410: the receiver is gone for good. Someone may fix any other status between retries:
-//     a 404 by a deployment, a 401 by a new token;
-//   - by [channels.RetryAfter] for 429 and 503 with a Retry-After header, in seconds or as a date relative to now. The
-//     pause is at most 24 hours.
-//
-// The body is passed separately, because it can be read only once.
-func checkStatus(res *http.Response, body []byte, now time.Time) error {
-	if res.StatusCode >= 200 && res.StatusCode <= 299 {
-		return nil
-	}
-	err := &StatusError{Status: res.StatusCode, Text: message.Line(redact(string(body), res.Request), maxText)}
-	switch res.StatusCode {
-	case http.StatusGone:
-		return channels.Permanent(err)
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		if after := retryAfter(res.Header.Get("Retry-After"), now); after > 0 {
-			return channels.RetryAfter(err, after)
-		}
-	}
-	return err
-}
-
 // retryAfter parses the header (RFC 9110, section 10.2.3). It returns 0 for no pause.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)

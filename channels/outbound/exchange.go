@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/message"
 )
 
 // UserAgent is the default User-Agent of requests.
@@ -42,6 +43,30 @@ func Exchange(client *http.Client, req *http.Request, secrets ...string) (*http.
 		err = Redact(err, secrets...)
 	}
 	return res, body, err
+}
+
+// checkStatus returns the error of an answer, or nil for a status 2xx. It is a [*StatusError], marked
+//
+//   - by [channels.Permanent] for 410: the receiver is gone for good. Someone may fix any other status between retries:
+//     a 404 by a deployment, a 401 by a new token;
+//   - by [channels.RetryAfter] for 429 and 503 with a Retry-After header, in seconds or as a date relative to now. The
+//     pause is at most 24 hours.
+//
+// The body is passed separately, because it can be read only once.
+func checkStatus(res *http.Response, body []byte, now time.Time) error {
+	if res.StatusCode >= 200 && res.StatusCode <= 299 {
+		return nil
+	}
+	err := &StatusError{Status: res.StatusCode, Text: message.Line(redact(string(body), res.Request), maxText)}
+	switch res.StatusCode {
+	case http.StatusGone:
+		return channels.Permanent(err)
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		if after := retryAfter(res.Header.Get("Retry-After"), now); after > 0 {
+			return channels.RetryAfter(err, after)
+		}
+	}
+	return err
 }
 
 // Redact applies [channels.Redact] to the text of an error. The result wraps err, or is err itself if nothing was

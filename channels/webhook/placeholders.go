@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/rollcall-dev/rollcall/channels"
 )
@@ -181,21 +179,4 @@ func hideDotSegments(path string) string {
 // inURL escapes all but the unreserved characters, so that a value stays within its part of the URL.
 func inURL(value string) string {
 	return strings.ReplaceAll(url.QueryEscape(cut(value)), "+", "%20")
-}
-
-// inHeader returns the value of a header. A line break would begin another one.
-func inHeader(value string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(cut(value), "\ufffd"))
-}
-
-func cut(value string) string {
-	if utf8.RuneCountInString(value) <= maxInline {
-		return value
-	}
-	return string([]rune(value)[:maxInline])
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/outbound"
@@ -68,9 +70,11 @@ func newRequest(
 		method = http.MethodPost
 	}
 	values := placeholders{notification: n, now: now}
-	target, err := values.expandURL(target)
-	if err != nil {
-		return nil, fmt.Errorf("url_%s %w", direction, err)
+	var err error
+	if strings.Contains(target, "$") || len(target) > maxURL {
+		if target, err = values.expandURL(target); err != nil {
+			return nil, fmt.Errorf("url_%s %w", direction, err)
+		}
 	}
 	var body string
 	switch template := settings["body_"+direction]; {
@@ -125,4 +129,21 @@ func setHeaders(header http.Header, lines string, values *placeholders) error {
 		header.Add(name, value)
 	}
 	return nil
+}
+
+// inHeader returns the value of a header. A line break would begin another one.
+func inHeader(value string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(cut(value), "\ufffd"))
+}
+
+func cut(value string) string {
+	if utf8.RuneCountInString(value) <= maxInline {
+		return value
+	}
+	return string([]rune(value)[:maxInline])
 }

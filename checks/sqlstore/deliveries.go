@@ -1,9 +1,11 @@
 package sqlstore
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -162,5 +164,153 @@ func (t *transaction) park(ctx context.Context, now time.Time, rooms []store.Cha
 	_, err = t.tx.NewRaw(`UPDATE rollcall_deliveries AS d SET due_at = (
 			SELECT CASE WHEN f.due_at > ? THEN f.due_at ELSE ? END FROM rollcall_deliveries AS f WHERE f.id = `+firstOfLine+`)
 		WHERE d.id IN (?) AND d.id <> `+firstOfLine, micros(now), micros(now.Add(parkTime)), bun.List(ids)).Exec(ctx)
+	return err
+}
+
+// resultRow is a result as RecordResults passes it to the database.
+type resultRow struct {
+	ID       int64  `json:"delivery"`
+	Claim    int    `json:"claim"`
+	State    string `json:"state"`
+	Attempts int    `json:"attempts"`
+	Due      int64  `json:"due"`
+	Since    int64  `json:"since"`
+	Error    string `json:"error"`
+	Done     string `json:"done"`
+}
+
+// resultRows reads an array of resultRow on each database.
+const (
+	resultRowsPostgres = "json_to_recordset(?) AS v (delivery bigint, claim bigint, state text, attempts bigint, due bigint, since bigint, error text, done text)"
+	resultRowsSQLite   = `(SELECT value->>'delivery' AS delivery, value->>'claim' AS claim, value->>'state' AS state,
+		value->>'attempts' AS attempts, value->>'due' AS due, value->>'since' AS since, value->>'error' AS error, value->>'done' AS done FROM json_each(?)) AS v`
+)
+
+// RecordResults writes the results whose deliveries are still pending under the same claim, or were sent.
+func (t *transaction) RecordResults(ctx context.Context, now time.Time, results []store.DeliveryResult) error {
+	if len(results) == 0 {
+		return nil
+	}
+	rows, ids := make([]resultRow, len(results)), make([]int64, len(results))
+	for i, r := range results {
+		rows[i] = resultRow{ID: r.ID, Claim: r.Claim, State: string(r.State), Attempts: r.Attempts,
+			Due: micros(r.Due), Since: micros(r.Since), Error: r.Error}
+		if len(r.Done) > 0 {
+			rows[i].Done = doneText(r.Done)
+		}
+		ids[i] = r.ID
+	}
+	list, err := json.Marshal(rows)
+	if err != nil {
+		return err
+	}
+	from := resultRowsSQLite
+	if t.s.d.postgres {
+		from = resultRowsPostgres
+	}
+	var recorded []int64
+	// The list of IDs is redundant, but without it the planner may scan the table for the join.
+	err = t.tx.NewRaw(`UPDATE rollcall_deliveries AS d SET state = v.state, due_at = v.due, error = v.error, done = v.done,
+			attempts = CASE WHEN d.attempts = v.claim THEN v.attempts ELSE d.attempts END,
+			since = CASE WHEN d.attempts = v.claim THEN nullif(v.since, 0) ELSE d.since END,
+			finished_at = CASE WHEN v.state <> 'pending' THEN ? END
+		FROM `+from+` WHERE d.id = v.delivery AND d.id IN (?) AND d.state = 'pending'
+			AND (d.attempts = v.claim OR v.state = 'sent') RETURNING id`,
+		micros(now), string(list), bun.List(ids)).Scan(ctx, &recorded)
+	if err != nil {
+		return err
+	}
+	slices.Sort(recorded)
+	return t.followUp(ctx, now, slices.DeleteFunc(slices.Clone(results), func(r store.DeliveryResult) bool {
+		_, found := slices.BinarySearch(recorded, r.ID)
+		return !found
+	}))
+}
+
+// followUp writes what recorded results entail.
+func (t *transaction) followUp(ctx context.Context, now time.Time, results []store.DeliveryResult) error {
+	var ended []int64
+	marks := make(map[uuid.UUID]store.ChannelMark)
+	for _, r := range results {
+		if r.State != store.DeliveryPending {
+			ended = append(ended, r.ID)
+		}
+		if r.Mark != nil {
+			marks[r.ChannelID] = *r.Mark
+		}
+		if len(r.Copies) > 0 {
+			if err := t.copyDelivery(ctx, r.ID, r.Copies, now); err != nil {
+				return err
+			}
+		}
+		if r.Incident != nil {
+			if err := t.SaveIncident(ctx, *r.Incident); err != nil {
+				return err
+			}
+		}
+	}
+	if err := t.wakeNext(ctx, ended, now); err != nil {
+		return err
+	}
+	return t.markChannels(ctx, marks)
+}
+
+// wakeNext makes the next delivery of each line due whose first has ended. It skips one that was claimed before, which
+// may be on its way. It also writes one that is due already: that makes it wait for a transaction that has locked the
+// row and is about to park it.
+func (t *transaction) wakeNext(ctx context.Context, ended []int64, now time.Time) error {
+	if len(ended) == 0 {
+		return nil
+	}
+	_, err := t.tx.NewRaw(`UPDATE rollcall_deliveries SET due_at = CASE WHEN due_at < ?0 THEN due_at ELSE ?0 END
+		WHERE state = 'pending' AND attempts = 0 AND id IN (
+			SELECT `+firstOfLine+` FROM rollcall_deliveries AS d WHERE d.id IN (?1))`, micros(now), bun.List(ended)).Exec(ctx)
+	return err
+}
+
+// keepChannels locks the channels that an INSERT into rollcall_deliveries selects as ch. On PostgreSQL, another
+// transaction could otherwise delete a channel before the commit and leave its delivery behind.
+const keepChannels = " FOR KEY SHARE OF ch"
+
+// copyDelivery adds deliveries of the same alert to further channels.
+func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID, now time.Time) error {
+	if len(to) == 0 {
+		return nil
+	}
+	insert := `INSERT INTO rollcall_deliveries
+			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at)
+		SELECT d.flip_id, d.check_id, ch.id, d.reminder, d.since, 'pending', ?, d.created_at
+		FROM rollcall_deliveries AS d CROSS JOIN rollcall_channels AS ch
+		WHERE d.id = ? AND ch.id IN (?) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o
+			WHERE o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id = d.flip_id AND o.reminder = d.reminder
+				AND o.created_at = d.created_at)
+		ORDER BY ch.created_at, ch.id`
+	if t.s.d.postgres {
+		insert += keepChannels
+	}
+	_, err := t.tx.NewRaw(insert, micros(now), id, bun.List(to)).Exec(ctx)
+	return err
+}
+
+// markChannels writes the marks of channels, in the order of their IDs to prevent deadlocks. It writes no row of a
+// working channel without a mark, the usual case.
+func (t *transaction) markChannels(ctx context.Context, marks map[uuid.UUID]store.ChannelMark) error {
+	var working []uuid.UUID
+	for _, id := range slices.SortedFunc(maps.Keys(marks), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+		if marks[id] == (store.ChannelMark{}) {
+			working = append(working, id)
+			continue
+		}
+		_, err := t.tx.NewRaw("UPDATE rollcall_channels SET failed_at = ?, error = ? WHERE id = ?",
+			micros(marks[id].FailedAt), marks[id].Error, id).Exec(ctx)
+		if err != nil {
+			return err
+		}
+	}
+	if len(working) == 0 {
+		return nil
+	}
+	_, err := t.tx.NewRaw("UPDATE rollcall_channels SET failed_at = NULL, error = '' WHERE id IN (?) AND failed_at IS NOT NULL",
+		bun.List(working)).Exec(ctx)
 	return err
 }

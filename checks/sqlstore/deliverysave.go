@@ -1,13 +1,10 @@
 package sqlstore
 
 import (
-	"bytes"
 	"context"
 	"maps"
 	"slices"
-	"time"
 
-	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
@@ -105,64 +102,4 @@ func (t *transaction) SaveDeliveries(ctx context.Context, c store.DeliveryChange
 		}
 	}
 	return nil
-}
-
-// wakeNext makes the next delivery of each line due whose first has ended. It skips one that was claimed before, which
-// may be on its way. It also writes one that is due already: that makes it wait for a transaction that has locked the
-// row and is about to park it.
-func (t *transaction) wakeNext(ctx context.Context, ended []int64, now time.Time) error {
-	if len(ended) == 0 {
-		return nil
-	}
-	_, err := t.tx.NewRaw(`UPDATE rollcall_deliveries SET due_at = CASE WHEN due_at < ?0 THEN due_at ELSE ?0 END
-		WHERE state = 'pending' AND attempts = 0 AND id IN (
-			SELECT `+firstOfLine+` FROM rollcall_deliveries AS d WHERE d.id IN (?1))`, micros(now), bun.List(ended)).Exec(ctx)
-	return err
-}
-
-// keepChannels locks the channels that an INSERT into rollcall_deliveries selects as ch. On PostgreSQL, another
-// transaction could otherwise delete a channel before the commit and leave its delivery behind.
-const keepChannels = " FOR KEY SHARE OF ch"
-
-// copyDelivery adds deliveries of the same alert to further channels.
-func (t *transaction) copyDelivery(ctx context.Context, id int64, to []uuid.UUID, now time.Time) error {
-	if len(to) == 0 {
-		return nil
-	}
-	insert := `INSERT INTO rollcall_deliveries
-			(flip_id, check_id, channel_id, reminder, since, state, due_at, created_at)
-		SELECT d.flip_id, d.check_id, ch.id, d.reminder, d.since, 'pending', ?, d.created_at
-		FROM rollcall_deliveries AS d CROSS JOIN rollcall_channels AS ch
-		WHERE d.id = ? AND ch.id IN (?) AND NOT EXISTS (SELECT 1 FROM rollcall_deliveries AS o
-			WHERE o.check_id = d.check_id AND o.channel_id = ch.id AND o.flip_id = d.flip_id AND o.reminder = d.reminder
-				AND o.created_at = d.created_at)
-		ORDER BY ch.created_at, ch.id`
-	if t.s.d.postgres {
-		insert += keepChannels
-	}
-	_, err := t.tx.NewRaw(insert, micros(now), id, bun.List(to)).Exec(ctx)
-	return err
-}
-
-// markChannels writes the marks of channels, in the order of their IDs to prevent deadlocks. It writes no row of a
-// working channel without a mark, the usual case.
-func (t *transaction) markChannels(ctx context.Context, marks map[uuid.UUID]store.ChannelMark) error {
-	var working []uuid.UUID
-	for _, id := range slices.SortedFunc(maps.Keys(marks), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
-		if marks[id] == (store.ChannelMark{}) {
-			working = append(working, id)
-			continue
-		}
-		_, err := t.tx.NewRaw("UPDATE rollcall_channels SET failed_at = ?, error = ? WHERE id = ?",
-			micros(marks[id].FailedAt), marks[id].Error, id).Exec(ctx)
-		if err != nil {
-			return err
-		}
-	}
-	if len(working) == 0 {
-		return nil
-	}
-	_, err := t.tx.NewRaw("UPDATE rollcall_channels SET failed_at = NULL, error = '' WHERE id IN (?) AND failed_at IS NOT NULL",
-		bun.List(working)).Exec(ctx)
-	return err
 }

@@ -62,9 +62,6 @@ type monthKey struct{ check, month int64 }
 
 // saveMonths reads the months that change and writes them. The locks of their checks guard them.
 func (t *transaction) saveMonths(ctx context.Context, list []monthChange) error {
-	if len(list) == 0 {
-		return nil
-	}
 	months := make(map[monthKey]*store.Month)
 	change := func(check int64, at time.Time) *store.Month {
 		key := monthKey{check, monthNumber(at)}

@@ -152,8 +152,10 @@ func (t *transaction) saveEvents(ctx context.Context, b *batch) error {
 	if err := t.enqueue(ctx, b.alerts); err != nil {
 		return err
 	}
-	if err := t.saveMonths(ctx, b.months); err != nil {
-		return err
+	if len(b.months) > 0 {
+		if err := t.saveMonths(ctx, b.months); err != nil {
+			return err
+		}
 	}
 	if err := t.s.d.exec(ctx, t.tx, insertPauses, b.pauses); err != nil {
 		return err

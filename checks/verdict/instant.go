@@ -29,11 +29,14 @@ func (p Part) instant(now time.Time, zone *time.Location, dated bool) string {
 	if !p.follows.IsZero() && days(p.follows.In(zone), t) == 0 {
 		return clock
 	}
-	n := days(now, t)
-	switch {
-	case t.Year() != now.Year() && (dated || n < -6 || n > 6):
+	n := 0
+	if !dated {
+		n = days(now, t)
+	}
+	switch far := dated || n < -6 || n > 6; {
+	case far && t.Year() != now.Year():
 		return on + t.Format("2 Jan 2006 ") + clock
-	case dated || n < -6 || n > 6:
+	case far:
 		return on + t.Format("2 Jan ") + clock
 	case n == 0:
 		return at + clock

@@ -93,13 +93,6 @@ func (c *Courier) pause(channel uuid.UUID, until time.Time) {
 	}
 }
 
-// pausedUntil returns the end of the last pause of a channel.
-func (c *Courier) pausedUntil(channel uuid.UUID) time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.paused[channel]
-}
-
 // addPaused counts paused channels as busy with n deliveries.
 func (c *Courier) addPaused(busy map[uuid.UUID]int, n int, now time.Time) {
 	c.mu.Lock()

@@ -80,7 +80,10 @@ func (l *loop) attempt(ctx context.Context, notifier channels.Notifier, s *send)
 			return s.Open, &notBegunError{l.Now()}
 		}
 	}
-	if until := l.pausedUntil(s.ChannelID); l.Now().Before(until) {
+	l.mu.Lock()
+	until := l.paused[s.ChannelID]
+	l.mu.Unlock()
+	if l.Now().Before(until) {
 		return s.Open, &notBegunError{until}
 	}
 	select {

@@ -98,7 +98,7 @@ func (f *Feed) Announce(ctx context.Context) { f.others.announce(ctx) }
 
 // publish adds changes that this monitor has committed.
 func (f *Feed) publish(notes []Note) {
-	if len(notes) == 0 {
+	if len(notes) == 0 || !f.watched() {
 		return
 	}
 	add := func(s *set) {
