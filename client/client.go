@@ -34,7 +34,7 @@
 //
 // # Answers of other programs
 //
-// A reverse proxy, a login page or a wrong URL may answer in the place of the server. The error is then [ErrNotRollcall],
+// A reverse proxy, a login page or a wrong URL may answer instead of the server. The error is then [ErrNotRollcall],
 // and never [checks.ErrNotFound], [checks.ErrCheckLimit] or success, so that a program that deletes what it does not find
 // is safe. An answer counts as the server's if it is one of these:
 //

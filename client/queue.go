@@ -49,7 +49,7 @@ const (
 var errLocked = errors.New("another process is sending the pings of the queue")
 
 // queue keeps the pings of one ping URL in the files of a directory. The names of the files are in the order of the
-// pings. Whoever sends or deletes pings holds the lock, and so sends them one at a time.
+// pings. A process that sends or deletes pings holds the lock, so pings are sent one at a time.
 type queue struct{ dir string }
 
 // newQueue makes the directory for a ping URL, which it names by a hash, because the URL is a secret.

@@ -24,13 +24,13 @@ type life struct {
 	check  uuid.UUID
 	random *rand.Rand
 	from   string // the address that it pings from
-	broken bool   // its last run has failed or did not come
+	broken bool   // its last run failed or was missed
 	next   func(time.Time) time.Time
 	stop   time.Time // when it is paused
 	last   time.Time // the run that the ending is about
 }
 
-// start creates the check of a job when its time has come, and plans its first run.
+// start creates the check of a job at its time and plans its first run.
 func (w *world) start(j job, project uuid.UUID, begin time.Time) error {
 	l := &life{world: w, job: j, begin: begin, random: w.random(j.name)}
 	l.from = fmt.Sprintf("10.0.%d.%d", 4+l.random.IntN(3), 2+l.random.IntN(60))

@@ -7,8 +7,8 @@ type ending int
 
 const (
 	runs    ending = iota
-	stopped        // its last run, whose grace time has passed, did not come
-	late           // its last run did not come, but still may
+	stopped        // its last run was missed, and its grace time has passed
+	late           // its last run is late, within its grace time
 	failed         // its last run failed
 	unused         // it has never run
 	paused         // nobody waits for it

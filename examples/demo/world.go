@@ -48,7 +48,7 @@ func (w *world) past(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// future lets everything else happen when its time has come, until ctx ends.
+// future lets everything else happen at its time, until ctx ends.
 func (w *world) future(ctx context.Context) error {
 	w.live = true
 	for len(w.queue) > 0 {

@@ -60,7 +60,7 @@ func (s *modelState) String() string {
 }
 
 // certain returns the states that a state may stand for before a ping. No answer tells when exactly a check was paused
-// or resumed, so a ping that was received about then may have come before or after.
+// or resumed, so a ping received about then may count before or after.
 func (s *modelState) certain(o *operation) []*modelState {
 	if o.action != doPing || o.logged == nil || o.logged.At.Before(s.StoredSince) || !o.logged.At.Before(s.until) {
 		return []*modelState{s}

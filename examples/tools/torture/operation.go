@@ -61,7 +61,7 @@ func (o *operation) answered() bool { return o.status != 0 }
 // optional reports whether the operation may have had no effect. For a ping, the log tells.
 func (o *operation) optional() bool { return !o.answered() && o.action != doPing }
 
-// String describes the operation for whoever has to find out why a history is not linearizable.
+// String describes the operation, to help find out why a history is not linearizable.
 func (o *operation) String() string {
 	text := fmt.Sprintf("client %d %s (%d)", o.client, o.action, o.status)
 	switch {

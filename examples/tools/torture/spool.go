@@ -299,7 +299,7 @@ func (t *spooled) auditAbandoned(ctx context.Context, id uuid.UUID) error {
 	}
 }
 
-// String says how long pings took while the database was away, and how long the replay took.
+// String says how long pings took during the outage, and how long the replay took.
 func (t *spooled) String() string {
 	var took []time.Duration
 	all := slices.Concat(t.results...)
