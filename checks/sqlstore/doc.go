@@ -20,6 +20,8 @@
 //
 //	UPDATE rollcall_states SET revision = 4711 WHERE check_id = 12
 //
+// The state is then read from the other columns: the column state counts only while the revision in it is that of the row.
+//
 // # SQLite
 //
 // OpenDB of package sqlite returns a pool with the recommended settings. With another driver, turn on write-ahead
