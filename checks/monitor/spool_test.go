@@ -613,6 +613,36 @@ func TestSpoolOld(t *testing.T) {
 	})
 }
 
+// TestSpoolOfUnsaved spools pings for a check that makes each batch fail. They are dropped, and those of the other check are
+// recorded.
+func TestSpoolOfUnsaved(t *testing.T) {
+	eachSpoolers(t, 1, func(t *testing.T, s *spoolers) {
+		m, bad := s.list[0], s.create(t, checks.Spec{})
+		m.store.database = struct {
+			unsaved
+			store.BodyQueue
+		}{unsaved{m.store.database, func(_ context.Context, locked []*store.Locked) error {
+			if slices.ContainsFunc(locked, func(l *store.Locked) bool { return l.ID == bad.ID }) {
+				panic("broken")
+			}
+			return nil
+		}}, m.store.database}
+		s.cut(true)
+		var want []string
+		for i := range 3 {
+			send(t, m, s.check.ID, fmt.Sprint("good ", i))
+			send(t, m, bad.ID, "bad")
+			want = append(want, fmt.Sprint("good ", i, " 0"))
+		}
+		s.cut(false)
+		s.turn(t)
+		s.logIs(t, want...)
+		if stats, _ := m.Spooled(); stats.Dropped != 3 || !stats.Oldest.IsZero() {
+			t.Errorf("%d pings were dropped, want 3; the oldest left is of %v", stats.Dropped, stats.Oldest)
+		}
+	})
+}
+
 // TestSpoolDamaged damages the file of a spool that holds a ping. The monitor says so, and takes pings only while it has the
 // database.
 func TestSpoolDamaged(t *testing.T) {

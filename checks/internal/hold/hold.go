@@ -104,9 +104,6 @@ func (r Rule) Missing(states []store.SpoolState, now time.Time) (list []store.Sp
 // judgement.
 type Judge func(deadline, at time.Time) error
 
-// Free judges all deadlines.
-func Free(_, _ time.Time) error { return nil }
-
 // Judge returns how deadlines are judged in a transaction. It reads the states only if a deadline has passed.
 func (r Rule) Judge(ctx context.Context, tx reader, now func() time.Time) Judge {
 	var until time.Time

@@ -26,12 +26,6 @@ type entry struct {
 	Signal pings.Signal
 }
 
-// slugTarget names the check of a ping by slug that nobody has looked up yet.
-type slugTarget struct {
-	PingKey, Slug string
-	Create        bool
-}
-
 // entryOf returns a ping as the spool keeps it.
 func entryOf(run uuid.UUID, p *queued) entry {
 	return entry{

@@ -1,12 +1,13 @@
 // Package ingest is the way of a ping: from a signal to its entry in the log. A ping waits in a queue, is taken in a batch,
 // applied to its check and committed.
 //
-//	submit   queues a ping and waits (queue.go)
+//	submit   queues a ping and waits
 //	take     cuts a batch
-//	commit   records it: a transaction, wrapped once at construction
+//	commit   records the batch
 //
-// The innermost commit is a transaction (transaction.go). alone tries each ping by itself after a failure, spool.around keeps
-// pings in a file while the database is away, and sharded splits the batch by the shards of the database.
+// The innermost commit is a transaction. New wraps it once: alone tries each ping by itself after a failure, spool.around
+// keeps pings in a file while the database is away, and sharded splits the batch by the shards of the database. Once the
+// database is back, replay takes pings out of the spool, and merge records those of all servers in the order of their times.
 package ingest
 
 import (
@@ -23,13 +24,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
-
-// MaxBody is the maximum size of a ping's body in bytes. It also bounds the bodies of one batch, which keeps its
-// transaction short.
-const MaxBody = 8 << 20
-
-// spoolAfter is how long an Ingest with a spool waits for the database before it spools a ping.
-const spoolAfter = 2 * time.Second
 
 // Config configures an [Ingest]. All fields but Sharder and Spool are required.
 type Config struct {
@@ -52,16 +46,6 @@ type Config struct {
 	Hold  hold.Rule
 }
 
-// Observer receives events, for metrics. Package monitor documents the methods.
-type Observer interface {
-	PingsWritten(kinds map[pings.Kind]int, took time.Duration)
-	PingsFailed(size int)
-	PingsSpooled(size int)
-	PingsReplayed(recorded, dropped int)
-	SpoolHeld()
-	PingRefused()
-}
-
 // Ingest takes pings. It is safe for concurrent use.
 type Ingest struct {
 	now     func() time.Time
@@ -81,7 +65,7 @@ func New(c Config) (*Ingest, error) {
 	}
 	t := &transaction{
 		store: c.Store, timeout: c.Timeout, offloads: c.Offloads, observer: c.Observer, ended: in.queue.progressed,
-		judge:  func(context.Context, store.Tx) hold.Judge { return hold.Free },
+		judge:  func(context.Context, store.Tx) hold.Judge { return func(_, _ time.Time) error { return nil } },
 		finish: func(context.Context, store.Tx, []*queued) error { return nil },
 	}
 	in.queue.commit = alone(t.commit)
@@ -196,17 +180,6 @@ func (in *Ingest) Queued() int {
 // Silence returns how long the current batch has made no progress, or 0 if no batch is being committed, and the timeout of a
 // batch.
 func (in *Ingest) Silence() (silence, timeout time.Duration) { return in.queue.silence(), in.timeout }
-
-// SpoolStats describes the pings in the spool.
-type SpoolStats struct {
-	Pings int
-	Bytes int64
-	// Oldest is when the first of them was received, or the first of those in the database that wait for pings in other
-	// spools. It is the zero time if there is none.
-	Oldest time.Time
-	// Dropped counts the pings that this monitor has removed from the spool because they had no check or could not be read.
-	Dropped int64
-}
 
 // SpoolStats describes the pings that wait in the spool, from memory. ok is false without a spool.
 func (in *Ingest) SpoolStats() (stats SpoolStats, ok bool) {

@@ -12,7 +12,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/hold"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
-	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // merge records the pings out of all spools that wait in the database, in the order of their times.
@@ -38,29 +37,26 @@ func (m *merge) upTo(ctx context.Context, tx store.Tx) (upTo hold.Merge, oldest 
 	return upTo, oldest, nil
 }
 
-// mergeBatch records the oldest pings that wait in the database. If that fails although the database is available, it tries
-// one ping, and drops it if it fails alone.
-func (m *merge) mergeBatch(ctx context.Context) (taken int, complete bool, err error) {
-	taken, complete, err = m.take(ctx, m.limit, checks.Check.Replay)
-	for _, apply := range []applying{checks.Check.Replay, refuse(err)} {
+// next records the oldest pings that wait in the database. If that fails although the database is available, it tries one
+// ping, and drops it if it fails alone.
+func (m *merge) next(ctx context.Context) (taken int, complete bool, err error) {
+	taken, complete, err = m.attempt(ctx, m.limit, nil)
+	for _, drop := range []bool{false, true} {
 		if err == nil || errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil {
 			break
 		}
-		taken, complete, err = m.take(ctx, 1, apply)
+		var reason error
+		if drop {
+			reason = err
+		}
+		taken, complete, err = m.attempt(ctx, 1, reason)
 	}
 	return taken, complete, err
 }
 
-// refuse returns an applying that fails with an error.
-func refuse(err error) applying {
-	return func(c checks.Check, _ pings.Signal, _ time.Time) (checks.Check, pings.Ping, checks.Effects, error) {
-		return c, pings.Ping{}, checks.Effects{}, err
-	}
-}
-
-// take records the oldest pings that wait in the database, in one transaction and in the order of their times. It
-// returns how many it has taken, and whether no other monitor holds one.
-func (m *merge) take(ctx context.Context, limit int, apply applying) (taken int, complete bool, err error) {
+// attempt takes the oldest pings that wait in the database, in one transaction, and records them, or drops them for a
+// reason. It returns how many it has taken, and whether no other monitor holds one.
+func (m *merge) attempt(ctx context.Context, limit int, reason error) (taken int, complete bool, err error) {
 	defer recovered(&err)
 	ctx, cancel := context.WithTimeout(ctx, m.timeout)
 	defer cancel()
@@ -80,28 +76,16 @@ func (m *merge) take(ctx context.Context, limit int, apply applying) (taken int,
 		if err != nil {
 			return err
 		}
-		batch = queuedOf(list)
-		locked, byID, err := lock(ctx, tx, batch)
+		batch = queuedOf(list, reason)
+		if reason != nil {
+			return nil
+		}
+		recorded, err := m.applyAll(ctx, tx, batch)
+		batch = batch[:recorded]
 		if err != nil {
 			return err
 		}
-		judge := m.hold.Judge(ctx, tx, m.now)
-		for i, p := range batch {
-			if p.err == nil {
-				_, p.err = m.apply(byID[p.check], p, apply, judge)
-			}
-			if errors.Is(p.err, hold.ErrHeld) {
-				batch = batch[:i]
-				if err := tx.AddSpooled(ctx, list[i:]); err != nil {
-					return err
-				}
-				break
-			}
-			if errors.Is(p.err, store.ErrUnavailable) {
-				return p.err
-			}
-		}
-		return tx.SaveChecks(ctx, locked)
+		return tx.AddSpooled(ctx, list[recorded:])
 	})
 	if err != nil {
 		return 0, false, unavailable(ctx, err)
@@ -114,15 +98,42 @@ func (m *merge) take(ctx context.Context, limit int, apply applying) (taken int,
 			recorded++
 		}
 	}
-	m.observer.PingsReplayed(recorded, 0)
+	if recorded > 0 {
+		m.observer.PingsReplayed(recorded, 0)
+	}
 	return len(batch), complete, nil
 }
 
-// queuedOf returns pings out of the database as the writer has them.
-func queuedOf(list []store.SpooledPing) []*queued {
+// applyAll applies pings to their checks, up to one that must wait, and returns how many.
+func (m *merge) applyAll(ctx context.Context, tx store.Tx, batch []*queued) (n int, err error) {
+	locked, byID, err := lock(ctx, tx, batch)
+	if err != nil {
+		return 0, err
+	}
+	judge := m.hold.Judge(ctx, tx, m.now)
+	for _, p := range batch {
+		if p.err == nil {
+			_, p.err = m.apply(byID[p.check], p, checks.Check.Replay, judge)
+		}
+		if errors.Is(p.err, hold.ErrHeld) {
+			break
+		}
+		if errors.Is(p.err, store.ErrUnavailable) {
+			return n, p.err
+		}
+		n++
+	}
+	return n, tx.SaveChecks(ctx, locked)
+}
+
+// queuedOf returns pings out of the database. reason is the error of all, or nil.
+func queuedOf(list []store.SpooledPing, reason error) []*queued {
 	batch := make([]*queued, len(list))
 	for i, p := range list {
 		decoded, err := decode(p.Data)
+		if reason != nil {
+			err = reason
+		}
 		batch[i] = &queued{check: decoded.Check, signal: decoded.Signal, at: p.At, err: err}
 	}
 	return batch

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -44,19 +42,6 @@ type queue struct {
 	skip    int           // large batches to commit without a wait
 	wanted  int           // the length of the queue that take waits for, or 0
 	enough  chan struct{} // receives a value when the queue has that length
-}
-
-// queued is a signal that waits for its commit.
-type queued struct {
-	check  uuid.UUID
-	slug   slugTarget // instead of check, if only the replay can look it up
-	signal pings.Signal
-	at     time.Time
-	number int64 // ascends in the order of the commits, while there is a spool
-
-	done chan struct{} // closed once ping and err are set
-	ping pings.Ping
-	err  error
 }
 
 // submit queues a signal and waits until it is durable. If ctx ends first, the signal may or may not be recorded.

@@ -132,13 +132,13 @@ func (r *replay) empty(ctx context.Context) (taken int, err error) {
 		if err != nil {
 			return taken, err
 		}
-		merged, complete, err := r.mergeBatch(ctx)
+		merged, complete, err := r.next(ctx)
 		if err != nil {
 			return taken, err
 		}
 		if moved+merged == 0 {
 			if complete {
-				s.leave()
+				s.deactivate()
 			}
 			break
 		}

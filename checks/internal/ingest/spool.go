@@ -16,6 +16,9 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
+// spoolAfter is how long an Ingest with a spool waits for the database before it spools a ping.
+const spoolAfter = 2 * time.Second
+
 // paceTime bounds how long pings wait for the replay, so that the spool shrinks under any load.
 const paceTime = 100 * time.Millisecond
 
@@ -121,8 +124,8 @@ func (s *spool) lost(now time.Time) {
 	s.active.Store(true)
 }
 
-// leave sends pings to the database again, unless the spool holds one.
-func (s *spool) leave() {
+// deactivate sends pings to the database again, unless the spool holds one.
+func (s *spool) deactivate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if entries, _ := s.queue.Size(); entries == 0 {
@@ -248,12 +251,12 @@ func (s *spool) around(next commit) commit {
 	return func(batch []*queued, fail func([]*queued, error)) {
 		s.assign(batch)
 		if s.active.Load() {
-			s.take(batch, fail)
+			s.accept(batch, fail)
 			return
 		}
 		next(batch, func(part []*queued, err error) {
 			if errors.Is(err, store.ErrUnavailable) {
-				s.take(part, fail) // with their numbers: the commit may have been done
+				s.accept(part, fail) // with their numbers: the commit may have been done
 				return
 			}
 			fail(part, err)
@@ -265,7 +268,7 @@ func (s *spool) around(next commit) commit {
 			}
 		}
 		s.assign(held) // the numbers that they had count as recorded
-		s.take(held, fail)
+		s.accept(held, fail)
 	}
 }
 
@@ -277,8 +280,8 @@ func (s *spool) assign(batch []*queued) {
 	}
 }
 
-// take appends pings to the spool and acknowledges them.
-func (s *spool) take(batch []*queued, fail func([]*queued, error)) {
+// accept appends pings to the spool and acknowledges them.
+func (s *spool) accept(batch []*queued, fail func([]*queued, error)) {
 	if len(batch) == 0 {
 		return
 	}
@@ -311,6 +314,17 @@ func (s *spool) lookUp(next func(context.Context, slugTarget) (uuid.UUID, bool, 
 		}
 		return id, created, err
 	}
+}
+
+// SpoolStats describes the pings in the spool.
+type SpoolStats struct {
+	Pings int
+	Bytes int64
+	// Oldest is when the first of them was received, or the first of those in the database that wait for pings in other
+	// spools. It is the zero time if there is none.
+	Oldest time.Time
+	// Dropped counts the pings that this monitor has removed from the spool because they had no check or could not be read.
+	Dropped int64
 }
 
 // stats describes the pings that wait.
