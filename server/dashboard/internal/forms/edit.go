@@ -131,9 +131,6 @@ func (v *editView) inputOf(field string) string {
 
 // preview answers with one of the previews of a form, for the script of the page.
 func preview(q *ui.Request) error {
-	if err := q.R.ParseForm(); err != nil {
-		return ui.FormError(err)
-	}
 	f := readForm(q.R.PostForm, defaultForm)
 	var data any
 	switch q.R.PathValue("part") {
@@ -158,9 +155,6 @@ func preview(q *ui.Request) error {
 
 // createCheck makes a check. The page names its identifier, so that a form that is sent twice makes one check.
 func createCheck(q *ui.Request) error {
-	if err := q.R.ParseForm(); err != nil {
-		return ui.FormError(err)
-	}
 	id, err := uuid.Parse(q.R.PostForm.Get("id"))
 	if err != nil {
 		return ui.ErrBadForm
@@ -208,9 +202,6 @@ var errConflict = errors.New("somebody else has changed the same settings")
 // different settings at once both succeed. If somebody else has changed one of the same settings since the page was
 // opened, nothing is saved: the page comes back and shows the other value. To save again then replaces it.
 func saveCheck(q *ui.Request) error {
-	if err := q.R.ParseForm(); err != nil {
-		return ui.FormError(err)
-	}
 	was, err := decodeForm(q.R.PostForm.Get("was"))
 	if err != nil {
 		return err

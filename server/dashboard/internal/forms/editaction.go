@@ -131,9 +131,6 @@ func targets(q *ui.Request) []uuid.UUID {
 
 // transfer moves the check to the project that the form names.
 func transfer(q *ui.Request) error {
-	if err := q.R.ParseForm(); err != nil {
-		return ui.FormError(err)
-	}
 	target, err := uuid.Parse(q.R.PostForm.Get("project"))
 	if err != nil || !slices.Contains(targets(q), target) {
 		return ui.ErrForbidden

@@ -224,9 +224,6 @@ func typedName(c checks.Check, list []checks.Check) string {
 
 // retryDelivery makes one failed delivery pending again.
 func retryDelivery(q *ui.Request) error {
-	if err := q.R.ParseForm(); err != nil {
-		return ui.FormError(err)
-	}
 	id, err := strconv.ParseInt(q.R.PostForm.Get("id"), 10, 64)
 	if err != nil {
 		return ui.ErrBadForm

@@ -202,9 +202,6 @@ func showForm(q *ui.Request, status int, view integrationForm) error {
 
 // createIntegration makes a channel.
 func createIntegration(q *ui.Request) error {
-	if err := q.R.ParseForm(); err != nil {
-		return ui.FormError(err)
-	}
 	form := q.R.PostForm
 	view, err := blankForm(q, channels.Kind(q.R.URL.Query().Get("kind")))
 	if err != nil {
@@ -227,9 +224,6 @@ func createIntegration(q *ui.Request) error {
 
 // saveIntegration changes a channel, or tests it. Both have the address of the page, so that a script can get the page again.
 func saveIntegration(q *ui.Request) error {
-	if err := q.R.ParseForm(); err != nil {
-		return ui.FormError(err)
-	}
 	form := q.R.PostForm
 	c, err := channel(q)
 	if err != nil {

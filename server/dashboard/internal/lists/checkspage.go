@@ -64,9 +64,6 @@ func tagsOf(rows []ui.Row) []string {
 
 // bulk changes several checks.
 func bulk(q *ui.Request) error {
-	if err := q.R.ParseForm(); err != nil {
-		return ui.FormError(err)
-	}
 	action, ok := bulkActions[q.R.PostForm.Get("action")]
 	if !ok {
 		return ui.ErrBadForm

@@ -84,9 +84,6 @@ func importPage(q *ui.Request) error {
 // nothing, and the server keeps nothing of the key. The form that applies the plan holds the checks, signed, so that the
 // viewer gets what they have seen.
 func planImport(q *ui.Request) error {
-	if err := q.R.ParseForm(); err != nil {
-		return ui.FormError(err)
-	}
 	if sealed := q.R.PostForm.Get("plan"); sealed != "" {
 		return applyImport(q, sealed)
 	}

@@ -77,9 +77,6 @@ func askToDelete(q *ui.Request, status int, problem string) error {
 
 // deleteProject deletes a project if its name was typed.
 func deleteProject(q *ui.Request) error {
-	if err := q.R.ParseForm(); err != nil {
-		return ui.FormError(err)
-	}
 	if words.Name(q.R.PostForm.Get("name"), "") != words.Name(q.Project.Name, "unnamed") {
 		return askToDelete(q, http.StatusBadRequest, "That is not the project’s name. Nothing was deleted.")
 	}

@@ -117,9 +117,6 @@ func saveStatusPage(q *ui.Request) (err error) {
 			return err
 		}
 	}
-	if err := q.R.ParseForm(); err != nil {
-		return ui.FormError(err)
-	}
 	form.read(q)
 	if q.R.PostForm.Has("preview") {
 		return showStatusPageForm(q, http.StatusOK, form)

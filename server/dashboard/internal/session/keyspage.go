@@ -78,9 +78,6 @@ func (s *Sessions) ownKeys(q *ui.Request) []uuid.UUID {
 // createKey makes a key and answers with the page that shows it. It is the only answer that ever does, and browsers do
 // not store it.
 func (s *Sessions) createKey(q *ui.Request) error {
-	if err := q.R.ParseForm(); err != nil {
-		return ui.FormError(err)
-	}
 	kind := q.R.PostForm.Get("kind")
 	if kind != "read-only" && kind != "read-write" {
 		return ui.ErrBadForm

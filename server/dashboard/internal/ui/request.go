@@ -111,12 +111,17 @@ type tooManyError struct{ wait time.Duration }
 
 func (e tooManyError) Error() string { return "too many requests" }
 
-// counted counts a page that is made.
+// counted counts a page that is made, and parses the form of an action.
 func counted(h Handler) Handler {
 	return func(q *Request) error {
 		wait := q.pages.Wait(countedBy{project: q.Project.ID, key: q.Access.Keys[q.Project.ID], name: q.Access.Name})
 		if wait > 0 {
 			return tooManyError{wait}
+		}
+		if q.R.Method == http.MethodPost {
+			if err := q.R.ParseForm(); err != nil {
+				return FormError(err)
+			}
 		}
 		return h(q)
 	}
