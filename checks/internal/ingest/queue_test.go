@@ -53,7 +53,7 @@ func TestWait(t *testing.T) {
 			q.skip = 0
 			go func() {
 				time.Sleep(time.Millisecond)
-				for len(q.pings) < test.wanted {
+				for range test.wanted - test.queued {
 					if err := q.add(&queued{}); err != nil {
 						t.Error(err)
 					}
@@ -88,6 +88,7 @@ func TestWaitSkips(t *testing.T) {
 					waits++
 				}
 				time.Sleep(time.Second)
+				synctest.Wait()
 			}
 			if waits != test.waits {
 				t.Errorf("%d of 64 callers come back: %d waits in 100 batches, want %d", test.back, waits, test.waits)
