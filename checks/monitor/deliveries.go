@@ -193,7 +193,8 @@ func (m *Monitor) newCourier(c *Config) (*courier.Courier, error) {
 			}
 			notes := make([]feed.Note, len(changed))
 			for i, c := range changed {
-				notes[i] = feed.Delivery(c.Project, c.Check)
+				// A result may change the mark of the channel, too.
+				notes[i] = feed.Note{Project: c.Project, Check: c.Check, Kinds: feed.Deliveries | feed.Channels}
 			}
 			m.feed.Publish(ctx, notes...)
 		},

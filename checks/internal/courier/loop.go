@@ -59,11 +59,3 @@ type send struct {
 	open    string                    // what is open at the receiver after the attempt
 	err     error
 }
-
-// took returns the duration of the attempt so far, 0 before it begins.
-func (s *send) took() time.Duration {
-	if began := s.began.Load(); began != nil {
-		return time.Since(*began)
-	}
-	return 0
-}

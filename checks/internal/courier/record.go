@@ -9,6 +9,14 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
+// took returns the duration of the attempt so far, 0 before it begins.
+func (s *send) took() time.Duration {
+	if began := s.began.Load(); began != nil {
+		return time.Since(*began)
+	}
+	return 0
+}
+
 // record turns the end of a send into a result.
 func (l *loop) record(ctx context.Context, s *send) {
 	delete(l.sends, s)

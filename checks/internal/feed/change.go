@@ -73,11 +73,6 @@ type Note struct {
 	AllChecks      bool
 }
 
-// Delivery is a change of a delivery, and perhaps of the mark of its channel.
-func Delivery(project, check uuid.UUID) Note {
-	return Note{Project: project, Check: check, Kinds: Deliveries | Channels}
-}
-
 const (
 	// maxChecks bounds the checks that a change names in one project. Above it, the change has AllChecks.
 	maxChecks = 1000
