@@ -21,10 +21,9 @@ const (
 // claim records results and claims as many deliveries as there is room for. more reports whether it has left out
 // channels.
 func (l *loop) claim(ctx context.Context, now time.Time) (claimed []store.QueuedDelivery, more bool, err error) {
-	if l.renewing && len(l.sends) > 0 {
+	if l.renewing = l.renewing && len(l.sends) > 0; l.renewing {
 		l.renewLeases(now)
 	}
-	l.renewing = false
 	rooms, err := l.rooms(ctx, now)
 	if err != nil || len(l.results)+len(rooms) == 0 {
 		return nil, false, err
@@ -113,6 +112,7 @@ func (l *loop) exchange(ctx context.Context, parts []store.ChannelRoom, now time
 		return nil, err
 	}
 	clear(l.results)
+	l.renewing = false
 	if len(changed) > 0 {
 		l.Changed(ctx, changed)
 	}

@@ -123,6 +123,25 @@ func (v incidentView) step() incidentStep {
 	return stepWait
 }
 
+// viewOf returns what decides about an incident, except refresh, and its check. It locks the check, so that no alert is
+// raised until the commit.
+func viewOf(ctx context.Context, tx store.Tx, i store.Incident) (v incidentView, check checks.Check, err error) {
+	v.wantsUp = i.Channel.Wants(channels.Up)
+	l, err := tx.LockCheck(ctx, i.CheckID)
+	if errors.Is(err, checks.ErrNotFound) {
+		v.gone = true
+		return v, check, nil
+	} else if err != nil {
+		return v, check, err
+	}
+	v.down = l.Stored == checks.StatusDown
+	if v.assigned, err = assigned(ctx, tx, l.Check, i.ChannelID); err != nil {
+		return v, l.Check, err
+	}
+	v.waiting, err = tx.Waiting(ctx, i.CheckID, i.ChannelID)
+	return v, l.Check, err
+}
+
 // keep handles an incident that is due. The error is a *sendError if the notifier failed.
 func (c *Courier) keep(ctx context.Context, i store.Incident) error {
 	keeper, _ := c.notifiers[i.Channel.Kind].(channels.IncidentNotifier)
@@ -131,23 +150,11 @@ func (c *Courier) keep(ctx context.Context, i store.Incident) error {
 	err := c.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		step = stepWait
 		now := c.Now()
-		view := incidentView{wantsUp: i.Channel.Wants(channels.Up), refresh: keeper != nil && keeper.Refresh() > 0}
-		l, err := tx.LockCheck(ctx, i.CheckID) // no alert is raised until the commit
-		switch {
-		case errors.Is(err, checks.ErrNotFound):
-			view.gone = true
-		case err != nil:
+		view, check, err := viewOf(ctx, tx, i)
+		if err != nil {
 			return err
-		default:
-			project = l.ProjectID
-			view.down = l.Stored == checks.StatusDown
-			if view.assigned, err = assigned(ctx, tx, l.Check, i.ChannelID); err != nil {
-				return err
-			}
-			if view.waiting, err = tx.Waiting(ctx, i.CheckID, i.ChannelID); err != nil {
-				return err
-			}
 		}
+		project, view.refresh = check.ProjectID, keeper != nil && keeper.Refresh() > 0
 		current, err := tx.LockIncident(ctx, i.CheckID, i.ChannelID)
 		if errors.Is(err, checks.ErrNotFound) || err == nil && current.Due.After(now) {
 			return nil // another server has handled it
@@ -170,7 +177,7 @@ func (c *Courier) keep(ctx context.Context, i store.Incident) error {
 				step, current.Open = stepWait, ""
 			}
 			if step == stepClose {
-				if err := tx.CloseIncident(ctx, i.CheckID, i.ChannelID, closeReason(view, l.Check), now); err != nil {
+				if err := tx.CloseIncident(ctx, i.CheckID, i.ChannelID, closeReason(view, check), now); err != nil {
 					return err
 				}
 			}
