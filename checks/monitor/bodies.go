@@ -69,7 +69,7 @@ func (m *Monitor) RemoveBodies(ctx context.Context) (removed int, err error) {
 
 // newBodies returns the part of a monitor that uses object storage.
 func newBodies(c *Config, s store.Store, now func() time.Time, log *slog.Logger) (*bodies.Bodies, error) {
-	b := &bodies.Bodies{Storage: c.Bodies, Threshold: c.BodyThreshold, Now: now, Log: log}
+	b := &bodies.Bodies{Storage: c.Bodies, Now: now, Log: log}
 	b.Queue, _ = s.(store.BodyQueue)
 	if b.Storage != nil && b.Queue == nil {
 		return nil, errors.New("monitor: Config.Bodies needs a store that is a store.BodyQueue")

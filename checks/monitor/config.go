@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
@@ -92,6 +93,14 @@ const (
 
 // MaxCommitMargin bounds [Config.CommitMargin]. It is the shortest grace time.
 const MaxCommitMargin = checks.MinPeriod
+
+// maxStored returns the size of the largest body that stays in the database.
+func (config *Config) maxStored() int64 {
+	if config.Bodies == nil {
+		return math.MaxInt64
+	}
+	return config.BodyThreshold
+}
 
 // complete returns a valid configuration with its defaults. A nil config selects all of them.
 func (config *Config) complete() (Config, error) {

@@ -72,7 +72,7 @@ func New(s store.Store, config *Config) (*Monitor, error) {
 	sharder, _ := s.(store.Sharder)
 	m.ingest, err = ingest.New(ingest.Config{
 		Store: m.feed.Wrap(asking, wake, false), Sharder: sharder, Clock: c.Now, Log: m.logger("spool"), Observer: m.observer,
-		Offloads: m.bodies.Offloads, MaxBatch: c.MaxBatch, MaxQueue: c.MaxQueue, Timeout: c.WriteTimeout, Spool: c.Spool, Run: run, Hold: rule,
+		MaxStored: c.maxStored(), MaxBatch: c.MaxBatch, MaxQueue: c.MaxQueue, Timeout: c.WriteTimeout, Spool: c.Spool, Run: run, Hold: rule,
 		LookUp: func(ctx context.Context, pingKey, slug string, create, limited bool) (uuid.UUID, bool, error) {
 			return m.admin.CheckIDBySlug(ctx, pingKey, slug, create, limited)
 		},

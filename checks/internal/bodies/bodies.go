@@ -21,18 +21,12 @@ type Storage interface {
 	Remove(ctx context.Context, keys []string) error
 }
 
-// Bodies moves bodies to object storage and reads them there. Without a Storage, no body moves.
+// Bodies moves bodies to object storage and reads them there.
 type Bodies struct {
-	Storage   Storage
-	Queue     store.BodyQueue
-	Threshold int64 // the size above which a body moves
-	Now       func() time.Time
-	Log       *slog.Logger
-}
-
-// Offloads reports whether a body moves to object storage.
-func (b *Bodies) Offloads(body []byte) bool {
-	return b.Storage != nil && int64(len(body)) > b.Threshold
+	Storage Storage // nil for none
+	Queue   store.BodyQueue
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // Read reads the body of a ping that has a BodyKey. Errors: [checks.ErrNotFound], [checks.ErrBodyUnavailable].

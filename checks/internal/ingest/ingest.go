@@ -32,8 +32,8 @@ type Config struct {
 	Clock    func() time.Time
 	Log      *slog.Logger
 	Observer Observer
-	// Offloads reports whether a body moves to object storage after its commit.
-	Offloads func(body []byte) bool
+	// MaxStored is the size of the largest body that stays in the database. Larger ones move to object storage.
+	MaxStored int64
 	// LookUp returns the check with a slug. With create, it creates a missing one; limited applies the limit of the rate.
 	LookUp func(ctx context.Context, pingKey, slug string, create, limited bool) (id uuid.UUID, created bool, err error)
 
@@ -64,7 +64,7 @@ func New(c Config) (*Ingest, error) {
 		return c.LookUp(ctx, t.PingKey, t.Slug, t.Create, true)
 	}
 	t := &transaction{
-		store: c.Store, timeout: c.Timeout, offloads: c.Offloads, observer: c.Observer, ended: in.queue.progressed,
+		store: c.Store, timeout: c.Timeout, maxStored: c.MaxStored, observer: c.Observer, ended: in.queue.progressed,
 		judge:  func(context.Context, store.Tx) hold.Judge { return func(_, _ time.Time) error { return nil } },
 		finish: func(context.Context, store.Tx, []*queued) error { return nil },
 	}

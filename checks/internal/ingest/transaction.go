@@ -16,11 +16,11 @@ import (
 
 // transaction commits a batch in one transaction of the store.
 type transaction struct {
-	store    store.Store
-	timeout  time.Duration
-	offloads func(body []byte) bool
-	observer Observer
-	ended    func() // called after each transaction
+	store     store.Store
+	timeout   time.Duration
+	maxStored int64 // bytes of a body
+	observer  Observer
+	ended     func() // called after each transaction
 	// judge returns how deadlines are judged in a transaction, and finish is its last step.
 	judge  func(ctx context.Context, tx store.Tx) hold.Judge
 	finish func(ctx context.Context, tx store.Tx, batch []*queued) error
@@ -116,7 +116,7 @@ func (t *transaction) apply(l *store.Locked, p *queued, apply applying, judge ho
 	}
 	l.Pings = append(l.Pings, ping)
 	l.Apply(c, effects)
-	if t.offloads(ping.Body) {
+	if int64(len(ping.Body)) > t.maxStored {
 		l.Uploads = append(l.Uploads, ping.N)
 	}
 	return ping, nil
