@@ -223,18 +223,6 @@ func (t *transaction) lockProject(ctx context.Context, id uuid.UUID) error {
 	return err
 }
 
-// atomic makes the commit of a transaction atomic between the coordinator and the workers. Citus commits by two phases
-// if a transaction has written on several nodes, but does not count what it wrote to tables that Citus does not know:
-// a crash of the coordinator could then keep a state and lose its flip. Citus knows rollcall_commits, which stays empty.
-func (t *transaction) atomic(ctx context.Context) error {
-	if t.s.shards() == nil || t.isAtomic {
-		return nil
-	}
-	t.isAtomic = true
-	_, err := t.tx.Tx.ExecContext(ctx, "DELETE FROM rollcall_commits")
-	return err
-}
-
 // removeLogs removes log entries and returns the keys of their objects.
 func (t *transaction) removeLogs(ctx context.Context, entries []entry) (objects []string, err error) {
 	for _, part := range group(t.s.shards(), entries, func(e entry) int64 { return e.check }) {

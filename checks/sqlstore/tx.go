@@ -249,6 +249,18 @@ func (t *transaction) assign(ctx context.Context, checkID int64, ids []uuid.UUID
 	return err
 }
 
+// atomic makes the commit of a transaction atomic between the coordinator and the workers. Citus commits by two phases
+// if a transaction has written on several nodes, but does not count what it wrote to tables that Citus does not know:
+// a crash of the coordinator could then keep a state and lose its flip. Citus knows rollcall_commits, which stays empty.
+func (t *transaction) atomic(ctx context.Context) error {
+	if t.s.shards() == nil || t.isAtomic {
+		return nil
+	}
+	t.isAtomic = true
+	_, err := t.tx.Tx.ExecContext(ctx, "DELETE FROM rollcall_commits")
+	return err
+}
+
 // DeleteDeliveries removes the deliveries of a locked check. Copies of a delivery are added under its lock, so after
 // locking all, the second statement finds every copy.
 func (t *transaction) DeleteDeliveries(ctx context.Context, l *store.Locked) error {
