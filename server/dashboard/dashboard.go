@@ -10,7 +10,8 @@
 // # Signing in
 //
 // People sign in with an API key of a project: a read-only key looks, a read-write key also edits. The cookie of the
-// session is signed and expires. It ends when the key is revoked. [Dashboard.SignInLink] makes a link that signs in once.
+// session is signed and expires. It ends when the key is revoked, and for this browser alone when the person signs out.
+// [Dashboard.SignInLink] makes a link that signs in once.
 // A program with its own users sets Config.Authorize instead.
 //
 // # Security

@@ -1,4 +1,4 @@
-// Package check is the room of one check: its verdict, history, log and pings.
+// Package check has the page of one check: its verdict, history, log and pings.
 package check
 
 import (
@@ -11,7 +11,7 @@ import (
 //go:embed templates/*.html
 var templates embed.FS
 
-// Register adds the pages of the room.
+// Register adds the pages to a site.
 func Register(s *ui.Site) {
 	s.AddTemplates(templates, template.FuncMap{"kind": kindMark, "bytes": bytesText, "lag": lag})
 

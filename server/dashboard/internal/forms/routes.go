@@ -1,4 +1,4 @@
-// Package forms is the room of the form of a check, and of actions that ask first.
+// Package forms has the form of a check, and the pages that ask before an action.
 package forms
 
 import (
@@ -10,7 +10,7 @@ import (
 //go:embed templates/*.html
 var templates embed.FS
 
-// Register adds the pages of the room.
+// Register adds the pages to a site.
 func Register(s *ui.Site) {
 	s.AddTemplates(templates, nil)
 

@@ -143,7 +143,7 @@ func kindOf(q *ui.Request, kind channels.Kind) (info channels.KindInfo, ok bool)
 	return info, ok
 }
 
-// mayMake reports whether pages make and change channels of a kind. See [Config].Kinds.
+// mayMake reports whether pages make and change channels of a kind. See [ui.Config].Kinds.
 func mayMake(q *ui.Request, info channels.KindInfo) bool {
 	if q.Config.Kinds != nil {
 		return slices.Contains(q.Config.Kinds, info.Kind)

@@ -1,4 +1,4 @@
-// Package integrations is the room of integrations and of the deliveries of alerts.
+// Package integrations has the pages of integrations and of the deliveries of alerts.
 package integrations
 
 import (
@@ -11,7 +11,7 @@ import (
 //go:embed templates/*.html
 var templates embed.FS
 
-// Register adds the pages of the room.
+// Register adds the pages to a site.
 func Register(s *ui.Site) {
 	s.AddTemplates(templates, template.FuncMap{"sentMark": sentMark})
 

@@ -1,4 +1,4 @@
-// Package lists is the room of the list of checks and of the board.
+// Package lists has the list of checks and the board.
 package lists
 
 import (
@@ -11,7 +11,7 @@ import (
 //go:embed templates/*.html
 var templates embed.FS
 
-// Register adds the pages of the room.
+// Register adds the pages to a site.
 func Register(s *ui.Site) {
 	s.AddTemplates(templates, template.FuncMap{"rows": tableRows})
 

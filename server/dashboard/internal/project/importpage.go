@@ -38,8 +38,7 @@ const (
 	planRows = 200
 )
 
-// importClient makes the requests of imports; see [Config].ImportClient.
-// ImportClient is the default of Config.ImportClient in package dashboard.
+// ImportClient returns the default of [ui.Config].ImportClient.
 func ImportClient() *http.Client {
 	return outbound.New(&outbound.Config{MaxAnswer: importAnswer, Timeout: importTime})
 }

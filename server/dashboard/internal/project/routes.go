@@ -1,4 +1,4 @@
-// Package project is the room of what belongs to a project besides checks and integrations: settings, badges, status pages and imports.
+// Package project has the other pages of a project: settings, badges, status pages and imports.
 package project
 
 import (
@@ -10,7 +10,7 @@ import (
 //go:embed templates/*.html
 var templates embed.FS
 
-// Register adds the pages of the room.
+// Register adds the pages to a site.
 func Register(s *ui.Site) {
 	s.AddTemplates(templates, nil)
 

@@ -1,4 +1,4 @@
-// Package session is the room of signing in and out, and of API keys.
+// Package session has the pages that sign people in and out, and those of API keys.
 package session
 
 import (
@@ -69,7 +69,7 @@ type session struct {
 // keyRef names an API key of a project.
 type keyRef struct{ project, key uuid.UUID }
 
-// New adds the pages of the room, and returns the sessions of a site.
+// New adds the pages to a site, and returns its sessions.
 func New(site *ui.Site) *Sessions {
 	s := &Sessions{site: site, keys: map[uuid.UUID]knownKeys{}, ended: map[uuid.UUID]knownEnd{}}
 	site.AddTemplates(templates, nil)

@@ -24,8 +24,8 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// AddTemplates adds the pages of a room: templates/NAME.html is the page NAME, the layout with its blocks. Files whose name
-// begins with an underscore hold parts that the pages of the room share. funcs are functions beside those of all pages.
+// AddTemplates adds the pages of a package: templates/NAME.html is the page NAME, the layout with its blocks. Files whose
+// name begins with an underscore hold parts that these pages share. funcs are functions beside those of all pages.
 func (s *Site) AddTemplates(files fs.FS, funcs template.FuncMap) {
 	shared := template.Must(template.New("layout").Funcs(s.funcs()).Funcs(funcs).ParseFS(templateFiles, "templates/_*.html"))
 	names, err := fs.Glob(files, "templates/*.html")

@@ -1,4 +1,4 @@
-// Package ui is what the rooms of the dashboard share: who sends a request and for which project, the layout of pages,
+// Package ui has what the pages of the dashboard share: who sends a request and for which project, the layout of pages,
 // their assets, and how checks are shown.
 package ui
 
@@ -22,7 +22,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
 )
 
-// Config is what the rooms need of the configuration of the dashboard, where its fields are documented.
+// Config is what pages need of the configuration of the dashboard, where its fields are documented.
 type Config struct {
 	PingBaseURL, APIBaseURL string
 	PingEmailDomain         string
@@ -39,7 +39,7 @@ type Config struct {
 	RefreshStatusPages func()
 }
 
-// Site is the pages of a monitor. Rooms add their pages with AddTemplates, Public, Look and Change.
+// Site is the pages of a monitor. Packages add theirs with AddTemplates, Public, Look and Change.
 type Site struct {
 	Mon    *monitor.Monitor
 	Config Config
