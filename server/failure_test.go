@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/badges"
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -34,35 +34,24 @@ func TestStatusEndpoint(t *testing.T) {
 }
 
 // outage is a store that fails to write, and to read keys and badges. Without an error it panics on badges.
-type outage struct {
-	store.Store
-	err error
-}
-
-func (o outage) Update(context.Context, func(context.Context, store.Tx) error) error { return o.err }
-
-func (o outage) Keys(context.Context, store.KeyFilter) ([]checks.Key, error) { return nil, o.err }
-
-func (o outage) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
-	switch {
-	case f.BadgeKey == nil:
-		return o.Store.Projects(ctx, f)
-	case o.err == nil:
-		panic("a mistake")
-	}
-	return nil, o.err
-}
-
-func (o outage) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
-	if f.BadgeKey == nil {
-		return o.Store.Checks(ctx, f)
-	}
-	return nil, o.err
+func outage(s *sqlstore.Store, err error) *dbtest.Hooked {
+	return &dbtest.Hooked{Store: s, Around: func(op string, do func() error) error {
+		switch op {
+		case "ByBadge":
+			if err == nil {
+				panic("a mistake")
+			}
+			return err
+		case "Update", "Keys":
+			return err
+		}
+		return do()
+	}}
 }
 
 // during returns a site whose server has a store with an outage.
 func (s *site) during(err error) *site {
-	return s.another(outage{s.store, err}, monitor.Config{}, server.Config{})
+	return s.another(outage(s.store, err), monitor.Config{}, server.Config{})
 }
 
 func TestOutage(t *testing.T) {
@@ -128,23 +117,17 @@ func TestOutageInTheLog(t *testing.T) {
 	})
 }
 
-// gate is a store that reads projects once open is closed.
-type gate struct {
-	store.Store
-	open chan struct{}
-}
-
-func (g gate) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
-	<-g.open
-	return g.Store.Projects(ctx, f)
-}
-
 // TestClientGoesAway: a ping counts although its job hangs up as soon as it is sent.
 func TestClientGoesAway(t *testing.T) {
 	each(t, nil, func(s *site) {
 		check := s.create(object{"slug": "job"})
-		g := gate{s.store, make(chan struct{})}
-		_, srv := newServer(s, g, monitor.Config{}, server.Config{})
+		open := make(chan struct{})
+		_, srv := newServer(s, &dbtest.Hooked{Store: s.store, Around: func(op string, do func() error) error {
+			if op == "BySlug" {
+				<-open
+			}
+			return do()
+		}}, monitor.Config{}, server.Config{})
 		arrived, served := make(chan context.Context), make(chan struct{})
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			arrived <- r.Context()
@@ -170,7 +153,7 @@ func TestClientGoesAway(t *testing.T) {
 			s.Error("the client got an answer")
 		}
 		<-seen.Done() // the server has noticed
-		close(g.open)
+		close(open)
 		<-served
 		s.equal("n_pings", s.get(check)["n_pings"], any(1.0))
 	})

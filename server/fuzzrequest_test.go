@@ -3,7 +3,6 @@ package server_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"log/slog"
@@ -20,8 +19,8 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
-	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -38,7 +37,7 @@ const (
 // fuzzWorld is a server with two projects, on SQLite.
 type fuzzWorld struct {
 	mon     *monitor.Monitor
-	store   store.Store
+	store   *sqlstore.Store
 	handler http.Handler
 	log     *lockedBuffer
 	own     checks.Project
@@ -56,27 +55,15 @@ func newFuzzWorld(f *testing.F) *fuzzWorld {
 	w.own = checks.Project{ID: uuid.New(), Name: "own", Account: "own", Plan: checks.Free, BadgeKey: "badgekey", PingKey: fuzzPingKey, CreatedAt: time.Unix(1, 0)}
 	other := checks.Project{ID: uuid.New(), Name: fuzzForeign, Account: fuzzForeign, Plan: checks.Paid,
 		BadgeKey: fuzzForeign, PingKey: strings.Repeat("z", checks.PingKeyLength), CreatedAt: time.Unix(1, 0)}
-	err := w.store.Update(f.Context(), func(ctx context.Context, tx store.Tx) error {
-		for _, project := range []checks.Project{w.own, other} {
-			if err := tx.InsertProject(ctx, project); err != nil {
-				return err
-			}
-		}
-		for _, text := range []string{fuzzReadWrite, fuzzReadOnly} {
-			key := checks.Key{ID: uuid.New(), ProjectID: w.own.ID, ReadOnly: text == fuzzReadOnly, Hash: sha256.Sum256([]byte(text)), CreatedAt: time.Unix(1, 0)}
-			if err := tx.InsertKey(ctx, key); err != nil {
-				return err
-			}
-		}
-		foreign, err := checks.New(other.ID, checks.Spec{Name: new(fuzzForeign), Slug: new(fuzzForeign), Tags: []string{fuzzForeign}, Desc: new(fuzzForeign)}, time.Now())
-		if err != nil {
-			return err
-		}
-		return tx.SaveChecks(ctx, []*store.Locked{{Check: foreign}})
-	})
+	var keys []checks.Key
+	for _, text := range []string{fuzzReadWrite, fuzzReadOnly} {
+		keys = append(keys, checks.Key{ID: uuid.New(), ProjectID: w.own.ID, ReadOnly: text == fuzzReadOnly, Hash: sha256.Sum256([]byte(text)), CreatedAt: time.Unix(1, 0)})
+	}
+	foreign, err := checks.New(other.ID, checks.Spec{Name: new(fuzzForeign), Slug: new(fuzzForeign), Tags: []string{fuzzForeign}, Desc: new(fuzzForeign)}, time.Now())
 	if err != nil {
 		f.Fatal(err)
 	}
+	dbtest.Insert(f, w.store, []checks.Project{w.own, other}, keys, []checks.Check{foreign})
 	w.refill(f)
 	return w
 }
@@ -84,7 +71,7 @@ func newFuzzWorld(f *testing.F) *fuzzWorld {
 // refill creates the check that requests name, unless it exists.
 func (w *fuzzWorld) refill(t testing.TB) {
 	t.Helper()
-	if found, err := w.store.Checks(t.Context(), store.CheckFilter{ID: new(uuid.MustParse(fuzzID))}); err == nil && len(found) > 0 {
+	if _, err := w.mon.Check(t.Context(), uuid.MustParse(fuzzID)); err == nil {
 		return
 	}
 	c, err := checks.New(w.own.ID, checks.Spec{Name: new("job"), Slug: new("job"), Tags: []string{"db", "prod"}}, time.Now())
@@ -92,12 +79,7 @@ func (w *fuzzWorld) refill(t testing.TB) {
 		t.Fatal(err)
 	}
 	c.ID, c.BadgeKey = uuid.MustParse(fuzzID), uuid.MustParse(fuzzBadge)
-	err = w.store.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		return tx.SaveChecks(ctx, []*store.Locked{{Check: c}})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Insert(t, w.store, nil, nil, []checks.Check{c})
 }
 
 // fuzzRequests returns the seeds: every route, plain and in hostile forms.

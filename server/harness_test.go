@@ -24,7 +24,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
-	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -83,7 +82,7 @@ func serve(t *testing.T, db dbtest.DB, config *server.Config) *site {
 
 // another returns a site on the same project whose server has another store and configuration. Its monitor logs nothing
 // by default.
-func (s *site) another(db store.Store, config monitor.Config, serverConfig server.Config) *site {
+func (s *site) another(db monitor.Store, config monitor.Config, serverConfig server.Config) *site {
 	s.Helper()
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
@@ -94,7 +93,7 @@ func (s *site) another(db store.Store, config monitor.Config, serverConfig serve
 }
 
 // start gives the site a new server until the test ends. It has the site's clock and, by default, its log.
-func (s *site) start(db store.Store, config monitor.Config, serverConfig server.Config) {
+func (s *site) start(db monitor.Store, config monitor.Config, serverConfig server.Config) {
 	s.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	s.must(err)
@@ -111,7 +110,7 @@ func (s *site) start(db store.Store, config monitor.Config, serverConfig server.
 }
 
 // newServer returns a server with its monitor. It signs with testSigner.
-func newServer(t testing.TB, s store.Store, config monitor.Config, serverConfig server.Config) (*monitor.Monitor, *server.Server) {
+func newServer(t testing.TB, s monitor.Store, config monitor.Config, serverConfig server.Config) (*monitor.Monitor, *server.Server) {
 	t.Helper()
 	mon, err := monitor.New(s, &config)
 	if err != nil {

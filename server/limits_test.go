@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,7 +8,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -105,19 +104,13 @@ func TestTwoServers(t *testing.T) {
 func TestManyChecks(t *testing.T) {
 	each(t, nil, func(s *site) {
 		const many = 2_000
-		err := s.store.Update(s.Context(), func(ctx context.Context, tx store.Tx) error {
-			for i := range many {
-				c, err := checks.New(s.project.ID, checks.Spec{Name: new(fmt.Sprint(i)), Tags: []string{"all", strings.Repeat("x", i%2)}}, s.clock.Now())
-				if err != nil {
-					return err
-				}
-				if err := tx.SaveChecks(ctx, []*store.Locked{{Check: c}}); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		s.must(err)
+		list := make([]checks.Check, many)
+		for i := range list {
+			var err error
+			list[i], err = checks.New(s.project.ID, checks.Spec{Name: new(fmt.Sprint(i)), Tags: []string{"all", strings.Repeat("x", i%2)}}, s.clock.Now())
+			s.must(err)
+		}
+		dbtest.Insert(s, s.store, nil, nil, list)
 		s.equal("all", len(s.api("GET", "/api/v3/checks/", nil).list(200, "checks")), many)
 		s.equal("tagged", len(s.api("GET", "/api/v3/checks/?tag=x&tag=all", nil).list(200, "checks")), many/2)
 		s.equal("badge", s.send("GET", s.badges()["all"]["json"], nil).body, `{"status":"up","total":2000,"grace":0,"down":0}`)

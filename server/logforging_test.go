@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +12,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -21,7 +20,7 @@ import (
 const forged = "x\r\ntime=2026-03-15T12:00:00Z level=ERROR msg=forged\n{\"level\":\"ERROR\",\"msg\":\"forged\"}\x1b[31m\x1b]0;title\a\u009b31m\u202e\u2028"
 
 // logged returns a site like this one on another store, which logs everything as text and as JSON.
-func (s *site) logged(db store.Store) (site *site, text, document *lockedBuffer) {
+func (s *site) logged(db monitor.Store) (site *site, text, document *lockedBuffer) {
 	s.Helper()
 	text, document = &lockedBuffer{}, &lockedBuffer{}
 	all := &slog.HandlerOptions{Level: slog.LevelDebug}
@@ -58,9 +57,14 @@ func TestLogs(t *testing.T) {
 	each(t, nil, func(s *site) {
 		id := s.create(object{"slug": "job", "name": forged[:90], "tags": "a " + forged, "desc": forged})["uuid"].(string)
 		lines, hidden := 0, 0
-		for _, db := range []store.Store{
-			s.store, outage{s.store, errors.New("the database says " + forged)}, outage{s.store, fmt.Errorf("%w: %s", monitor.ErrUnavailable, forged)}, outage{s.store, nil},
-			panicking{s.store},
+		for _, db := range []monitor.Store{
+			s.store, outage(s.store, errors.New("the database says "+forged)), outage(s.store, fmt.Errorf("%w: %s", monitor.ErrUnavailable, forged)), outage(s.store, nil),
+			&dbtest.Hooked{Store: s.store, Around: func(op string, do func() error) error {
+				if op == "Update" {
+					panic(forged)
+				}
+				return do()
+			}},
 		} {
 			site, text, document := s.logged(db)
 			site.tryEverything(id)
@@ -71,13 +75,6 @@ func TestLogs(t *testing.T) {
 			s.Errorf("the log has %d lines, %d of them with a redacted key; want 100 and 1 at least", lines, hidden)
 		}
 	})
-}
-
-// panicking is a store that panics with a forged reason.
-type panicking struct{ store.Store }
-
-func (panicking) Update(context.Context, func(context.Context, store.Tx) error) error {
-	panic(forged)
 }
 
 // checkLog compares the log as text with the log as JSON, and returns the number of lines.

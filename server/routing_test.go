@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -166,7 +167,7 @@ func TestPingAddresses(t *testing.T) {
 		}},
 	} {
 		observed := make(requests, 1)
-		_, srv := newServer(t, instant{}, monitor.Config{}, server.Config{
+		_, srv := newServer(t, dbtest.Memory(t), monitor.Config{}, server.Config{
 			BaseURL: test.base, PingBaseURL: test.ping, Observer: observed, Logger: slog.New(slog.DiscardHandler),
 		})
 		for url, want := range test.urls {

@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"strings"
@@ -9,7 +8,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -87,17 +86,6 @@ func TestUpdateSchedules(t *testing.T) {
 	})
 }
 
-// deleting is a store that deletes a check right before each transaction.
-type deleting struct {
-	store.Store
-	now func()
-}
-
-func (d deleting) Update(ctx context.Context, change func(context.Context, store.Tx) error) error {
-	d.now()
-	return d.Store.Update(ctx, change)
-}
-
 // TestDeletedMeanwhile: a check that is deleted while a request changes it does not exist (server/API.md section 7).
 func TestDeletedMeanwhile(t *testing.T) {
 	each(t, nil, func(s *site) {
@@ -106,7 +94,12 @@ func TestDeletedMeanwhile(t *testing.T) {
 			if request == "POST /resume" {
 				s.api("POST", path(check)+"/pause", nil).is(200)
 			}
-			other := s.another(deleting{s.store, func() { s.api("DELETE", path(check), nil) }}, monitor.Config{}, server.Config{})
+			other := s.another(&dbtest.Hooked{Store: s.store, Around: func(op string, do func() error) error {
+				if op == "Update" { // right before each transaction
+					s.api("DELETE", path(check), nil)
+				}
+				return do()
+			}}, monitor.Config{}, server.Config{})
 			method, suffix, _ := strings.Cut(request, " ")
 			if signal, isPing := strings.CutPrefix(suffix, "ping"); isPing {
 				other.send(method, "/ping/"+check["uuid"].(string)+signal, nil).text(404, "not found")

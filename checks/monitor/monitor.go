@@ -41,9 +41,12 @@ type Monitor struct {
 	vitals   *health.Vitals
 }
 
+// Store is the database of a monitor: a store of package sqlstore.
+type Store = store.Store
+
 // New returns a monitor on a store whose schema is up to date. A nil config selects the defaults. New starts nothing:
 // the monitor takes pings at once, and [Monitor.Run] watches deadlines.
-func New(s store.Store, config *Config) (*Monitor, error) {
+func New(s Store, config *Config) (*Monitor, error) {
 	if s == nil {
 		return nil, errors.New("monitor: the store is nil")
 	}

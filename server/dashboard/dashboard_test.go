@@ -14,8 +14,8 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
-	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
@@ -35,15 +35,19 @@ type site struct {
 
 func newSite(t *testing.T, configure ...func(*dashboard.Config)) *site {
 	t.Helper()
-	return newSiteStored(t, func(db store.Store) store.Store { return db }, configure...)
+	return newSiteStored(t, nil, configure...)
 }
 
-// newSiteStored is newSite on what wrap makes of its database.
-func newSiteStored(t *testing.T, wrap func(store.Store) store.Store, configure ...func(*dashboard.Config)) *site {
+// newSiteStored is newSite with a hook around the operations of its database; see [dbtest.Hooked].
+func newSiteStored(t *testing.T, around func(op string, do func() error) error, configure ...func(*dashboard.Config)) *site {
 	t.Helper()
 	s := &site{t: t}
 	var err error
-	s.mon, err = monitor.New(wrap(dbtest.Memory(t)), &monitor.Config{Now: s.now})
+	var db monitor.Store = dbtest.Memory(t)
+	if around != nil {
+		db = &dbtest.Hooked{Store: db.(*sqlstore.Store), Around: around}
+	}
+	s.mon, err = monitor.New(db, &monitor.Config{Now: s.now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
@@ -29,30 +28,21 @@ func TestLongSearch(t *testing.T) {
 	b.get(s.path("?q=" + url.QueryEscape(strings.Repeat("A ", 90)+"b"))).is(http.StatusOK).has("a b</a>")
 }
 
-// leavingStore ends a request when the checks are read.
-type leavingStore struct {
-	store.Store
-	leave func()
-}
-
-func (s *leavingStore) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
-	list, err := s.Store.Checks(ctx, f)
-	s.leave()
-	return list, err
-}
-
 // No page is made for a viewer who has gone.
 func TestViewerWhoLeaves(t *testing.T) {
-	db := &leavingStore{leave: func() {}}
-	s := newSiteStored(t, func(inner store.Store) store.Store {
-		db.Store = inner
-		return db
+	leave := func() {}
+	s := newSiteStored(t, func(op string, do func() error) error {
+		err := do()
+		if op == "Checks" {
+			leave()
+		}
+		return err
 	})
 	s.create(checks.Spec{Name: new("backup")})
 	cookie := s.signedIn(s.keys.ReadWrite).client.Jar.Cookies(must(url.Parse(s.web.URL)))[0]
 	for _, page := range []string{"", "board", "badges"} {
 		ctx, cancel := context.WithCancel(t.Context())
-		db.leave = cancel
+		leave = cancel
 		r := httptest.NewRequestWithContext(ctx, http.MethodGet, s.path(page), nil)
 		r.AddCookie(cookie)
 		w := httptest.NewRecorder()

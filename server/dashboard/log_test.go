@@ -1,7 +1,6 @@
 package dashboard_test
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -12,46 +11,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
-// awayStore is a database that a test takes away.
-type awayStore struct {
-	store.Store
-	away atomic.Bool
-}
+// away is a database that a test takes away.
+type away struct{ atomic.Bool }
 
-func (s *awayStore) err() error {
-	if s.away.Load() {
+func (a *away) around(op string, do func() error) error {
+	if a.Load() && (op == "Keys" || op == "EndSession" || op == "Setting") {
 		return fmt.Errorf("%w: connection refused", monitor.ErrUnavailable)
 	}
-	return nil
-}
-
-func (s *awayStore) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, error) {
-	if err := s.err(); err != nil {
-		return nil, err
-	}
-	return s.Store.Keys(ctx, f)
-}
-
-func (s *awayStore) EndSession(ctx context.Context, id uuid.UUID, now, until time.Time) error {
-	if err := s.err(); err != nil {
-		return err
-	}
-	return s.Store.EndSession(ctx, id, now, until)
-}
-
-func (s *awayStore) Setting(ctx context.Context, name, initial string) (string, error) {
-	if err := s.err(); err != nil {
-		return "", err
-	}
-	return s.Store.Setting(ctx, name, initial)
+	return do()
 }
 
 // lockedText is a log that many goroutines write.
@@ -70,16 +41,13 @@ func (l *lockedText) Write(p []byte) (int, error) {
 // request fails, and anybody can send them: the log has one line a second.
 func TestLogDuringOutage(t *testing.T) {
 	var log lockedText
-	var db *awayStore
-	s := newSiteStored(t, func(inner store.Store) store.Store {
-		db = &awayStore{Store: inner}
-		return db
-	}, func(c *dashboard.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	var db away
+	s := newSiteStored(t, db.around, func(c *dashboard.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	link, err := s.pages.SignInLink(t.Context(), s.keys.ReadWrite)
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.away.Store(true)
+	db.Store(true)
 	b := s.browser()
 	for range 200 {
 		b.get(link).is(http.StatusServiceUnavailable)
@@ -92,6 +60,6 @@ func TestLogDuringOutage(t *testing.T) {
 	if n := strings.Count(log.String(), "\n"); n != 2 || !strings.Contains(log.String(), "unlogged=199") || !strings.Contains(log.String(), "/signin/") {
 		t.Errorf("the log has %d lines, want 2 with the route and the number of requests that are left out:\n%.2000s", n, log.String())
 	}
-	db.away.Store(false)
+	db.Store(false)
 	b.get(link).is(http.StatusSeeOther)
 }

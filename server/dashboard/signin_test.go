@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
@@ -202,11 +201,8 @@ func TestHostileNames(t *testing.T) {
 // Signing out ends the session: no cookie that the browser ever got works any more, on no server. Another browser that
 // signed in with the same key stays signed in.
 func TestSignOutEndsTheSession(t *testing.T) {
-	var db *awayStore
-	s := newSiteStored(t, func(inner store.Store) store.Store {
-		db = &awayStore{Store: inner}
-		return db
-	})
+	var db away
+	s := newSiteStored(t, db.around)
 	another, err := dashboard.New(s.mon, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -237,9 +233,9 @@ func TestSignOutEndsTheSession(t *testing.T) {
 	if got, want := statuses()[:2], []int{200, 200}; !slices.Equal(got, want) {
 		t.Fatalf("statuses before signing out: %v", got)
 	}
-	db.away.Store(true)
+	db.Store(true)
 	b.post("/signout", nil).is(http.StatusServiceUnavailable)
-	db.away.Store(false)
+	db.Store(false)
 	dashboard.ForgetKeys(another, s.project.ID)
 	b.post("/signout", nil).is(http.StatusSeeOther)
 	if got, want := statuses(), []int{303, 303, 303, 303}; !slices.Equal(got, want) {

@@ -11,35 +11,30 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
 
 // outage is a store with a database that fails on demand.
 type outage struct {
-	store.Store
+	dbtest.Hooked
 	reads, writes atomic.Pointer[error]
 }
 
-func (o *outage) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
-	if err := o.reads.Load(); err != nil {
-		return nil, fail(*err)
+func newOutage(s *sqlstore.Store) *outage {
+	o := &outage{Hooked: dbtest.Hooked{Store: s}}
+	o.Around = func(op string, do func() error) error {
+		failing := &o.reads
+		if op == "Update" {
+			failing = &o.writes
+		}
+		if err := failing.Load(); err != nil {
+			return fail(*err)
+		}
+		return do()
 	}
-	return o.Store.Checks(ctx, f)
-}
-
-func (o *outage) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
-	if err := o.reads.Load(); err != nil {
-		return nil, fail(*err)
-	}
-	return o.Store.Projects(ctx, f)
-}
-
-func (o *outage) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
-	if err := o.writes.Load(); err != nil {
-		return fail(*err)
-	}
-	return o.Store.Update(ctx, fn)
+	return o
 }
 
 // fail panics if there is no error.
@@ -54,7 +49,7 @@ func fail(err error) error {
 func TestOutage(t *testing.T) {
 	each(t, smtpd.Config{}, func(s *site) {
 		c := s.create(checks.Spec{Slug: new("job")})
-		store := &outage{Store: s.store}
+		store := newOutage(s.store)
 		s = s.on(store)
 		d := s.dial()
 		d.command(250, "EHLO client.example.org")
@@ -92,18 +87,20 @@ func TestOutage(t *testing.T) {
 
 // gate is a store that writes only when the gate is open.
 type gate struct {
-	store.Store
+	dbtest.Hooked
 	arrived, open chan struct{}
 }
 
-func newGate(s store.Store) gate {
-	return gate{s, make(chan struct{}, 1), make(chan struct{})}
-}
-
-func (g gate) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
-	g.arrived <- struct{}{}
-	<-g.open
-	return g.Store.Update(ctx, fn)
+func newGate(s *sqlstore.Store) *gate {
+	g := &gate{arrived: make(chan struct{}, 1), open: make(chan struct{})}
+	g.Hooked = dbtest.Hooked{Store: s, Around: func(op string, do func() error) error {
+		if op == "Update" {
+			g.arrived <- struct{}{}
+			<-g.open
+		}
+		return do()
+	}}
+	return g
 }
 
 // TestDurableBeforeAcknowledged checks that the client waits until the message is stored.

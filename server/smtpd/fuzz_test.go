@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,51 +15,9 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/store"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
-
-// counter is a store with one check that counts its messages. Any other use panics.
-type counter struct {
-	store.Store
-	id     uuid.UUID
-	stored atomic.Int64
-}
-
-func (c *counter) Checks(_ context.Context, f store.CheckFilter) ([]checks.Check, error) {
-	if f.ID == nil || *f.ID != c.id {
-		return nil, nil
-	}
-	return []checks.Check{{ID: c.id}}, nil
-}
-
-func (c *counter) Projects(context.Context, store.ProjectFilter) ([]checks.Project, error) {
-	return nil, nil
-}
-
-func (c *counter) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
-	return fn(ctx, counterTx{store: c})
-}
-
-type counterTx struct {
-	store.Tx
-	store *counter
-}
-
-func (tx counterTx) LockChecks(_ context.Context, ids []uuid.UUID) ([]*store.Locked, error) {
-	var locked []*store.Locked
-	for _, id := range ids {
-		locked = append(locked, &store.Locked{Check: checks.Check{ID: id}})
-	}
-	return locked, nil
-}
-
-func (tx counterTx) SaveChecks(_ context.Context, locked []*store.Locked) error {
-	for _, l := range locked {
-		tx.store.stored.Add(int64(len(l.Pings)))
-	}
-	return nil
-}
 
 var (
 	answerLine   = regexp.MustCompile(`^[2-5][0-9][0-9][ -]`)
@@ -85,10 +42,25 @@ func session(t testing.TB, address string, sent []byte) ([]byte, error) {
 // FuzzSession sends arbitrary bytes and disconnects. The server must end the connection, reply in lines of SMTP, and
 // acknowledge no more messages than it stored. It may store messages that it can no longer acknowledge.
 func FuzzSession(f *testing.F) {
-	store := &counter{id: uuid.MustParse("6f5dd2d1-8a4c-4a52-9d5f-0d9e2f1c7b3a")}
-	mon, err := monitor.New(store, nil)
+	mon, err := monitor.New(dbtest.Memory(f), nil)
 	if err != nil {
 		f.Fatal(err)
+	}
+	project, err := mon.OpenProject(f.Context(), "p")
+	if err != nil {
+		f.Fatal(err)
+	}
+	id := uuid.MustParse("6f5dd2d1-8a4c-4a52-9d5f-0d9e2f1c7b3a")
+	if _, err := mon.Create(f.Context(), project.ID, checks.Spec{ID: id}); err != nil {
+		f.Fatal(err)
+	}
+	stored := func(t testing.TB) int64 {
+		t.Helper()
+		c, err := mon.Check(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.NPings
 	}
 	cert, _ := certificate(f)
 	server, err := smtpd.New(mon, &smtpd.Config{Domain: domain, TLS: serverTLS(cert), MaxMessageBytes: 1000, Logger: slog.New(slog.DiscardHandler)})
@@ -116,11 +88,11 @@ func FuzzSession(f *testing.F) {
 	}
 	// Without a stored message, the comparison below would test nothing.
 	accepted := "EHLO x\r\n" + transaction + "DATA\r\nbody\r\n.\r\nQUIT\r\n"
-	if answers, err := session(f, listener.Addr().String(), []byte(accepted)); store.stored.Load() != 1 || !acknowledged.Match(answers) {
-		f.Fatalf("a valid message: %d stored, %v: %s", store.stored.Load(), err, answers)
+	if answers, err := session(f, listener.Addr().String(), []byte(accepted)); stored(f) != 1 || !acknowledged.Match(answers) {
+		f.Fatalf("a valid message: %d stored, %v: %s", stored(f), err, answers)
 	}
 	f.Fuzz(func(t *testing.T, sent []byte) {
-		before := store.stored.Load()
+		before := stored(t)
 		answers, err := session(t, listener.Addr().String(), sent)
 		if ne, ok := err.(net.Error); ok && ne.Timeout() {
 			t.Fatalf("the connection was not closed after %q", answers)
@@ -132,12 +104,12 @@ func FuzzSession(f *testing.F) {
 				}
 			}
 		}
-		stored, acks := store.stored.Load()-before, int64(len(acknowledged.FindAll(answers, -1)))
-		if acks > stored {
-			t.Errorf("%d messages were acknowledged, %d stored", acks, stored)
+		added, acks := stored(t)-before, int64(len(acknowledged.FindAll(answers, -1)))
+		if acks > added {
+			t.Errorf("%d messages were acknowledged, %d stored", acks, added)
 		}
-		if err == nil && acks < stored {
-			t.Errorf("%d messages were stored, %d acknowledged: %q", stored, acks, answers)
+		if err == nil && acks < added {
+			t.Errorf("%d messages were stored, %d acknowledged: %q", added, acks, answers)
 		}
 	})
 }

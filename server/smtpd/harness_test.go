@@ -22,8 +22,8 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
-	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
 )
@@ -39,7 +39,7 @@ const (
 // site is a running server with a project, on one database.
 type site struct {
 	*testing.T
-	store   store.Store
+	store   *sqlstore.Store
 	mon     *monitor.Monitor
 	project checks.Project
 	server  *smtpd.Server
@@ -78,7 +78,7 @@ func one(t *testing.T, config smtpd.Config) *site {
 	return newSite(t, dbtest.SQLite(t).Open(t), config)
 }
 
-func newSite(t *testing.T, db store.Store, config smtpd.Config) *site {
+func newSite(t *testing.T, db *sqlstore.Store, config smtpd.Config) *site {
 	t.Helper()
 	mon, err := monitor.New(db, &monitor.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *site) listen(mon *monitor.Monitor, config smtpd.Config) {
 }
 
 // on returns the site with a server on another store.
-func (s *site) on(db store.Store) *site {
+func (s *site) on(db monitor.Store) *site {
 	s.Helper()
 	mon, err := monitor.New(db, &monitor.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -45,7 +45,6 @@ func TestImportDirection(t *testing.T) {
 		"checks/job/rivercheck":      {"checks", "checks/job", "checks/job/croncheck"},
 		"checks/job/asynqcheck":      {"checks", "checks/job", "checks/job/croncheck"},
 		"checks/internal/store":      append([]string{"checks"}, leaves...),
-		"checks/store":               {"checks/internal/store"},
 		"checks/verdict":             append([]string{"checks", "channels/message"}, leaves...),
 		"checks/monitor":             append([]string{"checks", "checks/internal/...", "checks/job"}, leaves...),
 		"checks/internal/hold":       {"checks/internal/store"},

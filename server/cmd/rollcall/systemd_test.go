@@ -20,7 +20,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
-	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -181,7 +180,7 @@ func TestNotifyStart(t *testing.T) {
 
 // trouble is a store whose transactions fail, or hang without regard to their context.
 type trouble struct {
-	store.Store
+	dbtest.Hooked
 	err  atomic.Pointer[error]
 	hang atomic.Pointer[hang]
 }
@@ -189,7 +188,10 @@ type trouble struct {
 // hang is how long a transaction hangs: it sends to begun, and waits until ended is closed.
 type hang struct{ begun, ended chan struct{} }
 
-func (s *trouble) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
+func (s *trouble) around(op string, do func() error) error {
+	if op != "Update" {
+		return do()
+	}
 	if h := s.hang.Load(); h != nil {
 		h.begun <- struct{}{}
 		<-h.ended
@@ -197,7 +199,7 @@ func (s *trouble) Update(ctx context.Context, fn func(context.Context, store.Tx)
 	if err := s.err.Load(); err != nil {
 		return *err
 	}
-	return s.Store.Update(ctx, fn)
+	return do()
 }
 
 // TestWatchdog: the watchdog is fed while the watcher works, also without a database, and starves while it hangs.
@@ -205,7 +207,8 @@ func TestWatchdog(t *testing.T) {
 	socket, notify := listenNotify(t)
 	t.Setenv("NOTIFY_SOCKET", notify)
 	var late atomic.Int64 // how far the monitor's clock is ahead
-	db := &trouble{Store: dbtest.Memory(t)}
+	db := new(trouble)
+	db.Hooked = dbtest.Hooked{Store: dbtest.Memory(t), Around: db.around}
 	quiet := slog.New(slog.DiscardHandler)
 	mon, err := monitor.New(db, &monitor.Config{
 		Logger: quiet, WatchEvery: time.Millisecond,
@@ -236,7 +239,7 @@ func TestWatchdog(t *testing.T) {
 		}
 	}
 	is("while all is well", "WATCHDOG=1")
-	away := fmt.Errorf("%w: away", store.ErrUnavailable)
+	away := fmt.Errorf("%w: away", monitor.ErrUnavailable)
 	db.err.Store(&away)
 	late.Add(int64(time.Hour))
 	if !eventually(patience, func() bool { return mon.Live().OK() }) {

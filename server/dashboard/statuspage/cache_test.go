@@ -14,11 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
-	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/statuspage"
 )
@@ -63,17 +61,24 @@ func TestReadersCostNothing(t *testing.T) {
 
 // counting is a store that counts what pages read, and can fail.
 type counting struct {
-	store.Store
+	dbtest.Hooked
 	checks, transitions, pages atomic.Int64
 	failure                    atomic.Pointer[error]
 }
 
-func (s *counting) count(n *atomic.Int64) error {
-	n.Add(1)
-	if err := s.failure.Load(); err != nil {
-		return *err
+func newCounting(t *testing.T) *counting {
+	s := &counting{Hooked: dbtest.Hooked{Store: dbtest.Memory(t)}}
+	reads := map[string]*atomic.Int64{"Checks": &s.checks, "RecentTransitions": &s.transitions, "StatusPages": &s.pages}
+	s.Around = func(op string, do func() error) error {
+		if n := reads[op]; n != nil {
+			n.Add(1)
+			if err := s.failure.Load(); err != nil {
+				return *err
+			}
+		}
+		return do()
 	}
-	return nil
+	return s
 }
 
 func (s *counting) fail(err error) {
@@ -82,27 +87,6 @@ func (s *counting) fail(err error) {
 		return
 	}
 	s.failure.Store(&err)
-}
-
-func (s *counting) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
-	if err := s.count(&s.checks); err != nil {
-		return nil, err
-	}
-	return s.Store.Checks(ctx, f)
-}
-
-func (s *counting) RecentTransitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
-	if err := s.count(&s.transitions); err != nil {
-		return nil, err
-	}
-	return s.Store.RecentTransitions(ctx, ids, since)
-}
-
-func (s *counting) StatusPages(ctx context.Context, f store.StatusPageFilter) ([]checks.StatusPage, error) {
-	if err := s.count(&s.pages); err != nil {
-		return nil, err
-	}
-	return s.Store.StatusPages(ctx, f)
 }
 
 // reads returns how often checks, histories and the set of pages were read since the last call.
@@ -121,7 +105,7 @@ func (s *counting) wants(t *testing.T, what string, checks, transitions, pages i
 // test runs in a bubble.
 func TestPagesFollowChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &counting{Store: dbtest.Memory(t)}
+		s := newCounting(t)
 		w := newWorld(t, s)
 		settle := func(texts ...string) {
 			t.Helper()
@@ -221,7 +205,7 @@ func TestSecondPage(t *testing.T) {
 // TestCacheRests sees to it that the cache forgets everything after ten minutes without a reader.
 func TestCacheRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &counting{Store: dbtest.Memory(t)}
+		s := newCounting(t)
 		w := newWorld(t, s)
 		w.page("acme")
 		w.check("Shop")
@@ -240,7 +224,7 @@ func TestCacheRests(t *testing.T) {
 
 // TestHerd sends many readers to pages that nobody has made yet.
 func TestHerd(t *testing.T) {
-	s := &counting{Store: dbtest.Memory(t)}
+	s := newCounting(t)
 	w := newWorld(t, s)
 	w.check("Shop")
 	w.page("acme")
@@ -265,7 +249,7 @@ func TestHerd(t *testing.T) {
 
 // TestDatabaseAway serves the last page for a minute, and asks the database once a second.
 func TestDatabaseAway(t *testing.T) {
-	s := &counting{Store: dbtest.Memory(t)}
+	s := newCounting(t)
 	w := newWorld(t, s)
 	c := w.check("Shop")
 	w.ping(c, pings.Success)
@@ -277,7 +261,7 @@ func TestDatabaseAway(t *testing.T) {
 	w.must(err)
 	t.Cleanup(w.pages.Close)
 	w.get("/acme")
-	s.fail(fmt.Errorf("%w: test", store.ErrUnavailable))
+	s.fail(fmt.Errorf("%w: test", monitor.ErrUnavailable))
 	w.pages.Refresh()
 	s.reads()
 	for range 59 {

@@ -17,7 +17,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
-	"github.com/rollcall-dev/rollcall/checks/store"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 	"github.com/rollcall-dev/rollcall/server/dashboard/statuspage"
@@ -42,7 +41,7 @@ type world struct {
 
 const baseURL = "https://ops.example.org/jobs/status"
 
-func newWorld(t testing.TB, s store.Store) *world {
+func newWorld(t testing.TB, s monitor.Store) *world {
 	t.Helper()
 	w := &world{t: t, clock: dbtest.NewClock(noon)}
 	var err error

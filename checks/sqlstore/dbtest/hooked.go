@@ -1,0 +1,119 @@
+package dbtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+)
+
+// Hooked is a store whose operations a test counts, holds up or lets fail.
+type Hooked struct {
+	*sqlstore.Store
+	// Around is called in place of the operations below, with their name: that of the method, and "ByBadge" for Checks and
+	// Projects that look for a badge key. It calls do, which does the operation, or returns an error instead.
+	Around func(op string, do func() error) error
+}
+
+var _ store.Store = (*Hooked)(nil)
+
+// Update runs a transaction.
+func (h *Hooked) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
+	return h.Around("Update", func() error { return h.Store.Update(ctx, fn) })
+}
+
+// Checks reads checks.
+func (h *Hooked) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
+	return hooked(h, byBadge("Checks", f.BadgeKey != nil), func() ([]checks.Check, error) { return h.Store.Checks(ctx, f) })
+}
+
+// Projects reads projects.
+func (h *Hooked) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
+	return hooked(h, byBadge("Projects", f.BadgeKey != nil), func() ([]checks.Project, error) { return h.Store.Projects(ctx, f) })
+}
+
+// BySlug finds the project of a ping key, and its checks with a slug.
+func (h *Hooked) BySlug(ctx context.Context, pingKey, slug string) (project uuid.UUID, ids []uuid.UUID, err error) {
+	err = h.Around("BySlug", func() (err error) {
+		project, ids, err = h.Store.BySlug(ctx, pingKey, slug)
+		return err
+	})
+	return project, ids, err
+}
+
+// Keys reads API keys.
+func (h *Hooked) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, error) {
+	return hooked(h, "Keys", func() ([]checks.Key, error) { return h.Store.Keys(ctx, f) })
+}
+
+// Channels reads channels.
+func (h *Hooked) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
+	return hooked(h, "Channels", func() ([]channels.Channel, error) { return h.Store.Channels(ctx, projectID) })
+}
+
+// RecentTransitions reads transitions.
+func (h *Hooked) RecentTransitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
+	return hooked(h, "RecentTransitions", func() (map[uuid.UUID][]checks.Transition, error) { return h.Store.RecentTransitions(ctx, ids, since) })
+}
+
+// StatusPages reads status pages.
+func (h *Hooked) StatusPages(ctx context.Context, f store.StatusPageFilter) ([]checks.StatusPage, error) {
+	return hooked(h, "StatusPages", func() ([]checks.StatusPage, error) { return h.Store.StatusPages(ctx, f) })
+}
+
+// Setting reads a setting.
+func (h *Hooked) Setting(ctx context.Context, name, initial string) (string, error) {
+	return hooked(h, "Setting", func() (string, error) { return h.Store.Setting(ctx, name, initial) })
+}
+
+// EndSession ends a session.
+func (h *Hooked) EndSession(ctx context.Context, id uuid.UUID, now, until time.Time) error {
+	return h.Around("EndSession", func() error { return h.Store.EndSession(ctx, id, now, until) })
+}
+
+func byBadge(op string, badge bool) string {
+	if badge {
+		return "ByBadge"
+	}
+	return op
+}
+
+func hooked[T any](h *Hooked, op string, read func() (T, error)) (result T, err error) {
+	err = h.Around(op, func() (err error) {
+		result, err = read()
+		return err
+	})
+	return result, err
+}
+
+// Insert adds projects, keys and checks as they are, with identifiers and keys that no monitor would choose.
+func Insert(t testing.TB, s *sqlstore.Store, projects []checks.Project, keys []checks.Key, list []checks.Check) {
+	t.Helper()
+	err := s.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		for _, p := range projects {
+			if err := tx.InsertProject(ctx, p); err != nil {
+				return err
+			}
+		}
+		for _, k := range keys {
+			if err := tx.InsertKey(ctx, k); err != nil {
+				return err
+			}
+		}
+		for _, c := range list {
+			if err := tx.SaveChecks(ctx, []*store.Locked{{Check: c}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
