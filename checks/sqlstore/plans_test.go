@@ -72,12 +72,12 @@ func exercise(t *testing.T, s *sqlstore.Store, now time.Time) {
 	for _, channel := range due {
 		claim.Room = append(claim.Room, store.ChannelRoom{Channel: channel, N: 10})
 	}
-	changes := store.DeliveryChanges{Now: now}
+	var results []store.DeliveryResult
 	claimed := 0
 	for range 3 {
 		var got []store.QueuedDelivery
 		err := s.Update(t.Context(), func(ctx context.Context, tx store.Tx) (err error) {
-			got, err = exchange(ctx, tx, changes, claim)
+			got, err = exchange(ctx, tx, results, claim)
 			return err
 		})
 		if err != nil {
@@ -86,13 +86,13 @@ func exercise(t *testing.T, s *sqlstore.Store, now time.Time) {
 		if _, err := s.Alerts(t.Context(), got); err != nil {
 			t.Fatal(err)
 		}
-		changes.Deliveries, claimed = nil, claimed+len(got)
+		results, claimed = nil, claimed+len(got)
 		for i, q := range got {
-			q.State = monitor.DeliverySent
-			changes.Deliveries = append(changes.Deliveries, q)
-			if i == 0 {
-				changes.Copies = map[int64][]uuid.UUID{q.ID: {q.ChannelID}}
+			r := store.DeliveryResult{QueuedDelivery: q, Claim: q.Attempts, Mark: &store.ChannelMark{}}
+			if r.State = monitor.DeliverySent; i == 0 {
+				r.Copies = []uuid.UUID{q.ChannelID}
 			}
+			results = append(results, r)
 		}
 	}
 	if claimed < 100 {
@@ -122,16 +122,9 @@ func readLogs(t *testing.T, s *sqlstore.Store, db *bun.DB, now time.Time) {
 	}
 }
 
-// exchange does what one turn of the delivery does: it saves results, claims deliveries and locks the lines of some.
-func exchange(ctx context.Context, tx store.Tx, changes store.DeliveryChanges, claim store.DeliveryClaim) ([]store.QueuedDelivery, error) {
-	ids := []int64{1}
-	for _, q := range changes.Deliveries {
-		ids = append(ids, q.ID)
-	}
-	if _, err := tx.LockDeliveries(ctx, ids); err != nil {
-		return nil, err
-	}
-	if err := tx.SaveDeliveries(ctx, changes); err != nil {
+// exchange does what one turn of the delivery does: it records results, claims deliveries and locks the lines of some.
+func exchange(ctx context.Context, tx store.Tx, results []store.DeliveryResult, claim store.DeliveryClaim) ([]store.QueuedDelivery, error) {
+	if err := tx.RecordResults(ctx, claim.Now, results); err != nil {
 		return nil, err
 	}
 	claimed, err := tx.ClaimDeliveries(ctx, claim)
