@@ -78,5 +78,5 @@ func (m *Monitor) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) (
 // Those of one instant are in the order in which they happened. What the clock has done and nobody has recorded yet is not
 // among them; see [checks.Check.Settle]. The number of queries does not depend on the number of checks.
 func (m *Monitor) Transitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
-	return m.store.RecentTransitions(ctx, ids, since)
+	return m.store.Transitions(ctx, ids, since)
 }

@@ -179,6 +179,12 @@ func (f fixture) log(t *testing.T, id uuid.UUID) []pings.Ping {
 	return list
 }
 
+// transitions returns all transitions and pauses of a check.
+func (f fixture) transitions(ctx context.Context, id uuid.UUID) ([]checks.Transition, error) {
+	all, err := f.Transitions(ctx, []uuid.UUID{id}, time.Time{})
+	return all[id], err
+}
+
 // flips returns all flips of a check, newest first.
 func (f fixture) flips(t *testing.T, id uuid.UUID) []flips.Flip {
 	t.Helper()

@@ -125,7 +125,7 @@ func testTransitions(t *testing.T, f fixture) {
 	f.ping(t, c.ID, pings.Signal{}, at(1))
 	f.pause(t, c.ID, at(2))
 	list := func(id uuid.UUID) []checks.Transition {
-		list, err := f.Transitions(t.Context(), id)
+		list, err := f.transitions(t.Context(), id)
 		must(t, err)
 		return list
 	}

@@ -76,7 +76,7 @@ func testRecentPings(t *testing.T, f fixture) {
 	}
 }
 
-// testRecentTransitions: it returns those of Transitions from an instant on, for several checks at once.
+// testRecentTransitions: Transitions returns those from an instant on, for several checks at once.
 func testRecentTransitions(t *testing.T, f fixture) {
 	second := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
 	a, b, quiet := f.create(t, checks.Spec{}), f.create(t, checks.Spec{}), f.create(t, checks.Spec{})
@@ -86,13 +86,13 @@ func testRecentTransitions(t *testing.T, f fixture) {
 		f.ping(t, c.ID, pings.Signal{}, second(i+1))
 	}
 	all := func(id uuid.UUID, since time.Time) []checks.Transition {
-		list, err := f.Transitions(t.Context(), id)
+		list, err := f.transitions(t.Context(), id)
 		must(t, err)
 		return slices.DeleteFunc(list, func(t checks.Transition) bool { return t.At.Before(since) })
 	}
 	ids := []uuid.UUID{b.ID, quiet.ID, a.ID, uuid.New()}
 	for _, since := range []time.Time{{}, time.Unix(-5, 0), noon, second(1), second(1).Add(time.Microsecond), second(3)} {
-		got, err := f.RecentTransitions(t.Context(), ids, since)
+		got, err := f.Transitions(t.Context(), ids, since)
 		must(t, err)
 		want := make(map[uuid.UUID][]checks.Transition)
 		for _, id := range []uuid.UUID{a.ID, b.ID} {
@@ -102,7 +102,7 @@ func testRecentTransitions(t *testing.T, f fixture) {
 		}
 		same(t, "since "+since.String(), got, want)
 	}
-	if got, err := f.RecentTransitions(t.Context(), nil, noon); err != nil || len(got) > 0 {
+	if got, err := f.Transitions(t.Context(), nil, noon); err != nil || len(got) > 0 {
 		t.Errorf("of no checks: %v, %v", got, err)
 	}
 }

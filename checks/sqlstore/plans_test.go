@@ -117,7 +117,7 @@ func readLogs(t *testing.T, s *sqlstore.Store, db *bun.DB, now time.Time) {
 	if logs, err := s.RecentPings(t.Context(), ids, since, 1000); err != nil || len(logs) < 30 {
 		t.Fatalf("read %d logs: %v", len(logs), err)
 	}
-	if lists, err := s.RecentTransitions(t.Context(), ids, since); err != nil || len(lists) < 30 {
+	if lists, err := s.Transitions(t.Context(), ids, since); err != nil || len(lists) < 30 {
 		t.Fatalf("read the transitions of %d checks: %v", len(lists), err)
 	}
 }

@@ -464,9 +464,9 @@ func (w *world) dump(t tb) (d dump) {
 		flips, err := w.Flips(ctx, c.ID, time.Time{}, time.Time{})
 		read(err)
 		d.Flips = append(d.Flips, flips...)
-		changes, err := w.Transitions(ctx, c.ID)
+		changes, err := w.Transitions(ctx, []uuid.UUID{c.ID}, time.Time{})
 		read(err)
-		d.Changes = append(d.Changes, changes...)
+		d.Changes = append(d.Changes, changes[c.ID]...)
 	}
 	d.Durations, err = w.LastDurations(ctx, w.project)
 	read(err)

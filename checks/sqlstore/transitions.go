@@ -29,23 +29,12 @@ func (r *transitionRow) read() (err error) {
 	return err
 }
 
-// Transitions returns the flips and the pauses of a check, by time.
-func (s *Store) Transitions(ctx context.Context, checkID uuid.UUID) ([]checks.Transition, error) {
-	all, err := s.transitions(ctx, "c.uuid = ?", checkID)
-	return all[checkID], err
-}
-
-// RecentTransitions returns the flips and the pauses of checks since an instant, by time.
-func (s *Store) RecentTransitions(ctx context.Context, checkIDs []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
+// Transitions returns the flips and the pauses of checks since an instant, by time.
+func (s *Store) Transitions(ctx context.Context, checkIDs []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
 	if len(checkIDs) == 0 {
 		return nil, nil
 	}
-	return s.transitions(ctx, s.d.anyOf("c.uuid", "uuid")+" AND t.at >= ?", s.d.list(checkIDs), since.UnixMicro())
-}
-
-// transitions returns the flips and the pauses that meet a condition on a check c and a row t, by time.
-func (s *Store) transitions(ctx context.Context, where string, args ...any) (map[uuid.UUID][]checks.Transition, error) {
-	rows, err := s.transitionRows(ctx, where, args...)
+	rows, err := s.transitionRows(ctx, s.d.anyOf("c.uuid", "uuid")+" AND t.at >= ?", s.d.list(checkIDs), since.UnixMicro())
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (h *History) foldsOf(ctx context.Context, id uuid.UUID, before time.Time) (
 		return nil, err
 	}
 	// Read the flips first: as long as a month is not folded, nobody prunes its flips.
-	history, err := h.Store.Transitions(ctx, id)
+	history, err := h.transitions(ctx, id)
 	if err != nil {
 		return nil, err
 	}

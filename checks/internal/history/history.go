@@ -100,6 +100,12 @@ func (h *History) Flips(ctx context.Context, id uuid.UUID, window flips.Window) 
 	return stored, nil
 }
 
+// transitions returns all transitions and pauses of a check.
+func (h *History) transitions(ctx context.Context, id uuid.UUID) ([]checks.Transition, error) {
+	all, err := h.Store.Transitions(ctx, []uuid.UUID{id}, time.Time{})
+	return all[id], err
+}
+
 // Downtime returns how a check spent the time between two instants; see package monitor.
 func (h *History) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time) (flips.Times, error) {
 	now := h.Now()
@@ -107,7 +113,7 @@ func (h *History) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time
 	if err != nil {
 		return flips.Times{}, err
 	}
-	history, err := h.Store.Transitions(ctx, id)
+	history, err := h.transitions(ctx, id)
 	if err != nil {
 		return flips.Times{}, err
 	}

@@ -24,7 +24,7 @@ func (h *History) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) (
 		if err != nil {
 			return nil, err
 		}
-		history, err := h.Store.Transitions(ctx, id)
+		history, err := h.transitions(ctx, id)
 		if err != nil {
 			return nil, err
 		}

@@ -113,16 +113,14 @@ type LogReader interface {
 	// Flips returns the flips of a check after and before the given instants, both exclusive, newest first. A
 	// zero time is no bound; others may lie before 1970.
 	Flips(ctx context.Context, checkID uuid.UUID, after, before time.Time) ([]flips.Flip, error)
-	// Transitions returns the transitions and the pauses of a check, by time. Those of one instant are in the order in which
-	// they happened; see [MergePauses]. Each has the fields with which SaveChecks got it.
-	Transitions(ctx context.Context, checkID uuid.UUID) ([]checks.Transition, error)
+	// Transitions returns, for each of the checks that has some, the transitions and the pauses at or after an instant, by
+	// time. The zero time selects all. Those of one instant are in the order in which they happened; see [MergePauses].
+	// Each has the fields with which SaveChecks got it.
+	Transitions(ctx context.Context, checkIDs []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error)
 	// RecentPings returns, for each of the checks that has a log, its newest pings, newest first and up to limit, with N,
 	// Kind, At, RunID, ExitStatus, Duration and BodySize. It stops after [OlderPings] pings in a row that are older than
 	// since. The number of queries does not depend on that of the checks.
 	RecentPings(ctx context.Context, checkIDs []uuid.UUID, since time.Time, limit int) (map[uuid.UUID][]pings.Ping, error)
-	// RecentTransitions returns, for each of the checks that has some, the transitions and the pauses at or after an
-	// instant, in the form and the order of Transitions.
-	RecentTransitions(ctx context.Context, checkIDs []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error)
 	// History returns the newest transitions and pauses of a check in the reverse order of Transitions, each transition
 	// with its deliveries. It returns up to q.Limit and, so that the next page can begin before the last one, all others at
 	// the instant of the last one.

@@ -57,9 +57,9 @@ func (h *Hooked) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.
 	return hooked(h, "Channels", func() ([]channels.Channel, error) { return h.Store.Channels(ctx, projectID) })
 }
 
-// RecentTransitions reads transitions.
-func (h *Hooked) RecentTransitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
-	return hooked(h, "RecentTransitions", func() (map[uuid.UUID][]checks.Transition, error) { return h.Store.RecentTransitions(ctx, ids, since) })
+// Transitions reads transitions.
+func (h *Hooked) Transitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
+	return hooked(h, "Transitions", func() (map[uuid.UUID][]checks.Transition, error) { return h.Store.Transitions(ctx, ids, since) })
 }
 
 // StatusPages reads status pages.
