@@ -124,7 +124,7 @@ func (s *Store) check(r *checkRow) (checks.Check, error) {
 	if stored.State == nil {
 		stored.State = new(checks.State)
 		switch err := json.Unmarshal(r.stored, &stored); {
-		case len(r.stored) == 0 || stored.Revision != r.revision:
+		case len(r.stored) == 0:
 			if *stored.State, err = r.previous.state(); err != nil {
 				return checks.Check{}, err
 			}
@@ -146,11 +146,9 @@ func (s *Store) check(r *checkRow) (checks.Check, error) {
 // version does not know.
 const stateVersion = 1
 
-// storedState is the JSON in rollcall_states.state. It is valid if Revision is that of the row. Otherwise a server of the
-// version before has written the row since, and the columns of previousState are valid.
+// storedState is the JSON in rollcall_states.state.
 type storedState struct {
-	Version  int   `json:"version"`
-	Revision int64 `json:"revision"`
+	Version int `json:"version"`
 	*checks.State
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// previousState has the columns of rollcall_states from which servers of the version before read the state, and which
-// they write. Instants are microseconds since 1970. The three lists of bytes are empty for the zero value:
+// previousState has the columns of rollcall_states that held the state before the column state. A check that has not
+// changed since still has its state there. Instants are microseconds since 1970. The three lists of bytes are empty for the zero value:
 //
 //   - runs: for each open run its start (8 bytes), then 1 and its identifier (16 bytes), or 0
 //   - alerting: a version byte, 1, then a varint for each field
@@ -27,52 +27,9 @@ type previousState struct {
 
 const (
 	previousVersion = 1
-	alertingFields  = 8
 	durationUnit    = 10 * time.Millisecond
 	secondsOfDay    = 24 * 60 * 60
 )
-
-// previousOf returns the columns for a state.
-func previousOf(s *checks.State) previousState {
-	p := previousState{
-		status: code(statuses[:], s.Stored), since: micros(s.StoredSince), nPings: s.NPings,
-		lastPing: micros(s.LastPing), lastStart: micros(s.LastStart), lastStartRun: s.LastStartRun,
-	}
-	for _, run := range s.Runs {
-		p.runs = binary.BigEndian.AppendUint64(p.runs, uint64(run.StartedAt.UnixMicro()))
-		if run.ID.Valid {
-			p.runs = append(append(p.runs, 1), run.ID.UUID[:]...)
-		} else {
-			p.runs = append(p.runs, 0)
-		}
-	}
-	if a := s.Alerting; a != (checks.Alerting{}) {
-		p.alerting = []byte{previousVersion}
-		for _, v := range [alertingFields]int64{
-			micros(a.Since), int64(a.Failures), micros(a.FailedAt), micros(a.ExpectedAt),
-			micros(a.HeldSince), micros(a.RepeatFrom), int64(a.Reminders), micros(a.Next),
-		} {
-			p.alerting = binary.AppendVarint(p.alerting, v)
-		}
-	}
-	if h := &s.History; *h != (checks.History{}) {
-		t, day := h.Today.Totals, int64(0)
-		if !h.Today.Date.IsZero() {
-			day = h.Today.Date.Unix() / secondsOfDay
-		}
-		p.history = append(make([]byte, 0, 64+len(h.Recent)), previousVersion)
-		p.history = binary.AppendVarint(p.history, day)
-		for _, v := range [...]int64{
-			t.Runs, t.Failures, t.Timed, int64(t.Sum / durationUnit), int64(t.Min / durationUnit), int64(t.Max / durationUnit),
-		} {
-			p.history = binary.AppendUvarint(p.history, uint64(v))
-		}
-		p.history = binary.AppendVarint(p.history, micros(h.LastSuccess))
-		p.history = binary.AppendUvarint(p.history, uint64(h.LastSuccessDuration/durationUnit))
-		p.history = append(p.history, h.Recent...)
-	}
-	return p
-}
 
 var errPrevious = errors.New("sqlstore: the state of a check has a value that this version cannot read")
 

@@ -22,31 +22,28 @@ var insertPings = statement{
 	postgres: `WITH inserted AS (
 			INSERT INTO rollcall_pings (id, check_id, n, prev, kind, at, scheme, method, remote_addr, ua, run, exit_status, duration,
 				body_size, body)
-			SELECT unnest($14::bigint[]), unnest($15::bigint[]), unnest($16::bigint[]), nullif(unnest($17::bigint[]), 0),
-				unnest($18::smallint[]), unnest($19::bigint[]), unnest($20::text[]), unnest($21::text[]), unnest($22::text[]),
-				unnest($23::text[]), unnest($24::uuid[]), unnest($25::smallint[]), unnest($26::bigint[]), unnest($27::bigint[]),
-				unnest($28::bytea[])
+			SELECT unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), nullif(unnest($9::bigint[]), 0),
+				unnest($10::smallint[]), unnest($11::bigint[]), unnest($12::text[]), unnest($13::text[]), unnest($14::text[]),
+				unnest($15::text[]), unnest($16::uuid[]), unnest($17::smallint[]), unnest($18::bigint[]), unnest($19::bigint[]),
+				unnest($20::bytea[])
 		) `,
 }
 
-// updateStates also writes the columns of previousState. The second condition on check_id is redundant, but without it
-// PostgreSQL may scan the table for the join.
+// updateStates also clears the columns of previousState: a status of -1 makes a server that reads them fail instead of
+// judging by an old state. The second condition on check_id is redundant, but without it PostgreSQL may scan the table for
+// the join.
 var updateStates = statement{
-	sqlite: `UPDATE rollcall_states SET state = ?, log_head = nullif(?, 0), revision = ?,
-			status = ?, since = nullif(?, 0), n_pings = ?, last_ping = nullif(?, 0), last_start = nullif(?, 0), last_start_run = ?,
-			runs = nullif(?, x''), alerting = nullif(?, x''), history = nullif(?, x'')
+	sqlite: `UPDATE rollcall_states SET state = ?, log_head = nullif(?, 0), revision = ?, n_pings = ?` + clearPrevious + `
 		WHERE check_id = ?`,
 	postgres: `UPDATE rollcall_states AS s SET state = v.state, log_head = nullif(v.log_head, 0), revision = v.revision,
-			status = v.status, since = nullif(v.since, 0), n_pings = v.n_pings, last_ping = nullif(v.last_ping, 0),
-			last_start = nullif(v.last_start, 0), last_start_run = v.last_start_run,
-			runs = nullif(v.runs, ''), alerting = nullif(v.alerting, ''), history = nullif(v.history, '')
+			n_pings = v.n_pings` + clearPrevious + `
 		FROM (SELECT unnest($1::text[]) AS state, unnest($2::bigint[]) AS log_head, unnest($3::bigint[]) AS revision,
-			unnest($4::smallint[]) AS status, unnest($5::bigint[]) AS since, unnest($6::bigint[]) AS n_pings,
-			unnest($7::bigint[]) AS last_ping, unnest($8::bigint[]) AS last_start, unnest($9::uuid[]) AS last_start_run,
-			unnest($10::bytea[]) AS runs, unnest($11::bytea[]) AS alerting, unnest($12::bytea[]) AS history,
-			unnest($13::bigint[]) AS check_id) AS v
-		WHERE s.check_id = v.check_id AND s.check_id = ANY ($13::bigint[])`,
+			unnest($4::bigint[]) AS n_pings, unnest($5::bigint[]) AS check_id) AS v
+		WHERE s.check_id = v.check_id AND s.check_id = ANY ($5::bigint[])`,
 }
+
+const clearPrevious = `, status = -1, since = NULL, last_ping = NULL, last_start = NULL, last_start_run = NULL, runs = NULL,
+			alerting = NULL, history = NULL`
 
 var updateWatches = statement{
 	sqlite: "UPDATE rollcall_states SET watch_at = nullif(?, 0) WHERE check_id = ?",
@@ -233,12 +230,8 @@ func pingValues(id int64, row *lockedRow, p *pings.Ping) []any {
 
 // stateValues returns the values of updateStates.
 func stateValues(row *lockedRow, s *checks.State) ([]any, error) {
-	state, err := json.Marshal(storedState{stateVersion, row.revision, s})
-	p := previousOf(s)
-	return []any{
-		string(state), row.logHead, row.revision,
-		p.status, p.since, p.nPings, p.lastPing, p.lastStart, p.lastStartRun, p.runs, p.alerting, p.history, row.id,
-	}, err
+	state, err := json.Marshal(storedState{stateVersion, s})
+	return []any{string(state), row.logHead, row.revision, s.NPings, row.id}, err
 }
 
 // statuses lists the states of checks. The database stores the index.

@@ -1,3 +1,3 @@
--- The state of the check as JSON; see checkrow.go. It counts if its revision is that of the row. Servers of the version before
--- read and write the other columns, which are written too for as long as such servers may run.
+-- The state of the check as JSON; see checkrow.go. Without it, the other columns have the state: a check moves to this column
+-- when it next changes. From then on its status is -1.
 ALTER TABLE rollcall_states ADD COLUMN state TEXT;
