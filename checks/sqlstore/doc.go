@@ -20,7 +20,7 @@
 //
 //	UPDATE rollcall_states SET revision = 4711 WHERE check_id = 12
 //
-// The state is then read from the other columns: the column state counts only while the revision in it is that of the row.
+// The state of a check is the JSON in the column state.
 //
 // # SQLite
 //

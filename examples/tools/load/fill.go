@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -90,7 +91,7 @@ func (f *fixture) create(ctx context.Context, store *sqlstore.Store, n, integrat
 		return err
 	}
 	err = f.copyRow(ctx, "rollcall_states", n-1, map[string]string{
-		"check_id": "check_id + i", "n_pings": "0", "log_head": "NULL", "state": "NULL",
+		"check_id": "check_id + i", "log_head": "NULL",
 	})
 	if err != nil {
 		return err
@@ -156,10 +157,27 @@ func (f *fixture) prepareLog(ctx context.Context) error {
 	return err
 }
 
-// overdue makes n checks overdue by moving their recorded times back.
+// overdue makes n checks overdue by moving their recorded times back. All checks have the state of the one that was copied.
 func (f *fixture) overdue(ctx context.Context, n int) error {
-	const twoDays = int64(48 * time.Hour / time.Microsecond)
-	_, err := f.db.NewRaw("UPDATE rollcall_states SET last_ping = last_ping - ?, watch_at = watch_at - ?, "+
-		"revision = revision + 1 WHERE check_id IN (SELECT check_id FROM rollcall_states LIMIT ?)", twoDays, twoDays, n).Exec(ctx)
+	const twoDays = 48 * time.Hour
+	var text string
+	if err := f.db.NewRaw("SELECT state FROM rollcall_states LIMIT 1").Scan(ctx, &text); err != nil {
+		return err
+	}
+	var state map[string]any
+	if err := json.Unmarshal([]byte(text), &state); err != nil {
+		return err
+	}
+	at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(state["last_ping"]))
+	if err != nil {
+		return err
+	}
+	state["last_ping"] = at.Add(-twoDays)
+	moved, err := json.Marshal(state)
+	if err != nil {
+		return err
+	}
+	_, err = f.db.NewRaw("UPDATE rollcall_states SET state = ?, watch_at = watch_at - ?, revision = revision + 1 "+
+		"WHERE check_id IN (SELECT check_id FROM rollcall_states LIMIT ?)", string(moved), twoDays.Microseconds(), n).Exec(ctx)
 	return err
 }
