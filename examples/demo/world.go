@@ -1,10 +1,11 @@
 package main
 
 import (
-	"container/heap"
 	"context"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -17,28 +18,33 @@ type world struct {
 	clock *clock
 	seed  uint64
 	end   time.Time // of the history
-	queue events
-	added int
-	live  bool // the clock runs, and so does the monitor
+	queue []event   // the next one first
+	live  bool      // the clock runs, and so does the monitor
 }
 
 // event is something that happens at an instant.
 type event struct {
-	at    time.Time
-	order int // events of one instant happen in the order in which they were added
-	do    func(context.Context) error
+	at time.Time
+	do func(context.Context) error
 }
 
-// at adds an event.
+// at adds an event. Events of one instant happen in the order in which they were added.
 func (w *world) at(t time.Time, do func(context.Context) error) {
-	w.added++
-	heap.Push(&w.queue, event{t, w.added, do})
+	i := sort.Search(len(w.queue), func(i int) bool { return w.queue[i].at.After(t) })
+	w.queue = slices.Insert(w.queue, i, event{t, do})
+}
+
+// take removes the next event.
+func (w *world) take() event {
+	next := w.queue[0]
+	w.queue = slices.Delete(w.queue, 0, 1)
+	return next
 }
 
 // past lets everything happen up to an instant, as fast as it can.
 func (w *world) past(ctx context.Context, until time.Time) error {
 	for len(w.queue) > 0 && !w.queue[0].at.After(until) {
-		e := heap.Pop(&w.queue).(event)
+		e := w.take()
 		w.clock.set(e.at)
 		if err := e.do(ctx); err != nil {
 			return err
@@ -52,7 +58,7 @@ func (w *world) past(ctx context.Context, until time.Time) error {
 func (w *world) future(ctx context.Context) error {
 	w.live = true
 	for len(w.queue) > 0 {
-		e := heap.Pop(&w.queue).(event)
+		e := w.take()
 		select {
 		case <-ctx.Done():
 			return nil
@@ -90,21 +96,6 @@ func (w *world) random(part string) *rand.Rand {
 	hash := fnv.New64a()
 	hash.Write([]byte(part))
 	return rand.New(rand.NewPCG(w.seed, hash.Sum64()))
-}
-
-// events is a heap, the next event first.
-type events []event
-
-func (e events) Len() int { return len(e) }
-func (e events) Less(i, j int) bool {
-	return e[i].at.Before(e[j].at) || e[i].at.Equal(e[j].at) && e[i].order < e[j].order
-}
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
-func (e *events) Pop() any {
-	last := (*e)[len(*e)-1]
-	*e = (*e)[:len(*e)-1]
-	return last
 }
 
 // clock is the monitor's clock: it stands where it was set, or runs on from there.
