@@ -30,7 +30,7 @@ type fixture struct {
 // fill makes a project with n checks, each with a number of integrations, in an empty database. The caller closes the
 // database.
 func fill(ctx context.Context, url string, n, integrations int) (f *fixture, err error) {
-	db, err := database.Open(ctx, url)
+	db, store, err := database.Open(ctx, url)
 	if err != nil {
 		return nil, err
 	}
@@ -40,13 +40,6 @@ func fill(ctx context.Context, url string, n, integrations int) (f *fixture, err
 			err = errors.Join(err, db.Close())
 		}
 	}()
-	store, err := sqlstore.New(f.db)
-	if err != nil {
-		return nil, err
-	}
-	if err := store.Migrate(ctx); err != nil {
-		return nil, err
-	}
 	if err := f.create(ctx, store, n, integrations); err != nil {
 		return nil, err
 	}

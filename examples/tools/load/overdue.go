@@ -14,19 +14,15 @@ import (
 func (o *options) measureOverdue(ctx context.Context, out io.Writer, data *fixture, t *target) error {
 	memory, _ := program.Memory(t.servers[0].PID())
 	fmt.Fprintf(out, "start-up: %v; memory: %.1f MB\n", t.startup.Round(time.Millisecond), float64(memory)/1e6)
+	idle, err := t.spent(ctx, func() error { return wait(ctx, o.Duration) })
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "idle watcher: %.2f %% of a core\n", 100*float64(idle.CPU)/float64(o.Duration))
 	before, err := t.usage(ctx)
 	if err != nil {
 		return err
 	}
-	if err := wait(ctx, o.Duration); err != nil {
-		return err
-	}
-	idle, err := t.usage(ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "idle watcher: %.2f %% of a core\n", 100*float64(idle.CPU-before.CPU)/float64(o.Duration))
-
 	if err := data.overdue(ctx, o.Overdue); err != nil {
 		return err
 	}
@@ -38,7 +34,7 @@ func (o *options) measureOverdue(ctx context.Context, out io.Writer, data *fixtu
 		}
 		if now.down >= float64(o.Overdue) {
 			fmt.Fprintf(out, "%.0f checks that became overdue at once were down after %v, with %v of CPU\n",
-				now.down, time.Since(began).Round(10*time.Millisecond), now.CPU-idle.CPU)
+				now.down, time.Since(began).Round(10*time.Millisecond), now.CPU-before.CPU)
 			return nil
 		}
 		if err := wait(ctx, 20*time.Millisecond); err != nil {

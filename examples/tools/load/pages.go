@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -68,55 +67,50 @@ func signIn(ctx context.Context, server, key string) (*http.Client, string, erro
 	return client, answer.Request.URL.String(), nil
 }
 
-// fetch reads a page as a browser does, compressed, and returns its body. A version makes it a question for news.
-func fetch(ctx context.Context, client *http.Client, address, version string) ([]byte, error) {
+var (
+	// asBrowser is the header of a browser that opens a page.
+	asBrowser = http.Header{"Accept-Encoding": {"gzip"}}
+	// forNews is the header of an open page that asks what has changed.
+	forNews = http.Header{"Accept-Encoding": {"gzip"}, "Rollcall-Version": {"old"}}
+)
+
+// fetch reads an address and returns the body of the answer.
+func fetch(ctx context.Context, client *http.Client, address string, header http.Header) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Accept-Encoding", "gzip")
-	if version != "" {
-		request.Header.Set("Rollcall-Version", version)
-	}
+	request.Header = header.Clone() // the client adds cookies
 	answer, err := client.Do(request)
 	if err != nil {
 		return nil, err
 	}
 	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusNoContent {
-		err = errors.New(address + ": " + answer.Status)
+	noNews := answer.StatusCode == http.StatusNoContent && header.Get("Rollcall-Version") != ""
+	if answer.StatusCode != http.StatusOK && !noNews {
+		return nil, errors.New(address + ": " + answer.Status)
 	}
-	return body, err
+	return io.ReadAll(answer.Body)
 }
 
 // measurePage reads a page again and again.
 func (o *options) measurePage(ctx context.Context, out io.Writer, t *target, client *http.Client, what, address string) error {
 	var reads loadgen.Result
 	var compressed []byte
-	before, err := t.usage(ctx)
+	spent, err := t.spent(ctx, func() (err error) {
+		reads, compressed, err = o.read(ctx, client, address, asBrowser, false)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	for end := time.Now().Add(o.Duration); time.Now().Before(end); {
-		begin := time.Now()
-		if compressed, err = fetch(ctx, client, address, ""); err != nil {
-			return err
-		}
-		reads.Latencies = append(reads.Latencies, time.Since(begin))
-	}
-	after, err := t.usage(ctx)
-	if err != nil {
-		return err
-	}
-	slices.Sort(reads.Latencies)
 	plain, err := gzip.NewReader(strings.NewReader(string(compressed)))
 	if err != nil {
 		return err
 	}
 	size, err := io.Copy(io.Discard, plain)
 	fmt.Fprintf(out, "%-16s %9d %9d %8d %8.2f %8.2f %8.2f %8.2f\n", what, size, len(compressed), len(reads.Latencies),
-		ms(reads.Quantile(0.5)), ms(reads.Quantile(0.99)), ms(reads.Quantile(1)), ms(after.CPU-before.CPU)/float64(len(reads.Latencies)))
+		ms(reads.Quantile(0.5)), ms(reads.Quantile(0.99)), ms(reads.Quantile(1)), ms(spent.CPU)/float64(len(reads.Latencies)))
 	return err
 }
 
@@ -136,17 +130,13 @@ func (o *options) measureOpen(ctx context.Context, out io.Writer, data *fixture,
 			}
 		})
 	}
-	before, err := t.usage(ctx)
-	if err != nil {
-		return err
-	}
 	load := o.load(data, t)
 	load.Rate, load.Connections = pingsWhileLooking, min(o.Connections, 16)
-	pings, err := load.Run(ctx)
-	if err != nil {
+	var pings loadgen.Result
+	spent, err := t.spent(ctx, func() (err error) {
+		pings, err = load.Run(ctx)
 		return err
-	}
-	after, err := t.usage(ctx)
+	})
 	if err != nil {
 		return err
 	}
@@ -156,7 +146,7 @@ func (o *options) measureOpen(ctx context.Context, out io.Writer, data *fixture,
 	default:
 	}
 	seconds := o.Duration.Seconds()
-	fmt.Fprintf(out, "%-16d %9.0f %9.2f %9.1f %9.1f %9.1f\n", open, pings.Rate, ms(pings.Quantile(0.99)), 100*(after.CPU-before.CPU).Seconds()/seconds,
+	fmt.Fprintf(out, "%-16d %9.0f %9.2f %9.1f %9.1f %9.1f\n", open, pings.Rate, ms(pings.Quantile(0.99)), 100*spent.CPU.Seconds()/seconds,
 		float64(fetches.Load())/seconds, float64(size.Load())/1000/seconds)
 	return nil
 }
@@ -187,7 +177,7 @@ func look(ctx context.Context, client *http.Client, list string, fetches, size *
 	}()
 	for range changed {
 		begin := time.Now()
-		body, err := fetch(ctx, client, list, "old")
+		body, err := fetch(ctx, client, list, forNews)
 		if err != nil {
 			return err
 		}

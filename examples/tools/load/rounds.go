@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rollcall-dev/rollcall/examples/internal/program"
+	"github.com/rollcall-dev/rollcall/examples/tools/internal/loadgen"
 )
 
 const (
@@ -78,27 +79,24 @@ func (o *options) warmUp(ctx context.Context, data *fixture, targets []*target) 
 
 // measureRound puts a load on a target and measures what it costs.
 func (o *options) measureRound(ctx context.Context, data *fixture, t *target, rate float64) (r round, err error) {
-	before, err := t.usage(ctx)
-	if err != nil {
-		return r, err
-	}
 	l := o.load(data, t)
 	l.Rate = rate
-	generator := program.UsageOf(os.Getpid()).CPU
-	result, err := l.Run(ctx)
-	if err != nil {
-		return r, err
-	}
-	generator = program.UsageOf(os.Getpid()).CPU - generator
-	after, err := t.usage(ctx)
+	var result loadgen.Result
+	var generator time.Duration
+	spent, err := t.spent(ctx, func() (err error) {
+		before := program.UsageOf(os.Getpid()).CPU
+		result, err = l.Run(ctx)
+		generator = program.UsageOf(os.Getpid()).CPU - before
+		return err
+	})
 	if err != nil {
 		return r, err
 	}
 	n := float64(max(1, len(result.Latencies)))
 	return round{
 		result.Rate, 0, ms(result.Quantile(0.5)), ms(result.Quantile(0.99)), ms(result.Quantile(1)),
-		us(after.CPU-before.CPU) / n, us(generator) / n, float64(after.Written-before.Written) / n,
-		(after.pings - before.pings) / max(1, after.batches-before.batches),
+		us(spent.CPU) / n, us(generator) / n, float64(spent.Written) / n,
+		spent.pings / max(1, spent.batches),
 	}, nil
 }
 

@@ -108,6 +108,21 @@ type usage struct {
 	down           float64 // checks that the watcher took down
 }
 
+// spent returns what a target uses and writes while work runs.
+func (t *target) spent(ctx context.Context, work func() error) (usage, error) {
+	before, err := t.usage(ctx)
+	if err != nil {
+		return usage{}, err
+	}
+	if err := work(); err != nil {
+		return usage{}, err
+	}
+	u, err := t.usage(ctx)
+	u.CPU, u.Written = u.CPU-before.CPU, u.Written-before.Written
+	u.pings, u.batches, u.down = u.pings-before.pings, u.batches-before.batches, u.down-before.down
+	return u, err
+}
+
 func (t *target) usage(ctx context.Context) (u usage, err error) {
 	var pids []int
 	if t.ceiling != nil {

@@ -68,15 +68,14 @@ func runAbuse(ctx context.Context, s *site, o options) (report string, err error
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	var job sync.WaitGroup
-	var results []result
-	job.Go(func() { results = s.pingAll(working, list, 0, time.Now()) })
+	job.Go(func() { s.pingAll(working, list, pinger{body: largeBody, afterRefusal: 20 * time.Millisecond}) })
 	bad := s.abuse(ctx, abuses(o.Idle, "/ping/"+victim.id.String()))
 	stop()
 	job.Wait()
 	_, peak := program.Memory(s.servers[0].PID())
 	var pings loadgen.Result
 	refused := 0
-	for _, p := range results {
+	for _, p := range s.results {
 		pings.Latencies = append(pings.Latencies, p.ret-p.call)
 		if p.status != http.StatusOK {
 			refused++
@@ -84,8 +83,8 @@ func runAbuse(ctx context.Context, s *site, o options) (report string, err error
 	}
 	slices.Sort(pings.Latencies)
 	slowest := pings.Quantile(1)
-	if refused*100 > len(results) {
-		s.problem("%d of %d pings were refused", refused, len(results))
+	if refused*100 > len(s.results) {
+		s.problem("%d of %d pings were refused", refused, len(s.results))
 	}
 	if slowest > answerWithin+s.slack {
 		s.problem("a ping was answered only after %v", slowest)
@@ -93,9 +92,9 @@ func runAbuse(ctx context.Context, s *site, o options) (report string, err error
 	if peak > maxAbuseMemory {
 		s.problem("the server used %d MB", peak>>20)
 	}
-	report = fmt.Sprintf("%d pings, %d refused, p99 %v, the slowest %v; memory %d MB, %d MB before; %s", len(results), refused,
+	report = fmt.Sprintf("%d pings, %d refused, p99 %v, the slowest %v; memory %d MB, %d MB before; %s", len(s.results), refused,
 		pings.Quantile(0.99).Round(time.Millisecond), slowest.Round(time.Millisecond), peak>>20, before>>20, bad)
-	return report, s.auditPings(ctx, list, results)
+	return report, s.auditPings(ctx, list, nil)
 }
 
 // abuse opens all bad connections. Once the server has closed those that it must close, it reports how long they lived.

@@ -41,6 +41,17 @@ func (s *site) read(ctx context.Context, id uuid.UUID) (r record, err error) {
 	return r, err
 }
 
+// examine reads the record of a check and reports what is wrong with it, whatever the clients did.
+func (s *site) examine(ctx context.Context, subject *subject) (record, error) {
+	rec, err := s.read(ctx, subject.id)
+	if err == nil {
+		for _, fault := range rec.faults() {
+			s.problem("check %s: %s", subject.slug, fault)
+		}
+	}
+	return rec, err
+}
+
 func (s *site) readFlips(ctx context.Context, id uuid.UUID) ([]flipRecord, error) {
 	var rows []struct {
 		At         int64

@@ -11,13 +11,13 @@ import (
 )
 
 // ordeal kills and starts servers until ctx ends, with random pauses of about calm. When it returns, all servers run.
-type ordeal func(s *site, ctx context.Context, seed uint64, calm time.Duration, t *tally)
+type ordeal func(s *site, ctx context.Context, seed uint64, calm time.Duration)
 
 // under runs work while servers die. When it returns, all servers run.
-func (s *site) under(ctx context.Context, seed uint64, calm time.Duration, t *tally, work func(context.Context)) {
+func (s *site) under(ctx context.Context, seed uint64, calm time.Duration, work func(context.Context)) {
 	dying, stop := context.WithCancel(ctx)
 	var chaos sync.WaitGroup
-	chaos.Go(func() { s.ordeal(s, dying, seed, calm, t) })
+	chaos.Go(func() { s.ordeal(s, dying, seed, calm) })
 	work(ctx)
 	stop()
 	chaos.Wait()
@@ -25,14 +25,14 @@ func (s *site) under(ctx context.Context, seed uint64, calm time.Duration, t *ta
 
 // chaos kills and freezes servers and restarts PostgreSQL at random until ctx ends. Between two events it waits half of
 // calm to one and a half.
-func (s *site) chaos(ctx context.Context, seed uint64, calm time.Duration, t *tally) {
+func (s *site) chaos(ctx context.Context, seed uint64, calm time.Duration) {
 	rng := rand.New(rand.NewPCG(seed, 1<<63))
 	upTo := func(d time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(d) + 1)) }
 	for sleep(ctx, calm/2+upTo(calm)) {
 		one := s.servers[rng.IntN(len(s.servers))]
 		switch dice := rng.IntN(10); {
 		case dice < 2 && s.pg != nil:
-			t.restarts.Add(1)
+			s.count.restarts.Add(1)
 			s.pg.Stop()
 			sleep(ctx, upTo(300*time.Millisecond))
 			if err := s.pg.Start(context.WithoutCancel(ctx)); err != nil {
@@ -40,21 +40,21 @@ func (s *site) chaos(ctx context.Context, seed uint64, calm time.Duration, t *ta
 				return
 			}
 		case dice == 2:
-			t.freezes.Add(1)
+			s.count.freezes.Add(1)
 			one.Signal(syscall.SIGSTOP)
 			sleep(ctx, upTo(time.Second))
 			one.Signal(syscall.SIGCONT)
 		case dice < 5:
-			s.restart(ctx, upTo(300*time.Millisecond), t, s.servers...)
+			s.restart(ctx, upTo(300*time.Millisecond), s.servers...)
 		default:
-			s.restart(ctx, upTo(300*time.Millisecond), t, one)
+			s.restart(ctx, upTo(300*time.Millisecond), one)
 		}
 	}
 }
 
 // restart kills servers and starts them again after a pause.
-func (s *site) restart(ctx context.Context, pause time.Duration, t *tally, servers ...*program.Server) {
-	t.kills.Add(int64(len(servers)))
+func (s *site) restart(ctx context.Context, pause time.Duration, servers ...*program.Server) {
+	s.count.kills.Add(int64(len(servers)))
 	for _, server := range servers {
 		server.Kill()
 	}

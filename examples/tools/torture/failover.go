@@ -22,29 +22,30 @@ type failover struct{ killed, promoted time.Duration }
 // failovers makes PostgreSQL fail over while beacons ping each server.
 type failovers struct {
 	*site
-	began   time.Time
 	most    int
 	list    []failover
-	copies  int // servers that rejoined by a base backup, because pg_rewind could not
-	tally   *tally
-	beacons []*beacon
+	copies  int         // servers that rejoined by a base backup, because pg_rewind could not
+	beacons []*subject  // one for each server, which is pinged there all the time
 	over    atomic.Bool // no failover follows
 }
 
 // runFailover is runHistories while PostgreSQL fails over.
 func runFailover(ctx context.Context, s *site, o options) (report string, err error) {
-	f := &failovers{site: s, began: time.Now(), most: int(o.Failovers)}
-	subjects, err := s.create(ctx, "beacon", len(s.servers), checks.MinPeriod)
-	if err != nil {
+	f := &failovers{site: s, most: int(o.Failovers)}
+	if f.beacons, err = s.create(ctx, "beacon", len(s.servers), checks.MinPeriod); err != nil {
 		return "", err
 	}
 	shining, stop := context.WithCancel(ctx)
 	defer stop()
 	var group sync.WaitGroup
-	for i, subject := range subjects {
-		b := &beacon{failovers: f, subject: subject, server: i}
-		f.beacons = append(f.beacons, b)
-		group.Go(func() { b.shine(shining) })
+	pause := func() time.Duration {
+		if f.over.Load() {
+			return time.Second
+		}
+		return 5 * time.Millisecond
+	}
+	for i, b := range f.beacons {
+		group.Go(func() { s.pingAll(shining, []*subject{b}, pinger{number: i, server: i, pause: pause}) })
 	}
 	s.ordeal = f.ordeal
 	o.Kills = o.Failovers
@@ -55,7 +56,7 @@ func runFailover(ctx context.Context, s *site, o options) (report string, err er
 		return "", err
 	}
 	for _, b := range f.beacons {
-		if err := b.audit(ctx); err != nil {
+		if err := f.audit(ctx, b); err != nil {
 			return "", err
 		}
 	}
@@ -63,9 +64,8 @@ func runFailover(ctx context.Context, s *site, o options) (report string, err er
 }
 
 // ordeal is the ordeal of the site: failovers, until there were enough.
-func (f *failovers) ordeal(_ *site, ctx context.Context, seed uint64, calm time.Duration, t *tally) {
+func (f *failovers) ordeal(_ *site, ctx context.Context, seed uint64, calm time.Duration) {
 	defer f.over.Store(true)
-	f.tally = t
 	rng := rand.New(rand.NewPCG(seed, 1<<63))
 	for len(f.list) < f.most && sleep(ctx, calm/2+time.Duration(rng.Int64N(int64(calm)+1))) {
 		if err := f.failOver(context.WithoutCancel(ctx)); err != nil {
@@ -85,7 +85,7 @@ func (f *failovers) failOver(ctx context.Context) error {
 		return err
 	}
 	f.list = append(f.list, failover{killed, time.Since(f.began)})
-	f.tally.failovers.Add(1)
+	f.count.failovers.Add(1)
 	unwound, err := f.standby.Rejoin(ctx, f.pg)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (f *failovers) report() string {
 		}
 		var back time.Duration
 		for _, b := range f.beacons {
-			back = max(back, b.back(o.promoted, next))
+			back = max(back, f.back(b, o.promoted, next))
 		}
 		since, recovered = append(since, back-o.killed), append(recovered, back-o.promoted)
 		if took := back - o.promoted; took > recoverWithin+f.slack {
@@ -122,45 +122,16 @@ func (f *failovers) report() string {
 	}
 	worst := func(list []time.Duration) time.Duration { return slices.Max(list).Round(time.Millisecond) }
 	return fmt.Sprintf("%s, %d with a new base backup; all servers took pings again %v after the promotion, %v at worst; "+
-		"%v after the death of the primary, %v at worst", f.tally, f.copies, median(recovered), worst(recovered), median(since), worst(since))
-}
-
-// beacon pings one server again and again.
-type beacon struct {
-	*failovers
-	subject *subject
-	server  int
-	results []result
-}
-
-// shine pings until ctx ends, and every second when the failovers are over.
-func (b *beacon) shine(ctx context.Context) {
-	pause := 5 * time.Millisecond
-	for n := 0; sleep(ctx, pause); n++ {
-		if b.over.Load() {
-			pause = time.Second
-		}
-		r := result{name: fmt.Sprintf("beacon %d ping %d", b.server, n), subject: b.subject, call: time.Since(b.began)}
-		a, err := b.send(context.WithoutCancel(ctx), request{server: b.server, method: http.MethodPost,
-			path: "/ping/" + b.subject.id.String(), userAgent: r.name})
-		r.ret, r.status = time.Since(b.began), a.status
-		switch {
-		case err != nil:
-			b.problem("a ping got no answer: %v", err)
-		case a.status != http.StatusOK && (a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == ""):
-			b.problem("a ping was answered with %d: %s", a.status, a.body)
-		}
-		b.results = append(b.results, r)
-	}
+		"%v after the death of the primary, %v at worst", &f.count, f.copies, median(recovered), worst(recovered), median(since), worst(since))
 }
 
 // back returns when the server took pings again after a promotion and refused none until the next failover: the first
 // acknowledgement after the last refusal. Without one it returns the instant of the next failover.
-func (b *beacon) back(promoted, next time.Duration) time.Duration {
+func (f *failovers) back(beacon *subject, promoted, next time.Duration) time.Duration {
 	back := time.Duration(0)
-	for _, r := range b.results {
+	for _, r := range f.results {
 		switch {
-		case r.ret < promoted || r.ret >= next:
+		case r.subject != beacon || r.ret < promoted || r.ret >= next:
 		case r.status != http.StatusOK:
 			back = 0
 		case back == 0:
@@ -174,24 +145,23 @@ func (b *beacon) back(promoted, next time.Duration) time.Duration {
 }
 
 // audit checks that the check has every acknowledged ping, and that it never went down. Its log has only the newest.
-func (b *beacon) audit(ctx context.Context) error {
-	rec, err := b.read(ctx, b.subject.id)
+func (f *failovers) audit(ctx context.Context, beacon *subject) error {
+	rec, err := f.read(ctx, beacon.id)
 	if err != nil {
 		return err
 	}
-	acknowledged := 0
-	for _, r := range b.results {
-		if r.status == http.StatusOK {
-			acknowledged++
+	sent, acknowledged := 0, 0
+	for _, r := range f.results {
+		if r.subject == beacon {
+			sent++
+			if r.status == http.StatusOK {
+				acknowledged++
+			}
 		}
 	}
-	if n := int(rec.check.NPings); n < acknowledged || n > len(b.results) {
-		b.problem("check %s: it has %d pings, of %d acknowledged and %d sent", b.subject.slug, n, acknowledged, len(b.results))
+	if n := int(rec.check.NPings); n < acknowledged || n > sent {
+		f.problem("check %s: it has %d pings, of %d acknowledged and %d sent", beacon.slug, n, acknowledged, sent)
 	}
-	for _, f := range rec.flips {
-		if f.To == checks.StatusDown {
-			b.problem("check %s: it went down at %v although it was pinged", b.subject.slug, f.At)
-		}
-	}
+	f.auditUp(beacon, rec)
 	return nil
 }

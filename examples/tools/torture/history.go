@@ -44,7 +44,7 @@ func (t *tally) String() string {
 // runHistories lets clients work in rounds while servers die, until there were enough operations and kills and the
 // deadlines of the silent checks have passed, and audits everything.
 func runHistories(ctx context.Context, s *site, o options) (report string, err error) {
-	began, t := time.Now(), new(tally)
+	t := &s.count
 	quiet, err := s.silentChecks(ctx)
 	if err != nil {
 		return "", err
@@ -52,12 +52,12 @@ func runHistories(ctx context.Context, s *site, o options) (report string, err e
 	for number := 1; number == 1 || t.operations.Load() < o.Operations || t.deaths() < o.Kills; number++ {
 		// Even if only kills are missing, they should hit clients at work.
 		limit := min(roundOperations, max(fewOperations, o.Operations-t.operations.Load()))
-		r := &round{site: s, tally: t, seed: o.Seed, number: number, began: began, limit: limit}
+		r := &round{site: s, seed: o.Seed, number: number, limit: limit}
 		if err := r.create(ctx); err != nil {
 			return "", err
 		}
 		before := t.deaths()
-		s.under(ctx, o.Seed+uint64(number), o.Calm, t, func(ctx context.Context) {
+		s.under(ctx, o.Seed+uint64(number), o.Calm, func(ctx context.Context) {
 			r.work(ctx)
 			// A fast machine is done before anything has died.
 			for end := time.Now().Add(10 * o.Calm); before < o.Kills && t.deaths() == before && time.Now().Before(end); {
@@ -71,10 +71,10 @@ func runHistories(ctx context.Context, s *site, o options) (report string, err e
 			return "", err
 		}
 	}
-	if err := s.auditSilent(ctx, o, quiet, t); err != nil {
+	if err := s.auditSilent(ctx, o, quiet); err != nil {
 		return "", err
 	}
-	err = s.auditDeliveries(ctx, t)
-	t.took = time.Since(began)
+	err = s.auditDeliveries(ctx)
+	t.took = time.Since(s.began)
 	return t.String(), err
 }

@@ -138,8 +138,9 @@ type trial struct {
 	name       string
 	postgres   bool
 	replicated bool // PostgreSQL has a standby
-	proxied    bool // the servers reach PostgreSQL through a proxy
+	silent     bool // in an outage PostgreSQL does not stop, but freezes
 	spooled    bool // each server has a spool
+	killed     bool // servers die during the outage
 	servers    int
 	run        func(ctx context.Context, s *site, o options) (report string, err error)
 }
@@ -151,11 +152,11 @@ func allTrials() []trial {
 		{name: "postgres", postgres: true, servers: 1, run: runHistories},
 		{name: "three-servers", postgres: true, servers: 3, run: runHistories},
 		{name: "failover", postgres: true, replicated: true, servers: 3, run: runFailover},
-		{name: "refused", postgres: true, servers: 1, run: runRefused},
-		{name: "silent", postgres: true, proxied: true, servers: 1, run: runSilent},
+		{name: "refused", postgres: true, servers: 1, run: runOutage},
+		{name: "silent", postgres: true, silent: true, servers: 1, run: runOutage},
 		{name: "spool", postgres: true, spooled: true, servers: 3, run: runSpool},
-		{name: "spool-silent", postgres: true, spooled: true, proxied: true, servers: 3, run: runSpool},
-		{name: "spool-kill", postgres: true, spooled: true, servers: 3, run: runSpoolKill},
+		{name: "spool-silent", postgres: true, spooled: true, silent: true, servers: 3, run: runSpool},
+		{name: "spool-kill", postgres: true, spooled: true, killed: true, servers: 3, run: runSpool},
 		{name: "abuse", servers: 1, run: runAbuse},
 	}
 }

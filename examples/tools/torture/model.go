@@ -21,13 +21,6 @@ type modelState struct {
 	lastUp bool
 }
 
-// finalRecord is what the database holds about a check in the end.
-type finalRecord struct {
-	checks.Check
-	flips  int
-	digest uint64
-}
-
 // model returns the sequential specification of one check, which is package checks itself. Porcupine looks for an order
 // of the operations, in accord with when they were called and answered, in which each answers as it did. An operation
 // without an answer may have had its effect or not.

@@ -52,8 +52,8 @@ type operation struct {
 	pings  []wire.Ping // the newest
 	flips  []wire.Flip
 
-	logged *pings.Ping  // the log entry of a ping
-	audit  *finalRecord // of an audit
+	logged *pings.Ping // the log entry of a ping
+	audit  *modelState // of an audit: the check in the database
 }
 
 func (o *operation) answered() bool { return o.status != 0 }
@@ -73,7 +73,7 @@ func (o *operation) String() string {
 			text += fmt.Sprintf(" -> n=%d %s at %s", o.logged.N, o.logged.Kind, o.logged.At.Format("15:04:05.000000"))
 		}
 	case o.audit != nil:
-		text += fmt.Sprintf(" %v", &modelState{Check: o.audit.Check, flips: o.audit.flips})
+		text += fmt.Sprintf(" %v", o.audit)
 	case len(o.pings) > 0:
 		text += fmt.Sprintf(" newest n=%d", o.pings[0].N)
 	case len(o.flips) > 0:
@@ -144,14 +144,11 @@ func chooseSignal(rng *rand.Rand, s *subject) pings.Signal {
 }
 
 // request returns the HTTP request of the operation.
-func (o *operation) request(rng *rand.Rand, servers int, pingKey string) request {
-	r := request{server: rng.IntN(servers), method: http.MethodPost, path: "/api/v3/checks/" + o.subject.id.String()}
+func (o *operation) request(rng *rand.Rand, s *site) request {
+	r := request{server: rng.IntN(len(s.servers)), method: http.MethodPost, path: "/api/v3/checks/" + o.subject.id.String()}
 	switch o.action {
 	case doPing:
-		r.path = "/ping/" + o.subject.id.String()
-		if rng.IntN(5) < 2 {
-			r.path = "/ping/" + pingKey + "/" + o.subject.slug
-		}
+		r.path = s.address(o.subject, rng.IntN(5) < 2)
 		switch {
 		case o.signal.ExitStatus != nil:
 			r.path += fmt.Sprintf("/%d", *o.signal.ExitStatus)

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/client"
@@ -22,21 +21,36 @@ const (
 	maxOutageMemory = 512 << 20
 )
 
-func runRefused(ctx context.Context, s *site, o options) (report string, err error) {
-	stop := func() error { s.pg.Stop(); return nil }
-	return s.outage(ctx, o.Outage, stop, func() error { return s.pg.Start(ctx) })
+// takeDatabase takes PostgreSQL away from the servers: it stops, or it accepts connections and never answers, as behind a
+// network that drops packets.
+func (s *site) takeDatabase() {
+	if s.silent {
+		s.freeze(syscall.SIGSTOP)
+	} else {
+		s.pg.Stop()
+	}
 }
 
-func runSilent(ctx context.Context, s *site, o options) (report string, err error) {
-	return s.outage(ctx, o.Outage, s.proxy.hold, s.proxy.release)
+// giveDatabaseBack undoes takeDatabase.
+func (s *site) giveDatabaseBack(ctx context.Context) error {
+	if s.silent {
+		s.freeze(syscall.SIGCONT)
+		return nil
+	}
+	return s.pg.Start(ctx)
 }
 
-// result is a ping and what became of it. Times count from the start of the trial.
-type result struct {
-	call, ret time.Duration
-	status    int
-	name      string
-	subject   *subject
+// freeze sends a signal to all processes of PostgreSQL. The first starts the others, so it gets the signal before they are
+// listed.
+func (s *site) freeze(signal syscall.Signal) {
+	err := syscall.Kill(s.pg.PID(), signal)
+	time.Sleep(10 * time.Millisecond) // until it has arrived
+	for _, child := range program.WithChildren(s.pg.PID())[1:] {
+		_ = syscall.Kill(child, signal) // fails only if it has just ended
+	}
+	if err != nil {
+		s.problem("signal PostgreSQL: %v", err)
+	}
 }
 
 // outageReport is what was seen of an outage.
@@ -57,44 +71,41 @@ func (r *outageReport) String() string {
 		r.failedAfter, r.recovered.Round(time.Millisecond), r.memory>>20, r.before>>20)
 }
 
-// outage takes the database away under load for a while, and gives it back.
-func (s *site) outage(ctx context.Context, lasts time.Duration, take, giveBack func() error) (report string, err error) {
+// runOutage takes the database away under load for a while, and gives it back.
+func runOutage(ctx context.Context, s *site, o options) (report string, err error) {
 	const pingers, jobs = 24, 48
 	list, err := s.create(ctx, "outage", jobs, timeouts()[0])
 	if err != nil {
 		return "", err
 	}
-	began := time.Now()
 	working, stop := context.WithCancel(ctx)
 	defer stop()
-	results := make([][]result, pingers)
 	var group sync.WaitGroup
-	for i := range results {
-		group.Go(func() { results[i] = s.pingAll(working, list, i, began) })
+	for i := range pingers {
+		group.Go(func() {
+			s.pingAll(working, list, pinger{number: i, body: largeBody, afterRefusal: 20 * time.Millisecond})
+		})
 	}
 	sleep(ctx, time.Second)
 	r := new(outageReport)
 	r.before, _ = program.Memory(s.servers[0].PID())
-	r.gone = time.Since(began)
-	if err := take(); err != nil {
-		return "", err
-	}
-	r.went = time.Since(began)
-	sleep(ctx, lasts/2)
+	r.gone = time.Since(s.began)
+	s.takeDatabase()
+	r.went = time.Since(s.began)
+	sleep(ctx, o.Outage/2)
 	s.checkStatus(ctx)
-	sleep(ctx, time.Until(began.Add(r.gone+lasts)))
-	r.restoring = time.Since(began)
-	if err := giveBack(); err != nil {
+	sleep(ctx, time.Until(s.began.Add(r.gone+o.Outage)))
+	r.restoring = time.Since(s.began)
+	if err := s.giveDatabaseBack(ctx); err != nil {
 		return "", err
 	}
-	r.back = time.Since(began)
+	r.back = time.Since(s.began)
 	sleep(ctx, 2*recoverWithin)
 	stop()
 	group.Wait()
 	_, r.memory = program.Memory(s.servers[0].PID())
-	all := slices.Concat(results...)
-	r.judge(s, all)
-	return r.String(), s.auditPings(ctx, list, all)
+	r.judge(s)
+	return r.String(), s.auditPings(ctx, list, nil)
 }
 
 // checkStatus checks that the status endpoint reports the outage.
@@ -108,35 +119,9 @@ func (s *site) checkStatus(ctx context.Context) {
 	}
 }
 
-// pingAll pings checks one after another until ctx ends. Pingers with even numbers ping by slug.
-func (s *site) pingAll(ctx context.Context, list []*subject, pinger int, began time.Time) (all []result) {
-	body := strings.Repeat("x", 10_000)
-	for n := 0; ctx.Err() == nil; n++ {
-		r := result{name: fmt.Sprintf("pinger %d ping %d", pinger, n), subject: list[(pinger+n)%len(list)], call: time.Since(began)}
-		path := "/ping/" + r.subject.id.String()
-		if pinger%2 == 0 {
-			path = "/ping/" + s.keys.PingKey + "/" + r.subject.slug
-		}
-		a, err := s.send(context.WithoutCancel(ctx), request{method: http.MethodPost, path: path, body: body, userAgent: r.name})
-		r.ret, r.status = time.Since(began), a.status
-		pause := 5 * time.Millisecond
-		switch {
-		case err != nil:
-			s.problem("a ping got no answer: %v", err)
-		case a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") != "":
-			pause = 20 * time.Millisecond
-		case a.status != http.StatusOK:
-			s.problem("a ping was answered with %d: %s", a.status, a.body)
-		}
-		sleep(ctx, pause)
-		all = append(all, r)
-	}
-	return all
-}
-
 // judge compares the answers with what they must be.
-func (r *outageReport) judge(s *site, all []result) {
-	for _, p := range all {
+func (r *outageReport) judge(s *site) {
+	for _, p := range s.results {
 		if p.ret > r.gone && p.call < r.restoring {
 			r.answered++
 			r.slowest = max(r.slowest, p.ret-p.call)
@@ -161,27 +146,4 @@ func (r *outageReport) judge(s *site, all []result) {
 	if r.memory > maxOutageMemory {
 		s.problem("the server used %d MB", r.memory>>20)
 	}
-}
-
-// auditPings checks that the log has every acknowledged ping, and none twice.
-func (s *site) auditPings(ctx context.Context, list []*subject, all []result) error {
-	logged := make(map[string]bool)
-	for _, subject := range list {
-		rec, err := s.read(ctx, subject.id)
-		if err != nil {
-			return err
-		}
-		for _, fault := range rec.faults() {
-			s.problem("check %s: %s", subject.slug, fault)
-		}
-		for _, p := range rec.log {
-			logged[p.UserAgent] = true
-		}
-	}
-	for _, p := range all {
-		if p.status == http.StatusOK && !logged[p.name] {
-			s.problem("check %s: lost: %s", p.subject.slug, p.name)
-		}
-	}
-	return nil
 }

@@ -83,20 +83,18 @@ func (r *receiver) receive(w http.ResponseWriter, req *http.Request) {
 
 // auditDeliveries waits until the outbox is empty and compares it with what arrived: everything at least once, and in
 // order for each check and channel.
-func (s *site) auditDeliveries(ctx context.Context, t *tally) error {
-	for deadline := time.Now().Add(2 * patience); ; sleep(ctx, 200*time.Millisecond) {
-		var pending int
+func (s *site) auditDeliveries(ctx context.Context) error {
+	var pending int
+	empty, err := await(ctx, 2*patience, func() (bool, error) {
 		row := s.db.QueryRowContext(ctx, "SELECT count(*) FROM rollcall_deliveries WHERE state = 'pending'")
-		if err := row.Scan(&pending); err != nil {
-			return err
-		}
-		if pending == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			s.problem("%d deliveries are still pending", pending)
-			break
-		}
+		err := row.Scan(&pending)
+		return pending == 0, err
+	})
+	if err != nil {
+		return err
+	}
+	if !empty {
+		s.problem("%d deliveries are still pending", pending)
 	}
 	want, err := s.sent(ctx)
 	if err != nil {
@@ -112,7 +110,7 @@ func (s *site) auditDeliveries(ctx context.Context, t *tally) error {
 	if len(s.receiver.alerts) > len(want) {
 		s.problem("%d pairs of check and channel got alerts, want %d", len(s.receiver.alerts), len(want))
 	}
-	t.received, t.repeats = len(s.receiver.seen), s.receiver.repeats
+	s.count.received, s.count.repeats = len(s.receiver.seen), s.receiver.repeats
 	return nil
 }
 

@@ -23,15 +23,12 @@ const clients = 12
 // round is a history of checks that nothing else works on.
 type round struct {
 	*site
-	tally    *tally
 	seed     uint64
 	number   int
-	began    time.Time // of the trial
-	limit    int64     // of operations
+	limit    int64 // of operations
 	subjects []*subject
 
-	done      atomic.Int64
-	histories [clients][]*operation
+	done atomic.Int64
 }
 
 // random returns the source of random choices of one client. Number 0 is for the round itself.
@@ -71,7 +68,7 @@ func (r *round) work(ctx context.Context) {
 
 // perform makes the request of an operation, and notes the operation if it can matter.
 func (r *round) perform(ctx context.Context, rng *rand.Rand, o *operation) {
-	req := o.request(rng, len(r.servers), r.keys.PingKey)
+	req := o.request(rng, r.site)
 	o.call, o.called = time.Since(r.began), checks.Instant(time.Now())
 	a, err := r.send(ctx, req)
 	o.ret = time.Since(r.began)
@@ -86,53 +83,46 @@ func (r *round) perform(ctx context.Context, rng *rand.Rand, o *operation) {
 	}
 	switch {
 	case o.answered() && o.action == doPing:
-		r.tally.acknowledged.Add(1)
+		r.count.acknowledged.Add(1)
 	case o.answered():
 	case o.action >= doRead:
 		return // without an answer, a read says nothing
 	default:
 		o.ret += doubt
-		r.tally.unanswered.Add(1)
+		r.count.unanswered.Add(1)
 		sleep(ctx, 50*time.Millisecond) // until a server or the database is back
 	}
 	o.returned = o.called.Add(o.ret - o.call)
 	r.done.Add(1)
-	r.tally.operations.Add(1)
-	r.histories[o.client] = append(r.histories[o.client], o)
+	r.count.operations.Add(1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	o.subject.history = append(o.subject.history, o)
 }
 
 // audit compares what the clients saw with what the database holds. The servers must be running and idle.
 func (r *round) audit(ctx context.Context) error {
-	bySubject := make(map[*subject][]*operation)
-	for _, history := range r.histories {
-		for _, o := range history {
-			bySubject[o.subject] = append(bySubject[o.subject], o)
-		}
-	}
 	for _, s := range r.subjects {
-		rec, err := r.read(ctx, s.id)
+		rec, err := r.examine(ctx, s)
 		if err != nil {
 			return err
-		}
-		for _, fault := range rec.faults() {
-			r.problem("check %s: %s", s.slug, fault)
 		}
 		if !s.steered {
 			if diff := rec.replay(s.initial, time.Now()); diff != "" {
 				r.problem("check %s: %s", s.slug, diff)
 			}
 		}
-		r.judge(s, bySubject[s], rec)
-		r.tally.flips += len(rec.flips)
+		r.judge(s, rec)
+		r.count.flips += len(rec.flips)
 		for _, f := range rec.flips {
-			r.tally.deliveries += f.Deliveries
+			r.count.deliveries += f.Deliveries
 		}
 	}
 	return nil
 }
 
 // judge compares the history of a check with its log, and asks whether the state machine allows the history.
-func (r *round) judge(s *subject, history []*operation, rec record) {
+func (r *round) judge(s *subject, rec record) {
 	logged := make(map[string]*pings.Ping, len(rec.log))
 	for i := range rec.log {
 		logged[rec.log[i].UserAgent] = &rec.log[i]
@@ -141,7 +131,7 @@ func (r *round) judge(s *subject, history []*operation, rec record) {
 	add := func(o *operation) {
 		list = append(list, porcupine.Operation{ClientId: o.client, Input: o, Call: int64(o.call), Return: int64(o.ret)})
 	}
-	for _, o := range history {
+	for _, o := range s.history {
 		if o.action == doPing {
 			if o.logged = logged[o.signal.UserAgent]; o.logged == nil {
 				if o.answered() {
@@ -158,7 +148,7 @@ func (r *round) judge(s *subject, history []*operation, rec record) {
 	}
 	end := time.Since(r.began)
 	add(&operation{action: doAudit, status: http.StatusOK, subject: s, client: clients, call: end, ret: end + 1,
-		audit: &finalRecord{Check: rec.check, flips: len(rec.flips), digest: rec.digest()}})
+		audit: &modelState{Check: rec.check, flips: len(rec.flips), digest: rec.digest()}})
 	r.linearize(s, list)
 }
 

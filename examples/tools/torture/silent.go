@@ -37,7 +37,7 @@ func (s *site) silentChecks(ctx context.Context) ([]silent, error) {
 		list[i].subject = made[i]
 		for n, path := range q.paths {
 			name := fmt.Sprintf("%s %d", made[i].slug, n)
-			a, err := s.send(ctx, request{method: http.MethodPost, path: "/ping/" + made[i].id.String() + path, userAgent: name})
+			a, err := s.ping(ctx, made[i], false, request{path: path, userAgent: name})
 			if err != nil || a.status != http.StatusOK {
 				return nil, fmt.Errorf("ping %s: status %d, %w", made[i].slug, a.status, err)
 			}
@@ -48,7 +48,7 @@ func (s *site) silentChecks(ctx context.Context) ([]silent, error) {
 
 // auditSilent waits, while servers die, until the silent checks have gone down by themselves. They must have gone down
 // at the instants that follow from the log.
-func (s *site) auditSilent(ctx context.Context, o options, list []silent, t *tally) error {
+func (s *site) auditSilent(ctx context.Context, o options, list []silent) error {
 	var last time.Time
 	for _, q := range list {
 		rec, err := s.read(ctx, q.id)
@@ -59,20 +59,16 @@ func (s *site) auditSilent(ctx context.Context, o options, list []silent, t *tal
 			last = due
 		}
 	}
-	s.under(ctx, o.Seed, o.Calm, t, func(ctx context.Context) { sleep(ctx, time.Until(last)) })
-	for deadline := time.Now().Add(patience); ; sleep(ctx, 100*time.Millisecond) {
-		faults, err := s.silentFaults(ctx, list)
-		if err != nil {
-			return err
-		}
-		if len(faults) > 0 && time.Now().Before(deadline) {
-			continue // a watcher may still be on its way
-		}
-		for _, fault := range faults {
-			s.problem("%s", fault)
-		}
-		return nil
+	s.under(ctx, o.Seed, o.Calm, func(ctx context.Context) { sleep(ctx, time.Until(last)) })
+	var faults []string
+	_, err := await(ctx, patience, func() (_ bool, err error) { // a watcher may still be on its way
+		faults, err = s.silentFaults(ctx, list)
+		return len(faults) == 0, err
+	})
+	for _, fault := range faults {
+		s.problem("%s", fault)
 	}
+	return err
 }
 
 func (s *site) silentFaults(ctx context.Context, list []silent) (faults []string, err error) {

@@ -35,7 +35,6 @@ type site struct {
 	database string                 // the value of --database
 	pg       *dbtest.PostgresServer // nil on SQLite and with --postgres; the primary, if it has a standby
 	standby  *dbtest.PostgresServer // nil unless the trial has one
-	proxy    *proxy                 // nil unless the trial is proxied
 	db       *bun.DB                // to look at what the servers have written
 	mon      *monitor.Monitor       // on db; it only reads
 	receiver *receiver
@@ -47,8 +46,12 @@ type site struct {
 	kept   *http.Client  // keeps connections
 	fresh  *http.Client  // opens a connection for each request
 
+	began time.Time // of the trial, once the servers run
+
 	mu       sync.Mutex
 	problems []string
+	results  []result // of pings
+	count    tally
 }
 
 // newSite makes an empty database and starts the servers of a trial on it. The caller closes the site, even after an
@@ -79,18 +82,13 @@ func newSite(ctx context.Context, t trial, o options) (s *site, err error) {
 	if err := s.startServers(ctx, o.Rollcall); err != nil {
 		return s, err
 	}
-	if s.db, err = database.Open(ctx, s.database); err != nil {
+	var store *sqlstore.Store
+	if s.db, store, err = database.Open(ctx, s.database); err != nil {
 		return s, err
 	}
 	s.db.SetMaxIdleConns(-1) // PostgreSQL restarts
-	store, err := sqlstore.New(s.db)
-	if err != nil {
-		return s, err
-	}
-	if err := store.Migrate(ctx); err != nil {
-		return s, err
-	}
 	s.mon, err = monitor.New(store, nil)
+	s.began = time.Now()
 	return s, err
 }
 
@@ -118,20 +116,12 @@ func (s *site) startPostgres(ctx context.Context) (err error) {
 var channelNames = [...]string{"first", "second"}
 
 func (s *site) startServers(ctx context.Context, binary string) (err error) {
-	database := s.database
-	if s.proxied {
-		direct := fmt.Sprintf("127.0.0.1:%d", s.pg.Port())
-		if s.proxy, err = newProxy(direct); err != nil {
-			return err
-		}
-		database = strings.Replace(database, direct, s.proxy.Addr().String(), 1)
-	}
 	for i := range s.trial.servers {
 		log, err := os.Create(filepath.Join(s.dir, fmt.Sprintf("server%d.log", i+1)))
 		if err != nil {
 			return err
 		}
-		server := &program.Server{Path: binary, Args: []string{"--database", database, "--allow-private-networks"}, Log: log}
+		server := &program.Server{Path: binary, Args: []string{"--database", s.database, "--allow-private-networks"}, Log: log}
 		if s.spooled {
 			server.Args = append(server.Args, "--spool", filepath.Join(s.dir, fmt.Sprintf("spool%d", i+1)))
 		}
@@ -164,9 +154,6 @@ func (s *site) close() {
 	if s.receiver != nil {
 		s.receiver.close()
 	}
-	if s.proxy != nil {
-		s.proxy.Close()
-	}
 	if s.db != nil {
 		s.db.Close()
 	}
@@ -195,6 +182,7 @@ type subject struct {
 	initial checks.Check
 	steered bool            // clients also pause, resume and update it
 	runs    []uuid.NullUUID // IDs of its runs
+	history []*operation    // what clients did with it in a round
 }
 
 // create makes checks with a common timeout and grace time through the API.
@@ -238,6 +226,14 @@ type answer struct {
 	body   []byte
 }
 
+// address returns the path to ping a check, by its slug or its UUID.
+func (s *site) address(subject *subject, bySlug bool) string {
+	if bySlug {
+		return "/ping/" + s.keys.PingKey + "/" + subject.slug
+	}
+	return "/ping/" + subject.id.String()
+}
+
 var errDown = errors.New("the server is down")
 
 // send makes a request.
@@ -269,6 +265,18 @@ func (s *site) send(ctx context.Context, r request) (answer, error) {
 		return answer{sent: true}, err
 	}
 	return answer{sent: true, status: res.StatusCode, header: res.Header, body: body}, nil
+}
+
+// await asks again and again whether something is done, until it is or the time is over.
+func await(ctx context.Context, within time.Duration, done func() (bool, error)) (bool, error) {
+	for end := time.Now().Add(within); ; {
+		if ok, err := done(); ok || err != nil {
+			return ok, err
+		}
+		if time.Now().After(end) || !sleep(ctx, 50*time.Millisecond) {
+			return false, ctx.Err()
+		}
+	}
 }
 
 // sleep waits, and reports whether ctx still lives.

@@ -29,42 +29,20 @@ const (
 // spooled is an outage of PostgreSQL that jobs must not notice, because each server has a spool.
 type spooled struct {
 	*site
-	began   time.Time
-	outage  time.Duration
-	jobs    []*subject
-	runs    []*subject
-	pairs   []*subject // checks that fail at one server and succeed at the next one, both during the outage
-	results [][]result // of each job, each run and each pair
+	outage time.Duration
+	jobs   []*subject
+	runs   []*subject
+	pairs  []*subject // checks that fail at one server and succeed at the next one, both during the outage
 
 	gone, back time.Duration
 	replayed   time.Duration // when all spools were empty
-	unanswered int
 	// interrupted counts the replays during which a server was killed.
 	interrupted int
 }
 
+// runSpool takes the database away while jobs report in, and gives it back.
 func runSpool(ctx context.Context, s *site, o options) (report string, err error) {
-	if s.proxied {
-		return s.spool(ctx, o, s.proxy.hold, s.proxy.release, nil)
-	}
-	return s.spool(ctx, o, func() error { s.pg.Stop(); return nil }, func() error { return s.pg.Start(ctx) }, nil)
-}
-
-// runSpoolKill kills servers during the outage and during the replay.
-func runSpoolKill(ctx context.Context, s *site, o options) (report string, err error) {
-	restart := func(i int) {
-		s.servers[i].Kill()
-		if err := s.servers[i].Start(ctx); err != nil {
-			s.problem("server %d did not start again: %v", i+1, err)
-		}
-	}
-	return s.spool(ctx, o, func() error { s.pg.Stop(); return nil }, func() error { return s.pg.Start(ctx) }, restart)
-}
-
-// spool takes the database away while jobs report in, and gives it back. restart kills and starts a server, if it is not
-// nil.
-func (s *site) spool(ctx context.Context, o options, take, giveBack func() error, restart func(int)) (report string, err error) {
-	t := &spooled{site: s, outage: o.Outage, results: make([][]result, o.Jobs+spoolRuns+1+spoolPairs)}
+	t := &spooled{site: s, outage: o.Outage}
 	if t.jobs, err = s.create(ctx, "job", o.Jobs, checks.MinPeriod); err != nil {
 		return "", err
 	}
@@ -74,7 +52,6 @@ func (s *site) spool(ctx context.Context, o options, take, giveBack func() error
 	if t.pairs, err = s.create(ctx, "pair", spoolPairs, checks.MinPeriod); err != nil {
 		return "", err
 	}
-	t.began = time.Now()
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	var group sync.WaitGroup
@@ -82,40 +59,38 @@ func (s *site) spool(ctx context.Context, o options, take, giveBack func() error
 		group.Go(func() { t.report(working, i) })
 	}
 	for i, run := range t.runs {
-		t.ping(ctx, o.Jobs+i, run, i%len(s.servers), "/start", fmt.Sprint("start ", i))
+		t.pingAny(ctx, run, i, "/start", fmt.Sprint("start ", i))
 	}
 	for i := range t.pairs {
-		t.pair(ctx, i, 0, "")
+		t.pingAny(ctx, t.pairs[i], i, "", fmt.Sprint("pair ", i))
 	}
 	t.gone = time.Since(t.began)
-	if err := take(); err != nil {
-		return "", err
-	}
+	s.takeDatabase()
 	for i := range spoolRuns { // all but the last run end in time, at another server
 		group.Go(func() {
 			sleep(ctx, time.Until(t.began.Add(t.gone+t.outage-5*time.Second)))
-			t.ping(ctx, o.Jobs+i, t.runs[i], (i+1)%len(s.servers), "", fmt.Sprint("end ", i))
+			t.pingAny(ctx, t.runs[i], i+1, "", fmt.Sprint("end ", i))
 		})
 	}
 	for i := range t.pairs {
 		group.Go(func() {
 			sleep(ctx, min(t.outage/2, checks.MinPeriod/2))
-			t.pair(ctx, i, 0, "/fail")
+			t.pingAny(ctx, t.pairs[i], i, "/fail", fmt.Sprint("failed pair ", i))
 			sleep(ctx, pairPause)
-			t.pair(ctx, i, 1, "")
+			t.pingAny(ctx, t.pairs[i], i+1, "", fmt.Sprint("mended pair ", i))
 		})
 	}
-	if restart != nil {
+	if s.killed {
 		sleep(ctx, t.outage/3)
-		restart(0)
-		restart(1)
+		s.restart(ctx, 0, s.servers[0])
+		s.restart(ctx, 0, s.servers[1])
 	}
 	sleep(ctx, time.Until(t.began.Add(t.gone+t.outage)))
-	if err := giveBack(); err != nil {
+	if err := s.giveDatabaseBack(ctx); err != nil {
 		return "", err
 	}
 	t.back = time.Since(t.began)
-	if restart != nil {
+	if s.killed {
 		for _, i := range []int{1, 2} {
 			left := t.waiting(ctx, i)
 			for ; left > 0 && t.waiting(ctx, i) >= left; sleep(ctx, time.Millisecond) {
@@ -123,7 +98,7 @@ func (s *site) spool(ctx context.Context, o options, take, giveBack func() error
 			if t.waiting(ctx, i) > 0 {
 				t.interrupted++
 			}
-			restart(i)
+			s.restart(ctx, 0, s.servers[i])
 		}
 	}
 	t.awaitReplay(ctx)
@@ -145,36 +120,20 @@ func (t *spooled) report(ctx context.Context, job int) {
 		if n%4 > 1 {
 			path = [...]string{"/start", ""}[n%2]
 		}
-		t.ping(ctx, job, t.jobs[job], (job+n)%len(t.servers), path, fmt.Sprintf("job %d ping %d", job, n))
+		t.pingAny(ctx, t.jobs[job], job+n, path, fmt.Sprintf("job %d ping %d", job, n))
 	}
 }
 
-// pair sends a ping of a pair. turn selects the server.
-func (t *spooled) pair(ctx context.Context, i, turn int, path string) {
-	name := fmt.Sprint("pair", path, " ", len(t.results[len(t.jobs)+len(t.runs)+i]))
-	t.ping(ctx, len(t.jobs)+len(t.runs)+i, t.pairs[i], (i+turn)%len(t.servers), path, name)
-}
-
-// ping sends a ping and, while a server does not answer, sends it to the next one under another name.
-func (t *spooled) ping(ctx context.Context, worker int, subject *subject, server int, path, name string) {
-	base := "/ping/" + subject.id.String()
-	if worker%2 == 0 {
-		base = "/ping/" + t.keys.PingKey + "/" + subject.slug
-	}
+// pingAny pings a check at a server and, while a server does not answer, pings it at the next one under another name.
+func (t *spooled) pingAny(ctx context.Context, subject *subject, server int, path, name string) {
 	for attempt := 0; ; attempt++ {
-		r := result{name: fmt.Sprint(name, " attempt ", attempt), subject: subject, call: time.Since(t.began)}
-		a, err := t.send(context.WithoutCancel(ctx), request{
-			server: (server + attempt) % len(t.servers), method: http.MethodPost, path: base + path, userAgent: r.name, fresh: true,
-		})
-		r.ret, r.status = time.Since(t.began), a.status
-		if a.sent {
-			t.results[worker] = append(t.results[worker], r)
-		}
+		r := request{server: (server + attempt) % len(t.servers), path: path, userAgent: fmt.Sprint(name, " attempt ", attempt), fresh: true}
+		a, err := t.ping(ctx, subject, server%2 == 0, r)
 		switch {
 		case err == nil && a.status == http.StatusOK:
 			return
 		case err == nil:
-			t.problem("%s was answered with %d: %s", r.name, a.status, a.body)
+			t.problem("%s was answered with %d: %s", r.userAgent, a.status, a.body)
 			return
 		case ctx.Err() != nil:
 			return
@@ -223,44 +182,16 @@ func (t *spooled) readiness(ctx context.Context, server int) string {
 
 // audit compares the answers with the database.
 func (t *spooled) audit(ctx context.Context) error {
-	sent := make(map[string]result)
-	for _, r := range slices.Concat(t.results...) {
-		sent[r.name+r.subject.slug] = r
-		if r.status == 0 {
-			t.unanswered++
-		}
-	}
 	abandoned := t.runs[spoolRuns]
-	for _, subject := range slices.Concat(t.jobs, t.runs, t.pairs) {
-		rec, err := t.read(ctx, subject.id)
-		if err != nil {
-			return err
-		}
-		for _, fault := range rec.faults() {
-			t.problem("check %s: %s", subject.slug, fault)
-		}
-		for _, p := range rec.log {
-			r, known := sent[p.UserAgent+subject.slug]
-			delete(sent, p.UserAgent+subject.slug)
-			at := p.At.Sub(t.began)
-			if !known || at < r.call-t.slack || at > r.ret+t.slack {
-				t.problem("check %s: %q is recorded at %v, and was sent from %v to %v", subject.slug, p.UserAgent, at, r.call, r.ret)
-			}
-		}
+	err := t.auditPings(ctx, slices.Concat(t.jobs, t.runs, t.pairs), func(subject *subject, rec record) {
 		if slices.Contains(t.pairs, subject) {
 			t.auditPair(subject, rec)
 		} else if subject != abandoned {
-			for _, f := range rec.flips {
-				if f.To == checks.StatusDown {
-					t.problem("check %s: it went down at %v although it was pinged in time", subject.slug, f.At.Sub(t.began))
-				}
-			}
+			t.auditUp(subject, rec)
 		}
-	}
-	for _, r := range sent {
-		if r.status == http.StatusOK {
-			t.problem("check %s: lost: %s", r.subject.slug, r.name)
-		}
+	})
+	if err != nil {
+		return err
 	}
 	return t.auditAbandoned(ctx, abandoned.id)
 }
@@ -281,29 +212,30 @@ func (t *spooled) auditPair(subject *subject, rec record) {
 
 // auditAbandoned waits until the check whose run never ended goes down, at the instant of its deadline.
 func (t *spooled) auditAbandoned(ctx context.Context, id uuid.UUID) error {
-	for give := time.Now().Add(patience); ; {
-		rec, err := t.read(ctx, id)
-		if err != nil {
-			return err
-		}
-		if len(rec.flips) > 0 {
-			if due := rec.log[0].At.Add(checks.MinPeriod); !rec.flips[0].At.Equal(due) || rec.flips[0].To != checks.StatusDown {
-				t.problem("the abandoned run flipped to %s at %v, want down at %v", rec.flips[0].To, rec.flips[0].At, due)
-			}
-			return nil
-		}
-		if time.Now().After(give) || !sleep(ctx, 200*time.Millisecond) {
-			t.problem("the abandoned run never went down")
-			return nil
-		}
+	var rec record
+	flipped, err := await(ctx, patience, func() (_ bool, err error) {
+		rec, err = t.read(ctx, id)
+		return len(rec.flips) > 0, err
+	})
+	if err != nil {
+		return err
 	}
+	if !flipped {
+		t.problem("the abandoned run never went down")
+	} else if due := rec.log[0].At.Add(checks.MinPeriod); !rec.flips[0].At.Equal(due) || rec.flips[0].To != checks.StatusDown {
+		t.problem("the abandoned run flipped to %s at %v, want down at %v", rec.flips[0].To, rec.flips[0].At, due)
+	}
+	return nil
 }
 
 // String says how long pings took during the outage, and how long the replay took.
 func (t *spooled) String() string {
 	var took []time.Duration
-	all := slices.Concat(t.results...)
-	for _, r := range all {
+	unanswered := 0
+	for _, r := range t.results {
+		if r.status == 0 {
+			unanswered++
+		}
 		if r.ret > t.gone && r.call < t.back && r.status == http.StatusOK {
 			took = append(took, r.ret-r.call)
 		}
@@ -316,8 +248,8 @@ func (t *spooled) String() string {
 		t.problem("a ping was answered only after %v", worst)
 	}
 	return fmt.Sprintf("%d pings, %d of them in an outage of %v, answered after %v (median), %v (99 %%), %v at worst; %d got no answer; "+
-		"%d replays were interrupted; the spools were empty %v after the outage", len(all), len(took), (t.back - t.gone).Round(time.Second), tenths(took[len(took)/2]),
-		tenths(took[len(took)*99/100]), tenths(took[len(took)-1]), t.unanswered, t.interrupted, (t.replayed - t.back).Round(time.Millisecond))
+		"%d replays were interrupted; the spools were empty %v after the outage", len(t.results), len(took), (t.back - t.gone).Round(time.Second), tenths(took[len(took)/2]),
+		tenths(took[len(took)*99/100]), tenths(took[len(took)-1]), unanswered, t.interrupted, (t.replayed - t.back).Round(time.Millisecond))
 }
 
 // tenths rounds to tenths of a millisecond.

@@ -14,8 +14,9 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Timeout is how long a ping may wait for its response. A server that takes longer has failed.
@@ -64,12 +65,11 @@ func (l Load) Run(ctx context.Context) (Result, error) {
 		}
 	}
 	begin := time.Now()
-	errs := make([]error, len(connections))
-	var group sync.WaitGroup
-	for i, c := range connections {
-		group.Go(func() { errs[i] = c.run(ctx, begin) })
+	var group errgroup.Group
+	for _, c := range connections {
+		group.Go(func() error { return c.run(ctx, begin) })
 	}
-	group.Wait()
+	err := group.Wait()
 	took := time.Since(begin)
 	var r Result
 	for _, c := range connections {
@@ -77,7 +77,7 @@ func (l Load) Run(ctx context.Context) (Result, error) {
 	}
 	slices.Sort(r.Latencies)
 	r.Rate = float64(len(r.Latencies)) / took.Seconds()
-	return r, errors.Join(append(errs, ctx.Err())...)
+	return r, errors.Join(err, ctx.Err())
 }
 
 // connection sends one ping after another. It writes requests from one buffer and reads responses into another, so
