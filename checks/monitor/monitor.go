@@ -66,7 +66,8 @@ func New(s Store, config *Config) (*Monitor, error) {
 	if c.OnAlert != nil {
 		asking = courier.AskForAlerts(s, courier.Limits(c.Delivery), m.Now)
 	}
-	m.feed = feed.New(s, m.vitals.Idle, m.logger("feed"))
+	notifier, _ := s.(store.Notifier)
+	m.feed = feed.New(notifier, m.vitals.Idle, m.logger("feed"))
 	wake := func() { m.courier.Wake() }
 	m.store = m.feed.Wrap(asking, wake, true)
 	if m.courier, err = m.newCourier(&c); err != nil {

@@ -83,8 +83,8 @@ func newChannelRow(c channels.Channel) (channelRow, error) {
 	return row, err
 }
 
-// SaveChannel adds a channel, or writes its name, its settings and their sources.
-func (t *transaction) SaveChannel(ctx context.Context, c channels.Channel) error {
+// saveChannel adds a channel, or writes its name, its settings and their sources.
+func (t *transaction) saveChannel(ctx context.Context, c channels.Channel) error {
 	row, err := newChannelRow(c)
 	if err != nil {
 		return err
@@ -101,9 +101,9 @@ func (t *transaction) SaveChannel(ctx context.Context, c channels.Channel) error
 	return nil
 }
 
-// DeleteChannel removes a channel of a project, takes it from all checks and deletes its deliveries. A transaction that
+// deleteChannel removes a channel of a project, takes it from all checks and deletes its deliveries. A transaction that
 // adds deliveries locks the channel (see keepChannels), so the last statement finds them all.
-func (t *transaction) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
+func (t *transaction) deleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
 	if err := t.deleteOne(ctx, "rollcall_channels", projectID, id); err != nil {
 		return err
 	}

@@ -279,7 +279,9 @@ func testObjectsOfPrunedPings(t *testing.T, f fixture) {
 		t.Errorf("%d removals, want 3", len(list))
 	}
 	// All others go with the project.
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteProject(ctx, f.project.ID) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
+		return tx.Delete(ctx, store.Setup{Project: &checks.Project{ID: f.project.ID}})
+	})
 	f.pruneAll(t)
 	if list := f.removals(t, noon); len(list) != checks.FreePings {
 		t.Errorf("%d removals, want %d", len(list), checks.FreePings)

@@ -38,11 +38,11 @@ func testChannels(t *testing.T, f fixture) {
 	changed.Name, changed.Settings = "renamed", map[string]string{"to": "other@example.org"}
 	changed.Sources = map[string]string{"to": "$OPS"}
 	foreign.ProjectID = uuid.New()
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveChannel(ctx, changed) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Channel: &changed}) })
 	for what, fn := range map[string]func(ctx context.Context, tx store.Tx) error{
-		"SaveChannel": func(ctx context.Context, tx store.Tx) error { return tx.SaveChannel(ctx, foreign) },
+		"SaveChannel": func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Channel: &foreign}) },
 		"DeleteChannel": func(ctx context.Context, tx store.Tx) error {
-			return tx.DeleteChannel(ctx, foreign.ProjectID, first.ID)
+			return tx.Delete(ctx, store.Setup{Channel: &channels.Channel{ID: first.ID, ProjectID: foreign.ProjectID}})
 		},
 	} {
 		if err := f.Update(t.Context(), fn); !errors.Is(err, checks.ErrNotFound) {
@@ -65,7 +65,9 @@ func testAssignedChannels(t *testing.T, f fixture) {
 	}))
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon) // an alert refers to them, too
 
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteChannel(ctx, f.project.ID, first.ID) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
+		return tx.Delete(ctx, store.Setup{Channel: &channels.Channel{ID: first.ID, ProjectID: f.project.ID}})
+	})
 	same(t, "assigned, after one was deleted", f.check(t, c.ID).Channels, []uuid.UUID{second.ID})
 	f.assign(t, c.ID)
 	same(t, "assigned none", f.check(t, c.ID).Channels, []uuid.UUID(nil))

@@ -120,7 +120,7 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 			return err
 		}
 		list[0].FailedAt, list[0].Error = time.Time{}, ""
-		return tx.SaveChannel(ctx, list[0])
+		return tx.Save(ctx, store.Setup{Channel: &list[0]})
 	})
 	f.marked(t, now, "refused")
 	f.exchange(t, now, 0, store.DeliveryChanges{Marks: map[uuid.UUID]store.ChannelMark{c.Channels[0]: {}, uuid.New(): {}}})

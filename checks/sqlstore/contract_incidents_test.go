@@ -75,9 +75,13 @@ func testIncidents(t *testing.T, f fixture) {
 	f.saveIncident(t, first)
 	same(t, "closed", f.incident(t, c.ID, ops.ID), store.Incident{})
 	f.saveIncident(t, first) // there is none
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteChannel(ctx, f.project.ID, pager.ID) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
+		return tx.Delete(ctx, store.Setup{Channel: &channels.Channel{ID: pager.ID, ProjectID: f.project.ID}})
+	})
 	same(t, "after the channel", f.incident(t, c.ID, pager.ID), store.Incident{})
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteProject(ctx, f.project.ID) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
+		return tx.Delete(ctx, store.Setup{Project: &checks.Project{ID: f.project.ID}})
+	})
 	same(t, "after the project", f.dueIncidents(t, noon.AddDate(1, 0, 0), 10), []store.Incident(nil))
 }
 

@@ -77,11 +77,15 @@ func testMoveCheck(t *testing.T, f fixture) {
 	if alerts := other.history(t, store.DeliveryQuery{Channel: theirs.ID}); len(alerts) != 1 || alerts[0].Status != channels.Up {
 		t.Errorf("alerts to the new channel: %+v", alerts)
 	}
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteProject(ctx, f.project.ID) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
+		return tx.Delete(ctx, store.Setup{Project: &checks.Project{ID: f.project.ID}})
+	})
 	if got := f.check(t, c.ID); got.NPings != 3 {
 		t.Errorf("after the old project was deleted: %+v", got)
 	}
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteProject(ctx, other.project.ID) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
+		return tx.Delete(ctx, store.Setup{Project: &checks.Project{ID: other.project.ID}})
+	})
 	f.gone(t, c.ID)
 }
 

@@ -51,7 +51,7 @@ func testProjects(t *testing.T, f fixture) {
 
 	twin := newProject("another")
 	twin.BadgeKey, twin.PingKey = "b", "p"
-	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.InsertProject(ctx, twin) })
+	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Project: &twin}) })
 	if !errors.Is(err, checks.ErrExists) {
 		t.Errorf("second project with the same name: error %v, want ErrExists", err)
 	}
@@ -93,7 +93,9 @@ func testAccounts(t *testing.T, f fixture) {
 
 // testFirstProject: of several servers that add a project if CountProjects returns 0, one does.
 func testFirstProject(t *testing.T, f fixture) {
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteProject(ctx, f.project.ID) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
+		return tx.Delete(ctx, store.Setup{Project: &checks.Project{ID: f.project.ID}})
+	})
 	var created atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 6 {
@@ -106,7 +108,7 @@ func testFirstProject(t *testing.T, f fixture) {
 					return err
 				}
 				inserted = true
-				return tx.InsertProject(ctx, newProject(fmt.Sprint("project ", i)))
+				return tx.Save(ctx, store.Setup{Project: new(newProject(fmt.Sprint("project ", i)))})
 			})
 			if err != nil {
 				t.Error(err)
@@ -130,12 +132,14 @@ func testDeleteProject(t *testing.T, f fixture) {
 	f.assign(t, c.ID, channel.ID)
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon)
 	key := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Hash: hashOf("key"), CreatedAt: noon}
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.InsertKey(ctx, key) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Key: &key}) })
 	other := f.addProject(t, newProject("other"))
 	page := checks.StatusPage{ID: uuid.New(), ProjectID: f.project.ID, Slug: "acme", Title: "Acme", CreatedAt: noon}
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveStatusPage(ctx, page) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{StatusPage: &page}) })
 
-	remove := func(ctx context.Context, tx store.Tx) error { return tx.DeleteProject(ctx, f.project.ID) }
+	remove := func(ctx context.Context, tx store.Tx) error {
+		return tx.Delete(ctx, store.Setup{Project: &checks.Project{ID: f.project.ID}})
+	}
 	f.update(t, remove)
 	f.gone(t, c.ID)
 	same(t, "keys of a deleted project", f.keys(t, store.KeyFilter{Hash: &key.Hash}), []checks.Key(nil))
@@ -159,23 +163,27 @@ func testKeys(t *testing.T, f fixture) {
 	first := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Hash: hashOf("one"), Hint: "rcw_one", CreatedAt: noon}
 	second := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, ReadOnly: true, Hash: hashOf("two"), Hint: "rcr_two", CreatedAt: noon.Add(time.Second)}
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		return errors.Join(tx.InsertKey(ctx, second), tx.InsertKey(ctx, first))
+		return errors.Join(tx.Save(ctx, store.Setup{Key: &second}), tx.Save(ctx, store.Setup{Key: &first}))
 	})
 	same(t, "by hash", f.keys(t, store.KeyFilter{Hash: new(hashOf("two"))}), []checks.Key{second})
 	same(t, "by the zero hash", f.keys(t, store.KeyFilter{Hash: new([32]byte{})}), []checks.Key(nil))
 	same(t, "all, oldest first", f.keys(t, store.KeyFilter{ProjectID: &f.project.ID}), []checks.Key{first, second})
-	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.DeleteKey(ctx, uuid.New(), first.ID) })
+	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return tx.Delete(ctx, store.Setup{Key: &checks.Key{ID: first.ID, ProjectID: uuid.New()}})
+	})
 	if !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("DeleteKey of another project's key: error %v, want ErrNotFound", err)
 	}
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.DeleteKey(ctx, f.project.ID, first.ID) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
+		return tx.Delete(ctx, store.Setup{Key: &checks.Key{ID: first.ID, ProjectID: f.project.ID}})
+	})
 	same(t, "deleted key", f.keys(t, store.KeyFilter{Hash: new(hashOf("one"))}), []checks.Key(nil))
 }
 
 // testKeyErrors: a hash that is in use is [checks.ErrExists]. An unknown project is not, whether or not it is an error.
 func testKeyErrors(t *testing.T, f fixture) {
 	stray := checks.Key{ID: uuid.New(), ProjectID: uuid.New(), Hash: hashOf("stray"), CreatedAt: noon}
-	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.InsertKey(ctx, stray) })
+	err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Key: &stray}) })
 	if errors.Is(err, checks.ErrExists) || errors.Is(err, store.ErrUnavailable) { // no error is fine, too
 		t.Errorf("key of an unknown project: error %v, want another one", err)
 	}
@@ -183,7 +191,7 @@ func testKeyErrors(t *testing.T, f fixture) {
 		k := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Hash: hashOf("one"), CreatedAt: noon}
 		twin := k
 		twin.ID = uuid.New()
-		return cmp.Or(tx.InsertKey(ctx, k), tx.InsertKey(ctx, twin))
+		return cmp.Or(tx.Save(ctx, store.Setup{Key: &k}), tx.Save(ctx, store.Setup{Key: &twin}))
 	})
 	if !errors.Is(err, checks.ErrExists) {
 		t.Errorf("two keys with one hash: error %v, want ErrExists", err)

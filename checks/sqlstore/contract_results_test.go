@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -85,7 +86,7 @@ func testDeliveryResults(t *testing.T, f fixture) {
 		}
 		must(t, f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 			for _, id := range []uuid.UUID{ops.ID, copied.ID} {
-				if err := tx.DeleteChannel(ctx, f.project.ID, id); err != nil {
+				if err := tx.Delete(ctx, store.Setup{Channel: &channels.Channel{ID: id, ProjectID: f.project.ID}}); err != nil {
 					return err
 				}
 			}

@@ -81,8 +81,8 @@ func (t *transaction) CountProjects(ctx context.Context) (int, error) {
 	return int(n), err
 }
 
-// InsertProject adds a project, and its account if that is new.
-func (t *transaction) InsertProject(ctx context.Context, p checks.Project) error {
+// insertProject adds a project, and its account if that is new.
+func (t *transaction) insertProject(ctx context.Context, p checks.Project) error {
 	account := accountRow{Name: p.Account, Plan: string(p.Plan), MaxChecks: p.MaxChecks}
 	q := t.tx.NewInsert().Model(&account).Returning("id")
 	if p.MaxChecks > 0 {
@@ -100,8 +100,8 @@ func (t *transaction) InsertProject(ctx context.Context, p checks.Project) error
 	return translate(err)
 }
 
-// DeleteProject removes a project and all that belongs to it. PrunePings removes the logs of its checks.
-func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
+// deleteProject removes a project and all that belongs to it. PrunePings removes the logs of its checks.
+func (t *transaction) deleteProject(ctx context.Context, id uuid.UUID) error {
 	if _, err := t.LockAccount(ctx, id); err != nil {
 		return err
 	}
@@ -171,16 +171,11 @@ func (s *Store) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, erro
 	return list, nil
 }
 
-// InsertKey adds an API key.
-func (t *transaction) InsertKey(ctx context.Context, k checks.Key) error {
+// insertKey adds an API key.
+func (t *transaction) insertKey(ctx context.Context, k checks.Key) error {
 	row := keyRow{ID: k.ID, ProjectID: k.ProjectID, ReadOnly: k.ReadOnly, Hash: k.Hash[:], Hint: k.Hint, CreatedAt: micros(k.CreatedAt)}
 	_, err := t.tx.NewInsert().Model(&row).Exec(ctx)
 	return translate(err)
-}
-
-// DeleteKey removes an API key of a project.
-func (t *transaction) DeleteKey(ctx context.Context, projectID, id uuid.UUID) error {
-	return t.deleteOne(ctx, "rollcall_keys", projectID, id)
 }
 
 // deleteOne removes the row of a project with this identifier.

@@ -52,8 +52,8 @@ func statusPages(ctx context.Context, db bun.IDB, f store.StatusPageFilter) ([]c
 	return list, nil
 }
 
-// SaveStatusPage adds a status page, or writes its texts and its tags.
-func (t *transaction) SaveStatusPage(ctx context.Context, p checks.StatusPage) error {
+// saveStatusPage adds a status page, or writes its texts and its tags.
+func (t *transaction) saveStatusPage(ctx context.Context, p checks.StatusPage) error {
 	row := statusPageRow{
 		ID: p.ID, ProjectID: p.ProjectID, Slug: p.Slug, Title: p.Title, Description: p.Description,
 		Tags: checks.JoinTags(p.Tags), CreatedAt: micros(p.CreatedAt),
@@ -68,9 +68,4 @@ func (t *transaction) SaveStatusPage(ctx context.Context, p checks.StatusPage) e
 		return cmp.Or(err, checks.ErrNotFound)
 	}
 	return nil
-}
-
-// DeleteStatusPage removes a status page of a project.
-func (t *transaction) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) error {
-	return t.deleteOne(ctx, "rollcall_status_pages", projectID, id)
 }

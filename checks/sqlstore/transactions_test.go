@@ -237,12 +237,12 @@ func newWorld(t tb, db *sqlstore.Store) *world {
 			{ID: w.project, Name: "p", Account: "a", Plan: checks.Paid, MaxChecks: 10, PingKey: "p1", BadgeKey: "b1", CreatedAt: noon},
 			{ID: w.other, Name: "other", Account: "a", Plan: checks.Free, PingKey: "p2", BadgeKey: "b2", CreatedAt: noon},
 		} {
-			must(t, tx.InsertProject(ctx, p))
+			must(t, tx.Save(ctx, store.Setup{Project: &p}))
 		}
-		must(t, tx.InsertKey(ctx, w.key))
-		must(t, tx.SaveChannel(ctx, w.ops))
-		must(t, tx.SaveChannel(ctx, w.group))
-		must(t, tx.SaveChannel(ctx, channels.Channel{ID: w.pager, ProjectID: w.project, CreatedAt: noon.Add(time.Hour)}))
+		must(t, tx.Save(ctx, store.Setup{Key: &w.key}))
+		must(t, tx.Save(ctx, store.Setup{Channel: &w.ops}))
+		must(t, tx.Save(ctx, store.Setup{Channel: &w.group}))
+		must(t, tx.Save(ctx, store.Setup{Channel: &channels.Channel{ID: w.pager, ProjectID: w.project, CreatedAt: noon.Add(time.Hour)}}))
 		for id, slug := range map[uuid.UUID]string{w.first: "s", w.second: "u"} {
 			c, err := checks.New(w.project, checks.Spec{ID: id, Slug: &slug, Tags: []string{"a", "b"}, QuietHours: new("0:00-1:00")}, noon)
 			must(t, err)
@@ -365,23 +365,29 @@ func (w *world) steps() []act {
 		}},
 		{"alerts to a function", func(ctx context.Context, tx store.Tx) error { return tx.OnAlertUntil(ctx, noon.AddDate(1, 0, 0)) }},
 		{"change channel", func(ctx context.Context, tx store.Tx) error {
-			return tx.SaveChannel(ctx, channels.Channel{ID: w.ops.ID, ProjectID: w.project, Name: "renamed"})
+			return tx.Save(ctx, store.Setup{Channel: &channels.Channel{ID: w.ops.ID, ProjectID: w.project, Name: "renamed"}})
 		}},
 		{"add channel", func(ctx context.Context, tx store.Tx) error {
-			return tx.SaveChannel(ctx, channels.Channel{ID: uuid.New(), ProjectID: w.project, CreatedAt: noon})
+			return tx.Save(ctx, store.Setup{Channel: &channels.Channel{ID: uuid.New(), ProjectID: w.project, CreatedAt: noon}})
 		}},
-		{"delete channel", func(ctx context.Context, tx store.Tx) error { return tx.DeleteChannel(ctx, w.project, w.ops.ID) }},
+		{"delete channel", func(ctx context.Context, tx store.Tx) error {
+			return tx.Delete(ctx, store.Setup{Channel: &channels.Channel{ID: w.ops.ID, ProjectID: w.project}})
+		}},
 		{"add key", func(ctx context.Context, tx store.Tx) error {
 			id := uuid.New()
-			return tx.InsertKey(ctx, checks.Key{ID: id, ProjectID: w.project, Hash: [32]byte(append(id[:], id[:]...))})
+			return tx.Save(ctx, store.Setup{Key: &checks.Key{ID: id, ProjectID: w.project, Hash: [32]byte(append(id[:], id[:]...))}})
 		}},
-		{"delete key", func(ctx context.Context, tx store.Tx) error { return tx.DeleteKey(ctx, w.project, w.key.ID) }},
+		{"delete key", func(ctx context.Context, tx store.Tx) error {
+			return tx.Delete(ctx, store.Setup{Key: &checks.Key{ID: w.key.ID, ProjectID: w.project}})
+		}},
 		{"add project", func(ctx context.Context, tx store.Tx) error {
 			id := uuid.New()
-			return tx.InsertProject(ctx, checks.Project{ID: id, Name: id.String(), Account: "a", Plan: checks.Paid, MaxChecks: 99,
-				PingKey: id.String(), BadgeKey: id.String()})
+			return tx.Save(ctx, store.Setup{Project: &checks.Project{ID: id, Name: id.String(), Account: "a", Plan: checks.Paid, MaxChecks: 99,
+				PingKey: id.String(), BadgeKey: id.String()}})
 		}},
-		{"delete project", func(ctx context.Context, tx store.Tx) error { return tx.DeleteProject(ctx, w.project) }},
+		{"delete project", func(ctx context.Context, tx store.Tx) error {
+			return tx.Delete(ctx, store.Setup{Project: &checks.Project{ID: w.project}})
+		}},
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 
 // Config configures an [Admin].
 type Config struct {
-	Store store.Store
+	Store store.Admin
 	Now   func() time.Time
 	Kinds []channels.KindInfo
 	// CreateRate is how many checks the pings of a project may create a minute, and MaxCreated from how many checks on they
@@ -98,7 +98,7 @@ func one[T any](list []T, err error) (first T, _ error) {
 }
 
 // mayJudge returns [store.ErrUnavailable] if a change of a check would judge a deadline that must wait for pings in a spool.
-func (a *Admin) mayJudge(ctx context.Context, tx store.Tx, l *store.Locked, now time.Time) error {
+func (a *Admin) mayJudge(ctx context.Context, tx store.AdminTx, l *store.Locked, now time.Time) error {
 	wake := l.Wake()
 	err := a.Hold.Judge(ctx, tx, a.Now)(wake, now)
 	if err == nil && !wake.IsZero() && !now.Before(wake) && a.Spooled(now).Before(wake) {

@@ -121,7 +121,7 @@ func (a *Admin) saveChannel(
 		if c, save, err = fn(list); err != nil || !save {
 			return err
 		}
-		return tx.SaveChannel(ctx, c)
+		return tx.Save(ctx, store.Setup{Channel: &c})
 	})
 	if err != nil {
 		return channels.Channel{}, err
@@ -160,7 +160,7 @@ func (a *Admin) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) erro
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err
 		}
-		return tx.DeleteChannel(ctx, projectID, id)
+		return tx.Delete(ctx, store.Setup{Channel: &channels.Channel{ID: id, ProjectID: projectID}})
 	})
 }
 

@@ -85,7 +85,7 @@ func matchOf(spec checks.Spec, unique []checks.UniqueField) (match store.Match, 
 
 // findOne locks the oldest check that matches, or returns nil. The caller holds the account's lock, so that no other
 // transaction makes a check match.
-func findOne(ctx context.Context, tx store.Tx, projectID uuid.UUID, match store.Match) (*store.Locked, error) {
+func findOne(ctx context.Context, tx store.AdminTx, projectID uuid.UUID, match store.Match) (*store.Locked, error) {
 	ids, err := tx.FindChecks(ctx, projectID, match)
 	if err != nil || len(ids) == 0 {
 		return nil, err
@@ -94,7 +94,7 @@ func findOne(ctx context.Context, tx store.Tx, projectID uuid.UUID, match store.
 }
 
 // insert adds a check under the account's lock, unless that exceeds the limit. A limit of 0 is none.
-func insert(ctx context.Context, tx store.Tx, project checks.Project, c *checks.Check, selection *string, limit int) error {
+func insert(ctx context.Context, tx store.AdminTx, project checks.Project, c *checks.Check, selection *string, limit int) error {
 	if limit > 0 {
 		used, err := tx.CountChecks(ctx, project.ID)
 		if err != nil {
@@ -112,7 +112,7 @@ func insert(ctx context.Context, tx store.Tx, project checks.Project, c *checks.
 
 // selectChannels sets the channels that a selection names (server/API.md section 4.3 rule 3). A nil selection changes
 // nothing.
-func selectChannels(ctx context.Context, tx store.Tx, c *checks.Check, selection *string) error {
+func selectChannels(ctx context.Context, tx store.AdminTx, c *checks.Check, selection *string) error {
 	if selection == nil {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (a *Admin) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (che
 		}
 		projectID = c.ProjectID
 	}
-	return a.change(ctx, id, projectID, func(ctx context.Context, tx store.Tx, l *store.Locked) error {
+	return a.change(ctx, id, projectID, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		return a.updateLocked(ctx, tx, l, spec, now)
 	})
 }
@@ -156,7 +156,7 @@ func (a *Admin) UpdateFunc(ctx context.Context, id uuid.UUID, fn func(checks.Che
 	if err != nil {
 		return checks.Check{}, err
 	}
-	return a.change(ctx, id, c.ProjectID, func(ctx context.Context, tx store.Tx, l *store.Locked) error {
+	return a.change(ctx, id, c.ProjectID, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		current := l.Check
 		current.Tags, current.Channels = slices.Clone(current.Tags), slices.Clone(current.Channels)
 		spec, err := fn(current)
@@ -167,7 +167,7 @@ func (a *Admin) UpdateFunc(ctx context.Context, id uuid.UUID, fn func(checks.Che
 	})
 }
 
-func (a *Admin) updateLocked(ctx context.Context, tx store.Tx, l *store.Locked, spec checks.Spec, now time.Time) error {
+func (a *Admin) updateLocked(ctx context.Context, tx store.AdminTx, l *store.Locked, spec checks.Spec, now time.Time) error {
 	if err := a.mayJudge(ctx, tx, l, now); err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (a *Admin) updateLocked(ctx context.Context, tx store.Tx, l *store.Locked, 
 }
 
 // change runs fn on a locked check and returns the changed check. If a project is given, it locks its account first.
-func (a *Admin) change(ctx context.Context, id, projectID uuid.UUID, fn func(ctx context.Context, tx store.Tx, l *store.Locked) error) (c checks.Check, err error) {
+func (a *Admin) change(ctx context.Context, id, projectID uuid.UUID, fn func(ctx context.Context, tx store.AdminTx, l *store.Locked) error) (c checks.Check, err error) {
 	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if projectID != uuid.Nil {
 			if _, err := tx.LockAccount(ctx, projectID); err != nil {
@@ -211,7 +211,7 @@ func (a *Admin) change(ctx context.Context, id, projectID uuid.UUID, fn func(ctx
 // Pause stops the monitoring of a check.
 func (a *Admin) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	now := a.Now()
-	return a.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.Tx, l *store.Locked) error {
+	return a.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		if err := a.mayJudge(ctx, tx, l, now); err != nil {
 			return err
 		}
@@ -223,7 +223,7 @@ func (a *Admin) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 // Resume makes a paused check new.
 func (a *Admin) Resume(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	now := a.Now()
-	return a.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.Tx, l *store.Locked) error {
+	return a.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		c, err := l.Check.Resume(now)
 		if err != nil {
 			return err
@@ -235,7 +235,7 @@ func (a *Admin) Resume(ctx context.Context, id uuid.UUID) (checks.Check, error) 
 
 // Delete removes a check and returns it as it was.
 func (a *Admin) Delete(ctx context.Context, id uuid.UUID) (checks.Check, error) {
-	return a.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.Tx, l *store.Locked) error {
+	return a.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		return tx.DeleteCheck(ctx, l)
 	})
 }

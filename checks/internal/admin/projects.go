@@ -82,7 +82,7 @@ func (a *Admin) OpenProject(ctx context.Context, name string) (checks.Project, e
 	return p, err
 }
 
-func (a *Admin) insertProject(ctx context.Context, tx store.Tx, spec ProjectSpec) (checks.Project, Keys, error) {
+func (a *Admin) insertProject(ctx context.Context, tx store.AdminTx, spec ProjectSpec) (checks.Project, Keys, error) {
 	p := checks.Project{
 		ID: uuid.New(), Name: spec.Name, Account: spec.Account, Plan: spec.Plan, MaxChecks: spec.MaxChecks,
 		BadgeKey: randomText(checks.PingKeyLength), PingKey: randomText(checks.PingKeyLength), CreatedAt: a.Now(),
@@ -102,13 +102,13 @@ func (a *Admin) insertProject(ctx context.Context, tx store.Tx, spec ProjectSpec
 	if err := errors.Join(validName("name", p.Name, 1), validName("account", p.Account, 1)); err != nil {
 		return checks.Project{}, Keys{}, err
 	}
-	if err := tx.InsertProject(ctx, p); err != nil {
+	if err := tx.Save(ctx, store.Setup{Project: &p}); err != nil {
 		return checks.Project{}, Keys{}, err
 	}
 	readWrite, keyRW := a.newKey(p.ID, false)
 	readOnly, keyRO := a.newKey(p.ID, true)
 	for _, key := range []checks.Key{keyRW, keyRO} {
-		if err := tx.InsertKey(ctx, key); err != nil {
+		if err := tx.Save(ctx, store.Setup{Key: &key}); err != nil {
 			return checks.Project{}, Keys{}, err
 		}
 	}
@@ -145,7 +145,7 @@ func (a *Admin) ProjectByName(ctx context.Context, name string) (checks.Project,
 func (a *Admin) DeleteProject(ctx context.Context, id uuid.UUID) error {
 	defer a.forgetLookups()
 	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		return tx.DeleteProject(ctx, id)
+		return tx.Delete(ctx, store.Setup{Project: &checks.Project{ID: id}})
 	})
 }
 
@@ -156,7 +156,7 @@ func (a *Admin) CreateKey(ctx context.Context, projectID uuid.UUID, readOnly boo
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err
 		}
-		return tx.InsertKey(ctx, key)
+		return tx.Save(ctx, store.Setup{Key: &key})
 	})
 	if err != nil {
 		return "", checks.Key{}, err
@@ -195,7 +195,7 @@ func (a *Admin) Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, er
 func (a *Admin) RevokeKey(ctx context.Context, projectID, id uuid.UUID) error {
 	defer a.forgetLookups()
 	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		return tx.DeleteKey(ctx, projectID, id)
+		return tx.Delete(ctx, store.Setup{Key: &checks.Key{ID: id, ProjectID: projectID}})
 	})
 }
 

@@ -74,7 +74,7 @@ func (a *Admin) provision(ctx context.Context, projectID uuid.UUID, slug string,
 }
 
 // roomForCreated returns [ErrCreatedChecks] if pings may not create another check in the project.
-func (a *Admin) roomForCreated(ctx context.Context, tx store.Tx, projectID uuid.UUID) error {
+func (a *Admin) roomForCreated(ctx context.Context, tx store.AdminTx, projectID uuid.UUID) error {
 	if a.MaxCreated == 0 {
 		return nil
 	}

@@ -53,7 +53,7 @@ func (a *Admin) saveStatusPage(
 		if saved, err = saved.Normalize(); err != nil {
 			return err
 		}
-		return tx.SaveStatusPage(ctx, saved)
+		return tx.Save(ctx, store.Setup{StatusPage: &saved})
 	})
 	if err != nil {
 		return checks.StatusPage{}, err
@@ -67,7 +67,7 @@ func (a *Admin) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) e
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err
 		}
-		return tx.DeleteStatusPage(ctx, projectID, id)
+		return tx.Delete(ctx, store.Setup{StatusPage: &checks.StatusPage{ID: id, ProjectID: projectID}})
 	})
 }
 

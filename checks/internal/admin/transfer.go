@@ -90,7 +90,7 @@ func inOrder(projects ...checks.Project) []checks.Project {
 
 // roomFor returns ErrCheckLimit if the account of a project has no room for a check of another project. Both accounts are
 // locked.
-func roomFor(ctx context.Context, tx store.Tx, from, to checks.Project) error {
+func roomFor(ctx context.Context, tx store.AdminTx, from, to checks.Project) error {
 	limit := to.CheckLimit()
 	if limit == 0 || from.Account == to.Account && from.Plan == to.Plan {
 		return nil

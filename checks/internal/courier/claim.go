@@ -120,7 +120,7 @@ func (l *loop) exchange(ctx context.Context, parts []store.ChannelRoom, now time
 }
 
 // replaceStale supersedes stale deliveries among the claimed and replaces each with a newer one of its line.
-func replaceStale(ctx context.Context, tx store.Tx, claimed []store.QueuedDelivery, now time.Time) error {
+func replaceStale(ctx context.Context, tx store.CourierTx, claimed []store.QueuedDelivery, now time.Time) error {
 	var ids []int64
 	for _, q := range claimed {
 		if stale(q, now) {

@@ -35,7 +35,7 @@ type Limits struct {
 type Config struct {
 	// Limits has a default for each field that is 0.
 	Limits
-	Store store.Store
+	Store store.Courier
 	// Kinds lists the kinds of channels. Notifiers send to those of the kinds that this process can send to.
 	Kinds     []channels.KindInfo
 	Notifiers map[channels.Kind]channels.Notifier

@@ -125,7 +125,7 @@ func (v incidentView) step() incidentStep {
 
 // viewOf returns what decides about an incident, except refresh, and its check. It locks the check, so that no alert is
 // raised until the commit.
-func viewOf(ctx context.Context, tx store.Tx, i store.Incident) (v incidentView, check checks.Check, err error) {
+func viewOf(ctx context.Context, tx store.CourierTx, i store.Incident) (v incidentView, check checks.Check, err error) {
 	v.wantsUp = i.Channel.Wants(channels.Up)
 	l, err := tx.LockCheck(ctx, i.CheckID)
 	if errors.Is(err, checks.ErrNotFound) {
@@ -254,7 +254,7 @@ func (c *Courier) reportTo(
 }
 
 // assigned reports whether a channel gets the alerts of a check, directly or as a member of a group.
-func assigned(ctx context.Context, tx store.Tx, c checks.Check, channelID uuid.UUID) (bool, error) {
+func assigned(ctx context.Context, tx store.CourierTx, c checks.Check, channelID uuid.UUID) (bool, error) {
 	if slices.Contains(c.Channels, channelID) {
 		return true, nil
 	}

@@ -138,7 +138,7 @@ func (c *Courier) abandonSome(ctx context.Context) (failed int, err error) {
 }
 
 // failLines fails the deliveries to channels that are late and first in their lines, and those behind them.
-func (c *Courier) failLines(ctx context.Context, tx store.Tx, due []uuid.UUID, late, now time.Time) (failed int, err error) {
+func (c *Courier) failLines(ctx context.Context, tx store.CourierTx, due []uuid.UUID, late, now time.Time) (failed int, err error) {
 	claim := store.DeliveryClaim{Now: late, Until: now}
 	for _, channel := range due {
 		claim.Room = append(claim.Room, store.ChannelRoom{Channel: channel, N: abandonLines})

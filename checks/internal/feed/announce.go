@@ -26,7 +26,7 @@ const (
 
 // announcer tells other monitors on the database what this one has changed, and hears of their changes.
 type announcer struct {
-	notifier store.Notifier // nil if the store is none
+	notifier store.Notifier // nil for none
 	log      *slog.Logger
 	origin   origin
 	on       atomic.Bool // announcements are of use
@@ -43,10 +43,9 @@ type announcer struct {
 // origin identifies a monitor, so that it ignores its own announcements.
 type origin [8]byte
 
-func newAnnouncer(s store.Store, log *slog.Logger) *announcer {
-	a := &announcer{log: log}
-	a.notifier, _ = s.(store.Notifier)
-	a.on.Store(a.notifier != nil && a.notifier.Announces())
+func newAnnouncer(notifier store.Notifier, log *slog.Logger) *announcer {
+	a := &announcer{log: log, notifier: notifier}
+	a.on.Store(notifier != nil && a.notifier.Announces())
 	rand.Read(a.origin[:])
 	return a
 }

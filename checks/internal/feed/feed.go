@@ -36,10 +36,10 @@ type subscriber struct {
 	merged   set                // the change in the channel, if no other subscriber shares it
 }
 
-// New returns a feed that exchanges changes with other monitors if the store is a [store.Notifier]. While ending reports
+// New returns a feed that exchanges changes with other monitors through the notifier, unless it is nil. While ending reports
 // that the process may end at any time, changes other than pings are announced before their method returns.
-func New(s store.Store, ending func() bool, log *slog.Logger) *Feed {
-	return &Feed{others: newAnnouncer(s, log), ending: ending, subscribers: make(map[*subscriber]bool)}
+func New(notifier store.Notifier, ending func() bool, log *slog.Logger) *Feed {
+	return &Feed{others: newAnnouncer(notifier, log), ending: ending, subscribers: make(map[*subscriber]bool)}
 }
 
 // watched reports whether transactions must collect their changes.

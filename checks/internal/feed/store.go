@@ -3,10 +3,6 @@ package feed
 import (
 	"context"
 
-	"github.com/google/uuid"
-
-	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -103,44 +99,32 @@ func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {
 	return t.Tx.DeleteCheck(ctx, l)
 }
 
-func (t *transaction) SaveChannel(ctx context.Context, c channels.Channel) error {
-	t.note(Note{Project: c.ProjectID, Kinds: Channels})
-	return t.Tx.SaveChannel(ctx, c)
+func (t *transaction) Save(ctx context.Context, s store.Setup) error {
+	switch {
+	case s.Project != nil:
+		t.note(Note{Project: s.Project.ID, Kinds: Project})
+	case s.Key != nil:
+		t.note(Note{Project: s.Key.ProjectID, Kinds: Project})
+	case s.Channel != nil:
+		t.note(Note{Project: s.Channel.ProjectID, Kinds: Channels})
+	case s.StatusPage != nil:
+		t.note(Note{Project: s.StatusPage.ProjectID, Kinds: StatusPages})
+	}
+	return t.Tx.Save(ctx, s)
 }
 
-func (t *transaction) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
-	t.note(Note{Project: projectID, Kinds: Channels | Settings | Deliveries, AllChecks: true})
-	return t.Tx.DeleteChannel(ctx, projectID, id)
-}
-
-func (t *transaction) InsertProject(ctx context.Context, p checks.Project) error {
-	t.note(Note{Project: p.ID, Kinds: Project})
-	return t.Tx.InsertProject(ctx, p)
-}
-
-func (t *transaction) DeleteProject(ctx context.Context, id uuid.UUID) error {
-	t.note(Note{Project: id, Kinds: Anything, AllChecks: true})
-	return t.Tx.DeleteProject(ctx, id)
-}
-
-func (t *transaction) InsertKey(ctx context.Context, k checks.Key) error {
-	t.note(Note{Project: k.ProjectID, Kinds: Project})
-	return t.Tx.InsertKey(ctx, k)
-}
-
-func (t *transaction) DeleteKey(ctx context.Context, projectID, id uuid.UUID) error {
-	t.note(Note{Project: projectID, Kinds: Project})
-	return t.Tx.DeleteKey(ctx, projectID, id)
-}
-
-func (t *transaction) SaveStatusPage(ctx context.Context, p checks.StatusPage) error {
-	t.note(Note{Project: p.ProjectID, Kinds: StatusPages})
-	return t.Tx.SaveStatusPage(ctx, p)
-}
-
-func (t *transaction) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) error {
-	t.note(Note{Project: projectID, Kinds: StatusPages})
-	return t.Tx.DeleteStatusPage(ctx, projectID, id)
+func (t *transaction) Delete(ctx context.Context, s store.Setup) error {
+	switch {
+	case s.Project != nil:
+		t.note(Note{Project: s.Project.ID, Kinds: Anything, AllChecks: true})
+	case s.Key != nil:
+		t.note(Note{Project: s.Key.ProjectID, Kinds: Project})
+	case s.Channel != nil:
+		t.note(Note{Project: s.Channel.ProjectID, Kinds: Channels | Settings | Deliveries, AllChecks: true})
+	case s.StatusPage != nil:
+		t.note(Note{Project: s.StatusPage.ProjectID, Kinds: StatusPages})
+	}
+	return t.Tx.Delete(ctx, s)
 }
 
 func (t *transaction) note(n Note) {

@@ -60,11 +60,7 @@ type Spooled struct {
 // Health examines a monitor.
 type Health struct {
 	*Vitals
-	Store interface {
-		Probe(ctx context.Context, write bool) error
-		Backlog(ctx context.Context, now time.Time) (store.Backlog, error)
-		DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error)
-	}
+	Store store.Health
 	// WatchEvery is the interval of sweeps.
 	WatchEvery time.Duration
 	// Silence returns how long the pings that are being written have made no progress, and how long that may take.

@@ -21,7 +21,7 @@ import (
 
 // History reads and prunes the history of checks.
 type History struct {
-	Store store.Store
+	Store store.History
 	Now   func() time.Time
 	Log   *slog.Logger
 	// Holder identifies this monitor among those that prune.

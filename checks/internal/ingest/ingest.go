@@ -27,7 +27,7 @@ import (
 
 // Config configures an [Ingest]. All fields but Sharder and Spool are required.
 type Config struct {
-	Store    store.Store
+	Store    store.Ingest
 	Sharder  store.Sharder // nil if the store has no shards
 	Clock    func() time.Time
 	Log      *slog.Logger
@@ -65,8 +65,8 @@ func New(c Config) (*Ingest, error) {
 	}
 	t := &transaction{
 		store: c.Store, timeout: c.Timeout, maxStored: c.MaxStored, observer: c.Observer, ended: in.queue.progressed,
-		judge:  func(context.Context, store.Tx) hold.Judge { return func(_, _ time.Time) error { return nil } },
-		finish: func(context.Context, store.Tx, []*queued) error { return nil },
+		judge:  func(context.Context, store.IngestTx) hold.Judge { return func(_, _ time.Time) error { return nil } },
+		finish: func(context.Context, store.IngestTx, []*queued) error { return nil },
 	}
 	in.queue.commit = alone(t.commit)
 	if c.Spool != nil {
@@ -87,8 +87,8 @@ func (in *Ingest) addSpool(c Config, t *transaction) (err error) {
 		return err
 	}
 	t.timeout = min(c.Timeout, spoolAfter)
-	t.judge = func(ctx context.Context, tx store.Tx) hold.Judge { return c.Hold.Judge(ctx, tx, in.now) }
-	t.finish = func(ctx context.Context, tx store.Tx, batch []*queued) error {
+	t.judge = func(ctx context.Context, tx store.IngestTx) hold.Judge { return c.Hold.Judge(ctx, tx, in.now) }
+	t.finish = func(ctx context.Context, tx store.IngestTx, batch []*queued) error {
 		return tx.SetRecorded(ctx, c.Run, batch[len(batch)-1].number, in.now())
 	}
 	in.queue.commit = in.spool.around(in.queue.commit)

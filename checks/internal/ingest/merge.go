@@ -26,7 +26,7 @@ type merge struct {
 }
 
 // upTo returns how far pings can be merged, and the time of the oldest one in the database.
-func (m *merge) upTo(ctx context.Context, tx store.Tx) (upTo hold.Merge, oldest time.Time, err error) {
+func (m *merge) upTo(ctx context.Context, tx store.IngestTx) (upTo hold.Merge, oldest time.Time, err error) {
 	states, oldest, err := tx.Spools(ctx)
 	if err != nil {
 		return hold.Merge{}, time.Time{}, err
@@ -105,7 +105,7 @@ func (m *merge) attempt(ctx context.Context, limit int, reason error) (taken int
 }
 
 // applyAll applies pings to their checks, up to one that must wait, and returns how many.
-func (m *merge) applyAll(ctx context.Context, tx store.Tx, batch []*queued) (n int, err error) {
+func (m *merge) applyAll(ctx context.Context, tx store.IngestTx, batch []*queued) (n int, err error) {
 	locked, byID, err := lock(ctx, tx, batch)
 	if err != nil {
 		return 0, err

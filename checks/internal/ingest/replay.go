@@ -191,7 +191,7 @@ func (r *replay) move(ctx context.Context) (moved int, err error) {
 }
 
 // addNew adds those pings to the database whose number it does not have.
-func addNew(ctx context.Context, tx store.Tx, batch []unspooled, now time.Time) error {
+func addNew(ctx context.Context, tx store.IngestTx, batch []unspooled, now time.Time) error {
 	numbers := make(map[uuid.UUID]int64)
 	var list []store.SpooledPing
 	for _, p := range batch {

@@ -16,14 +16,14 @@ import (
 
 // transaction commits a batch in one transaction of the store.
 type transaction struct {
-	store     store.Store
+	store     store.Ingest
 	timeout   time.Duration
 	maxStored int64 // bytes of a body
 	observer  Observer
 	ended     func() // called after each transaction
 	// judge returns how deadlines are judged in a transaction, and finish is its last step.
-	judge  func(ctx context.Context, tx store.Tx) hold.Judge
-	finish func(ctx context.Context, tx store.Tx, batch []*queued) error
+	judge  func(ctx context.Context, tx store.IngestTx) hold.Judge
+	finish func(ctx context.Context, tx store.IngestTx, batch []*queued) error
 }
 
 // commit records a batch and reports it to the observer. It uses no caller's context: a caller that gives up must not
@@ -79,7 +79,7 @@ func recovered(err *error) {
 }
 
 // lock locks the checks of a batch, each once.
-func lock(ctx context.Context, tx store.Tx, batch []*queued) (locked []*store.Locked, byID map[uuid.UUID]*store.Locked, err error) {
+func lock(ctx context.Context, tx store.IngestTx, batch []*queued) (locked []*store.Locked, byID map[uuid.UUID]*store.Locked, err error) {
 	ids := make([]uuid.UUID, 0, len(batch))
 	byID = make(map[uuid.UUID]*store.Locked, len(batch))
 	for _, p := range batch {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,51 +24,8 @@ const (
 
 // OnAlert is the channel of the deliveries to the function OnAlert of a monitor's configuration. Every store has it,
 // but no list of channels does, no check is assigned to it, it has no mark and cannot be deleted. Deliveries to it differ
-// from others only in how they come about; see [DeliveryQueue].OnAlertUntil.
+// from others only in how they come about; see [CourierTx].OnAlertUntil.
 var OnAlert = channels.Channel{ID: uuid.UUID{15: 1}, Kind: channels.Function, Name: "OnAlert"}
-
-// DeliveryReader reads the outbox, which holds one delivery for each alert and channel. [Tx].SaveChecks adds them.
-type DeliveryReader interface {
-	// DueChannels returns up to limit channels that have a delivery to claim at the given instant: those with an ID
-	// greater than after, in the order of the bytes of their IDs. It may also return a channel whose due deliveries all
-	// wait in their lines, but no longer after a claim for that channel that took fewer than there was room for. Couriers
-	// poll DueChannels, so it must be cheap if nothing is due.
-	DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error)
-	// Alerts returns the content of deliveries, whatever their state, in any order. Only the IDs of claimed matter; each
-	// alert has its QueuedDelivery as it was passed. Alerts leaves out a delivery whose check or channel no longer
-	// exists.
-	Alerts(ctx context.Context, claimed []QueuedDelivery) ([]Alert, error)
-	// Deliveries returns the history of deliveries, highest ID first. It leaves out those whose check or channel no
-	// longer exists.
-	Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error)
-	// Backlog summarizes the pending deliveries at an instant. It must be cheap however many there are.
-	Backlog(ctx context.Context, now time.Time) (Backlog, error)
-}
-
-// DeliveryQueue is the outbox inside a transaction. The pending deliveries of one check to one channel form a line in
-// the order of their IDs. Only the first of a line can be claimed, so alerts arrive in the order in which they were
-// raised. A delivery that becomes pending again takes the place of its ID.
-type DeliveryQueue interface {
-	// ClaimDeliveries leases deliveries that are due and the first of their line: it adds 1 to Attempts, sets Due to the
-	// end of the lease, and returns them with both. For each channel it takes those that are due the longest, as many as
-	// there is room for. Those that wait in their lines take up no room, however many are due before. It skips deliveries
-	// that another transaction has locked. When a lease has ended, another claim can take the delivery.
-	ClaimDeliveries(ctx context.Context, c DeliveryClaim) ([]QueuedDelivery, error)
-	// RecordResults writes results of claimed deliveries, each with what it entails. A result counts only if its delivery
-	// is pending and its claim is the latest; that a delivery was sent counts under any claim. Each delivery comes once.
-	RecordResults(ctx context.Context, now time.Time, results []DeliveryResult) error
-	// LockDeliveries locks deliveries, whatever their state, and returns those that exist, in any order.
-	LockDeliveries(ctx context.Context, ids []int64) ([]QueuedDelivery, error)
-	// LockLines locks the lines that begin with these claimed deliveries. It returns each line, in its order, by the ID
-	// of its claimed delivery.
-	LockLines(ctx context.Context, ids []int64) (map[int64][]WaitingDelivery, error)
-	// OnAlertUntil makes SaveChecks add one more delivery, to [OnAlert], for each alert that is raised at or before an
-	// instant, in whatever transaction. The latest instant of all calls that were committed counts.
-	OnAlertUntil(ctx context.Context, until time.Time) error
-	// SaveDeliveries writes changes to locked deliveries, their copies and the marks of channels. It ignores deliveries
-	// and channels that no longer exist.
-	SaveDeliveries(ctx context.Context, c DeliveryChanges) error
-}
 
 // QueuedDelivery is a delivery in the outbox.
 type QueuedDelivery struct {
@@ -137,7 +93,7 @@ type ChannelRoom struct {
 	N       int
 }
 
-// DeliveryChanges holds the changes that [DeliveryQueue].SaveDeliveries writes.
+// DeliveryChanges holds the changes that [CourierTx].SaveDeliveries writes.
 type DeliveryChanges struct {
 	// Now is when deliveries reach a final state: it becomes their FinishedAt. One that becomes pending again has none.
 	Now time.Time
@@ -155,7 +111,7 @@ type DeliveryChanges struct {
 	Copies map[int64][]uuid.UUID
 	// Marks are new values of [channels.Channel].FailedAt and Error, by the ID of the channel.
 	Marks map[uuid.UUID]ChannelMark
-	// Incidents are incidents to save, as [IncidentKeeper].SaveIncident does.
+	// Incidents are incidents to save, as [CourierTx].SaveIncident does.
 	Incidents []Incident
 }
 
@@ -187,7 +143,7 @@ type Alert struct {
 	// Earlier are the flips from Since on and before this one, oldest first. If there are more than [MaxEarlier], it has
 	// the newest. It goes by the stored Since, not by the one that was passed.
 	Earlier []AlertFlip
-	// Close says why the delivery closes an incident. It is "" for an alert; see [IncidentKeeper].CloseIncident.
+	// Close says why the delivery closes an incident. It is "" for an alert; see [CourierTx].CloseIncident.
 	Close string
 	// Open is what is open at the receiver, by the incident of the check and the channel.
 	Open string

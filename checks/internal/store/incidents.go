@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,26 +27,4 @@ type Incident struct {
 	Attempts int
 	// Channel is the channel. DueIncidents sets it, and SaveIncident ignores it.
 	Channel channels.Channel
-}
-
-// IncidentReader reads incidents.
-type IncidentReader interface {
-	// DueIncidents returns up to limit incidents that are due at an instant, those first that are due the longest. The
-	// monitor polls it, so it must be cheap if nothing is due.
-	DueIncidents(ctx context.Context, now time.Time, limit int) ([]Incident, error)
-}
-
-// IncidentKeeper changes incidents inside a transaction.
-type IncidentKeeper interface {
-	// LockIncident locks and returns the incident of a check and a channel, or [checks.ErrNotFound].
-	LockIncident(ctx context.Context, checkID, channelID uuid.UUID) (Incident, error)
-	// SaveIncident adds or replaces an incident, or removes it if its Open is "". It ignores an incident whose channel does
-	// not exist.
-	SaveIncident(ctx context.Context, i Incident) error
-	// Waiting reports whether a check has pending deliveries to a channel.
-	Waiting(ctx context.Context, checkID, channelID uuid.UUID) (bool, error)
-	// CloseIncident adds a delivery that closes the incident of a locked check at a channel, without an alert. It is due at
-	// an instant and waits in the line of the check and the channel. It refers to the newest flip of the check, if there is
-	// one. CloseIncident adds nothing if the channel does not exist.
-	CloseIncident(ctx context.Context, checkID, channelID uuid.UUID, reason string, due time.Time) error
 }

@@ -1,10 +1,7 @@
 package store
 
 import (
-	"context"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/flips"
@@ -33,15 +30,6 @@ type Fold struct {
 func MonthStart(t time.Time) time.Time {
 	year, month, _ := t.UTC().Date()
 	return time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
-}
-
-// MonthReader reads the totals of earlier days. [Tx].SaveChecks writes them.
-type MonthReader interface {
-	// Months returns the months of a check from that of one instant to that of another, by time.
-	Months(ctx context.Context, checkID uuid.UUID, from, to time.Time) ([]Month, error)
-	// Unfolded returns up to limit checks that were created before the end of a month and have no folded [Month] of it:
-	// those with an ID greater than after, in the order of the bytes of their IDs.
-	Unfolded(ctx context.Context, month time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error)
 }
 
 // Add adds the totals of a day of the month.

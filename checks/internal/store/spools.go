@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -57,31 +56,6 @@ type SpoolState struct {
 type SpooledPing struct {
 	At   time.Time
 	Data []byte
-}
-
-// SpoolKeeper keeps the states of spools, within a transaction.
-type SpoolKeeper interface {
-	// Spools returns all states whose SettledAt is not [SpoolClosed], and the time of the oldest ping that AddSpooled has
-	// added and TakeSpooled has not removed, or the zero time.
-	Spools(ctx context.Context) (states []SpoolState, oldest time.Time, err error)
-	// SaveSpool adds or replaces a state. What SetRecorded has set stays.
-	SaveSpool(ctx context.Context, s SpoolState) error
-	// PruneSpools removes the states with what SetRecorded has set: those that were saved before an instant, and those
-	// with SettledAt equal to [SpoolClosed] that were saved before another one.
-	PruneSpools(ctx context.Context, before, closedBefore time.Time) error
-
-	// LockRecorded locks the number that SetRecorded last set for a run, and returns it. It is 0 if there is none, and
-	// nothing is locked then.
-	LockRecorded(ctx context.Context, run uuid.UUID) (int64, error)
-	// AddSpooled adds pings out of a spool, which the database keeps until those of other spools have joined them.
-	AddSpooled(ctx context.Context, list []SpooledPing) error
-	// TakeSpooled removes and returns the oldest of them up to an instant, in the order of their times, and of AddSpooled for equal ones: at most limit, and
-	// at most as many as have maxBytes of data, but at least one if there is any. Transactions that take pings run one
-	// after the other.
-	TakeSpooled(ctx context.Context, upTo time.Time, limit, maxBytes int) ([]SpooledPing, error)
-	// SetRecorded sets the number of the last ping of a run that the database has, at an instant. It adds a closed state
-	// if the run has none.
-	SetRecorded(ctx context.Context, run uuid.UUID, number int64, now time.Time) error
 }
 
 // SpoolClosed is the SettledAt of a monitor that has stopped with an empty spool.

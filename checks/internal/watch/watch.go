@@ -25,7 +25,7 @@ const (
 
 // Config configures a [Watcher].
 type Config struct {
-	Store store.Store
+	Store store.Watch
 	Hold  hold.Rule
 	// Margin is how long after its deadline a check is taken down.
 	Margin time.Duration
@@ -88,7 +88,7 @@ func (w *Watcher) sweepBatch(ctx context.Context) (found, flipped int, err error
 
 // horizon returns the instant up to which deadlines may be judged, or the zero time for none: up to the margin, the oldest
 // ping that is not recorded, and what is held back for the spools of other monitors.
-func (w *Watcher) horizon(ctx context.Context, tx store.Tx, now, received time.Time) (time.Time, error) {
+func (w *Watcher) horizon(ctx context.Context, tx store.WatchTx, now, received time.Time) (time.Time, error) {
 	states, oldest, err := tx.Spools(ctx)
 	if err != nil {
 		return time.Time{}, err

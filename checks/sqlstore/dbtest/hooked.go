@@ -97,12 +97,12 @@ func Insert(t testing.TB, s *sqlstore.Store, projects []checks.Project, keys []c
 	t.Helper()
 	err := s.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		for _, p := range projects {
-			if err := tx.InsertProject(ctx, p); err != nil {
+			if err := tx.Save(ctx, store.Setup{Project: &p}); err != nil {
 				return err
 			}
 		}
 		for _, k := range keys {
-			if err := tx.InsertKey(ctx, k); err != nil {
+			if err := tx.Save(ctx, store.Setup{Key: &k}); err != nil {
 				return err
 			}
 		}

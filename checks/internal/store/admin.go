@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// Admin is what package admin needs.
+type Admin interface {
+	// Update is that of [Ingest].
+	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
+	// Checks returns checks with their Channels. The filter has an ID, a ProjectID or a BadgeKey. Each check has its
+	// compiled schedule; see [checks.Plans.Attach].
+	Checks(ctx context.Context, f CheckFilter) ([]checks.Check, error)
+	// BySlug returns the project with a ping key and the IDs of its checks with a slug, the first added first. The error is
+	// [checks.ErrNotFound] if there is no such project.
+	BySlug(ctx context.Context, pingKey, slug string) (project uuid.UUID, ids []uuid.UUID, err error)
+	// FindChecks returns the IDs of the checks of a project that m selects, the first added first.
+	FindChecks(ctx context.Context, projectID uuid.UUID, m Match) ([]uuid.UUID, error)
+	// Channels is that of [CourierTx].
+	Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error)
+	// Projects returns projects by name. Their MaxChecks is that of their account; see [AdminTx].Save.
+	Projects(ctx context.Context, f ProjectFilter) ([]checks.Project, error)
+	// Keys returns API keys, oldest first.
+	Keys(ctx context.Context, f KeyFilter) ([]checks.Key, error)
+	// StatusPages returns status pages, oldest first.
+	StatusPages(ctx context.Context, f StatusPageFilter) ([]checks.StatusPage, error)
+	// Setting returns a named value of the installation. If there is none, it stores and returns the initial one. All
+	// callers get the same value, also those that call at once.
+	Setting(ctx context.Context, name, initial string) (string, error)
+	// EndSession notes that a session has ended, until an instant after which nobody asks any more, and forgets those whose
+	// instant has passed. To end a session again does nothing.
+	EndSession(ctx context.Context, id uuid.UUID, now, until time.Time) error
+	// SessionEnded reports whether EndSession was called for a session.
+	SessionEnded(ctx context.Context, id uuid.UUID) (bool, error)
+}
+
+// AdminTx is the part of a transaction that package admin needs.
+type AdminTx interface {
+	// LockAccount locks the account of a project and returns the project. The lock guards what depends on all checks of
+	// the account: limits, uniqueness and the set of channels.
+	LockAccount(ctx context.Context, projectID uuid.UUID) (checks.Project, error)
+	// CountChecks returns how many checks the account of a project has, in all its projects.
+	CountChecks(ctx context.Context, projectID uuid.UUID) (int, error)
+	// CountProjects returns the number of projects. It makes other callers of CountProjects wait until the transaction
+	// ends, so that only one of them adds the first project.
+	CountProjects(ctx context.Context) (int, error)
+	// LockCheck is that of [CourierTx].
+	LockCheck(ctx context.Context, id uuid.UUID) (*Locked, error)
+	// SaveChecks is that of [IngestTx].
+	SaveChecks(ctx context.Context, locked []*Locked) error
+	// DeleteDeliveries removes the deliveries of a locked check, in any state, but for those to [OnAlert]. Couriers that
+	// add copies to groups meanwhile leave none behind.
+	DeleteDeliveries(ctx context.Context, l *Locked) error
+	// DeleteCheck removes a locked check with its flips, totals and deliveries. Nobody can read its pings from then on,
+	// although PrunePings may remove them later. Another check with the same ID may be added.
+	DeleteCheck(ctx context.Context, l *Locked) error
+	// Save adds the project or the key, or it adds or changes the channel or the status page, that s has. The project and
+	// CreatedAt of a thing never change. Errors: [checks.ErrExists] for the name of a project, the hash of a key or the slug
+	// of a page, in any project, that is in use; [checks.ErrNotFound] for the ID of another project's channel or page. For
+	// an unknown project, the store may return any other error or none: the caller sees to it that there is one.
+	//
+	// The account of a project is its Account with its Plan: two projects belong to one account if both are equal. A
+	// MaxChecks above 0 becomes that of the account, and so of all its projects. With 0 the account keeps what it has.
+	//
+	// Of a channel that is there, Save writes the Name, the Settings and the Sources. Only deliveries write FailedAt and
+	// Error. Of a page, it writes the Slug, the Title, the Description and the Tags.
+	Save(ctx context.Context, s Setup) error
+	// Delete removes what s has, by its ID and its ProjectID. The error is [checks.ErrNotFound] for a thing of another project.
+	//   - A project goes with its checks, as DeleteCheck does, its channels, its status pages and its API keys.
+	//   - A channel goes with its deliveries, and from all checks. Transactions that add deliveries meanwhile leave none
+	//     behind.
+	Delete(ctx context.Context, s Setup) error
+	// FindChecks is that of [Admin].
+	FindChecks(ctx context.Context, projectID uuid.UUID, m Match) ([]uuid.UUID, error)
+	// Channels is that of [CourierTx].
+	Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error)
+	// StatusPages is that of [Admin].
+	StatusPages(ctx context.Context, f StatusPageFilter) ([]checks.StatusPage, error)
+	// Spools is that of [IngestTx].
+	Spools(ctx context.Context) (states []SpoolState, oldest time.Time, err error)
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+)
+
+// Courier is what package courier needs: the outbox, which holds one delivery for each alert and channel. SaveChecks adds
+// them.
+type Courier interface {
+	// Update is that of [Ingest].
+	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
+	// DueChannels returns up to limit channels that have a delivery to claim at the given instant: those with an ID
+	// greater than after, in the order of the bytes of their IDs. It may also return a channel whose due deliveries all
+	// wait in their lines, but no longer after a claim for that channel that took fewer than there was room for. Couriers
+	// poll DueChannels, so it must be cheap if nothing is due.
+	DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error)
+	// Alerts returns the content of deliveries, whatever their state, in any order. Only the IDs of claimed matter; each
+	// alert has its QueuedDelivery as it was passed. Alerts leaves out a delivery whose check or channel no longer
+	// exists.
+	Alerts(ctx context.Context, claimed []QueuedDelivery) ([]Alert, error)
+	// Deliveries returns the history of deliveries, highest ID first. It leaves out those whose check or channel no
+	// longer exists.
+	Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error)
+	// DueIncidents returns up to limit incidents that are due at an instant, those first that are due the longest. The
+	// monitor polls it, so it must be cheap if nothing is due.
+	DueIncidents(ctx context.Context, now time.Time, limit int) ([]Incident, error)
+}
+
+// CourierTx is the part of a transaction that package courier needs: the outbox, and the incidents. The pending deliveries of one check to one channel form a line in
+// the order of their IDs. Only the first of a line can be claimed, so alerts arrive in the order in which they were
+// raised. A delivery that becomes pending again takes the place of its ID.
+type CourierTx interface {
+	// ClaimDeliveries leases deliveries that are due and the first of their line: it adds 1 to Attempts, sets Due to the
+	// end of the lease, and returns them with both. For each channel it takes those that are due the longest, as many as
+	// there is room for. Those that wait in their lines take up no room, however many are due before. It skips deliveries
+	// that another transaction has locked. When a lease has ended, another claim can take the delivery.
+	ClaimDeliveries(ctx context.Context, c DeliveryClaim) ([]QueuedDelivery, error)
+	// RecordResults writes results of claimed deliveries, each with what it entails. A result counts only if its delivery
+	// is pending and its claim is the latest; that a delivery was sent counts under any claim. Each delivery comes once.
+	RecordResults(ctx context.Context, now time.Time, results []DeliveryResult) error
+	// LockDeliveries locks deliveries, whatever their state, and returns those that exist, in any order.
+	LockDeliveries(ctx context.Context, ids []int64) ([]QueuedDelivery, error)
+	// LockLines locks the lines that begin with these claimed deliveries. It returns each line, in its order, by the ID
+	// of its claimed delivery.
+	LockLines(ctx context.Context, ids []int64) (map[int64][]WaitingDelivery, error)
+	// OnAlertUntil makes SaveChecks add one more delivery, to [OnAlert], for each alert that is raised at or before an
+	// instant, in whatever transaction. The latest instant of all calls that were committed counts.
+	OnAlertUntil(ctx context.Context, until time.Time) error
+	// SaveDeliveries writes changes to locked deliveries, their copies and the marks of channels. It ignores deliveries
+	// and channels that no longer exist.
+	SaveDeliveries(ctx context.Context, c DeliveryChanges) error
+	// LockIncident locks and returns the incident of a check and a channel, or [checks.ErrNotFound].
+	LockIncident(ctx context.Context, checkID, channelID uuid.UUID) (Incident, error)
+	// SaveIncident adds or replaces an incident, or removes it if its Open is "". It ignores an incident whose channel does
+	// not exist.
+	SaveIncident(ctx context.Context, i Incident) error
+	// Waiting reports whether a check has pending deliveries to a channel.
+	Waiting(ctx context.Context, checkID, channelID uuid.UUID) (bool, error)
+	// CloseIncident adds a delivery that closes the incident of a locked check at a channel, without an alert. It is due at
+	// an instant and waits in the line of the check and the channel. It refers to the newest flip of the check, if there is
+	// one. CloseIncident adds nothing if the channel does not exist.
+	CloseIncident(ctx context.Context, checkID, channelID uuid.UUID, reason string, due time.Time) error
+	// LockCheck locks a check and returns it with its Channels and its compiled schedule.
+	LockCheck(ctx context.Context, id uuid.UUID) (*Locked, error)
+	// Channels returns the channels of a project with the marks that SaveDeliveries has set, oldest first.
+	Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error)
+}

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// History is what package history needs.
+type History interface {
+	// Update is that of [Ingest].
+	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
+	// Checks is that of [Admin].
+	Checks(ctx context.Context, f CheckFilter) ([]checks.Check, error)
+	// Flips returns the flips of a check after and before the given instants, both exclusive, newest first. A
+	// zero time is no bound; others may lie before 1970.
+	Flips(ctx context.Context, checkID uuid.UUID, after, before time.Time) ([]flips.Flip, error)
+	// Transitions returns, for each of the checks that has some, the transitions and the pauses at or after an instant, by
+	// time. The zero time selects all. Those of one instant are in the order in which they happened; see [MergePauses].
+	// Each has the fields with which SaveChecks got it.
+	Transitions(ctx context.Context, checkIDs []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error)
+	// History returns the newest transitions and pauses of a check in the reverse order of Transitions, each transition
+	// with its deliveries. It returns up to q.Limit and, so that the next page can begin before the last one, all others at
+	// the instant of the last one.
+	History(ctx context.Context, checkID uuid.UUID, q HistoryQuery) ([]Event, error)
+	// Months returns the months of a check from that of one instant to that of another, by time.
+	Months(ctx context.Context, checkID uuid.UUID, from, to time.Time) ([]Month, error)
+	// Unfolded returns up to limit checks that were created before the end of a month and have no folded [Month] of it:
+	// those with an ID greater than after, in the order of the bytes of their IDs.
+	Unfolded(ctx context.Context, month time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error)
+	// PrunePings removes the pings beyond the newest [checks.Project.PingLimit] of their check, and those of deleted
+	// checks, and returns how many. The numbers of the remaining pings stay. It calls pause at least once in 500 pings
+	// that it removes.
+	//
+	// A call may do a part of the work, and the next one goes on there. Four calls suffice for a log of a few thousand
+	// pings. If each call finds 300 new pings, the log never holds much more than twice the pings to keep.
+	//
+	// In a [BodyQueue], the transaction that removes a ping also removes its upload and queues the removal of its object:
+	//   - If the body was uploaded, the removal is due at once.
+	//   - If the upload was claimed, its object may appear until the lease ends, or a little later if object storage
+	//     completes an abandoned request. The removal is due after that: 2 minutes after the end of the lease is enough.
+	//   - If the upload was never claimed, there is no object and no removal.
+	PrunePings(ctx context.Context, pause func()) (removed int, err error)
+	// PruneFlips removes the flips older than the given instant and returns how many; one of that instant stays. It also
+	// removes the pauses before that instant, and the deliveries in a final state that were created before it. Pending
+	// deliveries stay, also without their flip.
+	PruneFlips(ctx context.Context, before time.Time, pause func()) (removed int, err error)
+	// Lease returns the lease of a task, which one of several servers at a time should do. If nobody else holds the lease
+	// at the instant now, mine becomes the lease. So it does if the lease ends after mine would: the clock of the holder was
+	// wrong. Times have microseconds.
+	Lease(ctx context.Context, task string, now time.Time, mine Lease) (Lease, error)
+}
+
+// HistoryTx is the part of a transaction that package history needs.
+type HistoryTx interface {
+	// LockChecks is that of [IngestTx].
+	LockChecks(ctx context.Context, ids []uuid.UUID) ([]*Locked, error)
+	// SaveChecks is that of [IngestTx].
+	SaveChecks(ctx context.Context, locked []*Locked) error
+}
+
+// Pages is what pages about the log of a check need.
+type Pages interface {
+	// Pings returns the newest pings of a check, newest first, with all their fields but Body and BodyKey.
+	Pings(ctx context.Context, checkID uuid.UUID, limit int) ([]pings.Ping, error)
+	// Ping returns ping number n, if it is among the newest limit pings of the check. It has its Body, or a BodyKey if
+	// [BodyQueue].SettleBodies has moved the body. It is [checks.ErrNotFound] as soon as the check is deleted.
+	Ping(ctx context.Context, checkID uuid.UUID, n int64, limit int) (pings.Ping, error)
+	// RecentPings returns, for each of the checks that has a log, its newest pings, newest first and up to limit, with N,
+	// Kind, At, RunID, ExitStatus, Duration and BodySize. It stops after [OlderPings] pings in a row that are older than
+	// since. The number of queries does not depend on that of the checks.
+	RecentPings(ctx context.Context, checkIDs []uuid.UUID, since time.Time, limit int) (map[uuid.UUID][]pings.Ping, error)
+	// LastDurations returns, for each check of a project, the Duration of the newest ping that has one. It may leave out
+	// a check if more than one ping came after that.
+	LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error)
+}

@@ -1,0 +1,14 @@
+package store
+
+import (
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+)
+
+// Setup is one thing that people set up: the field that is not nil.
+type Setup struct {
+	Project    *checks.Project
+	Key        *checks.Key
+	Channel    *channels.Channel
+	StatusPage *checks.StatusPage
+}

@@ -1,0 +1,43 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Watch is what package watch needs.
+type Watch interface {
+	// Update is that of [Ingest].
+	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
+}
+
+// WatchTx is the part of a transaction that package watch needs.
+type WatchTx interface {
+	// LockDue locks and returns up to limit checks whose [checks.Check.Wake] has come at the given instant. It skips
+	// those that another transaction has locked. It sets Due, and does not set Channels. It returns no check whose Wake
+	// is the zero time.
+	//
+	// A store may keep an earlier instant than Wake, so that a ping that puts the deadline off writes less. LockDue then
+	// returns the check too early. That happens once: after SaveChecks with Due set, LockDue does not return the check
+	// before its Wake.
+	LockDue(ctx context.Context, now time.Time, limit int) ([]*Locked, error)
+	// SaveChecks is that of [IngestTx].
+	SaveChecks(ctx context.Context, locked []*Locked) error
+	// Spools is that of [IngestTx].
+	Spools(ctx context.Context) (states []SpoolState, oldest time.Time, err error)
+	// SaveSpool is that of [IngestTx].
+	SaveSpool(ctx context.Context, s SpoolState) error
+}
+
+// Health is what package health needs.
+type Health interface {
+	// Probe fails if the database does not answer, or if its schema is older than this version of the store needs. With
+	// write, it also fails if a transaction that writes cannot be committed.
+	Probe(ctx context.Context, write bool) error
+	// Backlog summarizes the pending deliveries at an instant. It must be cheap however many there are.
+	Backlog(ctx context.Context, now time.Time) (Backlog, error)
+	// DueChannels is that of [Courier].
+	DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error)
+}
