@@ -33,6 +33,8 @@ func (t *transaction) Delete(ctx context.Context, s store.Setup) error {
 		return t.deleteChannel(ctx, s.Channel.ProjectID, s.Channel.ID)
 	case s.StatusPage != nil:
 		return t.deleteOne(ctx, "rollcall_status_pages", s.StatusPage.ProjectID, s.StatusPage.ID)
+	case s.Check != nil:
+		return t.deleteCheck(ctx, s.Check)
 	}
 	return errors.New("sqlstore: nothing to delete")
 }

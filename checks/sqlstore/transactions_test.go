@@ -334,7 +334,7 @@ func (w *world) steps() []act {
 			if err != nil {
 				return err
 			}
-			return tx.DeleteCheck(ctx, l)
+			return tx.Delete(ctx, store.Setup{Check: l})
 		}},
 		{"deliver", func(ctx context.Context, tx store.Tx) error {
 			claimed, err := tx.ClaimDeliveries(ctx, store.DeliveryClaim{Now: noon, Until: noon.Add(time.Minute),

@@ -278,8 +278,8 @@ func (t *transaction) DeleteDeliveries(ctx context.Context, l *store.Locked) err
 	return err
 }
 
-// DeleteCheck removes a locked check. PrunePings removes the entries of its log, which can be many.
-func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {
+// deleteCheck removes a locked check. PrunePings removes the entries of its log, which can be many.
+func (t *transaction) deleteCheck(ctx context.Context, l *store.Locked) error {
 	t.s.cache.forget(l.ID)
 	if err := t.atomic(ctx); err != nil {
 		return err

@@ -236,7 +236,7 @@ func (a *Admin) Resume(ctx context.Context, id uuid.UUID) (checks.Check, error) 
 // Delete removes a check and returns it as it was.
 func (a *Admin) Delete(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	return a.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
-		return tx.DeleteCheck(ctx, l)
+		return tx.Delete(ctx, store.Setup{Check: l})
 	})
 }
 

@@ -94,11 +94,6 @@ func (t *transaction) DeleteDeliveries(ctx context.Context, l *store.Locked) err
 	return t.Tx.DeleteDeliveries(ctx, l)
 }
 
-func (t *transaction) DeleteCheck(ctx context.Context, l *store.Locked) error {
-	t.note(Note{Project: l.ProjectID, Check: l.ID, Kinds: Checks})
-	return t.Tx.DeleteCheck(ctx, l)
-}
-
 func (t *transaction) Save(ctx context.Context, s store.Setup) error {
 	switch {
 	case s.Project != nil:
@@ -123,6 +118,8 @@ func (t *transaction) Delete(ctx context.Context, s store.Setup) error {
 		t.note(Note{Project: s.Channel.ProjectID, Kinds: Channels | Settings | Deliveries, AllChecks: true})
 	case s.StatusPage != nil:
 		t.note(Note{Project: s.StatusPage.ProjectID, Kinds: StatusPages})
+	case s.Check != nil:
+		t.note(Note{Project: s.Check.ProjectID, Check: s.Check.ID, Kinds: Checks})
 	}
 	return t.Tx.Delete(ctx, s)
 }

@@ -57,9 +57,6 @@ type AdminTx interface {
 	// DeleteDeliveries removes the deliveries of a locked check, in any state, but for those to [OnAlert]. Couriers that
 	// add copies to groups meanwhile leave none behind.
 	DeleteDeliveries(ctx context.Context, l *Locked) error
-	// DeleteCheck removes a locked check with its flips, totals and deliveries. Nobody can read its pings from then on,
-	// although PrunePings may remove them later. Another check with the same ID may be added.
-	DeleteCheck(ctx context.Context, l *Locked) error
 	// Save adds the project or the key, or it adds or changes the channel or the status page, that s has. The project and
 	// CreatedAt of a thing never change. Errors: [checks.ErrExists] for the name of a project, the hash of a key or the slug
 	// of a page, in any project, that is in use; [checks.ErrNotFound] for the ID of another project's channel or page. For
@@ -72,7 +69,9 @@ type AdminTx interface {
 	// Error. Of a page, it writes the Slug, the Title, the Description and the Tags.
 	Save(ctx context.Context, s Setup) error
 	// Delete removes what s has, by its ID and its ProjectID. The error is [checks.ErrNotFound] for a thing of another project.
-	//   - A project goes with its checks, as DeleteCheck does, its channels, its status pages and its API keys.
+	//   - A check goes with its flips, totals and deliveries. Nobody can read its pings from then on, although PrunePings may
+	//     remove them later. Another check with the same ID may be added.
+	//   - A project goes with its checks, its channels, its status pages and its API keys.
 	//   - A channel goes with its deliveries, and from all checks. Transactions that add deliveries meanwhile leave none
 	//     behind.
 	Delete(ctx context.Context, s Setup) error

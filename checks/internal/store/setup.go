@@ -11,4 +11,6 @@ type Setup struct {
 	Key        *checks.Key
 	Channel    *channels.Channel
 	StatusPage *checks.StatusPage
+	// Check is a locked check. Only Delete takes it: SaveChecks writes checks.
+	Check *Locked
 }
