@@ -104,7 +104,7 @@ func testCloseIncident(t *testing.T, f fixture) {
 			if _, err := tx.LockCheck(ctx, c.ID); err != nil {
 				return err
 			}
-			return tx.CloseIncident(ctx, c.ID, channelID, "the check was paused", at)
+			return tx.SaveIncident(ctx, store.Incident{CheckID: c.ID, ChannelID: channelID, Close: "the check was paused", CloseAt: at})
 		})
 	}
 	waiting(false)

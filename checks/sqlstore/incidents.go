@@ -73,8 +73,13 @@ func (t *transaction) LockIncident(ctx context.Context, checkID, channelID uuid.
 	return rows[0].incident(), nil
 }
 
-// SaveIncident adds, replaces or removes an incident.
+// SaveIncident adds, replaces or removes an incident, and adds the delivery that closes it.
 func (t *transaction) SaveIncident(ctx context.Context, i store.Incident) error {
+	if i.Close != "" {
+		if err := t.closeIncident(ctx, i); err != nil {
+			return err
+		}
+	}
 	if i.Open == "" {
 		_, err := t.tx.NewDelete().Model((*incidentRow)(nil)).
 			Where("check_uuid = ? AND channel_id = ?", i.CheckID, i.ChannelID).Exec(ctx)
@@ -115,8 +120,8 @@ func (t *transaction) Waiting(ctx context.Context, checkID, channelID uuid.UUID)
 	return waiting, err
 }
 
-// CloseIncident adds a delivery that closes an incident.
-func (t *transaction) CloseIncident(ctx context.Context, checkID, channelID uuid.UUID, reason string, due time.Time) error {
+// closeIncident adds a delivery that closes an incident.
+func (t *transaction) closeIncident(ctx context.Context, i store.Incident) error {
 	insert := `INSERT INTO rollcall_deliveries (flip_id, check_id, channel_id, state, due_at, created_at, close)
 		SELECT coalesce((SELECT f.id FROM rollcall_flips AS f WHERE f.check_id = c.id ORDER BY f.at DESC, f.id DESC LIMIT 1), 0),
 			c.id, ch.id, 'pending', ?, ?, ? FROM rollcall_checks AS c CROSS JOIN rollcall_channels AS ch
@@ -124,6 +129,6 @@ func (t *transaction) CloseIncident(ctx context.Context, checkID, channelID uuid
 	if t.s.d.postgres {
 		insert += keepChannels
 	}
-	_, err := t.tx.NewRaw(insert, micros(due), micros(due), reason, checkID, channelID).Exec(ctx)
+	_, err := t.tx.NewRaw(insert, micros(i.CloseAt), micros(i.CloseAt), i.Close, i.CheckID, i.ChannelID).Exec(ctx)
 	return err
 }

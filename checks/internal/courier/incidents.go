@@ -177,9 +177,7 @@ func (c *Courier) keep(ctx context.Context, i store.Incident) error {
 				step, current.Open = stepWait, ""
 			}
 			if step == stepClose {
-				if err := tx.CloseIncident(ctx, i.CheckID, i.ChannelID, closeReason(view, check), now); err != nil {
-					return err
-				}
+				current.Close, current.CloseAt = closeReason(view, check), now
 			}
 		}
 		i.Open = current.Open // an alert may have changed it since the query

@@ -58,13 +58,13 @@ type CourierTx interface {
 	LockIncident(ctx context.Context, checkID, channelID uuid.UUID) (Incident, error)
 	// SaveIncident adds or replaces an incident, or removes it if its Open is "". It ignores an incident whose channel does
 	// not exist.
+	//
+	// With a Close, it also adds a delivery that closes the incident of a locked check at the channel, without an alert. It
+	// is due at CloseAt and waits in the line of the check and the channel. It refers to the newest flip of the check, if
+	// there is one.
 	SaveIncident(ctx context.Context, i Incident) error
 	// Waiting reports whether a check has pending deliveries to a channel.
 	Waiting(ctx context.Context, checkID, channelID uuid.UUID) (bool, error)
-	// CloseIncident adds a delivery that closes the incident of a locked check at a channel, without an alert. It is due at
-	// an instant and waits in the line of the check and the channel. It refers to the newest flip of the check, if there is
-	// one. CloseIncident adds nothing if the channel does not exist.
-	CloseIncident(ctx context.Context, checkID, channelID uuid.UUID, reason string, due time.Time) error
 	// LockCheck locks a check and returns it with its Channels and its compiled schedule.
 	LockCheck(ctx context.Context, id uuid.UUID) (*Locked, error)
 	// Channels returns the channels of a project with the marks that SaveDeliveries has set, oldest first.

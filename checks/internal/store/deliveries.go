@@ -143,7 +143,7 @@ type Alert struct {
 	// Earlier are the flips from Since on and before this one, oldest first. If there are more than [MaxEarlier], it has
 	// the newest. It goes by the stored Since, not by the one that was passed.
 	Earlier []AlertFlip
-	// Close says why the delivery closes an incident. It is "" for an alert; see [CourierTx].CloseIncident.
+	// Close says why the delivery closes an incident. It is "" for an alert; see [Incident].
 	Close string
 	// Open is what is open at the receiver, by the incident of the check and the channel.
 	Open string

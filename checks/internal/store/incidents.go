@@ -25,6 +25,9 @@ type Incident struct {
 	Due time.Time
 	// Attempts counts the attempts to close the incident without an alert.
 	Attempts int
+	// Close says why a delivery, due at CloseAt, closes the incident. It is "" for none, and is not read back.
+	Close   string
+	CloseAt time.Time
 	// Channel is the channel. DueIncidents sets it, and SaveIncident ignores it.
 	Channel channels.Channel
 }
