@@ -82,7 +82,7 @@ func (t *transaction) TakeSpooled(ctx context.Context, upTo time.Time, limit, ma
 		ids = append(ids, row.ID)
 	}
 	var rows []spooledRow
-	err := t.tx.NewRaw("DELETE FROM rollcall_spooled WHERE id IN (?) RETURNING id, at, data", bun.In(ids)).Scan(ctx, &rows)
+	err := t.tx.NewRaw("DELETE FROM rollcall_spooled WHERE id IN (?) RETURNING id, at, data", bun.List(ids)).Scan(ctx, &rows)
 	if err != nil {
 		return nil, translate(err)
 	}
