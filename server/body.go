@@ -106,7 +106,7 @@ func keyInPrefix(prefix []byte) (key string, found bool) {
 
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
-// drain sends the answer and then drops what is left of the request's body. If the rest does not come in time, it aborts
+// drain sends the answer and then drops what is left of the request's body. If the rest does not arrive in time, it aborts
 // the connection: net/http would read what comes later as the next request.
 func drain(answer *response, r *http.Request) {
 	if answer.status == 0 || r.ProtoMajor != 1 {

@@ -63,7 +63,7 @@ func setRoute(w http.ResponseWriter, route string) {
 	}
 }
 
-// observe reports a request to the observer and to the access log. The log has the route, not the path: whoever knows
+// observe reports a request to the observer and to the access log. The log has the route, not the path: anyone who knows
 // the path of a ping or a badge may use it.
 func (s *Server) observe(r *http.Request, answer *response, begin time.Time) {
 	if answer.status == 0 {

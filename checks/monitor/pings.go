@@ -39,7 +39,7 @@ func (m *Monitor) CheckIDBySlug(ctx context.Context, pingKey, slug string) (uuid
 }
 
 // Replay records the pings in the spool until it is empty, or until the next ping must wait for those of other monitors. It
-// returns how many pings it has taken out. Once a second, it also says in the database how far this monitor has come.
+// returns how many pings it has taken out. Once a second, it also saves this monitor's progress in the database.
 // [Monitor.Run] calls Replay five times a second; call it only in a program that does not call Run, and then from one
 // goroutine. Error: [ErrUnavailable]; the pings stay in the spool then.
 func (m *Monitor) Replay(ctx context.Context) (taken int, err error) { return m.ingest.Replay(ctx) }

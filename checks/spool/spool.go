@@ -13,7 +13,7 @@
 // one transaction, which is on the disk when Append returns. The directory must be on a disk that survives a restart, and
 // that does not fail together with the database. The file does not shrink, but its free pages are used again.
 //
-// Nobody but the owner may be able to write the directory and the file: [Open] refuses others, because whoever writes there
+// Nobody but the owner may be able to write the directory and the file: [Open] refuses others, because anyone who writes there
 // can forge pings. If the file is damaged, Open says so, or the method that comes across it, and the spool is not used
 // any more: see [store.ErrSpoolDamaged].
 //
@@ -128,7 +128,7 @@ func private(name string) error {
 		return fmt.Errorf("spool: %w", err)
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("spool: other users may write %s (mode %04o): whoever can do so can forge pings; run chmod go-w %[1]s",
+		return fmt.Errorf("spool: other users may write %s (mode %04o): they could forge pings; run chmod go-w %[1]s",
 			name, info.Mode().Perm())
 	}
 	return nil

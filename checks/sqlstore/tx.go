@@ -158,7 +158,7 @@ func group[T any](s shards, list []T, key func(T) int64) [][]T {
 
 func itself(key int64) int64 { return key }
 
-// LockDue locks checks whose deadline or next alert may have come.
+// LockDue locks checks whose deadline or next alert may be due.
 func (t *transaction) LockDue(ctx context.Context, now time.Time, limit int) ([]*store.Locked, error) {
 	due, err := t.lockDueChecks(ctx, now, limit)
 	if err != nil {

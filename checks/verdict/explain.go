@@ -144,7 +144,7 @@ func (b *builder) explainUp() {
 	b.alerts()
 }
 
-// downBefore returns when a check that has come up recently went down before.
+// downBefore returns when a check that recently came up went down before.
 func (b *builder) downBefore() (at time.Time, known bool) {
 	n := len(b.Transitions)
 	if n < 2 || b.Now.Sub(b.Check.StoredSince) > recent || b.last.From != checks.StatusDown {

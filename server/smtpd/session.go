@@ -110,7 +110,7 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) (err error) {
 	return nil
 }
 
-// find returns the check with the address to: its UUID or, if the database is away and pings go to the spool, what the
+// find returns the check with the address to: its UUID or, if the database is unavailable and pings go to the spool, what the
 // address says.
 func (s *Server) find(to string) (recipient, *smtp.SMTPError) {
 	at := strings.LastIndexByte(to, '@')

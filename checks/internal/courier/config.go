@@ -47,9 +47,9 @@ type Config struct {
 	Body func(ctx context.Context, p pings.Ping) ([]byte, error)
 	Now  func() time.Time
 	Log  *slog.Logger
-	// Changed is told which deliveries have changed, after the commit.
+	// Changed gets the deliveries that have changed, after the commit.
 	Changed func(ctx context.Context, changed []Change)
-	// Attempted is told the end of each attempt: sent, failed, or pending if it will be retried.
+	// Attempted gets the end of each attempt: sent, failed, or pending if it will be retried.
 	Attempted func(kind channels.Kind, state store.DeliveryState, took time.Duration)
 }
 

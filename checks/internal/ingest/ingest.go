@@ -6,7 +6,7 @@
 //	commit   records the batch
 //
 // The innermost commit is a transaction. New wraps it once: alone tries each ping by itself after a failure, spool.around
-// keeps pings in a file while the database is away, and sharded splits the batch by the shards of the database. Once the
+// keeps pings in a file while the database is unavailable, and sharded splits the batch by the shards of the database. Once the
 // database is back, replay takes pings out of the spool, and merge records those of all servers in the order of their times.
 package ingest
 

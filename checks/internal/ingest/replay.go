@@ -28,7 +28,7 @@ type replay struct {
 	lookUp   func(context.Context, slugTarget) (uuid.UUID, error)
 }
 
-// tellOthers saves how far this monitor has come: once a second, or each time while the spool is active.
+// tellOthers saves this monitor's progress: once a second, or each time while the spool is active.
 func (r *replay) tellOthers(ctx context.Context) error {
 	now, upTo := r.received()
 	s := r.spool
@@ -42,7 +42,7 @@ func (r *replay) tellOthers(ctx context.Context) error {
 	return err
 }
 
-// saveSpool saves how far this monitor has come, and reads whether pings wait in the database. The first time, it removes old
+// saveSpool saves this monitor's progress, and reads whether pings wait in the database. The first time, it removes old
 // states: each start adds one.
 func (r *replay) saveSpool(ctx context.Context, now, settled time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, spoolAfter)
@@ -256,7 +256,7 @@ func (r *replay) read(ctx context.Context) ([]unspooled, error) {
 }
 
 // correctTimes gives a ping from the future, which was received while the clock was ahead, the time of the ping after it, or
-// now. Otherwise it would wait until that time has come.
+// now. Otherwise it would wait until that time.
 func correctTimes(batch []unspooled, now time.Time) {
 	next := now
 	for i := range slices.Backward(batch) {

@@ -202,7 +202,7 @@ func (s *spool) remove(upTo uint64) error {
 	return s.look()
 }
 
-// held reports, once for each, that the same ping has come first for longer than wait while the database was available.
+// held reports, once for each, that the same ping has been first for longer than wait while the database was available.
 // Replay calls it when it has taken out what it can.
 func (s *spool) held(now time.Time, wait time.Duration) bool {
 	if at := s.first(); at != s.head.at || now.Before(s.head.since) {

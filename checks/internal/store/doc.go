@@ -35,7 +35,7 @@
 // share the database. Readers see only what was committed. Inside a transaction, all methods of Tx see what the
 // transaction has written.
 //
-// A lock that a transaction takes lasts until its end. Whoever gets a lock sees what the transactions that held it
+// A lock that a transaction takes lasts until its end. A transaction that gets a lock sees what the transactions that held it
 // before have written. The order of locks is: the account, then checks, then deliveries. A store whose transactions run
 // one after the other needs no other lock.
 package store

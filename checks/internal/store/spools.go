@@ -38,7 +38,7 @@ type SpoolEntry struct {
 	Data []byte
 }
 
-// SpoolState says how far a monitor with a [Spool] has come. Each run of the monitor has its own, which the others on
+// SpoolState is the progress of a monitor with a [Spool]. Each run of the monitor has its own, which the others on
 // the database read.
 type SpoolState struct {
 	// ID identifies the run, and SpoolID its spool.

@@ -15,7 +15,7 @@ type Watch interface {
 
 // WatchTx is the part of a transaction that package watch needs.
 type WatchTx interface {
-	// LockDue locks and returns up to limit checks whose [checks.Check.Wake] has come at the given instant. It skips
+	// LockDue locks and returns up to limit checks whose [checks.Check.Wake] is at or before the given instant. It skips
 	// those that another transaction has locked. It sets Due, and does not set Channels. It returns no check whose Wake
 	// is the zero time.
 	//

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Proxy forwards TCP connections to a server until it is told to hold them.
+// Proxy forwards TCP connections to a server until Hold is called.
 type Proxy struct {
 	// URL is its address on the loopback interface.
 	URL string

@@ -26,7 +26,7 @@ type scheduleCmd struct {
 
 func (scheduleCmd) Help() string {
 	return `The list marks times that a clock change moves, skips or repeats. The last column is when a check with this schedule and
-grace time goes down if the ping for that time does not come. The command uses no database. It exits with status 1 if a
+grace time goes down if the ping for that time does not arrive. The command uses no database. It exits with status 1 if a
 check would not accept the expression.
 
 With --json: {"expression", "type", "tz", "explanation", "from", "grace", "next"}, where type is cron or oncalendar,

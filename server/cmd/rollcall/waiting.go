@@ -21,7 +21,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 )
 
-// openEvery is how often a server with a spool tries to open a database that is away.
+// openEvery is how often a server with a spool tries to open an unavailable database.
 const openEvery = 500 * time.Millisecond
 
 // front is the HTTP server, whose handler can change while it serves.
@@ -64,7 +64,7 @@ func (s *service) openSpool() (err error) {
 	return err
 }
 
-// awaitDatabase returns a function that opens the database. With a spool, that waits while the database is away, and pings
+// awaitDatabase returns a function that opens the database. With a spool, that waits while the database is unavailable, and pings
 // go to the spool meanwhile.
 func (s *service) awaitDatabase(d database, stdout io.Writer) func(context.Context) (*sqlstore.Store, error) {
 	return func(ctx context.Context) (*sqlstore.Store, error) {

@@ -63,7 +63,7 @@ func (p *project) changeAll() {
 }
 
 // change marks what a change of a check makes old. Most pings of a check that is up make nothing old: they put its
-// deadline off, and the page is made again when the former one has come.
+// deadline off, and the page is rendered again at the former one.
 func (p *project) change(id uuid.UUID, kinds monitor.ChangeKind, now time.Time) {
 	_, shown := p.histories[id]
 	switch {

@@ -16,7 +16,7 @@ const (
 	MaxLanes = 300
 )
 
-// Order is the order of the checks that are well.
+// Order is the order of healthy checks.
 type Order string
 
 // The orders.
@@ -106,7 +106,7 @@ func idle(c checks.Check) int {
 	return 0
 }
 
-// groups groups the checks that are well.
+// groups groups healthy checks.
 func groups(list []checks.Check, order Order) (parts []Group) {
 	if order != ByTag {
 		return []Group{{Checks: list}}

@@ -20,7 +20,7 @@ const (
 	Running  Kind = "running"  // a run that goes on
 	Overrun  Kind = "overrun"  // a run that did not end in time
 	Unended  Kind = "unended"  // a run that was started again before it ended
-	Missed   Kind = "missed"   // a run that did not come, at the instant at which it was expected
+	Missed   Kind = "missed"   // a run that did not arrive, at the instant at which it was expected
 	Late     Kind = "late"     // one that is awaited, until the end of its grace time
 	Expected Kind = "expected" // an instant at which a run is expected
 	Band     Kind = "band"     // runs that would touch each other

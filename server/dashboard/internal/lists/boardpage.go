@@ -137,7 +137,7 @@ func (c *boardCache) boardPage(q *ui.Request) error {
 	return q.Render("board", "Board", view)
 }
 
-// groupsOf makes the lanes of an arrangement. Checks that came up and did not fail before join those that are well.
+// groupsOf makes the lanes of an arrangement. Checks that came up and did not fail before join the healthy ones.
 func groupsOf(arranged board.Arrangement, logs map[uuid.UUID]timeline.Log, axis *board.Axis) (groups []boardGroup) {
 	var joined []boardLane
 	for _, part := range arranged.Groups {

@@ -107,7 +107,7 @@ func (w *wait) expect(list []Run, at, next time.Time) []Run {
 	return append(list, run)
 }
 
-// missed returns the runs that did not come since an instant, and the one that is awaited since before that. more reports
+// missed returns the runs that did not arrive since an instant, and the one that is awaited since before that. more reports
 // that there are others.
 func (w *wait) missed(since time.Time, finishes []time.Time) (list []Run, more bool) {
 	from := later(since, w.TimingSince)

@@ -27,7 +27,7 @@ type Result string
 const (
 	Success Result = "success" // it succeeded
 	Fail    Result = "fail"    // it failed
-	Missed  Result = "missed"  // it was expected, and did not come within the grace time
+	Missed  Result = "missed"  // it was expected, and did not arrive within the grace time
 	Late    Result = "late"    // it was expected, has not come, and the grace time has not passed
 	Running Result = "running" // it has started, and its limit has not passed
 	Overrun Result = "overrun" // it has started, and did not report its end within its limit

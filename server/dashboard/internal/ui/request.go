@@ -206,7 +206,7 @@ func (s *Site) fail(q *Request, err error) {
 	q.RenderStatus(status, "error", title, struct{ Title, Text string }{title, text})
 }
 
-// logOutage logs that the database is away. Every request fails then; one a second is logged.
+// logOutage logs that the database is unavailable. Every request fails then; one a second is logged.
 func (s *Site) logOutage(q *Request, err error) {
 	unlogged, ok := s.outageLog.Pass(s.Mon.Now())
 	if !ok {

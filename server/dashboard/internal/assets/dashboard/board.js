@@ -98,6 +98,6 @@ setInterval(async () => {
     const answer = await fetch(location.href, { headers: { "Rollcall-Version": "clock" } });
     if (answer.status === 200 && !answer.redirected) show(await answer.text());
   } catch {
-    // live.js says when the server is away
+    // live.js says when the connection is lost
   }
 }, period);

@@ -36,7 +36,7 @@ class Preview {
     }
   }
 
-  // show puts a preview in the place of the last. A problem stands above the last preview that was good.
+  // show replaces the last preview. A problem stands above the last preview that was good.
   show(text) {
     const shown = new DOMParser().parseFromString(text, "text/html").querySelector(".preview");
     if (!shown) return;
