@@ -13,7 +13,8 @@ import (
 )
 
 // previousState has the columns of rollcall_states that held the state before the column state. A check that has not
-// changed since still has its state there. Instants are microseconds since 1970. The three lists of bytes are empty for the zero value:
+// changed since still has its state there. Instants are microseconds since 1970. The three lists of bytes are empty for
+// the zero value:
 //
 //   - runs: for each open run its start (8 bytes), then 1 and its identifier (16 bytes), or 0
 //   - alerting: a version byte, 1, then a varint for each field

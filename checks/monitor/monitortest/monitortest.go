@@ -32,7 +32,7 @@ import (
 // pruneEvery is how often the logs are pruned, in time of the clock.
 const pruneEvery = 24 * time.Hour
 
-// Monitor is a monitor on a database in memory, with a clock of its own. It is safe for concurrent use. [New] makes one.
+// Monitor is a monitor on a database in memory, with its own clock. It is safe for concurrent use. [New] makes one.
 //
 // Do not call Run: [Monitor.Advance] does its work.
 type Monitor struct {
