@@ -17,6 +17,9 @@ var (
 	// ErrBodyUnavailable reports that object storage is unavailable, so its bodies cannot be read now (server/API.md section
 	// 4.9). The operation may succeed later.
 	ErrBodyUnavailable = errors.New("the object storage is unavailable")
+	// ErrUnavailable reports that the database or the server cannot be reached or is too busy. The operation may succeed
+	// later.
+	ErrUnavailable = errors.New("the database is unavailable")
 )
 
 // FieldError reports a value that was refused. Its text names the field and the bound, as in "timeout is too small: 59,

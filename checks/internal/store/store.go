@@ -2,7 +2,6 @@ package store
 
 import (
 	"crypto/sha256"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,9 +10,8 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// ErrUnavailable means that the database cannot be reached or is too busy, and that the operation may succeed later. A
-// store wraps the errors of its driver in it. Package monitor has the same value under the same name.
-var ErrUnavailable = errors.New("the database is unavailable")
+// ErrUnavailable is [checks.ErrUnavailable]. A store wraps the errors of its driver in it.
+var ErrUnavailable = checks.ErrUnavailable
 
 // Store is the database of a monitor. The package comment says what holds for all methods.
 type Store interface {

@@ -1,0 +1,91 @@
+package checks
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// Manager manages the checks of one project. A *client.Client is the Manager of its key's project on a server, and a
+// *monitor.Project that of a project in this process, so code written for a Manager works on both. A Manager is safe for
+// concurrent use.
+//
+// The errors are the same on both. They match [ErrNotFound], [ErrExists], [ErrCheckLimit], [ErrNotPaused],
+// [ErrAmbiguousSlug] and [ErrUnavailable] by [errors.Is], and are a *[FieldError] for a setting that is refused and a
+// *[channels.SelectError] for a channel that does not exist.
+type Manager interface {
+	// Check returns a check of the project.
+	Check(ctx context.Context, id uuid.UUID) (Snapshot, error)
+	// CheckBySlug returns the check with a slug. The error is ErrAmbiguousSlug if several have it.
+	CheckBySlug(ctx context.Context, slug string) (Snapshot, error)
+	// CheckByUniqueKey returns the check with a unique key; see [UniqueKey].
+	CheckByUniqueKey(ctx context.Context, key string) (Snapshot, error)
+	// Checks returns the checks that the query selects, oldest first.
+	Checks(ctx context.Context, q Query) ([]Snapshot, error)
+	// Create adds a check.
+	Create(ctx context.Context, spec Spec) (Snapshot, error)
+	// Update changes the settings that the spec sets.
+	Update(ctx context.Context, id uuid.UUID, spec Spec) (Snapshot, error)
+	// Upsert updates the oldest check that equals the spec in the unique fields, or creates one, and says which. A unique
+	// field that the spec does not set matches no check. Without unique fields, Upsert creates a check.
+	Upsert(ctx context.Context, spec Spec, unique ...UniqueField) (c Snapshot, created bool, err error)
+	// Pause stops the monitoring of a check.
+	Pause(ctx context.Context, id uuid.UUID) (Snapshot, error)
+	// Resume makes a paused check new.
+	Resume(ctx context.Context, id uuid.UUID) (Snapshot, error)
+	// Delete removes a check with its log and returns it as it was.
+	Delete(ctx context.Context, id uuid.UUID) (Snapshot, error)
+	// Pings returns the newest pings of a check, newest first, without their bodies.
+	Pings(ctx context.Context, id uuid.UUID) ([]pings.Ping, error)
+	// PingBody returns the body of ping number n. The error is ErrNotFound if there is no such ping or it has no body.
+	PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, error)
+	// Flips returns the flips of a check in a window, newest first.
+	Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error)
+	// Stats returns the figures of each UTC day between two instants, oldest first.
+	Stats(ctx context.Context, id uuid.UUID, from, to time.Time) ([]DayStats, error)
+	// Channels returns the channels of the project, oldest first. A client gets their ID, Name and Kind alone.
+	Channels(ctx context.Context) ([]channels.Channel, error)
+	// Probe tests that the database answers queries.
+	Probe(ctx context.Context) error
+}
+
+// Query selects checks. The zero value selects all checks of a project.
+type Query struct {
+	Slug string   // only checks with this slug; "" for any
+	Tags []string // only checks with all of these tags, compared as whole words
+}
+
+// Snapshot is a check as it was at one instant: its settings and what they and the pings made of it. The zero time means
+// "none".
+type Snapshot struct {
+	// ID identifies the check. It is zero for a client with a read-only key.
+	ID uuid.UUID
+	// UniqueKey identifies the check without revealing ID.
+	UniqueKey string
+
+	// Settings are what a user sets. From a client, Timeout is 0 for a Cron check, and TZ is "" if the check has neither a
+	// schedule nor quiet hours.
+	Settings
+
+	// Status is the state at the instant.
+	Status Status
+	// NPings is the number of pings received, ignored ones included.
+	NPings int64
+	// Started reports whether a run is in progress. From a client, it is false unless the server reports it.
+	Started bool
+	// LastPing is when the last success or failure was received; from a client, in whole seconds.
+	LastPing time.Time
+	// NextPing is when the next ping is expected; from a client, in whole seconds.
+	NextPing time.Time
+
+	// Channels are the channels that receive the alerts.
+	Channels []uuid.UUID
+
+	// PingURL and BadgeURL are the addresses of the check on a server, and "" in a monitor.
+	PingURL, BadgeURL string
+}
