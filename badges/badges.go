@@ -9,7 +9,7 @@
 //
 // It comes in three formats: an SVG picture, a JSON document, and a JSON document for the endpoint badge of Shields:
 //
-//	picture := badges.SVGDoc("backup", sum.State(true))
+//	picture := badges.RenderSVG("backup", sum.State(true))
 //	picture = badges.SVG.Document("backup", sum, true) // the same, with the format as a variable
 //
 // Anyone who knows the address of a badge can see it, so addresses are signed. A [Signer] makes and reads the addresses

@@ -6,11 +6,11 @@ import "encoding/json"
 type Format string
 
 const (
-	// SVG is a picture, made by [SVGDoc].
+	// SVG is a picture, made by [RenderSVG].
 	SVG Format = "svg"
-	// JSON is a document for custom badges, made by [JSONDoc].
+	// JSON is a document for custom badges, made by [RenderJSON].
 	JSON Format = "json"
-	// Shields is a document for the endpoint badge of Shields, made by [ShieldsDoc].
+	// Shields is a document for the endpoint badge of Shields, made by [RenderShields].
 	Shields Format = "shields"
 )
 
@@ -35,18 +35,18 @@ func (f Format) ContentType() string {
 func (f Format) Document(label string, sum Summary, late bool) []byte {
 	switch f {
 	case SVG:
-		return SVGDoc(label, sum.State(late))
+		return RenderSVG(label, sum.State(late))
 	case JSON:
-		return JSONDoc(sum, late)
+		return RenderJSON(sum, late)
 	case Shields:
-		return ShieldsDoc(label, sum.State(late))
+		return RenderShields(label, sum.State(late))
 	}
 	return nil
 }
 
-// JSONDoc returns a JSON object with the state of the checks as "status" and the counts of sum as "total", "grace" and
+// RenderJSON returns a JSON object with the state of the checks as "status" and the counts of sum as "total", "grace" and
 // "down". The counts do not depend on late, which only allows the status "late".
-func JSONDoc(sum Summary, late bool) []byte {
+func RenderJSON(sum Summary, late bool) []byte {
 	return marshal(struct {
 		Status State `json:"status"`
 		Total  int   `json:"total"`
@@ -55,10 +55,10 @@ func JSONDoc(sum Summary, late bool) []byte {
 	}{sum.State(late), sum.Total, sum.Grace, sum.Down})
 }
 
-// ShieldsDoc returns the JSON object of a Shields endpoint badge, schema version 1. The color is "success" for [Up],
+// RenderShields returns the JSON object of a Shields endpoint badge, schema version 1. The color is "success" for [Up],
 // "important" for [Late], "critical" for [Down] and "inactive" for any other state. Invalid UTF-8 in the label becomes
 // U+FFFD.
-func ShieldsDoc(label string, s State) []byte {
+func RenderShields(label string, s State) []byte {
 	color := "inactive"
 	switch s {
 	case Up:

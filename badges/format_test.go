@@ -23,7 +23,7 @@ func TestJSONDoc(t *testing.T) {
 		{badges.Summary{}, true, `{"status":"up","total":0,"grace":0,"down":0}`},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, string(badges.JSONDoc(tt.sum, tt.late))); diff != "" {
+		if diff := cmp.Diff(tt.want, string(badges.RenderJSON(tt.sum, tt.late))); diff != "" {
 			t.Errorf("%+v, late %v (-want +got):\n%s", tt.sum, tt.late, diff)
 		}
 	}
@@ -42,7 +42,7 @@ func TestShieldsDoc(t *testing.T) {
 		{"other", "odd", `{"schemaVersion":1,"label":"other","message":"odd","color":"inactive"}`},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, string(badges.ShieldsDoc(tt.label, tt.state))); diff != "" {
+		if diff := cmp.Diff(tt.want, string(badges.RenderShields(tt.label, tt.state))); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", tt.label, diff)
 		}
 	}
@@ -50,7 +50,7 @@ func TestShieldsDoc(t *testing.T) {
 
 func TestShieldsDocOfInvalidUTF8(t *testing.T) {
 	var got struct{ Label string }
-	if err := json.Unmarshal(badges.ShieldsDoc("a\xffb", badges.Up), &got); err != nil {
+	if err := json.Unmarshal(badges.RenderShields("a\xffb", badges.Up), &got); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff("a\ufffdb", got.Label); diff != "" {
@@ -66,9 +66,9 @@ func TestFormat(t *testing.T) {
 		contentType string
 		two, three  []byte
 	}{
-		{badges.SVG, true, "image/svg+xml", badges.SVGDoc("x", badges.Up), badges.SVGDoc("x", badges.Late)},
-		{badges.JSON, true, "application/json", badges.JSONDoc(sum, false), badges.JSONDoc(sum, true)},
-		{badges.Shields, true, "application/json", badges.ShieldsDoc("x", badges.Up), badges.ShieldsDoc("x", badges.Late)},
+		{badges.SVG, true, "image/svg+xml", badges.RenderSVG("x", badges.Up), badges.RenderSVG("x", badges.Late)},
+		{badges.JSON, true, "application/json", badges.RenderJSON(sum, false), badges.RenderJSON(sum, true)},
+		{badges.Shields, true, "application/json", badges.RenderShields("x", badges.Up), badges.RenderShields("x", badges.Late)},
 		{"png", false, "application/octet-stream", nil, nil},
 		{"SVG", false, "application/octet-stream", nil, nil},
 		{"", false, "application/octet-stream", nil, nil},
@@ -104,8 +104,8 @@ func ExampleFormat_Document() {
 	// {"schemaVersion":1,"label":"backup","message":"late","color":"important"}
 }
 
-func ExampleSVGDoc() {
-	document := string(badges.SVGDoc("R&D backup", badges.Late))
+func ExampleRenderSVG() {
+	document := string(badges.RenderSVG("R&D backup", badges.Late))
 	head, _, _ := strings.Cut(document, "<linearGradient")
 	fmt.Println(strings.ReplaceAll(head, "><", ">\n<"))
 	// Output:

@@ -34,9 +34,9 @@ var ErrNotFound = errors.New("badges: not found")
 
 // A Ref is what the address of a badge refers to.
 type Ref struct {
-	// BadgeKey identifies the project.
+	// BadgeKey identifies the project, or the check if the address is that of one check's badge.
 	BadgeKey string
-	// Tag selects the checks that have it, or is [AllTags].
+	// Tag selects the checks that have it, or is [AllTags]. It is "" for one check's badge.
 	Tag string
 	// Format is the kind of document.
 	Format Format
@@ -149,16 +149,16 @@ func CheckPath(checkBadgeKey string, f Format, late bool) string {
 
 // ParseCheckPath reads a path that [CheckPath] made, still escaped: the result of [net/url.URL.EscapedPath]. Any other
 // path is [ErrNotFound]. The caller looks up the key.
-func ParseCheckPath(escapedPath string) (key string, f Format, late bool, err error) {
+func ParseCheckPath(escapedPath string) (Ref, error) {
 	rest, prefixed := strings.CutPrefix(escapedPath, checkPrefix)
 	rest, f, found := cutFormat(rest)
 	states, escapedKey, _ := strings.Cut(rest, "/")
-	key, err = url.PathUnescape(escapedKey)
+	key, err := url.PathUnescape(escapedKey)
 	if !prefixed || !found || states != "2" && states != "3" ||
 		err != nil || key == "" || strings.Contains(escapedKey, "/") {
-		return "", "", false, ErrNotFound
+		return Ref{}, ErrNotFound
 	}
-	return key, f, states == "3", nil
+	return Ref{BadgeKey: key, Format: f, Late: states == "3"}, nil
 }
 
 // cutFormat cuts the dot and the format from the end of a path.

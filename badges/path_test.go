@@ -276,9 +276,9 @@ func TestCheckPath(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			gotKey, gotFormat, gotLate, err := badges.ParseCheckPath(u.EscapedPath())
-			if err != nil || gotKey != key || gotFormat != badges.JSON || gotLate != late {
-				t.Errorf("%s: got %q, %s, %v, %v", u, gotKey, gotFormat, gotLate, err)
+			got, err := badges.ParseCheckPath(u.EscapedPath())
+			if want := (badges.Ref{BadgeKey: key, Format: badges.JSON, Late: late}); err != nil || got != want {
+				t.Errorf("%s: got %+v, %v, want %+v", u, got, err, want)
 			}
 		}
 	}
@@ -290,9 +290,9 @@ func TestParseCheckPathRefuses(t *testing.T) {
 		"/b/23/key.svg", "/b/%32/key.svg", "/b/key.svg", "b/2/key.svg", "/B/2/key.svg", "/b/2/a/b.svg", "/b/2/key.svg/", "/b/2/k%.svg",
 		"/b/2/k%2.svg", "/badge/2/key.svg",
 	} {
-		key, f, late, err := badges.ParseCheckPath(address)
-		if !errors.Is(err, badges.ErrNotFound) || key != "" || f != "" || late {
-			t.Errorf("ParseCheckPath(%q) = %q, %q, %v, %v", address, key, f, late, err)
+		ref, err := badges.ParseCheckPath(address)
+		if !errors.Is(err, badges.ErrNotFound) || ref != (badges.Ref{}) {
+			t.Errorf("ParseCheckPath(%q) = %+v, %v", address, ref, err)
 		}
 	}
 }
@@ -334,17 +334,16 @@ func FuzzParseCheckPath(f *testing.F) {
 	}
 	f.Add("/b/2/a/b.svg")
 	f.Fuzz(func(t *testing.T, address string) {
-		key, format, late, err := badges.ParseCheckPath(address)
+		ref, err := badges.ParseCheckPath(address)
 		if err != nil {
 			if err != badges.ErrNotFound {
 				t.Errorf("got the error %v", err)
 			}
 			return
 		}
-		again := badges.CheckPath(key, format, late)
-		key2, format2, late2, err := badges.ParseCheckPath(again)
-		if err != nil || key2 != key || format2 != format || late2 != late {
-			t.Errorf("%q: %q is read as %q, %q, %v, %v", address, again, key2, format2, late2, err)
+		again := badges.CheckPath(ref.BadgeKey, ref.Format, ref.Late)
+		if got, err := badges.ParseCheckPath(again); err != nil || got != ref {
+			t.Errorf("%q: %q is read as %+v, %v, want %+v", address, again, got, err, ref)
 		}
 	})
 }
@@ -371,8 +370,8 @@ func ExampleSigner() {
 
 func ExampleCheckPath() {
 	fmt.Println(badges.CheckPath("5f3d9c0a71be", badges.SVG, true))
-	key, format, late, err := badges.ParseCheckPath("/b/2/5f3d9c0a71be.json")
-	fmt.Println(key, format, late, err)
+	ref, err := badges.ParseCheckPath("/b/2/5f3d9c0a71be.json")
+	fmt.Println(ref.BadgeKey, ref.Format, ref.Late, err)
 	// Output:
 	// /b/3/5f3d9c0a71be.svg
 	// 5f3d9c0a71be json false <nil>

@@ -30,13 +30,13 @@ func color(s State) string {
 	return "#6e7781"
 }
 
-// SVGDoc draws a badge 20 pixels high, with the label on the left and the state on the right. Without a label it shows
+// RenderSVG draws a badge 20 pixels high, with the label on the left and the state on the right. Without a label it shows
 // the state alone.
 //
 // Any label is valid. Runs of white space become one space. Characters that XML cannot hold, such as control
 // characters and invalid UTF-8, become U+FFFD. The text is fitted to a width estimated from its characters, so the
 // badge looks the same in any font. Label and state are also the title and the accessible name.
-func SVGDoc(label string, s State) []byte {
+func RenderSVG(label string, s State) []byte {
 	label, message := clean(label), clean(string(s))
 	name, left := message, field{}
 	if label != "" {

@@ -66,7 +66,7 @@ func TestSVGDocLabels(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := parse(t, SVGDoc(tt.label, Down))
+			p := parse(t, RenderSVG(tt.label, Down))
 			got := []string{p.Role, p.Name, p.Title, strings.Join(p.texts(), "|")}
 			name := tt.want + ": down"
 			if diff := cmp.Diff([]string{"img", name, name, tt.want + "|down"}, got); diff != "" {
@@ -78,7 +78,7 @@ func TestSVGDocLabels(t *testing.T) {
 
 func TestSVGDocWithoutLabel(t *testing.T) {
 	for _, label := range []string{"", " \t\n"} {
-		p := parse(t, SVGDoc(label, Up))
+		p := parse(t, RenderSVG(label, Up))
 		if diff := cmp.Diff([]string{"up", "up", "up"}, append(p.texts(), p.Name, p.Title)); diff != "" {
 			t.Error(diff)
 		}
@@ -88,7 +88,7 @@ func TestSVGDocWithoutLabel(t *testing.T) {
 // TestSVGDocStates checks that each state has its own word and color.
 func TestSVGDocStates(t *testing.T) {
 	for _, s := range []State{Up, Late, Down, "odd<"} {
-		document := SVGDoc("x", s)
+		document := RenderSVG("x", s)
 		p := parse(t, document)
 		if diff := cmp.Diff([]string{"x", string(s)}, p.texts()); diff != "" {
 			t.Error(diff)
@@ -170,7 +170,7 @@ func FuzzSVGDoc(f *testing.F) {
 		f.Add(label, "up")
 	}
 	f.Fuzz(func(t *testing.T, label, state string) {
-		document := SVGDoc(label, State(state))
+		document := RenderSVG(label, State(state))
 		if !utf8.Valid(document) {
 			t.Fatalf("not UTF-8: %q", document)
 		}
@@ -197,7 +197,7 @@ func BenchmarkSVGDoc(b *testing.B) {
 		b.Run(fmt.Sprint(len(label)), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				SVGDoc(label, Up)
+				RenderSVG(label, Up)
 			}
 		})
 	}

@@ -63,7 +63,7 @@ func (c Check) enter(t Transition, now time.Time, effects *Effects) Check {
 	switch {
 	case t.To == StatusDown:
 		c.Alerting = c.Alerting.failed(t.At, t.At)
-		if t.Reason != ReasonFail {
+		if t.Reason != ReasonFailure {
 			c.Alerting.ExpectedAt = t.At.Add(-c.Grace)
 		}
 		return c.review(now, effects)

@@ -336,7 +336,7 @@ func TestRepeatEvery(t *testing.T) {
 // TestRemindersAfterAnOutage settles nothing for a long time. One reminder follows, and the next at the usual time.
 func TestRemindersAfterAnOutage(t *testing.T) {
 	c := newCheck(t, repeat(time.Hour))
-	c, _, _, _ = c.Ping(pings.Signal{Kind: pings.Fail}, noon)
+	c, _, _, _ = c.Ping(pings.Signal{Kind: pings.Failure}, noon)
 	c, effects := c.Settle(noon.Add(5*time.Hour + 20*time.Minute))
 	if len(effects.Alerts) != 1 || effects.Alerts[0].Reminder != 1 || !c.Wake().Equal(noon.Add(6*time.Hour)) {
 		t.Errorf("%+v, then at %v", effects.Alerts, c.Wake())
@@ -468,7 +468,7 @@ func TestQuietHours(t *testing.T) {
 func TestQuietHoursThatCannotBeEvaluated(t *testing.T) {
 	c := newCheck(t, hours("00:00-23:00"))
 	c.TZ = "Mars/Phobos"
-	c, _, effects, _ := c.Ping(pings.Signal{Kind: pings.Fail}, noon)
+	c, _, effects, _ := c.Ping(pings.Signal{Kind: pings.Failure}, noon)
 	if len(effects.Alerts) != 1 {
 		t.Errorf("alerts %+v, %+v", effects.Alerts, c.Alerting)
 	}
@@ -476,7 +476,7 @@ func TestQuietHoursThatCannotBeEvaluated(t *testing.T) {
 
 func TestNothingToRememberWithoutRules(t *testing.T) {
 	c := hourly(t)
-	for i, kind := range []pings.Kind{pings.Success, pings.Fail, pings.Start, pings.Success, pings.Start} {
+	for i, kind := range []pings.Kind{pings.Success, pings.Failure, pings.Start, pings.Success, pings.Start} {
 		c, _, _, _ = c.Ping(pings.Signal{Kind: kind}, noon.Add(time.Duration(i)*time.Minute))
 		if c.Alerting != (checks.Alerting{}) {
 			t.Errorf("after %v: %+v", kind, c.Alerting)

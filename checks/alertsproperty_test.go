@@ -106,7 +106,7 @@ func (r *ruled) event(t *rapid.T) {
 			return c, effects
 		})
 	default:
-		kind := []pings.Kind{pings.Success, pings.Start, pings.Fail, pings.Log}[do%4]
+		kind := []pings.Kind{pings.Success, pings.Start, pings.Failure, pings.Log}[do%4]
 		var run uuid.NullUUID
 		if n := rapid.ByteRange(0, 2).Draw(t, "run"); n > 0 {
 			run = uuid.NullUUID{UUID: uuid.UUID{n}, Valid: true}

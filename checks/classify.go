@@ -36,14 +36,14 @@ func (c Check) Classify(s pings.Signal) pings.Kind {
 func (c Check) byKeyword(text []byte) pings.Kind {
 	switch keywords.New(c.StartKW, c.SuccessKW, c.FailureKW).Classify(text) {
 	case keywords.Failure:
-		return pings.Fail
+		return pings.Failure
 	case keywords.Success:
 		return pings.Success
 	case keywords.Start:
 		return pings.Start
 	}
 	if c.FilterDefaultFail {
-		return pings.Fail
+		return pings.Failure
 	}
 	return pings.Ignored
 }

@@ -49,7 +49,7 @@ func ExampleEffects() {
 	}
 	for range 2 {
 		var effects checks.Effects
-		if c, _, effects, err = c.Ping(pings.Signal{Kind: pings.Fail}, now); err != nil {
+		if c, _, effects, err = c.Ping(pings.Signal{Kind: pings.Failure}, now); err != nil {
 			panic(err)
 		}
 		fmt.Println(c.Status(now), len(effects.Transitions), "flips", len(effects.Alerts), "alerts")
@@ -70,7 +70,7 @@ func ExampleCheck_Ping_queued() {
 	now := noon.Add(30 * time.Minute)
 	for _, signal := range []pings.Signal{
 		{Kind: pings.Success, At: noon.Add(5 * time.Minute)},
-		{Kind: pings.Fail, At: noon.Add(20 * time.Minute)},
+		{Kind: pings.Failure, At: noon.Add(20 * time.Minute)},
 		{Kind: pings.Success, At: noon.Add(10 * time.Minute)}, // not the newest
 	} {
 		var ping pings.Ping

@@ -40,8 +40,8 @@ func (c Check) end(ping *pings.Ping, pair bool, effects *Effects) Check {
 		}
 	}
 	run := Run{At: ping.At, Result: RunSuccess}
-	if ping.Kind == pings.Fail {
-		run.Result = RunFail
+	if ping.Kind == pings.Failure {
+		run.Result = RunFailure
 	}
 	if ping.Duration != nil {
 		run.Duration = *ping.Duration
@@ -138,7 +138,7 @@ type RunResult string
 // The results of a run.
 const (
 	RunSuccess RunResult = "success" // the job signalled success
-	RunFail    RunResult = "fail"    // the job signalled failure
+	RunFailure RunResult = "fail"    // the job signalled failure
 	RunMissed  RunResult = "missed"  // the expected ping did not arrive in time, or the run took too long
 )
 
@@ -167,7 +167,7 @@ const (
 )
 
 // runResults lists the results of runs. A Recent has the index.
-var runResults = [...]RunResult{RunSuccess, RunFail, RunMissed}
+var runResults = [...]RunResult{RunSuccess, RunFailure, RunMissed}
 
 // packedRun is a run: its end in microseconds since 1970, and its duration with its result.
 type packedRun struct {

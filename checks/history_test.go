@@ -182,7 +182,7 @@ func TestHistoryCountsRuns(t *testing.T) {
 			case 3, 4:
 				h.check, ping, effects, _ = h.check.Ping(drawQueued(t, h.now), h.now)
 			default:
-				kind := []pings.Kind{pings.Success, pings.Start, pings.Fail, pings.Log, pings.Success}[do-5]
+				kind := []pings.Kind{pings.Success, pings.Start, pings.Failure, pings.Log, pings.Success}[do-5]
 				late := time.Duration(rapid.IntRange(0, 50).Draw(t, "late")) * time.Second // within pings.MaxLate of the newest
 				var run uuid.NullUUID
 				if n := rapid.ByteRange(0, 2).Draw(t, "run"); n > 0 {
@@ -198,8 +198,8 @@ func TestHistoryCountsRuns(t *testing.T) {
 			switch ping.Kind {
 			case pings.Success:
 				count(checks.Run{At: ping.At, Result: checks.RunSuccess}, ping.Duration)
-			case pings.Fail:
-				count(checks.Run{At: ping.At, Result: checks.RunFail}, ping.Duration)
+			case pings.Failure:
+				count(checks.Run{At: ping.At, Result: checks.RunFailure}, ping.Duration)
 			}
 			for _, d := range effects.Days {
 				got[d.Date] = got[d.Date].Add(d.Totals)
@@ -249,7 +249,7 @@ func TestRecentIsCompact(t *testing.T) {
 // FuzzRecent reads any string. What it reads is the same after it was packed again.
 func FuzzRecent(f *testing.F) {
 	at := func(d time.Duration) checks.Run {
-		return checks.Run{At: noon.Add(d), Duration: d, Result: checks.RunFail}
+		return checks.Run{At: noon.Add(d), Duration: d, Result: checks.RunFailure}
 	}
 	for _, seed := range []string{"", "\x00", "\x00\x00", "\x00\x03", "\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", strings.Repeat("\x00", 42),
 		string(checks.RecentRuns(at(0), at(time.Hour), at(time.Minute)))} {

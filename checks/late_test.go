@@ -166,7 +166,7 @@ func TestLateFailures(t *testing.T) {
 					want = []time.Time{at(newest)} // not before what the check has seen
 				}
 				var effects checks.Effects
-				c, _, effects, _ = c.Ping(pings.Signal{Kind: pings.Fail}, at(s))
+				c, _, effects, _ = c.Ping(pings.Signal{Kind: pings.Failure}, at(s))
 				var raised []time.Time
 				for _, a := range effects.Alerts {
 					raised = append(raised, a.RaisedAt)
@@ -224,7 +224,7 @@ func drawSignals(t *rapid.T, from time.Time, withRuns bool) []signalAt {
 	limit := int(pings.MaxLate/time.Second) - 1
 	seconds := rapid.SliceOfNDistinct(rapid.IntRange(0, limit), 1, 12, rapid.ID[int]).Draw(t, "seconds")
 	slices.Sort(seconds)
-	kinds := rapid.SampledFrom([]pings.Kind{pings.Success, pings.Fail, pings.Start, pings.Log})
+	kinds := rapid.SampledFrom([]pings.Kind{pings.Success, pings.Failure, pings.Start, pings.Log})
 	list := make([]signalAt, len(seconds))
 	for i, s := range seconds {
 		list[i] = signalAt{kind: kinds.Draw(t, "kind"), at: from.Add(time.Duration(s) * time.Second)}

@@ -16,7 +16,7 @@ type Reason string
 // The reasons of a transition.
 const (
 	ReasonSuccess Reason = "success" // the job signalled success
-	ReasonFail    Reason = "fail"    // the job signalled failure
+	ReasonFailure Reason = "fail"    // the job signalled failure
 	ReasonOverdue Reason = "overdue" // the expected ping did not arrive within the grace time
 	ReasonOverrun Reason = "overrun" // a run did not end within MaxRuntime, or else the grace time
 )
@@ -129,7 +129,7 @@ func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effe
 		c = c.queued(&ping, now, &effects)
 	case kind == pings.Start:
 		c = c.rewind(at).start(signal.RunID, at, &effects)
-	case kind == pings.Success || kind == pings.Fail:
+	case kind == pings.Success || kind == pings.Failure:
 		c = c.rewind(at).end(&ping, true, &effects).finish(kind, signal.RunID, at, &effects)
 	}
 	return c, ping, effects, nil
@@ -203,8 +203,8 @@ func (c Check) finish(kind pings.Kind, run uuid.NullUUID, at time.Time, effects 
 	}
 	c.LastPing = at
 	to, reason := StatusUp, ReasonSuccess
-	if kind == pings.Fail {
-		to, reason = StatusDown, ReasonFail
+	if kind == pings.Failure {
+		to, reason = StatusDown, ReasonFailure
 	}
 	if c.Stored == to {
 		return c.stay(kind, at, effects)
@@ -220,7 +220,7 @@ func (c Check) finish(kind pings.Kind, run uuid.NullUUID, at time.Time, effects 
 func (c Check) stay(kind pings.Kind, at time.Time, effects *Effects) Check {
 	switch a := c.Alerting; {
 	case c.Stored == StatusUp && !a.HeldSince.IsZero() && a.Next.IsZero():
-	case c.Stored == StatusDown && a.Failures > 0 && kind == pings.Fail && !pings.Late(at, a.Since):
+	case c.Stored == StatusDown && a.Failures > 0 && kind == pings.Failure && !pings.Late(at, a.Since):
 		c.Alerting = a.failed(at, at)
 	default:
 		return c
@@ -231,7 +231,7 @@ func (c Check) stay(kind pings.Kind, at time.Time, effects *Effects) Check {
 // endRun ends the run in progress, unless the ping is a success of another run. Any ping ends a run that has taken too
 // long, which it can while the check is down.
 func (c Check) endRun(kind pings.Kind, run uuid.NullUUID, at time.Time) Check {
-	if kind == pings.Fail || !run.Valid || run == c.LastStartRun || !c.overrunAt().After(at) {
+	if kind == pings.Failure || !run.Valid || run == c.LastStartRun || !c.overrunAt().After(at) {
 		c.clearRun()
 	}
 	return c

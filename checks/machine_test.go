@@ -355,7 +355,7 @@ func TestLastAndNextPing(t *testing.T) {
 			t.Errorf("next ping %v after noon: %v, want %v", after, got, want)
 		}
 	}
-	c, _, _, _ = c.Ping(pings.Signal{Kind: pings.Fail}, noon.Add(2*time.Minute))
+	c, _, _, _ = c.Ping(pings.Signal{Kind: pings.Failure}, noon.Add(2*time.Minute))
 	if !c.LastPing.Equal(noon.Add(2*time.Minute)) || !c.NextPing(noon.Add(2*time.Minute)).IsZero() {
 		t.Errorf("after a failure: %+v", c.State)
 	}
@@ -492,7 +492,7 @@ func TestDurations(t *testing.T) {
 	if p.Duration != nil {
 		t.Error("a log has a duration")
 	}
-	_, p, _, _ = c.Ping(pings.Signal{Kind: pings.Fail, RunID: run}, noon.Add(2*time.Second))
+	_, p, _, _ = c.Ping(pings.Signal{Kind: pings.Failure, RunID: run}, noon.Add(2*time.Second))
 	if p.Duration == nil || *p.Duration != 2*time.Second {
 		t.Errorf("a failure that ends the run: %v", p.Duration)
 	}

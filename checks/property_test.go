@@ -52,7 +52,7 @@ func (h *history) event(t *rapid.T) {
 			t.Fatal(err)
 		}
 	default:
-		kind := []pings.Kind{pings.Success, pings.Start, pings.Fail, pings.Log, pings.Success}[do-3]
+		kind := []pings.Kind{pings.Success, pings.Start, pings.Failure, pings.Log, pings.Success}[do-3]
 		var run uuid.NullUUID
 		if n := rapid.ByteRange(0, 2).Draw(t, "run"); n > 0 {
 			run = uuid.NullUUID{UUID: uuid.UUID{n}, Valid: true}
@@ -115,7 +115,7 @@ func TestWatcherMakesNoDifference(t *testing.T) {
 				c, made := watched.check.Settle(watched.now.Add(time.Duration(m) * time.Minute))
 				watched.check, watched.made = c, append(watched.made, made.Transitions...)
 			}
-			kind := rapid.SampledFrom([]pings.Kind{pings.Success, pings.Start, pings.Fail, pings.Log}).Draw(t, "kind")
+			kind := rapid.SampledFrom([]pings.Kind{pings.Success, pings.Start, pings.Failure, pings.Log}).Draw(t, "kind")
 			for _, h := range []*history{watched, alone} {
 				h.now = h.now.Add(gap)
 				var made checks.Effects

@@ -17,7 +17,7 @@ func (c Check) queued(ping *pings.Ping, now time.Time, effects *Effects) Check {
 	case ping.Kind == pings.Start && pairs:
 		c.Runs = c.Runs.Start(run, at)
 		return c
-	case ping.Kind != pings.Success && ping.Kind != pings.Fail:
+	case ping.Kind != pings.Success && ping.Kind != pings.Failure:
 		return c
 	}
 	c = c.end(ping, pairs, effects)
@@ -30,8 +30,8 @@ func (c Check) queued(ping *pings.Ping, now time.Time, effects *Effects) Check {
 		return c // the next ping is overdue too, so this one says nothing about the status
 	}
 	t := Transition{From: c.Stored, To: StatusUp, At: later(at, c.StoredSince), Reason: ReasonSuccess}
-	if ping.Kind == pings.Fail {
-		t.To, t.Reason = StatusDown, ReasonFail
+	if ping.Kind == pings.Failure {
+		t.To, t.Reason = StatusDown, ReasonFailure
 	}
 	if t.From == t.To {
 		return c

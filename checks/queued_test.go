@@ -239,7 +239,7 @@ func TestQueuedPingsDoNotAlert(t *testing.T) {
 
 // drawQueued draws a signal that was sent before an instant.
 func drawQueued(t *rapid.T, now time.Time) pings.Signal {
-	s := pings.Signal{Kind: rapid.SampledFrom([]pings.Kind{pings.Success, pings.Fail, pings.Start, pings.Log}).Draw(t, "kind")}
+	s := pings.Signal{Kind: rapid.SampledFrom([]pings.Kind{pings.Success, pings.Failure, pings.Start, pings.Log}).Draw(t, "kind")}
 	limit := rapid.SampledFrom([]int{3, 90, 24 * 60}).Draw(t, "up to") // in minutes
 	s.At = now.Add(-time.Duration(rapid.IntRange(0, limit).Draw(t, "age")) * time.Minute)
 	if n := rapid.ByteRange(0, 2).Draw(t, "run"); n > 0 {

@@ -46,18 +46,18 @@ func TestMiddleware(t *testing.T) {
 		"a text":          {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "done") }, 200, "done", pings.Success, "status 200 OK\n"},
 		"a status":        {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) }, 202, "", pings.Success, "status 202 Accepted\n"},
 		"a redirect":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(399) }, 399, "", pings.Success, "status 399\n"},
-		"a client error":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, 400, "", pings.Fail, "status 400 Bad Request"},
-		"a server error":  {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no tape", http.StatusServiceUnavailable) }, 503, "no tape\n", pings.Fail, "status 503 Service Unavailable"},
-		"an unknown one":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(599) }, 599, "", pings.Fail, "status 599"},
-		"a panic":         {func(http.ResponseWriter, *http.Request) { panic("no tape") }, 0, "", pings.Fail, "panic: no tape\n\ngoroutine"},
-		"an abort":        {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0, "", pings.Fail, "panic: net/http: abort Handler"},
+		"a client error":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, 400, "", pings.Failure, "status 400 Bad Request"},
+		"a server error":  {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no tape", http.StatusServiceUnavailable) }, 503, "no tape\n", pings.Failure, "status 503 Service Unavailable"},
+		"an unknown one":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(599) }, 599, "", pings.Failure, "status 599"},
+		"a panic":         {func(http.ResponseWriter, *http.Request) { panic("no tape") }, 0, "", pings.Failure, "panic: no tape\n\ngoroutine"},
+		"an abort":        {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0, "", pings.Failure, "panic: net/http: abort Handler"},
 		"the first count": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200); w.WriteHeader(500) }, 200, "", pings.Success, "status 200 OK\n"},
 		"after a text":    {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "x"); w.WriteHeader(500) }, 200, "x", pings.Success, "status 200 OK\n"},
 		"after a flush": {func(w http.ResponseWriter, _ *http.Request) {
 			_ = http.NewResponseController(w).Flush()
 			w.WriteHeader(500)
 		}, 200, "", pings.Success, "status 200 OK\n"},
-		"early hints": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103); w.WriteHeader(500) }, 500, "", pings.Fail, "status 500 Internal Server Error"},
+		"early hints": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103); w.WriteHeader(500) }, 500, "", pings.Failure, "status 500 Internal Server Error"},
 		"its output": {func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintln(job.Output(r.Context()), "42 files")
 		}, 200, "", pings.Success, "42 files\nstatus 200 OK\n"},

@@ -13,7 +13,7 @@ type Kind string
 const (
 	Success Kind = "success" // the job ran and succeeded
 	Start   Kind = "start"   // a run of the job began
-	Fail    Kind = "fail"    // the job ran and failed
+	Failure Kind = "fail"    // the job ran and failed
 	Log     Kind = "log"     // a note for the log, changes no state
 	Ignored Kind = "ign"     // logged and counted, changes nothing else
 )

@@ -24,7 +24,7 @@ const maxLabel = 100
 
 // Signal is what a job sends. The zero value is a success without details.
 type Signal struct {
-	// Kind is what the job says: Success, Start, Fail or Log. The zero value means Success.
+	// Kind is what the job says: Success, Start, Failure or Log. The zero value means Success.
 	Kind Kind
 	// At is when the job sent the signal, if the signal has waited in a queue of the job since. The log shows the ping at
 	// this time. The ping changes the state of the check only if it is the newest, and never alerts by itself. At lies at
@@ -63,7 +63,7 @@ func (s Signal) OverHTTP() bool { return s.Scheme == "http" || s.Scheme == "http
 // and names the value.
 func (s Signal) Validate() error {
 	switch s.Kind {
-	case "", Success, Start, Fail, Log:
+	case "", Success, Start, Failure, Log:
 	default:
 		return fmt.Errorf("the kind %q is not success, start, fail or log", s.Kind)
 	}

@@ -50,16 +50,16 @@ func (s *Server) drawBadge(ctx context.Context, path string) (badges.Format, []b
 		label, summary, err := s.tagBadge(ctx, ref.BadgeKey, ref.Tag)
 		return ref.Format, ref.Format.Document(label, summary, ref.Late), err
 	}
-	text, format, late, err := badges.ParseCheckPath(path)
+	ref, err := badges.ParseCheckPath(path)
 	if err != nil {
 		return "", nil, checks.ErrNotFound
 	}
-	key, ok := parseUUID(text, false)
+	key, ok := parseUUID(ref.BadgeKey, false)
 	if !ok {
 		return "", nil, checks.ErrNotFound
 	}
 	label, summary, err := s.checkBadge(ctx, key)
-	return format, format.Document(label, summary, late), err
+	return ref.Format, ref.Format.Document(label, summary, ref.Late), err
 }
 
 // tagBadge returns the label and the content of a tag's badge, in the project with a badge key. The tag [badges.AllTags] is

@@ -73,7 +73,7 @@ func (t *pingTarget) parseSignal(text string) error {
 	case "start":
 		t.kind = pings.Start
 	case "fail":
-		t.kind = pings.Fail
+		t.kind = pings.Failure
 	case "log":
 		t.kind = pings.Log
 	default:
@@ -86,7 +86,7 @@ func (t *pingTarget) parseSignal(text string) error {
 		}
 		t.exit = new(int(exit))
 		if exit > 0 {
-			t.kind = pings.Fail
+			t.kind = pings.Failure
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ func TestRealAlertmanagerMonitor(t *testing.T) {
 		must(mon.Deliver(ctx))
 	}
 
-	report(pings.Fail)
+	report(pings.Failure)
 	first := l.one(p)
 	must(mon.Update(ctx, c.ID, checks.Spec{Name: new("renamed")}))
 	now = now.Add(time.Minute)
@@ -64,7 +64,7 @@ func TestRealAlertmanagerMonitor(t *testing.T) {
 	report(pings.Success)
 	l.none(p)
 
-	report(pings.Fail)
+	report(pings.Failure)
 	if names := slices.Collect(maps.Values(l.one(p).Labels)); !slices.Contains(names, "renamed") {
 		t.Errorf("labels %q", names)
 	}

@@ -87,7 +87,7 @@ func (j *Job) Success(ctx context.Context, body []byte) error {
 
 // Fail reports that the job failed. The body may be nil.
 func (j *Job) Fail(ctx context.Context, body []byte) error {
-	return j.Ping(ctx, pings.Signal{Kind: pings.Fail, Body: body})
+	return j.Ping(ctx, pings.Signal{Kind: pings.Failure, Body: body})
 }
 
 // Log adds an entry to the log of the check and changes no state.
@@ -109,7 +109,7 @@ func exitKind(status int) pings.Kind {
 	if status == 0 {
 		return pings.Success
 	}
-	return pings.Fail
+	return pings.Failure
 }
 
 // Ping sends a signal: its Kind, RunID, ExitStatus and Body. It ignores the other fields. The zero Kind is a success.

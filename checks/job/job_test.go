@@ -63,7 +63,7 @@ func TestInvalidSignals(t *testing.T) {
 		r := p.reporter(t, c.ID)
 		for _, s := range []pings.Signal{
 			{Kind: pings.Ignored}, {Kind: "succes"}, {ExitStatus: new(256)}, {ExitStatus: new(-1)},
-			{ExitStatus: new(3)}, {Kind: pings.Fail, ExitStatus: new(0)}, {Kind: pings.Start, ExitStatus: new(1)},
+			{ExitStatus: new(3)}, {Kind: pings.Failure, ExitStatus: new(0)}, {Kind: pings.Start, ExitStatus: new(1)},
 		} {
 			if e, ok := errors.AsType[*checks.FieldError](r.Ping(t.Context(), s)); !ok || e.Field != "signal" {
 				t.Errorf("%+v: %v", s, e)
@@ -134,11 +134,11 @@ func TestRun(t *testing.T) {
 			alsoInEnd string
 		}{
 			"success": {job: func(context.Context) error { return nil }, last: pings.Success},
-			"failure": {job: func(context.Context) error { return broken }, err: broken, last: pings.Fail, body: "the disk is full"},
-			"panic": {job: func(context.Context) error { panic(broken) }, panics: broken, last: pings.Fail,
+			"failure": {job: func(context.Context) error { return broken }, err: broken, last: pings.Failure, body: "the disk is full"},
+			"panic": {job: func(context.Context) error { panic(broken) }, panics: broken, last: pings.Failure,
 				body: "panic: the disk is full\n\ngoroutine ", alsoInEnd: "job_test.go"},
-			"nil panic": {job: func(context.Context) error { panic(nil) }, panics: "", last: pings.Fail, body: "panic: panic called with nil argument"},
-			"goexit":    {job: func(context.Context) error { runtime.Goexit(); return nil }, last: pings.Fail, body: "the job called runtime.Goexit instead of returning"},
+			"nil panic": {job: func(context.Context) error { panic(nil) }, panics: "", last: pings.Failure, body: "panic: panic called with nil argument"},
+			"goexit":    {job: func(context.Context) error { runtime.Goexit(); return nil }, last: pings.Failure, body: "the job called runtime.Goexit instead of returning"},
 		} {
 			t.Run(name, func(t *testing.T) {
 				c := p.create(t)
@@ -277,7 +277,7 @@ func TestRunWithNilPointerError(t *testing.T) {
 	if jobErr == nil || pingErr != nil {
 		t.Errorf("%v, %v", jobErr == nil, pingErr)
 	}
-	if last := r.sent[len(r.sent)-1]; last.Kind != pings.Fail || string(last.Body) != "<nil>" {
+	if last := r.sent[len(r.sent)-1]; last.Kind != pings.Failure || string(last.Body) != "<nil>" {
 		t.Errorf("%s: %q", last.Kind, last.Body)
 	}
 }

@@ -36,7 +36,7 @@ func (r *Run) Success(ctx context.Context, body []byte) error {
 
 // Fail reports that the run failed. The body may be nil.
 func (r *Run) Fail(ctx context.Context, body []byte) error {
-	return r.ping(ctx, pings.Signal{Kind: pings.Fail, Body: r.withOutput(ctx, body)})
+	return r.ping(ctx, pings.Signal{Kind: pings.Failure, Body: r.withOutput(ctx, body)})
 }
 
 // Log adds an entry to the log of the check and changes no state.

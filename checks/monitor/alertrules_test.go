@@ -67,7 +67,7 @@ func TestAlertRules(t *testing.T) {
 			{11*time.Hour + 10*time.Minute, "", nil},                 // held back
 			{18*time.Hour - 1, "", nil},
 			{18 * time.Hour, "", []string{"down"}},
-			{18*time.Hour + time.Minute, pings.Fail, nil},
+			{18*time.Hour + time.Minute, pings.Failure, nil},
 			{21 * time.Hour, "", []string{"down 1"}},
 			{21*time.Hour + time.Minute, pings.Success, []string{"up"}},
 		} {
@@ -98,7 +98,7 @@ func TestChangedRules(t *testing.T) {
 			"new channel": {checks.Spec{AlertAfter: new(5)}, checks.Spec{AlertAfter: new(0), Channels: new("ops")}},
 		} {
 			c := s.create(t, test.before)
-			s.ping(t, c.ID, pings.Fail)
+			s.ping(t, c.ID, pings.Failure)
 			s.alertsAre(t, name+" before the change", c.ID)
 			_, err := s.Update(t.Context(), c.ID, test.after)
 			must(t, err)

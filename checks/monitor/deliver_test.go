@@ -177,7 +177,7 @@ func TestDeliver(t *testing.T) {
 			Timeout: new(time.Hour), Grace: new(10 * time.Minute)})
 		o.deliver(t)
 		o.clock.Advance(time.Minute)
-		_, err := o.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Fail, ExitStatus: new(3), Body: []byte("disk full")})
+		_, err := o.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Failure, ExitStatus: new(3), Body: []byte("disk full")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +238,7 @@ func TestRetry(t *testing.T) {
 			ids = append(ids, n.ID)
 			return errors.New("the\nhost s3cret is away\x00")
 		})
-		o.ping(t, c.ID, pings.Fail)
+		o.ping(t, c.ID, pings.Failure)
 		for attempt, most := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second} {
 			o.deliver(t)
 			o.states(t, fmt.Sprintf("down pending %d the host *** is away ", attempt+1))
@@ -272,7 +272,7 @@ func TestOrder(t *testing.T) {
 			}
 			return nil
 		})
-		for _, kind := range []pings.Kind{pings.Fail, pings.Success} {
+		for _, kind := range []pings.Kind{pings.Failure, pings.Success} {
 			o.ping(t, a.ID, kind)
 			o.ping(t, b.ID, kind)
 			o.clock.Advance(time.Minute)
@@ -307,7 +307,7 @@ func TestFair(t *testing.T) {
 		o := newOutbox(t, db.Open(t), config)
 		o.channel(t, "pager", "busy", nil)
 		for i := range jobs {
-			o.ping(t, o.watched(t, fmt.Sprint(i)).ID, pings.Fail)
+			o.ping(t, o.watched(t, fmt.Sprint(i)).ID, pings.Failure)
 		}
 		o.clock.Advance(time.Minute)
 		for i := range others {
@@ -315,7 +315,7 @@ func TestFair(t *testing.T) {
 			o.channel(t, "pager", name, nil)
 			for range 2 {
 				c := o.create(t, checks.Spec{Channels: &name})
-				o.ping(t, c.ID, pings.Fail)
+				o.ping(t, c.ID, pings.Failure)
 			}
 		}
 		if n, err := o.Deliver(t.Context()); n != jobs+2*others || err != nil {

@@ -29,7 +29,7 @@ func TestWithoutNotifiers(t *testing.T) {
 			}
 		}
 		c := o.watched(t, "a")
-		for _, kind := range []pings.Kind{pings.Fail, pings.Success, pings.Fail} {
+		for _, kind := range []pings.Kind{pings.Failure, pings.Success, pings.Failure} {
 			o.ping(t, c.ID, kind)
 			o.clock.Advance(time.Hour)
 		}
@@ -56,7 +56,7 @@ func TestWithoutNotifiers(t *testing.T) {
 		}
 
 		for range 40 { // more than one transaction ends
-			o.ping(t, o.watched(t, "many").ID, pings.Fail)
+			o.ping(t, o.watched(t, "many").ID, pings.Failure)
 		}
 		o.clock.Advance(24 * time.Hour)
 		prune()
@@ -80,7 +80,7 @@ func TestNotAbandoned(t *testing.T) {
 		mute := o.server(t, o.store)
 		o.set(answer(errors.New("away")))
 		c := o.watched(t, "a")
-		o.ping(t, c.ID, pings.Fail)
+		o.ping(t, c.ID, pings.Failure)
 		o.ping(t, c.ID, pings.Success)
 		for range 4 {
 			if _, err := sending.Deliver(t.Context()); err != nil {
@@ -100,7 +100,7 @@ func TestRunWithoutNotifiers(t *testing.T) {
 	config := func(c *monitor.Config) { c.Notifiers, c.Delivery.GiveUp = nil, time.Minute }
 	inBubble(t, config, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
-		o.ping(t, o.watched(t, "a").ID, pings.Fail)
+		o.ping(t, o.watched(t, "a").ID, pings.Failure)
 		defer start(t, o.Monitor)()
 		time.Sleep(70 * time.Second)
 		o.states(t, "down failed 0 not sent within 1m0s: no server has a notifier")

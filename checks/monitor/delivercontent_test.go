@@ -25,7 +25,7 @@ func TestAlertPing(t *testing.T) {
 			for _, body := range []string{"", "disk full", large[:channels.MaxEnd], large} {
 				o.ping(t, c.ID, pings.Start)
 				o.clock.Advance(41*time.Second + 20*time.Millisecond)
-				_, err := o.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Fail, Body: []byte(body)})
+				_, err := o.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Failure, Body: []byte(body)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -59,7 +59,7 @@ func TestAlertMail(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
 		c := o.watched(t, "a")
-		signal := pings.Signal{Kind: pings.Fail, Scheme: "email", Body: []byte("Subject: a\r\n\r\n--b--\r\n")}
+		signal := pings.Signal{Kind: pings.Failure, Scheme: "email", Body: []byte("Subject: a\r\n\r\n--b--\r\n")}
 		if _, err := o.Ping(t.Context(), c.ID, signal); err != nil {
 			t.Fatal(err)
 		}

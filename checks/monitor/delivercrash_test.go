@@ -225,7 +225,7 @@ func TestKillLosesNoAlert(t *testing.T) {
 		t.Cleanup(f.stop)
 		for i := range each {
 			for _, c := range list {
-				kind := []pings.Kind{pings.Fail, pings.Success}[i%2]
+				kind := []pings.Kind{pings.Failure, pings.Success}[i%2]
 				o.ping(t, c.ID, kind)
 			}
 		}

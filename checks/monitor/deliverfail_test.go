@@ -42,7 +42,7 @@ func TestPermanent(t *testing.T) {
 		o.channel(t, "pager", "ops", nil)
 		c := o.watched(t, "a")
 		o.set(answer(channels.Permanent(errors.New("no such number"))))
-		o.ping(t, c.ID, pings.Fail)
+		o.ping(t, c.ID, pings.Failure)
 		o.deliver(t)
 		o.states(t, "down failed 1 no such number")
 		if at, text := o.mark(t); !at.Equal(noon) || text != "no such number" {
@@ -87,7 +87,7 @@ func TestGiveUp(t *testing.T) {
 		o.channel(t, "pager", "ops", nil)
 		c := o.watched(t, "a")
 		o.set(answer(errors.New("away")))
-		o.ping(t, c.ID, pings.Fail)
+		o.ping(t, c.ID, pings.Failure)
 		for range 4 {
 			o.clock.Advance(24 * time.Hour)
 			o.deliver(t)
@@ -119,7 +119,7 @@ func TestNotConfigured(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, channels.SMS, "phone", map[string]string{"to": "+37120000000"})
 		c := o.watched(t, "a")
-		o.ping(t, c.ID, pings.Fail)
+		o.ping(t, c.ID, pings.Failure)
 		o.config.Notifiers = nil
 		if n, err := o.server(t, o.store).Deliver(t.Context()); n != 0 || err != nil {
 			t.Errorf("%d sent, %v", n, err)
@@ -146,9 +146,9 @@ func TestRetryAfter(t *testing.T) {
 			return fmt.Errorf("status 429: %w", channels.RetryAfter(errors.New("too many requests"), after))
 		}
 		o.set(refuse)
-		o.ping(t, a.ID, pings.Fail)
+		o.ping(t, a.ID, pings.Failure)
 		o.deliver(t, "ops: a down")
-		o.ping(t, b.ID, pings.Fail)
+		o.ping(t, b.ID, pings.Failure)
 		o.clock.Advance(after - time.Microsecond)
 		o.deliver(t, "ops: b down")
 		if n := calls.Load(); n != 1 {
@@ -182,7 +182,7 @@ func TestPanic(t *testing.T) {
 			clear(c.Settings)
 			panic("no token t")
 		})
-		o.ping(t, c.ID, pings.Fail)
+		o.ping(t, c.ID, pings.Failure)
 		o.deliver(t)
 		o.states(t, "down pending 1 panic: no ***oken ***")
 		o.set(nil)
@@ -198,7 +198,7 @@ func TestUnreadable(t *testing.T) {
 		o.channel(t, "pager", "bad", nil)
 		o.channel(t, "pager", "ops", nil)
 		c := o.watched(t, "a")
-		o.ping(t, c.ID, pings.Fail)
+		o.ping(t, c.ID, pings.Failure)
 		_, err := db.Bun(t).ExecContext(t.Context(), "UPDATE rollcall_channels SET settings = '{' WHERE name = 'bad'")
 		if err != nil {
 			t.Fatal(err)
@@ -222,7 +222,7 @@ func TestOrphans(t *testing.T) {
 		o := newOutbox(t, db.Open(t), nil)
 		o.channel(t, "pager", "ops", nil)
 		c := o.watched(t, "a")
-		o.ping(t, c.ID, pings.Fail)
+		o.ping(t, c.ID, pings.Failure)
 		bundb := db.Bun(t)
 		for _, columns := range []string{"check_id, '" + uuid.NewString() + "'", "check_id + 1000, channel_id"} {
 			_, err := bundb.ExecContext(t.Context(), `INSERT INTO rollcall_deliveries (flip_id, check_id, channel_id, state, due_at, created_at)
@@ -282,10 +282,10 @@ func TestSuperseded(t *testing.T) {
 		want   []string
 		states string
 	}{
-		"one":   {[]pings.Kind{pings.Fail}, []string{"down"}, "sent"},
-		"over":  {[]pings.Kind{pings.Fail, pings.Success}, []string{"down over", "up"}, "sent sent"},
-		"again": {[]pings.Kind{pings.Fail, pings.Success, pings.Fail}, []string{"down after down up"}, "superseded superseded sent"},
-		"twice over": {[]pings.Kind{pings.Fail, pings.Success, pings.Fail, pings.Success},
+		"one":   {[]pings.Kind{pings.Failure}, []string{"down"}, "sent"},
+		"over":  {[]pings.Kind{pings.Failure, pings.Success}, []string{"down over", "up"}, "sent sent"},
+		"again": {[]pings.Kind{pings.Failure, pings.Success, pings.Failure}, []string{"down after down up"}, "superseded superseded sent"},
+		"twice over": {[]pings.Kind{pings.Failure, pings.Success, pings.Failure, pings.Success},
 			[]string{"down over after down up", "up"}, "superseded superseded sent sent"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -35,7 +35,7 @@ func TestGroup(t *testing.T) {
 		}
 		for name, selection := range map[string]string{"group only": "all", "both": "all,b"} {
 			c := o.create(t, checks.Spec{Name: &name, Channels: &selection})
-			for _, kind := range []pings.Kind{pings.Fail, pings.Success} {
+			for _, kind := range []pings.Kind{pings.Failure, pings.Success} {
 				o.clock.Advance(time.Second)
 				o.ping(t, c.ID, kind)
 			}
@@ -55,7 +55,7 @@ func TestGroup(t *testing.T) {
 			}
 		}
 		c := o.create(t, checks.Spec{Channels: new("all")})
-		o.ping(t, c.ID, pings.Fail)
+		o.ping(t, c.ID, pings.Failure)
 		o.deliver(t)
 		if d := o.history(t, monitor.DeliveryQuery{Limit: 1})[0]; d.State != monitor.DeliveryFailed || d.Error != "the group has no members" {
 			t.Errorf("to a group without members: %+v", d)
@@ -73,7 +73,7 @@ func TestGroupReminders(t *testing.T) {
 		on, off := repeat(time.Hour), repeat(0)
 		for name, selection := range map[string]string{"group only": "all", "both": "all,a"} {
 			c := o.create(t, checks.Spec{Name: &name, Channels: &selection})
-			o.ping(t, c.ID, pings.Fail)
+			o.ping(t, c.ID, pings.Failure)
 			o.deliver(t, "a: "+name+" down")
 			for _, rule := range []checks.Spec{on, off, on} {
 				if _, err := o.Update(t.Context(), c.ID, rule); err != nil {
@@ -203,7 +203,7 @@ func TestBodyFromObjectStorage(t *testing.T) {
 		body := strings.Repeat("x", channels.MaxBody+1)
 		for _, down := range []error{nil, monitor.ErrBodyUnavailable} {
 			sh.set(func(s *shelf) { s.down = nil })
-			for _, kind := range []pings.Kind{pings.Success, pings.Fail} {
+			for _, kind := range []pings.Kind{pings.Success, pings.Failure} {
 				if _, err := o.Ping(t.Context(), c.ID, pings.Signal{Kind: kind, Body: []byte(body)}); err != nil {
 					t.Fatal(err)
 				}
@@ -233,7 +233,7 @@ func TestReminderOfOldFlip(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
 		c := o.watched(t, "a")
-		o.ping(t, c.ID, pings.Fail)
+		o.ping(t, c.ID, pings.Failure)
 		if _, err := o.store.PruneFlips(t.Context(), noon.Add(time.Hour), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -262,7 +262,7 @@ func TestTiming(t *testing.T) {
 	} {
 		spec.Channels = new("*")
 		c := o.create(t, spec)
-		o.ping(t, c.ID, pings.Fail)
+		o.ping(t, c.ID, pings.Failure)
 		if _, err := o.Deliver(t.Context()); err != nil {
 			t.Fatal(err)
 		}

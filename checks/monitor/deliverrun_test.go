@@ -61,12 +61,12 @@ func TestRunDelivers(t *testing.T) {
 		a, b := o.watched(t, "a"), o.watched(t, "b")
 		defer start(t, o.Monitor)()
 		begin := time.Now()
-		o.ping(t, a.ID, pings.Fail)
+		o.ping(t, a.ID, pings.Failure)
 		synctest.Wait()
 		if got := o.received(); len(got) != 1 || time.Since(begin) != 0 {
 			t.Errorf("after %v: %q", time.Since(begin), got)
 		}
-		if _, err := o.server(t, o.store).Ping(t.Context(), b.ID, pings.Signal{Kind: pings.Fail}); err != nil {
+		if _, err := o.server(t, o.store).Ping(t.Context(), b.ID, pings.Signal{Kind: pings.Failure}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -76,7 +76,7 @@ func TestRunDelivers(t *testing.T) {
 		}
 		o.set(answer(errors.New("away")))
 		o.ping(t, a.ID, pings.Success)
-		o.ping(t, a.ID, pings.Fail)
+		o.ping(t, a.ID, pings.Failure)
 		synctest.Wait()
 		o.set(nil)
 		time.Sleep(2 * time.Second)
@@ -108,12 +108,12 @@ func TestHangingChannel(t *testing.T) {
 			return hang(ctx, c, n)
 		})
 		for _, c := range list {
-			o.ping(t, c.ID, pings.Fail)
+			o.ping(t, c.ID, pings.Failure)
 		}
 		stop := start(t, o.Monitor)
 		for range 5 {
 			begin := time.Now()
-			o.ping(t, last.ID, pings.Fail)
+			o.ping(t, last.ID, pings.Failure)
 			synctest.Wait()
 			o.ping(t, last.ID, pings.Success)
 			synctest.Wait()
@@ -139,7 +139,7 @@ func TestTimeout(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
 		c := o.watched(t, "a")
-		o.ping(t, c.ID, pings.Fail)
+		o.ping(t, c.ID, pings.Failure)
 		var calls atomic.Int64
 		o.set(func(ctx context.Context, c channels.Channel, n channels.Notification) error {
 			calls.Add(1)
@@ -168,7 +168,7 @@ func TestPauseOfMany(t *testing.T) {
 		const jobs = 40
 		o.channel(t, "pager", "ops", nil)
 		for i := range jobs {
-			o.ping(t, o.watched(t, fmt.Sprint(i)).ID, pings.Fail)
+			o.ping(t, o.watched(t, fmt.Sprint(i)).ID, pings.Failure)
 		}
 		var calls atomic.Int64
 		o.set(func(context.Context, channels.Channel, channels.Notification) error {
@@ -205,7 +205,7 @@ func TestStop(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
 		for _, name := range []string{"quick", "hangs", "stuck", "done"} {
-			o.ping(t, o.watched(t, name).ID, pings.Fail)
+			o.ping(t, o.watched(t, name).ID, pings.Failure)
 		}
 		release := make(chan struct{})
 		o.set(func(ctx context.Context, c channels.Channel, n channels.Notification) error {
@@ -269,7 +269,7 @@ func TestLeaseLost(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
 		for _, name := range []string{"good", "bad"} {
-			o.ping(t, o.watched(t, name).ID, pings.Fail)
+			o.ping(t, o.watched(t, name).ID, pings.Failure)
 		}
 		var off atomic.Bool
 		o.set(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
@@ -306,7 +306,7 @@ func TestDatabaseGone(t *testing.T) {
 		var off atomic.Bool
 		defer start(t, o.server(t, cutOff{o.store, &off}))()
 		off.Store(true)
-		o.ping(t, c.ID, pings.Fail)
+		o.ping(t, c.ID, pings.Failure)
 		time.Sleep(time.Hour)
 		off.Store(false)
 		time.Sleep(10 * time.Second)
@@ -324,8 +324,8 @@ func TestDeletedWhileSent(t *testing.T) {
 		a := o.watched(t, "a")
 		o.channel(t, "pager", "ops", nil)
 		b := o.watched(t, "b")
-		o.ping(t, a.ID, pings.Fail)
-		o.ping(t, b.ID, pings.Fail)
+		o.ping(t, a.ID, pings.Failure)
+		o.ping(t, b.ID, pings.Failure)
 		o.set(func(context.Context, channels.Channel, channels.Notification) error {
 			time.Sleep(time.Second)
 			return errors.New("away")
@@ -355,7 +355,7 @@ func TestTwoServers(t *testing.T) {
 		o.channel(t, "pager", "other", nil)
 		for i := range jobs {
 			c := o.watched(t, fmt.Sprint(i))
-			for _, kind := range []pings.Kind{pings.Fail, pings.Success, pings.Fail} {
+			for _, kind := range []pings.Kind{pings.Failure, pings.Success, pings.Failure} {
 				o.clock.Advance(time.Millisecond)
 				o.ping(t, c.ID, kind)
 			}

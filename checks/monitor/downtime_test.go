@@ -43,7 +43,7 @@ func TestDowntime(t *testing.T) {
 		_, err := s.Resume(t.Context(), c.ID)
 		must(t, err)
 		wait(10)
-		s.ping(t, c.ID, pings.Fail)
+		s.ping(t, c.ID, pings.Failure)
 		wait(1)
 		s.ping(t, c.ID, pings.Success)
 		wait(2)
@@ -51,7 +51,7 @@ func TestDowntime(t *testing.T) {
 		since("lately", s.Now().Add(-150*time.Second), "2m0s up, 30s down, 0s unwatched")
 		_, err = s.Pause(t.Context(), c.ID)
 		must(t, err)
-		s.ping(t, c.ID, pings.Fail) // ends the pause at the same instant
+		s.ping(t, c.ID, pings.Failure) // ends the pause at the same instant
 		wait(1)
 		since("a pause of no length", start, "1h12m0s up, 7m0s down, 35m0s unwatched")
 	})
@@ -70,7 +70,7 @@ func TestDowntimeOfPrunedHistory(t *testing.T) {
 		if times, err := s.Downtime(t.Context(), c.ID, s.Now().Add(-199*day), s.Now()); err != nil || times != (flips.Times{Up: 199 * day}) {
 			t.Errorf("without any flip: %+v, error %v", times, err)
 		}
-		s.ping(t, c.ID, pings.Fail)
+		s.ping(t, c.ID, pings.Failure)
 		s.clock.Advance(time.Hour)
 		month := s.Now().Add(-30 * day)
 		if times, err := s.Downtime(t.Context(), c.ID, month, s.Now()); err != nil || times != (flips.Times{Up: 30*day - time.Hour, Down: time.Hour}) {
@@ -98,7 +98,7 @@ func ExampleMonitor_Downtime() {
 		check(err)
 	}
 	ping(pings.Success, 0)
-	ping(pings.Fail, 20*time.Hour)
+	ping(pings.Failure, 20*time.Hour)
 	ping(pings.Success, 10*time.Minute)
 	now = now.Add(2 * time.Hour)
 	_, err = mon.Pause(ctx, job.ID)
@@ -117,16 +117,16 @@ func TestTransitions(t *testing.T) {
 		a, b, quiet := s.create(t, checks.Spec{}), s.create(t, checks.Spec{}), s.create(t, checks.Spec{})
 		s.ping(t, a.ID, pings.Success)
 		s.clock.Advance(time.Hour)
-		s.ping(t, a.ID, pings.Fail)
-		s.ping(t, b.ID, pings.Fail)
+		s.ping(t, a.ID, pings.Failure)
+		s.ping(t, b.ID, pings.Failure)
 		s.clock.Advance(time.Hour)
 		_, err := s.Pause(t.Context(), b.ID)
 		must(t, err)
 		got, err := s.Transitions(t.Context(), []uuid.UUID{a.ID, b.ID, quiet.ID, uuid.New()}, noon.Add(time.Hour))
 		must(t, err)
 		want := map[uuid.UUID][]checks.Transition{
-			a.ID: {{From: checks.StatusUp, To: checks.StatusDown, At: noon.Add(time.Hour), Reason: checks.ReasonFail}},
-			b.ID: {{From: checks.StatusNew, To: checks.StatusDown, At: noon.Add(time.Hour), Reason: checks.ReasonFail},
+			a.ID: {{From: checks.StatusUp, To: checks.StatusDown, At: noon.Add(time.Hour), Reason: checks.ReasonFailure}},
+			b.ID: {{From: checks.StatusNew, To: checks.StatusDown, At: noon.Add(time.Hour), Reason: checks.ReasonFailure},
 				{From: checks.StatusDown, To: checks.StatusPaused, At: noon.Add(2 * time.Hour)}},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -28,7 +28,7 @@ func ExampleConfig_onAlert() {
 	check(err)
 	backup, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("backup")})
 	check(err)
-	_, err = mon.Ping(ctx, backup.ID, pings.Signal{Kind: pings.Fail, ExitStatus: new(3)})
+	_, err = mon.Ping(ctx, backup.ID, pings.Signal{Kind: pings.Failure, ExitStatus: new(3)})
 	check(err)
 	_, err = mon.Deliver(ctx) // Run does this all the time
 	check(err)

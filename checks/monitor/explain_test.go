@@ -92,7 +92,7 @@ func TestExplainFailure(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		c := o.night(t, checks.Spec{})
 		o.clock.Advance(time.Hour)
-		_, err := o.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Fail, ExitStatus: new(2), Body: []byte("\x1b[31mno space left\x1b[0m\n")})
+		_, err := o.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: []byte("\x1b[31mno space left\x1b[0m\n")})
 		must(t, err)
 		o.clock.Advance(time.Minute)
 		o.ping(t, c.ID, pings.Log)

@@ -197,7 +197,7 @@ func TestHealthOfDeliveries(t *testing.T) {
 		if _, err := s.CreateChannel(t.Context(), s.project.ID, "email", "ops", map[string]string{"to": "ops@example.org"}); err != nil {
 			t.Fatal(err)
 		}
-		s.ping(t, s.create(t, checks.Spec{Channels: new("*")}).ID, pings.Fail)
+		s.ping(t, s.create(t, checks.Spec{Channels: new("*")}).ID, pings.Failure)
 		sends, err := monitor.New(store, &monitor.Config{
 			Now: s.clock.Now, Notifiers: map[channels.Kind]channels.Notifier{"email": deafNotifier{}},
 		})

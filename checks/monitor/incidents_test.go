@@ -157,7 +157,7 @@ func TestIncidents(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 				o, desk := newDesk(t, newOutbox(t, db.Open(t), nil), nil)
 				c := o.watched(t, "job")
-				o.ping(t, c.ID, pings.Fail)
+				o.ping(t, c.ID, pings.Failure)
 				work(t, o.Monitor)
 				if diff := cmp.Diff([]string{"1 down"}, desk.said()); diff != "" {
 					t.Fatal(diff)
@@ -184,7 +184,7 @@ func TestRefresh(t *testing.T) {
 	o, desk := newDesk(t, newOutbox(t, dbtest.Memory(t), nil), nil)
 	desk.refresh = time.Minute
 	c := o.watched(t, "job")
-	o.ping(t, c.ID, pings.Fail)
+	o.ping(t, c.ID, pings.Failure)
 	work(t, o.Monitor)
 	for range 3 {
 		o.clock.Advance(time.Minute)
@@ -211,7 +211,7 @@ func TestRefresh(t *testing.T) {
 func TestClosedIncidentsInHistory(t *testing.T) {
 	o, _ := newDesk(t, newOutbox(t, dbtest.Memory(t), nil), nil)
 	c := o.watched(t, "job")
-	o.ping(t, c.ID, pings.Fail)
+	o.ping(t, c.ID, pings.Failure)
 	work(t, o.Monitor)
 	o.pause(t, c)
 	o.clock.Advance(time.Minute)
@@ -226,7 +226,7 @@ func TestClosedIncidentsInHistory(t *testing.T) {
 func TestReceiverOfIncidentsAway(t *testing.T) {
 	o, desk := newDesk(t, newOutbox(t, dbtest.Memory(t), nil), nil)
 	c := o.watched(t, "job")
-	o.ping(t, c.ID, pings.Fail)
+	o.ping(t, c.ID, pings.Failure)
 	work(t, o.Monitor)
 	desk.said()
 	desk.set(errors.New("away"), false)
@@ -262,7 +262,7 @@ func TestDirection(t *testing.T) {
 			o, desk := newDesk(t, newOutbox(t, dbtest.Memory(t), nil), map[string]string{"notify": direction})
 			o.channel(t, "pager", "ops", map[string]string{"notify": direction})
 			c := o.watched(t, "job")
-			for _, kind := range []pings.Kind{pings.Fail, pings.Success, pings.Fail} {
+			for _, kind := range []pings.Kind{pings.Failure, pings.Success, pings.Failure} {
 				o.ping(t, c.ID, kind)
 				work(t, o.Monitor)
 				o.clock.Advance(time.Minute)
@@ -304,7 +304,7 @@ func TestPartial(t *testing.T) {
 				return nil
 			})
 		})
-		o.ping(t, c.ID, pings.Fail)
+		o.ping(t, c.ID, pings.Failure)
 		for _, back := range []string{"b", "c", ""} {
 			work(t, o.Monitor)
 			delete(down, back)
@@ -354,7 +354,7 @@ func TestIncidentsOfAnyCourse(t *testing.T) {
 			}
 			switch event {
 			case "fail":
-				o.ping(t, c.ID, pings.Fail)
+				o.ping(t, c.ID, pings.Failure)
 			case "success":
 				o.ping(t, c.ID, pings.Success)
 			case "wait":

@@ -63,7 +63,7 @@ func pingAs(t *testing.T, mon *monitor.Monitor, c checks.Check, kind pings.Kind)
 func TestOnAlert(t *testing.T) {
 	eachFunctions(t, func(t *testing.T, f functions) {
 		c := f.create(t, checks.Spec{Name: new("backup")})
-		f.ping(t, c.ID, pings.Fail) // before there is a monitor with OnAlert
+		f.ping(t, c.ID, pings.Failure) // before there is a monitor with OnAlert
 		mon := f.monitor(t, "func", false)
 		f.clock.Advance(time.Minute)
 		pingAs(t, mon, c, pings.Success)
@@ -77,7 +77,7 @@ func TestOnAlert(t *testing.T) {
 		if n, err := mon.Sweep(t.Context()); n != 1 || err != nil {
 			t.Errorf("%d went down, error %v", n, err)
 		}
-		pingAs(t, mon, c, pings.Fail)
+		pingAs(t, mon, c, pings.Failure)
 		if n, err := mon.Deliver(t.Context()); n != 2 || err != nil {
 			t.Errorf("%d sent, error %v", n, err)
 		}
@@ -118,7 +118,7 @@ func TestOnAlertErrors(t *testing.T) {
 		mon := f.monitor(t, "func", false)
 		c := f.create(t, checks.Spec{Name: new("a")})
 		f.set(answer(errors.New("away\nfor lunch")))
-		pingAs(t, mon, c, pings.Fail)
+		pingAs(t, mon, c, pings.Failure)
 		pingAs(t, mon, c, pings.Success)
 		f.sends(t, mon)
 		f.states(t, "down pending 1 away for lunch", "up pending 0")
@@ -131,7 +131,7 @@ func TestOnAlertErrors(t *testing.T) {
 		f.sends(t, f.monitor(t, "restarted", false), "restarted: a down", "restarted: a up")
 
 		f.set(answer(channels.Permanent(errors.New("never"))))
-		pingAs(t, mon, c, pings.Fail)
+		pingAs(t, mon, c, pings.Failure)
 		f.sends(t, mon)
 		f.states(t, "down sent 3", "up sent 1", "down failed 1 never")
 		f.set(nil)
@@ -154,7 +154,7 @@ func TestOnAlertBesideChannels(t *testing.T) {
 			}
 			return nil
 		})
-		pingAs(t, mon, c, pings.Fail)
+		pingAs(t, mon, c, pings.Failure)
 		f.sends(t, mon, "func: a down")
 		f.set(nil)
 		f.clock.Advance(time.Second)
@@ -171,7 +171,7 @@ func TestOnAlertOfOthers(t *testing.T) {
 		first, second := f.monitor(t, "first", false), f.monitor(t, "second", false)
 		_, err := first.Sweep(t.Context()) // any transaction makes it known
 		must(t, err)
-		f.ping(t, c.ID, pings.Fail)
+		f.ping(t, c.ID, pings.Failure)
 		f.sends(t, f.Monitor, "ops: a down") // leaves the rest alone
 		f.sends(t, second, "second: a down")
 		f.ping(t, c.ID, pings.Success)
@@ -180,7 +180,7 @@ func TestOnAlertOfOthers(t *testing.T) {
 		f.sends(t, f.Monitor, "ops: a up")
 
 		for range 50 {
-			f.ping(t, f.create(t, checks.Spec{}).ID, pings.Fail)
+			f.ping(t, f.create(t, checks.Spec{}).ID, pings.Failure)
 		}
 		together(4, func(i int) {
 			if _, err := []*monitor.Monitor{first, second}[i%2].Deliver(t.Context()); err != nil {
@@ -200,11 +200,11 @@ func TestOnAlertRemoved(t *testing.T) {
 	eachFunctions(t, func(t *testing.T, f functions) {
 		c := f.create(t, checks.Spec{Name: new("a")})
 		mon := f.monitor(t, "func", false)
-		pingAs(t, mon, c, pings.Fail)
+		pingAs(t, mon, c, pings.Failure)
 		f.clock.Advance(24*time.Hour - time.Microsecond)
 		f.ping(t, c.ID, pings.Success)
 		f.clock.Advance(2 * time.Microsecond)
-		f.ping(t, c.ID, pings.Fail)
+		f.ping(t, c.ID, pings.Failure)
 		if got := problems(f.Health(t.Context())); len(got) != 0 {
 			t.Errorf("not healthy: %v", got)
 		}
@@ -230,7 +230,7 @@ func TestOnAlertAlone(t *testing.T) {
 		f.channel(t, "pager", "ops", nil)
 		c := f.watched(t, "a")
 		mon := f.monitor(t, "func", false)
-		pingAs(t, mon, c, pings.Fail)
+		pingAs(t, mon, c, pings.Failure)
 		f.sends(t, mon, "func: a down")
 		f.clock.Advance(time.Hour)
 		if got := problems(mon.Health(t.Context())); len(got) != 0 {
@@ -267,7 +267,7 @@ func TestOnAlertRuns(t *testing.T) {
 		stop := start(t, mon)
 		begin := time.Now()
 		for range 10 {
-			s.ping(t, s.create(t, checks.Spec{Name: new("a")}).ID, pings.Fail)
+			s.ping(t, s.create(t, checks.Spec{Name: new("a")}).ID, pings.Failure)
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()

@@ -56,7 +56,7 @@ func TestFlipRetention(t *testing.T) {
 	c := s.create(t, checks.Spec{})
 	s.ping(t, c.ID, pings.Success) // goes down on 2 March
 	s.clock.Set(time.Date(2026, 4, 15, 0, 0, 0, 0, time.UTC))
-	s.ping(t, c.ID, pings.Fail)
+	s.ping(t, c.ID, pings.Failure)
 	for _, test := range []struct {
 		now  time.Time
 		want int

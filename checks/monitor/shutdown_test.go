@@ -51,7 +51,7 @@ func TestShutdown(t *testing.T) {
 		for _, id := range ids {
 			load.Go(func() {
 				for i := 0; pinging.Err() == nil; i++ {
-					kind := []pings.Kind{pings.Fail, pings.Success}[i%2]
+					kind := []pings.Kind{pings.Failure, pings.Success}[i%2]
 					if _, err := mon.Ping(t.Context(), id, pings.Signal{Kind: kind, Body: []byte("large body")}); err != nil {
 						t.Error(err)
 						return

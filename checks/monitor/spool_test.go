@@ -464,7 +464,7 @@ func TestSpoolsMerge(t *testing.T) {
 			eachSpoolers(t, 2, func(t *testing.T, s *spoolers) {
 				s.cut(true)
 				s.wait(t, 10)
-				_, err := s.list[0].Ping(t.Context(), s.check.ID, pings.Signal{Kind: pings.Fail, UserAgent: "fail"})
+				_, err := s.list[0].Ping(t.Context(), s.check.ID, pings.Signal{Kind: pings.Failure, UserAgent: "fail"})
 				must(t, err)
 				s.wait(t, 3)
 				send(t, s.list[1], s.check.ID, "success")
@@ -552,7 +552,7 @@ func TestSpoolsAreOneServer(t *testing.T) {
 				several.list[at].store.doubtful.Store(true)
 			}
 			check := rapid.IntRange(0, 2).Draw(r, "check")
-			kind := rapid.SampledFrom([]pings.Kind{pings.Success, pings.Fail, pings.Start, pings.Log}).Draw(r, "kind")
+			kind := rapid.SampledFrom([]pings.Kind{pings.Success, pings.Failure, pings.Start, pings.Log}).Draw(r, "kind")
 			for i, m := range []*monitor.Monitor{one.Monitor, several.list[rapid.IntRange(0, 2).Draw(r, "of the ping")].Monitor} {
 				_, err := m.Ping(t.Context(), ids[i][check], pings.Signal{Kind: kind, UserAgent: fmt.Sprint("ping ", n)})
 				must(t, err)
@@ -674,7 +674,7 @@ func TestSpoolDamaged(t *testing.T) {
 func TestSpoolEveryField(t *testing.T) {
 	eachSpoolers(t, 1, func(t *testing.T, s *spoolers) {
 		signal := pings.Signal{
-			Kind: pings.Fail, RunID: uuid.NullUUID{UUID: uuid.New(), Valid: true}, ExitStatus: new(3), Body: []byte("a\x00\xff"),
+			Kind: pings.Failure, RunID: uuid.NullUUID{UUID: uuid.New(), Valid: true}, ExitStatus: new(3), Body: []byte("a\x00\xff"),
 			Scheme: "https", Method: "POST", RemoteAddr: "192.0.2.1", UserAgent: "curl\xff",
 		}
 		direct, err := s.Ping(t.Context(), s.check.ID, signal)

@@ -44,8 +44,8 @@ func (l *ledger) ping(signal pings.Signal, now time.Time) {
 	l.settle(c, effects)
 	run := checks.Run{At: ping.At, Result: checks.RunSuccess}
 	switch ping.Kind {
-	case pings.Fail:
-		run.Result = checks.RunFail
+	case pings.Failure:
+		run.Result = checks.RunFailure
 	case pings.Success:
 	default:
 		return
@@ -142,7 +142,7 @@ func TestStatsCountEverything(t *testing.T) {
 			case 3:
 				mon = s.with(t, db, monitor.Config{})
 			default:
-				signal := pings.Signal{Kind: []pings.Kind{pings.Success, pings.Start, pings.Fail, pings.Log, pings.Success, pings.Success}[do-4]}
+				signal := pings.Signal{Kind: []pings.Kind{pings.Success, pings.Start, pings.Failure, pings.Log, pings.Success, pings.Success}[do-4]}
 				if rapid.IntRange(0, 3).Draw(rt, "queued") == 0 {
 					signal.At = now.Add(-time.Duration(rapid.IntRange(0, 3*24*60).Draw(rt, "age")) * time.Minute)
 					if signal.At.Before(l.created) {
@@ -186,7 +186,7 @@ func TestStats(t *testing.T) {
 		day := func(month time.Month, day int) time.Time { return time.Date(2026, month, day, 0, 0, 0, 0, time.UTC) }
 		s.ping(t, c.ID, pings.Success)
 		s.clock.Set(day(1, 31).Add(6 * time.Hour))
-		s.ping(t, c.ID, pings.Fail)
+		s.ping(t, c.ID, pings.Failure)
 		s.clock.Set(day(1, 31).Add(9 * time.Hour))
 		now := "01-31 1/1, 6h0m0s up 3h0m0s down 0s; "
 		want("today", s.Now(), s.Now(), now)
@@ -223,7 +223,7 @@ func TestStats(t *testing.T) {
 func TestStatsBeforeEndedPause(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
 		c := s.create(t, checks.Spec{Timeout: new(time.Hour), Grace: new(time.Hour)})
-		s.ping(t, c.ID, pings.Fail)
+		s.ping(t, c.ID, pings.Failure)
 		s.clock.Advance(200 * 24 * time.Hour)
 		_, err := s.Pause(t.Context(), c.ID)
 		must(t, err)

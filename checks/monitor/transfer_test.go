@@ -27,7 +27,7 @@ func TestTransfer(t *testing.T) {
 		o.channel(t, "pager", "old", map[string]string{"token": "1"})
 		other := o.addProject(t, monitor.ProjectSpec{Name: "other"})
 		c := o.create(t, checks.Spec{Name: new("job"), Slug: new("job"), Channels: new("*")})
-		o.ping(t, c.ID, pings.Fail)
+		o.ping(t, c.ID, pings.Failure)
 		theirs, err := o.CreateChannel(t.Context(), other.ID, "pager", "theirs", map[string]string{"token": "2"})
 		must(t, err)
 		_, err = o.Create(t.Context(), other.ID, checks.Spec{Slug: new("job")})
@@ -66,7 +66,7 @@ func TestTransferInFlight(t *testing.T) {
 		o.channel(t, "pager", "old", map[string]string{"token": "1"})
 		other := o.addProject(t, monitor.ProjectSpec{Name: "other"})
 		c := o.watched(t, "job")
-		o.ping(t, c.ID, pings.Fail)
+		o.ping(t, c.ID, pings.Failure)
 		o.set(func(ctx context.Context, _ channels.Channel, _ channels.Notification) error {
 			if _, err := o.Transfer(ctx, c.ID, other.ID); err != nil {
 				t.Error(err)

@@ -84,7 +84,7 @@ func testAlertRulesRoundTrip(t *testing.T, f fixture) {
 
 	// The state of the rules is read as it was saved, step by step.
 	want := c
-	for i, kind := range []pings.Kind{pings.Fail, pings.Fail, pings.Fail, pings.Success} {
+	for i, kind := range []pings.Kind{pings.Failure, pings.Failure, pings.Failure, pings.Success} {
 		at := noon.Add(time.Duration(i) * time.Minute)
 		f.ping(t, c.ID, pings.Signal{Kind: kind}, at)
 		want, _, _, _ = want.Ping(pings.Signal{Kind: kind}, at)
@@ -93,7 +93,7 @@ func testAlertRulesRoundTrip(t *testing.T, f fixture) {
 	late := noon.Add(11 * time.Hour) // in the quiet hours
 	f.ping(t, c.ID, pings.Signal{}, late)
 	for range 3 {
-		f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, late)
+		f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, late)
 	}
 	if held := f.check(t, c.ID).Alerting; !held.HeldSince.Equal(late) || held.Failures != 3 || held.Next.IsZero() {
 		t.Errorf("an alert that is held back: %+v", held)
@@ -115,7 +115,7 @@ func testAlertRules(t *testing.T, f fixture) {
 	})
 	f.assign(t, c.ID, ops.ID)
 	other := f.create(t, checks.Spec{}) // has no channel
-	f.ping(t, other.ID, pings.Signal{Kind: pings.Fail}, noon)
+	f.ping(t, other.ID, pings.Signal{Kind: pings.Failure}, noon)
 
 	f.ping(t, c.ID, pings.Signal{}, noon)
 	f.settle(t, at(70)) // down, for the first time
@@ -173,7 +173,7 @@ func testAlertOrder(t *testing.T, f fixture) {
 		}
 		for range 4 {
 			for _, l := range locked {
-				receive(l, pings.Signal{Kind: pings.Fail}, noon)
+				receive(l, pings.Signal{Kind: pings.Failure}, noon)
 				receive(l, pings.Signal{Kind: pings.Success}, noon)
 			}
 		}
@@ -205,7 +205,7 @@ func testAlertsInQuietHours(t *testing.T, f fixture) {
 	ops := f.addChannel(t, "ops", noon)
 	c := f.create(t, checks.Spec{QuietHours: new("11:00-13:00")})
 	f.assign(t, c.ID, ops.ID)
-	for i, kind := range []pings.Kind{pings.Success, pings.Fail, pings.Success, pings.Fail} {
+	for i, kind := range []pings.Kind{pings.Success, pings.Failure, pings.Success, pings.Failure} {
 		f.ping(t, c.ID, pings.Signal{Kind: kind}, noon.Add(time.Duration(i)*time.Minute))
 	}
 	end := time.Date(2026, 3, 1, 13, 0, 0, 0, time.UTC)
@@ -228,7 +228,7 @@ func testAlertsOfRulesThatCameLater(t *testing.T, f fixture) {
 	c := f.create(t, checks.Spec{})
 	f.assign(t, c.ID, ops.ID)
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Success}, noon)
-	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon.Add(time.Minute))
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, noon.Add(time.Minute))
 	f.change(t, c.ID, checks.Spec{RepeatEvery: new(time.Hour)}, noon.Add(2*time.Minute))
 	f.settle(t, noon.Add(62*time.Minute))
 	down := queued{Channel: "ops", Status: channels.Down, At: noon.Add(time.Minute), Raised: noon.Add(time.Minute)}

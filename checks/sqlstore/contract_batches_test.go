@@ -40,7 +40,7 @@ func testBatches(t *testing.T, f fixture) {
 	pingAll(3, pings.Signal{Kind: pings.Start, RunID: uuid.NullUUID{UUID: uuid.New(), Valid: true}})
 	failure := errors.New("no")
 	err := recordWith(t.Context(), f, []uuid.UUID{a.ID}, func(locked []*store.Locked) error {
-		receive(locked[0], pings.Signal{Kind: pings.Fail}, at)
+		receive(locked[0], pings.Signal{Kind: pings.Failure}, at)
 		return failure
 	})
 	if err != failure {
@@ -80,7 +80,7 @@ func testMixedBatch(t *testing.T, f fixture) {
 			switch l.ID {
 			case a.ID:
 				receive(l, pings.Signal{Kind: pings.Success}, noon)
-				receive(l, pings.Signal{Kind: pings.Fail, Body: []byte("{\\\"1,")}, noon.Add(time.Second))
+				receive(l, pings.Signal{Kind: pings.Failure, Body: []byte("{\\\"1,")}, noon.Add(time.Second))
 				receive(l, pings.Signal{Kind: pings.Success}, noon.Add(2*time.Second))
 			case b.ID:
 				receive(l, pings.Signal{Kind: pings.Log, UserAgent: agent}, noon)
@@ -150,7 +150,7 @@ func testConcurrentBatches(t *testing.T, f fixture) {
 				err := recordWith(t.Context(), f, ids, func(locked []*store.Locked) error {
 					for _, l := range locked {
 						// Some of these flip the check and some start a run, so that every way to write a state occurs.
-						kind := []pings.Kind{pings.Success, pings.Success, pings.Fail, pings.Start}[(w+i)%4]
+						kind := []pings.Kind{pings.Success, pings.Success, pings.Failure, pings.Start}[(w+i)%4]
 						receive(l, pings.Signal{Kind: kind}, noon.Add(time.Duration(i)*time.Second))
 					}
 					return nil

@@ -63,7 +63,7 @@ func testAssignedChannels(t *testing.T, f fixture) {
 		same(t, "assigned, under the lock", l.Channels, []uuid.UUID{first.ID, second.ID})
 		return nil
 	}))
-	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon) // an alert refers to them, too
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, noon) // an alert refers to them, too
 
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
 		return tx.Delete(ctx, store.Setup{Channel: &channels.Channel{ID: first.ID, ProjectID: f.project.ID}})

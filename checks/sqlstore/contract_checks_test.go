@@ -82,8 +82,8 @@ func testStateRoundTrip(t *testing.T, f fixture) {
 		end := noon.Add(time.Duration(i+1) * 25 * time.Hour)
 		took := time.Duration(i) * time.Minute
 		f.ping(t, c.ID, pings.Signal{Kind: pings.Start}, end.Add(-took))
-		f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, end)
-		ends = append(ends, checks.Run{At: end, Duration: took, Result: checks.RunFail})
+		f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, end)
+		ends = append(ends, checks.Run{At: end, Duration: took, Result: checks.RunFailure})
 		got := f.check(t, c.ID).History
 		same(t, "runs", got.Recent.Runs(), ends[max(0, len(ends)-checks.MaxRecent):])
 		same(t, "totals", got.On(end), checks.Totals{Runs: 1, Failures: 1, Timed: 1, Sum: took, Min: took, Max: took})
@@ -191,7 +191,7 @@ func testDeleteCheck(t *testing.T, f fixture) {
 	channel := f.addChannel(t, "ops", noon)
 	c := f.create(t, checks.Spec{})
 	f.assign(t, c.ID, channel.ID)
-	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail, Body: []byte("x")}, noon)
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure, Body: []byte("x")}, noon)
 	f.deleteCheck(t, c.ID)
 	f.gone(t, c.ID)
 	same(t, "log of a deleted check", f.log(t, c.ID), []pings.Ping(nil))

@@ -104,7 +104,7 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 	}
 	want := []store.Delivery{
 		{Status: channels.Up, Reason: checks.ReasonSuccess, State: store.DeliveryFailed, Attempts: 1, CreatedAt: noon.Add(time.Second), Error: "refused"},
-		{Status: channels.Down, Reason: checks.ReasonFail, State: store.DeliverySent, Attempts: 3, CreatedAt: noon},
+		{Status: channels.Down, Reason: checks.ReasonFailure, State: store.DeliverySent, Attempts: 3, CreatedAt: noon},
 	}
 	list := f.history(t, store.DeliveryQuery{})
 	for i := range want {
@@ -289,6 +289,6 @@ func testDeliveryLines(t *testing.T, f fixture) {
 		t.Errorf("in place of it: %+v", list[1])
 	}
 	alerts := f.alerts(t, []store.QueuedDelivery{{ID: list[1].ID}})
-	want := []store.AlertFlip{{At: noon, Reason: checks.ReasonFail}, {At: noon.Add(time.Second), Up: true, Reason: checks.ReasonSuccess}}
+	want := []store.AlertFlip{{At: noon, Reason: checks.ReasonFailure}, {At: noon.Add(time.Second), Up: true, Reason: checks.ReasonSuccess}}
 	same(t, "the flips that it sums up", alerts[0].Earlier, want)
 }

@@ -47,7 +47,7 @@ func testDueChecks(t *testing.T, f fixture) {
 	for i, c := range []checks.Check{late, later, paused} {
 		f.ping(t, c.ID, pings.Signal{}, noon.Add(time.Duration(i)*time.Second))
 	}
-	f.ping(t, failed.ID, pings.Signal{Kind: pings.Fail}, noon)
+	f.ping(t, failed.ID, pings.Signal{Kind: pings.Failure}, noon)
 	f.pause(t, paused.ID, noon)
 	deadline := noon.Add(2 * time.Minute)
 	for _, test := range []struct {

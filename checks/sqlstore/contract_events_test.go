@@ -16,8 +16,8 @@ func testHistory(t *testing.T, f fixture) {
 	c := f.watched(t, ops, pager)
 	other := f.watched(t, ops)
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
-	f.ping(t, other.ID, pings.Signal{Kind: pings.Fail}, at(1))
-	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, at(1))
+	f.ping(t, other.ID, pings.Signal{Kind: pings.Failure}, at(1))
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, at(1))
 	for _, q := range f.claimed(t, at(2)) {
 		state := store.DeliverySent
 		if q.ChannelID == pager.ID {
@@ -27,7 +27,7 @@ func testHistory(t *testing.T, f fixture) {
 	}
 	f.ping(t, c.ID, pings.Signal{}, at(3))
 	f.pause(t, c.ID, at(3))
-	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, at(4))
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, at(4))
 	page := func(before time.Time, limit int) []store.Event {
 		t.Helper()
 		list, err := f.History(t.Context(), c.ID, store.HistoryQuery{Before: before, Limit: limit})
@@ -41,7 +41,7 @@ func testHistory(t *testing.T, f fixture) {
 	}
 	paused := checks.StatusPaused
 	same(t, "statuses", got, []checks.Status{checks.StatusDown, paused, checks.StatusUp, checks.StatusDown})
-	if len(all) < 4 || all[0].From != paused || all[0].Reason != checks.ReasonFail || !all[0].At.Equal(at(4)) {
+	if len(all) < 4 || all[0].From != paused || all[0].Reason != checks.ReasonFailure || !all[0].At.Equal(at(4)) {
 		t.Fatalf("history %+v", all)
 	}
 	for i, want := range []int{2, 0, 2, 2} {
@@ -63,7 +63,7 @@ func testHistory(t *testing.T, f fixture) {
 func testManyReminders(t *testing.T, f fixture) {
 	c := f.watched(t, f.addChannel(t, "ops", noon), f.addChannel(t, "pager", noon))
 	f.change(t, c.ID, checks.Spec{RepeatEvery: new(time.Minute)}, noon)
-	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon)
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, noon)
 	for i := range store.MaxEventDeliveries {
 		f.settle(t, noon.Add(time.Duration(i+1)*time.Minute))
 	}

@@ -49,7 +49,7 @@ func testBacklog(t *testing.T, f fixture) {
 	}
 	c.Channels = []uuid.UUID{one.ID, two.ID}
 	f.update(t, func(ctx context.Context, tx store.Tx) error { return insertCheck(ctx, tx, c) })
-	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon.Add(time.Second))
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, noon.Add(time.Second))
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Success}, noon.Add(time.Minute))
 	// Two alerts to each of two channels. The second waits for the first.
 	want := store.Backlog{Pending: 4, OldestDue: noon.Add(time.Second)}
@@ -73,7 +73,7 @@ func testLastDurations(t *testing.T, f fixture) {
 		f.ping(t, c.ID, pings.Signal{Kind: pings.Success}, minute(2))
 	}
 	f.ping(t, done.ID, pings.Signal{Kind: pings.Start}, minute(3))
-	f.ping(t, done.ID, pings.Signal{Kind: pings.Fail}, minute(4))
+	f.ping(t, done.ID, pings.Signal{Kind: pings.Failure}, minute(4))
 	f.ping(t, running.ID, pings.Signal{Kind: pings.Start}, minute(3))
 	f.ping(t, noted.ID, pings.Signal{Kind: pings.Log}, minute(3))
 	for range 20 {

@@ -19,7 +19,7 @@ func testAlerts(t *testing.T, f fixture) {
 	ops := f.addChannel(t, "ops", noon)
 	c, quiet := f.watched(t, ops), f.watched(t, ops)
 	f.flip(t, quiet, noon, 1)
-	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail, ExitStatus: new(2), Body: append(bytes.Repeat([]byte{0xff}, channels.MaxBody), "the end"...)}, noon)
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: append(bytes.Repeat([]byte{0xff}, channels.MaxBody), "the end"...)}, noon)
 	f.flip(t, c, noon.Add(time.Second), 0)
 	claimed := f.claimed(t, noon.Add(time.Minute))
 	list := f.alerts(t, claimed)
@@ -29,11 +29,11 @@ func testAlerts(t *testing.T, f fixture) {
 	got := list[1]
 	same(t, "check", got.Check.ID, c.ID)
 	same(t, "channel", got.Channel, ops)
-	same(t, "flip", got.Flip, store.AlertFlip{At: noon, Reason: checks.ReasonFail})
+	same(t, "flip", got.Flip, store.AlertFlip{At: noon, Reason: checks.ReasonFailure})
 	if got.Project != f.project.Name || got.Check.NPings != 1 || !got.UpAt.IsZero() || !got.DownAt.IsZero() || len(got.Earlier) != 0 {
 		t.Errorf("alert %+v", got)
 	}
-	if p := got.Ping; p.Kind != pings.Fail || *p.ExitStatus != 2 || p.BodySize != channels.MaxBody+7 ||
+	if p := got.Ping; p.Kind != pings.Failure || *p.ExitStatus != 2 || p.BodySize != channels.MaxBody+7 ||
 		!bytes.Equal(p.Body, bytes.Repeat([]byte{0xff}, channels.MaxBody)) {
 		t.Errorf("newest ping %d is %v with %d bytes, size %d", p.N, p.Kind, len(p.Body), p.BodySize)
 	}
@@ -42,7 +42,7 @@ func testAlerts(t *testing.T, f fixture) {
 	}
 
 	f.ping(t, c.ID, pings.Signal{}, noon.Add(2*time.Minute))
-	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon.Add(3*time.Minute))
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, noon.Add(3*time.Minute))
 	if got := f.alerts(t, claimed)[1]; !got.UpAt.Equal(noon.Add(2*time.Minute)) || got.Ping.N != 3 || len(got.Ping.Body)+len(got.BodyEnd) != 0 {
 		t.Errorf("after later flips: up at %v, newest ping %+v", got.UpAt, got.Ping)
 	}

@@ -108,7 +108,7 @@ func testCloseIncident(t *testing.T, f fixture) {
 		})
 	}
 	waiting(false)
-	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon)
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, noon)
 	waiting(true)
 	now := noon.Add(time.Minute)
 	closeAt(now, ops.ID)
@@ -145,7 +145,7 @@ func testCloseIncident(t *testing.T, f fixture) {
 // testDone saves the recipients that have accepted an alert.
 func testDone(t *testing.T, f fixture) {
 	c := f.watched(t, f.addChannel(t, "ops", noon))
-	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon)
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, noon)
 	claimed := f.claimed(t, noon)
 	again := claimed[0]
 	again.Due, again.Done, again.Error = noon.Add(time.Second), []string{"a", "ž \"x\", y", ""}, "away"

@@ -25,7 +25,7 @@ func testPingLog(t *testing.T, f fixture) {
 		{Kind: pings.Start, RunID: run, Scheme: "http", Method: "GET", RemoteAddr: "192.0.2.1", UserAgent: "curl/8"},
 		{Kind: pings.Log, Body: []byte("hello")},
 		{Kind: pings.Success, RunID: run, ExitStatus: new(0)},
-		{Kind: pings.Fail, ExitStatus: new(255), UserAgent: "ünï 😀"},
+		{Kind: pings.Failure, ExitStatus: new(255), UserAgent: "ünï 😀"},
 	} {
 		p := f.ping(t, c.ID, s, noon.Add(time.Duration(i)*time.Second))
 		f.ping(t, other.ID, s, noon) // entries of another check lie between
@@ -87,7 +87,7 @@ func testPingBodies(t *testing.T, f fixture) {
 func testFlipWindows(t *testing.T, f fixture) {
 	c := f.create(t, checks.Spec{})
 	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
-	for i, kind := range []pings.Kind{pings.Success, pings.Fail, pings.Success} {
+	for i, kind := range []pings.Kind{pings.Success, pings.Failure, pings.Success} {
 		f.ping(t, c.ID, pings.Signal{Kind: kind}, at(i))
 	}
 	all := []flips.Flip{{At: at(2), Up: true}, {At: at(1), Up: false}, {At: at(0), Up: true}}
@@ -115,12 +115,12 @@ func testTransitions(t *testing.T, f fixture) {
 	c := f.create(t, checks.Spec{})
 	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 	want := []checks.Transition{
-		{From: checks.StatusNew, To: checks.StatusDown, At: at(0), Reason: checks.ReasonFail},
+		{From: checks.StatusNew, To: checks.StatusDown, At: at(0), Reason: checks.ReasonFailure},
 		{From: checks.StatusDown, To: checks.StatusPaused, At: at(0)},
 		{From: checks.StatusPaused, To: checks.StatusUp, At: at(1), Reason: checks.ReasonSuccess},
 		{From: checks.StatusUp, To: checks.StatusPaused, At: at(2)},
 	}
-	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, at(0))
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, at(0))
 	f.pause(t, c.ID, at(0))
 	f.ping(t, c.ID, pings.Signal{}, at(1))
 	f.pause(t, c.ID, at(2))
@@ -132,15 +132,15 @@ func testTransitions(t *testing.T, f fixture) {
 	same(t, "transitions", list(c.ID), want)
 	same(t, "transitions of another check", list(f.create(t, checks.Spec{}).ID), []checks.Transition(nil))
 	tied := f.create(t, checks.Spec{})
-	f.ping(t, tied.ID, pings.Signal{Kind: pings.Fail}, at(3))
+	f.ping(t, tied.ID, pings.Signal{Kind: pings.Failure}, at(3))
 	f.pause(t, tied.ID, at(3))
 	f.ping(t, tied.ID, pings.Signal{}, at(3))
-	f.ping(t, tied.ID, pings.Signal{Kind: pings.Fail}, at(3))
+	f.ping(t, tied.ID, pings.Signal{Kind: pings.Failure}, at(3))
 	same(t, "transitions of one instant", list(tied.ID), []checks.Transition{
-		{From: checks.StatusNew, To: checks.StatusDown, At: at(3), Reason: checks.ReasonFail},
+		{From: checks.StatusNew, To: checks.StatusDown, At: at(3), Reason: checks.ReasonFailure},
 		{From: checks.StatusDown, To: checks.StatusPaused, At: at(3)},
 		{From: checks.StatusPaused, To: checks.StatusUp, At: at(3), Reason: checks.ReasonSuccess},
-		{From: checks.StatusUp, To: checks.StatusDown, At: at(3), Reason: checks.ReasonFail},
+		{From: checks.StatusUp, To: checks.StatusDown, At: at(3), Reason: checks.ReasonFailure},
 	})
 	again := f.create(t, checks.Spec{})
 	f.ping(t, again.ID, pings.Signal{}, at(1))

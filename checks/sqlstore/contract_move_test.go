@@ -38,8 +38,8 @@ func testMoveCheck(t *testing.T, f fixture) {
 	c, stays := f.watched(t, old), f.watched(t, old)
 	f.change(t, c.ID, checks.Spec{Slug: new("job")}, noon)
 	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.OnAlertUntil(ctx, noon.Add(time.Hour)) })
-	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon)
-	f.ping(t, stays.ID, pings.Signal{Kind: pings.Fail}, noon)
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, noon)
+	f.ping(t, stays.ID, pings.Signal{Kind: pings.Failure}, noon)
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Start}, noon.Add(time.Second))
 	before := f.check(t, c.ID)
 	must(t, f.move(t.Context(), c.ID, other.project.ID, theirs.ID))
@@ -95,7 +95,7 @@ func testMoveWhileDelivering(t *testing.T, f fixture) {
 	group, member := f.addChannel(t, "group", noon), f.addChannel(t, "member", noon)
 	for range 5 {
 		c := f.watched(t, group)
-		f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon)
+		f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, noon)
 		var toGroup store.QueuedDelivery
 		for _, q := range f.claimed(t, noon) {
 			toGroup = q

@@ -32,13 +32,13 @@ func testOnAlert(t *testing.T, f fixture) {
 			t.Fatal(got)
 		}
 	}
-	flip(pings.Fail, noon) // before anyone asked
+	flip(pings.Failure, noon) // before anyone asked
 	end := noon.Add(time.Hour)
 	until(end, nil)
 	until(noon.Add(time.Minute), nil)
 	until(noon.Add(10*time.Hour), errors.New("rolled back"))
 	flip(pings.Success, noon.Add(time.Minute))
-	flip(pings.Fail, end)
+	flip(pings.Failure, end)
 	flip(pings.Success, end.Add(time.Microsecond))
 
 	function := func(status channels.Status, at time.Time) queued {

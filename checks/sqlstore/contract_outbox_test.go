@@ -33,7 +33,7 @@ func (f fixture) flip(t *testing.T, c checks.Check, at time.Time, times int) {
 	t.Helper()
 	must(t, f.edit(t.Context(), c.ID, func(l *store.Locked) error {
 		for i := range times {
-			kind := pings.Fail
+			kind := pings.Failure
 			if i%2 == 1 {
 				kind = pings.Success
 			}

@@ -130,7 +130,7 @@ func testDeleteProject(t *testing.T, f fixture) {
 	channel := f.addChannel(t, "ops", noon)
 	c := f.create(t, checks.Spec{Slug: new("a")})
 	f.assign(t, c.ID, channel.ID)
-	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon)
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, noon)
 	key := checks.Key{ID: uuid.New(), ProjectID: f.project.ID, Hash: hashOf("key"), CreatedAt: noon}
 	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.Save(ctx, store.Setup{Key: &key}) })
 	other := f.addProject(t, newProject("other"))

@@ -109,7 +109,7 @@ func testPruneFlips(t *testing.T, f fixture) {
 	channel := f.addChannel(t, "ops", noon)
 	c := f.create(t, checks.Spec{})
 	f.assign(t, c.ID, channel.ID)
-	f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, noon)
+	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, noon)
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Success}, noon.Add(time.Hour))
 	if n, err := f.PruneFlips(t.Context(), noon.Add(time.Hour), nil); err != nil || n != 1 {
 		t.Errorf("removed %d flips, want 1; error %v", n, err)

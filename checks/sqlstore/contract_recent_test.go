@@ -17,7 +17,7 @@ func testRecentPings(t *testing.T, f fixture) {
 	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 	run := uuid.NullUUID{UUID: uuid.New(), Valid: true}
 	busy, rare, never, other := f.create(t, checks.Spec{}), f.create(t, checks.Spec{}), f.create(t, checks.Spec{}), f.create(t, checks.Spec{})
-	f.ping(t, rare.ID, pings.Signal{Kind: pings.Fail, ExitStatus: new(3), Body: []byte("disk full"), UserAgent: "curl"}, minute(1))
+	f.ping(t, rare.ID, pings.Signal{Kind: pings.Failure, ExitStatus: new(3), Body: []byte("disk full"), UserAgent: "curl"}, minute(1))
 	for i := range 15 {
 		f.ping(t, busy.ID, pings.Signal{Kind: pings.Start, RunID: run}, minute(4*i))
 		f.ping(t, other.ID, pings.Signal{}, minute(4*i+1)) // entries of another check lie between
@@ -81,7 +81,7 @@ func testRecentTransitions(t *testing.T, f fixture) {
 	second := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
 	a, b, quiet := f.create(t, checks.Spec{}), f.create(t, checks.Spec{}), f.create(t, checks.Spec{})
 	for i, c := range []checks.Check{a, b} {
-		f.ping(t, c.ID, pings.Signal{Kind: pings.Fail}, second(i))
+		f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, second(i))
 		f.pause(t, c.ID, second(i))
 		f.ping(t, c.ID, pings.Signal{}, second(i+1))
 	}

@@ -71,7 +71,7 @@ func (r race) record(ctx context.Context, _ func()) error {
 }
 
 func failed(l *store.Locked) {
-	receive(l, pings.Signal{Kind: pings.Fail}, time.Now())
+	receive(l, pings.Signal{Kind: pings.Failure}, time.Now())
 }
 
 func (r race) deleteChannel(ctx context.Context, hold func()) error {

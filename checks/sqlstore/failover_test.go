@@ -113,7 +113,7 @@ func TestLaggingStandby(t *testing.T) {
 	catchUp(t, primary)
 	detach(t, primary, standby)
 
-	_, err = mon.Ping(t.Context(), survivor.ID, pings.Signal{Kind: pings.Fail, UserAgent: "lost"})
+	_, err = mon.Ping(t.Context(), survivor.ID, pings.Signal{Kind: pings.Failure, UserAgent: "lost"})
 	must(t, err)
 	var lost []checks.Check
 	for range 40 { // a sequence is logged 32 values ahead

@@ -62,7 +62,7 @@ func TestBacklogInOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, kind := range []pings.Kind{pings.Fail, pings.Success} {
+		for _, kind := range []pings.Kind{pings.Failure, pings.Success} {
 			clock.Advance(time.Second)
 			if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: kind}); err != nil {
 				t.Fatal(err)

@@ -156,7 +156,7 @@ func fillOutbox(t *testing.T, store *sqlstore.Store, db *bun.DB, now time.Time) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []pings.Kind{pings.Fail, pings.Success, pings.Fail} {
+	for _, kind := range []pings.Kind{pings.Failure, pings.Success, pings.Failure} {
 		if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: kind}); err != nil {
 			t.Fatal(err)
 		}

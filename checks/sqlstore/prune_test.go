@@ -38,7 +38,7 @@ func TestPruneInSmallSteps(t *testing.T) {
 		must(t, err)
 		c := addCheck(t, mon)
 		const n = checks.PaidPings + 1100
-		addPings(t, store, c.ID, at, n, pings.Success, pings.Fail) // each flips the check
+		addPings(t, store, c.ID, at, n, pings.Success, pings.Failure) // each flips the check
 		bundb := db.Bun(t)
 		// counting returns a pause that counts what is left of a table, and the number of steps that have removed rows.
 		counting := func(table string) (pause func(), steps *int) {

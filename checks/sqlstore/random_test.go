@@ -131,7 +131,7 @@ func (c *chaos) text(prefix string, n int) *string { return new(fmt.Sprint(prefi
 // ping pings a check, possibly after its deadline.
 func (c *chaos) ping(t *testing.T, mon *monitor.Monitor, id uuid.UUID) error {
 	c.clock.Advance(time.Duration(c.random.IntN(30)) * time.Hour)
-	kinds := []pings.Kind{pings.Success, pings.Start, pings.Fail, pings.Log}
+	kinds := []pings.Kind{pings.Success, pings.Start, pings.Failure, pings.Log}
 	_, err := mon.Ping(t.Context(), id, pings.Signal{
 		Kind: kinds[c.random.IntN(len(kinds))], RunID: uuid.NullUUID{UUID: uuid.New(), Valid: c.random.IntN(2) == 0},
 	})

@@ -97,7 +97,7 @@ func (p *pair) prepare(name string) func(ctx context.Context, i int) error {
 	}
 	channel := fmt.Sprint(p.random.IntN(p.channels + 1))
 	signal := pings.Signal{
-		Kind: []pings.Kind{pings.Success, pings.Start, pings.Fail, pings.Fail, pings.Log}[p.random.IntN(5)],
+		Kind: []pings.Kind{pings.Success, pings.Start, pings.Failure, pings.Failure, pings.Log}[p.random.IntN(5)],
 		Body: make([]byte, p.random.IntN(3)), RunID: uuid.NullUUID{UUID: uuid.UUID{15: byte(p.random.IntN(2))}, Valid: p.random.IntN(2) == 0},
 	}
 	switch name {

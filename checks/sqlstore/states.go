@@ -238,7 +238,7 @@ func stateValues(row *lockedRow, s *checks.State) ([]any, error) {
 var statuses = [...]checks.Status{checks.StatusNew, checks.StatusUp, checks.StatusDown, checks.StatusPaused}
 
 // kinds lists the kinds of pings. The database stores the index.
-var kinds = [...]pings.Kind{pings.Success, pings.Start, pings.Fail, pings.Log, pings.Ignored}
+var kinds = [...]pings.Kind{pings.Success, pings.Start, pings.Failure, pings.Log, pings.Ignored}
 
 // code returns the index of a value, or -1, which decode refuses.
 func code[T comparable](list []T, v T) int64 { return int64(slices.Index(list, v)) }

@@ -161,7 +161,7 @@ func newestState() checks.State {
 			RepeatFrom: at.Add(9e9), Reminders: 3, Next: at.Add(10e9),
 		},
 		History: checks.History{
-			Recent:      checks.RecentRuns(checks.Run{At: at, Duration: 1230 * time.Millisecond, Result: checks.RunFail}),
+			Recent:      checks.RecentRuns(checks.Run{At: at, Duration: 1230 * time.Millisecond, Result: checks.RunFailure}),
 			LastSuccess: at.Add(11e9), LastSuccessDuration: 20 * time.Millisecond, Today: checks.Day{Date: checks.Date(at), Totals: day},
 		},
 	}

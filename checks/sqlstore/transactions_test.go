@@ -73,7 +73,7 @@ func (w *world) worksOn(t tb) {
 	must(t, err)
 	uploads, err := w.ClaimBodies(ctx, store.UploadTask, noon.Add(time.Hour), noon.Add(2*time.Hour), 100)
 	must(t, err)
-	must(t, w.attempt(w.ping(w.second, pings.Signal{Kind: pings.Fail})))
+	must(t, w.attempt(w.ping(w.second, pings.Signal{Kind: pings.Failure})))
 	alerts, err := w.Deliveries(ctx, store.DeliveryQuery{Project: w.project, Check: w.second, Limit: 100})
 	must(t, err)
 	removed, err := w.PrunePings(ctx, nil)
@@ -231,7 +231,7 @@ func newWorld(t tb, db *sqlstore.Store) *world {
 	w.group = channels.Channel{ID: uuid.New(), ProjectID: w.project, Kind: channels.Group, Name: "all",
 		Settings: map[string]string{"channels": w.ops.ID.String()}, CreatedAt: noon.Add(time.Second)}
 	run := uuid.NullUUID{UUID: uuid.New(), Valid: true}
-	w.signal = &pings.Signal{Kind: pings.Fail, RunID: run, ExitStatus: new(3), Body: []byte("a body")}
+	w.signal = &pings.Signal{Kind: pings.Failure, RunID: run, ExitStatus: new(3), Body: []byte("a body")}
 	must(t, w.attempt(func(ctx context.Context, tx store.Tx) error {
 		for _, p := range []checks.Project{
 			{ID: w.project, Name: "p", Account: "a", Plan: checks.Paid, MaxChecks: 10, PingKey: "p1", BadgeKey: "b1", CreatedAt: noon},

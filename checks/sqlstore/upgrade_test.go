@@ -64,7 +64,7 @@ func newFilled(t *testing.T, db dbtest.DB) *filled {
 		spec := checks.Spec{Name: new(fmt.Sprintf("job %d ☃", i)), Slug: new(fmt.Sprint("job-", i)), Channels: new("*")}
 		c, err := f.mon.Create(t.Context(), project.ID, spec)
 		must(t, err)
-		for n, kind := range []pings.Kind{pings.Start, pings.Success, pings.Fail, pings.Success} {
+		for n, kind := range []pings.Kind{pings.Start, pings.Success, pings.Failure, pings.Success} {
 			signal := pings.Signal{Kind: kind, Body: []byte(strings.Repeat("output\x00\xff ", n)), RunID: uuid.NullUUID{UUID: c.ID, Valid: true}}
 			_, err := f.mon.Ping(t.Context(), c.ID, signal)
 			must(t, err)

@@ -30,7 +30,7 @@ func (b *builder) reason(t checks.Transition) {
 		b.overdue(t)
 	case checks.ReasonOverrun:
 		b.overrun(t)
-	case checks.ReasonFail:
+	case checks.ReasonFailure:
 		b.failed(t)
 	}
 }
@@ -96,7 +96,7 @@ func (b *builder) startOf(t checks.Transition) (pings.Ping, bool) {
 // failed tells what the job said when it failed.
 func (b *builder) failed(t checks.Transition) {
 	parts := []Part{plain("The job reported a failure")}
-	at := slices.IndexFunc(b.Pings, func(p pings.Ping) bool { return p.Kind == pings.Fail && p.At.Equal(t.At) })
+	at := slices.IndexFunc(b.Pings, func(p pings.Ping) bool { return p.Kind == pings.Failure && p.At.Equal(t.At) })
 	if at >= 0 {
 		p := b.Pings[at]
 		if p.ExitStatus != nil {

@@ -16,7 +16,7 @@ import (
 // TestAnyHistory explains checks after random events, also without their history and after clocks were set back.
 func TestAnyHistory(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	kinds := []pings.Kind{pings.Success, pings.Fail, pings.Start, pings.Log}
+	kinds := []pings.Kind{pings.Success, pings.Failure, pings.Start, pings.Log}
 	for range 500 {
 		s := begin(t, checks.Spec{AlertAfter: new(random.IntN(3)), RepeatEvery: new(time.Duration(random.IntN(2)) * time.Hour),
 			QuietHours: new([]string{"", "22:00-06:00"}[random.IntN(2)]), MaxRuntime: new(time.Duration(random.IntN(2)) * 2 * time.Hour)})

@@ -68,7 +68,7 @@ func (s *story) ping(signal pings.Signal, at time.Time) *story {
 
 func (s *story) success(at time.Time) *story { return s.ping(pings.Signal{}, at) }
 func (s *story) start(at time.Time) *story   { return s.ping(pings.Signal{Kind: pings.Start}, at) }
-func (s *story) fail(at time.Time) *story    { return s.ping(pings.Signal{Kind: pings.Fail}, at) }
+func (s *story) fail(at time.Time) *story    { return s.ping(pings.Signal{Kind: pings.Failure}, at) }
 
 func (s *story) settle(at time.Time) *story { return s.apply(s.in.Check.Settle(at)) }
 
@@ -209,14 +209,14 @@ func TestExplain(t *testing.T) {
 		// Failures and overruns
 		{"failed signal", daily().fail(at(22, 2, 0)).with(sent("ops", at(22, 2, 0))), at(22, 2, 30),
 			"Down since 02:00 Europe/Riga. The job reported a failure; last success yesterday 03:04. *ops* was notified at 02:00:00. Next run due at 03:00."},
-		{"exit status and output", daily().ping(pings.Signal{Kind: pings.Fail, ExitStatus: new(2), Body: []byte("\r\n\x1b[31mtar: /: no space\x1b[0m left\nmore")}, at(22, 2, 0)).
+		{"exit status and output", daily().ping(pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: []byte("\r\n\x1b[31mtar: /: no space\x1b[0m left\nmore")}, at(22, 2, 0)).
 			with(sent("ops", at(22, 2, 0))), at(22, 2, 30),
 			"Down since 02:00 Europe/Riga. The job reported a failure with exit status 2: “tar: /: no space left”; last success yesterday 03:04. " +
 				"*ops* was notified at 02:00:00. Next run due at 03:00."},
 		{"again", daily().fail(at(22, 2, 0)).fail(at(22, 2, 10)).with(sent("ops", at(22, 2, 0))), at(22, 2, 30),
 			"Down since 02:00 Europe/Riga. The job reported a failure; last success yesterday 03:04. It reported another failure, most recently at 02:10. " +
 				"*ops* was notified at 02:00:00. Next run due at 03:00."},
-		{"message", daily().ping(pings.Signal{Kind: pings.Fail, Scheme: "email", Body: []byte("Subject: failed")}, at(22, 2, 0)).with(sent("ops", at(22, 2, 0))), at(22, 2, 30),
+		{"message", daily().ping(pings.Signal{Kind: pings.Failure, Scheme: "email", Body: []byte("Subject: failed")}, at(22, 2, 0)).with(sent("ops", at(22, 2, 0))), at(22, 2, 30),
 			"Down since 02:00 Europe/Riga. The job reported a failure; last success yesterday 03:04. *ops* was notified at 02:00:00. Next run due at 03:00."},
 		{"overrun of the grace time", daily().start(at(22, 2, 30)).settle(at(22, 2, 50)).with(sent("ops", at(22, 2, 50))), at(22, 2, 55),
 			"Down since 02:50. The run that started at 02:30 Europe/Riga did not end within its grace of 20 min; last success yesterday 03:04. *ops* was notified at 02:50:00. " +
@@ -251,7 +251,7 @@ func TestExplain(t *testing.T) {
 		{"reminded", rules(checks.Spec{RepeatEvery: new(4 * time.Hour)}).settle(late).settle(at(22, 7, 20)).with(sent("ops", late),
 			verdict.Delivery{Name: "ops", State: verdict.Sent, Reminder: 1, FinishedAt: at(22, 7, 20)}), at(22, 8, 0),
 			missed + "*ops* was notified at 03:20:00. Reminder 1 was sent at 07:20; the next is due at 11:20. " + tomorrow},
-		{"late report", daily().settle(at(22, 3, 5)).ping(pings.Signal{Kind: pings.Fail, At: at(22, 3, 2)}, at(22, 3, 10)), at(22, 3, 15),
+		{"late report", daily().settle(at(22, 3, 5)).ping(pings.Signal{Kind: pings.Failure, At: at(22, 3, 2)}, at(22, 3, 10)), at(22, 3, 15),
 			"Down since 03:02 Europe/Riga. The job reported a failure; last success yesterday 03:04. " +
 				"No one has been notified yet: the job reported late, so the alert waits for another failure. " + tomorrow},
 	} {
@@ -314,7 +314,7 @@ func TestClockChanges(t *testing.T) {
 func TestHostileNames(t *testing.T) {
 	late := at(22, 3, 20)
 	evil := "a*\r\nUp since 03:00.\u202e<script>\x00\xff" + strings.Repeat("x", 500)
-	s := begin(t, checks.Spec{}).success(at(21, 3, 4)).ping(pings.Signal{Kind: pings.Fail, Body: []byte(evil)}, late).with(
+	s := begin(t, checks.Spec{}).success(at(21, 3, 4)).ping(pings.Signal{Kind: pings.Failure, Body: []byte(evil)}, late).with(
 		sent(evil, late), verdict.Delivery{Name: evil, State: verdict.Failed, Error: evil},
 		verdict.Delivery{Name: evil, State: verdict.Pending, Error: evil}, verdict.Delivery{Name: "\u200b"}).failing(evil, evil, late)
 	s.in.Now = at(22, 4, 0)
@@ -355,8 +355,8 @@ func TestForAlert(t *testing.T) {
 			"Was down from 22 Nov 03:20 to 22 Nov 03:39, for 19 min. The run expected on 22 Nov 03:00 Europe/Riga did not report within its grace of 20 min; last success on 21 Nov 03:04."},
 		{"up", daily().settle(late).success(at(22, 3, 39)), verdict.Flip{Transition: up, DownAt: late}, 0, at(22, 4, 0),
 			"Up since 22 Nov 03:39, after 19 min down. Next run due on 23 Nov 03:00 Europe/Riga."},
-		{"output stays out", daily().ping(pings.Signal{Kind: pings.Fail, ExitStatus: new(7), Body: []byte("password")}, at(22, 2, 0)),
-			verdict.Flip{Transition: checks.Transition{To: checks.StatusDown, At: at(22, 2, 0).UTC(), Reason: checks.ReasonFail}}, 0, at(22, 2, 0),
+		{"output stays out", daily().ping(pings.Signal{Kind: pings.Failure, ExitStatus: new(7), Body: []byte("password")}, at(22, 2, 0)),
+			verdict.Flip{Transition: checks.Transition{To: checks.StatusDown, At: at(22, 2, 0).UTC(), Reason: checks.ReasonFailure}}, 0, at(22, 2, 0),
 			"Down since 22 Nov 02:00 Europe/Riga. The job reported a failure with exit status 7; last success on 21 Nov 03:04."},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -163,7 +163,7 @@ func (l *life) duration(due time.Time) time.Duration {
 func (l *life) finish(ctx context.Context, ok bool) error {
 	kind, text := pings.Success, ""
 	if !ok {
-		kind = pings.Fail
+		kind = pings.Failure
 	}
 	if l.output != nil {
 		text = l.output(l.random, l.clock.now(), ok)
@@ -190,7 +190,7 @@ func (l *life) ping(ctx context.Context, kind pings.Kind, output string) error {
 	case kind == pings.Start:
 		s.Method = "GET"
 	case l.agent == wrapper:
-		s.ExitStatus = new(map[pings.Kind]int{pings.Success: 0, pings.Fail: 2}[kind])
+		s.ExitStatus = new(map[pings.Kind]int{pings.Success: 0, pings.Failure: 2}[kind])
 	}
 	if l.agent == mail && output != "" {
 		s.Body = []byte("Subject: " + l.name + "\r\nContent-Type: text/plain\r\n\r\n" + output)

@@ -71,7 +71,7 @@ func main() {
 	spec := checks.Spec{Name: new("backup"), Channels: new(ops.ID.String())}
 	backup, _, err := mon.Upsert(ctx, project.ID, spec, checks.UniqueName)
 	check(err)
-	for _, signal := range []pings.Signal{{Kind: pings.Success}, {Kind: pings.Fail, ExitStatus: new(3)}} {
+	for _, signal := range []pings.Signal{{Kind: pings.Success}, {Kind: pings.Failure, ExitStatus: new(3)}} {
 		_, err = mon.Ping(ctx, backup.ID, signal)
 		check(err)
 	}

@@ -63,7 +63,7 @@ func run() error {
 		}
 		signal := pings.Signal{Kind: pings.Success}
 		if at.Day() == 13 && at.Month()%3 == 0 {
-			signal.Kind = pings.Fail
+			signal.Kind = pings.Failure
 		}
 		if c, _, effects, err = c.Ping(signal, at.Add(10*time.Minute)); err != nil {
 			return err

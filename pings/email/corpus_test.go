@@ -59,7 +59,7 @@ func readExpected(t testing.TB) map[string]classes {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	kinds := []pings.Kind{pings.Start, pings.Success, pings.Fail, pings.Ignored}
+	kinds := []pings.Kind{pings.Start, pings.Success, pings.Failure, pings.Ignored}
 	expected := make(map[string]classes)
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		text, _, _ := strings.Cut(lines.Text(), "#")

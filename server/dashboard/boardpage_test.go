@@ -57,7 +57,7 @@ func TestBoard(t *testing.T) {
 	for i := range 15 { // from 16:14 to 06:14, and each takes a minute and a half
 		kind, exit := pings.Success, 0
 		if i == 7 {
-			kind, exit = pings.Fail, 3
+			kind, exit = pings.Failure, 3
 		}
 		s.run(export, pings.Signal{Kind: kind, ExitStatus: &exit}, 90*time.Second)
 		s.advance(time.Hour - 90*time.Second)
@@ -108,7 +108,7 @@ func TestBoardOfManyChecks(t *testing.T) {
 		s.report(s.create(checks.Spec{Name: new(fmt.Sprintf("job-%02d", i))}), pings.Signal{})
 	}
 	failed := s.create(checks.Spec{Name: new("zzz")})
-	s.report(failed, pings.Signal{Kind: pings.Fail})
+	s.report(failed, pings.Signal{Kind: pings.Failure})
 	s.advance(48 * time.Hour / 3)
 	b := s.signedIn(s.keys.ReadOnly)
 	page := b.get(s.path("board")).is(http.StatusOK).has(">zzz<", "11 healthy checks hidden.", "?all=1", ">job-28<").hasNo(">job-30<")
@@ -127,7 +127,7 @@ func TestBoardOfHostileNames(t *testing.T) {
 	for _, name := range []string{`<script>alert(1)</script>`, `"><svg onload=alert(1)>`, "{{.Base}}", "a\u202eb", strings.Repeat("w", 100), `</title></svg>`} {
 		c := s.create(checks.Spec{Name: &name, Tags: []string{`<b>'"`}})
 		s.report(c, pings.Signal{})
-		s.report(c, pings.Signal{Kind: pings.Fail})
+		s.report(c, pings.Signal{Kind: pings.Failure})
 	}
 	page := s.signedIn(s.keys.ReadWrite).get(s.path("board?group=tag")).is(http.StatusOK)
 	page.has("&lt;script&gt;alert(1)&lt;/script&gt;").hasNo("<script>alert", "<svg onload", "</title></svg></span>")

@@ -20,7 +20,7 @@ func TestCheckPage(t *testing.T) {
 	}
 	editor, reader := s.signedIn(s.keys.ReadWrite), s.signedIn(s.keys.ReadOnly)
 	editor.get(path).is(http.StatusOK).has("No pings yet", c.ID.String(), "crontab", "0 13 * * *  rollcall run", "Kubernetes", "&lt;b&gt;Everything")
-	for _, kind := range []pings.Kind{pings.Start, pings.Success, pings.Start, pings.Fail} {
+	for _, kind := range []pings.Kind{pings.Start, pings.Success, pings.Start, pings.Failure} {
 		if _, err := s.mon.Ping(t.Context(), c.ID, pings.Signal{Kind: kind, Body: []byte("\x1b[31m<i>" + string(kind) + "</i>"), Scheme: "https", Method: "POST", RemoteAddr: "10.0.4.7", UserAgent: "curl/8 <u>"}); err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func TestList(t *testing.T) {
 	paused := s.create(checks.Spec{Name: new("legacy")})
 	ping(up, pings.Success)
 	ping(late, pings.Success)
-	ping(down, pings.Fail)
+	ping(down, pings.Failure)
 	if _, err := s.mon.Pause(t.Context(), paused.ID); err != nil {
 		t.Fatal(err)
 	}

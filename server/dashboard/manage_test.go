@@ -120,7 +120,7 @@ func (s *site) stored(id uuid.UUID) channels.Channel {
 // goDown makes a check go down, and sends the alerts.
 func (s *site) goDown(c checks.Check) {
 	s.t.Helper()
-	if _, err := s.mon.Ping(context.Background(), c.ID, pings.Signal{Kind: pings.Fail}); err != nil {
+	if _, err := s.mon.Ping(context.Background(), c.ID, pings.Signal{Kind: pings.Failure}); err != nil {
 		s.t.Fatal(err)
 	}
 	s.deliver()

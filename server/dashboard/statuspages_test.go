@@ -53,7 +53,7 @@ func TestStatusPages(t *testing.T) {
 	b.post(path, form).is(http.StatusSeeOther)
 	public.get("/status/acme").is(http.StatusOK).has("Database")
 	public.get("/status/acme-sons").is(http.StatusNotFound)
-	if _, err := s.mon.Ping(t.Context(), shop.ID, pings.Signal{Kind: pings.Fail}); err != nil {
+	if _, err := s.mon.Ping(t.Context(), shop.ID, pings.Signal{Kind: pings.Failure}); err != nil {
 		t.Fatal(err)
 	}
 

@@ -130,7 +130,7 @@ func New() *Metrics {
 		spoolAge: prometheus.NewDesc("rollcall_spool_oldest_age_seconds",
 			"Time since the oldest ping in the spool was received, 0 if the spool is empty.", nil, nil),
 	}
-	for _, kind := range []pings.Kind{pings.Success, pings.Start, pings.Fail, pings.Log, pings.Ignored} {
+	for _, kind := range []pings.Kind{pings.Success, pings.Start, pings.Failure, pings.Log, pings.Ignored} {
 		m.pings.WithLabelValues(string(kind)) // so that their rates start at 0
 	}
 	for _, result := range []string{"recorded", "dropped"} {

@@ -160,7 +160,7 @@ func TestKeywords(t *testing.T) {
 		for _, p := range s.pings(c) {
 			kinds = append(kinds, p.Kind)
 		}
-		s.equal("kinds", kinds, []pings.Kind{pings.Start, pings.Success, pings.Fail, pings.Ignored, pings.Fail})
+		s.equal("kinds", kinds, []pings.Kind{pings.Start, pings.Success, pings.Failure, pings.Ignored, pings.Failure})
 		if d := s.pings(c)[1].Duration; d == nil {
 			s.Error("the run that was started has no duration")
 		}
@@ -181,12 +181,12 @@ func TestOtherRulesOfMessages(t *testing.T) {
 			message string
 			want    pings.Kind
 		}{
-			"no keyword, a failure by default": {strict, false, "Subject: report\n\ncompleted\n", pings.Fail},
+			"no keyword, a failure by default": {strict, false, "Subject: report\n\ncompleted\n", pings.Failure},
 			"a keyword, for all the default":   {strict, false, "Subject: completed\n\n", pings.Success},
 			"keywords of HTTP bodies":          {checks.Spec{FilterHTTPBody: new(true), FilterDefaultFail: new(true), SuccessKW: new("x")}, false, "Subject: r\n\n", pings.Success},
 			"methods":                          {checks.Spec{Methods: new("POST")}, false, "Subject: r\n\n", pings.Success},
 			"paused until resumed":             {paused, true, "Subject: completed\n\n", pings.Ignored},
-			"not only ASCII":                   {checks.Spec{FilterBody: new(true), FailureKW: new("k\u013c\u016bda")}, false, page, pings.Fail},
+			"not only ASCII":                   {checks.Spec{FilterBody: new(true), FailureKW: new("k\u013c\u016bda")}, false, page, pings.Failure},
 		} {
 			c := s.create(test.spec)
 			if test.pause {

@@ -161,8 +161,8 @@ func reasonText(flip store.AlertFlip, last pings.Ping) string {
 		return "the expected ping did not arrive in time"
 	case checks.ReasonOverrun:
 		return "a run took too long"
-	case checks.ReasonFail:
-		if last.Kind == pings.Fail && last.ExitStatus != nil && last.At.Equal(flip.At) {
+	case checks.ReasonFailure:
+		if last.Kind == pings.Failure && last.ExitStatus != nil && last.At.Equal(flip.At) {
 			return fmt.Sprintf("the job reported a failure, exit status %d", *last.ExitStatus)
 		}
 		return "the job reported a failure"

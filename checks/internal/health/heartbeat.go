@@ -46,7 +46,7 @@ func (h *Health) beat(ctx context.Context, to job.Sender, sent, healthy *trouble
 		}
 	}
 	if report.Len() > 0 {
-		signal.Kind, signal.Body = pings.Fail, []byte(report.String())
+		signal.Kind, signal.Body = pings.Failure, []byte(report.String())
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return // the monitor stops, which is not a failure

@@ -52,12 +52,12 @@ func Check(ctx context.Context, mon *monitor.Monitor, c checks.Check, log []ping
 
 // addOutput reads the output of the failure that took a check down. Without the output the verdict is shorter.
 func addOutput(ctx context.Context, mon *monitor.Monitor, in *verdict.Input) {
-	if n := len(in.Transitions); n == 0 || in.Transitions[n-1].Reason != checks.ReasonFail {
+	if n := len(in.Transitions); n == 0 || in.Transitions[n-1].Reason != checks.ReasonFailure {
 		return
 	}
 	at := in.Transitions[len(in.Transitions)-1].At
 	for i, p := range in.Pings {
-		if p.Kind == pings.Fail && p.At.Equal(at) && p.BodySize > 0 {
+		if p.Kind == pings.Failure && p.At.Equal(at) && p.BodySize > 0 {
 			limited, cancel := context.WithTimeout(ctx, bodyTime)
 			defer cancel()
 			if body, err := mon.PingBody(limited, in.Check.ID, p.N); err == nil {

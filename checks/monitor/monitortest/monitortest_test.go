@@ -83,7 +83,7 @@ func TestAdvance(t *testing.T) {
 		same(t, told(mon.Alerts()), []string{"backup down 01 13:10 1", "backup down 01 13:10 2", "backup down 01 13:10 3"})
 		ping(t, mon, c, pings.Success)
 		same(t, told(mon.Alerts()), []string{"backup up 02 12:00 0"})
-		ping(t, mon, c, pings.Fail)
+		ping(t, mon, c, pings.Failure)
 		mon.Advance(0)
 		same(t, told(mon.Alerts()), []string{"backup down 02 12:00 0"})
 		same(t, told(mon.Alerts()), []string(nil))

@@ -125,13 +125,13 @@ func chooseSignal(rng *rand.Rand, s *subject) pings.Signal {
 	case dice < 12:
 		signal.Kind = pings.Start
 	case dice < 20:
-		signal.Kind = pings.Fail
+		signal.Kind = pings.Failure
 	case dice < 28:
 		signal.Kind = pings.Log
 	case dice < 32:
 		signal.ExitStatus = new(0)
 	case dice < 36:
-		signal.Kind, signal.ExitStatus = pings.Fail, new(1+rng.IntN(255))
+		signal.Kind, signal.ExitStatus = pings.Failure, new(1+rng.IntN(255))
 	}
 	signal.Method = []string{http.MethodPost, http.MethodPost, http.MethodGet, http.MethodHead}[rng.IntN(4)]
 	if signal.Method == http.MethodPost && rng.IntN(4) == 0 {

@@ -47,7 +47,7 @@ func TestClockJumps(t *testing.T) {
 			outcome{"down", 0, 0, 1, []time.Duration{0}, []flips.Flip{flip(15*minute, false), flip(0, true)}},
 		},
 		"back an hour while it is down": {
-			[]event{{0, pings.Fail}, {-hour, ""}, {-hour, pings.Success}},
+			[]event{{0, pings.Failure}, {-hour, ""}, {-hour, pings.Success}},
 			outcome{"up", -hour, -hour + 10*minute, 2, []time.Duration{-hour, 0}, []flips.Flip{flip(-hour, true), flip(0, false)}},
 		},
 		"forward a day": { // as if no ping had come for a day

@@ -110,7 +110,7 @@ func (d emailCheckDoc) write(w io.Writer) {
 	switch d.Ping.Type {
 	case pings.Ignored:
 		meaning = "ignored: no keyword was found, or the check is paused"
-	case pings.Fail:
+	case pings.Failure:
 		meaning = "fail: a failure keyword was found, or no keyword and the check requires one"
 	}
 	table(w,

@@ -125,7 +125,7 @@ func (c *pingCmd) Validate() error {
 func (c *pingCmd) signal() (pings.Signal, error) {
 	var s pings.Signal
 	switch kind := pings.Kind(c.Signal); kind {
-	case pings.Success, pings.Start, pings.Fail, pings.Log:
+	case pings.Success, pings.Start, pings.Failure, pings.Log:
 		s.Kind = kind
 	default:
 		status, err := strconv.ParseUint(c.Signal, 10, 8)
@@ -149,7 +149,7 @@ func exitSignal(status int) pings.Signal {
 	if status == 0 {
 		return pings.Signal{Kind: pings.Success, ExitStatus: &status}
 	}
-	return pings.Signal{Kind: pings.Fail, ExitStatus: &status}
+	return pings.Signal{Kind: pings.Failure, ExitStatus: &status}
 }
 
 func (c *pingCmd) Run(ctx context.Context, a *app) error {

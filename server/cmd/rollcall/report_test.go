@@ -45,7 +45,7 @@ func october(t *testing.T) *report {
 		ping(pings.Start)
 		now = now.Add(41 * time.Minute)
 		if day == 9 {
-			ping(pings.Fail)
+			ping(pings.Failure)
 			now = now.Add(time.Hour)
 		}
 		ping(pings.Success)

@@ -47,7 +47,7 @@ func varied(t *testing.T) *world {
 	w.ping(w.check("Up"), pings.Success)
 	w.ping(w.check("Late"), pings.Success)
 	w.clock.Advance(time.Hour)
-	w.ping(w.check("Failed"), pings.Fail)
+	w.ping(w.check("Failed"), pings.Failure)
 	w.check("New")
 	_, err = w.CreateStatusPage(t.Context(), checks.StatusPage{
 		ProjectID: w.project, Slug: "acme", Title: strings.Repeat("Wide ", 20), Description: strings.Repeat("W", 500) + "\n\n" + hostile[0],
@@ -106,7 +106,7 @@ func TestPageIsCurrent(t *testing.T) {
 // TestPageWithoutScript reads a page with scripts turned off.
 func TestPageWithoutScript(t *testing.T) {
 	w := newWorld(t, dbtest.Memory(t))
-	w.ping(w.check("Shop"), pings.Fail)
+	w.ping(w.check("Shop"), pings.Failure)
 	w.page("acme")
 	page := browsertest.Open(t, w.served())
 	page.NoScript()

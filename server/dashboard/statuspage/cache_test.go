@@ -29,7 +29,7 @@ func TestReadersCostNothing(t *testing.T) {
 		for i := range 5 {
 			c := w.check(fmt.Sprint("Service ", i), "web")
 			w.ping(c, pings.Success)
-			w.ping(c, pings.Fail)
+			w.ping(c, pings.Failure)
 			w.ping(c, pings.Success)
 		}
 		w.page("acme", "web")
@@ -126,7 +126,7 @@ func TestPagesFollowChanges(t *testing.T) {
 		settle()
 		s.wants(t, "no change", 0, 0, 0)
 
-		signal(a, pings.Fail)
+		signal(a, pings.Failure)
 		settle("1 of 2 services is down.")
 		s.wants(t, "a failure", 1, 1, 0)
 		signal(a, pings.Success)
@@ -137,7 +137,7 @@ func TestPagesFollowChanges(t *testing.T) {
 			settle("Both services are up.")
 		}
 		s.wants(t, "pings of a check that is up", 0, 0, 0)
-		signal(other, pings.Fail)
+		signal(other, pings.Failure)
 		settle("Both services are up.")
 		s.wants(t, "another check", 0, 0, 0)
 
@@ -194,7 +194,7 @@ func TestSecondPage(t *testing.T) {
 		w.check("A", "a")
 		b := w.check("B", "b")
 		w.get("/a")
-		_, err := w.Ping(t.Context(), b.ID, pings.Signal{Kind: pings.Fail})
+		_, err := w.Ping(t.Context(), b.ID, pings.Signal{Kind: pings.Failure})
 		w.must(err)
 		time.Sleep(time.Second)
 		w.shows("/a", "The service is not monitored right now.")
@@ -304,7 +304,7 @@ func BenchmarkReaders(b *testing.B) {
 	for i := range 30 {
 		c := w.check(fmt.Sprint("Service ", i))
 		for range 3 {
-			w.ping(c, pings.Fail)
+			w.ping(c, pings.Failure)
 			w.ping(c, pings.Success)
 		}
 	}

@@ -75,7 +75,7 @@ func TestPageRevealsNothing(t *testing.T) {
 		w.must(err)
 		unnamed, err := w.Create(t.Context(), w.project, checks.Spec{Slug: new("slug-of-unnamed"), Tags: []string{"tag-of-check"}})
 		w.must(err)
-		for _, kind := range []pings.Kind{pings.Success, pings.Fail, pings.Success, pings.Fail} {
+		for _, kind := range []pings.Kind{pings.Success, pings.Failure, pings.Success, pings.Failure} {
 			w.clock.Advance(time.Minute)
 			_, err := w.Ping(t.Context(), c.ID, pings.Signal{Kind: kind, Body: []byte("output of the job"), RunID: uuid.NullUUID{UUID: uuid.New(), Valid: true}})
 			w.must(err)
@@ -112,7 +112,7 @@ var hostile = []string{
 func TestHostileNames(t *testing.T) {
 	w := newWorld(t, dbtest.Memory(t))
 	for _, name := range hostile {
-		w.ping(w.check(name), pings.Fail)
+		w.ping(w.check(name), pings.Failure)
 	}
 	page := w.page("acme")
 	for _, title := range append([]string{`<b>"&'`}, hostile...) {
@@ -202,7 +202,7 @@ func TestFeed(t *testing.T) {
 			t.Errorf("before an incident: %+v", f)
 		}
 		w.clock.Advance(time.Minute)
-		w.ping(c, pings.Fail)
+		w.ping(c, pings.Failure)
 		first := validFeed(t, w.get("/acme/feed.atom"))
 		if len(first.Entries) != 1 || first.Entries[0].Title != "Shop is down" || first.Entries[0].Updated != "2026-03-31T12:01:00Z" {
 			t.Fatalf("during an incident: %+v", first)
@@ -229,7 +229,7 @@ func TestManyIncidents(t *testing.T) {
 	w.page("acme")
 	c := w.check("Shop")
 	for range 150 {
-		for _, kind := range []pings.Kind{pings.Fail, pings.Success} {
+		for _, kind := range []pings.Kind{pings.Failure, pings.Success} {
 			w.clock.Advance(time.Second)
 			_, err := w.Ping(t.Context(), c.ID, pings.Signal{Kind: kind})
 			w.must(err)
@@ -327,7 +327,7 @@ func TestConfig(t *testing.T) {
 // TestPageIsTheSameForAll lets a hostile reader come first: nothing of the request is kept for the others.
 func TestPageIsTheSameForAll(t *testing.T) {
 	w := newWorld(t, dbtest.Memory(t))
-	w.ping(w.check("Shop"), pings.Fail)
+	w.ping(w.check("Shop"), pings.Failure)
 	w.page("acme")
 	for _, path := range []string{"/acme", "/acme/feed.atom"} {
 		r := httptest.NewRequest(http.MethodGet, baseURL+path+"?evil=1#evil", nil)
@@ -351,7 +351,7 @@ func TestOlderDays(t *testing.T) {
 		_, err := w.Update(t.Context(), c.ID, checks.Spec{Timeout: new(300 * 24 * time.Hour)})
 		w.must(err)
 		w.page("acme")
-		w.ping(c, pings.Fail)
+		w.ping(c, pings.Failure)
 		w.clock.Advance(2 * time.Hour)
 		w.ping(c, pings.Success)
 		for _, at := range []time.Time{time.Date(2026, 3, 1, 0, 0, 1, 0, time.UTC), time.Date(2026, 4, 2, 12, 0, 0, 0, time.UTC)} {

@@ -197,7 +197,7 @@ func TestLane(t *testing.T) {
 		every5 = append(every5, run(timeline.Success, -3+float64(i)/12, -3+float64(i)/12+.01))
 		result := timeline.Success
 		if i == 3 || i == 10 || i == 11 {
-			result = timeline.Fail
+			result = timeline.Failure
 		}
 		every5bad = append(every5bad, run(result, -3+float64(i)/12, -3+float64(i)/12+.01))
 	}
@@ -211,7 +211,7 @@ func TestLane(t *testing.T) {
 		{"nothing", daily, nil, []string{ring}},
 		{"a run", daily, []timeline.Run{run(timeline.Success, -12, -11.5)}, []string{"run 25.0+1.0", ring}},
 		{"a short run stays visible", daily, []timeline.Run{run(timeline.Success, -12, -11.999)}, []string{"run 25.0+0.3", ring}},
-		{"a failure", daily, []timeline.Run{run(timeline.Fail, -12, -11.5)}, []string{"failed 25.0+1.0 1 bad", ring}},
+		{"a failure", daily, []timeline.Run{run(timeline.Failure, -12, -11.5)}, []string{"failed 25.0+1.0 1 bad", ring}},
 		{"over its limit", daily, []timeline.Run{run(timeline.Success, -12, -9)}, []string{"slow 25.0+6.2", ring}},
 		{"running", daily, []timeline.Run{run(timeline.Running, -.5, 0)}, []string{"running 49.0+1.0", ring}},
 		{"it does not end", daily, []timeline.Run{run(timeline.Overrun, -12, 0)}, []string{"overrun 25.0+2.1 …50.0 1 bad", ring}},
@@ -220,7 +220,7 @@ func TestLane(t *testing.T) {
 			[]string{"run 37.5+2.1", "missed 25.0 …37.5 1 bad", ring}},
 		{"missed since long ago", daily, []timeline.Run{run(timeline.Missed, -60, 0)}, []string{"missed 0.0 …50.0 1 bad", ring}},
 		{"late", daily, []timeline.Run{run(timeline.Late, -.5, 0)}, []string{"late 49.0+2.1", ring}},
-		{"two overlap", daily, []timeline.Run{run(timeline.Success, -12, -10.5), run(timeline.Fail, -11, -10), run(timeline.Success, -9, -8)},
+		{"two overlap", daily, []timeline.Run{run(timeline.Success, -12, -10.5), run(timeline.Failure, -11, -10), run(timeline.Success, -9, -8)},
 			[]string{"slow 25.0+3.1 row 0/2", "run 31.2+2.1", "failed 27.1+2.1 row 1/2 1 bad", ring}},
 		{"many", daily, every5, []string{"band 43.8+3.6 20 runs", ring}},
 		{"many, and failures", daily, every5bad,

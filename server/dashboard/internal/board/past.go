@@ -20,7 +20,7 @@ const (
 
 // kinds maps results to kinds.
 var kinds = map[timeline.Result]Kind{
-	timeline.Success: Run, timeline.Fail: Failed, timeline.Missed: Missed, timeline.Late: Late,
+	timeline.Success: Run, timeline.Failure: Failed, timeline.Missed: Missed, timeline.Late: Late,
 	timeline.Running: Running, timeline.Overrun: Overrun, timeline.Unended: Unended,
 }
 

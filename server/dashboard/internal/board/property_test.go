@@ -85,7 +85,7 @@ func randomRuns(t *rapid.T, axis *board.Axis) (runs []timeline.Run) {
 			return runs
 		}
 		r := timeline.Run{Start: at, Timed: true, Limit: at.Add(time.Hour)}
-		r.Result = rapid.SampledFrom([]timeline.Result{timeline.Success, timeline.Success, timeline.Success, timeline.Success, timeline.Fail,
+		r.Result = rapid.SampledFrom([]timeline.Result{timeline.Success, timeline.Success, timeline.Success, timeline.Success, timeline.Failure,
 			timeline.Missed, timeline.Overrun, timeline.Unended, timeline.Running, timeline.Late}).Draw(t, "result")
 		r.End = at.Add(time.Duration(rapid.IntRange(0, 2*step).Draw(t, "took")) * time.Minute)
 		if r.End.After(axis.Now) {

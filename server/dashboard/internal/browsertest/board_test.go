@@ -28,7 +28,7 @@ func TestBoard(t *testing.T) {
 	for i := range 120 { // ten hours
 		kind := pings.Success
 		if i == 60 {
-			kind = pings.Fail
+			kind = pings.Failure
 		}
 		s.ping(busy.ID, kind)
 		s.advance(5 * time.Minute)

@@ -41,7 +41,7 @@ func TestBoardMarks(t *testing.T) {
 	s.advance(2 * time.Hour)
 	s.ping(ran.ID, pings.Success) // 20:00
 	s.advance(2 * time.Hour)
-	s.ping(broke.ID, pings.Fail) // 22:00
+	s.ping(broke.ID, pings.Failure) // 22:00
 	s.advance(6 * time.Hour)
 	s.ping(running.ID, pings.Start) // 04:00
 	s.advance(2 * time.Hour)        // 06:00

@@ -22,7 +22,7 @@ func (s *site) fillIntegrations() channels.Channel {
 	_, err = s.mon.CreateChannel(s.Context(), s.project.ID, channels.Group, "everyone", map[string]string{"channels": "*"})
 	s.must(err)
 	c := s.create(checks.Spec{Name: new(hostile[:100]), Tags: []string{"prod", "<b>tag</b>"}, Channels: new("*")})
-	s.ping(c.ID, pings.Fail)
+	s.ping(c.ID, pings.Failure)
 	return hook
 }
 
@@ -76,7 +76,7 @@ func TestTestOnce(t *testing.T) {
 	page.WaitText("main", "Test alert failed")
 	stay(page)
 	s.create(checks.Spec{Name: new("another")})
-	s.ping(s.create(checks.Spec{Name: new("down")}).ID, pings.Fail)
+	s.ping(s.create(checks.Spec{Name: new("down")}).ID, pings.Failure)
 	page.Wait("performance.getEntriesByType('resource').some(e => e.name == location.href)") // the page was asked for again
 	stayed(t, page)
 }

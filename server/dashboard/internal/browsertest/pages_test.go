@@ -47,7 +47,7 @@ func (s *site) fill() checks.Check {
 		s.advance(53 * time.Minute)
 	}
 	s.ping(late.ID, pings.Success)
-	s.ping(down.ID, pings.Fail, hostile)
+	s.ping(down.ID, pings.Failure, hostile)
 	s.advance(70 * time.Minute)
 	return down
 }

@@ -36,7 +36,7 @@ func newDurationChart(log []pings.Ping, zone *time.Location) durationChart {
 	var runs []timedRun
 	for _, p := range log {
 		if p.Duration != nil && len(runs) < chartRuns {
-			runs = append(runs, timedRun{p.At, *p.Duration, p.Kind == pings.Fail})
+			runs = append(runs, timedRun{p.At, *p.Duration, p.Kind == pings.Failure})
 		}
 	}
 	slices.Reverse(runs)

@@ -57,7 +57,7 @@ type logKind struct {
 
 // logKinds are the kinds of pings with the words that pages use.
 var logKinds = []logKind{
-	{pings.Success, "success"}, {pings.Start, "start"}, {pings.Fail, "failure"}, {pings.Log, "log"}, {pings.Ignored, "ignored"},
+	{pings.Success, "success"}, {pings.Start, "start"}, {pings.Failure, "failure"}, {pings.Log, "log"}, {pings.Ignored, "ignored"},
 }
 
 func kindWord(kind pings.Kind) string {
@@ -185,7 +185,7 @@ type deliveryLine struct {
 
 // reasons are the words for why a check went up or down.
 var reasons = map[checks.Reason]string{
-	checks.ReasonSuccess: "the job reported success", checks.ReasonFail: "the job reported a failure",
+	checks.ReasonSuccess: "the job reported success", checks.ReasonFailure: "the job reported a failure",
 	checks.ReasonOverdue: "the expected ping did not arrive in time", checks.ReasonOverrun: "a run took too long",
 }
 

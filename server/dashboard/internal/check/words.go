@@ -15,7 +15,7 @@ func kindMark(kind pings.Kind) template.HTML {
 	switch kind {
 	case pings.Success:
 		class = "up"
-	case pings.Fail:
+	case pings.Failure:
 		class = "down"
 	}
 	return template.HTML(`<span class="st ` + class + `">` + template.HTMLEscapeString(kindWord(kind)) + `</span>`)

@@ -36,7 +36,7 @@ type piece struct {
 
 // sampleKinds are what pages call kinds of pings, with the state that follows.
 var sampleKinds = map[pings.Kind][2]string{
-	pings.Success: {"a success", "up"}, pings.Fail: {"a failure", "down"}, pings.Start: {"a start", ""}, pings.Ignored: {"ignored", ""},
+	pings.Success: {"a success", "up"}, pings.Failure: {"a failure", "down"}, pings.Start: {"a start", ""}, pings.Ignored: {"ignored", ""},
 }
 
 // maxSample bounds a sample in bytes, because each of up to 200 keywords is looked for.

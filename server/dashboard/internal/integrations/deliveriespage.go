@@ -155,7 +155,7 @@ func whyChanged(d monitor.Delivery) string {
 	switch d.Reason {
 	case checks.ReasonSuccess:
 		return "the job reported success"
-	case checks.ReasonFail:
+	case checks.ReasonFailure:
 		return "the job reported a failure"
 	case checks.ReasonOverdue:
 		return "the expected ping did not arrive in time"

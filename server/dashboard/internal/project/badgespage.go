@@ -114,7 +114,7 @@ func badgesPage(q *ui.Request) error {
 	view.More = to < len(rows)
 	for _, r := range rows[from:to] {
 		late := view.Query.States == "3"
-		r.Picture = template.HTML(badges.SVGDoc(r.label, r.summary.State(late))) // escapes its texts
+		r.Picture = template.HTML(badges.RenderSVG(r.label, r.summary.State(late))) // escapes its texts
 		r.Code = badgeCode(q, r, view.Query.As, late)
 		view.Rows = append(view.Rows, r)
 	}

@@ -49,7 +49,7 @@ func TestLogs(t *testing.T) {
 	ping(b.ID, pings.Start)
 	now = now.Add(30 * time.Second)
 	ping(a.ID, pings.Success)
-	ping(b.ID, pings.Fail)
+	ping(b.ID, pings.Failure)
 	now = now.Add(90 * time.Second)
 	// The second time the transition is in the database.
 	for _, after := range [][]timeline.Result{{timeline.Late}, {timeline.Missed, timeline.Late}} {
@@ -61,7 +61,7 @@ func TestLogs(t *testing.T) {
 		if len(logs) != 2 {
 			t.Errorf("%d logs, want 2", len(logs))
 		}
-		for id, want := range map[uuid.UUID][]timeline.Result{a.ID: append([]timeline.Result{timeline.Success}, after...), b.ID: {timeline.Fail}, silent.ID: nil} {
+		for id, want := range map[uuid.UUID][]timeline.Result{a.ID: append([]timeline.Result{timeline.Success}, after...), b.ID: {timeline.Failure}, silent.ID: nil} {
 			c, err := mon.Check(ctx, id)
 			must(err)
 			line := timeline.Of(c, logs[id], start, now)

@@ -34,8 +34,8 @@ func pair(c checks.Check, log []pings.Ping, now time.Time) []Run {
 			p.start(ping.RunID, Run{Start: ping.At, StartN: ping.N})
 		case pings.Success:
 			p.end(ping, Success)
-		case pings.Fail:
-			p.end(ping, Fail)
+		case pings.Failure:
+			p.end(ping, Failure)
 		}
 	}
 	for i := range p.runs {
@@ -86,7 +86,7 @@ func (p *pairing) match(ping pings.Ping, start time.Time) (uuid.NullUUID, int) {
 	}
 	newest := p.newest(ping.RunID, ping.At)
 	id := ping.RunID
-	if newest < 0 && (!ping.RunID.Valid || ping.Kind == pings.Fail) {
+	if newest < 0 && (!ping.RunID.Valid || ping.Kind == pings.Failure) {
 		for other := range p.open {
 			if i := p.newest(other, ping.At); i >= 0 && (newest < 0 || p.runs[i].Start.After(p.runs[newest].Start)) {
 				id, newest = other, i

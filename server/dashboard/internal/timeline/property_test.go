@@ -25,7 +25,7 @@ func TestProperties(t *testing.T) {
 				j.pause(now)
 				continue
 			}
-			s := pings.Signal{Kind: rapid.SampledFrom([]pings.Kind{pings.Start, pings.Success, pings.Fail, pings.Log}).Draw(t, "kind")}
+			s := pings.Signal{Kind: rapid.SampledFrom([]pings.Kind{pings.Start, pings.Success, pings.Failure, pings.Log}).Draw(t, "kind")}
 			s.RunID = rapid.SampledFrom([]uuid.NullUUID{{}, {}, runA, runB}).Draw(t, "run")
 			if rapid.IntRange(0, 10).Draw(t, "queued") == 0 {
 				s.At = now.Add(-time.Duration(rapid.IntRange(1, 300).Draw(t, "ago")) * time.Minute)
@@ -60,7 +60,7 @@ func TestProperties(t *testing.T) {
 			}
 		}
 		for _, p := range j.log[max(0, len(j.log)-limit):] {
-			if p.At.Before(line.Since) || p.Kind != pings.Success && p.Kind != pings.Fail {
+			if p.At.Before(line.Since) || p.Kind != pings.Success && p.Kind != pings.Failure {
 				continue
 			}
 			if r, found := ends[p.N]; !found || r.Result != timeline.Result(p.Kind) || !r.End.Equal(p.At) ||

@@ -26,7 +26,7 @@ type Result string
 // The results of a run.
 const (
 	Success Result = "success" // it succeeded
-	Fail    Result = "fail"    // it failed
+	Failure Result = "fail"    // it failed
 	Missed  Result = "missed"  // it was expected, and did not arrive within the grace time
 	Late    Result = "late"    // it was expected, has not come, and the grace time has not passed
 	Running Result = "running" // it has started, and its limit has not passed
@@ -35,7 +35,7 @@ const (
 )
 
 // Bad reports whether the result is a failure: of the job, by a missed deadline or by an overrun.
-func (r Result) Bad() bool { return r == Fail || r == Missed || r == Overrun }
+func (r Result) Bad() bool { return r == Failure || r == Missed || r == Overrun }
 
 // Run is one run of a job.
 type Run struct {
@@ -61,7 +61,7 @@ type Run struct {
 
 // TookTooLong reports whether the run ended after its limit.
 func (r Run) TookTooLong() bool {
-	return r.Timed && (r.Result == Success || r.Result == Fail) && r.End.After(r.Limit)
+	return r.Timed && (r.Result == Success || r.Result == Failure) && r.End.After(r.Limit)
 }
 
 // Log is the newest part of what is stored about the runs of a check.
@@ -145,7 +145,7 @@ func finishes(c checks.Check, log []pings.Ping) (list []time.Time) {
 		list = append(list, c.LastPing)
 	}
 	for _, p := range log {
-		if p.Kind == pings.Success || p.Kind == pings.Fail {
+		if p.Kind == pings.Success || p.Kind == pings.Failure {
 			list = append(list, p.At)
 		}
 	}

@@ -113,7 +113,7 @@ var (
 )
 
 func TestOf(t *testing.T) {
-	start, ok, fail := pings.Signal{Kind: pings.Start}, pings.Signal{}, pings.Signal{Kind: pings.Fail}
+	start, ok, fail := pings.Signal{Kind: pings.Start}, pings.Signal{}, pings.Signal{Kind: pings.Failure}
 	of := func(s pings.Signal, run uuid.NullUUID) pings.Signal { s.RunID = run; return s }
 	type event struct {
 		at     string
