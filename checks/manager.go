@@ -88,4 +88,16 @@ type Snapshot struct {
 
 	// PingURL and BadgeURL are the addresses of the check on a server, and "" in a monitor.
 	PingURL, BadgeURL string
+
+	// Check is the check itself in a monitor: the state machine with its recent runs. It is nil from a client.
+	Check *Check
+}
+
+// Snapshot returns the check as it is at an instant. It shares the memory of c.
+func (c Check) Snapshot(now time.Time) Snapshot {
+	return Snapshot{
+		ID: c.ID, UniqueKey: c.UniqueKey(), Settings: c.Settings,
+		Status: c.Status(now), NPings: c.NPings, Started: c.Started(now), LastPing: c.LastPing, NextPing: c.NextPing(now),
+		Channels: c.Channels, Check: &c,
+	}
 }
