@@ -8,6 +8,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrNotPaused reports a resume of a check that is not paused (server/API.md section 4.6).
 	ErrNotPaused = errors.New("check is not paused")
+	// ErrChanged reports that something else has changed the check.
+	ErrChanged = errors.New("the check has changed")
 	// ErrCheckLimit reports that the account has as many checks as its plan allows (server/API.md sections 4.3 and 8).
 	ErrCheckLimit = errors.New("the account has reached its check limit")
 	// ErrAmbiguousSlug reports a slug that several checks of the project have.

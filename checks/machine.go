@@ -263,6 +263,22 @@ func (c Check) Resume(now time.Time) (Check, error) {
 	return c, nil
 }
 
+// Restore undoes a pause or a resume at an instant, which is State.StoredSince after it: the check gets the status, the last
+// ping, the run in progress and the alerts of the state before, which [Check.Settle] had settled at that instant. The error
+// is [ErrChanged] if the check was pinged, paused or resumed since; nothing has changed then.
+func (c Check) Restore(before State, at time.Time) (Check, error) {
+	after := StatusPaused
+	if before.Stored == StatusPaused {
+		after = StatusNew
+	}
+	if c.Stored != after || !c.StoredSince.Equal(at) || c.NPings != before.NPings {
+		return c, ErrChanged
+	}
+	c.Stored, c.StoredSince, c.LastPing, c.Alerting = before.Stored, before.StoredSince, before.LastPing, before.Alerting
+	c.LastStart, c.LastStartRun = before.LastStart, before.LastStartRun
+	return c, nil
+}
+
 // Update changes settings (server/API.md section 4.4). New timing counts from the last ping on, but takes the check
 // down no earlier than now. New alert rules take effect at once, also on alerts that are held back. The caller resolves
 // Spec.Channels. The error is a *[FieldError]; nothing has changed then.

@@ -3,6 +3,7 @@ package monitor
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -45,6 +46,12 @@ func (m *Monitor) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error)
 // Resume makes a paused check new (server/API.md section 4.6). Errors: [checks.ErrNotFound], [checks.ErrNotPaused].
 func (m *Monitor) Resume(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	return m.admin.Resume(ctx, id)
+}
+
+// Restore undoes a pause or a resume of a check, as [checks.Check.Restore] does: the check is as if that had not been.
+// Errors: [checks.ErrNotFound], [checks.ErrChanged].
+func (m *Monitor) Restore(ctx context.Context, id uuid.UUID, before checks.State, at time.Time) (checks.Check, error) {
+	return m.admin.Restore(ctx, id, before, at)
 }
 
 // Delete removes a check with its log, flips and deliveries, and returns it as it was (server/API.md section 4.7).

@@ -70,9 +70,15 @@ var insertPauses = statement{
 		SELECT unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::smallint[])`,
 }
 
+var deletePauses = statement{
+	sqlite: "DELETE FROM rollcall_pauses WHERE check_id = ? AND at = ?",
+	postgres: `DELETE FROM rollcall_pauses AS p USING (SELECT unnest($1::bigint[]) AS check_id, unnest($2::bigint[]) AS at) AS v
+		WHERE p.check_id = v.check_id AND p.at = v.at`,
+}
+
 // batch holds the rows that SaveChecks writes: for each the values of its statement.
 type batch struct {
-	pings, states, watches, uploads, flips, pauses [][]any
+	pings, states, watches, uploads, flips, pauses, unpaused [][]any
 
 	alerts    []raisedAlert
 	months    []monthChange
@@ -134,7 +140,7 @@ func (t *transaction) saveStates(ctx context.Context, locked []*store.Locked) er
 	if err := t.s.d.exec(ctx, t.tx, updateWatches, b.watches); err != nil {
 		return err
 	}
-	if len(b.uploads)+len(b.alerts)+len(b.months)+len(b.pauses)+len(b.flips) > 0 {
+	if len(b.uploads)+len(b.alerts)+len(b.months)+len(b.pauses)+len(b.unpaused)+len(b.flips) > 0 {
 		return t.saveEvents(ctx, &b)
 	}
 	return nil
@@ -157,6 +163,9 @@ func (t *transaction) saveEvents(ctx context.Context, b *batch) error {
 		}
 	}
 	if err := t.s.d.exec(ctx, t.tx, insertPauses, b.pauses); err != nil {
+		return err
+	}
+	if err := t.s.d.exec(ctx, t.tx, deletePauses, b.unpaused); err != nil {
 		return err
 	}
 	return t.s.d.exec(ctx, t.tx, insertFlips, b.flips)
@@ -199,6 +208,9 @@ func (b *batch) add(l *store.Locked, pingIDs, flipIDs []int64) error {
 	for _, tr := range l.Pauses {
 		b.pauses = append(b.pauses, []any{row.id, micros(tr.At), code(statuses[:], tr.From)})
 	}
+	for _, at := range l.Unpaused {
+		b.unpaused = append(b.unpaused, []any{row.id, micros(at)})
+	}
 	if len(l.Days) > 0 || len(l.Folds) > 0 {
 		b.months = append(b.months, monthChange{row.id, l.Days, l.Folds})
 	}
@@ -206,7 +218,7 @@ func (b *batch) add(l *store.Locked, pingIDs, flipIDs []int64) error {
 		b.addAlerts(l, row.id, flipIDs)
 	}
 	l.Pings, l.Uploads, l.Transitions, l.Pauses, l.Alerts = nil, nil, nil, nil, nil
-	l.Days, l.Folds = nil, nil
+	l.Days, l.Folds, l.Unpaused = nil, nil, nil
 	return nil
 }
 

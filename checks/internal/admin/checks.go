@@ -233,6 +233,21 @@ func (a *Admin) Resume(ctx context.Context, id uuid.UUID) (checks.Check, error) 
 	})
 }
 
+// Restore undoes a pause or a resume.
+func (a *Admin) Restore(ctx context.Context, id uuid.UUID, before checks.State, at time.Time) (checks.Check, error) {
+	return a.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
+		c, err := l.Check.Restore(before, at)
+		if err != nil {
+			return err
+		}
+		if l.Stored == checks.StatusPaused {
+			l.Unpaused = append(l.Unpaused, at)
+		}
+		l.Check = c
+		return tx.SaveChecks(ctx, []*store.Locked{l})
+	})
+}
+
 // Delete removes a check and returns it as it was.
 func (a *Admin) Delete(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	return a.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {

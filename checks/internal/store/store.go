@@ -124,6 +124,8 @@ type Locked struct {
 	Folds []Fold
 	// Pauses are new changes to paused, which write no flip and have no Reason.
 	Pauses []checks.Transition
+	// Unpaused are the instants of pauses that are undone, as if they had not been.
+	Unpaused []time.Time
 	// Uploads are the numbers of those Pings whose bodies move to object storage, in ascending order. It is empty for a
 	// store that is no [BodyQueue].
 	Uploads []int64
