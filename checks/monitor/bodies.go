@@ -2,15 +2,10 @@ package monitor
 
 import (
 	"context"
-	"errors"
-	"log/slog"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/bodies"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // ErrBodyUnavailable means that object storage is unavailable, so its bodies cannot be read now (server/API.md section
@@ -65,14 +60,4 @@ func (m *Monitor) UploadBodies(ctx context.Context) (moved int, err error) {
 // a later call then removes the objects.
 func (m *Monitor) RemoveBodies(ctx context.Context) (removed int, err error) {
 	return m.bodies.Remove(ctx)
-}
-
-// newBodies returns the part of a monitor that uses object storage.
-func newBodies(c *Config, s store.Store, now func() time.Time, log *slog.Logger) (*bodies.Bodies, error) {
-	b := &bodies.Bodies{Storage: c.Bodies, Now: now, Log: log}
-	b.Queue, _ = s.(store.BodyQueue)
-	if b.Storage != nil && b.Queue == nil {
-		return nil, errors.New("monitor: Config.Bodies needs a store that is a store.BodyQueue")
-	}
-	return b, nil
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // crashing is a store whose process dies before it can record results.
-type crashing struct{ database }
+type crashing struct{ store.Store }
 
 var errCrash = errors.New("crash")
 
@@ -31,7 +31,7 @@ func TestCrashAfterUpload(t *testing.T) {
 		kept, gone := s.create(t, checks.Spec{}), s.create(t, checks.Spec{})
 		s.pingBody(t, kept, "large")
 		s.pingBody(t, gone, "large, too")
-		if _, err := s.another(t, crashing{store}, sh).UploadBodies(t.Context()); !errors.Is(err, errCrash) {
+		if _, err := s.another(t, database{crashing{store}}, sh).UploadBodies(t.Context()); !errors.Is(err, errCrash) {
 			t.Fatal(err)
 		}
 		if n, puts := sh.count(); n != 2 || puts != 2 {
@@ -131,7 +131,7 @@ func TestObjectsAreRemoved(t *testing.T) {
 				return nil
 			}
 		})
-		if _, err := s.another(t, crashing{store}, sh).RemoveBodies(t.Context()); !errors.Is(err, errCrash) {
+		if _, err := s.another(t, database{crashing{store}}, sh).RemoveBodies(t.Context()); !errors.Is(err, errCrash) {
 			t.Fatal(err)
 		}
 		if n, _ := sh.count(); n != 2 {

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -105,7 +104,7 @@ func (s *shelf) count() (objects, puts int) {
 }
 
 // withBodies is a setup whose monitor moves bodies of more than 4 bytes to a shelf.
-func withBodies(t *testing.T, db store.Store) (setup, *shelf) {
+func withBodies(t *testing.T, db monitor.Store) (setup, *shelf) {
 	t.Helper()
 	s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
 	sh := &shelf{}
@@ -114,7 +113,7 @@ func withBodies(t *testing.T, db store.Store) (setup, *shelf) {
 }
 
 // another is a further monitor with the clock of a setup.
-func (s setup) another(t *testing.T, db store.Store, bodies monitor.BodyStore) *monitor.Monitor {
+func (s setup) another(t *testing.T, db monitor.Store, bodies monitor.BodyStore) *monitor.Monitor {
 	t.Helper()
 	return s.with(t, db, monitor.Config{Bodies: bodies, BodyThreshold: 4})
 }

@@ -309,7 +309,7 @@ func TestSubscribeDuringCommit(t *testing.T) {
 		var mon *monitor.Monitor
 		var changes <-chan monitor.Change
 		memory := dbtest.Memory(t)
-		mon, err := monitor.New(late{memory, func() { changes = mon.Changes(t.Context()) }}, nil)
+		mon, err := monitor.New(database{late{memory.Contract(), func() { changes = mon.Changes(t.Context()) }}}, nil)
 		must(t, err)
 		_, err = mon.OpenProject(t.Context(), "p")
 		must(t, err)
@@ -335,7 +335,7 @@ func (l late) Update(ctx context.Context, fn func(context.Context, store.Tx) err
 func TestLostCommitIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := dbtest.Memory(t)
-		mon, err := monitor.New(lossy{memory}, nil)
+		mon, err := monitor.New(database{lossy{memory.Contract()}}, nil)
 		must(t, err)
 		changes := mon.Changes(t.Context())
 		_, _, err = mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
@@ -372,8 +372,6 @@ type closing struct {
 	announced, listened atomic.Int64
 }
 
-func (*closing) Announces() bool { return true }
-
 func (c *closing) Announce(context.Context, string) error {
 	c.announced.Add(1)
 	return store.ErrClosed
@@ -389,8 +387,8 @@ func (c *closing) Listen(context.Context, func(string)) error {
 func TestFeedEndsWithStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		s := &closing{Store: dbtest.Memory(t)}
-		mon, err := monitor.New(s, &monitor.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		s := &closing{Store: dbtest.Memory(t).Contract()}
+		mon, err := monitor.New(database{s}, &monitor.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		must(t, err)
 		mon.Changes(t.Context())
 		project, err := mon.OpenProject(t.Context(), "p")

@@ -224,7 +224,7 @@ func TestManyChangesOfOthers(t *testing.T) {
 		must(t, err)
 		ids[i], added[i] = c.ID, &store.Locked{Check: c}
 	}
-	must(t, there.store.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveChecks(ctx, added) }))
+	must(t, there.store.Contract().Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.SaveChecks(ctx, added) }))
 	changes := here.listens(t)
 	together(len(ids), func(i int) {
 		if _, err := there.Ping(t.Context(), ids[i], pings.Signal{Kind: pings.Log}); err != nil {
@@ -324,20 +324,20 @@ func TestStoreCloses(t *testing.T) {
 		here := db.Open(t)
 		listening, ended := make(chan bool), make(chan error, 1)
 		heard := sync.OnceFunc(func() { close(listening) })
-		go func() { ended <- here.Listen(t.Context(), func(string) { heard() }) }()
+		go func() { ended <- here.Contract().Listen(t.Context(), func(string) { heard() }) }()
 		<-listening
 		must(t, here.Close())
 		if err := <-ended; !errors.Is(err, store.ErrClosed) {
 			t.Errorf("listening to a store that was closed: error %v", err)
 		}
-		if err := here.Listen(t.Context(), func(string) {}); !errors.Is(err, store.ErrClosed) {
+		if err := here.Contract().Listen(t.Context(), func(string) {}); !errors.Is(err, store.ErrClosed) {
 			t.Errorf("listening to a closed store: error %v", err)
 		}
 		want := store.ErrClosed
 		if db.Path() != "" {
 			want = errors.ErrUnsupported
 		}
-		if err := here.Announce(t.Context(), "x"); !errors.Is(err, want) {
+		if err := here.Contract().Announce(t.Context(), "x"); !errors.Is(err, want) {
 			t.Errorf("announcing to a closed store: error %v, want %v", err, want)
 		}
 	})
@@ -349,7 +349,7 @@ func TestHostileMessages(t *testing.T) {
 	here, there := newServer(t, db.Open(t)), newServer(t, db.Open(t))
 	changes := here.listens(t)
 	for i, message := range []string{"x", "AQ", "////", strings.Repeat("A", 7900), "AQAAAAAAAAAAAAAA", "probe me", fmt.Sprint(strings.Repeat("/", 100))} {
-		must(t, there.store.Announce(t.Context(), message))
+		must(t, there.store.Contract().Announce(t.Context(), message))
 		if message == "probe me" {
 			continue
 		}

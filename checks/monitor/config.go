@@ -75,8 +75,7 @@ type Config struct {
 	// those without a spool. Default: [DefaultSpoolWait], 1 minute.
 	SpoolWait time.Duration
 
-	// Bodies stores the large bodies of pings. It needs a store that is a [store.BodyQueue], as that of package sqlstore is. Default: none, and all bodies
-	// stay in the database.
+	// Bodies stores the large bodies of pings. Default: none, and all bodies stay in the database.
 	Bodies BodyStore
 	// BodyThreshold is the size in bytes above which a body is large. Default: 100.
 	BodyThreshold int64

@@ -15,7 +15,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -78,11 +77,11 @@ type outbox struct {
 	setup
 	*inbox
 	config monitor.Config
-	store  store.Store
+	store  monitor.Store
 }
 
 // newOutbox returns a monitor whose clock stands still, so that only Deliver sends alerts.
-func newOutbox(t *testing.T, db store.Store, change func(*monitor.Config)) outbox {
+func newOutbox(t *testing.T, db monitor.Store, change func(*monitor.Config)) outbox {
 	t.Helper()
 	s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
 	o := outbox{setup: s, inbox: &inbox{}, store: db}
@@ -99,7 +98,7 @@ func newOutbox(t *testing.T, db store.Store, change func(*monitor.Config)) outbo
 }
 
 // server returns a further monitor with the same configuration.
-func (o outbox) server(t *testing.T, s store.Store) *monitor.Monitor {
+func (o outbox) server(t *testing.T, s monitor.Store) *monitor.Monitor {
 	t.Helper()
 	mon, err := monitor.New(s, &o.config)
 	if err != nil {

@@ -234,7 +234,7 @@ func TestReminderOfOldFlip(t *testing.T) {
 		o.channel(t, "pager", "ops", nil)
 		c := o.watched(t, "a")
 		o.ping(t, c.ID, pings.Failure)
-		if _, err := o.store.PruneFlips(t.Context(), noon.Add(time.Hour), nil); err != nil {
+		if _, err := o.store.Contract().PruneFlips(t.Context(), noon.Add(time.Hour), nil); err != nil {
 			t.Fatal(err)
 		}
 		o.clock.Advance(time.Hour)

@@ -80,8 +80,8 @@ func problems(list []monitor.Condition) map[monitor.Part]string {
 // restart the process.
 func TestHealthOfWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &sick{Store: dbtest.SQLite(t).Open(t)}
-		mon, err := monitor.New(store, &monitor.Config{Logger: slog.New(slog.DiscardHandler)})
+		store := &sick{Store: dbtest.SQLite(t).Open(t).Contract()}
+		mon, err := monitor.New(database{store}, &monitor.Config{Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,8 +146,8 @@ func TestHealthOfWatcher(t *testing.T) {
 // A transaction of pings that never returns makes the monitor not live. One that fails in time does not.
 func TestLiveWhilePingsHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &sick{Store: dbtest.SQLite(t).Open(t)}
-		mon, err := monitor.New(store, nil)
+		store := &sick{Store: dbtest.SQLite(t).Open(t).Contract()}
+		mon, err := monitor.New(database{store}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,9 +255,9 @@ func (r *receiver) set(err error, hang bool) (got []string) {
 
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &sick{Store: dbtest.SQLite(t).Open(t)}
+		store := &sick{Store: dbtest.SQLite(t).Open(t).Contract()}
 		var log lockedLog
-		mon, err := monitor.New(store, &monitor.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		mon, err := monitor.New(database{store}, &monitor.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -381,7 +381,7 @@ func TestIncidentsOfAnyCourse(t *testing.T) {
 			case "assign":
 				o.change(t, c, checks.Spec{Channels: new("*")})
 			case "prune":
-				if _, err := o.store.PruneFlips(rt.Context(), o.clock.Now(), func() {}); err != nil {
+				if _, err := o.store.Contract().PruneFlips(rt.Context(), o.clock.Now(), func() {}); err != nil {
 					rt.Fatal(err)
 				}
 			case "restart":

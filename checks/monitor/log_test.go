@@ -22,7 +22,6 @@ import (
 // broken is a store that cannot do any work in the background.
 type broken struct {
 	store.Store
-	store.BodyQueue
 }
 
 var errBroken = errors.New("broken")
@@ -45,7 +44,7 @@ func TestLogComponents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedLog
 		db := dbtest.SQLite(t).Open(t)
-		mon, err := monitor.New(broken{db, db}, &monitor.Config{
+		mon, err := monitor.New(database{broken{db.Contract()}}, &monitor.Config{
 			Logger:  slog.New(slog.NewJSONHandler(&log, nil)),
 			OnAlert: func(context.Context, channels.Notification) error { return nil },
 			Bodies:  &shelf{},

@@ -41,7 +41,7 @@ func (c counting) BySlug(ctx context.Context, pingKey, slug string) (uuid.UUID, 
 func TestLookups(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
 		store := counting{open(), new(atomic.Int64), new(atomic.Int64)}
-		here := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
+		here := newSetup(t, database{store}, monitor.ProjectSpec{Name: "p"})
 		there := here.with(t, open(), monitor.Config{})
 		here.create(t, checks.Spec{Slug: new("job")})
 		// once compares the lookups while fn runs ten times.

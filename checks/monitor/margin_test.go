@@ -22,8 +22,8 @@ type stalling struct {
 	began, release chan struct{}
 }
 
-func newStalling(s store.Store) *stalling {
-	return &stalling{Store: s, began: make(chan struct{}), release: make(chan struct{})}
+func newStalling(s monitor.Store) *stalling {
+	return &stalling{Store: s.Contract(), began: make(chan struct{}), release: make(chan struct{})}
 }
 
 func (s *stalling) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
@@ -60,7 +60,7 @@ func newServers(t *testing.T, db dbtest.DB) servers {
 	t.Helper()
 	config := monitor.Config{CommitMargin: margin}
 	s := servers{setup: configured(t, db.Open(t), monitor.ProjectSpec{Name: "p"}, config), store: newStalling(db.Open(t))}
-	s.slow = s.with(t, s.store, config)
+	s.slow = s.with(t, database{s.store}, config)
 	s.check = s.create(t, everyMinute())
 	s.ping(t, s.check.ID, pings.Success)
 	return s
@@ -118,7 +118,7 @@ func TestCommitMargin(t *testing.T) {
 func TestSweepBesideUncommittedPing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		store := newStalling(db.Open(t))
-		s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
+		s := newSetup(t, database{store}, monitor.ProjectSpec{Name: "p"})
 		pinged, silent, early := s.create(t, everyMinute()), s.create(t, everyMinute()), s.create(t, everyMinute())
 		s.ping(t, early.ID, pings.Success)
 		s.clock.Advance(time.Minute)

@@ -42,7 +42,7 @@ type Monitor struct {
 }
 
 // Store is the database of a monitor: a store of package sqlstore.
-type Store = store.Store
+type Store = store.Handle
 
 // New returns a monitor on a store whose schema is up to date. A nil config selects the defaults. New starts nothing:
 // the monitor takes pings at once, and [Monitor.Run] watches deadlines.
@@ -50,32 +50,29 @@ func New(s Store, config *Config) (*Monitor, error) {
 	if s == nil {
 		return nil, errors.New("monitor: the store is nil")
 	}
+	db := s.Contract()
 	c, err := config.complete()
 	if err != nil {
 		return nil, err
 	}
 	m := &Monitor{config: c, observer: c.Observer, vitals: &health.Vitals{Clock: c.Now}}
-	if m.bodies, err = newBodies(&c, s, m.Now, m.logger("bodies")); err != nil {
-		return nil, err
-	}
+	m.bodies = &bodies.Bodies{Queue: db, Storage: c.Bodies, Now: m.Now, Log: m.logger("bodies")}
 	run, rule := uuid.New(), hold.Rule{Wait: c.SpoolWait}
 	if c.Spool != nil {
 		rule.Spool = c.Spool.ID()
 	}
-	asking := s
+	asking := db
 	if c.OnAlert != nil {
-		asking = courier.AskForAlerts(s, courier.Limits(c.Delivery), m.Now)
+		asking = courier.AskForAlerts(db, courier.Limits(c.Delivery), m.Now)
 	}
-	notifier, _ := s.(store.Notifier)
-	m.feed = feed.New(notifier, m.vitals.Idle, m.logger("feed"))
+	m.feed = feed.New(db, m.vitals.Idle, m.logger("feed"))
 	wake := func() { m.courier.Wake() }
 	m.store = m.feed.Wrap(asking, wake, true)
 	if m.courier, err = m.newCourier(&c); err != nil {
 		return nil, err
 	}
-	sharder, _ := s.(store.Sharder)
 	m.ingest, err = ingest.New(ingest.Config{
-		Store: m.feed.Wrap(asking, wake, false), Sharder: sharder, Clock: c.Now, Log: m.logger("spool"), Observer: m.observer,
+		Store: m.feed.Wrap(asking, wake, false), Sharder: db, Clock: c.Now, Log: m.logger("spool"), Observer: m.observer,
 		MaxStored: c.maxStored(), MaxBatch: c.MaxBatch, MaxQueue: c.MaxQueue, Timeout: c.WriteTimeout, Spool: c.Spool, Run: run, Hold: rule,
 		LookUp: func(ctx context.Context, pingKey, slug string, create, limited bool) (uuid.UUID, bool, error) {
 			return m.admin.CheckIDBySlug(ctx, pingKey, slug, create, limited)

@@ -37,13 +37,13 @@ type setup struct {
 	project checks.Project
 }
 
-func newSetup(t *testing.T, s store.Store, spec monitor.ProjectSpec) setup {
+func newSetup(t *testing.T, s monitor.Store, spec monitor.ProjectSpec) setup {
 	t.Helper()
 	return configured(t, s, spec, monitor.Config{})
 }
 
 // configured returns a setup whose monitor has a configuration, but for the clock and the log.
-func configured(t *testing.T, db store.Store, spec monitor.ProjectSpec, config monitor.Config) setup {
+func configured(t *testing.T, db monitor.Store, spec monitor.ProjectSpec, config monitor.Config) setup {
 	t.Helper()
 	s := setup{clock: dbtest.NewClock(noon)}
 	s.Monitor = s.with(t, db, config)
@@ -54,7 +54,7 @@ func configured(t *testing.T, db store.Store, spec monitor.ProjectSpec, config m
 }
 
 // with returns another monitor with the clock of the setup and no log.
-func (s setup) with(t *testing.T, db store.Store, config monitor.Config) *monitor.Monitor {
+func (s setup) with(t *testing.T, db monitor.Store, config monitor.Config) *monitor.Monitor {
 	t.Helper()
 	config.Now, config.Logger = s.clock.Now, slog.New(slog.DiscardHandler)
 	if config.WriteTimeout == 0 {
@@ -78,18 +78,17 @@ func eachConfig(t *testing.T, config monitor.Config, test func(t *testing.T, s s
 	})
 }
 
-// database is a store with a queue for bodies.
-type database interface {
-	store.Store
-	store.BodyQueue
-}
+// database is a store that a test may stand in for.
+type database struct{ store.Store }
+
+func (d database) Contract() store.Store { return d.Store }
 
 // eachStore runs a test on each kind of database. Each call of open stands for another server
 // on the same data.
 func eachStore(t *testing.T, test func(t *testing.T, open func() database)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		test(t, func() database { return db.Open(t) })
+		test(t, func() database { return database{db.Open(t).Contract()} })
 	})
 }
 
@@ -161,10 +160,9 @@ func (s setup) flipsAre(t *testing.T, id uuid.UUID, want ...flips.Flip) {
 
 func TestNew(t *testing.T) {
 	s := dbtest.SQLite(t).Open(t)
-	noBodies := struct{ store.Store }{s} // is no store.BodyQueue
 	for _, test := range []struct {
 		name   string
-		store  store.Store
+		store  monitor.Store
 		config *monitor.Config
 		ok     bool
 	}{
@@ -175,8 +173,6 @@ func TestNew(t *testing.T) {
 		{"no commit margin", s, &monitor.Config{CommitMargin: 0}, true},
 		{"largest commit margin", s, &monitor.Config{CommitMargin: monitor.MaxCommitMargin}, true},
 		{"commit margin too large", s, &monitor.Config{CommitMargin: monitor.MaxCommitMargin + 1}, false},
-		{"store without a queue for bodies", noBodies, nil, true},
-		{"object storage without a queue for bodies", noBodies, &monitor.Config{Bodies: &shelf{}}, false},
 	} {
 		if _, err := monitor.New(test.store, test.config); (err == nil) != test.ok {
 			t.Errorf("%s: error %v, want success: %v", test.name, err, test.ok)

@@ -84,7 +84,7 @@ func (s *seen) is(t *testing.T, what string, want *seen) {
 func TestObserver(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
 		store, observer := &sick{Store: open()}, &seen{}
-		s := configured(t, store, monitor.ProjectSpec{Name: "p"}, monitor.Config{Observer: observer})
+		s := configured(t, database{store}, monitor.ProjectSpec{Name: "p"}, monitor.Config{Observer: observer})
 		spec := everyMinute()
 		spec.Methods = new("POST")
 		c := s.create(t, spec)
@@ -116,9 +116,9 @@ func TestObserver(t *testing.T) {
 }
 
 func TestObserverOfFullQueue(t *testing.T) {
-	store := &sick{Store: dbtest.SQLite(t).Open(t)}
+	store := &sick{Store: dbtest.SQLite(t).Open(t).Contract()}
 	observer := &seen{}
-	mon, err := monitor.New(store, &monitor.Config{MaxQueue: 1, Observer: observer})
+	mon, err := monitor.New(database{store}, &monitor.Config{MaxQueue: 1, Observer: observer})
 	must(t, err)
 	gate := make(chan struct{})
 	store.set(monitor.ErrUnavailable, true, gate)

@@ -97,7 +97,7 @@ func (v *vault) Keys(_ context.Context, f store.KeyFilter) ([]checks.Key, error)
 func TestAuthenticateByHash(t *testing.T) {
 	const right = "rcw_0123456789abcdefghijklmnopqr"
 	store := &vault{keys: map[[32]byte]checks.Key{sha256.Sum256([]byte(right)): {ID: uuid.New()}}}
-	mon, err := monitor.New(store, nil)
+	mon, err := monitor.New(database{store}, nil)
 	must(t, err)
 	for _, text := range []string{
 		right, right[:31] + "s", "s" + right[1:], strings.ToUpper(right), "rcr_" + right[4:], strings.Repeat("\x00", 32), strings.Repeat("é", 16),

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -74,7 +74,7 @@ func TestFlipRetention(t *testing.T) {
 
 // prunes counts the calls of PrunePings.
 type prunes struct {
-	*sqlstore.Store
+	store.Store
 	n atomic.Int64
 }
 
@@ -91,8 +91,8 @@ func TestPruneShared(t *testing.T) {
 		var stop [2]context.CancelFunc
 		var running sync.WaitGroup
 		for i := range stores {
-			stores[i] = &prunes{Store: shared}
-			mon, err := monitor.New(stores[i], nil)
+			stores[i] = &prunes{Store: shared.Contract()}
+			mon, err := monitor.New(database{stores[i]}, nil)
 			must(t, err)
 			var ctx context.Context
 			ctx, stop[i] = context.WithCancel(t.Context())

@@ -51,8 +51,8 @@ func (t shardedTx) LockChecks(ctx context.Context, ids []uuid.UUID) ([]*store.Lo
 }
 
 func TestBatchesByShard(t *testing.T) {
-	s := &sharded{Store: dbtest.Memory(t)}
-	mon, err := monitor.New(s, nil)
+	s := &sharded{Store: dbtest.Memory(t).Contract()}
+	mon, err := monitor.New(database{s}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

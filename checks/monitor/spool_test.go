@@ -28,7 +28,7 @@ import (
 
 // outage is a store that can be cut off. Once doubtful, it commits one more transaction and loses the answer.
 type outage struct {
-	database
+	store.Store
 	away, doubtful atomic.Bool
 }
 
@@ -38,7 +38,7 @@ func (o *outage) Update(ctx context.Context, fn func(context.Context, store.Tx) 
 	if o.away.Load() {
 		return errAway
 	}
-	err := o.database.Update(ctx, fn)
+	err := o.Store.Update(ctx, fn)
 	if err == nil && o.doubtful.CompareAndSwap(true, false) {
 		o.away.Store(true)
 		return errAway
@@ -50,14 +50,14 @@ func (o *outage) FindChecks(ctx context.Context, project uuid.UUID, m store.Matc
 	if o.away.Load() {
 		return nil, errAway
 	}
-	return o.database.FindChecks(ctx, project, m)
+	return o.Store.FindChecks(ctx, project, m)
 }
 
 func (o *outage) Probe(ctx context.Context, write bool) error {
 	if o.away.Load() {
 		return errAway
 	}
-	return o.database.Probe(ctx, write)
+	return o.Store.Probe(ctx, write)
 }
 
 // spooler is a monitor with a spool on a store that can be cut off.
@@ -131,7 +131,7 @@ func (s *spoolers) start(t *testing.T, dir string, away bool) *spooler {
 	queue, err := spool.Open(dir, nil)
 	must(t, err)
 	t.Cleanup(func() { queue.Close() })
-	m := &spooler{store: &outage{database: s.open()}, queue: queue, dir: dir}
+	m := &spooler{store: &outage{Store: s.open()}, queue: queue, dir: dir}
 	s.run(t, m, away)
 	return m
 }
@@ -142,7 +142,7 @@ func (s *spoolers) run(t *testing.T, m *spooler, away bool) {
 	m.store.away.Store(away)
 	config := s.config
 	config.Spool = m.queue
-	m.Monitor = s.with(t, m.store, config)
+	m.Monitor = s.with(t, database{m.store}, config)
 }
 
 // kill ends a monitor without a word to the others, and returns one on the same spool.
@@ -312,9 +312,9 @@ func TestSpoolFull(t *testing.T) {
 		queue, err := spool.Open(t.TempDir(), &spool.Config{MaxBytes: 1000})
 		must(t, err)
 		defer queue.Close()
-		db := &outage{database: s.open()}
+		db := &outage{Store: s.open()}
 		db.away.Store(true)
-		m := &spooler{Monitor: s.with(t, db, monitor.Config{Spool: queue}), store: db, queue: queue}
+		m := &spooler{Monitor: s.with(t, database{db}, monitor.Config{Spool: queue}), store: db, queue: queue}
 		taken := 0
 		for err == nil {
 			if _, err = m.Ping(t.Context(), s.check.ID, pings.Signal{UserAgent: fmt.Sprint("ping ", taken)}); err == nil {
@@ -508,14 +508,14 @@ func TestSpoolsAreOneServer(t *testing.T) {
 		setups := make([]*spoolers, 2)
 		for i := range setups {
 			memory := dbtest.Memory(t)
-			s := &spoolers{open: func() database { return memory }, config: monitor.Config{SpoolWait: monitor.MaxSpoolWait, MaxBatch: 3}}
+			s := &spoolers{open: func() database { return database{memory.Contract()} }, config: monitor.Config{SpoolWait: monitor.MaxSpoolWait, MaxBatch: 3}}
 			s.setup = configured(t, memory, monitor.ProjectSpec{Name: "p"}, s.config)
 			s.addOps(t)
 			setups[i] = s
 		}
 		one, several := setups[0], setups[1]
 		for range 3 {
-			m := &spooler{store: &outage{database: several.open()}, queue: &memorySpool{id: uuid.New()}}
+			m := &spooler{store: &outage{Store: several.open()}, queue: &memorySpool{id: uuid.New()}}
 			several.run(t, m, false)
 			several.list = append(several.list, m)
 		}
@@ -618,15 +618,12 @@ func TestSpoolOld(t *testing.T) {
 func TestSpoolOfUnsaved(t *testing.T) {
 	eachSpoolers(t, 1, func(t *testing.T, s *spoolers) {
 		m, bad := s.list[0], s.create(t, checks.Spec{})
-		m.store.database = struct {
-			unsaved
-			store.BodyQueue
-		}{unsaved{m.store.database, func(_ context.Context, locked []*store.Locked) error {
+		m.store.Store = unsaved{m.store.Store, func(_ context.Context, locked []*store.Locked) error {
 			if slices.ContainsFunc(locked, func(l *store.Locked) bool { return l.ID == bad.ID }) {
 				panic("broken")
 			}
 			return nil
-		}}, m.store.database}
+		}}
 		s.cut(true)
 		var want []string
 		for i := range 3 {
@@ -703,11 +700,11 @@ func TestSpoolsOfAnyCourse(t *testing.T) {
 		memory := dbtest.Memory(t)
 		s := &spoolers{
 			setup:  configured(t, memory, monitor.ProjectSpec{Name: "p"}, monitor.Config{}),
-			open:   func() database { return memory },
+			open:   func() database { return database{memory.Contract()} },
 			config: monitor.Config{SpoolWait: monitor.MaxSpoolWait, MaxBatch: 2},
 		}
 		for range 3 {
-			m := &spooler{store: &outage{database: memory}, queue: &memorySpool{id: uuid.New()}}
+			m := &spooler{store: &outage{Store: memory.Contract()}, queue: &memorySpool{id: uuid.New()}}
 			s.run(t, m, false)
 			s.list = append(s.list, m)
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -290,7 +289,7 @@ func TestFoldTogether(t *testing.T) {
 
 // failing is a store whose transactions or fold lists fail at random.
 type failing struct {
-	*sqlstore.Store
+	store.Store
 	random *rand.Rand
 	off    bool
 }
@@ -309,8 +308,8 @@ func (f *failing) Update(ctx context.Context, fn func(context.Context, store.Tx)
 
 // TestStatsAfterKills ends transactions of pings and folds before their commit. Nothing is counted twice or lost.
 func TestStatsAfterKills(t *testing.T) {
-	db := &failing{Store: dbtest.Memory(t), random: rand.New(rand.NewPCG(1, 2)), off: true}
-	s := newSetup(t, db, monitor.ProjectSpec{Name: "p"})
+	db := &failing{Store: dbtest.Memory(t).Contract(), random: rand.New(rand.NewPCG(1, 2)), off: true}
+	s := newSetup(t, database{db}, monitor.ProjectSpec{Name: "p"})
 	c := s.create(t, checks.Spec{Timeout: new(24 * time.Hour), Grace: new(time.Hour)})
 	db.off = false
 	days, failed := 130, 0

@@ -14,7 +14,11 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// unreachable is a database during an outage.
+// outage is a store whose database is away.
+type outage struct{ monitor.Store }
+
+func (o outage) Contract() store.Store { return unreachable{o.Store.Contract()} }
+
 type unreachable struct{ store.Store }
 
 func (unreachable) Update(context.Context, func(context.Context, store.Tx) error) error {
@@ -52,7 +56,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	cutOff, err := monitor.New(unreachable{database}, &monitor.Config{Spool: queue})
+	cutOff, err := monitor.New(outage{database}, &monitor.Config{Spool: queue})
 	if err != nil {
 		log.Fatal(err)
 	}

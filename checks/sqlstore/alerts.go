@@ -59,7 +59,7 @@ func (r *alertRow) alert(claimed store.QueuedDelivery) (a store.Alert, err error
 }
 
 // Alerts returns the content of claimed deliveries, with a fixed number of queries.
-func (s *Store) Alerts(ctx context.Context, claimed []store.QueuedDelivery) (alerts []store.Alert, err error) {
+func (s *database) Alerts(ctx context.Context, claimed []store.QueuedDelivery) (alerts []store.Alert, err error) {
 	if len(claimed) == 0 {
 		return nil, nil
 	}
@@ -103,7 +103,7 @@ func (s *Store) Alerts(ctx context.Context, claimed []store.QueuedDelivery) (ale
 }
 
 // completeAlerts adds the members of groups, and the flips that some alerts sum up.
-func (s *Store) completeAlerts(ctx context.Context, alerts []store.Alert, groups map[uuid.UUID][]uuid.UUID, summaries []int64) error {
+func (s *database) completeAlerts(ctx context.Context, alerts []store.Alert, groups map[uuid.UUID][]uuid.UUID, summaries []int64) error {
 	members, err := s.groupMembers(ctx, groups)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (s *Store) completeAlerts(ctx context.Context, alerts []store.Alert, groups
 }
 
 // groupMembers returns the existing members of groups, oldest first.
-func (s *Store) groupMembers(ctx context.Context, groups map[uuid.UUID][]uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
+func (s *database) groupMembers(ctx context.Context, groups map[uuid.UUID][]uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
 	ids := slices.Concat(slices.Collect(maps.Values(groups))...)
 	if len(ids) == 0 {
 		return nil, nil
@@ -143,7 +143,7 @@ type subject struct {
 }
 
 // subjects reads the checks of alerts, by their keys.
-func (s *Store) subjects(ctx context.Context, alerts []alertRow) (map[int64]subject, error) {
+func (s *database) subjects(ctx context.Context, alerts []alertRow) (map[int64]subject, error) {
 	ids := make([]int64, len(alerts))
 	for i := range alerts {
 		ids[i] = alerts[i].CheckID
@@ -187,7 +187,7 @@ func (s *Store) subjects(ctx context.Context, alerts []alertRow) (map[int64]subj
 }
 
 // earlierFlips reads the flips that deliveries sum up, oldest first.
-func (s *Store) earlierFlips(ctx context.Context, ids []int64) (map[int64][]store.AlertFlip, error) {
+func (s *database) earlierFlips(ctx context.Context, ids []int64) (map[int64][]store.AlertFlip, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}

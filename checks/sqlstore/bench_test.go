@@ -26,7 +26,7 @@ func BenchmarkBatch(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			at = at.Add(time.Millisecond)
-			record(b, store, ids, pings.Signal{Kind: pings.Success}, at)
+			record(b, store.Database(), ids, pings.Signal{Kind: pings.Success}, at)
 		}
 	})
 }

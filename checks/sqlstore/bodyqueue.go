@@ -12,8 +12,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-var _ store.BodyQueue = (*Store)(nil)
-
 // objectKey names the object of a ping's body. It contains the row key of the check, which is never reused. The UUID
 // may be: a program can create a check with the UUID of a deleted one whose objects still await removal.
 func objectKey(check uuid.UUID, row, n int64) string {
@@ -38,7 +36,7 @@ type removalRow struct {
 }
 
 // ClaimBodies leases jobs that are due. It looks for one without a lock first, because usually there is none.
-func (s *Store) ClaimBodies(
+func (s *database) ClaimBodies(
 	ctx context.Context, task store.BodyTask, now, until time.Time, limit int,
 ) (jobs []store.BodyJob, err error) {
 	table, columns := "rollcall_uploads", "ping_id AS id, object, attempts"
@@ -112,14 +110,14 @@ func (t *transaction) lease(ctx context.Context, jobs []store.BodyJob) error {
 
 // UploadBody returns the body of an upload. It matches the object key as well as the ID, because SQLite can reuse the
 // ID of a pruned entry.
-func (s *Store) UploadBody(ctx context.Context, job store.BodyJob) (body []byte, err error) {
+func (s *database) UploadBody(ctx context.Context, job store.BodyJob) (body []byte, err error) {
 	err = s.db.NewRaw(`SELECT p.body FROM rollcall_uploads u JOIN rollcall_pings p ON p.id = u.ping_id
 		WHERE u.ping_id = ? AND u.object = ?`, job.ID, job.Key).Scan(ctx, &body)
 	return body, translate(err)
 }
 
 // SettleBodies records the outcome of jobs.
-func (s *Store) SettleBodies(ctx context.Context, results []store.BodyResult) error {
+func (s *database) SettleBodies(ctx context.Context, results []store.BodyResult) error {
 	var uploads, removals []store.BodyResult
 	for _, r := range results {
 		if r.Task == store.UploadTask {

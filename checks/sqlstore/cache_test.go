@@ -47,7 +47,7 @@ func TestCacheIsBoundedByBytes(t *testing.T) {
 func TestReadsAreNotCached(t *testing.T) {
 	db := dbtest.SQLite(t)
 	_, _, c := withCheck(t, db)
-	store := db.Open(t)
+	store := db.Open(t).Database()
 	mon := monitorOn(t, store)
 	if list, err := mon.Checks(t.Context(), c.ProjectID, monitor.CheckQuery{}); err != nil || len(list) != 1 {
 		t.Fatalf("the list has %d checks, want 1; error %v", len(list), err)
@@ -93,7 +93,7 @@ func BenchmarkCacheMemory(b *testing.B) {
 				}
 				b.ReportMetric(float64(heap()-before)/n, "heap-B/check")
 			}
-			entries, bytes := store.CacheSize()
+			entries, bytes := store.Database().CacheSize()
 			b.ReportMetric(float64(bytes)/float64(entries), "estimated-B/check")
 		})
 	}

@@ -28,7 +28,7 @@ type channelRow struct {
 }
 
 // Channels returns the channels of a project, oldest first.
-func (s *Store) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
+func (s *database) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
 	return channelsOf(ctx, s.db, projectID)
 }
 

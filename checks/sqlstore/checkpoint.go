@@ -18,7 +18,7 @@ type checkpoints struct {
 
 // checkpointBodies counts written bodies, and starts a checkpoint when they reach checkpointEvery. The caller holds
 // Store.writing.
-func (s *Store) checkpointBodies(size int) {
+func (s *database) checkpointBodies(size int) {
 	if s.d.postgres {
 		return
 	}

@@ -26,7 +26,7 @@ func TestCheckpoint(t *testing.T) {
 			db := dbtest.SQLite(t)
 			bundb := db.Bun(t)
 			bundb.SetMaxOpenConns(test.connections)
-			store := dbtest.OpenOn(t, bundb)
+			store := dbtest.OpenOn(t, bundb).Database()
 			mon := monitorOn(t, store)
 			id := addCheck(t, mon).ID
 			before := fileSize(t, db.Path())

@@ -91,7 +91,7 @@ func (r *checkRow) fields() (settings, state []any) {
 
 // checkRows reads whole checks by a condition on rollcall_checks AS c. states reads their states where those are
 // distributed. It returns pointers because rows are large.
-func (s *Store) checkRows(ctx context.Context, db dbQuerier, states querier, where string, args ...any) (list []*checkRow, err error) {
+func (s *database) checkRows(ctx context.Context, db dbQuerier, states querier, where string, args ...any) (list []*checkRow, err error) {
 	if s.shards() != nil {
 		return s.spreadRows(ctx, db, states, where, args...)
 	}
@@ -119,7 +119,7 @@ type dbQuerier interface {
 }
 
 // check returns the check of a row, with its schedule compiled and without its channels.
-func (s *Store) check(r *checkRow) (checks.Check, error) {
+func (s *database) check(r *checkRow) (checks.Check, error) {
 	c, stored := r.check, storedState{State: r.decoded}
 	if stored.State == nil {
 		stored.State = new(checks.State)

@@ -15,7 +15,7 @@ import (
 )
 
 // Checks returns checks, oldest first.
-func (s *Store) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
+func (s *database) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
 	var where conditions
 	addSet(&where, "c.uuid", f.ID)
 	addSet(&where, "c.project_id", f.ProjectID)
@@ -27,7 +27,7 @@ func (s *Store) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check
 }
 
 // listChecks reads the checks of one project with their channels.
-func (s *Store) listChecks(ctx context.Context, where string, args ...any) ([]checks.Check, error) {
+func (s *database) listChecks(ctx context.Context, where string, args ...any) ([]checks.Check, error) {
 	rows, err := s.checkRows(ctx, s.db, s.db.DB, where, args...)
 	if err != nil || len(rows) == 0 {
 		return nil, translate(err)
@@ -57,7 +57,7 @@ var checksBySlug = statement{
 }
 
 // BySlug returns the project with a ping key and its checks with a slug.
-func (s *Store) BySlug(ctx context.Context, pingKey, slug string) (project uuid.UUID, ids []uuid.UUID, err error) {
+func (s *database) BySlug(ctx context.Context, pingKey, slug string) (project uuid.UUID, ids []uuid.UUID, err error) {
 	rows, err := s.db.DB.QueryContext(ctx, s.d.text(checksBySlug), slug, pingKey)
 	var check uuid.NullUUID
 	found, err := scanList(rows, err, &check, &project, &check)
@@ -73,7 +73,7 @@ func (s *Store) BySlug(ctx context.Context, pingKey, slug string) (project uuid.
 }
 
 // FindChecks returns the checks of a project that equal the match.
-func (s *Store) FindChecks(ctx context.Context, projectID uuid.UUID, m store.Match) ([]uuid.UUID, error) {
+func (s *database) FindChecks(ctx context.Context, projectID uuid.UUID, m store.Match) ([]uuid.UUID, error) {
 	return findChecks(ctx, s.db, projectID, m)
 }
 
@@ -113,7 +113,7 @@ type checkChannelRow struct {
 const manyChecks = 100
 
 // assigned returns the channels of checks of a project, oldest channel first.
-func (s *Store) assigned(ctx context.Context, projectID uuid.UUID, ids []int64) (map[int64][]uuid.UUID, error) {
+func (s *database) assigned(ctx context.Context, projectID uuid.UUID, ids []int64) (map[int64][]uuid.UUID, error) {
 	query := s.db.NewSelect().TableExpr("rollcall_check_channels AS cc").ColumnExpr("cc.check_id, cc.channel_id").
 		Join("JOIN rollcall_channels AS ch ON ch.id = cc.channel_id").OrderExpr("ch.created_at, ch.id")
 	if len(ids) > manyChecks {

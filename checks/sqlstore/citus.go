@@ -12,8 +12,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
-
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // On Citus, Store.Distribute spreads rollcall_states and rollcall_pings over shards by check_id. All other tables stay on
@@ -25,8 +23,6 @@ var (
 	ErrNotCitus = errors.New("the database cannot be distributed")
 	// ErrWorker means that the database is on a worker of Citus, where Rollcall makes no tables.
 	ErrWorker = errors.New("the database is on a worker of Citus; use the coordinator's URL")
-
-	_ store.Sharder = (*Store)(nil)
 )
 
 // shards holds the largest hash of each shard, ascending. On a database that is not distributed it is nil, and all
@@ -59,7 +55,7 @@ func hashInt64(key int64) int32 {
 }
 
 // shards returns how the database is distributed.
-func (s *Store) shards() shards {
+func (s *database) shards() shards {
 	if spread := s.spread.Load(); spread != nil {
 		return *spread
 	}
@@ -67,7 +63,7 @@ func (s *Store) shards() shards {
 }
 
 // loadShards reads from the catalog of Citus how the database is distributed.
-func (s *Store) loadShards(ctx context.Context) error {
+func (s *database) loadShards(ctx context.Context) error {
 	if !s.d.postgres {
 		return nil
 	}
@@ -91,7 +87,7 @@ func readShards(ctx context.Context, db querier) (spread shards, err error) {
 
 // resharded reports whether a statement failed because the database was distributed, or its shards were split, after
 // the store has read how. It reads that again.
-func (s *Store) resharded(ctx context.Context, err error) bool {
+func (s *database) resharded(ctx context.Context, err error) bool {
 	if state, _ := sqlState(err); state != "0A000" { // feature not supported
 		return false
 	}
@@ -100,7 +96,7 @@ func (s *Store) resharded(ctx context.Context, err error) bool {
 }
 
 // Shards returns the shard of each check; see [store.Sharder].
-func (s *Store) Shards(ctx context.Context, checks []uuid.UUID) ([]int, error) {
+func (s *database) Shards(ctx context.Context, checks []uuid.UUID) ([]int, error) {
 	spread := s.shards()
 	if spread == nil {
 		return nil, nil
@@ -127,7 +123,7 @@ func (s *Store) Shards(ctx context.Context, checks []uuid.UUID) ([]int, error) {
 type logSource struct{ checks, where, state, ping string }
 
 // logSources returns the sources for the logs of the checks that meet a condition, one for each shard.
-func (s *Store) logSources(ctx context.Context, where string, args ...any) ([]logSource, error) {
+func (s *database) logSources(ctx context.Context, where string, args ...any) ([]logSource, error) {
 	where = s.db.QueryGen().FormatQuery(where, args...)
 	spread := s.shards()
 	if spread == nil {
@@ -155,7 +151,7 @@ func (s *Store) logSources(ctx context.Context, where string, args ...any) ([]lo
 }
 
 // spreadRows is checkRows on a distributed database. In a join, Citus would send all states to the coordinator.
-func (s *Store) spreadRows(ctx context.Context, db dbQuerier, states querier, where string, args ...any) ([]*checkRow, error) {
+func (s *database) spreadRows(ctx context.Context, db dbQuerier, states querier, where string, args ...any) ([]*checkRow, error) {
 	var row checkRow
 	settings, state := row.fields()
 	rows, err := db.QueryContext(ctx, "SELECT "+settingColumns+" FROM rollcall_checks AS c WHERE "+where, args...)
@@ -253,13 +249,8 @@ func (s shards) byShard(entries []entry) {
 	}
 }
 
-// Distribute spreads a migrated database on the coordinator of a Citus cluster over its workers: rollcall_states and
-// rollcall_pings by the check, into as many shards as the setting citus.shard_count of the session says. All other tables
-// stay on the coordinator. It reports whether anything was left to do.
-//
-// It moves all rows in one transaction, for which pings wait. Stores that are open meanwhile notice afterwards.
-// Errors: [ErrNotCitus]; [ErrWorker]; [errors.ErrUnsupported] on SQLite; those of the driver.
-func (s *Store) Distribute(ctx context.Context) (changed bool, err error) {
+// distribute implements [Store.Distribute].
+func (s *database) distribute(ctx context.Context) (changed bool, err error) {
 	if !s.d.postgres {
 		return false, fmt.Errorf("sqlstore: SQLite cannot be distributed: %w", errors.ErrUnsupported)
 	}
@@ -275,7 +266,7 @@ func (s *Store) Distribute(ctx context.Context) (changed bool, err error) {
 			return err
 		}
 		changed = true
-		_, err = tx.Tx.ExecContext(ctx, distribute)
+		_, err = tx.Tx.ExecContext(ctx, distributeTables)
 		return err
 	})
 	if err == nil {
@@ -284,9 +275,9 @@ func (s *Store) Distribute(ctx context.Context) (changed bool, err error) {
 	return changed, translate(err)
 }
 
-// distribute moves the rows. A primary key on Citus contains the column by which the table is distributed. Pings lock
+// distributeTables moves the rows. A primary key on Citus contains the column by which the table is distributed. Pings lock
 // states before the log, too.
-const distribute = `
+const distributeTables = `
 LOCK TABLE rollcall_states IN ACCESS EXCLUSIVE MODE;
 ALTER TABLE rollcall_pings DROP CONSTRAINT rollcall_pings_pkey, ADD PRIMARY KEY (id, check_id);
 CREATE TABLE IF NOT EXISTS rollcall_commits (n BIGINT);
@@ -304,7 +295,7 @@ func workerDied(err error) bool {
 }
 
 // refuseWorker returns ErrWorker on a worker of Citus.
-func (s *Store) refuseWorker(ctx context.Context, tx bun.Tx) error {
+func (s *database) refuseWorker(ctx context.Context, tx bun.Tx) error {
 	if !s.d.postgres {
 		return nil
 	}

@@ -31,9 +31,9 @@ func TestContractOnPartitions(t *testing.T) {
 		t.Skip("the tables are distributed already")
 	}
 	all := dbtest.PostgreSQL(t)
-	runContract(t, func(t *testing.T) *sqlstore.Store {
+	runContract(t, func(t *testing.T) *sqlstore.Database {
 		db := all.Another(t)
-		store := db.Open(t)
+		store := db.Open(t).Database()
 		query := "CREATE TABLE rollcall_commits (n BIGINT);"
 		for table, key := range map[string]string{"rollcall_states": "check_id", "rollcall_pings": "id, check_id"} {
 			query += fmt.Sprintf(`ALTER TABLE %[1]s DROP CONSTRAINT %[1]s_pkey, ADD PRIMARY KEY (%[2]s);

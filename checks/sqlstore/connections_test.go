@@ -28,7 +28,7 @@ import (
 func TestDeadConnections(t *testing.T) {
 	db := dbtest.PostgreSQL(t)
 	pool := db.Bun(t)
-	mon := monitorOn(t, dbtest.OpenOn(t, pool))
+	mon := monitorOn(t, dbtest.OpenOn(t, pool).Database())
 	check := addCheck(t, mon)
 	admin := db.Bun(t)
 	var numbers []int64
@@ -115,7 +115,7 @@ func (tx breakingTx) Commit() error {
 // server committed it.
 func TestLostCommit(t *testing.T) {
 	db := dbtest.PostgreSQL(t)
-	db.Open(t)
+	db.Open(t).Database()
 	config, err := pgx.ParseConfig(db.URL)
 	must(t, err)
 	b := &breaker{Connector: stdlib.GetConnector(*config), between: func() {}}
@@ -141,7 +141,7 @@ func TestLostCommit(t *testing.T) {
 
 	// If another server pings the check in between, nobody can tell whether the commit was done: the ping is not
 	// acknowledged, and it is there once.
-	other := monitorOn(t, db.Open(t))
+	other := monitorOn(t, db.Open(t).Database())
 	b.between = func() {
 		if _, err := other.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Log}); err != nil {
 			t.Error(err)

@@ -46,13 +46,13 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
 
 // fixture is a store with one project.
 type fixture struct {
-	*sqlstore.Store
+	*sqlstore.Database
 	project checks.Project
 }
 
-func newFixture(t *testing.T, s *sqlstore.Store) fixture {
+func newFixture(t *testing.T, s *sqlstore.Database) fixture {
 	t.Helper()
-	f := fixture{Store: s}
+	f := fixture{Database: s}
 	f.project = f.addProject(t, newProject("first"))
 	return f
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // runContract runs the requirements with these names, or all, each on a new, empty store, which open returns.
-func runContract(t *testing.T, open func(t *testing.T) *sqlstore.Store, names ...string) {
+func runContract(t *testing.T, open func(t *testing.T) *sqlstore.Database, names ...string) {
 	t.Helper()
 	chosen := contract()
 	if len(names) > 0 {

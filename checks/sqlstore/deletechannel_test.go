@@ -20,7 +20,7 @@ import (
 // race is a check whose channel one transaction deletes while another saves an alert to it.
 type race struct {
 	db      *bun.DB
-	store   *sqlstore.Store
+	store   *sqlstore.Database
 	check   uuid.UUID
 	channel channels.Channel
 }
@@ -28,7 +28,7 @@ type race struct {
 func newRace(t *testing.T) race {
 	t.Helper()
 	r := race{db: dbtest.PostgreSQL(t).Bun(t)}
-	r.store = dbtest.OpenOn(t, r.db)
+	r.store = dbtest.OpenOn(t, r.db).Database()
 	mon := monitorOn(t, r.store)
 	project, err := mon.OpenProject(t.Context(), "p")
 	if err != nil {

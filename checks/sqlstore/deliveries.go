@@ -65,7 +65,7 @@ const firstOfLine = `(SELECT h.id FROM rollcall_deliveries AS h WHERE h.state = 
 
 // DueChannels returns the channels that have a delivery due. It jumps from channel to channel in the index, so many
 // deliveries to one channel do not slow it down.
-func (s *Store) DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) (ids []uuid.UUID, err error) {
+func (s *database) DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) (ids []uuid.UUID, err error) {
 	err = s.db.NewRaw(`WITH RECURSIVE ch (id) AS (
 			SELECT (SELECT channel_id FROM rollcall_deliveries
 				WHERE state = 'pending' AND channel_id > ? ORDER BY channel_id LIMIT 1)

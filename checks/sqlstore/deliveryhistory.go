@@ -25,7 +25,7 @@ type historyRow struct {
 }
 
 // selectDeliveries begins a query for historyRows whose checks and channels exist, newest first.
-func (s *Store) selectDeliveries() *bun.SelectQuery {
+func (s *database) selectDeliveries() *bun.SelectQuery {
 	return s.db.NewSelect().TableExpr("rollcall_deliveries AS d").
 		ColumnExpr("d.id, d.flip_id, d.reminder, d.state, d.attempts, d.due_at, d.created_at, d.finished_at, d.error, d.close, d.channel_id").
 		ColumnExpr("c.uuid AS check_uuid, c.name AS check_name").
@@ -39,7 +39,7 @@ func (s *Store) selectDeliveries() *bun.SelectQuery {
 }
 
 // Deliveries returns deliveries, newest first.
-func (s *Store) Deliveries(ctx context.Context, query store.DeliveryQuery) ([]store.Delivery, error) {
+func (s *database) Deliveries(ctx context.Context, query store.DeliveryQuery) ([]store.Delivery, error) {
 	var rows []historyRow
 	q := s.selectDeliveries().Where("c.project_id = ?", query.Project).Limit(int64(query.Limit))
 	if query.IDs != nil {

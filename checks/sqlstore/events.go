@@ -14,7 +14,7 @@ import (
 const anyInstant = int64(1) << 62
 
 // History returns the newest flips and pauses of a check with their deliveries, newest first, in three queries.
-func (s *Store) History(ctx context.Context, checkID uuid.UUID, q store.HistoryQuery) ([]store.Event, error) {
+func (s *database) History(ctx context.Context, checkID uuid.UUID, q store.HistoryQuery) ([]store.Event, error) {
 	before := anyInstant
 	if !q.Before.IsZero() {
 		before = micros(q.Before)
@@ -50,7 +50,7 @@ func (s *Store) History(ctx context.Context, checkID uuid.UUID, q store.HistoryQ
 }
 
 // oldest returns the instant of the limit-th newest flip or pause before an instant. If there are fewer, it is before all.
-func (s *Store) oldest(ctx context.Context, checkID uuid.UUID, before int64, limit int) (oldest int64, err error) {
+func (s *database) oldest(ctx context.Context, checkID uuid.UUID, before int64, limit int) (oldest int64, err error) {
 	err = s.db.NewRaw(`SELECT coalesce((SELECT at FROM (
 			SELECT at FROM (SELECT f.at FROM rollcall_flips AS f JOIN rollcall_checks AS c ON c.id = f.check_id
 				WHERE c.uuid = ? AND f.at < ? ORDER BY f.at DESC LIMIT ?) AS flips
@@ -63,7 +63,7 @@ func (s *Store) oldest(ctx context.Context, checkID uuid.UUID, before int64, lim
 }
 
 // deliveriesOf returns the deliveries of a check by their flips, newest first.
-func (s *Store) deliveriesOf(ctx context.Context, checkID uuid.UUID, flips []int64) (map[int64][]store.Delivery, error) {
+func (s *database) deliveriesOf(ctx context.Context, checkID uuid.UUID, flips []int64) (map[int64][]store.Delivery, error) {
 	if len(flips) == 0 {
 		return nil, nil
 	}

@@ -54,9 +54,13 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	err = store.Probe(ctx, false)
+	mon, err := monitor.New(store, nil)
+	if err != nil {
+		panic(err)
+	}
+	err = mon.Probe(ctx)
 	fmt.Println(errors.Is(err, sqlstore.ErrNotMigrated))
-	fmt.Println(store.Migrate(ctx), store.Probe(ctx, false)) // at every start; does nothing if the schema is up to date
+	fmt.Println(store.Migrate(ctx), mon.Probe(ctx)) // at every start; does nothing if the schema is up to date
 	// Output:
 	// true
 	// <nil> <nil>

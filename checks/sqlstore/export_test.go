@@ -5,21 +5,29 @@ import (
 	"io/fs"
 	"math"
 	"testing/fstest"
+
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // CheckVersion exports checkVersion.
 func CheckVersion(number int) error { return checkVersion(number) }
 
 // CheckServer exports checkServer.
-func (s *Store) CheckServer(ctx context.Context) error { return s.checkServer(ctx) }
+func (s *database) CheckServer(ctx context.Context) error { return s.checkServer(ctx) }
+
+// Migrate does what that of Store does.
+func (s *database) Migrate(ctx context.Context) error {
+	_, _, err := s.MigrateFrom(ctx)
+	return err
+}
 
 // MigrateFrom does what Migrate does and returns the versions of the schema before and after.
-func (s *Store) MigrateFrom(ctx context.Context) (before, after int, err error) {
+func (s *database) MigrateFrom(ctx context.Context) (before, after int, err error) {
 	return s.migrateFiles(ctx, migrations)
 }
 
 // MigrateFurther does what MigrateFrom does in a later version, which has one more migration.
-func (s *Store) MigrateFurther(ctx context.Context, sql string) (before, after int, err error) {
+func (s *database) MigrateFurther(ctx context.Context, sql string) (before, after int, err error) {
 	set, err := firstMigrations(math.MaxInt)
 	if err != nil {
 		return 0, 0, err
@@ -29,7 +37,7 @@ func (s *Store) MigrateFurther(ctx context.Context, sql string) (before, after i
 }
 
 // MigrateOnly does what MigrateFrom of an earlier version did: one that has only the first migrations.
-func (s *Store) MigrateOnly(ctx context.Context, first int) error {
+func (s *database) MigrateOnly(ctx context.Context, first int) error {
 	set, err := firstMigrations(first)
 	if err != nil {
 		return err
@@ -55,17 +63,17 @@ func firstMigrations(n int) (fstest.MapFS, error) {
 }
 
 // LimitCache sets the largest size of the cache in bytes.
-func (s *Store) LimitCache(bytes int) { s.cache.limit = bytes }
+func (s *database) LimitCache(bytes int) { s.cache.limit = bytes }
 
 // CacheSize returns how many checks are cached and the estimate of their size in bytes.
-func (s *Store) CacheSize() (entries, bytes int) {
+func (s *database) CacheSize() (entries, bytes int) {
 	s.cache.mu.Lock()
 	defer s.cache.mu.Unlock()
 	return len(s.cache.byID), s.cache.bytes
 }
 
 // WaitForCheckpoint returns when no checkpoint is running.
-func (s *Store) WaitForCheckpoint() {
+func (s *database) WaitForCheckpoint() {
 	s.checkpoints.running.Lock()
 	defer s.checkpoints.running.Unlock()
 }
@@ -74,7 +82,7 @@ func (s *Store) WaitForCheckpoint() {
 func HashInt64(key int64) int32 { return hashInt64(key) }
 
 // Spread makes the store believe that its tables are distributed over shards, unless there is only one.
-func (s *Store) Spread(n int) {
+func (s *database) Spread(n int) {
 	var spread shards
 	for i := range n {
 		spread = append(spread, int32(math.MinInt32+int64(i+1)<<32/int64(n)-1))
@@ -86,3 +94,12 @@ func (s *Store) Spread(n int) {
 
 // Translate exports translate.
 func Translate(err error) error { return translate(err) }
+
+// Database exports database.
+type Database = database
+
+// Database returns what the store is made of.
+func (s *Store) Database() *Database { return s.database }
+
+// Contract lets tests pass a Database to a monitor.
+func (s *database) Contract() store.Store { return s }

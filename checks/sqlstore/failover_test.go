@@ -35,7 +35,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 func TestDemotedPrimary(t *testing.T) {
 	primary, standby, db := dbtest.Replicated(t)
 	pool := db.Bun(t)
-	mon := monitorOn(t, dbtest.OpenOn(t, pool))
+	mon := monitorOn(t, dbtest.OpenOn(t, pool).Database())
 	c := addCheck(t, mon)
 	fill(t, pool)
 	catchUp(t, primary)
@@ -70,7 +70,7 @@ func TestDemotedPrimary(t *testing.T) {
 func TestCommitWithoutStandby(t *testing.T) {
 	primary, standby, db := dbtest.Replicated(t)
 	admin := db.Bun(t)
-	mon, err := monitor.New(db.Open(t), &monitor.Config{WriteTimeout: 2 * time.Second})
+	mon, err := monitor.New(db.Open(t).Database(), &monitor.Config{WriteTimeout: 2 * time.Second})
 	must(t, err)
 	c := addCheck(t, mon)
 	standby.Stop()
@@ -104,7 +104,7 @@ func TestCommitWithoutStandby(t *testing.T) {
 // what the standby has, without a restart, although new checks get the keys of lost ones. It listens there too.
 func TestLaggingStandby(t *testing.T) {
 	primary, standby, db := dbtest.Replicated(t)
-	mon := monitorOn(t, db.Open(t))
+	mon := monitorOn(t, db.Open(t).Database())
 	survivor := addCheck(t, mon)
 	_, err := mon.Ping(t.Context(), survivor.ID, pings.Signal{UserAgent: "kept"})
 	must(t, err)
@@ -148,7 +148,7 @@ func TestLaggingStandby(t *testing.T) {
 	if err != nil || p.N != 2 {
 		t.Errorf("the ping after the failover has number %d, want 2; error %v", p.N, err)
 	}
-	announcer := db.Open(t)
+	announcer := db.Open(t).Database()
 	eventually(t, "announcements are heard from the new primary", func() bool {
 		must(t, announcer.Announce(t.Context(), "hello"))
 		return heard("hello")
@@ -175,7 +175,7 @@ func TestLaggingStandby(t *testing.T) {
 func listen(t *testing.T, db dbtest.DB) (heard func(message string) bool) {
 	t.Helper()
 	var messages sync.Map
-	store := db.Open(t)
+	store := db.Open(t).Database()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {

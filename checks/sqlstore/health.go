@@ -14,7 +14,7 @@ import (
 // Probe reads the version of the schema. It fails if the database does not answer or lacks migrations. A newer schema
 // is fine: during an upgrade, servers of the old version keep running. With write, Probe also commits a transaction
 // that changes one row, which nothing else uses.
-func (s *Store) Probe(ctx context.Context, write bool) error {
+func (s *database) Probe(ctx context.Context, write bool) error {
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (s *Store) Probe(ctx context.Context, write bool) error {
 const maxBlocked = 1000
 
 // Backlog summarizes the pending deliveries. It reads only their indexes.
-func (s *Store) Backlog(ctx context.Context, now time.Time) (b store.Backlog, err error) {
+func (s *database) Backlog(ctx context.Context, now time.Time) (b store.Backlog, err error) {
 	err = s.db.NewRaw("SELECT count(*) FROM (SELECT 1 FROM rollcall_deliveries WHERE state = 'pending' LIMIT ?) AS p",
 		store.MaxPending).Scan(ctx, &b.Pending)
 	if err != nil {
@@ -67,7 +67,7 @@ const maxBack = 5
 
 // LastDurations returns the duration of the last finished run of each check of a project, if its end is among the
 // newest 5 pings of the check. It reads each ping by its key, so the size of the log does not matter.
-func (s *Store) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error) {
+func (s *database) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error) {
 	const back = `WITH RECURSIVE back (uuid, prev, duration, step) AS (
 			SELECT c.uuid, p.prev, p.duration, 1 FROM %[1]s
 			JOIN rollcall_states AS s ON s.check_id = c.id%[3]s JOIN rollcall_pings AS p ON p.id = s.log_head%[4]s

@@ -21,7 +21,7 @@ func TestProbeSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Probe(t.Context(), false); err == nil {
+		if err := store.Database().Probe(t.Context(), false); err == nil {
 			t.Error("an empty database is ready")
 		}
 		if err := store.Migrate(t.Context()); err != nil {
@@ -34,7 +34,7 @@ func TestProbeSchema(t *testing.T) {
 			if _, err := bun.ExecContext(t.Context(), "UPDATE rollcall_schema SET version = version "+step.change); err != nil {
 				t.Fatal(err)
 			}
-			if err := store.Probe(t.Context(), false); (err == nil) != step.ready {
+			if err := store.Database().Probe(t.Context(), false); (err == nil) != step.ready {
 				t.Errorf("version %s: %v", step.change, err)
 			}
 		}
@@ -45,7 +45,7 @@ func TestProbeSchema(t *testing.T) {
 func TestBacklogInOrder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		bun := db.Bun(t)
-		store := dbtest.OpenOn(t, bun)
+		store := dbtest.OpenOn(t, bun).Database()
 		clock := dbtest.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 		mon, err := monitor.New(store, &monitor.Config{Now: clock.Now})
 		if err != nil {

@@ -34,7 +34,7 @@ func (r *incidentRow) incident() store.Incident {
 }
 
 // DueIncidents returns the incidents that have been due the longest.
-func (s *Store) DueIncidents(ctx context.Context, now time.Time, limit int) ([]store.Incident, error) {
+func (s *database) DueIncidents(ctx context.Context, now time.Time, limit int) ([]store.Incident, error) {
 	var rows []incidentRow
 	err := s.db.NewSelect().Model(&rows).Where("i.due_at <= ?", micros(now)).OrderExpr("i.due_at").Limit(int64(limit)).Scan(ctx)
 	if err != nil || len(rows) == 0 {

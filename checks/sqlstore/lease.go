@@ -15,7 +15,7 @@ import (
 const leaseRow = "lease "
 
 // Lease returns the lease of a task, which becomes mine if nobody else holds it.
-func (s *Store) Lease(ctx context.Context, task string, now time.Time, mine store.Lease) (lease store.Lease, err error) {
+func (s *database) Lease(ctx context.Context, task string, now time.Time, mine store.Lease) (lease store.Lease, err error) {
 	name := leaseRow + task
 	if _, err := s.Setting(ctx, name, leaseText(store.Lease{})); err != nil {
 		return store.Lease{}, err

@@ -75,7 +75,7 @@ func TestListOfManyChecks(t *testing.T) {
 // TestBySlug looks up checks by the ping key of their project and their slug, as pings do.
 func TestBySlug(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		s := db.Open(t)
+		s := db.Open(t).Database()
 		mon := monitorOn(t, s)
 		var projects []checks.Project
 		for _, name := range []string{"a", "b", "empty"} {

@@ -64,11 +64,8 @@ func (l *listeners) stop() {
 	l.running.Wait()
 }
 
-// Announces reports whether messages are of use; see [store.Notifier]. SQLite needs none.
-func (s *Store) Announces() bool { return s.d.postgres }
-
 // Announce passes a message to all that listen to the database; see [store.Notifier].
-func (s *Store) Announce(ctx context.Context, message string) error {
+func (s *database) Announce(ctx context.Context, message string) error {
 	if !s.d.postgres {
 		return errors.ErrUnsupported
 	}
@@ -89,7 +86,7 @@ func (s *Store) Announce(ctx context.Context, message string) error {
 // On SQLite it reserves one connection of the pool for all writing transactions, and asks it each second whether any
 // other connection has committed. SQLite answers from memory that it shares with other processes. The program's own
 // transactions over the same pool, and other stores on the file, count as others.
-func (s *Store) Listen(ctx context.Context, heard func(message string)) error {
+func (s *database) Listen(ctx context.Context, heard func(message string)) error {
 	ctx, done, err := s.listeners.start(ctx)
 	if err != nil {
 		return err

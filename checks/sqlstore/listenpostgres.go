@@ -11,7 +11,7 @@ import (
 )
 
 // Listener is a driver of database/sql that can receive PostgreSQL's notifications. A pool whose Driver method returns one
-// lets [Store.Listen] do without polling. The pools of package postgres below this one do.
+// lets a store listen without polling. The pools of package postgres below this one do.
 type Listener interface {
 	// Listen opens a separate connection and listens to a channel, whose name needs no quotes. It calls ready once it
 	// listens and heard with the payload of each notification, both from one goroutine, until ctx ends or the connection
@@ -43,7 +43,7 @@ type announced struct {
 
 // notify sends a notification. NOTIFY takes a lock at its commit, so the commit does not wait for the disk: what a crash
 // of the server loses, nobody hears anyway.
-func (s *Store) notify(ctx context.Context, payload string) error {
+func (s *database) notify(ctx context.Context, payload string) error {
 	s.announced.mu.Lock()
 	defer s.announced.mu.Unlock()
 	var counted int64
@@ -57,7 +57,7 @@ func (s *Store) notify(ctx context.Context, payload string) error {
 }
 
 // listenPostgres listens by LISTEN, or polls if that is not possible.
-func (s *Store) listenPostgres(ctx context.Context, heard func(message string)) error {
+func (s *database) listenPostgres(ctx context.Context, heard func(message string)) error {
 	if listener, ok := s.db.DB.Driver().(Listener); ok {
 		if err := s.receive(ctx, listener, heard); !errors.Is(err, errNoNotifications) {
 			return err
@@ -68,7 +68,7 @@ func (s *Store) listenPostgres(ctx context.Context, heard func(message string)) 
 
 // receive listens to notifications. It sends one itself first: with a connection pooler, LISTEN succeeds and nothing ever
 // arrives.
-func (s *Store) receive(ctx context.Context, listener Listener, heard func(message string)) error {
+func (s *database) receive(ctx context.Context, listener Listener, heard func(message string)) error {
 	var channel string
 	if err := s.db.DB.QueryRowContext(ctx, "SELECT "+channelName).Scan(&channel); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (s *Store) receive(ctx context.Context, listener Listener, heard func(messa
 }
 
 // pollPostgres calls heard when other stores have announced something.
-func (s *Store) pollPostgres(ctx context.Context, heard func(message string)) error {
+func (s *database) pollPostgres(ctx context.Context, heard func(message string)) error {
 	if _, err := s.Setting(ctx, announcedRow, "0"); err != nil {
 		return err
 	}

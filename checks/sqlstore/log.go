@@ -59,7 +59,7 @@ const chain = `WITH RECURSIVE chain (id, prev, n, check_id, depth) AS (
 ) SELECT %[5]s FROM chain JOIN rollcall_pings p ON p.id = chain.id%[4]s`
 
 // readChain reads entries of the log of one check, with the given columns and the conditions after them.
-func (s *Store) readChain(ctx context.Context, checkID uuid.UUID, columns, conditions string, args ...any) (rows []pingRow, err error) {
+func (s *database) readChain(ctx context.Context, checkID uuid.UUID, columns, conditions string, args ...any) (rows []pingRow, err error) {
 	sources, err := s.logSources(ctx, "c.uuid = ?", checkID)
 	for _, l := range sources { // at most one
 		err = s.db.NewRaw(fmt.Sprintf(chain, l.checks, l.where, l.state, l.ping, columns)+conditions, args...).Scan(ctx, &rows)
@@ -70,7 +70,7 @@ func (s *Store) readChain(ctx context.Context, checkID uuid.UUID, columns, condi
 const pingColumns = "p.n, p.kind, p.at, p.scheme, p.method, p.remote_addr, p.ua, p.run, p.exit_status, p.duration, p.body_size"
 
 // Pings returns the newest pings of a check, newest first, without their bodies.
-func (s *Store) Pings(ctx context.Context, checkID uuid.UUID, limit int) ([]pings.Ping, error) {
+func (s *database) Pings(ctx context.Context, checkID uuid.UUID, limit int) ([]pings.Ping, error) {
 	rows, err := s.readChain(ctx, checkID, pingColumns, " ORDER BY p.n DESC", limit, 0)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (s *Store) Pings(ctx context.Context, checkID uuid.UUID, limit int) ([]ping
 }
 
 // Ping returns ping number n with its body, if it is among the newest limit pings of the check.
-func (s *Store) Ping(ctx context.Context, checkID uuid.UUID, n int64, limit int) (pings.Ping, error) {
+func (s *database) Ping(ctx context.Context, checkID uuid.UUID, n int64, limit int) (pings.Ping, error) {
 	rows, err := s.readChain(ctx, checkID, pingColumns+", p.body, p.object", " WHERE chain.n = ?", limit, n, n)
 	if err != nil {
 		return pings.Ping{}, err
@@ -105,7 +105,7 @@ type flipRow struct {
 }
 
 // Flips returns the flips of a check in a window, newest first.
-func (s *Store) Flips(ctx context.Context, checkID uuid.UUID, after, before time.Time) ([]flips.Flip, error) {
+func (s *database) Flips(ctx context.Context, checkID uuid.UUID, after, before time.Time) ([]flips.Flip, error) {
 	var rows []flipRow
 	// Order by identifier, which is the order of commits: instants can be out of order after a clock was set back.
 	q := s.db.NewSelect().Model(&rows).Join("JOIN rollcall_checks AS c ON c.id = f.check_id").

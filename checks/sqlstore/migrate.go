@@ -18,31 +18,8 @@ const createSchemaTable = "CREATE TABLE IF NOT EXISTS rollcall_schema (version B
 // ErrNewerSchema means that a newer version of Rollcall has migrated the database.
 var ErrNewerSchema = errors.New("sqlstore: the database needs a newer version of Rollcall")
 
-// Migrate brings the schema up to date, as [Open] does. Call it at each start on a store of [New], before anything else.
-// If there is nothing to do, it is one short transaction.
-//
-// All steps run in one transaction and under a lock. A crash leaves the schema and the data as they were. If several
-// programs start at once, one migrates while the others wait, until ctx ends (on SQLite, until the busy timeout).
-// Migrate changes only tables with the prefix rollcall_. The database user needs the right to create and alter tables.
-// If it has none, run "rollcall migrate" as another user before the upgrade; Migrate then finds nothing to do.
-//
-// A migration cannot be undone: to return to an older version, restore a backup from before the upgrade. Programs of
-// the older version keep running as long as migrations only add tables and columns; the changelog says when one does
-// more.
-//
-// Errors: [ErrNewerSchema], which leaves the database as it is; [ErrOldServer]; [ErrEncoding]; [ErrWorker];
-// [store.ErrUnavailable]; those of the driver.
-func (s *Store) Migrate(ctx context.Context) error {
-	_, _, err := s.migrateFiles(ctx, migrations)
-	return err
-}
-
-// Migrated returns the version of the schema that [Open] found, which is 0 for an empty database, and the version that
-// it left. For a store of [New], both are 0.
-func (s *Store) Migrated() (before, after int) { return s.before, s.after }
-
 // migrateFiles applies the migrations in set that the database lacks.
-func (s *Store) migrateFiles(ctx context.Context, set fs.FS) (before, after int, err error) {
+func (s *database) migrateFiles(ctx context.Context, set fs.FS) (before, after int, err error) {
 	files, err := fs.Glob(set, "migrations/*.sql") // sorted by name, so by number
 	if err != nil {
 		return 0, 0, err
@@ -84,7 +61,7 @@ func (s *Store) migrateFiles(ctx context.Context, set fs.FS) (before, after int,
 }
 
 // schemaVersion returns the version of the database's schema, 0 for an empty database.
-func (s *Store) schemaVersion(ctx context.Context, tx bun.Tx) (version int, err error) {
+func (s *database) schemaVersion(ctx context.Context, tx bun.Tx) (version int, err error) {
 	if err := s.d.createSchemaTable(ctx, tx); err != nil {
 		return 0, err
 	}
@@ -92,7 +69,7 @@ func (s *Store) schemaVersion(ctx context.Context, tx bun.Tx) (version int, err 
 	return version, err
 }
 
-func (s *Store) migrate(ctx context.Context, tx bun.Tx, set fs.FS, file string) error {
+func (s *database) migrate(ctx context.Context, tx bun.Tx, set fs.FS, file string) error {
 	text, err := fs.ReadFile(set, file)
 	if err != nil {
 		return err

@@ -139,7 +139,7 @@ func (t *transaction) readMonths(ctx context.Context, months map[monthKey]*store
 }
 
 // Months returns the months of a check between two instants, by time.
-func (s *Store) Months(ctx context.Context, checkID uuid.UUID, from, to time.Time) ([]store.Month, error) {
+func (s *database) Months(ctx context.Context, checkID uuid.UUID, from, to time.Time) ([]store.Month, error) {
 	const query = `SELECT m.month, m.folded, m.days FROM rollcall_months AS m JOIN rollcall_checks AS c ON c.id = m.check_id
 		WHERE c.uuid = ? AND m.month >= ? AND m.month <= ? ORDER BY m.month`
 	rows, err := s.db.QueryContext(ctx, query, checkID, monthNumber(from), monthNumber(to))
@@ -159,7 +159,7 @@ func (s *Store) Months(ctx context.Context, checkID uuid.UUID, from, to time.Tim
 }
 
 // Unfolded returns the checks that existed in a month and have no fold of it, in the order of their IDs.
-func (s *Store) Unfolded(ctx context.Context, month time.Time, after uuid.UUID, limit int) (ids []uuid.UUID, err error) {
+func (s *database) Unfolded(ctx context.Context, month time.Time, after uuid.UUID, limit int) (ids []uuid.UUID, err error) {
 	end := store.MonthStart(month).AddDate(0, 1, 0)
 	err = s.db.NewRaw(`SELECT c.uuid FROM rollcall_checks AS c WHERE c.uuid > ? AND c.created_at < ? AND NOT EXISTS (
 			SELECT 1 FROM rollcall_months AS m WHERE m.check_id = c.id AND m.month = ? AND m.folded)

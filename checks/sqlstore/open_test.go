@@ -86,9 +86,9 @@ func TestNotMigrated(t *testing.T) {
 			_, sweep := mon.Sweep(t.Context())
 			_, prune := mon.Prune(t.Context())
 			_, secret := mon.Secret(t.Context(), "badges")
-			_, setting := store.Setting(t.Context(), "name", "value")
+			_, setting := store.Database().Setting(t.Context(), "name", "value")
 			return map[string]error{"OpenProject": open, "Projects": list, "Create": create, "Check": check, "Ping": ping, "PingSlug": slug,
-				"Sweep": sweep, "Prune": prune, "Secret": secret, "Setting": setting, "Probe": store.Probe(t.Context(), true)}
+				"Sweep": sweep, "Prune": prune, "Secret": secret, "Setting": setting, "Probe": store.Database().Probe(t.Context(), true)}
 		}
 		for name, err := range calls() {
 			if !errors.Is(err, sqlstore.ErrNotMigrated) || !strings.Contains(err.Error(), "open the store with sqlstore.Open, or call its Migrate") {
@@ -98,8 +98,8 @@ func TestNotMigrated(t *testing.T) {
 				t.Errorf("%s repeats itself: %v", name, err)
 			}
 		}
-		must(t, store.MigrateOnly(t.Context(), 1))
-		if err := store.Probe(t.Context(), false); !errors.Is(err, sqlstore.ErrNotMigrated) {
+		must(t, store.Database().MigrateOnly(t.Context(), 1))
+		if err := store.Database().Probe(t.Context(), false); !errors.Is(err, sqlstore.ErrNotMigrated) {
 			t.Errorf("Probe of an old schema: error %v", err)
 		}
 		if _, err := mon.Create(t.Context(), uuid.New(), checks.Spec{Timeout: new(time.Hour)}); err == nil {

@@ -59,7 +59,7 @@ pool_mode = %s
 // TestPgBouncerContract runs what uses locks and several connections at once in transaction mode.
 func TestPgBouncerContract(t *testing.T) {
 	database := startPgBouncer(t, "transaction")
-	runContract(t, func(t *testing.T) *sqlstore.Store { return database(t).Open(t) },
+	runContract(t, func(t *testing.T) *sqlstore.Database { return database(t).Open(t).Database() },
 		"CancelledContext", "LostUpdates", "LockOrder", "CheckRoundTrip", "MixedBatch", "ConcurrentBatches", "DueChecksAreShared",
 		"PruneWhilePinged", "FirstProject", "DeliveriesAreShared")
 }
@@ -156,7 +156,7 @@ func TestPgBouncerOwnPool(t *testing.T) {
 		defer db.Close()
 		var store *sqlstore.Store
 		if store, err = sqlstore.Open(t.Context(), db, sqlstore.Postgres); err == nil {
-			_, err = store.Setting(t.Context(), "name", "value")
+			_, err = store.Database().Setting(t.Context(), "name", "value")
 		}
 	}
 	if loses != (err != nil && strings.Contains(err.Error(), "default_query_exec_mode=cache_describe")) || !loses && err != nil {

@@ -34,15 +34,15 @@ func TestPlans(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 		bundb := db.Bun(t)
-		store := dbtest.OpenOn(t, bundb)
+		store := dbtest.OpenOn(t, bundb).Database()
 		fillOutbox(t, store, bundb, now)
 		var r queryLog
 		watched, err := sqlstore.New(bundb.WithQueryHook(&r))
 		if err != nil {
 			t.Fatal(err)
 		}
-		exercise(t, watched, now)
-		readLogs(t, watched, bundb, now)
+		exercise(t, watched.Database(), now)
+		readLogs(t, watched.Database(), bundb, now)
 		var plans int
 		for _, query := range r.queries {
 			if strings.HasPrefix(query, "BEGIN") || strings.HasPrefix(query, "COMMIT") {
@@ -60,7 +60,7 @@ func TestPlans(t *testing.T) {
 }
 
 // exercise runs what a server runs all the time.
-func exercise(t *testing.T, s *sqlstore.Store, now time.Time) {
+func exercise(t *testing.T, s *sqlstore.Database, now time.Time) {
 	var due []uuid.UUID
 	for _, at := range []time.Time{now.Add(-time.Hour * 24), now} {
 		var err error
@@ -108,7 +108,7 @@ func exercise(t *testing.T, s *sqlstore.Store, now time.Time) {
 }
 
 // readLogs runs what the board runs, for as many checks as it shows at first.
-func readLogs(t *testing.T, s *sqlstore.Store, db *bun.DB, now time.Time) {
+func readLogs(t *testing.T, s *sqlstore.Database, db *bun.DB, now time.Time) {
 	var ids []uuid.UUID
 	if err := db.NewSelect().Table("rollcall_checks").Column("uuid").OrderExpr("id DESC").Limit(30).Scan(t.Context(), &ids); err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func exchange(ctx context.Context, tx store.Tx, results []store.DeliveryResult, 
 }
 
 // fillOutbox makes one real check with a flip and copies its rows.
-func fillOutbox(t *testing.T, store *sqlstore.Store, db *bun.DB, now time.Time) {
+func fillOutbox(t *testing.T, store *sqlstore.Database, db *bun.DB, now time.Time) {
 	t.Helper()
 	mon, err := monitor.New(store, &monitor.Config{Now: func() time.Time { return now.Add(-time.Hour) }})
 	if err != nil {

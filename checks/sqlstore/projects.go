@@ -55,7 +55,7 @@ func oneProject(ctx context.Context, db bun.IDB, where string, arg any) (checks.
 }
 
 // Projects returns projects by name.
-func (s *Store) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
+func (s *database) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
 	var where conditions
 	addSet(&where, "p.id", f.ID)
 	addSet(&where, "p.name", f.Name)
@@ -153,7 +153,7 @@ func (r keyRow) key() checks.Key {
 }
 
 // Keys returns API keys, oldest first.
-func (s *Store) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, error) {
+func (s *database) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, error) {
 	var where conditions
 	addSet(&where, "k.project_id", f.ProjectID)
 	if f.Hash != nil {

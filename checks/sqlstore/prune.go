@@ -37,7 +37,7 @@ type pruning struct {
 }
 
 // PrunePings examines the next part of the log and removes expired entries.
-func (s *Store) PrunePings(ctx context.Context, pause func()) (removed int, err error) {
+func (s *database) PrunePings(ctx context.Context, pause func()) (removed int, err error) {
 	pause = orNoPause(pause)
 	p := &s.pruning
 	p.mu.Lock()
@@ -79,7 +79,7 @@ func orNoPause(pause func()) func() {
 }
 
 // pruneEntries removes the expired ones among log entries.
-func (s *Store) pruneEntries(ctx context.Context, entries []entry, pause func()) (removed int, err error) {
+func (s *database) pruneEntries(ctx context.Context, entries []entry, pause func()) (removed int, err error) {
 	expired, err := s.expired(ctx, s.db.DB, entries, pause)
 	if err != nil {
 		return 0, translate(err)
@@ -133,7 +133,7 @@ func scanEntries(rows *sql.Rows, err error) ([]entry, error) {
 }
 
 // logAfter returns the log entries after one of them, in order.
-func (s *Store) logAfter(ctx context.Context, after, limit int64) (page []entry, err error) {
+func (s *database) logAfter(ctx context.Context, after, limit int64) (page []entry, err error) {
 	const query = "SELECT id, check_id, n FROM rollcall_pings WHERE id > "
 	if !s.d.postgres {
 		return scanEntries(s.db.DB.QueryContext(ctx, query+"? ORDER BY id LIMIT ?", after, limit))
@@ -151,7 +151,7 @@ func (s *Store) logAfter(ctx context.Context, after, limit int64) (page []entry,
 
 // expired returns the entries beyond the limits of their checks. It does not join entries with checks: with statistics
 // from before the log grew, the planner would look up the check for every entry.
-func (s *Store) expired(ctx context.Context, db querier, entries []entry, pause func()) (list []entry, err error) {
+func (s *database) expired(ctx context.Context, db querier, entries []entry, pause func()) (list []entry, err error) {
 	oldest := make(map[int64]int64)
 	for _, e := range entries {
 		if n, ok := oldest[e.check]; !ok || e.n < n {
@@ -175,7 +175,7 @@ func (s *Store) expired(ctx context.Context, db querier, entries []entry, pause 
 
 // expiredUpTo sets upTo, for each check, to the number of its last expired ping. For a deleted check, that is the
 // largest number. It sets none for a check with a short log.
-func (s *Store) expiredUpTo(ctx context.Context, db querier, ids []int64, oldest, upTo map[int64]int64) error {
+func (s *database) expiredUpTo(ctx context.Context, db querier, ids []int64, oldest, upTo map[int64]int64) error {
 	rows, err := db.QueryContext(ctx, "SELECT check_id, n_pings FROM rollcall_states WHERE "+s.d.among("check_id", "bigint"), s.d.list(ids))
 	var state struct{ check, newest int64 }
 	states, err := scanList(rows, err, &state, &state.check, &state.newest)
@@ -209,7 +209,7 @@ func (s *Store) expiredUpTo(ctx context.Context, db querier, ids []int64, oldest
 }
 
 // PruneFlips removes flips and pauses older than an instant, and finished deliveries that were created before it.
-func (s *Store) PruneFlips(ctx context.Context, before time.Time, pause func()) (removed int, err error) {
+func (s *database) PruneFlips(ctx context.Context, before time.Time, pause func()) (removed int, err error) {
 	pause = orNoPause(pause)
 	if _, err := s.removeOld(ctx, "rollcall_deliveries", "created_at < ? AND state <> 'pending'", before, pause); err != nil {
 		return 0, err
@@ -222,7 +222,7 @@ func (s *Store) PruneFlips(ctx context.Context, before time.Time, pause func()) 
 
 // removeOld removes the rows of a table that are older than an instant, in small transactions: after the turn of a
 // month there can be many.
-func (s *Store) removeOld(ctx context.Context, table, older string, before time.Time, pause func()) (removed int, err error) {
+func (s *database) removeOld(ctx context.Context, table, older string, before time.Time, pause func()) (removed int, err error) {
 	for {
 		var ids []int64
 		err := s.db.NewSelect().Table(table).Column("id").Where(older, micros(before)).Limit(removeAtOnce).Scan(ctx, &ids)

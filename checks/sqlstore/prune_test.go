@@ -19,7 +19,7 @@ import (
 )
 
 // addPings records n pings of the given kinds in turn, a second apart.
-func addPings(t *testing.T, s *sqlstore.Store, id uuid.UUID, at time.Time, n int, kinds ...pings.Kind) {
+func addPings(t *testing.T, s *sqlstore.Database, id uuid.UUID, at time.Time, n int, kinds ...pings.Kind) {
 	t.Helper()
 	must(t, recordWith(t.Context(), s, []uuid.UUID{id}, func(locked []*store.Locked) error {
 		for i := range n {
@@ -32,7 +32,7 @@ func addPings(t *testing.T, s *sqlstore.Store, id uuid.UUID, at time.Time, n int
 // TestPruneInSmallSteps removes many pings and flips. No transaction removes so many that pings would wait for long.
 func TestPruneInSmallSteps(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		store := db.Open(t)
+		store := db.Open(t).Database()
 		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		mon, err := monitor.New(store, &monitor.Config{Now: func() time.Time { return at }})
 		must(t, err)
@@ -115,7 +115,7 @@ func TestPruneByKey(t *testing.T) {
 		FROM rollcall_pings, generate_series(1, %d) AS i`, more))
 	exec(fmt.Sprintf("UPDATE rollcall_states SET n_pings = %d", n))
 	before := scanned(t, bundb, "rollcall_pings")
-	removed, err := store.PrunePings(t.Context(), nil)
+	removed, err := store.Database().PrunePings(t.Context(), nil)
 	if err != nil || removed != n-checks.PaidPings {
 		t.Errorf("removed %d pings, want %d; error %v", removed, n-checks.PaidPings, err)
 	}
@@ -131,7 +131,7 @@ func TestPruneTogether(t *testing.T) {
 		addPings(t, first, c.ID, mon.Now(), checks.PaidPings+500, pings.Success)
 		var removed atomic.Int64
 		var wg sync.WaitGroup
-		for _, s := range []*sqlstore.Store{first, db.Open(t), db.Open(t)} {
+		for _, s := range []*sqlstore.Database{first, db.Open(t).Database(), db.Open(t).Database()} {
 			wg.Go(func() {
 				for range 4 {
 					n, err := s.PrunePings(t.Context(), nil)

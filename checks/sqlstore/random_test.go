@@ -36,14 +36,14 @@ func TestServersSeeTheSameChecks(t *testing.T) {
 			uncached, err := sqlstore.New(bundb)
 			must(t, err)
 			for _, q := range []monitor.CheckQuery{{}, {Slug: new("s1")}, {Tags: []string{"t1"}}, {Slug: new("s2"), Tags: []string{"t2"}}} {
-				want := c.list(t, uncached, q)
+				want := c.list(t, uncached.Database(), q)
 				for n, store := range c.stores {
 					if diff := cmp.Diff(want, c.list(t, store, q)); diff != "" {
 						t.Fatalf("step %d, %s: server %d lists (-database +server):\n%s", i, what, n, diff)
 					}
 				}
 			}
-			want := c.lock(t, uncached)
+			want := c.lock(t, uncached.Database())
 			for n, store := range c.stores {
 				if diff := cmp.Diff(want, c.lock(t, store)); diff != "" {
 					t.Fatalf("step %d, %s: server %d locks (-database +server):\n%s", i, what, n, diff)
@@ -57,7 +57,7 @@ func TestServersSeeTheSameChecks(t *testing.T) {
 type chaos struct {
 	random   *rand.Rand
 	clock    *dbtest.Clock
-	stores   []*sqlstore.Store
+	stores   []*sqlstore.Database
 	servers  []*monitor.Monitor
 	project  uuid.UUID
 	channels []uuid.UUID
@@ -70,7 +70,7 @@ func newChaos(t *testing.T, db dbtest.DB) *chaos {
 		clock:  dbtest.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)),
 	}
 	for range 3 {
-		store := db.Open(t)
+		store := db.Open(t).Database()
 		mon, err := monitor.New(store, &monitor.Config{Now: c.clock.Now})
 		must(t, err)
 		c.stores, c.servers = append(c.stores, store), append(c.servers, mon)
@@ -144,7 +144,7 @@ func (c *chaos) addChannel(t *testing.T, mon *monitor.Monitor) error {
 	return err
 }
 
-func (c *chaos) list(t *testing.T, s *sqlstore.Store, q monitor.CheckQuery) []checks.Check {
+func (c *chaos) list(t *testing.T, s *sqlstore.Database, q monitor.CheckQuery) []checks.Check {
 	t.Helper()
 	list, err := s.Checks(t.Context(), store.CheckFilter{ProjectID: &c.project, Slug: q.Slug, Tags: q.Tags})
 	must(t, err)
@@ -152,7 +152,7 @@ func (c *chaos) list(t *testing.T, s *sqlstore.Store, q monitor.CheckQuery) []ch
 }
 
 // lock returns the checks as a batch of pings finds them, in the order of their IDs.
-func (c *chaos) lock(t *testing.T, s *sqlstore.Store) (list []checks.Check) {
+func (c *chaos) lock(t *testing.T, s *sqlstore.Database) (list []checks.Check) {
 	t.Helper()
 	var ids []uuid.UUID
 	for _, check := range c.list(t, s, monitor.CheckQuery{}) {

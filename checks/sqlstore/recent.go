@@ -28,7 +28,7 @@ const chains = `WITH RECURSIVE chains (uuid, check_id, prev, n, kind, at, run, e
 ) SELECT uuid, n, kind, at, run, exit_status, duration, body_size FROM chains`
 
 // RecentPings returns the newest pings of checks, until ten in a row are older than an instant.
-func (s *Store) RecentPings(ctx context.Context, checkIDs []uuid.UUID, since time.Time, limit int) (map[uuid.UUID][]pings.Ping, error) {
+func (s *database) RecentPings(ctx context.Context, checkIDs []uuid.UUID, since time.Time, limit int) (map[uuid.UUID][]pings.Ping, error) {
 	if len(checkIDs) == 0 || limit <= 0 {
 		return nil, nil
 	}

@@ -27,7 +27,7 @@ import (
 // TestSameOnBoth does the same random things on SQLite and on PostgreSQL. The monitors answer alike.
 func TestSameOnBoth(t *testing.T) {
 	p := &pair{random: rand.New(rand.NewPCG(1, 2)), clock: dbtest.NewClock(noon)}
-	for i, s := range []*sqlstore.Store{dbtest.Memory(t), dbtest.PostgreSQL(t).Open(t)} {
+	for i, s := range []*sqlstore.Database{dbtest.Memory(t).Database(), dbtest.PostgreSQL(t).Open(t).Database()} {
 		var err error
 		p.mons[i], err = monitor.New(s, &monitor.Config{Now: p.clock.Now, Logger: slog.New(slog.DiscardHandler),
 			Notifiers: map[channels.Kind]channels.Notifier{channels.Email: nowhere{}}})

@@ -10,7 +10,7 @@ import (
 )
 
 // EndSession notes that a session has ended, and forgets old ones.
-func (s *Store) EndSession(ctx context.Context, id uuid.UUID, now, until time.Time) error {
+func (s *database) EndSession(ctx context.Context, id uuid.UUID, now, until time.Time) error {
 	return s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		db := tx.(*transaction).tx
 		if _, err := db.NewRaw("DELETE FROM rollcall_ended_sessions WHERE ends_at < ?", micros(now)).Exec(ctx); err != nil {
@@ -22,7 +22,7 @@ func (s *Store) EndSession(ctx context.Context, id uuid.UUID, now, until time.Ti
 }
 
 // SessionEnded reports whether a session has ended.
-func (s *Store) SessionEnded(ctx context.Context, id uuid.UUID) (bool, error) {
+func (s *database) SessionEnded(ctx context.Context, id uuid.UUID) (bool, error) {
 	ended, err := s.db.NewSelect().TableExpr("rollcall_ended_sessions").Where("id = ?", id).Exists(ctx)
 	return ended, translate(err)
 }

@@ -19,17 +19,17 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 func TestContract(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		runContract(t, func(t *testing.T) *sqlstore.Store { return db.Another(t).Open(t) })
+		runContract(t, func(t *testing.T) *sqlstore.Database { return db.Another(t).Open(t).Database() })
 	})
 }
 
 // TestContractOneConnection finds whatever waits for a second connection inside a transaction.
 func TestContractOneConnection(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		runContract(t, func(t *testing.T) *sqlstore.Store {
+		runContract(t, func(t *testing.T) *sqlstore.Database {
 			bundb := db.Another(t).Bun(t)
 			bundb.SetMaxOpenConns(1)
-			return dbtest.OpenOn(t, bundb)
+			return dbtest.OpenOn(t, bundb).Database()
 		})
 	})
 }
@@ -42,7 +42,7 @@ func must(t tb, err error) {
 }
 
 // monitorOn returns a monitor with default settings.
-func monitorOn(t testing.TB, store *sqlstore.Store) *monitor.Monitor {
+func monitorOn(t testing.TB, store monitor.Store) *monitor.Monitor {
 	t.Helper()
 	mon, err := monitor.New(store, nil)
 	must(t, err)
@@ -60,15 +60,15 @@ func addCheck(t testing.TB, mon *monitor.Monitor) checks.Check {
 }
 
 // withCheck opens a store and adds a check to it.
-func withCheck(t *testing.T, db dbtest.DB) (*sqlstore.Store, *monitor.Monitor, checks.Check) {
+func withCheck(t *testing.T, db dbtest.DB) (*sqlstore.Database, *monitor.Monitor, checks.Check) {
 	t.Helper()
-	store := db.Open(t)
+	store := db.Open(t).Database()
 	mon := monitorOn(t, store)
 	return store, mon, addCheck(t, mon)
 }
 
 // record gives each of some checks the same signal, in one transaction.
-func record(t testing.TB, s *sqlstore.Store, ids []uuid.UUID, signal pings.Signal, at time.Time) {
+func record(t testing.TB, s *sqlstore.Database, ids []uuid.UUID, signal pings.Signal, at time.Time) {
 	t.Helper()
 	must(t, recordWith(t.Context(), s, ids, func(locked []*store.Locked) error {
 		for _, l := range locked {

@@ -26,7 +26,7 @@ func TestServersShareChecks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		var servers []*monitor.Monitor
 		for range 3 {
-			servers = append(servers, monitorOn(t, db.Open(t)))
+			servers = append(servers, monitorOn(t, db.Open(t).Database()))
 		}
 		c := addCheck(t, servers[0])
 		const n = 300
@@ -93,7 +93,7 @@ func TestRowChangedByHand(t *testing.T) {
 func TestBatchesFindStatesByKey(t *testing.T) {
 	pool := dbtest.PostgreSQL(t).Bun(t)
 	pool.SetMaxOpenConns(1)
-	s := dbtest.OpenOn(t, pool)
+	s := dbtest.OpenOn(t, pool).Database()
 	mon := monitorOn(t, s)
 	project := addCheck(t, mon).ProjectID
 	var ids []uuid.UUID
@@ -126,7 +126,7 @@ func TestBatchesFindStatesByKey(t *testing.T) {
 func TestUnknownZone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		clock := dbtest.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-		mon, err := monitor.New(db.Open(t), &monitor.Config{Now: clock.Now})
+		mon, err := monitor.New(db.Open(t).Database(), &monitor.Config{Now: clock.Now})
 		must(t, err)
 		project, err := mon.OpenProject(t.Context(), "p")
 		must(t, err)
@@ -168,7 +168,7 @@ func newestState() checks.State {
 }
 
 // saveState gives a check a state.
-func saveState(t *testing.T, s *sqlstore.Store, id uuid.UUID, state checks.State) {
+func saveState(t *testing.T, s *sqlstore.Database, id uuid.UUID, state checks.State) {
 	t.Helper()
 	must(t, s.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		l, err := tx.LockCheck(ctx, id)
@@ -185,7 +185,7 @@ func stateOf(t *testing.T, db *bun.DB, id uuid.UUID) (checks.State, error) {
 	t.Helper()
 	s, err := sqlstore.New(db)
 	must(t, err)
-	list, err := s.Checks(t.Context(), store.CheckFilter{ID: &id})
+	list, err := s.Database().Checks(t.Context(), store.CheckFilter{ID: &id})
 	if err != nil {
 		return checks.State{}, err
 	}
@@ -206,7 +206,7 @@ func TestStateColumn(t *testing.T) {
 		`"max":60000000000}}}`
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		pool := db.Bun(t)
-		s := dbtest.OpenOn(t, pool)
+		s := dbtest.OpenOn(t, pool).Database()
 		c := addCheck(t, monitorOn(t, s))
 		saveState(t, s, c.ID, newestState())
 		var text string
@@ -230,7 +230,7 @@ func TestStateColumn(t *testing.T) {
 func TestStateOfPreviousVersion(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		pool := db.Bun(t)
-		s := dbtest.OpenOn(t, pool)
+		s := dbtest.OpenOn(t, pool).Database()
 		c := addCheck(t, monitorOn(t, s))
 		saveState(t, s, c.ID, newestState())
 		must(t, sqlstore.StorePrevious(t.Context(), pool, newestState()))
@@ -251,7 +251,7 @@ func TestStateOfPreviousVersion(t *testing.T) {
 func TestStateOfNewerVersion(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		pool := db.Bun(t)
-		s := dbtest.OpenOn(t, pool)
+		s := dbtest.OpenOn(t, pool).Database()
 		c := addCheck(t, monitorOn(t, s))
 		for state, want := range map[string]string{
 			`{"version":2}`:                      "version 2",

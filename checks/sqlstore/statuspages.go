@@ -24,7 +24,7 @@ type statusPageRow struct {
 }
 
 // StatusPages returns status pages, oldest first.
-func (s *Store) StatusPages(ctx context.Context, f store.StatusPageFilter) ([]checks.StatusPage, error) {
+func (s *database) StatusPages(ctx context.Context, f store.StatusPageFilter) ([]checks.StatusPage, error) {
 	return statusPages(ctx, s.db, f)
 }
 

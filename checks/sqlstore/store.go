@@ -4,43 +4,20 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"maps"
-	"slices"
-	"sync/atomic"
 
 	"github.com/uptrace/bun"
 
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// maxAttempts bounds how often Update runs a transaction that hits deadlocks or serialization failures.
-const maxAttempts = 5
-
-// Store keeps projects, keys, checks, their logs, channels and deliveries in a database. It is safe for concurrent use.
+// Store keeps projects, keys, checks, their logs, channels and deliveries in a database. Only a monitor reads and writes
+// them: pass the store to monitor.New. It is safe for concurrent use.
 type Store struct {
-	db    *bun.DB
-	owned bool // Close closes db
+	database *database
+	owned    bool // Close closes the pool
 	// before and after are the versions of the schema that Open found and left.
 	before, after int
-	d             dialect
-	plans         checks.Plans
-	// writing is a lock for the transaction that writes to SQLite. It is fair and wakes waiters at once; SQLite's own
-	// lock does neither.
-	writing     chan struct{}
-	checkpoints checkpoints
-	pruning     pruning
-	cache       cache
-	listeners   listeners
-	writer      sqliteWriter
-	announced   announced
-	spread      atomic.Pointer[shards] // how Citus distributes the database
 }
-
-var (
-	_ store.Store    = (*Store)(nil)
-	_ store.Notifier = (*Store)(nil)
-)
 
 // Open returns a store on the program's own pool and migrates the database; see [Store.Migrate]. The program closes the
 // pool after its last use of the store: [Store.Close] leaves it open.
@@ -58,10 +35,10 @@ func Open(ctx context.Context, db *sql.DB, d Dialect) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkDialect(ctx); err != nil {
+	if err := s.database.checkDialect(ctx); err != nil {
 		return nil, err
 	}
-	if s.before, s.after, err = s.migrateFiles(ctx, migrations); err != nil {
+	if s.before, s.after, err = s.database.migrateFiles(ctx, migrations); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -88,123 +65,53 @@ func New(db *bun.DB) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{db: db, d: d, writing: make(chan struct{}, 1), cache: cache{limit: maxCacheBytes}}, nil
+	return &Store{database: &database{db: db, d: d, writing: make(chan struct{}, 1), cache: cache{limit: maxCacheBytes}}}, nil
 }
+
+// Contract returns what package monitor uses. The type is internal, and changes with every version.
+func (s *Store) Contract() store.Store { return s.database }
 
 // Close ends the use of the store. If package sqlite or postgres opened the database, Close closes it; a pool that the
 // program opened itself stays open. Let Monitor.Run return first.
 func (s *Store) Close() error {
-	s.listeners.stop()
-	s.checkpoints.running.Lock() // wait for the one that runs
-	defer s.checkpoints.running.Unlock()
+	s.database.listeners.stop()
+	s.database.checkpoints.running.Lock() // wait for the one that runs
+	defer s.database.checkpoints.running.Unlock()
 	if !s.owned {
 		return nil
 	}
-	return s.db.Close()
+	return s.database.db.Close()
 }
 
-// Update runs fn in a transaction; see [store.Store].
-func (s *Store) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
-	release, err := s.writeAlone(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
-	attempts := maxAttempts
-	for attempt := 1; ; attempt++ {
-		t, committing, err := s.try(ctx, fn)
-		again := retryable(err) || s.resharded(ctx, err)
-		if disconnected(err) {
-			// After a restart of the database, every connection in the pool is dead, and each attempt discards one.
-			if attempts == maxAttempts {
-				attempts += s.db.DB.Stats().OpenConnections
-			}
-			again = true
-			if committing {
-				done, known := s.outcome(ctx, t.saved)
-				if done {
-					err = nil
-				}
-				again = known
-			}
-		}
-		if err == nil {
-			s.cache.put(t.saved)
-			s.checkpointBodies(t.bodyBytes)
-			return nil
-		}
-		if !again || attempt >= attempts || ctx.Err() != nil {
-			return translate(err)
-		}
-	}
+// Migrate brings the schema up to date, as [Open] does. Call it at each start on a store of [New], before anything else.
+// If there is nothing to do, it is one short transaction.
+//
+// All steps run in one transaction and under a lock. A crash leaves the schema and the data as they were. If several
+// programs start at once, one migrates while the others wait, until ctx ends (on SQLite, until the busy timeout).
+// Migrate changes only tables with the prefix rollcall_. The database user needs the right to create and alter tables.
+// If it has none, run "rollcall migrate" as another user before the upgrade; Migrate then finds nothing to do.
+//
+// A migration cannot be undone: to return to an older version, restore a backup from before the upgrade. Programs of
+// the older version keep running as long as migrations only add tables and columns; the changelog says when one does
+// more.
+//
+// Errors: [ErrNewerSchema], which leaves the database as it is; [ErrOldServer]; [ErrEncoding]; [ErrWorker];
+// monitor.ErrUnavailable; those of the driver.
+func (s *Store) Migrate(ctx context.Context) error {
+	_, _, err := s.database.migrateFiles(ctx, migrations)
+	return err
 }
 
-// outcome determines, after a lost answer, whether a commit was done, from the revisions of its checks. Locking the
-// rows waits for a commit in progress. known is false if the commit wrote no checks, or others have written all of them
-// since. Both count only if the transaction that looked is committed too: that waits for the same standbys, while a commit
-// that was broken off shows its rows although no standby has them.
-func (s *Store) outcome(ctx context.Context, saved []*store.Locked) (done, known bool) {
-	written := make(map[int64]*lockedRow, len(saved))
-	for _, l := range saved {
-		row := l.Row.(*lockedRow)
-		written[row.id] = row
-	}
-	_, _, err := s.try(ctx, func(ctx context.Context, tx store.Tx) error {
-		rows, err := tx.(*transaction).lockKeys(ctx, slices.Collect(maps.Keys(written)))
-		for _, row := range rows {
-			w := written[row.id]
-			done = done || row.revision == w.revision
-			known = known || row.revision == w.revision || row.revision == w.before
-		}
-		return err
-	})
-	return done && err == nil, known && err == nil
-}
+// Migrated returns the version of the schema that [Open] found, which is 0 for an empty database, and the version that
+// it left. For a store of [New], both are 0.
+func (s *Store) Migrated() (before, after int) { return s.before, s.after }
 
-// writeAlone waits until no other transaction of this store writes to SQLite, and returns a function that lets the next
-// one write.
-func (s *Store) writeAlone(ctx context.Context) (release func(), err error) {
-	if s.d.postgres {
-		return func() {}, nil
-	}
-	select {
-	case s.writing <- struct{}{}:
-		return func() { <-s.writing }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// try runs fn in a transaction and reports whether the transaction reached its commit.
-func (s *Store) try(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) (t *transaction, committing bool, err error) {
-	err = s.runInTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		t = &transaction{s: s, tx: tx}
-		if err := s.d.begin(ctx, tx); err != nil {
-			return err
-		}
-		err := fn(ctx, t)
-		committing = err == nil
-		return err
-	})
-	return t, committing, err
-}
-
-type settingRow struct {
-	bun.BaseModel `bun:"table:rollcall_settings"`
-
-	Name  string `bun:"name,pk"`
-	Value string `bun:"value"`
-}
-
-// Setting returns a named value. If there is none, it stores and returns the initial one.
-func (s *Store) Setting(ctx context.Context, name, initial string) (string, error) {
-	row := settingRow{Name: name, Value: initial}
-	err := s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		db := tx.(*transaction).tx
-		if _, err := db.NewInsert().Model(&row).On("CONFLICT (name) DO NOTHING").Returning("NULL").Exec(ctx); err != nil {
-			return err
-		}
-		return db.NewSelect().Model(&row).WherePK().Scan(ctx)
-	})
-	return row.Value, err
+// Distribute spreads a migrated database on the coordinator of a Citus cluster over its workers: rollcall_states and
+// rollcall_pings by the check, into as many shards as the setting citus.shard_count of the session says. All other tables
+// stay on the coordinator. It reports whether anything was left to do.
+//
+// It moves all rows in one transaction, for which pings wait. Stores that are open meanwhile notice afterwards.
+// Errors: [ErrNotCitus]; [ErrWorker]; [errors.ErrUnsupported] on SQLite; those of the driver.
+func (s *Store) Distribute(ctx context.Context) (changed bool, err error) {
+	return s.database.distribute(ctx)
 }

@@ -31,7 +31,7 @@ func TestFailedTransactions(t *testing.T) {
 		db, err := sqlite.Open(context.Background(), sqlite.Memory)
 		must(t, err)
 		defer db.Close()
-		w := newWorld(t, db)
+		w := newWorld(t, db.Database())
 		before := text(t, w.dump(t))
 		order := rapid.Permutation(w.steps()).Draw(t, "steps")
 		steps := order[:rapid.IntRange(0, len(order)).Draw(t, "number")]
@@ -88,7 +88,7 @@ func (w *world) worksOn(t tb) {
 
 // TestCancelledMeanwhile ends the context inside a transaction: Update returns its error, and nothing has changed.
 func TestCancelledMeanwhile(t *testing.T) {
-	w := newWorld(t, dbtest.Memory(t))
+	w := newWorld(t, dbtest.Memory(t).Database())
 	before := text(t, w.dump(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	err := w.Update(ctx, func(ctx context.Context, tx store.Tx) error {
@@ -103,7 +103,7 @@ func TestCancelledMeanwhile(t *testing.T) {
 
 // TestReaders renames two checks in each transaction, and some transactions fail in between. Readers find equal names.
 func TestReaders(t *testing.T) {
-	w := newWorld(t, dbtest.Memory(t))
+	w := newWorld(t, dbtest.Memory(t).Database())
 	failure := errors.New("no")
 	rename := func(i int) error {
 		return w.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
@@ -143,7 +143,7 @@ func TestReaders(t *testing.T) {
 // TestCopies overwrites what readers returned and what was passed, but for checks, which the store shares with its
 // cache. The store keeps its own.
 func TestCopies(t *testing.T) {
-	w := newWorld(t, dbtest.Memory(t))
+	w := newWorld(t, dbtest.Memory(t).Database())
 	want := w.dump(t)
 	keep := text(t, want)
 	for _, passed := range []any{w.ops, w.group, w.signal} {
@@ -214,7 +214,7 @@ func text(t tb, d dump) string {
 
 // world is a store with something of everything in it, and what was passed to it.
 type world struct {
-	*sqlstore.Store
+	*sqlstore.Database
 	project, other, first, second, pager uuid.UUID
 	key                                  checks.Key
 	ops, group                           channels.Channel
@@ -222,9 +222,9 @@ type world struct {
 	uploads                              []store.BodyJob
 }
 
-func newWorld(t tb, db *sqlstore.Store) *world {
+func newWorld(t tb, db *sqlstore.Database) *world {
 	t.Helper()
-	w := &world{Store: db, project: uuid.New(), other: uuid.New(), first: uuid.New(), second: uuid.New(), pager: uuid.New()}
+	w := &world{Database: db, project: uuid.New(), other: uuid.New(), first: uuid.New(), second: uuid.New(), pager: uuid.New()}
 	w.key = checks.Key{ID: uuid.New(), ProjectID: w.project, Hash: [32]byte{1}, CreatedAt: noon}
 	w.ops = channels.Channel{ID: uuid.New(), ProjectID: w.project, Kind: channels.Email, Name: "ops",
 		Settings: map[string]string{"to": "a@example.org"}, Sources: map[string]string{"to": "$OPS"}, CreatedAt: noon}

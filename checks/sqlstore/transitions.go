@@ -30,7 +30,7 @@ func (r *transitionRow) read() (err error) {
 }
 
 // Transitions returns the flips and the pauses of checks since an instant, by time.
-func (s *Store) Transitions(ctx context.Context, checkIDs []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
+func (s *database) Transitions(ctx context.Context, checkIDs []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
 	if len(checkIDs) == 0 {
 		return nil, nil
 	}
@@ -47,7 +47,7 @@ func (s *Store) Transitions(ctx context.Context, checkIDs []uuid.UUID, since tim
 	return lists, nil
 }
 
-func (s *Store) transitionRows(ctx context.Context, where string, args ...any) (map[uuid.UUID][]transitionRow, error) {
+func (s *database) transitionRows(ctx context.Context, where string, args ...any) (map[uuid.UUID][]transitionRow, error) {
 	query := `SELECT uuid, id, at, to_status, from_status, reason, pause FROM (
 			SELECT c.uuid, t.at, CASE WHEN t.up THEN ? ELSE ? END AS to_status, t.from_status, t.reason, FALSE AS pause, t.id
 			FROM rollcall_flips AS t JOIN rollcall_checks AS c ON c.id = t.check_id WHERE ` + where + `

@@ -17,7 +17,7 @@ import (
 // transaction is the store inside a transaction. It must not use s.db: with a pool of one connection it would wait for
 // itself.
 type transaction struct {
-	s  *Store
+	s  *database
 	tx bun.Tx
 
 	saved     []*store.Locked // what SaveChecks wrote
@@ -104,7 +104,7 @@ var checkKeys = statement{
 }
 
 // keysOf returns the keys of the checks that exist.
-func (s *Store) keysOf(ctx context.Context, db querier, ids []uuid.UUID) ([]checkKey, error) {
+func (s *database) keysOf(ctx context.Context, db querier, ids []uuid.UUID) ([]checkKey, error) {
 	keys, missing := s.cache.keys(ids)
 	if len(missing) == 0 {
 		return keys, nil

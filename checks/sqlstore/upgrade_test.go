@@ -39,7 +39,7 @@ CREATE INDEX rollcall_further_owner ON rollcall_further (owner);
 // filled is a database of this version with data in every table.
 type filled struct {
 	db      *bun.DB
-	store   *sqlstore.Store
+	store   *sqlstore.Database
 	mon     *monitor.Monitor
 	checks  []checks.Check
 	version int
@@ -76,11 +76,11 @@ func newFilled(t *testing.T, db dbtest.DB) *filled {
 }
 
 // unmigrated returns a store on a database whose schema may be missing.
-func unmigrated(t *testing.T, db *bun.DB) *sqlstore.Store {
+func unmigrated(t *testing.T, db *bun.DB) *sqlstore.Database {
 	t.Helper()
 	store, err := sqlstore.New(db)
 	must(t, err)
-	return store
+	return store.Database()
 }
 
 // data returns all that the monitor reads of the database.

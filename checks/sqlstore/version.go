@@ -18,7 +18,7 @@ var ErrEncoding = errors.New("the database does not have the encoding UTF8")
 
 // checkDialect refuses a pool that connects to the other database. There the statements of a migration would fail with
 // errors that nobody understands.
-func (s *Store) checkDialect(ctx context.Context) error {
+func (s *database) checkDialect(ctx context.Context) error {
 	name, query := "SQLite", "SELECT sqlite_version()"
 	if s.d.postgres {
 		name, query = "PostgreSQL", "SELECT current_setting('server_version_num')"
@@ -33,7 +33,7 @@ func (s *Store) checkDialect(ctx context.Context) error {
 
 // checkServer refuses a server that is too old, and a database whose encoding lacks characters. SQLite comes with the
 // program.
-func (s *Store) checkServer(ctx context.Context) error {
+func (s *database) checkServer(ctx context.Context) error {
 	if !s.d.postgres {
 		return nil
 	}

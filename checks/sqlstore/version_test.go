@@ -24,7 +24,7 @@ func TestServerVersion(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		store, err := sqlstore.New(db.Bun(t))
 		must(t, err)
-		if err := store.CheckServer(t.Context()); err != nil {
+		if err := store.Database().CheckServer(t.Context()); err != nil {
 			t.Errorf("the server that the tests run on: %v", err)
 		}
 	})

@@ -24,7 +24,7 @@ type dataVersion struct {
 }
 
 // runInTx runs fn in a transaction: on SQLite over the reserved connection, if there is one.
-func (s *Store) runInTx(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
+func (s *database) runInTx(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
 	if s.d.postgres || s.writer.conn == nil {
 		return s.db.RunInTx(ctx, nil, fn)
 	}
@@ -36,7 +36,7 @@ func (s *Store) runInTx(ctx context.Context, fn func(ctx context.Context, tx bun
 }
 
 // releaseWriter gives the reserved connection back to the pool. The caller holds Store.writing.
-func (s *Store) releaseWriter() {
+func (s *database) releaseWriter() {
 	if s.writer.conn != nil {
 		_ = s.writer.conn.Close()
 		s.writer.conn = nil
@@ -44,14 +44,14 @@ func (s *Store) releaseWriter() {
 }
 
 // inMemory reports whether the database is in memory, where its connection is the only one.
-func (s *Store) inMemory(ctx context.Context) (bool, error) {
+func (s *database) inMemory(ctx context.Context) (bool, error) {
 	var file string
 	err := s.db.DB.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&file)
 	return file == "", err
 }
 
 // watchSQLite calls heard when other connections have committed. Nobody else has one to a database in memory.
-func (s *Store) watchSQLite(ctx context.Context, heard func(message string)) error {
+func (s *database) watchSQLite(ctx context.Context, heard func(message string)) error {
 	alone, err := s.inMemory(ctx)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (s *Store) watchSQLite(ctx context.Context, heard func(message string)) err
 }
 
 // dataVersion asks the connection that writes, which it reserves if necessary.
-func (s *Store) dataVersion(ctx context.Context) (v dataVersion, err error) {
+func (s *database) dataVersion(ctx context.Context) (v dataVersion, err error) {
 	release, err := s.writeAlone(ctx)
 	if err != nil {
 		return v, err

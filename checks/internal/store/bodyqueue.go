@@ -36,8 +36,7 @@ type BodyResult struct {
 	RetryAt time.Time
 }
 
-// BodyQueue is the outbox of object storage. It is optional: a [Store] that is also a BodyQueue, which the monitor finds
-// out by a type assertion, can serve a monitor with object storage. All methods work even if the ping no longer exists.
+// BodyQueue is the outbox of object storage. All methods work even if the ping no longer exists.
 //
 // [Tx].SaveChecks adds an upload for each of Locked.Uploads, due at the At of its ping. Until [BodyQueue].SettleBodies
 // records that it is done, [Pages].Ping returns the body. [History].PrunePings adds removals.

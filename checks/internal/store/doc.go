@@ -1,5 +1,5 @@
 // Package store is the contract between a monitor and its database, of which package sqlstore is the only implementation.
-// The tests of sqlstore hold the contract. [Notifier] is optional: the monitor finds it by a type assertion.
+// The tests of sqlstore hold the contract.
 //
 // The following holds for all methods.
 //

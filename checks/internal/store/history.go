@@ -40,7 +40,7 @@ type History interface {
 	// A call may do a part of the work, and the next one goes on there. Four calls suffice for a log of a few thousand
 	// pings. If each call finds 300 new pings, the log never holds much more than twice the pings to keep.
 	//
-	// In a [BodyQueue], the transaction that removes a ping also removes its upload and queues the removal of its object:
+	// The transaction that removes a ping also removes its upload and queues the removal of its object:
 	//   - If the body was uploaded, the removal is due at once.
 	//   - If the upload was claimed, its object may appear until the lease ends, or a little later if object storage
 	//     completes an abandoned request. The removal is due after that: 2 minutes after the end of the lease is enough.

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Ingest is what package ingest needs. A store may be a [Sharder], too.
+// Ingest is what package ingest needs.
 type Ingest interface {
 	// Update runs fn in a transaction. If fn returns nil, Update commits: when it returns nil, all that fn wrote is
 	// durable. If fn fails, Update changes nothing, not even in a cache, and returns fn's own error unchanged.

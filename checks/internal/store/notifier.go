@@ -11,16 +11,11 @@ const MaxMessage = 7900
 // ErrClosed is the error of a [Notifier] whose store was closed.
 var ErrClosed = errors.New("the store is closed")
 
-// Notifier lets the monitors that share a database see each other's changes. It is optional: a [Store] that is also a
-// Notifier, which the monitor finds out by a type assertion, carries the changes of other processes to
-// [github.com/rollcall-dev/rollcall/checks/monitor.Monitor.Changes].
+// Notifier lets the monitors that share a database see each other's changes.
 type Notifier interface {
-	// Announces reports whether others need messages. Otherwise Listen notices their commits without, and the monitor
-	// announces nothing.
-	Announces() bool
 	// Announce passes a message of at most [MaxMessage] ASCII characters to everyone who listens, in this process too.
-	// The monitor calls it after commits, outside of transactions. The error is [errors.ErrUnsupported] if there are no
-	// messages, and [ErrClosed] after the store was closed. After both, the monitor announces no more.
+	// The monitor calls it after commits, outside of transactions. The error is [errors.ErrUnsupported] if Listen
+	// notices commits without messages, and [ErrClosed] after the store was closed. After both, the monitor announces no more.
 	Announce(ctx context.Context, message string) error
 	// Listen calls heard with each message within 2 seconds, until ctx ends or messages no longer arrive. It calls
 	// heard with "" when it begins to listen, and whenever others have changed something that no message tells. Listen

@@ -22,7 +22,13 @@ type Store interface {
 	History
 	Pages
 	Health
+	BodyQueue
+	Notifier
+	Sharder
 }
+
+// Handle is what an importer holds of a [Store]. Only this module can use it.
+type Handle interface{ Contract() Store }
 
 // Tx is a transaction of a [Store]. Its methods must not be called by two goroutines at once.
 type Tx interface {
@@ -126,8 +132,7 @@ type Locked struct {
 	Pauses []checks.Transition
 	// Unpaused are the instants of pauses that are undone, as if they had not been.
 	Unpaused []time.Time
-	// Uploads are the numbers of those Pings whose bodies move to object storage, in ascending order. It is empty for a
-	// store that is no [BodyQueue].
+	// Uploads are the numbers of those Pings whose bodies move to object storage, in ascending order.
 	Uploads []int64
 }
 

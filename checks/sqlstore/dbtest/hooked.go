@@ -21,26 +21,35 @@ type Hooked struct {
 	Around func(op string, do func() error) error
 }
 
-var _ store.Store = (*Hooked)(nil)
+// Contract returns the store with the hook.
+func (h *Hooked) Contract() store.Store {
+	return hooks{h.Store.Contract(), func(op string, do func() error) error { return h.Around(op, do) }}
+}
+
+// hooks are the operations of a Hooked.
+type hooks struct {
+	store.Store
+	around func(op string, do func() error) error
+}
 
 // Update runs a transaction.
-func (h *Hooked) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
-	return h.Around("Update", func() error { return h.Store.Update(ctx, fn) })
+func (h hooks) Update(ctx context.Context, fn func(context.Context, store.Tx) error) error {
+	return h.around("Update", func() error { return h.Store.Update(ctx, fn) })
 }
 
 // Checks reads checks.
-func (h *Hooked) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
+func (h hooks) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check, error) {
 	return hooked(h, byBadge("Checks", f.BadgeKey != nil), func() ([]checks.Check, error) { return h.Store.Checks(ctx, f) })
 }
 
 // Projects reads projects.
-func (h *Hooked) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
+func (h hooks) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
 	return hooked(h, byBadge("Projects", f.BadgeKey != nil), func() ([]checks.Project, error) { return h.Store.Projects(ctx, f) })
 }
 
 // BySlug finds the project of a ping key, and its checks with a slug.
-func (h *Hooked) BySlug(ctx context.Context, pingKey, slug string) (project uuid.UUID, ids []uuid.UUID, err error) {
-	err = h.Around("BySlug", func() (err error) {
+func (h hooks) BySlug(ctx context.Context, pingKey, slug string) (project uuid.UUID, ids []uuid.UUID, err error) {
+	err = h.around("BySlug", func() (err error) {
 		project, ids, err = h.Store.BySlug(ctx, pingKey, slug)
 		return err
 	})
@@ -48,33 +57,33 @@ func (h *Hooked) BySlug(ctx context.Context, pingKey, slug string) (project uuid
 }
 
 // Keys reads API keys.
-func (h *Hooked) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, error) {
+func (h hooks) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, error) {
 	return hooked(h, "Keys", func() ([]checks.Key, error) { return h.Store.Keys(ctx, f) })
 }
 
 // Channels reads channels.
-func (h *Hooked) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
+func (h hooks) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
 	return hooked(h, "Channels", func() ([]channels.Channel, error) { return h.Store.Channels(ctx, projectID) })
 }
 
 // Transitions reads transitions.
-func (h *Hooked) Transitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
+func (h hooks) Transitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
 	return hooked(h, "Transitions", func() (map[uuid.UUID][]checks.Transition, error) { return h.Store.Transitions(ctx, ids, since) })
 }
 
 // StatusPages reads status pages.
-func (h *Hooked) StatusPages(ctx context.Context, f store.StatusPageFilter) ([]checks.StatusPage, error) {
+func (h hooks) StatusPages(ctx context.Context, f store.StatusPageFilter) ([]checks.StatusPage, error) {
 	return hooked(h, "StatusPages", func() ([]checks.StatusPage, error) { return h.Store.StatusPages(ctx, f) })
 }
 
 // Setting reads a setting.
-func (h *Hooked) Setting(ctx context.Context, name, initial string) (string, error) {
+func (h hooks) Setting(ctx context.Context, name, initial string) (string, error) {
 	return hooked(h, "Setting", func() (string, error) { return h.Store.Setting(ctx, name, initial) })
 }
 
 // EndSession ends a session.
-func (h *Hooked) EndSession(ctx context.Context, id uuid.UUID, now, until time.Time) error {
-	return h.Around("EndSession", func() error { return h.Store.EndSession(ctx, id, now, until) })
+func (h hooks) EndSession(ctx context.Context, id uuid.UUID, now, until time.Time) error {
+	return h.around("EndSession", func() error { return h.Store.EndSession(ctx, id, now, until) })
 }
 
 func byBadge(op string, badge bool) string {
@@ -84,8 +93,8 @@ func byBadge(op string, badge bool) string {
 	return op
 }
 
-func hooked[T any](h *Hooked, op string, read func() (T, error)) (result T, err error) {
-	err = h.Around(op, func() (err error) {
+func hooked[T any](h hooks, op string, read func() (T, error)) (result T, err error) {
+	err = h.around(op, func() (err error) {
 		result, err = read()
 		return err
 	})
@@ -95,7 +104,7 @@ func hooked[T any](h *Hooked, op string, read func() (T, error)) (result T, err 
 // Insert adds projects, keys and checks as they are, with identifiers and keys that no monitor would choose.
 func Insert(t testing.TB, s *sqlstore.Store, projects []checks.Project, keys []checks.Key, list []checks.Check) {
 	t.Helper()
-	err := s.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
+	err := s.Contract().Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		for _, p := range projects {
 			if err := tx.Save(ctx, store.Setup{Project: &p}); err != nil {
 				return err

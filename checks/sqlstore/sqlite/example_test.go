@@ -78,7 +78,9 @@ func ExampleOpenDB() {
 	check(err)
 	store, err := sqlstore.Open(ctx, db, sqlstore.SQLite)
 	check(err)
-	fmt.Println(store.Probe(ctx, true))
+	mon, err := monitor.New(store, nil)
+	check(err)
+	fmt.Println(mon.Probe(ctx))
 	// Output: <nil>
 }
 

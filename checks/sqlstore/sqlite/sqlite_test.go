@@ -192,13 +192,13 @@ func TestMemory(t *testing.T) {
 	defer other.Close()
 	for i, store := range []*sqlstore.Store{one, other, one} {
 		ctx, cancel := context.WithCancel(t.Context())
-		value, err := store.Setting(ctx, "name", fmt.Sprint(i))
+		value, err := store.Contract().Setting(ctx, "name", fmt.Sprint(i))
 		must(t, err)
 		if want := fmt.Sprint(i % 2); value != want {
 			t.Errorf("call %d returned %q, want %q", i, value, want)
 		}
 		cancel()
-		if _, err := store.Setting(ctx, "name", ""); !errors.Is(err, context.Canceled) {
+		if _, err := store.Contract().Setting(ctx, "name", ""); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
 	}

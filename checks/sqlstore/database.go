@@ -1,0 +1,141 @@
+package sqlstore
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/uptrace/bun"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+)
+
+// maxAttempts bounds how often Update runs a transaction that hits deadlocks or serialization failures.
+const maxAttempts = 5
+
+// database is the store of a monitor.
+type database struct {
+	db    *bun.DB
+	d     dialect
+	plans checks.Plans
+	// writing is a lock for the transaction that writes to SQLite. It is fair and wakes waiters at once; SQLite's own
+	// lock does neither.
+	writing     chan struct{}
+	checkpoints checkpoints
+	pruning     pruning
+	cache       cache
+	listeners   listeners
+	writer      sqliteWriter
+	announced   announced
+	spread      atomic.Pointer[shards] // how Citus distributes the database
+}
+
+var _ store.Store = (*database)(nil)
+
+// Update runs fn in a transaction; see [store.Store].
+func (s *database) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
+	release, err := s.writeAlone(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	attempts := maxAttempts
+	for attempt := 1; ; attempt++ {
+		t, committing, err := s.try(ctx, fn)
+		again := retryable(err) || s.resharded(ctx, err)
+		if disconnected(err) {
+			// After a restart of the database, every connection in the pool is dead, and each attempt discards one.
+			if attempts == maxAttempts {
+				attempts += s.db.DB.Stats().OpenConnections
+			}
+			again = true
+			if committing {
+				done, known := s.outcome(ctx, t.saved)
+				if done {
+					err = nil
+				}
+				again = known
+			}
+		}
+		if err == nil {
+			s.cache.put(t.saved)
+			s.checkpointBodies(t.bodyBytes)
+			return nil
+		}
+		if !again || attempt >= attempts || ctx.Err() != nil {
+			return translate(err)
+		}
+	}
+}
+
+// outcome determines, after a lost answer, whether a commit was done, from the revisions of its checks. Locking the
+// rows waits for a commit in progress. known is false if the commit wrote no checks, or others have written all of them
+// since. Both count only if the transaction that looked is committed too: that waits for the same standbys, while a commit
+// that was broken off shows its rows although no standby has them.
+func (s *database) outcome(ctx context.Context, saved []*store.Locked) (done, known bool) {
+	written := make(map[int64]*lockedRow, len(saved))
+	for _, l := range saved {
+		row := l.Row.(*lockedRow)
+		written[row.id] = row
+	}
+	_, _, err := s.try(ctx, func(ctx context.Context, tx store.Tx) error {
+		rows, err := tx.(*transaction).lockKeys(ctx, slices.Collect(maps.Keys(written)))
+		for _, row := range rows {
+			w := written[row.id]
+			done = done || row.revision == w.revision
+			known = known || row.revision == w.revision || row.revision == w.before
+		}
+		return err
+	})
+	return done && err == nil, known && err == nil
+}
+
+// writeAlone waits until no other transaction of this store writes to SQLite, and returns a function that lets the next
+// one write.
+func (s *database) writeAlone(ctx context.Context) (release func(), err error) {
+	if s.d.postgres {
+		return func() {}, nil
+	}
+	select {
+	case s.writing <- struct{}{}:
+		return func() { <-s.writing }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// try runs fn in a transaction and reports whether the transaction reached its commit.
+func (s *database) try(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) (t *transaction, committing bool, err error) {
+	err = s.runInTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		t = &transaction{s: s, tx: tx}
+		if err := s.d.begin(ctx, tx); err != nil {
+			return err
+		}
+		err := fn(ctx, t)
+		committing = err == nil
+		return err
+	})
+	return t, committing, err
+}
+
+type settingRow struct {
+	bun.BaseModel `bun:"table:rollcall_settings"`
+
+	Name  string `bun:"name,pk"`
+	Value string `bun:"value"`
+}
+
+// Setting returns a named value. If there is none, it stores and returns the initial one.
+func (s *database) Setting(ctx context.Context, name, initial string) (string, error) {
+	row := settingRow{Name: name, Value: initial}
+	err := s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		db := tx.(*transaction).tx
+		if _, err := db.NewInsert().Model(&row).On("CONFLICT (name) DO NOTHING").Returning("NULL").Exec(ctx); err != nil {
+			return err
+		}
+		return db.NewSelect().Model(&row).WherePK().Scan(ctx)
+	})
+	return row.Value, err
+}
