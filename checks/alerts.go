@@ -3,7 +3,7 @@ package checks
 import (
 	"time"
 
-	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/checks/internal/runs"
 )
 
 // Effects are the consequences of an event besides the changed check, in the order in which they happened.
@@ -32,9 +32,9 @@ type Alert struct {
 	Since time.Time
 }
 
-// Alerting is the state of the alert rules of a check. It is the zero value when there is nothing to keep, and so
+// alerting is the state of the alert rules of a check. It is the zero value when there is nothing to keep, and so
 // always on a check without rules.
-type Alerting struct {
+type alerting struct {
 	// Since is the instant of the transition to the current status.
 	Since time.Time `json:"since,omitzero"`
 	// Failures counts the failures since the check went down, until the alert about it is raised. Then it is 0.
@@ -59,7 +59,7 @@ func (c Check) enter(t Transition, now time.Time, effects *Effects) Check {
 	held := c.Alerting.HeldSince
 	c.Stored, c.StoredSince = t.To, t.At
 	effects.Transitions = append(effects.Transitions, t)
-	c.Alerting = Alerting{Since: t.At, HeldSince: held}
+	c.Alerting = alerting{Since: t.At, HeldSince: held}
 	switch {
 	case t.To == StatusDown:
 		c.Alerting = c.Alerting.failed(t.At, t.At)
@@ -71,14 +71,14 @@ func (c Check) enter(t Transition, now time.Time, effects *Effects) Check {
 		return c.raise(now, effects)
 	}
 	// No alert said that it was down, so none says that it is up.
-	c.Alerting = Alerting{}
+	c.Alerting = alerting{}
 	return c
 }
 
 // failed counts a failure.
-func (a Alerting) failed(at, expected time.Time) Alerting {
-	a.Failures = min(a.Failures+1, MaxAlertAfter)
-	if !pings.Late(at, a.FailedAt) {
+func (a alerting) failed(at, expected time.Time) alerting {
+	a.Failures = min(a.Failures+1, maxAlertAfter)
+	if !runs.Late(at, a.FailedAt) {
 		a.FailedAt, a.ExpectedAt = at, expected
 	}
 	return a
@@ -94,7 +94,7 @@ func (c Check) review(now time.Time, effects *Effects) Check {
 	case c.Stored == StatusUp && !c.Alerting.HeldSince.IsZero():
 		return c.raise(now, effects)
 	}
-	c.Alerting = Alerting{}
+	c.Alerting = alerting{}
 	return c
 }
 
@@ -144,9 +144,9 @@ func (c Check) raise(now time.Time, effects *Effects) Check {
 	effects.Alerts = append(effects.Alerts,
 		Alert{RaisedAt: now, Status: c.Stored, At: c.Alerting.Since, Since: c.Alerting.HeldSince})
 	if c.Stored == StatusDown && c.RepeatEvery > 0 {
-		c.Alerting = Alerting{Since: c.Alerting.Since, RepeatFrom: now, Next: now.Add(c.RepeatEvery)}
+		c.Alerting = alerting{Since: c.Alerting.Since, RepeatFrom: now, Next: now.Add(c.RepeatEvery)}
 	} else {
-		c.Alerting = Alerting{}
+		c.Alerting = alerting{}
 	}
 	return c
 }
@@ -156,7 +156,7 @@ func (c Check) raise(now time.Time, effects *Effects) Check {
 func (c Check) remind(now time.Time, effects *Effects) Check {
 	a := c.Alerting
 	if c.RepeatEvery == 0 {
-		c.Alerting = Alerting{}
+		c.Alerting = alerting{}
 		return c
 	}
 	if a.RepeatFrom.IsZero() { // the rule was set after the alert

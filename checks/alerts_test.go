@@ -478,7 +478,7 @@ func TestNothingToRememberWithoutRules(t *testing.T) {
 	c := hourly(t)
 	for i, kind := range []pings.Kind{pings.Success, pings.Failure, pings.Start, pings.Success, pings.Start} {
 		c, _, _, _ = c.Ping(pings.Signal{Kind: kind}, noon.Add(time.Duration(i)*time.Minute))
-		if c.Alerting != (checks.Alerting{}) {
+		if c.Alerting != (checks.State{}).Alerting {
 			t.Errorf("after %v: %+v", kind, c.Alerting)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/checks/internal/runs"
 )
 
 // Status is the status of a check (server/API.md section 3).
@@ -60,9 +60,9 @@ type State struct {
 	// LastStartRun is the run identifier of the run in progress.
 	LastStartRun uuid.NullUUID `json:"last_start_run,omitzero"`
 	// Runs are the starts that wait for their end, which gets the duration of the run.
-	Runs pings.Runs `json:"runs,omitempty"`
+	Runs runs.List `json:"runs,omitempty"`
 	// Alerting is the state of the alert rules.
-	Alerting Alerting `json:"alerting,omitzero"`
+	Alerting alerting `json:"alerting,omitzero"`
 	// History has the last runs and the totals of the newest day.
 	History History `json:"history,omitzero"`
 }

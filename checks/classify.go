@@ -9,7 +9,8 @@ import (
 // keywords (section 2.1.1). Where filtering is enabled, keywords alone decide: even a fail signal is ignored if no
 // keyword matches. A signal given in process is neither HTTP nor e-mail, and keeps its kind.
 func (c Check) Classify(s pings.Signal) pings.Kind {
-	if s.OverHTTP() && c.Methods == "POST" && s.Method != "POST" {
+	overHTTP := s.Scheme == "http" || s.Scheme == "https"
+	if overHTTP && c.Methods == "POST" && s.Method != "POST" {
 		return pings.Ignored
 	}
 	switch {
@@ -23,7 +24,7 @@ func (c Check) Classify(s pings.Signal) pings.Kind {
 			text += "\n" + s.Mail.Text
 		}
 		return c.byKeyword([]byte(text))
-	case s.OverHTTP() && c.FilterHTTPBody:
+	case overHTTP && c.FilterHTTPBody:
 		body := s.Filtered
 		if body == nil {
 			body = s.Body

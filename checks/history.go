@@ -17,17 +17,8 @@ type History struct {
 	// LastSuccess is when the last success ended, or the zero time. LastSuccessDuration is its Run.Duration.
 	LastSuccess         time.Time     `json:"last_success,omitzero"`
 	LastSuccessDuration time.Duration `json:"last_success_duration,omitzero"`
-	// Today has the totals of the day of the newest run, which need not be the current day; see [History.On].
+	// Today has the totals of the day of the newest run, which need not be the current day.
 	Today Day `json:"today,omitzero"`
-}
-
-// On returns the totals of the UTC day of an instant, if that is the day of the newest run. The totals of other days are
-// not in the history.
-func (h History) On(t time.Time) Totals {
-	if h.Today.Date.Equal(Date(t)) {
-		return h.Today.Totals
-	}
-	return Totals{}
 }
 
 // end ends the run that a success or a failure is about: it gives the ping its duration if pair is set and the start is
@@ -65,7 +56,7 @@ func (c Check) addRun(run Run, timed bool, effects *Effects) Check {
 	if run.Result == RunSuccess && (newest || !run.At.Before(h.LastSuccess)) {
 		h.LastSuccess, h.LastSuccessDuration = run.At, run.Duration
 	}
-	if date := Date(run.At); !date.Equal(h.Today.Date) {
+	if date := date(run.At); !date.Equal(h.Today.Date) {
 		if !newest && date.Before(h.Today.Date) {
 			effects.Days = append(effects.Days, Day{date, totals})
 			return c
@@ -86,8 +77,8 @@ type Day struct {
 	Totals
 }
 
-// Date returns midnight UTC of the day of an instant.
-func Date(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+// date returns midnight UTC of the day of an instant.
+func date(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 // Totals counts the runs of a span of time.
 type Totals struct {

@@ -1,11 +1,11 @@
 package checks
 
 import (
-	"iter"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks/internal/runs"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -37,23 +37,10 @@ func (t Transition) EndsAtOnce(pause Transition) bool {
 	return pause.To == StatusPaused && t.From == StatusPaused && t.At.Equal(pause.At)
 }
 
-// Lasting yields the transitions and pauses of a check, which are in the order in which they happened, without the pauses
-// that ended at the instant at which they began.
-func Lasting(history []Transition) iter.Seq[Transition] {
-	return func(yield func(Transition) bool) {
-		for i, t := range history {
-			ended := i+1 < len(history) && history[i+1].EndsAtOnce(t)
-			if !ended && !yield(t) {
-				return
-			}
-		}
-	}
-}
-
 // New returns a new check of a project. What the spec leaves nil has its default, and there are no integrations: the
 // caller resolves Spec.Channels. The error is a *[FieldError].
 func New(projectID uuid.UUID, spec Spec, now time.Time) (Check, error) {
-	now = Instant(now)
+	now = instant(now)
 	c := Check{
 		ID: uuid.New(), ProjectID: projectID, BadgeKey: uuid.New(), CreatedAt: now,
 		Settings: Defaults(), TimingSince: now, State: State{Stored: StatusNew},
@@ -67,15 +54,15 @@ func New(projectID uuid.UUID, spec Spec, now time.Time) (Check, error) {
 	return spec.applyTo(c), nil
 }
 
-// Instant returns a time as checks have it: in UTC, cut to microseconds.
-func Instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+// instant returns a time as checks have it: in UTC, cut to microseconds.
+func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // Settle applies what the clock alone has done until now. If the deadline has passed, the check goes down, at the
 // instant of the deadline; alerts that are due are raised. Every event settles first, so the state does not depend on
 // when the watcher looks. [Check.Wake] returns when there is something to settle.
 func (c Check) Settle(now time.Time) (Check, Effects) {
 	var effects Effects
-	c = c.settle(Instant(now), &effects)
+	c = c.settle(instant(now), &effects)
 	return c, effects
 }
 
@@ -108,10 +95,10 @@ func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effe
 	if err := ValidateSignal(signal); err != nil {
 		return c, pings.Ping{}, effects, err
 	}
-	signal, now = signal.Cleaned(), Instant(now)
+	signal, now = signal.Cleaned(), instant(now)
 	at := now
 	if !signal.At.IsZero() {
-		at = earlier(Instant(signal.At), now)
+		at = earlier(instant(signal.At), now)
 	}
 	c = c.settle(now, &effects)
 	kind := c.Classify(signal)
@@ -138,7 +125,7 @@ func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effe
 // Replay is [Check.Ping] for a signal that was received at an instant and waited for the database since. It is late
 // however old it is: if it lies further back than [pings.MaxLate], it counts as a signal that a job sent later.
 func (c Check) Replay(signal pings.Signal, at time.Time) (Check, pings.Ping, Effects, error) {
-	if newest := c.newest(); at.Before(newest) && !pings.Late(at, newest) {
+	if newest := c.newest(); at.Before(newest) && !runs.Late(at, newest) {
 		if signal.At.IsZero() {
 			signal.At = at
 		}
@@ -160,7 +147,7 @@ func (c Check) overtaken(at time.Time) bool {
 // all pings would be late until the clock catches up.
 func (c Check) rewind(at time.Time) Check {
 	newest := c.newest()
-	if !at.Before(newest) || pings.Late(at, newest) {
+	if !at.Before(newest) || runs.Late(at, newest) {
 		return c
 	}
 	c.LastPing, c.LastStart, c.StoredSince = earlier(c.LastPing, at), earlier(c.LastStart, at), earlier(c.StoredSince, at)
@@ -220,7 +207,7 @@ func (c Check) finish(kind pings.Kind, run uuid.NullUUID, at time.Time, effects 
 func (c Check) stay(kind pings.Kind, at time.Time, effects *Effects) Check {
 	switch a := c.Alerting; {
 	case c.Stored == StatusUp && !a.HeldSince.IsZero() && a.Next.IsZero():
-	case c.Stored == StatusDown && a.Failures > 0 && kind == pings.Failure && !pings.Late(at, a.Since):
+	case c.Stored == StatusDown && a.Failures > 0 && kind == pings.Failure && !runs.Late(at, a.Since):
 		c.Alerting = a.failed(at, at)
 	default:
 		return c
@@ -241,11 +228,11 @@ func (c Check) endRun(kind pings.Kind, run uuid.NullUUID, at time.Time) Check {
 // 4.5). It ends the run in progress and drops alerts that are held back. Pings received before it no longer change the
 // status.
 func (c Check) Pause(now time.Time) (Check, Effects) {
-	now = Instant(now)
+	now = instant(now)
 	c, effects := c.Settle(now)
 	c.StoredSince = later(now, c.newest())
 	c.Stored = StatusPaused
-	c.Alerting = Alerting{}
+	c.Alerting = alerting{}
 	c.clearRun()
 	return c, effects
 }
@@ -256,7 +243,7 @@ func (c Check) Resume(now time.Time) (Check, error) {
 	if c.Stored != StatusPaused {
 		return c, ErrNotPaused
 	}
-	c.StoredSince = later(Instant(now), c.newest())
+	c.StoredSince = later(instant(now), c.newest())
 	c.Stored = StatusNew
 	c.LastPing = time.Time{}
 	c.clearRun()
@@ -283,7 +270,7 @@ func (c Check) Restore(before State, at time.Time) (Check, error) {
 // down no earlier than now. New alert rules take effect at once, also on alerts that are held back. The caller resolves
 // Spec.Channels. The error is a *[FieldError]; nothing has changed then.
 func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
-	now = Instant(now)
+	now = instant(now)
 	if err := spec.Validate(now); err != nil {
 		return c, Effects{}, err
 	}

@@ -46,7 +46,7 @@ func (c Check) enterQuietly(t Transition) Check {
 	before := c.Alerting
 	alerted := c.Stored == StatusDown && before.Failures == 0
 	c.Stored, c.StoredSince = t.To, t.At
-	c.Alerting = Alerting{Since: t.At, HeldSince: before.HeldSince}
+	c.Alerting = alerting{Since: t.At, HeldSince: before.HeldSince}
 	if !before.HeldSince.IsZero() {
 		c.Alerting.Next = before.Next // the end of the quiet hours
 	}
@@ -60,7 +60,7 @@ func (c Check) enterQuietly(t Transition) Check {
 	case alerted:
 		c.Alerting.HeldSince = t.At
 	default: // nobody was notified that it was down
-		c.Alerting = Alerting{}
+		c.Alerting = alerting{}
 	}
 	return c
 }

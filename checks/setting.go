@@ -53,7 +53,8 @@ func (s Setting) Of(settings Settings) any {
 	return s.value(&fields)
 }
 
-// Set sets the setting in a spec. It panics if the value does not have the type of the setting.
+// Set sets the setting in a spec. The value has the type of the setting, or is the text of tags with one blank between
+// two, as in the API. Set panics if it has another type.
 func (s Setting) Set(spec *Spec, value any) { s.set(spec, value) }
 
 // field returns the row of a setting that is one field of a spec, with the rules for its values.
@@ -127,14 +128,19 @@ func tags(row Setting) Setting {
 		}
 		return s.Tags
 	}
-	row.set = func(s *Spec, value any) { s.Tags = append([]string{}, value.([]string)...) }
+	row.set = func(s *Spec, value any) {
+		if text, ok := value.(string); ok {
+			value = splitTags(text)
+		}
+		s.Tags = append([]string{}, value.([]string)...)
+	}
 	row.validate = func(s *Spec, _ time.Time) error {
 		for _, tag := range s.Tags {
 			if strings.Contains(tag, row.Separator) {
 				return refuse(row.Name, "has an item with a blank: %q", tag)
 			}
 		}
-		return validText(row.Name, JoinTags(s.Tags), row.Max)
+		return validText(row.Name, strings.Join(s.Tags, " "), row.Max)
 	}
 	row.assign = func(*Spec, *Spec) {} // their copy has its own memory
 	return row

@@ -11,28 +11,25 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 )
 
-// Defaults of a new check, and the bounds of its periods (server/API.md section 2.1).
+// Bounds of the periods of a check (server/API.md section 2.1).
 const (
-	DefaultTimeout = 24 * time.Hour
-	DefaultGrace   = time.Hour
-	DefaultTZ      = "UTC"
-	MinPeriod      = time.Minute
-	MaxPeriod      = 365 * 24 * time.Hour
+	MinPeriod = time.Minute
+	MaxPeriod = 365 * 24 * time.Hour
 )
 
 // Bounds of the texts of a check, in characters.
 const (
 	MaxName       = 100
 	MaxSlug       = 100
-	MaxTags       = 500
-	MaxDesc       = 10_000
-	MaxKeywords   = 200
-	MaxSchedule   = 100
-	MaxQuietHours = 200
+	maxTags       = 500
+	maxDesc       = 10_000
+	maxKeywords   = 200
+	maxSchedule   = 100
+	maxQuietHours = 200
 )
 
-// MaxAlertAfter bounds the failures that it can take to alert.
-const MaxAlertAfter = 100
+// maxAlertAfter bounds the failures that it can take to alert.
+const maxAlertAfter = 100
 
 // Settings are what a user sets of a check (server/API.md section 2.1). The integrations are not among them: their form
 // differs between a request and a stored check.
@@ -82,9 +79,10 @@ type Settings struct {
 	QuietHours string
 }
 
-// Defaults returns the settings of a new check for which none are given: a Simple check (server/API.md section 2.1).
+// Defaults returns the settings of a new check for which none are given: a Simple check with a Timeout of 24 hours and a
+// Grace of 1 hour, in UTC (server/API.md section 2.1).
 func Defaults() Settings {
-	return Settings{Timeout: DefaultTimeout, Grace: DefaultGrace, TZ: DefaultTZ}
+	return Settings{Timeout: 24 * time.Hour, Grace: time.Hour, TZ: "UTC"}
 }
 
 // IsCron reports whether the settings are those of a Cron check; otherwise they are those of a Simple check.
@@ -110,17 +108,14 @@ func (s Settings) timing() timing {
 // RunLimit returns how long a run may take after its start.
 func (s Settings) RunLimit() time.Duration { return cmp.Or(s.MaxRuntime, s.Grace) }
 
-// SplitTags returns the tags of a text in the form of the API, which has one blank between two tags. [JoinTags] is the
-// exact reverse, so further blanks become empty items. It returns nil for the empty text.
-func SplitTags(text string) []string {
+// splitTags returns the tags of a text in the form of the API, which has one blank between two tags; further blanks become
+// empty items. It returns nil for the empty text.
+func splitTags(text string) []string {
 	if text == "" {
 		return nil
 	}
 	return strings.Split(text, " ")
 }
-
-// JoinTags returns tags in the form of the API: with one blank between two.
-func JoinTags(tags []string) string { return strings.Join(tags, " ") }
 
 // TagList returns the tags in order, each once. White space of any kind separates tags.
 func (s Settings) TagList() []string {
@@ -199,26 +194,26 @@ func (s *Settings) fields() Spec {
 var settings = []Setting{
 	text(Setting{Name: "name", Max: MaxName}, func(s *Spec) **string { return &s.Name }),
 	text(Setting{Name: "slug", Max: MaxSlug}, func(s *Spec) **string { return &s.Slug }, slugRule),
-	tags(Setting{Name: "tags", Max: MaxTags, Separator: " "}),
-	text(Setting{Name: "desc", Max: MaxDesc}, func(s *Spec) **string { return &s.Desc }),
+	tags(Setting{Name: "tags", Max: maxTags, Separator: " "}),
+	text(Setting{Name: "desc", Max: maxDesc}, func(s *Spec) **string { return &s.Desc }),
 	period(Setting{Name: "timeout"}, func(s *Spec) **time.Duration { return &s.Timeout }),
 	period(Setting{Name: "grace"}, func(s *Spec) **time.Duration { return &s.Grace }),
-	text(Setting{Name: "schedule", Max: MaxSchedule}, func(s *Spec) **string { return &s.Schedule }, scheduleRule),
+	text(Setting{Name: "schedule", Max: maxSchedule}, func(s *Spec) **string { return &s.Schedule }, scheduleRule),
 	field(Setting{Name: "tz"}, func(s *Spec) **string { return &s.TZ }, zoneRule),
 	field(Setting{Name: "manual_resume", Type: Flag}, func(s *Spec) **bool { return &s.ManualResume }),
 	field(Setting{Name: "methods"}, func(s *Spec) **string { return &s.Methods }, methodsRule),
 	text(Setting{Name: "channels", Separator: ","}, func(s *Spec) **string { return &s.Channels }),
-	text(Setting{Name: "start_kw", Max: MaxKeywords}, func(s *Spec) **string { return &s.StartKW }),
-	text(Setting{Name: "success_kw", Max: MaxKeywords}, func(s *Spec) **string { return &s.SuccessKW }),
-	text(Setting{Name: "failure_kw", Max: MaxKeywords}, func(s *Spec) **string { return &s.FailureKW }),
+	text(Setting{Name: "start_kw", Max: maxKeywords}, func(s *Spec) **string { return &s.StartKW }),
+	text(Setting{Name: "success_kw", Max: maxKeywords}, func(s *Spec) **string { return &s.SuccessKW }),
+	text(Setting{Name: "failure_kw", Max: maxKeywords}, func(s *Spec) **string { return &s.FailureKW }),
 	field(Setting{Name: "filter_subject", Type: Flag}, func(s *Spec) **bool { return &s.FilterSubject }),
 	field(Setting{Name: "filter_body", Type: Flag}, func(s *Spec) **bool { return &s.FilterBody }),
 	field(Setting{Name: "filter_http_body", Type: Flag}, func(s *Spec) **bool { return &s.FilterHTTPBody }),
 	field(Setting{Name: "filter_default_fail", Type: Flag}, func(s *Spec) **bool { return &s.FilterDefaultFail }),
 	period(Setting{Name: "max_runtime", Optional: true}, func(s *Spec) **time.Duration { return &s.MaxRuntime }),
-	count(Setting{Name: "alert_after", Max: MaxAlertAfter}, func(s *Spec) **int { return &s.AlertAfter }),
+	count(Setting{Name: "alert_after", Max: maxAlertAfter}, func(s *Spec) **int { return &s.AlertAfter }),
 	period(Setting{Name: "repeat_every", Optional: true}, func(s *Spec) **time.Duration { return &s.RepeatEvery }),
-	text(Setting{Name: "quiet_hours", Max: MaxQuietHours, Separator: ";"}, func(s *Spec) **string { return &s.QuietHours }, quietHoursRule),
+	text(Setting{Name: "quiet_hours", Max: maxQuietHours, Separator: ";"}, func(s *Spec) **string { return &s.QuietHours }, quietHoursRule),
 }
 
 // Spec returns the spec that gives a check these settings.
@@ -269,7 +264,7 @@ func (s Spec) applyTo(c Check) Check {
 		}
 	}
 	if s.Tags != nil {
-		c.Tags = SplitTags(JoinTags(s.Tags)) // a copy, nil for none
+		c.Tags = splitTags(strings.Join(s.Tags, " ")) // a copy, nil for none
 	}
 	s.Channels = nil
 	fields := c.Settings.fields()

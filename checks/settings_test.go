@@ -177,10 +177,12 @@ func TestUpdateTags(t *testing.T) {
 	}
 }
 
-// TestSplitTags checks that the form of the API keeps its white space and its order.
-func TestSplitTags(t *testing.T) {
+// TestTagsAsText checks that the form of the API keeps its white space and its order.
+func TestTagsAsText(t *testing.T) {
 	for _, text := range []string{"", " ", "db", "db prod", "  db prod\tdb  ünï ", "a\nb"} {
-		if got := checks.JoinTags(checks.SplitTags(text)); got != text {
+		var spec checks.Spec
+		checks.SettingNamed("tags").Set(&spec, text)
+		if got := strings.Join(spec.Tags, " "); got != text || spec.Tags == nil {
 			t.Errorf("%q became %q", text, got)
 		}
 	}

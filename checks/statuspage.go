@@ -15,8 +15,8 @@ import (
 const (
 	MaxStatusPages           = 100 // of one project
 	MaxStatusPageSlug        = 100
-	MaxStatusPageTitle       = 100
-	MaxStatusPageDescription = 1_000
+	maxStatusPageTitle       = 100
+	maxStatusPageDescription = 1_000
 )
 
 // StatusPage is a public page about some checks of a project. Anyone who knows its address can read it, without a key.
@@ -61,17 +61,17 @@ func (p StatusPage) Normalize() (StatusPage, error) {
 	case !ValidStatusPageSlug(p.Slug):
 		return p, refuse("slug", "may only have a-z, 0-9 and hyphen: %q", p.Slug)
 	}
-	if err := prose("title", p.Title, MaxStatusPageTitle, ""); err != nil {
+	if err := prose("title", p.Title, maxStatusPageTitle, ""); err != nil {
 		return p, err
 	}
 	if p.Title == "" {
 		return p, refuse("title", "is empty")
 	}
-	if err := prose("description", p.Description, MaxStatusPageDescription, "\n\t"); err != nil {
+	if err := prose("description", p.Description, maxStatusPageDescription, "\n\t"); err != nil {
 		return p, err
 	}
 	for _, tag := range p.Tags {
-		if err := prose("tags", tag, MaxTags, ""); err != nil {
+		if err := prose("tags", tag, maxTags, ""); err != nil {
 			return p, err
 		}
 		if strings.ContainsFunc(tag, unicode.IsSpace) {
@@ -79,7 +79,7 @@ func (p StatusPage) Normalize() (StatusPage, error) {
 		}
 	}
 	p.Tags = Settings{Tags: p.Tags}.TagList()
-	return p, validText("tags", JoinTags(p.Tags), MaxTags)
+	return p, validText("tags", strings.Join(p.Tags, " "), maxTags)
 }
 
 // prose checks a text of up to limit characters without control characters, except some.

@@ -58,14 +58,14 @@ func TestStatusPageErrors(t *testing.T) {
 }
 
 func TestStatusPageShows(t *testing.T) {
-	check := checks.Settings{Tags: checks.SplitTags("web  eu\tprod")}
+	check := checks.Settings{Tags: strings.Split("web  eu\tprod", " ")}
 	for _, test := range []struct {
 		tags string
 		want bool
 	}{
 		{"", true}, {"web", true}, {"prod", true}, {"db web", true}, {"db", false}, {"we", false}, {"WEB", false},
 	} {
-		page := checks.StatusPage{Tags: checks.SplitTags(test.tags)}
+		page := checks.StatusPage{Tags: strings.Fields(test.tags)}
 		if got := page.Shows(check); got != test.want {
 			t.Errorf("a page for %q shows the check: %v, want %v", test.tags, got, test.want)
 		}

@@ -18,12 +18,12 @@ var slugForm = regexp.MustCompile(`^[a-z0-9_-]*$`)
 // ValidSlug reports whether a text can be the slug of a check: up to 100 of a–z, 0–9, hyphen and underscore.
 func ValidSlug(slug string) bool { return len(slug) <= MaxSlug && slugForm.MatchString(slug) }
 
-// PingKeyLength is the length of a ping key in characters.
-const PingKeyLength = 22
+// pingKeyLength is the length of a ping key in characters.
+const pingKeyLength = 22
 
 // ValidPingKey reports whether a text has the form of a ping key: 22 lower-case letters and digits.
 func ValidPingKey(text string) bool {
-	return len(text) == PingKeyLength && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+	return len(text) == pingKeyLength && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
 // refuse returns a FieldError. Its cause is the argument of %w, if there is one.

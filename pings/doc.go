@@ -4,12 +4,5 @@
 // the check's ping log (server/API.md section 2.2). The rules of the check, in package checks, decide the [Kind] of the
 // entry.
 //
-// [Runs] pairs the start of a run with its end:
-//
-//	var open pings.Runs
-//	open = open.Start(run, noon)
-//	open, took, ok := open.End(run, noon.Add(90*time.Second))
-//	// took == 90*time.Second, ok == true, open is empty again
-//
 // The package is pure: it does no input or output and reads no clock.
 package pings

@@ -18,6 +18,14 @@ const (
 	Ignored Kind = "ign"     // logged and counted, changes nothing else
 )
 
+const (
+	// MaxLate is how far a ping may lie behind the newest recorded ping of its check. Several servers may record pings
+	// out of order; a larger difference means that a clock was set back.
+	MaxLate = 2 * time.Minute
+	// MaxRunTime is the longest run that gets a duration.
+	MaxRunTime = 72 * time.Hour
+)
+
 // Ping is one entry of a check's ping log (server/API.md section 2.2).
 type Ping struct {
 	// N numbers the pings of a check: 1, 2, 3 and so on, without gaps.
@@ -32,7 +40,7 @@ type Ping struct {
 	Method string
 	// RemoteAddr is the address that the ping came from, without the port, or "".
 	RemoteAddr string
-	// UserAgent is the ping's user agent, at most [MaxUserAgent] characters.
+	// UserAgent is the ping's user agent, at most 200 characters.
 	UserAgent string
 	// RunID tells overlapping runs of one job apart. It is not valid if the job sent none.
 	RunID uuid.NullUUID

@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// MaxUserAgent is the maximum length of a user agent, in characters. [Signal.Cleaned] cuts longer ones.
-const MaxUserAgent = 200
+// maxUserAgent is the maximum length of a user agent, in characters. [Signal.Cleaned] cuts longer ones.
+const maxUserAgent = 200
 
 const (
 	// MaxQueued is how old [Signal.At] may be.
@@ -56,9 +56,6 @@ type Mail struct {
 	Text string
 }
 
-// OverHTTP reports whether the signal came as an HTTP request.
-func (s Signal) OverHTTP() bool { return s.Scheme == "http" || s.Scheme == "https" }
-
 // Validate returns an error if no job may send the kind or the exit status of the signal. Its text begins in lower case
 // and names the value.
 func (s Signal) Validate() error {
@@ -86,7 +83,7 @@ func (s Signal) Cleaned() Signal {
 	s.Scheme = clean(s.Scheme, maxLabel)
 	s.Method = clean(s.Method, maxLabel)
 	s.RemoteAddr = clean(s.RemoteAddr, maxLabel)
-	s.UserAgent = clean(s.UserAgent, MaxUserAgent)
+	s.UserAgent = clean(s.UserAgent, maxUserAgent)
 	return s
 }
 

@@ -77,7 +77,7 @@ func (c *call) metrics() error {
 	for _, check := range list {
 		s := checkSample{Check: check, labels: checkLabels(check), status: check.Status(now), next: check.NextPing(now)}
 		// Checks whose UUIDs start alike share a unique_key. Prometheus drops a scrape that has one sample twice.
-		identity := check.Name + "\x00" + check.Slug + "\x00" + checks.JoinTags(check.Tags) + "\x00" + check.UniqueKey()
+		identity := check.Name + "\x00" + check.Slug + "\x00" + strings.Join(check.Tags, " ") + "\x00" + check.UniqueKey()
 		if seen[identity] {
 			continue
 		}
@@ -143,7 +143,7 @@ func metric(kind dto.MetricType, value float64, labels []*dto.LabelPair) *dto.Me
 }
 
 func checkLabels(c checks.Check) []*dto.LabelPair {
-	return []*dto.LabelPair{label("name", c.Name), label("slug", c.Slug), label("tags", checks.JoinTags(c.Tags)), label("unique_key", c.UniqueKey())}
+	return []*dto.LabelPair{label("name", c.Name), label("slug", c.Slug), label("tags", strings.Join(c.Tags, " ")), label("unique_key", c.UniqueKey())}
 }
 
 func label(name, value string) *dto.LabelPair {

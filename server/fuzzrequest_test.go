@@ -54,7 +54,7 @@ func newFuzzWorld(f *testing.F) *fuzzWorld {
 	w.handler = srv.Handler()
 	w.own = checks.Project{ID: uuid.New(), Name: "own", Account: "own", Plan: checks.Free, BadgeKey: "badgekey", PingKey: fuzzPingKey, CreatedAt: time.Unix(1, 0)}
 	other := checks.Project{ID: uuid.New(), Name: fuzzForeign, Account: fuzzForeign, Plan: checks.Paid,
-		BadgeKey: fuzzForeign, PingKey: strings.Repeat("z", checks.PingKeyLength), CreatedAt: time.Unix(1, 0)}
+		BadgeKey: fuzzForeign, PingKey: strings.Repeat("z", 22), CreatedAt: time.Unix(1, 0)}
 	var keys []checks.Key
 	for _, text := range []string{fuzzReadWrite, fuzzReadOnly} {
 		keys = append(keys, checks.Key{ID: uuid.New(), ProjectID: w.own.ID, ReadOnly: text == fuzzReadOnly, Hash: sha256.Sum256([]byte(text)), CreatedAt: time.Unix(1, 0)})

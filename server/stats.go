@@ -35,7 +35,7 @@ func (c *call) listStats() error {
 
 // statsSpan reads the parameters start and end: days, or months that stand for their first and their last day.
 func statsSpan(query url.Values, now time.Time) (start, end time.Time, err error) {
-	end = checks.Date(now)
+	end = now.UTC().Truncate(24 * time.Hour)
 	if query.Has("end") {
 		var month bool
 		if end, month, err = statsDay(query, "end"); err != nil {

@@ -112,7 +112,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		boolean := func(label string) *bool { return new(rapid.Bool().Draw(rt, label)) }
 		spec := checks.Spec{
-			Slug: new("s"), Name: new(anyText(100).Draw(rt, "name")), Tags: append([]string{}, checks.SplitTags(anyText(100).Draw(rt, "tags"))...), Desc: new(anyText(200).Draw(rt, "desc")),
+			Slug: new("s"), Name: new(anyText(100).Draw(rt, "name")), Tags: strings.Split(anyText(100).Draw(rt, "tags"), " "), Desc: new(anyText(200).Draw(rt, "desc")),
 			Grace: new(time.Duration(rapid.Int64Range(60, 31_536_000).Draw(rt, "grace")) * time.Second), Channels: rapid.SampledFrom([]*string{nil, new("*")}).Draw(rt, "selection"),
 			Methods: new(rapid.SampledFrom([]string{"", "POST"}).Draw(rt, "methods")), StartKW: new(anyText(40).Draw(rt, "kw")),
 			ManualResume: boolean("manual_resume"), FilterSubject: boolean("filter_subject"), FilterBody: boolean("filter_body"), FilterHTTPBody: boolean("filter_http_body"), FilterDefaultFail: boolean("filter_default_fail"),

@@ -66,7 +66,7 @@ func show(value any) string {
 	case string:
 		return strconv.Quote(value)
 	case []string:
-		return strconv.Quote(checks.JoinTags(checks.Settings{Tags: value}.TagList()))
+		return strconv.Quote(strings.Join(checks.Settings{Tags: value}.TagList(), " "))
 	}
 	if n := write(value); n != nil {
 		return n.Value
@@ -82,7 +82,7 @@ func write(value any) *yaml.Node {
 	case string:
 		return text(value)
 	case []string:
-		return text(checks.JoinTags(value))
+		return text(strings.Join(value, " "))
 	case time.Duration:
 		return plain(duration(value))
 	default:
@@ -119,11 +119,8 @@ func (p *parser) value(n *yaml.Node, s checks.Setting) any {
 	default:
 		text = p.text(n, s.Name)
 	}
-	switch {
-	case text == nil:
+	if text == nil {
 		return nil
-	case s.Type == checks.Tags:
-		return checks.SplitTags(*text)
 	}
 	return *text
 }

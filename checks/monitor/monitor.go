@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/admin"
 	"github.com/rollcall-dev/rollcall/checks/internal/bodies"
 	"github.com/rollcall-dev/rollcall/checks/internal/courier"
@@ -102,7 +101,7 @@ func (m *Monitor) logger(component string) *slog.Logger {
 }
 
 // Now returns the time of the monitor's clock, in UTC and whole microseconds. Pass it to [checks.Check.Status].
-func (m *Monitor) Now() time.Time { return checks.Instant(m.config.Now()) }
+func (m *Monitor) Now() time.Time { return m.config.Now().UTC().Truncate(time.Microsecond) }
 
 // Probe tests that the database answers queries (server/API.md section 4.13).
 func (m *Monitor) Probe(ctx context.Context) error { return m.store.Probe(ctx, false) }

@@ -14,7 +14,7 @@
 //
 // # Windows
 //
-// Quiet hours are a list of at most [MaxWindows] windows, separated by semicolons or line breaks:
+// Quiet hours are a list of at most 20 windows, separated by semicolons or line breaks:
 //
 //	window                              meaning
 //	22:00-06:00                         every day from 22:00 to 06:00 of the next day

@@ -21,8 +21,8 @@ func Parse(text string, loc *time.Location) (Hours, error) {
 		if window == "" {
 			continue
 		}
-		if windows++; windows > MaxWindows {
-			return Hours{}, &Error{Reason: fmt.Sprintf("there are more than %d windows", MaxWindows)}
+		if windows++; windows > maxWindows {
+			return Hours{}, &Error{Reason: fmt.Sprintf("there are more than %d windows", maxWindows)}
 		}
 		if err := h.add(window); err != nil {
 			return Hours{}, &Error{Window: window, Reason: err.Error()}

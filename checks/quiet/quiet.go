@@ -7,8 +7,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/wallclock"
 )
 
-// MaxWindows is the largest number of windows in quiet hours.
-const MaxWindows = 20
+// maxWindows is the largest number of windows in quiet hours.
+const maxWindows = 20
 
 const (
 	minutesPerDay = 24 * 60

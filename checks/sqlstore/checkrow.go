@@ -171,7 +171,7 @@ func (c cell) Scan(src any) error {
 	if tags, ok := c.to.(*[]string); ok {
 		var text sql.NullString
 		err := text.Scan(src)
-		*tags = checks.SplitTags(text.String)
+		*tags = splitTags(text.String)
 		return err
 	}
 	var number sql.NullInt64
@@ -185,6 +185,14 @@ func (c cell) Scan(src any) error {
 	return err
 }
 
+// splitTags returns the tags of a column.
+func splitTags(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, " ")
+}
+
 // Value implements driver.Valuer.
 func (c cell) Value() (driver.Value, error) {
 	switch from := c.to.(type) {
@@ -193,6 +201,6 @@ func (c cell) Value() (driver.Value, error) {
 	case *time.Time:
 		return micros(*from), nil
 	default:
-		return checks.JoinTags(*c.to.(*[]string)), nil
+		return strings.Join(*c.to.(*[]string), " "), nil
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -88,7 +89,7 @@ func findChecks(ctx context.Context, db bun.IDB, projectID uuid.UUID, m store.Ma
 	addSet(&where, "c.name", m.Name)
 	addSet(&where, "c.slug", m.Slug)
 	if m.Tags != nil {
-		where.add("c.tags", checks.JoinTags(m.Tags))
+		where.add("c.tags", strings.Join(m.Tags, " "))
 	}
 	if m.Timeout != nil {
 		where.add("c.schedule", "")

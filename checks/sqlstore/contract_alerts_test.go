@@ -100,7 +100,7 @@ func testAlertRulesRoundTrip(t *testing.T, f fixture) {
 	}
 	f.change(t, c.ID, checks.Spec{AlertAfter: new(0), RepeatEvery: new(time.Duration(0)), QuietHours: new("")}, late)
 	got := f.check(t, c.ID)
-	if got.AlertAfter != 0 || got.RepeatEvery != 0 || got.QuietHours != "" || got.Alerting != (checks.Alerting{}) {
+	if got.AlertAfter != 0 || got.RepeatEvery != 0 || got.QuietHours != "" || got.Alerting != (checks.State{}).Alerting {
 		t.Errorf("a check whose rules were taken away: %+v", got)
 	}
 }

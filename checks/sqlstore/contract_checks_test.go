@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/runs"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -62,7 +63,7 @@ func testStateRoundTrip(t *testing.T, f fixture) {
 	date := time.Date(noon.Year(), noon.Month(), noon.Day(), 0, 0, 0, 0, time.UTC)
 	want := checks.State{
 		Stored: checks.StatusUp, StoredSince: noon, NPings: 3, LastPing: noon, LastStart: noon.Add(2 * time.Second),
-		Runs: pings.Runs{{ID: run, StartedAt: noon.Add(time.Second)}, {StartedAt: noon.Add(2 * time.Second)}},
+		Runs: runs.List{{ID: run, StartedAt: noon.Add(time.Second)}, {StartedAt: noon.Add(2 * time.Second)}},
 		History: checks.History{
 			Recent:      checks.RecentRuns(checks.Run{At: noon, Result: checks.RunSuccess}),
 			LastSuccess: noon, Today: checks.Day{Date: date, Totals: checks.Totals{Runs: 1}},
@@ -86,7 +87,7 @@ func testStateRoundTrip(t *testing.T, f fixture) {
 		ends = append(ends, checks.Run{At: end, Duration: took, Result: checks.RunFailure})
 		got := f.check(t, c.ID).History
 		same(t, "runs", got.Recent.Runs(), ends[max(0, len(ends)-checks.MaxRecent):])
-		same(t, "totals", got.On(end), checks.Totals{Runs: 1, Failures: 1, Timed: 1, Sum: took, Min: took, Max: took})
+		same(t, "totals", got.Today.Totals, checks.Totals{Runs: 1, Failures: 1, Timed: 1, Sum: took, Min: took, Max: took})
 	}
 }
 
@@ -110,10 +111,10 @@ func testAnyText(t *testing.T, f fixture) {
 		"ünï — 日本語 — العربية — 👩‍👩‍👧", `'; DROP TABLE rollcall_checks; --`, `\' \\ " ? $1 {} % _`, "a\tb\r\nc", "\u202e\u0085\ufeff\uffff",
 		strings.Repeat("😀", checks.MaxName),
 	} {
-		c := f.create(t, checks.Spec{Name: &text, Tags: checks.SplitTags(text), Desc: &text, SuccessKW: &text})
+		c := f.create(t, checks.Spec{Name: &text, Tags: strings.Split(text, " "), Desc: &text, SuccessKW: &text})
 		same(t, text, f.check(t, c.ID), c)
 		f.update(t, func(ctx context.Context, tx store.Tx) error {
-			ids, err := tx.FindChecks(ctx, f.project.ID, store.Match{Name: &text, Tags: checks.SplitTags(text)})
+			ids, err := tx.FindChecks(ctx, f.project.ID, store.Match{Name: &text, Tags: strings.Split(text, " ")})
 			same(t, "found by "+text, ids, []uuid.UUID{c.ID})
 			return err
 		})
@@ -172,7 +173,7 @@ func testFindChecks(t *testing.T, f fixture) {
 		{"tags as a whole", store.Match{Tags: []string{"t", "u"}}, []uuid.UUID{first.ID}},
 		{"one of two tags", store.Match{Tags: []string{"t"}}, nil},
 		{"timeout", store.Match{Timeout: new(time.Hour)}, []uuid.UUID{first.ID, second.ID}},
-		{"timeout of a Cron check", store.Match{Timeout: new(checks.DefaultTimeout)}, nil},
+		{"timeout of a Cron check", store.Match{Timeout: new(checks.Defaults().Timeout)}, nil},
 		{"name and grace", store.Match{Name: new("a"), Grace: new(time.Hour)}, []uuid.UUID{second.ID}},
 	} {
 		ids, err := f.FindChecks(t.Context(), f.project.ID, test.match)

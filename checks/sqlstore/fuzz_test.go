@@ -42,7 +42,7 @@ func FuzzDecodeHistory(f *testing.F) {
 	full := previousOf(&checks.State{History: checks.History{
 		Recent:      checks.RecentRuns(checks.Run{At: at, Duration: time.Hour, Result: checks.RunSuccess}),
 		LastSuccess: at, LastSuccessDuration: time.Hour,
-		Today: checks.Day{Date: checks.Date(at), Totals: checks.Totals{Runs: 300, Failures: 2, Timed: 3, Sum: time.Hour, Min: time.Second, Max: time.Hour}},
+		Today: checks.Day{Date: at.UTC().Truncate(24 * time.Hour), Totals: checks.Totals{Runs: 300, Failures: 2, Timed: 3, Sum: time.Hour, Min: time.Second, Max: time.Hour}},
 	}}).history
 	for _, seed := range [][]byte{nil, {0}, {1}, {2, 0}, full, full[:7], bytes.Repeat([]byte{0xff}, 25), append([]byte{1}, bytes.Repeat([]byte{0}, 9)...)} {
 		f.Add(seed)

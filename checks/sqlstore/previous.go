@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/checks/internal/runs"
 )
 
 // previousState has the columns of rollcall_states that held the state before the column state. A check that has not
@@ -44,7 +44,7 @@ func (p *previousState) state() (s checks.State, err error) {
 	if s.Runs, err = decodeRuns(p.runs); err != nil {
 		return checks.State{}, err
 	}
-	if s.Alerting, err = decodeAlerting(p.alerting); err != nil {
+	if err = decodeAlerting(p.alerting, &s); err != nil {
 		return checks.State{}, err
 	}
 	if s.History, err = decodeHistory(p.history); err != nil {
@@ -53,12 +53,12 @@ func (p *previousState) state() (s checks.State, err error) {
 	return s, nil
 }
 
-func decodeRuns(b []byte) (runs pings.Runs, err error) {
+func decodeRuns(b []byte) (open runs.List, err error) {
 	for len(b) > 0 {
 		if len(b) < 9 {
 			return nil, errPrevious
 		}
-		run := pings.Run{StartedAt: time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC()}
+		run := runs.Run{StartedAt: time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC()}
 		valid := b[8] == 1
 		b = b[9:]
 		if valid {
@@ -68,24 +68,22 @@ func decodeRuns(b []byte) (runs pings.Runs, err error) {
 			run.ID = uuid.NullUUID{UUID: uuid.UUID(b[:16]), Valid: true}
 			b = b[16:]
 		}
-		runs = append(runs, run)
+		open = append(open, run)
 	}
-	return runs, nil
+	return open, nil
 }
 
-func decodeAlerting(b []byte) (a checks.Alerting, err error) {
+func decodeAlerting(b []byte, s *checks.State) error {
 	if len(b) == 0 {
-		return a, nil
+		return nil
 	}
-	r := reader{rest: b[1:]}
-	a = checks.Alerting{
-		Since: instant(r.signed()), Failures: int(r.signed()), FailedAt: instant(r.signed()), ExpectedAt: instant(r.signed()),
-		HeldSince: instant(r.signed()), RepeatFrom: instant(r.signed()), Reminders: int(r.signed()), Next: instant(r.signed()),
-	}
+	r, a := reader{rest: b[1:]}, &s.Alerting
+	a.Since, a.Failures, a.FailedAt, a.ExpectedAt = instant(r.signed()), int(r.signed()), instant(r.signed()), instant(r.signed())
+	a.HeldSince, a.RepeatFrom, a.Reminders, a.Next = instant(r.signed()), instant(r.signed()), int(r.signed()), instant(r.signed())
 	if b[0] != previousVersion || r.failed || len(r.rest) > 0 {
-		return checks.Alerting{}, errPrevious
+		return errPrevious
 	}
-	return a, nil
+	return nil
 }
 
 func decodeHistory(b []byte) (h checks.History, err error) {

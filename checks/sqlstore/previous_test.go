@@ -23,7 +23,7 @@ func previousOf(s *checks.State) previousState {
 			p.runs = append(p.runs, 0)
 		}
 	}
-	if a := s.Alerting; a != (checks.Alerting{}) {
+	if a := s.Alerting; a != (checks.State{}).Alerting {
 		p.alerting = []byte{previousVersion}
 		for _, v := range [...]int64{
 			micros(a.Since), int64(a.Failures), micros(a.FailedAt), micros(a.ExpectedAt),

@@ -104,7 +104,7 @@ func (c *chaos) step(t *testing.T) string {
 		_, err = mon.Pause(t.Context(), id)
 	case "update":
 		_, err = mon.Update(t.Context(), id, checks.Spec{
-			Name: c.text("n", 100), Slug: c.text("s", 3), Tags: checks.SplitTags(*c.text("t", 3)),
+			Name: c.text("n", 100), Slug: c.text("s", 3), Tags: []string{*c.text("t", 3)},
 			Channels: new([]string{"", "*", c.channels[c.random.IntN(len(c.channels))].String()}[c.random.IntN(3)]),
 		})
 	case "create":

@@ -13,6 +13,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/runs"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -153,18 +154,18 @@ func newestState() checks.State {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
 	run := uuid.NullUUID{UUID: uuid.UUID{1, 2, 3, 15: 4}, Valid: true}
 	day := checks.Totals{Runs: 300, Failures: 2, Timed: 3, Sum: time.Hour, Min: time.Second, Max: time.Minute}
-	return checks.State{
+	s := checks.State{
 		Stored: checks.StatusDown, StoredSince: at, NPings: 4711, LastPing: at.Add(1e9), LastStart: at.Add(2e9), LastStartRun: run,
-		Runs: pings.Runs{{ID: run, StartedAt: at.Add(3e9)}, {StartedAt: at.Add(4e9)}},
-		Alerting: checks.Alerting{
-			Since: at.Add(5e9), Failures: 2, FailedAt: at.Add(6e9), ExpectedAt: at.Add(7e9), HeldSince: at.Add(8e9),
-			RepeatFrom: at.Add(9e9), Reminders: 3, Next: at.Add(10e9),
-		},
+		Runs: runs.List{{ID: run, StartedAt: at.Add(3e9)}, {StartedAt: at.Add(4e9)}},
 		History: checks.History{
 			Recent:      checks.RecentRuns(checks.Run{At: at, Duration: 1230 * time.Millisecond, Result: checks.RunFailure}),
-			LastSuccess: at.Add(11e9), LastSuccessDuration: 20 * time.Millisecond, Today: checks.Day{Date: checks.Date(at), Totals: day},
+			LastSuccess: at.Add(11e9), LastSuccessDuration: 20 * time.Millisecond, Today: checks.Day{Date: at.UTC().Truncate(24 * time.Hour), Totals: day},
 		},
 	}
+	a := &s.Alerting
+	a.Since, a.Failures, a.FailedAt, a.ExpectedAt, a.HeldSince = at.Add(5e9), 2, at.Add(6e9), at.Add(7e9), at.Add(8e9)
+	a.RepeatFrom, a.Reminders, a.Next = at.Add(9e9), 3, at.Add(10e9)
+	return s
 }
 
 // saveState gives a check a state.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -46,7 +47,7 @@ func statusPages(ctx context.Context, db bun.IDB, f store.StatusPageFilter) ([]c
 	for i, r := range rows {
 		list[i] = checks.StatusPage{
 			ID: r.ID, ProjectID: r.ProjectID, Slug: r.Slug, Title: r.Title, Description: r.Description,
-			Tags: checks.SplitTags(r.Tags), CreatedAt: instant(r.CreatedAt),
+			Tags: splitTags(r.Tags), CreatedAt: instant(r.CreatedAt),
 		}
 	}
 	return list, nil
@@ -56,7 +57,7 @@ func statusPages(ctx context.Context, db bun.IDB, f store.StatusPageFilter) ([]c
 func (t *transaction) saveStatusPage(ctx context.Context, p checks.StatusPage) error {
 	row := statusPageRow{
 		ID: p.ID, ProjectID: p.ProjectID, Slug: p.Slug, Title: p.Title, Description: p.Description,
-		Tags: checks.JoinTags(p.Tags), CreatedAt: micros(p.CreatedAt),
+		Tags: strings.Join(p.Tags, " "), CreatedAt: micros(p.CreatedAt),
 	}
 	result, err := t.tx.NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").
 		Set("slug = EXCLUDED.slug").Set("title = EXCLUDED.title").Set("description = EXCLUDED.description").

@@ -23,7 +23,7 @@ func (b *builder) alerts() {
 		b.quiet(a.Next)
 	case c.Stored == checks.StatusUp && b.Now.Sub(c.StoredSince) > recent:
 	case c.Stored == checks.StatusDown && a.Failures > 0 && a.Failures < c.AlertAfter:
-		b.waiting(a)
+		b.waiting()
 	case c.Stored == checks.StatusDown && a.Failures > 0 && !a.HeldSince.IsZero():
 		b.quiet(a.Next)
 	case c.Stored == checks.StatusDown && a.Failures > 0:
@@ -34,7 +34,8 @@ func (b *builder) alerts() {
 }
 
 // waiting tells about an alert that waits for more failures.
-func (b *builder) waiting(a checks.Alerting) {
+func (b *builder) waiting() {
+	a := b.Check.Alerting
 	next := []Part{plain(".")}
 	if !a.Next.IsZero() {
 		next = []Part{plain("; without a success, the next failure counts "), when(a.Next), plain(".")}

@@ -28,7 +28,7 @@ type builder struct {
 // newBuilder returns a builder for a check as it is now.
 func newBuilder(in Input) *builder {
 	b := &builder{Input: in}
-	b.Now = checks.Instant(in.Now)
+	b.Now = in.Now.UTC().Truncate(time.Microsecond)
 	settled, effects := in.Check.Settle(b.Now)
 	b.Check, b.raising = settled, len(effects.Alerts) > 0
 	b.Transitions = append(in.Transitions[:len(in.Transitions):len(in.Transitions)], effects.Transitions...)

@@ -184,9 +184,6 @@ func read(s checks.Setting, raw json.RawMessage) (any, error) {
 		return readAs[int](s, raw)
 	case checks.Period:
 		return period(s.Name, raw)
-	case checks.Tags:
-		text, err := readAs[string](s, raw)
-		return checks.SplitTags(text), err
 	}
 	return readAs[string](s, raw)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -103,7 +104,7 @@ func Request(s checks.Spec, unique ...checks.UniqueField) (json.RawMessage, erro
 			if err := (checks.Spec{Tags: value}).Validate(time.Time{}); err != nil { // a blank would make two tags of one
 				return nil, err
 			}
-			fields[setting.Name] = checks.JoinTags(value)
+			fields[setting.Name] = strings.Join(value, " ")
 		case string:
 			if !utf8.ValidString(value) { // encoding/json would silently replace it
 				return nil, &checks.FieldError{Field: setting.Name, Reason: "is not valid UTF-8"}

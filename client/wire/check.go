@@ -2,6 +2,7 @@ package wire
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -66,7 +67,7 @@ type Checks struct {
 // SetSettings fills in the settings of a check. It leaves out the timeout of a Cron check, and the tz of a Simple check
 // without quiet hours.
 func (d *Check) SetSettings(s checks.Settings) {
-	d.Name, d.Slug, d.Tags, d.Desc = s.Name, s.Slug, checks.JoinTags(s.Tags), s.Desc
+	d.Name, d.Slug, d.Tags, d.Desc = s.Name, s.Slug, strings.Join(s.Tags, " "), s.Desc
 	d.Grace, d.Schedule = seconds(s.Grace), s.Schedule
 	if !s.IsCron() {
 		d.Timeout = seconds(s.Timeout)
@@ -84,8 +85,8 @@ func (d *Check) SetSettings(s checks.Settings) {
 
 // Settings returns the settings of the check. A setting that the document leaves out is zero.
 func (d Check) Settings() checks.Settings {
-	return checks.Settings{
-		Name: d.Name, Slug: d.Slug, Tags: checks.SplitTags(d.Tags), Desc: d.Desc,
+	s := checks.Settings{
+		Name: d.Name, Slug: d.Slug, Desc: d.Desc,
 		Timeout: duration(d.Timeout), Grace: duration(d.Grace), Schedule: d.Schedule, TZ: d.TZ,
 		ManualResume: d.ManualResume, Methods: d.Methods,
 		StartKW: d.StartKW, SuccessKW: d.SuccessKW, FailureKW: d.FailureKW,
@@ -93,6 +94,10 @@ func (d Check) Settings() checks.Settings {
 		FilterHTTPBody: d.FilterHTTPBody, FilterDefaultFail: d.FilterDefaultFail,
 		MaxRuntime: duration(d.MaxRuntime), AlertAfter: int(d.AlertAfter), RepeatEvery: duration(d.RepeatEvery), QuietHours: d.QuietHours,
 	}
+	if d.Tags != "" {
+		s.Tags = strings.Split(d.Tags, " ")
+	}
+	return s
 }
 
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }

@@ -35,7 +35,7 @@ func (r *reader) refuse(field, format string, args ...any) {
 func (r *reader) settings() (spec checks.Spec) {
 	for _, s := range checks.AllSettings() {
 		switch s.Type {
-		case checks.Text:
+		case checks.Text, checks.Tags:
 			set(&spec, s, r.text(s.Name), func(text string) any { return text })
 		case checks.Flag:
 			set(&spec, s, r.boolean(s.Name), func(on bool) any { return on })
@@ -43,8 +43,6 @@ func (r *reader) settings() (spec checks.Spec) {
 			set(&spec, s, r.number(s), func(n int64) any { return int(n) })
 		case checks.Period:
 			set(&spec, s, r.number(s), func(n int64) any { return duration(n) })
-		case checks.Tags:
-			set(&spec, s, r.text(s.Name), func(text string) any { return checks.SplitTags(text) })
 		}
 	}
 	r.text("api_key")

@@ -26,7 +26,7 @@ func main() {
 
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)
-	spec := checks.Spec{Slug: new("backup"), Timeout: new(checks.DefaultTimeout)}
+	spec := checks.Spec{Slug: new("backup"), Timeout: new(checks.Defaults().Timeout)}
 	c, _, err := mon.Upsert(ctx, project.ID, spec, checks.UniqueSlug)
 	check(err)
 	_, err = mon.Ping(ctx, c.ID, pings.Signal{Kind: pings.Success, Body: []byte("12 files")})

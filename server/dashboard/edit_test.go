@@ -122,7 +122,7 @@ func TestEveryField(t *testing.T) {
 	c := s.checkAt(b.post(s.path("checks/new"), form))
 	want := checks.Settings{
 		Name: `Nightly <b>"backup"</b>`, Slug: "night-ly_1", Tags: []string{"prod", "db", "prod"}, Desc: "\nFirst line\n<script>alert(1)</script>",
-		Timeout: checks.DefaultTimeout, Schedule: "Mon..Fri 03:00\nSat 04:00", TZ: "Europe/Kyiv", Grace: 90 * time.Minute, MaxRuntime: 150 * time.Minute,
+		Timeout: checks.Defaults().Timeout, Schedule: "Mon..Fri 03:00\nSat 04:00", TZ: "Europe/Kyiv", Grace: 90 * time.Minute, MaxRuntime: 150 * time.Minute,
 		ManualResume: true, Methods: "POST", StartKW: "go", SuccessKW: "done, ok", FailureKW: "ERR",
 		FilterSubject: true, FilterBody: true, FilterHTTPBody: true, FilterDefaultFail: true,
 		AlertAfter: 3, RepeatEvery: 24 * time.Hour, QuietHours: "22:00-06:00\nSat 00:00-24:00",

@@ -85,7 +85,7 @@ func (a *Admin) OpenProject(ctx context.Context, name string) (checks.Project, e
 func (a *Admin) insertProject(ctx context.Context, tx store.AdminTx, spec ProjectSpec) (checks.Project, Keys, error) {
 	p := checks.Project{
 		ID: uuid.New(), Name: spec.Name, Account: spec.Account, Plan: spec.Plan, MaxChecks: spec.MaxChecks,
-		BadgeKey: randomText(checks.PingKeyLength), PingKey: randomText(checks.PingKeyLength), CreatedAt: a.Now(),
+		BadgeKey: randomText(publicKeyLength), PingKey: randomText(publicKeyLength), CreatedAt: a.Now(),
 	}
 	if p.Account == "" {
 		p.Account = checks.DefaultAccount
@@ -175,6 +175,9 @@ func (a *Admin) newKey(projectID uuid.UUID, readOnly bool) (string, checks.Key) 
 		Hash: sha256.Sum256([]byte(text)), Hint: text[:keyHintLength], CreatedAt: a.Now(),
 	}
 }
+
+// publicKeyLength is the length of badge keys and of ping keys; see [checks.ValidPingKey].
+const publicKeyLength = 22
 
 // randomText returns n random lower-case letters and digits, with 5 bits of randomness each.
 func randomText(n int) string {

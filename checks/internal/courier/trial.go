@@ -62,7 +62,7 @@ func (c *Courier) try(ctx context.Context, project checks.Project, to channels.C
 		ID: uuid.NewString(), Incident: uuid.NewString(), Check: c.describe(check, project.Name),
 		Status: channels.Down, At: now,
 		Ping: channels.Ping{
-			At: now.Add(-checks.DefaultTimeout - checks.DefaultGrace), Kind: string(pings.Success),
+			At: now.Add(-checks.Defaults().Timeout - checks.Defaults().Grace), Kind: string(pings.Success),
 			Duration: 41 * time.Second, Body: output, End: output,
 		},
 		Reason: "this is a test", Test: true,

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -140,7 +139,7 @@ func (h *Health) spool() (c Condition, ok bool) {
 	return c, ok
 }
 
-func (h *Health) now() time.Time { return checks.Instant(h.Clock()) }
+func (h *Health) now() time.Time { return h.Clock().UTC().Truncate(time.Microsecond) }
 
 func (h *Health) watcher() Condition {
 	if c := h.Live(); !c.OK() {

@@ -46,7 +46,7 @@ func (h *History) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) (
 
 // statsOf joins the stored months with what the check and its transitions add.
 func statsOf(c checks.Check, history []checks.Transition, months []store.Month, from, to, now time.Time) []checks.DayStats {
-	from, to = later(checks.Date(from), checks.Date(c.CreatedAt)), earlier(to, now)
+	from, to = later(from.UTC().Truncate(24*time.Hour), c.CreatedAt.UTC().Truncate(24*time.Hour)), earlier(to, now)
 	bounds := flips.Days(from, to, time.UTC)
 	if len(bounds) == 0 {
 		return nil
@@ -103,12 +103,15 @@ func statusesOf(c checks.Check, history []checks.Transition, complete time.Time)
 	if len(history) > 0 {
 		first = checks.Transition{To: history[0].From, At: earlier(complete, history[0].At)}
 	}
-	for t := range checks.Lasting(append([]checks.Transition{first}, history...)) {
+	all := append([]checks.Transition{first}, history...)
+	for i, t := range all {
 		switch t.To {
 		case checks.StatusUp, checks.StatusDown:
 			list = append(list, t.Flip())
 		case checks.StatusPaused:
-			pauses = append(pauses, t.At)
+			if i+1 == len(all) || !all[i+1].EndsAtOnce(t) {
+				pauses = append(pauses, t.At)
+			}
 		}
 	}
 	slices.Reverse(list)

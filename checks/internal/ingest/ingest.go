@@ -58,7 +58,7 @@ type Ingest struct {
 
 // New returns an Ingest that takes pings at once. The error is that of a spool that cannot be read.
 func New(c Config) (*Ingest, error) {
-	in := &Ingest{now: func() time.Time { return checks.Instant(c.Clock()) }}
+	in := &Ingest{now: func() time.Time { return c.Clock().UTC().Truncate(time.Microsecond) }}
 	in.queue = &queue{maxBatch: c.MaxBatch, maxQueue: c.MaxQueue, now: in.now, clock: c.Clock, observer: c.Observer}
 	in.lookUp = func(ctx context.Context, t slugTarget) (uuid.UUID, bool, error) {
 		return c.LookUp(ctx, t.PingKey, t.Slug, t.Create, true)

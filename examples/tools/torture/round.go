@@ -13,7 +13,6 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -69,7 +68,7 @@ func (r *round) work(ctx context.Context) {
 // perform makes the request of an operation, and notes the operation if it can matter.
 func (r *round) perform(ctx context.Context, rng *rand.Rand, o *operation) {
 	req := o.request(rng, r.site)
-	o.call, o.called = time.Since(r.began), checks.Instant(time.Now())
+	o.call, o.called = time.Since(r.began), time.Now().UTC().Truncate(time.Microsecond)
 	a, err := r.send(ctx, req)
 	o.ret = time.Since(r.began)
 	if err != nil && !a.sent {

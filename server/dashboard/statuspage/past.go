@@ -53,8 +53,10 @@ func past(c checks.Check, history []checks.Transition, known, now time.Time) []s
 	} else if !c.StoredSince.IsZero() {
 		spans[0] = span{from: c.StoredSince, was: conditionOf(c.Stored)}
 	}
-	for t := range checks.Lasting(history) {
-		change(t.At, t.To)
+	for i, t := range history {
+		if i+1 == len(history) || !history[i+1].EndsAtOnce(t) {
+			change(t.At, t.To)
+		}
 	}
 	change(c.StoredSince, c.Stored) // a resumption has no transition
 	_, effects := c.Settle(now)

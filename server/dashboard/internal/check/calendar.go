@@ -26,7 +26,7 @@ func newCalendar(days []checks.DayStats, now time.Time) calendar {
 	for _, d := range days {
 		byDate[d.Date] = d
 	}
-	today := checks.Date(now)
+	today := now.UTC().Truncate(24 * time.Hour)
 	first := today.AddDate(0, 0, 1-calendarDays)
 	monday := first.AddDate(0, 0, -(int(first.Weekday())+6)%7)
 	var out strings.Builder

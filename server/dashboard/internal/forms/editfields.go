@@ -45,7 +45,7 @@ var inputs = bounded([]input{
 	{Part: "runs", Name: "manual_resume", Label: "Manual resume", Box: "Stay paused until resumed manually", Hint: "Otherwise the next ping resumes a paused check."},
 	{Part: "runs", Name: "methods", Label: "Methods", Box: "Only POST requests count", Sent: "POST", Hint: "Others are logged as ignored."},
 
-	{Part: "alerts", Name: "alert_after", Label: "Alert after", Placeholder: "1", Hint: fmt.Sprintf("Consecutive failures before an alert, 1 to %d. The status changes at the first.", checks.MaxAlertAfter)},
+	{Part: "alerts", Name: "alert_after", Label: "Alert after", Placeholder: "1", Hint: fmt.Sprintf("Consecutive failures before an alert, 1 to %d. The status changes at the first.", checks.SettingNamed("alert_after").Max)},
 	{Part: "alerts", Name: "repeat_every", Label: "Repeat every", Placeholder: "never", Hint: "Time between reminders while the check is down. " + periodBounds + ", or empty for none."},
 	{Part: "alerts", Name: "quiet_hours", Label: "Quiet hours", Mono: true, Rows: 2, Placeholder: "Mon..Fri 22:00-06:00; Sat,Sun 00:00-24:00", Hint: "When alerts wait. Separate windows with semicolons or line breaks. A single occasion: 2026-12-24 18:00/2026-12-27 06:00."},
 

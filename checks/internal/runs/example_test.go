@@ -1,4 +1,4 @@
-package pings_test
+package runs_test
 
 import (
 	"fmt"
@@ -6,14 +6,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/checks/internal/runs"
 )
 
-func ExampleRuns() {
+func ExampleList() {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	run := uuid.NullUUID{UUID: uuid.MustParse("6f5dd2d1-8a4c-4a52-9d5f-0d9e2f1c7b3a"), Valid: true}
 
-	var open pings.Runs
+	var open runs.List
 	open = open.Start(run, noon)
 	open, took, ok := open.End(run, noon.Add(90*time.Second))
 	fmt.Println(took, ok, len(open))
