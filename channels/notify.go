@@ -83,7 +83,8 @@ type Notification struct {
 	// At is when the status changed, in UTC.
 	At   time.Time
 	Ping Ping
-	// Reason says why the status changed, in a few words of English.
+	// Reason says why the status changed, in a few words of English. After a failure, the line of the job's output that says
+	// why follows, which may hold any markup: "the job reported a failure, exit status 2: disk full".
 	Reason string
 	// Verdict says since when the check has its status and why, in sentences with dates in the zone of the check. It may
 	// hold any markup, and is empty if nothing is known.

@@ -2,6 +2,7 @@ package monitor_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"strings"
 	"testing"
@@ -101,6 +102,18 @@ func TestExplainFailure(t *testing.T) {
 	})
 }
 
+// TestExplainMail finds the line that says why in the text of a mail, as cron sends it.
+func TestExplainMail(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		c := o.night(t, checks.Spec{})
+		mail := "From: root@db1\r\nSubject: Cron <root@db1> backup\r\nContent-Transfer-Encoding: base64\r\n\r\n" +
+			base64.StdEncoding.EncodeToString([]byte("copying\n/bin/sh: 1: bakcup: not found\n"))
+		_, err := o.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Failure, Scheme: "email", Body: []byte(mail)})
+		must(t, err)
+		o.says(t, c.ID, "Down since 03:04 Europe/Riga. The job reported a failure: “/bin/sh: 1: bakcup: not found”; last success at 03:04. ")
+	})
+}
+
 // TestAlertVerdict expects alerts to say what the page of a check says, with dates.
 func TestAlertVerdict(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
@@ -124,6 +137,25 @@ func TestAlertVerdict(t *testing.T) {
 		deliver("Still down after 1 h 1 min, since 3 Mar 03:20. " + why)
 		o.ping(t, c.ID, pings.Success)
 		deliver("Up since 3 Mar 04:21, after 1 h 1 min down. Next run due on 4 Mar 03:00 Europe/Riga.")
+	})
+}
+
+// TestAlertCause expects alerts to say why a job failed, also if that is neither in the beginning nor in the last line of
+// its output.
+func TestAlertCause(t *testing.T) {
+	eachOutbox(t, nil, func(t *testing.T, o outbox) {
+		o.channel(t, "pager", "ops", map[string]string{"token": "1"})
+		c := o.night(t, checks.Spec{Channels: new("*")})
+		output := strings.Repeat("copied a file\n", 2000) + "Traceback (most recent call last):\n  File \"x\", line 1, in <module>\nOSError: disk full\n"
+		_, err := o.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Failure, ExitStatus: new(1), Body: []byte(output)})
+		must(t, err)
+		_, err = o.Deliver(t.Context())
+		must(t, err)
+		notes := o.all()
+		if n := notes[len(notes)-1]; n.Reason != "the job reported a failure, exit status 1: OSError: disk full" ||
+			!strings.Contains(n.Verdict, "with exit status 1: “OSError: disk full”; last success") {
+			t.Errorf("reason %q, verdict %q", n.Reason, n.Verdict)
+		}
 	})
 }
 

@@ -1,14 +1,12 @@
 package verdict
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/channels/message"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/verdict/cause"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -102,31 +100,20 @@ func (b *builder) failed(t checks.Transition) {
 		if p.ExitStatus != nil {
 			parts = append(parts, plain(" with exit status "+strconv.Itoa(*p.ExitStatus)))
 		}
-		if len(p.Body) > 0 {
-			if text := firstLine(p); text != "" {
-				parts = append(parts, plain(": "), Part{Kind: Output, Text: text})
-			}
+		if text := Cause(p); text != "" {
+			parts = append(parts, plain(": "), Part{Kind: Output, Text: text})
 		}
 	}
 	b.say(append(parts, b.lastSuccess(t)...)...)
 }
 
-// maxScan bounds the output that is searched for its first line.
-const maxScan = 4096
-
-// firstLine returns the first line of a ping's body that is not blank. A message that came by e-mail begins with its
-// header, which says nothing.
-func firstLine(p pings.Ping) string {
-	if p.Scheme == "email" {
+// Cause returns the line of a ping's body that says why the job failed; see [cause.Line]. It returns "" for a ping that is
+// no failure, and for a message that came by e-mail, whose body is not the text.
+func Cause(p pings.Ping) string {
+	if p.Kind != pings.Failure || p.Scheme == "email" {
 		return ""
 	}
-	body := message.WithoutSequences(p.Body[:min(len(p.Body), maxScan)])
-	for text := range bytes.Lines(body) {
-		if text := line(strings.ToValidUTF8(string(text), ""), maxOutput); text != "" {
-			return text
-		}
-	}
-	return ""
+	return cause.Line(p.Body)
 }
 
 // lastSuccess ends a sentence with the last success before a transition.

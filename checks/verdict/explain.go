@@ -9,9 +9,8 @@ import (
 )
 
 const (
-	maxName   = 60  // characters of the name of an integration
-	maxError  = 200 // characters of an error
-	maxOutput = 120 // characters of output
+	maxName  = 60  // characters of the name of an integration
+	maxError = 200 // characters of an error
 )
 
 // recent is how long a check that is up tells about its recovery.

@@ -35,7 +35,7 @@ const (
 	Plain       PartKind = "plain"       // words of this package, or the error of an integration
 	Emphasis    PartKind = "emphasis"    // the words that matter most, such as the status
 	Integration PartKind = "integration" // the name of an integration, or else its kind
-	Output      PartKind = "output"      // the beginning of a job's output
+	Output      PartKind = "output"      // the line of a job's output that says why it failed
 	Instant     PartKind = "instant"     // a time
 )
 

@@ -355,9 +355,9 @@ func TestForAlert(t *testing.T) {
 			"Was down from 22 Nov 03:20 to 22 Nov 03:39, for 19 min. The run expected on 22 Nov 03:00 Europe/Riga did not report within its grace of 20 min; last success on 21 Nov 03:04."},
 		{"up", daily().settle(late).success(at(22, 3, 39)), verdict.Flip{Transition: up, DownAt: late}, 0, at(22, 4, 0),
 			"Up since 22 Nov 03:39, after 19 min down. Next run due on 23 Nov 03:00 Europe/Riga."},
-		{"output stays out", daily().ping(pings.Signal{Kind: pings.Failure, ExitStatus: new(7), Body: []byte("password")}, at(22, 2, 0)),
+		{"exit status and output", daily().ping(pings.Signal{Kind: pings.Failure, ExitStatus: new(7), Body: []byte("copying\ndisk full\ncleaning up\n")}, at(22, 2, 0)),
 			verdict.Flip{Transition: checks.Transition{To: checks.StatusDown, At: at(22, 2, 0).UTC(), Reason: checks.ReasonFailure}}, 0, at(22, 2, 0),
-			"Down since 22 Nov 02:00 Europe/Riga. The job reported a failure with exit status 7; last success on 21 Nov 03:04."},
+			"Down since 22 Nov 02:00 Europe/Riga. The job reported a failure with exit status 7: “disk full”; last success on 21 Nov 03:04."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.s.in.Now = test.now

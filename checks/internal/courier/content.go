@@ -22,7 +22,9 @@ import (
 const bodyTime = 5 * time.Second
 
 // notification returns the content of an alert for a notifier.
-func (c *Courier) notification(ctx context.Context, a store.Alert, verdict func() string) channels.Notification {
+func (c *Courier) notification(ctx context.Context, a store.Alert, say func(output []byte) string) channels.Notification {
+	body, end := c.output(ctx, a)
+	output := joined(body, end, a.Ping.BodySize)
 	name := fmt.Sprintf("delivery/%d/%d/%s", a.ID, a.CreatedAt.UnixMicro(), a.Channel.ID)
 	n := channels.Notification{
 		// The instant is a part of the ID, because a new database with the same checks reuses the numbers of deliveries.
@@ -31,8 +33,8 @@ func (c *Courier) notification(ctx context.Context, a store.Alert, verdict func(
 		Status:   status(a.Flip.Up),
 		At:       a.Flip.At,
 		Ping:     channels.Ping{At: a.Ping.At, Kind: string(a.Ping.Kind), ExitStatus: a.Ping.ExitStatus},
-		Reason:   reasonText(a.Flip, a.Ping),
-		Verdict:  verdict(),
+		Reason:   reasonText(a.Flip, withBody(a.Ping, output)),
+		Verdict:  say(output),
 		Reminder: a.Reminder,
 		Done:     a.Done,
 	}
@@ -63,7 +65,7 @@ func (c *Courier) notification(ctx context.Context, a store.Alert, verdict func(
 	if a.Ping.Duration != nil {
 		n.Ping.Duration = *a.Ping.Duration
 	}
-	n.Ping.Body, n.Ping.End = c.output(ctx, a)
+	n.Ping.Body, n.Ping.End = body, end
 	return n
 }
 
@@ -76,7 +78,7 @@ func status(up bool) channels.Status {
 }
 
 // verdicts holds the verdicts of alerts that were read together: an alert that goes to several channels has one.
-type verdicts map[subject]func() string
+type verdicts map[subject]func(output []byte) string
 
 // subject is what an alert is about.
 type subject struct {
@@ -85,23 +87,28 @@ type subject struct {
 	reminder int
 }
 
-// of returns a function that says in words what an alert is about.
-func (v verdicts) of(a store.Alert, now func() time.Time) func() string {
+// of returns a function that says in words what an alert is about, for the output of its ping.
+func (v verdicts) of(a store.Alert, now func() time.Time) func(output []byte) string {
 	about := subject{a.Check.ID, a.Flip, a.Reminder}
 	if v[about] == nil {
-		v[about] = sync.OnceValue(func() string { return explain(a, now()) })
+		var once sync.Once
+		var text string
+		v[about] = func(output []byte) string {
+			once.Do(func() { text = explain(a, output, now()) })
+			return text
+		}
 	}
 	return v[about]
 }
 
 // explain says in words what an alert is about.
-func explain(a store.Alert, now time.Time) string {
+func explain(a store.Alert, output []byte, now time.Time) string {
 	if a.Flip.At.IsZero() { // it was pruned
 		return ""
 	}
 	in := verdict.Input{Check: a.Check, Now: now}
 	if a.Ping.N > 0 {
-		in.Pings = []pings.Ping{a.Ping}
+		in.Pings = []pings.Ping{withBody(a.Ping, output)}
 	}
 	flip := verdict.Flip{
 		Transition: checks.Transition{To: checks.StatusDown, At: a.Flip.At, Reason: a.Flip.Reason}, DownAt: a.DownAt, UpAt: a.UpAt,
@@ -146,13 +153,26 @@ func (c *Courier) output(ctx context.Context, a store.Alert) (body, end []byte) 
 	return body[:min(len(body), channels.MaxBody)], end
 }
 
+// joined returns a body of a given size from its beginning and its end. What is between them is missing.
+func joined(body, end []byte, size int64) []byte {
+	if size <= channels.MaxBody {
+		return body
+	}
+	return slices.Concat(body, []byte("\n"), end)
+}
+
+func withBody(p pings.Ping, body []byte) pings.Ping {
+	p.Body = body
+	return p
+}
+
 // incidentID identifies the outage of a check that began at an instant.
 func incidentID(check uuid.UUID, down time.Time) string {
 	return uuid.NewSHA1(check, fmt.Appendf(nil, "incident/%d", down.UnixMicro())).String()
 }
 
-// reasonText says why a check went up or down. It includes the exit status of the last ping if that ping caused the
-// flip.
+// reasonText says why a check went up or down. It includes the exit status of the last ping and what its body says, if
+// that ping caused the flip.
 func reasonText(flip store.AlertFlip, last pings.Ping) string {
 	switch flip.Reason {
 	case checks.ReasonSuccess:
@@ -162,10 +182,17 @@ func reasonText(flip store.AlertFlip, last pings.Ping) string {
 	case checks.ReasonOverrun:
 		return "a run took too long"
 	case checks.ReasonFailure:
-		if last.Kind == pings.Failure && last.ExitStatus != nil && last.At.Equal(flip.At) {
-			return fmt.Sprintf("the job reported a failure, exit status %d", *last.ExitStatus)
+		text := "the job reported a failure"
+		if last.Kind != pings.Failure || !last.At.Equal(flip.At) {
+			return text
 		}
-		return "the job reported a failure"
+		if last.ExitStatus != nil {
+			text += fmt.Sprintf(", exit status %d", *last.ExitStatus)
+		}
+		if why := verdict.Cause(last); why != "" {
+			text += ": " + why
+		}
+		return text
 	}
 	return string(flip.Reason)
 }

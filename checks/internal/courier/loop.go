@@ -53,7 +53,7 @@ func (l *loop) room() int { return ahead*l.Sends - len(l.sends) }
 // send is a claimed alert.
 type send struct {
 	store.Alert
-	verdict func() string
+	verdict func(output []byte) string
 	lane    *lane
 	began   atomic.Pointer[time.Time] // when the attempt began
 	open    string                    // what is open at the receiver after the attempt

@@ -8,6 +8,7 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/pings/email"
 )
 
 const (
@@ -60,9 +62,15 @@ func addOutput(ctx context.Context, mon *monitor.Monitor, in *verdict.Input) {
 		if p.Kind == pings.Failure && p.At.Equal(at) && p.BodySize > 0 {
 			limited, cancel := context.WithTimeout(ctx, bodyTime)
 			defer cancel()
-			if body, err := mon.PingBody(limited, in.Check.ID, p.N); err == nil {
-				in.Pings[i].Body = body
+			body, err := mon.PingBody(limited, in.Check.ID, p.N)
+			if err != nil {
+				return
 			}
+			if p.Scheme == "email" {
+				message := email.Parse(body)
+				body, in.Pings[i].Scheme = []byte(cmp.Or(message.Text, message.HTML)), ""
+			}
+			in.Pings[i].Body = body
 			return
 		}
 	}

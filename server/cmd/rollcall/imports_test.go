@@ -45,7 +45,8 @@ func TestImportDirection(t *testing.T) {
 		"checks/job/rivercheck":      {"checks", "checks/job", "checks/job/croncheck"},
 		"checks/job/asynqcheck":      {"checks", "checks/job", "checks/job/croncheck"},
 		"checks/internal/store":      append([]string{"checks"}, leaves...),
-		"checks/verdict":             append([]string{"checks", "channels/message"}, leaves...),
+		"checks/verdict":             append([]string{"checks", "checks/verdict/cause", "channels/message"}, leaves...),
+		"checks/verdict/cause":       {"channels/message"},
 		"checks/monitor":             append([]string{"checks", "checks/internal/...", "checks/job"}, leaves...),
 		"checks/internal/hold":       {"checks/internal/store"},
 		"checks/internal/background": {},
@@ -62,7 +63,7 @@ func TestImportDirection(t *testing.T) {
 		"checks/sqlstore/sqlite":     {"checks/sqlstore"},
 		"checks/sqlstore/postgres":   {"checks/sqlstore", "checks/internal/store"},
 		"checks/spool":               {"checks/internal/store"},
-		"checks/monitor/explain":     append([]string{"checks", "checks/monitor", "checks/verdict"}, leaves...),
+		"checks/monitor/explain":     append([]string{"checks", "checks/monitor", "checks/verdict", "pings/email"}, leaves...),
 		"checks/s3store":             append([]string{"checks"}, leaves...),
 		"pings/email":                {"pings"},
 		"checks/declare":             append([]string{"checks", "checks/monitor"}, leaves...),
@@ -149,7 +150,7 @@ func TestHeavyImports(t *testing.T) {
 		return strings.HasPrefix(pkg, "server/cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "checks/sqlstore/dbtest") || pkg == "checks/monitor/monitortest"
 	}
 	domain := []string{"keywords", "pings", "pings/email", "flips", "channels", "channels/message", "badges", "checks", "checks/schedule", "checks/quiet",
-		"checks/job", "checks/verdict", "checks/monitor", "checks/declare", "client/wire"}
+		"checks/job", "checks/verdict", "checks/verdict/cause", "checks/monitor", "checks/declare", "client/wire"}
 	rules := []struct {
 		path string
 		may  func(pkg string) bool
