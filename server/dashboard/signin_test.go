@@ -132,17 +132,17 @@ func TestCrossOrigin(t *testing.T) {
 	s := newSite(t)
 	c := s.create(checks.Spec{Name: new("backup")})
 	b := s.signedIn(s.keys.ReadWrite)
-	form := url.Values{"action": {"delete"}, "check": {c.ID.String()}}
+	form := url.Values{"check": {c.ID.String()}}
 	b.header.Set("Sec-Fetch-Site", "cross-site")
-	b.post(s.path("bulk"), form).is(http.StatusForbidden)
+	b.post(s.path("bulk/delete"), form).is(http.StatusForbidden)
 	b.header = http.Header{"Origin": {"https://evil.example"}}
-	b.post(s.path("bulk"), form).is(http.StatusForbidden)
+	b.post(s.path("bulk/delete"), form).is(http.StatusForbidden)
 	b.post("/signout", nil).is(http.StatusForbidden)
 	if _, err := s.mon.Check(t.Context(), c.ID); err != nil {
 		t.Errorf("another site has deleted the check: %v", err)
 	}
 	b.header = http.Header{"Origin": {s.web.URL}}
-	b.post(s.path("bulk"), form).is(http.StatusSeeOther)
+	b.post(s.path("bulk/delete"), form).is(http.StatusSeeOther)
 }
 
 func TestOpenRedirect(t *testing.T) {

@@ -36,22 +36,32 @@ var checkActions = map[string]checkAction{
 		}
 		return []string{"No alerts are sent while a check is paused. Its next ping resumes it."}
 	}, do: func(q *ui.Request) error {
-		if _, err := q.Mon.Pause(q.Ctx(), q.Check.ID); err != nil {
+		if q.Check.Stored == checks.StatusPaused {
+			q.Notice("The check was paused already.")
+			return q.Redirect("/checks/%s", q.Check.UniqueKey())
+		}
+		paused, err := q.Mon.Pause(q.Ctx(), q.Check.ID)
+		if err != nil {
 			return err
 		}
-		q.Notice("Paused.")
+		if err := noticeState(q, "Paused.", paused); err != nil {
+			return err
+		}
 		return q.Redirect("/checks/%s", q.Check.UniqueKey())
 	}},
 	"resume": {Title: "Resume", Button: "Resume", text: func(checks.Check) []string {
 		return []string{"The check becomes new. Monitoring resumes at its next ping."}
 	}, do: func(q *ui.Request) error {
-		switch _, err := q.Mon.Resume(q.Ctx(), q.Check.ID); {
+		resumed, err := q.Mon.Resume(q.Ctx(), q.Check.ID)
+		switch {
 		case errors.Is(err, checks.ErrNotPaused):
 			q.Notice("The check is not paused.")
 		case err != nil:
 			return err
 		default:
-			q.Notice("Resumed. Waiting for the next ping.")
+			if err := noticeState(q, "Resumed. Waiting for the next ping.", resumed); err != nil {
+				return err
+			}
 		}
 		return q.Redirect("/checks/%s", q.Check.UniqueKey())
 	}},
@@ -74,6 +84,13 @@ var checkActions = map[string]checkAction{
 		q.Notice("Deleted " + words.Cut(ui.NameOf(q.Check), 100) + ".")
 		return q.Redirect("/projects/%s/", q.Project.ID)
 	}},
+}
+
+// noticeState says that the check was paused or resumed, with Undo.
+func noticeState(q *ui.Request, text string, after checks.Check) error {
+	var undo ui.Undo
+	undo.State(q.Check, after)
+	return q.NoticeUndo(text, undo)
 }
 
 // confirmView is the data of the page that asks.

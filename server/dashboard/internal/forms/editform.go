@@ -50,7 +50,7 @@ func formOf(c checks.Check) form {
 			f[s.Name] = strconv.Itoa(value)
 		case time.Duration:
 			if value != 0 {
-				f[s.Name] = spellPeriod(value)
+				f[s.Name] = words.SpellPeriod(value)
 			}
 		}
 	}
@@ -223,7 +223,7 @@ func (f form) value(s checks.Setting) (any, error) {
 	case checks.Tags:
 		return strings.Fields(text), nil
 	case checks.Period:
-		return f.period(s)
+		return words.Period(s, f[s.Name])
 	case checks.Count:
 		n, err := strconv.Atoi(cmp.Or(strings.TrimSpace(text), "0"))
 		if err != nil {
@@ -239,29 +239,10 @@ func (f form) value(s checks.Setting) (any, error) {
 
 // samePeriod returns the same text for texts of the same period.
 func samePeriod(text string) string {
-	if d, err := parsePeriod(text); err == nil {
-		return spellPeriod(d)
+	if d, err := words.ParsePeriod(text); err == nil {
+		return words.SpellPeriod(d)
 	}
 	return strings.TrimSpace(text)
-}
-
-// period reads the period of an input, and checks its bounds, so that the error names them as people write them.
-func (f form) period(s checks.Setting) (time.Duration, error) {
-	if s.Optional && strings.TrimSpace(f[s.Name]) == "" {
-		return 0, nil
-	}
-	d, err := parsePeriod(f[s.Name])
-	if err != nil {
-		return 0, &checks.FieldError{Field: s.Name, Reason: err.Error()}
-	}
-	switch {
-	case d == 0 && s.Optional:
-	case d < checks.MinPeriod:
-		return 0, &checks.FieldError{Field: s.Name, Reason: "is too short: " + spellPeriod(d) + ", the minimum is " + spellPeriod(checks.MinPeriod)}
-	case d > checks.MaxPeriod:
-		return 0, &checks.FieldError{Field: s.Name, Reason: "is too long: " + spellPeriod(d) + ", the maximum is " + spellPeriod(checks.MaxPeriod)}
-	}
-	return d, nil
 }
 
 // whenSetting is when pings are expected: a period or a schedule. The input of the other kind has no effect.
@@ -278,7 +259,7 @@ var whenSetting = formSetting{"when", []string{"kind", "timeout", "schedule"}, f
 		s.Schedule = new(f["schedule"])
 		return nil
 	}
-	d, err := f.period(checks.SettingNamed("timeout"))
+	d, err := words.Period(checks.SettingNamed("timeout"), f["timeout"])
 	if err == nil {
 		s.Timeout = &d
 	}

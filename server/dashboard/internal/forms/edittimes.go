@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
 
 // previewTimesCount is how many expected runs a preview shows.
@@ -49,11 +50,11 @@ func previewTimes(f form, viewer *time.Location, now time.Time) (p timesPreview)
 		p.fail(err, f["schedule"])
 		return p
 	}
-	grace, graceErr := f.period(checks.SettingNamed("grace"))
+	grace, graceErr := words.Period(checks.SettingNamed("grace"), f["grace"])
 	if spec.Timeout != nil {
-		p.Words = "A ping is expected within " + spellPeriod(*spec.Timeout) + " of the last one."
+		p.Words = "A ping is expected within " + words.SpellPeriod(*spec.Timeout) + " of the last one."
 		if graceErr == nil {
-			p.Words += " After that the check is late; it goes down " + spellPeriod(grace) + " later."
+			p.Words += " After that the check is late; it goes down " + words.SpellPeriod(grace) + " later."
 		}
 		return p
 	}
@@ -70,7 +71,7 @@ func previewTimes(f form, viewer *time.Location, now time.Time) (p timesPreview)
 	p.Zone = zone.String()
 	p.Words = "A ping is expected " + schedule.Explain(s, zone) + "."
 	if graceErr == nil {
-		p.Words += " If none arrives, the check goes down " + spellPeriod(grace) + " later."
+		p.Words += " If none arrives, the check goes down " + words.SpellPeriod(grace) + " later."
 	}
 	p.list(s, viewer, now.In(zone))
 	return p

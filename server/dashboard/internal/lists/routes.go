@@ -17,6 +17,8 @@ func Register(s *ui.Site) {
 
 	s.Look("GET /projects/{project}/", checksPage)
 	s.Change("POST /projects/{project}/bulk", bulk)
+	s.Change("POST /projects/{project}/bulk/edit", bulkSave)
+	s.Change("POST /projects/{project}/bulk/delete", bulkDelete)
 
 	s.Look("GET /projects/{project}/board", new(boardCache).boardPage)
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -92,7 +91,7 @@ func (s *Sessions) takeLink(ctx context.Context, link string) (checks.Key, error
 
 // signInPage asks for an API key.
 func (s *Sessions) signInPage(q *ui.Request) error {
-	return showSignIn(q, http.StatusOK, "", localPath(q.R.URL.Query().Get("next")))
+	return showSignIn(q, http.StatusOK, "", ui.LocalPath(q.R.URL.Query().Get("next")))
 }
 
 // signIn starts a session with an API key.
@@ -100,7 +99,7 @@ func (s *Sessions) signIn(q *ui.Request) error {
 	if err := q.R.ParseForm(); err != nil {
 		return ui.FormError(err)
 	}
-	next := localPath(q.R.PostForm.Get("next"))
+	next := ui.LocalPath(q.R.PostForm.Get("next"))
 	key, err := q.Mon.Authenticate(q.Ctx(), strings.TrimSpace(q.R.PostForm.Get("key")))
 	if errors.Is(err, checks.ErrNotFound) {
 		return showSignIn(q, http.StatusForbidden, "This key is not valid.", next)
@@ -129,13 +128,4 @@ func (s *Sessions) signOut(q *ui.Request) error {
 
 func showSignIn(q *ui.Request, status int, problem, next string) error {
 	return q.RenderStatus(status, "signin", "Sign in", struct{ Problem, Next string }{problem, next})
-}
-
-// localPath returns a path on this host to which a form may lead, or "".
-func localPath(path string) string {
-	u, err := url.Parse(path)
-	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t") {
-		return ""
-	}
-	return path
 }

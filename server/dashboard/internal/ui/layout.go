@@ -83,6 +83,8 @@ type page struct {
 	SignedIn bool
 	// Notice is what the last action did, shown once.
 	Notice string
+	// Undo is what the button of the notice sends that undoes the action, or "". Here is the address of the page.
+	Undo, Here string
 	// Zone is the viewer's time zone, and Now the time of the monitor in it.
 	Zone *time.Location
 	Now  time.Time
@@ -123,7 +125,7 @@ func (q *Request) RenderStatus(status int, name, title string, data any) error {
 		p.Project.Name = words.Name(p.Project.Name, "unnamed")
 	}
 	if !q.Refresh {
-		p.Notice = q.takeNotice()
+		p.Notice, p.Undo, p.Here = q.takeNotice(), q.takeUndo(), q.R.URL.RequestURI()
 	}
 	if counted, ok := data.(interface{ Counts() (down, late int) }); ok {
 		p.Down, p.Late = counted.Counts()
@@ -161,7 +163,7 @@ func (q *Request) RenderPart(page, part string, data any) error {
 
 // navOf maps pages to entries of the navigation.
 var navOf = map[string]string{
-	"checks": "checks", "check": "checks", "edit": "checks", "confirm": "checks", "body": "checks",
+	"checks": "checks", "bulkedit": "checks", "bulkdelete": "checks", "check": "checks", "edit": "checks", "confirm": "checks", "body": "checks",
 	"board": "board", "integrations": "integrations", "integration": "integrations", "deliveries": "deliveries",
 	"statuspages": "status", "statuspage": "status", "statuspagedelete": "status", "settings": "settings", "keys": "settings", "badges": "settings", "import": "settings",
 	"integrationkinds": "integrations", "integrationdelete": "integrations", "keyrevoke": "settings", "projectdelete": "settings",
@@ -192,6 +194,9 @@ func (q *Request) Write(status int, body []byte) {
 
 // Notice shows a text on the next page of the viewer, once.
 func (q *Request) Notice(text string) {
+	if _, err := q.R.Cookie(undoCookie); err == nil { // of a notice that nobody has seen
+		http.SetCookie(q.W, q.Cookie(undoCookie, "", -1))
+	}
 	http.SetCookie(q.W, q.Cookie(noticeCookie, base64.RawURLEncoding.EncodeToString([]byte(text)), time.Minute))
 }
 

@@ -62,6 +62,7 @@ type Site struct {
 	assets    *assetSet
 	pages     *limit.Requests[countedBy] // nil without a limit
 	lives     *live.Followers
+	undos     keptUndos
 }
 
 // New returns a site without pages. The caller sets Authorize and ForgetKeys.
@@ -94,6 +95,7 @@ func New(mon *monitor.Monitor, base baseurl.URL, c Config) (*Site, error) {
 	s.get(pushWorker, http.HandlerFunc(s.servePushWorker))
 	s.Public("GET /", home)
 	s.Look("GET /projects/{project}/events", events)
+	s.Change("POST /projects/{project}/undo", undo)
 	return s, nil
 }
 

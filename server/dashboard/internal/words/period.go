@@ -1,4 +1,4 @@
-package forms
+package words
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+	"github.com/rollcall-dev/rollcall/checks"
 )
 
 const day = 24 * time.Hour
@@ -22,13 +22,13 @@ var periodUnits = map[string]time.Duration{
 	"w": 7 * day, "wk": 7 * day, "week": 7 * day, "weeks": 7 * day,
 }
 
-// longestPeriod bounds what parsePeriod reads, far above the bounds of any setting.
+// longestPeriod bounds what ParsePeriod reads, far above the bounds of any setting.
 const longestPeriod = 100_000 * day
 
-// parsePeriod reads a period as people write it: "90 min", "1 day", "2h30m", "1.5 h", "1 h 30 min". It has whole seconds.
+// ParsePeriod reads a period as people write it: "90 min", "1 day", "2h30m", "1.5 h", "1 h 30 min". It has whole seconds.
 // The text of
 // the error follows the name of the setting: "has no unit: …".
-func parsePeriod(text string) (time.Duration, error) {
+func ParsePeriod(text string) (time.Duration, error) {
 	rest := strings.ToLower(strings.TrimSpace(text))
 	if rest == "" {
 		return 0, errors.New("is missing: write it like 90 min")
@@ -38,7 +38,7 @@ func parsePeriod(text string) (time.Duration, error) {
 	for rest != "" {
 		end := strings.IndexFunc(rest, func(r rune) bool { return !(r >= '0' && r <= '9' || r == '.') })
 		if end < 0 {
-			return 0, fmt.Errorf("has no unit: write %s min, %[1]s h or %[1]s days", words.Cut(rest, 20))
+			return 0, fmt.Errorf("has no unit: write %s min, %[1]s h or %[1]s days", Cut(rest, 20))
 		}
 		number := rest[:end]
 		rest = strings.TrimLeftFunc(rest[end:], unicode.IsSpace)
@@ -76,11 +76,11 @@ func periodPart(number, name string) (part, unit time.Duration, err error) {
 		return 0, 0, errors.New("has months or years, which differ in length: write days, such as 30 days")
 	}
 	if !ok {
-		return 0, 0, fmt.Errorf("has an unknown unit: %s. Use s, min, h, days or weeks", words.Cut(name, 20))
+		return 0, 0, fmt.Errorf("has an unknown unit: %s. Use s, min, h, days or weeks", Cut(name, 20))
 	}
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || n > float64(longestPeriod/time.Second) {
-		return 0, 0, fmt.Errorf("has a number that does not fit: %s", words.Cut(number, 20))
+		return 0, 0, fmt.Errorf("has a number that does not fit: %s", Cut(number, 20))
 	}
 	if n*float64(unit) > float64(longestPeriod) {
 		return 0, 0, errors.New("is too long")
@@ -89,8 +89,8 @@ func periodPart(number, name string) (part, unit time.Duration, err error) {
 	return time.Duration(n*float64(unit) + 0.5).Round(time.Microsecond), unit, nil
 }
 
-// spellPeriod writes a period of whole seconds exactly, in a form that parsePeriod reads: "1 h 30 min", "7 days".
-func spellPeriod(d time.Duration) string {
+// SpellPeriod writes a period of whole seconds exactly, in a form that ParsePeriod reads: "1 h 30 min", "7 days".
+func SpellPeriod(d time.Duration) string {
 	if d == 0 {
 		return "0 s"
 	}
@@ -109,4 +109,24 @@ func spellPeriod(d time.Duration) string {
 		}
 	}
 	return strings.Join(parts, " ")
+}
+
+// Period reads the period of a setting as people write it. The error is a *[checks.FieldError] that names bounds in the same
+// way.
+func Period(s checks.Setting, text string) (time.Duration, error) {
+	if s.Optional && strings.TrimSpace(text) == "" {
+		return 0, nil
+	}
+	d, err := ParsePeriod(text)
+	if err != nil {
+		return 0, &checks.FieldError{Field: s.Name, Reason: err.Error()}
+	}
+	switch {
+	case d == 0 && s.Optional:
+	case d < checks.MinPeriod:
+		return 0, &checks.FieldError{Field: s.Name, Reason: "is too short: " + SpellPeriod(d) + ", the minimum is " + SpellPeriod(checks.MinPeriod)}
+	case d > checks.MaxPeriod:
+		return 0, &checks.FieldError{Field: s.Name, Reason: "is too long: " + SpellPeriod(d) + ", the maximum is " + SpellPeriod(checks.MaxPeriod)}
+	}
+	return d, nil
 }

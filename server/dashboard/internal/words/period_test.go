@@ -1,4 +1,4 @@
-package forms
+package words
 
 import (
 	"strings"
@@ -14,8 +14,8 @@ func TestParsePeriod(t *testing.T) {
 		"1.5 h": 90 * time.Minute, "0.1 min": 6 * time.Second, " 2 Weeks ": 14 * day, "30min1h": 90 * time.Minute, "365 d": 365 * day,
 		"1\u00a0h\t2\u202fmin": 62 * time.Minute, "0 s": 0, "1 hour 1 second": time.Hour + time.Second, "007 min": 7 * time.Minute,
 	} {
-		if got, err := parsePeriod(text); err != nil || got != want {
-			t.Errorf("parsePeriod(%q) = %v, %v, want %v", text, got, err, want)
+		if got, err := ParsePeriod(text); err != nil || got != want {
+			t.Errorf("ParsePeriod(%q) = %v, %v, want %v", text, got, err, want)
 		}
 	}
 	for text, want := range map[string]string{
@@ -43,8 +43,8 @@ func TestParsePeriod(t *testing.T) {
 		strings.Repeat("9", 5000) + " min": "…",
 		strings.Repeat("x", 5000):          "is not a period",
 	} {
-		if got, err := parsePeriod(text); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 300 {
-			t.Errorf("parsePeriod(%.40q) = %v, %v, want an error with %q", text, got, err, want)
+		if got, err := ParsePeriod(text); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 300 {
+			t.Errorf("ParsePeriod(%.40q) = %v, %v, want an error with %q", text, got, err, want)
 		}
 	}
 }
@@ -53,8 +53,8 @@ func TestSpellPeriod(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		day: "1 day", 7 * day: "7 days", 90 * time.Minute: "1 h 30 min", 0: "0 s", 25*time.Hour + time.Second: "1 day 1 h 1 s",
 	} {
-		if got := spellPeriod(d); got != want {
-			t.Errorf("spellPeriod(%v) = %q, want %q", d, got, want)
+		if got := SpellPeriod(d); got != want {
+			t.Errorf("SpellPeriod(%v) = %q, want %q", d, got, want)
 		}
 	}
 }
@@ -63,8 +63,8 @@ func TestSpellPeriod(t *testing.T) {
 func TestPeriodRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := time.Duration(rapid.Int64Range(0, int64(longestPeriod/time.Second)).Draw(t, "seconds")) * time.Second
-		for _, text := range []string{spellPeriod(d), strings.ReplaceAll(spellPeriod(d), " ", ""), d.String()} {
-			if got, err := parsePeriod(text); err != nil || got != d {
+		for _, text := range []string{SpellPeriod(d), strings.ReplaceAll(SpellPeriod(d), " ", ""), d.String()} {
+			if got, err := ParsePeriod(text); err != nil || got != d {
 				t.Fatalf("%q is read as %v, %v, want %v", text, got, err, d)
 			}
 		}
@@ -76,15 +76,15 @@ func FuzzParsePeriod(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		d, err := parsePeriod(text)
+		d, err := ParsePeriod(text)
 		if err != nil {
 			return
 		}
 		if d < 0 || d > longestPeriod || d%time.Second != 0 {
 			t.Errorf("%q is read as %v", text, d)
 		}
-		if again, err := parsePeriod(spellPeriod(d)); err != nil || again != d {
-			t.Errorf("%q is read as %v, which is written as %q and read as %v, %v", text, d, spellPeriod(d), again, err)
+		if again, err := ParsePeriod(SpellPeriod(d)); err != nil || again != d {
+			t.Errorf("%q is read as %v, which is written as %q and read as %v, %v", text, d, SpellPeriod(d), again, err)
 		}
 	})
 }

@@ -1,0 +1,353 @@
+package lists
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/schedule"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
+)
+
+// bulk changes the selected checks, or asks what to change or whether to delete them.
+func bulk(q *ui.Request) error {
+	list, err := selected(q)
+	if err != nil {
+		return err
+	}
+	action := q.R.PostForm.Get("action")
+	change, isChange := bulkChanges[action]
+	switch {
+	case action != "edit" && action != "delete" && !isChange:
+		return ui.ErrBadForm
+	case len(list) == 0:
+		q.Notice("Select at least one check.")
+		return backToList(q)
+	case action == "edit":
+		return showBulkEdit(q, http.StatusOK, &bulkEdit{bulkView: bulkViewOf(q, list)})
+	case action == "delete":
+		return q.Render("bulkdelete", "Delete "+verdict.Count(len(list), "check"), bulkViewOf(q, list))
+	}
+	if change.tags && len(strings.Fields(q.R.PostForm.Get("tag"))) == 0 {
+		q.Notice("Enter a tag. Nothing was changed.")
+		return backToList(q)
+	}
+	var undo ui.Undo
+	done := 0
+	for _, c := range list {
+		changed, err := change.do(q, c, &undo)
+		if errors.Is(err, checks.ErrNotFound) {
+			continue // another viewer has deleted it
+		}
+		if err != nil {
+			return err
+		}
+		if changed {
+			done++
+		}
+	}
+	if err := q.NoticeUndo(bulkNotice(change.done, done, len(list), change.already), undo); err != nil {
+		return err
+	}
+	return backToList(q)
+}
+
+// bulkNotice says how many checks an action has changed, and what about the others.
+func bulkNotice(what string, done, all int, already string) string {
+	text := fmt.Sprintf("%s %s.", what, verdict.Count(done, "check"))
+	switch others := all - done; {
+	case others == 1:
+		text += " 1 " + strings.Replace(already, "were", "was", 1) + "."
+	case others > 1:
+		text += fmt.Sprintf(" %d %s.", others, already)
+	}
+	return text
+}
+
+func backToList(q *ui.Request) error {
+	return q.Redirect("/projects/%s/%s", q.Project.ID, parseListQuery(q.R.URL.Query()).With("", ""))
+}
+
+// selected returns the checks that a form selects: those with their identifiers in it, or all that its address matches.
+func selected(q *ui.Request) ([]checks.Check, error) {
+	ids := map[uuid.UUID]bool{}
+	for _, text := range q.R.PostForm["check"] {
+		id, err := uuid.Parse(text)
+		if err != nil {
+			return nil, ui.ErrBadForm
+		}
+		ids[id] = true
+	}
+	list, err := q.Checks()
+	if err != nil {
+		return nil, err
+	}
+	if q.R.PostForm.Get("all") != "" {
+		view, err := find(q, list)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range view.matching {
+			ids[r.ID] = true
+		}
+	}
+	return slices.DeleteFunc(list, func(c checks.Check) bool { return !ids[c.ID] }), nil
+}
+
+// errSame reports that a change would change nothing.
+var errSame = errors.New("nothing changes")
+
+// bulkChanges are what the form of the list changes at once.
+var bulkChanges = map[string]struct {
+	// done says in the notice what was done, and already what those checks were that have not changed.
+	done, already string
+	// tags says that the form must name a tag.
+	tags bool
+	do   func(q *ui.Request, c checks.Check, undo *ui.Undo) (changed bool, err error)
+}{
+	"pause": {"Paused", "were paused already", false, func(q *ui.Request, c checks.Check, undo *ui.Undo) (bool, error) {
+		if c.Stored == checks.StatusPaused { // to pause it again would move the beginning of the pause
+			return false, nil
+		}
+		paused, err := q.Mon.Pause(q.Ctx(), c.ID)
+		return err == nil && undo.State(c, paused), err
+	}},
+	"resume": {"Resumed", "were not paused", false, func(q *ui.Request, c checks.Check, undo *ui.Undo) (bool, error) {
+		resumed, err := q.Mon.Resume(q.Ctx(), c.ID)
+		if errors.Is(err, checks.ErrNotPaused) {
+			return false, nil
+		}
+		return err == nil && undo.State(c, resumed), err
+	}},
+	"tag": {"Tagged", "had the tags already", true, func(q *ui.Request, c checks.Check, undo *ui.Undo) (bool, error) {
+		return change(q, c, undo, func(c checks.Check) (checks.Spec, error) {
+			return checks.Spec{Tags: changedTags(c, strings.Fields(q.R.PostForm.Get("tag")), nil)}, nil
+		})
+	}},
+	"untag": {"Untagged", "did not have the tags", true, func(q *ui.Request, c checks.Check, undo *ui.Undo) (bool, error) {
+		return change(q, c, undo, func(c checks.Check) (checks.Spec, error) {
+			return checks.Spec{Tags: changedTags(c, nil, strings.Fields(q.R.PostForm.Get("tag")))}, nil
+		})
+	}},
+}
+
+// changedTags returns the tags of a check with some more and without others. The list is not nil.
+func changedTags(c checks.Check, more, without []string) []string {
+	tags := append([]string{}, c.TagList()...)
+	for _, tag := range more {
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	return slices.DeleteFunc(tags, func(tag string) bool { return slices.Contains(without, tag) })
+}
+
+// change changes the settings of a check to those that fn returns for it. It reports whether any has changed.
+func change(q *ui.Request, c checks.Check, undo *ui.Undo, fn func(checks.Check) (checks.Spec, error)) (bool, error) {
+	var before checks.Check
+	after, err := q.Mon.UpdateFunc(q.Ctx(), c.ID, func(now checks.Check) (checks.Spec, error) {
+		before = now
+		spec, err := fn(now)
+		if err == nil && sameSettings(now, spec) {
+			err = errSame
+		}
+		return spec, err
+	})
+	if errors.Is(err, errSame) {
+		return false, nil
+	}
+	return err == nil && undo.Settings(before, after), err
+}
+
+// sameSettings reports whether a spec of a bulk edit leaves a check as it is.
+func sameSettings(c checks.Check, s checks.Spec) bool {
+	return (s.Tags == nil || slices.Equal(s.Tags, c.TagList())) && (s.Grace == nil || *s.Grace == c.Grace) &&
+		(s.TZ == nil || *s.TZ == c.TZ) && (s.Schedule == nil || *s.Schedule == c.Schedule) &&
+		(s.Timeout == nil || !c.IsCron() && *s.Timeout == c.Timeout) && (s.Channels == nil || *s.Channels == joined(texts(c.Channels)))
+}
+
+func texts(ids []uuid.UUID) (list []string) {
+	for _, id := range ids {
+		list = append(list, id.String())
+	}
+	return list
+}
+
+// joined writes a set of integrations in one order.
+func joined(ids []string) string {
+	slices.Sort(ids)
+	return strings.Join(slices.Compact(ids), ",")
+}
+
+// bulkView is the data of the pages about selected checks.
+type bulkView struct {
+	Checks []ui.Choice
+	// Query is that of the list, for the way back.
+	Query string
+}
+
+func bulkViewOf(q *ui.Request, list []checks.Check) bulkView {
+	v := bulkView{Query: parseListQuery(q.R.URL.Query()).With("", "")}
+	for _, c := range list {
+		v.Checks = append(v.Checks, ui.Choice{Value: c.ID.String(), Label: ui.NameOf(c), Hint: c.UniqueKey()})
+	}
+	return v
+}
+
+// bulkDelete deletes the checks that the page before has listed.
+func bulkDelete(q *ui.Request) error {
+	list, err := selected(q)
+	if err != nil {
+		return err
+	}
+	done := 0
+	for _, c := range list {
+		switch _, err := q.Mon.Delete(q.Ctx(), c.ID); {
+		case errors.Is(err, checks.ErrNotFound): // another viewer has deleted it
+		case err != nil:
+			return err
+		default:
+			done++
+		}
+	}
+	q.Notice("Deleted " + verdict.Count(done, "check") + ".")
+	return backToList(q)
+}
+
+// bulkEdit is the data of the page that changes several checks.
+type bulkEdit struct {
+	bulkView
+	// Form has what the viewer has typed, and Problem what is wrong with the field named Field.
+	Form           url.Values
+	Field, Problem string
+	Zones          []string
+	Channels       []ui.Choice
+	ChannelsMode   string
+}
+
+// Value is what was typed into a field.
+func (v *bulkEdit) Value(name string) string { return v.Form.Get(name) }
+
+var zones = schedule.Zones()
+
+func showBulkEdit(q *ui.Request, status int, v *bulkEdit) error {
+	available, err := q.Mon.Channels(q.Ctx(), q.Project.ID)
+	if err != nil {
+		return err
+	}
+	v.Zones, v.ChannelsMode = zones, v.Form.Get("channels")
+	for _, c := range available {
+		v.Channels = append(v.Channels, ui.Choice{Value: c.ID.String(), Label: ui.ChannelName(c), Hint: string(c.Kind), Selected: slices.Contains(v.Form["channel"], c.ID.String())})
+	}
+	return q.RenderStatus(status, "bulkedit", "Edit "+verdict.Count(len(v.Checks), "check"), v)
+}
+
+// bulkSave changes the checks that the page before has listed.
+func bulkSave(q *ui.Request) error {
+	list, err := selected(q)
+	if err != nil {
+		return err
+	}
+	form := q.R.PostForm
+	refuse := func(e *checks.FieldError, done int) error {
+		v := &bulkEdit{bulkView: bulkViewOf(q, list), Form: form, Field: e.Field, Problem: bulkLabels[e.Field] + " " + e.Reason + "."}
+		if done > 0 {
+			v.Problem += " " + verdict.Count(done, "check") + " changed before that."
+		}
+		return showBulkEdit(q, http.StatusUnprocessableEntity, v)
+	}
+	spec, err := bulkSpec(form)
+	if err == nil {
+		err = spec.Validate(q.Mon.Now())
+	}
+	if wrong, ok := errors.AsType[*checks.FieldError](err); ok {
+		return refuse(wrong, 0)
+	}
+	if err != nil {
+		return err
+	}
+	var undo ui.Undo
+	done := 0
+	for _, c := range list {
+		changed, err := change(q, c, &undo, func(c checks.Check) (checks.Spec, error) { return bulkSpecOf(c, spec, form), nil })
+		wrong, isWrong := errors.AsType[*checks.FieldError](err)
+		gone, isGone := errors.AsType[*channels.SelectError](err)
+		switch {
+		case errors.Is(err, checks.ErrNotFound):
+		case isWrong:
+			return refuse(wrong, done)
+		case isGone:
+			return refuse(&checks.FieldError{Field: "channels", Reason: gone.Reason}, done)
+		case err != nil:
+			return err
+		case changed:
+			done++
+		}
+	}
+	if err := q.NoticeUndo(bulkNotice("Changed", done, len(list), "were like that already"), undo); err != nil {
+		return err
+	}
+	return backToList(q)
+}
+
+// bulkLabels are what the page calls its fields.
+var bulkLabels = map[string]string{
+	"tags": "Tags", "grace": "Grace time", "timeout": "Interval", "schedule": "Schedule", "tz": "Time zone", "channels": "Integrations",
+}
+
+// bulkSpec returns the settings that a form gives to all checks.
+func bulkSpec(form url.Values) (s checks.Spec, err error) {
+	for name, into := range map[string]**string{"schedule": &s.Schedule, "tz": &s.TZ} {
+		if text := strings.TrimSpace(form.Get(name)); text != "" {
+			*into = &text
+		}
+	}
+	for _, name := range []string{"timeout", "grace"} {
+		if strings.TrimSpace(form.Get(name)) == "" {
+			continue
+		}
+		d, err := words.Period(checks.SettingNamed(name), form.Get(name))
+		if err != nil {
+			return s, err
+		}
+		checks.SettingNamed(name).Set(&s, d)
+	}
+	if len(form["channel"]) > 0 && form.Get("channels") == "" {
+		return s, &checks.FieldError{Field: "channels", Reason: "are ticked: choose what to do with them"}
+	}
+	if s.Schedule != nil && s.Timeout != nil {
+		return s, &checks.FieldError{Field: "schedule", Reason: "and interval exclude each other: fill in one"}
+	}
+	return s, nil
+}
+
+// bulkSpecOf adds the settings that depend on what a check has.
+func bulkSpecOf(c checks.Check, s checks.Spec, form url.Values) checks.Spec {
+	more, without := strings.Fields(form.Get("add_tags")), strings.Fields(form.Get("drop_tags"))
+	if len(more)+len(without) > 0 {
+		s.Tags = changedTags(c, more, without)
+	}
+	chosen := form["channel"]
+	ids := texts(c.Channels)
+	switch form.Get("channels") {
+	case "add":
+		ids = append(ids, chosen...)
+	case "drop":
+		ids = slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(chosen, id) })
+	case "set":
+		ids = slices.Clone(chosen)
+	default:
+		return s
+	}
+	s.Channels = new(joined(ids))
+	return s
+}
