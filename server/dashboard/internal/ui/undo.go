@@ -56,7 +56,7 @@ func valuesOf(c checks.Check) values {
 	}
 	slices.Sort(ids)
 	return values{
-		Tags: new(checks.JoinTags(c.TagList())), Timeout: &c.Timeout, Schedule: &c.Schedule, TZ: &c.TZ, Grace: &c.Grace,
+		Tags: new(strings.Join(c.TagList(), " ")), Timeout: &c.Timeout, Schedule: &c.Schedule, TZ: &c.TZ, Grace: &c.Grace,
 		Channels: new(strings.Join(ids, ",")),
 	}
 }
@@ -85,7 +85,7 @@ func (v values) spec() checks.Spec {
 		s.Schedule = nil
 	}
 	if v.Tags != nil {
-		s.Tags = append([]string{}, checks.SplitTags(*v.Tags)...)
+		s.Tags = append([]string{}, strings.Fields(*v.Tags)...)
 	}
 	return s
 }
