@@ -58,7 +58,7 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 	if list := f.claimed(t, noon.Add(-time.Microsecond)); len(list) != 0 {
 		t.Errorf("claimed before they are due: %+v", list)
 	}
-	if list := f.exchange(t, noon, 0, store.DeliveryChanges{}); len(list) != 0 {
+	if list := f.exchange(t, noon, 0); len(list) != 0 {
 		t.Errorf("claimed without room: %+v", list)
 	}
 	now := noon.Add(time.Minute)
@@ -91,14 +91,13 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 		t.Errorf("while it is pending: %+v", d)
 	}
 	// The next of the line is claimed in the same transaction that saves the end of the first.
-	next := f.exchange(t, now, perChannel, sent(third[0]))
+	next := f.exchange(t, now, perChannel, sent(third[0])...)
 	if len(next) != 1 || next[0].ID <= first[0].ID || next[0].Attempts != 1 {
 		t.Fatalf("next: %+v", next)
 	}
-	f.exchange(t, now, 0, store.DeliveryChanges{
-		Deliveries: []store.QueuedDelivery{ended(next[0], store.DeliveryFailed, "refused")},
-		Marks:      map[uuid.UUID]store.ChannelMark{c.Channels[0]: {FailedAt: now, Error: "refused"}},
-	})
+	failed := resultsOf(ended(next[0], store.DeliveryFailed, "refused"))
+	failed[0].Mark = &store.ChannelMark{FailedAt: now, Error: "refused"}
+	f.exchange(t, now, 0, failed...)
 	if list := f.claimed(t, now.Add(time.Hour)); len(list) != 0 {
 		t.Errorf("claimed what has ended: %+v", list)
 	}
@@ -123,16 +122,19 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 		return tx.Save(ctx, store.Setup{Channel: &list[0]})
 	})
 	f.marked(t, now, "refused")
-	f.exchange(t, now, 0, store.DeliveryChanges{Marks: map[uuid.UUID]store.ChannelMark{c.Channels[0]: {}, uuid.New(): {}}})
-	f.marked(t, time.Time{}, "")
-	// A delivery that has ended can be made pending again.
-	again := next[0]
-	again.Attempts, again.Due = 0, now
-	f.save(t, now, again)
+	// A delivery that has failed can be made pending again.
+	f.retry(t, now, 1, first[0].ID, next[0].ID, 1<<40)
 	list = f.history(t, store.DeliveryQuery{State: store.DeliveryPending})
-	if len(list) != 1 || !list[0].FinishedAt.IsZero() || list[0].Error != "" || len(f.claimed(t, now)) != 1 {
-		t.Errorf("pending again: %+v", list)
+	again := f.claimed(t, now)
+	if len(list) != 1 || !list[0].FinishedAt.IsZero() || list[0].Error != "" || len(again) != 1 || again[0].Attempts != 1 {
+		t.Fatalf("pending again: %+v, claimed %+v", list, again)
 	}
+	f.retry(t, now, 0, next[0].ID)
+	f.retry(t, now, 0)
+	working := sent(again...)
+	working[0].Mark = &store.ChannelMark{}
+	f.exchange(t, now, 0, working...)
+	f.marked(t, time.Time{}, "")
 }
 
 // marked compares the mark of the only channel.
@@ -152,7 +154,7 @@ func testDeliveriesInOrder(t *testing.T, f fixture) {
 	f.flip(t, a, noon, 500)
 	f.flip(t, b, noon.Add(500*time.Second), 1)
 	now := noon.Add(time.Hour)
-	list := f.exchange(t, now, 2, store.DeliveryChanges{})
+	list := f.exchange(t, now, 2)
 	if len(list) != 2 {
 		t.Fatalf("claimed %+v, want the first of each check", list)
 	}
@@ -162,7 +164,7 @@ func testDeliveriesInOrder(t *testing.T, f fixture) {
 			t.Errorf("after %d: %+v", last, list[0])
 		}
 		last = list[0].ID
-		list = f.exchange(t, now, 1, sent(list[0]))
+		list = f.exchange(t, now, 1, sent(list[0])...)
 		if len(list) != 1 {
 			t.Fatalf("behind it: %+v", list)
 		}
@@ -181,7 +183,7 @@ func testDeliveryRoom(t *testing.T, f fixture) {
 	for i := range 3 {
 		var instants []time.Time
 		n := map[uuid.UUID]int{}
-		for _, q := range f.exchange(t, now, 4, store.DeliveryChanges{}) {
+		for _, q := range f.exchange(t, now, 4) {
 			if n[q.ChannelID]++; q.ChannelID == busy.ID {
 				instants = append(instants, q.CreatedAt)
 			}
@@ -215,7 +217,7 @@ func testDeliveriesAreShared(t *testing.T, f fixture) {
 		wg.Go(func() {
 			var claimed []store.QueuedDelivery
 			for range 200 {
-				claimed = f.exchange(t, now, perChannel, sent(claimed...))
+				claimed = f.exchange(t, now, perChannel, sent(claimed...)...)
 				mu.Lock()
 				for _, q := range claimed {
 					seen[q.ID]++
@@ -273,10 +275,10 @@ func testDeliveryLines(t *testing.T, f fixture) {
 		}
 		// The third takes the place of the first two.
 		third := line[2].QueuedDelivery
-		third.Attempts, third.Due, third.Since, third.Error = 2, now.Add(lease), noon, "away"
-		return tx.SaveDeliveries(ctx, store.DeliveryChanges{Now: now, Deliveries: []store.QueuedDelivery{
-			ended(line[0].QueuedDelivery, store.DeliverySuperseded, "x"), ended(line[1].QueuedDelivery, store.DeliverySuperseded, "y"), third,
-		}})
+		third.Due, third.Since, third.Error = now.Add(lease), noon, "away"
+		results := resultsOf(ended(line[0].QueuedDelivery, store.DeliverySuperseded, "x"), ended(line[1].QueuedDelivery, store.DeliverySuperseded, "y"), third)
+		results[2].Attempts = 2
+		return tx.RecordResults(ctx, now, results)
 	})
 	if list := f.claimed(t, now); len(list) != 0 {
 		t.Errorf("claimed %+v while the third is being sent", list)

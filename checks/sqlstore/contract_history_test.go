@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -46,7 +47,7 @@ func testAlerts(t *testing.T, f fixture) {
 	if got := f.alerts(t, claimed)[1]; !got.UpAt.Equal(noon.Add(2*time.Minute)) || got.Ping.N != 3 || len(got.Ping.Body)+len(got.BodyEnd) != 0 {
 		t.Errorf("after later flips: up at %v, newest ping %+v", got.UpAt, got.Ping)
 	}
-	next := f.exchange(t, noon.Add(4*time.Minute), perChannel, sent(claimed...))
+	next := f.exchange(t, noon.Add(4*time.Minute), perChannel, sent(claimed...)...)
 	up := f.alerts(t, next)
 	if len(up) != 1 || !up[0].DownAt.Equal(noon) || !up[0].UpAt.IsZero() || !up[0].Flip.Up || up[0].Flip.Reason != checks.ReasonSuccess {
 		t.Errorf("alert of the check that is up again: %+v", up)
@@ -62,13 +63,14 @@ func testAlerts(t *testing.T, f fixture) {
 	if list := f.alerts(t, claimed); len(list) != 0 {
 		t.Errorf("alerts after the channel was deleted: %+v, want none", list)
 	}
-	f.exchange(t, noon, 0, sent(claimed...))
+	f.exchange(t, noon, 0, sent(claimed...)...)
 	f.save(t, noon, next...)
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		if list, err := tx.LockDeliveries(ctx, []int64{claimed[0].ID, next[0].ID}); err != nil || len(list) != 0 {
-			t.Errorf("locked deliveries of a deleted channel: %+v, error %v", list, err)
+		list, err := sqlstore.QueuedDeliveries(ctx, tx)
+		if len(list) != 0 {
+			t.Errorf("deliveries of a deleted channel: %+v", list)
 		}
-		return nil
+		return err
 	})
 }
 
@@ -83,23 +85,25 @@ func testDeliveryCopies(t *testing.T, f fixture) {
 			if q.ChannelID == group.ID {
 				toGroup = q
 			} else {
-				f.exchange(t, now, 0, sent(q))
+				f.exchange(t, now, 0, sent(q)...)
 			}
 		}
 		return toGroup
 	}
 	f.flip(t, c, noon, 1)
 	toGroup := claimGroup()
-	changes := sent(toGroup)
-	changes.Copies = map[int64][]uuid.UUID{toGroup.ID: {b.ID, uuid.New(), a.ID}}
-	claimed := f.exchange(t, now, perChannel, changes)
+	first := resultsOf(toGroup)
+	first[0].Copies = []uuid.UUID{b.ID, uuid.New(), a.ID}
+	claimed := f.exchange(t, now, perChannel, first...)
 	if len(claimed) != 1 || claimed[0].ChannelID != b.ID || !claimed[0].CreatedAt.Equal(noon) {
 		t.Errorf("claimed %+v, want one delivery to b, as a has the alert already", claimed)
 	}
 	if alerts := f.alerts(t, claimed); len(alerts) != 1 || !alerts[0].Flip.At.Equal(noon) {
 		t.Errorf("copied alerts %+v, want one about the flip at noon", alerts)
 	}
-	f.exchange(t, now, 0, changes)
+	again := sent(toGroup)
+	again[0].Copies = first[0].Copies
+	f.exchange(t, now, 0, again...)
 	if n := len(f.history(t, store.DeliveryQuery{})); n != 3 {
 		t.Errorf("%d deliveries after a second copy, want 3", n)
 	}
@@ -111,9 +115,9 @@ func testDeliveryCopies(t *testing.T, f fixture) {
 		now = now.Add(time.Minute)
 		f.settle(t, now)
 		reminder := claimGroup()
-		changes := sent(reminder)
-		changes.Copies = map[int64][]uuid.UUID{reminder.ID: {a.ID, b.ID}}
-		f.exchange(t, now, 0, changes)
+		results := sent(reminder)
+		results[0].Copies = []uuid.UUID{a.ID, b.ID}
+		f.exchange(t, now, 0, results...)
 		f.change(t, c.ID, checks.Spec{RepeatEvery: new(time.Duration(0))}, now)
 		got := f.history(t, store.DeliveryQuery{Channel: b.ID, Limit: 1})
 		if len(got) != 1 || got[0].Reminder != 1 || !got[0].CreatedAt.Equal(now) {
@@ -123,7 +127,7 @@ func testDeliveryCopies(t *testing.T, f fixture) {
 		if len(toA) != len(toGroup) {
 			t.Errorf("%d deliveries to a, want %d, as many as to the group", len(toA), len(toGroup))
 		}
-		f.exchange(t, now, 0, sent(f.claimed(t, now)...))
+		f.exchange(t, now, 0, sent(f.claimed(t, now)...)...)
 	}
 }
 
@@ -179,7 +183,7 @@ func testDeliveryHistory(t *testing.T, f fixture) {
 
 	failed := f.history(t, store.DeliveryQuery{State: store.DeliveryFailed})
 	for _, d := range failed {
-		f.save(t, now, store.QueuedDelivery{ID: d.ID, ChannelID: d.ChannelID, State: store.DeliveryPending, Due: now})
+		f.retry(t, now, 1, d.ID)
 	}
 	if list := f.claimed(t, now); len(list) != len(failed) || list[0].Attempts != 1 {
 		t.Errorf("claimed %+v, want all that had failed", list)

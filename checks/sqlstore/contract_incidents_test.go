@@ -92,10 +92,11 @@ func testCloseIncident(t *testing.T, f fixture) {
 	waiting := func(want bool) {
 		t.Helper()
 		var got bool
-		f.update(t, func(ctx context.Context, tx store.Tx) (err error) {
-			got, err = tx.Waiting(ctx, c.ID, ops.ID)
-			return err
-		})
+		i := store.Incident{CheckID: c.ID, ChannelID: ops.ID, Open: "key"}
+		f.saveIncident(t, i)
+		got = f.incident(t, c.ID, ops.ID).Waiting
+		i.Open = ""
+		f.saveIncident(t, i)
 		same(t, "waiting", got, want)
 	}
 	closeAt := func(at time.Time, channelID uuid.UUID) {
@@ -118,7 +119,7 @@ func testCloseIncident(t *testing.T, f fixture) {
 		t.Fatalf("claimed %+v, want the alert alone", down)
 	}
 	f.saveIncident(t, store.Incident{CheckID: c.ID, ChannelID: ops.ID, Open: "key", DownAt: noon, Due: now})
-	closing := f.exchange(t, now, perChannel, sent(down...))
+	closing := f.exchange(t, now, perChannel, sent(down...)...)
 	if len(closing) != 1 {
 		t.Fatalf("claimed %+v, want the delivery that closes", closing)
 	}
@@ -134,7 +135,7 @@ func testCloseIncident(t *testing.T, f fixture) {
 	if line := lines[closing[0].ID]; len(line) != 1 || !line[0].FlipUp {
 		t.Errorf("line %+v, want one that counts as up", line)
 	}
-	f.exchange(t, now, 0, sent(closing...))
+	f.exchange(t, now, 0, sent(closing...)...)
 	waiting(false)
 	list := f.history(t, store.DeliveryQuery{})
 	if len(list) != 2 || list[0].Close != "the check was paused" || list[0].Status != channels.Up || list[1].Close != "" || list[1].Status != channels.Down {
@@ -158,10 +159,6 @@ func testDone(t *testing.T, f fixture) {
 	same(t, "done of the alert", f.alerts(t, next)[0].Done, again.Done)
 	failed := ended(next[0], store.DeliveryFailed, "refused")
 	f.save(t, noon, failed)
-	var locked []store.QueuedDelivery
-	f.update(t, func(ctx context.Context, tx store.Tx) (err error) {
-		locked, err = tx.LockDeliveries(ctx, []int64{failed.ID})
-		return err
-	})
-	same(t, "done of the failed", locked[0].Done, again.Done)
+	f.retry(t, noon, 1, failed.ID)
+	same(t, "done of the failed", f.claimed(t, noon)[0].Done, again.Done)
 }

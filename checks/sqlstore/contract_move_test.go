@@ -21,10 +21,7 @@ func (f fixture) move(ctx context.Context, id, projectID uuid.UUID, channelIDs .
 		if err != nil {
 			return err
 		}
-		if err := tx.DeleteDeliveries(ctx, l); err != nil {
-			return err
-		}
-		l.ProjectID, l.Channels, l.SettingsChanged = projectID, channelIDs, true
+		l.ProjectID, l.MovedFrom, l.Channels, l.SettingsChanged = projectID, l.ProjectID, channelIDs, true
 		return tx.SaveChecks(ctx, []*store.Locked{l})
 	})
 }
@@ -103,13 +100,9 @@ func testMoveWhileDelivering(t *testing.T, f fixture) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			err := f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
-				rows, err := tx.LockDeliveries(ctx, []int64{toGroup.ID})
-				if err != nil || len(rows) == 0 {
-					return err
-				}
-				rows[0].State = store.DeliverySent
-				return tx.SaveDeliveries(ctx, store.DeliveryChanges{Now: noon, Deliveries: rows,
-					Copies: map[int64][]uuid.UUID{toGroup.ID: {member.ID}}})
+				results := sent(toGroup)
+				results[0].Copies = []uuid.UUID{member.ID}
+				return tx.RecordResults(ctx, noon, results)
 			})
 			if err != nil {
 				t.Error(err)

@@ -82,16 +82,11 @@ func testOnAlertDeliveries(t *testing.T, f fixture) {
 	claim := func(changes ...store.QueuedDelivery) (claimed []store.QueuedDelivery) {
 		t.Helper()
 		f.update(t, func(ctx context.Context, tx store.Tx) (err error) {
-			save := store.DeliveryChanges{Now: now, Deliveries: changes, Marks: make(map[uuid.UUID]store.ChannelMark)}
-			var ids []int64
-			for _, q := range changes {
-				ids = append(ids, q.ID)
-				save.Marks[q.ChannelID] = store.ChannelMark{FailedAt: now, Error: q.Error}
+			results := resultsOf(changes...)
+			for i := range results {
+				results[i].Mark = &store.ChannelMark{FailedAt: now, Error: results[i].Error}
 			}
-			if _, err := tx.LockDeliveries(ctx, ids); err != nil {
-				return err
-			}
-			if err := tx.SaveDeliveries(ctx, save); err != nil {
+			if err := tx.RecordResults(ctx, now, results); err != nil {
 				return err
 			}
 			claimed, err = tx.ClaimDeliveries(ctx, store.DeliveryClaim{

@@ -46,8 +46,8 @@ func (f fixture) flip(t *testing.T, c checks.Check, at time.Time, times int) {
 // lease is how long the claims of tests last, and perChannel how many deliveries of a channel they claim.
 const lease, perChannel = 15 * time.Second, 10
 
-// exchange saves changes to deliveries and then claims others, in one transaction.
-func (f fixture) exchange(t *testing.T, now time.Time, room int, changes store.DeliveryChanges) (claimed []store.QueuedDelivery) {
+// exchange records results of deliveries and then claims others, in one transaction.
+func (f fixture) exchange(t *testing.T, now time.Time, room int, results ...store.DeliveryResult) (claimed []store.QueuedDelivery) {
 	t.Helper()
 	list, err := f.Channels(t.Context(), f.project.ID)
 	if err != nil {
@@ -57,16 +57,8 @@ func (f fixture) exchange(t *testing.T, now time.Time, room int, changes store.D
 	for _, c := range list {
 		claim.Room = append(claim.Room, store.ChannelRoom{Channel: c.ID, N: room})
 	}
-	changes.Now = now
-	var ids []int64
-	for _, q := range changes.Deliveries {
-		ids = append(ids, q.ID)
-	}
 	f.update(t, func(ctx context.Context, tx store.Tx) (err error) {
-		if _, err := tx.LockDeliveries(ctx, ids); err != nil {
-			return err
-		}
-		if err := tx.SaveDeliveries(ctx, changes); err != nil {
+		if err := tx.RecordResults(ctx, now, results); err != nil {
 			return err
 		}
 		claimed, err = tx.ClaimDeliveries(ctx, claim)
@@ -78,21 +70,40 @@ func (f fixture) exchange(t *testing.T, now time.Time, room int, changes store.D
 // claimed claims at an instant.
 func (f fixture) claimed(t *testing.T, now time.Time) []store.QueuedDelivery {
 	t.Helper()
-	return f.exchange(t, now, perChannel, store.DeliveryChanges{})
+	return f.exchange(t, now, perChannel)
 }
 
-// save writes changed deliveries.
+// save records what became of claimed deliveries.
 func (f fixture) save(t *testing.T, now time.Time, list ...store.QueuedDelivery) {
 	t.Helper()
-	f.exchange(t, now, 0, store.DeliveryChanges{Deliveries: list})
+	f.exchange(t, now, 0, resultsOf(list...)...)
 }
 
-func sent(list ...store.QueuedDelivery) store.DeliveryChanges {
-	var c store.DeliveryChanges
+// retry makes failed deliveries pending again.
+func (f fixture) retry(t *testing.T, now time.Time, want int, ids ...int64) {
+	t.Helper()
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
+		n, err := tx.RetryDeliveries(ctx, ids, now)
+		if n != want {
+			t.Errorf("%d deliveries are pending again, want %d", n, want)
+		}
+		return err
+	})
+}
+
+// resultsOf returns results under the claims that the deliveries have.
+func resultsOf(list ...store.QueuedDelivery) (results []store.DeliveryResult) {
 	for _, q := range list {
-		c.Deliveries = append(c.Deliveries, ended(q, store.DeliverySent, ""))
+		results = append(results, store.DeliveryResult{QueuedDelivery: q, Claim: q.Attempts})
 	}
-	return c
+	return results
+}
+
+func sent(list ...store.QueuedDelivery) (results []store.DeliveryResult) {
+	for _, q := range list {
+		results = append(results, resultsOf(ended(q, store.DeliverySent, ""))...)
+	}
+	return results
 }
 
 func ended(q store.QueuedDelivery, state store.DeliveryState, text string) store.QueuedDelivery {

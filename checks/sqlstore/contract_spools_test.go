@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 )
 
 // spools returns the states of the spools that are not closed, by their IDs.
@@ -31,11 +32,11 @@ func (f fixture) saveSpool(t *testing.T, s store.SpoolState) {
 	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.SaveSpool(ctx, s) })
 }
 
-// recorded returns what SetRecorded has set for a run.
+// recorded returns the number that is recorded for a run.
 func (f fixture) recorded(t *testing.T, run uuid.UUID) (n int64) {
 	t.Helper()
 	f.update(t, func(ctx context.Context, tx store.Tx) (err error) {
-		n, err = tx.LockRecorded(ctx, run)
+		n, err = sqlstore.Recorded(ctx, tx, run)
 		return err
 	})
 	return n
@@ -67,7 +68,8 @@ func testSpools(t *testing.T, f fixture) {
 	f.setRecorded(t, first.ID, 6, noon)
 	prune := func(before, closedBefore time.Time) {
 		t.Helper()
-		f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.PruneSpools(ctx, before, closedBefore) })
+		fresh := store.SpoolState{ID: uuid.UUID{9}, SettledAt: noon, SeenAt: noon.Add(3 * time.Hour), Forget: before, ForgetClosed: closedBefore}
+		f.saveSpool(t, fresh)
 	}
 	prune(noon, noon)
 	same(t, "kept", []int64{f.recorded(t, first.ID), f.recorded(t, second.ID)}, []int64{6, 5})
@@ -75,7 +77,7 @@ func testSpools(t *testing.T, f fixture) {
 	same(t, "closed ones pruned", []int64{f.recorded(t, first.ID), f.recorded(t, second.ID)}, []int64{6, 0})
 	prune(noon.Add(2*time.Hour), noon)
 	same(t, "all pruned", f.recorded(t, first.ID), int64(0))
-	same(t, "after pruning", len(f.spools(t)), 0)
+	same(t, "after pruning", len(f.spools(t)), 1)
 }
 
 // testRecorded sets the number of a run's last ping, with a state and without, also in transactions that fail and in
@@ -105,7 +107,7 @@ func testRecorded(t *testing.T, f fixture) {
 	for range callers {
 		go func() {
 			errs <- f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {
-				n, err := tx.LockRecorded(ctx, run)
+				n, err := sqlstore.Recorded(ctx, tx, run)
 				if err != nil {
 					return err
 				}
@@ -117,6 +119,33 @@ func testRecorded(t *testing.T, f fixture) {
 		must(t, <-errs)
 	}
 	same(t, "counted", f.recorded(t, run), int64(1<<40+callers))
+
+	// Several servers add the same pings, one of which is dropped and one was recorded before.
+	var list []store.SpooledPing
+	for i := range 4 {
+		list = append(list, store.SpooledPing{At: noon, Data: []byte{byte(i)}, Run: run, Number: 1<<40 + callers + int64(i)})
+	}
+	list[2].Data = nil
+	list = append(list, store.SpooledPing{At: noon, Data: []byte("first"), Run: uuid.UUID{4}, Number: 1})
+	for range callers {
+		go func() {
+			errs <- f.Update(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.AddSpooled(ctx, noon, list) })
+		}()
+	}
+	for range callers {
+		must(t, <-errs)
+	}
+	same(t, "recorded", []int64{f.recorded(t, run), f.recorded(t, uuid.UUID{4})}, []int64{1<<40 + callers + 3, 1})
+	f.update(t, func(ctx context.Context, tx store.Tx) error {
+		taken, err := tx.TakeSpooled(ctx, noon, 100, 1000)
+		var data []string
+		for _, p := range taken {
+			data = append(data, string(p.Data))
+		}
+		slices.Sort(data)
+		same(t, "added once", data, []string{"\x01", "\x03", "first"})
+		return err
+	})
 }
 
 // testSpooled adds pings out of spools and takes them in the order of their times, also in transactions that fail and in
@@ -152,7 +181,7 @@ func testSpooled(t *testing.T, f fixture) {
 		{ping(time.Second, "ccc"), ping(4*time.Second, "d\x00"), ping(4*time.Second, "")},
 		{ping(time.Microsecond, "e"), ping(3*time.Second, "f")},
 	} {
-		f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.AddSpooled(ctx, list) })
+		f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.AddSpooled(ctx, noon, list) })
 	}
 	same(t, "oldest", oldest(), noon.Add(time.Microsecond))
 	broken := errors.New("broken")
@@ -175,7 +204,7 @@ func testSpooled(t *testing.T, f fixture) {
 	for n := range 40 {
 		list = append(list, ping(time.Minute, fmt.Sprint(n)))
 	}
-	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.AddSpooled(ctx, list) })
+	f.update(t, func(ctx context.Context, tx store.Tx) error { return tx.AddSpooled(ctx, noon, list) })
 	var mu sync.Mutex
 	taken := make(map[string]int)
 	var group sync.WaitGroup

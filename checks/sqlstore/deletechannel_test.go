@@ -11,7 +11,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -178,14 +177,9 @@ func TestMemberDeletedDuringExpansion(t *testing.T) {
 // copyAlert copies the alert of the only delivery to the channel.
 func (r race) copyAlert(ctx context.Context, hold func()) error {
 	return r.store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		list, err := tx.LockDeliveries(ctx, []int64{1})
-		if err != nil {
-			return err
-		}
-		list[0].State = monitor.DeliverySent
-		err = tx.SaveDeliveries(ctx, store.DeliveryChanges{
-			Now: time.Now(), Deliveries: list, Copies: map[int64][]uuid.UUID{1: {r.channel.ID}},
-		})
+		err := tx.RecordResults(ctx, time.Now(), []store.DeliveryResult{{
+			QueuedDelivery: store.QueuedDelivery{ID: 1, State: store.DeliverySent}, Copies: []uuid.UUID{r.channel.ID},
+		}})
 		hold()
 		return err
 	})

@@ -167,6 +167,54 @@ func (t *transaction) park(ctx context.Context, now time.Time, rooms []store.Cha
 	return err
 }
 
+// LockLines locks lines and returns each by the ID of its first delivery.
+func (t *transaction) LockLines(ctx context.Context, ids []int64) (map[int64][]store.WaitingDelivery, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var rows []struct {
+		deliveryRow
+		First  int64 `bun:"first"`
+		FlipAt int64 `bun:"flip_at"`
+		FlipUp bool  `bun:"flip_up"`
+	}
+	query := "SELECT " + queuedColumns + `, h.id AS first, coalesce(f.at, d.created_at) AS flip_at, (d.close <> '' OR coalesce(f.up, FALSE)) AS flip_up
+		FROM rollcall_deliveries AS h
+		JOIN rollcall_deliveries AS d ON d.check_id = h.check_id AND d.channel_id = h.channel_id AND d.state = 'pending'
+		LEFT JOIN rollcall_flips AS f ON f.id = d.flip_id AND f.check_id = d.check_id
+		WHERE h.id IN (?) ORDER BY d.id`
+	if t.s.d.postgres {
+		query += " FOR UPDATE OF d"
+	}
+	if err := t.tx.NewRaw(query, bun.List(ids)).Scan(ctx, &rows); err != nil {
+		return nil, err
+	}
+	lines := make(map[int64][]store.WaitingDelivery, len(ids))
+	for i := range rows {
+		r := &rows[i]
+		lines[r.First] = append(lines[r.First], store.WaitingDelivery{
+			QueuedDelivery: r.queued(), FlipID: r.FlipID, FlipAt: instant(r.FlipAt), FlipUp: r.FlipUp,
+		})
+	}
+	return lines, nil
+}
+
+// RetryDeliveries makes failed deliveries pending again. It locks them in the order of their keys, to prevent deadlocks.
+func (t *transaction) RetryDeliveries(ctx context.Context, ids []int64, due time.Time) (int, error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	failed := t.tx.NewSelect().TableExpr("rollcall_deliveries AS f").Column("f.id").
+		Where("f.id IN (?) AND f.state = 'failed'", bun.List(ids)).OrderExpr("f.id")
+	res, err := t.tx.NewRaw(`UPDATE rollcall_deliveries SET state = 'pending', attempts = 0, due_at = ?, finished_at = NULL, error = ''
+		WHERE id IN (?)`, micros(due), t.s.d.forUpdate(failed, "f", "")).Exec(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
+}
+
 // resultRow is a result as RecordResults passes it to the database.
 type resultRow struct {
 	ID       int64  `json:"delivery"`
@@ -194,10 +242,7 @@ func (t *transaction) RecordResults(ctx context.Context, now time.Time, results 
 	rows, ids := make([]resultRow, len(results)), make([]int64, len(results))
 	for i, r := range results {
 		rows[i] = resultRow{ID: r.ID, Claim: r.Claim, State: string(r.State), Attempts: r.Attempts,
-			Due: micros(r.Due), Since: micros(r.Since), Error: r.Error}
-		if len(r.Done) > 0 {
-			rows[i].Done = doneText(r.Done)
-		}
+			Due: micros(r.Due), Since: micros(r.Since), Error: r.Error, Done: doneText(r.Done)}
 		ids[i] = r.ID
 	}
 	list, err := json.Marshal(rows)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"testing/fstest"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -76,6 +78,21 @@ func (s *database) CacheSize() (entries, bytes int) {
 func (s *database) WaitForCheckpoint() {
 	s.checkpoints.running.Lock()
 	defer s.checkpoints.running.Unlock()
+}
+
+// Recorded locks and returns the number that is recorded for a run.
+func Recorded(ctx context.Context, tx store.Tx, run uuid.UUID) (int64, error) {
+	return tx.(*transaction).lockRecorded(ctx, run)
+}
+
+// QueuedDeliveries returns all deliveries, whatever their state, oldest first.
+func QueuedDeliveries(ctx context.Context, tx store.Tx) (list []store.QueuedDelivery, err error) {
+	var rows []deliveryRow
+	err = tx.(*transaction).tx.NewSelect().Model(&rows).ColumnExpr(queuedColumns).OrderExpr("d.id").Scan(ctx)
+	for i := range rows {
+		list = append(list, rows[i].queued())
+	}
+	return list, err
 }
 
 // HashInt64 exports hashInt64.

@@ -24,12 +24,13 @@ type incidentRow struct {
 	DownAt     int64     `bun:"down_at"`
 	DueAt      int64     `bun:"due_at"`
 	Attempts   int64     `bun:"attempts"`
+	Waiting    bool      `bun:"waiting,scanonly"`
 }
 
 func (r *incidentRow) incident() store.Incident {
 	return store.Incident{
 		CheckID: r.CheckID, ChannelID: r.ChannelID, CheckName: r.CheckName, DeliveryID: r.DeliveryID, Open: r.Open,
-		DownAt: instant(r.DownAt), Due: instant(r.DueAt), Attempts: int(r.Attempts),
+		DownAt: instant(r.DownAt), Due: instant(r.DueAt), Attempts: int(r.Attempts), Waiting: r.Waiting,
 	}
 }
 
@@ -63,7 +64,10 @@ func (s *database) DueIncidents(ctx context.Context, now time.Time, limit int) (
 // LockIncident locks and returns an incident.
 func (t *transaction) LockIncident(ctx context.Context, checkID, channelID uuid.UUID) (store.Incident, error) {
 	var rows []incidentRow
-	q := t.tx.NewSelect().Model(&rows).Where("i.check_uuid = ? AND i.channel_id = ?", checkID, channelID)
+	q := t.tx.NewSelect().Model(&rows).ColumnExpr("?TableColumns").ColumnExpr(`EXISTS (SELECT 1 FROM rollcall_deliveries AS d
+			JOIN rollcall_checks AS c ON c.id = d.check_id
+			WHERE d.state = 'pending' AND c.uuid = i.check_uuid AND d.channel_id = i.channel_id) AS waiting`).
+		Where("i.check_uuid = ? AND i.channel_id = ?", checkID, channelID)
 	if err := t.s.d.forUpdate(q, "i", "").Scan(ctx); err != nil {
 		return store.Incident{}, err
 	}
@@ -108,16 +112,6 @@ func (t *transaction) keepChannel(ctx context.Context, id uuid.UUID) (bool, erro
 	var found []uuid.UUID
 	err := t.tx.NewRaw(query, id).Scan(ctx, &found)
 	return len(found) > 0, err
-}
-
-// lineOf begins a query for the pending deliveries of a check to a channel.
-const lineOf = ` FROM rollcall_deliveries AS d JOIN rollcall_checks AS c ON c.id = d.check_id
-	WHERE d.state = 'pending' AND c.uuid = ? AND d.channel_id = ?`
-
-// Waiting reports whether a check has pending deliveries to a channel.
-func (t *transaction) Waiting(ctx context.Context, checkID, channelID uuid.UUID) (waiting bool, err error) {
-	err = t.tx.NewRaw("SELECT EXISTS (SELECT 1"+lineOf+")", checkID, channelID).Scan(ctx, &waiting)
-	return waiting, err
 }
 
 // closeIncident adds a delivery that closes an incident.

@@ -72,13 +72,16 @@ func (s *database) Projects(ctx context.Context, f store.ProjectFilter) ([]check
 	return list, nil
 }
 
-// CountProjects locks out other callers and returns the number of projects.
-func (t *transaction) CountProjects(ctx context.Context) (int, error) {
+// firstProject locks out other callers and returns [checks.ErrExists] if there is a project.
+func (t *transaction) firstProject(ctx context.Context) error {
 	if err := t.s.d.advisoryLock(ctx, t.tx, "rollcall projects"); err != nil {
-		return 0, err
+		return err
 	}
-	n, err := t.tx.NewSelect().Model((*projectRow)(nil)).Count(ctx)
-	return int(n), err
+	exists, err := t.tx.NewSelect().Model((*projectRow)(nil)).Exists(ctx)
+	if err == nil && exists {
+		err = checks.ErrExists
+	}
+	return err
 }
 
 // insertProject adds a project, and its account if that is new.

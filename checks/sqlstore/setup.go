@@ -10,6 +10,11 @@ import (
 // Save adds or changes what s has.
 func (t *transaction) Save(ctx context.Context, s store.Setup) error {
 	switch {
+	case s.Project != nil && s.First:
+		if err := t.firstProject(ctx); err != nil {
+			return err
+		}
+		return t.insertProject(ctx, *s.Project)
 	case s.Project != nil:
 		return t.insertProject(ctx, *s.Project)
 	case s.Key != nil:

@@ -54,13 +54,36 @@ type spooledRow struct {
 }
 
 // AddSpooled adds pings out of a spool.
-func (t *transaction) AddSpooled(ctx context.Context, list []store.SpooledPing) error {
-	if len(list) == 0 {
-		return nil
+func (t *transaction) AddSpooled(ctx context.Context, now time.Time, list []store.SpooledPing) error {
+	recorded := map[uuid.UUID]int64{uuid.Nil: -1}
+	var rows []spooledRow
+	for _, p := range list {
+		if _, known := recorded[p.Run]; !known {
+			var err error
+			if recorded[p.Run], err = t.lockRecorded(ctx, p.Run); err != nil {
+				return err
+			}
+		}
+		if p.Number <= recorded[p.Run] {
+			continue
+		}
+		if p.Data != nil {
+			rows = append(rows, spooledRow{At: micros(p.At), Data: p.Data})
+		}
+		if p.Run != uuid.Nil {
+			recorded[p.Run] = p.Number
+		}
 	}
-	rows := make([]spooledRow, len(list))
-	for i, p := range list {
-		rows[i] = spooledRow{At: micros(p.At), Data: p.Data}
+	for run, number := range recorded {
+		if number <= 0 {
+			continue
+		}
+		if err := t.SetRecorded(ctx, run, number, now); err != nil {
+			return err
+		}
+	}
+	if len(rows) == 0 {
+		return nil
 	}
 	_, err := t.tx.NewInsert().Model(&rows).Returning("NULL").Exec(ctx)
 	return err
@@ -103,18 +126,16 @@ func (t *transaction) SaveSpool(ctx context.Context, s store.SpoolState) error {
 	_, err := t.tx.NewInsert().Model(row).On("CONFLICT (id) DO UPDATE").Set("spool_id = excluded.spool_id").
 		Set("settled_at = excluded.settled_at").Set("seen_at = excluded.seen_at").Set("missing_since = excluded.missing_since").
 		Returning("NULL").Exec(ctx)
+	if err != nil || s.Forget.IsZero() && s.ForgetClosed.IsZero() {
+		return err
+	}
+	_, err = t.tx.NewRaw("DELETE FROM rollcall_spools WHERE seen_at < ? OR settled_at = ? AND seen_at < ?",
+		micros(s.Forget), micros(store.SpoolClosed), micros(s.ForgetClosed)).Exec(ctx)
 	return err
 }
 
-// PruneSpools removes old states.
-func (t *transaction) PruneSpools(ctx context.Context, before, closedBefore time.Time) error {
-	_, err := t.tx.NewRaw("DELETE FROM rollcall_spools WHERE seen_at < ? OR settled_at = ? AND seen_at < ?",
-		micros(before), micros(store.SpoolClosed), micros(closedBefore)).Exec(ctx)
-	return err
-}
-
-// LockRecorded locks and returns the number of the last ping of a run that the database has.
-func (t *transaction) LockRecorded(ctx context.Context, run uuid.UUID) (int64, error) {
+// lockRecorded locks and returns the number of the last ping of a run that the database has, or 0.
+func (t *transaction) lockRecorded(ctx context.Context, run uuid.UUID) (int64, error) {
 	var numbers []int64
 	q := t.tx.NewSelect().TableExpr("rollcall_spools AS s").ColumnExpr("s.recorded").Where("s.id = ?", run)
 	if err := t.s.d.forUpdate(q, "s", "").Scan(ctx, &numbers); err != nil || len(numbers) == 0 {

@@ -63,11 +63,11 @@ func (w *world) worksOn(t tb) {
 	ctx := context.Background()
 	must(t, w.attempt(func(ctx context.Context, tx store.Tx) error {
 		list, err := w.queued(ctx, tx)
-		changes := store.DeliveryChanges{Now: noon, Copies: map[int64][]uuid.UUID{}}
-		for _, q := range list {
-			changes.Copies[q.ID] = []uuid.UUID{w.ops.ID, w.group.ID, w.pager}
+		results := resultsOf(list...)
+		for i := range results {
+			results[i].Copies = []uuid.UUID{w.ops.ID, w.group.ID, w.pager}
 		}
-		return errors.Join(err, tx.SaveDeliveries(ctx, changes))
+		return errors.Join(err, tx.RecordResults(ctx, noon, results))
 	}))
 	list, err := w.Deliveries(ctx, store.DeliveryQuery{Project: w.project, Limit: 100})
 	must(t, err)
@@ -339,29 +339,28 @@ func (w *world) steps() []act {
 		{"deliver", func(ctx context.Context, tx store.Tx) error {
 			claimed, err := tx.ClaimDeliveries(ctx, store.DeliveryClaim{Now: noon, Until: noon.Add(time.Minute),
 				Room: []store.ChannelRoom{{Channel: w.ops.ID, N: 5}, {Channel: w.group.ID, N: 5}}})
-			changes := store.DeliveryChanges{Now: noon, Copies: map[int64][]uuid.UUID{},
-				Marks: map[uuid.UUID]store.ChannelMark{w.ops.ID: {FailedAt: noon, Error: "refused"}}}
-			for i, q := range claimed {
-				if q.State, q.Error = store.DeliverySent, "x"; i%2 == 0 {
-					q.State, q.Due = store.DeliveryPending, noon.Add(time.Hour)
+			results := resultsOf(claimed...)
+			for i := range results {
+				r := &results[i]
+				if r.State, r.Error = store.DeliverySent, "x"; i%2 == 0 {
+					r.State, r.Due = store.DeliveryPending, noon.Add(time.Hour)
 				}
-				changes.Deliveries = append(changes.Deliveries, q)
-				changes.Copies[q.ID] = []uuid.UUID{w.ops.ID, w.group.ID, w.pager}
+				r.Copies, r.Mark = []uuid.UUID{w.ops.ID, w.group.ID, w.pager}, &store.ChannelMark{FailedAt: noon, Error: "refused"}
 			}
-			return errors.Join(err, tx.SaveDeliveries(ctx, changes))
+			return errors.Join(err, tx.RecordResults(ctx, noon, results))
 		}},
 		{"end the last", w.end(noon, func(n int) int { return n - 1 })},
 		{"end one in the middle", w.end(noon, func(n int) int { return n / 2 })},
 		{"end the first, with the clock set back", w.end(noon.Add(-time.Hour), func(int) int { return 0 })},
 		{"retry the first", func(ctx context.Context, tx store.Tx) error {
 			list, err := w.queued(ctx, tx)
-			for _, state := range []store.DeliveryState{store.DeliveryFailed, store.DeliveryPending} {
-				if len(list) > 0 {
-					list[0].State = state
-					err = errors.Join(err, tx.SaveDeliveries(ctx, store.DeliveryChanges{Now: noon, Deliveries: list[:1]}))
-				}
+			if len(list) == 0 {
+				return err
 			}
-			return err
+			list[0].State = store.DeliveryFailed
+			err = errors.Join(err, tx.RecordResults(ctx, noon, resultsOf(list[0])))
+			_, retried := tx.RetryDeliveries(ctx, []int64{list[0].ID}, noon)
+			return errors.Join(err, retried)
 		}},
 		{"alerts to a function", func(ctx context.Context, tx store.Tx) error { return tx.OnAlertUntil(ctx, noon.AddDate(1, 0, 0)) }},
 		{"change channel", func(ctx context.Context, tx store.Tx) error {
@@ -400,17 +399,13 @@ func (w *world) end(now time.Time, choose func(n int) int) func(ctx context.Cont
 		}
 		q := list[choose(len(list))]
 		q.State = store.DeliverySuperseded
-		return tx.SaveDeliveries(ctx, store.DeliveryChanges{Now: now, Deliveries: []store.QueuedDelivery{q}})
+		return tx.RecordResults(ctx, now, resultsOf(q))
 	}
 }
 
 // queued returns all deliveries, oldest first.
 func (w *world) queued(ctx context.Context, tx store.Tx) ([]store.QueuedDelivery, error) {
-	ids := make([]int64, 100)
-	for i := range ids {
-		ids[i] = int64(i + 1)
-	}
-	return tx.LockDeliveries(ctx, ids)
+	return sqlstore.QueuedDeliveries(ctx, tx)
 }
 
 // dump is all that a store returns.

@@ -222,6 +222,12 @@ func (t *transaction) saveSettings(ctx context.Context, l *store.Locked) error {
 		l.Row = row
 	} else {
 		id := l.Row.(*lockedRow).id
+		if l.MovedFrom != uuid.Nil {
+			if err := t.leaveProject(ctx, id); err != nil {
+				return err
+			}
+			l.MovedFrom = uuid.Nil
+		}
 		update := t.tx.NewUpdate().Model(settingsOf(l.Check)).TableExpr("rollcall_checks").Where("id = ?", id)
 		if _, err := update.Exec(ctx); err != nil {
 			return err
@@ -261,13 +267,12 @@ func (t *transaction) atomic(ctx context.Context) error {
 	return err
 }
 
-// DeleteDeliveries removes the deliveries of a locked check. Copies of a delivery are added under its lock, so after
+// leaveProject removes the deliveries of a locked check that moves. Copies of a delivery are added under its lock, so after
 // locking all, the second statement finds every copy.
-func (t *transaction) DeleteDeliveries(ctx context.Context, l *store.Locked) error {
+func (t *transaction) leaveProject(ctx context.Context, id int64) error {
 	if err := t.atomic(ctx); err != nil {
 		return err
 	}
-	id := l.Row.(*lockedRow).id
 	if t.s.d.postgres {
 		_, err := t.tx.NewRaw("SELECT 1 FROM rollcall_deliveries WHERE check_id = ? ORDER BY id FOR UPDATE", id).Exec(ctx)
 		if err != nil {

@@ -41,32 +41,16 @@ type Keys struct{ ReadWrite, ReadOnly string }
 // CreateProject creates a project with two keys.
 func (a *Admin) CreateProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, err error) {
 	defer a.forgetLookups() // MaxChecks also changes the other projects of the account
-	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		p, keys, err = a.insertProject(ctx, tx, spec)
-		return err
-	})
-	if err != nil {
-		return checks.Project{}, Keys{}, err
-	}
-	return p, keys, nil
+	return a.createProject(ctx, spec, false)
 }
 
 // CreateFirstProject creates a project with two keys if there is no project yet.
 func (a *Admin) CreateFirstProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, created bool, err error) {
-	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		created = false
-		n, err := tx.CountProjects(ctx)
-		if err != nil || n > 0 {
-			return err
-		}
-		created = true
-		p, keys, err = a.insertProject(ctx, tx, spec)
-		return err
-	})
-	if err != nil {
-		return checks.Project{}, Keys{}, false, err
+	p, keys, err = a.createProject(ctx, spec, true)
+	if errors.Is(err, checks.ErrExists) {
+		return checks.Project{}, Keys{}, false, nil
 	}
-	return p, keys, created, nil
+	return p, keys, err == nil, err
 }
 
 // OpenProject returns the project with this name, or creates it.
@@ -82,7 +66,8 @@ func (a *Admin) OpenProject(ctx context.Context, name string) (checks.Project, e
 	return p, err
 }
 
-func (a *Admin) insertProject(ctx context.Context, tx store.AdminTx, spec ProjectSpec) (checks.Project, Keys, error) {
+// createProject creates a project with two keys. With first, the error is [checks.ErrExists] if there is any project.
+func (a *Admin) createProject(ctx context.Context, spec ProjectSpec, first bool) (checks.Project, Keys, error) {
 	p := checks.Project{
 		ID: uuid.New(), Name: spec.Name, Account: spec.Account, Plan: spec.Plan, MaxChecks: spec.MaxChecks,
 		BadgeKey: randomText(publicKeyLength), PingKey: randomText(publicKeyLength), CreatedAt: a.Now(),
@@ -102,15 +87,18 @@ func (a *Admin) insertProject(ctx context.Context, tx store.AdminTx, spec Projec
 	if err := errors.Join(validName("name", p.Name, 1), validName("account", p.Account, 1)); err != nil {
 		return checks.Project{}, Keys{}, err
 	}
-	if err := tx.Save(ctx, store.Setup{Project: &p}); err != nil {
-		return checks.Project{}, Keys{}, err
-	}
 	readWrite, keyRW := a.newKey(p.ID, false)
 	readOnly, keyRO := a.newKey(p.ID, true)
-	for _, key := range []checks.Key{keyRW, keyRO} {
-		if err := tx.Save(ctx, store.Setup{Key: &key}); err != nil {
-			return checks.Project{}, Keys{}, err
+	err := a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
+		for _, s := range []store.Setup{{Project: &p, First: first}, {Key: &keyRW}, {Key: &keyRO}} {
+			if err := tx.Save(ctx, s); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		return checks.Project{}, Keys{}, err
 	}
 	return p, Keys{ReadWrite: readWrite, ReadOnly: readOnly}, nil
 }

@@ -63,10 +63,7 @@ func (a *Admin) transfer(ctx context.Context, id uuid.UUID, from, to checks.Proj
 		if err := roomFor(ctx, tx, from, to); err != nil {
 			return err
 		}
-		if err := tx.DeleteDeliveries(ctx, l); err != nil {
-			return err
-		}
-		l.ProjectID, l.SettingsChanged = to.ID, true
+		l.ProjectID, l.MovedFrom, l.SettingsChanged = to.ID, from.ID, true
 		if err := selectChannels(ctx, tx, &l.Check, new(channels.All)); err != nil {
 			return err
 		}

@@ -123,7 +123,7 @@ func (v incidentView) step() incidentStep {
 	return stepWait
 }
 
-// viewOf returns what decides about an incident, except refresh, and its check. It locks the check, so that no alert is
+// viewOf returns what decides about an incident, except refresh and waiting, and its check. It locks the check, so that no alert is
 // raised until the commit.
 func viewOf(ctx context.Context, tx store.CourierTx, i store.Incident) (v incidentView, check checks.Check, err error) {
 	v.wantsUp = i.Channel.Wants(channels.Up)
@@ -135,10 +135,7 @@ func viewOf(ctx context.Context, tx store.CourierTx, i store.Incident) (v incide
 		return v, check, err
 	}
 	v.down = l.Stored == checks.StatusDown
-	if v.assigned, err = assigned(ctx, tx, l.Check, i.ChannelID); err != nil {
-		return v, l.Check, err
-	}
-	v.waiting, err = tx.Waiting(ctx, i.CheckID, i.ChannelID)
+	v.assigned, err = assigned(ctx, tx, l.Check, i.ChannelID)
 	return v, l.Check, err
 }
 
@@ -161,6 +158,7 @@ func (c *Courier) keep(ctx context.Context, i store.Incident) error {
 		} else if err != nil {
 			return err
 		}
+		view.waiting = current.Waiting
 		current.Due = now.Add(incidentLook)
 		if keeper == nil { // another server may have the notifier
 			return tx.SaveIncident(ctx, current)

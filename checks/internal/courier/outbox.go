@@ -77,21 +77,11 @@ func (c *Courier) retry(ctx context.Context, projectID uuid.UUID, list []store.D
 		ids[i], changed[i] = d.ID, Change{Project: projectID, Check: d.CheckID}
 	}
 	err = c.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		rows, err := tx.LockDeliveries(ctx, ids)
-		if err != nil {
-			return err
+		retried, err = tx.RetryDeliveries(ctx, ids, c.Now())
+		if err == nil && retried < least {
+			err = checks.ErrNotFound
 		}
-		changes := store.DeliveryChanges{Now: c.Now()}
-		for _, q := range rows {
-			if q.State == store.DeliveryFailed {
-				q.State, q.Attempts, q.Due, q.Error = store.DeliveryPending, 0, changes.Now, ""
-				changes.Deliveries = append(changes.Deliveries, q)
-			}
-		}
-		if retried = len(changes.Deliveries); retried < least {
-			return checks.ErrNotFound
-		}
-		return tx.SaveDeliveries(ctx, changes)
+		return err
 	})
 	if err != nil {
 		return 0, err

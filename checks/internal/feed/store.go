@@ -3,6 +3,8 @@ package feed
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -65,6 +67,9 @@ func (t *transaction) SaveChecks(ctx context.Context, locked []*store.Locked) er
 		if !t.watched {
 			continue
 		}
+		if l.MovedFrom != uuid.Nil {
+			t.notes = append(t.notes, Note{Project: l.MovedFrom, Check: l.ID, Kinds: Settings | Deliveries})
+		}
 		var kinds Kind
 		if l.Row == nil || l.SettingsChanged {
 			kinds |= Settings
@@ -86,12 +91,6 @@ func (t *transaction) SaveChecks(ctx context.Context, locked []*store.Locked) er
 		}
 	}
 	return t.Tx.SaveChecks(ctx, locked)
-}
-
-// DeleteDeliveries is the first step of a transfer: the check is still in its old project.
-func (t *transaction) DeleteDeliveries(ctx context.Context, l *store.Locked) error {
-	t.note(Note{Project: l.ProjectID, Check: l.ID, Kinds: Settings | Deliveries})
-	return t.Tx.DeleteDeliveries(ctx, l)
 }
 
 func (t *transaction) Save(ctx context.Context, s store.Setup) error {

@@ -85,7 +85,7 @@ func (m *merge) attempt(ctx context.Context, limit int, reason error) (taken int
 		if err != nil {
 			return err
 		}
-		return tx.AddSpooled(ctx, list[recorded:])
+		return tx.AddSpooled(ctx, m.now(), list[recorded:])
 	})
 	if err != nil {
 		return 0, false, unavailable(ctx, err)

@@ -54,11 +54,11 @@ func (r *replay) saveSpool(ctx context.Context, now, settled time.Time) error {
 			return err
 		}
 		s.noteWaiting(oldest)
-		err = tx.SaveSpool(ctx, store.SpoolState{ID: s.run, SpoolID: s.queue.ID(), SettledAt: settled, SeenAt: now})
-		if err != nil || !s.saved.IsZero() {
-			return err
+		state := store.SpoolState{ID: s.run, SpoolID: s.queue.ID(), SettledAt: settled, SeenAt: now}
+		if s.saved.IsZero() {
+			state.Forget, state.ForgetClosed = now.Add(-keepSpools), now.Add(-keepClosed)
 		}
-		return tx.PruneSpools(ctx, now.Add(-keepSpools), now.Add(-keepClosed))
+		return tx.SaveSpool(ctx, state)
 	})
 }
 
@@ -177,7 +177,11 @@ func (r *replay) move(ctx context.Context) (moved int, err error) {
 		if i := slices.IndexFunc(batch, func(p unspooled) bool { return p.at.After(upTo.UpTo) }); i >= 0 && !upTo.Present {
 			moved = i
 		}
-		return addNew(ctx, tx, batch[:moved], r.now())
+		list, err := spooledPings(batch[:moved])
+		if err != nil {
+			return err
+		}
+		return tx.AddSpooled(ctx, r.now(), list)
 	})
 	if err != nil || moved == 0 {
 		return 0, unavailable(ctx, err)
@@ -190,36 +194,19 @@ func (r *replay) move(ctx context.Context) (moved int, err error) {
 	return moved, r.spool.remove(batch[moved-1].key)
 }
 
-// addNew adds those pings to the database whose number it does not have.
-func addNew(ctx context.Context, tx store.IngestTx, batch []unspooled, now time.Time) error {
-	numbers := make(map[uuid.UUID]int64)
-	var list []store.SpooledPing
-	for _, p := range batch {
-		_, known := numbers[p.Run]
-		if !known {
-			var err error
-			if numbers[p.Run], err = tx.LockRecorded(ctx, p.Run); err != nil {
-				return err
-			}
+// spooledPings returns pings as the database keeps them.
+func spooledPings(batch []unspooled) (list []store.SpooledPing, err error) {
+	list = make([]store.SpooledPing, len(batch))
+	for i, p := range batch {
+		list[i] = store.SpooledPing{At: p.at, Run: p.Run, Number: p.Number}
+		if p.bad != nil {
+			continue
 		}
-		if p.bad == nil && p.Number > numbers[p.Run] {
-			data, err := p.encode()
-			if err != nil {
-				return err
-			}
-			list = append(list, store.SpooledPing{At: p.at, Data: data})
-		}
-		numbers[p.Run] = max(numbers[p.Run], p.Number)
-	}
-	for run, number := range numbers {
-		if number == 0 {
-			continue // of entries that cannot be read
-		}
-		if err := tx.SetRecorded(ctx, run, number, now); err != nil {
-			return err
+		if list[i].Data, err = p.encode(); err != nil {
+			return nil, err
 		}
 	}
-	return tx.AddSpooled(ctx, list)
+	return list, nil
 }
 
 // read returns the oldest pings in the spool, with their checks.

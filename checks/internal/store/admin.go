@@ -47,17 +47,11 @@ type AdminTx interface {
 	LockAccount(ctx context.Context, projectID uuid.UUID) (checks.Project, error)
 	// CountChecks returns how many checks the account of a project has, in all its projects.
 	CountChecks(ctx context.Context, projectID uuid.UUID) (int, error)
-	// CountProjects returns the number of projects. It makes other callers of CountProjects wait until the transaction
-	// ends, so that only one of them adds the first project.
-	CountProjects(ctx context.Context) (int, error)
 	// LockCheck is that of [CourierTx].
 	LockCheck(ctx context.Context, id uuid.UUID) (*Locked, error)
 	// SaveChecks is that of [IngestTx].
 	SaveChecks(ctx context.Context, locked []*Locked) error
-	// DeleteDeliveries removes the deliveries of a locked check, in any state, but for those to [OnAlert]. Couriers that
-	// add copies to groups meanwhile leave none behind.
-	DeleteDeliveries(ctx context.Context, l *Locked) error
-	// Save adds the project or the key, or it adds or changes the channel or the status page, that s has. The project and
+	// Save adds the project (with First, unless there is any: the error is [checks.ErrExists]) or the key, or it adds or changes the channel or the status page, that s has. The project and
 	// CreatedAt of a thing never change. Errors: [checks.ErrExists] for the name of a project, the hash of a key or the slug
 	// of a page, in any project, that is in use; [checks.ErrNotFound] for the ID of another project's channel or page. For
 	// an unknown project, the store may return any other error or none: the caller sees to it that there is one.

@@ -40,21 +40,24 @@ type CourierTx interface {
 	// there is room for. Those that wait in their lines take up no room, however many are due before. It skips deliveries
 	// that another transaction has locked. When a lease has ended, another claim can take the delivery.
 	ClaimDeliveries(ctx context.Context, c DeliveryClaim) ([]QueuedDelivery, error)
-	// RecordResults writes results of claimed deliveries, each with what it entails. A result counts only if its delivery
-	// is pending and its claim is the latest; that a delivery was sent counts under any claim. Each delivery comes once.
+	// RecordResults writes results of claimed deliveries, and of others in their lines, each with what it entails. A result
+	// counts only if its delivery is pending and its claim is the latest; that a delivery was sent counts under any claim.
+	// Each delivery comes once.
+	//
+	// Where one of them reaches a final state, the first of its line that is left becomes due at now, unless it is due
+	// already or has Attempts. One with Attempts keeps its Due: it was claimed before, or it took over the claim of the
+	// deliveries that it supersedes, with their attempts. A claim in the same transaction finds the one that is due.
 	RecordResults(ctx context.Context, now time.Time, results []DeliveryResult) error
-	// LockDeliveries locks deliveries, whatever their state, and returns those that exist, in any order.
-	LockDeliveries(ctx context.Context, ids []int64) ([]QueuedDelivery, error)
+	// RetryDeliveries makes those of the deliveries that have failed pending again, without Attempts and Error and due at
+	// an instant, and returns how many.
+	RetryDeliveries(ctx context.Context, ids []int64, due time.Time) (retried int, err error)
 	// LockLines locks the lines that begin with these claimed deliveries. It returns each line, in its order, by the ID
 	// of its claimed delivery.
 	LockLines(ctx context.Context, ids []int64) (map[int64][]WaitingDelivery, error)
 	// OnAlertUntil makes SaveChecks add one more delivery, to [OnAlert], for each alert that is raised at or before an
 	// instant, in whatever transaction. The latest instant of all calls that were committed counts.
 	OnAlertUntil(ctx context.Context, until time.Time) error
-	// SaveDeliveries writes changes to locked deliveries, their copies and the marks of channels. It ignores deliveries
-	// and channels that no longer exist.
-	SaveDeliveries(ctx context.Context, c DeliveryChanges) error
-	// LockIncident locks and returns the incident of a check and a channel, or [checks.ErrNotFound].
+	// LockIncident locks and returns the incident of a check and a channel, with Waiting, or [checks.ErrNotFound].
 	LockIncident(ctx context.Context, checkID, channelID uuid.UUID) (Incident, error)
 	// SaveIncident adds or replaces an incident, or removes it if its Open is "". It ignores an incident whose channel does
 	// not exist.
@@ -63,10 +66,8 @@ type CourierTx interface {
 	// is due at CloseAt and waits in the line of the check and the channel. It refers to the newest flip of the check, if
 	// there is one.
 	SaveIncident(ctx context.Context, i Incident) error
-	// Waiting reports whether a check has pending deliveries to a channel.
-	Waiting(ctx context.Context, checkID, channelID uuid.UUID) (bool, error)
 	// LockCheck locks a check and returns it with its Channels and its compiled schedule.
 	LockCheck(ctx context.Context, id uuid.UUID) (*Locked, error)
-	// Channels returns the channels of a project with the marks that SaveDeliveries has set, oldest first.
+	// Channels returns the channels of a project with the marks that RecordResults has set, oldest first.
 	Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error)
 }

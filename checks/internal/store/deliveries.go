@@ -35,7 +35,7 @@ type QueuedDelivery struct {
 	ChannelID uuid.UUID
 	// State is DeliveryPending when the delivery was claimed.
 	State DeliveryState
-	// Attempts counts the claims, unless SaveDeliveries has written another number. It tells one claim from the next.
+	// Attempts counts the claims, unless a result has written another number. It tells one claim from the next.
 	Attempts int
 	// CreatedAt is when the alert was raised.
 	CreatedAt time.Time
@@ -43,7 +43,7 @@ type QueuedDelivery struct {
 	// waits for an earlier one of its line, the store may put Due off, up to the end of that one's lease.
 	Due time.Time
 	// Since is the instant from which the alert sums up earlier flips, that instant included. It is Since of the alert
-	// or a value that SaveDeliveries has written. The zero time sums up none.
+	// or a value that a result has written. The zero time sums up none.
 	Since time.Time
 	// Error is the error of the last attempt, or "".
 	Error string
@@ -53,14 +53,16 @@ type QueuedDelivery struct {
 
 // DeliveryResult is what became of a claimed delivery.
 type DeliveryResult struct {
-	// QueuedDelivery is the delivery afterwards: RecordResults writes State, Attempts, Due, Since, Error and Done. In a final
-	// state, the delivery has no Due, and the next of its line becomes due as [DeliveryChanges] describes.
+	// QueuedDelivery is the delivery afterwards: RecordResults writes State, Attempts, Due, Since, Error and Done.
 	QueuedDelivery
 	// Claim is the number of Attempts under which the delivery was claimed.
 	Claim int
-	// Copies are further channels for the alert; see [DeliveryChanges].
+	// Copies are further channels for the alert. Each gets a new pending delivery with no Attempts, due now, and with
+	// CreatedAt, Since, the flip and the reminder of the original. A channel gets none if it no longer exists or has the
+	// same alert already: a delivery, in any state, for the same check, flip and reminder that was raised at the same
+	// instant.
 	Copies []uuid.UUID
-	// Mark is the new mark of the channel, or nil to leave it.
+	// Mark is the new [channels.Channel].FailedAt and Error of the channel, or nil to leave them.
 	Mark *ChannelMark
 	// Incident is an incident to save, or nil.
 	Incident *Incident
@@ -91,28 +93,6 @@ type DeliveryClaim struct {
 type ChannelRoom struct {
 	Channel uuid.UUID
 	N       int
-}
-
-// DeliveryChanges holds the changes that [CourierTx].SaveDeliveries writes.
-type DeliveryChanges struct {
-	// Now is when deliveries reach a final state: it becomes their FinishedAt. One that becomes pending again has none.
-	Now time.Time
-	// Deliveries are locked deliveries of which State, Attempts, Due, Since, Error and Done have changed. All six are
-	// written as they are.
-	//
-	// Where one of them reaches a final state, the first of its line that is left becomes due at Now, unless it is due
-	// already or has Attempts. One with Attempts keeps its Due: it was claimed before, or it took over the claim of the
-	// deliveries that it supersedes, with their attempts. A claim in the same transaction finds the one that is due.
-	Deliveries []QueuedDelivery
-	// Copies lists further channels for the alert of a delivery, by the ID of the delivery. Each gets a new pending
-	// delivery with no Attempts, due at Now, and with CreatedAt, Since, the flip and the reminder of the original. A
-	// channel gets none if it no longer exists or has the same alert already: a delivery, in any state, for the same
-	// check, flip and reminder that was raised at the same instant.
-	Copies map[int64][]uuid.UUID
-	// Marks are new values of [channels.Channel].FailedAt and Error, by the ID of the channel.
-	Marks map[uuid.UUID]ChannelMark
-	// Incidents are incidents to save, as [CourierTx].SaveIncident does.
-	Incidents []Incident
 }
 
 // ChannelMark says since when and why a channel fails. The zero value is a channel that works.

@@ -28,6 +28,8 @@ type Incident struct {
 	// Close says why a delivery, due at CloseAt, closes the incident. It is "" for none, and is not read back.
 	Close   string
 	CloseAt time.Time
+	// Waiting reports whether the check has pending deliveries to the channel. Only LockIncident sets it.
+	Waiting bool
 	// Channel is the channel. DueIncidents sets it, and SaveIncident ignores it.
 	Channel channels.Channel
 }

@@ -36,29 +36,26 @@ type IngestTx interface {
 	// alert. Both lists are in the same order, and several of their items may have the same instant. If there is none,
 	// it is the newest stored flip to that status. If that was pruned, the delivery refers to no flip.
 	//
-	// SettingsChanged with another ProjectID moves the check, with all that belongs to it, to that project, which exists.
-	// Before, the caller removes deliveries to the channels of the old project with DeleteDeliveries.
+	// With MovedFrom, SaveChecks moves the check, with all that belongs to it, to the project ProjectID, which exists. It
+	// removes the deliveries of the check, in any state, but for those to [OnAlert]. Couriers that add copies to groups
+	// meanwhile leave none behind.
 	//
 	// The store may keep the checks in a cache, so the caller must not change their slices afterwards.
 	SaveChecks(ctx context.Context, locked []*Locked) error
 	// Spools returns all states whose SettledAt is not [SpoolClosed], and the time of the oldest ping that AddSpooled has
 	// added and TakeSpooled has not removed, or the zero time.
 	Spools(ctx context.Context) (states []SpoolState, oldest time.Time, err error)
-	// SaveSpool adds or replaces a state. What SetRecorded has set stays.
+	// SaveSpool adds or replaces a state. The number that is recorded for its run stays.
 	SaveSpool(ctx context.Context, s SpoolState) error
-	// PruneSpools removes the states with what SetRecorded has set: those that were saved before an instant, and those
-	// with SettledAt equal to [SpoolClosed] that were saved before another one.
-	PruneSpools(ctx context.Context, before, closedBefore time.Time) error
-	// LockRecorded locks the number that SetRecorded last set for a run, and returns it. It is 0 if there is none, and
-	// nothing is locked then.
-	LockRecorded(ctx context.Context, run uuid.UUID) (int64, error)
-	// AddSpooled adds pings out of a spool, which the database keeps until those of other spools have joined them.
-	AddSpooled(ctx context.Context, list []SpooledPing) error
-	// TakeSpooled removes and returns the oldest of them up to an instant, in the order of their times, and of AddSpooled for equal ones: at most limit, and
-	// at most as many as have maxBytes of data, but at least one if there is any. Transactions that take pings run one
-	// after the other.
+	// AddSpooled adds pings out of a spool, which the database keeps until those of other spools have joined them. Of a
+	// Run it adds those with a Number above the recorded one, which then is the largest Number of the list. Transactions
+	// that add pings of one run run one after the other. Pings without a Run are added anyway.
+	AddSpooled(ctx context.Context, now time.Time, list []SpooledPing) error
+	// TakeSpooled removes and returns the oldest of them up to an instant, in the order of their times, and of AddSpooled
+	// for equal ones, without Run and Number: at most limit, and at most as many as have maxBytes of data, but at least
+	// one if there is any. Transactions that take pings run one after the other.
 	TakeSpooled(ctx context.Context, upTo time.Time, limit, maxBytes int) ([]SpooledPing, error)
-	// SetRecorded sets the number of the last ping of a run that the database has, at an instant. It adds a closed state
-	// if the run has none.
+	// SetRecorded records the number of the last ping of a run that the database has, at an instant. It adds a closed
+	// state if the run has none.
 	SetRecorded(ctx context.Context, run uuid.UUID, number int64, now time.Time) error
 }

@@ -8,6 +8,7 @@ import (
 // Setup is one thing that people set up: the field that is not nil.
 type Setup struct {
 	Project    *checks.Project
+	First      bool // Save adds the Project only if there is none yet
 	Key        *checks.Key
 	Channel    *channels.Channel
 	StatusPage *checks.StatusPage

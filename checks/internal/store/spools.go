@@ -50,12 +50,19 @@ type SpoolState struct {
 	SeenAt time.Time
 	// MissingSince is when another monitor noticed that this one no longer saves its state, or the zero time.
 	MissingSince time.Time
+	// Forget and ForgetClosed make SaveSpool remove the states that were saved before Forget, and those with SettledAt
+	// equal to [SpoolClosed] that were saved before ForgetClosed, with the numbers that are recorded for their runs. They
+	// are not read back.
+	Forget, ForgetClosed time.Time
 }
 
 // SpooledPing is a ping out of a [Spool]. The monitor decides what its data holds.
 type SpooledPing struct {
 	At   time.Time
-	Data []byte
+	Data []byte // nil for a ping that is dropped: it only counts as recorded
+	// Run is the run of the monitor that received the ping, and Number that of the ping in the run.
+	Run    uuid.UUID
+	Number int64
 }
 
 // SpoolClosed is the SettledAt of a monitor that has stopped with an empty spool.

@@ -119,6 +119,8 @@ type Locked struct {
 	Due bool
 	// SettingsChanged makes SaveChecks write the settings and Channels. Otherwise it leaves them alone.
 	SettingsChanged bool
+	// MovedFrom is the former project of a check whose ProjectID has changed. It needs SettingsChanged.
+	MovedFrom uuid.UUID
 	// Pings, Transitions and Alerts are new, in the order in which they happened. The log takes Pings as they are.
 	Pings       []pings.Ping
 	Transitions []checks.Transition
