@@ -17,8 +17,9 @@ func (m *Monitor) CreateChannel(ctx context.Context, projectID uuid.UUID, kind c
 	return m.AddChannel(ctx, channels.Channel{ProjectID: projectID, Kind: kind, Name: name, Settings: settings})
 }
 
-// AddChannel does what [Monitor.CreateChannel] does, with the project, kind, name, settings and sources of c. It
-// ignores the other fields of c and sets them in the channel that it returns.
+// AddChannel does what [Monitor.CreateChannel] does, with the project, kind, name, settings and sources of c, and its
+// identifier if that is not zero, so that a call that is repeated adds no other. It ignores the other fields of c and sets
+// them in the channel that it returns. Error: [checks.ErrExists] if the project has a channel with the identifier.
 func (m *Monitor) AddChannel(ctx context.Context, c channels.Channel) (channels.Channel, error) {
 	return m.admin.AddChannel(ctx, c)
 }

@@ -181,6 +181,28 @@ func (m *Monitor) TestChannel(ctx context.Context, projectID, channelID uuid.UUI
 	return m.courier.Try(ctx, project, available, channelID)
 }
 
+// TryChannel does what [Monitor.TestChannel] does for a channel that need not be stored: with the project, kind, name and
+// settings of c. For a stored channel that is to change, c has its identifier. Errors: also those of [channels.Validate] and
+// [channels.ResolveGroup]; nothing is sent then.
+func (m *Monitor) TryChannel(ctx context.Context, c channels.Channel) error {
+	project, err := m.Project(ctx, c.ProjectID)
+	if err != nil {
+		return err
+	}
+	available, err := m.store.Channels(ctx, c.ProjectID)
+	if err != nil {
+		return err
+	}
+	if c.ID == uuid.Nil {
+		c.ID = uuid.New()
+	}
+	if c.Settings, err = m.admin.ValidSettings(available, c, c.Settings); err != nil {
+		return err
+	}
+	available = slices.DeleteFunc(available, func(old channels.Channel) bool { return old.ID == c.ID })
+	return m.courier.Try(ctx, project, append(available, c), c.ID)
+}
+
 // newCourier returns the courier of a monitor.
 func (m *Monitor) newCourier(c *Config) (*courier.Courier, error) {
 	config := courier.Config{

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,14 +53,19 @@ func TestIntegrations(t *testing.T) {
 	b.get(s.path("integrations/new?kind=pager")).is(http.StatusOK).has("Opens the house.", `name="s.loud"`, "<option selected>low</option>", `type="password"`, "checked")
 	b.get(s.path("integrations/new?kind=nothing")).is(http.StatusNotFound)
 
-	made := s.created(b.post(s.path("integrations/new?kind=pager"), house()))
+	b.post(s.path("integrations/new?kind=pager"), house()).is(http.StatusBadRequest).has("Choose which checks use it.")
+	form := house()
+	form.Set("use", "none")
+	made := s.created(b.post(s.path("integrations/new?kind=pager"), form))
 	if made.Name != "house" || made.Settings["token"] != "t0psecret" || made.Settings["loud"] != "low" {
 		t.Errorf("made %#v with %v", made, made.Settings)
 	}
 	path := s.path("integrations/" + made.ID.String())
-	b.get(path).is(http.StatusOK).has("house created.", "set; leave empty to keep", "https://house.example.org", "0 checks of 2").hasNo("t0psecret", "q7xz")
+	b.get(path).is(http.StatusOK).has("house created. No check uses it yet", "set; leave empty to keep", "https://house.example.org", "No check uses this").hasNo("t0psecret", "q7xz")
 	reader.get(path).is(http.StatusForbidden).hasNo("house.example.org")
-	b.post(path+"/assign", nil).is(http.StatusSeeOther)
+	b.get(s.path("integrations")).has("No check uses this")
+	b.get(path+"/assign").is(http.StatusOK).has(">backup<", ">other<")
+	b.post(path+"/assign", url.Values{"check": {c.ID.String(), s.only("backup").ID.String()}}).is(http.StatusSeeOther)
 	b.get(path).has("Added house to 2 checks.", "2 checks of 2")
 	s.goDown(c)
 	b.get(s.path("integrations")).is(http.StatusOK).has("house", "House pager", "2 checks", "sent")
@@ -330,4 +336,114 @@ func TestSettingLabels(t *testing.T) {
 	s := newSite(t)
 	s.signedIn(s.keys.ReadWrite).get(s.path("integrations/new?kind=sms")).is(http.StatusOK).
 		has("An API key of the account, instead of “Auth token”").hasNo("instead of auth_token")
+}
+
+// only returns the check with a name.
+func (s *site) only(name string) checks.Check {
+	s.t.Helper()
+	list, err := s.mon.Checks(context.Background(), s.project.ID, monitor.CheckQuery{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, c := range list {
+		if c.Name == name {
+			return c
+		}
+	}
+	s.t.Fatalf("no check %s", name)
+	return checks.Check{}
+}
+
+// TestIntegrationUse chooses which checks use a new integration. Only the first of a project has a choice made already.
+func TestIntegrationUse(t *testing.T) {
+	s, _ := withReceiver(t)
+	b := s.signedIn(s.keys.ReadWrite)
+	for name, tags := range map[string][]string{"a": {"prod"}, "b": {"prod", "db"}, "c": nil} {
+		s.create(checks.Spec{Name: &name, Tags: tags})
+	}
+	page := s.path("integrations/new?kind=pager")
+	b.get(page).has(`value="all" required checked`)
+	var notice *answer
+	for i, test := range []struct {
+		form url.Values
+		want []string
+	}{
+		{url.Values{"use": {"all"}}, []string{"a", "b", "c"}},
+		{url.Values{"use": {"none"}, "tag": {"prod"}}, nil},
+		{url.Values{"use": {"some"}, "tag": {"db"}, "check": {s.only("c").ID.String()}}, []string{"b", "c"}},
+	} {
+		form := house()
+		for name, values := range test.form {
+			form[name] = values
+		}
+		made := s.created(b.post(page, form))
+		var got []string
+		for _, name := range []string{"a", "b", "c"} {
+			if slices.Contains(s.only(name).Channels, made.ID) {
+				got = append(got, name)
+			}
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%d: used by %v, want %v", i, got, test.want)
+		}
+		notice = b.get(page).hasNo("required checked")
+	}
+	b.undo(notice)
+	if len(s.only("c").Channels) != 1 {
+		t.Error("Undo did not take the integration away")
+	}
+	form := house()
+	form.Set("use", "some")
+	b.post(page, form).is(http.StatusBadRequest).has("Choose tags or checks")
+	form.Set("use", "all")
+	form.Set("id", uuid.NewString())
+	first, again := s.created(b.post(page, form)), s.created(b.post(page, form))
+	if first.ID != again.ID {
+		t.Error("a form that was sent twice made two integrations")
+	}
+}
+
+// TestIntegrationTestOfForm tests what a form holds before it is saved, for new integrations and for others, with stored
+// secrets where none were typed. Nothing is saved.
+func TestIntegrationTestOfForm(t *testing.T) {
+	s, r := withReceiver(t)
+	b := s.signedIn(s.keys.ReadWrite)
+	last := func() channels.Channel {
+		t.Helper()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.to[len(r.to)-1]
+	}
+	form := house()
+	form.Set("action", "test")
+	b.post(s.path("integrations/new?kind=pager"), form).is(http.StatusOK).has("Test alert sent", "not saved yet", `value="https://house.example.org"`).hasNo("t0psecret")
+	if got := last(); got.Settings["token"] != "t0psecret" || got.Settings["loud"] != "low" || got.ProjectID != s.project.ID {
+		t.Errorf("tested %+v with %v", got, got.Settings)
+	}
+	b.get(s.path("integrations")).has("No integrations yet")
+	form.Set("s.pin", "toolong")
+	b.post(s.path("integrations/new?kind=pager"), form).is(http.StatusBadRequest).has("Not sent", "Pin is malformed")
+
+	c := s.created(b.post(s.path("integrations/new?kind=pager"), house()))
+	path := s.path("integrations/" + c.ID.String())
+	typed := url.Values{"action": {"test"}, "name": {"night"}, "s.server_url": {"https://house.example.org"}, "s.loud": {"high"}}
+	b.post(path, typed).is(http.StatusOK).has("Test alert sent", `value="night"`).hasNo("t0psecret")
+	if got := last(); got.Settings["loud"] != "high" || got.Settings["token"] != "t0psecret" || got.Name != "night" {
+		t.Errorf("tested %+v with %v", got, got.Settings)
+	}
+	if got := s.stored(c.ID); got.Name != "house" || got.Settings["loud"] != "low" {
+		t.Errorf("a test has saved %+v with %v", got, got.Settings)
+	}
+	typed.Set("s.server_url", "https://attacker.example")
+	b.post(path, typed).is(http.StatusBadRequest).has("Token must be typed again")
+	r.fail(errors.New("refused t0psecret"))
+	typed.Set("s.server_url", "https://house.example.org")
+	b.post(path, typed).is(http.StatusOK).has("Test alert failed", "refused ***").hasNo("t0psecret")
+
+	r.fail(nil)
+	group := url.Values{"action": {"test"}, "name": {"all"}, "member": {c.ID.String()}}
+	b.post(s.path("integrations/new?kind=group"), group).is(http.StatusOK).has("Test alert sent")
+	if got := last(); got.ID != c.ID {
+		t.Errorf("tested %+v, want the member", got)
+	}
 }

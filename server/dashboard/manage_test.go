@@ -253,6 +253,8 @@ func TestDeliveries(t *testing.T) {
 	b.post(s.path("deliveries/retry"), one).is(http.StatusSeeOther)
 	b.get(s.path("deliveries")).has("This delivery is no longer failed.")
 	b.post(s.path("deliveries/retry"), url.Values{"id": {"x"}}).is(http.StatusBadRequest)
+	b.get(s.path("deliveries/retry-failed")).is(http.StatusOK).has("Send 1 failed alert again?", "backup &lt;i&gt;</b> to house", "Send again")
+	reader.get(s.path("deliveries/retry-failed")).is(http.StatusForbidden)
 	b.post(s.path("deliveries/retry-failed"), nil).is(http.StatusSeeOther)
 	b.get(s.path("deliveries")).has("Sending 1 alert again.")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// AddChannel adds a channel with the project, kind, name, settings and sources of c.
+// AddChannel adds a channel with the identifier, project, kind, name, settings and sources of c.
 func (a *Admin) AddChannel(ctx context.Context, c channels.Channel) (channels.Channel, error) {
 	if err := validName("name", c.Name, 0); err != nil {
 		return channels.Channel{}, err
@@ -54,7 +54,7 @@ func (a *Admin) UpsertChannel(ctx context.Context, projectID uuid.UUID, kind cha
 			return c, false, &checks.FieldError{Field: "kind",
 				Reason: fmt.Sprintf("cannot change: the channel %q has the kind %q, not %q", name, c.Kind, kind)}
 		}
-		valid, err := a.validSettings(list, c, settings)
+		valid, err := a.ValidSettings(list, c, settings)
 		if err != nil || maps.Equal(valid, c.Settings) {
 			change = ChannelUnchanged
 			return c, false, err
@@ -76,7 +76,7 @@ func (a *Admin) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, sett
 		if !found {
 			return c, false, checks.ErrNotFound
 		}
-		valid, err := a.validSettings(list, c, settings)
+		valid, err := a.ValidSettings(list, c, settings)
 		c.Settings, c.Sources = valid, sources
 		return c, true, err
 	})
@@ -98,7 +98,7 @@ func (a *Admin) UpdateChannelFunc(ctx context.Context, projectID, id uuid.UUID, 
 		if err := validName("name", wanted.Name, 0); err != nil {
 			return c, false, err
 		}
-		valid, err := a.validSettings(list, c, wanted.Settings)
+		valid, err := a.ValidSettings(list, c, wanted.Settings)
 		c.Name, c.Settings, c.Sources = wanted.Name, valid, wanted.Sources
 		return c, true, err
 	})
@@ -129,18 +129,24 @@ func (a *Admin) saveChannel(
 	return c, nil
 }
 
-// newChannel returns a new channel with the project, kind, name, settings and sources of c.
+// newChannel returns a new channel with the identifier, project, kind, name, settings and sources of c.
 func (a *Admin) newChannel(list []channels.Channel, c channels.Channel) (channels.Channel, error) {
+	if _, exists := channelByID(list, c.ID); exists {
+		return c, checks.ErrExists
+	}
+	if c.ID == uuid.Nil {
+		c.ID = uuid.New()
+	}
 	c = channels.Channel{
-		ID: uuid.New(), ProjectID: c.ProjectID, Kind: c.Kind, Name: c.Name, Settings: c.Settings, Sources: c.Sources, CreatedAt: a.Now(),
+		ID: c.ID, ProjectID: c.ProjectID, Kind: c.Kind, Name: c.Name, Settings: c.Settings, Sources: c.Sources, CreatedAt: a.Now(),
 	}
 	var err error
-	c.Settings, err = a.validSettings(list, c, c.Settings)
+	c.Settings, err = a.ValidSettings(list, c, c.Settings)
 	return c, err
 }
 
-// validSettings returns the settings of a channel as they are stored.
-func (a *Admin) validSettings(list []channels.Channel, c channels.Channel, settings map[string]string) (map[string]string, error) {
+// ValidSettings returns the settings of a channel as they are stored.
+func (a *Admin) ValidSettings(list []channels.Channel, c channels.Channel, settings map[string]string) (map[string]string, error) {
 	settings, err := channels.Validate(a.Kinds, c.Kind, settings)
 	if err == nil && c.Kind == channels.Group {
 		return channels.ResolveGroup(list, c.ID, settings)

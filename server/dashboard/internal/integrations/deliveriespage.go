@@ -240,6 +240,26 @@ func retryDelivery(q *ui.Request) error {
 	return backToDeliveries(q)
 }
 
+// retryFailedPage asks before all failed alerts are sent again.
+func retryFailedPage(q *ui.Request) error {
+	failed, err := q.Mon.Deliveries(q.Ctx(), monitor.DeliveryQuery{Project: q.Project.ID, State: monitor.DeliveryFailed, Limit: maxListed + 1})
+	if err != nil {
+		return err
+	}
+	view := struct {
+		Query string
+		Rows  []deliveryRow
+		More  bool
+	}{Query: parseDeliveryQuery(q.R.URL.Query()).Encode(0), More: len(failed) > maxListed}
+	for _, d := range failed[:min(len(failed), maxListed)] {
+		view.Rows = append(view.Rows, deliveryRowOf(d, q.Edit))
+	}
+	return q.Render("retryfailed", "Retry failed alerts", view)
+}
+
+// maxListed is how many failed alerts the page lists.
+const maxListed = 200
+
 // retryFailed makes all failed deliveries pending again.
 func retryFailed(q *ui.Request) error {
 	n, err := q.Mon.RetryFailedDeliveries(q.Ctx(), q.Project.ID)

@@ -12,6 +12,11 @@ var sentMarks = map[string]template.HTML{
 	"":         `<circle cx="7" cy="7" r="4.5" fill="none" stroke="currentColor" stroke-width="1.6" stroke-dasharray="2.2 1.6"/>`,
 }
 
+// warnMark is the shape of a warning.
+func warnMark() template.HTML {
+	return `<svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><path d="M7 1 13 7 7 13 1 7z" fill="none" stroke="currentColor" stroke-width="1.6"/><path d="M7 4.2v3.4M7 9v1.2" stroke="currentColor" stroke-width="1.6"/></svg> `
+}
+
 // sentMark is the shape of a delivery's state; see [deliveryRow].Word.
 func sentMark(word string) template.HTML {
 	shape, ok := sentMarks[word]

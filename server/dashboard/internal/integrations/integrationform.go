@@ -1,6 +1,7 @@
 package integrations
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -31,10 +33,11 @@ type integrationForm struct {
 	// Problem says what is wrong with the form as a whole. Again says that secrets must be typed again.
 	Problem string
 	Again   bool
-	// AllChecks counts the checks of the project. Assign is the choice to alert this integration from all of them.
+	// AllChecks counts the checks of the project.
 	AllChecks int
-	Assign    bool
-	Test      *testResult
+	// Use is the choice which checks use a new integration.
+	Use  useChoice
+	Test *testResult
 }
 
 // field is a setting in a form. Value is never that of a secret.
@@ -93,7 +96,7 @@ func newIntegrationPage(q *ui.Request) error {
 }
 
 // blankForm returns the form for a new channel of a kind that pages may make.
-func blankForm(q *ui.Request, kind channels.Kind) (integrationForm, error) {
+func blankForm(q *ui.Request, kind channels.Kind) (view integrationForm, err error) {
 	info, ok := kindOf(q, kind)
 	if !ok {
 		return integrationForm{}, checks.ErrNotFound
@@ -101,12 +104,12 @@ func blankForm(q *ui.Request, kind channels.Kind) (integrationForm, error) {
 	if !mayMake(q, info) {
 		return integrationForm{}, ui.ErrForbidden
 	}
-	view := integrationForm{integration: integrationOf(q, channels.Channel{Kind: kind}), New: true, Doc: inLabels(info, info.Doc)}
-	counts, err := q.Count()
-	if err != nil {
+	view = integrationForm{integration: integrationOf(q, channels.Channel{Kind: kind}), New: true, Doc: inLabels(info, info.Doc)}
+	view.ID = uuid.New()
+	if view.Use, err = useOf(q, q.R.PostForm); err != nil {
 		return view, err
 	}
-	view.AllChecks, view.Assign = counts.Checks, counts.Channels == 0
+	view.AllChecks = len(view.Use.list)
 	view.Fields, err = fields(q, info, channels.Channel{Kind: kind})
 	return view, err
 }
@@ -154,7 +157,7 @@ func memberChoices(q *ui.Request, available []channels.Channel, members []uuid.U
 
 // formOf returns the page of a channel.
 func formOf(q *ui.Request, c channels.Channel) (integrationForm, error) {
-	list, err := integrations(q)
+	list, _, err := integrations(q)
 	if err != nil {
 		return integrationForm{}, err
 	}
@@ -208,16 +211,31 @@ func createIntegration(q *ui.Request) error {
 		return err
 	}
 	view.typed(form)
-	view.Assign = form.Get("assign") != ""
-	c, err := q.Mon.CreateChannel(q.Ctx(), q.Project.ID, channels.Kind(view.Kind), view.Label, settingsOf(view.Fields, form))
-	if err != nil {
+	if id, err := uuid.Parse(form.Get("id")); err == nil {
+		view.ID = id
+	}
+	c := channels.Channel{ID: view.ID, ProjectID: q.Project.ID, Kind: channels.Kind(view.Kind), Name: view.Label, Settings: settingsOf(view.Fields, form)}
+	if form.Get("action") == "test" {
+		return testTyped(q, view, form, c)
+	}
+	if view.Use.Problem != "" {
+		view.Problem = "Not saved."
+		return showForm(q, http.StatusBadRequest, view)
+	}
+	_, err = q.Mon.AddChannel(q.Ctx(), c)
+	if err != nil && !errors.Is(err, checks.ErrExists) { // the form was sent twice
 		return refuse(q, view, form, err)
 	}
-	q.Notice(fmt.Sprintf("%s created. Send a test alert to check that it works.", words.Short(ui.ChannelName(c))))
-	if view.Assign {
-		if _, err := assignToAll(q, c.ID); err != nil {
-			return err
-		}
+	undo, done, err := use(q, c.ID, view.Use.chosen())
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("%s created, used by %s. Send a test alert to check that it works.", words.Short(ui.ChannelName(c)), verdict.Count(done, "check"))
+	if done == 0 {
+		text = fmt.Sprintf("%s created. No check uses it yet, so it alerts nobody. Send a test alert to check that it works.", words.Short(ui.ChannelName(c)))
+	}
+	if err := q.NoticeUndo(text, undo); err != nil {
+		return err
 	}
 	return q.Redirect("/projects/%s/integrations/%s", q.Project.ID, c.ID)
 }
@@ -229,27 +247,34 @@ func saveIntegration(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	if form.Get("action") == "test" {
-		return testIntegration(q, c)
-	}
 	view, err := formOf(q, c)
 	if err != nil {
 		return err
+	}
+	testing := form.Get("action") == "test"
+	if testing && (view.Closed != "" || !form.Has("name")) {
+		return showTest(q, view, func(ctx context.Context) error { return q.Mon.TestChannel(ctx, q.Project.ID, c.ID) })
 	}
 	if view.Closed != "" {
 		return ui.ErrForbidden
 	}
 	view.typed(form)
 	info, _ := kindOf(q, c.Kind)
-	_, err = q.Mon.UpdateChannelFunc(q.Ctx(), q.Project.ID, c.ID, func(c channels.Channel) (channels.Channel, error) {
+	typed := func(c channels.Channel) (channels.Channel, error) {
 		settings, err := merge(info, c, settingsOf(view.Fields, form), func(name string) bool { return form.Get("clear."+name) != "" })
 		c.Name, c.Settings = view.Label, settings
 		return c, err
-	})
-	if err != nil {
+	}
+	if testing {
+		if c, err = typed(c); err != nil {
+			return refuse(q, view, form, err)
+		}
+		return testTyped(q, view, form, c)
+	}
+	if _, err = q.Mon.UpdateChannelFunc(q.Ctx(), q.Project.ID, c.ID, typed); err != nil {
 		return refuse(q, view, form, err)
 	}
-	q.Notice("Saved. Send a test alert to check that it works.")
+	q.Notice("Saved.")
 	return q.Redirect("/projects/%s/integrations/%s", q.Project.ID, c.ID)
 }
 
@@ -298,17 +323,21 @@ func refuse(q *ui.Request, view integrationForm, form url.Values, err error) err
 			secrets = append(secrets, form.Get("s."+f.Name))
 		}
 	}
+	not := "Not saved"
+	if form.Get("action") == "test" {
+		not = "Not sent"
+	}
 	shown := func(text string) string { return channels.Redact(text, secrets...) }
 	named, isName := errors.AsType[*checks.FieldError](err)
 	setting, isSetting := errors.AsType[*channels.SettingError](err)
 	switch {
 	case isName:
-		view.Problem, view.NameProblem = "Not saved.", shown("The name "+named.Reason+".")
+		view.Problem, view.NameProblem = not+".", shown("The name "+named.Reason+".")
 	case isSetting:
-		view.Problem = "Not saved."
+		view.Problem = not + "."
 		i := slices.IndexFunc(view.Fields, func(f field) bool { return f.Name == setting.Setting })
 		if i < 0 {
-			view.Problem = shown("Not saved: " + setting.Error() + ".")
+			view.Problem = shown(not + ": " + setting.Error() + ".")
 			break
 		}
 		info, _ := kindOf(q, channels.Kind(view.Kind))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -40,36 +41,36 @@ type integration struct {
 
 // integrationsPage lists the integrations of a project.
 func integrationsPage(q *ui.Request) error {
-	list, err := integrations(q)
+	list, any, err := integrations(q)
 	if err != nil {
 		return err
 	}
 	return q.Render("integrations", "Integrations", struct {
-		Rows []integration
-		Make bool
-	}{list, len(kindsToMake(q)) > 0})
+		Rows            []integration
+		Make, AnyChecks bool
+	}{list, len(kindsToMake(q)) > 0, any})
 }
 
-// integrations returns all integrations of the project, oldest first.
-func integrations(q *ui.Request) ([]integration, error) {
+// integrations returns all integrations of the project, oldest first, and whether it has checks.
+func integrations(q *ui.Request) (rows []integration, anyChecks bool, err error) {
 	available, err := q.Mon.Channels(q.Ctx(), q.Project.ID)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	counts, groups := usage(available, list)
-	rows := make([]integration, len(available))
+	rows = make([]integration, len(available))
 	for i, c := range available {
 		rows[i] = integrationOf(q, c)
 		rows[i].Checks, rows[i].Groups = counts[c.ID], groups[c.ID]
 		if rows[i].Last, err = lastDelivery(q, c.ID); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
-	return rows, nil
+	return rows, len(list) > 0, nil
 }
 
 func integrationOf(q *ui.Request, c channels.Channel) integration {
@@ -190,6 +191,8 @@ const testTime = 45 * time.Second
 type testResult struct {
 	Sent bool
 	Took time.Duration
+	// Unsaved says that the form was tested, which is not saved.
+	Unsaved bool
 	// Errors are the reasons of a failure: one, or one for each member of a group that failed.
 	Errors []string
 }
@@ -202,66 +205,57 @@ func (r *testResult) In() string {
 	return "in " + verdict.Duration(r.Took)
 }
 
-// testIntegration sends a test alert and answers with the page of the integration and the result.
-func testIntegration(q *ui.Request, c channels.Channel) error {
-	view, err := formOf(q, c)
-	if err != nil {
+// testTyped sends a test alert to a channel as the form describes it, and answers with the form and the result. Nothing is
+// saved.
+func testTyped(q *ui.Request, view integrationForm, form url.Values, c channels.Channel) error {
+	var refused error
+	answer := func(ctx context.Context) error {
+		err := q.Mon.TryChannel(ctx, c)
+		_, isSetting := errors.AsType[*channels.SettingError](err)
+		if _, isName := errors.AsType[*checks.FieldError](err); isSetting || isName {
+			refused = err
+		}
 		return err
 	}
-	if q.Busy.Wait(q.Project.ID) > 0 {
-		view.Problem = "Too many tests. Wait a few seconds, then try again."
+	test, err := try(q, answer)
+	switch {
+	case err != nil:
+		view.Problem = err.Error()
 		return showForm(q, http.StatusTooManyRequests, view)
+	case refused != nil:
+		return refuse(q, view, form, refused)
+	}
+	view.Test = test
+	view.Test.Unsaved = true
+	return showForm(q, http.StatusOK, view)
+}
+
+// showTest sends a test alert to a channel as it is stored, and answers with its page and the result.
+func showTest(q *ui.Request, view integrationForm, send func(context.Context) error) error {
+	test, err := try(q, send)
+	if err != nil {
+		view.Problem = err.Error()
+		return showForm(q, http.StatusTooManyRequests, view)
+	}
+	view.Test = test
+	return showForm(q, http.StatusOK, view)
+}
+
+var errTooManyTests = errors.New("Too many tests. Wait a few seconds, then try again.")
+
+func try(q *ui.Request, send func(context.Context) error) (*testResult, error) {
+	if q.Busy.Wait(q.Project.ID) > 0 {
+		return nil, errTooManyTests
 	}
 	ctx, cancel := context.WithTimeout(q.Ctx(), testTime)
 	defer cancel()
 	began := time.Now()
-	failure := q.Mon.TestChannel(ctx, q.Project.ID, c.ID)
-	view.Test = &testResult{Sent: failure == nil, Took: time.Since(began)}
+	failure := send(ctx)
+	result := &testResult{Sent: failure == nil, Took: time.Since(began)}
 	if failure != nil {
-		view.Test.Errors = strings.Split(failure.Error(), "\n")
+		result.Errors = strings.Split(failure.Error(), "\n")
 	}
-	return showForm(q, http.StatusOK, view)
-}
-
-// assignIntegration makes all checks of the project alert an integration.
-func assignIntegration(q *ui.Request) error {
-	c, err := channel(q)
-	if err != nil {
-		return err
-	}
-	n, err := assignToAll(q, c.ID)
-	if err != nil {
-		return err
-	}
-	q.Notice(fmt.Sprintf("Added %s to %s.", words.Short(ui.ChannelName(c)), verdict.Count(n, "check")))
-	return q.Redirect("/projects/%s/integrations/%s", q.Project.ID, c.ID)
-}
-
-func assignToAll(q *ui.Request, channel uuid.UUID) (n int, err error) {
-	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
-	if err != nil {
-		return 0, err
-	}
-	for _, c := range list {
-		if slices.Contains(c.Channels, channel) {
-			continue
-		}
-		_, err := q.Mon.UpdateFunc(q.Ctx(), c.ID, func(now checks.Check) (checks.Spec, error) {
-			var ids []string
-			for _, id := range append(now.Channels, channel) {
-				ids = append(ids, id.String())
-			}
-			return checks.Spec{Channels: new(strings.Join(ids, ","))}, nil
-		})
-		if errors.Is(err, checks.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return n, err
-		}
-		n++
-	}
-	return n, nil
+	return result, nil
 }
 
 // deleteIntegrationPage asks before an integration is deleted.

@@ -13,16 +13,18 @@ var templates embed.FS
 
 // Register adds the pages to a site.
 func Register(s *ui.Site) {
-	s.AddTemplates(templates, template.FuncMap{"sentMark": sentMark})
+	s.AddTemplates(templates, template.FuncMap{"sentMark": sentMark, "warn": warnMark})
 
 	s.Look("GET /projects/{project}/integrations", integrationsPage)
 	s.Change("GET /projects/{project}/integrations/{channel}", ui.OrNew("channel", newIntegrationPage, integrationPage))
 	s.Change("POST /projects/{project}/integrations/{channel}", ui.OrNew("channel", createIntegration, saveIntegration))
-	s.Change("POST /projects/{project}/integrations/{channel}/assign", assignIntegration)
+	s.Change("GET /projects/{project}/integrations/{channel}/assign", usePage)
+	s.Change("POST /projects/{project}/integrations/{channel}/assign", useIntegration)
 	s.Change("GET /projects/{project}/integrations/{channel}/delete", deleteIntegrationPage)
 	s.Change("POST /projects/{project}/integrations/{channel}/delete", deleteIntegration)
 
 	s.Look("GET /projects/{project}/deliveries", deliveriesPage)
 	s.Change("POST /projects/{project}/deliveries/retry", retryDelivery)
+	s.Change("GET /projects/{project}/deliveries/retry-failed", retryFailedPage)
 	s.Change("POST /projects/{project}/deliveries/retry-failed", retryFailed)
 }

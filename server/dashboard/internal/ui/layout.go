@@ -166,7 +166,7 @@ var navOf = map[string]string{
 	"checks": "checks", "bulkedit": "checks", "bulkdelete": "checks", "check": "checks", "edit": "checks", "confirm": "checks", "body": "checks",
 	"board": "board", "integrations": "integrations", "integration": "integrations", "deliveries": "deliveries",
 	"statuspages": "status", "statuspage": "status", "statuspagedelete": "status", "settings": "settings", "keys": "settings", "badges": "settings", "import": "settings",
-	"integrationkinds": "integrations", "integrationdelete": "integrations", "keyrevoke": "settings", "projectdelete": "settings",
+	"integrationkinds": "integrations", "integrationuse": "integrations", "retryfailed": "deliveries", "integrationdelete": "integrations", "keyrevoke": "settings", "projectdelete": "settings",
 }
 
 var gzipWriters = sync.Pool{New: func() any {

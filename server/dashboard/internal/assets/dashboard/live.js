@@ -223,9 +223,3 @@ if (project) {
   connect();
   if (zone && !zoneKnown) refresh();
 }
-
-// Asks before what cannot be undone.
-document.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-confirm]");
-  if (button && !confirm(button.dataset.confirm)) event.preventDefault();
-});
