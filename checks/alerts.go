@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/runs"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // Effects are the consequences of an event besides the changed check, in the order in which they happened.
@@ -63,7 +64,7 @@ func (c Check) enter(t Transition, now time.Time, effects *Effects) Check {
 	switch {
 	case t.To == StatusDown:
 		c.Alerting = c.Alerting.failed(t.At, t.At)
-		if t.Reason != ReasonFailure {
+		if t.Reason != flips.Failure {
 			c.Alerting.ExpectedAt = t.At.Add(-c.Grace)
 		}
 		return c.review(now, effects)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -191,7 +192,7 @@ func TestHistoryCountsRuns(t *testing.T) {
 				h.check, ping, effects, _ = h.check.Ping(pings.Signal{Kind: kind, RunID: run}, h.now.Add(-late))
 			}
 			for _, tr := range effects.Transitions {
-				if tr.Reason == checks.ReasonOverdue || tr.Reason == checks.ReasonOverrun {
+				if tr.Reason == flips.Overdue || tr.Reason == flips.Overrun {
 					count(checks.Run{At: tr.At, Result: checks.RunMissed}, nil)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -18,7 +19,7 @@ import (
 // must follow that.
 func TestLatePings(t *testing.T) {
 	const second, minute = time.Second, time.Minute
-	tr := func(from, to checks.Status, after time.Duration, reason checks.Reason) []checks.Transition {
+	tr := func(from, to checks.Status, after time.Duration, reason flips.Reason) []checks.Transition {
 		return []checks.Transition{{From: from, To: to, At: noon.Add(after), Reason: reason}}
 	}
 	for name, test := range map[string]struct {

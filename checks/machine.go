@@ -10,27 +10,18 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Reason says why a check went up or down.
-type Reason string
-
-// The reasons of a transition.
-const (
-	ReasonSuccess Reason = "success" // the job signalled success
-	ReasonFailure Reason = "fail"    // the job signalled failure
-	ReasonOverdue Reason = "overdue" // the expected ping did not arrive within the grace time
-	ReasonOverrun Reason = "overrun" // a run did not end within MaxRuntime, or else the grace time
-)
-
 // Transition is a change of a check to up or to down. Pause and resume are none.
 type Transition struct {
 	From   Status // State.Stored before: new, up, down or paused
 	To     Status // StatusUp or StatusDown
 	At     time.Time
-	Reason Reason
+	Reason flips.Reason
 }
 
 // Flip returns the transition as the status change of server/API.md section 2.3.
-func (t Transition) Flip() flips.Flip { return flips.Flip{At: t.At, Up: t.To == StatusUp} }
+func (t Transition) Flip() flips.Flip {
+	return flips.Flip{At: t.At, Up: t.To == StatusUp, Reason: t.Reason}
+}
 
 // EndsAtOnce reports whether t is a transition that ended a pause at the instant at which the pause began.
 func (t Transition) EndsAtOnce(pause Transition) bool {
@@ -74,9 +65,9 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 		}
 		return c
 	}
-	reason := ReasonOverdue
+	reason := flips.Overdue
 	if !c.LastStart.IsZero() && !c.overrunAt().After(deadline) {
-		reason = ReasonOverrun
+		reason = flips.Overrun
 	}
 	c.clearRun() // or it would take the check down once more, after another run succeeds
 	c = c.addRun(Run{At: deadline, Result: RunMissed}, false, effects)
@@ -189,9 +180,9 @@ func (c Check) finish(kind pings.Kind, run uuid.NullUUID, at time.Time, effects 
 		return c
 	}
 	c.LastPing = at
-	to, reason := StatusUp, ReasonSuccess
+	to, reason := StatusUp, flips.Success
 	if kind == pings.Failure {
-		to, reason = StatusDown, ReasonFailure
+		to, reason = StatusDown, flips.Failure
 	}
 	if c.Stored == to {
 		return c.stay(kind, at, effects)

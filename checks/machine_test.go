@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -60,7 +61,7 @@ type step struct {
 
 func TestTransitions(t *testing.T) {
 	const minute = time.Minute
-	tr := func(from, to checks.Status, after time.Duration, reason checks.Reason) []checks.Transition {
+	tr := func(from, to checks.Status, after time.Duration, reason flips.Reason) []checks.Transition {
 		return []checks.Transition{{From: from, To: to, At: noon.Add(after), Reason: reason}}
 	}
 	up := func(after time.Duration) []checks.Transition { return tr("new", "up", after, "success") }
@@ -251,7 +252,7 @@ func (s step) take(t *testing.T, i int, c checks.Check) checks.Check {
 // TestMaxRuntime checks that MaxRuntime replaces the grace time for runs, and for runs alone.
 func TestMaxRuntime(t *testing.T) {
 	const minute = time.Minute
-	tr := func(from, to checks.Status, after time.Duration, reason checks.Reason) []checks.Transition {
+	tr := func(from, to checks.Status, after time.Duration, reason flips.Reason) []checks.Transition {
 		return []checks.Transition{{From: from, To: to, At: noon.Add(after), Reason: reason}}
 	}
 	up := tr("new", "up", 0, "success")
@@ -314,7 +315,7 @@ func TestUpdateMaxRuntime(t *testing.T) {
 				t.Fatalf("deadline %v, transitions %v, %v", c.Deadline(), made.Transitions, err)
 			}
 			for _, tr := range made.Transitions {
-				if !tr.At.Equal(at(5)) || tr.Reason != checks.ReasonOverrun {
+				if !tr.At.Equal(at(5)) || tr.Reason != flips.Overrun {
 					t.Errorf("transition %+v", tr)
 				}
 			}

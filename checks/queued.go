@@ -3,6 +3,7 @@ package checks
 import (
 	"time"
 
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -29,9 +30,9 @@ func (c Check) queued(ping *pings.Ping, now time.Time, effects *Effects) Check {
 	if due := c.ExpectedAfter(c.LastPing); !due.IsZero() && !now.Before(due.Add(c.Grace)) {
 		return c // the next ping is overdue too, so this one says nothing about the status
 	}
-	t := Transition{From: c.Stored, To: StatusUp, At: later(at, c.StoredSince), Reason: ReasonSuccess}
+	t := Transition{From: c.Stored, To: StatusUp, At: later(at, c.StoredSince), Reason: flips.Success}
 	if ping.Kind == pings.Failure {
-		t.To, t.Reason = StatusDown, ReasonFailure
+		t.To, t.Reason = StatusDown, flips.Failure
 	}
 	if t.From == t.To {
 		return c

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -29,7 +30,7 @@ const onTime time.Duration = -1
 
 func TestQueuedPings(t *testing.T) {
 	const minute, hour = time.Minute, time.Hour
-	tr := func(from, to checks.Status, after time.Duration, reason checks.Reason) []checks.Transition {
+	tr := func(from, to checks.Status, after time.Duration, reason flips.Reason) []checks.Transition {
 		return []checks.Transition{{From: from, To: to, At: noon.Add(after), Reason: reason}}
 	}
 	up := queuedStep{0, "success", onTime, tr("new", "up", 0, "success"), "", "up"}

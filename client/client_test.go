@@ -175,13 +175,13 @@ func TestLifeOfACheck(t *testing.T) {
 		"all":               {flips.Window{}, all},
 		"last hour":         {flips.Window{Last: time.Hour}, all[:1]},
 		"last half second":  {flips.Window{Last: time.Second / 2}, nil},
-		"from":              {flips.Window{Start: up.Add(time.Minute)}, all[:1]},
-		"until":             {flips.Window{End: down}, all[1:]},
-		"none":              {flips.Window{Start: up.Add(time.Minute), End: up.Add(2 * time.Minute)}, nil},
-		"parts of a second": {flips.Window{Start: up.Add(time.Millisecond), End: up.Add(2 * time.Millisecond)}, all[1:]},
+		"from":              {flips.Window{From: up.Add(time.Minute)}, all[:1]},
+		"until":             {flips.Window{Until: down}, all[1:]},
+		"none":              {flips.Window{From: up.Add(time.Minute), Until: up.Add(2 * time.Minute)}, nil},
+		"parts of a second": {flips.Window{From: up.Add(time.Millisecond), Until: up.Add(2 * time.Millisecond)}, all[1:]},
 	} {
 		if name == "until" {
-			test.window.End = down.Truncate(time.Second)
+			test.window.Until = down.Truncate(time.Second)
 		}
 		got, err := s.client.Flips(ctx, c.ID, test.window)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -117,9 +118,12 @@ func (c *Client) flips(ctx context.Context, path string, window flips.Window) ([
 		path += "?" + query
 	}
 	return get(ctx, c, "list flips", path, func(d flipList) ([]flips.Flip, error) {
-		return each("flips", d, func(d wire.Flip) (flips.Flip, error) {
+		list, err := each("flips", d, func(d wire.Flip) (flips.Flip, error) {
 			return flips.Flip{At: d.Timestamp.Time, Up: d.Up != 0}, nil
 		})
+		// windowQuery asks for up to a second before From.
+		from := window.From.Truncate(time.Second)
+		return slices.DeleteFunc(list, func(f flips.Flip) bool { return f.At.Before(from) }), err
 	})
 }
 
@@ -132,12 +136,12 @@ func windowQuery(w flips.Window) string {
 		}
 		query.Set("seconds", strconv.FormatInt(seconds, 10))
 	}
-	if !w.Start.IsZero() {
-		query.Set("start", strconv.FormatInt(w.Start.Unix(), 10))
+	if !w.From.IsZero() { // the API selects flips newer than start
+		query.Set("start", strconv.FormatInt(max(0, w.From.Add(-1).Unix()), 10))
 	}
-	if !w.End.IsZero() {
-		end := w.End.Unix()
-		if w.End.Nanosecond() > 0 {
+	if !w.Until.IsZero() {
+		end := w.Until.Unix()
+		if w.Until.Nanosecond() > 0 {
 			end++
 		}
 		query.Set("end", strconv.FormatInt(end, 10))

@@ -1,12 +1,10 @@
 // Package flips holds the status changes of a check and the query that selects some of them.
 //
-// A [Flip] is a change between up and down (server/API.md section 2.3). A [Window] is the time filter of the list of
-// flips (section 4.10). [ParseWindow] reads one from query parameters; code can also make one:
+// A [Flip] is a change between up and down, with its [Reason] (server/API.md section 2.3). A [Window] selects flips by
+// time. It contains its start and not its end, so each flip is in one of two adjacent windows:
 //
-//	w := flips.Window{Last: time.Hour}
-//	after, before := w.Bounds(now)
-//	// A store selects the flips with after < at and at < before.
-//	// A bound that is the zero time does not apply.
+//	monday := flips.Window{From: midnight, Until: midnight.AddDate(0, 0, 1)}
+//	recent := flips.Window{Last: time.Hour}
 //
 // [Downtime] says how long a check was up, down and neither in a span of time, and [Split] in each of several spans, such
 // as the days of a zone ([Days]). [Times.Availability] is the share of the watched time in which it was up.
@@ -25,7 +23,20 @@ type Flip struct {
 	At time.Time
 	// Up is true if the check went up, false if it went down.
 	Up bool
+	// Reason is why the check went up or down. It is "" from a client, because the API does not tell it.
+	Reason Reason
 }
+
+// A Reason says why a check went up or down.
+type Reason string
+
+// The reasons of a flip. A check goes up by a success and goes down by one of the others.
+const (
+	Success Reason = "success" // the job signalled success
+	Failure Reason = "fail"    // the job signalled failure
+	Overdue Reason = "overdue" // the expected ping did not arrive within the grace time
+	Overrun Reason = "overrun" // a run did not end within its maximum run time, or else the grace time
+)
 
 // retentionMonths is how many full months of flips are kept besides the current one (server/API.md section 8).
 const retentionMonths = 2

@@ -2,45 +2,43 @@ package flips
 
 import "time"
 
-// A Window selects flips by time (server/API.md section 4.10). A flip is in the window if it satisfies every bound that
-// is set. Contradicting bounds are no error; the window is empty. The zero value has no bounds.
+// A Window selects flips by time: those with From <= At < Until that are at most Last old. A bound that is zero does not
+// apply, so the zero value selects all flips. Bounds that exclude each other are no error; the window is empty.
 type Window struct {
 	// Last, unless zero, selects flips that are at most that old.
 	Last time.Duration
-	// Start, unless zero, selects flips newer than it. A flip at Start is not in the window.
-	Start time.Time
-	// End, unless zero, selects flips older than it. A flip at End is not in the window.
-	End time.Time
+	// From, unless zero, is the start of the window. A flip at From is in the window.
+	From time.Time
+	// Until, unless zero, is the end of the window. A flip at Until is not in the window.
+	Until time.Time
 }
 
-// Bounds returns the window as bounds for the query of a store: after < At and At < before, both strict. A bound that
-// is the zero time does not apply.
+// Bounds returns the window as bounds for the query of a store: from <= At and At < until. A bound that is the zero time
+// does not apply.
 //
 // The bounds are in UTC and whole microseconds, as instants of flips are, so a database that cuts to microseconds does
-// not change their meaning. The inclusive lower bound of Last becomes the microsecond before it.
-func (w Window) Bounds(now time.Time) (after, before time.Time) {
-	if !w.Start.IsZero() {
-		// An At in whole microseconds is after Start if it is after Start cut to microseconds.
-		after = w.Start.UTC().Truncate(time.Microsecond)
+// not change their meaning.
+func (w Window) Bounds(now time.Time) (from, until time.Time) {
+	if !w.From.IsZero() {
+		from = ceil(w.From.UTC())
 	}
 	if w.Last != 0 {
-		since := ceil(now.UTC().Add(-w.Last)).Add(-time.Microsecond)
-		if after.IsZero() || since.After(after) {
-			after = since
+		if since := ceil(now.UTC().Add(-w.Last)); from.IsZero() || since.After(from) {
+			from = since
 		}
 	}
-	if !w.End.IsZero() {
-		before = ceil(w.End.UTC())
+	if !w.Until.IsZero() {
+		until = ceil(w.Until.UTC())
 	}
-	return after, before
+	return from, until
 }
 
 // Contains reports whether a flip at the given instant is in the window. It cuts the instant to whole microseconds, as
 // a store does.
 func (w Window) Contains(at, now time.Time) bool {
 	at = at.Truncate(time.Microsecond)
-	after, before := w.Bounds(now)
-	return (after.IsZero() || at.After(after)) && (before.IsZero() || at.Before(before))
+	from, until := w.Bounds(now)
+	return (from.IsZero() || !at.Before(from)) && (until.IsZero() || at.Before(until))
 }
 
 // ceil rounds t up to a whole microsecond.

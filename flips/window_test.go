@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rollcall-dev/rollcall/flips"
 	"pgregory.net/rapid"
+
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
 const now = "2026-03-15T12:00:00Z"
@@ -22,10 +23,10 @@ func TestWindow(t *testing.T) {
 		in, out []string
 	}{
 		{"no bounds", flips.Window{}, []string{"1970-01-01T00:00:00Z", now, "2999-01-01T00:00:00Z"}, nil},
-		{"start is strict", flips.Window{Start: start},
-			[]string{"2026-03-15T11:00:00.000001Z", "2999-01-01T00:00:00Z"},
-			[]string{"2026-03-15T11:00:00Z", "2026-03-15T10:59:59.999999Z"}},
-		{"end is strict", flips.Window{End: end},
+		{"from is in the window", flips.Window{From: start},
+			[]string{"2026-03-15T11:00:00Z", "2999-01-01T00:00:00Z"},
+			[]string{"2026-03-15T10:59:59.999999Z"}},
+		{"until is not", flips.Window{Until: end},
 			[]string{"2026-03-15T11:29:59.999999Z", "1970-01-01T00:00:00Z"},
 			[]string{"2026-03-15T11:30:00Z", "2026-03-15T11:30:00.000001Z"}},
 		{"last is inclusive", flips.Window{Last: time.Minute},
@@ -33,25 +34,25 @@ func TestWindow(t *testing.T) {
 			[]string{"2026-03-15T11:58:59.999999Z"}},
 		{"the least duration", flips.Window{Last: 1},
 			[]string{now}, []string{"2026-03-15T11:59:59.999999Z"}},
-		{"start and end", flips.Window{Start: start, End: end},
-			[]string{"2026-03-15T11:15:00Z"}, []string{"2026-03-15T11:00:00Z", "2026-03-15T11:30:00Z"}},
-		{"last is the narrower", flips.Window{Last: time.Minute, Start: start},
+		{"from and until", flips.Window{From: start, Until: end},
+			[]string{"2026-03-15T11:00:00Z", "2026-03-15T11:15:00Z"}, []string{"2026-03-15T11:30:00Z"}},
+		{"last is the narrower", flips.Window{Last: time.Minute, From: start},
 			[]string{"2026-03-15T11:59:00Z"}, []string{"2026-03-15T11:58:59Z"}},
-		{"start is the narrower", flips.Window{Last: 2 * time.Hour, Start: start},
-			[]string{"2026-03-15T11:00:01Z"}, []string{"2026-03-15T11:00:00Z", "2026-03-15T10:30:00Z"}},
-		{"bounds that exclude each other", flips.Window{Start: end, End: start},
+		{"from is the narrower", flips.Window{Last: 2 * time.Hour, From: start},
+			[]string{"2026-03-15T11:00:00Z"}, []string{"2026-03-15T10:59:59.999999Z", "2026-03-15T10:30:00Z"}},
+		{"bounds that exclude each other", flips.Window{From: end, Until: start},
 			nil, []string{"2026-03-15T11:00:00Z", "2026-03-15T11:15:00Z", "2026-03-15T11:30:00Z"}},
-		{"the epoch is a bound", flips.Window{Start: time.Unix(0, 0), End: time.Unix(10, 0)},
-			[]string{"1970-01-01T00:00:01Z"}, []string{"1970-01-01T00:00:00Z", now}},
-		{"start within a microsecond", flips.Window{Start: start.Add(half)},
+		{"the epoch is a bound", flips.Window{From: time.Unix(0, 0), Until: time.Unix(10, 0)},
+			[]string{"1970-01-01T00:00:00Z", "1970-01-01T00:00:01Z"}, []string{"1969-12-31T23:59:59.999999Z", now}},
+		{"from within a microsecond", flips.Window{From: start.Add(half)},
 			[]string{"2026-03-15T11:00:00.000001Z"}, []string{"2026-03-15T11:00:00Z"}},
-		{"end within a microsecond", flips.Window{End: end.Add(half)},
+		{"until within a microsecond", flips.Window{Until: end.Add(half)},
 			[]string{"2026-03-15T11:30:00Z"}, []string{"2026-03-15T11:30:00.000001Z"}},
-		{"cut like a store does", flips.Window{Start: start},
+		{"cut like a store does", flips.Window{From: start.Add(1)},
 			nil, []string{"2026-03-15T11:00:00.000000999Z"}},
 		{"far back", flips.Window{Last: math.MaxInt64}, []string{"1800-01-01T00:00:00Z"}, nil},
-		{"in another zone", flips.Window{Start: start.In(time.FixedZone("", 7200))},
-			[]string{"2026-03-15T13:00:01+02:00"}, []string{"2026-03-15T13:00:00+02:00"}},
+		{"in another zone", flips.Window{From: start.In(time.FixedZone("", 7200))},
+			[]string{"2026-03-15T13:00:00+02:00"}, []string{"2026-03-15T12:59:59+02:00"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -75,19 +76,19 @@ func TestWindow(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	zone := time.FixedZone("", 7200)
-	w := flips.Window{Last: time.Minute, End: at(t, now).In(zone)}
-	after, before := w.Bounds(at(t, now).In(zone))
-	got := []string{after.Format(time.RFC3339Nano), before.Format(time.RFC3339Nano)}
-	if diff := cmp.Diff([]string{"2026-03-15T11:58:59.999999Z", now}, got); diff != "" {
+	w := flips.Window{Last: time.Minute, Until: at(t, now).In(zone)}
+	from, until := w.Bounds(at(t, now).In(zone))
+	got := []string{from.Format(time.RFC3339Nano), until.Format(time.RFC3339Nano)}
+	if diff := cmp.Diff([]string{"2026-03-15T11:59:00Z", now}, got); diff != "" {
 		t.Error(diff)
 	}
-	after, before = flips.Window{}.Bounds(at(t, now))
-	if !after.IsZero() || !before.IsZero() {
-		t.Errorf("the zero Window has bounds: %v, %v", after, before)
+	from, until = flips.Window{}.Bounds(at(t, now))
+	if !from.IsZero() || !until.IsZero() {
+		t.Errorf("the zero Window has bounds: %v, %v", from, until)
 	}
 }
 
-// TestWindowRules compares Window with the rules of server/API.md section 4.10, for instants close to the bounds.
+// TestWindowRules compares Window with its rules, for instants close to the bounds.
 func TestWindowRules(t *testing.T) {
 	epoch := time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
 	nanoseconds := rapid.Int64Range(-3*int64(time.Second), 3*int64(time.Second))
@@ -109,36 +110,50 @@ func TestWindowRules(t *testing.T) {
 			w.Last = time.Duration(rapid.Int64Range(1, 5*int64(time.Second)).Draw(t, "last"))
 			want = want && !flip.Before(instant.Add(-w.Last))
 		}
-		if rapid.Bool().Draw(t, "has start") {
-			w.Start = near.Draw(t, "start")
-			want = want && flip.After(w.Start)
+		if rapid.Bool().Draw(t, "has from") {
+			w.From = near.Draw(t, "from")
+			want = want && !flip.Before(w.From)
 		}
-		if rapid.Bool().Draw(t, "has end") {
-			w.End = near.Draw(t, "end")
-			want = want && flip.Before(w.End)
+		if rapid.Bool().Draw(t, "has until") {
+			w.Until = near.Draw(t, "until")
+			want = want && flip.Before(w.Until)
 		}
 		if got := w.Contains(flip, instant); got != want {
 			t.Errorf("Contains = %v, want %v", got, want)
 		}
-		// As in a store: bounds in whole microseconds, both strict.
-		after, before := w.Bounds(instant)
+		// As in a store: bounds in whole microseconds.
+		from, until := w.Bounds(instant)
 		micro := func(t time.Time) int64 { return t.UnixMicro() }
-		stored := (after.IsZero() || micro(flip) > micro(after)) && (before.IsZero() || micro(flip) < micro(before))
+		stored := (from.IsZero() || micro(flip) >= micro(from)) && (until.IsZero() || micro(flip) < micro(until))
 		if stored != want {
-			t.Errorf("a store with the bounds %v and %v: %v, want %v", after, before, stored, want)
+			t.Errorf("a store with the bounds %v and %v: %v, want %v", from, until, stored, want)
 		}
 	})
 }
 
+// TestAdjacentWindows checks that each flip is in exactly one of two adjacent days.
+func TestAdjacentWindows(t *testing.T) {
+	midnight := at(t, "2026-03-15T00:00:00Z")
+	before := flips.Window{From: midnight.AddDate(0, 0, -1), Until: midnight}
+	after := flips.Window{From: midnight, Until: midnight.AddDate(0, 0, 1)}
+	for _, flip := range []time.Time{midnight.Add(-time.Microsecond), midnight, midnight.Add(time.Microsecond)} {
+		if before.Contains(flip, midnight) == after.Contains(flip, midnight) {
+			t.Errorf("%v: both days, or none", flip)
+		}
+	}
+}
+
+func ExampleWindow() {
+	midnight := time.Date(2026, time.March, 15, 0, 0, 0, 0, time.UTC)
+	day := flips.Window{From: midnight, Until: midnight.AddDate(0, 0, 1)}
+	fmt.Println(day.Contains(day.From, midnight), day.Contains(day.Until, midnight))
+	// Output: true false
+}
+
 func ExampleWindow_Bounds() {
 	now := time.Date(2026, time.March, 15, 12, 0, 0, 0, time.UTC)
-	w := flips.Window{Last: time.Hour, End: now.Add(-time.Minute)}
-	after, before := w.Bounds(now)
-	fmt.Println("at >", after.Format(time.RFC3339Nano))
-	fmt.Println("at <", before.Format(time.RFC3339Nano))
-	fmt.Println(w.Contains(now.Add(-time.Hour), now), w.Contains(now, now))
-	// Output:
-	// at > 2026-03-15T10:59:59.999999Z
-	// at < 2026-03-15T11:59:00Z
-	// true false
+	w := flips.Window{Last: time.Hour, Until: now.Add(-time.Minute)}
+	from, until := w.Bounds(now)
+	fmt.Println("at >=", from.Format(time.TimeOnly), "and at <", until.Format(time.TimeOnly))
+	// Output: at >= 11:00:00 and at < 11:59:00
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/client/wire"
-	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -64,7 +63,7 @@ func (c *call) listFlips() error {
 	if err != nil {
 		return errBadQuery
 	}
-	window, err := flips.ParseWindow(func(name string) (string, bool) { return query.Get(name), query.Has(name) })
+	window, err := flipWindow(query)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client/wire"
-	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // retryUnavailable is the Retry-After of a 503.
@@ -112,9 +111,6 @@ func fault(err error) (field, text string) {
 	}
 	if e, ok := errors.AsType[*channels.SelectError](err); ok {
 		return "channels", e.Error()
-	}
-	if e, ok := errors.AsType[*flips.QueryError](err); ok {
-		return e.Param, e.Error()
 	}
 	return "", ""
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -215,7 +216,7 @@ func TestDeliver(t *testing.T) {
 			}
 		}
 		want := monitor.Delivery{CheckID: c.ID, CheckName: "backup", ChannelID: ops.ID, ChannelName: "ops", ChannelKind: "pager",
-			Status: channels.Up, Reason: checks.ReasonSuccess, State: monitor.DeliverySent, Attempts: 1, CreatedAt: up.At, FinishedAt: up.At}
+			Status: channels.Up, Reason: flips.Success, State: monitor.DeliverySent, Attempts: 1, CreatedAt: up.At, FinishedAt: up.At}
 		history := o.history(t, monitor.DeliveryQuery{Limit: 1})
 		if len(history) != 1 {
 			t.Fatal(history)

@@ -9,10 +9,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/courier"
 	"github.com/rollcall-dev/rollcall/checks/internal/feed"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // DeliveryConfig configures the delivery of alerts. The zero value of a field selects its default.
@@ -65,7 +65,7 @@ type Delivery struct {
 	// Status is the status that the alert reports.
 	Status channels.Status
 	// Reason says why the status changed. It is "" if the flip was pruned.
-	Reason checks.Reason
+	Reason flips.Reason
 	// Close says why the delivery closes an incident at its receiver without an alert, such as "the check was paused". It is
 	// "" for an alert.
 	Close string

@@ -125,8 +125,8 @@ func TestTransitions(t *testing.T) {
 		got, err := s.Transitions(t.Context(), []uuid.UUID{a.ID, b.ID, quiet.ID, uuid.New()}, noon.Add(time.Hour))
 		must(t, err)
 		want := map[uuid.UUID][]checks.Transition{
-			a.ID: {{From: checks.StatusUp, To: checks.StatusDown, At: noon.Add(time.Hour), Reason: checks.ReasonFailure}},
-			b.ID: {{From: checks.StatusNew, To: checks.StatusDown, At: noon.Add(time.Hour), Reason: checks.ReasonFailure},
+			a.ID: {{From: checks.StatusUp, To: checks.StatusDown, At: noon.Add(time.Hour), Reason: flips.Failure}},
+			b.ID: {{From: checks.StatusNew, To: checks.StatusDown, At: noon.Add(time.Hour), Reason: flips.Failure},
 				{From: checks.StatusDown, To: checks.StatusPaused, At: noon.Add(2 * time.Hour)}},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

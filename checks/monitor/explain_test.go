@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -197,7 +198,7 @@ func TestHistory(t *testing.T) {
 		_, err := o.Pause(t.Context(), c.ID)
 		must(t, err)
 		got := list(monitor.HistoryQuery{}, checks.StatusPaused, checks.StatusDown, checks.StatusUp)
-		if d := got[1].Deliveries; len(d) != 1 || d[0].State != monitor.DeliverySent || d[0].ChannelName != "ops" || got[1].Reason != checks.ReasonOverdue {
+		if d := got[1].Deliveries; len(d) != 1 || d[0].State != monitor.DeliverySent || d[0].ChannelName != "ops" || got[1].Reason != flips.Overdue {
 			t.Errorf("down: %+v", got[1])
 		}
 		list(monitor.HistoryQuery{Limit: 1}, checks.StatusPaused)

@@ -81,7 +81,7 @@ func (s servers) receive(t *testing.T) (commit func()) {
 
 // TestCommitMargin has one server receive a ping in time, and another one sweep before it is committed.
 func TestCommitMargin(t *testing.T) {
-	up, down := flips.Flip{At: noon, Up: true}, flips.Flip{At: noon.Add(2 * time.Minute)}
+	up, down := flips.Flip{At: noon, Up: true, Reason: flips.Success}, flips.Flip{At: noon.Add(2 * time.Minute), Reason: flips.Overdue}
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		s := newServers(t, db)
 		s.clock.Advance(2*time.Minute - time.Second)
@@ -109,7 +109,7 @@ func TestCommitMargin(t *testing.T) {
 		s.sweep(t, 1)
 		commit()
 		s.sweep(t, 0)
-		s.flipsAre(t, s.check.ID, flips.Flip{At: down.At, Up: true}, down, up)
+		s.flipsAre(t, s.check.ID, flips.Flip{At: down.At, Up: true, Reason: flips.Success}, down, up)
 	})
 }
 
@@ -133,9 +133,9 @@ func TestSweepBesideUncommittedPing(t *testing.T) {
 		s.sweep(t, 1) // early
 		must(t, finish())
 		s.sweep(t, 1) // silent
-		up := flips.Flip{At: noon.Add(time.Minute), Up: true}
+		up := flips.Flip{At: noon.Add(time.Minute), Up: true, Reason: flips.Success}
 		s.flipsAre(t, pinged.ID, up)
-		s.flipsAre(t, silent.ID, flips.Flip{At: noon.Add(3 * time.Minute)}, up)
+		s.flipsAre(t, silent.ID, flips.Flip{At: noon.Add(3 * time.Minute), Reason: flips.Overdue}, up)
 	})
 }
 
@@ -173,5 +173,5 @@ func TestSweepBesidePing(t *testing.T) {
 	between.Store(&sweep)
 	s.ping(t, c.ID, pings.Success)
 	<-swept
-	s.flipsAre(t, c.ID, flips.Flip{At: noon, Up: true})
+	s.flipsAre(t, c.ID, flips.Flip{At: noon, Up: true, Reason: flips.Success})
 }

@@ -18,12 +18,12 @@ func TestDownAtTheDeadline(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
 		c := s.create(t, everyMinute())
 		s.ping(t, c.ID, pings.Success)
-		up, down := flips.Flip{At: noon, Up: true}, flips.Flip{At: noon.Add(2 * time.Minute)}
+		up, down := flips.Flip{At: noon, Up: true, Reason: flips.Success}, flips.Flip{At: noon.Add(2 * time.Minute), Reason: flips.Overdue}
 		s.clock.Advance(2*time.Minute - time.Microsecond)
 		s.flipsAre(t, c.ID, up)
 		s.clock.Advance(time.Microsecond)
 		s.flipsAre(t, c.ID, down, up)
-		if list, err := s.Flips(t.Context(), c.ID, flips.Window{Start: down.At}); err != nil || len(list) != 0 {
+		if list, err := s.Flips(t.Context(), c.ID, flips.Window{From: down.At.Add(time.Microsecond)}); err != nil || len(list) != 0 {
 			t.Errorf("flips newer than the deadline: %v, want none; error %v", list, err)
 		}
 		s.clock.Advance(time.Hour)
@@ -73,7 +73,7 @@ func TestRun(t *testing.T) {
 		if got, err := mon.Check(t.Context(), c.ID); err != nil || got.Stored != checks.StatusDown {
 			t.Errorf("a second after the deadline the database says %v, want down; error %v", got.Stored, err)
 		}
-		s.flipsAre(t, c.ID, flips.Flip{At: start.Add(2 * time.Minute)}, flips.Flip{At: start, Up: true})
+		s.flipsAre(t, c.ID, flips.Flip{At: start.Add(2 * time.Minute), Reason: flips.Overdue}, flips.Flip{At: start, Up: true, Reason: flips.Success})
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("Run returned %v", err)

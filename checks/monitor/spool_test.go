@@ -270,11 +270,11 @@ func TestSpool(t *testing.T) {
 		if stats, _ := m.Spooled(); stats.Dropped != 2 {
 			t.Errorf("%d pings were dropped, want 2", stats.Dropped)
 		}
-		s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true})
+		s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true, Reason: flips.Success})
 		if down := s.wait(t, 30); down != 1 {
 			t.Error("the check never went down")
 		}
-		s.flipsAre(t, s.check.ID, flips.Flip{At: noon.Add(170 * time.Second)}, flips.Flip{At: noon, Up: true})
+		s.flipsAre(t, s.check.ID, flips.Flip{At: noon.Add(170 * time.Second), Reason: flips.Overdue}, flips.Flip{At: noon, Up: true, Reason: flips.Success})
 		send(t, m, s.check.ID, "direct")
 		s.logIs(t, "in time 50", "direct 180")
 	})
@@ -357,7 +357,7 @@ func TestSpoolsOfSeveral(t *testing.T) {
 					t.Errorf("%d checks went down", down)
 				}
 				s.logIs(t, want...)
-				s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true})
+				s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true, Reason: flips.Success})
 				if down := s.wait(t, 180); down != 1 {
 					t.Errorf("%d checks went down after the last ping, want 1", down)
 				}
@@ -392,7 +392,7 @@ func TestSpoolOfMissing(t *testing.T) {
 		s.cut(false)
 		s.wait(t, 5)
 		s.logIs(t, "in time 110", "late 140")
-		s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true})
+		s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true, Reason: flips.Success})
 	})
 }
 
@@ -408,7 +408,7 @@ func TestSpoolOfLost(t *testing.T) {
 		if down := s.wait(t, 10); down != 1 {
 			t.Error("the check never went down")
 		}
-		s.flipsAre(t, s.check.ID, flips.Flip{At: noon.Add(2 * time.Minute)}, flips.Flip{At: noon, Up: true})
+		s.flipsAre(t, s.check.ID, flips.Flip{At: noon.Add(2 * time.Minute), Reason: flips.Overdue}, flips.Flip{At: noon, Up: true, Reason: flips.Success})
 		// From now on nobody waits for it.
 		send(t, s.list[0], s.check.ID, "again")
 		if down := s.wait(t, 125); down != 1 {
@@ -452,7 +452,7 @@ func TestSpoolAfterKill(t *testing.T) {
 			t.Errorf("%d checks went down", down)
 		}
 		s.logIs(t, want...)
-		s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true})
+		s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true, Reason: flips.Success})
 	})
 }
 
@@ -482,8 +482,8 @@ func TestSpoolsMerge(t *testing.T) {
 						t.Errorf("ping %d is %s, want %s", list[i].N, list[i].UserAgent, want)
 					}
 				}
-				s.flipsAre(t, s.check.ID, flips.Flip{At: noon.Add(13 * time.Second), Up: true}, flips.Flip{At: noon.Add(10 * time.Second)},
-					flips.Flip{At: noon, Up: true})
+				s.flipsAre(t, s.check.ID, flips.Flip{At: noon.Add(13 * time.Second), Up: true, Reason: flips.Success}, flips.Flip{At: noon.Add(10 * time.Second), Reason: flips.Failure},
+					flips.Flip{At: noon, Up: true, Reason: flips.Success})
 			})
 		})
 	}
@@ -609,7 +609,7 @@ func TestSpoolOld(t *testing.T) {
 		if want := noon.Add(20*time.Minute + 10*time.Second); !c.LastPing.Equal(want) || c.NPings != 22 {
 			t.Errorf("last ping %v of %d, want %v of 22", c.LastPing, c.NPings, want)
 		}
-		s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true})
+		s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true, Reason: flips.Success})
 	})
 }
 
@@ -739,7 +739,7 @@ func TestSpoolsOfAnyCourse(t *testing.T) {
 		if diff := gocmp.Diff(want, s.entries(t)); diff != "" {
 			r.Errorf("log (-want +got):\n%s", diff)
 		}
-		if diff := gocmp.Diff([]flips.Flip{{At: noon, Up: true}}, s.flips(t, s.check.ID)); diff != "" {
+		if diff := gocmp.Diff([]flips.Flip{{At: noon, Up: true, Reason: flips.Success}}, s.flips(t, s.check.ID)); diff != "" {
 			r.Errorf("flips (-want +got):\n%s", diff)
 		}
 	})
@@ -776,7 +776,7 @@ func TestSpoolOfClockAhead(t *testing.T) {
 					t.Errorf("%d checks went down, %d pings are left", down, spooled(t, m))
 				}
 				s.logIs(t, slices.Insert(want, 0, "ahead 50")...)
-				s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true})
+				s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true, Reason: flips.Success})
 			})
 		})
 	}

@@ -32,7 +32,7 @@ func (l *ledger) settle(c checks.Check, effects checks.Effects) {
 	l.check = c
 	for _, tr := range effects.Transitions {
 		l.transitions = append(l.transitions, tr)
-		if tr.Reason == checks.ReasonOverdue || tr.Reason == checks.ReasonOverrun {
+		if tr.Reason == flips.Overdue || tr.Reason == flips.Overrun {
 			l.runs, l.timed = append(l.runs, checks.Run{At: tr.At, Result: checks.RunMissed}), append(l.timed, false)
 		}
 	}

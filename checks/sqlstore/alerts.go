@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -49,7 +50,7 @@ type alertRow struct {
 func (r *alertRow) alert(claimed store.QueuedDelivery) (a store.Alert, err error) {
 	a = store.Alert{
 		QueuedDelivery: claimed, Project: r.Project, Channel: store.OnAlert, Reminder: int(r.Reminder),
-		Flip:   store.AlertFlip{At: instant(r.FlipAt), Up: r.FlipUp, Reason: checks.Reason(r.Reason)},
+		Flip:   store.AlertFlip{At: instant(r.FlipAt), Up: r.FlipUp, Reason: flips.Reason(r.Reason)},
 		DownAt: instant(r.DownAt), UpAt: instant(r.UpAt), Close: r.Close, Open: r.Open,
 	}
 	if r.ChannelID != store.OnAlert.ID {
@@ -210,7 +211,7 @@ func (s *database) earlierFlips(ctx context.Context, ids []int64) (map[int64][]s
 	earlier := make(map[int64][]store.AlertFlip)
 	for _, r := range rows {
 		earlier[r.DeliveryID] = append(earlier[r.DeliveryID],
-			store.AlertFlip{At: instant(r.At), Up: r.Up, Reason: checks.Reason(r.Reason)})
+			store.AlertFlip{At: instant(r.At), Up: r.Up, Reason: flips.Reason(r.Reason)})
 	}
 	return earlier, nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // testDueChannels finds the channels that something is due for, page by page.
@@ -102,8 +102,8 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 		t.Errorf("claimed what has ended: %+v", list)
 	}
 	want := []store.Delivery{
-		{Status: channels.Up, Reason: checks.ReasonSuccess, State: store.DeliveryFailed, Attempts: 1, CreatedAt: noon.Add(time.Second), Error: "refused"},
-		{Status: channels.Down, Reason: checks.ReasonFailure, State: store.DeliverySent, Attempts: 3, CreatedAt: noon},
+		{Status: channels.Up, Reason: flips.Success, State: store.DeliveryFailed, Attempts: 1, CreatedAt: noon.Add(time.Second), Error: "refused"},
+		{Status: channels.Down, Reason: flips.Failure, State: store.DeliverySent, Attempts: 3, CreatedAt: noon},
 	}
 	list := f.history(t, store.DeliveryQuery{})
 	for i := range want {
@@ -291,6 +291,6 @@ func testDeliveryLines(t *testing.T, f fixture) {
 		t.Errorf("in place of it: %+v", list[1])
 	}
 	alerts := f.alerts(t, []store.QueuedDelivery{{ID: list[1].ID}})
-	want := []store.AlertFlip{{At: noon, Reason: checks.ReasonFailure}, {At: noon.Add(time.Second), Up: true, Reason: checks.ReasonSuccess}}
+	want := []store.AlertFlip{{At: noon, Reason: flips.Failure}, {At: noon.Add(time.Second), Up: true, Reason: flips.Success}}
 	same(t, "the flips that it sums up", alerts[0].Earlier, want)
 }

@@ -64,7 +64,7 @@ func testDueChecks(t *testing.T, f fixture) {
 		same(t, "due "+test.name, found, test.want)
 		same(t, "flips "+test.name, flipped, len(test.want))
 	}
-	same(t, "flips", f.flips(t, late.ID), []flips.Flip{{At: deadline, Up: false}, {At: noon, Up: true}})
+	same(t, "flips", f.flips(t, late.ID), []flips.Flip{{At: deadline, Reason: flips.Overdue}, {At: noon, Up: true, Reason: flips.Success}})
 	if c := f.check(t, idle.ID); c.Stored != checks.StatusNew {
 		t.Errorf("a check without pings is %v, want new", c.Stored)
 	}

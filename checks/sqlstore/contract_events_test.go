@@ -6,6 +6,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -41,7 +42,7 @@ func testHistory(t *testing.T, f fixture) {
 	}
 	paused := checks.StatusPaused
 	same(t, "statuses", got, []checks.Status{checks.StatusDown, paused, checks.StatusUp, checks.StatusDown})
-	if len(all) < 4 || all[0].From != paused || all[0].Reason != checks.ReasonFailure || !all[0].At.Equal(at(4)) {
+	if len(all) < 4 || all[0].From != paused || all[0].Reason != flips.Failure || !all[0].At.Equal(at(4)) {
 		t.Fatalf("history %+v", all)
 	}
 	for i, want := range []int{2, 0, 2, 2} {

@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -30,7 +31,7 @@ func testAlerts(t *testing.T, f fixture) {
 	got := list[1]
 	same(t, "check", got.Check.ID, c.ID)
 	same(t, "channel", got.Channel, ops)
-	same(t, "flip", got.Flip, store.AlertFlip{At: noon, Reason: checks.ReasonFailure})
+	same(t, "flip", got.Flip, store.AlertFlip{At: noon, Reason: flips.Failure})
 	if got.Project != f.project.Name || got.Check.NPings != 1 || !got.UpAt.IsZero() || !got.DownAt.IsZero() || len(got.Earlier) != 0 {
 		t.Errorf("alert %+v", got)
 	}
@@ -49,7 +50,7 @@ func testAlerts(t *testing.T, f fixture) {
 	}
 	next := f.exchange(t, noon.Add(4*time.Minute), perChannel, sent(claimed...)...)
 	up := f.alerts(t, next)
-	if len(up) != 1 || !up[0].DownAt.Equal(noon) || !up[0].UpAt.IsZero() || !up[0].Flip.Up || up[0].Flip.Reason != checks.ReasonSuccess {
+	if len(up) != 1 || !up[0].DownAt.Equal(noon) || !up[0].UpAt.IsZero() || !up[0].Flip.Up || up[0].Flip.Reason != flips.Success {
 		t.Errorf("alert of the check that is up again: %+v", up)
 	}
 

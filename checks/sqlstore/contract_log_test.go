@@ -83,27 +83,27 @@ func testPingBodies(t *testing.T, f fixture) {
 	}
 }
 
-// testFlipWindows: the bounds of Flips are exclusive and count microseconds.
+// testFlipWindows: the window of Flips contains its start and not its end, and counts microseconds.
 func testFlipWindows(t *testing.T, f fixture) {
 	c := f.create(t, checks.Spec{})
 	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 	for i, kind := range []pings.Kind{pings.Success, pings.Failure, pings.Success} {
 		f.ping(t, c.ID, pings.Signal{Kind: kind}, at(i))
 	}
-	all := []flips.Flip{{At: at(2), Up: true}, {At: at(1), Up: false}, {At: at(0), Up: true}}
+	all := []flips.Flip{{At: at(2), Up: true, Reason: flips.Success}, {At: at(1), Reason: flips.Failure}, {At: at(0), Up: true, Reason: flips.Success}}
 	for _, test := range []struct {
-		name          string
-		after, before time.Time
-		want          []flips.Flip
+		name        string
+		from, until time.Time
+		want        []flips.Flip
 	}{
 		{"no bounds", time.Time{}, time.Time{}, all},
-		{"after is exclusive", at(1), time.Time{}, all[:1]},
-		{"after, a microsecond earlier", at(1).Add(-time.Microsecond), time.Time{}, all[:2]},
-		{"before is exclusive", time.Time{}, at(1), all[2:]},
-		{"both", at(0), at(2), all[1:2]},
+		{"from is inclusive", at(1), time.Time{}, all[:2]},
+		{"from, a microsecond later", at(1).Add(time.Microsecond), time.Time{}, all[:1]},
+		{"until is exclusive", time.Time{}, at(1), all[2:]},
+		{"both", at(0), at(2), all[1:]},
 		{"before 1970", time.Time{}, time.Unix(-5, 0), nil},
 	} {
-		got, err := f.Flips(t.Context(), c.ID, test.after, test.before)
+		got, err := f.Flips(t.Context(), c.ID, test.from, test.until)
 		must(t, err)
 		same(t, test.name, got, test.want)
 	}
@@ -115,9 +115,9 @@ func testTransitions(t *testing.T, f fixture) {
 	c := f.create(t, checks.Spec{})
 	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 	want := []checks.Transition{
-		{From: checks.StatusNew, To: checks.StatusDown, At: at(0), Reason: checks.ReasonFailure},
+		{From: checks.StatusNew, To: checks.StatusDown, At: at(0), Reason: flips.Failure},
 		{From: checks.StatusDown, To: checks.StatusPaused, At: at(0)},
-		{From: checks.StatusPaused, To: checks.StatusUp, At: at(1), Reason: checks.ReasonSuccess},
+		{From: checks.StatusPaused, To: checks.StatusUp, At: at(1), Reason: flips.Success},
 		{From: checks.StatusUp, To: checks.StatusPaused, At: at(2)},
 	}
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, at(0))
@@ -137,10 +137,10 @@ func testTransitions(t *testing.T, f fixture) {
 	f.ping(t, tied.ID, pings.Signal{}, at(3))
 	f.ping(t, tied.ID, pings.Signal{Kind: pings.Failure}, at(3))
 	same(t, "transitions of one instant", list(tied.ID), []checks.Transition{
-		{From: checks.StatusNew, To: checks.StatusDown, At: at(3), Reason: checks.ReasonFailure},
+		{From: checks.StatusNew, To: checks.StatusDown, At: at(3), Reason: flips.Failure},
 		{From: checks.StatusDown, To: checks.StatusPaused, At: at(3)},
-		{From: checks.StatusPaused, To: checks.StatusUp, At: at(3), Reason: checks.ReasonSuccess},
-		{From: checks.StatusUp, To: checks.StatusDown, At: at(3), Reason: checks.ReasonFailure},
+		{From: checks.StatusPaused, To: checks.StatusUp, At: at(3), Reason: flips.Success},
+		{From: checks.StatusUp, To: checks.StatusDown, At: at(3), Reason: flips.Failure},
 	})
 	again := f.create(t, checks.Spec{})
 	f.ping(t, again.ID, pings.Signal{}, at(1))
@@ -148,9 +148,9 @@ func testTransitions(t *testing.T, f fixture) {
 	f.ping(t, again.ID, pings.Signal{}, at(3))
 	f.pause(t, again.ID, at(3))
 	same(t, "a pause at the instant at which another ended", list(again.ID), []checks.Transition{
-		{From: checks.StatusNew, To: checks.StatusUp, At: at(1), Reason: checks.ReasonSuccess},
+		{From: checks.StatusNew, To: checks.StatusUp, At: at(1), Reason: flips.Success},
 		{From: checks.StatusUp, To: checks.StatusPaused, At: at(2)},
-		{From: checks.StatusPaused, To: checks.StatusUp, At: at(3), Reason: checks.ReasonSuccess},
+		{From: checks.StatusPaused, To: checks.StatusUp, At: at(3), Reason: flips.Success},
 		{From: checks.StatusUp, To: checks.StatusPaused, At: at(3)},
 	})
 	history, err := f.History(t.Context(), tied.ID, store.HistoryQuery{Limit: 1})

@@ -114,5 +114,5 @@ func testPruneFlips(t *testing.T, f fixture) {
 	if n, err := f.PruneFlips(t.Context(), noon.Add(time.Hour), nil); err != nil || n != 1 {
 		t.Errorf("removed %d flips, want 1; error %v", n, err)
 	}
-	same(t, "flips left", f.flips(t, c.ID), []flips.Flip{{At: noon.Add(time.Hour), Up: true}})
+	same(t, "flips left", f.flips(t, c.ID), []flips.Flip{{At: noon.Add(time.Hour), Up: true, Reason: flips.Success}})
 }

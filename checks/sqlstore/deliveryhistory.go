@@ -7,8 +7,8 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // historyRow is a delivery with its check, its channel, and the direction and the reason of its flip.
@@ -71,7 +71,7 @@ func (r *historyRow) delivery() store.Delivery {
 	d := store.Delivery{
 		ID: r.ID, CheckID: r.CheckUUID, CheckName: r.CheckName,
 		ChannelID: r.ChannelID, ChannelName: r.ChannelName, ChannelKind: channels.Kind(r.ChannelKind),
-		Status: channels.Down, Reason: checks.Reason(r.Reason), Reminder: int(r.Reminder),
+		Status: channels.Down, Reason: flips.Reason(r.Reason), Reminder: int(r.Reminder),
 		State: store.DeliveryState(r.State), Attempts: int(r.Attempts),
 		CreatedAt: instant(r.CreatedAt), FinishedAt: instant(r.FinishedAt), Error: r.Error, Close: r.Close,
 	}

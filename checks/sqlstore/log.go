@@ -99,29 +99,30 @@ func (s *database) Ping(ctx context.Context, checkID uuid.UUID, n int64, limit i
 type flipRow struct {
 	bun.BaseModel `bun:"table:rollcall_flips,alias:f"`
 
-	ID int64 `bun:"id,pk"`
-	At int64 `bun:"at"`
-	Up bool  `bun:"up"`
+	ID     int64        `bun:"id,pk"`
+	At     int64        `bun:"at"`
+	Up     bool         `bun:"up"`
+	Reason flips.Reason `bun:"reason"`
 }
 
 // Flips returns the flips of a check in a window, newest first.
-func (s *database) Flips(ctx context.Context, checkID uuid.UUID, after, before time.Time) ([]flips.Flip, error) {
+func (s *database) Flips(ctx context.Context, checkID uuid.UUID, from, until time.Time) ([]flips.Flip, error) {
 	var rows []flipRow
 	// Order by identifier, which is the order of commits: instants can be out of order after a clock was set back.
 	q := s.db.NewSelect().Model(&rows).Join("JOIN rollcall_checks AS c ON c.id = f.check_id").
 		Where("c.uuid = ?", checkID).OrderExpr("f.id DESC")
-	if !after.IsZero() {
-		q = q.Where("f.at > ?", after.UnixMicro())
+	if !from.IsZero() {
+		q = q.Where("f.at >= ?", from.UnixMicro())
 	}
-	if !before.IsZero() {
-		q = q.Where("f.at < ?", before.UnixMicro())
+	if !until.IsZero() {
+		q = q.Where("f.at < ?", until.UnixMicro())
 	}
 	if err := q.Scan(ctx); err != nil {
 		return nil, translate(err)
 	}
 	list := make([]flips.Flip, len(rows))
 	for i, r := range rows {
-		list[i] = flips.Flip{At: instant(r.At), Up: r.Up}
+		list[i] = flips.Flip{At: instant(r.At), Up: r.Up, Reason: r.Reason}
 	}
 	return list, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // transitionRow is a flip or a pause.
@@ -21,7 +22,7 @@ type transitionRow struct {
 
 // read sets the transition.
 func (r *transitionRow) read() (err error) {
-	r.At, r.Reason = instant(r.at), checks.Reason(r.reason)
+	r.At, r.Reason = instant(r.at), flips.Reason(r.reason)
 	if r.To, err = decode(statuses[:], r.to); err != nil {
 		return err
 	}

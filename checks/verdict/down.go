@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/verdict/cause"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -24,11 +25,11 @@ func (b *builder) explainDown() {
 // reason says why the check went down.
 func (b *builder) reason(t checks.Transition) {
 	switch t.Reason {
-	case checks.ReasonOverdue:
+	case flips.Overdue:
 		b.overdue(t)
-	case checks.ReasonOverrun:
+	case flips.Overrun:
 		b.overrun(t)
-	case checks.ReasonFailure:
+	case flips.Failure:
 		b.failed(t)
 	}
 }
@@ -127,7 +128,7 @@ func (b *builder) lastSuccess(t checks.Transition) []Part {
 			at = p.At
 		}
 	}
-	wasUp := t.Reason == checks.ReasonOverdue || t.Reason == checks.ReasonOverrun && t.From == checks.StatusUp
+	wasUp := t.Reason == flips.Overdue || t.Reason == flips.Overrun && t.From == checks.StatusUp
 	if at.IsZero() && wasUp && !b.Check.LastPing.After(t.At) {
 		at = b.Check.LastPing // a check that was up was last pinged with a success
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -336,8 +337,8 @@ func TestHostileNames(t *testing.T) {
 
 func TestForAlert(t *testing.T) {
 	late := at(22, 3, 20)
-	down := checks.Transition{To: checks.StatusDown, At: late, Reason: checks.ReasonOverdue}
-	up := checks.Transition{To: checks.StatusUp, At: at(22, 3, 39), Reason: checks.ReasonSuccess}
+	down := checks.Transition{To: checks.StatusDown, At: late, Reason: flips.Overdue}
+	up := checks.Transition{To: checks.StatusUp, At: at(22, 3, 39), Reason: flips.Success}
 	daily := func() *story { return begin(t, checks.Spec{}).success(at(21, 3, 4)) }
 	for _, test := range []struct {
 		name     string
@@ -356,7 +357,7 @@ func TestForAlert(t *testing.T) {
 		{"up", daily().settle(late).success(at(22, 3, 39)), verdict.Flip{Transition: up, DownAt: late}, 0, at(22, 4, 0),
 			"Up since 22 Nov 03:39, after 19 min down. Next run due on 23 Nov 03:00 Europe/Riga."},
 		{"exit status and output", daily().ping(pings.Signal{Kind: pings.Failure, ExitStatus: new(7), Body: []byte("copying\ndisk full\ncleaning up\n")}, at(22, 2, 0)),
-			verdict.Flip{Transition: checks.Transition{To: checks.StatusDown, At: at(22, 2, 0).UTC(), Reason: checks.ReasonFailure}}, 0, at(22, 2, 0),
+			verdict.Flip{Transition: checks.Transition{To: checks.StatusDown, At: at(22, 2, 0).UTC(), Reason: flips.Failure}}, 0, at(22, 2, 0),
 			"Down since 22 Nov 02:00 Europe/Riga. The job reported a failure with exit status 7: “disk full”; last success on 21 Nov 03:04."},
 	} {
 		t.Run(test.name, func(t *testing.T) {

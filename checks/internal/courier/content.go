@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -175,13 +176,13 @@ func incidentID(check uuid.UUID, down time.Time) string {
 // that ping caused the flip.
 func reasonText(flip store.AlertFlip, last pings.Ping) string {
 	switch flip.Reason {
-	case checks.ReasonSuccess:
+	case flips.Success:
 		return "the job reported success"
-	case checks.ReasonOverdue:
+	case flips.Overdue:
 		return "the expected ping did not arrive in time"
-	case checks.ReasonOverrun:
+	case flips.Overrun:
 		return "a run took too long"
-	case checks.ReasonFailure:
+	case flips.Failure:
 		text := "the job reported a failure"
 		if last.Kind != pings.Failure || !last.At.Equal(flip.At) {
 			return text

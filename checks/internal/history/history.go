@@ -84,8 +84,8 @@ func (h *History) Flips(ctx context.Context, id uuid.UUID, window flips.Window) 
 	if err != nil {
 		return nil, err
 	}
-	after, before := window.Bounds(now)
-	stored, err := h.Store.Flips(ctx, id, after, before)
+	from, until := window.Bounds(now)
+	stored, err := h.Store.Flips(ctx, id, from, until)
 	if err != nil && !errors.Is(err, checks.ErrNotFound) {
 		return nil, err
 	}

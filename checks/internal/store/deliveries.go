@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -138,7 +139,7 @@ type Alert struct {
 type AlertFlip struct {
 	At     time.Time
 	Up     bool
-	Reason checks.Reason
+	Reason flips.Reason
 }
 
 // MaxEarlier bounds the earlier flips that an alert sums up. It sums up the newest.
@@ -158,7 +159,7 @@ type Delivery struct {
 	// Status is the status that the alert reports.
 	Status channels.Status
 	// Reason is the reason of the flip that the alert is about, or "" if the flip was pruned.
-	Reason checks.Reason
+	Reason flips.Reason
 	// Close says why the delivery closes an incident. It is "" for an alert.
 	Close string
 	// Reminder is 0 for the alert itself and counts the reminders from 1.

@@ -17,9 +17,9 @@ type History interface {
 	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 	// Checks is that of [Admin].
 	Checks(ctx context.Context, f CheckFilter) ([]checks.Check, error)
-	// Flips returns the flips of a check after and before the given instants, both exclusive, newest first. A
-	// zero time is no bound; others may lie before 1970.
-	Flips(ctx context.Context, checkID uuid.UUID, after, before time.Time) ([]flips.Flip, error)
+	// Flips returns the flips of a check at or after from and before until, newest first. A zero time is no bound; others
+	// may lie before 1970.
+	Flips(ctx context.Context, checkID uuid.UUID, from, until time.Time) ([]flips.Flip, error)
 	// Transitions returns, for each of the checks that has some, the transitions and the pauses at or after an instant, by
 	// time. The zero time selects all. Those of one instant are in the order in which they happened; see [MergePauses].
 	// Each has the fields with which SaveChecks got it.

@@ -17,6 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/pings/email"
 )
@@ -54,7 +55,7 @@ func Check(ctx context.Context, mon *monitor.Monitor, c checks.Check, log []ping
 
 // addOutput reads the output of the failure that took a check down. Without the output the verdict is shorter.
 func addOutput(ctx context.Context, mon *monitor.Monitor, in *verdict.Input) {
-	if n := len(in.Transitions); n == 0 || in.Transitions[n-1].Reason != checks.ReasonFailure {
+	if n := len(in.Transitions); n == 0 || in.Transitions[n-1].Reason != flips.Failure {
 		return
 	}
 	at := in.Transitions[len(in.Transitions)-1].At

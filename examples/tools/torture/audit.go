@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -74,7 +75,7 @@ func (s *site) readFlips(ctx context.Context, id uuid.UUID) ([]flipRecord, error
 			to = checks.StatusUp
 		}
 		list[i] = flipRecord{Deliveries: row.Deliveries, Transition: checks.Transition{
-			From: stored[row.FromStatus], To: to, At: time.UnixMicro(row.At).UTC(), Reason: checks.Reason(row.Reason),
+			From: stored[row.FromStatus], To: to, At: time.UnixMicro(row.At).UTC(), Reason: flips.Reason(row.Reason),
 		}}
 	}
 	return list, nil

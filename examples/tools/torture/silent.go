@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // silent is a check that gets a few pings and then no more.
@@ -82,7 +83,7 @@ func (s *site) silentFaults(ctx context.Context, list []silent) (faults []string
 		if diff := rec.replay(q.initial, now); diff != "" {
 			found = append(found, diff)
 		}
-		if q.due > 0 && (len(rec.flips) == 0 || rec.flips[len(rec.flips)-1].Reason != checks.ReasonOverrun) {
+		if q.due > 0 && (len(rec.flips) == 0 || rec.flips[len(rec.flips)-1].Reason != flips.Overrun) {
 			found = append(found, "it did not go down by itself")
 		}
 		for _, fault := range found {

@@ -201,10 +201,10 @@ func TestRestoreWhileJobsWentOn(t *testing.T) {
 		if n, err := mon.Sweep(t.Context()); n != 1 || err != nil {
 			t.Errorf("%d checks went down, %v", n, err)
 		}
-		wantState(t, mon, hourly, checks.StatusDown, 1, []flips.Flip{{At: begin.Add(70 * time.Minute)}, {At: begin, Up: true}})
-		wantState(t, mon, daily, checks.StatusUp, 1, []flips.Flip{{At: begin, Up: true}})
+		wantState(t, mon, hourly, checks.StatusDown, 1, []flips.Flip{{At: begin.Add(70 * time.Minute), Reason: flips.Overdue}, {At: begin, Up: true, Reason: flips.Success}})
+		wantState(t, mon, daily, checks.StatusUp, 1, []flips.Flip{{At: begin, Up: true, Reason: flips.Success}})
 		mustPing(t, mon, hourly)
-		wantState(t, mon, hourly, checks.StatusUp, 2, []flips.Flip{{At: clock.Now(), Up: true}, {At: begin.Add(70 * time.Minute)}, {At: begin, Up: true}})
+		wantState(t, mon, hourly, checks.StatusUp, 2, []flips.Flip{{At: clock.Now(), Up: true, Reason: flips.Success}, {At: begin.Add(70 * time.Minute), Reason: flips.Overdue}, {At: begin, Up: true, Reason: flips.Success}})
 		if n, err := mon.Sweep(t.Context()); n != 0 || err != nil {
 			t.Errorf("%d checks went down, %v", n, err)
 		}
@@ -244,11 +244,7 @@ func wantState(t *testing.T, mon *monitor.Monitor, c checks.Check, status checks
 		t.Errorf("%s is %s with %d pings, %v; want %s with %d", c.Name, now.Status(mon.Now()), now.NPings, err, status, count)
 	}
 	list, err := mon.Flips(t.Context(), c.ID, flips.Window{})
-	var got []flips.Flip
-	for _, flip := range list {
-		got = append(got, flips.Flip{At: flip.At, Up: flip.Up})
-	}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+	if diff := cmp.Diff(want, list); err != nil || diff != "" {
 		t.Errorf("flips of %s: %v (-want +got):\n%s", c.Name, err, diff)
 	}
 }

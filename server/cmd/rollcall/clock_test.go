@@ -29,36 +29,38 @@ func TestClockJumps(t *testing.T) {
 		Flips              []flips.Flip    // newest first
 	}
 	const hour, day, minute = time.Hour, 24 * time.Hour, time.Minute
-	flip := func(at time.Duration, up bool) flips.Flip { return flips.Flip{At: noon.Add(at), Up: up} }
+	flip := func(at time.Duration, reason flips.Reason) flips.Flip {
+		return flips.Flip{At: noon.Add(at), Up: reason == flips.Success, Reason: reason}
+	}
 	for name, test := range map[string]struct {
 		events []event
 		want   outcome // at the last event
 	}{
 		"back an hour": {
 			[]event{{0, pings.Success}, {-hour, ""}, {-hour, pings.Success}},
-			outcome{"up", -hour, -hour + 10*minute, 2, []time.Duration{-hour, 0}, []flips.Flip{flip(0, true)}},
+			outcome{"up", -hour, -hour + 10*minute, 2, []time.Duration{-hour, 0}, []flips.Flip{flip(0, flips.Success)}},
 		},
 		"back an hour, and no ping comes": { // the deadline counts by the new clock
 			[]event{{0, pings.Success}, {-hour, pings.Success}, {-hour + 15*minute, ""}},
-			outcome{"down", -hour, 0, 2, []time.Duration{-hour, 0}, []flips.Flip{flip(-hour+15*minute, false), flip(0, true)}},
+			outcome{"down", -hour, 0, 2, []time.Duration{-hour, 0}, []flips.Flip{flip(-hour+15*minute, flips.Overdue), flip(0, flips.Success)}},
 		},
 		"back an hour after the last ping": { // the deadline comes an hour late
 			[]event{{0, pings.Success}, {-hour, ""}, {14 * minute, ""}, {15 * minute, ""}},
-			outcome{"down", 0, 0, 1, []time.Duration{0}, []flips.Flip{flip(15*minute, false), flip(0, true)}},
+			outcome{"down", 0, 0, 1, []time.Duration{0}, []flips.Flip{flip(15*minute, flips.Overdue), flip(0, flips.Success)}},
 		},
 		"back an hour while it is down": {
 			[]event{{0, pings.Failure}, {-hour, ""}, {-hour, pings.Success}},
-			outcome{"up", -hour, -hour + 10*minute, 2, []time.Duration{-hour, 0}, []flips.Flip{flip(-hour, true), flip(0, false)}},
+			outcome{"up", -hour, -hour + 10*minute, 2, []time.Duration{-hour, 0}, []flips.Flip{flip(-hour, flips.Success), flip(0, flips.Failure)}},
 		},
 		"forward a day": { // as if no ping had come for a day
 			[]event{{0, pings.Success}, {day, ""}, {day, pings.Success}},
 			outcome{"up", day, day + 10*minute, 2, []time.Duration{day, 0},
-				[]flips.Flip{flip(day, true), flip(15*minute, false), flip(0, true)}},
+				[]flips.Flip{flip(day, flips.Success), flip(15*minute, flips.Overdue), flip(0, flips.Success)}},
 		},
 		"forward a day and back": { // the next ping replaces the one with the late date
 			[]event{{0, pings.Success}, {day, pings.Success}, {minute, ""}, {minute, pings.Success}, {17 * minute, ""}},
 			outcome{"down", minute, 0, 3, []time.Duration{minute, day, 0},
-				[]flips.Flip{flip(16*minute, false), flip(day, true), flip(15*minute, false), flip(0, true)}},
+				[]flips.Flip{flip(16*minute, flips.Overdue), flip(day, flips.Success), flip(15*minute, flips.Overdue), flip(0, flips.Success)}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

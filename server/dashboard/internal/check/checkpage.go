@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -184,9 +185,9 @@ type deliveryLine struct {
 }
 
 // reasons are the words for why a check went up or down.
-var reasons = map[checks.Reason]string{
-	checks.ReasonSuccess: "the job reported success", checks.ReasonFailure: "the job reported a failure",
-	checks.ReasonOverdue: "the expected ping did not arrive in time", checks.ReasonOverrun: "a run took too long",
+var reasons = map[flips.Reason]string{
+	flips.Success: "the job reported success", flips.Failure: "the job reported a failure",
+	flips.Overdue: "the expected ping did not arrive in time", flips.Overrun: "a run took too long",
 }
 
 // eventViews prepares the newest events, newest first.

@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -153,13 +154,13 @@ func deliveryRowOf(d monitor.Delivery, edit bool) deliveryRow {
 // whyChanged says why the check of a delivery changed.
 func whyChanged(d monitor.Delivery) string {
 	switch d.Reason {
-	case checks.ReasonSuccess:
+	case flips.Success:
 		return "the job reported success"
-	case checks.ReasonFailure:
+	case flips.Failure:
 		return "the job reported a failure"
-	case checks.ReasonOverdue:
+	case flips.Overdue:
 		return "the expected ping did not arrive in time"
-	case checks.ReasonOverrun:
+	case flips.Overrun:
 		return "a run took too long"
 	}
 	return ""

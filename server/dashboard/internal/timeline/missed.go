@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
 // wait knows when a check was watched and when its runs came.
@@ -166,7 +167,7 @@ func (w *wait) chain(list []Run, at, end time.Time) (_ []Run, more bool) {
 // recorded adds the missed runs that took the check down and that the present settings do not explain.
 func (w *wait) recorded(list []Run) []Run {
 	for _, t := range w.transitions {
-		if t.Reason != checks.ReasonOverdue || t.To != checks.StatusDown {
+		if t.Reason != flips.Overdue || t.To != checks.StatusDown {
 			continue
 		}
 		expected := t.At.Add(-w.Grace)

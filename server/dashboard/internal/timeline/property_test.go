@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
 )
@@ -70,7 +71,7 @@ func TestProperties(t *testing.T) {
 		}
 		_, effects := j.Settle(now)
 		for _, tr := range append(j.transitions, effects.Transitions...) {
-			if tr.Reason != checks.ReasonOverdue && tr.Reason != checks.ReasonOverrun || tr.At.Before(line.Since) || limit < len(j.log) {
+			if tr.Reason != flips.Overdue && tr.Reason != flips.Overrun || tr.At.Before(line.Since) || limit < len(j.log) {
 				continue
 			}
 			if !covered(line.Runs, tr.At, j.RunLimit(), now) {

@@ -1,4 +1,4 @@
-package flips_test
+package server
 
 import (
 	"errors"
@@ -12,17 +12,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rollcall-dev/rollcall/flips"
 	"pgregory.net/rapid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/flips"
 )
 
-// query adapts the values of a URL for ParseWindow.
-func query(q url.Values) func(string) (string, bool) {
-	return func(name string) (string, bool) { return q.Get(name), q.Has(name) }
-}
-
-func TestParseWindow(t *testing.T) {
+func TestFlipWindow(t *testing.T) {
 	unix := func(seconds int64) time.Time { return time.Unix(seconds, 0).UTC() }
+	newer := func(seconds int64) time.Time { return unix(seconds).Add(time.Microsecond) }
 	tests := []struct {
 		query string
 		want  flips.Window
@@ -51,19 +49,19 @@ func TestParseWindow(t *testing.T) {
 		{"seconds=+5", flips.Window{}, `seconds is not a whole number: " 5"`},
 		{"seconds=%D9%A5", flips.Window{}, `seconds is not a whole number: "٥"`},
 		{"seconds=%FF%00", flips.Window{}, `seconds is not a whole number: "\xff\x00"`},
-		{"start=0", flips.Window{Start: unix(0)}, ""},
-		{"start=1767225600", flips.Window{Start: unix(1767225600)}, ""},
-		{"start=10000000000", flips.Window{Start: unix(10000000000)}, ""},
+		{"start=0", flips.Window{From: newer(0)}, ""},
+		{"start=1767225600", flips.Window{From: newer(1767225600)}, ""},
+		{"start=10000000000", flips.Window{From: newer(10000000000)}, ""},
 		{"start=10000000001", flips.Window{}, "start is too large: 10000000001, the maximum is 10000000000"},
 		{"start=-1", flips.Window{}, "start is too small: -1, the minimum is 0"},
 		{"start=2026-01-01", flips.Window{}, `start is not a whole number: "2026-01-01"`},
 		{"start=", flips.Window{}, `start is not a whole number: ""`},
-		{"end=0", flips.Window{End: unix(0)}, ""},
-		{"end=10000000000", flips.Window{End: unix(10000000000)}, ""},
+		{"end=0", flips.Window{Until: unix(0)}, ""},
+		{"end=10000000000", flips.Window{Until: unix(10000000000)}, ""},
 		{"end=10000000001", flips.Window{}, "end is too large: 10000000001, the maximum is 10000000000"},
 		{"end=-5", flips.Window{}, "end is too small: -5, the minimum is 0"},
 		{"end=x", flips.Window{}, `end is not a whole number: "x"`},
-		{"seconds=60&start=2&end=1", flips.Window{Last: time.Minute, Start: unix(2), End: unix(1)}, ""},
+		{"seconds=60&start=2&end=1", flips.Window{Last: time.Minute, From: newer(2), Until: unix(1)}, ""},
 		{"end=x&start=y&seconds=z", flips.Window{}, `seconds is not a whole number: "z"`},
 		{"seconds=" + strings.Repeat("9", 5000), flips.Window{},
 			"seconds is too large: " + strings.Repeat("9", 40) + "…, the maximum is 31536000"},
@@ -76,7 +74,7 @@ func TestParseWindow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := flips.ParseWindow(query(values))
+			got, err := flipWindow(values)
 			text := ""
 			if err != nil {
 				text = err.Error()
@@ -91,27 +89,8 @@ func TestParseWindow(t *testing.T) {
 	}
 }
 
-func TestQueryError(t *testing.T) {
-	tests := []*flips.QueryError{
-		{Param: "seconds", Value: "31536001", Problem: flips.TooLarge, Bound: flips.MaxSeconds},
-		{Param: "start", Value: "-1", Problem: flips.TooSmall, Bound: 0},
-		{Param: "end", Value: "10000000001", Problem: flips.TooLarge, Bound: flips.MaxTimestamp},
-		{Param: "end", Value: "", Problem: flips.NotWhole},
-	}
-	for _, want := range tests {
-		_, err := flips.ParseWindow(query(url.Values{want.Param: {want.Value}}))
-		got, ok := errors.AsType[*flips.QueryError](err)
-		if !ok {
-			t.Fatalf("got %T, want a *QueryError", err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s=%s (-want +got):\n%s", want.Param, want.Value, diff)
-		}
-	}
-}
-
-// TestParseWindowInRange checks that ParseWindow accepts every window in range.
-func TestParseWindowInRange(t *testing.T) {
+// TestFlipWindowInRange checks that flipWindow accepts every window in range.
+func TestFlipWindowInRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := url.Values{}
 		draw := func(name string, maximum int64) *int64 {
@@ -123,16 +102,16 @@ func TestParseWindowInRange(t *testing.T) {
 			return &n
 		}
 		var want flips.Window
-		if n := draw("seconds", flips.MaxSeconds); n != nil {
+		if n := draw("seconds", maxFlipSeconds); n != nil {
 			want.Last = max(1, time.Duration(*n)*time.Second)
 		}
-		if n := draw("start", flips.MaxTimestamp); n != nil {
-			want.Start = time.Unix(*n, 0).UTC()
+		if n := draw("start", maxFlipTimestamp); n != nil {
+			want.From = time.Unix(*n, 0).UTC().Add(time.Microsecond)
 		}
-		if n := draw("end", flips.MaxTimestamp); n != nil {
-			want.End = time.Unix(*n, 0).UTC()
+		if n := draw("end", maxFlipTimestamp); n != nil {
+			want.Until = time.Unix(*n, 0).UTC()
 		}
-		got, err := flips.ParseWindow(query(values))
+		got, err := flipWindow(values)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,8 +121,8 @@ func TestParseWindowInRange(t *testing.T) {
 	})
 }
 
-// FuzzParseWindow compares the result with arithmetic on big integers.
-func FuzzParseWindow(f *testing.F) {
+// FuzzFlipWindow compares the result with arithmetic on big integers.
+func FuzzFlipWindow(f *testing.F) {
 	for _, value := range []string{"", "0", "-1", "-0", "31536000", "31536001", "10000000000", "9223372036854775808", "1e3", "+5", "\xff"} {
 		f.Add(value, value, value, true, true, true)
 	}
@@ -157,9 +136,9 @@ func FuzzParseWindow(f *testing.F) {
 			present     bool
 			maximum     int64
 		}{
-			{"seconds", seconds, hasSeconds, flips.MaxSeconds},
-			{"start", start, hasStart, flips.MaxTimestamp},
-			{"end", end, hasEnd, flips.MaxTimestamp},
+			{"seconds", seconds, hasSeconds, maxFlipSeconds},
+			{"start", start, hasStart, maxFlipTimestamp},
+			{"end", end, hasEnd, maxFlipTimestamp},
 		} {
 			if !p.present {
 				continue
@@ -170,33 +149,26 @@ func FuzzParseWindow(f *testing.F) {
 				bad = append(bad, p.name)
 			}
 		}
-		w, err := flips.ParseWindow(query(values))
+		w, err := flipWindow(values)
 		if len(bad) == 0 {
 			if err != nil {
 				t.Fatalf("refused: %v", err)
 			}
-			if (w.Last > 0) != hasSeconds || w.Start.IsZero() == hasStart || w.End.IsZero() == hasEnd {
+			if (w.Last > 0) != hasSeconds || w.From.IsZero() == hasStart || w.Until.IsZero() == hasEnd {
 				t.Errorf("the window does not have the bounds of the query: %+v", w)
 			}
 			w.Bounds(time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC))
 			return
 		}
-		problem, ok := errors.AsType[*flips.QueryError](err)
+		problem, ok := errors.AsType[*checks.FieldError](err)
 		if !ok {
-			t.Fatalf("got %v, want a *QueryError", err)
+			t.Fatalf("got %v, want a *FieldError", err)
 		}
-		if problem.Param != bad[0] {
-			t.Errorf("the error names %s, want %s", problem.Param, bad[0])
+		if problem.Field != bad[0] {
+			t.Errorf("the error names %s, want %s", problem.Field, bad[0])
 		}
 		if text := err.Error(); !utf8.ValidString(text) || len(text) > 300 {
 			t.Errorf("the error text is not valid UTF-8 or too long: %q", text)
 		}
 	})
-}
-
-func ExampleParseWindow() {
-	q := url.Values{"seconds": {"31536001"}}
-	_, err := flips.ParseWindow(func(name string) (string, bool) { return q.Get(name), q.Has(name) })
-	fmt.Println(err)
-	// Output: seconds is too large: 31536001, the maximum is 31536000
 }
