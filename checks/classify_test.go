@@ -74,8 +74,9 @@ func TestClassify(t *testing.T) {
 		"post in process":                         {post, pingSuccess, pings.Success},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := test.c.Classify(test.s.Cleaned()); got != test.want {
-				t.Errorf("%q, want %q", got, test.want)
+			signal, err := test.s.Normalized()
+			if got := test.c.Classify(signal); err != nil || got != test.want {
+				t.Errorf("%q, want %q; error %v", got, test.want, err)
 			}
 		})
 	}

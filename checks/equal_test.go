@@ -120,6 +120,7 @@ func TestPingRefusesInvalidSignals(t *testing.T) {
 		`signal is not valid: the kind "ign" is not success, start, fail or log`:    {Kind: pings.Ignored},
 		"signal is not valid: the exit status 999 is not in 0 to 255":               {ExitStatus: new(999)},
 		"signal is not valid: the exit status -1 is not in 0 to 255":                {ExitStatus: new(-1)},
+		"signal is not valid: the kind success contradicts the exit status 3":       {Kind: pings.Success, ExitStatus: new(3)},
 	} {
 		got, ping, effects, err := c.Ping(signal, noon.Add(24*time.Hour))
 		refused, ok := errors.AsType[*checks.FieldError](err)

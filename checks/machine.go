@@ -77,16 +77,17 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 // Ping applies a signal that was received at an instant, and returns the entry for the ping log. The state follows the
 // order of receipt, not that of the calls: a ping older than the newest event of the check is logged and counted, and
 // changes only what newer events left open. [pings.MaxLate] bounds how late it may be. The error is a *[FieldError] for a
-// signal with an unknown kind or exit status; nothing has changed then.
+// signal that [pings.Signal.Normalized] refuses; nothing has changed then.
 //
 // A signal with an earlier time ([pings.Signal.At]) changes the state only if it is the newest, and raises no alert. A
 // time after now counts as now. Effects then has only the alerts that Settle(now) would raise.
 func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effects, error) {
 	var effects Effects
-	if err := ValidateSignal(signal); err != nil {
-		return c, pings.Ping{}, effects, err
+	signal, err := signal.Normalized()
+	if err != nil {
+		return c, pings.Ping{}, effects, refuse("signal", "is not valid: %w", err)
 	}
-	signal, now = signal.Cleaned(), instant(now)
+	now = instant(now)
 	at := now
 	if !signal.At.IsZero() {
 		at = earlier(instant(signal.At), now)

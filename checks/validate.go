@@ -10,7 +10,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks/quiet"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
-	"github.com/rollcall-dev/rollcall/pings"
 )
 
 var slugForm = regexp.MustCompile(`^[a-z0-9_-]*$`)
@@ -30,14 +29,6 @@ func ValidPingKey(text string) bool {
 func refuse(field, format string, args ...any) error {
 	reason := fmt.Errorf(format, args...)
 	return &FieldError{Field: field, Reason: reason.Error(), Err: errors.Unwrap(reason)}
-}
-
-// ValidateSignal checks the kind and the exit status of a signal. The error is a *[FieldError].
-func ValidateSignal(s pings.Signal) error {
-	if err := s.Validate(); err != nil {
-		return refuse("signal", "is not valid: %w", err)
-	}
-	return nil
 }
 
 // validText checks a text of up to most characters, or of any length if most is 0. It refuses NUL, which PostgreSQL

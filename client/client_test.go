@@ -306,7 +306,7 @@ func TestErrors(t *testing.T) {
 		"exit status":  {func() error { return s.pinger(c.PingURL).ExitStatus(ctx, 256, nil) }, field("signal"), ""},
 		"exit and kind": {func() error {
 			return s.pinger(c.PingURL).Ping(ctx, pings.Signal{Kind: pings.Success, ExitStatus: new(3)})
-		}, field("signal"), "job: success ping: signal is success, which contradicts the exit status 3"},
+		}, field("signal"), "job: success ping: signal is not valid: the kind success contradicts the exit status 3"},
 	} {
 		err := test.call()
 		if err == nil || !test.is(err) || test.text != "" && err.Error() != test.text {

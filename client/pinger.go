@@ -145,8 +145,7 @@ func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) (
 }
 
 // Ping sends a signal, like the method of an embedded monitor. It sends Kind, RunID, ExitStatus and Body and ignores
-// the other fields. The zero Kind is a success. The error is a *[checks.FieldError] for a signal that no ping URL can
-// express: an invalid kind or exit status, or an exit status that contradicts the kind.
+// the other fields. The error is a *[checks.FieldError] for a signal that [pings.Signal.Normalized] refuses.
 func (p *Pinger) Ping(ctx context.Context, s pings.Signal) error { return p.reports().Ping(ctx, s) }
 
 // Ping sends a valid signal whose body is within the limit.

@@ -202,7 +202,8 @@ func (q *queue) read(name string) (waiting, error) {
 	if w.Kind == "" || w.At.IsZero() {
 		return w, errors.New("it has no kind or no time")
 	}
-	return w, w.signal().Validate()
+	_, err = w.signal().Normalized()
+	return w, err
 }
 
 func (q *queue) remove(name string) error { return os.Remove(filepath.Join(q.dir, name)) }

@@ -10,31 +10,45 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-func TestSignalValidate(t *testing.T) {
+func TestSignalNormalized(t *testing.T) {
 	for _, test := range []struct {
-		signal pings.Signal
-		want   string
+		kind pings.Kind
+		exit *int
+		want string // the kind, or the error
 	}{
-		{pings.Signal{}, ""},
-		{pings.Signal{Kind: pings.Log}, ""},
-		{pings.Signal{Kind: pings.Ignored}, `the kind "ign" is not success, start, fail or log`},
-		{pings.Signal{Kind: "succes"}, `the kind "succes" is not success, start, fail or log`},
-		{pings.Signal{ExitStatus: new(0)}, ""},
-		{pings.Signal{ExitStatus: new(255)}, ""},
-		{pings.Signal{ExitStatus: new(256)}, "the exit status 256 is not in 0 to 255"},
-		{pings.Signal{ExitStatus: new(-1)}, "the exit status -1 is not in 0 to 255"},
+		{"", nil, "success"},
+		{"", new(0), "success"},
+		{"", new(3), "fail"},
+		{"", new(255), "fail"},
+		{pings.Success, new(0), "success"},
+		{pings.Failure, new(3), "fail"},
+		{pings.Start, nil, "start"},
+		{pings.Failure, nil, "fail"},
+		{pings.Log, nil, "log"},
+		{pings.Success, new(3), "the kind success contradicts the exit status 3"},
+		{pings.Failure, new(0), "the kind fail contradicts the exit status 0"},
+		{pings.Start, new(0), "the kind start contradicts the exit status 0"},
+		{pings.Log, new(1), "the kind log contradicts the exit status 1"},
+		{pings.Ignored, nil, `the kind "ign" is not success, start, fail or log`},
+		{"succes", nil, `the kind "succes" is not success, start, fail or log`},
+		{"succes", new(0), `the kind "succes" is not success, start, fail or log`},
+		{"", new(256), "the exit status 256 is not in 0 to 255"},
+		{"", new(-1), "the exit status -1 is not in 0 to 255"},
 	} {
-		var got string
-		if err := test.signal.Validate(); err != nil {
+		s, err := pings.Signal{Kind: test.kind, ExitStatus: test.exit}.Normalized()
+		got := string(s.Kind)
+		if err != nil {
 			got = err.Error()
+		} else if again, err := s.Normalized(); err != nil || again.Kind != s.Kind {
+			t.Errorf("%q with exit status %v became %q, %v when normalized again", test.kind, test.exit, again.Kind, err)
 		}
 		if got != test.want {
-			t.Errorf("%+v: %q, want %q", test.signal, got, test.want)
+			t.Errorf("%q with exit status %v: %q, want %q", test.kind, test.exit, got, test.want)
 		}
 	}
 }
 
-func TestSignalCleaned(t *testing.T) {
+func TestSignalTexts(t *testing.T) {
 	for in, want := range map[string]string{
 		"curl/8.5":                        "curl/8.5",
 		"bad \xff byte":                   "bad \uFFFD byte",
@@ -43,26 +57,29 @@ func TestSignalCleaned(t *testing.T) {
 		strings.Repeat("😀", 300):          strings.Repeat("😀", 200),
 		strings.Repeat("ä", 199) + "\xc3": strings.Repeat("ä", 199) + "\uFFFD",
 	} {
-		if got := (pings.Signal{UserAgent: in}).Cleaned(); got.UserAgent != want || got.Kind != pings.Success {
+		if got, err := (pings.Signal{UserAgent: in}).Normalized(); err != nil || got.UserAgent != want || got.Kind != pings.Success {
 			t.Errorf("%q: %q %q, want %q", in, got.Kind, got.UserAgent, want)
 		}
 	}
 }
 
-func TestSignalCleanedOfInvalidRun(t *testing.T) {
+func TestInvalidRun(t *testing.T) {
 	id := uuid.New()
-	if got := (pings.Signal{RunID: uuid.NullUUID{UUID: id}}).Cleaned().RunID; got != (uuid.NullUUID{}) {
-		t.Errorf("no run became the run %v", got)
+	if got, err := (pings.Signal{RunID: uuid.NullUUID{UUID: id}}).Normalized(); err != nil || got.RunID != (uuid.NullUUID{}) {
+		t.Errorf("no run became the run %v, error %v", got.RunID, err)
 	}
-	if got := (pings.Signal{RunID: uuid.NullUUID{UUID: id, Valid: true}}).Cleaned().RunID; got.UUID != id || !got.Valid {
-		t.Errorf("the run %s became %v", id, got)
+	if got, err := (pings.Signal{RunID: uuid.NullUUID{UUID: id, Valid: true}}).Normalized(); err != nil || got.RunID.UUID != id || !got.RunID.Valid {
+		t.Errorf("the run %s became %v, error %v", id, got.RunID, err)
 	}
 }
 
-func FuzzSignalCleaned(f *testing.F) {
+func FuzzSignalNormalized(f *testing.F) {
 	f.Add("curl", "\xff\x00")
 	f.Fuzz(func(t *testing.T, ua, addr string) {
-		s := pings.Signal{UserAgent: ua, RemoteAddr: addr}.Cleaned()
+		s, err := pings.Signal{UserAgent: ua, RemoteAddr: addr}.Normalized()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if n := utf8.RuneCountInString(s.UserAgent); n > 200 {
 			t.Errorf("%d characters", n)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxUserAgent is the maximum length of a user agent, in characters. [Signal.Cleaned] cuts longer ones.
+// maxUserAgent is the maximum length of a user agent, in characters. [Signal.Normalized] cuts longer ones.
 const maxUserAgent = 200
 
 const (
@@ -22,9 +22,10 @@ const (
 // maxLabel is the maximum length of scheme, method and address, in characters. Real ones are far shorter.
 const maxLabel = 100
 
-// Signal is what a job sends. The zero value is a success without details.
+// Signal is what a job sends. The zero value is a success without details. [Signal.Normalized] has the rules.
 type Signal struct {
-	// Kind is what the job says: Success, Start, Failure or Log. The zero value means Success.
+	// Kind is what the job says: Success, Start, Failure or Log. The zero value means Success, or Failure if ExitStatus is
+	// not 0.
 	Kind Kind
 	// At is when the job sent the signal, if the signal has waited in a queue of the job since. The log shows the ping at
 	// this time. The ping changes the state of the check only if it is the newest, and never alerts by itself. At lies at
@@ -32,7 +33,7 @@ type Signal struct {
 	At time.Time
 	// RunID tells overlapping runs apart. Optional.
 	RunID uuid.NullUUID
-	// ExitStatus is the exit status of the job, 0 to 255. It goes into the log and does not change Kind. Optional.
+	// ExitStatus is the exit status of the job, 0 to 255: 0 is a Success, any other a Failure. Optional.
 	ExitStatus *int
 	// Body is the output of the job, stored unchanged. The caller bounds its length. Do not modify the bytes afterwards:
 	// the monitor keeps a reference until the ping is stored.
@@ -56,26 +57,36 @@ type Mail struct {
 	Text string
 }
 
-// Validate returns an error if no job may send the kind or the exit status of the signal. Its text begins in lower case
-// and names the value.
-func (s Signal) Validate() error {
+// Normalized returns the signal as it is logged, in a form that every database accepts. If Kind is "", it follows from
+// the exit status: Success for 0 and for none, otherwise Failure. Short texts are cut to their limits, invalid UTF-8 and
+// NUL in them are replaced, and an invalid run identifier is zero. The body is unchanged.
+//
+// The error says that no job may send the kind or the exit status, or that they contradict each other: only a Success
+// has the exit status 0, and only a Failure another one. Its text begins in lower case and names the values.
+func (s Signal) Normalized() (Signal, error) {
+	if s.ExitStatus != nil {
+		if *s.ExitStatus < 0 || *s.ExitStatus > 255 {
+			return s, fmt.Errorf("the exit status %d is not in 0 to 255", *s.ExitStatus)
+		}
+		kind := Success
+		if *s.ExitStatus != 0 {
+			kind = Failure
+		}
+		switch s.Kind {
+		case "":
+			s.Kind = kind
+		case Success, Start, Failure, Log:
+			if s.Kind != kind {
+				return s, fmt.Errorf("the kind %s contradicts the exit status %d", s.Kind, *s.ExitStatus)
+			}
+		}
+	}
 	switch s.Kind {
-	case "", Success, Start, Failure, Log:
-	default:
-		return fmt.Errorf("the kind %q is not success, start, fail or log", s.Kind)
-	}
-	if s.ExitStatus != nil && (*s.ExitStatus < 0 || *s.ExitStatus > 255) {
-		return fmt.Errorf("the exit status %d is not in 0 to 255", *s.ExitStatus)
-	}
-	return nil
-}
-
-// Cleaned returns the signal in a form that every database accepts. It cuts short texts to their limits, replaces
-// invalid UTF-8 and NUL in them, and zeroes an invalid run identifier. An empty Kind becomes Success. The body is
-// unchanged.
-func (s Signal) Cleaned() Signal {
-	if s.Kind == "" {
+	case "":
 		s.Kind = Success
+	case Success, Start, Failure, Log:
+	default:
+		return s, fmt.Errorf("the kind %q is not success, start, fail or log", s.Kind)
 	}
 	if !s.RunID.Valid {
 		s.RunID = uuid.NullUUID{}
@@ -84,7 +95,7 @@ func (s Signal) Cleaned() Signal {
 	s.Method = clean(s.Method, maxLabel)
 	s.RemoteAddr = clean(s.RemoteAddr, maxLabel)
 	s.UserAgent = clean(s.UserAgent, maxUserAgent)
-	return s
+	return s, nil
 }
 
 func clean(text string, limit int) string {

@@ -112,30 +112,17 @@ func exitKind(status int) pings.Kind {
 	return pings.Failure
 }
 
-// Ping sends a signal: its Kind, RunID, ExitStatus and Body. It ignores the other fields. The zero Kind is a success.
-// The error is a *[checks.FieldError] for an invalid kind or exit status, or an exit status that contradicts the kind;
-// otherwise it is that of the Sender.
+// Ping sends a signal: its Kind, RunID, ExitStatus and Body. It ignores the other fields. The error is a
+// *[checks.FieldError] for a signal that [pings.Signal.Normalized] refuses; otherwise it is that of the Sender.
 func (j *Job) Ping(ctx context.Context, s pings.Signal) error {
 	if j == nil {
 		return nil
 	}
-	if s.Kind == "" {
-		s.Kind = pings.Success
-	}
-	if err := valid(s); err != nil {
-		return fmt.Errorf("job: %s ping: %w", s.Kind, err)
+	s, err := s.Normalized()
+	if err != nil {
+		return fmt.Errorf("job: %s ping: %w", s.Kind, &checks.FieldError{Field: "signal", Reason: "is not valid: " + err.Error(), Err: err})
 	}
 	return j.sender.Ping(ctx, pings.Signal{Kind: s.Kind, RunID: s.RunID, ExitStatus: s.ExitStatus, Body: j.body(ctx, s.Body)})
-}
-
-func valid(s pings.Signal) error {
-	if err := checks.ValidateSignal(s); err != nil {
-		return err
-	}
-	if s.ExitStatus != nil && s.Kind != exitKind(*s.ExitStatus) {
-		return &checks.FieldError{Field: "signal", Reason: fmt.Sprintf("is %s, which contradicts the exit status %d", s.Kind, *s.ExitStatus)}
-	}
-	return nil
 }
 
 // body returns the end of a body after the line with the trace, within the limit of the receiver.

@@ -63,10 +63,15 @@ func TestInvalidSignals(t *testing.T) {
 		r := p.reporter(t, c.ID)
 		for _, s := range []pings.Signal{
 			{Kind: pings.Ignored}, {Kind: "succes"}, {ExitStatus: new(256)}, {ExitStatus: new(-1)},
-			{ExitStatus: new(3)}, {Kind: pings.Failure, ExitStatus: new(0)}, {Kind: pings.Start, ExitStatus: new(1)},
+			{Kind: pings.Success, ExitStatus: new(3)}, {Kind: pings.Failure, ExitStatus: new(0)}, {Kind: pings.Start, ExitStatus: new(1)},
 		} {
-			if e, ok := errors.AsType[*checks.FieldError](r.Ping(t.Context(), s)); !ok || e.Field != "signal" {
+			e, ok := errors.AsType[*checks.FieldError](r.Ping(t.Context(), s))
+			if !ok || e.Field != "signal" {
 				t.Errorf("%+v: %v", s, e)
+			}
+			_, err := p.mon.Ping(t.Context(), c.ID, s)
+			if m, ok := errors.AsType[*checks.FieldError](err); !ok || e.Error() != m.Error() {
+				t.Errorf("%+v: the job says %v, the monitor %v", s, e, err)
 			}
 		}
 		if list, _ := p.log(t, c.ID); len(list) > 0 {
@@ -75,6 +80,21 @@ func TestInvalidSignals(t *testing.T) {
 		if err := p.reporter(t, uuid.New()).Success(t.Context(), nil); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("unknown check: %v", err)
 		}
+	})
+}
+
+// TestExitStatusAlone sends an exit status without a kind, to the job and to the monitor.
+func TestExitStatusAlone(t *testing.T) {
+	each(t, func(t *testing.T, p place) {
+		c := p.create(t)
+		for _, status := range []int{0, 3} {
+			must(t, p.reporter(t, c.ID).Ping(t.Context(), pings.Signal{ExitStatus: &status}))
+			_, err := p.mon.Ping(t.Context(), c.ID, pings.Signal{ExitStatus: &status})
+			must(t, err)
+		}
+		list, _ := p.log(t, c.ID)
+		equal(t, "kinds", kinds(list), []pings.Kind{"success", "success", "fail", "fail"})
+		equal(t, "exit status", *list[2].ExitStatus, 3)
 	})
 }
 

@@ -29,7 +29,7 @@ type entry struct {
 // entryOf returns a ping as the spool keeps it.
 func entryOf(run uuid.UUID, p *queued) entry {
 	return entry{
-		Version: entryVersion, Run: run, Number: p.number, AtMicros: p.at.UnixMicro(), Check: p.check, Slug: p.slug, Signal: p.signal.Cleaned(),
+		Version: entryVersion, Run: run, Number: p.number, AtMicros: p.at.UnixMicro(), Check: p.check, Slug: p.slug, Signal: p.signal,
 	}
 }
 
@@ -47,6 +47,9 @@ func decode(text []byte) (e entry, err error) {
 	}
 	if e.Version != entryVersion {
 		return e, fmt.Errorf("monitor: a ping in the spool has version %d, this program knows %d", e.Version, entryVersion)
+	}
+	if _, err := e.Signal.Normalized(); err != nil { // earlier versions accepted a kind that contradicts the exit status
+		e.Signal.ExitStatus = nil
 	}
 	return e, nil
 }

@@ -108,7 +108,8 @@ func (in *Ingest) addSpool(c Config, t *transaction) (err error) {
 
 // Ping records a signal for a check and returns the log entry; see monitor.Monitor.Ping.
 func (in *Ingest) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (pings.Ping, error) {
-	if err := in.validate(signal); err != nil {
+	signal, err := in.normalized(signal)
+	if err != nil {
 		return pings.Ping{}, err
 	}
 	return in.queue.submit(ctx, &queued{check: id, signal: signal})
@@ -116,7 +117,7 @@ func (in *Ingest) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (
 
 // PingSlug records a signal for the check with a slug; see monitor.Monitor.PingSlug.
 func (in *Ingest) PingSlug(ctx context.Context, pingKey, slug string, create bool, signal pings.Signal) (ping pings.Ping, created bool, err error) {
-	if err := in.validate(signal); err != nil {
+	if signal, err = in.normalized(signal); err != nil {
 		return pings.Ping{}, false, err
 	}
 	p := &queued{signal: signal}
@@ -132,19 +133,20 @@ func (in *Ingest) PingSlug(ctx context.Context, pingKey, slug string, create boo
 	return ping, created, err
 }
 
-// validate returns a *[checks.FieldError] for a signal that cannot be recorded.
-func (in *Ingest) validate(signal pings.Signal) error {
-	refuse := func(field, format string, args ...any) error {
-		return &checks.FieldError{Field: field, Reason: fmt.Sprintf(format, args...)}
+// normalized returns a signal as it is recorded, or a *[checks.FieldError] if it cannot be.
+func (in *Ingest) normalized(signal pings.Signal) (pings.Signal, error) {
+	refuse := func(field, format string, args ...any) (pings.Signal, error) {
+		reason := fmt.Errorf(format, args...)
+		return signal, &checks.FieldError{Field: field, Reason: reason.Error(), Err: errors.Unwrap(reason)}
 	}
-	if err := checks.ValidateSignal(signal); err != nil {
-		return err
-	}
+	signal, err := signal.Normalized()
 	switch {
+	case err != nil:
+		return refuse("signal", "is not valid: %w", err)
 	case len(signal.Body) > MaxBody:
 		return refuse("body", "is too large: %d bytes, the maximum is %d", len(signal.Body), MaxBody)
 	case signal.At.IsZero():
-		return nil
+		return signal, nil
 	}
 	switch age := in.now().Sub(signal.At); {
 	case age > pings.MaxQueued:
@@ -152,7 +154,7 @@ func (in *Ingest) validate(signal pings.Signal) error {
 	case age < -pings.MaxAhead:
 		return refuse("at", "is in the future: %s", signal.At.Format(time.RFC3339))
 	}
-	return nil
+	return signal, nil
 }
 
 // Received returns the time, and the instant up to which all received pings are in the database: now, or the time of the
