@@ -1,11 +1,11 @@
 #!/bin/sh
 # Runs backup, and reports its start, its output and its exit status to the check with the ping URL $PING_URL.
-ping() { curl -fsS -m 10 --retry 5 -o /dev/null "$@" || true; } # a failed ping must not stop the job
+report() { curl -fsS -m 5 --retry 2 -o /dev/null "$@" || true; } # a failed ping must not stop the job
 
-out=$(mktemp) || exit
-trap 'rm -f "$out"' EXIT
-ping "$PING_URL/start"
-backup >"$out" 2>&1
-status=$?
-ping --data-binary @"$out" "$PING_URL/$status"
-exit $status
+report "$PING_URL/start"
+out=$(mktemp) || out=/dev/null # the job also runs if the disk is full
+exec 4>&1 # the job's output goes here, and its exit status into $status
+status=$({ { backup 2>&1 3>&- 4>&-; echo $? >&3; } | tee "$out" >&4; } 3>&1)
+tail -c 100000 "$out" | report --data-binary @- "$PING_URL/$status"
+[ "$out" = /dev/null ] || rm "$out"
+exit "$status"

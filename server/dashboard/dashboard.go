@@ -62,6 +62,9 @@ type Config struct {
 	APIBaseURL string
 	// PingEmailDomain is the domain of e-mail addresses that take pings. Default: none, and no page shows one.
 	PingEmailDomain string
+	// PingBodyLimit is how many bytes of a ping's body the server keeps, for the lines to copy: they send no more. Default:
+	// 100,000, that of package server.
+	PingBodyLimit int64
 	// Signer signs the addresses of badges. Servers on one database need the same signer. Default: none, and no page shows
 	// badges of tags.
 	Signer badges.Signer
@@ -127,7 +130,7 @@ func New(mon *monitor.Monitor, config *Config) (*Dashboard, error) {
 	site, err := ui.New(mon, base, ui.Config{
 		PingBaseURL:     strings.TrimRight(cmp.Or(c.PingBaseURL, c.BaseURL+"/ping"), "/"),
 		APIBaseURL:      strings.TrimRight(cmp.Or(c.APIBaseURL, c.BaseURL), "/"),
-		PingEmailDomain: c.PingEmailDomain, Signer: c.Signer, PushKey: c.PushKey, Kinds: c.Kinds,
+		PingEmailDomain: c.PingEmailDomain, PingBodyLimit: c.PingBodyLimit, Signer: c.Signer, PushKey: c.PushKey, Kinds: c.Kinds,
 		ImportClient:  cmp.Or(c.ImportClient, project.ImportClient()),
 		ForeignSignIn: c.Authorize != nil, SignInURL: c.SignInURL,
 		RateLimit: c.RateLimit, Logger: cmp.Or(c.Logger, slog.Default()), RefreshStatusPages: status.Refresh,

@@ -243,7 +243,7 @@ const pagesPerRequest = 10
 
 func (s *service) newDashboard(signer badges.Signer, push string) (*dashboard.Dashboard, error) {
 	config := &dashboard.Config{
-		BaseURL: string(s.BaseURL), PingBaseURL: string(s.PingBaseURL), PingEmailDomain: s.SMTP.PingEmailDomain, Signer: signer, Logger: s.log,
+		BaseURL: string(s.BaseURL), PingBaseURL: string(s.PingBaseURL), PingEmailDomain: s.SMTP.PingEmailDomain, PingBodyLimit: s.PingBodyLimit, Signer: signer, Logger: s.log,
 		RateLimit: pagesPerRequest * s.RateLimit,
 	}
 	var err error

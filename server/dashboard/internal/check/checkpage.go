@@ -34,7 +34,7 @@ type checkView struct {
 	Durations   durationChart
 	Calendar    calendar
 	Months      []monthStats
-	Ways        []way
+	Ways        *waysView // nil for those who may only look
 	Events      []eventView
 	More        bool // there are earlier events
 	Log         []pings.Ping

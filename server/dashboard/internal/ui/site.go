@@ -26,6 +26,7 @@ import (
 type Config struct {
 	PingBaseURL, APIBaseURL string
 	PingEmailDomain         string
+	PingBodyLimit           int64
 	Signer                  badges.Signer
 	PushKey                 string
 	Kinds                   []channels.Kind

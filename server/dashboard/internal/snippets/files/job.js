@@ -1,0 +1,38 @@
+const url = "https://rollcall.example.org/ping/UUID", limit = 100000;
+
+let written = ""; // the end of the output
+for (const stream of [process.stdout, process.stderr]) {
+  const write = stream.write.bind(stream);
+  stream.write = (chunk, ...rest) => {
+    written = (written + chunk).slice(-limit);
+    return write(chunk, ...rest);
+  };
+}
+
+async function report(path) {
+  const body = Buffer.from(written).subarray(-limit);
+  let error;
+  for (let tries = 0; tries < 2; tries++) {
+    try {
+      return await fetch(url + path, { method: "POST", body, signal: AbortSignal.timeout(5000) });
+    } catch (e) { // a failed ping does not stop the job
+      error = e;
+    }
+  }
+  console.error("ping failed:", String(error.cause ?? error));
+}
+
+async function job() {
+  // Your code. Return or throw; process.exit() would skip the last ping.
+}
+
+(async () => {
+  await report("/start");
+  try {
+    await job();
+  } catch (e) {
+    console.error(e);
+    process.exitCode = 1;
+  }
+  await report("/" + (process.exitCode ?? 0));
+})();

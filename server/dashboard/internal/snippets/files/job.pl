@@ -1,0 +1,35 @@
+use HTTP::Tiny; # for https, install IO::Socket::SSL (libio-socket-ssl-perl)
+
+my ($url, $limit) = ("https://rollcall.example.org/ping/UUID", 100000);
+our $written = ""; # the end of the output
+
+sub report {
+    my ($path, $body) = @_;
+    utf8::encode($body) if utf8::is_utf8($body);
+    substr($body, 0, -$limit) = "" if length $body > $limit;
+    for (1, 2) {
+        return if HTTP::Tiny->new(timeout => 5)->post($url . $path, { content => $body })->{success};
+    }
+    warn "ping failed\n"; # and does not stop the job
+}
+
+report("/start", "");
+{
+    package Tee;
+    sub TIEHANDLE { open my $file, ">&", $_[1] or die $!; bless { file => $file } }
+    sub PRINTF { my ($self, $format, @list) = @_; $self->PRINT(sprintf $format, @list) }
+    sub PRINT {
+        my ($self, @list) = @_;
+        my $text = join($, // "", @list) . ($\ // "");
+        $written .= $text;
+        substr($written, 0, -$limit) = "" if length $written > 2 * $limit;
+        local ($,, $\);
+        print { $self->{file} } $text;
+    }
+}
+tie *STDOUT, "Tee", \*STDOUT;
+tie *STDERR, "Tee", \*STDERR;
+$SIG{__DIE__} = sub { $written .= $_[0] if defined $^S && !$^S };
+END { my $status = $?; report("/$status", $written); $? = $status }
+
+# Your code follows.

@@ -1,0 +1,35 @@
+import collections, sys, traceback, urllib.request
+
+URL, LIMIT = "https://rollcall.example.org/ping/UUID", 100000
+written = collections.deque(maxlen=2000)  # the end of the output
+
+def report(path, body=""):
+    for tries in 1, 2:
+        try:
+            data = body.encode("utf-8", "replace")[-LIMIT:]
+            return urllib.request.urlopen(URL + path, data, timeout=5).close()
+        except Exception as e:  # a failed ping does not stop the job
+            error = e
+    print("ping failed:", error, file=sys.stderr)
+
+class Tee:
+    def __init__(self, file): self.file = file
+    def __getattr__(self, name): return getattr(self.file, name)
+    def write(self, text): written.append(text); return self.file.write(text)
+
+def job():
+    pass  # your code
+
+report("/start")
+sys.stdout, sys.stderr, status = Tee(sys.stdout), Tee(sys.stderr), 1
+try:
+    job()
+    status = 0
+except SystemExit as e:
+    status = e.code & 255 if isinstance(e.code, int) else int(e.code is not None)
+    raise
+except BaseException:
+    written.append(traceback.format_exc())
+    raise
+finally:
+    report(f"/{status}", "".join(written))

@@ -1,0 +1,32 @@
+require "net/http"
+
+URL, LIMIT = URI("https://rollcall.example.org/ping/UUID"), 100000
+WRITTEN = +"" # the end of the output
+
+def report(path, body = "")
+  tries = 0
+  begin
+    Net::HTTP.start(URL.host, URL.port, use_ssl: URL.scheme == "https", open_timeout: 5, read_timeout: 5) do |http|
+      http.post(URL.path + path, body.b[-LIMIT..] || body)
+    end
+  rescue StandardError => e # a failed ping does not stop the job
+    (tries += 1) < 2 ? retry : warn("ping failed: #{e.class}")
+  end
+end
+
+[$stdout, $stderr].each do |file|
+  file.define_singleton_method(:write) do |*texts|
+    texts.each { |text| WRITTEN << text.to_s.b }
+    WRITTEN.replace(WRITTEN.byteslice(-LIMIT, LIMIT)) if WRITTEN.bytesize > 2 * LIMIT
+    super(*texts)
+  end
+end
+
+report("/start")
+at_exit do
+  status = $!.is_a?(SystemExit) ? $!.status : $! ? 1 : 0
+  WRITTEN << $!.full_message(highlight: false).b if status == 1 && !$!.is_a?(SystemExit)
+  report("/#{status}", WRITTEN)
+end
+
+# Your code follows.

@@ -1,0 +1,552 @@
+package snippets_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/snippets"
+)
+
+// site is a server with a check.
+type site struct {
+	mon   *monitor.Monitor
+	check checks.Check
+	url   string // its ping URL
+}
+
+const bodyLimit = 50_000
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	s := &site{}
+	var err error
+	if s.mon, err = monitor.New(dbtest.SQLite(t).Open(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	signer, err := badges.NewSigner([]byte("0123456789abcdef0123456789abcdef"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewUnstartedServer(nil)
+	base := "http://" + web.Listener.Addr().String()
+	srv, err := server.New(s.mon, &server.Config{BaseURL: base, Signer: signer, PingBodyLimit: bodyLimit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web.Config.Handler = srv.Handler()
+	web.Start()
+	t.Cleanup(web.Close)
+	project, err := s.mon.OpenProject(t.Context(), "jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := checks.Spec{Schedule: new("30 4 * * *"), TZ: new("Europe/Berlin")}
+	if s.check, err = s.mon.Create(t.Context(), project.ID, spec); err != nil {
+		t.Fatal(err)
+	}
+	s.url = base + "/ping/" + s.check.ID.String()
+	return s
+}
+
+// pings returns the pings, oldest first, and the body of the last one. It deletes nothing: a site is for one run.
+func (s *site) pings(t *testing.T) (kinds string, last pings.Ping) {
+	t.Helper()
+	list, err := s.mon.Pings(t.Context(), s.check.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list {
+		kinds = strings.TrimSpace(string(p.Kind) + " " + kinds)
+	}
+	if len(list) > 0 {
+		last = list[0]
+		if last.BodySize > 0 {
+			if last.Body, err = s.mon.PingBody(t.Context(), s.check.ID, last.N); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return kinds, last
+}
+
+// job is a job in the languages of the snippets. It appends to the file runs, writes to standard output, and fails.
+type job struct {
+	name   string
+	output int // bytes, in lines
+	fails  bool
+}
+
+// line is what a job writes again and again, and end its last line.
+const (
+	line = "0123456789 0123456789 0123456789 0123456789 012\n" // 48 bytes
+	end  = "the end of the output"
+)
+
+func (j job) lines() int { return j.output / len(line) }
+
+// shell returns a script, for snippets that run a command.
+func (j job) shell(runs string) string {
+	text := "#!/bin/sh\necho run >>" + runs + "\ni=0\nwhile [ $i -lt " + strconv.Itoa(j.lines()) + " ]; do echo '" + strings.TrimSpace(line) + "'; i=$((i+1)); done\necho '" + end + "'\n"
+	if j.fails {
+		text += "echo 'disk full' >&2\nexit 3\n"
+	}
+	return text
+}
+
+// language says how to run a snippet.
+type language struct {
+	programs []string
+	// prepare returns the command that runs the code with a job, in a directory that holds the program "job" at its path.
+	prepare func(t *testing.T, code string, j job, dir, runs string) *exec.Cmd
+	// What is reported.
+	start, failures, output, errors bool
+	status                          int // the exit status of a job that fails
+	noStatus                        bool
+	patient                         bool // retries for seconds, so a test without a server takes as long
+}
+
+// rewritten replaces the path of the job.
+func rewritten(code, dir string) string {
+	return strings.NewReplacer("/usr/local/bin/job", filepath.Join(dir, "job"), "/usr/local/bin/rollcall", filepath.Join(dir, "rollcall")).Replace(code)
+}
+
+// script runs the code with an interpreter.
+func script(interpreter ...string) func(*testing.T, string, job, string, string) *exec.Cmd {
+	return func(t *testing.T, code string, j job, dir, runs string) *exec.Cmd {
+		path := write(t, filepath.Join(dir, "script"), code)
+		return exec.Command(interpreter[0], append(interpreter[1:], path)...)
+	}
+}
+
+// filled puts the code of a job into a snippet, in place of a text.
+func filled(place string, body func(j job, runs string) string, interpreter ...string) func(*testing.T, string, job, string, string) *exec.Cmd {
+	return func(t *testing.T, code string, j job, dir, runs string) *exec.Cmd {
+		if strings.Count(code, place) != 1 {
+			t.Fatalf("no %q in\n%s", place, code)
+		}
+		return script(interpreter...)(t, strings.Replace(code, place, body(j, runs), 1), j, dir, runs)
+	}
+}
+
+// crontab runs the command of the last line, as cron does.
+func crontab(t *testing.T, code string, j job, dir, runs string) *exec.Cmd {
+	lines := strings.Split(code, "\n")
+	command, found := strings.CutPrefix(lines[len(lines)-1], "30 4 * * *  ")
+	if !found || strings.Contains(command, "%") || len(lines) != 4 || lines[2] != "CRON_TZ=Europe/Berlin" {
+		t.Fatal(code)
+	}
+	return exec.Command("/bin/sh", "-c", command)
+}
+
+func service(t *testing.T, code string, j job, dir, runs string) *exec.Cmd {
+	_, command, found := strings.Cut(code, "\nExecStart=")
+	if !found {
+		t.Fatal(code)
+	}
+	words := strings.Fields(command)
+	return exec.Command(words[0], words[1:]...)
+}
+
+// pod runs the command of a container.
+func pod(t *testing.T, code string, j job, dir, runs string) *exec.Cmd {
+	var spec struct {
+		Schedule string `yaml:"schedule"`
+		TimeZone string `yaml:"timeZone"`
+		Template struct {
+			Spec struct {
+				Template struct {
+					Spec struct {
+						Containers []struct{ Command, Args []string }
+					}
+				}
+			}
+		} `yaml:"jobTemplate"`
+	}
+	if err := yaml.Unmarshal([]byte(code), &spec); err != nil {
+		t.Fatal(err)
+	}
+	if spec.Schedule != "30 4 * * *" || spec.TimeZone != "Europe/Berlin" {
+		t.Error(code)
+	}
+	c := spec.Template.Spec.Template.Spec.Containers[0]
+	return exec.Command(c.Command[0], append(c.Command[1:], c.Args...)...)
+}
+
+func program(t *testing.T, code string, j job, dir, runs string) *exec.Cmd {
+	const place = `	fmt.Fprintln(job.Output(ctx), "exported 12 files") // also becomes the body of the last ping` + "\n"
+	if !strings.Contains(code, place) {
+		t.Fatal(code)
+	}
+	text := "\tout := job.Output(ctx)\n\tfor range " + strconv.Itoa(j.lines()) + " {\n\t\tfmt.Print(" + strconv.Quote(line) + ")\n\t\tfmt.Fprint(out, " + strconv.Quote(line) + ")\n\t}\n" +
+		"\tfmt.Println(" + strconv.Quote(end) + ")\n\tfmt.Fprintln(out, " + strconv.Quote(end) + ")\n" +
+		"\tf, err := os.OpenFile(" + strconv.Quote(runs) + ", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)\n\tif err != nil {\n\t\treturn err\n\t}\n\tfmt.Fprintln(f, \"run\")\n\tf.Close()\n"
+	if j.fails {
+		text += "\treturn fmt.Errorf(\"disk full\")\n"
+	}
+	code = strings.Replace(code, place, text, 1)
+	code = strings.Replace(code, `	"log"`, "\t\"log\"\n\t\"os\"", 1)
+	path := write(t, filepath.Join(dir, "main.go"), code)
+	built := filepath.Join(dir, "program")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", built, path).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, out, code)
+	}
+	return exec.Command(built)
+}
+
+func write(t *testing.T, path, content string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// languages are those of the snippets, by the name of the way and the number of the alternative.
+var languages = map[string]language{
+	"crontab/0": {prepare: crontab, patient: true, start: true, failures: true, output: true, errors: true, status: 3},
+	"crontab/1": {programs: []string{"curl"}, prepare: crontab, status: 3},
+	"crontab/2": {programs: []string{"curl"}, prepare: crontab, failures: true, status: 3},
+	"sh/0":      {programs: []string{"curl"}, prepare: script("sh"), start: true, failures: true, output: true, errors: true, status: 3},
+	"bash/0":    {programs: []string{"bash", "curl"}, prepare: script("bash"), start: true, failures: true, output: true, errors: true, status: 3},
+	"systemd/0": {prepare: service, patient: true, start: true, failures: true, output: true, errors: true, status: 3},
+	"Python/0": {programs: []string{"python3"}, start: true, failures: true, output: true, errors: true, status: 1,
+		prepare: filled("    pass  # your code\n", func(j job, runs string) string {
+			text := "    open('" + runs + "', 'a').write('run\\n')\n    for i in range(" + strconv.Itoa(j.lines()) + "): print('" + strings.TrimSpace(line) + "')\n    print('" + end + "')\n"
+			if j.fails {
+				text += "    raise OSError('disk full')\n"
+			}
+			return text
+		}, "python3")},
+	"Node.js/0": {programs: []string{"node"}, start: true, failures: true, output: true, errors: true, status: 1,
+		prepare: filled("  // Your code. Return or throw; process.exit() would skip the last ping.\n", func(j job, runs string) string {
+			text := "  require('fs').appendFileSync('" + runs + "', 'run\\n');\n  for (let i = 0; i < " + strconv.Itoa(j.lines()) + "; i++) console.log('" + strings.TrimSpace(line) + "');\n  console.log('" + end + "');\n"
+			if j.fails {
+				text += "  throw new Error('disk full');\n"
+			}
+			return text
+		}, "node")},
+	"PHP/0": {programs: []string{"php"}, start: true, failures: true, output: true, errors: true, status: 255, noStatus: true,
+		prepare: filled("    // Your code. Return or throw; exit() counts as a failure.\n", func(j job, runs string) string {
+			text := "    file_put_contents('" + runs + "', \"run\\n\", FILE_APPEND);\n    for ($i = 0; $i < " + strconv.Itoa(j.lines()) + "; $i++) echo \"" + strings.TrimSpace(line) + "\\n\";\n    echo \"" + end + "\\n\";\n"
+			if j.fails {
+				text += "    throw new Exception('disk full');\n"
+			}
+			return text
+		}, "php")},
+	"Ruby/0": {programs: []string{"ruby"}, start: true, failures: true, output: true, errors: true, status: 1,
+		prepare: filled("# Your code follows.", func(j job, runs string) string {
+			text := "File.write('" + runs + "', \"run\\n\", mode: 'a')\n" + strconv.Itoa(j.lines()) + ".times { puts '" + strings.TrimSpace(line) + "' }\nputs '" + end + "'\n"
+			if j.fails {
+				text += "raise 'disk full'\n"
+			}
+			return text
+		}, "ruby")},
+	"Perl/0": {programs: []string{"perl"}, start: true, failures: true, output: true, errors: true, status: 3,
+		prepare: filled("# Your code follows.", func(j job, runs string) string {
+			text := "open my $f, '>>', '" + runs + "' or die; print $f \"run\\n\"; close $f;\nprint \"" + strings.TrimSpace(line) + "\\n\" for 1.." + strconv.Itoa(j.lines()) + ";\nprintf \"%s\\n\", '" + end + "';\n"
+			if j.fails {
+				text += "$! = 3; die \"disk full\\n\";\n"
+			}
+			return text
+		}, "perl")},
+	"Go/0":         {prepare: program, patient: true, start: true, failures: true, output: true, errors: true, status: 1, noStatus: true},
+	"Kubernetes/0": {programs: []string{"curl"}, prepare: pod, start: true, failures: true, status: 3},
+}
+
+// untested are snippets that a test cannot run: PowerShell is not in Debian, and the others are no programs.
+var untested = []string{"PowerShell/0", "systemd/1", "e-mail/0"}
+
+func params(s *site) snippets.Params {
+	return snippets.Params{PingURL: s.url, Settings: s.check.Settings, BodyLimit: bodyLimit, Email: "x@example.org"}
+}
+
+// all returns the snippets by the keys of languages.
+func all(p snippets.Params) map[string]string {
+	list := make(map[string]string)
+	for _, way := range snippets.For(p) {
+		for i, s := range way.Snippets {
+			list[way.Name+"/"+strconv.Itoa(i)] = s.Code
+		}
+	}
+	return list
+}
+
+// TestRun runs each snippet with a server and without one, with a short and a long output, with a job that succeeds and one
+// that fails: the job runs once, its output and exit status pass through, and the pings arrive.
+func TestRun(t *testing.T) {
+	bin := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "github.com/rollcall-dev/rollcall/server/cmd/rollcall").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	known := all(params(newSite(t)))
+	for _, name := range untested {
+		if known[name] == "" {
+			t.Errorf("there is no %s", name)
+		}
+		delete(known, name)
+	}
+	for name := range languages {
+		if known[name] == "" {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	for name := range known {
+		l, ok := languages[name]
+		if !ok {
+			t.Errorf("%s has no test", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, program := range l.programs {
+				require(t, program)
+			}
+			for _, j := range []job{{name: "short"}, {name: "long", output: 200_000}, {name: "fails", fails: true}, {name: "fails at length", output: 200_000, fails: true}} {
+				for _, away := range []bool{false, true} {
+					if away && l.patient && j.output == 0 {
+						continue
+					}
+					t.Run(fmt.Sprintf("%s, away %v", j.name, away), func(t *testing.T) {
+						t.Parallel()
+						l.run(t, name, bin, j, away)
+					})
+				}
+			}
+		})
+	}
+}
+
+// run runs a snippet once.
+func (l language) run(t *testing.T, name, bin string, j job, away bool) {
+	t.Helper()
+	s := newSite(t)
+	if away {
+		s.url = "http://127.0.0.1:1/ping/" + s.check.ID.String() // nothing listens there
+	}
+	dir := t.TempDir()
+	runs := filepath.Join(dir, "runs")
+	write(t, filepath.Join(dir, "job"), j.shell(runs))
+	if err := os.Symlink(filepath.Join(bin, "rollcall"), filepath.Join(dir, "rollcall")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := l.prepare(t, rewritten(all(params(s))[name], dir), j, dir, runs)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	bound := exec.CommandContext(ctx, cmd.Path, cmd.Args[1:]...)
+	bound.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "TMPDIR="+dir, "no_proxy=*", "NO_PROXY=*")
+	var out, errs bytes.Buffer
+	bound.Stdout, bound.Stderr = &out, &errs
+	err := bound.Run()
+	status := 0
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		status = exit.ExitCode()
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	want := 0
+	if j.fails {
+		want = l.status
+	}
+	if status != want {
+		t.Errorf("exit status %d, want %d\n%s", status, want, errs.String())
+	}
+	if wanted := strings.Repeat(line, j.lines()) + end + "\n"; !strings.HasPrefix(out.String(), wanted) {
+		t.Errorf("%d bytes of output, want %d: …%q", out.Len(), len(wanted), out.String()[max(0, out.Len()-200):])
+	}
+	if both := out.String() + errs.String(); j.fails && !strings.Contains(both, "disk full") || strings.Contains(both, s.check.ID.String()) {
+		t.Errorf("standard error %q", errs.String())
+	}
+	if ran, err := os.ReadFile(runs); string(ran) != "run\n" {
+		t.Errorf("ran %q, %v", ran, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "tmp*")); len(left) > 0 || err != nil {
+		t.Errorf("left %v, %v", left, err)
+	}
+	if away {
+		return
+	}
+	l.received(t, s, j, errs.String())
+}
+
+// received compares the pings with those that are due.
+func (l language) received(t *testing.T, s *site, j job, errs string) {
+	t.Helper()
+	kinds, last := s.pings(t)
+	want := "success"
+	if j.fails {
+		want = "fail"
+	}
+	if j.fails && !l.failures {
+		want = ""
+	}
+	if l.start {
+		want = strings.TrimSpace("start " + want)
+	}
+	if kinds != want {
+		t.Errorf("pings %q, want %q\n%s", kinds, want, errs)
+		return
+	}
+	if j.fails && l.failures && !l.noStatus && (last.ExitStatus == nil || *last.ExitStatus != l.status) {
+		t.Errorf("exit status %v, want %d", last.ExitStatus, l.status)
+	}
+	if l.output && (!strings.Contains(string(last.Body), end) || j.output == 0 && last.BodySize > 2000 || j.output > 0 && last.BodySize < bodyLimit/2 || last.BodySize > bodyLimit) {
+		t.Errorf("%d bytes of body: …%q", last.BodySize, last.Body[max(0, len(last.Body)-300):])
+	}
+	if l.errors && j.fails && !strings.Contains(string(last.Body), "disk full") {
+		t.Errorf("body …%q", last.Body[max(0, len(last.Body)-300):])
+	}
+}
+
+// TestExit ends jobs by an exit status of their own.
+func TestExit(t *testing.T) {
+	for _, test := range []struct {
+		name, program, place, code string
+		status                     int
+		noStatus                   bool
+	}{
+		{"Python/0", "python3", "    pass  # your code\n", "    sys.exit(5)\n", 5, false},
+		{"Python/0", "python3", "    pass  # your code\n", "    sys.exit('disk full')\n", 1, false},
+		{"Python/0", "python3", "    pass  # your code\n", "    sys.exit()\n", 0, false},
+		{"Node.js/0", "node", "  // Your code. Return", "  process.exitCode = 5; // ", 5, false},
+		{"PHP/0", "php", "    // Your code. Return", "    exit(5); // ", 5, true},
+		{"Ruby/0", "ruby", "# Your code follows.", "exit 5", 5, false},
+		{"Ruby/0", "ruby", "# Your code follows.", "exit", 0, false},
+		{"Perl/0", "perl", "# Your code follows.", "exit 5;", 5, false},
+		{"Perl/0", "perl", "# Your code follows.", "eval { die 'caught' }; warn 'kept'; system('false'); print 'done'", 0, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			require(t, test.program)
+			s := newSite(t)
+			code := strings.Replace(all(params(s))[test.name], test.place, test.code, 1)
+			cmd := exec.CommandContext(t.Context(), test.program, write(t, filepath.Join(t.TempDir(), "script"), code))
+			cmd.Env = append(os.Environ(), "no_proxy=*")
+			out, _ := cmd.CombinedOutput()
+			kinds, last := s.pings(t)
+			want := "start success"
+			if test.status != 0 {
+				want = "start fail"
+			}
+			if kinds != want || !test.noStatus && (last.ExitStatus == nil || *last.ExitStatus != test.status) || cmd.ProcessState.ExitCode() != test.status {
+				t.Errorf("pings %q with %v, exit status %d\n%s", kinds, last.ExitStatus, cmd.ProcessState.ExitCode(), out)
+			}
+			if strings.Contains(test.code, "kept") && (!strings.Contains(string(last.Body), "kept") || strings.Contains(string(last.Body), "caught")) {
+				t.Errorf("body %q", last.Body)
+			}
+		})
+	}
+}
+
+// TestNoTemporaryFile runs the job although no file can be created for its output.
+func TestNoTemporaryFile(t *testing.T) {
+	for _, name := range []string{"sh/0", "bash/0"} {
+		shell, _, _ := strings.Cut(name, "/")
+		require(t, shell)
+		require(t, "curl")
+		s, dir := newSite(t), t.TempDir()
+		j := job{fails: true}
+		write(t, filepath.Join(dir, "job"), j.shell(filepath.Join(dir, "runs")))
+		cmd := exec.CommandContext(t.Context(), shell, write(t, filepath.Join(dir, "script"), rewritten(all(params(s))[name], dir)))
+		cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(dir, "missing"))
+		out, _ := cmd.CombinedOutput()
+		kinds, last := s.pings(t)
+		ran, err := os.ReadFile(filepath.Join(dir, "runs"))
+		if err != nil || string(ran) != "run\n" || kinds != "start fail" || last.ExitStatus == nil || *last.ExitStatus != 3 || cmd.ProcessState.ExitCode() != 3 || !strings.Contains(string(out), end) {
+			t.Errorf("%s: ran %q, %v, pings %q\n%s", name, ran, err, kinds, out)
+		}
+	}
+}
+
+func TestSchedules(t *testing.T) {
+	for _, test := range []struct {
+		schedule, tz string
+		cron, timer  string // the last line of the crontab up to the command, and the value of OnCalendar
+		zoned        bool
+	}{
+		{"30 4 * * *", "Europe/Riga", "30 4 * * *", "*-*-* 04:30:00 Europe/Riga", true},
+		{"30 4 * * *", "Etc/UTC", "30 4 * * *", "*-*-* 04:30:00 Etc/UTC", true},
+		{"*/5 * * * *", "Europe/Riga", "*/5 * * * *", "*-*-* *:0/5:00 Europe/Riga", false},
+		{"0 2-4 * * mon-fri", "Europe/Riga", "0 2-4 * * mon-fri", "Mon..Fri *-*-* 2..4:00:00 Europe/Riga", true},
+		{"0 0,12 1 */2 *", "Europe/Riga", "0 0,12 1 */2 *", "*-1/2-1 0,12:00:00 Europe/Riga", true},
+		{"0 3 * * 0,6", "Europe/Riga", "0 3 * * 0,6", "Sun,Sat *-*-* 03:00:00 Europe/Riga", true},
+		{"0 3 1 * 5", "Europe/Riga", "0 3 1 * 5", "", true},    // either of them
+		{"0 3 L * *", "Europe/Riga", "0 3 * * *", "", false},   // cron has no L: the example
+		{"0 3 * * 5#2", "Europe/Riga", "0 3 * * *", "", false}, // nor #
+		{"Mon..Fri *-*-* 03:00:00", "Europe/Riga", "0 3 * * *", "Mon..Fri *-*-* 03:00:00 Europe/Riga", false},
+		{"*-*-* 03:00:00 America/New_York", "Europe/Riga", "0 3 * * *", "*-*-* 03:00:00 America/New_York", false},
+		{"*-*-* 03:00:00\n*-*-* 15:00:00", "Europe/Riga", "0 3 * * *", "", false},
+		{"", "Europe/Riga", "0 3 * * *", "", false},
+	} {
+		list := all(snippets.Params{PingURL: "https://x.example.org/ping/1", Settings: checks.Settings{Schedule: test.schedule, TZ: test.tz}})
+		lines := strings.Split(list["crontab/0"], "\n")
+		if got := lines[len(lines)-1]; !strings.HasPrefix(got, test.cron+"  rollcall run --ping-url https://x.example.org/ping/1 --") {
+			t.Errorf("%s: %s", test.schedule, got)
+		}
+		if zoned := strings.Contains(list["crontab/0"], "CRON_TZ="+test.tz+"\n") && strings.Contains(list["crontab/0"], "Debian"); zoned != test.zoned {
+			t.Errorf("%s: %s", test.schedule, list["crontab/0"])
+		}
+		got := ""
+		if _, after, found := strings.Cut(list["systemd/1"], "OnCalendar="); found {
+			got, _, _ = strings.Cut(after, "\n")
+		}
+		if got != test.timer {
+			t.Errorf("%s: timer %q, want %q", test.schedule, got, test.timer)
+		}
+		if analyze, err := exec.LookPath("systemd-analyze"); err == nil && got != "" {
+			if out, err := exec.CommandContext(t.Context(), analyze, "calendar", got).CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", got, err, out)
+			}
+		}
+	}
+}
+
+// TestManual compares the manual with the snippets: it has the same lines.
+func TestManual(t *testing.T) {
+	manual, err := os.ReadFile("../../../../client/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := all(snippets.Params{PingURL: "https://rollcall.example.org/ping/UUID"})
+	for _, name := range []string{"crontab/1", "crontab/2", "sh/0", "Python/0"} {
+		if !strings.Contains(string(manual), "\n"+list[name]+"\n```\n") {
+			t.Errorf("client/README.md lacks %s:\n%s", name, list[name])
+		}
+	}
+}
+
+func TestShellcheck(t *testing.T) {
+	check := require(t, "shellcheck")
+	if out, err := exec.CommandContext(t.Context(), check, "files/job.sh", "files/job.bash").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// require skips the test if a program is not installed, or fails it with ROLLCALL_TEST_REQUIRE=all.
+func require(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil && os.Getenv("ROLLCALL_TEST_REQUIRE") == "all" {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Skip(err)
+	}
+	return path
+}
