@@ -20,10 +20,10 @@ func TestCheckPage(t *testing.T) {
 	}
 	editor, reader := s.signedIn(s.keys.ReadWrite), s.signedIn(s.keys.ReadOnly)
 	editor.get(path).is(http.StatusOK).has("No pings yet", c.ID.String(), "crontab", "0 13 * * *  rollcall run", "Kubernetes", "&lt;b&gt;Everything")
-	editor.get(path).has("https://rollcall.example.org/ping/"+c.ID.String()+"</code>", `data-copy="url-0"`, `data-copy="way-0-0"`, `data-copy="way-0-1"`, `<details name="way" open>`).
+	editor.get(path).has("/ping/"+c.ID.String()+"</code>", `data-copy="url-0"`, `data-copy="way-0-0"`, `data-copy="way-0-1"`, `<details name="way" open>`).
 		hasNo("Slug URL")
 	slugged := s.create(checks.Spec{Name: new("slugged"), Slug: new("nightly")})
-	editor.get("/checks/"+slugged.UniqueKey()).has("https://rollcall.example.org/ping/"+s.project.PingKey+"/nightly</code>", `data-copy="url-1"`)
+	editor.get("/checks/"+slugged.UniqueKey()).has("/ping/"+s.project.PingKey+"/nightly</code>", `data-copy="url-1"`)
 	reader.get("/checks/"+slugged.UniqueKey()).hasNo(s.project.PingKey, slugged.ID.String())
 	for _, kind := range []pings.Kind{pings.Start, pings.Success, pings.Start, pings.Failure} {
 		if _, err := s.mon.Ping(t.Context(), c.ID, pings.Signal{Kind: kind, Body: []byte("\x1b[31m<i>" + string(kind) + "</i>"), Scheme: "https", Method: "POST", RemoteAddr: "10.0.4.7", UserAgent: "curl/8 <u>"}); err != nil {
