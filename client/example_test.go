@@ -50,7 +50,7 @@ func startDemo() demo {
 	url := "http://" + web.Listener.Addr().String()
 	srv, err := server.New(mon, &server.Config{BaseURL: url, Signer: signer, Logger: quiet})
 	check(err)
-	web.Config.Handler = srv.Handler()
+	web.Config.Handler = srv
 	web.Start()
 	return demo{url, url + "/ping", keys.ReadWrite, project.PingKey, func() {
 		web.Close()

@@ -53,12 +53,12 @@ func serve(t *testing.T, config server.Config, plan checks.Plan) *site {
 	}
 	web := httptest.NewUnstartedServer(nil)
 	s.url = "http://" + web.Listener.Addr().String() + "/watch"
-	config.BaseURL, config.Logger, config.Now = s.url, quiet, s.clock.Now
+	config.BaseURL, config.Logger = s.url, quiet
 	srv, err := server.New(s.mon, &config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	web.Config.Handler = srv.Handler()
+	web.Config.Handler = srv
 	web.Start()
 	t.Cleanup(web.Close)
 	own := &client.Config{HTTPClient: web.Client()}

@@ -49,7 +49,7 @@ func serveInMemory(t *testing.T, config server.Config) *memory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.handler = srv.Handler()
+	m.handler = srv
 	return m
 }
 

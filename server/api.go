@@ -103,7 +103,7 @@ func (s *Server) newRouter() *httprouter.Router {
 // api answers a request to the management interface. It routes by the escaped path, so that an escaped slash never
 // separates segments.
 func (s *Server) api(w http.ResponseWriter, r *http.Request, path string) {
-	if s.signIn == nil || bringsKey(r) {
+	if s.authorize == nil || bringsKey(r) {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set("Access-Control-Allow-Headers", "X-Api-Key")
 	}
@@ -122,6 +122,7 @@ type call struct {
 	params  httprouter.Params
 
 	key    checks.Key
+	signed bool         // in, by Config.Authorize: the request has no API key
 	check  checks.Check // on endpoints of one check
 	body   *body
 	parsed *wire.Body // the parsed body, once parseBody has been called
@@ -137,9 +138,12 @@ func (c *call) serve(e endpoint) error {
 			return err
 		}
 		switch {
-		case c.key.ReadOnly && e.access == write403:
+		case !c.key.ReadOnly || e.access != write403 && e.access != write401:
+		case c.signed:
+			return errViewer
+		case e.access == write403:
 			return errReadOnly
-		case c.key.ReadOnly && e.access == write401:
+		default:
 			return errWrongKey
 		}
 	}
@@ -157,8 +161,8 @@ func (c *call) authenticate(asBearer bool) error {
 	if values, present := c.r.Header["X-Api-Key"]; present {
 		return c.identify(values[0])
 	}
-	if c.signIn != nil {
-		if err := c.askProgram(); !errors.Is(err, ErrNoCredentials) {
+	if c.authorize != nil {
+		if err := c.askProgram(); !errors.Is(err, ErrSignedOut) {
 			return err
 		}
 	}

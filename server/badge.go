@@ -45,20 +45,29 @@ func (s *Server) badge(w http.ResponseWriter, r *http.Request, path string) {
 
 const badgeMethods = "GET, HEAD, OPTIONS"
 
+// badgeSigner returns what signs the addresses of badges.
+func (s *Server) badgeSigner(ctx context.Context) (badges.Signer, error) {
+	return s.signerSecret.Signer(ctx, s.signer)
+}
+
 func (s *Server) drawBadge(ctx context.Context, path string) (badges.Format, []byte, error) {
-	if ref, err := s.signer.Parse(path); err == nil {
-		label, summary, err := s.tagBadge(ctx, ref.BadgeKey, ref.Tag)
+	if ref, err := badges.ParseCheckPath(path); err == nil {
+		key, ok := parseUUID(ref.BadgeKey, false)
+		if !ok {
+			return "", nil, checks.ErrNotFound
+		}
+		label, summary, err := s.checkBadge(ctx, key)
 		return ref.Format, ref.Format.Document(label, summary, ref.Late), err
 	}
-	ref, err := badges.ParseCheckPath(path)
+	signer, err := s.badgeSigner(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	ref, err := signer.Parse(path)
 	if err != nil {
 		return "", nil, checks.ErrNotFound
 	}
-	key, ok := parseUUID(ref.BadgeKey, false)
-	if !ok {
-		return "", nil, checks.ErrNotFound
-	}
-	label, summary, err := s.checkBadge(ctx, key)
+	label, summary, err := s.tagBadge(ctx, ref.BadgeKey, ref.Tag)
 	return ref.Format, ref.Format.Document(label, summary, ref.Late), err
 }
 

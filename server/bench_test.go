@@ -30,7 +30,7 @@ func BenchmarkPing(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	handler := srv.Handler()
+	handler := srv
 	r := httptest.NewRequest("GET", "/ping/"+check.ID.String(), nil)
 	r.Body = http.NoBody
 	w := discard{http.Header{}}
@@ -55,7 +55,7 @@ func BenchmarkRead(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		handler := srv.Handler()
+		handler := srv
 		for what, path := range map[string]string{
 			"list": "/api/v3/checks/", "check": "/api/v3/checks/" + check.ID.String(),
 			"badge": badges.CheckPath(check.BadgeKey.String(), badges.SVG, false),

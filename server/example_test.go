@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
@@ -22,13 +21,7 @@ import (
 func ExampleServer_Pings() {
 	mon, cleanup := openMonitor()
 	defer cleanup()
-	signer, err := badges.NewSigner([]byte("a secret of sixteen bytes or more"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	srv, err := server.New(mon, &server.Config{
-		BaseURL: "https://jobs.example.org", PingBaseURL: "https://jobs.example.org/alive", Signer: signer,
-	})
+	srv, err := server.New(mon, &server.Config{BaseURL: "https://jobs.example.org", PingBaseURL: "https://jobs.example.org/alive"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -66,22 +59,18 @@ func ExampleServer_Pings() {
 func ExampleServer_API() {
 	mon, cleanup := openMonitor()
 	defer cleanup()
-	signer, err := badges.NewSigner([]byte("a secret of sixteen bytes or more"))
-	if err != nil {
-		log.Fatal(err)
-	}
 	project, _, err := mon.CreateProject(context.Background(), monitor.ProjectSpec{Name: "jobs"})
 	if err != nil {
 		log.Fatal(err)
 	}
 	srv, err := server.New(mon, &server.Config{
-		BaseURL: "https://jobs.example.org/ops", Signer: signer,
-		Authenticate: func(r *http.Request) (checks.Key, error) {
+		BaseURL: "https://jobs.example.org/ops",
+		Authorize: func(r *http.Request) (server.Access, error) {
 			session, err := r.Cookie("session") // a real program looks it up
 			if err != nil {
-				return checks.Key{}, server.ErrNoCredentials
+				return server.Access{}, server.ErrSignedOut
 			}
-			return checks.Key{ProjectID: project.ID, ReadOnly: session.Value != "admin"}, nil
+			return server.Access{Projects: []server.ProjectAccess{{ProjectID: project.ID, Edit: session.Value == "admin"}}}, nil
 		},
 	})
 	if err != nil {
@@ -105,7 +94,7 @@ func ExampleServer_API() {
 	create("Cookie", "session=admin", "Origin", "https://jobs.example.org", "Sec-Fetch-Site", "same-origin")
 	// Output:
 	// 401
-	// 401
+	// 403
 	// 403
 	// 201
 }

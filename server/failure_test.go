@@ -131,7 +131,7 @@ func TestClientGoesAway(t *testing.T) {
 		arrived, served := make(chan context.Context), make(chan struct{})
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			arrived <- r.Context()
-			srv.Handler().ServeHTTP(w, r)
+			srv.ServeHTTP(w, r)
 			close(served)
 		}))
 		s.Cleanup(web.Close)
@@ -159,11 +159,17 @@ func TestClientGoesAway(t *testing.T) {
 	})
 }
 
+// brokenPages fail.
+type brokenPages struct{}
+
+func (brokenPages) Pages(_ *monitor.Monitor, c server.Config) (http.Handler, string, error) {
+	return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a mistake") }), c.BaseURL, nil
+}
+
 // TestFailureOfPages: a link that signs in is not in the log when the handler of the pages fails.
 func TestFailureOfPages(t *testing.T) {
 	each(t, nil, func(s *site) {
-		pages := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a mistake") })
-		s.another(s.store, monitor.Config{}, server.Config{Dashboard: pages}).undocumented("GET", "/signin/t0ken.s1gnature").is(500)
+		s.another(s.store, monitor.Config{}, server.Config{Dashboard: brokenPages{}}).undocumented("GET", "/signin/t0ken.s1gnature").is(500)
 		if log := s.log.String(); !strings.Contains(log, "/signin/(key)") || strings.Contains(log, "s1gnature") {
 			s.Errorf("the log has the link, or not its route: %.300s", log)
 		}

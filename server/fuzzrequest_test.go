@@ -51,7 +51,7 @@ func newFuzzWorld(f *testing.F) *fuzzWorld {
 	w.mon, srv = newServer(f, w.store, monitor.Config{Logger: logger}, server.Config{
 		Logger: logger, BaseURL: "https://rollcall.example.org", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 	})
-	w.handler = srv.Handler()
+	w.handler = srv
 	w.own = checks.Project{ID: uuid.New(), Name: "own", Account: "own", Plan: checks.Free, BadgeKey: "badgekey", PingKey: fuzzPingKey, CreatedAt: time.Unix(1, 0)}
 	other := checks.Project{ID: uuid.New(), Name: fuzzForeign, Account: fuzzForeign, Plan: checks.Paid,
 		BadgeKey: fuzzForeign, PingKey: strings.Repeat("z", 22), CreatedAt: time.Unix(1, 0)}

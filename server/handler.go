@@ -1,52 +1,109 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"runtime/debug"
 	"strings"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
+	"github.com/julienschmidt/httprouter"
 )
 
-// handler answers a request. The path is what follows the base URL that the handler lives under, still escaped.
+// handler answers a request. The path is what follows the address that the handler has, still escaped.
 type handler func(w http.ResponseWriter, r *http.Request, path string)
 
-// Handler returns one handler for everything: the management interface, the badges and the links to unsubscribe below
-// Config.BaseURL, and the pings below Config.PingBaseURL. It takes the whole path of a request, so mount it without [http.StripPrefix].
+// ServeHTTP answers all requests: to the management interface, the badges, the links to unsubscribe and the pages below
+// Config.BaseURL, and pings below Config.PingBaseURL. It takes the whole path of a request, so mount it without
+// [http.StripPrefix].
 //
-// If PingBaseURL has no path, pings are all requests to its host. If that is also the host of BaseURL, pings are the
-// requests that match nothing else. A reverse proxy must pass on host and path unchanged.
+// If PingBaseURL has no path, or that of BaseURL, pings are all requests to its host. If that is also the host of BaseURL,
+// pings are the requests that match nothing else. A reverse proxy must pass on host and path unchanged.
 //
 // On every host, GET /livez and GET /readyz report the health of the process. They answer 200 and "ok", or 503 and the
 // part that fails. /readyz also needs the database, and fails after [Server.Drain].
-func (s *Server) Handler() http.Handler {
-	return s.guard(func(w http.ResponseWriter, r *http.Request, path string) {
-		handle, rest := s.route(r.Host, path)
-		handle(w, r, rest)
-	})
-}
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 // API returns the handler of the management interface: Config.BaseURL + /api/v3/. It takes the whole path of a request,
 // so mount it there without [http.StripPrefix]. At /api/v3/ itself it shows a reference for people, and at
 // /api/v3/openapi.json the OpenAPI document behind it. Neither needs a key.
-func (s *Server) API() http.Handler { return s.guard(s.under(&s.base, s.api)) }
+func (s *Server) API() http.Handler {
+	return s.guard(s.under(s.base.Path, s.api))
+}
 
 // Pings returns the handler for the pings of monitored jobs: Config.PingBaseURL + /<uuid> and + /<ping_key>/<slug>, each
 // alone or followed by /start, /fail, /log or an exit status. It takes the whole path of a request, so mount it there
 // without [http.StripPrefix].
-func (s *Server) Pings() http.Handler { return s.guard(s.under(&s.ping, s.receive)) }
+func (s *Server) Pings() http.Handler {
+	return s.guard(s.under(s.ping.Path, s.receive))
+}
 
 // Badges returns the handler of badges: Config.BaseURL + /badge/ and + /b/. It takes the whole path of a request, so
 // mount it there without [http.StripPrefix].
-func (s *Server) Badges() http.Handler { return s.guard(s.under(&s.base, s.badge)) }
+func (s *Server) Badges() http.Handler {
+	m := s.newMux()
+	m.addBadges()
+	return s.guard(m.serve)
+}
 
-// under returns a handler of the paths below a base URL.
-func (s *Server) under(base *baseurl.URL, handle handler) handler {
+// Unsubscribe returns the handler of the addresses of [Server.UnsubscribeURL]: Config.BaseURL + /unsubscribe/. It takes
+// the whole path of a request, so mount it there without [http.StripPrefix].
+func (s *Server) Unsubscribe() http.Handler {
+	m := s.newMux()
+	m.below(s.base.Path, unsubscribePath, s.unsubscribe)
+	return s.guard(m.serve)
+}
+
+// Pages returns the handler of the pages that Config.Dashboard made, or nil. With package server/dashboard it is a
+// *dashboard.Dashboard.
+func (s *Server) Pages() http.Handler { return s.pages }
+
+// Close ends the streams of open pages, for a program that shuts down. See [http.Server.RegisterOnShutdown].
+func (s *Server) Close() {
+	if pages, ok := s.pages.(interface{ Close() }); ok {
+		pages.Close()
+	}
+}
+
+// newHandler returns the handler of all requests.
+func (s *Server) newHandler() http.Handler {
+	all := s.newMux()
+	all.addHealth("")
+	if s.base.Path != "" {
+		all.addHealth(s.base.Path)
+	}
+	all.below(s.base.Path, "/api", s.api)
+	all.addBadges()
+	all.below(s.base.Path, unsubscribePath, s.unsubscribe)
+	all.addPages()
+	first, pings := all, (*mux)(nil)
+	switch {
+	case s.ping.Path != "" && s.ping.Path != s.base.Path: // pings come first, so their path may lie below that of anything
+		first = s.newMux()
+		first.below(s.ping.Path, "", s.receive)
+		first.rest = all.serve
+	case s.ping.Host == s.base.Host:
+		all.rest = s.under(s.ping.Path, s.receive)
+	default:
+		pings = s.newMux()
+		pings.addHealth("")
+		pings.rest = s.under(s.ping.Path, s.receive)
+	}
+	return s.guard(func(w http.ResponseWriter, r *http.Request, path string) {
+		if pings != nil && strings.EqualFold(r.Host, s.ping.Host) {
+			pings.serve(w, r, path)
+			return
+		}
+		first.serve(w, r, path)
+	})
+}
+
+// under returns a handler of all that is below a path.
+func (s *Server) under(parent string, handle handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, path string) {
-		rest, ok := below(path, base.Path)
-		if !ok && base.Path != "" {
+		rest, ok := below(path, parent)
+		if !ok && parent != "" {
 			s.notFound(w, r, path)
 			return
 		}
@@ -54,71 +111,76 @@ func (s *Server) under(base *baseurl.URL, handle handler) handler {
 	}
 }
 
-// route returns the handler of a request and the path to pass to it. It alone decides which requests are pings.
-func (s *Server) route(host, path string) (handler, string) {
-	pingsShareRoot := s.ping.Path == "" && s.ping.Host == s.base.Host
-	switch {
-	case path == livePath:
-		return s.live, path
-	case path == readyPath:
-		return s.ready, path
-	case s.ping.Path != "":
-		if rest, ok := below(path, s.ping.Path); ok {
-			return s.receive, rest
-		}
-	case !pingsShareRoot && strings.EqualFold(host, s.ping.Host):
-		return s.receive, path
-	}
-	if rest, ok := below(path, s.base.Path); ok {
-		if handle := s.routeBelowBase(rest); handle != nil {
-			return handle, rest
-		}
-	}
-	if pingsShareRoot {
-		return s.receive, path
-	}
-	return s.notFound, path
+// mux routes requests by their escaped path, so that an escaped slash never separates segments. Its handlers answer all
+// methods.
+type mux struct {
+	*Server
+	router *httprouter.Router
+	rest   handler // answers requests without a route
 }
 
-// routeBelowBase returns the handler of a path below Config.BaseURL, or nil.
-func (s *Server) routeBelowBase(path string) handler {
-	switch first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); first {
-	case "api":
-		return s.api
-	case "badge", "b":
-		return s.badge
-	case "unsubscribe":
-		return s.unsubscribe
+// anyMethod is the method of all routes.
+const anyMethod = "ANY"
+
+func (s *Server) newMux() *mux { return &mux{Server: s, router: httprouter.New(), rest: s.notFound} }
+
+// serve answers a request.
+func (m *mux) serve(w http.ResponseWriter, r *http.Request, path string) {
+	if handle, params, _ := m.router.Lookup(anyMethod, cmp.Or(path, "/")); handle != nil {
+		handle(w, r, params)
+		return
 	}
-	switch path {
-	case livePath:
-		return s.live
-	case readyPath:
-		return s.ready
-	}
-	switch {
-	case s.dashboard != nil && isPage(path):
-		return s.page
-	case path == "/" || path == "":
-		return s.home
-	}
-	return nil
+	m.rest(w, r, path)
 }
 
-// isPage reports whether a path below the base belongs to the dashboard. No ping has such a path: the first part of that
-// of a ping is a UUID or a ping key.
-func isPage(path string) bool {
-	switch first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); first {
-	case "", "projects", "checks", "signin", "signout", "assets", "status", "push.js":
-		return true
+// at adds a route.
+func (m *mux) at(path string, handle handler) {
+	m.router.Handle(anyMethod, path, func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) { handle(w, r, path) })
+}
+
+// below adds the routes of parent + path and of all below it. The handler gets what follows parent.
+func (m *mux) below(parent, path string, handle handler) {
+	route := func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
+		handle(w, r, r.URL.EscapedPath()[len(parent):])
 	}
-	return false
+	m.router.Handle(anyMethod, parent+path, route)
+	m.router.Handle(anyMethod, parent+path+"/*rest", route)
+}
+
+func (m *mux) addHealth(parent string) {
+	m.at(parent+livePath, m.live)
+	m.at(parent+readyPath, m.ready)
+}
+
+func (m *mux) addBadges() {
+	m.below(m.base.Path, "/badge", m.badge)
+	m.below(m.base.Path, "/b", m.badge)
+}
+
+// addPages adds the pages for people, or the words at the root that stand in for them.
+func (m *mux) addPages() {
+	root := m.home
+	if m.pages != nil && m.pagesHere {
+		root = m.page
+		for _, path := range pagePaths() {
+			m.below(m.base.Path, path, m.page)
+		}
+	}
+	m.at(m.base.Path+"/", root)
+	if m.base.Path != "" {
+		m.at(m.base.Path, root)
+	}
+}
+
+// pagePaths are the paths of the pages. No ping has such a path: it begins with a UUID or a ping key.
+func pagePaths() []string {
+	return []string{"/projects", "/checks", "/signin", "/signout", "/assets", "/status", "/push.js"}
 }
 
 // page lets the dashboard answer. Its pages have their own headers of security.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, _ string) {
 	setRoute(w, routePages)
-	s.dashboard.ServeHTTP(w, r)
+	s.pages.ServeHTTP(w, r)
 }
 
 // below returns what follows parent in a path, if path is parent or lies below it.
@@ -139,7 +201,15 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request, _ string) {
 		s.base.Text+"/api/v3/\nPings: "+s.ping.Text+"/\n")
 }
 
-func (s *Server) notFound(w http.ResponseWriter, r *http.Request, _ string) {
+// notFound answers a request without a route. If the handler is mounted at another path than that of BaseURL, the log says
+// so once.
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request, path string) {
+	if s.base.Misplaced(r) {
+		s.misplaced.Do(func() {
+			s.log.WarnContext(r.Context(), "a request is not where BaseURL says: mount the handler at the path of BaseURL, without http.StripPrefix",
+				"path", redactKeys(path), "mounted_at", r.Pattern, "base_url", s.base.Text)
+		})
+	}
 	s.fail(w, r, errNoPath)
 }
 

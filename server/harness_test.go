@@ -104,7 +104,7 @@ func (s *site) start(db monitor.Store, config monitor.Config, serverConfig serve
 	if serverConfig.Logger == nil {
 		serverConfig.Logger = s.logger()
 	}
-	config.Now, serverConfig.Now = s.clock.Now, s.clock.Now
+	config.Now = s.clock.Now
 	s.mon, s.server = newServer(s, db, config, serverConfig)
 	s.conform(serveOn(s.T, listener, s.server), serverConfig)
 }
@@ -136,7 +136,7 @@ func testSigner(t testing.TB) badges.Signer {
 // serveOn serves until the test ends, and returns a client.
 func serveOn(t *testing.T, listener net.Listener, srv *server.Server) *http.Client {
 	var running sync.WaitGroup
-	handler := srv.Handler()
+	handler := srv
 	web := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		running.Add(1)
 		defer running.Done()

@@ -129,7 +129,7 @@ func TestBodyMemory(t *testing.T) {
 // connection, so that it takes nothing that comes later for a request.
 func TestUnfinishedBody(t *testing.T) {
 	_, srv := newServer(t, dbtest.SQLite(t).Open(t), monitor.Config{}, server.Config{})
-	web := httptest.NewUnstartedServer(srv.Handler())
+	web := httptest.NewUnstartedServer(srv)
 	web.Config.ReadTimeout = 50 * time.Millisecond
 	web.Start()
 	defer web.Close()

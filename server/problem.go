@@ -34,6 +34,8 @@ var (
 	errSignIn      = &problem{status: http.StatusInternalServerError, text: "internal error"}
 	errSignInAway  = &problem{status: http.StatusServiceUnavailable, text: "unavailable", retryAfter: retryUnavailable}
 	errReadOnly    = &problem{status: http.StatusForbidden, text: "the api key is read-only"}
+	errViewer      = &problem{status: http.StatusForbidden, text: "you are signed in to view this project, not to change it"}
+	errNoProject   = &problem{status: http.StatusForbidden, text: "you are signed in, but have access to no project"}
 	errForeign     = &problem{status: http.StatusForbidden, text: "the check belongs to another project"}
 	errNotFound    = &problem{status: http.StatusNotFound, text: "not found"}
 	errNoPath      = &problem{status: http.StatusNotFound, text: "no such path"} // clients tell it from a missing check

@@ -37,10 +37,14 @@ func (c *call) listBadges() error {
 	if err != nil {
 		return err
 	}
+	signer, err := c.badgeSigner(c.r.Context())
+	if err != nil {
+		return err
+	}
 	document := wire.Badges{Badges: make(map[string]wire.BadgeSet, len(tags)+1)}
 	for _, tag := range append(tags, badges.AllTags) {
 		address := func(format badges.Format, late bool) string {
-			return c.base.Text + c.signer.Path(project.BadgeKey, tag, format, late)
+			return c.base.Text + signer.Path(project.BadgeKey, tag, format, late)
 		}
 		document.Badges[tag] = wire.BadgeSet{
 			SVG: address(badges.SVG, false), SVG3: address(badges.SVG, true),

@@ -171,7 +171,7 @@ func TestPingAddresses(t *testing.T) {
 			BaseURL: test.base, PingBaseURL: test.ping, Observer: observed, Logger: slog.New(slog.DiscardHandler),
 		})
 		for url, want := range test.urls {
-			srv.Handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", url, nil))
+			srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", url, nil))
 			if got := <-observed; strings.HasPrefix(got, "GET /ping ") != want {
 				t.Errorf("with %q and %q, %s: got %q, want a ping: %v", test.base, test.ping, url, got, want)
 			}

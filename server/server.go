@@ -1,10 +1,9 @@
 // Package server serves Rollcall over HTTP: the management interface (server/API.md), the ping endpoints and the
 // status badges. It is a thin shell: it decodes requests, calls a [monitor.Monitor] and renders the result.
 //
-//	signer, err := badges.NewSigner(secret)
-//	srv, err := server.New(mon, &server.Config{BaseURL: "https://rollcall.example.org", Signer: signer})
+//	srv, err := server.New(mon, &server.Config{BaseURL: "https://rollcall.example.org", Dashboard: &dashboard.Config{}})
 //	web := &http.Server{
-//		Handler:           srv.Handler(),
+//		Handler:           srv,
 //		ReadHeaderTimeout: 10 * time.Second,
 //		ReadTimeout:       time.Minute,
 //		WriteTimeout:      time.Minute,
@@ -16,8 +15,12 @@
 //
 // # Mounting
 //
-// A program with its own router mounts handlers at the addresses in its Config. Each handler takes the whole path of a
-// request, so none needs [http.StripPrefix]. With BaseURL https://example.org/ops and PingBaseURL
+// A [Server] answers everything below Config.BaseURL, and pings below Config.PingBaseURL, so a program mounts it at the paths of
+// both. It takes the whole path of a request and needs no [http.StripPrefix]:
+//
+//	mux.Handle("/ops/", srv) // BaseURL is https://example.org/ops
+//
+// For a listener, a host or a middleware of their own, its parts are handlers too. With PingBaseURL
 // https://example.org/alive:
 //
 //	mux.Handle("/ops/api/v3/", srv.API())
@@ -25,14 +28,15 @@
 //	mux.Handle("/ops/b/", srv.Badges())
 //	mux.Handle("/ops/unsubscribe/", srv.Unsubscribe())
 //	mux.Handle("/alive/", srv.Pings())
+//	mux.Handle("/ops/", srv.Pages())
 //
 // # Signing in
 //
-// Clients of the management interface send an API key. A program with its own users sets Config.Authenticate instead,
-// and needs no keys. A key in the header X-Api-Key works all the same.
+// Clients of the management interface send an API key, and people sign in to the pages with one. A program with its own
+// users sets Config.Authorize instead, and needs no keys. A key in the header X-Api-Key works all the same.
 //
-// Browsers attach cookies, certificates and passwords even to requests that a page of another site makes. So Authenticate
-// counts only within one origin. A POST or DELETE from another origin gets 403, and Authenticate is not called
+// Browsers attach cookies, certificates and passwords even to requests that a page of another site makes. So Authorize
+// counts only within one origin. A POST or DELETE from another origin gets 403, and Authorize is not called
 // ([http.CrossOriginProtection]). Pages of other origins can read an answer only if the request had the header X-Api-Key.
 // Pings and badges need no sign-in.
 //
@@ -58,8 +62,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"reflect"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -68,11 +72,11 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/rollcall-dev/rollcall/badges"
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
+	"github.com/rollcall-dev/rollcall/server/internal/secret"
 	"github.com/rollcall-dev/rollcall/server/openapi"
 )
 
@@ -82,36 +86,38 @@ const (
 	DefaultPingBodyLimit = 100_000
 )
 
-// Config configures a [Server]. Only Signer is required.
+// Config configures a [Server] and the pages of Config.Dashboard. The zero value of a field selects its default.
 type Config struct {
 	// BaseURL is the address of the management interface for clients: an http or https URL without a query. If it has a
-	// path, [Server.Handler] answers below that path. Default: [DefaultBaseURL].
+	// path, the server answers below that path. Default: [DefaultBaseURL].
 	BaseURL string
 	// PingBaseURL is the address of the ping endpoints for jobs. Default: BaseURL + "/ping".
 	PingBaseURL string
 	// RateLimit is how many requests a minute each API key may make to the management interface, on average and at once.
-	// 0 is no limit. Pings, badges and pages do not count.
+	// With Authorize, it is for each name and project. Pages have a limit of their own, [PagesPerRequest] times as high.
+	// Pings and badges do not count. Default: no limit.
 	RateLimit int
 	// PingBodyLimit is how many bytes of a ping's body are kept, at most [monitor.MaxBody]. Longer bodies are truncated.
 	// Default: [DefaultPingBodyLimit].
 	PingBodyLimit int64
-	// Authenticate identifies the caller of a request without an X-Api-Key header, for example by a session of the program.
-	// Of the key that it returns, ProjectID, ReadOnly and ID count. RateLimit counts by ID, or by ProjectID if ID is zero.
+	// Authorize says what the sender of a request without an X-Api-Key header may see and change, for example by a session of
+	// the program. It must not read the body. Default: API keys only, and people sign in to the pages with those.
 	//
-	// If nobody is signed in, it returns [ErrNoCredentials]: the request then needs an API key in its body, or gets 401. So
-	// does a key of a project that does not exist. [monitor.ErrUnavailable] and the errors of a context become 503; other
-	// errors, and a key without a project, 500. Authenticate must not read the body. Default: API keys only.
-	Authenticate func(*http.Request) (checks.Key, error)
+	// If nobody is signed in, it returns [ErrSignedOut]: a page then leads to the sign-in, and a request to the management
+	// interface needs an API key in its body, or gets 401. Access to no project is 403. [monitor.ErrUnavailable] and the
+	// errors of a context become 503, other errors 500.
+	Authorize func(*http.Request) (Access, error)
 	// AcceptLate is the maximum age of pings that carry their own time in the header Rollcall-At, because they waited in a
 	// queue of the job: up to [pings.MaxQueued]. The field At of [pings.Signal] says what such a ping does. The header is an
 	// RFC 3339 time, cut to microseconds. An older time, one more than [pings.MaxAhead] in the future, or one that cannot
 	// be parsed gets 400, and the ping is not recorded. Default: 0, which ignores the header.
 	AcceptLate time.Duration
-	// Signer signs the addresses of badges. Servers on one database need the same signer.
+	// Signer signs the addresses of badges. Default: with a secret that the database keeps, so that all servers on it
+	// agree.
 	Signer badges.Signer
-	// Dashboard answers the paths of people below BaseURL: the pages of package server/dashboard, which needs
-	// the same BaseURL. Default: none, and the root says in a few words what runs there.
-	Dashboard http.Handler
+	// Dashboard makes the pages for people: a *dashboard.Config of package server/dashboard. Default: none, and the root says in
+	// a few words what runs there.
+	Dashboard Pages
 	// TrustedProxies are the networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted for the address
 	// and the scheme of a ping. Default: none.
 	TrustedProxies []netip.Prefix
@@ -132,8 +138,18 @@ type Config struct {
 	// Logger receives failures and the access log. The group "rollcall" of each line has the component http. Default:
 	// slog.Default().
 	Logger *slog.Logger
-	// Now is the clock of the rate limit. Default: time.Now.
-	Now func() time.Time
+}
+
+// PagesPerRequest is how many pages Config.RateLimit allows for each request to the management interface. A person with
+// pages of a busy project open in several tabs stays far below the limit.
+const PagesPerRequest = 10
+
+// Pages makes the pages of a [Server] for people. A program needs no implementation but *dashboard.Config; the interface
+// keeps the pages out of programs that do not show them.
+type Pages interface {
+	// Pages returns the handler of the pages and the URL below which it answers. config is that of the server, with
+	// defaults in BaseURL, PingBaseURL, PingBodyLimit and Logger.
+	Pages(mon *monitor.Monitor, config Config) (pages http.Handler, baseURL string, err error)
 }
 
 // Server holds the HTTP handlers. It is safe for concurrent use.
@@ -146,25 +162,28 @@ type Server struct {
 	bodyLimit     int64
 	bodyLimitText string
 	signer        badges.Signer
+	signerSecret  *secret.Secret // signs if signer is zero
 	proxies       proxies
 	reportStarted bool
 	flipsObject   bool
 	noLegacy      bool
-	signIn        func(*http.Request) (checks.Key, error) // Config.Authenticate
-	dashboard     http.Handler                            // nil without one
+	authorize     func(*http.Request) (Access, error) // nil without a program's sign-in
+	pages         http.Handler                        // nil without a dashboard
+	pagesHere     bool                                // they are below BaseURL
 	crossOrigin   http.CrossOriginProtection
 	rateLimit     int
 	limiter       *limit.Requests[uuid.UUID] // by API key; nil without a limit
 	bodyMemory    *semaphore.Weighted
 	docs          *openapi.Docs
+	handler       http.Handler       // of all requests
 	router        *httprouter.Router // of the management interface
+	misplaced     sync.Once
 	observer      Observer
 	accessLog     bool
 	outageLog     limit.Lines // requests that got 503
 	createLog     limit.Lines // pings that created no check
 	draining      atomic.Bool
-	// unsubscribeSecret is nil before its first use.
-	unsubscribeSecret atomic.Pointer[string]
+	unsubscribers *secret.Secret // signs the links to unsubscribe
 }
 
 // New returns a server for a monitor. It starts nothing. The error names the field of the configuration that is wrong.
@@ -179,11 +198,12 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	c.BaseURL, c.PingBodyLimit = cmp.Or(c.BaseURL, DefaultBaseURL), cmp.Or(c.PingBodyLimit, DefaultPingBodyLimit)
+	c.PingBodyLimit, c.Logger = cmp.Or(c.PingBodyLimit, DefaultPingBodyLimit), cmp.Or(c.Logger, slog.Default())
 	s := &Server{
-		mon: mon, log: cmp.Or(c.Logger, slog.Default()).With(slog.Group("rollcall", "component", "http")), signer: c.Signer, reportStarted: c.ReportStarted,
+		mon: mon, log: c.Logger.With(slog.Group("rollcall", "component", "http")), reportStarted: c.ReportStarted,
+		signer: c.Signer, signerSecret: secret.New(mon.Secret, "secret_key"), unsubscribers: secret.New(mon.Secret, "unsubscribe_key"),
 		flipsObject: c.FlipsObject, noLegacy: c.NoLegacyAPI, observer: c.Observer, accessLog: c.AccessLog,
-		signIn: c.Authenticate, dashboard: c.Dashboard, acceptLate: c.AcceptLate,
+		authorize: c.Authorize, acceptLate: c.AcceptLate,
 		bodyLimit: c.PingBodyLimit, bodyLimitText: strconv.FormatInt(c.PingBodyLimit, 10),
 		bodyMemory: semaphore.NewWeighted(max(bodyMemory, 4*c.PingBodyLimit)),
 	}
@@ -191,7 +211,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 		s.pingMethods += ", OPTIONS"
 	}
 	var err error
-	if s.base, err = baseurl.Parse("BaseURL", c.BaseURL); err != nil {
+	if s.base, err = baseurl.Parse("BaseURL", cmp.Or(c.BaseURL, DefaultBaseURL)); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	if s.ping, err = baseurl.Parse("PingBaseURL", cmp.Or(c.PingBaseURL, s.base.Text+"/ping")); err != nil {
@@ -201,21 +221,24 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 		return nil, err
 	}
 	if s.rateLimit = c.RateLimit; s.rateLimit > 0 {
-		now := c.Now
-		if now == nil {
-			now = time.Now
-		}
-		s.limiter = limit.NewRequests[uuid.UUID](s.rateLimit, s.rateLimit, now)
+		s.limiter = limit.NewRequests[uuid.UUID](s.rateLimit, s.rateLimit, mon.Now)
 	}
 	s.docs = openapi.New(s.base.Text, s.ping.Text)
+	if c.Dashboard != nil {
+		c.BaseURL, c.PingBaseURL = s.base.Text, s.ping.Text
+		var at string
+		if s.pages, at, err = c.Dashboard.Pages(mon, c); err != nil {
+			return nil, err
+		}
+		s.pagesHere = at == s.base.Text
+	}
 	s.router = s.newRouter()
+	s.handler = s.newHandler()
 	return s, nil
 }
 
 func (c *Config) validate() error {
 	switch {
-	case reflect.ValueOf(c.Signer).IsZero():
-		return errors.New("server: Signer is not set")
 	case c.RateLimit < 0:
 		return fmt.Errorf("server: RateLimit is too small: %d, the minimum is 0", c.RateLimit)
 	case c.AcceptLate < 0:

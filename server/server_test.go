@@ -52,8 +52,8 @@ func TestNew(t *testing.T) {
 	if _, err := New(nil, &Config{Signer: signer}); err == nil {
 		t.Error("New accepted no monitor")
 	}
-	if _, err := New(mon, nil); err == nil {
-		t.Error("New accepted no signer")
+	if _, err := New(mon, nil); err != nil {
+		t.Errorf("New needs a configuration: %v", err)
 	}
 	for field, c := range map[string]Config{
 		"RateLimit":                   {RateLimit: -1},
@@ -99,8 +99,8 @@ func TestSeparateHandlers(t *testing.T) {
 		{s.Pings(), "GET", "/ping/" + testID + "/256", 400},
 		{s.Badges(), "GET", "/b/2/" + testID + ".svg", 404},
 		{s.Badges(), "GET", "/badge/x", 404},
-		{s.Handler(), "OPTIONS", "*", 404},
-		{s.Handler(), "GET", "/", 200},
+		{s, "OPTIONS", "*", 404},
+		{s, "GET", "/", 200},
 	} {
 		w := httptest.NewRecorder()
 		c.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), c.method, c.path, nil))
@@ -133,9 +133,9 @@ func TestMounting(t *testing.T) {
 		{s.Pings(), "/" + testID + "/256", 404, ""},
 		{s.Pings(), "/alive", 404, "not found"},
 		{s.Badges(), "/ops/b/2/" + testID + ".svg", 404, ""},
-		{s.Handler(), "/ops/api/v3/status/", 200, ""},
-		{s.Handler(), "/ops/", 200, ""},
-		{s.Handler(), "/alive/" + testID + "/256", 400, "invalid url format"},
+		{s, "/ops/api/v3/status/", 200, ""},
+		{s, "/ops/", 200, ""},
+		{s, "/alive/" + testID + "/256", 400, "invalid url format"},
 	} {
 		w := httptest.NewRecorder()
 		c.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", c.path, nil))

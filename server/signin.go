@@ -13,34 +13,51 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// ErrNoCredentials is the error of Config.Authenticate for a request of somebody who is not signed in.
-var ErrNoCredentials = errors.New("server: no credentials")
+// ErrSignedOut is the error of Config.Authorize for a request of somebody who is not signed in.
+var ErrSignedOut = errors.New("server: nobody is signed in")
 
-// askProgram takes the key of the request from Config.Authenticate. The error is [ErrNoCredentials] if there is none.
+// Access says what a person who is signed in may see and change. Config.Authorize returns it for each request.
+type Access struct {
+	// Name is shown on pages as that of the viewer, such as an e-mail address. Requests of one name to a project count together
+	// for Config.RateLimit. It may be empty.
+	Name string
+	// Projects are the projects that the person may see, in the order in which pages list them. The management interface
+	// serves the first one.
+	Projects []ProjectAccess
+}
+
+// ProjectAccess says what a person may do in one project.
+type ProjectAccess struct {
+	ProjectID uuid.UUID
+	// Edit allows changes. Without it, the person only looks, and sees no identifiers or addresses that take pings.
+	Edit bool
+}
+
+// askProgram asks Config.Authorize who sends the request. The error is [ErrSignedOut] if nobody is signed in.
 func (c *call) askProgram() error {
 	if c.crossOrigin.Check(c.r) != nil {
 		return errCrossOrigin
 	}
-	key, err := c.signIn(c.r)
+	access, err := c.authorize(c.r)
 	switch {
-	case errors.Is(err, ErrNoCredentials):
-		return ErrNoCredentials
+	case errors.Is(err, ErrSignedOut):
+		return ErrSignedOut
 	case errors.Is(err, monitor.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return fmt.Errorf("%w: %w", errSignInAway, err)
 	case err != nil: // whatever it wraps: a request must not get 404 or 403 because a session was not found
 		return fmt.Errorf("%w: %w", errSignIn, err)
-	case key.ProjectID == uuid.Nil:
-		return fmt.Errorf("%w: the key has no project", errSignIn)
+	case len(access.Projects) == 0:
+		return errNoProject
 	}
-	if _, err := c.mon.Project(c.r.Context(), key.ProjectID); errors.Is(err, checks.ErrNotFound) {
-		return errWrongKey
+	first := access.Projects[0]
+	if _, err := c.mon.Project(c.r.Context(), first.ProjectID); errors.Is(err, checks.ErrNotFound) {
+		return errNoProject
 	} else if err != nil {
 		return err
 	}
-	if key.ID == uuid.Nil {
-		key.ID = key.ProjectID // for the rate limit
-	}
-	c.key = key
+	c.signed = true
+	c.key = checks.Key{ProjectID: first.ProjectID, ReadOnly: !first.Edit}
+	c.key.ID = uuid.NewSHA1(first.ProjectID, []byte(access.Name)) // for the rate limit
 	return nil
 }
 

@@ -19,36 +19,41 @@ import (
 // program is a program with sessions of its own, which are cookies.
 type program struct {
 	*site
-	sessions map[string]checks.Key
+	sessions map[string]server.Access
 	failures map[string]error
-	asked    atomic.Int64 // calls of Authenticate
+	asked    atomic.Int64 // calls of Authorize
 }
 
 // program returns a server on the site's database behind the sign-in of a program, with the sessions "rw" and "ro".
 func (s *site) program(config server.Config) *program {
 	s.Helper()
 	p := &program{
-		sessions: map[string]checks.Key{"rw": {ProjectID: s.project.ID}, "ro": {ProjectID: s.project.ID, ReadOnly: true}},
+		sessions: map[string]server.Access{"rw": may(s.project, true), "ro": may(s.project, false)},
 		failures: map[string]error{},
 	}
-	config.Authenticate = func(r *http.Request) (checks.Key, error) {
+	config.Authorize = func(r *http.Request) (server.Access, error) {
 		p.asked.Add(1)
 		cookie, err := r.Cookie("session")
 		if err != nil {
-			return checks.Key{}, fmt.Errorf("no cookie: %w", server.ErrNoCredentials)
+			return server.Access{}, fmt.Errorf("no cookie: %w", server.ErrSignedOut)
 		}
 		if err := p.failures[cookie.Value]; err != nil {
-			return checks.Key{}, err
+			return server.Access{}, err
 		}
-		key, ok := p.sessions[cookie.Value]
+		access, ok := p.sessions[cookie.Value]
 		if !ok {
-			return checks.Key{}, server.ErrNoCredentials
+			return server.Access{}, server.ErrSignedOut
 		}
-		return key, nil
+		return access, nil
 	}
 	config.Logger = s.logger()
 	p.site = s.another(s.store, monitor.Config{}, config)
 	return p
+}
+
+// may returns access to one project.
+func may(project checks.Project, edit bool) server.Access {
+	return server.Access{Projects: []server.ProjectAccess{{ProjectID: project.ID, Edit: edit}}}
 }
 
 // as sends a request with a session.
@@ -63,19 +68,22 @@ func TestSignInAccess(t *testing.T) {
 		v := newVictim(s)
 		p := s.program(server.Config{})
 		other, _ := s.otherProject("Foreign")
-		p.sessions["foreign rw"] = checks.Key{ProjectID: other.ID}
-		p.sessions["foreign ro"] = checks.Key{ProjectID: other.ID, ReadOnly: true}
-		p.sessions["deleted"] = checks.Key{ProjectID: uuid.New()}
-		p.sessions["zero"] = checks.Key{}
+		p.sessions["foreign rw"] = may(other, true)
+		p.sessions["foreign ro"] = may(other, false)
+		p.sessions["deleted"] = may(checks.Project{ID: uuid.New()}, true)
+		p.sessions["zero"] = server.Access{}
 		p.failures["broken"] = errors.New("a mistake in the sessions")
 		for route, row := range accessTable {
-			broken := 500
+			broken, nothing, foreign := 500, 403, row.foreignRO
 			if row.none == 200 {
-				broken = 200
+				broken, nothing = 200, 200
+			}
+			if row.foreignRO == 401 { // without a key, it cannot be the wrong one
+				foreign = 403
 			}
 			for session, want := range map[string]int{
-				"none": row.none, "": row.none, "foreign rw": row.foreignRW, "foreign ro": row.foreignRO,
-				"deleted": row.unknown, "zero": broken, "broken": broken,
+				"none": row.none, "": row.none, "foreign rw": row.foreignRW, "foreign ro": foreign,
+				"deleted": nothing, "zero": nothing, "broken": broken,
 			} {
 				r := p.as(`"`+session+`"`, route[0], v.in(route[1]), nil)
 				if r.status != want {
@@ -92,7 +100,11 @@ func TestSignInAccess(t *testing.T) {
 			if route[1] == "/api/v3/checks/:id/resume" {
 				p.api("POST", path(v.check)+"/pause", nil).is(200)
 			}
-			p.as("ro", route[0], v.in(route[1]), nil).is(row.ownRO)
+			if row.ownRO == 401 { // a key of the wrong kind, and no key at all
+				p.as("ro", route[0], v.in(route[1]), nil).refused(403, "you are signed in to view this project, not to change it")
+			} else {
+				p.as("ro", route[0], v.in(route[1]), nil).is(row.ownRO)
+			}
 			p.as("rw", route[0], v.in(route[1]), nil).is(row.ownRW)
 		}
 		if got := p.as("ro", "GET", path(v.check), nil).object(200); got["uuid"] != nil || got["unique_key"] == nil {
@@ -117,9 +129,9 @@ func TestSignInOrAPIKey(t *testing.T) {
 		p.as("rw", "GET", list, nil, "X-Api-Key", "rcw_0123456789012345678901234567").refused(401, "wrong api key")
 		p.as("rw", "POST", list, "{}", "X-Api-Key", s.keys.ReadOnly).refused(401, "wrong api key")
 		p.send("GET", "/api/v3/status/", nil).is(200)
-		s.equal("calls of Authenticate", p.asked.Load(), asked)
+		s.equal("calls of Authorize", p.asked.Load(), asked)
 		// A session wins over a key in the body, and over a bearer token.
-		p.as("ro", "POST", list, object{"api_key": s.keys.ReadWrite}).refused(401, "wrong api key")
+		p.as("ro", "POST", list, object{"api_key": s.keys.ReadWrite}).refused(403, "you are signed in to view this project, not to change it")
 		p.as("nobody", "POST", list, object{"api_key": s.keys.ReadWrite}).is(201)
 		p.as("nobody", "GET", "/api/v3/metrics", nil, "Authorization", "Bearer "+s.keys.ReadOnly).is(200)
 		p.as("ro", "GET", "/api/v3/metrics", nil, "Authorization", "Bearer x").is(200)
@@ -128,22 +140,21 @@ func TestSignInOrAPIKey(t *testing.T) {
 		asked = p.asked.Load()
 		p.send("GET", "/ping/"+check["uuid"].(string), nil).text(200, "OK")
 		p.send("GET", check["badge_url"].(string), nil).is(200)
-		s.equal("calls of Authenticate", p.asked.Load(), asked)
+		s.equal("calls of Authorize", p.asked.Load(), asked)
 	})
 }
 
-// TestSignInFailures: no error but ErrNoCredentials is 401, and none is a pass, whatever it wraps.
+// TestSignInFailures: no error but ErrSignedOut is 401, and none is a pass, whatever it wraps.
 func TestSignInFailures(t *testing.T) {
 	each(t, nil, func(s *site) {
 		p := s.program(server.Config{})
-		p.sessions["nobody's"] = checks.Key{}
 		p.failures = map[string]error{
 			"mistake": errors.New("secret detail"), "not found": fmt.Errorf("secret detail: %w", checks.ErrNotFound), "limit": checks.ErrCheckLimit,
 			"field":       &checks.FieldError{Field: "name", Reason: "secret detail"},
 			"unavailable": fmt.Errorf("secret detail: %w", monitor.ErrUnavailable), "timeout": context.DeadlineExceeded, "cancelled": context.Canceled,
 		}
 		for session, status := range map[string]int{
-			"nobody's": 500, "mistake": 500, "not found": 500, "limit": 500, "field": 500, "unavailable": 503, "timeout": 503, "cancelled": 503,
+			"mistake": 500, "not found": 500, "limit": 500, "field": 500, "unavailable": 503, "timeout": 503, "cancelled": 503,
 		} {
 			for _, method := range []string{"GET", "POST"} {
 				r := p.as(`"`+session+`"`, method, "/api/v3/checks/", object{"api_key": s.keys.ReadWrite})
@@ -181,7 +192,7 @@ func TestCrossOrigin(t *testing.T) {
 				}
 			}
 		}
-		s.equal("calls of Authenticate", p.asked.Load(), asked)
+		s.equal("calls of Authorize", p.asked.Load(), asked)
 		s.equal("the check", s.get(check), before)
 		for _, headers := range foreign {
 			p.unreadable(p.as("rw", "GET", "/api/v3/checks/", nil, headers...).is(200))
@@ -217,19 +228,22 @@ func (p *program) unreadable(r reply) {
 	}
 }
 
-// TestSignInRateLimit: the limit is that of the key's ID, or else of its project.
+// TestSignInRateLimit: the limit is for each name in a project.
 func TestSignInRateLimit(t *testing.T) {
 	each(t, nil, func(s *site) {
 		p := s.program(server.Config{RateLimit: 2})
-		p.sessions["ann"] = checks.Key{ID: uuid.New(), ProjectID: s.project.ID}
-		p.sessions["bob"] = checks.Key{ID: uuid.New(), ProjectID: s.project.ID}
+		for _, name := range []string{"ann", "bob"} {
+			access := may(s.project, true)
+			access.Name = name
+			p.sessions[name] = access
+		}
 		for _, session := range []string{"ann", "bob", "rw"} {
 			for range 2 {
 				p.as(session, "GET", "/api/v3/checks/", nil).is(200)
 			}
 			p.as(session, "GET", "/api/v3/checks/", nil).refused(429, "too many requests: the limit is 2 a minute")
 		}
-		p.as("ro", "GET", "/api/v3/checks/", nil).is(429) // without an ID, as "rw"
+		p.as("ro", "GET", "/api/v3/checks/", nil).is(429) // without a name, as "rw"
 		p.api("GET", "/api/v3/checks/", nil).is(200)
 	})
 }

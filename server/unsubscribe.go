@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	unsubscribePath    = "/unsubscribe/"
+	unsubscribePath    = "/unsubscribe"
 	unsubscribeMethods = "GET, HEAD, POST"
 	// maxToken is the length of a token for the longest address.
 	maxToken = 600
@@ -75,12 +75,8 @@ func (s *Server) UnsubscribeURL(ctx context.Context, c channels.Channel, address
 		s.log.WarnContext(ctx, "an e-mail has no link to unsubscribe", "error", err)
 		return ""
 	}
-	return s.base.Text + unsubscribePath + token
+	return s.base.Text + unsubscribePath + "/" + token
 }
-
-// Unsubscribe returns the handler of the addresses of [Server.UnsubscribeURL]: Config.BaseURL + /unsubscribe/. It takes
-// the whole path of a request, so mount it there without [http.StripPrefix].
-func (s *Server) Unsubscribe() http.Handler { return s.guard(s.under(&s.base, s.unsubscribe)) }
 
 // unsubscribe shows the page or, for a POST, takes the address off and says so. It never redirects (RFC 8058, section
 // 3.1). The body of the POST does not matter: the token is enough.
@@ -93,7 +89,7 @@ func (s *Server) unsubscribe(w http.ResponseWriter, r *http.Request, path string
 		s.fail(w, r, errMethod)
 		return
 	}
-	page, err := s.applyUnsubscription(r, strings.TrimPrefix(path, unsubscribePath))
+	page, err := s.applyUnsubscription(r, strings.TrimPrefix(path, unsubscribePath+"/"))
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -112,8 +108,8 @@ type unsubscribeView struct {
 	Subscribed    bool
 }
 
-// errSubscribedNot ends an update that has nothing to do.
-var errSubscribedNot = errors.New("the address is not subscribed")
+// errNotSubscribed ends an update that has nothing to do.
+var errNotSubscribed = errors.New("the address is not subscribed")
 
 // applyUnsubscription takes the address off after a POST, and returns the page about it. A bad token, and one for an
 // integration that no longer exists, is [checks.ErrNotFound].
@@ -125,11 +121,11 @@ func (s *Server) applyUnsubscription(r *http.Request, token string) (unsubscribe
 	if r.Method == http.MethodPost {
 		_, err := s.mon.UpdateChannelFunc(r.Context(), u.project, u.channel, func(c channels.Channel) (channels.Channel, error) {
 			if c.Kind != channels.Email || !channels.Unsubscribe(c.Settings, u.address) {
-				return c, errSubscribedNot
+				return c, errNotSubscribed
 			}
 			return c, nil
 		})
-		if err != nil && !errors.Is(err, errSubscribedNot) {
+		if err != nil && !errors.Is(err, errNotSubscribed) {
 			return unsubscribeView{}, err
 		}
 	}
@@ -176,24 +172,11 @@ func (s *Server) openUnsubscription(ctx context.Context, token string) (unsubscr
 }
 
 func (s *Server) signUnsubscription(ctx context.Context, message []byte) ([]byte, error) {
-	key, err := s.unsubscribeKey(ctx)
+	key, err := s.unsubscribers.Get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	mac := hmac.New(sha256.New, []byte(key))
+	mac := hmac.New(sha256.New, key)
 	mac.Write(message)
 	return mac.Sum(nil), nil
-}
-
-// unsubscribeKey returns the secret of the installation that signs tokens.
-func (s *Server) unsubscribeKey(ctx context.Context) (string, error) {
-	if key := s.unsubscribeSecret.Load(); key != nil {
-		return *key, nil
-	}
-	key, err := s.mon.Secret(ctx, "unsubscribe_key")
-	if err != nil {
-		return "", err
-	}
-	s.unsubscribeSecret.Store(&key)
-	return key, nil
 }

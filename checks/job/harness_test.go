@@ -85,9 +85,9 @@ func open(t *testing.T) (p place, url, key string) {
 	must(t, err)
 	web := httptest.NewUnstartedServer(nil)
 	url = "http://" + web.Listener.Addr().String()
-	srv, err := server.New(p.mon, &server.Config{BaseURL: url, Signer: signer, Logger: quiet, Now: p.clock.Now, PingBodyLimit: bodyLimit})
+	srv, err := server.New(p.mon, &server.Config{BaseURL: url, Signer: signer, Logger: quiet, PingBodyLimit: bodyLimit})
 	must(t, err)
-	web.Config.Handler = srv.Handler()
+	web.Config.Handler = srv
 	web.Start()
 	t.Cleanup(web.Close)
 	return p, url, keys.ReadWrite

@@ -41,7 +41,7 @@ func serve(t *testing.T) (mon *monitor.Monitor, project checks.Project, readWrit
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(srv.Handler())
+	web := httptest.NewServer(srv)
 	t.Cleanup(web.Close)
 	var clients [2]*client.Client
 	for i, key := range []string{keys.ReadWrite, keys.ReadOnly} {

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -71,24 +70,12 @@ func newSite(ctx context.Context, o options, url string) (*site, error) {
 
 // serve makes the pages and the endpoints.
 func (s *site) serve(ctx context.Context, url, key string) error {
-	secret, err := s.mon.Secret(ctx, "badges")
+	web, err := server.New(s.mon, &server.Config{BaseURL: url, Dashboard: &dashboard.Config{}})
 	if err != nil {
 		return err
 	}
-	signer, err := badges.NewSigner([]byte(secret))
-	if err != nil {
-		return err
-	}
-	pages, err := dashboard.New(s.mon, &dashboard.Config{BaseURL: url, Signer: signer})
-	if err != nil {
-		return err
-	}
-	web, err := server.New(s.mon, &server.Config{BaseURL: url, Signer: signer, Dashboard: pages})
-	if err != nil {
-		return err
-	}
-	s.handler = web.Handler()
-	s.link, err = pages.SignInLink(ctx, key)
+	s.handler = web
+	s.link, err = web.Pages().(*dashboard.Dashboard).SignInLink(ctx, key)
 	return err
 }
 

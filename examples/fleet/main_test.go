@@ -61,7 +61,7 @@ func TestFleet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &site{srv.Handler(), pass}
+		s := &site{srv, pass}
 		c, err := client.New("http://localhost:8000", keys.ReadWrite, &client.Config{HTTPClient: &http.Client{Transport: s}})
 		if err != nil {
 			t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/server"
@@ -30,15 +29,7 @@ func main() {
 
 // routes serves the program's own pages, the ping endpoints below /alive/, the API below /api/v3/ and the badges.
 func routes(ctx context.Context, mon *monitor.Monitor, url string) (http.Handler, error) {
-	secret, err := mon.Secret(ctx, "badges") // created once and stored in the database
-	if err != nil {
-		return nil, err
-	}
-	signer, err := badges.NewSigner([]byte(secret))
-	if err != nil {
-		return nil, err
-	}
-	rollcall, err := server.New(mon, &server.Config{BaseURL: url, PingBaseURL: url + "/alive", Signer: signer, RateLimit: 100})
+	rollcall, err := server.New(mon, &server.Config{BaseURL: url, PingBaseURL: url + "/alive", RateLimit: 100})
 	if err != nil {
 		return nil, err
 	}

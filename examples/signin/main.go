@@ -1,5 +1,5 @@
-// Command signin serves the Rollcall API behind a program's own sign-in: the people of a team sign in with a cookie and
-// need no API keys. Its argument is the database file.
+// Command signin serves the Rollcall API and the dashboard behind a program's own sign-in: the people of a team sign in with a
+// cookie and need no API keys. Its argument is the database file.
 package main
 
 import (
@@ -13,13 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/rollcall-dev/rollcall/badges"
-	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
 func main() {
@@ -44,49 +41,47 @@ type person struct {
 
 var team = map[string]person{"ann": {password: "correct horse"}, "guest": {password: "welcome", readOnly: true}}
 
-// routes serves a sign-in at /login, the API below /ops/api/v3/ for those who are signed in, and pings below /ops/ping/
-// for everybody.
+// routes serves a sign-in at /login, the dashboard at /ops/ and the API below /ops/api/v3/ for those who are signed in, and
+// pings below /ops/ping/ for everybody.
 func routes(ctx context.Context, mon *monitor.Monitor, url string) (http.Handler, error) {
 	project, err := mon.OpenProject(ctx, "team")
 	if err != nil {
 		return nil, err
 	}
-	secret, err := mon.Secret(ctx, "badges")
-	if err != nil {
-		return nil, err
-	}
-	signer, err := badges.NewSigner([]byte(secret))
-	if err != nil {
-		return nil, err
-	}
-	var sessions sync.Map // from tokens to keys; a restart ends them
+	var sessions sync.Map // from tokens to names; a restart ends them
 	rollcall, err := server.New(mon, &server.Config{
-		BaseURL: url + "/ops", Signer: signer, RateLimit: 100,
-		Authenticate: func(r *http.Request) (checks.Key, error) {
+		BaseURL: url + "/ops", RateLimit: 100, Dashboard: &dashboard.Config{SignInURL: "/login"},
+		Authorize: func(r *http.Request) (server.Access, error) {
 			if cookie, err := r.Cookie("session"); err == nil {
-				if key, ok := sessions.Load(cookie.Value); ok {
-					return key.(checks.Key), nil
+				if name, ok := sessions.Load(cookie.Value); ok {
+					may := server.ProjectAccess{ProjectID: project.ID, Edit: !team[name.(string)].readOnly}
+					return server.Access{Name: name.(string), Projects: []server.ProjectAccess{may}}, nil
 				}
 			}
-			return checks.Key{}, server.ErrNoCredentials
+			return server.Access{}, server.ErrSignedOut
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /login", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<form method="post"><input name="name"><input name="password" type="password"><button>Sign in</button></form>`)
+	})
 	mux.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) {
-		p, ok := team[r.PostFormValue("name")]
+		name := r.PostFormValue("name")
+		p, ok := team[name]
 		if !ok || subtle.ConstantTimeCompare([]byte(p.password), []byte(r.PostFormValue("password"))) == 0 {
 			http.Error(w, "wrong name or password", http.StatusForbidden)
 			return
 		}
 		token := rand.Text()
-		sessions.Store(token, checks.Key{ID: uuid.New(), ProjectID: project.ID, ReadOnly: p.readOnly})
+		sessions.Store(token, name)
 		http.SetCookie(w, &http.Cookie{Name: "session", Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
 		fmt.Fprintln(w, "signed in")
 	})
-	mux.Handle("/ops/", rollcall.Handler())
+	mux.Handle("/ops/", rollcall)
 	return mux, nil
 }
 

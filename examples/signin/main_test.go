@@ -33,7 +33,7 @@ func TestSignIn(t *testing.T) {
 		backup := `{"name": "backup", "unique": ["name"]}`
 		nobody, guest, ann := signIn(t, base, "ann", "wrong"), signIn(t, base, "guest", "welcome"), signIn(t, base, "ann", "correct horse")
 		nobody.send("POST", checks, backup, http.StatusUnauthorized)
-		guest.send("POST", checks, backup, http.StatusUnauthorized)
+		guest.send("POST", checks, backup, http.StatusForbidden)
 		ann.send("POST", checks, backup, http.StatusForbidden, "Origin", "https://evil.example.org", "Sec-Fetch-Site", "cross-site")
 		var check struct {
 			Ping string `json:"ping_url"`
@@ -46,6 +46,12 @@ func TestSignIn(t *testing.T) {
 		}
 		if got := guest.send("GET", checks, "", http.StatusOK); !strings.Contains(got, `"status":"up"`) || strings.Contains(got, check.Ping) {
 			t.Errorf("a guest sees %s", got)
+		}
+		if got := guest.send("GET", base+"/ops/", "", http.StatusOK); !strings.Contains(got, "backup") || !strings.Contains(got, "guest") {
+			t.Errorf("the dashboard shows a guest %s", got)
+		}
+		if got := nobody.send("GET", base+"/ops/", "", http.StatusOK); !strings.Contains(got, "Sign in</button>") {
+			t.Errorf("the dashboard leads nobody to %s", got)
 		}
 		web.Close()
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
@@ -44,12 +45,13 @@ func BenchmarkList(b *testing.B) {
 					}
 				}
 			}
-			pages, err := dashboard.New(mon, &dashboard.Config{Authorize: func(*http.Request) (dashboard.Access, error) {
-				return dashboard.Access{Projects: []dashboard.ProjectAccess{{ProjectID: project.ID, Edit: true}}}, nil
+			srv, err := server.New(mon, &server.Config{Dashboard: &dashboard.Config{}, Authorize: func(*http.Request) (server.Access, error) {
+				return server.Access{Projects: []server.ProjectAccess{{ProjectID: project.ID, Edit: true}}}, nil
 			}})
 			if err != nil {
 				b.Fatal(err)
 			}
+			pages := srv.Pages().(*dashboard.Dashboard)
 			b.Cleanup(pages.Close)
 			for b.Loop() {
 				r := httptest.NewRequest(http.MethodGet, "/projects/"+project.ID.String()+"/", nil)

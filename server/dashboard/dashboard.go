@@ -1,18 +1,19 @@
 // Package dashboard shows the checks of a monitor as web pages: what is wrong, since when, why, who was alerted, and what
 // will happen next. The pages are made on the server and work without JavaScript. With it, they follow every change.
 //
-//	pages, err := dashboard.New(mon, &dashboard.Config{BaseURL: "https://ops.example.org/jobs"})
-//	mux.Handle("/jobs/", pages)
+//	srv, err := server.New(mon, &server.Config{BaseURL: "https://ops.example.org/jobs", Dashboard: &dashboard.Config{}})
+//	mux.Handle("/jobs/", srv)
 //
-// The handler takes the whole path of a request, so mount it without [http.StripPrefix]. It calls the monitor, and
-// neither the database nor the HTTP interface of package server.
+// The server answers with the pages and everything else below its BaseURL; [server.Server.Pages] is the pages alone. Both
+// take the whole path of a request, so mount them without [http.StripPrefix]. Pages call the monitor, and neither the
+// database nor the management interface.
 //
 // # Signing in
 //
 // People sign in with an API key of a project: a read-only key looks, a read-write key also edits. The cookie of the
 // session is signed and expires. It ends when the key is revoked, and for this browser alone when the person signs out.
 // [Dashboard.SignInLink] makes a link that signs in once.
-// A program with its own users sets Config.Authorize instead.
+// A program with its own users sets server.Config.Authorize instead.
 //
 // # Security
 //
@@ -27,16 +28,14 @@ package dashboard
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 
-	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/check"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/forms"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/integrations"
@@ -48,26 +47,15 @@ import (
 	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
 )
 
-// DefaultBaseURL is the default of Config.BaseURL.
-const DefaultBaseURL = "http://localhost:8000"
-
-// Config configures a [Dashboard]. The zero value of a field selects its default.
+// Config configures the pages of a server. The zero value of a field selects its default. What pages share with the rest of
+// the server is said once, in [server.Config]: addresses, who may see what, the rate limit, the signer of badges and the
+// logger.
 type Config struct {
-	// BaseURL is the address of the dashboard for browsers: an http or https URL without a query. The dashboard answers
-	// below its path. Cookies are marked Secure if it is an https URL. Default: [DefaultBaseURL].
+	// BaseURL is the address of the pages for browsers, if they are not below that of the server: an http or https URL
+	// without a query. Mount [server.Server.Pages] there. Default: BaseURL of the server, which then answers with the pages.
 	BaseURL string
-	// PingBaseURL is the address of the ping endpoints, for the lines to copy. Default: BaseURL + "/ping".
-	PingBaseURL string
-	// APIBaseURL is the address below which package server has /api/v3/ and badges. Default: BaseURL.
-	APIBaseURL string
 	// PingEmailDomain is the domain of e-mail addresses that take pings. Default: none, and no page shows one.
 	PingEmailDomain string
-	// PingBodyLimit is how many bytes of a ping's body the server keeps, for the lines to copy: they send no more. Default:
-	// 100,000, that of package server.
-	PingBodyLimit int64
-	// Signer signs the addresses of badges. Servers on one database need the same signer. Default: none, and no page shows
-	// badges of tags.
-	Signer badges.Signer
 	// PushKey is the public key with which browsers subscribe to integrations of the kind webpush (see webpush.PublicKey).
 	// Default: none, and no page offers to subscribe the browser.
 	PushKey string
@@ -78,24 +66,14 @@ type Config struct {
 	// ImportClient makes the requests of imports from Healthchecks servers, whose addresses editors type. Default: a client
 	// of package outbound, which reaches public addresses alone.
 	ImportClient *http.Client
-	// Authorize says what the sender of a request may see and change. If nobody is signed in, it returns [ErrSignedOut]:
-	// pages then lead to SignInURL. It must not read the body. Default: people sign in here, with API keys and links.
-	Authorize func(*http.Request) (Access, error)
-	// SignInURL is where a program with Authorize lets people sign in. Default: none, and the answer is 401.
+	// SignInURL is where a program with server.Config.Authorize lets people sign in. Default: none, and the answer is 401.
 	SignInURL string
-	// RateLimit is how many pages and actions of a project a minute this server makes for the holders of one API key, on
-	// average and at once; with Authorize, for the viewers of one name. An open page asks once a second while its project
-	// changes; what it gets does not count if nothing has changed, or if another viewer of the page has just got the same.
-	// Beyond the limit, the answer is 429. Default: no limit.
-	RateLimit int
-	// Logger logs errors that are not the client's. Default: slog.Default().
-	Logger *slog.Logger
 }
 
 // CheckURL returns the address of the page of a check, for the links of alerts (see monitor.Config.AlertLink). baseURL
-// is that of [Config], or "" for its default.
+// is that of the pages, or "" for the default of a server.
 func CheckURL(baseURL string, c checks.Check) string {
-	return strings.TrimRight(cmp.Or(baseURL, DefaultBaseURL), "/") + "/checks/" + c.UniqueKey()
+	return strings.TrimRight(cmp.Or(baseURL, server.DefaultBaseURL), "/") + "/checks/" + c.UniqueKey()
 }
 
 // SignInLinkAge is how long a link of [Dashboard.SignInLink] can be used.
@@ -108,42 +86,35 @@ type Dashboard struct {
 	status   *statuspage.Handler
 }
 
-// New returns the pages of a monitor. A nil config selects the defaults. New starts nothing and reads nothing. The error
-// names the field of the configuration that is wrong.
-func New(mon *monitor.Monitor, config *Config) (*Dashboard, error) {
-	if mon == nil {
-		return nil, errors.New("dashboard: no monitor")
-	}
-	var c Config
-	if config != nil {
-		c = *config
-	}
-	base, err := baseurl.Parse("BaseURL", cmp.Or(c.BaseURL, DefaultBaseURL))
+var _ server.Pages = (*Config)(nil)
+
+// Pages returns the pages of a server, a [*Dashboard], and their address. [server.New] calls it; programs do not. It starts
+// nothing and reads nothing. The error names the field of the configuration that is wrong.
+func (c *Config) Pages(mon *monitor.Monitor, of server.Config) (pages http.Handler, baseURL string, err error) {
+	base, err := baseurl.Parse("BaseURL", cmp.Or(c.BaseURL, of.BaseURL))
 	if err != nil {
-		return nil, fmt.Errorf("dashboard: %w", err)
+		return nil, "", fmt.Errorf("dashboard: %w", err)
 	}
-	c.BaseURL = base.Text
-	status, err := statuspage.New(mon, &statuspage.Config{BaseURL: c.BaseURL + "/status", Logger: c.Logger})
+	status, err := statuspage.New(mon, &statuspage.Config{BaseURL: base.Text + "/status", Logger: of.Logger})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	site, err := ui.New(mon, base, ui.Config{
-		PingBaseURL:     strings.TrimRight(cmp.Or(c.PingBaseURL, c.BaseURL+"/ping"), "/"),
-		APIBaseURL:      strings.TrimRight(cmp.Or(c.APIBaseURL, c.BaseURL), "/"),
-		PingEmailDomain: c.PingEmailDomain, PingBodyLimit: c.PingBodyLimit, Signer: c.Signer, PushKey: c.PushKey, Kinds: c.Kinds,
+		PingBaseURL: of.PingBaseURL, APIBaseURL: of.BaseURL,
+		PingEmailDomain: c.PingEmailDomain, PingBodyLimit: of.PingBodyLimit, Signer: of.Signer, PushKey: c.PushKey, Kinds: c.Kinds,
 		ImportClient:  cmp.Or(c.ImportClient, project.ImportClient()),
-		ForeignSignIn: c.Authorize != nil, SignInURL: c.SignInURL,
-		RateLimit: c.RateLimit, Logger: cmp.Or(c.Logger, slog.Default()), RefreshStatusPages: status.Refresh,
+		ForeignSignIn: of.Authorize != nil, SignInURL: c.SignInURL,
+		RateLimit: of.RateLimit * server.PagesPerRequest, Logger: of.Logger, RefreshStatusPages: status.Refresh,
 	})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	d := &Dashboard{site: site, sessions: session.New(site), status: status}
 	site.Authorize, site.ForgetKeys = d.sessions.Access, d.sessions.Forget
-	if c.Authorize != nil {
+	if of.Authorize != nil {
 		site.Authorize = func(_ http.ResponseWriter, r *http.Request) (ui.Access, error) {
-			access, err := c.Authorize(r)
-			return access.internal(), err
+			access, err := of.Authorize(r)
+			return ui.Access{Access: access}, err
 		}
 	}
 	lists.Register(site)
@@ -152,7 +123,7 @@ func New(mon *monitor.Monitor, config *Config) (*Dashboard, error) {
 	integrations.Register(site)
 	project.Register(site)
 	site.Mount("/status/*rest", status)
-	return d, nil
+	return d, base.Text, nil
 }
 
 // ServeHTTP answers a request for a page.

@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
@@ -33,13 +34,13 @@ type site struct {
 	clock   atomic.Int64 // microseconds since start
 }
 
-func newSite(t *testing.T, configure ...func(*dashboard.Config)) *site {
+func newSite(t *testing.T, configure ...func(*config)) *site {
 	t.Helper()
 	return newSiteStored(t, nil, configure...)
 }
 
 // newSiteStored is newSite with a hook around the operations of its database; see [dbtest.Hooked].
-func newSiteStored(t *testing.T, around func(op string, do func() error) error, configure ...func(*dashboard.Config)) *site {
+func newSiteStored(t *testing.T, around func(op string, do func() error) error, configure ...func(*config)) *site {
 	t.Helper()
 	s := &site{t: t}
 	var err error
@@ -55,18 +56,34 @@ func newSiteStored(t *testing.T, around func(op string, do func() error) error, 
 		t.Fatal(err)
 	}
 	s.web = httptest.NewUnstartedServer(nil)
-	config := dashboard.Config{BaseURL: "http://" + s.web.Listener.Addr().String()}
-	for _, change := range configure {
-		change(&config)
-	}
-	if s.pages, err = dashboard.New(s.mon, &config); err != nil {
-		t.Fatal(err)
-	}
+	s.pages = s.newPages(configure...)
 	s.web.Config.Handler = s.pages
 	s.web.Start()
 	t.Cleanup(s.web.Close)
 	t.Cleanup(s.pages.Close)
 	return s
+}
+
+// config configures the pages of a site and their server.
+type config struct {
+	server.Config
+	pages dashboard.Config
+}
+
+// newPages returns pages on the monitor of the site.
+func (s *site) newPages(configure ...func(*config)) *dashboard.Dashboard {
+	s.t.Helper()
+	var c config
+	c.BaseURL = "http://" + s.web.Listener.Addr().String()
+	for _, change := range configure {
+		change(&c)
+	}
+	c.Dashboard = &c.pages
+	srv, err := server.New(s.mon, &c.Config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return srv.Pages().(*dashboard.Dashboard)
 }
 
 func (s *site) now() time.Time { return start.Add(time.Duration(s.clock.Load()) * time.Microsecond) }

@@ -8,11 +8,12 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
+	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
-// A program mounts the pages beside its own. Its own sign-in decides what a visitor may see: here the header of a proxy that
-// asks for passwords.
+// A program mounts the pages, the API and the ping endpoints beside its own pages. Its own sign-in decides what a visitor may
+// see: here the header of a proxy that asks for passwords.
 func Example() {
 	ctx := context.Background()
 	store, err := sqlite.Open(ctx, sqlite.Memory)
@@ -28,23 +29,22 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	pages, err := dashboard.New(mon, &dashboard.Config{
-		BaseURL: "https://example.org/jobs",
-		Authorize: func(r *http.Request) (dashboard.Access, error) {
+	rollcall, err := server.New(mon, &server.Config{
+		BaseURL: "https://example.org/jobs", Dashboard: &dashboard.Config{SignInURL: "/login"},
+		Authorize: func(r *http.Request) (server.Access, error) {
 			user := r.Header.Get("X-Forwarded-User")
 			if user == "" {
-				return dashboard.Access{}, dashboard.ErrSignedOut
+				return server.Access{}, server.ErrSignedOut
 			}
-			return dashboard.Access{Name: user, Projects: []dashboard.ProjectAccess{{ProjectID: project.ID, Edit: user == "ada"}}}, nil
+			return server.Access{Name: user, Projects: []server.ProjectAccess{{ProjectID: project.ID, Edit: user == "ada"}}}, nil
 		},
-		SignInURL: "/login",
 	})
 	if err != nil {
 		panic(err)
 	}
-	defer pages.Close()
+	defer rollcall.Close()
 	mux := http.NewServeMux()
-	mux.Handle("/jobs/", pages)
+	mux.Handle("/jobs/", rollcall)
 
 	for _, user := range []string{"", "ada"} {
 		r := httptest.NewRequest(http.MethodGet, "https://example.org/jobs/projects/"+project.ID.String()+"/", nil)

@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
@@ -42,12 +43,13 @@ func TestOpenPagesCostNothing(t *testing.T) {
 			}
 		}
 		ping()
-		pages, err := dashboard.New(mon, &dashboard.Config{Authorize: func(*http.Request) (dashboard.Access, error) {
-			return dashboard.Access{Projects: []dashboard.ProjectAccess{{ProjectID: project.ID}}}, nil
+		srv, err := server.New(mon, &server.Config{Dashboard: &dashboard.Config{}, Authorize: func(*http.Request) (server.Access, error) {
+			return server.Access{Projects: []server.ProjectAccess{{ProjectID: project.ID}}}, nil
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
+		pages := srv.Pages().(*dashboard.Dashboard)
 		defer pages.Close()
 		for range 50 {
 			go pages.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/projects/"+project.ID.String()+"/events", nil))

@@ -13,7 +13,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
 const (
@@ -57,7 +56,7 @@ func TestImport(t *testing.T) {
 	web := source(t, `{"uuid": "`+importedFirst+`", "name": "Backup <x>", "slug": "backup", "timeout": 3600, "channels": "a"},
 		{"uuid": "`+importedSecond+`", "name": "Paused", "schedule": "0 3 * * *", "tz": "Europe/Riga", "status": "paused"},
 		{"name": "No UUID"}, {"uuid": "803f680d-e89b-492b-82ef-2be7b774a92e", "name": "Bad", "timeout": 1}`)
-	s := newSite(t, func(c *dashboard.Config) { c.ImportClient = web.Client() })
+	s := newSite(t, func(c *config) { c.pages.ImportClient = web.Client() })
 	b, reader := s.signedIn(s.keys.ReadWrite), s.signedIn(s.keys.ReadOnly)
 	reader.get(s.path("import")).is(http.StatusForbidden)
 	reader.post(s.path("import"), url.Values{"url": {web.URL}, "key": {sourceKey}}).is(http.StatusForbidden)
@@ -89,7 +88,7 @@ func TestImport(t *testing.T) {
 // TestImportForgery checks that only plans of this project are applied.
 func TestImportForgery(t *testing.T) {
 	web := source(t, `{"uuid": "`+importedFirst+`", "name": "Backup", "timeout": 3600}`)
-	s := newSite(t, func(c *dashboard.Config) { c.ImportClient = web.Client() })
+	s := newSite(t, func(c *config) { c.pages.ImportClient = web.Client() })
 	other, keys, err := s.mon.CreateProject(t.Context(), projectSpec("other"))
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +111,7 @@ func TestImportForgery(t *testing.T) {
 // the answer.
 func TestImportProblems(t *testing.T) {
 	web := source(t, "")
-	s := newSite(t, func(c *dashboard.Config) { c.ImportClient = web.Client() })
+	s := newSite(t, func(c *config) { c.pages.ImportClient = web.Client() })
 	b := s.signedIn(s.keys.ReadWrite)
 	page := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "<h1>secret page</h1>") }))
 	defer page.Close()

@@ -18,7 +18,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
-	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
 // house are valid settings of the kind pager, as a form has them.
@@ -263,12 +262,12 @@ func TestIntegrationKinds(t *testing.T) {
 		t.Errorf("%v", got.Settings)
 	}
 
-	s, _ = withReceiver(t, func(c *dashboard.Config) { c.Kinds = []channels.Kind{"command"} })
+	s, _ = withReceiver(t, func(c *config) { c.pages.Kinds = []channels.Kind{"command"} })
 	b = s.signedIn(s.keys.ReadWrite)
 	b.post(s.path("integrations/new?kind=pager"), house()).is(http.StatusForbidden)
 	s.created(b.post(s.path("integrations/new?kind=command"), command))
 
-	s, _ = withReceiver(t, func(c *dashboard.Config) { c.Kinds = []channels.Kind{} })
+	s, _ = withReceiver(t, func(c *config) { c.pages.Kinds = []channels.Kind{} })
 	b = s.signedIn(s.keys.ReadWrite)
 	b.get(s.path("integrations/new")).is(http.StatusOK).has("Administrators only")
 	b.get(s.path("integrations")).hasNo("integrations/new")

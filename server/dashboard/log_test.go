@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
 // away is a database that a test takes away.
@@ -42,7 +41,7 @@ func (l *lockedText) Write(p []byte) (int, error) {
 func TestLogDuringOutage(t *testing.T) {
 	var log lockedText
 	var db away
-	s := newSiteStored(t, db.around, func(c *dashboard.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	s := newSiteStored(t, db.around, func(c *config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	link, err := s.pages.SignInLink(t.Context(), s.keys.ReadWrite)
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
-	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
 // receiver is a notifier that remembers what it got, and fails while it has an error.
@@ -78,7 +77,7 @@ func pager() channels.KindInfo {
 }
 
 // withReceiver is a site whose monitor sends pager, email and webhook alerts to a receiver.
-func withReceiver(t *testing.T, configure ...func(*dashboard.Config)) (*site, *receiver) {
+func withReceiver(t *testing.T, configure ...func(*config)) (*site, *receiver) {
 	t.Helper()
 	r := &receiver{}
 	kinds := append(channels.Kinds(), pager(), channels.KindInfo{
@@ -281,7 +280,7 @@ func TestDeliveriesPages(t *testing.T) {
 }
 
 // newSiteOn is newSite with a configuration of the monitor.
-func newSiteOn(t *testing.T, config *monitor.Config, configure ...func(*dashboard.Config)) *site {
+func newSiteOn(t *testing.T, config *monitor.Config, configure ...func(*config)) *site {
 	t.Helper()
 	s := newSite(t, configure...)
 	config.Now = s.now
@@ -292,13 +291,7 @@ func newSiteOn(t *testing.T, config *monitor.Config, configure ...func(*dashboar
 	if s.project, s.keys, err = s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "backups"}); err != nil {
 		t.Fatal(err)
 	}
-	c := dashboard.Config{BaseURL: s.web.URL}
-	for _, change := range configure {
-		change(&c)
-	}
-	if s.pages, err = dashboard.New(s.mon, &c); err != nil {
-		t.Fatal(err)
-	}
+	s.pages = s.newPages(configure...)
 	s.web.Config.Handler = s.pages
 	return s
 }

@@ -8,13 +8,12 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/webpush"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
-	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
 // TestPushWorker checks the headers of the service worker. Its path decides which pages it serves, and browsers refuse
 // another media type.
 func TestPushWorker(t *testing.T) {
-	s := newSite(t, func(c *dashboard.Config) { c.BaseURL += "/jobs" })
+	s := newSite(t, func(c *config) { c.BaseURL += "/jobs" })
 	script := s.browser().get("/jobs/push.js").is(http.StatusOK).has(`addEventListener("push"`)
 	for name, want := range map[string]string{
 		"Content-Type": "text/javascript; charset=utf-8", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Service-Worker-Allowed": "",
@@ -32,7 +31,7 @@ func TestPushWorker(t *testing.T) {
 // the server has a key.
 func TestPushForm(t *testing.T) {
 	for _, key := range []string{"", "k3y"} {
-		s := newSiteOn(t, &monitor.Config{Kinds: append(channels.Kinds(), webpush.Kind())}, func(c *dashboard.Config) { c.PushKey = key })
+		s := newSiteOn(t, &monitor.Config{Kinds: append(channels.Kinds(), webpush.Kind())}, func(c *config) { c.pages.PushKey = key })
 		b := s.signedIn(s.keys.ReadWrite)
 		b.get(s.path("integrations/new?kind=webhook")).is(http.StatusOK).hasNo("subscribe")
 		form := b.get(s.path("integrations/new?kind=webpush")).is(http.StatusOK)

@@ -1,6 +1,9 @@
 package dashboard_test
 
 import (
+	"bytes"
+	"cmp"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,6 +15,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard"
 )
 
@@ -156,11 +162,11 @@ func TestOpenRedirect(t *testing.T) {
 }
 
 func TestAuthorize(t *testing.T) {
-	var access dashboard.Access
-	err := dashboard.ErrSignedOut
-	s := newSite(t, func(c *dashboard.Config) {
-		c.Authorize = func(*http.Request) (dashboard.Access, error) { return access, err }
-		c.SignInURL = "/login"
+	var access server.Access
+	err := server.ErrSignedOut
+	s := newSite(t, func(c *config) {
+		c.Authorize = func(*http.Request) (server.Access, error) { return access, err }
+		c.pages.SignInURL = "/login"
 	})
 	b := s.browser()
 	if to := b.get(s.path("")).is(http.StatusSeeOther).header.Get("Location"); to != "/login" {
@@ -168,7 +174,7 @@ func TestAuthorize(t *testing.T) {
 	}
 	b.get("/signin").is(http.StatusNotFound)
 	b.post("/signin", url.Values{"key": {s.keys.ReadWrite}}).is(http.StatusNotFound)
-	access, err = dashboard.Access{Name: "ada@example.org", Projects: []dashboard.ProjectAccess{{ProjectID: s.project.ID}}}, nil
+	access, err = server.Access{Name: "ada@example.org", Projects: []server.ProjectAccess{{ProjectID: s.project.ID}}}, nil
 	b.get(s.path("")).is(http.StatusOK).has("ada@example.org", "read-only").hasNo("Sign out")
 }
 
@@ -203,10 +209,7 @@ func TestHostileNames(t *testing.T) {
 func TestSignOutEndsTheSession(t *testing.T) {
 	var db away
 	s := newSiteStored(t, db.around)
-	another, err := dashboard.New(s.mon, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	another := s.newPages()
 	t.Cleanup(another.Close)
 	b, colleague := s.signedIn(s.keys.ReadWrite), s.signedIn(s.keys.ReadWrite)
 	u, _ := url.Parse(s.web.URL)
@@ -245,4 +248,42 @@ func TestSignOutEndsTheSession(t *testing.T) {
 	b.get(s.path("")).is(http.StatusSeeOther)
 	b.post("/signin", url.Values{"key": {s.keys.ReadWrite}}).is(http.StatusSeeOther)
 	b.get(s.path("")).is(http.StatusOK)
+}
+
+// TestMountedElsewhere: pages and server say that they are not mounted where BaseURL says.
+func TestMountedElsewhere(t *testing.T) {
+	for _, c := range []struct{ baseURL, mount, path string }{
+		{"", "/jobs/", "/jobs/"}, {"https://example.org/ops", "/jobs/", "/jobs/signin"}, {"https://example.org/ops", "", "/signin"},
+	} {
+		var log bytes.Buffer
+		mon, err := monitor.New(dbtest.Memory(t), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv, err := server.New(mon, &server.Config{BaseURL: c.baseURL, Dashboard: &dashboard.Config{}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(srv.Close)
+		for _, handler := range []http.Handler{srv, srv.Pages()} {
+			log.Reset()
+			if c.mount != "" {
+				mux := http.NewServeMux()
+				mux.Handle(c.mount, handler)
+				handler = mux
+			}
+			for range 2 {
+				w := httptest.NewRecorder()
+				handler.ServeHTTP(w, httptest.NewRequest("GET", c.path, nil))
+				if w.Code != http.StatusNotFound || handler == srv.Pages() && !strings.Contains(w.Body.String(), "BaseURL is "+c.baseURL) {
+					t.Errorf("%+v: %d %s", c, w.Code, w.Body)
+				}
+			}
+			for _, part := range []string{"level=WARN", "path=" + c.path, "mounted_at=" + c.mount, "base_url=" + cmp.Or(c.baseURL, server.DefaultBaseURL)} {
+				if strings.Count(log.String(), part) != 1 {
+					t.Errorf("%+v: the log has not once %s: %s", c, part, &log)
+				}
+			}
+		}
+	}
 }

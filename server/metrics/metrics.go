@@ -4,7 +4,7 @@
 //	m := metrics.New()
 //	mon, err := monitor.New(store, &monitor.Config{Observer: m})
 //	m.Watch(mon)
-//	srv, err := server.New(mon, &server.Config{Observer: m, Signer: signer})
+//	srv, err := server.New(mon, &server.Config{Observer: m})
 //	prometheus.MustRegister(m)
 //
 // A program without a registry serves [Metrics.Handler], which adds the metrics of the Go runtime and the process.

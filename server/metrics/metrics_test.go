@@ -130,11 +130,11 @@ func TestMetrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		srv, err := server.New(mon, &server.Config{Observer: m, Signer: signer, Logger: logger, RateLimit: 1, Now: clock.Now})
+		srv, err := server.New(mon, &server.Config{Observer: m, Signer: signer, Logger: logger, RateLimit: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		web := httptest.NewServer(srv.Handler())
+		web := httptest.NewServer(srv)
 		project, keys, err := mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
@@ -35,17 +34,13 @@ func Start(t *testing.T) *Site {
 	if s.mon, err = monitor.New(dbtest.SQLite(t).Open(t), nil); err != nil {
 		t.Fatal(err)
 	}
-	signer, err := badges.NewSigner([]byte("0123456789abcdef0123456789abcdef"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	web := httptest.NewUnstartedServer(nil)
 	s.URL = "http://" + web.Listener.Addr().String()
-	srv, err := server.New(s.mon, &server.Config{BaseURL: s.URL, Signer: signer})
+	srv, err := server.New(s.mon, &server.Config{BaseURL: s.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	web.Config.Handler = srv.Handler()
+	web.Config.Handler = srv
 	web.Start()
 	t.Cleanup(web.Close)
 	project, err := s.mon.OpenProject(t.Context(), "jobs")

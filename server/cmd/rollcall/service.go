@@ -186,44 +186,31 @@ func (s *service) linkAlerts() func(checks.Check, string) string {
 }
 
 func (s *service) newServer(ctx context.Context) (*server.Server, error) {
-	secret := s.SecretKey
-	if secret == "" {
-		var err error
-		if secret, err = s.mon.Secret(ctx, "secret_key"); err != nil {
-			return nil, err
-		}
-	}
-	signer, err := badges.NewSigner([]byte(secret))
+	config, err := s.serverConfig()
 	if err != nil {
 		return nil, err
 	}
-	config := s.serverConfig(signer)
 	if !s.NoDashboard {
-		push, err := s.mon.Secret(ctx, pushSecret)
-		if err != nil {
+		if config.Dashboard, err = s.dashboardConfig(ctx); err != nil {
 			return nil, err
 		}
-		if s.pages, err = s.newDashboard(signer, push); err != nil {
-			return nil, usageError{err}
-		}
-		config.Dashboard = s.pages
 	}
 	web, err := server.New(s.mon, config)
 	if err != nil {
 		return nil, usageError{err}
 	}
+	s.pages, _ = web.Pages().(*dashboard.Dashboard)
 	return web, nil
 }
 
 // serverConfig returns the configuration of the server, without the dashboard.
-func (s *service) serverConfig(signer badges.Signer) *server.Config {
+func (s *service) serverConfig() (*server.Config, error) {
 	config := &server.Config{
 		BaseURL:        string(s.BaseURL),
 		PingBaseURL:    string(s.PingBaseURL),
 		RateLimit:      s.RateLimit,
 		PingBodyLimit:  s.PingBodyLimit,
 		AcceptLate:     s.AcceptLate,
-		Signer:         signer,
 		TrustedProxies: s.trustedNetworks(),
 		ReportStarted:  s.ReportStarted,
 		FlipsObject:    s.FlipsObject,
@@ -234,26 +221,27 @@ func (s *service) serverConfig(signer badges.Signer) *server.Config {
 	if s.metrics != nil {
 		config.Observer = s.metrics
 	}
-	return config
-}
-
-// pagesPerRequest is how many pages --rate-limit allows for each request to the API. A person with pages of a busy project
-// open in several tabs stays far below the limit.
-const pagesPerRequest = 10
-
-func (s *service) newDashboard(signer badges.Signer, push string) (*dashboard.Dashboard, error) {
-	config := &dashboard.Config{
-		BaseURL: string(s.BaseURL), PingBaseURL: string(s.PingBaseURL), PingEmailDomain: s.SMTP.PingEmailDomain, PingBodyLimit: s.PingBodyLimit, Signer: signer, Logger: s.log,
-		RateLimit: pagesPerRequest * s.RateLimit,
+	if s.SecretKey == "" {
+		return config, nil
 	}
 	var err error
-	if config.PushKey, err = webpush.PublicKey(push); err != nil {
+	config.Signer, err = badges.NewSigner([]byte(s.SecretKey))
+	return config, err
+}
+
+func (s *service) dashboardConfig(ctx context.Context) (*dashboard.Config, error) {
+	push, err := s.mon.Secret(ctx, pushSecret)
+	if err != nil {
 		return nil, err
+	}
+	config := &dashboard.Config{PingEmailDomain: s.SMTP.PingEmailDomain}
+	if config.PushKey, err = webpush.PublicKey(push); err != nil {
+		return nil, usageError{err}
 	}
 	if config.Kinds, err = dashboardKinds(s.DashboardKinds, s.Notifiers.AllowPrivateNetworks); err != nil {
-		return nil, err
+		return nil, usageError{err}
 	}
-	return dashboard.New(s.mon, config)
+	return config, nil
 }
 
 // dashboardKinds returns the kinds of integrations that people may make on the pages; nil stands for all that are not
@@ -311,7 +299,7 @@ func (s *service) announceWeb(w io.Writer) {
 
 // serve runs the service until ctx ends and then finishes the requests in progress.
 func (s *service) serve(ctx context.Context) error {
-	if err := s.show(s.web.Handler()); err != nil {
+	if err := s.show(s.web); err != nil {
 		return err
 	}
 	web, failed := s.front.server, s.front.failed
@@ -322,9 +310,7 @@ func (s *service) serve(ctx context.Context) error {
 	if err := s.startBackground(ctxBackground, &background); err != nil {
 		return err
 	}
-	if s.pages != nil {
-		web.RegisterOnShutdown(s.pages.Close) // open pages hold a request each
-	}
+	web.RegisterOnShutdown(s.web.Close) // open pages hold a request each
 	if s.mail != nil {
 		go func() { failed <- s.mail.Serve(s.mailListener) }()
 	}

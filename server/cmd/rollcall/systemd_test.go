@@ -311,7 +311,7 @@ func frontOf(t *testing.T, mon *monitor.Monitor) *front {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := web.Handler()
+	var handler http.Handler = web
 	f := new(front)
 	f.handler.Store(&handler)
 	return f

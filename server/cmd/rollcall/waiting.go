@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -14,7 +13,6 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 
-	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/spool"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -103,17 +101,15 @@ func (s *service) showWaiting() error {
 	if err != nil {
 		return err
 	}
-	secret := make([]byte, badges.MinSecret)
-	_, _ = rand.Read(secret) // never fails
-	signer, err := badges.NewSigner(secret)
+	config, err := s.serverConfig()
 	if err != nil {
 		return err
 	}
-	web, err := server.New(mon, s.serverConfig(signer))
+	web, err := server.New(mon, config)
 	if err != nil {
 		return usageError{err}
 	}
-	return s.show(web.Handler())
+	return s.show(web)
 }
 
 // absent is a database that nobody can connect to.

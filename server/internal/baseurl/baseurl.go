@@ -3,6 +3,7 @@ package baseurl
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 )
@@ -39,4 +40,28 @@ func Parse(field, text string) (URL, error) {
 // unusual reports whether a character can be written in more than one way in a path.
 func unusual(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("/-._~", r))
+}
+
+// Misplaced reports whether a request without a page shows that the handler is mounted elsewhere than where the URL says:
+// the request is not below its path, or [http.Request.Pattern] is the mount of another path. It is no proof of the opposite,
+// because not every router sets the pattern.
+func (u URL) Misplaced(r *http.Request) bool {
+	if !below(r.URL.Path, u.Path) {
+		return true
+	}
+	slash := strings.IndexByte(r.Pattern, '/')
+	if slash < 0 {
+		return false
+	}
+	mount := r.Pattern[slash:]
+	if i := strings.IndexAny(mount, "{*"); i >= 0 {
+		mount = mount[:i]
+	}
+	return !below(u.Path, strings.TrimRight(mount, "/"))
+}
+
+// below reports whether a path is parent or lies below it.
+func below(path, parent string) bool {
+	rest, ok := strings.CutPrefix(path, parent)
+	return ok && (rest == "" || rest[0] == '/')
 }

@@ -1,6 +1,7 @@
 package baseurl_test
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -33,4 +34,32 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("base URL %q becomes %q, which can end a header, a line or an attribute", text, base.Text)
 		}
 	})
+}
+
+func TestMisplaced(t *testing.T) {
+	for _, c := range []struct {
+		base, pattern, path string
+		want                bool
+	}{
+		{"http://localhost:8000", "/jobs/", "/jobs/", true}, // the default of BaseURL
+		{"http://localhost:8000", "GET example.org/jobs/{rest...}", "/jobs/x", true},
+		{"http://localhost:8000", "/jobs/*", "/jobs/x", true},     // as chi says it
+		{"https://example.org/jobs", "/jobs/", "/checks/x", true}, // http.StripPrefix
+		{"https://example.org/jobs", "/ops/", "/ops/", true},
+		{"https://example.org/jobs", "", "/ops/", true},
+		{"https://example.org/jobs", "", "/jobsx/", true},
+		{"https://example.org/jobs", "/jobs/", "/jobs/nothing", false},
+		{"https://example.org/jobs", "/", "/jobs/nothing", false},
+		{"https://example.org/jobs", "", "/jobs/nothing", false},
+		{"https://example.org", "/", "/nothing", false},
+		{"https://example.org", "", "/jobs/checks/", false},
+	} {
+		base, err := baseurl.Parse("BaseURL", c.base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := base.Misplaced(&http.Request{URL: &url.URL{Path: c.path}, Pattern: c.pattern}); got != c.want {
+			t.Errorf("%s, mounted at %q, path %s: %v", c.base, c.pattern, c.path, got)
+		}
+	}
 }

@@ -83,11 +83,10 @@ func (s *site) start() {
 	s.must(err)
 	signer, err := badges.NewSigner([]byte("0123456789abcdef0123456789abcdef"))
 	s.must(err)
-	s.pages, err = dashboard.New(s.mon, &dashboard.Config{BaseURL: s.url, Signer: signer, PushKey: pushKey})
+	handler, err := server.New(s.mon, &server.Config{BaseURL: s.url, Signer: signer, Dashboard: &dashboard.Config{PushKey: pushKey}})
 	s.must(err)
-	handler, err := server.New(s.mon, &server.Config{BaseURL: s.url, Signer: signer, Dashboard: s.pages, Now: s.clock.Now})
-	s.must(err)
-	s.web = &http.Server{Handler: handler.Handler()}
+	s.pages = handler.Pages().(*dashboard.Dashboard)
+	s.web = &http.Server{Handler: handler}
 	web := s.web
 	go func() { _ = web.Serve(listener) }()
 }

@@ -5,7 +5,6 @@ import (
 	"html"
 	"html/template"
 	"net/url"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,8 +27,6 @@ type badgesView struct {
 	// Matches counts the badges that the search finds, on all pages.
 	Matches int
 	More    bool
-	// Unsigned says that the server cannot make badges of tags.
-	Unsigned bool
 }
 
 // badgeRow is a badge.
@@ -98,12 +95,11 @@ func badgesPage(q *ui.Request) error {
 		return err
 	}
 	view := badgesView{Query: parseBadgeQuery(q.R.URL.Query())}
-	signed := !reflect.ValueOf(q.Config.Signer).IsZero()
-	view.Unsigned = !signed
-	var rows []badgeRow
-	if signed {
-		rows = tagBadges(q, list)
+	signer, err := q.Signer(q.Ctx())
+	if err != nil {
+		return err
 	}
+	rows := tagBadges(q, signer, list)
 	for _, c := range list {
 		rows = append(rows, checkBadge(c, q.Mon.Now()))
 	}
@@ -122,7 +118,7 @@ func badgesPage(q *ui.Request) error {
 }
 
 // tagBadges returns the badges of the project and of its tags.
-func tagBadges(q *ui.Request, list []checks.Check) []badgeRow {
+func tagBadges(q *ui.Request, signer badges.Signer, list []checks.Check) []badgeRow {
 	now, sums := q.Mon.Now(), map[string]badges.Summary{}
 	var tags []string
 	for _, c := range list {
@@ -138,7 +134,7 @@ func tagBadges(q *ui.Request, list []checks.Check) []badgeRow {
 	slices.Sort(tags)
 	row := func(kind, tag, label string) badgeRow {
 		return badgeRow{Kind: kind, Name: words.Name(label, "unnamed"), label: label, summary: sums[tag], path: func(f badges.Format, late bool) string {
-			return q.Config.Signer.Path(q.Project.BadgeKey, tag, f, late)
+			return signer.Path(q.Project.BadgeKey, tag, f, late)
 		}}
 	}
 	rows := []badgeRow{row("project", badges.AllTags, q.Project.Name)}

@@ -22,6 +22,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/client/healthchecks"
+	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 )
 
@@ -191,7 +192,7 @@ func sealPlan(q *ui.Request, list []healthchecks.Check) (string, error) {
 // old.
 func openPlan(q *ui.Request, sealed string) (list []healthchecks.Check, err error) {
 	body, err := q.Seals.Open(q.Ctx(), planPurpose(q), sealed)
-	if errors.Is(err, ui.ErrSignedOut) || err == nil && len(body) < 8 {
+	if errors.Is(err, server.ErrSignedOut) || err == nil && len(body) < 8 {
 		return nil, ui.ErrBadForm
 	}
 	if err != nil {

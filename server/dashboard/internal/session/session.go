@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 )
 
@@ -99,14 +100,14 @@ func (s *Sessions) Access(w http.ResponseWriter, r *http.Request) (ui.Access, er
 		valid = append(valid, ref)
 		access.Keys[ref.project] = cmp.Or(access.Keys[ref.project], ref.key)
 		if known, ok := access.Project(ref.project); !ok {
-			access.Projects = append(access.Projects, ui.ProjectAccess{ProjectID: ref.project, Edit: !key.ReadOnly})
+			access.Projects = append(access.Projects, server.ProjectAccess{ProjectID: ref.project, Edit: !key.ReadOnly})
 		} else if !key.ReadOnly && !known.Edit {
-			i := slices.IndexFunc(access.Projects, func(p ui.ProjectAccess) bool { return p.ProjectID == ref.project })
+			i := slices.IndexFunc(access.Projects, func(p server.ProjectAccess) bool { return p.ProjectID == ref.project })
 			access.Projects[i].Edit = true
 		}
 	}
 	if len(valid) == 0 {
-		return ui.Access{}, ui.ErrSignedOut
+		return ui.Access{}, server.ErrSignedOut
 	}
 	if now := s.site.Mon.Now(); current.expires.Sub(now) < sessionAge-renewAfter {
 		if err := s.write(w, r, current.id, valid); err != nil {
@@ -119,7 +120,7 @@ func (s *Sessions) Access(w http.ResponseWriter, r *http.Request) (ui.Access, er
 // add signs the sender of a request in with one more key.
 func (s *Sessions) add(w http.ResponseWriter, r *http.Request, key checks.Key) error {
 	current, err := s.read(r)
-	if err != nil && !errors.Is(err, ui.ErrSignedOut) {
+	if err != nil && !errors.Is(err, server.ErrSignedOut) {
 		return err
 	}
 	ref := keyRef{project: key.ProjectID, key: key.ID}
@@ -134,7 +135,7 @@ func (s *Sessions) add(w http.ResponseWriter, r *http.Request, key checks.Key) e
 // end signs the sender of a request out.
 func (s *Sessions) end(r *http.Request) error {
 	current, err := s.read(r)
-	if errors.Is(err, ui.ErrSignedOut) {
+	if errors.Is(err, server.ErrSignedOut) {
 		return nil
 	}
 	if err != nil {
@@ -206,7 +207,7 @@ func (s *Sessions) Forget(project uuid.UUID) {
 func (s *Sessions) read(r *http.Request) (session, error) {
 	cookie, err := r.Cookie(sessionCookie)
 	if err != nil {
-		return session{}, ui.ErrSignedOut
+		return session{}, server.ErrSignedOut
 	}
 	body, err := s.site.Seals.Open(r.Context(), "session", cookie.Value)
 	if err != nil {
@@ -219,7 +220,7 @@ func (s *Sessions) read(r *http.Request) (session, error) {
 	if ended, err := s.hasEnded(r.Context(), current.id); err != nil {
 		return session{}, err
 	} else if ended {
-		return session{}, ui.ErrSignedOut
+		return session{}, server.ErrSignedOut
 	}
 	return current, nil
 }
@@ -240,11 +241,11 @@ func (s *Sessions) write(w http.ResponseWriter, r *http.Request, id uuid.UUID, k
 
 func decodeSession(body []byte, now time.Time) (session, error) {
 	if len(body) < 24 || (len(body)-24)%32 != 0 {
-		return session{}, ui.ErrSignedOut
+		return session{}, server.ErrSignedOut
 	}
 	decoded := session{id: uuid.UUID(body[8:24]), expires: time.Unix(int64(binary.BigEndian.Uint64(body)), 0)}
 	if !now.Before(decoded.expires) {
-		return session{}, ui.ErrSignedOut
+		return session{}, server.ErrSignedOut
 	}
 	for rest := body[24:]; len(rest) > 0; rest = rest[32:] {
 		decoded.keys = append(decoded.keys, keyRef{project: uuid.UUID(rest[:16]), key: uuid.UUID(rest[16:32])})

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 )
 
@@ -55,7 +56,7 @@ func (s *Sessions) useLink(q *ui.Request) error {
 	}
 	key, err := s.takeLink(q.Ctx(), q.R.PathValue("link"))
 	switch {
-	case errors.Is(err, errUsedLink), errors.Is(err, ui.ErrSignedOut), errors.Is(err, checks.ErrNotFound):
+	case errors.Is(err, errUsedLink), errors.Is(err, server.ErrSignedOut), errors.Is(err, checks.ErrNotFound):
 		return showSignIn(q, http.StatusForbidden, "This link has expired or was already used. Sign in with an API key.", "")
 	case err != nil:
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/live"
 )
 
@@ -177,7 +178,7 @@ func (s *Site) fail(q *Request, err error) {
 	switch {
 	case q.R.Context().Err() != nil:
 		return
-	case errors.Is(err, ErrSignedOut):
+	case errors.Is(err, server.ErrSignedOut):
 		q.askToSignIn()
 		return
 	case errors.Is(err, checks.ErrNotFound):

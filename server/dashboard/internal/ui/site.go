@@ -3,12 +3,14 @@
 package ui
 
 import (
+	"context"
 	"fmt"
 	"html/template"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 	"github.com/julienschmidt/httprouter"
@@ -20,6 +22,7 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/live"
 	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
+	"github.com/rollcall-dev/rollcall/server/internal/secret"
 )
 
 // Config is what pages need of the configuration of the dashboard, where its fields are documented.
@@ -55,23 +58,27 @@ type Site struct {
 	// ForgetKeys makes the next request read the keys of a project again.
 	ForgetKeys func(project uuid.UUID)
 
-	secure    bool // BaseURL is https
-	outageLog limit.Lines
-	router    *httprouter.Router
-	protect   *http.CrossOriginProtection
-	templates map[string]*template.Template
-	assets    *assetSet
-	pages     *limit.Requests[countedBy] // nil without a limit
-	lives     *live.Followers
-	undos     keptUndos
+	badgeSecret *secret.Secret // signs badges if Config.Signer is zero
+	secure      bool           // BaseURL is https
+	outageLog   limit.Lines
+	base        baseurl.URL
+	misplaced   sync.Once
+	router      *httprouter.Router
+	protect     *http.CrossOriginProtection
+	templates   map[string]*template.Template
+	assets      *assetSet
+	pages       *limit.Requests[countedBy] // nil without a limit
+	lives       *live.Followers
+	undos       keptUndos
 }
 
 // New returns a site without pages. The caller sets Authorize and ForgetKeys.
 func New(mon *monitor.Monitor, base baseurl.URL, c Config) (*Site, error) {
 	s := &Site{
-		Mon: mon, Config: c, URL: base.Text, Base: base.Path, secure: base.Scheme == "https", Seals: Seals{mon: mon},
-		Log:  c.Logger.With(slog.Group("rollcall", "component", "dashboard")),
-		Busy: limit.NewRequests[uuid.UUID](12, 10, mon.Now),
+		Mon: mon, Config: c, base: base, URL: base.Text, Base: base.Path, secure: base.Scheme == "https", Seals: Seals{secret.New(mon.Secret, "dashboard_key")},
+		badgeSecret: secret.New(mon.Secret, "secret_key"),
+		Log:         c.Logger.With(slog.Group("rollcall", "component", "dashboard")),
+		Busy:        limit.NewRequests[uuid.UUID](12, 10, mon.Now),
 
 		router: httprouter.New(), protect: http.NewCrossOriginProtection(), templates: map[string]*template.Template{},
 	}
@@ -85,19 +92,40 @@ func New(mon *monitor.Monitor, base baseurl.URL, c Config) (*Site, error) {
 	s.assets = newAssets(s.Base)
 	s.AddTemplates(templateFiles, nil)
 	s.router.RedirectTrailingSlash, s.router.RedirectFixedPath, s.router.HandleMethodNotAllowed, s.router.HandleOPTIONS = false, false, false, false
-	s.router.NotFound = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.URL.Path, s.Base+"/") {
-			http.NotFound(w, r)
-			return
-		}
-		s.fail(&Request{Site: s, W: w, R: r}, checks.ErrNotFound)
-	})
+	s.router.NotFound = http.HandlerFunc(s.notFound)
 	s.get("/assets/:version/:file", s.assets)
 	s.get(pushWorker, http.HandlerFunc(s.servePushWorker))
 	s.Public("GET /", home)
+	if s.Base != "" {
+		s.Public("GET ", home)
+	}
 	s.Look("GET /projects/{project}/events", events)
 	s.Change("POST /projects/{project}/undo", undo)
 	return s, nil
+}
+
+// Signer returns what signs the addresses of badges.
+func (s *Site) Signer(ctx context.Context) (badges.Signer, error) {
+	return s.badgeSecret.Signer(ctx, s.Config.Signer)
+}
+
+// notFound answers a request that no page has. If the pages are mounted at another path than that of BaseURL, the answer and,
+// once, the log say so.
+func (s *Site) notFound(w http.ResponseWriter, r *http.Request) {
+	if !s.base.Misplaced(r) {
+		s.fail(&Request{Site: s, W: w, R: r}, checks.ErrNotFound)
+		return
+	}
+	const remedy = "mount the handler at the path of BaseURL, without http.StripPrefix"
+	s.misplaced.Do(func() {
+		s.Log.WarnContext(r.Context(), "a request for a page is not where BaseURL says: "+remedy,
+			"path", r.URL.Path, "mounted_at", r.Pattern, "base_url", s.URL)
+	})
+	text := fmt.Sprintf("no page at %q: BaseURL is %s", r.URL.Path, s.URL)
+	if r.Pattern != "" {
+		text += fmt.Sprintf(", and the handler is mounted at %q", r.Pattern)
+	}
+	http.Error(w, text+": "+remedy, http.StatusNotFound)
 }
 
 // Close ends the streams of open pages.

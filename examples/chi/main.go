@@ -1,0 +1,64 @@
+// Command chi serves the dashboard, the API and the ping endpoints of Rollcall in a program whose router is chi and whose users
+// a proxy signs in: it says who they are in the header X-Forwarded-User. Its argument is the database file.
+package main
+
+import (
+	"context"
+	"log"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
+	"github.com/rollcall-dev/rollcall/server"
+	"github.com/rollcall-dev/rollcall/server/dashboard"
+)
+
+func main() {
+	ctx := context.Background()
+	store, err := sqlite.Open(ctx, os.Args[1])
+	check(err)
+	mon, err := monitor.New(store, nil)
+	check(err)
+	go mon.Run(ctx) // takes overdue checks down
+
+	handler, err := routes(ctx, mon, "http://localhost:8080")
+	check(err)
+	web := &http.Server{Addr: "localhost:8080", Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
+	check(web.ListenAndServe())
+}
+
+// routes serves the program's own page, and Rollcall below /jobs.
+func routes(ctx context.Context, mon *monitor.Monitor, url string) (http.Handler, error) {
+	project, err := mon.OpenProject(ctx, "jobs")
+	if err != nil {
+		return nil, err
+	}
+	rollcall, err := server.New(mon, &server.Config{
+		BaseURL:   url + "/jobs",
+		Dashboard: &dashboard.Config{},
+		Authorize: func(r *http.Request) (server.Access, error) {
+			user := r.Header.Get("X-Forwarded-User")
+			if user == "" {
+				return server.Access{}, server.ErrSignedOut
+			}
+			return server.Access{Name: user, Projects: []server.ProjectAccess{{ProjectID: project.ID, Edit: user == "ann"}}}, nil
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	router := chi.NewRouter()
+	router.Get("/", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("my program\n")) })
+	router.Mount("/jobs", rollcall)
+	return router, nil
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
