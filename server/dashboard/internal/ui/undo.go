@@ -19,6 +19,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/server"
 )
 
 // Undo collects what an action changes, so that the notice about it can offer to undo exactly that.
@@ -270,7 +271,7 @@ var errUndoGone = errors.New("the record of the change is gone")
 
 func openUndo(q *Request) (record undoRecord, err error) {
 	body, err := q.Seals.Open(q.Ctx(), "undo", q.undos.find(q.R.PostForm.Get("undo")))
-	if errors.Is(err, ErrSignedOut) {
+	if errors.Is(err, server.ErrSignedOut) {
 		return record, errUndoGone
 	}
 	if err != nil {
