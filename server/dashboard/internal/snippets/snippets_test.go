@@ -51,7 +51,7 @@ func newSite(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web.Config.Handler = srv.Handler()
+	web.Config.Handler = srv
 	web.Start()
 	t.Cleanup(web.Close)
 	project, err := s.mon.OpenProject(t.Context(), "jobs")
