@@ -184,12 +184,5 @@ func (c Check) quietUntil(now time.Time) (end time.Time, quiet bool) {
 	if c.QuietHours == "" {
 		return time.Time{}, false
 	}
-	p := c.plan
-	if !p.compiled {
-		var err error
-		if p, err = compile(c); err != nil {
-			return time.Time{}, false
-		}
-	}
-	return p.hours.Until(now)
+	return c.compiled().hours.Until(now)
 }

@@ -468,6 +468,7 @@ func TestQuietHours(t *testing.T) {
 func TestQuietHoursThatCannotBeEvaluated(t *testing.T) {
 	c := newCheck(t, hours("00:00-23:00"))
 	c.TZ = "Mars/Phobos"
+	new(checks.Plans).Attach(&c) // as a store does
 	c, _, effects, _ := c.Ping(pings.Signal{Kind: pings.Failure}, noon)
 	if len(effects.Alerts) != 1 {
 		t.Errorf("alerts %+v, %+v", effects.Alerts, c.Alerting)

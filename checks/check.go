@@ -67,6 +67,15 @@ type State struct {
 	History History `json:"history,omitzero"`
 }
 
+// Validate returns a *[FieldError] if the schedule, the time zone or the quiet hours cannot be evaluated, which no check
+// from [New] has. Such a check does not go down by the clock, and [Check.Ping] and [Check.Update] return the error.
+func (c Check) Validate() error {
+	if !c.UsesTZ() {
+		return nil
+	}
+	return c.compiled().err
+}
+
 // clearRun forgets the run in progress.
 func (s *State) clearRun() { s.LastStart, s.LastStartRun = time.Time{}, uuid.NullUUID{} }
 
@@ -168,7 +177,7 @@ func (c Check) Wake() time.Time {
 func (c Check) overrunAt() time.Time { return c.LastStart.Add(c.RunLimit()) }
 
 // ExpectedAfter returns when the ping after one at the given instant is due, by the present settings, in UTC. It is the
-// zero time for the zero time, and if the schedule has no further time.
+// zero time for the zero time, and if the schedule has no further time or [Check.Validate] refuses it.
 func (c Check) ExpectedAfter(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
@@ -176,14 +185,12 @@ func (c Check) ExpectedAfter(t time.Time) time.Time {
 	if !c.IsCron() {
 		return t.Add(c.Timeout)
 	}
-	p := c.plan
-	if !p.compiled {
-		var err error
-		if p, err = compile(c); err != nil {
-			// Only a check that was saved where its time zone was known gets here. It is due at once: with the zero
-			// time it would never alert.
-			return t
-		}
+	p := c.compiled()
+	switch {
+	case p.schedule == nil && c.plan.compiled: // see [Plans.Attach]
+		return t
+	case p.schedule == nil:
+		return time.Time{}
 	}
 	next := p.schedule.Next(t.In(p.zone))
 	if next.IsZero() {

@@ -77,7 +77,7 @@ func (c Check) settle(now time.Time, effects *Effects) Check {
 // Ping applies a signal that was received at an instant, and returns the entry for the ping log. The state follows the
 // order of receipt, not that of the calls: a ping older than the newest event of the check is logged and counted, and
 // changes only what newer events left open. [pings.MaxLate] bounds how late it may be. The error is a *[FieldError] for a
-// signal that [pings.Signal.Normalized] refuses; nothing has changed then.
+// signal that [pings.Signal.Normalized] refuses, or that of [Check.Validate]; nothing has changed then.
 //
 // A signal with an earlier time ([pings.Signal.At]) changes the state only if it is the newest, and raises no alert. A
 // time after now counts as now. Effects then has only the alerts that Settle(now) would raise.
@@ -86,6 +86,11 @@ func (c Check) Ping(signal pings.Signal, now time.Time) (Check, pings.Ping, Effe
 	signal, err := signal.Normalized()
 	if err != nil {
 		return c, pings.Ping{}, effects, refuse("signal", "is not valid: %w", err)
+	}
+	if !c.plan.compiled { // a check with a plan takes pings whatever has become of its time zone
+		if err := c.Validate(); err != nil {
+			return c, pings.Ping{}, effects, err
+		}
 	}
 	now = instant(now)
 	at := now
@@ -265,6 +270,12 @@ func (c Check) Update(spec Spec, now time.Time) (Check, Effects, error) {
 	now = instant(now)
 	if err := spec.Validate(now); err != nil {
 		return c, Effects{}, err
+	}
+	changed := spec.applyTo(c)
+	if !changed.plan.compiled {
+		if err := changed.Validate(); err != nil {
+			return c, Effects{}, err
+		}
 	}
 	c, effects := c.Settle(now)
 	before := c.timing()

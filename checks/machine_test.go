@@ -412,11 +412,12 @@ func TestScheduleThatEnds(t *testing.T) {
 	}
 }
 
-// TestScheduleThatCannotBeEvaluated checks that a check whose zone is no longer known goes down instead of staying
+// TestScheduleThatCannotBeEvaluated checks that a stored check whose zone is no longer known goes down instead of staying
 // silent.
 func TestScheduleThatCannotBeEvaluated(t *testing.T) {
 	c := newCheck(t, checks.Spec{Schedule: new("0 3 * * *"), Grace: new(time.Hour)})
 	c.TZ = "Mars/Phobos"
+	new(checks.Plans).Attach(&c)
 	c, _, _, _ = c.Ping(pings.Signal{}, noon)
 	if got := []checks.Status{c.Status(noon), c.Status(noon.Add(time.Hour))}; got[0] != checks.StatusGrace || got[1] != checks.StatusDown {
 		t.Errorf("%v", got)

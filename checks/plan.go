@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -20,31 +21,34 @@ type Plans struct {
 
 type planKey struct{ expr, quiet, tz string }
 
+// key returns what the plan of a check is compiled from.
+func (s Settings) key() planKey { return planKey{s.Schedule, s.QuietHours, s.TZ} }
+
 // plan holds the schedule of a check, nil for a Simple check, and its quiet hours, both in the zone of the check.
 type plan struct {
 	compiled bool
 	zone     *time.Location
 	schedule schedule.Schedule
 	hours    quiet.Hours
+	err      error // a *[FieldError] if the schedule is missing or there are no hours because of a fault
 }
 
-// Attach gives a check its compiled schedule and quiet hours. Without them the check works, but more slowly. The error
-// says that they cannot be evaluated, for example because the time zone database lacks the zone. The check is then due
-// as soon as it was pinged, and has no quiet hours.
-func (p *Plans) Attach(c *Check) error {
+// Attach gives a check its compiled schedule and quiet hours. Without them the check works, but more slowly.
+//
+// Attach is for checks that were validated when they were stored. If one cannot be evaluated any more, for example because
+// the time zone database lacks its zone, it must neither lose pings nor fall silent: it is due as soon as it was pinged,
+// and has no quiet hours. [Check.Validate] says why.
+func (p *Plans) Attach(c *Check) {
 	if !c.UsesTZ() {
 		c.plan = plan{}
-		return nil
+		return
 	}
-	key := planKey{c.Schedule, c.QuietHours, c.TZ}
+	key := c.key()
 	p.mu.RLock()
 	found, ok := p.plans[key]
 	p.mu.RUnlock()
 	if !ok {
-		var err error
-		if found, err = compile(*c); err != nil {
-			return err
-		}
+		found = compile(*c)
 		p.mu.Lock()
 		if p.plans == nil || len(p.plans) >= maxPlans {
 			p.plans = make(map[planKey]plan)
@@ -53,22 +57,26 @@ func (p *Plans) Attach(c *Check) error {
 		p.mu.Unlock()
 	}
 	c.plan = found
-	return nil
 }
 
-func compile(c Check) (plan, error) {
-	zone, err := schedule.LoadLocation(c.TZ)
-	if err != nil {
-		return plan{}, err
+// compiled returns the attached plan of a check, or else a new one.
+func (c Check) compiled() plan {
+	if c.plan.compiled {
+		return c.plan
 	}
-	p := plan{compiled: true, zone: zone}
+	return compile(c)
+}
+
+func compile(c Check) (p plan) {
+	p.compiled = true
+	if p.zone, p.err = loadZone(cmp.Or(c.TZ, "UTC")); p.err != nil {
+		return p
+	}
 	if c.IsCron() {
-		if p.schedule, err = schedule.Parse(c.Schedule); err != nil {
-			return plan{}, err
+		if p.schedule, p.err = parseSchedule(c.Schedule); p.err != nil {
+			return p
 		}
 	}
-	if hours, err := quiet.Parse(c.QuietHours, zone); err == nil { // otherwise none: an alert at night is better than no alert
-		p.hours = hours
-	}
-	return p, nil
+	p.hours, p.err = parseHours(c.QuietHours, p.zone)
+	return p
 }

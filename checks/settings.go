@@ -51,7 +51,8 @@ type Settings struct {
 	MaxRuntime time.Duration
 	// Schedule is the cron or OnCalendar expression of a Cron check, "" for a Simple check.
 	Schedule string
-	// TZ is the IANA time zone of Schedule and QuietHours. A check without either keeps the value and ignores it.
+	// TZ is the IANA time zone of Schedule and QuietHours; "" means UTC. A check without either keeps the value and
+	// ignores it.
 	TZ string
 
 	// ManualResume makes a paused check ignore pings until it is resumed.
@@ -218,6 +219,7 @@ var settings = []Setting{
 
 // Spec returns the spec that gives a check these settings.
 func (s Settings) Spec() Spec {
+	s.TZ = cmp.Or(s.TZ, "UTC")
 	spec := s.fields()
 	spec.Tags = append([]string{}, s.Tags...)
 	if s.IsCron() {
@@ -267,10 +269,12 @@ func (s Spec) applyTo(c Check) Check {
 		c.Tags = splitTags(strings.Join(s.Tags, " ")) // a copy, nil for none
 	}
 	s.Channels = nil
-	fields := c.Settings.fields()
+	before, fields := c.key(), c.Settings.fields()
 	for _, row := range settings {
 		row.assign(&fields, &s)
 	}
-	c.plan = plan{}
+	if c.key() != before {
+		c.plan = plan{}
+	}
 	return c
 }

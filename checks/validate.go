@@ -53,9 +53,9 @@ func slugRule(slug string, _ time.Time) error {
 }
 
 func scheduleRule(expr string, now time.Time) error {
-	parsed, err := schedule.Parse(expr)
+	parsed, err := parseSchedule(expr)
 	if err != nil {
-		return refuse("schedule", "is not a valid cron or OnCalendar expression: %w", err)
+		return err
 	}
 	// From a day ago in UTC, so that a schedule is refused only if it is over in every time zone.
 	if parsed.Next(now.UTC().Add(-24 * time.Hour)).IsZero() {
@@ -64,23 +64,42 @@ func scheduleRule(expr string, now time.Time) error {
 	return nil
 }
 
+func parseSchedule(expr string) (schedule.Schedule, error) {
+	parsed, err := schedule.Parse(expr)
+	if err != nil {
+		return nil, refuse("schedule", "is not a valid cron or OnCalendar expression: %w", err)
+	}
+	return parsed, nil
+}
+
 func zoneRule(name string, _ time.Time) error {
-	_, err := schedule.LoadLocation(name)
+	_, err := loadZone(name)
+	return err
+}
+
+func loadZone(name string) (*time.Location, error) {
+	zone, err := schedule.LoadLocation(name)
 	if err == nil {
-		return nil
+		return zone, nil
 	}
 	reason := err.Error()
 	if typed, ok := errors.AsType[*schedule.Error](err); ok {
 		reason = typed.Reason
 	}
-	return &FieldError{Field: "tz", Reason: "is not a valid time zone: " + reason, Err: err}
+	return nil, &FieldError{Field: "tz", Reason: "is not a valid time zone: " + reason, Err: err}
 }
 
 func quietHoursRule(hours string, _ time.Time) error {
-	if _, err := quiet.Parse(hours, time.UTC); err != nil {
-		return refuse("quiet_hours", "cannot be read: %w", err)
+	_, err := parseHours(hours, time.UTC)
+	return err
+}
+
+func parseHours(hours string, zone *time.Location) (quiet.Hours, error) {
+	parsed, err := quiet.Parse(hours, zone)
+	if err != nil {
+		return quiet.Hours{}, refuse("quiet_hours", "cannot be read: %w", err)
 	}
-	return nil
+	return parsed, nil
 }
 
 func methodsRule(methods string, _ time.Time) error {

@@ -138,7 +138,7 @@ func (s *database) check(r *checkRow) (checks.Check, error) {
 	c.State = *stored.State
 	// A check whose schedule this version cannot evaluate must not break lists and the watcher. It goes down after its
 	// grace time, so that someone notices.
-	_ = s.plans.Attach(&c)
+	s.plans.Attach(&c)
 	return c, nil
 }
 
