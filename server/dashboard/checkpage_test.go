@@ -46,6 +46,43 @@ func TestCheckPage(t *testing.T) {
 	editor.get("/checks/x").is(http.StatusNotFound)
 }
 
+// TestLastFailure shows the end of a failed run's output, and compares it with the last success's.
+func TestLastFailure(t *testing.T) {
+	s := newSite(t)
+	c := s.create(checks.Spec{Name: new("export")})
+	path := "/checks/" + c.UniqueKey()
+	ping := func(signal pings.Signal, took time.Duration) {
+		t.Helper()
+		for _, signal := range []pings.Signal{{Kind: pings.Start}, signal} {
+			if _, err := s.mon.Ping(t.Context(), c.ID, signal); err != nil {
+				t.Fatal(err)
+			}
+			s.advance(took)
+		}
+	}
+	b := s.signedIn(s.keys.ReadOnly)
+	success := pings.Signal{Body: []byte("03:00:01 exporting\nwrote <b>ledger</b>\n")}
+	for range 3 {
+		ping(success, 12*time.Minute)
+	}
+	b.get(path).is(http.StatusOK).has(`<section id="output" data-live>`).hasNo("Last failure")
+	lines := "03:00:09 exporting\n" + strings.Repeat("\x1b[31mrow\x1b[0m\n", 18) + "disk <i>full</i>\n\n"
+	ping(pings.Signal{Kind: pings.Failure, ExitStatus: new(2), Body: []byte(lines)}, 4*time.Minute)
+	b.get(path).is(http.StatusOK).has("Last failure", "exit status 2", "took <b>4 min</b>, usually 12 min", "Last 15 of 20 lines", `href="`+path+`/pings/8"`,
+		`<span class="f1">row</span>`, "disk &lt;i&gt;full", "?compare=last#output", "<q>disk &lt;i&gt;full").hasNo("03:00:09", "<i>full")
+	b.get(path+"?compare=last").is(http.StatusOK).has("<ins>disk &lt;i&gt;full", "<del>wrote &lt;b&gt;ledger", "<span>03:00:09 exporting</span>", "<span>03:00:01 exporting</span>").
+		hasNo("?compare=last", "Last 15")
+	ping(pings.Signal{Kind: pings.Failure}, time.Minute)
+	b.get(path).has("Last failure", "The job sent no output").hasNo("?compare=last")
+	ping(pings.Signal{Kind: pings.Failure, Body: []byte(strings.Repeat("\xff\x00", 100))}, time.Minute)
+	b.get(path).has("The output is not text").hasNo("?compare=last")
+	mail := "Subject: Cron\r\nContent-Transfer-Encoding: base64\r\n\r\nYmFrY3VwOiBub3QgZm91bmQK\r\n"
+	ping(pings.Signal{Kind: pings.Failure, Scheme: "email", Body: []byte(mail)}, time.Minute)
+	b.get(path).has(`aria-label="End of the output">bakcup: not found</pre>`, "Whole output").hasNo("Last 1 of")
+	ping(success, time.Minute)
+	b.get(path).hasNo("Last failure")
+}
+
 func TestBodyPage(t *testing.T) {
 	s := newSite(t)
 	c := s.create(checks.Spec{Name: new("backup")})

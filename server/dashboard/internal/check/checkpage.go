@@ -31,6 +31,7 @@ type checkView struct {
 	Check       checks.Check
 	Grace       string
 	Verdict     []template.HTML
+	Failure     *failureView // nil if the last run succeeded
 	Durations   durationChart
 	Calendar    calendar
 	Months      []monthStats
@@ -90,7 +91,7 @@ func checkPage(q *ui.Request) error {
 		return err
 	}
 	view := checkView{
-		Row: ui.RowOf(c, now), Check: c, Grace: verdict.Period(c.Grace), Verdict: paragraphs(q, said),
+		Row: ui.RowOf(c, now), Check: c, Grace: verdict.Period(c.Grace), Verdict: paragraphs(q, said), Failure: failureOf(q, log),
 		Durations: newDurationChart(log, q.Zone()), Calendar: newCalendar(days, now), Months: monthsOf(days, now),
 		Events: eventViews(q, history), More: len(history) >= eventsShown, Kinds: logKinds, Kept: len(log),
 	}

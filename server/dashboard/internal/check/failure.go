@@ -1,0 +1,138 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels/message"
+	"github.com/rollcall-dev/rollcall/pings"
+	"github.com/rollcall-dev/rollcall/pings/email"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
+)
+
+const (
+	// tailLines is how many lines of the output of a failure the page of a check shows, and comparedLines how many of it
+	// and of the last success's it compares.
+	tailLines, comparedLines = 15, 200
+	// lineBytes bounds a line.
+	lineBytes = 500
+	// usualRuns is how many successes tell how long a run usually takes, leastRuns how many that needs.
+	usualRuns, leastRuns = 100, 3
+	// bodyTime bounds reading a body that may be in object storage.
+	bodyTime = 2 * time.Second
+)
+
+// failureView is the failure that ended the last run.
+type failureView struct {
+	Ping  pings.Ping
+	Usual time.Duration // the median of the successes, or 0 if that is unknown
+	// Output has the last of Lines lines; it is "" if Problem says why.
+	Output  template.HTML
+	Lines   int
+	Problem string
+	// Success is the last success that has an output, or nil.
+	Success *pings.Ping
+	// Compared is set if the viewer asked for a comparison with the success.
+	Compared *comparison
+}
+
+// comparison has the last lines of a failure and of a success.
+type comparison struct {
+	Failed, Succeeded []diffLine
+	Problem           string
+}
+
+// Shown is how many lines of the output the page shows.
+func (v failureView) Shown() int { return min(v.Lines, tailLines) }
+
+// failureOf returns the failure that ended the last run in a log, newest first, or nil if that was a success.
+func failureOf(q *ui.Request, log []pings.Ping) *failureView {
+	at := slices.IndexFunc(log, func(p pings.Ping) bool { return p.Kind == pings.Success || p.Kind == pings.Failure })
+	if at < 0 || log[at].Kind == pings.Success {
+		return nil
+	}
+	v := &failureView{Ping: log[at], Usual: usual(log)}
+	if v.Ping.BodySize == 0 {
+		return v
+	}
+	text, problem := outputOf(q, v.Ping)
+	lines := linesOf(text)
+	if v.Problem = problem; len(lines) > 0 {
+		v.Lines, v.Output = len(lines), terminal(strings.Join(lines[max(0, len(lines)-tailLines):], "\n"))
+	}
+	if i := slices.IndexFunc(log[at:], func(p pings.Ping) bool { return p.Kind == pings.Success && p.BodySize > 0 }); i >= 0 && v.Lines > 0 {
+		v.Success = &log[at+i]
+		if q.R.URL.Query().Has("compare") {
+			v.Compared = compare(q, text, *v.Success)
+		}
+	}
+	return v
+}
+
+// usual returns the median duration of the newest successes in a log, or 0 if there are too few.
+func usual(log []pings.Ping) time.Duration {
+	var took []time.Duration
+	for _, p := range log {
+		if p.Kind == pings.Success && p.Duration != nil && len(took) < usualRuns {
+			took = append(took, *p.Duration)
+		}
+	}
+	if len(took) < leastRuns {
+		return 0
+	}
+	slices.Sort(took)
+	return took[len(took)/2]
+}
+
+// outputOf returns the output that a ping carried, or why there is none to show.
+func outputOf(q *ui.Request, p pings.Ping) (text, problem string) {
+	ctx, cancel := context.WithTimeout(q.Ctx(), bodyTime)
+	defer cancel()
+	body, err := q.Mon.PingBody(ctx, q.Check.ID, p.N)
+	switch {
+	case err != nil:
+		return "", "The output cannot be read at the moment."
+	case p.Scheme == "email":
+		mail := email.Parse(body)
+		return cmp.Or(mail.Text, mail.HTML), ""
+	case !isText(body):
+		return "", "The output is not text."
+	}
+	return string(body), ""
+}
+
+// linesOf returns the lines of an output as a terminal leaves them: of a progress bar, what was written last. It leaves out
+// blank lines at the end.
+func linesOf(text string) []string {
+	lines := strings.Split(strings.TrimRight(text, " \t\r\n"), "\n")
+	if len(lines) == 1 && lines[0] == "" {
+		return nil
+	}
+	for i, line := range lines {
+		line = strings.TrimRight(line, "\r")
+		line = line[strings.LastIndexByte(line, '\r')+1:]
+		if len(line) > lineBytes {
+			line = message.Cut(line, lineBytes)
+		}
+		lines[i] = line
+	}
+	return lines
+}
+
+// compare compares the output of a failure with that of a success.
+func compare(q *ui.Request, failed string, success pings.Ping) *comparison {
+	text, problem := outputOf(q, success)
+	if problem != "" {
+		return &comparison{Problem: problem}
+	}
+	plain := func(text string) []string {
+		lines := linesOf(string(message.WithoutSequences([]byte(text))))
+		return lines[max(0, len(lines)-comparedLines):]
+	}
+	a, b := diff(plain(failed), plain(text))
+	return &comparison{Failed: fold(a), Succeeded: fold(b)}
+}
