@@ -6,16 +6,18 @@
 //	ids, err := channels.Select(available, "*")          // all of them
 //	ids, err = channels.Select(available, "On call,Ops") // by name or by UUID
 //
-// The [Kind] of a channel decides which settings it needs. A [KindInfo] documents the settings of a kind, and
-// [Validate] checks the settings of a channel against it before the channel is stored:
+// A [Type] is a kind of channel: it documents the settings, and has the [Notifier] that delivers. Package standard lists
+// those of Rollcall. A program adds its own kind to the Config.Channels of its monitor:
 //
-//	settings, err := channels.Validate(channels.Kinds(), channels.Email,
-//		map[string]string{"to": "ops@example.org"})
+//	monitor.Config{Channels: []channels.Type{{
+//		Kind:     "pager",
+//		Settings: []channels.Setting{{Name: "number", Doc: "Whom to call.", Required: true}},
+//		Notifier: channels.NotifierFunc(call),
+//	}}}
 //
-// A [Notifier] delivers a [Notification] to a channel. It marks errors with [Permanent] if a retry is useless, and keeps
+// A Notifier delivers a [Notification] to a channel. It marks errors with [Permanent] if a retry is useless, and keeps
 // secrets out of them with [Redact]. With several recipients it uses [Each], so that a retry leaves out those that have
-// the alert. If its receiver keeps an incident open until it is closed, it is an [IncidentNotifier]. To add its own kind, a
-// program implements a Notifier and appends a [KindInfo] to [Kinds].
+// the alert. If its receiver keeps an incident open until it is closed, it is an [IncidentNotifier].
 //
 // The package does no input or output and is safe for concurrent use.
 package channels

@@ -15,9 +15,10 @@ const Group Kind = "group"
 // GroupSetting is the setting of a group that lists the members.
 const GroupSetting = "channels"
 
-func groupKind() KindInfo {
-	return KindInfo{
-		Kind: Group, Title: "Group of integrations", Category: Groups,
+// GroupType returns the type of the kind [Group]. Monitors and package standard list it: a monitor delivers to the members.
+func GroupType() Type {
+	return Type{
+		Kind: Group, Title: "Group of integrations", Category: CategoryGroups,
 		Doc: "Stands for several other integrations of the project. Each gets the alerts to the group, " +
 			"and none gets the same alert twice.",
 		Settings: []Setting{{

@@ -1,8 +1,10 @@
 package channels
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -25,8 +27,7 @@ const (
 	Call Kind = "call"
 )
 
-// Function is the kind of an alert to the function OnAlert of a monitor's configuration. It is not among [Kinds]: no
-// channel has it.
+// Function is the kind of an alert to the function OnAlert of a monitor's configuration. No channel has it.
 const Function Kind = "function"
 
 // MaxSetting is the maximum length of a setting's value, in characters.
@@ -44,8 +45,7 @@ type Setting struct {
 	Secret bool
 	// Default is the value if none is given. Empty means that there is no default.
 	Default string
-	// Options are all values that are allowed, if there are few: forms offer them. Validate still needs Check to refuse
-	// others.
+	// Options are all values that are allowed, if there are few: forms offer them, and [Validate] refuses others.
 	Options []string
 	// Lines is true if the value may have several lines. Forms give it more room.
 	Lines bool
@@ -60,26 +60,36 @@ type Setting struct {
 	Check func(value string) error
 }
 
-// A KindInfo documents a kind of channel and its settings. [Kinds] returns those of this package; a program with its own
-// [Notifier] appends another:
+// A Type is a kind of channel with its settings, and how alerts to its channels are delivered. A monitor has a list of
+// them, and a program with its own kind adds another:
 //
-//	kinds := append(channels.Kinds(), channels.KindInfo{Kind: "pager", ...})
-type KindInfo struct {
+//	monitor.Config{Channels: []channels.Type{{Kind: "pager", Settings: settings, Notifier: pager}}}
+type Type struct {
+	// Kind is the name of the kind in channels and in the API.
 	Kind Kind
 	// Title is the name of the kind for people, such as "Microsoft Teams". Default: the kind.
 	Title string
-	// Category is the heading under which pages list the kind, such as [Chat]. It may be any text. Default: "Others".
-	Category string
+	// Category is the heading under which pages list the kind. Default: "Others".
+	Category Category
 	// Privileged is true if the settings of a channel decide what happens on the machine of the server, such as which
 	// command runs there. Pages leave such kinds to administrators.
 	Privileged bool
 	// Doc says what the kind does, in one or a few sentences, for users.
 	Doc string
-	// Settings are those of the kind alone. [KindInfo.AllSettings] adds what every kind has.
+	// Settings are those of the kind alone. [Type.AllSettings] adds what every kind has.
 	Settings []Setting
 	// Check, unless nil, checks rules that involve several settings. It gets all settings, each valid and with its
 	// default. It returns a [*SettingError], whose Kind may be empty.
 	Check func(settings map[string]string) *SettingError
+	// Notifier delivers the alerts. It is nil if this program knows the kind but cannot deliver to it.
+	Notifier Notifier
+	// Missing says for users what a program without a Notifier lacks, such as "no mail server is configured". It is the text
+	// of the [NotConfiguredError]. Default: a text that names the kind.
+	Missing string
+	// Ready, unless nil, returns why the Notifier could not deliver to a channel although its settings are valid: a
+	// [*NotConfiguredError], or a [*SettingError] whose Kind may be empty. A monitor calls it before it stores new settings.
+	// It may use the network for a few seconds, but sends nothing to the receiver. What it cannot find out is no error.
+	Ready func(ctx context.Context, settings map[string]string) error
 }
 
 // NotifySetting is a setting of every kind: down or up limits a channel to alerts about that status, both is the default.
@@ -91,35 +101,47 @@ const both = "both"
 
 // AllSettings returns the settings of the kind and [NotifySetting]. A kind that has a setting of that name keeps it. The
 // result is a new slice.
-func (k KindInfo) AllSettings() []Setting {
-	for _, s := range k.Settings {
+func (t Type) AllSettings() []Setting {
+	for _, s := range t.Settings {
 		if s.Name == NotifySetting {
-			return slices.Clone(k.Settings)
+			return slices.Clone(t.Settings)
 		}
 	}
-	options := []string{both, string(Down), string(Up)}
-	return append(slices.Clip(k.Settings), Setting{
+	return append(slices.Clip(t.Settings), Setting{
 		Name:    NotifySetting,
 		Doc:     "Which alerts the integration gets: down, up or both. Reminders are alerts about down.",
-		Default: both, Options: options, KeepsSecrets: true,
-		Check: func(value string) error {
-			if !slices.Contains(options, value) {
-				return errors.New("is not down, up or both")
-			}
-			return nil
-		},
+		Default: both, Options: []string{both, string(Down), string(Up)}, KeepsSecrets: true,
 	})
 }
 
+// A Category is the heading under which pages list a kind. A program may have its own.
+type Category string
+
 // The categories of the kinds of Rollcall.
 const (
-	Mail   = "E-mail and phone"
-	Chat   = "Chat"
-	Push   = "Push messages"
-	OnCall = "On call and incidents"
-	Custom = "Your own programs"
-	Groups = "Several at once"
+	CategoryMail   Category = "E-mail and phone"
+	CategoryChat   Category = "Chat"
+	CategoryPush   Category = "Push messages"
+	CategoryOnCall Category = "On call and incidents"
+	CategoryCustom Category = "Your own programs"
+	CategoryGroups Category = "Several at once"
 )
+
+// A NotConfiguredError says that a program cannot deliver to channels of a kind that it may know: it has no [Notifier]
+// for the kind, or the notifier lacks something.
+type NotConfiguredError struct {
+	Kind Kind
+	// Missing says for users what the program lacks, such as "no mail server is configured". It may be empty.
+	Missing string
+}
+
+// Error returns what is missing.
+func (e *NotConfiguredError) Error() string {
+	if e.Missing != "" {
+		return e.Missing
+	}
+	return fmt.Sprintf("integrations of the kind %q are not configured on this server", e.Kind)
+}
 
 // A KindError is the error of an unknown kind.
 type KindError struct {
@@ -149,32 +171,54 @@ func (e *SettingError) Error() string {
 
 // Validate checks the settings of a channel before it is stored. It returns a new map: the settings that are not empty,
 // and the defaults of the others; it leaves out the default of [NotifySetting]. An empty value counts as not given. If a
-// kind occurs several times in kinds, the last one counts, so a program can replace one of [Kinds].
+// kind occurs several times in types, the last one counts, so a program can replace one of package standard.
+//
+// stored are the settings that the channel has already, or nil for a new channel. What stays as it is passes, even if the
+// kind has changed its rules or is unknown.
 //
 // An unknown kind is a [*KindError]. A [*SettingError] reports a setting that the kind does not have, that is missing,
-// that is not UTF-8 without NUL of at most [MaxSetting] characters, or that fails its check. Of several errors it
-// returns the first: unknown names alphabetically, then the order of [KindInfo.AllSettings].
-func Validate(kinds []KindInfo, kind Kind, settings map[string]string) (map[string]string, error) {
-	var info *KindInfo
-	known := make([]Kind, len(kinds))
-	for i := range kinds {
-		known[i] = kinds[i].Kind
-		if kinds[i].Kind == kind {
-			info = &kinds[i]
+// that is not UTF-8 without NUL of at most [MaxSetting] characters, that is none of its options, or that fails its check.
+// Of several errors it returns the first: unknown names alphabetically, then the order of [Type.AllSettings].
+func Validate(types []Type, kind Kind, settings, stored map[string]string) (map[string]string, error) {
+	given := maps.Clone(settings)
+	maps.DeleteFunc(given, func(_, value string) bool { return value == "" })
+	if stored != nil && maps.Equal(given, stored) {
+		return given, nil
+	}
+	var info *Type
+	known := make([]Kind, len(types))
+	for i := range types {
+		known[i] = types[i].Kind
+		if types[i].Kind == kind {
+			info = &types[i]
 		}
 	}
 	if info == nil {
 		return nil, &KindError{Kind: kind, Known: known}
 	}
-	all := info.AllSettings()
-	if err := info.checkNames(all, settings); err != nil {
+	return info.validate(settings, stored)
+}
+
+// validate is [Validate] for a known kind.
+func (t *Type) validate(settings, stored map[string]string) (map[string]string, error) {
+	all := t.AllSettings()
+	if err := t.checkNames(all, settings, stored); err != nil {
 		return nil, err
 	}
 	valid := make(map[string]string, len(all))
+	for name, value := range settings { // with stored ones that the kind does not have any more
+		if value != "" {
+			valid[name] = value
+		}
+	}
 	for _, s := range all {
-		value, err := s.validate(settings[s.Name])
+		value := settings[s.Name]
+		if old, found := stored[s.Name]; found && value == old {
+			continue
+		}
+		value, err := s.validate(value)
 		if err != nil {
-			return nil, &SettingError{Kind: kind, Setting: s.Name, Reason: err.Error()}
+			return nil, &SettingError{Kind: t.Kind, Setting: s.Name, Reason: err.Error()}
 		}
 		if value != "" {
 			valid[s.Name] = value
@@ -183,23 +227,23 @@ func Validate(kinds []KindInfo, kind Kind, settings map[string]string) (map[stri
 	if valid[NotifySetting] == both {
 		delete(valid, NotifySetting)
 	}
-	if info.Check != nil {
-		if err := info.Check(valid); err != nil {
-			return nil, &SettingError{Kind: kind, Setting: err.Setting, Reason: err.Reason}
+	if t.Check != nil && (stored == nil || !maps.Equal(valid, stored)) {
+		if err := t.Check(valid); err != nil {
+			return nil, &SettingError{Kind: t.Kind, Setting: err.Setting, Reason: err.Reason}
 		}
 	}
 	return valid, nil
 }
 
 // checkNames refuses settings that the kind does not have.
-func (k *KindInfo) checkNames(all []Setting, settings map[string]string) error {
+func (t *Type) checkNames(all []Setting, settings, stored map[string]string) error {
 	names := make([]string, len(all))
 	for i, s := range all {
 		names[i] = s.Name
 	}
 	var unknown []string
-	for name := range settings {
-		if !slices.Contains(names, name) {
+	for name, value := range settings {
+		if old, found := stored[name]; !slices.Contains(names, name) && !(found && value == old) {
 			unknown = append(unknown, name)
 		}
 	}
@@ -207,7 +251,7 @@ func (k *KindInfo) checkNames(all []Setting, settings map[string]string) error {
 		return nil
 	}
 	return &SettingError{
-		Kind:    k.Kind,
+		Kind:    t.Kind,
 		Setting: slices.Min(unknown),
 		Reason:  "is not a setting of this kind, which has " + join(names),
 	}
@@ -228,6 +272,8 @@ func (s Setting) validate(value string) (string, error) {
 		return "", errors.New("contains a NUL character")
 	case utf8.RuneCountInString(value) > MaxSetting:
 		return "", fmt.Errorf("is too long: %d characters, the maximum is %d", utf8.RuneCountInString(value), MaxSetting)
+	case len(s.Options) > 0 && !slices.Contains(s.Options, value):
+		return "", errors.New("is not " + either(s.Options))
 	}
 	if s.Check == nil {
 		return value, nil
@@ -237,6 +283,15 @@ func (s Setting) validate(value string) (string, error) {
 		return "", errors.New("is malformed") // a program's own check may repeat the value
 	}
 	return value, err
+}
+
+// either lists words, the last one after "or".
+func either(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return join(words[:last]) + " or " + words[last]
 }
 
 // join lists words with commas.

@@ -8,7 +8,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rollcall-dev/rollcall/channels"
+	std "github.com/rollcall-dev/rollcall/channels/standard"
 )
+
+// standard returns the types of package standard up to that of groups.
+func standard() []channels.Type {
+	types, err := std.New(nil)
+	if err != nil {
+		panic(err)
+	}
+	return types[:6]
+}
 
 func TestValidate(t *testing.T) {
 	type settings = map[string]string
@@ -113,7 +123,7 @@ func TestValidate(t *testing.T) {
 					want[name] = value
 				}
 			}
-			got, err := channels.Validate(channels.Kinds(), tt.kind, tt.given)
+			got, err := channels.Validate(standard(), tt.kind, tt.given, nil)
 			text := ""
 			if err != nil {
 				text = err.Error()
@@ -129,12 +139,12 @@ func TestValidate(t *testing.T) {
 }
 
 func TestValidateErrors(t *testing.T) {
-	_, err := channels.Validate(nil, channels.Email, nil)
+	_, err := channels.Validate(nil, channels.Email, nil, nil)
 	kindErr, _ := errors.AsType[*channels.KindError](err)
 	if diff := cmp.Diff(&channels.KindError{Kind: channels.Email, Known: []channels.Kind{}}, kindErr); diff != "" {
 		t.Error(diff)
 	}
-	_, err = channels.Validate(channels.Kinds(), channels.Email, nil)
+	_, err = channels.Validate(standard(), channels.Email, nil, nil)
 	settingErr, _ := errors.AsType[*channels.SettingError](err)
 	want := &channels.SettingError{Kind: channels.Email, Setting: "to", Reason: "is missing"}
 	if diff := cmp.Diff(want, settingErr); diff != "" {
@@ -144,12 +154,12 @@ func TestValidateErrors(t *testing.T) {
 
 // TestValidateHidesSecrets uses a check that repeats the value that it refuses.
 func TestValidateHidesSecrets(t *testing.T) {
-	kinds := []channels.KindInfo{{Kind: "pager", Settings: []channels.Setting{{
+	kinds := []channels.Type{{Kind: "pager", Settings: []channels.Setting{{
 		Name:   "token",
 		Secret: true,
 		Check:  func(value string) error { return fmt.Errorf("is wrong: %q", value) },
 	}}}}
-	_, err := channels.Validate(kinds, "pager", map[string]string{"token": secret})
+	_, err := channels.Validate(kinds, "pager", map[string]string{"token": secret}, nil)
 	if diff := cmp.Diff("pager: token is malformed", fmt.Sprint(err)); diff != "" {
 		t.Error(diff)
 	}
@@ -157,7 +167,7 @@ func TestValidateHidesSecrets(t *testing.T) {
 
 func TestValidateReturnsNewMap(t *testing.T) {
 	given := map[string]string{"url_down": "https://example.org", "url_up": ""}
-	got, err := channels.Validate(channels.Kinds(), channels.Webhook, given)
+	got, err := channels.Validate(standard(), channels.Webhook, given, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +181,7 @@ func TestValidateReturnsNewMap(t *testing.T) {
 // TestKinds checks that all kinds are documented and that their defaults are valid.
 func TestKinds(t *testing.T) {
 	var got []channels.Kind
-	for _, info := range channels.Kinds() {
+	for _, info := range standard() {
 		got = append(got, info.Kind)
 		if !strings.HasSuffix(info.Doc, ".") {
 			t.Errorf("%s: Doc is not a sentence: %q", info.Kind, info.Doc)
@@ -193,31 +203,65 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-func TestKindsAreFresh(t *testing.T) {
-	first := channels.Kinds()
-	first[0].Kind, first[1].Settings[0].Name = "changed", "changed"
-	second := channels.Kinds()
-	if second[0].Kind == "changed" || second[1].Settings[0].Name == "changed" {
-		t.Error("a change of the result of Kinds changed the next result")
+// TestStored keeps what is stored and unchanged, whatever the kind says about it now.
+func TestStored(t *testing.T) {
+	type settings = map[string]string
+	types := []channels.Type{{
+		Kind:     "pager",
+		Settings: []channels.Setting{{Name: "number", Required: true}, {Name: "priority", Options: []string{"low", "high"}, Default: "low"}},
+		Check: func(settings map[string]string) *channels.SettingError {
+			if settings["number"] == "13" {
+				return &channels.SettingError{Setting: "number", Reason: "is unlucky"}
+			}
+			return nil
+		},
+	}}
+	stored := settings{"number": "13", "priority": "medium", "tone": "shrill"}
+	for _, tt := range []struct {
+		kind          channels.Kind
+		given, stored settings
+		want          string
+	}{
+		{"pager", settings{"number": "12", "priority": "medium"}, nil, "pager: priority is not low or high"},
+		{"pager", settings{"number": "13"}, nil, "pager: number is unlucky"},
+		{"pager", stored, stored, "map[number:13 priority:medium tone:shrill]"},
+		{"pager", settings{"number": "12", "priority": "medium", "tone": "shrill"}, stored, "map[number:12 priority:medium tone:shrill]"},
+		{"pager", settings{"number": "12", "priority": "medium"}, stored, "map[number:12 priority:medium]"},
+		{"pager", settings{"number": "12", "priority": "none"}, stored, "pager: priority is not low or high"},
+		{"pager", settings{"number": "13", "priority": "high"}, stored, "pager: number is unlucky"},
+		{"pager", settings{"number": "12", "tone": "soft"}, stored, "pager: tone is not a setting of this kind, which has number, priority, notify"},
+		{"radio", stored, stored, "map[number:13 priority:medium tone:shrill]"},
+		{"radio", settings{"number": "12"}, stored, `kind is unknown: "radio", the known kinds are pager`},
+		{"radio", nil, settings{}, "map[]"},
+		{"radio", nil, nil, `kind is unknown: "radio", the known kinds are pager`},
+	} {
+		got, err := channels.Validate(types, tt.kind, tt.given, tt.stored)
+		text := fmt.Sprint(got)
+		if err != nil {
+			text = err.Error()
+		}
+		if text != tt.want {
+			t.Errorf("%s %v, stored %v: %s, want %s", tt.kind, tt.given, tt.stored, text, tt.want)
+		}
 	}
 }
 
 func ExampleValidate() {
-	settings, _ := channels.Validate(channels.Kinds(), channels.Webhook, map[string]string{
+	settings, _ := channels.Validate(standard(), channels.Webhook, map[string]string{
 		"url_down":  "https://example.org/down",
 		"method_up": "GET",
-	})
+	}, nil)
 	fmt.Println(settings)
-	_, err := channels.Validate(channels.Kinds(), channels.SMS, map[string]string{"to": "20000000"})
+	_, err := channels.Validate(standard(), channels.SMS, map[string]string{"to": "20000000"}, nil)
 	fmt.Println(err)
 	// Output:
 	// map[method_down:POST method_up:GET url_down:https://example.org/down]
 	// sms: to is not a phone number: + and 7 to 15 digits, such as +37120000000
 }
 
-// A program adds its own kind to those of the package.
-func ExampleKindInfo() {
-	kinds := append(channels.Kinds(), channels.KindInfo{
+// A program adds its own kind to those of package standard.
+func ExampleType() {
+	kinds := append(standard(), channels.Type{
 		Kind: "pager",
 		Doc:  "Calls a pager.",
 		Settings: []channels.Setting{{
@@ -232,7 +276,7 @@ func ExampleKindInfo() {
 			},
 		}},
 	})
-	_, err := channels.Validate(kinds, "pager", map[string]string{"number": "12"})
+	_, err := channels.Validate(kinds, "pager", map[string]string{"number": "12"}, nil)
 	fmt.Println(err)
 	// Output: pager: number is not a pager number: 4 digits
 }

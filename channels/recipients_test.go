@@ -45,7 +45,7 @@ func TestUnsubscribe(t *testing.T) {
 		if diff := cmp.Diff(step.left, recipients(t, settings)); diff != "" {
 			t.Errorf("after %s: %s", step.address, diff)
 		}
-		if _, err := channels.Validate(channels.Kinds(), channels.Email, settings); err != nil {
+		if _, err := channels.Validate(standard(), channels.Email, settings, nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -64,7 +64,7 @@ func TestUnsubscribeAll(t *testing.T) {
 	for _, a := range list {
 		channels.Unsubscribe(settings, a)
 	}
-	if _, err := channels.Validate(channels.Kinds(), channels.Email, settings); err != nil || len(recipients(t, settings)) != 0 {
+	if _, err := channels.Validate(standard(), channels.Email, settings, nil); err != nil || len(recipients(t, settings)) != 0 {
 		t.Error(err)
 	}
 }

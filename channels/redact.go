@@ -19,7 +19,7 @@ const (
 )
 
 // Redact returns text with each of the secrets replaced by "***", also in its URL and JSON encodings. It ignores empty
-// secrets. Use it before logging or showing text from a peer; [KindInfo.Secrets] returns the secrets of a channel.
+// secrets. Use it before logging or showing text from a peer; [Type.Secrets] returns the secrets of a channel.
 func Redact(text string, secrets ...string) string {
 	forms := make([]string, 0, 5*len(secrets))
 	for _, secret := range secrets {
@@ -40,10 +40,10 @@ func Redact(text string, secrets ...string) string {
 
 // Secrets returns the values in the settings of c that must not be shown, and those parts of them that are secret on
 // their own: lines, header values, paths and parameters of URLs. Values with a source count as secret, and so do
-// settings that k does not have. The zero KindInfo therefore returns all values.
-func (k KindInfo) Secrets(c Channel) []string {
-	shown := make(map[string]bool, len(k.Settings))
-	for _, s := range k.AllSettings() {
+// settings that t does not have. The zero Type therefore returns all values.
+func (t Type) Secrets(c Channel) []string {
+	shown := make(map[string]bool, len(t.Settings))
+	for _, s := range t.AllSettings() {
 		shown[s.Name] = !s.Secret && c.Sources[s.Name] == ""
 	}
 	var list []string

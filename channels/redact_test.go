@@ -30,7 +30,7 @@ func TestRedact(t *testing.T) {
 }
 
 func TestSecrets(t *testing.T) {
-	kind := channels.KindInfo{Settings: []channels.Setting{
+	kind := channels.Type{Settings: []channels.Setting{
 		{Name: "to"}, {Name: "body"}, {Name: "key", Secret: true}, {Name: "url", Secret: true}, {Name: "headers", Secret: true},
 	}}
 	const segment = "0123456789abcdef"
@@ -61,7 +61,7 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%s: %s", tt.text, diff)
 		}
 	}
-	if got := channels.Redact("to ops", channels.KindInfo{}.Secrets(c)...); got != "to ***" {
+	if got := channels.Redact("to ops", channels.Type{}.Secrets(c)...); got != "to ***" {
 		t.Errorf("of an unknown kind: %s", got)
 	}
 }

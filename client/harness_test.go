@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
@@ -42,7 +43,7 @@ func serve(t *testing.T, config server.Config, plan checks.Plan) *site {
 	s := &site{T: t, clock: dbtest.NewClock(noon)}
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	var err error
-	if s.mon, err = monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Now: s.clock.Now, Logger: quiet}); err != nil {
+	if s.mon, err = monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Now: s.clock.Now, Logger: quiet, Channels: standard.Kinds(), DeliveredElsewhere: true}); err != nil {
 		t.Fatal(err)
 	}
 	if s.project, s.keys, err = s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "Backups", Plan: plan}); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -112,6 +113,9 @@ func (s *site) start(db monitor.Store, config monitor.Config, serverConfig serve
 // newServer returns a server with its monitor. It signs with testSigner.
 func newServer(t testing.TB, s monitor.Store, config monitor.Config, serverConfig server.Config) (*monitor.Monitor, *server.Server) {
 	t.Helper()
+	if config.Channels == nil {
+		config.Channels, config.DeliveredElsewhere = standard.Kinds(), true
+	}
 	mon, err := monitor.New(s, &config)
 	if err != nil {
 		t.Fatal(err)

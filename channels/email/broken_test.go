@@ -22,11 +22,11 @@ func TestBrokenServers(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				config := scripted(t, script, step, instead, cancel)
-				n, err := email.New(config)
+				n, err := email.New(&config)
 				if err != nil {
 					t.Fatal(err)
 				}
-				err = n.Notify(ctx, channel("a@example.org"), down())
+				err = n.Notifier.Notify(ctx, channel("a@example.org"), down())
 				if delivered := step == len(script)-1; (err == nil) != delivered || channels.IsPermanent(err) {
 					t.Errorf("error %v", err)
 				}
@@ -84,16 +84,16 @@ func TestUnreachable(t *testing.T) {
 	}
 	port := listener.Addr().(*net.TCPAddr).Port
 	_ = listener.Close()
-	n, err := email.New(email.Config{Host: "127.0.0.1", Port: port, From: "r@example.org"})
+	n, err := email.New(&email.Config{Host: "127.0.0.1", Port: port, From: "r@example.org"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = n.Notify(t.Context(), channel("a@example.org"), down())
+	err = n.Notifier.Notify(t.Context(), channel("a@example.org"), down())
 	if err == nil || channels.IsPermanent(err) {
 		t.Errorf("error %v", err)
 	}
 	for _, to := range []string{"", "nobody", "a@example.org\r\nBcc: b@example.org"} {
-		if err := n.Notify(t.Context(), channel(to), down()); !channels.IsPermanent(err) {
+		if err := n.Notifier.Notify(t.Context(), channel(to), down()); !channels.IsPermanent(err) {
 			t.Errorf("%q: %v", to, err)
 		}
 	}

@@ -1,10 +1,10 @@
-// Package email delivers alerts as e-mail through an SMTP server. It is the [channels.Notifier] of the kind
-// [channels.Email].
+// Package email delivers alerts as e-mail through an SMTP server. It is the kind [channels.Email].
 //
-//	notifier, err := email.New(email.Config{
+//	mail, err := email.New(&email.Config{
 //		Host: "smtp.example.org", Username: "rollcall", Password: password,
 //		From: "Rollcall <rollcall@example.org>",
 //	})
+//	mon, err := monitor.New(store, &monitor.Config{Channels: []channels.Type{mail}})
 //
 // # Messages
 //

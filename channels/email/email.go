@@ -36,7 +36,7 @@ const (
 	NoTLS TLSMode = "none"
 )
 
-// Config configures a [Notifier]. Host and From are required. The zero value of any other field means its default.
+// Config configures the notifier. Host and From are required. The zero value of any other field means its default.
 type Config struct {
 	// Host is the name or address of the SMTP server. It must match the server's certificate.
 	Host string
@@ -67,19 +67,31 @@ type Config struct {
 	Now func() time.Time
 }
 
-// A Notifier delivers to channels of the kind [channels.Email]. [New] makes one. It is safe for concurrent use; each
-// attempt has its own connection.
-type Notifier struct {
+// notifier delivers to channels of the kind. Each attempt has its own connection.
+type notifier struct {
 	config Config
 	from   *netmail.Address
 	page   *template.Template
 	tokens *tokens
 }
 
-var _ channels.Notifier = (*Notifier)(nil)
+// New checks the configuration and returns the kind [channels.Email] with its notifier. It does not connect. With a nil
+// config, there is no mail server, and the kind has no notifier.
+func New(config *Config) (channels.Type, error) {
+	t := kind()
+	if config == nil {
+		t.Missing = "no mail server is configured on this server"
+		return t, nil
+	}
+	n, err := newNotifier(*config)
+	if err != nil {
+		return channels.Type{}, err
+	}
+	t.Notifier = n
+	return t, nil
+}
 
-// New checks the configuration and returns a notifier. It does not connect.
-func New(config Config) (*Notifier, error) {
+func newNotifier(config Config) (*notifier, error) {
 	c, err := config.withDefaults()
 	if err != nil {
 		return nil, err
@@ -100,7 +112,7 @@ func New(config Config) (*Notifier, error) {
 		}
 		c.DKIM = &d
 	}
-	e := &Notifier{config: c, from: from, page: page, tokens: newTokens(c.OAuth)}
+	e := &notifier{config: c, from: from, page: page, tokens: newTokens(c.OAuth)}
 	if _, err := mail.NewClient(c.Host, e.options("", nil)...); err != nil {
 		return nil, fmt.Errorf("email: %w", err)
 	}
@@ -152,7 +164,7 @@ func (c Config) withDefaults() (Config, error) {
 
 // Notify sends a message to each address of the setting "to" that is neither in the setting "unsubscribed" nor in n.Done.
 // The package comment says which errors are permanent. It also reports a check that has recovered meanwhile (n.Over).
-func (e *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
+func (e *notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
 	to, err := channels.Recipients(c.Settings)
 	if err != nil {
 		return channels.Permanent(err)

@@ -438,7 +438,7 @@ func TestNew(t *testing.T) {
 	for _, tt := range tests {
 		config := email.Config{Host: "smtp.example.org", From: "Rollcall <r@example.org>"}
 		tt.change(&config)
-		_, err := email.New(config)
+		_, err := email.New(&config)
 		equal(t, "error", text(err), tt.want)
 	}
 }

@@ -14,14 +14,14 @@ func ExampleNew() {
 		Password: "secret",
 		From:     "Rollcall <rollcall@example.org>",
 	}
-	notifier, err := email.New(config)
-	notifiers := map[channels.Kind]channels.Notifier{channels.Email: notifier}
-	fmt.Println(len(notifiers), err)
+	mail, err := email.New(&config)
+	types := []channels.Type{mail} // for Config.Channels of a monitor
+	fmt.Println(types[0].Kind, err)
 
 	config.TLS = email.NoTLS
-	_, err = email.New(config)
+	_, err = email.New(&config)
 	fmt.Println(err)
 	// Output:
-	// 1 <nil>
+	// email <nil>
 	// email: a Password needs TLS
 }

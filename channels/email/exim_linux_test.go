@@ -237,7 +237,7 @@ func (x *exim) stop() {
 	x.wait()
 }
 
-func (x *exim) notifier(change func(*email.Config)) *email.Notifier {
+func (x *exim) notifier(change func(*email.Config)) channels.Notifier {
 	x.t.Helper()
 	return (&server{config: x.config}).notifier(x.t, change)
 }

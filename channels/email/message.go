@@ -28,7 +28,7 @@ const (
 )
 
 // message returns the message for one recipient, with the addresses of all in its header.
-func (e *Notifier) message(ctx context.Context, c channels.Channel, n channels.Notification, to []*netmail.Address, recipient *netmail.Address) ([]byte, error) {
+func (e *notifier) message(ctx context.Context, c channels.Channel, n channels.Notification, to []*netmail.Address, recipient *netmail.Address) ([]byte, error) {
 	v := newView(c, n)
 	var page bytes.Buffer
 	if err := e.page.Execute(&page, v); err != nil {
@@ -58,7 +58,7 @@ func (e *Notifier) message(ctx context.Context, c channels.Channel, n channels.N
 }
 
 // setUnsubscribe sets the headers of RFC 8058.
-func (e *Notifier) setUnsubscribe(ctx context.Context, msg *mail.Msg, c channels.Channel, recipient *netmail.Address) {
+func (e *notifier) setUnsubscribe(ctx context.Context, msg *mail.Msg, c channels.Channel, recipient *netmail.Address) {
 	if e.config.Unsubscribe == nil {
 		return
 	}
@@ -88,7 +88,7 @@ func encodeSubject(text string) string {
 }
 
 // identifier returns a Message-ID derived from any text.
-func (e *Notifier) identifier(what, text string) string {
+func (e *notifier) identifier(what, text string) string {
 	sum := sha256.Sum256([]byte(text))
 	domain := e.from.Address[strings.LastIndexByte(e.from.Address, '@')+1:]
 	return "rollcall." + what + "." + hex.EncodeToString(sum[:16]) + "@" + domain

@@ -22,7 +22,7 @@ const quitTimeout = 2 * time.Second
 
 // A conversation is the connection of one attempt. It opens with the first message.
 type conversation struct {
-	notifier *Notifier
+	notifier *notifier
 	client   *smtp.Client
 	hangUp   func()
 	// err is why no more messages can be sent: the server cannot be reached, or refuses the login or the sender.
@@ -127,7 +127,7 @@ func path(a *netmail.Address) string { return (&netmail.Address{Address: a.Addre
 
 // options returns the options of the library. It logs in with token if there is one, and passes the connection to
 // connected.
-func (e *Notifier) options(token string, connected func(net.Conn)) []mail.Option {
+func (e *notifier) options(token string, connected func(net.Conn)) []mail.Option {
 	c := e.config
 	tlsConfig := &tls.Config{ServerName: c.Host, RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
 	policy := map[TLSMode]mail.TLSPolicy{

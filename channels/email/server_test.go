@@ -16,6 +16,7 @@ import (
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/email"
 )
 
@@ -78,17 +79,17 @@ func start(t *testing.T, mode email.TLSMode) *server {
 	return s
 }
 
-func (s *server) notifier(t *testing.T, change func(*email.Config)) *email.Notifier {
+func (s *server) notifier(t *testing.T, change func(*email.Config)) channels.Notifier {
 	t.Helper()
 	config := s.config
 	if change != nil {
 		change(&config)
 	}
-	n, err := email.New(config)
+	n, err := email.New(&config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n
+	return n.Notifier
 }
 
 func (s *server) say(to string, replies ...error) {

@@ -3,16 +3,15 @@ package mqtt
 import (
 	"errors"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// Kind describes the kind and its settings: broker_url, topic, username, password, payload and retain.
-func Kind() channels.KindInfo {
-	return channels.KindInfo{
-		Kind: MQTT, Title: "MQTT", Category: channels.Custom,
+// kind describes the kind and its settings: broker_url, topic, username, password, payload and retain.
+func kind() channels.Type {
+	return channels.Type{
+		Kind: "mqtt", Title: "MQTT", Category: channels.CategoryCustom,
 		Doc: "Publishes to a topic of an MQTT 5 broker.",
 		Settings: []channels.Setting{
 			{
@@ -27,11 +26,11 @@ func Kind() channels.KindInfo {
 			{Name: "password", Doc: "The password.", Secret: true},
 			{
 				Name: "payload", Doc: "The payload: json, a document with all fields, or text.",
-				Default: "json", Options: []string{"json", "text"}, KeepsSecrets: true, Check: checkOption("json", "text"),
+				Default: "json", Options: []string{"json", "text"}, KeepsSecrets: true,
 			},
 			{
 				Name: "retain", Doc: "yes makes the broker keep the last message of the topic for those who subscribe later.",
-				Default: "no", Options: []string{"yes", "no"}, KeepsSecrets: true, Check: checkOption("yes", "no"),
+				Default: "no", Options: []string{"yes", "no"}, KeepsSecrets: true,
 			},
 		},
 		Check: func(settings map[string]string) *channels.SettingError {
@@ -79,13 +78,4 @@ func checkUser(value string) error {
 		return errors.New("is too long, the maximum is 1000 bytes")
 	}
 	return nil
-}
-
-func checkOption(options ...string) func(string) error {
-	return func(value string) error {
-		if !slices.Contains(options, value) {
-			return errors.New("is not " + strings.Join(options, " or "))
-		}
-		return nil
-	}
 }

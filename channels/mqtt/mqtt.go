@@ -1,9 +1,6 @@
 // Package mqtt publishes notifications to a topic of an MQTT 5 broker, such as Mosquitto or EMQX:
 //
-//	monitor.Config{
-//		Kinds:     append(channels.Kinds(), mqtt.Kind()),
-//		Notifiers: map[channels.Kind]channels.Notifier{mqtt.MQTT: mqtt.New(nil)},
-//	}
+//	monitor.Config{Channels: []channels.Type{mqtt.New(nil)}}
 //
 // Each notification is one message of QoS 1, on a connection for it alone. It counts as delivered when the broker
 // acknowledges it. A broker that says that nobody has subscribed has lost the alert, which is an error that is retried;
@@ -39,9 +36,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
-// MQTT is the kind of the package.
-const MQTT channels.Kind = "mqtt"
-
 // maxText bounds title and text, in bytes.
 const maxText = 10_000
 
@@ -54,10 +48,10 @@ type Config struct {
 	TLS *tls.Config
 }
 
-// New returns a notifier for channels of kind [MQTT]. A nil config means the defaults. A message takes at most
+// New returns the kind "mqtt" with its notifier. A nil config means the defaults. A message takes at most
 // [outbound.DefaultTimeout]. Errors of the connection and refusals by the broker are retried, but a topic that the broker
 // calls invalid is permanent.
-func New(config *Config) channels.Notifier {
+func New(config *Config) channels.Type {
 	var n notifier
 	if config != nil {
 		n.config = *config
@@ -68,15 +62,15 @@ func New(config *Config) channels.Notifier {
 	if n.config.TLS == nil {
 		n.config.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	return &n
+	t := kind()
+	t.Notifier = &n
+	return t
 }
 
 type notifier struct{ config Config }
 
-var _ channels.Notifier = (*notifier)(nil)
-
 func (n *notifier) Notify(ctx context.Context, c channels.Channel, nt channels.Notification) error {
-	settings, err := channels.Validate([]channels.KindInfo{Kind()}, MQTT, c.Settings)
+	settings, err := channels.Validate([]channels.Type{kind()}, kind().Kind, c.Settings, nil)
 	if err != nil {
 		return err
 	}
@@ -86,7 +80,7 @@ func (n *notifier) Notify(ctx context.Context, c channels.Channel, nt channels.N
 	if err != nil && ctx.Err() != nil { // the deadline of the connection hides it
 		err = ctx.Err()
 	}
-	return outbound.Redact(outbound.Clean(err), Kind().Secrets(c)...)
+	return outbound.Redact(outbound.Clean(err), kind().Secrets(c)...)
 }
 
 func (n *notifier) send(ctx context.Context, settings map[string]string, nt channels.Notification) error {

@@ -82,7 +82,7 @@ func newServer() *server { return &server{got: make(chan packets.Packet, 10)} }
 
 func notify(ctx context.Context, settings map[string]string, n channels.Notification) error {
 	dialer := outbound.NewDialer(&outbound.Config{AllowPrivateNetworks: true})
-	return mqtt.New(&mqtt.Config{Dial: dialer.DialContext}).Notify(ctx, channels.Channel{Kind: mqtt.MQTT, Settings: settings}, n)
+	return mqtt.New(&mqtt.Config{Dial: dialer.DialContext}).Notifier.Notify(ctx, channels.Channel{Kind: "mqtt", Settings: settings}, n)
 }
 
 func (s *server) settings(more ...string) map[string]string {
@@ -211,7 +211,7 @@ func TestTLS(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(certified.Certificate())
 	dialer := outbound.NewDialer(&outbound.Config{AllowPrivateNetworks: true})
-	notifier := mqtt.New(&mqtt.Config{Dial: dialer.DialContext, TLS: &tls.Config{RootCAs: roots}})
+	notifier := mqtt.New(&mqtt.Config{Dial: dialer.DialContext, TLS: &tls.Config{RootCAs: roots}}).Notifier
 	if err := notifier.Notify(t.Context(), channels.Channel{Settings: settings}, down); err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestTLS(t *testing.T) {
 func TestPrivateNetwork(t *testing.T) {
 	down, _, _ := outage()
 	s := server{addr: "localhost:1"}
-	err := mqtt.New(nil).Notify(t.Context(), channels.Channel{Settings: s.settings()}, down)
+	err := mqtt.New(nil).Notifier.Notify(t.Context(), channels.Channel{Settings: s.settings()}, down)
 	if !errors.Is(err, outbound.ErrPrivateAddress) {
 		t.Error(err)
 	}
@@ -340,7 +340,7 @@ func TestSettings(t *testing.T) {
 		{"retain", "maybe", "mqtt: retain is not yes or no"},
 	} {
 		s := server{addr: "h"}
-		_, err := channels.Validate([]channels.KindInfo{mqtt.Kind()}, mqtt.MQTT, s.settings(tt.name, tt.value))
+		_, err := channels.Validate([]channels.Type{mqtt.New(nil)}, "mqtt", s.settings(tt.name, tt.value), nil)
 		if diff := cmp.Diff(tt.want, fmt.Sprint(err)); diff != "" {
 			t.Error(diff)
 		}

@@ -35,8 +35,8 @@ const (
 
 func alertmanagerService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "alertmanager", Title: "Prometheus Alertmanager", Category: channels.OnCall,
+		info: channels.Type{
+			Kind: "alertmanager", Title: "Prometheus Alertmanager", Category: channels.CategoryOnCall,
 			Doc: "Sends an alert to a Prometheus Alertmanager, every minute while a check is down, and resolves it when the " +
 				"check goes up again. Credentials are either username and password, or token.",
 			Settings: []channels.Setting{

@@ -275,7 +275,7 @@ func FuzzLabels(f *testing.F) {
 	f.Add("severity=page\nteam=ops")
 	f.Add("=\n=\r\n\x00")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, info := range services.Kinds() {
+		for _, info := range services.New(nil) {
 			for _, s := range info.Settings {
 				if info.Kind == "alertmanager" && s.Name == "labels" {
 					_ = s.Check(text)
@@ -308,7 +308,7 @@ func TestAlertmanagerSettings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		settings := values{"url": "http://h", tt.name: tt.value}
-		_, err := channels.Validate(services.Kinds(), "alertmanager", settings)
+		_, err := channels.Validate(services.New(nil), "alertmanager", settings, nil)
 		if diff := cmp.Diff(tt.want, fmt.Sprint(err)); diff != "" {
 			t.Errorf("%q: %s", tt.value, diff)
 		}

@@ -16,8 +16,8 @@ import (
 
 func appriseService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "apprise", Title: "Apprise", Category: channels.Custom,
+		info: channels.Type{
+			Kind: "apprise", Title: "Apprise", Category: channels.CategoryCustom,
 			Doc: "Notifies through an Apprise API server, which knows over a hundred services: the URLs of the channel, or " +
 				"those that the server keeps under a key. With a key, a retry notifies all of them again.",
 			Settings: []channels.Setting{

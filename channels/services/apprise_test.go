@@ -148,7 +148,7 @@ func TestAppriseSettings(t *testing.T) {
 		{values{"key": "a/b"}, "apprise: key is not 1 to 128 letters, digits, _ and -"},
 	} {
 		tt.settings["server_url"] = "http://h"
-		if _, err := channels.Validate(services.Kinds(), "apprise", tt.settings); fmt.Sprint(err) != tt.want {
+		if _, err := channels.Validate(services.New(nil), "apprise", tt.settings, nil); fmt.Sprint(err) != tt.want {
 			t.Errorf("%v, want %s", err, tt.want)
 		}
 	}

@@ -14,8 +14,8 @@ const barkLimit = 2500
 
 func barkService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "bark", Title: "Bark", Category: channels.Push,
+		info: channels.Type{
+			Kind: "bark", Title: "Bark", Category: channels.CategoryPush,
 			Doc: "Sends a push message through Bark.",
 			Settings: []channels.Setting{
 				withDefault(address(optional("server_url", "The URL of the server.", server)), "https://api.day.app"),

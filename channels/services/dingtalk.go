@@ -21,8 +21,8 @@ func dingtalkService() service {
 		pause:   10 * time.Minute,
 	}
 	return service{
-		info: channels.KindInfo{
-			Kind: "dingtalk", Title: "DingTalk", Category: channels.Chat,
+		info: channels.Type{
+			Kind: "dingtalk", Title: "DingTalk", Category: channels.CategoryChat,
 			Doc: "Posts to a DingTalk group as a custom robot. A robot secured by keywords needs the keywords DOWN " +
 				"and UP.",
 			Settings: []channels.Setting{

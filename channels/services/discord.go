@@ -19,8 +19,8 @@ const discordAgent = "DiscordBot (https://github.com/rollcall-dev/rollcall, 1) "
 
 func discordService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "discord", Title: "Discord", Category: channels.Chat,
+		info: channels.Type{
+			Kind: "discord", Title: "Discord", Category: channels.CategoryChat,
 			Doc: "Posts to a Discord channel with a webhook.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the webhook, https://discord.com/api/webhooks/ID/TOKEN.",

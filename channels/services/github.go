@@ -15,8 +15,8 @@ import (
 
 func githubService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "github", Title: "GitHub issues", Category: channels.OnCall,
+		info: channels.Type{
+			Kind: "github", Title: "GitHub issues", Category: channels.CategoryOnCall,
 			Doc: "Opens an issue on GitHub when a check goes down, comments on it at reminders, and closes it when the check " +
 				"goes up again. An issue that a person closed stays closed; the next alert opens another one. Everyone who can " +
 				"read the repository sees the alerts, with the end of the output of the job.",

@@ -12,8 +12,8 @@ import (
 
 func gitlabService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "gitlab", Title: "GitLab issues", Category: channels.OnCall,
+		info: channels.Type{
+			Kind: "gitlab", Title: "GitLab issues", Category: channels.CategoryOnCall,
 			Doc: "Opens an issue on GitLab when a check goes down, comments on it at reminders, and closes it when the check " +
 				"goes up again. An issue that a person closed stays closed; the next alert opens another one. Everyone who can " +
 				"read the issues of the project sees the alerts, with the end of the output of the job.",

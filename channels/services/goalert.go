@@ -10,8 +10,8 @@ import (
 
 func goalertService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "goalert", Title: "GoAlert", Category: channels.OnCall,
+		info: channels.Type{
+			Kind: "goalert", Title: "GoAlert", Category: channels.CategoryOnCall,
 			Doc: "Creates an alert in GoAlert when a check goes down, and closes it when the check goes up again.",
 			Settings: []channels.Setting{
 				address(required("server_url", "The URL of the server, such as https://goalert.example.org.", server)),

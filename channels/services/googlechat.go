@@ -15,8 +15,8 @@ import (
 
 func googlechatService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "googlechat", Title: "Google Chat", Category: channels.Chat,
+		info: channels.Type{
+			Kind: "googlechat", Title: "Google Chat", Category: channels.CategoryChat,
 			Doc: "Posts a card to a Google Chat space with a webhook. All alerts about one outage form a thread.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the webhook, "+

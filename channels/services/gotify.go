@@ -10,8 +10,8 @@ import (
 
 func gotifyService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "gotify", Title: "Gotify", Category: channels.Push,
+		info: channels.Type{
+			Kind: "gotify", Title: "Gotify", Category: channels.CategoryPush,
 			Doc: "Sends a push message through a Gotify server.",
 			Settings: []channels.Setting{
 				address(required("server_url", "The URL of the server.", server)),

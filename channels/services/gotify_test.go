@@ -102,7 +102,7 @@ func TestGotifyTokens(t *testing.T) {
 		"C1234567890.-_a": false, "gtfyc." + key: false, "gtfya." + key + "x": false, "gtfya." + key[:42] + ".": false,
 		"A1234567890.-_": false, "": false,
 	} {
-		_, err := channels.Validate(services.Kinds(), "gotify", values{"server_url": "http://h", "token": token})
+		_, err := channels.Validate(services.New(nil), "gotify", values{"server_url": "http://h", "token": token}, nil)
 		if (err == nil) != want {
 			t.Errorf("%q: %v", token, err)
 		}

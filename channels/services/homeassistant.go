@@ -11,8 +11,8 @@ import (
 
 func homeassistantService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "homeassistant", Title: "Home Assistant", Category: channels.Push,
+		info: channels.Type{
+			Kind: "homeassistant", Title: "Home Assistant", Category: channels.CategoryPush,
 			Doc: "Performs an action of Home Assistant with the title and the message of the alert: a notification in its pages, " +
 				"on a phone, or a script.",
 			Settings: []channels.Setting{

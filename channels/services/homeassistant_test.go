@@ -121,7 +121,7 @@ func TestHomeAssistantSettings(t *testing.T) {
 		{"notify.send_message", "light.a", "homeassistant: entities has an entity that is not like notify.phone"},
 	} {
 		settings := values{"server_url": "http://h", "token": "t", "action": tt.action, "entities": tt.entities}
-		if _, err := channels.Validate(services.Kinds(), "homeassistant", settings); fmt.Sprint(err) != tt.want {
+		if _, err := channels.Validate(services.New(nil), "homeassistant", settings, nil); fmt.Sprint(err) != tt.want {
 			t.Errorf("%v, want %s", err, tt.want)
 		}
 	}

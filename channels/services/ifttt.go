@@ -9,8 +9,8 @@ import (
 
 func iftttService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "ifttt", Title: "IFTTT", Category: channels.Custom,
+		info: channels.Type{
+			Kind: "ifttt", Title: "IFTTT", Category: channels.CategoryCustom,
 			Doc: "Triggers an event of IFTTT's Webhooks service, with the title as value1, the text as value2 and " +
 				"the status, up or down, as value3.",
 			Settings: []channels.Setting{

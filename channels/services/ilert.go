@@ -9,8 +9,8 @@ import (
 
 func ilertService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "ilert", Title: "ilert", Category: channels.OnCall,
+		info: channels.Type{
+			Kind: "ilert", Title: "ilert", Category: channels.CategoryOnCall,
 			Doc: "Creates an alert in ilert when a check goes down, and resolves it when the check goes up again.",
 			Settings: []channels.Setting{
 				secret("integration_key", "The integration key of an alert source of the type API.", token),

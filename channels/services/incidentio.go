@@ -8,8 +8,8 @@ import (
 
 func incidentioService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "incidentio", Title: "incident.io", Category: channels.OnCall,
+		info: channels.Type{
+			Kind: "incidentio", Title: "incident.io", Category: channels.CategoryOnCall,
 			Doc: "Sends an alert event to an HTTP alert source of incident.io when a check goes down, and resolves the alert " +
 				"when the check goes up again.",
 			Settings: []channels.Setting{

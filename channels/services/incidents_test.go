@@ -100,12 +100,12 @@ func newLine(t *testing.T, kind channels.Kind, more values) *incidentLine {
 			settings[name] = value
 		}
 	}
-	settings, err := channels.Validate(services.Kinds(), kind, settings)
+	settings, err := channels.Validate(services.New(nil), kind, settings, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.channel = channels.Channel{Kind: kind, Settings: settings}
-	l.notifier = services.New(&services.Config{Client: s.client, Now: func() time.Time { return l.now }})[kind].(channels.IncidentNotifier)
+	l.notifier = notifiers(&services.Config{Client: s.client, Now: func() time.Time { return l.now }})[kind].(channels.IncidentNotifier)
 	l.n = down()
 	l.n.Check.ID = uuid.MustParse(checkID)
 	l.n.Check.Tags = []string{"prod"}
@@ -360,11 +360,11 @@ func TestIncidentSignIn(t *testing.T) {
 func TestIncidentUnreachable(t *testing.T) {
 	for kind := range incidentServers() {
 		s := serve(t, nil, answer{status: 200})
-		settings, err := channels.Validate(services.Kinds(), kind, samples()[kind].settings)
+		settings, err := channels.Validate(services.New(nil), kind, samples()[kind].settings, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		notifier := services.New(&services.Config{Client: s.client})[kind].(channels.IncidentNotifier)
+		notifier := notifiers(&services.Config{Client: s.client})[kind].(channels.IncidentNotifier)
 		open, err := notifier.NotifyIncident(t.Context(), channels.Channel{Settings: settings}, down(), "")
 		if !errors.Is(err, outbound.ErrPrivateAddress) || open != "" {
 			t.Errorf("%s: error %v, open %q", kind, err, open)
@@ -374,7 +374,7 @@ func TestIncidentUnreachable(t *testing.T) {
 
 // TestIncidentKeys lists the kinds that keep incidents. Only Alertmanager needs open alerts again.
 func TestIncidentKeys(t *testing.T) {
-	for kind, notifier := range services.New(nil) {
+	for kind, notifier := range notifiers(nil) {
 		n, keeps := notifier.(channels.IncidentNotifier)
 		if _, known := incidentServers()[kind]; known != keeps {
 			t.Errorf("%s keeps incidents: %v", kind, keeps)

@@ -12,8 +12,8 @@ import (
 
 func joinService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "join", Title: "Join", Category: channels.Push,
+		info: channels.Type{
+			Kind: "join", Title: "Join", Category: channels.CategoryPush,
 			Doc: "Sends a push message through Join (joaoapps).",
 			Settings: []channels.Setting{
 				secret("api_key", "The API key.", token),

@@ -8,8 +8,8 @@ import (
 
 func jsmService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "jsm", Title: "Jira Service Management", Category: channels.OnCall,
+		info: channels.Type{
+			Kind: "jsm", Title: "Jira Service Management", Category: channels.CategoryOnCall,
 			Doc: "Creates an alert in Jira Service Management when a check goes down, and closes it when the check goes up " +
 				"again. It is the successor of Opsgenie.",
 			Settings: append([]channels.Setting{

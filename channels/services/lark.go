@@ -19,8 +19,8 @@ func larkService() service {
 		pause:   time.Minute,
 	}
 	return service{
-		info: channels.KindInfo{
-			Kind: "lark", Title: "Lark", Category: channels.Chat,
+		info: channels.Type{
+			Kind: "lark", Title: "Lark", Category: channels.CategoryChat,
 			Doc: "Posts to a Lark or Feishu group as a custom bot.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the bot, https://open.larksuite.com/open-apis/bot/v2/hook/…, "+

@@ -13,8 +13,8 @@ import (
 
 func lineService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "line", Title: "LINE", Category: channels.Chat,
+		info: channels.Type{
+			Kind: "line", Title: "LINE", Category: channels.CategoryChat,
 			Doc: "Sends push messages from a LINE Official Account, to one or several users, groups or chats.",
 			Settings: []channels.Setting{
 				secret("token", "The channel access token of the Messaging API.", token),

@@ -15,8 +15,8 @@ import (
 
 func matrixService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "matrix", Title: "Matrix", Category: channels.Chat,
+		info: channels.Type{
+			Kind: "matrix", Title: "Matrix", Category: channels.CategoryChat,
 			Doc: "Sends messages to Matrix rooms as the user of an access token, and joins the rooms if need be. " +
 				"The messages are not encrypted.",
 			Settings: []channels.Setting{

@@ -13,8 +13,8 @@ import (
 
 func mattermostService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "mattermost", Title: "Mattermost", Category: channels.Chat,
+		info: channels.Type{
+			Kind: "mattermost", Title: "Mattermost", Category: channels.CategoryChat,
 			Doc: "Posts to a Mattermost channel with an incoming webhook.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the webhook, which ends in /hooks/ and a key.",

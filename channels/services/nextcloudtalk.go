@@ -17,8 +17,8 @@ import (
 
 func nextcloudtalkService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "nextcloudtalk", Title: "Nextcloud Talk", Category: channels.Chat,
+		info: channels.Type{
+			Kind: "nextcloudtalk", Title: "Nextcloud Talk", Category: channels.CategoryChat,
 			Doc: "Posts to Nextcloud Talk. Credentials are either username and password, or bot_secret for a bot with the " +
 				"feature response (occ talk:bot:install) that is enabled in the conversations.",
 			Settings: []channels.Setting{

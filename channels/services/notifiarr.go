@@ -9,8 +9,8 @@ import (
 
 func notifiarrService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "notifiarr", Title: "Notifiarr", Category: channels.Chat,
+		info: channels.Type{
+			Kind: "notifiarr", Title: "Notifiarr", Category: channels.CategoryChat,
 			Doc: "Posts to a Discord channel through Notifiarr's passthrough integration.",
 			Settings: []channels.Setting{
 				secret("api_key", "The API key.", pattern(`[\w-]{10,100}`, "is not an API key")),

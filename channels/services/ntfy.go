@@ -16,8 +16,8 @@ var ntfyPriorities = []string{"min", "low", "default", "high", "max"}
 
 func ntfyService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "ntfy", Title: "ntfy", Category: channels.Push,
+		info: channels.Type{
+			Kind: "ntfy", Title: "ntfy", Category: channels.CategoryPush,
 			Doc: "Publishes to an ntfy topic, with a warning sign if the check is down and a check mark if it is up again. " +
 				"Credentials are either token, or username and password.",
 			Settings: []channels.Setting{

@@ -12,8 +12,8 @@ import (
 
 func opsgenieService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "opsgenie", Title: "Opsgenie", Category: channels.OnCall,
+		info: channels.Type{
+			Kind: "opsgenie", Title: "Opsgenie", Category: channels.CategoryOnCall,
 			Doc: "Creates an alert in Opsgenie when a check goes down, and closes it when the check goes up again. " +
 				"Opsgenie ends on 2027-04-05: use jsm with the same API key.",
 			Settings: append([]channels.Setting{

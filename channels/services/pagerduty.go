@@ -12,8 +12,8 @@ import (
 
 func pagerdutyService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "pagerduty", Title: "PagerDuty", Category: channels.OnCall,
+		info: channels.Type{
+			Kind: "pagerduty", Title: "PagerDuty", Category: channels.CategoryOnCall,
 			Doc: "Triggers an alert in PagerDuty when a check goes down, and resolves it when the check goes up again.",
 			Settings: []channels.Setting{
 				secret("routing_key", "The integration key of an Events API v2 integration, 32 letters and digits.",

@@ -13,8 +13,8 @@ import (
 
 func pushbulletService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "pushbullet", Title: "Pushbullet", Category: channels.Push,
+		info: channels.Type{
+			Kind: "pushbullet", Title: "Pushbullet", Category: channels.CategoryPush,
 			Doc: "Sends a push message through Pushbullet.",
 			Settings: []channels.Setting{
 				secret("token", "The access token.", token),

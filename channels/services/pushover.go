@@ -22,8 +22,8 @@ const pushoverEmergency = 2
 func pushoverService() service {
 	key := pattern(`[A-Za-z0-9]{30}`, "is not a key, which has 30 letters and digits")
 	return service{
-		info: channels.KindInfo{
-			Kind: "pushover", Title: "Pushover", Category: channels.Push,
+		info: channels.Type{
+			Kind: "pushover", Title: "Pushover", Category: channels.CategoryPush,
 			Doc: "Sends a push message through Pushover. With priority 2 Pushover repeats the message until someone " +
 				"acknowledges it, until it expires, or until the check is up again.",
 			Settings: []channels.Setting{

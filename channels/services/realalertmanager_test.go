@@ -55,15 +55,15 @@ func newAlertmanagerLine(t *testing.T, members ...*receivertest.Program) *alertm
 	client := outbound.New(&outbound.Config{AllowPrivateNetworks: true})
 	t.Cleanup(client.CloseIdleConnections)
 	l := &alertmanagerLine{t: t}
-	l.notifier = services.New(&services.Config{
+	l.notifier = notifiers(&services.Config{
 		Client: client, Now: func() time.Time { return time.Now().Add(l.ahead) },
 	})["alertmanager"].(channels.IncidentNotifier)
 	var urls []string
 	for _, member := range members {
 		urls = append(urls, "http://"+member.Addr)
 	}
-	settings, err := channels.Validate(services.Kinds(), "alertmanager",
-		values{"url": strings.Join(urls, ","), "username": "me", "password": "right", "labels": "severity=page"})
+	settings, err := channels.Validate(services.New(nil), "alertmanager",
+		values{"url": strings.Join(urls, ","), "username": "me", "password": "right", "labels": "severity=page"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestRealAlertmanagerMonitor(t *testing.T) {
 	t.Cleanup(client.CloseIdleConnections)
 	clock := func() time.Time { return now }
 	mon, err := monitor.New(dbtest.Memory(t), &monitor.Config{
-		Kinds: services.Kinds(), Notifiers: services.New(&services.Config{Client: client, Now: clock}), Now: clock,
+		Channels: services.New(&services.Config{Client: client, Now: clock}), Now: clock,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -46,13 +46,13 @@ type receiver struct {
 
 func (r receiver) notify(ctx context.Context, t *testing.T, settings values, n channels.Notification) error {
 	t.Helper()
-	settings, err := channels.Validate(services.Kinds(), r.kind, settings)
+	settings, err := channels.Validate(services.New(nil), r.kind, settings, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	client := outbound.New(&outbound.Config{AllowPrivateNetworks: true})
 	defer client.CloseIdleConnections()
-	return services.New(&services.Config{Client: client})[r.kind].Notify(ctx, channels.Channel{Kind: r.kind, Settings: settings}, n)
+	return notifiers(&services.Config{Client: client})[r.kind].Notify(ctx, channels.Channel{Kind: r.kind, Settings: settings}, n)
 }
 
 // outage returns the alerts of an outage: down, a reminder and up.

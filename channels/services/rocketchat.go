@@ -9,8 +9,8 @@ import (
 
 func rocketchatService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "rocketchat", Title: "Rocket.Chat", Category: channels.Chat,
+		info: channels.Type{
+			Kind: "rocketchat", Title: "Rocket.Chat", Category: channels.CategoryChat,
 			Doc: "Posts to a Rocket.Chat channel with an incoming webhook.",
 			Settings: []channels.Setting{
 				secret("webhook_url", "The URL of the webhook, which ends in /hooks/, an ID and a token.",

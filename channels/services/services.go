@@ -1,11 +1,8 @@
 // Package services sends notifications to chats, push services, on-call services and issue trackers: Slack, Telegram,
 // Matrix, Microsoft Teams, ntfy, PagerDuty, Alertmanager, GitHub and many others. Each is a kind of channel with its own
-// settings, which [Kinds] documents.
+// settings.
 //
-//	monitor.Config{
-//		Kinds:     append(channels.Kinds(), services.Kinds()...),
-//		Notifiers: services.New(nil),
-//	}
+//	monitor.Config{Channels: services.New(nil)}
 //
 // # Requests
 //
@@ -58,19 +55,9 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Kinds returns the kinds of the package in alphabetical order. Every call returns a new slice.
-func Kinds() []channels.KindInfo {
-	list := services()
-	kinds := make([]channels.KindInfo, len(list))
-	for i, s := range list {
-		kinds[i] = s.info
-	}
-	return kinds
-}
-
-// New returns a notifier for each of [Kinds]: a [channels.IncidentNotifier] where the service keeps incidents. A nil
-// config means the defaults.
-func New(config *Config) map[channels.Kind]channels.Notifier {
+// New returns the kinds of the package in alphabetical order with their notifiers: a [channels.IncidentNotifier] where the
+// service keeps incidents. A nil config means the defaults.
+func New(config *Config) []channels.Type {
 	var c Config
 	if config != nil {
 		c = *config
@@ -81,20 +68,22 @@ func New(config *Config) map[channels.Kind]channels.Notifier {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	notifiers := make(map[channels.Kind]channels.Notifier)
+	var types []channels.Type
 	for _, s := range services() {
 		n := &notifier{service: s, client: c.Client, now: c.Now}
-		notifiers[s.info.Kind] = n
+		t := s.info
+		t.Notifier = n
 		if s.incidents {
-			notifiers[s.info.Kind] = incidentNotifier{n}
+			t.Notifier = incidentNotifier{n}
 		}
+		types = append(types, t)
 	}
-	return notifiers
+	return types
 }
 
 // A service describes one kind: its settings and how to send.
 type service struct {
-	info channels.KindInfo
+	info channels.Type
 	// escape escapes text from users. It is nil for a service of plain text.
 	escape func(string) string
 	// limit bounds title and text in bytes, well below the limit of the service in characters. 0 means maxText.

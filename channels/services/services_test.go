@@ -149,17 +149,26 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // send delivers a notification to a channel with valid settings.
 func (s *service) send(kind channels.Kind, settings map[string]string, n channels.Notification) error {
 	s.t.Helper()
-	settings, err := channels.Validate(services.Kinds(), kind, settings)
+	settings, err := channels.Validate(services.New(nil), kind, settings, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	before := maps.Clone(settings)
-	notifiers := services.New(&services.Config{Client: s.client, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }})
-	err = notifiers[kind].Notify(s.t.Context(), channels.Channel{Kind: kind, Settings: settings}, n)
+	send := notifiers(&services.Config{Client: s.client, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }})
+	err = send[kind].Notify(s.t.Context(), channels.Channel{Kind: kind, Settings: settings}, n)
 	if diff := cmp.Diff(before, settings); diff != "" {
 		s.t.Errorf("the settings were changed: %s", diff)
 	}
 	return err
+}
+
+// notifiers returns the notifiers of all kinds.
+func notifiers(config *services.Config) map[channels.Kind]channels.Notifier {
+	m := make(map[channels.Kind]channels.Notifier)
+	for _, t := range services.New(config) {
+		m[t.Kind] = t.Notifier
+	}
+	return m
 }
 
 // sample is a valid channel of a kind, with the answer for success.
@@ -224,7 +233,7 @@ func samples() map[channels.Kind]sample {
 
 func TestKinds(t *testing.T) {
 	var kinds []channels.Kind
-	for _, info := range services.Kinds() {
+	for _, info := range services.New(nil) {
 		kinds = append(kinds, info.Kind)
 		if !strings.HasSuffix(info.Doc, ".") {
 			t.Errorf("%s: Doc is not a sentence: %q", info.Kind, info.Doc)
@@ -242,7 +251,7 @@ func TestKinds(t *testing.T) {
 	if diff := cmp.Diff(want, kinds); diff != "" {
 		t.Errorf("kinds without a sample, or the reverse (-samples +kinds):\n%s", diff)
 	}
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(services.New(nil)))); diff != "" {
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(notifiers(nil)))); diff != "" {
 		t.Errorf("kinds without a notifier, or the reverse:\n%s", diff)
 	}
 }
@@ -335,11 +344,11 @@ func TestCancelled(t *testing.T) {
 			client := outbound.New(&outbound.Config{AllowPrivateNetworks: true})
 			defer client.CloseIdleConnections()
 			client.Transport = redirect{client.Transport, server.Listener.Addr().String()}
-			settings, err := channels.Validate(services.Kinds(), kind, sample.settings)
+			settings, err := channels.Validate(services.New(nil), kind, sample.settings, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = services.New(&services.Config{Client: client})[kind].Notify(ctx, channels.Channel{Settings: settings}, down())
+			err = notifiers(&services.Config{Client: client})[kind].Notify(ctx, channels.Channel{Settings: settings}, down())
 			if !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
@@ -372,7 +381,7 @@ func TestLongAndOdd(t *testing.T) {
 // TestUncheckedSettings uses channels that were stored without Validate.
 func TestUncheckedSettings(t *testing.T) {
 	odd := []string{"", " ", "x", "//", "https://h", "https://h/hooks/", "/hooks/", "%zz", "\x00", "http://[::1", ",", "#"}
-	for kind, notifier := range services.New(&services.Config{Client: &http.Client{Transport: nowhere{}}}) {
+	for kind, notifier := range notifiers(&services.Config{Client: &http.Client{Transport: nowhere{}}}) {
 		t.Run(string(kind), func(t *testing.T) {
 			if err := notifier.Notify(t.Context(), channels.Channel{}, channels.Notification{}); err == nil {
 				t.Error("no error for a channel without settings")
@@ -400,11 +409,11 @@ func (nowhere) RoundTrip(*http.Request) (*http.Response, error) {
 func TestConcurrent(t *testing.T) {
 	for kind, sample := range samples() {
 		s := serve(t, &outbound.Config{AllowPrivateNetworks: true}, answer{status: 500})
-		settings, err := channels.Validate(services.Kinds(), kind, sample.settings)
+		settings, err := channels.Validate(services.New(nil), kind, sample.settings, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		notifier := services.New(&services.Config{Client: s.client})[kind]
+		notifier := notifiers(&services.Config{Client: s.client})[kind]
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {

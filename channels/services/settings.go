@@ -26,7 +26,7 @@ func optional(name, doc string, check func(string) error) channels.Setting {
 
 // choice returns an optional setting with few values.
 func choice(name, doc string, values ...string) channels.Setting {
-	s := optional(name, doc, oneOf(values...))
+	s := optional(name, doc, nil)
 	s.Options = values
 	return s
 }

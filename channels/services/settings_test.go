@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,11 +55,11 @@ func TestSettings(t *testing.T) {
 		{"nextcloudtalk", "password", "", "nextcloudtalk: password is missing, username needs it"},
 		{"nextcloudtalk", "bot_secret", "x", "nextcloudtalk: bot_secret cannot be combined with username"},
 		{"ntfy", "topic", "a/b", "ntfy: topic is not 1 to 64 letters, digits, _ and -"},
-		{"ntfy", "priority", "loud", "ntfy: priority is not one of min, low, default, high, max"},
+		{"ntfy", "priority", "loud", "ntfy: priority is not min, low, default, high or max"},
 		{"ntfy", "token", "t", "ntfy: token cannot be combined with username"},
 		{"ntfy", "username", "", "ntfy: username is missing, password needs it"},
 		{"ntfy", "username", "a:b", "ntfy: username contains a colon"},
-		{"opsgenie", "priority", "P6", "opsgenie: priority is not one of P1, P2, P3, P4, P5"},
+		{"opsgenie", "priority", "P6", "opsgenie: priority is not P1, P2, P3, P4 or P5"},
 		{"pushover", "user", "x", "pushover: user is not a key, which has 30 letters and digits"},
 		{"pushover", "priority", "3", "pushover: priority is not a number from -2 to 2"},
 		{"pushover", "retry", "29", "pushover: retry is not a number from 30 to 10800"},
@@ -89,7 +90,7 @@ func TestSettings(t *testing.T) {
 		t.Run(string(tt.kind)+" "+tt.name, func(t *testing.T) {
 			settings := maps.Clone(samples()[tt.kind].settings)
 			settings[tt.name] = tt.value
-			_, err := channels.Validate(services.Kinds(), tt.kind, settings)
+			_, err := channels.Validate(services.New(nil), tt.kind, settings, nil)
 			if diff := cmp.Diff(tt.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
 			}
@@ -99,20 +100,20 @@ func TestSettings(t *testing.T) {
 
 // The client prints the request to ntfy and answers it without a network.
 func Example() {
-	settings, err := channels.Validate(services.Kinds(), "ntfy", map[string]string{"topic": "alerts"})
+	types := services.New(&services.Config{Client: &http.Client{Transport: printer{}}})
+	settings, err := channels.Validate(types, "ntfy", map[string]string{"topic": "alerts"}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	client := &http.Client{Transport: printer{}}
-	notifiers := services.New(&services.Config{Client: client})
+	ntfy := types[slices.IndexFunc(types, func(t channels.Type) bool { return t.Kind == "ntfy" })]
 	n := channels.Notification{
 		Check:  channels.Check{Name: "nightly backup"},
 		Status: channels.Down,
 		At:     time.Date(2026, time.March, 15, 4, 0, 0, 0, time.UTC),
 		Reason: "the expected ping did not arrive in time",
 	}
-	err = notifiers["ntfy"].Notify(context.Background(), channels.Channel{Kind: "ntfy", Settings: settings}, n)
+	err = ntfy.Notifier.Notify(context.Background(), channels.Channel{Kind: "ntfy", Settings: settings}, n)
 	fmt.Println(err, channels.IsPermanent(err))
 	// Output:
 	// POST https://ntfy.sh/
@@ -127,8 +128,8 @@ func (printer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusGone, Body: http.NoBody, Request: req}, nil
 }
 
-func ExampleKinds() {
-	for _, info := range services.Kinds() {
+func ExampleNew() {
+	for _, info := range services.New(nil) {
 		if info.Kind == "ifttt" {
 			fmt.Println(info.Doc)
 			for _, s := range info.Settings {

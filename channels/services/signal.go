@@ -14,8 +14,8 @@ import (
 
 func signalService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "signal", Title: "Signal", Category: channels.Chat,
+		info: channels.Type{
+			Kind: "signal", Title: "Signal", Category: channels.CategoryChat,
 			Doc: "Sends Signal messages through a signal-cli-rest-api server. " +
 				"Credentials are either token, or username and password.",
 			Settings: []channels.Setting{

@@ -13,8 +13,8 @@ import (
 
 func slackService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "slack", Title: "Slack", Category: channels.Chat,
+		info: channels.Type{
+			Kind: "slack", Title: "Slack", Category: channels.CategoryChat,
 			Doc: "Posts to a Slack channel, with an incoming webhook (webhook_url) or as a bot (token and channel). " +
 				"Other chats that accept Slack's webhooks work too, if they answer ok, {\"ok\":true}, {\"success\":true} or " +
 				"{\"result\":\"success\"}.",

@@ -24,8 +24,8 @@ var snsTopic = regexp.MustCompile(`\Aarn:(aws|aws-cn|aws-us-gov):sns:([a-z]{2}(?
 
 func snsService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "sns", Title: "Amazon SNS", Category: channels.Custom,
+		info: channels.Type{
+			Kind: "sns", Title: "Amazon SNS", Category: channels.CategoryCustom,
 			Doc: "Publishes to a topic of Amazon SNS, with the attributes status (up or down) and check (the UUID) for the " +
 				"filters of subscriptions.",
 			Settings: []channels.Setting{

@@ -158,7 +158,7 @@ func TestSNSSettings(t *testing.T) {
 		settings := snsSample().settings
 		settings["topic_arn"] = topic
 		const want = "sns: topic_arn is not the ARN of a topic, such as arn:aws:sns:eu-north-1:123456789012:alerts"
-		if _, err := channels.Validate(services.Kinds(), "sns", settings); fmt.Sprint(err) != want {
+		if _, err := channels.Validate(services.New(nil), "sns", settings, nil); fmt.Sprint(err) != want {
 			t.Errorf("%s: %v", topic, err)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 
 func splunkoncallService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "splunkoncall", Title: "Splunk On-Call", Category: channels.OnCall,
+		info: channels.Type{
+			Kind: "splunkoncall", Title: "Splunk On-Call", Category: channels.CategoryOnCall,
 			Doc: "Opens an incident in Splunk On-Call (VictorOps) when a check goes down, and resolves it when the check goes " +
 				"up again. It uses the integration REST – Generic.",
 			Settings: []channels.Setting{

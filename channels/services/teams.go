@@ -16,8 +16,8 @@ const maxCard = 20_000
 
 func teamsService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "teams", Title: "Microsoft Teams", Category: channels.Chat,
+		info: channels.Type{
+			Kind: "teams", Title: "Microsoft Teams", Category: channels.CategoryChat,
 			Doc: "Posts a card to a Microsoft Teams channel or chat with the webhook of a workflow: " +
 				"in Teams, choose Workflows and \"Send webhook alerts to a channel\".",
 			Settings: []channels.Setting{

@@ -17,8 +17,8 @@ import (
 
 func telegramService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "telegram", Title: "Telegram", Category: channels.Chat,
+		info: channels.Type{
+			Kind: "telegram", Title: "Telegram", Category: channels.CategoryChat,
 			Doc: "Sends messages as a Telegram bot, to one or several chats.",
 			Settings: []channels.Setting{
 				secret("token", "The token of the bot, such as 123456:ABC-DEF.",

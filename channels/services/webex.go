@@ -13,8 +13,8 @@ import (
 
 func webexService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "webex", Title: "Webex", Category: channels.Chat,
+		info: channels.Type{
+			Kind: "webex", Title: "Webex", Category: channels.CategoryChat,
 			Doc: "Posts to Webex, with an incoming webhook (webhook_url) or as a bot (token and recipients).",
 			Settings: []channels.Setting{
 				notRequired(secret("webhook_url", "The URL of the incoming webhook, https://webexapis.com/v1/webhooks/incoming/….",

@@ -16,8 +16,8 @@ func wecomService() service {
 		pause:   time.Minute,
 	}
 	return service{
-		info: channels.KindInfo{
-			Kind: "wecom", Title: "WeCom", Category: channels.Chat,
+		info: channels.Type{
+			Kind: "wecom", Title: "WeCom", Category: channels.CategoryChat,
 			Doc: "Posts to a WeCom (WeChat Work) group as a group robot.",
 			Settings: []channels.Setting{
 				secret("key", "The key of the robot, which is at the end of its URL.",

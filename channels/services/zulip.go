@@ -18,8 +18,8 @@ const maxTopic = 60
 
 func zulipService() service {
 	return service{
-		info: channels.KindInfo{
-			Kind: "zulip", Title: "Zulip", Category: channels.Chat,
+		info: channels.Type{
+			Kind: "zulip", Title: "Zulip", Category: channels.CategoryChat,
 			Doc: "Posts to a Zulip channel (stream) as a bot, or sends direct messages, or both.",
 			Settings: []channels.Setting{
 				address(required("site", "The URL of the organization, such as https://example.zulipchat.com.", server)),

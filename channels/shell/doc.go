@@ -1,12 +1,9 @@
-// Package shell delivers alerts by running a command. It is the [channels.Notifier] of the kind [Shell].
+// Package shell delivers alerts by running a command. It is the kind "shell".
 //
-// Anyone who can create a channel of this kind can run commands as the user of the program. It is therefore not one of
-// [channels.Kinds]; a program that trusts all its users adds it:
+// Anyone who can create a channel of this kind can run commands as the user of the program. A program that trusts all its
+// users adds it:
 //
-//	mon, err := monitor.New(store, &monitor.Config{
-//		Kinds:     append(channels.Kinds(), shell.Kind()),
-//		Notifiers: map[channels.Kind]channels.Notifier{shell.Shell: shell.New(nil)},
-//	})
+//	mon, err := monitor.New(store, &monitor.Config{Channels: []channels.Type{shell.New(nil)}})
 //
 // # The command
 //

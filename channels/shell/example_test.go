@@ -10,9 +10,9 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/shell"
 )
 
-func ExampleNotifier() {
-	notifier := shell.New(nil)
-	c := channels.Channel{Kind: shell.Shell, Settings: map[string]string{
+func ExampleNew() {
+	notifier := shell.New(nil).Notifier
+	c := channels.Channel{Kind: "shell", Settings: map[string]string{
 		"command_down": `echo "cannot page about $CHECK_NAME: $REASON"; exit 1`,
 	}}
 	n := channels.Notification{Status: channels.Down, Reason: "no ping in time", Check: channels.Check{Name: "$(reboot)"}}

@@ -19,12 +19,9 @@ import (
 // errStart means that no command can be started on this machine.
 var errStart = errors.New("the command could not be started")
 
-// Shell is the kind of the package.
-const Shell channels.Kind = "shell"
-
 const (
-	// DefaultTimeout bounds the run of a command.
-	DefaultTimeout = 30 * time.Second
+	// defaultTimeout bounds the run of a command.
+	defaultTimeout = 30 * time.Second
 
 	// maxOutput is the maximum length of the output to keep, in bytes.
 	maxOutput = 64 << 10
@@ -35,10 +32,10 @@ const (
 	waitDelay = time.Second
 )
 
-// Kind describes the kind and its settings: command_down and command_up, at least one of which is needed.
-func Kind() channels.KindInfo {
-	return channels.KindInfo{
-		Kind: Shell, Title: "Shell command", Category: channels.Custom, Privileged: true,
+// kind describes the kind and its settings: command_down and command_up, at least one of which is needed.
+func kind() channels.Type {
+	return channels.Type{
+		Kind: "shell", Title: "Shell command", Category: channels.CategoryCustom, Privileged: true,
 		Doc: "Runs a command with /bin/sh -c when a check goes down, and one when it goes up again, as the user that the " +
 			"server runs as. The alert is in environment variables such as CHECK_NAME, STATUS and REASON, and the body " +
 			"of the last ping is the standard input.",
@@ -62,31 +59,28 @@ func checkCommand(value string) error {
 	return nil
 }
 
-// Config configures a [Notifier]. The zero value of a field means its default.
+// Config configures the notifier. The zero value of a field means its default.
 type Config struct {
-	// Timeout bounds the run of a command. Default: [DefaultTimeout].
+	// Timeout bounds the run of a command. Default: 30 seconds.
 	Timeout time.Duration
 }
 
-// A Notifier delivers to channels of the kind [Shell]. [New] makes one. It is safe for concurrent use; each delivery is
-// a process.
-type Notifier struct {
-	timeout time.Duration
-}
+type notifier struct{ timeout time.Duration }
 
-var _ channels.Notifier = (*Notifier)(nil)
-
-// New returns a notifier. A nil config means the defaults.
-func New(config *Config) *Notifier {
-	n := &Notifier{timeout: DefaultTimeout}
+// New returns the kind "shell" with its notifier, which starts a process for each delivery. A nil config means the
+// defaults.
+func New(config *Config) channels.Type {
+	n := &notifier{timeout: defaultTimeout}
 	if config != nil && config.Timeout > 0 {
 		n.timeout = config.Timeout
 	}
-	return n
+	t := kind()
+	t.Notifier = n
+	return t
 }
 
 // Notify runs the command of c for n.Status, if there is one. No error is permanent, since a user can fix the command.
-func (s *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
+func (s *notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
 	command := c.Settings["command_"+string(n.Status)]
 	if command == "" {
 		return nil

@@ -39,11 +39,11 @@ func notify(t *testing.T, n channels.Notification, command string) (string, erro
 	t.Helper()
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	settings, err := channels.Validate([]channels.KindInfo{shell.Kind()}, shell.Shell, map[string]string{"command_" + string(n.Status): command})
+	settings, err := channels.Validate([]channels.Type{shell.New(nil)}, "shell", map[string]string{"command_" + string(n.Status): command}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = shell.New(nil).Notify(t.Context(), channels.Channel{Kind: shell.Shell, Settings: settings}, n)
+	err = shell.New(nil).Notifier.Notify(t.Context(), channels.Channel{Kind: "shell", Settings: settings}, n)
 	out, readErr := os.ReadFile(filepath.Join(home, "out"))
 	if readErr != nil && !errors.Is(readErr, os.ErrNotExist) {
 		t.Fatal(readErr)
@@ -149,7 +149,7 @@ func TestResults(t *testing.T) {
 			t.Errorf("%s: permanent", tt.command)
 		}
 	}
-	if err := shell.New(nil).Notify(t.Context(), channels.Channel{Settings: map[string]string{"command_up": "exit 1"}}, down()); err != nil {
+	if err := shell.New(nil).Notifier.Notify(t.Context(), channels.Channel{Settings: map[string]string{"command_up": "exit 1"}}, down()); err != nil {
 		t.Errorf("without a command: %v", err)
 	}
 }
@@ -169,7 +169,7 @@ func TestKilled(t *testing.T) {
 				cancel()
 			}
 			c := channels.Channel{Settings: map[string]string{"command_down": "trap '' TERM INT; sleep 3600 & sleep 3600"}}
-			err := shell.New(&shell.Config{Timeout: tt.timeout}).Notify(ctx, c, n)
+			err := shell.New(&shell.Config{Timeout: tt.timeout}).Notifier.Notify(ctx, c, n)
 			if !errors.Is(err, tt.want) || channels.IsPermanent(err) {
 				t.Error(err)
 			}
@@ -198,8 +198,8 @@ func TestBackground(t *testing.T) {
 	}
 }
 
-func TestKindInfo(t *testing.T) {
-	kinds := []channels.KindInfo{shell.Kind()}
+func TestKind(t *testing.T) {
+	kinds := []channels.Type{shell.New(nil)}
 	for _, tt := range []struct {
 		settings map[string]string
 		want     string
@@ -209,7 +209,7 @@ func TestKindInfo(t *testing.T) {
 		{map[string]string{"command": "x"}, "shell: command is not a setting of this kind, which has command_down, command_up, notify"},
 		{map[string]string{"command_up": "true"}, "<nil>"},
 	} {
-		_, err := channels.Validate(kinds, shell.Shell, tt.settings)
+		_, err := channels.Validate(kinds, "shell", tt.settings, nil)
 		equal(t, "error", fmt.Sprint(err), tt.want)
 	}
 }

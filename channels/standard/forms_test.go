@@ -11,7 +11,11 @@ import (
 // TestFormsOfKinds checks what forms go by: names for people, options that are valid, and which settings may change while
 // a channel keeps its secrets.
 func TestFormsOfKinds(t *testing.T) {
-	for _, info := range standard.Kinds() {
+	types, err := standard.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, info := range types {
 		if info.Title == "" || info.Category == "" || info.Doc == "" {
 			t.Errorf("%s has no title, category or doc: %q, %q, %q", info.Kind, info.Title, info.Category, info.Doc)
 		}
@@ -31,8 +35,8 @@ func TestFormsOfKinds(t *testing.T) {
 				t.Errorf("%s: the secret %s keeps secrets", info.Kind, s.Name)
 			}
 			for _, option := range s.Options {
-				if s.Check == nil || s.Check(option) != nil || s.Check(option+"x") == nil {
-					t.Errorf("%s: %s does not go by its options", info.Kind, s.Name)
+				if s.Check != nil && s.Check(option) != nil {
+					t.Errorf("%s: %s refuses its option %s", info.Kind, s.Name, option)
 				}
 			}
 			if s.Default != "" && s.Options != nil && !slices.Contains(s.Options, s.Default) {

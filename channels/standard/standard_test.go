@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/email"
@@ -18,30 +15,54 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/channels/twilio"
 	"github.com/rollcall-dev/rollcall/channels/webpush"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
 )
 
-// TestNewHasAllKinds checks that each kind but the group has a notifier, that there is no other notifier, and that no
-// kind is listed twice.
+// TestNewHasAllKinds checks that each kind that needs no configuration has a notifier, that the others say what is missing,
+// and that no kind is listed twice.
 func TestNewHasAllKinds(t *testing.T) {
-	notifiers, err := standard.New(nil)
+	missing := map[channels.Kind]string{
+		channels.Email: "no mail server is configured on this server",
+		"webpush":      "no key for Web Push is configured on this server",
+		"shell":        "shell commands are not enabled on this server",
+	}
+	types := standardTypes(t, nil)
+	seen := map[channels.Kind]bool{}
+	for _, info := range types {
+		if seen[info.Kind] {
+			t.Errorf("%s is listed twice", info.Kind)
+		}
+		seen[info.Kind] = true
+		if info.Missing != missing[info.Kind] || (info.Notifier == nil) != (info.Missing != "" || info.Kind == channels.Group) {
+			t.Errorf("%s: notifier %v, missing %q", info.Kind, info.Notifier, info.Missing)
+		}
+	}
+	if len(types) < 40 {
+		t.Errorf("%d kinds", len(types))
+	}
+	types[0].Kind, types[1].Settings[0].Name = "changed", "changed"
+	if again := standardTypes(t, nil); again[0].Kind == "changed" || again[1].Settings[0].Name == "changed" {
+		t.Error("a change of the result changed the next result")
+	}
+	configured := standardTypes(t, &standard.Config{
+		EnableShell: true, Email: &email.Config{Host: "smtp.example.org", From: "rollcall@example.org"},
+		WebPush: &webpush.Config{Secret: func(context.Context) (string, error) { return "", nil }},
+	})
+	for _, info := range configured {
+		if info.Notifier == nil && info.Kind != channels.Group || info.Missing != "" {
+			t.Errorf("%s: notifier %v, missing %q", info.Kind, info.Notifier, info.Missing)
+		}
+	}
+}
+
+func standardTypes(t *testing.T, config *standard.Config) []channels.Type {
+	t.Helper()
+	types, err := standard.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want []channels.Kind
-	for _, info := range standard.Kinds() {
-		if info.Kind != channels.Group {
-			want = append(want, info.Kind)
-		}
-	}
-	slices.Sort(want)
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(notifiers))); diff != "" {
-		t.Errorf("kinds with a notifier (-kinds +notifiers):\n%s", diff)
-	}
-	for kind, n := range notifiers {
-		if n == nil {
-			t.Errorf("%s has a nil notifier", kind)
-		}
-	}
+	return types
 }
 
 // TestPrivateNetworks checks that a webhook reaches the local machine only if that is allowed.
@@ -51,39 +72,15 @@ func TestPrivateNetworks(t *testing.T) {
 	defer receiver.Close()
 	hook := channels.Channel{Kind: channels.Webhook, Settings: map[string]string{"url_down": receiver.URL}}
 	for _, allowed := range []bool{false, true} {
-		notifiers, err := standard.New(&standard.Config{AllowPrivateNetworks: allowed})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = notifiers[channels.Webhook].Notify(t.Context(), hook, channels.Notification{Status: channels.Down})
+		types := standardTypes(t, &standard.Config{AllowPrivateNetworks: allowed})
+		at := slices.IndexFunc(types, func(t channels.Type) bool { return t.Kind == channels.Webhook })
+		err := types[at].Notifier.Notify(t.Context(), hook, channels.Notification{Status: channels.Down})
 		if refused := errors.Is(err, outbound.ErrPrivateAddress); refused == allowed || refused == (err == nil) {
 			t.Errorf("private networks allowed: %v, error: %v", allowed, err)
 		}
 	}
 	if requests != 1 {
 		t.Errorf("%d requests, want 1", requests)
-	}
-}
-
-// TestUnavailable checks that deliveries without the needed configuration fail with the reason and can be retried.
-func TestUnavailable(t *testing.T) {
-	notifiers, err := standard.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for kind, want := range map[channels.Kind]string{
-		channels.Email: "no mail server is configured on this server",
-		"webpush":      "no key for Web Push is configured on this server",
-		"shell":        "shell commands are not enabled on this server",
-	} {
-		err := notifiers[kind].Notify(t.Context(), channels.Channel{Kind: kind}, channels.Notification{})
-		if err == nil || err.Error() != want || channels.IsPermanent(err) {
-			t.Errorf("%s: %v, want %q, not permanent", kind, err, want)
-		}
-		asked, ok := notifiers[kind].(interface{ Configured() error })
-		if !ok || asked.Configured() == nil || asked.Configured().Error() != want {
-			t.Errorf("%s does not say beforehand that it is not configured", kind)
-		}
 	}
 }
 
@@ -101,21 +98,40 @@ func TestNewErrors(t *testing.T) {
 
 // A program adds its own kind to the standard ones.
 func Example() {
-	notifiers, err := standard.New(nil)
+	types, err := standard.New(nil)
 	if err != nil {
 		panic(err)
 	}
-	const pager channels.Kind = "pager"
-	kinds := append(standard.Kinds(), channels.KindInfo{Kind: pager, Doc: "Beeps."})
-	notifiers[pager] = channels.NotifierFunc(func(_ context.Context, _ channels.Channel, n channels.Notification) error {
-		fmt.Println("beep:", n.Check.Name, "is", n.Status)
+	pager := channels.NotifierFunc(func(_ context.Context, c channels.Channel, n channels.Notification) error {
+		fmt.Printf("beep %s: %s is %s\n", c.Settings["number"], n.Check.Name, n.Status)
 		return nil
 	})
-	// Both go into the Config of a monitor. Here the notifier is called directly.
-	n := channels.Notification{Status: channels.Down, Check: channels.Check{Name: "backup"}}
-	err = notifiers[kinds[len(kinds)-1].Kind].Notify(context.Background(), channels.Channel{}, n)
+	types = append(types, channels.Type{
+		Kind: "pager", Doc: "Beeps.", Notifier: pager,
+		Settings: []channels.Setting{{Name: "number", Doc: "The number of the pager.", Required: true}},
+	})
+	ctx := context.Background()
+	store, err := sqlite.Open(ctx, ":memory:")
+	if err != nil {
+		panic(err)
+	}
+	defer store.Close()
+	mon, err := monitor.New(store, &monitor.Config{Channels: types})
+	if err != nil {
+		panic(err)
+	}
+	project, err := mon.OpenProject(ctx, "jobs")
+	if err != nil {
+		panic(err)
+	}
+	night, err := mon.CreateChannel(ctx, project.ID, "pager", "night", map[string]string{"number": "12"})
+	fmt.Println(err)
+	fmt.Println(mon.TestChannel(ctx, project.ID, night.ID))
+	_, err = mon.CreateChannel(ctx, project.ID, channels.Email, "ops", map[string]string{"to": "ops@example.org"})
 	fmt.Println(err)
 	// Output:
-	// beep: backup is down
 	// <nil>
+	// beep 12: Test is down
+	// <nil>
+	// no mail server is configured on this server
 }

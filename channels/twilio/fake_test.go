@@ -167,7 +167,7 @@ func checkCall(f url.Values) (code int, text string) {
 }
 
 // start runs a fake and returns a notifier for it. Its clock moves when the notifier waits.
-func start(t *testing.T, config twilio.Config, statuses ...string) (*fake, *twilio.Notifier) {
+func start(t *testing.T, config twilio.Config, statuses ...string) (*fake, channels.Notifier) {
 	t.Helper()
 	f := &fake{statuses: statuses}
 	server := httptest.NewServer(f)
@@ -183,11 +183,11 @@ func start(t *testing.T, config twilio.Config, statuses ...string) (*fake, *twil
 		now <- time.Time{}
 		return now
 	}
-	notifier, err := twilio.New(&config)
+	types, err := twilio.New(&config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f, notifier
+	return f, types[0].Notifier
 }
 
 // own returns a channel with its own account.

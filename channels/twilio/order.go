@@ -82,7 +82,7 @@ func (p *past) over() (n int) {
 
 // An order is one message or call.
 type order struct {
-	notifier *Notifier
+	notifier *notifier
 	account  account
 	call     bool
 	sid      string

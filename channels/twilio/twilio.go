@@ -3,10 +3,8 @@
 //
 // The account is the server's, from [Config], or the channel's own, from its settings:
 //
-//	notifier, err := twilio.New(&twilio.Config{AccountSID: "AC…", AuthToken: token, From: "+37129999999"})
-//	monitor.Config{Notifiers: map[channels.Kind]channels.Notifier{
-//		channels.SMS: notifier, channels.WhatsApp: notifier, channels.Call: notifier,
-//	}}
+//	types, err := twilio.New(&twilio.Config{AccountSID: "AC…", AuthToken: token, From: "+37129999999"})
+//	monitor.Config{Channels: types}
 //
 // # Texts
 //
@@ -41,10 +39,10 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
-// DefaultBaseURL is the address of Twilio's API.
-const DefaultBaseURL = "https://api.twilio.com"
+// defaultBaseURL is the address of Twilio's API.
+const defaultBaseURL = "https://api.twilio.com"
 
-// Config configures a [Notifier]. Without an account, it delivers only to channels that have their own.
+// Config configures the notifier. Without an account, it delivers only to channels that have their own.
 type Config struct {
 	// AccountSID is the account for channels without one.
 	AccountSID string
@@ -65,7 +63,7 @@ type Config struct {
 	WhatsAppContentSID string
 	// CallFrom is the phone number that calls, in international form. Default: From, if it is one.
 	CallFrom string
-	// BaseURL is the address of the API. Default: [DefaultBaseURL].
+	// BaseURL is the address of the API. Default: that of Twilio.
 	BaseURL string
 	// Client sends the requests. Default: outbound.New(nil).
 	Client *http.Client
@@ -73,17 +71,15 @@ type Config struct {
 	After func(time.Duration) <-chan time.Time
 }
 
-// ErrNoAccount means that neither the channel nor the server has an account, or the server's has no sender for the kind.
-var ErrNoAccount = errors.New("neither the integration nor the server has a Twilio account with a sender for this kind")
+// noAccount is what is missing if neither the channel nor the server has an account, or the server's has no sender for the
+// kind.
+const noAccount = "neither the integration nor the server has a Twilio account with a sender for this kind"
 
-// Notifier delivers to channels of the kinds [channels.SMS], [channels.WhatsApp] and [channels.Call]. It is safe for
-// concurrent use.
-type Notifier struct {
+// notifier delivers to channels of all kinds of the package.
+type notifier struct {
 	config Config
 	base   *url.URL
 }
-
-var _ channels.Notifier = (*Notifier)(nil)
 
 // An account sends messages, from a number or through a messaging service.
 type account struct {
@@ -93,15 +89,16 @@ type account struct {
 	variables         string
 }
 
-// New returns a notifier. A nil config means no account. The account must be complete, as [channels.Validate] requires
-// of a channel, and the base URL valid.
-func New(config *Config) (*Notifier, error) {
+// New returns the kinds [channels.SMS], [channels.WhatsApp] and [channels.Call] with their notifier. A nil config means no
+// account: channels then need their own. The account must be complete, as [channels.Validate] requires of a channel, and
+// the base URL valid.
+func New(config *Config) ([]channels.Type, error) {
 	var c Config
 	if config != nil {
 		c = *config
 	}
 	if c.BaseURL == "" {
-		c.BaseURL = DefaultBaseURL
+		c.BaseURL = defaultBaseURL
 	}
 	if c.Client == nil {
 		c.Client = outbound.New(nil)
@@ -119,26 +116,38 @@ func New(config *Config) (*Notifier, error) {
 	if err != nil || base.Scheme != "https" && base.Scheme != "http" || base.Hostname() == "" {
 		return nil, errors.New("twilio: the base URL is not an http:// or https:// URL")
 	}
-	return &Notifier{config: c, base: base}, nil
+	n := &notifier{config: c, base: base}
+	types := kinds()
+	for i, t := range types {
+		types[i].Notifier = n
+		types[i].Ready = func(_ context.Context, settings map[string]string) error {
+			_, err := n.account(channels.Channel{Kind: t.Kind, Settings: settings})
+			return err
+		}
+	}
+	return types, nil
 }
+
+// kinds describes the kinds and their settings.
+func kinds() []channels.Type { return []channels.Type{smsKind(), whatsAppKind(), callKind()} }
 
 // validate checks the account by the rules of the kinds for which it has a sender, or else by those of text messages.
 func (c *Config) validate() error {
-	kinds := map[channels.Kind]map[string]string{}
+	senders := map[channels.Kind]map[string]string{}
 	if c.WhatsAppFrom != "" || c.WhatsAppContentSID != "" {
-		kinds[channels.WhatsApp] = map[string]string{"from": c.WhatsAppFrom, "content_sid": c.WhatsAppContentSID}
+		senders[channels.WhatsApp] = map[string]string{"from": c.WhatsAppFrom, "content_sid": c.WhatsAppContentSID}
 		if c.WhatsAppFrom == "" {
-			kinds[channels.WhatsApp]["messaging_service_sid"] = c.MessagingServiceSID
+			senders[channels.WhatsApp]["messaging_service_sid"] = c.MessagingServiceSID
 		}
 	}
 	if c.CallFrom != "" {
-		kinds[channels.Call] = map[string]string{"from": c.CallFrom}
+		senders[channels.Call] = map[string]string{"from": c.CallFrom}
 	}
 	if c.From != "" || c.MessagingServiceSID != "" || c.WhatsAppFrom == "" && c.CallFrom == "" {
-		kinds[channels.SMS] = map[string]string{"from": c.From, "messaging_service_sid": c.MessagingServiceSID}
+		senders[channels.SMS] = map[string]string{"from": c.From, "messaging_service_sid": c.MessagingServiceSID}
 	}
 	for _, kind := range []channels.Kind{channels.SMS, channels.WhatsApp, channels.Call} {
-		settings := kinds[kind]
+		settings := senders[kind]
 		if settings == nil {
 			continue
 		}
@@ -146,7 +155,7 @@ func (c *Config) validate() error {
 		settings["to"] = "+10000000000"
 		settings["account_sid"], settings["auth_token"] = c.AccountSID, c.AuthToken
 		settings["api_key"], settings["api_secret"] = c.APIKey, c.APISecret
-		if _, err := channels.Validate(channels.Kinds(), kind, settings); err != nil {
+		if _, err := channels.Validate(kinds(), kind, settings, nil); err != nil {
 			return err
 		}
 	}
@@ -156,7 +165,7 @@ func (c *Config) validate() error {
 func isPhone(from string) bool { return len(from) > 0 && from[0] == '+' }
 
 // account returns the account for a channel.
-func (t *Notifier) account(c channels.Channel) (account, error) {
+func (t *notifier) account(c channels.Channel) (account, error) {
 	s := c.Settings
 	own := account{
 		sid: s["account_sid"], user: s["account_sid"], secret: s["auth_token"], from: s["from"], service: s["messaging_service_sid"],
@@ -184,15 +193,16 @@ func (t *Notifier) account(c channels.Channel) (account, error) {
 		server.from, server.service = t.config.From, t.config.MessagingServiceSID
 	}
 	if server.sid == "" || server.from == "" && server.service == "" {
-		return account{}, ErrNoAccount
+		return account{}, &channels.NotConfiguredError{Kind: c.Kind, Missing: noAccount}
 	}
 	return server, nil
 }
 
 // Notify sends one message, or calls once. The error is permanent for a number that Twilio will never send to: it is
 // invalid, not a mobile number, or its owner opted out. A 429 asks for a pause, of a minute if Twilio names none. The
-// package comment says what each status of the message means. Without an account, the error is [ErrNoAccount].
-func (t *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
+// package comment says what each status of the message means. Without an account, the error is a
+// [*channels.NotConfiguredError].
+func (t *notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
 	from, err := t.account(c)
 	if err != nil {
 		return err

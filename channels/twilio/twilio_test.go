@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -143,7 +144,7 @@ func TestStatuses(t *testing.T) {
 }
 
 // attempts delivers an alert as the monitor does: again after each error that is not permanent. It returns the errors.
-func attempts(t *testing.T, notifier *twilio.Notifier, c channels.Channel, most int) (list []string) {
+func attempts(t *testing.T, notifier channels.Notifier, c channels.Channel, most int) (list []string) {
 	t.Helper()
 	n := down()
 	for range most {
@@ -336,8 +337,21 @@ func TestNoAccount(t *testing.T) {
 		f, notifier := start(t, tt.config)
 		f.instead = func(http.ResponseWriter, *http.Request) { t.Error("a request was made") }
 		err := notifier.Notify(t.Context(), shared(tt.kind), down())
-		if !errors.Is(err, twilio.ErrNoAccount) || channels.IsPermanent(err) {
+		if lacks, ok := errors.AsType[*channels.NotConfiguredError](err); !ok || lacks.Kind != tt.kind || channels.IsPermanent(err) {
 			t.Error(tt.kind, err)
+		}
+		types, err := twilio.New(&tt.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := func(settings map[string]string) error {
+			return types[slices.IndexFunc(types, func(t channels.Type) bool { return t.Kind == tt.kind })].Ready(t.Context(), settings)
+		}
+		if _, lacks := errors.AsType[*channels.NotConfiguredError](of(shared(tt.kind).Settings)); !lacks {
+			t.Errorf("%s is ready without an account", tt.kind)
+		}
+		if err := of(own(tt.kind).Settings); err != nil {
+			t.Errorf("%s with its own account is not ready: %v", tt.kind, err)
 		}
 	}
 }
@@ -362,14 +376,14 @@ func TestCancelledWhileWaiting(t *testing.T) {
 	server := httptest.NewServer(f)
 	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	notifier, err := twilio.New(&twilio.Config{BaseURL: server.URL, Client: server.Client(), After: func(time.Duration) <-chan time.Time {
+	types, err := twilio.New(&twilio.Config{BaseURL: server.URL, Client: server.Client(), After: func(time.Duration) <-chan time.Time {
 		cancel()
 		return nil
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = notifier.Notify(ctx, own(channels.SMS), down())
+	err = types[0].Notifier.Notify(ctx, own(channels.SMS), down())
 	if !errors.Is(err, context.Canceled) || channels.IsPermanent(err) || len(channels.Accepted(err)) != 1 {
 		t.Error(err, channels.Accepted(err))
 	}
@@ -378,11 +392,11 @@ func TestCancelledWhileWaiting(t *testing.T) {
 func TestPrivateNetwork(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request was made") }))
 	defer server.Close()
-	notifier, err := twilio.New(&twilio.Config{BaseURL: server.URL})
+	types, err := twilio.New(&twilio.Config{BaseURL: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := notifier.Notify(t.Context(), own(channels.SMS), down()); !errors.Is(err, outbound.ErrPrivateAddress) {
+	if err := types[0].Notifier.Notify(t.Context(), own(channels.SMS), down()); !errors.Is(err, outbound.ErrPrivateAddress) {
 		t.Error(err)
 	}
 }
@@ -428,7 +442,7 @@ func ExampleNew() {
 		fmt.Fprint(w, `{"sid": "SM00000000000000000000000000000001", "status": "delivered"}`)
 	}))
 	defer api.Close()
-	notifier, err := twilio.New(&twilio.Config{
+	types, err := twilio.New(&twilio.Config{
 		AccountSID: "AC00000000000000000000000000000002",
 		AuthToken:  "token",
 		From:       "Rollcall",
@@ -441,7 +455,7 @@ func ExampleNew() {
 	}
 	c := channels.Channel{Kind: channels.SMS, Settings: map[string]string{"to": "+37120000000"}}
 	n := channels.Notification{Check: channels.Check{Name: "backup"}, Status: channels.Down}
-	fmt.Println(notifier.Notify(context.Background(), c, n))
+	fmt.Println(types[0].Notifier.Notify(context.Background(), c, n))
 	// Output:
 	// Rollcall to +37120000000
 	// <nil>

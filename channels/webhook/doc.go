@@ -1,10 +1,6 @@
-// Package webhook delivers alerts as HTTP requests to URLs that users choose. It is the [channels.Notifier] of the kind
-// [channels.Webhook].
+// Package webhook delivers alerts as HTTP requests to URLs that users choose: the kind [channels.Webhook].
 //
-//	notifier := webhook.New(nil)
-//	mon, err := monitor.New(store, &monitor.Config{
-//		Notifiers: map[channels.Kind]channels.Notifier{channels.Webhook: notifier},
-//	})
+//	mon, err := monitor.New(store, &monitor.Config{Channels: []channels.Type{webhook.New(nil)}})
 //
 // The settings url_down, method_down, body_down and headers_down apply when a check goes down, those with _up when it
 // comes up. Without a URL for a change, the channel does not report it. An optional secret signs all requests.

@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/webhook"
 )
 
-func ExampleNotifier() {
+func ExampleNew() {
 	chat := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		fmt.Println(r.Method, r.RequestURI, string(body))
@@ -21,7 +21,7 @@ func ExampleNotifier() {
 	defer chat.Close()
 	client := outbound.New(&outbound.Config{AllowPrivateNetworks: true})
 	defer client.CloseIdleConnections()
-	notifier := webhook.New(&webhook.Config{Client: client})
+	notifier := webhook.New(&webhook.Config{Client: client}).Notifier
 
 	c := channels.Channel{Kind: channels.Webhook, Settings: map[string]string{
 		"url_down":  chat.URL + "/post?topic=$TAG1",
@@ -56,7 +56,7 @@ func ExampleVerify() {
 	defer server.Close()
 	client := outbound.New(&outbound.Config{AllowPrivateNetworks: true})
 	defer client.CloseIdleConnections()
-	notifier := webhook.New(&webhook.Config{Client: client})
+	notifier := webhook.New(&webhook.Config{Client: client}).Notifier
 	for _, s := range []string{secret, "not the same secret"} {
 		c := channels.Channel{Settings: map[string]string{"url_up": server.URL, "secret": s}}
 		fmt.Println(notifier.Notify(context.Background(), c, channels.Notification{ID: "n1", Status: channels.Up}))

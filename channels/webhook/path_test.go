@@ -55,7 +55,7 @@ func TestDotSegments(t *testing.T) {
 			n := down()
 			n.Check.Name = tt.name
 			target := server.URL + "/hooks/" + tt.segment + "/down?n=$NAME"
-			err := webhook.New(&webhook.Config{Client: client}).Notify(t.Context(), channel(t, settings{"url_down": target}), n)
+			err := webhook.New(&webhook.Config{Client: client}).Notifier.Notify(t.Context(), channel(t, settings{"url_down": target}), n)
 			if err != nil || len(got) != 1 {
 				t.Fatalf("%d requests, %v", len(got), err)
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
-// Config configures a [Notifier]. The zero value of a field means its default.
+// Config configures the notifier. The zero value of a field means its default.
 type Config struct {
 	// Client makes the requests. Default: outbound.New(nil), which reaches public addresses only.
 	Client *http.Client
@@ -22,16 +22,13 @@ type Config struct {
 	Now func() time.Time
 }
 
-// A Notifier delivers to channels of the kind [channels.Webhook]. [New] makes one. It is safe for concurrent use.
-type Notifier struct {
+type notifier struct {
 	client *http.Client
 	now    func() time.Time
 }
 
-var _ channels.Notifier = (*Notifier)(nil)
-
-// New returns a notifier. A nil config means the defaults.
-func New(config *Config) *Notifier {
+// New returns the kind [channels.Webhook] with its notifier. A nil config means the defaults.
+func New(config *Config) channels.Type {
 	var c Config
 	if config != nil {
 		c = *config
@@ -42,12 +39,14 @@ func New(config *Config) *Notifier {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Notifier{client: c.Client, now: c.Now}
+	t := kind()
+	t.Notifier = &notifier{client: c.Client, now: c.Now}
+	return t
 }
 
 // Notify sends the request that the settings of c describe, or nothing if there is no URL for n.Status. Errors are
 // those of [outbound.Do]. Settings that make no valid request are a permanent error.
-func (w *Notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
+func (w *notifier) Notify(ctx context.Context, c channels.Channel, n channels.Notification) error {
 	target := c.Settings["url_"+string(n.Status)]
 	if target == "" {
 		return nil

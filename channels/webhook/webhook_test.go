@@ -49,7 +49,7 @@ type request struct {
 }
 
 // receive starts a receiver and returns a notifier that can reach it.
-func receive(t *testing.T, status int) (*webhook.Notifier, string, <-chan request) {
+func receive(t *testing.T, status int) (channels.Notifier, string, <-chan request) {
 	t.Helper()
 	got := make(chan request, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,13 +60,13 @@ func receive(t *testing.T, status int) (*webhook.Notifier, string, <-chan reques
 	t.Cleanup(server.Close)
 	client := outbound.New(&outbound.Config{AllowPrivateNetworks: true})
 	t.Cleanup(client.CloseIdleConnections)
-	return webhook.New(&webhook.Config{Client: client, Now: func() time.Time { return now }}), server.URL, got
+	return webhook.New(&webhook.Config{Client: client, Now: func() time.Time { return now }}).Notifier, server.URL, got
 }
 
 // channel validates the settings of a user.
 func channel(t *testing.T, given settings) channels.Channel {
 	t.Helper()
-	valid, err := channels.Validate(channels.Kinds(), channels.Webhook, given)
+	valid, err := channels.Validate([]channels.Type{webhook.New(nil)}, channels.Webhook, given, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%d: %v", status, err)
 		}
 	}
-	notifier := webhook.New(nil)
+	notifier := webhook.New(nil).Notifier
 	err := notifier.Notify(t.Context(), channel(t, settings{"url_down": "http://127.0.0.1:1/s3cret"}), down())
 	if !errors.Is(err, outbound.ErrPrivateAddress) || strings.Contains(err.Error(), "s3cret") {
 		t.Error(err)

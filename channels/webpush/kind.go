@@ -13,10 +13,10 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// Kind describes the kind and its setting: subscription.
-func Kind() channels.KindInfo {
-	return channels.KindInfo{
-		Kind: WebPush, Title: "Web Push", Category: channels.Push,
+// kind describes the kind and its setting: subscription.
+func kind() channels.Type {
+	return channels.Type{
+		Kind: "webpush", Title: "Web Push", Category: channels.CategoryPush,
 		Doc: "Shows alerts as notifications of a browser, also while no page is open. Each browser, on a phone too, is an integration.",
 		Settings: []channels.Setting{{
 			Name: "subscription",

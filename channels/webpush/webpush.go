@@ -39,11 +39,8 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 )
 
-// WebPush is the kind of the package.
-const WebPush channels.Kind = "webpush"
-
-// DefaultContact is the default of Config.Contact.
-const DefaultContact = "https://github.com/rollcall-dev/rollcall"
+// defaultContact is the default of Config.Contact.
+const defaultContact = "https://github.com/rollcall-dev/rollcall"
 
 const (
 	// keep is how long a push service keeps a message for an offline browser.
@@ -60,29 +57,36 @@ type Config struct {
 	// Required.
 	Secret func(ctx context.Context) (string, error)
 	// Contact is where push services reach the operator: an https URL or an e-mail address (RFC 8292, section 2.1). Apple
-	// refuses messages with a host that is not public. Default: [DefaultContact].
+	// refuses messages with a host that is not public. Default: the page of Rollcall.
 	Contact string
 	// Client makes the requests. Default: outbound.New(nil), which refuses private networks.
 	Client *http.Client
 }
 
-// New returns a notifier for channels of kind [WebPush]. The error names the field of the configuration that is wrong.
+// New returns the kind "webpush" with its notifier. With a nil config, there is no key, and the kind has no notifier. The
+// error names the field of the configuration that is wrong.
 //
 // A delivery fails for good if the push service says that the browser has unsubscribed, or that the message is too large.
 // It waits for as long as a Retry-After header asks for. Other errors are retried.
-func New(config *Config) (channels.Notifier, error) {
-	if config == nil || config.Secret == nil {
-		return nil, errors.New("webpush: Secret is required")
+func New(config *Config) (channels.Type, error) {
+	t := kind()
+	if config == nil {
+		t.Missing = "no key for Web Push is configured on this server"
+		return t, nil
+	}
+	if config.Secret == nil {
+		return channels.Type{}, errors.New("webpush: Secret is required")
 	}
 	n := &notifier{config: *config}
-	n.config.Contact = cmp.Or(n.config.Contact, DefaultContact)
+	n.config.Contact = cmp.Or(n.config.Contact, defaultContact)
 	if !isContact(n.config.Contact) {
-		return nil, fmt.Errorf("webpush: Contact is neither an https URL nor an e-mail address: %q", n.config.Contact)
+		return channels.Type{}, fmt.Errorf("webpush: Contact is neither an https URL nor an e-mail address: %q", n.config.Contact)
 	}
 	if n.config.Client == nil {
 		n.config.Client = outbound.New(nil)
 	}
-	return n, nil
+	t.Notifier = n
+	return t, nil
 }
 
 func isContact(text string) bool {
@@ -100,10 +104,8 @@ type notifier struct {
 	key key // zero until it is known
 }
 
-var _ channels.Notifier = (*notifier)(nil)
-
 func (n *notifier) Notify(ctx context.Context, c channels.Channel, nt channels.Notification) error {
-	settings, err := channels.Validate([]channels.KindInfo{Kind()}, WebPush, c.Settings)
+	settings, err := channels.Validate([]channels.Type{kind()}, kind().Kind, c.Settings, nil)
 	if err != nil {
 		return err
 	}
@@ -124,7 +126,7 @@ func (n *notifier) Notify(ctx context.Context, c channels.Channel, nt channels.N
 	if nt.Status == channels.Up {
 		urgency = library.UrgencyNormal
 	}
-	secrets := append(Kind().Secrets(c), subscription.Endpoint, subscription.Keys.P256dh, subscription.Keys.Auth)
+	secrets := append(kind().Secrets(c), subscription.Endpoint, subscription.Keys.P256dh, subscription.Keys.Auth)
 	_, err = library.SendNotificationWithContext(ctx, content, subscription, &library.Options{
 		HTTPClient: client{n.config.Client, secrets}, Subscriber: n.config.Contact, VAPIDPublicKey: k.public, VAPIDPrivateKey: k.private,
 		TTL: int(keep / time.Second), Topic: topic, Urgency: urgency,

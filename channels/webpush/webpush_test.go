@@ -100,7 +100,7 @@ func (s *service) subscription() string {
 }
 
 func (s *service) channel() channels.Channel {
-	return channels.Channel{Kind: webpush.WebPush, Settings: map[string]string{"subscription": s.subscription()}}
+	return channels.Channel{Kind: "webpush", Settings: map[string]string{"subscription": s.subscription()}}
 }
 
 func (s *service) notifier() channels.Notifier {
@@ -110,7 +110,7 @@ func (s *service) notifier() channels.Notifier {
 		return secret, nil
 	}})
 	s.must(err)
-	return n
+	return n.Notifier
 }
 
 // ServeHTTP answers with the status of the test if the request keeps the rules.
@@ -358,7 +358,7 @@ func TestFailures(t *testing.T) {
 	s := newService(t)
 	n, err := webpush.New(&webpush.Config{Secret: func(context.Context) (string, error) { return secret, nil }})
 	s.must(err)
-	err = n.Notify(t.Context(), s.channel(), down())
+	err = n.Notifier.Notify(t.Context(), s.channel(), down())
 	if !errors.Is(err, outbound.ErrPrivateAddress) || channels.IsPermanent(err) {
 		t.Errorf("private address: %v", err)
 	}
@@ -367,11 +367,11 @@ func TestFailures(t *testing.T) {
 	away := errors.New("the database is away")
 	n, err = webpush.New(&webpush.Config{Client: s.client, Secret: func(context.Context) (string, error) { return secret[:31], away }})
 	s.must(err)
-	if err = n.Notify(t.Context(), s.channel(), down()); !errors.Is(err, away) || channels.IsPermanent(err) {
+	if err = n.Notifier.Notify(t.Context(), s.channel(), down()); !errors.Is(err, away) || channels.IsPermanent(err) {
 		t.Errorf("no secret: %v", err)
 	}
 	away = nil
-	if err = n.Notify(t.Context(), s.channel(), down()); err == nil || !strings.Contains(err.Error(), "too short") {
+	if err = n.Notifier.Notify(t.Context(), s.channel(), down()); err == nil || !strings.Contains(err.Error(), "too short") {
 		t.Errorf("short secret: %v", err)
 	}
 	s.leaksNothing(err)
@@ -392,7 +392,7 @@ func TestFailures(t *testing.T) {
 func TestNew(t *testing.T) {
 	some := func(context.Context) (string, error) { return secret, nil }
 	for name, config := range map[string]*webpush.Config{
-		"no config": nil, "no secret": {}, "http": {Secret: some, Contact: "http://example.org"}, "mailto": {Secret: some, Contact: "mailto:a@example.org"},
+		"no secret": {}, "http": {Secret: some, Contact: "http://example.org"}, "mailto": {Secret: some, Contact: "mailto:a@example.org"},
 		"no address": {Secret: some, Contact: "example.org"}, "a name": {Secret: some, Contact: "A <a@example.org>"},
 	} {
 		if _, err := webpush.New(config); err == nil {
@@ -400,10 +400,10 @@ func TestNew(t *testing.T) {
 		}
 	}
 	s := newService(t)
-	for contact, sub := range map[string]string{"": webpush.DefaultContact, "ops@example.org": "mailto:ops@example.org"} {
+	for contact, sub := range map[string]string{"": "https://github.com/rollcall-dev/rollcall", "ops@example.org": "mailto:ops@example.org"} {
 		n, err := webpush.New(&webpush.Config{Secret: some, Contact: contact, Client: s.client})
 		s.must(err)
-		s.must(n.Notify(t.Context(), s.channel(), down()))
+		s.must(n.Notifier.Notify(t.Context(), s.channel(), down()))
 		if got := s.got[len(s.got)-1].Sub; got != sub {
 			t.Errorf("contact %q is sub %q, want %q", contact, got, sub)
 		}
@@ -425,9 +425,11 @@ func TestPublicKey(t *testing.T) {
 func TestSubscriptions(t *testing.T) {
 	s := newService(t)
 	good := s.subscription()
-	kinds := []channels.KindInfo{webpush.Kind()}
+	kind, err := webpush.New(nil)
+	s.must(err)
+	kinds := []channels.Type{kind}
 	check := func(text string) error {
-		_, err := channels.Validate(kinds, webpush.WebPush, map[string]string{"subscription": text})
+		_, err := channels.Validate(kinds, "webpush", map[string]string{"subscription": text}, nil)
 		return err
 	}
 	p256dh, auth := encode(s.key.PublicKey().Bytes()), encode(s.auth)
@@ -460,7 +462,9 @@ func TestSubscriptions(t *testing.T) {
 // secretsOfKind fails the test unless the subscription is a secret that pages offer to make.
 func (s *service) secretsOfKind() {
 	s.Helper()
-	if setting := webpush.Kind().Settings[0]; !setting.Secret || !setting.Subscription || setting.KeepsSecrets {
+	kind, err := webpush.New(nil)
+	s.must(err)
+	if setting := kind.Settings[0]; kind.Notifier != nil || kind.Missing == "" || !setting.Secret || !setting.Subscription || setting.KeepsSecrets {
 		s.Errorf("the setting is %+v", setting)
 	}
 }

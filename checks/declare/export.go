@@ -12,11 +12,9 @@ import (
 
 // Export returns a project as a file describes it. It leaves out defaults and secret settings, and replaces values from
 // a source by the source. It also leaves out checks without a unique slug and channels without a unique name;
-// [Document.Write] lists them in comments. Nil kinds stand for [channels.Kinds].
-func Export(state State, kinds []channels.KindInfo) Project {
-	if kinds == nil {
-		kinds = channels.Kinds()
-	}
+// [Document.Write] lists them in comments. A setting counts as secret unless the state has the type of its kind. Applying
+// the file keeps what it leaves out.
+func Export(state State) Project {
 	p := Project{Name: state.Project.Name, Plan: state.Project.Plan, Checks: []Check{}}
 	if state.Project.Account != checks.DefaultAccount {
 		p.Account = state.Project.Account
@@ -25,7 +23,7 @@ func Export(state State, kinds []channels.KindInfo) Project {
 		p.MaxChecks = new(state.Project.MaxChecks)
 	}
 	if !state.SettingsHidden {
-		p.exportChannels(state.Channels, kinds)
+		p.exportChannels(state.Channels, state.Types)
 	} else if len(state.Channels) > 0 {
 		p.remark("Left out: the channels, because the API does not show their settings.")
 	}
@@ -50,44 +48,39 @@ func (p *Project) remark(format string, args ...any) {
 	p.remarks = append(p.remarks, fmt.Sprintf(format, args...))
 }
 
-func (p *Project) exportChannels(list []channels.Channel, kinds []channels.KindInfo) {
+func (p *Project) exportChannels(list []channels.Channel, types []channels.Type) {
 	p.Channels = []Channel{}
 	for _, c := range list {
 		if c.Name == "" || len(named(list, c.Name)) > 1 {
 			p.remark("Left out, because it has no unique name: the %s channel %q (%s).", c.Kind, c.Name, c.ID)
 			continue
 		}
-		p.Channels = append(p.Channels, exportChannel(c, kinds, list))
+		p.Channels = append(p.Channels, exportChannel(c, types, list))
 	}
 }
 
-func exportChannel(c channels.Channel, kinds []channels.KindInfo, available []channels.Channel) Channel {
+func exportChannel(c channels.Channel, types []channels.Type, available []channels.Channel) Channel {
 	out := Channel{Name: c.Name, Kind: c.Kind, Settings: make(map[string]Setting)}
 	left := maps.Clone(c.Settings)
 	if c.Kind == channels.Group {
 		members := strings.Join(references(available, channels.GroupMembers(c)), ",")
 		left[channels.GroupSetting] = members
 	}
-	for _, kind := range kinds {
-		if kind.Kind != c.Kind {
-			continue
-		}
-		for _, s := range kind.AllSettings() {
-			value, source := left[s.Name], c.Sources[s.Name]
-			delete(left, s.Name)
-			switch {
-			case value == "":
-			case s.Secret:
-				out.remarks = append(out.remarks, fmt.Sprintf("%s is secret and left out. Applying this file keeps its value. To change it, add %s: {env: NAME}", s.Name, s.Name))
-			case source != "":
-				out.Settings[s.Name] = Setting{Source: source}
-			case value != s.Default:
-				out.Settings[s.Name] = Setting{Value: value}
-			}
+	for _, s := range typeOf(types, c.Kind).AllSettings() {
+		value, source := left[s.Name], c.Sources[s.Name]
+		delete(left, s.Name)
+		switch {
+		case value == "":
+		case s.Secret:
+			out.remarks = append(out.remarks, fmt.Sprintf("%s is secret and left out. Applying this file keeps its value. To change it, add %s: {env: NAME}", s.Name, s.Name))
+		case source != "":
+			out.Settings[s.Name] = Setting{Source: source}
+		case value != s.Default:
+			out.Settings[s.Name] = Setting{Value: value}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(left)) { // settings of an unknown kind may be secret
-		out.remarks = append(out.remarks, fmt.Sprintf("%s is left out, because its kind is unknown and it may be secret", name))
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		out.remarks = append(out.remarks, fmt.Sprintf("%s is left out, because it may be secret: the kind %s is unknown here. Applying this file keeps its value", name, c.Kind))
 	}
 	return out
 }

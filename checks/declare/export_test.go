@@ -2,6 +2,7 @@ package declare_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
 
@@ -83,6 +85,69 @@ func TestExportSources(t *testing.T) {
 	equal(t, "a value in the file", s.apply(inline, declare.Options{}), "project \"backups\"\n  ~ channel \"ops\"\n      ~ to: (hidden) -> \"s3cret@example.org\"\n")
 }
 
+// TestUnknownKind exports and applies a project with a channel of a kind that only another program knows. Its settings
+// count as secret; what exists passes and stays, and nothing else does.
+func TestUnknownKind(t *testing.T) {
+	db := dbtest.SQLite(t)
+	s := open(t, db)
+	own := []channels.Type{{Kind: "radio", Settings: []channels.Setting{{Name: "token", Secret: true}, {Name: "volume"}}}}
+	other, err := monitor.New(db.Open(t), &monitor.Config{Channels: own, DeliveredElsewhere: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, err := other.OpenProject(t.Context(), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string]string{"token": "s3cret", "volume": "11", "notify": "down"}
+	radio, err := other.CreateChannel(t.Context(), project.ID, "radio", "night", settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.CreateChannel(t.Context(), project.ID, channels.Group, "all", map[string]string{"channels": "night"}); err != nil {
+		t.Fatal(err)
+	}
+	text := s.export("p")
+	equal(t, "export", text, `projects:
+  - name: p
+    plan: paid
+    channels:
+      - name: night
+        kind: radio
+        # token is left out, because it may be secret: the kind radio is unknown here. Applying this file keeps its value
+        # volume is left out, because it may be secret: the kind radio is unknown here. Applying this file keeps its value
+        settings:
+          notify: down
+      - name: all
+        kind: group
+        settings:
+          channels: night
+    checks: []
+`)
+	for _, project := range declare.Export(s.state("p")).Channels {
+		if strings.Contains(fmt.Sprintf("%v %+v %#v", project, project, project), "s3cret") {
+			t.Error("the export has a secret")
+		}
+	}
+	equal(t, "applied", s.apply(text, declare.Options{Prune: true}), "")
+	same := strings.Replace(text, "notify: down", "notify: down\n          volume: 11", 1)
+	equal(t, "with a value as it is", s.apply(same, declare.Options{}), "")
+	const unknown = `kind is unknown: "radio", the known kinds are email, webhook, sms, `
+	for _, change := range []string{"notify: down\n          token: other", "notify: up"} {
+		got := s.refused(strings.Replace(text, "notify: down", change, 1), declare.OnMonitor(s.mon))
+		if want := `f.yaml:10:11: the settings of the channel "night" cannot change: the kind radio is unknown here`; got != want {
+			t.Errorf("%s: %s, want %s", change, got, want)
+		}
+	}
+	got := s.refused(strings.ReplaceAll(text, "night", "day"), declare.OnMonitor(s.mon))
+	if want := "f.yaml:6:15: " + unknown; !strings.HasPrefix(got, want) {
+		t.Errorf("a new channel: %s, want %s", got, want)
+	}
+	if list, err := other.Channels(t.Context(), project.ID); err != nil || list[0].ID != radio.ID || !maps.Equal(list[0].Settings, settings) {
+		t.Errorf("stored %v, %v", list[0].Settings, err)
+	}
+}
+
 // Applying the export of any check changes nothing, and describes the same check for another database.
 func TestRoundTrip(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
@@ -133,7 +198,7 @@ func TestRoundTrip(t *testing.T) {
 			rt.Fatal(err)
 		}
 		text := s.export(name)
-		doc, err := parse(text)
+		doc, err := parse(t, text)
 		if err != nil {
 			rt.Fatalf("%v\n%s", err, text)
 		}

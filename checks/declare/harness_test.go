@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -28,9 +29,10 @@ var secrets = map[string]string{
 	"OPS": "s3cret@example.org", "body.txt": "token=s3cret",
 }
 
-func parse(text string) (declare.Document, error) {
+func parse(t *testing.T, text string) (declare.Document, error) {
+	t.Helper()
 	return declare.Parse([]byte(text), &declare.Config{
-		Name: "f.yaml", Now: noon,
+		Name: "f.yaml", Now: noon, Types: standard.Kinds(),
 		Env: func(name string) (string, error) {
 			if value, ok := secrets[name]; ok {
 				return value, nil
@@ -48,7 +50,7 @@ func parse(text string) (declare.Document, error) {
 
 func mustParse(t *testing.T, text string) declare.Document {
 	t.Helper()
-	doc, err := parse(text)
+	doc, err := parse(t, text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +67,7 @@ func open(t *testing.T, db dbtest.DB) site {
 	t.Helper()
 	var reads atomic.Int64 // each read of the clock is later, so that objects have a fixed order
 	now := func() time.Time { return noon.Add(time.Duration(reads.Add(1)) * time.Millisecond) }
-	mon, err := monitor.New(db.Open(t), &monitor.Config{Now: now})
+	mon, err := monitor.New(db.Open(t), &monitor.Config{Now: now, Channels: standard.Kinds(), DeliveredElsewhere: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +119,7 @@ func (s site) export(projects ...string) string {
 	s.Helper()
 	doc := declare.Document{}
 	for _, name := range projects {
-		doc.Projects = append(doc.Projects, declare.Export(s.state(name), nil))
+		doc.Projects = append(doc.Projects, declare.Export(s.state(name)))
 	}
 	var out bytes.Buffer
 	if err := doc.Write(&out); err != nil {

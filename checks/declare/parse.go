@@ -27,8 +27,9 @@ type Config struct {
 	Name string
 	// Now is the time for validation: a schedule that never fires after it is refused. Default: the current time.
 	Now time.Time
-	// Kinds are the known kinds of channels. Default: [channels.Kinds].
-	Kinds []channels.KindInfo
+	// Types are the kinds of channels whose settings Parse checks, such as those of package channels/standard. Other kinds
+	// pass: whether a channel of such a kind exists already is for [NewPlan] to find out. Default: none.
+	Types []channels.Type
 	// Env returns the value of an environment variable that a setting names. The file's author can send that value
 	// anywhere, so Env should refuse variables that the author must not see. The error follows the variable's name in a
 	// message, such as "is not set". By default no variable can be read.
@@ -56,9 +57,6 @@ func Parse(data []byte, config *Config) (Document, error) {
 	}
 	if c.Now.IsZero() {
 		c.Now = time.Now()
-	}
-	if c.Kinds == nil {
-		c.Kinds = channels.Kinds()
 	}
 	p := &parser{report: report{file: c.Name}, config: c}
 	if len(data) > MaxFile {
@@ -247,22 +245,20 @@ func (p *parser) channel(n *yaml.Node) Channel {
 	if len(p.list) > before || p.full() {
 		return c
 	}
-	_, err := channels.Validate(withoutRequiredSecrets(p.config.Kinds), c.Kind, c.values())
+	_, err := channels.Validate(withoutRequiredSecrets(p.config.Types), c.Kind, c.values(), nil)
 	if wrong, ok := errors.AsType[*channels.SettingError](err); ok {
 		place, known := at[wrong.Setting]
 		if !known {
 			place = c.places.of("settings")
 		}
 		p.add(place, "%v", err)
-	} else if err != nil {
-		p.add(c.places.of("kind"), "%v", err)
 	}
 	return c
 }
 
 // withoutRequiredSecrets returns the kinds with all secrets optional and without rules about several settings. A file may
 // leave out a secret that the channel already has; only [NewPlan] can tell.
-func withoutRequiredSecrets(kinds []channels.KindInfo) []channels.KindInfo {
+func withoutRequiredSecrets(kinds []channels.Type) []channels.Type {
 	kinds = slices.Clone(kinds)
 	for i := range kinds {
 		kinds[i].Check = nil

@@ -21,8 +21,6 @@ type Options struct {
 	Project string
 	// Prune deletes the checks and channels of the file's projects that are not in the file.
 	Prune bool
-	// Kinds are the known kinds of channels. Default: [channels.Kinds].
-	Kinds []channels.KindInfo
 	// Now is the time for validation: a schedule that never fires after it is refused. Default: the current time.
 	Now time.Time
 }
@@ -68,9 +66,6 @@ func NewPlan(ctx context.Context, target Target, doc Document, options *Options)
 	if o.Project == "" {
 		o.Project = "default"
 	}
-	if o.Kinds == nil {
-		o.Kinds = channels.Kinds()
-	}
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
@@ -115,7 +110,7 @@ func (p *planner) note(format string, args ...any) {
 type projectPlanner struct {
 	*planner
 	want Project
-	have State // zero if there is no such project
+	have State // with only the Types if there is no such project
 	// available are the channels after the changes. New ones have random IDs, so that checks can select them.
 	available []channels.Channel
 }

@@ -2,6 +2,7 @@ package declare
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -66,9 +67,12 @@ func named(list []channels.Channel, name string) []channels.Channel {
 }
 
 func (p *projectPlanner) createChannel(want Channel) {
-	valid, err := channels.Validate(p.options.Kinds, want.Kind, want.values())
-	if err != nil {
-		p.add(want.places.of("settings"), "%v", err)
+	if !p.admin {
+		p.change(want.places.of("name"), Change{Action: Create, Type: "channel", Name: want.Name}) // reports an error
+		return
+	}
+	valid, ok := p.validate(want, want.values(), nil)
+	if !ok {
 		return
 	}
 	if want.Kind == channels.Group {
@@ -97,14 +101,13 @@ func (p *projectPlanner) compareChannel(want Channel, have channels.Channel) {
 		return
 	}
 	values := want.values()
-	for name := range secrets(p.options.Kinds, want.Kind) {
-		if _, given := values[name]; !given {
-			values[name] = have.Settings[name]
+	for name, value := range have.Settings {
+		if _, given := values[name]; !given && p.secret(want.Kind, name) {
+			values[name] = value
 		}
 	}
-	valid, err := channels.Validate(p.options.Kinds, want.Kind, values)
-	if err != nil {
-		p.add(want.places.of("settings"), "%v", err)
+	valid, ok := p.validate(want, values, have.Settings)
+	if !ok {
 		return
 	}
 	fields := p.compareSettings(want, have, valid)
@@ -133,29 +136,48 @@ func (p *projectPlanner) deleteChannel(have channels.Channel) {
 	})
 }
 
-// secrets returns the names of a kind's secret settings.
-func secrets(kinds []channels.KindInfo, kind channels.Kind) map[string]bool {
-	secret := make(map[string]bool)
-	for _, info := range kinds {
-		for _, s := range info.Settings {
-			if info.Kind == kind && s.Secret {
-				secret[s.Name] = true
-			}
+// validate returns the settings of a channel as they are stored. It reports an error.
+func (p *projectPlanner) validate(want Channel, values, stored map[string]string) (valid map[string]string, ok bool) {
+	valid, err := channels.Validate(p.have.Types, want.Kind, values, stored)
+	_, unknown := errors.AsType[*channels.KindError](err)
+	switch {
+	case unknown && stored != nil:
+		p.add(want.places.of("settings"), "the settings of the channel %q cannot change: the kind %s is unknown here", want.Name, want.Kind)
+	case unknown:
+		p.add(want.places.of("kind"), "%v", err)
+	case err != nil:
+		p.add(want.places.of("settings"), "%v", err)
+	}
+	return valid, err == nil
+}
+
+// secret reports whether a setting is secret. It is unless its kind says otherwise.
+func (p *projectPlanner) secret(kind channels.Kind, name string) bool {
+	settings := typeOf(p.have.Types, kind).AllSettings()
+	i := slices.IndexFunc(settings, func(s channels.Setting) bool { return s.Name == name })
+	return i < 0 || settings[i].Secret
+}
+
+// typeOf returns the type of a kind. That of an unknown kind has only the settings of every kind.
+func typeOf(types []channels.Type, kind channels.Kind) channels.Type {
+	found := channels.Type{Kind: kind}
+	for _, t := range types {
+		if t.Kind == kind {
+			found = t
 		}
 	}
-	return secret
+	return found
 }
 
 // compareSettings returns the settings that differ. It hides values that are secret or have a source. It hides all old
 // values, because they may have been either.
 func (p *projectPlanner) compareSettings(want Channel, have channels.Channel, now map[string]string) []Field {
-	secret := secrets(p.options.Kinds, want.Kind)
 	either := maps.Clone(now)
 	maps.Copy(either, have.Settings)
 	var fields []Field
 	for _, name := range slices.Sorted(maps.Keys(either)) {
 		source := want.Settings[name].Source
-		sameSource := secret[name] || have.Sources[name] == source // an export hides a secret with or without its source
+		sameSource := p.secret(want.Kind, name) || have.Sources[name] == source // an export hides a secret with or without its source
 		if have.Settings[name] == now[name] && sameSource {
 			continue
 		}
@@ -165,7 +187,7 @@ func (p *projectPlanner) compareSettings(want Channel, have channels.Channel, no
 		}
 		if source != "" {
 			f.New = "(" + source + ")"
-		} else if secret[name] && f.New != "" {
+		} else if p.secret(want.Kind, name) && f.New != "" {
 			f.New = "(secret)"
 		}
 		fields = append(fields, f)

@@ -16,6 +16,8 @@ type State struct {
 	Project checks.Project
 	// Channels are the project's channels, oldest first.
 	Channels []channels.Channel
+	// Types are the kinds of channels that the target knows. A setting of another kind counts as secret, and cannot change.
+	Types []channels.Type
 	// SettingsHidden reports that the target does not show the settings of channels.
 	SettingsHidden bool
 	// Checks are the project's checks, oldest first.
@@ -24,7 +26,8 @@ type State struct {
 
 // Target stores checks: a database or a server.
 type Target interface {
-	// Read returns the state of the named project. The error is [checks.ErrNotFound] if there is none.
+	// Read returns the state of the named project. The error is [checks.ErrNotFound] if there is none;
+	// the state then has only the Types.
 	Read(ctx context.Context, project string) (State, error)
 	// CreateCheck creates a check. The spec has a slug.
 	CreateCheck(ctx context.Context, projectID uuid.UUID, spec checks.Spec) error
@@ -53,10 +56,10 @@ func OnMonitor(mon *monitor.Monitor) Administrator { return local{mon} }
 type local struct{ mon *monitor.Monitor }
 
 func (l local) Read(ctx context.Context, project string) (State, error) {
-	var s State
+	s := State{Types: l.mon.ChannelKinds()}
 	var err error
 	if s.Project, err = l.mon.ProjectByName(ctx, project); err != nil {
-		return State{}, err
+		return s, err
 	}
 	if s.Channels, err = l.mon.Channels(ctx, s.Project.ID); err != nil {
 		return State{}, err

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -76,7 +77,7 @@ func open(t *testing.T) (p place, url, key string) {
 	p.clock = dbtest.NewClock(time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC))
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	var err error
-	p.mon, err = monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Now: p.clock.Now, Logger: quiet, TraceID: trace})
+	p.mon, err = monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Now: p.clock.Now, Logger: quiet, TraceID: trace, Channels: standard.Kinds(), DeliveredElsewhere: true})
 	must(t, err)
 	project, keys, err := p.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "jobs"})
 	must(t, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -38,6 +39,7 @@ func inFeed(t *testing.T, test func(t *testing.T, f *feedSetup)) {
 		f.Monitor, err = monitor.New(dbtest.Memory(t), &monitor.Config{
 			Logger:   slog.New(slog.DiscardHandler),
 			OnAlert:  func(context.Context, channels.Notification) error { return f.onAlert() },
+			Channels: standard.Kinds(), DeliveredElsewhere: true,
 			Delivery: monitor.DeliveryConfig{RetryFirst: time.Minute},
 		})
 		must(t, err)

@@ -11,8 +11,8 @@ import (
 
 // CreateChannel adds a channel to a project. Spec.Channels can use its name only if that is non-empty, unique and free of
 // commas. A program that creates its channels at each start calls [Monitor.UpsertChannel] instead. Errors:
-// *[checks.FieldError] for the name, those of [channels.Validate] for kind and settings, those of
-// [channels.ResolveGroup] for a group, [checks.ErrNotFound] for the project.
+// *[checks.FieldError] for the name, those of [channels.Validate] for kind and settings, *[channels.NotConfiguredError] if nobody would deliver
+// its alerts (see [Config].Channels), *[channels.SettingError] for a receiver that is out of reach and for a group, [checks.ErrNotFound] for the project.
 func (m *Monitor) CreateChannel(ctx context.Context, projectID uuid.UUID, kind channels.Kind, name string, settings map[string]string) (channels.Channel, error) {
 	return m.AddChannel(ctx, channels.Channel{ProjectID: projectID, Kind: kind, Name: name, Settings: settings})
 }
@@ -43,8 +43,8 @@ func (m *Monitor) UpsertChannel(ctx context.Context, projectID uuid.UUID, kind c
 }
 
 // UpdateChannel replaces all settings of a channel and their sources; see [channels.Channel]. The checks that use it
-// stay the same. Errors: those of [channels.Validate] and [channels.ResolveGroup] for the settings,
-// [checks.ErrNotFound].
+// stay the same. What stays as it is passes; see [channels.Validate]. Errors: those of [Monitor.CreateChannel] for new
+// settings, [checks.ErrNotFound].
 func (m *Monitor) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, settings, sources map[string]string) (channels.Channel, error) {
 	return m.admin.UpdateChannel(ctx, projectID, id, settings, sources)
 }
@@ -63,7 +63,7 @@ func (m *Monitor) Channels(ctx context.Context, projectID uuid.UUID) ([]channels
 }
 
 // ChannelKinds returns the kinds of channels that [Monitor.CreateChannel] accepts, with their settings.
-func (m *Monitor) ChannelKinds() []channels.KindInfo { return m.admin.Kinds }
+func (m *Monitor) ChannelKinds() []channels.Type { return m.admin.Types }
 
 // DeleteChannel removes a channel of a project, takes it from all checks and deletes its deliveries. Error:
 // [checks.ErrNotFound].

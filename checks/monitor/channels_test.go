@@ -3,6 +3,8 @@ package monitor_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -143,18 +145,6 @@ func TestUpsertChannelAtOnce(t *testing.T) {
 	})
 }
 
-// TestUnknownNotifier refuses a notifier that no channel could use.
-func TestUnknownNotifier(t *testing.T) {
-	store := dbtest.SQLite(t).Open(t)
-	pager := map[channels.Kind]channels.Notifier{"pager": &inbox{}}
-	_, err := monitor.New(store, &monitor.Config{Notifiers: pager})
-	if want := `monitor: Config.Notifiers has the kind "pager", which Config.Kinds does not list`; err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
-	}
-	_, err = monitor.New(store, &monitor.Config{Notifiers: pager, Kinds: []channels.KindInfo{{Kind: "pager"}}})
-	must(t, err)
-}
-
 // TestUpdateChannelFunc changes the name and the settings of a channel by what is stored, and nothing if the function fails.
 func TestUpdateChannelFunc(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
@@ -197,28 +187,93 @@ func TestUpdateChannelFunc(t *testing.T) {
 	})
 }
 
-// TestConfigured tells kinds without a notifier, and notifiers that lack something, from those that can send.
+// TestConfigured tells kinds without a notifier from those that can send.
 func TestConfigured(t *testing.T) {
-	mon, err := monitor.New(dbtest.Memory(t), &monitor.Config{Notifiers: map[channels.Kind]channels.Notifier{
-		channels.Email:   channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error { return nil }),
-		channels.Webhook: lacking{},
+	send := channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error { return nil })
+	mon, err := monitor.New(dbtest.Memory(t), &monitor.Config{Channels: []channels.Type{
+		{Kind: channels.Email, Notifier: send}, {Kind: channels.Webhook, Missing: "no account"}, {Kind: "twice", Notifier: send}, {Kind: "twice"},
 	}})
 	must(t, err)
-	if _, missing := errors.AsType[*monitor.NotConfiguredError](mon.Configured(channels.SMS)); !missing {
-		t.Errorf("sms: %v", mon.Configured(channels.SMS))
+	for kind, want := range map[channels.Kind]string{
+		channels.Email: "<nil>", channels.Group: "<nil>", channels.Webhook: "no account",
+		channels.SMS: `integrations of the kind "sms" are not configured on this server`,
+		"twice":      `integrations of the kind "twice" are not configured on this server`,
+	} {
+		err := mon.Configured(kind)
+		if lacks, ok := errors.AsType[*channels.NotConfiguredError](err); fmt.Sprint(err) != want || err != nil && (!ok || lacks.Kind != kind) {
+			t.Errorf("%s: %v, want %s", kind, err, want)
+		}
 	}
-	if mon.Configured(channels.Email) != nil || mon.Configured(channels.Group) != nil {
-		t.Errorf("email: %v, group: %v", mon.Configured(channels.Email), mon.Configured(channels.Group))
-	}
-	if err := mon.Configured(channels.Webhook); err == nil || err.Error() != "no account" {
-		t.Errorf("webhook: %v", err)
+	if _, err := monitor.New(dbtest.Memory(t), &monitor.Config{Channels: []channels.Type{{Doc: "Beeps."}}}); err == nil {
+		t.Error("no error for a type without a kind")
 	}
 }
 
-// lacking is a notifier that says what it lacks.
-type lacking struct{}
-
-func (lacking) Notify(context.Context, channels.Channel, channels.Notification) error {
-	return errors.New("no account")
+// TestReady asks a kind before new settings are stored, outside of any transaction, and not about what stays as it is.
+func TestReady(t *testing.T) {
+	ctx := t.Context()
+	var asked []string
+	var mon *monitor.Monitor
+	var project checks.Project
+	kind := channels.Type{
+		Kind: "pager", Notifier: &inbox{}, Settings: []channels.Setting{{Name: "number"}},
+		Ready: func(ctx context.Context, settings map[string]string) error {
+			asked = append(asked, settings["number"])
+			switch settings["number"] {
+			case "0":
+				return &channels.SettingError{Setting: "number", Reason: "is not assigned"}
+			case "1":
+				return &channels.NotConfiguredError{Kind: "pager", Missing: "no account"}
+			case "2": // somebody else changes the channel meanwhile
+				_, _, err := mon.UpsertChannel(ctx, project.ID, "pager", "renamed", map[string]string{"number": "9"})
+				return err
+			}
+			return nil
+		},
+	}
+	store := dbtest.SQLite(t).Open(t)
+	for _, elsewhere := range []bool{false, true} {
+		var err error
+		mon, err = monitor.New(store, &monitor.Config{Channels: []channels.Type{kind}, DeliveredElsewhere: elsewhere})
+		must(t, err)
+		project, err = mon.OpenProject(ctx, fmt.Sprint(elsewhere))
+		must(t, err)
+		create := func(name, number string) string {
+			_, err := mon.CreateChannel(ctx, project.ID, "pager", name, map[string]string{"number": number})
+			return fmt.Sprint(err)
+		}
+		if got := create("a", "0"); got != "pager: number is not assigned" {
+			t.Errorf("a setting: %s", got)
+		}
+		if got := create("a", "1"); got == "no account" == elsewhere {
+			t.Errorf("no account, delivered elsewhere %v: %s", elsewhere, got)
+		}
+		if got := create("b", "3"); got != "<nil>" {
+			t.Errorf("ready: %s", got)
+		}
+		list, err := mon.Channels(ctx, project.ID)
+		must(t, err)
+		b := list[len(list)-1]
+		asked = nil
+		_, err = mon.UpdateChannelFunc(ctx, project.ID, b.ID, func(c channels.Channel) (channels.Channel, error) {
+			c.Name = "renamed"
+			return c, nil
+		})
+		must(t, err)
+		_, err = mon.UpdateChannel(ctx, project.ID, b.ID, b.Settings, nil)
+		must(t, err)
+		if asked != nil {
+			t.Errorf("asked about %q, which are stored", asked)
+		}
+		if _, err := mon.UpdateChannelFunc(ctx, project.ID, b.ID, func(c channels.Channel) (channels.Channel, error) {
+			c.Settings["number"] += "2"
+			c.Settings["number"] = strings.TrimPrefix(c.Settings["number"], "3")
+			return c, nil
+		}); err != nil {
+			t.Error(err)
+		}
+		if want := []string{"2", "9", "92"}; !slices.Equal(asked, want) {
+			t.Errorf("asked about %q, want %q", asked, want)
+		}
+	}
 }
-func (lacking) Configured() error { return errors.New("no account") }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
@@ -21,11 +22,16 @@ type Config struct {
 	Logger *slog.Logger
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
-	// Kinds are the kinds of channels that can be created. Default: channels.Kinds().
-	Kinds []channels.KindInfo
-	// Notifiers deliver alerts, by the kind of the channel; Kinds must list each kind. Default: none. Another server on
-	// the same database must then have some, or alerts fail after [DeliveryConfig].GiveUp.
-	Notifiers map[channels.Kind]channels.Notifier
+	// Channels are the kinds of channels, each with the notifier that delivers its alerts. Package channels/standard lists
+	// those of Rollcall. The monitor adds [channels.Group]. Default: none.
+	//
+	// A channel of a kind without a notifier cannot be created or get new settings: the error is a
+	// *[channels.NotConfiguredError]. What is stored already stays; [Monitor.Health] and the log name it.
+	Channels []channels.Type
+	// DeliveredElsewhere says that other programs on the same database deliver alerts to channels for which this one has no
+	// notifier, so that they can be created here. This program leaves such alerts to them. Alerts that nobody delivers fail
+	// after [DeliveryConfig].GiveUp.
+	DeliveredElsewhere bool
 	// OnAlert gets the alerts of every check of every project, whatever its channels. They go through the outbox as all
 	// alerts do: each arrives at least once, those about one check in order. An error is retried, also after a restart,
 	// unless [channels.Permanent] marks it. OnAlert must return soon after ctx ends and be safe for concurrent use.
@@ -119,8 +125,8 @@ func (config *Config) complete() (Config, error) {
 	if c.SpoolWait > MaxSpoolWait {
 		return c, fmt.Errorf("monitor: SpoolWait is too long: %v, the maximum is %v", c.SpoolWait, MaxSpoolWait)
 	}
-	if c.Kinds == nil {
-		c.Kinds = channels.Kinds()
+	if !slices.ContainsFunc(c.Channels, func(t channels.Type) bool { return t.Kind == channels.Group }) {
+		c.Channels = append(slices.Clip(c.Channels), channels.GroupType())
 	}
 	if c.Now == nil {
 		c.Now = time.Now

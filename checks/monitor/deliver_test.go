@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
@@ -88,14 +89,23 @@ func newOutbox(t *testing.T, db monitor.Store, change func(*monitor.Config)) out
 	o := outbox{setup: s, inbox: &inbox{}, store: db}
 	o.config = monitor.Config{
 		Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler), WriteTimeout: patience,
-		Kinds:     append(channels.Kinds(), channels.KindInfo{Kind: "pager", Settings: []channels.Setting{{Name: "token", Secret: true}}}),
-		Notifiers: map[channels.Kind]channels.Notifier{"pager": o.inbox},
+		Channels: append(standard.Kinds(), channels.Type{
+			Kind: "pager", Settings: []channels.Setting{{Name: "token", Secret: true}}, Notifier: o.inbox,
+		}),
 	}
 	if change != nil {
 		change(&o.config)
 	}
 	o.Monitor = o.server(t, db)
 	return o
+}
+
+// mute configures a monitor that only stores channels.
+func mute(c *monitor.Config) {
+	c.Channels, c.DeliveredElsewhere = slices.Clone(c.Channels), true
+	for i := range c.Channels {
+		c.Channels[i].Notifier = nil
+	}
 }
 
 // server returns a further monitor with the same configuration.

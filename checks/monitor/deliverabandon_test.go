@@ -17,14 +17,14 @@ func TestWithoutNotifiers(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
 		config := o.config
-		o.config.Notifiers = nil
-		mute := o.server(t, o.store)
+		mute(&o.config)
+		silent := o.server(t, o.store)
 		prune := func() {
 			t.Helper()
-			if n, err := mute.Deliver(t.Context()); n != 0 || err != nil {
+			if n, err := silent.Deliver(t.Context()); n != 0 || err != nil {
 				t.Errorf("%d sent, %v", n, err)
 			}
-			if _, err := mute.Prune(t.Context()); err != nil {
+			if _, err := silent.Prune(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -76,8 +76,8 @@ func TestNotAbandoned(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
 		sending := o.Monitor
-		o.config.Notifiers = nil
-		mute := o.server(t, o.store)
+		mute(&o.config)
+		silent := o.server(t, o.store)
 		o.set(answer(errors.New("away")))
 		c := o.watched(t, "a")
 		o.ping(t, c.ID, pings.Failure)
@@ -87,7 +87,7 @@ func TestNotAbandoned(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.clock.Advance(23 * time.Hour)
-			if _, err := mute.Prune(t.Context()); err != nil {
+			if _, err := silent.Prune(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -97,7 +97,10 @@ func TestNotAbandoned(t *testing.T) {
 
 // TestRunWithoutNotifiers gives up alerts while the monitor runs.
 func TestRunWithoutNotifiers(t *testing.T) {
-	config := func(c *monitor.Config) { c.Notifiers, c.Delivery.GiveUp = nil, time.Minute }
+	config := func(c *monitor.Config) {
+		mute(c)
+		c.Delivery.GiveUp = time.Minute
+	}
 	inBubble(t, config, func(t *testing.T, o outbox) {
 		o.channel(t, "pager", "ops", nil)
 		o.ping(t, o.watched(t, "a").ID, pings.Failure)

@@ -31,9 +31,8 @@ func newFleet(b *testing.B, db dbtest.DB, size, integrations int, notify channel
 	s := db.Open(b)
 	f := &fleetOfChecks{}
 	mon, err := monitor.New(s, &monitor.Config{
-		Now:       func() time.Time { return time.Now().Add(time.Duration(f.offset.Load())) },
-		Kinds:     []channels.KindInfo{{Kind: "pager"}},
-		Notifiers: map[channels.Kind]channels.Notifier{"pager": notify},
+		Now:      func() time.Time { return time.Now().Add(time.Duration(f.offset.Load())) },
+		Channels: []channels.Type{{Kind: "pager", Notifier: notify}},
 	})
 	if err != nil {
 		b.Fatal(err)

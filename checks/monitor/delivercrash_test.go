@@ -50,10 +50,9 @@ func courierMain(arguments string) error {
 		return err
 	}
 	mon, err := monitor.New(store, &monitor.Config{
-		Logger:    slog.New(slog.DiscardHandler),
-		Kinds:     []channels.KindInfo{{Kind: "pager"}},
-		Notifiers: map[channels.Kind]channels.Notifier{"pager": channels.NotifierFunc(poster(receiver))},
-		Delivery:  monitor.DeliveryConfig{Lease: 300 * time.Millisecond, Every: 50 * time.Millisecond, RetryFirst: 10 * time.Millisecond},
+		Logger:   slog.New(slog.DiscardHandler),
+		Channels: []channels.Type{{Kind: "pager", Notifier: channels.NotifierFunc(poster(receiver))}},
+		Delivery: monitor.DeliveryConfig{Lease: 300 * time.Millisecond, Every: 50 * time.Millisecond, RetryFirst: 10 * time.Millisecond},
 	})
 	if err != nil {
 		return err
@@ -148,7 +147,10 @@ func (f *fleet) stop() {
 func TestKillLosesNoAlert(t *testing.T) {
 	const jobs, each = 20, 10
 	run := func(t *testing.T, db dbtest.DB, servers, kills int) {
-		o := newOutbox(t, db.Open(t), func(c *monitor.Config) { c.Now, c.Notifiers = nil, nil })
+		o := newOutbox(t, db.Open(t), func(c *monitor.Config) {
+			mute(c)
+			c.Now = nil
+		})
 		o.channel(t, "pager", "ops", nil)
 		var list []checks.Check
 		for i := range jobs {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -114,19 +115,76 @@ func TestGiveUp(t *testing.T) {
 	})
 }
 
-// TestNotConfigured has a channel of a kind without a notifier.
+// TestNotConfigured has a channel of a kind without a notifier. A monitor refuses it, unless another one delivers. What is
+// stored passes as it is; alerts to it are left to the other monitor, or fail and are tried again, or fail for good if the
+// kind is unknown.
 func TestNotConfigured(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
-		o.channel(t, channels.SMS, "phone", map[string]string{"to": "+37120000000"})
-		c := o.watched(t, "a")
-		o.ping(t, c.ID, pings.Failure)
-		o.config.Notifiers = nil
-		if n, err := o.server(t, o.store).Deliver(t.Context()); n != 0 || err != nil {
+		ctx := t.Context()
+		to := map[string]string{"to": "+37120000000"}
+		refused := func(err error) bool {
+			lacks, ok := errors.AsType[*channels.NotConfiguredError](err)
+			return ok && *lacks == channels.NotConfiguredError{Kind: channels.SMS, Missing: "no account"}
+		}
+		i := slices.IndexFunc(o.config.Channels, func(t channels.Type) bool { return t.Kind == channels.SMS })
+		o.config.Channels[i].Missing = "no account"
+		o.Monitor = o.server(t, o.store)
+		if _, err := o.CreateChannel(ctx, o.project.ID, channels.SMS, "phone", to); !refused(err) {
+			t.Errorf("created: %v", err)
+		}
+		if list, err := o.Channels(ctx, o.project.ID); len(list) > 0 || err != nil {
+			t.Errorf("stored %v, %v", list, err)
+		}
+		if c := o.Health(ctx)[2]; !c.OK() {
+			t.Errorf("without channels: %+v", c)
+		}
+		o.config.DeliveredElsewhere = true
+		other := o.server(t, o.store)
+		phone, err := other.CreateChannel(ctx, o.project.ID, channels.SMS, "phone", to)
+		must(t, err)
+		if _, err := o.UpdateChannel(ctx, o.project.ID, phone.ID, map[string]string{"to": "+37120000001"}, nil); !refused(err) {
+			t.Errorf("updated: %v", err)
+		}
+		_, _, err = o.UpsertChannel(ctx, o.project.ID, channels.SMS, "phone", to)
+		must(t, err)
+		_, err = o.UpdateChannelFunc(ctx, o.project.ID, phone.ID, func(c channels.Channel) (channels.Channel, error) {
+			c.Name = "night"
+			return c, nil
+		})
+		must(t, err)
+
+		o.ping(t, o.watched(t, "a").ID, pings.Failure)
+		if n, err := other.Deliver(ctx); n != 0 || err != nil {
 			t.Errorf("%d sent, %v", n, err)
 		}
 		o.states(t, "down pending 0")
 		o.deliver(t)
-		o.states(t, `down failed 1 integrations of the kind "sms" are not configured on this server`)
+		o.states(t, "down pending 1 no account")
+		if c := other.Health(ctx)[2]; !c.OK() {
+			t.Errorf("delivered elsewhere: %+v", c)
+		}
+		want := "do not reach all integrations: 1 of the kind sms: no account"
+		if c := o.Health(ctx)[2]; c.Part != monitor.PartDeliveries || c.Problem != want || c.Err == nil || !strings.Contains(c.Err.Error(), `sms "night"`) {
+			t.Errorf("health %+v, want %s", c, want)
+		}
+		var log lockedLog
+		o.config.DeliveredElsewhere, o.config.Logger = false, slog.New(slog.NewTextHandler(&log, nil))
+		logging := o.server(t, o.store)
+		stopped, cancel := context.WithCancel(ctx)
+		done := make(chan error)
+		go func() { done <- logging.Run(stopped) }()
+		for !strings.Contains(log.String(), "alerts "+want) && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+		must(t, <-done)
+
+		o.clock.Advance(time.Hour)
+		o.config.Channels = slices.Delete(slices.Clone(o.config.Channels), i, i+1)
+		if _, err := o.server(t, o.store).Deliver(ctx); err != nil {
+			t.Error(err)
+		}
+		o.states(t, `down failed 2 integrations of the kind "sms" are not configured on this server`)
 	})
 }
 
@@ -246,10 +304,10 @@ func TestOrphans(t *testing.T) {
 // TestErrorText removes the secrets of a channel from an error, in whatever form the error has them.
 func TestErrorText(t *testing.T) {
 	headers := "Authorization: Bearer abc/d \"e\"\nX-Key: k€y"
-	kind := channels.KindInfo{Kind: "hook", Settings: []channels.Setting{{Name: "headers", Secret: true}, {Name: "to"}}}
+	kind := channels.Type{Kind: "hook", Settings: []channels.Setting{{Name: "headers", Secret: true}, {Name: "to"}}}
 	o := newOutbox(t, dbtest.SQLite(t).Open(t), func(c *monitor.Config) {
-		c.Kinds = append(c.Kinds, kind)
-		c.Notifiers["hook"] = c.Notifiers["pager"]
+		kind.Notifier = c.Channels[len(c.Channels)-1].Notifier
+		c.Channels = append(c.Channels, kind)
 	})
 	hook := o.channel(t, "hook", "hook", map[string]string{"headers": headers, "to": "ops"})
 	for text, want := range map[string]string{

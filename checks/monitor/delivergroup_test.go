@@ -139,7 +139,8 @@ func TestTestChannel(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		a := o.channel(t, "pager", "a", map[string]string{"token": "s3cret"})
 		o.channel(t, "pager", "b", nil)
-		sms := o.channel(t, channels.SMS, "sms", map[string]string{"to": "+37120000000"})
+		sms, err := o.with(t, o.store, monitor.Config{}).CreateChannel(t.Context(), o.project.ID, channels.SMS, "sms", map[string]string{"to": "+37120000000"})
+		must(t, err)
 		group := o.channel(t, channels.Group, "all", map[string]string{"channels": "*"})
 		test := func(id uuid.UUID) error { return o.TestChannel(t.Context(), o.project.ID, id) }
 		if err := test(a.ID); err != nil {
@@ -148,7 +149,7 @@ func TestTestChannel(t *testing.T) {
 		if notes := o.all(); len(notes) != 1 || !notes[0].Test || notes[0].Check.Project != "p" || notes[0].ID == "" {
 			t.Errorf("received %+v", notes)
 		}
-		if missing, ok := errors.AsType[*monitor.NotConfiguredError](test(sms.ID)); !ok || missing.Kind != channels.SMS {
+		if missing, ok := errors.AsType[*channels.NotConfiguredError](test(sms.ID)); !ok || missing.Kind != channels.SMS {
 			t.Errorf("without a notifier: %v", missing)
 		}
 		o.received()

@@ -139,7 +139,7 @@ func (m *Monitor) RetryFailedDeliveries(ctx context.Context, projectID uuid.UUID
 // a program that does not call Run. When ctx ends, unfinished sends have 5 seconds left, and other servers can send the
 // rest at once.
 //
-// Without Config.Notifiers, Deliver sends nothing to channels, and without Config.OnAlert nothing to that: another
+// Without a notifier in Config.Channels, Deliver sends nothing to channels, and without Config.OnAlert nothing to that: another
 // server may have them. See [Monitor.Prune].
 //
 // The error is that of ctx, [ErrUnavailable] or another error of the store.
@@ -157,17 +157,13 @@ func (m *Monitor) KeepIncidents(ctx context.Context) (handled int, err error) {
 	return m.courier.KeepIncidents(ctx)
 }
 
-// NotConfiguredError means that [Config].Notifiers has no notifier for a kind of channel.
-type NotConfiguredError = courier.NotConfiguredError
-
 // Configured returns nil if this monitor can send alerts to channels of a kind. Otherwise the error says why not, for
-// users: a *[NotConfiguredError] if there is no notifier, or the error of the notifier's method Configured() error, if it
-// has one. Another monitor on the database may be able to send them.
+// users: a *[channels.NotConfiguredError]. Another monitor on the database may be able to send them.
 func (m *Monitor) Configured(kind channels.Kind) error { return m.courier.Configured(kind) }
 
 // TestChannel sends a test alert to a channel of a project, or to each member of a group. It neither records nor
 // retries the attempt. The error is that of the notifier, with the text that [Delivery].Error would have; a
-// *[NotConfiguredError] if the kind has no notifier; or [checks.ErrNotFound]. TestChannel also closes the incident that
+// *[channels.NotConfiguredError] if the kind has no notifier; or [checks.ErrNotFound]. TestChannel also closes the incident that
 // the test has opened at an [channels.IncidentNotifier].
 func (m *Monitor) TestChannel(ctx context.Context, projectID, channelID uuid.UUID) error {
 	project, err := m.Project(ctx, projectID)
@@ -206,7 +202,7 @@ func (m *Monitor) TryChannel(ctx context.Context, c channels.Channel) error {
 // newCourier returns the courier of a monitor.
 func (m *Monitor) newCourier(c *Config) (*courier.Courier, error) {
 	config := courier.Config{
-		Limits: courier.Limits(c.Delivery), Store: m.store, Kinds: c.Kinds, Notifiers: c.Notifiers, OnAlert: c.OnAlert,
+		Limits: courier.Limits(c.Delivery), Store: m.store, Types: c.Channels, Elsewhere: c.DeliveredElsewhere, OnAlert: c.OnAlert,
 		Link: c.AlertLink, Now: m.Now, Log: m.logger("courier"),
 		Changed: func(ctx context.Context, changed []courier.Change) {
 			if slices.Contains(changed, courier.Change{}) {

@@ -26,7 +26,7 @@
 //
 // # Alerts
 //
-// [Config.OnAlert] is a function that gets every alert. [Config.Notifiers] deliver alerts to the channels of their
+// [Config.OnAlert] is a function that gets every alert. [Config.Channels] deliver alerts to the channels of their
 // checks. [Monitor.Run] calls both, for each alert at least once, even across crashes: an alert leaves the outbox only
 // when the function or the notifier has returned without an error. [channels.Notification].ID lets a receiver drop
 // duplicates. Alerts about one check to one channel arrive in order. The monitor retries failed attempts for a day with

@@ -41,18 +41,21 @@ func ExampleMonitor_UpsertChannel() {
 	store, err := sqlite.Open(ctx, sqlite.Memory)
 	check(err)
 	defer store.Close()
-	mon, err := monitor.New(store, nil)
+	pager := channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error { return nil })
+	mon, err := monitor.New(store, &monitor.Config{Channels: []channels.Type{
+		{Kind: "pager", Settings: []channels.Setting{{Name: "number", Required: true}}, Notifier: pager},
+	}})
 	check(err)
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)
 
-	for _, to := range []string{"ops@example.org", "ops@example.org", "oncall@example.org"} { // three starts of a program
-		_, change, err := mon.UpsertChannel(ctx, project.ID, channels.Email, "ops", map[string]string{"to": to})
+	for _, number := range []string{"12", "12", "13"} { // three starts of a program
+		_, change, err := mon.UpsertChannel(ctx, project.ID, "pager", "ops", map[string]string{"number": number})
 		check(err)
-		fmt.Println(to, change)
+		fmt.Println(number, change)
 	}
 	// Output:
-	// ops@example.org created
-	// ops@example.org unchanged
-	// oncall@example.org updated
+	// 12 created
+	// 12 unchanged
+	// 13 updated
 }

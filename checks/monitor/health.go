@@ -43,7 +43,8 @@ func (m *Monitor) Ready(ctx context.Context) []Condition { return m.health.Ready
 //     if that is longer. The time begins with the call of [Monitor.Run].
 //   - Deliveries are healthy unless an alert has been due for more than 5 minutes and this monitor has made no attempt
 //     at any in that time. A slow receiver alone is no problem. Alerts that this monitor leaves to others, for lack of
-//     notifiers or of OnAlert, do not count.
+//     notifiers or of OnAlert, do not count. They are not healthy either if there are channels to which nobody delivers:
+//     this monitor has no notifier for their kind, and Config.DeliveredElsewhere does not say that another has.
 //   - A spool, if there is one, is always healthy. Its Detail says how much it holds.
 func (m *Monitor) Health(ctx context.Context) []Condition { return m.health.Report(ctx) }
 

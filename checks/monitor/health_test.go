@@ -199,7 +199,7 @@ func TestHealthOfDeliveries(t *testing.T) {
 		}
 		s.ping(t, s.create(t, checks.Spec{Channels: new("*")}).ID, pings.Failure)
 		sends, err := monitor.New(store, &monitor.Config{
-			Now: s.clock.Now, Notifiers: map[channels.Kind]channels.Notifier{"email": deafNotifier{}},
+			Now: s.clock.Now, Channels: []channels.Type{{Kind: channels.Email, Notifier: deafNotifier{}}},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -82,8 +82,7 @@ func (d *desk) said() (list []string) {
 func newDesk(t *testing.T, o outbox, settings map[string]string) (outbox, *desk) {
 	t.Helper()
 	d := &desk{open: make(map[uuid.UUID][]string)}
-	o.config.Kinds = append(o.config.Kinds, channels.KindInfo{Kind: "desk"})
-	o.config.Notifiers["desk"] = d
+	o.config.Channels = append(o.config.Channels, channels.Type{Kind: "desk", Notifier: d})
 	o.Monitor = o.server(t, o.store)
 	o.channel(t, "desk", "desk", settings)
 	return o, d

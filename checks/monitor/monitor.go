@@ -84,13 +84,13 @@ func New(s Store, config *Config) (*Monitor, error) {
 		Store: m.store, Hold: rule, Margin: c.CommitMargin, Received: m.ingest.Received, Beat: m.vitals.Swept, Swept: m.observer.Swept,
 	})
 	m.admin = admin.New(admin.Config{
-		Store: m.store, Now: m.Now, Kinds: c.Kinds, CreateRate: c.CreateRate, MaxCreated: c.MaxCreated,
-		Hold: rule, Spooled: m.ingest.Spooled,
+		Store: m.store, Now: m.Now, Types: c.Channels, CreateRate: c.CreateRate, MaxCreated: c.MaxCreated,
+		Hold: rule, Spooled: m.ingest.Spooled, Configured: m.courier.Configured, Elsewhere: c.DeliveredElsewhere,
 	})
 	m.history = &history.History{Store: m.store, Now: m.Now, Log: m.logger("pruner"), Holder: run}
 	m.health = &health.Health{
 		Vitals: m.vitals, Store: m.store, WatchEvery: c.WatchEvery, Silence: m.ingest.Silence,
-		Delivers: m.courier.Delivers, Serves: m.courier.Serves, Spooled: m.spooled,
+		Delivers: m.courier.Delivers, Serves: m.courier.Serves, Unreachable: m.courier.Unreachable, Spooled: m.spooled,
 	}
 	return m, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -57,6 +58,9 @@ func configured(t *testing.T, db monitor.Store, spec monitor.ProjectSpec, config
 func (s setup) with(t *testing.T, db monitor.Store, config monitor.Config) *monitor.Monitor {
 	t.Helper()
 	config.Now, config.Logger = s.clock.Now, slog.New(slog.DiscardHandler)
+	if config.Channels == nil {
+		config.Channels, config.DeliveredElsewhere = standard.Kinds(), true
+	}
 	if config.WriteTimeout == 0 {
 		config.WriteTimeout = patience
 	}

@@ -28,7 +28,7 @@ func (f functions) monitor(t *testing.T, name string, notifiers bool) *monitor.M
 	t.Helper()
 	config := f.config
 	if !notifiers {
-		config.Notifiers = nil
+		mute(&config)
 	}
 	config.OnAlert = func(ctx context.Context, n channels.Notification) error {
 		return f.Notify(ctx, channels.Channel{Name: name}, n)
@@ -280,8 +280,8 @@ func TestOnAlertRuns(t *testing.T) {
 
 // TestFunctionKind refuses a kind that stands for OnAlert.
 func TestFunctionKind(t *testing.T) {
-	_, err := monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Kinds: []channels.KindInfo{{Kind: channels.Function}}})
-	if want := `monitor: Config.Kinds lists the kind "function", which stands for Config.OnAlert`; err == nil || err.Error() != want {
+	_, err := monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Channels: []channels.Type{{Kind: channels.Function}}})
+	if want := `monitor: Config.Channels lists the kind "function", which stands for Config.OnAlert`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }

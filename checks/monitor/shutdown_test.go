@@ -23,14 +23,14 @@ func TestShutdown(t *testing.T) {
 		arrived := make(chan struct{})
 		mon, err := monitor.New(open(), &monitor.Config{
 			Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-			Notifiers: map[channels.Kind]channels.Notifier{channels.Email: channels.NotifierFunc(
+			Channels: []channels.Type{{Kind: channels.Email, Settings: []channels.Setting{{Name: "to"}}, Notifier: channels.NotifierFunc(
 				func(context.Context, channels.Channel, channels.Notification) error {
 					select {
 					case arrived <- struct{}{}:
 					default:
 					}
 					return nil
-				})},
+				})}},
 			WatchEvery: time.Millisecond, PruneEvery: time.Millisecond,
 			Bodies: &shelf{}, BodyThreshold: 4, BodyEvery: time.Millisecond,
 			WriteTimeout: time.Minute, Delivery: monitor.DeliveryConfig{Every: time.Millisecond},

@@ -32,13 +32,19 @@ func (s *database) Channels(ctx context.Context, projectID uuid.UUID) ([]channel
 	return channelsOf(ctx, s.db, projectID)
 }
 
-func channelsOf(ctx context.Context, db bun.IDB, projectID uuid.UUID) ([]channels.Channel, error) {
-	return channelsWhere(ctx, db, "ch.project_id = ?", projectID)
+// OtherChannels returns channels of all projects that have none of these kinds, oldest first.
+func (s *database) OtherChannels(ctx context.Context, kinds []channels.Kind, limit int) ([]channels.Channel, error) {
+	return channelsWhere(ctx, s.db, int64(limit), "ch.kind NOT IN (?)", bun.List(kinds))
 }
 
-func channelsWhere(ctx context.Context, db bun.IDB, where string, arg any) ([]channels.Channel, error) {
+func channelsOf(ctx context.Context, db bun.IDB, projectID uuid.UUID) ([]channels.Channel, error) {
+	return channelsWhere(ctx, db, 0, "ch.project_id = ?", projectID)
+}
+
+// channelsWhere returns channels, oldest first. A limit of 0 is none.
+func channelsWhere(ctx context.Context, db bun.IDB, limit int64, where string, arg any) ([]channels.Channel, error) {
 	var rows []channelRow
-	err := db.NewSelect().Model(&rows).Where(where, arg).OrderExpr("ch.created_at, ch.id").Scan(ctx)
+	err := db.NewSelect().Model(&rows).Where(where, arg).OrderExpr("ch.created_at, ch.id").Limit(limit).Scan(ctx)
 	if err != nil {
 		return nil, translate(err)
 	}

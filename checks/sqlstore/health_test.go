@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -47,7 +48,7 @@ func TestBacklogInOrder(t *testing.T) {
 		bun := db.Bun(t)
 		store := dbtest.OpenOn(t, bun).Database()
 		clock := dbtest.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-		mon, err := monitor.New(store, &monitor.Config{Now: clock.Now})
+		mon, err := monitor.New(store, &monitor.Config{Now: clock.Now, Channels: standard.Kinds(), DeliveredElsewhere: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -138,7 +139,7 @@ func exchange(ctx context.Context, tx store.Tx, results []store.DeliveryResult, 
 // fillOutbox makes one real check with a flip and copies its rows.
 func fillOutbox(t *testing.T, store *sqlstore.Database, db *bun.DB, now time.Time) {
 	t.Helper()
-	mon, err := monitor.New(store, &monitor.Config{Now: func() time.Time { return now.Add(-time.Hour) }})
+	mon, err := monitor.New(store, &monitor.Config{Now: func() time.Time { return now.Add(-time.Hour) }, Channels: standard.Kinds(), DeliveredElsewhere: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -71,7 +72,7 @@ func newChaos(t *testing.T, db dbtest.DB) *chaos {
 	}
 	for range 3 {
 		store := db.Open(t).Database()
-		mon, err := monitor.New(store, &monitor.Config{Now: c.clock.Now})
+		mon, err := monitor.New(store, &monitor.Config{Now: c.clock.Now, Channels: standard.Kinds(), DeliveredElsewhere: true})
 		must(t, err)
 		c.stores, c.servers = append(c.stores, store), append(c.servers, mon)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -27,10 +28,11 @@ import (
 // TestSameOnBoth does the same random things on SQLite and on PostgreSQL. The monitors answer alike.
 func TestSameOnBoth(t *testing.T) {
 	p := &pair{random: rand.New(rand.NewPCG(1, 2)), clock: dbtest.NewClock(noon)}
+	email := channels.Type{Kind: channels.Email, Settings: []channels.Setting{{Name: "to"}}, Notifier: nowhere{}}
 	for i, s := range []*sqlstore.Database{dbtest.Memory(t).Database(), dbtest.PostgreSQL(t).Open(t).Database()} {
 		var err error
 		p.mons[i], err = monitor.New(s, &monitor.Config{Now: p.clock.Now, Logger: slog.New(slog.DiscardHandler),
-			Notifiers: map[channels.Kind]channels.Notifier{channels.Email: nowhere{}}})
+			Channels: append(standard.Kinds(), email), DeliveredElsewhere: true})
 		must(t, err)
 		project, _, err := p.mons[i].CreateProject(t.Context(), monitor.ProjectSpec{Name: "p", Plan: checks.Free})
 		must(t, err)

@@ -18,6 +18,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -54,7 +55,7 @@ func newFilled(t *testing.T, db dbtest.DB) *filled {
 	_, f.version, err = f.store.MigrateFrom(t.Context())
 	must(t, err)
 	clock := dbtest.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-	f.mon, err = monitor.New(f.store, &monitor.Config{Now: clock.Now})
+	f.mon, err = monitor.New(f.store, &monitor.Config{Now: clock.Now, Channels: standard.Kinds(), DeliveredElsewhere: true})
 	must(t, err)
 	project, _, err := f.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "jobs"})
 	must(t, err)

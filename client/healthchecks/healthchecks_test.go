@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -271,7 +272,7 @@ func TestNew(t *testing.T) {
 func TestImport(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		now := time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
-		mon, err := monitor.New(db.Open(t), &monitor.Config{Now: func() time.Time { return now }})
+		mon, err := monitor.New(db.Open(t), &monitor.Config{Now: func() time.Time { return now }, Channels: standard.Kinds(), DeliveredElsewhere: true})
 		if err != nil {
 			t.Fatal(err)
 		}

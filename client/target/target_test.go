@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 // serve starts a server and returns its monitor and a client for each kind of key.
 func serve(t *testing.T) (mon *monitor.Monitor, project checks.Project, readWrite, readOnly *client.Client) {
 	t.Helper()
-	mon, err := monitor.New(dbtest.SQLite(t).Open(t), nil)
+	mon, err := monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
@@ -20,12 +21,12 @@ func main() {
 	store, err := sqlite.Open(ctx, os.Args[1])
 	check(err)
 	defer store.Close()
-	mon, err := monitor.New(store, nil)
+	mon, err := monitor.New(store, &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true}) // the server delivers
 	check(err)
 
 	data, err := os.ReadFile(os.Args[2])
 	check(err)
-	doc, err := declare.Parse(data, &declare.Config{Name: os.Args[2], Env: variable})
+	doc, err := declare.Parse(data, &declare.Config{Name: os.Args[2], Types: standard.Kinds(), Env: variable})
 	check(err) // one line for each error in the file
 	target := declare.OnMonitor(mon)
 	plan, err := declare.NewPlan(ctx, target, doc, nil)

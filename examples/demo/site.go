@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -37,9 +38,14 @@ func newSite(ctx context.Context, o options, url string) (*site, error) {
 	}
 	s := &site{world: w, close: closeStore}
 	inbox := &inbox{tried: map[string]bool{}, end: end}
-	notifiers := map[channels.Kind]channels.Notifier{channels.Email: inbox, channels.SMS: inbox, channels.Webhook: inbox}
+	types := standard.Kinds()
+	for i := range types {
+		if k := types[i].Kind; k == channels.Email || k == channels.SMS || k == channels.Webhook {
+			types[i].Notifier = inbox
+		}
+	}
 	w.mon, err = monitor.New(store, &monitor.Config{
-		Now: w.clock.now, Notifiers: notifiers, Logger: slog.New(slog.DiscardHandler), // some alerts fail on purpose
+		Now: w.clock.now, Channels: types, Logger: slog.New(slog.DiscardHandler), // some alerts fail on purpose
 		AlertLink: func(c checks.Check, _ string) string { return dashboard.CheckURL(url, c) },
 	})
 	if err != nil {

@@ -19,13 +19,12 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// chat describes the kind and its settings.
-func chat() channels.KindInfo {
-	return channels.KindInfo{
-		Kind:     "chat",
-		Doc:      "Posts a line to a chat room.",
-		Settings: []channels.Setting{{Name: "url", Doc: "Where to post.", Required: true, Secret: true}},
-	}
+// chat is the kind: its settings, and what delivers the alerts.
+var chat = channels.Type{
+	Kind:     "chat",
+	Doc:      "Posts a line to a chat room.",
+	Settings: []channels.Setting{{Name: "url", Doc: "Where to post.", Required: true, Secret: true}},
+	Notifier: channels.NotifierFunc(post),
 }
 
 // post delivers an alert. channels.NotifierFunc makes it a channels.Notifier.
@@ -57,10 +56,7 @@ func main() {
 	store, err := sqlite.Open(ctx, os.Args[1])
 	check(err)
 	defer store.Close()
-	mon, err := monitor.New(store, &monitor.Config{
-		Kinds:     append(channels.Kinds(), chat()),
-		Notifiers: map[channels.Kind]channels.Notifier{"chat": channels.NotifierFunc(post)},
-	})
+	mon, err := monitor.New(store, &monitor.Config{Channels: []channels.Type{chat}})
 	check(err)
 	go mon.Run(ctx) // delivers alerts
 

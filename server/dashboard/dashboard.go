@@ -60,7 +60,7 @@ type Config struct {
 	// Default: none, and no page offers to subscribe the browser.
 	PushKey string
 	// Kinds are the kinds of integrations that editors may make and change. Default: all kinds of the monitor but those
-	// that are privileged, such as shell (see [channels.KindInfo]). Editors may test and delete integrations of any kind.
+	// that are privileged, such as shell (see [channels.Type]). Editors may test and delete integrations of any kind.
 	// An empty list that is not nil allows none.
 	Kinds []channels.Kind
 	// ImportClient makes the requests of imports from Healthchecks servers, whose addresses editors type. Default: a client

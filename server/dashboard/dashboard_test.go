@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -48,7 +49,7 @@ func newSiteStored(t *testing.T, around func(op string, do func() error) error, 
 	if around != nil {
 		db = &dbtest.Hooked{Store: db.(*sqlstore.Store), Around: around}
 	}
-	s.mon, err = monitor.New(db, &monitor.Config{Now: s.now})
+	s.mon, err = monitor.New(db, &monitor.Config{Now: s.now, Channels: standard.Kinds(), DeliveredElsewhere: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func TestIntegrationNotify(t *testing.T) {
 	b.get(s.path("integrations/new?kind=pager")).has(`<option value="both" selected>down and up</option>`,
 		`<option value="down">down only</option>`, `<option value="up">up only</option>`)
 	form.Set("s.notify", "sometimes")
-	b.post(s.path("integrations/new?kind=pager"), form).is(http.StatusBadRequest).has("Notify is not down, up or both.")
+	b.post(s.path("integrations/new?kind=pager"), form).is(http.StatusBadRequest).has("Notify is not both, down or up.")
 	form.Set("s.notify", "down")
 	made := s.created(b.post(s.path("integrations/new?kind=pager"), form))
 	path := s.path("integrations/" + made.ID.String())
@@ -280,13 +280,13 @@ func TestIntegrationsOfStandardKinds(t *testing.T) {
 	requests := 0
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests++ }))
 	defer inside.Close()
-	notifiers, err := standard.New(nil)
+	types, err := standard.New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSiteOn(t, &monitor.Config{Kinds: standard.Kinds(), Notifiers: notifiers})
+	s := newSiteOn(t, &monitor.Config{Channels: types, DeliveredElsewhere: true})
 	b := s.signedIn(s.keys.ReadWrite)
-	for _, info := range standard.Kinds() {
+	for _, info := range types {
 		want := http.StatusOK
 		if info.Privileged {
 			want = http.StatusForbidden

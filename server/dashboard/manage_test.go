@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
@@ -58,8 +60,8 @@ func (r *receiver) count() int {
 }
 
 // pager is a kind that only the test's program knows.
-func pager() channels.KindInfo {
-	return channels.KindInfo{
+func pager() channels.Type {
+	return channels.Type{
 		Kind: "pager", Title: "House pager", Category: "Our own", Doc: "Beeps in the house.",
 		Settings: []channels.Setting{
 			{Name: "server_url", Doc: "Where the house is.", Required: true},
@@ -80,14 +82,21 @@ func pager() channels.KindInfo {
 func withReceiver(t *testing.T, configure ...func(*config)) (*site, *receiver) {
 	t.Helper()
 	r := &receiver{}
-	kinds := append(channels.Kinds(), pager(), channels.KindInfo{
-		Kind: "command", Title: "Command", Privileged: true, Settings: []channels.Setting{{Name: "line", Required: true}},
-	})
+	own := pager()
+	own.Notifier = r
+	types := slices.DeleteFunc(standard.Kinds(), func(t channels.Type) bool { return t.Privileged })
+	for i := range types {
+		if types[i].Kind == channels.Email || types[i].Kind == channels.Webhook {
+			types[i].Notifier = r
+		}
+	}
 	s := newSiteOn(t, &monitor.Config{
-		Kinds:     kinds,
-		Notifiers: map[channels.Kind]channels.Notifier{"pager": r, "email": r, "webhook": r, "command": r},
-		Delivery:  monitor.DeliveryConfig{GiveUp: time.Hour},
-		Logger:    slog.New(slog.DiscardHandler),
+		Channels: append(types, own, channels.Type{
+			Kind: "command", Title: "Command", Privileged: true, Settings: []channels.Setting{{Name: "line", Required: true}}, Notifier: r,
+		}),
+		DeliveredElsewhere: true,
+		Delivery:           monitor.DeliveryConfig{GiveUp: time.Hour},
+		Logger:             slog.New(slog.DiscardHandler),
 	}, configure...)
 	return s, r
 }

@@ -5,8 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rollcall-dev/rollcall/channels"
-	"github.com/rollcall-dev/rollcall/channels/webpush"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
@@ -31,7 +30,7 @@ func TestPushWorker(t *testing.T) {
 // the server has a key.
 func TestPushForm(t *testing.T) {
 	for _, key := range []string{"", "k3y"} {
-		s := newSiteOn(t, &monitor.Config{Kinds: append(channels.Kinds(), webpush.Kind())}, func(c *config) { c.pages.PushKey = key })
+		s := newSiteOn(t, &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true}, func(c *config) { c.pages.PushKey = key })
 		b := s.signedIn(s.keys.ReadWrite)
 		b.get(s.path("integrations/new?kind=webhook")).is(http.StatusOK).hasNo("subscribe")
 		form := b.get(s.path("integrations/new?kind=webpush")).is(http.StatusOK)

@@ -23,6 +23,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
@@ -121,7 +122,7 @@ func TestMetrics(t *testing.T) {
 
 		clock := dbtest.NewClock(noon)
 		logger := slog.New(slog.DiscardHandler)
-		mon, err := monitor.New(db.Open(t), &monitor.Config{Observer: m, Now: clock.Now, Logger: logger})
+		mon, err := monitor.New(db.Open(t), &monitor.Config{Observer: m, Now: clock.Now, Logger: logger, Channels: standard.Kinds(), DeliveredElsewhere: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,11 @@ import (
 type Config struct {
 	Store store.Admin
 	Now   func() time.Time
-	Kinds []channels.KindInfo
+	// Types are the kinds of channels. Configured returns a *[channels.NotConfiguredError] for those to which this process
+	// cannot send; Elsewhere says that another one does.
+	Types      []channels.Type
+	Configured func(kind channels.Kind) error
+	Elsewhere  bool
 	// CreateRate is how many checks the pings of a project may create a minute, and MaxCreated from how many checks on they
 	// create no more. 0 is no limit.
 	CreateRate, MaxCreated int

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -104,10 +105,56 @@ func (a *Admin) UpdateChannelFunc(ctx context.Context, projectID, id uuid.UUID, 
 	})
 }
 
+// errNotAsked means that nobody has asked whether the new settings of a channel can be delivered to.
+var errNotAsked = errors.New("the settings have changed")
+
 // saveChannel saves the channel that fn returns, if fn says so. The list that fn gets has the channels of the project.
-// The account's lock keeps them from changing.
+// The account's lock keeps them from changing. With new settings, the kind must be ready to deliver to them: saveChannel
+// asks between two transactions, because the answer may take seconds.
 func (a *Admin) saveChannel(
 	ctx context.Context, projectID uuid.UUID, fn func(list []channels.Channel) (c channels.Channel, save bool, err error),
+) (c channels.Channel, err error) {
+	var asked map[string]string
+	for {
+		c, err = a.saveReady(ctx, projectID, asked, fn)
+		if !errors.Is(err, errNotAsked) {
+			return c, err
+		}
+		if err := a.ready(ctx, c); err != nil {
+			return channels.Channel{}, err
+		}
+		asked = c.Settings
+	}
+}
+
+// ready returns why nobody can deliver to a channel with new settings.
+func (a *Admin) ready(ctx context.Context, c channels.Channel) error {
+	if t := a.typeOf(c.Kind); t.Ready != nil {
+		err := t.Ready(ctx, c.Settings)
+		if e, ok := errors.AsType[*channels.SettingError](err); ok {
+			return &channels.SettingError{Kind: c.Kind, Setting: e.Setting, Reason: e.Reason}
+		}
+		if _, lacks := errors.AsType[*channels.NotConfiguredError](err); !lacks || !a.Elsewhere {
+			return err
+		}
+	}
+	return nil
+}
+
+// typeOf returns the type of a kind that Validate knows.
+func (a *Admin) typeOf(kind channels.Kind) (t channels.Type) {
+	for _, known := range a.Types {
+		if known.Kind == kind {
+			t = known
+		}
+	}
+	return t
+}
+
+// saveReady is one transaction of saveChannel. It fails with errNotAsked, and returns the channel, if the kind must be asked
+// about other settings than those in asked.
+func (a *Admin) saveReady(
+	ctx context.Context, projectID uuid.UUID, asked map[string]string, fn func(list []channels.Channel) (c channels.Channel, save bool, err error),
 ) (c channels.Channel, err error) {
 	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
@@ -121,12 +168,17 @@ func (a *Admin) saveChannel(
 		if c, save, err = fn(list); err != nil || !save {
 			return err
 		}
+		stored, found := channelByID(list, c.ID)
+		unchanged := found && maps.Equal(c.Settings, stored.Settings)
+		if a.typeOf(c.Kind).Ready != nil && !unchanged && (asked == nil || !maps.Equal(c.Settings, asked)) {
+			return errNotAsked
+		}
 		return tx.Save(ctx, store.Setup{Channel: &c})
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errNotAsked) {
 		return channels.Channel{}, err
 	}
-	return c, nil
+	return c, err
 }
 
 // newChannel returns a new channel with the identifier, project, kind, name, settings and sources of c.
@@ -145,13 +197,20 @@ func (a *Admin) newChannel(list []channels.Channel, c channels.Channel) (channel
 	return c, err
 }
 
-// ValidSettings returns the settings of a channel as they are stored.
+// ValidSettings returns the settings of a channel as they are stored. What the channel in the list has already passes.
 func (a *Admin) ValidSettings(list []channels.Channel, c channels.Channel, settings map[string]string) (map[string]string, error) {
-	settings, err := channels.Validate(a.Kinds, c.Kind, settings)
-	if err == nil && c.Kind == channels.Group {
-		return channels.ResolveGroup(list, c.ID, settings)
+	stored, _ := channelByID(list, c.ID)
+	valid, err := channels.Validate(a.Types, c.Kind, settings, stored.Settings)
+	if err != nil || stored.Settings != nil && maps.Equal(valid, stored.Settings) {
+		return valid, err
 	}
-	return settings, err
+	if err := a.Configured(c.Kind); err != nil && !a.Elsewhere {
+		return nil, err
+	}
+	if c.Kind == channels.Group {
+		return channels.ResolveGroup(list, c.ID, valid)
+	}
+	return valid, nil
 }
 
 // Channels returns the channels of a project, oldest first.

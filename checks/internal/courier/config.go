@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -31,14 +29,15 @@ type Limits struct {
 	Lease                  time.Duration
 }
 
-// Config configures a [Courier]. Only OnAlert, Notifiers, Link and Body may be nil.
+// Config configures a [Courier]. Only OnAlert, Types, Link and Body may be nil.
 type Config struct {
 	// Limits has a default for each field that is 0.
 	Limits
 	Store store.Courier
-	// Kinds lists the kinds of channels. Notifiers send to those of the kinds that this process can send to.
-	Kinds     []channels.KindInfo
-	Notifiers map[channels.Kind]channels.Notifier
+	// Types are the kinds of channels. Those with a notifier are the kinds that this process can send to.
+	Types []channels.Type
+	// Elsewhere says that another process sends to the others.
+	Elsewhere bool
 	// OnAlert gets the alerts to [store.OnAlert].
 	OnAlert func(ctx context.Context, n channels.Notification) error
 	// Link returns the address of a page about a check.
@@ -63,18 +62,12 @@ func (c *Config) validate() error {
 			return errors.New("a limit or an interval of DeliveryConfig is negative")
 		}
 	}
-	lists := func(kind channels.Kind) bool {
-		return slices.ContainsFunc(c.Kinds, func(k channels.KindInfo) bool { return k.Kind == kind })
-	}
-	if lists(channels.Function) {
-		return fmt.Errorf("Config.Kinds lists the kind %q, which stands for Config.OnAlert", channels.Function)
-	}
-	for _, kind := range slices.Sorted(maps.Keys(c.Notifiers)) {
-		if c.Notifiers[kind] == nil {
-			return fmt.Errorf("the notifier of the kind %q is nil", kind)
-		}
-		if !lists(kind) {
-			return fmt.Errorf("Config.Notifiers has the kind %q, which Config.Kinds does not list", kind)
+	for i, t := range c.Types {
+		switch t.Kind {
+		case "":
+			return fmt.Errorf("Config.Channels[%d] has no kind", i)
+		case channels.Function:
+			return fmt.Errorf("Config.Channels lists the kind %q, which stands for Config.OnAlert", t.Kind)
 		}
 	}
 	return nil
@@ -85,13 +78,4 @@ func (l *Limits) setDefaults() {
 	l.Sends, l.SendsPerChannel = cmp.Or(l.Sends, 512), cmp.Or(l.SendsPerChannel, 16)
 	l.RetryFirst, l.RetryMost = cmp.Or(l.RetryFirst, time.Second), cmp.Or(l.RetryMost, 10*time.Minute)
 	l.GiveUp = cmp.Or(l.GiveUp, 24*time.Hour)
-}
-
-// NotConfiguredError means that there is no notifier for a kind of channel.
-type NotConfiguredError struct {
-	Kind channels.Kind
-}
-
-func (e *NotConfiguredError) Error() string {
-	return fmt.Sprintf("integrations of the kind %q are not configured on this server", e.Kind)
 }

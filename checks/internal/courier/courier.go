@@ -10,7 +10,6 @@ package courier
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"time"
 
@@ -29,6 +28,7 @@ type Courier struct {
 
 	mu     sync.Mutex
 	paused map[uuid.UUID]time.Time // the end of the pause that a channel asked for
+	left   map[uuid.UUID]bool      // channels that are left to another process, as far as is known
 }
 
 // New returns a courier. It starts nothing.
@@ -37,11 +37,17 @@ func New(config Config) (*Courier, error) {
 		return nil, err
 	}
 	c := &Courier{
-		Config: config, notifiers: make(map[channels.Kind]channels.Notifier, len(config.Notifiers)+1),
-		toChannels: len(config.Notifiers) > 0, raised: make(chan struct{}, 1), paused: make(map[uuid.UUID]time.Time),
+		Config: config, notifiers: make(map[channels.Kind]channels.Notifier, len(config.Types)+1),
+		raised: make(chan struct{}, 1), paused: make(map[uuid.UUID]time.Time), left: make(map[uuid.UUID]bool),
 	}
 	c.Limits.setDefaults()
-	maps.Copy(c.notifiers, config.Notifiers)
+	for _, t := range config.Types {
+		delete(c.notifiers, t.Kind) // the last type of a kind counts
+		if t.Notifier != nil {
+			c.notifiers[t.Kind] = t.Notifier
+		}
+	}
+	c.toChannels = len(c.notifiers) > 0
 	if config.OnAlert != nil {
 		c.notifiers[channels.Function] = channels.NotifierFunc(
 			func(ctx context.Context, _ channels.Channel, n channels.Notification) error {
@@ -59,21 +65,30 @@ func (c *Courier) Serves(channel uuid.UUID) bool {
 	if channel == store.OnAlert.ID {
 		return c.notifiers[channels.Function] != nil
 	}
-	return c.toChannels
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.toChannels && !c.left[channel]
+}
+
+// leave leaves the alerts to a channel to another process from now on. The kind of a channel never changes.
+func (c *Courier) leave(channel uuid.UUID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left[channel] = true
 }
 
 // Configured returns nil if the courier can send to channels of a kind.
 func (c *Courier) Configured(kind channels.Kind) error {
-	notifier := c.notifiers[kind]
-	switch n, asks := notifier.(interface{ Configured() error }); {
-	case kind == channels.Group: // its members get the alerts
+	if kind == channels.Group || c.notifiers[kind] != nil { // the members of a group get its alerts
 		return nil
-	case notifier == nil:
-		return &NotConfiguredError{kind}
-	case asks:
-		return n.Configured()
 	}
-	return nil
+	e := &channels.NotConfiguredError{Kind: kind}
+	for _, t := range c.Types {
+		if t.Kind == kind {
+			e.Missing = t.Missing
+		}
+	}
+	return e
 }
 
 // Wake makes the loop look for deliveries at once.

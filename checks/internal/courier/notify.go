@@ -42,8 +42,8 @@ func (c *Courier) errorText(to channels.Channel, err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		text = fmt.Sprintf("no answer within %v", c.Timeout)
 	}
-	var kind channels.KindInfo // Every setting of an unknown kind is a secret.
-	for _, k := range c.Kinds {
+	var kind channels.Type // Every setting of an unknown kind is a secret.
+	for _, k := range c.Types {
 		if k.Kind == to.Kind {
 			kind = k
 		}

@@ -19,6 +19,7 @@ const (
 
 // Run sends alerts and keeps incidents until ctx ends. Unfinished sends then have 5 seconds left.
 func (c *Courier) Run(ctx context.Context) {
+	background.Attempt(ctx, c.Log, "cannot look for channels that nobody delivers to", c.warn)
 	var work sync.WaitGroup
 	defer work.Wait()
 	if c.toChannels {

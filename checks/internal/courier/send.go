@@ -42,8 +42,11 @@ func (l *loop) begin(ctx, sending context.Context, claimed []store.QueuedDeliver
 			r := over(a.QueuedDelivery, store.DeliverySent, "")
 			r.Copies = a.Members
 			l.finish(a, r)
+		case notifier == nil && l.Elsewhere:
+			l.leave(a.ChannelID)
+			l.giveBack(l.Now(), a.QueuedDelivery)
 		case notifier == nil:
-			l.conclude(ctx, &send{Alert: a, err: channels.Permanent(&NotConfiguredError{a.Channel.Kind})})
+			l.conclude(ctx, &send{Alert: a, err: l.lacks(a.Channel.Kind)})
 		default:
 			l.start(sending, notifier, &send{Alert: a, verdict: words.of(a, l.Now)})
 		}

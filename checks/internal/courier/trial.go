@@ -52,7 +52,7 @@ func (c *Courier) Try(ctx context.Context, project checks.Project, available []c
 func (c *Courier) try(ctx context.Context, project checks.Project, to channels.Channel) error {
 	notifier := c.notifiers[to.Kind]
 	if notifier == nil {
-		return &NotConfiguredError{to.Kind}
+		return c.Configured(to.Kind)
 	}
 	now := c.Now()
 	check := checks.Check{ID: uuid.New(), Settings: checks.Defaults(), State: checks.State{NPings: 1}}

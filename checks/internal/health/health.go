@@ -67,6 +67,8 @@ type Health struct {
 	// Delivers reports whether this monitor sends alerts, and Serves whether it sends those to a channel.
 	Delivers func() bool
 	Serves   func(channel uuid.UUID) bool
+	// Unreachable says to which stored channels nobody sends alerts, or "". The cause names them.
+	Unreachable func(ctx context.Context) (problem string, cause error)
 	// Spooled describes the spool, if there is one.
 	Spooled func() (s Spooled, ok bool)
 }
@@ -156,6 +158,14 @@ func (h *Health) watcher() Condition {
 }
 
 func (h *Health) deliveries(ctx context.Context) Condition {
+	c := h.backlog(ctx)
+	if c.OK() {
+		c.Problem, c.Err = h.Unreachable(ctx)
+	}
+	return c
+}
+
+func (h *Health) backlog(ctx context.Context) Condition {
 	c := Condition{Part: Deliveries}
 	if !h.Delivers() {
 		return c

@@ -28,7 +28,8 @@ func TestHealthWithSlowReceiver(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	h := &Health{
 		Vitals: &Vitals{Clock: func() time.Time { return now }}, Store: waiting{},
-		Delivers: func() bool { return true }, Serves: func(uuid.UUID) bool { return true },
+		Unreachable: func(context.Context) (string, error) { return "", nil },
+		Delivers:    func() bool { return true }, Serves: func(uuid.UUID) bool { return true },
 	}
 	for _, step := range []struct {
 		after   time.Duration

@@ -26,6 +26,8 @@ type Courier interface {
 	// Deliveries returns the history of deliveries, highest ID first. It leaves out those whose check or channel no
 	// longer exists.
 	Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error)
+	// OtherChannels returns up to limit channels of all projects that have none of these kinds, oldest first.
+	OtherChannels(ctx context.Context, kinds []channels.Kind, limit int) ([]channels.Channel, error)
 	// DueIncidents returns up to limit incidents that are due at an instant, those first that are due the longest. The
 	// monitor polls it, so it must be cheap if nothing is due.
 	DueIncidents(ctx context.Context, now time.Time, limit int) ([]Incident, error)

@@ -189,15 +189,12 @@ func TestYear(t *testing.T) {
 // TestChannel sends alerts to a channel of the program's own kind, too.
 func TestChannel(t *testing.T) {
 	var sent []string
-	kind := channels.KindInfo{Kind: "radio"}
-	mon := monitortest.New(noon, &monitor.Config{
-		Kinds: []channels.KindInfo{kind},
-		Notifiers: map[channels.Kind]channels.Notifier{"radio": channels.NotifierFunc(
-			func(_ context.Context, c channels.Channel, n channels.Notification) error {
-				sent = append(sent, c.Name+" "+n.Check.Name)
-				return nil
-			})},
-	})
+	radio := channels.Type{Kind: "radio", Notifier: channels.NotifierFunc(
+		func(_ context.Context, c channels.Channel, n channels.Notification) error {
+			sent = append(sent, c.Name+" "+n.Check.Name)
+			return nil
+		})}
+	mon := monitortest.New(noon, &monitor.Config{Channels: []channels.Type{radio}})
 	project, err := mon.OpenProject(t.Context(), "jobs")
 	if err != nil {
 		t.Fatal(err)

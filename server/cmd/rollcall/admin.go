@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -16,7 +17,7 @@ import (
 
 // withMonitor migrates the database and runs fn with a monitor on it. If create is set, it creates a missing SQLite file.
 func (a *app) withMonitor(ctx context.Context, create bool, fn func(mon *monitor.Monitor) error) error {
-	return a.withConfig(ctx, create, &monitor.Config{Kinds: channelKinds()}, fn)
+	return a.withConfig(ctx, create, &monitor.Config{Channels: standard.Kinds(), DeliveredElsewhere: true}, fn) // the server delivers
 }
 
 // withConfig is withMonitor with a monitor configuration.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
@@ -113,7 +114,7 @@ func (c *applyCmd) Run(ctx context.Context, a *app) error {
 	}
 	return c.withTarget(ctx, a, !c.DryRun, func(target declare.Target, _ *monitor.Monitor) error {
 		// A server does not reveal the name of the key's project, so its URL stands for the name.
-		plan, err := declare.NewPlan(ctx, target, doc, &declare.Options{Prune: c.Prune, Kinds: channelKinds(), Project: string(c.URL)})
+		plan, err := declare.NewPlan(ctx, target, doc, &declare.Options{Prune: c.Prune, Project: string(c.URL)})
 		if err != nil {
 			return a.listErrors(err)
 		}
@@ -135,7 +136,7 @@ func (c *applyCmd) Run(ctx context.Context, a *app) error {
 }
 
 func (c *applyCmd) read(a *app) (declare.Document, error) {
-	config := &declare.Config{Name: c.File, Kinds: channelKinds(), Env: c.env(a.secrets)}
+	config := &declare.Config{Name: c.File, Types: standard.Kinds(), Env: c.env(a.secrets)}
 	var in io.Reader = os.Stdin
 	dir := ""
 	if c.File == "-" {

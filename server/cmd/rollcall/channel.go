@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
@@ -255,7 +256,7 @@ type settingDoc struct {
 
 func (c channelKindsCmd) Run(a *app) error {
 	var documents []kindDoc
-	for _, kind := range channelKinds() {
+	for _, kind := range standard.Kinds() {
 		document := kindDoc{kind.Kind, kind.Doc, []settingDoc{}}
 		for _, s := range kind.AllSettings() {
 			document.Settings = append(document.Settings, settingDoc{s.Name, s.Doc, s.Required, s.Secret, s.Default})

@@ -9,6 +9,8 @@ import (
 	"text/template"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/rollcall-dev/rollcall/channels/standard"
 )
 
 type completionCmd struct {
@@ -182,7 +184,7 @@ func completionValueOf(v *kong.Value, label string) *completionValue {
 	case what == "directory":
 		value.Dirs = true
 	case what == "kind":
-		for _, kind := range channelKinds() {
+		for _, kind := range standard.Kinds() {
 			value.Words = append(value.Words, string(kind.Kind))
 		}
 	case what != "":

@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 )
 
 // root is the directory of the module.
@@ -264,12 +265,12 @@ func TestDocumentKinds(t *testing.T) {
 		var all []channels.Setting // of the kinds of the row
 		for _, kind := range code.FindAllStringSubmatch(names, -1) {
 			listed[kind[1]]++
-			i := slices.IndexFunc(channelKinds(), func(k channels.KindInfo) bool { return string(k.Kind) == kind[1] })
+			i := slices.IndexFunc(standard.Kinds(), func(k channels.Type) bool { return string(k.Kind) == kind[1] })
 			if i < 0 {
 				t.Errorf("the kind %s does not exist", kind[1])
 				continue
 			}
-			all = append(all, channelKinds()[i].Settings...)
+			all = append(all, standard.Kinds()[i].Settings...)
 		}
 		if strings.HasPrefix(settings, "see ") {
 			continue
@@ -288,7 +289,7 @@ func TestDocumentKinds(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range channelKinds() {
+	for _, kind := range standard.Kinds() {
 		if n := listed[string(kind.Kind)]; n != 1 {
 			t.Errorf("the kind %s is listed %d times", kind.Kind, n)
 		}

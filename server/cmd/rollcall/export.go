@@ -44,7 +44,7 @@ func (c *exportCmd) Run(ctx context.Context, a *app) error {
 			if err != nil {
 				return missing(err, "project %q", name)
 			}
-			doc.Projects = append(doc.Projects, declare.Export(state, channelKinds()))
+			doc.Projects = append(doc.Projects, declare.Export(state))
 		}
 		return nil
 	})

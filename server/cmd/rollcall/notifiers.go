@@ -61,8 +61,35 @@ type notifierFlags struct {
 // pushSecret names the secret that the key for Web Push is made of.
 const pushSecret = "webpush_key"
 
-// channelKinds returns all kinds of integrations.
-func channelKinds() []channels.KindInfo { return standard.Kinds() }
+// needs has the flag that the server lacks if it cannot deliver to integrations of a kind.
+var needs = map[channels.Kind]string{
+	channels.Email: "--mail-host", "shell": "--enable-shell",
+	channels.SMS: "--twilio-account-sid", channels.WhatsApp: "--twilio-account-sid", channels.Call: "--twilio-account-sid",
+}
+
+// namingFlags makes the errors of kinds that lack something name the flag of the server.
+func namingFlags(types []channels.Type) []channels.Type {
+	for i, t := range types {
+		hint := "; start it with " + needs[t.Kind]
+		if needs[t.Kind] == "" {
+			continue
+		}
+		if t.Notifier == nil {
+			types[i].Missing += hint
+		}
+		if t.Ready == nil {
+			continue
+		}
+		types[i].Ready = func(ctx context.Context, settings map[string]string) error {
+			err := t.Ready(ctx, settings)
+			if lacks, ok := errors.AsType[*channels.NotConfiguredError](err); ok {
+				return &channels.NotConfiguredError{Kind: lacks.Kind, Missing: lacks.Missing + hint}
+			}
+			return err
+		}
+	}
+	return types
+}
 
 // apply configures a monitor to deliver alerts.
 func (f notifierFlags) apply(config *monitor.Config) error {
@@ -86,11 +113,11 @@ func (f notifierFlags) apply(config *monitor.Config) error {
 			Secret:  func(ctx context.Context) (string, error) { return f.secret(ctx, pushSecret) },
 		}
 	}
-	notifiers, err := standard.New(&c)
+	types, err := standard.New(&c)
 	if err != nil {
 		return usageError{err}
 	}
-	config.Kinds, config.Notifiers = channelKinds(), notifiers
+	config.Channels = namingFlags(types)
 	return nil
 }
 

@@ -45,6 +45,8 @@ type serveCmd struct {
 
 	AlertLink linkTemplate `group:"Behaviour:" placeholder:"URL" help:"Page that alerts about a check link to, with the placeholders $$UUID, $$UNIQUE_KEY, $$SLUG, $$NAME and $$PROJECT after the host. Default: the page of the check in the dashboard; none with --no-dashboard."`
 
+	DeliveredElsewhere bool `group:"Behaviour:" help:"Leave alerts to other servers on the same database if this one lacks the flags for them, such as --mail-host. Without it, integrations that need these flags cannot be created or changed on the pages."`
+
 	ReportStarted bool `group:"Behaviour:" help:"Set the field started of a check to true during a run. Without it, the field is always false, as the API specifies."`
 	FlipsObject   bool `group:"Behaviour:" help:"Return flips as an object, as Healthchecks does, instead of the bare array that the API specifies."`
 	NoLegacyAPI   bool `name:"no-legacy-api" group:"Behaviour:" help:"Do not serve /api/v1/ and /api/v2/, which exist for clients built for older versions of the API."`

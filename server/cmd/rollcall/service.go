@@ -19,6 +19,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/channels/webpush"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -143,7 +144,7 @@ func localURL(listen string, addr net.Addr) address {
 func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monitor.Monitor, error) {
 	config := &monitor.Config{
 		Logger: s.log, AlertLink: s.linkAlerts(), CommitMargin: *s.CommitMargin,
-		CreateRate: s.CreateRateLimit, MaxCreated: s.MaxCreatedChecks, SpoolWait: s.SpoolWait,
+		CreateRate: s.CreateRateLimit, DeliveredElsewhere: s.DeliveredElsewhere, MaxCreated: s.MaxCreatedChecks, SpoolWait: s.SpoolWait,
 		Observer: s.observer(),
 	}
 	if s.spool != nil {
@@ -259,7 +260,7 @@ func dashboardKinds(flag []string, private bool) ([]channels.Kind, error) {
 	kinds := []channels.Kind{}
 	for _, name := range flag {
 		kind := channels.Kind(name)
-		if !slices.ContainsFunc(channelKinds(), func(k channels.KindInfo) bool { return k.Kind == kind }) {
+		if !slices.ContainsFunc(standard.Kinds(), func(k channels.Type) bool { return k.Kind == kind }) {
 			return nil, fmt.Errorf("--dashboard-kinds: the kind %q is unknown; rollcall channel kinds lists all", name)
 		}
 		kinds = append(kinds, kind)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/channels/webpush"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -73,13 +74,20 @@ func (s *site) start() {
 	s.must(err)
 	pushKey, err := webpush.PublicKey(pushSecret)
 	s.must(err)
-	kinds := append(channels.Kinds(), webpush.Kind())
-	s.mon, err = monitor.New(s.db.Open(s.T), &monitor.Config{Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler), Kinds: kinds, Notifiers: map[channels.Kind]channels.Notifier{
-		webpush.WebPush: pusher,
-		channels.Webhook: channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error {
-			return channels.Permanent(errors.New(hostile))
-		}),
-	}})
+	types := standard.Kinds()
+	for i := range types {
+		switch types[i].Kind {
+		case pusher.Kind:
+			types[i] = pusher
+		case channels.Webhook:
+			types[i].Notifier = channels.NotifierFunc(func(context.Context, channels.Channel, channels.Notification) error {
+				return channels.Permanent(errors.New(hostile))
+			})
+		}
+	}
+	s.mon, err = monitor.New(s.db.Open(s.T), &monitor.Config{
+		Now: s.clock.Now, Logger: slog.New(slog.DiscardHandler), Channels: types, DeliveredElsewhere: true,
+	})
 	s.must(err)
 	signer, err := badges.NewSigner([]byte("0123456789abcdef0123456789abcdef"))
 	s.must(err)

@@ -115,7 +115,7 @@ func blankForm(q *ui.Request, kind channels.Kind) (view integrationForm, err err
 }
 
 // fields returns the fields of a channel's settings.
-func fields(q *ui.Request, info channels.KindInfo, c channels.Channel) ([]field, error) {
+func fields(q *ui.Request, info channels.Type, c channels.Channel) ([]field, error) {
 	var list []field
 	for _, s := range info.AllSettings() {
 		f := field{Setting: s, Label: settingLabel(s.Name), Source: c.Sources[s.Name]}
@@ -353,7 +353,7 @@ func refuse(q *ui.Request, view integrationForm, form url.Values, err error) err
 //
 // Nobody may have a stored secret sent to a receiver of their choice. So if a setting changes that could decide where
 // the secrets go (see [channels.Setting]), all secrets must be typed again. The error is a *[channels.SettingError].
-func merge(info channels.KindInfo, c channels.Channel, wanted map[string]string, cleared func(name string) bool) (map[string]string, error) {
+func merge(info channels.Type, c channels.Channel, wanted map[string]string, cleared func(name string) bool) (map[string]string, error) {
 	settings := map[string]string{}
 	moved := "" // the setting that could send secrets elsewhere
 	var kept []channels.Setting
@@ -404,7 +404,7 @@ func settingLabel(name string) string {
 
 // inLabels replaces the names of settings in a text, such as "url_down", by their labels on the page. A name of one word
 // reads the same.
-func inLabels(info channels.KindInfo, text string) string {
+func inLabels(info channels.Type, text string) string {
 	settings := info.AllSettings()
 	slices.SortStableFunc(settings, func(a, b channels.Setting) int { return len(b.Name) - len(a.Name) })
 	for _, s := range settings {

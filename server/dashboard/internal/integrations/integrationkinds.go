@@ -20,7 +20,7 @@ type kindsView struct {
 
 // kindGroup is the kinds of one category.
 type kindGroup struct {
-	Category string
+	Category channels.Category
 	Kinds    []kindChoice
 }
 
@@ -30,10 +30,10 @@ type kindChoice struct {
 }
 
 // otherKinds is the category of kinds that have none.
-const otherKinds = "Others"
+const otherKinds channels.Category = "Others"
 
 // categories is the order of the categories that this module has. Those of a program come first.
-var categories = []string{channels.Mail, channels.Chat, channels.Push, channels.OnCall, channels.Custom, channels.Groups, otherKinds}
+var categories = []channels.Category{channels.CategoryMail, channels.CategoryChat, channels.CategoryPush, channels.CategoryOnCall, channels.CategoryCustom, channels.CategoryGroups, otherKinds}
 
 // kindChoices returns the kinds that match a text.
 func kindChoices(q *ui.Request, text string) kindsView {
@@ -41,13 +41,13 @@ func kindChoices(q *ui.Request, text string) kindsView {
 	view := kindsView{Text: search.Text}
 	allowed := kindsToMake(q)
 	view.None = len(allowed) == 0
-	groups := map[string][]kindChoice{}
+	groups := map[channels.Category][]kindChoice{}
 	for _, info := range allowed {
 		choice := kindChoice{Kind: string(info.Kind), Title: kindTitle(info), Doc: inLabels(info, info.Doc)}
 		if err := q.Mon.Configured(info.Kind); err != nil {
 			choice.Lacks = lacks(err)
 		}
-		if search.Matches(strings.ToLower(strings.Join([]string{choice.Kind, choice.Title, choice.Doc, info.Category}, "\n"))) {
+		if search.Matches(strings.ToLower(strings.Join([]string{choice.Kind, choice.Title, choice.Doc, string(info.Category)}, "\n"))) {
 			category := cmp.Or(info.Category, otherKinds)
 			groups[category] = append(groups[category], choice)
 		}

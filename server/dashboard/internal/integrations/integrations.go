@@ -92,7 +92,7 @@ func integrationOf(q *ui.Request, c channels.Channel) integration {
 
 // lacks says for people why a kind cannot be sent.
 func lacks(err error) string {
-	if _, none := errors.AsType[*monitor.NotConfiguredError](err); none {
+	if none, ok := errors.AsType[*channels.NotConfiguredError](err); ok && none.Missing == "" {
 		return "no sender is configured for this kind"
 	}
 	return err.Error()
@@ -135,7 +135,7 @@ func lastDelivery(q *ui.Request, channel uuid.UUID) (*deliveryRow, error) {
 }
 
 // kindOf returns what the monitor knows about a kind. As in [channels.Validate], the last of several counts.
-func kindOf(q *ui.Request, kind channels.Kind) (info channels.KindInfo, ok bool) {
+func kindOf(q *ui.Request, kind channels.Kind) (info channels.Type, ok bool) {
 	for _, k := range q.Mon.ChannelKinds() {
 		if k.Kind == kind {
 			info, ok = k, true
@@ -145,7 +145,7 @@ func kindOf(q *ui.Request, kind channels.Kind) (info channels.KindInfo, ok bool)
 }
 
 // mayMake reports whether pages make and change channels of a kind. See [ui.Config].Kinds.
-func mayMake(q *ui.Request, info channels.KindInfo) bool {
+func mayMake(q *ui.Request, info channels.Type) bool {
 	if q.Config.Kinds != nil {
 		return slices.Contains(q.Config.Kinds, info.Kind)
 	}
@@ -153,10 +153,10 @@ func mayMake(q *ui.Request, info channels.KindInfo) bool {
 }
 
 // kindsToMake returns the kinds of which pages make channels, each once.
-func kindsToMake(q *ui.Request) (list []channels.KindInfo) {
+func kindsToMake(q *ui.Request) (list []channels.Type) {
 	for i, k := range q.Mon.ChannelKinds() {
 		last, _ := kindOf(q, k.Kind)
-		first := !slices.ContainsFunc(q.Mon.ChannelKinds()[:i], func(other channels.KindInfo) bool { return other.Kind == k.Kind })
+		first := !slices.ContainsFunc(q.Mon.ChannelKinds()[:i], func(other channels.Type) bool { return other.Kind == k.Kind })
 		if first && mayMake(q, last) {
 			list = append(list, last)
 		}
@@ -164,7 +164,7 @@ func kindsToMake(q *ui.Request) (list []channels.KindInfo) {
 	return list
 }
 
-func kindTitle(info channels.KindInfo) string {
+func kindTitle(info channels.Type) string {
 	if info.Title != "" {
 		return info.Title
 	}

@@ -30,7 +30,7 @@ func export(q *ui.Request) error {
 		return err
 	}
 	var text bytes.Buffer
-	document := declare.Document{Projects: []declare.Project{declare.Export(state, q.Mon.ChannelKinds())}}
+	document := declare.Document{Projects: []declare.Project{declare.Export(state)}}
 	if err := document.Write(&text); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package channels_test
+package twilio_test
 
 import (
 	"maps"
@@ -7,7 +7,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/twilio"
 )
+
+const secret = "s3cretS3cret"
+
+func kinds(t *testing.T) []channels.Type {
+	t.Helper()
+	types, err := twilio.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return types
+}
 
 func TestValidatePhones(t *testing.T) {
 	type settings = map[string]string
@@ -63,7 +75,7 @@ func TestValidatePhones(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := channels.Validate(channels.Kinds(), channels.SMS, tt.given)
+			_, err := channels.Validate(kinds(t), channels.SMS, tt.given, nil)
 			text := ""
 			if err != nil {
 				text = err.Error()
@@ -113,7 +125,7 @@ func TestValidateWhatsAppAndCalls(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.kind)+" "+tt.name, func(t *testing.T) {
-			_, err := channels.Validate(channels.Kinds(), tt.kind, tt.given)
+			_, err := channels.Validate(kinds(t), tt.kind, tt.given, nil)
 			text := ""
 			if err != nil {
 				text = err.Error()

@@ -1,17 +1,19 @@
-package channels
+package twilio
 
 import (
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"github.com/rollcall-dev/rollcall/channels"
 )
 
-func smsKind() KindInfo {
-	return KindInfo{
-		Kind: SMS, Title: "Text message", Category: Mail,
+func smsKind() channels.Type {
+	return channels.Type{
+		Kind: channels.SMS, Title: "Text message", Category: channels.CategoryMail,
 		Doc: "Sends a text message to a phone through Twilio. " + accountDoc,
 		Settings: append(phoneSettings(),
-			Setting{
+			channels.Setting{
 				Name: "from",
 				Doc: "The sender: a phone number of the account in international form, a short code, " +
 					"or a name of at most 11 letters, digits and spaces.",
@@ -20,31 +22,31 @@ func smsKind() KindInfo {
 			},
 			serviceSetting(),
 		),
-		Check: func(settings map[string]string) *SettingError { return checkAccount(settings, true) },
+		Check: func(settings map[string]string) *channels.SettingError { return checkAccount(settings, true) },
 	}
 }
 
-func whatsAppKind() KindInfo {
-	return KindInfo{
-		Kind: WhatsApp, Title: "WhatsApp", Category: Mail,
+func whatsAppKind() channels.Type {
+	return channels.Type{
+		Kind: channels.WhatsApp, Title: "WhatsApp", Category: channels.CategoryMail,
 		Doc: "Sends a WhatsApp message through Twilio. WhatsApp delivers free text only for 24 hours after the recipient has " +
 			"written to the sender; at any other time it needs a template, content_sid. " + accountDoc,
 		Settings: append(phoneSettings(),
-			Setting{
+			channels.Setting{
 				Name:         "from",
 				Doc:          "The WhatsApp sender of the account: its phone number in international form.",
 				KeepsSecrets: true,
 				Check:        checkPhone,
 			},
 			serviceSetting(),
-			Setting{
+			channels.Setting{
 				Name: "content_sid",
 				Doc: "The approved content template for alerts: HX and 32 hexadecimal digits. Without it, alerts are free text. " +
 					"The server may have one for its account.",
 				KeepsSecrets: true,
 				Check:        checkSID("HX"),
 			},
-			Setting{
+			channels.Setting{
 				Name: "content_variables",
 				Doc: "The variables of the template, a JSON object of texts in which $TITLE stands for what happened, $TEXT for since " +
 					"when and why, $NAME for the check, $STATUS for up or down, and $REASON for why. " +
@@ -53,30 +55,30 @@ func whatsAppKind() KindInfo {
 				Check: checkVariables,
 			},
 		),
-		Check: func(settings map[string]string) *SettingError {
+		Check: func(settings map[string]string) *channels.SettingError {
 			switch {
 			case settings["content_sid"] != "" && settings["account_sid"] == "":
-				return &SettingError{Setting: "account_sid", Reason: "is missing, content_sid needs it"}
+				return &channels.SettingError{Setting: "account_sid", Reason: "is missing, content_sid needs it"}
 			case settings["content_variables"] != "" && settings["content_sid"] == "":
-				return &SettingError{Setting: "content_sid", Reason: "is missing, content_variables needs it"}
+				return &channels.SettingError{Setting: "content_sid", Reason: "is missing, content_variables needs it"}
 			}
 			return checkAccount(settings, true)
 		},
 	}
 }
 
-func callKind() KindInfo {
-	return KindInfo{
-		Kind: Call, Title: "Phone call", Category: Mail,
+func callKind() channels.Type {
+	return channels.Type{
+		Kind: channels.Call, Title: "Phone call", Category: channels.CategoryMail,
 		Doc: "Calls a phone through Twilio and reads the alert in English, twice. If the line is busy or nobody answers, it calls " +
 			"again, three times in all. " + accountDoc,
-		Settings: append(phoneSettings(), Setting{
+		Settings: append(phoneSettings(), channels.Setting{
 			Name:         "from",
 			Doc:          "The caller: a phone number of the account in international form.",
 			KeepsSecrets: true,
 			Check:        checkPhone,
 		}),
-		Check: func(settings map[string]string) *SettingError { return checkAccount(settings, false) },
+		Check: func(settings map[string]string) *channels.SettingError { return checkAccount(settings, false) },
 	}
 }
 
@@ -84,8 +86,8 @@ const accountDoc = "Either the server has an account there, or the integration h
 	"auth_token or api_key with api_secret."
 
 // phoneSettings are the recipient and the account.
-func phoneSettings() []Setting {
-	return []Setting{
+func phoneSettings() []channels.Setting {
+	return []channels.Setting{
 		{
 			Name:     "to",
 			Doc:      "The phone number in international form, such as +37120000000.",
@@ -119,8 +121,8 @@ func phoneSettings() []Setting {
 	}
 }
 
-func serviceSetting() Setting {
-	return Setting{
+func serviceSetting() channels.Setting {
+	return channels.Setting{
 		Name:         "messaging_service_sid",
 		Doc:          "The messaging service that chooses the sender, instead of from: MG and 32 hexadecimal digits.",
 		KeepsSecrets: true,
@@ -130,31 +132,31 @@ func serviceSetting() Setting {
 
 // checkAccount accepts a channel without an account, or with a complete one. A sender needs an account: in the server's
 // account it could belong to another user. services says whether the kind has messaging services.
-func checkAccount(settings map[string]string, services bool) *SettingError {
+func checkAccount(settings map[string]string, services bool) *channels.SettingError {
 	has := func(name string) bool { return settings[name] != "" }
 	if !has("account_sid") {
 		for _, name := range []string{"auth_token", "api_key", "api_secret", "from", "messaging_service_sid"} {
 			if has(name) {
-				return &SettingError{Setting: "account_sid", Reason: "is missing, " + name + " needs it"}
+				return &channels.SettingError{Setting: "account_sid", Reason: "is missing, " + name + " needs it"}
 			}
 		}
 		return nil
 	}
 	switch {
 	case has("auth_token") && (has("api_key") || has("api_secret")):
-		return &SettingError{Setting: "auth_token", Reason: "cannot be combined with api_key and api_secret"}
+		return &channels.SettingError{Setting: "auth_token", Reason: "cannot be combined with api_key and api_secret"}
 	case has("api_key") && !has("api_secret"):
-		return &SettingError{Setting: "api_secret", Reason: "is missing, api_key needs it"}
+		return &channels.SettingError{Setting: "api_secret", Reason: "is missing, api_key needs it"}
 	case !has("api_key") && has("api_secret"):
-		return &SettingError{Setting: "api_key", Reason: "is missing, api_secret needs it"}
+		return &channels.SettingError{Setting: "api_key", Reason: "is missing, api_secret needs it"}
 	case !has("auth_token") && !has("api_key"):
-		return &SettingError{Setting: "auth_token", Reason: "is missing, account_sid needs it or api_key"}
+		return &channels.SettingError{Setting: "auth_token", Reason: "is missing, account_sid needs it or api_key"}
 	case has("from") && has("messaging_service_sid"):
-		return &SettingError{Setting: "from", Reason: "cannot be combined with messaging_service_sid"}
+		return &channels.SettingError{Setting: "from", Reason: "cannot be combined with messaging_service_sid"}
 	case !has("from") && !services:
-		return &SettingError{Setting: "from", Reason: "is missing, account_sid needs it"}
+		return &channels.SettingError{Setting: "from", Reason: "is missing, account_sid needs it"}
 	case !has("from") && !has("messaging_service_sid"):
-		return &SettingError{Setting: "from", Reason: "and messaging_service_sid are both missing, account_sid needs one"}
+		return &channels.SettingError{Setting: "from", Reason: "and messaging_service_sid are both missing, account_sid needs one"}
 	}
 	return nil
 }

@@ -1,85 +1,59 @@
-package channels
+package webhook
 
 import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net/mail"
 	"net/url"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/rollcall-dev/rollcall/channels"
 )
 
-// maxAddresses is the maximum number of recipients, which every mail server accepts (RFC 5321, section 4.5.3.1.8).
-const maxAddresses = 100
-
-// Kinds returns the kinds of this package: [Email], [Webhook], [SMS], [WhatsApp], [Call] and [Group]. Every call returns a
-// new slice, so a program can append its own kinds and pass the result to [Validate].
-func Kinds() []KindInfo {
-	return []KindInfo{emailKind(), webhookKind(), smsKind(), whatsAppKind(), callKind(), groupKind()}
-}
-
-func emailKind() KindInfo {
-	return KindInfo{
-		Kind: Email, Title: "E-mail", Category: Mail,
-		Doc: "Sends an e-mail to one or several addresses.",
-		Settings: []Setting{{
-			Name:     "to",
-			Doc:      "The address, or several separated by commas.",
-			Required: true, KeepsSecrets: true,
-			Check: checkAddresses,
-		}, {
-			Name:         "unsubscribed",
-			Doc:          "The addresses that have unsubscribed by the link in a message. They get no more alerts until you remove them here.",
-			KeepsSecrets: true,
-			Check:        checkAddresses,
-		}},
-	}
-}
-
-func webhookKind() KindInfo {
-	info := KindInfo{
-		Kind: Webhook, Title: "Webhook", Category: Custom,
+// kind describes the kind and its settings.
+func kind() channels.Type {
+	info := channels.Type{
+		Kind: channels.Webhook, Title: "Webhook", Category: channels.CategoryCustom,
 		Doc: "Makes an HTTP request when a check goes down, and one when it goes up again. " +
 			"At least one of url_down and url_up is needed; without the other, that change is not reported. " +
 			"URLs, headers and bodies may have placeholders such as $NAME, $STATUS and $REASON.",
-		Check: func(settings map[string]string) *SettingError {
+		Check: func(settings map[string]string) *channels.SettingError {
 			if settings["url_down"] == "" && settings["url_up"] == "" {
-				return &SettingError{Setting: "url_down", Reason: "and url_up are both missing"}
+				return &channels.SettingError{Setting: "url_down", Reason: "and url_up are both missing"}
 			}
 			return nil
 		},
 	}
 	for _, to := range []string{"down", "up"} {
 		info.Settings = append(info.Settings,
-			Setting{
+			channels.Setting{
 				Name:   "url_" + to,
 				Doc:    "The http or https URL to request when a check goes " + to + ".",
 				Secret: true, // many services put a token into it
 				Check:  checkURL,
 			},
-			Setting{
+			channels.Setting{
 				Name:    "method_" + to,
 				Doc:     "The method of the request: GET, POST or PUT.",
 				Default: "POST", Options: []string{"GET", "POST", "PUT"}, KeepsSecrets: true,
-				Check: checkMethod,
 			},
-			Setting{
+			channels.Setting{
 				Name: "body_" + to,
 				Doc: "The body of the request, except of GET, which has none. " +
 					"Without it the request has a JSON document about the check.",
 				Lines: true, KeepsSecrets: true,
 			},
-			Setting{
+			channels.Setting{
 				Name:   "headers_" + to,
 				Doc:    `Headers of the request, one "Name: value" a line.`,
 				Secret: true, Lines: true,
 				Check: checkHeaders,
 			})
 	}
-	info.Settings = append(info.Settings, Setting{
+	info.Settings = append(info.Settings, channels.Setting{
 		Name: "secret",
 		Doc: "Signs the requests by the scheme of Standard Webhooks: whsec_ and the base64 of 24 to 64 bytes, " +
 			"or another text of at least 16 characters. Several, separated by spaces, each make a signature.",
@@ -87,21 +61,6 @@ func webhookKind() KindInfo {
 		Check:  checkSecret,
 	})
 	return info
-}
-
-// checkAddresses accepts a list of e-mail addresses.
-func checkAddresses(value string) error {
-	if strings.ContainsFunc(value, unicode.IsControl) {
-		return errors.New("contains a control character")
-	}
-	list, err := mail.ParseAddressList(value)
-	if err != nil || len(list) == 0 { // an empty group has no address and is no error
-		return errors.New("is not a comma-separated list of e-mail addresses")
-	}
-	if len(list) > maxAddresses {
-		return fmt.Errorf("has too many addresses: %d, the maximum is %d", len(list), maxAddresses)
-	}
-	return nil
 }
 
 // checkURL accepts the URLs that a webhook can request. It hides the error of url.Parse, which contains the URL.
@@ -125,15 +84,6 @@ func checkURL(value string) error {
 		}
 	}
 	return nil
-}
-
-// checkMethod accepts the methods that a webhook can use.
-func checkMethod(value string) error {
-	switch value {
-	case "GET", "POST", "PUT":
-		return nil
-	}
-	return errors.New("is not GET, POST or PUT")
 }
 
 // checkHeaders accepts HTTP headers, one a line, and empty lines.
