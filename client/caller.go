@@ -2,7 +2,9 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,11 +14,13 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
 )
 
 const (
-	// maxDocument bounds a JSON response in bytes. A list of 10,000 checks is far smaller.
-	maxDocument = 64 << 20
+	// maxResponse bounds a response in bytes. A list of 10,000 checks is far smaller.
+	maxResponse = 64 << 20
 	// maxRedirects bounds the redirects that one try follows.
 	maxRedirects = 5
 )
@@ -30,7 +34,6 @@ type request struct {
 	idempotent  bool                // may be retried after the server may have acted
 	meaning     func(refusal) error // the library's error for a response of 300 to 499; an [Error] wraps it
 	onHeader    func(http.Header)   // called with the header of every response unless nil
-	end         time.Time           // of the call, if not zero, instead of the time limit of the caller
 }
 
 // caller sends requests.
@@ -39,36 +42,32 @@ type caller struct {
 	userAgent string
 	timeout   time.Duration
 	tries     int
-	pause     *pause // of all calls after a 429; nil if a 429 concerns its call alone
+	maxWait   time.Duration
+	pause     pause // of all calls after a 429
 }
 
-func newCaller(config *Config, timeout time.Duration) (caller, error) {
+func newCaller(config *Config, timeout time.Duration) (*caller, error) {
 	var c Config
 	if config != nil {
 		c = *config
 	}
 	switch {
 	case c.Timeout < 0:
-		return caller{}, fmt.Errorf("client: Timeout is negative: %v", c.Timeout)
+		return nil, fmt.Errorf("client: Timeout is negative: %v", c.Timeout)
 	case c.Tries < 0:
-		return caller{}, fmt.Errorf("client: Tries is negative: %d", c.Tries)
+		return nil, fmt.Errorf("client: Tries is negative: %d", c.Tries)
+	case c.MaxWait < 0:
+		return nil, fmt.Errorf("client: MaxWait is negative: %v", c.MaxWait)
 	}
 	own := &http.Client{}
 	if c.HTTPClient != nil {
 		*own = *c.HTTPClient
 	}
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // see redirect
-	k := caller{http: own, userAgent: c.UserAgent, timeout: c.Timeout, tries: c.Tries}
-	if k.userAgent == "" {
-		k.userAgent = "rollcall-client"
-	}
-	if k.timeout == 0 {
-		k.timeout = timeout
-	}
-	if k.tries == 0 {
-		k.tries = DefaultTries
-	}
-	return k, nil
+	return &caller{
+		http: own, userAgent: cmp.Or(c.UserAgent, "rollcall-client"), timeout: cmp.Or(c.Timeout, timeout),
+		tries: cmp.Or(c.Tries, defaultTries), maxWait: cmp.Or(c.MaxWait, defaultMaxWait),
+	}, nil
 }
 
 // connectionError reports a try that ended without a complete response.
@@ -80,36 +79,29 @@ type connectionError struct {
 func (e *connectionError) Error() string { return e.err.Error() }
 func (e *connectionError) Unwrap() error { return e.err }
 
+// Is reports that the server is unavailable, unless the caller gave up or the certificate is wrong.
+func (e *connectionError) Is(target error) bool {
+	return target == checks.ErrUnavailable && !errors.Is(e.err, context.Canceled) && !isCertificate(e.err)
+}
+
+func isCertificate(err error) bool {
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	return ok
+}
+
 // errNoResponse cancels a try that takes too long.
 var errNoResponse = errors.New("no answer in time")
 
-// response is a response with a status of 200 to 299.
-type response struct {
-	*http.Response
-	timer  *time.Timer
-	cancel context.CancelCauseFunc
-	kept   bool // the caller of do closes the body
-}
-
-// try sends a request once and follows its redirects. The limit includes reading the body unless read keeps it.
-func (c *caller) try(ctx context.Context, r request, limit time.Duration, read func(*response) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(limit, func() { cancel(errNoResponse) })
-	res := &response{timer: timer, cancel: cancel}
-	defer func() {
-		if !res.kept {
-			timer.Stop()
-			cancel(nil)
-		}
-	}()
-	var err error
-	if res.Response, err = c.follow(ctx, r); err != nil {
+// try sends a request once and follows its redirects. The limit includes reading the body.
+func (c *caller) try(ctx context.Context, r request, limit time.Duration, read func(*http.Response) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errNoResponse)
+	defer cancel()
+	res, err := c.follow(ctx, r)
+	if err != nil {
 		return err
 	}
 	err = read(res)
-	if !res.kept {
-		closeBody(res.Response)
-	}
+	closeBody(res)
 	if e, ok := errors.AsType[*connectionError](err); ok {
 		return connectionFailure(ctx, e.err)
 	}
@@ -218,37 +210,26 @@ func closeBody(res *http.Response) {
 	res.Body.Close()
 }
 
-// decode reads the JSON document of a response.
-func (r *response) decode(into any) error {
-	data, err := io.ReadAll(io.LimitReader(r.Body, maxDocument+1))
+// readAll reads the body of a response.
+func readAll(res *http.Response) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxResponse+1))
 	switch {
 	case err != nil:
-		return &connectionError{err: err}
-	case len(data) > maxDocument:
-		return fmt.Errorf("the response is longer than %d bytes", maxDocument)
+		return nil, &connectionError{err: err}
+	case len(data) > maxResponse:
+		return nil, fmt.Errorf("the response is longer than %d bytes", maxResponse)
+	}
+	return data, nil
+}
+
+// decode reads the JSON document of a response.
+func decode(res *http.Response, into any) error {
+	data, err := readAll(res)
+	if err != nil {
+		return err
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotRollcall, err)
 	}
 	return nil
-}
-
-// keep hands the body over to the caller. From then on, only the caller's context bounds how long reading takes.
-func (r *response) keep() (io.ReadCloser, error) {
-	if !r.timer.Stop() {
-		return nil, &connectionError{err: errNoResponse}
-	}
-	r.kept = true
-	return &keptBody{ReadCloser: r.Body, cancel: r.cancel}, nil
-}
-
-type keptBody struct {
-	io.ReadCloser
-	cancel context.CancelCauseFunc
-}
-
-func (b *keptBody) Close() error {
-	err := b.ReadCloser.Close()
-	b.cancel(nil)
-	return err
 }

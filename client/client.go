@@ -6,22 +6,22 @@
 // A job needs a [Pinger] and the ping URL of its check:
 //
 //	p, err := client.NewPinger("https://rollcall.example.org/ping/"+id, nil)
-//	err, pingErr := p.Run(ctx, backup)
+//	defer p.Close(ctx)
+//	err = p.Run(ctx, backup)
 //
 // [Pinger.Run] reports the start of the function, then its success, or its failure with the error as text. It returns
-// the error of the job and the error of the pings separately, so that a job need not fail because its monitoring does.
-// The same by hand:
+// the error of the function alone, so that a job does not fail because its monitoring does. The same by hand:
 //
 //	run, _ := p.Start(ctx)
 //	if err := backup(ctx); err != nil {
-//		_ = run.Fail(ctx, []byte(err.Error()))
+//		_ = run.Failure(ctx, []byte(err.Error()))
 //	} else {
 //		_ = run.Success(ctx, nil)
 //	}
 //
 // # Checks
 //
-// A [Client] needs the URL of the server and an API key:
+// A [Client] is a [checks.Manager]. It needs the URL of the server and an API key:
 //
 //	c, err := client.New("https://rollcall.example.org", key, nil)
 //	spec := checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *"), TZ: new("Europe/Riga")}
@@ -30,7 +30,8 @@
 //
 // Settings and errors are those of the library. A [checks.Spec] holds the settings, errors.Is(err, checks.ErrNotFound)
 // is true if the server has no such check, and a *[checks.FieldError] names the setting that the server refused. An
-// [Error] holds the response itself.
+// [Error] holds the response itself. With a read-only key, a check has a UniqueKey and a BadgeURL, but no ID, Channels or
+// PingURL: use [Client.CheckByUniqueKey], [Client.FlipsByUniqueKey] and [Client.StatsByUniqueKey].
 //
 // # Answers of other programs
 //
@@ -47,6 +48,7 @@
 //     header Access-Control-Allow-Headers: X-Api-Key.
 //
 // A 429, and a status of 500 or above, may come from a proxy that speaks for the server, and says nothing about a check.
+// 502, 503, 504 and no response are [checks.ErrUnavailable].
 // Healthchecks answers a request for a missing check with the same page as a wrong path: that is ErrNotRollcall too.
 //
 // # Retries
@@ -59,34 +61,36 @@
 // [Client.Update], [Client.Pause], and [Client.Upsert] if a retry is certain to find the check that an earlier try
 // created. It retries [Client.Create], [Client.Resume] and [Client.Delete] only after a 429 or a failure to connect.
 //
+// A [Pinger] tries once before a method returns, and retries in the background.
+//
 // # Rate limits
 //
 // A 429 pauses all calls of the [Client] for the time in Retry-After, or a time that doubles with each 429 of a call. The
-// pause costs neither one of Config.Tries nor part of Config.Timeout: only ctx bounds how often a call waits for the
-// limit. If ctx ends before the pause, or Retry-After is more than 15 minutes, the error is [ErrRateLimited]. A [Pinger]
-// also retries after a 429, but within Config.Timeout, because a job waits for it, and without holding up other pings.
+// pause costs neither one of Config.Tries nor part of Config.Timeout. Config.MaxWait bounds the pauses of a call. If ctx
+// or Config.MaxWait ends before the pause, the error is [ErrRateLimited]. A 429 of a ping concerns its [Pinger] alone and
+// counts as a try.
 //
 // # Queue
 //
 // With Config.Queue, a [Pinger] keeps the pings that do not reach the server in files of that directory, and sends them
-// later, in order, before its next ping or when [Pinger.Flush] is called. Call Flush from time to time if the job runs
-// rarely. A ping that was kept returns an [ErrQueued] with the cause.
+// later, in order: in the background, before its next ping, or when [Pinger.Flush] is called. The background gives up
+// after Config.Tries, until the next ping. Call Flush from time to time if the job runs rarely. A ping that was kept
+// returns an [ErrQueued] with the cause.
 //
 //   - A ping is kept after no answer, a 429, a status of 500 or above, or [ErrNotRollcall], but not after a refusal such
 //     as 404 or 400. It is durable when the method returns, and survives kill -9 and a loss of power.
-//   - A kept ping has its own time in the header Rollcall-At, such as 2026-03-01T12:00:00.000000Z. A server that accepts
-//     late pings (rollcall serve --accept-late) logs it at that time and does not alert about it. It refuses one that is
-//     too old, or more than a minute in the future.
+//   - A ping that is sent more than a minute late has its own time in the header Rollcall-At, such as
+//     2026-03-01T12:00:00.000000Z. A server that accepts late pings (rollcall serve --accept-late) logs it at that time
+//     and does not alert about it. It refuses one that is too old.
 //   - Any other server ignores the header, and the ping counts at its arrival. A late success then says that the job is
 //     alive at that moment, and may hide for one more period that it is not. A new ping of the job follows at once and
 //     puts that right, but not after Flush alone: flush only to a server that accepts late pings.
-//   - Old pings delay a new one, but all of them together take at most Config.Timeout. If that is not enough, the new one
-//     is kept too, so that pings never overtake each other.
+//   - Old pings do not delay a job: while they wait, a new one is kept at once, so that pings never overtake each other.
 //   - Any number of goroutines and processes can use the directory. Each ping URL has a subdirectory, named by a hash of
 //     the URL, and only one process at a time sends its pings. After a change of the URL, the pings of the old one stay
 //     in their subdirectory until a Pinger has the old URL.
-//   - At most [MaxQueuedPings] and [MaxQueuedBytes] are kept for a ping URL. Beyond that the oldest ping is deleted, and
-//     the error says so.
+//   - At most 1000 pings and 32 MiB are kept for a ping URL. Beyond that the oldest ping is deleted, and OnPingError says
+//     so.
 //   - A file that cannot be read gets the extension .corrupt, and a ping that the server refuses gets .refused, so that
 //     neither holds up the others; the error names the file. Delete it, or rename it to .ping to send it again.
 //   - The files are readable by their owner alone. They hold the bodies of the pings, but not the ping URL.
@@ -110,20 +114,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
 // Defaults of a [Config].
 const (
-	DefaultTimeout     = time.Minute
-	DefaultPingTimeout = 10 * time.Second
-	DefaultTries       = 5
+	defaultTimeout     = time.Minute
+	defaultPingTimeout = 5 * time.Second
+	defaultTries       = 5
+	defaultMaxWait     = 15 * time.Minute
 )
 
 // Config configures the requests of a [Client] or a [Pinger]. The zero value of a field selects its default.
@@ -133,30 +140,39 @@ type Config struct {
 	// UserAgent is the User-Agent header of every request. The log of a check shows its first 200 characters.
 	// Default: "rollcall-client".
 	UserAgent string
-	// Timeout bounds a call with all its retries. A try that can be retried gets at most half of it. The calls of a Client
-	// may take longer by the pauses after a 429. Default: [DefaultTimeout] for a Client, [DefaultPingTimeout] for a Pinger.
+	// Timeout bounds a call of a [Client] with all its retries, but without the pauses after a 429. A try that can be
+	// retried gets at most half of it. Default: 1 minute. Of a [Pinger], it bounds one try, and so the time that a ping
+	// takes of its job. Default: 5 seconds.
 	Timeout time.Duration
-	// Tries is the maximum number of times that a request is sent, not counting those that got a 429. Default:
-	// [DefaultTries].
+	// Tries is the maximum number of times that a request is sent. Those of a Client that got a 429 do not count, those
+	// of a Pinger do. With 1, a Pinger without a queue does nothing in the background. Default: 5.
 	Tries int
+	// MaxWait bounds the pauses of a call after 429s. If the server asks for a longer one, the call ends with
+	// [ErrRateLimited], and a Pinger gives up. Default: 15 minutes.
+	MaxWait time.Duration
 	// Queue is a directory in which a [Pinger] keeps the pings that it could not send; see the package comment. A Client
-	// itself ignores it. Default: such pings are lost.
+	// itself ignores it. Default: a Pinger keeps them in memory until it gives up.
 	Queue string
-	// TraceID returns the trace that ctx belongs to, or "" if there is none. The first line of the body of every ping is
-	// then "trace_id=" and the result. Package job has the function for OpenTelemetry. Default: no trace.
-	TraceID func(ctx context.Context) string
+	// Job configures how a [Pinger] reports runs. It ignores BodyLimit, because the server states the limit. OnPingError
+	// also receives the errors of the background.
+	Job job.Config
 }
 
-// Client manages the checks of a project. It is safe for concurrent use.
+// keyLength is the length of an API key, of Rollcall and of Healthchecks.
+const keyLength = 32
+
+// Client manages the checks of a project. It is a [checks.Manager] and safe for concurrent use.
 type Client struct {
-	caller caller
+	caller *caller
 	config Config // of the pingers that Register makes
 	base   string // without a trailing slash
 	key    string
 }
 
+var _ checks.Manager = (*Client)(nil)
+
 // New returns a client for the server at baseURL, such as "https://rollcall.example.org". The key is an API key of the
-// project (server/API.md section 5); a read-only key can read checks, flips, statistics and badges. New makes no request. Its error
+// project, 32 characters; a read-only key can read checks, flips, statistics and badges. New makes no request. Its error
 // says which argument is wrong and never contains the key.
 func New(baseURL, key string, config *Config) (*Client, error) {
 	u, err := parseURL(baseURL)
@@ -167,8 +183,8 @@ func New(baseURL, key string, config *Config) (*Client, error) {
 		return nil, errors.New("client: the base URL must not contain a user name")
 	case u.RawQuery != "" || u.ForceQuery:
 		return nil, errors.New("client: the base URL must not contain a query")
-	case key == "":
-		return nil, errors.New("client: the API key is empty")
+	case len(key) != keyLength:
+		return nil, fmt.Errorf("client: the API key has %d characters, but every API key has %d", utf8.RuneCountInString(key), keyLength)
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, errors.New("client: the API key must consist of printable ASCII characters without spaces")
 	}
@@ -176,10 +192,9 @@ func New(baseURL, key string, config *Config) (*Client, error) {
 	if config != nil {
 		c.config = *config
 	}
-	if c.caller, err = newCaller(config, DefaultTimeout); err != nil {
+	if c.caller, err = newCaller(config, defaultTimeout); err != nil {
 		return nil, err
 	}
-	c.caller.pause = new(pause)
 	return c, nil
 }
 
@@ -234,9 +249,9 @@ func do[D, V any](ctx context.Context, c *Client, k call, translate func(D) (V, 
 	if err != nil {
 		return value, 0, err
 	}
-	err = c.caller.do(ctx, r, func(res *response) error {
+	err = c.caller.do(ctx, r, func(res *http.Response) error {
 		var document D
-		if err := res.decode(&document); err != nil {
+		if err := decode(res, &document); err != nil {
 			return err
 		}
 		status = res.StatusCode
@@ -281,19 +296,19 @@ func (c *Client) Fetch(ctx context.Context, path string, into any) error {
 	if err != nil {
 		return err
 	}
-	return c.caller.do(ctx, r, func(res *response) error { return res.decode(into) })
+	return c.caller.do(ctx, r, func(res *http.Response) error { return decode(res, into) })
 }
 
-// Status asks the server to query its database and returns nil if that worked (server/API.md section 4.13).
-func (c *Client) Status(ctx context.Context) error {
-	r, err := c.request(call{name: "status", method: http.MethodGet, path: "/api/v3/status/", idempotent: true})
+// Probe tests that the server's database answers queries. It needs no valid key.
+func (c *Client) Probe(ctx context.Context) error {
+	r, err := c.request(call{name: "probe", method: http.MethodGet, path: "/api/v3/status/", idempotent: true})
 	if err != nil {
 		return err
 	}
-	return c.caller.do(ctx, r, func(res *response) error {
-		text, err := io.ReadAll(io.LimitReader(res.Body, 1000))
+	return c.caller.do(ctx, r, func(res *http.Response) error {
+		text, err := readAll(res)
 		if err != nil {
-			return &connectionError{err: err}
+			return err
 		}
 		var document wire.Status
 		if string(bytes.TrimSpace(text)) != "OK" && (json.Unmarshal(text, &document) != nil || document.Status == "") { // "OK" is that of Healthchecks

@@ -2,9 +2,9 @@ package client_test
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +37,7 @@ func TestCheckIsWhatWasSet(t *testing.T) {
 	}
 	got := s.create(everything())
 	id := got.ID.String()
-	want := client.Check{
+	want := checks.Snapshot{
 		ID: got.ID, UniqueKey: checks.UniqueKey(got.ID),
 		Settings: checks.Settings{
 			Name: "Nightly <backup> é", Slug: "nightly", Tags: everything().Tags, Desc: "line\nline",
@@ -46,9 +46,7 @@ func TestCheckIsWhatWasSet(t *testing.T) {
 			FilterSubject: true, FilterBody: true, FilterHTTPBody: true, FilterDefaultFail: true,
 		},
 		Status: checks.StatusNew, Channels: []uuid.UUID{channel.ID},
-		PingURL: s.url + "/ping/" + id, UpdateURL: s.url + "/api/v3/checks/" + id,
-		PauseURL: s.url + "/api/v3/checks/" + id + "/pause", ResumeURL: s.url + "/api/v3/checks/" + id + "/resume",
-		BadgeURL: got.BadgeURL,
+		PingURL: s.url + "/ping/" + id, BadgeURL: got.BadgeURL,
 	}
 	equal(t, "created", got, want)
 	equal(t, "read", s.get(got), want)
@@ -74,8 +72,8 @@ func TestCheckIsWhatWasSet(t *testing.T) {
 	equal(t, "pinged", s.get(got), want)
 
 	// A read-only key does not reveal these (server/API.md section 2.1).
-	want.ID, want.PingURL, want.UpdateURL, want.PauseURL, want.ResumeURL = uuid.Nil, "", "", "", ""
-	read, err := s.reader.GetByUniqueKey(t.Context(), want.UniqueKey)
+	want.ID, want.PingURL = uuid.Nil, ""
+	read, err := s.reader.CheckByUniqueKey(t.Context(), want.UniqueKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,21 +90,21 @@ func TestList(t *testing.T) {
 		s.create(spec)
 	}
 	for _, test := range []struct {
-		query client.Query
+		query checks.Query
 		want  string
 	}{
-		{client.Query{}, "abc"},
-		{client.Query{Slug: "x"}, "ab"},
-		{client.Query{Slug: "none"}, ""},
-		{client.Query{Slug: "x&tag=t"}, ""},
-		{client.Query{Tags: []string{"t"}}, "ab"},
-		{client.Query{Tags: []string{"t", "&"}}, "a"},
-		{client.Query{Tags: []string{"u/%3F", ""}}, "a"},
-		{client.Query{Slug: "y", Tags: []string{"é"}}, "c"},
-		{client.Query{Tags: []string{"\xff\x00"}}, ""},
+		{checks.Query{}, "abc"},
+		{checks.Query{Slug: "x"}, "ab"},
+		{checks.Query{Slug: "none"}, ""},
+		{checks.Query{Slug: "x&tag=t"}, ""},
+		{checks.Query{Tags: []string{"t"}}, "ab"},
+		{checks.Query{Tags: []string{"t", "&"}}, "a"},
+		{checks.Query{Tags: []string{"u/%3F", ""}}, "a"},
+		{checks.Query{Slug: "y", Tags: []string{"é"}}, "c"},
+		{checks.Query{Tags: []string{"\xff\x00"}}, ""},
 	} {
 		for _, c := range []*client.Client{s.client, s.reader} {
-			list, err := c.List(t.Context(), test.query)
+			list, err := c.Checks(t.Context(), test.query)
 			got := ""
 			for _, check := range list {
 				got += check.Name
@@ -210,7 +208,7 @@ func TestLifeOfACheck(t *testing.T) {
 	if got, err := s.client.Delete(ctx, c.ID); err != nil || got.ID != c.ID || got.Status != checks.StatusDown {
 		t.Errorf("deleted: %+v, %v", got, err)
 	}
-	if _, err := s.client.Get(ctx, c.ID); !errors.Is(err, checks.ErrNotFound) {
+	if _, err := s.client.Check(ctx, c.ID); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("after the deletion: %v", err)
 	}
 }
@@ -229,14 +227,14 @@ func TestProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "channels", list, []client.Channel{{ID: made.ID, Name: "Ops", Kind: channels.Email}})
+	equal(t, "channels", list, []channels.Channel{{ID: made.ID, Name: "Ops", Kind: channels.Email}})
 
 	s.create(checks.Spec{Tags: []string{"db"}})
 	badges, err := s.reader.Badges(t.Context())
 	if err != nil || len(badges) != 2 || !strings.HasPrefix(badges["*"].SVG3, s.url) || !strings.HasSuffix(badges["db"].JSON, ".json") {
 		t.Errorf("badges %v, %v", badges, err)
 	}
-	if err := s.client.Status(t.Context()); err != nil {
+	if err := s.client.Probe(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -262,6 +260,13 @@ func TestErrors(t *testing.T) {
 			return ok && e.Field == name
 		}
 	}
+	selection := func(item string) func(error) bool {
+		return func(err error) bool {
+			e, ok := errors.AsType[*channels.SelectError](err)
+			_, isField := errors.AsType[*checks.FieldError](err)
+			return ok && !isField && e.Item == item && e.Error() == "channels: no integration has the id or name "+strconv.Quote(item)
+		}
+	}
 	wrong, err := client.New(s.url, strings.Repeat("x", 32), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -271,13 +276,13 @@ func TestErrors(t *testing.T) {
 		is   func(error) bool
 		text string
 	}{
-		"get":       {func() error { _, err := s.client.Get(ctx, none); return err }, missing, "client: get check: not found (status 404)"},
-		"get key":   {func() error { _, err := s.client.GetByUniqueKey(ctx, strings.Repeat("0", 40)); return err }, missing, "client: get check: not found (status 404)"},
-		"bad key":   {func() error { _, err := s.client.GetByUniqueKey(ctx, ".."); return err }, missing, "client: get check: not found"},
-		"empty key": {func() error { _, err := s.client.FlipsByUniqueKey(ctx, "", flips.Window{}); return err }, missing, "client: list flips: not found"},
-		"slug":      {func() error { _, err := s.client.CheckBySlug(ctx, "none"); return err }, missing, "client: get check: not found"},
-		"no slug":   {func() error { _, err := s.client.CheckBySlug(ctx, ""); return err }, missing, "client: get check: not found"},
-		"two slugs": {func() error { _, err := s.client.CheckBySlug(ctx, "twice"); return err }, ambiguous, "client: get check: ambiguous slug"},
+		"get":       {func() error { _, err := s.client.Check(ctx, none); return err }, missing, "client: get check 11111111-2222-4333-8444-555555555555: not found (status 404)"},
+		"get key":   {func() error { _, err := s.client.CheckByUniqueKey(ctx, strings.Repeat("0", 40)); return err }, missing, `client: get check "0000000000000000000000000000000000000000": not found (status 404)`},
+		"bad key":   {func() error { _, err := s.client.CheckByUniqueKey(ctx, ".."); return err }, missing, `client: get check "..": not found`},
+		"empty key": {func() error { _, err := s.client.FlipsByUniqueKey(ctx, "", flips.Window{}); return err }, missing, `client: list flips of check "": not found`},
+		"slug":      {func() error { _, err := s.client.CheckBySlug(ctx, "none"); return err }, missing, `client: get check "none": not found`},
+		"no slug":   {func() error { _, err := s.client.CheckBySlug(ctx, ""); return err }, missing, `client: get check "": not found`},
+		"two slugs": {func() error { _, err := s.client.CheckBySlug(ctx, "twice"); return err }, ambiguous, `client: get check "twice": ambiguous slug`},
 		"update":    {func() error { _, err := s.client.Update(ctx, none, checks.Spec{}); return err }, missing, ""},
 		"pause":     {func() error { _, err := s.client.Pause(ctx, none); return err }, missing, ""},
 		"resume":    {func() error { _, err := s.client.Resume(ctx, none); return err }, missing, ""},
@@ -288,22 +293,24 @@ func TestErrors(t *testing.T) {
 		"flips":     {func() error { _, err := s.client.Flips(ctx, none, flips.Window{}); return err }, missing, ""},
 		"ping":      {func() error { return s.pinger(s.url+"/ping/"+none.String()).Success(ctx, nil) }, missing, "client: success ping: not found (status 404)"},
 		"ambiguous": {func() error {
-			return s.pinger(client.SlugURL(s.url+"/ping/", s.project.PingKey, "twice")).Fail(ctx, nil)
+			return s.pinger(client.SlugURL(s.url+"/ping/", s.project.PingKey, "twice")).Failure(ctx, nil)
 		}, ambiguous, "client: fail ping: ambiguous slug (status 409)"},
 		"timeout": {func() error { _, err := s.client.Create(ctx, checks.Spec{Timeout: new(59 * time.Second)}); return err },
 			field("timeout"), "client: create check: timeout is too small: 59, the minimum is 60 (status 400)"},
 		"part of a second": {func() error {
 			_, err := s.client.Update(ctx, c.ID, checks.Spec{Grace: new(61500 * time.Millisecond)})
 			return err
-		}, field("grace"), "client: update check: grace is not a whole number of seconds: 1m1.5s"},
+		}, field("grace"), "client: update check " + c.ID.String() + ": grace is not a whole number of seconds: 1m1.5s"},
 		"invalid text": {func() error { _, err := s.client.Create(ctx, checks.Spec{Name: new("\xff")}); return err }, field("name"), ""},
-		"channel":      {func() error { _, err := s.client.Create(ctx, checks.Spec{Channels: new("x")}); return err }, status(400), ""},
-		"own id":       {func() error { _, err := s.client.Create(ctx, checks.Spec{ID: none}); return err }, field("uuid"), ""},
-		"wrong key":    {func() error { _, err := wrong.List(ctx, client.Query{}); return err }, status(401), "client: list checks: wrong api key (status 401)"},
-		"read-only":    {func() error { _, err := s.reader.Pings(ctx, c.ID); return err }, status(403), "client: list pings: the api key is read-only (status 403)"},
-		"window":       {func() error { _, err := s.client.Flips(ctx, c.ID, flips.Window{Last: -time.Second}); return err }, status(400), ""},
-		"no signal":    {func() error { return s.pinger(c.PingURL).Ping(ctx, pings.Signal{Kind: pings.Ignored}) }, field("signal"), ""},
-		"exit status":  {func() error { return s.pinger(c.PingURL).ExitStatus(ctx, 256, nil) }, field("signal"), ""},
+		"channel": {func() error { _, err := s.client.Create(ctx, checks.Spec{Channels: new("x")}); return err }, selection("x"),
+			`client: create check: channels: no integration has the id or name "x" (status 400)`},
+		"channels":    {func() error { _, err := s.client.Update(ctx, c.ID, checks.Spec{Channels: new(`a "b"`)}); return err }, selection(`a "b"`), ""},
+		"own id":      {func() error { _, err := s.client.Create(ctx, checks.Spec{ID: none}); return err }, field("uuid"), ""},
+		"wrong key":   {func() error { _, err := wrong.Checks(ctx, checks.Query{}); return err }, status(401), "client: list checks: wrong api key (status 401)"},
+		"read-only":   {func() error { _, err := s.reader.Pings(ctx, c.ID); return err }, status(403), "client: list pings of check " + c.ID.String() + ": the api key is read-only (status 403)"},
+		"window":      {func() error { _, err := s.client.Flips(ctx, c.ID, flips.Window{Last: -time.Second}); return err }, status(400), ""},
+		"no signal":   {func() error { return s.pinger(c.PingURL).Ping(ctx, pings.Signal{Kind: pings.Ignored}) }, field("signal"), ""},
+		"exit status": {func() error { return s.pinger(c.PingURL).ExitStatus(ctx, 256, nil) }, field("signal"), ""},
 		"exit and kind": {func() error {
 			return s.pinger(c.PingURL).Ping(ctx, pings.Signal{Kind: pings.Success, ExitStatus: new(3)})
 		}, field("signal"), "job: success ping: signal is not valid: the kind success contradicts the exit status 3"},
@@ -319,12 +326,12 @@ func TestErrors(t *testing.T) {
 	if !errors.Is(err, checks.ErrCheckLimit) || errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("beyond the check limit: %v", err)
 	}
-	if list, err := s.client.List(ctx, client.Query{}); err != nil || len(list) != 20 {
+	if list, err := s.client.Checks(ctx, checks.Query{}); err != nil || len(list) != checks.FreeChecks {
 		t.Errorf("%d checks, %v", len(list), err)
 	}
 }
 
-func TestPingBodyIsStreamed(t *testing.T) {
+func TestLargePingBody(t *testing.T) {
 	s := serve(t, server.Config{PingBodyLimit: 5_000_000}, checks.Paid)
 	c := s.create(checks.Spec{})
 	want := strings.Repeat("\x00é\xff\n", 1_000_000)
@@ -337,17 +344,6 @@ func TestPingBodyIsStreamed(t *testing.T) {
 	if got := s.body(c, 2); got != want {
 		t.Errorf("%d bytes, want %d", len(got), len(want))
 	}
-	body, err := s.client.PingBody(t.Context(), c.ID, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	start := make([]byte, 5)
-	if _, err := io.ReadFull(body, start); err != nil || string(start) != want[:5] {
-		t.Errorf("%q, %v", start, err)
-	}
-	if err := body.Close(); err != nil { // long before the end of the body
-		t.Error(err)
-	}
 }
 
 func TestNewRefuses(t *testing.T) {
@@ -355,17 +351,17 @@ func TestNewRefuses(t *testing.T) {
 		"", "rollcall.example.org", "ftp://rollcall.example.org", "http://", "https://:443/x", "http://h/%zz", "http://h/?a=b", "http://h/?",
 		"http://h/#x", "http://h#", "http://user:secret-word@h/", "http://h\n/secret-word",
 	} {
-		if c, err := client.New(url, "key", nil); err == nil || c != nil || strings.Contains(err.Error(), "secret-word") {
+		if c, err := client.New(url, someKey, nil); err == nil || c != nil || strings.Contains(err.Error(), "secret-word") {
 			t.Errorf("%q: %v", url, err)
 		}
 	}
-	for _, key := range []string{"", "a\nb", "a b", "é", "a\x00"} {
+	for _, key := range []string{"", "a", "rcw_secret", someKey[1:], someKey + "x", someKey[:30] + "\n-", someKey[:31] + " ", someKey[:30] + "é"} {
 		if _, err := client.New("http://h", key, nil); err == nil || len(key) > 1 && strings.Contains(err.Error(), key) {
 			t.Errorf("key %q: %v", key, err)
 		}
 	}
-	for _, config := range []client.Config{{Timeout: -1}, {Tries: -1}} {
-		if _, err := client.New("http://h", "key", &config); err == nil {
+	for _, config := range []client.Config{{Timeout: -1}, {Tries: -1}, {MaxWait: -1}} {
+		if _, err := client.New("http://h", someKey, &config); err == nil {
 			t.Errorf("%+v is accepted", config)
 		}
 		if _, err := client.NewPinger("http://h/x", &config); err == nil {
@@ -381,14 +377,14 @@ func TestOwnHTTPClient(t *testing.T) {
 		paths = append(paths, r.Method+" "+r.URL.String()+" "+r.UserAgent()+" "+r.Header.Get("X-Api-Key"))
 		return respond(r, 200, "application/json", `{"checks": []}`), nil
 	})}
-	c, err := client.New("https://h:8443/a%2Fb/c//", "the-key", &client.Config{HTTPClient: own, UserAgent: "my job"})
+	c, err := client.New("https://h:8443/a%2Fb/c//", someKey, &client.Config{HTTPClient: own, UserAgent: "my job"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.List(t.Context(), client.Query{Slug: "é&"}); err != nil {
+	if _, err := c.Checks(t.Context(), checks.Query{Slug: "é&"}); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"GET https://h:8443/a%2Fb/c/api/v3/checks/?slug=%C3%A9%26 my job the-key"}; !slices.Equal(paths, want) {
+	if want := []string{"GET https://h:8443/a%2Fb/c/api/v3/checks/?slug=%C3%A9%26 my job " + someKey}; !slices.Equal(paths, want) {
 		t.Errorf("%q, want %q", paths, want)
 	}
 	if own.CheckRedirect != nil {

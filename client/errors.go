@@ -9,9 +9,11 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
@@ -41,9 +43,13 @@ var (
 //   - [checks.ErrNotFound] for 404;
 //   - [checks.ErrNotPaused] for 409 of [Client.Resume];
 //   - [checks.ErrAmbiguousSlug] for 409 of a ping;
-//   - *[checks.FieldError] for 400 if the response names the field or query parameter at fault.
+//   - *[channels.SelectError] for 400 if the response names the field channels, and *[checks.FieldError] if it names
+//     another field or query parameter;
+//   - [checks.ErrUnavailable] for 502, 503 and 504, regardless of who answered. Any other status of 500 or above wraps
+//     nothing.
 //
-// A status of 500 or above wraps nothing, regardless of who answered.
+// A request that got no response wraps [checks.ErrUnavailable] too, unless its context was cancelled or the certificate
+// of the server is not valid.
 type Error struct {
 	// StatusCode is the HTTP status.
 	StatusCode int
@@ -84,10 +90,17 @@ func newError(res *http.Response, meaning func(refusal) error) *Error {
 	switch {
 	case f.status == http.StatusTooManyRequests: // often from the proxy in front of the server
 		e.cause = ErrRateLimited
+	case isAway(f.status):
+		e.cause = checks.ErrUnavailable
 	case f.status < http.StatusInternalServerError:
 		e.cause = meaning(f)
 	}
 	return e
+}
+
+// isAway reports whether a status means that the server or its database is not available at the moment.
+func isAway(status int) bool {
+	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
 
 // message returns the text of the server, if it is JSON or plain text, or else the usual phrase for the status. The HTML
@@ -131,11 +144,25 @@ func (f refusal) ofAPI(causes map[int]error) error {
 		}
 		return ErrNotRollcall
 	case http.StatusBadRequest:
-		if field := clean(document.Field); field != "" {
+		switch field := clean(document.Field); field {
+		case "":
+		case "channels":
+			return selectError(reason(f.message(), field))
+		default:
 			return &checks.FieldError{Field: field, Reason: reason(f.message(), field)}
 		}
 	}
 	return nil
+}
+
+// selectError returns the error of a selection of channels. Its reason quotes the item.
+func selectError(reason string) error {
+	e := &channels.SelectError{Reason: reason}
+	if i := strings.IndexByte(reason, '"'); i >= 0 {
+		quoted, _ := strconv.QuotedPrefix(reason[i:])
+		e.Item, _ = strconv.Unquote(quoted)
+	}
+	return e
 }
 
 // notFound is the text of the response about a check that does not exist.
@@ -175,7 +202,7 @@ func (f refusal) ofPing() error {
 }
 
 // readPing reads the response to a ping with a status of 200 to 299.
-func readPing(res *response) error {
+func readPing(res *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(res.Body, 100))
 	if err != nil {
 		return &connectionError{err: err}

@@ -83,7 +83,7 @@ func Example() {
 	check(err)
 	check(p.Success(ctx, []byte("42 files")))
 
-	list, err := c.List(ctx, client.Query{Tags: []string{"prod"}})
+	list, err := c.Checks(ctx, checks.Query{Tags: []string{"prod"}})
 	check(err)
 	for _, job := range list {
 		fmt.Println(job.Slug, job.Status, job.NPings)
@@ -102,15 +102,13 @@ func ExamplePinger_Run() {
 	// "?create=1" creates the check if none has this slug.
 	p, err := client.NewPinger(client.SlugURL(srv.pingURL, srv.pingKey, "backup")+"?create=1", nil)
 	check(err)
-	err, pingErr := p.Run(ctx, backup)
-	if pingErr != nil {
-		log.Print(pingErr) // no reason for the job to fail
-	}
+	defer p.Close(ctx)
+	err = p.Run(ctx, backup)
 	fmt.Println("the job:", err)
 
 	c, err := client.New(srv.url, srv.key, nil)
 	check(err)
-	list, err := c.List(ctx, client.Query{Slug: "backup"})
+	list, err := c.Checks(ctx, checks.Query{Slug: "backup"})
 	check(err)
 	fmt.Println("the check:", list[0].Status)
 	// Output:
@@ -140,10 +138,7 @@ func ExamplePinger_Start() {
 	}
 	body, err := c.PingBody(ctx, sync.ID, 3)
 	check(err)
-	defer body.Close()
-	text, err := io.ReadAll(body)
-	check(err)
-	fmt.Printf("%s\n", text)
+	fmt.Printf("%s\n", body)
 	// Output:
 	// 3 fail true
 	// 2 log true
@@ -196,7 +191,7 @@ func ExampleClient_Flips() {
 	p, err := client.NewPinger(job.PingURL, nil)
 	check(err)
 	check(p.Success(ctx, nil))
-	check(p.Fail(ctx, nil))
+	check(p.Failure(ctx, nil))
 
 	list, err := c.Flips(ctx, job.ID, flips.Window{Last: time.Hour})
 	check(err)
@@ -212,13 +207,13 @@ func ExampleClient_Flips() {
 func ExampleErrNotRollcall() {
 	proxy := httptest.NewServer(http.NotFoundHandler()) // something else than Rollcall at the base URL
 	defer proxy.Close()
-	c, err := client.New(proxy.URL, "rcw_00000000000000000000000000000", nil)
+	c, err := client.New(proxy.URL, "rcw_0000000000000000000000000000", nil)
 	check(err)
-	_, err = c.Get(context.Background(), uuid.MustParse("5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f"))
+	_, err = c.Check(context.Background(), uuid.MustParse("5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f"))
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, checks.ErrNotFound), errors.Is(err, client.ErrNotRollcall))
 	// Output:
-	// client: get check: 404 page not found (status 404): the answer is not Rollcall's, check the URL
+	// client: get check 5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f: 404 page not found (status 404): the answer is not Rollcall's, check the URL
 	// false true
 }
 
@@ -243,20 +238,18 @@ func ExampleMiddleware() {
 
 	c, err := client.New(srv.url, srv.key, nil)
 	check(err)
-	list, err := c.List(context.Background(), client.Query{Slug: "nightly"})
+	list, err := c.Checks(context.Background(), checks.Query{Slug: "nightly"})
 	check(err)
 	body, err := c.PingBody(context.Background(), list[0].ID, 2)
 	check(err)
-	defer body.Close()
-	text, err := io.ReadAll(body)
-	check(err)
-	fmt.Printf("%s: %s\n%s", list[0].Slug, list[0].Status, text)
+	fmt.Printf("%s: %s\n%s", list[0].Slug, list[0].Status, body)
 	// Output:
 	// nightly: up
 	// copied 42 files
 	// status 204 No Content
 }
 
+// While the server is away, a ping waits in a file. A later process sends it.
 func ExamplePinger_Flush() {
 	dir, err := os.MkdirTemp("", "queue")
 	check(err)
@@ -267,17 +260,25 @@ func ExamplePinger_Flush() {
 			http.Error(w, "away", http.StatusInternalServerError)
 			return
 		}
-		fmt.Println("got", path.Base(r.URL.Path), r.Header.Get("Rollcall-At") != "")
+		fmt.Println("got", path.Base(r.URL.Path))
 		fmt.Fprint(w, "OK")
 	}))
 	defer srv.Close()
-	p, err := client.NewPinger(srv.URL+"/ping/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f", &client.Config{Queue: dir})
+	ctx := context.Background()
+	config := client.Config{Queue: dir}
+	config.Job.OnPingError = func(_ context.Context, err error) { fmt.Println("in the background:", err) }
+
+	p, err := client.NewPinger(srv.URL+"/ping/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f", &config)
 	check(err)
-	err = p.Fail(context.Background(), []byte("disk full"))
-	fmt.Println(err)
+	fmt.Println(p.Failure(ctx, []byte("disk full")))
+	check(p.Close(ctx))
+
 	up = true
-	check(p.Flush(context.Background()))
+	p, err = client.NewPinger(srv.URL+"/ping/5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f", &config)
+	check(err)
+	check(p.Flush(ctx))
 	// Output:
 	// client: fail ping: away (status 500); the ping waits in the queue
-	// got fail true
+	// in the background: client: fail ping: away (status 500); the ping waits in the queue
+	// got fail
 }

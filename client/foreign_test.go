@@ -26,7 +26,7 @@ func (a answer) clients(t *testing.T) (*client.Client, *client.Pinger) {
 	config := &client.Config{Tries: 1, HTTPClient: &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 		return respond(r, a.status, a.kind, a.body, a.headers...), nil
 	})}}
-	c, err := client.New("https://rollcall.example.org", "key", config)
+	c, err := client.New("https://rollcall.example.org", someKey, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,9 +40,9 @@ func (a answer) clients(t *testing.T) (*client.Client, *client.Pinger) {
 // calls makes one call of each kind. All are about something that does not exist.
 func calls(ctx context.Context, c *client.Client, p *client.Pinger) map[string]error {
 	errs := make(map[string]error)
-	_, errs["list"] = c.List(ctx, client.Query{})
-	_, errs["get"] = c.Get(ctx, someID)
-	_, errs["get by key"] = c.GetByUniqueKey(ctx, checks.UniqueKey(someID))
+	_, errs["list"] = c.Checks(ctx, checks.Query{})
+	_, errs["get"] = c.Check(ctx, someID)
+	_, errs["get by key"] = c.CheckByUniqueKey(ctx, checks.UniqueKey(someID))
 	_, errs["create"] = c.Create(ctx, checks.Spec{})
 	_, _, errs["upsert"] = c.Upsert(ctx, checks.Spec{Slug: new("x")}, checks.UniqueSlug)
 	_, errs["update"] = c.Update(ctx, someID, checks.Spec{})
@@ -54,7 +54,7 @@ func calls(ctx context.Context, c *client.Client, p *client.Pinger) map[string]e
 	_, errs["flips"] = c.Flips(ctx, someID, flips.Window{})
 	_, errs["channels"] = c.Channels(ctx)
 	_, errs["badges"] = c.Badges(ctx)
-	errs["status"] = c.Status(ctx)
+	errs["status"] = c.Probe(ctx)
 	if p != nil {
 		errs["ping"] = p.Success(ctx, nil)
 	}
@@ -64,7 +64,7 @@ func calls(ctx context.Context, c *client.Client, p *client.Pinger) map[string]e
 // meanings are the errors that a program may act on.
 var meanings = []error{
 	checks.ErrNotFound, checks.ErrCheckLimit, checks.ErrNotPaused, checks.ErrAmbiguousSlug,
-	client.ErrUnauthorized, client.ErrRateLimited, client.ErrNotRollcall,
+	client.ErrUnauthorized, client.ErrRateLimited, client.ErrNotRollcall, checks.ErrUnavailable,
 }
 
 // only reports whether an error is the wanted one of meanings, and no other of them. Nil wants none of them.
@@ -119,7 +119,7 @@ func TestAnswersOfOtherPrograms(t *testing.T) {
 		}
 	}
 	// A proxy speaks for a server that is down, and limits requests in its place.
-	for status, want := range map[int]error{429: client.ErrRateLimited, 500: nil, 502: nil, 503: nil, 504: nil, 530: nil} {
+	for status, want := range map[int]error{429: client.ErrRateLimited, 500: nil, 502: checks.ErrUnavailable, 503: checks.ErrUnavailable, 504: checks.ErrUnavailable, 530: nil} {
 		c, p := answer{status, "text/html", nginx, []string{"Retry-After", "3600"}}.clients(t)
 		for call, err := range calls(t.Context(), c, p) {
 			if e, ok := errors.AsType[*client.Error](err); !only(err, want) || !ok || e.StatusCode != status {
@@ -147,7 +147,7 @@ func TestAnswersOfHealthchecks(t *testing.T) {
 		{"create", answer{400, "application/json", `{"error": "json validation error: tz is not a valid timezone"}`, cors}, nil},
 		{"flips", answer{400, html, "", cors}, nil},
 		{"resume", answer{409, html, "check is not paused", cors}, checks.ErrNotPaused},
-		{"body", answer{503, html, "", cors}, nil},
+		{"body", answer{503, html, "", cors}, checks.ErrUnavailable},
 		{"list", answer{429, "text/html", nginx, nil}, client.ErrRateLimited},
 		{"ping", answer{404, html, "not found", nil}, checks.ErrNotFound},
 		{"ping", answer{400, html, "invalid url format", nil}, nil},
@@ -172,7 +172,7 @@ func TestAnswersOfHealthchecks(t *testing.T) {
 		if err := p.Success(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
-		if err := c.Status(t.Context()); (err == nil) != (ok.status == 200) {
+		if err := c.Probe(t.Context()); (err == nil) != (ok.status == 200) {
 			t.Error(err)
 		}
 	}
@@ -225,11 +225,11 @@ func TestWrongBaseURL(t *testing.T) {
 // The message tells what to look at.
 func TestErrNotRollcallText(t *testing.T) {
 	c, p := answer{404, "text/html", nginx, nil}.clients(t)
-	_, err := c.Get(t.Context(), someID)
-	equal(t, "404", fmt.Sprint(err), "client: get check: not found (status 404): the answer is not Rollcall's, check the URL")
-	equal(t, "ping", fmt.Sprint(p.Fail(t.Context(), nil)), "client: fail ping: not found (status 404): the answer is not Rollcall's, check the URL")
+	_, err := c.Check(t.Context(), someID)
+	equal(t, "404", fmt.Sprint(err), "client: get check 11111111-2222-4333-8444-555555555555: not found (status 404): the answer is not Rollcall's, check the URL")
+	equal(t, "ping", fmt.Sprint(p.Failure(t.Context(), nil)), "client: fail ping: not found (status 404): the answer is not Rollcall's, check the URL")
 	c, p = answer{200, "text/html", "<html>", nil}.clients(t)
-	_, err = c.Get(t.Context(), someID)
-	equal(t, "200", fmt.Sprint(err), "client: get check: the answer is not Rollcall's, check the URL: invalid character '<' looking for beginning of value")
+	_, err = c.Check(t.Context(), someID)
+	equal(t, "200", fmt.Sprint(err), "client: get check 11111111-2222-4333-8444-555555555555: the answer is not Rollcall's, check the URL: invalid character '<' looking for beginning of value")
 	equal(t, "ping", fmt.Sprint(p.Log(t.Context(), nil)), "client: log ping: the answer is not Rollcall's, check the URL")
 }

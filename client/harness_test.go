@@ -17,6 +17,7 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/client"
+	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -73,7 +74,7 @@ func serve(t *testing.T, config server.Config, plan checks.Plan) *site {
 }
 
 // create creates a check.
-func (s *site) create(spec checks.Spec) client.Check {
+func (s *site) create(spec checks.Spec) checks.Snapshot {
 	s.Helper()
 	c, err := s.client.Create(s.Context(), spec)
 	if err != nil {
@@ -83,9 +84,9 @@ func (s *site) create(spec checks.Spec) client.Check {
 }
 
 // get reads a check.
-func (s *site) get(c client.Check) client.Check {
+func (s *site) get(c checks.Snapshot) checks.Snapshot {
 	s.Helper()
-	got, err := s.client.Get(s.Context(), c.ID)
+	got, err := s.client.Check(s.Context(), c.ID)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func (s *site) pinger(url string) *client.Pinger {
 }
 
 // log returns the pings of a check, oldest first, and their bodies.
-func (s *site) log(c client.Check) (list []client.Ping, bodies []string) {
+func (s *site) log(c checks.Snapshot) (list []pings.Ping, bodies []string) {
 	s.Helper()
 	newest, err := s.client.Pings(s.Context(), c.ID)
 	if err != nil {
@@ -112,7 +113,7 @@ func (s *site) log(c client.Check) (list []client.Ping, bodies []string) {
 	for i := len(newest) - 1; i >= 0; i-- {
 		list = append(list, newest[i])
 		text := ""
-		if newest[i].HasBody {
+		if newest[i].BodySize != 0 {
 			text = s.body(c, newest[i].N)
 		}
 		bodies = append(bodies, text)
@@ -120,18 +121,13 @@ func (s *site) log(c client.Check) (list []client.Ping, bodies []string) {
 	return list, bodies
 }
 
-func (s *site) body(c client.Check, n int64) string {
+func (s *site) body(c checks.Snapshot, n int64) string {
 	s.Helper()
 	body, err := s.client.PingBody(s.Context(), c.ID, n)
 	if err != nil {
 		s.Fatal(err)
 	}
-	defer body.Close()
-	text, err := io.ReadAll(body)
-	if err != nil {
-		s.Fatal(err)
-	}
-	return string(text)
+	return string(body)
 }
 
 func equal(t *testing.T, what string, got, want any) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/flips"
@@ -25,7 +26,7 @@ func always(t *testing.T, status int, contentType, body string) *client.Client {
 	web := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 		return respond(r, status, contentType, body), nil
 	})}
-	c, err := client.New("https://rollcall.example.org", "key", &client.Config{HTTPClient: web, Tries: 1})
+	c, err := client.New("https://rollcall.example.org", someKey, &client.Config{HTTPClient: web, Tries: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,8 +64,8 @@ func TestResponsesOfAnotherProgram(t *testing.T) {
 	} {
 		c := always(t, 200, "application/json", body)
 		ctx := t.Context()
-		_, get := c.Get(ctx, someID)
-		_, list := c.List(ctx, client.Query{})
+		_, get := c.Check(ctx, someID)
+		_, list := c.Checks(ctx, checks.Query{})
 		_, pings := c.Pings(ctx, someID)
 		_, changes := c.Flips(ctx, someID, flips.Window{})
 		_, channels := c.Channels(ctx)
@@ -78,7 +79,7 @@ func TestResponsesOfAnotherProgram(t *testing.T) {
 }
 
 func TestNumbersBeyondADuration(t *testing.T) {
-	got, err := always(t, 200, "application/json", `{"uuid": "11111111-2222-4333-8444-555555555555", "timeout": 9223372036854775807, "grace": -9223372036854775808}`).Get(t.Context(), someID)
+	got, err := always(t, 200, "application/json", `{"uuid": "11111111-2222-4333-8444-555555555555", "timeout": 9223372036854775807, "grace": -9223372036854775808}`).Check(t.Context(), someID)
 	if err != nil || got.Timeout <= 0 || got.Grace >= 0 {
 		t.Errorf("%v, %v, %v", got.Timeout, got.Grace, err)
 	}
@@ -101,7 +102,7 @@ func TestErrorMessages(t *testing.T) {
 		{304, "", "", "not modified"},
 		{500, "text/plain", strings.Repeat("é", 5000), strings.Repeat("é", 500)},
 	} {
-		_, err := always(t, test.status, test.contentType, test.body).Get(t.Context(), someID)
+		_, err := always(t, test.status, test.contentType, test.body).Check(t.Context(), someID)
 		e, ok := errors.AsType[*client.Error](err)
 		if !ok || e.StatusCode != test.status || e.Message != test.want {
 			t.Errorf("%d %.50q: %v, want %.50q", test.status, test.body, err, test.want)
@@ -111,23 +112,23 @@ func TestErrorMessages(t *testing.T) {
 
 // The document names the field at fault, whatever language its text is in.
 func TestFieldErrorIsKnownByItsField(t *testing.T) {
-	for document, want := range map[string]*checks.FieldError{
-		`{"error": "tz is not a valid time zone: x", "field": "tz"}`:           {Field: "tz", Reason: "is not a valid time zone: x"},
-		`{"error": "seconds is too large", "field": "seconds"}`:                {Field: "seconds", Reason: "is too large"},
-		`{"error": "channels: no integration has it", "field": "channels"}`:    {Field: "channels", Reason: "no integration has it"},
-		`{"error": "la zone n'existe pas", "field": "tz"}`:                     {Field: "tz", Reason: "la zone n'existe pas"},
-		`{"error": "tzar is no zone", "field": "tz"}`:                          {Field: "tz", Reason: "tzar is no zone"},
-		`{"error": "tz", "field": "tz"}`:                                       {Field: "tz", Reason: "tz"},
+	for document, want := range map[string]error{
+		`{"error": "tz is not a valid time zone: x", "field": "tz"}`:           &checks.FieldError{Field: "tz", Reason: "is not a valid time zone: x"},
+		`{"error": "seconds is too large", "field": "seconds"}`:                &checks.FieldError{Field: "seconds", Reason: "is too large"},
+		`{"error": "channels: no integration has it", "field": "channels"}`:    &channels.SelectError{Reason: "no integration has it"},
+		`{"error": "la zone n'existe pas", "field": "tz"}`:                     &checks.FieldError{Field: "tz", Reason: "la zone n'existe pas"},
+		`{"error": "tzar is no zone", "field": "tz"}`:                          &checks.FieldError{Field: "tz", Reason: "tzar is no zone"},
+		`{"error": "tz", "field": "tz"}`:                                       &checks.FieldError{Field: "tz", Reason: "tz"},
 		`{"error": "tz is not a valid time zone: x"}`:                          nil,
 		`{"error": "the body is not valid JSON", "field": ""}`:                 nil,
 		`{"error": "tz is not a valid time zone: x", "field": null}`:           nil,
 		`{"error": "tz is not a valid time zone: x", "field": ["tz", "name"]}`: nil,
 	} {
-		_, err := always(t, 400, "application/json", document).Get(t.Context(), someID)
-		got, _ := errors.AsType[*checks.FieldError](err)
-		equal(t, document, got, want)
+		_, err := always(t, 400, "application/json", document).Check(t.Context(), someID)
+		e, _ := errors.AsType[*client.Error](err)
+		equal(t, document, e.Unwrap(), want)
 	}
-	if _, err := always(t, 404, "application/json", `{"error": "not found", "field": "tz"}`).Get(t.Context(), someID); !errors.Is(err, checks.ErrNotFound) {
+	if _, err := always(t, 404, "application/json", `{"error": "not found", "field": "tz"}`).Check(t.Context(), someID); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("404: %v", err)
 	}
 }
@@ -175,14 +176,14 @@ func TestRedirects(t *testing.T) {
 				return respond(r, 200, "application/json", answer), nil
 			})}
 			config := &client.Config{HTTPClient: web}
-			api, err := client.New("http://one.example.org", "key", config)
+			api, err := client.New("http://one.example.org", someKey, config)
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, err = api.Create(t.Context(), checks.Spec{Name: new("n")})
 			want := seen{}
 			if c.api != "" {
-				want = seen{"POST", c.api, `{"name":"n"}`, "key"}
+				want = seen{"POST", c.api, `{"name":"n"}`, someKey}
 			}
 			if last != want || (err == nil) != (c.api != "") {
 				t.Errorf("API: %+v, %v, want %+v", last, err, want)
@@ -192,7 +193,9 @@ func TestRedirects(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = p.Fail(t.Context(), []byte("why"))
+			if err = p.Failure(t.Context(), []byte("why")); errors.Is(err, client.ErrQueued) {
+				err = p.Close(t.Context())
+			}
 			if c.ping != "" {
 				want = seen{"POST", c.ping, "why", ""}
 			}
@@ -234,8 +237,8 @@ func TestBodyLimitOfTheServer(t *testing.T) {
 	}))
 	defer web.Close()
 	for text, want := range map[string]int{
-		"": client.DefaultBodyLimit, "-1": client.DefaultBodyLimit, "many": client.DefaultBodyLimit, "99999999999999999999": client.DefaultBodyLimit,
-		"1e3": client.DefaultBodyLimit, "0": 0, "5": 5, "9223372036854775807": 10_000_000,
+		"": 100_000, "-1": 100_000, "many": 100_000, "99999999999999999999": 100_000,
+		"1e3": 100_000, "0": 0, "5": 5, "9223372036854775807": 10_000_000,
 	} {
 		p, err := client.NewPinger(web.URL+"/x", nil)
 		if err != nil {
@@ -269,11 +272,11 @@ func TestConnectionErrorsKeepTheURLSecret(t *testing.T) {
 func TestDocumentsOfHealthchecks(t *testing.T) {
 	c := always(t, 200, "application/json", `{"uuid": "11111111-2222-4333-8444-555555555555", "name": "n", "tags": "a b", "timeout": 86400, "grace": 60,
 		"last_ping": "2026-03-23T10:18:23.123456+00:00", "next_ping": null, "status": "up", "last_duration": 5, "manual_resume": false, "subject": "", "success_kw": "", "methods": ""}`)
-	got, err := c.Get(t.Context(), someID)
+	got, err := c.Check(t.Context(), someID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "check", got, client.Check{
+	equal(t, "check", got, checks.Snapshot{
 		ID: someID, UniqueKey: checks.UniqueKey(someID),
 		Settings: checks.Settings{Name: "n", Tags: []string{"a", "b"}, Timeout: 24 * time.Hour, Grace: time.Minute},
 		Status:   checks.StatusUp, LastPing: time.Date(2026, 3, 23, 10, 18, 23, 123456000, time.UTC),
@@ -284,9 +287,9 @@ func TestDocumentsOfHealthchecks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "pings", list, []client.Ping{{
+	equal(t, "pings", list, []pings.Ping{{
 		N: 7, Kind: pings.Success, At: time.Date(2026, 3, 23, 10, 18, 23, 123456000, time.UTC), Scheme: "email",
-		UserAgent: "Email from job@example.org", Duration: new(12340 * time.Millisecond), HasBody: true,
+		UserAgent: "Email from job@example.org", Duration: new(12340 * time.Millisecond), BodySize: -1,
 	}})
 }
 
@@ -302,11 +305,11 @@ func FuzzAnswers(f *testing.F) {
 			return
 		}
 		c := always(t, status, "application/json", body)
-		got, err := c.Get(t.Context(), someID)
+		got, err := c.Check(t.Context(), someID)
 		if err == nil && got.ID == uuid.Nil && got.UniqueKey == "" {
 			t.Errorf("%q is a check: %+v", body, got)
 		}
-		_, listErr := c.List(t.Context(), client.Query{})
+		_, listErr := c.Checks(t.Context(), checks.Query{})
 		_, pingsErr := c.Pings(t.Context(), someID)
 		_, flipsErr := c.Flips(t.Context(), someID, flips.Window{})
 		_, channelsErr := c.Channels(t.Context())

@@ -107,7 +107,7 @@ func TestWorkersWithinARateLimit(t *testing.T) {
 		if m.statuses[201] != 200 || m.statuses[429] > 300 {
 			t.Errorf("responses %v", m.statuses)
 		}
-		list, err := c.List(t.Context(), client.Query{})
+		list, err := c.Checks(t.Context(), checks.Query{})
 		if err != nil || len(list) != 200 {
 			t.Errorf("%d checks, %v", len(list), err)
 		}
@@ -120,7 +120,7 @@ func TestPauseOfAllCalls(t *testing.T) {
 		s := &script{answers: []any{respond(nil, 429, "application/json", `{"error": "too many requests"}`, "Retry-After", "300")}, success: `{"checks": []}`}
 		c := s.client(t, client.Config{Timeout: 10 * time.Second})
 		list := func(ctx context.Context) error {
-			_, err := c.List(ctx, client.Query{})
+			_, err := c.Checks(ctx, checks.Query{})
 			return err
 		}
 		var wg sync.WaitGroup
@@ -151,23 +151,30 @@ func TestPauseOfAllCalls(t *testing.T) {
 	})
 }
 
-// A ping is bounded by its timeout alone, whatever the server asks for.
+// A ping does not wait for the limit, and the background no longer than MaxWait.
 func TestPingDoesNotWaitForALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		after := func(seconds string) *http.Response {
 			return respond(nil, 429, "text/plain", "too many", "Retry-After", seconds)
 		}
-		s := &script{answers: []any{after("60"), nil, after("4"), after("4"), after("4")}}
-		p := s.pinger(t, client.Config{Tries: 1})
-		if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrRateLimited) || time.Since(s.began) != 0 {
+		s := &script{answers: []any{after("60"), nil, after("901")}}
+		var given error
+		config := client.Config{}
+		config.Job.OnPingError = func(_ context.Context, err error) { given = err }
+		p := s.pinger(t, config)
+		if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrRateLimited) || !errors.Is(err, client.ErrQueued) || time.Since(s.began) != 0 {
 			t.Errorf("after %v: %v", time.Since(s.began), err)
 		}
-		if err := p.Fail(t.Context(), nil); err != nil { // another ping tries its own luck
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(s.at) != 2 || s.at[1] != time.Minute || given != nil {
+			t.Errorf("sent at %v: %v", s.at, given)
+		}
+		if err := p.Failure(t.Context(), nil); !errors.Is(err, client.ErrRateLimited) || errors.Is(err, client.ErrQueued) {
 			t.Error(err)
 		}
-		began := time.Now()
-		if err := p.Fail(t.Context(), nil); !errors.Is(err, client.ErrRateLimited) || time.Since(began) != 8*time.Second || len(s.at) != 5 {
-			t.Errorf("after %v and %d requests: %v", time.Since(began), len(s.at), err)
+		if err := p.Close(t.Context()); err != nil || time.Since(s.began) != time.Minute || len(s.at) != 3 {
+			t.Errorf("after %v and %d requests: %v", time.Since(s.began), len(s.at), err)
 		}
 	})
 }

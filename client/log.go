@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"mime"
 	"net/http"
@@ -21,47 +20,30 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Ping is an entry of a check's ping log (server/API.md section 2.2).
-type Ping struct {
-	// N is the number of the ping within its check.
-	N int64
-	// Kind is what the ping meant to the check.
-	Kind pings.Kind
-	// At is when the server received the ping, in UTC with microseconds.
-	At time.Time
-	// Scheme is "http", "https", "email" or "".
-	Scheme string
-	// RemoteAddr is the address that the ping came from.
-	RemoteAddr string
-	// Method is the HTTP method of the ping, or "".
-	Method string
-	// UserAgent is the user agent of the ping.
-	UserAgent string
-	// RunID is the run identifier; it is not valid if the ping had none.
-	RunID uuid.NullUUID
-	// Duration is the length of the run that this ping ended, in steps of 10 ms, or nil if it ended none.
-	Duration *time.Duration
-	// HasBody reports whether the ping has a body; see [Client.PingBody].
-	HasBody bool
-}
+// unknownSize is the BodySize of a ping that has a body: the API does not tell its length.
+const unknownSize = -1
 
-// Pings returns the newest pings of a check, newest first: 100 on the free plan and 1000 on the paid one (server/API.md
-// section 4.8). The error is [checks.ErrNotFound] if the check does not exist.
-func (c *Client) Pings(ctx context.Context, id uuid.UUID) ([]Ping, error) {
-	return get(ctx, c, "list pings", checkPath(id)+"/pings/", func(d wire.Pings) ([]Ping, error) {
+// Pings returns the newest pings of a check, newest first: 100 on the free plan and 1000 on the paid one. BodySize is -1
+// for a ping with a body, because the server does not tell its length, and ExitStatus is nil. The error is
+// [checks.ErrNotFound] if the check does not exist.
+func (c *Client) Pings(ctx context.Context, id uuid.UUID) ([]pings.Ping, error) {
+	return get(ctx, c, "list pings of check "+id.String(), checkPath(id)+"/pings/", func(d wire.Pings) ([]pings.Ping, error) {
 		return each("pings", d.Pings, pingOf)
 	})
 }
 
-func pingOf(d wire.Ping) (Ping, error) {
-	p := Ping{
+func pingOf(d wire.Ping) (pings.Ping, error) {
+	p := pings.Ping{
 		N: d.N, Kind: pings.Kind(d.Type), At: d.Date.Time, Scheme: d.Scheme, RemoteAddr: d.RemoteAddr,
-		Method: d.Method, UserAgent: d.UA, HasBody: d.BodyURL != nil,
+		Method: d.Method, UserAgent: d.UA,
+	}
+	if d.BodyURL != nil {
+		p.BodySize = unknownSize
 	}
 	if d.RID != nil {
 		id, err := uuid.Parse(*d.RID)
 		if err != nil {
-			return Ping{}, fmt.Errorf("the rid of a ping in the response is not a UUID: %q", *d.RID)
+			return pings.Ping{}, fmt.Errorf("the rid of a ping in the response is not a UUID: %q", *d.RID)
 		}
 		p.RunID = uuid.NullUUID{UUID: id, Valid: true}
 	}
@@ -69,55 +51,55 @@ func pingOf(d wire.Ping) (Ping, error) {
 		const unit = 10 * time.Millisecond
 		steps := math.Round(*d.Duration * float64(time.Second/unit))
 		if math.Abs(steps) > float64(math.MaxInt64/unit) {
-			return Ping{}, fmt.Errorf("the duration of a ping in the response is too long: %v", *d.Duration)
+			return pings.Ping{}, fmt.Errorf("the duration of a ping in the response is too long: %v", *d.Duration)
 		}
 		p.Duration = new(time.Duration(steps) * unit)
 	}
 	return p, nil
 }
 
-// PingBody returns the body of the ping with the number n, as the server received it (server/API.md section 4.9). The
-// caller closes it. Only ctx bounds how long reading it may take. The error is [checks.ErrNotFound] if the check or the
-// ping does not exist or the ping has no body.
-func (c *Client) PingBody(ctx context.Context, id uuid.UUID, n int64) (io.ReadCloser, error) {
-	r, err := c.request(call{name: "get ping body", method: http.MethodGet, idempotent: true,
+// PingBody returns the body of the ping with the number n, as the server received it. The error is [checks.ErrNotFound] if
+// the check or the ping does not exist or the ping has no body.
+func (c *Client) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, error) {
+	r, err := c.request(call{name: fmt.Sprintf("get the body of ping %d of check %v", n, id), method: http.MethodGet, idempotent: true,
 		path: checkPath(id) + "/pings/" + strconv.FormatInt(n, 10) + "/body"})
 	if err != nil {
 		return nil, err
 	}
 	r.header.Set("Accept", "text/plain, */*")
-	var body io.ReadCloser
-	err = c.caller.do(ctx, r, func(res *response) (err error) {
+	var body []byte
+	err = c.caller.do(ctx, r, func(res *http.Response) (err error) {
 		if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "text/plain" {
 			return ErrNotRollcall
 		}
-		body, err = res.keep()
+		body, err = readAll(res)
 		return err
 	})
 	return body, err
 }
 
-// Flips returns the status changes of a check in a window of time, newest first (server/API.md section 4.10). The zero
+// Flips returns the status changes of a check in a window of time, newest first. The zero
 // Window selects all of them. The API counts in whole seconds: Flips widens finer bounds, and the server truncates the
 // times of the flips. The error is [checks.ErrNotFound] if the check does not exist.
 func (c *Client) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
-	return c.flips(ctx, checkPath(id), window)
+	return c.flips(ctx, id.String(), window)
 }
 
 // FlipsByUniqueKey is [Client.Flips] for the check of the project with a unique key.
 func (c *Client) FlipsByUniqueKey(ctx context.Context, key string, window flips.Window) ([]flips.Flip, error) {
 	if !isUniqueKey(key) {
-		return nil, fmt.Errorf("client: list flips: %w", checks.ErrNotFound)
+		return nil, fmt.Errorf("client: list flips of check %q: %w", key, checks.ErrNotFound)
 	}
-	return c.flips(ctx, checksPath+key, window)
+	return c.flips(ctx, key, window)
 }
 
-func (c *Client) flips(ctx context.Context, path string, window flips.Window) ([]flips.Flip, error) {
-	path += "/flips/"
+// flips lists the flips of a check by its identifier or unique key.
+func (c *Client) flips(ctx context.Context, check string, window flips.Window) ([]flips.Flip, error) {
+	path := checksPath + check + "/flips/"
 	if query := windowQuery(window); query != "" {
 		path += "?" + query
 	}
-	return get(ctx, c, "list flips", path, func(d flipList) ([]flips.Flip, error) {
+	return get(ctx, c, "list flips of check "+check, path, func(d flipList) ([]flips.Flip, error) {
 		list, err := each("flips", d, func(d wire.Flip) (flips.Flip, error) {
 			return flips.Flip{At: d.Timestamp.Time, Up: d.Up != 0}, nil
 		})
@@ -149,7 +131,7 @@ func windowQuery(w flips.Window) string {
 	return query.Encode()
 }
 
-// flipList is a list of flips in either form: the bare array of server/API.md section 4.10, or the object that
+// flipList is a list of flips in either form: the bare array of the specification, or the object that
 // Healthchecks wraps around it.
 type flipList []wire.Flip
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 
@@ -21,15 +20,15 @@ import (
 // sees them, so that strangers cannot report runs.
 //
 // The pings delay the response by at most twice Config.Timeout, which should leave the scheduler time to wait for it.
-// Middleware logs the error of a ping with [slog.Default].
 //
 // The [http.ResponseWriter] of the handler supports flushing, hijacking and deadlines by [http.ResponseController].
 func Middleware(reporter job.Reporter) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			_, err := reporter.Run(r.Context(), func(ctx context.Context) error {
+			// That the caller has left does not make a failure an interruption, so the run does not see it.
+			_ = reporter.Run(context.WithoutCancel(r.Context()), func(ctx context.Context) error {
 				sw := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-				next.ServeHTTP(sw, r.WithContext(ctx))
+				next.ServeHTTP(sw, r.WithContext(runContext{r.Context(), ctx}))
 				line := strings.TrimSpace(fmt.Sprintf("status %d %s", sw.status, http.StatusText(sw.status)))
 				if sw.status >= 400 {
 					return errors.New(line)
@@ -37,12 +36,17 @@ func Middleware(reporter job.Reporter) func(http.Handler) http.Handler {
 				fmt.Fprintln(job.Output(ctx), line)
 				return nil
 			})
-			if err != nil {
-				slog.With(slog.Group("rollcall", "component", "job")).WarnContext(r.Context(), "cannot report a run", "error", err)
-			}
 		})
 	}
 }
+
+// runContext is the context of a request with the values of its run.
+type runContext struct {
+	context.Context
+	values context.Context
+}
+
+func (c runContext) Value(key any) any { return c.values.Value(key) }
 
 // statusWriter notes the status of a response.
 type statusWriter struct {

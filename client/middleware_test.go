@@ -179,7 +179,7 @@ func TestMiddlewareReporters(t *testing.T) {
 			t.Errorf("%s: status %d", name, w.Code)
 		}
 	}
-	if text := logged.String(); strings.Count(text, "cannot report a run rollcall.component=job") != 1 || !strings.Contains(text, "not found") {
+	if text := logged.String(); strings.Count(text, "cannot report a run rollcall.component=job") != 2 || !strings.Contains(text, "not found") {
 		t.Errorf("logged %q", text)
 	}
 	if list, err := s.mon.Checks(t.Context(), s.project.ID, monitor.CheckQuery{}); err != nil || list[0].NPings != 2 {

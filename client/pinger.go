@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -15,8 +16,8 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// DefaultBodyLimit is the number of bytes of a body that a [Pinger] sends until a response states the server's limit.
-const DefaultBodyLimit = job.DefaultBodyLimit
+// defaultBodyLimit is the number of bytes of a body that a [Pinger] sends until a response states the server's limit.
+const defaultBodyLimit = 100_000
 
 // bodyLimitHeader is in every response to a ping.
 const bodyLimitHeader = "Ping-Body-Limit"
@@ -27,15 +28,19 @@ const maxBodyLimit = 10_000_000
 // Pinger sends the pings of one job. It is a [job.Reporter], and safe for concurrent use. A nil *Pinger does nothing, and
 // its Run only calls the job.
 //
-// A ping with all its retries takes at most Config.Timeout, 10 seconds by default, and ends when ctx does. It is a
-// POST, which every setting of [Check.Methods] allows. A job may ignore the error of a ping. The error is
+// A job does not wait for its monitoring. The method of a ping tries once to send it, for at most Config.Timeout, 5
+// seconds by default, and until ctx ends. If the server does not answer or is overloaded, the Pinger retries in the
+// background, and the error of the method is an [ErrQueued] with the cause. While a ping waits, those after it wait behind
+// it, so that pings of one Pinger never overtake each other; their methods return at once. What fails in the background
+// goes to OnPingError of Config.Job. Call [Pinger.Close] before the program ends.
+//
+// A ping is a POST, which every setting of methods allows. A job may ignore the error of a ping. It is
 // [checks.ErrNotFound] if no check has the ping URL, [checks.ErrAmbiguousSlug] if several have the slug, [ErrNotRollcall]
 // if another program answered, another [Error], or the failure of the connection; its text never contains the ping URL.
-// A ping that was retried may be in the log twice. With Config.Queue, a ping that does not reach the server waits, and
-// the error is also an [ErrQueued].
+// A ping that was retried may be in the log twice.
 //
 // If a body is longer than the server keeps, a Pinger sends only its end. Every response states the server's limit.
-// Before the first response, the limit is [DefaultBodyLimit].
+// Before the first response, the limit is 100,000 bytes.
 type Pinger struct {
 	sender sender
 	job    *job.Job
@@ -45,13 +50,18 @@ var _ job.Reporter = (*Pinger)(nil)
 
 // sender makes the requests of a [Pinger].
 type sender struct {
-	caller     caller
+	caller     *caller
 	url, query string // of a success ping
 	limit      atomic.Int64
-	queue      *queue // nil for none
+	report     func(ctx context.Context, err error)
+	background worker
+
+	queue  *queue // nil to keep pings in memory
+	memory memory
+	failed atomic.Pointer[error] // of the try of a ping that the background has not seen yet
 }
 
-// NewPinger returns a pinger for a ping URL: the [Check.PingURL] of a check, or the result of [SlugURL]. Every ping
+// NewPinger returns a pinger for a ping URL: the PingURL of a [checks.Snapshot], or the result of [SlugURL]. Every ping
 // carries the query of the URL; with "?create=1" the server creates the check if no check has the slug. NewPinger makes
 // no request. Its error says which argument is wrong, or why Config.Queue cannot be used, and never contains the URL.
 func NewPinger(pingURL string, config *Config) (*Pinger, error) {
@@ -74,21 +84,31 @@ func NewPinger(pingURL string, config *Config) (*Pinger, error) {
 	s.query = u.RawQuery
 	u.RawQuery, u.ForceQuery = "", false
 	s.url = u.String()
-	s.limit.Store(DefaultBodyLimit)
-	if s.caller, err = newCaller(config, DefaultPingTimeout); err != nil {
+	s.limit.Store(defaultBodyLimit)
+	if s.caller, err = newCaller(config, defaultPingTimeout); err != nil {
 		return nil, err
 	}
-	report := job.Config{BodyLimit: p.BodyLimit}
+	var c Config
 	if config != nil {
-		report.TraceID = config.TraceID
-		if config.Queue != "" {
-			if s.queue, err = newQueue(config.Queue, s.url+"?"+s.query); err != nil {
-				return nil, fmt.Errorf("client: queue: %w", err)
-			}
+		c = *config
+	}
+	if c.Queue != "" {
+		if s.queue, err = newQueue(c.Queue, s.url+"?"+s.query); err != nil {
+			return nil, fmt.Errorf("client: queue: %w", err)
 		}
 	}
-	p.job = job.New(s, &report)
+	c.Job.BodyLimit = p.BodyLimit
+	if c.Job.OnPingError == nil {
+		c.Job.OnPingError = logPingError
+	}
+	s.report = c.Job.OnPingError
+	p.job = job.New(s, &c.Job)
 	return p, nil
+}
+
+// logPingError is the default of OnPingError, also for what fails in the background.
+func logPingError(ctx context.Context, err error) {
+	slog.With(slog.Group("rollcall", "component", "job")).WarnContext(ctx, "cannot report a run", "error", err)
 }
 
 // SlugURL returns the ping URL of a check by the ping key of its project and its slug. The base URL is that of the ping
@@ -122,8 +142,10 @@ func (p *Pinger) Success(ctx context.Context, body []byte) error {
 	return p.reports().Success(ctx, body)
 }
 
-// Fail reports that the job failed. The body may be nil.
-func (p *Pinger) Fail(ctx context.Context, body []byte) error { return p.reports().Fail(ctx, body) }
+// Failure reports that the job failed. The body may be nil.
+func (p *Pinger) Failure(ctx context.Context, body []byte) error {
+	return p.reports().Failure(ctx, body)
+}
 
 // Log adds an entry to the log of the check and changes no state.
 func (p *Pinger) Log(ctx context.Context, body []byte) error { return p.reports().Log(ctx, body) }
@@ -133,14 +155,14 @@ func (p *Pinger) ExitStatus(ctx context.Context, status int, body []byte) error 
 	return p.reports().ExitStatus(ctx, status, body)
 }
 
-// Run calls job and reports its start, then its success, or its failure with the text of the error as the body. It
-// reports a panic as a failure with the stack and lets it continue. [runtime.Goexit] is a failure too. The last ping
-// carries the [job.Output] of the run, after the error.
+// Run calls job and returns its error, unchanged. It reports the start of the job, then its success, or its failure with
+// the text of the error as the body. It reports a panic as a failure with the stack and lets it continue.
+// [runtime.Goexit] is a failure too. The last ping carries the [job.Output] of the run, after the error. If ctx was
+// cancelled, the error of the job is a log entry and no failure; [job.Job.Run] says what that means for the check.
 //
-// Run returns the error of the job, unchanged, and the error of the pings, which a job may ignore. It calls job even if
-// the first ping fails, and sends the last ping even if ctx has ended. The pings delay the job by at most twice
-// Config.Timeout.
-func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) (jobErr, pingErr error) {
+// The errors of the pings go to OnPingError of Config.Job. Run calls job even if the first ping fails, and sends the last
+// ping even if ctx has ended. Each of the two pings delays the job by at most Config.Timeout.
+func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) error {
 	return p.reports().Run(ctx, job)
 }
 
@@ -148,16 +170,30 @@ func (p *Pinger) Run(ctx context.Context, job func(ctx context.Context) error) (
 // the other fields. The error is a *[checks.FieldError] for a signal that [pings.Signal.Normalized] refuses.
 func (p *Pinger) Ping(ctx context.Context, s pings.Signal) error { return p.reports().Ping(ctx, s) }
 
+// Close waits until no ping waits any more, or the Pinger has given up on those that do. If ctx ends first, Close stops
+// the background and returns an error that says so; it is an [ErrQueued] if pings wait in Config.Queue. After Close, each
+// ping is tried once, and nothing happens in the background.
+func (p *Pinger) Close(ctx context.Context) error {
+	if p == nil || p.sender.background.close(ctx) {
+		return nil
+	}
+	left := fmt.Errorf("client: close: %w", ctx.Err())
+	if p.sender.queue != nil {
+		return fmt.Errorf("%w; %w", left, ErrQueued)
+	}
+	return fmt.Errorf("%w; pings that were not sent: %d", left, p.sender.memory.clear())
+}
+
 // Ping sends a valid signal whose body is within the limit.
 func (s *sender) Ping(ctx context.Context, signal pings.Signal) error {
 	if s.queue != nil {
-		return s.pingInOrder(ctx, signal)
+		return s.pingByQueue(ctx, signal)
 	}
-	return s.send(ctx, signal, time.Time{}, time.Time{})
+	return s.pingByMemory(ctx, signal)
 }
 
-// send sends a signal, with its time if that is not zero. A zero end is the time limit of a ping from now on.
-func (s *sender) send(ctx context.Context, signal pings.Signal, at, end time.Time) error {
+// once tries once to send a signal, with its time if that is not zero.
+func (s *sender) once(ctx context.Context, signal pings.Signal, at time.Time) error {
 	query := s.query
 	if signal.RunID.Valid {
 		if query != "" {
@@ -170,8 +206,8 @@ func (s *sender) send(ctx context.Context, signal pings.Signal, at, end time.Tim
 		target += "?" + query
 	}
 	r := request{
-		name: string(signal.Kind) + " ping", method: http.MethodPost, url: target, body: signal.Body, idempotent: true,
-		meaning: refusal.ofPing, onHeader: s.learn, header: http.Header{}, end: end,
+		name: string(signal.Kind) + " ping", method: http.MethodPost, url: target, body: signal.Body,
+		meaning: refusal.ofPing, onHeader: s.learn, header: http.Header{},
 	}
 	if len(r.body) > 0 {
 		r.header.Set("Content-Type", "text/plain; charset=utf-8")
@@ -180,7 +216,10 @@ func (s *sender) send(ctx context.Context, signal pings.Signal, at, end time.Tim
 		r.name = "queued " + r.name
 		r.header.Set("Rollcall-At", at.UTC().Format("2006-01-02T15:04:05.000000Z"))
 	}
-	return s.caller.do(ctx, r, readPing)
+	if err := s.caller.try(ctx, r, s.caller.timeout, readPing); err != nil {
+		return describe(ctx, r, 1, err)
+	}
+	return nil
 }
 
 // signalPath returns the suffix of the ping URL for a signal.

@@ -15,7 +15,7 @@ import (
 )
 
 // kinds returns the kinds of the pings in a log.
-func kinds(list []client.Ping) (kinds []pings.Kind) {
+func kinds(list []pings.Ping) (kinds []pings.Kind) {
 	for _, p := range list {
 		kinds = append(kinds, p.Kind)
 	}
@@ -27,7 +27,7 @@ func TestPings(t *testing.T) {
 	byID := s.create(checks.Spec{Methods: new("POST")})
 	bySlug := s.create(checks.Spec{Slug: new("job_1-x")})
 	for name, test := range map[string]struct {
-		check client.Check
+		check checks.Snapshot
 		url   string
 	}{
 		"uuid":            {byID, byID.PingURL},
@@ -48,7 +48,7 @@ func TestPings(t *testing.T) {
 			for i, send := range []func() error{
 				func() error { return run.Log(t.Context(), []byte("half way")) },
 				func() error { return run.Success(t.Context(), []byte("all fine\n")) },
-				func() error { return p.Fail(t.Context(), []byte("é\x00\xff")) },
+				func() error { return p.Failure(t.Context(), []byte("é\x00\xff")) },
 				func() error { return p.Log(t.Context(), nil) },
 				func() error { return p.Success(t.Context(), nil) },
 				func() error { return p.ExitStatus(t.Context(), 0, nil) },
@@ -56,7 +56,7 @@ func TestPings(t *testing.T) {
 				func() error {
 					return p.Ping(t.Context(), pings.Signal{RunID: uuid.NullUUID{UUID: id, Valid: true}})
 				},
-				func() error { return run.Fail(t.Context(), nil) },
+				func() error { return run.Failure(t.Context(), nil) },
 			} {
 				if err := send(); err != nil {
 					t.Fatal(i, err)
@@ -71,9 +71,9 @@ func TestPings(t *testing.T) {
 					t.Errorf("ping %d: run %v, want %v", i+1, list[i].RunID, want)
 				}
 			}
-			equal(t, "third", list[2], client.Ping{
+			equal(t, "third", list[2], pings.Ping{
 				N: 3, Kind: pings.Success, At: s.clock.Now(), Scheme: "http", RemoteAddr: "127.0.0.1", Method: "POST", UserAgent: "the job",
-				RunID: own, Duration: new(1230 * time.Millisecond), HasBody: true,
+				RunID: own, Duration: new(1230 * time.Millisecond), BodySize: -1,
 			})
 		})
 	}
@@ -89,7 +89,7 @@ func TestPingCreates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := s.client.List(t.Context(), client.Query{Slug: "fresh"})
+	list, err := s.client.Checks(t.Context(), checks.Query{Slug: "fresh"})
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%v, %v", list, err)
 	}
@@ -102,7 +102,7 @@ func TestBodyIsCutAtItsStart(t *testing.T) {
 	s := serve(t, server.Config{PingBodyLimit: 10}, checks.Paid)
 	c := s.create(checks.Spec{})
 	p := s.pinger(c.PingURL)
-	if p.BodyLimit() != client.DefaultBodyLimit {
+	if p.BodyLimit() != 100_000 {
 		t.Errorf("limit %d before the first answer", p.BodyLimit())
 	}
 	run, err := p.Start(t.Context())

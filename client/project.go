@@ -10,29 +10,22 @@ import (
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
-// Channel is a channel of the project, an "integration" in server/API.md section 2.4.
-type Channel struct {
-	ID   uuid.UUID
-	Name string
-	Kind channels.Kind
-}
-
-// Channels returns the channels of the project (server/API.md section 4.11).
-func (c *Client) Channels(ctx context.Context) ([]Channel, error) {
-	return get(ctx, c, "list channels", "/api/v3/channels/", func(d wire.Channels) ([]Channel, error) {
+// Channels returns the channels of the project, oldest first. Of each, the server tells only the ID, the name and the kind.
+func (c *Client) Channels(ctx context.Context) ([]channels.Channel, error) {
+	return get(ctx, c, "list channels", "/api/v3/channels/", func(d wire.Channels) ([]channels.Channel, error) {
 		return each("channels", d.Channels, channelOf)
 	})
 }
 
-func channelOf(d wire.Channel) (Channel, error) {
+func channelOf(d wire.Channel) (channels.Channel, error) {
 	id, err := uuid.Parse(d.ID)
 	if err != nil {
-		return Channel{}, fmt.Errorf("the id of a channel in the response is not a UUID: %q", d.ID)
+		return channels.Channel{}, fmt.Errorf("the id of a channel in the response is not a UUID: %q", d.ID)
 	}
-	return Channel{ID: id, Name: d.Name, Kind: channels.Kind(d.Kind)}, nil
+	return channels.Channel{ID: id, Name: d.Name, Kind: channels.Kind(d.Kind)}, nil
 }
 
-// Badges returns the badge URLs of the project by tag (server/API.md section 4.12). The tag "*" stands for all checks.
+// Badges returns the badge URLs of the project by tag. The tag "*" stands for all checks.
 func (c *Client) Badges(ctx context.Context) (map[string]wire.BadgeSet, error) {
 	return get(ctx, c, "list badges", "/api/v3/badges/", func(d wire.Badges) (map[string]wire.BadgeSet, error) {
 		if d.Badges == nil {

@@ -23,14 +23,11 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Bounds of the queue of one ping URL. If a new ping exceeds one, the oldest is deleted, and the error says so.
+// Bounds of the pings of one URL that wait. If a new ping exceeds one, the oldest is deleted, and OnPingError says so.
 const (
-	MaxQueuedPings = 1000
-	MaxQueuedBytes = 32 << 20
+	maxQueuedPings = 1000
+	maxQueuedBytes = 32 << 20
 )
-
-// ErrQueued means that a ping has not reached the server and waits in Config.Queue.
-var ErrQueued = errors.New("the ping waits in the queue")
 
 const (
 	waitingExt = ".ping"    // waits
@@ -248,7 +245,7 @@ func (q *queue) trim() error {
 		return -1
 	})
 	var errs []error
-	for len(files) > MaxQueuedPings || size > MaxQueuedBytes && len(files) > 1 {
+	for len(files) > maxQueuedPings || size > maxQueuedBytes && len(files) > 1 {
 		oldest := files[0]
 		if err := q.remove(oldest.Name()); err != nil {
 			return errors.Join(append(errs, err)...)

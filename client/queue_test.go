@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -33,7 +34,24 @@ type line struct {
 	// fault returns what a request gets in particular, or nil.
 	fault func(ping string) any
 	got   []string
-	asked int // requests
+	asked int     // requests
+	errs  []error // of the background
+}
+
+// note notes an error of the background.
+func (l *line) note(_ context.Context, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.errs = append(l.errs, err)
+}
+
+// noted returns the errors of the background since the last call, as one.
+func (l *line) noted() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	errs := l.errs
+	l.errs = nil
+	return errors.Join(errs...)
 }
 
 func (l *line) set(down any) {
@@ -50,10 +68,12 @@ func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 	ping := strings.TrimSpace(filepath.Base(r.URL.Path) + " " + string(body))
 	l.mu.Lock()
 	l.asked++
-	answer := l.down
-	if l.fault != nil && answer == nil {
-		answer = l.fault(ping)
+	answer, fault := l.down, l.fault
+	l.mu.Unlock()
+	if fault != nil && answer == nil {
+		answer = fault(ping)
 	}
+	l.mu.Lock()
 	if answer == nil {
 		if at := r.Header.Get("Rollcall-At"); at != "" {
 			ping += " at " + at
@@ -76,10 +96,13 @@ func (l *line) taken() []string {
 // pinger returns a pinger with a queue.
 func (l *line) pinger(t *testing.T, dir string) *client.Pinger {
 	t.Helper()
-	p, err := client.NewPinger("https://rollcall.example.org/ping/secret", &client.Config{Queue: dir, HTTPClient: &http.Client{Transport: l}})
+	config := &client.Config{Queue: dir, HTTPClient: &http.Client{Transport: l}}
+	config.Job.OnPingError = l.note
+	p, err := client.NewPinger("https://rollcall.example.org/ping/secret", config)
 	if err != nil {
 		t.Fatal(err)
 	}
+	closeAtEnd(t, p)
 	return p
 }
 
@@ -109,12 +132,13 @@ func TestQueue(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // the job was interrupted
-		if err := p.Log(ctx, nil); !errors.Is(err, client.ErrQueued) || !errors.Is(err, context.Canceled) {
+		if err := p.Log(ctx, nil); !errors.Is(err, client.ErrQueued) {
 			t.Errorf("log: %v", err)
 		}
 		if got := l.taken(); len(got) > 0 || len(files(t, dir, ".ping")) != 3 {
 			t.Errorf("arrived %q, kept %q", got, files(t, dir, ""))
 		}
+		time.Sleep(time.Hour) // the background gives up
 		for _, path := range append(files(t, dir, ".ping"), dir+"/*") {
 			if data, _ := os.ReadFile(path); strings.Contains(path, "secret") || strings.Contains(string(data), "secret") {
 				t.Errorf("%s shows the ping URL", path)
@@ -125,7 +149,12 @@ func TestQueue(t *testing.T) {
 		}
 		l.set(nil)
 		time.Sleep(time.Hour)
-		if err := l.pinger(t, dir).Success(t.Context(), nil); err != nil { // another process
+		p = l.pinger(t, dir) // another process
+		if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrQueued) {
+			t.Error(err)
+		}
+		_ = l.noted()
+		if err := errors.Join(p.Close(t.Context()), l.noted()); err != nil {
 			t.Error(err)
 		}
 		got := l.taken()
@@ -155,9 +184,10 @@ func TestQueueOnAServer(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				closeAtEnd(t, away)
 				sent := time.Now()
 				_ = away.Success(t.Context(), []byte("one"))
-				_ = away.Fail(t.Context(), []byte("two"))
+				_ = away.Failure(t.Context(), []byte("two"))
 				time.Sleep(10 * time.Minute)
 				config.HTTPClient = &http.Client{Transport: m}
 				p, err := client.NewPinger(check.PingURL, &config)
@@ -183,7 +213,7 @@ func TestQueueOnAServer(t *testing.T) {
 						t.Errorf("sent at %v, logged at %v", sent, ping.At)
 					}
 				}
-				if got, err := c.Get(t.Context(), check.ID); err != nil || got.Status != checks.StatusDown {
+				if got, err := c.Check(t.Context(), check.ID); err != nil || got.Status != checks.StatusDown {
 					t.Error(got.Status, err)
 				}
 				if err := errors.Join(p.Flush(t.Context()), (*client.Pinger)(nil).Flush(t.Context())); err != nil {
@@ -222,32 +252,42 @@ func TestWhatIsQueued(t *testing.T) {
 	}
 }
 
-// A ping takes no longer than its timeout, however many wait and whatever the server does.
+// Only the first ping of an outage waits for an answer, for at most its timeout or the deadline of its context. The others
+// wait in the queue, and their methods return at once, also when the server is back and gets a thousand old ones.
 func TestQueueDelaysNoJob(t *testing.T) {
 	for name, down := range map[string]any{"hang": "hang", "refused": refused, "reset": reset, "503": 503, "429": 429} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				dir := t.TempDir()
 				l := &line{down: down}
-				p := l.pinger(t, dir)
+				p := l.pinger(t, t.TempDir())
 				for i := range 5 {
-					began := time.Now()
-					if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrQueued) || time.Since(began) > client.DefaultPingTimeout {
+					began, most := time.Now(), 3*time.Second
+					if i > 0 {
+						most = 0
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+					if err := p.Success(ctx, nil); !errors.Is(err, client.ErrQueued) || time.Since(began) > most {
 						t.Errorf("ping %d took %v: %v", i, time.Since(began), err)
 					}
+					cancel()
 				}
-				// A slow server gets the oldest within the time, and the others later.
-				l.set(nil)
-				l.fault = func(string) any { time.Sleep(4 * time.Second); return nil }
+				time.Sleep(10 * time.Minute) // the background gives up
+				if err := l.noted(); !errors.Is(err, client.ErrQueued) {
+					t.Errorf("in the background: %v", err)
+				}
+				l.mu.Lock()
+				l.down, l.fault = nil, func(string) any { time.Sleep(4 * time.Second); return nil } // a slow server
+				l.mu.Unlock()
 				began := time.Now()
-				if err := p.Fail(t.Context(), nil); !errors.Is(err, client.ErrQueued) || time.Since(began) > client.DefaultPingTimeout+4*time.Second {
+				jobErr := p.Run(t.Context(), func(context.Context) error { return errors.New("no tape") })
+				if err := l.noted(); jobErr == nil || !errors.Is(err, client.ErrQueued) || time.Since(began) > 0 {
 					t.Errorf("took %v: %v", time.Since(began), err)
 				}
-				if err := p.Flush(t.Context()); err != nil {
+				if err := errors.Join(p.Close(t.Context()), l.noted()); err != nil {
 					t.Error(err)
 				}
 				got := l.taken()
-				if len(got) < 6 || !strings.HasPrefix(got[len(got)-1], "fail at 2000-01-01T00:") {
+				if len(got) != 7 || !strings.HasPrefix(got[0], "secret at 2000-01-01T00:") || got[5] != "start" || got[6] != "fail no tape" {
 					t.Errorf("arrived %q", got)
 				}
 			})
@@ -261,36 +301,37 @@ func TestQueueIsLocked(t *testing.T) {
 		dir := t.TempDir()
 		l := &line{}
 		p := l.pinger(t, dir)
-		f, err := os.Open(files(t, dir, "lock")[0])
-		if err != nil {
-			t.Fatal(err)
+		hold := func() *os.File {
+			f, err := os.Open(files(t, dir, "lock")[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+				t.Fatal(err)
+			}
+			return f
 		}
-		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrQueued) || time.Since(began) > client.DefaultPingTimeout || l.asked > 0 {
-			t.Errorf("took %v: %v", time.Since(began), err)
-		}
-		held := f
-		time.AfterFunc(time.Second, func() { held.Close() })
-		if err := p.Fail(t.Context(), nil); err != nil {
+		f := hold()
+		time.AfterFunc(time.Second, func() { f.Close() })
+		if err := p.Failure(t.Context(), nil); err != nil || time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) > 2*time.Second {
 			t.Error(err)
 		}
-		equal(t, "arrived", l.taken(), []string{"secret at 2000-01-01T00:00:00.000000Z", "fail"})
-		if f, err = os.Open(f.Name()); err != nil {
-			t.Fatal(err)
+		held := hold()
+		began := time.Now()
+		if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrQueued) || time.Since(began) > 5*time.Second || l.asked > 1 {
+			t.Errorf("took %v: %v", time.Since(began), err)
 		}
-		defer f.Close()
-		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		began = time.Now()
-		if err := p.Flush(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute {
+		if err := p.Flush(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 3*time.Second {
 			t.Errorf("flush took %v: %v", time.Since(began), err)
 		}
+		held.Close()
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		equal(t, "arrived", l.taken(), []string{"fail", "secret"})
 	})
 }
 
@@ -302,8 +343,10 @@ func TestCorruptQueue(t *testing.T) {
 		p := l.pinger(t, dir)
 		bodies := []string{"cut", "empty", "flipped", "garbage", "directory", "pipe", "link", "whole"}
 		for _, body := range bodies {
-			_ = p.Fail(t.Context(), []byte(body))
+			_ = p.Failure(t.Context(), []byte(body))
 		}
+		time.Sleep(time.Hour) // the background gives up
+		_ = l.noted()
 		var pipe string
 		for i, path := range files(t, dir, ".ping") {
 			data, err := os.ReadFile(path)
@@ -341,8 +384,11 @@ func TestCorruptQueue(t *testing.T) {
 			}
 		}
 		l.set(nil)
-		err := p.Success(t.Context(), nil)
-		if err == nil || errors.Is(err, client.ErrQueued) || strings.Count(err.Error(), "cannot be read and is now in "+dir) != 7 {
+		if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrQueued) {
+			t.Error(err)
+		}
+		time.Sleep(time.Second)
+		if err := l.noted(); err == nil || errors.Is(err, client.ErrQueued) || strings.Count(err.Error(), "cannot be read and is now in "+dir) != 7 {
 			t.Errorf("error %v", err)
 		}
 		if got := l.taken(); len(got) != 2 || !strings.HasPrefix(got[0], "fail whole at ") || got[1] != "secret" {
@@ -370,8 +416,10 @@ func TestRefusedInQueue(t *testing.T) {
 				l := &line{down: refused}
 				p := l.pinger(t, dir)
 				for _, body := range []string{"one", "bad", "two", "bad"} {
-					_ = p.Fail(t.Context(), []byte(body))
+					_ = p.Failure(t.Context(), []byte(body))
 				}
+				time.Sleep(time.Hour)
+				_ = l.noted()
 				l.set(nil)
 				l.fault = func(ping string) any {
 					if strings.HasSuffix(ping, "bad") {
@@ -379,8 +427,9 @@ func TestRefusedInQueue(t *testing.T) {
 					}
 					return nil
 				}
-				err := p.Success(t.Context(), nil)
-				if err == nil || errors.Is(err, client.ErrQueued) || strings.Count(err.Error(), "was refused and is now in "+dir) != 2 {
+				_ = p.Success(t.Context(), nil)
+				time.Sleep(time.Second)
+				if err := l.noted(); err == nil || errors.Is(err, client.ErrQueued) || strings.Count(err.Error(), "was refused and is now in "+dir) != 2 {
 					t.Errorf("error %v", err)
 				}
 				if got := l.taken(); len(got) != 3 || got[2] != "secret" || len(files(t, dir, ".refused")) != 2 || len(files(t, dir, ".ping")) != 0 {
@@ -395,10 +444,11 @@ func TestRefusedInQueue(t *testing.T) {
 		l := &line{down: 500}
 		p := l.pinger(t, dir)
 		for i := range 6 {
-			if err := p.Fail(t.Context(), nil); !errors.Is(err, client.ErrQueued) || len(files(t, dir, ".ping")) != i+1 {
+			if err := p.Failure(t.Context(), nil); !errors.Is(err, client.ErrQueued) || len(files(t, dir, ".ping")) != i+1 {
 				t.Errorf("%d: %v, files %q", i, err, files(t, dir, ""))
 			}
 		}
+		time.Sleep(time.Hour)
 		if err := p.Flush(t.Context()); !errors.Is(err, client.ErrQueued) {
 			t.Error(err)
 		}
@@ -415,7 +465,7 @@ func TestQueueIsBounded(t *testing.T) {
 		dir := t.TempDir()
 		l := &line{down: refused}
 		p := l.pinger(t, dir)
-		if err := p.Fail(t.Context(), nil); !errors.Is(err, client.ErrQueued) {
+		if err := p.Failure(t.Context(), nil); !errors.Is(err, client.ErrQueued) {
 			t.Fatal(err)
 		}
 		first := files(t, dir, ".ping")[0]
@@ -423,16 +473,22 @@ func TestQueueIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := 1; i < client.MaxQueuedPings; i++ {
+		for i := 1; i < 1000; i++ {
 			if err := os.WriteFile(fmt.Sprintf("%s-%04d.ping", strings.TrimSuffix(first, ".ping"), i), data, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
+		time.Sleep(time.Hour)
+		_ = l.noted()
 		const want = "it is full, so its oldest ping was deleted, of 2000-01-01T00:00:00Z"
-		if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrQueued) || !strings.Contains(err.Error(), want) {
+		if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrQueued) {
+			t.Error(err)
+		}
+		time.Sleep(time.Hour)
+		if err := l.noted(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
-		if n := len(files(t, dir, ".ping")); n != client.MaxQueuedPings {
+		if n := len(files(t, dir, ".ping")); n != 1000 {
 			t.Errorf("%d files", n)
 		}
 		// What was set aside goes first, and files of others stay.
@@ -441,7 +497,8 @@ func TestQueueIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = p.Success(t.Context(), nil)
-		if _, err := os.Stat(other); err != nil || len(files(t, dir, ".ping")) != client.MaxQueuedPings || len(files(t, dir, ".corrupt")) != 0 {
+		time.Sleep(time.Hour)
+		if _, err := os.Stat(other); err != nil || len(files(t, dir, ".ping")) != 1000 || len(files(t, dir, ".corrupt")) != 0 {
 			t.Errorf("%v, %d files", err, len(files(t, dir, "")))
 		}
 
@@ -451,32 +508,36 @@ func TestQueueIsBounded(t *testing.T) {
 		_ = p.Log(t.Context(), nil)
 		l.set(refused)
 		for i := range 4 {
-			err = p.Log(t.Context(), make([]byte, 9_000_000))
-			if full := i > 1; strings.Contains(err.Error(), "is full") != full {
+			_ = l.noted()
+			_ = p.Log(t.Context(), make([]byte, 9_000_000))
+			time.Sleep(time.Hour)
+			if full, err := i > 1, l.noted(); strings.Contains(err.Error(), "is full") != full {
 				t.Errorf("%d: %v", i, err)
 			}
 		}
 	})
 }
 
-// The order is that of the pings, even if the clock is set back, and a bad time is the server's to judge.
+// The order is that of the pings, even if the clock is set back. A time in the future is not sent.
 func TestQueueAndClockSetBack(t *testing.T) {
 	dir := t.TempDir()
 	l := &line{down: refused}
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Hour)
 		_ = l.pinger(t, dir).Log(t.Context(), []byte("first"))
+		time.Sleep(time.Minute)
 	})
 	synctest.Test(t, func(t *testing.T) { // an hour earlier
 		p := l.pinger(t, dir)
 		_ = p.Log(t.Context(), []byte("second"))
 		_ = p.Log(t.Context(), []byte("third"))
+		time.Sleep(2 * time.Minute)
 		l.set(nil)
 		if err := p.Flush(t.Context()); err != nil {
 			t.Error(err)
 		}
 		got := l.taken()
-		for i, want := range []string{"log first at 2000-01-01T01:", "log second at 2000-01-01T00:", "log third at 2000-01-01T00:"} {
+		for i, want := range []string{"log first", "log second at 2000-01-01T00:", "log third at 2000-01-01T00:"} {
 			if len(got) != 3 || !strings.HasPrefix(got[i], want) {
 				t.Errorf("arrived %q, want %s", got, want)
 			}
@@ -486,47 +547,43 @@ func TestQueueAndClockSetBack(t *testing.T) {
 
 // Goroutines and pingers share a queue: while the line comes and goes, every ping arrives exactly once.
 func TestSharedQueue(t *testing.T) {
-	dir := t.TempDir()
-	l := &line{}
-	n := 0
-	l.fault = func(string) any {
-		if n++; n%3 == 0 {
-			return reset
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		l := &line{}
+		var n atomic.Int64
+		l.fault = func(string) any {
+			if n.Add(1)%3 == 0 {
+				return reset
+			}
+			return nil
 		}
-		return nil
-	}
-	var wg sync.WaitGroup
-	for worker := range 4 {
-		p, err := client.NewPinger("https://rollcall.example.org/ping/secret", &client.Config{Queue: dir, Tries: 1, HTTPClient: &http.Client{Transport: l}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		wg.Go(func() {
-			for i := range 10 {
-				if err := p.Log(t.Context(), fmt.Appendf(nil, "%d/%d", worker, i)); err != nil && !errors.Is(err, client.ErrQueued) {
+		var wg sync.WaitGroup
+		for worker := range 4 {
+			p := l.pinger(t, dir)
+			wg.Go(func() {
+				for i := range 10 {
+					if err := p.Log(t.Context(), fmt.Appendf(nil, "%d/%d", worker, i)); err != nil && !errors.Is(err, client.ErrQueued) {
+						t.Error(err)
+					}
+				}
+				if err := p.Close(t.Context()); err != nil {
 					t.Error(err)
 				}
-			}
-		})
-	}
-	wg.Wait()
-	l.mu.Lock()
-	l.fault = nil
-	l.mu.Unlock()
-	if err := l.pinger(t, dir).Flush(t.Context()); err != nil {
-		t.Error(err)
-	}
-	last, got := map[string]string{}, l.taken()
-	for _, ping := range got {
-		worker, i, _ := strings.Cut(strings.Fields(ping)[1], "/")
-		if i <= last[worker] {
-			t.Errorf("worker %s: %s after %s", worker, i, last[worker])
+			})
 		}
-		last[worker] = i
-	}
-	if len(got) != 40 || len(files(t, dir, ".ping")) > 0 {
-		t.Errorf("%d pings arrived: %q", len(got), got)
-	}
+		wg.Wait()
+		last, got := map[string]string{}, l.taken()
+		for _, ping := range got {
+			worker, i, _ := strings.Cut(strings.Fields(ping)[1], "/")
+			if i <= last[worker] {
+				t.Errorf("worker %s: %s after %s", worker, i, last[worker])
+			}
+			last[worker] = i
+		}
+		if len(got) != 40 || len(files(t, dir, ".ping")) > 0 {
+			t.Errorf("%d pings arrived: %q", len(got), got)
+		}
+	})
 }
 
 // What a process has kept survives kill -9, and a file that it was writing does no harm.
@@ -571,7 +628,7 @@ func TestQueueSurvivesKill(t *testing.T) {
 		}
 		got := l.taken()
 		for i, ping := range got {
-			if !strings.HasPrefix(ping, fmt.Sprintf("log %d at ", i)) {
+			if ping != fmt.Sprintf("log %d", i) {
 				t.Errorf("ping %d: %s", i, ping)
 			}
 		}

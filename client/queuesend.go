@@ -7,35 +7,95 @@ import (
 	"io/fs"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// maxSuspects bounds the pings that one flush passes over.
-const maxSuspects = 3
-
-// errNoTime ends a flush that has used up the time of a ping.
-var errNoTime = errors.New("older pings took all the time")
+const (
+	// maxSuspects bounds the pings that one flush passes over.
+	maxSuspects = 3
+	// lateAfter is when a ping is late. A server takes the time of a late ping from its header and does not alert about it.
+	lateAfter = time.Minute
+)
 
 // Flush sends the pings that wait in Config.Queue. The error is nil if none waits any more. It is an [ErrQueued] with the
-// cause if some still do, and it names the files that were set aside. Only ctx bounds how long all of them take; each
-// ping takes at most Config.Timeout.
+// cause if some still do, and it names the files that were set aside. Config.Tries bounds the tries in a row that fail.
 func (p *Pinger) Flush(ctx context.Context) error {
 	if p == nil || p.sender.queue == nil {
 		return nil
 	}
-	s := &p.sender
-	unlock, err := s.queue.lock(ctx, time.Time{})
-	if err != nil {
-		return fmt.Errorf("client: queue: %w", err)
+	return p.sender.flush(ctx)
+}
+
+// pingByQueue tries to send a ping, unless others wait. It keeps the ping if that does not reach the server.
+func (s *sender) pingByQueue(ctx context.Context, signal pings.Signal) error {
+	at := time.Now()
+	if waiting, err := s.queue.list(); err == nil && len(waiting) > 0 {
+		return s.keep(signal, at, errOlder)
+	}
+	unlock, err := s.queue.lock(ctx, at.Add(s.caller.timeout))
+	switch {
+	case errors.Is(err, errLocked):
+		return s.keep(signal, at, err)
+	case err != nil: // the queue does not work
+		return errors.Join(fmt.Errorf("client: queue: %w", err), s.once(ctx, signal, time.Time{}))
 	}
 	defer unlock()
+	if waiting, err := s.queue.list(); err == nil && len(waiting) > 0 { // from another process
+		return s.keep(signal, at, errOlder)
+	}
+	ctx, cancel := context.WithDeadline(ctx, at.Add(s.caller.timeout))
+	defer cancel()
+	if err = s.once(ctx, signal, time.Time{}); isUndelivered(err) {
+		s.failed.Store(&err)
+		return s.keep(signal, at, err)
+	}
+	return err
+}
+
+// keep puts a ping into the queue, which the background sends, and returns why.
+func (s *sender) keep(signal pings.Signal, at time.Time, why error) error {
+	if !strings.HasPrefix(why.Error(), "client: ") {
+		why = fmt.Errorf("client: %s ping: %w", signal.Kind, why)
+	}
+	if err := s.queue.put(newWaiting(signal, at)); err != nil {
+		return fmt.Errorf("%w; it cannot be kept: %w", why, err)
+	}
+	s.background.kick(func(ctx context.Context) {
+		if err := s.flush(ctx); err != nil && ctx.Err() == nil {
+			s.report(ctx, err)
+		}
+	})
+	return fmt.Errorf("%w; %w", why, ErrQueued)
+}
+
+// flush sends the pings that wait until none does, or it has failed as often in a row as Config.Tries says.
+func (s *sender) flush(ctx context.Context) error {
 	f := flush{sender: s}
-	err = f.run(ctx, time.Time{})
-	if err == nil && len(f.suspects) > 0 {
-		err = f.suspects[0].err
+	pauses, wait, tries := s.begin()
+	if wait > s.caller.maxWait {
+		return nil // the method of the ping has returned why
+	}
+	var err error
+	for wait == 0 || sleep(ctx, wait) == nil {
+		sent := f.sent
+		if err = f.locked(ctx); err == nil {
+			break
+		}
+		if f.sent > sent {
+			tries, pauses = 0, pauser{}
+		}
+		tries++
+		wait = pauses.after(err)
+		if tries >= s.caller.tries || wait > s.caller.maxWait || !mayRetry(err, true) && !errors.Is(err, errLocked) {
+			break
+		}
+	}
+	if ended := ctx.Err(); err == nil && ended != nil {
+		err = fmt.Errorf("client: queue: %w", ended)
 	}
 	if isUndelivered(err) {
 		err = fmt.Errorf("%w; %w", err, ErrQueued)
@@ -43,43 +103,9 @@ func (p *Pinger) Flush(ctx context.Context) error {
 	return errors.Join(append(f.reports, err)...)
 }
 
-// pingInOrder sends the pings that wait, and then a new one, all within the time of one ping. It keeps the new one if that
-// does not reach the server.
-func (s *sender) pingInOrder(ctx context.Context, signal pings.Signal) error {
-	at := time.Now()
-	end := at.Add(s.caller.timeout)
-	unlock, err := s.queue.lock(ctx, end)
-	if err != nil && !errors.Is(err, errLocked) {
-		return errors.Join(fmt.Errorf("client: queue: %w", err), s.send(ctx, signal, time.Time{}, end))
-	}
-	f := flush{sender: s}
-	if err == nil {
-		defer unlock()
-		if err = f.run(ctx, end); err == nil {
-			if err = s.send(ctx, signal, time.Time{}, end); err == nil {
-				f.convict()
-			}
-		} else if !isUndelivered(err) { // the queue does not work
-			f.reports = append(f.reports, err)
-			err = s.send(ctx, signal, time.Time{}, end)
-		}
-	}
-	if isUndelivered(err) {
-		if kept := s.queue.put(newWaiting(signal, at)); kept != nil {
-			err = fmt.Errorf("%w; it cannot be kept: %w", err, kept)
-		} else {
-			err = fmt.Errorf("%w; %w", err, ErrQueued)
-		}
-		if unlock != nil {
-			f.reports = append(f.reports, s.queue.trim())
-		}
-	}
-	return errors.Join(append(f.reports, err)...)
-}
-
 // isUndelivered reports whether a ping may be delivered later.
 func isUndelivered(err error) bool {
-	if errors.Is(err, ErrNotRollcall) || errors.Is(err, ErrRateLimited) || errors.Is(err, errLocked) || errors.Is(err, errNoTime) {
+	if errors.Is(err, ErrNotRollcall) || errors.Is(err, ErrRateLimited) || errors.Is(err, errLocked) {
 		return true
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
@@ -98,9 +124,10 @@ func mayBeItsFault(err error) bool {
 	return ok && e.StatusCode >= http.StatusInternalServerError && !mayRetry(err, true)
 }
 
-// flush sends the pings that wait. Its caller holds the lock.
+// flush sends the pings that wait in a queue.
 type flush struct {
 	*sender
+	sent int
 	// suspects are pings that were passed over. If a later ping is delivered, they are at fault themselves.
 	suspects []suspect
 	reports  []error
@@ -111,8 +138,25 @@ type suspect struct {
 	err  error
 }
 
+// locked trims the queue and sends the pings in it. The error says why some still wait.
+func (f *flush) locked(ctx context.Context) error {
+	unlock, err := f.queue.lock(ctx, time.Now().Add(f.caller.timeout))
+	if err != nil {
+		return fmt.Errorf("client: queue: %w", err)
+	}
+	defer unlock()
+	if err := f.queue.trim(); err != nil {
+		f.reports = append(f.reports, err)
+	}
+	f.suspects = nil
+	if err = f.run(ctx); err == nil && len(f.suspects) > 0 {
+		err = f.suspects[0].err
+	}
+	return err
+}
+
 // run sends the pings until none waits but the suspects. The error says why it stopped before.
-func (f *flush) run(ctx context.Context, end time.Time) error {
+func (f *flush) run(ctx context.Context) error {
 	for {
 		names, err := f.queue.list()
 		if err != nil {
@@ -125,10 +169,7 @@ func (f *flush) run(ctx context.Context, end time.Time) error {
 			return nil
 		}
 		for _, name := range names {
-			if !end.IsZero() && time.Until(end) <= 0 {
-				return fmt.Errorf("client: queue: %w", errNoTime)
-			}
-			if err := f.one(ctx, name, end); err != nil {
+			if err := f.one(ctx, name); err != nil {
 				return err
 			}
 		}
@@ -136,7 +177,7 @@ func (f *flush) run(ctx context.Context, end time.Time) error {
 }
 
 // one sends a ping. The error says why the next one must not be sent.
-func (f *flush) one(ctx context.Context, name string, end time.Time) error {
+func (f *flush) one(ctx context.Context, name string) error {
 	w, err := f.queue.read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -147,8 +188,13 @@ func (f *flush) one(ctx context.Context, name string, end time.Time) error {
 	tail := job.NewTail(int(f.limit.Load())) // the server may have stated another limit since
 	_, _ = tail.Write(w.Body)
 	w.Body = tail.Bytes()
-	switch err := f.send(ctx, w.signal(), w.At, end); {
+	var at time.Time
+	if time.Since(w.At) > lateAfter {
+		at = w.At
+	}
+	switch err := f.once(ctx, w.signal(), at); {
 	case err == nil:
+		f.sent++
 		if err := f.queue.remove(name); err != nil {
 			return fmt.Errorf("client: queue: %w", err)
 		}

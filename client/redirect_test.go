@@ -33,7 +33,7 @@ func record(t *testing.T, answer http.HandlerFunc) *recorder {
 // send makes a request with an API key and a ping with the output of a job.
 func send(t *testing.T, url string) (api, ping error) {
 	t.Helper()
-	c, err := client.New(url, "the-key", nil)
+	c, err := client.New(url, someKey, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func send(t *testing.T, url string) (api, ping error) {
 		t.Fatal(err)
 	}
 	_, api = c.Create(t.Context(), checks.Spec{Name: new("n")})
-	return api, p.Fail(t.Context(), []byte("output"))
+	return api, p.Failure(t.Context(), []byte("output"))
 }
 
 func someAnswer(w http.ResponseWriter, r *http.Request) {
@@ -86,7 +86,7 @@ func TestRedirectWithinTheOrigin(t *testing.T) {
 			t.Errorf("%d: %v, %v", status, api, ping)
 		}
 		equal(t, fmt.Sprint(status), server.seen, []string{
-			`POST /api/v3/checks/ the-key {"name":"n"}`, `POST /new/api/v3/checks/ the-key {"name":"n"}`,
+			`POST /api/v3/checks/ ` + someKey + ` {"name":"n"}`, `POST /new/api/v3/checks/ ` + someKey + ` {"name":"n"}`,
 			"POST /ping/secret-id/fail  output", "POST /new/ping/secret-id/fail  output",
 		})
 	}

@@ -20,7 +20,7 @@ func (c *Client) Register(ctx context.Context, spec checks.Spec) (job.Reporter, 
 		return none, fmt.Errorf("client: register: %w", &checks.FieldError{Field: "slug", Reason: "is empty"})
 	}
 	if spec.Channels == nil {
-		list, err := c.List(ctx, Query{Slug: *spec.Slug})
+		list, err := c.Checks(ctx, checks.Query{Slug: *spec.Slug})
 		if err != nil {
 			return none, err
 		}
@@ -44,7 +44,7 @@ func (c *Client) PauseExcept(ctx context.Context, tag string, slugs []string) er
 	if tag == "" {
 		return fmt.Errorf("client: pause checks: %w", &checks.FieldError{Field: "tag", Reason: "is empty"})
 	}
-	list, err := c.List(ctx, Query{Tags: []string{tag}})
+	list, err := c.Checks(ctx, checks.Query{Tags: []string{tag}})
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,8 @@
 package client
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -19,56 +19,58 @@ const (
 	longestPause = 15 * time.Second
 )
 
-// longestLimit is the longest pause that a 429 may ask for. A longer one ends the call.
-const longestLimit = 15 * time.Minute
-
 // do sends a request until it succeeds, must not be retried, or runs out of time or tries. It passes a response with a
-// status of 200 to 299 to read, and then closes its body unless read keeps it. A pause of all calls takes none of the
-// time, and a 429 none of the tries.
-func (c *caller) do(ctx context.Context, r request, read func(*response) error) error {
-	end := r.end
-	if end.IsZero() {
-		end = time.Now().Add(c.timeout)
-	}
+// status of 200 to 299 to read. The pauses after a 429 take none of the time, and a 429 none of the tries; maxWait bounds
+// them.
+func (c *caller) do(ctx context.Context, r request, read func(*http.Response) error) error {
+	end := time.Now().Add(c.timeout)
 	left := func() time.Duration {
 		if own, ok := ctx.Deadline(); ok && own.Before(end) {
 			return time.Until(own)
 		}
 		return time.Until(end)
 	}
-	backoff := firstPause
-	for n := 1; ; {
-		if paused, err := c.pause.wait(ctx); err != nil {
-			return describe(ctx, r, n, err)
-		} else {
-			end = end.Add(paused)
+	mayWait, pauses := c.maxWait, pauser{}
+	for sent, tries := 0, 0; ; {
+		paused, err := c.pause.wait(ctx, mayWait)
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return describe(ctx, r, sent, err)
 		}
+		mayWait, end = mayWait-paused, end.Add(paused)
 		limit := left()
-		if r.idempotent && n < c.tries {
+		if r.idempotent && tries+1 < c.tries {
 			limit = min(limit, c.timeout/2)
 		}
-		err := c.try(ctx, r, limit, read)
-		if err == nil {
+		sent++
+		if err = c.try(ctx, r, limit, read); err == nil {
 			return nil
 		}
-		wait := backoff/2 + rand.N(backoff/2)
-		backoff = min(2*backoff, longestPause)
-		refused, _ := errors.AsType[*Error](err)
-		if refused != nil {
-			wait = max(wait, refused.RetryAfter)
-		}
-		switch limited := refused != nil && refused.StatusCode == http.StatusTooManyRequests; {
-		case limited && wait <= longestLimit && c.pause.begin(wait, refused):
+		wait := pauses.after(err)
+		if refused, ok := errors.AsType[*Error](err); ok && refused.StatusCode == http.StatusTooManyRequests {
+			if wait > c.maxWait {
+				return describe(ctx, r, sent, err)
+			}
+			c.pause.begin(wait, refused)
 			continue
-		case !limited && n >= c.tries, !mayRetry(err, r.idempotent), left() <= wait:
-			return describe(ctx, r, n, err)
-		case !limited:
-			n++
 		}
-		if sleep(ctx, wait) != nil {
-			return describe(ctx, r, n, err)
+		tries++
+		if tries >= c.tries || !mayRetry(err, r.idempotent) || left() <= wait || sleep(ctx, wait) != nil {
+			return describe(ctx, r, sent, err)
 		}
 	}
+}
+
+// pauser says how long to wait after a failed try. The zero value is for the first one.
+type pauser struct{ bound time.Duration }
+
+// after returns the pause, which is at least what the server asks for.
+func (p *pauser) after(err error) time.Duration {
+	p.bound = min(max(2*p.bound, firstPause), longestPause)
+	wait := p.bound/2 + rand.N(p.bound/2)
+	if refused, ok := errors.AsType[*Error](err); ok {
+		wait = max(wait, refused.RetryAfter)
+	}
+	return wait
 }
 
 // pause keeps the calls of a client from sending requests after a 429.
@@ -78,34 +80,29 @@ type pause struct {
 	why   *Error
 }
 
-// begin pauses all calls. It returns false for a nil pause.
-func (p *pause) begin(length time.Duration, why *Error) bool {
-	if p == nil {
-		return false
-	}
+// begin pauses all calls.
+func (p *pause) begin(length time.Duration, why *Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if until := time.Now().Add(length); until.After(p.until) {
 		p.until, p.why = until, why
 	}
-	return true
 }
 
 // wait waits for the end of the pause and returns how long that took. The error is the response that began the pause, if
-// ctx ends before the pause.
-func (p *pause) wait(ctx context.Context) (time.Duration, error) {
-	if p == nil {
-		return 0, nil
-	}
+// ctx ends before the pause or the pause ends later than in most.
+func (p *pause) wait(ctx context.Context, most time.Duration) (time.Duration, error) {
 	for began := time.Now(); ; {
 		p.mu.Lock()
 		left, why := time.Until(p.until), p.why
 		p.mu.Unlock()
+		waited := time.Since(began)
 		if left <= 0 {
-			return time.Since(began), nil
+			return waited, nil
 		}
-		if end, ok := ctx.Deadline(); ok && time.Until(end) <= left || sleep(ctx, left) != nil {
-			return 0, why
+		end, ok := ctx.Deadline()
+		if waited+left > most || ok && time.Until(end) <= left || sleep(ctx, left) != nil {
+			return waited, why
 		}
 	}
 }
@@ -122,13 +119,13 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// describe adds the name of the request, the number of tries and the error of ctx to an error.
-func describe(ctx context.Context, r request, tries int, err error) error {
+// describe adds the name of the request, the number of times that it was sent, and the error of ctx to an error.
+func describe(ctx context.Context, r request, sent int, err error) error {
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
 		err = fmt.Errorf("%w: %w", ended, err)
 	}
-	if tries > 1 {
-		return fmt.Errorf("client: %s: %w (after %d tries)", r.name, err, tries)
+	if sent > 1 {
+		return fmt.Errorf("client: %s: %w (after %d tries)", r.name, err, sent)
 	}
 	return fmt.Errorf("client: %s: %w", r.name, err)
 }
@@ -136,15 +133,12 @@ func describe(ctx context.Context, r request, tries int, err error) error {
 // mayRetry reports whether another try can help and is safe.
 func mayRetry(err error, idempotent bool) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
-		switch e.StatusCode {
-		case http.StatusTooManyRequests: // the server refused before it acted
+		if e.StatusCode == http.StatusTooManyRequests { // the server refused before it acted
 			return true
-		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			return idempotent
 		}
-		return false
+		return isAway(e.StatusCode) && idempotent
 	}
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+	if isCertificate(err) {
 		return false
 	}
 	e, ok := errors.AsType[*connectionError](err)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,13 +87,16 @@ func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 const someCheck = `{"uuid": "11111111-2222-4333-8444-555555555555", "channels": "", "status": "new"}`
 
+// someKey has the form of an API key.
+const someKey = "rcw_0000000000000000000000000000"
+
 var someID = uuid.MustParse("11111111-2222-4333-8444-555555555555")
 
 func (s *script) client(t *testing.T, config client.Config) *client.Client {
 	t.Helper()
 	s.began = time.Now()
 	config.HTTPClient = &http.Client{Transport: s}
-	c, err := client.New("https://rollcall.example.org", "key", &config)
+	c, err := client.New("https://rollcall.example.org", someKey, &config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +112,13 @@ func (s *script) pinger(t *testing.T, config client.Config) *client.Pinger {
 	if err != nil {
 		t.Fatal(err)
 	}
+	closeAtEnd(t, p)
 	return p
+}
+
+// closeAtEnd ends the background of a pinger before the synctest bubble ends.
+func closeAtEnd(t *testing.T, p *client.Pinger) {
+	t.Cleanup(func() { _ = p.Close(context.Background()) })
 }
 
 var (
@@ -124,19 +134,16 @@ func TestWhatIsRetried(t *testing.T) {
 		again   bool // may take effect twice
 		call    func(context.Context, *client.Client) error
 	}{
-		"list":  {`{"checks": []}`, true, func(ctx context.Context, c *client.Client) error { _, err := c.List(ctx, client.Query{}); return err }},
-		"get":   {someCheck, true, func(ctx context.Context, c *client.Client) error { _, err := c.Get(ctx, someID); return err }},
+		"list":  {`{"checks": []}`, true, func(ctx context.Context, c *client.Client) error { _, err := c.Checks(ctx, checks.Query{}); return err }},
+		"get":   {someCheck, true, func(ctx context.Context, c *client.Client) error { _, err := c.Check(ctx, someID); return err }},
 		"pings": {`{"pings": []}`, true, func(ctx context.Context, c *client.Client) error { _, err := c.Pings(ctx, someID); return err }},
 		"flips": {`[]`, true, func(ctx context.Context, c *client.Client) error {
 			_, err := c.Flips(ctx, someID, flips.Window{})
 			return err
 		}},
-		"status": {`{"status": "ok"}`, true, func(ctx context.Context, c *client.Client) error { return c.Status(ctx) }},
+		"status": {`{"status": "ok"}`, true, func(ctx context.Context, c *client.Client) error { return c.Probe(ctx) }},
 		"body": {"text", true, func(ctx context.Context, c *client.Client) error {
-			body, err := c.PingBody(ctx, someID, 1)
-			if err == nil {
-				body.Close()
-			}
+			_, err := c.PingBody(ctx, someID, 1)
 			return err
 		}},
 		"update": {someCheck, true, func(ctx context.Context, c *client.Client) error {
@@ -215,7 +222,9 @@ func TestPausesBetweenTries(t *testing.T) {
 		"server's clock":   {answers: []any{after("Retry-After", "Sat, 15 Jun 2030 10:00:05 GMT", "Date", "Sat, 15 Jun 2030 10:00:00 GMT")}, min: []time.Duration{0, 5000}, max: []time.Duration{0, 5000}},
 		"nonsense":         {answers: []any{after("Retry-After", "soon")}, min: []time.Duration{0, 125}, max: []time.Duration{0, 250}},
 		"negative":         {answers: []any{after("Retry-After", "-5")}, min: []time.Duration{0, 125}, max: []time.Duration{0, 250}},
-		"costs no time":    {answers: []any{after("Retry-After", "900"), after("Retry-After", "900")}, config: client.Config{Tries: 1}, min: []time.Duration{0, 900_000, 1800_000}, max: []time.Duration{0, 900_000, 1800_000}},
+		"costs no time":    {answers: []any{after("Retry-After", "900"), after("Retry-After", "900")}, config: client.Config{Tries: 1, MaxWait: time.Hour}, min: []time.Duration{0, 900_000, 1800_000}, max: []time.Duration{0, 900_000, 1800_000}},
+		"longer in all":    {answers: []any{after("Retry-After", "600"), after("Retry-After", "600")}, fails: true, min: []time.Duration{0, 600_000}, max: []time.Duration{0, 600_000}},
+		"no wait":          {answers: []any{after("Retry-After", "2")}, config: client.Config{MaxWait: time.Second}, fails: true, min: []time.Duration{0}, max: []time.Duration{0}},
 		"beyond the limit": {answers: []any{after("Retry-After", "901")}, fails: true, min: []time.Duration{0}, max: []time.Duration{0}},
 		"far too long":     {answers: []any{after("Retry-After", "4294967295")}, fails: true, min: []time.Duration{0}, max: []time.Duration{0}},
 		"too large":        {answers: []any{after("Retry-After", "99999999999999999999")}, min: []time.Duration{0, 125}, max: []time.Duration{0, 250}},
@@ -227,11 +236,11 @@ func TestPausesBetweenTries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{answers: test.answers, success: `{"checks": []}`}
-				_, err := s.client(t, test.config).List(t.Context(), client.Query{})
+				_, err := s.client(t, test.config).Checks(t.Context(), checks.Query{})
 				if (err != nil) != test.fails {
 					t.Errorf("error %v", err)
 				}
-				if took := time.Since(s.began); took > client.DefaultTimeout && name != "costs no time" {
+				if took := time.Since(s.began); took > time.Minute && test.min[len(test.min)-1] < 60_000 {
 					t.Errorf("took %v", took)
 				}
 				if len(s.at) != len(test.min) {
@@ -250,12 +259,12 @@ func TestPausesBetweenTries(t *testing.T) {
 func TestErrorAfterRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answers: []any{503, refused, 502}}
-		_, err := s.client(t, client.Config{Tries: 3}).Get(t.Context(), someID)
-		if want := "client: get check: scripted (status 502) (after 3 tries)"; err == nil || err.Error() != want {
+		_, err := s.client(t, client.Config{Tries: 3}).Check(t.Context(), someID)
+		if want := "client: get check 11111111-2222-4333-8444-555555555555: scripted (status 502) (after 3 tries)"; err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		}
 		s = &script{answers: []any{respond(nil, 429, "text/plain; charset=utf-8", "slow\n\tdown\n", "Retry-After", "3600")}}
-		_, err = s.client(t, client.Config{}).Get(t.Context(), someID)
+		_, err = s.client(t, client.Config{}).Check(t.Context(), someID)
 		if e, ok := errors.AsType[*client.Error](err); !ok || e.StatusCode != 429 || e.RetryAfter != time.Hour || e.Message != "slow down" {
 			t.Errorf("error %+v", err)
 		}
@@ -270,7 +279,7 @@ func TestContextEndsACall(t *testing.T) {
 				c := s.client(t, client.Config{})
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(5*time.Second, cancel)
-				_, err := c.Get(ctx, someID)
+				_, err := c.Check(ctx, someID)
 				if !errors.Is(err, context.Canceled) || time.Since(s.began) != 5*time.Second || len(s.at) != 1 {
 					t.Errorf("after %v and %d requests: %v", time.Since(s.began), len(s.at), err)
 				}
@@ -282,64 +291,168 @@ func TestContextEndsACall(t *testing.T) {
 		s := &script{answers: []any{respond(nil, 429, "", "", "Retry-After", "30")}}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		_, err := s.client(t, client.Config{}).Get(ctx, someID)
+		_, err := s.client(t, client.Config{}).Check(ctx, someID)
 		if _, ok := errors.AsType[*client.Error](err); !ok || time.Since(s.began) != 0 {
 			t.Errorf("after %v: %v", time.Since(s.began), err)
 		}
 	})
 }
 
-// A ping delays its job no longer than its timeout, and its error does not contain the ping URL.
+// A ping takes one try of its job, and its error does not contain the ping URL. The rest happens in the background, in
+// which pings do not overtake each other.
 func TestPingIsBounded(t *testing.T) {
+	many := func(a any) (list []any) {
+		for range 30 {
+			list = append(list, a)
+		}
+		return list
+	}
 	for name, answers := range map[string][]any{
-		"hang": {"hang", "hang", "hang", "hang"}, "refused": {refused, refused, refused, refused, refused},
-		"slow": {respond(nil, 503, "text/html", "<html>", "Retry-After", "9"), respond(nil, 503, "", "", "Retry-After", "9")},
-		"mix":  {429, "hang", reset, 503, 503, 503, 503, 503, 503, 503},
+		"hang": many("hang"), "refused": many(refused), "slow": many(503), "limited": many(429),
+		"mix": {429, "hang", reset, 503, 503, 503, 503, 503, 503, 503},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{answers: answers}
-				err := s.pinger(t, client.Config{}).Fail(t.Context(), []byte("why"))
-				if took := time.Since(s.began); err == nil || took > client.DefaultPingTimeout {
+				var given []error
+				config := client.Config{}
+				config.Job.OnPingError = func(_ context.Context, err error) { given = append(given, err) }
+				p := s.pinger(t, config)
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				defer cancel()
+				err := p.Failure(ctx, []byte("why"))
+				if took := time.Since(s.began); !errors.Is(err, client.ErrQueued) || took > 3*time.Second {
 					t.Errorf("took %v: %v", took, err)
 				}
-				if strings.Contains(fmt.Sprint(err), "secret-id") {
-					t.Errorf("the error shows the ping URL: %v", err)
+				began := time.Now()
+				if err := p.Success(ctx, []byte("why")); !errors.Is(err, client.ErrQueued) || time.Since(began) > 0 {
+					t.Errorf("the next one took %v: %v", time.Since(began), err)
+				}
+				if err := p.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(s.began); took > time.Minute || len(given) == 0 {
+					t.Errorf("given up after %v: %v", took, given)
+				}
+				if strings.Contains(fmt.Sprint(err, given), "secret-id") {
+					t.Errorf("an error shows the ping URL: %v, %v", err, given)
 				}
 				for _, body := range s.bodies {
 					if body != "why" {
 						t.Errorf("body %q", body)
 					}
 				}
+				if err := p.Success(t.Context(), nil); errors.Is(err, client.ErrQueued) {
+					t.Errorf("after Close: %v", err)
+				}
 			})
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answers: []any{429, "hang", reset, 503}}
-		if err := s.pinger(t, client.Config{Timeout: time.Minute}).Success(t.Context(), nil); err != nil || len(s.at) != 5 {
+		p := s.pinger(t, client.Config{})
+		if err := p.Success(t.Context(), nil); !errors.Is(err, client.ErrQueued) || len(s.at) != 1 {
+			t.Errorf("%d tries: %v", len(s.at), err)
+		}
+		if err := p.Close(t.Context()); err != nil || len(s.at) != 5 {
 			t.Errorf("%d tries: %v", len(s.at), err)
 		}
 	})
 }
 
-// Reading the body of a ping may take longer than the timeout of a call.
-func TestBodyHasNoTimeLimit(t *testing.T) {
+// Close gives up when its context ends, and says how many pings are lost.
+func TestCloseIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		reader, writer := io.Pipe()
-		s := &script{answers: []any{&http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/plain"}}, Body: reader}}}
-		body, err := s.client(t, client.Config{}).PingBody(t.Context(), someID, 1)
-		if err != nil {
-			t.Fatal(err)
+		s := &script{answers: []any{refused, "hang"}}
+		p := s.pinger(t, client.Config{})
+		_, _ = p.Start(t.Context())
+		_ = p.Success(t.Context(), nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := p.Close(ctx)
+		if want := "client: close: context deadline exceeded; pings that were not sent: 2"; err == nil || err.Error() != want || time.Since(s.began) != time.Second {
+			t.Errorf("after %v: %v, want %s", time.Since(s.began), err, want)
 		}
-		go func() {
-			time.Sleep(10 * time.Minute)
-			writer.Write([]byte("late"))
-			writer.Close()
-		}()
-		text, err := io.ReadAll(body)
-		if string(text) != "late" || err != nil {
-			t.Errorf("%q, %v", text, err)
+		if err := (*client.Pinger)(nil).Close(ctx); err != nil {
+			t.Error(err)
 		}
-		body.Close()
 	})
+}
+
+// A server that accepts connections and never answers delays a run by one try. This uses a real network.
+func TestBlackHole(t *testing.T) {
+	hole, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hole.Close()
+	for name, queue := range map[string]string{"memory": "", "queue": t.TempDir()} {
+		t.Run(name, func(t *testing.T) {
+			var tries atomic.Int64
+			config := client.Config{Queue: queue, Timeout: time.Hour, HTTPClient: &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				tries.Add(1)
+				return http.DefaultTransport.RoundTrip(r)
+			})}}
+			var errs []error
+			config.Job.OnPingError = func(_ context.Context, err error) { errs = append(errs, err) }
+			p, err := client.NewPinger("http://"+hole.Addr().String()+"/ping/x", &config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			for range 3 {
+				// Only the first ping of the three runs is tried, until the context ends. The others would take an hour.
+				if err := p.Run(ctx, func(context.Context) error { return nil }); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := p.Close(ctx); err == nil || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, client.ErrQueued) != (queue != "") {
+				t.Error(err)
+			}
+			if len(errs) != 6 || tries.Load() > 2 {
+				t.Errorf("%d tries, %v", tries.Load(), errs)
+			}
+			for _, err := range errs {
+				if !errors.Is(err, client.ErrQueued) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// A call whose context has ended is not sent.
+func TestEndedContext(t *testing.T) {
+	s := &script{success: someCheck}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.client(t, client.Config{}).Check(ctx, someID)
+	if want := "client: get check 11111111-2222-4333-8444-555555555555: context canceled"; err == nil || err.Error() != want || len(s.at) > 0 {
+		t.Errorf("%d requests: %v, want %s", len(s.at), err, want)
+	}
+}
+
+// A server that cannot be reached is unavailable, like the database of an embedded monitor.
+func TestUnavailable(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer any
+		want   bool
+	}{
+		"503": {503, true}, "502": {502, true}, "refused": {refused, true}, "reset": {reset, true}, "hang": {"hang", true},
+		"no such host": {&net.DNSError{Err: "no such host", Name: "rollcall.example.org", IsNotFound: true}, true},
+		"500":          {500, false}, "404": {404, false}, "429": {respond(nil, 429, "", "", "Retry-After", "3600"), false},
+		"certificate": {&tls.CertificateVerificationError{Err: errors.New("unknown authority")}, false},
+		"canceled":    {context.Canceled, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &script{answers: []any{test.answer, test.answer}}
+				c := s.client(t, client.Config{Tries: 1})
+				if _, err := c.Check(t.Context(), someID); errors.Is(err, checks.ErrUnavailable) != test.want {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }

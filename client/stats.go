@@ -17,20 +17,21 @@ import (
 // the current one are left out. [checks.SumDays] adds days up. It is an extension that other servers do not have. The
 // error is [checks.ErrNotFound] if the check does not exist.
 func (c *Client) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) ([]checks.DayStats, error) {
-	return c.stats(ctx, checkPath(id), from, to)
+	return c.stats(ctx, id.String(), from, to)
 }
 
 // StatsByUniqueKey is [Client.Stats] for the check of the project with a unique key.
 func (c *Client) StatsByUniqueKey(ctx context.Context, key string, from, to time.Time) ([]checks.DayStats, error) {
 	if !isUniqueKey(key) {
-		return nil, fmt.Errorf("client: list statistics: %w", checks.ErrNotFound)
+		return nil, fmt.Errorf("client: list statistics of check %q: %w", key, checks.ErrNotFound)
 	}
-	return c.stats(ctx, checksPath+key, from, to)
+	return c.stats(ctx, key, from, to)
 }
 
-func (c *Client) stats(ctx context.Context, path string, from, to time.Time) ([]checks.DayStats, error) {
+// stats lists the statistics of a check by its identifier or unique key.
+func (c *Client) stats(ctx context.Context, check string, from, to time.Time) ([]checks.DayStats, error) {
 	query := url.Values{"start": {from.UTC().Format(wire.DateLayout)}, "end": {to.UTC().Format(wire.DateLayout)}}
-	return get(ctx, c, "list statistics", path+"/stats/?"+query.Encode(), func(d wire.Stats) ([]checks.DayStats, error) {
+	return get(ctx, c, "list statistics of check "+check, checksPath+check+"/stats/?"+query.Encode(), func(d wire.Stats) ([]checks.DayStats, error) {
 		return each("days", d.Days, wire.StatsDay.Stats)
 	})
 }

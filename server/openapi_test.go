@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -55,7 +54,7 @@ type schema struct {
 	Properties                  map[string]schema
 	Minimum, Maximum, MaxLength int64
 	Default                     any
-	Not                         *schema
+	AnyOf                       []schema
 }
 
 func schemas(t *testing.T) map[string]schema {
@@ -87,15 +86,15 @@ func TestDocumentedSettings(t *testing.T) {
 		names = append(names, s.Name)
 		request := schema{Type: "string", MaxLength: s.Max}
 		document := request
-		switch s.Zero.(type) {
-		case bool:
+		switch s.Type {
+		case checks.Flag:
 			request, document = schema{Type: "boolean"}, schema{Type: "boolean"}
-		case int, time.Duration:
+		case checks.Count, checks.Period:
 			request = schema{Type: "integer", Minimum: s.Min, Maximum: s.Max}
 			document = request
 			document.Minimum = max(s.Min, 1) // left out if it is 0
 			if s.Optional {
-				request = schema{Type: "integer", Maximum: s.Max, Not: &schema{Minimum: 1, Maximum: s.Min - 1}}
+				request = schema{Type: "integer", AnyOf: []schema{{}, {Minimum: s.Min, Maximum: s.Max}}}
 			}
 		}
 		equalSchema := func(name string, want schema) {

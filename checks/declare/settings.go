@@ -107,17 +107,16 @@ func (p *parser) read(n *yaml.Node, s checks.Setting, spec *checks.Spec) {
 // value reads the value of a setting. It returns nil if it reports an error.
 func (p *parser) value(n *yaml.Node, s checks.Setting) any {
 	var text *string
-	switch s.Zero.(type) {
-	case bool:
+	switch {
+	case s.Type == checks.Flag:
 		return p.boolean(n, s.Name)
-	case int:
+	case s.Type == checks.Count:
 		return p.integer(n, s.Name)
-	case time.Duration:
+	case s.Type == checks.Period:
 		return p.period(n, s.Name)
-	}
-	if s.Separator != "" {
+	case s.Separator != "":
 		text = p.words(n, s.Name, s.Separator)
-	} else {
+	default:
 		text = p.text(n, s.Name)
 	}
 	if text == nil {

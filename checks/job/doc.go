@@ -6,7 +6,7 @@
 // Both are a [Reporter]:
 //
 //	func nightly(ctx context.Context, r job.Reporter) {
-//		jobErr, pingErr := r.Run(ctx, backup) // start, then success, or failure with the error as text
+//		err := r.Run(ctx, backup) // start, then success, or failure with the error as text
 //		…
 //	}
 //
@@ -32,11 +32,11 @@
 // # Output and logs
 //
 // The last ping of a run carries the end of what the job wrote to [Output] with the context of the run, after the error.
-// A [LogHandler] writes there what the job logs with that context, and passes every record on:
+// A handler of [NewLogHandler] writes there what the job logs with that context, and passes every record on:
 //
 //	slog.SetDefault(slog.New(job.NewLogHandler(slog.NewJSONHandler(os.Stderr, nil), nil)))
 //
-//	jobErr, pingErr := r.Run(ctx, func(ctx context.Context) error {
+//	err := r.Run(ctx, func(ctx context.Context) error {
 //		slog.InfoContext(ctx, "copied", "files", 42) // to standard error and into the ping
 //		c := exec.CommandContext(ctx, "backup.sh")
 //		c.Stdout, c.Stderr = job.Output(ctx), job.Output(ctx)
@@ -45,7 +45,7 @@
 //
 // # Traces
 //
-// With [Config].TraceID, client.Config.TraceID or monitor.Config.TraceID, the first line of every body is the trace of
+// With [Config].TraceID, which client.Config.Job and monitor.Config.Job have too, the first line of every body is the trace of
 // the ping's context, such as "trace_id=4bf92f3577b34da6a3ce929d0e0e4736". For OpenTelemetry:
 //
 //	TraceID: func(ctx context.Context) string {

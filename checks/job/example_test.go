@@ -26,21 +26,21 @@ func (printer) Ping(_ context.Context, s pings.Signal) error {
 
 func ExampleJob_Run() {
 	j := job.New(printer{}, nil) // instead of a *client.Pinger or Monitor.Job
-	jobErr, pingErr := j.Run(context.Background(), func(ctx context.Context) error {
+	err := j.Run(context.Background(), func(ctx context.Context) error {
 		return errors.New("the disk is full")
 	})
-	fmt.Println(jobErr, pingErr)
+	fmt.Println(err)
 	// Output:
 	// start:
 	// fail: the disk is full
-	// the disk is full <nil>
+	// the disk is full
 }
 
 // The last ping carries what the job has logged.
 func ExampleNewLogHandler() {
 	next := slog.DiscardHandler                              // instead of the handler of the program
 	logger := slog.New(job.NewLogHandler(next, withoutTime)) // nil is fine too
-	_, _ = job.New(printer{}, nil).Run(context.Background(), func(ctx context.Context) error {
+	_ = job.New(printer{}, nil).Run(context.Background(), func(ctx context.Context) error {
 		logger.InfoContext(ctx, "copied", "files", 42)
 		logger.WarnContext(ctx, "skipped", "file", "a b.txt")
 		return nil
@@ -52,7 +52,7 @@ func ExampleNewLogHandler() {
 }
 
 func ExampleOutput() {
-	_, _ = job.New(printer{}, nil).Run(context.Background(), func(ctx context.Context) error {
+	_ = job.New(printer{}, nil).Run(context.Background(), func(ctx context.Context) error {
 		c := exec.CommandContext(ctx, "echo", "copied 42 files")
 		c.Stdout, c.Stderr = job.Output(ctx), job.Output(ctx)
 		return c.Run()

@@ -2,10 +2,12 @@ package job_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http/httptest"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,6 +44,9 @@ type place struct {
 	limit    int // bytes of a body that are kept
 	registry job.Registry
 	reporter func(t *testing.T, id uuid.UUID) job.Reporter
+	// pingErr returns what OnPingError has received since the last call.
+	pingErr func() error
+	config  job.Config
 }
 
 // each runs a test with reporters on a server and on an embedded monitor.
@@ -49,7 +54,7 @@ func each(t *testing.T, test func(t *testing.T, p place)) {
 	t.Helper()
 	t.Run("server", func(t *testing.T) {
 		p, url, key := open(t)
-		config := &client.Config{TraceID: trace}
+		config := &client.Config{Job: p.config}
 		c, err := client.New(url, key, config)
 		must(t, err)
 		p.limit, p.registry = bodyLimit, c
@@ -76,8 +81,22 @@ func open(t *testing.T) (p place, url, key string) {
 	t.Helper()
 	p.clock = dbtest.NewClock(time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC))
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	var mu sync.Mutex
+	var errs []error
+	p.pingErr = func() error {
+		mu.Lock()
+		defer mu.Unlock()
+		err := errors.Join(errs...)
+		errs = nil
+		return err
+	}
+	p.config = job.Config{TraceID: trace, OnPingError: func(_ context.Context, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		errs = append(errs, err)
+	}}
 	var err error
-	p.mon, err = monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Now: p.clock.Now, Logger: quiet, TraceID: trace, Channels: standard.Kinds(), DeliveredElsewhere: true})
+	p.mon, err = monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Now: p.clock.Now, Logger: quiet, Job: p.config, Channels: standard.Kinds(), DeliveredElsewhere: true})
 	must(t, err)
 	project, keys, err := p.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "jobs"})
 	must(t, err)

@@ -2,7 +2,9 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/google/uuid"
@@ -11,8 +13,8 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// DefaultBodyLimit is the number of bytes of a body that a [Job] sends if [Config].BodyLimit is nil.
-const DefaultBodyLimit = 100_000
+// defaultBodyLimit is the number of bytes of a body that a [Job] sends if [Config].BodyLimit is nil.
+const defaultBodyLimit = 100_000
 
 // Reporter reports the runs of one job. A *[Job] and a *client.Pinger are Reporters with the same semantics, which the
 // methods of Job describe. A Reporter is safe for concurrent use.
@@ -20,10 +22,10 @@ type Reporter interface {
 	Ping(ctx context.Context, s pings.Signal) error
 	Start(ctx context.Context) (*Run, error)
 	Success(ctx context.Context, body []byte) error
-	Fail(ctx context.Context, body []byte) error
+	Failure(ctx context.Context, body []byte) error
 	Log(ctx context.Context, body []byte) error
 	ExitStatus(ctx context.Context, status int, body []byte) error
-	Run(ctx context.Context, job func(ctx context.Context) error) (jobErr, pingErr error)
+	Run(ctx context.Context, job func(ctx context.Context) error) error
 }
 
 var _ Reporter = (*Job)(nil)
@@ -36,12 +38,18 @@ type Sender interface {
 
 // Config configures a [Job]. The zero value of a field selects its default.
 type Config struct {
-	// BodyLimit returns how many bytes of a body the receiver keeps; a negative number is 0. Default:
-	// [DefaultBodyLimit].
+	// BodyLimit returns how many bytes of a body the receiver keeps; a negative number is 0. Default: 100,000.
 	BodyLimit func() int
 	// TraceID returns the trace that ctx belongs to, or "" if there is none. The first line of the body of every ping is
 	// then "trace_id=" and the result. The package comment has the function for OpenTelemetry. Default: no trace.
 	TraceID func(ctx context.Context) string
+	// Classify returns what an error of the job means, and so how [Job.Run] and [Run.End] report the end of the run:
+	// pings.Success, pings.Failure, pings.Log for a log entry alone, or "" for nothing at all. The context is that of
+	// Run. The last two do not end the run for the check: see [Job.Run]. Default: a log entry if the context was
+	// cancelled, otherwise a failure.
+	Classify func(ctx context.Context, err error) pings.Kind
+	// OnPingError receives the errors of the pings of [Job.Run] and [Run.End]. Default: a warning of [slog.Default].
+	OnPingError func(ctx context.Context, err error)
 }
 
 // Job sends the pings of one job. It is safe for concurrent use. A nil *Job does nothing, and its Run only calls the
@@ -62,13 +70,13 @@ func New(sender Sender, config *Config) *Job {
 	return j
 }
 
-// BodyLimit returns the number of bytes of a body that the receiver keeps.
-func (j *Job) BodyLimit() int {
+// bodyLimit returns the number of bytes of a body that the receiver keeps.
+func (j *Job) bodyLimit() int {
 	switch {
 	case j == nil:
 		return 0
 	case j.config.BodyLimit == nil:
-		return DefaultBodyLimit
+		return defaultBodyLimit
 	}
 	return max(j.config.BodyLimit(), 0)
 }
@@ -77,7 +85,8 @@ func (j *Job) BodyLimit() int {
 // overlapping runs can be told apart. The run is usable even if Start returns an error.
 func (j *Job) Start(ctx context.Context) (*Run, error) {
 	r := &Run{job: j, id: uuid.New(), output: NewTail(maxOutput)}
-	return r, r.ping(ctx, pings.Signal{Kind: pings.Start})
+	r.start = r.ping(ctx, pings.Signal{Kind: pings.Start})
+	return r, r.start
 }
 
 // Success reports that the job succeeded. The body may be nil.
@@ -85,8 +94,8 @@ func (j *Job) Success(ctx context.Context, body []byte) error {
 	return j.Ping(ctx, pings.Signal{Kind: pings.Success, Body: body})
 }
 
-// Fail reports that the job failed. The body may be nil.
-func (j *Job) Fail(ctx context.Context, body []byte) error {
+// Failure reports that the job failed. The body may be nil.
+func (j *Job) Failure(ctx context.Context, body []byte) error {
 	return j.Ping(ctx, pings.Signal{Kind: pings.Failure, Body: body})
 }
 
@@ -110,6 +119,30 @@ func exitKind(status int) pings.Kind {
 		return pings.Success
 	}
 	return pings.Failure
+}
+
+// classify returns how the end of a run with this error is reported.
+func (j *Job) classify(ctx context.Context, err error) pings.Kind {
+	switch {
+	case err == nil:
+		return pings.Success
+	case j != nil && j.config.Classify != nil:
+		return j.config.Classify(ctx, err)
+	case errors.Is(ctx.Err(), context.Canceled):
+		return pings.Log
+	}
+	return pings.Failure
+}
+
+// report passes an error of a ping on.
+func (j *Job) report(ctx context.Context, err error) {
+	switch {
+	case err == nil || j == nil:
+	case j.config.OnPingError != nil:
+		j.config.OnPingError(ctx, err)
+	default:
+		slog.With(slog.Group("rollcall", "component", "job")).WarnContext(ctx, "cannot report a run", "error", err)
+	}
 }
 
 // Ping sends a signal: its Kind, RunID, ExitStatus and Body. It ignores the other fields. The error is a
@@ -137,7 +170,7 @@ func (j *Job) body(ctx context.Context, body []byte) []byte {
 
 // firstLine returns the line with the trace of ctx, or "", and the number of bytes that it leaves for the body.
 func (j *Job) firstLine(ctx context.Context) (line string, room int) {
-	limit := j.BodyLimit()
+	limit := j.bodyLimit()
 	if j == nil || j.config.TraceID == nil {
 		return "", limit
 	}

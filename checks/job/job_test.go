@@ -3,6 +3,7 @@ package job_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync"
@@ -28,13 +29,13 @@ func TestSignals(t *testing.T) {
 		for _, send := range []func() error{
 			func() error { return run.Log(t.Context(), []byte("half way")) },
 			func() error { return run.Success(t.Context(), []byte("all fine\n")) },
-			func() error { return r.Fail(t.Context(), []byte("é\x00\xff")) },
+			func() error { return r.Failure(t.Context(), []byte("é\x00\xff")) },
 			func() error { return r.Log(t.Context(), nil) },
 			func() error { return r.Success(t.Context(), nil) },
 			func() error { return r.ExitStatus(t.Context(), 0, nil) },
 			func() error { return run.ExitStatus(t.Context(), 255, []byte("killed")) },
 			func() error { return r.Ping(t.Context(), pings.Signal{RunID: id}) },
-			func() error { return run.Fail(t.Context(), nil) },
+			func() error { return run.Failure(t.Context(), nil) },
 			// Only the kind, the run, the exit status and the body of a signal count.
 			func() error { return r.Ping(t.Context(), pings.Signal{UserAgent: "other", Scheme: "email"}) },
 		} {
@@ -122,8 +123,8 @@ func TestReporterIsShared(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {
-				if jobErr, pingErr := r.Run(t.Context(), func(context.Context) error { return nil }); jobErr != nil || pingErr != nil {
-					t.Error(jobErr, pingErr)
+				if err := errors.Join(r.Run(t.Context(), func(context.Context) error { return nil }), p.pingErr()); err != nil {
+					t.Error(err)
 				}
 			})
 		}
@@ -163,17 +164,18 @@ func TestRun(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				c := p.create(t)
 				r := p.reporter(t, c.ID)
-				var jobErr, pingErr error
+				var jobErr error
 				var reason any
 				var wg sync.WaitGroup
 				wg.Go(func() { // Goexit ends the goroutine
 					defer func() { reason = recover() }()
-					jobErr, pingErr = r.Run(t.Context(), test.job)
+					jobErr = r.Run(t.Context(), test.job)
 				})
 				wg.Wait()
 				if _, isNil := reason.(*runtime.PanicNilError); isNil {
 					reason = ""
 				}
+				pingErr := p.pingErr()
 				if jobErr != test.err || pingErr != nil || reason != test.panics {
 					t.Errorf("%v, %v, panic %v", jobErr, pingErr, reason)
 				}
@@ -190,31 +192,100 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// A job runs even if its pings fail, and its end is reported even if its context has ended.
+// A job runs even if its pings fail, and its end is reported even if its context has ended. A run that was cancelled from
+// outside is no failure, and leaves the check waiting for its end.
 func TestRunWithoutReceiverOrContext(t *testing.T) {
 	each(t, func(t *testing.T, p place) {
 		c := p.create(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		jobErr, pingErr := p.reporter(t, c.ID).Run(ctx, func(ctx context.Context) error {
+		err := p.reporter(t, c.ID).Run(ctx, func(ctx context.Context) error {
 			cancel()
-			return ctx.Err()
+			return fmt.Errorf("copying: %w", ctx.Err())
 		})
-		if jobErr != context.Canceled || pingErr != nil {
-			t.Errorf("%v, %v", jobErr, pingErr)
+		if !errors.Is(err, context.Canceled) || p.pingErr() != nil {
+			t.Error(err)
 		}
-		if list, bodies := p.log(t, c.ID); len(list) != 2 || bodies[1] != "context canceled" {
-			t.Errorf("%+v, %q", list, bodies)
+		list, bodies := p.log(t, c.ID)
+		if equal(t, "kinds", kinds(list), []pings.Kind{"start", "log"}); bodies[1] != "copying: context canceled" {
+			t.Errorf("%q", bodies)
+		}
+		started, err := p.mon.Check(t.Context(), c.ID)
+		if err != nil || !started.Started(p.clock.Now()) || started.Status(p.clock.Now().Add(started.RunLimit())) != checks.StatusDown {
+			t.Errorf("%+v, %v", started, err)
 		}
 
 		ran := false
-		jobErr, pingErr = p.reporter(t, uuid.New()).Run(ctx, func(context.Context) error {
+		err = p.reporter(t, uuid.New()).Run(t.Context(), func(context.Context) error {
 			ran = true
 			return nil
 		})
-		if !ran || jobErr != nil || !errors.Is(pingErr, context.Canceled) || !errors.Is(pingErr, checks.ErrNotFound) {
-			t.Errorf("ran %t, %v, %v", ran, jobErr, pingErr)
+		if pingErr := p.pingErr(); !ran || err != nil || !errors.Is(pingErr, checks.ErrNotFound) || strings.Count(pingErr.Error(), "not found") != 2 {
+			t.Errorf("ran %t, %v, %v", ran, err, pingErr)
 		}
 	})
+}
+
+// What an error of a job means is up to Classify. By default, only a context that was cancelled from outside makes it an
+// interruption.
+func TestClassify(t *testing.T) {
+	broken := errors.New("broken")
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	as := func(kind pings.Kind) *job.Config {
+		return &job.Config{Classify: func(_ context.Context, err error) pings.Kind {
+			if err != broken {
+				t.Error(err)
+			}
+			return kind
+		}}
+	}
+	for name, test := range map[string]struct {
+		ctx    context.Context
+		config *job.Config
+		err    error
+		want   []pings.Kind
+	}{
+		"cancelled":             {cancelled, nil, broken, []pings.Kind{"start", "log"}},
+		"cancelled but fine":    {cancelled, nil, nil, []pings.Kind{"start", "success"}},
+		"too late":              {late, nil, context.DeadlineExceeded, []pings.Kind{"start", "fail"}},
+		"cancelled by the job":  {t.Context(), nil, context.Canceled, []pings.Kind{"start", "fail"}},
+		"success":               {t.Context(), as(pings.Success), broken, []pings.Kind{"start", "success"}},
+		"failure":               {cancelled, as(pings.Failure), broken, []pings.Kind{"start", "fail"}},
+		"log":                   {t.Context(), as(pings.Log), broken, []pings.Kind{"start", "log"}},
+		"nothing":               {t.Context(), as(""), broken, []pings.Kind{"start"}},
+		"success needs no word": {t.Context(), as(pings.Failure), nil, []pings.Kind{"start", "success"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r recorder
+			if err := job.New(&r, test.config).Run(test.ctx, func(context.Context) error { return test.err }); err != test.err {
+				t.Error(err)
+			}
+			var got []pings.Kind
+			for _, s := range r.sent {
+				got = append(got, s.Kind)
+			}
+			equal(t, "kinds", got, test.want)
+		})
+	}
+}
+
+// The errors of pings go to OnPingError one by one. End reports that of the start, too.
+func TestOnPingError(t *testing.T) {
+	away := sendFunc(func(_ context.Context, s pings.Signal) error { return errors.New("no " + string(s.Kind)) })
+	var got []string
+	j := job.New(away, &job.Config{OnPingError: func(_ context.Context, err error) { got = append(got, err.Error()) }})
+	broken := errors.New("broken")
+	if err := j.Run(t.Context(), func(context.Context) error { return broken }); err != broken {
+		t.Error(err)
+	}
+	run, err := j.Start(t.Context())
+	if err == nil {
+		t.Error("Start returns no error")
+	}
+	run.End(t.Context(), nil)
+	equal(t, "errors", got, []string{"no start", "no fail", "no start\nno success"})
 }
 
 // A body keeps its end, but the report of a panic keeps its start, where the reason is. Neither loses the trace.
@@ -230,7 +301,7 @@ func TestLimitOfBodies(t *testing.T) {
 		must(t, r.Success(traced, []byte("é"+filler))) // cut within a character
 		func() {
 			defer func() { _ = recover() }()
-			_, _ = r.Run(traced, func(context.Context) error { panic("out of tape" + filler) })
+			_ = r.Run(traced, func(context.Context) error { panic("out of tape" + filler) })
 		}()
 		_, bodies := p.log(t, c.ID)
 		for i, want := range []string{"", line + filler + "!", line + filler, line, line + "panic: out of tape" + filler} {
@@ -266,17 +337,15 @@ func TestNil(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
 			run, err := r.Start(ctx)
-			must(t, errors.Join(err, r.Ping(ctx, pings.Signal{Kind: "bogus"}), r.Success(ctx, nil), r.Fail(ctx, nil), r.Log(ctx, nil), r.ExitStatus(ctx, 300, nil),
-				run.Success(ctx, nil), run.Fail(ctx, nil), run.Log(ctx, nil), run.ExitStatus(ctx, 1, nil)))
+			must(t, errors.Join(err, r.Ping(ctx, pings.Signal{Kind: "bogus"}), r.Success(ctx, nil), r.Failure(ctx, nil), r.Log(ctx, nil), r.ExitStatus(ctx, 300, nil),
+				run.Success(ctx, nil), run.Failure(ctx, nil), run.Log(ctx, nil), run.ExitStatus(ctx, 1, nil)))
 			if run.ID() == uuid.Nil {
 				t.Error("the run has no identifier")
 			}
+			run.End(ctx, errors.New("broken"))
 			broken := errors.New("broken")
-			if jobErr, pingErr := r.Run(ctx, func(context.Context) error { return broken }); jobErr != broken || pingErr != nil {
-				t.Errorf("%v, %v", jobErr, pingErr)
-			}
-			if limit := r.(interface{ BodyLimit() int }).BodyLimit(); limit != 0 {
-				t.Errorf("body limit %d", limit)
+			if err := r.Run(ctx, func(context.Context) error { return broken }); err != broken {
+				t.Error(err)
 			}
 		})
 	}
@@ -290,12 +359,12 @@ func (e *diskError) Error() string { return e.disk + " is full" }
 // A nil pointer in an error is not nil. Its run is reported nevertheless.
 func TestRunWithNilPointerError(t *testing.T) {
 	var r recorder
-	jobErr, pingErr := job.New(&r, nil).Run(t.Context(), func(context.Context) error {
+	err := job.New(&r, nil).Run(t.Context(), func(context.Context) error {
 		var e *diskError
 		return e
 	})
-	if jobErr == nil || pingErr != nil {
-		t.Errorf("%v, %v", jobErr == nil, pingErr)
+	if err == nil {
+		t.Error("the error of the job is lost")
 	}
 	if last := r.sent[len(r.sent)-1]; last.Kind != pings.Failure || string(last.Body) != "<nil>" {
 		t.Errorf("%s: %q", last.Kind, last.Body)
@@ -311,8 +380,8 @@ func TestDefaultBodyLimit(t *testing.T) {
 	var got int
 	j := job.New(sendFunc(func(_ context.Context, s pings.Signal) error { got = len(s.Body); return nil }), nil)
 	must(t, j.Success(t.Context(), make([]byte, 1_000_000)))
-	if got != 100_000 || j.BodyLimit() != 100_000 {
-		t.Errorf("%d bytes, limit %d", got, j.BodyLimit())
+	if got != 100_000 {
+		t.Errorf("%d bytes", got)
 	}
 }
 

@@ -18,13 +18,14 @@ type Run struct {
 	job    *Job
 	id     uuid.UUID
 	output *Tail
+	start  error // of the ping, until it is reported
 }
 
 // ID returns the run identifier.
 func (r *Run) ID() uuid.UUID { return r.id }
 
 // Context returns a context that belongs to the run. What is written to its [Output], or logged with it through a
-// [LogHandler], follows the body of Success, Fail and ExitStatus. [Job.Run] passes such a context to the job.
+// handler of [NewLogHandler], follows the body of Success, Failure and ExitStatus. [Job.Run] passes such a context to the job.
 func (r *Run) Context(ctx context.Context) context.Context {
 	return context.WithValue(ctx, runKey{}, r)
 }
@@ -34,8 +35,8 @@ func (r *Run) Success(ctx context.Context, body []byte) error {
 	return r.ping(ctx, pings.Signal{Kind: pings.Success, Body: r.withOutput(ctx, body)})
 }
 
-// Fail reports that the run failed. The body may be nil.
-func (r *Run) Fail(ctx context.Context, body []byte) error {
+// Failure reports that the run failed. The body may be nil.
+func (r *Run) Failure(ctx context.Context, body []byte) error {
 	return r.ping(ctx, pings.Signal{Kind: pings.Failure, Body: r.withOutput(ctx, body)})
 }
 
@@ -71,18 +72,42 @@ func (r *Run) withOutput(ctx context.Context, body []byte) []byte {
 // goexitReport is the body of the ping for a job that called [runtime.Goexit].
 const goexitReport = "the job called runtime.Goexit instead of returning"
 
-// Run calls job and reports its start, then its success, or its failure with the text of the error as the body. It
-// reports a panic as a failure with the stack and lets it continue. [runtime.Goexit] is a failure too. The last ping
-// carries the [Output] of the run, after the error.
-//
-// Run returns the error of the job, unchanged, and the error of the pings, which a job may ignore. It calls job even if
-// the first ping fails, and sends the last ping even if ctx has ended. Each of the two pings delays the job by at most
-// the time that the Sender takes.
-func (j *Job) Run(ctx context.Context, job func(ctx context.Context) error) (jobErr, pingErr error) {
-	if j == nil {
-		return job(ctx), nil
+// End reports the end of the run by the error of the job, as [Job.Run] does: a success if it is nil, otherwise what
+// [Config].Classify makes of it, with the error as the body. It sends the ping even if ctx has ended. The errors of the
+// pings, that of the start included, go to [Config].OnPingError.
+func (r *Run) End(ctx context.Context, err error) {
+	kind := r.job.classify(ctx, err)
+	ctx = context.WithoutCancel(ctx)
+	var body []byte
+	if err != nil {
+		body = fmt.Append(nil, err) // also of a nil pointer
 	}
-	run, startErr := j.Start(ctx)
+	failed := r.start
+	r.start = nil
+	if kind != "" {
+		failed = errors.Join(failed, r.ping(ctx, pings.Signal{Kind: kind, Body: r.withOutput(ctx, body)}))
+	}
+	r.job.report(ctx, failed)
+}
+
+// Run calls job and returns its error, unchanged. It reports the start of the job, then its success, or its failure with
+// the text of the error as the body. It reports a panic as a failure with the stack and lets it continue.
+// [runtime.Goexit] is a failure too. The last ping carries the [Output] of the run, after the error.
+//
+// If ctx was cancelled, such as by a program that stops, the error of the job is a log entry and not a failure, so that
+// nobody is alerted; [Config].Classify may decide otherwise. A log entry ends nothing: the check still waits for the end
+// of the run. If the job runs again and ends, all is well. If it does not within the max_runtime of the check, or its
+// grace without that, the check goes down.
+//
+// The errors of the pings go to [Config].OnPingError. Run calls job even if the first ping fails, and sends the last ping
+// even if ctx has ended. Each of the two pings delays the job by at most the time that the Sender takes.
+func (j *Job) Run(ctx context.Context, job func(ctx context.Context) error) error {
+	if j == nil {
+		return job(ctx)
+	}
+	run, failed := j.Start(ctx)
+	j.report(ctx, failed)
+	run.start = nil
 	after := context.WithoutCancel(ctx)
 	returned := false
 	defer func() {
@@ -91,21 +116,16 @@ func (j *Job) Run(ctx context.Context, job func(ctx context.Context) error) (job
 		}
 		reason := recover()
 		if reason == nil {
-			_ = run.Fail(after, []byte(goexitReport))
+			j.report(after, run.Failure(after, []byte(goexitReport)))
 			return
 		}
-		_ = run.Fail(after, j.panicBody(after, reason, debug.Stack()))
+		j.report(after, run.Failure(after, j.panicBody(after, reason, debug.Stack())))
 		panic(reason)
 	}()
-	jobErr = job(run.Context(ctx))
+	err := job(run.Context(ctx))
 	returned = true
-	var endErr error
-	if jobErr == nil {
-		endErr = run.Success(after, nil)
-	} else {
-		endErr = run.Fail(after, fmt.Append(nil, jobErr)) // also of a nil pointer
-	}
-	return jobErr, errors.Join(startErr, endErr)
+	run.End(ctx, err)
+	return err
 }
 
 // panicBody returns the report of a panic. It cuts the end, because the reason comes first.

@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/job"
 )
 
 // Config configures a [Monitor]. The zero value of a field selects its default.
@@ -46,10 +47,8 @@ type Config struct {
 	AlertLink func(c checks.Check, project string) string
 	// Observer receives events, for metrics. Default: none.
 	Observer Observer
-	// TraceID returns the trace that ctx belongs to, or "" if there is none. The first line of the body of every ping of
-	// a [Monitor.Job] is then "trace_id=" and the result. Package job has the function for OpenTelemetry. Default: no
-	// trace.
-	TraceID func(ctx context.Context) string
+	// Job configures how [Monitor.Job] and [Monitor.Registry] report runs. BodyLimit is ignored: it is [MaxBody].
+	Job job.Config
 
 	// WatchEvery is how often [Monitor.Run] looks for overdue checks. Default: 1 second.
 	WatchEvery time.Duration

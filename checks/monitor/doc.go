@@ -9,7 +9,7 @@
 //	project, err := mon.OpenProject(ctx, "jobs")
 //	job, err := mon.Registry(project.ID).Register(ctx, checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *")})
 //
-//	jobErr, pingErr := job.Run(ctx, backup) // start, then success, or failure with the error as text
+//	err = job.Run(ctx, backup) // start, then success, or failure with the error as text
 //
 // Packages sqlite and postgres below sqlstore open the store; sqlstore.Open takes a pool that the program has already.
 // A database in memory serves programs that need no durability: see sqlite.Memory. Package monitortest makes a monitor for

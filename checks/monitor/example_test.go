@@ -46,13 +46,13 @@ func Example() {
 	job, err := mon.Registry(project.ID).Register(ctx, checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *")})
 	check(err)
 
-	jobErr, pingErr := job.Run(ctx, backup)
-	fmt.Println(jobErr, pingErr)
+	err = job.Run(ctx, backup)
+	fmt.Println(err)
 	list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
 	check(err)
 	fmt.Println(list[0].Slug, list[0].Status(mon.Now()))
 	// Output:
-	// <nil> <nil>
+	// <nil>
 	// backup up
 }
 

@@ -8,10 +8,10 @@ import (
 )
 
 // Job returns the reporter of a check's job. It has the methods and the semantics of a *client.Pinger, without a server
-// between: start, success, or failure with the error of the job, and a panic with its stack. A ping takes at most 10
+// between: start, success, or failure with the error of the job, and a panic with its stack. A ping takes at most 5
 // seconds. The errors of a ping are those of [Monitor.Ping]. Of a body larger than [MaxBody], the end is kept.
 //
-//	jobErr, pingErr := mon.Job(check.ID).Run(ctx, backup)
+//	err := mon.Job(check.ID).Run(ctx, backup)
 //
 // Job reads nothing: if no check has the identifier, each ping returns [checks.ErrNotFound].
 func (m *Monitor) Job(id uuid.UUID) *job.Job { return m.jobs().Job(id) }
@@ -21,5 +21,5 @@ func (m *Monitor) Job(id uuid.UUID) *job.Job { return m.jobs().Job(id) }
 func (m *Monitor) Registry(projectID uuid.UUID) job.Registry { return m.jobs().Registry(projectID) }
 
 func (m *Monitor) jobs() *jobs.Jobs {
-	return &jobs.Jobs{Admin: m.admin, Ping: m.Ping, MaxBody: MaxBody, TraceID: m.config.TraceID}
+	return &jobs.Jobs{Admin: m.admin, Ping: m.Ping, MaxBody: MaxBody, Config: m.config.Job}
 }

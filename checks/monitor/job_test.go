@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
@@ -24,18 +25,19 @@ func TestJobOnHangingDatabase(t *testing.T) {
 	s := newSetup(t, store, monitor.ProjectSpec{Name: "p"})
 	c := s.create(t, checks.Spec{})
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(t, store, monitor.Config{})
+		var pingErr error
+		q := newQueue(t, store, monitor.Config{Job: job.Config{OnPingError: func(_ context.Context, err error) { pingErr = err }}})
 		start := time.Now()
 		ctx, cancel := context.WithCancel(t.Context())
 		output := []byte("the disk is full")
-		jobErr, pingErr := q.mon.Job(c.ID).Run(ctx, func(ctx context.Context) error {
+		jobErr := q.mon.Job(c.ID).Run(ctx, func(ctx context.Context) error {
 			cancel()
 			return ctx.Err()
 		})
-		if took := time.Since(start); jobErr != context.Canceled || !errors.Is(pingErr, context.DeadlineExceeded) || took != 20*time.Second {
+		if took := time.Since(start); jobErr != context.Canceled || !errors.Is(pingErr, context.DeadlineExceeded) || took != 10*time.Second {
 			t.Errorf("%v, %v after %v", jobErr, pingErr, took)
 		}
-		if err := q.mon.Job(c.ID).Fail(t.Context(), output); !errors.Is(err, context.DeadlineExceeded) {
+		if err := q.mon.Job(c.ID).Failure(t.Context(), output); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		clear(output) // the caller may reuse the body
@@ -89,10 +91,10 @@ func ExampleMonitor_Job() {
 	backup, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("backup"), Timeout: new(24 * time.Hour)})
 	check(err)
 
-	jobErr, pingErr := mon.Job(backup.ID).Run(ctx, func(ctx context.Context) error {
+	err = mon.Job(backup.ID).Run(ctx, func(ctx context.Context) error {
 		return errors.New("the disk is full")
 	})
-	fmt.Println(jobErr, pingErr)
+	fmt.Println(err)
 
 	backup, err = mon.Check(ctx, backup.ID)
 	check(err)
@@ -100,7 +102,7 @@ func ExampleMonitor_Job() {
 	check(err)
 	fmt.Printf("%s after %d pings: %s\n", backup.Status(mon.Now()), backup.NPings, body)
 	// Output:
-	// the disk is full <nil>
+	// the disk is full
 	// down after 2 pings: the disk is full
 }
 
@@ -115,8 +117,7 @@ func ExampleMonitor_Registry() {
 		for _, slug := range jobs {
 			r, err := registry.Register(ctx, checks.Spec{Slug: &slug, Tags: []string{"nightly"}, Schedule: new("0 3 * * *")})
 			check(err)
-			_, err = r.Run(ctx, func(context.Context) error { return nil })
-			check(err)
+			check(r.Run(ctx, func(context.Context) error { return nil }))
 		}
 		check(registry.PauseExcept(ctx, "nightly", jobs))
 	}

@@ -1,11 +1,8 @@
 package sqlstore_test
 
 import (
-	"slices"
 	"testing"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
@@ -34,10 +31,9 @@ func testHistory(t *testing.T, f fixture) {
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, at(4))
 	page := func(before time.Time, limit int) []store.Event {
 		t.Helper()
-		all, err := f.Events(t.Context(), store.EventQuery{Checks: []uuid.UUID{c.ID}, Until: before, Limit: limit, Deliveries: true})
+		list, err := f.History(t.Context(), c.ID, store.HistoryQuery{Before: before, Limit: limit})
 		must(t, err)
-		slices.Reverse(all[c.ID])
-		return all[c.ID]
+		return list
 	}
 	all := page(time.Time{}, 10)
 	var got []checks.Status
@@ -72,9 +68,9 @@ func testManyReminders(t *testing.T, f fixture) {
 	for i := range store.MaxEventDeliveries {
 		f.settle(t, noon.Add(time.Duration(i+1)*time.Minute))
 	}
-	all, err := f.Events(t.Context(), store.EventQuery{Checks: []uuid.UUID{c.ID}, Limit: 1, Deliveries: true})
+	list, err := f.History(t.Context(), c.ID, store.HistoryQuery{Limit: 1})
 	must(t, err)
-	got := all[c.ID][0].Deliveries
+	got := list[0].Deliveries
 	if len(got) != store.MaxEventDeliveries {
 		t.Fatalf("%d deliveries, want %d", len(got), store.MaxEventDeliveries)
 	}

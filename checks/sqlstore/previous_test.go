@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"encoding/binary"
-	"reflect"
 
 	"github.com/uptrace/bun"
 
@@ -33,7 +32,7 @@ func previousOf(s *checks.State) previousState {
 			p.alerting = binary.AppendVarint(p.alerting, v)
 		}
 	}
-	if h := &s.History; !reflect.ValueOf(*h).IsZero() {
+	if h := &s.History; *h != (checks.History{}) {
 		t, day := h.Today.Totals, int64(0)
 		if !h.Today.Date.IsZero() {
 			day = h.Today.Date.Unix() / secondsOfDay

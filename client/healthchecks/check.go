@@ -177,12 +177,12 @@ func (d document) check(id uuid.UUID, entry json.RawMessage) (Check, error) {
 
 // read reads the value of a setting.
 func read(s checks.Setting, raw json.RawMessage) (any, error) {
-	switch s.Zero.(type) {
-	case bool:
+	switch s.Type {
+	case checks.Flag:
 		return readAs[bool](s, raw)
-	case int:
+	case checks.Count:
 		return readAs[int](s, raw)
-	case time.Duration:
+	case checks.Period:
 		return period(s.Name, raw)
 	}
 	return readAs[string](s, raw)

@@ -32,7 +32,7 @@ func FuzzAnswers(f *testing.F) {
 			w.WriteHeader(status)
 			_, _ = w.Write([]byte(body))
 		})
-		source, err := healthchecks.New("https://hc.example.org", "key", &client.Config{HTTPClient: &http.Client{Transport: transport}, Tries: 1})
+		source, err := healthchecks.New("https://hc.example.org", "hcw_0000000000000000000000000000", &client.Config{HTTPClient: &http.Client{Transport: transport}, Tries: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ func serve(t *testing.T, answers map[string]string) *healthchecks.Source {
 	return handle(t, func(w http.ResponseWriter, r *http.Request) {
 		answer, ok := answers[r.URL.Path]
 		switch {
-		case r.Header.Get("X-Api-Key") != "key":
+		case r.Header.Get("X-Api-Key") != "hcw_0000000000000000000000000000":
 			w.WriteHeader(http.StatusUnauthorized)
 			fmt.Fprint(w, `{"error": "wrong api key"}`)
 		case !ok:
@@ -67,7 +67,7 @@ func serve(t *testing.T, answers map[string]string) *healthchecks.Source {
 		default:
 			fmt.Fprint(w, answer)
 		}
-	}, "key")
+	}, "hcw_0000000000000000000000000000")
 }
 
 func handle(t *testing.T, handler http.HandlerFunc, key string) *healthchecks.Source {
@@ -236,7 +236,7 @@ func TestRetries(t *testing.T) {
 					w.Header().Set("Retry-After", "7")
 					w.Header().Set("Location", "https://elsewhere.example.org/x")
 					w.WriteHeader(test.statuses[requests-1])
-				}, "key")
+				}, "hcw_0000000000000000000000000000")
 				began := time.Now()
 				_, err := s.Checks(t.Context())
 				if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {

@@ -17,7 +17,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/client"
@@ -32,14 +31,11 @@ type remote struct{ client *client.Client }
 // Read returns the project of the key under the given name, because the API does not reveal its real one.
 func (r remote) Read(ctx context.Context, project string) (declare.State, error) {
 	state := declare.State{Project: checks.Project{Name: project}, SettingsHidden: true}
-	list, err := r.client.Channels(ctx)
-	if err != nil {
+	var err error
+	if state.Channels, err = r.client.Channels(ctx); err != nil {
 		return declare.State{}, err
 	}
-	for _, c := range list {
-		state.Channels = append(state.Channels, channels.Channel{ID: c.ID, Name: c.Name, Kind: c.Kind})
-	}
-	all, err := r.client.List(ctx, client.Query{})
+	all, err := r.client.Checks(ctx, checks.Query{})
 	if err != nil {
 		return declare.State{}, err
 	}

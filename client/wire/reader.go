@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf16"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -35,14 +34,14 @@ func (r *reader) refuse(field, format string, args ...any) {
 // settings reads all settings of a check, and api_key, which it only checks.
 func (r *reader) settings() (spec checks.Spec) {
 	for _, s := range checks.AllSettings() {
-		switch s.Zero.(type) {
-		case string, []string:
+		switch s.Type {
+		case checks.Text, checks.Tags:
 			set(&spec, s, r.text(s.Name), func(text string) any { return text })
-		case bool:
+		case checks.Flag:
 			set(&spec, s, r.boolean(s.Name), func(on bool) any { return on })
-		case int:
+		case checks.Count:
 			set(&spec, s, r.number(s), func(n int64) any { return int(n) })
-		case time.Duration:
+		case checks.Period:
 			set(&spec, s, r.number(s), func(n int64) any { return duration(n) })
 		}
 	}

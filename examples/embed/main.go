@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -26,8 +25,8 @@ func main() {
 	spec := checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *"), TZ: new("Europe/Riga")}
 	backup, _, err := mon.Upsert(ctx, project.ID, spec, checks.UniqueSlug)
 	check(err)
-	jobErr, pingErr := mon.Job(backup.ID).Run(ctx, copyFiles) // start, then success, or failure with the error as text
-	check(errors.Join(jobErr, pingErr))
+	err = mon.Job(backup.ID).Run(ctx, copyFiles) // start, then success, or failure with the error as text
+	check(err)
 
 	backup, err = mon.Check(ctx, backup.ID)
 	check(err)

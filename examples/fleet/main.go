@@ -59,7 +59,7 @@ func reconcile(ctx context.Context, c *client.Client, file string) (*report, err
 	if err := group.Wait(); err != nil {
 		return r, err
 	}
-	list, err := c.List(ctx, client.Query{Tags: []string{tag}})
+	list, err := c.Checks(ctx, checks.Query{Tags: []string{tag}})
 	if err != nil {
 		return r, err
 	}

@@ -57,7 +57,7 @@ func TestRoutes(t *testing.T) {
 	if got := get(c.PingURL); got != "OK" || !strings.HasPrefix(c.PingURL, url+"/alive/") {
 		t.Errorf("%s answers %q", c.PingURL, got)
 	}
-	if c, err = api.Get(t.Context(), c.ID); err != nil || c.Status != checks.StatusUp {
+	if c, err = api.Check(t.Context(), c.ID); err != nil || c.Status != checks.StatusUp {
 		t.Errorf("the check is %s, %v", c.Status, err)
 	}
 	if got := get(c.BadgeURL); !strings.Contains(got, "<svg") {

@@ -38,11 +38,7 @@ func main() {
 
 	_, err = db.ExecContext(ctx, "INSERT INTO orders DEFAULT VALUES")
 	check(err)
-	jobErr, pingErr := job.Run(ctx, func(ctx context.Context) error { return bill(ctx, db) })
-	check(jobErr)
-	if pingErr != nil {
-		log.Print("monitoring: ", pingErr) // no reason for the job to fail
-	}
+	check(job.Run(ctx, func(ctx context.Context) error { return bill(ctx, db) }))
 
 	var billed int
 	check(db.QueryRowContext(ctx, "SELECT count(*) FROM orders WHERE billed").Scan(&billed))

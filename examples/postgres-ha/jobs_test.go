@@ -22,7 +22,7 @@ const pingEvery = 500 * time.Millisecond
 // jobs ping a check each, all the time, and repeat a ping until it is acknowledged.
 type jobs struct {
 	api    *client.Client
-	checks []client.Check
+	checks []checks.Snapshot
 	end    context.CancelFunc
 	wg     sync.WaitGroup
 

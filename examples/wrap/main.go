@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/client"
@@ -21,12 +22,18 @@ func main() {
 			log.Fatal(err)
 		}
 	}
-	err, pingErr := pinger.Run(context.Background(), func(ctx context.Context) error { return backup(ctx, os.Args[1]) })
-	if pingErr != nil {
-		log.Print("monitoring: ", pingErr) // no reason for the job to fail
+	ctx := context.Background()
+	err := pinger.Run(ctx, func(ctx context.Context) error { return backup(ctx, os.Args[1]) })
+	if err != nil {
+		log.Print(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := pinger.Close(ctx); err != nil { // pings that are still retried
+		log.Print(err)
 	}
 	if err != nil {
-		log.Fatal(err)
+		os.Exit(1)
 	}
 }
 

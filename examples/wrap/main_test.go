@@ -36,7 +36,7 @@ func TestWrap(t *testing.T) {
 	}
 	// The job runs even if its check does not exist.
 	out, err := run(t.TempDir(), site.URL+"/ping/00000000-0000-0000-0000-000000000000")
-	if err != nil || !strings.Contains(out, "0 files\n") || !strings.Contains(out, "monitoring: ") {
+	if err != nil || !strings.Contains(out, "0 files\n") || !strings.Contains(out, "cannot report a run") {
 		t.Errorf("%v, printed %q", err, out)
 	}
 }

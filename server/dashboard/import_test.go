@@ -18,7 +18,7 @@ import (
 const (
 	importedFirst  = "31365bce-8da9-4729-8ff3-aaa71d56b712"
 	importedSecond = "803f680d-e89b-492b-82ef-2be7b774a92d"
-	sourceKey      = "hc-s3cret-key"
+	sourceKey      = "hc-s3cret-key-000000000000000000"
 )
 
 // source is a Healthchecks server, with the checks of one project.
@@ -118,8 +118,9 @@ func TestImportProblems(t *testing.T) {
 	hidden := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "secret text", http.StatusTeapot) }))
 	defer hidden.Close()
 	for _, test := range []struct{ url, key, want string }{
-		{web.URL, "wrong-key", "refuses the key"},
-		{web.URL, "k\u00e9y", "printable ASCII"},
+		{web.URL, "wrong-key-0000000000000000000000", "refuses the key"},
+		{web.URL, "k\u00e9y" + strings.Repeat("0", 28), "printable ASCII"},
+		{web.URL, "short", "has 5 characters"},
 		{"http://hc.example.org", sourceKey, "must begin with https://"},
 		{"file:///etc/passwd", sourceKey, "must begin with https://"},
 		{"https://user:pw@hc.example.org", sourceKey, "must not contain a user name"},

@@ -17,8 +17,8 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// pingTimeout bounds one ping of a job, as client.DefaultPingTimeout does on the way to a server.
-const pingTimeout = 10 * time.Second
+// pingTimeout bounds one ping of a job, as on the way to a server.
+const pingTimeout = 5 * time.Second
 
 // Jobs makes reporters of jobs.
 type Jobs struct {
@@ -26,13 +26,14 @@ type Jobs struct {
 	// Ping records a signal of a check, whose body has at most MaxBody bytes.
 	Ping    func(ctx context.Context, id uuid.UUID, signal pings.Signal) (pings.Ping, error)
 	MaxBody int
-	// TraceID may be nil.
-	TraceID func(ctx context.Context) string
+	Config  job.Config // without BodyLimit
 }
 
 // Job returns the reporter of a check's job.
 func (j *Jobs) Job(id uuid.UUID) *job.Job {
-	return job.New(sender{j, id}, &job.Config{BodyLimit: func() int { return j.MaxBody }, TraceID: j.TraceID})
+	config := j.Config
+	config.BodyLimit = func() int { return j.MaxBody }
+	return job.New(sender{j, id}, &config)
 }
 
 // sender records the pings of one check.

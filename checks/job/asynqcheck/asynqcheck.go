@@ -25,7 +25,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -47,8 +46,6 @@ type Config struct {
 	Tag string
 	// Location is the location of the scheduler, asynq.SchedulerOpts.Location. Default: UTC, as there.
 	Location *time.Location
-	// Logger logs errors of pings. The group "rollcall" of each line has the component job. Default: slog.Default().
-	Logger *slog.Logger
 }
 
 // Monitor reports the runs of periodic tasks. It is safe for concurrent use.
@@ -68,7 +65,6 @@ func New(registry job.Registry, config *Config) *Monitor {
 	}
 	m.config.Tag = cmp.Or(m.config.Tag, DefaultTag)
 	m.config.Location = cmp.Or(m.config.Location, time.UTC)
-	m.config.Logger = cmp.Or(m.config.Logger, slog.Default()).With(slog.Group("rollcall", "component", "job"))
 	return m
 }
 
@@ -124,10 +120,6 @@ func (m *Monitor) Middleware(next asynq.Handler) asynq.Handler {
 		if r == nil {
 			return next.ProcessTask(ctx, task)
 		}
-		jobErr, pingErr := r.Run(ctx, func(ctx context.Context) error { return next.ProcessTask(ctx, task) })
-		if pingErr != nil {
-			m.config.Logger.WarnContext(ctx, "cannot report a run", "job", task.Type(), "error", pingErr)
-		}
-		return jobErr
+		return r.Run(ctx, func(ctx context.Context) error { return next.ProcessTask(ctx, task) })
 	})
 }

@@ -48,8 +48,8 @@ type Config struct {
 	// Tag marks the checks of this scheduler. Sync pauses those whose job is gone, so schedulers in one project need
 	// different tags. Default: [DefaultTag].
 	Tag string
-	// Logger logs errors of jobs, which the scheduler has no place for, and of their pings. The group "rollcall" of each
-	// line has the component job. Default: slog.Default().
+	// Logger logs errors of jobs, which the scheduler has no place for. The group "rollcall" of each line has the
+	// component job. Default: slog.Default().
 	Logger *slog.Logger
 }
 
@@ -97,12 +97,8 @@ func Wrapper(r job.Reporter, log *slog.Logger) cron.JobWrapper {
 func report(r job.Reporter, log *slog.Logger, name string, run func(ctx context.Context) error) {
 	ctx := context.Background()
 	log = log.With(slog.Group("rollcall", "component", "job"))
-	jobErr, pingErr := r.Run(ctx, run)
-	if jobErr != nil {
-		log.ErrorContext(ctx, "job failed", "job", name, "error", jobErr)
-	}
-	if pingErr != nil {
-		log.WarnContext(ctx, "cannot report a run", "job", name, "error", pingErr)
+	if err := r.Run(ctx, run); err != nil {
+		log.ErrorContext(ctx, "job failed", "job", name, "error", err)
 	}
 }
 

@@ -18,8 +18,8 @@ package gocroncheck
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -45,8 +45,6 @@ type Config struct {
 	// Location is the location of the scheduler (gocron.WithLocation), which does not tell it. Default: time.Local, as
 	// there.
 	Location *time.Location
-	// Logger logs errors of pings. The group "rollcall" of each line has the component job. Default: slog.Default().
-	Logger *slog.Logger
 }
 
 // Monitor reports the runs of a scheduler's jobs. It is a [gocron.SchedulerMonitor] for one scheduler. Jobs that it does
@@ -77,7 +75,6 @@ func New(registry job.Registry, config *Config) *Monitor {
 	}
 	m.config.Tag = cmp.Or(m.config.Tag, DefaultTag)
 	m.config.Location = cmp.Or(m.config.Location, time.Local)
-	m.config.Logger = cmp.Or(m.config.Logger, slog.Default()).With(slog.Group("rollcall", "component", "job"))
 	return m
 }
 
@@ -202,24 +199,28 @@ func (m *Monitor) JobStarted(j gocron.Job) {
 	if known == nil {
 		return
 	}
-	run, err := known.reporter.Start(context.Background())
-	m.log(j, err)
+	run, _ := known.reporter.Start(context.Background()) // End reports the error
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known.runs = append(known.runs, run)
 }
 
 // JobCompleted implements [gocron.SchedulerMonitor].
-func (m *Monitor) JobCompleted(j gocron.Job) {
-	if run := m.ended(j); run != nil {
-		m.log(j, run.Success(context.Background(), nil))
-	}
-}
+func (m *Monitor) JobCompleted(j gocron.Job) { m.end(j, nil) }
 
 // JobFailed implements [gocron.SchedulerMonitor].
-func (m *Monitor) JobFailed(j gocron.Job, err error) {
+func (m *Monitor) JobFailed(j gocron.Job, err error) { m.end(j, err) }
+
+// end reports the end of a run. The scheduler cancels the contexts of jobs when it stops, and tells that only by the error
+// of the job.
+func (m *Monitor) end(j gocron.Job, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if errors.Is(err, context.Canceled) {
+		cancel()
+	}
 	if run := m.ended(j); run != nil {
-		m.log(j, run.Fail(context.Background(), []byte(err.Error())))
+		run.End(ctx, err)
 	}
 }
 
@@ -234,12 +235,6 @@ func (m *Monitor) ended(j gocron.Job) *job.Run {
 	run := known.runs[0]
 	known.runs = known.runs[1:]
 	return run
-}
-
-func (m *Monitor) log(j gocron.Job, err error) {
-	if err != nil {
-		m.config.Logger.Warn("cannot report a run", "job", j.Name(), "error", err)
-	}
 }
 
 // The other methods of [gocron.SchedulerMonitor] do nothing.

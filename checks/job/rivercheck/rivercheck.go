@@ -26,7 +26,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -49,8 +48,6 @@ type Config struct {
 	Tag string
 	// Location is the zone of schedules of robfig/cron that name none. Default: time.Local, in which River evaluates them.
 	Location *time.Location
-	// Logger logs errors of pings. The group "rollcall" of each line has the component job. Default: slog.Default().
-	Logger *slog.Logger
 }
 
 // Monitor reports the runs of periodic jobs. It is a River middleware, and safe for concurrent use.
@@ -79,7 +76,6 @@ func New(registry job.Registry, config *Config) *Monitor {
 	}
 	m.config.Tag = cmp.Or(m.config.Tag, DefaultTag)
 	m.config.Location = cmp.Or(m.config.Location, time.Local)
-	m.config.Logger = cmp.Or(m.config.Logger, slog.Default()).With(slog.Group("rollcall", "component", "job"))
 	return m
 }
 
@@ -151,30 +147,20 @@ func (m *Monitor) Work(ctx context.Context, row *rivertype.JobRow, work func(con
 	if r == nil {
 		return work(ctx)
 	}
-	pings := context.WithoutCancel(ctx) // a job whose time is over must be reported, too
-	run, pingErr := r.Start(pings)
-	m.log(row, pingErr)
+	report := context.WithoutCancel(ctx) // a job whose time is over must be reported, too
+	run, _ := r.Start(report)            // End reports the error
 	ended := false
 	defer func() {
-		if !ended { // work panics
-			m.log(row, run.Fail(pings, debug.Stack()))
+		if !ended {
+			run.End(report, fmt.Errorf("panic\n\n%s", debug.Stack()))
 		}
 	}()
 	err := work(ctx)
 	ended = true
-	switch {
-	case err == nil:
-		m.log(row, run.Success(pings, nil))
-	case errors.Is(err, &river.JobSnoozeError{}):
-		m.log(row, run.Log(pings, []byte(err.Error())))
-	default:
-		m.log(row, run.Fail(pings, fmt.Append(nil, err)))
+	if errors.Is(err, &river.JobSnoozeError{}) {
+		_ = run.Log(report, []byte(err.Error())) // still running
+		return err
 	}
+	run.End(ctx, err)
 	return err
-}
-
-func (m *Monitor) log(row *rivertype.JobRow, err error) {
-	if err != nil {
-		m.config.Logger.Warn("cannot report a run", "job", row.Kind, "error", err)
-	}
 }

@@ -215,12 +215,12 @@ func TestJob(t *testing.T) {
 	mon := monitortest.New(noon, nil)
 	defer mon.Close()
 	c := create(t, mon, hourly("backup"))
-	jobErr, pingErr := mon.Job(c.ID).Run(t.Context(), func(context.Context) error {
+	err := mon.Job(c.ID).Run(t.Context(), func(context.Context) error {
 		mon.Advance(25 * time.Minute)
 		return nil
 	})
-	if jobErr != nil || pingErr != nil {
-		t.Errorf("errors %v, %v", jobErr, pingErr)
+	if err != nil {
+		t.Error(err)
 	}
 	same(t, told(mon.Alerts()), []string{"backup down 01 12:10 0", "backup up 01 12:25 0"})
 	log, err := mon.Pings(t.Context(), c.ID)

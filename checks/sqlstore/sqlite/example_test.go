@@ -56,13 +56,12 @@ func ExampleOpen_memory() {
 	job, err := mon.Registry(project.ID).Register(ctx, checks.Spec{Slug: new("backup"), Timeout: new(time.Hour)})
 	check(err)
 
-	jobErr, pingErr := job.Run(ctx, func(context.Context) error { return nil })
-	fmt.Println(jobErr, pingErr)
+	fmt.Println(job.Run(ctx, func(context.Context) error { return nil }))
 	list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
 	check(err)
 	fmt.Println(list[0].Slug, list[0].Status(mon.Now()))
 	// Output:
-	// <nil> <nil>
+	// <nil>
 	// backup up
 }
 

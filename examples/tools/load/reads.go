@@ -26,7 +26,7 @@ func (o *options) measureReads(ctx context.Context, out io.Writer, data *fixture
 	if err != nil {
 		return err
 	}
-	check, err := api.Get(ctx, uuid.MustParse(data.checks[0]))
+	check, err := api.Check(ctx, uuid.MustParse(data.checks[0]))
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (o *options) measureReads(ctx context.Context, out io.Writer, data *fixture
 	}
 	fmt.Fprintf(out, "%-18s %9s %8s %8s %8s %8s %8s %8s\n", "read", "bytes", "reads", "p50 ms", "p99 ms", "max ms", "pings/s", "p99 ms")
 	for _, read := range []struct{ what, url string }{
-		{"check", check.UpdateURL}, {"badge of a check", check.BadgeURL}, {"badge of all", badges["*"].SVG}, {"list of checks", "/api/v3/checks/"},
+		{"check", "/api/v3/checks/" + check.ID.String()}, {"badge of a check", check.BadgeURL}, {"badge of all", badges["*"].SVG}, {"list of checks", "/api/v3/checks/"},
 	} {
 		u, err := url.Parse(read.url)
 		if err != nil {

@@ -112,7 +112,7 @@ func runOutage(ctx context.Context, s *site, o options) (report string, err erro
 func (s *site) checkStatus(ctx context.Context) {
 	api, err := client.New(s.servers[0].Greeting().URL, s.keys.Key, nil)
 	if err == nil {
-		err = api.Status(ctx)
+		err = api.Probe(ctx)
 	}
 	if refused, ok := errors.AsType[*client.Error](err); !ok || refused.StatusCode != http.StatusInternalServerError {
 		s.problem("the status endpoint answers during the outage: %v", err)

@@ -241,7 +241,7 @@ func (c checkSetCmd) spec() (checks.Spec, error) {
 		}
 		given = true
 		setting := checks.SettingNamed(name)
-		value, err := parseSetting(setting, *text)
+		value, err := parseSetting(setting.Type, *text)
 		if err != nil {
 			return spec, usagef("--%s: %q is %v", strings.ReplaceAll(name, "_", "-"), *text, err)
 		}
@@ -254,18 +254,17 @@ func (c checkSetCmd) spec() (checks.Spec, error) {
 }
 
 // parseSetting reads the value of a flag. A period is a number of seconds, or a duration.
-func parseSetting(s checks.Setting, text string) (any, error) {
+func parseSetting(t checks.SettingType, text string) (any, error) {
 	removes := text == "" || text == "none" || text == "0"
-	_, isText := s.Zero.(string)
 	switch {
-	case isText && removes:
+	case t == checks.Text && removes:
 		return "", nil
-	case isText:
+	case t == checks.Text:
 		return text, nil
 	case removes:
 		text = "0"
 	}
-	if _, isCount := s.Zero.(int); isCount {
+	if t == checks.Count {
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			return nil, errors.New("not a whole number")

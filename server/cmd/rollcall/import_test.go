@@ -36,7 +36,7 @@ func TestImportMalformedEntries(t *testing.T) {
 		`rollcall: check "Typed" (` + typed + `): timeout is not a whole number of seconds: {}`,
 		`rollcall: check "Cron" (` + short + `): schedule is not a valid cron or OnCalendar expression: schedule: a cron expression has 5 parts, this one has 4`,
 	}
-	args := []string{"import", "healthchecks", "--url", source.URL, "--api-key", "key", "--project", "jobs", "--database", database}
+	args := []string{"import", "healthchecks", "--url", source.URL, "--api-key", "hcw_0000000000000000000000000000", "--project", "jobs", "--database", database}
 	stdout, stderr, status := rollcall(args...)
 	if diff := cmp.Diff(append(want, "rollcall: 4 checks of 5 cannot be imported, so none was; --skip-invalid imports the others"), strings.Split(strings.TrimSpace(stderr), "\n")); diff != "" || status != 1 || stdout != "" {
 		t.Errorf("status %d, stdout %q (-want +got):\n%s", status, stdout, diff)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,7 +27,7 @@ type target struct {
 	PingKey     string        `secret:"" group:"Check, one of these forms:" placeholder:"KEY" help:"Ping key of the project."`
 	PingBaseURL address       `default:"http://localhost:8000/ping" group:"Check, one of these forms:" placeholder:"URL" help:"URL of the ping endpoints."`
 	Create      bool          `group:"Check, one of these forms:" help:"Create the check if none has this slug."`
-	Timeout     time.Duration `default:"10s" placeholder:"DURATION" help:"Time limit of a ping, including retries."`
+	Timeout     time.Duration `default:"10s" placeholder:"DURATION" help:"Time limit of a ping, including retries. A command waits for it only at its end."`
 	Queue       string        `completion:"directory" placeholder:"DIR" help:"Directory that queues pings that cannot reach the server. The next ping sends them first. Off by default."`
 }
 
@@ -55,23 +56,72 @@ func (t *target) Validate() error {
 	if _, ok := parseUUID(t.UUID); t.UUID != "" && !ok {
 		return errors.New("--uuid: is not a UUID")
 	}
-	if _, err := t.newPinger("", ""); err != nil {
+	if _, err := t.newPinger("", "", nil); err != nil {
 		return pingError(err)
 	}
 	return nil
 }
 
-// pinger returns the pinger for the check. If it cannot have its queue, it says so and has none.
-func (t *target) pinger(a *app, userAgent string) (*client.Pinger, error) {
-	p, err := t.newPinger(userAgent, t.Queue)
-	if err != nil && t.Queue != "" {
-		fail(a.stderr, pingError(err))
-		return t.newPinger(userAgent, "")
-	}
-	return p, err
+// sending sends the pings of a command and collects what goes wrong.
+type sending struct {
+	*client.Pinger
+	queue bool
+	mu    sync.Mutex
+	held  []error // of pings that are retried
+	final []error
 }
 
-func (t *target) newPinger(userAgent, queue string) (*client.Pinger, error) {
+// pinger returns the pinger for the check. If it cannot have its queue, it says so and has none.
+func (t *target) pinger(a *app, userAgent string) (*sending, error) {
+	s := &sending{queue: t.Queue != ""}
+	var err error
+	if s.Pinger, err = t.newPinger(userAgent, t.Queue, s.note); err != nil && s.queue {
+		fail(a.stderr, pingError(err))
+		s.queue = false
+		s.Pinger, err = t.newPinger(userAgent, "", s.note)
+	}
+	return s, err
+}
+
+// note collects an error of a ping. One that is retried counts only if that is in vain.
+func (s *sending) note(_ context.Context, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.final = append(s.final, err)
+}
+
+// ping sends a signal.
+func (s *sending) ping(ctx context.Context, signal pings.Signal) {
+	err := s.Ping(ctx, signal)
+	switch {
+	case err == nil:
+	case errors.Is(err, client.ErrQueued):
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.held = append(s.held, err)
+	default:
+		s.note(ctx, err)
+	}
+}
+
+// finish waits for the pings that are retried, and returns what was not sent.
+func (s *sending) finish(ctx context.Context) (failed []error) {
+	err := s.Close(ctx)
+	failed = s.final
+	if err != nil {
+		failed = append(failed, s.held...)
+	}
+	for i, err := range failed {
+		text := pingError(err).Error()
+		if !s.queue {
+			text = strings.TrimSuffix(text, "; "+client.ErrQueued.Error())
+		}
+		failed[i] = errors.New(text)
+	}
+	return failed
+}
+
+func (t *target) newPinger(userAgent, queue string, onError func(context.Context, error)) (*client.Pinger, error) {
 	url := t.PingURL
 	switch {
 	case t.UUID != "":
@@ -82,7 +132,8 @@ func (t *target) newPinger(userAgent, queue string) (*client.Pinger, error) {
 	if t.Create {
 		url += "?create=1"
 	}
-	return client.NewPinger(url, &client.Config{Timeout: t.Timeout, UserAgent: userAgent, Queue: queue})
+	// Half of the time, so that there is some for a retry.
+	return client.NewPinger(url, &client.Config{Timeout: t.Timeout / 2, UserAgent: userAgent, Queue: queue, Job: job.Config{OnPingError: onError}})
 }
 
 // pingError removes the name of the package from an error of the client.
@@ -175,8 +226,15 @@ func (c *pingCmd) Run(ctx context.Context, a *app) error {
 		}
 		s.Body = tail.Bytes()
 	}
-	if err := p.Ping(ctx, s); err != nil {
-		return pingError(err)
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	p.ping(ctx, s)
+	failed := p.finish(ctx)
+	if len(failed) == 0 {
+		return nil
 	}
-	return nil
+	for _, err := range failed[1:] {
+		fail(a.stderr, err)
+	}
+	return failed[0]
 }

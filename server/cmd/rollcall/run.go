@@ -27,6 +27,10 @@ const (
 	exitNoCommand = 127
 	// exitSignaled plus the signal number is a shell's exit status for a command that a signal killed.
 	exitSignaled = 128
+
+	// startWait is how long the command waits for the start ping, so that usually the server gets it before those of the
+	// command itself.
+	startWait = 500 * time.Millisecond
 )
 
 // exitStatus is an error that sets the exit status and prints nothing.
@@ -51,8 +55,9 @@ func (runCmd) Help() string {
 signals to the command. It exits with the status of the command, 128 plus the signal number if a signal killed the
 command, 127 if the command was not found, and 126 if it could not be run.
 
-If a ping fails, rollcall prints a line on standard error and runs the command nevertheless. Only a wrong command line
-keeps the command from running, with exit status 2.
+If a ping fails, rollcall prints a line on standard error and runs the command nevertheless. The command waits half a second
+for its start ping, not longer. After its end, rollcall retries both pings within --timeout. Only a wrong command line keeps
+the command from running, with exit status 2.
 
 rollcall sets $ROLLCALL_RUN_ID, which makes a "rollcall ping log" in the command part of the same run. It removes the
 variables that hold Rollcall's own keys, because a job may print its environment, and rollcall sends the output. These are
@@ -92,19 +97,21 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	run := uuid.NullUUID{UUID: uuid.New(), Valid: true}
-	ping := func(ctx context.Context, s pings.Signal) {
-		s.RunID = run
-		if err := p.Ping(ctx, s); err != nil {
-			fail(a.stderr, pingError(err))
-		}
-	}
 	// Catching SIGPIPE keeps a closed pipe from ending this process before the last ping. It does not affect the command:
 	// a child process gets the default handling of caught signals.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	defer signal.Stop(pipes)
-	if !c.NoStart {
-		ping(ctx, pings.Signal{Kind: pings.Start})
+	started := make(chan struct{})
+	go func() {
+		defer close(started)
+		if !c.NoStart {
+			p.ping(ctx, pings.Signal{Kind: pings.Start, RunID: run})
+		}
+	}()
+	select {
+	case <-started:
+	case <-time.After(startWait):
 	}
 	// Only from here on, so that a signal during the start ping ends this process.
 	signals := make(chan os.Signal, 16)
@@ -117,15 +124,20 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	tail := job.NewTail(p.BodyLimit())
 	status, report := c.execute(a, tail, run.UUID, signals)
 	s := exitSignal(min(status, 255))
+	s.RunID = run
 	if s.Body = tail.Bytes(); len(s.Body) == 0 {
 		s.Body = []byte(report)
 	}
 	// A signal cancels the last ping but does not change the exit status.
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	stop := relay(signals, func(os.Signal) { cancel() })
 	defer stop()
-	ping(ctx, s)
+	<-started // it takes no longer than half of c.Timeout
+	p.ping(ctx, s)
+	for _, err := range p.finish(ctx) {
+		fail(a.stderr, err)
+	}
 	return exitStatus(status)
 }
 

@@ -4,9 +4,7 @@ const form = document.getElementById("edit");
 const say = document.getElementById("say");
 const pause = 250; // milliseconds between the last key and the request
 
-const enliven = () => form.classList.add("live");
-enliven();
-document.addEventListener("rollcall:shown", enliven);
+form.classList.add("live");
 document.getElementById("problems")?.focus();
 
 // A preview is a part of the page with its inputs in data-watch.

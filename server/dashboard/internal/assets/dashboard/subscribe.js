@@ -52,10 +52,6 @@ button.addEventListener("click", async () => {
   button.disabled = false;
 });
 
-function offer() {
-  const reason = problem();
-  state.textContent = reason || "The browser will ask whether it may show notifications.";
-  button.hidden = reason !== "";
-}
-offer();
-document.addEventListener("rollcall:shown", offer);
+const reason = problem();
+state.textContent = reason || "The browser will ask whether it may show notifications.";
+button.hidden = reason !== "";
