@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -24,6 +25,15 @@ import (
 	"github.com/rollcall-dev/rollcall/server"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/snippets"
 )
+
+// TestMain runs more tests at once than there are processors: most of their time is the pauses between tries.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // site is a server with a check.
 type site struct {
@@ -120,7 +130,6 @@ type language struct {
 	start, failures, output, errors bool
 	status                          int // the exit status of a job that fails
 	noStatus                        bool
-	patient                         bool // retries for seconds, so a test without a server takes as long
 }
 
 // rewritten replaces the path of the job.
@@ -221,12 +230,12 @@ func write(t *testing.T, path, content string) string {
 
 // languages are those of the snippets, by the name of the way and the number of the alternative.
 var languages = map[string]language{
-	"crontab/0": {prepare: crontab, patient: true, start: true, failures: true, output: true, errors: true, status: 3},
+	"crontab/0": {prepare: crontab, start: true, failures: true, output: true, errors: true, status: 3},
 	"crontab/1": {programs: []string{"curl"}, prepare: crontab, status: 3},
 	"crontab/2": {programs: []string{"curl"}, prepare: crontab, failures: true, status: 3},
 	"sh/0":      {programs: []string{"curl"}, prepare: script("sh"), start: true, failures: true, output: true, errors: true, status: 3},
 	"bash/0":    {programs: []string{"bash", "curl"}, prepare: script("bash"), start: true, failures: true, output: true, errors: true, status: 3},
-	"systemd/0": {prepare: service, patient: true, start: true, failures: true, output: true, errors: true, status: 3},
+	"systemd/0": {prepare: service, start: true, failures: true, output: true, errors: true, status: 3},
 	"Python/0": {programs: []string{"python3"}, start: true, failures: true, output: true, errors: true, status: 1,
 		prepare: filled("    pass  # your code\n", func(j job, runs string) string {
 			text := "    open('" + runs + "', 'a').write('run\\n')\n    for i in range(" + strconv.Itoa(j.lines()) + "): print('" + strings.TrimSpace(line) + "')\n    print('" + end + "')\n"
@@ -267,7 +276,7 @@ var languages = map[string]language{
 			}
 			return text
 		}, "perl")},
-	"Go/0":         {prepare: program, patient: true, start: true, failures: true, output: true, errors: true, status: 1, noStatus: true},
+	"Go/0":         {prepare: program, start: true, failures: true, output: true, errors: true, status: 1, noStatus: true},
 	"Kubernetes/0": {programs: []string{"curl"}, prepare: pod, start: true, failures: true, status: 3},
 }
 
@@ -321,8 +330,8 @@ func TestRun(t *testing.T) {
 			}
 			for _, j := range []job{{name: "short"}, {name: "long", output: 200_000}, {name: "fails", fails: true}, {name: "fails at length", output: 200_000, fails: true}} {
 				for _, away := range []bool{false, true} {
-					if away && l.patient && j.output == 0 {
-						continue
+					if away && j.output == 0 {
+						continue // retries take seconds
 					}
 					t.Run(fmt.Sprintf("%s, away %v", j.name, away), func(t *testing.T) {
 						t.Parallel()

@@ -12,11 +12,12 @@ for (const stream of [process.stdout, process.stderr]) {
 async function report(path) {
   const body = Buffer.from(written).subarray(-limit);
   let error;
-  for (let tries = 0; tries < 2; tries++) {
+  for (const pause of [1000, 2000, 0]) {
     try {
       return await fetch(url + path, { method: "POST", body, signal: AbortSignal.timeout(5000) });
     } catch (e) { // a failed ping does not stop the job
       error = e;
+      await new Promise(done => setTimeout(done, pause));
     }
   }
   console.error("ping failed:", String(error.cause ?? error));

@@ -7,8 +7,9 @@ sub report {
     my ($path, $body) = @_;
     utf8::encode($body) if utf8::is_utf8($body);
     substr($body, 0, -$limit) = "" if length $body > $limit;
-    for (1, 2) {
+    for my $pause (1, 2, 0) {
         return if HTTP::Tiny->new(timeout => 5)->post($url . $path, { content => $body })->{success};
+        sleep $pause;
     }
     warn "ping failed\n"; # and does not stop the job
 }

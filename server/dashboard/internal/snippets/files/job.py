@@ -1,15 +1,16 @@
-import collections, sys, traceback, urllib.request
+import collections, sys, time, traceback, urllib.request
 
 URL, LIMIT = "https://rollcall.example.org/ping/UUID", 100000
 written = collections.deque(maxlen=2000)  # the end of the output
 
 def report(path, body=""):
-    for tries in 1, 2:
+    for pause in 1, 2, 0:
         try:
             data = body.encode("utf-8", "replace")[-LIMIT:]
             return urllib.request.urlopen(URL + path, data, timeout=5).close()
         except Exception as e:  # a failed ping does not stop the job
             error = e
+            time.sleep(pause)
     print("ping failed:", error, file=sys.stderr)
 
 class Tee:

@@ -4,13 +4,14 @@ URL, LIMIT = URI("https://rollcall.example.org/ping/UUID"), 100000
 WRITTEN = +"" # the end of the output
 
 def report(path, body = "")
-  tries = 0
+  pauses = [1, 2]
   begin
     Net::HTTP.start(URL.host, URL.port, use_ssl: URL.scheme == "https", open_timeout: 5, read_timeout: 5) do |http|
       http.post(URL.path + path, body.b[-LIMIT..] || body)
     end
   rescue StandardError => e # a failed ping does not stop the job
-    (tries += 1) < 2 ? retry : warn("ping failed: #{e.class}")
+    (sleep(pauses.shift); retry) unless pauses.empty?
+    warn "ping failed: #{e.class}"
   end
 end
 
