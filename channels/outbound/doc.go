@@ -15,7 +15,7 @@
 // carrier-grade NAT, multicast, reserved and documentation ranges, and the IPv6 forms of those. The check happens at
 // connection time, after the name is resolved, so it also covers names that resolve to private addresses and redirects
 // to them. NAT64 prefixes other than the well-known 64:ff9b::/96 look like any other address.
-// [Config.AllowPrivateNetworks] turns the check off.
+// [Config.AllowPrivateNetworks] turns the check off. [Ready] says it earlier, before a channel is stored.
 //
 // # Redirects
 //

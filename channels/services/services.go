@@ -72,7 +72,7 @@ func New(config *Config) []channels.Type {
 	for _, s := range services() {
 		n := &notifier{service: s, client: c.Client, now: c.Now}
 		t := s.info
-		t.Notifier = n
+		t.Notifier, t.Ready = n, outbound.Ready(c.Client, t.Settings)
 		if s.incidents {
 			t.Notifier = incidentNotifier{n}
 		}

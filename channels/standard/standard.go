@@ -75,13 +75,15 @@ func New(config *Config) ([]channels.Type, error) {
 	if err != nil {
 		return nil, err
 	}
+	broker := mqtt.New(&mqtt.Config{Dial: outbound.NewDialer(networks).DialContext})
+	broker.Ready = outbound.Ready(client, broker.Settings)
 	command := shell.New(nil)
 	if !c.EnableShell {
 		command.Notifier, command.Missing = nil, "shell commands are not enabled on this server"
 	}
 	return slices.Concat(
 		[]channels.Type{mail, webhook.New(&webhook.Config{Client: client})}, phones,
-		[]channels.Type{channels.GroupType(), mqtt.New(&mqtt.Config{Dial: outbound.NewDialer(networks).DialContext}), command, push},
+		[]channels.Type{channels.GroupType(), broker, command, push},
 		services.New(&services.Config{Client: client}),
 	), nil
 }

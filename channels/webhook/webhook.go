@@ -41,6 +41,7 @@ func New(config *Config) channels.Type {
 	}
 	t := kind()
 	t.Notifier = &notifier{client: c.Client, now: c.Now}
+	t.Ready = outbound.Ready(c.Client, t.Settings)
 	return t
 }
 

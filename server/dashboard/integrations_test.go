@@ -274,8 +274,8 @@ func TestIntegrationKinds(t *testing.T) {
 	b.post(s.path("integrations/new?kind=email"), url.Values{"s.to": {"a@example.org"}}).is(http.StatusForbidden)
 }
 
-// TestIntegrationsOfStandardKinds makes a form of each kind of Rollcall, and tests a webhook to the local machine: the
-// default of the server refuses that.
+// TestIntegrationsOfStandardKinds shows a form of each kind of Rollcall. What the server cannot deliver to is refused where it
+// is saved: e-mail without a mail server, a webhook to the local machine.
 func TestIntegrationsOfStandardKinds(t *testing.T) {
 	requests := 0
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests++ }))
@@ -284,7 +284,7 @@ func TestIntegrationsOfStandardKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSiteOn(t, &monitor.Config{Channels: types, DeliveredElsewhere: true})
+	s := newSiteOn(t, &monitor.Config{Channels: types})
 	b := s.signedIn(s.keys.ReadWrite)
 	for _, info := range types {
 		want := http.StatusOK
@@ -293,8 +293,18 @@ func TestIntegrationsOfStandardKinds(t *testing.T) {
 		}
 		b.get(s.path("integrations/new?kind=" + string(info.Kind))).is(want)
 	}
-	hook := s.created(b.post(s.path("integrations/new?kind=webhook"), url.Values{"s.url_down": {inside.URL + "/metadata"}}))
-	b.post(s.path("integrations/"+hook.ID.String()), url.Values{"action": {"test"}}).is(http.StatusOK).has("failed", "private or reserved network").hasNo("metadata")
+	form := url.Values{"s.url_down": {inside.URL + "/metadata"}}
+	b.post(s.path("integrations/new?kind=webhook"), form).is(http.StatusBadRequest).
+		has("Not saved.", "URL down is at a private or reserved address, to which alerts may not go.").hasNo("metadata")
+	form.Set("action", "test")
+	b.post(s.path("integrations/new?kind=webhook"), form).is(http.StatusOK).has("failed", "private or reserved network").hasNo("metadata")
+	b.post(s.path("integrations/new?kind=email"), url.Values{"s.to": {"ops@example.org"}}).is(http.StatusBadRequest).
+		has("Not saved: no mail server is configured on this server.", "ops@example.org")
+	b.post(s.path("integrations/new?kind=sms"), url.Values{"s.to": {"+37120000000"}}).is(http.StatusBadRequest).
+		has("Not saved: neither the integration nor the server has a Twilio account with a sender for this kind.")
+	if list, err := s.mon.Channels(t.Context(), s.project.ID); len(list) > 0 || err != nil {
+		t.Errorf("stored %v, %v", list, err)
+	}
 	if requests != 0 {
 		t.Errorf("%d requests reached the local machine", requests)
 	}

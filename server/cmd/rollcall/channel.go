@@ -45,6 +45,8 @@ func (channelCreateCmd) Help() string {
 	return `Every user of the machine can see the command line of a process, so pass secrets with @FILE or @-. A line break at the end
 of a file is not part of the value.
 
+If the server needs a flag to deliver the alerts, standard error names it, such as --mail-host.
+
 With --json: {"id", "name", "kind"}.
 
 Examples:
@@ -63,6 +65,9 @@ func (c channelCreateCmd) Run(ctx context.Context, a *app) error {
 		channel, err := mon.CreateChannel(ctx, project.ID, channels.Kind(c.Kind), c.Name, settings)
 		if err != nil {
 			return missing(err, "project %q", c.Project)
+		}
+		if err := a.noteNeeds(ctx, channel); err != nil {
+			return err
 		}
 		document := newChannelDoc(channel)
 		return c.say(a.stdout, document, "Created %s in the project %q.", document, project.Name)

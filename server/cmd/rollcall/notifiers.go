@@ -67,28 +67,59 @@ var needs = map[channels.Kind]string{
 	channels.SMS: "--twilio-account-sid", channels.WhatsApp: "--twilio-account-sid", channels.Call: "--twilio-account-sid",
 }
 
-// namingFlags makes the errors of kinds that lack something name the flag of the server.
+// namingFlags makes the errors of integrations that cannot be delivered to name the flag of the server.
 func namingFlags(types []channels.Type) []channels.Type {
 	for i, t := range types {
-		hint := "; start it with " + needs[t.Kind]
-		if needs[t.Kind] == "" {
-			continue
-		}
-		if t.Notifier == nil {
-			types[i].Missing += hint
+		if t.Notifier == nil && needs[t.Kind] != "" {
+			types[i].Missing += "; start it with " + needs[t.Kind]
 		}
 		if t.Ready == nil {
 			continue
 		}
 		types[i].Ready = func(ctx context.Context, settings map[string]string) error {
-			err := t.Ready(ctx, settings)
-			if lacks, ok := errors.AsType[*channels.NotConfiguredError](err); ok {
-				return &channels.NotConfiguredError{Kind: lacks.Kind, Missing: lacks.Missing + hint}
+			switch flag, err := lacks(ctx, t, settings); e := err.(type) {
+			case *channels.NotConfiguredError:
+				return &channels.NotConfiguredError{Kind: e.Kind, Missing: e.Missing + "; start the server with " + flag}
+			case *channels.SettingError:
+				return &channels.SettingError{Kind: e.Kind, Setting: e.Setting, Reason: e.Reason + "; start the server with " + flag + " to allow it"}
+			default:
+				return err
 			}
-			return err
 		}
 	}
 	return types
+}
+
+// lacks returns why a server cannot deliver to an integration with valid settings, and the flag that would change it.
+func lacks(ctx context.Context, t channels.Type, settings map[string]string) (flag string, err error) {
+	if t.Notifier == nil && t.Kind != channels.Group {
+		return needs[t.Kind], &channels.NotConfiguredError{Kind: t.Kind, Missing: t.Missing}
+	}
+	if t.Ready != nil {
+		err = t.Ready(ctx, settings)
+	}
+	if _, private := errors.AsType[*channels.SettingError](err); private {
+		return "--allow-private-networks", err
+	}
+	return needs[t.Kind], err
+}
+
+// noteNeeds says on standard error which flag a server needs to deliver to an integration. This command has not got the
+// flags of the server, and so only says it.
+func (a *app) noteNeeds(ctx context.Context, c channels.Channel) error {
+	types, err := standard.New(nil)
+	if err != nil {
+		return err
+	}
+	for _, t := range types {
+		if t.Kind != c.Kind {
+			continue
+		}
+		if flag, err := lacks(ctx, t, c.Settings); err != nil && flag != "" {
+			fmt.Fprintf(a.stderr, "rollcall: alerts to %s need a server with %s\n", newChannelDoc(c), flag)
+		}
+	}
+	return nil
 }
 
 // apply configures a monitor to deliver alerts.
