@@ -15,6 +15,8 @@
 //	        grace: 30m
 //	        channels: [ops]
 //
+// A program that makes its checks from other data needs no file: [Diff] makes the plan from a []checks.Spec.
+//
 // [Parse] reads a file, [NewPlan] compares it with what exists, and [Plan.Apply] makes the changes:
 //
 //	doc, err := declare.Parse(data, &declare.Config{Name: "checks.yaml"})

@@ -25,8 +25,11 @@ type Error struct {
 	Text string
 }
 
-// Error returns the position and the text, such as "checks.yaml:12:5: timeout is too small: 59, the minimum is 60".
+// Error returns the position, if there is a file, and the text, such as "checks.yaml:12:5: timeout is too small: 59, the minimum is 60".
 func (e *Error) Error() string {
+	if e.File == "" {
+		return e.Text
+	}
 	if e.Line == 0 {
 		return e.File + ": " + e.Text
 	}

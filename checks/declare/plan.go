@@ -15,14 +15,19 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
-// Options say how [NewPlan] makes a plan. The zero value of a field stands for its default.
+// Options say how [NewPlan] and [Diff] make a plan. The zero value of a field stands for its default.
 type Options struct {
 	// Project is the name of a project that has none in the file. Default: "default".
 	Project string
-	// Prune deletes the checks and channels of the file's projects that are not in the file.
+	// Prune deletes the checks and channels of the file's projects that are not in the file. With a Tag, it deletes only
+	// checks that have the tag, and no channels.
 	Prune bool
+	// Tag is a tag that each check of the file or the specs gets. Default: none.
+	Tag string
 	// Now is the time for validation: a schedule that never fires after it is refused. Default: the current time.
 	Now time.Time
+
+	specs bool // for Diff
 }
 
 // Action is what a change does.

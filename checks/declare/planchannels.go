@@ -30,7 +30,7 @@ func (p *projectPlanner) channels() {
 			p.add(want.places.of("name"), "%d channels of the project %q have the name %q; only one may have it", len(found), p.want.Name, want.Name)
 		}
 	}
-	if !p.options.Prune {
+	if !p.options.Prune || p.options.Tag != "" {
 		return
 	}
 	p.available = slices.DeleteFunc(p.available, func(c channels.Channel) bool {

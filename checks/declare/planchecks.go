@@ -22,6 +22,7 @@ func (p *projectPlanner) checks() {
 	}
 	wanted := make(map[string]bool)
 	for _, want := range p.want.Checks {
+		want.Spec = p.options.tagged(want.Spec)
 		if want.Slug == nil || *want.Slug == "" {
 			p.add(want.places.of("slug"), "a check has no slug")
 			continue
@@ -45,7 +46,8 @@ func (p *projectPlanner) checks() {
 		return
 	}
 	for _, have := range p.have.Checks {
-		if have.Slug != "" && !wanted[have.Slug] && len(bySlug[have.Slug]) == 1 {
+		ours := p.options.Tag == "" || slices.Contains(have.Tags, p.options.Tag)
+		if ours && have.Slug != "" && !wanted[have.Slug] && len(bySlug[have.Slug]) == 1 {
 			p.deleteCheck(have)
 		}
 	}
@@ -55,20 +57,29 @@ func (p *projectPlanner) checks() {
 func (p *projectPlanner) target(want Check) (checks.Check, error) {
 	c, err := checks.New(uuid.Nil, want.Spec, p.options.Now)
 	if err != nil {
-		place := want.places.of("")
+		key := ""
 		if field, ok := errors.AsType[*checks.FieldError](err); ok {
-			place = want.places.of(field.Field)
+			key = field.Field
 		}
-		p.add(place, "%v", err)
+		p.wrong(want, key, err)
 		return checks.Check{}, err
 	}
 	if want.Channels == nil {
 		return c, nil
 	}
 	if c.Channels, err = channels.Select(p.available, *want.Channels); err != nil {
-		p.add(want.places.of("channels"), "%v", err)
+		p.wrong(want, "channels", err)
 	}
 	return c, err
+}
+
+// wrong reports an error of a check: at the place of a key, or with its slug if there is no file.
+func (p *projectPlanner) wrong(want Check, key string, err error) {
+	if p.options.specs {
+		p.add(Position{}, "check %q: %v", shorten(*want.Slug), err)
+		return
+	}
+	p.add(want.places.of(key), "%v", err)
 }
 
 func (p *projectPlanner) createCheck(want Check, target checks.Check) {
@@ -96,7 +107,8 @@ func (p *projectPlanner) createCheck(want Check, target checks.Check) {
 
 func (p *projectPlanner) compareCheck(want Check, have, target checks.Check) {
 	fields, spec := Compare(have, target)
-	if !sameIDs(have.Channels, target.Channels) {
+	kept := p.options.specs && want.Channels == nil
+	if !kept && !sameIDs(have.Channels, target.Channels) {
 		fields = append(fields, Field{Name: "channels", Old: p.names(have.Channels), New: p.names(target.Channels)})
 		spec.Channels = new("")
 		if want.Channels != nil {

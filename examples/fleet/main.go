@@ -5,25 +5,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"os"
 	"os/signal"
 	"strings"
-	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/declare"
 	"github.com/rollcall-dev/rollcall/client"
-)
-
-const (
-	// tag marks the checks that this program may delete.
-	tag = "fleet"
-	// workers make requests at once. The client keeps them within the rate limit of the server.
-	workers = 4
+	"github.com/rollcall-dev/rollcall/client/target"
 )
 
 func main() {
@@ -33,57 +24,30 @@ func main() {
 	check(err)
 	c, err := client.New(os.Getenv("ROLLCALL_URL"), os.Getenv("ROLLCALL_API_KEY"), nil)
 	check(err)
-	report, err := reconcile(ctx, c, string(file))
-	fmt.Println(report)
+	plan, err := reconcile(ctx, c, string(file))
 	check(err)
+	fmt.Print(plan)
 }
 
-// reconcile creates and updates the checks of the jobs, and only if all of that worked deletes the others.
-func reconcile(ctx context.Context, c *client.Client, file string) (*report, error) {
-	r := new(report)
-	jobs := make(map[string]bool)
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(workers)
+// specs returns a check for each job of the file.
+func specs(file string) (list []checks.Spec) {
 	for line := range strings.Lines(file) {
 		slug, schedule, _ := strings.Cut(strings.TrimSpace(line), " ")
-		jobs[slug] = true
-		group.Go(func() error {
-			spec := checks.Spec{Slug: &slug, Tags: []string{tag}, Schedule: &schedule}
-			_, created, err := c.Upsert(groupCtx, spec, checks.UniqueSlug)
-			if created {
-				r.created.Add(1)
-			}
-			return err
-		})
+		list = append(list, checks.Spec{Slug: &slug, Schedule: &schedule})
 	}
-	if err := group.Wait(); err != nil {
-		return r, err
-	}
-	list, err := c.Checks(ctx, checks.Query{Tags: []string{tag}})
+	return list
+}
+
+// reconcile creates and updates the checks of the jobs, and deletes those of former ones: the checks with the tag. It leaves
+// all others alone.
+func reconcile(ctx context.Context, c *client.Client, file string) (declare.Plan, error) {
+	fleet := target.New(c)
+	plan, err := declare.Diff(ctx, fleet, specs(file), &declare.Options{Tag: "fleet", Prune: true})
 	if err != nil {
-		return r, err
+		return plan, err
 	}
-	for _, have := range list {
-		if jobs[have.Slug] {
-			continue
-		}
-		// Somebody else may have deleted it. A proxy that answers 404 is no reason to believe that.
-		if _, err := c.Delete(ctx, have.ID); err != nil && !errors.Is(err, checks.ErrNotFound) {
-			return r, err
-		}
-		r.deleted++
-	}
-	return r, nil
-}
-
-// report counts what reconcile did.
-type report struct {
-	created atomic.Int64
-	deleted int
-}
-
-func (r *report) String() string {
-	return fmt.Sprintf("%d created, %d deleted", r.created.Load(), r.deleted)
+	_, err = plan.Apply(ctx, fleet, nil)
+	return plan, err
 }
 
 func check(err error) {

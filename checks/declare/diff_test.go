@@ -1,0 +1,123 @@
+package declare_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
+)
+
+// diff applies specs and returns the text of the plan.
+func (s site) diff(o declare.Options, specs ...checks.Spec) string {
+	s.Helper()
+	o.Project, o.Now = "p", noon
+	p, err := declare.Diff(s.Context(), declare.OnMonitor(s.mon), specs, &o)
+	if err != nil {
+		return err.Error()
+	}
+	if _, err := p.Apply(s.Context(), declare.OnMonitor(s.mon), nil); err != nil {
+		s.Fatal(err)
+	}
+	return p.String()
+}
+
+// TestDiff keeps the checks of a program: those with its tag, and no others.
+func TestDiff(t *testing.T) {
+	s := open(t, dbtest.SQLite(t))
+	project, err := s.mon.OpenProject(t.Context(), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.mon.CreateChannel(t.Context(), project.ID, channels.Email, "ops", map[string]string{"to": "ops@example.org"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range []checks.Spec{{Slug: new("other")}, {Slug: new("old"), Tags: []string{"db", "fleet"}}, {Slug: new("a"), Channels: new("ops")}} {
+		if _, err := s.mon.Create(t.Context(), project.ID, spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fleet := declare.Options{Tag: "fleet", Prune: true}
+	a, b := checks.Spec{Slug: new("a"), Grace: new(time.Minute)}, checks.Spec{Slug: new("b"), Tags: []string{"web", "fleet"}, Channels: new("ops")}
+	equal(t, "first", s.diff(fleet, a, b), `project "p"
+  - check "old"
+  ~ check "a"
+      ~ tags: "" -> "fleet"
+      ~ grace: 1h -> 1m
+  + check "b"
+      + tags: "web fleet"
+      + channels: "ops"
+`)
+	equal(t, "again", s.diff(fleet, a, b), "")
+	equal(t, "without the tag, and no pruning", s.diff(declare.Options{}, b), "")
+	a.Channels = new("")
+	equal(t, "less", s.diff(fleet, a), `project "p"
+  - check "b"
+  ~ check "a"
+      ~ channels: "ops" -> ""
+`)
+	equal(t, "none", s.diff(fleet), "project \"p\"\n  - check \"a\"\n")
+	list := s.state("p")
+	if len(list.Checks) != 1 || list.Checks[0].Slug != "other" || len(list.Channels) != 1 {
+		t.Errorf("left: %v, %v", list.Checks, list.Channels)
+	}
+	equal(t, "pruning needs a tag", s.diff(declare.Options{Prune: true}),
+		"declare: Diff with Prune needs a Tag, or it would delete all other checks of the project")
+	equal(t, "slugs", s.diff(fleet, a, checks.Spec{}, a), "the check number 2 has no slug\nthe slug \"a\" is that of several checks")
+	equal(t, "errors", s.diff(fleet, checks.Spec{Slug: new("x"), Grace: new(time.Second)}, checks.Spec{Slug: new("y"), Channels: new("nobody")}),
+		"check \"x\": grace is too small: 1, the minimum is 60\ncheck \"y\": channels: no integration has the id or name \"nobody\"")
+	if n := len(s.state("p").Checks); n != 1 {
+		t.Errorf("%d checks after errors", n)
+	}
+}
+
+// A file with a tag gives it to its checks, and prunes only checks that have it.
+func TestTagOfFile(t *testing.T) {
+	s := open(t, dbtest.SQLite(t))
+	s.apply("projects: [{name: p, channels: [{name: ops, kind: email, settings: {to: a@example.org}}], checks: [{slug: a}, {slug: b, tags: team}]}]", declare.Options{})
+	equal(t, "with a tag", s.apply("projects: [{name: p, channels: [], checks: [{slug: c}]}]", declare.Options{Tag: "team", Prune: true}), `project "p"
+  - check "b"
+  + check "c"
+      + tags: "team"
+`)
+}
+
+// The monitor may as well be a server: client/target has the same for a client.
+func ExampleDiff() {
+	mon, cleanup := openMonitor()
+	defer cleanup()
+	ctx := context.Background()
+	target := declare.OnMonitor(mon)
+	for _, hosts := range [][]string{{"web-1", "web-2"}, {"web-2"}} {
+		var specs []checks.Spec
+		for _, host := range hosts {
+			specs = append(specs, checks.Spec{Slug: &host, Schedule: new("0 3 * * *")})
+		}
+		plan, err := declare.Diff(ctx, target, specs, &declare.Options{Project: "jobs", Tag: "fleet", Prune: true})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Print(plan)
+		if _, err := plan.Apply(ctx, target, nil); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// project "jobs"
+	//   + project "jobs"
+	//   + check "web-1"
+	//       + tags: "fleet"
+	//       + schedule: "0 3 * * *"
+	//       + tz: "UTC"
+	//   + check "web-2"
+	//       + tags: "fleet"
+	//       + schedule: "0 3 * * *"
+	//       + tz: "UTC"
+	// project "jobs"
+	//   - check "web-1"
+}
