@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // ErrBodyUnavailable means that object storage is unavailable, so its bodies cannot be read now (server/API.md section
@@ -35,16 +36,17 @@ func (m *Monitor) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	ping, err := m.store.Ping(ctx, id, n, limit)
-	switch {
+	all, err := m.store.Pings(ctx, store.PingQuery{Checks: []uuid.UUID{id}, Number: &n, Limit: limit})
+	switch found := all[id]; {
 	case err != nil:
 		return nil, err
-	case ping.BodySize == 0:
+	case len(found) == 0 || found[0].BodySize == 0:
 		return nil, checks.ErrNotFound
-	case ping.BodyKey == "":
-		return ping.Body, nil
+	case found[0].BodyKey == "":
+		return found[0].Body, nil
+	default:
+		return m.bodies.Read(ctx, found[0])
 	}
-	return m.bodies.Read(ctx, ping)
 }
 
 // UploadBodies moves all bodies that are due and larger than [Config].BodyThreshold from the database to object

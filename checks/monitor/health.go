@@ -81,7 +81,7 @@ func (m *Monitor) Queued() int {
 // LastDurations returns the duration of the last finished run of each check of a project. It leaves out a check if
 // several other pings followed that run. Error: [checks.ErrNotFound].
 func (m *Monitor) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error) {
-	list, err := m.store.LastDurations(ctx, projectID)
+	list, err := m.history.LastDurations(ctx, projectID)
 	return list, m.admin.Exists(ctx, projectID, len(list), err)
 }
 

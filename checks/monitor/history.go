@@ -8,7 +8,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/history"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
@@ -40,7 +39,7 @@ type Event struct {
 // 8). The number of queries does not depend on that of events. Errors: *[checks.FieldError] for the limit,
 // [checks.ErrNotFound].
 func (m *Monitor) History(ctx context.Context, id uuid.UUID, q HistoryQuery) ([]Event, error) {
-	stored, err := m.history.Events(ctx, id, store.HistoryQuery(q))
+	stored, err := m.history.Events(ctx, id, history.Query(q))
 	list := make([]Event, len(stored))
 	for i, e := range stored {
 		list[i] = Event{e.Transition, deliveriesOf(e.Deliveries)}
@@ -78,5 +77,5 @@ func (m *Monitor) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) (
 // Those of one instant are in the order in which they happened. What the clock has done and nobody has recorded yet is not
 // among them; see [checks.Check.Settle]. The number of queries does not depend on the number of checks.
 func (m *Monitor) Transitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
-	return m.store.Transitions(ctx, ids, since)
+	return m.history.Transitions(ctx, ids, since)
 }

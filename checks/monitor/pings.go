@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks/internal/ingest"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -58,7 +59,8 @@ func (m *Monitor) Pings(ctx context.Context, id uuid.UUID) ([]pings.Ping, error)
 	if err != nil {
 		return nil, err
 	}
-	return m.store.Pings(ctx, id, limit)
+	all, err := m.store.Pings(ctx, store.PingQuery{Checks: []uuid.UUID{id}, Limit: limit})
+	return all[id], err
 }
 
 // RecentPings returns the newest pings of checks of a project since an instant, newest first, with the number, kind, time,
@@ -70,5 +72,5 @@ func (m *Monitor) RecentPings(ctx context.Context, projectID uuid.UUID, ids []uu
 	if err != nil {
 		return nil, err
 	}
-	return m.store.RecentPings(ctx, ids, since, min(most, project.PingLimit()))
+	return m.store.Pings(ctx, store.PingQuery{Checks: ids, Since: since, Limit: min(most, project.PingLimit()), Brief: true})
 }

@@ -93,7 +93,7 @@ func testMixedBatch(t *testing.T, f fixture) {
 		status       checks.Status
 		pings, flips int
 	}{{a.ID, checks.StatusUp, 3, 3}, {b.ID, checks.StatusNew, 1, 0}, {c.ID, checks.StatusNew, 0, 0}} {
-		log, flips := f.log(t, want.id), f.flips(t, want.id)
+		log, flips := f.log(t, want.id), f.flips(t, want.id, time.Time{}, time.Time{})
 		if status := f.check(t, want.id).Stored; status != want.status || len(log) != want.pings || len(flips) != want.flips {
 			t.Errorf("the check is %v with %d pings and %d flips, want %+v", status, len(log), len(flips), want)
 		}

@@ -64,7 +64,7 @@ func testDueChecks(t *testing.T, f fixture) {
 		same(t, "due "+test.name, found, test.want)
 		same(t, "flips "+test.name, flipped, len(test.want))
 	}
-	same(t, "flips", f.flips(t, late.ID), []flips.Flip{{At: deadline, Reason: flips.Overdue}, {At: noon, Up: true, Reason: flips.Success}})
+	same(t, "flips", f.flips(t, late.ID, time.Time{}, time.Time{}), []flips.Flip{{At: deadline, Reason: flips.Overdue}, {At: noon, Up: true, Reason: flips.Success}})
 	if c := f.check(t, idle.ID); c.Stored != checks.StatusNew {
 		t.Errorf("a check without pings is %v, want new", c.Stored)
 	}
@@ -97,7 +97,7 @@ func testDueChecksAreShared(t *testing.T, f fixture) {
 	wg.Wait()
 	f.sweep(t, noon.Add(time.Hour), n) // those that another watcher had locked when the last one looked
 	for _, c := range f.list(t) {
-		if got := f.flips(t, c.ID); c.Stored != checks.StatusDown || len(got) != 2 || times[c.ID] > 1 {
+		if got := f.flips(t, c.ID, time.Time{}, time.Time{}); c.Stored != checks.StatusDown || len(got) != 2 || times[c.ID] > 1 {
 			t.Errorf("a check is %v with %d flips and was found %d times, want down with 2, found once", c.Stored, len(got), times[c.ID])
 		}
 	}

@@ -1,8 +1,11 @@
 package sqlstore_test
 
 import (
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
@@ -31,9 +34,10 @@ func testHistory(t *testing.T, f fixture) {
 	f.ping(t, c.ID, pings.Signal{Kind: pings.Failure}, at(4))
 	page := func(before time.Time, limit int) []store.Event {
 		t.Helper()
-		list, err := f.History(t.Context(), c.ID, store.HistoryQuery{Before: before, Limit: limit})
+		all, err := f.Events(t.Context(), store.EventQuery{Checks: []uuid.UUID{c.ID}, Until: before, Limit: limit, Deliveries: true})
 		must(t, err)
-		return list
+		slices.Reverse(all[c.ID])
+		return all[c.ID]
 	}
 	all := page(time.Time{}, 10)
 	var got []checks.Status
@@ -68,9 +72,9 @@ func testManyReminders(t *testing.T, f fixture) {
 	for i := range store.MaxEventDeliveries {
 		f.settle(t, noon.Add(time.Duration(i+1)*time.Minute))
 	}
-	list, err := f.History(t.Context(), c.ID, store.HistoryQuery{Limit: 1})
+	all, err := f.Events(t.Context(), store.EventQuery{Checks: []uuid.UUID{c.ID}, Limit: 1, Deliveries: true})
 	must(t, err)
-	got := list[0].Deliveries
+	got := all[c.ID][0].Deliveries
 	if len(got) != store.MaxEventDeliveries {
 		t.Fatalf("%d deliveries, want %d", len(got), store.MaxEventDeliveries)
 	}

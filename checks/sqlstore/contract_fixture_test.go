@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"context"
 	"crypto/sha256"
+	"slices"
 	"testing"
 	"time"
 
@@ -174,22 +175,46 @@ func (f fixture) list(t *testing.T) []checks.Check {
 // log returns the newest 1,000 pings of a check, newest first.
 func (f fixture) log(t *testing.T, id uuid.UUID) []pings.Ping {
 	t.Helper()
-	list, err := f.Pings(t.Context(), id, 1000)
-	must(t, err)
-	return list
+	return f.pings(t, store.PingQuery{Checks: []uuid.UUID{id}, Limit: 1000})[id]
 }
 
-// transitions returns all transitions and pauses of a check.
-func (f fixture) transitions(ctx context.Context, id uuid.UUID) ([]checks.Transition, error) {
-	all, err := f.Transitions(ctx, []uuid.UUID{id}, time.Time{})
-	return all[id], err
-}
-
-// flips returns all flips of a check, newest first.
-func (f fixture) flips(t *testing.T, id uuid.UUID) []flips.Flip {
+func (f fixture) pings(t *testing.T, q store.PingQuery) map[uuid.UUID][]pings.Ping {
 	t.Helper()
-	list, err := f.Flips(t.Context(), id, time.Time{}, time.Time{})
+	logs, err := f.Pings(t.Context(), q)
 	must(t, err)
+	return logs
+}
+
+// transitions returns the transitions and pauses of checks from an instant on.
+func (f fixture) transitions(t *testing.T, since time.Time, ids ...uuid.UUID) map[uuid.UUID][]checks.Transition {
+	t.Helper()
+	all, err := f.Events(t.Context(), store.EventQuery{Checks: ids, From: since})
+	must(t, err)
+	return transitionsOf(all)
+}
+
+func transitionsOf(all map[uuid.UUID][]store.Event) map[uuid.UUID][]checks.Transition {
+	lists := make(map[uuid.UUID][]checks.Transition)
+	for id, events := range all {
+		for _, e := range events {
+			lists[id] = append(lists[id], e.Transition)
+		}
+	}
+	return lists
+}
+
+// flips returns the flips of a check in a window, in the reverse order of their commits.
+func (f fixture) flips(t *testing.T, id uuid.UUID, from, until time.Time) (list []flips.Flip) {
+	t.Helper()
+	all, err := f.Events(t.Context(), store.EventQuery{Checks: []uuid.UUID{id}, From: from, Until: until})
+	must(t, err)
+	events := all[id]
+	slices.SortFunc(events, func(a, b store.Event) int { return int(b.ID - a.ID) })
+	for _, e := range events {
+		if e.ID != 0 {
+			list = append(list, e.Flip())
+		}
+	}
 	return list
 }
 

@@ -2,7 +2,6 @@ package sqlstore_test
 
 import (
 	"bytes"
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -37,14 +36,13 @@ func testPingLog(t *testing.T, f fixture) {
 	if got[1].Duration == nil || *got[1].Duration != 2*time.Second {
 		t.Errorf("duration %v, want 2s", got[1].Duration)
 	}
-	got, err := f.Pings(t.Context(), c.ID, 2)
-	must(t, err)
+	got = f.pings(t, store.PingQuery{Checks: []uuid.UUID{c.ID}, Limit: 2})[c.ID]
 	same(t, "newest two", got, want[:2])
 	same(t, "log of an unknown check", f.log(t, uuid.New()), []pings.Ping(nil))
 }
 
 // testPingBodies: a body comes back byte for byte. A ping that is not among the newest of the check, as many as the
-// limit, is [checks.ErrNotFound].
+// limit, is not found.
 func testPingBodies(t *testing.T, f fixture) {
 	c := f.create(t, checks.Spec{})
 	random := make([]byte, 100_000)
@@ -70,15 +68,14 @@ func testPingBodies(t *testing.T, f fixture) {
 		}
 	}
 	for _, test := range []struct {
-		n     int64
-		limit int
-		want  error
+		n           int64
+		limit, want int
 	}{
-		{0, 10, checks.ErrNotFound}, {-1, 10, checks.ErrNotFound}, {6, 10, checks.ErrNotFound}, {1 << 60, 10, checks.ErrNotFound},
-		{3, 2, checks.ErrNotFound}, {4, 2, nil}, // the newest two of five
+		{0, 10, 0}, {-1, 10, 0}, {6, 10, 0}, {1 << 60, 10, 0},
+		{3, 2, 0}, {4, 2, 1}, // the newest two of five
 	} {
-		if _, err := f.Ping(t.Context(), c.ID, test.n, test.limit); !errors.Is(err, test.want) {
-			t.Errorf("ping %d among the newest %d: error %v, want %v", test.n, test.limit, err, test.want)
+		if n := len(f.pings(t, store.PingQuery{Checks: []uuid.UUID{c.ID}, Number: &test.n, Limit: test.limit})[c.ID]); n != test.want {
+			t.Errorf("ping %d among the newest %d: found %d, want %d", test.n, test.limit, n, test.want)
 		}
 	}
 }
@@ -103,9 +100,7 @@ func testFlipWindows(t *testing.T, f fixture) {
 		{"both", at(0), at(2), all[1:]},
 		{"before 1970", time.Time{}, time.Unix(-5, 0), nil},
 	} {
-		got, err := f.Flips(t.Context(), c.ID, test.from, test.until)
-		must(t, err)
-		same(t, test.name, got, test.want)
+		same(t, test.name, f.flips(t, c.ID, test.from, test.until), test.want)
 	}
 }
 
@@ -125,9 +120,7 @@ func testTransitions(t *testing.T, f fixture) {
 	f.ping(t, c.ID, pings.Signal{}, at(1))
 	f.pause(t, c.ID, at(2))
 	list := func(id uuid.UUID) []checks.Transition {
-		list, err := f.transitions(t.Context(), id)
-		must(t, err)
-		return list
+		return f.transitions(t, time.Time{}, id)[id]
 	}
 	same(t, "transitions", list(c.ID), want)
 	same(t, "transitions of another check", list(f.create(t, checks.Spec{}).ID), []checks.Transition(nil))
@@ -153,13 +146,9 @@ func testTransitions(t *testing.T, f fixture) {
 		{From: checks.StatusPaused, To: checks.StatusUp, At: at(3), Reason: flips.Success},
 		{From: checks.StatusUp, To: checks.StatusPaused, At: at(3)},
 	})
-	history, err := f.History(t.Context(), tied.ID, store.HistoryQuery{Limit: 1})
+	page, err := f.Events(t.Context(), store.EventQuery{Checks: []uuid.UUID{tied.ID}, Limit: 1})
 	must(t, err)
-	var statuses []checks.Status
-	for _, e := range history {
-		statuses = append(statuses, e.To)
-	}
-	same(t, "history of one instant", statuses, []checks.Status{checks.StatusDown, checks.StatusUp, checks.StatusPaused, checks.StatusDown})
+	same(t, "a page of one instant", transitionsOf(page)[tied.ID], list(tied.ID))
 	if _, err := f.PruneFlips(t.Context(), at(1), nil); err != nil {
 		t.Error(err)
 	}

@@ -60,7 +60,7 @@ func testMoveCheck(t *testing.T, f fixture) {
 			return err
 		})
 	}
-	if n, m := len(f.log(t, c.ID)), len(f.flips(t, c.ID)); n != 2 || m != 1 {
+	if n, m := len(f.log(t, c.ID)), len(f.flips(t, c.ID, time.Time{}, time.Time{})); n != 2 || m != 1 {
 		t.Errorf("%d pings and %d flips after the move, want 2 and 1", n, m)
 	}
 	left := other.history(t, store.DeliveryQuery{})

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -42,11 +43,11 @@ func testPrunePings(t *testing.T, f fixture) {
 		t.Errorf("%d pings are left, want %d from number 51 on", len(log), checks.FreePings)
 	}
 	f.ping(t, c.ID, pings.Signal{}, noon)
-	if log, err := f.Pings(t.Context(), c.ID, 2); err != nil || len(log) != 2 || log[0].N != 151 {
-		t.Errorf("the log goes on with %v, error %v", log, err)
+	if log := f.pings(t, store.PingQuery{Checks: []uuid.UUID{c.ID}, Limit: 2})[c.ID]; len(log) != 2 || log[0].N != 151 {
+		t.Errorf("the log goes on with %v", log)
 	}
-	if p, err := f.Ping(t.Context(), quiet.ID, 1, 100); err != nil || string(p.Body) != "old" {
-		t.Errorf("the only ping of a check: %v, error %v", p, err)
+	if p := f.body(t, quiet.ID, 1); string(p.Body) != "old" {
+		t.Errorf("the only ping of a check: %v", p)
 	}
 }
 
@@ -114,5 +115,5 @@ func testPruneFlips(t *testing.T, f fixture) {
 	if n, err := f.PruneFlips(t.Context(), noon.Add(time.Hour), nil); err != nil || n != 1 {
 		t.Errorf("removed %d flips, want 1; error %v", n, err)
 	}
-	same(t, "flips left", f.flips(t, c.ID), []flips.Flip{{At: noon.Add(time.Hour), Up: true, Reason: flips.Success}})
+	same(t, "flips left", f.flips(t, c.ID, time.Time{}, time.Time{}), []flips.Flip{{At: noon.Add(time.Hour), Up: true, Reason: flips.Success}})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -48,8 +49,7 @@ func testRecentPings(t *testing.T, f fixture) {
 		{"before 1970", time.Unix(-5, 0), 1000, 32, 1},
 		{"no limit left", time.Time{}, 0, 0, 0},
 	} {
-		got, err := f.RecentPings(t.Context(), ids, test.since, test.limit)
-		must(t, err)
+		got := f.pings(t, store.PingQuery{Checks: ids, Since: test.since, Limit: test.limit, Brief: true})
 		same(t, test.name+": busy", got[busy.ID], all(busy.ID)[:test.busy])
 		same(t, test.name+": rare", got[rare.ID], all(rare.ID)[:test.rare])
 		if len(got) > 2 {
@@ -62,21 +62,19 @@ func testRecentPings(t *testing.T, f fixture) {
 		_, err := f.PrunePings(t.Context(), nil)
 		must(t, err)
 	}
-	got, err := f.RecentPings(t.Context(), []uuid.UUID{rare.ID}, time.Time{}, 10*checks.PaidPings)
-	must(t, err)
-	if log := got[rare.ID]; len(log) < checks.PaidPings || len(log) > 2*checks.PaidPings || log[0].N != 2*checks.PaidPings+1 {
+	if log := f.pings(t, store.PingQuery{Checks: []uuid.UUID{rare.ID}, Limit: 10 * checks.PaidPings})[rare.ID]; len(log) < checks.PaidPings || len(log) > 2*checks.PaidPings || log[0].N != 2*checks.PaidPings+1 {
 		t.Errorf("after pruning %d pings are left", len(log))
 	}
 	f.deleteCheck(t, rare.ID)
-	if got, err := f.RecentPings(t.Context(), []uuid.UUID{rare.ID}, time.Time{}, 10); err != nil || len(got) > 0 {
-		t.Errorf("of a deleted check: %v, %v", got, err)
+	if got := f.pings(t, store.PingQuery{Checks: []uuid.UUID{rare.ID}, Limit: 10}); len(got) > 0 {
+		t.Errorf("of a deleted check: %v", got)
 	}
-	if got, err := f.RecentPings(t.Context(), nil, time.Time{}, 10); err != nil || len(got) > 0 {
-		t.Errorf("of no checks: %v, %v", got, err)
+	if got := f.pings(t, store.PingQuery{Limit: 10}); len(got) > 0 {
+		t.Errorf("of no checks: %v", got)
 	}
 }
 
-// testRecentTransitions: Transitions returns those from an instant on, for several checks at once.
+// testRecentTransitions: Events returns those from an instant on, for several checks at once.
 func testRecentTransitions(t *testing.T, f fixture) {
 	second := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
 	a, b, quiet := f.create(t, checks.Spec{}), f.create(t, checks.Spec{}), f.create(t, checks.Spec{})
@@ -86,14 +84,12 @@ func testRecentTransitions(t *testing.T, f fixture) {
 		f.ping(t, c.ID, pings.Signal{}, second(i+1))
 	}
 	all := func(id uuid.UUID, since time.Time) []checks.Transition {
-		list, err := f.transitions(t.Context(), id)
-		must(t, err)
+		list := f.transitions(t, time.Time{}, id)[id]
 		return slices.DeleteFunc(list, func(t checks.Transition) bool { return t.At.Before(since) })
 	}
 	ids := []uuid.UUID{b.ID, quiet.ID, a.ID, uuid.New()}
 	for _, since := range []time.Time{{}, time.Unix(-5, 0), noon, second(1), second(1).Add(time.Microsecond), second(3)} {
-		got, err := f.Transitions(t.Context(), ids, since)
-		must(t, err)
+		got := f.transitions(t, since, ids...)
 		want := make(map[uuid.UUID][]checks.Transition)
 		for _, id := range []uuid.UUID{a.ID, b.ID} {
 			if list := all(id, since); len(list) > 0 {
@@ -102,7 +98,7 @@ func testRecentTransitions(t *testing.T, f fixture) {
 		}
 		same(t, "since "+since.String(), got, want)
 	}
-	if got, err := f.Transitions(t.Context(), nil, noon); err != nil || len(got) > 0 {
-		t.Errorf("of no checks: %v, %v", got, err)
+	if got := f.transitions(t, noon); len(got) > 0 {
+		t.Errorf("of no checks: %v", got)
 	}
 }

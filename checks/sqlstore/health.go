@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
@@ -60,38 +58,4 @@ func (s *database) Backlog(ctx context.Context, now time.Time) (b store.Backlog,
 		b.OldestDue = instant(due[0])
 	}
 	return b, nil
-}
-
-// maxBack bounds the pings of a check among which LastDurations looks for one with a duration.
-const maxBack = 5
-
-// LastDurations returns the duration of the last finished run of each check of a project, if its end is among the
-// newest 5 pings of the check. It reads each ping by its key, so the size of the log does not matter.
-func (s *database) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error) {
-	const back = `WITH RECURSIVE back (uuid, prev, duration, step) AS (
-			SELECT c.uuid, p.prev, p.duration, 1 FROM %[1]s
-			JOIN rollcall_states AS s ON s.check_id = c.id%[3]s JOIN rollcall_pings AS p ON p.id = s.log_head%[4]s
-			WHERE %[2]s
-			UNION ALL
-			SELECT b.uuid, p.prev, p.duration, b.step + 1 FROM back AS b JOIN rollcall_pings AS p ON p.id = b.prev%[4]s
-			WHERE b.duration IS NULL AND b.step < ?
-		) SELECT uuid, duration FROM back WHERE duration IS NOT NULL`
-	sources, err := s.logSources(ctx, "c.project_id = ?", projectID)
-	if err != nil {
-		return nil, translate(err)
-	}
-	durations := make(map[uuid.UUID]time.Duration)
-	for _, l := range sources {
-		var rows []struct {
-			UUID     uuid.UUID `bun:"uuid"`
-			Duration int64     `bun:"duration"`
-		}
-		if err := s.db.NewRaw(fmt.Sprintf(back, l.checks, l.where, l.state, l.ping), maxBack).Scan(ctx, &rows); err != nil {
-			return nil, translate(err)
-		}
-		for _, row := range rows {
-			durations[row.UUID] = time.Duration(row.Duration) * time.Microsecond
-		}
-	}
-	return durations, nil
 }

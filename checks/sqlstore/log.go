@@ -1,21 +1,20 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
-	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/flips"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 type pingRow struct {
-	bun.BaseModel `bun:"table:rollcall_pings,alias:p"`
-
 	N          int64         `bun:"n"`
 	Kind       int64         `bun:"kind"`
 	At         int64         `bun:"at"`
@@ -46,83 +45,105 @@ func (r *pingRow) ping() (pings.Ping, error) {
 	return p, nil
 }
 
-// chain walks the log of one check back from its newest entry. The entry that prev names may have been pruned, and on
-// SQLite its identifier may belong to another check's entry.
-const chain = `WITH RECURSIVE chain (id, prev, n, check_id, depth) AS (
-	SELECT p.id, p.prev, p.n, p.check_id, 1
-	FROM %[1]s JOIN rollcall_states s ON s.check_id = c.id%[3]s JOIN rollcall_pings p ON p.id = s.log_head%[4]s
-	WHERE %[2]s
-	UNION ALL
-	SELECT p.id, p.prev, p.n, p.check_id, depth + 1
-	FROM chain JOIN rollcall_pings p ON p.id = chain.prev AND p.check_id = chain.check_id AND p.n = chain.n - 1%[4]s
-	WHERE depth < ? AND chain.n > ?
-) SELECT %[5]s FROM chain JOIN rollcall_pings p ON p.id = chain.id%[4]s`
-
-// readChain reads entries of the log of one check, with the given columns and the conditions after them.
-func (s *database) readChain(ctx context.Context, checkID uuid.UUID, columns, conditions string, args ...any) (rows []pingRow, err error) {
-	sources, err := s.logSources(ctx, "c.uuid = ?", checkID)
-	for _, l := range sources { // at most one
-		err = s.db.NewRaw(fmt.Sprintf(chain, l.checks, l.where, l.state, l.ping, columns)+conditions, args...).Scan(ctx, &rows)
-	}
-	return rows, translate(err)
-}
-
 const pingColumns = "p.n, p.kind, p.at, p.scheme, p.method, p.remote_addr, p.ua, p.run, p.exit_status, p.duration, p.body_size"
 
-// Pings returns the newest pings of a check, newest first, without their bodies.
-func (s *database) Pings(ctx context.Context, checkID uuid.UUID, limit int) ([]pings.Ping, error) {
-	rows, err := s.readChain(ctx, checkID, pingColumns, " ORDER BY p.n DESC", limit, 0)
+// chains walks the logs of checks at once, each back from its newest entry. The entry that prev names may have been pruned,
+// and on SQLite its identifier may belong to another check's entry. ended grows by a step with each entry in a row that
+// meets a condition.
+const chains = `WITH RECURSIVE chains AS (
+	SELECT c.uuid, p.check_id, p.id, p.prev, p.n, 1 AS depth, CASE WHEN {ended} THEN {step} ELSE 0 END AS ended{carried}
+	FROM {checks} JOIN rollcall_states AS s ON s.check_id = c.id{state} {head} WHERE {where}
+	UNION ALL
+	SELECT k.uuid, p.check_id, p.id, p.prev, p.n, k.depth + 1, CASE WHEN {ended} THEN k.ended + {step} ELSE 0 END{carried}
+	FROM chains AS k {next} WHERE k.depth < {limit} AND k.ended < {most}
+) SELECT k.uuid, k.n, {read} FROM chains AS k {wanted}`
+
+// The columns that chains carries along or reads of an entry, in the order in which Pings scans them.
+const (
+	briefColumns = "p.kind, p.at, p.run, p.exit_status, p.duration, p.body_size"
+	moreColumns  = ", p.scheme, p.method, p.remote_addr, p.ua"
+	bodyColumns  = ", p.body, coalesce(p.object, '')"
+	noMore       = ", '', '', '', ''"
+	noBody       = ", NULL, ''"
+)
+
+// Pings returns the newest pings of checks.
+func (s *database) Pings(ctx context.Context, q store.PingQuery) (map[uuid.UUID][]pings.Ping, error) {
+	if q.Limit <= 0 || len(q.Checks) == 0 && q.Project == uuid.Nil {
+		return nil, nil
+	}
+	where, arg := "c.project_id = ?", any(q.Project)
+	if q.Project == uuid.Nil {
+		where, arg = s.d.anyOf("c.uuid", "uuid"), s.d.list(q.Checks)
+	}
+	sources, err := s.logSources(ctx, where, arg)
 	if err != nil {
-		return nil, err
-	}
-	list := make([]pings.Ping, len(rows))
-	for i := range rows {
-		if list[i], err = rows[i].ping(); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
-}
-
-// Ping returns ping number n with its body, if it is among the newest limit pings of the check.
-func (s *database) Ping(ctx context.Context, checkID uuid.UUID, n int64, limit int) (pings.Ping, error) {
-	rows, err := s.readChain(ctx, checkID, pingColumns+", p.body, p.object", " WHERE chain.n = ?", limit, n, n)
-	if err != nil {
-		return pings.Ping{}, err
-	}
-	if len(rows) == 0 {
-		return pings.Ping{}, checks.ErrNotFound
-	}
-	return rows[0].ping()
-}
-
-type flipRow struct {
-	bun.BaseModel `bun:"table:rollcall_flips,alias:f"`
-
-	ID     int64        `bun:"id,pk"`
-	At     int64        `bun:"at"`
-	Up     bool         `bun:"up"`
-	Reason flips.Reason `bun:"reason"`
-}
-
-// Flips returns the flips of a check in a window, newest first.
-func (s *database) Flips(ctx context.Context, checkID uuid.UUID, from, until time.Time) ([]flips.Flip, error) {
-	var rows []flipRow
-	// Order by identifier, which is the order of commits: instants can be out of order after a clock was set back.
-	q := s.db.NewSelect().Model(&rows).Join("JOIN rollcall_checks AS c ON c.id = f.check_id").
-		Where("c.uuid = ?", checkID).OrderExpr("f.id DESC")
-	if !from.IsZero() {
-		q = q.Where("f.at >= ?", from.UnixMicro())
-	}
-	if !until.IsZero() {
-		q = q.Where("f.at < ?", until.UnixMicro())
-	}
-	if err := q.Scan(ctx); err != nil {
 		return nil, translate(err)
 	}
-	list := make([]flips.Flip, len(rows))
-	for i, r := range rows {
-		list[i] = flips.Flip{At: instant(r.At), Up: r.Up, Reason: r.Reason}
+	ended, step := fmt.Sprintf("p.at < %d", q.Since.UnixMicro()), 1
+	carried, read, wanted := briefColumns+moreColumns, briefColumns+moreColumns+noBody, ""
+	switch {
+	case q.Number != nil: // not through the bodies before it
+		ended, step = fmt.Sprintf("p.n <= %d", *q.Number), store.OlderPings
+		carried, read, wanted = "", briefColumns+moreColumns+bodyColumns, fmt.Sprintf(" WHERE k.n = %d", *q.Number)
+	case q.Timed:
+		ended, step = "p.duration IS NOT NULL", store.OlderPings
+		carried, read, wanted = briefColumns, briefColumns+noMore+noBody, " WHERE k.duration IS NOT NULL"
+	case q.Brief:
+		carried, read = briefColumns, briefColumns+noMore+noBody
 	}
-	return list, nil
+	logs := make(map[uuid.UUID][]pings.Ping)
+	if carried != "" {
+		carried, read = ", "+carried, strings.ReplaceAll(read, "p.", "k.")
+	}
+	for _, l := range sources {
+		from := wanted
+		if carried == "" {
+			from = s.d.joinEntry("p.id = k.id AND p.check_id = k.check_id"+l.ping) + wanted
+		}
+		query := strings.NewReplacer(
+			"{ended}", ended, "{step}", fmt.Sprint(step), "{carried}", carried, "{read}", read, "{wanted}", from,
+			"{checks}", l.checks, "{where}", l.where, "{state}", l.state, "{head}", s.d.joinEntry("p.id = s.log_head"+l.ping),
+			"{next}", s.d.joinEntry("p.id = k.prev AND p.check_id = k.check_id AND p.n = k.n - 1"+l.ping),
+			"{limit}", fmt.Sprint(q.Limit), "{most}", fmt.Sprint(store.OlderPings),
+		).Replace(chains)
+		if err := s.addPings(ctx, logs, query); err != nil {
+			return nil, translate(err)
+		}
+	}
+	for _, log := range logs {
+		slices.SortFunc(log, func(a, b pings.Ping) int { return cmp.Compare(b.N, a.N) })
+	}
+	return logs, nil
+}
+
+// addPings adds the result of a query for chains to the logs of checks.
+func (s *database) addPings(ctx context.Context, logs map[uuid.UUID][]pings.Ping, query string) error {
+	rows, err := s.db.QueryContext(ctx, query)
+	var row struct {
+		check uuid.UUID
+		pingRow
+	}
+	list, err := scanList(rows, err, &row, &row.check, &row.N, &row.Kind, &row.At, &row.Run, &row.ExitStatus, &row.Duration, &row.BodySize,
+		&row.Scheme, &row.Method, &row.RemoteAddr, &row.UA, &row.Body, &row.Object)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		p, err := list[i].ping()
+		if err != nil {
+			return err
+		}
+		logs[list[i].check] = append(logs[list[i].check], p)
+	}
+	return nil
+}
+
+// joinEntry joins the log entry p that meets a condition on its key. PostgreSQL must look up each entry: it cannot know how
+// many entries the walk has in hand, and might join with the whole table.
+func (d dialect) joinEntry(condition string) string {
+	if d.postgres {
+		return "CROSS JOIN LATERAL (SELECT * FROM rollcall_pings AS p WHERE " + condition + " LIMIT 1) AS p"
+	}
+	return "JOIN rollcall_pings AS p ON " + condition
 }

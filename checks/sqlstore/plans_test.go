@@ -115,10 +115,10 @@ func readLogs(t *testing.T, s *sqlstore.Database, db *bun.DB, now time.Time) {
 		t.Fatal(err)
 	}
 	since := now.Add(-24 * time.Hour)
-	if logs, err := s.RecentPings(t.Context(), ids, since, 1000); err != nil || len(logs) < 30 {
+	if logs, err := s.Pings(t.Context(), store.PingQuery{Checks: ids, Since: since, Limit: 1000, Brief: true}); err != nil || len(logs) < 30 {
 		t.Fatalf("read %d logs: %v", len(logs), err)
 	}
-	if lists, err := s.Transitions(t.Context(), ids, since); err != nil || len(lists) < 30 {
+	if lists, err := s.Events(t.Context(), store.EventQuery{Checks: ids, From: since}); err != nil || len(lists) < 30 {
 		t.Fatalf("read the transitions of %d checks: %v", len(lists), err)
 	}
 }

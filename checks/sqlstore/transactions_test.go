@@ -21,7 +21,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
-	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -78,8 +77,9 @@ func (w *world) worksOn(t tb) {
 	must(t, err)
 	removed, err := w.PrunePings(ctx, nil)
 	must(t, err)
-	log, err := w.Pings(ctx, w.second, 10)
+	logs, err := w.Pings(ctx, store.PingQuery{Checks: []uuid.UUID{w.second}, Limit: 10})
 	must(t, err)
+	log := logs[w.second]
 	if len(list) != 3*3 || len(alerts) != 2 || len(uploads) != 2 || removed != 0 || len(log) != 2 {
 		t.Fatal(fmt.Sprintf("%d deliveries of 3 alerts to 3 channels, %d of 1 to 2, %d uploads of 2 bodies, %d of 0 pings removed, log %v",
 			len(list), len(alerts), len(uploads), removed, log))
@@ -419,9 +419,8 @@ type dump struct {
 	Due        []*store.Locked
 	Pings      []pings.Ping
 	Bodies     []pings.Ping
-	Flips      []flips.Flip
-	Changes    []checks.Transition
-	Durations  map[uuid.UUID]time.Duration
+	Events     []store.Event
+	Durations  map[uuid.UUID][]pings.Ping
 	Deliveries []store.Delivery
 	Alerts     []store.Alert
 	Lines      []map[int64][]store.WaitingDelivery
@@ -454,22 +453,20 @@ func (w *world) dump(t tb) (d dump) {
 		d.BySlug = append(d.BySlug, ids)
 	}
 	for _, c := range d.Checks {
-		list, err := w.Pings(ctx, c.ID, 1000)
+		only := []uuid.UUID{c.ID}
+		logs, err := w.Pings(ctx, store.PingQuery{Checks: only, Limit: 1000})
 		read(err)
-		d.Pings = append(d.Pings, list...)
-		for _, p := range list {
-			p, err = w.Ping(ctx, c.ID, p.N, 1000)
+		d.Pings = append(d.Pings, logs[c.ID]...)
+		for _, p := range logs[c.ID] {
+			body, err := w.Pings(ctx, store.PingQuery{Checks: only, Number: &p.N, Limit: 1000})
 			read(err)
-			d.Bodies = append(d.Bodies, p)
+			d.Bodies = append(d.Bodies, body[c.ID]...)
 		}
-		flips, err := w.Flips(ctx, c.ID, time.Time{}, time.Time{})
+		events, err := w.Events(ctx, store.EventQuery{Checks: only, Deliveries: true})
 		read(err)
-		d.Flips = append(d.Flips, flips...)
-		changes, err := w.Transitions(ctx, []uuid.UUID{c.ID}, time.Time{})
-		read(err)
-		d.Changes = append(d.Changes, changes[c.ID]...)
+		d.Events = append(d.Events, events[c.ID]...)
 	}
-	d.Durations, err = w.LastDurations(ctx, w.project)
+	d.Durations, err = w.Pings(ctx, store.PingQuery{Project: w.project, Limit: 5, Timed: true})
 	read(err)
 	d.Deliveries, err = w.Deliveries(ctx, store.DeliveryQuery{Project: w.project, Limit: 1000})
 	read(err)

@@ -5,7 +5,6 @@ package history
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -21,9 +20,12 @@ import (
 
 // History reads and prunes the history of checks.
 type History struct {
-	Store store.History
-	Now   func() time.Time
-	Log   *slog.Logger
+	Store interface {
+		store.History
+		store.Pages
+	}
+	Now func() time.Time
+	Log *slog.Logger
 	// Holder identifies this monitor among those that prune.
 	Holder uuid.UUID
 
@@ -50,9 +52,15 @@ const (
 	MaxEvents     = 1000
 )
 
+// Query selects events; see monitor.HistoryQuery.
+type Query struct {
+	Before time.Time
+	Limit  int
+}
+
 // Events returns the newest transitions and pauses of a check, newest first, with the deliveries of their alerts and with
 // the transition that nobody has recorded yet.
-func (h *History) Events(ctx context.Context, id uuid.UUID, q store.HistoryQuery) ([]store.Event, error) {
+func (h *History) Events(ctx context.Context, id uuid.UUID, q Query) ([]store.Event, error) {
 	if q.Limit < 0 || q.Limit > MaxEvents {
 		return nil, &checks.FieldError{Field: "limit", Reason: fmt.Sprintf("must be 0 to %d: %d", MaxEvents, q.Limit)}
 	}
@@ -62,10 +70,12 @@ func (h *History) Events(ctx context.Context, id uuid.UUID, q store.HistoryQuery
 	if err != nil {
 		return nil, err
 	}
-	list, err := h.Store.History(ctx, id, q)
+	all, err := h.Store.Events(ctx, store.EventQuery{Checks: []uuid.UUID{id}, Until: q.Before, Limit: q.Limit, Deliveries: true})
 	if err != nil {
 		return nil, err
 	}
+	list := all[id]
+	slices.Reverse(list)
 	_, effects := c.Settle(now)
 	for _, t := range effects.Transitions {
 		// The watcher may have recorded it after the check was read.
@@ -85,9 +95,16 @@ func (h *History) Flips(ctx context.Context, id uuid.UUID, window flips.Window) 
 		return nil, err
 	}
 	from, until := window.Bounds(now)
-	stored, err := h.Store.Flips(ctx, id, from, until)
-	if err != nil && !errors.Is(err, checks.ErrNotFound) {
+	all, err := h.Store.Events(ctx, store.EventQuery{Checks: []uuid.UUID{id}, From: from, Until: until})
+	if err != nil {
 		return nil, err
+	}
+	events := slices.DeleteFunc(all[id], func(e store.Event) bool { return e.ID == 0 })
+	// By the order of commits: instants can be out of order after a clock was set back.
+	slices.SortFunc(events, func(a, b store.Event) int { return cmp.Compare(b.ID, a.ID) })
+	stored := make([]flips.Flip, len(events))
+	for i, e := range events {
+		stored[i] = e.Flip()
 	}
 	_, effects := c.Settle(now)
 	for _, t := range effects.Transitions {
@@ -100,10 +117,37 @@ func (h *History) Flips(ctx context.Context, id uuid.UUID, window flips.Window) 
 	return stored, nil
 }
 
+// Transitions returns, for each of the checks that has some, its transitions and pauses from an instant on, by time.
+func (h *History) Transitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
+	all, err := h.Store.Events(ctx, store.EventQuery{Checks: ids, From: since})
+	lists := make(map[uuid.UUID][]checks.Transition, len(all))
+	for id, events := range all {
+		lists[id] = make([]checks.Transition, len(events))
+		for i, e := range events {
+			lists[id][i] = e.Transition
+		}
+	}
+	return lists, err
+}
+
 // transitions returns all transitions and pauses of a check.
 func (h *History) transitions(ctx context.Context, id uuid.UUID) ([]checks.Transition, error) {
-	all, err := h.Store.Transitions(ctx, []uuid.UUID{id}, time.Time{})
+	all, err := h.Transitions(ctx, []uuid.UUID{id}, time.Time{})
 	return all[id], err
+}
+
+// timedPings is the number of newest pings of a check among which LastDurations looks for one with a duration.
+const timedPings = 5
+
+// LastDurations returns the duration of the last finished run of each check of a project, if several other pings have not
+// followed it.
+func (h *History) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error) {
+	all, err := h.Store.Pings(ctx, store.PingQuery{Project: projectID, Limit: timedPings, Timed: true})
+	durations := make(map[uuid.UUID]time.Duration, len(all))
+	for id, log := range all {
+		durations[id] = *log[0].Duration
+	}
+	return durations, err
 }
 
 // Downtime returns how a check spent the time between two instants; see package monitor.

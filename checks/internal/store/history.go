@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/flips"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -17,17 +16,11 @@ type History interface {
 	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 	// Checks is that of [Admin].
 	Checks(ctx context.Context, f CheckFilter) ([]checks.Check, error)
-	// Flips returns the flips of a check at or after from and before until, newest first. A zero time is no bound; others
-	// may lie before 1970.
-	Flips(ctx context.Context, checkID uuid.UUID, from, until time.Time) ([]flips.Flip, error)
-	// Transitions returns, for each of the checks that has some, the transitions and the pauses at or after an instant, by
-	// time. The zero time selects all. Those of one instant are in the order in which they happened; see [MergePauses].
-	// Each has the fields with which SaveChecks got it.
-	Transitions(ctx context.Context, checkIDs []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error)
-	// History returns the newest transitions and pauses of a check in the reverse order of Transitions, each transition
-	// with its deliveries. It returns up to q.Limit and, so that the next page can begin before the last one, all others at
-	// the instant of the last one.
-	History(ctx context.Context, checkID uuid.UUID, q HistoryQuery) ([]Event, error)
+	// Events returns, for each of the checks that has some, its transitions and pauses by time. Those of one instant are in
+	// the order in which they happened: a pause at the instant of a transition comes after it, unless that transition ended
+	// it. Each has the fields with which SaveChecks got it. The number of queries does not depend on that of the checks,
+	// unless q has Deliveries.
+	Events(ctx context.Context, q EventQuery) (map[uuid.UUID][]Event, error)
 	// Months returns the months of a check from that of one instant to that of another, by time.
 	Months(ctx context.Context, checkID uuid.UUID, from, to time.Time) ([]Month, error)
 	// Unfolded returns up to limit checks that were created before the end of a month and have no folded [Month] of it:
@@ -66,16 +59,7 @@ type HistoryTx interface {
 
 // Pages is what pages about the log of a check need.
 type Pages interface {
-	// Pings returns the newest pings of a check, newest first, with all their fields but Body and BodyKey.
-	Pings(ctx context.Context, checkID uuid.UUID, limit int) ([]pings.Ping, error)
-	// Ping returns ping number n, if it is among the newest limit pings of the check. It has its Body, or a BodyKey if
-	// [BodyQueue].SettleBodies has moved the body. It is [checks.ErrNotFound] as soon as the check is deleted.
-	Ping(ctx context.Context, checkID uuid.UUID, n int64, limit int) (pings.Ping, error)
-	// RecentPings returns, for each of the checks that has a log, its newest pings, newest first and up to limit, with N,
-	// Kind, At, RunID, ExitStatus, Duration and BodySize. It stops after [OlderPings] pings in a row that are older than
-	// since. The number of queries does not depend on that of the checks.
-	RecentPings(ctx context.Context, checkIDs []uuid.UUID, since time.Time, limit int) (map[uuid.UUID][]pings.Ping, error)
-	// LastDurations returns, for each check of a project, the Duration of the newest ping that has one. It may leave out
-	// a check if more than one ping came after that.
-	LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error)
+	// Pings returns, for each of the checks that has a log, its newest pings, newest first, with all their fields but Body
+	// and BodyKey. The number of queries does not depend on that of the checks.
+	Pings(ctx context.Context, q PingQuery) (map[uuid.UUID][]pings.Ping, error)
 }

@@ -64,21 +64,46 @@ type Match struct {
 	Grace      *time.Duration
 }
 
-// OlderPings is how many pings in a row must be older than an instant before [Pages].RecentPings takes all further
-// ones for older. A ping that waited in a queue stands where it arrived, with an earlier time than the pings before it.
+// PingQuery selects pings.
+type PingQuery struct {
+	// Checks are the checks. Without any, they are those of the Project.
+	Checks  []uuid.UUID
+	Project uuid.UUID
+	// Limit bounds the pings of each check: a ping that is not among the newest Limit of its check is not found.
+	Limit int
+	// Since ends the list of a check after [OlderPings] pings in a row that are older. It may lie before 1970.
+	Since time.Time
+	// Brief leaves out all but N, Kind, At, RunID, ExitStatus, Duration and BodySize.
+	Brief bool
+	// Timed selects only the newest ping that has a Duration, and is Brief.
+	Timed bool
+	// Number, unless nil, selects only the ping with this number. It comes with its Body, or with a BodyKey if
+	// [BodyQueue].SettleBodies has moved the body. It is not found any more as soon as the check is deleted.
+	Number *int64
+}
+
+// OlderPings is how many pings in a row must be older than [PingQuery].Since before all further ones count as older. A
+// ping that waited in a queue stands where it arrived, with an earlier time than the pings before it.
 const OlderPings = 10
 
-// HistoryQuery selects transitions and pauses.
-type HistoryQuery struct {
-	// Before selects earlier instants. The zero time selects all.
-	Before time.Time
-	// Limit bounds the number of events. It is positive.
+// EventQuery selects transitions and pauses of checks.
+type EventQuery struct {
+	Checks []uuid.UUID
+	// From and Until select From <= At < Until. The zero time is no bound. Others may lie before 1970.
+	From, Until time.Time
+	// Limit, unless 0, selects the newest of a single check: up to Limit and, so that the next page can begin before the
+	// oldest of them, all others at its instant.
 	Limit int
+	// Deliveries adds their Deliveries to the events.
+	Deliveries bool
 }
 
 // Event is a transition or a pause of a check.
 type Event struct {
 	checks.Transition
+	// ID is the store's number of a transition, and 0 for a pause. It grows in the order of the commits, also if the clock
+	// was set back.
+	ID int64
 	// Deliveries are those that refer to the transition, highest ID first. Of more than [MaxEventDeliveries] it has those
 	// of the alert itself before the newest reminders.
 	Deliveries []Delivery
@@ -157,21 +182,4 @@ func (l *Locked) Pause(now time.Time) {
 	if before != checks.StatusPaused {
 		l.Pauses = append(l.Pauses, checks.Transition{From: before, To: checks.StatusPaused, At: c.StoredSince})
 	}
-}
-
-// MergePauses returns the transitions of a check and its pauses in one list, in the order in which they happened. Each of
-// the two has that order already. A pause at the instant of a transition comes after it, unless that transition ended it.
-func MergePauses[E any](transitions, pauses []E, transition func(E) checks.Transition) []E {
-	merged := make([]E, 0, len(transitions)+len(pauses))
-	var status checks.Status
-	for len(transitions) > 0 && len(pauses) > 0 {
-		t, pause := transition(transitions[0]), transition(pauses[0])
-		endedEarlier := status == checks.StatusPaused && pause.From == t.To // t ended the pause before this one
-		if pause.At.Before(t.At) || t.EndsAtOnce(pause) && !endedEarlier {
-			merged, pauses, status = append(merged, pauses[0]), pauses[1:], checks.StatusPaused
-		} else {
-			merged, transitions, status = append(merged, transitions[0]), transitions[1:], t.To
-		}
-	}
-	return append(append(merged, transitions...), pauses...)
 }

@@ -66,9 +66,9 @@ func (h hooks) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Ch
 	return hooked(h, "Channels", func() ([]channels.Channel, error) { return h.Store.Channels(ctx, projectID) })
 }
 
-// Transitions reads transitions.
-func (h hooks) Transitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
-	return hooked(h, "Transitions", func() (map[uuid.UUID][]checks.Transition, error) { return h.Store.Transitions(ctx, ids, since) })
+// Events reads transitions and pauses.
+func (h hooks) Events(ctx context.Context, q store.EventQuery) (map[uuid.UUID][]store.Event, error) {
+	return hooked(h, "Events", func() (map[uuid.UUID][]store.Event, error) { return h.Store.Events(ctx, q) })
 }
 
 // StatusPages reads status pages.

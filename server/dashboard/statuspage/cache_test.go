@@ -68,7 +68,7 @@ type counting struct {
 
 func newCounting(t *testing.T) *counting {
 	s := &counting{Hooked: dbtest.Hooked{Store: dbtest.Memory(t)}}
-	reads := map[string]*atomic.Int64{"Checks": &s.checks, "Transitions": &s.transitions, "StatusPages": &s.pages}
+	reads := map[string]*atomic.Int64{"Checks": &s.checks, "Events": &s.transitions, "StatusPages": &s.pages}
 	s.Around = func(op string, do func() error) error {
 		if n := reads[op]; n != nil {
 			n.Add(1)
