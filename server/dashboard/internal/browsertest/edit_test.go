@@ -70,7 +70,7 @@ func TestEditWithPreview(t *testing.T) {
 
 	page.Click("#grace")
 	page.Press("0")
-	page.Submit(".actions .primary")
+	page.Click(".actions .primary")
 	page.WaitText("#problems", "Grace time has no unit")
 	if f := page.Focused(); f.Name != "div#problems" {
 		t.Errorf("after an error the focus is on %v", f)

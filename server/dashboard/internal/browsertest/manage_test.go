@@ -72,9 +72,9 @@ func TestTestOnce(t *testing.T) {
 	hook := s.fillIntegrations()
 	page := s.browser(s.keys.ReadWrite)
 	page.Go(s.path("integrations/" + hook.ID.String()))
-	page.Submit("button[value=test]")
-	page.WaitText("main", "Test alert failed")
 	stay(page)
+	page.Click("button[value=test]")
+	page.WaitText("main", "Test alert failed")
 	s.create(checks.Spec{Name: new("another")})
 	s.ping(s.create(checks.Spec{Name: new("down")}).ID, pings.Failure)
 	page.Wait("performance.getEntriesByType('resource').some(e => e.name == location.href)") // the page was asked for again

@@ -2,6 +2,8 @@ package integrations
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -30,6 +32,8 @@ type integrationForm struct {
 	// Label is the name as it is stored or was typed. NameProblem says what is wrong with it.
 	Label, NameProblem string
 	Fields             []field
+	// Was tells whether somebody else has changed the integration since the form was shown.
+	Was string
 	// Problem says what is wrong with the form as a whole. Again says that secrets must be typed again.
 	Problem string
 	Again   bool
@@ -169,8 +173,8 @@ func formOf(q *ui.Request, c channels.Channel) (integrationForm, error) {
 	if err != nil {
 		return integrationForm{}, err
 	}
-	view := integrationForm{integration: list[i], Label: c.Name, AllChecks: counts.Checks}
 	info, known := kindOf(q, c.Kind)
+	view := integrationForm{integration: list[i], Label: c.Name, AllChecks: counts.Checks, Was: fingerprint(info, c)}
 	switch {
 	case !known:
 		view.Closed = "This server does not know this kind, so its settings cannot be changed here."
@@ -261,21 +265,45 @@ func saveIntegration(q *ui.Request) error {
 	view.typed(form)
 	info, _ := kindOf(q, c.Kind)
 	typed := func(c channels.Channel) (channels.Channel, error) {
+		if was := form.Get("was"); was != "" && was != fingerprint(info, c) {
+			return c, errConflict
+		}
 		settings, err := merge(info, c, settingsOf(view.Fields, form), func(name string) bool { return form.Get("clear."+name) != "" })
 		c.Name, c.Settings = view.Label, settings
 		return c, err
 	}
 	if testing {
+		form.Del("was") // it matters when the form is saved
 		if c, err = typed(c); err != nil {
 			return refuse(q, view, form, err)
 		}
 		return testTyped(q, view, form, c)
 	}
-	if _, err = q.Mon.UpdateChannelFunc(q.Ctx(), q.Project.ID, c.ID, typed); err != nil {
+	_, err = q.Mon.UpdateChannelFunc(q.Ctx(), q.Project.ID, c.ID, typed)
+	if errors.Is(err, errConflict) {
+		view.Problem = "Not saved: someone else has changed this integration since you opened the page. Save again to replace their values."
+		return showForm(q, http.StatusConflict, view)
+	}
+	if err != nil {
 		return refuse(q, view, form, err)
 	}
 	q.Notice("Saved.")
 	return q.Redirect("/projects/%s/integrations/%s", q.Project.ID, c.ID)
+}
+
+// errConflict reports that somebody else has changed the integration.
+var errConflict = errors.New("somebody else has changed the integration")
+
+// fingerprint returns a text that changes with what a form shows of a channel.
+func fingerprint(info channels.KindInfo, c channels.Channel) string {
+	shown := []string{c.Name}
+	for _, s := range info.AllSettings() {
+		if !s.Secret {
+			shown = append(shown, s.Name, c.Settings[s.Name])
+		}
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", shown))
+	return hex.EncodeToString(sum[:8])
 }
 
 // typed puts what the viewer typed into the form, except secrets.

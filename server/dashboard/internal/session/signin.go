@@ -57,7 +57,7 @@ func (s *Sessions) useLink(q *ui.Request) error {
 	key, err := s.takeLink(q.Ctx(), q.R.PathValue("link"))
 	switch {
 	case errors.Is(err, errUsedLink), errors.Is(err, server.ErrSignedOut), errors.Is(err, checks.ErrNotFound):
-		return showSignIn(q, http.StatusForbidden, "This link has expired or was already used. Sign in with an API key.", "")
+		return showSignIn(q, http.StatusForbidden, "This link has expired or was already used. Sign in with an API key.", ui.SignIn{})
 	case err != nil:
 		return err
 	}
@@ -92,7 +92,7 @@ func (s *Sessions) takeLink(ctx context.Context, link string) (checks.Key, error
 
 // signInPage asks for an API key.
 func (s *Sessions) signInPage(q *ui.Request) error {
-	return showSignIn(q, http.StatusOK, "", ui.LocalPath(q.R.URL.Query().Get("next")))
+	return showSignIn(q, http.StatusOK, "", ui.SignIn{Next: ui.LocalPath(q.R.URL.Query().Get("next"))})
 }
 
 // signIn starts a session with an API key.
@@ -100,10 +100,10 @@ func (s *Sessions) signIn(q *ui.Request) error {
 	if err := q.R.ParseForm(); err != nil {
 		return ui.FormError(err)
 	}
-	next := ui.LocalPath(q.R.PostForm.Get("next"))
+	page := ui.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held")}
 	key, err := q.Mon.Authenticate(q.Ctx(), strings.TrimSpace(q.R.PostForm.Get("key")))
 	if errors.Is(err, checks.ErrNotFound) {
-		return showSignIn(q, http.StatusForbidden, "This key is not valid.", next)
+		return showSignIn(q, http.StatusForbidden, "This key is not valid.", page)
 	}
 	if err != nil {
 		return err
@@ -112,8 +112,11 @@ func (s *Sessions) signIn(q *ui.Request) error {
 	if err := s.add(q.W, q.R, key); err != nil {
 		return err
 	}
-	if next != "" {
-		http.Redirect(q.W, q.R, next, http.StatusSeeOther)
+	if to := q.HeldFor(page.Held); to != "" {
+		return q.Render("again", "Signed in again", struct{ Held, To string }{page.Held, to})
+	}
+	if page.Next != "" {
+		q.Lead(page.Next)
 		return nil
 	}
 	return q.Redirect("/projects/%s/", key.ProjectID)
@@ -127,6 +130,7 @@ func (s *Sessions) signOut(q *ui.Request) error {
 	return q.Redirect("/signin")
 }
 
-func showSignIn(q *ui.Request, status int, problem, next string) error {
-	return q.RenderStatus(status, "signin", "Sign in", struct{ Problem, Next string }{problem, next})
+func showSignIn(q *ui.Request, status int, problem string, page ui.SignIn) error {
+	page.Problem = problem
+	return q.RenderStatus(status, "signin", "Sign in", page)
 }

@@ -123,6 +123,9 @@ func counted(h Handler) Handler {
 			if err := q.R.ParseForm(); err != nil {
 				return FormError(err)
 			}
+			if err := q.takeHeld(); err != nil {
+				return err
+			}
 		}
 		return h(q)
 	}
@@ -166,7 +169,7 @@ func (q *Request) open(id uuid.UUID) (err error) {
 
 // Redirect leads the browser to a path below the base, with 303.
 func (q *Request) Redirect(format string, args ...any) error {
-	http.Redirect(q.W, q.R, q.Base+fmt.Sprintf(format, args...), http.StatusSeeOther)
+	q.Lead(q.Base + fmt.Sprintf(format, args...))
 	return nil
 }
 
@@ -204,8 +207,15 @@ func (s *Site) fail(q *Request, err error) {
 		}
 		s.Log.ErrorContext(q.Ctx(), "cannot answer a request", "route", q.route, "error", err)
 	}
-	q.RenderStatus(status, "error", title, struct{ Title, Text string }{title, text})
+	page := errorPage{Title: title, Text: text}
+	if status >= http.StatusInternalServerError || status == http.StatusTooManyRequests {
+		page.Held, page.To = q.Held(), q.R.URL.RequestURI()
+	}
+	q.RenderStatus(status, "error", title, page)
 }
+
+// errorPage is the data of the page of an error. Held is the form that can be sent again, and To where.
+type errorPage struct{ Title, Text, Held, To string }
 
 // logOutage logs that the database is unavailable. Every request fails then; one a second is logged.
 func (s *Site) logOutage(q *Request, err error) {
@@ -223,6 +233,24 @@ func (s *Site) logOutage(q *Request, err error) {
 // askToSignIn answers a request of somebody who is not signed in.
 func (q *Request) askToSignIn() {
 	to := q.Config.SignInURL
+	held := q.Held()
+	if q.fetches() {
+		if !q.Config.ForeignSignIn {
+			to = q.Base + "/signin"
+		}
+		q.W.Header().Set("Rollcall-Location", to)
+		_ = q.RenderStatus(http.StatusUnauthorized, "error", "Not signed in", errorPage{Title: "Not signed in", Text: "Sign in to save this."})
+		return
+	}
+	if held != "" && q.Config.ForeignSignIn {
+		text := "Sign in again, in another tab, and then send what you typed."
+		_ = q.RenderStatus(http.StatusUnauthorized, "error", "Not signed in", errorPage{"Not signed in", text, held, q.R.URL.RequestURI()})
+		return
+	}
+	if held != "" {
+		_ = q.RenderStatus(http.StatusUnauthorized, "signin", "Sign in", SignIn{Held: held})
+		return
+	}
 	if !q.Config.ForeignSignIn {
 		to = q.Base + "/signin"
 		if q.R.Method == http.MethodGet && q.R.URL.Path != q.Base+"/" {
@@ -230,11 +258,14 @@ func (q *Request) askToSignIn() {
 		}
 	}
 	if to == "" {
-		_ = q.RenderStatus(http.StatusUnauthorized, "error", "Not signed in", struct{ Title, Text string }{"Not signed in", "Sign in to see this page."})
+		_ = q.RenderStatus(http.StatusUnauthorized, "error", "Not signed in", errorPage{Title: "Not signed in", Text: "Sign in to see this page."})
 		return
 	}
-	http.Redirect(q.W, q.R, to, http.StatusSeeOther)
+	q.Lead(to)
 }
+
+// SignIn is the data of the page "signin". Next is the page to which it leads, and Held a form that is sent after it.
+type SignIn struct{ Problem, Next, Held string }
 
 // FormError keeps the error of a form that is too large, and turns others into ErrBadForm.
 func FormError(err error) error {

@@ -2,6 +2,8 @@ package ui
 
 import (
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -47,4 +49,43 @@ func sign(secret []byte, purpose, encoded string) []byte {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(purpose + "\x00" + encoded))
 	return mac.Sum(nil)
+}
+
+// Hide encrypts a message for one purpose.
+func (s *Seals) Hide(ctx context.Context, purpose string, message []byte) (string, error) {
+	aead, err := s.aead(ctx, purpose)
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(aead.Seal(nil, nil, message, nil)), nil
+}
+
+// Reveal returns a hidden message. The error is [server.ErrSignedOut] for a message that was not hidden for that purpose by a
+// server on this database.
+func (s *Seals) Reveal(ctx context.Context, purpose, hidden string) ([]byte, error) {
+	aead, err := s.aead(ctx, purpose)
+	if err != nil {
+		return nil, err
+	}
+	text, err := base64.RawURLEncoding.DecodeString(hidden)
+	if err != nil {
+		return nil, server.ErrSignedOut
+	}
+	message, err := aead.Open(nil, nil, text, nil)
+	if err != nil {
+		return nil, server.ErrSignedOut
+	}
+	return message, nil
+}
+
+func (s *Seals) aead(ctx context.Context, purpose string) (cipher.AEAD, error) {
+	key, err := s.key.Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(sign(key, "hide", purpose)) // 32 bytes
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
 }

@@ -314,7 +314,7 @@ func (q *Request) back() error {
 	if to == "" {
 		return q.Redirect("/projects/%s/", q.Project.ID)
 	}
-	http.Redirect(q.W, q.R, to, http.StatusSeeOther)
+	q.Lead(to)
 	return nil
 }
 

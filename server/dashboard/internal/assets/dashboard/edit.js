@@ -4,7 +4,9 @@ const form = document.getElementById("edit");
 const say = document.getElementById("say");
 const pause = 250; // milliseconds between the last key and the request
 
-form.classList.add("live");
+const enliven = () => form.classList.add("live");
+enliven();
+document.addEventListener("rollcall:shown", enliven);
 document.getElementById("problems")?.focus();
 
 // A preview is a part of the page with its inputs in data-watch.

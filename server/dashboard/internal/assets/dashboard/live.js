@@ -1,6 +1,9 @@
 // Keeps a page current. A stream of events says what has changed; the page is then fetched again, and the elements with
 // data-live and an id take over what differs. data-follow on an element says which events concern the page.
 
+import { patch } from "./patch.js";
+import { touched, mention } from "./keep.js";
+
 const base = document.body.dataset.base;
 const project = document.body.dataset.project;
 let version = document.body.dataset.version;
@@ -39,53 +42,6 @@ function showTimes() {
 }
 setInterval(showTimes, 1000);
 showTimes();
-
-// Taking over what differs. Elements stay where they can, so that focus, selection and ticks stay too.
-
-function patch(old, fresh) {
-  if (old.isEqualNode(fresh)) return old;
-  if (old.nodeName !== fresh.nodeName || old.id !== fresh.id) {
-    old.replaceWith(fresh);
-    return fresh;
-  }
-  if (old.nodeType !== Node.ELEMENT_NODE) {
-    old.nodeValue = fresh.nodeValue;
-    return old;
-  }
-  if (old.dataset.state && old.dataset.state !== fresh.dataset.state) old.classList.add("flash");
-  for (const { name } of [...old.attributes]) {
-    if (!fresh.hasAttribute(name) && !(name === "open" || name === "class")) old.removeAttribute(name);
-  }
-  for (const { name, value } of fresh.attributes) {
-    if (old.getAttribute(name) !== value && !(name === "class" && old.classList.contains("flash"))) old.setAttribute(name, value);
-  }
-  if (old.classList.contains("flash")) {
-    old.className = fresh.className + " flash";
-    old.addEventListener("animationend", () => old.classList.remove("flash"), { once: true });
-  }
-  patchChildren(old, fresh);
-  return old;
-}
-
-function patchChildren(old, fresh) {
-  const named = new Map();
-  for (const child of old.children) if (child.id) named.set(child.id, child);
-  let at = old.firstChild;
-  for (const child of [...fresh.childNodes]) {
-    const same = child.id ? named.get(child.id) : at;
-    if (!same || (!child.id && same.id)) {
-      old.insertBefore(child, at);
-      continue;
-    }
-    if (same !== at) old.insertBefore(same, at);
-    at = patch(same, child).nextSibling;
-  }
-  while (at) {
-    const next = at.nextSibling;
-    at.remove();
-    at = next;
-  }
-}
 
 // The title and the icon say how many checks of the project are down, on every page.
 
@@ -130,13 +86,22 @@ export function refresh() {
   timer = setTimeout(fetchPage, Math.max(pause, ready - performance.now(), 0));
 }
 
+// leave shows what became of a page that is gone, unless it has a form that somebody has touched.
+function leave(answer) {
+  if (!touched()) return location.reload();
+  const gone = document.getElementById("gone");
+  gone.hidden = false;
+  gone.textContent = answer.redirected ? "Your session has ended. What you typed is still here: sign in in another tab, then save." :
+    "This page is gone, or you may no longer see it. What you typed is still here.";
+}
+
 async function fetchPage() {
   timer = 0;
   running = true;
   const begin = performance.now();
   try {
     const answer = await fetch(location.href, { headers: { "Rollcall-Version": version ?? "" } });
-    if (answer.redirected || answer.status === 404 || answer.status === 403) return location.reload();
+    if (answer.redirected || answer.status === 404 || answer.status === 403) return leave(answer);
     if (answer.status === 200) show(await answer.text());
   } catch {
     // The stream says when the server is back.
@@ -184,7 +149,9 @@ function connect() {
     showCounts();
   });
   stream.addEventListener("change", (e) => {
-    if (concerns(JSON.parse(e.data))) refresh();
+    const event = JSON.parse(e.data);
+    mention(event);
+    if (concerns(event)) refresh();
   });
   stream.addEventListener("error", () => {
     lost ||= setTimeout(() => { offline.hidden = false; }, 3000);
@@ -196,7 +163,7 @@ function connect() {
 async function reconnect() {
   try {
     const answer = await fetch(location.href, { headers: { "Rollcall-Version": version ?? "" } });
-    if (answer.redirected) return location.reload();
+    if (answer.redirected) return leave(answer);
   } catch {
     // still out of reach
   }

@@ -17,4 +17,6 @@ form.addEventListener("change", (event) => {
   if (event.target.name === "tag") document.getElementById("scope-tags").checked = true;
   if (event.target.name === "tag" || event.target.name === "scope") preview();
 });
-form.querySelector("[name=preview]").hidden = true;
+const hide = () => { form.querySelector("[name=preview]").hidden = true; };
+hide();
+document.addEventListener("rollcall:shown", hide);

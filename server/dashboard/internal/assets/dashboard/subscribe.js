@@ -52,6 +52,10 @@ button.addEventListener("click", async () => {
   button.disabled = false;
 });
 
-const reason = problem();
-state.textContent = reason || "The browser will ask whether it may show notifications.";
-button.hidden = reason !== "";
+function offer() {
+  const reason = problem();
+  state.textContent = reason || "The browser will ask whether it may show notifications.";
+  button.hidden = reason !== "";
+}
+offer();
+document.addEventListener("rollcall:shown", offer);

@@ -1,0 +1,121 @@
+package browsertest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
+)
+
+func value(page *browsertest.Page, selector string) string {
+	return browsertest.Eval[string](page, "document.querySelector("+browsertest.Quote(selector)+").value")
+}
+
+// TestFormSurvives saves a form while the server is away and after the session has ended. What was typed stays, and saving
+// again works.
+func TestFormSurvives(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	page := s.browser(s.keys.ReadWrite)
+	page.Tolerate("net::ERR_", "status of 401", "status of 404")
+	page.Go(s.path("checks/new"))
+	stay(page)
+	page.Type("#name", "nightly-backup")
+	page.Type("#grace", "7 min")
+	s.stop()
+	page.Click(".actions .primary")
+	page.WaitText("#edit .problem", "the server did not answer")
+	if value(page, "#name") != "nightly-backup" || value(page, "#grace") != "7 min" {
+		t.Error("the form has lost what was typed")
+	}
+	s.start()
+	browsertest.Eval[any](page, "fetch('/signout', {method: 'POST'}).then(() => 0)")
+	page.Click(".actions .primary")
+	page.WaitText("#edit .problem", "your session has ended")
+	stayed(t, page)
+	browsertest.Eval[any](page, "fetch('/signin', {method: 'POST', body: new URLSearchParams({key: "+browsertest.Quote(s.keys.ReadWrite)+"})}).then(() => 0)")
+	page.Submit(".actions .primary")
+	page.WaitText("h1", "nightly-backup")
+	page.WaitText(".notice", "Check created")
+	list, err := s.mon.Checks(t.Context(), s.project.ID, monitor.CheckQuery{})
+	s.must(err)
+	if len(list) != 1 || list[0].Grace != 7*time.Minute {
+		t.Errorf("saved %+v", list)
+	}
+}
+
+// TestSecretsStay corrects a form that was refused. The secrets that were typed need not be typed again.
+func TestSecretsStay(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	page := s.browser(s.keys.ReadWrite)
+	page.Tolerate("status of 400")
+	page.Go(s.path("integrations/new?kind=webhook"))
+	stay(page)
+	page.Type("#name", "hook")
+	page.Type("#s-headers_down", "X-Token: s3cret")
+	page.Type("#s-url_down", "nowhere")
+	page.Click("#integration .primary")
+	page.WaitText("#integration .wrong", "URL down")
+	if got := value(page, "#s-headers_down"); got != "X-Token: s3cret" {
+		t.Errorf("the secret is %q", got)
+	}
+	page.Type("#s-url_down", "https://example.org/hook")
+	page.Click("button[value=test]")
+	page.WaitText("#result", "Test alert failed")
+	page.WaitText("#result", "not saved")
+	stayed(t, page)
+	page.Submit("#integration .primary")
+	page.WaitText(".notice", "hook created")
+	list, err := s.mon.Channels(t.Context(), s.project.ID)
+	s.must(err)
+	if len(list) != 1 || list[0].Settings["headers_down"] != "X-Token: s3cret" {
+		t.Errorf("saved %+v", list)
+	}
+}
+
+// TestTouchedForm changes a check in another browser, and then deletes it, while its form is open and was touched.
+func TestTouchedForm(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.create(checks.Spec{Name: new("backup")})
+	page := s.browser(s.keys.ReadWrite)
+	page.Tolerate("status of 404")
+	page.Go("/checks/" + c.UniqueKey() + "/edit")
+	stay(page)
+	page.Type("#desc", "")
+	browsertest.Eval[any](page, "document.querySelector('details:has(#desc)').open = true, 0")
+	page.Type("#desc", "typed for an hour")
+	_, err := s.mon.Update(t.Context(), c.ID, checks.Spec{Grace: new(7 * time.Minute)})
+	s.must(err)
+	page.WaitText("#edit .notice", "Someone has just changed this check")
+	_, err = s.mon.Delete(t.Context(), c.ID)
+	s.must(err)
+	page.WaitText("#gone", "This page is gone")
+	stayed(t, page)
+	if got := value(page, "#desc"); got != "typed for an hour" {
+		t.Errorf("the text is %q", got)
+	}
+}
+
+// TestFormSurvivesWithoutScript signs in again, and sends the form again that found the session ended.
+func TestFormSurvivesWithoutScript(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	page := s.browser(s.keys.ReadWrite)
+	page.NoScript()
+	page.Tolerate("status of 401", "status of 404")
+	page.Go(s.path("checks/new"))
+	page.Type("#name", "nightly-backup")
+	browsertest.Eval[any](page, "fetch('/signout', {method: 'POST'}).then(() => 0)")
+	page.Submit(".actions .primary")
+	page.WaitText("main", "What you typed is not lost")
+	page.Type("#key", s.keys.ReadWrite)
+	page.Submit("main .primary")
+	page.WaitText("h1", "Signed in again")
+	page.Submit("main .primary")
+	page.WaitText("main", "Check created")
+	page.WaitText("h1", "nightly-backup")
+}

@@ -1,0 +1,117 @@
+package ui
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/server"
+)
+
+// A form that could not be answered, because the session had ended or the database was unavailable, comes back within the
+// page that says so, encrypted: it may hold secrets. That page sends it again.
+
+// heldForm is such a form.
+type heldForm struct {
+	To     string // the path and the query that it was sent to
+	Fields url.Values
+	Until  time.Time
+}
+
+const (
+	// heldField is the name of the field that has the form.
+	heldField = "held"
+	// heldAge is how long it can be sent again.
+	heldAge = 24 * time.Hour
+	// maxHeld bounds a form that comes back, so that it fits into a form.
+	maxHeld = MaxForm / 4
+)
+
+// Held returns the form of the request for the page that sends it again, or "" if there is none or it cannot be kept.
+func (q *Request) Held() string {
+	if q.R.Method != http.MethodPost || q.fetches() {
+		return ""
+	}
+	if q.R.PostForm == nil && q.R.ParseForm() != nil {
+		return ""
+	}
+	if text := q.R.PostForm.Get(heldField); text != "" { // this page was sent already
+		return text
+	}
+	if len(q.R.PostForm) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(heldForm{To: q.R.URL.RequestURI(), Fields: q.R.PostForm, Until: q.Mon.Now().Add(heldAge)})
+	if err != nil || len(text) > maxHeld {
+		return ""
+	}
+	var small bytes.Buffer
+	z, _ := flate.NewWriter(&small, flate.BestSpeed) // fails for an unknown level
+	_, _ = z.Write(text)                             // a buffer takes everything
+	_ = z.Close()
+	hidden, err := q.Seals.Hide(q.Ctx(), "held", small.Bytes())
+	if err != nil {
+		return ""
+	}
+	return hidden
+}
+
+// HeldFor returns the address that a held form goes to, or "" if there is no such form.
+func (q *Request) HeldFor(held string) string {
+	form, err := q.openHeld(held)
+	if err != nil {
+		return ""
+	}
+	return form.To
+}
+
+func (q *Request) openHeld(held string) (form heldForm, err error) {
+	body, err := q.Seals.Reveal(q.Ctx(), "held", held)
+	if err != nil {
+		return form, err
+	}
+	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(body)), maxHeld+1))
+	if err != nil || json.Unmarshal(text, &form) != nil || q.Mon.Now().After(form.Until) {
+		return heldForm{}, ErrBadForm
+	}
+	return form, nil
+}
+
+// takeHeld replaces the form of a request by the one that it holds, if it does.
+func (q *Request) takeHeld() error {
+	held := q.R.PostForm.Get(heldField)
+	if held == "" {
+		return nil
+	}
+	form, err := q.openHeld(held)
+	if errors.Is(err, server.ErrSignedOut) || err == nil && form.To != q.R.URL.RequestURI() {
+		return ErrBadForm
+	}
+	if errors.Is(err, monitor.ErrUnavailable) {
+		return err
+	}
+	if err != nil {
+		return ErrBadForm
+	}
+	q.R.PostForm, q.R.Form = form.Fields, form.Fields
+	return nil
+}
+
+// fetches reports whether a script of ours has sent the form: it keeps the page, and goes where the answer says.
+func (q *Request) fetches() bool { return q.R.Header.Get("Rollcall-Form") != "" }
+
+// Lead leads the browser to an address, with 303.
+func (q *Request) Lead(to string) {
+	if q.fetches() { // which cannot see where a redirect leads without following it, and that would use up the notice
+		q.W.Header().Set("Rollcall-Location", to)
+		q.W.WriteHeader(http.StatusNoContent)
+		return
+	}
+	http.Redirect(q.W, q.R, to, http.StatusSeeOther)
+}
