@@ -77,6 +77,30 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// TestSignerOfInstallation: servers without a Signer on one database give a badge the same address, and it is that of the
+// secret with which rollcall serve signs.
+func TestSignerOfInstallation(t *testing.T) {
+	mon := newMonitor(t)
+	secret, err := mon.Secret(t.Context(), "secret_key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := badges.NewSigner([]byte(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s, err := New(mon, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.badgeSigner(t.Context())
+		if path := want.Path("key", "backup", badges.SVG, true); err != nil || got.Path("key", "backup", badges.SVG, true) != path {
+			t.Errorf("the address is not %s, error %v", path, err)
+		}
+	}
+}
+
 // TestSeparateHandlers: API, Pings and Badges work without Handler.
 func TestSeparateHandlers(t *testing.T) {
 	s, err := New(newMonitor(t), &Config{Signer: newSigner(t), Logger: slog.New(slog.DiscardHandler)})
