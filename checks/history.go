@@ -1,7 +1,6 @@
 package checks
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"slices"
 	"time"
@@ -145,8 +144,8 @@ type Run struct {
 }
 
 // Recent are the last finished runs of a check, up to [MaxRecent], in a compact form: usually 5 to 8 bytes a run. The
-// empty string has none. [Recent.Runs] returns the runs. Its JSON is base64.
-type Recent string
+// zero value has none. [Recent.Runs] returns the runs. The bytes never change.
+type Recent []byte
 
 // A Recent has two varints for each run. The first says how far its end is from where the two runs before it suggest, in
 // microseconds: little for a job that is on time. The second has the duration and, in its lowest bits, the result.
@@ -178,7 +177,7 @@ func RecentRuns(runs ...Run) (r Recent) {
 	return r
 }
 
-// Runs returns the runs, oldest first. It returns none for a string that is not from [RecentRuns] or a [Check].
+// Runs returns the runs, oldest first. It returns none for bytes that are not from [RecentRuns] or a [Check].
 func (r Recent) Runs() []Run {
 	var list packedRuns
 	n := r.unpack(&list)
@@ -195,22 +194,10 @@ func (r Recent) Runs() []Run {
 	return runs
 }
 
-// MarshalText implements encoding.TextMarshaler.
-func (r Recent) MarshalText() ([]byte, error) {
-	return base64.StdEncoding.AppendEncode(nil, []byte(r)), nil
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (r *Recent) UnmarshalText(text []byte) error {
-	packed, err := base64.StdEncoding.AppendDecode(nil, text)
-	*r = Recent(packed)
-	return err
-}
-
 // unpack returns the number of runs, or 0 if it cannot read them all.
 func (r Recent) unpack(list *packedRuns) (n int) {
 	var last, step int64
-	for rest := []byte(r); len(rest) > 0; n++ {
+	for rest := r; len(rest) > 0; n++ {
 		off, k := binary.Varint(rest)
 		if k <= 0 || n == MaxRecent {
 			return 0
@@ -253,5 +240,5 @@ func (r Recent) with(run Run, newest bool) Recent {
 		}
 		last = p.at
 	}
-	return Recent(b)
+	return slices.Clone(b)
 }

@@ -17,7 +17,7 @@ const (
 
 // Limits of the plans (server/API.md sections 4.8 and 8).
 const (
-	FreeChecks = 20
+	freeChecks = 20
 	FreePings  = 100
 	PaidPings  = 1000
 )
@@ -47,7 +47,7 @@ func (p Project) CheckLimit() int {
 	case p.MaxChecks > 0:
 		return p.MaxChecks
 	case p.Plan == Free:
-		return FreeChecks
+		return freeChecks
 	}
 	return 0
 }

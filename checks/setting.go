@@ -10,7 +10,8 @@ import (
 type Setting struct {
 	// Name is that of its field in documents, files and forms, such as "max_runtime".
 	Name string
-	Type SettingType
+	// Zero is the zero value of the type of its values: a string, bool, int, []string, or a time.Duration of whole seconds.
+	Zero any
 	// Min and Max bound a count, or the seconds of a period. Max also bounds the characters of a text; 0 is no bound.
 	Min, Max int64
 	// Optional says that a period may also be 0, for none.
@@ -23,18 +24,6 @@ type Setting struct {
 	validate func(*Spec, time.Time) error
 	assign   func(to, from *Spec) // writes through the pointer that to has
 }
-
-// SettingType is the type of the values of a setting.
-type SettingType int
-
-// The types of settings.
-const (
-	Text   SettingType = iota // string
-	Flag                      // bool
-	Count                     // int
-	Period                    // [time.Duration], whole seconds
-	Tags                      // []string
-)
 
 // AllSettings returns the settings of a check in the order in which the API reads them.
 func AllSettings() []Setting { return slices.Clone(settings) }
@@ -59,6 +48,7 @@ func (s Setting) Set(spec *Spec, value any) { s.set(spec, value) }
 
 // field returns the row of a setting that is one field of a spec, with the rules for its values.
 func field[T any](row Setting, in func(*Spec) **T, rules ...func(value T, now time.Time) error) Setting {
+	row.Zero = *new(T)
 	row.value = func(s *Spec) any {
 		if value := *in(s); value != nil {
 			return *value
@@ -92,12 +82,11 @@ func text(row Setting, in func(*Spec) **string, rules ...func(string, time.Time)
 }
 
 func count(row Setting, in func(*Spec) **int) Setting {
-	row.Type = Count
 	return field(row, in, func(n int, _ time.Time) error { return row.validNumber(int64(n)) })
 }
 
 func period(row Setting, in func(*Spec) **time.Duration) Setting {
-	row.Type, row.Min, row.Max = Period, int64(MinPeriod/time.Second), int64(MaxPeriod/time.Second)
+	row.Min, row.Max = int64(MinPeriod/time.Second), int64(MaxPeriod/time.Second)
 	return field(row, in, func(d time.Duration, _ time.Time) error {
 		switch {
 		case d == 0 && row.Optional:
@@ -121,7 +110,7 @@ func (s Setting) validNumber(n int64) error {
 
 // tags returns the row of the tags. A spec that sets them has a list that is not nil, and no pointer to one.
 func tags(row Setting) Setting {
-	row.Type = Tags
+	row.Zero = []string(nil)
 	row.value = func(s *Spec) any {
 		if s.Tags == nil {
 			return nil

@@ -326,7 +326,7 @@ func TestErrors(t *testing.T) {
 	if !errors.Is(err, checks.ErrCheckLimit) || errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("beyond the check limit: %v", err)
 	}
-	if list, err := s.client.Checks(ctx, checks.Query{}); err != nil || len(list) != checks.FreeChecks {
+	if list, err := s.client.Checks(ctx, checks.Query{}); err != nil || len(list) != 20 {
 		t.Errorf("%d checks, %v", len(list), err)
 	}
 }

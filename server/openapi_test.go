@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -86,10 +87,10 @@ func TestDocumentedSettings(t *testing.T) {
 		names = append(names, s.Name)
 		request := schema{Type: "string", MaxLength: s.Max}
 		document := request
-		switch s.Type {
-		case checks.Flag:
+		switch s.Zero.(type) {
+		case bool:
 			request, document = schema{Type: "boolean"}, schema{Type: "boolean"}
-		case checks.Count, checks.Period:
+		case int, time.Duration:
 			request = schema{Type: "integer", Minimum: s.Min, Maximum: s.Max}
 			document = request
 			document.Minimum = max(s.Min, 1) // left out if it is 0

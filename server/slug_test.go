@@ -24,7 +24,7 @@ func TestAutoProvisioning(t *testing.T) {
 			[]any{1, "job", "job", 86400.0, 2.0, "up"})
 
 		// Pings create up to twice the limit; the API stops at the limit.
-		for i := 2; i <= 2*checks.FreeChecks; i++ {
+		for i := 2; i <= 2*20; i++ {
 			s.send("GET", fmt.Sprintf("%sjob%d?create=1", base, i), nil).text(201, "Created")
 		}
 		s.send("GET", base+"more?create=1", nil).text(404, "not found")

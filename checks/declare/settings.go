@@ -107,16 +107,17 @@ func (p *parser) read(n *yaml.Node, s checks.Setting, spec *checks.Spec) {
 // value reads the value of a setting. It returns nil if it reports an error.
 func (p *parser) value(n *yaml.Node, s checks.Setting) any {
 	var text *string
-	switch {
-	case s.Type == checks.Flag:
+	switch s.Zero.(type) {
+	case bool:
 		return p.boolean(n, s.Name)
-	case s.Type == checks.Count:
+	case int:
 		return p.integer(n, s.Name)
-	case s.Type == checks.Period:
+	case time.Duration:
 		return p.period(n, s.Name)
-	case s.Separator != "":
+	}
+	if s.Separator != "" {
 		text = p.words(n, s.Name, s.Separator)
-	default:
+	} else {
 		text = p.text(n, s.Name)
 	}
 	if text == nil {

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func FuzzDecodeHistory(f *testing.F) {
 			return
 		}
 		again, err := decodeHistory(previousOf(&checks.State{History: h}).history)
-		if err != nil || again != h {
+		if err != nil || !reflect.DeepEqual(again, h) {
 			t.Errorf("%x: decoded %+v, then %+v, error %v", stored, h, again, err)
 		}
 		h.Recent.Runs()

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"encoding/binary"
+	"reflect"
 
 	"github.com/uptrace/bun"
 
@@ -32,7 +33,7 @@ func previousOf(s *checks.State) previousState {
 			p.alerting = binary.AppendVarint(p.alerting, v)
 		}
 	}
-	if h := &s.History; *h != (checks.History{}) {
+	if h := &s.History; !reflect.ValueOf(*h).IsZero() {
 		t, day := h.Today.Totals, int64(0)
 		if !h.Today.Date.IsZero() {
 			day = h.Today.Date.Unix() / secondsOfDay

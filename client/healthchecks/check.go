@@ -177,12 +177,12 @@ func (d document) check(id uuid.UUID, entry json.RawMessage) (Check, error) {
 
 // read reads the value of a setting.
 func read(s checks.Setting, raw json.RawMessage) (any, error) {
-	switch s.Type {
-	case checks.Flag:
+	switch s.Zero.(type) {
+	case bool:
 		return readAs[bool](s, raw)
-	case checks.Count:
+	case int:
 		return readAs[int](s, raw)
-	case checks.Period:
+	case time.Duration:
 		return period(s.Name, raw)
 	}
 	return readAs[string](s, raw)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf16"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -34,14 +35,14 @@ func (r *reader) refuse(field, format string, args ...any) {
 // settings reads all settings of a check, and api_key, which it only checks.
 func (r *reader) settings() (spec checks.Spec) {
 	for _, s := range checks.AllSettings() {
-		switch s.Type {
-		case checks.Text, checks.Tags:
+		switch s.Zero.(type) {
+		case string, []string:
 			set(&spec, s, r.text(s.Name), func(text string) any { return text })
-		case checks.Flag:
+		case bool:
 			set(&spec, s, r.boolean(s.Name), func(on bool) any { return on })
-		case checks.Count:
+		case int:
 			set(&spec, s, r.number(s), func(n int64) any { return int(n) })
-		case checks.Period:
+		case time.Duration:
 			set(&spec, s, r.number(s), func(n int64) any { return duration(n) })
 		}
 	}

@@ -241,7 +241,7 @@ func (c checkSetCmd) spec() (checks.Spec, error) {
 		}
 		given = true
 		setting := checks.SettingNamed(name)
-		value, err := parseSetting(setting.Type, *text)
+		value, err := parseSetting(setting, *text)
 		if err != nil {
 			return spec, usagef("--%s: %q is %v", strings.ReplaceAll(name, "_", "-"), *text, err)
 		}
@@ -254,17 +254,18 @@ func (c checkSetCmd) spec() (checks.Spec, error) {
 }
 
 // parseSetting reads the value of a flag. A period is a number of seconds, or a duration.
-func parseSetting(t checks.SettingType, text string) (any, error) {
+func parseSetting(s checks.Setting, text string) (any, error) {
 	removes := text == "" || text == "none" || text == "0"
+	_, isText := s.Zero.(string)
 	switch {
-	case t == checks.Text && removes:
+	case isText && removes:
 		return "", nil
-	case t == checks.Text:
+	case isText:
 		return text, nil
 	case removes:
 		text = "0"
 	}
-	if t == checks.Count {
+	if _, isCount := s.Zero.(int); isCount {
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			return nil, errors.New("not a whole number")

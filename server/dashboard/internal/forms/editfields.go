@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -61,10 +62,10 @@ var inputs = bounded([]input{
 // bounded sets how many characters inputs take.
 func bounded(list []input) []input {
 	for i := range list {
-		switch s := checks.SettingNamed(list[i].Name); s.Type {
-		case checks.Period:
+		switch s := checks.SettingNamed(list[i].Name); s.Zero.(type) {
+		case time.Duration:
 			list[i].Max = 40
-		case checks.Count:
+		case int:
 			list[i].Max = len(strconv.FormatInt(s.Max, 10))
 		default:
 			list[i].Max = cmp.Or(int(s.Max), 64) // longer than the name of any time zone
@@ -165,7 +166,7 @@ func (v *editView) shownValue(s formSetting, f form) string {
 	switch text := s.value(f); {
 	case text == "on":
 		return "on"
-	case text == "" && checks.SettingNamed(s.name).Type == checks.Flag:
+	case text == "" && checks.SettingNamed(s.name).Zero == false:
 		return "off"
 	case text == "":
 		return "empty"

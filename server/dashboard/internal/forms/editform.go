@@ -195,12 +195,12 @@ var formSettings = func() (list []formSetting) {
 // settingOf returns the setting that is one input.
 func settingOf(s checks.Setting) formSetting {
 	value := func(f form) string {
-		switch s.Type {
-		case checks.Period:
+		switch s.Zero.(type) {
+		case time.Duration:
 			return samePeriod(f[s.Name])
-		case checks.Tags:
+		case []string:
 			return strings.Join(strings.Fields(f[s.Name]), " ")
-		case checks.Count:
+		case int:
 			return strings.TrimSpace(f[s.Name])
 		}
 		return f[s.Name]
@@ -217,14 +217,14 @@ func settingOf(s checks.Setting) formSetting {
 // value reads the value of a setting. The error is a *checks.FieldError.
 func (f form) value(s checks.Setting) (any, error) {
 	text := f[s.Name]
-	switch s.Type {
-	case checks.Flag:
+	switch s.Zero.(type) {
+	case bool:
 		return text != "", nil
-	case checks.Tags:
+	case []string:
 		return strings.Fields(text), nil
-	case checks.Period:
+	case time.Duration:
 		return words.Period(s, f[s.Name])
-	case checks.Count:
+	case int:
 		n, err := strconv.Atoi(cmp.Or(strings.TrimSpace(text), "0"))
 		if err != nil {
 			return 0, &checks.FieldError{Field: s.Name, Reason: "is not a whole number: " + words.Cut(text, 20)}
