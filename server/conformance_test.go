@@ -68,6 +68,10 @@ func newOperation(document *openapi3.T, path string, item *openapi3.PathItem, me
 		Route: &routers.Route{Spec: document, Path: path, PathItem: item, Method: method, Operation: op},
 		pings: slices.Contains(op.Tags, "Pings"),
 	}
+	if o.pings {
+		path = strings.TrimPrefix(path, "/ping")
+		o.Path = path
+	}
 	form := regexp.QuoteMeta(strings.TrimSuffix(path, "/"))
 	for _, match := range templateParameter.FindAllStringSubmatch(form, -1) {
 		o.names = append(o.names, match[1])

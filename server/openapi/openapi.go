@@ -22,6 +22,7 @@ import (
 	"html"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -65,7 +66,9 @@ func New(baseURL, pingBaseURL string) *Docs {
 		return content{data: data, tag: `"` + hex.EncodeToString(sum[:16]) + `"`}
 	}
 	return &Docs{
-		document: sync.OnceValue(func() content { return fill(unpack(documentFile), escapeJSON) }),
+		document: sync.OnceValue(func() content {
+			return fill(movePings(unpack(documentFile), baseURL, pingBaseURL), escapeJSON)
+		}),
 		page: sync.OnceValue(func() content {
 			file := unpack(pageFile)
 			page := fill(file, html.EscapeString)
@@ -74,6 +77,19 @@ func New(baseURL, pingBaseURL string) *Docs {
 			return page
 		}),
 	}
+}
+
+// pingPath matches the start of the ping endpoints in the document.
+var pingPath = regexp.MustCompile(`"/ping(/\{[^"]*": \{)`)
+
+// movePings puts the ping endpoints below their own base URL. One client does for all paths if that is below the other, because
+// generators of clients ignore servers of single paths.
+func movePings(document, baseURL, pingBaseURL string) string {
+	suffix, below := strings.CutPrefix(pingBaseURL, baseURL)
+	if below && (suffix == "" || suffix[0] == '/') {
+		return pingPath.ReplaceAllString(document, `"`+strings.ReplaceAll(escapeJSON(suffix), "$", "$$")+`$1`)
+	}
+	return pingPath.ReplaceAllString(document, `"$1 "servers": [{"url": "`+pingPlaceholder+`"}],`)
 }
 
 // unpack returns the text of an embedded file.

@@ -104,6 +104,32 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// TestPingAddresses: one server does for all paths if pings are below the base URL.
+func TestPingAddresses(t *testing.T) {
+	for _, c := range []struct{ ping, path, server string }{
+		{"https://a.example/x/ping", "/ping/{uuid}", ""}, {"https://a.example/x/alive/$1", "/alive/$1/{uuid}", ""}, {"https://a.example/x", "/{uuid}", ""},
+		{"https://a.example/ping", "/{uuid}", "https://a.example/ping"}, {"https://b.example", "/{uuid}", "https://b.example"},
+		{"https://a.example/xy", "/{uuid}", "https://a.example/xy"},
+	} {
+		document, err := openapi3.NewLoader().LoadFromData(openapi.New("https://a.example/x", c.ping).Document())
+		if err != nil {
+			t.Fatal(err)
+		}
+		item := document.Paths.Value(c.path)
+		if item == nil {
+			t.Errorf("pings at %s: no path %s", c.ping, c.path)
+			continue
+		}
+		var server string
+		if len(item.Servers) > 0 {
+			server = item.Servers[0].URL
+		}
+		if server != c.server {
+			t.Errorf("pings at %s: the server is %q, want %q", c.ping, server, c.server)
+		}
+	}
+}
+
 // all returns the matches of the first group of a pattern.
 func all(html, pattern string) []string {
 	var found []string

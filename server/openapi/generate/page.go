@@ -64,8 +64,8 @@ func operations(document value) (map[string][]*operation, error) {
 				Params:  append(path.Value.Get("parameters").Items(), v.Get("parameters").Items()...),
 				Methods: []string{strings.ToUpper(method)}, Body: v.Get("requestBody").Resolved(),
 			}
-			if own := path.Value.Get("servers").Items(); len(own) > 0 {
-				o.Server = own[0].Get("url").String()
+			if rest, ok := strings.CutPrefix(path.Key, "/ping/"); ok { // of the ping base URL, in whose place it stands
+				o.Server, o.Path = o.Server+"/ping", "/"+rest
 			}
 			var err error
 			if o.Commands, err = o.commands(); err != nil {
