@@ -295,7 +295,7 @@ func saveIntegration(q *ui.Request) error {
 var errConflict = errors.New("somebody else has changed the integration")
 
 // fingerprint returns a text that changes with what a form shows of a channel.
-func fingerprint(info channels.KindInfo, c channels.Channel) string {
+func fingerprint(info channels.Type, c channels.Channel) string {
 	shown := []string{c.Name}
 	for _, s := range info.AllSettings() {
 		if !s.Secret {
