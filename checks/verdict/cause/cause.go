@@ -20,7 +20,7 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/message"
 )
 
-// MaxLength is the maximum length of a [Line] in characters, without the "…" at the end of one that was cut.
+// MaxLength is the maximum length of a [Line] in characters, without the "…" in one that was cut.
 const MaxLength = 160
 
 const (
@@ -38,7 +38,7 @@ type candidate struct {
 
 // Line returns the line of a job's output that says why it failed, or "" if the output has no text. It is one line of
 // valid UTF-8 without control sequences of terminals, control characters and invisible characters, of at most [MaxLength]
-// characters and "…" if it was cut. A time and a host at its beginning are left out. A JSON object becomes its message and
+// characters and "…" in place of the middle of a longer one. A time and a host at its beginning are left out. A JSON object becomes its message and
 // its error.
 //
 // It may hold any markup, and whatever the job wrote: escape it.
@@ -59,13 +59,23 @@ func Line(output []byte) string {
 		last = line
 	}
 	if len(s.found) == 0 {
-		return message.Line(last, MaxLength)
+		return short(last)
 	}
 	best := pick(s.found[max(0, len(s.found)-near):])
 	if best.score < weak {
 		best = pick(s.found)
 	}
-	return message.Line(best.text, MaxLength)
+	return short(best.text)
+}
+
+// short puts a text on one line. It cuts the middle of a long one: its beginning says what failed, and its end often why.
+func short(text string) string {
+	line := []rune(message.Line(text, maxBytes))
+	if len(line) <= MaxLength {
+		return string(line)
+	}
+	const tail = MaxLength / 2
+	return strings.TrimRight(string(line[:MaxLength-tail]), " ") + "…" + strings.TrimLeft(string(line[len(line)-tail:]), " ")
 }
 
 // clean returns the end of the output as text, or "" if it is not text.

@@ -58,7 +58,7 @@ func TestLineOdd(t *testing.T) {
 		{"direction", "error: \u202egpj.exe\u2069 is missing", "error: gpj.exe is missing"},
 		{"progress only", "10% [====>     ] 3 MB/s\r20% [======>   ] 3 MB/s", "20% [======> ] 3 MB/s"},
 		{"all noise", "Traceback (most recent call last):\n  File \"x\", line 1", `File "x", line 1`},
-		{"cut", "error: " + strings.Repeat("é", 300), "error: " + strings.Repeat("é", cause.MaxLength-7) + "…"},
+		{"cut", "error: " + strings.Repeat("é", 300) + ": disk full", "error: " + strings.Repeat("é", cause.MaxLength/2-7) + "…" + strings.Repeat("é", cause.MaxLength/2-11) + ": disk full"},
 		{"far from the end", "disk full\n" + strings.Repeat("cleaning up\n", 500), "disk full"},
 		{"an error that ended nothing", "error: attempt 1 timed out\n" + strings.Repeat("copied a file\n", 100) + "error: disk full", "error: disk full"},
 		{"longer than what is read", "disk full\n" + strings.Repeat("0123456789abcde\n", 10_000) + "no room left in line\nerror: quota", "error: quota"},

@@ -49,7 +49,7 @@ func (s *scanner) line(text string) {
 	}
 	text, stamped := withoutStamp(text)
 	indent := len(text) - len(strings.TrimLeft(text, " \t"))
-	text = strings.TrimPrefix(strings.TrimSpace(text), "---> ") // .NET's inner exception
+	text = strings.TrimLeft(strings.TrimPrefix(strings.TrimSpace(text), "---> "), "│┃╷╵ ") // .NET's inner exception; a frame
 	if text == "" {
 		s.noise()
 		return

@@ -15,7 +15,7 @@ const (
 	weak      = 4  // a word for an error
 	fatal     = 3  // a word for an error that ends the program
 	strong    = 8  // what went wrong
-	located   = 1  // file and line
+	located   = 1  // file and line, or a word besides the level
 	exception = 30 // ended the program
 )
 
@@ -77,8 +77,8 @@ var nothing = regexp.MustCompile(`\b(?:0|no|zero|without(?: any)?) (?:errors?|fa
 var (
 	statusOnly = regexp.MustCompile(`^(?:[\w./-]+: )?(?:(?:process|command|program|script|job|task) )?(?:exit(?:ed|ing)?(?: with)?(?: status| code)?|return(?:ed)? code|rc|status)[ :=]*-?\d+\.?$`)
 	summaries  = regexp.MustCompile(`\*\*\* .*\berror -?\d+$|\bcode=(?:exited|killed|dumped)\b|^failed to start .*\.$` +
-		`|previous errors|see (?:previous|above|below|the log)|^--- fail: |^fail(?:ed|ure)?(?:$|\s+\S+\s+[\d.]+s$| \(.*\)$)|with error status|^error: exit |exit(?:ed)?(?: with)?(?: a)?(?: non-?zero)? (?:status|code|failure)` +
-		`|non-?zero exit|\(code \d+\) at \S+\.c\(\d+\)|^(?:\w+ )?(?:elifecycle|errno|syscall|code|lifecycle)\b|^errors?: +\d+\b|^[\w./-]+[: ]+(?:backup |job |task |script |build )?(?:has )?failed[.!]?$`)
+		`|previous errors?\b|see (?:previous|above|below|the log)|^--- fail: |^fail(?:ed|ure)?(?:$|\s+\S+\s+[\d.]+s$| \(.*\)$)|with error status|^error: exit |exit(?:ed)?(?: with)?(?: a)?(?: non-?zero)? (?:status|code|failure)` +
+		`|non-?zero exit|\(code \d+\) at \S+\.c\(\d+\)|^(?:\w+ )?(?:elifecycle|errno|syscall|code|lifecycle)\b|^errors?: +\d+\b|\b\d+ (?:failed|failures?)\b|^[\w./-]+[: ]+(?:backup |job |task |script |build )?(?:has )?failed[.!]?$`)
 	location   = regexp.MustCompile(`^(?:\./)?[\w./\\-]+\.\w+(?::\d+|: line \d+)`)
 	thrower    = regexp.MustCompile(`^(?:Exception in thread "[^"]*" )?(?:[A-Za-z_$][\w$]*(?:\.|::|\\))*[A-Za-z_$][\w$]*(?:Error|Exception|Interrupt)(?: \[\w+\])?(?:: .*)?$`)
 	rubyThrows = regexp.MustCompile("^\\S+:\\d+:in [`'].*\\([A-Z]\\w*(?:::\\w+)*\\)$")
@@ -101,8 +101,9 @@ func score(text, lower string) int {
 	if strings.ContainsAny(lower, "0") || strings.Contains(lower, "no ") || strings.Contains(lower, "without ") {
 		lower = nothing.ReplaceAllString(lower, "")
 	}
-	rest := lower[len(prefix.FindString(lower)):]
-	switch points := points(lower); {
+	marked := len(prefix.FindString(lower))
+	rest := lower[marked:]
+	switch points := weightOf(lower); {
 	case statusOnly.MatchString(rest):
 		return status
 	case level == levelWarning || compiler.MatchString(lower):
@@ -115,13 +116,15 @@ func score(text, lower string) int {
 		return summary
 	case location.MatchString(text) || perlDies.MatchString(text):
 		return points + located
+	case marked > 0 && weightOf(rest) > 0: // many lines have the level, but fewer say more
+		return points + located
 	default:
 		return points
 	}
 }
 
-// points adds up what the words of a line say.
-func points(lower string) int {
+// weightOf adds up what the words of a line say.
+func weightOf(lower string) int {
 	var isWeak, isFatal, isStrong bool
 	for word := range strings.FieldsFuncSeq(lower, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		switch wordScores[word] {
@@ -203,8 +206,8 @@ var hints = []string{
 	"use --", "please see", "more info", "to see ", "-- ", "query was:", "detail: query was:", "bug reports", "please report",
 }
 
-// progress matches what moves while a job runs.
-var progress = regexp.MustCompile(`\d%.*(?:[=#>.█]{3}|/s\b|eta\b)|[=#█]{5}.*\d%|--:--:--|/logs?/\S+\.log$`)
+// progress matches what moves while a job runs, names of logs, and quoted code.
+var progress = regexp.MustCompile(`\d%.*(?:[=#>.█]{3}|/s\b|eta\b)|[=#█]{5}.*\d%|--:--:--|/logs?/\S+\.log$|^\d+ +\||^\|[ -]*\^`)
 
 // isNoise reports whether a line never says why.
 func isNoise(text, lower string) bool {
