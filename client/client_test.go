@@ -31,7 +31,7 @@ func everything() checks.Spec {
 
 func TestCheckIsWhatWasSet(t *testing.T) {
 	s := serve(t, server.Config{}, checks.Paid)
-	channel, err := s.mon.CreateChannel(t.Context(), s.project.ID, channels.Email, "Ops", map[string]string{"to": "ops@example.org"})
+	channel, err := s.mon.Project(s.project.ID).CreateChannel(t.Context(), channels.Channel{Kind: channels.Email, Name: "Ops", Settings: map[string]string{"to": "ops@example.org"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestLifeOfACheck(t *testing.T) {
 		}
 		equal(t, name+" by unique key", got, test.want)
 	}
-	want, err := s.mon.Stats(ctx, c.ID, up, down)
+	want, err := s.mon.Project(s.project.ID).Stats(ctx, c.ID, up, down)
 	if err != nil || len(want) == 0 || want[0].Runs == 0 {
 		t.Fatalf("statistics of the monitor: %+v, error %v", want, err)
 	}
@@ -219,7 +219,7 @@ func TestProject(t *testing.T) {
 	if err != nil || len(list) != 0 {
 		t.Errorf("%v, %v", list, err)
 	}
-	made, err := s.mon.CreateChannel(t.Context(), s.project.ID, channels.Email, "Ops", map[string]string{"to": "ops@example.org"})
+	made, err := s.mon.Project(s.project.ID).CreateChannel(t.Context(), channels.Channel{Kind: channels.Email, Name: "Ops", Settings: map[string]string{"to": "ops@example.org"}})
 	if err != nil {
 		t.Fatal(err)
 	}

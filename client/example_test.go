@@ -42,7 +42,7 @@ func startDemo() demo {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	mon, err := monitor.New(store, &monitor.Config{Logger: quiet})
 	check(err)
-	project, keys, err := mon.CreateProject(context.Background(), monitor.ProjectSpec{Name: "demo"})
+	project, keys, err := mon.Projects().Create(context.Background(), monitor.ProjectSpec{Name: "demo"})
 	check(err)
 	signer, err := badges.NewSigner([]byte("0123456789abcdef"))
 	check(err)

@@ -47,7 +47,7 @@ func serve(t *testing.T, config server.Config, plan checks.Plan) *site {
 	if s.mon, err = monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Now: s.clock.Now, Logger: quiet, Channels: standard.Kinds(), DeliveredElsewhere: true}); err != nil {
 		t.Fatal(err)
 	}
-	if s.project, s.keys, err = s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "Backups", Plan: plan}); err != nil {
+	if s.project, s.keys, err = s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "Backups", Plan: plan}); err != nil {
 		t.Fatal(err)
 	}
 	if config.Signer, err = badges.NewSigner([]byte("0123456789abcdef0123456789abcdef")); err != nil {

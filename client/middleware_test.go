@@ -17,7 +17,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server"
@@ -182,7 +181,7 @@ func TestMiddlewareReporters(t *testing.T) {
 	if text := logged.String(); strings.Count(text, "cannot report a run rollcall.component=job") != 2 || !strings.Contains(text, "not found") {
 		t.Errorf("logged %q", text)
 	}
-	if list, err := s.mon.Checks(t.Context(), s.project.ID, monitor.CheckQuery{}); err != nil || list[0].NPings != 2 {
+	if list, err := s.mon.Views().Checks(t.Context(), s.project.ID, checks.Query{}); err != nil || list[0].NPings != 2 {
 		t.Errorf("%+v, %v", list, err)
 	}
 }

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,25 +25,25 @@ func (s *site) late(check object, suffix string, sent time.Duration) {
 // alerted returns the alerts of the project so far, oldest first.
 func (s *site) alerted() []string {
 	s.Helper()
-	list, err := s.mon.Deliveries(s.Context(), monitor.DeliveryQuery{Project: s.project.ID})
-	s.must(err)
 	texts := []string{}
-	for i := len(list) - 1; i >= 0; i-- {
-		texts = append(texts, string(list[i].Status)+" "+list[i].CreatedAt.Sub(noon).String())
+	for d, err := range s.mon.Project(s.project.ID).Deliveries(s.Context(), monitor.DeliveryQuery{}) {
+		s.must(err)
+		texts = append(texts, string(d.Status)+" "+d.CreatedAt.Sub(noon).String())
 	}
+	slices.Reverse(texts)
 	return texts
 }
 
 func TestAcceptLate(t *testing.T) {
 	each(t, &server.Config{AcceptLate: 24 * time.Hour}, func(s *site) {
-		_, err := s.mon.CreateChannel(s.Context(), s.project.ID, channels.Email, "ops", map[string]string{"to": "ops@example.org"})
+		_, err := s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Email, Name: "ops", Settings: map[string]string{"to": "ops@example.org"}})
 		s.must(err)
 		check := s.create(object{"timeout": 3600, "grace": 600, "channels": "*", "slug": "job"})
 		s.ping(check, "")
 
 		// The network is away from 12:10 on. The watcher takes the check down.
 		s.clock.Advance(2 * time.Hour)
-		_, err = s.mon.Sweep(s.Context())
+		err = s.mon.Tick(s.Context())
 		s.must(err)
 		s.status(check, "down", "")
 		s.equal("alerts", s.alerted(), []string{"down 2h0m0s"})
@@ -87,11 +88,11 @@ func TestAcceptLate(t *testing.T) {
 		s.clock.Advance(10 * time.Minute)
 		s.late(check, "/fail", 125*time.Minute)
 		s.status(check, "down", "")
-		_, err = s.mon.Sweep(s.Context())
+		err = s.mon.Tick(s.Context())
 		s.must(err)
 		s.equal("alerts", len(s.alerted()), 2)
 		s.clock.Advance(70 * time.Minute)
-		_, err = s.mon.Sweep(s.Context())
+		err = s.mon.Tick(s.Context())
 		s.must(err)
 		s.equal("alerts", s.alerted()[2:], []string{"down 3h21m0s"})
 	})
@@ -176,7 +177,7 @@ func TestLatePingsArePruned(t *testing.T) {
 				s.ping(check, "")
 			}
 		}
-		_, err := s.mon.Prune(s.Context())
+		err := s.mon.Tick(s.Context())
 		s.must(err)
 		list := s.pings(check)
 		seen := map[float64]bool{}

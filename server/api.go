@@ -210,7 +210,7 @@ func (c *call) identify(text string) error {
 	if utf8.RuneCountInString(text) != monitor.KeyLength {
 		return errMissingKey
 	}
-	key, err := c.mon.Authenticate(c.r.Context(), text)
+	key, err := c.mon.Projects().Authenticate(c.r.Context(), text)
 	if errors.Is(err, checks.ErrNotFound) {
 		return errWrongKey
 	}
@@ -237,7 +237,10 @@ func (c *call) find(id string, by subject) (err error) {
 	if by != byUniqueKey || !isUniqueKey(id) {
 		return errNotFound
 	}
-	c.check, err = c.mon.CheckByUniqueKey(c.r.Context(), c.key.ProjectID, id)
+	found, err := c.mon.Project(c.key.ProjectID).CheckByUniqueKey(c.r.Context(), id)
+	if err == nil {
+		c.check = *found.Check
+	}
 	return err
 }
 

@@ -55,10 +55,10 @@ func TestKeys(t *testing.T) {
 
 func TestRevokedKey(t *testing.T) {
 	each(t, nil, func(s *site) {
-		text, key, err := s.mon.CreateKey(s.Context(), s.project.ID, false)
+		text, key, err := s.mon.Project(s.project.ID).CreateKey(s.Context(), false)
 		s.must(err)
 		s.send("GET", "/api/v3/checks/", nil, "X-Api-Key", text).is(200)
-		s.must(s.mon.RevokeKey(s.Context(), s.project.ID, key.ID))
+		s.must(s.mon.Project(s.project.ID).DeleteKey(s.Context(), key.ID))
 		s.send("GET", "/api/v3/checks/", nil, "X-Api-Key", text).refused(401, "wrong api key")
 	})
 }

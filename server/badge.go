@@ -9,7 +9,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 // badgePolicy allows other pages to embed a badge, also as a document of its own (object, iframe). There it can neither
@@ -74,15 +73,15 @@ func (s *Server) drawBadge(ctx context.Context, path string) (badges.Format, []b
 // tagBadge returns the label and the content of a tag's badge, in the project with a badge key. The tag [badges.AllTags] is
 // the badge of the project itself.
 func (s *Server) tagBadge(ctx context.Context, badgeKey, tag string) (label string, summary badges.Summary, err error) {
-	project, err := s.mon.ProjectByBadgeKey(ctx, badgeKey)
+	project, err := s.mon.Projects().ByBadgeKey(ctx, badgeKey)
 	if err != nil {
 		return "", badges.Summary{}, err
 	}
-	query, label := monitor.CheckQuery{}, project.Name
+	query, label := checks.Query{}, project.Name
 	if tag != badges.AllTags {
 		query.Tags, label = []string{tag}, tag
 	}
-	list, err := s.mon.Checks(ctx, project.ID, query)
+	list, err := s.mon.Views().Checks(ctx, project.ID, query)
 	if err != nil {
 		return "", badges.Summary{}, err
 	}
@@ -91,7 +90,7 @@ func (s *Server) tagBadge(ctx context.Context, badgeKey, tag string) (label stri
 
 // checkBadge returns the label and the content of the badge of the check with a badge key.
 func (s *Server) checkBadge(ctx context.Context, key uuid.UUID) (label string, summary badges.Summary, err error) {
-	c, err := s.mon.CheckByBadgeKey(ctx, key)
+	c, err := s.mon.Views().CheckByBadgeKey(ctx, key)
 	if err != nil {
 		return "", badges.Summary{}, err
 	}

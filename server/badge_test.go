@@ -211,7 +211,7 @@ func TestBadgesRefused(t *testing.T) {
 		s.api("DELETE", path(check), nil).is(200)
 		s.send("GET", own, nil).refused(404, "not found")
 		s.send("GET", tagged, nil).is(200)
-		s.must(s.mon.DeleteProject(s.Context(), s.project.ID))
+		s.must(s.mon.Projects().Delete(s.Context(), s.project.ID))
 		s.send("GET", tagged, nil).refused(404, "not found")
 	})
 }

@@ -26,7 +26,7 @@ func BenchmarkPing(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	check, err := mon.Create(b.Context(), project.ID, checks.Spec{})
+	check, err := project.Create(b.Context(), checks.Spec{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -45,20 +45,20 @@ func BenchmarkPing(b *testing.B) {
 func BenchmarkRead(b *testing.B) {
 	dbtest.Each(b, func(b *testing.B, db dbtest.DB) {
 		mon, srv := newServer(b, db.Open(b), monitor.Config{}, server.Config{})
-		project, keys, err := mon.CreateProject(b.Context(), monitor.ProjectSpec{Name: "p"})
+		project, keys, err := mon.Projects().Create(b.Context(), monitor.ProjectSpec{Name: "p"})
 		if err != nil {
 			b.Fatal(err)
 		}
-		var check checks.Check
+		var check checks.Snapshot
 		for range 1000 {
-			if check, err = mon.Create(b.Context(), project.ID, checks.Spec{Tags: []string{"prod"}}); err != nil {
+			if check, err = mon.Project(project.ID).Create(b.Context(), checks.Spec{Tags: []string{"prod"}}); err != nil {
 				b.Fatal(err)
 			}
 		}
 		handler := srv
 		for what, path := range map[string]string{
 			"list": "/api/v3/checks/", "check": "/api/v3/checks/" + check.ID.String(),
-			"badge": badges.CheckPath(check.BadgeKey.String(), badges.SVG, false),
+			"badge": badges.CheckPath(check.Check.BadgeKey.String(), badges.SVG, false),
 			"tag":   testSigner(b).Path(project.BadgeKey, "prod", badges.SVG, false),
 		} {
 			b.Run(what, func(b *testing.B) {

@@ -59,15 +59,16 @@ func TestBodiesInObjectStorage(t *testing.T) {
 			s.equal("Content-Type", r.header.Get("Content-Type"), "text/plain")
 		}
 		present(1, large)
-		if n, err := s.mon.UploadBodies(s.Context()); n != 1 || err != nil {
-			s.Fatalf("uploaded %d bodies, want 1; error %v", n, err)
-		}
+		s.must(s.mon.Tick(s.Context()))
+		n := 0
+		bodies.Range(func(any, any) bool { n++; return true })
+		s.equal("uploaded bodies", n, 1)
 		present(1, large)
 		present(2, "tiny")
 		read(3).refused(404, "not found")
 		read(4).refused(404, "not found")
 
-		bodies.err = fmt.Errorf("secret: %w: %w", monitor.ErrBodyUnavailable, context.DeadlineExceeded)
+		bodies.err = fmt.Errorf("secret: %w: %w", checks.ErrBodyUnavailable, context.DeadlineExceeded)
 		out := read(1)
 		out.refused(503, "the object storage is unavailable")
 		s.equal("Retry-After", out.header.Get("Retry-After"), "5")

@@ -13,7 +13,6 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 // metricsType is the text format of Prometheus.
@@ -63,11 +62,11 @@ func checkStatuses() []checks.Status {
 // metrics sends the state of all checks of the project to Prometheus. Many people can read labels, so checks are
 // identified as for a read-only key, whatever the key.
 func (c *call) metrics() error {
-	list, err := c.mon.Checks(c.r.Context(), c.key.ProjectID, monitor.CheckQuery{})
+	list, err := c.mon.Views().Checks(c.r.Context(), c.key.ProjectID, checks.Query{})
 	if err != nil {
 		return err
 	}
-	durations, err := c.mon.LastDurations(c.r.Context(), c.key.ProjectID)
+	durations, err := c.mon.Views().LastDurations(c.r.Context(), c.key.ProjectID)
 	if err != nil {
 		return err
 	}

@@ -166,7 +166,7 @@ func TestCheckMetricsKeys(t *testing.T) {
 func TestCheckMetricsOfTwins(t *testing.T) {
 	each(t, nil, func(s *site) {
 		for _, id := range []string{"11111111-2222-4333-8444-555555555555", "11111111-2222-4333-8444-666666666666"} {
-			if _, err := s.mon.Create(s.Context(), s.project.ID, checks.Spec{ID: uuid.MustParse(id)}); err != nil {
+			if _, err := s.mon.Project(s.project.ID).Create(s.Context(), checks.Spec{ID: uuid.MustParse(id)}); err != nil {
 				s.Fatal(err)
 			}
 		}
@@ -179,7 +179,7 @@ func TestCheckMetricsOfMany(t *testing.T) {
 	each(t, nil, func(s *site) {
 		const many = 300
 		for i := range many {
-			if _, err := s.mon.Create(s.Context(), s.project.ID, checks.Spec{Name: new(fmt.Sprint("job ", i))}); err != nil {
+			if _, err := s.mon.Project(s.project.ID).Create(s.Context(), checks.Spec{Name: new(fmt.Sprint("job ", i))}); err != nil {
 				s.Fatal(err)
 			}
 		}

@@ -9,17 +9,13 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client/wire"
 )
 
 // listChecks answers server/API.md section 4.1. An empty filter matches all checks.
 func (c *call) listChecks() error {
 	params := c.r.URL.Query()
-	var query monitor.CheckQuery
-	if slug := params.Get("slug"); slug != "" {
-		query.Slug = &slug
-	}
+	query := checks.Query{Slug: params.Get("slug")}
 	for _, tag := range params["tag"] {
 		if tag != "" {
 			query.Tags = append(query.Tags, tag)
@@ -28,7 +24,7 @@ func (c *call) listChecks() error {
 	if slices.ContainsFunc(query.Tags, notStorable) { // no check has such a tag, and some databases refuse the query
 		return c.answer(http.StatusOK, c.listInVersion(nil, time.Time{}))
 	}
-	list, err := c.mon.Checks(c.r.Context(), c.key.ProjectID, query)
+	list, err := c.mon.Views().Checks(c.r.Context(), c.key.ProjectID, query)
 	if err != nil {
 		return err
 	}
@@ -58,7 +54,7 @@ func (c *call) createCheck() error {
 	if err != nil {
 		return err
 	}
-	check, created, err := c.mon.Upsert(c.r.Context(), c.key.ProjectID, spec, c.unique(request)...)
+	check, created, err := c.mon.Project(c.key.ProjectID).Upsert(c.r.Context(), spec, c.unique(request)...)
 	if err != nil {
 		return err
 	}
@@ -86,7 +82,7 @@ func (c *call) updateCheck() error {
 	if err != nil {
 		return err
 	}
-	check, err := c.mon.Update(c.r.Context(), c.check.ID, spec)
+	check, err := c.mon.Project(c.check.ProjectID).Update(c.r.Context(), c.check.ID, spec)
 	if err != nil {
 		return err
 	}
@@ -95,7 +91,7 @@ func (c *call) updateCheck() error {
 
 // pauseCheck answers server/API.md section 4.5.
 func (c *call) pauseCheck() error {
-	check, err := c.mon.Pause(c.r.Context(), c.check.ID)
+	check, err := c.mon.Project(c.check.ProjectID).Pause(c.r.Context(), c.check.ID)
 	if err != nil {
 		return err
 	}
@@ -104,7 +100,7 @@ func (c *call) pauseCheck() error {
 
 // resumeCheck answers server/API.md section 4.6.
 func (c *call) resumeCheck() error {
-	check, err := c.mon.Resume(c.r.Context(), c.check.ID)
+	check, err := c.mon.Project(c.check.ProjectID).Resume(c.r.Context(), c.check.ID)
 	if err != nil {
 		return err
 	}
@@ -113,7 +109,7 @@ func (c *call) resumeCheck() error {
 
 // deleteCheck answers server/API.md section 4.7.
 func (c *call) deleteCheck() error {
-	check, err := c.mon.Delete(c.r.Context(), c.check.ID)
+	check, err := c.mon.Project(c.check.ProjectID).Delete(c.r.Context(), c.check.ID)
 	if err != nil {
 		return err
 	}
@@ -121,8 +117,8 @@ func (c *call) deleteCheck() error {
 }
 
 // answerChanged answers create, update, pause, resume and delete, which add subject and subject_fail.
-func (c *call) answerChanged(status int, check checks.Check) error {
-	now := c.mon.Now()
+func (c *call) answerChanged(status int, changed checks.Snapshot) error {
+	check, now := *changed.Check, c.mon.Now()
 	document := c.document(check, now)
 	document.Subject, document.SubjectFail = new(string), new(string)
 	return c.answer(status, c.inVersion(document, check, now))

@@ -304,7 +304,7 @@ func TestChannels(t *testing.T) {
 		var ids []string
 		var want []object
 		for _, name := range []string{"Ops", "On call ", "Twice", "Twice", ""} {
-			c, err := s.mon.CreateChannel(s.Context(), s.project.ID, channels.Email, name, map[string]string{"to": "ops@example.org"})
+			c, err := s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Email, Name: name, Settings: map[string]string{"to": "ops@example.org"}})
 			s.must(err)
 			s.clock.Advance(time.Microsecond) // sets the order of the list
 			ids = append(ids, c.ID.String())
@@ -357,7 +357,7 @@ func TestChannels(t *testing.T) {
 func TestChannelNamedLikeID(t *testing.T) {
 	each(t, nil, func(s *site) {
 		channel := func(name string) string {
-			c, err := s.mon.CreateChannel(s.Context(), s.project.ID, channels.Email, name, map[string]string{"to": "ops@example.org"})
+			c, err := s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Email, Name: name, Settings: map[string]string{"to": "ops@example.org"}})
 			s.must(err)
 			return c.ID.String()
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server"
 )
@@ -87,7 +88,7 @@ func TestDocumentedFailures(t *testing.T) {
 	each(t, &server.Config{RateLimit: 2}, func(s *site) {
 		values := s.addresses()
 		s.api("GET", "/api/v3/checks/", nil).is(200)
-		failing, away := s.during(io.ErrNoProgress), s.during(monitor.ErrUnavailable)
+		failing, away := s.during(io.ErrNoProgress), s.during(checks.ErrUnavailable)
 		for _, o := range documented().operations {
 			values := values
 			if o.Operation.OperationID == "getProjectBadge" {
@@ -116,7 +117,7 @@ func TestDocumentedFailures(t *testing.T) {
 func TestDocumentedExamples(t *testing.T) {
 	each(t, nil, func(s *site) {
 		for _, name := range []string{"Ops", "On call"} {
-			_, err := s.mon.CreateChannel(s.Context(), s.project.ID, channels.Email, name, map[string]string{"to": "ops@example.org"})
+			_, err := s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Email, Name: name, Settings: map[string]string{"to": "ops@example.org"}})
 			s.must(err)
 		}
 		sent := 0

@@ -31,11 +31,11 @@ func ExampleServer_Pings() {
 	defer web.Close()
 
 	ctx := context.Background()
-	project, _, err := mon.CreateProject(ctx, monitor.ProjectSpec{Name: "jobs"})
+	project, _, err := mon.Projects().Create(ctx, monitor.ProjectSpec{Name: "jobs"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	c, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("nightly")})
+	c, err := mon.Project(project.ID).Create(ctx, checks.Spec{Name: new("nightly")})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -48,10 +48,10 @@ func ExampleServer_Pings() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if c, err = mon.Check(ctx, c.ID); err != nil {
+	if c, err = mon.Project(project.ID).Check(ctx, c.ID); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(string(text), c.Status(mon.Now()))
+	fmt.Println(string(text), c.Status)
 	// Output: OK up
 }
 
@@ -59,7 +59,7 @@ func ExampleServer_Pings() {
 func ExampleServer_API() {
 	mon, cleanup := openMonitor()
 	defer cleanup()
-	project, _, err := mon.CreateProject(context.Background(), monitor.ProjectSpec{Name: "jobs"})
+	project, _, err := mon.Projects().Create(context.Background(), monitor.ProjectSpec{Name: "jobs"})
 	if err != nil {
 		log.Fatal(err)
 	}

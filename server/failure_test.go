@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
@@ -58,7 +59,7 @@ func TestOutage(t *testing.T) {
 	each(t, nil, func(s *site) {
 		id := s.create(nil)["uuid"].(string)
 		badge := s.signer.Path(s.project.BadgeKey, "*", badges.SVG, true)
-		for _, err := range []error{monitor.ErrUnavailable, context.DeadlineExceeded} {
+		for _, err := range []error{checks.ErrUnavailable, context.DeadlineExceeded} {
 			out := s.during(err)
 			for _, r := range []reply{
 				out.api("GET", "/api/v3/checks/", nil), out.api("POST", "/api/v3/checks/", "{}"),
@@ -89,7 +90,7 @@ func TestOutage(t *testing.T) {
 func TestOutageInTheLog(t *testing.T) {
 	each(t, nil, func(s *site) {
 		id := s.create(nil)["uuid"].(string)
-		out := s.during(monitor.ErrUnavailable)
+		out := s.during(checks.ErrUnavailable)
 		refuse := func(n int) (logged string) {
 			before := s.log.String()
 			for range n {

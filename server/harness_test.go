@@ -61,7 +61,7 @@ func eachPlan(t *testing.T, config *server.Config, plan checks.Plan, test func(s
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		s := serve(t, db, config)
 		var err error
-		s.project, s.keys, err = s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "Backups", Plan: plan})
+		s.project, s.keys, err = s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "Backups", Plan: plan})
 		s.must(err)
 		test(s)
 	})
@@ -380,7 +380,7 @@ func at(d time.Duration) string { return noon.Add(d).Format("2006-01-02T15:04:05
 // otherProject creates a project in another account.
 func (s *site) otherProject(name string) (checks.Project, monitor.Keys) {
 	s.Helper()
-	p, keys, err := s.mon.CreateProject(s.Context(), monitor.ProjectSpec{Name: name, Account: name})
+	p, keys, err := s.mon.Projects().Create(s.Context(), monitor.ProjectSpec{Name: name, Account: name})
 	s.must(err)
 	return p, keys
 }

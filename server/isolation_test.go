@@ -70,7 +70,7 @@ func newVictim(s *site) *victim {
 	s.Helper()
 	v := &victim{s: s}
 	var err error
-	if v.channel, err = s.mon.CreateChannel(s.Context(), s.project.ID, channels.Email, "ops-VICTIM", map[string]string{"to": "ops@victim.example"}); err != nil {
+	if v.channel, err = s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Email, Name: "ops-VICTIM", Settings: map[string]string{"to": "ops@victim.example"}}); err != nil {
 		s.Fatal(err)
 	}
 	v.check = s.create(object{"name": "VICTIM name", "slug": "victim-slug", "tags": "VICTIM-tag", "desc": "VICTIM desc", "channels": "*"})
@@ -120,9 +120,9 @@ func TestNobodyGetsIn(t *testing.T) {
 	each(t, nil, func(s *site) {
 		v := newVictim(s)
 		other, foreign := s.otherProject("Foreign")
-		revoked, key, err := s.mon.CreateKey(s.Context(), s.project.ID, false)
+		revoked, key, err := s.mon.Project(s.project.ID).CreateKey(s.Context(), false)
 		if err == nil {
-			err = s.mon.RevokeKey(s.Context(), s.project.ID, key.ID)
+			err = s.mon.Project(s.project.ID).DeleteKey(s.Context(), key.ID)
 		}
 		s.must(err)
 		for route, row := range accessTable {

@@ -150,12 +150,12 @@ func (c *call) unique(request wire.CheckCreate) []checks.UniqueField {
 }
 
 // refit corrects filter_subject of a check that a request has found and updated. Its keywords were not known before.
-func (c *call) refit(check checks.Check, request checks.Spec, body wire.Body) (checks.Check, error) {
-	spec, err := c.settings(request, body, check)
+func (c *call) refit(check checks.Snapshot, request checks.Spec, body wire.Body) (checks.Snapshot, error) {
+	spec, err := c.settings(request, body, *check.Check)
 	if err != nil || spec.FilterSubject == nil || *spec.FilterSubject == check.FilterSubject {
 		return check, err
 	}
-	return c.mon.Update(c.r.Context(), check.ID, checks.Spec{FilterSubject: spec.FilterSubject})
+	return c.mon.Project(c.key.ProjectID).Update(c.r.Context(), check.ID, checks.Spec{FilterSubject: spec.FilterSubject})
 }
 
 // slugOf makes a slug from a name: "Nightly Backup (Zürich)" becomes "nightly-backup-zurich". It drops what is neither a

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/server"
@@ -58,7 +59,7 @@ func TestLogs(t *testing.T) {
 		id := s.create(object{"slug": "job", "name": forged[:90], "tags": "a " + forged, "desc": forged})["uuid"].(string)
 		lines, hidden := 0, 0
 		for _, db := range []monitor.Store{
-			s.store, outage(s.store, errors.New("the database says "+forged)), outage(s.store, fmt.Errorf("%w: %s", monitor.ErrUnavailable, forged)), outage(s.store, nil),
+			s.store, outage(s.store, errors.New("the database says "+forged)), outage(s.store, fmt.Errorf("%w: %s", checks.ErrUnavailable, forged)), outage(s.store, nil),
 			&dbtest.Hooked{Store: s.store, Around: func(op string, do func() error) error {
 				if op == "Update" {
 					panic(forged)

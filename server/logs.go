@@ -13,7 +13,7 @@ import (
 
 // listPings answers server/API.md section 4.8.
 func (c *call) listPings() error {
-	list, err := c.mon.Pings(c.r.Context(), c.check.ID)
+	list, err := c.mon.Project(c.check.ProjectID).Pings(c.r.Context(), c.check.ID)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (c *call) pingBody() error {
 	if err != nil || n < 1 || strconv.FormatInt(n, 10) != text {
 		return errNotFound
 	}
-	body, err := c.mon.PingBody(c.r.Context(), c.check.ID, n)
+	body, err := c.mon.Project(c.check.ProjectID).PingBody(c.r.Context(), c.check.ID, n)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (c *call) listFlips() error {
 	if err != nil {
 		return err
 	}
-	list, err := c.mon.Flips(c.r.Context(), c.check.ID, window)
+	list, err := c.mon.Project(c.check.ProjectID).Flips(c.r.Context(), c.check.ID, window)
 	if err != nil {
 		return err
 	}

@@ -20,9 +20,9 @@ func TestOnAlert(t *testing.T) {
 		}}, server.Config{BaseURL: s.url})
 		check := other.create(object{"name": "backup", "channels": "*"})
 		other.ping(check, "/fail")
-		if n, err := other.mon.Deliver(s.Context()); n != 1 || err != nil || <-alerts != "backup" {
-			s.Errorf("%d sent, error %v", n, err)
-		}
+		s.must(other.mon.Tick(s.Context()))
+		s.equal("the alert", <-alerts, "backup")
+		s.equal("more alerts", len(alerts), 0)
 		s.equal("the integrations of the check", other.get(check)["channels"], "")
 		for _, path := range []string{"/api/v3/channels/", "/api/v3/checks/", "/api/v3/badges/"} {
 			with, without := other.api(http.MethodGet, path, nil), s.api(http.MethodGet, path, nil)

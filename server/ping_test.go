@@ -301,7 +301,7 @@ func TestPingLimits(t *testing.T) {
 					s.equal("listed", []any{len(list), list[0]["n"], list[limit-1]["n"]}, []any{limit, float64(total), 6.0})
 					s.api("GET", path(check)+"/pings/6/body", nil).is(200)
 					s.api("GET", path(check)+"/pings/5/body", nil).refused(404, "not found")
-					if _, err := s.mon.Prune(s.Context()); err != nil {
+					if err := s.mon.Tick(s.Context()); err != nil {
 						s.Fatal(err)
 					}
 				}

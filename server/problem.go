@@ -73,8 +73,8 @@ var statuses = []struct {
 	{checks.ErrAmbiguousSlug, http.StatusConflict, checks.ErrAmbiguousSlug.Error()},
 	{checks.ErrExists, http.StatusConflict, checks.ErrExists.Error()},
 	{checks.ErrCheckLimit, http.StatusForbidden, ""}, // the error's text has the limit
-	{monitor.ErrBodyUnavailable, http.StatusServiceUnavailable, monitor.ErrBodyUnavailable.Error()},
-	{monitor.ErrUnavailable, http.StatusServiceUnavailable, "unavailable"},
+	{checks.ErrBodyUnavailable, http.StatusServiceUnavailable, checks.ErrBodyUnavailable.Error()},
+	{checks.ErrUnavailable, http.StatusServiceUnavailable, "unavailable"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "unavailable"},
 	{context.Canceled, http.StatusServiceUnavailable, "unavailable"}, // the client is gone and reads nothing
 }
@@ -89,6 +89,9 @@ func problemOf(err error) problem {
 	}
 	if e, ok := errors.AsType[*monitor.CreateRateError](err); ok {
 		return problem{status: http.StatusTooManyRequests, text: e.Error(), retryAfter: e.RetryAfter}
+	}
+	if e, ok := errors.AsType[*monitor.Error](err); ok {
+		err = e.Err // clients know what they asked about
 	}
 	for _, known := range statuses {
 		if !errors.Is(err, known.is) {

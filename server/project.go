@@ -15,7 +15,7 @@ const probeTimeout = 5 * time.Second
 
 // listChannels answers server/API.md section 4.11.
 func (c *call) listChannels() error {
-	list, err := c.mon.Channels(c.r.Context(), c.key.ProjectID)
+	list, err := c.mon.Project(c.key.ProjectID).Channels(c.r.Context())
 	if err != nil {
 		return err
 	}
@@ -29,11 +29,11 @@ func (c *call) listChannels() error {
 
 // listBadges answers server/API.md section 4.12.
 func (c *call) listBadges() error {
-	project, err := c.mon.Project(c.r.Context(), c.key.ProjectID)
+	project, err := c.mon.Projects().ByID(c.r.Context(), c.key.ProjectID)
 	if err != nil {
 		return err
 	}
-	tags, err := c.mon.Tags(c.r.Context(), c.key.ProjectID)
+	tags, err := c.mon.Project(c.key.ProjectID).Tags(c.r.Context())
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (c *call) listBadges() error {
 func (c *call) status() error {
 	ctx, cancel := context.WithTimeout(c.r.Context(), probeTimeout)
 	defer cancel()
-	if err := c.mon.Probe(ctx); err != nil {
+	if err := c.mon.Vitals().Probe(ctx); err != nil {
 		return fmt.Errorf("%w: %w", errProbe, err)
 	}
 	return c.answer(http.StatusOK, wire.Status{Status: "ok"})

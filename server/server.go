@@ -201,7 +201,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	c.PingBodyLimit, c.Logger = cmp.Or(c.PingBodyLimit, DefaultPingBodyLimit), cmp.Or(c.Logger, slog.Default())
 	s := &Server{
 		mon: mon, log: c.Logger.With(slog.Group("rollcall", "component", "http")), reportStarted: c.ReportStarted,
-		signer: c.Signer, signerSecret: secret.New(mon.Secret, "secret_key"), unsubscribers: secret.New(mon.Secret, "unsubscribe_key"),
+		signer: c.Signer, signerSecret: secret.New(mon.Installation().Secret, "secret_key"), unsubscribers: secret.New(mon.Installation().Secret, "unsubscribe_key"),
 		flipsObject: c.FlipsObject, noLegacy: c.NoLegacyAPI, observer: c.Observer, accessLog: c.AccessLog,
 		authorize: c.Authorize, acceptLate: c.AcceptLate,
 		bodyLimit: c.PingBodyLimit, bodyLimitText: strconv.FormatInt(c.PingBodyLimit, 10),

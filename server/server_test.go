@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 )
@@ -81,7 +82,7 @@ func TestNew(t *testing.T) {
 // secret with which rollcall serve signs.
 func TestSignerOfInstallation(t *testing.T) {
 	mon := newMonitor(t)
-	secret, err := mon.Secret(t.Context(), "secret_key")
+	secret, err := mon.Installation().Secret(t.Context(), "secret_key")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,9 +214,9 @@ func TestProblemOf(t *testing.T) {
 		text   string
 	}{
 		{errors.New("secret"), 500, "internal error"},
-		{fmt.Errorf("secret: %w", monitor.ErrUnavailable), 503, "unavailable"},
+		{fmt.Errorf("secret: %w", checks.ErrUnavailable), 503, "unavailable"},
 		{fmt.Errorf("secret: %w", errNotFound), 404, "not found"},
-		{fmt.Errorf("%w: %w", errProbe, monitor.ErrUnavailable), 500, "the database does not answer"},
+		{fmt.Errorf("%w: %w", errProbe, checks.ErrUnavailable), 500, "the database does not answer"},
 	} {
 		if p := problemOf(c.err); p.status != c.status || p.text != c.text {
 			t.Errorf("%v: %d %s, want %d %s", c.err, p.status, p.text, c.status, c.text)

@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 // ErrSignedOut is the error of Config.Authorize for a request of somebody who is not signed in.
@@ -42,7 +41,7 @@ func (c *call) askProgram() error {
 	switch {
 	case errors.Is(err, ErrSignedOut):
 		return ErrSignedOut
-	case errors.Is(err, monitor.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+	case errors.Is(err, checks.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return fmt.Errorf("%w: %w", errSignInAway, err)
 	case err != nil: // whatever it wraps: a request must not get 404 or 403 because a session was not found
 		return fmt.Errorf("%w: %w", errSignIn, err)
@@ -50,7 +49,7 @@ func (c *call) askProgram() error {
 		return errNoProject
 	}
 	first := access.Projects[0]
-	if _, err := c.mon.Project(c.r.Context(), first.ProjectID); errors.Is(err, checks.ErrNotFound) {
+	if _, err := c.mon.Projects().ByID(c.r.Context(), first.ProjectID); errors.Is(err, checks.ErrNotFound) {
 		return errNoProject
 	} else if err != nil {
 		return err

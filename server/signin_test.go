@@ -151,7 +151,7 @@ func TestSignInFailures(t *testing.T) {
 		p.failures = map[string]error{
 			"mistake": errors.New("secret detail"), "not found": fmt.Errorf("secret detail: %w", checks.ErrNotFound), "limit": checks.ErrCheckLimit,
 			"field":       &checks.FieldError{Field: "name", Reason: "secret detail"},
-			"unavailable": fmt.Errorf("secret detail: %w", monitor.ErrUnavailable), "timeout": context.DeadlineExceeded, "cancelled": context.Canceled,
+			"unavailable": fmt.Errorf("secret detail: %w", checks.ErrUnavailable), "timeout": context.DeadlineExceeded, "cancelled": context.Canceled,
 		}
 		for session, status := range map[string]int{
 			"mistake": 500, "not found": 500, "limit": 500, "field": 500, "unavailable": 503, "timeout": 503, "cancelled": 503,

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server"
@@ -65,7 +66,7 @@ func TestCreationLimits(t *testing.T) {
 
 func TestAutoProvisioningChannels(t *testing.T) {
 	each(t, nil, func(s *site) {
-		c, err := s.mon.CreateChannel(s.Context(), s.project.ID, "email", "Ops", map[string]string{"to": "ops@example.org"})
+		c, err := s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: "email", Name: "Ops", Settings: map[string]string{"to": "ops@example.org"}})
 		s.must(err)
 		s.send("GET", s.url+"/ping/"+s.project.PingKey+"/job?create=1", nil).text(201, "Created")
 		s.equal("channels", s.api("GET", "/api/v3/checks/", nil).list(200, "checks")[0]["channels"], any(c.ID.String()))

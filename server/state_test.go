@@ -7,15 +7,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
 // sweep runs the watcher once.
 func (s *site) sweep(want int) {
 	s.Helper()
-	down, err := s.mon.Sweep(s.Context())
-	s.must(err)
-	s.equal("checks taken down", down, want)
+	down := func() (n int) {
+		list, err := s.mon.Views().Checks(s.Context(), s.project.ID, checks.Query{})
+		s.must(err)
+		for _, c := range list {
+			if c.Stored == checks.StatusDown {
+				n++
+			}
+		}
+		return n
+	}
+	before := down()
+	s.must(s.mon.Tick(s.Context()))
+	s.equal("checks taken down", down()-before, want)
 }
 
 func TestStatesByTheClock(t *testing.T) {
@@ -258,7 +269,7 @@ func TestFlipRetention(t *testing.T) {
 		s.ping(check, "/fail") // 14 April
 		prune := func() {
 			s.Helper()
-			if _, err := s.mon.Prune(s.Context()); err != nil {
+			if err := s.mon.Tick(s.Context()); err != nil {
 				s.Fatal(err)
 			}
 		}

@@ -26,7 +26,7 @@ func (c *call) listStats() error {
 	if err != nil {
 		return err
 	}
-	days, err := c.mon.Stats(c.r.Context(), c.check.ID, start, end)
+	days, err := c.mon.Project(c.check.ProjectID).Stats(c.r.Context(), c.check.ID, start, end)
 	if err != nil {
 		return err
 	}

@@ -124,16 +124,16 @@ func TestNamesOfProjectsAndChannels(t *testing.T) {
 		rapid.Check(s.T, func(t *rapid.T) {
 			n++
 			spec := monitor.ProjectSpec{Name: fmt.Sprint(n, name.Draw(t, "project")), Account: name.Draw(t, "account")}
-			project, keys, err := s.mon.CreateProject(s.Context(), spec)
+			project, keys, err := s.mon.Projects().Create(s.Context(), spec)
 			if err != nil {
 				t.Fatalf("project %+v was refused: %v", spec, err)
 			}
-			read, err := s.mon.ProjectByName(s.Context(), spec.Name)
+			read, err := s.mon.Projects().ByName(s.Context(), spec.Name)
 			if err != nil || read.ID != project.ID || read.Name != spec.Name || read.Account != spec.Account {
 				t.Fatalf("project %+v came back as %+v, error %v", spec, read, err)
 			}
 			channel := name.Draw(t, "channel")
-			if _, err := s.mon.CreateChannel(s.Context(), project.ID, channels.Email, channel, map[string]string{"to": "a@example.org"}); err != nil {
+			if _, err := s.mon.Project(project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Email, Name: channel, Settings: map[string]string{"to": "a@example.org"}}); err != nil {
 				t.Fatal(err)
 			}
 			list := s.send("GET", "/api/v3/channels/", nil, "X-Api-Key", keys.ReadWrite).list(200, "channels")

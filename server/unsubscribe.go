@@ -119,7 +119,7 @@ func (s *Server) applyUnsubscription(r *http.Request, token string) (unsubscribe
 		return unsubscribeView{}, err
 	}
 	if r.Method == http.MethodPost {
-		_, err := s.mon.UpdateChannelFunc(r.Context(), u.project, u.channel, func(c channels.Channel) (channels.Channel, error) {
+		_, err := s.mon.Project(u.project).UpdateChannel(r.Context(), u.channel, func(c channels.Channel) (channels.Channel, error) {
 			if c.Kind != channels.Email || !channels.Unsubscribe(c.Settings, u.address) {
 				return c, errNotSubscribed
 			}
@@ -129,7 +129,7 @@ func (s *Server) applyUnsubscription(r *http.Request, token string) (unsubscribe
 			return unsubscribeView{}, err
 		}
 	}
-	list, err := s.mon.Channels(r.Context(), u.project)
+	list, err := s.mon.Project(u.project).Channels(r.Context())
 	if err != nil {
 		return unsubscribeView{}, err
 	}

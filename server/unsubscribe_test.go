@@ -13,7 +13,7 @@ import (
 // TestUnsubscribe follows the link of a message as people and mail services do: https://www.rfc-editor.org/rfc/rfc8058
 func TestUnsubscribe(t *testing.T) {
 	each(t, &server.Config{BaseURL: "https://rollcall.example.org/ops", AccessLog: true}, func(s *site) {
-		c, err := s.mon.CreateChannel(s.Context(), s.project.ID, channels.Email, "<b>on call</b>", map[string]string{"to": "Ops <ops@example.org>, b@example.org"})
+		c, err := s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Email, Name: "<b>on call</b>", Settings: map[string]string{"to": "Ops <ops@example.org>, b@example.org"}})
 		s.must(err)
 		link := func(address string) string {
 			s.Helper()
@@ -25,7 +25,7 @@ func TestUnsubscribe(t *testing.T) {
 		}
 		settings := func() string {
 			s.Helper()
-			list, err := s.mon.Channels(s.Context(), s.project.ID)
+			list, err := s.mon.Project(s.project.ID).Channels(s.Context())
 			s.must(err)
 			return list[0].Settings["to"] + " without " + list[0].Settings["unsubscribed"]
 		}
@@ -62,7 +62,7 @@ func TestUnsubscribe(t *testing.T) {
 		if log := s.log.String(); strings.Contains(log, strings.TrimPrefix(ops, "/ops/unsubscribe/")) || !strings.Contains(log, "/unsubscribe") {
 			s.Error(log)
 		}
-		err = s.mon.DeleteChannel(s.Context(), s.project.ID, c.ID)
+		err = s.mon.Project(s.project.ID).DeleteChannel(s.Context(), c.ID)
 		s.must(err)
 		s.send("GET", ops, nil).is(404)
 		s.send("POST", ops, "List-Unsubscribe=One-Click").is(404)
@@ -73,7 +73,7 @@ func TestUnsubscribe(t *testing.T) {
 func TestUnsubscribeForgery(t *testing.T) {
 	each(t, &server.Config{BaseURL: "https://rollcall.example.org"}, func(s *site) {
 		mail := func(to string) channels.Channel {
-			c, err := s.mon.CreateChannel(s.Context(), s.project.ID, channels.Email, "", map[string]string{"to": to})
+			c, err := s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Email, Name: "", Settings: map[string]string{"to": to}})
 			s.must(err)
 			return c
 		}
@@ -96,7 +96,7 @@ func TestUnsubscribeForgery(t *testing.T) {
 				s.send(method, "/unsubscribe/"+token, nil).is(404)
 			}
 		}
-		list, err := s.mon.Channels(s.Context(), s.project.ID)
+		list, err := s.mon.Project(s.project.ID).Channels(s.Context())
 		s.must(err)
 		for _, c := range list {
 			s.equal("unsubscribed", c.Settings["unsubscribed"], "")
@@ -117,7 +117,7 @@ func TestUnsubscribeNeedsHTTPS(t *testing.T) {
 func TestUnsubscribeLongest(t *testing.T) {
 	each(t, &server.Config{BaseURL: "https://rollcall.example.org"}, func(s *site) {
 		long := strings.Repeat("a", 64) + "@" + strings.Repeat("b23456789.", 17) + "b2345678.example.org" // 255 characters
-		c, err := s.mon.CreateChannel(s.Context(), s.project.ID, channels.Email, "", map[string]string{"to": long})
+		c, err := s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Email, Name: "", Settings: map[string]string{"to": long}})
 		s.must(err)
 		link := s.server.UnsubscribeURL(s.Context(), c, long)
 		if len(link) > 900 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 	"github.com/rollcall-dev/rollcall/channels/services"
 	"github.com/rollcall-dev/rollcall/checks"
@@ -40,20 +41,20 @@ func TestRealAlertmanagerMonitor(t *testing.T) {
 	}
 	project, err := mon.OpenProject(ctx, "jobs")
 	must(project, err)
-	must(mon.CreateChannel(ctx, project.ID, "alertmanager", "am", maps.Clone(l.settings)))
-	c, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("backup"), Timeout: new(time.Hour), Channels: new("*")})
+	must(project.CreateChannel(ctx, channels.Channel{Kind: "alertmanager", Name: "am", Settings: maps.Clone(l.settings)}))
+	c, err := project.Create(ctx, checks.Spec{Name: new("backup"), Timeout: new(time.Hour), Channels: new("*")})
 	must(c, err)
 	report := func(kind pings.Kind) {
 		t.Helper()
 		must(mon.Ping(ctx, c.ID, pings.Signal{Kind: kind}))
-		must(mon.Deliver(ctx))
+		must(nil, mon.Tick(ctx))
 	}
 
 	report(pings.Failure)
 	first := l.one(p)
-	must(mon.Update(ctx, c.ID, checks.Spec{Name: new("renamed")}))
+	must(mon.Project(c.Check.ProjectID).Update(ctx, c.ID, checks.Spec{Name: new("renamed")}))
 	now = now.Add(time.Minute)
-	must(mon.KeepIncidents(ctx))
+	must(nil, mon.Tick(ctx))
 	refreshed := l.one(p)
 	if later := refreshed.EndsAt.Sub(first.EndsAt); later != time.Minute || refreshed.Annotations["summary"] != "DOWN: renamed" {
 		t.Errorf("refreshed, the alert ends %v later: %v", later, refreshed.Annotations)
@@ -68,9 +69,9 @@ func TestRealAlertmanagerMonitor(t *testing.T) {
 	if names := slices.Collect(maps.Values(l.one(p).Labels)); !slices.Contains(names, "renamed") {
 		t.Errorf("labels %q", names)
 	}
-	must(mon.Pause(ctx, c.ID))
+	must(mon.Project(c.Check.ProjectID).Pause(ctx, c.ID))
 	now = now.Add(time.Minute)
-	must(mon.KeepIncidents(ctx))
-	must(mon.Deliver(ctx))
+	must(nil, mon.Tick(ctx))
+	must(nil, mon.Tick(ctx))
 	l.none(p)
 }

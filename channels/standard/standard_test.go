@@ -124,10 +124,10 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	night, err := mon.CreateChannel(ctx, project.ID, "pager", "night", map[string]string{"number": "12"})
+	night, err := project.CreateChannel(ctx, channels.Channel{Kind: "pager", Name: "night", Settings: map[string]string{"number": "12"}})
 	fmt.Println(err)
-	fmt.Println(mon.TestChannel(ctx, project.ID, night.ID))
-	_, err = mon.CreateChannel(ctx, project.ID, channels.Email, "ops", map[string]string{"to": "ops@example.org"})
+	fmt.Println(project.TestChannel(ctx, night.ID))
+	_, err = project.CreateChannel(ctx, channels.Channel{Kind: channels.Email, Name: "ops", Settings: map[string]string{"to": "ops@example.org"}})
 	fmt.Println(err)
 	// Output:
 	// <nil>

@@ -34,11 +34,11 @@ func TestDiff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.mon.CreateChannel(t.Context(), project.ID, channels.Email, "ops", map[string]string{"to": "ops@example.org"}); err != nil {
+	if _, err := project.CreateChannel(t.Context(), channels.Channel{Kind: channels.Email, Name: "ops", Settings: map[string]string{"to": "ops@example.org"}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, spec := range []checks.Spec{{Slug: new("other")}, {Slug: new("old"), Tags: []string{"db", "fleet"}}, {Slug: new("a"), Channels: new("ops")}} {
-		if _, err := s.mon.Create(t.Context(), project.ID, spec); err != nil {
+		if _, err := project.Create(t.Context(), spec); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -100,11 +100,11 @@ func TestUnknownKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := map[string]string{"token": "s3cret", "volume": "11", "notify": "down"}
-	radio, err := other.CreateChannel(t.Context(), project.ID, "radio", "night", settings)
+	radio, err := other.Project(project.ID()).CreateChannel(t.Context(), channels.Channel{Kind: "radio", Name: "night", Settings: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.CreateChannel(t.Context(), project.ID, channels.Group, "all", map[string]string{"channels": "night"}); err != nil {
+	if _, err := other.Project(project.ID()).CreateChannel(t.Context(), channels.Channel{Kind: channels.Group, Name: "all", Settings: map[string]string{"channels": "night"}}); err != nil {
 		t.Fatal(err)
 	}
 	text := s.export("p")
@@ -143,7 +143,7 @@ func TestUnknownKind(t *testing.T) {
 	if want := "f.yaml:6:15: " + unknown; !strings.HasPrefix(got, want) {
 		t.Errorf("a new channel: %s, want %s", got, want)
 	}
-	if list, err := other.Channels(t.Context(), project.ID); err != nil || list[0].ID != radio.ID || !maps.Equal(list[0].Settings, settings) {
+	if list, err := other.Project(project.ID()).Channels(t.Context()); err != nil || list[0].ID != radio.ID || !maps.Equal(list[0].Settings, settings) {
 		t.Errorf("stored %v, %v", list[0].Settings, err)
 	}
 }
@@ -169,9 +169,9 @@ func TestRoundTrip(t *testing.T) {
 			names = append(names, rapid.SampledFrom([]string{"ops", "a,b", "*", " x", "x", "00000000-0000-0000-0000-000000000001", "", "#y"}).Draw(rt, "channel"))
 		}
 		for _, channel := range names {
-			if _, err := s.mon.CreateChannel(t.Context(), project.ID, channels.Webhook, channel, map[string]string{
+			if _, err := project.CreateChannel(t.Context(), channels.Channel{Kind: channels.Webhook, Name: channel, Settings: map[string]string{
 				"url_up": "https://example.org/", "body_up": anyText(50).Draw(rt, "body"), "method_up": rapid.SampledFrom([]string{"", "PUT"}).Draw(rt, "method"),
-			}); err != nil {
+			}}); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -193,7 +193,7 @@ func TestRoundTrip(t *testing.T) {
 		} else {
 			spec.Timeout = new(time.Duration(rapid.Int64Range(60, 31_536_000).Draw(rt, "timeout")) * time.Second)
 		}
-		c, err := s.mon.Create(t.Context(), project.ID, spec)
+		c, err := project.Create(t.Context(), spec)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -205,11 +205,11 @@ func TestRoundTrip(t *testing.T) {
 		if p := s.plan(doc, declare.Options{Prune: true}); p.String() != "" {
 			rt.Fatalf("applying an export would change something:\n%s\n%s", p, text)
 		}
-		fresh, err := checks.New(project.ID, doc.Projects[0].Checks[0].Spec, noon)
+		fresh, err := checks.New(project.ID(), doc.Projects[0].Checks[0].Spec, noon)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if fields, _ := declare.Compare(c, fresh); len(fields) > 0 {
+		if fields, _ := declare.Compare(*c.Check, fresh); len(fields) > 0 {
 			rt.Fatalf("a new check would differ: %v\n%s", fields, text)
 		}
 	})

@@ -134,11 +134,11 @@ func (s site) create(project string, spec checks.Spec) checks.Check {
 	if err != nil {
 		s.Fatal(err)
 	}
-	c, err := s.mon.Create(s.Context(), p.ID, spec)
+	c, err := p.Create(s.Context(), spec)
 	if err != nil {
 		s.Fatal(err)
 	}
-	return c
+	return *c.Check
 }
 
 func equal(t *testing.T, what string, got, want any) {

@@ -109,7 +109,7 @@ func TestPrune(t *testing.T) {
 		s.create("backups", checks.Spec{Name: new("two"), Slug: new("twin")})
 		s.create("other", checks.Spec{Slug: new("safe")})
 		for range 2 {
-			if _, err := s.mon.CreateChannel(t.Context(), s.state("backups").Project.ID, channels.Email, "twin", map[string]string{"to": "a@example.org"}); err != nil {
+			if _, err := s.mon.Project(s.state("backups").Project.ID).CreateChannel(t.Context(), channels.Channel{Kind: channels.Email, Name: "twin", Settings: map[string]string{"to": "a@example.org"}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -166,7 +166,7 @@ f.yaml:11:12: 2 checks of the project "backups" have the slug "twin"; only one m
 f.yaml:12:31: channels: no integration has the id or name "nobody"
 f.yaml:14:32: channels: no integration has the id or name "ops"`)
 	equal(t, "afterwards", s.export("backups"), before)
-	if _, err := s.mon.ProjectByName(t.Context(), "fresh"); !errors.Is(err, checks.ErrNotFound) {
+	if _, err := s.mon.Projects().ByName(t.Context(), "fresh"); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("project fresh: %v", err)
 	}
 }
@@ -202,11 +202,11 @@ f.yaml:25:9: an API key gives access to one project, and the file has 2; choose 
 // Apply stops at the first change that fails, and the error says how many changes it made. Applying again makes the rest.
 func TestFailure(t *testing.T) {
 	s := open(t, dbtest.SQLite(t))
-	project, _, err := s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "small", MaxChecks: 2})
+	project, _, err := s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "small", MaxChecks: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.mon.Create(t.Context(), project.ID, checks.Spec{Slug: new("old")}); err != nil {
+	if _, err := s.mon.Project(project.ID).Create(t.Context(), checks.Spec{Slug: new("old")}); err != nil {
 		t.Fatal(err)
 	}
 	const file = "checks: [{slug: a}, {slug: b}]"

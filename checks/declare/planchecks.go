@@ -121,7 +121,7 @@ func (p *projectPlanner) compareCheck(want Check, have, target checks.Check) {
 	p.change(want.places.of(""), Change{
 		Action: Update, Type: "check", Name: *want.Slug, Fields: fields,
 		run: func(ctx context.Context, a *applying, _ uuid.UUID) error {
-			return a.target.UpdateCheck(ctx, have.ID, spec)
+			return a.target.UpdateCheck(ctx, have.ProjectID, have.ID, spec)
 		},
 	})
 }
@@ -129,7 +129,9 @@ func (p *projectPlanner) compareCheck(want Check, have, target checks.Check) {
 func (p *projectPlanner) deleteCheck(have checks.Check) {
 	p.change(p.want.places.of("checks"), Change{
 		Action: Delete, Type: "check", Name: have.Slug,
-		run: func(ctx context.Context, a *applying, _ uuid.UUID) error { return a.target.DeleteCheck(ctx, have.ID) },
+		run: func(ctx context.Context, a *applying, _ uuid.UUID) error {
+			return a.target.DeleteCheck(ctx, have.ProjectID, have.ID)
+		},
 	})
 }
 

@@ -32,9 +32,9 @@ type Target interface {
 	// CreateCheck creates a check. The spec has a slug.
 	CreateCheck(ctx context.Context, projectID uuid.UUID, spec checks.Spec) error
 	// UpdateCheck changes the settings of a check that are not nil in spec.
-	UpdateCheck(ctx context.Context, id uuid.UUID, spec checks.Spec) error
+	UpdateCheck(ctx context.Context, projectID, id uuid.UUID, spec checks.Spec) error
 	// DeleteCheck deletes a check. It succeeds if the check is already gone.
-	DeleteCheck(ctx context.Context, id uuid.UUID) error
+	DeleteCheck(ctx context.Context, projectID, id uuid.UUID) error
 }
 
 // Administrator is a [Target] that can also create projects and manage channels. The API cannot.
@@ -56,15 +56,15 @@ func OnMonitor(mon *monitor.Monitor) Administrator { return local{mon} }
 type local struct{ mon *monitor.Monitor }
 
 func (l local) Read(ctx context.Context, project string) (State, error) {
-	s := State{Types: l.mon.ChannelKinds()}
+	s := State{Types: l.mon.Views().Kinds()}
 	var err error
-	if s.Project, err = l.mon.ProjectByName(ctx, project); err != nil {
+	if s.Project, err = l.mon.Projects().ByName(ctx, project); err != nil {
 		return s, err
 	}
-	if s.Channels, err = l.mon.Channels(ctx, s.Project.ID); err != nil {
+	if s.Channels, err = l.mon.Project(s.Project.ID).Channels(ctx); err != nil {
 		return State{}, err
 	}
-	if s.Checks, err = l.mon.Checks(ctx, s.Project.ID, monitor.CheckQuery{}); err != nil {
+	if s.Checks, err = l.mon.Views().Checks(ctx, s.Project.ID, checks.Query{}); err != nil {
 		return State{}, err
 	}
 	return s, nil
@@ -72,36 +72,48 @@ func (l local) Read(ctx context.Context, project string) (State, error) {
 
 // CreateCheck upserts, so that two programs that apply the same file at once create only one check.
 func (l local) CreateCheck(ctx context.Context, projectID uuid.UUID, spec checks.Spec) error {
-	_, _, err := l.mon.Upsert(ctx, projectID, spec, checks.UniqueSlug)
-	return err
+	_, _, err := l.mon.Project(projectID).Upsert(ctx, spec, checks.UniqueSlug)
+	return bare(err)
 }
 
-func (l local) UpdateCheck(ctx context.Context, id uuid.UUID, spec checks.Spec) error {
-	_, err := l.mon.Update(ctx, id, spec)
-	return err
+func (l local) UpdateCheck(ctx context.Context, projectID, id uuid.UUID, spec checks.Spec) error {
+	_, err := l.mon.Project(projectID).Update(ctx, id, spec)
+	return bare(err)
 }
 
-func (l local) DeleteCheck(ctx context.Context, id uuid.UUID) error {
-	_, err := l.mon.Delete(ctx, id)
+func (l local) DeleteCheck(ctx context.Context, projectID, id uuid.UUID) error {
+	_, err := l.mon.Project(projectID).Delete(ctx, id)
 	return unlessGone(err)
 }
 
 func (l local) CreateProject(ctx context.Context, spec monitor.ProjectSpec) (checks.Project, monitor.Keys, error) {
-	return l.mon.CreateProject(ctx, spec)
+	project, keys, err := l.mon.Projects().Create(ctx, spec)
+	return project, keys, bare(err)
 }
 
 func (l local) CreateChannel(ctx context.Context, c channels.Channel) error {
-	_, err := l.mon.AddChannel(ctx, c)
-	return err
+	_, err := l.mon.Project(c.ProjectID).CreateChannel(ctx, c)
+	return bare(err)
 }
 
 func (l local) UpdateChannel(ctx context.Context, c channels.Channel) error {
-	_, err := l.mon.UpdateChannel(ctx, c.ProjectID, c.ID, c.Settings, c.Sources)
-	return err
+	_, err := l.mon.Project(c.ProjectID).UpdateChannel(ctx, c.ID, func(saved channels.Channel) (channels.Channel, error) {
+		saved.Settings, saved.Sources = c.Settings, c.Sources
+		return saved, nil
+	})
+	return bare(err)
 }
 
 func (l local) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
-	return unlessGone(l.mon.DeleteChannel(ctx, projectID, id))
+	return unlessGone(l.mon.Project(projectID).DeleteChannel(ctx, id))
+}
+
+// bare returns an error without what a monitor says it is about: a plan names its steps itself.
+func bare(err error) error {
+	if e, ok := err.(*monitor.Error); ok {
+		return e.Err
+	}
+	return err
 }
 
 // unlessGone returns the error of a deletion, or nil if there was nothing left to delete.
@@ -109,5 +121,5 @@ func unlessGone(err error) error {
 	if errors.Is(err, checks.ErrNotFound) {
 		return nil
 	}
-	return err
+	return bare(err)
 }

@@ -116,14 +116,14 @@ func ExampleSync() {
 				Use:  func(r job.Reporter) { _ = r.Success(ctx, nil) },
 			})
 		}
-		if err := job.Sync(ctx, mon.Registry(project.ID), "hourly", entries); err != nil {
+		if err := job.Sync(ctx, project, "hourly", entries); err != nil {
 			panic(err)
 		}
 	}
 	sync("Copy files", "Send mail")
 	sync("Send mail") // the program starts again without the first job
 
-	list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
+	list, err := mon.Views().Checks(ctx, project.ID(), checks.Query{})
 	if err != nil {
 		panic(err)
 	}

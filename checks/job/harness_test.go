@@ -67,7 +67,7 @@ func each(t *testing.T, test func(t *testing.T, p place)) {
 	})
 	t.Run("embedded", func(t *testing.T) {
 		p, _, _ := open(t)
-		p.limit, p.registry = monitor.MaxBody, p.mon.Registry(p.project)
+		p.limit, p.registry = monitor.MaxBody, p.mon.Project(p.project)
 		p.reporter = func(_ *testing.T, id uuid.UUID) job.Reporter { return p.mon.Job(id) }
 		test(t, p)
 	})
@@ -98,7 +98,7 @@ func open(t *testing.T) (p place, url, key string) {
 	var err error
 	p.mon, err = monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Now: p.clock.Now, Logger: quiet, Job: p.config, Channels: standard.Kinds(), DeliveredElsewhere: true})
 	must(t, err)
-	project, keys, err := p.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "jobs"})
+	project, keys, err := p.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "jobs"})
 	must(t, err)
 	p.project = project.ID
 	signer, err := badges.NewSigner([]byte("0123456789abcdef0123456789abcdef"))
@@ -116,21 +116,21 @@ func open(t *testing.T) (p place, url, key string) {
 // create creates a check.
 func (p place) create(t *testing.T) checks.Check {
 	t.Helper()
-	c, err := p.mon.Create(t.Context(), p.project, checks.Spec{})
+	c, err := p.mon.Project(p.project).Create(t.Context(), checks.Spec{})
 	must(t, err)
-	return c
+	return *c.Check
 }
 
 // log returns the pings of a check, oldest first, and their bodies.
 func (p place) log(t *testing.T, id uuid.UUID) (list []pings.Ping, bodies []string) {
 	t.Helper()
-	list, err := p.mon.Pings(t.Context(), id)
+	list, err := p.mon.Project(p.project).Pings(t.Context(), id)
 	must(t, err)
 	slices.Reverse(list)
 	for _, ping := range list {
 		var body []byte
 		if ping.BodySize > 0 {
-			body, err = p.mon.PingBody(t.Context(), id, ping.N)
+			body, err = p.mon.Project(p.project).PingBody(t.Context(), id, ping.N)
 			must(t, err)
 		}
 		bodies = append(bodies, string(body))

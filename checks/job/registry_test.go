@@ -8,15 +8,15 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
 // bySlug returns the check of the project with a slug.
 func (p place) bySlug(t *testing.T, slug string) checks.Check {
 	t.Helper()
-	list, err := p.mon.Checks(t.Context(), p.project, monitor.CheckQuery{Slug: &slug})
+	list, err := p.mon.Views().Checks(t.Context(), p.project, checks.Query{Slug: slug})
 	must(t, err)
 	if len(list) != 1 {
 		t.Fatalf("%d checks have the slug %s", len(list), slug)
@@ -26,7 +26,7 @@ func (p place) bySlug(t *testing.T, slug string) checks.Check {
 
 func TestRegister(t *testing.T) {
 	each(t, func(t *testing.T, p place) {
-		ops, err := p.mon.CreateChannel(t.Context(), p.project, "email", "ops", map[string]string{"to": "ops@example.org"})
+		ops, err := p.mon.Project(p.project).CreateChannel(t.Context(), channels.Channel{Kind: "email", Name: "ops", Settings: map[string]string{"to": "ops@example.org"}})
 		must(t, err)
 		spec := checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *"), TZ: new("Europe/Riga")}
 		r, err := p.registry.Register(t.Context(), spec)
@@ -39,7 +39,7 @@ func TestRegister(t *testing.T) {
 		}
 
 		// Somebody removes the channel and sets the grace time. The next start of the program leaves both alone.
-		_, err = p.mon.Update(t.Context(), c.ID, checks.Spec{Channels: new(""), Grace: new(2 * time.Hour)})
+		_, err = p.mon.Project(c.ProjectID).Update(t.Context(), c.ID, checks.Spec{Channels: new(""), Grace: new(2 * time.Hour)})
 		must(t, err)
 		spec.Schedule = new("0 4 * * *")
 		_, err = p.registry.Register(t.Context(), spec)
@@ -76,7 +76,7 @@ func TestRegisterRefuses(t *testing.T) {
 		if err := p.registry.PauseExcept(t.Context(), "", []string{"a"}); err == nil {
 			t.Error("an empty tag was accepted")
 		}
-		if list, err := p.mon.Checks(t.Context(), p.project, monitor.CheckQuery{}); err != nil || len(list) != 0 {
+		if list, err := p.mon.Views().Checks(t.Context(), p.project, checks.Query{}); err != nil || len(list) != 0 {
 			t.Errorf("%+v, %v", list, err)
 		}
 	})
@@ -85,12 +85,12 @@ func TestRegisterRefuses(t *testing.T) {
 func TestPauseExcept(t *testing.T) {
 	each(t, func(t *testing.T, p place) {
 		create := func(slug string, tags ...string) uuid.UUID {
-			c, err := p.mon.Create(t.Context(), p.project, checks.Spec{Slug: &slug, Tags: tags})
+			c, err := p.mon.Project(p.project).Create(t.Context(), checks.Spec{Slug: &slug, Tags: tags})
 			must(t, err)
 			return c.ID
 		}
 		ids := []uuid.UUID{create("kept", "cron"), create("removed", "prod", "cron"), create("other", "cronlike"), create("", "cron"), create("paused", "cron")}
-		paused, err := p.mon.Pause(t.Context(), ids[4])
+		paused, err := p.mon.Project(p.project).Pause(t.Context(), ids[4])
 		must(t, err)
 		p.clock.Advance(time.Hour)
 		states := func() (list []checks.Status) {
@@ -103,7 +103,7 @@ func TestPauseExcept(t *testing.T) {
 		}
 		must(t, p.registry.PauseExcept(t.Context(), "cron", []string{"kept", "unknown"}))
 		equal(t, "states", states(), []checks.Status{"new", "paused", "new", "new", "paused"})
-		if c, err := p.mon.Check(t.Context(), ids[4]); err != nil || !c.StoredSince.Equal(paused.StoredSince) {
+		if c, err := p.mon.Check(t.Context(), ids[4]); err != nil || !c.StoredSince.Equal(paused.Check.StoredSince) {
 			t.Errorf("paused again at %v, %v", c.StoredSince, err)
 		}
 

@@ -16,11 +16,11 @@ func BenchmarkPing(b *testing.B) {
 	dbtest.Each(b, func(b *testing.B, db dbtest.DB) {
 		mon, err := monitor.New(db.Open(b), nil)
 		must(b, err)
-		project, err := mon.OpenProject(b.Context(), "p")
+		project, err := on(mon).OpenProject(b.Context(), "p")
 		must(b, err)
 		list := make([]checks.Check, 1000)
 		for i := range list {
-			list[i], err = mon.Create(b.Context(), project.ID, checks.Spec{})
+			list[i], err = on(mon).Create(b.Context(), project.ID, checks.Spec{})
 			must(b, err)
 		}
 		var next atomic.Int64

@@ -9,13 +9,9 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// ErrBodyUnavailable means that object storage is unavailable, so its bodies cannot be read now (server/API.md section
-// 4.9). The operation may succeed later. It is the error of package checks under the same name.
-var ErrBodyUnavailable = checks.ErrBodyUnavailable
-
 // BodyStore keeps the bodies of pings outside the database. Package s3store has one for S3-compatible object storage.
 // It is safe for concurrent use. Its methods return soon after ctx ends, and should return within seconds even if the
-// storage hangs. If an error concerns the storage as a whole, not one object, it wraps [ErrBodyUnavailable], and the
+// storage hangs. If an error concerns the storage as a whole, not one object, it wraps [checks.ErrBodyUnavailable], and the
 // monitor pauses.
 type BodyStore interface {
 	// Put stores an object. When Put returns nil, the object is durable and the monitor deletes the database's copy.
@@ -28,11 +24,9 @@ type BodyStore interface {
 	Remove(ctx context.Context, keys []string) error
 }
 
-// PingBody returns the body of ping number n as it was received (server/API.md section 4.9), from the database or from
-// object storage. The error is [checks.ErrNotFound] if the check does not exist, [Monitor.Pings] does not return the
-// ping, or the ping has no body. It is [ErrBodyUnavailable] if object storage is unavailable.
-func (m *Monitor) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, error) {
-	limit, err := m.admin.PingLimit(ctx, id)
+// pingBody returns the body of ping number n of a check.
+func (m *Monitor) pingBody(ctx context.Context, projectID, id uuid.UUID, n int64) ([]byte, error) {
+	limit, err := m.admin.PingLimit(ctx, projectID, id)
 	if err != nil {
 		return nil, err
 	}
@@ -47,19 +41,4 @@ func (m *Monitor) PingBody(ctx context.Context, id uuid.UUID, n int64) ([]byte, 
 	default:
 		return m.bodies.Read(ctx, found[0])
 	}
-}
-
-// UploadBodies moves all bodies that are due and larger than [Config].BodyThreshold from the database to object
-// storage, and returns how many it moved. [Monitor.Run] calls it every [Config].BodyEvery. The error is
-// [ErrBodyUnavailable] if object storage is unavailable; the bodies then stay in the database. If object storage
-// refuses one body, UploadBodies logs that and retries it later.
-func (m *Monitor) UploadBodies(ctx context.Context) (moved int, err error) {
-	return m.bodies.Upload(ctx)
-}
-
-// RemoveBodies removes all objects that are due and whose pings no longer exist, and returns how many it removed.
-// [Monitor.Run] calls it every [Config].BodyEvery. The error is [ErrBodyUnavailable] if object storage is unavailable;
-// a later call then removes the objects.
-func (m *Monitor) RemoveBodies(ctx context.Context) (removed int, err error) {
-	return m.bodies.Remove(ctx)
 }

@@ -114,9 +114,9 @@ func TestObjectsAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 		pruneAll(t, s.Monitor)
-		sh.set(func(s *shelf) { s.down = monitor.ErrBodyUnavailable })
+		sh.set(func(s *shelf) { s.down = checks.ErrBodyUnavailable })
 		for range 3 {
-			if n, err := s.RemoveBodies(t.Context()); n != 0 || !errors.Is(err, monitor.ErrBodyUnavailable) {
+			if n, err := s.RemoveBodies(t.Context()); n != 0 || !errors.Is(err, checks.ErrBodyUnavailable) {
 				t.Errorf("%d objects removed, %v", n, err)
 			}
 		}
@@ -192,7 +192,7 @@ func TestNoOrphans(t *testing.T) {
 		sh.refuse = func(string) error {
 			switch rand.IntN(10) {
 			case 0:
-				return monitor.ErrBodyUnavailable
+				return checks.ErrBodyUnavailable
 			case 1:
 				return errors.New("refused")
 			}
@@ -210,7 +210,7 @@ func TestNoOrphans(t *testing.T) {
 							return
 						default:
 						}
-						if _, err := task(t.Context()); err != nil && !errors.Is(err, monitor.ErrBodyUnavailable) {
+						if _, err := task(t.Context()); err != nil && !errors.Is(err, checks.ErrBodyUnavailable) {
 							t.Error(err)
 							return
 						}

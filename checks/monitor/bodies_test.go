@@ -168,10 +168,10 @@ func TestBodiesMove(t *testing.T) {
 
 		// Without object storage, only bodies in the database can be read.
 		without := s.another(t, open(), nil)
-		if _, err := without.PingBody(t.Context(), c.ID, 2); !errors.Is(err, monitor.ErrBodyUnavailable) {
+		if _, err := on(without).PingBody(t.Context(), c.ID, 2); !errors.Is(err, checks.ErrBodyUnavailable) {
 			t.Errorf("without object storage: %v, want ErrBodyUnavailable", err)
 		}
-		if body, err := without.PingBody(t.Context(), c.ID, 1); err != nil || string(body) != "tiny" {
+		if body, err := on(without).PingBody(t.Context(), c.ID, 1); err != nil || string(body) != "tiny" {
 			t.Errorf("a body in the database: %q, %v", body, err)
 		}
 		if n, err := without.UploadBodies(t.Context()); n != 0 || err != nil {
@@ -194,9 +194,9 @@ func TestBodyErrors(t *testing.T) {
 	s.pingBody(t, c, "large")
 	upload(t, s.Monitor, 1)
 	odd := errors.New("odd")
-	for _, down := range []error{fmt.Errorf("%w: refused", monitor.ErrBodyUnavailable), odd, context.DeadlineExceeded} {
+	for _, down := range []error{fmt.Errorf("%w: refused", checks.ErrBodyUnavailable), odd, context.DeadlineExceeded} {
 		sh.set(func(s *shelf) { s.down = down })
-		if _, err := s.PingBody(t.Context(), c.ID, 1); !errors.Is(err, monitor.ErrBodyUnavailable) || !errors.Is(err, down) {
+		if _, err := s.PingBody(t.Context(), c.ID, 1); !errors.Is(err, checks.ErrBodyUnavailable) || !errors.Is(err, down) {
 			t.Errorf("%v became %v", down, err)
 		}
 	}
@@ -206,7 +206,7 @@ func TestBodyErrors(t *testing.T) {
 			s.objects[key] = []byte("cut")
 		}
 	})
-	if _, err := s.PingBody(t.Context(), c.ID, 1); !errors.Is(err, monitor.ErrBodyUnavailable) {
+	if _, err := s.PingBody(t.Context(), c.ID, 1); !errors.Is(err, checks.ErrBodyUnavailable) {
 		t.Errorf("an object of another size: %v", err)
 	}
 }
@@ -217,14 +217,14 @@ func TestBodiesOutage(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() database) {
 		s, sh := withBodies(t, open())
 		c := s.create(t, checks.Spec{})
-		sh.set(func(s *shelf) { s.down = monitor.ErrBodyUnavailable })
+		sh.set(func(s *shelf) { s.down = checks.ErrBodyUnavailable })
 		var want []string
 		for i := range 200 {
 			want = append(want, fmt.Sprint("body ", i))
 		}
 		s.pingBody(t, c, want...)
 		for range 20 {
-			if n, err := s.UploadBodies(t.Context()); n != 0 || !errors.Is(err, monitor.ErrBodyUnavailable) {
+			if n, err := s.UploadBodies(t.Context()); n != 0 || !errors.Is(err, checks.ErrBodyUnavailable) {
 				t.Fatalf("%d bodies moved, %v", n, err)
 			}
 		}
@@ -295,11 +295,11 @@ func TestRunMovesBodies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, _, err := mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
+		p, _, err := on(mon).CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := setup{Monitor: mon, project: p}
+		s := setup{verbs: on(mon), project: p}
 		c := s.create(t, checks.Spec{Timeout: new(24 * time.Hour)})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -313,7 +313,7 @@ func TestRunMovesBodies(t *testing.T) {
 		}
 		var attempts []time.Time
 		sh.set(func(s *shelf) {
-			s.down = fmt.Errorf("%w: away", monitor.ErrBodyUnavailable)
+			s.down = fmt.Errorf("%w: away", checks.ErrBodyUnavailable)
 			s.onPut = func(string) { sh.set(func(*shelf) { attempts = append(attempts, time.Now()) }) }
 		})
 		s.pingBody(t, c, large)

@@ -24,7 +24,7 @@ import (
 
 // feedSetup is a monitor in memory with OnAlert, a project and a subscription to all its changes.
 type feedSetup struct {
-	*monitor.Monitor
+	verbs
 	project checks.Project
 	changes <-chan monitor.Change
 	onAlert func() error
@@ -148,7 +148,7 @@ func TestChangesOfAnything(t *testing.T) {
 				_, err := f.Deliver(ctx)
 				return err
 			}, check(delivery)},
-			{"retry", func() error { _, err := f.RetryFailedDeliveries(ctx, f.project.ID); return err }, check(delivery)},
+			{"retry", func() error { _, err := f.RetryDeliveries(ctx, f.project.ID); return err }, check(delivery)},
 			{"success", func() error {
 				f.onAlert = func() error { return nil }
 				_, err := f.Deliver(ctx)
@@ -165,7 +165,7 @@ func TestChangesOfAnything(t *testing.T) {
 				ofProject(f.project.ID, monitor.ChangedChannels|monitor.ChangedSettings|monitor.ChangedDeliveries)},
 			{"new key", func() (err error) { _, key, err = f.CreateKey(ctx, f.project.ID, true); return err },
 				ofProject(f.project.ID, monitor.ChangedProject)},
-			{"revoked key", func() error { return f.RevokeKey(ctx, f.project.ID, key.ID) }, ofProject(f.project.ID, monitor.ChangedProject)},
+			{"revoked key", func() error { return f.DeleteKey(ctx, f.project.ID, key.ID) }, ofProject(f.project.ID, monitor.ChangedProject)},
 			{"new status page", func() (err error) {
 				page, err = f.CreateStatusPage(ctx, checks.StatusPage{ProjectID: f.project.ID, Slug: "acme", Title: "Acme"})
 				return err
@@ -183,7 +183,7 @@ func TestChangesOfAnything(t *testing.T) {
 		other, err := f.OpenProject(ctx, "other")
 		must(t, err)
 		changed(t, f.changes, "new project", ofProject(other.ID, monitor.ChangedProject))
-		must(t, f.DeleteProject(ctx, other.ID))
+		must(t, f.Projects().Delete(ctx, other.ID))
 		changed(t, f.changes, "removed project", ofProject(other.ID, monitor.ChangedAnything))
 	})
 }
@@ -198,7 +198,7 @@ func TestChangesOfFailures(t *testing.T) {
 		if _, err := f.Resume(t.Context(), c.ID); err == nil {
 			t.Error("a check that is not paused was resumed")
 		}
-		if err := f.RevokeKey(t.Context(), f.project.ID, uuid.New()); err == nil {
+		if err := f.DeleteKey(t.Context(), f.project.ID, uuid.New()); err == nil {
 			t.Error("an unknown key was revoked")
 		}
 		unchanged(t, f.changes, "failed operations")
@@ -340,11 +340,11 @@ func TestLostCommitIsReported(t *testing.T) {
 		mon, err := monitor.New(database{lossy{memory.Contract()}}, nil)
 		must(t, err)
 		changes := mon.Changes(t.Context())
-		_, _, err = mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
-		if !errors.Is(err, monitor.ErrUnavailable) {
+		_, _, err = on(mon).CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
+		if !errors.Is(err, checks.ErrUnavailable) {
 			t.Fatal(err)
 		}
-		project, err := mon.ProjectByName(t.Context(), "p")
+		project, err := mon.Projects().ByName(t.Context(), "p")
 		must(t, err)
 		changed(t, changes, "a new project", ofProject(project.ID, monitor.ChangedProject))
 	})
@@ -393,9 +393,9 @@ func TestFeedEndsWithStore(t *testing.T) {
 		mon, err := monitor.New(database{s}, &monitor.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		must(t, err)
 		mon.Changes(t.Context())
-		project, err := mon.OpenProject(t.Context(), "p")
+		project, err := on(mon).OpenProject(t.Context(), "p")
 		must(t, err)
-		c, err := mon.Create(t.Context(), project.ID, checks.Spec{})
+		c, err := on(mon).Create(t.Context(), project.ID, checks.Spec{})
 		must(t, err)
 		_, err = mon.Ping(t.Context(), c.ID, pings.Signal{})
 		must(t, err)

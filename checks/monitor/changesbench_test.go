@@ -31,11 +31,11 @@ func BenchmarkPingWithFeed(b *testing.B) {
 		}{{"silent", database{silent{full.Contract()}}, 0}, {"none", full, 0}, {"100", full, 100}} {
 			mon, err := monitor.New(v.store, nil)
 			must(b, err)
-			project, err := mon.OpenProject(b.Context(), "p")
+			project, err := on(mon).OpenProject(b.Context(), "p")
 			must(b, err)
 			list := make([]checks.Check, 1000)
 			for i := range list {
-				list[i], err = mon.Create(b.Context(), project.ID, checks.Spec{Name: new(fmt.Sprint(i))})
+				list[i], err = on(mon).Create(b.Context(), project.ID, checks.Spec{Name: new(fmt.Sprint(i))})
 				must(b, err)
 			}
 			b.Run(v.name, func(b *testing.B) {

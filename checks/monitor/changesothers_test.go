@@ -30,7 +30,7 @@ import (
 
 // server is one of several monitors on a database.
 type server struct {
-	*monitor.Monitor
+	verbs
 	store *sqlstore.Store
 }
 
@@ -38,7 +38,7 @@ func newServer(t testing.TB, s *sqlstore.Store) server {
 	t.Helper()
 	mon, err := monitor.New(s, &monitor.Config{Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
-	return server{mon, s}
+	return server{on(mon), s}
 }
 
 // listens subscribes, and waits until the server hears of others.
@@ -161,7 +161,7 @@ const shortLivedVar = "ROLLCALL_TEST_SHORT_LIVED"
 func shortLived(t *testing.T, url string) {
 	db := dbtest.DB{URL: url}
 	mon := newServer(t, db.Open(t))
-	project, err := mon.ProjectByName(t.Context(), "p")
+	project, err := mon.Projects().ByName(t.Context(), "p")
 	must(t, err)
 	_, _, err = mon.CreateKey(t.Context(), project.ID, true)
 	must(t, err)

@@ -2,29 +2,27 @@ package monitor
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/admin"
 )
 
-// CreateChannel adds a channel to a project. Spec.Channels can use its name only if that is non-empty, unique and free of
-// commas. A program that creates its channels at each start calls [Monitor.UpsertChannel] instead. Errors:
-// *[checks.FieldError] for the name, those of [channels.Validate] for kind and settings, *[channels.NotConfiguredError] if nobody would deliver
-// its alerts (see [Config].Channels), *[channels.SettingError] for a receiver that is out of reach and for a group, [checks.ErrNotFound] for the project.
-func (m *Monitor) CreateChannel(ctx context.Context, projectID uuid.UUID, kind channels.Kind, name string, settings map[string]string) (channels.Channel, error) {
-	return m.AddChannel(ctx, channels.Channel{ProjectID: projectID, Kind: kind, Name: name, Settings: settings})
+// CreateChannel adds a channel with the kind, name, settings and sources of c, and its identifier if that is not zero, so
+// that a call that is repeated adds no other. It ignores the other fields of c and sets them in the channel that it returns. Spec.Channels can use its name only if that is non-empty, unique and free of commas.
+// A program that creates its channels at each start calls [Project.UpsertChannel] instead. Errors: *[checks.FieldError] for
+// the name, those of [channels.Validate] for kind and settings; *[channels.NotConfiguredError] if nobody would deliver its
+// alerts, see [Config].Channels; *[channels.SettingError] for a receiver that is out of reach and for a group; [checks.ErrExists] if the project has a channel with the identifier.
+func (p *Project) CreateChannel(ctx context.Context, c channels.Channel) (channels.Channel, error) {
+	c.ProjectID = p.id
+	c, err := p.mon.admin.CreateChannel(ctx, c)
+	return c, p.about(err)
 }
 
-// AddChannel does what [Monitor.CreateChannel] does, with the project, kind, name, settings and sources of c, and its
-// identifier if that is not zero, so that a call that is repeated adds no other. It ignores the other fields of c and sets
-// them in the channel that it returns. Error: [checks.ErrExists] if the project has a channel with the identifier.
-func (m *Monitor) AddChannel(ctx context.Context, c channels.Channel) (channels.Channel, error) {
-	return m.admin.AddChannel(ctx, c)
-}
-
-// ChannelChange says what [Monitor.UpsertChannel] did.
+// ChannelChange says what [Project.UpsertChannel] did.
 type ChannelChange = admin.ChannelChange
 
 // The changes of a channel.
@@ -34,39 +32,76 @@ const (
 	ChannelUnchanged = admin.ChannelUnchanged // the settings were the same
 )
 
-// UpsertChannel makes sure that the project has a channel with this name, kind and settings: it creates the channel,
-// replaces its settings or leaves it as it is, and says which. The checks that use the channel stay the same. Of
-// concurrent calls with the same name, one creates the channel. Errors: those of [Monitor.CreateChannel], and
+// UpsertChannel makes sure that the project has a channel with the name, kind and settings of c: it creates the channel,
+// replaces its settings and sources or leaves it as it is, and says which. The checks that use the channel stay the same. Of
+// concurrent calls with the same name, one creates the channel. Errors: those of [Project.CreateChannel], and
 // *[checks.FieldError] for an empty name, a name that several channels have, and a channel of another kind.
-func (m *Monitor) UpsertChannel(ctx context.Context, projectID uuid.UUID, kind channels.Kind, name string, settings map[string]string) (c channels.Channel, change ChannelChange, err error) {
-	return m.admin.UpsertChannel(ctx, projectID, kind, name, settings)
+func (p *Project) UpsertChannel(ctx context.Context, c channels.Channel) (_ channels.Channel, change ChannelChange, err error) {
+	c.ProjectID = p.id
+	c, change, err = p.mon.admin.UpsertChannel(ctx, c)
+	return c, change, p.about(err)
 }
 
-// UpdateChannel replaces all settings of a channel and their sources; see [channels.Channel]. The checks that use it
-// stay the same. What stays as it is passes; see [channels.Validate]. Errors: those of [Monitor.CreateChannel] for new
-// settings, [checks.ErrNotFound].
-func (m *Monitor) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, settings, sources map[string]string) (channels.Channel, error) {
-	return m.admin.UpdateChannel(ctx, projectID, id, settings, sources)
-}
-
-// UpdateChannelFunc changes the name, the settings and their sources of a channel to those that edit returns. Edit gets the
+// UpdateChannel changes the name, the settings and their sources of a channel to those that edit returns. Edit gets the
 // stored channel, in a transaction, so that nothing changes between; it may be called again. The monitor ignores other
-// changes. The checks that use the channel stay the same. Errors: those of edit, *[checks.FieldError] for the name, those
-// of [Monitor.UpdateChannel].
-func (m *Monitor) UpdateChannelFunc(ctx context.Context, projectID, id uuid.UUID, edit func(channels.Channel) (channels.Channel, error)) (channels.Channel, error) {
-	return m.admin.UpdateChannelFunc(ctx, projectID, id, edit)
+// changes. The checks that use the channel stay the same. Errors: those of edit, as they are; *[checks.FieldError] for the
+// name; those of [Project.CreateChannel] for new settings; [checks.ErrNotFound]. What stays as it is
+// passes; see [channels.Validate].
+func (p *Project) UpdateChannel(ctx context.Context, id uuid.UUID, edit func(channels.Channel) (channels.Channel, error)) (channels.Channel, error) {
+	var refused error
+	c, err := p.mon.admin.UpdateChannel(ctx, p.id, id, func(c channels.Channel) (channels.Channel, error) {
+		c, refused = edit(c)
+		return c, refused
+	})
+	if refused != nil && err != nil {
+		return channels.Channel{}, refused
+	}
+	return c, about("channel", id, err)
 }
 
-// Channels returns the channels of a project, oldest first. Error: [checks.ErrNotFound].
-func (m *Monitor) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
-	return m.admin.Channels(ctx, projectID)
+// DeleteChannel removes a channel, takes it from all checks and deletes its deliveries. Error: [checks.ErrNotFound].
+func (p *Project) DeleteChannel(ctx context.Context, id uuid.UUID) error {
+	return about("channel", id, p.mon.admin.DeleteChannel(ctx, p.id, id))
 }
 
-// ChannelKinds returns the kinds of channels that [Monitor.CreateChannel] accepts, with their settings.
-func (m *Monitor) ChannelKinds() []channels.Type { return m.admin.Types }
-
-// DeleteChannel removes a channel of a project, takes it from all checks and deletes its deliveries. Error:
+// TestChannel sends a test alert to a channel, or to each member of a group. It neither records nor retries the attempt,
+// and closes the incident that the test has opened at an [channels.IncidentNotifier]. The error is that of the notifier,
+// with the text that [Delivery].Error would have; a *[channels.NotConfiguredError] if the kind has no notifier; or
 // [checks.ErrNotFound].
-func (m *Monitor) DeleteChannel(ctx context.Context, projectID, id uuid.UUID) error {
-	return m.admin.DeleteChannel(ctx, projectID, id)
+func (p *Project) TestChannel(ctx context.Context, id uuid.UUID) error {
+	project, err := p.mon.admin.Project(ctx, p.id)
+	if err != nil {
+		return p.about(err)
+	}
+	available, err := p.mon.store.Channels(ctx, p.id)
+	if err != nil {
+		return p.about(err)
+	}
+	if !slices.ContainsFunc(available, func(c channels.Channel) bool { return c.ID == id }) {
+		return about("channel", id, checks.ErrNotFound)
+	}
+	return p.mon.courier.Try(ctx, project, available, id)
+}
+
+// TryChannel does what [Project.TestChannel] does for a channel that need not be stored: with the kind, name and settings of
+// c. For a stored channel that is to change, c has its identifier. Errors: also those of [channels.Validate] and
+// [channels.ResolveGroup]; nothing is sent then.
+func (p *Project) TryChannel(ctx context.Context, c channels.Channel) error {
+	project, err := p.mon.admin.Project(ctx, p.id)
+	if err != nil {
+		return p.about(err)
+	}
+	available, err := p.mon.store.Channels(ctx, p.id)
+	if err != nil {
+		return p.about(err)
+	}
+	if c.ID == uuid.Nil {
+		c.ID = uuid.New()
+	}
+	c.ProjectID = p.id
+	if c.Settings, err = p.mon.admin.ValidSettings(available, c, c.Settings); err != nil {
+		return p.about(err)
+	}
+	available = slices.DeleteFunc(available, func(old channels.Channel) bool { return old.ID == c.ID })
+	return p.mon.courier.Try(ctx, project, append(available, c), c.ID)
 }

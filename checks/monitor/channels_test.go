@@ -70,8 +70,8 @@ func TestUpsertChannelDefaults(t *testing.T) {
 func TestUpsertChannelKeepsSources(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
 		settings, sources := map[string]string{"to": "ops@example.org"}, map[string]string{"to": "$ROLLCALL_OPS"}
-		_, err := s.AddChannel(t.Context(), channels.Channel{
-			ProjectID: s.project.ID, Kind: channels.Email, Name: "ops", Settings: settings, Sources: sources,
+		_, err := s.Monitor.Project(s.project.ID).CreateChannel(t.Context(), channels.Channel{
+			Kind: channels.Email, Name: "ops", Settings: settings, Sources: sources,
 		})
 		must(t, err)
 		for _, test := range []struct {
@@ -114,7 +114,7 @@ func TestUpsertChannelErrors(t *testing.T) {
 			{uuid.New(), channels.Email, "ops", mail, checks.ErrNotFound.Error()},
 		} {
 			c, change, err := s.UpsertChannel(ctx, test.project, test.kind, test.name, test.settings)
-			if err == nil || !strings.HasPrefix(err.Error(), test.want) || change != "" || c.ID != uuid.Nil {
+			if err == nil || !strings.HasPrefix(err.Error(), "monitor: project "+test.project.String()+": "+test.want) || change != "" || c.ID != uuid.Nil {
 				t.Errorf("%s %q: %v %v, error %v, want %s", test.kind, test.name, c, change, err, test.want)
 			}
 		}
@@ -145,14 +145,14 @@ func TestUpsertChannelAtOnce(t *testing.T) {
 	})
 }
 
-// TestUpdateChannelFunc changes the name and the settings of a channel by what is stored, and nothing if the function fails.
-func TestUpdateChannelFunc(t *testing.T) {
+// TestUpdateChannel changes the name and the settings of a channel by what is stored, and nothing if the function fails.
+func TestUpdateChannel(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
 		ctx := t.Context()
 		first, err := s.CreateChannel(ctx, s.project.ID, channels.Email, "ops", map[string]string{"to": "a@example.org"})
 		must(t, err)
 		check := s.create(t, checks.Spec{Channels: new("ops")})
-		changed, err := s.UpdateChannelFunc(ctx, s.project.ID, first.ID, func(c channels.Channel) (channels.Channel, error) {
+		changed, err := s.Monitor.Project(s.project.ID).UpdateChannel(ctx, first.ID, func(c channels.Channel) (channels.Channel, error) {
 			c.Name, c.Settings["to"] = "night", "b@example.org,"+c.Settings["to"]
 			c.Kind, c.ID = channels.Webhook, uuid.New() // ignored
 			return c, nil
@@ -172,7 +172,7 @@ func TestUpdateChannelFunc(t *testing.T) {
 			{first.ID, func(c channels.Channel) (channels.Channel, error) { c.Name = strings.Repeat("x", 101); return c, nil }, "name is too long"},
 			{uuid.New(), func(c channels.Channel) (channels.Channel, error) { return c, nil }, checks.ErrNotFound.Error()},
 		} {
-			if _, err := s.UpdateChannelFunc(ctx, s.project.ID, test.id, test.edit); err == nil || !strings.HasPrefix(err.Error(), test.text) {
+			if _, err := s.Monitor.Project(s.project.ID).UpdateChannel(ctx, test.id, test.edit); err == nil || !strings.Contains(err.Error(), test.text) {
 				t.Errorf("error %v, want %q", err, test.text)
 			}
 		}
@@ -199,7 +199,7 @@ func TestConfigured(t *testing.T) {
 		channels.SMS: `integrations of the kind "sms" are not configured on this server`,
 		"twice":      `integrations of the kind "twice" are not configured on this server`,
 	} {
-		err := mon.Configured(kind)
+		err := mon.Views().Configured(kind)
 		if lacks, ok := errors.AsType[*channels.NotConfiguredError](err); fmt.Sprint(err) != want || err != nil && (!ok || lacks.Kind != kind) {
 			t.Errorf("%s: %v, want %s", kind, err, want)
 		}
@@ -225,7 +225,7 @@ func TestReady(t *testing.T) {
 			case "1":
 				return &channels.NotConfiguredError{Kind: "pager", Missing: "no account"}
 			case "2": // somebody else changes the channel meanwhile
-				_, _, err := mon.UpsertChannel(ctx, project.ID, "pager", "renamed", map[string]string{"number": "9"})
+				_, _, err := on(mon).UpsertChannel(ctx, project.ID, "pager", "renamed", map[string]string{"number": "9"})
 				return err
 			}
 			return nil
@@ -236,10 +236,10 @@ func TestReady(t *testing.T) {
 		var err error
 		mon, err = monitor.New(store, &monitor.Config{Channels: []channels.Type{kind}, DeliveredElsewhere: elsewhere})
 		must(t, err)
-		project, err = mon.OpenProject(ctx, fmt.Sprint(elsewhere))
+		project, err = on(mon).OpenProject(ctx, fmt.Sprint(elsewhere))
 		must(t, err)
 		create := func(name, number string) string {
-			_, err := mon.CreateChannel(ctx, project.ID, "pager", name, map[string]string{"number": number})
+			_, err := on(mon).CreateChannel(ctx, project.ID, "pager", name, map[string]string{"number": number})
 			return fmt.Sprint(err)
 		}
 		if got := create("a", "0"); got != "pager: number is not assigned" {
@@ -251,21 +251,21 @@ func TestReady(t *testing.T) {
 		if got := create("b", "3"); got != "<nil>" {
 			t.Errorf("ready: %s", got)
 		}
-		list, err := mon.Channels(ctx, project.ID)
+		list, err := on(mon).Channels(ctx, project.ID)
 		must(t, err)
 		b := list[len(list)-1]
 		asked = nil
-		_, err = mon.UpdateChannelFunc(ctx, project.ID, b.ID, func(c channels.Channel) (channels.Channel, error) {
+		_, err = mon.Project(project.ID).UpdateChannel(ctx, b.ID, func(c channels.Channel) (channels.Channel, error) {
 			c.Name = "renamed"
 			return c, nil
 		})
 		must(t, err)
-		_, err = mon.UpdateChannel(ctx, project.ID, b.ID, b.Settings, nil)
+		_, err = on(mon).UpdateChannel(ctx, project.ID, b.ID, b.Settings, nil)
 		must(t, err)
 		if asked != nil {
 			t.Errorf("asked about %q, which are stored", asked)
 		}
-		if _, err := mon.UpdateChannelFunc(ctx, project.ID, b.ID, func(c channels.Channel) (channels.Channel, error) {
+		if _, err := mon.Project(project.ID).UpdateChannel(ctx, b.ID, func(c channels.Channel) (channels.Channel, error) {
 			c.Settings["number"] += "2"
 			c.Settings["number"] = strings.TrimPrefix(c.Settings["number"], "3")
 			return c, nil

@@ -72,7 +72,7 @@ func TestConcurrentUpserts(t *testing.T) {
 				created.Add(1)
 			}
 		})
-		list, err := s.Checks(t.Context(), s.project.ID, monitor.CheckQuery{})
+		list, err := s.Checks(t.Context(), s.project.ID, checks.Query{})
 		if created.Load() != 1 || len(list) != 1 || err != nil {
 			t.Errorf("created %d checks, and there are %d, want 1; error %v", created.Load(), len(list), err)
 		}

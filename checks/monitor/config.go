@@ -36,7 +36,7 @@ type Config struct {
 	// OnAlert gets the alerts of every check of every project, whatever its channels. They go through the outbox as all
 	// alerts do: each arrives at least once, those about one check in order. An error is retried, also after a restart,
 	// unless [channels.Permanent] marks it. OnAlert must return soon after ctx ends and be safe for concurrent use.
-	// Default: none. [Monitor.Deliveries] shows these alerts with the kind [channels.Function].
+	// Default: none. [Project.Deliveries] shows these alerts with the kind [channels.Function].
 	//
 	// On a shared database, an alert goes to one of the monitors that have OnAlert, whichever has raised it.
 	OnAlert func(ctx context.Context, n channels.Notification) error
@@ -50,15 +50,15 @@ type Config struct {
 	// Job configures how [Monitor.Job] and [Monitor.Registry] report runs. BodyLimit is ignored: it is [MaxBody].
 	Job job.Config
 
-	// WatchEvery is how often [Monitor.Run] looks for overdue checks. Default: 1 second.
+	// WatchEvery is how often [Monitor.Start] looks for overdue checks. Default: 1 second.
 	WatchEvery time.Duration
-	// PruneEvery is how often [Monitor.Run] prunes flips. It prunes pings ten times as often, a part at a time.
+	// PruneEvery is how often [Monitor.Start] prunes flips. It prunes pings ten times as often, a part at a time.
 	// Default: 10 seconds.
 	PruneEvery time.Duration
 	// MaxBatch is the most pings that one transaction writes. Default: 512.
 	MaxBatch int
 	// MaxQueue is the most pings that may wait for their commit. The monitor refuses further ones with
-	// [ErrUnavailable], and any whose body would bring the queued bodies over 64 MiB. Default: 10,000.
+	// [checks.ErrUnavailable], and any whose body would bring the queued bodies over 64 MiB. Default: 10,000.
 	MaxQueue int
 	// CreateRate is how many checks the pings of a project may create a minute, on average and as a burst. Each monitor
 	// counts its own. Default: no limit.
@@ -73,7 +73,7 @@ type Config struct {
 	CommitMargin time.Duration
 
 	// Spool keeps pings while the database is unavailable; see the package comment. Package spool has one in a file.
-	// Default: none, and pings fail with [ErrUnavailable].
+	// Default: none, and pings fail with [checks.ErrUnavailable].
 	Spool store.Spool
 	// SpoolWait is how long deadlines are held back for a monitor with a spool that has gone missing, at most a day. It
 	// counts from when another monitor notices, so not while nobody reaches the database. Set it on all monitors, also on
@@ -84,7 +84,7 @@ type Config struct {
 	Bodies BodyStore
 	// BodyThreshold is the size in bytes above which a body is large. Default: 100.
 	BodyThreshold int64
-	// BodyEvery is how often [Monitor.Run] looks for bodies to upload and objects to remove. Default: 1 second.
+	// BodyEvery is how often [Monitor.Start] looks for bodies to upload and objects to remove. Default: 1 second.
 	BodyEvery time.Duration
 }
 

@@ -147,8 +147,7 @@ func (o outbox) deliver(t *testing.T, want ...string) {
 // history lists the deliveries, newest first.
 func (o outbox) history(t *testing.T, q monitor.DeliveryQuery) []monitor.Delivery {
 	t.Helper()
-	q.Project = o.project.ID
-	list, err := o.Deliveries(t.Context(), q)
+	list, err := o.Deliveries(t.Context(), o.project.ID, q)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,13 +38,13 @@ func newFleet(b *testing.B, db dbtest.DB, size, integrations int, notify channel
 		b.Fatal(err)
 	}
 	f.Monitor = mon
-	project, err := mon.OpenProject(b.Context(), "p")
+	project, err := on(mon).OpenProject(b.Context(), "p")
 	if err != nil {
 		b.Fatal(err)
 	}
 	var targets []uuid.UUID
 	for range integrations {
-		c, err := mon.CreateChannel(b.Context(), project.ID, "pager", "", nil)
+		c, err := on(mon).CreateChannel(b.Context(), project.ID, "pager", "", nil)
 		if err != nil {
 			b.Fatal(err)
 		}

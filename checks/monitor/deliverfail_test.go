@@ -75,7 +75,7 @@ func TestPermanent(t *testing.T) {
 			t.Errorf("%d are sent again, %v", n, err)
 		}
 		o.deliver(t, "ops: a down")
-		if n, err := o.RetryFailedDeliveries(t.Context(), o.project.ID); n != 0 || err != nil {
+		if n, err := o.RetryDeliveries(t.Context(), o.project.ID); n != 0 || err != nil {
 			t.Errorf("%d are sent again, %v", n, err)
 		}
 		o.states(t, "down sent 1", "up sent 1")
@@ -140,14 +140,14 @@ func TestNotConfigured(t *testing.T) {
 		}
 		o.config.DeliveredElsewhere = true
 		other := o.server(t, o.store)
-		phone, err := other.CreateChannel(ctx, o.project.ID, channels.SMS, "phone", to)
+		phone, err := on(other).CreateChannel(ctx, o.project.ID, channels.SMS, "phone", to)
 		must(t, err)
 		if _, err := o.UpdateChannel(ctx, o.project.ID, phone.ID, map[string]string{"to": "+37120000001"}, nil); !refused(err) {
 			t.Errorf("updated: %v", err)
 		}
 		_, _, err = o.UpsertChannel(ctx, o.project.ID, channels.SMS, "phone", to)
 		must(t, err)
-		_, err = o.UpdateChannelFunc(ctx, o.project.ID, phone.ID, func(c channels.Channel) (channels.Channel, error) {
+		_, err = o.Monitor.Project(o.project.ID).UpdateChannel(ctx, phone.ID, func(c channels.Channel) (channels.Channel, error) {
 			c.Name = "night"
 			return c, nil
 		})

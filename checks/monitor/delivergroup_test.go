@@ -139,7 +139,7 @@ func TestTestChannel(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
 		a := o.channel(t, "pager", "a", map[string]string{"token": "s3cret"})
 		o.channel(t, "pager", "b", nil)
-		sms, err := o.with(t, o.store, monitor.Config{}).CreateChannel(t.Context(), o.project.ID, channels.SMS, "sms", map[string]string{"to": "+37120000000"})
+		sms, err := on(o.with(t, o.store, monitor.Config{})).CreateChannel(t.Context(), o.project.ID, channels.SMS, "sms", map[string]string{"to": "+37120000000"})
 		must(t, err)
 		group := o.channel(t, channels.Group, "all", map[string]string{"channels": "*"})
 		test := func(id uuid.UUID) error { return o.TestChannel(t.Context(), o.project.ID, id) }
@@ -202,7 +202,7 @@ func TestBodyFromObjectStorage(t *testing.T) {
 		o.channel(t, "pager", "ops", nil)
 		c := o.watched(t, "a")
 		body := strings.Repeat("x", channels.MaxBody+1)
-		for _, down := range []error{nil, monitor.ErrBodyUnavailable} {
+		for _, down := range []error{nil, checks.ErrBodyUnavailable} {
 			sh.set(func(s *shelf) { s.down = nil })
 			for _, kind := range []pings.Kind{pings.Success, pings.Failure} {
 				if _, err := o.Ping(t.Context(), c.ID, pings.Signal{Kind: kind, Body: []byte(body)}); err != nil {

@@ -3,12 +3,14 @@ package monitor
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/courier"
 	"github.com/rollcall-dev/rollcall/checks/internal/feed"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
@@ -17,7 +19,7 @@ import (
 
 // DeliveryConfig configures the delivery of alerts. The zero value of a field selects its default.
 type DeliveryConfig struct {
-	// Every is how often [Monitor.Run] looks for retries and for alerts that another process has raised. It sends
+	// Every is how often [Monitor.Start] looks for retries and for alerts that another process has raised. It sends
 	// alerts that this process has raised at once. Default: 1 second.
 	Every time.Duration
 	// Sends bounds the number of concurrent sends, and SendsPerChannel those to one channel. The monitor claims up to
@@ -35,9 +37,6 @@ type DeliveryConfig struct {
 	// dies, another can send the alert after this time. Default: 15 seconds.
 	Lease time.Duration
 }
-
-// MaxDeliveryError is the maximum length of [Delivery].Error in characters.
-const MaxDeliveryError = courier.MaxError
 
 // DeliveryState is the state of a delivery. It is the type of package store under the same name.
 type DeliveryState = store.DeliveryState
@@ -81,35 +80,59 @@ type Delivery struct {
 	Due time.Time
 	// FinishedAt is when the delivery reached its final state, or the zero time.
 	FinishedAt time.Time
-	// Error is the error of the last attempt, at most [MaxDeliveryError] characters.
+	// Error is the error of the last attempt, at most 500 characters.
 	Error string
 }
 
-// DeliveryQuery selects deliveries. The zero value of a field other than Project selects all.
+// DeliveryQuery selects deliveries. The zero value of a field selects all.
 type DeliveryQuery struct {
-	// Project is the project that the deliveries belong to.
-	Project uuid.UUID
 	// IDs selects the deliveries with these identifiers.
 	IDs []int64
 	// Check and Channel select the deliveries of one check and to one channel.
 	Check, Channel uuid.UUID
 	// State selects the deliveries in one state.
 	State DeliveryState
-	// Before selects lower identifiers: pass the last one of a page to get the next page.
+	// Before selects lower identifiers.
 	Before int64
-	// Limit bounds the number of deliveries. Default: [DefaultDeliveries].
+	// Limit bounds the number of deliveries.
 	Limit int
 }
 
-// DefaultDeliveries is the number of deliveries that a [DeliveryQuery] with the Limit 0 returns.
-const DefaultDeliveries = courier.DefaultList
+// deliveryPage is the number of deliveries that a query reads.
+const deliveryPage = 100
 
-// Deliveries returns deliveries of a project, newest first. The monitor keeps them as long as flips (server/API.md
-// section 8), and pending ones until they are final. Errors: *[checks.FieldError] for the state or the limit,
-// [checks.ErrNotFound] for the project.
-func (m *Monitor) Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error) {
-	list, err := m.courier.List(ctx, store.DeliveryQuery(q))
-	return deliveriesOf(list), m.admin.Exists(ctx, q.Project, len(list), err)
+// Deliveries returns the deliveries of the project that the query selects, newest first. The monitor keeps them as long as
+// flips, for the current month and the two before it, and pending ones until they are final. A query reads 100 deliveries,
+// so that an iteration that ends early is cheap. After an error the iteration ends. Error: *[checks.FieldError] for the
+// state or the limit.
+func (p *Project) Deliveries(ctx context.Context, q DeliveryQuery) iter.Seq2[Delivery, error] {
+	return func(yield func(Delivery, error) bool) {
+		page := store.DeliveryQuery{Project: p.id, IDs: q.IDs, Check: q.Check, Channel: q.Channel, State: q.State, Before: q.Before}
+		for first, left := true, q.Limit; first || q.Limit == 0 || left > 0; first = false {
+			page.Limit = deliveryPage
+			if q.Limit != 0 {
+				page.Limit = min(left, deliveryPage)
+			}
+			list, err := p.mon.courier.List(ctx, page)
+			if first {
+				err = p.mon.admin.Exists(ctx, p.id, len(list), err)
+			}
+			if err != nil {
+				yield(Delivery{}, p.about(err))
+				return
+			}
+			for _, d := range list {
+				if !yield(Delivery(d), nil) {
+					return
+				}
+			}
+			if len(list) < page.Limit {
+				return
+			}
+			left -= len(list)
+			page.Before = list[len(list)-1].ID
+		}
+	}
 }
 
 func deliveriesOf(stored []store.Delivery) []Delivery {
@@ -120,83 +143,21 @@ func deliveriesOf(stored []store.Delivery) []Delivery {
 	return list
 }
 
-// RetryDeliveries makes failed deliveries of a project pending again, with no attempts counted, and returns how many.
-// If an identifier is not that of a failed delivery of the project, it changes nothing and returns
-// [checks.ErrNotFound].
-func (m *Monitor) RetryDeliveries(ctx context.Context, projectID uuid.UUID, ids ...int64) (int, error) {
-	retried, err := m.courier.Retry(ctx, projectID, ids)
-	return retried, m.admin.Exists(ctx, projectID, retried, err)
+// negativeLimit is the error for a limit below 0.
+func negativeLimit(limit int) error {
+	return &checks.FieldError{Field: "limit", Reason: fmt.Sprintf("is too small: %d, the minimum is 0", limit)}
 }
 
-// RetryFailedDeliveries makes all failed deliveries of a project pending again, with no attempts counted, and returns
-// how many. Error: [checks.ErrNotFound].
-func (m *Monitor) RetryFailedDeliveries(ctx context.Context, projectID uuid.UUID) (int, error) {
-	retried, err := m.courier.RetryFailed(ctx, projectID)
-	return retried, m.admin.Exists(ctx, projectID, retried, err)
-}
-
-// Deliver sends all alerts that are due and returns how many it sent. [Monitor.Run] does the same; call Deliver only in
-// a program that does not call Run. When ctx ends, unfinished sends have 5 seconds left, and other servers can send the
-// rest at once.
-//
-// Without a notifier in Config.Channels, Deliver sends nothing to channels, and without Config.OnAlert nothing to that: another
-// server may have them. See [Monitor.Prune].
-//
-// The error is that of ctx, [ErrUnavailable] or another error of the store.
-func (m *Monitor) Deliver(ctx context.Context) (sent int, err error) { return m.courier.Deliver(ctx) }
-
-// KeepIncidents looks at the incidents that [channels.IncidentNotifier]s keep open. It reports again what such a notifier
-// wants refreshed, and closes the incidents of checks that are not down, unless an alert is about to do that: quiet hours
-// held that alert back, it was given up, or the check was paused, deleted or taken from the channel. It returns how many
-// incidents it handled. [Monitor.Run] does the same; call KeepIncidents only in a program that does not call Run, and
-// [Monitor.Deliver] after it.
-//
-// The error is that of ctx, [ErrUnavailable] or another error of the store. Errors of notifiers are logged, and tried
-// again.
-func (m *Monitor) KeepIncidents(ctx context.Context) (handled int, err error) {
-	return m.courier.KeepIncidents(ctx)
-}
-
-// Configured returns nil if this monitor can send alerts to channels of a kind. Otherwise the error says why not, for
-// users: a *[channels.NotConfiguredError]. Another monitor on the database may be able to send them.
-func (m *Monitor) Configured(kind channels.Kind) error { return m.courier.Configured(kind) }
-
-// TestChannel sends a test alert to a channel of a project, or to each member of a group. It neither records nor
-// retries the attempt. The error is that of the notifier, with the text that [Delivery].Error would have; a
-// *[channels.NotConfiguredError] if the kind has no notifier; or [checks.ErrNotFound]. TestChannel also closes the incident that
-// the test has opened at an [channels.IncidentNotifier].
-func (m *Monitor) TestChannel(ctx context.Context, projectID, channelID uuid.UUID) error {
-	project, err := m.Project(ctx, projectID)
-	if err != nil {
-		return err
+// RetryDeliveries makes failed deliveries of the project pending again, with no attempts counted, and returns how many:
+// those with the identifiers, or all if none is given. If an identifier is not that of a failed delivery of the project, it
+// changes nothing and returns [checks.ErrNotFound].
+func (p *Project) RetryDeliveries(ctx context.Context, ids ...int64) (retried int, err error) {
+	if len(ids) == 0 {
+		retried, err = p.mon.courier.RetryFailed(ctx, p.id)
+	} else {
+		retried, err = p.mon.courier.Retry(ctx, p.id, ids)
 	}
-	available, err := m.store.Channels(ctx, projectID)
-	if err != nil {
-		return err
-	}
-	return m.courier.Try(ctx, project, available, channelID)
-}
-
-// TryChannel does what [Monitor.TestChannel] does for a channel that need not be stored: with the project, kind, name and
-// settings of c. For a stored channel that is to change, c has its identifier. Errors: also those of [channels.Validate] and
-// [channels.ResolveGroup]; nothing is sent then.
-func (m *Monitor) TryChannel(ctx context.Context, c channels.Channel) error {
-	project, err := m.Project(ctx, c.ProjectID)
-	if err != nil {
-		return err
-	}
-	available, err := m.store.Channels(ctx, c.ProjectID)
-	if err != nil {
-		return err
-	}
-	if c.ID == uuid.Nil {
-		c.ID = uuid.New()
-	}
-	if c.Settings, err = m.admin.ValidSettings(available, c, c.Settings); err != nil {
-		return err
-	}
-	available = slices.DeleteFunc(available, func(old channels.Channel) bool { return old.ID == c.ID })
-	return m.courier.Try(ctx, project, append(available, c), c.ID)
+	return retried, p.about(p.mon.admin.Exists(ctx, p.id, retried, err))
 }
 
 // newCourier returns the courier of a monitor.
@@ -218,8 +179,7 @@ func (m *Monitor) newCourier(c *Config) (*courier.Courier, error) {
 		},
 		Attempted: func(kind channels.Kind, state DeliveryState, took time.Duration) {
 			m.vitals.Tried()
-			outcomes := map[DeliveryState]Outcome{DeliverySent: OutcomeSent, DeliveryPending: OutcomeRetry, DeliveryFailed: OutcomeFailed}
-			m.observer.Attempted(kind, outcomes[state], took)
+			m.observer.Attempted(kind, state, took)
 		},
 	}
 	if m.bodies.Storage != nil {

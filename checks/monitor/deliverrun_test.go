@@ -251,14 +251,14 @@ type cutOff struct {
 
 func (s cutOff) DueChannels(ctx context.Context, now time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error) {
 	if s.off.Load() {
-		return nil, monitor.ErrUnavailable
+		return nil, checks.ErrUnavailable
 	}
 	return s.Store.DueChannels(ctx, now, after, limit)
 }
 
 func (s cutOff) Update(ctx context.Context, fn func(ctx context.Context, tx store.Tx) error) error {
 	if s.off.Load() {
-		return monitor.ErrUnavailable
+		return checks.ErrUnavailable
 	}
 	return s.Store.Update(ctx, fn)
 }

@@ -5,9 +5,9 @@
 //
 //	store, err := sqlite.Open(ctx, "jobs.db") // or postgres.Open(ctx, url)
 //	mon, err := monitor.New(store, nil)
-//	go mon.Run(ctx) // watches deadlines and sends alerts until ctx ends
-//	project, err := mon.OpenProject(ctx, "jobs")
-//	job, err := mon.Registry(project.ID).Register(ctx, checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *")})
+//	err = mon.Start(ctx) // watches deadlines and sends alerts until Stop
+//	jobs, err := mon.OpenProject(ctx, "jobs")
+//	job, err := jobs.Register(ctx, checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *")})
 //
 //	err = job.Run(ctx, backup) // start, then success, or failure with the error as text
 //
@@ -27,10 +27,10 @@
 // # Alerts
 //
 // [Config.OnAlert] is a function that gets every alert. [Config.Channels] deliver alerts to the channels of their
-// checks. [Monitor.Run] calls both, for each alert at least once, even across crashes: an alert leaves the outbox only
+// checks. [Monitor.Start] calls both, for each alert at least once, even across crashes: an alert leaves the outbox only
 // when the function or the notifier has returned without an error. [channels.Notification].ID lets a receiver drop
 // duplicates. Alerts about one check to one channel arrive in order. The monitor retries failed attempts for a day with
-// growing pauses. [Monitor.Deliveries] returns the history, and [Monitor.RetryDeliveries] retries alerts that were
+// growing pauses. [Project.Deliveries] returns the history, and [Monitor.RetryDeliveries] retries alerts that were
 // given up. A channel that hangs delays no other.
 //
 // At least one of the monitors that share a database needs notifiers. If none has any, alerts fail after
@@ -40,7 +40,7 @@
 // # Large bodies
 //
 // With [Config.Bodies], bodies larger than [Config.BodyThreshold] move to object storage. A body is committed with its
-// ping. [Monitor.Run] uploads it and clears it from the database only when the object is durable. Neither an outage of
+// ping. [Monitor.Start] uploads it and clears it from the database only when the object is durable. Neither an outage of
 // the storage nor a crash loses a body, and [Monitor.PingBody] finds it at every moment. When a ping leaves the log or
 // its check is deleted, the monitor removes its object.
 //
@@ -71,14 +71,14 @@
 //
 // With [Config].Spool, pings are taken while the database is unavailable. A ping that cannot be committed within 2 seconds
 // goes into a durable queue on this machine, and so do all that follow it, which keeps their order. Meanwhile nobody can look
-// up checks: a ping of a check that does not exist is taken too, and dropped later. [Monitor.Run] records the pings, with
+// up checks: a ping of a check that does not exist is taken too, and dropped later. [Monitor.Start] records the pings, with
 // their times of receipt, as soon as the database is back. Each is recorded once, whatever crashes in between: a ping has a
 // number, and the transaction that records it saves the number.
 //
 // No monitor judges a deadline while a ping from before it may be in a spool. So each monitor with a spool saves once a
 // second up to when all its pings are recorded. The watchers of all monitors wait for the last of these instants, as do
 // pings and changes of a check that would judge its deadline: such pings take the way through the spool, and such changes
-// fail with [ErrUnavailable]. Nobody waits for a monitor that has stopped with an empty spool. For one that has gone missing,
+// fail with [checks.ErrUnavailable]. Nobody waits for a monitor that has stopped with an empty spool. For one that has gone missing,
 // the others wait for [Config].SpoolWait after they have noticed. If it comes back later, its pings are recorded all the same;
 // by then its checks may have gone down.
 //

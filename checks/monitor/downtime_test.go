@@ -80,7 +80,7 @@ func TestDowntimeOfPrunedHistory(t *testing.T) {
 }
 
 // A job fails for ten minutes of the last day, and nobody watches it while it is paused.
-func ExampleMonitor_Downtime() {
+func ExampleProject_Downtime() {
 	ctx := context.Background()
 	now := time.Date(2026, time.March, 15, 12, 0, 0, 0, time.UTC)
 	store, err := sqlite.Open(ctx, sqlite.Memory)
@@ -88,9 +88,9 @@ func ExampleMonitor_Downtime() {
 	defer store.Close()
 	mon, err := monitor.New(store, &monitor.Config{Now: func() time.Time { return now }})
 	check(err)
-	project, err := mon.OpenProject(ctx, "jobs")
+	jobs, err := mon.OpenProject(ctx, "jobs")
 	check(err)
-	job, err := mon.Create(ctx, project.ID, checks.Spec{Timeout: new(48 * time.Hour)})
+	job, err := jobs.Create(ctx, checks.Spec{Timeout: new(48 * time.Hour)})
 	check(err)
 	ping := func(kind pings.Kind, after time.Duration) {
 		now = now.Add(after)
@@ -101,11 +101,11 @@ func ExampleMonitor_Downtime() {
 	ping(pings.Failure, 20*time.Hour)
 	ping(pings.Success, 10*time.Minute)
 	now = now.Add(2 * time.Hour)
-	_, err = mon.Pause(ctx, job.ID)
+	_, err = jobs.Pause(ctx, job.ID)
 	check(err)
 	now = now.Add(110 * time.Minute)
 
-	times, err := mon.Downtime(ctx, job.ID, now.Add(-24*time.Hour), now)
+	times, err := jobs.Downtime(ctx, job.ID, now.Add(-24*time.Hour), now)
 	check(err)
 	fmt.Println("up", times.Up, "down", times.Down, "unwatched", times.Unwatched)
 	// Output: up 22h0m0s down 10m0s unwatched 1h50m0s
@@ -122,7 +122,7 @@ func TestTransitions(t *testing.T) {
 		s.clock.Advance(time.Hour)
 		_, err := s.Pause(t.Context(), b.ID)
 		must(t, err)
-		got, err := s.Transitions(t.Context(), []uuid.UUID{a.ID, b.ID, quiet.ID, uuid.New()}, noon.Add(time.Hour))
+		got, err := s.Views().Transitions(t.Context(), []uuid.UUID{a.ID, b.ID, quiet.ID, uuid.New()}, noon.Add(time.Hour))
 		must(t, err)
 		want := map[uuid.UUID][]checks.Transition{
 			a.ID: {{From: checks.StatusUp, To: checks.StatusDown, At: noon.Add(time.Hour), Reason: flips.Failure}},

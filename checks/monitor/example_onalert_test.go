@@ -26,17 +26,16 @@ func ExampleConfig_onAlert() {
 
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)
-	backup, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("backup")})
+	backup, err := project.Create(ctx, checks.Spec{Name: new("backup")})
 	check(err)
 	_, err = mon.Ping(ctx, backup.ID, pings.Signal{Kind: pings.Failure, ExitStatus: new(3)})
 	check(err)
-	_, err = mon.Deliver(ctx) // Run does this all the time
-	check(err)
+	check(mon.Tick(ctx)) // Start does this all the time
 	// Output:
 	// backup is down: the job reported a failure, exit status 3
 }
 
-func ExampleMonitor_UpsertChannel() {
+func ExampleProject_UpsertChannel() {
 	ctx := context.Background()
 	store, err := sqlite.Open(ctx, sqlite.Memory)
 	check(err)
@@ -50,7 +49,7 @@ func ExampleMonitor_UpsertChannel() {
 	check(err)
 
 	for _, number := range []string{"12", "12", "13"} { // three starts of a program
-		_, change, err := mon.UpsertChannel(ctx, project.ID, "pager", "ops", map[string]string{"number": number})
+		_, change, err := project.UpsertChannel(ctx, channels.Channel{Kind: "pager", Name: "ops", Settings: map[string]string{"number": number}})
 		check(err)
 		fmt.Println(number, change)
 	}

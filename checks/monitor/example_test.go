@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks"
@@ -19,7 +18,7 @@ import (
 // backup is the job of a program.
 func backup(context.Context) error { return nil }
 
-// A program watches its own job. At the end it stops Run, and closes the store when Run has returned.
+// A program watches its own job. At the end it stops the monitor, and then closes the store.
 func Example() {
 	check := func(err error) {
 		if err != nil {
@@ -30,27 +29,26 @@ func Example() {
 	check(err)
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "jobs.db")
-	ctx, stop := context.WithCancel(context.Background())
+	ctx := context.Background()
 
 	store, err := sqlite.Open(ctx, path)
 	check(err)
 	defer store.Close()
 	mon, err := monitor.New(store, nil)
 	check(err)
-	var running sync.WaitGroup
-	running.Go(func() { check(mon.Run(ctx)) })
-	defer running.Wait()
-	defer stop()
-	project, err := mon.OpenProject(ctx, "jobs")
+	err = mon.Start(ctx)
 	check(err)
-	job, err := mon.Registry(project.ID).Register(ctx, checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *")})
+	defer mon.Stop(ctx)
+	jobs, err := mon.OpenProject(ctx, "jobs")
+	check(err)
+	job, err := jobs.Register(ctx, checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *")})
 	check(err)
 
 	err = job.Run(ctx, backup)
 	fmt.Println(err)
-	list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
+	c, err := jobs.CheckBySlug(ctx, "backup")
 	check(err)
-	fmt.Println(list[0].Slug, list[0].Status(mon.Now()))
+	fmt.Println(c.Slug, c.Status)
 	// Output:
 	// <nil>
 	// backup up
@@ -74,17 +72,17 @@ func TestShownProgram(t *testing.T) {
 		lines := 0
 		for line := range strings.Lines(regexp.MustCompile(expr).FindString(read(path))) {
 			line, _, _ = strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "//")), " // ")
-			if !strings.Contains(line, ":= ") && !strings.HasPrefix(line, "go ") {
+			if !strings.Contains(line, "= ") {
 				continue
 			}
 			lines++
-			line = strings.NewReplacer(`"jobs.db"`, "path", "go mon.Run", "mon.Run").Replace(line)
+			line = strings.Replace(line, `"jobs.db"`, "path", 1)
 			if !strings.Contains(compiled, line) {
 				t.Errorf("%s: the example lacks %s", path, line)
 			}
 		}
 		if lines != 6 {
-			t.Errorf("%s shows %d lines, want the five and a report", path, lines)
+			t.Errorf("%s shows %d lines, want five and a report", path, lines)
 		}
 	}
 }

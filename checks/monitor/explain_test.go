@@ -160,22 +160,20 @@ func TestAlertCause(t *testing.T) {
 	})
 }
 
-func TestHistory(t *testing.T) {
+func TestEvents(t *testing.T) {
 	eachOutbox(t, nil, func(t *testing.T, o outbox) {
-		if _, err := o.History(t.Context(), uuid.New(), monitor.HistoryQuery{}); !errors.Is(err, checks.ErrNotFound) {
+		if _, err := o.Events(t.Context(), uuid.New(), monitor.EventQuery{}); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("an unknown check: error %v", err)
 		}
 		o.channel(t, "pager", "ops", map[string]string{"token": "1"})
 		c := o.night(t, checks.Spec{Channels: new("*")})
-		for _, limit := range []int{-1, monitor.MaxEvents + 1} {
-			if _, err := o.History(t.Context(), c.ID, monitor.HistoryQuery{Limit: limit}); err == nil {
-				t.Errorf("limit %d is no error", limit)
-			}
+		if _, err := o.Events(t.Context(), c.ID, monitor.EventQuery{Limit: -1}); !errors.As(err, new(*checks.FieldError)) {
+			t.Errorf("a negative limit: error %v", err)
 		}
 		o.clock.Advance(24*time.Hour + 17*time.Minute)
-		list := func(q monitor.HistoryQuery, want ...checks.Status) []monitor.Event {
+		list := func(q monitor.EventQuery, want ...checks.Status) []monitor.Event {
 			t.Helper()
-			list, err := o.History(t.Context(), c.ID, q)
+			list, err := o.Events(t.Context(), c.ID, q)
 			must(t, err)
 			var got []checks.Status
 			for _, e := range list {
@@ -191,17 +189,17 @@ func TestHistory(t *testing.T) {
 			}
 			return list
 		}
-		list(monitor.HistoryQuery{}, checks.StatusDown, checks.StatusUp) // which nobody has recorded yet
-		list(monitor.HistoryQuery{Before: o.Now().Add(-time.Hour)}, checks.StatusUp)
+		list(monitor.EventQuery{}, checks.StatusDown, checks.StatusUp) // which nobody has recorded yet
+		list(monitor.EventQuery{Before: o.Now().Add(-time.Hour)}, checks.StatusUp)
 		o.sweep(t, 1)
 		o.deliver(t, "ops: backup down")
 		_, err := o.Pause(t.Context(), c.ID)
 		must(t, err)
-		got := list(monitor.HistoryQuery{}, checks.StatusPaused, checks.StatusDown, checks.StatusUp)
+		got := list(monitor.EventQuery{}, checks.StatusPaused, checks.StatusDown, checks.StatusUp)
 		if d := got[1].Deliveries; len(d) != 1 || d[0].State != monitor.DeliverySent || d[0].ChannelName != "ops" || got[1].Reason != flips.Overdue {
 			t.Errorf("down: %+v", got[1])
 		}
-		list(monitor.HistoryQuery{Limit: 1}, checks.StatusPaused)
-		list(monitor.HistoryQuery{Before: got[0].At, Limit: 1}, checks.StatusDown)
+		list(monitor.EventQuery{Limit: 1}, checks.StatusPaused)
+		list(monitor.EventQuery{Before: got[0].At, Limit: 1}, checks.StatusDown)
 	})
 }

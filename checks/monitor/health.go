@@ -4,9 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/rollcall-dev/rollcall/checks/internal/health"
+	"github.com/rollcall-dev/rollcall/checks/internal/ingest"
 	"github.com/rollcall-dev/rollcall/checks/job"
 )
 
@@ -27,20 +26,30 @@ const (
 // cause, for the log; it may be nil.
 type Condition = health.Condition
 
+// Vitals is how a server finds out whether this monitor works: probes, figures for metrics and a heartbeat. [Monitor.Health]
+// is the whole report.
+type Vitals struct{ mon *Monitor }
+
+// Vitals returns the probes and the figures of the monitor, for a server.
+func (m *Monitor) Vitals() *Vitals { return &Vitals{m} }
+
 // Live reports whether the watcher runs and pings are not stuck: it returns the condition of [PartPings] if they are, and
 // else that of [PartWatcher]. It does not depend on the database: a part that fails and retries is live. If a part is not
-// live, restart the process. In a process that never called [Monitor.Run], the watcher is healthy.
-func (m *Monitor) Live() Condition { return m.health.Live() }
+// live, restart the process. In a process that never called [Monitor.Start], the watcher is healthy.
+func (v *Vitals) Live() Condition { return v.mon.health.Live() }
+
+// Probe tests that the database answers queries.
+func (v *Vitals) Probe(ctx context.Context) error { return v.mon.store.Probe(ctx, false) }
 
 // Ready reports whether the database answers and has an up-to-date schema. It waits at most 5 seconds. With a spool, the
 // database may be out of reach, because pings are taken all the same, and a second condition is that of the spool.
-func (m *Monitor) Ready(ctx context.Context) []Condition { return m.health.Ready(ctx) }
+func (v *Vitals) Ready(ctx context.Context) []Condition { return v.mon.health.Ready(ctx) }
 
 // Health reports on each part of the service:
 //
 //   - The database is healthy when it commits a test write within 5 seconds.
 //   - The watcher is healthy when a sweep has succeeded within the last minute, or within ten times Config.WatchEvery
-//     if that is longer. The time begins with the call of [Monitor.Run].
+//     if that is longer. The time begins with the call of [Monitor.Start].
 //   - Deliveries are healthy unless an alert has been due for more than 5 minutes and this monitor has made no attempt
 //     at any in that time. A slow receiver alone is no problem. Alerts that this monitor leaves to others, for lack of
 //     notifiers or of OnAlert, do not count. They are not healthy either if there are channels to which nobody delivers:
@@ -54,8 +63,8 @@ func (m *Monitor) Health(ctx context.Context) []Condition { return m.health.Repo
 //
 // If a beat fails, Heartbeat logs it, and again once an hour while beats keep failing. The interval must be positive.
 // If it is shorter than 30 seconds, Heartbeat skips beats while the other monitor does not answer.
-func (m *Monitor) Heartbeat(ctx context.Context, every time.Duration, to job.Sender) error {
-	return m.health.Heartbeat(ctx, every, to, m.logger("heartbeat"))
+func (v *Vitals) Heartbeat(ctx context.Context, every time.Duration, to job.Sender) error {
+	return v.mon.health.Heartbeat(ctx, every, to, v.mon.logger("heartbeat"))
 }
 
 // Backlog summarizes the pending deliveries.
@@ -68,25 +77,22 @@ type Backlog struct {
 }
 
 // Backlog summarizes the pending deliveries. The query is cheap however many there are.
-func (m *Monitor) Backlog(ctx context.Context) (Backlog, error) {
-	b, err := m.store.Backlog(ctx, m.Now())
+func (v *Vitals) Backlog(ctx context.Context) (Backlog, error) {
+	b, err := v.mon.store.Backlog(ctx, v.mon.Now())
 	return Backlog(b), err
 }
 
 // Queued returns the number of pings that wait for their commit.
-func (m *Monitor) Queued() int {
-	return m.ingest.Queued()
-}
+func (v *Vitals) Queued() int { return v.mon.ingest.Queued() }
 
-// LastDurations returns the duration of the last finished run of each check of a project. It leaves out a check if
-// several other pings followed that run. Error: [checks.ErrNotFound].
-func (m *Monitor) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error) {
-	list, err := m.history.LastDurations(ctx, projectID)
-	return list, m.admin.Exists(ctx, projectID, len(list), err)
-}
+// SpoolStats describes the pings in the spool of a [Monitor].
+type SpoolStats = ingest.SpoolStats
+
+// Spooled describes the pings that wait in the spool, from memory. ok is false for a monitor without a spool.
+func (v *Vitals) Spooled() (stats SpoolStats, ok bool) { return v.mon.ingest.SpoolStats() }
 
 // spooled describes the pings in the spool for [Monitor.Health].
 func (m *Monitor) spooled() (health.Spooled, bool) {
-	stats, ok := m.Spooled()
+	stats, ok := m.ingest.SpoolStats()
 	return health.Spooled(stats), ok
 }

@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,17 +12,11 @@ import (
 	"github.com/rollcall-dev/rollcall/flips"
 )
 
-// The number of events that a [HistoryQuery] with the Limit 0 returns, and the largest Limit.
-const (
-	DefaultEvents = history.DefaultEvents
-	MaxEvents     = history.MaxEvents
-)
-
-// HistoryQuery selects transitions and pauses. The zero value selects the newest.
-type HistoryQuery struct {
-	// Before selects earlier instants: pass that of the last event of a page to get the next page.
+// EventQuery selects transitions and pauses. The zero value selects all.
+type EventQuery struct {
+	// Before selects earlier instants.
 	Before time.Time
-	// Limit bounds the number of events, up to [MaxEvents]. Default: [DefaultEvents].
+	// Limit bounds the number of events, except that those of one instant stay together. 0 is no bound.
 	Limit int
 }
 
@@ -33,32 +28,58 @@ type Event struct {
 	Deliveries []Delivery
 }
 
-// History returns the newest transitions and pauses of a check, newest first, with the deliveries of their alerts. They
-// include the transition of an overdue check that the watcher has not recorded yet. It may return a few more than the
-// limit, because events of one instant stay together. The monitor keeps events as long as flips (server/API.md section
-// 8). The number of queries does not depend on that of events. Errors: *[checks.FieldError] for the limit,
-// [checks.ErrNotFound].
-func (m *Monitor) History(ctx context.Context, id uuid.UUID, q HistoryQuery) ([]Event, error) {
-	stored, err := m.history.Events(ctx, id, history.Query(q))
-	list := make([]Event, len(stored))
-	for i, e := range stored {
-		list[i] = Event{e.Transition, deliveriesOf(e.Deliveries)}
+// eventPage is the number of events that a query reads.
+const eventPage = 100
+
+// Events returns the transitions and pauses of a check, newest first, with the deliveries of their alerts. They include the
+// transition of an overdue check that the watcher has not recorded yet. The monitor keeps events as long as flips: those of
+// the current month and the two before it. A query reads 100 events, so that an iteration that ends early is cheap. After
+// an error the iteration ends. Errors: *[checks.FieldError] for the limit, [checks.ErrNotFound].
+func (p *Project) Events(ctx context.Context, id uuid.UUID, q EventQuery) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		if q.Limit < 0 {
+			yield(Event{}, about("check", id, negativeLimit(q.Limit)))
+			return
+		}
+		for left, bounded := q.Limit, q.Limit > 0; !bounded || left > 0; {
+			page := history.Query{Before: q.Before, Limit: eventPage}
+			if bounded {
+				page.Limit = min(left, eventPage)
+			}
+			list, err := p.mon.history.Events(ctx, p.id, id, page)
+			if err != nil {
+				yield(Event{}, about("check", id, err))
+				return
+			}
+			for _, e := range list {
+				if !yield(Event{e.Transition, deliveriesOf(e.Deliveries)}, nil) {
+					return
+				}
+			}
+			if len(list) < page.Limit {
+				return
+			}
+			left -= len(list)
+			q.Before = list[len(list)-1].At
+		}
 	}
-	return list, err
 }
 
-// Flips returns the flips of a check in a window of time, newest first (server/API.md section 4.10). They include the
-// flip of an overdue check that the watcher has not recorded yet. Error: [checks.ErrNotFound].
-func (m *Monitor) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
-	return m.history.Flips(ctx, id, window)
+// Flips returns the flips of a check in a window of time, newest first. They include the flip of an overdue check that the
+// watcher has not recorded yet. The monitor keeps those of the current month and the two before it. Error:
+// [checks.ErrNotFound].
+func (p *Project) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
+	list, err := p.mon.history.Flips(ctx, p.id, id, window)
+	return list, about("check", id, err)
 }
 
 // Downtime returns how a check spent the time between two instants, exactly; see [flips.Downtime]. It knows pauses, and
 // the change of an overdue check that the watcher has not recorded yet. The span begins no earlier than the check was
 // created, and ends no later than now. Flips and pauses of the current month and the two before it are kept; the time
 // before counts as unwatched, unless the check has had its status since then. Error: [checks.ErrNotFound].
-func (m *Monitor) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time) (flips.Times, error) {
-	return m.history.Downtime(ctx, id, from, to)
+func (p *Project) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time) (flips.Times, error) {
+	times, err := p.mon.history.Downtime(ctx, p.id, id, from, to)
+	return times, about("check", id, err)
 }
 
 // Stats returns what a check did on each UTC day from that of one instant to that of another, both included: its runs and
@@ -69,13 +90,7 @@ func (m *Monitor) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time
 // Totals are kept for as long as the check. They begin when the database was first used by a version of Rollcall that
 // counts runs: earlier days have no runs. The times begin with the oldest flips that were kept then; earlier days are
 // unwatched, unless the check has had its status since then. Error: [checks.ErrNotFound].
-func (m *Monitor) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) ([]checks.DayStats, error) {
-	return m.history.Stats(ctx, id, from, to)
-}
-
-// Transitions returns, for each of the checks that has some, its transitions and pauses at or after an instant, by time.
-// Those of one instant are in the order in which they happened. What the clock has done and nobody has recorded yet is not
-// among them; see [checks.Check.Settle]. The number of queries does not depend on the number of checks.
-func (m *Monitor) Transitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
-	return m.history.Transitions(ctx, ids, since)
+func (p *Project) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) ([]checks.DayStats, error) {
+	days, err := p.mon.history.Stats(ctx, p.id, id, from, to)
+	return days, about("check", id, err)
 }

@@ -63,16 +63,16 @@ func TestRegistryOfUnknownProject(t *testing.T) {
 	}
 }
 
-func openDemo(ctx context.Context) (mon *monitor.Monitor, project checks.Project, done func()) {
+func openDemo(ctx context.Context) (mon *monitor.Monitor, jobs *monitor.Project, done func()) {
 	dir, err := os.MkdirTemp("", "jobs-")
 	check(err)
 	store, err := sqlite.Open(ctx, filepath.Join(dir, "jobs.db"))
 	check(err)
 	mon, err = monitor.New(store, nil)
 	check(err)
-	project, err = mon.OpenProject(ctx, "jobs")
+	jobs, err = mon.OpenProject(ctx, "jobs")
 	check(err)
-	return mon, project, func() {
+	return mon, jobs, func() {
 		check(store.Close())
 		check(os.RemoveAll(dir))
 	}
@@ -86,9 +86,9 @@ func check(err error) {
 
 func ExampleMonitor_Job() {
 	ctx := context.Background()
-	mon, project, done := openDemo(ctx)
+	mon, jobs, done := openDemo(ctx)
 	defer done()
-	backup, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("backup"), Timeout: new(24 * time.Hour)})
+	backup, err := jobs.Create(ctx, checks.Spec{Name: new("backup"), Timeout: new(24 * time.Hour)})
 	check(err)
 
 	err = mon.Job(backup.ID).Run(ctx, func(ctx context.Context) error {
@@ -96,38 +96,37 @@ func ExampleMonitor_Job() {
 	})
 	fmt.Println(err)
 
-	backup, err = mon.Check(ctx, backup.ID)
+	backup, err = jobs.Check(ctx, backup.ID)
 	check(err)
-	body, err := mon.PingBody(ctx, backup.ID, 2)
+	body, err := jobs.PingBody(ctx, backup.ID, 2)
 	check(err)
-	fmt.Printf("%s after %d pings: %s\n", backup.Status(mon.Now()), backup.NPings, body)
+	fmt.Printf("%s after %d pings: %s\n", backup.Status, backup.NPings, body)
 	// Output:
 	// the disk is full
 	// down after 2 pings: the disk is full
 }
 
 // A program keeps a check for each of its jobs, and pauses those of jobs that it no longer has.
-func ExampleMonitor_Registry() {
+func ExampleProject_Register() {
 	ctx := context.Background()
-	mon, project, done := openDemo(ctx)
+	_, jobs, done := openDemo(ctx)
 	defer done()
-	registry := mon.Registry(project.ID) // a *client.Client does the same on a server
 
-	start := func(jobs ...string) {
-		for _, slug := range jobs {
-			r, err := registry.Register(ctx, checks.Spec{Slug: &slug, Tags: []string{"nightly"}, Schedule: new("0 3 * * *")})
+	start := func(names ...string) {
+		for _, slug := range names {
+			r, err := jobs.Register(ctx, checks.Spec{Slug: &slug, Tags: []string{"nightly"}, Schedule: new("0 3 * * *")})
 			check(err)
 			check(r.Run(ctx, func(context.Context) error { return nil }))
 		}
-		check(registry.PauseExcept(ctx, "nightly", jobs))
+		check(jobs.PauseExcept(ctx, "nightly", names))
 	}
-	start("backup", "cleanup")
-	start("backup") // the next version of the program
+	start("backup", "cleanup") // a *client.Client does the same on a server
+	start("backup")            // the next version of the program
 
-	list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
+	list, err := jobs.Checks(ctx, checks.Query{})
 	check(err)
 	for _, c := range list {
-		fmt.Println(c.Slug, c.Status(mon.Now()))
+		fmt.Println(c.Slug, c.Status)
 	}
 	// Output:
 	// backup up

@@ -60,7 +60,7 @@ func TestLookups(t *testing.T) {
 			text, key, err := here.CreateKey(t.Context(), here.project.ID, false)
 			must(t, err)
 			once("a key", func() error {
-				got, err := here.Authenticate(t.Context(), text)
+				got, err := here.Projects().Authenticate(t.Context(), text)
 				if got.ID != key.ID {
 					t.Errorf("the key is %v, want %v", got.ID, key.ID)
 				}
@@ -70,16 +70,16 @@ func TestLookups(t *testing.T) {
 		}
 		refused := func(what, text string) {
 			t.Helper()
-			if _, err := here.Authenticate(t.Context(), text); !errors.Is(err, checks.ErrNotFound) {
+			if _, err := here.Projects().Authenticate(t.Context(), text); !errors.Is(err, checks.ErrNotFound) {
 				t.Errorf("key revoked %s: error %v, want ErrNotFound", what, err)
 			}
 		}
 		text, key := newKey()
-		must(t, here.RevokeKey(t.Context(), here.project.ID, key.ID))
+		must(t, here.DeleteKey(t.Context(), here.project.ID, key.ID))
 		refused("by this server", text)
 
 		text, key = newKey()
-		must(t, there.RevokeKey(t.Context(), here.project.ID, key.ID))
+		must(t, on(there).DeleteKey(t.Context(), here.project.ID, key.ID))
 		here.clock.Advance(5 * time.Second)
 		refused("by another server, five seconds ago", text)
 
@@ -94,7 +94,7 @@ func TestLookups(t *testing.T) {
 		if n, others := store.slugs.Load(), store.lookups.Load()-before; n != 10 || others != 0 {
 			t.Errorf("10 pings by slug took %d lookups of slugs and %d others, want 10 and none", n, others)
 		}
-		must(t, there.DeleteProject(t.Context(), here.project.ID))
+		must(t, there.Projects().Delete(t.Context(), here.project.ID))
 		if err := ping(); !errors.Is(err, checks.ErrNotFound) { // its checks are gone at once
 			t.Errorf("ping of a deleted project: error %v, want ErrNotFound", err)
 		}
@@ -103,7 +103,7 @@ func TestLookups(t *testing.T) {
 		here.project, _, err = here.CreateProject(t.Context(), monitor.ProjectSpec{Name: "another"})
 		must(t, err)
 		text, key = newKey()
-		must(t, there.RevokeKey(t.Context(), key.ProjectID, key.ID))
+		must(t, on(there).DeleteKey(t.Context(), key.ProjectID, key.ID))
 		here.clock.Advance(-time.Hour)
 		refused("by another server, before the clock was set back", text)
 	})

@@ -152,7 +152,7 @@ func TestSweepBesidePing(t *testing.T) {
 	}
 	mon, err := monitor.New(dbtest.SQLite(t).Open(t), &monitor.Config{Now: now, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
-	s := setup{Monitor: mon, clock: clock}
+	s := setup{verbs: on(mon), clock: clock}
 	s.project, _, err = s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
 	must(t, err)
 	c := s.create(t, everyMinute())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,9 +21,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/watch"
 )
 
-// ErrUnavailable means that the database cannot be reached or is too busy. The operation may succeed later.
-var ErrUnavailable = store.ErrUnavailable
-
 // Monitor keeps checks, takes their pings and watches their deadlines. It is safe for concurrent use, and several
 // Monitors, in one process or in many, may work on one database.
 type Monitor struct {
@@ -38,13 +36,16 @@ type Monitor struct {
 	admin    *admin.Admin
 	health   *health.Health
 	vitals   *health.Vitals
+
+	mu   sync.Mutex
+	work *work // what Start has started, or nil
 }
 
 // Store is the database of a monitor: a store of package sqlstore.
 type Store = store.Handle
 
 // New returns a monitor on a store whose schema is up to date. A nil config selects the defaults. New starts nothing:
-// the monitor takes pings at once, and [Monitor.Run] watches deadlines.
+// the monitor takes pings at once, and [Monitor.Start] watches deadlines.
 func New(s Store, config *Config) (*Monitor, error) {
 	if s == nil {
 		return nil, errors.New("monitor: the store is nil")
@@ -92,6 +93,9 @@ func New(s Store, config *Config) (*Monitor, error) {
 		Vitals: m.vitals, Store: m.store, WatchEvery: c.WatchEvery, Silence: m.ingest.Silence,
 		Delivers: m.courier.Delivers, Serves: m.courier.Serves, Unreachable: m.courier.Unreachable, Spooled: m.spooled,
 	}
+	if o, ok := m.observer.(interface{ Bind(*Monitor) }); ok {
+		o.Bind(m)
+	}
 	return m, nil
 }
 
@@ -102,6 +106,3 @@ func (m *Monitor) logger(component string) *slog.Logger {
 
 // Now returns the time of the monitor's clock, in UTC and whole microseconds. Pass it to [checks.Check.Status].
 func (m *Monitor) Now() time.Time { return m.config.Now().UTC().Truncate(time.Microsecond) }
-
-// Probe tests that the database answers queries (server/API.md section 4.13).
-func (m *Monitor) Probe(ctx context.Context) error { return m.store.Probe(ctx, false) }

@@ -33,7 +33,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // setup is a monitor, its clock, which stands at noon, and a project.
 type setup struct {
-	*monitor.Monitor
+	verbs
 	clock   *dbtest.Clock
 	project checks.Project
 }

@@ -7,16 +7,6 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// Outcome is the outcome of an attempt to deliver an alert.
-type Outcome string
-
-// The outcomes of an attempt.
-const (
-	OutcomeSent   Outcome = "sent"   // the receiver has accepted it
-	OutcomeRetry  Outcome = "retry"  // it failed and will be retried
-	OutcomeFailed Outcome = "failed" // it failed and was given up
-)
-
 // Observer receives events of a [Monitor], for metrics; package server/metrics has one for Prometheus. It must be safe
 // for concurrent use. The monitor never calls it inside a transaction. The monitor waits for each call, so a method
 // must return at once and must not panic.
@@ -40,8 +30,9 @@ type Observer interface {
 	// Swept reports a successful sweep: its time by the monitor's clock and, for each check that it took down, how long
 	// that was after the deadline.
 	Swept(at time.Time, lags []time.Duration)
-	// Attempted reports an attempt to deliver an alert and how long it took.
-	Attempted(kind channels.Kind, outcome Outcome, took time.Duration)
+	// Attempted reports an attempt to deliver an alert and how long it took. The state is DeliverySent, DeliveryFailed if the
+	// alert was given up, or DeliveryPending if it will be retried.
+	Attempted(kind channels.Kind, state DeliveryState, took time.Duration)
 }
 
 // silent is the observer of a monitor without one.
@@ -49,11 +40,11 @@ type silent struct{}
 
 var _ Observer = silent{}
 
-func (silent) PingsWritten(map[pings.Kind]int, time.Duration)  {}
-func (silent) PingsFailed(int)                                 {}
-func (silent) PingsSpooled(int)                                {}
-func (silent) PingsReplayed(int, int)                          {}
-func (silent) SpoolHeld()                                      {}
-func (silent) PingRefused()                                    {}
-func (silent) Swept(time.Time, []time.Duration)                {}
-func (silent) Attempted(channels.Kind, Outcome, time.Duration) {}
+func (silent) PingsWritten(map[pings.Kind]int, time.Duration)        {}
+func (silent) PingsFailed(int)                                       {}
+func (silent) PingsSpooled(int)                                      {}
+func (silent) PingsReplayed(int, int)                                {}
+func (silent) SpoolHeld()                                            {}
+func (silent) PingRefused()                                          {}
+func (silent) Swept(time.Time, []time.Duration)                      {}
+func (silent) Attempted(channels.Kind, DeliveryState, time.Duration) {}

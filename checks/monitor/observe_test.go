@@ -68,7 +68,7 @@ func (s *seen) Swept(at time.Time, lags []time.Duration) {
 	s.Sweeps, s.Lags = append(s.Sweeps, at), append(s.Lags, lags...)
 }
 
-func (s *seen) Attempted(channels.Kind, monitor.Outcome, time.Duration) {}
+func (s *seen) Attempted(channels.Kind, monitor.DeliveryState, time.Duration) {}
 
 // is compares what the observer was told since the last call.
 func (s *seen) is(t *testing.T, what string, want *seen) {
@@ -104,8 +104,8 @@ func TestObserver(t *testing.T) {
 		s.sweep(t, 0)
 		observer.is(t, "sweeps", &seen{Sweeps: []time.Time{s.Now(), s.Now()}, Lags: []time.Duration{3 * time.Second}})
 
-		store.set(monitor.ErrUnavailable, false, nil)
-		if _, err := s.Ping(t.Context(), c.ID, pings.Signal{}); !errors.Is(err, monitor.ErrUnavailable) {
+		store.set(checks.ErrUnavailable, false, nil)
+		if _, err := s.Ping(t.Context(), c.ID, pings.Signal{}); !errors.Is(err, checks.ErrUnavailable) {
 			t.Errorf("ping without the database: error %v, want ErrUnavailable", err)
 		}
 		if _, err := s.Sweep(t.Context()); err == nil {
@@ -121,15 +121,15 @@ func TestObserverOfFullQueue(t *testing.T) {
 	mon, err := monitor.New(database{store}, &monitor.Config{MaxQueue: 1, Observer: observer})
 	must(t, err)
 	gate := make(chan struct{})
-	store.set(monitor.ErrUnavailable, true, gate)
+	store.set(checks.ErrUnavailable, true, gate)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	for mon.Queued() == 0 {
+	for mon.Vitals().Queued() == 0 {
 		if _, err := mon.Ping(cancelled, uuid.New(), pings.Signal{}); err == nil {
 			t.Fatal("a ping has succeeded")
 		}
 	}
-	if _, err := mon.Ping(t.Context(), uuid.New(), pings.Signal{}); !errors.Is(err, monitor.ErrUnavailable) {
+	if _, err := mon.Ping(t.Context(), uuid.New(), pings.Signal{}); !errors.Is(err, checks.ErrUnavailable) {
 		t.Errorf("ping to a full queue: error %v, want ErrUnavailable", err)
 	}
 	observer.mu.Lock()

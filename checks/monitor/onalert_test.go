@@ -68,9 +68,9 @@ func TestOnAlert(t *testing.T) {
 		f.clock.Advance(time.Minute)
 		pingAs(t, mon, c, pings.Success)
 		f.sends(t, mon, "func: backup up")
-		other, _, err := mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "other"})
+		other, _, err := on(mon).CreateProject(t.Context(), monitor.ProjectSpec{Name: "other"})
 		must(t, err)
-		second, err := mon.Create(t.Context(), other.ID, everyMinute())
+		second, err := on(mon).Create(t.Context(), other.ID, everyMinute())
 		must(t, err)
 		pingAs(t, mon, second, pings.Success)
 		f.clock.Advance(time.Hour)
@@ -87,7 +87,7 @@ func TestOnAlert(t *testing.T) {
 			}
 		}
 
-		list, err := mon.Deliveries(t.Context(), monitor.DeliveryQuery{Project: f.project.ID})
+		list, err := on(mon).Deliveries(t.Context(), f.project.ID, monitor.DeliveryQuery{})
 		must(t, err)
 		for _, d := range list {
 			if d.ChannelKind != channels.Function || d.ChannelName != "OnAlert" || d.State != monitor.DeliverySent || d.CheckName != "backup" {
@@ -101,11 +101,11 @@ func TestOnAlert(t *testing.T) {
 		if err != nil || len(after.Channels) != 0 {
 			t.Errorf("the check has the channels %v, error %v", after.Channels, err)
 		}
-		if list, err := mon.Channels(t.Context(), f.project.ID); err != nil || len(list) != 0 {
+		if list, err := on(mon).Channels(t.Context(), f.project.ID); err != nil || len(list) != 0 {
 			t.Errorf("the project has the channels %v, error %v", list, err)
 		}
 		for _, selection := range []string{"OnAlert", list[0].ChannelID.String()} {
-			if _, err := mon.Update(t.Context(), c.ID, checks.Spec{Channels: &selection}); err == nil {
+			if _, err := on(mon).Update(t.Context(), c.ID, checks.Spec{Channels: &selection}); err == nil {
 				t.Errorf("a check can select the channel %q", selection)
 			}
 		}
@@ -135,7 +135,7 @@ func TestOnAlertErrors(t *testing.T) {
 		f.sends(t, mon)
 		f.states(t, "down sent 3", "up sent 1", "down failed 1 never")
 		f.set(nil)
-		if n, err := mon.RetryFailedDeliveries(t.Context(), f.project.ID); n != 1 || err != nil {
+		if n, err := on(mon).RetryDeliveries(t.Context(), f.project.ID); n != 1 || err != nil {
 			t.Errorf("%d are pending again, error %v", n, err)
 		}
 		f.sends(t, mon, "func: a down")
@@ -261,8 +261,8 @@ func TestOnAlertRuns(t *testing.T) {
 			},
 		})
 		must(t, err)
-		s := setup{Monitor: mon}
-		s.project, err = mon.OpenProject(t.Context(), "p")
+		s := setup{verbs: on(mon)}
+		s.project, err = on(mon).OpenProject(t.Context(), "p")
 		must(t, err)
 		stop := start(t, mon)
 		begin := time.Now()

@@ -2,12 +2,13 @@ package monitor
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/ingest"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/checks/internal/jobs"
+	"github.com/rollcall-dev/rollcall/checks/job"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -16,12 +17,17 @@ const MaxBody = ingest.MaxBody
 
 // Ping records a signal for a check and returns the log entry. When Ping returns without an error, the ping is durable.
 // If ctx ends first, the ping may or may not have been recorded. Errors: [checks.ErrNotFound]; *[checks.FieldError] for
-// an invalid signal, a body larger than [MaxBody] or a time beyond [pings.MaxQueued]; [ErrUnavailable]; the error of ctx.
+// an invalid signal, a body larger than [MaxBody] or a time beyond [pings.MaxQueued]; [checks.ErrUnavailable]; the error of
+// ctx.
 //
 // With a [Config].Spool, a ping that goes to the spool is durable too. The entry has only a time then, and nobody has looked
 // whether there is such a check.
 func (m *Monitor) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (pings.Ping, error) {
-	return m.ingest.Ping(ctx, id, signal)
+	ping, err := m.ingest.Ping(ctx, id, signal)
+	if err != nil {
+		return ping, about("check", id, err)
+	}
+	return ping, nil
 }
 
 // PingSlug records a signal for the check with a slug, in the project with the ping key. With create, it creates a
@@ -29,48 +35,29 @@ func (m *Monitor) Ping(ctx context.Context, id uuid.UUID, signal pings.Signal) (
 // Errors: those of [Monitor.Ping], [checks.ErrAmbiguousSlug], [checks.ErrCheckLimit], [ErrCreatedChecks],
 // *[CreateRateError].
 func (m *Monitor) PingSlug(ctx context.Context, pingKey, slug string, create bool, signal pings.Signal) (ping pings.Ping, created bool, err error) {
-	return m.ingest.PingSlug(ctx, pingKey, slug, create, signal)
-}
-
-// CheckIDBySlug returns the identifier of the check with a slug, in the project with the ping key. Errors:
-// [checks.ErrNotFound], [checks.ErrAmbiguousSlug], [ErrUnavailable].
-func (m *Monitor) CheckIDBySlug(ctx context.Context, pingKey, slug string) (uuid.UUID, error) {
-	id, _, err := m.admin.CheckIDBySlug(ctx, pingKey, slug, false, true)
-	return id, err
-}
-
-// Replay records the pings in the spool until it is empty, or until the next ping must wait for those of other monitors. It
-// returns how many pings it has taken out. Once a second, it also saves this monitor's progress in the database.
-// [Monitor.Run] calls Replay five times a second; call it only in a program that does not call Run, and then from one
-// goroutine. Error: [ErrUnavailable]; the pings stay in the spool then.
-func (m *Monitor) Replay(ctx context.Context) (taken int, err error) { return m.ingest.Replay(ctx) }
-
-// SpoolStats describes the pings in the spool of a [Monitor].
-type SpoolStats = ingest.SpoolStats
-
-// Spooled describes the pings that wait in the spool, from memory. ok is false for a monitor without a spool.
-func (m *Monitor) Spooled() (stats SpoolStats, ok bool) { return m.ingest.SpoolStats() }
-
-// Pings returns the pings of a check that arrived last, in the reverse order of their numbers, without bodies: up to 100 on
-// the free plan, up to 1000 on the paid plan. A ping with an earlier time ([pings.Signal.At]) stands where it
-// arrived. Error: [checks.ErrNotFound].
-func (m *Monitor) Pings(ctx context.Context, id uuid.UUID) ([]pings.Ping, error) {
-	limit, err := m.admin.PingLimit(ctx, id)
+	ping, created, err = m.ingest.PingSlug(ctx, pingKey, slug, create, signal)
 	if err != nil {
-		return nil, err
+		return ping, created, about("slug", slug, err)
 	}
-	all, err := m.store.Pings(ctx, store.PingQuery{Checks: []uuid.UUID{id}, Limit: limit})
-	return all[id], err
+	return ping, created, nil
 }
 
-// RecentPings returns the newest pings of checks of a project since an instant, newest first, with the number, kind, time,
-// run, exit status, duration and body size of each. It may return some that are older, but of no check more than most, nor
-// more than [Monitor.Pings] lists. A check without any is not in the map. The number of queries does not depend on the
-// number of checks. The caller sees to it that they are in the project. Error: [checks.ErrNotFound] for an unknown project.
-func (m *Monitor) RecentPings(ctx context.Context, projectID uuid.UUID, ids []uuid.UUID, since time.Time, most int) (map[uuid.UUID][]pings.Ping, error) {
-	project, err := m.admin.CachedProject(ctx, projectID)
-	if err != nil {
-		return nil, err
-	}
-	return m.store.Pings(ctx, store.PingQuery{Checks: ids, Since: since, Limit: min(most, project.PingLimit()), Brief: true})
+// Job returns the reporter of a check's job. It has the methods and the semantics of a *client.Pinger, without a server
+// between: start, success, or failure with the error of the job, and a panic with its stack. A ping takes at most 5
+// seconds. The errors of a ping are those of [Monitor.Ping]. Of a body larger than [MaxBody], the end is kept.
+//
+//	err := mon.Job(check.ID).Run(ctx, backup)
+//
+// Job reads nothing: if no check has the identifier, each ping returns [checks.ErrNotFound].
+func (m *Monitor) Job(id uuid.UUID) *job.Job { return m.jobs().Job(id) }
+
+func (m *Monitor) jobs() *jobs.Jobs {
+	return &jobs.Jobs{Admin: m.admin, Ping: m.Ping, MaxBody: MaxBody, Config: m.config.Job}
+}
+
+// Check returns a check of any project: the state machine, of which [checks.Check.Status] is the status at an instant.
+// [Project.Check] returns what most programs need. Error: [checks.ErrNotFound].
+func (m *Monitor) Check(ctx context.Context, id uuid.UUID) (checks.Check, error) {
+	c, err := m.admin.Check(ctx, id)
+	return c, about("check", id, err)
 }

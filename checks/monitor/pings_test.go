@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
@@ -63,7 +62,7 @@ func TestPingSlug(t *testing.T) {
 				created.Add(1)
 			}
 		})
-		list, err := s.Checks(t.Context(), s.project.ID, monitor.CheckQuery{Slug: new("backup")})
+		list, err := s.Checks(t.Context(), s.project.ID, checks.Query{Slug: "backup"})
 		if err != nil || created.Load() != 1 || len(list) != 1 || list[0].NPings != 8 || list[0].Name != "backup" ||
 			!cmp.Equal(list[0].Channels, []uuid.UUID{channel.ID}) {
 			t.Errorf("8 pings have created the check %d times: %+v, error %v", created.Load(), list, err)
@@ -107,7 +106,7 @@ func TestQueuedPingBounds(t *testing.T) {
 				t.Errorf("%v: created %v, error %v", after, created, err)
 			}
 		}
-		list, err := s.Checks(t.Context(), s.project.ID, monitor.CheckQuery{})
+		list, err := s.Checks(t.Context(), s.project.ID, checks.Query{})
 		if err != nil || len(list) != 1 || list[0].NPings != 2 {
 			t.Errorf("%+v, error %v", list, err)
 		}

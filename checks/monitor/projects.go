@@ -2,7 +2,6 @@ package monitor
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -11,12 +10,12 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// Prefixes of API keys, and the length of a whole key in characters (server/API.md section 5).
-const (
-	KeyPrefixReadWrite = admin.KeyPrefixReadWrite
-	KeyPrefixReadOnly  = admin.KeyPrefixReadOnly
-	KeyLength          = admin.KeyLength
-)
+// Projects is what a server needs to know about all projects of the installation: their accounts, and whom a key lets in. A
+// program that embeds monitoring calls [Monitor.OpenProject] instead.
+type Projects struct{ mon *Monitor }
+
+// Projects returns the projects of the installation, for a server.
+func (m *Monitor) Projects() *Projects { return &Projects{m} }
 
 // ProjectSpec describes a new project.
 type ProjectSpec struct {
@@ -29,6 +28,9 @@ type ProjectSpec struct {
 	Plan checks.Plan
 	// MaxChecks is the account's check limit. Default: the plan's.
 	MaxChecks int
+	// First asks for the first project of the installation: if there is one already, the error is [checks.ErrExists]. If
+	// several servers start at once, one of them creates it.
+	First bool
 }
 
 // Keys are the texts of a new project's API keys. The database stores only their hashes, so nobody can read them again.
@@ -37,92 +39,45 @@ type Keys struct {
 	ReadOnly  string
 }
 
-// CreateProject creates a project with a read-write and a read-only key. Errors: *[checks.FieldError], and
-// [checks.ErrExists] for a name in use.
-func (m *Monitor) CreateProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, err error) {
-	p, texts, err := m.admin.CreateProject(ctx, admin.ProjectSpec(spec))
-	return p, Keys(texts), err
+// Create creates a project with a read-write and a read-only key. Errors: *[checks.FieldError], and [checks.ErrExists] for
+// a name in use.
+func (p *Projects) Create(ctx context.Context, spec ProjectSpec) (checks.Project, Keys, error) {
+	project, texts, err := p.mon.admin.CreateProject(ctx, admin.ProjectSpec(spec))
+	return project, Keys(texts), about("project", spec.Name, err)
 }
 
-// CreateFirstProject does what [Monitor.CreateProject] does, if there is no project yet. If several servers start at
-// once, one of them creates it.
-func (m *Monitor) CreateFirstProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, created bool, err error) {
-	p, texts, created, err := m.admin.CreateFirstProject(ctx, admin.ProjectSpec(spec))
-	return p, Keys(texts), created, err
+// List returns all projects, by name.
+func (p *Projects) List(ctx context.Context) ([]checks.Project, error) {
+	return p.mon.store.Projects(ctx, store.ProjectFilter{})
 }
 
-// OpenProject returns the project with this name. If there is none, it creates one on the paid plan of the default
-// account. Use it in a program that embeds monitoring and needs no API keys. Error: *[checks.FieldError].
-func (m *Monitor) OpenProject(ctx context.Context, name string) (checks.Project, error) {
-	return m.admin.OpenProject(ctx, name)
+// ByID returns the project with this identifier. Error: [checks.ErrNotFound].
+func (p *Projects) ByID(ctx context.Context, id uuid.UUID) (checks.Project, error) {
+	project, err := p.mon.admin.Project(ctx, id)
+	return project, about("project", id, err)
 }
 
-// Projects returns all projects, by name.
-func (m *Monitor) Projects(ctx context.Context) ([]checks.Project, error) {
-	return m.store.Projects(ctx, store.ProjectFilter{})
+// ByName returns the project with this name. Error: [checks.ErrNotFound].
+func (p *Projects) ByName(ctx context.Context, name string) (checks.Project, error) {
+	project, err := p.mon.admin.ProjectByName(ctx, name)
+	return project, about("project", name, err)
 }
 
-// Project returns the project with this identifier. Error: [checks.ErrNotFound].
-func (m *Monitor) Project(ctx context.Context, id uuid.UUID) (checks.Project, error) {
-	return m.admin.Project(ctx, id)
+// ByBadgeKey returns the project with this badge key. It may be 3 seconds old. Error: [checks.ErrNotFound].
+func (p *Projects) ByBadgeKey(ctx context.Context, key string) (checks.Project, error) {
+	project, err := p.mon.admin.ProjectByBadgeKey(ctx, key)
+	return project, about("project", "of a badge key", err) // which is a secret
 }
 
-// ProjectByName returns the project with this name. Error: [checks.ErrNotFound].
-func (m *Monitor) ProjectByName(ctx context.Context, name string) (checks.Project, error) {
-	return m.admin.ProjectByName(ctx, name)
-}
-
-// ProjectByBadgeKey returns the project with this badge key. It may be 3 seconds old. Error: [checks.ErrNotFound].
-func (m *Monitor) ProjectByBadgeKey(ctx context.Context, key string) (checks.Project, error) {
-	return m.admin.ProjectByBadgeKey(ctx, key)
-}
-
-// DeleteProject removes a project with its checks, keys, channels and status pages. Error: [checks.ErrNotFound].
-func (m *Monitor) DeleteProject(ctx context.Context, id uuid.UUID) error {
-	return m.admin.DeleteProject(ctx, id)
-}
-
-// CreateKey creates an API key for a project and returns its text. The database stores only a hash of it. Error:
-// [checks.ErrNotFound].
-func (m *Monitor) CreateKey(ctx context.Context, projectID uuid.UUID, readOnly bool) (text string, key checks.Key, err error) {
-	return m.admin.CreateKey(ctx, projectID, readOnly)
-}
-
-// Keys returns the API keys of a project, oldest first, without their texts. Error: [checks.ErrNotFound].
-func (m *Monitor) Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, error) {
-	return m.admin.Keys(ctx, projectID)
-}
-
-// RevokeKey removes an API key of a project. Error: [checks.ErrNotFound].
-func (m *Monitor) RevokeKey(ctx context.Context, projectID, id uuid.UUID) error {
-	return m.admin.RevokeKey(ctx, projectID, id)
+// Delete removes a project with its checks, keys, channels and status pages. Error: [checks.ErrNotFound].
+func (p *Projects) Delete(ctx context.Context, id uuid.UUID) error {
+	return about("project", id, p.mon.admin.DeleteProject(ctx, id))
 }
 
 // Authenticate returns the API key with this text, or [checks.ErrNotFound]. It looks up a hash of the text, so its
 // timing does not reveal how much of the text is right. A key that another process revokes stays valid for up to 5
 // seconds.
-func (m *Monitor) Authenticate(ctx context.Context, text string) (checks.Key, error) {
-	return m.admin.Authenticate(ctx, text)
-}
-
-// Secret returns a secret of the installation by name. The first call generates it and stores it in the database.
-func (m *Monitor) Secret(ctx context.Context, name string) (string, error) {
-	return m.admin.Secret(ctx, name)
-}
-
-// EndSession ends a session of somebody who signed in, on all servers. The session would have ended by itself until the
-// given instant. What a session is, and its identifier, is up to the caller.
-func (m *Monitor) EndSession(ctx context.Context, id uuid.UUID, until time.Time) error {
-	return m.admin.EndSession(ctx, id, until)
-}
-
-// SessionEnded reports whether [Monitor.EndSession] has ended a session. It asks the database.
-func (m *Monitor) SessionEnded(ctx context.Context, id uuid.UUID) (bool, error) {
-	return m.admin.Store.SessionEnded(ctx, id)
-}
-
-// Once reports whether this call is the first with this name, in the whole installation and for good. Of concurrent calls,
-// one is the first. Use it for what may happen only once, such as the use of a link.
-func (m *Monitor) Once(ctx context.Context, name string) (first bool, err error) {
-	return m.admin.Once(ctx, name)
+func (p *Projects) Authenticate(ctx context.Context, text string) (checks.Key, error) {
+	key, err := p.mon.admin.Authenticate(ctx, text)
+	return key, about("api", "key", err)
 }

@@ -23,13 +23,13 @@ func TestKeys(t *testing.T) {
 			t.Errorf("keys %+v, ping key %s", keys, p.PingKey)
 		}
 		for text, readOnly := range map[string]bool{keys.ReadWrite: false, keys.ReadOnly: true} {
-			key, err := s.Authenticate(t.Context(), text)
+			key, err := s.Projects().Authenticate(t.Context(), text)
 			if err != nil || key.ProjectID != p.ID || key.ReadOnly != readOnly {
 				t.Errorf("key of the project: %+v, error %v", key, err)
 			}
 		}
 		for _, text := range []string{"", "rcw_", keys.ReadWrite + "x", strings.ToUpper(keys.ReadWrite), keys.ReadOnly[:31] + "0"} {
-			if _, err := s.Authenticate(t.Context(), text); !errors.Is(err, checks.ErrNotFound) {
+			if _, err := s.Projects().Authenticate(t.Context(), text); !errors.Is(err, checks.ErrNotFound) {
 				t.Errorf("%q: error %v, want ErrNotFound", text, err)
 			}
 		}
@@ -39,11 +39,11 @@ func TestKeys(t *testing.T) {
 		if list, err := s.Keys(t.Context(), p.ID); err != nil || len(list) != 3 {
 			t.Errorf("the project has %d keys, want 3; error %v", len(list), err)
 		}
-		if err := s.RevokeKey(t.Context(), s.project.ID, key.ID); !errors.Is(err, checks.ErrNotFound) {
+		if err := s.DeleteKey(t.Context(), s.project.ID, key.ID); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("RevokeKey of another project's key: error %v, want ErrNotFound", err)
 		}
-		must(t, s.RevokeKey(t.Context(), p.ID, key.ID))
-		if _, err := s.Authenticate(t.Context(), text); !errors.Is(err, checks.ErrNotFound) {
+		must(t, s.DeleteKey(t.Context(), p.ID, key.ID))
+		if _, err := s.Projects().Authenticate(t.Context(), text); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("revoked key: error %v, want ErrNotFound", err)
 		}
 		if _, _, err := s.CreateKey(t.Context(), uuid.New(), false); !errors.Is(err, checks.ErrNotFound) {
@@ -70,8 +70,8 @@ func TestProjectNames(t *testing.T) {
 		if _, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"}); !errors.Is(err, checks.ErrExists) {
 			t.Errorf("name that is in use: error %v, want ErrExists", err)
 		}
-		if _, _, created, err := s.CreateFirstProject(t.Context(), monitor.ProjectSpec{Name: "first"}); created || err != nil {
-			t.Errorf("first project beside another: created %v, error %v", created, err)
+		if _, _, err := s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "first", First: true}); !errors.Is(err, checks.ErrExists) {
+			t.Errorf("first project beside another: error %v, want ErrExists", err)
 		}
 	})
 }
@@ -103,7 +103,7 @@ func TestAuthenticateByHash(t *testing.T) {
 		right, right[:31] + "s", "s" + right[1:], strings.ToUpper(right), "rcr_" + right[4:], strings.Repeat("\x00", 32), strings.Repeat("é", 16),
 	} {
 		store.asked = nil
-		key, err := mon.Authenticate(t.Context(), text)
+		key, err := mon.Projects().Authenticate(t.Context(), text)
 		if found := err == nil && key.ID != uuid.Nil; found != (text == right) || !found && !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("%q: key %v, error %v", text, key, err)
 		}
@@ -113,7 +113,7 @@ func TestAuthenticateByHash(t *testing.T) {
 	}
 	for _, text := range []string{"", right[:31], right + "x", right + "\x00", strings.Repeat("é", 32)} {
 		store.asked = nil
-		if _, err := mon.Authenticate(t.Context(), text); !errors.Is(err, checks.ErrNotFound) || store.asked != nil {
+		if _, err := mon.Projects().Authenticate(t.Context(), text); !errors.Is(err, checks.ErrNotFound) || store.asked != nil {
 			t.Errorf("%q, not a key's length: error %v, want ErrNotFound; the store was asked for %x", text, err, store.asked)
 		}
 	}

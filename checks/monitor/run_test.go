@@ -59,8 +59,8 @@ func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mon, err := monitor.New(dbtest.SQLite(t).Open(t), nil)
 		must(t, err)
-		s := setup{Monitor: mon}
-		s.project, _, err = mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
+		s := setup{verbs: on(mon)}
+		s.project, _, err = on(mon).CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
 		must(t, err)
 		c := s.create(t, everyMinute())
 		start := s.Now()

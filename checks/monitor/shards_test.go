@@ -56,13 +56,13 @@ func TestBatchesByShard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	project, err := mon.OpenProject(t.Context(), "p")
+	project, err := on(mon).OpenProject(t.Context(), "p")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var callers sync.WaitGroup
 	for i := range 50 {
-		c, err := mon.Create(t.Context(), project.ID, checks.Spec{Name: new(fmt.Sprint(i))})
+		c, err := on(mon).Create(t.Context(), project.ID, checks.Spec{Name: new(fmt.Sprint(i))})
 		if err != nil {
 			t.Fatal(err)
 		}

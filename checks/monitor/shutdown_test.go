@@ -36,10 +36,10 @@ func TestShutdown(t *testing.T) {
 			WriteTimeout: time.Minute, Delivery: monitor.DeliveryConfig{Every: time.Millisecond},
 		})
 		must(t, err)
-		s := setup{Monitor: mon}
-		s.project, err = mon.OpenProject(t.Context(), "p")
+		s := setup{verbs: on(mon)}
+		s.project, err = on(mon).OpenProject(t.Context(), "p")
 		must(t, err)
-		_, err = mon.CreateChannel(t.Context(), s.project.ID, channels.Email, "ops", map[string]string{"to": "ops@example.org"})
+		_, err = on(mon).CreateChannel(t.Context(), s.project.ID, channels.Email, "ops", map[string]string{"to": "ops@example.org"})
 		must(t, err)
 		var ids []uuid.UUID
 		for range 8 {

@@ -167,13 +167,13 @@ func (s *spoolers) cut(away bool) {
 func (s *spoolers) turn(t *testing.T) (down int) {
 	t.Helper()
 	for _, m := range s.list {
-		if _, err := m.Replay(t.Context()); err != nil && !errors.Is(err, monitor.ErrUnavailable) {
+		if _, err := m.Replay(t.Context()); err != nil && !errors.Is(err, checks.ErrUnavailable) {
 			t.Error(err)
 		}
 	}
 	for _, m := range s.list {
 		n, err := m.Sweep(t.Context())
-		if err != nil && !errors.Is(err, monitor.ErrUnavailable) {
+		if err != nil && !errors.Is(err, checks.ErrUnavailable) {
 			t.Error(err)
 		}
 		down += n
@@ -219,7 +219,7 @@ func (s *spoolers) logIs(t *testing.T, want ...string) {
 
 func spooled(t *testing.T, m *spooler) int {
 	t.Helper()
-	stats, ok := m.Spooled()
+	stats, ok := m.Vitals().Spooled()
 	if !ok {
 		t.Fatal("no spool")
 	}
@@ -248,11 +248,11 @@ func TestSpool(t *testing.T) {
 			t.Error("an invalid signal was spooled")
 		}
 		s.wait(t, 100)
-		stats, _ := m.Spooled()
+		stats, _ := m.Vitals().Spooled()
 		if !stats.Oldest.Equal(noon.Add(50 * time.Second)) {
 			t.Errorf("the oldest ping is of %v", stats.Oldest)
 		}
-		ready := m.Ready(ctx)
+		ready := m.Vitals().Ready(ctx)
 		if len(ready) != 2 || !ready[0].OK() || ready[1].Detail == "is empty" {
 			t.Errorf("ready %+v", ready)
 		}
@@ -267,7 +267,7 @@ func TestSpool(t *testing.T) {
 		if _, err := s.CheckBySlug(ctx, s.project.ID, "made"); err != nil {
 			t.Error(err)
 		}
-		if stats, _ := m.Spooled(); stats.Dropped != 2 {
+		if stats, _ := m.Vitals().Spooled(); stats.Dropped != 2 {
 			t.Errorf("%d pings were dropped, want 2", stats.Dropped)
 		}
 		s.flipsAre(t, s.check.ID, flips.Flip{At: noon, Up: true, Reason: flips.Success})
@@ -321,7 +321,7 @@ func TestSpoolFull(t *testing.T) {
 				taken++
 			}
 		}
-		if !errors.Is(err, monitor.ErrUnavailable) || !errors.Is(err, store.ErrSpoolFull) || taken == 0 {
+		if !errors.Is(err, checks.ErrUnavailable) || !errors.Is(err, store.ErrSpoolFull) || taken == 0 {
 			t.Errorf("after %d pings: %v", taken, err)
 		}
 		db.away.Store(false)
@@ -377,10 +377,10 @@ func TestSpoolOfMissing(t *testing.T) {
 			t.Error("the check went down while a server was missing")
 		}
 		// Neither may pings and changes judge the deadline.
-		if _, err := s.Pause(t.Context(), s.check.ID); !errors.Is(err, monitor.ErrUnavailable) {
+		if _, err := s.Pause(t.Context(), s.check.ID); !errors.Is(err, checks.ErrUnavailable) {
 			t.Errorf("pause: %v", err)
 		}
-		if _, err := s.Update(t.Context(), s.check.ID, checks.Spec{Name: new("x")}); !errors.Is(err, monitor.ErrUnavailable) {
+		if _, err := s.Update(t.Context(), s.check.ID, checks.Spec{Name: new("x")}); !errors.Is(err, checks.ErrUnavailable) {
 			t.Errorf("update: %v", err)
 		}
 		send(t, s.list[0], s.check.ID, "late")
@@ -492,7 +492,7 @@ func TestSpoolsMerge(t *testing.T) {
 // alerts returns the alerts of a check, newest first.
 func (s *spoolers) alerts(t *testing.T, id uuid.UUID) (list []string) {
 	t.Helper()
-	all, err := s.Deliveries(t.Context(), monitor.DeliveryQuery{Project: s.project.ID, Check: id})
+	all, err := s.Deliveries(t.Context(), s.project.ID, monitor.DeliveryQuery{Check: id})
 	must(t, err)
 	for _, d := range all {
 		list = append(list, string(d.Status))
@@ -634,7 +634,7 @@ func TestSpoolOfUnsaved(t *testing.T) {
 		s.cut(false)
 		s.turn(t)
 		s.logIs(t, want...)
-		if stats, _ := m.Spooled(); stats.Dropped != 3 || !stats.Oldest.IsZero() {
+		if stats, _ := m.Vitals().Spooled(); stats.Dropped != 3 || !stats.Oldest.IsZero() {
 			t.Errorf("%d pings were dropped, want 3; the oldest left is of %v", stats.Dropped, stats.Oldest)
 		}
 	})
@@ -655,7 +655,7 @@ func TestSpoolDamaged(t *testing.T) {
 		must(t, err)
 		_, err = file.WriteAt(make([]byte, info.Size()-int64(2*page)), int64(2*page))
 		must(t, err)
-		if _, err := m.Ping(t.Context(), s.check.ID, pings.Signal{}); !errors.Is(err, monitor.ErrUnavailable) || !errors.Is(err, store.ErrSpoolDamaged) {
+		if _, err := m.Ping(t.Context(), s.check.ID, pings.Signal{}); !errors.Is(err, checks.ErrUnavailable) || !errors.Is(err, store.ErrSpoolDamaged) {
 			t.Errorf("a ping without the database: %v", err)
 		}
 		s.cut(false)
@@ -762,7 +762,7 @@ func TestSpoolOfClockAhead(t *testing.T) {
 					send(t, m, s.check.ID, fmt.Sprint("ping ", i))
 					want = append(want, fmt.Sprint("ping ", i, " ", 50+40*i))
 				}
-				if stats, _ := m.Spooled(); !stats.Oldest.Equal(noon.Add(50 * time.Second)) {
+				if stats, _ := m.Vitals().Spooled(); !stats.Oldest.Equal(noon.Add(50 * time.Second)) {
 					t.Errorf("the oldest ping is of %v", stats.Oldest)
 				}
 				if restart {
@@ -801,13 +801,13 @@ func TestSpoolHeld(t *testing.T) {
 		for range 60 {
 			stuck()
 		}
-		if stats, _ := m.Spooled(); observer.held != 0 || !stats.Oldest.Equal(noon.Add(150*time.Second)) {
+		if stats, _ := m.Vitals().Spooled(); observer.held != 0 || !stats.Oldest.Equal(noon.Add(150*time.Second)) {
 			t.Errorf("after a minute, held %d times, the oldest ping is of %v", observer.held, stats.Oldest)
 		}
 		for range 60 {
 			stuck()
 		}
-		if stats, _ := m.Spooled(); observer.held != 1 || !stats.Oldest.Equal(noon.Add(150*time.Second)) {
+		if stats, _ := m.Vitals().Spooled(); observer.held != 1 || !stats.Oldest.Equal(noon.Add(150*time.Second)) {
 			t.Errorf("after two minutes, held %d times, the oldest ping is of %v", observer.held, stats.Oldest)
 		}
 		s.logIs(t)

@@ -130,11 +130,11 @@ func TestStatsCountEverything(t *testing.T) {
 				must(t, err)
 				l.settle(l.check.Settle(now))
 			case 1:
-				_, err := mon.Pause(t.Context(), c.ID)
+				_, err := on(mon).Pause(t.Context(), c.ID)
 				must(t, err)
 				l.pause(now)
 			case 2:
-				if _, err := mon.Resume(t.Context(), c.ID); err == nil {
+				if _, err := on(mon).Resume(t.Context(), c.ID); err == nil {
 					l.check, err = l.check.Resume(now)
 					must(t, err)
 				}
@@ -154,7 +154,7 @@ func TestStatsCountEverything(t *testing.T) {
 			}
 		}
 		now := s.Now()
-		got, err := mon.Stats(t.Context(), c.ID, l.created, now)
+		got, err := on(mon).Stats(t.Context(), c.ID, l.created, now)
 		must(t, err)
 		if diff := cmp.Diff(l.stats(now), got); diff != "" {
 			rt.Fatalf("at %v (-want +got):\n%s", now, diff)

@@ -3,9 +3,7 @@ package monitor_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
-	"slices"
 	"testing"
 	"time"
 
@@ -18,7 +16,8 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// TestUnknownIsNotFound calls every method that names a project or a check, with one that does not exist.
+// TestUnknownIsNotFound calls every method that names a project or a check, with one that does not exist, and those about a
+// check with one of another project.
 func TestUnknownIsNotFound(t *testing.T) {
 	each(t, func(t *testing.T, s setup) {
 		c := s.create(t, checks.Spec{Slug: new("job")})
@@ -26,101 +25,92 @@ func TestUnknownIsNotFound(t *testing.T) {
 		must(t, err)
 		keys, err := s.Keys(t.Context(), s.project.ID)
 		must(t, err)
+		page, err := s.CreateStatusPage(t.Context(), checks.StatusPage{ProjectID: s.project.ID, Slug: "acme", Title: "Acme"})
+		must(t, err)
+		other, err := s.Monitor.OpenProject(t.Context(), "other")
+		must(t, err)
 		ctx, none := t.Context(), uuid.New()
-		methods := map[string]func() error{
-			// Of a project.
-			"Create": func() error { _, err := s.Create(ctx, none, checks.Spec{}); return err },
-			"Upsert": func() error {
-				_, _, err := s.Upsert(ctx, none, checks.Spec{Slug: new("job")}, checks.UniqueSlug)
-				return err
-			},
-			"Checks":           func() error { _, err := s.Checks(ctx, none, monitor.CheckQuery{}); return err },
-			"CheckBySlug":      func() error { _, err := s.CheckBySlug(ctx, none, "job"); return err },
-			"CheckByUniqueKey": func() error { _, err := s.CheckByUniqueKey(ctx, none, c.UniqueKey()); return err },
-			"Tags":             func() error { _, err := s.Tags(ctx, none); return err },
-			"RecentPings":      func() error { _, err := s.RecentPings(ctx, none, nil, c.CreatedAt, 1); return err },
-			"LastDurations":    func() error { _, err := s.LastDurations(ctx, none); return err },
-			"CreateChannel": func() error {
-				_, err := s.CreateChannel(ctx, none, channel.Kind, "ops", channel.Settings)
-				return err
-			},
-			"AddChannel": func() error {
-				_, err := s.AddChannel(ctx, channels.Channel{ProjectID: none, Kind: channel.Kind, Settings: channel.Settings})
-				return err
-			},
-			"UpsertChannel": func() error {
-				_, _, err := s.UpsertChannel(ctx, none, channel.Kind, "ops", channel.Settings)
-				return err
-			},
-			"UpdateChannel":    func() error { _, err := s.UpdateChannel(ctx, none, channel.ID, channel.Settings, nil); return err },
-			"DeleteChannel":    func() error { return s.DeleteChannel(ctx, none, channel.ID) },
-			"TestChannel":      func() error { return s.TestChannel(ctx, none, channel.ID) },
-			"Channels":         func() error { _, err := s.Channels(ctx, none); return err },
-			"StatusPages":      func() error { _, err := s.StatusPages(ctx, none); return err },
-			"DeleteStatusPage": func() error { return s.DeleteStatusPage(ctx, none, uuid.New()) },
-			"Deliveries": func() error {
-				_, err := s.Deliveries(ctx, monitor.DeliveryQuery{Project: none})
-				return err
-			},
-			"RetryDeliveries":       func() error { _, err := s.RetryDeliveries(ctx, none); return err },
-			"RetryFailedDeliveries": func() error { _, err := s.RetryFailedDeliveries(ctx, none); return err },
-			"Project":               func() error { _, err := s.Project(ctx, none); return err },
-			"ProjectByName":         func() error { _, err := s.ProjectByName(ctx, "none"); return err },
-			"DeleteProject":         func() error { return s.DeleteProject(ctx, none) },
-			"CreateKey":             func() error { _, _, err := s.CreateKey(ctx, none, true); return err },
-			"Keys":                  func() error { _, err := s.Keys(ctx, none); return err },
-			"RevokeKey":             func() error { return s.RevokeKey(ctx, none, keys[0].ID) },
-			"Authenticate":          func() error { _, err := s.Authenticate(ctx, "rcw_xxxxxxxxxxxxxxxxxxxxxxxxxxxx"); return err },
-			"PingSlug":              func() error { _, _, err := s.PingSlug(ctx, "none", "job", true, pings.Signal{}); return err },
-			"CheckIDBySlug":         func() error { _, err := s.CheckIDBySlug(ctx, "none", "job"); return err },
-			"ProjectByBadgeKey":     func() error { _, err := s.ProjectByBadgeKey(ctx, "none"); return err },
-			// Of a check.
-			"Update":  func() error { _, err := s.Update(ctx, none, checks.Spec{}); return err },
-			"Pause":   func() error { _, err := s.Pause(ctx, none); return err },
-			"Resume":  func() error { _, err := s.Resume(ctx, none); return err },
-			"Delete":  func() error { _, err := s.Delete(ctx, none); return err },
-			"Check":   func() error { _, err := s.Check(ctx, none); return err },
-			"Ping":    func() error { _, err := s.Ping(ctx, none, pings.Signal{}); return err },
-			"History": func() error { _, err := s.History(ctx, none, monitor.HistoryQuery{}); return err },
-			"Transfer": func() error {
-				c := s.create(t, checks.Spec{})
-				if _, err := s.Transfer(ctx, c.ID, none); !errors.Is(err, checks.ErrNotFound) {
-					return fmt.Errorf("to an unknown project: %w", err)
+		refused := func(what string, methods map[string]error) {
+			t.Helper()
+			for name, err := range methods {
+				if !errors.Is(err, checks.ErrNotFound) || !errors.As(err, new(*monitor.Error)) {
+					t.Errorf("%s: %s: error %v, want ErrNotFound and what it is about", what, name, err)
 				}
-				_, err := s.Transfer(ctx, none, s.project.ID)
-				return err
-			},
-			"UpdateFunc": func() error {
-				_, err := s.UpdateFunc(ctx, none, func(checks.Check) (checks.Spec, error) { return checks.Spec{}, nil })
-				return err
-			},
-			"UpdateChannelFunc": func() error {
-				_, err := s.UpdateChannelFunc(ctx, none, channel.ID, func(c channels.Channel) (channels.Channel, error) { return c, nil })
-				return err
-			},
-			"Pings":           func() error { _, err := s.Pings(ctx, none); return err },
-			"PingBody":        func() error { _, err := s.PingBody(ctx, none, 1); return err },
-			"Flips":           func() error { _, err := s.Flips(ctx, none, flips.Window{}); return err },
-			"Downtime":        func() error { _, err := s.Downtime(ctx, none, time.Time{}, time.Time{}); return err },
-			"Stats":           func() error { _, err := s.Stats(ctx, none, time.Time{}, time.Time{}); return err },
-			"CheckByBadgeKey": func() error { _, err := s.CheckByBadgeKey(ctx, none); return err },
-		}
-		for name, call := range methods {
-			if err := call(); !errors.Is(err, checks.ErrNotFound) {
-				t.Errorf("%s: error %v, want ErrNotFound", name, err)
+			}
+			for method := range reflect.TypeFor[*monitor.Project]().Methods() {
+				in := method.Type
+				if in.NumIn() > 2 && in.In(2) == reflect.TypeFor[uuid.UUID]() && methods[method.Name] == nil {
+					t.Errorf("%s is not tested", method.Name)
+				}
 			}
 		}
-		sessions := []string{"EndSession", "SessionEnded"} // whose identifiers the monitor does not know
-		for method := range reflect.TypeFor[*monitor.Monitor]().Methods() {
-			in := method.Type
-			if slices.Contains(sessions, method.Name) {
-				continue
+		refused("an unknown project", unknownIn(ctx, s.Monitor.Project(none), c, channel, keys[0], page, true))
+		refused("another project", unknownIn(ctx, other, c, channel, keys[0], page, false))
+		missing := func(_ any, err error) error { return err }
+		two := func(_, _ any, err error) error { return err }
+		for name, err := range map[string]error{
+			"Check": missing(s.Check(ctx, none)), "Ping": missing(s.Ping(ctx, none, pings.Signal{})),
+			"PingSlug":      two(s.PingSlug(ctx, "none", "job", true, pings.Signal{})),
+			"CheckIDBySlug": missing(s.Views().CheckIDBySlug(ctx, "none", "job")), "CheckByBadgeKey": missing(s.Views().CheckByBadgeKey(ctx, none)),
+			"Checks": missing(s.Views().Checks(ctx, none, checks.Query{})), "LastDurations": missing(s.Views().LastDurations(ctx, none)),
+			"RecentPings": missing(s.Views().RecentPings(ctx, none, nil, c.CreatedAt, 1)),
+			"ByID":        missing(s.Projects().ByID(ctx, none)), "ByName": missing(s.Projects().ByName(ctx, "none")),
+			"ByBadgeKey": missing(s.Projects().ByBadgeKey(ctx, "none")), "Delete": s.Projects().Delete(ctx, none),
+			"Authenticate": missing(s.Projects().Authenticate(ctx, "rcw_xxxxxxxxxxxxxxxxxxxxxxxxxxxx")),
+			"Transfer":     missing(s.Monitor.Project(s.project.ID).Transfer(ctx, c.ID, none)),
+		} {
+			if !errors.Is(err, checks.ErrNotFound) || !errors.As(err, new(*monitor.Error)) {
+				t.Errorf("%s: error %v, want ErrNotFound and what it is about", name, err)
 			}
-			if in.NumIn() > 2 && in.In(1) == reflect.TypeFor[context.Context]() && in.In(2) == reflect.TypeFor[uuid.UUID]() && methods[method.Name] == nil {
-				t.Errorf("%s is not tested", method.Name)
-			}
+		}
+		if err := missing(s.Monitor.Project(s.project.ID).Check(ctx, none)); err.Error() != "monitor: check "+none.String()+": not found" {
+			t.Errorf("error %v", err)
 		}
 	})
+}
+
+// unknownIn returns the errors of the methods of a project that has none of the others. With all, the project does not exist
+// either.
+func unknownIn(
+	ctx context.Context, p *monitor.Project, c checks.Check, channel channels.Channel, key checks.Key, page checks.StatusPage, all bool,
+) map[string]error {
+	missing := func(_ any, err error) error { return err }
+	errs := map[string]error{
+		"Check": missing(p.Check(ctx, c.ID)), "Update": missing(p.Update(ctx, c.ID, checks.Spec{})), "Pause": missing(p.Pause(ctx, c.ID)),
+		"UpdateFunc": missing(p.UpdateFunc(ctx, c.ID, func(checks.Check) (checks.Spec, error) { return checks.Spec{}, nil })),
+		"Resume":     missing(p.Resume(ctx, c.ID)), "Delete": missing(p.Delete(ctx, c.ID)),
+		"Restore":  missing(p.Restore(ctx, c.ID, c.State, c.CreatedAt)),
+		"Transfer": missing(p.Transfer(ctx, c.ID, c.ProjectID)), "Pings": missing(p.Pings(ctx, c.ID)), "PingBody": missing(p.PingBody(ctx, c.ID, 1)),
+		"Flips": missing(p.Flips(ctx, c.ID, flips.Window{})), "Downtime": missing(p.Downtime(ctx, c.ID, time.Time{}, time.Time{})),
+		"Stats":         missing(p.Stats(ctx, c.ID, time.Time{}, time.Time{})),
+		"UpdateChannel": missing(p.UpdateChannel(ctx, channel.ID, func(c channels.Channel) (channels.Channel, error) { return c, nil })),
+		"DeleteChannel": p.DeleteChannel(ctx, channel.ID), "TestChannel": p.TestChannel(ctx, channel.ID), "DeleteKey": p.DeleteKey(ctx, key.ID),
+		"DeleteStatusPage": p.DeleteStatusPage(ctx, page.ID), "UpdateStatusPage": missing(p.UpdateStatusPage(ctx, page)),
+		"CheckBySlug": missing(p.CheckBySlug(ctx, c.Slug)), "CheckByUniqueKey": missing(p.CheckByUniqueKey(ctx, c.UniqueKey())),
+		"RetryDeliveries": missing(p.RetryDeliveries(ctx, 1)),
+	}
+	for _, err := range p.Events(ctx, c.ID, monitor.EventQuery{}) {
+		errs["Events"] = err
+	}
+	if !all {
+		return errs
+	}
+	_, _, errs["Upsert"] = p.Upsert(ctx, checks.Spec{Slug: new("job")}, checks.UniqueSlug)
+	_, _, errs["UpsertChannel"] = p.UpsertChannel(ctx, channel)
+	_, _, errs["CreateKey"] = p.CreateKey(ctx, true)
+	for _, err := range p.Deliveries(ctx, monitor.DeliveryQuery{}) {
+		errs["Deliveries"] = err
+	}
+	for name, err := range map[string]error{
+		"Create": missing(p.Create(ctx, checks.Spec{})), "Checks": missing(p.Checks(ctx, checks.Query{})), "Tags": missing(p.Tags(ctx)),
+		"CreateChannel": missing(p.CreateChannel(ctx, channel)), "Channels": missing(p.Channels(ctx)), "Keys": missing(p.Keys(ctx)),
+		"StatusPages": missing(p.StatusPages(ctx)), "CreateStatusPage": missing(p.CreateStatusPage(ctx, page)),
+		"retry all": missing(p.RetryDeliveries(ctx)), "Register": missing(p.Register(ctx, checks.Spec{Slug: new("job")})),
+		"PauseExcept": p.PauseExcept(ctx, "tag", nil),
+	} {
+		errs[name] = err
+	}
+	return errs
 }
 
 func TestCheckBySlug(t *testing.T) {

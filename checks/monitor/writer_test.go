@@ -141,7 +141,7 @@ func TestSingleRetries(t *testing.T) {
 		want   error
 	}{
 		"in time":  {3 * time.Second, nil},
-		"too slow": {time.Minute, monitor.ErrUnavailable},
+		"too slow": {time.Minute, checks.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := dbtest.SQLite(t).Open(t)
@@ -258,7 +258,7 @@ func TestBodiesAreBounded(t *testing.T) {
 			t.Fatalf("%d bodies within the limits were refused: %v", n, <-q.results)
 		}
 		ping()
-		q.answered(t, "body beyond the limits", 1, monitor.ErrUnavailable)
+		q.answered(t, "body beyond the limits", 1, checks.ErrUnavailable)
 		close(q.gate)
 		q.answered(t, "queued body", 1+queued/most, checks.ErrNotFound)
 	})
@@ -275,11 +275,11 @@ func TestQueueIsBounded(t *testing.T) {
 		for range 7 { // one is being written, and five wait
 			q.ping(ctx, c.ID, pings.Signal{})
 		}
-		q.answered(t, "ping beyond the limit", 1, monitor.ErrUnavailable)
+		q.answered(t, "ping beyond the limit", 1, checks.ErrUnavailable)
 		cancel()
 		q.answered(t, "ping of a cancelled caller", 6, context.Canceled)
 		q.ping(t.Context(), c.ID, pings.Signal{})
-		q.answered(t, "ping to the full queue", 1, monitor.ErrUnavailable)
+		q.answered(t, "ping to the full queue", 1, checks.ErrUnavailable)
 		close(q.gate)
 		synctest.Wait()
 		if n := s.nPings(t, c.ID); n != 6 {
@@ -294,7 +294,7 @@ func TestWriteTimeout(t *testing.T) {
 		must(t, err)
 		begin := time.Now()
 		_, err = mon.Ping(t.Context(), uuid.New(), pings.Signal{})
-		if !errors.Is(err, monitor.ErrUnavailable) || time.Since(begin) != 5*time.Second {
+		if !errors.Is(err, checks.ErrUnavailable) || time.Since(begin) != 5*time.Second {
 			t.Errorf("after %v: error %v, want ErrUnavailable after 5 s", time.Since(begin), err)
 		}
 	})

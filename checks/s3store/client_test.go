@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/s3store"
 	"github.com/rollcall-dev/rollcall/checks/s3store/s3test"
 )
@@ -146,7 +146,7 @@ func TestRemoveOneByOne(t *testing.T) {
 	if diff := cmp.Diff([]string{"DELETE /a", "DELETE /b", "DELETE /c"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if err := s.Remove(t.Context(), []string{"forbidden"}); !errors.Is(err, monitor.ErrBodyUnavailable) || !strings.Contains(err.Error(), "AccessDenied") {
+	if err := s.Remove(t.Context(), []string{"forbidden"}); !errors.Is(err, checks.ErrBodyUnavailable) || !strings.Contains(err.Error(), "AccessDenied") {
 		t.Errorf("a refused removal: %v", err)
 	}
 }
@@ -160,11 +160,11 @@ func TestRemoveReports(t *testing.T) {
 	}{
 		"all removed":        {`<DeleteResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"/>`, nil, ""},
 		"one missing":        {`<DeleteResult><Error><Key>a</Key><Code>NoSuchKey</Code></Error></DeleteResult>`, nil, ""},
-		"one refused":        {`<DeleteResult><Deleted><Key>b</Key></Deleted><Error><Key>a</Key><Code>AccessDenied</Code></Error></DeleteResult>`, monitor.ErrBodyUnavailable, "remove a: "},
-		"an error in a 200":  {`<Error><Code>InternalError</Code></Error>`, monitor.ErrBodyUnavailable, "InternalError"},
-		"another document":   {`<html/>`, monitor.ErrBodyUnavailable, "not from an S3 service"},
-		"a broken document":  {`<DeleteResult><Error>`, monitor.ErrBodyUnavailable, "not from an S3 service"},
-		"an empty answer":    {``, monitor.ErrBodyUnavailable, "not from an S3 service"},
+		"one refused":        {`<DeleteResult><Deleted><Key>b</Key></Deleted><Error><Key>a</Key><Code>AccessDenied</Code></Error></DeleteResult>`, checks.ErrBodyUnavailable, "remove a: "},
+		"an error in a 200":  {`<Error><Code>InternalError</Code></Error>`, checks.ErrBodyUnavailable, "InternalError"},
+		"another document":   {`<html/>`, checks.ErrBodyUnavailable, "not from an S3 service"},
+		"a broken document":  {`<DeleteResult><Error>`, checks.ErrBodyUnavailable, "not from an S3 service"},
+		"an empty answer":    {``, checks.ErrBodyUnavailable, "not from an S3 service"},
 		"one that is locked": {`<DeleteResult><Error><Key>a</Key><Code>ObjectLocked</Code></Error></DeleteResult>`, nil, "ObjectLocked"},
 	} {
 		s := newStore(t, s3store.Config{

@@ -52,7 +52,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	c, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("nightly")})
+	c, err := project.Create(ctx, checks.Spec{Name: new("nightly")})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -62,7 +62,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	body, err := mon.PingBody(ctx, c.ID, ping.N)
+	body, err := mon.Project(c.Check.ProjectID).PingBody(ctx, c.ID, ping.N)
 	fmt.Println(len(body), err)
 	// Output: 50000 <nil>
 }
@@ -90,6 +90,6 @@ func ExampleStore_Probe() {
 		return
 	}
 	err = bodies.Probe(context.Background())
-	fmt.Println(errors.Is(err, monitor.ErrBodyUnavailable))
+	fmt.Println(errors.Is(err, checks.ErrBodyUnavailable))
 	// Output: true
 }

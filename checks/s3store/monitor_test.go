@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/s3store"
 	"github.com/rollcall-dev/rollcall/checks/s3store/s3test"
@@ -43,7 +44,7 @@ func newService(t *testing.T, db dbtest.DB, bodies monitor.BodyStore) service {
 	t.Helper()
 	s := service{Monitor: newMonitor(t, db, bodies)}
 	var err error
-	if s.project, _, err = s.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"}); err != nil {
+	if s.project, _, err = s.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "p"}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -51,11 +52,11 @@ func newService(t *testing.T, db dbtest.DB, bodies monitor.BodyStore) service {
 
 func (s service) create(t *testing.T) checks.Check {
 	t.Helper()
-	c, err := s.Create(t.Context(), s.project.ID, checks.Spec{})
+	c, err := s.Project(s.project.ID).Create(t.Context(), checks.Spec{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return *c.Check
 }
 
 // large returns a binary body that goes to object storage.
@@ -77,7 +78,7 @@ func (s service) ping(t *testing.T, c checks.Check, n int) {
 func (s service) read(t *testing.T, c checks.Check, n int) {
 	t.Helper()
 	for i := range n {
-		if body, err := s.PingBody(t.Context(), c.ID, int64(i+1)); err != nil || !bytes.Equal(body, large(i)) {
+		if body, err := s.Project(c.ProjectID).PingBody(t.Context(), c.ID, int64(i+1)); err != nil || !bytes.Equal(body, large(i)) {
 			t.Errorf("body %d came back as %q, %v", i, body, err)
 		}
 	}
@@ -129,12 +130,12 @@ func TestLifeOfBodies(t *testing.T) {
 			}
 		}
 		stop()
-		if _, err := s.Delete(t.Context(), c.ID); err != nil {
+		if _, err := s.Project(c.ProjectID).Delete(t.Context(), c.ID); err != nil {
 			t.Fatal(err)
 		}
 		// One process prunes the log and dies; another continues.
 		for range 3 {
-			if _, err := s.Prune(t.Context()); err != nil {
+			if err := s.Tick(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -148,6 +149,17 @@ func TestLifeOfBodies(t *testing.T) {
 	})
 }
 
+// upload does a round of the monitor's work and returns how many bodies have moved.
+func (s service) upload(t *testing.T) (moved int, err error) {
+	t.Helper()
+	err = s.Tick(background.WithRound(t.Context(), background.Round{Done: func(step string, n int) {
+		if step == "upload" {
+			moved = n
+		}
+	}}))
+	return moved, err
+}
+
 // TestServerDown sends pings while the server is down. Nothing is lost, and the uploads follow when it is back.
 func TestServerDown(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
@@ -157,7 +169,7 @@ func TestServerDown(t *testing.T) {
 		server.Stop()
 		run(t, s.Monitor)
 		s.ping(t, c, 100)
-		if n, err := s.UploadBodies(t.Context()); n != 0 || err != nil && !errors.Is(err, monitor.ErrBodyUnavailable) {
+		if n, err := s.upload(t); n != 0 || err != nil && !errors.Is(err, checks.ErrBodyUnavailable) {
 			t.Errorf("%d bodies moved, %v", n, err)
 		}
 		s.read(t, c, 100)
@@ -176,7 +188,7 @@ func TestServerSlow(t *testing.T) {
 		s := newService(t, db, newStore(t, configFor(proxy.URL)))
 		c := s.create(t)
 		s.ping(t, c, 3)
-		if n, err := s.UploadBodies(t.Context()); n != 3 || err != nil {
+		if n, err := s.upload(t); n != 3 || err != nil {
 			t.Fatalf("%d bodies moved, %v", n, err)
 		}
 		config := configFor(proxy.URL)
@@ -191,7 +203,7 @@ func TestServerSlow(t *testing.T) {
 			}
 		}
 		for i := range 50 {
-			if _, err := impatient.PingBody(t.Context(), c.ID, 1); !errors.Is(err, monitor.ErrBodyUnavailable) {
+			if _, err := impatient.Project(c.ProjectID).PingBody(t.Context(), c.ID, 1); !errors.Is(err, checks.ErrBodyUnavailable) {
 				t.Fatalf("read %d: %v, want ErrBodyUnavailable", i, err)
 			}
 		}
@@ -200,7 +212,7 @@ func TestServerSlow(t *testing.T) {
 		}
 		stop()
 		proxy.Release()
-		if n, err := s.UploadBodies(t.Context()); n != 20 || err != nil {
+		if n, err := s.upload(t); n != 20 || err != nil {
 			t.Errorf("%d bodies moved, %v; want 20", n, err)
 		}
 		s.read(t, c, 23)
@@ -231,7 +243,7 @@ func TestReadAlways(t *testing.T) {
 						continue
 					}
 					which := newest - i%min(newest, 20) // among those that are moving
-					body, err := s.PingBody(t.Context(), c.ID, which)
+					body, err := s.Project(c.ProjectID).PingBody(t.Context(), c.ID, which)
 					if err != nil || !bytes.Equal(body, large(int(which-1))) {
 						t.Errorf("body %d came back with %d bytes, %v", which, len(body), err)
 						return
@@ -303,11 +315,11 @@ func TestLostObject(t *testing.T) {
 	s := newService(t, dbtest.SQLite(t), newStore(t, configFor(server.URL)))
 	c := s.create(t)
 	s.ping(t, c, 1)
-	if n, err := s.UploadBodies(t.Context()); n != 1 || err != nil {
+	if n, err := s.upload(t); n != 1 || err != nil {
 		t.Fatalf("%d bodies moved, %v", n, err)
 	}
 	server.Remove(t, server.Keys(t)[0])
-	if _, err := s.PingBody(t.Context(), c.ID, 1); !errors.Is(err, checks.ErrNotFound) {
+	if _, err := s.Project(c.ProjectID).PingBody(t.Context(), c.ID, 1); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("error %v, want ErrNotFound", err)
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/s3store"
 	"github.com/rollcall-dev/rollcall/checks/s3store/s3test"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
@@ -78,7 +77,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("an object of another size: %v", err)
 		}
 	}
-	if _, err := s.Get(t.Context(), "check/99-1", 4); !errors.Is(err, checks.ErrNotFound) || errors.Is(err, monitor.ErrBodyUnavailable) {
+	if _, err := s.Get(t.Context(), "check/99-1", 4); !errors.Is(err, checks.ErrNotFound) || errors.Is(err, checks.ErrBodyUnavailable) {
 		t.Errorf("an object that does not exist: %v, want ErrNotFound", err)
 	}
 }
@@ -117,7 +116,7 @@ func everyCall(t *testing.T, s *s3store.Store) (texts string) {
 		"put": s.Put(t.Context(), "check/1", []byte("body")), "get": err,
 		"remove": s.Remove(t.Context(), []string{"check/1", "check/2"}), "probe": s.Probe(t.Context()),
 	} {
-		if !errors.Is(err, monitor.ErrBodyUnavailable) || errors.Is(err, checks.ErrNotFound) {
+		if !errors.Is(err, checks.ErrBodyUnavailable) || errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("%s: %v, want ErrBodyUnavailable", name, err)
 			continue
 		}
@@ -234,20 +233,20 @@ func TestFailFast(t *testing.T) {
 	for range 5 {
 		_, missing := s.Get(t.Context(), "check/2", 4)
 		_, size := s.Get(t.Context(), "check/1", 5)
-		if !errors.Is(missing, checks.ErrNotFound) || errors.Is(size, monitor.ErrBodyUnavailable) {
+		if !errors.Is(missing, checks.ErrNotFound) || errors.Is(size, checks.ErrBodyUnavailable) {
 			t.Errorf("errors %v and %v", missing, size)
 		}
 	}
 	read(nil, 5)
 	server.Stop()
-	read(monitor.ErrBodyUnavailable, 3)
-	read(monitor.ErrBodyUnavailable, 0)
+	read(checks.ErrBodyUnavailable, 3)
+	read(checks.ErrBodyUnavailable, 0)
 	now = now.Add(time.Minute - 1)
-	read(monitor.ErrBodyUnavailable, 0)
+	read(checks.ErrBodyUnavailable, 0)
 	now = now.Add(1)
-	read(monitor.ErrBodyUnavailable, 1) // the probe
+	read(checks.ErrBodyUnavailable, 1) // the probe
 	server.Restart(t)
-	read(monitor.ErrBodyUnavailable, 0)
+	read(checks.ErrBodyUnavailable, 0)
 	now = now.Add(time.Minute)
 	read(nil, 5)
 }
@@ -279,14 +278,14 @@ func TestOneProbe(t *testing.T) {
 	for range 10 { // never counted
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := s.Get(ctx, "check/1", 4); !errors.Is(err, context.Canceled) || errors.Is(err, monitor.ErrBodyUnavailable) {
+		if _, err := s.Get(ctx, "check/1", 4); !errors.Is(err, context.Canceled) || errors.Is(err, checks.ErrBodyUnavailable) {
 			t.Errorf("a caller who gave up: %v", err)
 		}
 	}
 	broken := errors.New("broken")
 	for range 2 {
 		gate.wait <- broken
-		if _, err := s.Get(t.Context(), "check/1", 4); !errors.Is(err, broken) || !errors.Is(err, monitor.ErrBodyUnavailable) {
+		if _, err := s.Get(t.Context(), "check/1", 4); !errors.Is(err, broken) || !errors.Is(err, checks.ErrBodyUnavailable) {
 			t.Errorf("error %v", err)
 		}
 	}
@@ -306,7 +305,7 @@ func TestOneProbe(t *testing.T) {
 		}()
 		<-gate.entered
 		for range 5 {
-			if _, err := s.Get(t.Context(), "check/1", 4); !errors.Is(err, monitor.ErrBodyUnavailable) || errors.Is(err, broken) {
+			if _, err := s.Get(t.Context(), "check/1", 4); !errors.Is(err, checks.ErrBodyUnavailable) || errors.Is(err, broken) {
 				t.Errorf("during a probe: %v", err)
 			}
 		}
@@ -314,7 +313,7 @@ func TestOneProbe(t *testing.T) {
 		<-probe
 		cancel()
 	}
-	if _, err := s.Get(t.Context(), "check/1", 4); !errors.Is(err, monitor.ErrBodyUnavailable) || errors.Is(err, broken) {
+	if _, err := s.Get(t.Context(), "check/1", 4); !errors.Is(err, checks.ErrBodyUnavailable) || errors.Is(err, broken) {
 		t.Errorf("after a probe that failed: %v", err)
 	}
 }

@@ -51,7 +51,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	backup, err := mon.Create(ctx, project.ID, checks.Spec{Slug: new("backup")})
+	backup, err := project.Create(ctx, checks.Spec{Slug: new("backup")})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -61,15 +61,16 @@ func Example() {
 		log.Fatal(err)
 	}
 	_, err = cutOff.Ping(ctx, backup.ID, pings.Signal{})
-	stats, _ := cutOff.Spooled()
+	stats, _ := cutOff.Vitals().Spooled()
 	fmt.Println("error:", err, "waiting:", stats.Pings)
 
 	back, err := monitor.New(database, &monitor.Config{Spool: queue})
 	if err != nil {
 		log.Fatal(err)
 	}
-	taken, err := back.Replay(ctx) // Run does this
-	fmt.Println("error:", err, "recorded:", taken)
+	err = back.Tick(ctx) // Start does this all the time
+	backup, _ = project.Check(ctx, backup.ID)
+	fmt.Println("error:", err, "recorded:", backup.NPings)
 	// Output:
 	// error: <nil> waiting: 1
 	// error: <nil> recorded: 1

@@ -8,7 +8,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -38,15 +37,15 @@ func BenchmarkList(b *testing.B) {
 		mon := monitorOn(b, store)
 		project := addCheck(b, mon).ProjectID
 		for _, name := range []string{"a", "b"} {
-			_, err := mon.CreateChannel(b.Context(), project, channels.Webhook, name, map[string]string{"url_down": "https://example.org/"})
+			_, err := mon.Project(project).CreateChannel(b.Context(), channels.Channel{Kind: channels.Webhook, Name: name, Settings: map[string]string{"url_down": "https://example.org/"}})
 			must(b, err)
 		}
 		for range 999 {
-			_, err := mon.Create(b.Context(), project, checks.Spec{Name: new("nightly backup"), Tags: []string{"prod", "db"}, Channels: new("*")})
+			_, err := mon.Project(project).Create(b.Context(), checks.Spec{Name: new("nightly backup"), Tags: []string{"prod", "db"}, Channels: new("*")})
 			must(b, err)
 		}
 		for b.Loop() {
-			if list, err := mon.Checks(b.Context(), project, monitor.CheckQuery{}); err != nil || len(list) != 1000 {
+			if list, err := mon.Views().Checks(b.Context(), project, checks.Query{}); err != nil || len(list) != 1000 {
 				b.Fatal(len(list), err)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 )
@@ -22,7 +21,7 @@ func TestCacheIsBoundedByBytes(t *testing.T) {
 	var ids []uuid.UUID
 	for i := range 40 {
 		spec := checks.Spec{Name: new(fmt.Sprint(i)), Desc: new(strings.Repeat("x", 10_000))}
-		c, err := mon.Create(t.Context(), c.ProjectID, spec)
+		c, err := mon.Project(c.ProjectID).Create(t.Context(), spec)
 		must(t, err)
 		ids = append(ids, c.ID)
 	}
@@ -49,7 +48,7 @@ func TestReadsAreNotCached(t *testing.T) {
 	_, _, c := withCheck(t, db)
 	store := db.Open(t).Database()
 	mon := monitorOn(t, store)
-	if list, err := mon.Checks(t.Context(), c.ProjectID, monitor.CheckQuery{}); err != nil || len(list) != 1 {
+	if list, err := mon.Views().Checks(t.Context(), c.ProjectID, checks.Query{}); err != nil || len(list) != 1 {
 		t.Fatalf("the list has %d checks, want 1; error %v", len(list), err)
 	}
 	_, err := mon.Check(t.Context(), c.ID)
@@ -64,7 +63,7 @@ func TestDeletedCheckLeavesTheCache(t *testing.T) {
 	if entries, _ := store.CacheSize(); entries != 1 {
 		t.Fatalf("the cache has %d entries, want 1", entries)
 	}
-	_, err := mon.Delete(t.Context(), c.ID)
+	_, err := mon.Project(c.ProjectID).Delete(t.Context(), c.ID)
 	must(t, err)
 	if entries, bytes := store.CacheSize(); entries != 0 || bytes != 0 {
 		t.Errorf("the cache has %d entries with %d bytes, want none", entries, bytes)
@@ -88,7 +87,7 @@ func BenchmarkCacheMemory(b *testing.B) {
 					if spec.Schedule != nil {
 						spec.Schedule = new(fmt.Sprintf("%d %d * * 1-5", i%60, i/60%24))
 					}
-					_, err := mon.Create(b.Context(), project.ID, spec)
+					_, err := project.Create(b.Context(), spec)
 					must(b, err)
 				}
 				b.ReportMetric(float64(heap()-before)/n, "heap-B/check")

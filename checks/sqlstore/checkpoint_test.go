@@ -28,7 +28,8 @@ func TestCheckpoint(t *testing.T) {
 			bundb.SetMaxOpenConns(test.connections)
 			store := dbtest.OpenOn(t, bundb).Database()
 			mon := monitorOn(t, store)
-			id := addCheck(t, mon).ID
+			c := addCheck(t, mon)
+			id := c.ID
 			before := fileSize(t, db.Path())
 			body := bytes.Repeat([]byte("0123456789"), test.size/10)
 			const n = 100
@@ -40,7 +41,7 @@ func TestCheckpoint(t *testing.T) {
 			if test.checkpoint && grown <= 4<<20 || !test.checkpoint && grown > 0 {
 				t.Errorf("the file has grown by %d bytes after %d bytes of bodies", grown, n*len(body))
 			}
-			if log, err := mon.Pings(t.Context(), id); err != nil || len(log) != n {
+			if log, err := mon.Project(c.ProjectID).Pings(t.Context(), id); err != nil || len(log) != n {
 				t.Errorf("the log has %d pings, want %d; error %v", len(log), n, err)
 			}
 		})

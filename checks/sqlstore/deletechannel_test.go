@@ -33,11 +33,11 @@ func newRace(t *testing.T) race {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.channel, err = mon.CreateChannel(t.Context(), project.ID, channels.Email, "ops", map[string]string{"to": "a@example.org"})
+	r.channel, err = project.CreateChannel(t.Context(), channels.Channel{Kind: channels.Email, Name: "ops", Settings: map[string]string{"to": "a@example.org"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := mon.Create(t.Context(), project.ID, checks.Spec{Channels: new("*")})
+	c, err := project.Create(t.Context(), checks.Spec{Channels: new("*")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,8 +36,8 @@ func ExampleOpen() {
 	if err != nil {
 		panic(err)
 	}
-	c, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("backup")})
-	fmt.Println(c.Name, c.Status(mon.Now()), err)
+	c, err := project.Create(ctx, checks.Spec{Name: new("backup")})
+	fmt.Println(c.Name, c.Check.Status(mon.Now()), err)
 	// Output: backup new <nil>
 }
 
@@ -58,9 +58,9 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	err = mon.Probe(ctx)
+	err = mon.Vitals().Probe(ctx)
 	fmt.Println(errors.Is(err, sqlstore.ErrNotMigrated))
-	fmt.Println(store.Migrate(ctx), mon.Probe(ctx)) // at every start; does nothing if the schema is up to date
+	fmt.Println(store.Migrate(ctx), mon.Vitals().Probe(ctx)) // at every start; does nothing if the schema is up to date
 	// Output:
 	// true
 	// <nil> <nil>

@@ -60,7 +60,7 @@ func TestDemotedPrimary(t *testing.T) {
 		return err != nil && strings.Contains(err.Error(), ";")
 	})
 	want := fmt.Sprintf("127.0.0.1:%d: the server takes no writes; 127.0.0.1:%d: the server takes no writes", primary.Port(), standby.Port())
-	if !errors.Is(err, monitor.ErrUnavailable) || !strings.HasSuffix(err.Error(), want) {
+	if !errors.Is(err, checks.ErrUnavailable) || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("with two read-only servers: error %v, want %s", err, want)
 	}
 }
@@ -89,7 +89,7 @@ func TestCommitWithoutStandby(t *testing.T) {
 			return broken > 0 || len(pinged) > 0
 		})
 		err := <-pinged
-		if broken > 0 && !errors.Is(err, monitor.ErrUnavailable) {
+		if broken > 0 && !errors.Is(err, checks.ErrUnavailable) {
 			t.Errorf("error %v, want ErrUnavailable", err)
 		}
 		return broken > 0
@@ -126,7 +126,7 @@ func TestLaggingStandby(t *testing.T) {
 	must(t, standby.Promote(t.Context()))
 	eventually(t, "pings are taken again", func() bool {
 		_, err := mon.Ping(t.Context(), lost[0].ID, pings.Signal{})
-		if !errors.Is(err, checks.ErrNotFound) && !errors.Is(err, monitor.ErrUnavailable) {
+		if !errors.Is(err, checks.ErrNotFound) && !errors.Is(err, checks.ErrUnavailable) {
 			t.Fatalf("ping of a lost check: error %v", err)
 		}
 		return errors.Is(err, checks.ErrNotFound)
@@ -140,7 +140,7 @@ func TestLaggingStandby(t *testing.T) {
 		if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{}); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("ping of a lost check: error %v", err)
 		}
-		if got, err := mon.Update(t.Context(), c.ID, checks.Spec{Name: new("lost")}); !errors.Is(err, checks.ErrNotFound) {
+		if got, err := mon.Project(c.ProjectID).Update(t.Context(), c.ID, checks.Spec{Name: new("lost")}); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("update of lost check %s: check %s, error %v", c.ID, got.ID, err)
 		}
 	}
@@ -154,7 +154,7 @@ func TestLaggingStandby(t *testing.T) {
 		return heard("hello")
 	})
 	after := monitorOn(t, announcer) // a store without a cache
-	log, err := after.Pings(t.Context(), survivor.ID)
+	log, err := after.Project(survivor.ProjectID).Pings(t.Context(), survivor.ID)
 	must(t, err)
 	var agents []string
 	for _, p := range log {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -52,14 +53,14 @@ func TestBacklogInOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		project, _, err := mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
+		project, _, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "p"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := mon.CreateChannel(t.Context(), project.ID, "email", "ops", map[string]string{"to": "ops@example.org"}); err != nil {
+		if _, err := mon.Project(project.ID).CreateChannel(t.Context(), channels.Channel{Kind: "email", Name: "ops", Settings: map[string]string{"to": "ops@example.org"}}); err != nil {
 			t.Fatal(err)
 		}
-		c, err := mon.Create(t.Context(), project.ID, checks.Spec{Channels: new("*")})
+		c, err := mon.Project(project.ID).Create(t.Context(), checks.Spec{Channels: new("*")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +75,7 @@ func TestBacklogInOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		clock.Advance(time.Minute)
-		got, err := mon.Backlog(t.Context())
+		got, err := mon.Vitals().Backlog(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

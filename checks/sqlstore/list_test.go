@@ -65,7 +65,7 @@ func TestListOfManyChecks(t *testing.T) {
 				_, err := mon.Ping(t.Context(), want[i], pings.Signal{Kind: pings.Success})
 				must(t, err)
 			}
-			_, err = mon.Delete(t.Context(), want[300])
+			_, err = mon.Project(c.ProjectID).Delete(t.Context(), want[300])
 			must(t, err)
 			want = slices.Delete(want, 300, 301)
 		}
@@ -79,17 +79,19 @@ func TestBySlug(t *testing.T) {
 		mon := monitorOn(t, s)
 		var projects []checks.Project
 		for _, name := range []string{"a", "b", "empty"} {
-			p, err := mon.OpenProject(t.Context(), name)
+			_, err := mon.OpenProject(t.Context(), name)
+			must(t, err)
+			p, err := mon.Projects().ByName(t.Context(), name)
 			must(t, err)
 			projects = append(projects, p)
 		}
 		var jobs []uuid.UUID
 		for _, project := range []checks.Project{projects[0], projects[0], projects[1]} {
-			c, err := mon.Create(t.Context(), project.ID, checks.Spec{Slug: new("job")})
+			c, err := mon.Project(project.ID).Create(t.Context(), checks.Spec{Slug: new("job")})
 			must(t, err)
 			jobs = append(jobs, c.ID)
 		}
-		_, err := mon.Create(t.Context(), projects[0].ID, checks.Spec{Slug: new("other")})
+		_, err := mon.Project(projects[0].ID).Create(t.Context(), checks.Spec{Slug: new("other")})
 		must(t, err)
 		for _, test := range []struct {
 			project checks.Project

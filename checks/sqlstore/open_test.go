@@ -30,12 +30,12 @@ func TestOpenOwnPool(t *testing.T) {
 		for range 2 {
 			store, err := sqlstore.Open(t.Context(), pool, dialectOf(db))
 			must(t, err)
-			project, err := monitorOn(t, store).OpenProject(t.Context(), "jobs")
+			_, err = monitorOn(t, store).OpenProject(t.Context(), "jobs")
 			must(t, err)
 			must(t, store.Close())
 			var name string
 			must(t, pool.QueryRow("SELECT name FROM rollcall_projects").Scan(&name))
-			if name != project.Name {
+			if name != "jobs" {
 				t.Errorf("the project is %q", name)
 			}
 		}
@@ -78,17 +78,16 @@ func TestNotMigrated(t *testing.T) {
 		mon := monitorOn(t, store)
 		calls := func() map[string]error {
 			_, open := mon.OpenProject(t.Context(), "jobs")
-			_, list := mon.Projects(t.Context())
-			_, create := mon.Create(t.Context(), uuid.New(), checks.Spec{})
+			_, list := mon.Projects().List(t.Context())
+			_, create := mon.Project(uuid.New()).Create(t.Context(), checks.Spec{})
 			_, check := mon.Check(t.Context(), uuid.New())
 			_, ping := mon.Ping(t.Context(), uuid.New(), pings.Signal{Kind: pings.Success})
 			_, _, slug := mon.PingSlug(t.Context(), "key", "slug", true, pings.Signal{})
-			_, sweep := mon.Sweep(t.Context())
-			_, prune := mon.Prune(t.Context())
-			_, secret := mon.Secret(t.Context(), "badges")
+			steps := mon.Tick(t.Context())
+			_, secret := mon.Installation().Secret(t.Context(), "badges")
 			_, setting := store.Database().Setting(t.Context(), "name", "value")
 			return map[string]error{"OpenProject": open, "Projects": list, "Create": create, "Check": check, "Ping": ping, "PingSlug": slug,
-				"Sweep": sweep, "Prune": prune, "Secret": secret, "Setting": setting, "Probe": store.Database().Probe(t.Context(), true)}
+				"Tick": steps, "Secret": secret, "Setting": setting, "Probe": store.Database().Probe(t.Context(), true)}
 		}
 		for name, err := range calls() {
 			if !errors.Is(err, sqlstore.ErrNotMigrated) || !strings.Contains(err.Error(), "open the store with sqlstore.Open, or call its Migrate") {
@@ -102,7 +101,7 @@ func TestNotMigrated(t *testing.T) {
 		if err := store.Database().Probe(t.Context(), false); !errors.Is(err, sqlstore.ErrNotMigrated) {
 			t.Errorf("Probe of an old schema: error %v", err)
 		}
-		if _, err := mon.Create(t.Context(), uuid.New(), checks.Spec{Timeout: new(time.Hour)}); err == nil {
+		if _, err := mon.Project(uuid.New()).Create(t.Context(), checks.Spec{Timeout: new(time.Hour)}); err == nil {
 			t.Error("a check in no project")
 		}
 		if _, err := mon.Check(t.Context(), uuid.New()); !errors.Is(err, sqlstore.ErrNotMigrated) {

@@ -91,7 +91,7 @@ func TestPgBouncerServers(t *testing.T) {
 	})
 	project, err := mons[0].OpenProject(t.Context(), "p")
 	must(t, err)
-	check, err := mons[0].Create(t.Context(), project.ID, checks.Spec{})
+	check, err := project.Create(t.Context(), checks.Spec{})
 	must(t, err)
 	together(func(i int) error {
 		for range each {
@@ -101,7 +101,7 @@ func TestPgBouncerServers(t *testing.T) {
 		}
 		return nil
 	})
-	check, err = mons[1].Check(t.Context(), check.ID)
+	check, err = project.Check(t.Context(), check.ID)
 	if err != nil || check.NPings != servers*each {
 		t.Errorf("%d pings, want %d; error %v", check.NPings, servers*each, err)
 	}
@@ -119,7 +119,7 @@ func TestPgBouncerServers(t *testing.T) {
 		}
 	}
 	heard() // at first
-	_, err = mons[1].Pause(t.Context(), check.ID)
+	_, err = mons[1].Project(check.Check.ProjectID).Pause(t.Context(), check.ID)
 	must(t, err)
 	heard()
 }
@@ -187,7 +187,7 @@ func TestPgBouncerLosesSessions(t *testing.T) {
 	must(t, err)
 	project, err := mon.OpenProject(t.Context(), "p")
 	must(t, err)
-	check, err := mon.Create(t.Context(), project.ID, checks.Spec{})
+	check, err := project.Create(t.Context(), checks.Spec{})
 	must(t, err)
 	u, err := url.Parse(db.URL)
 	must(t, err)
@@ -196,7 +196,7 @@ func TestPgBouncerLosesSessions(t *testing.T) {
 		_, err := admin.DB.ExecContext(t.Context(), "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = $1", u.Path[1:])
 		must(t, err)
 		ping, err := mon.Ping(t.Context(), check.ID, pings.Signal{})
-		for end := time.Now().Add(time.Minute); errors.Is(err, monitor.ErrUnavailable) && time.Now().Before(end); {
+		for end := time.Now().Add(time.Minute); errors.Is(err, checks.ErrUnavailable) && time.Now().Before(end); {
 			t.Logf("try again: %v", err)
 			ping, err = mon.Ping(t.Context(), check.ID, pings.Signal{})
 		}

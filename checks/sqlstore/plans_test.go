@@ -148,12 +148,12 @@ func fillOutbox(t *testing.T, store *sqlstore.Database, db *bun.DB, now time.Tim
 		t.Fatal(err)
 	}
 	for i := range 20 {
-		_, err := mon.CreateChannel(t.Context(), p.ID, channels.Email, fmt.Sprint(i), map[string]string{"to": "a@example.org"})
+		_, err := p.CreateChannel(t.Context(), channels.Channel{Kind: channels.Email, Name: fmt.Sprint(i), Settings: map[string]string{"to": "a@example.org"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	c, err := mon.Create(t.Context(), p.ID, checks.Spec{Channels: new("*")})
+	c, err := p.Create(t.Context(), checks.Spec{Channels: new("*")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func TestPruneInSmallSteps(t *testing.T) {
 		if err != nil || flips != n-newFlips || *steps < 11 {
 			t.Errorf("removed %d flips in %d steps, want %d in 11 at least; error %v", flips, *steps, n-newFlips, err)
 		}
-		log, err := mon.Pings(t.Context(), c.ID)
+		log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
 		if err != nil || len(log) != checks.PaidPings || log[0].N != n {
 			t.Errorf("%d pings are left, want %d; error %v", len(log), checks.PaidPings, err)
 		}
@@ -151,7 +151,7 @@ func TestPruneTogether(t *testing.T) {
 			_, err := first.PrunePings(t.Context(), nil)
 			must(t, err)
 		}
-		if log, err := mon.Pings(t.Context(), c.ID); err != nil || len(log) != checks.PaidPings {
+		if log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID); err != nil || len(log) != checks.PaidPings {
 			t.Errorf("the check has %d pings, want %d; error %v", len(log), checks.PaidPings, err)
 		}
 		if rows := count(t, db.Bun(t), "rollcall_pings"); rows != checks.PaidPings {

@@ -36,7 +36,7 @@ func TestServersSeeTheSameChecks(t *testing.T) {
 			what := c.step(t)
 			uncached, err := sqlstore.New(bundb)
 			must(t, err)
-			for _, q := range []monitor.CheckQuery{{}, {Slug: new("s1")}, {Tags: []string{"t1"}}, {Slug: new("s2"), Tags: []string{"t2"}}} {
+			for _, q := range []checks.Query{{}, {Slug: "s1"}, {Tags: []string{"t1"}}, {Slug: "s2", Tags: []string{"t2"}}} {
 				want := c.list(t, uncached.Database(), q)
 				for n, store := range c.stores {
 					if diff := cmp.Diff(want, c.list(t, store, q)); diff != "" {
@@ -78,10 +78,10 @@ func newChaos(t *testing.T, db dbtest.DB) *chaos {
 	}
 	project, err := c.servers[0].OpenProject(t.Context(), "p")
 	must(t, err)
-	c.project = project.ID
+	c.project = project.ID()
 	must(t, c.addChannel(t, c.servers[0]))
 	for range 20 {
-		_, err := c.servers[0].Create(t.Context(), c.project, checks.Spec{})
+		_, err := c.servers[0].Project(c.project).Create(t.Context(), checks.Spec{})
 		must(t, err)
 	}
 	return c
@@ -90,7 +90,7 @@ func newChaos(t *testing.T, db dbtest.DB) *chaos {
 // step makes a change and returns its name.
 func (c *chaos) step(t *testing.T) string {
 	t.Helper()
-	list := c.list(t, c.stores[c.random.IntN(3)], monitor.CheckQuery{})
+	list := c.list(t, c.stores[c.random.IntN(3)], checks.Query{})
 	if len(list) == 0 {
 		t.Fatal("no checks are left")
 	}
@@ -102,21 +102,21 @@ func (c *chaos) step(t *testing.T) string {
 	case "ping":
 		err = c.ping(t, mon, id)
 	case "pause":
-		_, err = mon.Pause(t.Context(), id)
+		_, err = mon.Project(c.project).Pause(t.Context(), id)
 	case "update":
-		_, err = mon.Update(t.Context(), id, checks.Spec{
+		_, err = mon.Project(c.project).Update(t.Context(), id, checks.Spec{
 			Name: c.text("n", 100), Slug: c.text("s", 3), Tags: []string{*c.text("t", 3)},
 			Channels: new([]string{"", "*", c.channels[c.random.IntN(len(c.channels))].String()}[c.random.IntN(3)]),
 		})
 	case "create":
-		_, err = mon.Create(t.Context(), c.project, checks.Spec{})
+		_, err = mon.Project(c.project).Create(t.Context(), checks.Spec{})
 	case "delete":
-		_, err = mon.Delete(t.Context(), id)
+		_, err = mon.Project(c.project).Delete(t.Context(), id)
 	case "add channel":
 		err = c.addChannel(t, mon)
 	case "delete channel":
 		if last := len(c.channels) - 1; last > 0 {
-			err = mon.DeleteChannel(t.Context(), c.project, c.channels[last])
+			err = mon.Project(c.project).DeleteChannel(t.Context(), c.channels[last])
 			c.channels = c.channels[:last]
 		}
 	}
@@ -140,14 +140,18 @@ func (c *chaos) ping(t *testing.T, mon *monitor.Monitor, id uuid.UUID) error {
 }
 
 func (c *chaos) addChannel(t *testing.T, mon *monitor.Monitor) error {
-	channel, err := mon.CreateChannel(t.Context(), c.project, channels.Email, "", map[string]string{"to": "a@example.org"})
+	channel, err := mon.Project(c.project).CreateChannel(t.Context(), channels.Channel{Kind: channels.Email, Name: "", Settings: map[string]string{"to": "a@example.org"}})
 	c.channels = append(c.channels, channel.ID)
 	return err
 }
 
-func (c *chaos) list(t *testing.T, s *sqlstore.Database, q monitor.CheckQuery) []checks.Check {
+func (c *chaos) list(t *testing.T, s *sqlstore.Database, q checks.Query) []checks.Check {
 	t.Helper()
-	list, err := s.Checks(t.Context(), store.CheckFilter{ProjectID: &c.project, Slug: q.Slug, Tags: q.Tags})
+	filter := store.CheckFilter{ProjectID: &c.project, Tags: q.Tags}
+	if q.Slug != "" {
+		filter.Slug = &q.Slug
+	}
+	list, err := s.Checks(t.Context(), filter)
 	must(t, err)
 	return list
 }
@@ -156,7 +160,7 @@ func (c *chaos) list(t *testing.T, s *sqlstore.Database, q monitor.CheckQuery) [
 func (c *chaos) lock(t *testing.T, s *sqlstore.Database) (list []checks.Check) {
 	t.Helper()
 	var ids []uuid.UUID
-	for _, check := range c.list(t, s, monitor.CheckQuery{}) {
+	for _, check := range c.list(t, s, checks.Query{}) {
 		ids = append(ids, check.ID)
 	}
 	must(t, s.Update(t.Context(), func(ctx context.Context, tx store.Tx) error {

@@ -34,7 +34,7 @@ func TestSameOnBoth(t *testing.T) {
 		p.mons[i], err = monitor.New(s, &monitor.Config{Now: p.clock.Now, Logger: slog.New(slog.DiscardHandler),
 			Channels: append(standard.Kinds(), email), DeliveredElsewhere: true})
 		must(t, err)
-		project, _, err := p.mons[i].CreateProject(t.Context(), monitor.ProjectSpec{Name: "p", Plan: checks.Free})
+		project, _, err := p.mons[i].Projects().Create(t.Context(), monitor.ProjectSpec{Name: "p", Plan: checks.Free})
 		must(t, err)
 		p.projects[i] = project.ID
 	}
@@ -117,33 +117,32 @@ func (p *pair) prepare(name string) func(ctx context.Context, i int) error {
 		case "ping":
 			_, err = mon.Ping(ctx, id, signal)
 		case "sweep":
-			_, err = mon.Sweep(ctx)
+			err = mon.Tick(ctx)
 		case "update":
-			_, err = mon.Update(ctx, id, spec)
+			_, err = mon.Project(p.projects[i]).Update(ctx, id, spec)
 		case "pause":
-			_, err = mon.Pause(ctx, id)
+			_, err = mon.Project(p.projects[i]).Pause(ctx, id)
 		case "resume":
-			_, err = mon.Resume(ctx, id)
+			_, err = mon.Project(p.projects[i]).Resume(ctx, id)
 		case "create":
-			_, err = mon.Create(ctx, p.projects[i], spec)
+			_, err = mon.Project(p.projects[i]).Create(ctx, spec)
 		case "delete":
-			_, err = mon.Delete(ctx, id)
+			_, err = mon.Project(p.projects[i]).Delete(ctx, id)
 		case "add channel":
-			_, err = mon.CreateChannel(ctx, p.projects[i], channels.Email, channel, map[string]string{"to": "a@example.org"})
+			_, err = mon.Project(p.projects[i]).CreateChannel(ctx, channels.Channel{Kind: channels.Email, Name: channel, Settings: map[string]string{"to": "a@example.org"}})
 		case "delete channel":
 			var list []channels.Channel
-			list, err = mon.Channels(ctx, p.projects[i])
+			list, err = mon.Project(p.projects[i]).Channels(ctx)
 			for _, c := range list {
 				if c.Name == channel {
-					err = mon.DeleteChannel(ctx, p.projects[i], c.ID)
+					err = mon.Project(p.projects[i]).DeleteChannel(ctx, c.ID)
 				}
 			}
 		case "deliver":
-			_, err = mon.Deliver(ctx)
+			err = mon.Tick(ctx)
 		case "prune":
 			for range 3 { // a call may do a part
-				_, next := mon.Prune(ctx)
-				err = errors.Join(err, next)
+				err = errors.Join(err, mon.Tick(ctx))
 			}
 		}
 		return err
@@ -181,27 +180,27 @@ func (p *pair) read(t *testing.T, i int) (v view) {
 	t.Helper()
 	ctx, mon, project := t.Context(), p.mons[i], p.projects[i]
 	var err error
-	v.Checks, err = mon.Checks(ctx, project, monitor.CheckQuery{})
+	v.Checks, err = mon.Views().Checks(ctx, project, checks.Query{})
 	must(t, err)
-	list, err := mon.Channels(ctx, project)
+	list, err := mon.Project(project).Channels(ctx)
 	must(t, err)
 	names := make(map[uuid.UUID]string)
 	for _, c := range list {
 		names[c.ID] = c.Name
 	}
-	ids := func(q monitor.CheckQuery) (ids []uuid.UUID) {
-		list, err := mon.Checks(ctx, project, q)
+	ids := func(q checks.Query) (ids []uuid.UUID) {
+		list, err := mon.Views().Checks(ctx, project, q)
 		must(t, err)
 		for _, c := range list {
 			ids = append(ids, c.ID)
 		}
 		return ids
 	}
-	v.Slug, v.Tag = ids(monitor.CheckQuery{Slug: new("s1")}), ids(monitor.CheckQuery{Tags: []string{"t1"}})
+	v.Slug, v.Tag = ids(checks.Query{Slug: "s1"}), ids(checks.Query{Tags: []string{"t1"}})
 	for n, c := range v.Checks {
-		log, err := mon.Pings(ctx, c.ID)
+		log, err := mon.Project(c.ProjectID).Pings(ctx, c.ID)
 		must(t, err)
-		changes, err := mon.Flips(ctx, c.ID, flips.Window{})
+		changes, err := mon.Project(c.ProjectID).Flips(ctx, c.ID, flips.Window{})
 		must(t, err)
 		v.Pings, v.Flips = append(v.Pings, log...), append(v.Flips, changes...)
 		var assigned []string
@@ -212,15 +211,17 @@ func (p *pair) read(t *testing.T, i int) (v view) {
 		v.Channels = append(v.Channels, assigned)
 		v.Checks[n].ProjectID, v.Checks[n].BadgeKey, v.Checks[n].Channels = uuid.Nil, uuid.Nil, nil
 	}
-	v.Deliveries, err = mon.Deliveries(ctx, monitor.DeliveryQuery{Project: project, Limit: 10_000})
-	must(t, err)
+	for d, err := range mon.Project(project).Deliveries(ctx, monitor.DeliveryQuery{}) {
+		must(t, err)
+		v.Deliveries = append(v.Deliveries, d)
+	}
 	for n := range v.Deliveries {
 		v.Deliveries[n].ID, v.Deliveries[n].ChannelID = 0, uuid.Nil
 	}
 	slices.SortStableFunc(v.Deliveries, func(a, b monitor.Delivery) int { // those of one alert have no order
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.CheckID.String()+a.ChannelName, b.CheckID.String()+b.ChannelName))
 	})
-	v.Backlog, err = mon.Backlog(ctx)
+	v.Backlog, err = mon.Vitals().Backlog(ctx)
 	must(t, err)
 	return v
 }

@@ -54,9 +54,9 @@ func addCheck(t testing.TB, mon *monitor.Monitor) checks.Check {
 	t.Helper()
 	project, err := mon.OpenProject(t.Context(), "p")
 	must(t, err)
-	c, err := mon.Create(t.Context(), project.ID, checks.Spec{})
+	c, err := project.Create(t.Context(), checks.Spec{})
 	must(t, err)
-	return c
+	return *c.Check
 }
 
 // withCheck opens a store and adds a check to it.

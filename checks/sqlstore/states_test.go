@@ -37,7 +37,7 @@ func TestServersShareChecks(t *testing.T) {
 				t.Fatalf("ping %d has number %d, error %v", i+1, p.N, err)
 			}
 		}
-		_, err := servers[1].Update(t.Context(), c.ID, checks.Spec{Methods: new("POST")})
+		_, err := servers[1].Project(c.ProjectID).Update(t.Context(), c.ID, checks.Spec{Methods: new("POST")})
 		must(t, err)
 		for i, mon := range servers {
 			p, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Success, Scheme: "http", Method: "GET"})
@@ -45,7 +45,7 @@ func TestServersShareChecks(t *testing.T) {
 				t.Errorf("server %d does not know the new settings: ping of kind %s, error %v", i, p.Kind, err)
 			}
 		}
-		log, err := servers[2].Pings(t.Context(), c.ID)
+		log, err := servers[2].Project(c.ProjectID).Pings(t.Context(), c.ID)
 		if err != nil || len(log) != n+3 || log[0].N != n+3 {
 			t.Errorf("the log has %d entries, want %d; error %v", len(log), n+3, err)
 		}
@@ -80,7 +80,7 @@ func TestRowChangedByHand(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	log, err := mon.Pings(t.Context(), c.ID)
+	log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
 	if err != nil || len(log) != 2 || log[0].N != 2 {
 		t.Errorf("the log has %d pings, want 2; error %v", len(log), err)
 	}
@@ -132,7 +132,7 @@ func TestUnknownZone(t *testing.T) {
 		project, err := mon.OpenProject(t.Context(), "p")
 		must(t, err)
 		for _, schedule := range []string{"0 3 * * *", "0 4 * * *"} {
-			c, err := mon.Create(t.Context(), project.ID, checks.Spec{Schedule: &schedule})
+			c, err := project.Create(t.Context(), checks.Spec{Schedule: &schedule})
 			must(t, err)
 			_, err = mon.Ping(t.Context(), c.ID, pings.Signal{})
 			must(t, err)
@@ -140,11 +140,15 @@ func TestUnknownZone(t *testing.T) {
 		_, err = db.Bun(t).ExecContext(t.Context(), "UPDATE rollcall_checks SET tz = 'Mars/Phobos' WHERE schedule = '0 3 * * *'")
 		must(t, err)
 		clock.Advance(48 * time.Hour)
-		if n, err := mon.Sweep(t.Context()); n != 2 || err != nil {
-			t.Errorf("%d checks went down, want 2; error %v", n, err)
-		}
-		if list, err := mon.Checks(t.Context(), project.ID, monitor.CheckQuery{}); len(list) != 2 || err != nil {
+		must(t, mon.Tick(t.Context()))
+		list, err := mon.Views().Checks(t.Context(), project.ID(), checks.Query{})
+		if len(list) != 2 || err != nil {
 			t.Errorf("the list has %d checks, want 2; error %v", len(list), err)
+		}
+		for _, c := range list {
+			if c.Stored != checks.StatusDown {
+				t.Errorf("%s is %s, want down", c.Schedule, c.Stored)
+			}
 		}
 	})
 }

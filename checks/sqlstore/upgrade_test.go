@@ -57,20 +57,20 @@ func newFilled(t *testing.T, db dbtest.DB) *filled {
 	clock := dbtest.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	f.mon, err = monitor.New(f.store, &monitor.Config{Now: clock.Now, Channels: standard.Kinds(), DeliveredElsewhere: true})
 	must(t, err)
-	project, _, err := f.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "jobs"})
+	project, _, err := f.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "jobs"})
 	must(t, err)
-	_, err = f.mon.CreateChannel(t.Context(), project.ID, channels.Email, "ops", map[string]string{"to": "ops@example.org"})
+	_, err = f.mon.Project(project.ID).CreateChannel(t.Context(), channels.Channel{Kind: channels.Email, Name: "ops", Settings: map[string]string{"to": "ops@example.org"}})
 	must(t, err)
 	for i := range 5 {
 		spec := checks.Spec{Name: new(fmt.Sprintf("job %d ☃", i)), Slug: new(fmt.Sprint("job-", i)), Channels: new("*")}
-		c, err := f.mon.Create(t.Context(), project.ID, spec)
+		c, err := f.mon.Project(project.ID).Create(t.Context(), spec)
 		must(t, err)
 		for n, kind := range []pings.Kind{pings.Start, pings.Success, pings.Failure, pings.Success} {
 			signal := pings.Signal{Kind: kind, Body: []byte(strings.Repeat("output\x00\xff ", n)), RunID: uuid.NullUUID{UUID: c.ID, Valid: true}}
 			_, err := f.mon.Ping(t.Context(), c.ID, signal)
 			must(t, err)
 		}
-		f.checks = append(f.checks, c)
+		f.checks = append(f.checks, *c.Check)
 	}
 	f.before = f.data(t)
 	return f
@@ -87,17 +87,17 @@ func unmigrated(t *testing.T, db *bun.DB) *sqlstore.Database {
 // data returns all that the monitor reads of the database.
 func (f *filled) data(t *testing.T) []any {
 	t.Helper()
-	projects, err := f.mon.Projects(t.Context())
+	projects, err := f.mon.Projects().List(t.Context())
 	if err != nil || len(projects) != 1 {
 		t.Fatal(projects, err)
 	}
-	keys, keysErr := f.mon.Keys(t.Context(), projects[0].ID)
-	list, channelsErr := f.mon.Channels(t.Context(), projects[0].ID)
+	keys, keysErr := f.mon.Project(projects[0].ID).Keys(t.Context())
+	list, channelsErr := f.mon.Project(projects[0].ID).Channels(t.Context())
 	all := []any{projects, keys, list}
 	for _, c := range f.checks {
 		now, err := f.mon.Check(t.Context(), c.ID)
-		log, logErr := f.mon.Pings(t.Context(), c.ID)
-		body, bodyErr := f.mon.PingBody(t.Context(), c.ID, 4)
+		log, logErr := f.mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
+		body, bodyErr := f.mon.Project(c.ProjectID).PingBody(t.Context(), c.ID, 4)
 		must(t, errors.Join(keysErr, channelsErr, err, logErr, bodyErr))
 		all = append(all, now, log, body)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
@@ -283,7 +284,7 @@ func TestImport(t *testing.T) {
 		list := read(t, serve(t, map[string]string{"/api/v3/checks/": current}))
 		run := func(what string, o healthchecks.Options, want string) {
 			t.Helper()
-			result, err := healthchecks.Import(t.Context(), mon, project.ID, list, &o)
+			result, err := healthchecks.Import(t.Context(), mon, project.ID(), list, &o)
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
@@ -309,11 +310,11 @@ func TestImport(t *testing.T) {
 		run("again", healthchecks.Options{}, "0 created, 0 updated, 2 unchanged, 0 refused")
 
 		// An import restores the settings of the source, but it does not pause a check that gets pings here.
-		channel, err := mon.CreateChannel(t.Context(), project.ID, "email", "ops", map[string]string{"to": "ops@example.org"})
+		channel, err := project.CreateChannel(t.Context(), channels.Channel{Kind: "email", Name: "ops", Settings: map[string]string{"to": "ops@example.org"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := mon.Update(t.Context(), c.ID, checks.Spec{Slug: new("other"), Timeout: new(time.Hour), Channels: new("*")}); err != nil {
+		if _, err := mon.Project(c.ProjectID).Update(t.Context(), c.ID, checks.Spec{Slug: new("other"), Timeout: new(time.Hour), Channels: new("*")}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := mon.Ping(t.Context(), uuid.MustParse(second), pings.Signal{}); err != nil {
@@ -330,7 +331,7 @@ func TestImport(t *testing.T) {
 func TestImportBrokenOff(t *testing.T) {
 	mon, project := open(t, monitor.ProjectSpec{Name: "jobs", MaxChecks: 1})
 	list := read(t, serve(t, map[string]string{"/api/v3/checks/": current}))
-	if _, err := mon.Create(t.Context(), project.ID, list[1].Spec); err != nil {
+	if _, err := mon.Project(project.ID).Create(t.Context(), list[1].Spec); err != nil {
 		t.Fatal(err)
 	}
 	result, err := healthchecks.Import(t.Context(), mon, project.ID, []healthchecks.Check{list[1], list[0]}, nil)
@@ -351,7 +352,7 @@ func TestImportRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := mon.Create(t.Context(), other.ID, checks.Spec{ID: uuid.MustParse(first)}); err != nil {
+	if _, err := other.Create(t.Context(), checks.Spec{ID: uuid.MustParse(first)}); err != nil {
 		t.Fatal(err)
 	}
 	bad := strings.Replace(current, `"timeout": 86400}`, `"timeout": 86400}, {"uuid": "`+third+`", "name": "Bad", "timeout": 5}`, 1)
@@ -372,7 +373,7 @@ func TestImportRefused(t *testing.T) {
 	})
 	count := func() int {
 		t.Helper()
-		all, err := mon.Checks(t.Context(), project.ID, monitor.CheckQuery{})
+		all, err := mon.Views().Checks(t.Context(), project.ID, checks.Query{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -397,7 +398,7 @@ func open(t *testing.T, spec monitor.ProjectSpec) (*monitor.Monitor, checks.Proj
 	if err != nil {
 		t.Fatal(err)
 	}
-	project, _, err := mon.CreateProject(t.Context(), spec)
+	project, _, err := mon.Projects().Create(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -422,7 +423,7 @@ func TestImportChanges(t *testing.T) {
 	if _, err := healthchecks.Import(t.Context(), mon, project.ID, list, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := mon.Update(t.Context(), backup.ID, checks.Spec{Name: new("Other"), Slug: new("other")}); err != nil {
+	if _, err := mon.Project(project.ID).Update(t.Context(), backup.ID, checks.Spec{Name: new("Other"), Slug: new("other")}); err != nil {
 		t.Fatal(err)
 	}
 	backup.Action = declare.Update

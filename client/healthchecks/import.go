@@ -7,22 +7,13 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
-
-// Monitor is the part of a *monitor.Monitor that an import needs.
-type Monitor interface {
-	Now() time.Time
-	Check(ctx context.Context, id uuid.UUID) (checks.Check, error)
-	Create(ctx context.Context, projectID uuid.UUID, spec checks.Spec) (checks.Check, error)
-	Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (checks.Check, error)
-	Pause(ctx context.Context, id uuid.UUID) (checks.Check, error)
-}
 
 // Options configures an import. The zero value of a field selects its default.
 type Options struct {
@@ -68,7 +59,7 @@ var ErrRefused = errors.New("some checks cannot be imported")
 //
 // Import validates all checks before it creates the first one. The error is ErrRefused or an error of the monitor, such
 // as [checks.ErrCheckLimit]. The Result then counts the changes made before it.
-func Import(ctx context.Context, mon Monitor, projectID uuid.UUID, list []Check, options *Options) (Result, error) {
+func Import(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, list []Check, options *Options) (Result, error) {
 	var o Options
 	if options != nil {
 		o = *options
@@ -102,7 +93,7 @@ func Import(ctx context.Context, mon Monitor, projectID uuid.UUID, list []Check,
 
 // importing is an import in progress.
 type importing struct {
-	mon       Monitor
+	mon       *monitor.Monitor
 	projectID uuid.UUID
 	options   Options
 	result    Result
@@ -141,7 +132,7 @@ func (i *importing) prepare(ctx context.Context, c Check) (item, error) {
 func (i *importing) one(ctx context.Context, it item) error {
 	if it.have == nil {
 		if !i.options.DryRun {
-			if _, err := i.mon.Create(ctx, i.projectID, it.Spec); err != nil {
+			if _, err := i.mon.Project(i.projectID).Create(ctx, it.Spec); err != nil {
 				return err
 			}
 		}
@@ -161,7 +152,7 @@ func (i *importing) one(ctx context.Context, it item) error {
 		return nil
 	}
 	if !i.options.DryRun {
-		if _, err := i.mon.Update(ctx, it.ID, spec); err != nil {
+		if _, err := i.mon.Project(i.projectID).Update(ctx, it.ID, spec); err != nil {
 			return err
 		}
 	}
@@ -178,7 +169,7 @@ func (i *importing) pause(ctx context.Context, id uuid.UUID, wanted bool) error 
 	if !wanted || i.options.DryRun {
 		return nil
 	}
-	_, err := i.mon.Pause(ctx, id)
+	_, err := i.mon.Project(i.projectID).Pause(ctx, id)
 	return err
 }
 

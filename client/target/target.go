@@ -54,12 +54,12 @@ func (r remote) CreateCheck(ctx context.Context, _ uuid.UUID, spec checks.Spec) 
 	return err
 }
 
-func (r remote) UpdateCheck(ctx context.Context, id uuid.UUID, spec checks.Spec) error {
+func (r remote) UpdateCheck(ctx context.Context, _, id uuid.UUID, spec checks.Spec) error {
 	_, err := r.client.Update(ctx, id, spec)
 	return err
 }
 
-func (r remote) DeleteCheck(ctx context.Context, id uuid.UUID) error {
+func (r remote) DeleteCheck(ctx context.Context, _, id uuid.UUID) error {
 	if _, err := r.client.Delete(ctx, id); !errors.Is(err, checks.ErrNotFound) {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/declare"
@@ -30,7 +31,7 @@ func serve(t *testing.T) (mon *monitor.Monitor, project checks.Project, readWrit
 	if err != nil {
 		t.Fatal(err)
 	}
-	project, keys, err := mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "jobs"})
+	project, keys, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "jobs"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,14 +59,14 @@ func serve(t *testing.T) (mon *monitor.Monitor, project checks.Project, readWrit
 func TestSameAsInProcess(t *testing.T) {
 	mon, project, c, readOnly := serve(t)
 	for _, name := range []string{"ops", "pager"} {
-		if _, err := mon.CreateChannel(t.Context(), project.ID, "email", name, map[string]string{"to": "a@example.org"}); err != nil {
+		if _, err := mon.Project(project.ID).CreateChannel(t.Context(), channels.Channel{Kind: "email", Name: name, Settings: map[string]string{"to": "a@example.org"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := mon.Create(t.Context(), project.ID, checks.Spec{Slug: new("old")}); err != nil {
+	if _, err := mon.Project(project.ID).Create(t.Context(), checks.Spec{Slug: new("old")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := mon.Create(t.Context(), project.ID, checks.Spec{Slug: new("simple"), Schedule: new("0 3 * * *"), Desc: new("gone")}); err != nil {
+	if _, err := mon.Project(project.ID).Create(t.Context(), checks.Spec{Slug: new("simple"), Schedule: new("0 3 * * *"), Desc: new("gone")}); err != nil {
 		t.Fatal(err)
 	}
 	doc, err := declare.Parse([]byte(`
@@ -121,7 +122,7 @@ projects:
 func TestProxyInFront(t *testing.T) {
 	mon, project, c, _ := serve(t)
 	for _, slug := range []string{"a", "b"} {
-		if _, err := mon.Create(t.Context(), project.ID, checks.Spec{Slug: &slug}); err != nil {
+		if _, err := mon.Project(project.ID).Create(t.Context(), checks.Spec{Slug: &slug}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -152,7 +153,7 @@ func TestProxyInFront(t *testing.T) {
 			t.Errorf("plan, %d: %v", status, err)
 		}
 	}
-	if all, err := mon.Checks(t.Context(), project.ID, monitor.CheckQuery{}); err != nil || len(all) != 2 {
+	if all, err := mon.Views().Checks(t.Context(), project.ID, checks.Query{}); err != nil || len(all) != 2 {
 		t.Error(len(all), err)
 	}
 }

@@ -23,7 +23,7 @@ func main() {
 	check(err)
 	mon, err := monitor.New(store, nil)
 	check(err)
-	go mon.Run(ctx) // takes overdue checks down
+	check(mon.Start(ctx)) // takes overdue checks down
 
 	handler, err := routes(ctx, mon, "http://localhost:8080")
 	check(err)
@@ -45,7 +45,7 @@ func routes(ctx context.Context, mon *monitor.Monitor, url string) (http.Handler
 			if user == "" {
 				return server.Access{}, server.ErrSignedOut
 			}
-			return server.Access{Name: user, Projects: []server.ProjectAccess{{ProjectID: project.ID, Edit: user == "ann"}}}, nil
+			return server.Access{Name: user, Projects: []server.ProjectAccess{{ProjectID: project.ID(), Edit: user == "ann"}}}, nil
 		},
 	})
 	if err != nil {

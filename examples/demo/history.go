@@ -42,7 +42,7 @@ func (w *world) start(j job, project uuid.UUID, begin time.Time) error {
 	}
 	l.check = uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, w.seed, j.name))
 	w.at(l.begin, func(ctx context.Context) error {
-		_, err := w.mon.Create(ctx, project, l.spec())
+		_, err := w.mon.Project(project).Create(ctx, l.spec())
 		return err
 	})
 	if j.ending == unused {
@@ -51,7 +51,7 @@ func (w *world) start(j job, project uuid.UUID, begin time.Time) error {
 	if j.ending == paused {
 		l.stop = w.end.Add(-min(19*day, w.end.Sub(l.begin)/3))
 		w.at(l.stop, func(ctx context.Context) error {
-			_, err := w.mon.Pause(ctx, l.check)
+			_, err := w.mon.Project(project).Pause(ctx, l.check)
 			return err
 		})
 	}

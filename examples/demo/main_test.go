@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks"
 )
 
 // TestDemo makes a short history and looks at the list.
@@ -96,16 +96,16 @@ func TestDeterministic(t *testing.T) {
 // story tells the last pings of each check.
 func (s *site) story(ctx context.Context) (string, error) {
 	var b strings.Builder
-	projects, err := s.mon.Projects(ctx)
+	projects, err := s.mon.Projects().List(ctx)
 	if err != nil {
 		return "", err
 	}
-	list, err := s.mon.Checks(ctx, projects[0].ID, monitor.CheckQuery{})
+	list, err := s.mon.Views().Checks(ctx, projects[0].ID, checks.Query{})
 	if err != nil {
 		return "", err
 	}
 	for _, c := range list {
-		log, err := s.mon.Pings(ctx, c.ID)
+		log, err := s.mon.Project(c.ProjectID).Pings(ctx, c.ID)
 		if err != nil {
 			return "", err
 		}

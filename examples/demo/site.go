@@ -51,12 +51,12 @@ func newSite(ctx context.Context, o options, url string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	project, keys, err := w.mon.CreateProject(ctx, monitor.ProjectSpec{Name: "harbor"})
+	project, keys, err := w.mon.Projects().Create(ctx, monitor.ProjectSpec{Name: "harbor"})
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range integrations {
-		if _, err := w.mon.CreateChannel(ctx, project.ID, c.Kind, c.Name, c.Settings); err != nil {
+		if _, err := w.mon.Project(project.ID).CreateChannel(ctx, channels.Channel{Kind: c.Kind, Name: c.Name, Settings: c.Settings}); err != nil {
 			return nil, err
 		}
 	}
@@ -68,7 +68,7 @@ func newSite(ctx context.Context, o options, url string) (*site, error) {
 	if err := w.past(ctx, end); err != nil {
 		return nil, err
 	}
-	if _, err := w.mon.Prune(ctx); err != nil {
+	if err := w.mon.Tick(ctx); err != nil {
 		return nil, err
 	}
 	return s, s.serve(ctx, url, keys.ReadWrite)

@@ -77,13 +77,10 @@ func (w *world) watch(at time.Time, retry time.Duration) {
 		if w.live {
 			return nil
 		}
-		if _, err := w.mon.Sweep(ctx); err != nil {
+		if err := w.mon.Tick(ctx); err != nil {
 			return err
 		}
-		if _, err := w.mon.Deliver(ctx); err != nil {
-			return err
-		}
-		backlog, err := w.mon.Backlog(ctx)
+		backlog, err := w.mon.Vitals().Backlog(ctx)
 		if err == nil && backlog.Pending > 0 && retry < day {
 			w.watch(w.clock.now().Add(retry), 2*retry)
 		}

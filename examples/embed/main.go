@@ -13,27 +13,25 @@ import (
 )
 
 func main() {
-	ctx, stop := context.WithCancel(context.Background())
+	ctx := context.Background()
 	store, err := sqlite.Open(ctx, os.Args[1])
 	check(err)
 	mon, err := monitor.New(store, nil)
 	check(err)
-	ended := make(chan error)
-	go func() { ended <- mon.Run(ctx) }() // watches deadlines and delivers alerts
-	project, err := mon.OpenProject(ctx, "jobs")
+	check(mon.Start(ctx)) // watches deadlines and delivers alerts
+	jobs, err := mon.OpenProject(ctx, "jobs")
 	check(err)
 	spec := checks.Spec{Slug: new("backup"), Schedule: new("0 3 * * *"), TZ: new("Europe/Riga")}
-	backup, _, err := mon.Upsert(ctx, project.ID, spec, checks.UniqueSlug)
+	backup, _, err := jobs.Upsert(ctx, spec, checks.UniqueSlug)
 	check(err)
 	err = mon.Job(backup.ID).Run(ctx, copyFiles) // start, then success, or failure with the error as text
 	check(err)
 
-	backup, err = mon.Check(ctx, backup.ID)
+	backup, err = jobs.Check(ctx, backup.ID)
 	check(err)
-	fmt.Printf("%s is %s after %d pings\n", backup.Slug, backup.Status(mon.Now()), backup.NPings)
+	fmt.Printf("%s is %s after %d pings\n", backup.Slug, backup.Status, backup.NPings)
 
-	stop()
-	check(<-ended) // Run has left nothing behind
+	check(mon.Stop(ctx)) // nothing of it is left
 	check(store.Close())
 }
 

@@ -49,7 +49,7 @@ func TestFleet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		project, keys, err := mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "fleet"})
+		project, keys, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "fleet"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,12 +66,12 @@ func TestFleet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := mon.Create(t.Context(), project.ID, checks.Spec{Slug: new("not-of-the-fleet")}); err != nil {
+		if _, err := mon.Project(project.ID).Create(t.Context(), checks.Spec{Slug: new("not-of-the-fleet")}); err != nil {
 			t.Fatal(err)
 		}
 		count := func() int {
 			t.Helper()
-			list, err := mon.Checks(t.Context(), project.ID, monitor.CheckQuery{})
+			list, err := mon.Views().Checks(t.Context(), project.ID, checks.Query{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +111,7 @@ func TestFleet(t *testing.T) {
 		// Only the server knows what is gone.
 		s.proxy = func(r *http.Request) int {
 			if r.Method == http.MethodDelete { // somebody else is faster
-				if _, err := mon.Delete(t.Context(), uuid.MustParse(r.URL.Path[len(r.URL.Path)-36:])); err != nil && !errors.Is(err, checks.ErrNotFound) {
+				if _, err := mon.Project(project.ID).Delete(t.Context(), uuid.MustParse(r.URL.Path[len(r.URL.Path)-36:])); err != nil && !errors.Is(err, checks.ErrNotFound) {
 					t.Error(err)
 				}
 			}

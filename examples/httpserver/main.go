@@ -19,7 +19,7 @@ func main() {
 	check(err)
 	mon, err := monitor.New(store, nil)
 	check(err)
-	go mon.Run(ctx) // takes overdue checks down
+	check(mon.Start(ctx)) // takes overdue checks down
 
 	handler, err := routes(ctx, mon, "http://localhost:8080")
 	check(err)

@@ -18,7 +18,7 @@ func TestRoutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, keys, err := mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "jobs"})
+	_, keys, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "jobs"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,25 +58,27 @@ func main() {
 	defer store.Close()
 	mon, err := monitor.New(store, &monitor.Config{Channels: []channels.Type{chat}})
 	check(err)
-	go mon.Run(ctx) // delivers alerts
+	check(mon.Start(ctx)) // delivers alerts
 
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)
-	ops, _, err := mon.UpsertChannel(ctx, project.ID, "chat", "ops", map[string]string{"url": os.Args[2]})
+	ops, _, err := project.UpsertChannel(ctx, channels.Channel{Kind: "chat", Name: "ops", Settings: map[string]string{"url": os.Args[2]}})
 	check(err)
 	spec := checks.Spec{Name: new("backup"), Channels: new(ops.ID.String())}
-	backup, _, err := mon.Upsert(ctx, project.ID, spec, checks.UniqueName)
+	backup, _, err := project.Upsert(ctx, spec, checks.UniqueName)
 	check(err)
 	for _, signal := range []pings.Signal{{Kind: pings.Success}, {Kind: pings.Failure, ExitStatus: new(3)}} {
 		_, err = mon.Ping(ctx, backup.ID, signal)
 		check(err)
 	}
 	for ctx.Err() == nil {
-		list, err := mon.Deliveries(ctx, monitor.DeliveryQuery{Project: project.ID, Check: backup.ID})
-		check(err)
-		if len(list) > 0 && list[0].Attempts > 0 && (list[0].State != monitor.DeliveryPending || list[0].Error != "") {
-			fmt.Println(list[0].State, list[0].Error)
-			return
+		for d, err := range project.Deliveries(ctx, monitor.DeliveryQuery{Check: backup.ID, Limit: 1}) {
+			check(err)
+			if d.Attempts > 0 && (d.State != monitor.DeliveryPending || d.Error != "") {
+				fmt.Println(d.State, d.Error)
+				check(mon.Stop(ctx))
+				return
+			}
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

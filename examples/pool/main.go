@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	ctx, stop := context.WithCancel(context.Background())
+	ctx := context.Background()
 	db, err := sql.Open("pgx", os.Args[1])
 	check(err)
 	defer db.Close()
@@ -29,11 +29,10 @@ func main() {
 	check(err)
 	mon, err := monitor.New(store, nil)
 	check(err)
-	ended := make(chan error)
-	go func() { ended <- mon.Run(ctx) }()
+	check(mon.Start(ctx))
 	project, err := mon.OpenProject(ctx, "shop")
 	check(err)
-	job, err := mon.Registry(project.ID).Register(ctx, checks.Spec{Slug: new("billing"), Schedule: new("0 4 * * *")})
+	job, err := project.Register(ctx, checks.Spec{Slug: new("billing"), Schedule: new("0 4 * * *")})
 	check(err)
 
 	_, err = db.ExecContext(ctx, "INSERT INTO orders DEFAULT VALUES")
@@ -42,14 +41,13 @@ func main() {
 
 	var billed int
 	check(db.QueryRowContext(ctx, "SELECT count(*) FROM orders WHERE billed").Scan(&billed))
-	list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
+	list, err := project.Checks(ctx, checks.Query{})
 	check(err)
 	for _, c := range list {
-		fmt.Printf("%d orders billed; %s is %s after %d pings\n", billed, c.Slug, c.Status(mon.Now()), c.NPings)
+		fmt.Printf("%d orders billed; %s is %s after %d pings\n", billed, c.Slug, c.Status, c.NPings)
 	}
 
-	stop()
-	check(<-ended) // before the pool is closed
+	check(mon.Stop(ctx)) // before the pool is closed
 }
 
 // bill is the job.

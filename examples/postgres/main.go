@@ -15,25 +15,25 @@ import (
 )
 
 func main() {
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
+	ctx := context.Background()
 	store, err := postgres.Open(ctx, os.Args[1]) // migrates under a lock, so that programs can start together
 	check(err)
 	defer store.Close()
 	mon, err := monitor.New(store, nil)
 	check(err)
-	go mon.Run(ctx) // shares the deadlines and the alerts with the other programs
+	check(mon.Start(ctx)) // shares the deadlines and the alerts with the other programs
 
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)
 	spec := checks.Spec{Slug: new("backup"), Timeout: new(checks.Defaults().Timeout)}
-	c, _, err := mon.Upsert(ctx, project.ID, spec, checks.UniqueSlug)
+	c, _, err := project.Upsert(ctx, spec, checks.UniqueSlug)
 	check(err)
 	_, err = mon.Ping(ctx, c.ID, pings.Signal{Kind: pings.Success, Body: []byte("12 files")})
 	check(err)
-	c, err = mon.Check(ctx, c.ID)
+	c, err = project.Check(ctx, c.ID)
 	check(err)
-	fmt.Printf("%s is %s after %d pings\n", c.Slug, c.Status(mon.Now()), c.NPings)
+	fmt.Printf("%s is %s after %d pings\n", c.Slug, c.Status, c.NPings)
+	check(mon.Stop(ctx))
 }
 
 func check(err error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/go-co-op/gocron/v2"
 	"github.com/robfig/cron/v3"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job/croncheck"
 	"github.com/rollcall-dev/rollcall/checks/job/gocroncheck"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -27,25 +28,23 @@ func main() {
 	check(err)
 	mon, err := monitor.New(store, nil)
 	check(err)
-	ended := make(chan error)
-	go func() { ended <- mon.Run(ctx) }()
+	check(mon.Start(ctx))
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)
-	list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
+	list, err := project.Checks(ctx, checks.Query{})
 	check(err)
 	for _, c := range list { // as the last process left them
-		fmt.Printf("%s has %d pings and is %s\n", c.Slug, c.NPings, c.Status(mon.Now()))
+		fmt.Printf("%s has %d pings and is %s\n", c.Slug, c.NPings, c.Status)
 	}
 
 	// Each job has a check with its schedule. Its start is committed before it runs.
-	registry := mon.Registry(project.ID)
 	first := cron.New()
 	_, err = first.AddJob("@every 1s", croncheck.Job("copy", func(context.Context) error { return run("copy") }))
 	check(err)
-	check(croncheck.Sync(ctx, first, registry, nil))
+	check(croncheck.Sync(ctx, first, project, nil))
 	first.Start()
 
-	reports := gocroncheck.New(registry, nil)
+	reports := gocroncheck.New(project, nil)
 	second, err := gocron.NewScheduler(gocron.WithSchedulerMonitor(reports))
 	check(err)
 	_, err = second.NewJob(gocron.DurationJob(700*time.Millisecond), gocron.NewTask(func() error { return run("mail") }), gocron.WithName("mail"))
@@ -56,7 +55,7 @@ func main() {
 	<-ctx.Done()
 	<-first.Stop().Done() // the current runs end
 	check(second.Shutdown())
-	check(<-ended)
+	check(mon.Stop(context.WithoutCancel(ctx)))
 	check(store.Close())
 }
 

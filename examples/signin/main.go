@@ -25,7 +25,7 @@ func main() {
 	check(err)
 	mon, err := monitor.New(store, nil)
 	check(err)
-	go mon.Run(ctx) // takes overdue checks down
+	check(mon.Start(ctx)) // takes overdue checks down
 
 	handler, err := routes(ctx, mon, "http://localhost:8080")
 	check(err)
@@ -54,7 +54,7 @@ func routes(ctx context.Context, mon *monitor.Monitor, url string) (http.Handler
 		Authorize: func(r *http.Request) (server.Access, error) {
 			if cookie, err := r.Cookie("session"); err == nil {
 				if name, ok := sessions.Load(cookie.Value); ok {
-					may := server.ProjectAccess{ProjectID: project.ID, Edit: !team[name.(string)].readOnly}
+					may := server.ProjectAccess{ProjectID: project.ID(), Edit: !team[name.(string)].readOnly}
 					return server.Access{Name: name.(string), Projects: []server.ProjectAccess{may}}, nil
 				}
 			}

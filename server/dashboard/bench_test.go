@@ -30,7 +30,7 @@ func BenchmarkList(b *testing.B) {
 				b.Fatal(err)
 			}
 			for i := range size {
-				c, err := mon.Create(b.Context(), project.ID, checks.Spec{Name: new(fmt.Sprintf("job-%05d", i)), Tags: []string{"prod", fmt.Sprint("team-", i%10)}, Schedule: new(fmt.Sprintf("%d %d * * *", i%60, i%24))})
+				c, err := project.Create(b.Context(), checks.Spec{Name: new(fmt.Sprintf("job-%05d", i)), Tags: []string{"prod", fmt.Sprint("team-", i%10)}, Schedule: new(fmt.Sprintf("%d %d * * *", i%60, i%24))})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -46,7 +46,7 @@ func BenchmarkList(b *testing.B) {
 				}
 			}
 			srv, err := server.New(mon, &server.Config{Dashboard: &dashboard.Config{}, Authorize: func(*http.Request) (server.Access, error) {
-				return server.Access{Projects: []server.ProjectAccess{{ProjectID: project.ID, Edit: true}}}, nil
+				return server.Access{Projects: []server.ProjectAccess{{ProjectID: project.ID(), Edit: true}}}, nil
 			}})
 			if err != nil {
 				b.Fatal(err)
@@ -54,7 +54,7 @@ func BenchmarkList(b *testing.B) {
 			pages := srv.Pages().(*dashboard.Dashboard)
 			b.Cleanup(pages.Close)
 			for b.Loop() {
-				r := httptest.NewRequest(http.MethodGet, "/projects/"+project.ID.String()+"/", nil)
+				r := httptest.NewRequest(http.MethodGet, "/projects/"+project.ID().String()+"/", nil)
 				r.Header.Set("Accept-Encoding", "gzip")
 				w := httptest.NewRecorder()
 				pages.ServeHTTP(w, r)

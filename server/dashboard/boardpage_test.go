@@ -65,7 +65,7 @@ func TestBoard(t *testing.T) {
 	s.run(etl, pings.Signal{}, 11*time.Minute)
 	s.report(etl, pings.Signal{Kind: pings.Start})
 	s.report(export, pings.Signal{})
-	if _, err := s.mon.Sweep(t.Context()); err != nil {
+	if err := s.mon.Tick(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	b := s.signedIn(s.keys.ReadOnly).in("Europe/Riga")

@@ -117,7 +117,7 @@ func TestUndoOfOthers(t *testing.T) {
 	b := s.signedIn(s.keys.ReadWrite)
 	b.post(s.path("bulk"), url.Values{"action": {"pause"}, "check": ids(c)}).is(http.StatusSeeOther)
 	token := html.UnescapeString(undoButton.FindStringSubmatch(b.get(s.path("")).body)[1])
-	other, keys, err := s.mon.CreateProject(t.Context(), projectSpec("other"))
+	other, keys, err := s.mon.Projects().Create(t.Context(), projectSpec("other"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func TestList(t *testing.T) {
 	ping(up, pings.Success)
 	ping(late, pings.Success)
 	ping(down, pings.Failure)
-	if _, err := s.mon.Pause(t.Context(), paused.ID); err != nil {
+	if _, err := s.mon.Project(paused.ProjectID).Pause(t.Context(), paused.ID); err != nil {
 		t.Fatal(err)
 	}
 	s.advance(90 * time.Minute)

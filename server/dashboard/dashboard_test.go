@@ -53,7 +53,7 @@ func newSiteStored(t *testing.T, around func(op string, do func() error) error, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.project, s.keys, err = s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "backups"}); err != nil {
+	if s.project, s.keys, err = s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "backups"}); err != nil {
 		t.Fatal(err)
 	}
 	s.web = httptest.NewUnstartedServer(nil)
@@ -98,11 +98,11 @@ func (s *site) path(page string) string { return "/projects/" + s.project.ID.Str
 // create adds a check.
 func (s *site) create(spec checks.Spec) checks.Check {
 	s.t.Helper()
-	c, err := s.mon.Create(context.Background(), s.project.ID, spec)
+	c, err := s.mon.Project(s.project.ID).Create(context.Background(), spec)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return c
+	return *c.Check
 }
 
 // browser is a client with cookies that follows no redirects.

@@ -75,7 +75,7 @@ func attribute(n *html.Node, name string) string {
 // webhook adds an integration to the project.
 func (s *site) webhook(name string) channels.Channel {
 	s.t.Helper()
-	c, err := s.mon.CreateChannel(s.t.Context(), s.project.ID, channels.Webhook, name, map[string]string{"url_down": "https://example.org/"})
+	c, err := s.mon.Project(s.project.ID).CreateChannel(s.t.Context(), channels.Channel{Kind: channels.Webhook, Name: name, Settings: map[string]string{"url_down": "https://example.org/"}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -86,11 +86,11 @@ func (s *site) webhook(name string) channels.Channel {
 func (s *site) checkAt(a *answer) checks.Check {
 	s.t.Helper()
 	_, key, _ := strings.Cut(a.is(http.StatusSeeOther).header.Get("Location"), "/checks/")
-	c, err := s.mon.CheckByUniqueKey(s.t.Context(), s.project.ID, key)
+	c, err := s.mon.Project(s.project.ID).CheckByUniqueKey(s.t.Context(), key)
 	if err != nil {
 		s.t.Fatalf("led to %q, want the page of a check", a.header.Get("Location"))
 	}
-	return c
+	return *c.Check
 }
 
 func (s *site) check(id uuid.UUID) checks.Check {
@@ -190,11 +190,11 @@ func TestNewCheckDefaults(t *testing.T) {
 	if first.ID != again.ID || len(first.Channels) != 2 {
 		t.Errorf("sent twice, the form made %s and %s", first.ID, again.ID)
 	}
-	other, _, err := s.mon.CreateProject(t.Context(), projectSpec("other"))
+	other, _, err := s.mon.Projects().Create(t.Context(), projectSpec("other"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign, err := s.mon.Create(t.Context(), other.ID, checks.Spec{Name: new("secret")})
+	foreign, err := s.mon.Project(other.ID).Create(t.Context(), checks.Spec{Name: new("secret")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestRefusedFields(t *testing.T) {
 
 func TestCheckLimit(t *testing.T) {
 	s := newSite(t)
-	p, keys, err := s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "small", Account: "small", MaxChecks: 1})
+	p, keys, err := s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "small", Account: "small", MaxChecks: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -443,7 +443,7 @@ func TestTransfer(t *testing.T) {
 	b.get(path + "/transfer").is(http.StatusOK).has("There is no other project you can edit.").hasNo("<select")
 	b.get(path + "/edit").hasNo("/transfer")
 
-	other, keys, err := s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "<other>", Account: "other", MaxChecks: 1})
+	other, keys, err := s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "<other>", Account: "other", MaxChecks: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -457,12 +457,12 @@ func TestTransfer(t *testing.T) {
 	for _, target := range []string{"", "x", uuid.NewString(), s.project.ID.String()} {
 		b.post(path+"/transfer", url.Values{"project": {target}}).is(http.StatusForbidden)
 	}
-	full, err := s.mon.Create(t.Context(), other.ID, checks.Spec{})
+	full, err := s.mon.Project(other.ID).Create(t.Context(), checks.Spec{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.post(path+"/transfer", url.Values{"project": {other.ID.String()}}).is(http.StatusUnprocessableEntity).has("account has reached its check limit")
-	if _, err := s.mon.Delete(t.Context(), full.ID); err != nil {
+	if _, err := s.mon.Project(full.Check.ProjectID).Delete(t.Context(), full.ID); err != nil {
 		t.Fatal(err)
 	}
 	if to := b.post(path+"/transfer", url.Values{"project": {other.ID.String()}}).is(http.StatusSeeOther).header.Get("Location"); to != path {

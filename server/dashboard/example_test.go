@@ -36,7 +36,7 @@ func Example() {
 			if user == "" {
 				return server.Access{}, server.ErrSignedOut
 			}
-			return server.Access{Name: user, Projects: []server.ProjectAccess{{ProjectID: project.ID, Edit: user == "ada"}}}, nil
+			return server.Access{Name: user, Projects: []server.ProjectAccess{{ProjectID: project.ID(), Edit: user == "ada"}}}, nil
 		},
 	})
 	if err != nil {
@@ -47,7 +47,7 @@ func Example() {
 	mux.Handle("/jobs/", rollcall)
 
 	for _, user := range []string{"", "ada"} {
-		r := httptest.NewRequest(http.MethodGet, "https://example.org/jobs/projects/"+project.ID.String()+"/", nil)
+		r := httptest.NewRequest(http.MethodGet, "https://example.org/jobs/projects/"+project.ID().String()+"/", nil)
 		r.Header.Set("X-Forwarded-User", user)
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, r)

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 var heldField = regexp.MustCompile(`name="held" value="([^"]+)"`)
@@ -31,7 +30,7 @@ func TestHeldForm(t *testing.T) {
 	var down atomic.Bool
 	s := newSiteStored(t, func(op string, do func() error) error {
 		if down.Load() && op == "Update" {
-			return errors.Join(monitor.ErrUnavailable, errors.New("the database is locked"))
+			return errors.Join(checks.ErrUnavailable, errors.New("the database is locked"))
 		}
 		return do()
 	})

@@ -32,7 +32,7 @@ func TestOpenPagesCostNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := mon.Create(t.Context(), project.ID, checks.Spec{Name: new("backup"), Timeout: new(time.Hour), Grace: new(time.Hour)})
+		c, err := project.Create(t.Context(), checks.Spec{Name: new("backup"), Timeout: new(time.Hour), Grace: new(time.Hour)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestOpenPagesCostNothing(t *testing.T) {
 		}
 		ping()
 		srv, err := server.New(mon, &server.Config{Dashboard: &dashboard.Config{}, Authorize: func(*http.Request) (server.Access, error) {
-			return server.Access{Projects: []server.ProjectAccess{{ProjectID: project.ID}}}, nil
+			return server.Access{Projects: []server.ProjectAccess{{ProjectID: project.ID()}}}, nil
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +52,7 @@ func TestOpenPagesCostNothing(t *testing.T) {
 		pages := srv.Pages().(*dashboard.Dashboard)
 		defer pages.Close()
 		for range 50 {
-			go pages.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/projects/"+project.ID.String()+"/events", nil))
+			go pages.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/projects/"+project.ID().String()+"/events", nil))
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()

@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 )
 
 const (
@@ -64,7 +63,7 @@ func TestImport(t *testing.T) {
 	plan := b.post(s.path("import"), url.Values{"url": {web.URL}, "key": {" " + sourceKey + " "}}).is(http.StatusOK).
 		has("<b>2</b> new", "<b>2</b> not importable", "Backup &lt;x&gt;", importedFirst, "new, paused", "No UUID", "timeout is too small", "&lt;Ops&gt;", "Import 2 checks").
 		hasNo(sourceKey)
-	if list, err := s.mon.Checks(t.Context(), s.project.ID, monitor.CheckQuery{}); err != nil || len(list) != 0 {
+	if list, err := s.mon.Views().Checks(t.Context(), s.project.ID, checks.Query{}); err != nil || len(list) != 0 {
 		t.Fatalf("the plan made %v, %v", list, err)
 	}
 	reader.post(s.path("import"), planOf(plan)).is(http.StatusForbidden)
@@ -77,7 +76,7 @@ func TestImport(t *testing.T) {
 	if second, err := s.mon.Check(t.Context(), uuid.MustParse(importedSecond)); err != nil || second.Stored != checks.StatusPaused || second.TZ != "Europe/Riga" {
 		t.Errorf("imported %+v, %v", second, err)
 	}
-	if _, err := s.mon.Update(t.Context(), first.ID, checks.Spec{Name: new("Renamed")}); err != nil {
+	if _, err := s.mon.Project(first.ProjectID).Update(t.Context(), first.ID, checks.Spec{Name: new("Renamed")}); err != nil {
 		t.Fatal(err)
 	}
 	again := b.post(s.path("import"), url.Values{"url": {web.URL}, "key": {sourceKey}}).is(http.StatusOK).has("<b>0</b> new, <b>1</b> changed, <b>1</b> unchanged", "Renamed")
@@ -89,7 +88,7 @@ func TestImport(t *testing.T) {
 func TestImportForgery(t *testing.T) {
 	web := source(t, `{"uuid": "`+importedFirst+`", "name": "Backup", "timeout": 3600}`)
 	s := newSite(t, func(c *config) { c.pages.ImportClient = web.Client() })
-	other, keys, err := s.mon.CreateProject(t.Context(), projectSpec("other"))
+	other, keys, err := s.mon.Projects().Create(t.Context(), projectSpec("other"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +99,7 @@ func TestImportForgery(t *testing.T) {
 	b.post(s.path("import"), url.Values{"plan": {strings.Repeat("x", 2<<20)}}).is(http.StatusRequestEntityTooLarge)
 	// The UUID of another project's check is refused, also in a plan made before that project had it.
 	mine := planOf(b.post(s.path("import"), url.Values{"url": {web.URL}, "key": {sourceKey}}).is(http.StatusOK))
-	if _, err := s.mon.Create(t.Context(), other.ID, checks.Spec{ID: uuid.MustParse(importedFirst)}); err != nil {
+	if _, err := s.mon.Project(other.ID).Create(t.Context(), checks.Spec{ID: uuid.MustParse(importedFirst)}); err != nil {
 		t.Fatal(err)
 	}
 	b.post(s.path("import"), mine).is(http.StatusSeeOther)

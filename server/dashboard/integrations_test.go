@@ -203,8 +203,8 @@ func TestIntegrationSecrets(t *testing.T) {
 // TestIntegrationSources checks that values from files and variables are neither shown nor changed, nor sent elsewhere.
 func TestIntegrationSources(t *testing.T) {
 	s, _ := withReceiver(t)
-	c, err := s.mon.AddChannel(t.Context(), channels.Channel{
-		ProjectID: s.project.ID, Kind: "pager", Name: "house",
+	c, err := s.mon.Project(s.project.ID).CreateChannel(t.Context(), channels.Channel{
+		Kind: "pager", Name: "house",
 		Settings: map[string]string{"server_url": "https://house.example.org", "token": "t0psecret", "note": "hidden note"},
 		Sources:  map[string]string{"token": "$ROLLCALL_HOUSE", "note": "file note.txt"},
 	})
@@ -302,7 +302,7 @@ func TestIntegrationsOfStandardKinds(t *testing.T) {
 		has("Not saved: no mail server is configured on this server.", "ops@example.org")
 	b.post(s.path("integrations/new?kind=sms"), url.Values{"s.to": {"+37120000000"}}).is(http.StatusBadRequest).
 		has("Not saved: neither the integration nor the server has a Twilio account with a sender for this kind.")
-	if list, err := s.mon.Channels(t.Context(), s.project.ID); len(list) > 0 || err != nil {
+	if list, err := s.mon.Project(s.project.ID).Channels(t.Context()); len(list) > 0 || err != nil {
 		t.Errorf("stored %v, %v", list, err)
 	}
 	if requests != 0 {
@@ -315,7 +315,7 @@ func TestIntegrationsOfStandardKinds(t *testing.T) {
 func TestIntegrationsOfOthers(t *testing.T) {
 	s, r := withReceiver(t)
 	c := s.channel("pager", "house", map[string]string{"server_url": "https://house.example.org", "token": "t0psecret"})
-	other, keys, err := s.mon.CreateProject(t.Context(), projectSpec("other"))
+	other, keys, err := s.mon.Projects().Create(t.Context(), projectSpec("other"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,7 @@ func TestIntegrationsOfOthers(t *testing.T) {
 	for _, path := range []string{"integrations/new?kind=pager", "integrations/" + c.ID.String(), "integrations/" + c.ID.String() + "/delete", "keys", "delete", "deliveries/retry-failed"} {
 		mine.post(s.path(path), house()).is(http.StatusForbidden)
 	}
-	if _, err := s.mon.Project(context.Background(), s.project.ID); err != nil || r.count() != 0 {
+	if _, err := s.mon.Projects().ByID(context.Background(), s.project.ID); err != nil || r.count() != 0 {
 		t.Errorf("%v, %d alerts", err, r.count())
 	}
 }
@@ -350,7 +350,7 @@ func TestSettingLabels(t *testing.T) {
 // only returns the check with a name.
 func (s *site) only(name string) checks.Check {
 	s.t.Helper()
-	list, err := s.mon.Checks(context.Background(), s.project.ID, monitor.CheckQuery{})
+	list, err := s.mon.Views().Checks(context.Background(), s.project.ID, checks.Query{})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func TestStream(t *testing.T) {
 
 func TestStreamEndsWithTheKey(t *testing.T) {
 	s := newSite(t)
-	text, key, err := s.mon.CreateKey(t.Context(), s.project.ID, true)
+	text, key, err := s.mon.Project(s.project.ID).CreateKey(t.Context(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestStreamEndsWithTheKey(t *testing.T) {
 	other := s.signedIn(s.keys.ReadOnly).stream()
 	stream.next()
 	other.next()
-	if err := s.mon.RevokeKey(t.Context(), s.project.ID, key.ID); err != nil {
+	if err := s.mon.Project(s.project.ID).DeleteKey(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
 	for name, data, ok := stream.next(); ok; name, data, ok = stream.next() {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks"
 )
 
 // away is a database that a test takes away.
@@ -19,7 +19,7 @@ type away struct{ atomic.Bool }
 
 func (a *away) around(op string, do func() error) error {
 	if a.Load() && (op == "Keys" || op == "EndSession" || op == "Setting") {
-		return fmt.Errorf("%w: connection refused", monitor.ErrUnavailable)
+		return fmt.Errorf("%w: connection refused", checks.ErrUnavailable)
 	}
 	return do()
 }

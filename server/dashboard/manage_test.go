@@ -103,7 +103,7 @@ func withReceiver(t *testing.T, configure ...func(*config)) (*site, *receiver) {
 
 func (s *site) channel(kind channels.Kind, name string, settings map[string]string) channels.Channel {
 	s.t.Helper()
-	c, err := s.mon.CreateChannel(context.Background(), s.project.ID, kind, name, settings)
+	c, err := s.mon.Project(s.project.ID).CreateChannel(context.Background(), channels.Channel{Kind: kind, Name: name, Settings: settings})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func (s *site) channel(kind channels.Kind, name string, settings map[string]stri
 
 func (s *site) stored(id uuid.UUID) channels.Channel {
 	s.t.Helper()
-	list, err := s.mon.Channels(context.Background(), s.project.ID)
+	list, err := s.mon.Project(s.project.ID).Channels(context.Background())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func (s *site) goDown(c checks.Check) {
 
 func (s *site) deliver() {
 	s.t.Helper()
-	if _, err := s.mon.Deliver(context.Background()); err != nil {
+	if err := s.mon.Tick(context.Background()); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -157,7 +157,7 @@ func TestKeys(t *testing.T) {
 	}
 	_, rest, _ := strings.Cut(made.body, `id="fresh-key" tabindex="0">`)
 	text, _, _ := strings.Cut(rest, "<")
-	key, err := s.mon.Authenticate(t.Context(), text)
+	key, err := s.mon.Projects().Authenticate(t.Context(), text)
 	if err != nil || !key.ReadOnly || key.ProjectID != s.project.ID {
 		t.Fatalf("the key %q: %+v, %v", text, key, err)
 	}
@@ -176,7 +176,7 @@ func TestKeys(t *testing.T) {
 	other.get(s.path("")).is(http.StatusSeeOther)
 	b.get(s.path("keys/" + key.ID.String() + "/revoke")).is(http.StatusNotFound)
 
-	own, err := s.mon.Authenticate(t.Context(), s.keys.ReadWrite)
+	own, err := s.mon.Projects().Authenticate(t.Context(), s.keys.ReadWrite)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,11 +202,11 @@ func TestProjectSettings(t *testing.T) {
 	b.get(s.path("delete")).is(http.StatusOK).has("1 check ", "1 integration")
 	b.post(s.path("delete"), url.Values{"name": {"Backups"}}).is(http.StatusBadRequest).has("Nothing was deleted")
 	s.signedIn(s.keys.ReadOnly).post(s.path("delete"), url.Values{"name": {"backups"}}).is(http.StatusForbidden)
-	if _, err := s.mon.Project(t.Context(), s.project.ID); err != nil {
+	if _, err := s.mon.Projects().ByID(t.Context(), s.project.ID); err != nil {
 		t.Fatal(err)
 	}
 	b.post(s.path("delete"), url.Values{"name": {" backups "}}).is(http.StatusSeeOther)
-	if _, err := s.mon.Project(t.Context(), s.project.ID); !errors.Is(err, checks.ErrNotFound) {
+	if _, err := s.mon.Projects().ByID(t.Context(), s.project.ID); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("the project: %v", err)
 	}
 	b.get("/").is(http.StatusSeeOther)
@@ -241,9 +241,15 @@ func TestDeliveries(t *testing.T) {
 	b.get(s.path("deliveries?check=two")).is(http.StatusOK).has("No deliveries match the filter")
 	b.get(s.path("deliveries?state=explode&before=-3")).is(http.StatusOK).has("went down")
 
-	failed, err := s.mon.Deliveries(t.Context(), monitor.DeliveryQuery{Project: s.project.ID, Channel: mail.ID, State: monitor.DeliveryFailed})
-	if err != nil || len(failed) != 1 {
-		t.Fatalf("%v, %v", failed, err)
+	var failed []monitor.Delivery
+	for d, err := range s.mon.Project(s.project.ID).Deliveries(t.Context(), monitor.DeliveryQuery{Channel: mail.ID, State: monitor.DeliveryFailed}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed = append(failed, d)
+	}
+	if len(failed) != 1 {
+		t.Fatal(failed)
 	}
 	one := url.Values{"id": {fmt.Sprint(failed[0].ID)}}
 	reader.post(s.path("deliveries/retry"), one).is(http.StatusForbidden)
@@ -297,7 +303,7 @@ func newSiteOn(t *testing.T, config *monitor.Config, configure ...func(*config))
 	if s.mon, err = monitor.New(dbtest.Memory(t), config); err != nil {
 		t.Fatal(err)
 	}
-	if s.project, s.keys, err = s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "backups"}); err != nil {
+	if s.project, s.keys, err = s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "backups"}); err != nil {
 		t.Fatal(err)
 	}
 	s.pages = s.newPages(configure...)

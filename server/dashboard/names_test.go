@@ -14,11 +14,11 @@ func TestNamesThatTurnText(t *testing.T) {
 	const turned = "\u202eevil\u2066\u200f\u061c"
 	id := s.channel("pager", turned+"pager", map[string]string{"server_url": "https://house.example.org", "token": "t0psecret", "pin": "q7xz"}).ID
 	c := s.create(checks.Spec{Name: new(turned + "job"), Tags: []string{turned + "tag"}, Channels: new("*")})
-	page, err := s.mon.CreateStatusPage(t.Context(), checks.StatusPage{ProjectID: s.project.ID, Slug: "acme", Title: turned + "page", Tags: []string{turned + "tag"}})
+	page, err := s.mon.Project(s.project.ID).CreateStatusPage(t.Context(), checks.StatusPage{Slug: "acme", Title: turned + "page", Tags: []string{turned + "tag"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, keys, err := s.mon.CreateProject(t.Context(), projectSpec(turned+"project"))
+	other, keys, err := s.mon.Projects().Create(t.Context(), projectSpec(turned+"project"))
 	if err != nil {
 		t.Fatal(err)
 	}

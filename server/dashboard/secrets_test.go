@@ -15,8 +15,8 @@ func TestNoSecretOnAnyPage(t *testing.T) {
 	secrets := []string{"t0psecret", "q7xz", "s3cretpath", "s3crettoken", "fr0mfile", s.keys.ReadWrite, s.keys.ReadOnly}
 	s.channel("pager", "house", map[string]string{"server_url": "https://house.example.org", "token": "t0psecret", "pin": "q7xz"})
 	s.channel(channels.Webhook, "<script>alert(1)</script>", map[string]string{"url_down": "https://example.org/s3cretpath", "headers_down": "X-Token: s3crettoken"})
-	if _, err := s.mon.AddChannel(t.Context(), channels.Channel{
-		ProjectID: s.project.ID, Kind: channels.Email, Name: "mail", Settings: map[string]string{"to": "fr0mfile@example.org"}, Sources: map[string]string{"to": "$ROLLCALL_TO"},
+	if _, err := s.mon.Project(s.project.ID).CreateChannel(t.Context(), channels.Channel{
+		Kind: channels.Email, Name: "mail", Settings: map[string]string{"to": "fr0mfile@example.org"}, Sources: map[string]string{"to": "$ROLLCALL_TO"},
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -50,12 +50,12 @@ func TestSignInByKey(t *testing.T) {
 
 func TestSessionDiesWithItsKey(t *testing.T) {
 	s := newSite(t)
-	text, key, err := s.mon.CreateKey(t.Context(), s.project.ID, false)
+	text, key, err := s.mon.Project(s.project.ID).CreateKey(t.Context(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := s.signedIn(text)
-	if err := s.mon.RevokeKey(t.Context(), s.project.ID, key.ID); err != nil {
+	if err := s.mon.Project(s.project.ID).DeleteKey(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
 	dashboard.ForgetKeys(s.pages, s.project.ID)
@@ -114,7 +114,7 @@ func TestSignInLink(t *testing.T) {
 func TestReadOnlyAndStrangers(t *testing.T) {
 	s := newSite(t)
 	c := s.create(checks.Spec{Name: new("backup")})
-	other, otherKeys, err := s.mon.CreateProject(t.Context(), projectSpec("other"))
+	other, otherKeys, err := s.mon.Projects().Create(t.Context(), projectSpec("other"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func TestStatusPages(t *testing.T) {
 		t.Errorf("a public page sets cookies: %v", got.header)
 	}
 
-	pages, err := s.mon.StatusPages(t.Context(), s.project.ID)
+	pages, err := s.mon.Project(s.project.ID).StatusPages(t.Context())
 	if err != nil || len(pages) != 1 {
 		t.Fatal(pages, err)
 	}
@@ -99,7 +99,7 @@ func TestStatusPageProblems(t *testing.T) {
 		b.post(s.path("status/new"), form).is(test.status).has(test.want, `aria-invalid="true"`)
 	}
 	for i := range checks.MaxStatusPages - 1 {
-		if _, err := s.mon.CreateStatusPage(t.Context(), checks.StatusPage{ProjectID: s.project.ID, Slug: fmt.Sprint("p", i), Title: "P"}); err != nil {
+		if _, err := s.mon.Project(s.project.ID).CreateStatusPage(t.Context(), checks.StatusPage{Slug: fmt.Sprint("p", i), Title: "P"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -113,11 +113,11 @@ func TestStatusPageProblems(t *testing.T) {
 // TestStatusPageOfAnotherProject changes and deletes a page with the key of another project.
 func TestStatusPageOfAnotherProject(t *testing.T) {
 	s := newSite(t)
-	page, err := s.mon.CreateStatusPage(t.Context(), checks.StatusPage{ProjectID: s.project.ID, Slug: "acme", Title: "Acme"})
+	page, err := s.mon.Project(s.project.ID).CreateStatusPage(t.Context(), checks.StatusPage{Slug: "acme", Title: "Acme"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	project, keys, err := s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "other"})
+	project, keys, err := s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "other"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestStatusPageOfAnotherProject(t *testing.T) {
 // TestStatusPageColours sees to it that public pages have the colours of the dashboard.
 func TestStatusPageColours(t *testing.T) {
 	s := newSite(t)
-	if _, err := s.mon.CreateStatusPage(t.Context(), checks.StatusPage{ProjectID: s.project.ID, Slug: "acme", Title: "Acme"}); err != nil {
+	if _, err := s.mon.Project(s.project.ID).CreateStatusPage(t.Context(), checks.StatusPage{Slug: "acme", Title: "Acme"}); err != nil {
 		t.Fatal(err)
 	}
 	b := s.browser()

@@ -3,7 +3,6 @@
 //
 //	m := metrics.New()
 //	mon, err := monitor.New(store, &monitor.Config{Observer: m})
-//	m.Watch(mon)
 //	srv, err := server.New(mon, &server.Config{Observer: m})
 //	prometheus.MustRegister(m)
 //
@@ -43,15 +42,14 @@ const (
 	maxScrapes = 4
 )
 
-// Source is what [Metrics] reads during a scrape. *[monitor.Monitor] implements it.
-type Source interface {
-	Now() time.Time
+// source is what [Metrics] reads during a scrape. *[monitor.Vitals] implements it.
+type source interface {
 	Queued() int
 	Backlog(ctx context.Context) (monitor.Backlog, error)
 	Spooled() (stats monitor.SpoolStats, ok bool)
 }
 
-var _ Source = (*monitor.Monitor)(nil)
+var _ source = (*monitor.Vitals)(nil)
 
 // Metrics is an observer and a collector. It is safe for concurrent use.
 type Metrics struct {
@@ -81,7 +79,8 @@ type Metrics struct {
 	spoolPings, spoolBytes, spoolAge *prometheus.Desc
 
 	mu      sync.Mutex
-	source  Source // nil before Watch
+	source  source // nil before Bind
+	now     func() time.Time
 	backlog monitor.Backlog
 	known   bool      // whether the last read of the backlog succeeded
 	read    time.Time // time of the last read
@@ -157,11 +156,14 @@ func histograms(name, help string, buckets []float64, labels ...string) *prometh
 	return prometheus.NewHistogramVec(o, labels)
 }
 
-// Watch sets the monitor whose queue and outbox the gauges show. Without a monitor these gauges are absent. Call Watch once.
-func (m *Metrics) Watch(source Source) {
+// Bind sets the monitor whose queue and outbox the gauges show. Without a monitor these gauges are absent. [monitor.New] calls
+// it.
+func (m *Metrics) Bind(mon *monitor.Monitor) { m.bind(mon.Vitals(), mon.Now) }
+
+func (m *Metrics) bind(from source, now func() time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.source = source
+	m.source, m.now = from, now
 }
 
 // PingsWritten counts a batch of pings. It implements [monitor.Observer], as do the methods after it.
@@ -205,8 +207,12 @@ func (m *Metrics) Swept(at time.Time, lags []time.Duration) {
 }
 
 // Attempted counts an attempt to deliver an alert.
-func (m *Metrics) Attempted(kind channels.Kind, outcome monitor.Outcome, took time.Duration) {
-	m.attempts.WithLabelValues(string(kind), string(outcome)).Inc()
+func (m *Metrics) Attempted(kind channels.Kind, state monitor.DeliveryState, took time.Duration) {
+	outcome := string(state)
+	if state == monitor.DeliveryPending {
+		outcome = "retry"
+	}
+	m.attempts.WithLabelValues(string(kind), outcome).Inc()
 	m.delivery.WithLabelValues(string(kind)).Observe(took.Seconds())
 }
 
@@ -263,7 +269,7 @@ func (m *Metrics) age(at time.Time) float64 {
 	if at.IsZero() {
 		return 0
 	}
-	return max(0, m.source.Now().Sub(at).Seconds())
+	return max(0, m.now().Sub(at).Seconds())
 }
 
 func (m *Metrics) collectSpool(to chan<- prometheus.Metric) {

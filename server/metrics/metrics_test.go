@@ -23,6 +23,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/channels/standard"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
@@ -118,7 +119,7 @@ func is(t *testing.T, what string, got, want map[string]float64) {
 func TestMetrics(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		m := metrics.New()
-		is(t, "before Watch", scrape(t, m.Handler()), idle())
+		is(t, "before a monitor has them", scrape(t, m.Handler()), idle())
 
 		clock := dbtest.NewClock(noon)
 		logger := slog.New(slog.DiscardHandler)
@@ -126,7 +127,6 @@ func TestMetrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.Watch(mon)
 		signer, err := badges.NewSigner([]byte("0123456789abcdef0123456789abcdef"))
 		if err != nil {
 			t.Fatal(err)
@@ -136,14 +136,14 @@ func TestMetrics(t *testing.T) {
 			t.Fatal(err)
 		}
 		web := httptest.NewServer(srv)
-		project, keys, err := mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "p"})
+		project, keys, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "p"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := mon.CreateChannel(t.Context(), project.ID, "email", "ops", map[string]string{"to": "ops@example.org"}); err != nil {
+		if _, err := mon.Project(project.ID).CreateChannel(t.Context(), channels.Channel{Kind: "email", Name: "ops", Settings: map[string]string{"to": "ops@example.org"}}); err != nil {
 			t.Fatal(err)
 		}
-		c, err := mon.Create(t.Context(), project.ID, checks.Spec{
+		c, err := mon.Project(project.ID).Create(t.Context(), checks.Spec{
 			Timeout: new(time.Minute), Grace: new(time.Minute), Channels: new("*"),
 		})
 		if err != nil {
@@ -166,8 +166,8 @@ func TestMetrics(t *testing.T) {
 		}
 		web.Close() // afterwards, every answer has been observed
 		clock.Advance(time.Hour)
-		if n, err := mon.Sweep(t.Context()); n != 1 || err != nil {
-			t.Fatalf("sweep: %d, %v", n, err)
+		if err := mon.Tick(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 		swept := clock.Now()
 		clock.Advance(10 * time.Second)
@@ -176,7 +176,7 @@ func TestMetrics(t *testing.T) {
 		m.PingsReplayed(2, 1)
 		m.SpoolHeld()
 		m.PingsFailed(3)
-		m.Attempted("email", monitor.OutcomeRetry, time.Second)
+		m.Attempted("email", monitor.DeliveryPending, time.Second)
 
 		want := idle()
 		maps.Copy(want, map[string]float64{
@@ -212,8 +212,6 @@ type source struct {
 	err   error
 }
 
-func (s *source) Now() time.Time { return noon }
-
 func (s *source) Queued() int { return 7 }
 
 func (s *source) Spooled() (monitor.SpoolStats, bool) {
@@ -246,13 +244,13 @@ func (s *source) is(t *testing.T, m *metrics.Metrics, want map[string]float64) {
 func TestScrapesAreCheap(t *testing.T) {
 	m := metrics.New()
 	well := &source{}
-	m.Watch(well)
+	metrics.BindSource(m, well, func() time.Time { return noon })
 	well.is(t, m, map[string]float64{
 		"rollcall_ping_queue_length{}": 7, "rollcall_deliveries_pending{}": 2, "rollcall_delivery_oldest_due_age_seconds{}": 0,
 	})
 	m = metrics.New()
 	broken := &source{err: errors.New("the database is away")}
-	m.Watch(broken)
+	metrics.BindSource(m, broken, func() time.Time { return noon })
 	broken.is(t, m, map[string]float64{
 		"rollcall_ping_queue_length{}": 7, "rollcall_spool_pings{}": 3, "rollcall_spool_bytes{}": 400, "rollcall_spool_oldest_age_seconds{}": 60,
 	})

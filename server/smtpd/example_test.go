@@ -28,7 +28,7 @@ func Example() {
 	must(err)
 	project, err := mon.OpenProject(ctx, "jobs")
 	must(err)
-	check, err := mon.Create(ctx, project.ID, checks.Spec{
+	check, err := project.Create(ctx, checks.Spec{
 		Slug: new("nightly"), FilterSubject: new(true), SuccessKW: new("completed"), FailureKW: new("failed"),
 	})
 	must(err)
@@ -39,11 +39,11 @@ func Example() {
 	must(err)
 	go func() { must(srv.Serve(listener)) }()
 
-	to := project.PingKey + "+nightly@ping.example.org" // or check.ID.String() + "@ping.example.org"
+	to := check.ID.String() + "@ping.example.org" // or the ping key of the project + "+nightly@ping.example.org"
 	err = smtp.SendMail(listener.Addr().String(), nil, "nas@example.org", []string{to}, []byte("Subject: Backup failed\r\n\r\nDisk full.\r\n"))
 	must(err)
 
-	pings, err := mon.Pings(ctx, check.ID)
+	pings, err := project.Pings(ctx, check.ID)
 	must(err)
 	fmt.Println(pings[0].Scheme, pings[0].Kind)
 	fmt.Println(pings[0].UserAgent)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/server/smtpd"
@@ -54,7 +53,7 @@ func TestOutage(t *testing.T) {
 		d := s.dial()
 		d.command(250, "EHLO client.example.org")
 		secret := errors.New("password of the database")
-		for _, err := range []error{monitor.ErrUnavailable, context.DeadlineExceeded, secret, nil} {
+		for _, err := range []error{checks.ErrUnavailable, context.DeadlineExceeded, secret, nil} {
 			d.command(250, "MAIL FROM:<a@b.example>")
 			store.reads.Store(&err)
 			for _, to := range []string{address(c), s.project.PingKey + "+job@" + domain} {
@@ -77,7 +76,7 @@ func TestOutage(t *testing.T) {
 		d.send("kept\r\n.\r\n")
 		d.expect(250)
 		s.equal("bodies", s.bodies(c), []string{"kept\r\n"})
-		for _, want := range []string{monitor.ErrUnavailable.Error(), secret.Error(), "a mistake", "rollcall.component=smtp"} {
+		for _, want := range []string{checks.ErrUnavailable.Error(), secret.Error(), "a mistake", "rollcall.component=smtp"} {
 			if !strings.Contains(s.log.String(), want) {
 				s.Errorf("%q was not logged: %s", want, s.log)
 			}

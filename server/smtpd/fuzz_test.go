@@ -51,7 +51,7 @@ func FuzzSession(f *testing.F) {
 		f.Fatal(err)
 	}
 	id := uuid.MustParse("6f5dd2d1-8a4c-4a52-9d5f-0d9e2f1c7b3a")
-	if _, err := mon.Create(f.Context(), project.ID, checks.Spec{ID: id}); err != nil {
+	if _, err := project.Create(f.Context(), checks.Spec{ID: id}); err != nil {
 		f.Fatal(err)
 	}
 	stored := func(t testing.TB) int64 {

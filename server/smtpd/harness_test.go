@@ -84,7 +84,7 @@ func newSite(t *testing.T, db *sqlstore.Store, config smtpd.Config) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	project, err := mon.OpenProject(t.Context(), "jobs")
+	project, _, err := mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "jobs"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,11 +133,11 @@ func (s *site) on(db monitor.Store) *site {
 
 func (s *site) create(spec checks.Spec) checks.Check {
 	s.Helper()
-	c, err := s.mon.Create(s.Context(), s.project.ID, spec)
+	c, err := s.mon.Project(s.project.ID).Create(s.Context(), spec)
 	if err != nil {
 		s.Fatal(err)
 	}
-	return c
+	return *c.Check
 }
 
 // address is the address of a check.
@@ -146,7 +146,7 @@ func address(c checks.Check) string { return c.ID.String() + "@" + domain }
 // pings returns the pings of a check with their bodies, oldest first, without their times.
 func (s *site) pings(c checks.Check) []pings.Ping {
 	s.Helper()
-	list, err := s.mon.Pings(s.Context(), c.ID)
+	list, err := s.mon.Project(c.ProjectID).Pings(s.Context(), c.ID)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func (s *site) pings(c checks.Check) []pings.Ping {
 		p := list[i]
 		p.At = time.Time{}
 		if p.BodySize > 0 {
-			if p.Body, err = s.mon.PingBody(s.Context(), c.ID, p.N); err != nil {
+			if p.Body, err = s.mon.Project(c.ProjectID).PingBody(s.Context(), c.ID, p.N); err != nil {
 				s.Fatal(err)
 			}
 		}

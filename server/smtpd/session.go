@@ -13,7 +13,6 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/pings/email"
 )
@@ -122,7 +121,7 @@ func (s *Server) find(to string) (recipient, *smtp.SMTPError) {
 	if !ok {
 		return recipient{}, errNoCheck
 	}
-	spool, spools := s.mon.Spooled()
+	spool, spools := s.mon.Vitals().Spooled()
 	if spool.Pings > 0 {
 		return address, nil
 	}
@@ -136,7 +135,7 @@ func (s *Server) find(to string) (recipient, *smtp.SMTPError) {
 		return recipient{}, errNoCheck
 	case errors.Is(err, checks.ErrAmbiguousSlug):
 		return recipient{}, errAmbiguous
-	case spools && (errors.Is(err, monitor.ErrUnavailable) || ctx.Err() != nil):
+	case spools && (errors.Is(err, checks.ErrUnavailable) || ctx.Err() != nil):
 		return address, nil
 	}
 	s.log.Error("cannot look up a recipient", "error", err)

@@ -190,7 +190,7 @@ func TestOtherRulesOfMessages(t *testing.T) {
 		} {
 			c := s.create(test.spec)
 			if test.pause {
-				if _, err := s.mon.Pause(s.Context(), c.ID); err != nil {
+				if _, err := s.mon.Project(c.ProjectID).Pause(s.Context(), c.ID); err != nil {
 					s.Fatal(err)
 				}
 			}
@@ -210,7 +210,7 @@ func TestSeveralRecipients(t *testing.T) {
 		a, b, gone := s.create(checks.Spec{}), s.create(checks.Spec{}), s.create(checks.Spec{})
 		d := s.dial()
 		d.begin(address(a), address(b), address(gone), address(a))
-		if _, err := s.mon.Delete(s.Context(), gone.ID); err != nil {
+		if _, err := s.mon.Project(gone.ProjectID).Delete(s.Context(), gone.ID); err != nil {
 			s.Fatal(err)
 		}
 		d.send("Subject: x\r\n\r\nall\r\n.\r\n")
@@ -219,7 +219,7 @@ func TestSeveralRecipients(t *testing.T) {
 		s.equal("bodies of b", s.bodies(b), []string{"Subject: x\r\n\r\nall\r\n"})
 
 		d.envelope(address(b))
-		if _, err := s.mon.Delete(s.Context(), b.ID); err != nil {
+		if _, err := s.mon.Project(b.ProjectID).Delete(s.Context(), b.ID); err != nil {
 			s.Fatal(err)
 		}
 		d.command(354, "DATA")
@@ -292,7 +292,7 @@ func BenchmarkMessages(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			c, err := mon.Create(b.Context(), project.ID, checks.Spec{FilterBody: new(true), SuccessKW: new("completed")})
+			c, err := project.Create(b.Context(), checks.Spec{FilterBody: new(true), SuccessKW: new("completed")})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -316,7 +316,7 @@ func BenchmarkMessages(b *testing.B) {
 				}
 				defer client.Quit()
 				for pb.Next() {
-					if err := sendOne(client, address(c), message); err != nil {
+					if err := sendOne(client, address(*c.Check), message); err != nil {
 						b.Error(err)
 						return
 					}

@@ -69,12 +69,11 @@ func (a *Admin) CachedProject(ctx context.Context, id uuid.UUID) (checks.Project
 }
 
 // PingLimit returns how many pings of a check are listed.
-func (a *Admin) PingLimit(ctx context.Context, id uuid.UUID) (int, error) {
-	c, err := a.Check(ctx, id)
-	if err != nil {
+func (a *Admin) PingLimit(ctx context.Context, projectID, id uuid.UUID) (int, error) {
+	if _, err := a.CheckOf(ctx, projectID, id); err != nil {
 		return 0, err
 	}
-	project, err := a.CachedProject(ctx, c.ProjectID)
+	project, err := a.CachedProject(ctx, projectID)
 	if err != nil {
 		return 0, err
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// AddChannel adds a channel with the identifier, project, kind, name, settings and sources of c.
-func (a *Admin) AddChannel(ctx context.Context, c channels.Channel) (channels.Channel, error) {
+// CreateChannel adds a channel with the identifier, project, kind, name, settings and sources of c.
+func (a *Admin) CreateChannel(ctx context.Context, c channels.Channel) (channels.Channel, error) {
 	if err := validName("name", c.Name, 0); err != nil {
 		return channels.Channel{}, err
 	}
@@ -36,15 +36,16 @@ const (
 )
 
 // UpsertChannel makes sure that the project has a channel with this name, kind and settings.
-func (a *Admin) UpsertChannel(ctx context.Context, projectID uuid.UUID, kind channels.Kind, name string, settings map[string]string) (c channels.Channel, change ChannelChange, err error) {
+func (a *Admin) UpsertChannel(ctx context.Context, wanted channels.Channel) (c channels.Channel, change ChannelChange, err error) {
+	name, kind := wanted.Name, wanted.Kind
 	if err := validName("name", name, 1); err != nil {
 		return channels.Channel{}, "", err
 	}
-	c, err = a.saveChannel(ctx, projectID, func(list []channels.Channel) (channels.Channel, bool, error) {
+	c, err = a.saveChannel(ctx, wanted.ProjectID, func(list []channels.Channel) (channels.Channel, bool, error) {
 		named := slices.DeleteFunc(slices.Clone(list), func(c channels.Channel) bool { return c.Name != name })
 		if len(named) == 0 {
 			change = ChannelCreated
-			fresh, err := a.newChannel(list, channels.Channel{ProjectID: projectID, Kind: kind, Name: name, Settings: settings})
+			fresh, err := a.newChannel(list, wanted)
 			return fresh, true, err
 		}
 		c := named[0]
@@ -55,7 +56,7 @@ func (a *Admin) UpsertChannel(ctx context.Context, projectID uuid.UUID, kind cha
 			return c, false, &checks.FieldError{Field: "kind",
 				Reason: fmt.Sprintf("cannot change: the channel %q has the kind %q, not %q", name, c.Kind, kind)}
 		}
-		valid, err := a.ValidSettings(list, c, settings)
+		valid, err := a.ValidSettings(list, c, wanted.Settings)
 		if err != nil || maps.Equal(valid, c.Settings) {
 			change = ChannelUnchanged
 			return c, false, err
@@ -70,21 +71,8 @@ func (a *Admin) UpsertChannel(ctx context.Context, projectID uuid.UUID, kind cha
 	return c, change, nil
 }
 
-// UpdateChannel replaces all settings of a channel and their sources.
-func (a *Admin) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, settings, sources map[string]string) (channels.Channel, error) {
-	return a.saveChannel(ctx, projectID, func(list []channels.Channel) (channels.Channel, bool, error) {
-		c, found := channelByID(list, id)
-		if !found {
-			return c, false, checks.ErrNotFound
-		}
-		valid, err := a.ValidSettings(list, c, settings)
-		c.Settings, c.Sources = valid, sources
-		return c, true, err
-	})
-}
-
-// UpdateChannelFunc changes the name, the settings and the sources of a channel to those that edit returns.
-func (a *Admin) UpdateChannelFunc(ctx context.Context, projectID, id uuid.UUID, edit func(channels.Channel) (channels.Channel, error)) (channels.Channel, error) {
+// UpdateChannel changes the name, the settings and the sources of a channel to those that edit returns.
+func (a *Admin) UpdateChannel(ctx context.Context, projectID, id uuid.UUID, edit func(channels.Channel) (channels.Channel, error)) (channels.Channel, error) {
 	return a.saveChannel(ctx, projectID, func(list []channels.Channel) (channels.Channel, bool, error) {
 		c, found := channelByID(list, id)
 		if !found {

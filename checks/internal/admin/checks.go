@@ -129,34 +129,20 @@ func selectChannels(ctx context.Context, tx store.AdminTx, c *checks.Check, sele
 }
 
 // Update changes the settings that the spec sets.
-func (a *Admin) Update(ctx context.Context, id uuid.UUID, spec checks.Spec) (checks.Check, error) {
+func (a *Admin) Update(ctx context.Context, projectID, id uuid.UUID, spec checks.Spec) (checks.Check, error) {
 	now := a.Now()
 	if err := spec.Validate(now); err != nil {
 		return checks.Check{}, err
 	}
-	var projectID uuid.UUID
-	if spec.Channels != nil {
-		// Selecting channels needs the account's lock, which must be taken before the lock of the check.
-		c, err := a.Check(ctx, id)
-		if err != nil {
-			return checks.Check{}, err
-		}
-		projectID = c.ProjectID
-	}
-	return a.change(ctx, id, projectID, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
+	return a.change(ctx, projectID, id, spec.Channels != nil, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		return a.updateLocked(ctx, tx, l, spec, now)
 	})
 }
 
 // UpdateFunc changes the settings that fn returns for the check as it is, under its lock.
-func (a *Admin) UpdateFunc(ctx context.Context, id uuid.UUID, fn func(checks.Check) (checks.Spec, error)) (checks.Check, error) {
+func (a *Admin) UpdateFunc(ctx context.Context, projectID, id uuid.UUID, fn func(checks.Check) (checks.Spec, error)) (checks.Check, error) {
 	now := a.Now()
-	// Selecting channels needs the account's lock, which must be taken before the lock of the check.
-	c, err := a.Check(ctx, id)
-	if err != nil {
-		return checks.Check{}, err
-	}
-	return a.change(ctx, id, c.ProjectID, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
+	return a.change(ctx, projectID, id, true, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		current := l.Check
 		current.Tags, current.Channels = slices.Clone(current.Tags), slices.Clone(current.Channels)
 		spec, err := fn(current)
@@ -183,15 +169,21 @@ func (a *Admin) updateLocked(ctx context.Context, tx store.AdminTx, l *store.Loc
 	return tx.SaveChecks(ctx, []*store.Locked{l})
 }
 
-// change runs fn on a locked check and returns the changed check. If a project is given, it locks its account first.
-func (a *Admin) change(ctx context.Context, id, projectID uuid.UUID, fn func(ctx context.Context, tx store.AdminTx, l *store.Locked) error) (c checks.Check, err error) {
+// change runs fn on a locked check of a project and returns the changed check. If fn may select channels, it needs the
+// lock of the account, which must be taken before that of the check.
+func (a *Admin) change(
+	ctx context.Context, projectID, id uuid.UUID, account bool, fn func(ctx context.Context, tx store.AdminTx, l *store.Locked) error,
+) (c checks.Check, err error) {
 	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		if projectID != uuid.Nil {
+		if account {
 			if _, err := tx.LockAccount(ctx, projectID); err != nil {
 				return err
 			}
 		}
 		l, err := tx.LockCheck(ctx, id)
+		if err == nil && l.ProjectID != projectID {
+			err = checks.ErrNotFound
+		}
 		if err != nil {
 			return err
 		}
@@ -209,9 +201,9 @@ func (a *Admin) change(ctx context.Context, id, projectID uuid.UUID, fn func(ctx
 }
 
 // Pause stops the monitoring of a check.
-func (a *Admin) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error) {
+func (a *Admin) Pause(ctx context.Context, projectID, id uuid.UUID) (checks.Check, error) {
 	now := a.Now()
-	return a.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
+	return a.change(ctx, projectID, id, false, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		if err := a.mayJudge(ctx, tx, l, now); err != nil {
 			return err
 		}
@@ -221,9 +213,9 @@ func (a *Admin) Pause(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 }
 
 // Resume makes a paused check new.
-func (a *Admin) Resume(ctx context.Context, id uuid.UUID) (checks.Check, error) {
+func (a *Admin) Resume(ctx context.Context, projectID, id uuid.UUID) (checks.Check, error) {
 	now := a.Now()
-	return a.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
+	return a.change(ctx, projectID, id, false, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		c, err := l.Check.Resume(now)
 		if err != nil {
 			return err
@@ -234,8 +226,8 @@ func (a *Admin) Resume(ctx context.Context, id uuid.UUID) (checks.Check, error) 
 }
 
 // Restore undoes a pause or a resume.
-func (a *Admin) Restore(ctx context.Context, id uuid.UUID, before checks.State, at time.Time) (checks.Check, error) {
-	return a.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
+func (a *Admin) Restore(ctx context.Context, projectID, id uuid.UUID, before checks.State, at time.Time) (checks.Check, error) {
+	return a.change(ctx, projectID, id, false, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		c, err := l.Check.Restore(before, at)
 		if err != nil {
 			return err
@@ -249,15 +241,24 @@ func (a *Admin) Restore(ctx context.Context, id uuid.UUID, before checks.State, 
 }
 
 // Delete removes a check and returns it as it was.
-func (a *Admin) Delete(ctx context.Context, id uuid.UUID) (checks.Check, error) {
-	return a.change(ctx, id, uuid.Nil, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
+func (a *Admin) Delete(ctx context.Context, projectID, id uuid.UUID) (checks.Check, error) {
+	return a.change(ctx, projectID, id, false, func(ctx context.Context, tx store.AdminTx, l *store.Locked) error {
 		return tx.Delete(ctx, store.Setup{Check: l})
 	})
 }
 
-// Check returns a check.
+// Check returns a check of any project.
 func (a *Admin) Check(ctx context.Context, id uuid.UUID) (checks.Check, error) {
 	return one(a.Store.Checks(ctx, store.CheckFilter{ID: &id}))
+}
+
+// CheckOf returns a check of a project.
+func (a *Admin) CheckOf(ctx context.Context, projectID, id uuid.UUID) (checks.Check, error) {
+	c, err := a.Check(ctx, id)
+	if err == nil && c.ProjectID != projectID {
+		return checks.Check{}, checks.ErrNotFound
+	}
+	return c, err
 }
 
 // CheckByBadgeKey returns the check with this badge key.
@@ -270,18 +271,16 @@ func (a *Admin) CheckByUniqueKey(ctx context.Context, projectID uuid.UUID, key s
 	return one(a.Store.Checks(ctx, store.CheckFilter{ProjectID: &projectID, UniqueKey: &key}))
 }
 
-// CheckQuery restricts a list of checks. Package monitor documents the fields.
-type CheckQuery struct {
-	Slug *string
-	Tags []string
-}
-
 // Checks returns the checks of a project that the query selects, oldest first.
-func (a *Admin) Checks(ctx context.Context, projectID uuid.UUID, q CheckQuery) ([]checks.Check, error) {
+func (a *Admin) Checks(ctx context.Context, projectID uuid.UUID, q checks.Query) ([]checks.Check, error) {
 	var list []checks.Check
 	var err error
-	if q.Slug == nil || checks.ValidSlug(*q.Slug) { // no check has another slug, and PostgreSQL refuses invalid UTF-8
-		list, err = a.Store.Checks(ctx, store.CheckFilter{ProjectID: &projectID, Slug: q.Slug, Tags: q.Tags})
+	filter := store.CheckFilter{ProjectID: &projectID, Tags: q.Tags}
+	if q.Slug != "" {
+		filter.Slug = &q.Slug
+	}
+	if checks.ValidSlug(q.Slug) { // no check has another slug, and PostgreSQL refuses invalid UTF-8
+		list, err = a.Store.Checks(ctx, filter)
 	}
 	return list, a.Exists(ctx, projectID, len(list), err)
 }
@@ -291,7 +290,7 @@ func (a *Admin) CheckBySlug(ctx context.Context, projectID uuid.UUID, slug strin
 	if slug == "" {
 		return checks.Check{}, checks.ErrNotFound
 	}
-	list, err := a.Checks(ctx, projectID, CheckQuery{Slug: &slug})
+	list, err := a.Checks(ctx, projectID, checks.Query{Slug: slug})
 	if len(list) > 1 {
 		return checks.Check{}, checks.ErrAmbiguousSlug
 	}

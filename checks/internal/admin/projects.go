@@ -33,6 +33,7 @@ type ProjectSpec struct {
 	Name, Account string
 	Plan          checks.Plan
 	MaxChecks     int
+	First         bool
 }
 
 // Keys are the texts of a new project's API keys.
@@ -41,16 +42,7 @@ type Keys struct{ ReadWrite, ReadOnly string }
 // CreateProject creates a project with two keys.
 func (a *Admin) CreateProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, err error) {
 	defer a.forgetLookups() // MaxChecks also changes the other projects of the account
-	return a.createProject(ctx, spec, false)
-}
-
-// CreateFirstProject creates a project with two keys if there is no project yet.
-func (a *Admin) CreateFirstProject(ctx context.Context, spec ProjectSpec) (p checks.Project, keys Keys, created bool, err error) {
-	p, keys, err = a.createProject(ctx, spec, true)
-	if errors.Is(err, checks.ErrExists) {
-		return checks.Project{}, Keys{}, false, nil
-	}
-	return p, keys, err == nil, err
+	return a.createProject(ctx, spec, spec.First)
 }
 
 // OpenProject returns the project with this name, or creates it.
@@ -182,8 +174,8 @@ func (a *Admin) Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, er
 	return list, a.Exists(ctx, projectID, len(list), err)
 }
 
-// RevokeKey removes an API key of a project.
-func (a *Admin) RevokeKey(ctx context.Context, projectID, id uuid.UUID) error {
+// DeleteKey removes an API key of a project.
+func (a *Admin) DeleteKey(ctx context.Context, projectID, id uuid.UUID) error {
 	defer a.forgetLookups()
 	return a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		return tx.Delete(ctx, store.Setup{Key: &checks.Key{ID: id, ProjectID: projectID}})

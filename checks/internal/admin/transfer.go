@@ -3,7 +3,6 @@ package admin
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,38 +14,19 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// errTransferred means that another transfer came first.
-var errTransferred = errors.New("monitor: the check was transferred meanwhile")
-
-// transferTries bounds how often a transfer begins again because of others.
-const transferTries = 10
-
-// Transfer moves a check to another project; package monitor says what it keeps.
-func (a *Admin) Transfer(ctx context.Context, id, projectID uuid.UUID) (checks.Check, error) {
-	to, err := a.Project(ctx, projectID)
+// Transfer moves a check between projects; package monitor says what it keeps.
+func (a *Admin) Transfer(ctx context.Context, fromID, id, toID uuid.UUID) (c checks.Check, err error) {
+	if fromID == toID {
+		return a.CheckOf(ctx, fromID, id)
+	}
+	from, err := a.Project(ctx, fromID)
 	if err != nil {
 		return checks.Check{}, err
 	}
-	for try := 1; ; try++ {
-		c, err := a.Check(ctx, id)
-		if err != nil || c.ProjectID == projectID {
-			return c, err
-		}
-		from, err := a.Project(ctx, c.ProjectID)
-		if errors.Is(err, checks.ErrNotFound) && try < transferTries {
-			continue // deleted after the check was read: so is the check, unless it was transferred
-		}
-		if err != nil {
-			return checks.Check{}, err
-		}
-		if c, err = a.transfer(ctx, id, from, to); !errors.Is(err, errTransferred) || try == transferTries {
-			return c, err
-		}
+	to, err := a.Project(ctx, toID)
+	if err != nil {
+		return checks.Check{}, err
 	}
-}
-
-// transfer moves a check between projects. The error is errTransferred if it is not in the first any more.
-func (a *Admin) transfer(ctx context.Context, id uuid.UUID, from, to checks.Project) (c checks.Check, err error) {
 	err = a.Store.Update(ctx, func(ctx context.Context, tx store.Tx) error {
 		for _, p := range inOrder(from, to) {
 			if _, err := tx.LockAccount(ctx, p.ID); err != nil {
@@ -54,16 +34,16 @@ func (a *Admin) transfer(ctx context.Context, id uuid.UUID, from, to checks.Proj
 			}
 		}
 		l, err := tx.LockCheck(ctx, id)
+		if err == nil && l.ProjectID != fromID {
+			err = checks.ErrNotFound
+		}
 		if err != nil {
 			return err
-		}
-		if l.ProjectID != from.ID {
-			return errTransferred
 		}
 		if err := roomFor(ctx, tx, from, to); err != nil {
 			return err
 		}
-		l.ProjectID, l.MovedFrom, l.SettingsChanged = to.ID, from.ID, true
+		l.ProjectID, l.MovedFrom, l.SettingsChanged = toID, fromID, true
 		if err := selectChannels(ctx, tx, &l.Check, new(channels.All)); err != nil {
 			return err
 		}

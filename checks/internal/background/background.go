@@ -95,3 +95,25 @@ func Backoff(first, most time.Duration, failures int) time.Duration {
 	}
 	return wait/2 + rand.N(wait/2+1)
 }
+
+// Round says what monitor.Monitor.Tick does. The zero value is all of it.
+type Round struct {
+	// AlertsOnly leaves out what only keeps the database small: package monitortest moves its clock from one alert to the
+	// next.
+	AlertsOnly bool
+	// Done, unless nil, is called with what each step has done.
+	Done func(step string, n int)
+}
+
+type roundKey struct{}
+
+// WithRound returns a context for monitor.Monitor.Tick.
+func WithRound(ctx context.Context, r Round) context.Context {
+	return context.WithValue(ctx, roundKey{}, r)
+}
+
+// RoundOf returns the round of a context.
+func RoundOf(ctx context.Context) Round {
+	r, _ := ctx.Value(roundKey{}).(Round)
+	return r
+}

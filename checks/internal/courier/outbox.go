@@ -1,7 +1,6 @@
 package courier
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,9 +12,6 @@ import (
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
-// DefaultList is the number of deliveries that a query with the Limit 0 returns.
-const DefaultList = 100
-
 // List returns deliveries of a project, newest first. Error: *[checks.FieldError].
 func (c *Courier) List(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
 	switch q.State {
@@ -26,7 +22,6 @@ func (c *Courier) List(ctx context.Context, q store.DeliveryQuery) ([]store.Deli
 	if q.Limit < 0 {
 		return nil, &checks.FieldError{Field: "limit", Reason: fmt.Sprintf("is too small: %d, the minimum is 0", q.Limit)}
 	}
-	q.Limit = cmp.Or(q.Limit, DefaultList)
 	return c.Store.Deliveries(ctx, q)
 }
 

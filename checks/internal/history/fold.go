@@ -78,7 +78,7 @@ func (h *History) foldChecks(ctx context.Context, ids []uuid.UUID, before time.T
 
 // foldsOf reads a check and returns the months before an instant that are not folded yet.
 func (h *History) foldsOf(ctx context.Context, id uuid.UUID, before time.Time) ([]store.Fold, error) {
-	c, err := h.check(ctx, id)
+	c, err := h.check(ctx, uuid.Nil, id)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ package history
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync/atomic"
@@ -35,9 +34,10 @@ type History struct {
 	folded atomic.Int64
 }
 
-func (h *History) check(ctx context.Context, id uuid.UUID) (checks.Check, error) {
+// check returns a check of a project, or of any project if that is zero.
+func (h *History) check(ctx context.Context, projectID, id uuid.UUID) (checks.Check, error) {
 	list, err := h.Store.Checks(ctx, store.CheckFilter{ID: &id})
-	if err == nil && len(list) == 0 {
+	if err == nil && (len(list) == 0 || projectID != uuid.Nil && list[0].ProjectID != projectID) {
 		err = checks.ErrNotFound
 	}
 	if err != nil {
@@ -46,13 +46,7 @@ func (h *History) check(ctx context.Context, id uuid.UUID) (checks.Check, error)
 	return list[0], nil
 }
 
-// The number of events that a query with the Limit 0 returns, and the largest Limit.
-const (
-	DefaultEvents = 50
-	MaxEvents     = 1000
-)
-
-// Query selects events; see monitor.HistoryQuery.
+// Query selects events; see monitor.EventQuery.
 type Query struct {
 	Before time.Time
 	Limit  int
@@ -60,13 +54,9 @@ type Query struct {
 
 // Events returns the newest transitions and pauses of a check, newest first, with the deliveries of their alerts and with
 // the transition that nobody has recorded yet.
-func (h *History) Events(ctx context.Context, id uuid.UUID, q Query) ([]store.Event, error) {
-	if q.Limit < 0 || q.Limit > MaxEvents {
-		return nil, &checks.FieldError{Field: "limit", Reason: fmt.Sprintf("must be 0 to %d: %d", MaxEvents, q.Limit)}
-	}
-	q.Limit = cmp.Or(q.Limit, DefaultEvents)
+func (h *History) Events(ctx context.Context, projectID, id uuid.UUID, q Query) ([]store.Event, error) {
 	now := h.Now()
-	c, err := h.check(ctx, id)
+	c, err := h.check(ctx, projectID, id)
 	if err != nil {
 		return nil, err
 	}
@@ -88,9 +78,9 @@ func (h *History) Events(ctx context.Context, id uuid.UUID, q Query) ([]store.Ev
 }
 
 // Flips returns the flips of a check in a window of time, newest first, with the flip that nobody has recorded yet.
-func (h *History) Flips(ctx context.Context, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
+func (h *History) Flips(ctx context.Context, projectID, id uuid.UUID, window flips.Window) ([]flips.Flip, error) {
 	now := h.Now()
-	c, err := h.check(ctx, id)
+	c, err := h.check(ctx, projectID, id)
 	if err != nil {
 		return nil, err
 	}
@@ -151,9 +141,9 @@ func (h *History) LastDurations(ctx context.Context, projectID uuid.UUID) (map[u
 }
 
 // Downtime returns how a check spent the time between two instants; see package monitor.
-func (h *History) Downtime(ctx context.Context, id uuid.UUID, from, to time.Time) (flips.Times, error) {
+func (h *History) Downtime(ctx context.Context, projectID, id uuid.UUID, from, to time.Time) (flips.Times, error) {
 	now := h.Now()
-	c, err := h.check(ctx, id)
+	c, err := h.check(ctx, projectID, id)
 	if err != nil {
 		return flips.Times{}, err
 	}

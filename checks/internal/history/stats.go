@@ -16,11 +16,11 @@ import (
 var errChanging = errors.New("monitor: the check changed while its totals were read")
 
 // Stats returns what a check did on each UTC day from that of one instant to that of another; see package monitor.
-func (h *History) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) ([]checks.DayStats, error) {
+func (h *History) Stats(ctx context.Context, projectID, id uuid.UUID, from, to time.Time) ([]checks.DayStats, error) {
 	const attempts = 5
 	for range attempts {
 		now := h.Now()
-		c, err := h.check(ctx, id)
+		c, err := h.check(ctx, projectID, id)
 		if err != nil {
 			return nil, err
 		}
@@ -33,7 +33,7 @@ func (h *History) Stats(ctx context.Context, id uuid.UUID, from, to time.Time) (
 			return nil, err
 		}
 		// If a day left the state of the check meanwhile, it may be missing or counted twice.
-		again, err := h.check(ctx, id)
+		again, err := h.check(ctx, projectID, id)
 		if err != nil {
 			return nil, err
 		}

@@ -179,6 +179,18 @@ func (in *Ingest) Queued() int {
 	return len(in.queue.pings)
 }
 
+// Wait waits until the pings that are queued now are recorded, or have failed. The error is that of ctx.
+func (in *Ingest) Wait(ctx context.Context) error {
+	for _, p := range in.queue.waiting() {
+		select {
+		case <-p.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
 // Silence returns how long the current batch has made no progress, or 0 if no batch is being committed, and the timeout of a
 // batch.
 func (in *Ingest) Silence() (silence, timeout time.Duration) { return in.queue.silence(), in.timeout }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -196,4 +197,11 @@ func (q *queue) oldest() (now, oldest time.Time) {
 		}
 	}
 	return now, oldest
+}
+
+// waiting returns the pings that are not committed yet.
+func (q *queue) waiting() []*queued {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Concat(q.batch, q.pings)
 }

@@ -51,7 +51,7 @@ func (s sender) Ping(ctx context.Context, signal pings.Signal) error {
 		_, err = s.Jobs.Ping(ctx, s.id, signal)
 	}
 	if err != nil {
-		return fmt.Errorf("monitor: %s ping: %w", signal.Kind, err)
+		return fmt.Errorf("%s ping: %w", signal.Kind, err)
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (r registry) Register(ctx context.Context, spec checks.Spec) (job.Reporter,
 		return none, &checks.FieldError{Field: "slug", Reason: "is empty"}
 	}
 	if spec.Channels == nil {
-		list, err := r.Admin.Checks(ctx, r.project, admin.CheckQuery{Slug: spec.Slug})
+		list, err := r.Admin.Checks(ctx, r.project, checks.Query{Slug: *spec.Slug})
 		if err != nil {
 			return none, err
 		}
@@ -89,7 +89,7 @@ func (r registry) PauseExcept(ctx context.Context, tag string, slugs []string) e
 	if tag == "" {
 		return &checks.FieldError{Field: "tag", Reason: "is empty"}
 	}
-	list, err := r.Admin.Checks(ctx, r.project, admin.CheckQuery{Tags: []string{tag}})
+	list, err := r.Admin.Checks(ctx, r.project, checks.Query{Tags: []string{tag}})
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (r registry) PauseExcept(ctx context.Context, tag string, slugs []string) e
 		if c.Slug == "" || c.Stored == checks.StatusPaused || slices.Contains(slugs, c.Slug) {
 			continue
 		}
-		if _, err := r.Admin.Pause(ctx, c.ID); err != nil && !errors.Is(err, checks.ErrNotFound) {
+		if _, err := r.Admin.Pause(ctx, r.project, c.ID); err != nil && !errors.Is(err, checks.ErrNotFound) {
 			return err
 		}
 	}

@@ -74,7 +74,7 @@ func TestSync(t *testing.T) {
 		{Cronspec: "@every 1s", Task: asynq.NewTask("broken", nil, asynq.MaxRetry(0))},
 		{Cronspec: "CRON_TZ=Europe/Riga 30 3 * * 1-5", Task: asynq.NewTask("weekdays", nil)},
 	}
-	m := asynqcheck.New(mon.Registry(p.ID), nil)
+	m := asynqcheck.New(p, nil)
 	must(t, m.Sync(t.Context(), tasks))
 
 	done := make(chan string, 1000)
@@ -119,9 +119,9 @@ func TestSync(t *testing.T) {
 
 	check := func(slug string) checks.Check {
 		t.Helper()
-		found, err := mon.CheckBySlug(t.Context(), p.ID, slug)
+		found, err := p.CheckBySlug(t.Context(), slug)
 		must(t, err)
-		return found
+		return *found.Check
 	}
 	now := mon.Now()
 	backup := check("backup-nightly")
@@ -130,9 +130,9 @@ func TestSync(t *testing.T) {
 	}
 	for slug, message := range map[string]string{"report": "no printer", "broken": "out of order"} {
 		c := check(slug)
-		log, err := mon.Pings(t.Context(), c.ID)
+		log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
 		must(t, err)
-		body, err := mon.PingBody(t.Context(), c.ID, log[0].N)
+		body, err := mon.Project(c.ProjectID).PingBody(t.Context(), c.ID, log[0].N)
 		must(t, err)
 		if c.Status(now) != checks.StatusDown || !strings.Contains(string(body), message) {
 			t.Errorf("the check of %s is %v; body %s", slug, c.Status(now), body)
@@ -141,12 +141,12 @@ func TestSync(t *testing.T) {
 	if c := check("weekdays"); c.Schedule != "30 3 * * 1-5" || c.TZ != "Europe/Riga" {
 		t.Errorf("the check of the weekdays: %+v", c)
 	}
-	if _, err := mon.CheckBySlug(t.Context(), p.ID, "other"); !errors.Is(err, checks.ErrNotFound) || other.Load() == 0 {
+	if _, err := p.CheckBySlug(t.Context(), "other"); !errors.Is(err, checks.ErrNotFound) || other.Load() == 0 {
 		t.Errorf("the other task ran %d times and has the check %v", other.Load(), err)
 	}
 
 	// A second start without the report pauses its check.
-	must(t, asynqcheck.New(mon.Registry(p.ID), nil).Sync(t.Context(), append(tasks[:1:1], tasks[2:]...)))
+	must(t, asynqcheck.New(p, nil).Sync(t.Context(), append(tasks[:1:1], tasks[2:]...)))
 	if report := check("report"); report.Stored != checks.StatusPaused {
 		t.Errorf("the check of a removed task is %v", report.Stored)
 	}
@@ -164,7 +164,7 @@ func TestSyncErrors(t *testing.T) {
 	task := func(cronspec, name string) *asynq.PeriodicTaskConfig {
 		return &asynq.PeriodicTaskConfig{Cronspec: cronspec, Task: asynq.NewTask(name, nil)}
 	}
-	err = asynqcheck.New(mon.Registry(p.ID), nil).Sync(t.Context(), []*asynq.PeriodicTaskConfig{
+	err = asynqcheck.New(p, nil).Sync(t.Context(), []*asynq.PeriodicTaskConfig{
 		task("@daily", "a:b"), task("@hourly", "a-b"), task("now and then", "vague"), task("@weekly", "good"),
 	})
 	for _, want := range []string{`job "a-b": would share the check "a-b" with the job "a:b"`, `job "vague"`} {
@@ -172,7 +172,7 @@ func TestSyncErrors(t *testing.T) {
 			t.Errorf("error %v, want one about %s", err, want)
 		}
 	}
-	if good, err := mon.CheckBySlug(t.Context(), p.ID, "good"); err != nil || good.Schedule != "0 0 * * 0" {
+	if good, err := p.CheckBySlug(t.Context(), "good"); err != nil || good.Schedule != "0 0 * * 0" {
 		t.Errorf("the good task: %+v, %v", good, err)
 	}
 }

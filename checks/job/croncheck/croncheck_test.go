@@ -29,7 +29,7 @@ func must(t testing.TB, err error) {
 }
 
 // project returns a monitor and one of its projects.
-func project(t testing.TB) (*monitor.Monitor, checks.Project) {
+func project(t testing.TB) (*monitor.Monitor, *monitor.Project) {
 	t.Helper()
 	mon, err := monitor.New(dbtest.Memory(t), nil)
 	must(t, err)
@@ -42,7 +42,7 @@ func project(t testing.TB) (*monitor.Monitor, checks.Project) {
 func TestSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mon, p := project(t)
-		registry := mon.Registry(p.ID)
+		registry := p
 		riga, err := time.LoadLocation("Europe/Riga")
 		must(t, err)
 		start := func(names ...string) *cron.Cron {
@@ -71,16 +71,16 @@ func TestSync(t *testing.T) {
 
 		check := func(slug string) checks.Check {
 			t.Helper()
-			found, err := mon.CheckBySlug(t.Context(), p.ID, slug)
+			found, err := p.CheckBySlug(t.Context(), slug)
 			must(t, err)
-			return found
+			return *found.Check
 		}
 		backup := check("nightly-backup")
 		if backup.Name != "Nightly backup" || backup.Schedule != "0 3 * * *" || backup.TZ != "Europe/Riga" ||
 			fmt.Sprint(backup.Tags) != "[nightly]" || backup.Status(mon.Now()) != checks.StatusUp || backup.NPings != 6 {
 			t.Errorf("the check of the backup: %+v", backup)
 		}
-		log, err := mon.Pings(t.Context(), backup.ID)
+		log, err := mon.Project(backup.ProjectID).Pings(t.Context(), backup.ID)
 		must(t, err)
 		if *log[0].Duration != 90*time.Second {
 			t.Errorf("a run took %v, want 90s", *log[0].Duration)
@@ -90,9 +90,9 @@ func TestSync(t *testing.T) {
 			t.Errorf("the check of the report: %+v", report)
 		}
 		heartbeat := check("heartbeat")
-		log, err = mon.Pings(t.Context(), heartbeat.ID)
+		log, err = mon.Project(heartbeat.ProjectID).Pings(t.Context(), heartbeat.ID)
 		must(t, err)
-		body, err := mon.PingBody(t.Context(), heartbeat.ID, log[0].N)
+		body, err := mon.Project(heartbeat.ProjectID).PingBody(t.Context(), heartbeat.ID, log[0].N)
 		must(t, err)
 		if heartbeat.IsCron() || heartbeat.Timeout != 90*time.Minute || heartbeat.Status(mon.Now()) != checks.StatusDown ||
 			!strings.Contains(string(body), "out of order") {
@@ -100,7 +100,7 @@ func TestSync(t *testing.T) {
 		}
 
 		// Somebody changes the grace time. A second start keeps it, and pauses the check of the job that is gone.
-		_, err = mon.Update(t.Context(), backup.ID, checks.Spec{Grace: new(5 * time.Minute)})
+		_, err = mon.Project(backup.ProjectID).Update(t.Context(), backup.ID, checks.Spec{Grace: new(5 * time.Minute)})
 		must(t, err)
 		c = start("Nightly backup", "heartbeat")
 		defer func() { <-c.Stop().Done() }()
@@ -116,7 +116,7 @@ func TestSync(t *testing.T) {
 // TestSyncErrors synchronizes jobs of which some cannot have a check. The others have theirs, all run, and none is paused.
 func TestSyncErrors(t *testing.T) {
 	mon, p := project(t)
-	old, _, err := mon.Upsert(t.Context(), p.ID, checks.Spec{Slug: new("old"), Tags: []string{"cron"}}, checks.UniqueSlug)
+	old, _, err := p.Upsert(t.Context(), checks.Spec{Slug: new("old"), Tags: []string{"cron"}}, checks.UniqueSlug)
 	must(t, err)
 	_, err = mon.Ping(t.Context(), old.ID, pings.Signal{Kind: pings.Success})
 	must(t, err)
@@ -128,7 +128,7 @@ func TestSyncErrors(t *testing.T) {
 		must(t, err)
 	}
 	c.Schedule(leapDays{}, croncheck.Job("leap", run))
-	err = croncheck.Sync(t.Context(), c, mon.Registry(p.ID), nil)
+	err = croncheck.Sync(t.Context(), c, p, nil)
 	for _, want := range []string{`with the job "twice"`, `job "…"`, `job "leap"`, "leapDays"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one about %s", err, want)
@@ -140,13 +140,13 @@ func TestSyncErrors(t *testing.T) {
 	if ran != 5 {
 		t.Errorf("%d jobs ran, want 5", ran)
 	}
-	good, err := mon.CheckBySlug(t.Context(), p.ID, "good")
+	good, err := p.CheckBySlug(t.Context(), "good")
 	must(t, err)
 	if good.NPings != 2 {
 		t.Errorf("the good job sent %d pings, want 2", good.NPings)
 	}
-	if old, err = mon.Check(t.Context(), old.ID); err != nil || old.Stored == checks.StatusPaused {
-		t.Errorf("the old check is %v, %v", old.Stored, err)
+	if old, err = p.Check(t.Context(), old.ID); err != nil || old.Check.Stored == checks.StatusPaused {
+		t.Errorf("the old check is %v, %v", old.Check.Stored, err)
 	}
 }
 
@@ -234,14 +234,14 @@ func TestZone(t *testing.T) {
 // TestWrapper reports one job to a check that Sync did not make.
 func TestWrapper(t *testing.T) {
 	mon, p := project(t)
-	check, err := mon.Create(t.Context(), p.ID, checks.Spec{})
+	check, err := p.Create(t.Context(), checks.Spec{})
 	must(t, err)
 	var r job.Reporter = mon.Job(check.ID)
 	wrapped := cron.NewChain(croncheck.Wrapper(r, nil)).Then(cron.FuncJob(func() {}))
 	wrapped.Run()
-	check, err = mon.Check(t.Context(), check.ID)
+	check, err = p.Check(t.Context(), check.ID)
 	must(t, err)
-	if check.NPings != 2 || check.Stored != checks.StatusUp {
-		t.Errorf("after a run: %+v", check.State)
+	if check.NPings != 2 || check.Check.Stored != checks.StatusUp {
+		t.Errorf("after a run: %+v", check.Check.State)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job/croncheck"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
@@ -34,12 +35,12 @@ func ExampleSync() {
 	if err != nil {
 		panic(err)
 	}
-	if err := croncheck.Sync(ctx, c, mon.Registry(project.ID), nil); err != nil {
+	if err := croncheck.Sync(ctx, c, project, nil); err != nil {
 		panic(err)
 	}
 	c.Entries()[0].WrappedJob.Run() // as the scheduler does, after c.Start
 
-	list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
+	list, err := mon.Views().Checks(ctx, project.ID(), checks.Query{})
 	if err != nil {
 		panic(err)
 	}

@@ -25,7 +25,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func project(t testing.TB) (*monitor.Monitor, checks.Project) {
+func project(t testing.TB) (*monitor.Monitor, *monitor.Project) {
 	t.Helper()
 	mon, err := monitor.New(dbtest.Memory(t), nil)
 	must(t, err)
@@ -39,7 +39,7 @@ func TestSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mon, p := project(t)
 		start := func(names ...string) (gocron.Scheduler, *gocroncheck.Monitor) {
-			m := gocroncheck.New(mon.Registry(p.ID), &gocroncheck.Config{Location: time.UTC})
+			m := gocroncheck.New(p, &gocroncheck.Config{Location: time.UTC})
 			s, err := gocron.NewScheduler(gocron.WithLocation(time.UTC), gocron.WithSchedulerMonitor(m))
 			must(t, err)
 			jobs := map[string]struct {
@@ -69,37 +69,37 @@ func TestSync(t *testing.T) {
 
 		check := func(slug string) checks.Check {
 			t.Helper()
-			found, err := mon.CheckBySlug(t.Context(), p.ID, slug)
+			found, err := p.CheckBySlug(t.Context(), slug)
 			must(t, err)
-			return found
+			return *found.Check
 		}
 		backup := check("nightly-backup")
 		if backup.Name != "Nightly backup" || backup.Schedule != "0 3 * * *" || backup.TZ != "UTC" ||
 			fmt.Sprint(backup.Tags) != "[gocron]" || backup.Status(mon.Now()) != checks.StatusUp || backup.NPings != 4 {
 			t.Errorf("the check of the backup: %+v", backup)
 		}
-		log, err := mon.Pings(t.Context(), backup.ID)
+		log, err := mon.Project(backup.ProjectID).Pings(t.Context(), backup.ID)
 		must(t, err)
 		if *log[0].Duration != 90*time.Second {
 			t.Errorf("a run took %v, want 90s", *log[0].Duration)
 		}
 		for slug, message := range map[string]string{"report": "no printer", "heartbeat": "out of order"} {
 			c := check(slug)
-			log, err := mon.Pings(t.Context(), c.ID)
+			log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
 			must(t, err)
-			body, err := mon.PingBody(t.Context(), c.ID, log[0].N)
+			body, err := mon.Project(c.ProjectID).PingBody(t.Context(), c.ID, log[0].N)
 			must(t, err)
 			if c.Status(mon.Now()) != checks.StatusDown || !strings.Contains(string(body), message) {
 				t.Errorf("the check of %s is %v; body %s", slug, c.Status(mon.Now()), body)
 			}
 		}
-		if _, err := mon.CheckBySlug(t.Context(), p.ID, "once"); !errors.Is(err, checks.ErrNotFound) {
+		if _, err := p.CheckBySlug(t.Context(), "once"); !errors.Is(err, checks.ErrNotFound) {
 			t.Errorf("a one-time job has a check: %v", err)
 		}
 
 		// A second start keeps what somebody has changed, and pauses the check of the job that is gone. A job that is
 		// removed later is paused by the next Sync.
-		_, err = mon.Update(t.Context(), backup.ID, checks.Spec{Grace: new(5 * time.Minute)})
+		_, err = mon.Project(backup.ProjectID).Update(t.Context(), backup.ID, checks.Spec{Grace: new(5 * time.Minute)})
 		must(t, err)
 		s, m := start("Nightly backup", "heartbeat")
 		if again := check("nightly-backup"); again.ID != backup.ID || again.Grace != 5*time.Minute {

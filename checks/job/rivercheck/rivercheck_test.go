@@ -59,7 +59,7 @@ func TestSync(t *testing.T) {
 	p, err := mon.OpenProject(t.Context(), "p")
 	must(t, err)
 
-	m := rivercheck.New(mon.Registry(p.ID), &rivercheck.Config{Location: time.UTC})
+	m := rivercheck.New(p, &rivercheck.Config{Location: time.UTC})
 	args := func(a river.JobArgs) river.PeriodicJobConstructor {
 		return func() (river.JobArgs, *river.InsertOpts) { return a, &river.InsertOpts{MaxAttempts: 1} }
 	}
@@ -101,9 +101,9 @@ func TestSync(t *testing.T) {
 
 	check := func(slug string) checks.Check {
 		t.Helper()
-		found, err := mon.CheckBySlug(t.Context(), p.ID, slug)
+		found, err := p.CheckBySlug(t.Context(), slug)
 		must(t, err)
-		return found
+		return *found.Check
 	}
 	now := mon.Now()
 	nightly := check("backup")
@@ -121,9 +121,9 @@ func TestSync(t *testing.T) {
 		{"waiting", checks.StatusNew, "24h"},
 	} {
 		c := check(test.slug)
-		log, err := mon.Pings(t.Context(), c.ID)
+		log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
 		must(t, err)
-		body, err := mon.PingBody(t.Context(), c.ID, log[0].N)
+		body, err := mon.Project(c.ProjectID).PingBody(t.Context(), c.ID, log[0].N)
 		must(t, err)
 		if c.Status(now) != test.status || c.Timeout != time.Hour || !strings.Contains(string(body), test.body) {
 			t.Errorf("the check of %s is %v; body %s", test.slug, c.Status(now), body)
@@ -131,7 +131,7 @@ func TestSync(t *testing.T) {
 	}
 
 	// A second start without the report pauses its check.
-	m = rivercheck.New(mon.Registry(p.ID), nil)
+	m = rivercheck.New(p, nil)
 	m.PeriodicJob(river.PeriodicInterval(2*time.Hour), args(broken{}), nil)
 	must(t, m.Sync(t.Context()))
 	if c := check("report"); c.Stored != checks.StatusPaused {

@@ -20,7 +20,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	c, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("backup"), Schedule: new("0 3 * * *"), Grace: new(20 * time.Minute)})
+	c, err := project.Create(ctx, checks.Spec{Name: new("backup"), Schedule: new("0 3 * * *"), Grace: new(20 * time.Minute)})
 	if err != nil {
 		panic(err)
 	}
@@ -28,14 +28,14 @@ func Example() {
 		panic(err)
 	}
 	mon.Advance(25 * time.Hour)
-	if c, err = mon.Check(ctx, c.ID); err != nil {
+	if c, err = project.Check(ctx, c.ID); err != nil {
 		panic(err)
 	}
-	log, err := mon.Pings(ctx, c.ID)
+	log, err := mon.Project(c.Check.ProjectID).Pings(ctx, c.ID)
 	if err != nil {
 		panic(err)
 	}
-	v, err := explain.Check(ctx, mon.Monitor, c, log)
+	v, err := explain.Check(ctx, mon.Monitor, *c.Check, log)
 	if err != nil {
 		panic(err)
 	}

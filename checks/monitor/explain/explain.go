@@ -1,6 +1,6 @@
 // Package explain says in words how a check of a monitor is: since when, why, who was notified and what comes next.
 //
-//	log, err := mon.Pings(ctx, c.ID)
+//	log, err := mon.Project(c.ProjectID).Pings(ctx, c.ID)
 //	v, err := explain.Check(ctx, mon, c, log)
 //	fmt.Println(v.Text(nil)) // Up since 03:04. The last run succeeded at 03:04. …
 //
@@ -31,16 +31,20 @@ const (
 	bodyTime = time.Second
 )
 
-// Check says how a check is. The log has its newest pings, as [monitor.Monitor.Pings] returns them. It takes at most six
+// Check says how a check is. The log has its newest pings, as [monitor.Project.Pings] returns them. It takes at most six
 // short queries. Error: [checks.ErrNotFound] if the check was deleted.
 func Check(ctx context.Context, mon *monitor.Monitor, c checks.Check, log []pings.Ping) (verdict.Verdict, error) {
 	in := verdict.Input{Check: c, Now: mon.Now(), Pings: slices.Clone(log[:min(len(log), newestPings)])}
-	events, err := mon.History(ctx, c.ID, monitor.HistoryQuery{Limit: newestEvents})
-	if err != nil {
-		return verdict.Verdict{}, err
+	var events []monitor.Event
+	for e, err := range mon.Project(c.ProjectID).Events(ctx, c.ID, monitor.EventQuery{Limit: newestEvents}) {
+		if err != nil {
+			return verdict.Verdict{}, err
+		}
+		// What happened after the check was read would contradict it, and what nobody has recorded yet the verdict finds itself.
+		if !e.At.After(c.StoredSince) {
+			events = append(events, e)
+		}
 	}
-	// What happened after the check was read would contradict it, and what nobody has recorded yet the verdict finds itself.
-	events = slices.DeleteFunc(events, func(e monitor.Event) bool { return e.At.After(c.StoredSince) })
 	for _, e := range slices.Backward(events) {
 		in.Transitions = append(in.Transitions, e.Transition)
 	}
@@ -48,7 +52,7 @@ func Check(ctx context.Context, mon *monitor.Monitor, c checks.Check, log []ping
 		in.Deliveries = alerts(events[0].Deliveries)
 	}
 	addOutput(ctx, mon, &in)
-	available, err := mon.Channels(ctx, c.ProjectID)
+	available, err := mon.Project(c.ProjectID).Channels(ctx)
 	in.Integrations = slices.DeleteFunc(available, func(ch channels.Channel) bool { return !slices.Contains(c.Channels, ch.ID) })
 	return verdict.Explain(in), err
 }
@@ -63,7 +67,7 @@ func addOutput(ctx context.Context, mon *monitor.Monitor, in *verdict.Input) {
 		if p.Kind == pings.Failure && p.At.Equal(at) && p.BodySize > 0 {
 			limited, cancel := context.WithTimeout(ctx, bodyTime)
 			defer cancel()
-			body, err := mon.PingBody(limited, in.Check.ID, p.N)
+			body, err := mon.Project(in.Check.ProjectID).PingBody(limited, in.Check.ID, p.N)
 			if err != nil {
 				return
 			}

@@ -27,7 +27,7 @@ func Example() {
 		if err != nil {
 			panic(err)
 		}
-		backup, err := mon.Create(ctx, project.ID, checks.Spec{
+		backup, err := project.Create(ctx, checks.Spec{
 			Name: new("backup"), Schedule: new("30 2 * * *"), TZ: new("Europe/Berlin"), Grace: new(10 * time.Minute),
 		})
 		if err != nil {
@@ -37,7 +37,7 @@ func Example() {
 			panic(err)
 		}
 		mon.Advance(24 * time.Hour) // of real time; the job does not run
-		for _, a := range mon.Alerts() {
+		for _, a := range mon.TakeAlerts() {
 			fmt.Printf("%s, %s since %s: %s\n", a.Check.Name, a.Status, a.At.In(berlin).Format("2 January 15:04 MST"), a.Reason)
 		}
 	}

@@ -4,10 +4,10 @@
 //	mon := monitortest.New(start, nil)
 //	defer mon.Close()
 //	project, err := mon.OpenProject(ctx, "jobs")
-//	c, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("backup"), Schedule: new("0 3 * * *")})
+//	c, err := project.Create(ctx, checks.Spec{Name: new("backup"), Schedule: new("0 3 * * *")})
 //	_, err = mon.Ping(ctx, c.ID, pings.Signal{})
 //	mon.Advance(48 * time.Hour)
-//	alerts := mon.Alerts() // backup is down
+//	alerts := mon.TakeAlerts() // backup is down
 //
 // The database is SQLite in memory. No time passes, and the monitor does nothing in the background. A program that reads
 // the time itself gets it from mon.Now, so that it agrees with the monitor. Close the monitor at the end of a bubble of
@@ -18,12 +18,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/background"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
@@ -34,7 +35,7 @@ const pruneEvery = 24 * time.Hour
 
 // Monitor is a monitor on a database in memory, with its own clock. It is safe for concurrent use. [New] makes one.
 //
-// Do not call Run: [Monitor.Advance] does its work.
+// Do not start it: [Monitor.Advance] does the work.
 type Monitor struct {
 	*monitor.Monitor
 
@@ -50,7 +51,7 @@ type Monitor struct {
 
 // New returns a monitor whose clock stands at start. A nil config selects the defaults. New replaces Config.Now. If the
 // config has OnAlert, the monitor collects those alerts for which OnAlert has returned nil; it must call neither Advance
-// nor Alerts. New panics if start is the zero time or [monitor.New] refuses the config.
+// nor TakeAlerts. New panics if start is the zero time or [monitor.New] refuses the config.
 func New(start time.Time, config *monitor.Config) *Monitor {
 	if start.IsZero() {
 		panic("monitortest: the clock cannot start at the zero time")
@@ -101,7 +102,7 @@ func check(err error) {
 func (m *Monitor) Advance(d time.Duration) { m.AdvanceTo(m.Now().Add(d)) }
 
 // AdvanceTo moves the clock to an instant. On its way it stops whenever a deadline passes or an alert, a reminder or a
-// retry is due, and does then what [monitor.Monitor.Run] does: it records flips and sends alerts. At the end it prunes
+// retry is due, and does then what [monitor.Monitor.Start] does: it records flips and sends alerts. At the end it prunes
 // logs, if a day has passed since the last time. Only the instants of retries vary from run to run: see RetryFirst of
 // [monitor.DeliveryConfig]. AdvanceTo panics if the clock has passed the instant already.
 func (m *Monitor) AdvanceTo(t time.Time) {
@@ -117,16 +118,15 @@ func (m *Monitor) AdvanceTo(t time.Time) {
 	}
 	m.set(t)
 	if t.Sub(m.pruned) >= pruneEvery {
-		_, err := m.Prune(context.Background())
-		check(err)
+		check(m.Tick(context.Background()))
 		m.pruned = t
 	}
 }
 
-// Alerts returns the alerts that were sent since the last call, in that order. Those that were sent at one instant are
-// in the order of their status changes, of their projects and of the names of their checks. Alerts first sends what is
+// TakeAlerts returns the alerts that were sent since the last call, in that order, and forgets them. Those that were sent at one instant are
+// in the order of their status changes, of their projects and of the names of their checks. TakeAlerts first sends what is
 // due now, such as the alert about a failure that was just signalled.
-func (m *Monitor) Alerts() []channels.Notification {
+func (m *Monitor) TakeAlerts() []channels.Notification {
 	m.moving.Lock()
 	defer m.moving.Unlock()
 	m.work()
@@ -143,15 +143,12 @@ func (m *Monitor) set(t time.Time) {
 	m.now = t
 }
 
-// work does what is due now. It sorts the alerts that it sends, because Deliver sends those of several checks at once.
+// work does what is due now. It sorts the alerts that it sends, because Tick sends those of several checks at once.
 func (m *Monitor) work() {
 	m.mu.Lock()
 	before := len(m.alerts)
 	m.mu.Unlock()
-	_, err := m.Sweep(context.Background())
-	check(err)
-	_, err = m.Deliver(context.Background())
-	check(err)
+	check(m.Tick(background.WithRound(context.Background(), background.Round{AlertsOnly: true})))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	slices.SortStableFunc(m.alerts[min(before, len(m.alerts)):], func(a, b channels.Notification) int {
@@ -167,19 +164,18 @@ func (m *Monitor) next() (next time.Time) {
 			next = t
 		}
 	}
-	projects, err := m.Projects(ctx)
+	projects, err := m.Projects().List(ctx)
 	check(err)
 	for _, p := range projects {
-		list, err := m.Checks(ctx, p.ID, monitor.CheckQuery{})
+		list, err := m.Views().Checks(ctx, p.ID, checks.Query{})
 		check(err)
 		for _, c := range list {
 			if wake := c.Wake(); !wake.IsZero() {
 				consider(wake.Add(m.margin))
 			}
 		}
-		pending, err := m.Deliveries(ctx, monitor.DeliveryQuery{Project: p.ID, State: monitor.DeliveryPending, Limit: math.MaxInt32})
-		check(err)
-		for _, d := range pending {
+		for d, err := range m.Project(p.ID).Deliveries(ctx, monitor.DeliveryQuery{State: monitor.DeliveryPending}) {
+			check(err)
 			consider(d.Due)
 		}
 	}

@@ -29,12 +29,12 @@ func create(t *testing.T, mon *monitortest.Monitor, spec checks.Spec) checks.Che
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := mon.Create(t.Context(), project.ID, spec)
+	c, err := project.Create(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ping(t, mon, c, pings.Success)
-	return c
+	ping(t, mon, *c.Check, pings.Success)
+	return *c.Check
 }
 
 func ping(t *testing.T, mon *monitortest.Monitor, c checks.Check, kind pings.Kind) {
@@ -74,21 +74,21 @@ func TestAdvance(t *testing.T) {
 		spec := hourly("backup")
 		spec.RepeatEvery = new(6 * time.Hour)
 		c := create(t, mon, spec)
-		same(t, told(mon.Alerts()), []string(nil))
+		same(t, told(mon.TakeAlerts()), []string(nil))
 		mon.Advance(70*time.Minute - time.Microsecond)
-		same(t, told(mon.Alerts()), []string(nil))
+		same(t, told(mon.TakeAlerts()), []string(nil))
 		mon.Advance(time.Microsecond)
-		same(t, told(mon.Alerts()), []string{"backup down 01 13:10 0"})
+		same(t, told(mon.TakeAlerts()), []string{"backup down 01 13:10 0"})
 		mon.AdvanceTo(noon.AddDate(0, 0, 1))
-		same(t, told(mon.Alerts()), []string{"backup down 01 13:10 1", "backup down 01 13:10 2", "backup down 01 13:10 3"})
+		same(t, told(mon.TakeAlerts()), []string{"backup down 01 13:10 1", "backup down 01 13:10 2", "backup down 01 13:10 3"})
 		ping(t, mon, c, pings.Success)
-		same(t, told(mon.Alerts()), []string{"backup up 02 12:00 0"})
+		same(t, told(mon.TakeAlerts()), []string{"backup up 02 12:00 0"})
 		ping(t, mon, c, pings.Failure)
 		mon.Advance(0)
-		same(t, told(mon.Alerts()), []string{"backup down 02 12:00 0"})
-		same(t, told(mon.Alerts()), []string(nil))
+		same(t, told(mon.TakeAlerts()), []string{"backup down 02 12:00 0"})
+		same(t, told(mon.TakeAlerts()), []string(nil))
 
-		got, err := mon.Flips(t.Context(), c.ID, flips.Window{})
+		got, err := mon.Project(c.ProjectID).Flips(t.Context(), c.ID, flips.Window{})
 		if err != nil || len(got) != 4 || !got[2].At.Equal(noon.Add(70*time.Minute)) {
 			t.Errorf("flips %v, error %v", got, err)
 		}
@@ -112,7 +112,7 @@ func TestSteps(t *testing.T) {
 		for range 12 * time.Hour / step {
 			mon.Advance(step)
 		}
-		return told(mon.Alerts())
+		return told(mon.TakeAlerts())
 	}
 	want := alerts(time.Minute)
 	if len(want) < 5 {
@@ -133,7 +133,7 @@ func TestOrder(t *testing.T) {
 	mon.Advance(time.Minute)
 	create(t, mon, hourly("a job"))
 	mon.Advance(24 * time.Hour)
-	same(t, told(mon.Alerts()), append(want, "a job down 01 13:11 0"))
+	same(t, told(mon.TakeAlerts()), append(want, "a job down 01 13:11 0"))
 }
 
 // TestOnAlert has the program's own function fail at first. The monitor tries again, and collects the alert then.
@@ -152,7 +152,7 @@ func TestOnAlert(t *testing.T) {
 	})
 	create(t, mon, hourly("backup"))
 	mon.Advance(24 * time.Hour)
-	same(t, told(mon.Alerts()), []string{"backup down 01 13:10 0"})
+	same(t, told(mon.TakeAlerts()), []string{"backup down 01 13:10 0"})
 	if len(tried) != 4 || !tried[0].Equal(noon.Add(70*time.Minute)) || tried[3].Sub(tried[0]) > 3*time.Minute {
 		t.Errorf("tried at %v", tried)
 	}
@@ -163,9 +163,9 @@ func TestCommitMargin(t *testing.T) {
 	mon := monitortest.New(noon, &monitor.Config{CommitMargin: 2 * time.Second})
 	create(t, mon, hourly("backup"))
 	mon.Advance(70*time.Minute + time.Second)
-	same(t, told(mon.Alerts()), []string(nil))
+	same(t, told(mon.TakeAlerts()), []string(nil))
 	mon.Advance(time.Second)
-	same(t, told(mon.Alerts()), []string{"backup down 01 13:10 0"})
+	same(t, told(mon.TakeAlerts()), []string{"backup down 01 13:10 0"})
 }
 
 // TestYear has a job run each hour of a year, but not on one day. The log stays bounded.
@@ -179,8 +179,8 @@ func TestYear(t *testing.T) {
 			ping(t, mon, c, pings.Success)
 		}
 	}
-	same(t, told(mon.Alerts()), []string{"backup down 09 13:10 0", "backup up 10 13:00 0"})
-	log, err := mon.Pings(t.Context(), c.ID)
+	same(t, told(mon.TakeAlerts()), []string{"backup down 09 13:10 0", "backup up 10 13:00 0"})
+	log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
 	if err != nil || len(log) != checks.PaidPings {
 		t.Errorf("the log has %d pings, error %v", len(log), err)
 	}
@@ -199,7 +199,7 @@ func TestChannel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := mon.CreateChannel(t.Context(), project.ID, "radio", "ops", nil); err != nil {
+	if _, err := project.CreateChannel(t.Context(), channels.Channel{Kind: "radio", Name: "ops", Settings: nil}); err != nil {
 		t.Fatal(err)
 	}
 	spec := hourly("backup")
@@ -207,7 +207,7 @@ func TestChannel(t *testing.T) {
 	create(t, mon, spec)
 	mon.Advance(2 * time.Hour)
 	same(t, sent, []string{"ops backup"})
-	same(t, told(mon.Alerts()), []string{"backup down 01 13:10 0"})
+	same(t, told(mon.TakeAlerts()), []string{"backup down 01 13:10 0"})
 }
 
 // TestJob moves the clock during a run. The run takes too long, so the check goes down, and up at its end.
@@ -222,8 +222,8 @@ func TestJob(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	same(t, told(mon.Alerts()), []string{"backup down 01 12:10 0", "backup up 01 12:25 0"})
-	log, err := mon.Pings(t.Context(), c.ID)
+	same(t, told(mon.TakeAlerts()), []string{"backup down 01 12:10 0", "backup up 01 12:25 0"})
+	log, err := mon.Project(c.ProjectID).Pings(t.Context(), c.ID)
 	if err != nil || len(log) != 3 || *log[0].Duration != 25*time.Minute {
 		t.Errorf("log %+v, error %v", log, err)
 	}
@@ -255,7 +255,7 @@ func TestOtherZone(t *testing.T) {
 	if now := mon.Now(); !now.Equal(noon.Add(2*time.Hour)) || now.Location() != time.UTC {
 		t.Errorf("the clock shows %v", now)
 	}
-	alerts := mon.Alerts()
+	alerts := mon.TakeAlerts()
 	if !slices.Equal(told(alerts), []string{"backup down 01 13:10 0"}) {
 		t.Errorf("alerts %v", told(alerts))
 	}

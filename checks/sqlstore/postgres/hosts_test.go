@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
 )
@@ -162,11 +162,11 @@ func TestHostsFail(t *testing.T) {
 	_, err := postgres.Open(t.Context(), strings.Replace(nobody, "postgres@", "postgres:secret@", 1))
 	want := "postgres: 127.0.0.1:1," + gone + nobody[strings.LastIndex(nobody, "/"):strings.Index(nobody, "?")] +
 		": 127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused; " + gone + ": no answer within the connect_timeout"
-	if err == nil || err.Error() != want || !errors.Is(err, monitor.ErrUnavailable) {
+	if err == nil || err.Error() != want || !errors.Is(err, checks.ErrUnavailable) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	_, err = postgres.Open(t.Context(), withHosts(url, "%[2]s", gone)+"?connect_timeout=1")
-	if !errors.Is(err, monitor.ErrUnavailable) || !strings.HasSuffix(err.Error(), ": no answer within the connect_timeout") {
+	if !errors.Is(err, checks.ErrUnavailable) || !strings.HasSuffix(err.Error(), ": no answer within the connect_timeout") {
 		t.Errorf("one silent host: error %v", err)
 	}
 }

@@ -53,11 +53,11 @@ func ExampleOpen_memory() {
 	defer stop()
 	project, err := mon.OpenProject(ctx, "jobs")
 	check(err)
-	job, err := mon.Registry(project.ID).Register(ctx, checks.Spec{Slug: new("backup"), Timeout: new(time.Hour)})
+	job, err := project.Register(ctx, checks.Spec{Slug: new("backup"), Timeout: new(time.Hour)})
 	check(err)
 
 	fmt.Println(job.Run(ctx, func(context.Context) error { return nil }))
-	list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
+	list, err := mon.Views().Checks(ctx, project.ID(), checks.Query{})
 	check(err)
 	fmt.Println(list[0].Slug, list[0].Status(mon.Now()))
 	// Output:
@@ -79,7 +79,7 @@ func ExampleOpenDB() {
 	check(err)
 	mon, err := monitor.New(store, nil)
 	check(err)
-	fmt.Println(mon.Probe(ctx))
+	fmt.Println(mon.Vitals().Probe(ctx))
 	// Output: <nil>
 }
 

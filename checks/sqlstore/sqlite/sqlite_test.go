@@ -39,10 +39,12 @@ func TestOpen(t *testing.T) {
 		project, err := mon.OpenProject(t.Context(), "jobs")
 		must(t, err)
 		if start == 0 {
-			_, err := mon.Create(t.Context(), project.ID, checks.Spec{Slug: new("backup")})
+			_, err := project.Create(t.Context(), checks.Spec{Slug: new("backup")})
 			must(t, err)
 		}
-		ping, _, err := mon.PingSlug(t.Context(), project.PingKey, "backup", false, pings.Signal{Kind: pings.Success})
+		known, err := mon.Projects().ByID(t.Context(), project.ID())
+		must(t, err)
+		ping, _, err := mon.PingSlug(t.Context(), known.PingKey, "backup", false, pings.Signal{Kind: pings.Success})
 		if err != nil || ping.N != int64(start+1) {
 			t.Errorf("start %d: ping %d, error %v", start+1, ping.N, err)
 		}
@@ -104,7 +106,7 @@ func TestExplain(t *testing.T) {
 	_, err = other.ExecContext(t.Context(), "BEGIN IMMEDIATE")
 	must(t, err)
 	_, err = sqlstore.Open(t.Context(), db, sqlstore.SQLite)
-	if got := sqlite.Explain(err); got != "is locked by another process" || !errors.Is(err, monitor.ErrUnavailable) {
+	if got := sqlite.Explain(err); got != "is locked by another process" || !errors.Is(err, checks.ErrUnavailable) {
 		t.Errorf("%v is explained as %q", err, got)
 	}
 	_, err = other.ExecContext(t.Context(), "ROLLBACK; PRAGMA query_only = 1")

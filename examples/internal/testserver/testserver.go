@@ -47,9 +47,11 @@ func Start(t *testing.T) *Site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Check, err = s.mon.Create(t.Context(), project.ID, checks.Spec{Slug: new("backup")}); err != nil {
+	c, err := project.Create(t.Context(), checks.Spec{Slug: new("backup")})
+	if err != nil {
 		t.Fatal(err)
 	}
+	s.Check = *c.Check
 	s.PingURL = s.URL + "/ping/" + s.Check.ID.String()
 	return s
 }
@@ -58,7 +60,7 @@ func Start(t *testing.T) *Site {
 // trimmed body.
 func (s *Site) Pings() []string {
 	s.t.Helper()
-	list, err := s.mon.Pings(s.t.Context(), s.Check.ID)
+	list, err := s.mon.Project(s.Check.ProjectID).Pings(s.t.Context(), s.Check.ID)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -69,7 +71,7 @@ func (s *Site) Pings() []string {
 		}
 		text := string(ping.Kind)
 		if ping.BodySize > 0 {
-			body, err := s.mon.PingBody(s.t.Context(), s.Check.ID, ping.N)
+			body, err := s.mon.Project(s.Check.ProjectID).PingBody(s.t.Context(), s.Check.ID, ping.N)
 			if err != nil {
 				s.t.Fatal(err)
 			}

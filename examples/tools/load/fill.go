@@ -58,18 +58,18 @@ func (f *fixture) create(ctx context.Context, store *sqlstore.Store, n, integrat
 	if err != nil {
 		return err
 	}
-	project, keys, err := mon.CreateProject(ctx, monitor.ProjectSpec{Name: "load"})
+	project, keys, err := mon.Projects().Create(ctx, monitor.ProjectSpec{Name: "load"})
 	if err != nil {
 		return err
 	}
 	f.key = keys.ReadWrite
 	for i := range integrations {
-		_, err := mon.CreateChannel(ctx, project.ID, channels.Email, fmt.Sprint("mail ", i), map[string]string{"to": "jobs@example.org"})
+		_, err := mon.Project(project.ID).CreateChannel(ctx, channels.Channel{Kind: channels.Email, Name: fmt.Sprint("mail ", i), Settings: map[string]string{"to": "jobs@example.org"}})
 		if err != nil {
 			return err
 		}
 	}
-	check, err := mon.Create(ctx, project.ID, checks.Spec{Name: new("check 0"), Slug: new("check-0"), Tags: []string{"prod", "db"}})
+	check, err := mon.Project(project.ID).Create(ctx, checks.Spec{Name: new("check 0"), Slug: new("check-0"), Tags: []string{"prod", "db"}})
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,12 @@ func (a *app) withConfig(ctx context.Context, create bool, config *monitor.Confi
 		if err != nil {
 			return err
 		}
-		return fn(mon)
+		if err = fn(mon); err != nil {
+			if e, ok := err.(*monitor.Error); ok {
+				return e.Err // the command line says what it is about
+			}
+		}
+		return err
 	})
 }
 
@@ -52,7 +57,7 @@ func (f projectFlag) in(ctx context.Context, a *app, fn func(mon *monitor.Monito
 }
 
 func projectByName(ctx context.Context, mon *monitor.Monitor, name string) (checks.Project, error) {
-	project, err := mon.ProjectByName(ctx, name)
+	project, err := mon.Projects().ByName(ctx, name)
 	return project, missing(err, "project %q", name)
 }
 
@@ -67,7 +72,7 @@ func checkByID(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, i
 
 // checkBySlug returns the check of a project with a slug. Several such checks are an error.
 func checkBySlug(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, slug string) (checks.Check, error) {
-	list, err := mon.Checks(ctx, projectID, monitor.CheckQuery{Slug: &slug})
+	list, err := mon.Views().Checks(ctx, projectID, checks.Query{Slug: slug})
 	switch {
 	case err != nil:
 		return checks.Check{}, err
@@ -81,7 +86,7 @@ func checkBySlug(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID,
 
 // findChannel returns the integration of a project with an id or a name. Several with that name are an error.
 func findChannel(ctx context.Context, mon *monitor.Monitor, projectID uuid.UUID, text string) (channels.Channel, error) {
-	list, err := mon.Channels(ctx, projectID)
+	list, err := mon.Project(projectID).Channels(ctx)
 	if err != nil {
 		return channels.Channel{}, err
 	}

@@ -184,8 +184,8 @@ func TestRestoreWhileJobsWentOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hourly := mustCreate(t, mon, project, checks.Spec{Name: new("hourly"), Timeout: new(time.Hour), Grace: new(10 * time.Minute)})
-		daily := mustCreate(t, mon, project, checks.Spec{Name: new("daily"), Timeout: new(24 * time.Hour), Grace: new(time.Hour)})
+		hourly := mustCreate(t, project, checks.Spec{Name: new("hourly"), Timeout: new(time.Hour), Grace: new(10 * time.Minute)})
+		daily := mustCreate(t, project, checks.Spec{Name: new("daily"), Timeout: new(24 * time.Hour), Grace: new(time.Hour)})
 		mustPing(t, mon, hourly)
 		mustPing(t, mon, daily)
 		clock.Advance(10 * time.Minute)
@@ -198,16 +198,17 @@ func TestRestoreWhileJobsWentOn(t *testing.T) {
 		}
 		clock.Advance(5 * time.Minute)
 		mon = monitorAt(t, restored, clock)
-		if n, err := mon.Sweep(t.Context()); n != 1 || err != nil {
-			t.Errorf("%d checks went down, %v", n, err)
+		if err := mon.Tick(t.Context()); err != nil {
+			t.Error(err)
 		}
 		wantState(t, mon, hourly, checks.StatusDown, 1, []flips.Flip{{At: begin.Add(70 * time.Minute), Reason: flips.Overdue}, {At: begin, Up: true, Reason: flips.Success}})
 		wantState(t, mon, daily, checks.StatusUp, 1, []flips.Flip{{At: begin, Up: true, Reason: flips.Success}})
 		mustPing(t, mon, hourly)
 		wantState(t, mon, hourly, checks.StatusUp, 2, []flips.Flip{{At: clock.Now(), Up: true, Reason: flips.Success}, {At: begin.Add(70 * time.Minute), Reason: flips.Overdue}, {At: begin, Up: true, Reason: flips.Success}})
-		if n, err := mon.Sweep(t.Context()); n != 0 || err != nil {
-			t.Errorf("%d checks went down, %v", n, err)
+		if err := mon.Tick(t.Context()); err != nil {
+			t.Error(err)
 		}
+		wantState(t, mon, hourly, checks.StatusUp, 2, []flips.Flip{{At: clock.Now(), Up: true, Reason: flips.Success}, {At: begin.Add(70 * time.Minute), Reason: flips.Overdue}, {At: begin, Up: true, Reason: flips.Success}})
 	})
 }
 
@@ -220,13 +221,13 @@ func monitorAt(t *testing.T, db dbtest.DB, clock *dbtest.Clock) *monitor.Monitor
 	return mon
 }
 
-func mustCreate(t *testing.T, mon *monitor.Monitor, project checks.Project, spec checks.Spec) checks.Check {
+func mustCreate(t *testing.T, project *monitor.Project, spec checks.Spec) checks.Check {
 	t.Helper()
-	c, err := mon.Create(t.Context(), project.ID, spec)
+	c, err := project.Create(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return *c.Check
 }
 
 func mustPing(t *testing.T, mon *monitor.Monitor, c checks.Check) {
@@ -243,7 +244,7 @@ func wantState(t *testing.T, mon *monitor.Monitor, c checks.Check, status checks
 	if err != nil || now.Status(mon.Now()) != status || now.NPings != count {
 		t.Errorf("%s is %s with %d pings, %v; want %s with %d", c.Name, now.Status(mon.Now()), now.NPings, err, status, count)
 	}
-	list, err := mon.Flips(t.Context(), c.ID, flips.Window{})
+	list, err := mon.Project(c.ProjectID).Flips(t.Context(), c.ID, flips.Window{})
 	if diff := cmp.Diff(want, list); err != nil || diff != "" {
 		t.Errorf("flips of %s: %v (-want +got):\n%s", c.Name, err, diff)
 	}

@@ -62,7 +62,7 @@ func (c channelCreateCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		channel, err := mon.CreateChannel(ctx, project.ID, channels.Kind(c.Kind), c.Name, settings)
+		channel, err := mon.Project(project.ID).CreateChannel(ctx, channels.Channel{Kind: channels.Kind(c.Kind), Name: c.Name, Settings: settings})
 		if err != nil {
 			return missing(err, "project %q", c.Project)
 		}
@@ -132,7 +132,7 @@ func (c channelListCmd) Run(ctx context.Context, a *app) error {
 		Error    string  `json:"error"`
 	}
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		list, err := mon.Channels(ctx, project.ID)
+		list, err := mon.Project(project.ID).Channels(ctx)
 		if err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (c channelDeleteCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		if err := mon.DeleteChannel(ctx, project.ID, channel.ID); err != nil {
+		if err := mon.Project(project.ID).DeleteChannel(ctx, channel.ID); err != nil {
 			return missing(err, "integration %q", c.Channel)
 		}
 		document := newChannelDoc(channel)
@@ -208,7 +208,9 @@ func (c channelTestCmd) Validate() error { return c.validate() }
 func (c channelTestCmd) Run(ctx context.Context, a *app) error {
 	var config monitor.Config
 	var installation *monitor.Monitor
-	c.secret = func(ctx context.Context, name string) (string, error) { return installation.Secret(ctx, name) }
+	c.secret = func(ctx context.Context, name string) (string, error) {
+		return installation.Installation().Secret(ctx, name)
+	}
 	if err := c.apply(&config); err != nil {
 		return err
 	}
@@ -222,7 +224,7 @@ func (c channelTestCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		failure := mon.TestChannel(ctx, project.ID, channel.ID)
+		failure := mon.Project(project.ID).TestChannel(ctx, channel.ID)
 		document := struct {
 			channelDoc
 			Sent  bool   `json:"sent"`

@@ -78,7 +78,7 @@ func (checkListCmd) Help() string {
 
 func (c checkListCmd) Run(ctx context.Context, a *app) error {
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
+		list, err := mon.Views().Checks(ctx, project.ID, checks.Query{})
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (c checkShowCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		log, err := mon.Pings(ctx, check.ID)
+		log, err := mon.Project(check.ProjectID).Pings(ctx, check.ID)
 		if err != nil {
 			return missing(err, "the check")
 		}
@@ -173,10 +173,11 @@ func (c checkMoveCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		if check, err = mon.Transfer(ctx, check.ID, to.ID); err != nil {
+		moved, err := mon.Project(project.ID).Transfer(ctx, check.ID, to.ID)
+		if err != nil {
 			return missing(err, "the check")
 		}
-		return c.say(a.stdout, newCheckDoc(mon.Now())(check), "moved check %s to project %s", check.ID, printable(to.Name))
+		return c.say(a.stdout, newCheckDoc(mon.Now())(*moved.Check), "moved check %s to project %s", check.ID, printable(to.Name))
 	})
 }
 
@@ -221,10 +222,11 @@ func (c checkSetCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		if check, err = mon.Update(ctx, check.ID, spec); err != nil {
+		updated, err := mon.Project(project.ID).Update(ctx, check.ID, spec)
+		if err != nil {
 			return missing(err, "the check")
 		}
-		document := newCheckDoc(mon.Now())(check)
+		document := newCheckDoc(mon.Now())(*updated.Check)
 		return c.print(a.stdout, document, func(w io.Writer) { table(w, checkHeader, document.row()) })
 	})
 }

@@ -74,14 +74,14 @@ func TestClockJumps(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c, err := mon.Create(t.Context(), project.ID, checks.Spec{Timeout: new(10 * minute), Grace: new(5 * minute)})
+				c, err := project.Create(t.Context(), checks.Spec{Timeout: new(10 * minute), Grace: new(5 * minute)})
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, e := range test.events {
 					clock.Set(noon.Add(e.at))
 					if e.kind == "" {
-						_, err = mon.Sweep(t.Context())
+						err = mon.Tick(t.Context())
 					} else {
 						_, err = mon.Ping(t.Context(), c.ID, pings.Signal{Kind: e.kind})
 					}
@@ -90,14 +90,14 @@ func TestClockJumps(t *testing.T) {
 					}
 				}
 				var got outcome
-				if c, err = mon.Check(t.Context(), c.ID); err != nil {
+				if c, err = project.Check(t.Context(), c.ID); err != nil {
 					t.Fatal(err)
 				}
-				got.Status, got.NPings, got.LastPing = c.Status(mon.Now()), c.NPings, c.LastPing.Sub(noon)
-				if next := c.NextPing(mon.Now()); !next.IsZero() {
+				got.Status, got.NPings, got.LastPing = c.Check.Status(mon.Now()), c.NPings, c.LastPing.Sub(noon)
+				if next := c.Check.NextPing(mon.Now()); !next.IsZero() {
 					got.NextPing = next.Sub(noon)
 				}
-				log, err := mon.Pings(t.Context(), c.ID)
+				log, err := mon.Project(c.Check.ProjectID).Pings(t.Context(), c.ID)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -107,7 +107,7 @@ func TestClockJumps(t *testing.T) {
 						t.Errorf("the ping at place %d has the number %d", i, ping.N)
 					}
 				}
-				if got.Flips, err = mon.Flips(t.Context(), c.ID, flips.Window{}); err != nil {
+				if got.Flips, err = mon.Project(c.Check.ProjectID).Flips(t.Context(), c.ID, flips.Window{}); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(test.want, got); diff != "" {

@@ -10,7 +10,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/postgres"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
@@ -88,7 +88,7 @@ func (d database) explain(err error) error {
 		return fmt.Errorf("database %s: it belongs to a newer version of rollcall than %s; upgrade rollcall", d, versionNumber(buildInfo()))
 	case text != "":
 		return fmt.Errorf("database %s: %s", d, text)
-	case errors.Is(err, monitor.ErrUnavailable), errors.Is(err, sqlstore.ErrOldServer), errors.Is(err, sqlstore.ErrEncoding):
+	case errors.Is(err, checks.ErrUnavailable), errors.Is(err, sqlstore.ErrOldServer), errors.Is(err, sqlstore.ErrEncoding):
 		return fmt.Errorf("database %s: %w", d, err)
 	}
 	return err

@@ -85,9 +85,7 @@ func (d deliveryDoc) row() []string {
 
 func (c *deliveriesListCmd) Run(ctx context.Context, a *app) error {
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		query := monitor.DeliveryQuery{
-			Project: project.ID, State: monitor.DeliveryState(c.State), Before: c.Before, Limit: c.Number,
-		}
+		query := monitor.DeliveryQuery{State: monitor.DeliveryState(c.State), Before: c.Before, Limit: c.Number}
 		if c.Check != "" {
 			check, err := c.check(ctx, mon, project)
 			if err != nil {
@@ -102,9 +100,12 @@ func (c *deliveriesListCmd) Run(ctx context.Context, a *app) error {
 			}
 			query.Channel = channel.ID
 		}
-		list, err := mon.Deliveries(ctx, query)
-		if err != nil {
-			return err
+		var list []monitor.Delivery
+		for d, err := range mon.Project(project.ID).Deliveries(ctx, query) {
+			if err != nil {
+				return err
+			}
+			list = append(list, d)
 		}
 		header := []string{"ID", "CREATED", "CHECK", "ALERT", "CHANNEL", "STATE", "ATTEMPTS", "NEXT OR END", "ERROR"}
 		return printList(c.jsonFlag, a.stdout, list, newDeliveryDoc, header, deliveryDoc.row)
@@ -146,11 +147,7 @@ func (c *deliveriesRetryCmd) Validate() error {
 
 func (c *deliveriesRetryCmd) Run(ctx context.Context, a *app) error {
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		retry := func() (int, error) { return mon.RetryDeliveries(ctx, project.ID, c.ID...) }
-		if c.AllFailed {
-			retry = func() (int, error) { return mon.RetryFailedDeliveries(ctx, project.ID) }
-		}
-		n, err := retry()
+		n, err := mon.Project(project.ID).RetryDeliveries(ctx, c.ID...) // all without IDs
 		if err != nil {
 			return missing(err, "a failed alert with one of these ids")
 		}

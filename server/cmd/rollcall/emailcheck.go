@@ -244,8 +244,12 @@ func (c *emailCheckCmd) message(token string) []byte {
 func (c *emailCheckCmd) await(ctx context.Context, mon *monitor.Monitor, id uuid.UUID, token string) (emailPingDoc, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
+	check, err := mon.Check(ctx, id)
+	if err != nil {
+		return emailPingDoc{}, err
+	}
 	for {
-		ping, found, err := findMessage(ctx, mon, id, token)
+		ping, found, err := findMessage(ctx, mon.Project(check.ProjectID), id, token)
 		if err != nil {
 			return emailPingDoc{}, err
 		}
@@ -268,8 +272,8 @@ func (c *emailCheckCmd) await(ctx context.Context, mon *monitor.Monitor, id uuid
 }
 
 // findMessage searches the latest pings of a check for the message.
-func findMessage(ctx context.Context, mon *monitor.Monitor, id uuid.UUID, token string) (pings.Ping, bool, error) {
-	log, err := mon.Pings(ctx, id)
+func findMessage(ctx context.Context, project *monitor.Project, id uuid.UUID, token string) (pings.Ping, bool, error) {
+	log, err := project.Pings(ctx, id)
 	if err != nil {
 		return pings.Ping{}, false, err
 	}
@@ -278,7 +282,7 @@ func findMessage(ctx context.Context, mon *monitor.Monitor, id uuid.UUID, token 
 		if ping.Scheme != "email" {
 			continue
 		}
-		body, err := mon.PingBody(ctx, id, ping.N)
+		body, err := project.PingBody(ctx, id, ping.N)
 		if err != nil && !errors.Is(err, checks.ErrNotFound) {
 			return pings.Ping{}, false, err
 		}

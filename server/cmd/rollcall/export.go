@@ -30,7 +30,7 @@ func (c *exportCmd) Run(ctx context.Context, a *app) error {
 	err := c.withTarget(ctx, a, false, func(target declare.Target, mon *monitor.Monitor) error {
 		names := []string{c.Project}
 		if c.Project == "" && mon != nil {
-			projects, err := mon.Projects(ctx)
+			projects, err := mon.Projects().List(ctx)
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -18,8 +19,11 @@ const defaultProject = "default"
 // greet creates the first project of an empty database and prints its keys with commands for a first check. If several
 // servers start at once, only one of them greets.
 func (c *serveCmd) greet(ctx context.Context, mon *monitor.Monitor, pages *dashboard.Dashboard, stdout io.Writer) error {
-	project, keys, created, err := mon.CreateFirstProject(ctx, monitor.ProjectSpec{Name: defaultProject})
-	if err != nil || !created {
+	project, keys, err := mon.Projects().Create(ctx, monitor.ProjectSpec{Name: defaultProject, First: true})
+	if errors.Is(err, checks.ErrExists) {
+		return nil // there are projects already
+	}
+	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(stdout)

@@ -47,7 +47,7 @@ Example:
 
 func (c keyCreateCmd) Run(ctx context.Context, a *app) error {
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		text, key, err := mon.CreateKey(ctx, project.ID, c.ReadOnly)
+		text, key, err := mon.Project(project.ID).CreateKey(ctx, c.ReadOnly)
 		if err != nil {
 			return missing(err, "project %q", c.Project)
 		}
@@ -76,7 +76,7 @@ func (c keyListCmd) Run(ctx context.Context, a *app) error {
 		Created string `json:"created"`
 	}
 	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		keys, err := mon.Keys(ctx, project.ID)
+		keys, err := mon.Project(project.ID).Keys(ctx)
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (c keyRevokeCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		if err := mon.RevokeKey(ctx, project.ID, key.ID); err != nil {
+		if err := mon.Project(project.ID).DeleteKey(ctx, key.ID); err != nil {
 			return missing(err, "the key")
 		}
 		document := newKeyDoc(key, project)
@@ -126,13 +126,13 @@ func (c keyRevokeCmd) find(ctx context.Context, mon *monitor.Monitor) (key check
 	}
 	id, err := uuid.Parse(c.Key)
 	if err != nil {
-		if key, err = mon.Authenticate(ctx, c.Key); err != nil {
+		if key, err = mon.Projects().Authenticate(ctx, c.Key); err != nil {
 			return key, project, missing(err, "the key")
 		}
 		id = key.ID
 	}
 	for _, project := range projects {
-		keys, err := mon.Keys(ctx, project.ID)
+		keys, err := mon.Project(project.ID).Keys(ctx)
 		if err != nil {
 			return key, project, err
 		}
@@ -151,7 +151,7 @@ func (c keyRevokeCmd) find(ctx context.Context, mon *monitor.Monitor) (key check
 // projects returns the projects that the key may belong to.
 func (c keyRevokeCmd) projects(ctx context.Context, mon *monitor.Monitor) ([]checks.Project, error) {
 	if c.Project == "" {
-		return mon.Projects(ctx)
+		return mon.Projects().List(ctx)
 	}
 	project, err := projectByName(ctx, mon, c.Project)
 	return []checks.Project{project}, err

@@ -138,7 +138,7 @@ func logOf(t *testing.T, mon *monitor.Monitor, c apiCheck) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := mon.Pings(t.Context(), check.ID)
+	log, err := mon.Project(check.ProjectID).Pings(t.Context(), check.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

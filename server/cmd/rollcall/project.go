@@ -74,7 +74,7 @@ Example:
 
 func (c projectCreateCmd) Run(ctx context.Context, a *app) error {
 	return a.withMonitor(ctx, true, func(mon *monitor.Monitor) error {
-		project, keys, err := mon.CreateProject(ctx, monitor.ProjectSpec{
+		project, keys, err := mon.Projects().Create(ctx, monitor.ProjectSpec{
 			Name: c.Name, Account: c.Account, Plan: checks.Plan(c.Plan), MaxChecks: c.MaxChecks,
 		})
 		if errors.Is(err, checks.ErrExists) {
@@ -105,7 +105,7 @@ func (c projectListCmd) Run(ctx context.Context, a *app) error {
 		limit     int
 	}
 	return a.withMonitor(ctx, false, func(mon *monitor.Monitor) error {
-		projects, err := mon.Projects(ctx)
+		projects, err := mon.Projects().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -145,13 +145,13 @@ With --json: {"id", "name", "plan", "checks", "keys", "channels"}, where the las
 
 func (c projectDeleteCmd) Run(ctx context.Context, a *app) error {
 	return projectFlag{c.Name}.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
-		list, checksErr := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
-		keys, keysErr := mon.Keys(ctx, project.ID)
-		channels, channelsErr := mon.Channels(ctx, project.ID)
+		list, checksErr := mon.Views().Checks(ctx, project.ID, checks.Query{})
+		keys, keysErr := mon.Project(project.ID).Keys(ctx)
+		channels, channelsErr := mon.Project(project.ID).Channels(ctx)
 		if err := errors.Join(checksErr, keysErr, channelsErr); err != nil {
 			return err
 		}
-		if err := mon.DeleteProject(ctx, project.ID); err != nil {
+		if err := mon.Projects().Delete(ctx, project.ID); err != nil {
 			return missing(err, "project %q", c.Name)
 		}
 		document := struct {

@@ -103,13 +103,13 @@ func newReport(ctx context.Context, mon *monitor.Monitor, project checks.Project
 	if end.After(now) {
 		r.Until = timestamp(now)
 	}
-	list, err := mon.Checks(ctx, project.ID, monitor.CheckQuery{})
+	list, err := mon.Views().Checks(ctx, project.ID, checks.Query{})
 	if err != nil {
 		return nil, err
 	}
 	var all []checks.DayStats
 	for _, c := range list {
-		days, err := mon.Stats(ctx, c.ID, month, end.Add(-1))
+		days, err := mon.Project(c.ProjectID).Stats(ctx, c.ID, month, end.Add(-1))
 		if errors.Is(err, checks.ErrNotFound) { // deleted meanwhile
 			continue
 		}

@@ -28,11 +28,11 @@ func october(t *testing.T) *report {
 		t.Fatal(err)
 	}
 	create := func(name string) checks.Check {
-		c, err := mon.Create(t.Context(), project.ID, checks.Spec{Name: &name, Timeout: new(24 * time.Hour), Grace: new(time.Hour)})
+		c, err := project.Create(t.Context(), checks.Spec{Name: &name, Timeout: new(24 * time.Hour), Grace: new(time.Hour)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return c
+		return *c.Check
 	}
 	daily := create("daily")
 	create(`=HYPERLINK("x")<script>alert(1)</script>` + "\x1b[31m")
@@ -53,7 +53,11 @@ func october(t *testing.T) *report {
 	}
 	now = now.Add(time.Minute)
 	create("november")
-	r, err := newReport(t.Context(), mon, project, time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC), now)
+	known, err := mon.Projects().ByID(t.Context(), project.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := newReport(t.Context(), mon, known, time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC), now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -153,7 +153,7 @@ func (s *service) newMonitor(ctx context.Context, store *sqlstore.Store) (*monit
 	s.Notifiers.unsubscribe = func(ctx context.Context, c channels.Channel, address string) string {
 		return s.web.UnsubscribeURL(ctx, c, address) // alerts are sent once the server is there
 	}
-	s.Notifiers.secret = func(ctx context.Context, name string) (string, error) { return s.mon.Secret(ctx, name) }
+	s.Notifiers.secret = func(ctx context.Context, name string) (string, error) { return s.mon.Installation().Secret(ctx, name) }
 	if strings.HasPrefix(string(s.BaseURL), "https://") {
 		s.Notifiers.contact = string(s.BaseURL)
 	}
@@ -231,7 +231,7 @@ func (s *service) serverConfig() (*server.Config, error) {
 }
 
 func (s *service) dashboardConfig(ctx context.Context) (*dashboard.Config, error) {
-	push, err := s.mon.Secret(ctx, pushSecret)
+	push, err := s.mon.Installation().Secret(ctx, pushSecret)
 	if err != nil {
 		return nil, err
 	}
@@ -357,12 +357,11 @@ func (s *service) startBackground(ctx context.Context, group *sync.WaitGroup) er
 		return usageError{err}
 	}
 	if pinger != nil {
-		group.Go(func() { _ = s.mon.Heartbeat(ctx, s.Operate.HeartbeatEvery, pinger) }) // fails only for invalid arguments
+		group.Go(func() { _ = s.mon.Vitals().Heartbeat(ctx, s.Operate.HeartbeatEvery, pinger) }) // fails only for invalid arguments
 	}
 	if s.metrics == nil {
 		return nil
 	}
-	s.metrics.Watch(s.mon)
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.metrics.Handler())
 	web := newWeb(mux, component(s.log, "metrics"))

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollcall-dev/rollcall/badges"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
@@ -239,10 +240,10 @@ func TestWatchdog(t *testing.T) {
 		}
 	}
 	is("while all is well", "WATCHDOG=1")
-	away := fmt.Errorf("%w: away", monitor.ErrUnavailable)
+	away := fmt.Errorf("%w: away", checks.ErrUnavailable)
 	db.err.Store(&away)
 	late.Add(int64(time.Hour))
-	if !eventually(patience, func() bool { return mon.Live().OK() }) {
+	if !eventually(patience, func() bool { return mon.Vitals().Live().OK() }) {
 		t.Error("the watcher does not get over a database that is away")
 	}
 	is("while the database is away", "WATCHDOG=1")
@@ -257,7 +258,7 @@ func TestWatchdog(t *testing.T) {
 	<-looked
 	db.hang.Store(nil)
 	close(h.ended)
-	if !eventually(patience, func() bool { return mon.Live().OK() }) {
+	if !eventually(patience, func() bool { return mon.Vitals().Live().OK() }) {
 		t.Error("the watcher does not recover")
 	}
 	is("when it works again", "WATCHDOG=1", "STATUS=listening")

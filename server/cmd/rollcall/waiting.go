@@ -13,6 +13,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/spool"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -67,7 +68,7 @@ func (s *service) openSpool() (err error) {
 func (s *service) awaitDatabase(d database, stdout io.Writer) func(context.Context) (*sqlstore.Store, error) {
 	return func(ctx context.Context) (*sqlstore.Store, error) {
 		db, err := d.open(ctx)
-		if s.spool == nil || !errors.Is(err, monitor.ErrUnavailable) {
+		if s.spool == nil || !errors.Is(err, checks.ErrUnavailable) {
 			return db, err
 		}
 		component(s.log, "serve").Error("the database is unavailable: pings go to the spool, and nothing else works", "error", d.explain(err))
@@ -76,7 +77,7 @@ func (s *service) awaitDatabase(d database, stdout io.Writer) func(context.Conte
 		}
 		s.announceWeb(stdout)
 		s.systemd.ready(s.status()+"; the database is unavailable, pings go to the spool", s.front.problem)
-		for errors.Is(err, monitor.ErrUnavailable) {
+		for errors.Is(err, checks.ErrUnavailable) {
 			select {
 			case <-ctx.Done():
 				s.systemd.stopping("finishing requests", s.ShutdownTimeout)
@@ -115,6 +116,6 @@ func (s *service) showWaiting() error {
 // absent is a database that nobody can connect to.
 type absent struct{}
 
-func (absent) Connect(context.Context) (driver.Conn, error) { return nil, monitor.ErrUnavailable }
+func (absent) Connect(context.Context) (driver.Conn, error) { return nil, checks.ErrUnavailable }
 
 func (absent) Driver() driver.Driver { return nil }

@@ -42,15 +42,15 @@ func varied(t *testing.T) *world {
 	w.clock.Set(noon)
 	w.sweep()
 	paused := w.check("Paused")
-	_, err := w.Pause(t.Context(), paused.ID)
+	_, err := w.Project(paused.ProjectID).Pause(t.Context(), paused.ID)
 	w.must(err)
 	w.ping(w.check("Up"), pings.Success)
 	w.ping(w.check("Late"), pings.Success)
 	w.clock.Advance(time.Hour)
 	w.ping(w.check("Failed"), pings.Failure)
 	w.check("New")
-	_, err = w.CreateStatusPage(t.Context(), checks.StatusPage{
-		ProjectID: w.project, Slug: "acme", Title: strings.Repeat("Wide ", 20), Description: strings.Repeat("W", 500) + "\n\n" + hostile[0],
+	_, err = w.Project(w.project).CreateStatusPage(t.Context(), checks.StatusPage{
+		Slug: "acme", Title: strings.Repeat("Wide ", 20), Description: strings.Repeat("W", 500) + "\n\n" + hostile[0],
 	})
 	w.must(err)
 	return w

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/statuspage"
@@ -160,15 +159,16 @@ func TestPagesFollowChanges(t *testing.T) {
 		settle("Both services are up.")
 		s.wants(t, "an instant at which pings were due that came early", 1, 0, 0)
 
-		_, err := w.Update(t.Context(), other.ID, checks.Spec{Tags: []string{"web"}})
+		_, err := w.Project(other.ProjectID).Update(t.Context(), other.ID, checks.Spec{Tags: []string{"web"}})
 		w.must(err)
 		settle("1 of 3 services is down.")
 		s.wants(t, "a tag", 1, 1, 0)
-		p, err := w.StatusPage(t.Context(), "acme")
+		list, err := w.Project(w.project).StatusPages(t.Context())
 		w.must(err)
+		p := list[0]
 		s.reads()
 		p.Slug, p.Title = "moved", "Moved"
-		_, err = w.UpdateStatusPage(t.Context(), p)
+		_, err = w.Project(w.project).UpdateStatusPage(t.Context(), p)
 		w.must(err)
 		s.reads()
 		time.Sleep(time.Second)
@@ -177,7 +177,7 @@ func TestPagesFollowChanges(t *testing.T) {
 			t.Errorf("the old slug: status %d, want 404", code)
 		}
 		s.wants(t, "a new slug", 0, 0, 1)
-		w.must(w.DeleteProject(t.Context(), w.project))
+		w.must(w.Projects().Delete(t.Context(), w.project))
 		time.Sleep(time.Second)
 		if code := w.request(http.MethodGet, "/moved").Code; code != http.StatusNotFound {
 			t.Errorf("a deleted project: status %d, want 404", code)
@@ -261,7 +261,7 @@ func TestDatabaseAway(t *testing.T) {
 	w.must(err)
 	t.Cleanup(w.pages.Close)
 	w.get("/acme")
-	s.fail(fmt.Errorf("%w: test", monitor.ErrUnavailable))
+	s.fail(fmt.Errorf("%w: test", checks.ErrUnavailable))
 	w.pages.Refresh()
 	s.reads()
 	for range 59 {

@@ -49,7 +49,7 @@ func newWorld(t testing.TB, s monitor.Store) *world {
 	w.must(err)
 	p, err := w.OpenProject(t.Context(), "secret project")
 	w.must(err)
-	w.project = p.ID
+	w.project = p.ID()
 	w.pages, err = statuspage.New(w.Monitor, &statuspage.Config{BaseURL: baseURL})
 	w.must(err)
 	t.Cleanup(w.pages.Close)
@@ -71,7 +71,7 @@ func (w *world) must(err error) {
 // page makes a status page about the checks with any of some tags, or about all.
 func (w *world) page(slug string, tags ...string) checks.StatusPage {
 	w.t.Helper()
-	p, err := w.CreateStatusPage(w.t.Context(), checks.StatusPage{ProjectID: w.project, Slug: slug, Title: "Acme " + slug, Tags: tags})
+	p, err := w.Project(w.project).CreateStatusPage(w.t.Context(), checks.StatusPage{Slug: slug, Title: "Acme " + slug, Tags: tags})
 	w.must(err)
 	w.pages.Refresh()
 	return p
@@ -80,10 +80,10 @@ func (w *world) page(slug string, tags ...string) checks.StatusPage {
 // check makes a check that expects a ping every hour, with an hour of grace.
 func (w *world) check(name string, tags ...string) checks.Check {
 	w.t.Helper()
-	c, err := w.Create(w.t.Context(), w.project, checks.Spec{Name: &name, Tags: tags, Timeout: new(time.Hour), Grace: new(time.Hour)})
+	c, err := w.Project(w.project).Create(w.t.Context(), checks.Spec{Name: &name, Tags: tags, Timeout: new(time.Hour), Grace: new(time.Hour)})
 	w.must(err)
 	w.pages.Refresh()
-	return c
+	return *c.Check
 }
 
 // ping sends a signal and lets the pages know of it.
@@ -160,6 +160,6 @@ func newCounted(t testing.TB, db dbtest.DB) *counted {
 // sweep takes overdue checks down.
 func (w *world) sweep() {
 	w.t.Helper()
-	_, err := w.Sweep(w.t.Context())
+	err := w.Tick(w.t.Context())
 	w.must(err)
 }

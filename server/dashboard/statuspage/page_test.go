@@ -46,16 +46,16 @@ func TestPage(t *testing.T) {
 		w.ping(shop, pings.Success)
 		w.shows("/acme", "The service is up.", "14:00</time> – <time", "14:41</time>", `<span class="took">41 min</span>`, "74.53%", "down on 1 day (31 Mar for 41 min)")
 
-		_, err := w.Pause(t.Context(), shop.ID)
+		_, err := w.Project(shop.ProjectID).Pause(t.Context(), shop.ID)
 		w.must(err)
 		w.pages.Refresh()
 		w.shows("/acme", "The service is not monitored right now.", `class="st paused"`)
 		page.Title, page.Tags = "Renamed", []string{"db"}
-		_, err = w.UpdateStatusPage(t.Context(), page)
+		_, err = w.Project(w.project).UpdateStatusPage(t.Context(), page)
 		w.must(err)
 		w.pages.Refresh()
 		w.shows("/acme", "Renamed", "Database", "not:Shop", "not:Acme acme")
-		w.must(w.DeleteStatusPage(t.Context(), w.project, page.ID))
+		w.must(w.Project(w.project).DeleteStatusPage(t.Context(), page.ID))
 		w.pages.Refresh()
 		if code := w.request(http.MethodGet, "/acme").Code; code != http.StatusNotFound {
 			t.Errorf("after the page was deleted: status %d, want 404", code)
@@ -66,26 +66,26 @@ func TestPage(t *testing.T) {
 // TestPageRevealsNothing reads a page and its feed for anything that is not public.
 func TestPageRevealsNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		project, err := w.Project(t.Context(), w.project)
+		project, err := w.Projects().ByID(t.Context(), w.project)
 		w.must(err)
-		c, err := w.Create(t.Context(), w.project, checks.Spec{
+		c, err := w.Project(w.project).Create(t.Context(), checks.Spec{
 			Name: new("Shop"), Slug: new("slug-of-check"), Desc: new("described"), Tags: []string{"tag-of-check"}, Schedule: new("17 * * * *"), TZ: new("Europe/Riga"),
 			SuccessKW: new("keyword"), QuietHours: new("22:00-06:00"),
 		})
 		w.must(err)
-		unnamed, err := w.Create(t.Context(), w.project, checks.Spec{Slug: new("slug-of-unnamed"), Tags: []string{"tag-of-check"}})
+		unnamed, err := w.Project(w.project).Create(t.Context(), checks.Spec{Slug: new("slug-of-unnamed"), Tags: []string{"tag-of-check"}})
 		w.must(err)
 		for _, kind := range []pings.Kind{pings.Success, pings.Failure, pings.Success, pings.Failure} {
 			w.clock.Advance(time.Minute)
 			_, err := w.Ping(t.Context(), c.ID, pings.Signal{Kind: kind, Body: []byte("output of the job"), RunID: uuid.NullUUID{UUID: uuid.New(), Valid: true}})
 			w.must(err)
-			w.ping(unnamed, kind)
+			w.ping(*unnamed.Check, kind)
 		}
 		page := w.page("acme", "tag-of-check")
 		for _, path := range []string{"/acme", "/acme/feed.atom"} {
 			body := strings.ToLower(w.get(path))
 			for _, secret := range []string{
-				project.Name, project.PingKey, project.BadgeKey, project.ID.String(), page.ID.String(), c.ID.String(), c.BadgeKey.String(), c.UniqueKey(),
+				project.Name, project.PingKey, project.BadgeKey, project.ID.String(), page.ID.String(), c.ID.String(), c.Check.BadgeKey.String(), c.Check.UniqueKey(),
 				unnamed.ID.String(), "slug-of-check", "slug-of-unnamed", "described", "tag-of-check", "17 * * * *", "riga", "keyword", "22:00-06:00", "output of the job",
 				"signin", "/projects", "/checks", "/api/", "/ping",
 			} {
@@ -123,7 +123,7 @@ func TestHostileNames(t *testing.T) {
 			return r
 		}, title)
 		page.Description = page.Title + "\n\n" + page.Title
-		_, err := w.UpdateStatusPage(t.Context(), page)
+		_, err := w.Project(w.project).UpdateStatusPage(t.Context(), page)
 		w.must(err)
 		w.pages.Refresh()
 		body, feed := w.get("/acme"), w.get("/acme/feed.atom")
@@ -348,7 +348,7 @@ func TestOlderDays(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.clock.Set(time.Date(2026, 1, 10, 12, 0, 0, 0, time.UTC))
 		c := w.check("Shop")
-		_, err := w.Update(t.Context(), c.ID, checks.Spec{Timeout: new(300 * 24 * time.Hour)})
+		_, err := w.Project(c.ProjectID).Update(t.Context(), c.ID, checks.Spec{Timeout: new(300 * 24 * time.Hour)})
 		w.must(err)
 		w.page("acme")
 		w.ping(c, pings.Failure)
@@ -356,11 +356,11 @@ func TestOlderDays(t *testing.T) {
 		w.ping(c, pings.Success)
 		for _, at := range []time.Time{time.Date(2026, 3, 1, 0, 0, 1, 0, time.UTC), time.Date(2026, 4, 2, 12, 0, 0, 0, time.UTC)} {
 			w.clock.Set(at)
-			_, err := w.Prune(t.Context())
+			err := w.Tick(t.Context())
 			w.must(err)
 			w.ping(c, pings.Success)
 		}
-		left, err := w.Transitions(t.Context(), []uuid.UUID{c.ID}, time.Time{})
+		left, err := w.Views().Transitions(t.Context(), []uuid.UUID{c.ID}, time.Time{})
 		if err != nil || len(left) != 0 {
 			t.Fatalf("%d transitions are left, error %v, want none", len(left), err)
 		}

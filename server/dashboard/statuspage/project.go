@@ -165,7 +165,7 @@ func (c *cache) load(ctx context.Context, p *project, page checks.StatusPage, no
 	c.mu.Unlock()
 
 	if read {
-		if all, err = c.mon.Checks(ctx, page.ProjectID, monitor.CheckQuery{}); err != nil {
+		if all, err = c.mon.Views().Checks(ctx, page.ProjectID, checks.Query{}); err != nil {
 			return f, err
 		}
 	}
@@ -204,7 +204,7 @@ func (f *facts) complete(ctx context.Context, mon *monitor.Monitor, now time.Tim
 		if _, ok := f.older[check.ID]; ok || !check.CreatedAt.Before(f.known) || !firstDay(now).Before(f.known) {
 			continue
 		}
-		days, err := mon.Stats(ctx, check.ID, firstDay(now), f.known.Add(-1))
+		days, err := mon.Project(check.ProjectID).Stats(ctx, check.ID, firstDay(now), f.known.Add(-1))
 		if err != nil && !errors.Is(err, checks.ErrNotFound) {
 			return err
 		}
@@ -213,7 +213,7 @@ func (f *facts) complete(ctx context.Context, mon *monitor.Monitor, now time.Tim
 	if len(missing) == 0 {
 		return nil
 	}
-	found, err := mon.Transitions(ctx, missing, f.known)
+	found, err := mon.Views().Transitions(ctx, missing, f.known)
 	for _, id := range missing {
 		f.histories[id] = found[id]
 	}

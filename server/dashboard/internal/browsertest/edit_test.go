@@ -9,7 +9,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 )
 
@@ -17,7 +16,7 @@ import (
 func (s *site) editPaths() []string {
 	s.Helper()
 	for _, name := range []string{"ops", hostile[:80]} {
-		_, err := s.mon.CreateChannel(s.Context(), s.project.ID, channels.Webhook, name, map[string]string{"url_down": "https://example.org/"})
+		_, err := s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Webhook, Name: name, Settings: map[string]string{"url_down": "https://example.org/"}})
 		s.must(err)
 	}
 	c := s.create(checks.Spec{
@@ -84,7 +83,7 @@ func TestEditWithPreview(t *testing.T) {
 	}
 	browsertest.Eval[any](page, "document.getElementById('grace').value = '2 h', 0")
 	page.Submit(".actions .primary")
-	list, err := s.mon.Checks(t.Context(), s.project.ID, monitor.CheckQuery{})
+	list, err := s.mon.Views().Checks(t.Context(), s.project.ID, checks.Query{})
 	s.must(err)
 	if len(list) != 1 || list[0].Schedule != "0 3 * * *" || list[0].Grace != 2*time.Hour || list[0].QuietHours == "" || list[0].Slug != "nachtliches-backup" {
 		t.Errorf("the page made %+v", list)
@@ -108,7 +107,7 @@ func TestEditWithoutScript(t *testing.T) {
 	page.WaitText("#times", "at 04:15 every day")
 	page.Click("#name")
 	page.Leave(func() { page.Press(kb.Enter) })
-	list, err := s.mon.Checks(t.Context(), s.project.ID, monitor.CheckQuery{})
+	list, err := s.mon.Views().Checks(t.Context(), s.project.ID, checks.Query{})
 	s.must(err)
 	if len(list) != 1 || list[0].Schedule != "15 4 * * *" || list[0].Name != "backup" {
 		t.Fatalf("the page made %+v", list)

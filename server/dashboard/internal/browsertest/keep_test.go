@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 )
 
@@ -39,7 +38,7 @@ func TestFormSurvives(t *testing.T) {
 	page.Submit(".actions .primary")
 	page.WaitText("h1", "nightly-backup")
 	page.WaitText(".notice", "Check created")
-	list, err := s.mon.Checks(t.Context(), s.project.ID, monitor.CheckQuery{})
+	list, err := s.mon.Views().Checks(t.Context(), s.project.ID, checks.Query{})
 	s.must(err)
 	if len(list) != 1 || list[0].Grace != 7*time.Minute {
 		t.Errorf("saved %+v", list)
@@ -69,7 +68,7 @@ func TestSecretsStay(t *testing.T) {
 	stayed(t, page)
 	page.Submit("#integration .primary")
 	page.WaitText(".notice", "hook created")
-	list, err := s.mon.Channels(t.Context(), s.project.ID)
+	list, err := s.mon.Project(s.project.ID).Channels(t.Context())
 	s.must(err)
 	if len(list) != 1 || list[0].Settings["headers_down"] != "X-Token: s3cret" {
 		t.Errorf("saved %+v", list)
@@ -88,10 +87,10 @@ func TestTouchedForm(t *testing.T) {
 	page.Type("#desc", "")
 	browsertest.Eval[any](page, "document.querySelector('details:has(#desc)').open = true, 0")
 	page.Type("#desc", "typed for an hour")
-	_, err := s.mon.Update(t.Context(), c.ID, checks.Spec{Grace: new(7 * time.Minute)})
+	_, err := s.mon.Project(c.ProjectID).Update(t.Context(), c.ID, checks.Spec{Grace: new(7 * time.Minute)})
 	s.must(err)
 	page.WaitText("#edit .notice", "Someone has just changed this check")
-	_, err = s.mon.Delete(t.Context(), c.ID)
+	_, err = s.mon.Project(c.ProjectID).Delete(t.Context(), c.ID)
 	s.must(err)
 	page.WaitText("#gone", "This page is gone")
 	stayed(t, page)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/browsertest"
 )
@@ -37,7 +36,7 @@ func TestLive(t *testing.T) {
 	maker.Type("#name", "nightly-backup")
 	maker.Submit(".actions .primary")
 	page.WaitText("#rows", "nightly-backup")
-	list, err := s.mon.Checks(t.Context(), s.project.ID, monitor.CheckQuery{})
+	list, err := s.mon.Views().Checks(t.Context(), s.project.ID, checks.Query{})
 	s.must(err)
 	c := list[0]
 	page.WaitText(state(c), "new")
@@ -71,7 +70,7 @@ func TestTwoBrowsers(t *testing.T) {
 	editor.Submit("button[value=pause]")
 	viewer.WaitText(state(c), "paused")
 	editor.WaitText(state(c), "paused")
-	if _, err := s.mon.Update(t.Context(), other.ID, checks.Spec{Name: new("sitemap-2")}); err != nil {
+	if _, err := s.mon.Project(other.ProjectID).Update(t.Context(), other.ID, checks.Spec{Name: new("sitemap-2")}); err != nil {
 		t.Fatal(err)
 	}
 	for _, page := range []*browsertest.Page{editor, viewer} {

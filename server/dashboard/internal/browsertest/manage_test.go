@@ -12,14 +12,14 @@ import (
 // fillIntegrations gives the site integrations with hostile texts, and alerts to them. It returns one of them.
 func (s *site) fillIntegrations() channels.Channel {
 	s.Helper()
-	hook, err := s.mon.CreateChannel(s.Context(), s.project.ID, channels.Webhook, hostile[:100], map[string]string{
+	hook, err := s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Webhook, Name: hostile[:100], Settings: map[string]string{
 		"url_down": "https://example.org/s3cret", "headers_down": "X-Token: s3cret", "body_down": hostile,
-	})
+	}})
 	s.must(err)
-	_, err = s.mon.AddChannel(s.Context(), channels.Channel{ProjectID: s.project.ID, Kind: channels.Email, Name: strings.Repeat("long-", 20),
+	_, err = s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Email, Name: strings.Repeat("long-", 20),
 		Settings: map[string]string{"to": "ops@example.org"}, Sources: map[string]string{"to": "$ROLLCALL_" + strings.Repeat("LONG", 30)}})
 	s.must(err)
-	_, err = s.mon.CreateChannel(s.Context(), s.project.ID, channels.Group, "everyone", map[string]string{"channels": "*"})
+	_, err = s.mon.Project(s.project.ID).CreateChannel(s.Context(), channels.Channel{Kind: channels.Group, Name: "everyone", Settings: map[string]string{"channels": "*"}})
 	s.must(err)
 	c := s.create(checks.Spec{Name: new(hostile[:100]), Tags: []string{"prod", "<b>tag</b>"}, Channels: new("*")})
 	s.ping(c.ID, pings.Failure)

@@ -34,7 +34,7 @@ func (s *site) fill() checks.Check {
 	up := s.create(checks.Spec{Name: new(strings.Repeat("long-", 20)), Tags: []string{strings.Repeat("tag-", 25)}, Timeout: new(24 * time.Hour)})
 	s.create(checks.Spec{Name: new("restore-drill")})
 	paused := s.create(checks.Spec{Name: new("legacy")})
-	_, err := s.mon.Pause(s.Context(), paused.ID)
+	_, err := s.mon.Project(paused.ProjectID).Pause(s.Context(), paused.ID)
 	s.must(err)
 	for range 5 {
 		for _, c := range []checks.Check{down, late, up} {
@@ -57,7 +57,7 @@ func (s *site) fill() checks.Check {
 func (s *site) fillAll() (c checks.Check, first []string) {
 	s.Helper()
 	s.fillIntegrations()
-	_, err := s.mon.CreateStatusPage(s.Context(), checks.StatusPage{ProjectID: s.project.ID, Slug: "acme", Title: hostile[:100]})
+	_, err := s.mon.Project(s.project.ID).CreateStatusPage(s.Context(), checks.StatusPage{Slug: "acme", Title: hostile[:100]})
 	s.must(err)
 	first = s.editPaths()
 	for _, page := range []string{"?q=nothing+matches", "integrations/new?q=nothing+matches", "integrations/new?kind=webhook", "integrations/new?kind=webpush", "deliveries?check=nothing", "badges?as=html"} {

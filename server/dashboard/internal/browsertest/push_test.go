@@ -52,7 +52,7 @@ func TestSubscribe(t *testing.T) {
 	page.Type("#name", "laptop")
 	page.Submit("main form.form .primary")
 	page.WaitText("main", "laptop created")
-	list, err := s.mon.Channels(t.Context(), s.project.ID)
+	list, err := s.mon.Project(s.project.ID).Channels(t.Context())
 	s.must(err)
 	if len(list) != 1 || list[0].Settings["subscription"] != subscription {
 		t.Errorf("integrations: %v", list)

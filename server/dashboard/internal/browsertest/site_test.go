@@ -58,7 +58,7 @@ func newSite(t *testing.T) *site {
 	s.start()
 	t.Cleanup(s.stop)
 	var err error
-	s.project, s.keys, err = s.mon.CreateProject(t.Context(), monitor.ProjectSpec{Name: "harbor"})
+	s.project, s.keys, err = s.mon.Projects().Create(t.Context(), monitor.ProjectSpec{Name: "harbor"})
 	s.must(err)
 	return s
 }
@@ -112,9 +112,9 @@ func (s *site) must(err error) {
 // create adds a check.
 func (s *site) create(spec checks.Spec) checks.Check {
 	s.Helper()
-	c, err := s.mon.Create(s.Context(), s.project.ID, spec)
+	c, err := s.mon.Project(s.project.ID).Create(s.Context(), spec)
 	s.must(err)
-	return c
+	return *c.Check
 }
 
 // ping signals for a check.
@@ -130,9 +130,9 @@ func (s *site) ping(id uuid.UUID, kind pings.Kind, body ...string) {
 func (s *site) advance(d time.Duration) {
 	s.Helper()
 	s.clock.Advance(d)
-	_, err := s.mon.Sweep(s.Context())
+	err := s.mon.Tick(s.Context())
 	s.must(err)
-	_, err = s.mon.Deliver(s.Context())
+	err = s.mon.Tick(s.Context())
 	s.must(err)
 }
 

@@ -78,7 +78,7 @@ func TestStatusPageKeyboard(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.fill()
-	_, err := s.mon.CreateStatusPage(t.Context(), checks.StatusPage{ProjectID: s.project.ID, Slug: "acme", Title: hostile[:100], Tags: []string{"prod"}})
+	_, err := s.mon.Project(s.project.ID).CreateStatusPage(t.Context(), checks.StatusPage{Slug: "acme", Title: hostile[:100], Tags: []string{"prod"}})
 	s.must(err)
 	page := s.browser(s.keys.ReadWrite)
 	for _, path := range []string{s.path("status"), s.path("status/new"), "/status/acme"} {

@@ -41,7 +41,7 @@ func ping(q *ui.Request) (ping pings.Ping, log []pings.Ping, err error) {
 	if err != nil {
 		return pings.Ping{}, nil, checks.ErrNotFound
 	}
-	if log, err = q.Mon.Pings(q.Ctx(), q.Check.ID); err != nil {
+	if log, err = q.Mon.Project(q.Check.ProjectID).Pings(q.Ctx(), q.Check.ID); err != nil {
 		return pings.Ping{}, nil, err
 	}
 	i := slices.IndexFunc(log, func(p pings.Ping) bool { return p.N == n })
@@ -65,7 +65,7 @@ func bodyPage(q *ui.Request) error {
 		view.Followed = ping.N + 1
 	}
 	if ping.BodySize > 0 {
-		body, err := q.Mon.PingBody(q.Ctx(), q.Check.ID, ping.N)
+		body, err := q.Mon.Project(q.Check.ProjectID).PingBody(q.Ctx(), q.Check.ID, ping.N)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func rawBody(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	body, err := q.Mon.PingBody(q.Ctx(), q.Check.ID, ping.N)
+	body, err := q.Mon.Project(q.Check.ProjectID).PingBody(q.Ctx(), q.Check.ID, ping.N)
 	if err != nil {
 		return err
 	}

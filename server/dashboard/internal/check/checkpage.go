@@ -74,7 +74,7 @@ func kindWord(kind pings.Kind) string {
 // checkPage shows one check.
 func checkPage(q *ui.Request) error {
 	now, c := q.Mon.Now(), q.Check
-	log, err := q.Mon.Pings(q.Ctx(), c.ID)
+	log, err := q.Mon.Project(c.ProjectID).Pings(q.Ctx(), c.ID)
 	if err != nil {
 		return err
 	}
@@ -82,11 +82,14 @@ func checkPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	history, err := q.Mon.History(q.Ctx(), c.ID, monitor.HistoryQuery{Limit: eventsShown})
-	if err != nil {
-		return err
+	var history []monitor.Event
+	for e, err := range q.Mon.Project(c.ProjectID).Events(q.Ctx(), c.ID, monitor.EventQuery{Limit: eventsShown}) {
+		if err != nil {
+			return err
+		}
+		history = append(history, e)
 	}
-	days, err := q.Mon.Stats(q.Ctx(), c.ID, now.AddDate(0, 0, -calendarDays), now)
+	days, err := q.Mon.Project(c.ProjectID).Stats(q.Ctx(), c.ID, now.AddDate(0, 0, -calendarDays), now)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func usual(log []pings.Ping) time.Duration {
 func outputOf(q *ui.Request, p pings.Ping) (text, problem string) {
 	ctx, cancel := context.WithTimeout(q.Ctx(), bodyTime)
 	defer cancel()
-	body, err := q.Mon.PingBody(ctx, q.Check.ID, p.N)
+	body, err := q.Mon.Project(q.Check.ProjectID).PingBody(ctx, q.Check.ID, p.N)
 	switch {
 	case err != nil:
 		return "", "The output cannot be read at the moment."

@@ -91,7 +91,7 @@ func editPage(q *ui.Request) error {
 
 // showEdit answers with the form.
 func showEdit(q *ui.Request, status int, v *editView) error {
-	list, err := q.Mon.Channels(q.Ctx(), q.Project.ID)
+	list, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
 	if err != nil {
 		return err
 	}
@@ -169,9 +169,9 @@ func createCheck(q *ui.Request) error {
 		return showEdit(q, http.StatusUnprocessableEntity, v)
 	}
 	spec.ID = id
-	c, err := q.Mon.Create(q.Ctx(), q.Project.ID, spec)
+	c, err := q.Mon.Project(q.Project.ID).Create(q.Ctx(), spec)
 	if errors.Is(err, checks.ErrExists) {
-		if c, err = q.Mon.Check(q.Ctx(), id); err == nil && c.ProjectID != q.Project.ID {
+		if c, err = q.Mon.Project(q.Project.ID).Check(q.Ctx(), id); errors.Is(err, checks.ErrNotFound) { // it is in another project
 			err = ui.ErrBadForm
 		}
 	}
@@ -179,7 +179,7 @@ func createCheck(q *ui.Request) error {
 		return refused(q, v, err)
 	}
 	q.Notice("Check created. Waiting for its first ping.")
-	return q.Redirect("/checks/%s", c.UniqueKey())
+	return q.Redirect("/checks/%s", c.UniqueKey)
 }
 
 // refused shows the form again with an error of the library.
@@ -221,7 +221,7 @@ func saveCheck(q *ui.Request) error {
 		return q.Redirect("/checks/%s", q.Check.UniqueKey())
 	}
 	var theirs form
-	_, err = q.Mon.UpdateFunc(q.Ctx(), q.Check.ID, func(c checks.Check) (checks.Spec, error) {
+	_, err = q.Mon.Project(q.Check.ProjectID).UpdateFunc(q.Ctx(), q.Check.ID, func(c checks.Check) (checks.Spec, error) {
 		theirs = formOf(c)
 		if len(conflicts(mine, v.Form, was, theirs)) > 0 {
 			return checks.Spec{}, errConflict

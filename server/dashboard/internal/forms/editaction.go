@@ -40,11 +40,11 @@ var checkActions = map[string]checkAction{
 			q.Notice("The check was paused already.")
 			return q.Redirect("/checks/%s", q.Check.UniqueKey())
 		}
-		paused, err := q.Mon.Pause(q.Ctx(), q.Check.ID)
+		paused, err := q.Mon.Project(q.Check.ProjectID).Pause(q.Ctx(), q.Check.ID)
 		if err != nil {
 			return err
 		}
-		if err := noticeState(q, "Paused.", paused); err != nil {
+		if err := noticeState(q, "Paused.", *paused.Check); err != nil {
 			return err
 		}
 		return q.Redirect("/checks/%s", q.Check.UniqueKey())
@@ -52,14 +52,14 @@ var checkActions = map[string]checkAction{
 	"resume": {Title: "Resume", Button: "Resume", text: func(checks.Check) []string {
 		return []string{"The check becomes new. Monitoring resumes at its next ping."}
 	}, do: func(q *ui.Request) error {
-		resumed, err := q.Mon.Resume(q.Ctx(), q.Check.ID)
+		resumed, err := q.Mon.Project(q.Check.ProjectID).Resume(q.Ctx(), q.Check.ID)
 		switch {
 		case errors.Is(err, checks.ErrNotPaused):
 			q.Notice("The check is not paused.")
 		case err != nil:
 			return err
 		default:
-			if err := noticeState(q, "Resumed. Waiting for the next ping.", resumed); err != nil {
+			if err := noticeState(q, "Resumed. Waiting for the next ping.", *resumed.Check); err != nil {
 				return err
 			}
 		}
@@ -78,7 +78,7 @@ var checkActions = map[string]checkAction{
 		}
 		return []string{lost, "Jobs that still ping it will get an error. To stop alerts for a while, pause it instead."}
 	}, do: func(q *ui.Request) error {
-		if _, err := q.Mon.Delete(q.Ctx(), q.Check.ID); err != nil {
+		if _, err := q.Mon.Project(q.Check.ProjectID).Delete(q.Ctx(), q.Check.ID); err != nil {
 			return err
 		}
 		q.Notice("Deleted " + words.Cut(ui.NameOf(q.Check), 100) + ".")
@@ -113,7 +113,7 @@ func (a checkAction) show(q *ui.Request, status int, problem string) error {
 	v := confirmView{checkAction: a, Check: q.Check, Name: ui.NameOf(q.Check), Path: path, Text: a.text(q.Check), Problem: problem}
 	if a.Targets {
 		for _, other := range targets(q) {
-			p, err := q.Mon.Project(q.Ctx(), other)
+			p, err := q.Mon.Projects().ByID(q.Ctx(), other)
 			if errors.Is(err, checks.ErrNotFound) {
 				continue
 			}
@@ -152,7 +152,7 @@ func transfer(q *ui.Request) error {
 	if err != nil || !slices.Contains(targets(q), target) {
 		return ui.ErrForbidden
 	}
-	if _, err = q.Mon.Transfer(q.Ctx(), q.Check.ID, target); err != nil {
+	if _, err = q.Mon.Project(q.Check.ProjectID).Transfer(q.Ctx(), q.Check.ID, target); err != nil {
 		return err
 	}
 	q.Notice("Moved.")

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -158,7 +157,7 @@ func previewSlug(q *ui.Request, f form, self uuid.UUID) (p slugPreview, err erro
 		return p, nil
 	}
 	p.Slug, p.Address = slug, q.Config.PingBaseURL+"/"+q.Project.PingKey+"/"+slug
-	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{Slug: &slug})
+	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{Slug: slug})
 	if err != nil {
 		return p, err
 	}

@@ -96,14 +96,14 @@ func (q deliveryQuery) Encode(before int64) string {
 // deliveriesPage shows the history of deliveries.
 func deliveriesPage(q *ui.Request) error {
 	view := deliveriesView{Query: parseDeliveryQuery(q.R.URL.Query()), States: deliveryStates}
-	list, err := q.Mon.Channels(q.Ctx(), q.Project.ID)
+	list, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
 	if err != nil {
 		return err
 	}
 	for _, c := range list {
 		view.Channels = append(view.Channels, ui.Choice{Value: c.ID.String(), Label: ui.ChannelName(c), Selected: c.ID.String() == view.Query.Channel})
 	}
-	query := monitor.DeliveryQuery{Project: q.Project.ID, State: view.Query.State, Before: view.Query.Before, Limit: deliveriesPerPage + 1}
+	query := monitor.DeliveryQuery{State: view.Query.State, Before: view.Query.Before, Limit: deliveriesPerPage + 1}
 	if query.Check, err = findCheck(q, &view); err != nil {
 		return err
 	}
@@ -117,22 +117,26 @@ func deliveriesPage(q *ui.Request) error {
 			return err
 		}
 	}
-	failed, err := q.Mon.Deliveries(q.Ctx(), monitor.DeliveryQuery{Project: q.Project.ID, State: monitor.DeliveryFailed, Limit: 1})
-	if err != nil {
-		return err
+	for _, err := range q.Mon.Project(q.Project.ID).Deliveries(q.Ctx(), monitor.DeliveryQuery{State: monitor.DeliveryFailed, Limit: 1}) {
+		if err != nil {
+			return err
+		}
+		view.Failed = true
 	}
-	view.Failed = len(failed) > 0
 	return q.Render("deliveries", "Deliveries", view)
 }
 
 func readDeliveries(q *ui.Request, view *deliveriesView, query monitor.DeliveryQuery) error {
-	rows, err := q.Mon.Deliveries(q.Ctx(), query)
-	if err != nil {
-		return err
-	}
-	if len(rows) > deliveriesPerPage {
-		rows = rows[:deliveriesPerPage]
-		view.Older = view.Query.Encode(rows[len(rows)-1].ID)
+	var rows []monitor.Delivery
+	for d, err := range q.Mon.Project(q.Project.ID).Deliveries(q.Ctx(), query) {
+		if err != nil {
+			return err
+		}
+		if len(rows) == deliveriesPerPage {
+			view.Older = view.Query.Encode(rows[len(rows)-1].ID)
+			break
+		}
+		rows = append(rows, d)
 	}
 	for i, d := range rows {
 		row := deliveryRowOf(d, q.Edit)
@@ -171,7 +175,7 @@ const maxNames = 300
 
 // findCheck returns the check that the filter names, or none with a problem in the view.
 func findCheck(q *ui.Request, view *deliveriesView) (uuid.UUID, error) {
-	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
+	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
 	if err != nil {
 		return uuid.Nil, err
 	}
@@ -229,7 +233,7 @@ func retryDelivery(q *ui.Request) error {
 	if err != nil {
 		return ui.ErrBadForm
 	}
-	_, err = q.Mon.RetryDeliveries(q.Ctx(), q.Project.ID, id)
+	_, err = q.Mon.Project(q.Project.ID).RetryDeliveries(q.Ctx(), id)
 	switch {
 	case errors.Is(err, checks.ErrNotFound):
 		q.Notice("This delivery is no longer failed.")
@@ -243,17 +247,18 @@ func retryDelivery(q *ui.Request) error {
 
 // retryFailedPage asks before all failed alerts are sent again.
 func retryFailedPage(q *ui.Request) error {
-	failed, err := q.Mon.Deliveries(q.Ctx(), monitor.DeliveryQuery{Project: q.Project.ID, State: monitor.DeliveryFailed, Limit: maxListed + 1})
-	if err != nil {
-		return err
-	}
 	view := struct {
 		Query string
 		Rows  []deliveryRow
 		More  bool
-	}{Query: parseDeliveryQuery(q.R.URL.Query()).Encode(0), More: len(failed) > maxListed}
-	for _, d := range failed[:min(len(failed), maxListed)] {
-		view.Rows = append(view.Rows, deliveryRowOf(d, q.Edit))
+	}{Query: parseDeliveryQuery(q.R.URL.Query()).Encode(0)}
+	for d, err := range q.Mon.Project(q.Project.ID).Deliveries(q.Ctx(), monitor.DeliveryQuery{State: monitor.DeliveryFailed, Limit: maxListed + 1}) {
+		if err != nil {
+			return err
+		}
+		if view.More = len(view.Rows) == maxListed; !view.More {
+			view.Rows = append(view.Rows, deliveryRowOf(d, q.Edit))
+		}
 	}
 	return q.Render("retryfailed", "Retry failed alerts", view)
 }
@@ -263,7 +268,7 @@ const maxListed = 200
 
 // retryFailed makes all failed deliveries pending again.
 func retryFailed(q *ui.Request) error {
-	n, err := q.Mon.RetryFailedDeliveries(q.Ctx(), q.Project.ID)
+	n, err := q.Mon.Project(q.Project.ID).RetryDeliveries(q.Ctx())
 	if err != nil {
 		return err
 	}

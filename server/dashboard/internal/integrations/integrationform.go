@@ -138,7 +138,7 @@ func fields(q *ui.Request, info channels.Type, c channels.Channel) ([]field, err
 			f.PushKey = q.Config.PushKey
 		}
 		if c.Kind == channels.Group && s.Name == channels.GroupSetting {
-			available, err := q.Mon.Channels(q.Ctx(), q.Project.ID)
+			available, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
 			if err != nil {
 				return nil, err
 			}
@@ -226,7 +226,7 @@ func createIntegration(q *ui.Request) error {
 		view.Problem = "Not saved."
 		return showForm(q, http.StatusBadRequest, view)
 	}
-	_, err = q.Mon.AddChannel(q.Ctx(), c)
+	_, err = q.Mon.Project(q.Project.ID).CreateChannel(q.Ctx(), c)
 	if err != nil && !errors.Is(err, checks.ErrExists) { // the form was sent twice
 		return refuse(q, view, form, err)
 	}
@@ -257,7 +257,7 @@ func saveIntegration(q *ui.Request) error {
 	}
 	testing := form.Get("action") == "test"
 	if testing && (view.Closed != "" || !form.Has("name")) {
-		return showTest(q, view, func(ctx context.Context) error { return q.Mon.TestChannel(ctx, q.Project.ID, c.ID) })
+		return showTest(q, view, func(ctx context.Context) error { return q.Mon.Project(q.Project.ID).TestChannel(ctx, c.ID) })
 	}
 	if view.Closed != "" {
 		return ui.ErrForbidden
@@ -279,7 +279,7 @@ func saveIntegration(q *ui.Request) error {
 		}
 		return testTyped(q, view, form, c)
 	}
-	_, err = q.Mon.UpdateChannelFunc(q.Ctx(), q.Project.ID, c.ID, typed)
+	_, err = q.Mon.Project(q.Project.ID).UpdateChannel(q.Ctx(), c.ID, typed)
 	if errors.Is(err, errConflict) {
 		view.Problem = "Not saved: someone else has changed this integration since you opened the page. Save again to replace their values."
 		return showForm(q, http.StatusConflict, view)

@@ -44,7 +44,7 @@ func kindChoices(q *ui.Request, text string) kindsView {
 	groups := map[channels.Category][]kindChoice{}
 	for _, info := range allowed {
 		choice := kindChoice{Kind: string(info.Kind), Title: kindTitle(info), Doc: inLabels(info, info.Doc)}
-		if err := q.Mon.Configured(info.Kind); err != nil {
+		if err := q.Mon.Views().Configured(info.Kind); err != nil {
 			choice.Lacks = lacks(err)
 		}
 		if search.Matches(strings.ToLower(strings.Join([]string{choice.Kind, choice.Title, choice.Doc, string(info.Category)}, "\n"))) {
@@ -61,7 +61,7 @@ func kindChoices(q *ui.Request, text string) kindsView {
 	slices.SortStableFunc(view.Groups, func(a, b kindGroup) int {
 		return cmp.Or(cmp.Compare(slices.Index(categories, a.Category), slices.Index(categories, b.Category)), cmp.Compare(a.Category, b.Category))
 	})
-	for _, info := range q.Mon.ChannelKinds() {
+	for _, info := range q.Mon.Views().Kinds() {
 		if last, _ := kindOf(q, info.Kind); !mayMake(q, last) && !slices.Contains(view.Others, kindTitle(last)) {
 			view.Others = append(view.Others, kindTitle(last))
 		}

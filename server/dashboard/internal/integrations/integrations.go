@@ -53,11 +53,11 @@ func integrationsPage(q *ui.Request) error {
 
 // integrations returns all integrations of the project, oldest first, and whether it has checks.
 func integrations(q *ui.Request) (rows []integration, anyChecks bool, err error) {
-	available, err := q.Mon.Channels(q.Ctx(), q.Project.ID)
+	available, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
 	if err != nil {
 		return nil, false, err
 	}
-	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
+	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
 	if err != nil {
 		return nil, false, err
 	}
@@ -84,7 +84,7 @@ func integrationOf(q *ui.Request, c channels.Channel) integration {
 	case up && !down:
 		row.Only = channels.Up
 	}
-	if err := q.Mon.Configured(c.Kind); err != nil {
+	if err := q.Mon.Views().Configured(c.Kind); err != nil {
 		row.Lacks = lacks(err)
 	}
 	return row
@@ -127,16 +127,18 @@ func usage(available []channels.Channel, list []checks.Check) (counts map[uuid.U
 }
 
 func lastDelivery(q *ui.Request, channel uuid.UUID) (*deliveryRow, error) {
-	list, err := q.Mon.Deliveries(q.Ctx(), monitor.DeliveryQuery{Project: q.Project.ID, Channel: channel, Limit: 1})
-	if err != nil || len(list) == 0 {
-		return nil, err
+	for d, err := range q.Mon.Project(q.Project.ID).Deliveries(q.Ctx(), monitor.DeliveryQuery{Channel: channel, Limit: 1}) {
+		if err != nil {
+			return nil, err
+		}
+		return new(deliveryRowOf(d, q.Edit)), nil
 	}
-	return new(deliveryRowOf(list[0], q.Edit)), nil
+	return nil, nil
 }
 
 // kindOf returns what the monitor knows about a kind. As in [channels.Validate], the last of several counts.
 func kindOf(q *ui.Request, kind channels.Kind) (info channels.Type, ok bool) {
-	for _, k := range q.Mon.ChannelKinds() {
+	for _, k := range q.Mon.Views().Kinds() {
 		if k.Kind == kind {
 			info, ok = k, true
 		}
@@ -154,9 +156,9 @@ func mayMake(q *ui.Request, info channels.Type) bool {
 
 // kindsToMake returns the kinds of which pages make channels, each once.
 func kindsToMake(q *ui.Request) (list []channels.Type) {
-	for i, k := range q.Mon.ChannelKinds() {
+	for i, k := range q.Mon.Views().Kinds() {
 		last, _ := kindOf(q, k.Kind)
-		first := !slices.ContainsFunc(q.Mon.ChannelKinds()[:i], func(other channels.Type) bool { return other.Kind == k.Kind })
+		first := !slices.ContainsFunc(q.Mon.Views().Kinds()[:i], func(other channels.Type) bool { return other.Kind == k.Kind })
 		if first && mayMake(q, last) {
 			list = append(list, last)
 		}
@@ -173,7 +175,7 @@ func kindTitle(info channels.Type) string {
 
 // channel returns the channel that the path names.
 func channel(q *ui.Request) (channels.Channel, error) {
-	list, err := q.Mon.Channels(q.Ctx(), q.Project.ID)
+	list, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
 	if err != nil {
 		return channels.Channel{}, err
 	}
@@ -210,7 +212,7 @@ func (r *testResult) In() string {
 func testTyped(q *ui.Request, view integrationForm, form url.Values, c channels.Channel) error {
 	var refused error
 	answer := func(ctx context.Context) error {
-		err := q.Mon.TryChannel(ctx, c)
+		err := q.Mon.Project(q.Project.ID).TryChannel(ctx, c)
 		_, isSetting := errors.AsType[*channels.SettingError](err)
 		if _, isName := errors.AsType[*checks.FieldError](err); isSetting || isName {
 			refused = err
@@ -276,7 +278,7 @@ func deleteIntegration(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := q.Mon.DeleteChannel(q.Ctx(), q.Project.ID, c.ID); err != nil {
+	if err := q.Mon.Project(q.Project.ID).DeleteChannel(q.Ctx(), c.ID); err != nil {
 		return err
 	}
 	q.Notice(fmt.Sprintf("Deleted %s.", words.Short(ui.ChannelName(c))))

@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -33,7 +32,7 @@ const maxChoices = 1000
 // useOf returns the choice of a form. A form that has none gets all checks for the first integration of a project; for
 // another one, the viewer must choose.
 func useOf(q *ui.Request, form url.Values) (u useChoice, err error) {
-	if u.list, err = q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{}); err != nil {
+	if u.list, err = q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{}); err != nil {
 		return u, err
 	}
 	u.Mode = form.Get("use")
@@ -99,7 +98,7 @@ func use(q *ui.Request, channel uuid.UUID, list []checks.Check) (undo ui.Undo, d
 			continue
 		}
 		var before checks.Check
-		after, err := q.Mon.UpdateFunc(q.Ctx(), c.ID, func(now checks.Check) (checks.Spec, error) {
+		after, err := q.Mon.Project(q.Project.ID).UpdateFunc(q.Ctx(), c.ID, func(now checks.Check) (checks.Spec, error) {
 			before = now
 			var ids []string
 			for _, id := range append(slices.Clone(now.Channels), channel) {
@@ -113,7 +112,7 @@ func use(q *ui.Request, channel uuid.UUID, list []checks.Check) (undo ui.Undo, d
 		if err != nil {
 			return undo, done, err
 		}
-		if undo.Settings(before, after) {
+		if undo.Settings(before, *after.Check) {
 			done++
 		}
 	}
@@ -136,7 +135,7 @@ func usePage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
+	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
 	if err != nil {
 		return err
 	}
@@ -155,7 +154,7 @@ func useIntegration(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
+	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
 	if err != nil {
 		return err
 	}

@@ -50,16 +50,16 @@ func (c *boardCache) read(q *ui.Request, list []checks.Check, since time.Time) (
 		}
 	}
 	most := maxBoardPings / max(len(ids), 1)
-	recent, err := q.Mon.RecentPings(q.Ctx(), q.Project.ID, ids, since, most)
+	recent, err := q.Mon.Views().RecentPings(q.Ctx(), q.Project.ID, ids, since, most)
 	if err != nil {
 		return boardLogs{}, err
 	}
-	transitions, err := q.Mon.Transitions(q.Ctx(), ids, since)
+	transitions, err := q.Mon.Views().Transitions(q.Ctx(), ids, since)
 	if err != nil {
 		return boardLogs{}, err
 	}
 	logs := boardLogs{byCheck: timeline.Logs(recent, transitions)}
-	if logs.took, err = q.Mon.LastDurations(q.Ctx(), q.Project.ID); err != nil {
+	if logs.took, err = q.Mon.Views().LastDurations(q.Ctx(), q.Project.ID); err != nil {
 		return boardLogs{}, err
 	}
 	for _, log := range logs.byCheck {

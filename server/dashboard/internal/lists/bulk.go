@@ -118,15 +118,15 @@ var bulkChanges = map[string]struct {
 		if c.Stored == checks.StatusPaused { // to pause it again would move the beginning of the pause
 			return false, nil
 		}
-		paused, err := q.Mon.Pause(q.Ctx(), c.ID)
-		return err == nil && undo.State(c, paused), err
+		paused, err := q.Mon.Project(q.Project.ID).Pause(q.Ctx(), c.ID)
+		return err == nil && undo.State(c, *paused.Check), err
 	}},
 	"resume": {"Resumed", "were not paused", false, func(q *ui.Request, c checks.Check, undo *ui.Undo) (bool, error) {
-		resumed, err := q.Mon.Resume(q.Ctx(), c.ID)
+		resumed, err := q.Mon.Project(q.Project.ID).Resume(q.Ctx(), c.ID)
 		if errors.Is(err, checks.ErrNotPaused) {
 			return false, nil
 		}
-		return err == nil && undo.State(c, resumed), err
+		return err == nil && undo.State(c, *resumed.Check), err
 	}},
 	"tag": {"Tagged", "had the tags already", true, func(q *ui.Request, c checks.Check, undo *ui.Undo) (bool, error) {
 		return change(q, c, undo, func(c checks.Check) (checks.Spec, error) {
@@ -154,7 +154,7 @@ func changedTags(c checks.Check, more, without []string) []string {
 // change changes the settings of a check to those that fn returns for it. It reports whether any has changed.
 func change(q *ui.Request, c checks.Check, undo *ui.Undo, fn func(checks.Check) (checks.Spec, error)) (bool, error) {
 	var before checks.Check
-	after, err := q.Mon.UpdateFunc(q.Ctx(), c.ID, func(now checks.Check) (checks.Spec, error) {
+	after, err := q.Mon.Project(q.Project.ID).UpdateFunc(q.Ctx(), c.ID, func(now checks.Check) (checks.Spec, error) {
 		before = now
 		spec, err := fn(now)
 		if err == nil && sameSettings(now, spec) {
@@ -165,7 +165,7 @@ func change(q *ui.Request, c checks.Check, undo *ui.Undo, fn func(checks.Check) 
 	if errors.Is(err, errSame) {
 		return false, nil
 	}
-	return err == nil && undo.Settings(before, after), err
+	return err == nil && undo.Settings(before, *after.Check), err
 }
 
 // sameSettings reports whether a spec of a bulk edit leaves a check as it is.
@@ -211,7 +211,7 @@ func bulkDelete(q *ui.Request) error {
 	}
 	done := 0
 	for _, c := range list {
-		switch _, err := q.Mon.Delete(q.Ctx(), c.ID); {
+		switch _, err := q.Mon.Project(q.Project.ID).Delete(q.Ctx(), c.ID); {
 		case errors.Is(err, checks.ErrNotFound): // another viewer has deleted it
 		case err != nil:
 			return err
@@ -240,7 +240,7 @@ func (v *bulkEdit) Value(name string) string { return v.Form.Get(name) }
 var zones = schedule.Zones()
 
 func showBulkEdit(q *ui.Request, status int, v *bulkEdit) error {
-	available, err := q.Mon.Channels(q.Ctx(), q.Project.ID)
+	available, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
 	if err != nil {
 		return err
 	}

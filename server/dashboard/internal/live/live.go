@@ -317,7 +317,7 @@ func (v *Follower) read(ctx context.Context, pending news) bool {
 	if !need {
 		return true
 	}
-	list, err := v.lives.mon.Checks(ctx, v.project, monitor.CheckQuery{})
+	list, err := v.lives.mon.Views().Checks(ctx, v.project, checks.Query{})
 	if err != nil {
 		if ctx.Err() == nil {
 			v.lives.log.WarnContext(ctx, "cannot read the checks for open pages", "error", err)

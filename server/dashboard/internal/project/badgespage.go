@@ -12,7 +12,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/badges"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -90,7 +89,7 @@ func (v badgesView) Codes() []ui.Choice {
 
 // badgesPage shows the badges of the project, its tags and its checks, as they are now.
 func badgesPage(q *ui.Request) error {
-	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
+	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
 	if err != nil {
 		return err
 	}

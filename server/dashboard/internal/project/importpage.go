@@ -19,7 +19,6 @@ import (
 	"github.com/rollcall-dev/rollcall/channels/message"
 	"github.com/rollcall-dev/rollcall/channels/outbound"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/client"
 	"github.com/rollcall-dev/rollcall/client/healthchecks"
 	"github.com/rollcall-dev/rollcall/server"
@@ -161,7 +160,7 @@ func plan(q *ui.Request, ctx context.Context, list []healthchecks.Check, malform
 		}
 		plan.Left = append(plan.Left, leftChannel{c.Name, c.Kind, used})
 	}
-	have, err := q.Mon.Checks(ctx, q.Project.ID, monitor.CheckQuery{})
+	have, err := q.Mon.Views().Checks(ctx, q.Project.ID, checks.Query{})
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func deleteProject(q *ui.Request) error {
 	if words.Name(q.R.PostForm.Get("name"), "") != words.Name(q.Project.Name, "unnamed") {
 		return askToDelete(q, http.StatusBadRequest, "That is not the project’s name. Nothing was deleted.")
 	}
-	if err := q.Mon.DeleteProject(q.Ctx(), q.Project.ID); err != nil && !errors.Is(err, checks.ErrNotFound) {
+	if err := q.Mon.Projects().Delete(q.Ctx(), q.Project.ID); err != nil && !errors.Is(err, checks.ErrNotFound) {
 		return err
 	}
 	q.ForgetKeys(q.Project.ID)

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
 )
@@ -23,11 +22,11 @@ type statusPageRow struct {
 
 // statusPagesPage lists the status pages of a project.
 func statusPagesPage(q *ui.Request) error {
-	pages, err := q.Mon.StatusPages(q.Ctx(), q.Project.ID)
+	pages, err := q.Mon.Project(q.Project.ID).StatusPages(q.Ctx())
 	if err != nil {
 		return err
 	}
-	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
+	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
 	if err != nil {
 		return err
 	}
@@ -89,7 +88,7 @@ func newStatusPagePage(q *ui.Request) error {
 
 // statusPage returns the status page that the path names.
 func statusPage(q *ui.Request) (checks.StatusPage, error) {
-	list, err := q.Mon.StatusPages(q.Ctx(), q.Project.ID)
+	list, err := q.Mon.Project(q.Project.ID).StatusPages(q.Ctx())
 	if err != nil {
 		return checks.StatusPage{}, err
 	}
@@ -125,9 +124,10 @@ func saveStatusPage(q *ui.Request) (err error) {
 		form.Problems = map[string]string{"tags": "Choose a tag, or all checks."}
 		return showStatusPageForm(q, http.StatusBadRequest, form)
 	}
-	save, done := q.Mon.UpdateStatusPage, "Saved "
+	project := q.Mon.Project(form.ProjectID)
+	save, done := project.UpdateStatusPage, "Saved "
 	if form.New {
-		save, done = q.Mon.CreateStatusPage, "Published "
+		save, done = project.CreateStatusPage, "Published "
 	}
 	saved, err := save(q.Ctx(), form.StatusPage)
 	field, refused := errors.AsType[*checks.FieldError](err)
@@ -174,7 +174,7 @@ func slugOf(title string) string {
 
 // showStatusPageForm shows the form with the tags to choose from and a preview.
 func showStatusPageForm(q *ui.Request, status int, f *statusPageForm) error {
-	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
+	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func deleteStatusPage(q *ui.Request) error {
 	if err != nil {
 		return checks.ErrNotFound
 	}
-	if err := q.Mon.DeleteStatusPage(q.Ctx(), q.Project.ID, id); err != nil {
+	if err := q.Mon.Project(q.Project.ID).DeleteStatusPage(q.Ctx(), id); err != nil {
 		return err
 	}
 	q.Config.RefreshStatusPages()

@@ -47,7 +47,7 @@ func (s *Sessions) keysPage(q *ui.Request) error {
 }
 
 func (s *Sessions) showKeys(q *ui.Request, view keysView) error {
-	list, err := q.Mon.Keys(q.Ctx(), q.Project.ID)
+	list, err := q.Mon.Project(q.Project.ID).Keys(q.Ctx())
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (s *Sessions) createKey(q *ui.Request) error {
 	if kind != "read-only" && kind != "read-write" {
 		return ui.ErrBadForm
 	}
-	text, _, err := q.Mon.CreateKey(q.Ctx(), q.Project.ID, kind == "read-only")
+	text, _, err := q.Mon.Project(q.Project.ID).CreateKey(q.Ctx(), kind == "read-only")
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ type revokeView struct {
 }
 
 func (s *Sessions) findKey(q *ui.Request) (view revokeView, err error) {
-	list, err := q.Mon.Keys(q.Ctx(), q.Project.ID)
+	list, err := q.Mon.Project(q.Project.ID).Keys(q.Ctx())
 	if err != nil {
 		return view, err
 	}
@@ -125,7 +125,7 @@ func (s *Sessions) revokeKey(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := q.Mon.RevokeKey(q.Ctx(), q.Project.ID, view.ID); err != nil {
+	if err := q.Mon.Project(q.Project.ID).DeleteKey(q.Ctx(), view.ID); err != nil {
 		return err
 	}
 	q.ForgetKeys(q.Project.ID)

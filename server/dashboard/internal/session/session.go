@@ -141,7 +141,7 @@ func (s *Sessions) end(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.site.Mon.EndSession(r.Context(), current.id, s.site.Mon.Now().Add(sessionAge)); err != nil {
+	if err := s.site.Mon.Installation().EndSession(r.Context(), current.id, s.site.Mon.Now().Add(sessionAge)); err != nil {
 		return err
 	}
 	s.note(current.id, true)
@@ -156,7 +156,7 @@ func (s *Sessions) hasEnded(ctx context.Context, id uuid.UUID) (bool, error) {
 	if ok && (known.ended || time.Since(known.at) <= keysAge) {
 		return known.ended, nil
 	}
-	ended, err := s.site.Mon.SessionEnded(ctx, id)
+	ended, err := s.site.Mon.Installation().SessionEnded(ctx, id)
 	if err == nil {
 		s.note(id, ended)
 	}
@@ -179,7 +179,7 @@ func (s *Sessions) key(ctx context.Context, ref keyRef) (checks.Key, error) {
 	known, ok := s.keys[ref.project]
 	s.mu.Unlock()
 	if !ok || now.Sub(known.at) > keysAge {
-		keys, err := s.site.Mon.Keys(ctx, ref.project)
+		keys, err := s.site.Mon.Project(ref.project).Keys(ctx)
 		if err != nil {
 			return checks.Key{}, err
 		}

@@ -33,7 +33,7 @@ func (s *Sessions) signInRoutes() {
 // Link returns an address that signs one person in, once and within [LinkAge], as the API key with this
 // text would. The session ends when the key is revoked. The error is [checks.ErrNotFound] for a text that is no key.
 func (s *Sessions) Link(ctx context.Context, key string) (string, error) {
-	found, err := s.site.Mon.Authenticate(ctx, key)
+	found, err := s.site.Mon.Projects().Authenticate(ctx, key)
 	if err != nil {
 		return "", err
 	}
@@ -80,7 +80,7 @@ func (s *Sessions) takeLink(ctx context.Context, link string) (checks.Key, error
 	if err != nil {
 		return checks.Key{}, err
 	}
-	first, err := s.site.Mon.Once(ctx, "signin-link:"+hex.EncodeToString(body[40:]))
+	first, err := s.site.Mon.Installation().Once(ctx, "signin-link:"+hex.EncodeToString(body[40:]))
 	if err != nil {
 		return checks.Key{}, err
 	}
@@ -101,7 +101,7 @@ func (s *Sessions) signIn(q *ui.Request) error {
 		return ui.FormError(err)
 	}
 	page := ui.SignIn{Next: ui.LocalPath(q.R.PostForm.Get("next")), Held: q.R.PostForm.Get("held")}
-	key, err := q.Mon.Authenticate(q.Ctx(), strings.TrimSpace(q.R.PostForm.Get("key")))
+	key, err := q.Mon.Projects().Authenticate(q.Ctx(), strings.TrimSpace(q.R.PostForm.Get("key")))
 	if errors.Is(err, checks.ErrNotFound) {
 		return showSignIn(q, http.StatusForbidden, "This key is not valid.", page)
 	}

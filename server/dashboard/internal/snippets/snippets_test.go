@@ -69,9 +69,11 @@ func newSite(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	spec := checks.Spec{Schedule: new("30 4 * * *"), TZ: new("Europe/Berlin")}
-	if s.check, err = s.mon.Create(t.Context(), project.ID, spec); err != nil {
+	c, err := project.Create(t.Context(), spec)
+	if err != nil {
 		t.Fatal(err)
 	}
+	s.check = *c.Check
 	s.url = base + "/ping/" + s.check.ID.String()
 	return s
 }
@@ -79,7 +81,7 @@ func newSite(t *testing.T) *site {
 // pings returns the pings, oldest first, and the body of the last one. It deletes nothing: a site is for one run.
 func (s *site) pings(t *testing.T) (kinds string, last pings.Ping) {
 	t.Helper()
-	list, err := s.mon.Pings(t.Context(), s.check.ID)
+	list, err := s.mon.Project(s.check.ProjectID).Pings(t.Context(), s.check.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +91,7 @@ func (s *site) pings(t *testing.T) (kinds string, last pings.Ping) {
 	if len(list) > 0 {
 		last = list[0]
 		if last.BodySize > 0 {
-			if last.Body, err = s.mon.PingBody(t.Context(), s.check.ID, last.N); err != nil {
+			if last.Body, err = s.mon.Project(s.check.ProjectID).PingBody(t.Context(), s.check.ID, last.N); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -33,9 +33,9 @@ func TestLogs(t *testing.T) {
 	project, err := mon.OpenProject(ctx, "p")
 	must(err)
 	create := func(spec checks.Spec) checks.Check {
-		c, err := mon.Create(ctx, project.ID, spec)
+		c, err := project.Create(ctx, spec)
 		must(err)
-		return c
+		return *c.Check
 	}
 	ping := func(id uuid.UUID, kind pings.Kind) {
 		_, err := mon.Ping(ctx, id, pings.Signal{Kind: kind})
@@ -53,9 +53,9 @@ func TestLogs(t *testing.T) {
 	now = now.Add(90 * time.Second)
 	// The second time the transition is in the database.
 	for _, after := range [][]timeline.Result{{timeline.Late}, {timeline.Missed, timeline.Late}} {
-		recent, err := mon.RecentPings(ctx, project.ID, ids, start, 100)
+		recent, err := mon.Views().RecentPings(ctx, project.ID(), ids, start, 100)
 		must(err)
-		transitions, err := mon.Transitions(ctx, ids, start)
+		transitions, err := mon.Views().Transitions(ctx, ids, start)
 		must(err)
 		logs := timeline.Logs(recent, transitions)
 		if len(logs) != 2 {
@@ -75,13 +75,13 @@ func TestLogs(t *testing.T) {
 			}
 		}
 		now = now.Add(30 * time.Second)
-		_, err = mon.Sweep(ctx)
+		err = mon.Tick(ctx)
 		must(err)
 	}
-	if recent, err := mon.RecentPings(ctx, project.ID, ids[:1], start, 1); err != nil || len(recent[a.ID]) != 1 {
+	if recent, err := mon.Views().RecentPings(ctx, project.ID(), ids[:1], start, 1); err != nil || len(recent[a.ID]) != 1 {
 		t.Errorf("of one ping: %+v, %v", recent, err)
 	}
-	if _, err := mon.RecentPings(ctx, uuid.New(), nil, start, 100); !errors.Is(err, checks.ErrNotFound) {
+	if _, err := mon.Views().RecentPings(ctx, uuid.New(), nil, start, 100); !errors.Is(err, checks.ErrNotFound) {
 		t.Errorf("of an unknown project: error %v", err)
 	}
 }

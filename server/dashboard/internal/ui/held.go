@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server"
 )
 
@@ -93,7 +93,7 @@ func (q *Request) takeHeld() error {
 	if errors.Is(err, server.ErrSignedOut) || err == nil && form.To != q.R.URL.RequestURI() {
 		return ErrBadForm
 	}
-	if errors.Is(err, monitor.ErrUnavailable) {
+	if errors.Is(err, checks.ErrUnavailable) {
 		return err
 	}
 	if err != nil {

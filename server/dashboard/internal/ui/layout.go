@@ -134,7 +134,7 @@ func (q *Request) RenderStatus(status int, name, title string, data any) error {
 		if other.ProjectID == q.Project.ID || q.Project.ID == uuid.Nil {
 			continue
 		}
-		if project, err := q.Mon.Project(q.Ctx(), other.ProjectID); err == nil {
+		if project, err := q.Mon.Projects().ByID(q.Ctx(), other.ProjectID); err == nil {
 			project.Name = words.Name(project.Name, "unnamed")
 			p.Others = append(p.Others, project)
 		}

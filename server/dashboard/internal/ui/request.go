@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/schedule"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server"
@@ -145,8 +144,9 @@ func (q *Request) openCheck(text string) (err error) {
 		return q.open(q.Check.ProjectID)
 	}
 	for _, p := range q.Access.Projects {
-		q.Check, err = q.Mon.CheckByUniqueKey(q.Ctx(), p.ProjectID, text)
+		found, err := q.Mon.Project(p.ProjectID).CheckByUniqueKey(q.Ctx(), text)
 		if err == nil {
+			q.Check = *found.Check
 			return q.open(p.ProjectID)
 		}
 		if !errors.Is(err, checks.ErrNotFound) {
@@ -163,7 +163,7 @@ func (q *Request) open(id uuid.UUID) (err error) {
 		return checks.ErrNotFound
 	}
 	q.Edit = access.Edit
-	q.Project, err = q.Mon.Project(q.Ctx(), id)
+	q.Project, err = q.Mon.Projects().ByID(q.Ctx(), id)
 	return err
 }
 
@@ -197,7 +197,7 @@ func (s *Site) fail(q *Request, err error) {
 		text = "This key has requested too many pages. Try again in " + verdict.Count(seconds, "second") + "."
 	case errors.Is(err, ErrBadForm):
 		status, title, text = http.StatusBadRequest, "Bad request", "The form could not be read. Go back and try again."
-	case errors.Is(err, monitor.ErrUnavailable):
+	case errors.Is(err, checks.ErrUnavailable):
 		status, title, text = http.StatusServiceUnavailable, "Temporarily unavailable", "The database is not responding. Try again in a moment."
 		s.logOutage(q, err)
 	default:

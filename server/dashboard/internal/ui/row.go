@@ -11,7 +11,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
-	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/verdict"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/timeline"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/words"
@@ -153,7 +152,7 @@ func (q *Request) Checks() ([]checks.Check, error) {
 			return list, nil
 		}
 	}
-	return q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
+	return q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
 }
 
 // Counts are how many checks, integrations and keys a project has.
@@ -163,14 +162,14 @@ type Counts struct {
 
 // Count counts what the project has.
 func (q *Request) Count() (Counts, error) {
-	list, err := q.Mon.Checks(q.Ctx(), q.Project.ID, monitor.CheckQuery{})
+	list, err := q.Mon.Views().Checks(q.Ctx(), q.Project.ID, checks.Query{})
 	if err != nil {
 		return Counts{}, err
 	}
-	available, err := q.Mon.Channels(q.Ctx(), q.Project.ID)
+	available, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
 	if err != nil {
 		return Counts{}, err
 	}
-	keys, err := q.Mon.Keys(q.Ctx(), q.Project.ID)
+	keys, err := q.Mon.Project(q.Project.ID).Keys(q.Ctx())
 	return Counts{len(list), len(available), len(keys)}, err
 }

@@ -75,8 +75,8 @@ type Site struct {
 // New returns a site without pages. The caller sets Authorize and ForgetKeys.
 func New(mon *monitor.Monitor, base baseurl.URL, c Config) (*Site, error) {
 	s := &Site{
-		Mon: mon, Config: c, base: base, URL: base.Text, Base: base.Path, secure: base.Scheme == "https", Seals: Seals{secret.New(mon.Secret, "dashboard_key")},
-		badgeSecret: secret.New(mon.Secret, "secret_key"),
+		Mon: mon, Config: c, base: base, URL: base.Text, Base: base.Path, secure: base.Scheme == "https", Seals: Seals{secret.New(mon.Installation().Secret, "dashboard_key")},
+		badgeSecret: secret.New(mon.Installation().Secret, "secret_key"),
 		Log:         c.Logger.With(slog.Group("rollcall", "component", "dashboard")),
 		Busy:        limit.NewRequests[uuid.UUID](12, 10, mon.Now),
 

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"bytes"
-	"cmp"
 	"compress/flate"
 	"encoding/json"
 	"errors"
@@ -289,14 +288,12 @@ func openUndo(q *Request) (record undoRecord, err error) {
 
 // undo undoes the change of one check. The error is checks.ErrChanged if the check has changed since.
 func (g undoGroup) undo(q *Request, id uuid.UUID) error {
-	if c, err := q.Mon.Check(q.Ctx(), id); err != nil || c.ProjectID != q.Project.ID {
-		return cmp.Or(err, checks.ErrNotFound)
-	}
+	project := q.Mon.Project(q.Project.ID)
 	if g.State != nil {
-		_, err := q.Mon.Restore(q.Ctx(), id, *g.State, g.At)
+		_, err := project.Restore(q.Ctx(), id, *g.State, g.At)
 		return err
 	}
-	_, err := q.Mon.UpdateFunc(q.Ctx(), id, func(c checks.Check) (checks.Spec, error) {
+	_, err := project.UpdateFunc(q.Ctx(), id, func(c checks.Check) (checks.Spec, error) {
 		if !g.After.same(c) {
 			return checks.Spec{}, checks.ErrChanged
 		}

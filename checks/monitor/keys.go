@@ -1,0 +1,35 @@
+package monitor
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/admin"
+)
+
+// Prefixes of API keys, and the length of a whole key in characters.
+const (
+	KeyPrefixReadWrite = admin.KeyPrefixReadWrite
+	KeyPrefixReadOnly  = admin.KeyPrefixReadOnly
+	KeyLength          = admin.KeyLength
+)
+
+// CreateKey creates an API key for the project and returns its text. The database stores only a hash of it.
+func (p *Project) CreateKey(ctx context.Context, readOnly bool) (text string, key checks.Key, err error) {
+	text, key, err = p.mon.admin.CreateKey(ctx, p.id, readOnly)
+	return text, key, p.about(err)
+}
+
+// Keys returns the API keys of the project, oldest first, without their texts.
+func (p *Project) Keys(ctx context.Context) ([]checks.Key, error) {
+	list, err := p.mon.admin.Keys(ctx, p.id)
+	return list, p.about(err)
+}
+
+// DeleteKey revokes an API key of the project. A server of another process accepts it for up to 5 seconds more. Error:
+// [checks.ErrNotFound].
+func (p *Project) DeleteKey(ctx context.Context, id uuid.UUID) error {
+	return about("key", id, p.mon.admin.DeleteKey(ctx, p.id, id))
+}

@@ -1,0 +1,77 @@
+package monitor
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// Views is what the pages and the badges of a server show: many checks at once, each with its state machine, and lookups by
+// the keys in public addresses. No query of it depends on the number of checks.
+type Views struct{ mon *Monitor }
+
+// Views returns what pages and badges show, for a server.
+func (m *Monitor) Views() *Views { return &Views{m} }
+
+// Checks returns the checks of a project that the query selects, oldest first. Error: [checks.ErrNotFound].
+func (v *Views) Checks(ctx context.Context, projectID uuid.UUID, q checks.Query) ([]checks.Check, error) {
+	list, err := v.mon.admin.Checks(ctx, projectID, q)
+	return list, about("project", projectID, err)
+}
+
+// CheckByBadgeKey returns the check with this badge key, in any project. Error: [checks.ErrNotFound].
+func (v *Views) CheckByBadgeKey(ctx context.Context, key uuid.UUID) (checks.Check, error) {
+	c, err := v.mon.admin.CheckByBadgeKey(ctx, key)
+	return c, about("check", "of a badge key", err) // which is a secret
+}
+
+// CheckIDBySlug returns the identifier of the check with a slug, in the project with the ping key. Errors:
+// [checks.ErrNotFound], [checks.ErrAmbiguousSlug], [checks.ErrUnavailable].
+func (v *Views) CheckIDBySlug(ctx context.Context, pingKey, slug string) (uuid.UUID, error) {
+	id, _, err := v.mon.admin.CheckIDBySlug(ctx, pingKey, slug, false, true)
+	return id, about("slug", slug, err)
+}
+
+// RecentPings returns the newest pings of checks of a project since an instant, newest first, with the number, kind, time,
+// run, exit status, duration and body size of each. It may return some that are older, but of no check more than most, nor
+// more than [Project.Pings] lists. A check without any is not in the map. The caller sees to it that the checks are in the
+// project. Error: [checks.ErrNotFound] for an unknown project.
+func (v *Views) RecentPings(ctx context.Context, projectID uuid.UUID, ids []uuid.UUID, since time.Time, most int) (map[uuid.UUID][]pings.Ping, error) {
+	project, err := v.mon.admin.CachedProject(ctx, projectID)
+	if err != nil {
+		return nil, about("project", projectID, err)
+	}
+	return v.mon.store.Pings(ctx, store.PingQuery{Checks: ids, Since: since, Limit: min(most, project.PingLimit()), Brief: true})
+}
+
+// LastDurations returns the duration of the last finished run of each check of a project. It leaves out a check if
+// several other pings followed that run. Error: [checks.ErrNotFound].
+func (v *Views) LastDurations(ctx context.Context, projectID uuid.UUID) (map[uuid.UUID]time.Duration, error) {
+	list, err := v.mon.history.LastDurations(ctx, projectID)
+	return list, about("project", projectID, v.mon.admin.Exists(ctx, projectID, len(list), err))
+}
+
+// Transitions returns, for each of the checks that has some, its transitions and pauses at or after an instant, by time.
+// Those of one instant are in the order in which they happened. What the clock has done and nobody has recorded yet is not
+// among them; see [checks.Check.Settle].
+func (v *Views) Transitions(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]checks.Transition, error) {
+	return v.mon.history.Transitions(ctx, ids, since)
+}
+
+// StatusPages returns the status pages of all projects, oldest first.
+func (v *Views) StatusPages(ctx context.Context) ([]checks.StatusPage, error) {
+	return v.mon.store.StatusPages(ctx, store.StatusPageFilter{})
+}
+
+// Kinds returns the kinds of channels that [Project.CreateChannel] accepts, with their settings.
+func (v *Views) Kinds() []channels.Type { return v.mon.admin.Types }
+
+// Configured returns nil if this monitor can send alerts to channels of a kind. Otherwise the error says why not, for
+// users: a *[channels.NotConfiguredError]. Another monitor on the database may be able to send them.
+func (v *Views) Configured(kind channels.Kind) error { return v.mon.courier.Configured(kind) }
