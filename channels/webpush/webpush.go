@@ -52,7 +52,7 @@ const (
 
 // Config configures the notifier. The zero value of a field means its default.
 type Config struct {
-	// Secret returns the secret that the server's key is made of, at least 32 bytes, such as that of Monitor.Secret. Each
+	// Secret returns the secret that the server's key is made of, at least 32 bytes, such as that of Installation.Secret of package monitor. Each
 	// subscription belongs to one key, so the secret must never change. A secret without an error is asked for once.
 	// Required.
 	Secret func(ctx context.Context) (string, error)

@@ -16,7 +16,7 @@
 //
 // Packages croncheck, gocroncheck, rivercheck and asynqcheck below this one report the jobs of robfig/cron, gocron, River
 // and asynq. A [Registry] keeps a check for each job: a *client.Client is one, and so is the result of
-// monitor.Monitor.Registry. For another scheduler, describe its jobs to [Sync] at every start, and run each by its
+// a *monitor.Project. For another scheduler, describe its jobs to [Sync] at every start, and run each by its
 // [Reporter]:
 //
 //	var entries []job.Entry

@@ -8,7 +8,7 @@ import (
 )
 
 // Registry keeps the checks of a scheduler's jobs in one project. A *client.Client is the Registry of its key's project,
-// and monitor.Monitor.Registry returns that of a project of an embedded monitor. A Registry is safe for concurrent use.
+// and a *monitor.Project that of a project in the same process. A Registry is safe for concurrent use.
 type Registry interface {
 	// Register creates or updates the check with the slug of spec and returns the reporter of its job. Call it at every
 	// start of a program and whenever a job changes.

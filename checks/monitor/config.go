@@ -47,7 +47,7 @@ type Config struct {
 	AlertLink func(c checks.Check, project string) string
 	// Observer receives events, for metrics. Default: none.
 	Observer Observer
-	// Job configures how [Monitor.Job] and [Monitor.Registry] report runs. BodyLimit is ignored: it is [MaxBody].
+	// Job configures how [Monitor.Job] and [Project.Register] report runs. BodyLimit is ignored: it is [MaxBody].
 	Job job.Config
 
 	// WatchEvery is how often [Monitor.Start] looks for overdue checks. Default: 1 second.

@@ -30,27 +30,42 @@
 // checks. [Monitor.Start] calls both, for each alert at least once, even across crashes: an alert leaves the outbox only
 // when the function or the notifier has returned without an error. [channels.Notification].ID lets a receiver drop
 // duplicates. Alerts about one check to one channel arrive in order. The monitor retries failed attempts for a day with
-// growing pauses. [Project.Deliveries] returns the history, and [Monitor.RetryDeliveries] retries alerts that were
+// growing pauses. [Project.Deliveries] returns the history, and [Project.RetryDeliveries] retries alerts that were
 // given up. A channel that hangs delays no other.
 //
 // At least one of the monitors that share a database needs notifiers. If none has any, alerts fail after
 // [DeliveryConfig].GiveUp. If one of them has OnAlert, it gets the alerts that any of them raises. After the last one with
 // OnAlert has stopped, the outbox takes alerts to it for another GiveUp at most.
 //
+// # Projects and servers
+//
+// A [Project] has the checks of one project and all that belongs to them, with the methods of a *client.Client: code for a
+// [checks.Manager] works on both. A [checks.Snapshot] of a monitor has its [checks.Check], the state machine.
+//
+// Servers ask for more: [Projects] are all projects with their accounts and keys, [Views] what pages show of many checks at
+// once, [Installation] what the servers on a database share, and [Vitals] whether this monitor works.
+//
+// # Transactions
+//
+// [Monitor.Ping] does not take part in a transaction of the program, not even on the same PostgreSQL. A ping locks the state of
+// its check until the commit, and shares that commit with the pings of others, who would wait for the program; what it changes
+// is cached by its revision and announced to subscribers right after the commit, and a rollback would take that back unseen.
+// Ping after the commit: a job whose transaction fails reports that failure.
+//
 // # Large bodies
 //
 // With [Config.Bodies], bodies larger than [Config.BodyThreshold] move to object storage. A body is committed with its
 // ping. [Monitor.Start] uploads it and clears it from the database only when the object is durable. Neither an outage of
-// the storage nor a crash loses a body, and [Monitor.PingBody] finds it at every moment. When a ping leaves the log or
+// the storage nor a crash loses a body, and [Project.PingBody] finds it at every moment. When a ping leaves the log or
 // its check is deleted, the monitor removes its object.
 //
 // # Changes
 //
 // [Monitor.Changes] says what has changed, so that a page or a cache reads again only what it must:
 //
-//	changes := mon.Changes(ctx, project.ID) // subscribe first
+//	changes := mon.Changes(ctx, project.ID()) // subscribe first
 //	for {
-//		render(mon.Checks(ctx, project.ID, monitor.CheckQuery{})) // then read
+//		render(project.Checks(ctx, checks.Query{})) // then read
 //		if _, open := <-changes; !open {
 //			return
 //		}
@@ -60,8 +75,8 @@
 //
 // While somebody subscribes, the monitor also hears of the changes of other processes within 2 seconds:
 //
-//   - On PostgreSQL each monitor announces its changes, at most twice a second while it takes pings. A monitor that does
-//     not Run announces other changes before the method returns, so that a process may end at once. One connection
+//   - On PostgreSQL each monitor announces its changes, at most twice a second while it takes pings. A monitor that is
+//     not started announces other changes before the method returns, so that a process may end at once. One connection
 //     outside of the pool listens. After an outage, and behind a connection pooler, changes arrive without details, as
 //     [Change].All.
 //   - On SQLite the changes of other processes arrive without details. Two monitors on one store in one process do not

@@ -72,7 +72,7 @@ func New(db *bun.DB) (*Store, error) {
 func (s *Store) Contract() store.Store { return s.database }
 
 // Close ends the use of the store. If package sqlite or postgres opened the database, Close closes it; a pool that the
-// program opened itself stays open. Let Monitor.Run return first.
+// program opened itself stays open. Call Monitor.Stop first.
 func (s *Store) Close() error {
 	s.database.listeners.stop()
 	s.database.checkpoints.running.Lock() // wait for the one that runs

@@ -26,7 +26,7 @@ const (
 )
 
 // Open opens the store in the database that a URL names, and migrates it; [ParseURL] says which URLs it takes. Close
-// the store when Monitor.Run has returned.
+// the store after Monitor.Stop.
 //
 // If the database is out of reach, the error is monitor.ErrUnavailable. See [sqlstore.Store.Migrate] for others, such
 // as [sqlstore.ErrOldServer] and [sqlstore.ErrEncoding]. No error shows the password.

@@ -26,7 +26,7 @@ const (
 )
 
 // Open opens the store in an SQLite file, which it creates if there is none, and migrates it. Close the store when
-// Monitor.Run has returned. The path may contain any character. Only the owner can read a new file, because it will hold
+// Monitor.Stop has returned. The path may contain any character. Only the owner can read a new file, because it will hold
 // the output of jobs. A file that root creates belongs to the owner of its directory.
 //
 // Open fails if the path is a directory or another kind of file, if its directory does not exist, if the file is
