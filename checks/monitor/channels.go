@@ -100,7 +100,7 @@ func (p *Project) TryChannel(ctx context.Context, c channels.Channel) error {
 	}
 	c.ProjectID = p.id
 	if c.Settings, err = p.mon.admin.ValidSettings(available, c, c.Settings); err != nil {
-		return p.about(err)
+		return err // for users, as that of the notifier
 	}
 	available = slices.DeleteFunc(available, func(old channels.Channel) bool { return old.ID == c.ID })
 	return p.mon.courier.Try(ctx, project, append(available, c), c.ID)

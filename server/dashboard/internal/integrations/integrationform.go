@@ -358,10 +358,10 @@ func refuse(q *ui.Request, view integrationForm, form url.Values, err error) err
 	shown := func(text string) string { return channels.Redact(text, secrets...) }
 	named, isName := errors.AsType[*checks.FieldError](err)
 	setting, isSetting := errors.AsType[*channels.SettingError](err)
-	_, isLacking := errors.AsType[*channels.NotConfiguredError](err)
+	lacking, isLacking := errors.AsType[*channels.NotConfiguredError](err)
 	switch {
 	case isLacking:
-		view.Problem = not + ": " + lacks(err) + "."
+		view.Problem = not + ": " + lacks(lacking) + "."
 	case isName:
 		view.Problem, view.NameProblem = not+".", shown("The name "+named.Reason+".")
 	case isSetting:
