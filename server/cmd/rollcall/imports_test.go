@@ -71,9 +71,9 @@ func TestImportDirection(t *testing.T) {
 		"client/wire":                {"checks"},
 		"client":                     append([]string{"checks", "checks/job", "client/wire"}, leaves...),
 		"client/target":              append([]string{"checks", "checks/declare", "client"}, leaves...),
-		"client/healthchecks":        {"checks", "checks/declare", "client"},
+		"client/healthchecks":        {"checks", "checks/declare", "checks/monitor", "client"},
 
-		"checks/monitor/monitortest": {"channels", "checks/monitor", "checks/sqlstore", "checks/sqlstore/sqlite"},
+		"checks/monitor/monitortest": {"channels", "checks", "checks/internal/background", "checks/monitor", "checks/sqlstore", "checks/sqlstore/sqlite"},
 
 		"channels/message":  {"channels"},
 		"channels/outbound": {"channels", "channels/message"},
