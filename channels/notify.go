@@ -83,9 +83,12 @@ type Notification struct {
 	// At is when the status changed, in UTC.
 	At   time.Time
 	Ping Ping
-	// Reason says why the status changed, in a few words of English. After a failure, the line of the job's output that says
-	// why follows, which may hold any markup: "the job reported a failure, exit status 2: disk full".
+	// Reason says why the status changed, in a few words of English: "the job reported a failure, exit status 2". It holds
+	// no text from jobs, so that templates may put it between quotes.
 	Reason string
+	// Cause is the line of the job's output that says why the job failed, or "" if the output does not say. It may hold any
+	// markup and quotes.
+	Cause string
 	// Verdict says since when the check has its status and why, in sentences with dates in the zone of the check. It may
 	// hold any markup, and is empty if nothing is known.
 	Verdict string

@@ -21,7 +21,7 @@ import (
 func down() channels.Notification {
 	at := time.Date(2026, 3, 15, 4, 0, 0, 0, time.UTC)
 	return channels.Notification{
-		ID: "n1", Incident: "i1", Status: channels.Down, At: at, Reason: "exit status 3",
+		ID: "n1", Incident: "i1", Status: channels.Down, At: at, Reason: "exit status 3", Cause: "disk <full>",
 		Check: channels.Check{
 			ID: uuid.MustParse("5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f"), Name: "nightly backup", Slug: "nightly",
 			Tags: []string{"db", "prod"}, Desc: "Copies /home.\nCall Žanis.", Project: "backups", Timing: "0 3 * * * (Europe/Riga), 1 hour of grace",
@@ -86,7 +86,7 @@ func TestMessage(t *testing.T) {
 	equal(t, "subject", body.Subject, "DOWN: nightly backup")
 	const want = `“nightly backup” is DOWN.
 
-Reason:       exit status 3
+Reason:       exit status 3: disk <full>
 Since:        Sun, 15 Mar 2026 04:00:00 UTC
 Last ping:    Sun, 15 Mar 2026 04:00:00 UTC (fail, exit status 3, took 41 s)
 Expected:     0 3 * * * (Europe/Riga), 1 hour of grace

@@ -166,7 +166,7 @@ func rows(n channels.Notification) []row {
 		downFor = message.Duration(n.DownFor)
 	}
 	list := []row{
-		{"Reason", line(n.Reason)},
+		{"Reason", line(message.Reason(n))},
 		{"Since", formatTime(n.At)},
 		{"Up again", formatTime(n.Over)},
 		{"Was down for", downFor},

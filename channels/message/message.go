@@ -221,6 +221,15 @@ func (r renderer) verdict(n channels.Notification, limit int) string {
 	return r.change(n, min(limit, maxValue))
 }
 
+// Reason returns why the status changed with the line of the output that says why, such as "the job reported a failure,
+// exit status 2: disk full". It may hold any markup.
+func Reason(n channels.Notification) string {
+	if n.Cause == "" {
+		return n.Reason
+	}
+	return n.Reason + ": " + n.Cause
+}
+
 // change returns since when and why, on one line.
 func (r renderer) change(n channels.Notification, limit int) string {
 	text := "Down since " + instant(n.At)
@@ -233,7 +242,7 @@ func (r renderer) change(n channels.Notification, limit int) string {
 			text += ", after " + Duration(n.DownFor)
 		}
 	}
-	if reason := r.line(n.Reason, limit); reason != "" {
+	if reason := r.line(Reason(n), limit); reason != "" {
 		text += ": " + reason
 	}
 	if !n.Over.IsZero() {

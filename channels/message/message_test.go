@@ -90,6 +90,8 @@ func TestText(t *testing.T) {
 		{"down", down(), first + tail + url},
 		{"up", up(), "Up since 2026-03-15 06:05:00 UTC, after 2 hours 5 minutes: success was signalled.\n" +
 			"Last ping: success at 2026-03-15 06:05:00 UTC, exit status 0\n" + tail + url},
+		{"cause", with(down(), func(n *channels.Notification) { n.Cause = "tar: disk full" }),
+			strings.Replace(first, "time.", "time: tar: disk full.", 1) + tail + url},
 		{"over", with(down(), func(n *channels.Notification) { n.Over = at(4, 30) }),
 			strings.Replace(first, "time.", "time; up again since 2026-03-15 04:30:00 UTC.", 1) + tail + url},
 		{"test", with(down(), func(n *channels.Notification) { n.Test = true }),

@@ -13,7 +13,7 @@
 //
 //	{
 //	  "id": "…", "status": "down", "title": "DOWN: nightly backup", "text": "Down since …",
-//	  "at": "2026-03-15T04:00:00Z", "reason": "…", "down_for": 0, "reminder": 0, "over": null, "test": false,
+//	  "at": "2026-03-15T04:00:00Z", "reason": "…", "cause": "…", "down_for": 0, "reminder": 0, "over": null, "test": false,
 //	  "check": {"uuid": "…", "name": "nightly backup", "slug": "…", "tags": "…", "project": "…", "url": "…"}
 //	}
 //
@@ -139,6 +139,7 @@ type document struct {
 	Text     string          `json:"text"`
 	At       time.Time       `json:"at"`
 	Reason   string          `json:"reason"`
+	Cause    string          `json:"cause"`
 	DownFor  int64           `json:"down_for"`
 	Reminder int             `json:"reminder"`
 	Over     *time.Time      `json:"over"`
@@ -161,7 +162,7 @@ func payload(settings map[string]string, n channels.Notification) ([]byte, error
 		return []byte(title + "\n" + text), nil
 	}
 	d := document{
-		ID: n.ID, Status: n.Status, Title: title, Text: text, At: n.At.UTC(), Reason: n.Reason,
+		ID: n.ID, Status: n.Status, Title: title, Text: text, At: n.At.UTC(), Reason: n.Reason, Cause: n.Cause,
 		DownFor: int64(n.DownFor / time.Second), Reminder: n.Reminder, Test: n.Test,
 		Check: check{n.Check.ID, n.Check.Name, n.Check.Slug, strings.Join(n.Check.Tags, " "), n.Check.Project, n.Check.URL},
 	}

@@ -101,7 +101,7 @@ func outage() (down, reminder, up channels.Notification) {
 		Check:  channels.Check{ID: id, Name: `nightly "ž" 😀`, Slug: "backup", Tags: []string{"a", "b"}, Project: "Ops", URL: "https://h/c/1"},
 		Status: channels.Down,
 		At:     time.Date(2026, time.March, 15, 4, 0, 0, 0, time.UTC),
-		Reason: "no ping in time",
+		Reason: "no ping in time", Cause: "disk full",
 	}
 	reminder, up = down, down
 	reminder.ID, reminder.Reminder = "n-2", 1
@@ -120,7 +120,7 @@ func TestOutage(t *testing.T) {
 		}
 		title, text := message.Render(n, nil, 0)
 		want := map[string]any{
-			"id": n.ID, "status": string(n.Status), "title": title, "text": text, "at": "2026-03-15T04:00:00Z", "reason": n.Reason,
+			"id": n.ID, "status": string(n.Status), "title": title, "text": text, "at": "2026-03-15T04:00:00Z", "reason": n.Reason, "cause": n.Cause,
 			"down_for": n.DownFor.Seconds(), "reminder": float64(n.Reminder), "over": nil, "test": false,
 			"check": map[string]any{"uuid": id.String(), "name": n.Check.Name, "slug": "backup", "tags": "a b", "project": "Ops",
 				"url": "https://h/c/1"},

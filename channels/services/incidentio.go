@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/channels/message"
 )
 
 func incidentioService() service {
@@ -31,7 +32,7 @@ func sendIncidentio(ctx context.Context, m *delivery, key string) error {
 		"title": m.title, "description": codeBlock(m.text), "deduplication_key": key, "status": "firing",
 		"metadata": map[string]any{
 			"check": m.n.Check.Name, "slug": m.n.Check.Slug, "project": m.n.Check.Project,
-			"tags": append([]string{}, m.n.Check.Tags...), "reason": m.n.Reason,
+			"tags": append([]string{}, m.n.Check.Tags...), "reason": message.Reason(m.n),
 		},
 	}
 	if m.isUp() {

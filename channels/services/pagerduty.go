@@ -89,7 +89,7 @@ func pagerdutyDetails(m *delivery) map[string]any {
 	details := map[string]any{"text": m.text}
 	for name, value := range map[string]string{
 		"check": n.Check.Name, "uuid": n.Check.ID.String(), "slug": n.Check.Slug, "tags": strings.Join(n.Check.Tags, " "),
-		"project": n.Check.Project, "expected": n.Check.Timing, "reason": n.Reason, "last_ping_kind": n.Ping.Kind,
+		"project": n.Check.Project, "expected": n.Check.Timing, "reason": message.Reason(n), "last_ping_kind": n.Ping.Kind,
 	} {
 		if value != "" {
 			details[name] = value

@@ -15,6 +15,7 @@
 //	PROJECT        name of the project
 //	STATUS         up or down
 //	REASON         why, in a few words
+//	CAUSE          the line of the job's output that says why it failed
 //	AT             when the status changed, such as 2026-01-02T03:04:05+00:00
 //	DOWN_FOR       how many seconds the check was down; 0 if it is down
 //	REMINDER       0, or the number of the reminder that the check is still down

@@ -35,6 +35,7 @@ func environment(n channels.Notification) []string {
 		{"PROJECT", n.Check.Project},
 		{"STATUS", string(n.Status)},
 		{"REASON", n.Reason},
+		{"CAUSE", n.Cause},
 		{"AT", formatTime(n.At)},
 		{"DOWN_FOR", strconv.FormatInt(int64(n.DownFor/time.Second), 10)},
 		{"REMINDER", strconv.Itoa(n.Reminder)},

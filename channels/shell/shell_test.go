@@ -23,7 +23,7 @@ import (
 func down() channels.Notification {
 	at := time.Date(2026, 3, 15, 4, 0, 0, 0, time.UTC)
 	return channels.Notification{
-		ID: "n1", Incident: "i1", Status: channels.Down, At: at, Reason: "exit status 3", Reminder: 2, Over: at.Add(time.Hour),
+		ID: "n1", Incident: "i1", Status: channels.Down, At: at, Reason: "exit status 3", Cause: "disk full", Reminder: 2, Over: at.Add(time.Hour),
 		Check: channels.Check{
 			ID: uuid.MustParse("5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f"), Name: "nightly", Slug: "n", Tags: []string{"a", "b"}, Desc: "two\nlines",
 			Project: "backups", Timing: "every hour", URL: "https://example.org/",
@@ -60,7 +60,7 @@ func equal(t *testing.T, what string, got, want any) {
 
 func TestEnvironment(t *testing.T) {
 	t.Setenv("ROLLCALL_SECRET_KEY", "s3cret")
-	const list = "for v in CHECK_NAME CHECK_SLUG CHECK_UUID CHECK_TAGS CHECK_DESC CHECK_TIMING CHECK_URL PROJECT STATUS REASON AT DOWN_FOR " +
+	const list = "for v in CHECK_NAME CHECK_SLUG CHECK_UUID CHECK_TAGS CHECK_DESC CHECK_TIMING CHECK_URL PROJECT STATUS REASON CAUSE AT DOWN_FOR " +
 		"REMINDER OVER LAST_PING PING_KIND EXIT_STATUS DURATION BODY_END ALERT_ID INCIDENT TEST; do eval \"echo $v=\\\"\\${$v-unset}\\\"\"; done > $HOME/out; pwd >> $HOME/out"
 	got, err := notify(t, down(), list)
 	if err != nil {
@@ -77,6 +77,7 @@ CHECK_URL=https://example.org/
 PROJECT=backups
 STATUS=down
 REASON=exit status 3
+CAUSE=disk full
 AT=2026-03-15T04:00:00+00:00
 DOWN_FOR=0
 REMINDER=2

@@ -23,7 +23,8 @@
 //	$TAGS                   the tags, separated by spaces
 //	$TAG1, $TAG2, ...       one tag; empty if there are fewer
 //	$STATUS                 up or down
-//	$REASON                 why, in a few words
+//	$REASON                 why, in a few fixed words, such as: the job reported a failure, exit status 2
+//	$CAUSE                  the line of the job's output that says why it failed; empty if there is none
 //	$NOW                    the current time, such as 2026-01-02T03:04:05+00:00
 //	$AT                     when the status changed, in the same form
 //	$DOWNFOR                how many seconds the check was down; 0 if it is down
@@ -55,6 +56,7 @@
 //	  "status": "down",         // or up
 //	  "at": "2026-01-02T03:04:05+00:00",
 //	  "reason": "...",
+//	  "cause": "...",           // the line of the job's output that says why it failed, or ""
 //	  "check": {
 //	    "uuid", "name", "slug", "tags", "desc", "project", "timing", "url",  // texts
 //	    "n_pings": 12, "status": "down", "last_ping": "..."                  // or null

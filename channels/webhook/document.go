@@ -19,6 +19,7 @@ type document struct {
 	Status   channels.Status  `json:"status"`
 	At       *string          `json:"at"`
 	Reason   string           `json:"reason"`
+	Cause    string           `json:"cause"`
 	Check    checkDocument    `json:"check"`
 	Ping     *pingDocument    `json:"ping"`
 	DownFor  int64            `json:"down_for"`
@@ -60,7 +61,7 @@ type changeDocument struct {
 func newDocument(n channels.Notification) document {
 	d := document{
 		ID: n.ID, Incident: n.Incident, Type: "check." + string(n.Status), Status: n.Status, At: formatTime(n.At),
-		Reason: n.Reason, Check: newCheckDocument(n), DownFor: int64(n.DownFor / time.Second), Reminder: n.Reminder,
+		Reason: n.Reason, Cause: n.Cause, Check: newCheckDocument(n), DownFor: int64(n.DownFor / time.Second), Reminder: n.Reminder,
 		Over: formatTime(n.Over), Earlier: make([]changeDocument, len(n.Earlier)), Test: n.Test,
 	}
 	if p := n.Ping; !p.At.IsZero() {

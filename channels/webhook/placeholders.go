@@ -48,6 +48,7 @@ func (p *placeholders) fill() {
 	set("TAGS", strings.Join(n.Check.Tags, " "))
 	set("STATUS", string(n.Status))
 	set("REASON", n.Reason)
+	set("CAUSE", n.Cause)
 	set("NOW", p.now.Format(timeFormat))
 	set("AT", n.At.UTC().Format(timeFormat))
 	set("BODY", strings.ToValidUTF8(string(n.Ping.Body), "\ufffd"))

@@ -25,7 +25,7 @@ var now = time.Date(2026, 3, 15, 4, 1, 2, 345, time.UTC)
 
 func down() channels.Notification {
 	return channels.Notification{
-		ID: "n1", Incident: "i1", Status: channels.Down, At: now.Add(-time.Minute), Reason: "exit status 3",
+		ID: "n1", Incident: "i1", Status: channels.Down, At: now.Add(-time.Minute), Reason: "exit status 3", Cause: `tar: "/b": full`,
 		Check: channels.Check{
 			ID: uuid.MustParse("5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f"), Name: "nightly backup", Slug: "nightly",
 			Tags: []string{"db", "", "prod"}, Desc: "Copies /home.", Project: "backups", Timing: "every hour", NPings: 12,
@@ -98,7 +98,7 @@ func TestDefaultDocument(t *testing.T) {
 	n.Earlier = []channels.Change{{Status: channels.Up, At: now, Reason: "ping"}}
 	n.Over, n.Reminder, n.Test = now, 2, true
 	got := send(t, n, settings{"url_down": "http://receiver/"})
-	const want = `{"id":"n1","incident":"i1","type":"check.down","status":"down","at":"2026-03-15T04:00:02+00:00","reason":"exit status 3",` +
+	const want = `{"id":"n1","incident":"i1","type":"check.down","status":"down","at":"2026-03-15T04:00:02+00:00","reason":"exit status 3","cause":"tar: \"/b\": full",` +
 		`"check":{"uuid":"5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f","name":"nightly backup","slug":"nightly","tags":"db  prod","desc":"Copies /home.",` +
 		`"project":"backups","timing":"every hour","n_pings":12,"status":"down","last_ping":"2026-03-15T04:00:02+00:00",` +
 		`"url":"https://rollcall.example.org/api/v3/checks/x"},` +
@@ -153,6 +153,7 @@ func TestDirections(t *testing.T) {
 func TestPlaceholders(t *testing.T) {
 	tests := []struct{ template, want string }{
 		{"$NAME|$SLUG|$PROJECT|$STATUS|$REASON", "nightly backup|nightly|backups|down|exit status 3"},
+		{`{"text": "$REASON", "why": $CAUSE_JSON} $CAUSE`, `{"text": "exit status 3", "why": "tar: \"/b\": full"} tar: "/b": full`},
 		{"$UUID $CODE", "5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f 5c1ae2b0-0d6b-4b5c-8a44-4d0a4a0f0f0f"},
 		{"$TAGS|$TAG1|$TAG2|$TAG3|$TAG10|$TAG0|$TAG", "db  prod|db|prod|||$TAG0|$TAG"},
 		{"$NOW $AT", "2026-03-15T04:01:02+00:00 2026-03-15T04:00:02+00:00"},

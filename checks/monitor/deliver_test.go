@@ -186,7 +186,7 @@ func TestDeliver(t *testing.T) {
 			Timeout: new(time.Hour), Grace: new(10 * time.Minute)})
 		o.deliver(t)
 		o.clock.Advance(time.Minute)
-		_, err := o.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Failure, ExitStatus: new(3), Body: []byte("disk full")})
+		_, err := o.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Failure, ExitStatus: new(3), Body: []byte(`disk "b" full`)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,9 +198,9 @@ func TestDeliver(t *testing.T) {
 		down := channels.Notification{
 			Check: channels.Check{ID: c.ID, Name: "backup", Slug: "b", Tags: []string{"x", "y"}, Desc: "d", Project: "p",
 				Timing: "every hour, 10 minutes of grace", NPings: 1, URL: "https://example.org/p/" + c.UniqueKey()},
-			Status: channels.Down, At: failed, Reason: "the job reported a failure, exit status 3: disk full",
-			Verdict: "Down since 1 Mar 12:01 UTC. The job reported a failure with exit status 3: “disk full”.",
-			Ping:    channels.Ping{At: failed, Kind: "fail", ExitStatus: new(3), Body: []byte("disk full"), End: []byte("disk full")},
+			Status: channels.Down, At: failed, Reason: "the job reported a failure, exit status 3", Cause: `disk "b" full`,
+			Verdict: "Down since 1 Mar 12:01 UTC. The job reported a failure with exit status 3: “disk \"b\" full”.",
+			Ping:    channels.Ping{At: failed, Kind: "fail", ExitStatus: new(3), Body: []byte(`disk "b" full`), End: []byte(`disk "b" full`)},
 		}
 		o.clock.Advance(time.Hour)
 		o.ping(t, c.ID, pings.Success)
@@ -208,7 +208,7 @@ func TestDeliver(t *testing.T) {
 			t.Errorf("%d sent, %v", n, err)
 		}
 		up := down
-		up.Status, up.Reason = channels.Up, "the job reported success"
+		up.Status, up.Reason, up.Cause = channels.Up, "the job reported success", ""
 		up.Verdict = "Up since 1 Mar 13:01, after 1 h down. Next run due on 1 Mar 14:01 UTC."
 		up.At = failed.Add(time.Hour + time.Second)
 		up.Check.NPings, up.DownFor = 2, time.Hour+time.Second

@@ -153,9 +153,9 @@ func TestAlertCause(t *testing.T) {
 		_, err = o.Deliver(t.Context())
 		must(t, err)
 		notes := o.all()
-		if n := notes[len(notes)-1]; n.Reason != "the job reported a failure, exit status 1: OSError: disk full" ||
+		if n := notes[len(notes)-1]; n.Reason != "the job reported a failure, exit status 1" || n.Cause != "OSError: disk full" ||
 			!strings.Contains(n.Verdict, "with exit status 1: “OSError: disk full”; last success") {
-			t.Errorf("reason %q, verdict %q", n.Reason, n.Verdict)
+			t.Errorf("reason %q, cause %q, verdict %q", n.Reason, n.Cause, n.Verdict)
 		}
 	})
 }

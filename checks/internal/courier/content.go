@@ -34,10 +34,13 @@ func (c *Courier) notification(ctx context.Context, a store.Alert, say func(outp
 		Status:   status(a.Flip.Up),
 		At:       a.Flip.At,
 		Ping:     channels.Ping{At: a.Ping.At, Kind: string(a.Ping.Kind), ExitStatus: a.Ping.ExitStatus},
-		Reason:   reasonText(a.Flip, withBody(a.Ping, output)),
+		Reason:   reasonText(a.Flip, a.Ping),
 		Verdict:  say(output),
 		Reminder: a.Reminder,
 		Done:     a.Done,
+	}
+	if causedBy(a.Flip, a.Ping) {
+		n.Cause = verdict.Cause(withBody(a.Ping, output))
 	}
 	down := a.Flip.At
 	switch {
@@ -53,7 +56,7 @@ func (c *Courier) notification(ctx context.Context, a store.Alert, say func(outp
 	}
 	n.Incident = incidentID(a.Check.ID, down)
 	if a.Close != "" {
-		n.Closed, n.Status, n.Reason, n.Verdict = true, channels.Up, a.Close, ""
+		n.Closed, n.Status, n.Reason, n.Cause, n.Verdict = true, channels.Up, a.Close, "", ""
 		if !a.Flip.Up {
 			n.At, n.Over = a.CreatedAt, time.Time{}
 			n.DownFor = max(0, n.At.Sub(down))
@@ -172,8 +175,12 @@ func incidentID(check uuid.UUID, down time.Time) string {
 	return uuid.NewSHA1(check, fmt.Appendf(nil, "incident/%d", down.UnixMicro())).String()
 }
 
-// reasonText says why a check went up or down. It includes the exit status of the last ping and what its body says, if
-// that ping caused the flip.
+// causedBy reports whether a check went down because of the failure that its last ping reported.
+func causedBy(flip store.AlertFlip, last pings.Ping) bool {
+	return flip.Reason == flips.Failure && last.Kind == pings.Failure && last.At.Equal(flip.At)
+}
+
+// reasonText says why a check went up or down. It includes the exit status of the last ping if that ping caused the flip.
 func reasonText(flip store.AlertFlip, last pings.Ping) string {
 	switch flip.Reason {
 	case flips.Success:
@@ -183,17 +190,10 @@ func reasonText(flip store.AlertFlip, last pings.Ping) string {
 	case flips.Overrun:
 		return "a run took too long"
 	case flips.Failure:
-		text := "the job reported a failure"
-		if last.Kind != pings.Failure || !last.At.Equal(flip.At) {
-			return text
+		if causedBy(flip, last) && last.ExitStatus != nil {
+			return fmt.Sprintf("the job reported a failure, exit status %d", *last.ExitStatus)
 		}
-		if last.ExitStatus != nil {
-			text += fmt.Sprintf(", exit status %d", *last.ExitStatus)
-		}
-		if why := verdict.Cause(last); why != "" {
-			text += ": " + why
-		}
-		return text
+		return "the job reported a failure"
 	}
 	return string(flip.Reason)
 }

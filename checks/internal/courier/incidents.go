@@ -229,7 +229,7 @@ func (c *Courier) report(ctx context.Context, keeper channels.IncidentNotifier, 
 		return tx.SaveIncident(ctx, current)
 	})
 	if closed && open != "" { // the refresh may have opened it again
-		n.Status, n.Closed, n.Reason, n.Verdict = channels.Up, true, "the check is up", ""
+		n.Status, n.Closed, n.Reason, n.Cause, n.Verdict = channels.Up, true, "the check is up", "", ""
 		_, again := c.reportTo(ctx, keeper, i, open, n)
 		err = cmp.Or(err, again)
 	}
