@@ -1,9 +1,13 @@
 package lists
 
 import (
+	"html/template"
 	"slices"
 	"strconv"
 
+	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 )
@@ -13,15 +17,35 @@ type checksView struct {
 	ui.Summary
 	Query listQuery
 	Rows  []ui.Row
+	// Body is the body of the table, made of Rows.
+	Body template.HTML
 	// matching are the checks that the query selects, on all pages. From is the number of the first on this one.
 	matching []ui.Row
 	From     int
 	More     bool
-	Tags     []string
+	// Folded counts the healthy checks that are left out, and At is the row before which they would be.
+	Folded, At int
+	folded     int // on any page
+	// Nobody counts the checks of the project that alert nobody.
+	Nobody int
+	Tags   []string
+}
+
+const (
+	// pageSize is how many checks a page of the list shows.
+	pageSize = 1000
+	// foldFrom is from how many healthy checks on a list that nobody has filtered or sorted folds them.
+	foldFrom = 21
+)
+
+// openLists is what lists remember from page to page.
+type openLists struct {
+	reasons reasons
+	rows    rowSets
 }
 
 // checksPage shows the checks of a project.
-func checksPage(q *ui.Request) error {
+func (o *openLists) checksPage(q *ui.Request) error {
 	list, err := q.Checks()
 	if err != nil {
 		return err
@@ -30,9 +54,29 @@ func checksPage(q *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	from := min((view.Query.Page-1)*pageSize, len(view.matching))
-	to := min(from+pageSize, len(view.matching))
-	view.Rows, view.From, view.More = view.matching[from:to], from+1, to < len(view.matching)
+	shown := view.matching
+	if !view.Query.All && !view.Query.Filtered() && view.Query.Sort == "" && view.Up >= foldFrom {
+		at := slices.IndexFunc(shown, func(r ui.Row) bool { return r.Status == checks.StatusUp })
+		view.Folded, view.folded, view.At = view.Up, view.Up, at
+		shown = slices.Delete(slices.Clone(shown), at, at+view.Up)
+	}
+	from := min((view.Query.Page-1)*pageSize, len(shown))
+	to := min(from+pageSize, len(shown))
+	view.Rows, view.From, view.More = shown[from:to], from+1, to < len(shown)
+	if view.Folded > 0 && (view.At < from || view.At > to) {
+		view.Folded = 0
+	}
+	view.At = max(view.At-from, 0)
+	if err := o.reasons.explain(q, view.Rows, list); err != nil {
+		return err
+	}
+	rows := tableRows(&view, q.Edit, q.Base, q.Mon.Now())
+	token := o.rows.add(rows)
+	var before *rowSet
+	if q.Refresh {
+		before = o.rows.find(q.R.Header.Get(ui.RowsHeader))
+	}
+	view.Body = body(rows, before, token)
 	return q.Render("checks", "Checks", view)
 }
 
@@ -43,11 +87,39 @@ func find(q *ui.Request, list []checks.Check) (view checksView, err error) {
 	if err != nil {
 		return view, err
 	}
-	view = checksView{Summary: ui.Summarize(rows, now), Query: parseListQuery(q.R.URL.Query()), Tags: tagsOf(rows)}
-	view.matching = slices.DeleteFunc(rows, func(r ui.Row) bool { return !view.Query.match(r) })
-	slices.SortStableFunc(view.matching, sortings[view.Query.Sort])
+	available, err := q.Mon.Project(q.Project.ID).Channels(q.Ctx())
+	if err != nil {
+		return view, err
+	}
+	reaches := reaching(available)
+	for i, c := range list {
+		if !slices.ContainsFunc(c.Channels, func(id uuid.UUID) bool { return reaches[id] }) {
+			rows[i].Nobody = true
+			view.Nobody++
+		}
+	}
+	view.Summary, view.Query, view.Tags = ui.Summarize(rows, now), parseListQuery(q.R.URL.Query()), tagsOf(rows)
+	view.matching = slices.DeleteFunc(rows, func(r ui.Row) bool { return !view.Query.match(r, q.Project.PingKey) })
+	view.Query.sort(view.matching)
 	return view, nil
 }
+
+// reaching returns the channels through which an alert about a check that goes down reaches somebody, also through groups.
+func reaching(available []channels.Channel) map[uuid.UUID]bool {
+	reaches := map[uuid.UUID]bool{}
+	for _, c := range available {
+		reaches[c.ID] = c.Kind != channels.Group && c.Wants(channels.Down)
+	}
+	for _, c := range available {
+		if c.Kind == channels.Group {
+			reaches[c.ID] = c.Wants(channels.Down) && slices.ContainsFunc(channels.GroupMembers(c), func(id uuid.UUID) bool { return reaches[id] })
+		}
+	}
+	return reaches
+}
+
+// Listed counts the rows of all pages.
+func (v checksView) Listed() int { return len(v.matching) - v.folded }
 
 // Matches counts the checks that the query selects, on all pages.
 func (v checksView) Matches() int { return len(v.matching) }

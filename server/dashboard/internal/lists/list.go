@@ -3,6 +3,7 @@ package lists
 import (
 	"cmp"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,25 +15,53 @@ import (
 // listQuery is what the address of the list says: which checks, and in which order.
 type listQuery struct {
 	ui.Search
-	State string // the word of a state, or ""
-	Tag   string
-	Sort  string // one of the keys of sortings
-	Page  int    // from 1 on
-}
+	State  string // the word of a state, or ""
+	Tag    string
+	Nobody bool   // only checks that alert nobody
+	Sort   string // one of the keys of sortings, after "-" for the other way; "" for that of a list that nobody has sorted
+	All    bool   // healthy checks are not folded
+	Page   int    // from 1 on
 
-// pageSize is how many checks a page of the list shows.
-const pageSize = 1000
+	id, pingKey, slug string // what the text names if it has an identifier or the address of a check
+}
 
 func parseListQuery(v url.Values) listQuery {
 	q := listQuery{Search: ui.NewSearch(v.Get("q")), State: v.Get("state"), Tag: v.Get("tag"), Sort: v.Get("sort")}
-	if _, ok := sortings[q.Sort]; !ok {
+	if _, ok := sortings[strings.TrimPrefix(q.Sort, "-")]; !ok || q.Sort == "state" {
 		q.Sort = ""
+	}
+	q.Nobody, q.All = v.Get("reach") == "nobody", v.Get("all") == "1"
+	text := strings.ToLower(q.Text)
+	if q.id = identifier.FindString(text); q.id == "" {
+		if found := slugAddress.FindStringSubmatch(text); found != nil {
+			q.pingKey, q.slug = found[1], found[2]
+		}
 	}
 	if q.Page, _ = strconv.Atoi(v.Get("page")); q.Page < 1 {
 		q.Page = 1
 	}
 	return q
 }
+
+// identifier is the UUID or the unique key of a check. slugAddress is the end of its address with a slug, also by e-mail.
+var (
+	identifier  = regexp.MustCompile(`\b([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{40})\b`)
+	slugAddress = regexp.MustCompile(`\b([0-9a-z]{22})[/+]([a-z0-9_-]+)`)
+)
+
+// names reports whether the text names checks, and whether a row is one of them.
+func (q listQuery) names(r ui.Row, pingKey string) (named, is bool) {
+	switch {
+	case q.id != "":
+		return true, q.id == r.ID.String() || q.id == r.Key
+	case q.slug != "":
+		return true, q.pingKey == pingKey && q.slug == r.Slug
+	}
+	return false, false
+}
+
+// Elsewhere reports whether the text is the address of a check with a slug in another project.
+func (q listQuery) Elsewhere(pingKey string) bool { return q.slug != "" && q.pingKey != pingKey }
 
 // With returns the query of an address with one value changed, for links. The first page follows from every change but
 // that of the page.
@@ -46,16 +75,50 @@ func (q listQuery) With(name, value string) string {
 	set("q", q.Text)
 	set("state", q.State)
 	set("tag", q.Tag)
+	if q.Nobody {
+		set("reach", "nobody")
+	}
 	set("sort", q.Sort)
+	if q.All {
+		set("all", "1")
+	}
 	v.Del(name)
 	set(name, value)
 	return "?" + v.Encode()
 }
 
-// Filtered reports whether the query leaves out some checks.
-func (q listQuery) Filtered() bool { return q.Text != "" || q.State != "" || q.Tag != "" }
+// By returns the query of an address for a column: sorted by it, or the other way if it is already.
+func (q listQuery) By(column string) string {
+	if column == "state" {
+		return q.With("sort", map[bool]string{true: "-state"}[q.Sort == ""])
+	}
+	if q.Sort == column {
+		column = "-" + column
+	}
+	return q.With("sort", column)
+}
 
-func (q listQuery) match(r ui.Row) bool {
+// Order is the aria-sort of a column.
+func (q listQuery) Order(column string) string {
+	switch q.Sort {
+	case column, map[bool]string{true: "", false: column}[column == "state"]:
+		return "ascending"
+	case "-" + column:
+		return "descending"
+	}
+	return "none"
+}
+
+// Filtered reports whether the query leaves out some checks.
+func (q listQuery) Filtered() bool { return q.Text != "" || q.State != "" || q.Tag != "" || q.Nobody }
+
+func (q listQuery) match(r ui.Row, pingKey string) bool {
+	if q.Nobody && !r.Nobody {
+		return false
+	}
+	if named, is := q.names(r, pingKey); named {
+		return is
+	}
 	if q.State != "" && r.Word() != q.State || q.Tag != "" && !slices.Contains(r.Tags, q.Tag) {
 		return false
 	}
@@ -67,11 +130,12 @@ var urgency = map[checks.Status]int{
 	checks.StatusDown: 0, checks.StatusGrace: 1, checks.StatusUp: 2, checks.StatusNew: 3, checks.StatusPaused: 4,
 }
 
-// sortings are the orders of the list. "" is the one without a choice.
+// sortings are the orders of the list. "" is the one that nobody has chosen.
 var sortings = map[string]func(a, b ui.Row) int{
-	"":     byState,
-	"name": byName,
-	"last": func(a, b ui.Row) int { return cmp.Or(b.Last.Compare(a.Last), byName(a, b)) },
+	"":      byState,
+	"state": byState,
+	"name":  byName,
+	"last":  func(a, b ui.Row) int { return cmp.Or(b.Last.Compare(a.Last), byName(a, b)) },
 	"next": func(a, b ui.Row) int {
 		if a.Next.IsZero() != b.Next.IsZero() {
 			return map[bool]int{true: 1, false: -1}[a.Next.IsZero()]
@@ -80,8 +144,25 @@ var sortings = map[string]func(a, b ui.Row) int{
 	},
 }
 
+// byState puts what needs somebody first, and of that the newest.
 func byState(a, b ui.Row) int {
-	return cmp.Or(cmp.Compare(urgency[a.Status], urgency[b.Status]), byName(a, b))
+	order := cmp.Compare(urgency[a.Status], urgency[b.Status])
+	if order == 0 && urgency[a.Status] <= urgency[checks.StatusGrace] {
+		order = b.Since.Compare(a.Since)
+	}
+	return cmp.Or(order, byName(a, b))
+}
+
+// sort sorts rows as a query says.
+func (q listQuery) sort(rows []ui.Row) {
+	column, reverse := strings.CutPrefix(q.Sort, "-")
+	order := sortings[column]
+	slices.SortStableFunc(rows, func(a, b ui.Row) int {
+		if reverse {
+			return order(b, a)
+		}
+		return order(a, b)
+	})
 }
 
 func byName(a, b ui.Row) int {

@@ -3,7 +3,6 @@ package lists
 
 import (
 	"embed"
-	"html/template"
 
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 )
@@ -13,9 +12,9 @@ var templates embed.FS
 
 // Register adds the pages to a site.
 func Register(s *ui.Site) {
-	s.AddTemplates(templates, template.FuncMap{"rows": tableRows})
+	s.AddTemplates(templates, nil)
 
-	s.Look("GET /projects/{project}/", checksPage)
+	s.Look("GET /projects/{project}/", new(openLists).checksPage)
 	s.Change("POST /projects/{project}/bulk", bulk)
 	s.Change("POST /projects/{project}/bulk/edit", bulkSave)
 	s.Change("POST /projects/{project}/bulk/delete", bulkDelete)

@@ -30,6 +30,11 @@ type Row struct {
 	Next time.Time
 	Slug string
 	Runs []checks.Run // the last ones, oldest first
+	// Since is since when the check has its status.
+	Since time.Time
+	// Why is why the check is down, and Nobody says that it alerts nobody then. Only the list fills them in.
+	Why    string
+	Nobody bool
 
 	Lower string // the name in lower case, for searches and orders
 }
@@ -41,7 +46,7 @@ func (r Row) Word() string { return words.State(r.Status) }
 func RowOf(c checks.Check, now time.Time) Row {
 	r := Row{
 		ID: c.ID, Key: c.UniqueKey(), Name: NameOf(c), Slug: c.Slug, Status: c.Status(now), Schedule: Schedule(c.Settings), Tags: words.Names(c.TagList()),
-		Last: c.LastPing, Next: c.NextPing(now), Runs: c.History.Recent.Runs(),
+		Last: c.LastPing, Next: c.NextPing(now), Runs: c.History.Recent.Runs(), Since: c.Since(now),
 	}
 	r.Lower = strings.ToLower(r.Name)
 	for _, run := range slices.Backward(r.Runs) {

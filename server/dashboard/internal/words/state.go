@@ -49,6 +49,14 @@ func Ago(t, now time.Time) template.HTML {
 	return template.HTML(`<time data-ago datetime="` + t.UTC().Format(time.RFC3339) + `">` + AgoText(t, now) + `</time>`)
 }
 
+// For is a time element that says how long ago an instant is: "15 h". A script of ours keeps it current.
+func For(t, now time.Time) template.HTML {
+	return template.HTML(`<time data-for datetime="` + t.UTC().Format(time.RFC3339) + `">` + ForText(t, now) + `</time>`)
+}
+
+// ForText is the text of [For].
+func ForText(t, now time.Time) string { return roughly(max(now.Sub(t), 0)) }
+
 // AgoText is the text of [Ago].
 func AgoText(t, now time.Time) string {
 	if t.After(now) {

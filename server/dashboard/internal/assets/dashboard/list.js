@@ -45,19 +45,66 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-const boxes = () => [...document.querySelectorAll("#rows input[name=check]")];
+// The selection stays when a search shows other checks: those that are not on the page any more are sent by hidden fields.
 
-function count() {
-  const all = document.getElementById("all");
-  if (!all) return;
-  const ticked = boxes().filter((box) => box.checked).length;
-  all.checked = ticked > 0 && ticked === boxes().length;
-  all.indeterminate = ticked > 0 && !all.checked;
-  document.getElementById("picked").textContent = ticked ? `${ticked} selected` : "None selected";
+const selected = new Set();
+const hidden = document.createElement("div");
+hidden.hidden = true;
+document.body.append(hidden);
+const boxes = () => [...document.querySelectorAll("#rows input[name=check]")];
+let last = null; // the value of the box that was ticked last
+
+function reflect() {
+  const shown = boxes();
+  for (const box of shown) box.checked = selected.has(box.value);
+  const here = new Set(shown.map((box) => box.value));
+  const elsewhere = [...selected].filter((id) => !here.has(id));
+  hidden.replaceChildren(...elsewhere.map((id) => {
+    const field = document.createElement("input");
+    Object.assign(field, { type: "hidden", name: "check", value: id });
+    field.setAttribute("form", "bulk");
+    return field;
+  }));
+  count(shown, elsewhere.length);
 }
 
-document.addEventListener("change", (event) => {
-  if (event.target.id === "all") for (const box of boxes()) box.checked = event.target.checked;
-  count();
+function count(shown, elsewhere) {
+  const all = document.getElementById("all");
+  if (!all) return;
+  const ticked = selected.size - elsewhere;
+  all.checked = ticked > 0 && ticked === shown.length;
+  all.indeterminate = ticked > 0 && !all.checked;
+  const matches = document.getElementById("allmatches");
+  document.getElementById("bulkbar").classList.toggle("on", selected.size > 0 || Boolean(matches?.checked));
+  let text = selected.size ? `${selected.size} selected` : "None selected";
+  if (elsewhere) text += `, ${elsewhere} not shown`;
+  const picked = document.getElementById("picked");
+  if (picked.textContent !== text) picked.textContent = text;
+}
+
+function tick(box, on) {
+  if (on) selected.add(box.value);
+  else selected.delete(box.value);
+}
+
+// Shift ticks or unticks everything from the box before.
+document.addEventListener("click", (event) => {
+  const box = event.target.closest?.("#rows input[name=check]");
+  if (!box) return;
+  const list = boxes();
+  const from = list.findIndex((each) => each.value === last);
+  if (event.shiftKey && from >= 0) {
+    const to = list.indexOf(box);
+    for (const each of list.slice(Math.min(from, to), Math.max(from, to) + 1)) tick(each, box.checked);
+  }
+  last = box.value;
 });
-document.addEventListener("rollcall:shown", count);
+
+document.addEventListener("change", (event) => {
+  if (event.target.id === "all") for (const box of boxes()) tick(box, event.target.checked);
+  if (event.target.matches("#rows input[name=check]")) tick(event.target, event.target.checked);
+  reflect();
+});
+document.addEventListener("rollcall:shown", reflect);
+for (const box of boxes()) tick(box, box.checked); // a browser that goes back keeps ticks
+reflect();

@@ -18,11 +18,15 @@ if (zone && !zoneKnown) {
 
 const units = [["days", 86400], ["h", 3600], ["min", 60], ["s", 1]];
 
+function roughly(size) {
+  const [unit, length] = units.find(([unit, length]) => size >= (unit === "days" ? 2 * length : length)) ?? units.at(-1);
+  return `${Math.floor(size / length)} ${unit}`;
+}
+
 function relative(seconds) {
   const size = Math.abs(seconds);
   if (size < 1) return "just now";
-  const [unit, length] = units.find(([unit, length]) => size >= (unit === "days" ? 2 * length : length));
-  const text = `${Math.floor(size / length)} ${unit}`;
+  const text = roughly(size);
   return seconds > 0 ? `in ${text}` : `${text} ago`;
 }
 
@@ -33,9 +37,9 @@ const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle
 
 function showTimes() {
   const now = serverNow();
-  for (const time of document.querySelectorAll("time[data-ago]")) {
+  for (const time of document.querySelectorAll("time[data-ago], time[data-for]")) {
     const at = Date.parse(time.dateTime);
-    const text = relative((at - now) / 1000);
+    const text = "for" in time.dataset ? roughly(Math.max(now - at, 0) / 1000) : relative((at - now) / 1000);
     if (time.textContent !== text) time.textContent = text;
     if (!time.title) time.title = full.format(at);
   }
@@ -100,7 +104,8 @@ async function fetchPage() {
   running = true;
   const begin = performance.now();
   try {
-    const answer = await fetch(location.href, { headers: { "Rollcall-Version": version ?? "" } });
+    const rows = document.getElementById("rows")?.dataset.rows; // of a list, which gets only what differs from these
+    const answer = await fetch(location.href, { headers: { "Rollcall-Version": version ?? "", ...(rows && { "Rollcall-Rows": rows }) } });
     if (answer.redirected || answer.status === 404 || answer.status === 403) return leave(answer);
     if (answer.status === 200) show(await answer.text());
   } catch {

@@ -13,6 +13,7 @@ export function patch(old, fresh) {
     old.nodeValue = fresh.nodeValue;
     return old;
   }
+  if ("patch" in fresh.dataset) return patchRows(old, fresh);
   if (old.dataset.state && old.dataset.state !== fresh.dataset.state) old.classList.add("flash");
   for (const { name } of [...old.attributes]) {
     if (!fresh.hasAttribute(name) && !(name === "open" || name === "class")) old.removeAttribute(name);
@@ -47,4 +48,21 @@ function patchChildren(old, fresh) {
     at.remove();
     at = next;
   }
+}
+
+// patchRows takes over the rows that differ: data-after names the one before, and data-same says that only the place is new.
+function patchRows(old, fresh) {
+  const own = (id) => old.querySelector(`:scope > [id="${id}"]`);
+  for (const id of fresh.dataset.gone.split(" ")) if (id) own(id)?.remove();
+  for (const row of [...fresh.children]) {
+    const known = own(idOf(row));
+    const { after } = row.dataset;
+    delete row.dataset.after;
+    const now = known && "same" in row.dataset ? known : known ? patch(known, row) : row;
+    if (after === undefined) continue;
+    if (after) own(after)?.after(now);
+    else old.prepend(now);
+  }
+  old.dataset.rows = fresh.dataset.rows;
+  return old;
 }
