@@ -21,7 +21,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 
 	"github.com/rollcall-dev/rollcall/server"
-	"github.com/rollcall-dev/rollcall/server/openapi"
+	"github.com/rollcall-dev/rollcall/server/internal/openapi"
 )
 
 // contract is the OpenAPI document, with the answers that the tests of this process have seen.

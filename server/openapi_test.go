@@ -13,7 +13,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/client/wire"
-	"github.com/rollcall-dev/rollcall/server/openapi"
+	"github.com/rollcall-dev/rollcall/server/internal/openapi"
 )
 
 // TestDocumentedEndpoints compares the OpenAPI document with the router.

@@ -76,14 +76,14 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
 	"github.com/rollcall-dev/rollcall/server/internal/limit"
+	"github.com/rollcall-dev/rollcall/server/internal/openapi"
 	"github.com/rollcall-dev/rollcall/server/internal/secret"
-	"github.com/rollcall-dev/rollcall/server/openapi"
 )
 
 // Defaults of a [Config].
 const (
 	DefaultBaseURL       = "http://localhost:8000"
-	DefaultPingBodyLimit = 100_000
+	defaultPingBodyLimit = 100_000
 )
 
 // Config configures a [Server] and the pages of Config.Dashboard. The zero value of a field selects its default.
@@ -98,7 +98,7 @@ type Config struct {
 	// Pings and badges do not count. Default: no limit.
 	RateLimit int
 	// PingBodyLimit is how many bytes of a ping's body are kept, at most [monitor.MaxBody]. Longer bodies are truncated.
-	// Default: [DefaultPingBodyLimit].
+	// Default: 100,000.
 	PingBodyLimit int64
 	// Authorize says what the sender of a request without an X-Api-Key header may see and change, for example by a session of
 	// the program. It must not read the body. Default: API keys only, and people sign in to the pages with those.
@@ -198,7 +198,7 @@ func New(mon *monitor.Monitor, config *Config) (*Server, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	c.PingBodyLimit, c.Logger = cmp.Or(c.PingBodyLimit, DefaultPingBodyLimit), cmp.Or(c.Logger, slog.Default())
+	c.PingBodyLimit, c.Logger = cmp.Or(c.PingBodyLimit, defaultPingBodyLimit), cmp.Or(c.Logger, slog.Default())
 	s := &Server{
 		mon: mon, log: c.Logger.With(slog.Group("rollcall", "component", "http")), reportStarted: c.ReportStarted,
 		signer: c.Signer, signerSecret: secret.New(mon.Installation().Secret, "secret_key"), unsubscribers: secret.New(mon.Installation().Secret, "unsubscribe_key"),

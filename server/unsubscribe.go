@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	_ "embed"
 	"encoding/base64"
 	"errors"
 	"html/template"
@@ -25,34 +26,21 @@ const (
 	maxToken = 600
 )
 
-// unsubscribeStyle is the style sheet of the page, which has few rules and needs no file.
-const unsubscribeStyle = `:root{color-scheme:light dark}
-body{font:1rem/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1rem;overflow-wrap:anywhere}
-h1{font-size:1.25rem}
-button{font:inherit;padding:.5rem 1rem}
-`
+// unsubscribeFile is the page, with its style sheet, which has few rules and needs no file.
+//
+//go:embed unsubscribe.html
+var unsubscribeFile string
+
+var unsubscribePage = template.Must(template.New("unsubscribe").Parse(unsubscribeFile))
 
 // unsubscribePolicy lets the page use its style and send its form, and nothing else.
 var unsubscribePolicy = func() string {
-	sum := sha256.Sum256([]byte(unsubscribeStyle))
+	_, style, _ := strings.Cut(unsubscribeFile, "<style>")
+	style, _, _ = strings.Cut(style, "</style>")
+	sum := sha256.Sum256([]byte(style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; " +
 		"base-uri 'none'; frame-ancestors 'none'"
 }()
-
-var unsubscribePage = template.Must(template.New("unsubscribe").Parse(`<!DOCTYPE html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Unsubscribe - Rollcall</title><style>` + unsubscribeStyle + `</style></head>
-<body>
-<h1>Rollcall</h1>
-{{- if .Subscribed}}
-<p>The integration {{with .Name}}“{{.}}” {{end}}sends alerts to {{.Address}}.</p>
-<form method="post"><input type="hidden" name="List-Unsubscribe" value="One-Click"><button>Stop alerts to this address</button></form>
-{{- else}}
-<p>{{.Address}} gets no alerts of the integration{{with .Name}} “{{.}}”{{end}}.</p>
-{{- end}}
-</body>
-</html>
-`))
 
 // unsubscription is what a token stands for: an address of an integration.
 type unsubscription struct {

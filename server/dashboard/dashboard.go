@@ -76,9 +76,6 @@ func CheckURL(baseURL string, c checks.Check) string {
 	return strings.TrimRight(cmp.Or(baseURL, server.DefaultBaseURL), "/") + "/checks/" + c.UniqueKey()
 }
 
-// SignInLinkAge is how long a link of [Dashboard.SignInLink] can be used.
-const SignInLinkAge = session.LinkAge
-
 // Dashboard is an [http.Handler] of the pages. It is safe for concurrent use.
 type Dashboard struct {
 	site     *ui.Site
@@ -129,7 +126,7 @@ func (c *Config) Pages(mon *monitor.Monitor, of server.Config) (pages http.Handl
 // ServeHTTP answers a request for a page.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.site.ServeHTTP(w, r) }
 
-// SignInLink returns an address that signs one person in, once and within [SignInLinkAge], as the API key with this
+// SignInLink returns an address that signs one person in, once and within a day, as the API key with this
 // text would. The session ends when the key is revoked. The error is [checks.ErrNotFound] for a text that is no key.
 func (d *Dashboard) SignInLink(ctx context.Context, key string) (string, error) {
 	return d.sessions.Link(ctx, key)

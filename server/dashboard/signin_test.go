@@ -106,7 +106,7 @@ func TestSignInLink(t *testing.T) {
 	if link, err = s.pages.SignInLink(t.Context(), s.keys.ReadOnly); err != nil {
 		t.Fatal(err)
 	}
-	s.advance(dashboard.SignInLinkAge)
+	s.advance(24 * time.Hour)
 	s.browser().get(link).is(http.StatusForbidden)
 	s.browser().get(link[:len(link)-3]).is(http.StatusForbidden)
 }

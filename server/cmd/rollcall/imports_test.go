@@ -89,7 +89,7 @@ func TestImportDirection(t *testing.T) {
 		"server/smtpd":   {"checks", "checks/monitor", "pings", "pings/email"},
 		"server/dashboard": append(inDashboard("check", "forms", "integrations", "lists", "project", "session", "ui"),
 			"channels", "checks", "checks/monitor", "server", "server/dashboard/statuspage", "server/internal/baseurl"),
-		"server": append([]string{"checks", "checks/monitor", "client/wire", "server/openapi", "server/internal/..."}, leaves...),
+		"server": append([]string{"checks", "checks/monitor", "client/wire", "server/internal/..."}, leaves...),
 
 		"server/internal/limit":                  {},
 		"server/internal/baseurl":                {},

@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	_ "embed"
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"html/template"
 	"io"
 	"strconv"
 	"strings"
@@ -129,6 +131,12 @@ func sumOf(days []checks.DayStats) wire.StatsSum {
 	return wire.NewStats(time.Time{}, time.Time{}, days).Total
 }
 
+// reportPage is the report as a page that loads nothing. A day that was up is a light bar, one that was down in part a
+// lower dark bar, one that was down a high dark bar, and one that was not watched a line.
+//
+//go:embed report.html
+var reportPage string
+
 // print writes the report in a format.
 func (r *report) print(w io.Writer, format string) error {
 	switch format {
@@ -137,8 +145,12 @@ func (r *report) print(w io.Writer, format string) error {
 	case "csv":
 		return r.csv(w)
 	case "html":
+		page, err := template.New("report").Parse(reportPage)
+		if err != nil {
+			return err
+		}
 		out := bufio.NewWriter(w)
-		if err := reportPage.Execute(out, r); err != nil {
+		if err := page.Execute(out, r); err != nil {
 			return err
 		}
 		return out.Flush()

@@ -34,13 +34,13 @@ import (
 	"github.com/rollcall-dev/rollcall/server/internal/baseurl"
 )
 
-// DefaultBaseURL is the default of Config.BaseURL.
-const DefaultBaseURL = "http://localhost:8000/status"
+// defaultBaseURL is the default of Config.BaseURL.
+const defaultBaseURL = "http://localhost:8000/status"
 
 // Config configures a [Handler]. The zero value of a field selects its default.
 type Config struct {
 	// BaseURL is the address below which the pages are: an http or https URL without a query. Feeds contain it. The handler
-	// answers below its path. Default: [DefaultBaseURL].
+	// answers below its path. Default: http://localhost:8000/status.
 	BaseURL string
 	// Logger logs errors of the database, at most one a second for the list of pages and one for
 	// each project. Default: slog.Default().
@@ -66,7 +66,7 @@ func New(mon *monitor.Monitor, config *Config) (*Handler, error) {
 	if config != nil {
 		c = *config
 	}
-	base, err := baseurl.Parse("BaseURL", cmp.Or(c.BaseURL, DefaultBaseURL))
+	base, err := baseurl.Parse("BaseURL", cmp.Or(c.BaseURL, defaultBaseURL))
 	if err != nil {
 		return nil, fmt.Errorf("statuspage: %w", err)
 	}

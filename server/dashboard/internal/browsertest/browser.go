@@ -91,3 +91,17 @@ func skip(t testing.TB, err error) {
 	}
 	t.Fatal(err)
 }
+
+// Fits fails the test if the page scrolls horizontally, and names elements that reach over the edge.
+func (p *Page) Fits() {
+	p.t.Helper()
+	over := Eval[string](p, `(() => {
+		const root = document.scrollingElement
+		if (root.scrollWidth <= innerWidth) return ''
+		const wide = [...document.body.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > innerWidth + 0.5)
+		return root.scrollWidth + ' > ' + innerWidth + ': ' + wide.slice(0, 5).map(e => e.outerHTML.slice(0, 120)).join('\n')
+	})()`)
+	if over != "" {
+		p.t.Errorf("%s scrolls horizontally: %s", p.Path(), over)
+	}
+}

@@ -17,8 +17,8 @@ import (
 	"github.com/rollcall-dev/rollcall/server/dashboard/internal/ui"
 )
 
-// LinkAge is how long a link of [Sessions.Link] can be used.
-const LinkAge = 24 * time.Hour
+// linkAge is how long a link of [Sessions.Link] can be used.
+const linkAge = 24 * time.Hour
 
 // errUsedLink is the error of a link that has signed somebody in before, or is too old.
 var errUsedLink = errors.New("the link has expired or was already used")
@@ -30,14 +30,14 @@ func (s *Sessions) signInRoutes() {
 	s.site.Public("POST /signout", s.signOut)
 }
 
-// Link returns an address that signs one person in, once and within [LinkAge], as the API key with this
+// Link returns an address that signs one person in, once and within [linkAge], as the API key with this
 // text would. The session ends when the key is revoked. The error is [checks.ErrNotFound] for a text that is no key.
 func (s *Sessions) Link(ctx context.Context, key string) (string, error) {
 	found, err := s.site.Mon.Projects().Authenticate(ctx, key)
 	if err != nil {
 		return "", err
 	}
-	body := binary.BigEndian.AppendUint64(nil, uint64(s.site.Mon.Now().Add(LinkAge).Unix()))
+	body := binary.BigEndian.AppendUint64(nil, uint64(s.site.Mon.Now().Add(linkAge).Unix()))
 	body = append(append(body, found.ProjectID[:]...), found.ID[:]...)
 	nonce := make([]byte, 16)
 	_, _ = rand.Read(nonce) // never fails

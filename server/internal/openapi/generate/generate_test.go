@@ -27,7 +27,7 @@ func TestGeneratedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(got) != string(want) {
-			t.Errorf(`%s is out of date: run "go generate ./server/openapi"`, name)
+			t.Errorf(`%s is out of date: run "go generate ./server/internal/openapi"`, name)
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // Command generate makes openapi.json.gz and reference.html.gz from openapi.yaml, all in the current directory. "go
-// generate ./server/openapi" runs it, so that programs that embed a Rollcall server need no YAML and no Markdown library.
+// generate ./server/internal/openapi" runs it, so that programs that embed a Rollcall server need no YAML and no Markdown library.
 package main
 
 import (

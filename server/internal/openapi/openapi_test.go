@@ -15,7 +15,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rollcall-dev/rollcall/server/openapi"
+	"github.com/rollcall-dev/rollcall/server/internal/openapi"
 )
 
 func ExampleNew() {
