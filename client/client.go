@@ -117,6 +117,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -167,6 +168,9 @@ type Client struct {
 	config Config // of the pingers that Register makes
 	base   string // without a trailing slash
 	key    string
+
+	mu      sync.Mutex
+	pingers map[string]*Pinger // that Register made, by ping URL
 }
 
 var _ checks.Manager = (*Client)(nil)
@@ -188,7 +192,7 @@ func New(baseURL, key string, config *Config) (*Client, error) {
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, errors.New("client: the API key must consist of printable ASCII characters without spaces")
 	}
-	c := &Client{base: strings.TrimRight(u.String(), "/"), key: key}
+	c := &Client{base: strings.TrimRight(u.String(), "/"), key: key, pingers: make(map[string]*Pinger)}
 	if config != nil {
 		c.config = *config
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
@@ -13,30 +15,46 @@ import (
 var _ job.Registry = (*Client)(nil)
 
 // Register creates or updates the check with the slug of spec and returns the reporter of its job, as [job.Registry]
-// describes. The reporter is a [Pinger] with the configuration of the client.
+// describes. The reporter is a [Pinger] with the configuration of the client. Call
+// [Client.Close] before the program ends.
 func (c *Client) Register(ctx context.Context, spec checks.Spec) (job.Reporter, error) {
 	none := (*Pinger)(nil)
 	if spec.Slug == nil || *spec.Slug == "" {
 		return none, fmt.Errorf("client: register: %w", &checks.FieldError{Field: "slug", Reason: "is empty"})
 	}
-	if spec.Channels == nil {
-		list, err := c.Checks(ctx, checks.Query{Slug: *spec.Slug})
-		if err != nil {
-			return none, err
-		}
-		if len(list) == 0 {
-			spec.Channels = new("*")
-		}
+	list, err := c.Checks(ctx, checks.Query{Slug: *spec.Slug})
+	if err != nil {
+		return none, err
+	}
+	if len(list) == 0 {
+		spec = job.Defaults(spec, time.Now())
 	}
 	check, _, err := c.Upsert(ctx, spec, checks.UniqueSlug)
 	if err != nil {
 		return none, err
 	}
-	p, err := NewPinger(check.PingURL, &c.config)
-	if err != nil {
-		return none, err
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, ok := c.pingers[check.PingURL]
+	if !ok { // one for each check, so that its pings stay in order
+		if p, err = NewPinger(check.PingURL, &c.config); err != nil {
+			return none, err
+		}
+		c.pingers[check.PingURL] = p
 	}
 	return p, nil
+}
+
+// Close closes the pingers that [Client.Register] has returned, as [Pinger.Close] does. The Client itself holds nothing.
+func (c *Client) Close(ctx context.Context) error {
+	c.mu.Lock()
+	pingers := slices.Collect(maps.Values(c.pingers))
+	c.mu.Unlock()
+	var errs []error
+	for _, p := range pingers {
+		errs = append(errs, p.Close(ctx))
+	}
+	return errors.Join(errs...)
 }
 
 // PauseExcept pauses the checks with the tag whose slug is not in slugs, as [job.Registry] describes.

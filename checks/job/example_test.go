@@ -83,14 +83,6 @@ func ExampleTail() {
 	// Output: disk full
 }
 
-func ExampleSlug() {
-	fmt.Println(job.Slug("Nightly backup (DB)"))
-	fmt.Println(job.Slug("reports.MonthlyInvoices"))
-	// Output:
-	// nightly-backup-db
-	// reports-monthlyinvoices
-}
-
 // Keep a check for each job of a scheduler.
 func ExampleSync() {
 	ctx := context.Background()

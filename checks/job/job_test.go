@@ -384,24 +384,3 @@ func TestDefaultBodyLimit(t *testing.T) {
 		t.Errorf("%d bytes", got)
 	}
 }
-
-func TestSlug(t *testing.T) {
-	for name, want := range map[string]string{
-		"":                          "",
-		"backup":                    "backup",
-		"-a--b_":                    "-a--b_", // valid as it is
-		"Nightly Backup":            "nightly-backup",
-		"email:welcome":             "email-welcome",
-		"(*Reports).Monthly-fm":     "reports-monthly-fm",
-		"Ünïcode – café":            "n-code-caf",
-		"日本":                        "",
-		"\xff\x00x":                 "x",
-		strings.Repeat("A b", 60):   strings.Repeat("a-ba-b", 16) + "a-ba",
-		strings.Repeat("abcd ", 30): strings.Repeat("abcd-", 20)[:99],
-	} {
-		got := job.Slug(name)
-		if got != want || !checks.ValidSlug(got) || job.Slug(got) != got {
-			t.Errorf("%q: %q, want %q", name, got, want)
-		}
-	}
-}

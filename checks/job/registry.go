@@ -3,6 +3,9 @@ package job
 import (
 	"context"
 	"strings"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
 )
@@ -13,8 +16,7 @@ type Registry interface {
 	// Register creates or updates the check with the slug of spec and returns the reporter of its job. Call it at every
 	// start of a program and whenever a job changes.
 	//
-	// An existing check keeps what spec leaves nil. A new check gets the defaults, and all channels of the project unless
-	// spec.Channels is set. A paused check stays paused until the next run of its job, or with ManualResume until it is
+	// An existing check keeps what spec leaves nil. A new check gets the settings of [Defaults]. A paused check stays paused until the next run of its job, or with ManualResume until it is
 	// resumed.
 	//
 	// If Register returns an error, the reporter reports nothing, and its Run only calls the job. The error is a
@@ -29,10 +31,41 @@ type Registry interface {
 	PauseExcept(ctx context.Context, tag string, slugs []string) error
 }
 
-// Slug returns a slug for the name of a job. A name that is a valid slug is its own. Otherwise the slug is the name in
+// The settings of a new check whose job runs more often than once an hour.
+const (
+	shortGrace = 5 * time.Minute
+	longRun    = time.Hour
+)
+
+// Defaults returns the settings of a new check for a job: those of spec, all channels, and a grace that fits. A job that
+// runs more often than once an hour gets as much grace as there is time between two runs, and at least 5 minutes. If its
+// program dies, the check of a job that runs every few seconds is down 6 minutes later, the period of a check being at
+// least a minute; a program that restarts within 5 minutes alerts nobody. A run may still take an hour. If a job can take
+// longer than the grace, so that there is no success for that long, set a longer one. Defaults changes nothing that spec
+// sets. The instant is the current one.
+func Defaults(spec checks.Spec, now time.Time) checks.Spec {
+	if spec.Channels == nil {
+		spec.Channels = new("*")
+	}
+	c, err := checks.New(uuid.Nil, spec, now)
+	if err != nil || spec.Grace != nil { // whoever creates the check refuses what is not valid
+		return spec
+	}
+	due := c.ExpectedAfter(now)
+	next := c.ExpectedAfter(due)
+	if period := next.Sub(due); !next.IsZero() && period < time.Hour {
+		spec.Grace = new(max(period, shortGrace))
+		if spec.MaxRuntime == nil {
+			spec.MaxRuntime = new(longRun)
+		}
+	}
+	return spec
+}
+
+// slugOf returns a slug for the name of a job. A name that is a valid slug is its own. Otherwise the slug is the name in
 // lower case, with a hyphen in place of characters that a slug cannot contain, cut to [checks.MaxSlug]. It is "" if no
 // character is left. Different names may have the same slug.
-func Slug(name string) string {
+func slugOf(name string) string {
 	if checks.ValidSlug(name) {
 		return name
 	}

@@ -1,9 +1,11 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rollcall-dev/rollcall/checks"
 )
@@ -14,6 +16,8 @@ type Entry struct {
 	Name string
 	// Spec returns the other settings of the check, such as its schedule. Sync sets the name, the slug and the tag.
 	Spec func() (checks.Spec, error)
+	// Adjust, unless nil, changes the settings at the end. It may add tags and set the slug.
+	Adjust func(*checks.Spec)
 	// Use receives the reporter of the job. If the job has no check because of an error, that reports nothing.
 	Use func(Reporter)
 }
@@ -28,18 +32,13 @@ func Sync(ctx context.Context, registry Registry, tag string, entries []Entry) e
 	var slugs []string
 	names := make(map[string]string)
 	for _, e := range entries {
-		slug := Slug(e.Name)
-		reporter, err := Reporter((*Job)(nil)), error(nil)
-		if other, ok := names[slug]; ok {
-			err = fmt.Errorf("would share the check %q with the job %q: rename one", slug, other)
-		} else {
-			names[slug] = e.Name
-			slugs = append(slugs, slug)
-			var spec checks.Spec
-			if spec, err = e.Spec(); err == nil {
-				spec.Name, spec.Slug, spec.Tags = new(cutName(e.Name)), &slug, []string{tag}
-				reporter, err = registry.Register(ctx, spec)
-			}
+		reporter := Reporter((*Job)(nil))
+		spec, err := e.spec(tag)
+		if other, ok := names[*spec.Slug]; ok {
+			err = fmt.Errorf("would share the check %q with the job %q: rename one", *spec.Slug, other)
+		} else if names[*spec.Slug] = e.Name; err == nil {
+			slugs = append(slugs, *spec.Slug)
+			reporter, err = registry.Register(ctx, spec)
 		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("job %q: %w", e.Name, err))
@@ -50,6 +49,20 @@ func Sync(ctx context.Context, registry Registry, tag string, entries []Entry) e
 		return err
 	}
 	return registry.PauseExcept(ctx, tag, slugs)
+}
+
+// spec returns the settings of the check.
+func (e Entry) spec(tag string) (checks.Spec, error) {
+	spec, err := e.Spec()
+	spec.Name, spec.Slug, spec.Tags = new(cutName(e.Name)), new(slugOf(e.Name)), []string{tag}
+	if e.Adjust != nil && err == nil {
+		e.Adjust(&spec)
+		spec.Slug = cmp.Or(spec.Slug, new(""))
+		if !slices.Contains(spec.Tags, tag) {
+			spec.Tags = append(spec.Tags, tag)
+		}
+	}
+	return spec, err
 }
 
 // cutName cuts a text to the length of the name of a check.

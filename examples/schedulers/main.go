@@ -45,7 +45,7 @@ func main() {
 	first.Start()
 
 	reports := gocroncheck.New(project, nil)
-	second, err := gocron.NewScheduler(gocron.WithSchedulerMonitor(reports))
+	second, err := gocron.NewScheduler(reports.Option())
 	check(err)
 	_, err = second.NewJob(gocron.DurationJob(700*time.Millisecond), gocron.NewTask(func() error { return run("mail") }), gocron.WithName("mail"))
 	check(err)

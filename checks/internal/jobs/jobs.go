@@ -69,14 +69,12 @@ func (r registry) Register(ctx context.Context, spec checks.Spec) (job.Reporter,
 	if spec.Slug == nil || *spec.Slug == "" {
 		return none, &checks.FieldError{Field: "slug", Reason: "is empty"}
 	}
-	if spec.Channels == nil {
-		list, err := r.Admin.Checks(ctx, r.project, checks.Query{Slug: *spec.Slug})
-		if err != nil {
-			return none, err
-		}
-		if len(list) == 0 {
-			spec.Channels = new("*")
-		}
+	list, err := r.Admin.Checks(ctx, r.project, checks.Query{Slug: *spec.Slug})
+	if err != nil {
+		return none, err
+	}
+	if len(list) == 0 {
+		spec = job.Defaults(spec, r.Admin.Now())
 	}
 	c, _, err := r.Admin.Upsert(ctx, r.project, spec, checks.UniqueSlug)
 	if err != nil {

@@ -33,23 +33,23 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
-	"github.com/rollcall-dev/rollcall/checks/job/croncheck"
+	"github.com/rollcall-dev/rollcall/checks/job/internal/cronspec"
 )
 
-// DefaultTag is the tag of the checks that a [Monitor] keeps unless [Config] has another.
-const DefaultTag = "asynq"
-
-// Config configures a [Monitor]. The zero value of a field selects its default.
+// Config configures a [Reporter]. The zero value of a field selects its default.
 type Config struct {
 	// Tag marks the checks of these tasks. Sync pauses those whose task is gone, so independent lists of tasks in one
-	// project need different tags. Default: [DefaultTag].
+	// project need different tags. Default: "asynq".
 	Tag string
 	// Location is the location of the scheduler, asynq.SchedulerOpts.Location. Default: UTC, as there.
 	Location *time.Location
+	// Spec, unless nil, changes the settings of the check of a task, whenever Sync is called. The schedule, the zone, the
+	// name, the slug and the tag are set already. What it leaves nil stays as somebody has set it.
+	Spec func(t *asynq.PeriodicTaskConfig, s *checks.Spec)
 }
 
-// Monitor reports the runs of periodic tasks. It is safe for concurrent use.
-type Monitor struct {
+// Reporter reports the runs of periodic tasks. It is safe for concurrent use.
+type Reporter struct {
 	registry job.Registry
 	config   Config
 
@@ -57,13 +57,13 @@ type Monitor struct {
 	reporters map[string]job.Reporter // by the type of the task
 }
 
-// New returns a monitor whose checks are in a registry. A nil config selects the defaults.
-func New(registry job.Registry, config *Config) *Monitor {
-	m := &Monitor{registry: registry}
+// New returns a reporter whose checks are in a registry. A nil config selects the defaults.
+func New(registry job.Registry, config *Config) *Reporter {
+	m := &Reporter{registry: registry}
 	if config != nil {
 		m.config = *config
 	}
-	m.config.Tag = cmp.Or(m.config.Tag, DefaultTag)
+	m.config.Tag = cmp.Or(m.config.Tag, "asynq")
 	m.config.Location = cmp.Or(m.config.Location, time.UTC)
 	return m
 }
@@ -84,7 +84,7 @@ func Register(s *asynq.Scheduler, tasks []*asynq.PeriodicTaskConfig) error {
 // settings, such as a grace time that somebody has changed. Call Sync again after tasks were added or removed.
 //
 // The error joins those of the tasks; the others are synchronized all the same. If there is an error, Sync pauses nothing.
-func (m *Monitor) Sync(ctx context.Context, tasks []*asynq.PeriodicTaskConfig) error {
+func (m *Reporter) Sync(ctx context.Context, tasks []*asynq.PeriodicTaskConfig) error {
 	reporters := make(map[string]job.Reporter)
 	var entries []job.Entry
 	for _, t := range tasks {
@@ -95,7 +95,12 @@ func (m *Monitor) Sync(ctx context.Context, tasks []*asynq.PeriodicTaskConfig) e
 				if err != nil {
 					return checks.Spec{}, err
 				}
-				return croncheck.Spec(schedule, m.config.Location)
+				return cronspec.Of(schedule, m.config.Location)
+			},
+			Adjust: func(s *checks.Spec) {
+				if m.config.Spec != nil {
+					m.config.Spec(t, s)
+				}
 			},
 			Use: func(r job.Reporter) {
 				if reporters[t.Task.Type()] == nil {
@@ -112,7 +117,7 @@ func (m *Monitor) Sync(ctx context.Context, tasks []*asynq.PeriodicTaskConfig) e
 }
 
 // Middleware is an [asynq.MiddlewareFunc] that reports the runs of the tasks that Sync knows.
-func (m *Monitor) Middleware(next asynq.Handler) asynq.Handler {
+func (m *Reporter) Middleware(next asynq.Handler) asynq.Handler {
 	return asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
 		m.mu.RLock()
 		r := m.reporters[task.Type()]

@@ -35,7 +35,8 @@ func ExampleSync() {
 	if err != nil {
 		panic(err)
 	}
-	if err := croncheck.Sync(ctx, c, project, nil); err != nil {
+	config := &croncheck.Config{Spec: func(j cron.Entry, s *checks.Spec) { s.Grace = new(20 * time.Minute) }}
+	if err := croncheck.Sync(ctx, c, project, config); err != nil {
 		panic(err)
 	}
 	c.Entries()[0].WrappedJob.Run() // as the scheduler does, after c.Start
@@ -45,29 +46,7 @@ func ExampleSync() {
 		panic(err)
 	}
 	for _, check := range list {
-		fmt.Printf("%s (%s %s): %s after %d pings\n", check.Name, check.Schedule, check.TZ, check.Status(mon.Now()), check.NPings)
+		fmt.Printf("%s (%s %s, grace %v): %s after %d pings\n", check.Name, check.Schedule, check.TZ, check.Grace, check.Status(mon.Now()), check.NPings)
 	}
-	// Output: nightly backup (0 3 * * 1-5 UTC): up after 2 pings
-}
-
-// The settings of a check for a schedule of the scheduler.
-func ExampleSpec() {
-	for _, text := range []string{"CRON_TZ=Europe/Riga */20 4,5 * * ?", "@every 90m"} {
-		schedule, err := cron.ParseStandard(text)
-		if err != nil {
-			panic(err)
-		}
-		spec, err := croncheck.Spec(schedule, time.UTC)
-		if err != nil {
-			panic(err)
-		}
-		if spec.Schedule != nil {
-			fmt.Println(*spec.Schedule, *spec.TZ)
-		} else {
-			fmt.Println(*spec.Timeout)
-		}
-	}
-	// Output:
-	// 0,20,40 4-5 * * * Europe/Riga
-	// 1h30m0s
+	// Output: nightly backup (0 3 * * 1-5 UTC, grace 20m0s): up after 2 pings
 }

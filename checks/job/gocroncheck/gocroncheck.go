@@ -1,14 +1,14 @@
 // Package gocroncheck reports the jobs of github.com/go-co-op/gocron/v2.
 //
-// Give the scheduler a [Monitor], and synchronize the checks with its jobs before it starts:
+// Give the scheduler the option of a [Reporter], and synchronize the checks with its jobs before it starts:
 //
 //	m := gocroncheck.New(registry, &gocroncheck.Config{Location: riga}) // a *client.Client, or mon.Registry(projectID)
-//	s, err := gocron.NewScheduler(gocron.WithLocation(riga), gocron.WithSchedulerMonitor(m))
+//	s, err := gocron.NewScheduler(gocron.WithLocation(riga), m.Option())
 //	_, err = s.NewJob(gocron.CronJob("0 3 * * *", false), gocron.NewTask(backup), gocron.WithName("nightly backup"))
 //	err = m.Sync(ctx, s)
 //	s.Start()
 //
-// Each run then reports its start, and its success or failure with the error and its duration. [Monitor.Sync] upserts a
+// Each run then reports its start, and its success or failure with the error and its duration. [Reporter.Sync] upserts a
 // check for each job, with the job's schedule and zone, and pauses the checks of jobs that are gone.
 //
 // The scheduler lets a panic of a job end the program, and the run then ends without a report. With the event listener
@@ -31,34 +31,32 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
-	"github.com/rollcall-dev/rollcall/checks/job/croncheck"
+	"github.com/rollcall-dev/rollcall/checks/job/internal/cronspec"
 )
 
-// DefaultTag is the tag of the checks that a [Monitor] keeps unless [Config] has another.
-const DefaultTag = "gocron"
-
-// Config configures a [Monitor]. The zero value of a field selects its default.
+// Config configures a [Reporter]. The zero value of a field selects its default.
 type Config struct {
 	// Tag marks the checks of this scheduler. Sync pauses those whose job is gone, so schedulers in one project need
-	// different tags. Default: [DefaultTag].
+	// different tags. Default: "gocron".
 	Tag string
 	// Location is the location of the scheduler (gocron.WithLocation), which does not tell it. Default: time.Local, as
 	// there.
 	Location *time.Location
+	// Spec, unless nil, changes the settings of the check of a job, whenever Sync is called. The schedule, the zone, the
+	// name, the slug and the tag are set already. What it leaves nil stays as somebody has set it.
+	Spec func(j gocron.Job, s *checks.Spec)
 }
 
-// Monitor reports the runs of a scheduler's jobs. It is a [gocron.SchedulerMonitor] for one scheduler. Jobs that it does
-// not know from [Monitor.Sync] run without a report. A ping delays the start or the end of a run by at most the time
-// limit of the registry's reporters.
-type Monitor struct {
+// Reporter reports the runs of the jobs of one scheduler, which gets it by [Reporter.Option]. Jobs that it does not know
+// from [Reporter.Sync] run without a report. A ping delays the start or the end of a run by at most the time limit of the
+// registry's reporters.
+type Reporter struct {
 	registry job.Registry
 	config   Config
 
 	mu   sync.Mutex
 	jobs map[uuid.UUID]*reported
 }
-
-var _ gocron.SchedulerMonitor = (*Monitor)(nil)
 
 // reported is a job of the scheduler with its current runs, oldest first. The scheduler does not tell which of several
 // overlapping runs has ended: the oldest is taken for it.
@@ -67,13 +65,13 @@ type reported struct {
 	runs     []*job.Run
 }
 
-// New returns a monitor whose checks are in a registry. A nil config selects the defaults.
-func New(registry job.Registry, config *Config) *Monitor {
-	m := &Monitor{registry: registry, jobs: make(map[uuid.UUID]*reported)}
+// New returns a reporter whose checks are in a registry. A nil config selects the defaults.
+func New(registry job.Registry, config *Config) *Reporter {
+	m := &Reporter{registry: registry, jobs: make(map[uuid.UUID]*reported)}
 	if config != nil {
 		m.config = *config
 	}
-	m.config.Tag = cmp.Or(m.config.Tag, DefaultTag)
+	m.config.Tag = cmp.Or(m.config.Tag, "gocron")
 	m.config.Location = cmp.Or(m.config.Location, time.Local)
 	return m
 }
@@ -85,15 +83,20 @@ func New(registry job.Registry, config *Config) *Monitor {
 //
 // The error joins those of the jobs; the others are synchronized all the same, and all run. If there is an error, Sync
 // pauses nothing.
-func (m *Monitor) Sync(ctx context.Context, s gocron.Scheduler) error {
+func (m *Reporter) Sync(ctx context.Context, s gocron.Scheduler) error {
 	jobs := s.Jobs()
 	var entries []job.Entry
 	for _, j := range jobs {
 		if _, once := j.Schedule().(gocron.OneTimeJobSchedule); !once {
 			entries = append(entries, job.Entry{
 				Name: j.Name(),
-				Spec: func() (checks.Spec, error) { return Spec(j.Schedule(), m.config.Location) },
-				Use:  func(r job.Reporter) { m.use(j.ID(), r) },
+				Spec: func() (checks.Spec, error) { return specOf(j.Schedule(), m.config.Location) },
+				Adjust: func(s *checks.Spec) {
+					if m.config.Spec != nil {
+						m.config.Spec(j, s)
+					}
+				},
+				Use: func(r job.Reporter) { m.use(j.ID(), r) },
 			})
 		}
 	}
@@ -102,7 +105,7 @@ func (m *Monitor) Sync(ctx context.Context, s gocron.Scheduler) error {
 }
 
 // use sets the reporter of a job.
-func (m *Monitor) use(id uuid.UUID, r job.Reporter) {
+func (m *Reporter) use(id uuid.UUID, r job.Reporter) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.jobs[id] == nil {
@@ -112,7 +115,7 @@ func (m *Monitor) use(id uuid.UUID, r job.Reporter) {
 }
 
 // forget drops jobs that the scheduler no longer has, except while they run.
-func (m *Monitor) forget(current []gocron.Job) {
+func (m *Reporter) forget(current []gocron.Job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for id, known := range m.jobs {
@@ -123,11 +126,11 @@ func (m *Monitor) forget(current []gocron.Job) {
 	}
 }
 
-// Spec returns the settings of a check for the schedule of a job: Schedule and TZ for jobs at fixed times, and Timeout for
+// specOf returns the settings of a check for the schedule of a job: Schedule and TZ for jobs at fixed times, and Timeout for
 // those at intervals. The location is that of the scheduler. Jobs at random intervals get the longest as the timeout, and
 // those on every second or later day, week or month the longest time between two runs. A timeout below a minute becomes
-// a minute, and seconds of a crontab are left out. A one-time job has no schedule: Spec returns an error.
-func Spec(s gocron.JobSchedule, location *time.Location) (checks.Spec, error) {
+// a minute, and seconds of a crontab are left out. A one-time job has no schedule, which is an error.
+func specOf(s gocron.JobSchedule, location *time.Location) (checks.Spec, error) {
 	const day = 24 * time.Hour
 	switch s := s.(type) {
 	case gocron.CronJobSchedule:
@@ -135,7 +138,7 @@ func Spec(s gocron.JobSchedule, location *time.Location) (checks.Spec, error) {
 		if err != nil {
 			return checks.Spec{}, err
 		}
-		return croncheck.Spec(parsed, location)
+		return cronspec.Of(parsed, location)
 	case gocron.DurationJobSchedule:
 		return every(s.Duration), nil
 	case gocron.DurationRandomJobSchedule:
@@ -174,11 +177,11 @@ func Spec(s gocron.JobSchedule, location *time.Location) (checks.Spec, error) {
 // cronParser reads what the scheduler's CronJob reads, with or without seconds.
 var cronParser = cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
 
-func every(d time.Duration) checks.Spec { return checks.Spec{Timeout: new(max(d, checks.MinPeriod))} }
+func every(d time.Duration) checks.Spec { return checks.Spec{Timeout: new(cronspec.Period(d))} }
 
 // calendar returns an OnCalendar schedule: each of the days at each of the times.
 func calendar(days []string, times []time.Time, location *time.Location) (checks.Spec, error) {
-	zone, err := croncheck.Zone(location)
+	zone, err := cronspec.Zone(location)
 	if err != nil {
 		return checks.Spec{}, err
 	}
@@ -191,8 +194,16 @@ func calendar(days []string, times []time.Time, location *time.Location) (checks
 	return checks.Spec{Schedule: new(strings.Join(lines, "\n")), TZ: &zone}, nil
 }
 
+// Option gives the Reporter to its scheduler.
+func (m *Reporter) Option() gocron.SchedulerOption {
+	return gocron.WithSchedulerMonitor(watcher{m})
+}
+
+// watcher is a Reporter as the scheduler sees it.
+type watcher struct{ *Reporter }
+
 // JobStarted implements [gocron.SchedulerMonitor].
-func (m *Monitor) JobStarted(j gocron.Job) {
+func (m watcher) JobStarted(j gocron.Job) {
 	m.mu.Lock()
 	known := m.jobs[j.ID()]
 	m.mu.Unlock()
@@ -206,14 +217,14 @@ func (m *Monitor) JobStarted(j gocron.Job) {
 }
 
 // JobCompleted implements [gocron.SchedulerMonitor].
-func (m *Monitor) JobCompleted(j gocron.Job) { m.end(j, nil) }
+func (m watcher) JobCompleted(j gocron.Job) { m.end(j, nil) }
 
 // JobFailed implements [gocron.SchedulerMonitor].
-func (m *Monitor) JobFailed(j gocron.Job, err error) { m.end(j, err) }
+func (m watcher) JobFailed(j gocron.Job, err error) { m.end(j, err) }
 
 // end reports the end of a run. The scheduler cancels the contexts of jobs when it stops, and tells that only by the error
 // of the job.
-func (m *Monitor) end(j gocron.Job, err error) {
+func (m *Reporter) end(j gocron.Job, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if errors.Is(err, context.Canceled) {
@@ -225,7 +236,7 @@ func (m *Monitor) end(j gocron.Job, err error) {
 }
 
 // ended returns the run of a job that has ended, or nil.
-func (m *Monitor) ended(j gocron.Job) *job.Run {
+func (m *Reporter) ended(j gocron.Job) *job.Run {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.jobs[j.ID()]
@@ -239,12 +250,12 @@ func (m *Monitor) ended(j gocron.Job) *job.Run {
 
 // The other methods of [gocron.SchedulerMonitor] do nothing.
 
-func (m *Monitor) SchedulerStarted()                                      {}
-func (m *Monitor) SchedulerStopped()                                      {}
-func (m *Monitor) SchedulerShutdown()                                     {}
-func (m *Monitor) JobRegistered(gocron.Job)                               {}
-func (m *Monitor) JobUnregistered(gocron.Job)                             {}
-func (m *Monitor) JobRunning(gocron.Job)                                  {}
-func (m *Monitor) JobExecutionTime(gocron.Job, time.Duration)             {}
-func (m *Monitor) JobSchedulingDelay(gocron.Job, time.Time, time.Time)    {}
-func (m *Monitor) ConcurrencyLimitReached(limitType string, _ gocron.Job) {}
+func (watcher) SchedulerStarted()                                      {}
+func (watcher) SchedulerStopped()                                      {}
+func (watcher) SchedulerShutdown()                                     {}
+func (watcher) JobRegistered(gocron.Job)                               {}
+func (watcher) JobUnregistered(gocron.Job)                             {}
+func (watcher) JobRunning(gocron.Job)                                  {}
+func (watcher) JobExecutionTime(gocron.Job, time.Duration)             {}
+func (watcher) JobSchedulingDelay(gocron.Job, time.Time, time.Time)    {}
+func (watcher) ConcurrencyLimitReached(limitType string, _ gocron.Job) {}

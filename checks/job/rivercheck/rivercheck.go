@@ -1,6 +1,6 @@
 // Package rivercheck reports the periodic jobs of github.com/riverqueue/river.
 //
-// Make the periodic jobs with a [Monitor], give the client its middleware, and synchronize the checks before it starts:
+// Make the periodic jobs with a [Reporter], give the client its middleware, and synchronize the checks before it starts:
 //
 //	m := rivercheck.New(registry, nil) // a *client.Client, or mon.Registry(projectID)
 //	client, err := river.NewClient(driver, &river.Config{
@@ -35,23 +35,24 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/job"
-	"github.com/rollcall-dev/rollcall/checks/job/croncheck"
+	"github.com/rollcall-dev/rollcall/checks/job/internal/cronspec"
 )
 
-// DefaultTag is the tag of the checks that a [Monitor] keeps unless [Config] has another.
-const DefaultTag = "river"
-
-// Config configures a [Monitor]. The zero value of a field selects its default.
+// Config configures a [Reporter]. The zero value of a field selects its default.
 type Config struct {
 	// Tag marks the checks of these jobs. Sync pauses those whose job is gone, so independent lists of jobs in one
-	// project need different tags. Default: [DefaultTag].
+	// project need different tags. Default: "river".
 	Tag string
 	// Location is the zone of schedules of robfig/cron that name none. Default: time.Local, in which River evaluates them.
 	Location *time.Location
+	// Spec, unless nil, changes the settings of the check of a job, whenever Sync is called. The schedule, the zone, the
+	// name, the slug and the tag are set already. What it leaves nil stays as somebody has set it. The arguments are those
+	// that the constructor of the job has returned to PeriodicJob, perhaps nil.
+	Spec func(args river.JobArgs, s *checks.Spec)
 }
 
-// Monitor reports the runs of periodic jobs. It is a River middleware, and safe for concurrent use.
-type Monitor struct {
+// Reporter reports the runs of periodic jobs. It is a River middleware, and safe for concurrent use.
+type Reporter struct {
 	river.MiddlewareDefaults
 	registry job.Registry
 	config   Config
@@ -61,29 +62,31 @@ type Monitor struct {
 	reporters map[string]job.Reporter // by name
 }
 
-var _ rivertype.WorkerMiddleware = (*Monitor)(nil)
+var _ rivertype.WorkerMiddleware = (*Reporter)(nil)
 
 type periodic struct {
 	name     string
+	args     river.JobArgs // nil if the constructor returned none
 	schedule river.PeriodicSchedule
 }
 
-// New returns a monitor whose checks are in a registry. A nil config selects the defaults.
-func New(registry job.Registry, config *Config) *Monitor {
-	m := &Monitor{registry: registry}
+// New returns a reporter whose checks are in a registry. A nil config selects the defaults.
+func New(registry job.Registry, config *Config) *Reporter {
+	m := &Reporter{registry: registry}
 	if config != nil {
 		m.config = *config
 	}
-	m.config.Tag = cmp.Or(m.config.Tag, DefaultTag)
+	m.config.Tag = cmp.Or(m.config.Tag, "river")
 	m.config.Location = cmp.Or(m.config.Location, time.Local)
 	return m
 }
 
-// PeriodicJob is [river.NewPeriodicJob] for a job that the monitor reports. It calls the constructor once, to learn the
+// PeriodicJob is [river.NewPeriodicJob] for a job that the Reporter reports. It calls the constructor once, to learn the
 // kind of the job. A job whose constructor returns no arguments at that time has a check only if opts has an ID.
-func (m *Monitor) PeriodicJob(schedule river.PeriodicSchedule, constructor river.PeriodicJobConstructor, opts *river.PeriodicJobOpts) *river.PeriodicJob {
+func (m *Reporter) PeriodicJob(schedule river.PeriodicSchedule, constructor river.PeriodicJobConstructor, opts *river.PeriodicJobOpts) *river.PeriodicJob {
 	name := ""
-	if args, _ := constructor(); args != nil {
+	args, _ := constructor()
+	if args != nil {
 		name = args.Kind()
 	}
 	if opts != nil && opts.ID != "" {
@@ -91,7 +94,7 @@ func (m *Monitor) PeriodicJob(schedule river.PeriodicSchedule, constructor river
 	}
 	if name != "" {
 		m.mu.Lock()
-		m.jobs = append(m.jobs, periodic{name, schedule})
+		m.jobs = append(m.jobs, periodic{name, args, schedule})
 		m.mu.Unlock()
 	}
 	return river.NewPeriodicJob(schedule, constructor, opts)
@@ -101,9 +104,10 @@ func (m *Monitor) PeriodicJob(schedule river.PeriodicSchedule, constructor river
 // slug, with the tag, the schedule and the zone, and pauses the checks with the tag whose job is gone: those that the
 // program no longer makes. A check keeps all other settings, such as a grace time that somebody has changed.
 //
-// A schedule must have a constant interval or come from robfig/cron; see [croncheck.Spec]. The error joins those of the
+// A schedule must have a constant interval or come from the parsers of robfig/cron. Seconds are left out, and a shorter interval counts as
+// a minute. The error joins those of the
 // jobs; the others are synchronized all the same, and all run. If there is an error, Sync pauses nothing.
-func (m *Monitor) Sync(ctx context.Context) error {
+func (m *Reporter) Sync(ctx context.Context) error {
 	m.mu.RLock()
 	jobs := m.jobs
 	m.mu.RUnlock()
@@ -112,7 +116,12 @@ func (m *Monitor) Sync(ctx context.Context) error {
 	for _, p := range jobs {
 		entries = append(entries, job.Entry{
 			Name: p.name,
-			Spec: func() (checks.Spec, error) { return croncheck.Spec(p.schedule, m.config.Location) },
+			Spec: func() (checks.Spec, error) { return cronspec.Of(p.schedule, m.config.Location) },
+			Adjust: func(s *checks.Spec) {
+				if m.config.Spec != nil {
+					m.config.Spec(p.args, s)
+				}
+			},
 			Use: func(r job.Reporter) {
 				if reporters[p.name] == nil {
 					reporters[p.name] = r
@@ -128,7 +137,7 @@ func (m *Monitor) Sync(ctx context.Context) error {
 }
 
 // reporter returns the reporter of a job, or nil.
-func (m *Monitor) reporter(row *rivertype.JobRow) job.Reporter {
+func (m *Reporter) reporter(row *rivertype.JobRow) job.Reporter {
 	var metadata struct {
 		ID string `json:"river:periodic_job_id"`
 	}
@@ -142,7 +151,7 @@ func (m *Monitor) reporter(row *rivertype.JobRow) job.Reporter {
 }
 
 // Work implements [rivertype.WorkerMiddleware].
-func (m *Monitor) Work(ctx context.Context, row *rivertype.JobRow, work func(context.Context) error) error {
+func (m *Reporter) Work(ctx context.Context, row *rivertype.JobRow, work func(context.Context) error) error {
 	r := m.reporter(row)
 	if r == nil {
 		return work(ctx)
