@@ -73,7 +73,7 @@ func (p *Project) TestChannel(ctx context.Context, id uuid.UUID) error {
 	if err != nil {
 		return p.about(err)
 	}
-	available, err := p.mon.store.Channels(ctx, p.id)
+	available, err := p.mon.admin.Channels(ctx, p.id)
 	if err != nil {
 		return p.about(err)
 	}
@@ -91,7 +91,7 @@ func (p *Project) TryChannel(ctx context.Context, c channels.Channel) error {
 	if err != nil {
 		return p.about(err)
 	}
-	available, err := p.mon.store.Channels(ctx, p.id)
+	available, err := p.mon.admin.Channels(ctx, p.id)
 	if err != nil {
 		return p.about(err)
 	}

@@ -32,5 +32,5 @@ func (i *Installation) EndSession(ctx context.Context, id uuid.UUID, until time.
 
 // SessionEnded reports whether [Installation.EndSession] has ended a session. It asks the database.
 func (i *Installation) SessionEnded(ctx context.Context, id uuid.UUID) (bool, error) {
-	return i.mon.admin.Store.SessionEnded(ctx, id)
+	return i.mon.admin.SessionEnded(ctx, id)
 }

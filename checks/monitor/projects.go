@@ -7,7 +7,6 @@ import (
 
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/admin"
-	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // Projects is what a server needs to know about all projects of the installation: their accounts, and whom a key lets in. A
@@ -48,7 +47,7 @@ func (p *Projects) Create(ctx context.Context, spec ProjectSpec) (checks.Project
 
 // List returns all projects, by name.
 func (p *Projects) List(ctx context.Context) ([]checks.Project, error) {
-	return p.mon.store.Projects(ctx, store.ProjectFilter{})
+	return p.mon.admin.Projects(ctx)
 }
 
 // ByID returns the project with this identifier. Error: [checks.ErrNotFound].

@@ -83,12 +83,12 @@ type vault struct {
 	asked [][32]byte
 }
 
-func (v *vault) Keys(_ context.Context, f store.KeyFilter) ([]checks.Key, error) {
-	v.asked = append(v.asked, *f.Hash)
-	if key, ok := v.keys[*f.Hash]; ok {
-		return []checks.Key{key}, nil
+func (v *vault) Find(_ context.Context, f store.Filter) (found store.Found, _ error) {
+	v.asked = append(v.asked, *f.Key.Hash)
+	if key, ok := v.keys[*f.Key.Hash]; ok {
+		found.Keys = []checks.Key{key}
 	}
-	return nil, nil
+	return found, nil
 }
 
 // TestAuthenticateByHash holds what keeps keys from being guessed by the time that an answer takes: Authenticate does

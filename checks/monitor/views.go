@@ -66,7 +66,7 @@ func (v *Views) Transitions(ctx context.Context, ids []uuid.UUID, since time.Tim
 
 // StatusPages returns the status pages of all projects, oldest first.
 func (v *Views) StatusPages(ctx context.Context) ([]checks.StatusPage, error) {
-	return v.mon.store.StatusPages(ctx, store.StatusPageFilter{})
+	return v.mon.admin.AllStatusPages(ctx)
 }
 
 // Kinds returns the kinds of channels that [Project.CreateChannel] accepts, with their settings.

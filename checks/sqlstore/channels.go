@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 type channelRow struct {
@@ -27,34 +28,19 @@ type channelRow struct {
 	Error     string    `bun:"error"`
 }
 
-// Channels returns the channels of a project, oldest first.
-func (s *database) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
-	return channelsOf(ctx, s.db, projectID)
-}
-
-// OtherChannels returns channels of all projects that have none of these kinds, oldest first.
-func (s *database) OtherChannels(ctx context.Context, kinds []channels.Kind, limit int) ([]channels.Channel, error) {
-	return channelsWhere(ctx, s.db, int64(limit), "ch.kind NOT IN (?)", bun.List(kinds))
-}
-
-func channelsOf(ctx context.Context, db bun.IDB, projectID uuid.UUID) ([]channels.Channel, error) {
-	return channelsWhere(ctx, db, 0, "ch.project_id = ?", projectID)
-}
-
-// channelsWhere returns channels, oldest first. A limit of 0 is none.
-func channelsWhere(ctx context.Context, db bun.IDB, limit int64, where string, arg any) ([]channels.Channel, error) {
-	var rows []channelRow
-	err := db.NewSelect().Model(&rows).Where(where, arg).OrderExpr("ch.created_at, ch.id").Limit(limit).Scan(ctx)
-	if err != nil {
-		return nil, translate(err)
-	}
-	list := make([]channels.Channel, len(rows))
-	for i := range rows {
-		if list[i], err = rows[i].channel(); err != nil {
-			return nil, err
+func findChannels(ctx context.Context, db bun.IDB, f store.ChannelFilter) ([]channels.Channel, error) {
+	var where conditions
+	addSet(&where, "ch.project_id", f.ProjectID)
+	return readAll(ctx, func(rows *[]channelRow) *bun.SelectQuery {
+		q := db.NewSelect().Model(rows).Where(where.String(), where.args...).OrderExpr("ch.created_at, ch.id").Limit(int64(f.Limit))
+		if f.IDs != nil {
+			q = q.Where("ch.id IN (?)", bun.List(f.IDs))
 		}
-	}
-	return list, nil
+		if len(f.NotKinds) > 0 {
+			q = q.Where("ch.kind NOT IN (?)", bun.List(f.NotKinds))
+		}
+		return q
+	}, (*channelRow).channel)
 }
 
 func (r *channelRow) channel() (channels.Channel, error) {

@@ -14,12 +14,17 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
+// itsChannels selects the channels of the fixture's project.
+func (f fixture) itsChannels() store.Filter {
+	return store.Filter{Channel: &store.ChannelFilter{ProjectID: &f.project.ID}}
+}
+
 // channels returns the channels of the fixture's project.
 func (f fixture) channels(t *testing.T) []channels.Channel {
 	t.Helper()
-	list, err := f.Channels(t.Context(), f.project.ID)
+	found, err := f.Find(t.Context(), f.itsChannels())
 	must(t, err)
-	return list
+	return found.Channels
 }
 
 // testChannels: channels come back with their settings and sources, oldest first. Only their own project can change or
@@ -29,10 +34,24 @@ func testChannels(t *testing.T, f fixture) {
 	first := f.addChannel(t, `a "name", with signs`, noon)
 	same(t, "all, oldest first", f.channels(t), []channels.Channel{first, second})
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		list, err := tx.Channels(ctx, f.project.ID)
-		same(t, "all, in a transaction", list, []channels.Channel{first, second})
+		found, err := tx.Find(ctx, f.itsChannels())
+		same(t, "all, in a transaction", found.Channels, []channels.Channel{first, second})
 		return err
 	})
+	for name, test := range map[string]struct {
+		filter store.ChannelFilter
+		want   []channels.Channel
+	}{
+		"kinds":        {store.ChannelFilter{NotKinds: []channels.Kind{"webhook"}}, []channels.Channel{first, second}},
+		"its kind":     {store.ChannelFilter{NotKinds: []channels.Kind{"webhook", "email"}}, nil},
+		"limit":        {store.ChannelFilter{Limit: 1}, []channels.Channel{first}},
+		"IDs":          {store.ChannelFilter{IDs: []uuid.UUID{second.ID, uuid.New()}}, []channels.Channel{second}},
+		"of a project": {store.ChannelFilter{ProjectID: new(uuid.New())}, nil},
+	} {
+		found, err := f.Find(t.Context(), store.Filter{Channel: &test.filter})
+		must(t, err)
+		same(t, name, found.Channels, test.want)
+	}
 
 	changed, foreign := first, first
 	changed.Name, changed.Settings = "renamed", map[string]string{"to": "other@example.org"}

@@ -114,12 +114,13 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 	same(t, "history", list, want)
 	f.marked(t, now, "refused")
 	f.update(t, func(ctx context.Context, tx store.Tx) error {
-		list, err := tx.Channels(ctx, f.project.ID)
+		found, err := tx.Find(ctx, f.itsChannels())
 		if err != nil {
 			return err
 		}
-		list[0].FailedAt, list[0].Error = time.Time{}, ""
-		return tx.Save(ctx, store.Setup{Channel: &list[0]})
+		c := found.Channels[0]
+		c.FailedAt, c.Error = time.Time{}, ""
+		return tx.Save(ctx, store.Setup{Channel: &c})
 	})
 	f.marked(t, now, "refused")
 	// A delivery that has failed can be made pending again.
@@ -140,9 +141,9 @@ func testDeliveryClaims(t *testing.T, f fixture) {
 // marked compares the mark of the only channel.
 func (f fixture) marked(t *testing.T, at time.Time, text string) {
 	t.Helper()
-	list, err := f.Channels(t.Context(), f.project.ID)
-	if err != nil || len(list) != 1 || !list[0].FailedAt.Equal(at) || list[0].Error != text {
-		t.Errorf("the channel: %+v, %v; want the mark %v, %q", list, err, at, text)
+	list := f.channels(t)
+	if len(list) != 1 || !list[0].FailedAt.Equal(at) || list[0].Error != text {
+		t.Errorf("the channel: %+v; want the mark %v, %q", list, at, text)
 	}
 }
 

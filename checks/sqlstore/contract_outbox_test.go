@@ -49,12 +49,8 @@ const lease, perChannel = 15 * time.Second, 10
 // exchange records results of deliveries and then claims others, in one transaction.
 func (f fixture) exchange(t *testing.T, now time.Time, room int, results ...store.DeliveryResult) (claimed []store.QueuedDelivery) {
 	t.Helper()
-	list, err := f.Channels(t.Context(), f.project.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
 	claim := store.DeliveryClaim{Now: now, Until: now.Add(lease)}
-	for _, c := range list {
+	for _, c := range f.channels(t) {
 		claim.Room = append(claim.Room, store.ChannelRoom{Channel: c.ID, N: room})
 	}
 	f.update(t, func(ctx context.Context, tx store.Tx) (err error) {

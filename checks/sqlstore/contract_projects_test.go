@@ -20,9 +20,9 @@ import (
 
 func (f fixture) projects(t *testing.T, filter store.ProjectFilter) []checks.Project {
 	t.Helper()
-	list, err := f.Projects(t.Context(), filter)
+	found, err := f.Find(t.Context(), store.Filter{Project: &filter})
 	must(t, err)
-	return list
+	return found.Projects
 }
 
 // testProjects: Projects looks at all fields of its filter, compares whole values with their case, and sorts by name. A
@@ -145,9 +145,9 @@ func testDeleteProject(t *testing.T, f fixture) {
 
 func (f fixture) keys(t *testing.T, filter store.KeyFilter) []checks.Key {
 	t.Helper()
-	list, err := f.Keys(t.Context(), filter)
+	found, err := f.Find(t.Context(), store.Filter{Key: &filter})
 	must(t, err)
-	return list
+	return found.Keys
 }
 
 // testKeys: keys are found by their hash and listed with the oldest first. Only their own project can delete them.
@@ -196,10 +196,11 @@ func testSetting(t *testing.T, f fixture) {
 	values := make([]string, 8)
 	for i := range values {
 		wg.Go(func() {
-			var err error
-			if values[i], err = f.Setting(t.Context(), "secret", fmt.Sprint("value ", i)); err != nil {
+			s, err := f.Setting(t.Context(), noon, store.Setting{Name: "secret", Value: fmt.Sprint("value ", i)})
+			if err != nil {
 				t.Error(err)
 			}
+			values[i] = s.Value
 		})
 	}
 	wg.Wait()
@@ -215,42 +216,43 @@ func testSessions(t *testing.T, f fixture) {
 	one, other := uuid.New(), uuid.New()
 	end := func(id uuid.UUID, now, until time.Time) {
 		t.Helper()
-		if err := f.EndSession(t.Context(), id, now, until); err != nil {
-			t.Fatal(err)
-		}
+		_, err := f.Setting(t.Context(), now, store.Setting{Name: id.String(), Value: "ended", Until: until})
+		must(t, err)
 	}
-	ended := func(id uuid.UUID, want bool) {
+	ended := func(id uuid.UUID, now time.Time, want bool) {
 		t.Helper()
-		if got, err := f.SessionEnded(t.Context(), id); err != nil || got != want {
-			t.Errorf("session %v: ended %v, error %v, want %v", id, got, err, want)
+		if got, err := f.Setting(t.Context(), now, store.Setting{Name: id.String()}); err != nil || (got.Value != "") != want {
+			t.Errorf("session %v: %+v, error %v, want one: %v", id, got, err, want)
 		}
 	}
-	ended(one, false)
+	ended(one, noon, false)
 	end(one, noon, noon.Add(time.Hour))
 	end(one, noon, noon.Add(time.Hour))
-	ended(one, true)
-	ended(other, false)
-	end(other, noon.Add(time.Hour), noon.Add(2*time.Hour))
-	ended(one, true)
-	end(uuid.New(), noon.Add(time.Hour+time.Microsecond), noon.Add(3*time.Hour))
-	ended(one, false)
-	ended(other, true)
+	ended(one, noon.Add(time.Hour-time.Microsecond), true)
+	ended(one, noon.Add(time.Hour), false)
+	ended(other, noon, false)
+	end(other, noon.Add(time.Hour-time.Microsecond), noon.Add(2*time.Hour))
+	ended(one, noon, true)
+	end(uuid.New(), noon.Add(time.Hour), noon.Add(3*time.Hour))
+	ended(one, noon, false) // removed
+	ended(other, noon, true)
 }
 
 // testLeases lets several holders take the lease of a task.
 func testLeases(t *testing.T, f fixture) {
-	lease := func(task string, now time.Time, mine store.Lease) store.Lease {
-		l, err := f.Lease(t.Context(), task, now, mine)
+	lease := func(task string, now time.Time, mine store.Setting) store.Setting {
+		mine.Name = task
+		l, err := f.Setting(t.Context(), now, mine)
 		if err != nil {
 			t.Error(err)
 		}
 		return l
 	}
 	var wg sync.WaitGroup
-	got := make([]store.Lease, 8)
+	got := make([]store.Setting, 8)
 	for i := range got {
 		wg.Go(func() {
-			got[i] = lease("task", noon, store.Lease{Holder: uuid.UUID{byte(i + 1)}, Until: noon.Add(time.Minute)})
+			got[i] = lease("task", noon, store.Setting{Value: fmt.Sprint(i), Until: noon.Add(time.Minute)})
 		})
 	}
 	wg.Wait()
@@ -259,13 +261,15 @@ func testLeases(t *testing.T, f fixture) {
 	for _, l := range got {
 		same(t, "lease", l, first)
 	}
-	other := store.Lease{Holder: uuid.UUID{99}, Until: noon.Add(time.Hour)}
+	other := store.Setting{Name: "other", Value: "other", Until: noon.Add(time.Hour)}
 	same(t, "before the end", lease("task", noon.Add(time.Minute-time.Microsecond), other), first)
 	same(t, "of another task", lease("other", noon, other), other)
 	first.Until = noon.Add(2 * time.Minute)
 	same(t, "renewed", lease("task", noon.Add(time.Second), first), first)
 	same(t, "before the new end", lease("task", noon.Add(time.Minute), other), first)
-	short := store.Lease{Holder: uuid.UUID{98}, Until: noon.Add(time.Minute)}
+	short := store.Setting{Name: "other", Value: "short", Until: noon.Add(time.Minute)}
 	same(t, "of a wrong clock", lease("other", noon, short), short)
+	same(t, "one without an end", lease("other", noon, store.Setting{Value: "x"}), short)
+	other.Name = "task"
 	same(t, "after the end", lease("task", noon.Add(2*time.Minute), other), other)
 }

@@ -77,9 +77,7 @@ func testDeliveryResults(t *testing.T, f fixture) {
 		if n := len(f.history(t, store.DeliveryQuery{Channel: copied.ID})); (n == 1) != (tt.state == store.DeliverySent) {
 			t.Errorf("%s: %d copies", tt.name, n)
 		}
-		all, err := f.Channels(t.Context(), f.project.ID)
-		must(t, err)
-		for _, ch := range all {
+		for _, ch := range f.channels(t) {
 			if ch.ID == ops.ID && (ch.Error == "refused") != (tt.ends && tt.mark != nil) {
 				t.Errorf("%s: marked %v", tt.name, ch.Error)
 			}

@@ -14,9 +14,9 @@ import (
 
 func (f fixture) statusPages(t *testing.T, filter store.StatusPageFilter) []checks.StatusPage {
 	t.Helper()
-	list, err := f.StatusPages(t.Context(), filter)
+	found, err := f.Find(t.Context(), store.Filter{StatusPage: &filter})
 	must(t, err)
-	return list
+	return found.StatusPages
 }
 
 func (f fixture) addStatusPage(t *testing.T, p checks.StatusPage) checks.StatusPage {
@@ -59,8 +59,8 @@ func testStatusPages(t *testing.T, f fixture) {
 		if err := tx.Save(ctx, store.Setup{StatusPage: &later}); err != nil {
 			return err
 		}
-		list, err := tx.StatusPages(ctx, store.StatusPageFilter{ProjectID: &f.project.ID})
-		same(t, "in the transaction that changes one", list, []checks.StatusPage{changed, second})
+		found, err := tx.Find(ctx, store.Filter{StatusPage: &store.StatusPageFilter{ProjectID: &f.project.ID}})
+		same(t, "in the transaction that changes one", found.StatusPages, []checks.StatusPage{changed, second})
 		return err
 	})
 	f.update(t, func(ctx context.Context, tx store.Tx) error {

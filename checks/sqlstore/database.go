@@ -119,23 +119,3 @@ func (s *database) try(ctx context.Context, fn func(ctx context.Context, tx stor
 	})
 	return t, committing, err
 }
-
-type settingRow struct {
-	bun.BaseModel `bun:"table:rollcall_settings"`
-
-	Name  string `bun:"name,pk"`
-	Value string `bun:"value"`
-}
-
-// Setting returns a named value. If there is none, it stores and returns the initial one.
-func (s *database) Setting(ctx context.Context, name, initial string) (string, error) {
-	row := settingRow{Name: name, Value: initial}
-	err := s.Update(ctx, func(ctx context.Context, tx store.Tx) error {
-		db := tx.(*transaction).tx
-		if _, err := db.NewInsert().Model(&row).On("CONFLICT (name) DO NOTHING").Returning("NULL").Exec(ctx); err != nil {
-			return err
-		}
-		return db.NewSelect().Model(&row).WherePK().Scan(ctx)
-	})
-	return row.Value, err
-}

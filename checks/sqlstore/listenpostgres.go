@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // Listener is a driver of database/sql that can receive PostgreSQL's notifications. A pool whose Driver method returns one
@@ -105,7 +107,7 @@ func (s *database) receive(ctx context.Context, listener Listener, heard func(me
 
 // pollPostgres calls heard when other stores have announced something.
 func (s *database) pollPostgres(ctx context.Context, heard func(message string)) error {
-	if _, err := s.Setting(ctx, announcedRow, "0"); err != nil {
+	if _, err := s.Setting(ctx, time.Time{}, store.Setting{Name: announcedRow, Value: "0"}); err != nil {
 		return err
 	}
 	known := int64(-1)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	internal "github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
 	"github.com/rollcall-dev/rollcall/pings"
@@ -85,7 +86,7 @@ func TestNotMigrated(t *testing.T) {
 			_, _, slug := mon.PingSlug(t.Context(), "key", "slug", true, pings.Signal{})
 			steps := mon.Tick(t.Context())
 			_, secret := mon.Installation().Secret(t.Context(), "badges")
-			_, setting := store.Database().Setting(t.Context(), "name", "value")
+			_, setting := store.Database().Setting(t.Context(), time.Now(), internal.Setting{Name: "name", Value: "value"})
 			return map[string]error{"OpenProject": open, "Projects": list, "Create": create, "Check": check, "Ping": ping, "PingSlug": slug,
 				"Tick": steps, "Secret": secret, "Setting": setting, "Probe": store.Database().Probe(t.Context(), true)}
 		}

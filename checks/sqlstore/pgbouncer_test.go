@@ -17,6 +17,7 @@ import (
 
 	"github.com/rollcall-dev/rollcall/channels/services/receivertest"
 	"github.com/rollcall-dev/rollcall/checks"
+	internal "github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/dbtest"
@@ -156,7 +157,7 @@ func TestPgBouncerOwnPool(t *testing.T) {
 		defer db.Close()
 		var store *sqlstore.Store
 		if store, err = sqlstore.Open(t.Context(), db, sqlstore.Postgres); err == nil {
-			_, err = store.Database().Setting(t.Context(), "name", "value")
+			_, err = store.Database().Setting(t.Context(), time.Now(), internal.Setting{Name: "name", Value: "value"})
 		}
 	}
 	if loses != (err != nil && strings.Contains(err.Error(), "default_query_exec_mode=cache_describe")) || !loses && err != nil {

@@ -34,42 +34,23 @@ type projectRow struct {
 	MaxChecks int    `bun:"max_checks,scanonly"`
 }
 
-func (r projectRow) project() checks.Project {
+func (r *projectRow) project() (checks.Project, error) {
 	return checks.Project{
 		ID: r.ID, Name: r.Name, Account: r.Account, Plan: checks.Plan(r.Plan), MaxChecks: r.MaxChecks,
 		BadgeKey: r.BadgeKey, PingKey: r.PingKey, CreatedAt: instant(r.CreatedAt),
-	}
+	}, nil
 }
 
-func selectProjects(db bun.IDB, rows any) *bun.SelectQuery {
-	return db.NewSelect().Model(rows).ColumnExpr("?TableColumns").ColumnExpr("a.name AS account, a.plan, a.max_checks").
-		Join("JOIN rollcall_accounts AS a ON a.id = p.account_id")
-}
-
-func oneProject(ctx context.Context, db bun.IDB, where string, arg any) (checks.Project, error) {
-	var row projectRow
-	if err := selectProjects(db, &row).Where(where, arg).Scan(ctx); err != nil {
-		return checks.Project{}, translate(err)
-	}
-	return row.project(), nil
-}
-
-// Projects returns projects by name.
-func (s *database) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
+func findProjects(ctx context.Context, db bun.IDB, f store.ProjectFilter) ([]checks.Project, error) {
 	var where conditions
 	addSet(&where, "p.id", f.ID)
 	addSet(&where, "p.name", f.Name)
 	addSet(&where, "p.ping_key", f.PingKey)
 	addSet(&where, "p.badge_key", f.BadgeKey)
-	var rows []projectRow
-	if err := selectProjects(s.db, &rows).Where(where.String(), where.args...).OrderExpr("p.name").Scan(ctx); err != nil {
-		return nil, translate(err)
-	}
-	list := make([]checks.Project, len(rows))
-	for i, r := range rows {
-		list[i] = r.project()
-	}
-	return list, nil
+	return readAll(ctx, func(rows *[]projectRow) *bun.SelectQuery {
+		return db.NewSelect().Model(rows).ColumnExpr("?TableColumns").ColumnExpr("a.name AS account, a.plan, a.max_checks").
+			Join("JOIN rollcall_accounts AS a ON a.id = p.account_id").Where(where.String(), where.args...).OrderExpr("p.name")
+	}, (*projectRow).project)
 }
 
 // firstProject locks out other callers and returns [checks.ErrExists] if there is a project.
@@ -149,29 +130,21 @@ type keyRow struct {
 	CreatedAt int64     `bun:"created_at"`
 }
 
-func (r keyRow) key() checks.Key {
+func (r *keyRow) key() (checks.Key, error) {
 	return checks.Key{
 		ID: r.ID, ProjectID: r.ProjectID, ReadOnly: r.ReadOnly, Hash: [32]byte(r.Hash), Hint: r.Hint, CreatedAt: instant(r.CreatedAt),
-	}
+	}, nil
 }
 
-// Keys returns API keys, oldest first.
-func (s *database) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, error) {
+func findKeys(ctx context.Context, db bun.IDB, f store.KeyFilter) ([]checks.Key, error) {
 	var where conditions
 	addSet(&where, "k.project_id", f.ProjectID)
 	if f.Hash != nil {
 		where.add("k.hash", f.Hash[:])
 	}
-	var rows []keyRow
-	err := s.db.NewSelect().Model(&rows).Where(where.String(), where.args...).OrderExpr("k.created_at, k.id").Scan(ctx)
-	if err != nil {
-		return nil, translate(err)
-	}
-	list := make([]checks.Key, len(rows))
-	for i, r := range rows {
-		list[i] = r.key()
-	}
-	return list, nil
+	return readAll(ctx, func(rows *[]keyRow) *bun.SelectQuery {
+		return db.NewSelect().Model(rows).Where(where.String(), where.args...).OrderExpr("k.created_at, k.id")
+	}, (*keyRow).key)
 }
 
 // insertKey adds an API key.

@@ -2,8 +2,11 @@ package sqlstore
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"strings"
+
+	"github.com/uptrace/bun"
 )
 
 // among returns the condition that a column has one of several values. Its only parameter comes from dialect.list.
@@ -33,6 +36,22 @@ func scanList[T any](rows *sql.Rows, err error, row *T, fields ...any) (list []T
 		list = append(list, *row)
 	}
 	return list, rows.Err()
+}
+
+// readAll runs a query into rows and converts them.
+func readAll[R, T any](ctx context.Context, query func(rows *[]R) *bun.SelectQuery, convert func(*R) (T, error)) ([]T, error) {
+	var rows []R
+	if err := query(&rows).Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	list := make([]T, len(rows))
+	for i := range rows {
+		var err error
+		if list[i], err = convert(&rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // conditions collects the equalities of a WHERE clause, for bun's placeholders.

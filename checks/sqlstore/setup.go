@@ -4,8 +4,36 @@ import (
 	"context"
 	"errors"
 
+	"github.com/uptrace/bun"
+
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
+
+// Find returns things of one kind.
+func (s *database) Find(ctx context.Context, f store.Filter) (store.Found, error) {
+	return find(ctx, s.db, f)
+}
+
+// Find returns things of one kind.
+func (t *transaction) Find(ctx context.Context, f store.Filter) (store.Found, error) {
+	return find(ctx, t.tx, f)
+}
+
+func find(ctx context.Context, db bun.IDB, f store.Filter) (found store.Found, err error) {
+	switch {
+	case f.Project != nil:
+		found.Projects, err = findProjects(ctx, db, *f.Project)
+	case f.Key != nil:
+		found.Keys, err = findKeys(ctx, db, *f.Key)
+	case f.StatusPage != nil:
+		found.StatusPages, err = findStatusPages(ctx, db, *f.StatusPage)
+	case f.Channel != nil:
+		found.Channels, err = findChannels(ctx, db, *f.Channel)
+	default:
+		err = errors.New("sqlstore: nothing to find")
+	}
+	return found, err
+}
 
 // Save adds or changes what s has.
 func (t *transaction) Save(ctx context.Context, s store.Setup) error {

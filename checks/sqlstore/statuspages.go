@@ -24,33 +24,20 @@ type statusPageRow struct {
 	CreatedAt   int64     `bun:"created_at"`
 }
 
-// StatusPages returns status pages, oldest first.
-func (s *database) StatusPages(ctx context.Context, f store.StatusPageFilter) ([]checks.StatusPage, error) {
-	return statusPages(ctx, s.db, f)
+func (r *statusPageRow) statusPage() (checks.StatusPage, error) {
+	return checks.StatusPage{
+		ID: r.ID, ProjectID: r.ProjectID, Slug: r.Slug, Title: r.Title, Description: r.Description,
+		Tags: splitTags(r.Tags), CreatedAt: instant(r.CreatedAt),
+	}, nil
 }
 
-// StatusPages returns status pages, oldest first.
-func (t *transaction) StatusPages(ctx context.Context, f store.StatusPageFilter) ([]checks.StatusPage, error) {
-	return statusPages(ctx, t.tx, f)
-}
-
-func statusPages(ctx context.Context, db bun.IDB, f store.StatusPageFilter) ([]checks.StatusPage, error) {
+func findStatusPages(ctx context.Context, db bun.IDB, f store.StatusPageFilter) ([]checks.StatusPage, error) {
 	var where conditions
 	addSet(&where, "sp.project_id", f.ProjectID)
 	addSet(&where, "sp.slug", f.Slug)
-	var rows []statusPageRow
-	err := db.NewSelect().Model(&rows).Where(where.String(), where.args...).OrderExpr("sp.created_at, sp.id").Scan(ctx)
-	if err != nil {
-		return nil, translate(err)
-	}
-	list := make([]checks.StatusPage, len(rows))
-	for i, r := range rows {
-		list[i] = checks.StatusPage{
-			ID: r.ID, ProjectID: r.ProjectID, Slug: r.Slug, Title: r.Title, Description: r.Description,
-			Tags: splitTags(r.Tags), CreatedAt: instant(r.CreatedAt),
-		}
-	}
-	return list, nil
+	return readAll(ctx, func(rows *[]statusPageRow) *bun.SelectQuery {
+		return db.NewSelect().Model(rows).Where(where.String(), where.args...).OrderExpr("sp.created_at, sp.id")
+	}, (*statusPageRow).statusPage)
 }
 
 // saveStatusPage adds a status page, or writes its texts and its tags.

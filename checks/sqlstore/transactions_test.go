@@ -154,7 +154,7 @@ func TestCopies(t *testing.T) {
 	scramble(reflect.ValueOf(want))
 	unchanged(t, "what was returned", keep, w.dump(t))
 	must(t, w.attempt(func(ctx context.Context, tx store.Tx) error {
-		found, err := tx.Channels(ctx, w.project)
+		found, err := tx.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &w.project}})
 		scramble(reflect.ValueOf(found))
 		return err
 	}))
@@ -259,7 +259,7 @@ func newWorld(t tb, db *sqlstore.Database) *world {
 	var err error
 	w.uploads, err = w.ClaimBodies(context.Background(), store.UploadTask, noon, noon.Add(time.Minute), 1)
 	must(t, err)
-	_, err = w.Setting(context.Background(), "name", "value")
+	_, err = w.Setting(context.Background(), noon, store.Setting{Name: "name", Value: "value"})
 	must(t, err)
 	return w
 }
@@ -427,7 +427,7 @@ type dump struct {
 	Backlog    store.Backlog
 	DueFor     []uuid.UUID
 	Upload     []byte
-	Setting    string
+	Setting    store.Setting
 	Counts     []int
 }
 
@@ -436,12 +436,18 @@ func (w *world) dump(t tb) (d dump) {
 	ctx, later := context.Background(), noon.AddDate(1, 0, 0)
 	var err, failed error
 	read := func(err error) { failed = errors.Join(failed, err) }
-	d.Projects, err = w.Projects(ctx, store.ProjectFilter{})
-	read(err)
-	d.Keys, err = w.Keys(ctx, store.KeyFilter{})
-	read(err)
-	d.Channels, err = w.Channels(ctx, w.project)
-	read(err)
+	for i, f := range []store.Filter{{Project: &store.ProjectFilter{}}, {Key: &store.KeyFilter{}}, {Channel: &store.ChannelFilter{ProjectID: &w.project}}} {
+		found, err := w.Find(ctx, f)
+		read(err)
+		switch i {
+		case 0:
+			d.Projects = found.Projects
+		case 1:
+			d.Keys = found.Keys
+		default:
+			d.Channels = found.Channels
+		}
+	}
 	for _, c := range d.Channels {
 		d.Settings = append(d.Settings, c.Settings)
 	}
@@ -484,7 +490,7 @@ func (w *world) dump(t tb) (d dump) {
 	read(err)
 	d.Upload, err = w.UploadBody(ctx, w.uploads[0])
 	read(err)
-	d.Setting, err = w.Setting(ctx, "name", "another")
+	d.Setting, err = w.Setting(ctx, noon, store.Setting{Name: "name", Value: "another"})
 	read(err)
 	read(w.attempt(func(ctx context.Context, tx store.Tx) error {
 		for _, project := range []uuid.UUID{w.project, w.other} {

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
@@ -49,7 +48,14 @@ func (t *transaction) LockAccount(ctx context.Context, projectID uuid.UUID) (che
 			return checks.Project{}, err
 		}
 	}
-	return oneProject(ctx, t.tx, "p.id = ?", projectID)
+	found, err := findProjects(ctx, t.tx, store.ProjectFilter{ID: &projectID})
+	if err == nil && len(found) == 0 {
+		err = checks.ErrNotFound
+	}
+	if err != nil {
+		return checks.Project{}, err
+	}
+	return found[0], nil
 }
 
 // CountChecks returns the number of checks in the account of a project.
@@ -57,11 +63,6 @@ func (t *transaction) CountChecks(ctx context.Context, projectID uuid.UUID) (n i
 	err = t.tx.NewRaw(`SELECT count(*) FROM rollcall_checks WHERE project_id IN (
 		SELECT id FROM rollcall_projects WHERE account_id = (SELECT account_id FROM rollcall_projects WHERE id = ?))`, projectID).Scan(ctx, &n)
 	return n, translate(err)
-}
-
-// Channels returns the channels of a project, oldest first.
-func (t *transaction) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
-	return channelsOf(ctx, t.tx, projectID)
 }
 
 // LockCheck locks one check and returns it with its channels.

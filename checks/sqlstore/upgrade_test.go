@@ -313,3 +313,19 @@ GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO limited;`, "limited", role))
 	}
 	f.schemaIs(t, f.version, false)
 }
+
+// TestUpgradeOfLease takes the lease of a server of an earlier version, which wrote its end into the value.
+func TestUpgradeOfLease(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		bundb := db.Bun(t)
+		s := unmigrated(t, bundb)
+		must(t, s.MigrateOnly(t.Context(), 12))
+		_, err := bundb.ExecContext(t.Context(), "INSERT INTO rollcall_settings (name, value) VALUES ('lease prune pings', 'holder 1772370000123456')")
+		must(t, err)
+		must(t, s.Migrate(t.Context()))
+		lease := store.Setting{Name: "lease prune pings", Value: "x", Until: noon.Add(time.Minute)}
+		got, err := s.Setting(t.Context(), noon, lease)
+		must(t, err)
+		same(t, "lease", got, lease)
+	})
+}

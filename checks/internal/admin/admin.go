@@ -49,10 +49,11 @@ func New(c Config) *Admin {
 	a := &Admin{Config: c}
 	a.creations.perMinute = c.CreateRate
 	a.keys.read = func(ctx context.Context, hash [sha256.Size]byte) (checks.Key, error) {
-		return one(c.Store.Keys(ctx, store.KeyFilter{Hash: &hash}))
+		found, err := c.Store.Find(ctx, store.Filter{Key: &store.KeyFilter{Hash: &hash}})
+		return one(found.Keys, err)
 	}
 	a.byBadgeKey.read = func(ctx context.Context, key string) (checks.Project, error) {
-		return one(c.Store.Projects(ctx, store.ProjectFilter{BadgeKey: &key}))
+		return a.project(ctx, store.ProjectFilter{BadgeKey: &key})
 	}
 	a.byID.read = a.Project
 	return a

@@ -148,15 +148,15 @@ func (a *Admin) saveReady(
 		if _, err := tx.LockAccount(ctx, projectID); err != nil {
 			return err
 		}
-		list, err := tx.Channels(ctx, projectID)
+		all, err := tx.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &projectID}})
 		if err != nil {
 			return err
 		}
 		var save bool
-		if c, save, err = fn(list); err != nil || !save {
+		if c, save, err = fn(all.Channels); err != nil || !save {
 			return err
 		}
-		stored, found := channelByID(list, c.ID)
+		stored, found := channelByID(all.Channels, c.ID)
 		unchanged := found && maps.Equal(c.Settings, stored.Settings)
 		if a.typeOf(c.Kind).Ready != nil && !unchanged && (asked == nil || !maps.Equal(c.Settings, asked)) {
 			return errNotAsked
@@ -203,8 +203,8 @@ func (a *Admin) ValidSettings(list []channels.Channel, c channels.Channel, setti
 
 // Channels returns the channels of a project, oldest first.
 func (a *Admin) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
-	list, err := a.Store.Channels(ctx, projectID)
-	return list, a.Exists(ctx, projectID, len(list), err)
+	found, err := a.Store.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &projectID}})
+	return found.Channels, a.Exists(ctx, projectID, len(found.Channels), err)
 }
 
 // DeleteChannel removes a channel of a project.

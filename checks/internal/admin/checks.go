@@ -116,11 +116,11 @@ func selectChannels(ctx context.Context, tx store.AdminTx, c *checks.Check, sele
 	if selection == nil {
 		return nil
 	}
-	available, err := tx.Channels(ctx, c.ProjectID)
+	available, err := tx.Find(ctx, store.Filter{Channel: &store.ChannelFilter{ProjectID: &c.ProjectID}})
 	if err != nil {
 		return err
 	}
-	ids, err := channels.Select(available, *selection)
+	ids, err := channels.Select(available.Channels, *selection)
 	if err != nil {
 		return err
 	}

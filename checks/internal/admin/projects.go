@@ -113,12 +113,23 @@ func validName(field, value string, least int) error {
 
 // Project returns the project with this identifier.
 func (a *Admin) Project(ctx context.Context, id uuid.UUID) (checks.Project, error) {
-	return one(a.Store.Projects(ctx, store.ProjectFilter{ID: &id}))
+	return a.project(ctx, store.ProjectFilter{ID: &id})
 }
 
 // ProjectByName returns the project with this name.
 func (a *Admin) ProjectByName(ctx context.Context, name string) (checks.Project, error) {
-	return one(a.Store.Projects(ctx, store.ProjectFilter{Name: &name}))
+	return a.project(ctx, store.ProjectFilter{Name: &name})
+}
+
+func (a *Admin) project(ctx context.Context, f store.ProjectFilter) (checks.Project, error) {
+	found, err := a.Store.Find(ctx, store.Filter{Project: &f})
+	return one(found.Projects, err)
+}
+
+// Projects returns all projects by name.
+func (a *Admin) Projects(ctx context.Context) ([]checks.Project, error) {
+	found, err := a.Store.Find(ctx, store.Filter{Project: &store.ProjectFilter{}})
+	return found.Projects, err
 }
 
 // DeleteProject removes a project with all that it has.
@@ -170,8 +181,8 @@ func randomText(n int) string {
 
 // Keys returns the API keys of a project, oldest first.
 func (a *Admin) Keys(ctx context.Context, projectID uuid.UUID) ([]checks.Key, error) {
-	list, err := a.Store.Keys(ctx, store.KeyFilter{ProjectID: &projectID})
-	return list, a.Exists(ctx, projectID, len(list), err)
+	found, err := a.Store.Find(ctx, store.Filter{Key: &store.KeyFilter{ProjectID: &projectID}})
+	return found.Keys, a.Exists(ctx, projectID, len(found.Keys), err)
 }
 
 // DeleteKey removes an API key of a project.
@@ -199,17 +210,30 @@ func (a *Admin) forgetLookups() {
 
 // Secret returns a secret of the installation by name, and generates it first if there is none.
 func (a *Admin) Secret(ctx context.Context, name string) (string, error) {
-	return a.Store.Setting(ctx, name, randomText(52))
-}
-
-// EndSession ends a session, which would have ended by itself until the given instant.
-func (a *Admin) EndSession(ctx context.Context, id uuid.UUID, until time.Time) error {
-	return a.Store.EndSession(ctx, id, a.Now(), until)
+	s, err := a.Store.Setting(ctx, a.Now(), store.Setting{Name: name, Value: randomText(52)})
+	return s.Value, err
 }
 
 // Once reports whether this call is the first with this name, for good.
 func (a *Admin) Once(ctx context.Context, name string) (first bool, err error) {
 	mine := randomText(52)
-	stored, err := a.Store.Setting(ctx, name, mine)
-	return stored == mine, err
+	stored, err := a.Store.Setting(ctx, a.Now(), store.Setting{Name: name, Value: mine})
+	return stored.Value == mine, err
+}
+
+// ended returns the setting that says that a session has ended.
+func ended(id uuid.UUID) store.Setting { return store.Setting{Name: "session " + id.String()} }
+
+// EndSession ends a session, which would have ended by itself until the given instant.
+func (a *Admin) EndSession(ctx context.Context, id uuid.UUID, until time.Time) error {
+	s := ended(id)
+	s.Value, s.Until = "ended", until
+	_, err := a.Store.Setting(ctx, a.Now(), s)
+	return err
+}
+
+// SessionEnded reports whether EndSession has ended a session.
+func (a *Admin) SessionEnded(ctx context.Context, id uuid.UUID) (bool, error) {
+	s, err := a.Store.Setting(ctx, a.Now(), ended(id))
+	return s.Value != "", err
 }

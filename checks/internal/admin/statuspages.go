@@ -43,11 +43,11 @@ func (a *Admin) saveStatusPage(
 		if _, err := tx.LockAccount(ctx, p.ProjectID); err != nil {
 			return err
 		}
-		list, err := tx.StatusPages(ctx, store.StatusPageFilter{ProjectID: &p.ProjectID})
+		found, err := tx.Find(ctx, store.Filter{StatusPage: &store.StatusPageFilter{ProjectID: &p.ProjectID}})
 		if err != nil {
 			return err
 		}
-		if saved, err = fn(list); err != nil {
+		if saved, err = fn(found.StatusPages); err != nil {
 			return err
 		}
 		if saved, err = saved.Normalize(); err != nil {
@@ -73,8 +73,14 @@ func (a *Admin) DeleteStatusPage(ctx context.Context, projectID, id uuid.UUID) e
 
 // StatusPages returns the status pages of a project, oldest first.
 func (a *Admin) StatusPages(ctx context.Context, projectID uuid.UUID) ([]checks.StatusPage, error) {
-	list, err := a.Store.StatusPages(ctx, store.StatusPageFilter{ProjectID: &projectID})
-	return list, a.Exists(ctx, projectID, len(list), err)
+	found, err := a.Store.Find(ctx, store.Filter{StatusPage: &store.StatusPageFilter{ProjectID: &projectID}})
+	return found.StatusPages, a.Exists(ctx, projectID, len(found.StatusPages), err)
+}
+
+// AllStatusPages returns the status pages of all projects, oldest first.
+func (a *Admin) AllStatusPages(ctx context.Context) ([]checks.StatusPage, error) {
+	found, err := a.Store.Find(ctx, store.Filter{StatusPage: &store.StatusPageFilter{}})
+	return found.StatusPages, err
 }
 
 // StatusPage returns the status page with a slug, in any project.
@@ -82,5 +88,6 @@ func (a *Admin) StatusPage(ctx context.Context, slug string) (checks.StatusPage,
 	if !checks.ValidStatusPageSlug(slug) {
 		return checks.StatusPage{}, checks.ErrNotFound
 	}
-	return one(a.Store.StatusPages(ctx, store.StatusPageFilter{Slug: &slug}))
+	found, err := a.Store.Find(ctx, store.Filter{StatusPage: &store.StatusPageFilter{Slug: &slug}})
+	return one(found.StatusPages, err)
 }

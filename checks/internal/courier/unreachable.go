@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks/internal/store"
 )
 
 // unreachableMost bounds the channels that one look counts and names.
@@ -30,10 +31,12 @@ func (c *Courier) Unreachable(ctx context.Context) (problem string, cause error)
 	if c.Elsewhere {
 		return "", nil
 	}
-	list, err := c.Store.OtherChannels(ctx, append(slices.Collect(maps.Keys(c.notifiers)), channels.Group), unreachableMost)
+	served := append(slices.Collect(maps.Keys(c.notifiers)), channels.Group)
+	found, err := c.Store.Find(ctx, store.Filter{Channel: &store.ChannelFilter{NotKinds: served, Limit: unreachableMost}})
 	if err != nil {
 		return "cannot be read", err
 	}
+	list := found.Channels
 	if len(list) == 0 {
 		return "", nil
 	}

@@ -19,17 +19,14 @@ import (
 
 // History reads and prunes the history of checks.
 type History struct {
-	Store interface {
-		store.History
-		store.Pages
-	}
-	Now func() time.Time
-	Log *slog.Logger
+	Store store.History
+	Now   func() time.Time
+	Log   *slog.Logger
 	// Holder identifies this monitor among those that prune.
 	Holder uuid.UUID
 
 	// lease is that of the monitor that prunes the log, as far as this one knows. Only PrunePings uses it.
-	lease store.Lease
+	lease store.Setting
 	// folded is the instant up to which fold has done its work, in seconds since 1970.
 	folded atomic.Int64
 }

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// pruneTask is the lease of the server that prunes the log. One is enough: it goes round the log of all.
-	pruneTask = "prune pings"
+	// pruner is the setting that names the server that prunes the log. One is enough: it goes round the log of all.
+	pruner = "lease prune pings"
 	// pruneLease is how long another server waits before it takes over. The lease is renewed when half of it is over.
 	pruneLease = time.Minute
 )
@@ -18,13 +18,14 @@ const (
 // PrunePings removes old pings in steps with a pause between, unless another server does. It returns how many.
 func (h *History) PrunePings(ctx context.Context, pause func()) (int, error) {
 	now := h.Now()
-	mine := h.lease.Holder == h.Holder
+	me := h.Holder.String()
+	mine := h.lease.Value == me
 	if left := h.lease.Until.Sub(now); left <= 0 || mine && left < pruneLease/2 {
-		lease, err := h.Store.Lease(ctx, pruneTask, now, store.Lease{Holder: h.Holder, Until: now.Add(pruneLease)})
+		lease, err := h.Store.Setting(ctx, now, store.Setting{Name: pruner, Value: me, Until: now.Add(pruneLease)})
 		if err != nil {
 			return 0, err
 		}
-		h.lease, mine = lease, lease.Holder == h.Holder
+		h.lease, mine = lease, lease.Value == me
 	}
 	if !mine {
 		return 0, nil

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 )
 
@@ -22,22 +21,14 @@ type Admin interface {
 	BySlug(ctx context.Context, pingKey, slug string) (project uuid.UUID, ids []uuid.UUID, err error)
 	// FindChecks returns the IDs of the checks of a project that m selects, the first added first.
 	FindChecks(ctx context.Context, projectID uuid.UUID, m Match) ([]uuid.UUID, error)
-	// Channels is that of [CourierTx].
-	Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error)
-	// Projects returns projects by name. Their MaxChecks is that of their account; see [AdminTx].Save.
-	Projects(ctx context.Context, f ProjectFilter) ([]checks.Project, error)
-	// Keys returns API keys, oldest first.
-	Keys(ctx context.Context, f KeyFilter) ([]checks.Key, error)
-	// StatusPages returns status pages, oldest first.
-	StatusPages(ctx context.Context, f StatusPageFilter) ([]checks.StatusPage, error)
-	// Setting returns a named value of the installation. If there is none, it stores and returns the initial one. All
-	// callers get the same value, also those that call at once.
-	Setting(ctx context.Context, name, initial string) (string, error)
-	// EndSession notes that a session has ended, until an instant after which nobody asks any more, and forgets those whose
-	// instant has passed. To end a session again does nothing.
-	EndSession(ctx context.Context, id uuid.UUID, now, until time.Time) error
-	// SessionEnded reports whether EndSession was called for a session.
-	SessionEnded(ctx context.Context, id uuid.UUID) (bool, error)
+	// Find returns things of one kind: projects by name, the others oldest first. The MaxChecks of a project is that of
+	// its account; see [AdminTx].Save. Channels have the marks that RecordResults has set.
+	Find(ctx context.Context, f Filter) (Found, error)
+	// Setting returns what is in force under a name at an instant, or the zero value. If s has a Value, it is stored first,
+	// unless there is another one in force. So all callers get the same value, also those that call at once. A setting is
+	// also replaced if it has the same Value, which renews it, and if it ends after s: the clock of whoever stored it was
+	// wrong. Settings that have ended are removed.
+	Setting(ctx context.Context, now time.Time, s Setting) (Setting, error)
 }
 
 // AdminTx is the part of a transaction that package admin needs.
@@ -71,10 +62,8 @@ type AdminTx interface {
 	Delete(ctx context.Context, s Setup) error
 	// FindChecks is that of [Admin].
 	FindChecks(ctx context.Context, projectID uuid.UUID, m Match) ([]uuid.UUID, error)
-	// Channels is that of [CourierTx].
-	Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error)
-	// StatusPages is that of [Admin].
-	StatusPages(ctx context.Context, f StatusPageFilter) ([]checks.StatusPage, error)
+	// Find is that of [Admin].
+	Find(ctx context.Context, f Filter) (Found, error)
 	// Spools is that of [IngestTx].
 	Spools(ctx context.Context) (states []SpoolState, oldest time.Time, err error)
 }

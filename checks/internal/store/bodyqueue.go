@@ -39,7 +39,7 @@ type BodyResult struct {
 // BodyQueue is the outbox of object storage. All methods work even if the ping no longer exists.
 //
 // [Tx].SaveChecks adds an upload for each of Locked.Uploads, due at the At of its ping. Until [BodyQueue].SettleBodies
-// records that it is done, [Pages].Ping returns the body. [History].PrunePings adds removals.
+// records that it is done, [History].Pings returns the body. [History].PrunePings adds removals.
 type BodyQueue interface {
 	// ClaimBodies leases up to limit jobs of a task that are due at now, the earliest due first. It adds 1 to Attempts
 	// and sets Due to until, the end of the lease, and returns the jobs with both. It skips jobs that another transaction

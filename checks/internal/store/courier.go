@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/rollcall-dev/rollcall/channels"
 )
 
 // Courier is what package courier needs: the outbox, which holds one delivery for each alert and channel. SaveChecks adds
@@ -26,8 +24,8 @@ type Courier interface {
 	// Deliveries returns the history of deliveries, highest ID first. It leaves out those whose check or channel no
 	// longer exists.
 	Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error)
-	// OtherChannels returns up to limit channels of all projects that have none of these kinds, oldest first.
-	OtherChannels(ctx context.Context, kinds []channels.Kind, limit int) ([]channels.Channel, error)
+	// Find is that of [Admin].
+	Find(ctx context.Context, f Filter) (Found, error)
 	// DueIncidents returns up to limit incidents that are due at an instant, those first that are due the longest. The
 	// monitor polls it, so it must be cheap if nothing is due.
 	DueIncidents(ctx context.Context, now time.Time, limit int) ([]Incident, error)
@@ -70,6 +68,6 @@ type CourierTx interface {
 	SaveIncident(ctx context.Context, i Incident) error
 	// LockCheck locks a check and returns it with its Channels and its compiled schedule.
 	LockCheck(ctx context.Context, id uuid.UUID) (*Locked, error)
-	// Channels returns the channels of a project with the marks that RecordResults has set, oldest first.
-	Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error)
+	// Find is that of [Admin].
+	Find(ctx context.Context, f Filter) (Found, error)
 }

@@ -1,6 +1,10 @@
 // Package store is the contract between a monitor and its database, of which package sqlstore is the only implementation.
 // The tests of sqlstore hold the contract.
 //
+// Each consumer has an interface of its own, and another one for what it needs of a transaction. A method that several
+// need is one method. Update passes the whole [Tx], and its callers pass that on as the interface of their package: an
+// Update for each consumer would be a wrapper in the way of every ping.
+//
 // The following holds for all methods.
 //
 // # Values

@@ -10,12 +10,15 @@ import (
 	"github.com/rollcall-dev/rollcall/pings"
 )
 
-// History is what package history needs.
+// History is what package history and the pages about a check need.
 type History interface {
 	// Update is that of [Ingest].
 	Update(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 	// Checks is that of [Admin].
 	Checks(ctx context.Context, f CheckFilter) ([]checks.Check, error)
+	// Pings returns, for each of the checks that has a log, its newest pings, newest first, with all their fields but Body
+	// and BodyKey. The number of queries does not depend on that of the checks.
+	Pings(ctx context.Context, q PingQuery) (map[uuid.UUID][]pings.Ping, error)
 	// Events returns, for each of the checks that has some, its transitions and pauses by time. Those of one instant are in
 	// the order in which they happened: a pause at the instant of a transition comes after it, unless that transition ended
 	// it. Each has the fields with which SaveChecks got it. The number of queries does not depend on that of the checks,
@@ -43,10 +46,8 @@ type History interface {
 	// removes the pauses before that instant, and the deliveries in a final state that were created before it. Pending
 	// deliveries stay, also without their flip.
 	PruneFlips(ctx context.Context, before time.Time, pause func()) (removed int, err error)
-	// Lease returns the lease of a task, which one of several servers at a time should do. If nobody else holds the lease
-	// at the instant now, mine becomes the lease. So it does if the lease ends after mine would: the clock of the holder was
-	// wrong. Times have microseconds.
-	Lease(ctx context.Context, task string, now time.Time, mine Lease) (Lease, error)
+	// Setting is that of [Admin].
+	Setting(ctx context.Context, now time.Time, s Setting) (Setting, error)
 }
 
 // HistoryTx is the part of a transaction that package history needs.
@@ -55,11 +56,4 @@ type HistoryTx interface {
 	LockChecks(ctx context.Context, ids []uuid.UUID) ([]*Locked, error)
 	// SaveChecks is that of [IngestTx].
 	SaveChecks(ctx context.Context, locked []*Locked) error
-}
-
-// Pages is what pages about the log of a check need.
-type Pages interface {
-	// Pings returns, for each of the checks that has a log, its newest pings, newest first, with all their fields but Body
-	// and BodyKey. The number of queries does not depend on that of the checks.
-	Pings(ctx context.Context, q PingQuery) (map[uuid.UUID][]pings.Ping, error)
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"crypto/sha256"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,7 +19,6 @@ type Store interface {
 	Courier
 	Admin
 	History
-	Pages
 	Health
 	BodyQueue
 	Notifier
@@ -39,10 +37,11 @@ type Tx interface {
 	HistoryTx
 }
 
-// Lease says who does a task, and until when nobody else should.
-type Lease struct {
-	Holder uuid.UUID
-	Until  time.Time
+// Setting is a value of the whole installation, such as a secret, the holder of a lease or the end of a session.
+type Setting struct {
+	Name, Value string
+	// Until is when the setting ends, or the zero time if it never does.
+	Until time.Time
 }
 
 // CheckFilter selects checks. A nil field matches all.
@@ -111,26 +110,6 @@ type Event struct {
 
 // MaxEventDeliveries bounds the deliveries of an [Event].
 const MaxEventDeliveries = 100
-
-// ProjectFilter selects projects. A nil field matches all.
-type ProjectFilter struct {
-	ID       *uuid.UUID
-	Name     *string
-	PingKey  *string
-	BadgeKey *string
-}
-
-// StatusPageFilter selects status pages. A nil field matches all.
-type StatusPageFilter struct {
-	ProjectID *uuid.UUID
-	Slug      *string
-}
-
-// KeyFilter selects API keys. A nil field matches all.
-type KeyFilter struct {
-	ProjectID *uuid.UUID
-	Hash      *[sha256.Size]byte
-}
 
 // Locked is a check that a transaction has locked, with the changes that SaveChecks writes. It is of use only in that
 // transaction.

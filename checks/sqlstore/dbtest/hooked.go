@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rollcall-dev/rollcall/channels"
 	"github.com/rollcall-dev/rollcall/checks"
 	"github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
@@ -42,9 +41,18 @@ func (h hooks) Checks(ctx context.Context, f store.CheckFilter) ([]checks.Check,
 	return hooked(h, byBadge("Checks", f.BadgeKey != nil), func() ([]checks.Check, error) { return h.Store.Checks(ctx, f) })
 }
 
-// Projects reads projects.
-func (h hooks) Projects(ctx context.Context, f store.ProjectFilter) ([]checks.Project, error) {
-	return hooked(h, byBadge("Projects", f.BadgeKey != nil), func() ([]checks.Project, error) { return h.Store.Projects(ctx, f) })
+// Find reads things of one kind, whose name it gives to Around: "Projects", "Keys", "Channels" or "StatusPages".
+func (h hooks) Find(ctx context.Context, f store.Filter) (store.Found, error) {
+	op := "StatusPages"
+	switch {
+	case f.Project != nil:
+		op = byBadge("Projects", f.Project.BadgeKey != nil)
+	case f.Key != nil:
+		op = "Keys"
+	case f.Channel != nil:
+		op = "Channels"
+	}
+	return hooked(h, op, func() (store.Found, error) { return h.Store.Find(ctx, f) })
 }
 
 // BySlug finds the project of a ping key, and its checks with a slug.
@@ -56,34 +64,14 @@ func (h hooks) BySlug(ctx context.Context, pingKey, slug string) (project uuid.U
 	return project, ids, err
 }
 
-// Keys reads API keys.
-func (h hooks) Keys(ctx context.Context, f store.KeyFilter) ([]checks.Key, error) {
-	return hooked(h, "Keys", func() ([]checks.Key, error) { return h.Store.Keys(ctx, f) })
-}
-
-// Channels reads channels.
-func (h hooks) Channels(ctx context.Context, projectID uuid.UUID) ([]channels.Channel, error) {
-	return hooked(h, "Channels", func() ([]channels.Channel, error) { return h.Store.Channels(ctx, projectID) })
-}
-
 // Events reads transitions and pauses.
 func (h hooks) Events(ctx context.Context, q store.EventQuery) (map[uuid.UUID][]store.Event, error) {
 	return hooked(h, "Events", func() (map[uuid.UUID][]store.Event, error) { return h.Store.Events(ctx, q) })
 }
 
-// StatusPages reads status pages.
-func (h hooks) StatusPages(ctx context.Context, f store.StatusPageFilter) ([]checks.StatusPage, error) {
-	return hooked(h, "StatusPages", func() ([]checks.StatusPage, error) { return h.Store.StatusPages(ctx, f) })
-}
-
-// Setting reads a setting.
-func (h hooks) Setting(ctx context.Context, name, initial string) (string, error) {
-	return hooked(h, "Setting", func() (string, error) { return h.Store.Setting(ctx, name, initial) })
-}
-
-// EndSession ends a session.
-func (h hooks) EndSession(ctx context.Context, id uuid.UUID, now, until time.Time) error {
-	return h.around("EndSession", func() error { return h.Store.EndSession(ctx, id, now, until) })
+// Setting reads or stores a setting.
+func (h hooks) Setting(ctx context.Context, now time.Time, s store.Setting) (store.Setting, error) {
+	return hooked(h, "Setting", func() (store.Setting, error) { return h.Store.Setting(ctx, now, s) })
 }
 
 func byBadge(op string, badge bool) string {

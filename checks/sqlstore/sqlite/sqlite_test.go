@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rollcall-dev/rollcall/checks"
+	internal "github.com/rollcall-dev/rollcall/checks/internal/store"
 	"github.com/rollcall-dev/rollcall/checks/monitor"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore"
 	"github.com/rollcall-dev/rollcall/checks/sqlstore/sqlite"
@@ -194,13 +195,13 @@ func TestMemory(t *testing.T) {
 	defer other.Close()
 	for i, store := range []*sqlstore.Store{one, other, one} {
 		ctx, cancel := context.WithCancel(t.Context())
-		value, err := store.Contract().Setting(ctx, "name", fmt.Sprint(i))
+		got, err := store.Contract().Setting(ctx, time.Now(), internal.Setting{Name: "name", Value: fmt.Sprint(i)})
 		must(t, err)
-		if want := fmt.Sprint(i % 2); value != want {
-			t.Errorf("call %d returned %q, want %q", i, value, want)
+		if want := fmt.Sprint(i % 2); got.Value != want {
+			t.Errorf("call %d returned %q, want %q", i, got.Value, want)
 		}
 		cancel()
-		if _, err := store.Contract().Setting(ctx, "name", ""); !errors.Is(err, context.Canceled) {
+		if _, err := store.Contract().Setting(ctx, time.Now(), internal.Setting{Name: "name"}); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
 	}
