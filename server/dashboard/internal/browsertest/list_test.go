@@ -81,7 +81,7 @@ func TestDifference(t *testing.T) {
 	page.Click(row(list[4]) + " input")
 	s.ping(list[6].ID, pings.Failure, "disk full")
 	page.WaitText("#rows tr:first-child", "job-6")
-	page.WaitText("#rows tr:first-child .why", "failed: disk full")
+	page.WaitText("#rows tr:first-child .why", "disk full")
 	_, err := s.mon.Project(s.project.ID).Delete(t.Context(), list[0].ID)
 	s.must(err)
 	s.create(checks.Spec{Name: new("job-3b")})

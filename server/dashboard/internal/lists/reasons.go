@@ -124,8 +124,11 @@ func failure(ctx context.Context, q *ui.Request, id uuid.UUID, log []pings.Ping)
 		parsed := email.Parse(body)
 		body = []byte(cmp.Or(parsed.Text, parsed.HTML))
 	}
-	if line := cause.Line(body); line != "" {
-		why += ": " + message.Cut(line, maxWhy)
+	switch line := message.Cut(cause.Line(body), maxWhy); {
+	case line != "" && log[i].ExitStatus != nil:
+		why += ": " + line
+	case line != "":
+		why = line
 	}
 	return why, true
 }

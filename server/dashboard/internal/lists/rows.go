@@ -93,12 +93,13 @@ func rowHTML(r ui.Row, edit bool, base string, now time.Time) (row tableRow) {
 		text(r.Why)
 		out.WriteString(`</small>`)
 	}
-	if r.Nobody {
-		out.WriteString(`<small class="nobody">alerts nobody</small>`)
-	}
 	out.WriteString(`<small class="when">`)
+	if r.Nobody {
+		out.WriteString(`<span class="nobody">alerts nobody</span> · `)
+	}
+	out.WriteString(`<span>`)
 	text(r.Schedule)
-	out.WriteString(`</small></td><td class="runs">` + string(strip(r.Runs)) + `</td><td class="tags">`)
+	out.WriteString(`</span></small></td><td class="runs">` + string(strip(r.Runs)) + `</td><td class="tags">`)
 	for _, tag := range r.Tags {
 		out.WriteString(`<span class="tag">`)
 		text(tag)
