@@ -135,7 +135,7 @@ func (c Check) nextFailure() (at, expected time.Time) {
 
 // raise raises the alert about the current status, or holds it back until the end of the quiet hours.
 func (c Check) raise(now time.Time, effects *Effects) Check {
-	if end, quiet := c.quietUntil(now); quiet {
+	if end, quiet := c.QuietUntil(now); quiet {
 		if c.Alerting.HeldSince.IsZero() {
 			c.Alerting.HeldSince = c.Alerting.Since
 		}
@@ -164,7 +164,7 @@ func (c Check) remind(now time.Time, effects *Effects) Check {
 		a.RepeatFrom = now
 	}
 	if periods := now.Sub(a.RepeatFrom) / c.RepeatEvery; periods > 0 {
-		if end, quiet := c.quietUntil(now); quiet {
+		if end, quiet := c.QuietUntil(now); quiet {
 			a.RepeatFrom = end
 		} else {
 			a.Reminders++
@@ -178,9 +178,9 @@ func (c Check) remind(now time.Time, effects *Effects) Check {
 	return c
 }
 
-// quietUntil reports whether an instant is in the quiet hours of the check, and when they end. Quiet hours that cannot
+// QuietUntil reports whether an instant is in the quiet hours of the check, and when they end. Quiet hours that cannot
 // be evaluated are none: better an alert at night than no alert.
-func (c Check) quietUntil(now time.Time) (end time.Time, quiet bool) {
+func (c Check) QuietUntil(now time.Time) (end time.Time, quiet bool) {
 	if c.QuietHours == "" {
 		return time.Time{}, false
 	}

@@ -75,3 +75,12 @@ func (v *Views) Kinds() []channels.Type { return v.mon.admin.Types }
 // Configured returns nil if this monitor can send alerts to channels of a kind. Otherwise the error says why not, for
 // users: a *[channels.NotConfiguredError]. Another monitor on the database may be able to send them.
 func (v *Views) Configured(kind channels.Kind) error { return v.mon.courier.Configured(kind) }
+
+// Undeliverable returns a *[channels.NotConfiguredError] if nobody sends alerts to channels of a kind: this monitor cannot,
+// and [Config].DeliveredElsewhere is not set. For [channels.Function] it says whether there is Config.OnAlert.
+func (v *Views) Undeliverable(kind channels.Kind) error {
+	if v.mon.courier.Elsewhere && kind != channels.Function {
+		return nil
+	}
+	return v.mon.courier.Configured(kind)
+}

@@ -1,0 +1,154 @@
+package explain_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
+	"github.com/rollcall-dev/rollcall/checks/monitor/monitortest"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+	"github.com/rollcall-dev/rollcall/pings"
+)
+
+// Who is notified if tonight's backup does not run?
+func ExampleRehearse() {
+	ctx := context.Background()
+	mon := monitortest.New(time.Date(2026, 3, 2, 3, 4, 0, 0, time.UTC), nil)
+	defer mon.Close()
+	project, err := mon.OpenProject(ctx, "jobs")
+	if err != nil {
+		panic(err)
+	}
+	c, err := project.Create(ctx, checks.Spec{Name: new("backup"), Schedule: new("0 3 * * *"), Grace: new(20 * time.Minute), QuietHours: new("00:00-07:00")})
+	if err != nil {
+		panic(err)
+	}
+	if _, err := mon.Ping(ctx, c.ID, pings.Signal{}); err != nil {
+		panic(err)
+	}
+	stored, err := mon.Check(ctx, c.ID)
+	if err != nil {
+		panic(err)
+	}
+	list, err := explain.Rehearse(ctx, mon.Monitor, project.ID(), false, stored)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(list[0].Summary(nil))
+	// Output:
+	// If it does not report, OnAlert is notified tomorrow 07:00, 3 h 40 min after it goes down.
+}
+
+// TestRehearseHolds holds rehearsals against what then happens: who gets the alert and the reminders, and when.
+func TestRehearseHolds(t *testing.T) {
+	start := time.Date(2026, 11, 23, 20, 0, 0, 0, time.UTC)
+	specs := map[string]checks.Spec{
+		"plain":             {Timeout: new(time.Hour), Grace: new(10 * time.Minute)},
+		"failures in a row": {Timeout: new(time.Hour), Grace: new(10 * time.Minute), AlertAfter: new(3)},
+		"quiet":             {Schedule: new("0 3 * * *"), Grace: new(20 * time.Minute), QuietHours: new("22:00-06:00"), RepeatEvery: new(5 * time.Hour)},
+		"quiet and in a row": {Schedule: new("*/30 * * * *"), Grace: new(5 * time.Minute), QuietHours: new("20:30-21:30; 22:00-06:00"),
+			AlertAfter: new(4), RepeatEvery: new(7 * time.Hour)},
+		"a zone":         {Schedule: new("30 2 * * *"), TZ: new("America/New_York"), Grace: new(time.Hour), RepeatEvery: new(24 * time.Hour)},
+		"ends":           {Schedule: new("2026-11-24 01:00"), AlertAfter: new(5)},
+		"reminders only": {Timeout: new(15 * time.Minute), RepeatEvery: new(90 * time.Minute), QuietHours: new("23:00-23:30")},
+	}
+	for name, spec := range specs {
+		for _, failure := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, failure %v", name, failure), func(t *testing.T) { holds(t, start, spec, failure) })
+		}
+	}
+}
+
+func holds(t *testing.T, start time.Time, spec checks.Spec, failure bool) {
+	var got []string // what arrives
+	var mon *monitortest.Monitor
+	arrive := channels.NotifierFunc(func(_ context.Context, c channels.Channel, n channels.Notification) error {
+		got = append(got, fmt.Sprintf("%s %s %d", mon.Now().Format("2 15:04:05"), c.Name, n.Reminder))
+		if c.Name == "broken" {
+			return channels.Permanent(errors.New("broken"))
+		}
+		return nil
+	})
+	mon = monitortest.New(start, &monitor.Config{Channels: []channels.Type{{Kind: "pager", Notifier: arrive}}})
+	defer mon.Close()
+	project, err := mon.OpenProject(t.Context(), "jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]string{}
+	for _, c := range []channels.Channel{
+		{Kind: "pager", Name: "a"}, {Kind: "pager", Name: "broken"}, {Kind: "pager", Name: "up", Settings: map[string]string{"notify": "up"}},
+		{Kind: channels.Group, Name: "group", Settings: map[string]string{channels.GroupSetting: "a,broken,up"}},
+	} {
+		made, err := project.CreateChannel(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[c.Name] = made.ID.String()
+	}
+	spec.Channels = new("a,group")
+	c, err := project.Create(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{}); err != nil {
+		t.Fatal(err)
+	}
+	stored, err := mon.Check(t.Context(), c.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := explain.Rehearse(t.Context(), mon.Monitor, project.ID(), failure, stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := list[0]
+	var want []string
+	var last time.Time
+	for _, s := range r.Steps {
+		if s.Kind != verdict.StepAlert && s.Kind != verdict.StepReminder {
+			continue
+		}
+		for _, to := range r.Receivers {
+			if to.Reached() && to.Kind != channels.Function {
+				want = append(want, fmt.Sprintf("%s %s %d", s.At.Format("2 15:04:05"), to.Name, s.Reminder))
+			}
+		}
+		last = s.At
+	}
+	if failure {
+		if _, err := mon.Ping(t.Context(), c.ID, pings.Signal{Kind: pings.Failure}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mon.Advance(last.Sub(mon.Now()))
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" || len(got) == 0 {
+		t.Errorf("rehearsed and happened:\n%s", diff)
+	}
+
+	// The last deliveries stand beside each channel, the one that failed too.
+	if stored, err = mon.Check(t.Context(), c.ID); err != nil {
+		t.Fatal(err)
+	}
+	if list, err = explain.Rehearse(t.Context(), mon.Monitor, project.ID(), failure, stored); err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range list[0].Receivers {
+		want := map[string]string{"a": "last alert delivered ", "broken": "last alert failed ", "up": "no alert yet"}[to.Name]
+		if to.Kind != channels.Function && !strings.HasPrefix(list[0].LastWords(to, nil), want) {
+			t.Errorf("%s: %s, want %q", to.Name, list[0].LastWords(to, nil), want)
+		}
+	}
+}
