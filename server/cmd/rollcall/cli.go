@@ -56,10 +56,11 @@ type cli struct {
 	} `cmd:"" group:"Administration, also while the service runs:" help:"Manage integrations, which receive alerts: e-mail addresses, webhooks, chats and others."`
 
 	Check struct {
-		List checkListCmd `cmd:"" help:"List the checks of a project with their status and alert rules."`
-		Show checkShowCmd `cmd:"" help:"Explain the status of a check: since when, why, who was notified and what comes next."`
-		Move checkMoveCmd `cmd:"" help:"Move a check to another project, with its log and flips."`
-		Set  checkSetCmd  `cmd:"" help:"Set the alert rules of a check: failures in a row, reminders and quiet hours."`
+		List     checkListCmd     `cmd:"" help:"List the checks of a project with their status and alert rules."`
+		Show     checkShowCmd     `cmd:"" help:"Explain the status of a check: since when, why, who was notified and what comes next."`
+		Rehearse checkRehearseCmd `cmd:"" help:"Say who would be notified, and when, if a check missed its next run."`
+		Move     checkMoveCmd     `cmd:"" help:"Move a check to another project, with its log and flips."`
+		Set      checkSetCmd      `cmd:"" help:"Set the alert rules of a check: failures in a row, reminders and quiet hours."`
 	} `cmd:"" group:"Administration, also while the service runs:" help:"List and explain checks and set their alert rules."`
 
 	Deliveries struct {

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rollcall-dev/rollcall/channels"
+	"github.com/rollcall-dev/rollcall/checks"
+	"github.com/rollcall-dev/rollcall/checks/monitor"
+	"github.com/rollcall-dev/rollcall/checks/monitor/explain"
+	"github.com/rollcall-dev/rollcall/checks/verdict"
+)
+
+type checkRehearseCmd struct {
+	Check   string `arg:"" optional:"" name:"slug|uuid" help:"Slug of the check, if no other check of the project has it, or its UUID. All checks of the project by default."`
+	Failure bool   `help:"Rehearse that the job reports a failure now, not that it does not report."`
+	projectFlag
+	jsonFlag
+}
+
+func (checkRehearseCmd) Help() string {
+	return `Nothing changes, and no alert is sent. The steps follow from the check as it is: when its next run is due, when it goes
+down, how many failures in a row an alert needs, how long quiet hours hold it, and reminders. Below are the integrations with
+what becomes of the alert, and how the last alert to each ended. Times are in the time zone of the check.
+
+Without a check, it lists all checks of the project and why an alert would reach no one. Only the server knows which kinds of
+integrations it can send to: the last alerts show it.
+
+With --json: {"uuid", "slug", "name", "status", "assumed", "alert_at", "reached", "problem", "doubt", "summary", "steps",
+"receivers"}, or an array of these without a check. assumed is true if the check is paused or was never pinged: the steps are
+those after a success now. alert_at is null if no alert is raised. problem says why no one is reached, doubt that all
+integrations fail; both may be "". A step is {"kind", "at", "text"}, with the kind due, failure, down, counted, held, alert,
+reminder or silenced. A receiver is {"id", "name", "kind", "group", "state", "error", "last_state", "last_at",
+"last_error"}, with the state notified, failing, skipped, undeliverable or empty.
+
+Examples:
+
+    rollcall check rehearse nightly
+    rollcall check rehearse nightly --failure
+    rollcall check rehearse --project backups`
+}
+
+// rehearsalDoc is a rehearsal in JSON.
+type rehearsalDoc struct {
+	UUID      string        `json:"uuid"`
+	Slug      string        `json:"slug"`
+	Name      string        `json:"name"`
+	Status    checks.Status `json:"status"`
+	Assumed   bool          `json:"assumed"`
+	AlertAt   *string       `json:"alert_at"`
+	Reached   bool          `json:"reached"`
+	Problem   string        `json:"problem"`
+	Doubt     string        `json:"doubt"`
+	Summary   string        `json:"summary"`
+	Steps     []stepDoc     `json:"steps"`
+	Receivers []receiverDoc `json:"receivers"`
+}
+
+type stepDoc struct {
+	Kind verdict.StepKind `json:"kind"`
+	At   string           `json:"at"`
+	Text string           `json:"text"`
+}
+
+type receiverDoc struct {
+	ID        string                `json:"id"`
+	Name      string                `json:"name"`
+	Kind      channels.Kind         `json:"kind"`
+	Group     string                `json:"group"`
+	State     verdict.ReceiverState `json:"state"`
+	Error     string                `json:"error"`
+	LastState string                `json:"last_state"`
+	LastAt    *string               `json:"last_at"`
+	LastError string                `json:"last_error"`
+}
+
+func newRehearsalDoc(r verdict.Rehearsal) rehearsalDoc {
+	d := rehearsalDoc{
+		UUID: r.Check.ID.String(), Slug: r.Check.Slug, Name: r.Check.Name, Status: r.Status, Assumed: r.Assumed,
+		AlertAt: optionalTimestamp(r.AlertAt), Problem: r.Problem(), Doubt: r.Doubt(), Summary: r.Summary(nil),
+		Steps: []stepDoc{}, Receivers: []receiverDoc{},
+	}
+	d.Reached = d.Problem == ""
+	for _, s := range r.Steps {
+		d.Steps = append(d.Steps, stepDoc{s.Kind, timestamp(s.At), r.Text(s, nil)})
+	}
+	for _, to := range r.Receivers {
+		d.Receivers = append(d.Receivers, receiverDoc{
+			ID: to.ID.String(), Name: to.Name, Kind: to.Kind, Group: to.Group, State: to.State, Error: to.Error,
+			LastState: string(to.Last.State), LastAt: optionalTimestamp(to.Last.FinishedAt), LastError: to.Last.Error,
+		})
+	}
+	return d
+}
+
+func (c checkRehearseCmd) Run(ctx context.Context, a *app) error {
+	return c.in(ctx, a, func(mon *monitor.Monitor, project checks.Project) error {
+		list, err := c.find(ctx, mon, project)
+		if err != nil {
+			return err
+		}
+		rehearsals, err := explain.Rehearse(ctx, mon, project.ID, c.Failure, list...)
+		switch {
+		case err != nil:
+			return missing(err, "project %q", c.Project)
+		case c.Check == "":
+			header := []string{"UUID", "SLUG", "NAME", "STATUS", "ALERT", "REACHES NO ONE"}
+			return printList(c.jsonFlag, a.stdout, rehearsals, newRehearsalDoc, header, rehearsalDoc.row)
+		}
+		r := rehearsals[0]
+		return c.print(a.stdout, newRehearsalDoc(r), func(w io.Writer) { printRehearsal(w, r) })
+	})
+}
+
+// find returns the check that the argument names, by its slug first, or all.
+func (c checkRehearseCmd) find(ctx context.Context, mon *monitor.Monitor, project checks.Project) ([]checks.Check, error) {
+	if c.Check == "" {
+		return mon.Views().Checks(ctx, project.ID, checks.Query{})
+	}
+	check, err := checkBySlug(ctx, mon, project.ID, c.Check)
+	if id, ok := parseUUID(c.Check); ok && err != nil {
+		check, err = checkByID(ctx, mon, project.ID, id)
+	}
+	return []checks.Check{check}, err
+}
+
+func (d rehearsalDoc) row() []string {
+	return []string{d.UUID, d.Slug, d.Name, string(d.Status), or(d.AlertAt), d.Problem}
+}
+
+// printRehearsal writes the steps and the receivers of a rehearsal.
+func printRehearsal(w io.Writer, r verdict.Rehearsal) {
+	fmt.Fprintf(w, "%s\n\n%s\n", printable(strings.TrimSpace(r.Check.Name+"  "+r.Check.ID.String())), printable(r.Summary(nil)))
+	if doubt := r.Doubt(); doubt != "" {
+		fmt.Fprintf(w, "Nobody may notice: %s.\n", printable(doubt))
+	}
+	var steps, receivers [][]string
+	for _, s := range r.Steps {
+		steps = append(steps, []string{s.At.In(r.Zone).Format("Mon 2 Jan 2006 15:04 MST"), r.Text(s, nil)})
+	}
+	for _, to := range r.Receivers {
+		through := ""
+		if to.Group != "" {
+			through = "in " + to.Group
+		}
+		receivers = append(receivers, []string{to.Label(), string(to.Kind), through, r.Words(to, nil), r.LastWords(to, nil)})
+	}
+	for _, rows := range [][][]string{steps, receivers} {
+		if len(rows) > 0 {
+			fmt.Fprintln(w)
+			table(w, rows...)
+		}
+	}
+}
